@@ -55,7 +55,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// canary stands in every text; nothing that leaves an activity may quote it.
+// canary is in every text. Nothing that leaves an activity may quote it.
 const canary = "XyzzyCanary"
 
 // world is a store with one tenant and an environment in which activities run.
@@ -296,7 +296,7 @@ func TestAnEndpointThatIsAwayCostsNoAttempt(t *testing.T) {
 }
 
 // The attempts of a phase outlast a long outage, and the next one starts soon after its end.
-func TestPatience(t *testing.T) {
+func TestRetryWait(t *testing.T) {
 	t.Parallel()
 	total := time.Duration(0)
 	for attempt := range int32(29) { // between thirty attempts
@@ -561,7 +561,7 @@ func TestIndexBatchTellsTheIndexAndThenForgets(t *testing.T) {
 	require.Equal(t, 1, w.count("index_outbox", "true"), "the other batch's change is its own run's")
 }
 
-func TestDrainGoesOnBehindFoldedChanges(t *testing.T) {
+func TestDrainContinuesAfterFoldedChanges(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	_, _ = w.stage(2)
@@ -698,7 +698,7 @@ func (x *failingFor) Apply(ctx context.Context, g vector.Generation, tenant stri
 }
 
 // Neither a tenant whose changes cannot be indexed nor requests that cannot be swept keep the others waiting.
-func TestDrainGoesOnBehindAnError(t *testing.T) {
+func TestDrainContinuesAfterAnError(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for _, tenant := range []string{"a", "b", "c"} {

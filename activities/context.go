@@ -11,7 +11,7 @@ import (
 type ContextRequest struct {
 	Request ledger.ContextRequest `json:"request"`
 
-	Misread []schema.FieldError `json:"misread,omitempty"` // what reading the request found wrong or did not know
+	Misread []schema.FieldError `json:"misread,omitempty"` // problems found by decoding, unknown fields included
 }
 
 // ContextResult is a context, or a refusal.
@@ -20,8 +20,8 @@ type ContextResult struct {
 	Refusal
 }
 
-// BuildContext builds what an agent reads before it acts. Its result carries content; it changes nothing but the record
-// of the access to recalled memories.
+// BuildContext builds the context that an agent reads before it acts. The result carries content. It writes nothing
+// except the access times of recalled memories.
 func (a *Recalling) BuildContext(ctx context.Context, in ContextRequest) (ContextResult, error) {
 	if len(in.Misread) > 0 {
 		return ContextResult{Refusal: Refusal{Invalid: in.Misread}}, nil

@@ -38,24 +38,24 @@ func (a *Decision) atOnce() bool { return a != nil && !inference.AsksModel(a.Dec
 // DecideRequest is a range to decide.
 type DecideRequest struct {
 	schema.Range
-	Group int `json:"group,omitempty"` // how many candidates to search together at first; 0: as many as may be
+	Group int `json:"group,omitempty"` // how many candidates to search together at first; 0 for the most
 }
 
 // decidable is a candidate with its facts, their embeddings and their neighbours.
 type decidable struct {
 	pipeline.Undecided
-	visibility schema.Visibility // for whom its facts are meant
+	visibility schema.Visibility // the readers that its facts are meant for
 	ordinals   []int
 	embeddings []*pg.Embedding
 	neighbors  [][]memory.Neighbor
 }
 
-// decideGroup is how many candidates are searched together in one round trip. Where that takes too long, fewer are.
+// decideGroup is how many candidates are searched together in one round trip. If that takes too long, fewer are.
 const decideGroup = 50
 
-// DecideFacts decides the facts of a range that have not been decided, or whose ground has changed. After partialAfter
-// it returns with More set: what it has decided is stored, and another attempt takes up the rest.
-// Failures are treated as in ExtractFacts; a fact is never lost because a decision failed.
+// DecideFacts decides the facts of a range that are undecided or whose neighbours have changed. After partialAfter it
+// returns with More set: its decisions are stored, and another attempt decides the rest. Failures are treated as in
+// ExtractFacts; a fact is never lost because a decision failed.
 func (a *Decision) DecideFacts(ctx context.Context, r DecideRequest) (schema.DecideCounts, error) {
 	pace, ctx := step.StartPace(ctx, r.Group, decideGroup)
 	defer pace.Stop()
@@ -117,7 +117,7 @@ func (a *Decision) DecideFacts(ctx context.Context, r DecideRequest) (schema.Dec
 				return out.failed(ctx, d.CandidateID, "decide", err, inference.Usage{})
 			}
 			if slices.ContainsFunc(facts, func(f pipeline.Decided) bool { return f.Usage.Calls > 0 }) {
-				out.answered() // of the others the model was not asked
+				out.answered() // the model was not asked about the others
 			}
 			return out.done(ctx, decidedCandidate{id: d.CandidateID, facts: facts})
 		})
@@ -139,8 +139,8 @@ func (a *Decision) DecideFacts(ctx context.Context, r DecideRequest) (schema.Dec
 	return result, step.Fail(step.Stalled(ctx, err))
 }
 
-// prepare embeds the facts of a group and finds their neighbours. Without an embedder the search
-// goes on by text: an embedding failure is not fatal.
+// prepare embeds the facts of a group and finds their neighbours. If embedding fails, the search uses text only: the
+// failure is not fatal.
 func (a *Decision) prepare(
 	ctx context.Context,
 	batch pipeline.Batch,
@@ -148,7 +148,7 @@ func (a *Decision) prepare(
 ) (ready []decidable, withVectors bool, err error) {
 	var texts []string
 	var queries []search.NeighborQuery
-	var scopes []string // of each query: that of its source, which a rule may have moved
+	var scopes []string // of each query: the scope of its source, which a rule may have changed
 	owner := batch.Owner
 	for _, u := range group {
 		scope := owner.Scope
@@ -237,7 +237,7 @@ func (a *Decision) decide(ctx context.Context, d decidable) ([]pipeline.Decided,
 			proposal = memory.Proposal{
 				Action:     schema.ActionNone,
 				Confidence: 1,
-				Reason:     "its source says it in the same words",
+				Reason:     "its source has the same words",
 				Warnings:   proposal.Warnings,
 			}
 		}
@@ -250,9 +250,9 @@ func (a *Decision) decide(ctx context.Context, d decidable) ([]pipeline.Decided,
 	return out, nil
 }
 
-// propose asks the decider only when there is something to decide between: without neighbours a fact
-// is new, and with an identical one that lasts it is known (document 002 "Decision Engine"). visibility is
-// that of those the fact is meant for.
+// propose asks the decider only if there is something to decide between: without neighbours a fact is new, and with
+// an identical lasting one it is known (document 002 "Decision Engine"). visibility is that of the fact's intended
+// readers.
 func (a *Decision) propose(
 	ctx context.Context,
 	fact memory.Fact,
@@ -294,8 +294,8 @@ func (a *Decision) propose(
 	return proposals.KeepLasting(proposal, others, visibility), usage, nil
 }
 
-// vouched is what becomes of a model's proposal: the rules decide where it could not be used, since a fact is
-// not lost because a model answered badly, and no change is made on the word of a model alone.
+// vouched returns the proposal to use: the rules decide if a model's proposal cannot be used, because a fact must not
+// be lost when a model answers badly, and they must confirm any change that a model proposes.
 func vouched(
 	ctx context.Context,
 	p memory.Proposal,

@@ -58,8 +58,7 @@ func (d *runDeleter) describe(
 	return info, nil
 }
 
-// delete deletes every run of a workflow. One that is still open is counted, and asked to end when it has
-// been waited for long enough.
+// delete deletes every run of a workflow. An open run is counted, and asked to end after enough waiting.
 func (d *runDeleter) delete(ctx context.Context, workflowID string) error {
 	latest, err := d.describe(ctx, workflowID, "")
 	if err != nil {
@@ -72,9 +71,9 @@ func (d *runDeleter) delete(ctx context.Context, workflowID string) error {
 	return d.deleteRuns(ctx, workflowID, latest)
 }
 
-// renew deletes the runs of a review. A review holds no state of its own: one that waits goes on as a new
-// run, so that what is still open is decided, or expires in its time. A reviewer who decides at this moment tries
-// again, and finds the first result or the new run.
+// renew deletes the runs of a review. A review holds no state of its own: one that waits continues as a new run, so
+// that open proposals are still decided or expire in time. A reviewer who decides at this moment tries again, and
+// finds the first result or the new run.
 func (d *runDeleter) renew(ctx context.Context, workflowID string, restart func() error) error {
 	latest, err := d.describe(ctx, workflowID, "")
 	if err != nil {
@@ -125,9 +124,9 @@ func (d *runDeleter) deleteRuns(
 	return nil
 }
 
-// deleteRecalls deletes the tenant's runs of Recall, Get and Context. Nothing says which of them an erased text went
-// through: what an answer shows in addition to its results is not tracked. They have answered, and are of no more use.
-// One that is under way is counted; it ends within a minute.
+// deleteRecalls deletes the tenant's runs of Recall, Get and Context. It is not known which of them an erased text
+// went through, because supplements of answers are not tracked. They have answered, and are not needed any more. An
+// open run is counted; it ends within a minute.
 func (d *runDeleter) deleteRecalls(ctx context.Context) error {
 	if err := d.listed(ctx); err != nil {
 		return err
@@ -151,8 +150,8 @@ const listedAgain = 200 * time.Millisecond
 // errNotListed means that the list of runs is not up to date.
 var errNotListed = errors.New("the server's list of runs is not up to date")
 
-// listed waits until the list has the run of this activity. What ended before that run began is listed by then, where
-// the server writes its list in order. An error means that the step must be tried again.
+// listed waits until the list has the run of this activity. Runs that ended before that run began are listed by then,
+// if the server writes its list in order. An error means that the step must be retried.
 func (d *runDeleter) listed(ctx context.Context) error {
 	own := activity.GetInfo(ctx).WorkflowExecution
 	query := "WorkflowId = " + quoted(own.ID) + " AND RunId = " + quoted(own.RunID)

@@ -25,8 +25,8 @@ type Putting struct {
 	Now      func() time.Time
 }
 
-// Put carries out an accepted request. The records' texts are embedded before the transaction, so that
-// no lock is held during a call; an embedder that fails delays only the embeddings.
+// Put carries out an accepted request. The records' texts are embedded before the transaction, so that no lock is
+// held during a call. If the embedder fails, only the embeddings are delayed.
 func (a *Putting) Put(ctx context.Context, ref schema.OperationRef) (schema.PutResult, error) {
 	ctx, stop := step.Heartbeat(ctx)
 	defer stop()
@@ -66,9 +66,9 @@ type Revising struct {
 	Now      func() time.Time
 }
 
-// Revise carries out an accepted request: it embeds the record's text and then revises in one
-// transaction. An embedder that fails delays only the embedding: the outbox still asks for it.
-// Delivered again, it returns the first result.
+// Revise carries out an accepted request: it embeds the record's text and then revises in one transaction. If the
+// embedder fails, only the embedding is delayed: the outbox still requests it. A repeated delivery returns the first
+// result.
 func (a *Revising) Revise(ctx context.Context, ref schema.OperationRef) (schema.ReviseResult, error) {
 	ctx, stop := step.Heartbeat(ctx)
 	defer stop()
@@ -108,9 +108,9 @@ type Modifying struct {
 	Now      func() time.Time
 }
 
-// Modify carries out an accepted request: it embeds the new contents and then applies the patches in
-// one transaction. An embedder that fails delays only the embeddings: the outbox still asks for them.
-// Delivered again, it returns the first result.
+// Modify carries out an accepted request: it embeds the new contents and then applies the patches in one transaction.
+// If the embedder fails, only the embeddings are delayed: the outbox still requests them. A repeated delivery returns
+// the first result.
 func (a *Modifying) Modify(ctx context.Context, ref schema.OperationRef) (schema.ModifyResult, error) {
 	ctx, stop := step.Heartbeat(ctx)
 	defer stop()
@@ -156,8 +156,7 @@ type Recovering struct {
 	Now    func() time.Time
 }
 
-// Recover carries out an accepted request in one transaction. Delivered again, it returns the
-// first result.
+// Recover carries out an accepted request in one transaction. A repeated delivery returns the first result.
 func (a *Recovering) Recover(ctx context.Context, ref schema.OperationRef) (schema.RecoverResult, error) {
 	ctx, stop := step.Heartbeat(ctx)
 	defer stop()

@@ -18,7 +18,7 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// renewWait is how long a session is waited for that was asked to go on with a new history.
+// renewWait is how long to wait for a session to continue with a new history.
 const renewWait = 5 * time.Second
 
 // EraseEventsResult is what Postgres has erased, and which sessions may carry it in their histories.
@@ -29,7 +29,7 @@ type EraseEventsResult struct {
 	// Shown asks to delete the runs that may have shown the events, too. Runs of EraseEvents that began before there
 	// was this field go on without it.
 	Shown bool `json:"shown,omitempty"`
-	// Owners have the episodes, where these are to be erased, too.
+	// Owners has the agents' episodes, if these are to be erased too.
 	Owners []EpisodesOf `json:"owners,omitempty"`
 }
 
@@ -41,7 +41,7 @@ func (a *Forgetting) EraseEvents(ctx context.Context, in api.EraseEventsRequest)
 	}
 	if in.Everywhere && strings.TrimSpace(in.Reason) == "" {
 		return EraseEventsResult{}, step.Fail(&schema.ValidationError{Fields: []schema.FieldError{{Field: "reason",
-			Problem: "is required with everywhere: the erased records' history says it"}}})
+			Problem: "is required with everywhere: the history of the erased records keeps it"}}})
 	}
 	if err := a.frozen(); err != nil {
 		return EraseEventsResult{}, err
@@ -66,8 +66,8 @@ func (a *Forgetting) EraseEvents(ctx context.Context, in api.EraseEventsRequest)
 type ForgetSessionsRequest struct {
 	Tenant   string   `json:"tenant"`
 	Sessions []string `json:"sessions"` // workflow ids
-	// Shown also deletes the runs of Context, Recall and Get of the tenant, and removes from a hosted memory index what
-	// the ledger has no more.
+	// Shown also deletes the runs of Context, Recall and Get of the tenant, and removes events from a hosted memory
+	// index that the ledger no longer has.
 	Shown bool `json:"shown,omitempty"`
 	// The attempts after which a session that does not renew its history is cancelled, and terminated. 0 means never.
 	CancelAfter    int32 `json:"cancel_after"`
@@ -81,8 +81,8 @@ type ForgetSessionsResult struct {
 	More    bool `json:"more,omitempty"`    // the time of the attempt was over
 }
 
-// ForgetSessions deletes the histories of sessions and, if it is asked to, of runs that may have shown their events. A
-// session that is under way is asked to go on with a new history first, and is waited for by failing.
+// ForgetSessions deletes the histories of sessions and, if requested, of runs that may have shown their events. An
+// open session is first asked to continue with a new history; until it has, the step fails and is retried.
 func (a *Forgetting) ForgetSessions(ctx context.Context, in ForgetSessionsRequest) (ForgetSessionsResult, error) {
 	ctx, stop := step.Heartbeat(ctx)
 	defer stop()
@@ -121,8 +121,8 @@ func (a *Forgetting) ForgetSessions(ctx context.Context, in ForgetSessionsReques
 	return out, nil
 }
 
-// sweepMemoryIndex removes from a hosted memory index what the ledger has no more. It fails, and the step is tried
-// again, as long as the service does not answer.
+// sweepMemoryIndex removes events from a hosted memory index that the ledger no longer has. It fails and is retried
+// while the service does not answer.
 func (a *Forgetting) sweepMemoryIndex(ctx context.Context, tenant string) (int, error) {
 	if a.SweepMemoryIndex == nil {
 		return 0, nil
@@ -134,8 +134,8 @@ func (a *Forgetting) sweepMemoryIndex(ctx context.Context, tenant string) (int, 
 	return n, nil
 }
 
-// renewSession deletes the runs of a session, and of the recording of it. A run holds nothing that is not in Postgres
-// but events that wait to be appended: one that is open appends them and goes on as a new run.
+// renewSession deletes the runs of a session, and of its recording. Except for events that wait to be appended,
+// everything that a run holds is in Postgres. An open run appends these events and continues as a new run.
 func (d *runDeleter) renewSession(ctx context.Context, workflowID string) error {
 	latest, err := d.describe(ctx, workflowID, "")
 	if err != nil {
@@ -183,7 +183,7 @@ func (d *runDeleter) renewed(ctx context.Context, workflowID, runID string) (boo
 	}
 }
 
-// EpisodesOf are episodes of one agent that tell of erased events.
+// EpisodesOf are episodes of one agent that repeat erased events.
 type EpisodesOf struct {
 	Principal schema.Principal `json:"principal"`
 	IDs       []string         `json:"ids"`
@@ -196,8 +196,8 @@ type ApproveErasureRequest struct {
 	Actor      string           `json:"actor,omitempty"`
 }
 
-// ApproveErasure lets such a run go ahead. The token is read and given here, so that it is in no history. Delivered
-// again, it finds the run confirmed.
+// ApproveErasure confirms such a run. The token is read and used here, so that it is in no history. A repeated
+// delivery finds the run confirmed.
 func (a *Forgetting) ApproveErasure(ctx context.Context, in ApproveErasureRequest) error {
 	ctx, stop := step.HeartbeatLong(ctx)
 	defer stop()

@@ -24,12 +24,12 @@ type Extraction struct {
 	Store       *store.Store
 	Extractor   inference.Extractor
 	Concurrency int  // model calls at once; 1 when not set
-	Off         bool // nothing is drawn from candidates: they are only stored
+	Off         bool // nothing is extracted from candidates: they are only stored
 	Now         func() time.Time
 }
 
-// notExtracted is the warning on a candidate that nothing was drawn from because extraction is off.
-const notExtracted = "extraction: is off; the source is stored and nothing was drawn from it"
+// notExtracted is the warning on a candidate that was stored while extraction was off.
+const notExtracted = "extraction: is off; the source is stored and nothing was extracted from it"
 
 // ExtractFacts runs the extractor over the candidates of a range that have no extraction yet, and
 // stores each result as it comes. A candidate that fails permanently becomes a dead job and the rest
@@ -95,14 +95,14 @@ func (a *Extraction) ExtractFacts(ctx context.Context, r schema.Range) (schema.E
 	return counts, step.Fail(step.Stalled(ctx, err))
 }
 
-// noExtractor draws nothing, and says so.
+// noExtractor extracts nothing, and adds a warning.
 type noExtractor struct{}
 
 func (noExtractor) Extract(context.Context, inference.Source) (memory.Extraction, inference.Usage, error) {
 	return memory.Extraction{Warnings: []string{notExtracted}}, inference.Usage{}, nil
 }
 
-// believed returns what is kept of a model's extraction. If an answer had mistakes and nothing of it can be kept,
+// believed returns the usable part of a model's extraction. If an answer had mistakes and nothing of it can be used,
 // the rules read the source instead.
 func believed(ctx context.Context, e memory.Extraction, src inference.Source) (memory.Extraction, error) {
 	e = proposals.VouchRetractions(e, src.Content)
@@ -121,13 +121,13 @@ func believed(ctx context.Context, e memory.Extraction, src inference.Source) (m
 	return byRules, nil
 }
 
-// partialAfter is how long one attempt over a range works before it returns what it has, and leaves the rest to
-// another: well below the five minutes that an attempt has, however long the last item takes.
+// partialAfter is how long one attempt over a range works before it returns its results and leaves the rest to
+// another attempt. It is far below the time-out of five minutes, so that the last item can take long.
 var partialAfter = 2 * time.Minute
 
-// each runs fn over items with bounded concurrency. After the time given it begins no item, except the first. It
-// reports whether any were left out. An item that is done is progress. The first error stops it; fn decides what is
-// an error and what is only a failed item.
+// each runs fn over items with bounded concurrency. After the given time it begins no further item, except the first.
+// It reports whether items were skipped. A finished item is progress. The first error stops it; fn decides what is an
+// error and what is only a failed item.
 func each[T any](
 	ctx context.Context,
 	items []T,

@@ -11,15 +11,15 @@ import (
 	"github.com/mneme/mneme/store/pipeline"
 )
 
-// Reinforcing takes feedback on retrievals.
+// Reinforcing handles feedback on retrievals.
 type Reinforcing struct {
 	Store  *store.Store
 	Policy proposals.WritePolicy
 	Now    func() time.Time
 }
 
-// Feedback carries out an accepted request in one transaction. Delivered again, it returns the first
-// result. Feedback on a retrieval of another principal fails without a retry.
+// Feedback carries out an accepted request in one transaction. A repeated delivery returns the first result. Feedback
+// on a retrieval of another principal fails and is not retried.
 func (a *Reinforcing) Feedback(ctx context.Context, ref schema.OperationRef) (schema.FeedbackResult, error) {
 	ctx, stop := step.Heartbeat(ctx)
 	defer stop()

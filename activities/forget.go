@@ -38,7 +38,8 @@ type Forgetting struct {
 	// already.
 	Approve func(ctx context.Context, c client.Client, workflowID, actor string,
 		token func(runID string) (string, error)) error
-	// SweepMemoryIndex removes from a hosted memory index what the ledger has no more; nil: there is no such index.
+	// SweepMemoryIndex removes events from a hosted memory index that the ledger no longer has. It is nil if there is
+	// no such index.
 	SweepMemoryIndex func(ctx context.Context, tenant string) (int, error)
 	Now              func() time.Time
 }
@@ -116,8 +117,8 @@ type ForgetBatchRequest struct {
 	BatchSize int `json:"batch_size,omitempty"` // memories; 0: schema.MaxForgetBatch
 }
 
-// ForgetBatch forgets the next memories of a confirmed run and stops pipelines that have nothing left
-// to do. Delivered again, it goes on where the run is.
+// ForgetBatch forgets the next memories of a confirmed run and stops pipelines that have nothing left to do. A
+// repeated delivery continues where the run stopped.
 func (a *Forgetting) ForgetBatch(ctx context.Context, in ForgetBatchRequest) (schema.ForgetReceipt, error) {
 	id, err := in.id()
 	if err != nil {
@@ -130,8 +131,8 @@ func (a *Forgetting) ForgetBatch(ctx context.Context, in ForgetBatchRequest) (sc
 	}
 	stopped, d := 0, runDeleter{client: activity.GetClient(ctx), tenant: in.Tenant}
 	for _, workflowID := range out.Stop {
-		// The pipeline would write nothing in any case; stopping it spares model calls. So its failure
-		// is not one of the batch's.
+		// The pipeline would write nothing in any case; stopping it saves model calls. So the batch ignores this
+		// failure.
 		latest, err := d.describe(ctx, workflowID, "")
 		if err == nil && latest.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
 			if err = d.client.CancelWorkflow(ctx, workflowID, latest.GetExecution().GetRunId()); err == nil {
@@ -179,8 +180,8 @@ func (a *Forgetting) CloseForget(ctx context.Context, in CloseForgetRequest) (sc
 	return receipt, step.Fail(err)
 }
 
-// ForgetVectors tells the vector index to delete the points of what a run has forgotten and, where texts
-// were erased, takes the words that no live memory holds any more out of the text statistics.
+// ForgetVectors removes the points of forgotten memories from the vector index and, if texts were erased, removes
+// words from the text statistics that no live memory has any more.
 func (a *Forgetting) ForgetVectors(ctx context.Context, in ForgetRef) error {
 	ctx, stop := step.Heartbeat(ctx)
 	defer stop()
@@ -221,27 +222,27 @@ func (a *Forgetting) ForgetVectors(ctx context.Context, in ForgetRef) error {
 	return step.Fail(step.Stalled(ctx, err))
 }
 
-// ForgetRunsRequest asks to delete the workflow runs that carried what a run has forgotten, for its
-// items from an ordinal on.
+// ForgetRunsRequest asks to delete the workflow runs that carried forgotten memories, for the run's items from an
+// ordinal on.
 type ForgetRunsRequest struct {
 	Run  ForgetRef `json:"run"`
 	From int       `json:"from"`
-	// The attempts after which a workflow that still runs is cancelled, and terminated. The
-	// caller's retry policy sets how many attempts there are. 0 means never.
+	// The attempts after which an open workflow is cancelled, and terminated. The caller's retry policy sets how many
+	// attempts there are. 0 means never.
 	CancelAfter    int32 `json:"cancel_after"`
 	TerminateAfter int32 `json:"terminate_after"`
 }
 
-// ForgetRunsResult says where to go on; 0 when nothing is left. -1 is the first ordinal once more.
+// ForgetRunsResult has the ordinal to continue with; 0 when nothing is left, -1 for the first ordinal again.
 type ForgetRunsResult struct {
 	Next int `json:"next"`
 }
 
-// ForgetRuns deletes workflow executions whose start carried an erased text. A run that carried other
-// texts, too, goes as well: its history is transit, and its effect is stored in Postgres. One that still
-// runs is waited for, by failing, then cancelled, at last terminated. A review is not waited for: it may
-// take weeks, and goes on as a new run. At the end the runs of Recall go. What is not the tenant's own is
-// left alone. After partialAfter it returns, to be called again from the same place.
+// ForgetRuns deletes workflow executions whose start carried an erased text. A run that also carried other texts is
+// deleted too: its history is temporary, and its effect is stored in Postgres. If a run is still open, ForgetRuns
+// fails so that it is retried later; in the end it cancels and then terminates the run. It does not wait for a
+// review, which may take weeks; the review continues as a new run. The runs of Recall are deleted last. Runs of other
+// tenants are not touched. After partialAfter it returns, and is called again with the same cursor.
 func (a *Forgetting) ForgetRuns(ctx context.Context, in ForgetRunsRequest) (ForgetRunsResult, error) {
 	ctx, stop := step.Heartbeat(ctx)
 	defer stop()
@@ -267,7 +268,7 @@ func (a *Forgetting) ForgetRuns(ctx context.Context, in ForgetRunsRequest) (Forg
 		}
 	}
 	for _, batch := range carriers.Batches {
-		if err == nil && d.running == 0 { // once, when nothing else is to be tried again
+		if err == nil && d.running == 0 { // once, when no run has to be tried again
 			err = d.renew(ctx, a.ReviewID(in.Run.Tenant, batch.String()), func() error {
 				return a.RenewReview(ctx, d.client, activity.GetInfo(ctx).TaskQueue, in.Run.Tenant, batch.String())
 			})
@@ -278,14 +279,14 @@ func (a *Forgetting) ForgetRuns(ctx context.Context, in ForgetRunsRequest) (Forg
 			_, err = a.sweepMemoryIndex(ctx, in.Run.Tenant)
 		}
 	}
-	if d.deleted > 0 { // what went is on the receipt even if the rest has to be tried again
+	if d.deleted > 0 { // deleted runs are on the receipt even if the rest must be retried
 		note := forgetting.ForgetNote{Removed: map[string]int{"temporal_runs": d.deleted}}
 		if noteErr := a.Store.NoteForget(ctx, in.Run.Tenant, id, note, step.Now(a.Now)); noteErr != nil {
 			return ForgetRunsResult{}, step.Fail(noteErr)
 		}
 	}
 	if errors.Is(err, errTimeIsOver) {
-		// what is deleted is not found again; 0 would be the end
+		// deleted runs are not found again; 0 would end the step
 		return ForgetRunsResult{Next: cmp.Or(in.From, -1)}, nil
 	}
 	if err != nil {

@@ -137,7 +137,7 @@ func TestPoisonIsPutAside(t *testing.T) {
 }
 
 // An embedder that is down counts against no memory; what needs no vector goes through.
-func TestAnEmbedderThatIsDownCountsAgainstNobody(t *testing.T) {
+func TestAnEmbedderThatIsDownCountsAgainstNoMemory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	q, _ := w.qdrant()
@@ -292,7 +292,7 @@ func TestDriftIsFoundFromBothSides(t *testing.T) {
 	}
 	apply := func(tenant string, c vector.Changes) { require.NoError(t, q.Apply(ctx, g, tenant, c)) }
 	apply("t", vector.Changes{Deletes: []vector.Ref{{MemoryID: ids[0]}}})                    // missing
-	w.exec(fmt.Sprintf(`UPDATE memories SET version = version + 1 WHERE id = '%s'`, ids[1])) // behind
+	w.exec(fmt.Sprintf(`UPDATE memories SET version = version + 1 WHERE id = '%s'`, ids[1])) // older than the row
 	ahead := byID[ids[2]]
 	ahead.Version = 99
 	apply("t", vector.Changes{Upserts: []vector.Point{ahead}})

@@ -13,7 +13,7 @@ import (
 	"github.com/mneme/mneme/store"
 )
 
-// Jobs keeps the durable projection of the pipeline.
+// Jobs maintains the job rows of the pipeline in Postgres.
 type Jobs struct {
 	Store *store.Store
 	Now   func() time.Time
@@ -22,11 +22,11 @@ type Jobs struct {
 // CloseRequest completes the jobs of a range, or marks them dead.
 type CloseRequest struct {
 	Range  schema.Range `json:"range"`
-	Phase  string       `json:"phase"`            // that the reason is about
-	Reason string       `json:"reason,omitempty"` // never content
+	Phase  string       `json:"phase"`            // the phase that Reason is about
+	Reason string       `json:"reason,omitempty"` // never memory content
 }
 
-// CompleteResult says what a completed range leaves undone.
+// CompleteResult says what is left to do for a completed range.
 type CompleteResult struct {
 	ToReview int `json:"to_review"` // proposals that wait for a person
 }
@@ -40,12 +40,12 @@ func (a *Jobs) CompleteJobs(ctx context.Context, in CloseRequest) (CompleteResul
 	return CompleteResult{ToReview: waiting}, step.Fail(err)
 }
 
-// NoteFailure records on the open jobs of a range that a phase which may fail did fail.
+// NoteFailure records on the open jobs of a range that an optional phase failed.
 func (a *Jobs) NoteFailure(ctx context.Context, in CloseRequest) error {
 	return step.Fail(a.Store.NoteOnJobs(ctx, in.Range, in.Phase+": "+in.Reason, step.Now(a.Now)))
 }
 
-// BuryResult says how many jobs are dead.
+// BuryResult is how many jobs were marked dead.
 type BuryResult struct {
 	Dead int `json:"dead"`
 }
@@ -61,7 +61,7 @@ type ReviveRequest struct {
 	Tenant string `json:"tenant"`
 	JobID  string `json:"job_id"`
 	Actor  string `json:"actor"`
-	// Operation makes a repeated delivery find the first result; the workflow's first run id.
+	// Operation is the workflow's first run id. A repeated delivery with the same value returns the first result.
 	Operation string `json:"operation"`
 }
 

@@ -25,7 +25,7 @@ type AcceptRequest struct {
 	Body      json.RawMessage     `json:"body"`
 
 	Check   bool                `json:"check,omitempty"`   // the workflow has not validated it: a refusal is a result
-	Misread []schema.FieldError `json:"misread,omitempty"` // what reading the request found wrong
+	Misread []schema.FieldError `json:"misread,omitempty"` // problems found when the request was decoded
 }
 
 // requests maps a kind of operation to the type of its body. A review's decision is checked before its update

@@ -17,8 +17,8 @@ import (
 	"github.com/mneme/mneme/store/pipeline"
 )
 
-// saveEvery is how many results are stored together: often enough that a crash costs few model
-// calls, seldom enough that the offline brain is not held up by commits.
+// saveEvery is how many results are stored together: few enough that a crash repeats few model calls, many enough
+// that commits do not slow down the offline brain.
 const (
 	saveEvery = 100
 	saveAfter = 2 * time.Second
@@ -31,7 +31,7 @@ type outcomes[T any] struct {
 	clock  func() time.Time
 	save   func(context.Context, []T) error
 
-	probe func(context.Context) error // asks the model about text of no tenant
+	probe func(context.Context) error // asks the model about a fixed text
 
 	mu       sync.Mutex
 	answers  bool // the model has answered in this run
@@ -84,7 +84,7 @@ func (o *outcomes[T]) flush(ctx context.Context) error {
 func (o *outcomes[T]) keep(ctx context.Context, results []T) error {
 	err := o.save(ctx, results)
 	if pg.IsTimeout(err) && len(results) > 1 && ctx.Err() == nil {
-		step.Advance(ctx) // what is asked for becomes less each time
+		step.Advance(ctx) // progress: the next statement asks for less
 		half := len(results) / 2
 		if err = o.keep(ctx, results[:half]); err == nil {
 			err = o.keep(ctx, results[half:])
@@ -97,10 +97,10 @@ func (o *outcomes[T]) keep(ctx context.Context, results []T) error {
 	return err
 }
 
-// failed notes an item whose model call failed. When the activity itself is being stopped, that is
-// no failure of the item. Nor is it when the endpoint is away: as long as it has answered nothing in this run,
-// it is asked about text of no tenant, and only when it answers that can an item be at fault. A
-// failure that costs an attempt would have an outage of seconds kill every job that it meets.
+// failed records an item whose model call failed. It is not the item's failure if the activity itself is being
+// stopped, or if the endpoint is unavailable. If the endpoint has not answered in this run, it is asked about a fixed
+// text; only if it answers that can the item be at fault. If such failures counted as attempts, an outage of seconds
+// would kill every job that it meets.
 func (o *outcomes[T]) failed(
 	ctx context.Context,
 	candidate uuid.UUID,
@@ -136,12 +136,10 @@ func (o *outcomes[T]) failed(
 	return nil
 }
 
-// errAway ends a run over a range: an endpoint that asks for patience, or that is not there, is not asked for
-// every item that is left.
+// errAway ends a run over a range: if an endpoint is busy or unavailable, the rest of the items are not sent to it.
 var errAway = errors.New("the model endpoint is busy or away")
 
-// close stores what is left and records the failures. It returns an error when some items have to be
-// tried again.
+// close stores the remaining results and records the failures. It returns an error if some items must be retried.
 func (o *outcomes[T]) close(ctx context.Context) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

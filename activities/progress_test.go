@@ -39,7 +39,7 @@ func (w *world) slowIndexes(seconds float64) *indexing.Indexing {
 }
 
 // An index build that a comparison begins with is one long statement: it has its own limit.
-func TestAnIndexBuildIsNoStandstill(t *testing.T) {
+func TestAnIndexBuildIsNotAStall(t *testing.T) {
 	defer activities.StalledAfter(300 * time.Millisecond)()
 	w := newWorld(t)
 	a := w.slowIndexes(0.8)

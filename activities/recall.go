@@ -25,13 +25,13 @@ const (
 	ContextWorkflow = "Context"
 )
 
-// RecallRequest asks under a key that stays the same however often the question is asked again.
+// RecallRequest asks under a key that stays the same for repeated questions.
 type RecallRequest struct {
 	Key     string               `json:"key"`
 	Request schema.RecallRequest `json:"request"`
 
-	Misread []schema.FieldError `json:"misread,omitempty"` // what reading the request found wrong
-	Unknown []string            `json:"unknown,omitempty"` // fields that were left out of it
+	Misread []schema.FieldError `json:"misread,omitempty"` // problems found when the request was decoded
+	Unknown []string            `json:"unknown,omitempty"` // unknown fields, which were ignored
 	Check   bool                `json:"check,omitempty"`   // the workflow has not validated it: a refusal is a result
 }
 
@@ -47,8 +47,8 @@ type RecallResult struct {
 	Refusal
 }
 
-// RecallMemories answers a recall. Its result carries content unless the request wants ids only. It changes
-// nothing but the record of the access, which one key leaves once.
+// RecallMemories answers a recall. Its result carries content unless the request wants ids only. It changes only the
+// record of the access, which is written once for a key.
 func (a *Recalling) RecallMemories(ctx context.Context, in RecallRequest) (RecallResult, error) {
 	if len(in.Misread) > 0 {
 		return RecallResult{Refusal: Refusal{Invalid: in.Misread}}, nil
@@ -73,7 +73,7 @@ func (a *Recalling) RecallMemories(ctx context.Context, in RecallRequest) (Recal
 // to the server in one message of 4 MiB.
 const MaxAnswerBytes = 3 << 19
 
-// fitting leaves out the last results of an answer that is too large, and says so in meta.degraded.
+// fitting drops the last results of an answer that is too large, and reports that in meta.degraded.
 func fitting(out schema.RecallResponse) schema.RecallResponse {
 	over := encodedBytes(out) - MaxAnswerBytes
 	if over <= 0 {
@@ -102,8 +102,8 @@ func fitting(out schema.RecallResponse) schema.RecallResponse {
 type GetRequest struct {
 	Request schema.GetRequest `json:"request"`
 
-	Misread []schema.FieldError `json:"misread,omitempty"` // what reading the request found wrong
-	Unknown []string            `json:"unknown,omitempty"` // fields that were left out of it
+	Misread []schema.FieldError `json:"misread,omitempty"` // problems found when the request was decoded
+	Unknown []string            `json:"unknown,omitempty"` // unknown fields, which were ignored
 }
 
 // GetResult is what was read, or a refusal.

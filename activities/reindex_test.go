@@ -274,7 +274,7 @@ func TestVerificationGoesOn(t *testing.T) {
 }
 
 // A sample that was not found is drawn again by the next attempt: what it counted before proves nothing.
-func TestAVerificationThatFoundTooLittleBeginsAnew(t *testing.T) {
+func TestAVerificationThatFoundTooLittleBeginsAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	q, server := w.qdrant()
@@ -340,7 +340,7 @@ func TestAnEndpointThatDoesNotKnowTheModel(t *testing.T) {
 }
 
 // A cache that remembers what the embedder has said before says nothing of how it is now.
-func TestAnEmbedderIsAskedAnew(t *testing.T) {
+func TestAnEmbedderIsAskedAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	q, _ := w.qdrant()

@@ -19,11 +19,11 @@ import (
 	"github.com/mneme/mneme/store/pipeline"
 )
 
-// Reviewing carries out what people decide on proposals that the pipeline may not apply alone.
+// Reviewing carries out decisions of people on proposals that the pipeline may not apply automatically.
 type Reviewing struct {
 	Store    *store.Store
 	Embedder inference.Embedder
-	Policy   proposals.WritePolicy // what the worker allows now
+	Policy   proposals.WritePolicy // the worker's present policy
 	Rules    func() *policy.Policy // classification rules in force; may be nil
 	Now      func() time.Time
 }
@@ -60,22 +60,23 @@ func (a *Reviewing) OpenReview(ctx context.Context, in OpenRequest) (pipeline.Re
 	return st, step.Fail(err)
 }
 
-// ExpireRequest names the time up to which proposals expire: the one that the workflow has waited for,
-// since the clocks of two machines differ.
+// ExpireRequest asks to expire the proposals of a review.
 type ExpireRequest struct {
 	ReviewRef
+	// Proposals with a deadline up to Before expire. The workflow sets it to the time that it waited for, because the
+	// clocks of two machines differ.
 	Before time.Time `json:"before"`
 }
 
 // ExpireResult says how many proposals have ended.
 type ExpireResult struct {
 	Expired int `json:"expired"`
-	// More says that the time of one attempt was over: the rest is for another.
+	// More means that the attempt ran out of time and the caller must ask again for the rest.
 	More bool `json:"more,omitempty"`
 }
 
-// ExpireProposals ends what no one decided in time: contradictions in contestation, the rest in nothing. It goes
-// through them page by page until none is left, or until partialAfter.
+// ExpireProposals ends proposals that were not decided in time: those that contradict a memory mark it as contested,
+// all others change nothing. It works page by page until no proposal is left or partialAfter has passed.
 func (a *Reviewing) ExpireProposals(ctx context.Context, in ExpireRequest) (ExpireResult, error) {
 	batch, err := in.batch()
 	if err != nil {
@@ -109,9 +110,8 @@ type ReviewBody struct {
 	Request schema.ReviewRequest `json:"request"`
 }
 
-// DecideProposal carries out an accepted decision. What is approved is embedded before the
-// transaction, so that no lock is held during a call; an embedder that fails delays only the
-// embedding, for which the outbox still asks.
+// DecideProposal carries out an accepted decision. It embeds an approved fact before the transaction, so that no lock
+// is held during the call. If the embedder fails, only the embedding is delayed: the outbox still requests it.
 func (a *Reviewing) DecideProposal(ctx context.Context, ref schema.OperationRef) (schema.ReviewResult, error) {
 	ctx, stop := step.Heartbeat(ctx)
 	defer stop()
@@ -126,7 +126,7 @@ func (a *Reviewing) DecideProposal(ctx context.Context, ref schema.OperationRef)
 			return schema.ReviewResult{}, step.Fail(err)
 		}
 	}
-	// Otherwise it has been carried out, and its key answers with the first result.
+	// Otherwise the decision was carried out before: the store returns its first result.
 	result, err := a.Store.DecideProposal(ctx, ref, in)
 	return result, step.Fail(err)
 }
@@ -149,11 +149,11 @@ func (a *Reviewing) decision(ctx context.Context, body ReviewBody) (pipeline.Dec
 	return in, err
 }
 
-// embed returns the embedding of a waiting proposal's fact; nil where none is needed or to be had.
+// embed returns the embedding of a waiting proposal's fact, or nil if it needs none or there is none.
 func (a *Reviewing) embed(ctx context.Context, p schema.Principal, id uuid.UUID) (*pg.Embedding, error) {
-	item, err := a.Store.GetReview(ctx, p, id, policy.UpTo(schema.SensitivityHyper)) // nothing of it is shown
+	item, err := a.Store.GetReview(ctx, p, id, policy.UpTo(schema.SensitivityHyper)) // the item is not shown to anyone
 	if errors.Is(err, pg.ErrNotFound) {
-		return nil, nil // the decision will say so
+		return nil, nil // the decision will report it
 	}
 	if err != nil {
 		return nil, err

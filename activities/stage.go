@@ -18,7 +18,7 @@ import (
 // Staging puts candidates into the staging area.
 type Staging struct {
 	Store       *store.Store
-	Policy      proposals.WritePolicy // the loosest that a request may ask for
+	Policy      proposals.WritePolicy // the widest policy that a request may ask for
 	Rules       func() *policy.Policy // classification rules in force; may be nil
 	MaxAttempts int                   // of each candidate's job
 	Now         func() time.Time
@@ -32,17 +32,17 @@ type StageRequest struct {
 	WorkflowID  string               `json:"workflow_id"`
 	Request     schema.IngestRequest `json:"request"`
 
-	Misread []schema.FieldError `json:"misread,omitempty"` // what reading the request found wrong
-	Unknown []string            `json:"unknown,omitempty"` // fields that were left out of it
-	// Compact leaves out ids that follow from the batch's, and has a refusal as a result.
+	Misread []schema.FieldError `json:"misread,omitempty"` // problems found when the request was decoded
+	Unknown []string            `json:"unknown,omitempty"` // unknown fields, which were ignored
+	// Compact omits ids that can be computed from the batch's id, and returns a refusal as a result.
 	Compact bool `json:"compact,omitempty"`
 }
 
-// StageResult is an acknowledgement, whose ids may be left out.
+// StageResult is an acknowledgement. Its ids may be omitted.
 type StageResult struct {
 	schema.IngestAck
-	Size   int            `json:"size,omitempty"`   // number of candidates, if the ids are left out
-	Others map[int]string `json:"others,omitempty"` // ids by position, where they are not schema.CandidateID
+	Size   int            `json:"size,omitempty"`   // number of candidates, if the ids are omitted
+	Others map[int]string `json:"others,omitempty"` // ids by position, if they are not schema.CandidateID
 	Refusal
 }
 
@@ -69,7 +69,7 @@ func refused(err error) (Refusal, error) {
 	return Refusal{}, step.Fail(err)
 }
 
-// Ack is the whole acknowledgement.
+// Ack returns the acknowledgement with all ids.
 func (r StageResult) Ack() schema.IngestAck {
 	ack := r.IngestAck
 	if batch, err := uuid.Parse(ack.BatchID); err == nil && r.Size > 0 {
@@ -84,7 +84,7 @@ func (r StageResult) Ack() schema.IngestAck {
 	return ack
 }
 
-// Compact leaves out what Ack puts back.
+// Compact omits the ids that Ack can compute.
 func Compact(ack schema.IngestAck) StageResult {
 	out := StageResult{IngestAck: ack, Size: len(ack.MemoryIDs), Others: map[int]string{}}
 	batch, err := uuid.Parse(ack.BatchID)
@@ -138,10 +138,10 @@ func (a *Staging) StageCandidates(ctx context.Context, in StageRequest) (StageRe
 	return StageResult{}, step.Fail(err)
 }
 
-// checked returns the mistakes of a request: from reading it, from its own rules, or in its size. large is the field
-// that may be large; empty for none.
+// checked returns the problems of a request: from decoding, from validation, or its size. large is the field that may
+// be large, or empty.
 func checked(misread []schema.FieldError, req interface{ Validate() error }, large string) error {
-	if len(misread) > 0 { // other mistakes may follow from these
+	if len(misread) > 0 { // problems found by validation may follow from these
 		return &schema.ValidationError{Fields: misread}
 	}
 	if err := req.Validate(); err != nil || large == "" {

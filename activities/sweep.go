@@ -19,11 +19,11 @@ import (
 	"github.com/mneme/mneme/store/sweeping"
 )
 
-// Sweeping takes away what has faded, and what was kept for as long as it is to be.
+// Sweeping removes memories that have faded, and data whose retention window is over.
 type Sweeping struct {
 	Store *store.Store
-	Share float64 // of a tenant's memories that one run may take without being asked for; 0: lifecycle.SweepShare
-	Batch int     // rows that one transaction touches where the run does not ask for fewer; 0: sweeping.SweepBatchSize
+	Share float64 // a run that would remove more than this share of a tenant asks first; 0: lifecycle.SweepShare
+	Batch int     // limit of rows in one transaction; 0: sweeping.SweepBatchSize
 	Now   func() time.Time
 }
 
@@ -34,34 +34,34 @@ func (a *Sweeping) share() float64 {
 	return a.Share
 }
 
-// SweepRequest asks for a number of batches of a run, from a cursor on.
+// SweepRequest asks for up to MaxBatches batches of a run, starting at a cursor.
 type SweepRequest struct {
-	Run        string          `json:"run"`              // whose counts are kept
-	At         time.Time       `json:"at"`               // when the run began: what falls due later is for the next run
-	Tenant     string          `json:"tenant,omitempty"` // this one alone
+	Run        string          `json:"run"`              // the run that the counts belong to
+	At         time.Time       `json:"at"`               // when the run began; later due times are for the next run
+	Tenant     string          `json:"tenant,omitempty"` // only this tenant
 	Cursor     api.SweepCursor `json:"cursor"`
 	MaxBatches int             `json:"max_batches"`
-	// rows; 0: the worker's (Sweeping.Batch), which is the most
+	// BatchSize is the limit of rows in one transaction. It cannot raise the worker's limit (Sweeping.Batch). 0: that
+	// limit.
 	BatchSize int `json:"batch_size,omitempty"`
 }
 
-// sweepFor is how long one activity goes on: a run that is cancelled ends after it at the latest.
+// sweepFor is how long one activity runs. A cancelled run ends within this time.
 const sweepFor = 5 * time.Second
 
-// tenantPage is how many tenants are asked for at once.
+// tenantPage is how many tenants one query lists.
 const tenantPage = 100
 
-// listing lists tenants after one; batching takes one batch of a tenant, with a limit of rows, and says whether
-// there are more.
+// listing lists the tenants whose names follow after. batching runs one batch of a tenant, with a limit of rows, and
+// reports whether there are more.
 type (
 	listing  func(ctx context.Context, after string) ([]string, error)
 	batching func(ctx context.Context, tenant string, at *api.SweepResult, limit int) (more bool, err error)
 )
 
-// sweep goes through tenants, begins each and runs its batches until they have no more. It stops after
-// MaxBatches, after sweepFor, and between two batches when it is cancelled; what is committed by then stays,
-// and the heartbeat has the place. A tenant that fails, and Postgres is there, is noted and passed by: it does
-// not keep the others from being swept.
+// sweep visits the tenants in order and runs the batches of each. It stops after MaxBatches, after sweepFor, and
+// between two batches when it is cancelled. Committed batches stay, and the heartbeat holds the cursor. If a tenant
+// fails and Postgres is available, sweep records the failure and continues with the next tenant.
 func (a *Sweeping) sweep(
 	ctx context.Context,
 	in SweepRequest,
@@ -73,7 +73,7 @@ func (a *Sweeping) sweep(
 		return api.SweepResult{}, step.Fail(&schema.ValidationError{
 			Fields: []schema.FieldError{{Field: "batch_size", Problem: "must not be negative"}}})
 	}
-	if a.Now == nil { // by a clock that is ahead, Temporal's or the worker's, everything is over
+	if a.Now == nil { // if Temporal's or the worker's clock is ahead, too much would be due
 		if err := a.Store.CheckClock(ctx, in.At, time.Now()); err != nil {
 			return api.SweepResult{}, step.Fail(err)
 		}
@@ -101,7 +101,7 @@ func (a *Sweeping) sweep(
 			tenant := queue[0]
 			queue = queue[1:]
 			var begun sweeping.SweepStart
-			err := step.RunLong(ctx, func() (err error) { // it counts what is stored
+			err := step.RunLong(ctx, func() (err error) { // it counts the tenant's rows
 				begun, err = a.Store.BeginSweep(ctx, tenant, kind, a.share(), in.At)
 				return err
 			})
@@ -112,7 +112,7 @@ func (a *Sweeping) sweep(
 				return out, step.Fail(step.Stalled(ctx, err))
 			default:
 				if held := begun.Held; held != nil {
-					activity.GetLogger(ctx).Warn("a sweep would take too much, and waits for an answer",
+					activity.GetLogger(ctx).Warn("a sweep would remove too much and waits for an answer",
 						"sweep", held.Sweep, "would_take", held.WouldTake, "stored", held.Stored)
 				}
 				out.Cursor = api.SweepCursor{After: out.Cursor.After, Tenant: tenant, Rules: begun.Rules,
@@ -126,11 +126,11 @@ func (a *Sweeping) sweep(
 			more, err := batch(ctx, out.Cursor.Tenant, &out, limit)
 			if pg.IsTimeout(err) && limit > 1 && ctx.Err() == nil {
 				out.Cursor.Limit = limit / 2
-				activity.GetLogger(ctx).Warn("a statement met its limit: fewer rows at once", "sweep",
+				activity.GetLogger(ctx).Warn("a statement timed out: the next batch has fewer rows", "sweep",
 					kind, "rows", limit/2, "error", err)
 				more, err = true, nil
 			}
-			if errors.Is(err, sweeping.ErrRulesChanged) { // no one was asked whether it may take what these take
+			if errors.Is(err, sweeping.ErrRulesChanged) { // the new rules may remove too much: begin the tenant again
 				queue = append([]string{out.Cursor.Tenant}, queue...)
 				out.Tenants--
 				out.Cursor = api.SweepCursor{After: out.Cursor.After}
@@ -143,7 +143,7 @@ func (a *Sweeping) sweep(
 				leave(&out)
 			}
 		}
-		out.Batches++ // a tenant without work costs a transaction as well
+		out.Batches++ // a tenant without work also costs a transaction
 		work.Note(clone(out))
 		if ctx.Err() != nil {
 			return out, context.Cause(ctx)
@@ -154,8 +154,8 @@ func (a *Sweeping) sweep(
 	}
 }
 
-// leave goes on after a tenant that is done with. It is counted as held here, once: one that is begun again may be
-// held, or not, more than once.
+// leave moves the cursor past a tenant that is finished. A held tenant is counted here, because a tenant that is
+// begun again may be held more than once.
 func leave(r *api.SweepResult) {
 	if r.Cursor.Held {
 		r.Counts["held"]++
@@ -164,7 +164,7 @@ func leave(r *api.SweepResult) {
 	r.Cursor = api.SweepCursor{After: r.Cursor.Tenant}
 }
 
-// passBy notes a tenant that cannot be swept and goes on after it, unless trying again can help.
+// passBy records that a tenant cannot be swept and moves the cursor past it. It returns false if a retry can help.
 func (a *Sweeping) passBy(ctx context.Context, kind schema.Sweep, tenant string, err error, out *api.SweepResult) bool {
 	if ctx.Err() != nil || pg.IsUnavailable(err) {
 		return false
@@ -176,14 +176,14 @@ func (a *Sweeping) passBy(ctx context.Context, kind schema.Sweep, tenant string,
 	return true
 }
 
-// clone is a copy that a later change of the result does not reach.
+// clone returns a copy that does not share memory with r.
 func clone(r api.SweepResult) api.SweepResult {
 	r.Counts, r.Held, r.Failed = maps.Clone(r.Counts), append([]string(nil), r.Held...), append([]string(nil),
 		r.Failed...)
 	return r
 }
 
-// limit is how many rows one transaction of a run touches.
+// limit is how many rows one transaction of a run may touch.
 func (a *Sweeping) limit(in SweepRequest) int {
 	most := sweeping.SweepBatchSize
 	if a.Batch > 0 {
@@ -195,8 +195,8 @@ func (a *Sweeping) limit(in SweepRequest) int {
 	return most
 }
 
-// times returns the clock, and the time by which a run judges: its own, which is Temporal's, or the clock where
-// that is slow. Of two clocks, the one that takes less decides.
+// times returns the worker's clock, and the time by which a run decides what is due: the earlier of the run's start,
+// which comes from Temporal's clock, and the worker's clock. The earlier one removes less.
 func (a *Sweeping) times(in SweepRequest) (clock, by time.Time) {
 	clock = step.Now(a.Now)
 	if clock.Before(in.At) {
@@ -215,7 +215,7 @@ func only(tenant string) listing {
 	}
 }
 
-// SweepDecay takes away what has fallen due by the run's time (sweeping.DecayBatch).
+// SweepDecay removes or archives memories that were due when the run began (sweeping.DecayBatch).
 func (a *Sweeping) SweepDecay(ctx context.Context, in SweepRequest) (api.SweepResult, error) {
 	tenants := only(in.Tenant)
 	if in.Tenant == "" {
@@ -240,9 +240,9 @@ func (a *Sweeping) SweepDecay(ctx context.Context, in SweepRequest) (api.SweepRe
 	return a.sweep(ctx, in, schema.SweepDecay, tenants, batch)
 }
 
-// PurgeExpired takes each tenant through the steps of a purge, in their order (sweeping.Purge): a batch of what is
-// over through those that take it away, then the next, and after the last one history and the others. A purge of all
-// tenants also makes the ledger's partitions of the next months, and drops those that are empty and over.
+// PurgeExpired runs the steps of a purge for each tenant (sweeping.Purge). The first steps mark a batch of expired
+// memories and remove them, and repeat until none is left. The other steps, from history on, follow once. A purge of
+// all tenants also creates the ledger's partitions of the next months, and drops expired partitions that are empty.
 func (a *Sweeping) PurgeExpired(ctx context.Context, in SweepRequest) (api.SweepResult, error) {
 	tenants := only(in.Tenant)
 	if in.Tenant == "" {
@@ -261,7 +261,7 @@ func (a *Sweeping) PurgeExpired(ctx context.Context, in SweepRequest) (api.Sweep
 		if at.Step == "" {
 			at.Step = lifecycle.PurgeSteps[0]
 		}
-		// a newer worker's, which had come so far: the rest is for its like
+		// A newer worker stored a step that this one does not know; a newer worker will run the rest.
 		if !slices.Contains(lifecycle.PurgeSteps, at.Step) {
 			at.Step = ""
 			return false, nil
@@ -287,7 +287,7 @@ func (a *Sweeping) PurgeExpired(ctx context.Context, in SweepRequest) (api.Sweep
 			if at.More = done.More; done.More && done.Removed == 0 {
 				return true, nil // nothing on this page is purged
 			}
-			// What is marked goes first: so later steps never scan many rows.
+			// Remove the marked memories before the next batch is marked, so that later steps never scan many rows.
 		case done.More:
 			return true, nil
 		case at.Step == lifecycle.PurgeTombstones:

@@ -32,10 +32,10 @@ type WriteRequest struct {
 	MaxRounds int          `json:"max_rounds"`
 }
 
-// WriteProposals embeds the source memories of a range that have no embedding and then commits the
-// range's proposals in one transaction, or in several where one takes too long. An embedder that fails
-// delays only the embeddings: the outbox still asks for them. What became stale is decided and written again here,
-// if Again may, and else left to the workflow.
+// WriteProposals embeds the source memories of a range that have no embedding and then commits the range's proposals
+// in one transaction, or in several if one takes too long. If the embedder fails, only the embeddings are delayed:
+// the outbox still requests them. Stale proposals are decided and written again here, if Again may, and otherwise
+// left to the workflow.
 func (a *Writing) WriteProposals(ctx context.Context, in WriteRequest) (schema.WriteCounts, error) {
 	pace, ctx := step.StartPace(ctx, 0, in.Range.To-in.Range.From)
 	defer pace.Stop()
@@ -57,7 +57,7 @@ func (a *Writing) WriteProposals(ctx context.Context, in WriteRequest) (schema.W
 			}
 			return err
 		})
-		if err == nil { // also what an attempt before, which did not come to its end, has left to be decided again
+		if err == nil { // includes proposals that an interrupted attempt has marked to be decided again
 			counts.Stale, err = a.Store.StaleProposals(ctx, in.Range)
 		}
 		if err != nil || counts.Stale == 0 || !a.Again.atOnce() || round >= in.MaxRounds || !time.Now().Before(until) {

@@ -8,54 +8,55 @@ import (
 
 // Types of application errors, for retry policies and callers.
 const (
-	ErrTypeInvalidRequest = "InvalidRequest" // the caller's fault; details: *schema.ValidationError
+	ErrTypeInvalidRequest = "InvalidRequest" // the request is invalid; details: *schema.ValidationError
 	ErrTypeNotFound       = "NotFound"
 	ErrTypeConflict       = "Conflict"
-	// A memory is at another version than the request names; details: schema.VersionConflict.
+	// The memory does not have the version that the request names; details: schema.VersionConflict.
 	ErrTypeVersion      = "VersionConflict"
-	ErrTypeItemsPending = "ItemsPending" // some items of the range failed and may be tried again
-	// ErrTypeStatementTimeout means that Postgres ended a statement at its limit (pg.ClassLimits). It is tried again.
+	ErrTypeItemsPending = "ItemsPending" // some items of the range failed and may be retried
+	// ErrTypeStatementTimeout means that a statement reached its time limit in Postgres (pg.ClassLimits). It is
+	// retried.
 	ErrTypeStatementTimeout = "StatementTimeout"
 )
 
-// ErrTypeBudgetExceeded means that a call did not fit into what is left of the tenant's token budget of the day.
+// ErrTypeBudgetExceeded means that a call would exceed the tenant's token budget of the day.
 const ErrTypeBudgetExceeded = "BudgetExceeded"
 
 // Types of application errors of forgetting.
 const (
 	ErrTypeFrozen       = "MutationsFrozen" // the worker's policy forbids changing what is stored
-	ErrTypeTokenRefused = "TokenRefused"    // a confirm token is not good; details: the reason, a string
+	ErrTypeTokenRefused = "TokenRefused"    // a confirmation token is not valid; details: the reason, a string
 )
 
-// ErrTypeTenantsFailed is the type of a sweep's failure for some tenants; details: their names, as far as a
-// result has them.
+// ErrTypeTenantsFailed means that a sweep failed for some tenants; details: the names that the result holds.
 const ErrTypeTenantsFailed = "TenantsFailed"
 
-// ErrTypeStalled means that an attempt went on for too long without progress and was cancelled. It is tried again.
+// ErrTypeStalled means that an attempt made no progress for too long and was cancelled. It is retried.
 const ErrTypeStalled = "Stalled"
 
-// ErrTypeIndexLost is the type of the error with which an index is left alone that has lost what it was told.
+// ErrTypeIndexLost means that the vector index has lost its data. The step is not retried; the drift check fills the
+// index.
 const ErrTypeIndexLost = "IndexLost"
 
-// ErrTypeUnverified is the type of the error with which a rebuild ends that could not be shown to be whole.
+// ErrTypeUnverified means that a rebuilt index could not be verified.
 const ErrTypeUnverified = "Unverified"
 
-// ErrTypeNotRead is the type of the error of a query for a record that the run has not read.
+// ErrTypeNotRead is the error of a query for a result that the run does not have yet.
 const ErrTypeNotRead = "NotRead"
 
-// ErrTypeForbidden is the type of the application error for a refused caller.
+// ErrTypeForbidden means that the caller is not allowed to make the request.
 const ErrTypeForbidden = "Forbidden"
 
-// tokenReasons are the reasons of ErrTypeTokenRefused, with the errors that they stand for.
+// tokenReasons maps the reasons of ErrTypeTokenRefused to errors.
 var tokenReasons = map[string]error{
 	"malformed": schema.ErrTokenMalformed, "expired": schema.ErrTokenExpired, "other": schema.ErrTokenOther,
 	"closed": schema.ErrForgetClosed,
 }
 
-// TokenError returns the error that a reason of ErrTypeTokenRefused stands for, or nil.
+// TokenError returns the error for a reason of ErrTypeTokenRefused, or nil.
 func TokenError(reason string) error { return tokenReasons[reason] }
 
-// TokenReason returns the reason of ErrTypeTokenRefused that stands for an error, or "".
+// TokenReason returns the reason of ErrTypeTokenRefused for an error, or "".
 func TokenReason(err error) string {
 	for reason, refused := range tokenReasons {
 		if errors.Is(err, refused) {

@@ -15,8 +15,8 @@ func DecisionUpdateID(req schema.ReviewRequest) string {
 	return boundedUpdateID(req.OperationID + "/" + req.ProposalID)
 }
 
-// otherDecisionKeys are the keys under which other versions of the program have carried out the decision of a key, the
-// review's workflow id and the update's id being those given.
+// otherDecisionKeys are the keys under which other versions of the program have stored the decision of a key. The
+// review's workflow id and the update's id are given.
 func EarlierDecisionKeys(key, workflowID, updateID, batchID string, req schema.ReviewRequest) []string {
 	tenant := req.Principal.Tenant
 	plain := plainID(KindReview, idEscaper.Replace(tenant), batchID)
@@ -37,10 +37,10 @@ var (
 
 // IngestWorkflowID is the id of the run that takes a request.
 //
-// With an idempotency key the id is the agent's and the key's, and a second start finds the first:
-// two agents of a tenant that hit on one key have two runs, and so have two users of an agent. Without a
-// key it is derived from who asks and from the content, so that a request delivered again while its run
-// goes on joins that run. An id that would be longer than MaxIDLength is hashed (boundedID).
+// With an idempotency key the id is made of the agent and the key, so that a second start finds the first run. Two
+// agents of a tenant that use the same key have two runs, and so have two users of an agent. Without a key it is
+// derived from the principal and the content, so that a repeated request joins the run that is still open. Ids longer
+// than MaxIDLength are hashed (boundedID).
 func IngestWorkflowID(r schema.IngestRequest) string {
 	key := contentKey(r)
 	if r.IdempotencyKey != "" {
@@ -66,8 +66,8 @@ func ownerOf(p schema.Principal) string {
 	return owner + "%40" + hex.EncodeToString(sum[:16])
 }
 
-// WorkflowID joins the parts of an id. No other parts give the same id, whatever is in them: a run that
-// is joined by its id is that of the same tenant and agent. The last part is left as it is.
+// WorkflowID joins the parts of an id. Different parts never give the same id, so that a run that is joined by its id
+// belongs to the same tenant and agent. The last part is not escaped.
 func WorkflowID(kind string, parts ...string) string {
 	last := len(parts) - 1
 	escaped := make([]string, last)
@@ -77,11 +77,11 @@ func WorkflowID(kind string, parts ...string) string {
 	return boundedID(kind, strings.Join(escaped, "/"), parts[last])
 }
 
-// MaxIDLength is how many bytes a workflow id or an update id of Mneme has at most. Temporal keeps workflow ids in
-// 255 characters where its persistence is SQL, and appends the time to those of a schedule's runs.
+// MaxIDLength is the highest length in bytes of a workflow id or an update id of Mneme. Temporal with an SQL database
+// stores at most 255 characters of a workflow id, and appends the time to the ids of a schedule's runs.
 const MaxIDLength = 200
 
-// boundedID is kind/owner/key or, where that is longer than MaxIDLength, kind/<32 digits of the owner's
+// boundedID is kind/owner/key or, if that is longer than MaxIDLength, kind/<32 digits of the owner's
 // SHA-256>/<SHA-256 of the key>, both in hexadecimal. The owner may be empty.
 func boundedID(kind, owner, key string) string {
 	id := plainID(kind, owner, key)
@@ -100,8 +100,9 @@ func plainID(kind, owner, key string) string {
 	return kind + "/" + owner + "/" + key
 }
 
-// bothForms are an id as it is now and as versions before MaxIDLength made it, where these differ and the run has one
-// of them; else the run's id alone. A request that was carried out under one is known under both.
+// bothForms returns an id in its present form and in the form of versions before MaxIDLength, if these differ and the
+// run has one of them; otherwise only the run's id. A request that was carried out under one form is found under
+// both.
 func bothForms(id, bounded, plain string) []string {
 	if bounded == plain || id != bounded && id != plain {
 		return []string{id}
@@ -163,8 +164,8 @@ func ContextWorkflowID(r ledger.ContextRequest) string { return contentID(KindCo
 // AdviseWorkflowID is the id of the run that answers a request: see RecallWorkflowID.
 func AdviseWorkflowID(r AdviseRequest) string { return contentID(KindAdvise, r.Principal, r) }
 
-// ReportWorkflowID is the id of the run that takes a report: report/TENANT/AGENT/ADVICE and a digest of the report. The
-// same report, made again, joins the run that is under way, or counts once if that has ended.
+// ReportWorkflowID is the id of the run that takes a report: report/TENANT/AGENT/ADVICE and a digest of the report. A
+// repeated report joins the run if it is still open, and otherwise is not counted again.
 func ReportWorkflowID(r ReportRequest) string { return contentID(KindReport, r.Principal, r) }
 
 // SessionWorkflowID is the id of the run of a session: session/TENANT/AGENT/SESSION.
@@ -183,7 +184,7 @@ func EraseEventsWorkflowID(r EraseEventsRequest) string {
 	return contentID(KindErase, schema.Principal{Tenant: r.Tenant, Agent: "events"}, r)
 }
 
-// ReflectWorkflowID is the id of the run in which an agent reflects on a stream, one at a time.
+// ReflectWorkflowID is the id of the run in which an agent reflects on a stream; one runs at a time.
 func ReflectWorkflowID(p schema.Principal, stream string) string {
 	return principalID(KindReflect, p, stream)
 }
@@ -218,9 +219,9 @@ func KeyedWorkflowID(kind string, p schema.Principal, operationID string) string
 	return principalID(kind, p, operationID)
 }
 
-// DriftWorkflowID is the id of the run that an operator starts, one at a time, and of the schedule. The
-// schedule's runs have it with their time after it, and run next to one that was asked for: that costs a
-// second look and does no harm, since a repair says what Postgres has.
+// DriftWorkflowID is the id of the run that an operator starts, one at a time, and of the schedule. Temporal appends
+// the time to the ids of the schedule's runs, so that such a run and an operator's may overlap: that costs a second
+// comparison and does no harm, because a repair writes what is in Postgres.
 func DriftWorkflowID(index string) string { return WorkflowID("drift", index) }
 
 // ReindexWorkflowID is the id of the run that rebuilds an index: one at a time.
@@ -232,8 +233,8 @@ const DecaySweepID = "decay-sweep"
 // RetentionPurgeID is the workflow id of a purge of every tenant; schedules add their time to it.
 const RetentionPurgeID = "retention-purge"
 
-// otherKeys are the keys under which other versions of the program have carried out the operation of a key that its
-// caller chose.
+// otherKeys are the keys under which other versions of the program have stored the operation of a key that its caller
+// chose.
 func EarlierOperationKeys(id, kind string, p schema.Principal, key string) []string {
 	owner := ownerOf(p)
 	return without(bothForms(id, boundedID(kind, owner, key), plainID(kind, owner, key)), id)

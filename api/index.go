@@ -8,7 +8,7 @@ import (
 // SyncIndexInput carries the counts over continue-as-new.
 type SyncIndexInput struct {
 	Sofar IndexResult `json:"so_far"`
-	After string      `json:"after,omitempty"` // the tenant that the run before came to
+	After string      `json:"after,omitempty"` // the tenant after which the previous run stopped
 }
 
 // SyncIndexProgress is what a run has brought to the index so far, and how late the index is. Query progress
@@ -26,12 +26,12 @@ type SyncIndexResult struct {
 // DriftInput asks to compare the searched generation of a vector index with Postgres.
 type DriftInput struct {
 	Index    string `json:"index"`               // names the run; the worker's index when empty
-	LookOnly bool   `json:"look_only,omitempty"` // repair nothing
+	LookOnly bool   `json:"look_only,omitempty"` // only compare, repair nothing
 	Actor    string `json:"actor,omitempty"`
 
 	// Set by continue-as-new.
 	Sofar *DriftResult `json:"so_far,omitempty" decode:"state"`
-	Round *Comparison  `json:"round,omitempty" decode:"state"` // the round under way
+	Round *Comparison  `json:"round,omitempty" decode:"state"` // the current round
 
 	strict
 }
@@ -47,10 +47,10 @@ func (in *DriftInput) UnmarshalJSON(data []byte) error {
 type DriftResult struct {
 	Rounds int   `json:"rounds"`
 	Found  Drift `json:"found"` // by the first
-	Left   Drift `json:"left"`  // by the last: what was found last, and repaired nothing of
+	Left   Drift `json:"left"`  // differences that the last round found and did not repair
 	// Repaired counts over all rounds.
 	Repaired int64 `json:"repaired"`
-	// Looked is what the round under way has seen so far.
+	// Looked is what the current round has found so far.
 	Looked Drift `json:"looked"`
 }
 
@@ -68,8 +68,8 @@ type ReindexInput struct {
 	Index string `json:"index"`           // the worker's index when empty
 	Model string `json:"model,omitempty"` // the embedding model; the worker's configured one when empty
 	Actor string `json:"actor,omitempty"` // who asked
-	// How long what is not searched any more is kept, in seconds; negative for not at all, 0 for the default of
-	// vector.DropGrace. Less than that, and a process may still search it.
+	// How long a generation that is no longer searched is kept, in seconds; negative for not at all, 0 for the
+	// default of vector.DropGrace. With a shorter time, a process may still search a dropped generation.
 	GraceSeconds int              `json:"grace_seconds,omitempty"`
 	Sofar        *ReindexProgress `json:"so_far,omitempty" decode:"state"` // set by continue-as-new
 
@@ -88,13 +88,13 @@ type ReindexProgress struct {
 	Phase      string         `json:"phase"`
 	Generation GenerationRef  `json:"generation"`
 	Replaces   *GenerationRef `json:"replaces,omitempty"`
-	Resumed    bool           `json:"resumed,omitempty"` // it took up what an earlier run had begun
+	Resumed    bool           `json:"resumed,omitempty"` // it continued an earlier run's rebuild
 	Memories   int64          `json:"memories"`          // live ones when it began
 	Filled     int64          `json:"filled"`            // of them, brought to the new generation
 	Embedded   int64          `json:"embedded"`          // of them, embedded first
 	Refused    int64          `json:"refused"`           // of them, left to the outbox: the embedder does not take them
 	Rounds     int            `json:"rounds"`            // of comparison
-	Drift      Drift          `json:"drift"`             // what the last one found, or has found so far
+	Drift      Drift          `json:"drift"`             // differences that the last round found, or has found so far
 	Verified   VerifyResult   `json:"verified"`
 	Dropped    int            `json:"dropped"` // generations
 	Cursor     IndexCursor    `json:"cursor"`  // of the fill
@@ -106,15 +106,15 @@ type ReindexProgress struct {
 // ReindexResult is what a rebuild did.
 type ReindexResult struct{ ReindexProgress }
 
-// Drift is how an index and Postgres differ. What is pending in the outbox is lag, not drift, and is only
-// counted.
+// Drift is the differences between an index and Postgres. Pending changes in the outbox are lag, not drift, and are
+// only counted.
 type Drift struct {
 	Memories int64 `json:"memories"` // live memories that were looked for in the index
 	Points   int64 `json:"points"`   // points that were looked for in Postgres
 	Missing  int64 `json:"missing"`  // memories without a point
 	Behind   int64 `json:"behind"`   // points of an older version than the memory's
 	Ahead    int64 `json:"ahead"`    // points of a version that Postgres has not reached: it was restored
-	// Points of memories that are not live, not there, or parked with a text that has no vector.
+	// Points of memories that are not live, do not exist, or are parked with a text without a vector.
 	Dead     int64 `json:"dead"`
 	Pending  int64 `json:"pending"` // left to the outbox
 	Parked   int64 `json:"parked"`  // the outbox no longer tries them
@@ -136,8 +136,8 @@ func (d Drift) Add(o Drift) Drift {
 type IndexCursor struct {
 	Tenant string `json:"tenant,omitempty"`
 	After  string `json:"after,omitempty"` // the last memory of the tenant that was compared
-	// Mend means that the pass began with a generation that was not searched. At its end that generation is searched.
-	Mend bool `json:"mend,omitempty"`
+	// Activate means that the pass began with a generation that was not searched. The pass activates it at the end.
+	Activate bool `json:"mend,omitempty"`
 }
 
 // CompareRequest asks to compare a generation with Postgres, from a cursor on.

@@ -45,12 +45,12 @@ func (in *ResumeInput) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// IndexResult counts what the index was told.
+// IndexResult counts the changes that were written to the index.
 type IndexResult struct {
 	Upserted  int `json:"upserted"`
 	Deleted   int `json:"deleted"`
 	Embedded  int `json:"embedded"`            // memories that had been left without an embedding
-	Postponed int `json:"postponed,omitempty"` // memories that the embedder refuses: they come again later
+	Postponed int `json:"postponed,omitempty"` // memories that the embedder refuses; they are retried later
 	Parked    int `json:"parked,omitempty"`    // of those, parked until an operator retries them
 }
 

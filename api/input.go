@@ -5,17 +5,17 @@ import (
 	"github.com/mneme/mneme/schema/check"
 )
 
-// strict is embedded in the inputs that this package defines: it keeps what reading one has found.
+// strict is embedded in the inputs that this package defines. It holds the problems found by decoding.
 type strict struct{ decoded check.Decoded }
 
 // Validate reports every field that is wrong, as a *schema.ValidationError.
 func (s *strict) Validate() error { return s.decoded.Err() }
 
-// DropUnread reads the input as older runs did, and reports whether that makes a difference.
+// DropUnread ignores unknown fields, as older versions did, and reports whether there were any.
 func (s *strict) DropUnread() bool { return s.decoded.DropUnread() }
 
-// MisreadErr is what no version can read, as a *schema.ValidationError. Fields that this version does not know are left
-// out: a newer client may have set them.
+// MisreadErr returns the problems that every version rejects, as a *schema.ValidationError. Fields that this version
+// does not know are not among them: a newer client may have set them.
 func (s *strict) MisreadErr() error {
 	if wrong := s.decoded.Misread(); len(wrong) > 0 {
 		return &schema.ValidationError{Fields: wrong}
@@ -23,7 +23,7 @@ func (s *strict) MisreadErr() error {
 	return nil
 }
 
-// LargeField is the field of a kind's requests that may be large.
+// LargeField returns the field that may be large in requests of a kind, or "".
 func LargeField(kind string) string {
 	switch kind {
 	case "ingest":

@@ -10,17 +10,17 @@ import (
 // LearnScope is what one run of learning reads and writes: the memories of a tenant that have the same readers.
 type LearnScope struct {
 	Tenant  string `json:"tenant"`
-	Agent   string `json:"agent,omitempty"`   // private memories of this agent; empty: those that all agents see
-	Project string `json:"project,omitempty"` // empty: those of no project
-	Scope   string `json:"scope,omitempty"`   // empty: those of no scope
+	Agent   string `json:"agent,omitempty"`   // private memories of this agent; empty: memories that all agents see
+	Project string `json:"project,omitempty"` // empty: memories without a project
+	Scope   string `json:"scope,omitempty"`   // empty: memories without a scope
 }
 
 // LearnInput starts Consolidate for one scope, and each of the workflows that Consolidate starts: UpdateFacts,
 // CompressEpisodes, ExtractCompetence, ExtractPlans and ResolveDuplicates.
 type LearnInput struct {
 	LearnScope
-	Shadow bool `json:"shadow,omitempty"` // decide and report, write nothing
-	Full   bool `json:"full,omitempty"`   // read all evidence, not only what came after the watermark
+	Shadow bool `json:"shadow,omitempty"` // decide and report, but write nothing
+	Full   bool `json:"full,omitempty"`   // read all evidence, not only that after the watermark
 
 	// Set by continue-as-new.
 	Cursor string       `json:"cursor,omitempty"`
@@ -30,19 +30,20 @@ type LearnInput struct {
 
 // LearnResult counts what a run of learning did. It holds no content.
 type LearnResult struct {
-	Read      int            `json:"read"`                 // records read as evidence
-	Groups    int            `json:"groups,omitempty"`     // problems, tasks, threads or sets of duplicates read
-	Added     int            `json:"added,omitempty"`      // records
-	Updated   int            `json:"updated,omitempty"`    // records whose evidence or figures changed
-	Replaced  int            `json:"superseded,omitempty"` // records that another one took the place of
-	Merged    int            `json:"merged,omitempty"`
-	Contested int            `json:"contested,omitempty"`
-	Dropped   int            `json:"dropped,omitempty"` // changes whose evidence was gone at the time of writing
-	Refused   map[string]int `json:"refused,omitempty"` // by reason
-	Tokens    int            `json:"tokens,omitempty"`  // of models, failed attempts included
-	Held      bool           `json:"held,omitempty"`    // the token budget of the day is used up
-	Parts     []LearnPart    `json:"parts,omitempty"`   // of Consolidate: one for each workflow that it started
-	Outcome   string         `json:"outcome,omitempty"` // OutcomeOK or OutcomeHeld
+	Read      int `json:"read"`                 // records read as evidence
+	Groups    int `json:"groups,omitempty"`     // problems, tasks, threads or sets of duplicates read
+	Added     int `json:"added,omitempty"`      // records
+	Updated   int `json:"updated,omitempty"`    // records whose evidence or figures changed
+	Replaced  int `json:"superseded,omitempty"` // records that another one took the place of
+	Merged    int `json:"merged,omitempty"`
+	Contested int `json:"contested,omitempty"`
+	// changes whose evidence no longer existed at the time of writing
+	Dropped int            `json:"dropped,omitempty"`
+	Refused map[string]int `json:"refused,omitempty"` // by reason
+	Tokens  int            `json:"tokens,omitempty"`  // of models, failed attempts included
+	Held    bool           `json:"held,omitempty"`    // the token budget of the day is used up
+	Parts   []LearnPart    `json:"parts,omitempty"`   // of Consolidate: one for each workflow that it started
+	Outcome string         `json:"outcome,omitempty"` // OutcomeOK or OutcomeHeld
 }
 
 // Verdicts counts what became of changes that were decided: added, updated, superseded, merged, contested, dropped, or
@@ -66,7 +67,7 @@ type LearnPart struct {
 // ConsolidateAllInput starts ConsolidateAll, which pages through scopes with new evidence and starts Consolidate for
 // each. The zero value is what the schedule starts.
 type ConsolidateAllInput struct {
-	Tenant string `json:"tenant,omitempty"` // this one alone
+	Tenant string `json:"tenant,omitempty"` // only this tenant
 	Shadow bool   `json:"shadow,omitempty"`
 
 	// Set by continue-as-new.
@@ -98,20 +99,20 @@ type AdviseRequest struct {
 	Task        string            `json:"task"`                  // in words; it or error is required
 	Error       string            `json:"error,omitempty"`       // as it was reported
 	Context     map[string]string `json:"context,omitempty"`     // os, project_kind, go_version and so on
-	Preferences map[string]string `json:"preferences,omitempty"` // by the same keys; context goes before them
+	Preferences map[string]string `json:"preferences,omitempty"` // by the same keys; context takes precedence
 	WorkingDir  string            `json:"working_dir,omitempty"`
 	ReadPolicy  schema.ReadPolicy `json:"read_policy,omitempty"` // as of a recall; empty: the agent's own memories
 }
 
 // AdviseResponse is the best procedure or plan for a situation, filled in.
 type AdviseResponse struct {
-	AdviceID string         `json:"advice_id"`      // to report how it went
-	Best     *AdviceOption  `json:"best,omitempty"` // absent: nothing is sure enough
+	AdviceID string         `json:"advice_id"`      // for the report on the outcome
+	Best     *AdviceOption  `json:"best,omitempty"` // absent: nothing is certain enough
 	Others   []AdviceOption `json:"others,omitempty"`
 	// MissingContext are the keys that would help to choose.
 	MissingContext []string `json:"missing_context,omitempty"`
-	// DidNotHelp is what was tried at the problem and probably does not help here, the likeliest to help first. It is
-	// looked for only where the best option is not sure.
+	// DidNotHelp lists earlier attempts at the problem that probably do not help here, the most promising first. It
+	// is filled only if the best option is not certain.
 	DidNotHelp []DidNotHelp `json:"did_not_help,omitempty"`
 }
 
@@ -119,7 +120,7 @@ type AdviseResponse struct {
 type DidNotHelp struct {
 	Steps   []AdviceStep `json:"steps"`
 	Chance  float64      `json:"chance"`  // that they help now, [0,1]
-	Episode string       `json:"episode"` // the newest in which they failed
+	Episode string       `json:"episode"` // the newest episode in which they failed
 }
 
 // AdviceOption is a procedure or a plan for the situation.
@@ -157,9 +158,9 @@ type ReportRequest struct {
 	Outcome schema.Outcome    `json:"outcome,omitempty"` // empty: it follows from the steps
 	Steps   []StepReport      `json:"steps,omitempty"`
 	Context map[string]string `json:"context,omitempty"`
-	Session string            `json:"session,omitempty"` // in which it was done
+	Session string            `json:"session,omitempty"` // the session of the work
 
-	ReadPolicy schema.ReadPolicy `json:"read_policy,omitempty"` // that of the request for advice
+	ReadPolicy schema.ReadPolicy `json:"read_policy,omitempty"` // the read policy of the request for advice
 }
 
 // StepReport is how one step went.

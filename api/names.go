@@ -16,7 +16,7 @@ const (
 	SignalConfirm  = "confirm"  // Forget: the same, without an answer
 	QueryPreview   = "preview"  // Forget: schema.ForgetPreview
 
-	QueryContext = "context" // Context: ledger.ContextResponse, what the run has read
+	QueryContext = "context" // Context: ledger.ContextResponse, the context that the run has built
 
 	QueryRecord = "record" // Get: takes an id, returns the schema.MemoryRecord that the run has read
 
@@ -26,7 +26,7 @@ const (
 	SignalClose    = "close"    // Session: CloseRequest
 	UpdateClose    = "close"    // Session: CloseRequest to SessionResult
 	QueryWorking   = "working"  // Session: SessionWorking
-	SignalRenew    = "renew"    // Session: without an argument; it goes on with a new history
+	SignalRenew    = "renew"    // Session: without an argument; it continues with a new history
 )
 
 // The Nexus service, its operations, and the endpoint that `mneme nexus apply` creates unless another name

@@ -7,7 +7,7 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// References to the operations, for workflows that call them with types. Others name them.
+// Typed references to the operations, for workflows that call them. Other callers use the names.
 var (
 	Remembering    = nexus.NewOperationReference[schema.IngestRequest, IngestResult](OperationRemember)
 	Recalling      = nexus.NewOperationReference[schema.RecallRequest, schema.RecallResponse](OperationRecall)

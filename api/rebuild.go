@@ -7,13 +7,13 @@ import (
 	"github.com/mneme/mneme/schema/check"
 )
 
-// RebuildRequest starts the workflow Rebuild: what is derived from a tenant's ledger is compared with it, and made
-// again where it differs.
+// RebuildRequest starts the workflow Rebuild, which compares data derived from a tenant's ledger with the ledger, and
+// rebuilds what differs.
 type RebuildRequest struct {
 	Tenant string `json:"tenant"`
-	Stream string `json:"stream,omitempty"` // only what is derived from this stream
+	Stream string `json:"stream,omitempty"` // only data derived from this stream
 	Verify bool   `json:"verify,omitempty"` // only compare
-	Drop   bool   `json:"drop,omitempty"`   // make everything again, also what is equal
+	Drop   bool   `json:"drop,omitempty"`   // rebuild everything, even if it is equal
 
 	State *RebuildState `json:"state,omitempty"` // set by continue-as-new
 }
@@ -45,9 +45,9 @@ const MaxRebuildDifferences = 200
 type RebuildResult struct {
 	Compared  int            `json:"compared"`
 	Different int            `json:"different"`
-	Rebuilt   int            `json:"rebuilt"`        // also what was equal, where everything is made again
+	Rebuilt   int            `json:"rebuilt"`        // includes equal items if everything is rebuilt
 	Left      int            `json:"left"`           // that differ now
-	Kept      map[string]int `json:"kept,omitempty"` // by reason: not compared, or left as they are
+	Kept      map[string]int `json:"kept,omitempty"` // by reason: not compared, or not replaced
 
 	Differences []RebuildDifference `json:"differences,omitempty"` // the first MaxRebuildDifferences
 }

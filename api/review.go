@@ -10,8 +10,8 @@ import (
 type ReviewInput struct {
 	Tenant  string `json:"tenant"`
 	BatchID string `json:"batch_id"`
-	// ExpiresAfterSeconds is how long a proposal waits for a decision; 0 means ReviewWindow. It counts
-	// for proposals that begin to wait with this run, not for those that wait already.
+	// ExpiresAfterSeconds is how long a proposal waits for a decision; 0 means ReviewWindow. It applies to proposals
+	// that begin to wait with this run, not to those that wait already.
 	ExpiresAfterSeconds int64 `json:"expires_after_seconds,omitempty"`
 
 	strict

@@ -47,7 +47,7 @@ type SessionState struct {
 	Events   int   `json:"events"`    // of the session, so far
 	Runs     int   `json:"runs"`
 
-	Told        int64 `json:"told,omitempty"`        // what was handed in is in the ledger up to this number
+	Told        int64 `json:"told,omitempty"`        // the ledger has the session's events up to this number
 	Unreflected int   `json:"unreflected,omitempty"` // events since the agent was last asked to reflect
 }
 
@@ -64,7 +64,7 @@ type AppendSignal struct {
 	Events []ledger.Event `json:"events"`
 }
 
-// AppendedSignal is what SignalAppended carries: the ledger has events up to Seq already.
+// AppendedSignal is the payload of SignalAppended: the ledger already has the events up to Seq.
 type AppendedSignal struct {
 	Seq int64 `json:"seq"`
 }
@@ -112,11 +112,11 @@ type SessionProgress struct {
 	IdleFrom time.Time `json:"idle_from"`
 }
 
-// RecordRequest hands a whole session that is over to the workflow RecordSession: one request, one episode.
-// Its events may be any number up to ledger.MaxAppend; more are handed in page by page with AppendRequest.
+// RecordRequest sends a whole session that has ended to the workflow RecordSession: one request, one episode. It has
+// at most ledger.MaxAppend events; send more with AppendRequest, page by page.
 type RecordRequest struct {
 	SessionRef
-	Outcome schema.Outcome `json:"outcome,omitempty"` // where the events do not say it
+	Outcome schema.Outcome `json:"outcome,omitempty"` // if the events do not have it
 	Events  []ledger.Event `json:"events"`
 }
 
@@ -126,10 +126,10 @@ type ReflectInput struct {
 	Principal schema.Principal `json:"principal"`
 	Stream    string           `json:"stream"`
 	Threshold int              `json:"threshold"`         // events; 1 or more
-	Through   int64            `json:"through,omitempty"` // only events up to this number of the stream; 0: all
+	Through   int64            `json:"through,omitempty"` // only events up to this number of the stream; 0 for all
 
-	// Visibility says who else sees the belief. Empty: every agent of the tenant, or what the deployment sets, which is
-	// also the most that a request gets. What an agent concludes may tell what its private events say.
+	// Visibility is who else sees the belief. Empty: every agent of the tenant, or the deployment's setting, which is
+	// also the widest that a request gets. An agent's conclusion may reveal its private events.
 	Visibility schema.Visibility `json:"visibility,omitempty"`
 	// MaxSensitivity is the highest class of events that the agent reflects on. Empty: medium.
 	MaxSensitivity schema.Sensitivity `json:"max_sensitivity,omitempty"`
@@ -137,15 +137,15 @@ type ReflectInput struct {
 	Sofar *ReflectResult `json:"so_far,omitempty"` // set by continue-as-new
 }
 
-// ReflectResult says whether the agent was due, and where its belief is: the last one, where it made several because
-// much had happened.
+// ReflectResult says whether a reflection was due, and where the belief is: the last one, if there were many events
+// and the agent made several.
 type ReflectResult struct {
 	Due     bool   `json:"due"`
 	Beliefs int    `json:"beliefs,omitempty"`  // how many were made
 	EventID string `json:"event_id,omitempty"` // of agent.reflected
 	Seq     int64  `json:"seq,omitempty"`
-	Covers  int    `json:"covers,omitempty"`   // how many events it stands for
-	BasedOn int    `json:"based_on,omitempty"` // how many events it cites
+	Covers  int    `json:"covers,omitempty"`   // number of events that it summarizes
+	BasedOn int    `json:"based_on,omitempty"` // number of events that it cites
 	Refused string `json:"refused,omitempty"`  // why there is no belief: a field and a problem, never content
 	Tokens  int    `json:"tokens,omitempty"`   // that a model used, for all of them
 }
@@ -155,20 +155,21 @@ type ReflectResult struct {
 type EraseEventsRequest struct {
 	Tenant string   `json:"tenant"`
 	IDs    []string `json:"ids"` // at most ledger.MaxAppend
-	// Everywhere erases the episodes that tell of the events, too, and what says the same. It needs a reason, which
-	// their history keeps.
+	// Everywhere also erases the episodes that repeat the events, and other memories with the same content. It needs
+	// a reason, which their history keeps.
 	Everywhere bool   `json:"everywhere,omitempty"`
 	Actor      string `json:"actor,omitempty"`
 	Reason     string `json:"reason,omitempty"`
 }
 
-// EraseEventsResult says what is gone.
+// EraseEventsResult says what was erased.
 type EraseEventsResult struct {
 	Erased   int      `json:"erased"`             // events that were emptied now
 	Sessions int      `json:"sessions"`           // whose histories were deleted
 	Runs     int      `json:"runs"`               // that were deleted
 	Indexed  int      `json:"indexed,omitempty"`  // events that were removed from a hosted memory index
-	Episodes []string `json:"episodes,omitempty"` // ids of records that tell of the events and are left
-	// Receipts say what was erased with Everywhere, one for each agent that had such records.
+	Episodes []string `json:"episodes,omitempty"` // ids of records that repeat the events and were not erased
+	// Receipts are the receipts of records that were erased with Everywhere, one for each agent that had such
+	// records.
 	Receipts []schema.ForgetReceipt `json:"receipts,omitempty"`
 }

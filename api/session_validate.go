@@ -14,7 +14,7 @@ import (
 const (
 	DefaultIdleSeconds = 1_800
 	MaxIdleSeconds     = 7 * 24 * 3_600
-	MaxSummary         = 8_000 // characters of what a CloseRequest says
+	MaxSummary         = 8_000 // characters of the summary in a CloseRequest
 )
 
 // Idle is after how long without an event the session closes.
@@ -68,7 +68,7 @@ func (in SessionInput) Validate() error {
 	return p.Err()
 }
 
-// Fill returns events of the session with what they leave out: the stream, the agent and the time.
+// Fill returns events of the session with missing fields filled in: the stream, the agent and the time.
 func (r SessionRef) Fill(events []ledger.Event, now time.Time) []ledger.Event {
 	out := slices.Clone(events)
 	for i := range out {

@@ -10,7 +10,7 @@ import (
 
 // SweepInput asks for a sweep. The zero value is what schedules start: every tenant.
 type SweepInput struct {
-	Tenant string `json:"tenant,omitempty"` // this one alone
+	Tenant string `json:"tenant,omitempty"` // only this tenant
 	// Rows in one transaction; 0: sweeping.SweepBatchSize, which is the most.
 	BatchSize int `json:"batch_size,omitempty"`
 
@@ -40,11 +40,11 @@ func (in *SweepInput) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// SweepResult is what a run has done so far, and where it goes on.
+// SweepResult is what a run has done so far, with the cursor.
 type SweepResult struct {
 	Tenants int            `json:"tenants"`          // that were visited
-	Counts  map[string]int `json:"counts"`           // by what was done
-	Held    []string       `json:"held,omitempty"`   // tenants that were left alone: too much would have gone
+	Counts  map[string]int `json:"counts"`           // by outcome
+	Held    []string       `json:"held,omitempty"`   // tenants whose sweep would have removed too much
 	Failed  []string       `json:"failed,omitempty"` // tenants that could not be swept
 	Batches int            `json:"batches"`
 	Cursor  SweepCursor    `json:"cursor"`
@@ -65,24 +65,24 @@ func (r SweepResult) Add(o SweepResult) SweepResult {
 	return sum
 }
 
-// SweepCursor is how far a run has come. Tenants are gone through by name.
+// SweepCursor is the progress of a run. Tenants are visited in order of their names.
 type SweepCursor struct {
-	After  string `json:"after,omitempty"`  // the last tenant that is done with
+	After  string `json:"after,omitempty"`  // the last tenant that is finished
 	Tenant string `json:"tenant,omitempty"` // the one that is being swept
 
 	Due  schema.DueCursor `json:"due,omitzero"`   // of a decay sweep
 	Step schema.PurgeStep `json:"step,omitempty"` // of a purge
-	More bool             `json:"more,omitempty"` // there is more to mark, when what is marked is gone
+	More bool             `json:"more,omitempty"` // there is more to mark after the marked rows are removed
 
 	History schema.HistoryCursor `json:"history,omitzero"` // of a purge's step
-	Expired schema.HistoryCursor `json:"expired,omitzero"` // of its step expire, to which it comes back
-	Limit   int                  `json:"limit,omitempty"`  // rows of a batch, where a statement of more met its limit
+	Expired schema.HistoryCursor `json:"expired,omitzero"` // of its step expire, to which it returns
+	Limit   int                  `json:"limit,omitempty"`  // rows of a batch, if a statement with more rows timed out
 
-	Rules string `json:"rules,omitempty"` // by which the tenant was begun with (sweeping.Begun)
-	Held  bool   `json:"held,omitempty"`  // it goes ahead, and a question about it waits
+	Rules string `json:"rules,omitempty"` // the rules when the tenant was begun (sweeping.Begun)
+	Held  bool   `json:"held,omitempty"`  // it continues while a question about it waits
 }
 
-// maxNamed is how many held tenants, or failed ones, a result names; counts have all of them.
+// maxNamed is how many held or failed tenants a result names; the counts include all of them.
 const maxNamed = 20
 
 func Named(list []string, more ...string) []string {

@@ -7,11 +7,11 @@ import (
 	"github.com/mneme/mneme/schema/check"
 )
 
-// RefreshTopicInput asks for one topic to be compared with memory, and answered again where its evidence has changed.
+// RefreshTopicInput asks to compare one topic with memory, and to answer it again if its evidence has changed.
 type RefreshTopicInput struct {
 	Tenant string `json:"tenant"`
 	Topic  string `json:"topic"`
-	Shadow bool   `json:"shadow,omitempty"` // draft the answer, and publish nothing
+	Shadow bool   `json:"shadow,omitempty"` // draft the answer, but do not publish it
 
 	strict
 }
@@ -41,10 +41,10 @@ func (in *RefreshTopicInput) UnmarshalJSON(data []byte) error {
 
 // What became of a topic.
 const (
-	TopicFresh      = "fresh"       // its evidence is that of its answer: nothing was done
+	TopicFresh      = "fresh"       // its evidence has not changed: nothing was done
 	TopicAnswered   = "answered"    // a new answer was published
 	TopicWouldWrite = "would_write" // in shadow mode: the draft is ready
-	TopicHeld       = "held"        // the token budget of the day is used up: the answer before stays
+	TopicHeld       = "held"        // the token budget of the day is used up: the previous answer stays
 	TopicMoving     = "moving"      // its evidence changed in each round: the next refresh answers it
 )
 
@@ -52,7 +52,7 @@ const (
 type RefreshTopicResult struct {
 	Topic     string `json:"topic"`
 	Outcome   string `json:"outcome"`
-	Changed   int    `json:"changed"`              // memories of its evidence that were added, changed or gone
+	Changed   int    `json:"changed"`              // memories of its evidence that were added, changed or removed
 	Memories  int    `json:"memories"`             // of its evidence
 	Number    int    `json:"number,omitempty"`     // of the answer that was published
 	Parts     int    `json:"parts,omitempty"`      // sentences of the answer or draft
@@ -64,7 +64,7 @@ type RefreshTopicResult struct {
 
 // RefreshTopicsInput asks for a sweep over topics. The zero value is what a schedule starts: every tenant.
 type RefreshTopicsInput struct {
-	Tenant string `json:"tenant,omitempty"` // this one alone
+	Tenant string `json:"tenant,omitempty"` // only this tenant
 	Shadow bool   `json:"shadow,omitempty"`
 
 	// Set by continue-as-new.
@@ -90,7 +90,7 @@ func (in *RefreshTopicsInput) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// RefreshTopicsResult is what a sweep has done so far, and where it goes on.
+// RefreshTopicsResult is what a sweep has done so far, with the cursor.
 type RefreshTopicsResult struct {
 	Checked  int         `json:"checked"` // topics whose evidence was compared
 	Fresh    int         `json:"fresh"`
@@ -104,9 +104,9 @@ type RefreshTopicsResult struct {
 	Done     bool        `json:"done"`
 }
 
-// TopicCursor is how far a sweep has come: tenants by name, topics of one by id.
+// TopicCursor is the progress of a sweep: tenants by name, topics of one by id.
 type TopicCursor struct {
-	After  string `json:"after,omitempty"`  // the last tenant that is done with
+	After  string `json:"after,omitempty"`  // the last tenant that is finished
 	Tenant string `json:"tenant,omitempty"` // the one whose topics are being compared
 	Topic  string `json:"topic,omitempty"`  // its last topic that was compared
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// changing is what the flags say of the part changes.
+// changing has the flags of the part changes.
 type changing struct {
 	seed                                    uint64
 	half                                    string

@@ -16,7 +16,7 @@ type tenantResult struct {
 	coexisting []coexistingResult
 	unknown    []probeResult
 	known      []probeResult
-	bystanders int // statements that belong to no pair and were superseded or contested all the same
+	bystanders int // statements that belong to no pair but were superseded or contested
 	failures   []failure
 }
 

@@ -82,7 +82,7 @@ func (p *phases) ingest(ctx context.Context, req schema.IngestRequest, at time.T
 	return ack, err
 }
 
-// recaller is the read path with all defaults, and with the patience that a busy machine needs.
+// recaller is the read path with all defaults, except longer deadlines for a busy machine.
 func (b *bench) recaller(s *store.Store, now time.Time) *recall.Recaller {
 	return &recall.Recaller{Store: s, Index: vector.PGVector{Store: s}, Embedder: b.brain.Embedder,
 		Reranking: b.brain.Reranking, With: b.cfg.RecallWith, Without: b.cfg.RecallWithout, Patience: unhurried,

@@ -1,7 +1,7 @@
 // Command bench measures Mneme and baselines in the same run and prints the figures as tables.
 //
-// It uses the stack that `make up` started, in schemas of its own that it drops at the end, and a
-// worker inside this process on a task queue of its own.
+// It uses the stack that `make up` started, in separate schemas that it drops at the end, and a worker inside this
+// process on a separate task queue.
 package main
 
 import (
@@ -204,7 +204,7 @@ func (b *bench) siteIn(ctx context.Context, name string) (s site, drop func(), e
 		if s.Store != nil {
 			s.Close()
 		}
-		// The run's context may have ended: clean up all the same.
+		// Clean up even if the run's context has ended.
 		_ = b.owner(context.Background(), b.cfg.DatabaseURL, func(conn *pgx.Conn) error {
 			_, err := conn.Exec(context.Background(), "DROP SCHEMA "+s.schema+" CASCADE")
 			return err
@@ -230,7 +230,7 @@ func (b *bench) owner(ctx context.Context, databaseURL string, fn func(*pgx.Conn
 	return fn(conn)
 }
 
-// startWorker hosts the pipeline for a site on a task queue of its own.
+// startWorker runs the pipeline for a site on a separate task queue.
 func (b *bench) startWorker(s site) (taskQueue string, stop func(), err error) {
 	taskQueue = "bench-" + s.schema
 	w := worker.New(b.temporal, taskQueue, worker.Options{})

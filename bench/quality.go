@@ -46,8 +46,8 @@ const (
 	rankBM25     = "BM25 (k1 1.2, b 0.75)"
 )
 
-// unhurried is the patience of recalls that are judged by what they find, not by how long it takes: a busy
-// machine leaves nothing out.
+// unhurried multiplies the deadlines of recalls that are judged by what they find, so that a busy machine skips no
+// stage.
 const unhurried = 30
 
 // ranker answers a question with turn ids, best first.

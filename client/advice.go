@@ -45,7 +45,7 @@ func StartAdvise(ctx context.Context, c client.Client, taskQueue string,
 	return run, nil
 }
 
-// Report says how it went after advice, and waits until it is counted. The same report, made again, counts once.
+// Report reports the outcome after advice, and waits until it is counted. A repeated report counts once.
 func Report(ctx context.Context, c client.Client, taskQueue string, req api.ReportRequest) (api.ReportResult, error) {
 	run, err := StartReport(ctx, c, taskQueue, req)
 	if err != nil {
@@ -54,7 +54,7 @@ func Report(ctx context.Context, c client.Client, taskQueue string, req api.Repo
 	return Outcome[api.ReportResult](ctx, run)
 }
 
-// StartReport starts a Report run, or joins the one that has the same report.
+// StartReport starts a Report run, or joins the run with the same report.
 func StartReport(ctx context.Context, c client.Client, taskQueue string,
 	req api.ReportRequest) (client.WorkflowRun, error) {
 	if err := req.Validate(); err != nil {

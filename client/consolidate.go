@@ -11,8 +11,8 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// StartConsolidate starts a run of learning over one scope, or joins the one that is under way: one at a time for a
-// scope. It returns a *schema.ValidationError for an input that will never be accepted; Outcome waits for the result.
+// StartConsolidate starts a run of learning over one scope, or joins the open one: a scope has one run at a time. It
+// returns a *schema.ValidationError for an input that will never be accepted; Outcome waits for the result.
 func StartConsolidate(
 	ctx context.Context,
 	c client.Client,
@@ -30,8 +30,8 @@ func StartConsolidate(
 	return run, nil
 }
 
-// StartConsolidateAll starts a run of learning over all scopes with new evidence, of a tenant or of all, or joins the
-// one that is under way: one at a time for a tenant, and one for all of them.
+// StartConsolidateAll starts a run of learning over all scopes with new evidence, of one tenant or of all, or joins
+// the open one: there is one run at a time for a tenant, and one for all tenants.
 func StartConsolidateAll(
 	ctx context.Context,
 	c client.Client,

@@ -14,7 +14,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// StartForget starts a Forget run, or joins the one that has the same request and still waits.
+// StartForget starts a Forget run, or joins the run with the same request that still waits.
 func StartForget(
 	ctx context.Context,
 	c client.Client,
@@ -65,8 +65,8 @@ func ConfirmForget(
 	return out, forgetError("confirm", err)
 }
 
-// ApproveForget confirms a run with the token that its maker is asked for by the run's id. A run that needs no
-// confirmation, or has it, is left alone.
+// ApproveForget confirms a run with the token that token returns for the run's id. It does nothing if the run needs
+// no confirmation or has it.
 func ApproveForget(
 	ctx context.Context,
 	c client.Client,

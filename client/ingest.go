@@ -25,12 +25,12 @@ type Started struct {
 	Run   client.WorkflowRun // to wait for the whole pipeline
 }
 
-// StartIngest hands a request to the Ingest workflow and returns once its candidates are durable.
-// Clients in other languages do the same with Update-with-Start, or start the workflow plainly.
+// StartIngest sends a request to the Ingest workflow and returns once its candidates are durable. Clients in other
+// languages do the same with Update-with-Start, or start the workflow directly.
 //
-// A request that is delivered again joins the run that has it. With an idempotency key it also finds
-// a run that has ended, unless that failed; the acknowledgement is then the first one. It returns a
-// *schema.ValidationError for a request that will never be accepted.
+// A repeated request joins the run that has it. With an idempotency key it also finds a run that has ended, unless
+// that run failed, and returns the first acknowledgement. It returns a *schema.ValidationError for a request that
+// will never be accepted.
 func StartIngest(ctx context.Context, c client.Client, taskQueue string, req schema.IngestRequest) (Started, error) {
 	if err := req.Validate(); err != nil {
 		return Started{}, err
@@ -66,9 +66,9 @@ func StartIngest(ctx context.Context, c client.Client, taskQueue string, req sch
 	return Started{Ack: ack, ID: run.GetID(), RunID: run.GetRunID(), Run: run}, nil
 }
 
-// startStaging starts the run and asks it to stage. Temporal refuses to ask a run whose workers have failed
-// or been too slow for it several times, at once and for as long as that lasts; the run goes on when they
-// do, and so does the wait for it, as it does when there is no worker at all.
+// startStaging starts the run and asks it to stage. If a run's workers have failed or been too slow several times,
+// Temporal refuses updates of it until they recover; the run then continues. This function waits for that, as it does
+// when there is no worker.
 func startStaging(ctx context.Context, c client.Client, options client.StartWorkflowOptions, updateID string,
 	req schema.IngestRequest) (client.WithStartWorkflowOperation, client.WorkflowUpdateHandle, error) {
 	for {

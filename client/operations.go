@@ -11,7 +11,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// StartModify starts a Modify run, or joins the one that has the same request.
+// StartModify starts a Modify run, or joins the run with the same request.
 func StartModify(
 	ctx context.Context,
 	c client.Client,
@@ -22,7 +22,7 @@ func StartModify(
 		api.WorkflowModify, req, "modify")
 }
 
-// StartPut starts a Put run, or joins the one that has the same request.
+// StartPut starts a Put run, or joins the run with the same request.
 func StartPut(
 	ctx context.Context,
 	c client.Client,
@@ -32,7 +32,7 @@ func StartPut(
 	return startOperation(ctx, c, taskQueue, api.KindPut, req.Operation, req.Validate(), api.WorkflowPut, req, "put")
 }
 
-// StartRecover starts a Recover run, or joins the one that has the same request.
+// StartRecover starts a Recover run, or joins the run with the same request.
 func StartRecover(
 	ctx context.Context,
 	c client.Client,
@@ -43,7 +43,7 @@ func StartRecover(
 		api.WorkflowRecover, req, "recover")
 }
 
-// StartRevise starts a Revise run, or joins the one that has the same request.
+// StartRevise starts a Revise run, or joins the run with the same request.
 func StartRevise(
 	ctx context.Context,
 	c client.Client,
@@ -57,7 +57,7 @@ func StartRevise(
 // ReviseSummary names the action of a valid request.
 func ReviseSummary(req schema.ReviseRequest) string { return "revise: " + string(req.Action) }
 
-// StartFeedback starts a Feedback run, or joins the one that has the same request.
+// StartFeedback starts a Feedback run, or joins the run with the same request.
 func StartFeedback(
 	ctx context.Context,
 	c client.Client,
@@ -68,8 +68,8 @@ func StartFeedback(
 		api.WorkflowFeedback, req, "feedback")
 }
 
-// startOperation starts a run, or joins the one that has the request already. With an operation id it
-// also finds one that has ended, unless that failed: its result is the first one.
+// startOperation starts a run, or joins the run that has the request. With an operation id it also finds a run that
+// has ended, unless that failed: its result is the first one.
 func startOperation(
 	ctx context.Context,
 	c client.Client,

@@ -17,7 +17,7 @@ func GetStart(taskQueue string, req schema.GetRequest) client.StartWorkflowOptio
 	return readStart(taskQueue, api.GetWorkflowID(req), api.KindGet, req.Principal)
 }
 
-// StartGet starts a Get run, or joins the one that is reading the same. It returns a *schema.ValidationError for a
+// StartGet starts a Get run, or joins the open run of the same request. It returns a *schema.ValidationError for a
 // request that will never be accepted; Outcome waits for the records.
 func StartGet(
 	ctx context.Context,
@@ -35,12 +35,12 @@ func StartGet(
 	return run, nil
 }
 
-// ContextStart is how a run of Context is started.
+// ContextStart returns the options of a Context run.
 func ContextStart(taskQueue string, req ledger.ContextRequest) client.StartWorkflowOptions {
 	return readStart(taskQueue, api.ContextWorkflowID(req), api.KindContext, req.Principal)
 }
 
-// StartContext starts a Context run, or joins the one that is reading the same. It returns a *schema.ValidationError
+// StartContext starts a Context run, or joins the open run of the same request. It returns a *schema.ValidationError
 // for a request that will never be accepted; Outcome waits for the context.
 func StartContext(
 	ctx context.Context,
@@ -58,12 +58,12 @@ func StartContext(
 	return run, nil
 }
 
-// RecallStart is how a run of Recall is started. A question that has been answered is asked again.
+// RecallStart returns the options of a Recall run. A question that was answered before is asked again.
 func RecallStart(taskQueue string, req schema.RecallRequest) client.StartWorkflowOptions {
 	return readStart(taskQueue, api.RecallWorkflowID(req), api.KindRecall, req.Principal)
 }
 
-// readStart is how a run that only reads is started: the same request joins a run that is under way.
+// readStart returns the options of a run that only reads: the same request joins an open run.
 func readStart(taskQueue, id, kind string, p schema.Principal) client.StartWorkflowOptions {
 	return client.StartWorkflowOptions{
 		ID:                       id,
@@ -76,8 +76,8 @@ func readStart(taskQueue, id, kind string, p schema.Principal) client.StartWorkf
 	}
 }
 
-// StartRecall starts a Recall run, or joins the one that is answering the same question. It returns a
-// *schema.ValidationError for a request that will never be accepted; Outcome waits for the answer.
+// StartRecall starts a Recall run, or joins the open run of the same question. It returns a *schema.ValidationError
+// for a request that will never be accepted; Outcome waits for the answer.
 func StartRecall(
 	ctx context.Context,
 	c client.Client,
@@ -94,6 +94,6 @@ func StartRecall(
 	return run, nil
 }
 
-// RecallTimeout is how long a client waits for an answer at most. The caller wants to go on: what is not
-// there within a minute fails, and can be asked again.
+// RecallTimeout is how long a client waits for an answer. After a minute the recall fails, and the caller can ask
+// again.
 const RecallTimeout = time.Minute

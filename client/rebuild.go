@@ -10,16 +10,15 @@ import (
 	"github.com/mneme/mneme/api"
 )
 
-// StartRebuild starts the comparison of what is derived from a tenant's ledger with it, or joins the one of the same
-// kind that is under way.
+// StartRebuild starts the comparison of derived data with a tenant's ledger, or joins the open run of the same kind.
 func StartRebuild(ctx context.Context, c client.Client, taskQueue string,
 	in api.RebuildRequest) (client.WorkflowRun, error) {
 	if err := in.Validate(); err != nil {
 		return nil, err
 	}
-	summary := "rebuild what is derived from the ledger"
+	summary := "rebuild data derived from the ledger"
 	if in.Verify {
-		summary = "compare what is derived from the ledger with it"
+		summary = "compare derived data with the ledger"
 	}
 	run, err := startRun(ctx, c, client.StartWorkflowOptions{
 		ID:                       api.RebuildWorkflowID(in),

@@ -10,7 +10,7 @@ import (
 	"github.com/mneme/mneme/api"
 )
 
-// StartReflect starts a Reflect run, or joins the one in which the agent reflects on the stream. It returns a
+// StartReflect starts a Reflect run, or joins the open run of the agent on the stream. It returns a
 // *schema.ValidationError for a request that will never be accepted.
 func StartReflect(
 	ctx context.Context,
@@ -35,8 +35,8 @@ func StartReflect(
 	return run, nil
 }
 
-// Reflect lets an agent reflect, if it is due, and waits for the end. It joins a run that goes on already, which may
-// have been started before the newest events: what it does not see is pending for the next.
+// Reflect lets an agent reflect, if a reflection is due, and waits for the end. It joins a run that is already open.
+// That run may have been started before the newest events; these are left to the next reflection.
 func Reflect(ctx context.Context, c client.Client, taskQueue string, in api.ReflectInput) (api.ReflectResult, error) {
 	run, err := StartReflect(ctx, c, taskQueue, in)
 	if err != nil {

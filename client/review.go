@@ -12,10 +12,10 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Decide hands a decision to the review of a batch and returns what became of it. A review that is not
-// there is started: of old proposals, or of one that has ended. With an operation id the same decision
-// may be delivered again and finds the first result; without one each call is a decision of its own.
-// It returns a *schema.ValidationError for a request that will never be accepted.
+// Decide sends a decision to the review of a batch and returns the result. It starts the review if none is running:
+// for old proposals, or after a review has ended. With an operation id the same decision may be delivered again and
+// returns the first result; without one each call is a separate decision. It returns a *schema.ValidationError for a
+// request that will never be accepted.
 func Decide(
 	ctx context.Context,
 	c client.Client,
@@ -50,7 +50,7 @@ func decideOnce(
 	result *schema.ReviewResult,
 ) error {
 	tenant := req.Principal.Tenant
-	// Joining the run that waits, or starting one after those that have ended.
+	// Join the waiting run, or start one if earlier ones have ended.
 	start := c.NewWithStartWorkflowOperation(reviewOptions(taskQueue, tenant, batchID,
 		enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING),
 		api.WorkflowReview, api.ReviewInput{Tenant: tenant, BatchID: batchID})
@@ -68,8 +68,7 @@ func decideOnce(
 	return nil
 }
 
-// RenewReview starts the review of a batch again, in place of the run that waits: what that one carried is
-// to go.
+// RenewReview restarts the review of a batch in a new run, so that the history of the waiting run can be deleted.
 func RenewReview(ctx context.Context, c client.Client, taskQueue, tenant, batchID string) error {
 	_, err := c.ExecuteWorkflow(ctx, reviewOptions(taskQueue, tenant, batchID,
 		enumspb.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING),

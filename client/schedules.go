@@ -31,8 +31,8 @@ const (
 	ScheduleConsolidation = "consolidation" // ConsolidateAll
 )
 
-// ScheduleSpec describes one schedule. Two of its runs never overlap: what comes due while one goes on is
-// left out, since that one does all that is due.
+// ScheduleSpec describes one schedule. Two of its runs never overlap: a start that comes due during a run is skipped,
+// because the run does all that is due.
 type ScheduleSpec struct {
 	Name     string // one of ScheduleNames
 	Workflow string // that it starts
@@ -42,10 +42,11 @@ type ScheduleSpec struct {
 	Calendar []client.ScheduleCalendarSpec // any of them
 	TimeZone string                        // of Calendar; UTC when empty
 
-	Jitter         time.Duration // a run starts so much later at most, by chance
-	CatchUp        time.Duration // what was missed while the server was away is made up for if it is not older
-	PauseOnFailure bool          // a run that fails pauses the schedule
-	Note           string        // shown in the Temporal UI
+	Jitter time.Duration // a run starts so much later at most, by chance
+	// starts that were missed while the server was down are made up for if they are not older
+	CatchUp        time.Duration
+	PauseOnFailure bool   // a run that fails pauses the schedule
+	Note           string // shown in the Temporal UI
 }
 
 // scheduleKind is what there can be a schedule of.
@@ -114,10 +115,10 @@ type Schedules struct {
 	TakeOver bool
 }
 
-// Errors of what is asked of a schedule.
+// Errors of requests about a schedule.
 var (
-	ErrNoSchedule   = errors.New("there is no such schedule: `mneme schedules apply` makes what is missing")
-	ErrScheduleBusy = errors.New("a run of the schedule is under way, and two of them never overlap")
+	ErrNoSchedule   = errors.New("there is no such schedule: `mneme schedules apply` creates missing ones")
+	ErrScheduleBusy = errors.New("a run of the schedule is open, and two runs never overlap")
 	// ErrScheduleElsewhere is of a schedule whose runs another task queue has.
 	ErrScheduleElsewhere = errors.New("it belongs to another task queue: `mneme schedules " +
 		"apply --take-over` moves it to this one")
@@ -135,11 +136,11 @@ type AppliedSchedule struct {
 	Name    string   `json:"name"`
 	ID      string   `json:"id"`
 	Outcome string   `json:"outcome"`           // created, updated or unchanged
-	Changed []string `json:"changed,omitempty"` // what was not as described
+	Changed []string `json:"changed,omitempty"` // properties that differed from the description
 	Paused  bool     `json:"paused,omitempty"`  // an operator, or a failure, paused it: it stays paused
 }
 
-// check refuses, before anything is touched, what this build cannot run, and what is described twice.
+// check refuses schedules that this build cannot run, and duplicates, before anything is changed.
 func (s Schedules) check(specs []ScheduleSpec) error {
 	var fields []schema.FieldError
 	seen := map[string]bool{}
@@ -164,10 +165,10 @@ func (s Schedules) check(specs []ScheduleSpec) error {
 	return nil
 }
 
-// Apply makes schedules what they are described to be: it creates what is missing, updates what differs
-// and leaves alone what does not. One that is paused stays paused and keeps its note, which says why. What
-// is not described is not touched. One of another task queue is refused with ErrScheduleElsewhere, unless
-// TakeOver. It may be called any number of times, and by several at once.
+// Apply makes schedules match their specs: it creates missing ones and updates those that differ. A paused schedule
+// stays paused and keeps its note, which says why. Other schedules are not touched. A schedule of another task queue
+// is refused with ErrScheduleElsewhere, unless TakeOver is set. Apply may be called any number of times, also
+// concurrently.
 func (s Schedules) Apply(ctx context.Context, specs []ScheduleSpec) ([]AppliedSchedule, error) {
 	if err := s.check(specs); err != nil {
 		return nil, err
@@ -209,7 +210,7 @@ func (s Schedules) apply(ctx context.Context, spec ScheduleSpec) (AppliedSchedul
 	out.Outcome = ScheduleUpdated
 	return out, handle.Update(ctx,
 		client.ScheduleUpdateOptions{DoUpdate: func(in client.ScheduleUpdateInput) (*client.ScheduleUpdate, error) {
-			next := in.Description.Schedule // as it is now: it may have been paused meanwhile
+			next := in.Description.Schedule // the current state: it may have been paused in between
 			wanted := s.options(spec)
 			action, kept := *wanted.Action.(*client.ScheduleWorkflowAction), client.ScheduleWorkflowAction{}
 			if there, ok := next.Action.(*client.ScheduleWorkflowAction); ok {
@@ -226,7 +227,7 @@ func (s Schedules) apply(ctx context.Context, spec ScheduleSpec) (AppliedSchedul
 		}})
 }
 
-// taskQueueOf is where a schedule's runs go; empty where it starts none.
+// taskQueueOf is the task queue of a schedule's runs; empty if it starts none.
 func taskQueueOf(s client.Schedule) string {
 	if action, ok := s.Action.(*client.ScheduleWorkflowAction); ok {
 		return action.TaskQueue
@@ -234,8 +235,8 @@ func taskQueueOf(s client.Schedule) string {
 	return ""
 }
 
-// Ensure creates the schedules that are missing, and leaves alone those that are there: what an operator has
-// made of one stays. It is what a worker does at its start.
+// Ensure creates missing schedules and does not change existing ones, so that an operator's changes stay. Workers
+// call it at start.
 func (s Schedules) Ensure(ctx context.Context, specs []ScheduleSpec) error {
 	if err := s.check(specs); err != nil {
 		return err
@@ -248,7 +249,7 @@ func (s Schedules) Ensure(ctx context.Context, specs []ScheduleSpec) error {
 	return nil
 }
 
-// create creates a schedule, unless it is there.
+// create creates a schedule, unless it exists.
 func (s Schedules) create(ctx context.Context, spec ScheduleSpec) (created bool, err error) {
 	_, err = s.Client.ScheduleClient().Create(ctx, s.options(spec))
 	if errors.Is(err, temporal.ErrScheduleAlreadyRunning) {
@@ -290,8 +291,8 @@ const (
 	DifferentTaskQueue = "task queue"
 )
 
-// differences names what of a schedule is not as described. The note of one that is paused says why it is,
-// and counts for nothing.
+// differences names the properties of a schedule that differ from its description. The note of a paused schedule says
+// why it is paused, and is ignored.
 func (s Schedules) differences(have client.Schedule, spec ScheduleSpec) []string {
 	want := s.options(spec)
 	action, _ := have.Action.(*client.ScheduleWorkflowAction)

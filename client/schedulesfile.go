@@ -19,7 +19,7 @@ import (
 //go:embed schedules.yaml
 var defaultSchedules []byte
 
-// DefaultSchedules are the schedules of an installation that has no file of its own.
+// DefaultSchedules are the schedules of an installation without a file.
 func DefaultSchedules() []ScheduleSpec {
 	specs, err := ParseSchedules(defaultSchedules)
 	if err != nil {
@@ -37,9 +37,9 @@ const (
 	maxScheduleNote   = 500 // bytes
 	// Longest of intervals and catch-up windows. What is to run more rarely is better paused and triggered.
 	maxScheduleEvery = 31 * 24 * time.Hour
-	maxJitterOfTimes = time.Hour        // where a calendar says when
-	minCatchUp       = 10 * time.Second // Temporal's own: it takes less for this
-	catchUpOfTimes   = 24 * time.Hour   // where a calendar says when
+	maxJitterOfTimes = time.Hour        // if a calendar is given
+	minCatchUp       = 10 * time.Second // Temporal's own minimum
+	catchUpOfTimes   = 24 * time.Hour   // if a calendar is given
 )
 
 // ParseSchedules reads a schedules file: YAML, one document, nothing in it that is not known. Every problem
@@ -55,7 +55,7 @@ func ParseSchedules(data []byte) ([]ScheduleSpec, error) {
 	return f.specs, nil
 }
 
-// scheduleFile is one ParseSchedules at work.
+// scheduleFile is the state of one ParseSchedules.
 type scheduleFile struct {
 	yamlfile.File
 	specs []ScheduleSpec
@@ -113,7 +113,7 @@ func (f *scheduleFile) schedule(node *yaml.Node, path string) (spec ScheduleSpec
 		spec.TimeZone = f.zone(zone, path+".time_zone", calendar != nil)
 	}
 	spec.CatchUp = spec.Every
-	longest := spec.Every - time.Second // a run that may come as late as the next one has no time of its own
+	longest := spec.Every - time.Second // a later offset would coincide with the next run
 	if calendar != nil {
 		spec.CatchUp, longest = catchUpOfTimes, maxJitterOfTimes
 	}
@@ -169,9 +169,8 @@ func (f *scheduleFile) zone(v *yaml.Node, path string, hasCalendar bool) string 
 	return ""
 }
 
-// calendarFields are the parts of a moment: their allowed values, and the default of a part that is not given.
-// Seconds are not for a file to choose: nothing here has to run more often than every minute, but what
-// has an interval.
+// calendarFields are the parts of a moment: their allowed values, and the default of a missing part. A file cannot
+// set seconds: nothing here has to run more often than every minute, except schedules with an interval.
 var calendarFields = []struct {
 	name        string
 	least, most int
@@ -235,7 +234,7 @@ func parseRanges(text string, least, most int) ([]client.ScheduleRange, bool) {
 		if m[1] != "" {
 			r.Start, _ = strconv.Atoi(m[1]) // two digits
 			r.End = r.Start
-			if m[3] != "" { // 5/10 goes on from 5
+			if m[3] != "" { // 5/10 starts at 5
 				r.End = most
 			}
 		}

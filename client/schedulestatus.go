@@ -31,7 +31,7 @@ type ScheduleStatus struct {
 	When     string `json:"when,omitempty"` // in words
 	Paused   bool   `json:"paused"`
 	PausedBy string `json:"paused_by,omitempty"` // failure or operator
-	Note     string `json:"note,omitempty"`      // of one that is paused: why
+	Note     string `json:"note,omitempty"`      // of a paused schedule: the reason
 	Running  bool   `json:"running"`
 	// Next is when it is due; nil for one that is paused.
 	Next *time.Time   `json:"next,omitempty"`
@@ -55,8 +55,8 @@ type ScheduleRun struct {
 	Error  string `json:"error,omitempty"` // why it failed
 }
 
-// Statuses reads the schedules that this build has, each compared with its description where there is
-// one, all at once. It reads no run: Last names the last one, and Outcome says how it ended.
+// Statuses reads the schedules of this build concurrently, and compares each with its description, if it has one. It
+// reads no run: Last names the last one, and Outcome says how it ended.
 func (s Schedules) Statuses(ctx context.Context, specs []ScheduleSpec) ([]ScheduleStatus, error) {
 	var out []ScheduleStatus
 	for _, kind := range scheduleKinds {
@@ -121,8 +121,8 @@ func (s Schedules) look(ctx context.Context, out *ScheduleStatus, specs []Schedu
 	return nil
 }
 
-// describeWithin is after how long a schedule is asked again. The answer takes milliseconds; now and then the
-// server asks a worker of its own that has just gone, and would wait for that.
+// describeWithin is the delay after which a schedule is read again. The answer takes milliseconds; sometimes the
+// server asks one of its own workers that has just stopped, and would wait for it.
 const describeWithin = time.Second
 
 // isLate says whether a call was not answered in its time.
@@ -131,8 +131,8 @@ func isLate(err error) bool {
 	return errors.As(err, &late) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// pausedBy tells whose words a note is. The server writes one of these where a run failed; there is no
-// field that says it.
+// pausedBy reports who wrote a note. The server writes one of these texts when a run failed; there is no field for
+// it.
 func pausedBy(note string) string {
 	if strings.HasPrefix(note, "paused due to workflow ") || strings.HasPrefix(note, "paused, workflow ") {
 		return PausedByFailure
@@ -140,8 +140,8 @@ func pausedBy(note string) string {
 	return PausedByOperator
 }
 
-// Outcome completes what is known of a run: how it ended, and why where it failed. Of one that Temporal has
-// forgotten nothing is known.
+// Outcome completes the data of a run: how it ended, and why if it failed. Nothing is known of a run that Temporal
+// has forgotten.
 func (s Schedules) Outcome(ctx context.Context, run *ScheduleRun) error {
 	// the last of those that it continued as
 	described, err := s.Client.DescribeWorkflowExecution(ctx, run.WorkflowID, "")
@@ -188,7 +188,7 @@ func (s Schedules) handle(ctx context.Context, name string) (client.ScheduleHand
 	return s.Client.ScheduleClient().GetHandle(ctx, id), nil
 }
 
-// described is what Temporal says of one schedule; ErrNoSchedule when there is none.
+// described is Temporal's description of one schedule; ErrNoSchedule if there is none.
 func (s Schedules) described(
 	ctx context.Context,
 	name string,
@@ -204,7 +204,7 @@ func (s Schedules) described(
 	return handle, described, err
 }
 
-// Pause stops a schedule from starting runs, and says why. One that goes on is not stopped.
+// Pause stops a schedule from starting runs, and records why. It does not stop an open run.
 func (s Schedules) Pause(ctx context.Context, name, reason string) error {
 	handle, _, err := s.described(ctx, name)
 	if err == nil {
@@ -232,11 +232,11 @@ func (s Schedules) Resume(ctx context.Context, name, note string) error {
 	return nil
 }
 
-// triggerPoll is how often Trigger looks whether the run is there.
+// triggerPoll is how often Trigger checks whether the run exists.
 const triggerPoll = 100 * time.Millisecond
 
-// Trigger has a schedule start a run at once, whether it is paused or not, and returns it. While one goes
-// on it is ErrScheduleBusy.
+// Trigger makes a schedule start a run at once, even if it is paused, and returns the run. While a run is open it
+// returns ErrScheduleBusy.
 func (s Schedules) Trigger(ctx context.Context, name string) (ScheduleRun, error) {
 	handle, before, err := s.described(ctx, name)
 	if err != nil {
@@ -275,14 +275,14 @@ func (s Schedules) Trigger(ctx context.Context, name string) (ScheduleRun, error
 	}
 }
 
-// maxBackfill bounds how many runs one backfill asks for.
+// maxBackfill bounds the runs of one backfill.
 const maxBackfill = 100
 
 // ErrBackfillTooLong means that a backfill would start more than maxBackfill runs.
 var ErrBackfillTooLong = fmt.Errorf("the schedule would have run more than %d times between these moments", maxBackfill)
 
-// Backfill has a schedule start the runs that it would have started after from and up to to, one after the
-// other, whether it is paused or not, and returns how many.
+// Backfill makes a schedule start the runs that it would have started between from and to, one after the other, even
+// if it is paused, and returns how many.
 func (s Schedules) Backfill(ctx context.Context, name string, from, to time.Time) (int, error) {
 	handle, _, err := s.described(ctx, name)
 	if err != nil {

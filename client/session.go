@@ -33,9 +33,9 @@ func SessionStart(taskQueue string, r api.SessionRef) client.StartWorkflowOption
 	}
 }
 
-// AppendEvents hands events of a session to the ledger, and returns where they are. It starts the session if need be.
-// Events that are delivered again are answered with where they are. It returns a *schema.ValidationError for events
-// that will never be accepted.
+// AppendEvents adds events of a session to the ledger and returns their places. It starts the session if necessary.
+// For repeated events it returns the places that they have. It returns a *schema.ValidationError for events that will
+// never be accepted.
 func AppendEvents(ctx context.Context, c client.Client, taskQueue string,
 	req api.AppendRequest) (api.AppendResult, error) {
 	req.Events = req.Fill(req.Events, time.Now())
@@ -111,8 +111,8 @@ func CloseSession(ctx context.Context, c client.Client, taskQueue string,
 	return out, nil
 }
 
-// SessionWorking asks the run of a session for the state of the work. It returns ErrNoSession where none runs; the
-// state of a session that is open is in Postgres, too.
+// SessionWorking asks the run of a session for the state of the work. It returns ErrNoSession if none is running; the
+// state of an open session is also in Postgres.
 func SessionWorking(ctx context.Context, c client.Client, ref api.SessionRef) (api.SessionWorking, error) {
 	if err := ref.Validate(); err != nil {
 		return api.SessionWorking{}, err
@@ -132,7 +132,7 @@ func SessionWorking(ctx context.Context, c client.Client, ref api.SessionRef) (a
 	return out, nil
 }
 
-// RecordSession hands in a whole session that is over, and returns its episode. It returns a *schema.ValidationError
+// RecordSession records a whole session that has ended, and returns its episode. It returns a *schema.ValidationError
 // for a request that will never be accepted.
 func RecordSession(ctx context.Context, c client.Client, taskQueue string,
 	req api.RecordRequest) (api.SessionResult, error) {
@@ -170,7 +170,7 @@ func updateSession(ctx context.Context, c client.Client, taskQueue string, in ap
 			if WithoutAttributes(err, &options) {
 				continue
 			}
-			// Temporal refuses to ask a run whose workers fail or are too slow, and one that has many updates to
+			// Temporal refuses updates of a run whose workers fail or are too slow, or that has many updates to
 			// answer.
 			var unready *serviceerror.WorkflowNotReady
 			var busy *serviceerror.ResourceExhausted
@@ -192,8 +192,8 @@ func updateSession(ctx context.Context, c client.Client, taskQueue string, in ap
 	})
 }
 
-// EraseEvents permanently empties events of the ledger, and deletes the histories of the sessions that may have carried
-// them. A second call for the same events while the first is at work joins it.
+// EraseEvents permanently empties events of the ledger, and deletes the histories of the sessions that may have
+// carried them. A second call for the same events joins a call that is still running.
 func EraseEvents(
 	ctx context.Context,
 	c client.Client,

@@ -11,15 +11,15 @@ import (
 	"github.com/mneme/mneme/api"
 )
 
-// StartDecaySweep starts a sweep, or joins the one that is under way: one at a time for a tenant, and one for
-// all of them.
+// StartDecaySweep starts a sweep, or joins the open one: there is one at a time for a tenant, and one for all
+// tenants.
 func StartDecaySweep(
 	ctx context.Context,
 	c client.Client,
 	taskQueue string,
 	in api.SweepInput,
 ) (client.WorkflowRun, error) {
-	return startSweep(ctx, c, taskQueue, api.DecaySweepID, api.WorkflowDecaySweep, in, "take away what has faded")
+	return startSweep(ctx, c, taskQueue, api.DecaySweepID, api.WorkflowDecaySweep, in, "remove faded memories")
 }
 
 // startSweep starts a sweep under its id, or under the tenant's.
@@ -52,17 +52,17 @@ func startSweep(
 	return run, nil
 }
 
-// StartRetentionPurge starts a purge, or joins the one that is under way.
+// StartRetentionPurge starts a purge, or joins the open one.
 func StartRetentionPurge(
 	ctx context.Context,
 	c client.Client,
 	taskQueue string,
 	in api.SweepInput,
 ) (client.WorkflowRun, error) {
-	return startSweep(ctx, c, taskQueue, api.RetentionPurgeID, api.WorkflowRetentionPurge, in, "purge what is over")
+	return startSweep(ctx, c, taskQueue, api.RetentionPurgeID, api.WorkflowRetentionPurge, in, "purge expired data")
 }
 
-// StartDrift starts a check, or joins the one that is under way.
+// StartDrift starts a check, or joins the open one.
 func StartDrift(ctx context.Context, c client.Client, taskQueue string, in api.DriftInput) (client.WorkflowRun, error) {
 	run, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID:                       api.DriftWorkflowID(in.Index),
@@ -77,7 +77,7 @@ func StartDrift(ctx context.Context, c client.Client, taskQueue string, in api.D
 	return run, nil
 }
 
-// StartReindex starts a rebuild, or joins the one that is under way.
+// StartReindex starts a rebuild, or joins the open one.
 func StartReindex(
 	ctx context.Context,
 	c client.Client,

@@ -11,8 +11,8 @@ import (
 	"github.com/mneme/mneme/api"
 )
 
-// StartRefreshTopic starts the refresh of a standing question, or joins the one that is under way: one at a time for a
-// topic. It returns a *schema.ValidationError for an input that will never be accepted; Outcome waits for the result.
+// StartRefreshTopic starts the refresh of a standing question, or joins the open one: a topic has one run at a time.
+// It returns a *schema.ValidationError for an input that will never be accepted; Outcome waits for the result.
 func StartRefreshTopic(
 	ctx context.Context,
 	c client.Client,
@@ -30,8 +30,8 @@ func StartRefreshTopic(
 	return run, nil
 }
 
-// StartRefreshTopics starts a sweep over standing questions, or joins the one that is under way: one at a time for a
-// tenant, and one for all of them.
+// StartRefreshTopics starts a sweep over standing questions, or joins the open one: there is one at a time for a
+// tenant, and one for all tenants.
 func StartRefreshTopics(
 	ctx context.Context,
 	c client.Client,

@@ -12,8 +12,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// updateTries bounds how often an update is handed in again when a run ends while it is at work, and
-// updatePause is between two of them.
+// updateTries bounds how often an update is sent again when its run ends first. updatePause is the delay between two
+// tries.
 const (
 	updateTries = 5
 	updatePause = 100 * time.Millisecond
@@ -23,9 +23,9 @@ const (
 // renewed or continued as new after it accepted the update and before it answered.
 const errTypeAcceptedUpdate = "AcceptedUpdateCompletedWorkflow"
 
-// retryUpdate calls send until the update is answered, as long as the caller has time. Send uses one update id for all
-// calls, by which what the update does is keyed: it is done once. Gone says whether to go on when there is no run any
-// more, because sending starts one.
+// retryUpdate calls send until the update is answered or ctx ends. All calls use one update id, which is the key of
+// the update's effect: it is carried out once. With gone, it also retries if the run no longer exists, because
+// sending starts a new one.
 func retryUpdate(ctx context.Context, gone bool, send func() error) error {
 	for try := 1; ; try++ {
 		err := send()

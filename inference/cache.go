@@ -10,18 +10,18 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 )
 
-// Cache is an Embedder that remembers the vectors it was last asked for, by the hash of the text: a question
-// asked again, and a text that several steps of the pipeline embed, cost one call of the model. Callers that
-// want the same text at the same time share one call. It holds no text. It is safe for concurrent use.
+// Cache is an Embedder that caches the latest vectors by the hash of the text: a repeated question, and a text that
+// several steps of the pipeline embed, cost one call of the model. Concurrent callers with the same text share one
+// call. It stores no text. It is safe for concurrent use.
 //
-// A vector is a function of the text and the model alone, so tenants share entries: no one learns more
-// from it than that an answer came sooner. Across processes the database is the cache: a memory's vector is
-// stored under the hash of its content, and a proposal's with the proposal.
+// A vector depends only on the text and the model, so tenants share entries: a caller learns no more than that an
+// answer came sooner. Across processes the database is the cache: a memory's vector is stored under the hash of its
+// content, and a proposal's with the proposal.
 type Cache struct {
 	Embedder
 	mu      sync.Mutex
 	vectors *lru.Cache[cacheKey, []float32]
-	flights map[cacheKey]chan struct{} // closed when the call that brings the vector is over
+	flights map[cacheKey]chan struct{} // closed when the call for the vector ends
 }
 
 // cacheKey is the hash of a text, and how it is embedded.
@@ -68,8 +68,8 @@ func (c *Cache) EmbedQuery(ctx context.Context, text string) ([]float32, Usage, 
 	return vectors[0], usage, nil
 }
 
-// get fills in what is remembered, embeds what is not being embedded, and waits for the rest. What another
-// caller failed to bring, because its own context ended for one, is tried again here.
+// get fills in cached vectors, embeds texts that no other caller is embedding, and waits for the rest. If another
+// caller's call failed, for example because its context ended, the text is tried again here.
 func (c *Cache) get(
 	ctx context.Context,
 	query bool,

@@ -171,7 +171,7 @@ func TestCallersOfOneTextShareOneCall(t *testing.T) {
 	})
 }
 
-func TestACallerThatGivesUpTakesNobodyAlong(t *testing.T) {
+func TestACallerThatGivesUpDoesNotFailOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		inner := &counting{gate: make(chan struct{})}

@@ -15,7 +15,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Source is the text that an Extractor reads, with what is known about where it came from.
+// Source is the text that an Extractor reads, with its origin.
 type Source struct {
 	Content    string            // at most normalize.MaxExtractInput characters, marker included
 	Kind       schema.SourceKind // observation when unknown
@@ -33,7 +33,7 @@ type Extractor interface {
 	Extract(ctx context.Context, src Source) (memory.Extraction, Usage, error)
 }
 
-// Decider says how a fact changes what is known.
+// Decider decides how a fact changes stored memories.
 type Decider interface {
 	// Decide is asked only when there are neighbours. Errors are as for Extract; an answer that
 	// cannot be parsed, or that names none of the neighbours, yields ActionNone with a warning.
@@ -54,7 +54,7 @@ type Brain struct {
 	Decider   Decider
 	Embedder  Embedder
 	Reranking Reranking // the zero value leaves reranking out
-	Reasoner  Reasoner  // reflects on events; nil: agents do not reflect
+	Reasoner  Reasoner  // reflects on events; if nil, agents do not reflect
 
 	// TopicWriter answers standing questions; nil leaves them to the rules (memory/topics).
 	TopicWriter TopicWriter
@@ -64,8 +64,8 @@ type Brain struct {
 	Describer     Describer
 }
 
-// AsksModel reports whether a decider may ask a model, which takes its time. One that does not has a method AsksModel
-// that says so.
+// AsksModel reports whether a decider may ask a model, which takes time. A decider that does not has a method
+// AsksModel that returns false.
 func AsksModel(d Decider) bool {
 	says, ok := d.(interface{ AsksModel() bool })
 	return !ok || says.AsksModel()
@@ -96,7 +96,7 @@ func (u Usage) Add(v Usage) Usage {
 	return u
 }
 
-// RateLimitError says that the endpoint asked to be called again later.
+// RateLimitError means that the endpoint asked for a later call.
 type RateLimitError struct {
 	RetryAfter time.Duration // zero when the endpoint did not say
 }

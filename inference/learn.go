@@ -8,16 +8,16 @@ import (
 
 // EpisodeWriter sums up old episodes of one thread.
 type EpisodeWriter interface {
-	// SummarizeEpisodes returns one text out of the texts of episodes, and out of nothing else. An answer that cannot
-	// be read is empty, but has a usage: package memory/learning/compress checks what is returned. Errors are as for
+	// SummarizeEpisodes returns one text made only from the texts of episodes. For an answer that cannot be read the
+	// text is empty, but there is a usage. Package memory/learning/compress checks the result. Errors are as for
 	// Extractor.Extract.
 	SummarizeEpisodes(ctx context.Context, episodes []string) (string, Usage, error)
 }
 
 // Describer words a procedure that the rules have learned.
 type Describer interface {
-	// Describe returns a name and a text for each step. An answer that cannot be read is empty, but has a usage:
-	// package memory/learning/wording checks what is returned. Errors are as for Extractor.Extract.
+	// Describe returns a name and a text for each step. For an answer that cannot be read they are empty, but there
+	// is a usage. Package memory/learning/wording checks the result. Errors are as for Extractor.Extract.
 	Describe(ctx context.Context, subject wording.Subject) (wording.Description, Usage, error)
 }
 

@@ -6,7 +6,7 @@ import (
 	"encoding/hex"
 )
 
-// prefixed puts a model's own words before what it embeds.
+// prefixed puts a model's prefix before the texts that it embeds.
 type prefixed struct {
 	Embedder
 	query, passage string

@@ -12,7 +12,7 @@ const (
 	MaxCitations   = 32    // events that it is based on
 )
 
-// Reasoner says what an agent concludes from what it saw (document 001, Layer 3).
+// Reasoner draws a conclusion from what an agent saw (document 001, Layer 3).
 type Reasoner interface {
 	// Reflect returns a belief based on some of the events, which are in ledger order and visible to the agent. It is
 	// not asked without events. Errors are as for Extractor.Extract, and an *AnswerError.

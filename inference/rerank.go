@@ -9,29 +9,27 @@ import (
 
 // Reranker reads texts together with a query and says how well each answers it.
 type Reranker interface {
-	// Rerank returns scores in [0,1] by the texts' places in the list. A text may go without one; a score for a
-	// place that was not given, and an answer that cannot be read, is an error. Errors are as for
-	// Extractor.Extract.
+	// Rerank returns scores in [0,1] by the texts' positions in the list. A text may have no score. A score for an
+	// unknown position, and an answer that cannot be read, is an error. Errors are as for Extractor.Extract.
 	Rerank(ctx context.Context, query string, texts []string) (map[int]float64, Usage, error)
 }
 
-// Reranking says who reads the best candidates of a recall again, and how far it is believed (document 002
-// Phase 4). The zero value disables reranking.
+// Reranking sets who reranks the best candidates of a recall, and how much that weighs (document 002 Phase 4). The
+// zero value disables reranking.
 type Reranking struct {
 	Reranker Reranker
 	Blend    float64       // the share of its scores in the result, [0,1]
 	Top      int           // candidates that it reads; rank.DefaultRerankTop when 0
 	Deadline time.Duration // rank.DefaultRerankDeadline when 0
 
-	// Summarizer says what the best results come to, in the time that reranking leaves of its deadline; nil leaves
-	// that out.
+	// Summarizer summarizes the best results, in the time that reranking leaves of its deadline. If it is nil, there
+	// is no summary.
 	Summarizer Summarizer
 }
 
-// Summarizer answers a query in a few sentences out of texts, and out of nothing else.
+// Summarizer answers a query in a few sentences, using only the given texts.
 type Summarizer interface {
-	// Summarize returns the empty text where the texts say nothing about the query. Errors are as for
-	// Extractor.Extract.
+	// Summarize returns the empty text if the texts say nothing about the query. Errors are as for Extractor.Extract.
 	Summarize(ctx context.Context, query string, texts []string) (string, Usage, error)
 }
 

@@ -8,9 +8,9 @@ import (
 
 // TopicWriter answers a standing question out of texts, and out of nothing else.
 type TopicWriter interface {
-	// WriteTopic returns sentences with the numbers, from 1, of the texts that each cites. An answer that cannot be
-	// read has no sentences, but a usage: package memory/topics checks what is returned. Errors are as for
-	// Extractor.Extract.
+	// WriteTopic returns sentences with the numbers, from 1, of the texts that each cites. For an answer that cannot
+	// be read there are no sentences, but there is a usage. Package memory/topics checks the result. Errors are as
+	// for Extractor.Extract.
 	WriteTopic(ctx context.Context, question string, texts []string) ([]topics.Cited, Usage, error)
 }
 

@@ -41,16 +41,15 @@ type Classification struct {
 	Detected []string
 }
 
-// Classify classifies a candidate whose prefixes have been parsed into p. A source that has the
-// form of a procedure, a plan or the state of a task has that type (ShapeOf). Otherwise an explicit save (source kind
-// memory) is semantic and persistent, and everything else is an episode of the session, from which the pipeline
-// extracts facts. The candidate's own fields override what is inferred, with two exceptions. A pinned memory has
-// importance 1. The candidate's sensitivity is a minimum: sensitive.Detect can raise it, and only a rule lowers it.
-// Tags of the candidate come before those of the prefix. If there are more than schema.MaxTags, the last ones are
-// dropped.
+// Classify classifies a candidate whose prefixes have been parsed into p. A source that has the form of a procedure,
+// a plan or the state of a task has that type (ShapeOf). Otherwise an explicit save (source kind memory) is semantic
+// and persistent, and everything else is an episode of the session, from which the pipeline extracts facts. The
+// candidate's own fields override inferred values, with two exceptions. A pinned memory has importance 1. The
+// candidate's sensitivity is a minimum: sensitive.Detect can raise it, and only a rule lowers it. Tags of the
+// candidate come before those of the prefix. If there are more than schema.MaxTags, the last ones are dropped.
 //
-// Confidence is 1, because it is certain that this was said or observed. Whether it is true is for the facts extracted
-// from it to say.
+// Confidence is 1, because it is certain that this was said or observed. The confidence of extracted facts says
+// whether it is true.
 func Classify(c schema.Candidate, p normalize.Prefix) Classification {
 	memoryType, importance := schema.TypeEpisodic, DefaultImportance(c.SourceKind)
 	if c.SourceKind == schema.SourceMemory {

@@ -24,8 +24,8 @@ const InitialSalience = 1.0
 // is pinned does not fade: callers do not ask a Decay about it.
 type Decay struct {
 	Curve schema.DecayCurve
-	// HalfLife is how long salience takes to halve. Zero or less: it never fades. A custom curve goes by
-	// its points instead.
+	// HalfLife is the time in which salience halves. If it is zero or less, salience never falls. Custom curves use
+	// their points instead.
 	HalfLife time.Duration
 	// MinSalience is the threshold, in [0,1], at which the record falls due. 0: salience never makes it due.
 	MinSalience float64
@@ -47,7 +47,7 @@ type DecayPoint struct {
 	Share float64       // of the base that is left then, in [0,1]
 }
 
-// DecayOf reads how a record fades from what it says of it.
+// DecayOf returns how a record fades, from its decay profile.
 func DecayOf(p schema.DecayProfile) Decay {
 	d := Decay{
 		Curve:             p.Curve,
@@ -93,12 +93,11 @@ func (d Decay) Equal(o Decay) bool {
 		slices.Equal(d.Points, o.Points)
 }
 
-// DefaultDecay returns how memories of a type fade unless a policy says otherwise. The half-lives of
-// semantic (90 days) and competence (30 days) are those of the RFC's example records (§15A.12), and a
-// plan is a competence in another shape. Episodes are to be "aggressively decayed" (§5): after 7 days
-// half is gone and one that nothing reinforces falls due in its fifth week, in time for consolidation to have seen
-// it several times. Working memory (1 day) outlasts the night between two sessions. An unknown
-// type fades like an episode.
+// DefaultDecay returns how memories of a type fade unless a policy sets it. The half-lives of semantic (90 days) and
+// competence (30 days) are those of the RFC's example records (§15A.12), and a plan is a competence in another shape.
+// Episodes are to be "aggressively decayed" (§5): after 7 days half is left, and an episode that nothing reinforces
+// is due in its fifth week, after consolidation has seen it several times. Working memory (1 day) outlasts the night
+// between two sessions. An unknown type fades like an episode.
 func DefaultDecay(t schema.MemoryType) Decay {
 	const day = 24 * time.Hour
 	d := Decay{
@@ -151,8 +150,8 @@ func (d Decay) Share(since time.Duration) float64 {
 // byPoints reports whether the curve is drawn by its points.
 func (d Decay) byPoints() bool { return d.Curve == schema.CurveCustom && len(d.Points) > 0 }
 
-// alongPoints is the share on a custom curve. Whatever its points are, it does not rise: a point that is earlier than
-// the one before it is passed over, and a share that is larger counts as that one's.
+// alongPoints is the share on a custom curve. It never rises, whatever the points are: a point earlier than its
+// predecessor is skipped, and a larger share counts as the predecessor's.
 func (d Decay) alongPoints(since time.Duration) float64 {
 	from := DecayPoint{Share: 1}
 	for _, to := range d.Points {

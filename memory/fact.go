@@ -88,8 +88,8 @@ type Neighbor struct {
 	Score float64 `json:"score"` // [0,1]
 }
 
-// Proposal is what a decider wants done with a fact. It is a proposal: CheckProposal validates it
-// against the neighbours that were offered, and EvaluateWrite says whether the mode allows it.
+// Proposal is the change that a decider proposes for a fact. CheckProposal validates it against the neighbours that
+// were offered, and EvaluateWrite decides whether the mode allows it.
 type Proposal struct {
 	Action     schema.Action `json:"action"`
 	TargetID   string        `json:"target_id,omitempty"` // required for update and delete
@@ -97,10 +97,10 @@ type Proposal struct {
 	Reason     string        `json:"reason"`
 	Warnings   []string      `json:"warnings,omitempty"`
 
-	// Change says that the fact changes what the target says, and what is to become of the target then.
-	// Empty where the decider does not tell: see EvaluateWrite. What a model tells is checked by Vouch.
+	// Change says that the fact changes what the target states, and what happens to the target then. It is empty if
+	// the decider does not say: see EvaluateWrite. Vouch checks a model's Change.
 	Change Change `json:"change,omitempty"`
-	// Own says that the speaker changes what they said of themselves.
+	// Own means that the speaker changes an own earlier statement.
 	Own bool `json:"own,omitempty"`
 	// Also are other neighbours that say the same as the target: they share its fate.
 	Also []string `json:"also,omitempty"`

@@ -103,7 +103,7 @@ func startsUpper(s string) bool {
 	return unicode.IsUpper(r)
 }
 
-// subject is what kind of thing a statement is about, as far as its name tells.
+// subject is the kind of thing that a statement is about, if its name shows it.
 type subject int
 
 const (

@@ -72,8 +72,7 @@ var questionWords = normalize.Set(
 	should shall may might`,
 )
 
-// AllHints returns the hints of a fact: those that the model gave it, then those that follow from what it
-// claims.
+// AllHints returns the hints of a fact: the model's first, then those that follow from its claim.
 func (f Fact) AllHints() []Hint {
 	out := JoinHints(CheckHints(f.Hints), ClaimHints(f.Claim))
 	for _, h := range attributeHints(f) {
@@ -107,10 +106,9 @@ func RuleHints(text, who string, claim Claim) []Hint {
 	return JoinHints(nil, CheckHints(append(ClaimHints(claim), topicHints(text, who)...)))
 }
 
-// ClaimHints returns the questions that a claim answers. They say the relation in the words that people
-// ask for it with: who asks for a home or an address means lives_in. What is asked depends on the
-// subject and on the kind of the value: a date answers when, a person who, a place of a person where they
-// live. A claim where that is not clear gets no hint.
+// ClaimHints returns the questions that a claim answers, in the words that people use to ask: a question about a home
+// or an address means lives_in. The questions depend on the subject and on the kind of the value: a date answers
+// when, a person who, a place of a person where they live. If that is not clear, the claim gets no hint.
 func ClaimHints(c Claim) []string {
 	if c.IsZero() || c.Predicate == schema.PredicateStates || utf8.RuneCountInString(c.Subject) > MaxEntityLength {
 		return nil
@@ -193,9 +191,8 @@ var (
 	interests = "What are the interests, hobbies and favourite things of $, what does $ enjoy, prefer or "
 )
 
-// claimQuestions are the questions that claims of a predicate answer. Only words count that the claim
-// itself would hardly hold: its own are found as they are. A predicate that is not here gets a hint by
-// its value alone (valueQuestions).
+// claimQuestions are the questions that claims of a predicate answer. They only add words that the claim itself
+// hardly has; its own words are found anyway. Other predicates get hints by their value only (valueQuestions).
 var claimQuestions = map[string][]question{
 	"lives_in": {
 		ofPerson("Where is the home, residence or address of $, in which city, town, state or country is $ based?"),
@@ -355,10 +352,10 @@ func topicHints(text, who string) []string {
 	return out
 }
 
-// ownWords are words by which someone speaks of what is their own.
+// ownWords are words with which people speak about themselves and their possessions.
 var ownWords = normalize.Set("i my me we our us mine ours")
 
-// attributeHints returns the hints of a fact by what it states: the words by which people ask for it.
+// attributeHints returns the hints of a fact by its attribute: the words with which people ask for it.
 func attributeHints(f Fact) []Hint {
 	if len(f.Content) > MaxLatestChars || len(ClaimHints(f.Claim)) > 0 {
 		return nil // its claim says it

@@ -24,10 +24,10 @@ const (
 	HistoryOfForgotten                    // of what was put and then forgotten by force
 )
 
-// MayReadHistory reports whether a principal may read a history of its tenant. That of a memory is read by those who
-// may read the memory, within the sensitivities that they are cleared for. Where there is no memory, it is its
-// agent's to read, and a user's as far as the scope is known to be the user's. It is the specification of the
-// condition in SQL by which histories are read, which is tested against it.
+// MayReadHistory reports whether a principal may read a history of its tenant. The history of a memory may be read by
+// principals who may read the memory, within the sensitivities that they are cleared for. If the memory no longer
+// exists, its agent may read the history, and a user only if the scope is known to be the user's. This function
+// specifies the SQL condition by which histories are read; a test compares the two.
 func MayReadHistory(p schema.Principal, cleared []schema.Sensitivity, of HistorySubject) bool {
 	own := of.Holding.Owner.Agent == p.Agent
 	switch of.Kind {
@@ -54,10 +54,10 @@ const WithheldReason = "[withheld]"
 // WithheldMetadata are the members that are not shown where the reason is not.
 var WithheldMetadata = []string{HistorySuccessor, HistoryOther, HistoryEvidence}
 
-// ShowHistory returns a history entry as it is shown to one who may read the history. A revision together with
-// another memory was given its reason and its evidence for that one, too: they are shown to those who may read
-// both. A purged memory hides nothing. mayLook says whether the reader may read a memory that exists; it
-// is asked about ids only. Like MayReadHistory it is the specification of what the statements do.
+// ShowHistory returns a history entry as it is shown to a reader of the history. A revision together with another
+// memory also recorded its reason and evidence for that one: they are shown only to readers of both. A purged memory
+// hides nothing. mayLook reports whether the reader may read a memory that exists; it gets ids only. Like
+// MayReadHistory it specifies what the statements do.
 func ShowHistory(e schema.HistoryEntry, mayLook func(id string) bool) schema.HistoryEntry {
 	var members map[string]any
 	if json.Unmarshal(e.Metadata, &members) != nil {

@@ -13,9 +13,9 @@ type Text struct {
 }
 
 // Naming returns the memories whose text has all of the canonical names. The texts are a source and the facts that
-// were written from it. Where no text has all names word for word, Naming returns the source, in which the names were
-// found, or the first fact when the source is gone. So every entity and every edge of the graph comes from a memory
-// and is removed with it.
+// were written from it. If no text has all names word for word, Naming returns the source, in which the names were
+// found, or the first fact if the source is gone. So every entity and every edge of the graph comes from a memory and
+// is removed with it.
 func Naming(texts []Text, source uuid.UUID, names ...string) []uuid.UUID {
 	if len(texts) == 0 {
 		return nil

@@ -35,7 +35,7 @@ type Source struct {
 	Session        string
 	At             time.Time
 	Evidence       []schema.Ref // what came with it, or the candidate itself
-	Ref            string       // the first reference that came with it; empty where none did
+	Ref            string       // the first reference that came with it, or ""
 	RevisionPolicy schema.RevisionPolicy
 }
 

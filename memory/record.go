@@ -56,17 +56,17 @@ func RecordContent(m schema.MemoryRecord) normalize.Normalized {
 	return normalize.Normalize(m.Content)
 }
 
-// RecordHash returns the 32 bytes by which a record is found to be there already, given its text. Two
-// records of the same owner and equal hash are the same memory.
+// RecordHash returns the 32-byte hash that detects a record that is already stored, given its text. Two records of
+// the same owner with equal hashes are the same memory.
 //
-//   - Of a semantic record it is the text's hash, as the pipeline's facts have it, and where the record
-//     holds on some ground only, that ground is part of it: two forks may have the same words.
-//   - Of competences and plans the payload is part of it, but for what experience adds to it
-//     (performance and metrics): procedures that are named alike differ in their steps.
+//   - Of a semantic record it is the text's hash, as the pipeline's facts have it. If the record holds
+//     only on some ground, that ground is part of it: two forks may have the same words.
+//   - Of competences and plans the payload is part of it, except what experience adds to it
+//     (performance and metrics): procedures with the same name differ in their steps.
 //   - Of working memory the thread and the task are part of it.
-//   - Of an episode it is the text's hash. Where the text is made from the timeline, so that it says
-//     nothing of its own, when and with what the episode began is part of it: having done the same
-//     twice is two experiences (document 004 §10).
+//   - Of an episode it is the text's hash. If the text is made from the timeline, so that it adds
+//     nothing, the beginning of the episode and its time are part of it: doing the same twice is two
+//     experiences (document 004 §10).
 func RecordHash(m schema.MemoryRecord, text normalize.Normalized) []byte {
 	var more string
 	switch m.Type {
@@ -82,7 +82,7 @@ func RecordHash(m schema.MemoryRecord, text normalize.Normalized) []byte {
 	case schema.TypeEpisodic:
 		p := PayloadOf[schema.EpisodicPayload](m)
 		switch {
-		case !strings.HasPrefix(RecordText(m), text.Storage): // a text of its own
+		case !strings.HasPrefix(RecordText(m), text.Storage): // its own text
 		case len(p.Timeline) > 0:
 			more = p.Timeline[0].T.UTC().Format(time.RFC3339Nano) + "\x1f" + p.Timeline[0].Ref
 		default:
@@ -117,12 +117,11 @@ func SameJSON(a, b json.RawMessage) bool {
 	return decode(a, &x) == nil && decode(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
-// ClassifyRecord classifies a record that is put as it is. What it says of itself is kept; what it
-// leaves out follows from its type, as for a candidate (Classify), and its category from its text.
-// Its sensitivity is a floor, as a candidate's is: what DetectSensitive finds in its text or its payload
-// raises it. Numbers that it leaves out are zero and stay so, but for those that the schema does not
-// admit as zero: a half-life. A record without one fades as its type does, unless it has a curve of
-// points. What is pinned has importance 1, whatever it says (document 002).
+// ClassifyRecord classifies a record as it is put. Its own values are kept; missing values follow from its type, as
+// for a candidate (Classify), and its category from its text. Its sensitivity is a floor, as a candidate's is:
+// DetectSensitive can raise it, from the text or the payload. Missing numbers are zero and stay so, except those that
+// the schema does not admit as zero: a half-life. A record without one fades as its type does, unless it has a curve
+// of points. A pinned record has importance 1, whatever it says (document 002).
 func ClassifyRecord(m schema.MemoryRecord, text normalize.Normalized) Classification {
 	category := m.Category
 	if !category.Valid() {

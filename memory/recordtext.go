@@ -15,10 +15,9 @@ import (
 // reads.
 const maxRecordText = normalize.MaxExtractInput
 
-// RecordText returns the text under which a record is searched and embedded when it brings no content
-// of its own. It says in words what the payload says in structure and depends on nothing else; where
-// the payload says nothing it is the name of the type, since an empty text can be neither searched nor
-// embedded. The text of an episode that grew begins with the text that it had before.
+// RecordText returns the text under which a record without content is searched and embedded. It puts the payload into
+// words and depends on nothing else. For an empty payload it is the name of the type, because an empty text can be
+// neither searched nor embedded. The text of an episode that grew begins with its earlier text.
 func RecordText(m schema.MemoryRecord) string {
 	var text string
 	switch m.Type {

@@ -11,8 +11,8 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Shape is what a source says of its own kind: a task under way, a procedure or a plan (document 004 §15.5). The
-// zero Shape says nothing.
+// Shape is the kind of a source, from its form: a task under way, a procedure or a plan (document 004 §15.5). The
+// zero Shape is no kind.
 type Shape struct {
 	Type    schema.MemoryType
 	Payload json.RawMessage // of the type, valid
@@ -25,10 +25,9 @@ const (
 	maxShapeTitle = 120
 )
 
-// ShapeOf reads the shape of a source: steps that name their tools are a competence, the state of a task is working
-// memory, nodes with dependencies are a plan graph. It goes by the form of the whole text, JSON or lines, and never
-// by what a sentence is about: a text in which anything else is said has no shape. What a tool has put out is data,
-// whatever it looks like.
+// ShapeOf detects the shape of a source: steps that name their tools are a competence, the state of a task is working
+// memory, nodes with dependencies are a plan graph. It uses only the form of the whole text, JSON or lines, never the
+// subject of a sentence. A text with any other content has no shape. Tool output is data, whatever it looks like.
 func ShapeOf(kind schema.SourceKind, content string) Shape {
 	content = strings.TrimSpace(content)
 	if kind == schema.SourceToolOutput || content == "" {
@@ -261,10 +260,10 @@ func toolsOf(steps []schema.Step) []string {
 	return out
 }
 
-// openStates are the states of a task that is under way: of one that is done there is nothing left to keep in mind.
+// openStates are the states of a task that is not finished: a finished task needs no working memory.
 var openStates = []schema.TaskState{schema.TaskPlanning, schema.TaskExecuting, schema.TaskBlocked, schema.TaskWaiting}
 
-// taskStates are the words by which the state of a task is told.
+// taskStates are the words for the state of a task.
 var taskStates = map[string]schema.TaskState{
 	"planning":    schema.TaskPlanning,
 	"planned":     schema.TaskPlanning,

@@ -101,15 +101,14 @@ type Applicability struct {
 	Missing []string // unknown: the keys that the context would need to decide, sorted
 }
 
-// Holds says whether a memory with the validity holds at a time and in a context (document 004 §7 and
-// §15A.11). It does not where its window is elsewhere or a condition is contradicted; it is unknown
-// where the context lacks a key that a condition names. Readers leave out only what does not hold, as
-// the database function mneme_applies does for conditions.
+// Holds reports whether a memory with the validity holds at a time and in a context (document 004 §7 and §15A.11). It
+// does not hold outside its window or if a condition is contradicted; that is unknown if the context lacks a key that
+// a condition names. Readers exclude only memories that do not hold, as the database function mneme_applies does for
+// conditions.
 //
-// A nil context asks about the window alone; so does a zero time about the conditions alone.
+// With a nil context only the window is checked; with a zero time, only the conditions.
 //
-// Readers filter in SQL, where the rows are: Holds is the specification that their filter is tested
-// against.
+// Readers filter in SQL: Holds is the specification that their filter is tested against.
 func Holds(v schema.Validity, at time.Time, context map[string]json.RawMessage) Applicability {
 	if !at.IsZero() && (v.Start != nil && at.Before(*v.Start) || v.End != nil && !at.Before(*v.End)) {
 		return Applicability{Verdict: AppliesNo}

@@ -12,11 +12,11 @@ type Holding struct {
 	Visibility schema.Visibility
 }
 
-// MayLook reports whether a principal may read a memory of its tenant, whatever the memory's state
-// (document 002 "Hybrid Recall"): what is its own, what is global, what is shared within its project, and
-// what is its policy group's. Scope is not a boundary: it says what a memory is about. A user is one: a principal that
-// acts for a user reads the user's memories and those without a scope. It is the specification of the
-// condition in SQL by which memories are read, which is tested against it.
+// MayLook reports whether a principal may read a memory of its tenant, whatever the memory's state (document 002
+// "Hybrid Recall"): its own memories, global ones, those shared within its project, and those of its policy group.
+// Scope is not a boundary: it says what a memory is about. A user is one: a principal that acts for a user reads the
+// user's memories and those without a scope. This function specifies the SQL condition by which memories are read; a
+// test compares the two.
 func MayLook(p schema.Principal, m Holding) bool {
 	switch {
 	case !p.MayRead(m.Owner.Scope):
@@ -52,9 +52,9 @@ func reach(v schema.Visibility) int { return max(slices.Index(byReach, v), 0) }
 // Narrower reports whether a is meant for fewer than b.
 func Narrower(a, b schema.Visibility) bool { return reach(a) < reach(b) }
 
-// RevisionHolding says where the new record of a principal's revision is kept, as far as neither the
-// record nor a rule says otherwise (document 004 §7): it belongs to the owner of the targets, or to the
-// principal where they have several or there are none, and is as visible as the least visible of them.
+// RevisionHolding decides where the new record of a principal's revision is kept, unless the record or a rule decides
+// it (document 004 §7): it belongs to the owner of the targets, or to the principal if there are several owners or
+// none, and is as visible as the least visible of them.
 func RevisionHolding(p schema.Principal, targets []Holding) Holding {
 	p = p.Owner()
 	out := Holding{Owner: p, Visibility: schema.VisibilityGlobal}
@@ -71,9 +71,8 @@ func RevisionHolding(p schema.Principal, targets []Holding) Holding {
 	return out
 }
 
-// InTheOpen reports whether a new record may take its place next to or instead of the targets of a
-// principal's revision. It may if the targets of other agents neither disappear from their owners' view
-// nor become visible to more readers.
+// InTheOpen reports whether a new record may be added to or replace the targets of a principal's revision. It may if
+// the targets of other agents neither disappear from their owners' view nor become visible to more readers.
 func InTheOpen(p schema.Principal, record Holding, targets []Holding) bool {
 	foreign := slices.DeleteFunc(slices.Clone(targets), func(t Holding) bool { return t.Owner.Agent == p.Agent })
 	if len(foreign) == 0 {
@@ -91,9 +90,9 @@ func InTheOpen(p schema.Principal, record Holding, targets []Holding) bool {
 	return record.Visibility == least
 }
 
-// Hides reports whether a memory that exists would hide another in a principal's revision, by taking its
-// place or being set against it: the other is another agent's, and that agent, or others who see what is
-// its own, could not read the first. What is the principal's own it may hide.
+// Hides reports whether a memory that exists would hide another in a principal's revision, by replacing it or being
+// set against it: the other belongs to another agent, and that agent, or others who see its memories, could not read
+// the first. The principal may hide its own memories.
 func Hides(p schema.Principal, known, other Holding) bool {
 	return other.Owner.Agent != p.Agent &&
 		(!MayLook(other.Owner, known) || Narrower(known.Visibility, other.Visibility))

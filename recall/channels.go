@@ -42,18 +42,18 @@ func (q *query) width() int {
 type channel struct {
 	name     string
 	deadline time.Duration
-	words    bool // it goes by the query's words
+	words    bool // it uses the query's words
 	search   func(context.Context, *analysis) (channelHits, error)
 }
 
-// channelHits is what a channel found, and what ranking has to know of how it looked.
+// channelHits is what a channel found, with the data that ranking needs about the search.
 type channelHits struct {
 	hits    []search.Hit
-	weights []float64        // of the text plan's terms; the text channel's alone
-	trust   rank.VectorTrust // in the space that was searched; the vector channel's alone
+	weights []float64        // of the text plan's terms; only set by the text channel
+	trust   rank.VectorTrust // in the space that was searched; only set by the vector channel
 }
 
-// hitsByWords makes a channel of a search that goes by the words of the query.
+// hitsByWords makes a channel of a search that uses the words of the query.
 func hitsByWords(find func(context.Context, search.Question) ([]search.Hit, error),
 ) func(context.Context, *analysis) (channelHits, error) {
 	return func(ctx context.Context, words *analysis) (channelHits, error) {
@@ -95,7 +95,7 @@ type analysis struct {
 	err      error
 }
 
-// analyse makes the question that channels ask with; it closes done in the end.
+// analyse prepares the question for the channels; it closes done in the end.
 func (q *query) analyse(ctx context.Context, words *analysis) {
 	defer close(words.done)
 	defer q.timed("analyse")()
@@ -125,7 +125,7 @@ func (q *query) searchText(ctx context.Context, words *analysis) (channelHits, e
 }
 
 func (q *query) searchVector(ctx context.Context, _ *analysis) (channelHits, error) {
-	// Where the searched model can change, one embedder stands for the whole of this query.
+	// If the searched model can change, this query uses one embedder throughout.
 	embedder := q.Embedder
 	if several, ok := embedder.(interface {
 		Current(context.Context) (inference.Embedder, error)
@@ -156,8 +156,8 @@ type collected struct {
 	trust    rank.VectorTrust // in the space that the vector channel searched
 }
 
-// collect runs every channel at once, each with its own deadline, and merges what they found by id. What a channel
-// that fails has to say of how it looked holds all the same.
+// collect runs all channels concurrently, each with its own deadline, and merges their results by id. The diagnostics
+// of a channel that fails are kept.
 func (q *query) collect(ctx context.Context) collected {
 	defer q.timed("collect")()
 	channels := q.channels()

@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// minSummaryTime is how much of the reranker's deadline must be left for a summary to be asked for.
+	// minSummaryTime is the rest of the reranker's deadline that a summary needs.
 	minSummaryTime = 300 * time.Millisecond
 	// maxSummarized is how many results a summary is made of.
 	maxSummarized = 10
 )
 
-// sessions say what was noted and learned in the sessions of results, or of the sources of facts: the structured
-// side of what the transcripts show (document 002 "Source and Transcript Rescue Paths").
+// sessions returns what was noted and learned in the sessions of results, or of the sources of facts: the structured
+// counterpart of the transcripts (document 002 "Source and Transcript Rescue Paths").
 func (e *expansion) sessions(ctx context.Context) ([]schema.RecallResult, error) {
 	of := map[uuid.UUID][]string{} // results by the memories that lead to their sessions
 	var places []uuid.UUID
@@ -66,7 +66,7 @@ func (e *expansion) sessions(ctx context.Context) ([]schema.RecallResult, error)
 		}
 		text, shown, cut := rank.SessionDigest(noted)
 		if !slices.ContainsFunc(shown, func(id uuid.UUID) bool { return !e.known[id] }) {
-			continue // it says nothing that is not there already
+			continue // it adds nothing new
 		}
 		var results []string
 		for _, place := range n.Of {
@@ -80,8 +80,8 @@ func (e *expansion) sessions(ctx context.Context) ([]schema.RecallResult, error)
 	return out, nil
 }
 
-// summary is what a model says that the results come to, where one reranks and has left time (document 002
-// Phase 5). It sees contents that passed the filter, and no ids.
+// summary is a model's summary of the results, if a reranker is configured and has left time (document 002 Phase 5).
+// It sees contents that passed the filter, and no ids.
 func (e *expansion) summary(ctx context.Context) []schema.RecallResult {
 	if e.Reranking.Summarizer == nil || e.summaryTime < minSummaryTime || e.off(stageSummary) {
 		return nil
@@ -117,7 +117,7 @@ func (e *expansion) summary(ctx context.Context) []schema.RecallResult {
 	return []schema.RecallResult{supplementary(row, schema.SupplementSummary, of, members...)}
 }
 
-// summarizeWithin asks the summarizer, and does not wait for one that does not look at its context.
+// summarizeWithin calls the summarizer, and does not wait if it ignores its context.
 func summarizeWithin(ctx context.Context, s inference.Summarizer, query string, texts []string) (string, error) {
 	type answer struct {
 		text string

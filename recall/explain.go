@@ -2,8 +2,7 @@ package recall
 
 import "github.com/mneme/mneme/schema"
 
-// explain says of the rows that no stage scored why they stand where they stand: those above the limit of
-// which something may be told, and supplements.
+// explain adds the reasons to rows that no stage scored: redacted rows above the limit, and supplements.
 func (q *query) explain(rows []schema.RecallResult) {
 	if !q.req.Explain {
 		return
@@ -18,7 +17,7 @@ func (q *query) explain(rows []schema.RecallResult) {
 			step.Stage, step.Why = stageRedact, "above the limit: its words do not count, and it ranks after "+
 				"what can be read"
 		case row.Supplement != nil && row.Supplement.Kind == schema.SupplementRescue:
-			step.Stage, step.Why = stageRescue, "a fallback: nothing else was there to show"
+			step.Stage, step.Why = stageRescue, "a fallback: there was no other result"
 		case row.Supplement != nil:
 			step.Stage, step.Why = stageExpand, string(row.Supplement.Kind)+
 				" added to the results, below the weakest of them"

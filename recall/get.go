@@ -10,9 +10,9 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// Get reads records by id, through the filter and the clearance of a recall. Reading by id is not an access: it
-// is not tracked, and moves no importance. It fails on an invalid request (*schema.ValidationError) or when
-// Postgres cannot be asked.
+// Get reads records by id, through the filter and the clearance of a recall. Reading by id is not tracked as an
+// access and does not change importance. It fails on an invalid request (*schema.ValidationError) or if Postgres is
+// unavailable.
 func (r *Recaller) Get(ctx context.Context, req schema.GetRequest) (schema.GetResponse, error) {
 	if err := req.Validate(); err != nil {
 		return schema.GetResponse{}, err
@@ -26,7 +26,7 @@ func (r *Recaller) Get(ctx context.Context, req schema.GetRequest) (schema.GetRe
 	}
 	clearance := r.trustRules().Clear(asked, r.TrustKey, now)
 	filter := pg.FilterOf(asked, clearance, now, nil)
-	filter.At, filter.Superseded = time.Time{}, req.Superseded // a record is read whenever it holds
+	filter.At, filter.Superseded = time.Time{}, req.Superseded // a record is read even if it does not hold now
 	ids := make([]uuid.UUID, len(req.IDs))
 	for i, id := range req.IDs {
 		ids[i] = uuid.MustParse(id) // it is valid

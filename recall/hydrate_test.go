@@ -27,7 +27,7 @@ func (r interrupting) Rerank(_ context.Context, _ string, texts []string) (map[i
 	return scores, inference.Usage{}, nil
 }
 
-// What is forgotten while a recall is at work is not shown, and what comes next takes its place.
+// A memory that is forgotten during a recall is not shown; the next one takes its place.
 func TestThePageIsFilledWhenRowsFallOut(t *testing.T) {
 	t.Parallel()
 	for _, layered := range []bool{false, true} {

@@ -22,7 +22,7 @@ func (q *query) latest(
 	return rank.Latest(evidence, said, q.clauses()), nil
 }
 
-// readClauses reads what a question asks for, each by itself.
+// readClauses reads each clause of a question separately.
 func readClauses(query string) []frame.Question {
 	var out []frame.Question
 	for _, clause := range frame.Clauses(query) {
@@ -31,10 +31,10 @@ func readClauses(query string) []frame.Question {
 	return out
 }
 
-// relevance says of the best candidates how likely they are to be about what is asked. Where none is likely
-// enough the answer is empty: nothing is known.
+// relevance estimates how likely the best candidates are to be about the question. If none is likely enough the
+// answer is empty: nothing is known.
 //
-// Texts that one asks about, tasks, and questions in other scripts are not read: their answers have no floor.
+// Questions that are whole texts, tasks, and questions in other scripts are not read: their answers have no floor.
 func (q *query) relevance(
 	ctx context.Context,
 	evidence []rank.Evidence,
@@ -63,7 +63,7 @@ func (q *query) relevance(
 		for _, clause := range asked {
 			e.Relevance = max(e.Relevance, rank.RelevanceOf(*e, clause, text))
 		}
-		for _, old := range replaced[e.ID] { // it is about what that was about
+		for _, old := range replaced[e.ID] { // the same subject
 			before := parsed.read(old, e.Speaker)
 			share := 1.0
 			if text.OnlyEnds() {

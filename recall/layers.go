@@ -38,15 +38,14 @@ func (q *query) task() schema.Task {
 	return *q.req.Task
 }
 
-// searchSignals finds procedures and plans by what they are for, also where the query shares no word with
-// them.
+// searchSignals finds procedures and plans by their purpose, even if the query shares no word with them.
 func (q *query) searchSignals(ctx context.Context) ([]search.Hit, error) {
 	task := q.task()
 	return q.Store.SearchSignals(ctx, q.filter, []string{task.ErrorSignature, task.Intent, q.req.Query}, q.width())
 }
 
-// keepSolutions sets procedures and plans apart for selection. Those that signals alone found go out of the
-// ranking until then: they have no share in what the query asks for in words.
+// keepSolutions separates procedures and plans for selection. Those that only signals found are taken out of the
+// ranking until then, because they have no evidence for the words of the query.
 func (q *query) keepSolutions(evidence []rank.Evidence) (rest, solutions []rank.Evidence) {
 	if !q.layered() {
 		return evidence, nil
@@ -87,7 +86,7 @@ func (q *query) selection(
 		return nil, nil, err
 	}
 	scores := make(map[uuid.UUID]float64, len(solutions))
-	for _, e := range slices.Concat(solutions, evidence) { // as ranking has it in the end
+	for _, e := range slices.Concat(solutions, evidence) { // in the order of the final ranking
 		scores[e.ID] = e.Score
 	}
 	byLayer := map[schema.LayerName][]layers.Solution{}
@@ -120,9 +119,9 @@ func (q *query) selection(
 	return evidence, shown, nil
 }
 
-// page is what is read in full next, and the rest: the best, or of a layered answer the best of each layer, so
-// that no layer is crowded out before its share is counted. It is a little more than the limit, for rows that have
-// gone since they were authorised.
+// page returns the candidates to read in full next, and the rest: the best, or in a layered answer the best of each
+// layer, so that no layer is crowded out before its share is counted. It returns a few more than the limit, for rows
+// that have been deleted since they were authorised.
 func (q *query) page(evidence []rank.Evidence, selections []schema.Selection) (page, rest []rank.Evidence) {
 	most := q.limit + q.limit/4 + 1
 	if !q.layered() {

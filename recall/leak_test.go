@@ -141,7 +141,7 @@ func (w *leakWorld) run(q leakQuery) error {
 	if err != nil {
 		return err
 	}
-	if len(out.Meta.Degraded) > 0 { // a busy machine misses deadlines: what is left must be right all the same
+	if len(out.Meta.Degraded) > 0 { // a busy machine misses deadlines; the rest must still be right
 		w.degraded.Add(1)
 		if slices.Contains(out.Meta.Degraded, "track") {
 			w.untracked.Add(1)
@@ -334,7 +334,7 @@ func trustedScopes(q leakQuery) []string {
 	return slices.DeleteFunc(slices.Clone(q.scopes), func(s string) bool { return s == q.req.Principal.Scope })
 }
 
-// leakRedactedWhy is all that is said of why a redacted memory stands where it stands.
+// leakRedactedWhy are the only reasons given for the rank of a redacted memory.
 var leakRedactedWhy = map[schema.Redaction]string{schema.RedactedSummary: "above the limit: scored by its safe " +
 	"summary alone",
 	schema.RedactedMetadata: "above the limit: its words do not count, and it ranks after what can be read"}

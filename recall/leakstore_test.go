@@ -92,7 +92,7 @@ func storeLeakWorld(t testing.TB, owner *pgx.Conn, r *rand.Rand, rows []leakRow)
 	return holders
 }
 
-// beside returns the memories that have the same place.
+// beside returns the memories in the same place.
 func beside(row *leakRow, own []*leakRow) []*leakRow {
 	var out []*leakRow
 	for _, other := range own {

@@ -15,8 +15,8 @@ import (
 // stagePayload is the stage that reads structured payloads.
 const stagePayload = "payload"
 
-// readPayloads reads the structured payloads of results, where the request asks for them. Payloads of what was
-// selected for the task have a part of the token budget for themselves, half of it at most: who asks for a
+// readPayloads reads the structured payloads of results, if the request asks for them. Payloads of the solutions
+// selected for the task get a separate part of the token budget, at most half of it: a caller that asks for a
 // procedure wants its steps rather than one more turn of a conversation.
 //
 // It returns the payloads, and how much of the budget is left for texts; 0 means no bound.
@@ -51,8 +51,8 @@ func (q *query) readPayloads(
 	return payloads, max(budget-reserved, 0) // half is left at least
 }
 
-// addPayloads gives the results their payloads, as far as the token budget has room: what was selected for the
-// task first, then the best. What is shown redacted has none.
+// addPayloads gives the results their payloads, while the token budget has room: first the selection for the task,
+// then the best. Redacted results have none.
 func (q *query) addPayloads(
 	results, extra []schema.RecallResult,
 	selections []schema.Selection,

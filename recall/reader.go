@@ -16,7 +16,8 @@ type reader struct {
 	said  map[uuid.UUID]rank.Quote
 }
 
-// contents returns the texts of evidence, read through the filter; one that does not pass it any more has none.
+// contents returns the texts of evidence, read through the filter. Evidence that no longer passes the filter has
+// none.
 func (r *reader) contents(ctx context.Context, evidence []rank.Evidence) (map[uuid.UUID]string, error) {
 	if r.texts == nil {
 		r.texts = map[uuid.UUID]string{}

@@ -34,7 +34,7 @@ import (
 
 const (
 	slowRecall    = time.Second     // logged with its stages
-	trackDeadline = 2 * time.Second // an answer that is there does not wait longer for its record
+	trackDeadline = 2 * time.Second // a finished answer does not wait longer for its record
 )
 
 // Recaller answers recall requests. It is safe for concurrent use.
@@ -50,39 +50,38 @@ type Recaller struct {
 	Without []string
 	With    []string // names stages that are off by default and are to work here (docs/recall.md)
 
-	// TrustKey is the key with which trust contexts are signed, of policy.MinTrustKey bytes or more; without
-	// one, what a request says of its trust is believed.
+	// TrustKey is the key with which trust contexts are signed, of policy.MinTrustKey bytes or more. Without a key,
+	// the trust context of a request is believed.
 	TrustKey []byte
 	Policy   func() *policy.Policy // whose trust rules are in force; nil, or a nil policy, for the defaults
 
 	Reranking inference.Reranking // the zero value leaves reranking out
 
-	// Untracked leaves no record of retrievals and of the access to what is returned: a program that looks by itself
-	// must not keep alive what nobody asks for.
+	// Untracked records neither retrievals nor accesses: a background job must not keep memories alive that no agent
+	// asks for.
 	Untracked bool
 
-	// Patience multiplies the deadlines of channels and stages, for a database that is slow or a machine that
-	// is busy; 0 is 1. The reranker has a deadline of its own.
+	// Patience multiplies the deadlines of channels and stages, for a slow database or a busy machine; 0 means 1. The
+	// reranker has a deadline of its own.
 	Patience float64
 
 	// DailyDecay is the share of its importance that a memory keeps for each day without access, (0,1]; 0 is
 	// memory.DefaultDailyDecay.
 	DailyDecay float64
 
-	// Observe, when set, is told of every recall: how the one that has an answer went, how long it took in all, and
-	// with which error it ended; meta is empty then. It is called before the answer is returned, and must not keep
-	// meta.
+	// Observe, if set, is called for every recall: with the meta of the answer, the total duration, and the error
+	// with which it ended; then meta is empty. It is called before the answer is returned, and must not keep meta.
 	Observe func(meta schema.RecallMeta, took time.Duration, err error)
 }
 
-// Recall returns what is known that helps with the query, best first. It fails on an invalid request
-// (*schema.ValidationError) or when Postgres cannot be asked; a failing channel only degrades it.
+// Recall returns memories that help with the query, best first. It fails on an invalid request
+// (*schema.ValidationError) or if Postgres is unavailable; a failing channel only degrades it.
 func (r *Recaller) Recall(ctx context.Context, req schema.RecallRequest) (schema.RecallResponse, error) {
 	return r.RecallAs(ctx, uuid.Must(uuid.NewV7()), req)
 }
 
-// RecallAs is Recall under a retrieval id of the caller's. A caller that may have to ask again, as an activity
-// does, asks under the same id: the access to what is returned is tracked once.
+// RecallAs is Recall under a retrieval id of the caller's. A caller that may repeat the call, as an activity does,
+// uses the same id: the access to the results is tracked once.
 func (r *Recaller) RecallAs(
 	ctx context.Context,
 	id uuid.UUID,
@@ -108,7 +107,7 @@ func (r *Recaller) recallAs(
 	if err := checkSwitches(req); err != nil {
 		return schema.RecallResponse{}, err
 	}
-	req.Tags = normalize.NormalizeTags(req.Tags) // the form in which they are stored
+	req.Tags = normalize.NormalizeTags(req.Tags) // the form in which tags are stored
 	start := r.now()
 	clearance := r.trustRules().Clear(req, r.TrustKey, start)
 	windows := timeexpr.Begun(timeexpr.ParseTimes(req.Query, start), start)
@@ -141,7 +140,7 @@ func (r *Recaller) recallAs(
 	return response, nil
 }
 
-// answer runs the phases of a recall one after the other. What one finds out for another is in what it returns.
+// answer runs the phases of a recall one after the other. Results that other phases need are in the return values.
 func (q *query) answer(ctx context.Context, start time.Time) (schema.RecallResponse, error) {
 	found, err := q.authorize(ctx, q.collect(ctx))
 	if err != nil {
@@ -189,7 +188,7 @@ func (r *Recaller) now() time.Time {
 	return time.Now()
 }
 
-// maxAskedBytes is how much of a query is read as a question: more of it is a text that one asks about.
+// maxAskedBytes is how much of a query is read as a question: a longer query is a text that the question is about.
 const maxAskedBytes = 2_000
 
 func firstBytes(s string, n int) string {
@@ -206,8 +205,7 @@ func clampLimit(limit int) int {
 	return min(max(limit, 1), schema.MaxRecallLimit)
 }
 
-// query is one recall at work: what is asked, and the account of how it went. What the phases find out is in what they
-// return.
+// query is the state of one recall: the request, and what happened. Results of the phases are in their return values.
 type query struct {
 	*Recaller
 	req       schema.RecallRequest
@@ -218,8 +216,8 @@ type query struct {
 	mu        sync.Mutex // guards meta while channels run
 	meta      schema.RecallMeta
 	asked     frame.Question          // what the query asks for
-	clauses   func() []frame.Question // what it asks for, each by itself; read when first needed
-	windows   []timeexpr.TimeWindow   // the times that the query names, as far as they have begun
+	clauses   func() []frame.Question // the clauses of the question; read when first needed
+	windows   []timeexpr.TimeWindow   // the times that the query names and that have begun
 
 	together func(search.Question) *search.Structured // hints, claims and the graph, while channels run
 }
@@ -263,16 +261,16 @@ func idsOf(evidence []rank.Evidence) []uuid.UUID {
 	return ids
 }
 
-// assembled is what was read in full, and what it leaves of the token budget.
+// assembled is the rows that were read in full, and the rest of the token budget.
 type assembled struct {
 	results  []schema.RecallResult
-	payloads map[uuid.UUID]json.RawMessage // of results, where they are asked for
+	payloads map[uuid.UUID]json.RawMessage // of results, if requested
 	budget   int                           // tokens that texts may use; 0: no bound
 }
 
-// assemble reads the best candidates through the filter once more, and cuts to the limit. It reads more than the
-// limit, and again where rows have fallen out since they were authorised, so that the page is full when there is
-// enough to fill it with (document 002 Phase 5).
+// assemble reads the best candidates through the filter again, and cuts to the limit. It reads more than the limit,
+// and reads again if rows have dropped out since they were authorised, so that the page is full if there are enough
+// rows (document 002 Phase 5).
 func (q *query) assemble(ctx context.Context, found shaped) (assembled, error) {
 	defer q.timed("hydrate")()
 	evidence := found.evidence

@@ -13,10 +13,10 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// rescue looks for what the query asks for where the channels found nothing that the asker may see: in what
-// was said, by the beginnings of words, and in texts that memories refer to (document 002 "Source and
-// Transcript Rescue Paths"). The ledger of events and the staging area are not searched: the one has no
-// texts, and those of the other are memories already, or were refused as such.
+// rescue searches for the query if the channels found nothing that the asker may see: in contents, by the beginnings
+// of words, and in texts that memories refer to (document 002 "Source and Transcript Rescue Paths"). It does not
+// search the ledger of events, which has no texts, nor the staging area, whose texts are memories already or were
+// refused.
 func (q *query) rescue(ctx context.Context) []schema.RecallResult {
 	wanted := rank.RescueWords(q.req.Query)
 	if q.off(stageRescue) || len(wanted) == 0 {

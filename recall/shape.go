@@ -10,25 +10,26 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// shaped is what a stage of shaping gets, and what it returns for the next. The last one's is what shaping comes to.
+// shaped is the input of a stage of shaping and its result, which the next stage gets. The last result is that of
+// shaping.
 type shaped struct {
 	evidence    []rank.Evidence
 	solutions   []rank.Evidence    // procedures and plans, set apart by the solutions stage for selection
-	selections  []schema.Selection // what the selection stage chose among them
-	relevance   relevance          // what the relevance stage found
-	summaryTime time.Duration      // what reranking has left of its deadline; 0 where there was none
+	selections  []schema.Selection // solutions that the selection stage chose
+	relevance   relevance          // result of the relevance stage
+	summaryTime time.Duration      // rest of the deadline of reranking; 0 if there was none
 }
 
-// relevance is how likely the candidates are to be about what is asked. The zero value says that it was not looked at.
+// relevance is how likely the candidates are to be about the question. The zero value means that it was not computed.
 type relevance struct {
 	best    float64 // of the likeliest
-	floor   float64 // below which nothing is known
+	floor   float64 // lowest relevance of a known answer
 	blend   float64 // the share of relevance in the ranking
 	unknown bool    // none is likely enough
 }
 
-// stage is one step of shaping. What it gets is authorised; what it returns goes on to the next. Content
-// that it needs it reads through the filter.
+// stage is one step of shaping. Its input is authorised; its result goes to the next stage. It reads content through
+// the filter.
 type stage struct {
 	name string
 	run  func(context.Context, shaped) (shaped, error)
@@ -71,7 +72,7 @@ func (q *query) stages(found collected, texts *reader) []stage {
 	}
 }
 
-// reranking makes a stage of a step that gets the evidence alone.
+// reranking makes a stage of a step that takes only the evidence.
 func reranking(
 	step func(context.Context, []rank.Evidence) ([]rank.Evidence, error),
 ) func(context.Context, shaped) (shaped, error) {
@@ -92,7 +93,7 @@ func reading(
 	}
 }
 
-// pure makes a stage of a rule that needs nothing else.
+// pure makes a stage of a rule that needs no other input.
 func pure(rule func([]rank.Evidence) []rank.Evidence) func(context.Context, shaped) (shaped, error) {
 	return func(_ context.Context, s shaped) (shaped, error) {
 		s.evidence = rule(s.evidence)
@@ -100,14 +101,14 @@ func pure(rule func([]rank.Evidence) []rank.Evidence) func(context.Context, shap
 	}
 }
 
-// shape reorders and thins what is authorised. No stage is fatal: one that fails is named in
-// meta.degraded, and the evidence that it got goes on.
+// shape reorders and thins the authorised candidates. No stage is fatal: one that fails is named in meta.degraded,
+// and its input is passed on unchanged.
 func (q *query) shape(ctx context.Context, found collected) shaped {
 	defer q.timed("shape")()
 	s := shaped{evidence: found.evidence}
 	for _, stage := range q.stages(found, &reader{query: q}) {
 		if len(s.evidence) == 0 && len(s.solutions) == 0 {
-			break // no stage makes something of nothing
+			break // no stage adds results to an empty list
 		}
 		if q.off(stage.name) {
 			continue

@@ -121,7 +121,7 @@ func (q *query) best(evidence []rank.Evidence) []rank.Evidence {
 	return evidence[:min(len(evidence), shapedPerResult*q.limit)]
 }
 
-// superseded reports whether superseded memories are wanted: the request says so, or the question asks about the
+// superseded reports whether superseded memories are wanted: the request asks for them, or the question is about the
 // past.
 func (q *query) superseded() bool { return q.req.Superseded || q.asked.Past }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/mneme/mneme/store/search"
 )
 
-// Deadlines of the structured channels. Each is a help: what is late is left out.
+// Deadlines of the structured channels. Each is optional: late results are dropped.
 const (
 	hintsDeadline  = time.Second
 	claimsDeadline = time.Second
@@ -19,13 +19,13 @@ const (
 	timeDeadline   = 500 * time.Millisecond
 )
 
-// structuredDeadline is that of hints, claims and the graph together. When it passes, each is asked by itself, in the
-// time that is left of its own.
+// structuredDeadline is the deadline of hints, claims and the graph together. When it passes, each is queried
+// separately, within the rest of its own deadline.
 const structuredDeadline = graphDeadline / 2
 
-// structured asks hints, claims and the graph together, once. The first of them to come asks, and the others wait for
-// its answer. It returns nil where they are to be asked one by one: some are switched off, or one of them failed, and
-// must not take the others along.
+// structured queries hints, claims and the graph together, once. The first channel to arrive runs the query, and the
+// others wait for its answer. It returns nil if they have to be queried one by one: some are switched off, or one of
+// them failed and must not fail the others.
 func (q *query) structured(ctx context.Context) func(search.Question) *search.Structured {
 	if q.off(rank.ChannelHints) || q.off(rank.ChannelClaims) || q.off(rank.ChannelGraph) {
 		return func(search.Question) *search.Structured { return nil }
@@ -69,10 +69,10 @@ func (q *query) searchTime(ctx context.Context) ([]search.Hit, error) {
 	return q.Store.SearchTime(ctx, q.filter, q.windows, q.width())
 }
 
-// keywords is what full text and hints look for; vectors and models see the query itself.
+// keywords is the text that full text and hints search for; vectors and models get the query.
 func (q *query) keywords() string { return cmp.Or(q.req.KeywordQuery, q.req.Query) }
 
-// expansion is what full text and hints look for besides.
+// expansion is the additional words for full text and hints.
 func (q *query) expansion() string {
 	if q.off(rank.StageExpand) {
 		return ""
@@ -80,7 +80,7 @@ func (q *query) expansion() string {
 	return rank.ExpandQuery(q.keywords())
 }
 
-// primary lets the graph stand on a level with the flat channels, where the request asks for it.
+// primary gives the graph the same weight as the flat channels together, if the request asks for it.
 func (q *query) primary(evidence []rank.Evidence) []rank.Evidence {
 	if q.req.Traversal != schema.TraversalPrimary {
 		return evidence

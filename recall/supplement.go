@@ -15,8 +15,8 @@ import (
 	"github.com/mneme/mneme/store/search"
 )
 
-// supplementDeadline is that of each kind of supplement, and of each way of rescue; one that misses it is left
-// out and named in meta.degraded.
+// supplementDeadline is the deadline of each kind of supplement, and of each way of rescue. One that misses it is
+// omitted and named in meta.degraded.
 const supplementDeadline = 500 * time.Millisecond
 
 // Stages of supplements and rescue, as timings, switches and meta.degraded name them.
@@ -50,15 +50,14 @@ func (q *query) optionally(ctx context.Context, name string, step func(context.C
 // supplementing is what supplements are looked for, and the room for them.
 type supplementing struct {
 	results     []schema.RecallResult
-	selections  []schema.Selection // what was selected for the task does not give way
+	selections  []schema.Selection // solutions selected for the task are never dropped
 	budget      int                // tokens that texts may use; 0: no bound
 	summaryTime time.Duration      // for a model's summary
 }
 
-// expand adds supplementary rows to the results, which come best first (document 002 Phase 5). Together they
-// are no more than the limit and fit the token budget: on a full page the weakest results give up as many
-// places as rank.ReservedPlaces says, when there are as many supplements. It returns what is left of the
-// results, and the supplements.
+// expand adds supplementary rows to the results, which are sorted best first (document 002 Phase 5). Together they
+// are at most the limit and fit the token budget. On a full page the weakest results are dropped for up to
+// rank.ReservedPlaces supplements. It returns the remaining results, and the supplements.
 //
 // Supplements are read through the request's filter, as results are.
 func (q *query) expand(ctx context.Context, in supplementing) (kept, extra []schema.RecallResult) {
@@ -74,7 +73,7 @@ func (q *query) expand(ctx context.Context, in supplementing) (kept, extra []sch
 			e.known[id] = true
 		}
 	}
-	for _, r := range drop(results, in.selections, len(results)-(q.limit-reserved)) { // those that stay in any case
+	for _, r := range drop(results, in.selections, len(results)-(q.limit-reserved)) { // results that stay in any case
 		if r.Redacted == "" {
 			e.of[r.ID] = len(e.results)
 			e.results = append(e.results, r)
@@ -90,7 +89,7 @@ func (q *query) expand(ctx context.Context, in supplementing) (kept, extra []sch
 		}
 		next := drop(kept, in.selections, len(kept)+len(extra)+1-q.limit)
 		if len(next)+len(extra)+1 > q.limit {
-			break // what was selected does not give way
+			break // selected solutions are never dropped
 		}
 		left := tokens + tokensOf([]schema.RecallResult{row})
 		if len(next) < len(kept) {
@@ -136,15 +135,15 @@ func tokensOf(results []schema.RecallResult) int {
 type expansion struct {
 	*query
 	results []schema.RecallResult
-	known   map[uuid.UUID]bool // memories among the results, also those that may give way
+	known   map[uuid.UUID]bool // memories among the results, including those that may be dropped
 	of      map[string]int     // places in results by id
 	sources []search.Linked
 
 	summaryTime time.Duration // for a model's summary
 }
 
-// find looks for supplements of every kind, at once, and takes them in turn: a model's summary, reasons, what was
-// said around and what was noted with it, sources, texts, cards.
+// find searches supplements of every kind concurrently, and takes one of each kind in turn: a model's summary,
+// reasons, turns around a result and notes of its session, sources, texts, cards.
 func (e *expansion) find(ctx context.Context) []schema.RecallResult {
 	e.optionally(ctx, stageSources, func(ctx context.Context) error {
 		var err error
@@ -182,7 +181,7 @@ func (e *expansion) find(ctx context.Context) []schema.RecallResult {
 		}
 	})
 	wg.Wait()
-	quoted := map[string]bool{} // what an excerpt shows needs no row of its own
+	quoted := map[string]bool{} // a quoted memory needs no row of its own
 	for _, excerpt := range found[1] {
 		for _, id := range excerpt.Supplement.Members {
 			quoted[id] = true
@@ -255,7 +254,7 @@ func (e *expansion) byResult(links []search.Linked) []search.Linked {
 	return out
 }
 
-// supplementary makes a supplement of a row. A text that is too long is cut, and says so.
+// supplementary makes a supplement of a row. A text that is too long is cut and marked.
 func supplementary(
 	row schema.RecallResult,
 	kind schema.SupplementKind,
@@ -278,7 +277,7 @@ func supplementary(
 	return row
 }
 
-// made is a supplement that is not a memory; its id is of its kind and what it was made of.
+// made is a supplement that is not a memory; its id is computed from its kind and its inputs.
 func made(id string, t schema.MemoryType, content string, at time.Time) schema.RecallResult {
 	return schema.RecallResult{
 		ID:         id,
@@ -366,7 +365,7 @@ func (e *expansion) transcripts(ctx context.Context) ([]schema.RecallResult, err
 		}
 		text, shown, cut := rank.Excerpt(said)
 		if !slices.ContainsFunc(shown, func(id uuid.UUID) bool { return !e.known[id] && !shownBefore[id] }) {
-			continue // it says nothing that is not there already
+			continue // it adds nothing new
 		}
 		for _, id := range shown {
 			shownBefore[id] = true
@@ -415,7 +414,7 @@ func (e *expansion) artifacts(ctx context.Context) ([]schema.RecallResult, error
 	return out, nil
 }
 
-// cards say what is held of the entities that the results name, where that is more than the results say.
+// cards return the facts about entities that the results name, if they add to the results.
 func (e *expansion) cards(ctx context.Context) ([]schema.RecallResult, error) {
 	most := rank.MaxCards(e.limit)
 	found, err := e.Store.Cards(ctx, e.filter, e.ids(func(schema.RecallResult) bool { return true }), 2*most)

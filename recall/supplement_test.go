@@ -127,7 +127,7 @@ func (w *supplemented) request() schema.RecallRequest {
 	return schema.RecallRequest{Principal: w.p, Query: "copper kettle", Expand: true, Limit: 20}
 }
 
-func TestExpandAddsWhatStandsBehindResults(t *testing.T) {
+func TestExpandAddsSupplementsToResults(t *testing.T) {
 	t.Parallel()
 	w := newSupplemented(t)
 	req := w.request()

@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// maxTexts is how many read texts a process keeps. One takes a few kilobytes.
+	// maxTexts is how many parsed texts a process caches. One takes a few kilobytes.
 	maxTexts = 16_384
-	// textLifetime is after how long the next recall drops all of them, so that what is erased does not stay.
+	// textLifetime is the age at which the next recall drops the cache, so that erased texts do not stay.
 	textLifetime = 10 * time.Minute
 )
 
 // parsed serves every recall of the process: reading a text is a pure function.
 var parsed parsedTexts
 
-// parsedTexts keeps the texts that were read last. Reading one costs as much as a query, and the same memories
-// are candidates again and again. The zero value is ready.
+// parsedTexts caches the texts that were parsed last. Parsing a text costs as much as a query, and the same memories
+// are often candidates. The zero value is ready.
 type parsedTexts struct {
 	mu    sync.Mutex
 	since time.Time // of the oldest
@@ -40,12 +40,12 @@ func (t *parsedTexts) read(text, who string) frame.Text {
 	return read
 }
 
-// current returns the cache, empty if what it held is too old.
+// current returns the cache, emptied if it is too old.
 func (t *parsedTexts) current(now time.Time) *lru.Cache[[sha256.Size]byte, frame.Text] {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.kept == nil {
-		t.kept, _ = lru.New[[sha256.Size]byte, frame.Text](maxTexts) // fails for a size below 1 alone
+		t.kept, _ = lru.New[[sha256.Size]byte, frame.Text](maxTexts) // fails only for a size below 1
 		t.since = now
 	}
 	if now.Sub(t.since) > textLifetime {

@@ -9,7 +9,7 @@ import (
 	"github.com/mneme/mneme/memory/frame"
 )
 
-// What a process keeps of a text is what reading it gives, and who said it is part of it.
+// The cached reading of a text equals a new reading, and depends on the speaker.
 func TestParsedTextsAreTheirReading(t *testing.T) {
 	t.Parallel()
 	var kept parsedTexts

@@ -9,10 +9,10 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// stageRedact is the stage that looks for what may be told of memories above the limit.
+// stageRedact is the stage that reads what may be shown of memories above the limit.
 const stageRedact = "redact"
 
-// trustRules are what the policy in force says of what is shown.
+// trustRules are the rules of the policy in force for what is shown.
 func (r *Recaller) trustRules() policy.TrustRules {
 	if r.Policy == nil {
 		return policy.TrustRules{}
@@ -20,9 +20,9 @@ func (r *Recaller) trustRules() policy.TrustRules {
 	return r.Policy().Trust()
 }
 
-// withRedacted adds what may be told of memories above the limit (document 004 §15.8): those with a safe
-// summary among the results, by how well the summary answers; the others after them. Rows that can be
-// read stand before redacted ones of the same score. blend is the share of relevance in the scores of the results.
+// withRedacted adds what may be shown of memories above the limit (document 004 §15.8): those with a safe summary
+// among the results, by how well the summary answers; the others after them. At equal scores, readable rows rank
+// before redacted ones. blend is the share of relevance in the scores of the results.
 func (q *query) withRedacted(
 	ctx context.Context,
 	results []schema.RecallResult,
@@ -79,8 +79,8 @@ func (q *query) readInFull(results []schema.RecallResult) []schema.RecallResult 
 	return out
 }
 
-// recount makes meta say of every channel how many of what it found the asker may see: how many others
-// there are is not the asker's to know.
+// recount sets in meta, for every channel, how many of its finds the asker may see; the asker must not learn how many
+// others there are.
 func (q *query) recount(evidence []rank.Evidence) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

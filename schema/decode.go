@@ -24,19 +24,18 @@ const (
 	DefaultSalience    = 1.0 // nothing has faded yet
 	DefaultImportance  = 0.8 // someone asked to remember this
 	DefaultSourceTrust = 1.0
-	DefaultGain        = 0.1 // decay is to be reversible by reinforcement (document 004 §15A.7)
-	AnySignal          = "*" // the signal of a trigger that is conditions alone
+	DefaultGain        = 0.1 // decay must be reversible by reinforcement (document 004 §15A.7)
+	AnySignal          = "*" // the signal of a trigger that has only conditions
 )
 
-// UnmarshalJSON reads a record in either shape of document 004 §15A: the schema appendix (lifecycle,
-// provenance with sources, relations, payload with kind) or the canonical schemas (decay_profile,
-// provenance as a list, relationships, payload without kind), whose names become those of the
-// appendix. It does not fail on a well-formed object: what is unknown, of the wrong type or given
-// twice is remembered, and validation reports it under its path. A record that nests too deeply or
-// is too large is not built at all, which validation reports too.
+// UnmarshalJSON reads a record in either shape of document 004 §15A: the schema appendix (lifecycle, provenance with
+// sources, relations, payload with kind) or the canonical schemas (decay_profile, provenance as a list,
+// relationships, payload without kind), whose names are converted to those of the appendix. It does not fail on a
+// well-formed object: unknown fields, wrong types and duplicates are kept, and validation reports them with their
+// paths. A record that nests too deeply or is too large is not decoded at all; validation reports that too.
 //
-// A record that does not say so has full salience, trusted sources, the importance of an explicit
-// memory, a gain from being reinforced, and relations of weight 1. An id that is not a UUID becomes the external id.
+// By default a record has full salience, trusted sources, the importance of an explicit memory, a gain from being
+// reinforced, and relations of weight 1. An id that is not a UUID becomes the external id.
 func (m *MemoryRecord) UnmarshalJSON(data []byte) error {
 	d := decode(data, m)
 	m.problems, m.unbuilt = d.Fields, d.broken
@@ -71,9 +70,9 @@ func DecodeRecord(data []byte) (MemoryRecord, error) {
 type decoder struct {
 	check.Problems
 	canonical bool              // the record has the shape of the canonical schemas
-	broken    bool              // nothing was built
+	broken    bool              // nothing was decoded
 	seen      map[string]bool   // paths of the appendix that have a value
-	given     map[string]string // by path of the appendix, the path in the input where that differs
+	given     map[string]string // by path of the appendix, the path in the input if it differs
 }
 
 func decode(data []byte, m *MemoryRecord) *decoder {
@@ -151,14 +150,14 @@ func (d *decoder) complete(m *MemoryRecord) {
 	}
 }
 
-// required is what document 004 §15A.2 to §15A.4 require of a record. Confidence is required of every
-// record, this of one that is to be complete.
+// required is what document 004 §15A.2 to §15A.4 require of a complete record. Confidence is required of every
+// record.
 var required = []string{"id", "type", "sensitivity", "salience", "created_at", "updated_at",
 	"lifecycle", "lifecycle.decay", "lifecycle.decay.curve",
 	"lifecycle.decay.half_life_seconds", "lifecycle.last_reinforced_at", "provenance", "provenance.sources", "payload"}
 
-// missing lists what is required and the record does not have, as the input would name it. What is
-// wrong is not missing, and what lacks altogether is not listed part by part.
+// missing lists required fields that the record does not have, by their names in the input. An invalid field is not
+// missing, and the parts of a missing object are not listed.
 func (d *decoder) missing(lacking []string) []string {
 	var out []string
 	for _, path := range required {
@@ -241,7 +240,7 @@ func (d *decoder) unite(record map[string]any) {
 	}
 }
 
-// lifecycle moves decay_profile and the fields next to it to where the appendix has them.
+// lifecycle moves decay_profile and the fields next to it to their places in the appendix.
 func (d *decoder) lifecycle(record map[string]any) {
 	outside := []string{"last_reinforced_at", "pinned", "deletion_policy", "decay_due_at"}
 	profile, hasProfile := record["decay_profile"]
@@ -259,7 +258,7 @@ func (d *decoder) lifecycle(record map[string]any) {
 	}
 	lifecycle, ok := record["lifecycle"].(map[string]any)
 	if !ok {
-		return // the members stay where they are, and are reported as unknown
+		return // the fields stay in place and are reported as unknown
 	}
 	for _, name := range outside {
 		d.move(record, name, "", lifecycle, name, "lifecycle")
@@ -308,7 +307,7 @@ func (d *decoder) refs(list []any, path, given string) {
 	}
 }
 
-// payload renames the members of the canonical payloads, and fills in what they leave out.
+// payload renames the fields of the canonical payloads, and sets defaults.
 func (d *decoder) payload(record, payload map[string]any) {
 	if payload["kind"] == "plan" {
 		payload["kind"] = string(TypePlanGraph)
@@ -441,8 +440,8 @@ func fallbacks(payload map[string]any) {
 	}
 }
 
-// plan gives a plan of §15A.6, which has no id of its own, that of its record, and edges of no kind
-// the weaker one.
+// plan gives a plan of §15A.6 the id of its record, because it has none, and sets the weaker kind for edges without
+// one.
 func plan(record, payload map[string]any) {
 	if payload["plan_id"] == nil && record["id"] != nil {
 		payload["plan_id"] = record["id"]

@@ -11,10 +11,10 @@ import (
 	"github.com/mneme/mneme/schema/check"
 )
 
-// Shape is one of the two in which document 004 §15A has records.
+// Shape is one of the two shapes of records in document 004 §15A.
 type Shape string
 
-// The shapes. Both carry every field: what one version of §15A does not know is written next to what it has.
+// The shapes. Both carry every field: fields that one version of §15A does not have are added to it.
 const (
 	ShapeAppendix  Shape = "appendix"  // the schema appendix: lifecycle, provenance with sources, relations
 	ShapeCanonical Shape = "canonical" // the canonical schemas: decay_profile, provenance as a list, relationships
@@ -87,7 +87,7 @@ func (m *MemoryRecord) toCanonical(record map[string]any) {
 
 	payload, ok := record["payload"].(map[string]any)
 	if !ok || payload["kind"] != string(m.Type) || !m.Type.Valid() {
-		return // not a payload of its type: it stays as it is
+		return // not a payload of its type: it is not changed
 	}
 	delete(payload, "kind")
 	rename := func(from, to string) {

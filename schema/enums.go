@@ -77,7 +77,7 @@ const (
 	VisibilityGlobal  Visibility = "global"
 )
 
-// ReadPolicy says how far beyond its own memories an agent reads (document 002 "Hybrid Recall").
+// ReadPolicy is how far beyond its own memories an agent reads (document 002 "Hybrid Recall").
 type ReadPolicy string
 
 // The read policies. Isolated is the default: own memories only.
@@ -110,8 +110,8 @@ const (
 	StatusRetracted  Status = "retracted"
 )
 
-// Live reports whether a memory of the status is held to be true, or may be: active and contested ones
-// are, unless they are deleted or archived. The empty status, which a record may leave out, means active.
+// Live reports whether a memory of the status may be true: active and contested memories are live, unless they are
+// deleted or archived. The empty status, which a record may omit, means active.
 func (s Status) Live() bool { return s == "" || s == StatusActive || s == StatusContested }
 
 // WriteMode says what the pipeline may do with its proposals (document 002 "Shadow Mode vs. Controlled Writes").
@@ -144,7 +144,7 @@ const (
 	ProposalApplied  ProposalState = "applied"
 	ProposalSkipped  ProposalState = "skipped"  // evaluated, nothing to write; the reason says why
 	ProposalBlocked  ProposalState = "blocked"  // not allowed by mode or rule; waits for review
-	ProposalStale    ProposalState = "stale"    // the ground it was decided on has changed; to be decided again
+	ProposalStale    ProposalState = "stale"    // its target or source has changed; it must be decided again
 	ProposalRejected ProposalState = "rejected" // a reviewer said no
 	ProposalExpired  ProposalState = "expired"  // no one reviewed it in time
 )
@@ -258,14 +258,14 @@ const (
 	MaxSafeSummaryChars = 1_000
 )
 
-// TrustContext is what a recall says of the trust that it is made under (document 004 §13 and §15.8). It
-// affects what is shown, never what is stored.
+// TrustContext is the trust context of a recall (document 004 §13 and §15.8). It affects what is shown, never what is
+// stored.
 //
-// Where the deployment has a trust key, what it claims beyond the least is believed only as far as the
-// token says it too: see docs/trust.md.
+// If the deployment has a trust key, claims above the minimum are believed only if the token grants them too: see
+// docs/trust.md.
 type TrustContext struct {
 	Authenticated  bool        `json:"authenticated,omitempty"`
-	MaxSensitivity Sensitivity `json:"max_sensitivity,omitempty"` // a ceiling on that of the request; empty: none
+	MaxSensitivity Sensitivity `json:"max_sensitivity,omitempty"` // limits that of the request; empty for no limit
 	Scopes         []string    `json:"scopes,omitempty"`          // may be read in addition to principal.scope
 	// In which the answer is shown; a policy may lower the limit for it.
 	Environment string `json:"environment,omitempty"`
@@ -281,12 +281,12 @@ const (
 	RedactedSummary  Redaction = "summary"  // these and the stored safe summary
 )
 
-// TrustMeta says what a recall's trust context came to.
+// TrustMeta is the result of a recall's trust context.
 type TrustMeta struct {
 	Authenticated  bool           `json:"authenticated"`
 	MaxSensitivity Sensitivity    `json:"max_sensitivity"` // content up to here is shown
 	Scopes         []string       `json:"scopes,omitempty"`
-	Problems       []TrustProblem `json:"problems,omitempty"` // what was claimed or asked for and not granted
+	Problems       []TrustProblem `json:"problems,omitempty"` // claims and requests that were not granted
 }
 
 // TrustProblem says why less was granted than was claimed or asked for.
@@ -294,14 +294,14 @@ type TrustProblem string
 
 // The problems of a trust context.
 const (
-	TrustUnproven        TrustProblem = "unproven"      // claimed without a token, where one is needed
+	TrustUnproven        TrustProblem = "unproven"      // claimed without a token, although one is needed
 	TrustTokenInvalid    TrustProblem = "token_invalid" // not signed with the key, or not a token
 	TrustTokenExpired    TrustProblem = "token_expired"
 	TrustTokenOther      TrustProblem = "token_other"     // signed for another principal
 	TrustTokenUnchecked  TrustProblem = "token_unchecked" // there is no key to check it with: it is accepted
-	TrustUnauthenticated TrustProblem = "unauthenticated" // more than medium was asked for, which needs authentication
+	TrustUnauthenticated TrustProblem = "unauthenticated" // more than medium was requested, which needs authentication
 	TrustEnvironment     TrustProblem = "environment"     // the policy lowers the limit in this environment
-	TrustCeiling         TrustProblem = "max_sensitivity" // more was asked for than the trust context allows
+	TrustCeiling         TrustProblem = "max_sensitivity" // more was requested than the trust context allows
 	TrustScopes          TrustProblem = "scopes"          // not every scope was granted
 )
 

@@ -11,29 +11,29 @@ import (
 	"github.com/mneme/mneme/schema/check"
 )
 
-// FeedbackRequest reports how the results of a recall were used: what was used, and how it ended (document
-// 004 §11, §15.6). A reason is optional.
+// FeedbackRequest reports how the results of a recall were used, and how that ended (document 004 §11, §15.6). A
+// reason is optional.
 //
-// Of an item that has no verdict, Used and Outcome make one. Without items, Outcome is that of everything
-// that was returned.
+// If an item has no verdict, its Used and the request's Outcome give one. Without items, Outcome applies to
+// everything that was returned.
 type FeedbackRequest struct {
 	Operation
 	RetrievalID string         `json:"retrieval_id"`    // of the answer
 	Items       []FeedbackItem `json:"items,omitempty"` // up to MaxRecallLimit, each memory once
 	// Outcome is how the task ended for which the items without a verdict were used; default success.
 	Outcome Outcome `json:"outcome,omitempty"`
-	// AllOthersUnused says of everything else that was returned that it was not used. It does not correct
-	// an earlier verdict on a single memory.
+	// AllOthersUnused marks every other returned memory as unused. It does not correct an earlier verdict on a single
+	// memory.
 	AllOthersUnused bool `json:"all_others_unused,omitempty"`
 
 	decoded check.Decoded
 }
 
-// FeedbackItem is what is said of one memory.
+// FeedbackItem is the feedback on one memory.
 type FeedbackItem struct {
 	MemoryID string  `json:"memory_id"`
 	Verdict  Verdict `json:"verdict,omitempty"`
-	Used     *bool   `json:"used,omitempty"` // instead of a verdict; true goes with the request's outcome
+	Used     *bool   `json:"used,omitempty"` // instead of a verdict; true uses the request's outcome
 }
 
 // Verdict says how a memory that was returned was used.
@@ -76,7 +76,7 @@ type FeedbackStatus string
 const (
 	FeedbackReinforced   FeedbackStatus = "reinforced"
 	FeedbackPenalised    FeedbackStatus = "penalised"
-	FeedbackCorrected    FeedbackStatus = "corrected"     // another verdict than before: that one is taken back
+	FeedbackCorrected    FeedbackStatus = "corrected"     // it replaces an earlier verdict, whose effect is undone
 	FeedbackUnchanged    FeedbackStatus = "unchanged"     // the same was said before
 	FeedbackNotRetrieved FeedbackStatus = "not_retrieved" // this retrieval did not return it
 	// Deleted, erased, archived, superseded, retracted, or not the asker's to see any more.
@@ -88,8 +88,9 @@ const (
 type FeedbackResultItem struct {
 	MemoryID string         `json:"memory_id"`
 	Status   FeedbackStatus `json:"status"`
-	Verdict  Verdict        `json:"verdict"`            // the current verdict; if there is none, the one that was given
-	Corrects Verdict        `json:"corrects,omitempty"` // the verdict before this one
+	// the current verdict; if there is none, the one in the request
+	Verdict  Verdict `json:"verdict"`
+	Corrects Verdict `json:"corrects,omitempty"` // the verdict before this one
 
 	// Salience for now, [0,1], before and after. Nil where the memory was not read.
 	SalienceBefore *float64 `json:"salience_before,omitempty"`
@@ -100,21 +101,21 @@ type FeedbackResultItem struct {
 	Confidence   *float64 `json:"confidence,omitempty"`
 }
 
-// FeedbackResult has the items in the order of the request, and after them those that were not named, in
-// the order in which they were returned.
+// FeedbackResult has the items in the order of the request, followed by those that were not named, in the order in
+// which they were returned.
 type FeedbackResult struct {
 	RetrievalID string               `json:"retrieval_id"`
 	Items       []FeedbackResultItem `json:"items"`
 }
 
-// Retrieved is what a recall returned, in its order, and what was said of it since.
+// Retrieved is what a recall returned, in its order, with the feedback on it.
 type Retrieved struct {
 	RetrievalID string          `json:"retrieval_id"`
 	At          time.Time       `json:"at"`
 	Items       []RetrievedItem `json:"items"`
 }
 
-// RetrievedItem is one memory that a recall returned; without a verdict nothing was said of it.
+// RetrievedItem is one memory that a recall returned; without a verdict it had no feedback.
 type RetrievedItem struct {
 	MemoryID    string     `json:"memory_id"`
 	Verdict     Verdict    `json:"verdict,omitempty"`
@@ -136,7 +137,7 @@ func (r *FeedbackRequest) DropUnread() bool { return r.decoded.DropUnread() }
 
 // Validate reports every field that is wrong, as a *ValidationError.
 func (r *FeedbackRequest) Validate() error {
-	if err := r.decoded.Err(); err != nil { // the rest is what is left when that is missing
+	if err := r.decoded.Err(); err != nil { // other checks would report consequences of these
 		return err
 	}
 	var p check.Problems
@@ -153,7 +154,7 @@ func (r *FeedbackRequest) Validate() error {
 	case n == 0 && r.Outcome == "" && !r.AllOthersUnused:
 		p.Add("items", "must hold at least one memory, unless outcome or all_others_unused is given")
 	case n == 0 && r.Outcome != "" && r.AllOthersUnused:
-		p.Add("all_others_unused", "does not go with an outcome of everything: items must say what was used")
+		p.Add("all_others_unused", "must not be set with an outcome for all memories: items must say what was used")
 	}
 	ids := distinctIDs{}
 	for i, item := range r.Items[:min(len(r.Items), MaxRecallLimit)] {
@@ -179,7 +180,7 @@ func (r *FeedbackRequest) VerdictOf(item FeedbackItem) Verdict {
 	return cmp.Or(item.Verdict, r.Outcome.verdict())
 }
 
-// Rest is the verdict on what the request does not name, or "" where it says nothing of that.
+// Rest is the verdict on memories that the request does not name, or "" if it has none.
 func (r *FeedbackRequest) Rest() Verdict {
 	switch {
 	case r.AllOthersUnused:

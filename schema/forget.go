@@ -14,8 +14,8 @@ import (
 
 // Limits of a forget.
 const (
-	// DefaultForgetExpiry is how long a run waits for its confirmation, in seconds; it may be asked to
-	// wait shorter, not longer.
+	// DefaultForgetExpiry is how long a run waits for its confirmation, in seconds. A request can shorten it, not
+	// extend it.
 	DefaultForgetExpiry = 86_400
 	// MaxForgetSample is how many ids a preview shows.
 	MaxForgetSample = 100
@@ -24,7 +24,7 @@ const (
 	MaxForgetBatch = 500
 )
 
-// ForgetMode says how much goes.
+// ForgetMode is how much is removed.
 type ForgetMode string
 
 // The forget modes.
@@ -41,11 +41,11 @@ func (v ForgetMode) Valid() bool { return slices.Contains(forgetModes, v) }
 
 // Selector chooses memories to forget. Conditions narrow each other.
 //
-// Ids name memories that the principal may read, in any state; force and erase leave those of
-// other agents alone. A query finds live memories of the principal's own that match it in full text:
-// words that must all be there, "a phrase", or, and -not next to a word that must be there. Filters alone find
-// the principal's own in its project and scope: for soft what is not forgotten yet, archived and
-// superseded ones included, for force and erase what is soft-deleted, too.
+// Ids name memories that the principal may read, in any state; force and erase do not change those of other agents. A
+// query finds live memories of the principal's own that match it in full text: words that must all occur, "a phrase",
+// or, and -not together with a word that must occur. Filters alone find the principal's own memories in its project
+// and scope: for soft those that are not forgotten yet, including archived and superseded ones; for force and erase
+// also soft-deleted ones.
 type Selector struct {
 	IDs            []string     `json:"ids,omitempty"`
 	Query          string       `json:"query,omitempty"` // full text; all that match, best first
@@ -58,23 +58,23 @@ type Selector struct {
 	Session        string       `json:"session,omitempty"`
 	Since          *time.Time   `json:"since,omitempty"`
 	Until          *time.Time   `json:"until,omitempty"`
-	IncludeDerived bool         `json:"include_derived,omitempty"` // what was derived from the selected, too
+	IncludeDerived bool         `json:"include_derived,omitempty"` // also memories derived from the selected ones
 	All            bool         `json:"all,omitempty"`             // needed to select without any other condition
 
-	// Everywhere takes what says the same as the selected, too: the sources that they were drawn from, their
-	// restatements, and what was drawn from them. An erase does so unless OnlyNamed is set.
+	// Everywhere also selects memories with the same content: the sources of the selected memories, their
+	// restatements, and memories extracted from them. An erase does so unless OnlyNamed is set.
 	Everywhere bool `json:"everywhere,omitempty"`
 	OnlyNamed  bool `json:"only_named,omitempty"`
 }
 
-// ForgetRequest forgets what the selector selects (document 002 "Forget"). The run selects, shows
-// how many and a token, and waits until it is confirmed or the token expires; a small selection of
-// ids with execute set needs no confirmation.
+// ForgetRequest forgets the memories that the selector selects (document 002 "Forget"). The run selects them, shows
+// how many and a token, and waits until it is confirmed or the token expires. With Execute, a small selection of ids
+// needs no confirmation.
 type ForgetRequest struct {
 	Operation
 	Mode     ForgetMode `json:"mode,omitempty"` // default soft
 	Selector Selector   `json:"selector"`
-	Execute  bool       `json:"execute,omitempty"` // go ahead where no confirmation is needed
+	Execute  bool       `json:"execute,omitempty"` // execute if no confirmation is needed
 	// IfVersion forgets the one memory that the selector names only if this is its current version; 0: any. Otherwise
 	// the run fails with a *VersionConflict, and nothing is changed (document 002 "Forget").
 	IfVersion int `json:"if_version,omitempty"`
@@ -92,21 +92,21 @@ type ForgetPreview struct {
 	RunID      string      `json:"run_id"`
 	WorkflowID string      `json:"workflow_id"`
 	Mode       ForgetMode  `json:"mode"`
-	State      ForgetState `json:"state"`               // preview; confirmed when it goes ahead at once
+	State      ForgetState `json:"state"`               // preview, or confirmed if it continues at once
 	Total      int         `json:"total"`               // ids named, or memories selected
 	NotFound   int         `json:"not_found,omitempty"` // named ids that the principal has no memory for
-	Pinned     int         `json:"pinned"`              // soft leaves these alone
-	// Other agents' memories that the principal may read: force and erase leave them alone.
+	Pinned     int         `json:"pinned"`              // not changed by soft
+	// Other agents' memories that the principal may read: not changed by force and erase.
 	NotOwner int `json:"not_owner,omitempty"`
-	// Of a world or linked to an action: force leaves these alone, erase empties them.
+	// Of a world or linked to an action: not changed by force, emptied by erase.
 	MustStay int      `json:"must_stay,omitempty"`
 	Derived  int      `json:"derived"` // memories derived from the selected that are not selected
 	Sample   []string `json:"sample"`  // ids, at most 100
-	// What says the same as the selected: with Everywhere it is selected as well, otherwise it is left alone.
+	// Memories with the same content as the selected ones: selected too with Everywhere, otherwise only listed.
 	Everywhere bool         `json:"everywhere,omitempty"`
 	SaysSame   int          `json:"says_same,omitempty"`
 	Echoes     []ForgetEcho `json:"echoes,omitempty"` // at most 100
-	// other agents', left alone with force and erase
+	// other agents' memories, not changed by force and erase
 	SaysSameNotOwner int `json:"says_same_not_owner,omitempty"`
 	// From Store.ForgetToken alone: it stays out of results that Temporal keeps.
 	ConfirmToken string    `json:"confirm_token,omitempty"`
@@ -117,7 +117,7 @@ type ForgetPreview struct {
 type ForgetEcho struct {
 	ID  string `json:"id"`
 	Tie string `json:"tie"` // source, restatement or derived
-	// AlsoSays is how many other things its text says. They go with the text; facts that were drawn from it stay.
+	// AlsoSays is how many other things its text says. They are lost with the text; facts extracted from it stay.
 	AlsoSays int `json:"also_says,omitempty"`
 }
 
@@ -152,12 +152,12 @@ type ForgetReceipt struct {
 	// By reason: version_conflict, pinned, deleted, not_owner, world, action_linked, not_found, ….
 	Skipped   map[string]int `json:"skipped,omitempty"`
 	Removed   map[string]int `json:"removed,omitempty"`   // rows by table, vectors by index, runs of Temporal
-	Stopped   int            `json:"stopped,omitempty"`   // pipelines that were still working on what is forgotten
+	Stopped   int            `json:"stopped,omitempty"`   // pipelines that were still processing forgotten memories
 	Remaining int            `json:"remaining,omitempty"` // of a run that was cancelled
-	// Places that could not be reached: what is there goes later, or by hand.
+	// Places that could not be reached: the text there must be removed later, or by hand.
 	Pending []string `json:"pending,omitempty"`
 
-	Everywhere bool `json:"everywhere,omitempty"` // what says the same was selected, too
+	Everywhere bool `json:"everywhere,omitempty"` // memories with the same content were selected too
 	// Of a run that has ended:
 	// What was forgotten, at most MaxForgetIDs; a run's items list all.
 	IDs       []string     `json:"ids,omitempty"`
@@ -177,7 +177,7 @@ func (s *Selector) Named() bool {
 	return len(s.IDs) > 0 && !s.selectorFilters() && !s.IncludeDerived && !s.Everywhere
 }
 
-// maxListedIDs bounds how many ids of a request are complained about one by one.
+// maxListedIDs bounds how many invalid ids of a request are reported one by one.
 const maxListedIDs = 20
 
 func (s *Selector) validate(p *check.Problems, path string) {
@@ -208,7 +208,7 @@ func (s *Selector) validate(p *check.Problems, path string) {
 	case s.Limit < 0 || s.Limit > MaxForgetSelected:
 		p.Add(path+"limit", "must be between 1 and %d", MaxForgetSelected)
 	case s.Limit > 0 && s.Query == "":
-		p.Add(path+"limit", "goes with a query alone")
+		p.Add(path+"limit", "is allowed only with a query")
 	}
 	for i, t := range s.Types {
 		if !t.Valid() {
@@ -258,7 +258,7 @@ type ForgetStatus struct {
 type ForgetItem struct {
 	Ordinal  int    `json:"ordinal"` // from 0; the memories that are selected, then ids that are not found
 	MemoryID string `json:"memory_id"`
-	Version  int    `json:"version,omitempty"` // that it was selected in; none of what is not found
+	Version  int    `json:"version,omitempty"` // version when it was selected; 0 if it was not found
 	Outcome  string `json:"outcome,omitempty"` // forgotten, or why not; empty while it waits
 	// Of what was taken because it says the same: source, restatement or derived.
 	Tie string `json:"tie,omitempty"`
@@ -273,7 +273,7 @@ type ForgetApproval struct {
 // Validate reports every field that is wrong, as a *ValidationError. It changes nothing: see Mode and
 // ExpiresSeconds for what their zero values mean.
 func (r *ForgetRequest) Validate() error {
-	if len(r.problems) > 0 { // the rest is what is left when that is missing
+	if len(r.problems) > 0 { // other checks would report consequences of these
 		return &ValidationError{Fields: r.problems}
 	}
 	var p check.Problems
@@ -288,7 +288,7 @@ func (r *ForgetRequest) Validate() error {
 		p.Add("if_version", "must not be negative")
 	case r.IfVersion > 0 && (len(r.Selector.IDs) != 1 || !r.Selector.Named() || r.TakesEverywhere()):
 		p.Add("if_version",
-			"goes with a single id alone: no other condition, nothing derived, and only_named with erase")
+			"is allowed only with a single id: no other condition, nothing derived, and only_named with erase")
 	}
 	if r.ExpiresSeconds < 0 || r.ExpiresSeconds > DefaultForgetExpiry {
 		p.Add("expires_seconds", "must be between 1 and %d", DefaultForgetExpiry)
@@ -326,7 +326,7 @@ const maxTokenLength = 200
 // Validate reports every field that is wrong, as a *ValidationError. Whether the token is right is
 // another question, which needs the run.
 func (c *ForgetConfirmation) Validate() error {
-	if err := c.decoded.Err(); err != nil { // the rest is what is left when that is missing
+	if err := c.decoded.Err(); err != nil { // other checks would report consequences of these
 		return err
 	}
 	var p check.Problems
@@ -353,7 +353,7 @@ func (r ForgetReceipt) Processed() int {
 // Summary is a word for operators: the outcome of the run.
 func (r ForgetReceipt) Summary() string { return string(r.State) }
 
-// Skip counts one memory that was left alone.
+// Skip counts one memory that was not changed.
 func (r *ForgetReceipt) Skip(reason string, n int) { tally(&r.Skipped, reason, n) }
 
 // Remove counts rows that went from a place.

@@ -21,7 +21,7 @@ const (
 	MaxBatch           = 500       // candidates in one request
 	MaxContentBytes    = 256 << 10 // one candidate's content
 	MaxRequestBytes    = 1 << 20   // all content of one request: Temporal refuses payloads over 2 MiB
-	MaxTags            = 32        // tags of one candidate, those of a prefix included
+	MaxTags            = 32        // tags of one candidate, including those of a prefix
 	MaxTagLength       = 64        // characters
 	MaxRefs            = 32        // provenance refs of one candidate
 	MaxRefLength       = 512       // characters of one provenance ref
@@ -37,8 +37,8 @@ type Principal struct {
 	Scope       string `json:"scope,omitempty"` // explicit scope; unscoped recall excludes scoped memories
 	PolicyGroup string `json:"policy_group,omitempty"`
 
-	// User is one of the agent's users. The request then reads and writes that user's memories, which have the
-	// scope user/<name>, and also reads those without a scope. It takes the place of Scope.
+	// User is one of the agent's users. The request then reads and writes that user's memories, which have the scope
+	// user/<name>, and also reads memories without a scope. It replaces Scope.
 	User string `json:"user,omitempty"`
 }
 
@@ -51,8 +51,8 @@ type Ref struct {
 	Timestamp *time.Time `json:"timestamp,omitempty"` // when the evidence was given (document 004 §15A.8)
 }
 
-// RefRetrieval is the ref kind that marks text as having come out of recall. Such a candidate is
-// recorded and not learned again.
+// RefRetrieval is the ref kind that marks text as a result of recall. Such a candidate is recorded and not learned
+// again.
 const RefRetrieval = "retrieval"
 
 var refKinds = []string{"event", "artifact", "tool_call", "observation", "outcome", "human", RefRetrieval}
@@ -69,7 +69,7 @@ type Candidate struct {
 	Tags           []string    `json:"tags,omitempty"`
 	Sensitivity    Sensitivity `json:"sensitivity,omitempty"`     // default low
 	Importance     *float64    `json:"importance,omitempty"`      // [0,1]; default 0.8
-	IdempotencyKey string      `json:"idempotency_key,omitempty"` // the same key always answers with the first result
+	IdempotencyKey string      `json:"idempotency_key,omitempty"` // a repeated key returns the first result
 }
 
 // IngestRequest hands one candidate or a batch to the Ingest workflow.
@@ -115,8 +115,8 @@ type IngestAck struct {
 	BatchID   string   `json:"batch_id"`
 	MemoryIDs []string `json:"memory_ids"`
 	Deduped   []int    `json:"deduped,omitempty"`  // positions whose id is that of an existing memory
-	Recalled  []int    `json:"recalled,omitempty"` // positions that came out of recall and are not learned again
-	Ignored   []string `json:"ignored,omitempty"`  // fields of the request that the worker does not know and left out
+	Recalled  []int    `json:"recalled,omitempty"` // positions of results of recall, which are not learned again
+	Ignored   []string `json:"ignored,omitempty"`  // unknown fields of the request, which the worker ignored
 }
 
 // DecodeCandidate reads one candidate from JSON. Unknown fields and trailing data are errors.
@@ -154,7 +154,7 @@ func decodeStrict(data []byte, into any) error {
 
 // Validate checks the whole request and reports every field that is wrong, as a *ValidationError.
 func (r *IngestRequest) Validate() error {
-	if err := r.decoded.Err(); err != nil { // the rest is what is left when that is missing
+	if err := r.decoded.Err(); err != nil { // other checks would report consequences of these
 		return err
 	}
 	var p check.Problems
@@ -208,8 +208,8 @@ func (v *Principal) validate(p *check.Problems, path string) {
 	v.validateUser(p, path)
 }
 
-// isBlank reports whether nothing is left of s once whitespace goes. The byte order mark counts as
-// whitespace, as it does where content is normalised.
+// isBlank reports whether s is only whitespace. The byte order mark counts as whitespace, as it does when content is
+// normalised.
 func isBlank(s string) bool {
 	return strings.TrimFunc(s, func(r rune) bool { return unicode.IsSpace(r) || r == '\uFEFF' }) == ""
 }

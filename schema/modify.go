@@ -10,7 +10,7 @@ import (
 	"github.com/mneme/mneme/schema/check"
 )
 
-// Patch changes one memory (document 002 "Modify"). A nil field stays as it is.
+// Patch changes one memory (document 002 "Modify"). Nil fields are not changed.
 type Patch struct {
 	ID         string    `json:"id"`                   // UUID
 	IfVersion  int       `json:"if_version,omitempty"` // 0: any
@@ -20,7 +20,7 @@ type Patch struct {
 	Importance *float64  `json:"importance,omitempty"` // [0,1]; that of a pinned memory is 1
 	Tags       *[]string `json:"tags,omitempty"`       // all of them; an empty list removes them
 	Pinned     *bool     `json:"pinned,omitempty"`
-	Who        *string   `json:"who,omitempty"`   // empty: no one in particular
+	Who        *string   `json:"who,omitempty"`   // empty for no one in particular
 	Force      bool      `json:"force,omitempty"` // change the content of a pinned memory
 }
 
@@ -80,7 +80,7 @@ func DecodePatch(data []byte) (Patch, error) {
 
 // Validate reports every field that is wrong, as a *ValidationError.
 func (r *ModifyRequest) Validate() error {
-	if len(r.problems) > 0 { // the rest is what is left when that is missing
+	if len(r.problems) > 0 { // other checks would report consequences of these
 		return &ValidationError{Fields: r.problems}
 	}
 	var p check.Problems
@@ -165,7 +165,7 @@ func (v *Patch) size() int {
 	return n
 }
 
-// checkPatchContent holds a new content to what holds for that of a candidate.
+// checkPatchContent checks a new content as that of a candidate.
 func checkPatchContent(p *check.Problems, field, content string) {
 	switch {
 	case isBlank(content):
@@ -198,7 +198,7 @@ func (seen distinctIDs) check(p *check.Problems, field, id string) {
 
 // Words for the outcome of a request of several parts.
 const (
-	summaryOK      = "ok"      // every part was done, or needed nothing
+	summaryOK      = "ok"      // every part was done, or no change was needed
 	summaryPartial = "partial" // some were refused
 	summaryRefused = "refused" // none was done
 )
@@ -247,7 +247,7 @@ func (r ModifyResult) Changed() []string {
 type VersionConflict struct {
 	ID        string `json:"id"`
 	IfVersion int    `json:"if_version"`        // of the request
-	Version   int    `json:"version,omitempty"` // of the memory; 0: it changed while the request was carried out
+	Version   int    `json:"version,omitempty"` // of the memory; 0 if it changed during the request
 }
 
 // Error implements error.

@@ -93,7 +93,7 @@ func (s TaskState) Valid() bool {
 	return false
 }
 
-// SemanticPayload is what is held to be true (document 004 §7).
+// SemanticPayload is a fact (document 004 §7).
 type SemanticPayload struct {
 	Kind           MemoryType      `json:"kind"`
 	Subject        string          `json:"subject"`
@@ -104,13 +104,13 @@ type SemanticPayload struct {
 	RevisionPolicy RevisionPolicy  `json:"revision_policy,omitempty"` // default replace
 	// Shown; kept by the revision operations, not by writers.
 	Revision *Revision `json:"revision,omitempty"`
-	// Cardinality says how many objects the predicate has at a time. It is an extension: without it
-	// no one can tell whether a second object contradicts the first. Default one, except for the
-	// predicate states, under which free text is kept.
+	// Cardinality is how many objects the predicate has at a time. It is an extension: without it, it would be
+	// unknown whether a second object contradicts the first. The default is one, except for the predicate states,
+	// under which free text is stored.
 	Cardinality Cardinality `json:"cardinality,omitempty"`
 }
 
-// PredicateStates is the predicate under which a statement is kept that has no finer triple.
+// PredicateStates is the predicate of a statement without a finer triple.
 const PredicateStates = "states"
 
 // Validity says where and when a semantic memory holds. The zero Validity is global.
@@ -163,7 +163,7 @@ type CompetencePayload struct {
 	Kind          MemoryType `json:"kind"`
 	SkillName     string     `json:"skill_name"`
 	Triggers      []Trigger  `json:"triggers"`
-	Recipe        []Step     `json:"recipe"` // ordered; a step with conditions is taken only where they hold
+	Recipe        []Step     `json:"recipe"` // in order; a step with conditions applies only if they hold
 	RequiredTools []string   `json:"required_tools,omitempty"`
 	FailureModes  []string   `json:"failure_modes,omitempty"`
 	Fallbacks     []string   `json:"fallbacks,omitempty"`
@@ -254,7 +254,7 @@ const (
 	AuditModify  AuditAction = "modify"
 	AuditErase   AuditAction = "erase"
 
-	AuditArchive   AuditAction = "archive"   // it faded or its window is over, and it stays out of sight
+	AuditArchive   AuditAction = "archive"   // it faded or its window is over, and it is no longer shown
 	AuditKeep      AuditAction = "keep"      // it fell due, and a policy says that it stays
 	AuditPurge     AuditAction = "purge"     // its row is removed
 	AuditReinforce AuditAction = "reinforce" // it helped

@@ -54,7 +54,7 @@ type DecideCounts struct {
 	WithoutVectors bool `json:"without_vectors,omitempty"`
 	// More says that the time of one attempt was over: the rest of the range is for another.
 	More bool `json:"more,omitempty" db:"-"`
-	// Group is how many candidates were searched together at last, where that was fewer than may be.
+	// Group is how many candidates were searched together last, if a statement with more timed out.
 	Group int `json:"group,omitempty"`
 }
 
@@ -94,8 +94,8 @@ func (l LinkCounts) Add(m LinkCounts) LinkCounts {
 
 // IndexLag is how far the index lags Postgres.
 type IndexLag struct {
-	Pending int64      `json:"pending"`          // changes that it has not been told of
-	Parked  int64      `json:"parked"`           // changes that are not tried any more
+	Pending int64      `json:"pending"`          // changes that the index does not have yet
+	Parked  int64      `json:"parked"`           // changes that are no longer retried
 	Oldest  *time.Time `json:"oldest,omitempty"` // when the oldest pending change was made
 }
 
@@ -105,12 +105,12 @@ type DueCursor struct {
 	ID    uuid.UUID `json:"id"`
 }
 
-// HistoryCursor is a place in a table by age: what stays, of worlds and of what was done or is not settled, is read
-// once a run, and not by each batch again.
+// HistoryCursor is a place in a table ordered by age. Rows that stay are thus read once a run, and not again by each
+// batch.
 type HistoryCursor struct {
 	CreatedAt time.Time `json:"created_at"`
 	ID        uuid.UUID `json:"id"`
-	Key       string    `json:"key,omitempty"`     // in place of ID where that is not a UUID
+	Key       string    `json:"key,omitempty"`     // instead of ID, if that is not a UUID
 	Version   int       `json:"version,omitempty"` // of the step versions
 }
 
@@ -135,14 +135,14 @@ const (
 	DecisionReject  Decision = "reject"
 )
 
-// ReviewRequest decides on a proposal that waits. Its reason is what history keeps; without an
-// operation id every request is a decision of its own, and the second finds what the first did.
+// ReviewRequest decides on a waiting proposal. History keeps its reason. Without an operation id every request is a
+// separate decision, and a second one finds what the first did.
 type ReviewRequest struct {
 	Operation
 	ProposalID string   `json:"proposal_id"` // UUID
 	Decision   Decision `json:"decision"`
-	// TargetVersion is the version of the target that the reviewer read, where that is not the one
-	// that the proposal was decided on. Approve only; 0 means the proposal's.
+	// TargetVersion is the version of the target that the reviewer read, if it is not the one that the proposal was
+	// decided on. Approve only; 0 means the proposal's.
 	TargetVersion int `json:"target_version,omitempty"`
 
 	decoded check.Decoded
@@ -214,13 +214,13 @@ type ReviewItem struct {
 	Warnings          []string      `json:"warnings,omitempty"` // likewise
 	ContradictionRisk bool          `json:"contradiction_risk,omitempty"`
 	SourceID          string        `json:"source_id"`
-	Source            string        `json:"source,omitempty"`   // what the fact was drawn from
+	Source            string        `json:"source,omitempty"`   // text that the fact was extracted from
 	Evidence          []Ref         `json:"evidence,omitempty"` // of the source
 	TargetID          string        `json:"target_id,omitempty"`
 	TargetVersion     int           `json:"target_version,omitempty"` // that the proposal was decided on
-	TargetNow         *Side         `json:"target_now,omitempty"`     // as it is now; absent when it is gone
+	TargetNow         *Side         `json:"target_now,omitempty"`     // current state; absent if it no longer exists
 	MemoryID          string        `json:"memory_id,omitempty"`      // written, or what made the claim already
-	// what else it was compared with, in which version
+	// other memories that it was compared with, and their versions
 	Offered      []Target   `json:"offered,omitempty"`
 	DecidedAt    time.Time  `json:"decided_at"`
 	ExpiresAt    time.Time  `json:"expires_at,omitzero"` // absent when no review run waits
@@ -232,7 +232,7 @@ type ReviewItem struct {
 // Kinds of contradictions.
 const (
 	ContradictionOfMemories = "memories" // two contested memories
-	ContradictionOfProposal = "proposal" // a waiting proposal's fact, and what it would replace
+	ContradictionOfProposal = "proposal" // a waiting proposal's fact, and the memory that it would replace
 )
 
 // Contradiction is a pair of memories that contradict each other, or a memory and a proposal.
@@ -251,7 +251,7 @@ type Side struct {
 	ID         string  `json:"id,omitempty"` // empty for a proposal's fact
 	Version    int     `json:"version,omitempty"`
 	Status     Status  `json:"status,omitempty"`
-	Live       bool    `json:"live"` // neither deleted, archived, superseded nor retracted
+	Live       bool    `json:"live"` // not deleted, archived, superseded or retracted
 	Pinned     bool    `json:"pinned,omitempty"`
 	Content    string  `json:"content"`
 	Confidence float64 `json:"confidence"` // [0,1]
@@ -259,7 +259,7 @@ type Side struct {
 
 // Validate reports every field that is wrong, as a *ValidationError.
 func (r *ReviewRequest) Validate() error {
-	if err := r.decoded.Err(); err != nil { // the rest is what is left when that is missing
+	if err := r.decoded.Err(); err != nil { // other checks would report consequences of these
 		return err
 	}
 	var p check.Problems
@@ -272,7 +272,7 @@ func (r *ReviewRequest) Validate() error {
 	case r.Decision != DecisionApprove && r.Decision != DecisionReject:
 		p.Add("decision", "must be %s or %s", DecisionApprove, DecisionReject)
 	case r.TargetVersion != 0 && r.Decision == DecisionReject:
-		p.Add("target_version", "is for approve alone")
+		p.Add("target_version", "is allowed only with approve")
 	case r.TargetVersion < 0:
 		p.Add("target_version", "must not be negative")
 	}

@@ -18,7 +18,7 @@ const (
 	MaxContextBytes    = 16 << 10
 )
 
-// RecallRequest asks what is known that helps with a query.
+// RecallRequest asks for memories that help with a query.
 type RecallRequest struct {
 	Principal  Principal  `json:"principal"`
 	ReadPolicy ReadPolicy `json:"read_policy,omitempty"` // default isolated
@@ -35,13 +35,13 @@ type RecallRequest struct {
 	Until          *time.Time   `json:"until,omitempty"`           // occurred before
 	MaxSensitivity Sensitivity  `json:"max_sensitivity,omitempty"` // default medium
 
-	// Context is what is known of the situation: an object of strings, numbers and booleans. Conditional
-	// memories whose conditions it contradicts stay out; a key that either side does not name decides
-	// nothing (document 004 §7).
+	// Context describes the situation: an object of strings, numbers and booleans. Conditional memories whose
+	// conditions it contradicts are excluded; a key that either side does not name has no effect (document 004 §7).
 	Context json.RawMessage `json:"context,omitempty"`
 	ValidAt *time.Time      `json:"valid_at,omitempty"` // the time that the question is about; default now
 
-	// Superseded asks for what was superseded too: marked, and below what replaced it (document 002 Phase 4).
+	// Superseded also asks for superseded memories: marked, and below those that replaced them (document 002 Phase
+	// 4).
 	Superseded bool `json:"superseded,omitempty"`
 
 	// Task says what the asker is about to do; with it, or with Layers, the answer has layers, and chooses among
@@ -55,19 +55,19 @@ type RecallRequest struct {
 	// KeywordQuery replaces the query for full text and hints; vectors and models see the query itself.
 	KeywordQuery string `json:"keyword_query,omitempty"`
 
-	// Traversal says how far the graph of entities is believed: as one channel of several (flat, the
-	// default), or on a level with all the others together (primary; document 002 Phase 2).
+	// Traversal is the weight of the entity graph: one channel of several (flat, the default), or equal to all others
+	// together (primary; document 002 Phase 2).
 	Traversal Traversal `json:"traversal,omitempty"`
 
 	// Channels and stages to leave out, by the names that meta.timings_ms shows.
 	Without []string `json:"without,omitempty"`
 	With    []string `json:"with,omitempty"` // stages to use that are off by default
-	// MinScore leaves out results whose relevance is lower, [0,1]. Nil: the default floor, below which the
-	// best result makes the answer empty; 0: no floor.
+	// MinScore drops results whose relevance is lower, [0,1]. Nil is the default floor: if the best result is below
+	// it, the answer is empty. 0 is no floor.
 	MinScore *float64 `json:"min_score,omitempty"`
-	Explain  bool     `json:"explain,omitempty"` // say of each result how its score came about
+	Explain  bool     `json:"explain,omitempty"` // explain the score of each result
 
-	Trust *TrustContext `json:"trust,omitempty"` // nil claims nothing
+	Trust *TrustContext `json:"trust,omitempty"` // nil makes no claim
 
 	// Payload asks for the structured payload of each result, within the token budget: the steps of a procedure,
 	// the nodes of a plan, the timeline of an episode.
@@ -95,7 +95,7 @@ func (v Traversal) Valid() bool { return slices.Contains(traversals, v) }
 
 // Validate reports every field that is wrong, as a *ValidationError.
 func (r *RecallRequest) Validate() error {
-	if err := r.decoded.Err(); err != nil { // the rest is what is left when that is missing
+	if err := r.decoded.Err(); err != nil { // other checks would report consequences of these
 		return err
 	}
 	var p check.Problems
@@ -190,7 +190,7 @@ type RecallResponse struct {
 
 	// Layers and Selections answer a request with a task or with layers, and are absent otherwise.
 	Layers     []Layer     `json:"layers,omitempty"`
-	Selections []Selection `json:"selections,omitempty"` // one for procedures, one for plans, where any matched
+	Selections []Selection `json:"selections,omitempty"` // one for procedures, one for plans, if any matched
 
 	Meta RecallMeta `json:"meta"`
 }
@@ -210,39 +210,39 @@ type RecallResult struct {
 	Ref        string             `json:"ref"` // first provenance ref; empty when there is none
 	Pinned     bool               `json:"pinned"`
 	Importance float64            `json:"importance"` // base worth, [0,1]
-	// ImportanceNow is what is left of it since the memory was last returned, and Salience what is left of that
-	// (document 002 "Importance Decay", document 004 §11); [0,1], when the recall was made.
+	// ImportanceNow is the importance that is left since the memory was last returned, and Salience the salience that
+	// is left (document 002 "Importance Decay", document 004 §11); [0,1], at the time of the recall.
 	ImportanceNow float64  `json:"importance_now"`
 	Salience      float64  `json:"salience"`
 	Validity      Validity `json:"validity"` // where and when it holds
 	Status        Status   `json:"status"`   // active, or contested: something speaks against it
 
-	Currentness Currentness `json:"currentness,omitempty"` // whether what it tells still holds
-	Newer       string      `json:"newer,omitempty"`       // a later statement of the same thing, where there is one
+	Currentness Currentness `json:"currentness,omitempty"` // whether its content still holds
+	Newer       string      `json:"newer,omitempty"`       // a later statement of the same thing, if there is one
 	HeldUntil   *time.Time  `json:"held_until,omitempty"`  // when that was said
-	// how likely it is about what was asked, [0,1]; 0: not known
+	// how likely it is about the question, [0,1]; 0: not known
 	Relevance    float64 `json:"relevance,omitempty"`
-	SupersededBy string  `json:"superseded_by,omitempty"` // its successor, where the asker may see that
+	SupersededBy string  `json:"superseded_by,omitempty"` // its successor, if the asker may see it
 
-	Session string `json:"session,omitempty"` // in which it was said or done
+	Session string `json:"session,omitempty"` // the session in which it was said or done
 
-	// Redacted says that the memory is above the limit, and how much of it is shown: what is not, is at its
-	// zero value. Content is the safe summary then, or empty.
+	// Redacted means that the memory is above the limit, and how much of it is shown. Hidden fields have their zero
+	// value. Content is the safe summary then, or empty.
 	Redacted    Redaction   `json:"redacted,omitempty"`
 	Sensitivity Sensitivity `json:"sensitivity,omitempty"` // of a redacted one
 
-	// Supplementary rows come last. They are not results of their own: see Supplement. Their ids name
-	// memories where the kind is rationale, source or rescue, and nothing that can be asked for otherwise.
+	// Supplementary rows come last. They are not results: see Supplement. Their ids name memories if the kind is
+	// rationale, source or rescue; other ids cannot be read.
 	Supplementary bool        `json:"supplementary,omitempty"`
 	Supplement    *Supplement `json:"supplement,omitempty"`
 	Truncated     bool        `json:"truncated,omitempty"` // the content was cut; marks show where
 
-	// Passage is the part of a long text that answers, where words of the question tell. Its offsets are those of the
-	// whole text, also where Content was cut.
+	// Passage is the part of a long text that answers, if words of the question show it. Its offsets are those of the
+	// whole text, even if Content was cut.
 	Passage *Passage `json:"passage,omitempty"`
 
-	// Payload is the record's structured payload as it is stored, where the request asks for it (document 004
-	// §15A.6 to §15A.10). PayloadLeftOut says that the budget had no room for it.
+	// Payload is the record's structured payload as it is stored, if the request asks for it (document 004 §15A.6 to
+	// §15A.10). PayloadLeftOut means that the budget had no room for it.
 	Payload        json.RawMessage `json:"payload,omitempty"`
 	PayloadLeftOut bool            `json:"payload_left_out,omitempty"`
 
@@ -260,21 +260,21 @@ type ScoreStep struct {
 type RecallMeta struct {
 	TimingsMS map[string]float64 `json:"timings_ms"` // by stage, and total
 	Channels  map[string]int     `json:"channels"`   // candidates found by channel
-	Degraded  []string           `json:"degraded"`   // channels or stages that failed and were left out
+	Degraded  []string           `json:"degraded"`   // channels or stages that failed
 
-	// Unknown says that nothing relevant enough was found: the answer is "I do not know". Relevance is that
-	// of the best candidate, [0,1].
+	// Unknown means that nothing relevant enough was found: the answer is "I do not know". Relevance is that of the
+	// best candidate, [0,1].
 	Unknown   bool    `json:"unknown,omitempty"`
 	Relevance float64 `json:"relevance,omitempty"`
-	Floor     float64 `json:"floor,omitempty"` // what the best candidate had to reach
+	Floor     float64 `json:"floor,omitempty"` // the relevance that the best candidate had to reach
 
-	Trust    *TrustMeta        `json:"trust,omitempty"`    // what the trust context came to
+	Trust    *TrustMeta        `json:"trust,omitempty"`    // the result of the trust context
 	Redacted map[Redaction]int `json:"redacted,omitempty"` // results by redaction
 	// Fields of the request that the worker does not know and left out.
 	Ignored []string `json:"ignored,omitempty"`
 }
 
-// Currentness says whether what a recalled memory tells still holds (document 002 Phase 4).
+// Currentness says whether the content of a recalled memory still holds (document 002 Phase 4).
 type Currentness string
 
 // Passage is a part of the text of a memory.
@@ -286,15 +286,15 @@ type Passage struct {
 
 // The kinds of currentness. Every result has one.
 const (
-	CurrentnessCurrent    Currentness = "current"    // nothing newer is known to change it
+	CurrentnessCurrent    Currentness = "current"    // no later statement is known to change it
 	CurrentnessOlder      Currentness = "older"      // a later statement of the same thing says something else
-	CurrentnessMixed      Currentness = "mixed"      // a part of what was drawn from it was superseded
-	CurrentnessSuperseded Currentness = "superseded" // it was superseded, or all that was drawn from it was
+	CurrentnessMixed      Currentness = "mixed"      // some of the facts extracted from it were superseded
+	CurrentnessSuperseded Currentness = "superseded" // it was superseded, or all facts extracted from it were
 )
 
-// WithoutContent is the answer with ids, scores and kinds, and none of the words that are remembered: what
-// a client may keep in a workflow's history for as long as it likes. It copies what may stay, so that
-// nothing that an answer may gain later slips through.
+// WithoutContent returns the answer with ids, scores and kinds, but without any remembered text: a client may keep it
+// in a workflow's history for any time. It copies a list of allowed fields, so that fields added later are not
+// included by mistake.
 func (r RecallResponse) WithoutContent() RecallResponse {
 	out := RecallResponse{RetrievalID: r.RetrievalID, Results: make([]RecallResult, len(r.Results)),
 		Layers: r.Layers, Selections: selectionIDs(r.Selections),

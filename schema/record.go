@@ -12,7 +12,7 @@ import (
 // documents add. It is what list, get and export show.
 type MemoryRecord struct {
 	ID          string      `json:"id"`                    // UUID
-	ExternalID  string      `json:"external_id,omitempty"` // the id under which it came, when that is not a UUID
+	ExternalID  string      `json:"external_id,omitempty"` // the id in the input, if it is not a UUID
 	Type        MemoryType  `json:"type"`
 	Sensitivity Sensitivity `json:"sensitivity"`
 	Confidence  float64     `json:"confidence"` // [0,1]
@@ -55,19 +55,19 @@ type MemoryRecord struct {
 	ErasedAt     *time.Time `json:"erased_at,omitempty"`
 	Supersedes   string     `json:"supersedes,omitempty"`
 	SupersededBy string     `json:"superseded_by,omitempty"`
-	SourceTrust  float64    `json:"source_trust"` // [0,1]; never above that of what it is derived from
+	SourceTrust  float64    `json:"source_trust"` // [0,1]; at most that of the memories it is derived from
 	Language     string     `json:"language,omitempty"`
 	KeyID        string     `json:"key_id,omitempty"`
 	WorldID      string     `json:"world_id,omitempty"`
 	WorldVersion string     `json:"world_version,omitempty"`
 	Interaction  string     `json:"agent_interaction_id,omitempty"`
 
-	// SafeSummary is what may be told of the memory to those who may not read its content (document 004
-	// §13). Nothing makes it: the writer of the record answers for it.
+	// SafeSummary is what may be shown of the memory to callers who may not read its content (document 004 §13).
+	// Mneme does not write it: the writer of the record is responsible for it.
 	SafeSummary string `json:"safe_summary,omitempty"`
 
 	problems []FieldError // what decoding found wrong; validation reports it
-	unbuilt  bool         // nothing else of the record was read
+	unbuilt  bool         // nothing else of the record was decoded
 }
 
 // ShowRevision writes the record's status and its place in the chain of revisions into the payload of a
@@ -106,10 +106,10 @@ type DecayProfile struct {
 	MaxAgeSeconds     int64      `json:"max_age_seconds,omitempty"`
 	Floor             float64    `json:"floor,omitempty"` // [0,1]; what salience never fades below
 	ReinforcementGain float64    `json:"reinforcement_gain"`
-	// Points make a custom curve: what is left of the base salience, linear between two points. At 0
-	// seconds everything is left, whether or not a point says so, and after the last point its share
-	// stays. Times ascend and shares never rise, for decay is monotonic (document 004 §15A.7). A
-	// custom curve without points fades as an exponential one.
+	// Points define a custom curve: the share of the base salience that is left, linear between two points. At 0
+	// seconds the share is 1, whether or not a point says so, and after the last point its share stays. Times ascend
+	// and shares never rise, because decay is monotonic (document 004 §15A.7). A custom curve without points fades as
+	// an exponential one.
 	Points []DecayPoint `json:"points,omitempty"`
 }
 
@@ -131,7 +131,7 @@ type Relation struct {
 	Predicate string  `json:"predicate"`
 	TargetID  string  `json:"target_id"`
 	Weight    float64 `json:"weight"`           // [0,1]
-	Reason    string  `json:"reason,omitempty"` // why the edge is there
+	Reason    string  `json:"reason,omitempty"` // why the edge exists
 }
 
 // HistoryEntry is one row of a memory's append-only history (document 002 "Memory History").
@@ -145,7 +145,7 @@ type HistoryEntry struct {
 	Reason     string          `json:"reason"`
 	Metadata   json.RawMessage `json:"metadata"`
 	CreatedAt  time.Time       `json:"created_at"`
-	Action     AuditAction     `json:"action,omitempty"`    // empty where nothing changed
+	Action     AuditAction     `json:"action,omitempty"`    // empty if nothing changed
 	Version    int             `json:"version,omitempty"`   // of the memory after the step
 	ErasedAt   *time.Time      `json:"erased_at,omitempty"` // when the texts were removed
 }
@@ -205,7 +205,7 @@ type FactOutcome struct {
 	Warnings          []string      `json:"warnings"`
 
 	ProposalID string `json:"proposal_id,omitempty"`
-	SourceID   string `json:"source_id,omitempty"` // the memory that it was drawn from
+	SourceID   string `json:"source_id,omitempty"` // the memory that it was extracted from
 	// Content of the memory that it changes or contradicts, as its owner may see it.
 	Target    string `json:"target,omitempty"`
 	Contested bool   `json:"contested,omitempty"` // written although it contradicts another memory; both are kept
@@ -214,7 +214,7 @@ type FactOutcome struct {
 	// What is too sensitive to be shown by default is withheld: content, target, reason and warnings are empty.
 	Withheld    bool        `json:"withheld,omitempty"`
 	Sensitivity Sensitivity `json:"sensitivity,omitempty"`
-	Detected    []string    `json:"detected,omitempty"` // kinds of what was found in it, such as api_key
+	Detected    []string    `json:"detected,omitempty"` // kinds of sensitive data found in it, such as api_key
 	Message     string      `json:"message,omitempty"`  // the outcome, in words
 }
 
@@ -222,8 +222,8 @@ type FactOutcome struct {
 type CandidateOutcome struct {
 	MemoryID    string      `json:"memory_id"`
 	Stored      bool        `json:"stored"`             // as a memory; shadow mode stores none
-	Deduped     bool        `json:"deduped,omitempty"`  // its text was there already
-	Recalled    bool        `json:"recalled,omitempty"` // it came out of recall and is not learned again
+	Deduped     bool        `json:"deduped,omitempty"`  // its text was stored before
+	Recalled    bool        `json:"recalled,omitempty"` // it is a result of recall and is not learned again
 	Withheld    bool        `json:"withheld,omitempty"` // too sensitive to be shown by default
 	Sensitivity Sensitivity `json:"sensitivity,omitempty"`
 	Detected    []string    `json:"detected,omitempty"`
@@ -248,9 +248,9 @@ const (
 	PutCreated   PutStatus = "created"
 	PutUpdated   PutStatus = "updated"            // working memory replaced, or an episode that grew
 	PutDiscarded PutStatus = "discarded"          // working memory whose task is done
-	PutUnchanged PutStatus = "unchanged"          // the record is stored as it was put
-	PutDuplicate PutStatus = "duplicate"          // the id is that of the live memory with this content
-	PutConflict  PutStatus = "active_fact_exists" // another active fact makes the claim: revise it
+	PutUnchanged PutStatus = "unchanged"          // the record is stored unchanged
+	PutDuplicate PutStatus = "duplicate"          // a live memory has this content; its id is returned
+	PutConflict  PutStatus = "active_fact_exists" // another active fact has the claim: revise it
 	// Another record has this id, or had it until it was forgotten by force; or the record would supersede a live
 	// memory.
 	PutExists     PutStatus = "exists"
@@ -258,12 +258,12 @@ const (
 	PutVersion    PutStatus = "version_conflict"
 	PutFrozen     PutStatus = "mutations_frozen"
 	PutShadow     PutStatus = "shadow_mode"
-	PutBadRef     PutStatus = "unknown_reference"   // a relation or artifact that it names is not there
+	PutBadRef     PutStatus = "unknown_reference"   // it names a relation or artifact that does not exist
 	PutNoEvidence PutStatus = "no_evidence"         // a semantic record without evidence
-	PutCycle      PutStatus = "cyclic_supersession" // what it supersedes, or is superseded by, leads back to it
+	PutCycle      PutStatus = "cyclic_supersession" // its chain of supersessions leads back to it
 )
 
-// Stands reports whether what the record says is in the store now: written, or there already.
+// Stands reports whether the store now has what the record says, either written by this request or before.
 func (s PutStatus) Stands() bool {
 	switch s {
 	case PutCreated, PutUpdated, PutDiscarded, PutUnchanged, PutDuplicate:
@@ -289,7 +289,7 @@ type PutResult struct {
 // Validate reports every field that is wrong, as a *ValidationError. The records of a request are at
 // most MaxRequestBytes as JSON, together.
 func (r *PutRequest) Validate() error {
-	if len(r.problems) > 0 { // the rest is what is left when that is missing
+	if len(r.problems) > 0 { // other checks would report consequences of these
 		return &ValidationError{Fields: r.problems}
 	}
 	var p check.Problems
@@ -313,12 +313,12 @@ func (r *PutRequest) Validate() error {
 			size += len(encoded)
 		}
 		if i >= MaxPutRecords || size > MaxRequestBytes {
-			continue // refused already: what else is wrong does not matter
+			continue // refused already: further problems do not matter
 		}
 		path := fmt.Sprintf("records[%d].", i)
 		m.validate(&p, path)
 		r.validateOwner(&p, m, path)
-		for k, entry := range m.AuditLog { // history has no row without
+		for k, entry := range m.AuditLog { // history has no row without these
 			if isBlank(entry.Actor) {
 				p.Add(fmt.Sprintf("%saudit_log[%d].actor", path, k), "is required")
 			}
@@ -354,7 +354,8 @@ func (r *PutRequest) validateOwner(p *check.Problems, m *MemoryRecord, path stri
 	same("agent", m.Agent, o.Agent)
 	same("project", m.Project, o.Project)
 	same("policy_group", m.PolicyGroup, o.PolicyGroup)
-	if scope := o.EffectiveScope(); scope != "" { // a principal without one writes into those that its records name
+	// a principal without a scope writes into those that its records name
+	if scope := o.EffectiveScope(); scope != "" {
 		same("scope", m.Scope, scope)
 	}
 	visibility := m.Visibility

@@ -38,9 +38,9 @@ func CheckEncodedSize(field string, size int) error {
 	return p.Err()
 }
 
-// decodeRequest reads a request and returns what is wrong with it: what is unknown, of the wrong type
-// or given twice. A decoder that failed for it would fail a workflow before it could say why. deep: in
-// members of members, too; records look after themselves.
+// decodeRequest reads a request and returns its problems: unknown fields, wrong types and duplicates. A decoder that
+// failed would fail a workflow before it could report them. With deep, nested objects are checked too; records check
+// themselves.
 func decodeRequest(data []byte, into any, deep bool) []FieldError {
 	var p check.Problems
 	if deep {
@@ -64,7 +64,7 @@ func decodeRequest(data []byte, into any, deep bool) []FieldError {
 		switch {
 		case f.Problem == "unknown field":
 			err.Fields[i].Field = check.Join("", f.Field)
-		case f.Field == "occurred_at": // no request has it: it is another time
+		case f.Field == "occurred_at": // no request has this field: it is another time
 			err.Fields[i] = FieldError{Field: "(json)", Problem: "has a time that is not in RFC 3339"}
 		}
 	}
@@ -76,7 +76,7 @@ func decodeRequest(data []byte, into any, deep bool) []FieldError {
 func repeated(data []byte, p *check.Problems) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
-		return // decoding says so
+		return // decoding reports it
 	}
 	seen := map[string]bool{}
 	for dec.More() {
@@ -205,8 +205,7 @@ func (r *FeedbackRequest) Misread() []FieldError { return r.decoded.Misread() }
 // Unknown names the fields that this version does not know.
 func (r *FeedbackRequest) Unknown() []string { return r.decoded.Unknown() }
 
-// Misread is what is wrong with the request as it was read. An unknown field counts: without it a record
-// would be another.
+// Misread returns the problems of decoding. An unknown field is one: it would change the record.
 func (r *PutRequest) Misread() []FieldError {
 	p := check.Problems{Fields: r.problems}
 	for i := range r.Records {
@@ -215,7 +214,7 @@ func (r *PutRequest) Misread() []FieldError {
 	return p.Fields
 }
 
-// misread adds what reading a record found wrong.
+// misread adds the problems found when a record was decoded.
 func (m *MemoryRecord) misread(p *check.Problems, path string) {
 	for _, f := range m.problems {
 		if f.Field == "(json)" {
@@ -227,7 +226,7 @@ func (m *MemoryRecord) misread(p *check.Problems, path string) {
 	}
 }
 
-// Misread is what is wrong with the request as it was read. An unknown field counts: it may guard the change.
+// Misread returns the problems of decoding. An unknown field is one: it may guard the change.
 func (r *ReviseRequest) Misread() []FieldError {
 	p := check.Problems{Fields: r.problems}
 	if r.Record != nil {
@@ -236,14 +235,13 @@ func (r *ReviseRequest) Misread() []FieldError {
 	return p.Fields
 }
 
-// Misread is what is wrong with the request as it was read. An unknown field counts: it may guard the change.
+// Misread returns the problems of decoding. An unknown field is one: it may guard the change.
 func (r *ModifyRequest) Misread() []FieldError { return r.problems }
 
-// Misread is what is wrong with the request as it was read. An unknown field counts: it may guard the change.
+// Misread returns the problems of decoding. An unknown field is one: it may guard the change.
 func (r *RecoverRequest) Misread() []FieldError { return r.problems }
 
-// Misread is what is wrong with the request as it was read. An unknown field counts: it may keep memories
-// from being selected.
+// Misread returns the problems of decoding. An unknown field is one: it may exclude memories from the selection.
 func (r *ForgetRequest) Misread() []FieldError { return r.problems }
 
 // CandidateID is the id of a candidate of a batch, and of the memory that it becomes unless there is one with its
@@ -260,7 +258,7 @@ func CandidateID(batch uuid.UUID, position int) uuid.UUID {
 }
 
 // Requests that change what is known directly, and their results. Each is the one input of a workflow;
-// its operation id makes delivery idempotent: the same id always answers with the first result.
+// its operation id makes delivery idempotent: a repeated id returns the first result.
 
 // Limits of the operations.
 const (
@@ -315,8 +313,8 @@ type OperationRef struct {
 	ID         string `json:"id"`          // key of the staged body and of the result
 	WorkflowID string `json:"workflow_id"` // for history: erasing finds the runs that carried a text
 
-	// Others are the keys that the same operation has in other versions of the program. What was carried out under
-	// one of them is answered with that result.
+	// Others are the keys of the same operation in other versions of the program. If it was carried out under one of
+	// them, that result is returned.
 	Others []string `json:"others,omitempty"`
 }
 

@@ -21,7 +21,7 @@ const (
 	RetainRetrievals    RetentionDomain = "retrievals"     // what recalls returned, and the feedback on it
 	RetainIngest        RetentionDomain = "ingest"         // batches, their candidates and proposals
 	RetainForgetRuns    RetentionDomain = "forget_runs"    // what runs of Forget selected and did
-	RetainEvents        RetentionDomain = "events"         // the ledger of what came in
+	RetainEvents        RetentionDomain = "events"         // the ledger of events
 	RetainOperations    RetentionDomain = "operations"     // results of operations, by idempotency key
 	RetainArtifacts     RetentionDomain = "artifacts"      // artifacts that no memory refers to
 )
@@ -49,8 +49,7 @@ const (
 // Any is the tier or the typology of a retention policy that holds whatever it is.
 const Any = "any"
 
-// RetentionPolicy says how long a tenant keeps what has ended (document 003 D12, document 002 "Retention
-// Worker").
+// RetentionPolicy is how long a tenant keeps ended data (document 003 D12, document 002 "Retention Worker").
 type RetentionPolicy struct {
 	Domain   RetentionDomain `json:"domain"`
 	Tier     Tier            `json:"tier"`     // or Any
@@ -61,7 +60,7 @@ type RetentionPolicy struct {
 	// DecayExempt keeps memories of the class from being taken by decay, whatever their salience.
 	DecayExempt bool `json:"decay_exempt,omitempty"`
 
-	Default   bool       `json:"default"`           // no one has set another
+	Default   bool       `json:"default"`           // no policy was set
 	Version   int        `json:"version,omitempty"` // of a stored row; 0 for a default
 	UpdatedAt *time.Time `json:"updated_at,omitempty"`
 	UpdatedBy string     `json:"updated_by,omitempty"`
@@ -98,7 +97,7 @@ func (r *RetentionPolicy) Validate() error {
 	case r.OnExpiry != ExpiryPurge && r.OnExpiry != ExpiryArchive:
 		p.Add("on_expiry", "must be purge or archive")
 	case r.OnExpiry == ExpiryPurge && r.Domain == RetainWorld && r.Tier != TierInteraction && r.Tier != TierSession:
-		p.Add("on_expiry", "must be archive: what lasts of a world is never deleted") // document 003 D10
+		p.Add("on_expiry", "must be archive: lasting memories of a world are never deleted") // document 003 D10
 	case r.OnExpiry == ExpiryArchive && !r.Domain.OfMemories():
 		p.Add("on_expiry", "must be purge: only memories are archived")
 	}
@@ -122,22 +121,22 @@ type RetentionChange struct {
 	Domain    RetentionDomain  `json:"domain"`
 	Tier      Tier             `json:"tier"`
 	Typology  Typology         `json:"typology"`
-	Before    *RetentionPolicy `json:"before,omitempty"` // nil: the default held
-	After     *RetentionPolicy `json:"after,omitempty"`  // nil: the default holds again
+	Before    *RetentionPolicy `json:"before,omitempty"` // nil: the default applied
+	After     *RetentionPolicy `json:"after,omitempty"`  // nil: the default applies again
 	ChangedBy string           `json:"changed_by"`
 	Reason    string           `json:"reason"`
 	ChangedAt time.Time        `json:"changed_at"`
 }
 
-// Sweep is a kind of run that takes away what is over.
+// Sweep is a kind of sweep: one removes faded memories, others remove expired data.
 type Sweep string
 
 // The sweeps.
 const (
 	SweepDecay     Sweep = "decay"
 	SweepRetention Sweep = "retention"
-	// SweepHistory is what a retention purge takes of history. It asks separately: what is confirmed of memories
-	// says nothing of history, nor the other way round.
+	// SweepHistory is the part of a retention purge that removes history. It asks separately: an answer for memories
+	// does not apply to history, nor the other way round.
 	SweepHistory Sweep = "history"
 )
 
@@ -152,18 +151,18 @@ type SweepHold struct {
 	Stored     int64      `json:"stored"`
 	Share      float64    `json:"share"` // [0,1]; that would be passed
 	AskedAt    time.Time  `json:"asked_at"`
-	Admitted   *int64     `json:"admitted,omitempty"` // how many more may go; nil: no one has answered
+	Admitted   *int64     `json:"admitted,omitempty"` // how many more may be removed; nil: not answered
 	AnsweredBy string     `json:"answered_by,omitempty"`
 	Reason     string     `json:"reason,omitempty"`
 	AnsweredAt *time.Time `json:"answered_at,omitempty"`
 }
 
-// needPoints reports what the points of a curve lack: read as zero, a share that is left out would be the
-// end of all salience. Points that could not be read are not checked further.
+// needPoints reports missing fields of a curve's points: read as zero, a missing share would end all salience. Points
+// with other problems are not checked further.
 func (d *decoder) needPoints(points *[]DecayPoint) {
 	const path = "lifecycle.decay.points"
 	if len(*points) > MaxDecayPoints {
-		return // what the check says of them is enough
+		return // the check has reported them
 	}
 	for i := range *points {
 		point := fmt.Sprintf("%s[%d]", path, i)

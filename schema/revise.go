@@ -17,10 +17,10 @@ type ReviseAction string
 const (
 	ReviseSupersede ReviseAction = "supersede" // the record replaces the targets
 	ReviseFork      ReviseAction = "fork"      // the record holds along with the target, under disjoint conditions
-	ReviseRetract   ReviseAction = "retract"   // the targets are no longer held to be true
+	ReviseRetract   ReviseAction = "retract"   // the targets are no longer considered true
 	ReviseMerge     ReviseAction = "merge"     // the record unites the targets
 	ReviseContest   ReviseAction = "contest"   // target and record contradict each other until it is resolved
-	ReviseResolve   ReviseAction = "resolve"   // one of the contested targets, or the record, is what holds
+	ReviseResolve   ReviseAction = "resolve"   // one of the contested targets, or the record, becomes active
 	ReviseReconcile ReviseAction = "reconcile" // choose supersede, fork or contest by policy and evidence
 )
 
@@ -42,25 +42,25 @@ type ReviseRequest struct {
 	Operation
 	Action  ReviseAction `json:"action"`
 	Targets []Target     `json:"targets"` // 1 to MaxRevisionTargets, each once
-	// Record is the new truth: required by supersede, fork, merge, contest and reconcile; an alternative
-	// to winner for resolve; none for retract. A record that has an id and neither payload nor content
-	// names a memory that exists already (supersede, merge and contest); its version, when given, must
-	// be the current one.
+	// Record is the new truth: required by supersede, fork, merge, contest and reconcile; an alternative to winner
+	// for resolve; none for retract. A record that has an id and neither payload nor content names an existing memory
+	// (supersede, merge and contest); its version, if given, must be the current one.
 	//
-	// It belongs to the owner of the targets and is as visible as the least visible of them, unless it or a rule names
-	// a visibility. What another agent owns is revised in the open only: the record is then as visible as the least
-	// visible of that agent's targets. It is never less sensitive than any target, and a target's pin passes to it.
+	// It belongs to the owner of the targets and is as visible as the least visible of them, unless it or a rule sets
+	// a visibility. A revision must not hide another agent's targets from their readers: the record is then as
+	// visible as the least visible of these targets. It is never less sensitive than any target, and a target's pin
+	// passes to it.
 	//
-	// A semantic record without content that has the first target's subject and predicate, and another object, is
-	// worded as the target is, with the new object in the place of the old: the rest of the sentence is kept. Where
-	// the old value does not occur exactly once in it, the revision is refused: give the record content, or Replace.
+	// If a semantic record without content has the first target's subject and predicate, and another object, its text
+	// is the target's sentence with the new object instead of the old one. If the old value does not occur exactly
+	// once in the sentence, the revision is refused: give the record content, or Replace.
 	Record *MemoryRecord `json:"record,omitempty"`
 	// Replace is the text of the first target that the record's object takes the place of, by default the target's
 	// object. Under the predicate states, where the object is the whole sentence, it is needed for a new value.
 	Replace string `json:"replace,omitempty"`
-	// TargetConditions is what a fork leaves to a target that is global or whose conditions overlap
-	// those of the record: the target is then replaced by a copy with this validity, which must lie
-	// within the target's and be disjoint from the record's.
+	// TargetConditions is the validity that a fork leaves to a target that is global or whose conditions overlap
+	// those of the record. The target is then replaced by a copy with this validity, which must be within the
+	// target's and disjoint from the record's.
 	TargetConditions *Validity `json:"target_conditions,omitempty"`
 	Winner           string    `json:"winner,omitempty"` // resolve: which target holds; the others are superseded by it
 	// Evidence is what justifies the revision, at least one ref. A ref that is the id of a memory which
@@ -87,19 +87,19 @@ const (
 	ReviseNotLive         ReviseStatus = "not_live"           // deleted, archived, superseded or retracted
 	ReviseEpisodic        ReviseStatus = "append_only"        // episodes are not corrected
 	ReviseOverlap         ReviseStatus = "conditions_overlap" // a fork whose grounds are not disjoint
-	ReviseActiveFact      ReviseStatus = "active_fact_exists" // a third memory makes the claim
+	ReviseActiveFact      ReviseStatus = "active_fact_exists" // a third memory has the claim
 	ReviseDuplicate       ReviseStatus = "duplicate_content_hash"
 	ReviseCycle           ReviseStatus = "cyclic_supersession"
 	RevisePinned          ReviseStatus = "pinned" // reconcile does not choose over a pin; a named action may
 	ReviseFrozen          ReviseStatus = "mutations_frozen"
 	// The targets differ in type, or from the record, or cannot be revised so.
 	ReviseWrongType    ReviseStatus = "wrong_type"
-	ReviseNotContested ReviseStatus = "not_contested" // resolve of what no one contests
-	ReviseNoConflict   ReviseStatus = "no_conflict"   // reconcile of what can both hold
+	ReviseNotContested ReviseStatus = "not_contested" // resolve of a target that is not contested
+	ReviseNoConflict   ReviseStatus = "no_conflict"   // reconcile of statements that can both hold
 	ReviseExists       ReviseStatus = "exists"        // another memory has the record's id
 	// A target belongs to another agent, and the record would be seen by others than it.
 	ReviseNotOwner ReviseStatus = "not_owner"
-	ReviseBadRef   ReviseStatus = "unknown_reference" // the record names a memory or an artifact that is not there
+	ReviseBadRef   ReviseStatus = "unknown_reference" // the record names a memory or an artifact that does not exist
 	ReviseInvalid  ReviseStatus = "invalid_record"    // what only the database could tell; Why names the field
 )
 
@@ -119,14 +119,13 @@ type ReviseResult struct {
 	Created []string        `json:"created,omitempty"`
 	Targets []RevisedMemory `json:"targets,omitempty"` // in the order of the request; a refusal lists the current ones
 	Record  *RevisedMemory  `json:"record,omitempty"`  // the record after the revision
-	// Conflicts are memories other than the targets that prevent the revision: who makes the claim, or has the
-	// content.
+	// Conflicts are memories other than the targets that prevent the revision: they have the claim or the content.
 	Conflicts []RevisedMemory `json:"conflicts,omitempty"`
 }
 
 // Validate reports every field that is wrong, as a *ValidationError.
 func (r *ReviseRequest) Validate() error {
-	if len(r.problems) > 0 { // the rest is what is left when that is missing
+	if len(r.problems) > 0 { // other checks would report consequences of these
 		return &ValidationError{Fields: r.problems}
 	}
 	var p check.Problems
@@ -190,7 +189,7 @@ func (r *ReviseRequest) validateRecord(p *check.Problems) {
 	switch {
 	case r.Action == ReviseRetract:
 		if r.Record != nil {
-			p.Add("record", "is not for retract: nothing takes the targets' place")
+			p.Add("record", "is not allowed with retract: nothing replaces the targets")
 		}
 		return
 	case r.Action == ReviseResolve:
@@ -206,7 +205,7 @@ func (r *ReviseRequest) validateRecord(p *check.Problems) {
 	if r.Names() {
 		switch {
 		case r.Action != ReviseSupersede && r.Action != ReviseMerge && r.Action != ReviseContest:
-			p.Add("record.payload", "is required: only supersede, merge and contest take a memory that exists already")
+			p.Add("record.payload", "is required: only supersede, merge and contest accept an existing memory")
 		case !isUUID(r.Record.ID):
 			p.Add("record.id", "must be a memory id")
 		case slices.ContainsFunc(r.Targets, func(t Target) bool { return sameID(t.ID, r.Record.ID) }):
@@ -218,7 +217,7 @@ func (r *ReviseRequest) validateRecord(p *check.Problems) {
 		p.Add("record.id", "is one of the targets: leave it out for a new memory")
 	}
 	if r.Record.Type == TypeEpisodic {
-		p.Add("record.type", "episodes are not corrected; corrections are of another type")
+		p.Add("record.type", "episodes cannot be corrected; use another type")
 	}
 	r.Record.validate(p, "record.")
 }
@@ -230,7 +229,7 @@ func (r *ReviseRequest) validateReplace(p *check.Problems) {
 	case isBlank(r.Replace):
 		p.Add("replace", "is blank")
 	case r.Record == nil || r.Names() || r.Record.Type != TypeSemantic || r.Record.Content != "":
-		p.Add("replace", "goes with a semantic record that has an object and no content")
+		p.Add("replace", "is allowed only with a semantic record that has an object and no content")
 	}
 	check.Text(p, "replace", r.Replace, MaxContentBytes)
 }
@@ -278,10 +277,10 @@ const (
 	RecoverNotFound        RecoverStatus = "not_found"
 	RecoverNotDeleted      RecoverStatus = "not_deleted"
 	RecoverExpired         RecoverStatus = "retention_expired" // the window is over
-	RecoverErased          RecoverStatus = "erased"            // there is nothing left to recover
+	RecoverErased          RecoverStatus = "erased"            // no content is left to recover
 	RecoverVersionConflict RecoverStatus = "version_conflict"
 	RecoverDuplicate       RecoverStatus = "duplicate_content_hash" // a live memory has the same content
-	RecoverActiveFact      RecoverStatus = "active_fact_exists"     // another active fact makes the claim
+	RecoverActiveFact      RecoverStatus = "active_fact_exists"     // another active fact has the claim
 	RecoverFrozen          RecoverStatus = "mutations_frozen"
 )
 
@@ -301,7 +300,7 @@ type RecoverResult struct {
 
 // Validate reports every field that is wrong, as a *ValidationError.
 func (r *RecoverRequest) Validate() error {
-	if len(r.problems) > 0 { // the rest is what is left when that is missing
+	if len(r.problems) > 0 { // other checks would report consequences of these
 		return &ValidationError{Fields: r.problems}
 	}
 	var p check.Problems

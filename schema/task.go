@@ -20,7 +20,7 @@ const (
 // request's query, its context keys are the request's context.
 type Task struct {
 	Intent         string `json:"intent,omitempty"`          // a label or a few words: setup_project
-	ErrorSignature string `json:"error_signature,omitempty"` // the error that is to be dealt with, as it was reported
+	ErrorSignature string `json:"error_signature,omitempty"` // the error to solve, as it was reported
 
 	// BudgetTokens bounds the texts that are returned, supplements included, by layers.EstimateTokens. 0: no
 	// bound but the limit.
@@ -71,10 +71,10 @@ func LayerOf(t MemoryType) LayerName {
 	}
 }
 
-// Layer is one layer of an answer. All five are there, also those with nothing in them.
+// Layer is one layer of an answer. An answer always has all five, even if some are empty.
 type Layer struct {
 	Name   LayerName `json:"name"`
-	IDs    []string  `json:"ids"`    // of results, best first; what was selected comes first
+	IDs    []string  `json:"ids"`    // of results, best first; the selected one comes first
 	Tokens int       `json:"tokens"` // estimated, of these results
 }
 
@@ -84,9 +84,9 @@ type Selection struct {
 	Layer      LayerName `json:"layer"`      // competence or plan
 	Selected   string    `json:"selected"`   // id; empty where confidence is below the threshold
 	Confidence float64   `json:"confidence"` // in the first candidate, [0,1]
-	Threshold  float64   `json:"threshold"`  // from which on the first candidate is selected
+	Threshold  float64   `json:"threshold"`  // lowest score with which the first candidate is selected
 
-	Candidates []Choice `json:"candidates"` // best first; those whose conditions the context contradicts come last
+	Candidates []Choice `json:"candidates"` // best first; those whose conditions contradict the context come last
 
 	// MissingContext are the context keys that would decide: those that candidates name and the context does
 	// not, best first. It is empty when something was selected.
@@ -99,10 +99,10 @@ type Choice struct {
 	Score         float64       `json:"score"`         // [0,1]
 	Applicability Applicability `json:"applicability"` // of its conditions
 	Match         float64       `json:"match"`         // with intent, error signature or query, [0,1]
-	Fit           float64       `json:"fit"`           // match, and how far its conditions are known to hold, [0,1]
+	Fit           float64       `json:"fit"`           // match, and how certain it is that its conditions hold, [0,1]
 	Successes     int64         `json:"successes"`
 	Failures      int64         `json:"failures"`
-	SuccessRate   float64       `json:"success_rate"` // lower bound of what was observed, [0,1]
+	SuccessRate   float64       `json:"success_rate"` // lower bound from the observed outcomes, [0,1]
 	Recency       float64       `json:"recency"`      // of the last reinforcement, [0,1]
 	ReinforcedAt  time.Time     `json:"reinforced_at"`
 	// Context keys that its conditions name and the context does not.
@@ -134,16 +134,17 @@ type SupplementKind string
 // The supplements (document 002 Phase 5).
 const (
 	SupplementRationale  SupplementKind = "rationale"  // a memory that a decision rests on
-	SupplementTranscript SupplementKind = "transcript" // what was said around a result, or around the source of a fact
-	SupplementSource     SupplementKind = "source"     // the memory that a fact was drawn from
+	SupplementTranscript SupplementKind = "transcript" // turns around a result, or around the source of a fact
+	SupplementSource     SupplementKind = "source"     // the memory that a fact was extracted from
 	SupplementArtifact   SupplementKind = "artifact"   // a text that a result refers to
-	SupplementCard       SupplementKind = "card"       // what is held to be true of an entity of the results
-	SupplementSession    SupplementKind = "session"    // what was noted and learned in the session of a result
-	SupplementSummary    SupplementKind = "summary"    // what a model made of the results
-	SupplementRescue     SupplementKind = "rescue"     // found by the fallback search, after the channels found nothing
+	SupplementCard       SupplementKind = "card"       // facts about an entity of the results
+	SupplementSession    SupplementKind = "session"    // notes and lessons from the session of a result
+	SupplementSummary    SupplementKind = "summary"    // a model's summary of the results
+	// found by the fallback search, after the channels found nothing
+	SupplementRescue SupplementKind = "rescue"
 )
 
-// Supplement says what a supplementary row is. It is not an answer of its own, and reading it is not tracked.
+// Supplement says what a supplementary row is. It is not an answer, and reading it is not tracked.
 type Supplement struct {
 	Kind    SupplementKind `json:"kind"`
 	Of      []string       `json:"of,omitempty"`      // ids of the results that it belongs to
@@ -167,22 +168,22 @@ func selectionIDs(selections []Selection) []Selection {
 // MaxGetIDs is how many records one request reads by id.
 const MaxGetIDs = 50
 
-// GetRequest reads records by id, as far as the asker may see them: what a client needs that cannot reach
-// Postgres and has an id from a recall, a put or a notification.
+// GetRequest reads records by id that the asker may see. It is for clients that cannot reach Postgres and have an id
+// from a recall, a put or a notification.
 type GetRequest struct {
 	Principal      Principal     `json:"principal"`
 	ReadPolicy     ReadPolicy    `json:"read_policy,omitempty"` // default isolated
 	IDs            []string      `json:"ids"`                   // 1 to MaxGetIDs
-	Superseded     bool          `json:"superseded,omitempty"`  // what was superseded, too
+	Superseded     bool          `json:"superseded,omitempty"`  // also superseded memories
 	MaxSensitivity Sensitivity   `json:"max_sensitivity,omitempty"`
-	Trust          *TrustContext `json:"trust,omitempty"` // nil claims nothing
+	Trust          *TrustContext `json:"trust,omitempty"` // nil makes no claim
 
 	decoded check.Decoded
 }
 
 // Validate reports every field that is wrong, as a *ValidationError.
 func (r *GetRequest) Validate() error {
-	if err := r.decoded.Err(); err != nil { // the rest is what is left when that is missing
+	if err := r.decoded.Err(); err != nil { // other checks would report consequences of these
 		return err
 	}
 	var p check.Problems
@@ -227,8 +228,8 @@ type GetResponse struct {
 	Records []MemoryRecord `json:"records"` // in the order of the request
 	// Missing are the ids of records that may not be shown. Whether there is such a record is not told.
 	Missing []string `json:"missing"`
-	// LeftOut are the ids of records for which the answer had no room: ask for them again, alone.
+	// LeftOut are the ids of records for which the answer had no room: request them separately.
 	LeftOut []string `json:"left_out,omitempty"`
 
-	Trust *TrustMeta `json:"trust,omitempty"` // what the trust context came to
+	Trust *TrustMeta `json:"trust,omitempty"` // the result of the trust context
 }

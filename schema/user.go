@@ -8,7 +8,7 @@ import (
 	"github.com/mneme/mneme/schema/check"
 )
 
-// UserScopePrefix begins the scope of a user: what an agent keeps for the user maya has the scope user/maya.
+// UserScopePrefix begins the scope of a user: an agent's memories for the user maya have the scope user/maya.
 const UserScopePrefix = "user/"
 
 // MaxUserLength is how many characters the name of a user may have: its scope is a name as well.
@@ -34,8 +34,8 @@ func (v Principal) EffectiveScope() string {
 	return v.Scope
 }
 
-// ReadScopes are the scopes whose memories the principal reads: its own and, where it acts for a user, also the
-// memories of the agent that belong to no scope.
+// ReadScopes are the scopes whose memories the principal reads: its own and, if it acts for a user, also the memories
+// of the agent without a scope.
 func (v Principal) ReadScopes() []string {
 	if v.User != "" {
 		return []string{UserScope(v.User), ""}
@@ -49,15 +49,15 @@ func (v Principal) Owner() Principal {
 	return v
 }
 
-// MayRead reports whether the principal may read memories of a scope by their ids. A user is a wall: a principal
-// that acts for one reads what is the user's and what belongs to no scope. Without a user the scope is no
-// wall, and an agent reaches by its id whatever it keeps.
+// MayRead reports whether the principal may read memories of a scope by their ids. A principal that acts for a user
+// reads that user's memories and those without a scope. Without a user, an agent can read all of its memories by id,
+// whatever their scope.
 func (v Principal) MayRead(scope string) bool {
 	return v.User == "" || scope == "" || scope == UserScope(v.User)
 }
 
-// MayChange reports whether the principal may change memories of a scope by their ids: one that acts for a user
-// changes what is the user's.
+// MayChange reports whether the principal may change memories of a scope by their ids. A principal that acts for a
+// user changes only that user's memories.
 func (v Principal) MayChange(scope string) bool {
 	return v.User == "" || scope == UserScope(v.User)
 }
@@ -82,7 +82,7 @@ func (v *Principal) validateUser(p *check.Problems, path string) {
 	}
 }
 
-// UserNameProblem says what is wrong with the name of a user; it is empty where nothing is.
+// UserNameProblem returns what is wrong with the name of a user, or "".
 func UserNameProblem(name string) string {
 	var p check.Problems
 	switch check.Text(&p, "user", name, MaxUserLength); {
@@ -94,8 +94,8 @@ func UserNameProblem(name string) string {
 	return ""
 }
 
-// notInUserName reports whether a name may not hold a character. The replacement character stands for bytes
-// that were not UTF-8: two names that are different would be one.
+// notInUserName reports whether a name may not contain a character. The replacement character replaces bytes that are
+// not UTF-8, so that two different names would become equal.
 func notInUserName(r rune) bool {
 	return !unicode.IsGraphic(r) || unicode.IsSpace(r) || r == '/' || r == utf8.RuneError
 }

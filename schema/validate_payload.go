@@ -44,8 +44,8 @@ func underPath(path string, err error) error {
 }
 
 // ValidatePayload checks the payload of a record before it is written: its size and nesting, its JSON Schema
-// (document 004 §15A), and what a schema cannot say. The payload has the names of the schema appendix, as in
-// MemoryRecord. Errors are a *ValidationError with paths such as payload.timeline[0].t.
+// (document 004 §15A), and rules that a schema cannot express. The payload has the names of the schema appendix, as
+// in MemoryRecord. Errors are a *ValidationError with paths such as payload.timeline[0].t.
 func ValidatePayload(t MemoryType, payload json.RawMessage) error {
 	var p check.Problems
 	if !t.Valid() {
@@ -304,7 +304,7 @@ func (g *graph) node(name string) bool {
 	return true
 }
 
-// edge adds an edge between two nodes; false when one of them is not there.
+// edge adds an edge between two nodes; false if one of them does not exist.
 func (g *graph) edge(from, to string) bool {
 	if !g.has(from) || !g.has(to) {
 		return false

@@ -36,9 +36,9 @@ var (
 
 var relationPredicate = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
 
-// Validate checks a record that is to be complete: what document 004 §15A requires must be there, and
-// everything must be right. It reports every field that is wrong, as a *ValidationError. A number that
-// is missing cannot be told from zero here; DecodeRecord can.
+// Validate checks a complete record: everything that document 004 §15A requires must be present, and everything must
+// be valid. It reports every invalid field, as a *ValidationError. It cannot tell a missing number from zero;
+// DecodeRecord can.
 func (m *MemoryRecord) Validate() error {
 	var p check.Problems
 	for _, path := range m.lacking() {
@@ -67,12 +67,12 @@ func (m *MemoryRecord) lacking() []string {
 	return out
 }
 
-// validate checks what the record says. What it does not say, such as its id, times, sensitivity and
-// lifecycle, the policy plane gives it (document 004 §15.5): zero values pass, except for type and
-// payload. path ends in a dot or is empty.
+// validate checks the fields that the record sets. Other fields, such as its id, times, sensitivity and lifecycle,
+// are set by policy (document 004 §15.5): zero values pass, except for type and payload. path ends in a dot or is
+// empty.
 func (m *MemoryRecord) validate(p *check.Problems, path string) {
 	found := check.Problems{Fields: slices.Clone(m.problems)}
-	if !m.unbuilt { // of what was not built, nothing else is known
+	if !m.unbuilt { // nothing else is known of a record that was not decoded
 		m.check(&found)
 	}
 	for i, f := range found.Fields {
@@ -112,7 +112,7 @@ func (m *MemoryRecord) check(p *check.Problems) {
 		return
 	}
 	if m.ErasedAt != nil {
-		return // nothing is left of the payload, and nothing is to come back
+		return // the payload is erased and must not return
 	}
 	before := len(p.Fields)
 	validatePayload(p, "payload", m.Type, m.Payload)
@@ -121,7 +121,7 @@ func (m *MemoryRecord) check(p *check.Problems) {
 	}
 }
 
-// checkShape holds the whole record against its JSON Schema, with what it leaves out filled in.
+// checkShape checks the whole record against its JSON Schema, with defaults filled in.
 func (m *MemoryRecord) checkShape(p *check.Problems) {
 	c := *m
 	if c.ID == "" {
@@ -311,7 +311,7 @@ func checkTags(p *check.Problems, field string, tags []string) {
 	}
 }
 
-// checkID refuses what is neither empty nor the usual text of a UUID.
+// checkID refuses a value that is neither empty nor the usual text of a UUID.
 func checkID(p *check.Problems, field, value string) {
 	if value == "" {
 		return

@@ -128,8 +128,8 @@ type steadyYear struct {
 	pinned uuid.UUID
 }
 
-// measure notes the most rows that each table had. What stays for good on purpose does not count: the empty row of
-// what was erased.
+// measure records the most rows that each table had. Rows that are kept permanently on purpose do not count: the
+// empty row of an erased memory.
 func (y *steadyYear) measure(most map[string]int) {
 	y.t.Helper()
 	for _, table := range y.tables {
@@ -148,7 +148,7 @@ func (y *steadyYear) week(n int) {
 	knows := memory.Triple{Source: name, Relationship: "knows", Target: "Alice", Confidence: 1}
 
 	// The pipeline: a memory with a key, links and a vector; the same again; a fact that waits for a review and
-	// expires; a job that is given up; a batch in shadow mode.
+	// expires; a job that is parked; a batch in shadow mode.
 	y.linked(name+" knows Alice and brought the blue folder.", knows)
 	keyed := schema.Candidate{Content: name + " handed the report in.", SourceKind: schema.SourceUserInput,
 		Session:        "s" + name,

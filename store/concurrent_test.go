@@ -30,12 +30,12 @@ import (
 	"github.com/mneme/mneme/store/pipeline"
 )
 
-// TestOperationsAtOnce lets eight callers, of two agents, do everything that can be done to memories, to
-// few memories and claims: whatever meets whatever, no operation fails, no invariant is violated, and each
-// operation delivered again answers as it did and changes nothing.
+// TestOperationsAtOnce lets eight callers, of two agents, run every kind of operation on a few memories and claims at
+// the same time. No operation fails, no invariant is violated, and each operation delivered again returns its first
+// result and changes nothing.
 //
-// What the callers do follows from the seed, which a failure shows and MNEME_TEST_SEED sets; which of
-// them comes first does not.
+// What the callers do follows from the seed, which a failure shows and MNEME_TEST_SEED sets; which of them comes
+// first does not.
 func TestOperationsAtOnce(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
@@ -98,7 +98,7 @@ type arena struct {
 	delivered []delivery
 }
 
-// delivery is an operation that was carried out, and can be delivered again.
+// delivery is an operation that was carried out and can be delivered again.
 type delivery struct {
 	what    string
 	deliver func() (any, error)
@@ -207,7 +207,7 @@ func (c *caller) version(id uuid.UUID) (int, error) {
 	return m.Version, err
 }
 
-// carry delivers an operation, now and then two times at once, and keeps it to be delivered again.
+// carry delivers an operation, sometimes twice at the same time, and keeps it for a repeated delivery.
 func carry[R any](c *caller, what string, fn func() (R, error)) (R, error) {
 	result, err := fn, error(nil)
 	first, second := *new(R), *new(R)

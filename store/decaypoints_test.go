@@ -60,7 +60,7 @@ func TestACurveOfARecordsOwn(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, m.Lifecycle.Decay.Points)
 
-	// A change that recomputes when it falls due goes by the curve, too.
+	// A change that recomputes the due time uses the curve, too.
 	tea := w.created(curved(likes(t, "", "tea", always), slope...))
 	w.now = w.now.Add(90 * time.Minute)
 	pinned, loose := true, false

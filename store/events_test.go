@@ -64,7 +64,7 @@ func TestErasureReachesTheLedger(t *testing.T) {
 	}
 }
 
-// A deletion that can be taken back leaves the ledger alone; its purge does not.
+// A deletion that can be undone does not change the ledger; its purge does.
 func TestPurgeOfATombstoneReachesTheLedger(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -83,7 +83,7 @@ func TestForgetQueryMustLookForAWord(t *testing.T) {
 }
 
 // A confirmed run continues where it stopped when its workflow is run again.
-func TestSelectForgetTellsWhereTheRunStands(t *testing.T) {
+func TestSelectForgetReturnsTheStateOfTheRun(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.memory("the first")
@@ -271,7 +271,7 @@ func TestForgetItemsAreListedInPages(t *testing.T) {
 	require.True(t, errors.Is(err, pg.ErrNotFound))
 }
 
-// Rows that explain what was done stay (document 003 D10): force leaves them alone, and erase empties them.
+// Rows that explain what was done stay (document 003 D10): force does not change them, and erase empties them.
 func TestForceLeavesWhatMustStay(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

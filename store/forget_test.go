@@ -426,7 +426,7 @@ func TestForgetBatchesDeliveredTwice(t *testing.T) {
 	w.requireExactStats()
 }
 
-// A batch that fails at any of its writes leaves nothing behind.
+// A batch that fails at any of its writes changes nothing.
 func TestForgetBatchIsWholeOrNotAtAll(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []schema.ForgetMode{schema.ForgetSoft, schema.ForgetForce, schema.ForgetErase} {
@@ -571,7 +571,7 @@ func TestForgetWhileLinking(t *testing.T) {
 		"NOT EXISTS (SELECT FROM memories m WHERE m.id = x.memory_id AND m.erased_at IS NULL)"))
 }
 
-// A pipeline that is at work on what is forgotten writes nothing any more, at whatever step it is.
+// A pipeline that is processing forgotten memories writes nothing any more, whatever its phase.
 func TestForgottenMemoriesLeaveThePipeline(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []schema.ForgetMode{schema.ForgetSoft, schema.ForgetForce, schema.ForgetErase} {

@@ -87,7 +87,7 @@ func TestImportanceFadesInSQLAsInGo(t *testing.T) {
 	})
 }
 
-// A listing of what was believed at a time goes by what was important then.
+// A listing as of a time uses the importance at that time.
 func TestListAsOfUsesTheImportanceOfThen(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

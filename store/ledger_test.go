@@ -275,15 +275,15 @@ func TestPurgeOfEvents(t *testing.T) {
 // Reads of the ledger read few rows of 100,000, with statistics and without.
 func TestTheLedgerReadsFewRows(t *testing.T) {
 	t.Parallel()
+	w := newUnplannedWorld(t)
+	w.exec(`INSERT INTO events (tenant, stream, seq, id, agent_id, kind, visibility, sensitivity, occurred_at,
+		recorded_at)
+		SELECT 't', 'run/' || n % 2, n / 2 + 1, 'e' || n, 'agent' || n % 50, 'agent.spoke',
+		CASE WHEN n % 10 = 0 THEN 'global' ELSE 'private' END, 'low', now(), now()
+		FROM generate_series(0, 99999) n`)
+	w.exec(`INSERT INTO event_ids (tenant, id, stream, seq, recorded_at) SELECT tenant, id, stream, seq, recorded_at
+		FROM events`)
 	for _, analysed := range []bool{false, true} {
-		w := newUnplannedWorld(t)
-		w.exec(`INSERT INTO events (tenant, stream, seq, id, agent_id, kind, visibility, sensitivity, occurred_at,
-			recorded_at)
-			SELECT 't', 'run/' || n % 2, n / 2 + 1, 'e' || n, 'agent' || n % 50, 'agent.spoke',
-			CASE WHEN n % 10 = 0 THEN 'global' ELSE 'private' END, 'low', now(), now()
-			FROM generate_series(0, 99999) n`)
-		w.exec(`INSERT INTO event_ids (tenant, id, stream, seq, recorded_at) SELECT tenant, id, stream, seq, recorded_at
-			FROM events`)
 		if analysed {
 			w.exec(`ANALYZE`)
 		}

@@ -103,7 +103,7 @@ func TestAStatementAtItsLimitIsNoOutage(t *testing.T) {
 	require.True(t, pg.IsUnavailable(&pgconn.PgError{Code: "57P01"}), "an administrator stops the server")
 }
 
-// A client that has died leaves no lock behind that others wait for.
+// A client that has died leaves no lock that others wait for.
 func TestATransactionDoesNotWaitForItsClientForever(t *testing.T) {
 	t.Parallel()
 	s := testkit.Store(t)

@@ -354,7 +354,7 @@ func TestModifyKeepsGroundsApart(t *testing.T) {
 }
 
 // Two hundred patches, and some conflict: each has its own result.
-func TestModifyManyOfWhichSomeConflict(t *testing.T) {
+func TestModifyManyWithSomeConflicts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	var candidates []schema.Candidate
@@ -388,7 +388,7 @@ func TestModifyManyOfWhichSomeConflict(t *testing.T) {
 			p.Content = ptr(fmt.Sprintf("Machine %d was sold", i-5))
 			r = schema.PatchResult{ID: id, Status: schema.PatchDuplicate, CurrentVersion: 1,
 				DuplicateID: ack.MemoryIDs[i-5]}
-		case 6: // what an earlier patch has given up
+		case 6: // a field that an earlier patch has dropped
 			p.Content = ptr(fmt.Sprintf("Machine %d stands in hall %d.", i-6, (i-6)%7))
 		case 7:
 			p.Content = nil
@@ -487,7 +487,7 @@ func TestTwoModifyAtOnce(t *testing.T) {
 }
 
 // Modifications, new memories and the pipeline run at once: no change is lost, and none waits forever.
-func TestModifyBesideTheOthers(t *testing.T) {
+func TestModifyConcurrentlyWithOtherOperations(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const n = 12

@@ -503,7 +503,7 @@ func TestPurgeDoesNotAskAboutHistoryThatStays(t *testing.T) {
 	require.Nil(t, begin(0).Held, "what is erased is there for the audit")
 }
 
-// History that must stay is read once a run: each batch goes on where the one before ended.
+// History that must stay is read once a run: each batch continues where the previous one ended.
 func TestPurgeGoesThroughHistoryOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -526,7 +526,7 @@ func TestPurgeGoesThroughHistoryOnce(t *testing.T) {
 	require.Equal(t, []any{2, true}, []any{first.Removed, first.More})
 	require.Equal(t, w.now.Add(-200*day-3*time.Minute), first.Next.CreatedAt, "it ended at the second that may go")
 	require.Zero(t, batch(schema.HistoryCursor{CreatedAt: w.now}).Removed, "what lies before it is not looked at")
-	again := batch(schema.HistoryCursor{}) // delivered again: the rest
+	again := batch(schema.HistoryCursor{}) // repeated delivery: the rest
 	require.Equal(t, 2, again.Removed)
 	last := batch(first.Next)
 	require.Equal(t, []any{1, false}, []any{last.Removed, last.More})
@@ -595,7 +595,7 @@ func TestLinksAndPurgeAtOnce(t *testing.T) {
 }
 
 // What a run was let go ahead with is what it goes by: a policy that was set since has it begin again, and ask.
-func TestSweepsTakeNothingByRulesOfWhichNobodyWasAsked(t *testing.T) {
+func TestSweepsRemoveNothingByUnconfirmedRules(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.crowd(lifecycle.SweepFree + 10)
@@ -666,7 +666,7 @@ func TestPurgeIsTheTenants(t *testing.T) {
 	require.True(t, slices.Equal([]string{"t", "u"}, tenants))
 }
 
-// Where nothing was ever remembered, recalls and their history age all the same.
+// Recalls and their history expire even in a tenant that never stored a memory.
 func TestSweepsVisitTenantsWithoutMemories(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -50,7 +50,7 @@ func (w *world) grown(content string, by, n int, end uuid.UUID) uuid.UUID {
 
 // A memory may have grown a thousand times, and as many may be derived from it: none of a purge's transactions
 // removes more than its share for that.
-func TestPurgeTakesWhatLiesBesideInParts(t *testing.T) {
+func TestPurgeRemovesDependentRowsInParts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const limit = 10

@@ -132,7 +132,7 @@ func TestPutSupersededByADuplicate(t *testing.T) {
 	items = w.putAll(replaced(t, uuid.NewString(), "f", fallen), likes(t, fallen, "rust", always))
 	require.Equal(t, []schema.PutStatus{schema.PutBadRef, schema.PutConflict}, statuses(items),
 		"its successor was refused")
-	require.Equal(t, "superseded_by: names what is not there", items[0].Problem)
+	require.Equal(t, "superseded_by: does not exist", items[0].Problem)
 	testkit.CheckInvariants(t, w.owner)
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// The same operation delivered again answers with the first result, also at the same time.
+// The same operation delivered again returns the first result, even at the same time.
 func TestPutIsDeliveredOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -218,7 +218,7 @@ func TestPutMeetsAnIngestOfTheSameContent(t *testing.T) {
 		m.Content = text
 		records = append(records, m)
 	}
-	for i := range records[1:] { // each leads to the one before, whether that is written now or was stored
+	for i := range records[1:] { // each leads to the preceding record, whether that is written now or was stored
 		records[i+1].Relations = []schema.Relation{{Predicate: "supports", TargetID: fmt.Sprintf("n%d", i), Weight: 1}}
 	}
 	for i := range records {

@@ -59,7 +59,7 @@ func episode(t testing.TB, id string, events ...string) schema.MemoryRecord {
 		strings.Join(timeline, ","))
 }
 
-// Nothing is held to be true without evidence: the record names it, or a person or an importer is it.
+// No fact is accepted without evidence: the record names it, or a person or an importer is the evidence.
 func TestPutOfAFactNeedsEvidence(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -381,7 +381,7 @@ func TestPutRefusesUnknownReferences(t *testing.T) {
 	require.Equal(t, []schema.PutStatus{schema.PutBadRef, schema.PutBadRef, schema.PutCreated},
 		statuses(w.putAll(lost, chained, fine)))
 	require.Equal(t, 2, w.count("memories", "true"))
-	// A duplicate stands for what duplicates it.
+	// A duplicate represents the memory that duplicates it.
 	twin, child := episode(t, "four", "3"), episode(t, "five", "5")
 	relation("four")(&child)
 	items := w.putAll(child, twin)

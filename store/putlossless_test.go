@@ -17,8 +17,8 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// What is put comes back, every field of every type (document 004 §4): JSON to store to JSON. What the
-// store adds are the id, the version, when the record falls due, and a created entry behind the audit log.
+// A put record comes back with every field of every type (document 004 §4): JSON to store to JSON. The store adds
+// only the id, the version, the due time, and a created entry after the audit log.
 func TestPutAndGetLoseNothing(t *testing.T) {
 	t.Parallel()
 	for _, kind := range testkit.MemoryTypes {

@@ -231,7 +231,7 @@ func TestRebuildKeepsWhatIsNotTheLedgers(t *testing.T) {
 	}
 }
 
-// A difference is named by its field. A record to which others refer is not taken away from them.
+// A difference is named by its field. A record that others refer to is not removed.
 func TestRebuildNamesWhatDiffers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

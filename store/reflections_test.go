@@ -125,18 +125,18 @@ func TestPendingIsWhatTheTrackerFinds(t *testing.T) {
 // one that never did, and of one whose beliefs are among those of fifty others.
 func TestReflectionsReadFewRows(t *testing.T) {
 	t.Parallel()
+	w := newUnplannedWorld(t)
+	w.exec(`INSERT INTO events (tenant, stream, seq, id, agent_id, kind, visibility, sensitivity, occurred_at,
+		recorded_at, payload)
+		SELECT 't', 'run/' || n % 2, n / 2 + 1, 'e' || n, 'agent' || n % 50,
+			CASE WHEN n % 50 = 7 AND n % 8 = 3 THEN 'agent.reflected' ELSE 'agent.spoke' END,
+			CASE WHEN n % 10 = 0 THEN 'global' ELSE 'private' END, 'low', now(), now(),
+			CASE WHEN n % 50 = 7 AND n % 8 = 3 THEN jsonb_build_object('belief', 'x', 'based_on',
+			jsonb_build_array('e' || n - 100), 'through', 'e' || n - 50) END
+		FROM generate_series(0, 99999) n`)
+	w.exec(`INSERT INTO event_ids (tenant, id, stream, seq, recorded_at) SELECT tenant, id, stream, seq, recorded_at
+		FROM events`)
 	for _, analysed := range []bool{false, true} {
-		w := newUnplannedWorld(t)
-		w.exec(`INSERT INTO events (tenant, stream, seq, id, agent_id, kind, visibility, sensitivity, occurred_at,
-			recorded_at, payload)
-			SELECT 't', 'run/' || n % 2, n / 2 + 1, 'e' || n, 'agent' || n % 50,
-				CASE WHEN n % 50 = 7 AND n % 8 = 3 THEN 'agent.reflected' ELSE 'agent.spoke' END,
-				CASE WHEN n % 10 = 0 THEN 'global' ELSE 'private' END, 'low', now(), now(),
-				CASE WHEN n % 50 = 7 AND n % 8 = 3 THEN jsonb_build_object('belief', 'x', 'based_on',
-				jsonb_build_array('e' || n - 100), 'through', 'e' || n - 50) END
-			FROM generate_series(0, 99999) n`)
-		w.exec(`INSERT INTO event_ids (tenant, id, stream, seq, recorded_at) SELECT tenant, id, stream, seq, recorded_at
-			FROM events`)
 		if analysed {
 			w.exec(`ANALYZE`)
 		}

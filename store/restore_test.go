@@ -217,7 +217,7 @@ func TestAnInterruptedRestoreGoesOn(t *testing.T) {
 			_, err := to.Restore(ctx, "t", parsed(t, lines[i]), to.now)
 			require.NoError(t, err)
 		}
-		// The batch in which it stops leaves nothing behind.
+		// The batch in which it stops changes nothing.
 		before := to.snapshot()
 		to.breaking("memory_history", func() {
 			_, err := to.Restore(ctx, "t", parsed(t, lines[cut:]...), to.now)

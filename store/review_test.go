@@ -556,7 +556,7 @@ func TestReviewsInPages(t *testing.T) {
 	require.ErrorAs(t, err, &invalid)
 }
 
-func TestWhatNobodyDecidesExpires(t *testing.T) {
+func TestUndecidedProposalsExpire(t *testing.T) {
 	t.Parallel()
 	w := reviewWorld(t)
 	target := w.memory("the sky is blue")

@@ -17,8 +17,8 @@ func (w *world) contest(held, against schema.MemoryRecord) (uuid.UUID, uuid.UUID
 	return a, uuid.MustParse(result.Created[0])
 }
 
-// TestARevisionDoesNotDecideAContest: while it is open what holds, no revision puts an active fact beside
-// the parties, unless they are its targets.
+// TestARevisionDoesNotDecideAContest: while a contest is open, no revision adds an active fact with the claim of its
+// parties, unless they are its targets.
 func TestARevisionDoesNotDecideAContest(t *testing.T) {
 	t.Parallel()
 	rome := same(claims("Ana", "Rome", ""))

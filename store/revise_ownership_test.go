@@ -294,7 +294,7 @@ func (w *world) putOne(m schema.MemoryRecord) schema.PutItem {
 }
 
 // While a claim is contested, no further memory makes it past the contest.
-func TestNothingStandsBesideAContest(t *testing.T) {
+func TestNoActiveFactIsAddedToAContest(t *testing.T) {
 	t.Parallel()
 	contested := func(t *testing.T) (*world, []uuid.UUID) {
 		w := newWorld(t)

@@ -102,7 +102,7 @@ func tiesOf(echoes []schema.ForgetEcho) map[string]string {
 	return out
 }
 
-// Without everywhere, what says the same is shown, left alone, and named in the result.
+// Without everywhere, memories with the same content are shown, not changed, and named in the result.
 func TestForgetTellsWhatSaysTheSame(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []schema.ForgetMode{schema.ForgetSoft, schema.ForgetForce, schema.ForgetErase} {

@@ -292,7 +292,7 @@ func TestStageDoesNotLearnWhatCameOutOfRecall(t *testing.T) {
 
 // Text that belongs to no memory could not be forgotten, and is not kept: neither what recall handed out nor a second
 // delivery of a memory that is gone.
-func TestStageKeepsNoTextBesideNoMemory(t *testing.T) {
+func TestStageKeepsNoTextWithoutAMemory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	said := func(content string) schema.Candidate {

@@ -149,7 +149,7 @@ func TestForgettingBlanksAnswersAndDropsDrafts(t *testing.T) {
 }
 
 // A memory that changes, or that the principal may no longer see, between reading and publishing keeps the answer back.
-func TestOvertakenDraftIsDropped(t *testing.T) {
+func TestOutdatedDraftIsDropped(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	bob := schema.Principal{Tenant: w.p.Tenant, Agent: "bob", Project: w.p.Project}
@@ -160,7 +160,7 @@ func TestOvertakenDraftIsDropped(t *testing.T) {
 	_, err := w.owner.Exec(ctx, `UPDATE memories SET visibility = 'private' WHERE id = $1`, id)
 	require.NoError(t, err)
 	out, _ = w.publishes(topic, hash)
-	require.Equal(t, storetopics.Overtaken, out)
+	require.Equal(t, storetopics.Outdated, out)
 	require.Zero(t, w.count("topic_drafts", "true"))
 	require.Zero(t, w.count("topic_answers", "true"))
 

@@ -155,7 +155,7 @@ func TestAContestOfWhatIsKnownMarksBoth(t *testing.T) {
 	w.contested(target, uuid.MustParse(w.facts(known)[0].ID))
 }
 
-// What contradicts nothing any more is given up.
+// A proposal that no longer contradicts anything is discarded.
 func TestWhatContradictsNothingIsGivenUp(t *testing.T) {
 	t.Parallel()
 	said := idea{fact: fact("Ana does not like green tea"), action: schema.ActionUpdate}

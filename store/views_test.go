@@ -158,20 +158,20 @@ func TestMarksCanBeRebuilt(t *testing.T) {
 // A view of 100,000 events reads few of them, with statistics and without.
 func TestAViewReadsFewRows(t *testing.T) {
 	t.Parallel()
+	w := newUnplannedWorld(t)
+	w.exec(`INSERT INTO events (tenant, stream, seq, id, agent_id, policy_group, kind, turn, visibility,
+		sensitivity, payload, occurred_at, recorded_at)
+		SELECT 't', 'run/' || n % 2, n / 2 + 1, 'e' || n, 'agent' || n % 10, 'others',
+			(ARRAY['agent.spoke', 'agent.thought', 'world.observed', 'world.observed', 'agent.reflected',
+			'agent.spoke', 'tool.called'])[n % 7 + 1],
+			n / 20, CASE n % 3 WHEN 0 THEN 'global' WHEN 1 THEN 'group' ELSE 'private' END, 'low',
+			jsonb_build_object('text', 'word' || n, 'field' || n % 20, n), now(), now()
+		FROM generate_series(0, 99999) n`)
+	w.exec(`INSERT INTO event_ids (tenant, id, stream, seq, recorded_at) SELECT tenant, id, stream, seq, recorded_at
+		FROM events`)
+	w.exec(`INSERT INTO event_streams (tenant, stream, last_seq, created_at, updated_at)
+		SELECT tenant, stream, max(seq), now(), now() FROM events GROUP BY 1, 2`)
 	for _, analysed := range []bool{false, true} {
-		w := newUnplannedWorld(t)
-		w.exec(`INSERT INTO events (tenant, stream, seq, id, agent_id, policy_group, kind, turn, visibility,
-			sensitivity, payload, occurred_at, recorded_at)
-			SELECT 't', 'run/' || n % 2, n / 2 + 1, 'e' || n, 'agent' || n % 10, 'others',
-				(ARRAY['agent.spoke', 'agent.thought', 'world.observed', 'world.observed', 'agent.reflected',
-				'agent.spoke', 'tool.called'])[n % 7 + 1],
-				n / 20, CASE n % 3 WHEN 0 THEN 'global' WHEN 1 THEN 'group' ELSE 'private' END, 'low',
-				jsonb_build_object('text', 'word' || n, 'field' || n % 20, n), now(), now()
-			FROM generate_series(0, 99999) n`)
-		w.exec(`INSERT INTO event_ids (tenant, id, stream, seq, recorded_at) SELECT tenant, id, stream, seq, recorded_at
-			FROM events`)
-		w.exec(`INSERT INTO event_streams (tenant, stream, last_seq, created_at, updated_at)
-			SELECT tenant, stream, max(seq), now(), now() FROM events GROUP BY 1, 2`)
 		if analysed {
 			w.exec(`ANALYZE`)
 		}

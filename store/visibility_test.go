@@ -16,9 +16,9 @@ import (
 	"github.com/mneme/mneme/store/read"
 )
 
-// TestMayLookInSQL: who may read a memory is one rule, in whatever language it is asked: for a memory
-// by its id, for its history, for a list of what is shared, and for a row that a request would change. A
-// principal that acts for a user is held to that user's memories and, to look, those of no scope.
+// TestMayLookInSQL: one rule decides who may read a memory, in every statement: for a memory by its id, for its
+// history, for a list of shared memories, and for a row that a request would change. A principal that acts for a user
+// is limited to that user's memories and, for reading, those without a scope.
 func TestMayLookInSQL(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

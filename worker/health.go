@@ -23,32 +23,31 @@ import (
 )
 
 const (
-	// readyWithin bounds one look, so that a probe gets an answer while what it asks about hangs. It is
-	// below what orchestrators give a probe when they are told to be patient.
+	// readyWithin bounds one check, so that a probe gets an answer even if a dependency hangs. It is shorter than the
+	// time-out that orchestrators usually give a probe.
 	readyWithin = 2 * time.Second
-	// readyFor is how long an answer holds: however many ask, the parts are asked this often.
+	// readyFor is how long an answer is cached, which limits how often the parts are checked.
 	readyFor = 3 * time.Second
-	// schedulesFor is how long what is known of schedules holds: asking is a query of a workflow each, and
-	// hours pass between their runs.
+	// schedulesFor is how long the states of schedules are cached: each check is a query of a workflow, and hours
+	// pass between the runs of schedules.
 	schedulesFor = 30 * time.Second
-	// schedulesGrace is how long nothing may be known of schedules at the beginning, and schedulesStale how old what
-	// is known may get: a server that is too busy to answer is not a failure of a schedule, but it hides one.
+	// schedulesGrace is how long the states of schedules may be unknown at the start, and schedulesStale how old they
+	// may get. A server that is too busy to answer is not a failure of a schedule, but it hides one.
 	schedulesGrace = time.Minute
 	schedulesStale = 5 * time.Minute
 )
 
-// health answers two questions, and they are not the same.
+// health answers two different questions.
 //
-// Liveness (/livez) is about this process: restarting it is the cure. It fails when the worker's own loop
-// has ended, and for nothing that a restart does not fix: with Postgres away, every worker would be
-// restarted repeatedly, and none would be running when it comes back.
+// Liveness (/livez) is about this process, and a restart is the remedy. It fails only if the worker's own loop has
+// ended, not for anything that a restart does not fix: without Postgres, every worker would be restarted repeatedly,
+// and none would be running when Postgres comes back.
 //
-// Readiness (/readyz) is about whether memory is being kept up. Temporal's tasks do not come through this
-// endpoint, so that failing it takes no work from the worker: it goes on trying. It is there for operators,
-// and for rollouts, which should not go on to the next worker while what there is does not get through.
-// Much of what it checks is the installation's and not this worker's, so that all workers say the same,
-// and a rollout that is to fix a backlog has to be told to go on. A schedule that an operator paused is no
-// fault: the one who paused it knows.
+// Readiness (/readyz) is about whether memory is being kept up. Temporal's tasks do not come through this endpoint,
+// so that the worker keeps working if it fails. It is for operators, and for rollouts, which should not replace the
+// next worker while the present ones make no progress. Much of what it checks belongs to the installation and not to
+// this worker, so that all workers report the same, and a rollout that is meant to fix a backlog has to be told to
+// continue. A schedule that an operator paused is not a failure.
 type health struct {
 	store     *store.Store // openHealth's
 	temporal  client.Client
@@ -70,11 +69,11 @@ type health struct {
 	paused    []string  // schedules that a failure paused
 }
 
-// openHealth opens a way to Postgres that is health's own: through the workers' connections, a look would wait
-// in their queue, and say of a Postgres that is busy with an import that it does not answer.
+// openHealth opens a separate connection to Postgres for health checks. Through the workers' connections, a check
+// would wait in their queue and report a Postgres that is busy with an import as unavailable.
 func openHealth(ctx context.Context, database pg.Config) (*store.Store, error) {
-	database.MaxConns, database.ApplicationName = 2, "mneme-health" // one, and one while that is given up
-	// what a look has given up waiting for ends at the server too
+	database.MaxConns, database.ApplicationName = 2, "mneme-health" // one, and one more while that one is closed
+	// the server ends statements that the check no longer waits for
 	database.StatementTimeout = readyWithin
 	return store.Open(ctx, database)
 }
@@ -112,7 +111,7 @@ func (h *health) lookAtPostgres(ctx context.Context) (out []string) {
 	if err := h.store.Ping(ctx); err != nil {
 		return []string{"postgres does not answer"}
 	}
-	// A database that is ahead is one that is being rolled out to: migrations add, and what is here goes on.
+	// A newer schema means that a rollout is under way: migrations only add, so that this version still works.
 	switch version, err := h.store.MigrationVersion(ctx); {
 	case err != nil:
 		out = append(out, "the schema's version cannot be read")
@@ -157,7 +156,7 @@ func (h *health) lookAtTemporal(ctx context.Context) []string {
 		if h.missed++; err == nil {
 			h.scheduled, h.paused, h.missed = now, nil, 0
 			for _, s := range known {
-				// its note quotes a failure: that is for those who may see the namespace
+				// its note quotes a failure, which only users of the namespace may see
 				if s.PausedBy == mneme.PausedByFailure {
 					h.paused = append(h.paused,
 						fmt.Sprintf("schedule %s is paused by a failure: `mneme schedules list` says which",
@@ -167,7 +166,7 @@ func (h *health) lookAtTemporal(ctx context.Context) []string {
 		}
 	}
 	switch {
-	case h.missed < 2: // once is nothing, also where looks are far apart
+	case h.missed < 2: // one miss is ignored, even if checks are far apart
 	case h.scheduled.IsZero() && now.Sub(h.begun) > schedulesGrace:
 		return []string{"whether a failure has paused a schedule could never be read"}
 	case !h.scheduled.IsZero() && now.Sub(h.scheduled) > schedulesStale:
@@ -179,9 +178,9 @@ func (h *health) lookAtTemporal(ctx context.Context) []string {
 
 func age(d time.Duration) string { return mneme.ShortDuration(d.Truncate(time.Second)) }
 
-// register adds the two endpoints. A rules file that could not be taken over does not make the worker
-// unready: it works on under the rules before, and every worker that reads the file would be unready at
-// once. /readyz names it.
+// register adds the two endpoints. An invalid rules file does not make the worker unready: the worker continues with
+// the previous rules, and otherwise every worker that reads the file would become unready at once. /readyz names the
+// problem.
 func (h *health) register(mux *http.ServeMux) {
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) {
 		if why := h.died.Load(); why != nil {

@@ -26,8 +26,8 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
-// stopTimeout is how long running activities get to finish when the worker is told to stop. What
-// is not finished by then is retried by another worker.
+// stopTimeout is how long running activities may take to finish when the worker is stopped. Another worker retries
+// those that do not finish.
 const stopTimeout = 20 * time.Second
 
 // version is set by the Makefile.
@@ -119,7 +119,7 @@ func run(ctx context.Context, log *slog.Logger) error {
 		h.ended(err)
 		select {
 		case fatal <- err:
-		default: // it was told of one already
+		default: // an earlier error is pending already
 		}
 	}
 	worker.SetStickyWorkflowCacheSize(cfg.StickyRuns)
@@ -167,8 +167,8 @@ func run(ctx context.Context, log *slog.Logger) error {
 	}
 }
 
-// watch follows the rules file until ctx ends or stop is called; SIGHUP makes it check at once. Without a
-// file SIGHUP means what it means to any program.
+// watch follows the rules file until ctx ends or stop is called; SIGHUP makes it check at once. Without a file SIGHUP
+// has its usual effect.
 func watch(ctx context.Context, policies *config.Policies, path string) (stop func()) {
 	if path == "" {
 		return func() {}

@@ -122,7 +122,7 @@ func TestTheWorkerObeysItsSettings(t *testing.T) {
 	require.Len(t, result.MemoryIDs, 1)
 }
 
-// However many activities are at work, a model gets as many calls at once as the setting says.
+// However many activities run, a model gets at most as many calls at a time as the setting says.
 func TestTheWorkerAsksAModelAsOftenAsItMay(t *testing.T) {
 	t.Parallel()
 	var now, most, calls atomic.Int32

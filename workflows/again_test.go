@@ -13,7 +13,7 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
-// asking is a decider of which is not known that it asks no model.
+// asking is a decider that may ask a model, as far as the caller knows.
 type asking struct{ inference.Decider }
 
 // What changes several times in one batch is decided in several rounds. Where no model is asked they are rounds within

@@ -42,7 +42,7 @@ func TestResumeSurvivesALostAcknowledgement(t *testing.T) {
 		"no run is left for it: it must be completed, or dead and replayable")
 }
 
-// A candidate that dies in an attempt that another one still has to repeat is counted all the same.
+// A candidate that dies in an attempt is counted even if the attempt has to be repeated for another candidate.
 func TestDeadJobsAreCountedOverAttempts(t *testing.T) {
 	t.Parallel()
 	model := stumbleWith(t, func(call testkit.ModelCall, first bool) testkit.ModelReply {
@@ -62,7 +62,7 @@ func TestDeadJobsAreCountedOverAttempts(t *testing.T) {
 	require.Equal(t, 2, result.Extracted.Facts)
 }
 
-// An endpoint that asks for patience is not asked for every candidate that is left.
+// An endpoint that asks for a delay is not called for the other candidates.
 func TestRateLimitStopsTheRange(t *testing.T) {
 	t.Parallel()
 	model := testkit.NewModel(t, func(_ context.Context, call testkit.ModelCall) testkit.ModelReply {

@@ -350,8 +350,8 @@ func TestRecallsDuringAHeavyIngest(t *testing.T) {
 		asking.Go(func() {
 			for asked := 0; asked < 2 || !written.Load(); asked++ {
 				// the first rounds are the crowd; later ones only keep recalls going while the ingest runs
-				if asked > 2 {
-					time.Sleep(time.Second)
+				if asked >= 2 {
+					time.Sleep(4 * time.Second)
 				}
 				out, err := recaller.Recall(context.Background(),
 					schema.RecallRequest{Principal: p, Query: "what is the lighthouse keeper called?"})

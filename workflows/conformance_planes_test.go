@@ -751,7 +751,7 @@ func TestSection15_7RevisionGuarantees(t *testing.T) {
 			select {
 			case <-done:
 				return
-			default:
+			case <-time.After(5 * time.Millisecond):
 			}
 		}
 	})

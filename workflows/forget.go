@@ -17,15 +17,15 @@ import (
 
 var forgetting *activities.Forgetting
 
-// forgetBatchesPerRun is after how many batches a run goes on as a new one, with a history of its own.
+// forgetBatchesPerRun is the number of batches after which a run continues as new.
 const forgetBatchesPerRun = 400
 
-// Forget selects what a request would forget, waits until it is confirmed, and forgets it in batches
-// (document 002 "Forget"). Nothing is changed before the confirmation, which comes by the update or
-// the signal of that name with the token that Store.ForgetToken makes: results and queries do not
-// carry it. The confirmation itself is in the history with its token, which is useless
-// any more. Unconfirmed, the run ends as expired. Cancelled, it stops between two batches: what is
-// forgotten by then stays forgotten, and the receipt counts the rest.
+// Forget selects memories by a request, waits until it is confirmed, and forgets them in batches (document 002
+// "Forget"). Nothing is changed before the confirmation, which comes by the update or the signal of that name with
+// the token that Store.ForgetToken makes: results and queries do not carry it. The confirmation is in the history
+// with its token, which is no longer useful then. Without a confirmation, the run ends as expired. If it is
+// cancelled, it stops between two batches: memories that are forgotten by then stay forgotten, and the receipt counts
+// the rest.
 //
 // With IfVersion, a memory at another version fails the run with ErrTypeVersion, and nothing is changed.
 //
@@ -44,7 +44,7 @@ func Forget(ctx workflow.Context, req schema.ForgetRequest) (schema.ForgetReceip
 			return schema.ForgetReceipt{}, run.selectErr
 		}
 	}
-	run.Begin(ctx, api.PhaseSelect, "choosing what to forget", req.Principal)
+	run.Begin(ctx, api.PhaseSelect, "selecting memories to forget", req.Principal)
 	run.selectErr = run.selects(ctx, req)
 	run.selected = true
 	if run.selectErr != nil {
@@ -58,7 +58,7 @@ func Forget(ctx workflow.Context, req schema.ForgetRequest) (schema.ForgetReceip
 	return run.forget(ctx)
 }
 
-// ForgetRest is a confirmed run that goes on in a new execution.
+// ForgetRest is a confirmed run that continues in a new execution.
 type ForgetRest struct {
 	Tenant  string               `json:"tenant"`
 	Preview schema.ForgetPreview `json:"preview"`
@@ -77,7 +77,7 @@ func ContinueForget(ctx workflow.Context, in ForgetRest) (schema.ForgetReceipt, 
 	return run.forget(ctx)
 }
 
-// forgetRun is one run at work.
+// forgetRun is the state of one run.
 type forgetRun struct {
 	flow.Display
 	tenant    string
@@ -136,8 +136,8 @@ func (run *forgetRun) setup(ctx workflow.Context) error {
 	})
 }
 
-// confirm has the token checked. It answers a run that goes ahead already, too, and ends before a cancellation
-// is handled: what Postgres has taken is what the caller is told.
+// confirm has the token checked. It also answers for a run that is confirmed already. It ends before a cancellation
+// is handled, so that the caller learns what Postgres has recorded.
 func (run *forgetRun) confirm(ctx workflow.Context, in schema.ForgetConfirmation) (schema.ForgetApproval, error) {
 	ctx, stop := workflow.NewDisconnectedContext(ctx)
 	defer stop()
@@ -223,8 +223,8 @@ func (run *forgetRun) forget(ctx workflow.Context) (schema.ForgetReceipt, error)
 		if !temporal.IsCanceledError(err) {
 			return run.finish(ctx, err)
 		}
-		// Closing waits for a batch that is still at work, so that the receipt is the last word; and
-		// what is forgotten has to go everywhere, however little it is.
+		// Closing waits for a batch that is still running, so that the receipt is final. Whatever was forgotten must
+		// also be removed everywhere else.
 		var stop workflow.CancelFunc
 		ctx, stop = workflow.NewDisconnectedContext(ctx)
 		defer stop()
@@ -273,8 +273,8 @@ func (run *forgetRun) batches(ctx workflow.Context) error {
 	}
 }
 
-// elsewhere removes what is forgotten from the vector index and, of what is erased, the workflow runs
-// that carried it. It returns the places that could not be reached.
+// elsewhere removes forgotten memories from the vector index and, for an erase, deletes the workflow runs that
+// carried the texts. It returns the places that could not be reached.
 func (run *forgetRun) elsewhere(ctx workflow.Context) (pending []string) {
 	if run.receipt.Forgotten == 0 {
 		return nil
@@ -339,6 +339,6 @@ func (run *forgetRun) show(ctx workflow.Context) {
 func (run *forgetRun) described() string {
 	r := run.receipt
 	skipped := r.Processed() - r.Forgotten //workflowcheck:ignore: a sum over a map is the same in any order
-	return fmt.Sprintf("%s: %d of %d forgotten (%s), %d left alone, %d to go", r.State, r.Forgotten,
+	return fmt.Sprintf("%s: %d of %d forgotten (%s), %d not changed, %d to go", r.State, r.Forgotten,
 		r.Total, r.Mode, skipped, r.Remaining)
 }

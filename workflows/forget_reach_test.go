@@ -387,7 +387,7 @@ func TestForgetStopsNoForeignRun(t *testing.T) {
 	require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, statusOf(t, h.Temporal, waiting.GetID()))
 }
 
-// A run that is cancelled while it selects is closed when the selection has been written all the same.
+// A run that is cancelled while it selects is closed once the selection has been written.
 func TestForgetCancelledWhileItSelects(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)

@@ -387,7 +387,7 @@ func TestForgetCancelledBetweenBatches(t *testing.T) {
 	require.Equal(t, 70, receipt.Remaining)
 }
 
-// gated holds an extraction back until it is let go, or given up.
+// gated blocks an extraction until it is released or cancelled.
 type gated struct {
 	inference.Extractor
 	reached chan struct{}
@@ -409,8 +409,8 @@ func (g gated) Extract(ctx context.Context, src inference.Source) (memory.Extrac
 		Category: schema.CategoryFact, Confidence: 0.9}}}, inference.Usage{}, nil
 }
 
-// A pipeline that is at work on a memory while it is forgotten stops, and what its model still says is
-// not written.
+// A pipeline that is processing a memory while it is forgotten stops, and the later answer of its model is not
+// written.
 func TestForgetStopsARunningPipeline(t *testing.T) {
 	t.Parallel()
 	for _, alone := range []bool{true, false} {

@@ -161,7 +161,7 @@ func TestIndexKilledDuringRecalls(t *testing.T) {
 				select {
 				case <-stop:
 					return
-				default:
+				case <-time.After(20 * time.Millisecond):
 				}
 				answer, err := recaller.Recall(context.Background(),
 					schema.RecallRequest{Principal: x.p, Query: "harbour berths of town number 3"})

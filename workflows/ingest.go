@@ -40,7 +40,7 @@ func Ingest(ctx workflow.Context, req schema.IngestRequest) (api.IngestResult, e
 		return api.IngestResult{}, err
 	}
 	err := run.stage(ctx, req)
-	// The texts are in Postgres now. The activity has a list of its own: an attempt that timed out may still read it.
+	// The texts are in Postgres now. The activity has a separate list: an attempt that timed out may still read it.
 	clear(req.Candidates)
 	if err == nil {
 		if batch, parseErr := uuid.Parse(run.result.BatchID); parseErr != nil {
@@ -86,10 +86,10 @@ func ResumeIngest(ctx workflow.Context, in api.ResumeInput) (api.IngestResult, e
 	return run.finish(ctx, err)
 }
 
-// ingest is one run at work.
+// ingest is the state of one run.
 type ingest struct {
 	flow.Display
-	principal schema.Principal // of a replayed job the tenant alone
+	principal schema.Principal // for a replayed job only the tenant
 	progress  api.Progress
 	result    api.IngestResult
 	staged    bool // or failed to
@@ -143,9 +143,9 @@ func (run *ingest) stage(ctx workflow.Context, req schema.IngestRequest) error {
 	return run.stageErr
 }
 
-// operationID keys the staging. With an idempotency key it outlives the namespace's retention; with
-// a content key every new run is an operation of its own, because what was forgotten may be learned
-// again. The first run id stays the same over retries, resets and continue-as-new.
+// operationID is the key of the staging. With an idempotency key it outlives the namespace's retention; with a
+// content key every new run is a separate operation, because forgotten content may be learned again. The first run id
+// stays the same over retries, resets and continue-as-new.
 func operationID(ctx workflow.Context, req schema.IngestRequest) string {
 	info := workflow.GetInfo(ctx)
 	if req.IdempotencyKey != "" {
@@ -167,7 +167,7 @@ func ranges(tenant string, batch uuid.UUID, from, to int) []schema.Range {
 // the others go on.
 func (run *ingest) pipeline(ctx workflow.Context, all []schema.Range) error {
 	if len(run.result.Deduped)+len(run.result.Recalled) == run.progress.Total {
-		return nil // nothing new
+		return nil // it has no new facts
 	}
 	for i, r := range all {
 		phase, err := run.process(ctx, r)
@@ -175,7 +175,7 @@ func (run *ingest) pipeline(ctx workflow.Context, all []schema.Range) error {
 			return run.abandon(ctx, all[i:], phase, err)
 		}
 		if err != nil {
-			if err := run.bury(ctx, r, phase, err); err != nil {
+			if err := run.markDead(ctx, r, phase, err); err != nil {
 				return err
 			}
 		}
@@ -201,7 +201,7 @@ func (run *ingest) process(ctx workflow.Context, r schema.Range) (phase string, 
 	run.result.Dead += extracted.Dead
 
 	decidedBefore, deadBefore := run.result.Decided, run.result.Dead // each round reports the range's totals
-	// how many candidates a search could be asked for: the next begins with as many
+	// how many candidates the last search was asked for: the next begins with as many
 	group := 0
 	for round := 1; round <= flow.MaxDecideRounds; round++ {
 		run.show(ctx, api.PhaseDecide)
@@ -255,10 +255,10 @@ func (run *ingest) process(ctx workflow.Context, r schema.Range) (phase string, 
 // changeReview marks the runs that start a review; older ones ended without.
 const changeReview = "start-review"
 
-// startReview starts the run in which people decide on what this one may not apply, and does not wait
-// for it: it goes on alone for days. A batch that has a review already, as when a dead job is
-// replayed, keeps that one; after one that has ended a new one starts. An ingest never fails for
-// want of a review: decisions start one as well.
+// startReview starts the run in which people decide on proposals that this run may not apply, and does not wait for
+// it, because it may take days. If the batch has an open review already, as when a dead job is replayed, that one is
+// used; if its review has ended, a new one starts. An ingest never fails because no review could be started:
+// decisions start one as well.
 func (run *ingest) startReview(ctx workflow.Context) {
 	if run.result.ToReview == 0 ||
 		!run.Lean && workflow.GetVersion(ctx, changeReview, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
@@ -271,7 +271,7 @@ func (run *ingest) startReview(ctx workflow.Context) {
 	id := api.ReviewWorkflowID(tenant, run.result.BatchID)
 	child := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
 		WorkflowID: id,
-		// a second one at once is refused: the first goes on
+		// a second concurrent one is refused: the first continues
 		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_ABANDON,
 		StaticSummary:         "review of batch " + run.result.BatchID,
@@ -324,20 +324,20 @@ func (run *ingest) abandon(ctx workflow.Context, left []schema.Range, phase stri
 	ctx, cancel := workflow.NewDisconnectedContext(ctx)
 	defer cancel()
 	for _, r := range left {
-		if err := run.bury(ctx, r, phase, cause); err != nil {
+		if err := run.markDead(ctx, r, phase, cause); err != nil {
 			return err
 		}
 	}
 	return cause
 }
 
-// bury marks the open jobs of a range dead, so that operators find them and can replay them.
-func (run *ingest) bury(ctx workflow.Context, r schema.Range, phase string, cause error) error {
-	var buried activities.BuryResult
+// markDead marks the open jobs of a range dead, so that operators find them and can replay them.
+func (run *ingest) markDead(ctx workflow.Context, r schema.Range, phase string, cause error) error {
+	var marked activities.BuryResult
 	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
-		flow.StoreOptions("bury jobs: "+label(r), flow.InfrastructureAttempts)),
-		jobs.BuryJobs, activities.CloseRequest{Range: r, Phase: phase, Reason: rootCause(cause)}).Get(ctx, &buried)
-	run.result.Dead += buried.Dead
+		flow.StoreOptions("mark jobs dead: "+label(r), flow.InfrastructureAttempts)),
+		jobs.BuryJobs, activities.CloseRequest{Range: r, Phase: phase, Reason: rootCause(cause)}).Get(ctx, &marked)
+	run.result.Dead += marked.Dead
 	if err != nil {
 		return fmt.Errorf("%s failed: %w; and its jobs could not be closed: %w", phase, cause, err)
 	}

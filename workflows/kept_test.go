@@ -130,7 +130,7 @@ func TestWhatWasSaidIsKnownAfterMonths(t *testing.T) {
 	testkit.CheckInvariants(t, k.db)
 }
 
-// kept is a tenant at work, with a clock that can be moved.
+// kept is a tenant with a running pipeline and a clock that can be moved.
 type kept struct{ *year }
 
 func (k *kept) say(ctx workflow.Context, session string, said ...keptStatement) api.IngestResult {

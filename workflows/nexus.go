@@ -24,8 +24,8 @@ import (
 	"github.com/mneme/mneme/workflows/learn"
 )
 
-// nexusHandlers are the operations that agents' workflows in other namespaces call. Each takes what the
-// workflow that it starts takes, has its id, and so finds the run that another way of delivery has started.
+// nexusHandlers are the operations that agents' workflows in other namespaces call. Each has the input and the id of
+// the workflow that it starts, and so finds a run that was started in another way.
 type nexusHandlers struct {
 	callers  Callers
 	recaller *activities.Recalling
@@ -40,7 +40,7 @@ func newNexusService(h nexusHandlers) *nexus.Service {
 }
 
 // operations are those of the service. temporalnexus marks NewTemporalOperation as experimental; the older
-// constructors can neither answer at once nor see which run a cancellation is for.
+// constructors can neither answer directly nor see which run a cancellation is for.
 func (h nexusHandlers) operations() []nexus.RegisterableOperation {
 	return []nexus.RegisterableOperation{
 		operationOf(h, api.OperationRemember, api.KindIngest, h.remember),
@@ -82,8 +82,8 @@ func operationOf[I, O any](h nexusHandlers, name, kind string, start startOperat
 	})
 }
 
-// remember starts Ingest, or joins the run that has the request, and completes with its result. With an
-// idempotency key it also finds a run that has ended, unless that failed: the result is the first one.
+// remember starts Ingest, or joins the run that has the request, and completes with its result. With an idempotency
+// key it also finds a run that has ended, unless that failed, and returns the first result.
 func (h nexusHandlers) remember(
 	ctx context.Context,
 	nc temporalnexus.NexusClient,
@@ -103,8 +103,8 @@ func (h nexusHandlers) remember(
 	return attach(ctx, nc, mneme.IngestStart("", req), Ingest, req)
 }
 
-// recall answers at once where it can. What takes too long for a handler, or fails for now, goes to the
-// Recall workflow. The retrieval has the id of the request, which stays the same when it is delivered again.
+// recall answers directly if it can. If that takes too long for a handler, or fails temporarily, the Recall workflow
+// takes over. The retrieval has the id of the request, which is the same for a repeated delivery.
 func (h nexusHandlers) recall(
 	ctx context.Context,
 	nc temporalnexus.NexusClient,
@@ -186,7 +186,7 @@ func (h nexusHandlers) context(
 	return attach(ctx, nc, mneme.ContextStart("", req), agents.Context, req)
 }
 
-// advise answers at once where it can, as recall does. The advice has the id of the request.
+// advise answers directly if it can, as recall does. The advice has the id of the request.
 func (h nexusHandlers) advise(
 	ctx context.Context,
 	nc temporalnexus.NexusClient,
@@ -250,9 +250,9 @@ func inHandler[I, O any](ctx context.Context, read func(context.Context, I) (O, 
 	return read(ctx, in)
 }
 
-// forget starts Forget and completes with its receipt. What needs a confirmation waits for one, which does
-// not come by Nexus: its token would be in the caller's history. So a workflow forgets without asking what it
-// names, softly, and people confirm the rest.
+// forget starts Forget and completes with its receipt. If the request needs a confirmation, the run waits for one,
+// which cannot come by Nexus: its token would be in the caller's history. A workflow can therefore softly forget
+// memories by id without a confirmation; people confirm everything else.
 func (h nexusHandlers) forget(
 	ctx context.Context,
 	nc temporalnexus.NexusClient,
@@ -292,8 +292,8 @@ func (h nexusHandlers) feedback(
 	return attach(ctx, nc, mneme.OperationStart("", api.KindFeedback, req.Operation, req, "feedback"), Feedback, req)
 }
 
-// append hands events of a session to the ledger, and answers at once. What is delivered again adds nothing, since each
-// event has an id.
+// append adds events of a session to the ledger and answers directly. Repeated events add nothing, because each has
+// an id.
 func (h nexusHandlers) append(
 	ctx context.Context,
 	nc temporalnexus.NexusClient,
@@ -310,7 +310,7 @@ func (h nexusHandlers) append(
 	if errors.As(err, &invalid) {
 		return none, refusal(invalid)
 	}
-	if err != nil { // the server delivers the request again
+	if err != nil { // the server repeats the request
 		return none, &nexus.HandlerError{Type: nexus.HandlerErrorTypeUnavailable, Message: "not appended now"}
 	}
 	return temporalnexus.NewSyncResult(out), nil
@@ -324,8 +324,8 @@ func (h nexusHandlers) admit(
 	return h.callers.admit(p, callerOf(temporalnexus.GetOperationInfo(ctx).Endpoint, o.Links))
 }
 
-// cancellable checks that a token leads to a run that may be cancelled with it. A token is not signed: it
-// must not reach runs of other operations nor, where callers are bound, of other tenants.
+// cancellable checks that a token leads to a run that may be cancelled with it. A token is not signed: it must not
+// reach runs of other operations or, if callers are bound, of other tenants.
 func (h nexusHandlers) cancellable(ctx context.Context, c client.Client, kind, workflowID, endpoint string) error {
 	if !strings.HasPrefix(workflowID, kind+"/") || strings.Count(workflowID, "/") < 2 {
 		return &nexus.HandlerError{Type: nexus.HandlerErrorTypeBadRequest,
@@ -358,8 +358,8 @@ func tenantOfRun(ctx context.Context, c client.Client, workflowID string) (strin
 	return tenant, nil
 }
 
-// attach starts a run that completes the operation, or attaches the operation to the run that is under way.
-// Of a run that has ended and may not start again, the result is the operation's.
+// attach starts a run that completes the operation, or attaches the operation to the open run. If the run has ended
+// and may not start again, its result is the operation's.
 func attach[I, O any](
 	ctx context.Context,
 	nc temporalnexus.NexusClient,

@@ -227,8 +227,8 @@ func TestNexusRememberWithAKey(t *testing.T) {
 	require.Equal(t, started.RunID, described.GetWorkflowExecutionInfo().GetExecution().GetRunId())
 }
 
-// unheard loses the first answer of every operation: the request is delivered again, under the same id. It
-// does so itself, since the server may hear of the outcome before it would.
+// unheard loses the first answer of every operation: the request is delivered again, under the same id. It repeats
+// the request itself, because the server may learn of the outcome first.
 type unheard struct {
 	interceptor.WorkerInterceptorBase
 	lost atomic.Int32

@@ -13,13 +13,13 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Callers says which tenants a caller of the Nexus service may act for: by the namespace of the workflow
-// that calls, by the endpoint that it calls through, and for every caller. Each kind that is set has to
-// agree. The zero value takes a request's own word for its tenant, as starting a workflow does.
+// Callers says which tenants a caller of the Nexus service may act for: by the namespace of the calling workflow, by
+// the endpoint that it calls through, and for every caller. Each kind that is set has to agree. The zero value
+// accepts the tenant in the request, as starting a workflow does.
 //
-// What it can rest on: Temporal writes the caller's namespace into the request's link, and a workflow cannot
-// change it; servers from 1.30 say which endpoint a request came through. A client that may post to the server's
-// Nexus HTTP routes writes the link himself, so that route needs the server's own authorisation.
+// The check relies on this: Temporal writes the caller's namespace into the request's link, and a workflow cannot
+// change it; servers from 1.30 on report the endpoint of a request. A client that may post to the server's Nexus HTTP
+// routes writes the link itself, so that route needs the server's own authorisation.
 type Callers struct {
 	byNamespace, byEndpoint map[string][]string
 	anyone                  []string
@@ -52,7 +52,7 @@ func ParseCallers(text string) (Callers, error) {
 	return out, nil
 }
 
-// Bound reports whether any caller is held to a tenant.
+// Bound reports whether any caller is bound to a tenant.
 func (c Callers) Bound() bool {
 	return c.anyone != nil || c.byEndpoint != nil || c.byNamespace != nil
 }
@@ -64,7 +64,7 @@ func bind(m *map[string][]string, name, tenant string) {
 	(*m)[name] = append((*m)[name], tenant)
 }
 
-// nexusCaller is what the server says of a caller. Either may be empty: not told.
+// nexusCaller is what the server reports about a caller. Either field may be empty, if not reported.
 type nexusCaller struct{ namespace, endpoint string }
 
 // callerOf reads who calls out of the links of a request. Links that disagree tell nothing.
@@ -73,7 +73,7 @@ func callerOf(endpoint string, links []nexus.Link) nexusCaller {
 	for _, link := range links {
 		event, err := temporalnexus.ConvertNexusLinkToLinkWorkflowEvent(link)
 		if err != nil {
-			continue // a link of another kind
+			continue // another kind of link
 		}
 		if out.namespace != "" && out.namespace != event.GetNamespace() {
 			return nexusCaller{endpoint: endpoint}

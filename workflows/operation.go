@@ -30,14 +30,14 @@ type operation struct {
 // request is what an operation is started with.
 type request interface {
 	Validate() error              // in clients and activities; in workflows of runs of the first form
-	Misread() []schema.FieldError // what reading it found wrong
+	Misread() []schema.FieldError // problems found when it was decoded
 }
 
 // outcome is what runOperation needs to know of a result.
 type outcome interface {
 	// Summary is a word for the search attribute MnemeOutcome.
 	Summary() string
-	// Changed lists the memories whose index entries are to be brought up to date.
+	// Changed lists the memories whose index entries have to be updated.
 	Changed() []string
 }
 
@@ -76,9 +76,9 @@ func runOperation[R outcome](ctx workflow.Context, op operation) (R, error) {
 	return result, nil
 }
 
-// accept stages the request's body and returns the reference that activities take. It ends before a
-// cancellation is handled: a body that arrives after drop would stay. Of a request that is refused there is
-// nothing to drop, and the reference is empty.
+// accept stages the request's body and returns the reference that activities take. It ends before a cancellation is
+// handled, because a body that arrives after drop would stay. For a refused request there is nothing to drop, and the
+// reference is empty.
 func accept(ctx workflow.Context, op operation, check bool) (schema.OperationRef, error) {
 	ref := schema.OperationRef{Tenant: op.common.Principal.Tenant, ID: operationKey(ctx, op.common),
 		WorkflowID: workflow.GetInfo(ctx).WorkflowExecution.ID}
@@ -114,8 +114,8 @@ func accept(ctx workflow.Context, op operation, check bool) (schema.OperationRef
 	return ref, nil
 }
 
-// drop deletes the body of a request that this run has not carried out and will not, whether it is
-// cancelled or has failed. What cannot be dropped is swept later.
+// drop deletes the body of a request that this run will not carry out, because it was cancelled or has failed. A body
+// that cannot be dropped is swept later.
 func drop(ctx workflow.Context, ref schema.OperationRef) {
 	ctx, stop := workflow.NewDisconnectedContext(ctx)
 	defer stop()
@@ -127,9 +127,9 @@ func drop(ctx workflow.Context, ref schema.OperationRef) {
 	}
 }
 
-// operationKey keys what the operation writes. With an operation id it outlives the namespace's
-// retention; without one every new run is an operation of its own. The first run id stays the same
-// over retries, resets and continue-as-new.
+// operationKey is the key under which the operation is stored. With an operation id it outlives the namespace's
+// retention; without one every new run is a separate operation. The first run id stays the same over retries, resets
+// and continue-as-new.
 func operationKey(ctx workflow.Context, op schema.Operation) string {
 	info := workflow.GetInfo(ctx)
 	if op.OperationID != "" {
@@ -138,8 +138,8 @@ func operationKey(ctx workflow.Context, op schema.Operation) string {
 	return info.WorkflowExecution.ID + "#" + info.FirstRunID
 }
 
-// indexChanged brings the index up to date. Its failure reverts nothing: the outbox keeps the change
-// and SyncIndex makes up for it.
+// indexChanged updates the index. Its failure reverts nothing: the outbox keeps the change and SyncIndex writes it
+// later.
 func indexChanged(ctx workflow.Context, tenant string, ids []string) {
 	if len(ids) == 0 {
 		return

@@ -19,7 +19,7 @@ func Put(ctx workflow.Context, req schema.PutRequest) (schema.PutResult, error) 
 
 var revising *activities.Revising
 
-// Revise revises what is known.
+// Revise supersedes, forks, retracts, merges, contests or resolves memories, with a reason and evidence.
 func Revise(ctx workflow.Context, req schema.ReviseRequest) (schema.ReviseResult, error) {
 	release := func() {
 		if req.Record != nil {
@@ -40,7 +40,7 @@ func Modify(ctx workflow.Context, req schema.ModifyRequest) (schema.ModifyResult
 
 var recovering *activities.Recovering
 
-// Recover takes back soft deletions.
+// Recover undoes soft deletions.
 func Recover(ctx workflow.Context, req schema.RecoverRequest) (schema.RecoverResult, error) {
 	return runOperation[schema.RecoverResult](ctx, operation{kind: api.KindRecover, common: req.Operation,
 		request: &req,
@@ -49,7 +49,7 @@ func Recover(ctx workflow.Context, req schema.RecoverRequest) (schema.RecoverRes
 
 var reinforcing *activities.Reinforcing
 
-// Feedback reinforces and penalises what a retrieval returned. It fails with NotFound where the asker has no
+// Feedback reinforces or penalises memories that a retrieval returned. It fails with NotFound if the caller has no
 // such retrieval.
 func Feedback(ctx workflow.Context, req schema.FeedbackRequest) (schema.FeedbackResult, error) {
 	return runOperation[schema.FeedbackResult](ctx, operation{kind: api.KindFeedback, common: req.Operation,

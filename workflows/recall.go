@@ -30,7 +30,7 @@ func Recall(ctx workflow.Context, req schema.RecallRequest) (schema.RecallRespon
 			return schema.RecallResponse{}, err
 		}
 	}
-	// Its text may be of what is erased later, also when it is refused: an erasure finds runs by their tenant.
+	// Its text may be erased later, even if the request is refused: an erasure finds runs by their tenant.
 	shown.Begin(ctx, api.PhaseRecall, "asking", req.Principal)
 	var out activities.RecallResult
 	info := workflow.GetInfo(ctx)
@@ -51,7 +51,7 @@ func Recall(ctx workflow.Context, req schema.RecallRequest) (schema.RecallRespon
 	case len(out.Meta.Degraded) > 0:
 		outcome = api.OutcomeDegraded
 	}
-	shown.Show(ctx, api.PhaseDone, fmt.Sprintf("%d memories, %d channels or stages left out",
+	shown.Show(ctx, api.PhaseDone, fmt.Sprintf("%d memories, %d channels or stages omitted",
 		len(out.Results), len(out.Meta.Degraded)), mneme.AttrOutcome.ValueSet(outcome))
 	if err != nil {
 		return schema.RecallResponse{}, err

@@ -48,37 +48,40 @@ type Dependencies struct {
 	Callers     Callers               // who may call the Nexus service for which tenants
 	// Channels and stages that every recall has in addition to the usual ones (recall.IsSwitch).
 	With    []string
-	Without []string // and those that it has not
+	Without []string // and those that it does not have
 	// Of a tenant's memories that a sweep may take without being asked for; 0: lifecycle.SweepShare.
 	SweepShare float64
 	SweepBatch int    // rows that one transaction of a sweep touches; 0: sweeping.SweepBatchSize
-	NoPipeline bool   // nothing is drawn from what is handed in: it is stored, recalled and indexed
+	NoPipeline bool   // nothing is extracted from candidates: they are only stored, recalled and indexed
 	NoGraph    bool   // the entity graph is not written
 	TrustKey   []byte // that trust contexts are signed with; empty believes them
 
-	// TokenBudget is how many tokens of models the learning of a tenant may use in a day; 0: no limit. BudgetHeld,
-	// which may be nil, is told of a call that did not fit, by its use.
+	// TokenBudget is how many tokens of models the learning of a tenant may use in a day; 0 is no limit. BudgetHeld,
+	// which may be nil, is called with the use of a call that did not fit.
 	TokenBudget int64
 	BudgetHeld  func(use string)
 
 	ImportanceDecay float64 // the share of its importance that a memory keeps a day (recall.Recaller.DailyDecay)
 
-	MemoryIndex func(tenant, agent string) views.MemoryIndex // of events, for salience; nil: relevance is by words
-	// SweepMemoryIndex removes from a hosted index what the tenant's ledger has no more; nil: there is no such index.
+	// of events, for salience; if nil, relevance is computed from words
+	MemoryIndex func(tenant, agent string) views.MemoryIndex
+	// SweepMemoryIndex removes events from a hosted index that the tenant's ledger no longer has. It is nil if there
+	// is no such index.
 	SweepMemoryIndex func(ctx context.Context, tenant string) (int, error)
-	// WipeMemoryIndex empties the tenant's index outside Postgres, when all that is derived is dropped; nil: there is none.
+	// WipeMemoryIndex empties the tenant's index outside Postgres, when all derived data is dropped. It is nil if
+	// there is no such index.
 	WipeMemoryIndex func(ctx context.Context, tenant string) (int, error)
 
-	// ObserveAdvice, which may be nil, is told of every answer and report (recall/advising.Adviser).
+	// ObserveAdvice, which may be nil, is called for every answer and report (recall/advising.Adviser).
 	ObserveAdvice func(operation, outcome string, took time.Duration)
 
-	Observe func(schema.RecallMeta, time.Duration, error) // is told of every recall (recall.Recaller); may be nil
+	Observe func(schema.RecallMeta, time.Duration, error) // called for every recall (recall.Recaller); may be nil
 
 	// ReflectionVisibility is the most that others see of a belief; empty: every agent of the tenant.
 	ReflectionVisibility schema.Visibility
-	ObserveReflection    func(outcome string) // is told of every reflection (reflecting.Reflecting); may be nil
+	ObserveReflection    func(outcome string) // called for every reflection (reflecting.Reflecting); may be nil
 
-	// ObserveLearned, which may be nil, is told what became of changes that runs of learning decided on.
+	// ObserveLearned, which may be nil, is called with the verdict on each change that runs of learning decided on.
 	ObserveLearned func(workflow, verdict string, n int)
 }
 

@@ -16,21 +16,21 @@ import (
 
 // Bounds of a rebuild and of a check.
 const (
-	// pagesPerFill is how many pages of five hundred memories one activity brings to a generation: few
-	// events, and a failed attempt goes on after its last page.
+	// pagesPerFill is how many pages of five hundred memories one activity writes to a generation: few events, and a
+	// retry continues after its last page.
 	pagesPerFill = 20
-	// compareRounds is how often two sides are compared before they count as different: what one
-	// round repairs, the next finds repaired, and a third has what was written meanwhile.
+	// compareRounds is how often two sides are compared before they count as different: the first round repairs, the
+	// second finds the repairs, and the third has what was written in between.
 	compareRounds = 4
 )
 
-// Reindex builds a new generation of a vector index from Postgres alone, compares it until nothing differs,
-// counts and samples it, has it searched in place of the one before, and drops that. Until then recall goes
-// on with the one before, and every write reaches both. With another model, memories are embedded again by
-// the way: that is how an installation changes its embedding model.
+// Reindex builds a new generation of a vector index from Postgres alone, compares it until nothing differs, counts
+// and samples it, makes it the one that is searched, and drops the previous one. Until then recall uses the previous
+// generation, and every write reaches both. With another model, memories are embedded again: that is how an
+// installation changes its embedding model.
 //
-// It may be interrupted anywhere: a run takes up what it finds. Cancelled, it drops what it has built, unless
-// that is searched by then: then it leaves what was searched before to the next run.
+// It may be interrupted at any point: a new run continues with what exists. A cancelled run drops the generation that
+// it has built, unless that one is already searched; then the next run drops the previous one.
 func Reindex(ctx workflow.Context, in api.ReindexInput) (api.ReindexResult, error) {
 	run := &reindex{Display: flow.Display{Lean: flow.Lean(ctx)}, in: in}
 	if !run.Lean {
@@ -62,7 +62,7 @@ func Reindex(ctx workflow.Context, in api.ReindexInput) (api.ReindexResult, erro
 	return api.ReindexResult{ReindexProgress: run.ReindexProgress}, nil
 }
 
-// reindex is one rebuild at work.
+// reindex is the state of one rebuild.
 type reindex struct {
 	flow.Display
 	api.ReindexProgress
@@ -99,13 +99,14 @@ func (run *reindex) build(ctx workflow.Context) error {
 		grace = time.Duration(run.in.GraceSeconds) * time.Second
 	}
 	if run.Replaces != nil && grace > 0 {
-		if err := workflow.Sleep(ctx, grace); err != nil { // searchers of the one before have looked again by then
+		// searchers of the previous generation have switched by then
+		if err := workflow.Sleep(ctx, grace); err != nil {
 			return err
 		}
 	}
 	var dropped indexing.DropResult
 	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
-		flow.IndexOptions("drop what is not searched any more")),
+		flow.IndexOptions("drop generations that are not searched any more")),
 		indexer.DropRetired).Get(ctx, &dropped)
 	run.Dropped += dropped.Dropped
 	return err
@@ -147,7 +148,7 @@ func (run *reindex) fill(ctx workflow.Context) error {
 	return nil
 }
 
-// goOn continues as a new run, which begins where this one is.
+// goOn continues as a new run with the present state.
 func (run *reindex) goOn(ctx workflow.Context) error {
 	next := run.in
 	next.Sofar = &run.ReindexProgress
@@ -179,7 +180,7 @@ func (run *reindex) verify(ctx workflow.Context) error {
 		if run.Rounds == compareRounds {
 			return temporal.NewApplicationError(
 				fmt.Sprintf("after %d comparisons %d differences are left: the generation is kept, and a new "+
-					"run takes it up",
+					"run continues with it",
 					run.Rounds, drift.Found()), api.ErrTypeUnverified)
 		}
 	}
@@ -190,8 +191,9 @@ func (run *reindex) verify(ctx workflow.Context) error {
 		indexing.GenerationRequest{Generation: run.Generation.ID}).Get(ctx, &run.Verified)
 }
 
-// switchOver has the new generation searched. It ends before a cancellation is handled: between the index and
-// Postgres, what is searched would be dropped. When it fails, the index goes back to what Postgres says.
+// switchOver makes the new generation the one that is searched. It ends before a cancellation is handled: between the
+// index and Postgres, the searched generation would be dropped. If it fails, the index is set back to the generation
+// that is active in Postgres.
 func (run *reindex) switchOver(ctx workflow.Context, generation indexing.GenerationRequest) error {
 	run.show(ctx, api.PhaseSwitch)
 	ctx, stop := workflow.NewDisconnectedContext(ctx)
@@ -202,7 +204,7 @@ func (run *reindex) switchOver(ctx workflow.Context, generation indexing.Generat
 	if err == nil {
 		return nil
 	}
-	backErr := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.IndexOptions("search what is active")),
+	backErr := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.IndexOptions("search active index")),
 		indexer.SearchActive).Get(ctx, nil)
 	if backErr != nil {
 		// the drift check fixes it
@@ -215,7 +217,7 @@ func (run *reindex) switchOver(ctx workflow.Context, generation indexing.Generat
 func (run *reindex) abandon(ctx workflow.Context) {
 	ctx, cancel := workflow.NewDisconnectedContext(ctx)
 	defer cancel()
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.IndexOptions("drop what was built")),
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.IndexOptions("drop the new generation")),
 		indexer.AbandonGeneration,
 		indexing.GenerationRequest{Generation: run.Generation.ID}).Get(ctx, nil)
 	if err != nil {

@@ -120,7 +120,7 @@ func TestReplayOfRequestsWithUnknownFields(t *testing.T) {
 }
 
 // Search attributes do not say which form a history has. A newer client sets them when it starts a run that an older
-// worker takes; and a run that an older worker continued as new has those that the run before it upserted.
+// worker takes; and a run that an older worker continued as new has those that the previous run upserted.
 func TestReplayOfOlderRunsWithSearchAttributes(t *testing.T) {
 	for _, name := range []string{"older-ingest", "older-review-continues", "older-forget-continues",
 		"older-decay-sweep-continues", "older-retention-purge-continues"} {

@@ -18,17 +18,16 @@ import (
 
 var reviewing *activities.Reviewing
 
-// Review waits for people to decide on the proposals that an ingest could not apply alone
-// (document 002 "Shadow Mode vs. Controlled Writes"): those that a rule held back, and contradictions.
-// The update UpdateDecide carries one decision out and returns what became of it. The run ends when no
-// proposal of the batch is open. Those that no one decided in time are given up, except contradictions: both
-// sides are kept and marked as contested.
+// Review waits for people to decide on the proposals that an ingest could not apply automatically (document 002
+// "Shadow Mode vs. Controlled Writes"): those that a rule held back, and contradictions. The update UpdateDecide
+// carries out one decision and returns its result. The run ends when no proposal of the batch is open. Proposals that
+// are not decided in time are discarded, except contradictions: both sides are kept and marked as contested.
 //
-// A run holds no state of its own: what is open is in Postgres, so that a decision finds its
-// proposal also when an earlier run has ended or was never there (Decide starts one). The reviewer's
-// words come in once, with the update; no other content passes through the history.
+// A run holds no state of its own. Open proposals are in Postgres, so that a decision finds its proposal even if an
+// earlier run has ended or never existed (Decide starts one). The reviewer's words are only in the update; no other
+// content passes through the history.
 //
-// A decision that it has accepted is carried out before the run ends, also when the run is cancelled.
+// An accepted decision is carried out before the run ends, even if the run is cancelled.
 func Review(ctx workflow.Context, in api.ReviewInput) (api.ReviewProgress, error) {
 	run := &review{Display: flow.Display{Lean: flow.Lean(ctx)}, in: in,
 		ref: activities.ReviewRef{Tenant: in.Tenant, BatchID: in.BatchID}}
@@ -73,7 +72,7 @@ func (run *review) work(ctx workflow.Context) error {
 	}
 }
 
-// review is one run at work.
+// review is the state of one run.
 type review struct {
 	flow.Display
 	in       api.ReviewInput
@@ -110,7 +109,7 @@ func (run *review) look(ctx workflow.Context) error {
 		window = int64(flow.ReviewWindow / time.Second)
 	}
 	var st pipeline.ReviewState
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.StoreOptions("see what is open",
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.StoreOptions("read open proposals",
 		flow.ReviewAttempts)),
 		reviewing.OpenReview,
 		activities.OpenRequest{ReviewRef: run.ref, WindowSeconds: window}).Get(ctx, &st)
@@ -142,10 +141,10 @@ func (run *review) counts() string {
 
 func (run *review) details() string { return "**" + api.PhaseReview + "**: " + run.counts() }
 
-// wait ends when a decision has come, or when proposals have expired and are given up.
+// wait returns when a decision has come, or when proposals have expired and are discarded.
 func (run *review) wait(ctx workflow.Context) error {
 	next := run.progress.NextAt
-	if next == nil { // unreachable: what is open expires
+	if next == nil { // unreachable: open proposals expire
 		return workflow.Await(ctx, func() bool { return run.moved })
 	}
 	left := next.Sub(workflow.Now(ctx))
@@ -155,15 +154,14 @@ func (run *review) wait(ctx workflow.Context) error {
 			return err
 		}
 	}
-	// What it leaves when its time is over is still open, and over, when the run looks again.
-	options := flow.EmbedOptions("expire what no one decided", flow.ReviewAttempts)
+	// Proposals that it leaves when its time is over are still open and expired when the run checks again.
+	options := flow.EmbedOptions("expire undecided proposals", flow.ReviewAttempts)
 	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), reviewing.ExpireProposals,
 		activities.ExpireRequest{ReviewRef: run.ref, Before: *next}).Get(ctx, nil)
 }
 
-// decide carries out one decision. It is keyed by the update's id: a decision delivered again after a
-// lost acknowledgement finds its first result, in this run or in a later one. It ends before a
-// cancellation is handled.
+// decide carries out one decision. The update's id is its key: a decision that is delivered again after a lost
+// acknowledgement finds its first result, in this run or in a later one. It ends before a cancellation is handled.
 func (run *review) decide(ctx workflow.Context, req schema.ReviewRequest) (schema.ReviewResult, error) {
 	defer func() { run.moved = true }()
 	ctx, stop := workflow.NewDisconnectedContext(ctx)

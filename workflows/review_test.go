@@ -43,7 +43,7 @@ type desk struct {
 	mu      sync.Mutex // activities run concurrently
 	state   pipeline.ReviewState
 	decided []schema.OperationRef
-	given   []time.Time // up to when proposals were given up
+	given   []time.Time // times up to which proposals were discarded
 	atOnce  int         // how many of them an attempt has time for; 0: all
 }
 
@@ -135,7 +135,7 @@ func (d *desk) run(t *testing.T, in api.ReviewInput) (api.ReviewProgress, error)
 	return p, d.GetWorkflowResult(&p)
 }
 
-func TestReviewGivesUpWhatNobodyDecides(t *testing.T) {
+func TestReviewDiscardsUndecidedProposals(t *testing.T) {
 	t.Parallel()
 	for window, in := range map[time.Duration]api.ReviewInput{flow.ReviewWindow: {},
 		time.Hour: {ExpiresAfterSeconds: 3600}} {
@@ -159,7 +159,7 @@ func TestReviewGivesUpWhatNobodyDecides(t *testing.T) {
 	}
 }
 
-// What an attempt leaves when its time is over is given up by the next one, at once.
+// What an attempt leaves when its time is over is discarded by the next one, at once.
 func TestReviewGivesUpWhatAnAttemptLeft(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, 3)

@@ -17,15 +17,14 @@ import (
 
 var sweeping *activities.Sweeping
 
-// batchesPerSweep bounds one activity, and batchesPerRun one run of the workflow: with its history it ends
-// there, and goes on as a new one.
+// batchesPerSweep bounds one activity, and batchesPerRun one run of the workflow, which then continues as new.
 const (
 	batchesPerSweep = 400
 	batchesPerRun   = 40_000
 )
 
-// runSweep has activities sweep until nothing is left of what was due when the run began. It may be cancelled
-// at any time: what is committed stays, and the next run does the rest.
+// runSweep runs activities until nothing is left of what was due when the run began. It may be cancelled at any time:
+// committed batches stay, and the next run does the rest.
 func runSweep(ctx workflow.Context, in api.SweepInput, what string, fn, self any) (api.SweepResult, error) {
 	shown := flow.Display{Lean: flow.Lean(ctx)}
 	if !shown.Lean {
@@ -101,16 +100,14 @@ func sweepCounts(what string, out api.SweepResult) string {
 	return fmt.Sprintf("%s, %d tenants: %s", what, out.Tenants, strings.Join(parts, ", "))
 }
 
-// DecaySweep takes away what has faded (document 004 §11): it reads what has fallen due, and makes a
-// tombstone of it, archives it or keeps it, as lifecycle.JudgeDue says. Its cost follows what is due, not what
-// is stored.
+// DecaySweep removes faded memories (document 004 §11): it reads the memories that are due, and deletes, archives or
+// keeps each, as lifecycle.JudgeDue decides. Its cost depends on what is due, not on what is stored.
 func DecaySweep(ctx workflow.Context, in api.SweepInput) (api.SweepResult, error) {
-	return runSweep(ctx, in, "take away what has faded", sweeping.SweepDecay, DecaySweep)
+	return runSweep(ctx, in, "remove faded memories", sweeping.SweepDecay, DecaySweep)
 }
 
-// RetentionPurge removes permanently what was kept for as long as its policy says (document 002 "Retention
-// Worker"): tenant by tenant, in the order of lifecycle.PurgeSteps, each batch in a short transaction of its
-// own.
+// RetentionPurge permanently removes data that was kept for as long as its policy says (document 002 "Retention
+// Worker"): tenant by tenant, in the order of lifecycle.PurgeSteps, each batch in a separate short transaction.
 func RetentionPurge(ctx workflow.Context, in api.SweepInput) (api.SweepResult, error) {
-	return runSweep(ctx, in, "purge what is over", sweeping.PurgeExpired, RetentionPurge)
+	return runSweep(ctx, in, "purge expired data", sweeping.PurgeExpired, RetentionPurge)
 }

@@ -17,9 +17,9 @@ import (
 // pagesPerDrain bounds one activity; the workflow runs it until nothing is left.
 const pagesPerDrain = 50
 
-// SyncIndex drains the index outbox of all tenants: what an ingest could not index, and memories
-// written while the embedder was away. A schedule starts it; it is at-least-once and idempotent. Where the index
-// is lost, it has it filled again.
+// SyncIndex drains the index outbox of all tenants: changes that an ingest could not index, and memories written
+// while the embedder was unavailable. A schedule starts it; it is at-least-once and idempotent. If the index is lost,
+// it starts the check that fills it again.
 func SyncIndex(ctx workflow.Context, in api.SyncIndexInput) (api.SyncIndexResult, error) {
 	total, after := in.Sofar, in.After
 	var lag schema.IndexLag
@@ -53,8 +53,8 @@ func SyncIndex(ctx workflow.Context, in api.SyncIndexInput) (api.SyncIndexResult
 	}
 }
 
-// fillIndex starts the check that fills an index again, and does not wait for it. One that is under way goes on:
-// it fills what it finds lost, and whatever it has passed by then, the next run of SyncIndex sees.
+// fillIndex starts the check that fills an index, and does not wait for it. A check that is already running
+// continues: it fills what it finds lost, and the next run of SyncIndex handles what it has already passed.
 func fillIndex(ctx workflow.Context, index string) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx) // never cancelled: that would cancel the check
 	child := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{

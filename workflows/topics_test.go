@@ -206,7 +206,8 @@ func TestTopicByAModel(t *testing.T) {
 	}
 }
 
-// A call that does not fit into the budget of the day is not made: the run ends as held and the answer before stays.
+// A call that does not fit into the budget of the day is not made: the run ends as held and the previous answer
+// stays.
 func TestTopicHeldByTheBudget(t *testing.T) {
 	t.Parallel()
 	model := testkit.NewModel(t, func(context.Context, testkit.ModelCall) testkit.ModelReply {
@@ -322,7 +323,7 @@ func TestRefreshTopicBranches(t *testing.T) {
 		"evidence that never stands still": {func(activity.DraftTopicRequest) (activity.DraftTopicResult, error) {
 			return written, nil
 		},
-			storetopics.Overtaken, api.RefreshTopicResult{Outcome: api.TopicMoving, Parts: 2, WrittenBy: "m", Rounds: 3,
+			storetopics.Outdated, api.RefreshTopicResult{Outcome: api.TopicMoving, Parts: 2, WrittenBy: "m", Rounds: 3,
 				Tokens: 21}},
 		"a model that is away": {func(in activity.DraftTopicRequest) (activity.DraftTopicResult, error) {
 			if !in.Rules {
@@ -337,7 +338,7 @@ func TestRefreshTopicBranches(t *testing.T) {
 				api.ErrTypeBudgetExceeded, nil)
 		}, "", api.RefreshTopicResult{Outcome: api.TopicHeld, Rounds: 1}},
 		"a draft that is overtaken": {func(activity.DraftTopicRequest) (activity.DraftTopicResult, error) {
-			return activity.DraftTopicResult{Outcome: storetopics.Overtaken}, nil
+			return activity.DraftTopicResult{Outcome: storetopics.Outdated}, nil
 		}, "", api.RefreshTopicResult{Outcome: api.TopicMoving, Rounds: 3}},
 	} {
 		t.Run(name, func(t *testing.T) {

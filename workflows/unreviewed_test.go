@@ -19,7 +19,7 @@ import (
 
 // A contradiction that waits for a person, and that no one reviews, ends after its 14 days in contestation: both
 // sides are recalled, and marked (document 004 §7).
-func TestAContradictionThatNobodyReviewsIsContested(t *testing.T) {
+func TestAContradictionThatIsNotReviewedIsContested(t *testing.T) {
 	t.Parallel()
 	for name, texts := range map[string][]string{
 		"a changed preference": {"Dana prefers Go for backend services.", "Dana prefers Rust for backend services."},

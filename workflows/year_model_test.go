@@ -11,10 +11,10 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// yearModel predicts what a tenant's memories come to. It is written from the documents, and shares no code
-// with what it is held against: documents 002 ("Retention and Decay", "Soft-Delete and Recovery"), 003 (D10,
-// D12) and 004 (§11, §15.6, §15A.7), and what docs/forgetting.md decides where they are silent. It is told
-// what was asked and when, and when sweeps ran.
+// yearModel predicts the state of a tenant's memories. It is written from the documents, and shares no code with the
+// implementation that it is compared with: documents 002 ("Retention and Decay", "Soft-Delete and Recovery"), 003
+// (D10, D12) and 004 (§11, §15.6, §15A.7), and docs/forgetting.md where they say nothing. The test tells it what was
+// requested and when, and when sweeps ran.
 type yearModel struct {
 	memories   map[string]*yearMemory
 	order      []string
@@ -300,8 +300,8 @@ func (y *yearModel) recalled(retrieval string, ids []string, now time.Time) {
 	}
 }
 
-// feedback takes verdicts on a retrieval, and returns what becomes of each; false where the retrieval is not
-// there. rest is the verdict on what is not named, and fill that it leaves alone what was said before.
+// feedback applies verdicts on a retrieval and returns the status of each; false if the retrieval does not exist.
+// rest is the verdict for memories that are not named; with fill it does not replace earlier verdicts.
 func (y *yearModel) feedback(retrieval string, verdicts map[string]schema.Verdict, rest schema.Verdict, fill bool,
 	now time.Time) (map[string]schema.FeedbackStatus, bool) {
 	r := y.retrievals[retrieval]
@@ -462,7 +462,7 @@ func (y *yearModel) recover(id string, now time.Time) schema.RecoverStatus {
 	return status
 }
 
-// decaySweep takes away what has fallen due by now (document 004 §11; document 003 D10, D12).
+// decaySweep removes what is due by now (document 004 §11; document 003 D10, D12).
 func (y *yearModel) decaySweep(now time.Time) {
 	later := now.Add(yearLookAgain)
 	for _, id := range y.order {

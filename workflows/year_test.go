@@ -67,7 +67,7 @@ func TestYear(t *testing.T) {
 	}
 }
 
-// year is a simulated year at work.
+// year is the state of one simulated year.
 type year struct {
 	t       *testing.T
 	env     *testsuite.TestWorkflowEnvironment
@@ -268,7 +268,7 @@ func (y *year) planPolicies() {
 		KeepSeconds: 20 * day, OnExpiry: schema.ExpiryArchive}
 	worlds := schema.RetentionPolicy{Domain: schema.RetainWorld, Tier: schema.Any, Typology: schema.Any, KeepSeconds: 0,
 		OnExpiry: schema.ExpiryArchive}
-	// An operator may have deleted memories of a world purged; those that fade are archived all the same.
+	// An operator may have memories of a world purged after deletion; those that fade are archived even so.
 	episodes := schema.RetentionPolicy{Domain: schema.RetainWorld, Tier: schema.TierSession,
 		Typology: schema.TypologyEpisodic, KeepSeconds: 15 * day, OnExpiry: schema.ExpiryPurge}
 	jobs := schema.RetentionPolicy{Domain: schema.RetainJobsCompleted, Tier: schema.Any, Typology: schema.Any,

@@ -14,7 +14,7 @@ import (
 // Advising is the path of advice for clients that speak only Temporal.
 type Advising struct{ Adviser *advising.Adviser }
 
-// AdviseRequest asks under a key that stays the same however often the question is asked again.
+// AdviseRequest asks under a key that stays the same for repeated questions.
 type AdviseRequest struct {
 	Key     string            `json:"key"`
 	Request api.AdviseRequest `json:"request"`
@@ -39,7 +39,7 @@ type ReportResult struct {
 	activities.Refusal
 }
 
-// Report counts how it went. Delivered again, it returns the first result.
+// Report counts the outcome of following advice. A repeated delivery returns the first result.
 func (a *Advising) Report(ctx context.Context, in api.ReportRequest) (ReportResult, error) {
 	out, err := a.Adviser.Report(ctx, in)
 	r, err := refused(err)

@@ -1,3 +1,3 @@
-// Package advising holds the activities of advice: choosing what to do in a situation, and counting how it went.
-// Both change only what is kept about advice. Others call package recall/advising.
+// Package advising has the activities of advice: choosing what to do in a situation, and counting the outcome. Both
+// change only data about advice. Other programs call package recall/advising.
 package advising

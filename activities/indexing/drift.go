@@ -24,10 +24,10 @@ type CompareResult struct {
 	Done   bool            `json:"done"`
 }
 
-// CompareMemories looks for the live memories of every tenant in the index, and brings what is missing or
-// old up to date when it is to repair. Then an index that has lost the generation is given it first. It is
-// searched when the pass has come to its end, and no sooner: until then, questions find nothing to search and
-// say so, instead of an answer that lacks most. A generation that is lost on the way begins the pass again.
+// CompareMemories compares the live memories of every tenant with the index and, if repair is set, writes missing and
+// outdated ones. If the index has lost the generation, it is created first. It is made searchable only at the end of
+// the pass: until then a search fails and says so, instead of missing most memories. If a generation is lost during
+// the pass, the pass begins again.
 func (a *Indexing) CompareMemories(ctx context.Context, in api.CompareRequest) (CompareResult, error) {
 	work, ctx := step.StartWork(ctx, CompareResult{Cursor: in.Cursor})
 	defer work.Stop()
@@ -40,13 +40,13 @@ func (a *Indexing) CompareMemories(ctx context.Context, in api.CompareRequest) (
 		if err := a.makeRoom(ctx, g); err != nil {
 			return out, step.Fail(step.Stalled(ctx, err))
 		}
-		// If two checks run at once, one may have begun before the index was lost. The points that it compared are
-		// gone, so it must not report that all are there.
+		// If two checks run at once, one may have begun before the index was lost. The points that it compared no
+		// longer exist, so it must not report that all exist.
 		searched, err := a.Index.Searched(ctx, g)
 		if err != nil && !errors.Is(err, vector.ErrMissing) {
 			return out, step.Fail(err)
 		}
-		out.Cursor.Mend = !searched && g.State == vectorindex.GenerationActive
+		out.Cursor.Activate = !searched && g.State == vectorindex.GenerationActive
 	}
 	out.Done, err = a.eachPage(ctx, g, out.Cursor, in.MaxPages,
 		func(page []vectorindex.IndexState, next api.IndexCursor) error {
@@ -59,7 +59,7 @@ func (a *Indexing) CompareMemories(ctx context.Context, in api.CompareRequest) (
 			return nil
 		})
 	switch {
-	case err == nil && out.Done && out.Cursor.Mend:
+	case err == nil && out.Done && out.Cursor.Activate:
 		err = a.searchActive(ctx, true) // another may have become active since g was read
 	case in.Repair && out.Cursor.Tenant != "" && errors.Is(err, vector.ErrMissing):
 		activity.GetLogger(ctx).Warn("the index has lost a generation that was being compared", "generation", g.ID)
@@ -94,9 +94,9 @@ func (a *Indexing) eachPage(
 	return false, nil
 }
 
-// nextPage returns the next live memories, and the cursor after them; nil when there are no more tenants. A page
-// that is not full is its tenant's last: what is written after it meanwhile is in the outbox, and to go after it
-// would not end while others write.
+// nextPage returns the next live memories, and the cursor after them; nil when there are no more tenants. A page that
+// is not full is the last one of its tenant: later writes are in the outbox, and reading on would not end while
+// others write.
 func (a *Indexing) nextPage(
 	ctx context.Context,
 	g vector.Generation,
@@ -121,14 +121,14 @@ func (a *Indexing) nextPage(
 				if len(page) < OutboxPage {
 					after = uuid.Max
 				}
-				return page, &api.IndexCursor{Tenant: at.Tenant, After: after.String(), Mend: at.Mend}, nil
+				return page, &api.IndexCursor{Tenant: at.Tenant, After: after.String(), Activate: at.Activate}, nil
 			}
 		}
 		tenants, err := a.Store.MemoryTenants(ctx, at.Tenant, 1)
 		if err != nil || len(tenants) == 0 {
 			return nil, nil, err
 		}
-		at, after = api.IndexCursor{Tenant: tenants[0], Mend: at.Mend}, uuid.Nil
+		at, after = api.IndexCursor{Tenant: tenants[0], Activate: at.Activate}, uuid.Nil
 	}
 }
 
@@ -183,7 +183,7 @@ func (a *Indexing) compareMemories(
 	if !repair || len(differ) == 0 {
 		return drift, nil
 	}
-	if len(ahead) > 0 { // what Postgres says goes, even where it is older
+	if len(ahead) > 0 { // Postgres decides, even if it is older
 		if err := a.apply(ctx, g, tenant, vector.Changes{Deletes: ahead}); err != nil {
 			return drift, err
 		}
@@ -193,7 +193,7 @@ func (a *Indexing) compareMemories(
 	return drift, err
 }
 
-// lookup asks a generation for versions. One that the index has lost has none.
+// lookup asks a generation for versions. A lost generation has none.
 func (a *Indexing) lookup(
 	ctx context.Context,
 	g vector.Generation,
@@ -210,8 +210,8 @@ func (a *Indexing) lookup(
 	return versions, err
 }
 
-// refresh tells one generation of memories as Postgres has them now, and returns how many it told. What
-// the embedder refuses is left to the outbox, which puts it off where it can be seen.
+// refresh writes the current state of memories to one generation, and returns how many it wrote. Memories that the
+// embedder refuses are left to the outbox, which postpones them and reports it.
 func (a *Indexing) refresh(ctx context.Context, g vector.Generation, tenant string, ids []uuid.UUID) (int, error) {
 	entries, err := a.Store.IndexEntries(ctx, tenant, g.Model, ids)
 	if err != nil {
@@ -228,13 +228,13 @@ func (a *Indexing) refresh(ctx context.Context, g vector.Generation, tenant stri
 	if _, err := a.Store.EnqueueOutbox(ctx, tenant, refused, step.Now(a.Now)); err != nil {
 		return 0, err
 	}
-	// A memory that has moved on in the meantime is asked for again.
+	// A memory that has changed in the meantime is requested again.
 	return done.upserted, a.Store.SettleOutbox(ctx, tenant, entries, step.Now(a.Now))
 }
 
-// ComparePoints looks for the points of a generation among the memories, and removes those of memories that
-// are not live when it is to repair. So it does with a point of a memory that is parked and has no vector of
-// its present text: whatever it was made of, it is searched by what is not said any more.
+// ComparePoints looks up the points of a generation among the memories. If repair is set, it removes points of
+// memories that are not live, and points of parked memories without a vector of their present text: such a point
+// would be found by an outdated text.
 func (a *Indexing) ComparePoints(ctx context.Context, in api.CompareRequest) (CompareResult, error) {
 	work, ctx := step.StartWork(ctx, CompareResult{Points: in.Points})
 	defer work.Stop()
@@ -319,7 +319,7 @@ func (a *Indexing) comparePoints(
 		return drift, err
 	}
 	drift.Repaired = drift.Dead
-	// one that has come back or moved on in the meantime is asked for again
+	// a memory that was recovered or changed in the meantime is requested again
 	gone := make([]vectorindex.OutboxEntry, len(dead))
 	for i, ref := range dead {
 		s := states[ref.MemoryID]

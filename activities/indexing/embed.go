@@ -20,19 +20,19 @@ func (a *Indexing) embedderOf(model inference.EmbeddingModel) (inference.Embedde
 	return a.embedders.For(model)
 }
 
-// probe finds out whether it is an embedder that fails or a text. It asks for another text each time: a cache
-// knows what the embedder has said before.
+// probe finds out whether the embedder fails or a text is at fault. It sends a different text each time, because a
+// cache would repeat an earlier answer.
 func probe(ctx context.Context, e inference.Embedder) error {
 	_, err := step.Vectors(ctx, e, []string{"ok " + uuid.NewString()})
 	return err
 }
 
-// embed makes vectors of what entries hold. A text that the embedder does not take, though it takes another,
-// is refused alone, so that it does not hold up the others; when the embedder takes none, embed fails.
+// embed computes vectors for entries. If the embedder refuses a text but accepts another, only that text is refused,
+// so that it does not block the others; if it accepts none, embed fails.
 //
-// A generation whose model no worker here can embed for gets nothing new, and no one here asks it: the rebuild
-// that replaces it starts from Postgres. An endpoint that takes the configured model and refuses this one is
-// such a worker.
+// If no worker here can embed with a generation's model, the generation gets no new vectors, and no process here
+// searches it: the rebuild that replaces it starts from Postgres. The same holds if an endpoint accepts the
+// configured model and refuses this one.
 func (a *Indexing) embed(
 	ctx context.Context,
 	model inference.EmbeddingModel,
@@ -45,7 +45,7 @@ func (a *Indexing) embed(
 	var halve func([]vectorindex.OutboxEntry) error
 	halve = func(part []vectorindex.OutboxEntry) error {
 		err := embedInto(ctx, embedder, part, made)
-		step.Advance(ctx) // also a refusal: it is an answer
+		step.Advance(ctx) // a refusal counts too: it is an answer
 		if err == nil {
 			works = true
 			return nil
@@ -59,7 +59,7 @@ func (a *Indexing) embed(
 				if inference.IsPermanent(probeErr) && model != a.Embedder.Model() && probe(ctx, a.Embedder) == nil {
 					return fmt.Errorf("%w: %w", vector.ErrNoEmbedder, probeErr) // the endpoint does not know the model
 				}
-				return err // it takes nothing
+				return err // it accepts no text
 			}
 			works = true
 		}

@@ -22,13 +22,13 @@ import (
 	"github.com/mneme/mneme/store/vectorindex"
 )
 
-// Indexing tells the vector index what has changed, from the outbox, and builds and compares its
-// generations.
+// Indexing writes changes from the outbox to the vector index, and builds and compares the generations of the index.
 type Indexing struct {
 	Store    *store.Store
 	Embedder inference.Embedder // the configured one
-	// Others makes the embedder of another model, for a generation that is of one; vector.ErrNoEmbedder when
-	// there is none. Nil knows no other. Dimensions are 0 where only the name is known.
+	// Others returns the embedder for another model, which a generation may use; its error is vector.ErrNoEmbedder if
+	// there is none. Nil means that no other model is available. The model's dimensions are 0 if only its name is
+	// known.
 	Others func(inference.EmbeddingModel) (inference.Embedder, error)
 	Index  vector.Index
 	Now    func() time.Time
@@ -40,8 +40,8 @@ type Indexing struct {
 // OutboxPage is how many memories are indexed together.
 const OutboxPage = 500
 
-// workFor is how long an activity over many pages goes on before it returns at the end of its page: so
-// often at least a run can say how far it has come, however slow the embedder or the index is.
+// workFor is how long an activity over many pages runs before it returns at the end of a page. The workflow can thus
+// report progress at least this often, even if the embedder or the index is slow.
 const workFor = 20 * time.Second
 
 // IndexBatch drains the outbox of the memories that a range wrote.
@@ -55,13 +55,13 @@ func (a *Indexing) IndexBatch(ctx context.Context, r schema.Range) (api.IndexRes
 	return a.drainOnly(ctx, r.Tenant, ids)
 }
 
-// drainOnly drains the outbox of some memories. To try again would not help an index that has lost what it was
-// told: SyncIndex finds that out and has it filled.
+// drainOnly drains the outbox of some memories. A retry does not help if the index has lost its data: SyncIndex
+// detects that and fills the index again.
 func (a *Indexing) drainOnly(ctx context.Context, tenant string, ids []uuid.UUID) (api.IndexResult, error) {
 	out, err := a.drain(ctx, tenant, ids)
 	if err == nil && out.lost {
-		err = temporal.NewNonRetryableApplicationError("the vector index is lost, and is told when it has "+
-			"been filled again",
+		err = temporal.NewNonRetryableApplicationError("the vector index has lost its data; the changes are "+
+			"written when it has been filled again",
 			api.ErrTypeIndexLost, nil)
 	}
 	return out.IndexResult, step.Fail(err)
@@ -70,7 +70,7 @@ func (a *Indexing) drainOnly(ctx context.Context, tenant string, ids []uuid.UUID
 // DrainRequest bounds one DrainOutbox run.
 type DrainRequest struct {
 	MaxPages int    `json:"max_pages"`
-	After    string `json:"after,omitempty"` // the tenant that the run before came to
+	After    string `json:"after,omitempty"` // the tenant after which the previous run stopped
 }
 
 // DrainResult counts what was drained and says whether there is more.
@@ -79,17 +79,17 @@ type DrainResult struct {
 	More  bool            `json:"more"`
 	After string          `json:"after,omitempty"` // for the next run
 	Lag   schema.IndexLag `json:"lag"`             // what is left, over all tenants
-	// Lost means that the index has nothing to search any more, or no room for what it was to be told. That stays in
-	// the outbox; the drift check fills the index again.
+	// Lost means that the index has lost the generation that is searched, or cannot store the changes. The changes
+	// stay in the outbox; the drift check fills the index again.
 	Lost  bool   `json:"lost,omitempty"`
 	Index string `json:"index,omitempty"` // which index is lost
 }
 
-// DrainOutbox drains the outbox of every tenant: what an ingest could not index, and memories that
-// still lack an embedding. Requests that no one will carry out any more go by the way. Tenants take turns,
-// a page each, so that one with much to tell keeps none of the others waiting, and neither does one that
-// cannot be drained: it fails at the end. An index that is lost is told to the caller instead, who can do
-// something about it.
+// DrainOutbox drains the outbox of every tenant: changes that an ingest could not index, and memories that still lack
+// an embedding. It also removes staged requests that will not be carried out any more. Tenants take turns, one page
+// each, so that a tenant with many changes does not delay the others. If a tenant cannot be drained, the run
+// continues with the others and fails at the end. A lost index is not a failure but is reported in the result, so
+// that the caller can have it filled.
 func (a *Indexing) DrainOutbox(ctx context.Context, in DrainRequest) (DrainResult, error) {
 	ctx, stop := step.Heartbeat(ctx)
 	defer stop()
@@ -101,7 +101,7 @@ func (a *Indexing) DrainOutbox(ctx context.Context, in DrainRequest) (DrainResul
 	if err != nil {
 		return out, step.Fail(err)
 	}
-	// The tenant after which the previous run stopped.
+	// Continue with the tenant after the one at which the previous run stopped.
 	if at := slices.IndexFunc(tenants, func(t string) bool { return t > in.After }); at > 0 {
 		tenants = append(tenants[at:], tenants[:at]...)
 	}
@@ -111,7 +111,7 @@ func (a *Indexing) DrainOutbox(ctx context.Context, in DrainRequest) (DrainResul
 		a.measure(ctx, &out)
 		if out.Lost = out.Lost || a.lost(ctx); out.Lost {
 			if failed != nil {
-				activity.GetLogger(ctx).Warn("outbox not drained", "error", failed) // the next run sees it again
+				activity.GetLogger(ctx).Warn("outbox not drained", "error", failed) // the next run tries again
 			}
 			out.Index, out.More, failed = a.Index.Name(), false, nil
 		}
@@ -140,8 +140,7 @@ func (a *Indexing) DrainOutbox(ctx context.Context, in DrainRequest) (DrainResul
 	return end()
 }
 
-// lost says whether questions find nothing to search, of an index that has had something. An index that is
-// down is not lost.
+// lost reports whether the index has lost the generation that is searched. An index that is unavailable is not lost.
 func (a *Indexing) lost(ctx context.Context) bool {
 	known, err := a.Store.Generations(ctx, a.Index.Name())
 	if err != nil || len(known) == 0 || known[0].State != vectorindex.GenerationActive {
@@ -151,8 +150,8 @@ func (a *Indexing) lost(ctx context.Context) bool {
 	return errors.Is(err, vector.ErrMissing)
 }
 
-// measure reads the lag for the result. It is not a metric here: internal/telemetry reads it for each scrape, also
-// while nothing is drained, and two of a name cannot be served.
+// measure reads the lag for the result. It does not set the metric: internal/telemetry reads that for each scrape,
+// even when nothing is drained, and a metric can be registered only once.
 func (a *Indexing) measure(ctx context.Context, out *DrainResult) {
 	lag, err := a.Store.OutboxLag(ctx)
 	if err != nil {
@@ -162,16 +161,16 @@ func (a *Indexing) measure(ctx context.Context, out *DrainResult) {
 	out.Lag = lag
 }
 
-// drained is what became of one page of a tenant's outbox.
+// drained is the result of one page of a tenant's outbox.
 type drained struct {
 	api.IndexResult
-	full bool // there may be more
-	lost bool // the index has lost the generation that is searched, and was not told
+	full bool // there may be more entries
+	lost bool // the index has lost the generation that is searched, and the changes were not written
 }
 
-// drain brings one page of a tenant's outbox to the index, embedding what has no embedding yet. What the
-// embedder or the index cannot take now stays where it is, and drain fails; a memory that the embedder
-// refuses, though it takes others, is put off alone.
+// drain writes one page of a tenant's outbox to the index, and embeds the memories that have no embedding yet.
+// Entries that the embedder or the index cannot take now stay in the outbox, and drain fails. If the embedder refuses
+// one memory but accepts others, only that memory is postponed.
 func (a *Indexing) drain(ctx context.Context, tenant string, only []uuid.UUID) (drained, error) {
 	limit := OutboxPage
 	if len(only) > 0 {
@@ -210,14 +209,14 @@ func (a *Indexing) drain(ctx context.Context, tenant string, only []uuid.UUID) (
 	return out, err
 }
 
-// tell brings entries to every generation that is to know them: the one that is searched, one that is being
-// built, and, of deletions, those that wait to be dropped. It returns the memories that every generation knows, and
-// those whose content an embedder refuses. What is counted is what the searched one was told.
+// tell writes entries to every generation that needs them: the one that is searched, one that is being built, and,
+// for deletions, those that wait to be dropped. It returns the memories that all of these generations now have, and
+// those whose content an embedder refuses. The counts are of the generation that is searched.
 //
-// The generations are read after the entries: one that is recorded later is filled later, from rows that
-// have what was read here. So it is with one being built that the index has lost: a worker that makes it again fills
-// it. The one that is searched is not made here: with what is told from now on alone it would answer as if
-// that were all.
+// The generations are read after the entries. A generation that is recorded later is filled later, from rows that
+// include these changes. The same holds for a generation being built that the index has lost: a worker creates and
+// fills it again. A lost generation that is searched is not created here, because it would contain only the changes
+// from now on, and answers would miss everything else.
 func (a *Indexing) tell(
 	ctx context.Context,
 	tenant string,
@@ -250,19 +249,19 @@ func (a *Indexing) tell(
 		for _, e := range done.waiting {
 			delete(told, e)
 		}
-		failed = cmp.Or(failed, err) // as it is, with the type by which it is retried or not
+		failed = cmp.Or(failed, err) // unwrapped: its type decides whether it is retried
 		if errors.Is(done.index, vector.ErrMissing) {
 			if g.State == vectorindex.GenerationActive {
 				out.lost = true
 				for _, e := range mine {
-					if !e.Delete { // a deletion in what is not there is done
+					if !e.Delete { // a deletion from a lost generation is complete
 						delete(told, e.MemoryID)
 					}
 				}
 			}
 			done.index, done.upserted = nil, 0
 		}
-		if done.index != nil { // the index does not know: none of this page is settled
+		if done.index != nil { // the index was not changed: no entry of this page is settled
 			out.IndexResult = api.IndexResult{}
 			return nil, nil, cmp.Or(done.index, failed)
 		}
@@ -273,7 +272,7 @@ func (a *Indexing) tell(
 	return told, slices.Collect(maps.Values(refused)), failed
 }
 
-// again reads entries for another model, keeping what the outbox said of them.
+// again reads entries for another model. Sequence numbers and attempts are those of the outbox.
 func (a *Indexing) again(
 	ctx context.Context,
 	tenant string,
@@ -292,16 +291,16 @@ func (a *Indexing) again(
 	return out, err
 }
 
-// brought is what one generation was told.
+// brought is what was written to one generation.
 type brought struct {
 	upserted, embedded int
-	waiting            []uuid.UUID                 // not told, because the embedder is away
-	refused            []vectorindex.OutboxFailure // not told, because the embedder takes others, but not these
-	index              error                       // the index was not told
+	waiting            []uuid.UUID                 // not written, because the embedder is unavailable
+	refused            []vectorindex.OutboxFailure // not written, because the embedder refuses them but accepts others
+	index              error                       // why the index was not changed
 }
 
-// bring tells one generation of entries, embedding what has no vector of its model. Its error is the
-// embedder's: entries that need none are told all the same.
+// bring writes entries to one generation, and embeds those without a vector of its model. Its error is the
+// embedder's; entries that need no embedding are written even then.
 func (a *Indexing) bring(
 	ctx context.Context,
 	g vector.Generation,
@@ -316,7 +315,7 @@ func (a *Indexing) bring(
 		case e.Delete:
 			changes.Deletes = append(changes.Deletes,
 				vector.Ref{Tenant: tenant, MemoryID: e.MemoryID, Version: e.Version})
-		case g.State == vectorindex.GenerationRetired: // it is told what goes, and nothing else
+		case g.State == vectorindex.GenerationRetired: // it gets deletions only
 		case e.Vector == nil:
 			lacking = append(lacking, e)
 		default:
@@ -340,7 +339,7 @@ func (a *Indexing) bring(
 			case ok:
 				e.Vector = v
 				changes.Upserts = append(changes.Upserts, vector.PointOf(e))
-			case refused[e.MemoryID]: // what it said before is not to be found any more
+			case refused[e.MemoryID]: // remove the vector of its earlier content
 				changes.Deletes = append(changes.Deletes,
 					vector.Ref{Tenant: tenant, MemoryID: e.MemoryID, Version: e.Version})
 			case embedErr != nil:
@@ -354,8 +353,8 @@ func (a *Indexing) bring(
 	return out, embedErr
 }
 
-// apply tells a generation of changes. In one that the index has lost, a deletion is done; anything else is
-// vector.ErrMissing.
+// apply writes changes to a generation. If the index has lost that generation, deletions succeed, and any other
+// change fails with vector.ErrMissing.
 func (a *Indexing) apply(ctx context.Context, g vector.Generation, tenant string, c vector.Changes) error {
 	if len(c.Upserts) == 0 && len(c.Deletes) == 0 {
 		return nil
@@ -367,15 +366,15 @@ func (a *Indexing) apply(ctx context.Context, g vector.Generation, tenant string
 	return err
 }
 
-// makeRoom makes what the index lacks of a generation, and nothing that questions are asked of. In Postgres that may
-// be index builds, which take long.
+// makeRoom creates what the index lacks of a generation, without making it the one that is searched. In Postgres this
+// may build indexes, which takes long.
 func (a *Indexing) makeRoom(ctx context.Context, g vector.Generation) error {
 	g.State = vectorindex.GenerationBuilding
 	return step.RunLong(ctx, func() error { return a.Index.Create(ctx, g) })
 }
 
-// RemovePoints has every generation of an index forget the points of memories, those that wait to be dropped
-// included.
+// RemovePoints removes the points of memories from every generation of an index, including those that wait to be
+// dropped.
 func RemovePoints(
 	ctx context.Context,
 	st *store.Store,
@@ -400,7 +399,7 @@ func RemovePoints(
 	return nil
 }
 
-// generations returns the generations of the index, and makes the first.
+// generations returns the generations of the index. It creates the first one if there is none.
 func (a *Indexing) generations(ctx context.Context) ([]vector.Generation, error) {
 	known, err := a.Store.Generations(ctx, a.Index.Name())
 	if err != nil || len(known) > 0 && known[0].State == vectorindex.GenerationActive {

@@ -30,13 +30,13 @@ type BeginReindexRequest struct {
 type BeginReindexResult struct {
 	Generation api.GenerationRef  `json:"generation"`
 	Replaces   *api.GenerationRef `json:"replaces,omitempty"`
-	Resumed    bool               `json:"resumed"` // one that an earlier run had begun
+	Resumed    bool               `json:"resumed"` // continues a generation that an earlier run began
 	Memories   int64              `json:"memories"`
 }
 
-// BeginReindex makes an empty generation next to the one that is searched. From the moment that it is
-// recorded, every change reaches both. One that an earlier run left half built is taken up again when it is
-// of the same model, and dropped when it is of another.
+// BeginReindex creates an empty generation in addition to the one that is searched. Once it is recorded, every change
+// reaches both. If an earlier run left an unfinished generation of the same model, it is continued; one of another
+// model is dropped.
 func (a *Indexing) BeginReindex(ctx context.Context, in BeginReindexRequest) (BeginReindexResult, error) {
 	ctx, stop := step.HeartbeatLong(ctx)
 	defer stop()
@@ -73,7 +73,7 @@ func (a *Indexing) BeginReindex(ctx context.Context, in BeginReindexRequest) (Be
 	}
 	if g.Model != model {
 		// by a run under another id; the next attempt sees it
-		return out, fmt.Errorf("another generation has been begun")
+		return out, fmt.Errorf("another generation is being built")
 	}
 	if err := a.Index.Create(ctx, g); err != nil {
 		return out, step.Fail(err)
@@ -124,14 +124,14 @@ type FillRequest struct {
 type FillResult struct {
 	Memories int64           `json:"memories"` // that were checked
 	Embedded int64           `json:"embedded"` // of them had no vector of the model
-	Refused  int64           `json:"refused"`  // of them the embedder does not take: the outbox has them
+	Refused  int64           `json:"refused"`  // of them, refused by the embedder: the outbox has them
 	Cursor   api.IndexCursor `json:"cursor"`
 	Done     bool            `json:"done"`
 }
 
-// FillGeneration brings the live memories of all tenants to a generation, from Postgres alone: page by page,
-// in the order of tenants and ids. Run again, it goes on after the page that it reported last. One that the
-// index loses meanwhile is made again: the comparison brings what was brought before.
+// FillGeneration writes the live memories of all tenants to a generation, from Postgres alone: page by page, in the
+// order of tenants and ids. A retry continues after the last page that was reported. If the index loses the
+// generation during the run, it is created again; the comparison then writes the earlier pages again.
 func (a *Indexing) FillGeneration(ctx context.Context, in FillRequest) (FillResult, error) {
 	work, ctx := step.StartWork(ctx, FillResult{Cursor: in.Cursor})
 	defer work.Stop()
@@ -177,8 +177,8 @@ type rebuilt struct {
 	Parts int `json:"parts"`
 }
 
-// RebuildIndexes rebuilds what an index keeps of a generation in addition to its points. Only Postgres has
-// indexes of that kind. Run again, it continues after those that are built.
+// RebuildIndexes rebuilds what an index stores for a generation in addition to its points. Only Postgres has such
+// indexes. A retry continues after those that are built.
 func (a *Indexing) RebuildIndexes(ctx context.Context, in GenerationRequest) error {
 	work, ctx := step.StartWork(ctx, rebuilt{})
 	defer work.Stop()
@@ -212,10 +212,9 @@ type verified struct {
 	Tenants int    `json:"tenants"` // that were counted
 }
 
-// VerifyGeneration counts the points of every tenant against Postgres, and searches for a sample by its own
-// vectors. A count that differs while changes are on their way proves nothing and fails: the attempt after
-// finds them told, and goes on at the same tenant. A sample with too few hits is drawn again by
-// the attempt after.
+// VerifyGeneration counts the points of every tenant against Postgres, and searches for a sample by its own vectors.
+// If a count differs while changes are pending, that proves nothing, and it fails: the next attempt finds the changes
+// written, and continues with the same tenant. If a sample has too few hits, the next attempt draws it again.
 func (a *Indexing) VerifyGeneration(ctx context.Context, in GenerationRequest) (api.VerifyResult, error) {
 	work, ctx := step.StartWork(ctx, verified{})
 	defer work.Stop()
@@ -253,7 +252,7 @@ func (a *Indexing) verify(ctx context.Context, g vector.Generation, tenant strin
 	var memories, points int64
 	err := step.RunLong(ctx, func() (err error) {
 		if memories, err = a.Store.CountEmbedded(ctx, tenant, g.Model); err == nil {
-			points, err = a.Index.Count(ctx, g, tenant) // which is another such statement where the index is Postgres
+			points, err = a.Index.Count(ctx, g, tenant) // another long statement if the index is in Postgres
 		}
 		return err
 	})
@@ -304,8 +303,8 @@ func (a *Indexing) sample(ctx context.Context, g vector.Generation, tenant strin
 	return nil
 }
 
-// ActivateGeneration has the index searched in a generation from now on. First the index can be asked for
-// it, then Postgres says so: an embedder of the one before finds that until it is dropped.
+// ActivateGeneration makes a generation the one that is searched. It first activates it in the index and then records
+// this in Postgres, because an embedder of the previous generation uses that one until it is dropped.
 func (a *Indexing) ActivateGeneration(ctx context.Context, in GenerationRequest) error {
 	ctx, stop := step.Heartbeat(ctx)
 	defer stop()
@@ -330,10 +329,10 @@ func (a *Indexing) SearchActive(ctx context.Context) error {
 	return step.Fail(a.searchActive(ctx, false))
 }
 
-// searchActive has the index search what Postgres calls active in place of another generation; whole also in
-// place of none. Only the worker that filled it may say that it is whole: until then an index that was lost is
-// left out by those who ask, and they say so. It looks again until nothing has changed meanwhile: of a switch
-// and a repair at the same time, the last one sees what the other has written.
+// searchActive makes the index search the generation that is active in Postgres instead of another generation or, if
+// whole is set, instead of none. Only the worker that filled a lost generation may set whole: until then searches
+// skip the index and say so. It repeats until nothing changes in between: if a switch and a repair run at the same
+// time, the last one sees what the other has written.
 func (a *Indexing) searchActive(ctx context.Context, whole bool) error {
 	for last := uuid.Nil; ; {
 		known, err := a.Store.Generations(ctx, a.Index.Name())
@@ -350,7 +349,7 @@ func (a *Indexing) searchActive(ctx context.Context, whole bool) error {
 			continue
 		}
 		if err := a.Index.Activate(ctx, known[0]); err != nil && !errors.Is(err, vector.ErrMissing) {
-			return err // what the index has lost, the drift check restores
+			return err // the drift check restores what the index has lost
 		}
 	}
 }

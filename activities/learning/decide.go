@@ -98,7 +98,7 @@ func (a *Learning) DecideGroups(ctx context.Context, in DecideRequest) (DecideRe
 	return out, nil
 }
 
-// told tells what was refused or dropped. What a shadow run would change is not told.
+// told reports refused and dropped changes, except those of a shadow run.
 func (a *Learning) told(in DecideRequest, out DecideResult) {
 	if !in.Shadow {
 		a.observe(in.Kind, api.LearnResult{Dropped: out.Result.Dropped, Refused: out.Result.Refused})
@@ -243,7 +243,7 @@ func plans(g *promote.Group, known []learning.Known, skills []plan.Skill, p evid
 	return out, refused, nil
 }
 
-// planStats are the outcomes of a plan: those of the evidence, or those that reports have counted where they are more.
+// planStats are the outcomes of a plan: those of the evidence, or those counted from reports if they are more.
 func planStats(d plan.Delta, known []learning.Known) evidence.Stats {
 	for _, k := range known {
 		if k.ID.String() == d.Target && d.Action == plan.Update && k.Stats.All.Trials() >= d.Track.Trials() {

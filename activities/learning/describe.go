@@ -26,8 +26,8 @@ const (
 	nameTaken    = "model_name_taken"
 )
 
-// describe has a model word the procedures of a draft that are new. What it says is used only if it describes the steps
-// that were learned and nothing else; otherwise the words of the rules stay.
+// describe asks a model to word the new procedures of a draft. Its text is used only if it describes the learned
+// steps and nothing else; otherwise the words of the rules stay.
 func (a *Learning) describe(ctx context.Context, sc learning.Scope, draft *learning.Draft,
 	found *api.LearnResult) error {
 	var taken []string
@@ -74,7 +74,7 @@ func (a *Learning) describe(ctx context.Context, sc learning.Scope, draft *learn
 	return nil
 }
 
-// ask asks the model, within the budget.
+// ask calls the model, within the budget.
 func (a *Learning) ask(ctx context.Context, tenant, hash string, subject wording.Subject) (wording.Description,
 	step.Spent, error) {
 	meter := step.Meter{Store: a.Store, Limit: a.Budget, Held: a.Held, Now: a.Now}

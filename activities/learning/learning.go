@@ -26,10 +26,10 @@ type Learning struct {
 	// classification rules in force; nil, or a nil policy, for the defaults
 	Rules    func() *policy.Policy
 	Evidence evidence.Policy                       // that a promotion needs; the zero value: evidence.Default
-	Observe  func(workflow, verdict string, n int) // is told what became of changes; may be nil
+	Observe  func(workflow, verdict string, n int) // called with the verdict on each change; may be nil
 	Now      func() time.Time
 
-	Describer inference.Describer // words what is learned; nil: the rules do
+	Describer inference.Describer // describes what is learned; if nil, the rules do
 	Budget    int64               // tokens of a tenant and day; 0: no limit
 	Held      func(use string)    // called when a call does not fit into the budget; may be nil
 }
@@ -66,7 +66,7 @@ func scopeOf(s api.LearnScope) learning.Scope {
 	return learning.Scope{Tenant: s.Tenant, Agent: s.Agent, Project: s.Project, Scope: s.Scope}
 }
 
-// Limits of one activity: a run that is cancelled ends after it at the latest.
+// Limits of one activity. A cancelled run ends within this time.
 const (
 	scopesPage = 200
 	groupsPage = 50
@@ -76,8 +76,8 @@ const (
 
 // ScopesRequest asks for a page of scopes with something to learn from.
 type ScopesRequest struct {
-	Tenant string `json:"tenant,omitempty"` // this one alone
-	After  string `json:"after,omitempty"`  // the cursor of the page before
+	Tenant string `json:"tenant,omitempty"` // only this tenant
+	After  string `json:"after,omitempty"`  // the cursor of the previous page
 }
 
 // ScopesResult is a page of scopes.
@@ -133,7 +133,7 @@ func (a *Learning) ListScopes(ctx context.Context, in ScopesRequest) (ScopesResu
 		if at.At = &page.Last; !page.More {
 			at = place{Passed: from.Tenant}
 		}
-		if len(out.Scopes) == 0 { // an attempt that is started again loses nothing
+		if len(out.Scopes) == 0 { // a retried attempt loses nothing
 			work.Note(at)
 		}
 	}
@@ -142,7 +142,7 @@ func (a *Learning) ListScopes(ctx context.Context, in ScopesRequest) (ScopesResu
 	return out, err
 }
 
-// nextTenant is the tenant after one; empty where there is none.
+// nextTenant returns the tenant after one, or "" if there is none.
 func (a *Learning) nextTenant(ctx context.Context, only, after string) (string, error) {
 	if only != "" {
 		if after == only {
@@ -161,7 +161,7 @@ func (a *Learning) nextTenant(ctx context.Context, only, after string) (string, 
 type IndexRequest struct {
 	api.LearnScope
 	Full bool `json:"full,omitempty"` // from the first episode on
-	// Reopen has groups of this kind decided again, with Full.
+	// Reopen decides the groups of this kind again, with Full.
 	Reopen schema.MemoryType `json:"reopen,omitempty"`
 }
 
@@ -243,8 +243,8 @@ type writing struct {
 	Next   int             `json:"next"` // place of the next group
 }
 
-// WriteDrafts writes what was decided on groups, each in a transaction of its own. Carried out again, it finds the
-// drafts gone and changes nothing.
+// WriteDrafts writes the decisions on groups, each in a transaction of its own. A repeated call finds no drafts and
+// changes nothing.
 func (a *Learning) WriteDrafts(ctx context.Context, in WriteRequest) (api.LearnResult, error) {
 	if err := validScope(in.LearnScope); err != nil {
 		return api.LearnResult{}, step.Fail(err)

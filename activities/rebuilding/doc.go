@@ -1,4 +1,4 @@
-// Package rebuilding has the activity of a rebuild: a page of what is derived from the ledger is compared with it, and
-// made again where it differs. Ids and counts go in and come out, never content. It does not decide what is derived, or
-// how: packages store/sessions and store/events do.
+// Package rebuilding has the activity of a rebuild: it compares a page of data derived from the ledger with the
+// ledger, and rebuilds what differs. Requests and results hold ids and counts, never content. Packages store/sessions
+// and store/events decide what is derived and how.
 package rebuilding

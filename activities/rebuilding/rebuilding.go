@@ -19,37 +19,37 @@ import (
 	"github.com/mneme/mneme/store/sessions"
 )
 
-// Sizes of a page.
+// Page sizes.
 const (
 	sessionsPerPage = 20
 	streamsPerPage  = 20
 	vectorsPerPage  = 500
 )
 
-// Rebuilding compares and rebuilds.
+// Rebuilding compares derived data with the ledger and rebuilds it.
 type Rebuilding struct {
 	Store  *store.Store
 	Policy proposals.WritePolicy
-	Rules  func() *policy.Policy // classification rules in force; nil, or a nil policy, for the defaults
-	// WipeIndex empties a tenant's memory index that is not in Postgres; nil: there is none.
+	Rules  func() *policy.Policy // classification rules in force; nil, or a nil policy: the defaults
+	// WipeIndex empties a tenant's memory index outside Postgres. It is nil if there is none.
 	WipeIndex func(ctx context.Context, tenant string) (int, error)
 	Now       func() time.Time
 }
 
-// PageRequest asks for the page at a place.
+// PageRequest asks for the page at Place.
 type PageRequest struct {
 	Request api.RebuildRequest `json:"request"` // without its state
 	Place   api.RebuildPlace   `json:"place"`
 }
 
-// PageResult is what a page was found to be.
+// PageResult is the result of one page.
 type PageResult struct {
 	Result api.RebuildResult `json:"result"`
 	Next   api.RebuildPlace  `json:"next"`
 }
 
-// RebuildPage compares a page, and rebuilds what differs unless it is only to compare. A page that was interrupted is
-// carried out again: what is rebuilt by then is equal.
+// RebuildPage compares a page and, unless the request only verifies, rebuilds what differs. An interrupted page is
+// compared again; what was rebuilt before is then equal.
 func (a *Rebuilding) RebuildPage(ctx context.Context, in PageRequest) (PageResult, error) {
 	ctx, stop := step.Heartbeat(ctx)
 	defer stop()
@@ -70,7 +70,7 @@ func (a *Rebuilding) RebuildPage(ctx context.Context, in PageRequest) (PageResul
 	return out, nil
 }
 
-// note counts one thing that was compared.
+// note adds one comparison to the result.
 func note(r *api.RebuildResult, d api.RebuildDifference) {
 	r.Compared++
 	if d.Rebuilt {
@@ -101,7 +101,7 @@ func (a *Rebuilding) eventsInput(in PageRequest, stream string) events.RebuildIn
 		Now:  step.Now(a.Now)}
 }
 
-// streams compares the marks of the events of streams.
+// streams compares the event marks of one page of streams.
 func (a *Rebuilding) streams(ctx context.Context, in PageRequest) (PageResult, error) {
 	names, more := []string{in.Request.Stream}, false
 	if in.Request.Stream == "" {
@@ -136,7 +136,7 @@ func (a *Rebuilding) streams(ctx context.Context, in PageRequest) (PageResult, e
 	return out, nil
 }
 
-// sessions compares the state of the work of sessions, and their episodes.
+// sessions compares the working states and episodes of one page of sessions.
 func (a *Rebuilding) sessions(ctx context.Context, in PageRequest) (PageResult, error) {
 	var after uuid.UUID
 	if in.Place.After != "" {
@@ -162,7 +162,7 @@ func (a *Rebuilding) sessions(ctx context.Context, in PageRequest) (PageResult, 
 	switch {
 	case page.More:
 		out.Next = api.RebuildPlace{Phase: api.RebuildSessions, After: page.Last.String()}
-	case in.Request.Stream != "": // vectors are of a tenant
+	case in.Request.Stream != "": // vectors belong to a tenant, not to a stream
 		out.Next = api.RebuildPlace{Phase: api.RebuildOver}
 	default:
 		out.Next = api.RebuildPlace{Phase: api.RebuildVectors}
@@ -170,8 +170,8 @@ func (a *Rebuilding) sessions(ctx context.Context, in PageRequest) (PageResult, 
 	return out, nil
 }
 
-// vectors removes the vectors of events that are not there any more or, where everything is dropped, all of them: they
-// are made again when they are asked for.
+// vectors removes vectors whose event no longer exists or, with Drop, all vectors. They are computed again when they
+// are needed.
 func (a *Rebuilding) vectors(ctx context.Context, in PageRequest) (PageResult, error) {
 	out := PageResult{Next: api.RebuildPlace{Phase: api.RebuildOver}}
 	if in.Request.Drop {

@@ -1,4 +1,4 @@
-// Package reflecting has the activities of a reflection: what an agent saw since its last one, and the belief that it
-// draws from that. The belief is drafted, checked and appended in one activity, so that it is in no history. Only ids
-// and numbers go in and come out.
+// Package reflecting has the activities of a reflection: reading what an agent saw since its last one, and making a
+// belief from it. The belief is drafted, checked and appended in one activity, so that it is in no history. Requests
+// and results hold only ids and numbers.
 package reflecting

@@ -24,7 +24,7 @@ import (
 // Reflecting lets agents reflect.
 type Reflecting struct {
 	Store      *store.Store
-	Reasoner   inference.Reasoner // nil: every belief is refused
+	Reasoner   inference.Reasoner // if nil, every belief is refused
 	Visibility schema.Visibility  // the most that others see of a belief; empty: every agent of the tenant
 	Observe    func(outcome string)
 	Now        func() time.Time
@@ -84,7 +84,7 @@ type BeliefRequest struct {
 	Span  Span             `json:"span"`
 }
 
-// Belief says where a belief is, or why there is none. It never has its content.
+// Belief says where a belief is stored, or why there is none. It never has its content.
 type Belief struct {
 	EventID string `json:"event_id,omitempty"`
 	Seq     int64  `json:"seq,omitempty"`
@@ -94,9 +94,9 @@ type Belief struct {
 	Tokens  int    `json:"tokens,omitempty"`
 }
 
-// AppendBelief asks the reasoner about a span and appends what it concludes. The id follows from the span: a belief
-// that is there already is not made again. A belief that cites an event that the reasoner was not given is refused.
-// Where evidence was erased in between, the reasoner is asked again without it.
+// AppendBelief asks the reasoner about a span and appends its conclusion. The id follows from the span: an existing
+// belief is not made again. A belief is refused if it cites an event that the reasoner was not given. If evidence was
+// erased during the call, the reasoner is asked again without it.
 func (a *Reflecting) AppendBelief(ctx context.Context, req BeliefRequest) (Belief, error) {
 	ctx, stop := step.Heartbeat(ctx)
 	defer stop()
@@ -169,7 +169,7 @@ func (a *Reflecting) believe(
 	return Belief{EventID: id, Seq: done.Seq, Covers: r.Covers, BasedOn: len(r.BasedOn)}, no, usage, nil
 }
 
-// event says where a belief goes, who sees it, and how sensitive its own words are.
+// event returns the belief's event: its stream, its visibility, and the sensitivity of its words.
 func (a *Reflecting) event(
 	in api.ReflectInput,
 	id string,
@@ -188,7 +188,7 @@ func (a *Reflecting) event(
 		Open: views.GlobalKinds(), Now: now}
 }
 
-// narrower returns what a request asks for, within what the deployment allows.
+// narrower returns the requested visibility, within what the deployment allows.
 func narrower(asked, most schema.Visibility) schema.Visibility {
 	width := func(v schema.Visibility) int {
 		return slices.Index([]schema.Visibility{schema.VisibilityPrivate, schema.VisibilityGroup,
@@ -201,7 +201,7 @@ func narrower(asked, most schema.Visibility) schema.Visibility {
 	return cmp.Or(asked, schema.VisibilityGlobal)
 }
 
-// judge says what the error of a reasoner means: a refusal, or an error to try again after.
+// judge classifies the error of a reasoner: a refusal, or an error that is retried.
 func judge(ctx context.Context, err error) (refusal, error) {
 	var unusable *inference.AnswerError
 	if errors.As(err, &unusable) {

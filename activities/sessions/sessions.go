@@ -33,7 +33,7 @@ type Sessions struct {
 	Now  func() time.Time
 }
 
-// State is what a run of a session must know of it: numbers, and the state of the work where that was asked for or has
+// State is what a run of a session must know of it: numbers, and the state of the work if it was requested or has
 // changed.
 type State struct {
 	FirstSeq int64 `json:"first_seq"`
@@ -74,7 +74,7 @@ func (a *Sessions) OpenSession(ctx context.Context, in api.SessionInput) (State,
 	return stateOf(st, -1), nil
 }
 
-// AppendRequest hands events to the ledger and takes in what the stream has then. Each part is from one caller
+// AppendRequest appends events to the ledger and updates the session from the stream. Each part is from one caller
 // and has its own answer: a refused part does not prevent the others.
 type AppendRequest struct {
 	Session api.SessionRef   `json:"session"`
@@ -97,7 +97,7 @@ type Part struct {
 	Refused *schema.ValidationError `json:"refused,omitempty"`
 }
 
-// AppendSessionEvents appends the parts and takes them in. Delivered again, it returns the same numbers.
+// AppendSessionEvents appends the parts and updates the session. A repeated delivery returns the same numbers.
 func (a *Sessions) AppendSessionEvents(ctx context.Context, in AppendRequest) (AppendResult, error) {
 	if err := in.Session.Validate(); err != nil {
 		return AppendResult{}, step.Fail(err)
@@ -117,7 +117,7 @@ func (a *Sessions) AppendSessionEvents(ctx context.Context, in AppendRequest) (A
 	return out, nil
 }
 
-// appendParts appends all parts at once or, where that is refused, one after another.
+// appendParts appends all parts at once or, if that is refused, one after another.
 func (a *Sessions) appendParts(ctx context.Context, in AppendRequest) ([]Part, error) {
 	var all []ledger.Event
 	for _, part := range in.Parts {
@@ -199,12 +199,12 @@ func (a *Sessions) append(ctx context.Context, ref api.SessionRef, part []ledger
 // CloseRequest asks to close a session.
 type CloseRequest struct {
 	api.CloseRequest
-	FirstSeq int64           `json:"first_seq"` // of the episode; 0: the one that is open
+	FirstSeq int64           `json:"first_seq"` // of the episode; 0 for the open one
 	Why      session.Closing `json:"why"`
 	Handed   bool            `json:"handed,omitempty"` // in whole, when it was over
 }
 
-// CloseSession makes an episode of the session. Delivered again, it returns the same episode.
+// CloseSession makes an episode of the session. A repeated delivery returns the same episode.
 func (a *Sessions) CloseSession(ctx context.Context, in CloseRequest) (api.SessionResult, error) {
 	ctx, stop := step.Heartbeat(ctx)
 	defer stop()

@@ -45,7 +45,7 @@ func usable(v []float32, dimensions int) error {
 }
 
 // Embeddings returns an embedding for each of the texts. Call it before the transaction that writes them, so that no
-// lock is held during the call. It returns none when the embedder fails: the outbox asks for them again.
+// lock is held during the call. It returns none if the embedder fails: the outbox requests them again.
 func Embeddings(ctx context.Context, e inference.Embedder, texts ...string) ([]*pg.Embedding, error) {
 	if len(texts) == 0 {
 		return nil, nil

@@ -43,11 +43,11 @@ func Fail(err error) error {
 	return err
 }
 
-// MaxRetryAfter bounds how long a model endpoint may make the pipeline wait before it is asked again.
+// MaxRetryAfter bounds how long a model endpoint may make the pipeline wait before the next call.
 const MaxRetryAfter = 10 * time.Minute
 
-// PendingError asks Temporal to run the activity again for the items that are left: after wait or, when wait is 0, as
-// the retry policy says. why names what the endpoint answered; the run shows it in the UI.
+// PendingError asks Temporal to run the activity again for the remaining items: after wait or, if wait is 0, as the
+// retry policy says. why is the endpoint's answer; the run shows it in the UI.
 func PendingError(failed int, wait time.Duration, why string) error {
 	message := "some items have to be tried again"
 	if why != "" {
@@ -57,14 +57,15 @@ func PendingError(failed int, wait time.Duration, why string) error {
 		temporal.ApplicationErrorOptions{NextRetryDelay: wait, Details: []any{failed}})
 }
 
-// RetryWait is how long to wait after an attempt, counted from 1, for an endpoint that is busy or away and does not say
-// how long. It doubles from one second to ten minutes. The thirty attempts of a phase outlast an outage of three hours.
+// RetryWait is the delay after an attempt, counted from 1, for an endpoint that is busy or unavailable and does not
+// set one. It doubles from one second to ten minutes. The thirty attempts of a phase outlast an outage of three
+// hours.
 func RetryWait(attempt int32) time.Duration {
 	return min(time.Second<<min(max(0, attempt-1), 30), MaxRetryAfter)
 }
 
-// Classify says what the error of a model call means: how long to wait when the call was throttled, whether it can be
-// retried, and the reason to record.
+// Classify classifies the error of a model call: the delay if the call was throttled, whether it can be retried, and
+// the reason to record.
 func Classify(err error) (wait time.Duration, throttled, permanent bool, reason string) {
 	var limit *inference.RateLimitError
 	var perm *inference.PermanentError

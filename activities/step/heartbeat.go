@@ -13,19 +13,19 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// MaxStall is how long an attempt may go on without progress before it is cancelled. One call to a model must be
+// MaxStall is how long an attempt may run without progress before it is cancelled. One call to a model must be
 // shorter.
 const MaxStall = 150 * time.Second
 
-// HeartbeatEvery is how often work in progress reports, RecordHeartbeat how, and StalledAfter how long an attempt may
-// go on without progress. LongStatement is how long one statement of the class long may take; Postgres ends it a
-// little sooner. They are variables for tests alone.
+// HeartbeatEvery is how often running work reports, RecordHeartbeat how, and StalledAfter how long an attempt may run
+// without progress. LongStatement is how long one statement of the class long may take; Postgres ends it a little
+// sooner. They are variables for tests only.
 //
-// Progress is an item that is done, a page, a transaction that ended well, a batch of texts that is embedded, a turn
-// that is waited for at the gate of models. A statement or a call in progress is not one of them.
+// Progress is a finished item, a page, a successful transaction, a batch of embedded texts, or a turn at the gate of
+// models. A running statement or call is not progress.
 //
-// A heartbeat says that the worker lives and that its attempt has made progress within StalledAfter. It is sent often,
-// so that a dead worker is noticed within the heartbeat timeout. An attempt without progress sends none: it is
+// A heartbeat means that the worker is alive and that its attempt has made progress within StalledAfter. It is sent
+// often, so that a dead worker is noticed within the heartbeat timeout. An attempt without progress sends none: it is
 // cancelled here, and times out at the server.
 var (
 	HeartbeatEvery  = 5 * time.Second
@@ -55,8 +55,8 @@ func HeartbeatLong(ctx context.Context) (_ context.Context, stop func()) {
 	return heartbeatWithin(ctx, LongStatement)
 }
 
-// RunLong runs fn, which asks Postgres for a long statement: an index build, a count of all that is stored. While it
-// runs, an attempt has as long as the statement; before and after it has StalledAfter.
+// RunLong runs fn, which runs a long statement in Postgres: an index build, or a count of all rows. While it runs,
+// the attempt may take as long as the statement; before and after it StalledAfter applies.
 func RunLong(ctx context.Context, fn func() error) error {
 	p, ok := ctx.Value(pulseKey{}).(*pulse)
 	if !ok {
@@ -67,7 +67,7 @@ func RunLong(ctx context.Context, fn func() error) error {
 	return fn()
 }
 
-// allow sets how long the attempt may go on without progress from now, and returns what it was before.
+// allow sets how long the attempt may run without progress from now on, and returns the previous limit.
 func (p *pulse) allow(limit time.Duration) (was time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -153,7 +153,8 @@ type Work[T any] struct {
 	Stop func() // ends the heartbeats
 }
 
-// StartWork begins where the attempt before left off, or at from. The work is done under the context that it returns.
+// StartWork continues where the previous attempt stopped, or starts at from. The work must use the context that it
+// returns.
 func StartWork[T any](ctx context.Context, from T) (*Work[T], context.Context) {
 	w := &Work[T]{at: from}
 	if activity.IsActivity(ctx) && activity.HasHeartbeatDetails(ctx) {

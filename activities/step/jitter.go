@@ -11,9 +11,9 @@ import (
 	"github.com/mneme/mneme/memory/lifecycle"
 )
 
-// Jitter is the interceptor that spreads the retries of activities (lifecycle.RetryDelay). A retry policy of
-// Temporal's has no jitter: the attempt that fails says when the next one is due. An attempt that Temporal itself gives
-// up, because its heartbeats stopped or its time was over, says nothing: the next one follows by the policy alone.
+// Jitter is the interceptor that spreads the retries of activities (lifecycle.RetryDelay). Temporal's retry policies
+// have no jitter, so each failed attempt sets the delay of the next one. An attempt that Temporal ends, because its
+// heartbeats stopped or it timed out, cannot do so; the policy alone sets that delay.
 func Jitter() interceptor.WorkerInterceptor { return &jitter{} }
 
 type jitter struct {
@@ -52,7 +52,7 @@ func Delayed(err error, key string, attempt int32) error {
 	}
 	//nolint:errorlint // the server sees the wrapper of a wrapped error
 	if own, ok := err.(*temporal.ApplicationError); ok {
-		// It has a type and no more: a statement at its limit, an attempt without progress.
+		// It has only a type: a statement at its limit, an attempt without progress.
 		return temporal.NewApplicationErrorWithOptions(own.Message(), own.Type(), temporal.ApplicationErrorOptions{
 			Cause: own.Unwrap(), Category: own.Category(), NextRetryDelay: lifecycle.RetryDelay(int(attempt), key)})
 	}

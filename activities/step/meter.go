@@ -28,7 +28,7 @@ type Meter struct {
 type Metered struct {
 	Tenant  string
 	Purpose string
-	Key     string // of what is asked, within the run of the activity
+	Key     string // of the call, within the run of the activity
 	Bytes   int    // of the prompt
 	Answer  int    // tokens of the longest answer
 }
@@ -37,11 +37,11 @@ type Metered struct {
 type Spent struct {
 	Tokens int
 	Held   bool   // it does not fit into the budget of the day
-	Failed string // what the endpoint did; empty: it answered
+	Failed string // the endpoint's failure; empty if it answered
 }
 
-// Ask reserves the tokens of a call, makes it and settles what it used. It has an error only where the activity has to
-// end: a model that fails is not tried again, since the rules have an answer.
+// Ask reserves the tokens of a call, makes it and settles what it used. It returns an error only if the activity has
+// to end: a failed model call is not retried, because the rules have an answer.
 func (m Meter) Ask(ctx context.Context, call Metered,
 	ask func(context.Context) (inference.Usage, error)) (Spent, error) {
 	key := call.Key
@@ -66,7 +66,7 @@ func (m Meter) Ask(ctx context.Context, call Metered,
 	Advance(ctx)
 	used := usage.PromptTokens + usage.CompletionTokens
 	out := Spent{Tokens: int(used)}
-	// A call without usage may have been paid for all the same: its reservation stays.
+	// A call without usage may have been charged: its reservation stays.
 	if used > 0 {
 		if err := m.Store.SettleTokens(context.WithoutCancel(ctx), call.Tenant, key, used, Now(m.Now)); err != nil {
 			return out, err

@@ -9,9 +9,9 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// Pace is how many candidates a statement is asked for at once: half as many after one that met its limit, down to one,
-// and twice as many, up to the most, after growAfter that did not. Heartbeats carry it, so that the next attempt does
-// not begin with what was too much.
+// Pace is how many candidates one statement is asked for: half as many after a statement that timed out, down to one,
+// and twice as many, up to the most, after growAfter successful ones. Heartbeats carry it, so that the next attempt
+// does not begin with a number that was too large.
 type Pace struct {
 	work *Work[paced]
 	most int
@@ -23,11 +23,11 @@ type paced struct {
 	Size int `json:"size"`
 }
 
-// growAfter is how many statements go well before one is asked for more: to find out that it is too much costs the
-// limit of a statement.
+// growAfter is how many statements must succeed before one is asked for more: a statement that is too large costs its
+// whole time limit.
 const growAfter = 4
 
-// StartPace begins with the size that the attempt before came to, or with the one given; 0 is the most.
+// StartPace begins with the size that the previous attempt reached, or with size; 0 means most.
 func StartPace(ctx context.Context, size, most int) (*Pace, context.Context) {
 	w, ctx := StartWork(ctx, paced{size})
 	p := &Pace{work: w, most: max(1, most)}
@@ -43,8 +43,8 @@ func (p *Pace) Stop() { p.work.Stop() }
 // Size is how many candidates the next statement is asked for.
 func (p *Pace) Size() int { return p.work.SoFar().Size }
 
-// Slower notes that a statement met its limit, and reports whether fewer than it was asked for can be asked for. That
-// is progress: what is asked for becomes less each time.
+// Slower records that a statement timed out, and reports whether fewer candidates can be requested. That is progress:
+// the number becomes smaller each time.
 func (p *Pace) Slower(ctx context.Context, asked int, err error) bool {
 	if !pg.IsTimeout(err) || asked <= 1 || ctx.Err() != nil {
 		return false

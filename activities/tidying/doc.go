@@ -1,5 +1,5 @@
 // Package tidying has the activities of ResolveDuplicates, CompressEpisodes and UpdateFacts. An activity reads a few
-// pages of a scope, or decides on groups and writes what was decided. Only ids and counts go in and come out.
+// pages of a scope, or decides on groups and writes the decisions. Requests and results hold only ids and counts.
 package tidying
 
 import (
@@ -19,7 +19,7 @@ import (
 type Tidying struct {
 	Store    *store.Store
 	Embedder inference.Embedder
-	Writer   inference.EpisodeWriter // nil: the rules write summaries
+	Writer   inference.EpisodeWriter // if nil, the rules write summaries
 	Budget   int64                   // tokens of a tenant and day; 0: no limit
 	Held     func(use string)        // called when a call does not fit into the budget; may be nil
 	Policy   proposals.WritePolicy
@@ -34,8 +34,8 @@ type Request struct {
 	WorkflowID string        `json:"workflow_id"`
 	Shadow     bool          `json:"shadow,omitempty"`
 	Full       bool          `json:"full,omitempty"`
-	From       tidying.Place `json:"from"`  // where the part before ended; zero: at the watermark
-	Until      time.Time     `json:"until"` // when the run began: what comes later is for the next run
+	From       tidying.Place `json:"from"`  // where the previous part ended; zero: at the watermark
+	Until      time.Time     `json:"until"` // when the run began; later changes are for the next run
 }
 
 // Page is what a part has read.
@@ -52,7 +52,7 @@ type WriteRequest struct {
 	Groups [][]string `json:"groups"`
 }
 
-// DoneRequest notes that a page is done with.
+// DoneRequest records that a page is finished.
 type DoneRequest struct {
 	Request
 	Workflow string        `json:"workflow"`
@@ -63,7 +63,7 @@ func (r Request) scope() tidying.Scope {
 	return tidying.Scope{Tenant: r.Tenant, Agent: r.Agent, Project: r.Project, Scope: r.Scope}
 }
 
-// writes is what a change is written with. Its key follows from the evidence, and from nothing else.
+// writes is the origin of a change. Its key depends only on the evidence.
 func (a *Tidying) writes(r Request, what string, ids []string) tidying.Writes {
 	hash := evidence.HashOf(ids)
 	return tidying.Writes{Key: what + ":" + hash, WorkflowID: r.WorkflowID, Evidence: hash, Now: step.Now(a.Now)}

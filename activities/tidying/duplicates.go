@@ -25,11 +25,11 @@ const (
 
 // Reasons for which duplicates stay.
 const (
-	lessTrusted = "less_trusted" // a record is not merged into one that is trusted more
+	lessTrusted = "less_trusted" // a record is not merged into a more trusted one
 	notTheSame  = "not_the_same" // they changed since they were found
 )
 
-// overlap is how much of what was read before is read again: what began earlier may commit later.
+// overlap is the time before the watermark that is read again, because earlier transactions may commit later.
 const overlap = 2 * time.Minute
 
 // start is where a run begins: at the watermark of its workflow, or a little before.
@@ -38,7 +38,7 @@ func (a *Tidying) start(ctx context.Context, in Request, workflow string) (tidyi
 		return in.From, nil
 	}
 	at, err := a.Store.WatermarkOf(ctx, in.scope(), workflow)
-	if err == nil && !at.At.IsZero() && workflow != api.WorkflowCompressEpisodes { // which reads what is old
+	if err == nil && !at.At.IsZero() && workflow != api.WorkflowCompressEpisodes { // that workflow reads old episodes
 		at = tidying.Place{At: at.At.Add(-overlap)}
 	}
 	return at, err

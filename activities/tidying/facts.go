@@ -23,7 +23,7 @@ import (
 
 // Reasons for which a change of facts is not made.
 const (
-	waitsForPerson = "policy_review"  // the policy has a person decide
+	waitsForPerson = "policy_review"  // the policy requires a person to decide
 	notSure        = "low_confidence" // below the policy's confidence
 )
 
@@ -49,8 +49,8 @@ func (a *Tidying) FindStatements(ctx context.Context, in Request) (Page, error) 
 	return Page{Read: 1, Groups: [][]string{{next.ID.String()}}, Next: next}, nil
 }
 
-// UpdateFacts compares what the newest episodes say with what is held, and writes what follows. In shadow mode it
-// counts what it would write. Where evidence went in between, it decides again on what is left.
+// UpdateFacts compares the newest episodes with the stored facts, and writes the differences. In shadow mode it
+// counts what it would write. If evidence was removed in between, it decides again on the rest.
 func (a *Tidying) UpdateFacts(ctx context.Context, in WriteRequest) (api.LearnResult, error) {
 	ctx, stop := step.Heartbeat(ctx)
 	defer stop()
@@ -124,8 +124,8 @@ func (a *Tidying) learn(ctx context.Context, in Request, out *api.LearnResult) e
 	return nil
 }
 
-// states reports whether what was said is a statement: a question or a request says nothing that holds later, however
-// often it is repeated.
+// states reports whether a text is a statement: a question or a request says nothing that holds later, however often
+// it is repeated.
 func states(ctx context.Context, s tidying.Said) (bool, error) {
 	read, _, err := rules.Extractor{}.Extract(ctx, inference.Source{Content: s.Text, Kind: schema.SourceUserInput,
 		Speaker: s.Who, OccurredAt: s.At})
@@ -153,7 +153,7 @@ func (a *Tidying) said(ctx context.Context, in Request) ([]tidying.Said, error) 
 	return out, nil
 }
 
-// update writes one change, unless the policy or what is held already speaks against it.
+// update writes one change, unless the policy or a stored fact prevents it.
 func (a *Tidying) update(ctx context.Context, in Request, u facts.Update, target *tidying.Known,
 	episodes map[string]tidying.Said, out *api.LearnResult) error {
 	evidence := slices.Compact(slices.Sorted(slices.Values(u.Evidence)))
@@ -198,7 +198,7 @@ func (a *Tidying) update(ctx context.Context, in Request, u facts.Update, target
 	return nil
 }
 
-// keysOf is what the key of a change follows from: what is said under which conditions, and who said so where.
+// keysOf are the inputs of a change's key: the statement, its conditions, its speaker and its sessions.
 func keysOf(u facts.Update, target *tidying.Known, evidence []string) []string {
 	out := append(slices.Clone(evidence), "text:"+u.Text)
 	if target != nil {

@@ -15,7 +15,7 @@ import (
 
 // Constants of summaries that a model writes.
 const (
-	modelsFor      = 4 * time.Minute // of one activity in which a model is asked; later the rules write
+	modelsFor      = 4 * time.Minute // of one activity that asks a model; after that the rules write
 	promptOverhead = 3_000           // bytes of the prompt without the episodes
 	purpose        = "summary"       // what tokens are reserved for
 )
@@ -28,8 +28,8 @@ const (
 	modelPrefix  = "model_" // of a reason of package compress
 )
 
-// write puts a model's summary in place of the rules', if it is shorter, loses nothing that has to be kept, and has
-// nothing that its episodes do not have.
+// write replaces the rules' summary by a model's, if it is shorter, loses nothing that has to be kept, and contains
+// nothing that its episodes do not contain.
 func (a *Tidying) write(ctx context.Context, in Request, batch []compress.Episode, summary *compress.Summary,
 	out *api.LearnResult) error {
 	var texts []string

@@ -18,30 +18,32 @@ const (
 	tenantPage = 100
 	topicPage  = 100
 
-	// scanFor is how long one scan goes on: a run that is cancelled ends after it at the latest.
+	// scanFor is how long one scan runs. A cancelled run ends within this time.
 	scanFor = 20 * time.Second
-	// scanMost is how many topics of one scan may be due: the run refreshes them before it scans on.
+	// scanMost is how many topics that are due one scan may return. The run refreshes them before it continues the
+	// scan.
 	scanMost = 50
 )
 
-// ScanTopicsRequest asks for topics whose evidence has changed, from a cursor on.
+// ScanTopicsRequest asks for topics whose evidence has changed, starting at a cursor.
 type ScanTopicsRequest struct {
-	Tenant  string              `json:"tenant,omitempty"` // this one alone
+	Tenant  string              `json:"tenant,omitempty"` // only this tenant
 	Cursor  api.TopicCursor     `json:"cursor"`
 	Misread []schema.FieldError `json:"misread,omitempty"`
 }
 
-// ScanTopicsResult names the topics that are due, and where to go on.
+// ScanTopicsResult has the topics that are due, and the cursor for the next scan.
 type ScanTopicsResult struct {
 	Due     []TopicRef      `json:"due,omitempty"`
 	Checked int             `json:"checked"`
-	Failed  int             `json:"failed"` // could not be compared: the log says why
+	Failed  int             `json:"failed"` // topics that could not be compared; the log has the errors
 	Cursor  api.TopicCursor `json:"cursor"`
 	Done    bool            `json:"done"`
 }
 
-// ScanTopics compares the evidence of topics, tenant by tenant. A heartbeat carries the place after each, so that an
-// attempt that dies loses none. A topic that cannot be compared is passed by while Postgres is there.
+// ScanTopics compares the evidence of topics, tenant by tenant. It records the cursor in a heartbeat after each
+// topic, so that a retry continues there. A topic that cannot be compared is logged and skipped, unless Postgres is
+// unavailable.
 func (a *Topics) ScanTopics(ctx context.Context, in ScanTopicsRequest) (ScanTopicsResult, error) {
 	if len(in.Misread) > 0 {
 		return ScanTopicsResult{}, step.Fail(&schema.ValidationError{Fields: in.Misread})
@@ -93,13 +95,13 @@ func (a *Topics) ScanTopics(ctx context.Context, in ScanTopicsRequest) (ScanTopi
 	}
 }
 
-// copy is a result that later changes do not reach.
+// copy returns a copy that does not share memory with r.
 func (r ScanTopicsResult) copy() ScanTopicsResult {
 	r.Due = append([]TopicRef(nil), r.Due...)
 	return r
 }
 
-// tenants lists the tenants after one.
+// tenants lists the tenants whose names follow after, or only one tenant.
 func (a *Topics) tenants(ctx context.Context, only, after string) ([]string, error) {
 	if only == "" {
 		return a.Store.TopicTenants(ctx, after, tenantPage)
@@ -110,14 +112,14 @@ func (a *Topics) tenants(ctx context.Context, only, after string) ([]string, err
 	return []string{only}, nil
 }
 
-// scan compares one topic and goes on after it.
+// scan compares one topic and moves the cursor past it.
 func (a *Topics) scan(ctx context.Context, out *ScanTopicsResult, id uuid.UUID) error {
 	ref := TopicRef{Tenant: out.Cursor.Tenant, Topic: id.String()}
 	found, err := a.check(ctx, ref)
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case errors.Is(err, pg.ErrNotFound): // it was removed meanwhile
+	case errors.Is(err, pg.ErrNotFound): // removed since it was listed
 	case err != nil && pg.IsUnavailable(err):
 		return err
 	case err != nil:

@@ -28,7 +28,7 @@ import (
 type Topics struct {
 	Store    *store.Store
 	Recaller *recall.Recaller
-	Writer   inference.TopicWriter // nil: the rules answer
+	Writer   inference.TopicWriter // if nil, the rules answer
 	Budget   int64                 // tokens of a tenant and day; 0: no limit
 	Held     func(use string)      // called when a call does not fit into the budget; may be nil
 	Now      func() time.Time
@@ -52,13 +52,14 @@ func (r TopicRef) id() (uuid.UUID, error) {
 	return id, nil
 }
 
-// CheckTopicRequest asks for a topic's evidence to be compared. Misread is what reading the run's input found wrong.
+// CheckTopicRequest asks to compare a topic's evidence. Misread has the problems found when the run's input was
+// decoded.
 type CheckTopicRequest struct {
 	TopicRef
 	Misread []schema.FieldError `json:"misread,omitempty"`
 }
 
-// CheckTopicResult is a topic's evidence set as it is now, compared with that of its answer.
+// CheckTopicResult is a topic's current evidence set, compared with that of its answer.
 type CheckTopicResult struct {
 	Refresh  bool   `json:"refresh"`
 	Changed  int    `json:"changed"`
@@ -112,8 +113,8 @@ func request(t topics.Topic) schema.RecallRequest {
 // Filter is what the principal of a topic may see now.
 func Filter(r *recall.Recaller, t topics.Topic) pg.Filter { return r.Filter(request(t)) }
 
-// evidence is what recall finds for a topic, as far as its principal may read it in full. A recall that left channels
-// out says nothing about what has changed: it is an error, and tried again.
+// evidence is what recall finds for a topic and its principal may read in full. A recall without some channels says
+// nothing about changes: it is an error, and retried.
 func (a *Topics) evidence(ctx context.Context, t topics.Topic) ([]rules.Evidence, error) {
 	quiet := *a.Recaller
 	quiet.Untracked, quiet.Reranking, quiet.Observe = true, inference.Reranking{}, nil
@@ -146,7 +147,7 @@ type DraftTopicRequest struct {
 	TopicRef
 	Hash  string `json:"hash"`            // of the evidence set that was checked
 	Rules bool   `json:"rules,omitempty"` // the model could not be reached: the rules write it
-	Key   string `json:"key"`             // under which tokens are reserved, with the number of the attempt
+	Key   string `json:"key"`             // for the reservation of tokens, with the number of the attempt
 }
 
 // DraftTopicResult says what was drafted.
@@ -161,7 +162,7 @@ type DraftTopicResult struct {
 // byRules is the author of an extract.
 const byRules = "rules"
 
-// DraftTopic writes the answer of an evidence set and keeps it as the topic's draft. Where the evidence has changed
+// DraftTopic writes the answer of an evidence set and stores it as the topic's draft. If the evidence has changed
 // since it was checked, nothing is written and no model is asked. A model's answer that does not pass rules.Check is
 // replaced by the extract.
 func (a *Topics) DraftTopic(ctx context.Context, in DraftTopicRequest) (DraftTopicResult, error) {
@@ -198,7 +199,7 @@ func (a *Topics) draft(ctx context.Context, in DraftTopicRequest) (DraftTopicRes
 	}
 	refs := rules.Refs(evidence)
 	if rules.Hash(refs) != in.Hash {
-		return DraftTopicResult{Outcome: storetopics.Overtaken}, nil
+		return DraftTopicResult{Outcome: storetopics.Outdated}, nil
 	}
 	draft := storetopics.Draft{Tenant: in.Tenant, Topic: id, Filter: Filter(a.Recaller, topic), Evidence: refs,
 		WrittenBy: byRules, AsOf: asOf, Parts: rules.Extract(evidence)}
@@ -237,7 +238,7 @@ func (a *Topics) byModel(ctx context.Context, in DraftTopicRequest, topic topics
 	}
 	said, usage, err := a.Writer.WriteTopic(ctx, topic.Question, texts)
 	used := usage.PromptTokens + usage.CompletionTokens
-	// A call without usage may have been paid for all the same: its reservation stays.
+	// A call without usage may have been charged: its reservation stays.
 	if used > 0 {
 		if settleErr := a.Store.SettleTokens(context.WithoutCancel(ctx), in.Tenant, key, used,
 			step.Now(a.Now)); settleErr != nil {

@@ -113,7 +113,7 @@ func TestPairsAreSound(t *testing.T) {
 	}
 }
 
-func TestNobodySaysTheSameTwice(t *testing.T) {
+func TestNoStatementIsRepeated(t *testing.T) {
 	for _, tenant := range Generate(1, 1) {
 		back := map[int]bool{}
 		for _, c := range tenant.Chains {

@@ -43,7 +43,7 @@ type change struct {
 // corrections are wordings that say that the old statement was never true: what was before is not asked.
 var corrections = map[string]bool{"actually": true, "correction": true, "not_but": true, "turns_out": true}
 
-// continued is where a long line goes on in the next, after white space.
+// continued matches the start of a line that continues the previous one.
 var continued = regexp.MustCompile(` *\n[ \t]+`)
 
 var changeLine = regexp.MustCompile(`^([a-z_]+)([+-]?)$`)

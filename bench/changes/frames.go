@@ -2,7 +2,7 @@ package changes
 
 import "strings"
 
-// Frames are phrases that people say before or after a statement. %s stands for the statement.
+// Frames are phrases before or after a statement. %s is the statement.
 var (
 	devFrames = []string{"For the record: %s", "Please note: %s", "Quick note: %s", "So that you know: %s",
 		"%s Thanks!",

@@ -309,7 +309,7 @@ func (g *generator) chain(back bool) {
 	g.t.Chains = append(g.t.Chains, c)
 }
 
-// voice is how something is said of a subject: alone, in the first person, or by another.
+// voice is the form of a statement about a subject: alone, in the first person, or by another speaker.
 type voice struct {
 	speaker string
 	self    *subject // in whose person

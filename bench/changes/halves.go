@@ -65,9 +65,8 @@ func heldoutHalf() half {
 	return h
 }
 
-// secondHalf and thirdHalf have more to develop against, by authors who did not know the rules: what was made for
-// the development half can be told from what holds elsewhere. The second half is told in unusual ways, the third
-// in plain ones.
+// secondHalf and thirdHalf have more development data, by authors who did not know the rules. They show which rules
+// fit only the first half. The second half uses unusual wordings, the third plain ones.
 func secondHalf() half {
 	return another("second", []string{second.People, second.Work}, second.Coexisting,
 		half{distractors: parseLines(second.Distractors), unheard: parseLines(second.Unheard),

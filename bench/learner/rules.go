@@ -198,7 +198,7 @@ func stepsOf(steps []advice.Step) (out []api.AdviceStep, err error) {
 	return out, nil
 }
 
-// Report counts how it went after advice.
+// Report counts the outcome of following advice.
 func (m *Rules) Report(_ context.Context, req api.ReportRequest) error {
 	a, ok := m.asked[req.AdviceID]
 	if !ok {

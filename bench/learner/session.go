@@ -23,7 +23,7 @@ type Session struct {
 	calls int
 }
 
-// NewSession begins the session of an agent at a task. Each event is a second after the one before.
+// NewSession begins the session of an agent for a task. Events are one second apart.
 func NewSession(agent, name string, at time.Time) *Session {
 	return &Session{Agent: agent, Stream: "run/" + agent + "-" + name, at: at}
 }

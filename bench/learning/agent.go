@@ -22,8 +22,8 @@ type mind interface {
 	propose(t task, p problem) ([][]string, error)
 	// failed returns what was tried at such a problem and did not help, the likeliest to help first.
 	failed(t task, p problem) [][]string
-	// tried says how each of what was proposed went, as far as it was tried: by its number, whether it helped. Solved
-	// says whether anything did.
+	// tried reports the outcomes of the proposals that were tried, by number: whether each helped. Solved says
+	// whether anything did.
 	tried(t task, p problem, outcomes map[int]bool, solved bool) error
 	// learn takes in what was done at a task.
 	learn(t task, s *learner.Session, all map[int]done) error

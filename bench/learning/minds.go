@@ -202,7 +202,7 @@ type byRules struct {
 	evil   int                // how often what was planted was proposed
 }
 
-// advised is what was proposed: the memory behind each proposal.
+// advised is the memory of each proposal.
 type advised struct {
 	id   string
 	used []string
@@ -261,7 +261,7 @@ func (m *byRules) propose(t task, p problem) ([][]string, error) {
 	return out, nil
 }
 
-// commands are what steps say to do; the agent checks by itself.
+// commands are the steps to run; the agent runs the check after them.
 func commands(steps []api.AdviceStep) (out []string) {
 	for _, s := range steps {
 		if cmd := fmt.Sprint(s.Args["cmd"]); cmd != checking && !s.Optional {

@@ -14,7 +14,7 @@ const (
 	families  = 20
 	repairs   = 8    // one of them is right in a situation
 	misfires  = 0.08 // how often the right repair does not help
-	vanishing = 0.04 // how often a problem goes away by itself, whatever is tried
+	vanishing = 0.04 // probability that a problem disappears without a repair
 	composed  = 3    // problems of a task of the compositional stream at most
 
 	between = 6 * time.Hour // two tasks: 500 of them are four months
@@ -52,7 +52,7 @@ type problem struct {
 	repairs [][]string
 	order   []int  // in which an agent that knows nothing tries them
 	misfire []bool // whether the right repair does not help, by how often it was tried
-	vanish  int    // the try after which the problem is gone by itself; -1: never
+	vanish  int    // the try after which the problem disappears without a repair; -1: never
 	changed bool   // the right repair is another one than at the beginning
 	since   int    // occurrences of the family in such a situation since the change
 	where   string // family and situation

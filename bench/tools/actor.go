@@ -137,7 +137,7 @@ func attempt(p *place, command string, try plan, session *learner.Session) (help
 	return ok, steps + 1
 }
 
-// after fills in the answer of the call before.
+// after fills in the answer of the previous call.
 func (a action) after(last string) action {
 	args := map[string]string{}
 	for name, v := range a.args {

@@ -11,23 +11,23 @@ import (
 type family struct {
 	name  string
 	needs []string // programs; the first is the one that fails
-	// make writes a task into a place.
+	// make writes a task's files into a place.
 	make func(p *place, n *names) failure
 }
 
-// failure is a command that fails, and what helps.
+// failure is a command that fails, and its repair.
 type failure struct {
 	command string
 	right   plan
 }
 
-// task is one failure in a place of its own. The same seed makes the same task.
+// task is one failure in a separate place. The same seed makes the same task.
 type task struct {
 	n      int
 	family family
 	set    string
 	seed   uint64
-	times  int // occurrences of the family before this one
+	times  int // earlier occurrences of the family
 }
 
 // prepare writes the task and runs its command.
@@ -50,8 +50,8 @@ func (t task) prepare(root string, on tools) (p *place, f failure, output string
 	return p, f, output, nil
 }
 
-// sets are the families to develop with, those to report, and those that were written after the rules:
-// the fresh ones showed what to change, and the later ones were written after these changes.
+// sets are the families for development, those for reports, and those written after the rules: the fresh ones showed
+// what to change, and the later ones were written after these changes.
 var sets = map[string][]family{
 	"dev":      devFamilies,
 	"reported": concat(goFamilies, cFamilies, gitFamilies, scriptFamilies),
@@ -66,8 +66,8 @@ func concat(lists ...[]family) (out []family) {
 	return out
 }
 
-// present divides families into those whose programs are on this machine and that fail here as they should, and the
-// names of the others: other versions of a tool may accept what these refuse.
+// present returns the families whose programs are on this machine and fail here as they should, and the names of the
+// others: other versions of a tool may not fail.
 func present(families []family, root string, on tools) (out []family, left []string) {
 	for _, f := range families {
 		if !on.has(f.needs) {
@@ -87,7 +87,7 @@ func present(families []family, root string, on tools) (out []family, left []str
 	return out, left
 }
 
-// stream are tasks in which each family occurs as often as the others, in random order.
+// stream returns tasks in which each family occurs equally often, in random order.
 func stream(set string, families []family, times int, seed uint64) []task {
 	var out []task
 	for _, f := range families {

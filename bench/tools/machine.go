@@ -47,7 +47,7 @@ func find() tools {
 	return t
 }
 
-// has reports whether all programs are there.
+// has reports whether all programs are installed.
 func (t tools) has(names []string) bool {
 	for _, n := range names {
 		if t.paths[n] == "" {

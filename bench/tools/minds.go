@@ -68,8 +68,8 @@ func (m *advised) propose(s situation, _ plan) ([]plan, error) {
 	return out, nil
 }
 
-// planOf are the steps of advice as calls. The command that failed is run after a plan anyway. A parameter without a
-// value is that command, if it is named as its argument, or else what the call before answers.
+// planOf converts the steps of advice to calls. The command that failed is run after a plan anyway. A parameter
+// without a value gets that command if its argument is named so, or else the answer of the previous call.
 func planOf(steps []api.AdviceStep, command string) (out plan) {
 	for _, s := range steps {
 		if s.Optional {

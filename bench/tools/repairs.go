@@ -25,7 +25,7 @@ var (
 	branchForm = regexp.MustCompile(`--set-upstream origin (\S+)`)
 )
 
-// systems are where files are that nobody repairs.
+// systems are directories whose files the agent never repairs.
 var systems = []string{"/usr/", "/bin/", "/lib", "/root/.", "/tmp/cc", "/home/", "/opt/", "/dev/"}
 
 func look(command, output, dir, home string) seen {

@@ -29,7 +29,8 @@ func some(t *testing.T, root string, on tools) []family {
 	return families
 }
 
-// short is a directory with a short name: the paths are in the errors, of which a timeline keeps 160 characters.
+// short is a directory with a short name: the errors contain the paths, and a timeline keeps 160 characters of an
+// error.
 func short(t *testing.T) string {
 	root, err := os.MkdirTemp("", "tools-")
 	require.NoError(t, err)
@@ -55,7 +56,7 @@ func TestSecondOccurrenceIsSolvedAtTheFirstRepair(t *testing.T) {
 	}
 }
 
-// The actor finds what helps by itself within its budget, but seldom at once.
+// Without advice the actor finds the repair within its budget, but seldom at once.
 func TestActorExplores(t *testing.T) {
 	root, on := short(t), find()
 	tasks := stream("dev", some(t, root, on), 3, 6)
@@ -85,7 +86,7 @@ func TestSetsShareNothing(t *testing.T) {
 	require.GreaterOrEqual(t, len(sets["reported"]), 15)
 }
 
-// A repair that did not help leaves nothing behind.
+// A repair that did not help is undone.
 func TestPlacesAreRestored(t *testing.T) {
 	p, err := newPlace(short(t)+"/one", "work", find())
 	require.NoError(t, err)

@@ -1,6 +1,5 @@
-// Package inprocess makes a recaller for a Go program that reaches Mneme's Postgres itself: it recalls without
-// Temporal. It imports the store, unlike package client. Writing still goes through the workflows, which package
-// client starts.
+// Package inprocess makes a recaller for a Go program that can reach Mneme's Postgres: it recalls without Temporal.
+// Unlike package client, it imports the store. Writes still use the workflows, which package client starts.
 package inprocess
 
 import (
@@ -26,7 +25,7 @@ type Options struct {
 }
 
 // New returns a recaller. A query is embedded with the model of the index generation that is searched. Without an
-// embedder, memories are found by text, claims and graph alone. What else a recaller can be told is in its fields.
+// embedder, memories are found only by text, claims and graph. The fields of the recaller hold further settings.
 func New(o Options) *recall.Recaller {
 	embedder := o.Embedder
 	if o.Store != nil && o.Index != nil && embedder != nil {

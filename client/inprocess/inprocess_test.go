@@ -12,7 +12,7 @@ import (
 	"github.com/mneme/mneme/store/vector"
 )
 
-// embedder stands for any: what matters here is how it is wrapped.
+// embedder is any embedder: the test is about how it is wrapped.
 type embedder struct{ inference.Embedder }
 
 // TestNewEmbedsForTheSearchedGeneration shows that a recaller over an index embeds for the model of that index's

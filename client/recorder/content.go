@@ -21,8 +21,8 @@ import (
 
 const (
 	cutMark  = " […]"
-	maxRead  = 40_000 // bytes of a text or a value in which secrets are looked for; what comes after is left out
-	maxDepth = 16     // levels of a value; a payload may have 32, its own included
+	maxRead  = 40_000 // bytes of a text or a value that are searched for secrets; the rest is omitted
+	maxDepth = 16     // levels of a value; a payload may have 32, including its own
 	maxItems = 1_000  // elements of a list
 	maxDigit = 40     // characters of a number
 )
@@ -238,7 +238,7 @@ func fit(tree any, limit int) json.RawMessage {
 	return encoded
 }
 
-// note stands for a value that is left out.
+// note replaces a value that is omitted.
 //
 //workflowcheck:ignore
 func note(why string, v any) json.RawMessage {

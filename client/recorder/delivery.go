@@ -21,7 +21,8 @@ const (
 	maxRefusals   = 3 // deliveries refused in a row, after which the rest of the run is not recorded
 )
 
-// deliver hands events over as long as the run lasts. What gathers while one delivery is under way goes with the next.
+// deliver sends events to the ledger as long as the run lasts. Events that come in during a delivery go with the next
+// one.
 func (r *Recorder) deliver(ctx workflow.Context) {
 	for {
 		if err := workflow.Await(ctx, func() bool { return len(r.waiting) > 0 || r.ready() }); err != nil {
@@ -94,8 +95,8 @@ func (r *Recorder) operation(ctx workflow.Context, name string, req any) error {
 	return err
 }
 
-// Flush waits until what was recorded is in the ledger, at most for Options.CloseWithin, and reports whether it is. It
-// waits also when the run is cancelled. Call it before the run continues as new.
+// Flush waits until the recorded events are in the ledger, at most for Options.CloseWithin, and reports whether they
+// are. It also waits if the run is cancelled. Call it before the run continues as new.
 func (r *Recorder) Flush(ctx workflow.Context) bool {
 	if r == nil {
 		return true

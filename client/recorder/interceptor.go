@@ -12,11 +12,11 @@ import (
 	"github.com/mneme/mneme/api"
 )
 
-// InterceptorOptions say what the interceptor records. The lists hold names of activities and child workflows, in which
-// * stands for any characters but "/" (path.Match).
+// InterceptorOptions set what the interceptor records. The lists hold names of activities and child workflows; *
+// matches any characters but "/" (path.Match).
 type InterceptorOptions struct {
 	Allow []string // empty: all
-	Deny  []string // never recorded, even if Allow has them
+	Deny  []string // never recorded, even if in Allow
 	// Hide lists activities whose calls are recorded without arguments, result and error.
 	Hide []string
 
@@ -30,9 +30,9 @@ type InterceptorOptions struct {
 // records each activity, local activity and child workflow as a tool call with its arguments, result or error, and
 // duration.
 //
-// It may be added to a worker whose workflows are running: runs that began without it replay as they are, and are not
-// recorded. What a run records is settled when its recorder is opened. Do not remove it while runs are open that it
-// records: give Options.Off to stop it for new ones.
+// It may be added to a worker whose workflows are running: runs that began without it replay unchanged, and are not
+// recorded. What a run records is decided when its recorder is opened. Do not remove the interceptor while runs that
+// it records are open; set Options.Off instead, which stops recording in new runs.
 func Interceptor(o InterceptorOptions) interceptor.WorkerInterceptor {
 	return &workers{options: o}
 }

@@ -20,7 +20,7 @@ type Options struct {
 	// Settings are those of the session, if its first event starts it.
 	Settings    api.SessionSettings `json:"settings"`
 	Sensitivity schema.Sensitivity  `json:"sensitivity,omitempty"` // the least of each event; empty: low
-	Visibility  schema.Visibility   `json:"visibility,omitempty"`  // of each event; empty: as its kind has it
+	Visibility  schema.Visibility   `json:"visibility,omitempty"`  // of each event; empty for the default of its kind
 
 	TaskQueue string `json:"task_queue,omitempty"` // Mneme's in the workflow's namespace; empty: api.TaskQueue
 	// Endpoint is a Nexus endpoint of Mneme, for a workflow of another namespace. It takes the place of TaskQueue.
@@ -29,10 +29,10 @@ type Options struct {
 	// of a text, of arguments or a result; 8,000, at most 24,000
 	MaxBytes    int           `json:"max_bytes,omitempty"`
 	MaxWaiting  int           `json:"max_waiting,omitempty"`  // events that wait for delivery; 1,000
-	RetryFor    time.Duration `json:"retry_for,omitempty"`    // how long the delivery of events is tried; 24 hours
+	RetryFor    time.Duration `json:"retry_for,omitempty"`    // how long a delivery of events is retried; 24 hours
 	CloseWithin time.Duration `json:"close_within,omitempty"` // how long Flush and Close wait; 10 minutes
 
-	Off bool `json:"off,omitempty"` // record nothing in runs that start from now on; runs that record go on
+	Off bool `json:"off,omitempty"` // new runs record nothing; runs that already record continue
 }
 
 const (
@@ -50,10 +50,10 @@ type settings struct {
 	Options
 	Run   string  `json:"run"`             // the run that opened the recorder
 	Batch int     `json:"batch"`           // events of one delivery
-	Tools *filter `json:"tools,omitempty"` // which activities the interceptor records; nil: none
+	Tools *filter `json:"tools,omitempty"` // which activities the interceptor records; nil for none
 }
 
-// settle fills in what was left out.
+// settle sets the defaults.
 func (o Options) settle(workflowID string) Options {
 	o.Session = cmp.Or(o.Session, sessionOf(workflowID))
 	o.TaskQueue = cmp.Or(o.TaskQueue, api.TaskQueue)

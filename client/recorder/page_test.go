@@ -72,8 +72,8 @@ func TestTheExampleRecords(t *testing.T) {
 	require.NotEmpty(t, closed.EpisodeID)
 }
 
-// An agent in another namespace records through a Nexus endpoint. A caller that is bound to another tenant records
-// nothing, and works all the same.
+// An agent in another namespace records through a Nexus endpoint. An agent that is bound to another tenant records
+// nothing, but its workflow succeeds.
 func TestRecordThroughNexus(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -17,12 +17,12 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// changeID marks the histories of runs that record (workflow.GetVersion). A run that reached Open before Open was there
-// replays without it, and records nothing.
+// changeID marks the histories of runs that record (workflow.GetVersion). A run that passed this point before Open
+// was added replays without it, and records nothing.
 const changeID = "mneme-recorder"
 
-// Recorder records one session. Its methods may be called on nil, which records nothing: so does a recorder that is off
-// or whose options are wrong. They do not block, except Flush and Close, and are for workflow code only.
+// Recorder records one session. A nil Recorder records nothing; neither does one that is off or has invalid options.
+// Methods do not block, except Flush and Close, and are for workflow code only.
 type Recorder struct {
 	ctx      workflow.Context // of the run, not cancelled with it
 	set      settings
@@ -32,20 +32,20 @@ type Recorder struct {
 	turn     int
 
 	open      []*Call        // calls whose result the interceptor waits for
-	waiting   []ledger.Event // not in the ledger yet; the first `sending` of them are under way
+	waiting   []ledger.Event // not in the ledger yet; the first `sending` of them are being delivered
 	sending   int
 	dropped   int // since the last event that was accepted
 	lost      int // in all
 	refusals  int // deliveries refused in a row
 	closed    bool
-	abandoned bool // nothing is delivered any more
+	abandoned bool // delivery has stopped
 }
 
-// Open opens the recorder of the running workflow. Call it once in a run and, before the run ends, Close or, if the
-// session goes on (after continue-as-new, or in another workflow), Flush.
+// Open opens the recorder of the running workflow. Call it once in a run. Before the run ends, call Close or, if the
+// session continues (after continue-as-new, or in another workflow), Flush.
 //
-// Open may be added to workflows that are running: a run that is past it records nothing. Once it is there, keep it
-// until the last run that recorded is gone, and use Options.Off to stop recording.
+// Open may be added to workflows that are running: a run that has passed this point records nothing. Do not remove it
+// before the last run that recorded has ended; use Options.Off to stop recording.
 func Open(ctx workflow.Context, o Options) *Recorder {
 	h := holderOf(ctx)
 	return open(ctx, func() Options { return o }, h)
@@ -113,8 +113,7 @@ func (r *Recorder) Turn(turn int) {
 // Started records that the work began, and what it is (run.started). Every agent of the tenant sees it.
 func (r *Recorder) Started(text string) { r.text(ledger.KindRunStarted, text, nil) }
 
-// Heard records what a user said or handed in (user.injected). Every agent of the tenant sees it, unless Options say
-// otherwise.
+// Heard records what a user said (user.injected). Every agent of the tenant sees it, unless Options limit that.
 func (r *Recorder) Heard(text string, artifacts ...string) {
 	r.text(ledger.KindUserInjected, text, artifacts)
 }
@@ -178,7 +177,7 @@ func (r *Recorder) compose(kind string, payload any) {
 	r.add(kind, encoded)
 }
 
-// kindMissed is the kind of an event that stands for others: payload {"events": n, "why": "…"}.
+// kindMissed is the kind of an event that replaces events that were not kept: payload {"events": n, "why": "…"}.
 const kindMissed = "recorder.missed"
 
 //workflowcheck:ignore
@@ -207,8 +206,8 @@ func (r *Recorder) miss(events int) {
 	r.lost += events
 }
 
-// event makes an event. Its id is that of the run, its place in it, and a digest of what it says: it is the same when
-// it is delivered again, and another one if the run was reset and went another way.
+// event makes an event. Its id is made of the run, the event's place in it, and a digest of its content. A repeated
+// delivery has the same id; a run that was reset and took another path has another one.
 //
 //workflowcheck:ignore
 func (r *Recorder) event(kind string, payload json.RawMessage) ledger.Event {

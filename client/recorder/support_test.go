@@ -151,7 +151,7 @@ func secret(_ context.Context, name string, n int) (string, error) { return name
 
 func child(_ workflow.Context, name string) (string, error) { return "hello " + name, nil }
 
-// doing has a task tried again that a worker took while it stopped. What fails by itself is not retryable.
+// doing retries a task that a worker took while it was stopping. Errors of the task itself are not retryable.
 func doing(ctx workflow.Context) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: 10 * time.Second,
 		RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 3}})

@@ -38,7 +38,7 @@ func (r *Recorder) Call(tool string, args any) *Call {
 }
 
 func (r *Recorder) call(tool string, args []any) *Call {
-	r.settle() // what came back before this call is recorded before it, so that data flow can be found
+	r.settle() // results that arrived before this call are recorded first, so that data flow can be found
 	r.calls++
 	tool = cut(clean(tool), 200, cutMark)
 	if tool == "" {
@@ -85,8 +85,8 @@ func messageOf(err error) string {
 	return err.Error()
 }
 
-// settle records the results that have come. It is called before anything else is recorded, so that events are in the
-// order in which the workflow saw them; the futures stay the workflow's own.
+// settle records the results that have arrived. It is called before anything else is recorded, so that events are in
+// the order in which the workflow saw them; the workflow's futures are not changed.
 func (r *Recorder) settle() {
 	if !r.ready() {
 		return

@@ -33,10 +33,10 @@ var wanted = []string{
 
 const defaultRevision = "main"
 
-// download returns the directory of the named model, fetching it once with the hub client that comes with
-// hugot. Files arrive in a directory next to it that is renamed when complete, so that a download cut off is
-// never taken for a model; what had arrived of whole files is kept for the next try. hugot's own DownloadModel
-// is not used: it drops the file that says how to pool.
+// download returns the directory of the named model, and downloads it once with the hub client that comes with hugot.
+// Files are written to a temporary directory that is renamed when complete, so that an interrupted download is never
+// used as a model; complete files are kept for the next try. hugot's own DownloadModel is not used: it drops the file
+// with the pooling.
 func download(ctx context.Context, c Config) (string, error) {
 	name, revision, _ := strings.Cut(c.Model, "@")
 	if revision == "" {
@@ -58,8 +58,8 @@ func download(ctx context.Context, c Config) (string, error) {
 		}
 		root = filepath.Join(user, "mneme", "models")
 	}
-	// Another graph than the usual one has a directory of its own with all that belongs to it: a revision may
-	// have moved on since the first was fetched.
+	// Another graph than the usual one is downloaded into a separate directory with all its files: the revision may
+	// have changed since the first download.
 	dir := filepath.Join(root, owner+"--"+base+"@"+revision)
 	variant := dir + "+" + strings.ReplaceAll(cmp.Or(c.Graph, usualGraphs[0]), "/", "_")
 	for _, standing := range []string{dir, variant} {
@@ -76,7 +76,7 @@ func download(ctx context.Context, c Config) (string, error) {
 	}
 	done := make(chan error, 1)
 	var paths map[string]string
-	go func() { // ends by itself: the client takes no context, but every request of it has an end
+	go func() { // ends without ctx: the client takes no context, but each of its requests has a time limit
 		var err error
 		paths, err = fetch(c, name, revision, partial)
 		done <- err
@@ -150,7 +150,7 @@ func fetch(c Config, name, revision, cache string) (_ map[string]string, err err
 	return paths, nil
 }
 
-// usualGraphs are the files that are looked for where none is named.
+// usualGraphs are the files that are looked for if none is named.
 var usualGraphs = []string{"onnx/model.onnx", "model.onnx"}
 
 func graphNames(named string) []string {

@@ -78,10 +78,9 @@ func newEngine(d description) (_ *engine, err error) {
 	return e, nil
 }
 
-// sequential replaces the executor that hugot made by one that takes the graph's operations one after the
-// other: the one that runs independent operations at once reads and writes shared state without a lock
-// (gomlx 0.26, seen by the race detector), and hugot has no setting for it. A matrix product still uses
-// every core.
+// sequential replaces hugot's executor by one that runs the graph's operations one after the other. The default
+// executor runs independent operations concurrently, and reads and writes shared state without a lock (gomlx 0.26,
+// seen by the race detector); hugot has no setting for it. A matrix product still uses every core.
 func sequential(model *backends.Model) error {
 	m := model.GoMLXModel
 	backend, err := gomlx.NewWithConfig("go:ops_sequential")

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestAQuestionDoesNotStandBehindAnIngest(t *testing.T) {
+func TestAQuestionDoesNotWaitForAnIngest(t *testing.T) {
 	t.Parallel()
 	e, err := New(t.Context(), Config{Dir: "testdata/tiny"})
 	require.NoError(t, err)

@@ -95,8 +95,8 @@ func New(ctx context.Context, c Config) (*Embedder, error) {
 // vocabulary, length limit and passage prefix: whatever changes vectors changes the name.
 func (e *Embedder) Model() inference.EmbeddingModel { return e.model }
 
-// Embed implements inference.Embedder. What of a text is beyond the model's length is not read. Texts are
-// run by length, a few at a time; ctx is looked at in between.
+// Embed implements inference.Embedder. Text beyond the model's length is not read. Texts are processed in order of
+// length, a few at a time; ctx is checked in between.
 func (e *Embedder) Embed(ctx context.Context, texts []string) ([][]float32, inference.Usage, error) {
 	return e.embed(ctx, e.passages, e.desc.passage, texts)
 }
@@ -160,7 +160,7 @@ func (e *Embedder) embed(
 	return out, usage, nil
 }
 
-// batchSize returns how many of the next texts, the shortest first, go together: a number that the graph is
+// batchSize returns how many of the next texts, the shortest first, are run together: a number that the graph is
 // compiled for, so that nothing is padded.
 func batchSize(lists [][]int32, order []int) int {
 	for n := maxBatch; n > 1; n /= 2 {

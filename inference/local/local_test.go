@@ -248,7 +248,7 @@ func TestADirectoryThatIsNoModel(t *testing.T) {
 	require.ErrorContains(t, err, "pooling must be")
 }
 
-func TestGraphBesideOthers(t *testing.T) {
+func TestGraphNextToOtherFiles(t *testing.T) {
 	t.Parallel()
 	dir := modelWith(t, "m", nil)
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "onnx"), 0o755))

@@ -36,9 +36,9 @@ type description struct {
 	outside    []string // files with weights besides the graph
 }
 
-// describe reads a directory in the layout of sentence-transformers: config.json, tokenizer.json, an ONNX
-// graph, and what there is of modules.json, 1_Pooling/config.json, sentence_bert_config.json and
-// config_sentence_transformers.json. Errors name the file and what is wrong with it.
+// describe reads a directory in the layout of sentence-transformers: config.json, tokenizer.json, an ONNX graph, and,
+// if they exist, modules.json, 1_Pooling/config.json, sentence_bert_config.json and
+// config_sentence_transformers.json. Errors name the file and the problem.
 func describe(c Config) (description, error) {
 	d := description{name: modelName(c)}
 	if info, err := os.Stat(c.Dir); err != nil || !info.IsDir() {
@@ -149,7 +149,7 @@ func (d description) version() (string, error) {
 	return hex.EncodeToString(h.Sum(nil)[:4]), nil
 }
 
-// family is what a kind of model was trained with, for directories whose files do not say.
+// family has the settings that a kind of model was trained with, for directories whose files do not have them.
 type family struct{ pooling, query, passage string }
 
 // familyOf knows models by their published names. bge and its kin want an instruction before a question
@@ -183,7 +183,7 @@ func familyOf(names ...string) family {
 // noPrefix is the setting that takes a prefix away.
 const noPrefix = "none"
 
-// Prefix returns the prefix that a setting means, for an embedder that has none of its own.
+// Prefix returns the prefix that a setting means, for an embedder without a default.
 func Prefix(setting string) string {
 	prefix := ""
 	override(&prefix, setting)

@@ -1,10 +1,10 @@
-// Package local embeds text in the process itself: a sentence model in ONNX, run by hugot's backend in pure
-// Go, so that neither a service nor a shared library is needed. Models of the BERT family with a WordPiece
-// vocabulary are supported (MiniLM, bge, e5, gte, arctic in English). docs/embeddings.md has the settings,
-// where models come from, and figures.
+// Package local embeds text in the process: a sentence model in ONNX, run by hugot's backend in pure Go, so that
+// neither a service nor a shared library is needed. Models of the BERT family with a WordPiece vocabulary are
+// supported (MiniLM, bge, e5, gte, arctic in English). docs/embeddings.md has the settings, the sources of models,
+// and figures.
 //
-// The library that runs a model is the largest that Mneme uses. The build tag nolocal leaves it out; New then
-// says so.
+// The library that runs a model is the largest that Mneme uses. The build tag nolocal leaves it out; then New returns
+// an error that says so.
 package local
 
 import (
@@ -12,7 +12,7 @@ import (
 	"regexp"
 )
 
-// Config says which model and how it is used. Empty fields follow the model's own files.
+// Config selects the model and how it is used. Empty fields follow the model's own files.
 type Config struct {
 	Dir string // the model's directory; see describe for its layout
 	// Published name, such as intfloat/e5-small-v2, with @revision if wanted; downloaded when Dir is empty.
@@ -24,7 +24,7 @@ type Config struct {
 
 	CacheDir string    // where downloads go; empty for mneme/models in the user's cache directory
 	Endpoint string    // the model hub; empty for the downloading library's default (HF_ENDPOINT)
-	Progress io.Writer // told how a download gets on; nil for no reports
+	Progress io.Writer // gets the progress of a download; nil for no reports
 }
 
 // names is the form of the names that Model gives.

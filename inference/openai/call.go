@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// The two calls that Mneme makes, as far as it uses them. OpenAI's own SDK is not used: it would be the package that
-// takes longest to build, by far, and its retries, its errors and its reading of the environment would be off.
+// Clients for the two calls that Mneme makes. OpenAI's SDK is not used: it would be by far the slowest package to
+// build, and its retries, errors and use of environment variables would have to be disabled.
 
 type completionRequest struct {
 	Model          string          `json:"model"`
@@ -32,7 +32,7 @@ type responseFormat struct {
 	JSONSchema *namedSchema `json:"json_schema,omitempty"`
 }
 
-// namedSchema has the schema as it is written: models answer in the order of its properties.
+// namedSchema has the schema in its written form, because models answer in the order of its properties.
 type namedSchema struct {
 	Name   string          `json:"name"`
 	Strict bool            `json:"strict"`
@@ -60,7 +60,7 @@ type embeddingRequest struct {
 	Model          string   `json:"model"`
 	Input          []string `json:"input"`
 	EncodingFormat string   `json:"encoding_format"`
-	Dimensions     int      `json:"dimensions,omitempty"` // only where it is to shorten them
+	Dimensions     int      `json:"dimensions,omitempty"` // only if the endpoint has to shorten the vectors
 }
 
 type embeddings struct {

@@ -54,7 +54,7 @@ type Config struct {
 	// called again at once, so that the first extraction or decision may take a few calls. Default DefaultTimeout.
 	Timeout time.Duration
 
-	// HTTPClient makes the calls, for tracing or a private CA. Default: one of its own.
+	// HTTPClient makes the calls, for tracing or a private CA. Default: a new client.
 	HTTPClient *http.Client
 }
 

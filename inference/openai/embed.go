@@ -65,7 +65,7 @@ func (e *embedder) embedBatch(ctx context.Context, texts []string, usage *infere
 	vectors := make([][]float32, len(texts))
 	for _, d := range res.Data {
 		if d.Index < 0 || d.Index >= len(texts) || vectors[d.Index] != nil {
-			return nil, temporaryError("its vectors do not say which texts they are for")
+			return nil, temporaryError("the answer does not say which vector belongs to which text")
 		}
 		if len(d.Embedding) != e.model.Dimensions {
 			return nil, &inference.PermanentError{Reason: fmt.Sprintf(
@@ -92,7 +92,7 @@ func unit(v []float64) ([]float32, bool) {
 	if largest == 0 {
 		return nil, false
 	}
-	for _, x := range v { // divided by the largest first, lest squares overflow or vanish
+	for _, x := range v { // divided by the largest first, so that squares neither overflow nor vanish
 		sum += (x / largest) * (x / largest)
 	}
 	out := make([]float32, len(v))

@@ -95,7 +95,7 @@ func isLabel(s string) bool {
 	return true
 }
 
-// badRequest reports whether the endpoint did not like what was asked.
+// badRequest reports whether the endpoint rejected the request as invalid.
 func (no refusal) badRequest() bool {
 	return no.status == http.StatusBadRequest || no.status == http.StatusUnprocessableEntity
 }
@@ -110,7 +110,7 @@ func (no refusal) about(words ...string) bool {
 	return false
 }
 
-// errorOf says what an endpoint's refusal means.
+// errorOf converts an endpoint's refusal to an error.
 func (e endpoint) errorOf(no refusal) error {
 	reason := "status " + strconv.Itoa(no.status)
 	for _, label := range no.labels {
@@ -129,8 +129,8 @@ func (e endpoint) errorOf(no refusal) error {
 	}
 }
 
-// permanent reports whether the same request would be refused again: every 4xx but those about time
-// and order. Payment (402) and quota are the operator's to cure, not a retry's.
+// permanent reports whether the same request would be refused again: every 4xx except those about time and order. An
+// operator must solve payment (402) and quota problems; a retry does not.
 func permanent(status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusConflict, http.StatusLocked,
@@ -140,11 +140,11 @@ func permanent(status int) bool {
 	return status >= 400 && status < 500
 }
 
-// maxRetryAfter bounds what an endpoint may ask for.
+// maxRetryAfter bounds the delay that an endpoint may ask for.
 const maxRetryAfter = 24 * time.Hour
 
-// retryAfter reads how long an endpoint asks to wait, and whether it does: retry-after-ms, or
-// Retry-After in seconds or as an HTTP date.
+// retryAfter returns the delay that an endpoint asks for, and whether it does: retry-after-ms, or Retry-After in
+// seconds or as an HTTP date.
 func retryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 	for _, v := range []struct {
 		text string

@@ -1,10 +1,10 @@
-// Package openai uses a model through an OpenAI-compatible API (OpenAI, Ollama, vLLM, llama.cpp, LM
-// Studio and others) to work as Extractor, Decider, Reasoner and Embedder.
+// Package openai uses a model through an OpenAI-compatible API (OpenAI, Ollama, vLLM, llama.cpp, LM Studio and
+// others) to work as Extractor, Decider, Reasoner and Embedder.
 //
-// Calls are made once: Temporal retries them. Errors say what it needs to know (see package
-// inference) and are made of status, error type and code alone. They neither quote nor wrap what the
-// endpoint or the client said, because both may quote the prompt, which is memory content, and
-// Temporal writes the whole chain of an error into the history.
+// Calls are made once: Temporal retries them. Errors have what the retry policy needs (see package inference) and
+// consist of status, error type and code alone. They neither quote nor wrap the endpoint's or the client's message,
+// because either may quote the prompt, which is memory content, and Temporal writes the whole chain of an error into
+// the history.
 package openai
 
 import (
@@ -89,7 +89,7 @@ func (c *chat) Extract(ctx context.Context, src inference.Source) (memory.Extrac
 	return withoutExample(out, src), usage, nil
 }
 
-// Decide implements inference.Decider. Without neighbours it proposes to add and asks no one.
+// Decide implements inference.Decider. Without neighbours it proposes to add and calls no model.
 func (c *chat) Decide(
 	ctx context.Context,
 	fact memory.Fact,
@@ -126,7 +126,7 @@ type prompt struct {
 	user   string
 }
 
-// answer is what the model said. Its text is empty when it said nothing; warnings tell why.
+// answer is the model's answer. Its text is empty if there was none; warnings say why.
 type answer struct {
 	text     string
 	partial  bool // the endpoint stopped it

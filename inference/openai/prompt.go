@@ -82,7 +82,7 @@ var (
 		`"required":["reason","action","change","target_id","confidence"],"additionalProperties":false}`)
 )
 
-// extractionPrompt asks for what is worth keeping in a source.
+// extractionPrompt asks for the facts that are worth keeping of a source.
 func extractionPrompt(src inference.Source) prompt {
 	meta := struct {
 		Kind       string `json:"kind,omitempty"`
@@ -105,8 +105,8 @@ func when(t time.Time) string {
 	return t.Format("Monday " + time.RFC3339)
 }
 
-// decisionPrompt asks what a fact does to its neighbours. They are given as JSON, so that no content
-// can pass for another candidate.
+// decisionPrompt asks how a fact changes its neighbours. They are given as JSON, so that no content can pass for
+// another candidate.
 func decisionPrompt(fact memory.Fact, neighbors []memory.Neighbor) prompt {
 	type statement struct {
 		Content  string        `json:"content"`

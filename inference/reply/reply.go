@@ -203,7 +203,7 @@ func readTriple(f fields) (memory.Triple, bool) {
 
 func readDecision(o object, w *warnings) (memory.Proposal, bool) {
 	if !o.whole {
-		return memory.Proposal{}, false // objects has said so
+		return memory.Proposal{}, false // objects has reported it
 	}
 	f, ok := readFields("answer", o.text, w)
 	if !ok {
@@ -224,8 +224,7 @@ func readDecision(o object, w *warnings) (memory.Proposal, bool) {
 			ok4
 }
 
-// readChange returns how sure a decision says its change is; empty when it does not say so in one of the two
-// words that it is offered.
+// readChange returns how certain a decision says its change is; empty unless it uses one of the two words offered.
 func readChange(f fields) memory.Change {
 	switch c := memory.Change(strings.ToLower(strings.TrimSpace(f.perhaps("change")))); c {
 	case memory.ChangeSupersede, memory.ChangeContest:
@@ -285,7 +284,7 @@ func readFields(path, raw string, w *warnings) (fields, bool) {
 	return f, true
 }
 
-// present reports whether the field is there and not null.
+// present reports whether the field exists and is not null.
 func (f fields) present(name string) bool {
 	raw, ok := f.values[name]
 	return ok && raw != "null"
@@ -332,7 +331,7 @@ func (f fields) perhaps(name string) (s string) {
 	return s
 }
 
-// optional reads a string that goes by two names, which must not contradict each other.
+// optional reads a string that may have either of two names. If both are set, they must be equal.
 func (f fields) optional(name, other string) (string, bool) {
 	switch {
 	case !f.present(name) && !f.present(other):

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Summary reads the answer {"summary":"…"} and returns its text without control characters; empty where the model
-// had nothing to say.
+// Summary reads the answer {"summary":"…"} and returns its text without control characters; empty if the model had
+// nothing to say.
 func Summary(text string) (string, error) {
 	var w warnings
 	found := objects(prepare(text, &w), &w, "summary")
@@ -28,7 +28,7 @@ func Summary(text string) (string, error) {
 	return strings.Join(strings.Fields(strings.Map(printable, said)), " "), nil
 }
 
-// printable makes a blank of a control character.
+// printable replaces a control character by a blank.
 func printable(r rune) rune {
 	if r < ' ' || r == 0x7F {
 		return ' '

@@ -9,9 +9,9 @@ import (
 // maxDates is how many relative dates of one sentence are resolved.
 const maxDates = 4
 
-// resolveDates puts the absolute date after relative ones: "yesterday" → "yesterday (2023-05-07)".
-// The words stay, because they are what was said. The date keeps the statement true later, and lets it be found. Only
-// expressions with a single meaning are resolved:
+// resolveDates puts the absolute date after relative ones: "yesterday" → "yesterday (2023-05-07)". The words stay,
+// because they are what was said. The date keeps the statement true later, and lets it be found. Only expressions
+// with a single meaning are resolved:
 //
 //	yesterday, today, tonight, this morning …   the day
 //	two days ago, in three days                 the day
@@ -21,7 +21,7 @@ const maxDates = 4
 //	                                            calendar week before or after are the same
 //	last weekend, this weekend                  its Saturday, unless it is weekend now
 //
-// "on Friday", "recently" and "the last week of May" stay as they are.
+// "on Friday", "recently" and "the last week of May" are not changed.
 func resolveDates(ws []word, at time.Time) ([]word, bool) {
 	if at.IsZero() || at.Year() < 2 || at.Year() > 9998 {
 		return ws, false

@@ -159,8 +159,8 @@ func (e *embedding) flush() {
 	e.folded, e.starts = e.folded[:0], e.starts[:0]
 }
 
-// addGrams adds the character n-grams of the current word within its boundaries, which count as
-// characters. Their weights together come to about total, however long the word.
+// addGrams adds the character n-grams of the current word within its boundaries, which count as characters. Their
+// weights add up to about total, however long the word is.
 func (e *embedding) addGrams(total int64) {
 	runes := min(len(e.starts), maxGramRunes)
 	end := len(e.folded)

@@ -51,8 +51,8 @@ type chain int
 
 const (
 	noChain      chain = iota
-	clauseChain        // in a clause of its own: who the subject is, is not certain
-	butChain           // negated: only "but" goes on
+	clauseChain        // in a separate clause: the subject is not certain
+	butChain           // negated: only "but" continues
 	pastChain          // in the past tense, so that a base form is another tense
 	presentChain       // in the present tense
 )
@@ -65,7 +65,7 @@ type resolver struct {
 	plural   bool // of "Ana and I"
 	chain    chain
 	last     int  // where the verb of the chain is that was put in agreement last
-	habitual bool // the sentence tells of a habit
+	habitual bool // the sentence describes a habit
 	together bool // "Ana and I" was said: "we" are they
 	doubt    bool
 }

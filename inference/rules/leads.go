@@ -6,8 +6,8 @@ import "strings"
 type lead struct {
 	rest     []word
 	cue      string // of cues, in lower case
-	reminded bool   // someone asks to remember what follows
-	topic    []word // what was wrong: "I was wrong about the port, …"
+	reminded bool   // the sentence asks to remember the rest
+	topic    []word // the subject of the error: "I was wrong about the port, …"
 
 	polite bool // the request to remember has the form of a question
 	led    bool // something was taken off
@@ -376,7 +376,7 @@ func cutIntroduction(ws []word, s speaker) ([]word, bool) {
 	return afterName(ws, n+k)
 }
 
-// afterName returns what follows the first n words, in which the speaker said the name.
+// afterName returns the words after the first n, in which the speaker said the name.
 func afterName(ws []word, n int) ([]word, bool) {
 	if n >= len(ws) {
 		return nil, true
@@ -427,7 +427,7 @@ var (
 	determinersOfKind = set("a an the")
 	nominative        = set("i we they he she it you")
 
-	// joiners join a sentence with the one before.
+	// joiners join a sentence to the previous one.
 	joiners    = set("so and but also plus")
 	timeStarts = set(`then now today yesterday tomorrow currently recently last next these nowadays
 		sometimes usually later`)

@@ -26,9 +26,9 @@ type reader struct {
 	s       speaker
 	trusted bool
 	ante    antecedent
-	cue     string // of a sentence that was nothing but a cue
+	cue     string // of a sentence that was only a cue
 	out     []found
-	last    int // how many facts there were before the last sentence
+	last    int // number of facts before the last sentence
 }
 
 // fromText reads prose.
@@ -75,7 +75,7 @@ func (r *reader) read(seg segment) {
 		}
 	}
 	if strings.HasSuffix(text, ":") || !statesWords(text) {
-		return // what "it" was stays what it was
+		return // "it" keeps its meaning
 	}
 	if !retracts && (isQuestion(text, l.rest) || !seg.item && isChatter(text, l.rest)) {
 		return
@@ -162,7 +162,7 @@ func (r *reader) state(st statement) {
 	if !st.item || firstPerson(ws[0].low) {
 		resolved = resolveFirstPerson(ws, r.s)
 	}
-	said := ws // as far as it is certain
+	said := ws // the words that are certain
 	if indirect || resolved.changed {
 		ws = splitWords(joinWords(resolved.words)) // names of several words
 	}

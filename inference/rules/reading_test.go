@@ -72,7 +72,7 @@ func TestWhatIsScratchedIsLeftOut(t *testing.T) {
 }
 
 // A decider gets only the content: an announced correction is a separate field.
-func TestCuesAreKeptBesideTheFact(t *testing.T) {
+func TestCuesAreKeptWithTheFact(t *testing.T) {
 	for text, cue := range map[string]string{
 		"Actually the cache is Redis.":                    "actually",
 		"Correction: the cache is Redis.":                 "correction",

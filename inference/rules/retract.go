@@ -2,13 +2,13 @@ package rules
 
 import "strings"
 
-// retraction is a sentence that takes something back.
+// retraction is a sentence that retracts an earlier statement.
 type retraction struct {
-	content []word // what does not hold
+	content []word // the statement that does not hold
 	cue     string // the words that say so, in lower case
 	polite  bool   // it has the form of a question
-	topic   bool   // content names what was said, not what was stated
-	rest    []word // what the sentence goes on to state
+	topic   bool   // content names the topic of the statement, not the statement
+	rest    []word // what the sentence states after that
 }
 
 var (
@@ -50,7 +50,7 @@ var (
 		words messages comments notes remarks`)
 )
 
-// cutRetraction reads a sentence that takes something back.
+// cutRetraction reads a sentence that retracts a statement.
 func cutRetraction(ws []word) (retraction, bool) {
 	if n := forgetRequests.at(ws); n > 0 {
 		back, ok := cutRetraction(ws[n:])

@@ -133,7 +133,7 @@ func isProse(line string, ws []word) bool {
 	return plain*4 >= len(ws)*3
 }
 
-// isNoise reports whether a line of output says nothing: empty, drawn, a bar, a stack frame, a dump.
+// isNoise reports whether a line of output has no content: empty, drawn, a bar, a stack frame, a dump.
 func isNoise(line string) bool {
 	if line == "" || isRuler(line) || strings.Contains(line, "====") || strings.Contains(line, "####") ||
 		strings.ContainsAny(line, "█▓▒░━⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏") {

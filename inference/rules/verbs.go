@@ -118,7 +118,7 @@ func pastTense(low string) bool {
 	return pastForms.has(low) || strings.HasSuffix(low, "ed") && !edVerbs.has(low)
 }
 
-// singularVerb reports whether low is the form of a verb that goes with he, she and it: runs, goes, is.
+// singularVerb reports whether low is the form of a verb for he, she and it: runs, goes, is.
 func singularVerb(low string) bool {
 	switch low {
 	case "is", "has", "does", "was", "isn't", "hasn't", "doesn't", "wasn't":

@@ -139,8 +139,8 @@ func (e *Embedder) Embed(ctx context.Context, texts []string) ([][]float32, infe
 	return out, usage, nil
 }
 
-// vector is the mean of the tokens' vectors, scaled to length one. The mean of all tokens stands for no token: it is
-// near to no text in particular.
+// vector is the mean of the tokens' vectors, scaled to length one. A text without known tokens gets the mean of all
+// tokens, which is near no text in particular.
 func (e *Embedder) vector(tokens []int32) []float32 {
 	sum := make([]float64, e.table.dimensions)
 	for _, token := range tokens {

@@ -14,15 +14,15 @@ import (
 const (
 	maxFileBytes   = 1 << 30
 	maxHeaderBytes = 16 << 20
-	maxDimensions  = 2_000 // the vector index takes no more
+	maxDimensions  = 2_000 // the limit of the vector index
 )
 
 // table is a vector for each token: row(token) · weights[token].
 type table struct {
 	dimensions int
 	rows       []float32
-	weights    []float32 // of tokens; nil where all are 1
-	mapping    []int32   // from tokens to rows; nil where they are the same
+	weights    []float32 // of tokens; nil if all are 1
+	mapping    []int32   // from tokens to rows; nil if they are the same
 }
 
 // tensor is one entry of a safetensors file.
@@ -220,7 +220,7 @@ func half(h uint16) float32 {
 	return math.Float32frombits(sign | (exponent+112)<<23 | fraction<<13)
 }
 
-// add adds the vector of a token to a sum. Each product is rounded by itself, so that the sum is the same on every
+// add adds the vector of a token to a sum. Each product is rounded separately, so that the sum is the same on every
 // machine.
 func (t *table) add(sum []float64, token int32) {
 	row, weight := int(token), 1.0

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// space stands for the space in the vocabulary of a bpe.
+// space represents the space in the vocabulary of a bpe.
 const space = "▁"
 
 // maxRun is how many characters without a space are cut together, since the time grows with the square of the number.
@@ -179,7 +179,7 @@ func (b *bpe) Tokens(text string, limit int) []int32 {
 	return out[:min(len(out), limit)]
 }
 
-// appendRune appends the token of a character, or those of its bytes, of which none is -1.
+// appendRune appends the token of a character, or the tokens of its bytes. None of these is -1.
 func (b *bpe) appendRune(run []int32, r rune) []int32 {
 	var buf [utf8.UTFMax]byte
 	spelled := buf[:utf8.EncodeRune(buf[:], r)]

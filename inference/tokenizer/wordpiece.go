@@ -18,7 +18,7 @@ import (
 // stops where the model would.
 type WordPiece struct {
 	vocab        map[string]int32
-	continuation string // what a token that goes on a word begins with
+	continuation string // the prefix of a token that continues a word
 	maxWord      int    // runes; a longer word is unknown
 	unknown      int32
 	start, end   int32
@@ -172,8 +172,8 @@ func (w *WordPiece) Framed(text string, limit int) []int32 {
 		case unicode.IsSpace(r):
 			flush()
 		case w.clean && (r == 0 || r == utf8.RuneError || unicode.In(r, unicode.C)):
-			// dropped: the word goes on
-		case w.ideographs && isIdeograph(r), isPunctuation(r): // a word by itself
+			// dropped: the word continues
+		case w.ideographs && isIdeograph(r), isPunctuation(r): // a word of one character
 			flush()
 			word = utf8.AppendRune(word, r)
 			flush()

@@ -27,7 +27,7 @@ func TestTokensAreThoseOfTheReference(t *testing.T) {
 	}
 }
 
-// What stands behind a run without spaces is read: such a run ends at the next sign.
+// Text after a long run without spaces is read: the run ends at the next sign.
 func TestALongRunEndsAtTheNextSign(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("../local/testdata/tiny/tokenizer.json")

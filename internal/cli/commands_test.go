@@ -210,7 +210,7 @@ func TestStatus(t *testing.T) {
 	s = operate.SystemStatus{}
 	c.run("status", "--json", "--tenant", "stranger-"+uuid.NewString()).is(app.ExitOK).json(&s)
 	require.Empty(t, s.Counts.Memories)
-	require.Contains(t, s.Note, "is not known here")
+	require.Contains(t, s.Note, "is not known")
 }
 
 // A tenant whose name is misspelt is told from one that knows nothing of what is asked.
@@ -220,7 +220,7 @@ func TestUnknownTenantIsNamed(t *testing.T) {
 	id := c.remember("Dana prefers tabs.").MemoryIDs[0]
 	known := c.cfg.Principal.Tenant
 	says := func(tenant string) (out []bool) {
-		note := "tenant " + tenant + " is not known here"
+		note := "tenant " + tenant + " is not known"
 		for _, args := range [][]string{{"recall", "quasars"}, {"list", "--tag", "none"}, {"status"}} {
 			args = append(args, "--tenant", tenant)
 			text, structured := c.run(args...).is(app.ExitOK), c.run(append(args, "--json")...).is(app.ExitOK)

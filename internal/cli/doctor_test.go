@@ -326,7 +326,7 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 			sql(`INSERT INTO index_generations (id, index_name, model, dims, state, created_at)
 				VALUES ($1, 'pgvector', 'next', 8, 'building', $2)`, uuid.New(), ago(time.Hour)),
 			sql(`DELETE FROM index_generations WHERE state = 'building'`), "index_rebuild", doctor.CheckWarn,
-			"no one works on it", "takes it up"},
+			"no run continues it", "continues it where it stopped"},
 		{"an index far behind",
 			sql(`INSERT INTO index_outbox (tenant, memory_id, version, op, created_at)
 				VALUES ($1, $2, 1, 'upsert', now() - interval '20 minutes')`, tenant, uuid.New()),

@@ -29,7 +29,7 @@ func TestEventsCommands(t *testing.T) {
 	again := c.runWith(t.Context(),
 		baking+
 			`{"stream": "run/bakery", "agent": "passer-by", "kind": "agent.spoke", "payload": {"text": "Who are you?"}}`, "events", "append", "-").is(app.ExitOK)
-	require.Contains(t, again.out, "1 events appended, 4 were there already")
+	require.Contains(t, again.out, "1 events appended, 4 existed already")
 
 	var seen record.EventList
 	c.run("events", "tail", "run/bakery", "--agent", "baker", "--json").is(app.ExitOK).json(&seen)

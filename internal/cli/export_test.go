@@ -266,7 +266,7 @@ func TestExportNarrowed(t *testing.T) {
 	var r exchange.Restored
 	c.run("import", path, "--json").is(app.ExitOK).json(&r)
 	require.Equal(t, []int{1, 1, 1}, []int{r.Memories, r.Restored, r.Dangling})
-	require.Contains(t, c.run("import", path).is(app.ExitOK).out, "1 relations lead to memories that are not there")
+	require.Contains(t, c.run("import", path).is(app.ExitOK).out, "1 relations lead to memories that do not exist")
 }
 
 func TestImportOfADamagedExport(t *testing.T) {
@@ -429,7 +429,7 @@ func TestImportMem0SaysWhatIsWrong(t *testing.T) {
 	r = exchange.ForeignReport{}
 	c.runWith(t.Context(), twice+twice, "import", "--format", "membrane", "-", "--json").is(app.ExitPartial).json(&r)
 	require.Equal(t, []int{2, 1, 1}, []int{r.Read, r.Failed, r.Counts[schema.PutCreated]})
-	require.Equal(t, "is that of memory 1 as well", r.Errors[0].Fields[0].Problem)
+	require.Equal(t, "is also the id of memory 1", r.Errors[0].Fields[0].Problem)
 }
 
 // docs/import.md names every field and every kind of line, and shows what the commands print.

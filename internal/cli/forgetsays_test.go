@@ -44,7 +44,7 @@ func TestEraseCommandTellsWhatSaysTheSame(t *testing.T) {
 	o = c.run("erase", fact, "--everywhere", "--reason", "asked for").is(app.ExitOK)
 	require.Contains(t, o.out, "2 memories selected (erase); 1 of them because they say the same")
 	require.Contains(t, o.out, "1 other memory says the same and is forgotten, too:")
-	require.Contains(t, o.out, "Other facts that were drawn from it stay.")
+	require.Contains(t, o.out, "Other facts extracted from it stay.")
 
 	// Gone ahead without it, the result warns; an erase of what is erased still finds the rest.
 	o = c.run("erase", fact, "--reason", "asked for", "--yes").is(app.ExitOK)
@@ -70,7 +70,7 @@ func TestForgetCommandTellsWhatSaysTheSame(t *testing.T) {
 
 	c.run("modify", source, "--pin", "--reason", "to keep").is(app.ExitOK)
 	o = c.run("forget", fact, "--everywhere", "--yes", "--reason", "asked for").is(app.ExitPartial)
-	require.Contains(t, o.out, "1 other memory says the same and was left alone: "+source+" (source)")
+	require.Contains(t, o.out, "1 other memory says the same and was not forgotten: "+source+" (source)")
 	c.run("modify", source, "--unpin", "--reason", "not to keep").is(app.ExitOK)
 	c.run("recover", fact, "--reason", "after all").is(app.ExitOK)
 

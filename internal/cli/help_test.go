@@ -45,7 +45,7 @@ func TestFlagErrors(t *testing.T) {
 		{"importance-min", "abc", "must be a number"},
 		{"pinned", "abc", "must be true or false"},
 		{"timeout", "3", "must be a duration such as 30s, 5m or 36h"},
-		{"tag", `a"b`, "must be values separated by commas; one that has a double quote is quoted as in CSV"},
+		{"tag", `a"b`, "must be values separated by commas; quote a value that contains a double quote as in CSV"},
 	} {
 		args := []string{"recall", "x", "--" + test.flag + "=" + test.value}
 		fields := c.run(append(args, "--json")...).is(app.ExitUsage).problem().Fields

@@ -82,7 +82,7 @@ func TestImport(t *testing.T) {
 
 	text := c.run("import", path, "--wait").is(app.ExitPartial)
 	require.Contains(t, text.out, "0 added, 3 deduplicated")
-	require.Contains(t, text.out, "handed in before")
+	require.Contains(t, text.out, "imported before")
 	require.Contains(t, text.err, "mneme: line 5: colour: unknown field\n")
 }
 
@@ -128,7 +128,7 @@ func TestImportGoesOnAfterAnInterruption(t *testing.T) {
 	var r exchange.ImportReport
 	c.run(args...).is(app.ExitOK).json(&r)
 	require.Equal(t, n, r.Added+r.Deduplicated)
-	require.Positive(t, r.Resumed, "nothing had been handed in before the interruption")
+	require.Positive(t, r.Resumed, "nothing had been imported before the interruption")
 	seen := map[string]int{}
 	for before := ""; ; {
 		p := c.list("--type", "episodic", "--limit", "90", "--before", before)

@@ -46,7 +46,7 @@ func TestHistoryShowsWhichFact(t *testing.T) {
 	require.Regexp(t, `fact 2, proposal [0-9a-f-]{36}`, out)
 }
 
-// What is listed, shown and recalled goes by the importance of now, at the rate of the configuration.
+// Lists, memories and recalls use the importance of now, at the configured rate.
 func TestImportanceFadesAtTheConfiguredRate(t *testing.T) {
 	h := testkit.NewHarness(t, nil)
 	c := newCLI(t, h)

@@ -58,19 +58,18 @@ func newRoot(a *app.App) *cobra.Command {
 		Short: "Long-term memory for AI agents",
 		Long: `Long-term memory for AI agents.
 
-What is handed in goes through a durable Temporal workflow: it is staged, facts are extracted from it,
-how they change what is already known is decided, and the result is written with its evidence. Recall
-reads Postgres directly.
+A durable Temporal workflow processes each input: it stages the input, extracts facts, decides how they
+change existing memories, and writes the result with its evidence. Recall reads Postgres directly.
 
 Every command prints text, or JSON with --json; errors go to standard error. Settings come from the
-environment; what is not set there is read from .local/env, which ` + "`make up`" + ` writes.
+environment, or else from .local/env, which ` + "`make up`" + ` writes.
 
 Exit codes:
   0    success
   1    failure
   2    the command line or the request is invalid
   3    not found
-  4    Postgres, Temporal or the worker is not there, or does not let this user in
+  4    Postgres, Temporal or the worker cannot be reached, or refuses this user
   5    partly done: some lines, queries or jobs failed
   6    refused: it conflicts with what is stored (another version, a duplicate, a rule)
   130  interrupted`,
@@ -82,12 +81,12 @@ Exit codes:
 		},
 	}
 	p, flags := &a.Cfg.Principal, root.PersistentFlags()
-	flags.StringVar(&p.Tenant, "tenant", p.Tenant, "whose memory (MNEME_TENANT)")
-	flags.StringVar(&p.Agent, "agent", p.Agent, "on whose behalf (MNEME_AGENT)")
+	flags.StringVar(&p.Tenant, "tenant", p.Tenant, "tenant, which owns the memories (MNEME_TENANT)")
+	flags.StringVar(&p.Agent, "agent", p.Agent, "agent on whose behalf the command runs (MNEME_AGENT)")
 	flags.StringVar(&p.Project, "project", p.Project, "project (MNEME_PROJECT)")
 	flags.StringVar(&p.User, "user", p.User,
-		"one of the agent's users, whose memories are kept apart from other users' (MNEME_USER)")
-	flags.StringVar(&p.Scope, "scope", p.Scope, "explicit scope; without one, scoped memories stay out (MNEME_SCOPE)")
+		"user of the agent; each user's memories are separate (MNEME_USER)")
+	flags.StringVar(&p.Scope, "scope", p.Scope, "explicit scope; without it, scoped memories are hidden (MNEME_SCOPE)")
 	flags.StringVar(&p.PolicyGroup, "policy-group", p.PolicyGroup,
 		"group whose memories are shared (MNEME_POLICY_GROUP)")
 	a.RegisterTrust(flags)

@@ -57,7 +57,7 @@ func TestPut(t *testing.T) {
 	all := c.put(fact("", "rust")+fact("", "zig"), app.ExitConflict, "-")
 	require.Len(t, all.Items, 2)
 
-	// More than one run's worth, each record naming the one before.
+	// More records than one run takes; each record names the previous one.
 	lines := []string{strings.Replace(event(0), `"relations": [{"predicate": "supports", "target_id": "e0"}],`, "", 1)}
 	for i := range schema.MaxPutRecords + 4 {
 		lines = append(lines, event(i+1))

@@ -28,7 +28,7 @@ func TestStatusNoticesAWorkerThatHasStopped(t *testing.T) {
 	c.probe = time.Second
 	o := c.run("status").is(app.ExitUnavailable)
 	require.Regexp(t, `worker +none on task queue .*: the last one asked for work \d+s ago, and does not answer`, o.out)
-	require.Contains(t, o.err, "no worker is there")
+	require.Contains(t, o.err, "no worker is running")
 }
 
 // Where Postgres is what is away, it is named at once, and not the worker after the whole time.
@@ -43,7 +43,7 @@ func TestRememberNamesPostgres(t *testing.T) {
 	message := o.problem().Message
 	require.Contains(t, message, "Postgres does not answer")
 	require.Contains(t, message,
-		"the request is durable in Temporal and goes on when Postgres takes it (workflow ingest/")
+		"the request is durable in Temporal and continues when Postgres accepts it (workflow ingest/")
 	require.NotContains(t, message, "worker")
 }
 
@@ -60,5 +60,5 @@ func TestImportWaitsForAWorker(t *testing.T) {
 	o := (<-done).is(app.ExitOK)
 	require.Contains(t, o.out, "2 read: 2 added")
 	require.Contains(t, o.err, "mneme: waiting up to 40s: no worker has picked the request up")
-	require.Contains(t, c.run("import", "--help").is(app.ExitOK).out, "is waited for a minute")
+	require.Contains(t, c.run("import", "--help").is(app.ExitOK).out, "The command waits a minute")
 }

@@ -21,7 +21,7 @@ func (c *cli) as(change func(*schema.Principal)) *cli {
 	return &other
 }
 
-// Two users say the same words under the same key. Every command of one leaves the other's memories alone.
+// Two users say the same words under the same key. No command of one user changes the other's memories.
 func TestUsersOnTheCommandLine(t *testing.T) {
 	t.Parallel()
 	agent := newCLI(t, testkit.NewHarness(t, nil))

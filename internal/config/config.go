@@ -52,7 +52,7 @@ type Config struct {
 	TemporalUI    string // base URL, for links in output; may be empty
 	HealthAddress string
 
-	MetricsTenants int // tenants with a label of their own in metrics; 0 for no such label
+	MetricsTenants int // tenants with their own label in metrics; 0 for no such label
 
 	ReadyJobAge   time.Duration // a job that waits longer makes workers unready; 0 for never
 	ReadyIndexLag time.Duration // likewise an index that lags further
@@ -62,7 +62,7 @@ type Config struct {
 	Brain       string // rules or openai
 	Embedder    string // hash, local or openai
 	OpenAI      openai.Config
-	Local       local.Config // the prefixes are for openai too
+	Local       local.Config // the prefixes apply to openai too
 	EmbedCache  int          // vectors remembered in the process; 0 for none
 	Concurrency int          // model calls at once in the process; recalls do not count
 	// of that many, which NewBrain puts before an endpoint; nil, as Load leaves it, for none
@@ -70,7 +70,7 @@ type Config struct {
 
 	Reranker       string        // off, embedding or model
 	RerankTop      int           // candidates that it reads
-	RerankDeadline time.Duration // after which the order stays as it was
+	RerankDeadline time.Duration // after it the order stays unchanged
 
 	RecallWith, RecallWithout []string // channels and stages that every recall has, or has not (recall.IsSwitch)
 
@@ -84,11 +84,11 @@ type Config struct {
 
 	ImportanceDecay float64 // the share of its importance that a memory keeps for each day without access, (0,1]
 
-	SweepShare  float64 // of a tenant's memories that one sweep may take without being asked for, [0,1]
+	SweepShare  float64 // share of a tenant's memories above which a sweep asks first, [0,1]
 	SweepBatch  int     // rows that one transaction of a sweep touches, at most sweeping.SweepBatchSize
 	TokenBudget int64   // tokens of models that a tenant's learning may use in a day; 0: no limit
 
-	Pipeline bool // facts are drawn from what is handed in; else it is only stored, recalled and indexed
+	Pipeline bool // extract facts from candidates; otherwise they are only stored, recalled and indexed
 	Graph    bool // the entity graph is written, and recall walks it
 
 	ReflectionVisibility schema.Visibility // the most that others see of an agent's beliefs
@@ -97,7 +97,7 @@ type Config struct {
 	TemporalEnv envconfig.EnvLookup
 
 	PayloadKey []byte // 32 bytes; empty leaves payloads in the clear
-	TrustKey   []byte // 32 bytes; empty believes what a request says of its trust
+	TrustKey   []byte // 32 bytes; if empty, the trust context of a request is believed
 }
 
 // Load reads the environment. Variables that are not set are looked up in the env file that
@@ -202,8 +202,8 @@ func Load() (Config, error) {
 	return c, e.err()
 }
 
-// NewBrain builds the intelligence that the configuration names. With a local embedding model it reads the
-// model, and downloads it first where only its name is known, telling how that goes on standard error.
+// NewBrain builds the brain that the configuration names. A local embedding model is read, and downloaded first if
+// only its name is known; progress goes to standard error.
 func (c Config) NewBrain(ctx context.Context) (inference.Brain, error) {
 	brain := rules.New()
 	if c.Embedder == "local" {
@@ -288,8 +288,8 @@ func (c Config) reranked(brain inference.Brain, model inference.Reranking) infer
 }
 
 // DialTemporal connects with the settings of Temporal's own variables and files (TEMPORAL_ADDRESS,
-// TEMPORAL_NAMESPACE, TEMPORAL_TLS_…). With a payload key, payloads and failure messages are
-// encrypted before they leave the process. change has the last word on the options.
+// TEMPORAL_NAMESPACE, TEMPORAL_TLS_…). With a payload key, payloads and failure messages are encrypted before they
+// leave the process. change is applied to the options last.
 func (c Config) DialTemporal(
 	ctx context.Context,
 	log *slog.Logger,

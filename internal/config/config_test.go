@@ -264,7 +264,7 @@ func TestAnEndpointIsAskedThroughTheGate(t *testing.T) {
 	require.Positive(t, asked.Load(), "a question does not wait")
 }
 
-// occupant stays at work until it may leave.
+// occupant runs until it may leave.
 type occupant struct{ occupied, leave chan struct{} }
 
 func (o occupant) Extract(context.Context, inference.Source) (memory.Extraction, inference.Usage, error) {

@@ -17,11 +17,11 @@ import (
 	"github.com/mneme/mneme/store/vector"
 )
 
-// QdrantSettings are where the vector index is. Without a URL it is in Postgres.
+// QdrantSettings say where the vector index is. Without a URL it is in Postgres.
 type QdrantSettings struct {
 	URL    string // QDRANT_URL
 	APIKey string // QDRANT_API_KEY
-	CAFile string // QDRANT_CA_FILE: PEM certificates to trust in addition to the system's; empty for those alone
+	CAFile string // QDRANT_CA_FILE: PEM certificates in addition to the system's; empty for the system's only
 	Prefix string // QDRANT_PREFIX: begins the names of collections; installations that share a server need one each
 }
 
@@ -41,8 +41,8 @@ func (e *reader) qdrant() QdrantSettings {
 		CAFile: e.text("QDRANT_CA_FILE", ""), Prefix: e.text("QDRANT_PREFIX", "mneme")}
 }
 
-// OpenIndex opens the vector index that the configuration names: Qdrant where QDRANT_URL is set, else the
-// one in Postgres. Qdrant may be away: it is reached when it is first asked.
+// OpenIndex opens the vector index that the configuration names: Qdrant if QDRANT_URL is set, otherwise the one in
+// Postgres. Qdrant may be unavailable: the connection is made at the first call.
 func (c Config) OpenIndex(st *store.Store) (index vector.Index, closeIndex func(), err error) {
 	if c.Qdrant.URL == "" {
 		return vector.PGVector{Store: st}, func() {}, nil
@@ -67,11 +67,10 @@ func (c Config) OpenIndex(st *store.Store) (index vector.Index, closeIndex func(
 	return q, func() { _ = q.Close() }, nil
 }
 
-// OtherEmbedder makes the embedder of a model that is not the configured one, as long as an index of the
-// model before is in use: the offline one, or another model at the same OpenAI-compatible endpoint. Of any
-// other it knows nothing: vector.ErrNoEmbedder. Whether the endpoint knows the model shows when it is asked;
-// names that other embedders give are not for it to know, and neither is a passage prefix that is not set
-// any more.
+// OtherEmbedder returns the embedder of a model that is not the configured one, as long as an index of the previous
+// model is in use: the offline one, or another model at the same OpenAI-compatible endpoint. For any other model it
+// returns vector.ErrNoEmbedder. Whether the endpoint has the model shows at the first call. Names of other embedders
+// are never sent to it, nor names with a passage prefix that is no longer set.
 func (c Config) OtherEmbedder(model inference.EmbeddingModel) (inference.Embedder, error) {
 	if hash := rules.New().Embedder; hash.Model().Name == model.Name {
 		return hash, nil

@@ -21,7 +21,7 @@ const (
 	MemoryIndexHosted  = "mem0"
 )
 
-// MemoryIndexSettings say by what the relevance of events is found where a context asks for an index.
+// MemoryIndexSettings set how the relevance of events is computed if a context asks for an index.
 type MemoryIndexSettings struct {
 	Kind   string // MNEME_MEMORY_INDEX
 	Hosted eventindex.HostedConfig
@@ -36,23 +36,24 @@ func (e *reader) memoryIndex() MemoryIndexSettings {
 			Timeout: time.Duration(e.number("MNEME_MEM0_TIMEOUT_SECONDS", 5)) * time.Second},
 	}
 	if s.Kind == MemoryIndexQdrant && e.text("QDRANT_URL", "") == "" {
-		e.problems = append(e.problems, "QDRANT_URL is required where MNEME_MEMORY_INDEX is qdrant")
+		e.problems = append(e.problems, "QDRANT_URL is required if MNEME_MEMORY_INDEX is qdrant")
 	}
 	if s.Kind == MemoryIndexHosted {
 		at, err := url.Parse(s.Hosted.URL)
 		if err != nil || at.Host == "" || at.Scheme != "https" && at.Scheme != "http" {
 			e.problems = append(e.problems,
-				"MNEME_MEM0_URL must be the address of the service where MNEME_MEMORY_INDEX is mem0")
+				"MNEME_MEM0_URL must be the address of the service if MNEME_MEMORY_INDEX is mem0")
 		}
 		if s.Hosted.APIKey == "" {
-			e.problems = append(e.problems, "MNEME_MEM0_API_KEY is required where MNEME_MEMORY_INDEX is mem0")
+			e.problems = append(e.problems, "MNEME_MEM0_API_KEY is required if MNEME_MEMORY_INDEX is mem0")
 		}
 	}
 	return s
 }
 
-// OpenMemoryIndex returns what makes the memory index of a context, nil where there is none. One in Qdrant uses the
-// server of the vector index. Of one that sends the text of events to another machine it warns.
+// OpenMemoryIndex returns a function that opens the memory index of a context, or nil if none is configured. An index
+// in Qdrant uses the server of the vector index. OpenMemoryIndex logs a warning if the index sends the text of events
+// to another machine.
 func (c Config) OpenMemoryIndex(st *store.Store, index vector.Index, e inference.Embedder,
 	log *slog.Logger) func(tenant, agent string) views.MemoryIndex {
 	switch c.MemoryIndex.Kind {
@@ -79,8 +80,8 @@ func (c Config) OpenMemoryIndex(st *store.Store, index vector.Index, e inference
 	return nil
 }
 
-// SweepMemoryIndex returns what removes from a memory index what a tenant's ledger has no more, nil where there is no
-// such index: that in Postgres loses it in the transaction that erases it.
+// SweepMemoryIndex returns a function that removes events from a memory index that a tenant's ledger no longer has.
+// It returns nil if there is no such index; the index in Postgres loses them in the transaction that erases them.
 func (c Config) SweepMemoryIndex(st *store.Store, index vector.Index) func(ctx context.Context,
 	tenant string) (int, error) {
 	switch c.MemoryIndex.Kind {
@@ -94,8 +95,8 @@ func (c Config) SweepMemoryIndex(st *store.Store, index vector.Index) func(ctx c
 	return nil
 }
 
-// WipeMemoryIndex returns what empties a tenant's memory index in Qdrant, nil where there is none: that in Postgres is
-// wiped by the store, and a hosted service by its own means.
+// WipeMemoryIndex returns a function that empties a tenant's memory index in Qdrant, or nil if there is none. The
+// store wipes the index in Postgres; a hosted service must be emptied with its own tools.
 func (c Config) WipeMemoryIndex(index vector.Index) func(ctx context.Context, tenant string) (int, error) {
 	if server, ok := index.(*vector.Qdrant); ok && c.MemoryIndex.Kind == MemoryIndexQdrant {
 		return server.WipeEvents

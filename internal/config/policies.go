@@ -19,8 +19,8 @@ import (
 // PolicyPoll is how often the rules file is checked.
 const PolicyPoll = 3 * time.Second
 
-// Policies keeps the classification rules of a file in force, and follows the file as it changes. A
-// version that cannot be read leaves the one before in force. It may be used by many goroutines.
+// Policies holds the classification rules of a file and follows changes of the file. If a new version cannot be read,
+// the previous one stays in force. It is safe for concurrent use.
 type Policies struct {
 	path    string
 	log     *slog.Logger
@@ -28,7 +28,7 @@ type Policies struct {
 
 	mu      sync.Mutex // one reload at a time
 	seen    [sha256.Size]byte
-	problem error // why the file, as it is now, is not in force; nil when it is
+	problem error // why the present file is not in force; nil if it is
 }
 
 // LoadPolicies reads the rules file. Without a path there are no rules, now or later; a file that
@@ -54,8 +54,8 @@ func LoadPolicies(path string, log *slog.Logger) (*Policies, error) {
 // Current returns the rules in force; nil when there are none.
 func (p *Policies) Current() *policy.Policy { return p.current.Load() }
 
-// Stale returns why the file as it is now is not in force, or nil. It names rules and fields and quotes
-// nothing else of the file.
+// Stale returns why the present file is not in force, or nil. It names rules and fields and quotes nothing else of
+// the file.
 func (p *Policies) Stale() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -107,7 +107,7 @@ func (p *Policies) Reload() bool {
 	}
 	before := p.Current()
 	p.problem = nil
-	if before.Hash() == policy.Hash() { // back to what is in force
+	if before.Hash() == policy.Hash() { // the file is again the one in force
 		p.log.Info("policy file is in force again", "policy", policy.Hash())
 		return false
 	}

@@ -150,6 +150,7 @@ func TestReadersWhileTheFileChanges(t *testing.T) {
 			for ctx.Err() == nil {
 				require.Contains(t, []schema.Sensitivity{"high", "medium", "hyper"}, level(f.Current()))
 				_ = f.Stale()
+				time.Sleep(100 * time.Microsecond)
 			}
 		})
 	}

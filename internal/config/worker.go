@@ -19,13 +19,13 @@ func (c Config) ActivitySlots() int {
 	return max(1, c.conns()*3/4)
 }
 
-// LocalSlots is how many local activities (staging, recalls) a worker runs at once, and how many Nexus operations:
-// the connections that activities leave, four at the most and one at the least.
+// LocalSlots is how many local activities (staging, recalls) and how many Nexus operations a worker runs
+// concurrently: the number of connections not used by activities, at most four and at least one.
 func (c Config) LocalSlots() int {
 	return max(1, min(4, c.conns()-c.ActivitySlots()))
 }
 
-// conns is how many connections there are at the least: without a number, the pool's own default.
+// conns is the number of connections: without a setting, the pool's default.
 func (c Config) conns() int { return cmp.Or(c.MaxConns, 4) }
 
 // WorkerOptions are those that follow from the configuration.

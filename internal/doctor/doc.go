@@ -1,3 +1,3 @@
-// Package doctor is the command doctor: it looks for what is wrong with Postgres, Temporal, the settings and what is
-// stored, and says what to do.
+// Package doctor is the command doctor: it checks Postgres, Temporal, the settings and the stored data, and says how
+// to fix problems.
 package doctor

@@ -22,8 +22,8 @@ import (
 
 const (
 
-	// doctorPatience bounds one check, and --timeout does if it is shorter: what hangs must not hide the rest.
-	doctorPatience = 5 * time.Second
+	// checkTimeout bounds one check, and --timeout does if it is shorter: what hangs must not hide the rest.
+	checkTimeout = 5 * time.Second
 	// doctorTenants is how many tenants are checked by those checks that go through tenants.
 	doctorTenants = 500
 )
@@ -35,14 +35,14 @@ const (
 	CheckOK      CheckStatus = "ok"
 	CheckWarn    CheckStatus = "warn"    // it works, and someone should look
 	CheckFail    CheckStatus = "fail"    // something does not work, or will not for long
-	CheckSkipped CheckStatus = "skipped" // it needs something that is not there, which another check says
+	CheckSkipped CheckStatus = "skipped" // a dependency is missing, which another check reports
 )
 
 // verdict is what a check says.
 type verdict struct {
 	Status CheckStatus `json:"status"`
 	Found  string      `json:"found"`
-	Do     string      `json:"do,omitempty"` // one command or one sentence; of what is not ok
+	Do     string      `json:"do,omitempty"` // one command or one sentence, if the check is not ok
 }
 
 func fine(format string, args ...any) verdict {
@@ -66,7 +66,7 @@ type Finding struct {
 
 // Diagnosis is what `doctor` prints.
 type Diagnosis struct {
-	OK     bool                `json:"ok"` // nothing failed, nothing warns
+	OK     bool                `json:"ok"` // no check failed or warned
 	Counts map[CheckStatus]int `json:"counts"`
 	Checks []Finding           `json:"checks"`
 }
@@ -77,7 +77,7 @@ type need int
 const (
 	needNothing  need = iota
 	needPostgres      // it answers
-	needSchema        // and has the migrations that this program knows
+	needSchema        // and has this program's migrations
 	needStore         // and can be used as the application's role
 	needTemporal      // it answers, and has the namespace
 	needBoth          // needStore and needTemporal
@@ -90,7 +90,7 @@ type check struct {
 	look func(*Doctor, context.Context) (verdict, error)
 }
 
-// DoctorChecks are in the order in which they are made and told: what others rest on comes first.
+// DoctorChecks are in the order in which they run and are reported: checks that others depend on come first.
 func DoctorChecks() []check {
 	return []check{
 		{"configuration", needNothing, (*Doctor).configuration},
@@ -136,7 +136,7 @@ func DoctorChecks() []check {
 	}
 }
 
-// Doctor makes the checks. A check may use what the checks before it found.
+// Doctor runs the checks. A check may use the results of earlier checks.
 type Doctor struct {
 	A     *app.App
 	Specs []mneme.ScheduleSpec // that the schedules are compared with
@@ -159,15 +159,15 @@ func NewDoctor(a *app.App) *cobra.Command {
 		Use:   app.DoctorName,
 		Short: "Check the installation, and say how to fix what is wrong",
 		Long: fmt.Sprintf(
-			`Check everything that an operator would: settings, Postgres and its schema, Temporal and its namespace, the
-worker, schedules, jobs, the vector index, decay and retention. Each check has a name, says ok, warn or
-fail, what was found, and what to do. It changes nothing, shows no content, and goes on when a part is not
-there: what needs that part is skipped. Each check takes %s at most.
+			`Check the installation: settings, Postgres and its schema, Temporal and its namespace, the worker,
+schedules, jobs, the vector index, decay and retention. Each check has a name and says ok, warn or fail, what was
+found, and what to do. The command changes nothing and shows no content. If a part is missing, the checks that need
+it are skipped. Each check takes %s at most.
 
 JSON is {"ok":…,"counts":{…},"checks":[{"check":…,"status":…,"found":…,"do":…,"took_ms":…}]}.
 
-Exit codes: 0 when all is well; 5 when something warns; 1 when something fails; 4 when what fails is that
-Postgres, its migrations, Temporal or the worker is not there.`, doctorPatience),
+Exit codes: 0 if all checks are ok; 5 if one warns; 1 if one fails; 4 if Postgres, its migrations, Temporal or
+the worker is missing.`, checkTimeout),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			specs, err := operate.ReadSchedules(a, file)
@@ -186,7 +186,7 @@ Postgres, its migrations, Temporal or the worker is not there.`, doctorPatience)
 		},
 	}
 	cmd.Flags().StringVar(&file, "schedules", "",
-		"schedules file that those of the installation are compared with (default: the defaults)")
+		"schedules file to compare the installation with (default: the defaults)")
 	return cmd
 }
 
@@ -211,7 +211,7 @@ func (d *Doctor) Examine(ctx context.Context) Diagnosis {
 }
 
 // limit bounds one check.
-func (d *Doctor) limit() time.Duration { return min(max(doctorPatience, d.A.Probe), d.A.Timeout) }
+func (d *Doctor) limit() time.Duration { return min(max(checkTimeout, d.A.Probe), d.A.Timeout) }
 
 func (d *Doctor) check(ctx context.Context, c check) verdict {
 	ctx, cancel := context.WithTimeout(ctx, d.limit())
@@ -236,11 +236,11 @@ func (d *Doctor) lacks(ctx context.Context, n need) (verdict, bool) {
 	needsStore, needsTemporal := n == needStore || n == needBoth, n == needTemporal || n == needBoth
 	switch {
 	case (n == needPostgres || n == needSchema || needsStore) && d.db == nil:
-		return skipped("Postgres is not there")
+		return skipped("Postgres is missing")
 	case (n == needSchema || needsStore) && !d.migrated:
 		return skipped("the schema is out of date")
 	case needsTemporal && d.Client == nil:
-		return skipped("Temporal is not there")
+		return skipped("Temporal is missing")
 	}
 	if needsStore && d.Store == nil {
 		st, err := d.A.OpenStore(ctx)

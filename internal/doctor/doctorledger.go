@@ -38,7 +38,7 @@ func (d *Doctor) eventPartitions(ctx context.Context) (verdict, error) {
 		return warn("The retention purge makes the partitions of the next months: `mneme schedules list` says "+
 			"whether it runs. "+
 			"Old events in events_rest are purged row by row.",
-			"there are events in no month's partition (events_rest)"), nil
+			"there are events outside the monthly partitions (events_rest)"), nil
 	}
-	return fine("about %d events, all in their month's partition", ledger.Events), nil
+	return fine("about %d events, all in monthly partitions", ledger.Events), nil
 }

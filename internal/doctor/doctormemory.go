@@ -38,7 +38,7 @@ func (d *Doctor) jobsWaiting(ctx context.Context) (verdict, error) {
 	return fine("%d wait, the oldest for %s", queue.Waiting, app.Span(waited)), nil
 }
 
-// someJobs names a few jobs that have waited for longer than most, as far as they are found in passing.
+// someJobs names a few jobs that have waited for longer than most, among those that the scan meets.
 func (d *Doctor) someJobs(ctx context.Context, most time.Duration) string {
 	const few = 3
 	var names []string
@@ -102,7 +102,7 @@ func (d *Doctor) whose(ctx context.Context, count func(context.Context, string) 
 		return nil
 	})
 	switch {
-	case len(names) > 0: // also when the time was up after them
+	case len(names) > 0: // even if the time was up after them
 		return ", such as " + listed(names)
 	case err == nil && more:
 		return fmt.Sprintf(", none of them of the first %d tenants by name", looked)
@@ -121,7 +121,7 @@ func (d *Doctor) JobsOrphaned(ctx context.Context) (verdict, error) {
 	}
 	const perTenant, few = 200, 3
 	looking, cancel := ctx, context.CancelFunc(func() {})
-	if deadline, ok := ctx.Deadline(); ok { // report what was seen by then
+	if deadline, ok := ctx.Deadline(); ok { // report the results by then
 		looking, cancel = context.WithTimeout(ctx, time.Until(deadline)*4/5)
 	}
 	defer cancel()
@@ -139,7 +139,7 @@ func (d *Doctor) JobsOrphaned(ctx context.Context) (verdict, error) {
 				}
 				runs[tenant+"\x00"+job.WorkflowID] = run
 			}
-			if !run { // one that is replayed has a run of its own
+			if !run { // a replayed job has another run
 				if run, err = operate.RunsStill(ctx, d.Client,
 					api.ResumeWorkflowID(tenant, job.ID.String())); err != nil {
 					return err
@@ -168,8 +168,8 @@ func (d *Doctor) JobsOrphaned(ctx context.Context) (verdict, error) {
 	return fine("none%s", among), nil
 }
 
-// eachTenant goes through tenants by name until there is none left, the bound is reached or the time is
-// nearly up, and returns how many it has checked.
+// eachTenant visits tenants by name until none is left, the bound is reached or the time is nearly up, and returns
+// how many it has checked.
 func (d *Doctor) eachTenant(
 	ctx context.Context,
 	fn func(context.Context, string) error,
@@ -183,7 +183,7 @@ func (d *Doctor) eachTenant(
 		}
 		for _, tenant := range tenants {
 			if deadline, ok := ctx.Deadline(); looked >= doctorTenants ||
-				ok && time.Until(deadline) < doctorPatience/5 {
+				ok && time.Until(deadline) < checkTimeout/5 {
 				return looked, true, nil
 			}
 			if err := fn(ctx, tenant); err != nil {
@@ -207,7 +207,7 @@ func ofTenants(looked int, more bool) string {
 
 // indexAnswers tells whether the vector index can be asked.
 func (d *Doctor) indexAnswers(ctx context.Context) (verdict, error) {
-	const do = "Start it, or correct QDRANT_URL. Recall goes on by full text and says so; what is written " +
+	const do = "Start it, or correct QDRANT_URL. Recall uses full text and says so; what is written " +
 		"meanwhile waits."
 	index, closeIndex, err := d.A.Cfg.OpenIndex(d.Store)
 	if err != nil {
@@ -248,7 +248,7 @@ func (d *Doctor) indexGeneration(ctx context.Context) (verdict, error) {
 	}
 	found := fmt.Sprintf("%s, %d dimensions", active.Model.Name, active.Model.Dimensions)
 	if c := d.A.Cfg; c.Embedder == "local" && c.Local.Dir == "" {
-		return fine("%s; whether the configured model is that would take loading it", found), nil
+		return fine("%s; to compare it with the configured model, that model would have to be loaded", found), nil
 	}
 	brain, err := d.A.Cfg.NewBrain(ctx)
 	if err != nil {
@@ -263,7 +263,8 @@ func (d *Doctor) indexGeneration(ctx context.Context) (verdict, error) {
 	return fine("%s", found), nil
 }
 
-// rebuildGrace is how long a rebuild may be without a run: it is being taken up, or its last step is under way.
+// rebuildGrace is how long a rebuild may be without a run: a new run is about to continue it, or its last step is
+// running.
 const rebuildGrace = 10 * time.Minute
 
 func (d *Doctor) indexRebuild(ctx context.Context) (verdict, error) {
@@ -272,7 +273,7 @@ func (d *Doctor) indexRebuild(ctx context.Context) (verdict, error) {
 		return verdict{}, err
 	}
 	if building == nil {
-		return fine("none is under way"), nil
+		return fine("none is running"), nil
 	}
 	since := d.Now().Sub(building.CreatedAt)
 	runs, err := operate.RunsStill(ctx, d.Client, api.ReindexWorkflowID(d.A.IndexName()))
@@ -280,10 +281,10 @@ func (d *Doctor) indexRebuild(ctx context.Context) (verdict, error) {
 		return verdict{}, err
 	}
 	if !runs && since > rebuildGrace {
-		return warn("`mneme reindex` takes it up where it was.",
-			"a rebuild was begun %s ago and no one works on it: every write goes to it too", app.Span(since)), nil
+		return warn("`mneme reindex` continues it where it stopped.",
+			"a rebuild was begun %s ago and no run continues it: every write goes to it too", app.Span(since)), nil
 	}
-	return fine("one is under way, for %s", app.Span(since)), nil
+	return fine("one has been running for %s", app.Span(since)), nil
 }
 
 func (d *Doctor) indexLag(ctx context.Context) (verdict, error) {
@@ -310,7 +311,7 @@ func (d *Doctor) indexParked(ctx context.Context) (verdict, error) {
 		return verdict{}, err
 	}
 	if lag.Parked > 0 {
-		return warn("`mneme index parked --tenant T` says why; `mneme index retry --tenant T` has them tried again.",
+		return warn("`mneme index parked --tenant T` says why; `mneme index retry --tenant T` retries them.",
 			"%d changes are not tried any more%s: recall does not find those memories by vector",
 			lag.Parked, d.whose(ctx, func(ctx context.Context, tenant string) (int, error) {
 				parked, err := d.Store.ParkedOutbox(ctx, tenant, uuid.Nil, doctorCounts)
@@ -320,8 +321,8 @@ func (d *Doctor) indexParked(ctx context.Context) (verdict, error) {
 	return fine("none"), nil
 }
 
-// indexDrift compares numbers: live memories, and points. What waits or is parked explains a difference of
-// that size. Equal numbers prove nothing: the schedule drift compares one by one.
+// indexDrift compares numbers: live memories, and points. Waiting or parked changes explain a difference of that
+// size. Equal numbers prove nothing: the schedule drift compares one by one.
 func (d *Doctor) indexDrift(ctx context.Context) (verdict, error) {
 	active, _, err := d.generations(ctx)
 	if err != nil {
@@ -330,7 +331,7 @@ func (d *Doctor) indexDrift(ctx context.Context) (verdict, error) {
 	if active == nil || d.index == nil {
 		return verdict{Status: CheckSkipped, Found: "there is no index to compare with"}, nil
 	}
-	counting, cancel := context.WithTimeout(ctx, doctorPatience*4/5)
+	counting, cancel := context.WithTimeout(ctx, checkTimeout*4/5)
 	defer cancel()
 	var live, points, apart int64
 	looked, more, err := d.eachTenant(counting, func(ctx context.Context, tenant string) error {
@@ -346,7 +347,7 @@ func (d *Doctor) indexDrift(ctx context.Context) (verdict, error) {
 		return nil
 	})
 	if err != nil && counting.Err() != nil && ctx.Err() == nil {
-		return fine("there are too many to count in passing: the schedule drift compares them"), nil
+		return fine("there are too many to count here: the schedule drift compares them"), nil
 	}
 	if err != nil {
 		return verdict{}, err
@@ -363,12 +364,12 @@ func (d *Doctor) indexDrift(ctx context.Context) (verdict, error) {
 	return fine("%d live memories, %d points%s", live, points, ofTenants(looked, more)), nil
 }
 
-// overdueIntervals is after how many intervals what is due should have been swept.
+// overdueIntervals is the number of intervals after which due memories should have been swept.
 const overdueIntervals = 2
 
-// decayOverdue looks for tenants with memories that were due long ago, by the interval of the schedule. A tenant
-// with an open question is left out: a sweep removes nothing before the answer, and sweep_holds reports it. A tenant
-// whose question was answered is listed for the next sweep, so the age of what is due is read for each.
+// decayOverdue looks for tenants with memories that were due long ago, judging by the interval of the schedule. A
+// tenant with an open question is skipped: a sweep removes nothing before the answer, and sweep_holds reports it. A
+// tenant whose question was answered is listed for the next sweep, so the age of its due memories is read for each.
 func (d *Doctor) decayOverdue(ctx context.Context) (verdict, error) {
 	every := time.Hour
 	for _, s := range d.Specs {
@@ -376,13 +377,13 @@ func (d *Doctor) decayOverdue(ctx context.Context) (verdict, error) {
 			every = s.Every
 		}
 	}
-	for _, s := range d.scheduled { // as it is, if it could be read
+	for _, s := range d.scheduled { // its current state, if it could be read
 		if s.Name == mneme.ScheduleDecay && !s.Missing {
 			every = s.Every
 		}
 	}
 	if every == 0 {
-		return verdict{Status: CheckSkipped, Found: "decay runs by a calendar: how long is too long cannot be told"},
+		return verdict{Status: CheckSkipped, Found: "decay runs by a calendar: no limit for the delay can be derived"},
 			nil
 	}
 	holds, err := d.Store.SweepHolds(ctx)
@@ -407,7 +408,7 @@ func (d *Doctor) decayOverdue(ctx context.Context) (verdict, error) {
 		if held[tenant] {
 			continue
 		}
-		if deadline, ok := ctx.Deadline(); len(late) > 0 && ok && time.Until(deadline) < doctorPatience/5 {
+		if deadline, ok := ctx.Deadline(); len(late) > 0 && ok && time.Until(deadline) < checkTimeout/5 {
 			atLeast = "at least "
 			break
 		}
@@ -443,8 +444,8 @@ func (d *Doctor) sweepHolds(ctx context.Context) (verdict, error) {
 		h.Tenant, h.WouldTake, h.Stored), nil
 }
 
-// retentionWindows looks for policies by which a deleted memory is purged while people think that they can
-// still take the deletion back (document 002 "Soft-Delete and Recovery").
+// retentionWindows looks for policies by which a deleted memory is purged while people think that they can still
+// recover it (document 002 "Soft-Delete and Recovery").
 func (d *Doctor) retentionWindows(ctx context.Context) (verdict, error) {
 	var short []string
 	looked, more, err := d.eachTenant(ctx, func(ctx context.Context, tenant string) error {
@@ -467,7 +468,7 @@ func (d *Doctor) retentionWindows(ctx context.Context) (verdict, error) {
 	}
 	if len(short) > 0 {
 		return warn("`mneme retention set` with a longer window, or `reset`, unless it is meant: "+
-			"a purge cannot be taken back.",
+			"a purge cannot be undone.",
 			"deleted memories are removed before the recovery window of %s ends%s: %s", days(revision.RecoveryWindow),
 			ofTenants(looked, more), listed(short)), nil
 	}

@@ -65,8 +65,8 @@ func (d *Doctor) migrations(ctx context.Context) (verdict, error) {
 	return fine("version %d", at), nil
 }
 
-// How far the clocks of this machine and of Postgres may be apart. What a record says of its time comes from
-// the workers' clocks, and what is due is compared with both.
+// Limits for the difference between the clocks of this machine and of Postgres. Times in records come from the
+// workers' clocks, and due times are compared with both.
 const (
 	clockWarn = 5 * time.Second
 	clockFail = time.Minute
@@ -77,7 +77,7 @@ func (d *Doctor) clock(ctx context.Context) (verdict, error) {
 	if err != nil {
 		return verdict{}, err
 	}
-	const do = "Have both machines keep time (NTP), and look which of them is wrong: `date -u` on each."
+	const do = "Synchronize both clocks (NTP), and find out which one is wrong: `date -u` on each machine."
 	found, far := fmt.Sprintf("Postgres is %s ahead of this machine", ahead.Round(time.Millisecond)), ahead
 	if ahead < 0 {
 		far = -ahead
@@ -112,7 +112,7 @@ func JudgeConnections(c admin.Connections) verdict {
 	return fine("%d of %d are taken", c.Open, c.Most)
 }
 
-// databaseRole tells whether tenants are kept apart where a query should forget its filter.
+// databaseRole checks whether row-level security separates tenants even if a query lacks its filter.
 func (d *Doctor) databaseRole(ctx context.Context) (verdict, error) {
 	role, err := d.db.AppRole(ctx)
 	if err != nil {
@@ -129,8 +129,8 @@ func (d *Doctor) databaseRole(ctx context.Context) (verdict, error) {
 		return fail("ALTER TABLE … OWNER TO the schema's owner, for each.",
 			"role %s owns %d tables, and row-level security does not bind an owner", name, role.Owns), nil
 	case !role.Usable:
-		return fail("GRANT "+name+" TO the role that DATABASE_URL names.",
-			"the role that DATABASE_URL names may not become %s", name), nil
+		return fail("GRANT "+name+" TO the role in DATABASE_URL.",
+			"the role in DATABASE_URL may not become %s", name), nil
 	}
 	return fine("row-level security binds %s", name), nil
 }
@@ -179,7 +179,7 @@ func OlderThan(version, least string) bool {
 func (d *Doctor) rowLevelSecurity(ctx context.Context) (verdict, error) {
 	unbound, err := d.db.UnboundTables(ctx)
 	if err != nil || len(unbound) == 0 {
-		return fine("every table with a tenant has it"), err
+		return fine("every table with a tenant column has it"), err
 	}
 	return fail("ALTER TABLE … ENABLE ROW LEVEL SECURITY, and find out why it was disabled.",
 		"off, or without a policy, on %s", listed(unbound)), nil
@@ -188,9 +188,9 @@ func (d *Doctor) rowLevelSecurity(ctx context.Context) (verdict, error) {
 func (d *Doctor) appendOnly(ctx context.Context) (verdict, error) {
 	absent, err := d.db.AbsentGuards(ctx)
 	if err != nil || len(absent) == 0 {
-		return fine("every trigger is there that keeps history and versions"), err
+		return fine("all triggers for history and versions exist"), err
 	}
-	return fail("ALTER TABLE … ENABLE TRIGGER …, and find out what was changed meanwhile.",
+	return fail("ALTER TABLE … ENABLE TRIGGER …, and find out what was changed in the meantime.",
 		"missing or disabled: %s", listed(absent)), nil
 }
 
@@ -221,5 +221,5 @@ func (d *Doctor) statistics(ctx context.Context) (verdict, error) {
 			"from its work.",
 			"more dead rows than live ones: %s", listed(bloated)), nil
 	}
-	return fine("the planner knows every larger table"), nil
+	return fine("every larger table has planner statistics"), nil
 }

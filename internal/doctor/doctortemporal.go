@@ -51,9 +51,9 @@ func (d *Doctor) searchAttributes(ctx context.Context) (verdict, error) {
 		"not registered: %s", listed(missing)), nil
 }
 
-// namespaceRetention compares how long Temporal keeps the histories of runs that have ended with how long a
-// deleted memory is kept. A purge takes a tombstone with its text after TombstoneWindow (document 002
-// "Retention Worker"); a history that is kept for longer still has the request that brought the text.
+// namespaceRetention compares how long Temporal keeps the histories of ended runs with how long a deleted memory is
+// kept. A purge removes a tombstone with its text after TombstoneWindow (document 002 "Retention Worker"); a history
+// that is kept longer still has the request that brought the text.
 func (d *Doctor) namespaceRetention(ctx context.Context) (verdict, error) {
 	described, err := d.Client.WorkflowService().DescribeNamespace(ctx,
 		&workflowservice.DescribeNamespaceRequest{Namespace: d.A.Cfg.Namespace})
@@ -213,7 +213,7 @@ func JudgeCallers(endpoints []string, bound bool, other string) verdict {
 			"from other namespaces, such as %s, are believed", listed(endpoints), other)
 }
 
-// otherNamespace names a namespace that is neither this one nor the server's own; empty when there is none.
+// otherNamespace names a namespace that is neither this one nor the server's own, or "" if there is none.
 func (d *Doctor) otherNamespace(ctx context.Context) (string, error) {
 	request := &workflowservice.ListNamespacesRequest{PageSize: 100}
 	for {
@@ -289,7 +289,8 @@ func (d *Doctor) schedulesPaused(ctx context.Context) (verdict, error) {
 	if err != nil || len(found) == 0 {
 		return fine("none is paused by a person"), err
 	}
-	return warn("`mneme schedules resume NAME`, when the reason is over.", "paused by a person: %s", listed(found)), nil
+	return warn("`mneme schedules resume NAME`, when the reason no longer applies.",
+		"paused by a person: %s", listed(found)), nil
 }
 
 func (d *Doctor) schedulesDiffer(ctx context.Context) (verdict, error) {
@@ -309,19 +310,19 @@ func (d *Doctor) schedulesDiffer(ctx context.Context) (verdict, error) {
 		return " (" + listed(differs) + ")", len(differs) > 0
 	})
 	if err != nil || len(found) == 0 {
-		return fine("all are as the file says"), err
+		return fine("all match the file"), err
 	}
 	switch {
-	case elsewhere != "" && len(ours) > 0: // apply refuses a file as soon as it comes to one that is elsewhere
+	case elsewhere != "" && len(ours) > 0: // apply refuses a file at the first schedule that is elsewhere
 		return warn("`mneme schedules apply FILE` with a file that names "+listed(ours)+
 			" alone; leave those of task queue "+
 			elsewhere+" to the installation that has them, or correct MNEME_TASK_QUEUE.",
-			"not as the file says: %s", listed(found)), nil
+			"different from the file: %s", listed(found)), nil
 	case elsewhere != "":
 		return warn("Leave them to the installation that has them, or correct MNEME_TASK_QUEUE; only where task queue "+
 			elsewhere+" does not exist any more, --take-over with the file moves them here.",
 			"not of this task queue: %s", listed(found)), nil
 	}
 	return warn("`mneme schedules apply [FILE]`; or `mneme doctor --schedules FILE`, if they are another file's.",
-		"not as the file says: %s", listed(found)), nil
+		"different from the file: %s", listed(found)), nil
 }

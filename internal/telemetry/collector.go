@@ -18,17 +18,17 @@ import (
 )
 
 const (
-	// DefaultTenants is how many tenants have a label of their own.
+	// DefaultTenants is how many tenants have their own label.
 	DefaultTenants = 50
-	// Others is the label of what all other tenants come to.
+	// Others is the label of the sum of all other tenants.
 	Others = "_others"
 
-	// scrapePatience is how long a scrape waits for numbers that are being read. What is there after it is
-	// served, and the next scrape has the rest.
-	scrapePatience = 2 * time.Second
-	// roundShare is the part of the time that rounds may take: within it a round begins to read another tenant. Those
-	// that it does not reach keep their numbers, and are the first of the next. With few tenants a round ends long
-	// before; what it may not do is keep Postgres busy all the time where there are very many.
+	// scrapeTimeout is how long a scrape waits for numbers that are being read. It then serves the numbers that it
+	// has, and the next scrape has the rest.
+	scrapeTimeout = 2 * time.Second
+	// roundShare limits the share of the time that rounds may take: a round begins to read another tenant only within
+	// it. The remaining tenants keep their numbers, and are the first of the next round. With few tenants a round
+	// ends long before that; with very many, Postgres must not be busy all the time.
 	roundShare = 2
 	// leastRound is what a round may take however often there is one.
 	leastRound = 10 * time.Second
@@ -38,8 +38,8 @@ const (
 	// 50 seconds, up to every leastOften.
 	costShare  = 50
 	leastOften = 10 * time.Minute
-	// staleAfter is the age from which on numbers over all tenants are left out: of a queue that was read once and
-	// never again, the age only grows, and one worker that does not reach Postgres would raise alarm for all.
+	// staleAfter is the age from which on numbers over all tenants are omitted: the age of a queue that is never read
+	// again only grows, and one worker that cannot reach Postgres would raise an alarm for all.
 	staleAfter = 15 * time.Minute
 
 	tenantsPage = 1000
@@ -47,19 +47,18 @@ const (
 
 // Reading says how numbers are read from Postgres.
 type Reading struct {
-	// Tenants is how many tenants have a label of their own, those with the most memories; the others are
-	// summed under Others. 0: there is no label tenant, and all are summed.
+	// Tenants is how many tenants have their own label, those with the most memories; the others are summed under
+	// Others. With 0 there is no label tenant, and all are summed.
 	Tenants int
 	// Every is how often at most numbers are read, however often they are asked for; a minute when 0.
 	Every time.Duration
 	Now   func() time.Time // the clock of the memories; time.Now when nil
 	Log   *slog.Logger     // may be nil
 
-	wall func() time.Time // what the age of numbers is told by; time.Now when nil
+	wall func() time.Time // the clock for the age of numbers; time.Now if nil
 }
 
-// Open is Read with a connection of its own: however slow that gets, memories and recalls find the others
-// free.
+// Open is Read with its own connection, so that slow readings do not delay memories and recalls.
 func (m *Metrics) Open(ctx context.Context, database pg.Config, r Reading) (stop func(), err error) {
 	database.MaxConns, database.ApplicationName = 1, "mneme-metrics"
 	database.StatementTimeout = readDeadline
@@ -78,8 +77,8 @@ func (m *Metrics) Open(ctx context.Context, database pg.Config, r Reading) (stop
 	}, nil
 }
 
-// Read has the numbers that Postgres knows collected with every scrape, until stop is called. A tenant is read
-// only when it is asked for.
+// Read collects the numbers in Postgres with every scrape, until stop is called. A tenant is read only when a scrape
+// needs it.
 func (m *Metrics) Read(st *store.Store, r Reading) (stop func(), err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	if r.wall == nil {
@@ -104,7 +103,8 @@ func (m *Metrics) Read(st *store.Store, r Reading) (stop func(), err error) {
 	}, nil
 }
 
-// collector serves what was last read from Postgres, and has it read again when it is asked and it is old.
+// collector serves the numbers that were last read from Postgres, and reads them again if they are old when a scrape
+// comes.
 type collector struct {
 	Reading
 	store    *store.Store
@@ -117,7 +117,7 @@ type collector struct {
 	working  sync.WaitGroup
 
 	mu      sync.Mutex
-	round   chan struct{} // closed when the round under way is over; nil when there is none
+	round   chan struct{} // closed when the current round ends; nil if there is none
 	last    time.Time     // when the last one began
 	whole   admin.SystemMetrics
 	wholeAt time.Time // zero: never read
@@ -133,7 +133,7 @@ type reading struct {
 	took  time.Duration // how long that took
 }
 
-// due reports whether a tenant is to be read again.
+// due reports whether a tenant must be read again.
 func (r reading) due(now time.Time, every time.Duration) bool {
 	return now.Sub(r.tried) >= min(max(every, costShare*r.took), max(leastOften, every))
 }
@@ -148,7 +148,7 @@ func (c *collector) now() time.Time {
 // refresh has the numbers read if they are old, and waits for it a little.
 func (c *collector) refresh() {
 	c.mu.Lock()
-	// A scrape a little early, as every second one is, counts as on time.
+	// A scrape that is a little early, as every second one is, counts as on time.
 	if c.round == nil && c.ctx.Err() == nil && time.Since(c.last) >= c.Every-c.Every/10 {
 		done := make(chan struct{})
 		c.round, c.last = done, time.Now()
@@ -165,11 +165,11 @@ func (c *collector) refresh() {
 	if round == nil {
 		return
 	}
-	patience := time.NewTimer(scrapePatience)
-	defer patience.Stop()
+	timeout := time.NewTimer(scrapeTimeout)
+	defer timeout.Stop()
 	select {
 	case <-round:
-	case <-patience.C:
+	case <-timeout.C:
 	}
 }
 
@@ -187,7 +187,7 @@ func (c *collector) readAll() {
 		return err
 	})
 	if !ok || !c.list() {
-		return // it is away: nothing else would go better
+		return // Postgres is unavailable: other reads would fail too
 	}
 	for _, tenant := range c.turn() {
 		if time.Since(start) > c.budget() {
@@ -199,7 +199,7 @@ func (c *collector) readAll() {
 	}
 }
 
-// budget is how long a round goes on to the next tenant.
+// budget is how long a round may start on further tenants.
 func (c *collector) budget() time.Duration { return max(leastRound, c.Every/roundShare) }
 
 // lap is how long it takes to read every tenant once, from the durations of their reads and the budget of a
@@ -219,7 +219,7 @@ func lap(tenants map[string]reading, every, budget time.Duration) time.Duration 
 	return every * max(1, (all+budget-1)/budget)
 }
 
-// list brings the tenants up to date. One that is new has no numbers yet.
+// list updates the list of tenants. A new tenant has no numbers yet.
 func (c *collector) list() bool {
 	var names []string
 	for after, more := "", true; more; {
@@ -312,8 +312,8 @@ func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements prometheus.Collector. It does not fail: without Postgres it gives what was last read,
-// and how old that is. A tenant that could never be read is as old as it is known.
+// Collect implements prometheus.Collector. It does not fail: without Postgres it returns the last numbers, and their
+// age. The age of a tenant that could never be read counts from when it was first listed.
 func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	c.refresh()
 	c.mu.Lock()
@@ -339,7 +339,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 		}
 	}
 	inTurn := lap(tenants, c.Every, c.budget())
-	maps.DeleteFunc(tenants, func(_ string, r reading) bool { return r.at.IsZero() }) // there is nothing to show yet
+	maps.DeleteFunc(tenants, func(_ string, r reading) bool { return r.at.IsZero() }) // they have no numbers yet
 	c.system.age(ch, c.wall().Sub(oldest), inTurn, len(tenants))
 	c.emitTenants(ch, tenants)
 }
@@ -364,7 +364,7 @@ func (c *collector) emitTenants(ch chan<- prometheus.Metric, tenants map[string]
 	var others admin.TenantMetrics
 	shown, summed := 0, 0
 	for _, name := range names {
-		if shown < c.Tenants && name != Others { // a tenant of that name is one of the others
+		if shown < c.Tenants && name != Others { // a tenant named like Others is summed with them
 			shown++
 			c.tenant.emit(ch, []string{name}, tenants[name].TenantMetrics, now)
 			continue

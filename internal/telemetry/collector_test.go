@@ -60,7 +60,7 @@ func TestTenantsAreBounded(t *testing.T) {
 		return names
 	}
 	for limit, want := range map[int]map[string]float64{
-		2:  {"large": 5, "middle": 4, telemetry.Others: 12}, // a tenant that goes by that name is one of them
+		2:  {"large": 5, "middle": 4, telemetry.Others: 12}, // a tenant of that name is among them
 		10: {"large": 5, "middle": 4, "small": 2, "tiny": 1, telemetry.Others: 9},
 	} {
 		m := newMetrics(t)
@@ -142,7 +142,7 @@ func TestScrapesWithoutPostgres(t *testing.T) {
 	require.GreaterOrEqual(t, age, time.Since(before).Seconds()/2)
 	require.Contains(t, scrape(t, m), "mneme_jobs_dead 0")
 
-	// What may be over long since is not told any more: no alert goes by it.
+	// An alert may be long outdated: it is not repeated.
 	later.Store(int64(16 * time.Minute))
 	text := scrape(t, m)
 	for _, name := range []string{"mneme_jobs_dead", "mneme_jobs_oldest_waiting_seconds", "mneme_index_lag_seconds",

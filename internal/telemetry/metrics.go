@@ -1,6 +1,6 @@
-// Package telemetry says how the running system does: metrics for Prometheus and traces for OpenTelemetry
-// (document 004 §14, §15.10). Numbers, times and names of the program's own alone: what memories say, what
-// was asked, and ids of either are in no label and no attribute.
+// Package telemetry reports on the running system: metrics for Prometheus and traces for OpenTelemetry (document 004
+// §14, §15.10). Labels and attributes have only numbers, times and names from the program, never the content of
+// memories or questions, nor their ids.
 package telemetry
 
 import (
@@ -50,7 +50,7 @@ type Metrics struct {
 	learned  *prometheus.CounterVec
 }
 
-// NewMetrics makes the numbers of a process; version is that of the program.
+// NewMetrics returns the metrics of a process; version is that of the program.
 func NewMetrics(version string) (*Metrics, error) {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
@@ -66,7 +66,7 @@ func NewMetrics(version string) (*Metrics, error) {
 			Buckets: stageBuckets,
 			Help:    "Time that a channel or stage of a recall in this process took."}, []string{"stage"}),
 		degraded: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mneme_recall_degraded_total",
-			Help: "Recalls in this process that left a channel or stage out, by which."}, []string{"stage"}),
+			Help: "Recalls in this process that omitted a channel or stage, by which."}, []string{"stage"}),
 		tokens: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mneme_model_tokens_total",
 			Help: "Tokens that models of this process were paid for, by use (extract, decide, " +
 				"embed, rerank, summary, reflect), model and direction (prompt, completion)."},
@@ -162,34 +162,34 @@ func (m *Metrics) ObserveReflection(outcome string) { m.beliefs.WithLabelValues(
 // BudgetHeld counts a call that did not fit into a token budget. It is meant for workflows.Dependencies.BudgetHeld.
 func (m *Metrics) BudgetHeld(use string) { m.held.WithLabelValues(use).Inc() }
 
-// openSDK makes the handler through which Temporal's SDK counts into the same registry. Its other handler,
-// for tally, is a second metrics library with a reporter of its own; this one goes through OpenTelemetry,
-// which the traces need anyhow.
+// openSDK returns the handler through which Temporal's SDK counts into the same registry. Its other handler, for
+// tally, would need a second metrics library with its own reporter; this one uses OpenTelemetry, which the traces
+// need anyway.
 func (m *Metrics) openSDK() error {
 	exporter, err := otelprometheus.New(otelprometheus.WithRegisterer(m.registry), otelprometheus.WithoutScopeInfo(),
 		otelprometheus.WithoutTargetInfo())
 	if err != nil {
 		return fmt.Errorf("metrics of the SDK: %w", err)
 	}
-	// OpenTelemetry's own buckets are for milliseconds, and the SDK counts in seconds.
+	// OpenTelemetry's default buckets are in milliseconds, and the SDK counts in seconds.
 	provider := metric.NewMeterProvider(metric.WithReader(exporter), metric.WithView(metric.NewView(
 		metric.Instrument{Kind: metric.InstrumentKindHistogram},
 		metric.Stream{Aggregation: metric.AggregationExplicitBucketHistogram{Boundaries: phaseBuckets}})))
 	m.sdk = opentelemetry.NewMetricsHandler(opentelemetry.MetricsHandlerOptions{
 		Meter: provider.Meter("temporal-sdk-go"), UseMonotonicCounters: true,
-		OnError: func(error) {}, // goes on when a number cannot be counted
+		OnError: func(error) {}, // continues if a number cannot be counted
 	})
 	return nil
 }
 
-// Client makes a Temporal client, and the workers made from it, count what they do here.
+// Client makes a Temporal client, and the workers made from it, count their calls here.
 func (m *Metrics) Client(options *client.Options) error {
 	options.MetricsHandler = m.sdk
 	return nil
 }
 
-// Handler answers scrapes. A part that cannot be collected is left out; the rest is answered, and log, which
-// may be nil, says what is missing: the answer does not.
+// Handler answers scrapes. If a part cannot be collected, the rest is answered. The error goes to log, which may be
+// nil, and not into the answer.
 func (m *Metrics) Handler(log *slog.Logger) http.Handler {
 	options := promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError, Registry: m.registry,
 		MaxRequestsInFlight: 8}
@@ -199,7 +199,7 @@ func (m *Metrics) Handler(log *slog.Logger) http.Handler {
 	return promhttp.HandlerFor(m.registry, options)
 }
 
-// scrapeLog makes one entry of what promhttp says of a scrape: several errors are several lines there.
+// scrapeLog writes promhttp's report of a scrape as one log entry; several errors are several lines there.
 type scrapeLog struct{ *slog.Logger }
 
 // Println implements promhttp.Logger.
@@ -207,7 +207,7 @@ func (l scrapeLog) Println(said ...any) {
 	l.Warn("metrics not gathered", "error", strings.TrimSpace(fmt.Sprintln(said...)))
 }
 
-// Gatherer is the registry, for tests and for those who serve it otherwise.
+// Gatherer is the registry, for tests and for other ways to serve it.
 func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
 
 // Outcomes as labels.

@@ -34,10 +34,10 @@ var byActivity = map[string]string{
 	"AppendEvents":        PhaseAppend,
 }
 
-// phaseOf names the phase of what a workflow does outside the pipeline. A type that is not here, such as one
-// of another program on the same task queue, counts as other: a label never comes from outside.
+// phaseOf is the phase of each workflow's activities outside the pipeline. A type that is not listed, such as one of
+// another program on the same task queue, counts as other: a label never comes from outside.
 var phaseOf = map[string]string{
-	"Ingest":         "jobs", // what is left of it: keeping the jobs
+	"Ingest":         "jobs", // the rest of it: keeping the jobs
 	"ResumeIngest":   "jobs",
 	"SyncIndex":      "sync_index",
 	"Reindex":        "reindex",
@@ -149,7 +149,7 @@ func (a *activityInterceptor) ExecuteActivity(
 	return out, err
 }
 
-// asksToWait reports whether an activity ended with an error only to be run again for what is left.
+// asksToWait reports whether an activity returned an error only to be run again for the rest.
 func asksToWait(err error) bool {
 	var app *temporal.ApplicationError
 	return errors.As(err, &app) && app.Type() == api.ErrTypeItemsPending

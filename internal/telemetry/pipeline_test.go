@@ -42,7 +42,7 @@ func newMetrics(t testing.TB) *telemetry.Metrics {
 	return m
 }
 
-// scrape is what a scrape answers, as it stands.
+// scrape returns the unchanged answer of a scrape.
 func scrape(t testing.TB, m *telemetry.Metrics) string {
 	t.Helper()
 	answer := httptest.NewRecorder()
@@ -93,7 +93,7 @@ func is(t testing.TB, m *telemetry.Metrics, want float64, name string, labels ..
 	require.InDelta(t, want, got, 1e-9, "%s %v", name, labels)
 }
 
-// model stands for an endpoint that is paid by token, and refuses what is poisoned.
+// model simulates an endpoint that is paid by token and refuses poisoned texts.
 type model struct {
 	inference.Extractor
 	inference.Decider
@@ -193,7 +193,7 @@ func TestMetricsOfARealRun(t *testing.T) {
 		live += float64(n)
 	}
 	require.Positive(t, live)
-	require.NoError(t, testkit.Eventually(within(t), func() error { // what was read a moment ago stands for a moment
+	require.NoError(t, testkit.Eventually(within(t), func() error { // values are cached for a moment
 		if got, _ := value(t, m, "mneme_retrievals", "tenant", p.Tenant, "window", "1d"); got != 2 {
 			return errors.New("not read again yet")
 		}

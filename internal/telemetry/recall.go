@@ -8,15 +8,15 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// ObserveRecall counts a recall, for the Observe field of a recall.Recaller: how long it and its stages
-// took, and what it left out.
+// ObserveRecall counts a recall, for the Observe field of a recall.Recaller: its duration and that of its stages, and
+// the omitted parts.
 func (m *Metrics) ObserveRecall(meta schema.RecallMeta, took time.Duration, err error) {
 	var invalid *schema.ValidationError
 	outcome := outcomeOK
 	switch {
 	case errors.As(err, &invalid):
 		outcome = outcomeInvalid
-	case errors.Is(err, context.Canceled): // the caller does not want it any more
+	case errors.Is(err, context.Canceled): // the caller has stopped waiting
 		outcome = outcomeCancelled
 	case err != nil:
 		outcome = outcomeFailed

@@ -25,10 +25,9 @@ const (
 	useDescription = "description"
 )
 
-// Count returns the brain with its calls and tokens counted. They are counted where a model answers: a
-// call that failed after it was paid for, one that is retried, and one whose result is thrown away count
-// too, which the log of a job, written once a step, cannot say. Models go by the names that the
-// configuration gives them.
+// Count returns the brain with its calls and tokens counted when a model answers. A call that failed after it was
+// charged, one that is retried, and one whose result is discarded count too; the log of a job, written once a step,
+// cannot show these. Models have the names that the configuration gives them.
 func (m *Metrics) Count(brain inference.Brain) inference.Brain {
 	if brain.Extractor != nil {
 		brain.Extractor = extractor{brain.Extractor, m}
@@ -81,8 +80,8 @@ func (m *Metrics) CountOthers(
 	}
 }
 
-// spent counts what a use of a model cost. Of several calls an error is the last one's: those before it were
-// answered, or it would have ended there. A usage without a model is of rules, which cost nothing.
+// spent counts the cost of a use of a model. If there were several calls, an error is that of the last one: the
+// earlier ones were answered. A usage without a model is of rules, which cost nothing.
 func (m *Metrics) spent(use string, usage inference.Usage, err error) {
 	var limit *inference.RateLimitError
 	outcome := outcomeOK

@@ -26,22 +26,22 @@ import (
 // flushDeadline is how long a process that ends waits for its last spans to be taken.
 const flushDeadline = 3 * time.Second
 
-// Traces follows a request from the start of its workflow through workflow and activities to the statements
-// that they run. Nil traces nothing: all methods may be called on it.
+// Traces follows a request from the start of its workflow through workflow and activities to the statements that they
+// run. A nil Traces traces nothing: all methods may be called on it.
 //
-// Spans carry names of workflows, activities, statements and tables, and Temporal's ids of runs. What memories
-// say is in none: statements go without their text and arguments, and errors without theirs, since Postgres
-// quotes values in what it says. Ids of workflows and of updates are left out too: they have tenant, agent and
-// whatever a caller chose as idempotency key.
+// Spans carry names of workflows, activities, statements and tables, and Temporal's ids of runs. They never carry
+// memory content: statements are recorded without text and arguments, and errors without messages, because Postgres
+// quotes values in its messages. Ids of workflows and of updates are omitted too: they contain tenant, agent and the
+// caller's idempotency key.
 type Traces struct {
 	provider *trace.TracerProvider
 }
 
-// OpenTraces sends spans where OpenTelemetry's own variables say, as service unless OTEL_SERVICE_NAME says
-// otherwise. It is nil, and nothing is traced, unless OTEL_EXPORTER_OTLP_ENDPOINT or
-// OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is set, or OTEL_TRACES_EXPORTER is otlp; and with OTEL_SDK_DISABLED or
-// OTEL_TRACES_EXPORTER none. The protocol is grpc or http/protobuf, which is the default. An endpoint that
-// is away costs spans and nothing else.
+// OpenTraces sends spans to the endpoint in OpenTelemetry's own variables, as service unless OTEL_SERVICE_NAME is
+// set. It returns nil, and nothing is traced, unless OTEL_EXPORTER_OTLP_ENDPOINT or
+// OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is set, or OTEL_TRACES_EXPORTER is otlp; also with OTEL_SDK_DISABLED or
+// OTEL_TRACES_EXPORTER none. The protocol is grpc or http/protobuf, which is the default. If the endpoint is
+// unavailable, only spans are lost.
 func OpenTraces(ctx context.Context, service, version string) (*Traces, error) {
 	wanted, err := tracesWanted(os.Getenv)
 	if err != nil || !wanted {
@@ -131,14 +131,14 @@ func (t *Traces) Flush(ctx context.Context) error {
 	return t.provider.ForceFlush(ctx)
 }
 
-// Close sends what has not been sent, as far as it is taken in time, and ends the tracing.
+// Close sends the remaining spans, if the receiver accepts them in time, and ends the tracing.
 func (t *Traces) Close() {
 	if t == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), flushDeadline)
 	defer cancel()
-	_ = t.provider.Shutdown(ctx) // no one is left to be told
+	_ = t.provider.Shutdown(ctx) // there is no one to report an error to
 }
 
 var (
@@ -147,8 +147,8 @@ var (
 	withChange     = regexp.MustCompile(`(?i)\b(update|insert\s+into|delete\s+from)\s+([a-z_][a-z0-9_]*)`)
 )
 
-// statementName is what a statement is called in a trace: its verb and the first table that it names. One that
-// begins with WITH is called by the first change in it.
+// statementName is the name of a statement in a trace: its verb and the first table that it names. A statement that
+// begins with WITH is named after the first change in it.
 func statementName(sql string) string {
 	verb := statementVerb.FindStringSubmatch(sql)
 	if verb == nil {

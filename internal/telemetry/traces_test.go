@@ -144,7 +144,7 @@ func TestStatementsAreNamedByVerbAndTable(t *testing.T) {
 }
 
 // An endpoint that is away costs no more than the time to say goodbye.
-func TestAnEndpointThatIsAwayHoldsNobodyUp(t *testing.T) {
+func TestAnUnavailableEndpointBlocksNoCaller(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
 	traces, err := telemetry.OpenTraces(ctx, "test", "1")
 	require.NoError(t, err)

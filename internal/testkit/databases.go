@@ -18,7 +18,7 @@ import (
 	"github.com/mneme/mneme/schema/migrations"
 )
 
-// DatabaseURL returns the URL, as the owner, of a migrated database without rows. It is the test's own until the
+// DatabaseURL returns the URL, as the owner, of a migrated database without rows. Only this test uses it until the
 // test ends. An earlier test may have used it: its rows are removed, and a database whose schema was changed is not
 // used again.
 func DatabaseURL(t testing.TB) string {
@@ -42,16 +42,16 @@ func FreshDatabaseURL(t testing.TB) string {
 	name := "t_" + strings.ReplaceAll(uuid.NewString(), "-", "")
 	require.NoError(t, p.copyTemplate(name))
 	t.Cleanup(func() {
-		_ = dropDatabase(p.server, name) // the server may be gone, and the database with it
+		_ = dropDatabase(p.server, name) // the server or the database may no longer exist
 	})
 	u, err := in(p.server, name, "main")
 	require.NoError(t, err)
 	return u
 }
 
-// pool lends databases to the tests of this process, and resets one before it lends it again: that takes a fraction
-// of the time of a copy. The databases outlive the process, so that the next one uses them again; a session lock says
-// whether a database belongs to a process that still runs.
+// pool lends databases to the tests of this process, and resets each before it is lent again: that takes a fraction
+// of the time of a copy. The databases outlive the process, so that the next one uses them again; a session lock
+// shows whether a database belongs to a running process.
 type pool struct {
 	server   string // URL of the database that the others are created from
 	template string
@@ -61,7 +61,7 @@ type pool struct {
 	mu    sync.Mutex
 	locks *pgx.Conn            // its session holds the locks
 	own   map[string]*pgx.Conn // the databases of this process; each with what resets it, nil before its first reset
-	free  []string             // of its own, those that no test has
+	free  []string             // its databases that no test uses
 }
 
 // databases makes the template and the pool on first use.
@@ -135,7 +135,7 @@ func (p *pool) reserve(ctx context.Context) (name string, exists bool, err error
 	return name, false, err
 }
 
-// adopt locks a database of the pool whose process has ended; the name is empty where there is none.
+// adopt locks a database of the pool whose process has ended; the name is empty if there is none.
 func (p *pool) adopt(ctx context.Context, prefix string) (string, error) {
 	rows, err := p.locks.Query(ctx, `SELECT datname::text FROM pg_database WHERE starts_with(datname, $1) ORDER BY 1`,
 		prefix)
@@ -224,14 +224,14 @@ func (p *pool) reset(ctx context.Context, name string) (digest string, err error
 	return digest, second(conn.Exec(ctx, emptyTables))
 }
 
-// alone ends all other connections to the database, and waits until they are gone.
+// alone ends all other connections to the database, and waits until they have ended.
 const alone = `(SELECT count(pg_terminate_backend(pid, 10000)) FROM pg_stat_activity
 	WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend')`
 
-// emptyTables empties the tables that were written to: the others have no file. As a replica no trigger runs, so that
-// this can be done to tables that may only grow, in any order. To delete the few rows of a small table takes a tenth of
+// emptyTables empties the tables that were written to: the others have no file. In replica mode no trigger runs, so
+// that this also works on append-only tables, in any order. Deleting the few rows of a small table takes a tenth of
 // the time of a truncation, which makes new files for it, its indexes and all tables that refer to it. Vectors are
-// truncated: an index for nearest neighbours keeps what is deleted, and finds less the more it keeps. The migrations'
+// truncated: an index for nearest neighbours keeps deleted rows, and finds less the more it keeps. The migrations'
 // own rows stay.
 const emptyTables = `DO $$
 DECLARE
@@ -257,9 +257,10 @@ BEGIN
 END $$`
 
 // catalogDigest differs as soon as anything in the catalog was changed, even if it was changed back: every change
-// leaves a row of a newer transaction, or one row less. Of pg_class the columns count that neither TRUNCATE nor ANALYZE
-// sets. They are named, because JSON of whole rows takes twenty times as long. The digest includes what the migrations
-// have noted and the database's settings, but not what Postgres comes with: those objects have ids below 16384.
+// leaves a row of a newer transaction, or one row less. Of pg_class only the columns count that neither TRUNCATE nor
+// ANALYZE sets. They are named, because JSON of whole rows takes twenty times as long. The digest includes what the
+// migrations have recorded and the database's settings, but not the built-in objects of Postgres, whose ids are below
+// 16384.
 var catalogDigest = func() string {
 	var parts []string
 	for _, catalog := range []string{"attribute.attrelid", "attrdef.oid", "constraint.oid", "index.indexrelid",

@@ -18,22 +18,22 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Dump returns what pg_dump writes of a test's database, in its custom format. A test whose server has no
-// programs of its version on this machine is skipped, and says so.
+// Dump returns the pg_dump of a test's database, in its custom format. If this machine has no programs of the
+// server's version, the test is skipped and says so.
 func Dump(t testing.TB, databaseURL string) []byte {
 	t.Helper()
 	u, password := forLibpq(t, databaseURL)
 	return runProgram(t, databaseURL, "pg_dump", password, nil, "--format=custom", "--dbname="+u)
 }
 
-// RestoreDump restores a dump into an empty database of the test's own and returns its URL, as the owner,
-// with the schema that the tests have. The database goes with the test.
+// RestoreDump restores a dump into a separate empty database and returns its URL, as the owner, with the schema of
+// the tests. The database is dropped with the test.
 func RestoreDump(t testing.TB, dump []byte) string {
 	t.Helper()
 	env, err := stack()
 	require.NoError(t, err)
 	name := "t_" + strings.ReplaceAll(uuid.NewString(), "-", "")
-	// From template0: what is in the dump comes from the dump alone.
+	// From template0, so that everything in the database comes from the dump.
 	require.NoError(t, onServer(env["DATABASE_URL"], "CREATE DATABASE "+name+" TEMPLATE template0"))
 	t.Cleanup(func() {
 		// the server may be gone, and the database with it
@@ -76,10 +76,10 @@ func runProgram(t testing.TB, databaseURL, name, password string, input []byte, 
 	return out
 }
 
-// serverProgram is how a program of the same major version as the server is run: an older pg_dump refuses
-// the server, and what a newer one writes an older server may refuse. It is looked for where scripts/stack
-// has its server from: the distribution's directory, then the private root in the cache, entered by chroot;
-// and on the PATH, for a server that is somewhere else.
+// serverProgram returns how to run a program of the server's major version: an older pg_dump refuses the server, and
+// an older server may refuse the output of a newer one. It is looked for where scripts/stack gets its server from:
+// the distribution's directory, then the private root in the cache, entered by chroot; and on the PATH, for a server
+// installed elsewhere.
 func serverProgram(t testing.TB, databaseURL, name string) []string {
 	t.Helper()
 	ctx := context.Background()

@@ -21,15 +21,15 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
-// Gate is a proxy between a worker and Temporal. It holds the acknowledgement of one activity: what the
-// activity did is committed, and the server never learns of it. It also shortens the time limits of that
-// activity (noticedWithin), so that a test need not wait for production's 20 or 45 seconds until the server
-// notices that a worker is dead.
+// Gate is a proxy between a worker and Temporal. It holds back the acknowledgement of one activity: the effect of the
+// activity is committed, and the server never learns of it. It also shortens the time limits of that activity
+// (noticedWithin), so that a test need not wait for production's 20 or 45 seconds until the server notices that a
+// worker is dead.
 type Gate struct {
 	Address string
 	Held    chan struct{} // closed when the acknowledgement has been caught
 
-	activity string // its first acknowledgement is held
+	activity string // its first acknowledgement is held back
 	upstream *grpc.ClientConn
 
 	mu    sync.Mutex
@@ -93,7 +93,7 @@ func (g *Gate) pass(_ any, stream grpc.ServerStream) error {
 		return err
 	}
 	if g.catches(method, request) {
-		<-stream.Context().Done() // until the worker is gone
+		<-stream.Context().Done() // until the worker has gone
 		return status.Error(codes.Unavailable, "held")
 	}
 	ctx := stream.Context()

@@ -8,10 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// invariants are queries that find what must never be, in any tenant: each returns a line for every
-// violation. They hold for whatever the operations wrote, in any order and number. None of them shows
-// content. What refers to a memory that was forgotten by force refers to nothing, and may: removedByForce
-// says which those are.
+// invariants are queries that find violations, in any tenant: each returns a line for every violation. They hold
+// after any operations, in any order and number. None of them shows content. A reference to a memory that was
+// forgotten by force may lead nowhere: removedByForce lists these.
 var invariants = []struct{ name, query string }{
 	{"one active fact per claim and ground", `
 		SELECT format('%s and %s', a.id, b.id) FROM memories a JOIN memories b
@@ -58,8 +57,8 @@ var invariants = []struct{ name, query string }{
 		SELECT format('%s %s %s', r.source_id, r.predicate, r.target_id) FROM memory_links r
 		WHERE NOT EXISTS (SELECT FROM memories m WHERE m.tenant = r.tenant AND m.id = r.source_id)
 			OR NOT EXISTS (SELECT FROM memories m WHERE m.tenant = r.tenant AND m.id = r.target_id)`},
-	// A revision adds to what it makes or contests an edge of its kind. The other end may have been
-	// forgotten by force since, and the edge with it: then there is nothing left to ask.
+	// A revision adds an edge of its kind to the memories that it makes or contests. If the other end was forgotten
+	// by force since, the edge is gone with it, and there is nothing to check.
 	{"a revision leaves its relations", `
 		SELECT format('%s version %s: %s', h.memory_id, h.version, h.metadata->>'revision') FROM memory_history h
 			JOIN memories m ON m.tenant = h.tenant AND m.id = h.memory_id
@@ -73,7 +72,7 @@ var invariants = []struct{ name, query string }{
 		SELECT format('%s version %s', h.memory_id, h.version) FROM memory_history h
 		WHERE h.metadata ? 'revision' AND h.version IS NOT NULL AND h.erased_at IS NULL
 			AND h.reason <> '[erased]' AND jsonb_array_length(coalesce(h.metadata->'evidence', '[]')) = 0`},
-	// What an agent states for itself is its own evidence; what is concluded rests on something.
+	// An agent's own statement is its own evidence; a conclusion needs evidence.
 	{"what was concluded rests on evidence", `
 		SELECT m.id::text FROM memories m JOIN memory_history h ON h.tenant = m.tenant
 			AND h.memory_id = m.id AND h.version = 1
@@ -308,9 +307,8 @@ func CheckInvariants(t require.TestingT, db *pgx.Conn) {
 	}
 }
 
-// CheckOutbox looks for changed memories that the index would never hear of: the outbox's latest row
-// of every memory must be of its present version and ask for what the memory now is. It holds as long
-// as no one drains the outbox.
+// CheckOutbox looks for changed memories that would never reach the index: the outbox's latest row of every memory
+// must have its present version and match its present state. This holds as long as the outbox is not drained.
 func CheckOutbox(t require.TestingT, db *pgx.Conn) {
 	rows, err := db.Query(context.Background(), `
 		SELECT format('%s version %s (live: %s): %s', m.id, m.version, m.live,

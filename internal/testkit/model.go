@@ -60,7 +60,7 @@ type ModelReply struct {
 	Content string // of the assistant's message; with an error status, the error's message
 }
 
-// Answer is how a Model answers. It may block; ctx ends when the caller is gone.
+// Answer returns a Model's answer. It may block; ctx ends when the caller has gone.
 type Answer func(ctx context.Context, call ModelCall) ModelReply
 
 // Model is an OpenAI-compatible chat endpoint that answers as a test says.

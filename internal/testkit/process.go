@@ -32,6 +32,8 @@ var workerBinary = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(dir, "worker")
 	// Packages build at the same time, and a binary that runs cannot be written over.
 	scratch := fmt.Sprintf("%s.%d", path, os.Getpid())
+	// The go command does not link again what is already at the place of its output, and current.
+	_ = os.Link(path, scratch)
 	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", scratch, "./worker")
 	cmd.Dir = Root()
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -49,8 +51,8 @@ type Process struct {
 	done chan error // closed after the exit is in it
 }
 
-// StartProcess runs bin/worker with these settings and those that keep it to itself, and waits
-// until it is ready. It is killed when the test ends, if it still runs then.
+// StartProcess runs bin/worker with these settings and those that isolate it, and waits until it is ready. It is
+// killed when the test ends, if it is still running.
 func StartProcess(t testing.TB, settings map[string]string) *Process {
 	t.Helper()
 	p := SpawnProcess(t, settings)
@@ -128,7 +130,7 @@ func (p *Process) Exit(t testing.TB, within time.Duration) error {
 // Output is what the process has written so far.
 func (p *Process) Output() string { return p.out.String() }
 
-// freeAddress is one that nothing listens on.
+// freeAddress is an address that no process listens on.
 func freeAddress(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

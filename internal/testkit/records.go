@@ -107,7 +107,7 @@ func record(r *rapid.T, t schema.MemoryType) schema.MemoryRecord {
 		m.Lifecycle.Decay.Points = decayPoints(r)
 	}
 	if m.Lifecycle.Pinned {
-		m.Importance = 1 // what is pinned has no other
+		m.Importance = 1 // pinned records always have importance 1
 	}
 	if rapid.Bool().Draw(r, "external") {
 		m.ExternalID = "mem-" + uuidFrom(r).String()
@@ -369,7 +369,7 @@ func word(r *rapid.T, label string) string {
 	return rapid.StringMatching(`[a-z][a-z0-9]{0,11}`).Draw(r, label)
 }
 
-// text has what is easily spoilt: quotes, markup, control characters, other scripts, emoji.
+// text generates texts that are easily damaged: quotes, markup, control characters, other scripts, emoji.
 func text(r *rapid.T, label string) string {
 	return "x" + rapid.StringOfN(rapid.SampledFrom([]rune("ab z09\"\\/<>&'\t\né漢\u2028\U0001F600{}[]:,")),
 		0, 20, -1).Draw(r, label) + "x"

@@ -1,6 +1,6 @@
-// Package testkit gives tests the real parts: Postgres with pgvector, a schema of their own, and the
-// real Temporal server. `make test` starts both and says where they are; run by hand, a test starts
-// them itself and leaves them up for the next.
+// Package testkit gives tests real servers: Postgres with pgvector, a separate schema for each, and the real Temporal
+// server. `make test` starts both and passes their addresses; a test that is run by hand starts them itself and
+// leaves them up for the next.
 package testkit
 
 import (
@@ -38,9 +38,9 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
-// starved is how long a workflow may stand still before the SDK takes it for deadlocked. A machine that
-// runs many tests with the race detector keeps one waiting for seconds, and giving up on it then is a
-// data race inside the SDK.
+// starved is how long a workflow may make no progress before the SDK reports a deadlock. A machine that runs many
+// tests with the race detector keeps a workflow waiting for seconds, and stopping it then causes a data race inside
+// the SDK.
 const starved = time.Minute
 
 // Namespace is the Temporal namespace of the tests.
@@ -67,11 +67,10 @@ func Root() string {
 	return filepath.Dir(filepath.Dir(filepath.Dir(file)))
 }
 
-// Stack runs scripts/stack. Its environment has no addresses of running parts, so that it manages
-// servers of its own.
+// Stack runs scripts/stack. Its environment has no addresses of running servers, so that it manages its own.
 func Stack(args ...string) (string, error) { return stackWith(nil, args...) }
 
-// stackWith is Stack with settings, NAME=VALUE, of its own.
+// stackWith is Stack with additional settings, NAME=VALUE.
 func stackWith(settings []string, args ...string) (string, error) {
 	cmd := exec.Command(filepath.Join(Root(), "scripts", "stack"), args...)
 	for _, kv := range os.Environ() {
@@ -216,7 +215,7 @@ func Eventually(ctx context.Context, fn func() error) error {
 	}
 }
 
-// Harness is a worker with everything real, on a task queue and a schema of its own.
+// Harness is a worker with real dependencies, on a separate task queue and schema.
 type Harness struct {
 	Store       *store.Store
 	Temporal    client.Client

@@ -28,7 +28,8 @@ func DayOf(at time.Time) time.Time {
 // bytesPerToken is a low estimate, so that a reservation is rather too high than too low.
 const bytesPerToken = 3
 
-// Estimate is how many tokens a call may use: those of its prompt, by its size, and those of the longest answer.
+// Estimate is how many tokens a call may use: those of its prompt, estimated from its size, and those of the longest
+// answer.
 func Estimate(promptBytes, answerTokens int) int64 {
 	return int64((max(promptBytes, 0)+bytesPerToken-1)/bytesPerToken) + int64(max(answerTokens, 0))
 }

@@ -137,7 +137,7 @@ func completes(prev, f Frame, close bool) bool {
 		return false
 	}
 	if len(prev.values) > 0 && !prev.ended && !prev.negated {
-		return false // it has a value of its own
+		return false // it has its own value
 	}
 	m := match(prev, f)
 	return !m.strangers

@@ -31,7 +31,7 @@ var concepts = func() map[string][]string {
 			stem := stemOf(w)
 			out[stem] = append(out[stem], name)
 		}
-		out["@"+name] = []string{name} // what a value of the category says of the attribute
+		out["@"+name] = []string{name} // what a value of the category says about the attribute
 	}
 	return out
 }()

@@ -281,8 +281,8 @@ func (t *Text) Updates() bool {
 	return false
 }
 
-// asksValue reports whether a question asks for a value that holds now, such as an amount, a time or a place: it begins
-// with a question word, and asks for nothing past, for no advice and for nothing of the assistant.
+// asksValue reports whether a question asks for a current value, such as an amount, a time or a place: it begins with
+// a question word, and is not about the past, for advice or about the assistant.
 func asksValue(question string) bool {
 	words := strings.FieldsFunc(strings.ToLower(question), func(r rune) bool { return !unicode.IsLetter(r) })
 	return len(words) > 0 && valueQuestions[words[0]] &&

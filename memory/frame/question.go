@@ -295,7 +295,7 @@ func (v vocabulary) covers(t Term) float64 {
 	case t.Stem == selfTerm && v.self:
 		return namedSelf
 	case t.Stem == teamTerm && !v.self:
-		return ownerless // what is said of no one in particular may be ours
+		return ownerless // a statement about no one in particular may be ours
 	case t.Stem == selfTerm:
 		return ownerless / 2
 	}

@@ -24,7 +24,7 @@ type Frame struct {
 	ended     bool     // it says that something is over
 	negated   bool     // it denies
 	past      bool     // it says how it was
-	event     bool     // it tells of something that happened once
+	event     bool     // it describes something that happened once
 	corrects  bool     // it says that another statement was wrong: "correction", "after all", "it turns out"
 	hedged    bool     // the speaker is not sure
 	copular   bool     // a form of "be" connects subject and value
@@ -34,7 +34,7 @@ type Frame struct {
 
 	said []string // the words of the topic as they were said
 
-	unresolved  bool // the subject is a pronoun, and what it stands for is not known
+	unresolved  bool // the subject is a pronoun whose referent is not known
 	byPronoun   bool // the subject is a pronoun
 	subjectless bool // it begins with its verb
 }

@@ -20,7 +20,7 @@ type Text struct {
 	owner      []string // as in Frame, of all statements
 	typed      map[Kind][]string
 	cue        int
-	change     float64 // how near a word of it is to one that tells of a change, in [0,1]
+	change     float64 // how near one of its words is to a word for a change, in [0,1]
 	current    bool    // it says that it holds now, or held until now
 
 	ended, past, event, hedged bool

@@ -45,11 +45,10 @@ func CheckExtraction(raw memory.Extraction) memory.Extraction {
 	return out
 }
 
-// CheckProposal returns p as far as it is well-formed for the neighbours that were offered (document
-// 002 "Decision Engine"). A proposal that is not becomes ActionNone with a machine reason
-// (ReasonInvalidAction, ReasonInvalidConfidence, ReasonMissingTarget, ReasonUnknownTarget) and a
-// warning. The result never names a target outside neighbors: an add loses its target, and none
-// keeps it only when it was offered, as the memory that already covers the fact.
+// CheckProposal returns p if it is well-formed for the neighbours that were offered (document 002 "Decision Engine").
+// Otherwise it returns ActionNone with a machine reason (ReasonInvalidAction, ReasonInvalidConfidence,
+// ReasonMissingTarget, ReasonUnknownTarget) and a warning. The result never names a target outside neighbors: an add
+// loses its target, and none keeps it only if it was offered, as the memory that already covers the fact.
 func CheckProposal(p memory.Proposal, neighbors []memory.Neighbor) memory.Proposal {
 	var w warnings
 	w.inherit(p.Warnings)

@@ -1,3 +1,3 @@
-// Package intake decides how a candidate is admitted: its normal form, its classification under the policy, what an
-// extraction of it may hold, and what becomes of one that is too large.
+// Package intake decides how a candidate is admitted: its normal form, its classification under the policy, the
+// limits of its extraction, and the handling of oversized candidates.
 package intake

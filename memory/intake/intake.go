@@ -23,9 +23,9 @@ type Intake struct {
 	Recalled bool
 }
 
-// Admit prepares a valid candidate of a principal's request for staging: classified, and the rules
-// applied to it (document 004 §15.5). What recall handed out is cut from the content; a candidate of
-// which nothing else remains, or that names a retrieval as its source, is Recalled.
+// Admit prepares a valid candidate of a principal's request for staging: it classifies the candidate and applies the
+// rules to it (document 004 §15.5). Text that recall returned is cut from the content. A candidate is Recalled if
+// nothing else remains, or if it names a retrieval as its source.
 func Admit(c schema.Candidate, p schema.Principal, v schema.Visibility, rules *policy.Policy) Intake {
 	rest, cut := StripRecalled(c.Content)
 	recalled := cut && normalize.StorageContent(rest) == ""
@@ -88,8 +88,8 @@ func AdmitFact(f memory.Fact, src FactSource, rules *policy.Policy) policy.Expla
 	return e
 }
 
-// AdmitRecord classifies a record that is put as it is, and applies the rules. What it says of itself
-// applies unless a rule says otherwise; its sensitivity is a floor (ClassifyRecord).
+// AdmitRecord classifies a record as it is put, and applies the rules. The record's own values apply unless a rule
+// overrides them; its sensitivity is a floor (ClassifyRecord).
 func AdmitRecord(m schema.MemoryRecord, p schema.Principal, rules *policy.Policy) policy.Explanation {
 	text := memory.RecordContent(m)
 	cl := memory.ClassifyRecord(m, text)

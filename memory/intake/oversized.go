@@ -8,12 +8,13 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// beginningChars is how much of an oversized text is kept as the memory's own: what an extractor reads of any text,
-// the marker included.
+// beginningChars is how much of an oversized text is kept in the memory: as much as an extractor reads of any text,
+// including the marker.
 const beginningChars = normalize.MaxExtractInput - 64
 
-// Beginning is the content of a memory whose whole text is an artifact: its beginning, cut after a sentence or a
-// word where there is one near, and a marker that names the artifact. Two texts that begin alike differ by it.
+// Beginning is the content of a memory whose whole text is an artifact: the beginning of the text, cut after a
+// sentence or a word if one ends nearby, and a marker that names the artifact. The marker differs for two texts that
+// begin alike.
 func Beginning(content, address string) string {
 	text := normalize.FirstChars(strings.TrimSpace(content), beginningChars)
 	const near = 500 // bytes
@@ -31,8 +32,8 @@ func Beginning(content, address string) string {
 	return strings.TrimRight(strings.ToValidUTF8(text, ""), " \n") + " [truncated " + sum[:min(len(sum), 12)] + "]"
 }
 
-// Abridge makes of a candidate whose whole text is kept as an artifact the one that is staged: it begins as the text
-// does, refers to it, and is as sensitive as all of it.
+// Abridge returns the candidate that is staged for one whose whole text is an artifact: it has the beginning of the
+// text, refers to the artifact, and is as sensitive as the whole text.
 func Abridge(c schema.Candidate, address string) schema.Candidate {
 	level := memory.Classification{Sensitivity: schema.SensitivityLow}
 	if c.Sensitivity.Valid() {

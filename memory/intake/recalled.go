@@ -8,15 +8,15 @@ import (
 	"github.com/mneme/mneme/memory/normalize"
 )
 
-// WrapRecalled marks text as having come out of recall, for an agent to read:
+// WrapRecalled marks text as a result of recall, for an agent to read:
 //
 //	<mneme-recall id="…">
 //	…
 //	</mneme-recall>
 //
-// Agents hand in transcripts of what they read, so without a mark each recall would be learned again
-// and the store fill with echoes of itself. StripRecalled takes the block out again. No text can
-// close the block early or open another: the tag's name is written with a space inside it.
+// Agents ingest transcripts of what they read, so without a mark each recall would be learned again and the store
+// would fill with copies of itself. StripRecalled removes the block. No text can close the block early or open
+// another: the tag's name is written with a space inside it.
 func WrapRecalled(retrievalID, text string) string {
 	id := strings.Map(func(r rune) rune {
 		if 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-_.:", r) {

@@ -16,9 +16,8 @@ const (
 	minCutTokens = 32 // a text that is cut to less says nothing
 )
 
-// layerShares are the shares of an answer that the layers have for themselves, in their order. What a layer
-// leaves goes to the best of the rest, so that the shares bound starvation and nothing else: facts have
-// most, since they are what most questions ask for.
+// layerShares are the shares of an answer reserved for the layers, in their order. The unused part of a layer goes to
+// the best of the rest. Facts have most, because most questions ask for facts.
 var layerShares = map[schema.LayerName]float64{
 	schema.LayerWorking: 0.15, schema.LayerSemantic: 0.35, schema.LayerCompetence: 0.2, schema.LayerPlan: 0.1,
 	schema.LayerEpisodic: 0.2,
@@ -135,8 +134,8 @@ func before(i Item) int {
 	return 1
 }
 
-// rest fills what is left, best first. What was cut without regard to a passage is made whole first, when there is
-// room for it, and what is there by its passage last.
+// rest fills the remaining budget, best items first. Items that were cut without regard to a passage are completed
+// first, if there is room, and items with only a passage last.
 func (f *filling) rest() {
 	f.complete(func(i Item) bool { return i.Passage == 0 })
 	for i, item := range f.items {
@@ -152,7 +151,7 @@ func (f *filling) rest() {
 	f.complete(func(i Item) bool { return i.Passage > 0 })
 }
 
-// complete makes items whole that were cut, the best first, as far as there is room.
+// complete restores items that were cut, the best first, while there is room.
 func (f *filling) complete(which func(Item) bool) {
 	for i, item := range f.items {
 		if p, ok := f.placed[i]; ok && p.Cut && which(item) && f.used-p.Tokens+item.Tokens <= f.budget {
@@ -218,9 +217,8 @@ func EstimateTokens(text string) int {
 	return total
 }
 
-// CutTokens cuts a text to an estimated number of tokens, the mark at its end included, at the end of a
-// word where there is one near. It reports whether it cut. What has no room for the mark is the mark alone,
-// or nothing.
+// CutTokens cuts a text to an estimated number of tokens, including the mark at its end, at the end of a word if one
+// is near. It reports whether it cut. If there is no room for text, the result is the mark alone, or nothing.
 func CutTokens(text string, tokens int) (string, bool) {
 	if EstimateTokens(text) <= tokens {
 		return text, false

@@ -17,7 +17,7 @@ import (
 
 // Names of the channel and the stages of selection.
 const (
-	ChannelSignals = "signals"   // procedures and plans by what they are for
+	ChannelSignals = "signals"   // procedures and plans by their purpose
 	StageSelection = "selection" // the choice among them
 )
 
@@ -25,33 +25,33 @@ const (
 //
 //	fit × (selectBase + selectSuccess·success + selectRecency·recency)
 //
-// Fit is a factor: however often a procedure worked, where it does not apply it is worth nothing. What was
-// observed weighs three times as much as when.
+// Fit is a factor: a procedure that does not apply is worth nothing, however often it worked. The observed success
+// weighs three times as much as its recency.
 const (
 	selectBase    = 0.30
 	selectSuccess = 0.55
 	selectRecency = 0.15
 
-	// SelectThreshold is the confidence from which on one candidate is selected. What applies for sure
-	// reaches it with two successes and no failure; what worked twice in twelve never does, and neither
-	// does what is not known to apply at all, however often it worked elsewhere.
+	// SelectThreshold is the lowest confidence with which one candidate is selected. A candidate that certainly
+	// applies reaches it with two successes and no failure. One that worked twice in twelve never does, nor one that
+	// is not known to apply at all, however often it worked elsewhere.
 	SelectThreshold = 0.5
-	// clearMargin is the lead over the next candidate that takes nothing from confidence; a tie halves it.
+	// clearMargin is the lead over the next candidate from which the confidence is not reduced; a tie halves it.
 	clearMargin = 0.15
 
-	fitUnconditional = 0.8 // procedures that say when they apply, and do, go before those that do not say
-	fitUnknown       = 0.5 // what a condition counts whose key the context does not name
+	fitUnconditional = 0.8 // procedures whose conditions hold come before those without conditions
+	fitUnknown       = 0.5 // the value of a condition whose key the context does not name
 
-	// minMatch is the match from which on a memory is a candidate, and firedMatch that from which on a trigger
-	// of its own counts as set off: then no other trigger speaks for the procedure.
+	// minMatch is the lowest match of a candidate. firedMatch is the lowest match with which a memory's own trigger
+	// counts as set off; then its other triggers do not count.
 	minMatch   = 0.3
 	firedMatch = 0.5
-	// queryMatch is by how much a match with the query, or a channel's score, counts in comparison with one with the
+	// queryMatch is the weight of a match with the query, or of a channel's score, compared with a match with the
 	// intent or the error.
 	queryMatch = 0.8
 
-	untriedSuccess  = 0.2 // lower bound of what was never tried: better than what mostly failed
-	ClaimedTrials   = 3   // as how many observations a rate without counts counts
+	untriedSuccess  = 0.2 // success rate before the first trial: better than that of a solution that mostly failed
+	ClaimedTrials   = 3   // how many trials a rate without counts is worth
 	recencyHalfLife = 30 * 24 * time.Hour
 	wilsonZ         = 1.645 // one-sided, 95 %
 
@@ -73,14 +73,14 @@ type Solution struct {
 	Type         schema.MemoryType // competence or plan_graph
 	Payload      json.RawMessage
 	ReinforcedAt time.Time
-	Evidence     float64 // what the channels think of it, [0,1]
+	Evidence     float64 // score of the channels, [0,1]
 }
 
-// Select chooses among the solutions, of one type, that match the situation (document 004 §15A.11): by
-// applicability of their conditions, observed success, and recency of reinforcement. At or above
-// SelectThreshold the first is selected; below it, MissingContext says what would decide. What the context
-// contradicts is never selected, and it is ruledOut however little it matches. Equal input gives equal output,
-// whatever its order.
+// Select chooses among the solutions, of one type, that match the situation (document 004 §15A.11): by applicability
+// of their conditions, observed success, and recency of reinforcement. If the first reaches SelectThreshold it is
+// selected; otherwise MissingContext lists the keys that would decide. Solutions that the context contradicts are
+// never selected, and they are ruled out however little they match. Equal input gives equal output, whatever its
+// order.
 func Select(s Situation, layer schema.LayerName, solutions []Solution) (out schema.Selection, ruledOut []uuid.UUID) {
 	out = schema.Selection{
 		Layer:          layer,
@@ -121,7 +121,7 @@ func Select(s Situation, layer schema.LayerName, solutions []Solution) (out sche
 	return out, ruledOut
 }
 
-// TrimSelection cuts a selection's candidates to those that are worth showing.
+// TrimSelection cuts a selection's candidates to those worth showing.
 func TrimSelection(s schema.Selection) schema.Selection {
 	s.Candidates = s.Candidates[:min(len(s.Candidates), maxChoices)]
 	return s
@@ -134,8 +134,7 @@ func contradicted(c schema.Choice) int {
 	return 0
 }
 
-// confidence is that in the first of the ranked candidates: its score, less up to half of it where the next
-// comes close.
+// confidence is the score of the first of the ranked candidates, less up to half of it if the next one is close.
 func confidence(ranked []schema.Choice) float64 {
 	if len(ranked) == 0 || contradicted(ranked[0]) == 1 {
 		return 0
@@ -198,14 +197,14 @@ func weigh(
 	return choice, best.conditions
 }
 
-// optionsOf returns the ways in which a solution may apply to what is wanted; there is at least one. The
-// triggers of a procedure are alternatives. Those whose own signal matches are the ones that count; where
-// none does, the procedure was found by other words, and each may be meant.
+// optionsOf returns the ways in which a solution may apply to the request; there is at least one. The triggers of a
+// procedure are alternatives. Those whose signal matches count; if none matches, the procedure was found by other
+// words, and any of them may apply.
 func optionsOf(wanted []wantedText, solution Solution) ([]option, *schema.Performance, []string) {
 	base := queryMatch * memory.ClampUnit(solution.Evidence)
 	if solution.Type == schema.TypePlanGraph {
 		var p schema.PlanGraphPayload
-		_ = json.Unmarshal(solution.Payload, &p) // what was stored is valid
+		_ = json.Unmarshal(solution.Payload, &p) // stored payloads are valid
 		base = max(base, bestMatch(p.Intent, wanted), bestMatch(p.PlanID, wanted))
 		return []option{{match: base, conditions: constraints(p.Constraints)}}, p.Metrics, nil
 	}
@@ -233,8 +232,8 @@ func optionsOf(wanted []wantedText, solution Solution) ([]option, *schema.Perfor
 	return []option{{match: base}}, p.Performance, p.RequiredTools
 }
 
-// constraints are the conditions of a plan: an object, or a list of objects that must all
-// hold. Other elements of a list cannot be checked and decide nothing.
+// constraints are the conditions of a plan: an object, or a list of objects that must all hold. Other elements of a
+// list cannot be checked and are ignored.
 func constraints(raw json.RawMessage) conditions {
 	var list []json.RawMessage
 	if json.Unmarshal(raw, &list) != nil {
@@ -254,7 +253,7 @@ func constraints(raw json.RawMessage) conditions {
 	return out
 }
 
-// settle says whether the option applies. As with conditional facts, a key that the context does not name
+// settle decides whether the option applies. As with conditional facts, a key that the context does not name
 // contradicts nothing, and a list admits any of its elements (Holds).
 func (o *option) settle(known map[string]json.RawMessage) {
 	o.verdict, o.fit = schema.ApplicabilityUnconditional, o.match*fitUnconditional
@@ -278,7 +277,7 @@ func (o *option) settle(known map[string]json.RawMessage) {
 	}
 }
 
-// observed returns what is known of how often something worked, and the lower bound of the rate.
+// observed returns the known successes and failures, and the lower bound of the success rate.
 func observed(p *schema.Performance) (successes, failures int64, rate float64) {
 	if p == nil {
 		return 0, 0, untriedSuccess
@@ -323,12 +322,12 @@ func recency(now, reinforced time.Time) float64 {
 	return math.Exp2(-float64(since) / float64(recencyHalfLife))
 }
 
-// missingKeys are the keys that candidates' conditions name and the context does not, by how well they
-// split the candidates: by the share that knowing the key rules out on average, when each value that a
-// candidate names is as likely as the others, and as something else.
+// missingKeys are the keys in candidates' conditions that the context does not name. The most useful comes first: the
+// one whose value would rule out the largest share of candidates on average, if all values that candidates name, and
+// any other value, are equally likely.
 func missingKeys(known map[string]json.RawMessage, needs map[string]conditions) []schema.MissingKey {
 	out := []schema.MissingKey{}
-	named := map[string][][]string{} // by key, what each candidate that names it admits
+	named := map[string][][]string{} // by key, the values that each candidate admits
 	for _, id := range slices.Sorted(maps.Keys(needs)) {
 		for key, values := range needs[id] {
 			if _, ok := known[key]; !ok {
@@ -343,7 +342,7 @@ func missingKeys(known map[string]json.RawMessage, needs map[string]conditions) 
 		}
 		slices.Sort(values)
 		values = slices.Compact(values)
-		ruledOut := len(admitted) // by something else
+		ruledOut := len(admitted) // ruled out by any other value
 		for _, value := range values {
 			for _, v := range admitted {
 				if !slices.Contains(v, value) {
@@ -369,9 +368,9 @@ func contextOf(context json.RawMessage) map[string]json.RawMessage {
 	return out
 }
 
-// ApplySelections takes what was chosen into the ranking: a candidate's score is at least its choice's, and
-// what was ruled out stays out, as a conditional fact would. Candidates that ranking had dropped come back
-// from solutions.
+// ApplySelections applies the selections to the ranking: a candidate's score becomes at least that of its choice, and
+// solutions that were ruled out are removed, as conditional facts are. Candidates that ranking had dropped are added
+// again from solutions.
 func ApplySelections(
 	ranked, solutions []rank.Evidence,
 	selections []schema.Selection,

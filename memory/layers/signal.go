@@ -38,10 +38,10 @@ func bestMatch(signal string, wanted []wantedText) float64 {
 	return best
 }
 
-// SignalMatch says how well a signal, an error signature or an intent, matches what is wanted, in [0,1]:
-// 1 when both say the same, or when what is wanted contains the signal word by word and the signal has two words
-// or more, or is one word that can only be a code; otherwise the cosine of their words. Numbers and addresses, which
-// differ from one occurrence of an error to the next, do not count, nor do case, inflection and how words are joined.
+// SignalMatch returns how well a signal, an error signature or an intent, matches the request, in [0,1]. It is 1 if
+// both say the same, or if the request contains the signal word by word and the signal has two words or more, or is
+// one word that can only be a code. Otherwise it is the cosine of their words. Numbers and addresses, which differ
+// between occurrences of an error, do not count, nor do case, inflection and how words are joined.
 func SignalMatch(signal, wanted string) float64 {
 	return signalWordsOf(signal).match(signalWordsOf(wanted))
 }

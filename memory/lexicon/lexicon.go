@@ -94,9 +94,8 @@ func (t *table) find(word string) (int32, bool) {
 	return 0, false
 }
 
-// Similarity says how near two words in lower case are in meaning: 1 for the same word, about 0 for words
-// that have nothing to do with each other, and 0 where one is unknown. Of words chosen at random one pair in a
-// hundred has more than 0.3.
+// Similarity is how near two words in lower case are in meaning: 1 for the same word, about 0 for unrelated words,
+// and 0 if one is unknown. Of random pairs of words, one in a hundred has more than 0.3.
 func Similarity(a, b string) float64 {
 	if a == b {
 		return 1
@@ -115,7 +114,7 @@ func PlaceOf(word string) Place {
 	return -1
 }
 
-// Similarity is that of the words of two places; 0 where one is unknown.
+// Similarity is that of the words of two places; 0 if one is unknown.
 func (p Place) Similarity(o Place) float64 {
 	if p < 0 || o < 0 {
 		return 0

@@ -15,10 +15,10 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// verdictWeights are what a verdict counts for, of the profile's gain (document 004 §15.6: a record is
-// reinforced when it was retrieved and contributed to success, and penalised when it was retrieved and not
-// used, or went with failure). A failure undoes a success. That a memory was returned and did not help says less:
-// the fault may be the question's, and four of them weigh as much as a failure.
+// verdictWeights are the weights of verdicts, as shares of the profile's gain (document 004 §15.6: a record is
+// reinforced when it was retrieved and contributed to success, and penalised when it was retrieved and not used, or
+// contributed to failure). A failure undoes a success. An unused result says less, because the question may be at
+// fault: four of them weigh as much as a failure.
 var verdictWeights = map[schema.Verdict]float64{
 	schema.VerdictSucceeded: 1, schema.VerdictPartly: 0.5, schema.VerdictFailed: -1, schema.VerdictUnused: -0.25,
 }
@@ -34,16 +34,16 @@ const (
 	CountedFailure = "failure"
 )
 
-// ItemVerdict is what feedback says of one memory.
+// ItemVerdict is the verdict of feedback on one memory.
 type ItemVerdict struct {
 	MemoryID uuid.UUID
 	Verdict  schema.Verdict
 	Returned bool // by the retrieval that the feedback is on
-	Fill     bool // only where nothing was said before
+	Fill     bool // does not replace an earlier verdict
 }
 
-// Verdicts lists what a request says of each memory, given what the retrieval returned: first what it names,
-// in its order, then the others, in theirs. Ids are valid: the request has been validated.
+// Verdicts lists the verdict of a request on each memory that the retrieval returned: first the memories that it
+// names, in its order, then the others, in theirs. Ids are valid: the request has been validated.
 func Verdicts(r schema.FeedbackRequest, returned []uuid.UUID) []ItemVerdict {
 	was, done := make(map[uuid.UUID]bool, len(returned)), map[uuid.UUID]bool{}
 	for _, id := range returned {
@@ -103,33 +103,33 @@ type Reinforcement struct {
 	Counted    string
 	Reinforced bool            // it helped: the time of the last reinforcement is At
 	Confidence float64         // after, [0,1]
-	Payload    json.RawMessage // after; nil: unchanged
+	Payload    json.RawMessage // after; nil means unchanged
 	Outcomes   *Outcomes       // of a procedure or a plan, after
 }
 
 // Outcomes is how often a procedure or a plan worked and failed.
 type Outcomes struct{ Successes, Failures int64 }
 
-// Reinforce says what a verdict does to a memory at a time (document 004 §11, §15.6, §15A.7). earlier is
-// what was said before of the same memory on the same retrieval, or nil: the same again changes nothing, and
-// something else corrects it. What is left of what it had moved is taken back, with its count, and then the
-// new verdict counts from now on, as if it were the first.
+// Reinforce computes the effect of a verdict on a memory at a time (document 004 §11, §15.6, §15A.7). earlier is the
+// previous verdict on the same memory and retrieval, or nil. The same verdict again changes nothing. A different one
+// corrects it: what is left of the effect of the previous verdict is undone, with its count, and then the new verdict
+// applies from now on, as if it were the first.
 //
-// Salience moves by ReinforcementGain × weight from what it is now. It takes effect now, however long ago
-// the retrieval was, and never before SalienceAt: a clock that was put back does not make a memory fade
-// twice. A pinned memory does not fade, so that its salience stays as of the pin's moment.
+// Salience moves by ReinforcementGain × weight from its present value. The change takes effect now, however long ago
+// the retrieval was, and never before SalienceAt: if the clock was set back, a memory does not fade twice. A pinned
+// memory does not fade, so its salience stays as of the time of the pin.
 //
-// What helped begins the curve at that moment. What is said against a memory leaves it on the curve that it was
-// on, which becomes lower in proportion, or higher where it takes something worse back: begun again, a curve that
-// falls at its end, as a linear one does, would put off the moment at which a memory that has just failed falls due.
+// A positive verdict restarts the curve at that moment. A negative verdict keeps the memory on its curve, which is
+// lowered in proportion, or raised if the verdict corrects a worse one. If it restarted a curve that falls at its
+// end, such as a linear one, a memory that has just failed would be due later.
 //
-// What is left of an earlier move is exact where salience was not raised in between, and on an exponential
-// curve, which has no memory, always. On other curves a rise begins the curve again, and under a pin or in
-// the grave nothing fades: there what is taken back is near, and off by less than the move.
+// The undo is exact if salience was not raised in between, and always on an exponential curve, which has no memory.
+// On other curves a rise restarts the curve, and a pinned or deleted memory does not fade: then the error is smaller
+// than the effect.
 //
-// Procedures and plans also count their outcomes: a success or a failure in performance or metrics, with the
-// rates and the time of the last use. Their confidence follows (document 004 §8): see observe. A claimed rate
-// without counts gives way to what is counted.
+// Procedures and plans also count their outcomes: a success or a failure in performance or metrics, with the rates
+// and the time of the last use. Their confidence follows (document 004 §8): see observe. Counts replace a rate that
+// was claimed without counts.
 func Reinforce(m Rated, v schema.Verdict, earlier *Said, now time.Time) (Reinforcement, error) {
 	weight, ok := verdictWeights[v]
 	if !ok {
@@ -207,8 +207,8 @@ func Reinforce(m Rated, v schema.Verdict, earlier *Said, now time.Time) (Reinfor
 	return out, err
 }
 
-// onCurve is the base, as of SalienceAt, with which the memory has the salience After on the curve that it is on;
-// false where it cannot have it: on its floor, or above 1.
+// onCurve is the base, as of SalienceAt, with which the memory has the salience After on its present curve; false if
+// that is impossible: on its floor, or above 1.
 func (m Rated) onCurve(r Reinforcement) (float64, bool) {
 	if r.After == r.Before {
 		return m.Salience, true
@@ -271,7 +271,7 @@ func performanceOf(m Rated) (t tally, err error) {
 	return t, nil
 }
 
-// of is the count that an outcome belongs to, and what it says of confidence; nil where it has none.
+// of returns the count that an outcome belongs to, and its value for the confidence; nil if it has none.
 func (o *Outcomes) of(counted string) (*int64, float64) {
 	switch counted {
 	case CountedSuccess:

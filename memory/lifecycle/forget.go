@@ -46,12 +46,13 @@ type Forgettable struct {
 	ActionLinked            bool // it is at an end of one of ActionLinks
 }
 
-// TakesOthers reports whether a mode takes memories that another agent shares. What is shared may be forgotten by
-// anyone who sees it, since that can be taken back. What cannot be taken back is for its own agent alone.
+// TakesOthers reports whether a mode applies to memories that another agent shares. Everyone who sees a shared memory
+// may forget it softly, because that can be undone. Modes that cannot be undone apply only to the agent's own
+// memories.
 func TakesOthers(mode schema.ForgetMode) bool { return mode == schema.ForgetSoft }
 
-// DeletesRows reports whether a mode deletes rows. It then leaves alone the rows that must stay for audit (document
-// 003 D10): memories of a world, and those that an action is linked to.
+// DeletesRows reports whether a mode deletes rows. Such a mode does not change rows that must stay for audit
+// (document 003 D10): memories of a world, and memories that an action is linked to.
 func DeletesRows(mode schema.ForgetMode) bool { return mode == schema.ForgetForce }
 
 // ForgetOutcome says what becomes of a memory that was selected at a version. A later version is a
@@ -77,14 +78,14 @@ func ForgetOutcome(mode schema.ForgetMode, selected int, m Forgettable) string {
 	return OutcomeForgotten
 }
 
-// ForgetCounts are what a preview tells of the memories that are selected. One memory may count in all of them.
+// ForgetCounts are the counts of the selected memories in a preview. One memory may count in all of them.
 type ForgetCounts struct {
 	Pinned   int // in every mode: soft skips them
-	NotOwner int // of another agent, where the mode leaves those alone
+	NotOwner int // of another agent, if the mode does not change those
 	MustStay int // whose rows must stay for audit, where the mode deletes rows
 }
 
-// Add counts n selected memories in the same state. It counts what ForgetOutcome goes by, before a batch sees them.
+// Add counts n selected memories in the same state, by the conditions that ForgetOutcome uses.
 func (c *ForgetCounts) Add(mode schema.ForgetMode, m Forgettable, n int) {
 	if m.Pinned {
 		c.Pinned += n
@@ -148,7 +149,7 @@ func VerifyToken(key []byte, s ForgetSubject, token string, now time.Time) error
 	}
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(encoded)
 	if err != nil || len(raw) != tokenBytes {
-		return schema.ErrTokenMalformed // not wrapped: the decoder's error tells of the text
+		return schema.ErrTokenMalformed // not wrapped: the decoder's error quotes the text
 	}
 	expiry, mac := raw[:8], raw[8:]
 	if !hmac.Equal(mac, s.mac(key, expiry)) {

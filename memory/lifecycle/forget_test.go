@@ -143,8 +143,8 @@ func TestForgetOutcome(t *testing.T) {
 	}
 }
 
-// What a preview counts is what ForgetOutcome would leave alone: of another agent, or because the row must stay.
-// Pinned memories are counted in every mode.
+// A preview counts what ForgetOutcome would not change: memories of another agent, and rows that must stay. Pinned
+// memories are counted in every mode.
 func TestForgetCountsAreTheOutcomes(t *testing.T) {
 	t.Parallel()
 	both := []bool{false, true}

@@ -17,8 +17,8 @@ const (
 	// RetrievalWindow is how late feedback may come. The documents name none; what a recall led to is
 	// known within days, and a month is as long as a deletion can be taken back.
 	RetrievalWindow = 30 * 24 * time.Hour
-	// IngestWindow is how long the pipeline's own rows are kept: long after a review has expired and a dead job
-	// can be replayed. What was learned from them has its provenance and relations.
+	// IngestWindow is how long the pipeline's own rows are kept: long after reviews have expired and dead jobs can no
+	// longer be replayed. Facts learned from them have their own provenance and relations.
 	IngestWindow = 90 * 24 * time.Hour
 	// OperationWindow is how long an idempotency key is remembered at least: see RetentionRules.Keys.
 	OperationWindow = 90 * 24 * time.Hour
@@ -35,11 +35,11 @@ const (
 // has one is archived and never purged, whatever its tier.
 var ActionLinks = []string{"promoted_to", "accepted_in", "published_as"}
 
-// DefaultRetention is the policy of a class where none was configured.
+// DefaultRetention is the policy of a class without a configured one.
 //
-// Of a world, nothing is purged (document 003 D10), and its lasting procedures do not decay (D12). Facts of
-// a world decay with their validity (D12): see JudgeDue. Memories of no world are purged when their window
-// is over (document 002).
+// Memories of a world are never purged (document 003 D10), and its lasting procedures do not decay (D12). Facts of a
+// world decay with their validity (D12): see JudgeDue. Memories of no world are purged when their window is over
+// (document 002).
 func DefaultRetention(d schema.RetentionDomain, tier schema.Tier, typology schema.Typology) schema.RetentionPolicy {
 	keep, p := TombstoneWindow, schema.RetentionPolicy{
 		Domain:   d,
@@ -102,14 +102,14 @@ func (r RetentionRules) For(
 			best, found = p, says
 		}
 	}
-	if found == 1 { // said of the whole domain, which does not undo what the default says of one class
+	if found == 1 { // set for the whole domain, which does not override the default of one class
 		best.DecayExempt = best.DecayExempt || DefaultRetention(d, tier, typology).DecayExempt
 	}
 	return best
 }
 
-// keyed are the domains of what an idempotency key keeps from being done twice. A batch may be delivered again while
-// its rows are there, a dead job be replayed, and a deleted memory be taken back or stay forgotten.
+// keyed are the domains whose data an idempotency key protects from being processed twice. While these rows exist, a
+// batch may be delivered again, a dead job replayed, and a deleted memory recovered or stay forgotten.
 var keyed = []schema.RetentionDomain{
 	schema.RetainMemory,
 	schema.RetainWorld,
@@ -138,10 +138,10 @@ func (r RetentionRules) Keys() schema.RetentionPolicy {
 	return keys
 }
 
-// Set returns what is to be set, in this order, so that a class is kept for as long as p says. What becomes of
-// it then, and whether decay takes of it, are said where then and exempt are not nil; else they stay as they
-// are in force. Where that is not the same for all of the class, as with a world's lasting procedures, what
-// differs gets a policy of its own, before that of the class: no exemption is removed unless the request names it.
+// Set returns the policies to set, in this order, so that a class is kept for as long as p says. If then or exempt is
+// nil, the class keeps that setting as it is in force. If the setting is not the same for all of the class, as with a
+// world's lasting procedures, each part that differs gets its own policy, before the one of the class: no exemption
+// is removed unless the request names it.
 func (r RetentionRules) Set(p schema.RetentionPolicy, then *schema.OnExpiry, exempt *bool) []schema.RetentionPolicy {
 	unsaid := func(set, inForce schema.RetentionPolicy) schema.RetentionPolicy {
 		if then == nil {
@@ -247,8 +247,8 @@ var PurgeSteps = []schema.PurgeStep{
 	PurgeSweepRuns,
 }
 
-// AsksFirst reports whether what a step takes is what a run must not take too much of, and by which question:
-// the others take what these have marked, or what is not needed any more.
+// AsksFirst reports whether the volume of a step is limited, and by which question. Other steps remove only marked
+// rows, or rows that are no longer needed.
 func AsksFirst(s schema.PurgeStep) (question schema.Sweep, asks bool) {
 	switch s {
 	case PurgeExpire:

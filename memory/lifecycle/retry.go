@@ -29,7 +29,7 @@ func RetryBackoff(attempt int) time.Duration {
 	return RetryBase << shift
 }
 
-// RetryJitter is the share of a delay that is there to spread attempts: from 0 to RetryJitterMax, both included.
+// RetryJitter is the part of a delay that spreads attempts: from 0 to RetryJitterMax, both included.
 func RetryJitter(attempt int, key string) time.Duration {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(key)) // never fails

@@ -30,7 +30,7 @@ type SweepOutcome string
 const (
 	SweepPrune   SweepOutcome = "pruned"   // it becomes a tombstone, which can be recovered
 	SweepArchive SweepOutcome = "archived" // it stays without limit, is shown to no reader, and can be recovered
-	SweepKeep    SweepOutcome = "kept"     // it stays as it is, though it is due
+	SweepKeep    SweepOutcome = "kept"     // it is not changed, although it is due
 	SweepNotDue  SweepOutcome = "not_due"  // it is not due: what was stored of it was out of date
 )
 
@@ -40,29 +40,29 @@ type SweepVerdict struct {
 	// A word: faded, max_age, pinned, decay_exempt, valid, never, manual_only, action_linked, world, retention.
 	Why      string
 	Salience float64    // for now
-	NextDue  *time.Time // when to look again at what stays; nil: not before something changes
+	NextDue  *time.Time // when to check a memory that stays; nil: not before it changes
 }
 
-// KeptFor is after how long a sweep looks again at what a policy exempts: policies change.
+// KeptFor is the time after which a sweep checks exempted memories again: policies change.
 const KeptFor = 30 * 24 * time.Hour
 
 // KeptPolicy is the deletion policy of memories that decay leaves as they are.
 const KeptPolicy = schema.DeleteNever
 
-// StaysWhileValid reports whether decay leaves the memories of a class alone as long as they are valid: the lasting
-// facts of a world (document 003 D12).
+// StaysWhileValid reports whether decay does not remove valid memories of a class: the lasting facts of a world
+// (document 003 D12).
 func StaysWhileValid(d schema.RetentionDomain, tier schema.Tier, typology schema.Typology) bool {
 	return d == schema.RetainWorld && tier == schema.TierPersistent && typology == schema.TypologySemantic
 }
 
-// Domain is the domain of the retention policies that a memory goes by.
+// Domain is the domain of the retention policies that apply to a memory.
 func (m Decayed) Domain() schema.RetentionDomain { return MemoryDomain(m.World) }
 
-// JudgeDue says what becomes of a memory that fell due (document 004 §11: what is below the threshold may be
+// JudgeDue decides what happens to a memory that is due (document 004 §11: memories below the threshold may be
 // removed; document 003 D10 and D12). In order:
 //
-//   - a pinned one never falls due, and one that is not due any more is left until it is;
-//   - what its class's policy exempts stays; facts of a world stay as long as they are valid;
+//   - a pinned memory is never due, and one that is no longer due is left until it is;
+//   - a memory that its class's policy exempts stays; facts of a world stay as long as they are valid;
 //   - deletion policy never: it stays; manual_only: only a person deletes it, so it is archived;
 //   - auto_prune: it is pruned, unless it is load-bearing for an action, of a world, or of a class that
 //     archives: then it is archived.
@@ -103,7 +103,7 @@ func JudgeDue(m Decayed, p schema.RetentionPolicy, now time.Time) SweepVerdict {
 	return v
 }
 
-// SweepReason is what history says of a verdict.
+// SweepReason is the reason that history records for a verdict.
 func SweepReason(v SweepVerdict, d memory.Decay) string {
 	state := fmt.Sprintf("salience %.3f, threshold %.3f", v.Salience, d.MinSalience)
 	switch v.Outcome {
@@ -116,8 +116,8 @@ func SweepReason(v SweepVerdict, d memory.Decay) string {
 	}
 }
 
-// ExpiredTombstone says what becomes of a tombstone whose window is over: purged, or archived, which is for
-// good (document 003 D10). False where it is not over.
+// ExpiredTombstone returns what happens to a tombstone after its window: it is purged, or permanently archived
+// (document 003 D10). It returns false if the window is not over.
 func ExpiredTombstone(
 	p schema.RetentionPolicy,
 	deletedAt time.Time,

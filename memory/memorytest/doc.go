@@ -1,2 +1,2 @@
-// Package memorytest has values and generators that tests of the rules share.
+// Package memorytest has values and generators for tests of the rules.
 package memorytest

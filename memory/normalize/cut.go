@@ -6,11 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// CutMark ends a text that was cut. Without its blank it begins one whose beginning was cut off.
+// CutMark is the end of a text that was cut. Without its blank it is the start of a text whose beginning was cut off.
 const CutMark = " […]"
 
-// CutChars cuts a text to some characters, the mark at its end included, at the end of a word where there is
-// one near. It reports whether it cut.
+// CutChars cuts a text to some characters, including the mark at its end, at the end of a word if one is near. It
+// reports whether it cut.
 func CutChars(text string, chars int) (string, bool) {
 	if utf8.RuneCountInString(text) <= chars {
 		return text, false
@@ -30,7 +30,7 @@ func MarkCut(text string, start, end int) string {
 	return out
 }
 
-// AtWord is text[:end], or less up to the last white space when that is near.
+// AtWord returns text[:end], or cuts at an earlier white space if one is near.
 func AtWord(text string, end int) string {
 	const near = 40 // bytes
 	if end == len(text) || end == 0 {

@@ -16,8 +16,7 @@ import (
 type Normalized struct {
 	// Storage is what is stored and shown: trimmed, every run of whitespace a single space.
 	Storage string
-	// Normalized is Storage in lower case without trailing punctuation. It is empty when nothing
-	// else was there.
+	// Normalized is Storage in lower case without trailing punctuation. It is empty if the text is only punctuation.
 	Normalized string
 	// Hash is the SHA-256 (32 raw bytes) of Normalized, or of the lower-cased Storage when
 	// Normalized is empty. Two contents of equal Hash are the same memory.

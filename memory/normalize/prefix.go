@@ -36,9 +36,8 @@ func ParsePrefix(content string) Prefix {
 	}
 }
 
-// CandidatePrefix is ParsePrefix for what a person or an agent says in so many words: explicit
-// saves, user input, and candidates that do not name their kind. Of machine output it returns the
-// content untouched, because a log line "CRITICAL: disk full" must not pin itself.
+// CandidatePrefix is ParsePrefix for statements of a person or an agent: explicit saves, user input, and candidates
+// without a kind. It returns machine output unchanged, because a log line "CRITICAL: disk full" must not pin itself.
 func CandidatePrefix(c schema.Candidate) Prefix {
 	switch c.SourceKind {
 	case schema.SourceMemory, schema.SourceUserInput, "":

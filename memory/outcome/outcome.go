@@ -38,8 +38,8 @@ var skipped = map[string]string{
 
 const unusable = "only kept as said, because the decision about it could not be used"
 
-// blocked says, by reason, why a change waits for a person. Where there is nothing to say, waiting is how the
-// worker is set up.
+// blocked has, for each reason, why a change waits for a person. A reason that is not listed needs no text: the
+// worker is set up so.
 var blocked = map[string]string{
 	proposals.ReasonDestructiveDisabled: "",
 	proposals.ReasonPinnedTarget:        "the memory is pinned",
@@ -63,7 +63,7 @@ func Knows(reason string) bool {
 	return isSkipped || isBlocked || isHeld || reason == proposals.ReasonLowFactConfidence
 }
 
-// Fact gives in one line the outcome of a fact. Of one that is withheld it quotes nothing.
+// Fact returns the outcome of a fact in one line. It does not quote a withheld fact.
 func Fact(f schema.FactOutcome) string {
 	line := fact(f)
 	if f.Withheld {
@@ -235,7 +235,7 @@ func Withheld(level schema.Sensitivity, kinds []string) string {
 	return strings.Join(found[:last], ", ") + " and " + found[last] + " were found and are withheld"
 }
 
-// between is what was there and what is said now, or one of them where only one may be shown.
+// between shows the old and the new value, or one of them if only one may be shown.
 func between(f schema.FactOutcome, sign string) string {
 	from, to := quote(f.Target), quote(f.Content)
 	switch {
@@ -249,7 +249,7 @@ func between(f schema.FactOutcome, sign string) string {
 	return open(from) + " " + sign + " " + to
 }
 
-// open takes the full stop off a sentence that goes on.
+// open removes the full stop of a sentence that continues.
 func open(sentence string) string { return strings.TrimSuffix(sentence, ".") }
 
 // follow appends what a memory says to words about it.

@@ -38,8 +38,8 @@ type unit struct {
 }
 
 // Split splits a text into passages of at most MaxBytes. They cover the text without gaps, in order, and no rune is
-// divided. Passages end after sentences, lines and list items. A heading, and a line that ends in a colon, goes with
-// what follows it. Code between fences is divided only where it is longer than a passage, and then between lines.
+// divided. Passages end after sentences, lines and list items. A heading, and a line that ends in a colon, stays with
+// the text after it. Code between fences is divided only if it is longer than a passage, and then between lines.
 func Split(text string) []Span {
 	if len(text) == 0 {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// policyApplication is one Explain at work.
+// policyApplication is the state of one Explain.
 type policyApplication struct {
 	in    Input
 	base  memory.Classification // as the classifier had it
@@ -52,13 +52,13 @@ func (a *policyApplication) set(name string, s policySetting) (problem string) {
 	case field == "visibility" && s.value == any(schema.VisibilityGroup) && a.in.Principal.PolicyGroup == "":
 		return "the principal has no policy group"
 	case field == "scope" && schema.UserOf(a.in.Principal.Scope) != "" && s.value != any(a.in.Principal.Scope):
-		return "what is a user's stays in the user's scope"
+		return "a user's memory stays in the user's scope"
 	case field == "importance" && a.state.Pinned:
 		return "a pinned memory has importance 1"
 	case field == "decay.points" && a.state.Decay.Curve != schema.CurveCustom:
-		return "a rule above has set another curve"
+		return "an earlier rule has set another curve"
 	case field == "source_trust" && a.in.TrustCap != nil && s.value.(float64) > *a.in.TrustCap:
-		return "it is derived from what is trusted less"
+		return "it is derived from a less trusted memory"
 	}
 	a.by[field] = name
 	s.field.write(&a.state, s.value)
@@ -88,7 +88,7 @@ func (a *policyApplication) set(name string, s policySetting) (problem string) {
 	return ""
 }
 
-// followDeletion gives the deletion policy that goes with type and pin, where none was chosen.
+// followDeletion sets the deletion policy that belongs to type and pin, if none was chosen.
 func (a *policyApplication) followDeletion() {
 	if a.by["deletion_policy"] == "" && a.in.Kind != KindRecord {
 		a.state.DeletionPolicy = memory.DefaultDeletion(a.state.Type, a.state.Pinned)

@@ -14,8 +14,8 @@ type Kind string
 // Input is what rules may read in addition to the classification.
 type Input struct {
 	Kind Kind
-	// Candidate is what was handed in. For a fact its content is the fact's text, and the rest its
-	// source's; for a record it is what the record says in the same places (RecordInput).
+	// Candidate is the input. For a fact its content is the fact's text, and the rest is the source's; for a record
+	// it has the corresponding values of the record (RecordInput).
 	Candidate  schema.Candidate
 	Principal  schema.Principal
 	Visibility schema.Visibility // of the request, or of a fact's source; private when empty

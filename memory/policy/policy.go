@@ -8,9 +8,9 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Policy is a compiled set of classification rules: expressions over what is to be remembered that
-// override what the classifier and the detectors say of it (document 004 §15.5). It does not change
-// and may be used by many goroutines. A nil Policy has no rules.
+// Policy is a compiled set of classification rules: expressions over a candidate or record that override the results
+// of the classifier and the detectors (document 004 §15.5). It is immutable and safe for concurrent use. A nil Policy
+// has no rules.
 type Policy struct {
 	rules []policyRule
 	trust TrustRules
@@ -51,7 +51,7 @@ func (p *Policy) Hash() string {
 	return p.hash
 }
 
-// Trust is what the policy says of what is shown; the zero value for a nil policy.
+// Trust returns the policy's rules for what is shown; the zero value for a nil policy.
 func (p *Policy) Trust() TrustRules {
 	if p == nil {
 		return TrustRules{}
@@ -86,7 +86,7 @@ const (
 // Who decided a field, as Decision.By names it; a rule is "rule:" and its name.
 const (
 	ByClassifier = "classifier" // read from the words, or said by an extractor
-	ByCandidate  = "candidate"  // what was handed in says so itself, or what a fact was drawn from
+	ByCandidate  = "candidate"  // the candidate itself, or the candidate of a fact
 	ByDetector   = "detector"   // sensitive.Detect
 	ByDefault    = "default"
 	byRule       = "rule:"
@@ -111,15 +111,15 @@ type RuleProblem struct {
 // Explanation is what came of classifying one thing.
 type Explanation struct {
 	Classification memory.Classification
-	Decisions      []Decision // every field, in a fixed order; tags once more for each rule that adds some
+	Decisions      []Decision // every field, in a fixed order; tags again for each rule that adds some
 	Matched        []string   // rules whose condition held, in order
 	// Rules that count as not matching because they could not be evaluated, and fields that were refused.
 	Problems []RuleProblem
 	Policy   string // Hash of the policy in force; empty without rules
 }
 
-// Metadata is what history keeps of an explanation: names and a hash, no content. It is empty when
-// neither a rule nor a detector had a say and nothing went wrong.
+// Metadata is what history keeps of an explanation: names and a hash, no content. It is empty if no rule or detector
+// applied and there was no error.
 func (e Explanation) Metadata() map[string]any {
 	out := map[string]any{}
 	if e.Policy != "" {
@@ -162,20 +162,19 @@ func (p *Policy) Apply(cl memory.Classification, in Input) (memory.Classificatio
 
 // Explain applies the rules to a classification and says what happened.
 //
-// Rules are tried from the top. A rule sees the classification as the rules above it left it, and the
-// first rule that sets a field wins for that field, over whatever the candidate, the classifier and
-// the detectors say. Tags are different: every rule that matches adds its own, and where there are
-// more than schema.MaxTags the last of the memory's own give way.
+// Rules are tried from the top. A rule sees the classification as changed by earlier rules, and the first rule that
+// sets a field decides it, overriding the candidate, the classifier and the detectors. Tags are different: every
+// matching rule adds its own, and if there are more than schema.MaxTags, the last of the memory's own are dropped.
 //
-// What follows from a field follows an override too, unless a rule sets it: the decay and the deletion
-// policy of another type, and of a pinned memory. Three things hold against any rule:
+// Dependent fields follow an override too, unless a rule sets them: the decay and the deletion policy of another
+// type, and of a pinned memory. Three things override any rule:
 //
 //   - a pinned memory has importance 1 (document 002 "Importance and Tags")
 //   - a type can be given to a candidate only; a fact is semantic, and a record has the payload of its type
 //   - a derived memory is trusted no more than its sources
 //
-// No rule can name another tenant or agent, and tier and typology follow the type, so that an episode
-// is never persistent. A rule whose condition cannot be evaluated counts as not matching.
+// No rule can name another tenant or agent, and tier and typology follow the type, so that an episode is never
+// persistent. A rule whose condition cannot be evaluated counts as not matching.
 func (p *Policy) Explain(cl memory.Classification, in Input) Explanation {
 	in.Visibility, in.Principal = cmp.Or(in.Visibility, schema.VisibilityPrivate), in.Principal.Owner()
 	e := Explanation{Policy: p.Hash(), Matched: []string{}, Problems: []RuleProblem{}}

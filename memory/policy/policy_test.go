@@ -111,7 +111,7 @@ rules:
 	require.Equal(t, schema.CurveLinear, e.Classification.Decay.Curve)
 	require.Empty(t, e.Classification.Decay.Points, "points without their curve")
 	require.Equal(t, []policy.RuleProblem{{Rule: "drawn", Field: "set.decay.points",
-		Problem: "a rule above has set another curve"}}, e.Problems)
+		Problem: "an earlier rule has set another curve"}}, e.Problems)
 
 	// A record's own curve goes when a rule sets another.
 	p, err := policy.Parse([]byte(rules))
@@ -569,7 +569,7 @@ func TestRulesAndUsers(t *testing.T) {
 	require.Equal(t, schema.SensitivityHigh, e.Classification.Sensitivity, "the rest of the rule holds")
 	require.Contains(t, e.Classification.Tags, "maya")
 	require.Equal(t, []policy.RuleProblem{{Rule: "hr", Field: "set.scope",
-		Problem: "what is a user's stays in the user's scope"}}, e.Problems)
+		Problem: "a user's memory stays in the user's scope"}}, e.Problems)
 	// A fact is classified with the scope of its source.
 	in.Kind, in.Principal = policy.KindFact, schema.Principal{Tenant: "t", Agent: "a", Scope: "user/maya"}
 	require.Empty(t, classify().Classification.Scope)

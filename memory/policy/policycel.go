@@ -11,9 +11,9 @@ import (
 	"cel.dev/cel-go/ext"
 )
 
-// Limits of a condition. The cost is CEL's own measure: roughly one for a look-up or a comparison, and
-// a tenth for a character that is read. One regular expression over the longest content costs about
-// 400,000; the limit keeps a rule below some tens of milliseconds whatever it is given.
+// Limits of a condition. The cost is CEL's measure: about one for a look-up or a comparison, and a tenth for each
+// character read. One regular expression over the longest content costs about 400,000; the limit keeps a rule below a
+// few tens of milliseconds for any input.
 const (
 	maxConditionLength = 8 << 10 // characters
 	maxConditionCost   = 2_000_000

@@ -57,7 +57,7 @@ func Parse(data []byte) (*Policy, error) {
 // yamlValue is a node of the file.
 type yamlValue = *yaml.Node
 
-// policyFile is one Parse at work.
+// policyFile is the state of one Parse.
 type policyFile struct {
 	yamlfile.File
 	rules []policyRule
@@ -284,7 +284,7 @@ func curvePoints(v yamlValue) (any, string) {
 	problem := fmt.Sprintf(
 		"must be a list of at most %d points such as {after: 7d, share: 0.5}, in whole seconds of at most a "+
 			"hundred years, "+
-			"each later than the one before and with no larger share; all is left at 0s",
+			"each later than the previous one and with no larger share; the share at 0s is 1",
 		schema.MaxDecayPoints,
 	)
 	if v.Kind != yaml.SequenceNode || len(v.Content) == 0 || len(v.Content) > schema.MaxDecayPoints {

@@ -19,8 +19,8 @@ import (
 // Trust limits (document 004 §13 and §15.9).
 const (
 
-	// UnprovenLimit is what is shown at most to callers who are not authenticated. The RFC leaves the line to the
-	// implementation: medium is what recall has always shown without being asked.
+	// UnprovenLimit is the limit for callers who are not authenticated. The RFC leaves it to the implementation:
+	// medium is the default limit of recall.
 	UnprovenLimit = schema.SensitivityMedium
 	// MaxTrustLifetime bounds how long a signed trust context is good for: it cannot be called back.
 	MaxTrustLifetime = 30 * 24 * time.Hour
@@ -30,17 +30,16 @@ const (
 // requests that name none.
 const AnyEnvironment = "*"
 
-// TrustRules are what a policy says of what is shown (docs/trust.md). The zero value lowers nothing and
-// withholds what is above the limit.
+// TrustRules are a policy's rules for what is shown (docs/trust.md). The zero value lowers nothing and withholds
+// everything above the limit.
 type TrustRules struct {
 	// Environments has the highest sensitivity that is shown in an environment, by its name in lower case.
 	Environments map[string]schema.Sensitivity
-	// Above says how memories above the limit are shown, by their sensitivity; those that are not there
-	// are withheld.
+	// Above sets how memories above the limit are shown, by their sensitivity. Others are withheld.
 	Above map[schema.Sensitivity]schema.Redaction
 }
 
-// Clearance is what a trust context came to: what an answer may show.
+// Clearance is the result of a trust context: what an answer may show.
 type Clearance struct {
 	Authenticated bool
 	Limit         schema.Sensitivity // content up to here; empty means DefaultLimit
@@ -53,7 +52,7 @@ type Clearance struct {
 // UpTo is a clearance up to a sensitivity, for a caller that has made sure of who asks.
 func UpTo(limit schema.Sensitivity) Clearance { return Clearance{Authenticated: true, Limit: limit} }
 
-// Meta is what an answer says of the clearance that it was made under.
+// Meta describes the clearance for the meta of an answer.
 func (c Clearance) Meta() *schema.TrustMeta {
 	return &schema.TrustMeta{
 		Authenticated:  c.Authenticated,
@@ -63,13 +62,13 @@ func (c Clearance) Meta() *schema.TrustMeta {
 	}
 }
 
-// Clear decides what a recall may show (document 004 §13): the lowest of what the request asks for, of
-// what its trust context allows, and of what the policy allows in the environment. Where none says
-// anything it is DefaultLimit, and without authentication never above UnprovenLimit.
+// Clear decides what a recall may show (document 004 §13): the lowest of the request's limit, the limit of its trust
+// context, and the limit of the policy for the environment. If none of these is set it is DefaultLimit, and without
+// authentication at most UnprovenLimit.
 //
-// key is the deployment's; without one the context is believed. With one, authentication, a limit above
-// UnprovenLimit and scopes need a token that the key has signed for the principal, and reach as far as
-// both the token and the context say.
+// key is the deployment's; without a key the context is believed. With one, authentication, a limit above
+// UnprovenLimit and scopes need a token that the key has signed for the principal. They then apply only if both the
+// token and the context grant them.
 func (r TrustRules) Clear(req schema.RecallRequest, key []byte, now time.Time) Clearance {
 	var c Clearance
 	said := schema.TrustContext{}
@@ -81,7 +80,7 @@ func (r TrustRules) Clear(req schema.RecallRequest, key []byte, now time.Time) C
 			c.Problems = append(c.Problems, problem)
 		}
 	}
-	// In which environment the answer is shown: what is not signed, where it could be, only takes away.
+	// The environment in which the answer is shown can be claimed without a signature only to narrow the limit.
 	environments := []string{said.Environment}
 	if len(key) > 0 {
 		environments = append(environments, "")
@@ -103,8 +102,8 @@ func (r TrustRules) Clear(req schema.RecallRequest, key []byte, now time.Time) C
 			said.Authenticated, said.Scopes = false, nil
 			break
 		}
-		// The token grants; what the request says besides it can only take away. What it does not say, it has
-		// of the token.
+		// The token grants; the request's own claims can only narrow. Claims that the request does not make come from
+		// the token.
 		scopes := signed.Scopes
 		if len(said.Scopes) > 0 {
 			scopes = slices.DeleteFunc(
@@ -143,7 +142,7 @@ func (r TrustRules) Clear(req schema.RecallRequest, key []byte, now time.Time) C
 
 	for _, level := range c.Limit.Above() {
 		if level == schema.SensitivityHyper && !c.Authenticated {
-			continue // not even that it is there
+			continue // not even its existence
 		}
 		switch r.Above[level] {
 		case schema.RedactedMetadata:
@@ -215,9 +214,9 @@ const (
 	trustDomain = "mneme.trust" // so that no other MAC of the same key is one of these
 )
 
-// SignTrust makes the token by which a principal proves a trust context: what it says, with an HMAC-SHA256
-// over it. It is not encrypted. Its holder has what it grants until it expires, so that it is to be
-// kept as a password is. lifetime is more than zero and at most MaxTrustLifetime.
+// SignTrust makes the token by which a principal proves a trust context: the context, with an HMAC-SHA256 over it. It
+// is not encrypted. Its holder has what it grants until it expires, so keep it like a password. lifetime is more than
+// zero and at most MaxTrustLifetime.
 func SignTrust(key []byte, p schema.Principal, t schema.TrustContext, expires time.Time) (string, error) {
 	if len(key) < MinTrustKey {
 		return "", ErrTrustKey
@@ -231,9 +230,9 @@ func SignTrust(key []byte, p schema.Principal, t schema.TrustContext, expires ti
 	return trustPrefix + encoding.EncodeToString(body) + "." + encoding.EncodeToString(trustMAC(key, body)), nil
 }
 
-// ReadTrust checks a token's signature and time, and returns what it says. It returns ErrTrustMalformed,
-// also for one that another key has signed, or ErrTrustExpired. The MAC comes first, in constant time, so
-// that the answer says nothing about a forged token.
+// ReadTrust checks a token's signature and time, and returns its contents. It returns ErrTrustMalformed, also for a
+// token that another key has signed, or ErrTrustExpired. The MAC is checked first, in constant time, so that the
+// answer reveals nothing about a forged token.
 func ReadTrust(key []byte, token string, now time.Time) (SignedTrust, error) {
 	encoded, ok := strings.CutPrefix(token, trustPrefix)
 	body, mac, parts := strings.Cut(encoded, ".")
@@ -246,7 +245,7 @@ func ReadTrust(key []byte, token string, now time.Time) (SignedTrust, error) {
 	raw, err := encoding.DecodeString(body)
 	given, err2 := encoding.DecodeString(mac)
 	if err != nil || err2 != nil || !hmac.Equal(given, trustMAC(key, raw)) {
-		return SignedTrust{}, ErrTrustMalformed // not wrapped: the decoder's error tells of the text
+		return SignedTrust{}, ErrTrustMalformed // not wrapped: the decoder's error quotes the text
 	}
 	var signed SignedTrust
 	if json.Unmarshal(raw, &signed) != nil || signed.Trust.Validate() != nil {

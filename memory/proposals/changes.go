@@ -50,7 +50,7 @@ type FoundChange struct {
 	Target   memory.Neighbor
 	Also     []string // others that say the same as the target
 	Change   memory.Change
-	Own      bool // the speaker changes what they said of themselves
+	Own      bool // the speaker changes an own earlier statement
 	Relation frame.Relation
 }
 
@@ -148,8 +148,8 @@ func SuccessorHint(old memory.Neighbor) []memory.Hint {
 	return memory.JoinHints(nil, memory.CheckHints([]string{"What holds now of " + strings.Join(about, ", ") + "?"}))
 }
 
-// FindRetracted proposes what a fact that takes a statement back does: it retracts the memories that say
-// what its content says. Without one there is nothing to do.
+// FindRetracted proposes the effect of a fact that retracts a statement: it retracts the memories that state its
+// content. If there are none, it proposes nothing.
 func FindRetracted(fact memory.Fact, neighbors []memory.Neighbor) memory.Proposal {
 	text := normalize.Normalize(fact.Content)
 	said := frame.Read(fact.Content, fact.Speaker)

@@ -12,9 +12,9 @@ func MayKeep(p memory.Proposal, target schema.MemoryType) bool {
 	return target == schema.TypeSemantic && (p.Action == schema.ActionUpdate || p.Action == schema.ActionDelete)
 }
 
-// KeepsTarget reports whether the target of an update or a delete is not the pipeline's to replace or delete on the
-// word of a fact (revision.KeepsItsPlace). Where the decision is that the fact changes what the target says, it does
-// not count for the target how often it was said before the change, nor that it is contested.
+// KeepsTarget reports whether the pipeline may not replace or delete the target of an update or a delete because of a
+// fact (revision.KeepsItsPlace). If the decision is that the fact changes the target's statement, earlier repetitions
+// of the target and its being contested do not protect it.
 func KeepsTarget(p memory.Proposal, target, fact revision.Standing) bool {
 	if !MayKeep(p, target.Type) {
 		return false

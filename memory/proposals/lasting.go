@@ -17,9 +17,9 @@ const (
 	WhyBounded    = "new: known only under conditions or for a time"
 )
 
-// KeepLasting turns the decision that a neighbour says the fact already into an add where that neighbour may
-// not stand for it: it fades, does not always hold, or is for fewer than those of the visibility that the fact is
-// meant for. Nothing that was accepted is lost with it. Other proposals are returned as they are.
+// KeepLasting turns the decision that a neighbour already states the fact into an add if that neighbour cannot
+// represent it: it fades, does not always hold, or has fewer readers than the fact's visibility. No accepted fact is
+// lost with such a neighbour. Other proposals are returned unchanged.
 func KeepLasting(p memory.Proposal, neighbors []memory.Neighbor, v schema.Visibility) memory.Proposal {
 	if p.Action != schema.ActionNone || p.TargetID == "" {
 		return p
@@ -60,10 +60,10 @@ const RelationRestates = "restates"
 // other memory.
 const MaxSources = 200
 
-// TieOf is the relation between a lasting record and a memory that says it again. A memory from which the
-// record could have been drawn as it is becomes a source of it (RelationDerivedFrom, from the record). What is
-// trusted less, is more sensitive or is for fewer restates it (RelationRestates, to the record): were the record
-// derived from it, the record would be trusted less, too, and seen by fewer.
+// TieOf is the relation between a lasting record and a memory that repeats it. A memory from which the record could
+// have been extracted unchanged becomes a source of it (RelationDerivedFrom, from the record). A less trusted, more
+// sensitive or less visible memory restates it (RelationRestates, to the record): if the record were derived from it,
+// the record would also be less trusted and less visible.
 func TieOf(record, again Restated) string {
 	if again.Trust < record.Trust || sensitive.Rank(again.Sensitivity) > sensitive.Rank(record.Sensitivity) ||
 		memory.Narrower(again.Visibility, record.Visibility) {
@@ -72,8 +72,8 @@ func TieOf(record, again Restated) string {
 	return revision.RelationDerivedFrom
 }
 
-// Restate returns what changes in a lasting record when someone says the same again: as much as one success
-// (Reinforce). What is still said is not to fade.
+// Restate returns the changes of a lasting record when its statement is repeated: as for one success (Reinforce). A
+// statement that is still repeated must not fade.
 func Restate(m lifecycle.Rated, now time.Time) (lifecycle.Reinforcement, error) {
 	return lifecycle.Reinforce(m, schema.VerdictSucceeded, nil, now)
 }

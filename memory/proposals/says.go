@@ -11,14 +11,14 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Tie says how one memory came to say what another says.
+// Tie is the connection by which one memory says what another says.
 type Tie string
 
-// The ties between a memory that is to be forgotten and others that say it.
+// The ties between a memory that is to be forgotten and others with the same content.
 const (
 	TieSame    Tie = "restatement" // it says the same in its own words or in the same words
-	TieSource  Tie = "source"      // what is to be forgotten was drawn from it
-	TieDerived Tie = "derived"     // it was drawn from what is to be forgotten
+	TieSource  Tie = "source"      // the memory to forget was extracted from it
+	TieDerived Tie = "derived"     // it was derived from the memory to forget
 )
 
 // Statement is what SaysSame compares of a memory.
@@ -31,13 +31,13 @@ type Statement struct {
 	Validity schema.Validity
 }
 
-// hasTriple reports whether the statement has a triple of its own. Under the predicate states the
-// object is the whole sentence.
+// hasTriple reports whether the statement has its own triple. Under the predicate states the object is the whole
+// sentence.
 func (s Statement) hasTriple() bool {
 	return !s.Claim.IsZero() && s.Claim.Predicate != schema.PredicateStates
 }
 
-// SaysSame reports whether two memories say the same, so that to forget one and keep the other forgets
+// SaysSame reports whether two memories say the same, so that forgetting one and keeping the other would forget
 // nothing:
 //
 //   - They have the same triple: subject, predicate and object. With one subject and predicate and
@@ -48,8 +48,8 @@ func (s Statement) hasTriple() bool {
 //   - They give the same attribute of the same subject the same value (package frame): "My home is in
 //     Lyon." says what "I live in Lyon." says.
 //
-// Memories that hold on disjoint grounds say different things. Procedures, plans and working memory say
-// the same only where they are equal: their texts are summaries.
+// Memories that hold on disjoint grounds say different things. Procedures, plans and working memory say the same only
+// if they are equal: their texts are summaries.
 func SaysSame(a, b Statement) bool {
 	if !textual(a.Type) || !textual(b.Type) {
 		return a.Type == b.Type && memory.SameContent(a.Hash, b.Hash)
@@ -119,12 +119,12 @@ func sameQuestion(a, b memory.Claim) bool {
 
 // Says reports whether other, which has this tie to asked, says what asked says or a part of it:
 //
-//   - A source says what was drawn from it. One that has a triple of its own, as the target of a fork
-//     has, says it only where both say the same.
-//   - What was derived says it as well, unless it gives the same subject and predicate another object
+//   - A source says what was extracted from it. If it has its own triple, as the target of a fork
+//     has, it says it only if both say the same.
+//   - A derived memory says it as well, unless it gives the same subject and predicate another object
 //     and does not name that of asked.
-//   - Anything else says it where SaysSame holds. So do procedures, plans and working memory, on either
-//     side: what was learned from an episode does not tell it.
+//   - Anything else says it if SaysSame holds. So do procedures, plans and working memory, on either
+//     side: what was learned from an episode does not repeat it.
 func Says(asked Statement, tie Tie, other Statement) bool {
 	switch {
 	case !textual(asked.Type) || !textual(other.Type):
@@ -142,9 +142,9 @@ func Says(asked Statement, tie Tie, other Statement) bool {
 	}
 }
 
-// Reached is the tie to what was asked for of a memory that was found from another: from has the tie by, and same
-// says that it says nothing but what from says. Ok is false where the search does not go that way: what else was
-// drawn from a source is not what was asked for, and neither is what else a summary was made from.
+// Reached is the tie to the request of a memory that was found from another one: from has the tie by, and same means
+// that it says nothing more than from. Ok is false if the search must not go that way: other facts extracted from a
+// source were not asked for, nor were other sources of a summary.
 func Reached(by, from Tie, same bool) (tie Tie, ok bool) {
 	switch {
 	case by == TieSame || from == TieSame && by == TieDerived && same:
@@ -232,8 +232,8 @@ var (
 		"can't":  "can not", "won't": "will not", "shan't": "shall not", "ain't": "be not"}
 )
 
-// SaysMore reports whether a memory that says what asked says tells of something else, too: it has at least
-// two words that carry a meaning and that asked does not have.
+// SaysMore reports whether a memory that says what asked says also says something else: it has at least two
+// meaningful words that asked does not have.
 func SaysMore(asked, other Statement) bool {
 	known := map[string]bool{}
 	for _, word := range saidWords(asked) {
@@ -259,8 +259,8 @@ var function = normalize.Set(
 	i you he she it we they me my your his her our their us them its what who which when where how there here not`,
 )
 
-// AlsoSays is how many other things a text says besides what is to be forgotten: so many other memories were
-// drawn from it, or, where that is more, so many further sentences does it have, or at least one where it says more.
+// AlsoSays is how many other things a text says besides what is to be forgotten: the number of other memories that
+// were extracted from it or, if that is more, the number of further sentences, or at least one if it says more.
 func AlsoSays(text string, others int, more bool) int {
 	n := max(others, countSentences(text)-1)
 	if more {

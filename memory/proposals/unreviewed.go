@@ -7,7 +7,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// NotReviewed is what history says of a proposal that no one decided in time.
+// NotReviewed is the reason in history for a proposal that was not decided in time.
 const NotReviewed = "no one decided in time"
 
 // Unreviewed is a proposal that no one decided in time, with a memory that it was decided on, as that is now.
@@ -26,11 +26,11 @@ func MayContradict(action schema.Action, outcome string) bool {
 	return action == schema.ActionUpdate || action == schema.ActionDelete || outcome == ReasonActiveFactExists
 }
 
-// ContestUnreviewed reports whether such a proposal contradicts the memory: then both are kept and marked as
-// contested, since a contradiction ends in replacement, in a fork or in contestation, and never in nothing
-// (document 004 §7). What only adds to the memory, or rewords it, is given up.
+// ContestUnreviewed reports whether such a proposal contradicts the memory. Then both are kept and marked as
+// contested, because a contradiction must end in replacement, in a fork or in contestation (document 004 §7). A
+// proposal that only adds to the memory, or rewords it, is discarded.
 //
-// Where the memory has changed since, only what is in both texts counts.
+// If the memory has changed since, only words that are in both versions count.
 func ContestUnreviewed(u Unreviewed) bool {
 	if normalize.Normalize(u.Fact).Normalized == "" {
 		return false

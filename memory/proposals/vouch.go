@@ -13,7 +13,7 @@ import (
 // Reasons that Vouch gives. They name the rule and never hold content.
 const (
 	WhyStaysTrue = "new: the model would change what was said, or was said later; that stays"
-	vouchedFor   = "change: %s; by the words, where the model proposed %s"
+	vouchedFor   = "change: %s, by the rules; the model proposed %s"
 )
 
 // Unusable reports whether a proposal is none only because the decision could not be used: it could not be
@@ -29,8 +29,8 @@ func Unusable(p memory.Proposal) bool {
 	return false
 }
 
-// Vouch compares a model's checked proposal with what the words of the fact say (FindChange), so that no model
-// can supersede a memory alone, and none overlooks a change that the words leave no doubt about:
+// Vouch compares a model's checked proposal with the words of the fact (FindChange), so that no model can supersede a
+// memory alone, and none overlooks a change that the words clearly state:
 //
 //	the model                            the words                      the result
 //	add, none, or another target         surely change a neighbour      the change by the words
@@ -41,8 +41,8 @@ func Unusable(p memory.Proposal) bool {
 //	of what was said after the fact                                     an old statement changes no later one
 //	none of no neighbour in particular   —                              add where all neighbours fade (KeepLasting)
 //
-// None that names a neighbour that says the same as the fact is left as it is. The result is never a delete
-// where the words name a change: changes keep the target, marked.
+// A none that names a neighbour with the same statement is not changed. The result is never a delete if the words
+// state a change: changes keep the target, marked.
 func Vouch(p memory.Proposal, fact memory.Fact, neighbors []memory.Neighbor) memory.Proposal {
 	found, ok := FindChange(fact, neighbors)
 	sure := ok && found.Change == memory.ChangeSupersede
@@ -89,7 +89,7 @@ func Vouch(p memory.Proposal, fact memory.Fact, neighbors []memory.Neighbor) mem
 		p.Change = memory.ChangeContest
 		p.Warnings = append(
 			slices.Clone(p.Warnings),
-			"proposal: the words do not say that the fact takes the place of its target; contested",
+			"proposal: the words do not say that the fact replaces its target; contested",
 		)
 	}
 	return p

@@ -32,9 +32,9 @@ var personPrefixes = []string{"operator:", "user:", "human:", "person:"}
 
 const importerPrefix = "importer:"
 
-// PutEvidence is the evidence of a semantic record that names none in its payload (document 004 §7: a
-// semantic record carries evidence references): what its provenance names, or else the person who puts it, or
-// the importer that its provenance names as having made it. Nil where nothing speaks for the record.
+// PutEvidence is the evidence of a semantic record that names none in its payload (document 004 §7: a semantic record
+// carries evidence references): its provenance, or else the person who puts it, or the importer that its provenance
+// names as its creator. It is nil if there is no evidence.
 func PutEvidence(p schema.Provenance, actor string) []schema.Ref {
 	if len(p.Sources) > 0 {
 		return slices.Clone(p.Sources)

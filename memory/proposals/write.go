@@ -18,7 +18,7 @@ const (
 	ReasonEmptyFactContent  = "empty_fact_content" // nothing but punctuation
 	ReasonAlreadyKnown      = "already_known"      // the decision was none
 	ReasonDuplicate         = "duplicate_content_hash"
-	ReasonParentForgotten   = "parent_forgotten" // the source was forgotten meanwhile
+	ReasonParentForgotten   = "parent_forgotten" // the source was forgotten in the meantime
 
 	// Skipped: the fact takes back what no memory says.
 	ReasonRetractionWithoutTarget = "retraction_without_target"
@@ -34,7 +34,7 @@ const (
 	ReasonPinnedTarget        = "pinned_target"
 	ReasonDestructiveDisabled = "destructive_mutations_disabled"
 	ReasonContradiction       = "semantic_contradiction"
-	ReasonRevisionPolicy      = "revision_policy"    // the target is to be forked or contested, or keeps its place
+	ReasonRevisionPolicy      = "revision_policy"    // the target has to be forked or contested, or keeps its place
 	ReasonActiveFactExists    = "active_fact_exists" // another memory makes the functional claim
 	ReasonCandidatesChanged   = "candidates_changed" // after all rounds, what it was decided on still changes
 
@@ -59,7 +59,7 @@ type Supersede string
 // Ways to apply certain changes.
 const (
 	SupersedeAuto   Supersede = "auto"   // all
-	SupersedeOwn    Supersede = "own"    // what people change of what they said of themselves
+	SupersedeOwn    Supersede = "own"    // people's changes of their own statements
 	SupersedeReview Supersede = "review" // none: each waits for a person
 )
 
@@ -75,8 +75,8 @@ func DefaultWritePolicy() WritePolicy {
 		MinFactConfidence: DefaultMinFactConfidence}
 }
 
-// Narrow returns the policy for one request, which can only take away from what the worker allows: a
-// looser mode or a lower confidence is ignored. An empty mode and a nil confidence ask for nothing.
+// Narrow returns the policy for one request, which can only restrict what the worker allows: a looser mode or a lower
+// confidence is ignored. An empty mode and a nil confidence change nothing.
 func (p WritePolicy) Narrow(mode schema.WriteMode, noUpdateDelete bool, minConfidence *float64) WritePolicy {
 	p.Mode = p.mode().Stricter(mode)
 	p.AllowUpdateDelete = p.AllowUpdateDelete && !noUpdateDelete
@@ -112,22 +112,21 @@ type Verdict struct {
 	Change memory.Change
 }
 
-// EvaluateWrite says whether a checked proposal about fact may be applied under policy. The target is
-// the neighbour that an update or delete names, nil otherwise.
+// EvaluateWrite decides whether a checked proposal about fact may be applied under policy. The target is the
+// neighbour that an update or delete names, nil otherwise.
 //
-// The first reason found is reported, and reasons come in this order, so that whatever the mode the
-// verdict tells what would have become of the proposal in controlled mode:
+// It reports the first reason found. Reasons come in this order, so that in any mode the verdict shows the result in
+// controlled mode:
 //
-//  1. Skipped, nothing to write: low confidence, empty content, a decision of none, an unusable
-//     action or target, a retraction that would be added: what does not hold is not a memory.
-//  2. Blocked by a rule, updates and deletes only: the target is pinned; updates and deletes are not
-//     allowed; fact and target contradict each other by their words; revision would not replace the
-//     target by the fact (document 004 §7 and §12, KeepsItsPlace). The last two hold even where updates
-//     and deletes are allowed: replacing a memory by its opposite is what a person should see, and so
-//     is replacing what policy or evidence speak for. A proposal that says how sure its change is
-//     (Proposal.Change) is not held back for the two reasons in the middle where the policy applies
-//     such changes: it deletes nothing, and the words that contradict are what it was found by.
-//  3. Blocked by the mode: shadow or frozen. Without it the proposal would have been applied.
+//  1. Skipped, nothing to write: low confidence, empty content, a decision of none, an unusable action or target, a
+//     retraction that would be added: a statement that does not hold is not a memory.
+//  2. Blocked by a rule, updates and deletes only: the target is pinned; updates and deletes are not allowed; fact
+//     and target contradict each other by their words; revision would not replace the target by the fact (document
+//     004 §7 and §12, KeepsItsPlace). The last two apply even if updates and deletes are allowed: a person should
+//     see when a memory is replaced by its opposite, or when policy or evidence support the memory. A proposal that
+//     says how certain its change is (Proposal.Change) is not blocked for the two reasons in the middle if the
+//     policy applies such changes: it deletes nothing, and it was found by the contradicting words.
+//  3. Blocked by the mode: shadow or frozen. In controlled mode the proposal would have been applied.
 func EvaluateWrite(policy WritePolicy, fact memory.Fact, p memory.Proposal, target *memory.Neighbor) Verdict {
 	if reason := skipReason(policy, fact, p, target); reason != "" {
 		return Verdict{State: schema.ProposalSkipped, Reason: reason}

@@ -21,19 +21,18 @@ const (
 	// duplicateOverlap is the share of two texts' pairs of neighbouring words that both have when they are
 	// near-identical.
 	duplicateOverlap = 0.7
-	// duplicateWindow is how far apart two episodes may be that tell of one event: "we shipped it today"
-	// of another day is another fact.
+	// duplicateWindow is the largest distance of two episodes about one event: "we shipped it today" on another day
+	// is another fact.
 	duplicateWindow = 24 * time.Hour
 )
 
-// CollapseDuplicates drops what repeats a result above it in nearly the same words. Ranked evidence
-// keeps its order, and what was not read (has no text in contents) its place.
+// CollapseDuplicates drops results that repeat a higher one in nearly the same words. Ranked evidence keeps its
+// order, and unread evidence (without text in contents) its place.
 //
-// Dropped is only what loses nothing. The lower of two goes when it has no word that the upper lacks; the
-// words that the upper has besides hold no number, name, negation or condition; the words stand in nearly
-// the same order; and both are of one type and one speaker, of one status and, unless they are semantic,
-// of one day. So "Ana has 3 cats" and "Ana has 4 cats" stay two results, and so do "Ana beat Bo" and "Bo
-// beat Ana".
+// A result is dropped only if nothing is lost. The lower of two is dropped if it has no word that the upper lacks;
+// the additional words of the upper contain no number, name, negation or condition; the words are in nearly the same
+// order; and both are of one type and one speaker, of one status and, unless they are semantic, of one day. So "Ana
+// has 3 cats" and "Ana has 4 cats" stay two results, and so do "Ana beat Bo" and "Bo beat Ana".
 func CollapseDuplicates(ranked []Evidence, contents map[uuid.UUID]string) []Evidence {
 	out := make([]Evidence, 0, len(ranked))
 	var kept []*shingled
@@ -53,7 +52,7 @@ func CollapseDuplicates(ranked []Evidence, contents map[uuid.UUID]string) []Evid
 	return out
 }
 
-// shingled is a text as duplicates are told by.
+// shingled is a text in the form in which duplicates are compared.
 type shingled struct {
 	of      *Evidence
 	content string
@@ -105,7 +104,7 @@ func (s *shingled) pair() map[[2]string]bool {
 	return pairs
 }
 
-// repeats reports whether s, which stands lower, says nothing but what upper says.
+// repeats reports whether s, which ranks lower, says nothing that upper does not say.
 func (s *shingled) repeats(upper *shingled) bool {
 	a, b := s.of, upper.of
 	// Procedures and conditional facts say in their conditions, not in their words, what sets them apart, and

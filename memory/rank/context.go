@@ -18,10 +18,9 @@ const (
 	StageSpeaker       = "speaker"
 )
 
-// Constants of context. What is said next to a hit is often what the question is about, in other words:
-// an answer rarely repeats the words of its question. Measured on the evaluation conversations, where
-// the three stages together lift recall@10 by some 15 points (docs/recall.md); other weights, from half
-// to double, move it by about one.
+// Constants of context. A question is often about a turn next to a hit, in other words: an answer rarely repeats the
+// words of its question. Measured on the evaluation conversations, where the three stages together raise recall@10 by
+// about 15 points (docs/recall.md); other weights, from half to double, change it by about one.
 const (
 	// MaxAnchors is how many of the best candidates lend evidence to their neighbours.
 	MaxAnchors = 60
@@ -29,7 +28,7 @@ const (
 	NeighbourRadius = 4
 
 	neighbourReach = 0.8  // evidence at distance d counts by neighbourReach / 2^d: 0.4, 0.2, 0.1, 0.05
-	answerBoost    = 1.5  // by which it counts more for the turn right after one that asks
+	answerBoost    = 1.5  // factor for the turn right after one that asks
 	sessionWeight  = 0.15 // of the session's coverage, squared
 	selfContained  = 370  // bytes, from which a memory needs the less context the longer it is
 	otherSpeaker   = 0.7  // by which a turn counts when the question names another speaker
@@ -47,8 +46,8 @@ type Turn struct {
 	Features
 }
 
-// Anchors returns those of the best of the ranked candidates that may stand in a session, with their places. Of
-// several in one place, as a source and the facts drawn from it are, the best is taken.
+// Anchors returns those of the best of the ranked candidates that may be in a session, with their places. If several
+// have one place, such as a source and the facts extracted from it, the best is taken.
 func Anchors(ranked []Evidence) []Anchor {
 	out := make([]Anchor, 0, MaxAnchors)
 	taken := make(map[uuid.UUID]bool, MaxAnchors)
@@ -72,8 +71,8 @@ func Anchors(ranked []Evidence) []Anchor {
 	return out
 }
 
-// Neighbourhood adds to each candidate, as evidence independent of its own, what its neighbours in the
-// session have: 1 - (1-own)·(1-theirs). Neighbours that no channel found come in with theirs alone.
+// Neighbourhood adds to each candidate, as independent evidence, that of its neighbours in the session: 1 -
+// (1-own)·(1-theirs). Neighbours that no channel found are added with the neighbours' evidence alone.
 func Neighbourhood(ranked []Evidence, turns []Turn) []Evidence {
 	out := ranked
 	places := make(map[uuid.UUID]int, len(out))
@@ -126,8 +125,8 @@ func lent(t *Turn) float64 {
 }
 
 // needsContext is the share of its surroundings' evidence that a memory gets, by its length, in (0,1]. A short turn
-// leaves out what was said before it. A long one says by itself what it is about, and repeats what it answers: the
-// evidence of its neighbours is its own once more.
+// omits what was said before it. A long turn names its subject and repeats what it answers, so that the evidence of
+// its neighbours is its own evidence once more.
 func (f *Features) needsContext() float64 {
 	return min(1, selfContained/max(1, float64(f.Bytes)))
 }
@@ -152,7 +151,7 @@ func strongestFirst(turns []Turn, evidence []Evidence, places map[uuid.UUID]int)
 	return out
 }
 
-// anchorPlace is where an anchor stands.
+// anchorPlace is the rank of an anchor.
 func anchorPlace(evidence []Evidence, places map[uuid.UUID]int, anchor uuid.UUID) uuid.UUID {
 	if i, ok := places[anchor]; ok && evidence[i].Source != uuid.Nil {
 		return evidence[i].Source
@@ -192,8 +191,8 @@ func Sessions(ranked []Evidence, weights []float64) []Evidence {
 	return out
 }
 
-// Speakers lowers what others said, when the query names some of those who spoke: "what did Ann decide"
-// asks for Ann's words. A name counts when each of its words, or its first, stands in the query.
+// Speakers lowers what others said, if the query names some of those who spoke: "what did Ann decide" asks for Ann's
+// words. A name counts if all of its words, or the first one, are in the query.
 func Speakers(ranked []Evidence, query string) []Evidence {
 	asked := map[string]bool{}
 	for _, w := range normalize.Words(query, "") {

@@ -19,14 +19,12 @@ const (
 	convolveLoose     = 0.35 // the most that a traversal without an anchor is worth
 )
 
-// Convolve compares the kinds of evidence for each memory, so that what the graph alone found does not
-// dominate what the query itself points at (document 002 Phase 4, "SEC-lite"). The score is the largest of
-// the weighted sum of the channels, the lexical score, the hint, and what fusion made of them. A memory
-// that traversal found and nothing anchors gets 0.35 at most; an anchor is any lexical or hint evidence, or
-// semantic or structured evidence of 0.35.
+// Convolve compares the kinds of evidence for each memory, so that results of the graph alone do not dominate results
+// of the query itself (document 002 Phase 4, "SEC-lite"). The score is the largest of the weighted sum of the
+// channels, the lexical score, the hint, and the fused score. A memory that traversal found and that has no anchor
+// gets at most 0.35; an anchor is any lexical or hint evidence, or semantic or structured evidence of 0.35.
 //
-// Semantic evidence is the vector score as far as its space is believed alone: a score of feature hashing
-// anchors nothing.
+// Semantic evidence is the vector score if its space is trusted alone: a score of feature hashing anchors nothing.
 func Convolve(evidence []Evidence, trust VectorTrust) []Evidence {
 	out := slices.Clone(evidence)
 	for i := range out {

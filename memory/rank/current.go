@@ -16,7 +16,7 @@ const (
 	currentActive     = 1.03
 )
 
-// Supersession is what revision made of a memory and of what was drawn from it, as far as the asker may see it.
+// Supersession is what revision did to a memory and to the facts extracted from it, within what the asker may see.
 type Supersession struct {
 	SupersededBy uuid.UUID // its visible successor; zero: none
 	Replaces     bool      // it is the successor of another
@@ -24,8 +24,8 @@ type Supersession struct {
 	Superseded   int       // facts drawn from it that do not any more
 }
 
-// Currentness says whether what a memory tells still holds: superseded when it was replaced, or all that
-// was drawn from it was; mixed when a part was; current when it replaced something. Empty: nothing is known.
+// Currentness says whether the content of a memory still holds: superseded if it was replaced, or all facts extracted
+// from it were; mixed if some were; current if it replaced something. Empty means that nothing is known.
 func (s Supersession) Currentness(status schema.Status) schema.Currentness {
 	switch {
 	case status == schema.StatusSuperseded, s.Superseded > 0 && s.Active == 0:
@@ -38,9 +38,9 @@ func (s Supersession) Currentness(status schema.Status) schema.Currentness {
 	return ""
 }
 
-// Current annotates evidence by what superseded it or it superseded: what is superseded is demoted to 0.65 of its
-// score, what is so in part to 0.85, and what has replaced another is raised by 0.03 (document 002 Phase 4). Nothing
-// is dropped: who asks for what was believed is to find it, marked.
+// Current marks evidence by supersession: a superseded memory is demoted to 0.65 of its score, a partly superseded
+// one to 0.85, and one that has replaced another is raised by 0.03 (document 002 Phase 4). Nothing is dropped: a
+// question about the past must find superseded memories, marked.
 func Current(evidence []Evidence, supersessions map[uuid.UUID]Supersession) []Evidence {
 	out := evidence
 	for i := range out {

@@ -26,15 +26,15 @@ const (
 	HubPercentile = 0.9
 )
 
-// Unworded reports whether evidence is a semantic hit as far as channels can tell: it scores above 0.3,
-// a vector found it, and no channel that knows the words of the query did.
+// Unworded reports whether evidence looks like a semantic hit: it scores above 0.3, a vector found it, and no channel
+// that knows the words of the query did.
 func Unworded(e Evidence) bool {
 	return e.Score > dampenAbove && e.Channels[ChannelVector] > 0 && e.Terms == 0 &&
 		e.Channels[ChannelText] == 0 && e.Channels[ChannelHints] == 0 && e.Channels[ChannelClaims] == 0
 }
 
-// DampenUnworded halves, but not below 0.3, the score of semantic hits that share no word with the query.
-// overlaps says of a memory whether its content does; it is asked about Unworded evidence alone.
+// DampenUnworded halves, but not below 0.3, the score of semantic hits that share no word with the query. overlaps
+// reports whether a memory's content shares a word; it is called for Unworded evidence only.
 func DampenUnworded(evidence []Evidence, overlaps func(uuid.UUID) bool) []Evidence {
 	out := slices.Clone(evidence)
 	for i := range out {
@@ -55,9 +55,9 @@ func SharesWord(a, b string) bool {
 	return slices.ContainsFunc(normalize.Words(b, "'"), func(word string) bool { return in[word] })
 }
 
-// DampenHubs takes three tenths off memories that link to hubs alone. lowest holds, for each memory that
-// links to entities, the lowest degree among them; hub is the degree from which an entity counts as one,
-// 0 when there are none.
+// DampenHubs takes three tenths off memories that link only to hubs. lowest has, for each memory that links to
+// entities, the lowest degree among them; hub is the degree from which an entity counts as a hub, 0 if there are
+// none.
 func DampenHubs(evidence []Evidence, lowest map[uuid.UUID]int64, hub int64) []Evidence {
 	out := slices.Clone(evidence)
 	for i := range out {
@@ -70,8 +70,8 @@ func DampenHubs(evidence []Evidence, lowest map[uuid.UUID]int64, hub int64) []Ev
 	return out
 }
 
-// HubDegree chooses the degree from which an entity is a hub, of what is known of the tenant's degrees:
-// their 90th percentile. Where that is no more than twice the median nothing stands out, and 0 is returned.
+// HubDegree chooses the degree from which an entity is a hub: the 90th percentile of the tenant's known degrees. If
+// that is at most twice the median, there is no hub, and it returns 0.
 func HubDegree(degrees []int64) int64 {
 	if len(degrees) == 0 {
 		return 0

@@ -19,10 +19,9 @@ type Noted struct {
 	Text     string
 }
 
-// SessionDigest puts the records of a session together, a line each with what it is, in at most MaxSupplementChars:
-// "working: …", "decision: …". Records that say the same are shown once. Those that have no room are left out
-// whole, and CutMark says so; only the first is cut, when it alone is too long. It returns the ids of what it
-// shows.
+// SessionDigest joins the records of a session, one line each with its kind, in at most MaxSupplementChars: "working:
+// …", "decision: …". Records that say the same are shown once. Records without room are omitted as a whole, and
+// CutMark shows that; only the first is cut, if it alone is too long. It returns the ids of the records shown.
 func SessionDigest(records []Noted) (text string, shown []uuid.UUID, cut bool) {
 	var lines []string
 	room := MaxSupplementChars - utf8.RuneCountInString(normalize.CutMark)

@@ -1,4 +1,4 @@
-// Package rank turns what the channels of a recall found into one ranking: how terms are planned, how evidence is
-// fused, what its neighbours lend, what repeats another and what a later statement has replaced. It reads nothing;
+// Package rank turns the results of a recall's channels into one ranking: how terms are planned, how evidence is
+// fused, what neighbours add, which results repeat others and which a later statement has replaced. It reads nothing;
 // package recall brings texts and calls the stages in order.
 package rank

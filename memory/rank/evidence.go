@@ -21,11 +21,11 @@ const (
 	ChannelTime   = "time"   // time expressions in the query
 )
 
-// Evidence is one candidate of a recall: what the channels found of it and, from authorisation on, what
-// may be known of it without its content.
+// Evidence is one candidate of a recall: the channels' results for it and, from authorisation on, the data that may
+// be known without its content.
 //
 // It is large, and a recall has some five hundred of it. The stages that are on by default change the slice that they
-// are given, and return it; the caller keeps nothing of it.
+// get, and return it; the caller must not use the old slice.
 type Evidence struct {
 	ID       uuid.UUID
 	Channels map[string]float64 // each channel's calibrated score, [0,1]

@@ -10,22 +10,22 @@ import (
 	"github.com/mneme/mneme/memory/normalize"
 )
 
-// StageExpand is keyword expansion, which is a part of the text and hints channels and can be switched off by itself.
+// StageExpand is keyword expansion. It is a part of the text and hints channels and can be switched off separately.
 const StageExpand = "expand_query"
 
 // Constants of keyword expansion.
 const (
-	expansionShare  = 0.5 // the share of its own weight that an added word counts
+	expansionShare  = 0.5 // the share of its own weight with which an added word counts
 	maxExpansions   = 24  // words added to one query
 	maxExpandedOver = 64  // words of a query that are looked at
 	minNearness     = 0.5 // of a word in meaning
 	minRarity       = 0.7 // of a word that others may stand for
 )
 
-// ExpandQuery returns, separated by spaces, the words that a memory may hold in place of a query's: the
-// other forms of an irregular verb, which stemming does not bring together, and for a few general words
-// the particular ones that people use (document 002 Phase 1, "class-to-instance gaps"). It is for full
-// text and hints: vectors and models see the query as it is. Empty when there is nothing to add.
+// ExpandQuery returns, separated by spaces, words that a memory may have instead of a query's: the other forms of an
+// irregular verb, which stemming does not join, and for a few general words the particular ones that people use
+// (document 002 Phase 1, "class-to-instance gaps"). It is for full text and hints: vectors and models get the query
+// unchanged. It is empty if there is nothing to add.
 func ExpandQuery(query string) string {
 	said := normalize.Words(query[:min(len(query), 16<<10)], "")
 	said = said[:min(len(said), maxExpandedOver)]
@@ -53,7 +53,7 @@ func ExpandQuery(query string) string {
 	return strings.Join(out, " ")
 }
 
-// isNamed reports whether a query has a word with a capital: a name, for which no other word stands.
+// isNamed reports whether a word is capitalized in a query: it is a name, which has no synonyms.
 func isNamed(query, word string) bool {
 	first, size := utf8.DecodeRuneInString(word)
 	return strings.Contains(query, string(unicode.ToUpper(first))+word[size:])

@@ -14,11 +14,11 @@ const (
 	facetRepeated = 0.02
 )
 
-// CoverFacets reorders evidence so that the first places together speak of as much of the query as they can
-// (document 002 Phase 4). A facet is a content word of the query, as the text plan has it: Evidence.Terms
-// says who holds which, so that no content is read. Chosen greedily, each next place goes to the highest
-// score once 0.08 is added for every facet that no place above has, and 0.02 taken for every one that one
-// has already. Scores within this sum are the new scores; they never rise from one place to the next.
+// CoverFacets reorders evidence so that the first places together cover as much of the query as they can (document
+// 002 Phase 4). A facet is a content word of the query, as in the text plan: Evidence.Terms says which candidate has
+// which, so that no content is read. Greedily, each next place goes to the highest score after adding 0.08 for every
+// facet that no higher place has, and subtracting 0.02 for every one that a higher place has. Scores within this sum
+// are the new scores; they never rise from one place to the next.
 func CoverFacets(evidence []Evidence) []Evidence {
 	rest := slices.Clone(evidence)
 	Rank(rest)

@@ -18,8 +18,8 @@ const secondHand = 0.7
 var assistants = map[string]bool{"assistant": true, "ai": true, "bot": true, "chatbot": true,
 	"llm": true, "copilot": true}
 
-// IsAssistant reports whether a speaker is an assistant: it goes by such a name, or it is the agent whose memory this
-// is. Nothing is known of what has no speaker.
+// IsAssistant reports whether a speaker is an assistant: it has such a name, or it is the agent that owns the memory.
+// Without a speaker nothing is known.
 func IsAssistant(speaker, agent string) bool {
 	return speaker != "" && (strings.EqualFold(speaker, agent) || assistants[strings.ToLower(speaker)])
 }
@@ -28,8 +28,8 @@ func IsAssistant(speaker, agent string) bool {
 var toldVerbs = []string{"recommended", "suggested", "said", "told", "gave", "mentioned", "advised", "explained",
 	"helped", "provided", "proposed", "outlined", "offered", "shared", "described", "listed", "wrote", "showed"}
 
-// AsksAssistant reports whether a query asks for what the assistant said, or for a summary, in which both have a part:
-// "what did you recommend", "your advice", "summarize".
+// AsksAssistant reports whether a query asks for the assistant's words, or for a summary, which includes both
+// speakers: "what did you recommend", "your advice", "summarize".
 func AsksAssistant(query string) bool {
 	words := normalize.Words(query, "")
 	for i, w := range words {
@@ -52,8 +52,8 @@ func AsksAssistant(query string) bool {
 	return false
 }
 
-// FirstHand lowers what assistants said, unless the query asks for it, where somebody else spoke too: what an
-// assistant says of a person's affairs it has from that person.
+// FirstHand lowers what assistants said, unless the query asks for it, if someone else spoke too: an assistant knows
+// a person's affairs from that person.
 func FirstHand(ranked []Evidence, query string) []Evidence {
 	first := false
 	for _, e := range ranked {

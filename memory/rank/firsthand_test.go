@@ -9,7 +9,7 @@ import (
 	"github.com/mneme/mneme/memory/rank"
 )
 
-func TestFirstHandStandsAboveTheAssistant(t *testing.T) {
+func TestFirstHandRanksAboveTheAssistant(t *testing.T) {
 	t.Parallel()
 	said := func(id int, who string) evidence {
 		e := scored(id, 0.5)

@@ -17,8 +17,8 @@ const StageFuse = "fuse"
 // minimum of 0.1 is for scores divided by the best of the batch.
 const minRelativeScore = 0.1
 
-// VectorTrust says how far an embedding space is trusted in comparison with full text, each in [0,1]. A space either
-// sees words, and its scores are blended with those of full text, or meanings, and they are evidence of their own.
+// VectorTrust is how far an embedding space is trusted in comparison with full text, each in [0,1]. A space either
+// sees words, and its scores are blended with those of full text, or meanings, and they are independent evidence.
 type VectorTrust struct {
 	Blend float64 // α where both channels found a memory: α·vector + (1−α)·text
 	Alone float64 // by which a vector score counts where full text found nothing
@@ -26,14 +26,13 @@ type VectorTrust struct {
 	Meaning float64
 }
 
-// Fuse joins what full text and vectors found of each candidate, and orders them, best first. Candidates are those
-// that the asker may see: how near one is to the question is told by comparing it with the others.
+// Fuse combines what full text and vectors found of each candidate, and orders the candidates, best first. Candidates
+// are those that the asker may see: how near a candidate is to the question is measured against the others.
 //
-// In a space of meanings the two are independent evidence: 1 − (1−text)·(1−Meaning·near). In a space of words,
-// with both scores present, the result is their blend, but never less than the text score alone. Hints,
-// claims, the graph and time each replace it where they are higher: the strongest calibrated evidence wins
-// (document 002 Phase 2). Without direct evidence a hint counts up to hintCap and the graph up to
-// unanchoredTraversal.
+// In a space of meanings the two are independent evidence: 1 − (1−text)·(1−Meaning·near). In a space of words, with
+// both scores present, the result is their blend, but never less than the text score alone. Hints, claims, the graph
+// and time each replace the result if they are higher: the strongest calibrated evidence wins (document 002 Phase 2).
+// Without direct evidence a hint counts up to hintCap and the graph up to unanchoredTraversal.
 func Fuse(evidence []Evidence, trust VectorTrust) []Evidence {
 	out := evidence
 	var nearness []float64
@@ -207,9 +206,9 @@ func lastingForFading(ranked []Evidence) []Evidence {
 	return out
 }
 
-// repeatedBy reports whether a fact stands for a memory in the same words: they are of one speaker, or the fact was
-// drawn from the memory. Where a question asks for a time, the memory stands for itself if it is of that time and
-// the fact is not.
+// repeatedBy reports whether a fact replaces a memory with the same words: they have the same speaker, or the fact
+// was extracted from the memory. If a question asks for a time, the memory is kept if it is of that time and the fact
+// is not.
 func repeatedBy(e, fact Evidence) bool {
 	if e.Type != schema.TypeEpisodic && e.Type != schema.TypeWorking ||
 		e.Channels[ChannelTime] > fact.Channels[ChannelTime] {
@@ -218,10 +217,10 @@ func repeatedBy(e, fact Evidence) bool {
 	return fact.Source == e.ID || slices.Contains(fact.Others, e.ID) || strings.EqualFold(e.Speaker, fact.Speaker)
 }
 
-// TrustIn returns how far a model's space is believed. Feature hashing sees words, as full text does,
-// but not how rare they are: it bridges misspellings and inflections and otherwise follows (measured in
-// docs/reference/benchmarks.md). A trained model adds what full text cannot see. Its weight is the one that helped on
-// one of the development sets with two models and harmed on none (docs/embeddings.md).
+// TrustIn returns how far a model's space is trusted. Feature hashing sees words, as full text does, but not how rare
+// they are: it finds misspellings and inflections and otherwise follows full text (measured in
+// docs/reference/benchmarks.md). A trained model adds meaning, which full text lacks. Its weight helped on one of the
+// development sets with two models and harmed neither set (docs/embeddings.md).
 func TrustIn(model string) VectorTrust {
 	if model == HashModel {
 		return VectorTrust{Blend: 0.1, Alone: 0.25}

@@ -46,9 +46,9 @@ type pair struct {
 	probability  float64
 }
 
-// Latest compares the best of the ranked candidates as answers to what is asked. Where a later one took the
-// place of an earlier one, it takes it in the ranking too, and the earlier is marked with it; where the
-// question asks for the past, the earlier comes first. Links of revisions count as such pairs. Nothing is
+// Latest compares the best of the ranked candidates as answers to the question. If a later statement replaced an
+// earlier one, it takes the earlier one's place in the ranking, and the earlier one is marked with it; if the
+// question is about the past, the earlier one comes first. Links of revisions count as such pairs. Nothing is
 // dropped.
 func Latest(ranked []Evidence, said map[uuid.UUID]Quote, asked []frame.Question) []Evidence {
 	out := ranked
@@ -235,10 +235,10 @@ func preferPast(out []Evidence, sure, unsure []pair, said map[uuid.UUID]Quote, a
 	}
 }
 
-// updatesFirst puts a statement that tells of a change before older statements about what is asked, if the question
-// asks for a value that holds now: "I have raised my budget to 75" comes before "my budget of 60", although the first
-// has fewer of the words asked for. Nothing is marked: the change may be of something near. Short statements are left
-// to successions, which know what they are about.
+// updatesFirst puts a statement about a change before older statements about the subject of the question, if the
+// question asks for a current value: "I have raised my budget to 75" comes before "my budget of 60", although the
+// first has fewer words of the question. Nothing is marked: the change may be of something near. Short statements are
+// left to successions, which know their subjects.
 func updatesFirst(out []Evidence, said map[uuid.UUID]Quote, asked []frame.Question) {
 	if !slices.ContainsFunc(asked, func(q frame.Question) bool { return q.Value }) {
 		return

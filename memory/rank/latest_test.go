@@ -101,7 +101,7 @@ func TestLatestOfFewAndOfLongTexts(t *testing.T) {
 }
 
 // A link of a revision needs no words.
-func TestASupersededMemoryIsBehindItsSuccessor(t *testing.T) {
+func TestASupersededMemoryRanksBelowItsSuccessor(t *testing.T) {
 	t.Parallel()
 	r := ranked([]float64{0.9, 0.4}, "one thing", "quite another")
 	r.evidence[0].SupersededBy = r.evidence[1].ID

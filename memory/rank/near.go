@@ -15,11 +15,11 @@ const (
 	leastNear = 0.1
 )
 
-// near makes the cosines of a trained space comparable with the scores of full text. A cosine says little by itself:
-// what is high in one space is background in another. So it counts by how far it reaches from the background of the
-// question, which the asker's own list of neighbours shows, to the nearest. The nearest counts like the best text, or
-// like its own distance from the background of the space where that is more. It returns one score for each of the
-// evidence, 0 for what vectors did not find.
+// near makes the cosines of a trained space comparable with the scores of full text. A cosine alone says little: a
+// value that is high in one space is background in another. So a cosine counts by how far it is above the background
+// of the question, relative to the nearest memory; the asker's own list of neighbours gives the background. The
+// nearest counts like the best text, or like its own distance from the background of the space if that is more. near
+// returns one score for each of the evidence, and 0 for memories that vectors did not find.
 func near(evidence []Evidence) []float64 {
 	var cosines []float64
 	text := 0.0

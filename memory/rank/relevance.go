@@ -8,8 +8,8 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// StageRelevance says of the best candidates how likely they are to be about what is asked, and leaves an
-// answer empty that is about something else.
+// StageRelevance estimates how likely the best candidates are to be about the question, and empties an answer that is
+// about something else.
 const StageRelevance = "relevance"
 
 // Relevance constants, measured on conversations in which half of the questions have an answer
@@ -21,17 +21,16 @@ const (
 	MaxRelevanceBytes = 1_500
 )
 
-// EndShare is how much of the relevance of what it ended counts for a memory that only says so: what took its
-// place is the better answer.
+// EndShare is the share of its relevance with which a memory counts that only says that something ended: its
+// replacement is the better answer.
 const EndShare = 0.8
 
-// outdatedShare is how much of its relevance counts for a memory that does not hold any more, or only in part.
+// outdatedShare is the share of its relevance with which a memory counts that no longer holds, or only in part.
 var outdatedShare = map[schema.Currentness]float64{schema.CurrentnessMixed: 0.85, schema.CurrentnessSuperseded: 0.65}
 
-// RelevanceOf is the relevance of a candidate: that of its text, or what a hint or a claim found, where that is more.
-// How near it is in a trained space PreferRelevant adds. What its session and neighbours lend it counts nothing. Nor
-// does anything in it depend on memories that are hidden from the asker: they must not decide whether there is an
-// answer.
+// RelevanceOf is the relevance of a candidate: that of its text, or that of a hint or claim if it is higher.
+// PreferRelevant adds the nearness in a trained space. Evidence from its session and neighbours does not count.
+// Nothing in it depends on memories that are hidden from the asker: they must not decide whether there is an answer.
 func RelevanceOf(e Evidence, q frame.Question, text frame.Text) float64 {
 	out := q.Relevance(text)
 	if e.Type != "" && e.Type != schema.TypeSemantic && e.Type != schema.TypeEpisodic {
@@ -91,9 +90,9 @@ func PreferRelevant(ranked []Evidence, blend float64) []Evidence {
 	return out
 }
 
-// EnoughRelevance leaves out what is not relevant enough. With a minimum each candidate has to reach it.
-// Without one the best has to reach the floor, and the others keep their places: what they lack in
-// relevance their scores tell. It reports whether nothing is known.
+// EnoughRelevance drops candidates that are not relevant enough. With a minimum each candidate has to reach it.
+// Without one the best has to reach the floor, and the others keep their places, because their scores show their
+// lower relevance. It reports whether nothing is known.
 func EnoughRelevance(ranked []Evidence, floor float64, least *float64) (kept []Evidence, unknown bool) {
 	best := 0.0
 	for _, e := range ranked {

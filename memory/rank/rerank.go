@@ -20,9 +20,9 @@ const (
 	RerankBlendModel     = 0.35 // the share of a language model's
 )
 
-// Rerank blends a reranker's scores into the evidence, (1−blend)·score + blend·theirs, and orders it again
-// (document 002 Phase 4). Evidence that the reranker gave no score keeps its own, and so does one whose
-// score is NaN; scores outside of [0,1] count as its bounds.
+// Rerank blends a reranker's scores into the evidence, (1−blend)·score + blend·theirs, and sorts it again (document
+// 002 Phase 4). Evidence without a score, or with the score NaN, keeps its own; scores outside of [0,1] count as its
+// bounds.
 func Rerank(evidence []Evidence, scores map[uuid.UUID]float64, blend float64) []Evidence {
 	out := slices.Clone(evidence)
 	blend = share(blend)

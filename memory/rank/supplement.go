@@ -29,7 +29,7 @@ const (
 	rescuePrefix    = 5   // characters of a word that must agree: endings differ between a question and what was said
 	minRescueWord   = 3   // ASCII letters; shorter words say nothing. A single ideograph may
 	minRescueShare  = 0.5 // of the words that must be there
-	rescueCertainty = 0.3 // score of what has all of them: less than what a channel finds at all well
+	rescueCertainty = 0.3 // score of a text with all of the words: less than that of any good result of a channel
 )
 
 // MaxCards is how many cards an answer of a limit may have.
@@ -52,10 +52,9 @@ type Utterance struct {
 	Distance int // from the turn that the excerpt is about, in turns
 }
 
-// Excerpt puts turns together, a line each in their order, to at most MaxSupplementChars. When they are too
-// long, those that stand farthest from the one that it is about are left out, later ones first, and CutMark
-// says so; only the one that it is about is cut, when it alone is too long. It returns the ids of what it
-// shows.
+// Excerpt joins turns, one line each in their order, to at most MaxSupplementChars. If they are too long, those
+// farthest from the main turn are omitted, later ones first, and CutMark shows that; only the main turn is cut, if it
+// alone is too long. It returns the ids of the turns shown.
 func Excerpt(turns []Utterance) (text string, shown []uuid.UUID, cut bool) {
 	kept := slices.Clone(turns)
 	slices.SortStableFunc(kept, func(a, b Utterance) int {
@@ -107,9 +106,9 @@ type CardClaim struct {
 	Subject, Predicate, Object string
 }
 
-// Card says what is held of one entity, in at most MaxSupplementChars, best claims first: "Dana: lives in
-// Turin; works at Acme". Claims that have no room are left out whole, and CutMark says so. It returns the
-// ids of what it shows.
+// Card lists the facts about one entity, in at most MaxSupplementChars, best claims first: "Dana: lives in Turin;
+// works at Acme". Claims without room are omitted as a whole, and CutMark shows that. It returns the ids of the
+// claims shown.
 func Card(claims []CardClaim) (text string, shown []uuid.UUID) {
 	said := map[string]bool{}
 	var b strings.Builder
@@ -275,7 +274,7 @@ func densest(hits []hit) int {
 	return best
 }
 
-// passageBefore is how much of a passage, in bytes, stands before what it is shown for.
+// passageBefore is how many bytes of a passage precede the match.
 const passageBefore = 200
 
 func passageAt(text string, at int) (passage string, cut bool) {

@@ -14,9 +14,9 @@ const (
 	bm25B  = 0.4
 )
 
-// Constants of the length of a memory in full-text ranking. It is compared with a fixed length, not with the average of
-// the corpus: where turns of a person stand between long answers of an assistant, the average says nothing of either.
-// A memory of typicalBytes counts as one of average length does in BM25. Measured on both sets of evaluation
+// Constants of the length of a memory in full-text ranking. It is compared with a fixed length, not with the average
+// of the corpus: if short turns of a person alternate with long answers of an assistant, the average fits neither. A
+// memory of typicalBytes counts as one of average length does in BM25. Measured on both sets of evaluation
 // conversations (docs/reference/benchmarks.md): on the short turns of one, any share from 0.25 to 0.75 and any length
 // from 150 to 400 bytes is about as good; on the long exchanges of the other too, and the average is much worse.
 const (
@@ -46,13 +46,13 @@ const bytesPerLexeme = 9
 type SearchWidth struct {
 	Terms int // that a memory is scored by; the rarest are kept
 
-	// Matches is about how many memories are ranked. Terms select from the rarest on until the sum of
-	// their document frequencies reaches it; commoner ones still count towards the score of what the
-	// rare ones found. A word that stands alone selects all that hold it.
+	// Matches is about how many memories are ranked. Terms select memories from the rarest term on, until the sum of
+	// their document frequencies reaches Matches. Commoner terms still add to the score of memories that rare terms
+	// found. If a query has only one word, it selects all memories with it.
 	Matches int64
 
-	// Enough is how many memories the rare terms must select for the others not to be asked as well:
-	// where they select fewer, what holds most of the others' weight is ranked too.
+	// Enough is how many memories the rare terms must select. If they select fewer, memories with most of the weight
+	// of the other terms are ranked too.
 	Enough int64
 
 	// Pairs is for texts of few words, such as claims and facts, which seldom hold most of a query: where
@@ -60,8 +60,8 @@ type SearchWidth struct {
 	Pairs bool
 }
 
-// Wider is the width of a second search, where a first one found little of what it may return: the asker may
-// see a small part of what the document frequencies count.
+// Wider is the width of a second search, after a first one returned too few results: the asker may see only a small
+// part of the memories that the document frequencies count.
 func (w SearchWidth) Wider() SearchWidth {
 	w.Matches *= 10
 	w.Enough *= 10
@@ -74,7 +74,7 @@ var (
 	// FocusedSearch is for a decision, which wants what a fact may repeat or contradict: that shares
 	// its rare words.
 	FocusedSearch = SearchWidth{Terms: 8, Matches: 200, Pairs: true}
-	// ShortSearch is for what is said of memories in few words: claims, hints, summaries, names.
+	// ShortSearch is for short texts about memories: claims, hints, summaries, names.
 	ShortSearch = SearchWidth{Terms: 24, Matches: 3_000, Pairs: true}
 )
 
@@ -95,11 +95,11 @@ type Term struct {
 	Weight float64
 }
 
-// TextPlan says how a query is matched and ranked. A memory's score is by ByteNorm, and that of a text of few words is
+// TextPlan says how a query is matched and ranked. A memory's score uses ByteNorm, and the score of a short text is
 //
 //	sum over terms of weight × saturated term frequency × LengthBase / (LengthBase + LengthSlope × distinct lexemes)
 //
-// A short memory that holds every term once comes near 1; one of average length to 0.78.
+// A short memory that has every term once comes near 1; one of average length to 0.78.
 type TextPlan struct {
 	Terms                   []Term
 	LengthBase, LengthSlope float64
@@ -110,8 +110,8 @@ type TextPlan struct {
 
 	mass float64 // the sum of the weights before they are shares
 
-	// What selects: any of these lexemes by itself, or together those of the common terms that a memory holds,
-	// when they weigh `least`; with pairs, the first of them and any other.
+	// The selection: any of these lexemes alone, or several common terms of a memory whose weights sum to `least`;
+	// with pairs, the first lexeme and any other.
 	any    []string
 	common []Term
 	least  float64
@@ -210,7 +210,8 @@ func (p *TextPlan) together(terms []Term, known []Lexeme, corpus Corpus, matches
 	p.selected += selected
 }
 
-// likelihood is how likely it is that terms weigh at least so much where each stands with its own share.
+// likelihood is the probability that the weights of the terms that a memory has sum to at least least, if each term
+// occurs with its own share.
 func likelihood(terms []Term, share []float64, least float64) float64 {
 	if least <= 0 {
 		return 1
@@ -229,8 +230,8 @@ func likelihood(terms []Term, share []float64, least float64) float64 {
 	)
 }
 
-// Expand adds lexemes that may stand in a memory for those of the query, the rarest first, as long as the
-// width has room for what they select. They count by expansionShare of their weight.
+// Expand adds lexemes that a memory may have instead of those of the query, the rarest first, as long as the width
+// has room for the memories that they select. They count with expansionShare of their weight.
 func (p *TextPlan) Expand(lexemes []Lexeme, corpus Corpus, width SearchWidth) {
 	if p.IsEmpty() || len(p.any) == 0 {
 		return
@@ -281,8 +282,8 @@ func anyOf(lexemes []string, quote func(string) string) string {
 	return strings.Join(operands, " | ")
 }
 
-// weighing renders the condition that of these terms some are there that weigh at least so much together;
-// empty when that is always so. It reports whether it can be.
+// weighing renders the condition that some of these terms occur with a total weight of at least least; empty if that
+// is always true. It reports whether it can be true.
 func weighing(terms []Term, least float64, quote func(string) string) (match string, possible bool) {
 	if least <= 0 {
 		return "", true
@@ -314,11 +315,11 @@ func idf(docs, total int64) float64 {
 	return math.Log(1 + (n-d+0.5)/(d+0.5))
 }
 
-// PlanHints plans the search of a query among hints. Hints have no statistics of their own: words are taken
-// to be as rare as in the memories' texts, and as rare as can be where no text has them, except for those
-// that rules ask with, which stand in many. So the name of what is asked for chooses, and the rest ranks.
+// PlanHints plans the search of a query among hints. Hints have no statistics: words are assumed to be as rare as in
+// the memories' texts, and as rare as possible if no text has them, except for the question words of rules, which
+// many hints have. So the name of the subject selects, and the other words rank.
 //
-// The expansion adds words as it does for full text (document 002 Phase 1): a hint may ask with another word, too.
+// The expansion adds words as it does for full text (document 002 Phase 1), because a hint may use another word, too.
 func PlanHints(query, expansion, vocabulary []Lexeme, corpus Corpus) TextPlan {
 	common := map[string]bool{}
 	for _, l := range vocabulary {
@@ -339,8 +340,8 @@ func PlanHints(query, expansion, vocabulary []Lexeme, corpus Corpus) TextPlan {
 	return plan
 }
 
-// hintCap is the most that a hint counts by itself: what was generated rescues a memory, and does not
-// stand above what the memory says itself (document 002 Phase 2; notes on recall constants).
+// hintCap is the highest score of a hint alone: a generated text may rescue a memory, but does not rank above the
+// memory's own text (document 002 Phase 2; notes on recall constants).
 const hintCap = 0.75
 
 // vocabularyShare is the share of a corpus that is taken to have a hint with a given word of the rules.

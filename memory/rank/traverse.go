@@ -31,9 +31,9 @@ const (
 	minPool      = 20
 )
 
-// FocalNames returns the names under which entities that a query speaks of may stand: every run of up to
-// four of its words, in canonical form, the longest first. Runs of nothing but common words and single
-// letters are left out. Their number is bounded whatever the query.
+// FocalNames returns the names that entities in a query may have: every run of up to four of its words, in canonical
+// form, the longest first. Runs of only common words and single letters are omitted. Their number is bounded for any
+// query.
 func FocalNames(query string) []string {
 	fields := strings.Fields(query[:min(len(query), 16<<10)])
 	fields = fields[:min(len(fields), maxFocalQueryWords)]
@@ -70,10 +70,10 @@ var focalStops = normalize.Set(
 	why will with would you your`,
 )
 
-// Primary puts the graph's evidence on a level with that of the flat channels and forms the pool of
-// max(limit, min(20, 4·limit)) candidates, at least 40 % of it the best of the flat ones. The graph's
-// scores are stretched so that its best equals the best flat one; of a candidate that both found the
-// stronger counts, so that a weak graph score never costs what was found directly (document 002 Phase 2).
+// Primary gives the graph's evidence the same weight as that of the flat channels and forms the pool of max(limit,
+// min(20, 4·limit)) candidates, at least 40 % of it the best of the flat ones. The graph's scores are stretched so
+// that its best equals the best flat one; for a candidate that both found the higher score counts, so that a weak
+// graph score never lowers a direct result (document 002 Phase 2).
 func Primary(fused []Evidence, limit int) []Evidence {
 	flatBest, graphBest := 0.0, 0.0
 	for _, e := range fused {

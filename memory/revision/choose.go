@@ -44,19 +44,19 @@ func (s Standing) Weight() float64 {
 	return memory.ClampUnit(s.Confidence) * memory.ClampUnit(s.SourceTrust) * (n + 1) / (n + 2)
 }
 
-// Choose says how new evidence is to be reconciled with what is held (document 004 §7 and §12,
-// "conflicts are resolved by context, evidence and performance rather than forced unification"), and by
-// which rule. It returns no action when there is no conflict.
+// Choose decides how new evidence is reconciled with a stored fact (document 004 §7 and §12, "conflicts are resolved
+// by context, evidence and performance rather than forced unification"), and by which rule. It returns no action if
+// there is no conflict.
 //
-// There is a conflict when both are about the same subject and predicate, say different things of it,
-// and either the predicate has one object at a time or their words contradict each other
-// (DetectContradiction); between other claims only the words tell.
+// There is a conflict if both are about the same subject and predicate, give it different values, and either the
+// predicate has one object at a time or their words contradict each other (DetectContradiction). Between other claims
+// only the words decide.
 //
 //   - On disjoint grounds both are true: fork, whatever the policy (§15A.4 of the canonical schemas:
 //     coexistence of conditional truths).
-//   - Policy fork: fork where targetConditions make the grounds disjoint, contest otherwise.
+//   - Policy fork: fork if targetConditions make the grounds disjoint, contest otherwise.
 //   - Policy contest: contest.
-//   - Policy replace: supersede where the record weighs at least what is held (Standing.Weight) and
+//   - Policy replace: supersede if the record weighs at least as much as the fact (Standing.Weight) and
 //     holds wherever that does; otherwise contest. A special case does not replace the rule: that would
 //     forget what holds everywhere else.
 func Choose(existing, incoming Standing, targetConditions *schema.Validity) (schema.ReviseAction, string) {
@@ -66,11 +66,10 @@ func Choose(existing, incoming Standing, targetConditions *schema.Validity) (sch
 	return choose(existing, incoming, targetConditions)
 }
 
-// KeepsItsPlace reports whether a memory is not the pipeline's to replace by a fact, or to delete on its
-// word (document 004 §7 and §12): where Choose would fork or contest, where the memory holds on
-// a ground of its own, since what a text says without conditions does not say that the special case has
-// gone, and where the memory is contested already. Only semantic memories are revised so; whether fact
-// and memory conflict, the decision has said.
+// KeepsItsPlace reports whether the pipeline may not replace a memory by a fact, or delete it because of one
+// (document 004 §7 and §12): if Choose would fork or contest; if the memory holds only on some ground, because a text
+// without conditions does not say that the special case has ended; and if the memory is contested already. Only
+// semantic memories are revised so. The decision has said whether fact and memory conflict.
 func KeepsItsPlace(existing, incoming Standing) bool {
 	if existing.Type != schema.TypeSemantic {
 		return false
@@ -97,7 +96,7 @@ func choose(existing, incoming Standing, targetConditions *schema.Validity) (sch
 	}
 	switch {
 	case !memory.Covers(incoming.Validity, existing.Validity):
-		return schema.ReviseContest, "policy replace: the record does not hold everywhere that the target does"
+		return schema.ReviseContest, "policy replace: the record does not hold everywhere where the target holds"
 	case incoming.Weight() < existing.Weight():
 		return schema.ReviseContest, "policy replace: less speaks for the record than for the target"
 	default:

@@ -18,17 +18,16 @@ type Contradiction struct {
 	Antonyms         [][2]string // registered pairs in opposition, such as {"enabled", "disabled"}
 }
 
-// DetectContradiction compares two texts by their words (document 002 "Contradiction Detection", in
-// the reading of DESIGN.md): there is a risk when they share at least two words and one of them
-// negates what the other does not, or they hold antonyms in opposing positions. The order of the
-// texts does not matter.
+// DetectContradiction compares two texts by their words (document 002 "Contradiction Detection", as interpreted in
+// DESIGN.md): there is a risk if they share at least two words and one of them negates what the other does not, or
+// they have antonyms in opposing positions. The order of the texts does not matter.
 //
-// Words are lower-cased and at least two characters long; apostrophes vanish, so that "don't" is the
-// negation "dont" however it is typed. Common words count for the overlap as the document has it: a
-// detector that flags too much costs a review, one that flags too little a memory.
+// Words are lower-cased and at least two characters long; apostrophes are removed, so that "don't" is the negation
+// "dont" however it is typed. Common words count for the overlap, as in the document: a false alarm costs a review, a
+// missed contradiction costs a memory.
 //
-// Antonyms are the document's pairs with their inflections (allows, denied). They oppose when one
-// text has one side and the other text the other, unless both texts have both.
+// Antonyms are the document's pairs with their inflections (allows, denied). They oppose if one text has one side and
+// the other text the other, unless both texts have both.
 //
 // The rule is lexical and English: it is a tripwire, not a judge.
 func DetectContradiction(a, b string) Contradiction {

@@ -27,7 +27,7 @@ type Snapshot struct {
 	Who        string
 	Importance float64 // [0,1]
 	Pinned     bool
-	Live       bool // neither deleted nor archived, superseded or retracted
+	Live       bool // not deleted, archived, superseded or retracted
 	DeletedAt  *time.Time
 	ArchivedAt *time.Time
 	ErasedAt   *time.Time
@@ -38,7 +38,7 @@ type Snapshot struct {
 	SalienceAt time.Time
 }
 
-// PatchChange is what a patch does to a memory. What is nil stays as it is.
+// PatchChange is the effect of a patch on a memory. Nil fields are not changed.
 type PatchChange struct {
 	Content    *normalize.Normalized
 	Category   *schema.Category
@@ -53,8 +53,8 @@ type PatchChange struct {
 type Fading struct {
 	Salience   float64 // [0,1], as of SalienceAt
 	SalienceAt time.Time
-	DueAt      *time.Time     // nil: never
-	MaxAge     *time.Duration // nil: as it is
+	DueAt      *time.Time     // nil means never
+	MaxAge     *time.Duration // nil means unchanged
 }
 
 // Fields names the fields that change, in a fixed order.
@@ -74,21 +74,21 @@ func (c PatchChange) Fields() []string {
 	return out
 }
 
-// EvaluatePatch says what a patch does to a memory at a time, or why it does nothing (document 002
-// "Modify"). The status is PatchUpdated when there is something to do; whether the new content
-// duplicates another memory only the store can tell.
+// EvaluatePatch decides what a patch does to a memory at a time, or why it does nothing (document 002 "Modify"). The
+// status is PatchUpdated if there is a change; only the store knows whether the new content duplicates another
+// memory.
 //
-// The first reason found is reported: the memory's state, then its version, then what may not be
-// changed, then that nothing differs. A patch is applied as a whole or not at all.
+// It reports the first reason found: the memory's state, then its version, then protected fields, then that nothing
+// differs. A patch is applied as a whole or not at all.
 //
-//   - Content differs when its storage form does. Another spelling of the same words, such as Paris for
+//   - Content differs if its storage form does. Another spelling of the same words, such as Paris for
 //     paris, is a change, though the content hash stays.
-//   - The content of an episode is append-only (document 004 §5). That of a competence or a plan says in
-//     words what the payload says in structure, and a patch could not keep both in step.
-//   - What is pinned keeps its content unless the patch forces it or unpins, and its importance is 1
+//   - The content of an episode is append-only (document 004 §5). That of a competence or a plan puts
+//     its payload into words, and a patch could not keep both in step.
+//   - A pinned memory keeps its content unless the patch forces it or unpins, and its importance is 1
 //     ("Pinned memories have importance = 1.0 and never decay"); force does not change that.
 //   - A pin keeps the salience of its moment, and an unpinned memory fades from there: the time under
-//     the pin does not count. Its importance stays 1 unless the patch names another.
+//     the pin does not count. Its importance stays 1 unless the patch sets another.
 func EvaluatePatch(m Snapshot, p schema.Patch, now time.Time) (PatchChange, schema.PatchStatus) {
 	switch {
 	case m.DeletedAt != nil:
@@ -166,15 +166,15 @@ func (m Snapshot) fading(salience float64, at time.Time, pinned bool) Fading {
 	return f
 }
 
-// EvaluateRecovery says whether a deletion may be taken back at a time, and how the memory fades from there
+// EvaluateRecovery decides whether a deletion may be undone at a time, and how the memory fades from then on
 // (document 002 "Soft-Delete and Recovery"). The window is that of its class's policy; 0 or less has no end.
-// A memory that was archived and not deleted may be taken back at any time; one that was archived and then
-// deleted is archived again, and what it has missed is counted when that is taken back.
+// Archiving can be undone at any time. A memory that was archived and then deleted is archived again, and the time it
+// missed is counted when that is undone.
 //
-// It has the salience that it had when it went, because it could not be used since. One that would fall due
-// at once, as after decay has taken it, starts afresh with full salience: someone says that it is worth
-// keeping; and where its maximal age is over, it gets as much again. The status is RecoverRecovered when it may;
-// what blocks it, a duplicate or another active fact, only the store can tell.
+// The memory has the salience that it had when it was deleted, because it could not be used since. A memory that
+// would be due at once, for example because decay deleted it, starts with full salience, because someone considers it
+// worth keeping; if its maximum age has passed, it gets the same time again. The status is RecoverRecovered if the
+// deletion may be undone; only the store can detect a duplicate or another active fact.
 func EvaluateRecovery(m Snapshot, ifVersion int, window time.Duration, now time.Time) (Fading, schema.RecoverStatus) {
 	gone := m.DeletedAt
 	if gone == nil {
@@ -207,18 +207,18 @@ func EvaluateRecovery(m Snapshot, ifVersion int, window time.Duration, now time.
 	return f, schema.RecoverRecovered
 }
 
-// EditedPayload returns a memory's payload after its content was replaced by a person or an agent, and
-// whether it still states what its claim says. by is the evidence for the edit.
+// EditedPayload returns a memory's payload after its content was replaced by a person or an agent, and whether it
+// still states what its claim says. by is the evidence for the edit.
 //
 //   - A semantic payload under the predicate states has its text as object: the object follows.
-//   - One with a finer claim no longer says what the text says, and no one has said what claim the new
-//     text makes. It becomes a statement of its subject under states, on the ground that it had, with
-//     the edit as its evidence, and the claim is given up: it would otherwise hold the place of the
-//     active fact, and be recalled, for something that the memory no longer says. The old claim stays
-//     in the version that the edit replaces. To replace a claim by a claim, supersede it.
+//   - One with a finer claim no longer says what the text says, and the claim of the new text is not
+//     known. It becomes a statement of its subject under states, on the ground that it had, with the
+//     edit as its evidence, and the claim is dropped: otherwise it would hold the place of the active
+//     fact, and be recalled, for something that the memory no longer says. The old claim stays in the
+//     version that the edit replaces. To replace a claim by a claim, supersede it.
 //   - Working memory is freely edited (document 004 §6); its text is its context summary.
 //
-// Other types are not edited this way. Members that this package does not know stay.
+// Other types are not edited this way. Fields that this package does not know stay.
 func EditedPayload(
 	t schema.MemoryType,
 	payload json.RawMessage,

@@ -36,8 +36,8 @@ type PutRecord struct {
 	Claim    string           // identifies the functional claim and who shares its truth; empty without one
 	Validity schema.Validity  // of a semantic record
 
-	// UnknownReference is the field that names what is not there, or what the principal may not see. The record
-	// then cannot be kept, and Kept is zero.
+	// UnknownReference is the field that names something that does not exist or that the principal may not see. The
+	// record then cannot be stored, and Kept is zero.
 	UnknownReference string
 	Stored           string        // id of the memory that has the record's id or external id; empty for none
 	Forgotten        bool          // a memory of this id was forgotten by force
@@ -97,8 +97,8 @@ func (v *PutVerdict) Yield(status schema.PutStatus, id string) {
 	v.Status, v.ID, v.Version = status, id, 0
 }
 
-// Note is what history says of a record that was not written, on the memory that prevents it; empty where history
-// says nothing, or is written with the change.
+// Note is the history entry for a record that was not written, on the memory that prevents it. It is empty if history
+// has no entry, or has it with the change.
 func (v *PutVerdict) Note() string {
 	switch v.Status {
 	case schema.PutDuplicate:
@@ -107,7 +107,7 @@ func (v *PutVerdict) Note() string {
 		return "put again unchanged: not written again"
 	case schema.PutExists:
 		if v.Silent {
-			return "" // another agent's memory says nothing of those who may not see it
+			return "" // the history of another agent's memory must not mention those who may not see it
 		}
 		return string(v.Status)
 	case schema.PutConflict, schema.PutAppendOnly, schema.PutVersion, schema.PutBadRef, schema.PutCycle,
@@ -118,18 +118,18 @@ func (v *PutVerdict) Note() string {
 	}
 }
 
-// PlanPut decides what becomes of the records of a put (document 004 §15A). It changes nothing. The verdicts are in
-// the order of the records; one that is refused refuses only those that refer to it.
+// PlanPut decides what happens to the records of a put (document 004 §15A). It changes nothing. The verdicts are in
+// the order of the records; a refused record causes only the refusal of records that refer to it.
 //
-//   - A record that names what is not there is refused.
-//   - Under the id of a stored memory: what says the same is unchanged, working memory is replaced or, when its task
-//     is done, discarded (§6), and an episode may grow (§5). Everything else that is stored is changed by a revision.
+//   - A record with an unknown reference is refused.
+//   - Under the id of a stored memory: an equal record is unchanged, working memory is replaced or, when its task is
+//     done, discarded (§6), and an episode may grow (§5). Everything else that is stored is changed by a revision.
 //   - A record with a new id is created, unless a live memory has its content (duplicate) or an active fact makes its
 //     claim on the same ground (§15.1), whether stored or earlier in the request. A semantic record needs evidence
 //     (§7).
-//   - Chains of revisions have no circles, and what is live is superseded by a revision only (§12).
-//   - A record is trusted no further than what it is derived from, and is at least as sensitive.
-//   - In a mode that does not write, nothing is written: WouldBe says what would have been.
+//   - Chains of revisions have no circles, and live memories are superseded by a revision only (§12).
+//   - A record is trusted no more than the memories it is derived from, and is at least as sensitive.
+//   - In a mode that does not write, nothing is written: WouldBe is the status that it would have.
 func PlanPut(p Put) []PutVerdict {
 	plan := putPlan{Put: p, verdicts: make([]PutVerdict, len(p.Records)), together: map[string]bool{}}
 	for i := range p.Records {
@@ -146,7 +146,7 @@ func PlanPut(p Put) []PutVerdict {
 	return plan.verdicts
 }
 
-// putPlan is one PlanPut call at work.
+// putPlan is the state of one PlanPut.
 type putPlan struct {
 	Put
 	verdicts []PutVerdict
@@ -197,8 +197,8 @@ func (p *putPlan) decide(i int) {
 	}
 }
 
-// unknownReference is the problem of a record that names what is not there.
-func unknownReference(field string) string { return field + ": names what is not there" }
+// unknownReference is the problem of a record that names something that does not exist.
+func unknownReference(field string) string { return field + ": does not exist" }
 
 // decideStored decides on a record whose id is that of a stored memory.
 func (p *putPlan) decideStored(r *PutRecord, v *PutVerdict) {
@@ -245,7 +245,7 @@ func whyNotExtended(m PutStored, r *PutRecord) string {
 	}
 	sameSummary := r.Kept.SafeSummary == "" || r.Kept.SafeSummary == m.Record.SafeSummary
 	if sameSummary && memory.SameJSON(m.Payload, r.Kept.Payload) {
-		return "payload: has not grown, and nothing else of an episode can be put again"
+		return "payload: has not grown, and an episode can only grow"
 	}
 	return ""
 }
@@ -365,7 +365,7 @@ func Redirect(edges []schema.Relation, instead map[string]string, self string) [
 	return out
 }
 
-// follow returns the memory that stands for a memory, or the memory itself.
+// follow returns the memory that replaces a memory, or the memory itself.
 func follow(instead map[string]string, id string) string {
 	for range len(instead) {
 		next, ok := instead[id]
@@ -377,8 +377,8 @@ func follow(instead map[string]string, id string) string {
 	return id
 }
 
-// settleTrust carries trust and sensitivity along derivations within the request, until nothing changes: trust only
-// falls and sensitivity only rises, so that it ends, also where derivations form a circle.
+// settleTrust propagates trust and sensitivity along derivations within the request, until nothing changes. Trust
+// only falls and sensitivity only rises, so that it ends even if derivations form a circle.
 func (p *putPlan) settleTrust() {
 	written := map[string]*PutVerdict{}
 	for i := range p.verdicts {
@@ -408,7 +408,7 @@ func (p *putPlan) settleTrust() {
 	}
 }
 
-// worthOf is what a source of the same request, or one that it replaces, imposes on what is derived from it.
+// worthOf is the limit that a source in the same request, or one that it replaces, puts on memories derived from it.
 func (p *putPlan) worthOf(written map[string]*PutVerdict, edge schema.Relation) (float64, schema.Sensitivity, bool) {
 	if edge.Predicate != RelationDerivedFrom {
 		return 0, "", false

@@ -12,8 +12,8 @@ type succession struct {
 	newer, older string
 }
 
-// successions lists what a record says of its place among revisions. A relation says the same as the fields; those
-// do not change where a record is put again.
+// successions lists a record's place among revisions. A relation says the same as the fields; the fields do not
+// change if a record is put again.
 func (p *putPlan) successions(i int) []succession {
 	id, v := p.Records[i].ID, &p.verdicts[i]
 	var out []succession
@@ -49,9 +49,9 @@ func (p *putPlan) linksAfter() map[string]PutLink {
 	return out
 }
 
-// refuseChains refuses records that would close a chain of revisions to a circle, and those that would supersede
-// what is live (document 004 §12): that is a revision, which changes both sides at once, and a put would write one
-// of them. It reports whether there were any: a record falls with one that it names.
+// refuseChains refuses records that would close a chain of revisions to a circle, and those that would supersede a
+// live memory (document 004 §12): that is a revision, which changes both sides at once, and a put would write only
+// one. It reports whether there were any, because a record is refused together with one that it names.
 func (p *putPlan) refuseChains(links map[string]PutLink) bool {
 	older := map[string][]string{}
 	for id, targets := range p.Older {

@@ -10,8 +10,8 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// sameRecord reports whether a stored record says all that a put one does. What the put one leaves out was filled in
-// when it was stored, and is not compared where it follows from the time.
+// sameRecord reports whether a stored record has all values of a put one. Missing values were set when it was stored,
+// and are not compared if they depend on the time.
 func sameRecord(m PutStored, r *PutRecord) bool {
 	return samePayload(m, r) && sameText(m, r) && sameColumns(&m.Record, &r.Kept) && sameTimes(&m.Record, &r.Put) &&
 		slices.EqualFunc(r.Put.Provenance.Sources, m.Record.Provenance.Sources, SameRef) &&

@@ -303,7 +303,7 @@ func (r *Revision) fork(plan *RevisionPlan) (schema.ReviseStatus, string) {
 	case schema.TypeCompetence, schema.TypePlanGraph:
 		if r.TargetConditions != nil {
 			return schema.ReviseWrongType,
-				"target_conditions are for semantic memories: a procedure says itself when it applies"
+				"target_conditions are for semantic memories: a procedure's triggers say when it applies"
 		}
 		plan.Steps = []Step{{Status: target.Status}}
 		return "", ""

@@ -22,7 +22,7 @@ func (e *RewriteError) Error() string { return e.Problem }
 
 func notRewritten(problem string) error { return &RewriteError{problem} }
 
-// What keeps a sentence from being rewritten.
+// Reasons why a sentence cannot be rewritten.
 const (
 	problemAbsent   = "the value that changes does not occur in the memory's sentence"
 	problemSeveral  = "the value that changes occurs more than once in the memory's sentence"
@@ -34,23 +34,23 @@ const (
 	problemType   = "values are replaced within the sentences of semantic memories only"
 )
 
-// Remedy is what to do where a sentence is not rewritten, for people and programs alike.
+// Remedy is the advice if a sentence cannot be rewritten, for people and programs.
 const Remedy = "give the whole sentence as content, or name the text that it replaces (replace)"
 
-// RewrittenRecord completes the record of a revision that has the subject and the predicate of its first
-// target and brings another object, but no text: its text is then the target's sentence with the new value
-// in the place of the old, so that the rest of the sentence is kept.
+// RewrittenRecord completes the record of a revision that has the subject and the predicate of its first target and
+// another object, but no text. Its text is then the target's sentence with the new value in place of the old, so that
+// the rest of the sentence is kept.
 //
 //   - The old value is the target's object, or what replace names. It must occur exactly once in the
 //     sentence, as whole words.
 //   - Under the predicate states the object is the sentence: replace must name the old value, and the object
-//     becomes the new sentence. A record without replace is complete where its object is a sentence itself;
-//     a few words in the place of a longer sentence are refused.
-//   - A target whose sentence says nothing but its triple needs no rewriting: the record is worded from its
-//     own triple, as ever.
+//     becomes the new sentence. A record without replace is complete if its object is a sentence itself;
+//     a few words in place of a longer sentence are refused.
+//   - A target whose sentence says nothing but its triple needs no rewriting: the text is made from the
+//     record's own triple.
 //
-// A record with a text of its own, with another subject or predicate, or of another type than semantic is
-// returned as it is. What cannot be rewritten is a *RewriteError.
+// A record with its own text, with another subject or predicate, or of another type than semantic is returned
+// unchanged. A record that cannot be rewritten is a *RewriteError.
 func RewrittenRecord(record, target schema.MemoryRecord, replace string) (schema.MemoryRecord, error) {
 	if record.Type != schema.TypeSemantic || target.Type != schema.TypeSemantic {
 		return unlessReplacing(record, replace, problemType)
@@ -60,7 +60,8 @@ func RewrittenRecord(record, target schema.MemoryRecord, replace string) (schema
 	}
 	from, to := memory.PayloadOf[schema.SemanticPayload](target), memory.PayloadOf[schema.SemanticPayload](record)
 	value, isText := plainValue(to.Object)
-	if from.Predicate == schema.PredicateStates && to.Predicate == schema.PredicateStates { // by any speaker
+	// The subject of a statement is its speaker, who does not matter here.
+	if from.Predicate == schema.PredicateStates && to.Predicate == schema.PredicateStates {
 		return restated(record, target, value, isText, replace)
 	}
 	if normalize.Lower(from.Subject) != normalize.Lower(to.Subject) || from.Predicate != to.Predicate {
@@ -77,7 +78,7 @@ func RewrittenRecord(record, target schema.MemoryRecord, replace string) (schema
 	if !isText || !wasText {
 		return record, notRewritten(problemNoText)
 	}
-	if replace == "" && SameObject(old, value) { // another ground, or other numbers: the same words
+	if replace == "" && SameObject(old, value) { // only the ground or the numbers differ: the words are the same
 		record.Content = sentence.Storage
 		return record, nil
 	}
@@ -93,7 +94,7 @@ func unlessReplacing(record schema.MemoryRecord, replace, problem string) (schem
 	return record, nil
 }
 
-// maxValueWords is how many words a value has that is taken for one and not for a sentence.
+// maxValueWords is the most words of a value; longer texts are sentences.
 const maxValueWords = 3
 
 // restated is RewrittenRecord for a target that is a sentence.
@@ -132,7 +133,7 @@ func restated(
 	return record, nil
 }
 
-// plainValue returns a JSON value as a sentence would have it, and whether a sentence can have it.
+// plainValue returns a JSON value as text in a sentence, and whether that is possible.
 func plainValue(value json.RawMessage) (string, bool) {
 	text := strings.TrimSpace(string(value))
 	if text == "" || text == "null" || text[0] == '{' || text[0] == '[' {

@@ -36,7 +36,7 @@ func (s *scanned) email() bool {
 // fileEndings are what follows the dot in icon@2x.png.
 var fileEndings = normalize.Set("png jpg jpeg gif svg webp css js ts json html md txt yaml yml")
 
-// phoneWords announce a number that has no form of its own.
+// phoneWords announce a number without a recognisable form.
 var phoneWords = []string{"phone", "telephone", "mobile", "cell", "tel", "whatsapp", "fax"}
 
 func (s *scanned) phone() bool {

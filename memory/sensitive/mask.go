@@ -9,10 +9,10 @@ import (
 	"github.com/mneme/mneme/schema/check"
 )
 
-// Mask replaces what may only be shown on request (IsWithheld: secrets, financial and government identifiers) by a
-// note that names its kind, such as [withheld: password]. A line is masked as a whole, since a detector says that
-// there is something and not where it ends; if something is spread over lines, so is the text. It reports whether it
-// changed the text.
+// Mask replaces text that may only be shown on request (IsWithheld: secrets, financial and government identifiers) by
+// a note that names its kind, such as [withheld: password]. A line is masked as a whole, because a detector reports
+// that there is something but not where it ends; if something spans lines, the whole text is masked. It reports
+// whether it changed the text.
 func Mask(text string) (string, bool) {
 	whole := withheldKind(text)
 	if whole == "" {

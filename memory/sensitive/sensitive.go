@@ -52,14 +52,13 @@ var detectors = []struct {
 	{DetectedAddress, schema.SensitivityMedium, (*scanned).address},
 }
 
-// Detect looks for obvious secrets and personal data in a text. It returns the level that
-// the worst find asks for and the kinds found, without repetition and the worst first; low and none
-// when there is nothing. Kinds are names, never what was found.
+// Detect looks for obvious secrets and personal data in a text. It returns the level of the worst find and the kinds
+// found, without repetition and the worst first; low and none if there is nothing. Kinds are names, never the text
+// found.
 //
-// It is made to be silent on ordinary text rather than complete: what has a form is recognised by it
-// and, where there is one, by its check digit; what has none (passwords, account numbers) only
-// where the text says what it is. Time is linear in the length of the text: every look around a find
-// is bounded.
+// It is meant to be silent on ordinary text rather than complete: data with a form is recognised by it and, if there
+// is one, by its check digit; data without a form (passwords, account numbers) only if the text names it. Time is
+// linear in the length of the text: every look around a find is bounded.
 func Detect(text string) (schema.Sensitivity, []string) {
 	s := scanned{text: text, lower: asciiLower(text)}
 	level, kinds := schema.SensitivityLow, []string(nil)
@@ -74,8 +73,8 @@ func Detect(text string) (schema.Sensitivity, []string) {
 	return level, kinds
 }
 
-// Disclosed says how sensitive a text is, and what was found in it: as sensitive as the memory that it became
-// where there is one, since rules have the last word on that, and else as its source and what it holds.
+// Disclosed returns how sensitive a text is, and what was found in it. The sensitivity is that of the memory that it
+// became, if there is one, because rules have decided that; otherwise it follows from its source and content.
 func Disclosed(text string, source, kept schema.Sensitivity) (schema.Sensitivity, []string) {
 	level, kinds := Detect(text)
 	switch {
@@ -161,5 +160,5 @@ func span(s string, i, limit int, ok func(byte) bool) int {
 // Rank orders sensitivities; 0 for an unknown one.
 func Rank(s schema.Sensitivity) int { return len(s.AtMost()) }
 
-// DefaultLimit is what a recall shows at most when neither it nor its trust context names a limit.
+// DefaultLimit is the limit of a recall if neither it nor its trust context sets one.
 const DefaultLimit = schema.SensitivityMedium

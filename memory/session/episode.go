@@ -13,8 +13,8 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// How the room of a payload (schema.MaxPayloadBytes) is divided, in bytes. The environment has its own bound, and
-// what is left covers estimates that were too low.
+// How the size of a payload (schema.MaxPayloadBytes) is divided, in bytes. The environment has its own bound, and the
+// rest covers estimates that were too low.
 const (
 	timelineBytes = 140_000
 	graphBytes    = 100_000
@@ -86,8 +86,8 @@ func NewAccumulator(stream string) *Accumulator {
 }
 
 // Close makes the episode of a whole session at once. Events that the ledger has numbered may come in any order and
-// more than once; those without a number among them are left out. If none has a number, they are numbered as they come,
-// each id once.
+// more than once; events without a number among them are ignored. If none has a number, they are numbered in the
+// given order, each id once.
 func Close(stream string, events []ledger.Event, why Closing) (Episode, bool) {
 	a := NewAccumulator(stream)
 	for _, e := range inOrder(events) {
@@ -237,12 +237,12 @@ func (r *results) add(e ledger.Event, tool string) {
 	}
 }
 
-// outcome is how a session ended. What run.ended says counts; without it
+// outcome is how a session ended. The outcome in run.ended counts; without it
 //
 //   - a session that became idle is partial: it was not finished;
 //   - failure, if the last call to finish failed: nothing was done about it;
 //   - success, if the last call of every tool succeeded and no call is without a result;
-//   - else partial: no tool was used, a tool that failed was given up, or results are missing.
+//   - else partial: no tool was used, a tool failed and was not used again, or results are missing.
 func (r *results) outcome(why Closing, waiting int) schema.Outcome {
 	switch {
 	case r.said != "":

@@ -145,7 +145,7 @@ func TestEpisodeEnvironment(t *testing.T) {
 	)
 }
 
-// The order is that of the ledger. An event whose clock was slow has the time of the one before it.
+// The order is that of the ledger. An event whose clock was slow gets the time of the preceding event.
 func TestEpisodeOfLateEvents(t *testing.T) {
 	t.Parallel()
 	s := new(story).text(ledger.KindAgentSpoke, "one").
@@ -288,8 +288,8 @@ func TestEpisodeOfErasedEvents(t *testing.T) {
 	require.Nil(t, episode.Payload.Environment)
 }
 
-// A whole session at once, in any order and with duplicates, makes the episode that its events make one by one. That
-// episode is what reading them directly gives.
+// A whole session at once, in any order and with duplicates, makes the same episode as its events one by one. Reading
+// them directly gives that episode too.
 func TestEpisodeAtOnceIsEpisodeByEvent(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -12,8 +12,8 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// maxSummarized is how many bytes of JSON a summary is made from; what is longer is summarized by its beginning, as
-// it is written.
+// maxSummarized is how many bytes of JSON a summary is made from. Longer JSON is summarized by its beginning,
+// unparsed.
 const maxSummarized = 16_000
 
 // speakers say whose words an event of a kind holds.
@@ -30,8 +30,8 @@ var speakers = map[string]string{
 	ledger.KindArtifact:       "added",
 }
 
-// summarize says in one line what an event is about. tool is the tool of a call or of its result. What was erased or
-// says nothing has no summary, and is known by its kind.
+// summarize describes an event in one line. tool is the tool of a call or of its result. An erased or empty event has
+// no summary, and is identified by its kind.
 func summarize(e ledger.Event, tool string) summary {
 	if len(e.Payload) == 0 {
 		return summary{}

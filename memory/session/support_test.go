@@ -23,7 +23,7 @@ type story struct {
 	events []ledger.Event
 }
 
-// add appends an event of the agent a, a second after the one before. The payload is JSON or a value.
+// add appends an event of the agent a, one second after the preceding one. The payload is JSON or a value.
 func (s *story) add(kind string, payload any) *story {
 	raw, ok := payload.(string)
 	if !ok {

@@ -13,8 +13,8 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// KindOmitted is the kind of a timeline entry that stands for events that were left out. Its reference is
-// events:FIRST-LAST, their sequences in the stream, and its summary counts them by kind.
+// KindOmitted is the kind of a timeline entry that replaces omitted events. Its reference is events:FIRST-LAST, their
+// sequences in the stream, and its summary counts them by kind.
 const KindOmitted = "events.omitted"
 
 const (
@@ -110,7 +110,7 @@ func (t *timeline) fit(budget int) ([]entry, int) {
 	return out, leftOut
 }
 
-// with joins what was left out with what was left out directly after it. It changes neither.
+// with joins two adjacent groups of omitted events. It changes neither.
 func (o *omitted) with(next *omitted) *omitted {
 	if o == nil || next == nil {
 		if o == nil {
@@ -146,7 +146,7 @@ func events(entries []entry) []schema.TimelineEvent {
 	return out
 }
 
-// summary counts what was left out by kind, the most frequent first.
+// summary counts omitted events by kind, the most frequent first.
 func (o *omitted) summary() string {
 	kinds := slices.SortedFunc(maps.Keys(o.kinds), func(a, b string) int {
 		if o.kinds[a] != o.kinds[b] {
@@ -166,7 +166,7 @@ func (o *omitted) summary() string {
 	return fmt.Sprintf("%d %s not shown: %s", o.events, noun, strings.Join(parts, ", "))
 }
 
-// summary is what a timeline says of an event: whose words they are, and the words, not yet masked.
+// summary is what a timeline keeps of an event: the speaker and the words, not yet masked.
 type summary struct {
 	label, text string
 }

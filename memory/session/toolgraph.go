@@ -67,14 +67,14 @@ type call struct {
 
 // origin says where a value was first seen.
 type origin struct {
-	from    *call // nil: not in a result
+	from    *call // nil: not from a result
 	last    *call // the last call that brought it
 	results int
 }
 
-// NewGraph returns an empty graph that keeps at most about budget bytes of calls, or all calls if budget is 0. Of more
-// calls, the first, the last and those that failed are kept before those with dependencies and the rest (see
-// Accumulator). An edge to a call that is not kept is not kept either.
+// NewGraph returns an empty graph that keeps at most about budget bytes of calls, or all calls if budget is 0. The
+// first, the last and failed calls are kept before those with dependencies, and these before the rest (see
+// Accumulator). An edge to a dropped call is dropped too.
 func NewGraph(budget int) *Graph {
 	return &Graph{byID: map[string]*call{}, budget: budget,
 		origins: newIndex[*origin](maxIndexed), said: newIndex[struct{}](maxIndexed)}
@@ -318,7 +318,7 @@ func (g *Graph) compact() {
 		cost += c.cost()
 	}
 	for _, c := range g.calls {
-		if byID[c.id] == nil { // the index still knows it: keep no more of it than that it was there
+		if byID[c.id] == nil { // the index still knows it: keep only its existence
 			if !c.finished {
 				g.waiting--
 			}

@@ -245,8 +245,8 @@ func startsWithDate(word string) bool {
 	return true
 }
 
-// index is a map that forgets what was not used for a long time: when as many values were added as its limit, those
-// that were neither added nor read since the time before are dropped.
+// index is a map that forgets unused values: when as many values were added as its limit, it drops those that were
+// neither added nor read since the last time.
 type index[V any] struct {
 	young, old map[value]V
 	limit      int

@@ -29,15 +29,15 @@ const (
 // These rules make the state; every other event only moves Seq:
 //
 //  1. working.updated of the agent: each field that is given replaces the field, lists as a whole; an empty list, an
-//     empty text or null clears it. A state that does not exist is not taken.
+//     empty text or null clears it. An unknown state is ignored.
 //  2. tool.called of the agent: executing, whatever the state was.
-//  3. tool.failed of the agent: blocked, until the agent calls another tool or gives a state. A failure blocks a task
-//     only while the agent has no next step; the success of a parallel call does not undo it.
-//  4. user.injected: a task that was waiting goes on: executing, or planning if no tool was called yet.
+//  3. tool.failed of the agent: blocked, until the agent calls another tool or gives a state. A failure blocks a
+//     task only while the agent has no next step; the success of a parallel call does not undo it.
+//  4. user.injected: a waiting task continues: executing, or planning if no tool was called yet.
 //  5. run.ended: done. Only run.started or a state that the agent gives leaves done again.
 //  6. run.started: planning.
 //
-// Open questions, next actions and constraints are never guessed from texts: they are what the agent said.
+// Open questions, next actions and constraints are never guessed from texts: they are the agent's own statements.
 type Working struct {
 	Agent  string `json:"agent"`  // whose tool calls and updates count
 	Stream string `json:"stream"` // whose events count
@@ -74,7 +74,7 @@ func WorkingOf(agent, stream string, events []ledger.Event) Working {
 	return w
 }
 
-// Apply takes in the next event of the stream. It reports false, and changes nothing, for an event of another stream,
+// Apply processes the next event of the stream. It returns false and changes nothing for an event of another stream,
 // one that the ledger has not numbered, and one that was applied or passed before.
 func (w *Working) Apply(e ledger.Event) bool {
 	if e.Stream != w.Stream || e.Seq <= w.Seq {
@@ -119,7 +119,8 @@ func (w *Working) touch(e ledger.Event) {
 	}
 }
 
-// update merges what the agent says of its task. Each field is read alone: one of another shape is passed over.
+// update merges what the agent says about its task. Each field is read separately: a field of another shape is
+// ignored.
 func (w *Working) update(e ledger.Event) {
 	given, ok := ledger.Payload[map[string]json.RawMessage](e)
 	if !ok || len(given) == 0 {
@@ -173,8 +174,9 @@ func replaceTexts(list *[]string, given map[string]json.RawMessage, field string
 	}
 }
 
-// constraintOf is a constraint as it is kept. One that is too long becomes the beginning of its text, since a
-// constraint that disappeared would not be held. What is neither a text nor an object is not a constraint.
+// constraintOf is a constraint in stored form. If it is too long, it becomes the beginning of its text, because a
+// constraint that disappeared would not be observed. A value that is neither a text nor an object is not a
+// constraint.
 func constraintOf(raw json.RawMessage) json.RawMessage {
 	var text string
 	switch v := decoded(raw).(type) {

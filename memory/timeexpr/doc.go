@@ -1,3 +1,3 @@
-// Package timeexpr reads the times that a question names, such as "last week", as windows. What a statement says
-// of its own time is read by package frame.
+// Package timeexpr reads the times that a question names, such as "last week", as windows. Package frame reads the
+// times in statements.
 package timeexpr

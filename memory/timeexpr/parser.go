@@ -243,7 +243,7 @@ func (p *timeParser) stepped(i, step int) (TimeWindow, int) {
 	case "week":
 		return windowFrom(monday.AddDate(0, 0, 7*step), 0, 0, 7, WindowWeek), 2
 	case "weekend":
-		// At the weekend, "this weekend" is it and "last weekend" the one before.
+		// On a weekend, "this weekend" is the current one and "last weekend" the previous one.
 		return windowFrom(monday.AddDate(0, 0, 5+7*step), 0, 0, 2, WindowWeekend), 2
 	case "month":
 		return windowFrom(p.first(p.now.Year(), p.now.Month()+time.Month(step)), 0, 1, 0, WindowMonth), 2
@@ -340,8 +340,8 @@ func (p *timeParser) counted(i int) (TimeWindow, int) {
 	return windowFrom(start, 0, 0, 1, WindowDay), n + 1
 }
 
-// dated reads a month with a day or a year next to it: "7 May 2023", "7th of May", "May 7th, 2023", "May
-// 2023"; a month alone where it can be nothing else; a holiday; a season or quarter with its year.
+// dated reads a month with a day or a year next to it: "7 May 2023", "7th of May", "May 7th, 2023", "May 2023"; a
+// month alone if the word has no other meaning; a holiday; a season or quarter with its year.
 func (p *timeParser) dated(i int) (TimeWindow, int) {
 	if day, ok := dayOfMonth(p.word(i)); ok {
 		at := i + 1

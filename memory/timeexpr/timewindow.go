@@ -9,13 +9,13 @@ import (
 	"github.com/mneme/mneme/memory/rank"
 )
 
-// StageTime is the stage in which memories of another time than the query names count for less. The
-// channel ChannelTime finds those of that time.
+// StageTime is the stage that lowers memories of another time than the query names. The channel ChannelTime finds
+// memories of that time.
 const StageTime = "timeliness"
 
-// Constants of time. People talk of things after they happened: what was said shortly after the window is
-// likelier to be about it than what was said long after, and before it no one knew. Measured on the
-// evaluation conversations, where the stage is worth about one point of recall@10 (docs/reference/benchmarks.md).
+// Constants of time. People talk about events after they happened: a statement shortly after the window is more
+// likely to be about it than a later one, and an earlier one is not. Measured on the evaluation conversations, where
+// the stage is worth about one point of recall@10 (docs/reference/benchmarks.md).
 const (
 	outsideWindow  = 1 / 1.3  // factor for what is of another time
 	afterWindow    = 1 / 1.15 // factor for what is of shortly after
@@ -52,15 +52,15 @@ type TimeWindow struct {
 // Contains reports whether t lies in the window.
 func (w TimeWindow) Contains(t time.Time) bool { return !t.Before(w.Start) && t.Before(w.End) }
 
-// ParseTimes returns the times that a text names in English, relative to now and in its location: dates
-// with and without a year ("on 7 May 2023", "May 7th", "2023-05-07"), months, seasons, quarters, years,
-// fixed holidays ("in May", "last summer", "Q3 2022", "in 2022", "at Christmas"), days of the week, and
-// what is counted from now ("yesterday", "last week", "two months ago", "the past ten days"), each also
-// with "before", "after", "since", "until", "between … and" and "the week before". What could be several
-// times and names none is left alone: "recently", "07/05/2023", "may" where it is not a month.
+// ParseTimes returns the times that a text names in English, relative to now and in its location: dates with and
+// without a year ("on 7 May 2023", "May 7th", "2023-05-07"), months, seasons, quarters, years, fixed holidays ("in
+// May", "last summer", "Q3 2022", "in 2022", "at Christmas"), days of the week, and times counted from now
+// ("yesterday", "last week", "two months ago", "the past ten days"), each also with "before", "after", "since",
+// "until", "between … and" and "the week before". Ambiguous texts are ignored: "recently", "07/05/2023", "may" where
+// it is not a month.
 //
-// Libraries that read dates return points in time, and know neither seasons nor whether "may" is a month;
-// a window and its kind could not be had from them.
+// Libraries that read dates return points in time, not windows and their kinds. They do not know seasons or whether
+// "may" is a month.
 func ParseTimes(text string, now time.Time) []TimeWindow {
 	if y := now.Year(); y < 1000 || y > 9000 {
 		return nil

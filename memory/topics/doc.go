@@ -1,3 +1,3 @@
-// Package topics decides about standing questions: what the answer of the rules says, whether the text of a model may
-// be kept as the answer, and when an answer is stale. It reads what recall found, and nothing else.
+// Package topics has the rules of standing questions: the answer of the rules, whether a model's text may be the
+// answer, and when an answer is stale. It only reads the results of recall.
 package topics

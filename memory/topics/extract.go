@@ -18,10 +18,10 @@ const (
 	MaxChars     = 3_000 // characters of all sentences
 )
 
-// Extract is the answer of the rules: what the memories say, in their own words. Equal texts become one sentence that
-// cites all of them. Memories about one subject are adjacent; of these, what is current comes first, the newest before
-// the older, and then what is outdated. Statements about a subject that contradict each other are marked. Where the
-// bounds leave no room for all, outdated sentences go first.
+// Extract is the answer of the rules: the memories' own words. Equal texts become one sentence that cites all of
+// them. Memories about one subject are adjacent: current ones first, the newest before the older, then outdated ones.
+// Statements about a subject that contradict each other are marked. If there is no room for all, outdated sentences
+// are dropped first.
 func Extract(evidence []Evidence) []topics.Part {
 	parts := joinEqual(evidence)
 	markContested(parts)

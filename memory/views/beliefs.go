@@ -10,8 +10,8 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// BeliefGraph is what agents believe and why, as far as a viewer sees it. It is derived from the reflections in the
-// ledger and keeps nothing of its own.
+// BeliefGraph is what agents believe and why, within what a viewer sees. It is derived from the reflections in the
+// ledger and keeps no data of its own.
 type BeliefGraph struct {
 	Beliefs []Belief   `json:"beliefs"` // in ledger order
 	Events  []Evidence `json:"events"`  // what beliefs are based on, other beliefs apart, in the order of being cited
@@ -25,7 +25,7 @@ type Belief struct {
 	Agent  string `json:"agent"`
 	Turn   int    `json:"turn"`
 	Belief string `json:"belief"`
-	Covers int    `json:"covers,omitempty"` // how many events it stands for
+	Covers int    `json:"covers,omitempty"` // number of events that it summarizes
 
 	// LostSupport says that some of the events that it is based on, of those that the viewer would see, were erased.
 	// A belief that loses all of them is erased with the last.

@@ -11,8 +11,8 @@ import (
 // These are for readers that do not read all of a ledger: what they need to know to leave events out without changing
 // the result.
 
-// Ceiling returns how salient an event of a kind and of no later turn can be at most. Kind and turn fix importance and
-// recency. Relevance can be anything up to 1, unless the scene has no words: then it is 0.
+// Ceiling returns the highest possible salience of an event of a kind and of no later turn. Kind and turn fix
+// importance and recency. Relevance can be anything up to 1, unless the scene has no words: then it is 0.
 func (m SalienceMemory) Ceiling(kind string, turn int, now Now) float64 {
 	relevance := 1.0
 	if m.Index == nil && len(wordSet(now.Scene)) == 0 || m.Index != nil && strings.TrimSpace(now.Scene) == "" {

@@ -21,8 +21,8 @@ const (
 	SectionScene    SectionName = "CURRENT SCENE"
 	SectionMemory   SectionName = "YOUR MEMORY"
 	SectionVisitor  SectionName = "VISITOR"
-	SectionExtra    SectionName = "EXTRA"         // only where there is something
-	SectionFormat   SectionName = "OUTPUT FORMAT" // only where there is something
+	SectionExtra    SectionName = "EXTRA"         // only if not empty
+	SectionFormat   SectionName = "OUTPUT FORMAT" // only if not empty
 )
 
 // visits is how many of a user's inputs a context shows.
@@ -40,21 +40,21 @@ type Request struct {
 	Events []ledger.Event // of the ledger, in any order; what the viewer may not see is left out
 	Turn   int            // 0 or less: the latest turn that the viewer has seen
 
-	Identity string // who the agent is, as it is to be read
+	Identity string // the text that tells the agent who it is
 	Memory   Memory
-	Index    MemoryIndex // for salience; nil: none
+	Index    MemoryIndex // for salience; nil for none
 
 	Scene    string                 // takes the place of SceneOf, where the caller knows better
 	Working  *schema.WorkingPayload // the state of the task, if there is one
 	Recalled []schema.RecallResult  // what a recall found, best first
 
-	Extra        func(Seen) string // the text of EXTRA; nil: none
+	Extra        func(Seen) string // the text of EXTRA; nil for none
 	OutputFormat string            // the text of OUTPUT FORMAT
 
 	BudgetTokens int // by layers.EstimateTokens; 0 or less: no bound
 }
 
-// Seen is what a hook for EXTRA is given: what the viewer sees, and nothing else.
+// Seen is the input of a hook for EXTRA: only what the viewer sees.
 type Seen struct {
 	Viewer  Viewer
 	Now     Now
@@ -228,8 +228,8 @@ func (b *builder) eventText(e ledger.Event) string {
 	return join(": ", b.source(e)+", "+e.Kind, said(e))
 }
 
-// source says when an event was and whose it is. What a user said and what the world did is not the agent's doing, even
-// where it is the agent's event.
+// source says when an event was and whose it is. A user's words and the world's events are not the agent's doing,
+// even if the event is the agent's.
 func (b *builder) source(e ledger.Event) string {
 	when := fmt.Sprintf("turn %d", e.Turn)
 	switch {

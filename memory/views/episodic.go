@@ -17,10 +17,10 @@ type EpisodicMemory struct {
 	Viewer Viewer `json:"viewer"`
 	Window int    `json:"window,omitempty"` // events; 0 or less: DefaultWindow
 
-	// Reflections has the agent's own reflections stand for what they cover (Layer 3). The view is then its latest
-	// MaxBeliefs reflections together with the latest Window of the other events: K + Window entries for what were
-	// K·N + Window events. While the agent reflects every Window events or more often, and K is within MaxBeliefs,
-	// every event that it saw is in the view or has a reflection there that stands for it.
+	// Reflections replaces events by the agent's own reflections on them (Layer 3). The view then has its latest
+	// MaxBeliefs reflections and the latest Window of the other events: K + Window entries for K·N + Window events.
+	// If the agent reflects at least every Window events and K is within MaxBeliefs, every event that it saw is in
+	// the view or covered by a reflection in the view.
 	Reflections bool `json:"reflections,omitempty"`
 	MaxBeliefs  int  `json:"max_beliefs,omitempty"` // 0 or less: DefaultMaxBeliefs
 }

@@ -10,7 +10,7 @@ import (
 
 const (
 	minEntryTokens  = 32  // the least that an entry is cut to; less says nothing
-	fairEntryTokens = 64  // what an entry counts at most where there is not room for all
+	fairEntryTokens = 64  // the most that an entry counts if there is not room for all
 	maxEntryTokens  = 256 // of what an event says, so that a long tool result does not take all the room
 )
 
@@ -60,9 +60,9 @@ func cost(lines []line) int {
 	return total
 }
 
-// fit returns the entries for which there is room, in their own order, and how many it left out. They are taken by
-// rank, until one does not fit. An entry counts for fairEntryTokens at most, so that long ones do not keep others out.
-// What is left of the room makes the long ones longer.
+// fit returns the entries that there is room for, in their own order, and how many it dropped. They are taken by
+// rank, until one does not fit. An entry counts at most fairEntryTokens, so that long ones do not exclude others. The
+// remaining room makes the long ones longer.
 func fit(lines []line, room int) (taken []line, left int) {
 	if cost(lines) <= room {
 		return lines, 0
@@ -105,7 +105,7 @@ func shorten(l line, tokens int) line {
 	return l
 }
 
-// shorter cuts each entry to an equal part of the room, where what one leaves goes to the others. None is left out:
+// shorter cuts each entry to an equal part of the room; the unused part of one goes to the others. None is dropped:
 // each keeps minEntryTokens whatever the room.
 func shorter(lines []line, room int) []line {
 	out := slices.Clone(lines)

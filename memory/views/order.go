@@ -14,10 +14,10 @@ import (
 //   - Streams are merged by the time at which the ledger recorded an event, then by the stream's name. Because clocks
 //     may step back, an event counts as recorded no earlier than the events before it in its stream. An event without
 //     a recorded time counts by OccurredAt.
-//   - Events that the ledger has not numbered yet (Seq 0) come last, in the order given. One whose ID is already there
-//     is left out.
+//   - Events that the ledger has not numbered yet (Seq 0) come last, in the order given. Those with a known ID are
+//     dropped.
 //
-// Events of one stream that are already in order are returned as they are, without a copy.
+// Events of one stream that are already in order are returned unchanged, without a copy.
 func Order(events []ledger.Event) []ledger.Event {
 	if inOrder(events) {
 		return events
@@ -74,7 +74,7 @@ func inOrder(events []ledger.Event) bool {
 	return true
 }
 
-// appendFresh appends events without a number whose ids are not there yet.
+// appendFresh appends events without a number whose ids are new.
 func appendFresh(events, fresh []ledger.Event) []ledger.Event {
 	if len(fresh) == 0 {
 		return events

@@ -24,27 +24,26 @@ type ReflectionTracker struct {
 // waiting reflects on the oldest first and is due again.
 const MaxSpan = 200
 
-// Span is what a reflection is about: the events that its agent saw since the one before.
+// Span is what a reflection is about: the events that its agent saw since its previous reflection.
 type Span struct {
 	Events  []ledger.Event // in ledger order
 	Through string         // the id of the last one
 }
 
-// Pending returns the events that the agent saw since its last reflection, in ledger order. Its own reflections are not
-// among them; those of other agents are. Events that were recorded while the last reflection was being made are pending
-// when its Through says so.
+// Pending returns the events that the agent saw since its last reflection, in ledger order. Its own reflections are
+// not among them; those of other agents are. Events that were recorded while the last reflection was being made are
+// pending if they come after its Through.
 //
-// To find what is pending it is enough to pass the agent's own reflections and the events after the Through of the
-// last.
+// It is enough to pass the agent's own reflections and the events after the Through of the last.
 func (t ReflectionTracker) Pending(events []ledger.Event) []ledger.Event {
 	events = Order(events)
 	_, end := t.Viewer.coverage(events)
 	return slices.DeleteFunc(t.Viewer.Visible(events[end:]), t.Viewer.reflected)
 }
 
-// Due returns the span that the agent is to reflect on now, and reports whether it is. A span in which there is nothing
-// but reflections of others is not due, however long: otherwise agents that see one another's beliefs would go on
-// reflecting on them with nothing happening.
+// Due returns the span that the agent has to reflect on now, and reports whether there is one. A span of only
+// reflections of others is not due, however long: otherwise agents that see one another's beliefs would keep
+// reflecting on them while nothing happens.
 func (t ReflectionTracker) Due(events []ledger.Event) (Span, bool) {
 	if t.Threshold <= 0 {
 		return Span{}, false
@@ -63,8 +62,8 @@ func (s Span) Reflection(belief string, basedOn []string) ledger.Reflection {
 	return ledger.Reflection{Belief: belief, BasedOn: basedOn, Covers: len(s.Events), Through: s.Through}
 }
 
-// ReflectionID is the id of the reflection that an agent makes on what it saw of a stream up to an event. It is the
-// same each time, so that a reflection that is made again adds nothing.
+// ReflectionID is the id of an agent's reflection on a stream up to an event. It is the same each time, so that a
+// repeated reflection adds nothing.
 func ReflectionID(tenant, agent, stream, through string) string {
 	h := sha256.New()
 	for _, part := range []string{tenant, agent, stream, through} {
@@ -73,13 +72,13 @@ func ReflectionID(tenant, agent, stream, through string) string {
 	return "reflection-" + hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// Check decides whether an agent may append a reflection: it says something, and each event that it is based on, or
-// ends with, exists, is visible to the agent and is not erased. The error is a *schema.ValidationError. It does not
-// tell an event that the agent may not see from one that does not exist.
+// Check decides whether an agent may append a reflection: it has a text, and each event that it is based on, or ends
+// with, exists, is visible to the agent and is not erased. The error is a *schema.ValidationError. It does not
+// distinguish an event that the agent may not see from one that does not exist.
 //
-// It returns the sensitivity that the reflection must have at least, which is the highest of what it is based on. Its
-// visibility is not that of its evidence: a reflection is seen by every agent (document 001), so an agent that must
-// keep to itself what it knows appends it with visibility private.
+// It returns the lowest sensitivity that the reflection may have, which is the highest of its evidence. Its
+// visibility is not that of its evidence: every agent sees a reflection (document 001), so an agent that must keep
+// its knowledge to itself appends it with visibility private.
 func (v Viewer) Check(r ledger.Reflection, events []ledger.Event) (schema.Sensitivity, error) {
 	var p check.Problems
 	if strings.TrimSpace(r.Belief) == "" {
@@ -138,13 +137,13 @@ func (v Viewer) reflected(e ledger.Event) bool {
 	return v.Agent != "" && e.Agent == v.Agent && e.Kind == ledger.KindAgentReflected
 }
 
-// coverage says which of the events, which are in ledger order, an own reflection stands for: those from the end of the
-// reflection before it to its Through, or to itself where it has none. It also returns where the last one ends: what
-// the agent saw from there on is not covered yet.
+// coverage reports which of the events, which are in ledger order, an own reflection covers: those from the end of
+// the previous reflection to its Through, or to itself if it has none. It also returns where the last reflection
+// ends: what the agent saw after that is not covered yet.
 //
-// A reflection that the viewer does not see, because it was erased or is above the ceiling, keeps its range and stands
-// for nothing, so that the events show again. A Through that is not among the events is taken to be older than all of
-// them: readers load what comes after it.
+// A reflection that the viewer does not see, because it was erased or is above the ceiling, keeps its range but
+// covers nothing, so that the events show again. If Through is not among the events, it is assumed to be older than
+// all of them: readers load the events after it.
 func (v Viewer) coverage(events []ledger.Event) (covered []bool, end int) {
 	type reflection struct {
 		place   int
@@ -182,8 +181,8 @@ func (v Viewer) coverage(events []ledger.Event) (covered []bool, end int) {
 	return covered, end
 }
 
-// compact returns what reflections leave of the visible events: the agent's own reflections, the events that none of
-// them stands for, and of the others the latest keep, which stay as they are.
+// compact returns the visible events without those that reflections cover: the agent's own reflections, the events
+// that no reflection covers, and the latest keep of the others.
 func (v Viewer) compact(events []ledger.Event, keep int) []ledger.Event {
 	events = Order(events)
 	covered, _ := v.coverage(events)

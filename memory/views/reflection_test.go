@@ -36,8 +36,8 @@ func run(turns, threshold int) []ledger.Event {
 	return events
 }
 
-// Four agents stay within a window of 8 events for 200 turns: each event that one of them saw is in its view, or a
-// reflection in its view stands for it.
+// Four agents stay within a window of 8 events for 200 turns: each event that one of them saw is in its view or
+// covered by a reflection in its view.
 func TestTwoHundredTurnsFitAWindowOfEight(t *testing.T) {
 	t.Parallel()
 	events := run(200, 8)
@@ -72,7 +72,7 @@ func TestTwoHundredTurnsFitAWindowOfEight(t *testing.T) {
 
 // What a reflection covers is no longer eligible for salience, but for the latest events, and comes back when the
 // reflection is erased.
-func TestAReflectionStandsForWhatItCovers(t *testing.T) {
+func TestAReflectionReplacesTheEventsItCovers(t *testing.T) {
 	t.Parallel()
 	events := []ledger.Event{
 		say(1, "baker", "agent.spoke", "one"), say(2, "baker", "agent.spoke", "two"),

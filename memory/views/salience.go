@@ -18,14 +18,14 @@ type Now struct {
 	Scene string `json:"scene"` // what is going on, in words: relevance is measured against it
 }
 
-// SalienceMemory is what matters most now (document 001, Layer 2): the K most salient of the events that the viewer
-// sees, in ledger order. It is off by default.
+// SalienceMemory selects what matters most now (document 001, Layer 2): the K most salient of the events that the
+// viewer sees, in ledger order. It is off by default.
 //
 //	salience = 0.30 relevance + 0.40 recency + 0.30 importance
 //
 // Recency is exp(-0.1·Δturn), and 1 for an event of a later turn. Importance follows from the kind. Relevance is the
-// Jaccard similarity of the words of the event and of the scene, or what Index says. Of events that are equally
-// salient the later one goes first.
+// Jaccard similarity of the words of the event and of the scene, or the result of Index. Of equally salient events
+// the later one comes first.
 type SalienceMemory struct {
 	Viewer     Viewer     `json:"viewer"`
 	K          int        `json:"k,omitempty"` // events; 0 or less: DefaultWindow
@@ -33,12 +33,12 @@ type SalienceMemory struct {
 	Lambda     float64    `json:"lambda,omitempty"`
 	Importance Importance `json:"importance,omitempty"` // takes the place of DefaultImportance kind by kind
 
-	// Reflections has the agent's own reflections stand for what they cover: of the events that one stands for, only
-	// the latest Window are still eligible, as in EpisodicMemory.
+	// Reflections replaces events by the agent's own reflections on them: of the events that a reflection covers,
+	// only the latest Window are still eligible, as in EpisodicMemory.
 	Reflections bool `json:"reflections,omitempty"`
 	Window      int  `json:"window,omitempty"` // 0 or less: DefaultWindow
 
-	Index MemoryIndex `json:"-"` // nil: Jaccard
+	Index MemoryIndex `json:"-"` // if nil, Jaccard similarity is used
 }
 
 // Weights are the weights of the three terms.

@@ -15,7 +15,7 @@ import (
 // so that the latest few stand for now.
 const sceneNotes = 3
 
-// Scene is the state of the world as far as a viewer has seen it: a projection of events world.observed and
+// Scene is the state of the world that a viewer has seen: a projection of events world.observed and
 // world.environment, one part for each stream.
 type Scene struct {
 	Parts []ScenePart `json:"parts"` // by name of the stream; of those in which there is something
@@ -29,7 +29,7 @@ type ScenePart struct {
 	// State has the fields of observed objects. A later value replaces an earlier one, null removes it.
 	State map[string]json.RawMessage `json:"state,omitempty"`
 
-	// Environment is put together field by field, tool by tool: what a later snapshot names replaces what was there.
+	// Environment is merged field by field, tool by tool: a later snapshot replaces the fields that it names.
 	Environment schema.Environment `json:"environment"`
 
 	changed map[string]int // fields of State to the place of the event that changed them last

@@ -14,9 +14,10 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// Text returns what an event says, which is what relevance is measured on and what an index holds. A payload with a
-// text is that text, verbatim. Known kinds are put in words (a belief, a tool with its arguments, a result, an outcome,
-// a task); of any other object the fields are listed in the order of their names. An erased event says nothing.
+// Text returns the text of an event, from which relevance is computed and which an index stores. If the payload has a
+// text, it is that text, verbatim. Known kinds are put into words (a belief, a tool with its arguments, a result, an
+// outcome, a task); for any other object the fields are listed in the order of their names. An erased event has no
+// text.
 func Text(e ledger.Event) string {
 	if e.Erased {
 		return ""

@@ -22,21 +22,21 @@ type Viewer struct {
 	// MaxSensitivity is the highest class that is shown, also of the agent's own events. Empty: no bound.
 	MaxSensitivity schema.Sensitivity `json:"max_sensitivity,omitempty"`
 
-	// GlobalKinds are the kinds that every agent sees. Nil: those of document 001; empty: none. JSON keeps the
-	// difference, as null and [].
+	// GlobalKinds are the kinds that every agent sees. Nil means those of document 001; empty means none. JSON keeps
+	// the difference, as null and [].
 	GlobalKinds []string `json:"global_kinds"`
 }
 
 // Sees reports whether an event is visible to the viewer:
 //
 //   - The viewer's own events are visible, whatever their kind and visibility.
-//   - The visibility of another agent's event decides where it is given: global and shared are for every agent of the
+//   - The visibility of another agent's event decides if it is set: global and shared are for every agent of the
 //     tenant, group is for agents of the same policy group, private is for the event's own agent.
-//   - Where none is given, the kind decides: globally visible kinds are for everyone, all others are private. An event
-//     of a globally visible kind is therefore hidden only when who appended it said so.
+//   - If none is set, the kind decides: globally visible kinds are for everyone, all others are private. An event
+//     of a globally visible kind is therefore hidden only if its agent set it so.
 //
 // Two things are visible to no viewer: an event above the viewer's MaxSensitivity, and an erased event, which has
-// nothing left to recall. What cannot be understood (an unknown visibility or class) is hidden.
+// nothing left to recall. An event with an unknown visibility or class is hidden.
 func (v Viewer) Sees(e ledger.Event) bool {
 	return !e.Erased && v.admits(e) && v.cleared(e)
 }
@@ -65,7 +65,7 @@ func (v Viewer) cleared(e ledger.Event) bool {
 	return v.MaxSensitivity == "" || slices.Contains(v.MaxSensitivity.AtMost(), sensitivity(e))
 }
 
-// sensitivity returns the class of an event, which is low where none is given.
+// sensitivity returns the class of an event; low if none is set.
 func sensitivity(e ledger.Event) schema.Sensitivity {
 	if e.Sensitivity == "" {
 		return schema.SensitivityLow

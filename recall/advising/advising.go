@@ -33,11 +33,11 @@ type Adviser struct {
 	Recaller *recall.Recaller // whose filter is used
 	Now      func() time.Time // time.Now when nil
 
-	// Observe, when set, is told of every answer and every report: what it came to, and how long it took.
+	// Observe, if set, is called for every answer and every report, with its outcome and duration.
 	Observe func(operation, outcome string, took time.Duration)
 }
 
-// What an answer or a report comes to, as Observe is told.
+// Outcomes of answers and reports, as Observe gets them.
 const (
 	Advised   = "advised"
 	Tentative = "tentative" // what helped once is advised
@@ -53,8 +53,8 @@ func (a *Adviser) Advise(ctx context.Context, req api.AdviseRequest) (api.Advise
 	return a.AdviseAs(ctx, uuid.Must(uuid.NewV7()), req)
 }
 
-// AdviseAs is Advise under an id of the caller's. A caller that may have to ask again asks under the same id: the
-// advice is kept once.
+// AdviseAs is Advise under an id of the caller's. A caller that may repeat the question uses the same id: the advice
+// is stored once.
 func (a *Adviser) AdviseAs(ctx context.Context, id uuid.UUID, req api.AdviseRequest) (api.AdviseResponse, error) {
 	start := time.Now()
 	out, err := a.advise(ctx, id, req)
@@ -141,8 +141,8 @@ func (a *Adviser) filter(p schema.Principal, policy schema.ReadPolicy) pg.Filter
 	return a.Recaller.Filter(schema.RecallRequest{Principal: p, ReadPolicy: policy})
 }
 
-// candidates reads what may help: the procedures for the same problem or else those with its words, and those with the
-// words of the task.
+// candidates reads possible solutions: procedures for the same problem, or else those with its words, and those with
+// the words of the task.
 func (a *Adviser) candidates(ctx context.Context, f pg.Filter, s advice.Situation) ([]advice.Candidate, error) {
 	problem := signature.OfError(s.Error)
 	var ids []uuid.UUID
@@ -284,7 +284,7 @@ func (a *Adviser) report(ctx context.Context, req api.ReportRequest) ([]string, 
 		a.now())
 	switch {
 	case errors.Is(err, pg.ErrNotFound):
-		return nil, invalid("advice_id", "must be of advice that you were given in the last thirty days")
+		return nil, invalid("advice_id", "must be the id of advice that you were given in the last thirty days")
 	case errors.Is(err, storeadvising.ErrReported):
 		return nil, invalid("outcome", "differs from what was reported before")
 	}

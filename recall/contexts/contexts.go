@@ -18,11 +18,12 @@ import (
 // Builder builds contexts. Only Store and Recaller are required. It is safe for concurrent use.
 type Builder struct {
 	Store    *store.Store
-	Recaller *recall.Recaller // for memories, and for how much a trust context allows
+	Recaller *recall.Recaller // recalls memories and computes the clearance
 
-	// Index makes a memory index for one context of an agent. Nil, or one that returns nil: relevance is by words.
+	// Index returns the memory index for an agent's context. If it is nil or returns nil, relevance is computed from
+	// words.
 	Index func(tenant, agent string) views.MemoryIndex
-	// Extra makes the text of EXTRA of what the viewer sees, where the request has none. Nil: none.
+	// Extra returns the EXTRA section, from what the viewer sees, for requests that do not set it. May be nil.
 	Extra func(views.Seen) string
 }
 
@@ -30,12 +31,12 @@ type Builder struct {
 const (
 	WithoutIndex  = "index"
 	WithoutRecall = "recall"
-	// WithoutWorking: the state of the task says more than the request may see.
+	// WithoutWorking means that the state of the task is more sensitive than the request may see.
 	WithoutWorking = "working"
 )
 
-// Build answers a request. It fails on one that is not valid (*schema.ValidationError) and when Postgres cannot be
-// asked. A recall or an index that fails is left out, and Degraded says so.
+// Build answers a request. It fails if the request is invalid (*schema.ValidationError) or Postgres is unavailable.
+// If recall or the index fails, the context is built without it and Degraded names it.
 func (b *Builder) Build(ctx context.Context, req ledger.ContextRequest) (ledger.ContextResponse, error) {
 	if err := req.Validate(); err != nil {
 		return ledger.ContextResponse{}, err

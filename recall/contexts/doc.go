@@ -1,4 +1,4 @@
-// Package contexts builds what an agent reads before it acts (document 001, Context Builder): it reads the part of the
-// ledger that the views need, recalls memories where that is asked for, and has package memory/views put them together.
-// Without Temporal it is called directly, as package recall is.
+// Package contexts builds the context that an agent reads before it acts (document 001, Context Builder): it reads
+// the part of the ledger that the views need, recalls memories if requested, and package memory/views puts them
+// together. Programs without Temporal call it directly, like package recall.
 package contexts

@@ -15,7 +15,7 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// Job is what the agent is asked to do.
+// Job is the agent's task.
 type Job struct {
 	Recorder recorder.Options `json:"recorder"`
 	Dir      string           `json:"dir"`     // of the module that does not build; it is written first
@@ -27,7 +27,7 @@ type Job struct {
 type Done struct {
 	Repairs []Repaired     `json:"repairs"`
 	Outcome schema.Outcome `json:"outcome"`
-	Left    string         `json:"left,omitempty"` // what it could not repair
+	Left    string         `json:"left,omitempty"` // the problem that it could not repair
 }
 
 // checks are the commands that must pass, in this order.
@@ -35,14 +35,14 @@ var checks = []string{"go build ./...", "go vet ./...", "go test ./...", "gofmt 
 
 const maxRepairs = 30
 
-// FixBuild is the agent: it repairs what the checks complain about until all of them pass. Before each repair it asks
-// Mneme for advice, and after the next check it reports how it went. Its activities are recorded by the interceptor of
-// the worker, and what it plans and says by the recorder.
+// FixBuild is the agent: it repairs what the checks report until all of them pass. Before each repair it asks Mneme
+// for advice, and after the next check it reports the outcome. The interceptor of the worker records its activities,
+// and the recorder what it plans and says.
 func FixBuild(ctx workflow.Context, job Job) (Done, error) {
 	rec := recorder.Open(ctx, job.Recorder)
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: 2 * time.Minute, // a first build compiles the standard library
-		HeartbeatTimeout:    3 * time.Second, // when a worker is killed, another one goes on after that
+		HeartbeatTimeout:    3 * time.Second, // when a worker is killed, another one continues after that
 	})
 	rec.Heard(fmt.Sprintf("The build of %s fails. Please repair it.", job.name()))
 	var env schema.Environment
@@ -126,7 +126,7 @@ type agent struct {
 	// Of what it tries now.
 	complaint string
 	advice    api.AdviseResponse
-	command   string            // the last one that it ran; empty: a rule of its own repaired
+	command   string            // the last command that it ran; empty: one of its rules repaired it
 	followed  *api.AdviceOption // whose command that was
 	tried     []string          // commands that did not change the complaint
 }
@@ -137,8 +137,8 @@ func (a *agent) question(complaint string) api.AdviseRequest {
 		Context: map[string]string{"os": a.env.OS, "go_version": a.env.ToolVersions["go"]}}
 }
 
-// act does what is advised, or what a rule of the agent says, or else tries the commands that it has. It returns the
-// repair if a rule made one; whether a command helped is known after the next check.
+// act follows advice, or else a rule of the agent, or else tries the commands of the catalogue. It returns the repair
+// if a rule made one; whether a command helped is known after the next check.
 func (a *agent) act(ctx workflow.Context, complaint string, advised api.AdviseResponse) (*Repaired, error) {
 	a.acts++
 	a.complaint, a.advice, a.command, a.followed = complaint, advised, "", nil
@@ -177,8 +177,8 @@ func (a *agent) run(ctx workflow.Context) error {
 
 func (a *agent) hasTried(command string) bool { return slices.Contains(a.tried, command) }
 
-// settle reports how what was done last went, now that the check has run again. It returns the repair if a command made
-// one.
+// settle reports the outcome of the last step, now that the check has run again. It returns the repair if a command
+// made one.
 func (a *agent) settle(ctx workflow.Context, complaint string) (repaired *Repaired) {
 	if a.complaint == "" {
 		return nil

@@ -9,11 +9,12 @@ import (
 	"github.com/mneme/mneme/api"
 )
 
-// catalogue has the commands that the agent tries, in this order, when neither Mneme nor a rule of its own knows what
-// to do. {dir} is the directory of the file that a complaint names.
+// catalogue has the commands that the agent tries, in this order, if neither Mneme nor its own rules know what to do.
+// {dir} is the directory of the file that an error names.
 var catalogue = []string{"gofmt -w .", "go mod tidy", "go mod vendor", "go generate {dir}"}
 
-// allowed begin the commands that the agent follows when they are advised. What a memory says is not run as it is.
+// allowed are the beginnings of the commands that the agent runs when they are advised. It never runs a memory's text
+// unchecked.
 var allowed = []string{"gofmt -w ", "go mod tidy", "go mod vendor", "go generate "}
 
 var (
@@ -29,7 +30,7 @@ func fileOf(complaint string) string {
 	return "go.mod"
 }
 
-// commands are those of the catalogue for a complaint. What did not help before comes last.
+// commands are those of the catalogue for a complaint, with those that did not help before last.
 func commands(complaint string, didNotHelp []api.DidNotHelp) []string {
 	var first, last []string
 	for _, command := range catalogue {
@@ -43,8 +44,8 @@ func commands(complaint string, didNotHelp []api.DidNotHelp) []string {
 	return append(first, last...)
 }
 
-// commandOf is the command of an option that the agent can follow, or "". The directory is its own, whatever the option
-// says of it.
+// commandOf is the command of an option that the agent can follow, or "". The directory is the agent's own, whatever
+// the option says.
 func commandOf(option api.AdviceOption) string {
 	command := commandIn(option.Steps)
 	if strings.ContainsAny(command, "{}") ||

@@ -91,7 +91,7 @@ func report(ctx context.Context, c client.Client, mnemeQueue string, run client.
 	return nil
 }
 
-// how says how the agent came to a command.
+// how says how the agent found a command.
 func how(r Repaired) string {
 	switch a := r.Advised; {
 	case a != nil && len(r.Tried) > 0:

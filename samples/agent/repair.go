@@ -23,7 +23,7 @@ type Repaired struct {
 	Advised *api.AdviceOption `json:"advised,omitempty"`
 }
 
-// rule repairs what one kind of complaint is about. Groups of the expression are its arguments.
+// rule repairs one kind of complaint. Groups of the expression are its arguments.
 type rule struct {
 	complaint *regexp.Regexp
 	repair    func(project, []string) (Repaired, error)

@@ -51,7 +51,7 @@ func WriteProject(ctx context.Context, in Place) (schema.Environment, error) {
 	if err != nil {
 		return schema.Environment{}, err
 	}
-	defer beat(ctx)()
+	defer heartbeat(ctx)()
 	version, err := runIn(in.Dir, "go", "env", "GOVERSION")
 	return schema.Environment{OS: runtime.GOOS, WorkingDir: in.Dir,
 		ToolVersions: map[string]string{"go": strings.TrimPrefix(strings.TrimSpace(version), "go")}}, err
@@ -66,9 +66,9 @@ type Check struct {
 // checkFailed is the type of the error of a command that does not pass. Its message is what the command printed.
 const checkFailed = "check_failed"
 
-// RunCheck runs a command. One that complains fails, and is not tried again as it is.
+// RunCheck runs a command. A command that fails is not retried unchanged.
 func RunCheck(ctx context.Context, in Check) (string, error) {
-	defer beat(ctx)()
+	defer heartbeat(ctx)()
 	words := strings.Fields(in.Command)
 	output, err := runIn(in.Dir, words[0], words[1:]...)
 	var exit *exec.ExitError
@@ -78,7 +78,7 @@ func RunCheck(ctx context.Context, in Check) (string, error) {
 	return output, err
 }
 
-// RunCommand runs a command that may repair something. One that fails is not tried again as it is.
+// RunCommand runs a command that may repair something. A command that fails is not retried unchanged.
 func RunCommand(ctx context.Context, in Check) (string, error) { return RunCheck(ctx, in) }
 
 // Complaint is what a check printed.
@@ -89,7 +89,7 @@ type Complaint struct {
 
 // Repair repairs one of the things that a check complains about.
 func Repair(ctx context.Context, in Complaint) (Repaired, error) {
-	defer beat(ctx)()
+	defer heartbeat(ctx)()
 	out, err := project(in.Dir).repair(in.Output)
 	if errors.Is(err, errNoRule) {
 		return out, temporal.NewNonRetryableApplicationError(err.Error(), "no_rule", nil)
@@ -97,8 +97,8 @@ func Repair(ctx context.Context, in Complaint) (Repaired, error) {
 	return out, err
 }
 
-// beat tells Temporal every second that the worker lives, until it is stopped.
-func beat(ctx context.Context) (stop func()) {
+// heartbeat tells Temporal every second that the worker lives, until it is stopped.
+func heartbeat(ctx context.Context) (stop func()) {
 	ctx, stop = context.WithCancel(ctx)
 	go func() {
 		for ctx.Err() == nil {

@@ -54,10 +54,9 @@ type scanner struct {
 	fatal bool
 }
 
-// Scan looks for what must not be built or cannot be stored: nesting deeper than maxDepth, arrays and
-// objects over MaxItems, names given twice, text that Postgres cannot hold, numbers outside
-// float64. It reports what it finds under root and returns how many bytes of text and numbers there
-// are, and whether a tree may be built of the value.
+// Scan looks for input that must not be decoded or cannot be stored: nesting deeper than maxDepth, arrays and objects
+// over MaxItems, duplicate names, text that Postgres cannot store, numbers outside float64. It reports problems under
+// root and returns how many bytes of text and numbers there are, and whether the value may be decoded.
 func Scan(data []byte, root string, maxDepth, maxBytes int, p *Problems) (size int, ok bool) {
 	s := scanner{p: p, root: root}
 	if len(data) > maxBytes {
@@ -187,7 +186,7 @@ func (s *scanner) name(top *frame, name string, raw []byte) {
 	}
 }
 
-// text refuses what a Postgres text or jsonb cannot hold, and what would come back as another text.
+// text refuses a text that Postgres text or jsonb cannot store, or would return changed.
 func (s *scanner) text(v string, raw []byte) {
 	switch {
 	case strings.ContainsRune(v, 0):

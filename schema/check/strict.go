@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// Decoded is what a strict reading of an input found. A decoder that failed for it would fail a workflow before
-// it could say why, so that the findings are kept and the workflow reports them.
+// Decoded holds the problems that strict decoding found. A decoder that failed would fail a workflow before it could
+// report the problems, so they are kept and the workflow reports them.
 //
-// Earlier versions read requests by encoding/json, which drops what it does not know. A history that they wrote
-// may begin with such a request: DropUnread reads it as they did.
+// Earlier versions decoded requests with encoding/json, which ignores unknown fields. A history that they wrote may
+// begin with such a request: DropUnread decodes it as they did.
 type Decoded struct {
 	Wrong  []FieldError // of the wrong type: such an input never was accepted
 	Unread []FieldError // unknown, or given twice: dropped by earlier versions
@@ -45,7 +45,7 @@ func DecodeInput(data []byte, into any) Decoded {
 	var mistyped *json.UnmarshalTypeError
 	switch {
 	case err == nil || len(d.Wrong) > 0:
-	case errors.As(err, &mistyped) && mistyped.Field != "": // in what is not looked into
+	case errors.As(err, &mistyped) && mistyped.Field != "": // in a value that is not checked
 		d.mistyped(mistyped.Field, "of another type")
 	default:
 		d.Wrong = append(d.Wrong, JSONProblem(err))
@@ -74,7 +74,7 @@ func (d *Decoded) Check(data []byte, t reflect.Type, path string) {
 		if json.Unmarshal(data, &at) != nil {
 			d.mistyped(path, "a time in RFC 3339")
 		}
-	case self: // it says itself what is wrong
+	case self: // the type reports its own problems
 	case t.Kind() == reflect.Struct:
 		d.checkObject(data, t, path)
 	case t.Kind() == reflect.Slice:
@@ -150,9 +150,9 @@ func kindName(k reflect.Kind) string {
 // known keeps what fieldTypes found, by type.
 var known sync.Map
 
-// fieldTypes are the types of a struct's fields by their names in JSON, in lower case; those of embedded structs
-// are its own. The tag decode:"state" marks what a run hands to the next one: it is not looked into, and its type
-// is nil here, so that workers of two versions can hand it to each other.
+// fieldTypes are the types of a struct's fields by their names in JSON, in lower case, including those of embedded
+// structs. The tag decode:"state" marks the state that a run passes to the next one. It is not checked, and its type
+// is nil here, so that workers of two versions can exchange it.
 func fieldTypes(t reflect.Type) map[string]reflect.Type {
 	if found, ok := known.Load(t); ok {
 		return found.(map[string]reflect.Type)

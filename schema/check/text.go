@@ -19,7 +19,7 @@ func Text(p *Problems, field, value string, maxChars int) {
 	}
 }
 
-// Enum refuses what is neither empty nor one of the values.
+// Enum refuses a value that is neither empty nor one of values.
 func Enum[T enum](p *Problems, field string, value T, values []T) {
 	if value != "" && !slices.Contains(values, value) {
 		p.Add(field, "must be one of %s", Names(values))

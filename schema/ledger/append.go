@@ -13,7 +13,7 @@ type Appended struct {
 	ID     string `json:"id"`
 	Stream string `json:"stream"`
 	Seq    int64  `json:"seq"`
-	Added  bool   `json:"added"` // false: it was there already
+	Added  bool   `json:"added"` // false: it was appended before
 }
 
 // ValidateEvents checks the events of one request. It returns a *schema.ValidationError that names each by its place.
@@ -32,8 +32,8 @@ func ValidateEvents(events []Event) error {
 	return p.Err()
 }
 
-// VisibilityOf returns who may see an event: what it says itself or, where it says nothing, everyone for the open kinds
-// and its own agent for all others.
+// VisibilityOf returns who may see an event: its own setting or, by default, everyone for the open kinds and its own
+// agent for all others.
 func VisibilityOf(e Event, open []string) schema.Visibility {
 	switch {
 	case e.Visibility != "":

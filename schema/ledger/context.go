@@ -19,14 +19,14 @@ const (
 	MaxContextTokens  = 200_000
 )
 
-// ContextRequest asks what an agent reads before it acts (document 001, Context Builder).
+// ContextRequest asks for the context that an agent reads before it acts (document 001, Context Builder).
 type ContextRequest struct {
 	Principal schema.Principal `json:"principal"`
 	Streams   []string         `json:"streams"`        // 1 to MaxContextStreams
 	Turn      int              `json:"turn,omitempty"` // of now; 0: the latest that the agent has seen
 
 	Identity     string `json:"identity,omitempty"`      // the text of IDENTITY
-	Scene        string `json:"scene,omitempty"`         // takes the place of what world events add up to
+	Scene        string `json:"scene,omitempty"`         // replaces the scene computed from world events
 	Extra        string `json:"extra,omitempty"`         // the text of EXTRA
 	OutputFormat string `json:"output_format,omitempty"` // the text of OUTPUT FORMAT
 
@@ -36,10 +36,10 @@ type ContextRequest struct {
 	Recall      string               `json:"recall,omitempty"`
 	RecallLimit int                  `json:"recall_limit,omitempty"` // 0: schema.DefaultRecallLimit
 	ReadPolicy  schema.ReadPolicy    `json:"read_policy,omitempty"`  // of the recall; default isolated
-	Trust       *schema.TrustContext `json:"trust,omitempty"`        // nil claims nothing
+	Trust       *schema.TrustContext `json:"trust,omitempty"`        // nil makes no claim
 
-	// Session names the agent's session whose state of the task is part of YOUR MEMORY, while it is open. Empty: that
-	// of the agent's open session on one of the streams, the one that changed last.
+	// Session names the agent's session whose state of the task is part of YOUR MEMORY, while it is open. Empty means
+	// the agent's open session on one of the streams that changed last.
 	Session string `json:"session,omitempty"`
 
 	MaxSensitivity schema.Sensitivity `json:"max_sensitivity,omitempty"` // default medium
@@ -53,7 +53,7 @@ type ContextRequest struct {
 type MemorySettings struct {
 	Window              int                `json:"window,omitempty"`
 	UseSalience         bool               `json:"use_salience,omitempty"`
-	UseIndex            bool               `json:"use_index,omitempty"` // relevance by meaning, where there is an index
+	UseIndex            bool               `json:"use_index,omitempty"` // relevance by meaning, if there is an index
 	TopK                int                `json:"top_k,omitempty"`
 	Weights             *SalienceWeights   `json:"weights,omitempty"`
 	Lambda              float64            `json:"lambda,omitempty"`
@@ -79,12 +79,12 @@ type ContextResponse struct {
 	Events   int              `json:"events"` // that were read
 	// salience chose from the latest events only: there were too many
 	Partial bool `json:"partial,omitempty"`
-	// Degraded names what was asked for and is missing: index, recall, or a channel or stage of the recall.
+	// Degraded names requested parts that are missing: index, recall, or a channel or stage of the recall.
 	Degraded []string          `json:"degraded,omitempty"`
 	Trust    *schema.TrustMeta `json:"trust,omitempty"`
 }
 
-// ContextSection says of a section how much of it there was room for.
+// ContextSection says how much of a section there was room for.
 type ContextSection struct {
 	Name    string `json:"name"`
 	LeftOut int    `json:"left_out,omitempty"` // entries for which there was no room
@@ -99,7 +99,7 @@ func (r *ContextRequest) Validate() error {
 	var p check.Problems
 	asked := r.RecallRequest()
 	if asked.Query == "" {
-		asked.Query = "-" // nothing is recalled; the other fields are checked in the same way
+		asked.Query = "-" // there is no recall; the other fields are checked in the same way
 	}
 	var invalid *schema.ValidationError
 	if errors.As(asked.Validate(), &invalid) {
@@ -165,7 +165,7 @@ func (m *MemorySettings) validate(p *check.Problems) {
 	}
 }
 
-// RecallRequest returns the recall that is part of the request. Its query is empty where none is asked for.
+// RecallRequest returns the recall that is part of the request. Its query is empty if the request has none.
 func (r *ContextRequest) RecallRequest() schema.RecallRequest {
 	return schema.RecallRequest{Principal: r.Principal, ReadPolicy: r.ReadPolicy, Query: r.Recall, Limit: r.RecallLimit,
 		MaxSensitivity: r.MaxSensitivity, Trust: r.Trust}
@@ -179,11 +179,11 @@ func (r *ContextRequest) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Misread returns what reading the request found wrong.
+// Misread returns the problems found when the request was decoded.
 func (r *ContextRequest) Misread() []schema.FieldError { return r.decoded.Misread() }
 
 // Unknown returns the names of fields that are not known.
 func (r *ContextRequest) Unknown() []string { return r.decoded.Unknown() }
 
-// DropUnread leaves out of the request what is not known, and reports whether there was any.
+// DropUnread ignores unknown fields of the request, and reports whether there were any.
 func (r *ContextRequest) DropUnread() bool { return r.decoded.DropUnread() }

@@ -4,7 +4,7 @@ package ledger
 const (
 	DerivedWorking = "working" // the state of the work of an open session
 	DerivedEpisode = "episode" // the record of a session that was closed
-	DerivedMarks   = "marks"   // which events report on which field of the world
+	DerivedMarks   = "marks"   // events that report on a field of the world
 	DerivedVectors = "vectors" // of events, for relevance by meaning
 )
 
@@ -12,6 +12,6 @@ const (
 const (
 	KeptChanged    = "changed"     // a person or a sweep has changed the record since
 	KeptForgotten  = "forgotten"   // the record was forgotten or erased
-	KeptEventsGone = "events_gone" // it cannot be rebuilt: its events are gone
+	KeptEventsGone = "events_gone" // it cannot be rebuilt: its events no longer exist
 	KeptReferred   = "referred"    // it differs, and other memories refer to it
 )

@@ -20,7 +20,7 @@ const (
 
 // Event is one entry of the ledger. The ledger is append-only: an event never changes, but erasing empties its payload.
 type Event struct {
-	// chosen by who appends; unique in the tenant, so that appending it again adds nothing
+	// chosen by the caller; unique in the tenant, so that appending it again adds nothing
 	ID     string `json:"id"`
 	Stream string `json:"stream"`        // StreamKind/name, such as run/build-42
 	Seq    int64  `json:"seq,omitempty"` // place in the stream: 1, 2, 3 without gaps; set by the ledger
@@ -72,7 +72,7 @@ func StreamKindOf(stream string) StreamKind {
 // Kinds of events that Mneme itself reads or writes. Others may be appended freely.
 const (
 	KindRunStarted     = "run.started"
-	KindUserInjected   = "user.injected"     // what a user said or handed in (Text)
+	KindUserInjected   = "user.injected"     // what a user said (Text)
 	KindWorldObserved  = "world.observed"    // Text or any object
 	KindEnvironment    = "world.environment" // schema.Environment
 	KindAgentSpoke     = "agent.spoke"       // Text
@@ -87,7 +87,7 @@ const (
 	KindArtifact       = "artifact.added"    // Text with Artifacts
 	KindWorkingUpdated = "working.updated"   // WorkingUpdate: some fields of schema.WorkingPayload
 	KindOutcome        = "run.ended"         // Outcome
-	KindCandidate      = "memory.ingested"   // what was handed in to be remembered; its text is with the candidate
+	KindCandidate      = "memory.ingested"   // a candidate was ingested; its text is with the candidate
 )
 
 // Text is the payload of an event that is a text.
@@ -101,7 +101,7 @@ type ToolCall struct {
 	CallID    string          `json:"call_id"` // unique in the stream
 	Tool      string          `json:"tool"`
 	Args      json.RawMessage `json:"args,omitempty"`       // an object
-	DependsOn []string        `json:"depends_on,omitempty"` // calls whose results it took, where the agent knows
+	DependsOn []string        `json:"depends_on,omitempty"` // calls whose results it used, if the agent knows them
 }
 
 // ToolResult is the payload of tool.returned and tool.failed.
@@ -117,7 +117,7 @@ type ToolResult struct {
 type Reflection struct {
 	Belief  string   `json:"belief"`
 	BasedOn []string `json:"based_on"`          // ids of events
-	Covers  int      `json:"covers,omitempty"`  // how many events it stands for in later views
+	Covers  int      `json:"covers,omitempty"`  // number of events that it summarizes in later views
 	Through string   `json:"through,omitempty"` // the last of them; empty: the last event before the reflection
 }
 
@@ -127,7 +127,7 @@ type Outcome struct {
 	Summary string         `json:"summary,omitempty"`
 }
 
-// Validate checks an event that is to be appended. It returns a *schema.ValidationError.
+// Validate checks an event before it is appended. It returns a *schema.ValidationError.
 func (e *Event) Validate() error {
 	var p check.Problems
 	e.validate(&p, "")

@@ -6,10 +6,9 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// WorkingUpdate is the payload of working.updated as a Go program writes it. It is read as a schema.WorkingPayload of
-// which only some fields are given: a field that is left out keeps its value, a field that is given replaces it. A list
-// is replaced as a whole, and an empty one clears it, which schema.WorkingPayload cannot say since it omits empty
-// lists.
+// WorkingUpdate is the payload of working.updated as a Go program writes it. It is read as a partial
+// schema.WorkingPayload: an absent field keeps its value, a present field replaces it. A list is replaced as a whole,
+// and an empty list clears it, which schema.WorkingPayload cannot express because it omits empty lists.
 type WorkingUpdate struct {
 	ThreadID          string            `json:"thread_id,omitempty"`
 	TaskID            string            `json:"task_id,omitempty"`

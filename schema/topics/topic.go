@@ -11,7 +11,7 @@ import (
 const (
 	MaxQuestion     = 500 // characters of a question
 	DefaultEvidence = 12  // memories that an answer is made of, unless the topic says otherwise
-	MaxEvidence     = 30  // the most that a topic may ask for
+	MaxEvidence     = 30  // the highest number that a topic may ask for
 	MaxPerOwner     = 200 // open topics of one agent in one project and scope
 	KeptAnswers     = 20  // answers of a topic that history keeps
 )
@@ -54,8 +54,8 @@ type Freshness string
 
 // The kinds of freshness.
 const (
-	Fresh         Freshness = "fresh"          // nothing that the answer was made of has changed since
-	Stale         Freshness = "stale"          // some of it has: Topic.Changed says how much
+	Fresh         Freshness = "fresh"          // no memory of the answer has changed since
+	Stale         Freshness = "stale"          // memories of the answer have changed: see Topic.Changed
 	NeverAnswered Freshness = "never_answered" // no refresh has answered it yet
 )
 

@@ -66,8 +66,8 @@ func (f *File) Read(data []byte, max int, required string, names ...string) (map
 	return members, ok
 }
 
-// Object returns the members of a mapping, which must be among names. It returns false if the node is not a mapping; of
-// one that is, members with a problem are left out.
+// Object returns the members of a mapping, which must be among names. It returns false if the node is not a mapping;
+// members with a problem are omitted.
 func (f *File) Object(node *yaml.Node, path string, names ...string) (map[string]*yaml.Node, bool) {
 	if node.Kind != yaml.MappingNode {
 		f.Add(node, path, "must be a mapping of %s", strings.Join(names, ", "))
@@ -86,7 +86,7 @@ func (f *File) Object(node *yaml.Node, path string, names ...string) (map[string
 		case members[key.Value] != nil:
 			f.Add(key, inner+key.Value, "is given twice")
 		case f.NoAliases && value.Kind == yaml.AliasNode:
-			f.Add(value, inner+key.Value, "must be written out, not refer to another value")
+			f.Add(value, inner+key.Value, "must be a value, not a reference to another value")
 		default:
 			members[key.Value] = Resolve(value)
 		}

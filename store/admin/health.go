@@ -72,8 +72,8 @@ func (s *Admin) OpenJobs(ctx context.Context, tenant string, before time.Time, l
 	return out, nil
 }
 
-// MarkJobDead marks one open job dead that no run works on any more, so that it can be replayed. It returns
-// ErrNotFound where the tenant has no such job that is open.
+// MarkJobDead marks one open job dead whose run no longer exists, so that it can be replayed. It returns ErrNotFound
+// if the tenant has no such open job.
 func (s *Admin) MarkJobDead(ctx context.Context, tenant string, id uuid.UUID, reason string, now time.Time) error {
 	err := commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
 		var candidate, memoryID uuid.UUID
@@ -140,7 +140,7 @@ func (i *Inspector) Version(ctx context.Context) (string, error) {
 	return one[string](ctx, i, "read the server's version", `SELECT current_setting('server_version')`)
 }
 
-// MigrationVersion is the newest migration that the schema has; 0 where none has been applied.
+// MigrationVersion is the newest migration that the schema has; 0 if none has been applied.
 func (i *Inspector) MigrationVersion(ctx context.Context) (int64, error) {
 	v, err := one[int64](ctx, i, "read the schema's version", migrationVersion)
 	var pgErr *pgconn.PgError
@@ -192,7 +192,7 @@ func (i *Inspector) AppRole(ctx context.Context) (AppRoleState, error) {
 // Extension is one that the schema needs.
 type Extension struct {
 	Name      string
-	Installed string // version; empty where it is not there
+	Installed string // version; empty if it is not installed
 	Least     string // oldest version that does
 }
 
@@ -375,8 +375,8 @@ const statsSQL = `
 			FROM jobs
 			WHERE tenant = $1 AND state IN ('pending', 'leased', 'failed')) AS oldest_job`
 
-// KnowsTenant reports whether anything was ever handed in or set for a tenant, as far as that is kept. What was
-// only asked does not count.
+// KnowsTenant reports whether anything was ever ingested or set for a tenant, judging by stored data. Reads do not
+// count.
 func (s *Admin) KnowsTenant(ctx context.Context, tenant string) (known bool, err error) {
 	err = s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `

@@ -142,7 +142,7 @@ type TenantMetrics struct {
 	ByType    map[schema.MemoryType]int64
 	Contested int64 // both sides of each open contradiction
 
-	// Salience for now of the live memories, by bucket of equal width, as far as the sample says.
+	// Present salience of the live memories, by bucket of equal width, estimated from the sample.
 	Salience    [SalienceBuckets]int64
 	SalienceSum float64
 
@@ -208,7 +208,7 @@ func addSpans[K comparable](sum, more map[K]Spans) map[K]Spans {
 	return sum
 }
 
-// sampled is a live memory as far as its salience goes.
+// sampled is a live memory with the fields that its salience needs.
 type sampled struct {
 	Type       schema.MemoryType
 	Salience   float64
@@ -220,7 +220,7 @@ type sampled struct {
 	Points     []schema.DecayPoint `db:"decay_points"`
 }
 
-// now is what the salience has come to.
+// now is the present salience.
 func (m sampled) now(at time.Time) float64 {
 	if m.Pinned {
 		return m.Salience
@@ -229,8 +229,8 @@ func (m sampled) now(at time.Time) float64 {
 	return d.Salience(m.Salience, at.Sub(m.SalienceAt))
 }
 
-// TenantMetrics reads a tenant's numbers as of a time, in one round trip. What it costs goes with what the
-// tenant did in the last seven days, not with what it holds.
+// TenantMetrics reads a tenant's numbers as of a time, in one round trip. Its cost depends on the tenant's activity
+// in the last seven days, not on its number of memories.
 func (s *Admin) TenantMetrics(ctx context.Context, tenant string, at time.Time) (TenantMetrics, error) {
 	if tenant == "" {
 		return TenantMetrics{}, pg.ErrNoTenant
@@ -389,9 +389,9 @@ func (s *Admin) TenantMetrics(ctx context.Context, tenant string, at time.Time) 
 	return m, nil
 }
 
-// countRevisions counts, of entries in history of one action, the revisions of document 004 §7 that they are of. A
-// merge, a contest or a fork has an entry for each memory that it touches, all of one operation; what the pipeline
-// supersedes goes by the proposal, and is revised, while its successor is created.
+// countRevisions counts the revisions of document 004 §7 among history entries of one action. A merge, a contest or a
+// fork has an entry for each memory that it touches, all with the same operation. A pipeline's supersession is
+// counted by its proposal: the old memory is revised, its successor is created.
 const countRevisions = `count(DISTINCT coalesce(metadata->>'operationId', metadata->>'proposalId', id::text))
 	FILTER (WHERE action IN ('revise', 'fork', 'merge', 'contest', 'resolve', 'retract'))`
 
@@ -478,7 +478,7 @@ func Shares[K int | schema.MemoryType](counts map[K]int64, total int64) map[K]in
 	}
 	given, largest, most := int64(0), *new(K), int64(-1)
 	for k, n := range counts {
-		out[k] = n * total / all // in integers: as floats, all of 49 comes to 48
+		out[k] = n * total / all // in integers: with floats, all of 49 gives 48
 		given += out[k]
 		if n > most || n == most && k < largest {
 			largest, most = k, n

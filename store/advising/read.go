@@ -57,7 +57,7 @@ type Solution struct {
 	Type     schema.MemoryType
 	Payload  json.RawMessage
 	Trust    float64
-	Stats    *evidence.Stats // as runs and reports have counted; nil: none has
+	Stats    *evidence.Stats // counted by runs and reports; nil if none has
 	Evidence []string        // ids of the episodes that it was learned from, and that the filter admits
 }
 
@@ -100,7 +100,7 @@ type Episode struct {
 	Payload   json.RawMessage
 	Trust     float64
 	Witnessed bool               // a session that the ledger recorded as it happened became it
-	Reports   []evidence.Outcome // of what helped in it with the problem, for those who followed it
+	Reports   []evidence.Outcome // outcomes of what helped with the problem in it, for those who followed it
 }
 
 // EpisodesWith returns the newest episodes that the filter admits in which something failed with the words, with what
@@ -170,8 +170,7 @@ const (
 	advicePruned = 20
 )
 
-// SaveAdvice keeps what was advised, so that it can be reported how it went. Given again under an id, it changes
-// nothing.
+// SaveAdvice stores advice, so that its outcome can be reported. A repeated call with the same id changes nothing.
 func (a *Advising) SaveAdvice(ctx context.Context, in Advice, now time.Time) error {
 	offered, err := json.Marshal(in.Offered)
 	if err != nil {

@@ -33,9 +33,9 @@ type adviceRow struct {
 	Problem string
 }
 
-// Count counts a report. Of what was offered it changes the memories that the filter still admits; what was forgotten
-// or erased meanwhile is left out. The same report for the second time changes nothing and has the first result. It
-// returns pg.ErrNotFound for advice that the principal was not given, and a *schema.ValidationError where the memory
+// Count counts a report. It changes those of the offered memories that the filter still admits; memories that were
+// forgotten or erased since are skipped. The same report again changes nothing and returns the first result. It
+// returns pg.ErrNotFound for advice that the principal was not given, and a *schema.ValidationError if the memory
 // that was used was not offered.
 func (a *Advising) Count(ctx context.Context, f pg.Filter, id uuid.UUID, r advice.Report,
 	now time.Time) (changed []string, err error) {
@@ -138,9 +138,9 @@ var saveSQL = map[string]string{
 		UPDATE solution_outcomes SET stats = @stats, updated_at = @now WHERE tenant = @tenant AND memory_id = @id`,
 }
 
-// lockOutcomes locks the outcomes of what was offered and is still there, in the order of ids, and says where they are.
-// A procedure or a plan that no run of learning knows has them in solution_outcomes, from its first report on; they
-// begin with those of the advice.
+// lockOutcomes locks the outcomes of the offered memories that still exist, in the order of ids, and returns their
+// places. A procedure or a plan that no run of learning knows has its outcomes in solution_outcomes, from its first
+// report on; they begin with those of the advice.
 func lockOutcomes(ctx context.Context, tx pgx.Tx, f pg.Filter, offered []Offer, now time.Time) ([]advice.Candidate,
 	map[string]string, error) {
 	if len(offered) == 0 { // and no array in JSON
@@ -233,7 +233,7 @@ func shown(ctx context.Context, tx pgx.Tx, p schema.Principal, r advice.Report) 
 // maxReports is how many reports of a memory are kept: earlier ones have no weight any more.
 const maxReports = 100
 
-// logReports keeps what a report says of each of the memories that were offered.
+// logReports keeps the outcome of a report for each of the memories that were offered.
 func logReports(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID, problem string, r advice.Report,
 	offered []advice.Candidate) error {
 	for _, c := range offered {

@@ -24,7 +24,7 @@ type Reservation struct {
 	Limit   int64 // tokens of the tenant's day; 0: no limit
 }
 
-// ReserveTokens reserves tokens of the day. It returns a *budget.ExceededError where they do not fit; that is counted.
+// ReserveTokens reserves tokens of the day. It returns a *budget.ExceededError if they do not fit, and counts that.
 func (s *Budgets) ReserveTokens(ctx context.Context, r Reservation, now time.Time) error {
 	var exceeded *budget.ExceededError
 	err := commit.Write(ctx, s.DB, r.Tenant, now, func(c *commit.Change) error {
@@ -69,7 +69,7 @@ func (s *Budgets) ReserveTokens(ctx context.Context, r Reservation, now time.Tim
 	return nil
 }
 
-// lockDay locks the count of a day, making it if need be. With a new day, old days go.
+// lockDay locks the counter of a day, and creates it if necessary. Creating a new day deletes old ones.
 func lockDay(ctx context.Context, c *commit.Change, day time.Time) (budget.Day, error) {
 	args := pg.Args{"tenant": c.Tenant, "day": day}
 	tag, err := c.Tx.Exec(ctx, `
@@ -96,8 +96,8 @@ func lockDay(ctx context.Context, c *commit.Change, day time.Time) (budget.Day, 
 	return pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[budget.Day])
 }
 
-// SettleTokens says how many tokens the call of a reservation used. A reservation is settled once; later calls change
-// nothing. What is never settled, because its attempt died, keeps counting as reserved.
+// SettleTokens records how many tokens the call of a reservation used. A reservation is settled once; later calls
+// change nothing. A reservation that is never settled, because its attempt died, keeps counting.
 func (s *Budgets) SettleTokens(ctx context.Context, tenant, key string, used int64, now time.Time) error {
 	err := commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
 		_, err := c.Tx.Exec(ctx, `
@@ -120,7 +120,7 @@ func (s *Budgets) SettleTokens(ctx context.Context, tenant, key string, used int
 	return nil
 }
 
-// TokenDay reads what a tenant has used on the day of a time.
+// TokenDay reads a tenant's use on the day of a time.
 func (s *Budgets) TokenDay(ctx context.Context, tenant string, at time.Time) (out budget.Day, err error) {
 	err = s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `

@@ -38,8 +38,8 @@ func NewBulk(columns, sql string, key ...string) *Bulk {
 	return b
 }
 
-// BulkInsert returns the INSERT of rows into a table. Columns are as in NewBulk; rest follows the rows, as ON CONFLICT
-// does. A statement whose rest updates what is there names the columns that make a row the same as another.
+// BulkInsert returns the INSERT of rows into a table. Columns are as in NewBulk; rest follows the rows, such as an ON
+// CONFLICT clause. If rest updates existing rows, key has the columns that identify a row.
 func BulkInsert(table, columns, rest string, key ...string) *Bulk {
 	b := NewBulk(columns, "", key...)
 	var names, values, arrays []string

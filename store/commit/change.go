@@ -113,8 +113,8 @@ type HistoryRow struct {
 	Old, New   *string
 	By, Reason string
 	Metadata   map[string]any
-	Action     schema.AuditAction // empty where nothing changed
-	Version    int                // of the memory after the step; 0 where nothing changed
+	Action     schema.AuditAction // empty if nothing changed
+	Version    int                // of the memory after the step; 0 if nothing changed
 	At         time.Time          // of a step taken elsewhere; now when zero
 }
 

@@ -62,7 +62,7 @@ type NewMemory struct {
 	Relations      []Relation
 	Artifacts      [][]byte // SHA-256 of stored artifacts that the payload names
 	Embedding      *pg.Embedding
-	Hints          []memory.Hint      // nil: what rules write for it
+	Hints          []memory.Hint      // if nil, rules write them
 	Action         schema.AuditAction // of the created history row; create when empty
 	Reason         string             // of the created history row
 	Metadata       map[string]any     // of the created history row
@@ -91,14 +91,14 @@ const memoryColumns = `
 	occurred_at timestamptz, created_at timestamptz, updated_at timestamptz, recorded_at timestamptz,
 	agent_session_id text, agent_interaction_id text, world_id text, world_version text`
 
-// insertMemories does nothing where a live memory has the content already, and returns the ids of the others.
+// insertMemories skips rows whose content a live memory already has, and returns the ids of the others.
 var insertMemories = BulkInsert("memories", memoryColumns, `
 	ON CONFLICT (tenant, agent_id, project, scope, visibility, content_hash, type) WHERE live
 	DO NOTHING
 	RETURNING id`)
 
 // InsertMemories inserts the rows that are new and returns, by position, the id of the live memory of the row's type
-// with that content: the row's own, or that of the one that is already stored.
+// with that content: the row's own id, or that of the stored one.
 //
 // It inserts in order of the content hash, so that two transactions with the same contents do not deadlock.
 func (c *Change) InsertMemories(ctx context.Context, rows []NewMemory) ([]uuid.UUID, error) {
@@ -146,8 +146,8 @@ func (c *Change) InsertMemories(ctx context.Context, rows []NewMemory) ([]uuid.U
 	return ids, nil
 }
 
-// standing returns the live memory that has a row's content, which made an insert do nothing. Where that memory was
-// forgotten or changed since, it inserts the row after all.
+// standing returns the live memory with a row's content, because of which the insert was skipped. If that memory was
+// forgotten or changed since, it inserts the row.
 func (c *Change) standing(ctx context.Context, r *NewMemory) (uuid.UUID, error) {
 	for {
 		id, err := c.HoldLiveByHash(ctx, DedupOf(r))

@@ -19,7 +19,7 @@ func Rows[T any](ctx context.Context, tx pgx.Tx, query string, args pg.Args) ([]
 }
 
 // Row reads the only row of a query into a struct, each column into the field of its name. It returns pgx.ErrNoRows
-// where there is none.
+// if there is none.
 func Row[T any](ctx context.Context, tx pgx.Tx, query string, args pg.Args) (T, error) {
 	rows, err := tx.Query(ctx, query, args)
 	if err != nil {

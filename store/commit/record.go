@@ -39,12 +39,12 @@ type RecordDefaults struct {
 	Together map[uuid.UUID]bool
 	// Aliases are the external ids of those.
 	Aliases map[string]uuid.UUID
-	// Classified is what classify says of the record, where that has been asked already.
+	// Classified is the result of classify for the record, if it was called before.
 	Classified *Classified
 }
 
-// Classified is what the policy plane says of a record (document 004 §15.5). It is made ahead of the transaction:
-// over a megabyte of text it takes a while.
+// Classified is the classification of a record by the policy (document 004 §15.5). It is computed before the
+// transaction, because a megabyte of text takes a while.
 type Classified struct {
 	text        normalize.Normalized
 	explanation policy.Explanation
@@ -73,16 +73,16 @@ type ReferenceError struct {
 }
 
 // Error implements error.
-func (e *ReferenceError) Error() string { return e.Field + ": names what is not there" }
+func (e *ReferenceError) Error() string { return e.Field + ": does not exist" }
 
-// FromRecord turns a valid record into a row to insert (document 004 §15A.2). It keeps what the record says; what
-// the record leaves out follows from its type. The record's id and those that it names become UUIDs
-// (memory.RecordID). Its trust is lowered to that of the least trusted memory that it is derived from, and its
-// sensitivity is raised to that of the most sensitive one.
+// FromRecord converts a valid record to a row to insert (document 004 §15A.2). It keeps the record's values; missing
+// ones follow from its type. The record's id and the ids that it names become UUIDs (memory.RecordID). Its trust is
+// lowered to that of the least trusted memory that it is derived from, and its sensitivity is raised to that of the
+// most sensitive one.
 //
-// It reads the memories and artifacts that the record names, and writes nothing. It returns a *ReferenceError
-// where one of them does not exist, and a *schema.ValidationError for a value that cannot be kept. Both name
-// fields within the record.
+// It reads the memories and artifacts that the record names, and writes nothing. It returns a *ReferenceError if one
+// of them does not exist, and a *schema.ValidationError for a value that cannot be stored. Both name fields within
+// the record.
 func (c *Change) FromRecord(ctx context.Context, m schema.MemoryRecord, d RecordDefaults) (NewMemory, error) {
 	id := RecordID(c.Tenant, m)
 	if d.Classified == nil {
@@ -186,8 +186,8 @@ func (c *Change) occurred(m schema.MemoryRecord) time.Time {
 	return c.OrNow(m.CreatedAt)
 }
 
-// past is a time that the record gives, or now where that time is yet to come: a memory is not believed before it is
-// known, and each version begins where the previous one ends.
+// past returns a time of the record, or now if that time is in the future: a memory is not valid before it is known,
+// and each version begins where the previous one ends.
 func (c *Change) past(at time.Time) time.Time {
 	if at.After(c.Now) {
 		return c.Now

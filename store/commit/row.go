@@ -130,8 +130,8 @@ func (c *Change) LockRows(ctx context.Context, p schema.Principal, ids []uuid.UU
 	return c.rows(ctx, p, pg.ChangeGrants(p), ids, forUpdate)
 }
 
-// LockReadable is LockRows for a change that does not concern what the memories say. It also locks those that a
-// user may read and not change.
+// LockReadable is LockRows for a change that does not touch the content of memories. It also locks memories that a
+// user may read but not change.
 func (c *Change) LockReadable(ctx context.Context, p schema.Principal,
 	ids []uuid.UUID) (map[uuid.UUID]MemoryRow, error) {
 	return c.rows(ctx, p, pg.ReadGrants(p), ids, forUpdate)
@@ -173,7 +173,7 @@ func (c *Change) rows(ctx context.Context, p schema.Principal, grants []string, 
 	return out, nil
 }
 
-// Step is one change to a locked row: the columns that it sets, and what history says of it.
+// Step is one change to a locked row: the columns that it sets, and its history entry.
 type Step struct {
 	Set      map[string]any // by column; names are constants of this package
 	NowLive  bool           // whether the memory is live after the step
@@ -321,7 +321,7 @@ func (c *Change) Claimants(ctx context.Context, p schema.Principal, v schema.Vis
 	return append(active, contested...), err
 }
 
-// holdersIn names the status in the text of the query: each is served by an index of its own.
+// holdersIn puts the status into the text of the query, because each status has its own index.
 func (c *Change) holdersIn(ctx context.Context, p schema.Principal, v schema.Visibility, subject, predicate,
 	status string) ([]MemoryRow, error) {
 	rows, err := c.Tx.Query(ctx, `SELECT `+RowColumns+`

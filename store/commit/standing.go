@@ -15,9 +15,9 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// CountSources counts the distinct sources of memories: the references of their provenance, except those that say
-// how a memory was handed in itself, and the memories that they are derived from, supported by or restated by. A
-// memory that is both a reference and a relation counts once.
+// CountSources counts the distinct sources of memories: the references of their provenance, except those to the
+// memory's own ingestion, and the memories that they are derived from, supported by or restated by. A memory that is
+// both a reference and a relation counts once.
 func (c *Change) CountSources(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]int, error) {
 	rows, err := Rows[struct {
 		ID uuid.UUID

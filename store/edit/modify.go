@@ -29,16 +29,16 @@ type ModifyInput struct {
 	Request    schema.ModifyRequest
 	Policy     proposals.WritePolicy
 	Rules      *policy.Policy  // classification rules; nil for none
-	Embeddings []*pg.Embedding // of the patches' contents in storage form, by position; nil where there is none
+	Embeddings []*pg.Embedding // of the patches' contents in storage form, by position; nil if there is none
 	Now        time.Time
 }
 
-// Modify applies patches, each on its own, in one transaction: a patch that is refused leaves its
-// memory as it was, and the others are applied (document 002 "Modify"). Every patch of a memory that
-// the principal may see leaves a history row, unless there was nothing to change.
+// Modify applies patches independently in one transaction: a refused patch does not change its memory, and the others
+// are applied (document 002 "Modify"). Every patch of a memory that the principal may see leaves a history row,
+// unless there was nothing to change.
 //
-// Patches are applied in their order, so that a content which an earlier patch takes is a duplicate
-// for a later one, and a content that it replaces is free.
+// Patches are applied in order, so that a content that an earlier patch sets is a duplicate for a later one, and a
+// content that it replaces is free.
 func (s *Editing) Modify(ctx context.Context, in ModifyInput) (schema.ModifyResult, error) {
 	return once(ctx, s, in.Operation, pipeline.KindModify, in.Now,
 		func(c *commit.Change) (schema.ModifyResult, error) {
@@ -47,7 +47,7 @@ func (s *Editing) Modify(ctx context.Context, in ModifyInput) (schema.ModifyResu
 		})
 }
 
-// modifying is one Modify call at work.
+// modifying is the state of one Modify.
 type modifying struct {
 	*commit.Change
 	in   ModifyInput
@@ -150,9 +150,8 @@ func (m *modifying) patch(ctx context.Context, id uuid.UUID, at int) (schema.Pat
 	return out, nil
 }
 
-// newContent adds to set what a new content changes in the row. It returns the live memory that has
-// the content already, or else what is to follow once the row is changed: the embedding, the claim and
-// the evidence.
+// newContent adds to set the columns that a new content changes. It returns the live memory that already has the
+// content, or else the work that follows the update of the row: the embedding, the claim and the evidence.
 func (m *modifying) newContent(ctx context.Context, row commit.MemoryRow, p schema.Patch, text normalize.Normalized,
 	e *pg.Embedding, set map[string]any) (uuid.UUID, func(), error) {
 	ref := revision.EditRef(m.in.Request.By(), p.Reason, m.Now)
@@ -170,7 +169,7 @@ func (m *modifying) newContent(ctx context.Context, row commit.MemoryRow, p sche
 	}
 	set["content"], set["normalized_content"] = text.Storage, text.Normalized
 	set["content_hash"], set["payload"] = hash, string(payload)
-	set["safe_summary"] = "" // it told of the content that was
+	set["safe_summary"] = "" // it described the previous content
 	var claim memory.Claim
 	switch {
 	case row.Subject == "":
@@ -200,8 +199,7 @@ func placeOf(m commit.MemoryRow, hash []byte) commit.DedupKey {
 	return commit.DedupKey{Owner: m.Owner, Visibility: m.Visibility, Type: m.Type, Hash: hash}
 }
 
-// classify adds to set the sensitivity that a new content gives the memory, and returns what history
-// is to say of it.
+// classify adds to set the sensitivity that a new content gives the memory, and returns the metadata for history.
 func (m *modifying) classify(row commit.MemoryRow, text normalize.Normalized, set map[string]any) map[string]any {
 	cl := memory.Classification{
 		Type:        row.Type,
@@ -241,7 +239,7 @@ func (m *modifying) embedding(at int) *pg.Embedding {
 	return m.in.Embeddings[at]
 }
 
-// refuse leaves a history row of a patch that was not applied. Where nothing differed, nothing was asked for.
+// refuse leaves a history row of a patch that was not applied. A patch without a difference leaves none.
 func (m *modifying) refuse(id uuid.UUID, p schema.Patch, status schema.PatchStatus) {
 	if status == schema.PatchNoChanges {
 		return

@@ -25,14 +25,14 @@ type PutInput struct {
 	Request    schema.PutRequest
 	Policy     proposals.WritePolicy // already narrowed by the request
 	Rules      *policy.Policy        // classification rules; nil for none
-	Embeddings []*pg.Embedding       // by position of the record; nil where there is none, or none at all
+	Embeddings []*pg.Embedding       // by position of the record; nil if there is none, or none at all
 	Now        time.Time
 }
 
-// Put writes full records (document 004 §15A), all in one transaction. Each record has a status of its own, which
-// revision.PlanPut decides: a refused one does not prevent the others from being written, except those that refer
-// to it. Every record leaves a history row, whatever its status. Carried out again, the operation returns the
-// first result and changes nothing.
+// Put writes full records (document 004 §15A), all in one transaction. Each record has its own status, which
+// revision.PlanPut decides: a refused record does not prevent the others from being written, except those that refer
+// to it. Every record leaves a history row, whatever its status. A repeated operation returns the first result and
+// changes nothing.
 func (s *Editing) Put(ctx context.Context, in PutInput) (schema.PutResult, error) {
 	items := classify(in)
 	return once(ctx, s, in.Operation, pipeline.KindPut, in.Now,
@@ -46,7 +46,7 @@ func (s *Editing) Put(ctx context.Context, in PutInput) (schema.PutResult, error
 		})
 }
 
-// putting is one Put call at work.
+// putting is the state of one Put.
 type putting struct {
 	*commit.Change
 	in       PutInput

@@ -161,8 +161,8 @@ func (p *putting) examine(ctx context.Context, i int, record *revision.PutRecord
 	return err
 }
 
-// toRow makes a record the row that it would be kept as. What cannot be kept is an error that names the field within
-// the request; what is not there, a *commit.ReferenceError.
+// toRow converts a record to the row in which it would be stored. If it cannot be stored, the error names the field
+// within the request; for an unknown reference it is a *commit.ReferenceError.
 func (p *putting) toRow(ctx context.Context, i int) (commit.NewMemory, error) {
 	it, r := &p.items[i], &p.in.Request
 	defaults := commit.RecordDefaults{
@@ -250,8 +250,8 @@ func (p *putting) readLinks(ctx context.Context, put *revision.Put) error {
 	return nil
 }
 
-// chained lists the memories whose chains matter: those that records name as their older or newer, the records
-// themselves, and what may stand for a record. It is empty where no record names any.
+// chained lists the memories whose chains matter: those that records name as their predecessor or successor, the
+// records themselves, and memories that may represent a record. It is empty if no record names any.
 func chained(records []revision.PutRecord) ([]uuid.UUID, error) {
 	var names, others []string
 	for i := range records {

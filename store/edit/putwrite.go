@@ -125,7 +125,7 @@ func (p *putting) insert(ctx context.Context) error {
 	}
 	instead := map[string]string{}
 	for n, it := range inserted {
-		if ids[n] != it.key { // staged meanwhile, by an ingest that does not wait for the scope
+		if ids[n] != it.key { // staged in the meantime, by an ingest that does not wait for the scope
 			it.Yield(schema.PutDuplicate, ids[n].String())
 			instead[it.key.String()] = it.ID
 			continue
@@ -211,7 +211,7 @@ func (p *putting) extendEpisode(ctx context.Context, it *putItem, m commit.Memor
 	if err := schema.ValidatePayload(m.Type, payload); err != nil {
 		return 0, err
 	}
-	// The content of an episode stays as it is. What was added may be derived from what is trusted less, or hold a
+	// The content of an episode is not changed. The added part may be derived from less trusted memories, or hold a
 	// secret.
 	row := it.row
 	row.Text.Storage, *row.SourceTrust = m.Content, memory.DerivedTrust(*row.SourceTrust, m.SourceTrust)
@@ -352,7 +352,7 @@ const addAccessSQL = `
 	VALUES (@tenant, @id, @count, @last)
 	ON CONFLICT DO NOTHING`
 
-// accessed keeps what a record says of how often it was read.
+// accessed stores how often a record says it was read.
 func (it *putItem) accessed(c *commit.Change) {
 	m := &it.record
 	if m.AccessCount == 0 && m.LastAccessed == nil {

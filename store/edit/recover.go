@@ -28,10 +28,10 @@ type RecoverInput struct {
 	Now       time.Time
 }
 
-// Recover takes back soft deletions, each on its own, in one transaction (document 002 "Soft-Delete and
-// Recovery"), and what decay has archived. A memory comes back as what it was: one that had been superseded,
-// retracted or archived before it was deleted is not live again. What is live again must have no duplicate and, if it
-// makes a functional claim, hold it alone on its ground; an earlier target of the request counts.
+// Recover undoes soft deletions, and archiving by decay, for each memory independently, in one transaction (document
+// 002 "Soft-Delete and Recovery"). A memory gets back its former state: one that was superseded, retracted or
+// archived before it was deleted is not live again. A memory that becomes live must have no duplicate and, if it
+// makes a functional claim, must be the only one with it on its ground; an earlier target of the request counts.
 func (s *Editing) Recover(ctx context.Context, in RecoverInput) (schema.RecoverResult, error) {
 	return once(ctx, s, in.Operation, pipeline.KindRecover, in.Now,
 		func(c *commit.Change) (schema.RecoverResult, error) {
@@ -40,7 +40,7 @@ func (s *Editing) Recover(ctx context.Context, in RecoverInput) (schema.RecoverR
 		})
 }
 
-// recovering is one Recover call at work.
+// recovering is the state of one Recover.
 type recovering struct {
 	*commit.Change
 	in    RecoverInput
@@ -90,7 +90,7 @@ func (r *recovering) run(ctx context.Context) (schema.RecoverResult, error) {
 // (pg.ChangeGrants).
 var mayChange = pg.SharedWith("m", "@agent", "@project", "@grants")
 
-// goneClaimsSQL reads the claims of memories that are deleted or archived, as far as the principal may change them.
+// goneClaimsSQL reads the claims of deleted or archived memories that the principal may change.
 var goneClaimsSQL = `
 	SELECT m.agent_id, m.project, m.scope, m.policy_group, m.visibility, m.subject, m.predicate
 	FROM memories m

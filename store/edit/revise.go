@@ -29,25 +29,25 @@ type ReviseInput struct {
 	Request   schema.ReviseRequest
 	Policy    proposals.WritePolicy
 	Rules     *policy.Policy // classification rules for the record; nil for none
-	Embedding *pg.Embedding  // of the record's text; nil where there is none
+	Embedding *pg.Embedding  // of the record's text; nil if there is none
 	Kept      *Kept          // of a record that is a memory already; nil leaves it as it is
 	Now       time.Time
 }
 
-// Kept is what a memory takes over from those that it takes the place of.
+// Kept is what a memory takes over from the memories that it replaces.
 type Kept struct {
 	Confidence float64
 	Tags       []string
 }
 
-// Revise carries out a revision in one transaction (document 004 §7, §12, §15.1 and §15.7): the
-// targets, the record, relations, provenance, history, text statistics and the outbox change together
-// or not at all. A refusal is a status, and then nothing was written but that result.
+// Revise carries out a revision in one transaction (document 004 §7, §12, §15.1 and §15.7): the targets, the record,
+// relations, provenance, history, text statistics and the outbox change together or not at all. A refusal is a
+// status; then only that result was written.
 //
-// The record belongs to the owner of the targets, or to the principal where they have several. It is as visible as
-// the least visible target unless it or a rule names a visibility, and as sensitive as the most sensitive one
-// whatever it names. What belongs to another agent is revised in the open only: its owner sees what takes its place,
-// and nothing is added to its owner's private memories. See revision.Plan for what each action does.
+// The record belongs to the owner of the targets, or to the principal if they have several owners. It is as visible
+// as the least visible target unless it or a rule sets a visibility, and at least as sensitive as the most sensitive
+// target. A revision of another agent's memory must be visible to its owner: the owner sees the replacement, and
+// nothing is added to the owner's private memories. See revision.Plan for the actions.
 func (s *Editing) Revise(ctx context.Context, in ReviseInput) (schema.ReviseResult, error) {
 	return once(ctx, s, in.Operation, pipeline.KindRevise, in.Now,
 		func(c *commit.Change) (schema.ReviseResult, error) {
@@ -58,7 +58,7 @@ func (s *Editing) Revise(ctx context.Context, in ReviseInput) (schema.ReviseResu
 		})
 }
 
-// revising is one revision at work.
+// revising is the state of one revision.
 type revising struct {
 	*commit.Change
 	in       ReviseInput
@@ -112,8 +112,8 @@ func (r *revising) decide(ctx context.Context) (*schema.ReviseResult, error) {
 		}
 		r.named, known = id, append(known, id)
 	}
-	// Locks in one order: scopes, claims, rows. Owners and claims are read before the rows are locked;
-	// what changes in between has another version afterwards, and is refused for it.
+	// Locks in one order: scopes, claims, rows. Owners and claims are read before the rows are locked; a memory that
+	// changes in between has another version afterwards, and is refused for that.
 	before, err := r.PeekRows(ctx, req.Principal, known)
 	if err != nil {
 		return nil, err
@@ -147,7 +147,8 @@ func (r *revising) decide(ctx context.Context) (*schema.ReviseResult, error) {
 	case r.unworded != "":
 		return r.refuse(schema.ReviseInvalid, r.unworded), nil
 	case r.hidden():
-		return r.refuse(schema.ReviseNotOwner, "another agent's target would give way to what it cannot see"), nil
+		return r.refuse(schema.ReviseNotOwner,
+			"another agent's target would be replaced by a memory that this agent cannot see"), nil
 	}
 	return r.refuseDuplicates(ctx)
 }
@@ -190,7 +191,7 @@ func (r *revising) prepare(ctx context.Context, targets map[uuid.UUID]commit.Mem
 	class := where.Classify(m)
 	if !memory.InTheOpen(req.Principal, memory.Holding{Owner: class.Owner, Visibility: class.Visibility},
 		r.holdings(targets)) {
-		return r.refuse(schema.ReviseNotOwner, "the record would not be seen by those who see another agent's target"),
+		return r.refuse(schema.ReviseNotOwner, "agents that see another agent's target would not see the record"),
 			nil
 	}
 	row, err := r.FromRecord(ctx, m, commit.RecordDefaults{
@@ -374,7 +375,7 @@ func (r *revising) chainOf(ctx context.Context, id uuid.UUID) ([]string, error) 
 	return out, nil
 }
 
-// evidenceSQL reads what memories are worth as evidence, as far as the principal may read them.
+// evidenceSQL reads the weight of memories as evidence, among those that the principal may read.
 var evidenceSQL = `
 	SELECT m.id, m.source_trust, m.sensitivity
 	FROM memories m
@@ -383,8 +384,8 @@ var evidenceSQL = `
 	ORDER BY m.id
 	FOR SHARE OF m`
 
-// evidenceMemories finds the memories among the evidence: refs that are ids of memories which the
-// principal may see. A ref of the host system that looks like an id but is not one stays as it is.
+// evidenceMemories finds the memories among the evidence: refs that are ids of memories that the principal may see. A
+// ref of the host system that only looks like an id is not changed.
 func (r *revising) evidenceMemories(ctx context.Context) ([]revision.EvidenceMemory, error) {
 	var ids []uuid.UUID
 	for _, ref := range r.in.Request.Evidence {

@@ -210,7 +210,7 @@ const appendProvenanceSQL = `
 
 // addEvidence adds the evidence to the end of a memory's provenance.
 func (r *revising) addEvidence(ctx context.Context, id uuid.UUID) error {
-	if err := r.Flush(ctx); err != nil { // positions follow what is there
+	if err := r.Flush(ctx); err != nil { // positions depend on the rows that exist
 		return err
 	}
 	for _, ref := range r.in.Request.Evidence {

@@ -91,10 +91,10 @@ const lowerTrustSQL = `
 	)
 	SELECT id, version FROM lowered`
 
-// distrustDerived lowers the trust of all that is derived from a memory, directly or not, to that of the memory, and
-// returns their new versions. The rule acts on memories that the principal may not see, too: their history does not
-// name the principal or what it did. However many there are, it asks three times: what is derived is found first,
-// locked in one order, then written.
+// distrustDerived lowers the trust of all memories that are derived from a memory, directly or not, to that of the
+// memory, and returns their new versions. It also changes memories that the principal may not see: their history does
+// not name the principal or its change. It needs three statements for any number of memories: find the derived ones,
+// lock them in one order, write them.
 func distrustDerived(ctx context.Context, c *commit.Change, id uuid.UUID, trust float64, p schema.Principal,
 	metadata map[string]any) (map[uuid.UUID]int, error) {
 	if err := c.Flush(ctx); err != nil { // relations

@@ -32,10 +32,10 @@ func (c HostedConfig) String() string { return "a hosted memory service" }
 // GoString is String, for %#v.
 func (c HostedConfig) GoString() string { return c.String() }
 
-// HostedWarning is what an operator is told where a hosted index is on.
+// HostedWarning is the warning for operators if a hosted index is on.
 const HostedWarning = "MNEME_MEMORY_INDEX=mem0: the text of events leaves this machine for the service at " +
 	"MNEME_MEM0_URL; " +
-	"what is erased is removed there while this setting is on, and purged events when something is erased"
+	"erased events are removed there while this setting is on, and purged events at the next erasure"
 
 // DefaultHostedTimeout is for one call.
 const DefaultHostedTimeout = 5 * time.Second
@@ -92,8 +92,8 @@ func (h *Hosted) Index(ctx context.Context, events []ledger.Event) error {
 	return nil
 }
 
-// Search returns what the service finds among the agent's events. Those that Index was not last given are left out; to
-// make up for them, it is asked for as many as the service has.
+// Search returns the agent's events that the service finds. Events that were not in the last call of Index are
+// dropped; to make up for them, it requests as many results as the service has.
 func (h *Hosted) Search(ctx context.Context, query string, k int) ([]views.Hit, error) {
 	there, err := h.list(ctx)
 	if err != nil {

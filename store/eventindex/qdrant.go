@@ -48,8 +48,8 @@ func (q *Qdrant) Index(ctx context.Context, list []ledger.Event) error {
 	return nil
 }
 
-// add stores the vectors of events, and removes again those of events that were erased meanwhile: the sweep of their
-// erasure may have passed before they were there.
+// add stores the vectors of events, and removes again those of events that were erased during the call: the sweep of
+// their erasure may have run before the vectors existed.
 func (q *Qdrant) add(ctx context.Context, ids []string, texts map[string]string) error {
 	said := make([]string, len(ids))
 	for i, id := range ids {
@@ -91,8 +91,8 @@ type QdrantSweeper struct {
 	Server *vector.Qdrant
 }
 
-// Sweep looks at all vectors of a tenant's events, and returns how many it removed. Called again, it goes on with what
-// is left.
+// Sweep compares all vectors of a tenant's events with the ledger, and returns how many it removed. A second call
+// continues with the rest.
 func (s *QdrantSweeper) Sweep(ctx context.Context, tenant string) (int, error) {
 	return s.Server.SweepEvents(ctx, tenant, events.MaxPage, func(ctx context.Context, ids []string) ([]string, error) {
 		return gone(ctx, s.Events, tenant, ids)

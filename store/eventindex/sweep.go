@@ -12,8 +12,8 @@ import (
 	"github.com/mneme/mneme/store/events"
 )
 
-// Sweeper removes from a hosted service what the ledger has no more: events that were erased, the beliefs that went
-// with them, and events that were purged.
+// Sweeper removes events from a hosted service that the ledger no longer has: erased events, the beliefs that were
+// erased with them, and purged events.
 type Sweeper struct {
 	HostedConfig
 	Events *events.Events
@@ -27,8 +27,8 @@ type entities struct {
 	} `json:"results"`
 }
 
-// Sweep looks at all agents of a tenant of which the service has events, and returns how many events it removed. Called
-// again, it goes on with what is left.
+// Sweep compares all agents of a tenant that the service has events of, and returns how many events it removed. A
+// second call continues with the rest.
 func (s *Sweeper) Sweep(ctx context.Context, tenant string) (removed int, err error) {
 	agents, err := s.agents(ctx, tenant)
 	if err != nil {
@@ -74,7 +74,7 @@ func (s *Sweeper) sweepAgent(ctx context.Context, h *Hosted) (removed int, err e
 	return removed, nil
 }
 
-// agents returns the agents of a tenant of which the service has events.
+// agents returns the agents of a tenant that the service has events of.
 func (s *Sweeper) agents(ctx context.Context, tenant string) ([]string, error) {
 	h := &Hosted{HostedConfig: s.HostedConfig, Tenant: tenant}
 	var out []string

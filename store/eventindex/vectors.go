@@ -30,8 +30,8 @@ var _ views.MemoryIndex = (*Vectors)(nil)
 // embedBatch is how many texts are embedded in one call.
 const embedBatch = 64
 
-// Index makes sure that each event with a text has a vector. Texts are embedded verbatim. What an event says never
-// changes, so that a vector that is there stays.
+// Index makes sure that each event with a text has a vector. Texts are embedded verbatim. The text of an event never
+// changes, so existing vectors stay.
 func (v *Vectors) Index(ctx context.Context, list []ledger.Event) error {
 	v.ids = v.ids[:0]
 	texts := make(map[string]string, len(list))

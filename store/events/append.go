@@ -67,10 +67,10 @@ type AppendInput struct {
 	Now  time.Time
 }
 
-// Append appends events in the order given and returns for each where it is. An event whose id is there already adds
-// nothing, and is answered with where it is. It returns a *schema.ValidationError for an event that is not well formed,
-// for an id that another event has, and for a reflection on evidence that is not there, that its agent does not see or
-// that was erased; then nothing is appended.
+// Append appends events in the order given and returns the place of each. An event whose id exists adds nothing, and
+// its place is returned. It returns a *schema.ValidationError for an event that is not well formed, for an id that
+// another event has, and for a reflection on evidence that does not exist, that its agent does not see or that was
+// erased; then nothing is appended.
 func (s *Events) Append(ctx context.Context, in AppendInput) (out []ledger.Appended, err error) {
 	for try := 1; ; try++ {
 		err = commit.Write(ctx, s.DB, in.Tenant, in.Now, func(c *commit.Change) (err error) {
@@ -91,15 +91,15 @@ func (s *Events) Append(ctx context.Context, in AppendInput) (out []ledger.Appen
 	}
 }
 
-// isConflict reports whether another transaction appended the same id to another stream, which is there now, or erases
-// several events that a reflection cites.
+// isConflict reports whether another transaction has just appended the same id to another stream, or erases several
+// events that a reflection cites.
 func isConflict(err error) bool {
 	const deadlock = "40P01"
 	var pgErr *pgconn.PgError
 	return errors.As(err, &pgErr) && (pgErr.ConstraintName == "event_ids_pkey" || pgErr.Code == deadlock)
 }
 
-// appended is what mneme_append_events says of an event.
+// appended is the result of mneme_append_events for an event.
 type appended struct {
 	Stream      string
 	Seq         int64
@@ -120,7 +120,7 @@ func AppendIn(ctx context.Context, tx pgx.Tx, in AppendInput) ([]ledger.Appended
 		if rows[i], err = rowOf(&in.Events[i], in); err != nil {
 			return nil, err
 		}
-		if class := checked[i].Sensitivity; class != "" { // its digest is that of what was handed in
+		if class := checked[i].Sensitivity; class != "" { // the digest is that of the event as it was received
 			rows[i].Sensitivity = class
 		}
 	}
@@ -170,8 +170,9 @@ func rowOf(e *ledger.Event, in AppendInput) (Row, error) {
 		nil
 }
 
-// Empty empties the events with these ids: their payloads go, their skeletons stay. Beliefs that rest on nothing but
-// erased events are emptied with them. It returns how many it emptied; one that is empty already does not count.
+// Empty empties the events with these ids: their payloads are removed, the rest of the rows stays. Beliefs whose
+// evidence is only erased events are emptied with them. It returns how many it emptied, not counting those that were
+// empty already.
 func (s *Events) Empty(ctx context.Context, tenant string, ids []string, now time.Time) (n int, err error) {
 	err = commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
 		return c.Tx.QueryRow(ctx, `SELECT mneme_empty_events($1)`, ids).Scan(&n)
@@ -182,8 +183,8 @@ func (s *Events) Empty(ctx context.Context, tenant string, ids []string, now tim
 	return n, nil
 }
 
-// KeepPartitions makes the partitions of the months to come, and drops those of months that ended before a time and
-// hold nothing any more. It returns how many it made and dropped.
+// KeepPartitions creates the partitions of coming months, and drops empty ones of months that ended before a time. It
+// returns how many it created and dropped.
 func (s *Events) KeepPartitions(ctx context.Context, now, before time.Time) (made, dropped int, err error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	err = s.Pool.QueryRow(ctx, `SELECT mneme_make_event_partitions($1), mneme_drop_event_partitions($2)`, now, before).

@@ -9,10 +9,9 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// marksSQL finds the numbers of the events that have the latest word on each thing that a viewer may see. It steps from
-// one mark to the next in the index, so that what it reads depends on how many things there are, not on how many
-// events. Of observations in words the latest three count. The number of the audiences that marks are kept for is
-// small: every agent, the viewer's group, the viewer.
+// marksSQL finds the numbers of the latest visible event on each thing. It steps from one mark to the next in the
+// index, so that its cost depends on the number of things, not of events. Of observations in words the latest three
+// count. Marks are kept for few audiences: every agent, the viewer's group, the viewer.
 const marksSQL = `
 	WITH RECURSIVE latest AS (
 		(SELECT a.audience, m.mark, m.sensitivity, m.seq
@@ -73,7 +72,7 @@ const visitsSQL = `
 			OFFSET 0) e
 	ORDER BY e.seq DESC`
 
-// RebuildMarks makes the marks of a tenant again from its events, and returns how many there are.
+// RebuildMarks computes the marks of a tenant again from its events, and returns how many there are.
 func (s *Events) RebuildMarks(ctx context.Context, tenant string, now time.Time) (n int64, err error) {
 	err = commit.Write(pg.WithClass(ctx, pg.ClassPipeline), s.DB, tenant, now, func(c *commit.Change) error {
 		if _, err := c.Tx.Exec(ctx, `DELETE FROM event_marks WHERE tenant = @tenant`,

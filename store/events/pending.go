@@ -21,9 +21,9 @@ type PendingInput struct {
 	Limit          int
 }
 
-// frontierSQL says up to which number the agent's reflections stand for what it saw. A reflection stands for all up to
-// the event that it names, and for all before itself where it names none or is erased. The latest are enough: one of
-// them at least names an event of this stream.
+// frontierSQL reads up to which number the agent's reflections cover what it saw. A reflection covers all events up
+// to the one that it names, or all events before itself if it names none or is erased. The latest reflections are
+// enough: at least one of them names an event of this stream.
 const frontierSQL = `
 	SELECT coalesce(max(CASE WHEN r.through <> '' THEN least(r.seq, coalesce(i.seq, 0)) ELSE r.seq END), 0)
 	FROM (
@@ -38,8 +38,8 @@ const frontierSQL = `
 			WHERE tenant = @tenant AND id = r.through AND stream = @stream
 			OFFSET 0) i ON true`
 
-// pendingSQL is latestSQL from the other end: own events and those of each audience after a number. The agent's own
-// reflections are not pending.
+// pendingSQL is latestSQL in the other direction: own events and those of each audience after a number. The agent's
+// own reflections are not pending.
 const pendingSQL = `
 	SELECT ` + columns + `
 	FROM (
@@ -68,9 +68,10 @@ const pendingSQL = `
 	ORDER BY e.seq
 	LIMIT @limit`
 
-// Pending reads what an agent may see of a stream after its last reflection, oldest first, at most Limit events. Where
-// these are nothing but reflections of others, the first later event that is not one is added: views.ReflectionTracker
-// decides by it whether anything happened. That package decides the same of all events; a test holds the two together.
+// Pending reads the events of a stream after an agent's last reflection that it may see, oldest first, at most Limit.
+// If these are only reflections of others, the first later event of another kind is added, because
+// views.ReflectionTracker uses it to decide whether anything happened. That package applies the same rule to all
+// events; a test checks that both agree.
 func (s *Events) Pending(ctx context.Context, in PendingInput) ([]ledger.Event, error) {
 	through := in.Through
 	if through <= 0 {

@@ -51,8 +51,8 @@ const pageSQL = `
 	ORDER BY e.seq
 	LIMIT @limit`
 
-// Page reads events of a stream in order, from the one after a sequence number, at most MaxPage. It reads all events,
-// regardless of visibility: it is for the owner of the stream and for operators.
+// Page reads at most MaxPage events of a stream in order, after a sequence number. It ignores visibility: it is for
+// the owner of the stream and for operators.
 func (s *Events) Page(ctx context.Context, tenant, stream string, after int64, limit int) ([]ledger.Event, error) {
 	out, err := s.query(ctx, tenant, pageSQL,
 		pg.Args{"tenant": tenant, "stream": stream, "after": after, "limit": max(1, min(limit, MaxPage))})
@@ -72,14 +72,14 @@ func PageIn(ctx context.Context, tx pgx.Tx, tenant, stream string, after, limit 
 type LatestInput struct {
 	Principal      schema.Principal
 	Stream         string
-	Before         int64              // only events before this number; 0: all
-	MaxSensitivity schema.Sensitivity // empty: medium
+	Before         int64              // only events before this number; 0 for all
+	MaxSensitivity schema.Sensitivity // medium if empty
 	Limit          int
 }
 
-// latestSQL reads own events and open ones, each audience from its index, as many as are asked for of each. An own
-// event that others may see is found twice. Leaving it out of the second part would pass over a million of them in the
-// stream of an agent that has it to itself.
+// latestSQL reads the agent's own events and the events of each audience that the agent belongs to, each from its own
+// index and up to the limit. An own event that others may see is found twice. The second part does not exclude it: if
+// the stream has only this agent's events, that part would skip all of them, possibly millions.
 const latestSQL = `
 	SELECT ` + columns + `
 	FROM (
@@ -109,8 +109,8 @@ const latestSQL = `
 	ORDER BY e.seq DESC
 	LIMIT @limit`
 
-// Latest reads the latest events of a stream that an agent may see, oldest first. Package memory/views decides the same
-// of single events; a test holds the two together.
+// Latest reads the latest events of a stream that an agent may see, oldest first. Package memory/views applies the
+// same rule to single events; a test checks that both agree.
 func (s *Events) Latest(ctx context.Context, in LatestInput) ([]ledger.Event, error) {
 	before := in.Before
 	if before <= 0 {
@@ -145,7 +145,7 @@ const byIDSQL = `
 			OFFSET 0) e
 	WHERE i.tenant = @tenant AND i.id = ANY(@ids)`
 
-// ByID reads events by id, in no order. Ids of no event are left out.
+// ByID reads events by id, in no particular order. Unknown ids are ignored.
 func (s *Events) ByID(ctx context.Context, tenant string, ids []string) ([]ledger.Event, error) {
 	out, err := s.query(ctx, tenant, byIDSQL, pg.Args{"tenant": tenant, "ids": ids})
 	if err != nil {
@@ -179,7 +179,7 @@ type Stream struct {
 	UpdatedAt time.Time `json:"updated_at"` // when its newest event was recorded
 }
 
-// Streams lists the streams of a tenant by name, from the one after a name, at most limit.
+// Streams lists at most limit streams of a tenant by name, after a name.
 func (s *Events) Streams(ctx context.Context, tenant, after string, limit int) (out []Stream, err error) {
 	err = s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `

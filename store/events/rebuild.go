@@ -26,7 +26,7 @@ type RebuildInput struct {
 	Tenant string
 	Stream string
 	Verify bool // only compare
-	Drop   bool // make everything again, also what is equal
+	Drop   bool // rebuild everything, even if it is equal
 	Now    time.Time
 }
 
@@ -36,8 +36,8 @@ type StreamCompared struct {
 	Rebuilt bool
 }
 
-// RebuildStream compares the marks of a stream's events with the events, and makes them again where they differ, unless
-// it is only to compare. Meanwhile nothing is appended to the stream and nothing of the tenant is erased.
+// RebuildStream compares the marks of a stream's events with the events and, unless the request only verifies,
+// computes differing marks again. During this, nothing is appended to the stream and nothing of the tenant is erased.
 func (s *Events) RebuildStream(ctx context.Context, in RebuildInput) (out StreamCompared, err error) {
 	args := pg.Args{"tenant": in.Tenant, "stream": in.Stream}
 	err = commit.Write(pg.WithClass(ctx, pg.ClassPipeline), s.DB, in.Tenant, in.Now, func(c *commit.Change) error {
@@ -84,8 +84,8 @@ func (s *Events) RebuildStream(ctx context.Context, in RebuildInput) (out Stream
 	return out, nil
 }
 
-// StrayVectors lists ids of events that have vectors and must have none, because they were erased or are not there, in
-// order after an id. Unless it is only to compare, the vectors are removed.
+// StrayVectors lists ids of events that have vectors and must have none, because they were erased or do not exist, in
+// order after an id. Unless the request only verifies, the vectors are removed.
 func (s *Events) StrayVectors(ctx context.Context, in RebuildInput, after string, limit int) (out []string, err error) {
 	args := pg.Args{"tenant": in.Tenant, "after": after, "limit": max(1, min(limit, MaxPage))}
 	const sql = `

@@ -16,22 +16,22 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// ReflectInput is a belief that is to be appended.
+// ReflectInput is a belief to append.
 type ReflectInput struct {
 	Tenant string
 	Viewer views.Viewer // whose belief it is
-	// Event says where the belief goes. Its payload is set from Reflection, and its class is raised to that of the
-	// evidence.
+	// Event has the stream and the visibility of the belief. Its payload is set from Reflection, and its class is
+	// raised to that of the evidence.
 	Event      ledger.Event
 	Reflection ledger.Reflection
 	Open       []string // see AppendInput
 	Now        time.Time
 }
 
-// Reflect appends a belief, if each event that it cites is there, visible to its agent and not erased at that moment
-// (views.Viewer.Check). An erasure of one of them waits until the belief is there, and then finds it. If the id of the
-// belief exists already, it adds nothing and returns the place of the stored one, even if the texts differ. It returns
-// a *schema.ValidationError for a refused belief.
+// Reflect appends a belief, if each event that it cites exists, is visible to its agent and is not erased at that
+// moment (views.Viewer.Check). An erasure of one of them waits until the belief is stored, and then finds it. If the
+// id of the belief exists already, it adds nothing and returns the place of the stored one, even if the texts differ.
+// It returns a *schema.ValidationError for a refused belief.
 func (s *Events) Reflect(ctx context.Context, in ReflectInput) (ledger.Appended, error) {
 	var out ledger.Appended
 	try := func() error {

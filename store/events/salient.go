@@ -135,7 +135,7 @@ func (r *viewReader) readSalient(lanes []*lane) error {
 			return err
 		}
 		if done {
-			lanes = nil // own reflections are there: all that are read cover something
+			lanes = nil // there are own reflections: all that are read cover something
 		}
 	}
 	ranked := 0
@@ -171,8 +171,8 @@ func (r *viewReader) readSalient(lanes []*lane) error {
 	return nil
 }
 
-// readUncovered reads what came after the events that the last reflection stands for. It reports whether nothing else
-// is eligible: a reflection that the viewer does not see, or that was erased, uncovers what it summarized.
+// readUncovered reads the events after those that the last reflection covers. It reports whether nothing else is
+// eligible: a reflection that the viewer does not see, or that was erased, uncovers what it summarized.
 func (r *viewReader) readUncovered() (bool, error) {
 	var own int
 	for _, e := range r.found {

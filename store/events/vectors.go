@@ -37,8 +37,8 @@ func (s *Events) WithoutVector(ctx context.Context, tenant string, m inference.E
 	return out, nil
 }
 
-// PutVectors stores the vectors of events, which are in the same order as their ids. One that is there stays. An event
-// that was erased meanwhile, or is gone, gets none.
+// PutVectors stores the vectors of events, which are in the same order as their ids. An existing vector stays. An
+// event that was erased in the meantime, or does not exist, gets none.
 func (s *Events) PutVectors(ctx context.Context, tenant string, m inference.EmbeddingModel, ids []string,
 	vectors [][]float32, now time.Time) error {
 	texts := make([]string, len(vectors))

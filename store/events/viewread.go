@@ -18,7 +18,7 @@ import (
 // Limits of what is read for one view.
 const (
 	MaxRanked      = 5_000  // events that salience chooses from, unless fewer are known to be enough
-	MaxReflections = 10_000 // own reflections by which salience knows what is covered
+	MaxReflections = 10_000 // own reflections from which salience knows what is covered
 )
 
 // ViewInput asks for the events that a view or a context of a viewer is computed from.
@@ -42,10 +42,10 @@ type View struct {
 	Partial bool
 }
 
-// ForView reads what a view needs and no more, whatever the length of the streams: the latest events, the latest word
-// on each field of the world, the latest inputs of users, and the viewer's beliefs. Salience chooses from all events;
+// ForView reads only what a view needs, whatever the length of the streams: the latest events, the latest event on
+// each field of the world, the latest inputs of users, and the viewer's beliefs. Salience chooses from all events;
 // they are read kind by kind, latest turn first, until no older one can be salient enough (SalienceMemory.Ceiling).
-// Marks, which find the latest word on a field, are described with the table event_marks.
+// Marks, which find the latest event on a field, are described with the table event_marks.
 func (s *Events) ForView(ctx context.Context, in ViewInput) (View, error) {
 	in.Viewer.MaxSensitivity = cmp.Or(in.Viewer.MaxSensitivity, sensitive.DefaultLimit)
 	out := View{Viewer: in.Viewer, Turn: max(0, in.Turn)}
@@ -140,7 +140,8 @@ const beliefsSQL = `
 	ORDER BY e.seq DESC
 	LIMIT @limit`
 
-// coverSQL reads all reflections of an agent. Of one that it does not see only the place is of use, and what it covers.
+// coverSQL reads all reflections of an agent. Of a reflection that it does not see, only the place and the covered
+// range are used.
 const coverSQL = `
 	SELECT e.stream, e.seq, e.id, e.agent_id, e.policy_group, e.kind, e.turn, e.visibility, e.sensitivity,
 		CASE WHEN e.sensitivity = ANY(@sensitivities) THEN e.payload
@@ -234,7 +235,7 @@ func (r *viewReader) query(sql, stream string, args pg.Args) ([]ledger.Event, er
 	return collectRows(rows)
 }
 
-// rows runs a statement about a stream. Of the arguments that say who asks it gets those that it names.
+// rows runs a statement about a stream, with those of the viewer's arguments that the statement names.
 func (r *viewReader) rows(sql, stream string, args pg.Args) (pgx.Rows, error) {
 	for name, value := range map[string]any{
 		"tenant": r.Tenant, "stream": stream, "head": r.heads[stream], "agent": r.Viewer.Agent,

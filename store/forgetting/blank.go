@@ -40,8 +40,8 @@ const (
 			AND c.extraction->'facts'->p.ordinal->>'content' <> '')`
 )
 
-// BlankPart is blankPipeline for at most limit candidates, events and proposals that still hold something, or for
-// all with 0. It returns how many there were: fewer than the limit when nothing is left.
+// BlankPart is blankPipeline for at most limit candidates, events and proposals that still have text, or for all with
+// 0. It returns how many there were: fewer than the limit when nothing is left.
 func (f *Forgetting) BlankPart(ctx context.Context, limit int) (int, error) {
 	blanked := 0
 	for _, kind := range []struct {
@@ -178,8 +178,8 @@ const (
 		)
 		SELECT coalesce(mneme_erase_reasons(array_agg(DISTINCT memory_id), array_agg(DISTINCT id), @now), 0)
 		FROM p`
-	// A proposal from another source that still waits to be decided or written keeps its fact: that text is the
-	// source's. It finds its target gone and is decided again.
+	// A proposal from another source that waits to be decided or written keeps its fact: that text belongs to the
+	// source. Its target is gone, so it is decided again.
 	blankFacts = `
 		UPDATE proposals p
 		SET fact = jsonb_build_object(

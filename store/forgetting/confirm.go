@@ -55,9 +55,9 @@ func (s *Forgetter) ForgetToken(ctx context.Context, p schema.Principal, run uui
 	return token, nil
 }
 
-// ConfirmForget lets a run go ahead. The token is checked against the rows that were selected; errors
-// are schema.ErrTokenMalformed, ErrTokenExpired and ErrTokenOther, ErrForgetClosed and ErrNotFound. A
-// token that is delivered again is answered as confirmed already, and nothing is done.
+// ConfirmForget confirms a run. The token is checked against the rows that were selected; errors are
+// schema.ErrTokenMalformed, ErrTokenExpired and ErrTokenOther, ErrForgetClosed and ErrNotFound. For a repeated token
+// it returns that the run is already confirmed, and changes nothing.
 func (s *Forgetter) ConfirmForget(ctx context.Context, tenant string, run uuid.UUID, in schema.ForgetConfirmation,
 	now time.Time) (schema.ForgetApproval, error) {
 	var out schema.ForgetApproval

@@ -14,8 +14,8 @@ const linkedFact = `(p.state = 'applied' AND p.action IN ('add', 'update')
 	OR p.state = 'skipped' AND p.outcome IN ('` + proposals.ReasonAlreadyKnown + `', '` + pipeline.ReasonDuplicate +
 	`'))`
 
-// frontierSQL is the memories f from which a statement searches: @ids, their @relations to what was asked for,
-// and their telling words @words.
+// frontierSQL is the memories f from which a statement searches: @ids, their @relations to the request, and their
+// significant words @words.
 const frontierSQL = `
 	f AS MATERIALIZED (
 		SELECT x.id, x.relation, x.telling, m.content_hash, m.agent_id, m.project, m.scope, m.language
@@ -26,7 +26,7 @@ const frontierSQL = `
 // keptWith is the condition of memories m, other than f, that have the agent, project and scope of f.
 const keptWith = `m.agent_id = f.agent_id AND m.project = f.project AND m.scope = f.scope AND m.id <> f.id`
 
-// The connections, as rows of seed, id, tie and drawn. Each is a SELECT of its own, so that each has its index.
+// The connections, as rows of seed, id, tie and drawn. Each is a separate SELECT, so that each uses its own index.
 const (
 	// What f was drawn from, by its relations and by the pipeline's proposals.
 	sourcesSQL = `
@@ -76,7 +76,7 @@ const (
 		WHERE ` + keptWith
 )
 
-// nearSQL is what was drawn from the same sources as f, and what has all of its telling words.
+// nearSQL is memories extracted from the same sources as f, and memories that have all significant words of f.
 var nearSQL = fmt.Sprintf(`
 		SELECT f.id, x.id, 'restatement', false
 		FROM f
@@ -105,8 +105,8 @@ var (
 	nearMemories      = connectedTo(sourcesSQL, derivationsSQL, sameTextSQL, sameTripleSQL, nearSQL)
 )
 
-// connectedTo renders the statement for some connections. It leaves out what the asker may not change, what is erased,
-// and what the run knows already.
+// connectedTo renders the statement for some connections. It excludes memories that the asker may not change, erased
+// ones, and those that the run already has.
 func connectedTo(connections ...string) string {
 	return `
 		WITH ` + frontierSQL + `, pairs AS (` + strings.Join(connections, `

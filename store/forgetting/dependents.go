@@ -67,9 +67,8 @@ func DropArtifacts(ctx context.Context, c *commit.Change, sums [][]byte) (int, e
 	return int(tag.RowsAffected()), nil
 }
 
-// RemovePart removes what commits with memories, at most limit rows, and returns how many there were: fewer
-// than the limit when nothing is left. A memory may have grown a thousand times, and be what a hundred thousand
-// others come from.
+// RemovePart removes at most limit dependent rows of memories, and returns how many there were: fewer than the limit
+// when nothing is left. A memory may have thousands of versions and a hundred thousand derived memories.
 func RemovePart(ctx context.Context, c *commit.Change, memories []uuid.UUID, limit int) (int, error) {
 	removed := 0
 	left := func() pg.Args {
@@ -119,9 +118,8 @@ const (
 // removeSome renders the beginning of a deletion from a table d of the chosen rows c. of is the column that has the
 // memory, key the columns of the primary key.
 //
-// Each memory's rows are looked up by themselves, so that a part costs what it removes, and not what there is. They
-// are asked for in the order of an index: where one memory has most of a table's rows, Postgres would rather read the
-// table.
+// Each memory's rows are looked up separately, so that the cost depends on the rows removed. They are requested in
+// the order of an index: if one memory has most of a table's rows, Postgres would otherwise scan the table.
 func removeSome(table, of, key, order string) string {
 	return `
 		WITH chosen AS (

@@ -1,5 +1,5 @@
 // Package forgetting selects, confirms and carries out requests to forget, and erases content wherever it is kept.
-// What a schedule takes away is package sweeping's.
+// Scheduled deletion is in package sweeping.
 package forgetting
 
 import "github.com/mneme/mneme/store/pg"

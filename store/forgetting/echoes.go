@@ -20,8 +20,8 @@ const notSelected = `NOT EXISTS (
 		SELECT FROM forget_echoes i
 		WHERE i.tenant = @tenant AND i.run_id = @run AND i.memory_id = m.id)`
 
-// countOthersSQL counts for each of the first echoes what it was drawn from (of what was derived), or what was drawn
-// from it and what waits for a review.
+// countOthersSQL counts for each of the first echoes the other sources of a derived memory, or the other facts
+// extracted from a source and those that wait for a review.
 const countOthersSQL = `
 	SELECT e.memory_id, e.tie, t.content,
 		e.also_says > 0 AS more,
@@ -70,8 +70,8 @@ type countedEcho struct {
 	Others   int
 }
 
-// countOthers counts what else the first echoes say: what was drawn from them apart from what says the same, and of
-// what was derived what else it was drawn from.
+// countOthers counts what else the first echoes say: for a source, the facts extracted from it that say something
+// else; for a derived memory, its other sources.
 func (s *echoSearch) countOthers(ctx context.Context) error {
 	rows, err := s.Tx.Query(ctx, countOthersSQL,
 		pg.Args{"tenant": s.Tenant, "run": s.run, "limit": schema.MaxForgetSample})

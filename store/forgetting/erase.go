@@ -14,12 +14,12 @@ import (
 	"github.com/mneme/mneme/store/pipeline"
 )
 
-// reasonForgotten is the outcome of proposals that go with a memory.
+// reasonForgotten is the outcome of proposals that are removed with a memory.
 const reasonForgotten = "forgotten"
 
-// remove removes the batch's memories permanently: with force the rows too, with erase all texts, and
-// what stays is an empty row. What refers goes before what is referred to (document 002 "Retention
-// Worker": graph links, embeddings, the memory, then history).
+// remove removes the batch's memories permanently: force also deletes the rows; erase removes all texts and leaves an
+// empty row. Dependent rows are removed before the rows that they refer to (document 002 "Retention Worker": graph
+// links, embeddings, the memory, then history).
 func (f *Forgetting) remove(ctx context.Context) error {
 	if err := f.NoteLostText(ctx, f.live); err != nil {
 		return err
@@ -33,8 +33,8 @@ func (f *Forgetting) remove(ctx context.Context) error {
 	return nil
 }
 
-// exec runs a statement whose arguments are @tenant, @memories (those that are forgotten) and more, and counts the
-// rows that it touched on the receipt.
+// exec runs a statement whose arguments are @tenant, @memories (the forgotten ones) and more, and counts the rows
+// that it changed on the receipt.
 func (f *Forgetting) exec(ctx context.Context, place, sql string, more pg.Args) error {
 	args := pg.Args{"tenant": f.Tenant, "memories": f.Gone}
 	maps.Copy(args, more)
@@ -46,8 +46,8 @@ func (f *Forgetting) exec(ctx context.Context, place, sql string, more pg.Args) 
 	return nil
 }
 
-// blankRevised takes reason and evidence of the revisions that made the memories out of the history of
-// what they revised. The relations still lead there.
+// blankRevised removes the reason and evidence of the revisions that made the memories from the history of the
+// memories that were revised. The relations stay.
 func (f *Forgetting) blankRevised(ctx context.Context) error {
 	var n int
 	err := f.Tx.QueryRow(ctx, `
@@ -75,7 +75,7 @@ func (f *Forgetting) blankRevised(ctx context.Context) error {
 	return nil
 }
 
-// BlankResults takes the names that callers gave to the memories out of the results of their puts.
+// BlankResults removes the callers' names for the memories from the results of puts.
 func (f *Forgetting) BlankResults(ctx context.Context) error {
 	var n int
 	if err := f.Tx.QueryRow(ctx, `SELECT mneme_erase_external($1)`, f.Gone).Scan(&n); err != nil {
@@ -85,9 +85,9 @@ func (f *Forgetting) BlankResults(ctx context.Context) error {
 	return nil
 }
 
-// dropStaged deletes requests that were never carried out and may hold a text of the memories: those that name one of
-// them once they are abandoned, and any other once it is stale. Only an erasure that was asked for may delete requests
-// of others; a purge leaves them to SweepStaged.
+// dropStaged deletes requests that were never carried out and may contain a text of the memories: those that name one
+// of them once they are abandoned, and any other once it is stale. Only a requested erasure may delete requests of
+// others; a purge leaves them to SweepStaged.
 func (f *Forgetting) dropStaged(ctx context.Context) error {
 	return f.exec(ctx, "staged_requests", `
 		DELETE FROM staged_requests r
@@ -103,7 +103,7 @@ func (f *Forgetting) dropStaged(ctx context.Context) error {
 		})
 }
 
-// removeHistory takes the texts out of history. The actor, the action and the time stay.
+// removeHistory removes the texts from history. The actor, the action and the time stay.
 func (f *Forgetting) removeHistory(ctx context.Context) error {
 	var n int
 	if err := f.Tx.QueryRow(ctx, `SELECT mneme_erase_history($1, $2)`, f.Gone, f.Now).Scan(&n); err != nil {
@@ -122,7 +122,7 @@ type removedRow struct {
 
 // Statements that remove the rows of the memories. They return removedRows.
 const (
-	// The new hash is of nothing that could be guessed: not of the text, and not of no text.
+	// The new hash must not be guessable: it is not that of the text, nor of the empty text.
 	emptyRows = `
 		UPDATE memories m
 		SET content = '',
@@ -147,15 +147,15 @@ const (
 			version = m.version + 1
 		WHERE m.tenant = @tenant AND m.id = ANY(@memories)
 		RETURNING m.id, m.version, '' AS owner`
-	// Without a row, history says whose the memory was: it is the agent's to read.
+	// Without a row, history records the owner of the memory, who may read it.
 	deleteRows = `
 		DELETE FROM memories m
 		WHERE m.tenant = @tenant AND m.id = ANY(@memories)
 		RETURNING m.id, m.version + 1 AS version, m.agent_id AS owner`
 )
 
-// removeRows deletes the memories, or empties them, and ends their history: it may lose its texts when
-// the memory has, and then a last row says who did it.
+// removeRows deletes or empties the memories and ends their history. History may lose its texts only after the memory
+// has; a last history row says who did it.
 func (f *Forgetting) removeRows(ctx context.Context) error {
 	metadata, err := f.metadata()
 	if err != nil {

@@ -26,9 +26,9 @@ type ForgetBatchResult struct {
 	Stop      []string             // workflow ids of pipelines that have no open job left
 }
 
-// ForgetBatch forgets the next waiting memories of a confirmed run, limit at most, in one transaction. A batch that
-// is delivered again continues where the run stopped: no memory is forgotten twice. Of a run that is not confirmed,
-// or has been cancelled, it changes nothing; the receipt's state tells.
+// ForgetBatch forgets at most limit of the next waiting memories of a confirmed run, in one transaction. A repeated
+// batch continues where the run stopped: no memory is forgotten twice. If the run is not confirmed, or was cancelled,
+// it changes nothing; the receipt has the state.
 func (s *Forgetter) ForgetBatch(ctx context.Context, tenant string, run uuid.UUID, limit int,
 	now time.Time) (ForgetBatchResult, error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
@@ -57,7 +57,7 @@ func (s *Forgetter) ForgetBatch(ctx context.Context, tenant string, run uuid.UUI
 	return out, nil
 }
 
-// Forgetting is one batch at work.
+// Forgetting is the state of one batch.
 type Forgetting struct {
 	*commit.Change
 	Run  *ForgetRow
@@ -65,8 +65,8 @@ type Forgetting struct {
 	live []uuid.UUID // those of them that were live
 	stop []string
 
-	// Sources says that what was proposed from the memories goes from their own history as well. Otherwise that
-	// history is removed separately, or keeps its words until its window is over.
+	// Sources also removes proposals made from the memories from their own history. Otherwise that history is removed
+	// separately, or keeps its words until its window is over.
 	Sources bool
 }
 
@@ -289,8 +289,8 @@ func (f *Forgetting) closeJobs(ctx context.Context) error {
 	return err
 }
 
-// metadata is what history says of the run. Erasing looks for workflow_id: the run's request may quote
-// what it forgot.
+// metadata is the run's metadata for history. Erasing looks for workflow_id: the run's request may quote what it
+// forgot.
 func (f *Forgetting) metadata() (string, error) {
 	m := map[string]any{"mode": f.Run.Mode, "forget_run": f.Run.ID, "workflow_id": f.Run.WorkflowID}
 	if f.Run.RequestedBy != f.Run.ConfirmedBy {

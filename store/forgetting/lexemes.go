@@ -11,9 +11,9 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// SweepLexemes removes the lexemes that no live memory holds any more: a word may be as private as what
-// it was in. Rows are locked in the order in which writers lock them, sweepPage at most at a time, so
-// that writers do not wait for all of a large vocabulary.
+// SweepLexemes removes the lexemes that no live memory has any more: a word may be as private as the text it was in.
+// Rows are locked in the order in which writers lock them, sweepPage at most at a time, so that writers do not wait
+// for all of a large vocabulary.
 func (s *Forgetter) SweepLexemes(ctx context.Context, tenant string, now time.Time) (int, error) {
 	ctx = pg.WithClass(ctx, pg.ClassLong)
 	removed := 0
@@ -50,9 +50,8 @@ func (s *Forgetter) SweepLexemes(ctx context.Context, tenant string, now time.Ti
 	}
 }
 
-// SweepPurgedLexemes is SweepLexemes for what purges have taken away. A purge counts its tombstones, and this sweep
-// notes how many of them it has swept after. It is not part of a purge's transaction: the next run makes up for one
-// that was interrupted.
+// SweepPurgedLexemes is SweepLexemes for purged memories. A purge counts its tombstones, and this sweep records how
+// many of them it has handled. It is not part of a purge's transaction: the next run makes up for an interrupted one.
 func (s *Forgetter) SweepPurgedLexemes(ctx context.Context, tenant string, now time.Time) error {
 	ctx = pg.WithClass(ctx, pg.ClassLong)
 	var runs []string

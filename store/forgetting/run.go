@@ -47,7 +47,7 @@ func ownRunArgs(p schema.Principal, run uuid.UUID) pg.Args {
 	return pg.Args{"tenant": p.Tenant, "run": run, "agent": p.Agent, "user_scope": pg.UserScope(p)}
 }
 
-// readRun reads the one run that a query selects; ErrNotFound where there is none.
+// readRun reads the one run that a query selects; ErrNotFound if there is none.
 func readRun(ctx context.Context, tx pgx.Tx, query string, args pg.Args) (ForgetRow, error) {
 	rows, err := tx.Query(ctx, query, args)
 	if err != nil {

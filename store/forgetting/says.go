@@ -21,7 +21,7 @@ import (
 // Limits of the search for what says the same as a selection.
 const (
 	echoPage = 2000 // memories from which one statement searches
-	// Up to so many memories are also searched for by their words and among what has a source with them: for a
+	// Limit of the number of memories that are also searched for by their words and by common sources: meant for a
 	// few that a person named, not for thousands that a filter found.
 	nearSearched = 100
 	nearLimit    = 200 // candidates for each memory of such a search
@@ -40,9 +40,9 @@ type echoSearch struct {
 type echo struct {
 	id       uuid.UUID
 	tie      proposals.Tie // by which it was found
-	relation proposals.Tie // to what was asked for: how the search goes on from it
+	relation proposals.Tie // to what was asked for: it decides how the search continues
 	more     bool          // it says other things, too
-	other    bool          // it is another agent's, which this mode leaves alone
+	other    bool          // another agent's memory, which this mode does not change
 }
 
 // comparedRow is a memory as it is compared.
@@ -90,9 +90,9 @@ type connectedRow struct {
 	comparedRow
 }
 
-// findEchoes records which other memories say what a run has selected, in the order in which they are found:
-// proposals.Says decides, on what is connected with them. It goes by what the principal may change; copies are
-// looked for where the original is kept: with the same agent, project and scope.
+// findEchoes records which other memories repeat what a run has selected, in the order in which they are found.
+// proposals.Says decides, from what is connected with them. It considers memories that the principal may change;
+// copies are looked for with the same agent, project and scope as the original.
 func findEchoes(ctx context.Context, c *commit.Change, run uuid.UUID, req schema.ForgetRequest) error {
 	s := echoSearch{Change: c, run: run, principal: req.Principal, mode: req.HowMuch()}
 	rows, err := c.Tx.Query(ctx, `
@@ -196,8 +196,8 @@ func (s *echoSearch) from(ctx context.Context, frontier []echo, near bool) ([]ec
 	return out, nil
 }
 
-// connected reads what is connected with memories of the frontier and is not known yet, by id. With near it also
-// searches by their words and among what has a source with them.
+// connected reads the memories connected with the frontier that are not known yet, by id. With near it also searches
+// by their words and by common sources.
 func (s *echoSearch) connected(ctx context.Context, frontier []echo, seeds map[uuid.UUID]proposals.Statement,
 	near bool) ([]connectedRow, error) {
 	query := connectedMemories
@@ -226,8 +226,8 @@ func (s *echoSearch) connected(ctx context.Context, frontier []echo, seeds map[u
 	return pgx.CollectRows(rows, pgx.RowToStructByName[connectedRow])
 }
 
-// closerEcho returns the closer of two echoes that are one memory, found in two ways. A source is shown as one and
-// stays one: what else was drawn from it is not what was asked for, even where it says nothing more.
+// closerEcho returns the closer of two echoes for one memory that was found in two ways. A source stays a source,
+// even if it says nothing more: other facts extracted from it were not asked for.
 func closerEcho(a, b echo) echo {
 	switch {
 	case a.tie == proposals.TieSource || b.tie == proposals.TieSource:

@@ -17,11 +17,10 @@ import (
 	"github.com/mneme/mneme/store/pipeline"
 )
 
-// SelectForget selects what a request would forget and keeps it, by id and version: what is confirmed
-// later is this list, whatever has been written since. Selecting again under the same operation
-// returns the first preview, with the state that the run has come to: a confirmed run whose workflow has
-// failed goes on without a second confirmation. A request for another version than the current one is a
-// *schema.VersionConflict.
+// SelectForget selects what a request would forget and stores it, by id and version: a later confirmation applies to
+// this list, whatever has been written since. Selecting again under the same operation returns the first preview,
+// with the present state of the run: a confirmed run whose workflow has failed continues without a second
+// confirmation. A request for another version than the current one is a *schema.VersionConflict.
 func (s *Forgetter) SelectForget(ctx context.Context, op schema.OperationRef, req schema.ForgetRequest,
 	now time.Time) (schema.ForgetPreview, error) {
 	ctx = pg.WithClass(ctx, pg.ClassLong)
@@ -232,8 +231,8 @@ type itemsAlike struct {
 	Items int
 }
 
-// countItems counts what a preview tells of the memories that a run has selected. The statement counts by state, and
-// the rule says what a state means. Links are looked for only where the rule needs them.
+// countItems counts the memories that a run has selected, for a preview. The statement counts by state, and the rule
+// decides what a state means. Links are looked up only if the rule needs them.
 func countItems(ctx context.Context, c *commit.Change, run uuid.UUID, mode schema.ForgetMode,
 	p schema.Principal) (counts lifecycle.ForgetCounts, err error) {
 	rows, err := c.Tx.Query(ctx, countItemsSQL, pg.Args{
@@ -269,8 +268,8 @@ func selectsTooMany() error {
 		Problem: fmt.Sprintf("selects more than %d memories: narrow it", schema.MaxForgetSelected)}}}
 }
 
-// countDerived counts what was derived, over any number of steps, from the selected and is not
-// selected: it stays, and may say the same. What else was drawn from a source that was taken does not count.
+// countDerived counts unselected memories that were derived, over any number of steps, from the selected ones: they
+// stay, and may say the same. Other facts extracted from a selected source do not count.
 func countDerived(ctx context.Context, c *commit.Change, run uuid.UUID, p schema.Principal) (n int, err error) {
 	err = c.Tx.QueryRow(ctx, `
 		WITH RECURSIVE reached(id) AS (

@@ -12,8 +12,8 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// selectItems writes down what a request's selector selects and returns how many memories there are: one more than
-// schema.MaxForgetSelected where there are too many.
+// selectItems stores the selection of a request and returns how many memories it has: one more than
+// schema.MaxForgetSelected if there are too many.
 func selectItems(ctx context.Context, c *commit.Change, run uuid.UUID, req schema.ForgetRequest) (int, error) {
 	text, err := conditionsOfText(ctx, c, req.Selector.Query)
 	if err != nil {
@@ -24,8 +24,8 @@ func selectItems(ctx context.Context, c *commit.Change, run uuid.UUID, req schem
 	return int(tag.RowsAffected()), err
 }
 
-// leftToForget is the condition of memories m that a mode selects where they are not named: lifecycle.ForgetOutcome
-// leaves the others alone.
+// leftToForget is the condition of memories m that a mode selects when they are not named: lifecycle.ForgetOutcome
+// does not change the others.
 func leftToForget(mode schema.ForgetMode) string {
 	if mode == schema.ForgetSoft {
 		return "m.erased_at IS NULL AND m.deleted_at IS NULL"
@@ -33,9 +33,9 @@ func leftToForget(mode schema.ForgetMode) string {
 	return "m.erased_at IS NULL"
 }
 
-// selectItemsSQL renders the statement that writes down what a selector selects: of what it names by id
-// whatever the asker may change, else what the shared filter reaches of the agent's own. Its arguments are numbered,
-// because pg.Filter renders a part of it.
+// selectItemsSQL renders the statement that stores a selection: of memories named by id, all that the asker may
+// change; otherwise the agent's own memories that match the shared filter. Its arguments are numbered, because
+// pg.Filter renders a part of it.
 func selectItemsSQL(run uuid.UUID, req schema.ForgetRequest, text textConditions) (string, []any) {
 	sel, owner := req.Selector, req.Principal
 	var p pg.Params
@@ -54,7 +54,7 @@ func selectItemsSQL(run uuid.UUID, req schema.ForgetRequest, text textConditions
 	}
 	where += asked.Narrowed("m", &p)
 	if len(sel.Tags) > 0 && len(asked.Tags) == 0 {
-		where += ` AND FALSE` // tags that normalize to none select nothing, and not everything
+		where += ` AND FALSE` // tags that normalize to nothing must select no memory, not all
 	}
 	if sel.SourceKind != "" {
 		// A candidate's id is the id of the memory that it became. Its kind outlives it.
@@ -72,9 +72,9 @@ func selectItemsSQL(run uuid.UUID, req schema.ForgetRequest, text textConditions
 	}
 	limit, rank, from := schema.MaxForgetSelected+1, `0::float4`, `memories m`
 	if sel.Query != "" {
-		// The index finds what matches in any language; the memory's own then decides, as a condition: a memory that
-		// merely ranks is not one to forget. The view is read apart from memories (OFFSET 0): the tenant's policy on
-		// them would spread to it, and keep the index from being used.
+		// The index finds matches in any language; then the condition checks the memory's own language, because a
+		// memory that only ranks must not be forgotten. The view is read separately from memories (OFFSET 0):
+		// otherwise the tenant's row-level policy would apply to it and prevent the use of the index.
 		parts := make([]string, len(text.queries))
 		for i, query := range text.queries {
 			parts[i] = p.Add(query) + `::text::tsquery`
@@ -135,12 +135,13 @@ var textConfigs = []string{"pg_catalog.english", "pg_catalog.german", "pg_catalo
 // textConditions are what a query asks for in full text.
 type textConditions struct {
 	configs []string // those in which there is a word to look for
-	queries []string // what the query becomes in them, each once: equal ones would make the planner expect more rows
+	// the query in each of them, without repetitions: equal queries would make the planner expect more rows
+	queries []string
 }
 
-// conditionsOfText reads a query in every language. Where nothing is left of it but what must not be there, as of
-// "-zebra" or of a stop word with it, it would select everything else: in such a language it selects nothing, and
-// when no other is left it is refused.
+// conditionsOfText reads a query in every language. If only excluded words are left of it, as of "-zebra" or of a
+// stop word with it, it would select everything else: in such a language it selects nothing, and if no other language
+// is left it is refused.
 func conditionsOfText(ctx context.Context, c *commit.Change, query string) (textConditions, error) {
 	var t textConditions
 	if query == "" {

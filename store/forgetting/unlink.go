@@ -10,7 +10,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// removeFromGraph takes back what the memories say of entities.
+// removeFromGraph removes what the memories say about entities.
 func (f *Forgetting) removeFromGraph(ctx context.Context) error {
 	u, err := Unlink(ctx, f.Change, f.Gone, 0)
 	if err != nil {
@@ -25,7 +25,7 @@ func (f *Forgetting) removeFromGraph(ctx context.Context) error {
 	return nil
 }
 
-// unlinked counts what memories said of entities and is taken back.
+// unlinked counts what was removed of the memories' statements about entities.
 type unlinked struct {
 	Said     int // of edges
 	Edges    int // without a source
@@ -34,7 +34,7 @@ type unlinked struct {
 	Claims   int
 }
 
-// Rows is how many of the memories' own rows are gone.
+// Rows is how many of the memories' own rows were removed.
 func (u unlinked) Rows() int { return u.Said + u.Mentions + u.Claims }
 
 // Statements of Unlink, for the memories @memories, at most @limit of their rows (NULL: all). Rows that memories share
@@ -137,9 +137,9 @@ const (
 			AND (d.memory_id, d.subject, d.predicate) = (c.memory_id, c.subject, c.predicate)`
 )
 
-// Unlink takes back what memories say of entities: edges, mentions, claims, and the entities that nothing
-// mentions any more. Counts fall by exactly what these memories had added. With a limit it takes back at most
-// so many rows, edges first, because they hold the entities.
+// Unlink removes what memories say about entities: edges, mentions, claims, and the entities that no memory mentions
+// any more. Counts fall by exactly what these memories had added. With a limit it removes at most that many rows,
+// edges first, because they reference the entities.
 func Unlink(ctx context.Context, c *commit.Change, memories []uuid.UUID, limit int) (unlinked, error) {
 	var u unlinked
 	left := func() any { // the argument of LIMIT: at the limit it is 0, which is not the same as none

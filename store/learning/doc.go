@@ -1,6 +1,6 @@
-// Package learning keeps in Postgres what learning from episodes needs: which attempts concern which problem, how far
-// each scope was read, what was decided and is not written yet, and the outcomes of what was learned. Everything but
-// the outcomes follows from episodes and can be made again from them. What is learned is decided in memory/learning.
+// Package learning stores the state of learning from episodes in Postgres: which attempts concern which problem, how
+// far each scope was read, decisions that are not written yet, and the outcomes of procedures and plans. Everything
+// but the outcomes is derived from episodes and can be computed again. The rules of learning are in memory/learning.
 package learning
 
 import (

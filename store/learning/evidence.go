@@ -28,8 +28,8 @@ const (
 	maxEvents    = 4_000 // of an episode; one with more is read as the record that it became
 )
 
-// Overlap is how far before its watermark a run reads again: an episode may be committed later than one that is newer.
-// What was read is known and is not read twice.
+// Overlap is how far before its watermark a run reads again: an episode may be committed later than a newer one.
+// Episodes that were read before are skipped.
 const Overlap = 10 * time.Minute
 
 // Indexing is the name of the watermark of the index of attempts.
@@ -41,7 +41,7 @@ type Position struct {
 	ID uuid.UUID `json:"id"`
 }
 
-// Watermark returns how far a workflow has read a scope; the zero Position where it has read nothing.
+// Watermark returns how far a workflow has read a scope; the zero Position if it has read nothing.
 func (s *Learning) Watermark(ctx context.Context, sc Scope, workflow string) (Position, error) {
 	var out Position
 	args := sc.args()
@@ -274,8 +274,8 @@ const episodesSQL = `
 	WHERE m.tenant = @tenant AND m.id = ANY(@ids) AND m.live AND m.type = 'episodic'
 	ORDER BY m.id`
 
-// Episodes reads live episodes with their attempts: from the ledger where it still has all events of the session that
-// became the episode, and otherwise from the record.
+// Episodes reads live episodes with their attempts: from the ledger if it still has all events of the episode's
+// session, and otherwise from the record.
 func (s *Learning) Episodes(ctx context.Context, tenant string, ids []uuid.UUID) ([]Episode, error) {
 	var out []Episode
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
@@ -327,8 +327,8 @@ func (s *Learning) Episodes(ctx context.Context, tenant string, ids []uuid.UUID)
 	return out, nil
 }
 
-// meta says who vouches for the episode. Only a session that the ledger recorded as it happened is witnessed. One
-// that was handed in whole, and any other record, is an account, also when it names a witness.
+// meta returns the origin of the episode. Only a session that the ledger recorded as it happened is witnessed. A
+// session that was recorded as a whole afterwards, and any other record, is an account, even if it names a witness.
 func (r episodeRow) meta() trace.Meta {
 	return trace.Meta{Episode: r.ID.String(), Sensitivity: r.Sensitivity, Source: trace.Source{Agent: r.AgentID,
 		Session: r.Session, Origin: r.CreatedBy, Witnessed: r.Stream != "" && !r.Handed, Trust: r.SourceTrust}}

@@ -17,8 +17,8 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// How many attempts of a group are read: the newest successes and failures that the ledger witnessed, and fewer of the
-// accounts, so that a flood of accounts does not hide what was seen.
+// Limits of the attempts that are read of a group: the newest successes and failures that the ledger witnessed, and
+// fewer of the accounts, so that many accounts do not hide witnessed attempts.
 const (
 	witnessedAttempts = 100
 	toldAttempts      = 20
@@ -27,21 +27,22 @@ const (
 // maxSkills is how many procedures of a scope a plan may be composed of.
 const maxSkills = 200
 
-// decidedColumns name the column of learning_groups that says at how many attempts a kind was decided.
+// decidedColumns are the columns of learning_groups with the number of attempts at the last decision, by kind of
+// record.
 var decidedColumns = map[schema.MemoryType]string{
 	schema.TypeCompetence: "procedures",
 	schema.TypePlanGraph:  "plans",
 }
 
-// Waiting is a group with attempts that no decision has taken in.
+// Waiting is a group with attempts that no decision has considered.
 type Waiting struct {
 	ID       uuid.UUID
 	Kind     string // error or intent
 	Attempts int64
 }
 
-// Waiting lists groups of a scope after an id that have at least so many attempts and wait for a decision on a kind of
-// record. Plans are of tasks alone.
+// Waiting lists groups of a scope after an id that have at least least attempts and wait for a decision on a kind of
+// record. Only tasks have plans.
 func (s *Learning) Waiting(ctx context.Context, sc Scope, kind schema.MemoryType, least int, after uuid.UUID,
 	limit int) (out []Waiting, err error) {
 	args := sc.args()
@@ -70,7 +71,7 @@ func waitingSQL(kind schema.MemoryType) string {
 	return sql
 }
 
-// Reopen has all groups of a scope decided again.
+// Reopen marks all groups of a scope to be decided again.
 func (s *Learning) Reopen(ctx context.Context, sc Scope, kind schema.MemoryType, now time.Time) error {
 	args := sc.args()
 	column := decidedColumns[kind]
@@ -131,14 +132,14 @@ func (s *Learning) Attempts(ctx context.Context, sc Scope, group uuid.UUID) ([]t
 	return out, nil
 }
 
-// Known is a procedure or a plan that is known.
+// Known is a stored procedure or plan.
 type Known struct {
 	ID         uuid.UUID
 	Kind       schema.MemoryType
 	Key        string
 	Words      []string
 	Payload    json.RawMessage
-	Hash       string         // of its evidence; empty: it was put
+	Hash       string         // of its evidence; empty if it was put
 	Stats      evidence.Stats // of its outcomes
 	Tentative  bool
 	Confidence float64
@@ -153,7 +154,7 @@ const knownTables = `
 	FROM learned l
 		JOIN memories m ON m.tenant = @tenant AND m.id = l.memory_id AND m.live`
 
-// KnownOf reads what is known of a group.
+// KnownOf reads the stored procedures or plans of a group.
 func (s *Learning) KnownOf(ctx context.Context, sc Scope, group uuid.UUID, kind schema.MemoryType) ([]Known, error) {
 	return s.known(ctx, sc.Tenant, `
 		SELECT `+knownColumns+knownTables+`
@@ -161,7 +162,7 @@ func (s *Learning) KnownOf(ctx context.Context, sc Scope, group uuid.UUID, kind 
 		ORDER BY l.memory_id`, pg.Args{"tenant": sc.Tenant, "group": group, "kind": kind})
 }
 
-// Skills reads procedures of a scope. Plans may be composed of them.
+// Skills reads procedures of a scope that plans may be composed of.
 func (s *Learning) Skills(ctx context.Context, sc Scope) ([]Known, error) {
 	args := sc.args()
 	args["limit"] = maxSkills
@@ -172,11 +173,11 @@ func (s *Learning) Skills(ctx context.Context, sc Scope) ([]Known, error) {
 		LIMIT @limit`, args)
 }
 
-// Lookup asks for what may help with a problem or a task.
+// Lookup asks for procedures and plans for a problem or a task.
 type Lookup struct {
 	Filter pg.Filter // what the principal may see
-	Keys   []string  // of problems and tasks, as attempts have them
-	Words  []string  // of their signatures: what shares the most of them is returned as well
+	Keys   []string  // of problems and tasks, in the form that attempts have
+	Words  []string  // of their signatures: memories that share most of them are returned as well
 	Limit  int
 }
 
@@ -193,7 +194,7 @@ func (s *Learning) Find(ctx context.Context, in Lookup) ([]Known, error) {
 		LIMIT @limit`, args)
 }
 
-// List lists what was learned, of what a filter lets pass, after an id.
+// List lists procedures and plans that a filter admits, after an id.
 func (s *Learning) List(ctx context.Context, f pg.Filter, after uuid.UUID, limit int) ([]Known, error) {
 	args := pg.Args{"tenant": f.Principal.Tenant, "after": after, "limit": pg.PageLimit(limit)}
 	return s.known(ctx, f.Principal.Tenant, `
@@ -203,7 +204,7 @@ func (s *Learning) List(ctx context.Context, f pg.Filter, after uuid.UUID, limit
 		LIMIT @limit`, args)
 }
 
-// Learned reads one procedure or plan that a filter lets pass. It returns pg.ErrNotFound where there is none.
+// Learned reads one procedure or plan that a filter admits. It returns pg.ErrNotFound if there is none.
 func (s *Learning) Learned(ctx context.Context, f pg.Filter, id uuid.UUID) (Known, error) {
 	args := pg.Args{"tenant": f.Principal.Tenant, "id": id}
 	out, err := s.known(ctx, f.Principal.Tenant, `
@@ -229,8 +230,8 @@ func (s *Learning) known(ctx context.Context, tenant, sql string, args pg.Args) 
 	return out, nil
 }
 
-// UpdateStats replaces the outcomes of what was learned, if its row has still the version that was read. It reports
-// false where it has not.
+// UpdateStats replaces the outcomes of a procedure or plan, if its row still has the version that was read. Otherwise
+// it returns false.
 func (s *Learning) UpdateStats(ctx context.Context, tenant string, id uuid.UUID, row int, stats evidence.Stats,
 	tentative bool, now time.Time) (done bool, err error) {
 	err = commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
@@ -259,7 +260,8 @@ func UpdateStatsIn(ctx context.Context, c *commit.Change, id uuid.UUID, row int,
 	return tag.RowsAffected() == 1, err
 }
 
-// EvidenceOf lists the episodes from which something was learned, of those that the principal of a filter may see.
+// EvidenceOf lists the episodes from which a procedure or plan was learned, if the principal of the filter may see
+// them.
 func (s *Learning) EvidenceOf(ctx context.Context, f pg.Filter, id uuid.UUID) (out []string, err error) {
 	args := pg.Args{"tenant": f.Principal.Tenant, "id": id}
 	err = s.Read(ctx, f.Principal.Tenant, func(tx pgx.Tx) error {

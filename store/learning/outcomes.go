@@ -13,8 +13,8 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// tally counts the outcomes that the evidence of a delta shows and those that agents reported. What was reported of
-// the episodes in which the solution helped, while it was tentative, becomes the record's.
+// tally counts the outcomes in the evidence of a delta and those that agents reported. Reports on the episodes in
+// which the solution helped, while it was tentative, are moved to the record.
 func tally(ctx context.Context, c *commit.Change, id string, d Delta) (evidence.Stats, error) {
 	// A report locks this row before it is kept: none is between the two.
 	before, err := commit.Values[evidence.Stats](ctx, c.Tx, `
@@ -65,8 +65,8 @@ func helped(outcomes []evidence.Outcome) []string {
 	return out
 }
 
-// carryOver returns the outcomes with which a record is adopted: those that were reported of it, which begin with what
-// it claims, or else what it claims. They are kept in learned from then on.
+// carryOver returns the outcomes with which a record is adopted: those that were reported, which begin with its
+// claims, or else its claims. From then on they are stored in learned.
 func carryOver(ctx context.Context, c *commit.Change, id uuid.UUID, claimed evidence.Stats) (evidence.Stats, error) {
 	out, err := commit.Row[struct{ Stats evidence.Stats }](ctx, c.Tx, `
 		DELETE FROM solution_outcomes WHERE tenant = @tenant AND memory_id = @id RETURNING stats`,

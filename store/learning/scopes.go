@@ -111,8 +111,8 @@ type unknownRow struct {
 	Vis     schema.Visibility `db:"visibility"`
 }
 
-// Adopt makes the rows of procedures and plans of a scope that have none: records that were put by an agent, or
-// restored. Their outcomes are those that the records name. It returns how many it made.
+// Adopt creates the missing rows of procedures and plans of a scope: of records that an agent put, or that were
+// restored. Their outcomes are those that the records name. It returns how many it created.
 func (s *Learning) Adopt(ctx context.Context, sc Scope, now time.Time) (n int, err error) {
 	err = commit.Write(ctx, s.DB, sc.Tenant, now, func(c *commit.Change) error {
 		args := sc.args()

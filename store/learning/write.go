@@ -61,8 +61,8 @@ type Draft struct {
 	Deltas   []Delta
 }
 
-// SaveDraft keeps what was decided until it is written. A draft without deltas closes the group. It reports false, and
-// keeps nothing, where an episode that the draft rests on has gone since it was read.
+// SaveDraft stores a decision until it is written. A draft without deltas closes the group. It returns false and
+// stores nothing if an episode of the draft has been removed since it was read.
 func (s *Learning) SaveDraft(ctx context.Context, sc Scope, d Draft, now time.Time) (kept bool, err error) {
 	deltas, err := json.Marshal(d.Deltas)
 	if err != nil {
@@ -161,8 +161,9 @@ type draftRow struct {
 }
 
 // WriteDraft writes the draft of a group in one transaction: the records, their outcomes, history, and that the group
-// is decided. A delta with an episode that was forgotten meanwhile, or with a target that has changed, is dropped; the
-// group then waits for its next decision. Without a draft nothing happens: it was written, or it went with an episode.
+// is decided. If a delta has an episode that was forgotten since, or a target that has changed, it is dropped; the
+// group then waits for its next decision. Without a draft nothing happens: it was written before, or deleted with an
+// episode.
 func (s *Learning) WriteDraft(ctx context.Context, in WriteInput) (Written, error) {
 	out, err := pg.RetryOnConflict(ctx, func() (out Written, err error) {
 		out.Refused = map[string]int{}
@@ -251,7 +252,8 @@ func (w *writing) delta(ctx context.Context, d Delta, there []uuid.UUID) error {
 	return nil
 }
 
-// principal is who owns what a delta adds, and how visible it is: what one agent alone vouches for is that agent's.
+// principal returns the owner and the visibility of a delta's new memories: if only one agent is the evidence, they
+// are that agent's.
 func (w *writing) principal(d Delta) (schema.Principal, schema.Visibility) {
 	sc := w.in.Scope
 	p := schema.Principal{Tenant: sc.Tenant, Agent: sc.Agent, Project: sc.Project, Scope: sc.Scope}
@@ -380,7 +382,7 @@ func (w *writing) supersede(ctx context.Context, d Delta, sources []uuid.UUID) e
 
 // note keeps the outcomes of what was written.
 func (w *writing) note(ctx context.Context, id string, d Delta) error {
-	if err := w.Flush(ctx); err != nil { // the record is there
+	if err := w.Flush(ctx); err != nil { // the record exists now
 		return err
 	}
 	if len(d.Outcomes) > 0 { // a draft of an earlier version has none

@@ -14,8 +14,8 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Filter is the shared filter: what a principal may see, narrowed by what it asks for. Collecting, authorising,
-// hydrating and listing all use it, so that no boundary holds in one place and leaks in another.
+// Filter is the shared filter: the memories that a principal may see, narrowed by its conditions. Collecting,
+// authorising, hydrating and listing all use it, so that the same boundary applies everywhere.
 type Filter struct {
 	Principal schema.Principal
 	Scopes    []string // readable in addition to the principal's own: granted by a clearance
@@ -34,7 +34,7 @@ type Filter struct {
 	// At is the time that the question is about (validity): timeboxed memories that do not hold then
 	// stay out. The zero time leaves windows out of account.
 	At time.Time
-	// During are times that the question names: what held at some time in one of them is an answer as well.
+	// During are times that the question names: memories that held at some time in one of them are answers as well.
 	// Without At they have no effect.
 	During []timeexpr.TimeWindow
 	// Context is a JSON object of what is known of the situation: conditional memories whose conditions it
@@ -108,11 +108,11 @@ func ClearedSensitivities(c []policy.Clearance) []schema.Sensitivity {
 // WasLive is the generated column live for versions, which do not keep generated columns.
 const WasLive = `m.deleted_at IS NULL AND m.archived_at IS NULL AND m.status IN ('active', 'contested')`
 
-// Visible renders what the principal may see at all, whatever it asks for.
+// Visible renders the condition of the memories that the principal may see at all, whatever its request.
 //
-// Isolated reads the agent's own memories. Shared adds what is shared in its project, what is
-// global, and, when the principal names a policy group, that group's. Group is shared for a principal
-// that must name its group (requests are validated for that).
+// Isolated reads the agent's own memories. Shared adds memories shared in its project, global ones and, if the
+// principal names a policy group, those of the group. Group is shared for a principal that must name its group
+// (requests are validated for that).
 func (f Filter) Visible(m string, to Arguments) string {
 	c := conditions{args: to.named()}
 	f.reachable(&c)

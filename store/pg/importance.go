@@ -10,8 +10,9 @@ import (
 // ImportanceNow renders memory.Importance of the alias m, which has the columns id, importance, pinned and
 // created_at. A memory that was never accessed fades from its creation on.
 //
-// The access is read by its primary key, once a memory: no plan depends on what is known of the table. Importance
-// below 1e-100 counts as 0, and the exponent ends at 300: smaller numbers are an error in Postgres and 0 in Go.
+// The access is read by its primary key, once for each memory, so that the plan does not depend on the table's
+// statistics. Importance below 1e-100 counts as 0, and the exponent ends at 300: smaller numbers are an error in
+// Postgres and 0 in Go.
 func (f Filter) ImportanceNow(m string, to Arguments) string {
 	args := to.named()
 	args.set("f_tenant", f.Principal.Tenant)

@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Class is what a statement is for. It says how long the statement may take.
+// Class is the purpose of a statement. It decides how long the statement may take.
 type Class string
 
 // The classes of statements.
@@ -120,7 +120,7 @@ func IsTimeout(err error) bool {
 	return ended
 }
 
-// endedAtLimit reads what the server says. A statement that a person cancels has the code of one that took too long.
+// endedAtLimit reads the server's error. A statement that a person cancels has the same code as one that timed out.
 func endedAtLimit(err error) (ended, lock bool) {
 	const queryCanceled, lockNotAvailable, idleTransaction = "57014", "55P03", "25P03"
 	var pgErr *pgconn.PgError

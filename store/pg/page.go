@@ -10,7 +10,7 @@ func PageLimit(n int) int {
 
 // Page selects one page of a listing, newest first.
 type Page struct {
-	Before string // id of the last memory of the page before
+	Before string // id of the last memory of the previous page
 	Limit  int    // at most 500; 0 means 50
 }
 

@@ -17,7 +17,7 @@ func ByKey(alias, tenant, id string) string {
 		tenant, id, alias)
 }
 
-// OutboxLagSQL reads how many changes wait for the vector index, how many of them are given up, and since when the
+// OutboxLagSQL reads how many changes wait for the vector index, how many of them are parked, and since when the
 // oldest waits.
 const OutboxLagSQL = `SELECT pending, parked, oldest FROM mneme_outbox_lag()`
 

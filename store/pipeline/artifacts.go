@@ -38,9 +38,9 @@ type Artifact struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// PutArtifact stores bytes under the address of their content and returns what is stored there. Bytes that are put
-// again keep the media type and the time of the first put. It returns ErrAddressMismatch where address is neither
-// empty nor that of the bytes. The database checks the address as well.
+// PutArtifact stores bytes under the address of their content and returns the stored artifact. Bytes that are put
+// again keep the media type and the time of the first put. It returns ErrAddressMismatch if address is neither empty
+// nor that of the bytes. The database checks the address as well.
 func (s *Pipeline) PutArtifact(ctx context.Context, p schema.Principal, content io.Reader, mediaType, address string,
 	now time.Time) (Artifact, error) {
 	data, err := io.ReadAll(io.LimitReader(content, MaxArtifactBytes+1))

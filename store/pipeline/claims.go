@@ -148,13 +148,13 @@ type claimHolder struct {
 	Ours bool   // within the dedup scope of what is being written
 }
 
-// factHolders returns the memories that make the functional claim anywhere in the claim space of an owner and a
+// factHolders returns the memories with the functional claim anywhere in the claim space of an owner and a
 // visibility: the active one, and those between which it is contested. They are locked until commit, so that an
-// erasure of one of them finds what is written about it.
+// erasure of one of them finds new references to it.
 func (w *writing) factHolders(ctx context.Context, cl memory.Claim, o schema.Principal,
 	v schema.Visibility) ([]claimHolder, error) {
 	var out []claimHolder
-	for _, status := range []string{"active", "contested"} { // in the text of the query: each has an index of its own
+	for _, status := range []string{"active", "contested"} { // in the text of the query: each has its own index
 		found, err := commit.Rows[claimHolder](ctx, w.Tx, `
 			SELECT id, content_hash, agent_id = @agent AND project = @project AND visibility = @visibility AS ours
 			FROM memories

@@ -16,10 +16,10 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// Contradictions returns both sides of each contradiction: first the pairs of contested memories, the latest
-// first, then the waiting proposals that seem to contradict what they would replace (document 002 "Contradiction
-// Detection", document 004 §7 and §12). It shows a contradiction only where the principal may see both sides,
-// within the clearance. The page's cursor is that of the last contradiction of the page before.
+// Contradictions returns both sides of each contradiction: first the pairs of contested memories, the latest first,
+// then the waiting proposals that seem to contradict the memory they would replace (document 002 "Contradiction
+// Detection", document 004 §7 and §12). It shows a contradiction only if the principal may see both sides, within the
+// clearance. The page's cursor is that of the last contradiction of the previous page.
 func (s *Pipeline) Contradictions(ctx context.Context, p schema.Principal, page pg.Page,
 	clearance ...policy.Clearance) ([]schema.Contradiction, error) {
 	page.Limit = pg.PageLimit(page.Limit)

@@ -23,9 +23,9 @@ import (
 // Undecided is an extracted candidate whose facts have to be decided, or decided again.
 type Undecided struct {
 	CandidateID uuid.UUID          `db:"id"`
-	MemoryID    uuid.UUID          // its source memory, which is never a neighbour of its own facts
+	MemoryID    uuid.UUID          // its source memory, which is never a neighbour of facts extracted from it
 	Content     string             // of the source
-	Scope       *string            // of the source memory; nil in shadow mode, where there is none
+	Scope       *string            // of the source memory; nil in shadow mode, which has none
 	Type        schema.MemoryType  `db:"-"` // of the source memory, or what it would be
 	Visibility  *schema.Visibility // of the source memory; nil in shadow mode
 	Attempts    int
@@ -111,7 +111,7 @@ type offeredRef struct {
 	Score   float64 `json:"score"`
 }
 
-// StaleProposals counts the proposals of a range that are to be decided again.
+// StaleProposals counts the proposals of a range that have to be decided again.
 func (s *Pipeline) StaleProposals(ctx context.Context, r schema.Range) (n int, err error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	err = s.Read(ctx, r.Tenant, func(tx pgx.Tx) error {
@@ -158,7 +158,7 @@ func saveDecisions(
 	candidates []uuid.UUID,
 	decided []Decided,
 ) error {
-	// Nothing about a candidate that left the pipeline meanwhile: its text may have been erased.
+	// Not for a candidate that has left the pipeline: its text may have been erased.
 	staged, err := commit.Values[uuid.UUID](ctx, c.Tx, `
 		SELECT id
 		FROM memory_candidates

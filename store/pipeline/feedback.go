@@ -27,12 +27,12 @@ type FeedbackInput struct {
 	Now       time.Time
 }
 
-// Feedback reinforces and penalises what a retrieval returned, each memory on its own, in one transaction
-// (document 004 §11, §15.6). The verdict on an item is kept as long as the retrieval: the same verdict again
-// changes nothing, and another verdict corrects it.
+// Feedback reinforces and penalises memories that a retrieval returned, each independently, in one transaction
+// (document 004 §11, §15.6). The verdict on an item is kept as long as the retrieval: the same verdict again changes
+// nothing, and another verdict corrects it.
 //
-// It returns ErrNotFound both for a retrieval that does not exist and for one of another agent or user. The
-// verdict of a user on the agent's own memories counts.
+// It returns ErrNotFound both for a retrieval that does not exist and for one of another agent or user. The verdict
+// of a user on the agent's own memories counts.
 func (s *Pipeline) Feedback(ctx context.Context, in FeedbackInput) (schema.FeedbackResult, error) {
 	result, err := pg.RetryOnConflict(ctx, func() (schema.FeedbackResult, error) {
 		return RunOnce(ctx, s.DB, in.Operation, kindFeedback, in.Now,
@@ -47,7 +47,7 @@ func (s *Pipeline) Feedback(ctx context.Context, in FeedbackInput) (schema.Feedb
 	return result, nil
 }
 
-// feeding is one Feedback call at work.
+// feeding is the state of one Feedback.
 type feeding struct {
 	*commit.Change
 	in        FeedbackInput
@@ -182,8 +182,8 @@ func (f *feeding) item(v lifecycle.ItemVerdict) (schema.FeedbackResultItem, erro
 	return out, f.reinforce(m, v.Verdict, r, out)
 }
 
-// actorAndReason returns the actor that history names for the feedback on a memory, and the reason that was given.
-// All users may read the history of the agent's own memories: it does not repeat what one of them said.
+// actorAndReason returns the actor and the reason that history keeps for the feedback on a memory. All users may read
+// the history of the agent's own memories: it does not repeat a user's words.
 func (f *feeding) actorAndReason(m commit.MemoryRow) (by, reason string) {
 	p := f.in.Request.Principal
 	if !memory.MayChange(p, m.Holding()) {
@@ -192,12 +192,12 @@ func (f *feeding) actorAndReason(m commit.MemoryRow) (by, reason string) {
 	return f.in.Request.By(), strings.TrimSpace(f.in.Request.Reason)
 }
 
-// reinforce writes what a verdict makes of a locked memory.
+// reinforce writes the effect of a verdict to a locked memory.
 //
-// The memory's version and updated_at stay, and the former state is not kept as a version. Salience, confidence
-// and counts say how well a memory serves, not what it says. A new version with every use would fail the
-// if_version of an editor of the content, and proposals would be decided again although no content has changed.
-// History has the numbers before and after.
+// The memory's version and updated_at stay, and the former state is not kept as a version. Salience, confidence and
+// counts say how well a memory serves, not what it says. A new version with every use would fail the if_version of an
+// editor of the content, and proposals would be decided again although no content has changed. History has the
+// numbers before and after.
 func (f *feeding) reinforce(m commit.MemoryRow, v schema.Verdict, r lifecycle.Reinforcement,
 	said schema.FeedbackResultItem) error {
 	f.Queue.Queue(`
@@ -279,8 +279,8 @@ const feedbackSQL = `
 		corrections = x.corrections + 1,
 		updated_at = excluded.updated_at`
 
-// Retrieved lists what a retrieval of the principal's agent returned, in that order, and what was said of it.
-// It returns ErrNotFound both for a retrieval that does not exist and for one of another agent or user.
+// Retrieved lists what a retrieval of the principal's agent returned, in that order, with the feedback on it. It
+// returns ErrNotFound both for a retrieval that does not exist and for one of another agent or user.
 func (s *Pipeline) Retrieved(ctx context.Context, p schema.Principal, retrieval uuid.UUID) (schema.Retrieved, error) {
 	out := schema.Retrieved{RetrievalID: retrieval.String(), Items: []schema.RetrievedItem{}}
 	err := s.Read(ctx, p.Tenant, func(tx pgx.Tx) error {

@@ -49,7 +49,7 @@ func (s *Pipeline) FailJobs(ctx context.Context, tenant string, failures []Failu
 				"now":          c.Now,
 			}).Scan(&state, &memoryID)
 			if errors.Is(err, pgx.ErrNoRows) {
-				continue // closed meanwhile, as when its memory was forgotten
+				continue // closed in the meantime, for example because its memory was forgotten
 			}
 			if err != nil {
 				return err
@@ -173,8 +173,8 @@ func (s *Pipeline) NoteOnJobs(ctx context.Context, r schema.Range, note string, 
 }
 
 // leased is what an UPDATE of jobs j sets to lease them for a phase and to count the attempt (document 002 "Lease
-// Mechanism"). A job that is leased already, because its holder has stopped or was told to wait, goes on with the
-// same attempt: a worker that dies, or an endpoint that is away, kills no job. A phase begins with no attempts.
+// Mechanism"). If a job is leased already, because its holder has stopped or had to wait, it continues with the same
+// attempt: a worker that dies, or an endpoint that is unavailable, kills no job. A phase begins with no attempts.
 func leased(phase string) string {
 	return `state = 'leased',
 			phase = '` + phase + `',
@@ -266,7 +266,7 @@ func readJob(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID) (schem
 type JobFilter struct {
 	State   schema.JobState // empty means any
 	BatchID uuid.UUID       // zero means any
-	After   string          // id of the last job of the page before
+	After   string          // id of the last job of the previous page
 	Limit   int             // at most MaxPage; 0 means 50
 }
 

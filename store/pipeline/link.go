@@ -24,7 +24,7 @@ type linkable struct {
 	memories    []memory.Text // live: the source, and the facts written from it
 }
 
-// Link writes the entities and relations of a range, in a transaction of its own: its failure never reverts a fact. A
+// Link writes the entities and relations of a range in a separate transaction: its failure never reverts a fact. A
 // candidate is linked once. A mention counts once for each memory and entity.
 func (s *Pipeline) Link(ctx context.Context, r schema.Range, now time.Time) (schema.LinkCounts, error) {
 	var counts schema.LinkCounts
@@ -67,7 +67,7 @@ func link(ctx context.Context, c *commit.Change, r schema.Range, counts *schema.
 }
 
 // linkables reads the candidates of a range that have triples and are not linked, with the memories that were written
-// from them, and locks both until commit: what is forgotten meanwhile must not return to the graph.
+// from them, and locks both until commit: a memory forgotten at the same time must not return to the graph.
 func linkables(ctx context.Context, c *commit.Change, r schema.Range) ([]linkable, error) {
 	candidates, err := commit.Rows[struct {
 		ID       uuid.UUID
@@ -132,7 +132,7 @@ func upsertEntities(ctx context.Context, c *commit.Change, batch []linkable,
 	display := map[string]string{}
 	for _, l := range batch {
 		if len(l.memories) == 0 {
-			continue // forgotten meanwhile
+			continue // forgotten in the meantime
 		}
 		for _, t := range l.triples {
 			for _, name := range []string{t.Source, t.Target} {
@@ -254,7 +254,7 @@ func upsertRelations(ctx context.Context, c *commit.Change, batch []linkable, id
 	said := map[edge][]uuid.UUID{}
 	for _, l := range batch {
 		if len(l.memories) == 0 {
-			continue // forgotten meanwhile
+			continue // forgotten in the meantime
 		}
 		for _, t := range l.triples {
 			from, to := normalize.CanonicalEntity(t.Source), normalize.CanonicalEntity(t.Target)

@@ -16,8 +16,8 @@ import (
 )
 
 // factOutcomes reads the outcome of the facts of a batch. The memory m is the one that a fact was written to. The
-// memory t is the one that a fact changes or speaks against: its target, the memory that it contradicts, or the one
-// that makes its claim. It is read only where the batch's owner may see it.
+// memory t is the one that a fact changes or contradicts: its target, the memory that it contradicts, or the one that
+// has its claim. It is read only if the batch's owner may see it.
 var factOutcomes = `
 	SELECT p.id AS proposal_id, p.fact AS extracted, p.action, p.state, p.outcome AS skipped, p.reason, p.warnings,
 		coalesce(p.memory_id::text, '') AS memory_id,
@@ -60,8 +60,7 @@ type factOutcomeRow struct {
 }
 
 // FactOutcomes returns the outcome of every fact of a batch, in order of candidate and fact. It is for the caller
-// that handed in the batch: it has contents, up to sensitive.DefaultLimit, and must not go into a workflow's
-// history.
+// that ingested the batch: it has contents, up to sensitive.DefaultLimit, and must not go into a workflow's history.
 func (s *Pipeline) FactOutcomes(ctx context.Context, tenant string, batchID uuid.UUID) ([]schema.FactOutcome, error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	out := []schema.FactOutcome{}

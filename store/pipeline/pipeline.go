@@ -184,7 +184,7 @@ func (s *Pipeline) SaveExtractions(ctx context.Context, tenant string, results [
 			ids[i], encoded[i] = r.CandidateID, string(text)
 			logUsage(c, r.CandidateID, "extract", r.Usage)
 		}
-		// Not of a candidate that left the pipeline meanwhile: its text may have been erased.
+		// Not for a candidate that has left the pipeline: its text may have been erased.
 		c.Queue.Queue(`
 			UPDATE memory_candidates
 			SET extraction = (@extractions::text[])[array_position(@ids::uuid[], id)]::jsonb

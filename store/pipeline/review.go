@@ -97,11 +97,11 @@ type DecideInput struct {
 	By, Reason    string // for history
 	Policy        proposals.WritePolicy
 	Rules         *policy.Policy // classification rules in force; nil for none
-	Embedding     *pg.Embedding  // of the fact, for an approval; nil: the outbox will ask for one
+	Embedding     *pg.Embedding  // of the fact, for an approval; nil: the outbox will request one
 	Now           time.Time
 }
 
-// reviewing is a person's approval at work.
+// reviewing is the state of one approval.
 type reviewing struct {
 	reason     string // the reviewer's
 	memoryID   string // what was written, found there already or removed
@@ -111,12 +111,12 @@ type reviewing struct {
 }
 
 // DecideProposal carries out a person's decision, in one transaction (document 002 "Shadow Mode vs. Controlled
-// Writes": what the pipeline may not apply waits for review). An approval is applied to the current rows, with the
-// reviewer as actor. The source and the target must be live, the target in the version that the reviewer saw, and
-// neither the request's mode nor the worker's may forbid the change. Otherwise nothing changes and the proposal still
-// waits. A second caller gets the first decision.
+// Writes": changes that the pipeline may not apply wait for review). An approval is applied to the current rows, with
+// the reviewer as actor. The source and the target must be live, the target must have the version that the reviewer
+// saw, and neither the request's mode nor the worker's may forbid the change. Otherwise nothing changes and the
+// proposal still waits. A second caller gets the first decision.
 //
-// An approved fact whose claim another memory makes replaces that memory: a person has seen that they
+// If another memory makes the claim of an approved fact, the fact replaces that memory: a person has seen that they
 // contradict each other (document 004 §7 and §12).
 func (s *Pipeline) DecideProposal(
 	ctx context.Context,
@@ -252,7 +252,7 @@ func (l *lockedProposal) answer(r *schema.ReviewResult) {
 	switch l.state {
 	case schema.ProposalBlocked:
 		if l.outcome == proposals.ReasonShadowMode || l.outcome == proposals.ReasonMutationsFrozen {
-			r.Status, r.Why = schema.ReviewFrozen, "it was handed in under a mode that applies nothing"
+			r.Status, r.Why = schema.ReviewFrozen, "it was ingested in a mode that applies no changes"
 		}
 	case schema.ProposalExpired:
 		r.Status, r.Why = schema.ReviewExpired, proposals.NotReviewed
@@ -302,7 +302,7 @@ func (w *writing) obstacle(l *lockedProposal, in DecideInput, r *schema.ReviewRe
 		r.Status, r.Why = schema.ReviewVersionConflict, fmt.Sprintf(format, args...)
 	}
 	if in.Policy.Narrow(w.batch.Policy.Mode, false, nil).MutationsFrozen() {
-		r.Status, r.Why = schema.ReviewFrozen, "the worker's mode or that of the request applies nothing"
+		r.Status, r.Why = schema.ReviewFrozen, "the worker's or the request's mode applies no changes"
 		return
 	}
 	if source, ok := w.known[l.ParentID]; !ok || !source.live {
@@ -310,7 +310,7 @@ func (w *writing) obstacle(l *lockedProposal, in DecideInput, r *schema.ReviewRe
 		return
 	}
 	if normalize.Normalize(l.Fact.Content).Normalized == "" {
-		conflict("the text of the proposal is gone")
+		conflict("the text of the proposal no longer exists")
 		return
 	}
 	if l.TargetID == nil || l.Proposal.Action != schema.ActionUpdate && l.Proposal.Action != schema.ActionDelete {

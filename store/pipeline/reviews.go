@@ -16,9 +16,8 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// wasReviewed are proposals p that have been through a review: the condition of the index proposals_reviewed.
-// Those that wait for one are pg.WaitsForReview. What shadow and frozen modes held back was never meant to be
-// applied.
+// wasReviewed selects proposals p that have been through a review: the condition of the index proposals_reviewed.
+// Those that wait for one are pg.WaitsForReview. Proposals of shadow and frozen modes were never meant to be applied.
 const wasReviewed = `p.reviewed_at IS NOT NULL`
 
 // reviewTables joins to a proposal p its batch b, its candidate c, its source s and its target t.
@@ -97,7 +96,7 @@ type ReviewFilter struct {
 
 // ListReviews returns proposals that wait for a person, or that have been through a review, newest first: those whose
 // source and target the principal may read, within the clearance. The page's cursor is the id of the last proposal of
-// the page before.
+// the previous page.
 func (s *Pipeline) ListReviews(ctx context.Context, p schema.Principal, f ReviewFilter, page pg.Page,
 	clearance ...policy.Clearance) ([]schema.ReviewItem, error) {
 	page.Limit = pg.PageLimit(page.Limit)

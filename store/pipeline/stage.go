@@ -25,7 +25,7 @@ import (
 
 // StageInput is one validated ingest request to be staged.
 type StageInput struct {
-	OperationID string   // the same id always answers with the first result
+	OperationID string   // a repeated id returns the first result
 	OtherIDs    []string // as Operation.Others
 	WorkflowID  string
 	Request     schema.IngestRequest
@@ -70,7 +70,7 @@ func (s *Pipeline) Stage(ctx context.Context, in StageInput) (schema.IngestAck, 
 	return ack, nil
 }
 
-// staging is one Stage call at work.
+// staging is the state of one Stage.
 type staging struct {
 	*commit.Change
 	in      StageInput
@@ -86,7 +86,7 @@ type stagedItem struct {
 	candidate schema.Candidate
 	intake    intake.Intake
 	id        uuid.UUID // of the candidate, and of the memory it becomes
-	event     uuid.UUID // of the ledger's row; nil where there is none
+	event     uuid.UUID // of the ledger's row; nil if there is none
 	memoryID  uuid.UUID // id, or the memory that it duplicates
 	state     string
 	replayed  bool // the candidate's own idempotency key was seen before

@@ -34,19 +34,20 @@ const (
 // How old a staged request must be for an erasure to count it as abandoned. A run drops its request when it ends.
 // A run that was terminated, or whose worker never came back, does not.
 const (
-	// AbandonedAfter is for a request that names what is erased. It would find nothing: nothing is lost where its
-	// run still waits. An hour spares the requests that are being carried out, which give a better answer.
+	// AbandonedAfter applies to requests that name erased memories. Such a request would find nothing, so nothing is
+	// lost even if its run still waits. An hour spares requests that are being carried out, which give a better
+	// answer.
 	AbandonedAfter = time.Hour
-	// StaleAfter is for any other request: it may hold an erased text in words that cannot be searched for. It is
-	// longer than all attempts of an operation's activity (thirty of ten minutes, five hours: see
-	// workflows/flow/options.go) and than a night without workers. A request that was still to be carried out fails
-	// then, and says so.
+	// StaleAfter applies to all other requests: they may contain an erased text in words that cannot be searched for.
+	// It is longer than all attempts of an operation's activity (thirty of ten minutes, five hours: see
+	// workflows/flow/options.go) and than a night without workers. A request that was still waiting then fails, and
+	// says so.
 	StaleAfter = 24 * time.Hour
 )
 
-// Accept keeps the body of a request that carries content until it is carried out, so that activities
-// need only its id. Accepting it again changes nothing. It returns a *schema.ValidationError where the
-// operation is, or was, another request: of another kind, or with another body.
+// Accept stores the body of a request with content until it is carried out, so that activities need only its id.
+// Accepting it again changes nothing. It returns a *schema.ValidationError if the operation is or was another
+// request: of another kind, or with another body.
 func (s *Pipeline) Accept(ctx context.Context, op schema.OperationRef, kind string, body any, now time.Time) error {
 	encoded, err := json.Marshal(body)
 	if err != nil {
@@ -85,7 +86,7 @@ func (s *Pipeline) Accept(ctx context.Context, op schema.OperationRef, kind stri
 			return err
 		case !same:
 			return commit.OtherRequest()
-		case known: // a body delivered again after the result is not kept: no run would drop it
+		case known: // the result exists: do not store the body, because no run would delete it
 			return nil
 		}
 		c.Queue.Queue(requestSQL, pg.Args{
@@ -128,8 +129,8 @@ func digest(ctx context.Context, c *commit.Change, body []byte) ([]byte, error) 
 	return mac.Sum(nil), nil
 }
 
-// Accepted reads the body of an accepted request into body. It reports false, and reads nothing, when
-// the operation has been carried out already: carrying it out again answers with the first result.
+// Accepted reads the body of an accepted request into body. It returns false and reads nothing if the operation has
+// been carried out already; carrying it out again returns the first result.
 func (s *Pipeline) Accepted(ctx context.Context, op schema.OperationRef, body any) (bool, error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	var encoded []byte
@@ -171,9 +172,9 @@ func (s *Pipeline) SweepStaged(ctx context.Context) (int, error) {
 	return swept, nil
 }
 
-// RunOnce runs fn as one change whose result is the operation's: delivered again, it answers with
-// the first result and changes nothing. The staged body goes in the same transaction. It returns a
-// *schema.ValidationError where the operation was one of another kind.
+// RunOnce runs fn as one change whose result is the operation's: a repeated delivery returns the first result and
+// changes nothing. The staged body is deleted in the same transaction. It returns a *schema.ValidationError if the
+// operation was of another kind.
 func RunOnce[R any](ctx context.Context, s *pg.DB, op schema.OperationRef, kind string, now time.Time,
 	fn func(*commit.Change) (R, error)) (R, error) {
 	var result R

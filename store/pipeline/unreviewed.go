@@ -29,7 +29,7 @@ type ExpireInput struct {
 	Before  time.Time             // those that expire at or before
 	Policy  proposals.WritePolicy // what the worker allows now
 	Rules   *policy.Policy        // classification rules in force; nil for none
-	After   uuid.UUID             // the last proposal of the page before; zero at the start
+	After   uuid.UUID             // the last proposal of the previous page; zero at the start
 	Limit   int                   // of proposals; 0: ExpirePage
 	Now     time.Time
 }
@@ -121,7 +121,8 @@ func (s *Pipeline) unreviewed(ctx context.Context, in ExpireInput) (page []unrev
 	return page, nil
 }
 
-// discard ends proposals that contradict nothing, in one transaction. It leaves those that were decided meanwhile.
+// discard ends proposals that contradict nothing, in one transaction. It skips those that were decided in the
+// meantime.
 func (s *Pipeline) discard(ctx context.Context, in ExpireInput, ids []uuid.UUID) (n int, err error) {
 	err = commit.Write(ctx, s.DB, in.Tenant, in.Now, func(c *commit.Change) error {
 		ended, err := commit.Rows[struct {

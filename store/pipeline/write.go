@@ -32,7 +32,7 @@ const (
 // ReasonDuplicate is proposals.ReasonDuplicate.
 const ReasonDuplicate = proposals.ReasonDuplicate
 
-// WriteInput is one run of candidates whose proposals are to be written.
+// WriteInput is one run of candidates whose proposals are written.
 type WriteInput struct {
 	Range     schema.Range
 	MaxRounds int // decisions after which a proposal that is still stale is blocked for review
@@ -81,12 +81,12 @@ type memoryState struct {
 	sensitivity schema.Sensitivity
 }
 
-// Write evaluates the proposals of a range and commits what they change, under the scope's lock.
+// Write evaluates the proposals of a range and commits their changes, under the scope's lock.
 //
-// It first reads the memories again that a proposal was decided on. Where one of them has another version or is
-// gone, the proposal becomes stale and nothing else happens. Where the source was forgotten meanwhile, nothing is
-// written. Every proposal that is evaluated leaves a history row on its source memory. Writing a range again finds
-// no proposals and changes nothing.
+// It first reads again the memories that a proposal was decided on. If one of them has another version or is gone,
+// the proposal becomes stale and nothing else happens. If the source was forgotten in the meantime, nothing is
+// written. Every proposal that is evaluated leaves a history row on its source memory. Writing a range again finds no
+// proposals and changes nothing.
 func (s *Pipeline) Write(ctx context.Context, in WriteInput) (schema.WriteCounts, error) {
 	var counts schema.WriteCounts
 	err := pg.RetryChange(ctx, func() error {

@@ -93,7 +93,7 @@ func auditEntry(reason string) string {
 
 // HistoryPage selects a part of a memory's history, oldest first. The zero HistoryPage is all of it.
 type HistoryPage struct {
-	After string // id of the last entry of the page before
+	After string // id of the last entry of the previous page
 	Limit int    // 0 means all
 }
 
@@ -109,9 +109,9 @@ var historySQL = `
 	ORDER BY h.seq
 	LIMIT @limit`
 
-// HistoryAt returns a page of the steps of a memory, oldest first, as far as the principal may read its history within
-// the clearance (memory.MayReadHistory); none of any other. It returns a *schema.ValidationError when the memory has
-// no entry of the id to continue after.
+// HistoryAt returns a page of the steps of a memory, oldest first, if the principal may read its history within the
+// clearance (memory.MayReadHistory), and otherwise nothing. It returns a *schema.ValidationError if the memory has no
+// entry of the id to continue after.
 func (s *Reading) HistoryAt(ctx context.Context, p schema.Principal, id uuid.UUID, page HistoryPage,
 	clearance ...policy.Clearance) ([]schema.HistoryEntry, error) {
 	args := askerArgs(p, pg.ClearedSensitivities(clearance))

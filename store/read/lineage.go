@@ -23,9 +23,9 @@ const (
 	MaxLineageNodes     = 500
 )
 
-// Lineage is where a memory comes from and what became of it: what it was derived from, what was
-// derived from it, its revisions both ways, what it contradicts and supports (document 004 §12 and
-// §15.7). It is a graph, from which the tree below its root can be drawn.
+// Lineage is the origin of a memory and what followed from it: what it was derived from, what was derived from it,
+// its revisions both ways, what it contradicts and supports (document 004 §12 and §15.7). It is a graph, from which
+// the tree below its root can be drawn.
 type Lineage struct {
 	Root  string        `json:"root"`
 	Nodes []LineageNode `json:"nodes"` // the root first, then by distance
@@ -33,8 +33,8 @@ type Lineage struct {
 	Cut   []string      `json:"cut"` // depth, nodes: what kept the rest out; empty when this is all
 }
 
-// LineageNode is one memory. Of one that the asker may not read, or that is gone, only the id is shown; the walk
-// does not pass it. To a user, another user's is not there.
+// LineageNode is one memory. If the asker may not read it, or it is gone, only the id is shown, and the walk does not
+// pass it. Memories of another user do not appear to a user.
 type LineageNode struct {
 	ID       string            `json:"id"`
 	Distance int               `json:"distance"` // edges from the root
@@ -66,8 +66,8 @@ type LineageEdge struct {
 // Way is the direction in which a lineage is walked.
 type Way string
 
-// The ways. A walk goes on in the way that it came: to the sources of a source, never to what else
-// was derived from it.
+// Directions of a walk. It continues in the direction in which it came: to the sources of a source, never to other
+// memories derived from it.
 const (
 	WayRoot    Way = "root"
 	WaySource  Way = "source"  // what it was derived from
@@ -123,7 +123,7 @@ func (s *Reading) Lineage(ctx context.Context, p schema.Principal, id uuid.UUID,
 		return Lineage{}, fmt.Errorf("read lineage: %w", err)
 	}
 	w.dropOthers()
-	for i := range w.out.Edges { // what links to a withheld memory may tell of it
+	for i := range w.out.Edges { // a link to a withheld memory may reveal something of it
 		e := &w.out.Edges[i]
 		if w.withheld(e.From) || w.withheld(e.To) {
 			e.Reason, e.Actor, e.At = "", "", nil
@@ -150,8 +150,8 @@ type lineageEdge struct {
 	to        uuid.UUID
 }
 
-// lineageWalk is one Lineage call at work. It goes level by level, so that it never reads past what is withheld, and
-// is cut where it has seen enough.
+// lineageWalk is the state of one Lineage. It proceeds level by level, so that it never reads past withheld memories,
+// and stops when it has seen enough.
 type lineageWalk struct {
 	tx      pgx.Tx
 	p       schema.Principal
@@ -187,7 +187,7 @@ func (w *lineageWalk) walk(ctx context.Context, root uuid.UUID) error {
 		var fresh []uuid.UUID
 		for _, f := range found {
 			if w.seen[f.step] {
-				w.addEdge(f) // to what is there already: a cycle, or a second way
+				w.addEdge(f) // to a known node: a cycle, or a second path
 				continue
 			}
 			_, known := w.nodes[f.step.id]

@@ -11,9 +11,9 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// edgesSQL reads the edges of a frontier. Supersession is told by the columns as well as by relations: what was put
-// with them may have no relation. An edge is explained by the step that was taken when it was made; history is read
-// for the edges that are shown alone.
+// edgesSQL reads the edges of a frontier. Supersession is read from the columns as well as from relations: put
+// records may have no relation for it. An edge is explained by the step that made it; history is read only for the
+// edges that are shown.
 const edgesSQL = `
 	SELECT e.n, e.source, e.predicate, e.target, e.outward, e.weight, e.at,
 		coalesce(nullif(e.reason, ''), h.reason, '') AS reason,
@@ -143,8 +143,8 @@ var nodesSQL = `
 	FROM memories m
 	WHERE m.tenant = @tenant AND m.id = ANY(@ids) AND ` + askerLooks("m")
 
-// readNodes reads memories as nodes, at a distance from the root. What is not there is withheld as well:
-// whether it exists is not the asker's to know.
+// readNodes reads memories as nodes, at a distance from the root. A memory that does not exist is withheld as well:
+// the asker must not learn whether it exists.
 func (w *lineageWalk) readNodes(ctx context.Context, ids []uuid.UUID, distance int) error {
 	if len(ids) == 0 {
 		return nil

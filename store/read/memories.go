@@ -19,9 +19,9 @@ import (
 // looks renders the condition that the asker may read the memory of an alias.
 type looks func(alias string) string
 
-// mayLook is looks for a caller that is shown the content, whose agent, project, grants (pg.ReadGrants) and
-// sensitivities are given as placeholders: pg.SharedWith, as far as the memory is not too sensitive. Trust is the
-// reader's (document 004 §13): what changes memories goes by pg.SharedWith alone.
+// mayLook is looks for a caller who is shown the content: pg.SharedWith, within the given sensitivities. The
+// placeholders give agent, project, grants (pg.ReadGrants) and sensitivities. Trust applies to readers (document 004
+// §13); changes use pg.SharedWith alone.
 func mayLook(agent, project, grants, cleared string) looks {
 	return func(alias string) string {
 		return "(" + pg.SharedWith(alias, agent, project, grants) + " AND " + alias + ".sensitivity = ANY(" +
@@ -43,8 +43,8 @@ func askerArgs(p schema.Principal, cleared []schema.Sensitivity) pg.Args {
 	}
 }
 
-// toSeen is the condition that a relation r leads to a memory that the asker may read: what links to another may
-// tell of it, as in a lineage.
+// toSeen is the condition that a relation r leads to a memory that the asker may read: a link to another memory may
+// reveal something of it, as in a lineage.
 func toSeen(may looks) string {
 	return `
 			AND EXISTS (
@@ -59,10 +59,10 @@ func scanAudited(row pgx.CollectableRow) (schema.MemoryRecord, error) {
 	return m, err
 }
 
-// tablesAsOf joins to every memory c what was believed of it at a time, given as a placeholder, as m: the row itself
-// if it is that old, else the version that was current then. A version lacks what follows from its other columns,
-// live among them; columns that are younger than it are the row's, but for the points of a curve that it may not
-// have had.
+// tablesAsOf joins to every memory c its state at a time, given as a placeholder, as m: the row itself if it is that
+// old, otherwise the version that was current then. A version lacks columns that follow from its other columns, such
+// as live; columns newer than the version are taken from the row, except the points of a curve that it may not have
+// had.
 func tablesAsOf(at string) string {
 	return strings.ReplaceAll(`
 	FROM memories c
@@ -87,9 +87,8 @@ var getSQL = `
 	commit.RecordTables + `
 	WHERE m.tenant = @tenant AND m.id = @id AND ` + askerLooks("m")
 
-// Get reads one memory that is the principal's own or shared with it, whatever its life state, with its
-// audit log: an operator may read what was superseded. It returns ErrNotFound otherwise, and for what is
-// more sensitive than the clearance lets it see.
+// Get reads one memory that is the principal's own or shared with it, in any life state, with its audit log: an
+// operator may read superseded memories. It returns ErrNotFound otherwise, and for a memory above the clearance.
 func (s *Reading) Get(ctx context.Context, p schema.Principal, id uuid.UUID,
 	clearance ...policy.Clearance) (schema.MemoryRecord, error) {
 	args := askerArgs(p, pg.ClearedSensitivities(clearance))
@@ -103,9 +102,9 @@ var getAsOfSQL = `
 	tablesAsOf("@at") + `
 	WHERE c.tenant = @tenant AND c.id = @id AND m.sensitivity = ANY(@cleared) AND ` + askerLooks("c")
 
-// GetAsOf reads a memory as it was believed at a time (record time), whatever its life state then. The current
-// visibility decides who may read; the current and the former sensitivity decide what. It returns ErrNotFound for
-// what was not known then, and for what has been erased since.
+// GetAsOf reads a memory as it was at a time (record time), in any life state. The current visibility decides who may
+// read; the current and the former sensitivity decide what. It returns ErrNotFound for a memory that was not known
+// then, and for one that has been erased since.
 func (s *Reading) GetAsOf(ctx context.Context, p schema.Principal, id uuid.UUID, at time.Time,
 	clearance ...policy.Clearance) (schema.MemoryRecord, error) {
 	args := askerArgs(p, pg.ClearedSensitivities(clearance))
@@ -131,9 +130,8 @@ func (s *Reading) get(ctx context.Context, tenant string, id uuid.UUID, query st
 	return m, nil
 }
 
-// List returns the memories that the filter admits, newest first: ids are ordered by time. With AsOf
-// it judges memories by what was believed then; what the asker may see, it must be allowed to see now
-// as well as then.
+// List returns the memories that the filter admits, newest first: ids are ordered by time. With AsOf it uses the
+// state of memories at that time; the asker must be allowed to see them now as well as then.
 func (s *Reading) List(ctx context.Context, f pg.Filter, page pg.Page) ([]schema.MemoryRecord, error) {
 	query, args, err := listQuery(f, page)
 	if err != nil {

@@ -14,9 +14,9 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// Records reads the records of the ids that the filter admits, each with its audit log. What a record says of
-// others, in relations, in its place among revisions and in reasons, is shown as far as the asker may see those
-// and they are live or were superseded.
+// Records reads the records of the ids that the filter admits, each with its audit log. Relations, places among
+// revisions and reasons that mention other memories are shown if the asker may see those and they are live or were
+// superseded.
 func (s *Reading) Records(ctx context.Context, f pg.Filter, ids []uuid.UUID) (map[uuid.UUID]schema.MemoryRecord,
 	error) {
 	var p pg.Params
@@ -48,7 +48,7 @@ func seenBy(f pg.Filter, column string, p *pg.Params) string {
 	return `(SELECT s.id FROM memories s WHERE s.id = ` + column + ` AND ` + known(f, "s", p) + `)`
 }
 
-// known renders that the asker may be told of a memory, whatever else the filter asks for.
+// known renders the condition that the asker may know of a memory, whatever else the filter asks for.
 func known(f pg.Filter, m string, p *pg.Params) string {
 	f.Superseded = true
 	return f.State(m) + " AND " + f.Visible(m, p)

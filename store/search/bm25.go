@@ -36,8 +36,8 @@ func bm25(terms []rank.Term, held []float32, first int, base, slope, length floa
 	return min(1, score), bits
 }
 
-// occurrences is how often a memory holds a lexeme, by what ts_rank gives it. The rank of one lexeme is the sum of 1/j²
-// over its occurrences, of which a tsvector keeps 256 at most: it determines their number.
+// occurrences is how often a memory has a lexeme, computed from ts_rank. The rank of one lexeme is the sum of 1/j²
+// over its occurrences, of which a tsvector keeps at most 256: the rank determines their number.
 func occurrences(ranked float32) int {
 	ranks := occurrenceRanks()
 	n := sort.Search(len(ranks), func(i int) bool { return ranks[i] >= ranked })

@@ -34,7 +34,7 @@ func (s *Search) SearchClaims(ctx context.Context, f pg.Filter, q Question, limi
 	return claimHits(found), nil
 }
 
-// claimSearchSQL is the statement of SearchClaims; empty where there is nothing to look for.
+// claimSearchSQL is the statement of SearchClaims; empty if there is nothing to look for.
 func claimSearchSQL(f pg.Filter, q Question, limit int) (string, pg.Args) {
 	plan := rank.PlanText(named(q.query), q.corpus, rank.ShortSearch)
 	if plan.IsEmpty() {

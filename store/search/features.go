@@ -17,7 +17,7 @@ const ownFeatures = `m.type, m.category, m.status, m.agent_id, m.agent_session_i
 
 // sourcesOf selects the sources of the memory m.
 //
-// A fact drawn from other memories repeats what they say; they are its sources as far as the principal may see them. A
+// A fact extracted from other memories repeats what they say; they are its sources if the principal may see them. A
 // procedure derived from an episode, or a fork of its target, says something else, and both are answers (document 004
 // §12 and §15B).
 func sourcesOf(f pg.Filter, args pg.Args) string {

@@ -22,7 +22,7 @@ func (s *Search) SearchHints(ctx context.Context, f pg.Filter, q Question, limit
 	return out, nil
 }
 
-// hintsSQL is the statement of SearchHints; empty where there is nothing to look for.
+// hintsSQL is the statement of SearchHints; empty if there is nothing to look for.
 func hintsSQL(f pg.Filter, q Question, limit int) (string, pg.Args) {
 	plan := rank.PlanHints(q.keywords, q.expansion, q.vocabulary, q.corpus)
 	if plan.IsEmpty() {

@@ -31,19 +31,19 @@ type NeighborQuery struct {
 }
 
 // neighborScan is the number of memories of a tenant up to which the vectors of a batch are compared one by one. The
-// vectors are then read once for all queries. Above it each query uses the index. For a tenant that is alone in the
-// index, that costs half as much at 4,000 memories; for a tenant that is a small part of it, it finds little.
+// vectors are then read once for all queries. Above it each query uses the index. With a single tenant in the index,
+// the index costs half as much at 4,000 memories; for a tenant that is a small part of the index, the index finds
+// little.
 const neighborScan = 2000
 
-// Neighbors runs a focused hybrid search for each fact: identical content, the same subject and
-// predicate, full text and vectors. It returns the best five each, best first. The space is the
-// owner's own: same agent, project and scope. The source memory, memories that are not live, and episodes
-// that lasting records speak for never take a place among the five.
+// Neighbors runs a focused hybrid search for each fact: identical content, the same subject and predicate, full text
+// and vectors. It returns the best five each, best first. The search space is the owner's: same agent, project and
+// scope. The source memory, memories that are not live, and episodes that lasting records represent never take one of
+// the five places.
 //
 // All facts are searched together, in a fixed number of statements. None of them depends on the planner's statistics:
-// where they do not know the tenant, the planner expects one row of it, and a join to the tenant's rows reads all of
-// its memories for every fact. So ids are collected first and rows are read
-// by their ids, as a set.
+// if these do not know the tenant, the planner expects one row of it, and a join to the tenant's rows reads all of
+// its memories for every fact. So ids are collected first and rows are read by their ids, as a set.
 func (s *Search) Neighbors(ctx context.Context, owner schema.Principal, queries []NeighborQuery) ([][]memory.Neighbor,
 	error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
@@ -183,7 +183,7 @@ func (x *neighborSearch) queueSame(b *pgx.Batch) {
 	})
 }
 
-// queueClaims asks for the newest claims of the same subject and predicate. The index has them by time, so that a
+// queueClaims requests the newest claims of the same subject and predicate. The index has them by time, so that a
 // subject with many memories costs no more than another.
 func (x *neighborSearch) queueClaims(b *pgx.Batch) {
 	subject, predicate := make([]string, len(x.queries)), make([]string, len(x.queries))
@@ -219,8 +219,8 @@ func (x *neighborSearch) queueClaims(b *pgx.Batch) {
 		proposals.NeighborsPerChannel), args)
 }
 
-// queueText asks full text. Facts with fewer terms than the widest are padded with terms that match nothing and weigh
-// nothing.
+// queueText queries full text. Facts with fewer terms than the widest are padded with terms that match nothing and
+// have no weight.
 func (x *neighborSearch) queueText(b *pgx.Batch, plans []rank.TextPlan) {
 	n, width := len(plans), 0
 	for _, plan := range plans {
@@ -417,9 +417,9 @@ const foundSQL = `
 	WHERE m.tenant = @tenant AND m.id = ANY(@ids)
 		AND ` + inOwnersSpace
 
-// drawnFromSQL lists the memories that lasting records were drawn from, and whether such a record is pinned. The
-// records say what the episode says, so a fact revises the records and not the episode. Superseded records count: what
-// the episode says was replaced together with them. A pinned episode is offered unless a record is pinned too.
+// drawnFromSQL lists the memories that lasting records were extracted from, and whether such a record is pinned. The
+// records repeat the episode, so a fact revises the records and not the episode. Superseded records count: the
+// episode's statement was replaced with them. A pinned episode is offered unless a record is pinned too.
 var drawnFromSQL = `
 	SELECT d.target_id, f.pinned
 	FROM memory_links d

@@ -20,12 +20,12 @@ type Wording struct {
 	Expansion string // additional terms for full text and hints, with less weight (rank.ExpandQuery)
 }
 
-// Question is a wording as the tenant's full text sees it: its lexemes, with how many of the tenant's live
-// memories hold them. A recall makes one, and asks with it in every channel that goes by words.
+// Question is a wording as the tenant's full text sees it: its lexemes, and how many of the tenant's live memories
+// have each. A recall makes one, and every channel that uses words shares it.
 //
-// Document frequencies and the average length are those of the tenant's live memories, not of what the
-// principal may see: exact ones would take a count over the visible rows for every query. They affect scores, and
-// which words of the query select memories where thousands contain one; never what may be seen.
+// Document frequencies and the average length are of the tenant's live memories, not of those that the principal may
+// see: exact numbers would need a count over the visible rows for every query. They affect scores, and which words of
+// the query select memories if thousands of memories have a word; they never affect what may be seen.
 type Question struct {
 	query, keywords, expansion []rank.Lexeme
 	vocabulary                 []rank.Lexeme // of the hints that rules write

@@ -31,9 +31,9 @@ func above(f pg.Filter, m string, levels []schema.Sensitivity, now time.Time, ar
 		shown.Narrowed(m, args)
 }
 
-// RedactedSummaries finds memories of the given sensitivities by their safe summaries, best first, and
-// returns what may be shown of them: see schema.RedactedSummary. Scores compare with those of RankText: contents decide
-// how rare a word is. A word that no content has still finds a summary; otherwise a result would reveal that a hidden
+// RedactedSummaries finds memories of the given sensitivities by their safe summaries, best first, and returns what
+// may be shown of them: see schema.RedactedSummary. Scores are comparable with those of RankText: contents decide how
+// rare a word is. A word that no content has still finds a summary; otherwise a result would reveal that a hidden
 // content has the word.
 func (s *Search) RedactedSummaries(ctx context.Context, f pg.Filter, levels []schema.Sensitivity, query string,
 	now time.Time, limit int) ([]schema.RecallResult, error) {

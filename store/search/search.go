@@ -32,11 +32,11 @@ type TextRanking struct {
 	Weights []float64 // of the terms that Hit.Terms speaks of; they sum to 1 at most
 }
 
-// RankText ranks the live memories that the filter admits by BM25 and returns the best ids. Scores are
-// the share of the question's weight that a memory covers, in [0,1].
+// RankText ranks the live memories that the filter admits by BM25 and returns the best ids. Scores are the share of
+// the question's weight that a memory covers, in [0,1].
 //
-// Where the filter leaves little of what the plan selects, it searches once more, wider. An error of the second search
-// is ignored: there is an answer.
+// If the filter leaves little of what the plan selects, it searches again, wider. An error of the second search is
+// ignored: there is an answer.
 func (s *Search) RankText(ctx context.Context, f pg.Filter, q Question, limit int) (TextRanking, error) {
 	plan := q.textPlan(rank.BroadSearch)
 	if plan.IsEmpty() {
@@ -89,7 +89,8 @@ func (s *Search) rankText(ctx context.Context, f pg.Filter, q Question, plan ran
 	}
 	base, slope := rank.ByteNorm()
 	args["length_base"], args["length_slope"] = base, slope
-	// ts_rank saturates term frequency on a curve of its own: it chooses more than are asked for, and BM25 ranks them.
+	// ts_rank saturates term frequency on another curve: it selects more memories than requested, and BM25 ranks
+	// them.
 	query := `
 		SELECT x.id, x.bytes, ARRAY[` + strings.Join(ranks, ", ") + `] AS ranks
 		FROM (
@@ -183,9 +184,8 @@ func (s *Search) SearchVector(ctx context.Context, f pg.Filter, e pg.Embedding, 
 	return out, nil
 }
 
-// Authorize returns those of the ids that the filter admits, with what may be known of them without
-// reading their content. It is the boundary between ids and content: nothing that reads content may see
-// an id that did not pass here.
+// Authorize returns those of the ids that the filter admits, with the data that may be known without reading their
+// content. It is the boundary between ids and content: code that reads content may only see ids that passed here.
 func (s *Search) Authorize(ctx context.Context, f pg.Filter, ids []uuid.UUID) (map[uuid.UUID]rank.Features, error) {
 	args := pg.Args{"ids": ids}
 	query := `
@@ -211,8 +211,8 @@ func (s *Search) Authorize(ctx context.Context, f pg.Filter, ids []uuid.UUID) (m
 	return out, nil
 }
 
-// Hydrate reads the rows of authorised ids, through the same filter once more. What they are worth is computed
-// for now.
+// Hydrate reads the rows of authorised ids, through the same filter again. Salience and importance are computed for
+// now.
 func (s *Search) Hydrate(ctx context.Context, f pg.Filter, ids []uuid.UUID,
 	now time.Time) (map[uuid.UUID]schema.RecallResult, error) {
 	if len(ids) == 0 {
@@ -302,9 +302,9 @@ type Retrieval struct {
 	Took      time.Duration
 }
 
-// TrackRetrieval records a recall and the access to the memories that it returned. Access counts are kept apart from
-// the memory row, so that reading does not rewrite what is read. A second recall with the same id changes nothing: it
-// repeats one whose answer was lost.
+// TrackRetrieval records a recall and the access to the memories that it returned. Access counts are stored outside
+// the memory row, so that a read does not rewrite it. A second recall with the same id changes nothing: it repeats
+// one whose answer was lost.
 func (s *Search) TrackRetrieval(ctx context.Context, r Retrieval, now time.Time) error {
 	if r.Principal.Tenant == "" {
 		return fmt.Errorf("track retrieval: %w", pg.ErrNoTenant)

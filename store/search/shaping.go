@@ -13,8 +13,8 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// What shaping reads of authorised memories (document 002 Phase 4). Every query goes through the filter
-// once more, so that an id that did not pass it yields nothing here either.
+// What shaping reads of authorised memories (document 002 Phase 4). Every query uses the filter again, so that an id
+// that did not pass it yields nothing here either.
 
 // Contents reads the texts of memories that the filter admits.
 func (s *Search) Contents(ctx context.Context, f pg.Filter, ids []uuid.UUID) (map[uuid.UUID]string, error) {
@@ -76,8 +76,8 @@ func (s *Search) Accesses(ctx context.Context, f pg.Filter, ids []uuid.UUID) (ma
 	return out, nil
 }
 
-// Supersessions returns what superseded the memories that the filter admits, and what they superseded, as far as the
-// principal may see it. Memories with neither are left out.
+// Supersessions returns what superseded the memories that the filter admits, and what they superseded, if the
+// principal may see it. Memories with neither are omitted.
 func (s *Search) Supersessions(ctx context.Context, f pg.Filter, ids []uuid.UUID) (map[uuid.UUID]rank.Supersession,
 	error) {
 	query, args := supersessionsSQL(f, ids)
@@ -181,12 +181,12 @@ const (
 	predecessorsMost = 200
 )
 
-// Predecessors returns what the given memories superseded, and what that superseded in turn, each with its
-// successor: at most 200, the nearest first. The filter must let superseded memories in; a chain ends at one
+// Predecessors returns the memories that the given ones superseded, and those that these superseded in turn, each
+// with its successor: at most 200, the nearest first. The filter must admit superseded memories; a chain ends at one
 // that it does not admit.
 //
-// It is how superseded memories come into a recall: no search index holds them, and a chain from what was found costs
-// a few index probes.
+// This is how superseded memories come into a recall: no search index has them, and following a chain costs a few
+// index probes.
 func (s *Search) Predecessors(ctx context.Context, f pg.Filter, ids []uuid.UUID) ([]Succession, error) {
 	args := pg.Args{"tenant": f.Principal.Tenant, "ids": ids, "deep": predecessorsDeep, "most": predecessorsMost}
 	query := `
@@ -213,9 +213,8 @@ func (s *Search) Predecessors(ctx context.Context, f pg.Filter, ids []uuid.UUID)
 	return out, nil
 }
 
-// Successors returns what holds now in the place of the given memories, each as far as the filter admits it: of a
-// superseded one the live end of its chain, and of a source those of the facts drawn from it that were
-// superseded.
+// Successors returns what holds now instead of the given memories, if the filter admits it: for a superseded memory
+// the live end of its chain, and for a source those of the facts extracted from it that were superseded.
 func (s *Search) Successors(ctx context.Context, f pg.Filter, ids []uuid.UUID) ([]Succession, error) {
 	query, args := successorsSQL(f, ids)
 	out, err := pg.QueryBatchRows[Succession](ctx, s.DB, f.Principal.Tenant, pg.PlanOnce, query, args)

@@ -37,16 +37,16 @@ func (s *Search) Sources(ctx context.Context, f pg.Filter, ids []uuid.UUID) ([]L
 	return s.linked(ctx, f, ids, []string{revision.RelationDerivedFrom}, nil)
 }
 
-// Predicates under which a decision's reasons are found: those that lead from the decision to its reason,
-// and those that lead to the decision. Besides the RFC's, what writers call it.
+// Predicates of relations to a decision's reasons: those that lead from the decision to its reason, and those that
+// lead to the decision. Besides the RFC's, names that writers use.
 var (
 	reasonsOf = []string{revision.RelationDerivedFrom, "based_on", "because", "because_of", "caused_by",
 		"motivated_by", "supported_by", "justified_by", "follows_from"}
 	reasonsFor = []string{"supports", "justifies", "explains", "motivates", "rationale_for", "led_to", "causes"}
 )
 
-// Rationale returns what decisions rest on, a few each: first what was said to be a reason, then what they
-// were drawn from.
+// Rationale returns the reasons of decisions, a few each: first stated reasons, then the memories that they were
+// extracted from.
 func (s *Search) Rationale(ctx context.Context, f pg.Filter, ids []uuid.UUID) ([]Linked, error) {
 	return s.linked(ctx, f, ids, reasonsOf, reasonsFor)
 }
@@ -94,8 +94,8 @@ type SessionNotes struct {
 	IDs []uuid.UUID // working state first, then the most important
 }
 
-// SessionNotes returns what was noted and learned in the sessions of the memories, as far as the filter admits it.
-// Both ends pass the filter: a memory that the principal may not see leads to no session.
+// SessionNotes returns what was noted and learned in the sessions of the memories, if the filter admits it. Both ends
+// pass the filter: a memory that the principal may not see leads to no session.
 func (s *Search) SessionNotes(ctx context.Context, f pg.Filter, ids []uuid.UUID) ([]SessionNotes, error) {
 	args := pg.Args{"tenant": f.Principal.Tenant, "ids": ids, "most": maxSessionNotes}
 	query := `
@@ -156,9 +156,9 @@ func (s *Search) Artifacts(ctx context.Context, f pg.Filter, ids []uuid.UUID) ([
 	return s.textArtifacts(ctx, f, query, args)
 }
 
-// SearchArtifacts returns the beginnings of the texts that memories refer to which the filter admits, and that hold
-// words which begin as the given ones do: those with most of them first, each text once. It is what a fallback
-// search looks through; of a text, the first 256 KiB are indexed.
+// SearchArtifacts returns the beginnings of texts that memories refer to, if the filter admits these memories and the
+// texts have words with the given beginnings: those with most of them first, each text once. The fallback search uses
+// it; the first 256 KiB of a text are indexed.
 func (s *Search) SearchArtifacts(ctx context.Context, f pg.Filter, beginnings []string,
 	limit int) ([]TextArtifact, error) {
 	if len(beginnings) == 0 {
@@ -308,9 +308,9 @@ func (s *Search) Cards(ctx context.Context, f pg.Filter, ids []uuid.UUID, limit 
 	return out, nil
 }
 
-// RescueText returns the memories that the filter admits which hold words that begin as the given ones do,
-// best first, with how many of them as score. It is for when the ranked search found nothing: it knows
-// neither stems nor stop words, and so finds what was said in another language or another form.
+// RescueText returns memories that the filter admits and that have words with the given beginnings, best first; the
+// score is the number of such words. It is used when the ranked search found nothing: it uses neither stems nor stop
+// words, and so finds words in another language or another form.
 func (s *Search) RescueText(ctx context.Context, f pg.Filter, beginnings []string, limit int) ([]Hit, error) {
 	if len(beginnings) == 0 {
 		return nil, nil

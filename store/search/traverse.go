@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// edgeWitnesses is how many of the memories that say an edge count for its strength: the first makes it
-	// one half, and each further one adds less.
+	// edgeWitnesses is how many of the memories that state an edge count for its strength: the first makes it one
+	// half, and each further one adds less.
 	edgeWitnesses = 16
 	// mentionsRead is how many times as many memories of an entity are read as are taken, because the principal may not
 	// see all of them.
@@ -27,11 +27,11 @@ var graphWorth = fmt.Sprintf("(%v + %v * x.importance_now)", rank.WorthBase, ran
 // admits and that name an entity on the way, best first. It is one statement, whatever the graph: an entity's edges
 // and memories are read up to a bound. No content is read.
 //
-// An edge counts when memories that the principal may see state it, and the more of them the stronger it is. What only
-// others know, or what was forgotten, connects nothing. The confidence of an edge comes from all who stated it.
+// An edge counts if memories that the principal may see state it; it is stronger the more of them there are. Hidden
+// or forgotten memories connect nothing. The confidence of an edge comes from all memories that stated it.
 //
-// An entity begins with the share of the question's weight that its name has: the name of a person whom every memory is
-// about says little.
+// An entity begins with the share of the question's weight that its name has: the name of a person who is in every
+// memory has little weight.
 func (s *Search) SearchGraph(ctx context.Context, f pg.Filter, q Question, limit int) ([]Hit, error) {
 	query, args := graphSQL(f, q, limit)
 	if query == "" {
@@ -44,7 +44,7 @@ func (s *Search) SearchGraph(ctx context.Context, f pg.Filter, q Question, limit
 	return graphHits(found), nil
 }
 
-// graphSQL is the statement of SearchGraph; empty where there is nothing to look for.
+// graphSQL is the statement of SearchGraph; empty if there is nothing to look for.
 func graphSQL(f pg.Filter, q Question, limit int) (string, pg.Args) {
 	plan := rank.PlanText(named(q.query), q.corpus, rank.ShortSearch)
 	if plan.IsEmpty() || len(q.names) == 0 {

@@ -8,8 +8,8 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// VectorClass is a part of the memories that has a partial HNSW index of its own: one (tier, typology) cell, or
-// the cells that hold little together.
+// VectorClass is a part of the memories with its own partial HNSW index: one (tier, typology) cell, or all cells with
+// few memories together.
 type VectorClass struct {
 	Tier     schema.Tier
 	Typology schema.Typology

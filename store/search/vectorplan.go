@@ -21,8 +21,8 @@ var plainTenant = regexp.MustCompile(`^[A-Za-z0-9_.:/-]{1,64}$`)
 
 // busyTenants knows the tenants that search most at present. The plan of a vector search depends on the tenant: the
 // vectors of a small tenant are compared one by one, those of a large one by their index. Planning takes longer than
-// searching, so the statements of busy tenants name the tenant and are planned once on each connection. Postgres plans
-// them again when the statistics of the table change. The zero value is ready.
+// searching, so the statements of busy tenants name the tenant and are planned once on each connection. Postgres
+// plans them again when the statistics of the table change. The zero value is ready.
 type busyTenants struct {
 	mu       sync.Mutex
 	searches *simplelru.LRU[string, int]

@@ -25,12 +25,12 @@ import (
 // CloseInput asks to close a session.
 type CloseInput struct {
 	Key      Key
-	FirstSeq int64           // of the episode that is to be closed; 0: the one that is open
-	Why      session.Closing // unless the agent ended it
-	// Outcome, where it is given, is appended as run.ended, unless the agent ended the session or nothing happened.
+	FirstSeq int64           // of the episode to close; 0 means the open one
+	Why      session.Closing // the reason, unless the agent ended it
+	// Outcome, if set, is appended as run.ended, unless the agent ended the session or nothing happened.
 	Outcome schema.Outcome
 	Summary string
-	Handed  bool // in whole, when it was over: it is an account
+	Handed  bool // the session was recorded as a whole after it ended: it is an account
 	Policy  proposals.WritePolicy
 	Rules   *policy.Policy // classification rules; nil for none
 	Now     time.Time
@@ -49,11 +49,11 @@ type Closed struct {
 
 const closedColumns = `e.first_seq, e.last_seq, e.events, e.memory_id, e.outcome, e.closed, e.closed_at`
 
-// CloseSession makes an episode of what the agent saw since the session was opened, drops the state of the work, and
-// marks the session as closed, in one transaction. The episode ends with the event with which the agent ended the
-// session or, without one, with the newest event of the stream. What comes later belongs to the next episode.
+// CloseSession makes an episode of what the agent saw since the session was opened, deletes the state of the work,
+// and marks the session as closed, in one transaction. The episode ends with the event with which the agent ended the
+// session or, without one, with the newest event of the stream. Later events belong to the next episode.
 //
-// A session that was closed before, and one in which nothing happened since then, answers with that closing.
+// For a session that was closed before and has no new events, it returns that closing.
 func (s *Sessions) CloseSession(ctx context.Context, in CloseInput) (Closed, error) {
 	out, err := pg.RetryOnConflict(ctx, func() (out Closed, err error) {
 		err = commit.Write(ctx, s.DB, in.Key.Principal.Tenant, in.Now, func(c *commit.Change) error {
@@ -192,7 +192,7 @@ func settle(ctx context.Context, c *commit.Change, r row, through int64, events 
 	return err
 }
 
-// episodeAt is the episode that began at an event; that of no event where there is none.
+// episodeAt is the episode that began at an event, or one without an event if there is none.
 func episodeAt(ctx context.Context, c *commit.Change, id uuid.UUID, first int64) (Closed, error) {
 	out, err := commit.Row[Closed](ctx, c.Tx, `
 		SELECT `+closedColumns+`
@@ -205,7 +205,7 @@ func episodeAt(ctx context.Context, c *commit.Change, id uuid.UUID, first int64)
 	return out, err
 }
 
-// latestEpisode is the last one; that of no event where the session has none.
+// latestEpisode is the last episode, or one without an event if the session has none.
 func latestEpisode(ctx context.Context, c *commit.Change, r row) (Closed, error) {
 	out, err := commit.Row[Closed](ctx, c.Tx, `
 		SELECT `+closedColumns+`
@@ -229,7 +229,8 @@ type writing struct {
 	reason string
 }
 
-// record is the record of an episode. Its times are those of the closing, so that it is the same when it is made again.
+// record returns the record of an episode. Its times are those of the closing, so that rebuilding gives the same
+// record.
 func (w writing) record(e session.Episode, closed Closed) (schema.MemoryRecord, error) {
 	payload, err := json.Marshal(e.Payload)
 	if err != nil {
@@ -247,7 +248,7 @@ func (w writing) record(e session.Episode, closed Closed) (schema.MemoryRecord, 
 
 func (w writing) actor() string { return "agent:" + w.Principal.Agent }
 
-// write writes the record of an episode. It returns nil where the policy writes none; history then says so.
+// write writes the record of an episode. It returns nil if the policy writes none; history then says so.
 func (w writing) write(ctx context.Context, c *commit.Change, e session.Episode,
 	closed Closed) (*uuid.UUID, error) {
 	record, err := w.record(e, closed)
@@ -277,7 +278,7 @@ func (w writing) write(ctx context.Context, c *commit.Change, e session.Episode,
 	return nil, &schema.ValidationError{Fields: []schema.FieldError{{Field: "episode", Problem: string(item.Status)}}}
 }
 
-// evidence names the events that the timeline shows. What is left out lies between them.
+// evidence names the events that the timeline shows. Omitted events are between them.
 func evidence(p schema.EpisodicPayload) []schema.Ref {
 	var out []schema.Ref
 	for _, entry := range p.Timeline {
@@ -290,7 +291,7 @@ func evidence(p schema.EpisodicPayload) []schema.Ref {
 	return out
 }
 
-// keepArtifacts leaves out the stored bytes that the agent may not see or that are not there: a record that named them
+// keepArtifacts removes the stored bytes that the agent may not see or that do not exist: a record that named them
 // would be refused. The events still name them.
 func keepArtifacts(ctx context.Context, c *commit.Change, p schema.Principal, payload *schema.EpisodicPayload) error {
 	var sums [][]byte

@@ -11,7 +11,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// Erased says what became of events that were to be erased, and what else may tell of them.
+// Erased is the result of erasing events, and which other records may repeat them.
 type Erased struct {
 	Events    int         // that were emptied now
 	Workflows []string    // of the sessions of their streams: their histories may carry them

@@ -73,7 +73,7 @@ type Shown struct {
 	Episodes []Closed               `json:"episodes"` // the latest first
 }
 
-// ShowSession reads a session. It returns pg.ErrNotFound where there is none.
+// ShowSession reads a session. It returns pg.ErrNotFound if there is none.
 func (s *Sessions) ShowSession(ctx context.Context, key Key) (out Shown, err error) {
 	err = s.Read(ctx, key.Principal.Tenant, func(tx pgx.Tx) error {
 		args := pg.Args{"tenant": key.Principal.Tenant, "id": key.ID()}

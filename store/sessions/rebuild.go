@@ -30,7 +30,7 @@ type RebuildInput struct {
 	After  uuid.UUID // the session after which to go on
 	Limit  int       // how many sessions; at most MaxPage
 	Verify bool      // only compare
-	Drop   bool      // make everything again, also what is equal
+	Drop   bool      // rebuild everything, even if it is equal
 	Policy proposals.WritePolicy
 	Rules  *policy.Policy // classification rules; nil for none
 	Now    time.Time
@@ -43,7 +43,7 @@ type Compared struct {
 	Stream  string
 	Fields  []string // that differ; "record" for one that is missing
 	Rebuilt bool
-	Kept    string // why it is left as it is, where it is: one of the reasons of schema/ledger
+	Kept    string // why it is not replaced: one of the reasons of schema/ledger; empty if it is
 }
 
 // RebuildPage is one page of sessions.
@@ -53,9 +53,9 @@ type RebuildPage struct {
 	More     bool
 }
 
-// RebuildSessions compares the state of the work of open sessions, and the records of closed ones, with what the
-// ledger gives, and makes again what differs unless it is only to compare. Each is one transaction. What a person
-// changed, what was forgotten, and what the ledger does not have any more is left as it is.
+// RebuildSessions compares the state of the work of open sessions, and the records of closed ones, with the ledger
+// and, unless the request only verifies, rebuilds what differs. Each is one transaction. Records that a person
+// changed, that were forgotten, or whose events the ledger no longer has are not changed.
 func (s *Sessions) RebuildSessions(ctx context.Context, in RebuildInput) (RebuildPage, error) {
 	limit := max(1, min(in.Limit, MaxPage))
 	var ids []uuid.UUID
@@ -257,7 +257,7 @@ type closedRow struct {
 	Principal *schema.Principal
 }
 
-// rebuildEpisode compares the next episode of a session after a number, and returns its number; 0 where there is none.
+// rebuildEpisode compares the next episode of a session after a number, and returns its number; 0 if there is none.
 // It returns nil for an episode without a record, because the policy wrote none.
 func rebuildEpisode(ctx context.Context, c *commit.Change, in RebuildInput, id uuid.UUID,
 	after int64) (*Compared, int64, error) {
@@ -344,4 +344,4 @@ func (w writing) rebuild(ctx context.Context, c *commit.Change, in RebuildInput,
 }
 
 // errNotWritten keeps a record from being removed that the policy does not let be written again.
-var errNotWritten = errors.New("the write policy admits no episode now: nothing was changed")
+var errNotWritten = errors.New("the write policy allows no episode now: nothing was changed")

@@ -64,7 +64,7 @@ type State struct {
 	FirstSeq int64 // of the episode that is open
 	LastSeq  int64 // the newest event that was taken in
 	Events   int   // of the episode, as the agent sees them
-	Ended    int64 // the event with which the agent ended it; 0: it goes on
+	Ended    int64 // the event with which the agent ended it; 0 if it is open
 	// Changed is the event that last changed more of Working than its state and its time.
 	Changed int64
 	Working session.Working
@@ -93,15 +93,16 @@ const (
 	stateClosed = "closed"
 )
 
-// OpenSession makes sure that a session is open, and returns how far it has come. A session begins with the first event
-// of its own stream (run/SESSION), or with the next event of a stream that it shares. One that was closed begins again
-// with the event after its last one. It returns a *schema.ValidationError for a session of another stream.
+// OpenSession makes sure that a session is open, and returns up to which event it was processed. A session begins
+// with the first event of its own stream (run/SESSION), or with the next event of a stream that it shares. A closed
+// session begins again with the event after its last one. It returns a *schema.ValidationError for a session of
+// another stream.
 func (s *Sessions) OpenSession(ctx context.Context, key Key, now time.Time) (State, error) {
 	return s.change(ctx, key, now, func(context.Context, *commit.Change, *State) error { return nil })
 }
 
-// TakeIn takes in the events of a session's stream up to its end, or up to the event with which the agent ended the
-// session. It opens the session if need be.
+// TakeIn processes the events of a session's stream up to its end, or up to the event with which the agent ended the
+// session. It opens the session if necessary.
 func (s *Sessions) TakeIn(ctx context.Context, key Key, now time.Time) (State, error) {
 	return s.change(ctx, key, now, func(ctx context.Context, c *commit.Change, st *State) error {
 		return takeIn(ctx, c, key, st)
@@ -129,7 +130,7 @@ func (s *Sessions) change(ctx context.Context, key Key, now time.Time,
 	return out, nil
 }
 
-// lock reads a session and locks it. It returns pg.ErrNotFound where there is none.
+// lock reads a session and locks it. It returns pg.ErrNotFound if there is none.
 func lock(ctx context.Context, c *commit.Change, key Key) (row, error) {
 	found, err := commit.Row[row](ctx, c.Tx, `
 		SELECT `+rowColumns+`
@@ -143,7 +144,7 @@ func lock(ctx context.Context, c *commit.Change, key Key) (row, error) {
 	return found, err
 }
 
-// head is the newest number of a stream; 0 where there is none.
+// head is the newest number of a stream; 0 if there is none.
 func head(ctx context.Context, c *commit.Change, stream string) (int64, error) {
 	var last int64
 	err := c.Tx.QueryRow(ctx, `
@@ -188,7 +189,7 @@ func open(ctx context.Context, c *commit.Change, key Key) (State, error) {
 	}
 	if r.Stream != key.Stream {
 		return State{}, &schema.ValidationError{Fields: []schema.FieldError{{Field: "stream",
-			Problem: "is not that of the session, which has another one"}}}
+			Problem: "is not the stream of the session"}}}
 	}
 	if r.State == stateClosed {
 		_, err := c.Tx.Exec(ctx, `

@@ -22,7 +22,7 @@ type WorkingInput struct {
 }
 
 // WorkingOf computes the state of the work of an open session of the agent up to the end of its stream, and writes
-// nothing. It returns nil where the agent has no such session or where it is closed.
+// nothing. It returns nil if the agent has no such session or the session is closed.
 func (s *Sessions) WorkingOf(ctx context.Context, in WorkingInput) (out *session.Working, err error) {
 	p := in.Principal
 	id := uuid.Nil

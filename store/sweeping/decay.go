@@ -26,7 +26,7 @@ type DecayInput struct {
 	Run    string           // the run whose counts are kept
 	Rules  string           // SweepStart.Rules; empty: those in force
 	After  schema.DueCursor // where the batch before ended; zero at the start
-	Until  time.Time        // what is due by then; the run's own time, so that it comes to an end
+	Until  time.Time        // memories due by then; the start of the run, so that the run ends
 	Limit  int
 	Now    time.Time
 }
@@ -41,7 +41,7 @@ type DecayBatch struct {
 	More     bool             `json:"more"` // there may be more after Next
 }
 
-// decayVolumes counts what would be taken of what is live: what has fallen due, less what stays though it is due.
+// decayVolumes counts how many live memories a sweep would remove: those that are due, except those that stay.
 func decayVolumes(ctx context.Context, c *commit.Change, rules lifecycle.RetentionRules,
 	share float64) ([]volume, error) {
 	t := volume{Question: schema.SweepDecay}
@@ -81,7 +81,7 @@ const countDue = `
 					AND (NOT x.when_valid OR coalesce(m.valid_until, 'infinity') > @now))
 		LIMIT @limit) due`
 
-// staying are the classes of memories that decay leaves alone, in columns.
+// staying are the classes of memories that decay does not remove, in columns.
 type staying struct {
 	world      []bool
 	tiers      []string
@@ -105,10 +105,9 @@ func stayingOf(rules lifecycle.RetentionRules) staying {
 	return s
 }
 
-// DecayBatch does to the next memories that have fallen due what lifecycle.JudgeDue says, in one transaction,
-// with a history row for each. It reads what is due and nothing else. Memories that another change has locked, and
-// those that a pipeline still works on, are left to the next run. A batch that is delivered again finds
-// nothing to do, or the rest.
+// DecayBatch applies lifecycle.JudgeDue to the next memories that are due, in one transaction, with a history row for
+// each. It reads only memories that are due. Memories that another change has locked, or that a pipeline still
+// processes, are left to the next run. A repeated batch handles what is left, if anything.
 func (s *Sweeping) DecayBatch(ctx context.Context, in DecayInput) (DecayBatch, error) {
 	var out DecayBatch
 	err := pg.RetryChange(ctx, func() error {
@@ -124,7 +123,7 @@ func (s *Sweeping) DecayBatch(ctx context.Context, in DecayInput) (DecayBatch, e
 	return out, nil
 }
 
-// decaying is one batch at work.
+// decaying is the state of one batch.
 type decaying struct {
 	*commit.Change
 	in  DecayInput
@@ -348,7 +347,8 @@ func (d *decaying) takeAway(j *judged, statement string, event schema.HistoryEve
 	d.Uncounted = append(d.Uncounted, j.ids...)
 }
 
-// keep notes when to look again at what stays. Of what is kept although it is due, history says why.
+// keep records when memories that stay are checked again. For memories that stay although they are due, history
+// records why.
 func (d *decaying) keep(kept, notDue *judged) {
 	for _, j := range []*judged{kept, notDue} {
 		if len(j.ids) > 0 {

@@ -1,5 +1,5 @@
-// Package sweeping takes away what has faded and what is past its retention window, in batches, and holds a sweep that
-// would take too much. The windows and rules are package memory/lifecycle's.
+// Package sweeping removes faded memories and data past its retention window, in batches, and holds a sweep that
+// would remove too much. The windows and rules are in package memory/lifecycle.
 package sweeping
 
 import "github.com/mneme/mneme/store/pg"

@@ -42,8 +42,8 @@ var countExpired = `
 			AND NOT ` + forgetting.ActionLinked("m", "id") + `
 		LIMIT @limit) x`
 
-// countAgedHistory counts the history that would go by a shortened window. A tombstone of a world goes before its
-// history in the same run, if its policy says so and its window is over.
+// countAgedHistory counts the history that a shortened window would remove. A tombstone of a world is removed before
+// its history in the same run, if its policy says so and its window is over.
 var countAgedHistory = `
 	SELECT count(*)
 	FROM (
@@ -58,8 +58,9 @@ var countAgedHistory = `
 							AND m.deleted_at <= w.before)))`) + `
 		LIMIT @limit) x`
 
-// retentionVolumes counts what would go of memories and, where its window was shortened, of history. What is over by
-// the documents' windows is over: a tenant that was not used for half a year has no history left, as intended.
+// retentionVolumes counts the memories that a purge would remove and, if its window was shortened, the history. Data
+// past the documents' own windows does not count: a tenant that was not used for half a year has no history left, as
+// intended.
 func retentionVolumes(ctx context.Context, c *commit.Change, rules lifecycle.RetentionRules,
 	share float64) ([]volume, error) {
 	memories, history := volume{Question: schema.SweepRetention}, volume{Question: schema.SweepHistory}
@@ -165,8 +166,9 @@ func (s *Sweeping) PreviewPurge(ctx context.Context, tenant string, share float6
 	return out, nil
 }
 
-// goingTombstones are the tombstones that are over (going, with whether they would be purged), and of them and those
-// already marked, what would be deleted (dying). lifecycle.ExpiredTombstone archives what is action-linked.
+// goingTombstones are the tombstones whose window is over (going, with whether they would be purged), and of these
+// and those already marked, the ones that would be deleted (dying). lifecycle.ExpiredTombstone archives memories
+// linked to an action.
 var goingTombstones = `
 	WITH going AS (
 		SELECT m.id, w.purge AND NOT ` + forgetting.ActionLinked("m", "id") + ` AS purge ` + expired + `

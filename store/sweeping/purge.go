@@ -23,7 +23,7 @@ type PurgeInput struct {
 	Step   schema.PurgeStep
 	After  schema.HistoryCursor // where the batch before ended; zero at the start, and for steps without a cursor
 	Limit  int                  // rows
-	At     time.Time            // what is over by then; the run's own time, and never later than Now
+	At     time.Time            // data expired by then; the run's own time, and never later than Now
 	Now    time.Time
 }
 
@@ -35,12 +35,12 @@ type PurgeBatch struct {
 	More    bool                 `json:"more"`    // the step may have more to do, after Next
 }
 
-// Purge carries out one batch of a step, in a short transaction of its own (document 002 "Retention Worker"). Steps
-// are to be taken in the order of lifecycle.PurgeSteps, each until it has no more: one that is taken too early finds
-// nothing that it may remove, and foreign keys enforce that. A batch that is delivered again finds nothing to do, or
-// the rest. ErrRulesChanged where the run has to begin again.
+// Purge carries out one batch of a step, in a short transaction of its own (document 002 "Retention Worker"). Run the
+// steps in the order of lifecycle.PurgeSteps, each until it has no more: a step that runs too early finds nothing
+// that it may remove, and foreign keys enforce that. A repeated batch handles what is left, if anything. It returns
+// ErrRulesChanged if the run has to begin again.
 //
-// Each statement reads a page of rows (scanFactor), whatever the table holds, so that the limits of the pipeline
+// Each statement reads a page of rows (scanFactor), however large the table is, so that the limits of the pipeline
 // are enough.
 func (s *Sweeping) Purge(ctx context.Context, in PurgeInput) (PurgeBatch, error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
@@ -77,7 +77,7 @@ func (s *Sweeping) Purge(ctx context.Context, in PurgeInput) (PurgeBatch, error)
 	return out, nil
 }
 
-// purging is one batch at work.
+// purging is the state of one batch.
 type purging struct {
 	*commit.Change
 	in    PurgeInput
@@ -135,9 +135,9 @@ func (p *purging) policy(d schema.RetentionDomain) schema.RetentionPolicy {
 	return p.rules.For(d, schema.Any, schema.Any)
 }
 
-// aged removes what has been there for longer than a policy keeps it. The statement's arguments are @tenant, @before,
-// which is the time before which a row is over, and @limit. It need not use all of them: a function reads the tenant of
-// the transaction. It returns how many rows it removed.
+// aged removes rows that are older than a policy keeps them. The statement's arguments are @tenant, @before, the time
+// before which a row is expired, and @limit. It need not use all of them: a function reads the tenant of the
+// transaction. It returns how many rows it removed.
 func (p *purging) aged(ctx context.Context, policy schema.RetentionPolicy, remove string) error {
 	before, ends := lifecycle.ExpiredBefore(policy, p.in.At)
 	if !ends {

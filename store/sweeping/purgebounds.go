@@ -48,8 +48,8 @@ const (
 	purgePolicyChanges = `SELECT mneme_purge_policy_changes(@before, @limit)`
 )
 
-// scanFactor is how many rows a page reads for each that it may remove. What stays, of worlds, of what was done or
-// of what is still needed, may be most of a table: no statement goes through all of it.
+// scanFactor is how many rows a page reads for each that it may remove. Rows that stay may be most of a table (of
+// worlds, open ones, or ones still needed): no statement scans all of it.
 const scanFactor = 20
 
 // scannedRow is a row that a page has read, in the order of an index by age. A query selects of ID, Key and
@@ -89,16 +89,16 @@ func (p *purging) page(ctx context.Context, query string, args pg.Args) ([]scann
 	return going, nil
 }
 
-// freeEvent is the condition of an event e that it may go: it is not of a world, it became no memory that is there, and
-// no memory names it as evidence.
+// freeEvent is the condition that an event e may be deleted: it is not of a world, the memory that it became no
+// longer exists, and no memory names it as evidence.
 var freeEvent = `e.stream NOT LIKE 'world/%'
 	AND NOT EXISTS (SELECT FROM ` + pg.ByKey("m", "@tenant", "e.memory_id") + ` WHERE m.erased_at IS NULL)
 	AND NOT EXISTS (
 		SELECT FROM memory_provenance p
 		WHERE p.ref = e.id AND p.tenant = @tenant AND p.kind = 'event')`
 
-// sessions removes sessions that were closed before the window of events and whose episodes are gone. One that comes
-// again begins like a new one. They are not counted: they hold nothing that the ledger does not have.
+// sessions removes sessions that were closed before the window of events and whose episodes no longer exist. A
+// session that is used again begins like a new one. They are not counted: the ledger has all their data.
 func (p *purging) sessions(ctx context.Context, before time.Time) error {
 	_, err := p.Tx.Exec(ctx, `
 		DELETE FROM sessions
@@ -154,8 +154,7 @@ func (p *purging) events(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// A stream that has been idle for the window and holds nothing any more goes: a later event under its name has
-	// number 1.
+	// A stream that has been idle for the window and is empty is removed: a later event under its name has number 1.
 	_, err = p.Tx.Exec(ctx, `
 		DELETE FROM event_streams s
 		WHERE s.tenant = @tenant AND s.stream = ANY(@streams) AND s.updated_at < @before
@@ -254,8 +253,8 @@ func (p *purging) operations(ctx context.Context) error {
 	return err
 }
 
-// settledBatch says of a batch b that nothing needs it any more: it has no jobs, which have windows of their own, and
-// no proposal that waits for a review. Without a job, nothing decides or writes a proposal.
+// settledBatch is the condition that a batch b is not needed any more: it has no jobs, which have their own windows,
+// and no proposal that waits for a review. Without a job, nothing decides or writes a proposal.
 const settledBatch = `NOT EXISTS (
 		SELECT FROM jobs j
 		WHERE j.tenant = b.tenant AND j.batch_id = b.id)
@@ -350,7 +349,7 @@ func (p *purging) batches(ctx context.Context, settled []uuid.UUID, left int) (i
 			return 0, nil
 		}
 		candidates = candidates[:min(len(candidates), left)]
-		// A selection by source kind still finds what they became.
+		// A selection by source kind still finds the memories they became.
 		_, err = p.Tx.Exec(ctx, `
 			INSERT INTO memory_source_kinds (tenant, memory_id, source_kind)
 			SELECT c.tenant, c.id, c.source_kind
@@ -470,8 +469,8 @@ func (p *purging) forgetRuns(ctx context.Context) error {
 	return p.deleteIDs(ctx, `DELETE FROM forget_runs WHERE tenant = @tenant AND id = ANY(@ids)`, "runs", ids)
 }
 
-// artifacts removes those that no memory refers to. Where a memory comes to refer to one meanwhile, its foreign key
-// refuses the deletion, and the batch is tried again.
+// artifacts removes those that no memory refers to. If a memory refers to one in the meantime, its foreign key
+// refuses the deletion, and the batch is retried.
 func (p *purging) artifacts(ctx context.Context) error {
 	before, ends := lifecycle.ExpiredBefore(p.rules.For(schema.RetainArtifacts, schema.Any, schema.Any), p.in.At)
 	if !ends {

@@ -16,14 +16,14 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// policyColumns are the columns of a schema.RetentionPolicy, all but Default: a policy that is stored is not a default.
+// policyColumns are the columns of a schema.RetentionPolicy, except Default: stored policies are not defaults.
 const policyColumns = `domain, tier, typology,
 	coalesce(extract(epoch FROM keep)::bigint, 0) AS keep_seconds,
 	on_expiry, decay_exempt, version, updated_at, updated_by, reason`
 
 var scanPolicy = pgx.RowToStructByNameLax[schema.RetentionPolicy]
 
-// RetentionRules reads what a tenant has set.
+// RetentionRules reads the policies that a tenant has set.
 func RetentionRules(ctx context.Context, tx pgx.Tx, tenant string) (lifecycle.RetentionRules, error) {
 	rows, err := tx.Query(ctx, `
 		SELECT `+policyColumns+`
@@ -36,8 +36,8 @@ func RetentionRules(ctx context.Context, tx pgx.Tx, tenant string) (lifecycle.Re
 	return pgx.CollectRows(rows, scanPolicy)
 }
 
-// RetentionPolicies returns what a tenant has set, by domain, tier and typology. Where it has set nothing,
-// lifecycle.DefaultRetention holds.
+// RetentionPolicies returns the policies that a tenant has set, by domain, tier and typology. For other classes
+// lifecycle.DefaultRetention applies.
 func (s *Sweeping) RetentionPolicies(ctx context.Context, tenant string) (lifecycle.RetentionRules, error) {
 	var out lifecycle.RetentionRules
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) (err error) {
@@ -50,10 +50,10 @@ func (s *Sweeping) RetentionPolicies(ctx context.Context, tenant string) (lifecy
 	return out, nil
 }
 
-// SetRetention sets a policy of the tenant and says so in the audit; one that says the same changes nothing. What
-// becomes of a class, and whether decay takes of it, stay as they are in force where then and exempt are nil, which
-// may need more than one policy (lifecycle.RetentionRules.Set). It returns what is set, the class itself last: all of
-// it or nothing. What a class's longer exemption or shorter window changes, the next sweeps see.
+// SetRetention sets a policy of the tenant and records the change in the audit. A policy that equals the stored one
+// changes nothing. If then or exempt is nil, the class keeps that setting as it is in force, which may need more than
+// one policy (lifecycle.RetentionRules.Set). It sets all of these policies or none, and returns them, the one of the
+// class itself last. The next sweeps apply them.
 func (s *Sweeping) SetRetention(ctx context.Context, tenant string, p schema.RetentionPolicy, then *schema.OnExpiry,
 	exempt *bool, now time.Time) ([]schema.RetentionPolicy, error) {
 	if err := p.Validate(); err != nil {
@@ -135,8 +135,8 @@ func setPolicy(ctx context.Context, c *commit.Change, p schema.RetentionPolicy) 
 	return p, auditPolicy(c, before, &p, p.UpdatedBy, p.Reason)
 }
 
-// ResetRetention removes the policy of a class, so that the default applies, and says so in the audit. ErrNotFound
-// where nothing is set.
+// ResetRetention removes the policy of a class, so that the default applies, and records this in the audit. It
+// returns ErrNotFound if the class has no policy.
 func (s *Sweeping) ResetRetention(ctx context.Context, tenant string, p schema.RetentionPolicy, by, reason string,
 	now time.Time) error {
 	err := commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
@@ -159,8 +159,8 @@ func (s *Sweeping) ResetRetention(ctx context.Context, tenant string, p schema.R
 	return nil
 }
 
-// lockPolicies locks the tenant's policies, also those that do not exist yet: of two writers, the second sees what the
-// first has written.
+// lockPolicies locks the tenant's policies, including those that do not exist yet. A second writer waits and then
+// sees what the first one wrote.
 func lockPolicies(ctx context.Context, c *commit.Change) error {
 	_, err := c.Tx.Exec(ctx, `
 		SELECT pg_advisory_xact_lock(hashtextextended(
@@ -169,7 +169,7 @@ func lockPolicies(ctx context.Context, c *commit.Change) error {
 	return err
 }
 
-// ofClass is the condition of the policy for exactly a class.
+// ofClass selects the policy of exactly one class.
 const ofClass = `tenant = @tenant AND domain = @domain AND tier = @tier AND typology = @typology`
 
 // ofClassArgs are the arguments of ofClass, for a policy's class.
@@ -177,7 +177,7 @@ func ofClassArgs(c *commit.Change, p schema.RetentionPolicy) pg.Args {
 	return pg.Args{"tenant": c.Tenant, "domain": p.Domain, "tier": p.Tier, "typology": p.Typology}
 }
 
-// policy returns what is set for exactly a policy's class; nil when nothing is.
+// policy returns the stored policy of exactly p's class, or nil.
 func policy(ctx context.Context, c *commit.Change, p schema.RetentionPolicy) (*schema.RetentionPolicy, error) {
 	rows, err := c.Tx.Query(ctx, `SELECT `+policyColumns+` FROM retention_policies WHERE `+ofClass, ofClassArgs(c, p))
 	if err != nil {
@@ -229,8 +229,8 @@ func auditPolicy(c *commit.Change, before, after *schema.RetentionPolicy, by, re
 	return nil
 }
 
-// RetentionChanges lists the audit of the tenant's policies, newest first, after an id (the zero id: from the
-// newest), limit at most.
+// RetentionChanges lists at most limit changes of the tenant's policies, newest first, after an id. The zero id
+// starts with the newest.
 func (s *Sweeping) RetentionChanges(ctx context.Context, tenant string, after uuid.UUID,
 	limit int) ([]schema.RetentionChange, error) {
 	page, args := ``, pg.Args{"tenant": tenant, "limit": pg.PageLimit(limit)}

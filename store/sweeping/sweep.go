@@ -45,20 +45,21 @@ func (s *Sweeping) tenantNames(ctx context.Context, query string, args pg.Args) 
 	return out, nil
 }
 
-// SweepStart is what a run may go by.
+// SweepStart says what a run may remove.
 type SweepStart struct {
-	// Held is the first question that waits for an answer; nil: there is none.
+	// Held is the first question that waits for an answer; nil if there is none.
 	Held *schema.SweepHold
-	// Ahead says that the run may go ahead: nothing waits, or another question was answered. A batch takes
-	// nothing of what waits.
+	// Ahead means that the run may continue: no question waits, or another question was answered. Rows with an open
+	// question are not removed.
 	Ahead bool
-	// Rules identifies the retention policies that the count went by. A batch that is given it takes nothing by others.
+	// Rules identifies the retention policies that the count used. A batch with Rules refuses to work under other
+	// policies.
 	Rules string
 }
 
-// BeginSweep counts what a run would take of a tenant. A run that would take more than its share asks, once,
-// and may take nothing until the question is answered. What any run takes is subtracted from what was admitted. A run
-// that would not take too much withdraws the question, and what is left of an answer with it.
+// BeginSweep counts how much a run would remove of a tenant. A run that would remove more than its share asks, once,
+// and may remove nothing until the question is answered. Every run subtracts what it removes from the admitted
+// number. A run that would not remove too much withdraws the question and the rest of an answer.
 func (s *Sweeping) BeginSweep(ctx context.Context, tenant string, sweep schema.Sweep, share float64,
 	now time.Time) (SweepStart, error) {
 	ctx = pg.WithClass(ctx, pg.ClassLong)
@@ -113,7 +114,7 @@ func fingerprint(rules lifecycle.RetentionRules) string {
 	return hex.EncodeToString(digest.Sum(nil)[:8])
 }
 
-// rulesAsBegun reads the rules in force, which must be those that the run began with, if it says which.
+// rulesAsBegun reads the rules in force. If begun is set, they must be the rules with which the run began.
 func rulesAsBegun(ctx context.Context, c *commit.Change, begun string) (lifecycle.RetentionRules, error) {
 	rules, err := RetentionRules(ctx, c.Tx, c.Tenant)
 	if err != nil || begun == "" {
@@ -125,8 +126,8 @@ func rulesAsBegun(ctx context.Context, c *commit.Change, begun string) (lifecycl
 	return rules, err
 }
 
-// volume is how much a run would take of what is stored, by the question that it has to ask. Counting ends where the
-// allowance is exceeded.
+// volume is how much a run would remove of the stored data, by the question that it has to ask. Counting ends when
+// the allowance is exceeded.
 type volume struct {
 	Question      schema.Sweep
 	Would, Stored int64
@@ -152,7 +153,8 @@ func oneHold(ctx context.Context, c *commit.Change, query string, args pg.Args) 
 	return pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[schema.SweepHold])
 }
 
-// guard asks where a run has to, or withdraws the question. It returns the question that waits; nil: there is none.
+// guard asks if the run would remove too much, and otherwise withdraws the question. It returns the question that
+// waits; nil if there is none.
 func guard(ctx context.Context, c *commit.Change, t volume, share float64) (*schema.SweepHold, error) {
 	if !t.tooMuch(share) {
 		c.Queue.Queue(`DELETE FROM sweep_holds WHERE `+ofSweep,
@@ -187,9 +189,9 @@ func guard(ctx context.Context, c *commit.Change, t volume, share float64) (*sch
 	return &hold, nil
 }
 
-// admittedBy returns how much of want a batch may take: less where a question is open, whose answer it uses up. The
-// question is locked, so that no two batches use the same answer. Without one, all of it: what was due when the run
-// began was counted then.
+// admittedBy returns how much of want a batch may remove: less if a question is open, whose answer it uses up. The
+// question is locked, so that no two batches use the same answer. Without a question it returns want: what was due
+// when the run began was counted then.
 func admittedBy(ctx context.Context, c *commit.Change, sweep schema.Sweep, want int) (int, error) {
 	var left *int64
 	err := c.Tx.QueryRow(ctx, `SELECT admitted FROM sweep_holds WHERE `+ofSweep+` FOR UPDATE`,
@@ -214,7 +216,7 @@ func used(c *commit.Change, sweep schema.Sweep, n int) {
 	}
 }
 
-// ErrClockAhead means that a clock is far ahead of the database's: nothing is to be taken away by it.
+// ErrClockAhead means that a clock is far ahead of the database's. Nothing may be removed by that clock.
 var ErrClockAhead = errors.New("the clock is ahead of the database's")
 
 // CheckClock returns ErrClockAhead where one of the times is further ahead of the database's clock than a minute.
@@ -232,7 +234,7 @@ func (s *Sweeping) CheckClock(ctx context.Context, at ...time.Time) error {
 	return nil
 }
 
-// noteSweep adds to what a run did to the tenant, in the transaction that does it.
+// noteSweep adds counts to the record of a run for the tenant, in the transaction of the change.
 func noteSweep(c *commit.Change, sweep schema.Sweep, run string, counts map[string]int) error {
 	for name, n := range counts {
 		if n == 0 {
@@ -270,8 +272,8 @@ func noteSweep(c *commit.Change, sweep schema.Sweep, run string, counts map[stri
 	return nil
 }
 
-// AdmitSweep lets a sweep that has asked take up to so much more of the tenant. ErrNotFound where it has
-// not asked.
+// AdmitSweep lets a sweep that has asked remove up to this number more of the tenant. It returns ErrNotFound if the
+// sweep has not asked.
 func (s *Sweeping) AdmitSweep(ctx context.Context, tenant string, sweep schema.Sweep, upTo int64, by, reason string,
 	now time.Time) (schema.SweepHold, error) {
 	var out schema.SweepHold
@@ -307,7 +309,7 @@ func (s *Sweeping) SweepHolds(ctx context.Context) ([]schema.SweepHold, error) {
 		FROM mneme_sweep_holds()`)
 	if err == nil {
 		var out []schema.SweepHold
-		// Lax: the answer is not selected, because a sweep that waits has none.
+		// Lax: the columns of the answer are not selected, because a waiting sweep has none.
 		if out, err = pgx.CollectRows(rows, pgx.RowToStructByNameLax[schema.SweepHold]); err == nil {
 			return out, nil
 		}
@@ -319,7 +321,7 @@ func (s *Sweeping) SweepHolds(ctx context.Context) ([]schema.SweepHold, error) {
 type SweepRun struct {
 	ID        string           `json:"id"`
 	Sweep     schema.Sweep     `json:"sweep"`
-	Counts    map[string]int64 `json:"counts"` // by what was done
+	Counts    map[string]int64 `json:"counts"` // by outcome
 	StartedAt time.Time        `json:"started_at"`
 	UpdatedAt time.Time        `json:"updated_at"`
 }

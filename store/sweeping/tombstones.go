@@ -16,8 +16,8 @@ import (
 // actorRetention is the actor that history names where a window was over.
 const actorRetention = "retention"
 
-// expire marks the tombstones whose window is over: the following steps remove those that go, and those that stay are
-// archived without limit, with a history row.
+// expire marks the tombstones whose window is over: the following steps delete the marked ones; those that stay are
+// archived permanently, with a history row.
 func (p *purging) expire(ctx context.Context) error {
 	w := windowsOf(p.rules, p.in.At)
 	if len(w.before) == 0 {
@@ -166,8 +166,8 @@ func (p *purging) graphLinks(ctx context.Context) error {
 	return err
 }
 
-// embeddings removes vectors, and has the index asked once more to forget their points: it was asked when the
-// memory was deleted, and may have been rebuilt from an old copy since.
+// embeddings removes vectors, and requests again that the index forget their points: the request was made when the
+// memory was deleted, but the index may have been rebuilt from an old copy since.
 func (p *purging) embeddings(ctx context.Context) error {
 	ids, err := p.marked(ctx, "NOT "+hasLinks+" AND "+hasEmbeddings, lockMarked)
 	if err != nil || len(ids) == 0 {
@@ -203,9 +203,10 @@ func (p *purging) embeddings(ctx context.Context) error {
 	return nil
 }
 
-// tombstones deletes the memories that nothing holds any more. Before that, in parts, it empties the pipeline's
-// copies of their texts and removes the rows that belong to a memory: a source may have brought a hundred facts, and
-// a fact may have been repeated a hundred thousand times. History keeps what it says until its own window is over.
+// tombstones deletes the memories that have no dependent rows any more. Before that, in parts, it empties the
+// pipeline's copies of their texts and removes the rows that belong to a memory: a source may have brought a hundred
+// facts, and a fact may have been repeated a hundred thousand times. History keeps its texts until its own window is
+// over.
 func (p *purging) tombstones(ctx context.Context) error {
 	ids, err := p.marked(ctx, "NOT "+hasLinks+" AND NOT "+hasEmbeddings, "")
 	if err != nil || len(ids) == 0 {
@@ -222,7 +223,7 @@ func (p *purging) tombstones(ctx context.Context) error {
 	if err != nil || dependents >= p.in.Limit {
 		return err
 	}
-	// Another change may have erased one meanwhile: then it keeps its relations, for the audit.
+	// If another change has erased one in the meantime, it keeps its relations, for the audit.
 	rows, err := p.Tx.Query(ctx, `
 		SELECT m.id
 		FROM memories m
@@ -237,8 +238,7 @@ func (p *purging) tombstones(ctx context.Context) error {
 		return err
 	}
 	p.out.More = chosen == p.in.Limit && len(ids) < chosen // after those that another has erased
-	// Once more under the lock: a request that was delivered again may have held a memory until its copy of the text
-	// was written.
+	// Repeat this under the lock: a repeated request may have held a memory until its copy of the text was written.
 	f.Gone = ids
 	n, err := f.BlankPart(ctx, p.in.Limit-dependents)
 	if dependents += n; err == nil && dependents < p.in.Limit {

@@ -1,6 +1,6 @@
-// Package tidying reads what UpdateFacts, CompressEpisodes and ResolveDuplicates decide on, page by page within one
-// scope, and writes what they decided. Each change is one transaction that checks its evidence again and leaves a
-// result under a key that follows from the evidence, so that the same evidence changes nothing twice. The rules are in
+// Package tidying reads the evidence of UpdateFacts, CompressEpisodes and ResolveDuplicates, page by page within one
+// scope, and writes their decisions. Each change is one transaction that checks its evidence again and leaves a
+// result under a key that depends on the evidence, so that the same evidence changes nothing twice. The rules are in
 // memory/learning.
 package tidying
 
@@ -29,8 +29,8 @@ type Tidying struct {
 // New returns it over a connection.
 func New(db *pg.DB) *Tidying { return &Tidying{DB: db} }
 
-// Scope is what one run reads and writes: the memories of a tenant in one project and scope, either those of one agent
-// (private and group) or those that are shared or global.
+// Scope is the memories that one run reads and writes: those of a tenant in one project and scope, either of one
+// agent (private and group) or shared and global.
 type Scope struct {
 	Tenant, Agent, Project, Scope string
 }

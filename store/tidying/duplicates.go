@@ -20,10 +20,10 @@ import (
 	"github.com/mneme/mneme/store/pipeline"
 )
 
-// MaxSame is how many records of one key are merged in one transaction.
+// MaxSame is how many records with the same key are merged in one transaction.
 const MaxSame = schema.MaxRevisionTargets
 
-// lastingRow is a record as duplicates are sought.
+// lastingRow is a record with the columns that the search for duplicates needs.
 type lastingRow struct {
 	owned
 	ID          uuid.UUID
@@ -46,7 +46,7 @@ type lastingRow struct {
 	Pinned      bool
 	Sensitivity schema.Sensitivity
 	Tags        []string
-	Keyed       int // the version whose key is known; 0: none
+	Keyed       int // the version whose key is stored; 0 if none is
 }
 
 const lastingColumns = `m.agent_id, m.policy_group, m.visibility, m.id, m.version, m.type, m.content, m.payload,
@@ -54,7 +54,7 @@ const lastingColumns = `m.agent_id, m.policy_group, m.visibility, m.id, m.versio
 	m.validity, m.conditions, m.valid_from, m.valid_until, m.who, m.occurred_at, m.created_at, m.updated_at,
 	m.confidence, m.source_trust, m.pinned, m.sensitivity, m.tags, coalesce(k.version, 0) AS keyed`
 
-// mergeable is the condition of records that may have duplicates. What is contested is for a revision to resolve.
+// mergeable selects records that may have duplicates. Contested records are left to a revision.
 const mergeable = `m.live AND m.status = 'active' AND m.type IN ('semantic', 'competence', 'plan_graph')
 	AND m.world_id IS NULL`
 
@@ -66,8 +66,8 @@ type Same struct {
 	owner   owned
 }
 
-// same is the row as the rules compare it. Its ground is who may read it, and for a claim what it is about: the same
-// words may be said of two subjects.
+// same converts the row for the rules. Records are compared only within the same ground: the same readers and, for a
+// claim, the same subject and predicate, because the same words may be said of two subjects.
 func (r lastingRow) same(s Scope) Same {
 	ground := []string{s.Tenant, s.Project, s.Scope, s.Agent, string(r.Visibility)}
 	if r.Visibility == schema.VisibilityGroup {
@@ -89,7 +89,7 @@ func keyOf(s Same) []byte {
 	return sum[:]
 }
 
-// lastingPage lists records by when they last changed.
+// lastingPage lists records in the order of their last change.
 const lastingPage = `
 	SELECT ` + lastingColumns + `
 	FROM memories m
@@ -99,16 +99,16 @@ const lastingPage = `
 	ORDER BY m.updated_at, m.id
 	LIMIT @limit`
 
-// DuplicatePage is one page of what may have duplicates.
+// DuplicatePage is one page of the search for duplicates.
 type DuplicatePage struct {
 	Read   int
-	Groups [][]uuid.UUID // records that have one key, at least one of them on this page
+	Groups [][]uuid.UUID // records with the same key, at least one of them on this page
 	Next   Place
 	More   bool
 }
 
-// FindDuplicates reads the records of a scope that changed after a place, keeps the key of each, and returns those that
-// share one with others. It keeps nothing but keys.
+// FindDuplicates reads the records of a scope that changed after a place, stores the key of each, and returns groups
+// of records with the same key. It writes nothing else.
 func (t *Tidying) FindDuplicates(ctx context.Context, s Scope, after Place, until time.Time, limit int,
 	now time.Time) (DuplicatePage, error) {
 	var out DuplicatePage
@@ -137,13 +137,15 @@ func (t *Tidying) keep(ctx context.Context, c *commit.Change, s Scope, rows []la
 	var versions []int32
 	var keys [][]byte
 	for _, r := range rows {
-		// One whose key is known may wait for a merge that was not made: in shadow mode, or by a run that died.
+		// A record whose key is stored may still wait for its merge, if it was found in shadow mode or by a run that
+		// died.
 		if r.Keyed != r.Version {
 			out.Read++
 		}
 		ids, versions, keys = append(ids, r.ID), append(versions, int32(r.Version)), append(keys, keyOf(r.same(s)))
 	}
-	// A memory that is deleted in between has no row to refer to: the statement locks those that are left.
+	// A memory may have been deleted since the page was read, and a key without a memory violates the foreign key:
+	// the statement locks the memories that still exist.
 	_, err := c.Tx.Exec(ctx, `
 		INSERT INTO duplicate_keys AS k (tenant, memory_id, version, key)
 		SELECT @tenant, m.id, x.version, x.key
@@ -176,7 +178,7 @@ func (t *Tidying) keep(ctx context.Context, c *commit.Change, s Scope, rows []la
 	return err
 }
 
-// SameAs reads the records of a group as they are now.
+// SameAs reads the current records of a group.
 func (t *Tidying) SameAs(ctx context.Context, s Scope, ids []uuid.UUID) ([]Same, error) {
 	var out []Same
 	err := t.Read(ctx, s.Tenant, func(tx pgx.Tx) error {
@@ -201,13 +203,13 @@ func (t *Tidying) SameAs(ctx context.Context, s Scope, ids []uuid.UUID) ([]Same,
 type MergeInput struct {
 	Writes
 	Scope   Scope
-	Records []Same // of the plan, in the versions that were read
+	Records []Same // the plan's records, in the versions that were read
 	Plan    duplicates.Merge
 	Policy  proposals.WritePolicy
 }
 
-// Merge carries out a merge: what goes is superseded by what stays, which is derived from it and takes over its
-// references. A record that has changed since it was read refuses the merge.
+// Merge supersedes the duplicates with the record that is kept, links it as derived from them, and copies their
+// references to it. If a record has changed since it was read, nothing is merged.
 func (t *Tidying) Merge(ctx context.Context, in MergeInput) (schema.ReviseResult, error) {
 	out, err := pg.RetryOnConflict(ctx, func() (schema.ReviseResult, error) {
 		return pipeline.RunOnce(ctx, t.DB, in.operation(in.Scope.Tenant), pipeline.KindRevise, in.Now,

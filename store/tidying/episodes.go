@@ -175,8 +175,8 @@ const (
 	SummaryDropped SummaryStatus = "dropped" // an episode has changed, was forgotten, or has a summary
 )
 
-// KeepSummary writes a summary as a semantic record that is derived from its episodes, and hastens their decay. It
-// writes nothing where one of them is not what was read any more.
+// KeepSummary writes a summary as a semantic record that is derived from its episodes, and shortens their half-life.
+// It writes nothing if one of them has changed since it was read.
 func (t *Tidying) KeepSummary(ctx context.Context, in SummaryInput) (SummaryStatus, error) {
 	out, err := pg.RetryOnConflict(ctx, func() (schema.PutResult, error) {
 		return pipeline.RunOnce(ctx, t.DB, in.operation(in.Scope.Tenant), pipeline.KindPut, in.Now,
@@ -245,8 +245,8 @@ func keepSummary(ctx context.Context, c *commit.Change, in SummaryInput) (schema
 	return result, nil
 }
 
-// summaryRecord is a summary as it is kept: what remains of episodes that fade is knowledge, which lasts until it is
-// revised, and no experience of its own.
+// summaryRecord is a summary as it is stored: it is semantic knowledge, which lasts until it is revised, and not an
+// episode.
 func summaryRecord(in SummaryInput, now time.Time) (schema.MemoryRecord, error) {
 	payload := memory.SemanticPayload("thread", schema.PredicateStates, in.Summary.Text, false)
 	from, confidence := in.Summary.From, 1.0
@@ -268,7 +268,7 @@ func summaryRecord(in SummaryInput, now time.Time) (schema.MemoryRecord, error) 
 	return record, err
 }
 
-// hurry shortens the half-life of an episode that has a summary. What it says stays as it is.
+// hurry shortens the half-life of an episode that has a summary. Its content is not changed.
 func hurry(ctx context.Context, c *commit.Change, m commit.MemoryRow, in SummaryInput) error {
 	now := c.Now
 	salience := m.Decay.Salience(m.Salience, now.Sub(m.SalienceAt))

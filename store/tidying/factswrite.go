@@ -35,7 +35,7 @@ type FactInput struct {
 // Gone is the status of a change whose evidence or target is not what was read any more.
 const Gone schema.ReviseStatus = "evidence_gone"
 
-// WriteFact carries out a change of what is held, or says why not.
+// WriteFact changes a fact, or returns why not.
 func (t *Tidying) WriteFact(ctx context.Context, in FactInput) (schema.ReviseStatus, error) {
 	out, err := pg.RetryOnConflict(ctx, func() (schema.ReviseResult, error) {
 		return pipeline.RunOnce(ctx, t.DB, in.operation(in.Scope.Tenant), pipeline.KindRevise, in.Now,
@@ -213,7 +213,7 @@ func factRecord(in FactInput) (schema.MemoryRecord, error) {
 	return record, err
 }
 
-// visibilityOf is who may read what several episodes say: those who may read all of them.
+// visibilityOf is the visibility of a fact from several episodes: it is for those who may read all of them.
 func visibilityOf(said []Said) schema.Visibility {
 	out := said[0].owner.Visibility
 	for _, s := range said {

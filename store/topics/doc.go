@@ -1,14 +1,14 @@
-// Package topics keeps standing questions in Postgres: topics, the history of their answers, and the draft of the next
-// one. Memories are locked before the topic whose answer is made of them, as forgetting does, so that no answer repeats
-// a memory that is forgotten or erased. What an answer says is decided in package memory/topics.
+// Package topics stores standing questions in Postgres: topics, the history of their answers, and the draft of the
+// next answer. It locks the memories of an answer before the topic, in the same order as forgetting does, so that no
+// answer repeats a memory that is forgotten or erased. Package memory/topics decides what an answer says.
 package topics
 
 import "github.com/mneme/mneme/store/pg"
 
-// Topics keeps standing questions. It is safe for concurrent use.
+// Topics stores standing questions. It is safe for concurrent use.
 type Topics struct {
 	*pg.DB
 }
 
-// New returns it over a connection.
+// New returns a Topics that uses db.
 func New(db *pg.DB) *Topics { return &Topics{DB: db} }

@@ -109,8 +109,8 @@ func (s *Topics) AddTopic(ctx context.Context, req topics.TopicRequest, now time
 	return out, nil
 }
 
-// RemoveTopic closes a topic of the principal: it goes with its answers. It returns pg.ErrNotFound where the principal
-// has no such topic.
+// RemoveTopic closes a topic of the principal and deletes its answers. It returns pg.ErrNotFound if the principal has
+// no such topic.
 func (s *Topics) RemoveTopic(ctx context.Context, p schema.Principal, id uuid.UUID, now time.Time) error {
 	return commit.Write(ctx, s.DB, p.Tenant, now, func(c *commit.Change) error {
 		args := owner(p)
@@ -126,7 +126,8 @@ func (s *Topics) RemoveTopic(ctx context.Context, p schema.Principal, id uuid.UU
 	})
 }
 
-// Seeing makes the filter of what a topic's principal may see now. Reading answers asks it for every topic.
+// Seeing returns the filter of what a topic's principal may see now. It is called for every topic whose answers are
+// read.
 type Seeing func(t topics.Topic) pg.Filter
 
 // ListTopics lists topics of the principal after an id, in the order in which they were opened.
@@ -141,8 +142,8 @@ func (s *Topics) ListTopics(ctx context.Context, p schema.Principal, after uuid.
 	return out, nil
 }
 
-// Topic reads a topic of the principal with its current answer, as far as the principal may see all that it was made
-// of. It returns pg.ErrNotFound where the principal has no such topic.
+// Topic reads a topic of the principal with its current answer, if the principal may see all memories that it was
+// made of. It returns pg.ErrNotFound if the principal has no such topic.
 func (s *Topics) Topic(ctx context.Context, p schema.Principal, id uuid.UUID, see Seeing) (topics.Topic, error) {
 	args := owner(p)
 	args["id"] = id

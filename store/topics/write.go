@@ -36,12 +36,12 @@ type Outcome string
 const (
 	Written    Outcome = "written"     // drafted, or published as the current answer
 	Unchanged  Outcome = "unchanged"   // the current answer is of the same evidence
-	Overtaken  Outcome = "overtaken"   // the evidence has changed since it was read, and the draft was dropped
+	Outdated   Outcome = "overtaken"   // the evidence has changed since it was read, and the draft was dropped
 	NotDrafted Outcome = "not_drafted" // there is no draft of this evidence
 )
 
-// SaveDraft keeps the draft of a topic in place of an earlier one. It keeps nothing where the evidence has changed, or
-// where the topic's principal may no longer see all of it.
+// SaveDraft stores the draft of a topic, replacing an earlier one. It stores nothing if the evidence has changed, or
+// if the topic's principal may no longer see all of it.
 func (s *Topics) SaveDraft(ctx context.Context, d Draft, now time.Time) (out Outcome, err error) {
 	parts, err := json.Marshal(d.Parts)
 	if err != nil {
@@ -54,7 +54,7 @@ func (s *Topics) SaveDraft(ctx context.Context, d Draft, now time.Time) (out Out
 	err = commit.Write(ctx, s.DB, d.Tenant, now, func(c *commit.Change) error {
 		same, err := unchanged(ctx, c.Tx, d.Filter, d.Evidence, ids)
 		if err != nil || !same {
-			out = Overtaken
+			out = Outdated
 			return err
 		}
 		out = Written
@@ -172,7 +172,7 @@ func (s *Topics) PublishDraft(ctx context.Context, tenant string, topic uuid.UUI
 			out = NotDrafted
 			return nil
 		case !current:
-			out = Overtaken
+			out = Outdated
 			return dropDraft(ctx, c, topic)
 		}
 		out, number = Written, locked[0].Number+1
@@ -210,7 +210,7 @@ func publish(ctx context.Context, c *commit.Change, topic uuid.UUID, hash string
 		return err
 	}
 	if tag.RowsAffected() != 1 {
-		return fmt.Errorf("the draft has gone")
+		return fmt.Errorf("the draft no longer exists")
 	}
 	if _, err := c.Tx.Exec(ctx, `
 		UPDATE topics

@@ -25,7 +25,7 @@ const (
 	LineHeader   = "header"
 	LineArtifact = "artifact"
 	LineMemory   = "memory"
-	LineHistory  = "history" // of a memory that is gone, or never was: shadow mode
+	LineHistory  = "history" // of a memory that was deleted, or that shadow mode only evaluated
 	LineEvent    = "event"   // of the ledger
 	LineTopic    = "topic"   // a standing question, without its answers
 	LineEnd      = "end"     // without it, the file has been cut off
@@ -39,12 +39,12 @@ type ExportCounts struct {
 	Topics    int `json:"topics,omitempty"`
 }
 
-// ExportSelection says what to export: the principal's own memories, of all projects and scopes unless
-// it names one, in whatever state but deleted, as far as the filter's further conditions admit them.
+// ExportSelection selects what to export: the principal's own memories, of all projects and scopes unless it names
+// one, in any state except deleted, that match the filter's further conditions.
 type ExportSelection struct {
-	Filter         pg.Filter // its read policy and AsOf are left out of account; an empty MaxSensitivity admits all
+	Filter         pg.Filter // its read policy and AsOf are ignored; an empty MaxSensitivity admits all
 	AllAgents      bool      // the whole tenant
-	IncludeDeleted bool      // and what is forgotten or erased
+	IncludeDeleted bool      // also forgotten or erased memories
 }
 
 // where renders the selection as conditions on the alias. The names of their arguments begin with x_ or f_.
@@ -74,8 +74,8 @@ func (x ExportSelection) where(m string, args pg.Args) string {
 	return q + x.Filter.Narrowed(m, args)
 }
 
-// isWhole reports whether the selection is the whole tenant: then what belongs to no memory any more is
-// exported too.
+// isWhole reports whether the selection is the whole tenant: then data that no longer belongs to a memory is exported
+// too.
 func (x ExportSelection) isWhole() bool {
 	f := x.Filter
 	return x.AllAgents && x.IncludeDeleted && f.Principal.Project == "" && f.Principal.EffectiveScope() == "" &&
@@ -85,14 +85,14 @@ func (x ExportSelection) isWhole() bool {
 // exportPage is how many memories an export reads at a time.
 const exportPage = 200
 
-// Export hands what the selection admits to emit, line by line: a header, the artifacts, the memories by
-// id, the events in their order, the open topics, the end. It sees one state of the database, whatever is written
-// meanwhile, and holds one page in memory. An error of emit ends it and is returned as it is.
+// Export passes the selection to emit, line by line: a header, the artifacts, the memories by id, the events in their
+// order, the open topics, the end. It reads one snapshot of the database and holds one page in memory. An error of
+// emit ends it and is returned unchanged.
 func (s *Transfer) Export(ctx context.Context, x ExportSelection, now time.Time,
 	emit func(ExportLine) error) (ExportCounts, error) {
 	var counts ExportCounts
 	tenant := x.Filter.Principal.Tenant
-	var stopped error // what emit said
+	var stopped error // the error of emit
 	send := func(line ExportLine) error {
 		stopped = emit(line)
 		return stopped
@@ -203,10 +203,10 @@ func plainTimes(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
-// derivedColumns of memories follow from the others, or from where the row is.
+// derivedColumns of memories follow from other columns or from the tenant.
 const derivedColumns = `'{tenant,tsv,claim_space,subject_key,claim_key,live}'::text[]`
 
-// exportLines reads memories m with all that they own, which meet the conditions.
+// exportLines reads memories m that meet the conditions, with all of their data.
 func exportLines(ctx context.Context, tx pgx.Tx, where string, args pg.Args) ([]ExportLine, error) {
 	rows, err := tx.Query(ctx, exportSQL+where, args)
 	if err != nil {
@@ -221,7 +221,7 @@ func exportLines(ctx context.Context, tx pgx.Tx, where string, args pg.Args) ([]
 			return line, err
 		}
 		for name := range recordRow(*m) {
-			delete(line.Columns, name) // the record says it
+			delete(line.Columns, name) // the record has it
 		}
 		return line, nil
 	})
@@ -290,7 +290,7 @@ var exportSQL = `
 	` + commit.RecordTables + `
 	WHERE `
 
-// recordRow is what a record says of its row, by column.
+// recordRow is a record's values for its row, by column.
 func recordRow(m schema.MemoryRecord) map[string]any {
 	text := func(s string) any { // NULL when empty
 		if s == "" {
@@ -334,7 +334,7 @@ func recordRow(m schema.MemoryRecord) map[string]any {
 	}
 }
 
-// orphanHistory reads the history of the next memories that are gone.
+// orphanHistory reads the history of the next memories whose row no longer exists.
 func orphanHistory(ctx context.Context, tx pgx.Tx, tenant string, after uuid.UUID) ([]ExportLine, error) {
 	rows, err := tx.Query(ctx, `
 		SELECT h.memory_id, jsonb_agg(to_jsonb(h) - '{tenant,memory_id,seq}'::text[] ORDER BY h.seq)
@@ -360,8 +360,8 @@ type storedArtifact struct {
 	Sum []byte
 }
 
-// nextArtifact reads the next artifact after a key: one that a selected memory refers to, or that nothing refers to
-// and a selected agent or user holds. One at a time: they may be large.
+// nextArtifact reads the next artifact after a key: one that a selected memory refers to, or one without references
+// that a selected agent or user holds. It reads one at a time, because they may be large.
 func nextArtifact(ctx context.Context, tx pgx.Tx, x ExportSelection, after []byte) (*storedArtifact, error) {
 	if after == nil {
 		after = []byte{}

@@ -20,8 +20,8 @@ type eventCursor struct {
 	seq    int64
 }
 
-// exportEvents reads a page of the ledger's events after a cursor: those of the selected memories, and of a whole
-// tenant also those that are of no memory.
+// exportEvents reads a page of the ledger's events after a cursor: the events of the selected memories and, in an
+// export of a whole tenant, also the events that belong to no memory.
 func exportEvents(
 	ctx context.Context, tx pgx.Tx, x ExportSelection, after eventCursor,
 ) ([]ExportLine, eventCursor, error) {
@@ -50,8 +50,8 @@ func exportEvents(
 	return lines, after, err
 }
 
-// events appends events that are not there, in their order, so that each stream is numbered as it was. One of a memory
-// that is not there, or was erased, keeps neither its session nor what it refers to.
+// events appends the events that do not exist yet, in their order, so that the numbers of each stream are as before.
+// An event whose memory does not exist here, or was erased, loses its session and its references.
 func (r *restoring) events(ctx context.Context, events []json.RawMessage) error {
 	if len(events) == 0 {
 		return nil
@@ -75,7 +75,7 @@ func (r *restoring) events(ctx context.Context, events []json.RawMessage) error 
 		}
 		defaults := map[string]any{"stream": ledger.StreamConversation.Stream(about.Agent),
 			"visibility": schema.VisibilityPrivate, "sensitivity": schema.SensitivityLow}
-		for name, value := range defaults { // an export of before streams has none of them
+		for name, value := range defaults { // an export from before streams existed lacks these fields
 			if _, said := owned[0][name]; !said {
 				owned[0][name] = value
 			}
@@ -84,7 +84,7 @@ func (r *restoring) events(ctx context.Context, events []json.RawMessage) error 
 			of[i] = *about.Memory
 		}
 	}
-	standing, err := r.IdSet(ctx, `
+	existing, err := r.IdSet(ctx, `
 		SELECT id
 		FROM memories
 		WHERE tenant = $1 AND id = ANY($2) AND erased_at IS NULL`, r.Tenant, of)
@@ -92,7 +92,7 @@ func (r *restoring) events(ctx context.Context, events []json.RawMessage) error 
 		return err
 	}
 	for i, row := range rows {
-		if standing[of[i]] {
+		if existing[of[i]] {
 			row["memory_id"] = of[i]
 			continue
 		}

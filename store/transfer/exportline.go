@@ -53,8 +53,8 @@ type ExportLine struct {
 	Counts *ExportCounts `json:"counts,omitempty"`
 }
 
-// UnmarshalJSON reads a line as it was written. A record is taken literally: what decoding makes of
-// records from elsewhere, such as filling in what they leave out, would not give the same row back.
+// UnmarshalJSON reads a line as it was written. A record is decoded literally: the conversions for records of other
+// systems, such as setting defaults, would not restore the same row.
 func (l *ExportLine) UnmarshalJSON(data []byte) error {
 	type fields ExportLine
 	line := struct {

@@ -39,12 +39,11 @@ type RestoreConflict struct {
 type RestoreResult struct {
 	Restored  int // memories
 	Unchanged int // memories that are already stored exactly as in the file
-	Artifacts int // that were not there
-	Relations int // that were not there
-	Events    int // that were not there
+	Artifacts int // added
+	Relations int // added
+	Events    int // added
 	Conflicts []RestoreConflict
-	// Pending are relations to memories that are not there yet: give them to RestoreRelations when every
-	// line is done.
+	// Pending are relations to memories that do not exist yet: pass them to RestoreRelations after all lines.
 	Pending []PendingRelation
 }
 
@@ -55,11 +54,10 @@ type PendingRelation struct {
 }
 
 // Restore writes lines of an export into a tenant, in one transaction: the same ids, versions, times and history, as
-// if they had been made there. A memory that is already stored is left alone, and reported when it differs; so
-// restoring lines again changes nothing. Search works at once, by text; the index learns of the memories through the
-// outbox.
+// if they had been made there. A memory that is already stored is not changed, and is reported if it differs, so
+// restoring lines again changes nothing. Text search works at once; the index gets the memories through the outbox.
 //
-// Lines may name another tenant: it is ignored. Check supersession with SupersessionCheck first.
+// The tenant that lines name is ignored. Check supersession with SupersessionCheck first.
 func (s *Transfer) Restore(ctx context.Context, tenant string, lines []ExportLine,
 	now time.Time) (RestoreResult, error) {
 	ctx = pg.WithClass(ctx, pg.ClassLong)
@@ -114,8 +112,7 @@ func restore(ctx context.Context, c *commit.Change, lines []ExportLine, out *Res
 	return r.topics(ctx, topics)
 }
 
-// RestoreRelations adds relations whose both ends are there, and returns how many were not there before
-// and how many lead nowhere.
+// RestoreRelations adds relations whose both ends exist, and returns how many it added and how many lead nowhere.
 func (s *Transfer) RestoreRelations(ctx context.Context, tenant string, relations []PendingRelation,
 	now time.Time) (added, missing int, err error) {
 	ctx = pg.WithClass(ctx, pg.ClassLong)
@@ -134,7 +131,7 @@ func (s *Transfer) RestoreRelations(ctx context.Context, tenant string, relation
 	return added, missing, nil
 }
 
-// unquoted words what Postgres says of values without the values: they may be content.
+// unquoted returns Postgres's message about values without the values: they may be content.
 func unquoted(err error) error {
 	var pgErr *pgconn.PgError
 	if !errors.As(err, &pgErr) || !strings.HasPrefix(pgErr.Code, "22") && !strings.HasPrefix(pgErr.Code, "23") {
@@ -152,7 +149,7 @@ func unquoted(err error) error {
 		Problem: "has a value of the wrong form (" + pgErr.Code + ")"}}}
 }
 
-// restoring is one Restore call at work.
+// restoring is the state of one Restore.
 type restoring struct {
 	*commit.Change
 	out     *RestoreResult
@@ -274,9 +271,9 @@ func restoredRow(line ExportLine, tenant string) (uuid.UUID, map[string]any, err
 	return id, row, nil
 }
 
-// insert writes rows, given by column, and returns the values of one column of those that were not
-// there before. A column that a row does not have gets its default: an older file lacks younger ones.
-// In the order of the file: the order of history rows is that of their insertion.
+// insert writes rows, given by column, and returns the values of one column of the new rows. A column that a row does
+// not have gets its default: an older file lacks newer columns. Rows are inserted in the order of the file, because
+// history rows are ordered by insertion.
 func (r *restoring) insert(ctx context.Context, table string, rows []map[string]any,
 	returning string) ([]uuid.UUID, error) {
 	if len(rows) == 0 {

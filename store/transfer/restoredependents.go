@@ -58,7 +58,7 @@ func (r *restoring) dependents(ctx context.Context, byID map[uuid.UUID]*ExportLi
 			r.Outbox(id, m.Version, "upsert")
 		}
 	}
-	for _, row := range versions { // a version is a row of its own, with a tenant
+	for _, row := range versions { // a version is a row with its own tenant
 		record, ok := row["record"].(map[string]any)
 		if !ok {
 			return &schema.ValidationError{Fields: []schema.FieldError{{Field: "versions.record",
@@ -93,8 +93,8 @@ func (r *restoring) owned(id uuid.UUID, rows []json.RawMessage) ([]map[string]an
 	return out, nil
 }
 
-// graph writes what the new memories say of entities. An entity that the tenant has under the same name
-// is that one.
+// graph writes what the new memories say about entities. If the tenant has an entity of the same name, that one is
+// used.
 func (r *restoring) graph(ctx context.Context, byID map[uuid.UUID]*ExportLine, fresh []uuid.UUID) error {
 	type mention struct {
 		Memory uuid.UUID `json:"memory"`
@@ -217,7 +217,7 @@ const (
 			AND (r.source_id, r.relationship, r.target_id) = (per.source_id, per.relationship, per.target_id)`
 )
 
-// relations adds those whose both ends are there; the others become pending.
+// relations adds those whose both ends exist; the others become pending.
 func (r *restoring) relations(ctx context.Context, relations []PendingRelation) error {
 	if len(relations) == 0 {
 		return nil

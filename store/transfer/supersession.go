@@ -14,7 +14,7 @@ type SupersessionCheck struct {
 	newer map[uuid.UUID][]uuid.UUID
 }
 
-// Add notes what a line says of supersession: in its columns and in its relations.
+// Add records the supersessions of a line, from its columns and its relations.
 func (k *SupersessionCheck) Add(line ExportLine) {
 	if line.Record == nil {
 		return

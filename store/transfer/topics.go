@@ -11,9 +11,9 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// exportTopics reads the open topics of the selected owners after an id. Answers are not exported: they repeat
-// memories, and the next refresh answers restored topics from what is restored. A selection of some memories, by type,
-// tag or the like, has no topics.
+// exportTopics reads the open topics of the selected owners after an id. Answers are not exported, because they
+// repeat memories; the next refresh after an import answers the topics again. An export that is limited to some
+// memories (by type, tag or another filter) has no topics.
 func exportTopics(ctx context.Context, tx pgx.Tx, x ExportSelection, after uuid.UUID) ([]ExportLine, uuid.UUID, error) {
 	if x.Filter.MaxSensitivity != "" || x.Filter.Narrowed("m", pg.Args{}) != "" {
 		return nil, after, nil
@@ -39,7 +39,7 @@ func exportTopics(ctx context.Context, tx pgx.Tx, x ExportSelection, after uuid.
 	return lines, after, err
 }
 
-// topics opens topics that are not open. They have no answer until the next refresh.
+// topics inserts the topics that do not exist yet. They have no answer until the next refresh.
 func (r *restoring) topics(ctx context.Context, rows []json.RawMessage) error {
 	if len(rows) == 0 {
 		return nil

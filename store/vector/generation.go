@@ -12,8 +12,8 @@ import (
 	"github.com/mneme/mneme/store/vectorindex"
 )
 
-// Ensure returns the active generation of an index. Where there is none yet, it makes one for the given
-// model: the first start of an installation.
+// Ensure returns the active generation of an index. If there is none yet, it creates one for the given model: the
+// first start of an installation.
 func Ensure(ctx context.Context, st *store.Store, index Index, model inference.EmbeddingModel,
 	now time.Time) (Generation, error) {
 	known, err := st.Generations(ctx, index.Name())
@@ -33,10 +33,10 @@ func Ensure(ctx context.Context, st *store.Store, index Index, model inference.E
 // ErrNoEmbedder means that nothing here can embed for an embedding model.
 var ErrNoEmbedder = errors.New("no embedder is configured for the index's embedding model: run `mneme reindex`")
 
-// Embedders knows the embedder of every embedding model that this program can embed for. It says which one
-// a query needs: that of the generation which is searched, and that may be another than the configured one
-// until a new model has all memories. The zero value of everything but Configured is usable: then the
-// configured one is the only one. It is safe for concurrent use and must not be copied.
+// Embedders has the embedder of every embedding model that this program supports. It decides which one a query needs:
+// that of the generation that is searched, which may differ from the configured one until a new model has all
+// memories. Only Configured is required: then it is the only embedder. It is safe for concurrent use and must not be
+// copied.
 type Embedders struct {
 	Configured inference.Embedder
 	// Other makes the embedder of another model, or says that it cannot with ErrNoEmbedder. It may be nil.
@@ -53,12 +53,12 @@ type Embedders struct {
 	others map[inference.EmbeddingModel]inference.Embedder
 }
 
-// generationTTL is how long a process goes on with the generation that it knows. A generation that has been replaced
-// is dropped no sooner than DropGrace after, so that no search uses a removed generation.
+// generationTTL is how long a process uses the generation that it knows. A replaced generation is dropped no sooner
+// than DropGrace after, so that no search uses a removed generation.
 const generationTTL = 2 * time.Second
 
-// DropGrace is how long a generation that is not searched any more is kept: every process has looked
-// again by then, with a margin for calls under way.
+// DropGrace is how long a generation that is no longer searched is kept: by then every process has read the active
+// generation again, with a margin for running calls.
 const DropGrace = 10 * time.Second
 
 // For returns the embedder of a model, or ErrNoEmbedder. Without dimensions, the name decides.
@@ -89,9 +89,9 @@ func (e *Embedders) For(model inference.EmbeddingModel) (inference.Embedder, err
 	return made, nil
 }
 
-// Current returns the embedder for queries: that of the generation which is searched. ErrNoEmbedder means
-// that nothing here can embed for it; the vector channel has to be left out then, and say so. An index that
-// has no generation yet is asked with the configured model, and has nothing to answer.
+// Current returns the embedder for queries: that of the generation that is searched. ErrNoEmbedder means that this
+// program cannot embed for it; the caller must then omit the vector channel and report that. For an index without a
+// generation it returns the configured embedder; searches then find nothing.
 func (e *Embedders) Current(ctx context.Context) (inference.Embedder, error) {
 	if e.Store == nil {
 		return e.Configured, nil
@@ -128,8 +128,8 @@ func (e *Embedders) current(ctx context.Context) (inference.EmbeddingModel, erro
 	return model, nil
 }
 
-// Model implements inference.Embedder: the model of the generation that is searched, as far as it is known. A caller
-// that embeds and searches takes Current's embedder instead, which stays the same over both.
+// Model implements inference.Embedder: the model of the generation that is searched, if it is known. A caller that
+// embeds and searches uses Current's embedder instead, which stays the same for both.
 func (e *Embedders) Model() inference.EmbeddingModel {
 	if e.Store == nil {
 		return e.Configured.Model()

@@ -12,11 +12,10 @@ import (
 	"github.com/mneme/mneme/store/vectorindex"
 )
 
-// PGVector searches the embeddings where they are stored: one row a memory and model, with a partial HNSW
-// index a model, tier and typology. Postgres maintains those in the very transaction that writes an
-// embedding, and a point goes with its memory, so that Apply has nothing to do and no point can outlive
-// its memory. Filters hold before the cut: the index is scanned on until enough memories meet them
-// (pgvector's iterative scan).
+// PGVector searches the embeddings where they are stored: one row for each memory and model, with a partial HNSW
+// index for each model, tier and typology. Postgres maintains these in the transaction that writes an embedding, and
+// a point is deleted with its memory, so that Apply has nothing to do and no point can outlive its memory. Filters
+// apply before the cut: the index is scanned until enough memories match (pgvector's iterative scan).
 type PGVector struct {
 	Store *store.Store
 }
@@ -32,7 +31,7 @@ func (v PGVector) Search(ctx context.Context, f pg.Filter, e pg.Embedding, limit
 	return v.Store.SearchVector(ctx, f, e, limit)
 }
 
-// Apply implements Index. The embeddings are there already.
+// Apply implements Index. The embeddings are stored already.
 func (PGVector) Apply(context.Context, Generation, string, Changes) error { return nil }
 
 // Lookup implements Index. A vector of a content that has changed since does not count.

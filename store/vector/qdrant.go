@@ -40,8 +40,8 @@ const (
 	// A batch stays well below the four megabytes that a gRPC server takes by default.
 	qdrantBatchPoints = 256
 	qdrantBatchBytes  = 3 << 20
-	// qdrantReconnect is how soon at the latest a lost connection is tried again: an index that is back
-	// should not be left alone for the two minutes of gRPC's default.
+	// qdrantReconnect is the longest delay before a lost connection is tried again. gRPC's default of two minutes
+	// would leave an index unused after it is back.
 	qdrantReconnect = 2 * time.Second
 )
 
@@ -296,7 +296,7 @@ func updated(ctx context.Context, step string, res *qd.PointsOperationResponse, 
 	return nil
 }
 
-// qdrantError says what went wrong by its kind alone: a server's message may quote what it was sent.
+// qdrantError reports only the kind of an error, because a server's message may quote the request.
 func qdrantError(ctx context.Context, step string, err error) error {
 	if err == nil {
 		return nil

@@ -15,8 +15,8 @@ import (
 	"github.com/mneme/mneme/store/vectorindex"
 )
 
-// slug makes a name that collections and vectors may have of a model's name. Two models whose names differ
-// in nothing else than what is replaced are kept apart by a digest.
+// slug converts a model's name into a valid name for collections and vectors. A digest keeps models apart whose names
+// differ only in replaced characters.
 func slug(name string) string {
 	var b strings.Builder
 	plain := true
@@ -40,8 +40,8 @@ func slug(name string) string {
 // collection is the name of a generation's collection.
 func (q *Qdrant) collection(g Generation) string { return q.prefix + "-" + g.ID.String() }
 
-// alias is the name under which the active generation of a model is searched. It is the model's, so that a
-// query that was embedded for the generation before still finds it while the next one takes over.
+// alias is the name under which the active generation of a model is searched. It contains the model, so that a query
+// that was embedded for the previous generation still finds it while the next generation becomes active.
 func (q *Qdrant) alias(m inference.EmbeddingModel) string {
 	return q.prefix + "-" + vectorName(m) + "-active"
 }
@@ -75,8 +75,8 @@ var payloadIndexes = []payloadIndex{
 	{keyValidUntil, qd.FieldType_FieldTypeInteger},
 }
 
-// Create implements Index. The graph is built within tenants alone (payload_m without m): every search names its
-// tenant, and a graph over all of them would be walked without a match for a small one.
+// Create implements Index. It builds one graph for each tenant (payload_m without m). Every search names its tenant;
+// in a graph over all tenants, a search for a small tenant would visit many points without a match.
 func (q *Qdrant) Create(ctx context.Context, g Generation) error {
 	if err := q.create(ctx, q.collection(g), g.Model, payloadIndexes); err != nil {
 		return err
@@ -87,7 +87,8 @@ func (q *Qdrant) Create(ctx context.Context, g Generation) error {
 	return nil
 }
 
-// create makes a collection of a model's vectors, with its payload indexes, and leaves one that is there alone.
+// create creates a collection for a model's vectors, with its payload indexes. It does not change a collection that
+// exists.
 func (q *Qdrant) create(ctx context.Context, name string, m inference.EmbeddingModel, indexes []payloadIndex) error {
 	ctx, cancel := context.WithTimeout(ctx, qdrantAdminTimeout)
 	defer cancel()
@@ -105,8 +106,8 @@ func (q *Qdrant) create(ctx context.Context, name string, m inference.EmbeddingM
 			Timeout: serverTimeout(ctx),
 		})
 		if err != nil {
-			// Another worker may have been faster.
-			if standing, lookErr := q.exists(ctx, name); lookErr != nil || !standing {
+			// Another worker may have created it.
+			if created, existsErr := q.exists(ctx, name); existsErr != nil || !created {
 				return qdrantError(ctx, "create collection", err)
 			}
 		}
@@ -147,7 +148,7 @@ func (q *Qdrant) Searched(ctx context.Context, g Generation) (bool, error) {
 	return named == q.collection(g), nil
 }
 
-// named returns the collection that an alias names; empty when there is no such alias.
+// named returns the collection of an alias, or "" if there is no such alias.
 func (q *Qdrant) named(ctx context.Context, alias string) (string, error) {
 	listed, err := q.client.Collections().ListAliases(ctx, &qd.ListAliasesRequest{})
 	if err != nil {
@@ -161,9 +162,9 @@ func (q *Qdrant) named(ctx context.Context, alias string) (string, error) {
 	return "", nil
 }
 
-// Activate implements Index. To create an alias that is there gives it another collection, in one step. To delete
-// it first would not be: a server keeps what it did of several actions when a later one fails, and with a collection
-// that is lost nothing would be searched any more.
+// Activate implements Index. Creating an alias that exists moves it to another collection in one step. Deleting it
+// first would not be safe: if a later action fails, the server keeps the effect of the earlier ones, and then no
+// collection would be searched.
 func (q *Qdrant) Activate(ctx context.Context, g Generation) error {
 	ctx, cancel := context.WithTimeout(ctx, qdrantAdminTimeout)
 	defer cancel()
@@ -178,7 +179,7 @@ func (q *Qdrant) Activate(ctx context.Context, g Generation) error {
 	return qdrantError(ctx, "swap alias", err)
 }
 
-// Drop implements Index. Aliases go with their collection.
+// Drop implements Index. Deleting a collection deletes its aliases.
 func (q *Qdrant) Drop(ctx context.Context, g Generation) error { return q.drop(ctx, q.collection(g)) }
 
 func (q *Qdrant) drop(ctx context.Context, collection string) error {
@@ -192,7 +193,7 @@ func (q *Qdrant) drop(ctx context.Context, collection string) error {
 	return qdrantError(ctx, "drop collection", err)
 }
 
-// Check asks the server whether it is there, new enough, and lets the API key read.
+// Check reports whether the server can be reached, is new enough, and accepts the API key.
 func (q *Qdrant) Check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, qdrantReadTimeout)
 	defer cancel()
@@ -201,11 +202,11 @@ func (q *Qdrant) Check(ctx context.Context) error {
 		return qdrantError(ctx, "check", err)
 	}
 	major, minor := 0, 0
-	n, err := fmt.Sscanf(res.GetVersion(), "%d.%d", &major, &minor) // a text that is not a version is a custom build
+	n, err := fmt.Sscanf(res.GetVersion(), "%d.%d", &major, &minor) // a custom build may have another format
 	if err == nil && n == 2 && (major < 1 || major == 1 && minor < 16) {
 		return fmt.Errorf("qdrant is version %d.%d; 1.16 or later is needed", major, minor)
 	}
-	// a health check needs no key
+	// The health check needs no key; this call does.
 	_, err = q.client.Collections().ListAliases(ctx, &qd.ListAliasesRequest{})
 	return qdrantError(ctx, "check", err)
 }

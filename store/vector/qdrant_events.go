@@ -144,7 +144,7 @@ func (q *Qdrant) NearestEvents(ctx context.Context, tenant string, m inference.E
 	return hits, nil
 }
 
-// eventModels lists the collections of events of all models, also of those that are not in use any more.
+// eventModels lists the collections of events of all models, including models no longer in use.
 func (q *Qdrant) eventModels(ctx context.Context) (out []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, qdrantReadTimeout)
 	defer cancel()
@@ -160,8 +160,8 @@ func (q *Qdrant) eventModels(ctx context.Context) (out []string, err error) {
 	return out, nil
 }
 
-// SweepEvents removes those vectors of a tenant's events that gone names, of all models, and returns how many. It asks
-// of at most limit events at once.
+// SweepEvents removes the vectors of a tenant's events that gone names, of all models, and returns how many. It
+// requests at most limit events at a time.
 func (q *Qdrant) SweepEvents(ctx context.Context, tenant string, limit int,
 	gone func(ctx context.Context, events []string) ([]string, error)) (removed int, err error) {
 	collections, err := q.eventModels(ctx)
@@ -171,7 +171,7 @@ func (q *Qdrant) SweepEvents(ctx context.Context, tenant string, limit int,
 	for _, collection := range collections {
 		n, err := q.sweepCollection(ctx, collection, tenant, limit, gone)
 		removed += n
-		if err != nil && !errors.Is(err, ErrMissing) { // dropped meanwhile
+		if err != nil && !errors.Is(err, ErrMissing) { // it may have been dropped in between
 			return removed, err
 		}
 	}

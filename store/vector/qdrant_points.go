@@ -35,7 +35,7 @@ const (
 	keyImportance  = "importance"
 	keySensitivity = "sensitivity"
 	keyOccurred    = "occurred_at" // microseconds since 1970, which is what Postgres keeps; exact as a double
-	keyValidFrom   = "valid_from"  // likewise; not there where it is open
+	keyValidFrom   = "valid_from"  // likewise; absent if it is open
 	keyValidUntil  = "valid_until"
 )
 
@@ -98,10 +98,10 @@ func ofTenant(tenant string) *qd.Filter {
 	return &qd.Filter{Must: []*qd.Condition{qd.NewMatchKeyword(keyTenant, tenant)}}
 }
 
-// pushedFilter mirrors pg.Filter as far as a payload can say it. It may let more through, never less: Postgres looks
-// at every id afterwards. What it leaves out are conditions of validity, which are JSON, validity where the question
-// names times of its own, and names that are not plain ASCII, which Go and Postgres may fold differently. Importance
-// is the base, which may have faded since. All points are live.
+// pushedFilter mirrors pg.Filter as well as a payload can express it. It may let more through, never less: Postgres
+// checks every id afterwards. It leaves out conditions of validity, which are JSON, validity if the question names
+// its own times, and names that are not plain ASCII, which Go and Postgres may fold differently. Importance is the
+// base, which may have faded since. All points are live.
 func pushedFilter(f pg.Filter) *qd.Filter {
 	pr := f.Principal
 	must := []*qd.Condition{qd.NewMatchKeyword(keyTenant, pr.Tenant)}

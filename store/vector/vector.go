@@ -14,8 +14,8 @@ import (
 	"github.com/mneme/mneme/store/vectorindex"
 )
 
-// Generation is one build of an index. An index may hold several at once: one that is searched, one that
-// is being built, one that waits to be dropped.
+// Generation is one build of an index. An index may have several at the same time: one that is searched, one that is
+// being built, one that waits to be dropped.
 type Generation = vectorindex.Generation
 
 // Point is one memory as an index sees it: a vector and what it may be filtered by, no content.
@@ -35,7 +35,7 @@ type Ref struct {
 	Version  int
 }
 
-// Changes is what an index is told of one tenant's memories.
+// Changes is what an index gets for one tenant's memories.
 type Changes struct {
 	Upserts []Point
 	// Deletes removes points up to the given version; with version 0, whatever version they have.
@@ -44,8 +44,7 @@ type Changes struct {
 
 // Index finds memories by vector. Implementations are safe for concurrent use.
 //
-// Errors are temporary unless they are ErrMissing or ErrMismatch. They carry nothing of what was asked or
-// stored.
+// Errors are temporary unless they are ErrMissing or ErrMismatch. They never contain requested or stored data.
 type Index interface {
 	// Name identifies the index in metrics, in workflow ids and in its generations.
 	Name() string
@@ -62,20 +61,20 @@ type Index interface {
 	Apply(ctx context.Context, g Generation, tenant string, c Changes) error
 	// Lookup returns the versions of those of a tenant's memories that a generation has.
 	Lookup(ctx context.Context, g Generation, tenant string, ids []uuid.UUID) (map[uuid.UUID]int, error)
-	// Scroll returns the points of a generation over all tenants, limit at most, in an order of its own from after
-	// the cursor; the first cursor is empty, and so is the one returned after the last point.
+	// Scroll returns at most limit points of a generation over all tenants, in an order of its own, after the cursor.
+	// The first cursor is empty, and so is the one returned after the last point.
 	Scroll(ctx context.Context, g Generation, cursor string, limit int) (refs []Ref, next string, err error)
 	// Count returns how many points of a tenant a generation has.
 	Count(ctx context.Context, g Generation, tenant string) (int64, error)
 	// Nearest returns the tenant's points nearest to a vector in one generation, searched or not.
 	Nearest(ctx context.Context, g Generation, tenant string, vector []float32, limit int) ([]search.Hit, error)
 
-	// Create makes room for a generation, and leaves what is there alone. A generation that is active is
-	// made searchable, too: the first of an installation. One that was lost is not to be made as active before it
+	// Create creates a generation in the index, or does nothing if it exists. An active generation is also made
+	// searchable: it is the first one of an installation. A lost generation must not be created as active before it
 	// has been filled.
 	Create(ctx context.Context, g Generation) error
-	// Searched says whether it is this generation that questions of its model are asked of, or another. Where
-	// there is none that they are asked of, it is ErrMissing.
+	// Searched reports whether searches with the generation's model use this generation or another. If they have none
+	// to use, it returns ErrMissing.
 	Searched(ctx context.Context, g Generation) (bool, error)
 	// Activate makes a generation the one that is searched for its model, at once and as a whole.
 	Activate(ctx context.Context, g Generation) error
@@ -94,7 +93,7 @@ var (
 // Rebuilder is an index that keeps more of a generation than its points, and can rebuild it while it is searched. It
 // does so in parts: done is called with how many are done, and another call can go on from there.
 type Rebuilder interface {
-	// Rebuild builds the generation's indexes again, without the first from parts; done is told after each part.
+	// Rebuild builds the generation's indexes again, except the first from parts; it calls done after each part.
 	Rebuild(ctx context.Context, g Generation, from int, done func(parts int)) error
 }
 

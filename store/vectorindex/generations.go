@@ -22,9 +22,9 @@ type GenerationState string
 
 // States of a generation.
 const (
-	GenerationBuilding GenerationState = "building" // told of every change, not searched yet
+	GenerationBuilding GenerationState = "building" // gets every change, not searched yet
 	GenerationActive   GenerationState = "active"   // the one that is searched
-	GenerationRetired  GenerationState = "retired"  // waits to be dropped; told of deletions alone
+	GenerationRetired  GenerationState = "retired"  // waits to be dropped; gets only deletions
 )
 
 // Generation is one build of a vector index: an embedding space, and the points made in it. Which one is
@@ -129,8 +129,8 @@ func (s *VectorIndex) StartGeneration(ctx context.Context, index string, model i
 	return g, nil
 }
 
-// ActivateGeneration makes a generation the one that is searched, and retires the one before. A second
-// call changes nothing.
+// ActivateGeneration makes a generation the one that is searched, and retires the previous one. A second call changes
+// nothing.
 func (s *VectorIndex) ActivateGeneration(ctx context.Context, g Generation, now time.Time) error {
 	err := pgx.BeginFunc(ctx, s.Pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `
@@ -162,9 +162,9 @@ func (s *VectorIndex) RemoveGeneration(ctx context.Context, id uuid.UUID) error 
 	return nil
 }
 
-// BuildVectorIndexes makes the HNSW indexes of an embedding model in Postgres, one a class, each in a transaction of
-// its own. Existing indexes are left alone, unless rebuild is set: then each is built again next to the existing one,
-// and replaces it. Writers of embeddings wait for the class that is being built. It returns how many were built.
+// BuildVectorIndexes builds the HNSW indexes of an embedding model in Postgres, one for each class, each in its own
+// transaction. Existing indexes are kept unless rebuild is set: then a new index is built for each and replaces it.
+// Writers of embeddings wait for the class that is being built. It returns how many were built.
 func (s *VectorIndex) BuildVectorIndexes(ctx context.Context, model inference.EmbeddingModel,
 	rebuild bool) (int, error) {
 	built := 0
@@ -180,8 +180,8 @@ func (s *VectorIndex) BuildVectorIndexes(ctx context.Context, model inference.Em
 	return built, nil
 }
 
-// RebuildVectorIndexes builds the indexes of all classes again, except the first ones that are done already. After each
-// class it calls done with the number of classes that are.
+// RebuildVectorIndexes builds the indexes of all classes again, except the first ones that are done already. After
+// each class it calls done with the number of finished classes.
 func (s *VectorIndex) RebuildVectorIndexes(
 	ctx context.Context,
 	model inference.EmbeddingModel,
@@ -218,8 +218,8 @@ func (s *VectorIndex) buildVectorIndex(
 	return made, nil
 }
 
-// ErrNotIndexable means that an embedding model has a name or a number of dimensions that Postgres has no
-// index for. Its vectors are searched one by one.
+// ErrNotIndexable means that Postgres has no index for an embedding model's name or number of dimensions. Its vectors
+// are searched one by one.
 var ErrNotIndexable = errors.New("the embedding model cannot be indexed")
 
 // MemoryTenants lists tenants that have memories, by name, at most limit of them, after the given one.
@@ -249,7 +249,7 @@ func (s *VectorIndex) LiveTotal(ctx context.Context) (int64, error) {
 // IndexState is what Postgres knows of a memory that an index should or should not have.
 type IndexState struct {
 	ID       uuid.UUID
-	Version  int // 0 when the memory is not there
+	Version  int // 0 if the memory does not exist
 	Live     bool
 	Embedded bool // it has a vector of the model, made of its present content
 	Pending  bool // the outbox has a change of it that is still tried
@@ -297,8 +297,8 @@ func (s *VectorIndex) LivePage(ctx context.Context, tenant string, model inferen
 		"dims": model.Dimensions, "after": after, "limit": limit})
 }
 
-// IndexStates returns the states of memories, live or not. One that is not there, because it has been deleted
-// or never was, has version 0; the outbox may still have its deletion.
+// IndexStates returns the states of memories, live or not. A memory that was deleted or never existed has version 0;
+// the outbox may still have its deletion.
 func (s *VectorIndex) IndexStates(ctx context.Context, tenant string, model inference.EmbeddingModel,
 	ids []uuid.UUID) (map[uuid.UUID]IndexState, error) {
 	found, err := s.indexStates(ctx, tenant, indexStatesSQL, pg.Args{"tenant": tenant, "model": model.Name,

@@ -38,7 +38,7 @@ type IndexAttributes struct {
 // pending changes of the same memory are folded into it.
 type OutboxEntry struct {
 	MemoryID uuid.UUID
-	Seq      int64 // of the newest change folded in; 0 where none is pending
+	Seq      int64 // of the newest change folded in; 0 if none is pending
 	Changes  int   // how many were folded
 	Attempts int   // how often this has failed so far
 	Delete   bool
@@ -46,17 +46,16 @@ type OutboxEntry struct {
 	Tier     schema.Tier
 	Typology schema.Typology
 	IndexAttributes
-	Content string    // only when Vector is nil: it has to be embedded first
+	Content string    // only if Vector is nil: it must be embedded first
 	Hash    []byte    // of the content
 	Vector  []float32 // nil when the memory has no embedding of the model yet
 }
 
-// outboxDue is the condition that a change is to be told now.
+// outboxDue is the condition that a change has to be written now.
 const outboxDue = `parked_at IS NULL AND (retry_at IS NULL OR retry_at <= now())`
 
-// Outbox reads up to limit pending changes of the tenant, oldest first, folded by memory. Those that have failed come
-// again when they are due, and those that are parked do not. When only is not empty, it reads the changes of those
-// memories only.
+// Outbox reads up to limit pending changes of the tenant, oldest first, folded by memory. Failed changes are returned
+// again when they are due, parked ones are not. If only is not empty, it reads the changes of those memories only.
 func (s *VectorIndex) Outbox(ctx context.Context, tenant string, model inference.EmbeddingModel, only []uuid.UUID,
 	limit int) ([]OutboxEntry, error) {
 	args := pg.Args{"tenant": tenant, "limit": limit}
@@ -160,9 +159,9 @@ const entryColumns = `
 			coalesce(m.content_hash, '') AS hash,
 			e.embedding`
 
-// SettleOutbox removes the changes that the index now knows: those up to each entry's Seq. Later changes stay. A memory
-// that changed after it was read, and whose change another writer has settled, is queued again: of two writers at the
-// same time, the one with the older version may come last.
+// SettleOutbox removes the changes that the index now has: those up to each entry's Seq. Later changes stay. A memory
+// that changed after it was read, and whose change another writer has settled, is queued again: of two concurrent
+// writers, the one with the older version may finish last.
 func (s *VectorIndex) SettleOutbox(ctx context.Context, tenant string, entries []OutboxEntry, now time.Time) error {
 	err := pg.RetryChange(ctx, func() error { return s.settleOutbox(ctx, tenant, entries, now) })
 	if err != nil {
@@ -216,8 +215,8 @@ func (s *VectorIndex) KeepEmbeddings(ctx context.Context, tenant string, model i
 	return nil
 }
 
-// keepEmbeddings stores vectors only while the content is still what was embedded. It locks the memory; otherwise one
-// that is being erased could get its vector back.
+// keepEmbeddings stores vectors only if the content is still the embedded one. It locks the memory; otherwise a
+// memory that is being erased could get its vector back.
 func keepEmbeddings(c *commit.Change, model inference.EmbeddingModel, entries []OutboxEntry,
 	embedded map[uuid.UUID][]float32) {
 	for _, e := range entries {
@@ -242,7 +241,7 @@ func keepEmbeddings(c *commit.Change, model inference.EmbeddingModel, entries []
 	}
 }
 
-// OutboxFailure says why the index could not be told of a memory.
+// OutboxFailure says why a memory could not be written to the index.
 type OutboxFailure struct {
 	OutboxEntry
 	Reason string // never content
@@ -257,8 +256,8 @@ const (
 	outboxBackoffMax = 2 * time.Hour
 )
 
-// PostponeOutbox records that the index could not be told of some memories. Their changes wait, longer each time, and
-// are parked in the end. Later changes do not wait. It returns how many were parked.
+// PostponeOutbox records that some memories could not be written to the index. Their changes wait, longer each time,
+// and are parked in the end. Later changes do not wait. It returns how many were parked.
 func (s *VectorIndex) PostponeOutbox(ctx context.Context, tenant string, failures []OutboxFailure,
 	now time.Time) (parked int, err error) {
 	ids, seqs, reasons := make([]uuid.UUID, len(failures)), make([]int64, len(failures)), make([]string, len(failures))
@@ -316,7 +315,7 @@ func (s *VectorIndex) EnqueueOutbox(ctx context.Context, tenant string, ids []uu
 	return n, nil
 }
 
-// ParkedChange is a memory that the index could not be told of, though it was tried often enough.
+// ParkedChange is a memory that could not be written to the index after the last attempt.
 type ParkedChange struct {
 	MemoryID  uuid.UUID `json:"memory_id"`
 	Attempts  int       `json:"attempts"`

@@ -16,11 +16,11 @@ import (
 
 var building *activities.Recalling
 
-// Context builds what an agent reads before it acts, for clients that speak only Temporal. The query QueryContext
-// returns it again, as long as the run is kept. An invalid request fails the run with ErrTypeInvalidRequest before
-// anything is read.
+// Context builds the context that an agent reads before it acts, for clients that can only reach Temporal. The query
+// QueryContext returns it again, as long as the run is kept. An invalid request fails the run with
+// ErrTypeInvalidRequest before anything is read.
 //
-// As of Recall, the answer is content: it is in the history twice, in the marker of the local activity and in the
+// As with Recall, the answer is content: it is in the history twice, in the marker of the local activity and in the
 // result.
 func Context(ctx workflow.Context, req ledger.ContextRequest) (ledger.ContextResponse, error) {
 	var out activities.ContextResult

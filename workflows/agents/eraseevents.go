@@ -16,9 +16,10 @@ import (
 
 var erasing *activities.Forgetting
 
-// EraseEvents empties events of the ledger for good, and deletes the histories of the sessions that may have carried
-// them and of the runs of Context, Recall and Get that may have shown them. A session that is under way goes on with
-// a new history. A hosted memory index loses them, too. The histories of other programs are theirs.
+// EraseEvents permanently empties events of the ledger, and deletes the histories of the sessions that may have
+// carried them and of the runs of Context, Recall and Get that may have shown them. An open session continues with a
+// new history. The events are also removed from a hosted memory index. The histories of other programs are not
+// changed.
 func EraseEvents(ctx workflow.Context, req api.EraseEventsRequest) (api.EraseEventsResult, error) {
 	show := flow.Display{Lean: true}
 	show.Begin(ctx, api.PhaseForget, fmt.Sprintf("%d events", len(req.IDs)), schema.Principal{Tenant: req.Tenant})
@@ -55,8 +56,8 @@ func EraseEvents(ctx workflow.Context, req api.EraseEventsRequest) (api.EraseEve
 	return out, nil
 }
 
-// eraseEpisodes erases the episodes of one agent with what says the same, by a run of Forget that is confirmed here.
-// The run goes on if this one ends.
+// eraseEpisodes erases the episodes of one agent and memories with the same content, by a run of Forget that is
+// confirmed here. That run continues if this one ends.
 func eraseEpisodes(ctx workflow.Context, req api.EraseEventsRequest,
 	of activities.EpisodesOf) (schema.ForgetReceipt, error) {
 	operation := schema.Operation{Principal: of.Principal, Actor: req.Actor, Reason: req.Reason,
@@ -68,7 +69,7 @@ func eraseEpisodes(ctx workflow.Context, req api.EraseEventsRequest,
 		WorkflowID:            id,
 		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY,
 		ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_ABANDON,
-		StaticSummary:         fmt.Sprintf("erase %d episodes that tell of erased events", len(of.IDs)),
+		StaticSummary:         fmt.Sprintf("erase %d episodes that repeat erased events", len(of.IDs)),
 		TypedSearchAttributes: mneme.OfPrincipal(of.Principal),
 	}), api.WorkflowForget, forget)
 	var receipt schema.ForgetReceipt

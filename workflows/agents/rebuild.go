@@ -14,10 +14,10 @@ import (
 
 var rebuilder *rebuilding.Rebuilding
 
-// Rebuild compares what is derived from a tenant's ledger with it, page by page, and makes again what differs: the
-// marks of events, the state of the work of open sessions, the records of closed ones, and the vectors of events. What
-// is made again takes the place of what was there in one transaction each, so that recall and sessions go on meanwhile.
-// A run that was interrupted goes on where it was, and a run that is started again compares everything again.
+// Rebuild compares data derived from a tenant's ledger with the ledger, page by page, and rebuilds what differs: the
+// marks of events, the state of the work of open sessions, the records of closed ones, and the vectors of events.
+// Each item is replaced in one transaction, so that recall and sessions continue to work. A run that was interrupted
+// continues where it stopped, and a run that is started again compares everything again.
 func Rebuild(ctx workflow.Context, in api.RebuildRequest) (api.RebuildResult, error) {
 	state := api.RebuildState{Place: api.RebuildPlace{Phase: api.RebuildStreams}}
 	if in.State != nil {

@@ -16,19 +16,19 @@ var reflector *reflecting.Reflecting
 // maxBeliefs is how many beliefs one run makes before it continues as new.
 const maxBeliefs = 50
 
-// Reflect lets an agent reflect on what it saw of a stream since its last reflection, if that is at least the threshold
-// (document 001, Layer 3). An agent with more pending events than one reflection takes makes several. Events travel by
-// id and number; what is believed is in the ledger alone. The run that finds nothing due costs two reads.
+// Reflect lets an agent reflect on what it saw of a stream since its last reflection, if that is at least the
+// threshold (document 001, Layer 3). An agent with more pending events than one reflection covers makes several. Only
+// ids and numbers of events go through the workflow; beliefs are in the ledger alone. A run that finds nothing due
+// costs two reads.
 //
-// A belief that is refused ends the run, and its result says why. What it would have stood for is still pending, and a
-// later run tries again.
+// A refused belief ends the run, and its result says why. The events are still pending, and a later run tries again.
 func Reflect(ctx workflow.Context, in api.ReflectInput) (api.ReflectResult, error) {
 	var result api.ReflectResult
 	if in.Sofar != nil {
 		result, in.Sofar = *in.Sofar, nil
 	}
 	shown := flow.Display{Lean: true} // there are no runs of the first form
-	shown.Begin(ctx, api.PhaseReflect, "looking what is pending", in.Principal)
+	shown.Begin(ctx, api.PhaseReflect, "reading pending events", in.Principal)
 	for range maxBeliefs {
 		due, err := believe(ctx, in, &result)
 		if err != nil {

@@ -21,21 +21,21 @@ import (
 
 var sessioning *sessions.Sessions
 
-// SessionEventsPerRun is after how many events a run goes on as a new one, unless Temporal suggests it before. It is a
-// variable for tests alone.
+// SessionEventsPerRun is the number of events after which a run continues as new, unless Temporal suggests it before.
+// It is a variable for tests only.
 var SessionEventsPerRun = 10_000
 
 // maxBatchBytes is how much of what events say one append takes.
 const maxBatchBytes = 4 << 20
 
-// Session takes the events of an agent's work into the ledger, keeps the state of the work for queries, and closes into
-// one episodic record: when the agent ends it (run.ended), when it is asked to, or when nothing happens for long. An
-// event that comes after the end belongs to the next episode, for which the run goes on. Idle sessions complete, and
-// the next event starts them again.
+// Session takes the events of an agent's work into the ledger, keeps the state of the work for queries, and closes
+// into one episodic record: when the agent ends it (run.ended), when it is asked to, or when nothing happens for
+// long. An event that comes after the end belongs to the next episode, for which the run continues. Idle sessions
+// complete, and the next event starts them again.
 //
 // The ledger has everything: a run holds numbers, the state of the work, and the events that wait to be appended.
-// Events come by update, which is answered with their numbers, or by signal; or the ledger has them already, and a
-// signal says up to which number. All waiting events are appended together, also those of different callers.
+// Events come by update, which returns their numbers, or by signal; or the ledger has them already, and a signal says
+// up to which number. All waiting events are appended together, also those of different callers.
 func Session(ctx workflow.Context, in api.SessionInput) (api.SessionResult, error) {
 	run := &sessionRun{Display: flow.Display{Lean: true}, in: in, phase: sessionOpen, idleFrom: workflow.Now(ctx)}
 	if in.State != nil {
@@ -83,7 +83,7 @@ const (
 	sessionDone    = api.PhaseDone
 )
 
-// sessionRun is one run at work.
+// sessionRun is the state of one run.
 type sessionRun struct {
 	flow.Display
 	in      api.SessionInput
@@ -94,19 +94,19 @@ type sessionRun struct {
 
 	queue    []*handedIn
 	closers  []*closing
-	told     int64 // what is handed in is in the ledger up to this number, or was said to be
+	told     int64 // the ledger has the session's events up to this number, or a caller said so
 	refused  int   // events that came by signal and cannot be kept
 	appended int   // events that this run appended or took in
 
 	idleFrom time.Time
 	idle     bool
-	renew    bool // a caller asked for a new history
+	renew    bool // a caller requested a new history
 
-	known bool // a caller handed in events that the ledger already has
+	known bool // a caller sent events that the ledger already has
 
-	unreflected int // events that the agent has seen since it was last asked to reflect
+	unreflected int // events that the agent has seen since the last request to reflect
 
-	failed error // with which the run ends
+	failed error // the error of the run
 
 	signals struct{ append, appended, close, renew workflow.ReceiveChannel }
 	result  api.SessionResult // of the last episode
@@ -198,7 +198,7 @@ func (run *sessionRun) closeUpdate(ctx workflow.Context, in api.CloseRequest) (a
 	return c.result, c.err
 }
 
-// watchIdle notes when nothing has happened for long. One timer serves for all events that come while it runs.
+// watchIdle records when nothing has happened for long. One timer serves all events that come while it runs.
 func (run *sessionRun) watchIdle(ctx workflow.Context) {
 	for {
 		left := run.in.Settings.Idle() - workflow.Now(ctx).Sub(run.idleFrom)
@@ -235,7 +235,7 @@ func (run *sessionRun) mustRenew(ctx workflow.Context) bool {
 	return run.renew || run.appended >= SessionEventsPerRun || workflow.GetInfo(ctx).GetContinueAsNewSuggested()
 }
 
-// receive takes all signals that are there.
+// receive takes all waiting signals.
 func (run *sessionRun) receive() {
 	for {
 		var in api.AppendSignal
@@ -273,11 +273,11 @@ func (run *sessionRun) receive() {
 // changeCloseAgain is the version marker of closeAgain.
 const changeCloseAgain = "close-again"
 
-// closeAgain lets a run close at once that was started by events of an earlier episode alone, handed in once
-// more. It answers with that episode. Nothing else would end the run before its idle time.
+// closeAgain closes at once a run that was started only by repeated events of an earlier episode, and returns that
+// episode. Otherwise the run would stay open for the whole idle time.
 func (run *sessionRun) closeAgain(ctx workflow.Context) {
 	if !run.known || run.mustAppend() {
-		return // what is still to be appended may be new
+		return // waiting events may be new
 	}
 	run.known = false
 	if run.state.Events == 0 &&
@@ -298,7 +298,7 @@ func (run *sessionRun) open(ctx workflow.Context) error {
 	if err != nil {
 		return err
 	}
-	counted := 0 // by the run before
+	counted := 0 // by the previous run
 	if run.state.FirstSeq == 0 && run.in.State != nil && run.in.State.FirstSeq == st.FirstSeq {
 		counted = run.in.State.Events
 	}
@@ -321,7 +321,7 @@ func (run *sessionRun) took(ctx workflow.Context, st sessions.State) {
 	run.working.State, run.working.LastUpdated = st.Task, st.LastUpdated
 	run.state.Working = nil
 	if st.Ended == 0 {
-		run.told = min(run.told, st.LastSeq) // the ledger has no more
+		run.told = min(run.told, st.LastSeq) // the ledger has no more events
 	}
 	run.Display.Show(ctx, run.phase, fmt.Sprintf("%d events, up to %d of the stream", st.Events, st.LastSeq))
 }
@@ -380,8 +380,8 @@ func (run *sessionRun) append(ctx workflow.Context) error {
 	return nil
 }
 
-// persist calls a local activity until it succeeds, or fails for good. What was handed in must not be lost to an outage
-// of Postgres, however long. Cancelling the run does not end it.
+// persist calls a local activity until it succeeds or fails permanently. Events must not be lost to an outage of
+// Postgres, however long. Cancelling the run does not end it.
 func (run *sessionRun) persist(ctx workflow.Context, call func(workflow.Context) error) error {
 	ctx, stop := workflow.NewDisconnectedContext(ctx)
 	defer stop()
@@ -399,8 +399,8 @@ func (run *sessionRun) persist(ctx workflow.Context, call func(workflow.Context)
 	}
 }
 
-// reflect starts the reflection of the agent, when it has seen enough, and awaits its start only. A reflection that is
-// under way is as good: the agent is asked again with the next events.
+// reflect starts the reflection of the agent, when it has seen enough events, and waits for its start only. An open
+// reflection is enough: the next events request another.
 func (run *sessionRun) reflect(ctx workflow.Context) {
 	threshold := run.in.Settings.ReflectionThreshold
 	if threshold <= 0 || run.unreflected < threshold {
@@ -426,7 +426,7 @@ func (run *sessionRun) reflect(ctx workflow.Context) {
 	run.unreflected = 0
 }
 
-// close makes an episode of what was taken in, and answers those who asked for it.
+// close makes an episode of the processed events, and answers the callers that asked for it.
 func (run *sessionRun) close(ctx workflow.Context) error {
 	ctx, stop := workflow.NewDisconnectedContext(ctx)
 	defer stop()
@@ -461,8 +461,8 @@ func (run *sessionRun) close(ctx workflow.Context) error {
 	return nil
 }
 
-// over reports whether nothing is left to do after a closing. What was handed in meanwhile, or after the event that
-// ended the session, begins the next episode.
+// over reports whether nothing is left to do after a closing. Events that came in during it, or after the event that
+// ended the session, begin the next episode.
 func (run *sessionRun) over(ctx workflow.Context) (bool, error) {
 	if run.told <= run.result.LastSeq && run.settled(ctx) {
 		return true, nil
@@ -470,8 +470,8 @@ func (run *sessionRun) over(ctx workflow.Context) (bool, error) {
 	return false, run.open(ctx)
 }
 
-// settled reports whether everybody is answered and nothing is left. It does not yield after it has looked: the run can
-// end, and the server then gives what comes later to another run.
+// settled reports whether all callers are answered and nothing is left. It must not yield after its last check: the
+// run can then end, and the server gives later events to another run.
 func (run *sessionRun) settled(ctx workflow.Context) bool {
 	run.receive()
 	if len(run.queue)+len(run.closers) > 0 || run.told > run.state.LastSeq {

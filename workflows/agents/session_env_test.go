@@ -25,8 +25,8 @@ import (
 
 var steps *sessions.Sessions
 
-// sessionStage runs Session in the SDK's environment, where time passes by itself. Its ledger is in memory, and answers
-// as that in Postgres does: an event counts once, and numbers have no gaps.
+// sessionStage runs Session in the SDK's environment, where time advances automatically. Its ledger is in memory and
+// answers as the one in Postgres does: an event counts once, and numbers have no gaps.
 type sessionStage struct {
 	*testsuite.TestWorkflowEnvironment
 	mu     sync.Mutex

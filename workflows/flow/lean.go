@@ -11,12 +11,12 @@ import (
 // changeLean marks the histories of runs of the second form: see lean.
 const changeLean = "lean-history"
 
-// Lean reports whether a run has the second form. Such a run leaves validation to its first activity, whose
-// outcome is recorded: rules may change and the run replays. It upserts search attributes only for its outcome and
+// Lean reports whether a run has the second form. Such a run leaves validation to its first activity, whose outcome
+// is recorded: rules may change and the run still replays. It upserts search attributes only for its outcome and
 // while it waits for a person, and it continues as new inside long rounds.
 //
-// Only the marker says so. Search attributes do not tell who writes the history: an older worker may have taken a
-// run that a newer client started with them, and a run that it continues as new keeps those that it upserted.
+// Only the marker decides. Search attributes do not show who writes the history: an older worker may have taken a run
+// that a newer client started with them, and a run that it continues as new keeps those that it upserted.
 func Lean(ctx workflow.Context) bool {
 	return workflow.GetVersion(ctx, changeLean, workflow.DefaultVersion, 1) != workflow.DefaultVersion
 }
@@ -62,7 +62,7 @@ func (d Display) Show(ctx workflow.Context, phase, details string, more ...tempo
 	}
 }
 
-// Wait shows a phase in which the run waits for a person, or that it does not wait any more: to search, too.
+// Wait shows, also to search, that the run waits for a person in a phase, or no longer waits.
 func (d Display) Wait(ctx workflow.Context, phase, details string, more ...temporal.SearchAttributeUpdate) {
 	if d.Lean {
 		more = append(more, mneme.AttrPhase.ValueSet(phase))
@@ -70,8 +70,8 @@ func (d Display) Wait(ctx workflow.Context, phase, details string, more ...tempo
 	d.Show(ctx, phase, details, more...)
 }
 
-// ContinueAsNew ends a run that goes on as a new one, to which the SDK gives its search attributes. A run that is
-// cancelled ends instead: the new one would not know.
+// ContinueAsNew ends a run and continues it as a new one, to which the SDK gives its search attributes. A cancelled
+// run ends instead: the new one would not know of the cancellation.
 func ContinueAsNew(ctx workflow.Context, fn, in any) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -16,10 +16,10 @@ import (
 var PermanentErrors = []string{api.ErrTypeInvalidRequest, api.ErrTypeNotFound, api.ErrTypeConflict,
 	api.ErrTypeBudgetExceeded}
 
-// backoff is the policy of document 002: wait one second, then twice as long each time, at most thirty seconds. Thirty
-// attempts survive an outage of Postgres of thirteen minutes. They survive an outage of a model's endpoint of more
-// than three hours, because an activity that finds the endpoint busy or down asks for longer waits (activities,
-// patience). The failures of a single candidate end much earlier, in its job (MaxJobAttempts).
+// backoff is the policy of document 002: wait one second, then twice as long each time, at most thirty seconds.
+// Thirty attempts survive a Postgres outage of thirteen minutes. They survive an outage of a model's endpoint of more
+// than three hours, because an activity that finds the endpoint busy or down asks for longer delays
+// (memory/lifecycle.RetryDelay). The failures of a single candidate end much earlier, in its job (MaxJobAttempts).
 func backoff(attempts int32) *temporal.RetryPolicy {
 	return &temporal.RetryPolicy{
 		InitialInterval:        time.Second,
@@ -96,7 +96,7 @@ func overall(attempts int32, attempt, wait time.Duration) time.Duration {
 	return time.Duration(attempts) * (attempt + wait)
 }
 
-// ModelOptions are for a range of model calls, which returns before its time is over.
+// ModelOptions are for a range of model calls, which returns before it times out.
 func ModelOptions(summary string) workflow.ActivityOptions {
 	return workflow.ActivityOptions{
 		StartToCloseTimeout:    stepTimeout,
@@ -145,8 +145,8 @@ func LinkOptions(summary string) workflow.ActivityOptions {
 	}
 }
 
-// RecallOptions are for a recall, whose channels have deadlines of their own, well below ten seconds together. It runs
-// as a local activity, so that the question is in the history only once and the answer needs no second round trip.
+// RecallOptions are for a recall. Its channels have their own deadlines, together far below ten seconds. It runs as a
+// local activity, so that the question is in the history only once and the answer needs no second round trip.
 var RecallOptions = workflow.LocalActivityOptions{
 	StartToCloseTimeout:    10 * time.Second,
 	ScheduleToCloseTimeout: mneme.RecallTimeout - 10*time.Second,
@@ -219,7 +219,7 @@ func BuildOptions(summary string, attempts int32) workflow.ActivityOptions {
 // SelectOptions are for selecting what to forget, which may search all memories. If an attempt is cancelled after it
 // has written its selection, the run is closed.
 func SelectOptions() workflow.ActivityOptions {
-	options := EmbedOptions("select what to forget", InfrastructureAttempts)
+	options := EmbedOptions("select memories to forget", InfrastructureAttempts)
 	options.StartToCloseTimeout = 10 * time.Minute
 	options.WaitForCancellation = true
 	return options
@@ -244,8 +244,8 @@ const (
 	TopicTimeout = 3 * time.Hour
 )
 
-// LearnTimeout is what a run over a scope has, all attempts at its activities included. It ends earlier where nothing
-// is left; what it did not come to is for the next run.
+// LearnTimeout is the time limit of a run over a scope, including all attempts at its activities. It ends earlier if
+// nothing is left; the rest is for the next run.
 const LearnTimeout = 12 * time.Hour
 
 // TopicOptions: a recall, and a short transaction after it.

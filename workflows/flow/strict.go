@@ -21,9 +21,9 @@ type input interface {
 	DropUnread() bool
 }
 
-// Validate says what is wrong with an input. What older runs dropped, they drop when they are replayed; and so
-// does a run that continues another, whose input may be a newer worker's. The version is asked for only where it
-// makes a difference: other histories have no marker.
+// Validate returns the problems of an input. A replay ignores the fields that the older run ignored; so does a run
+// that continues another, whose input may come from a newer worker. The version is requested only if it makes a
+// difference: other histories have no marker.
 func Validate(ctx workflow.Context, in input) error {
 	err := in.Validate()
 	if err == nil || !in.DropUnread() {

@@ -31,7 +31,7 @@ func Advise(ctx workflow.Context, req api.AdviseRequest) (api.AdviseResponse, er
 	if err == nil {
 		err = flow.InvalidRequest(out.Err())
 	}
-	said := "nothing is sure enough"
+	said := "nothing is certain enough"
 	if out.Best != nil {
 		said = fmt.Sprintf("%d steps of %s", len(out.Best.Steps), out.Best.MemoryID)
 	}
@@ -42,8 +42,8 @@ func Advise(ctx workflow.Context, req api.AdviseRequest) (api.AdviseResponse, er
 	return out.AdviseResponse, nil
 }
 
-// Report takes in how it went after advice. A report that is made twice counts once. An invalid report fails the run
-// with ErrTypeInvalidRequest, and changes nothing.
+// Report records the outcome after advice. A repeated report counts once. An invalid report fails the run with
+// ErrTypeInvalidRequest, and changes nothing.
 func Report(ctx workflow.Context, req api.ReportRequest) (api.ReportResult, error) {
 	shown := flow.Display{Lean: true}
 	shown.Begin(ctx, api.PhaseWrite, "report on advice", req.Principal)

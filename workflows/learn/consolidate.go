@@ -29,7 +29,7 @@ var ConsolidateParts = []string{
 const (
 	// scopesAtOnce is how many scopes a sweep consolidates at the same time.
 	scopesAtOnce = 4
-	// scopesPerRun bounds the history of a sweep: with that many scopes it goes on as a new run.
+	// scopesPerRun bounds the history of a sweep: after that many scopes it continues as new.
 	scopesPerRun = 300
 )
 
@@ -125,9 +125,9 @@ func learnChild(scope api.LearnScope, id, summary string) workflow.ChildWorkflow
 	}
 }
 
-// Consolidate learns from the evidence of one scope: it runs each of ConsolidateParts in turn. A part that fails or is
-// held does not keep the later ones from their turn; the run then fails, or is held, at its end. It may be cancelled
-// between and within parts: what is written stays, and the next run does the rest.
+// Consolidate learns from the evidence of one scope: it runs each of ConsolidateParts in turn. If a part fails or is
+// held, the later parts still run; the run then fails, or is held, at its end. It may be cancelled between and within
+// parts: written changes stay, and the next run does the rest.
 func Consolidate(ctx workflow.Context, in api.LearnInput) (api.LearnResult, error) {
 	out := api.LearnResult{}
 	if err := workflow.SetQueryHandler(ctx, api.QueryProgress, func() (api.LearnResult, error) {

@@ -10,10 +10,10 @@ import (
 	"github.com/mneme/mneme/workflows/flow"
 )
 
-// ExtractCompetence learns procedures from the attempts at problems, and at tasks of few steps, in one scope: it enters
-// the attempts of new episodes, decides on the groups that have new attempts, and writes what was decided, page by
-// page. A second run over the same evidence finds nothing to decide. A shadow run counts what a run would change; it
-// enters attempts, which changes no memory.
+// ExtractCompetence learns procedures from the attempts at problems, and at tasks of few steps, in one scope: it
+// records the attempts of new episodes, decides on the groups that have new attempts, and writes the decisions, page
+// by page. A second run over the same evidence finds nothing to decide. A shadow run counts what a run would change;
+// it records attempts, which changes no memory.
 func ExtractCompetence(ctx workflow.Context, in api.LearnInput) (api.LearnResult, error) {
 	return extract(ctx, in, schema.TypeCompetence, ExtractCompetence)
 }

@@ -20,8 +20,9 @@ var tidier *tidying.Tidying
 // partsPerRun is how many parts one run takes before it continues as new.
 const partsPerRun = 200
 
-// runTidy has activities read a scope part by part, decide on what they found and write it, and moves the watermark
-// after each part. A run that is cancelled or dies between two parts goes on at the watermark the next time.
+// runTidy runs activities that read a scope part by part, decide on what they found and write it, and moves the
+// watermark after each part. If a run is cancelled or dies between two parts, the next run continues at the
+// watermark.
 func runTidy(ctx workflow.Context, in api.LearnInput, name, what string,
 	read, write, self any) (api.LearnResult, error) {
 	shown := flow.Display{Lean: true}
@@ -134,23 +135,23 @@ func tidied(what string, out api.LearnResult) string {
 		out.Read, out.Added, out.Updated, out.Replaced, out.Contested, out.Dropped, refused)
 }
 
-// ResolveDuplicates merges the records of a scope that say the same (document 004 §15.7, duplicate resolution): those
-// that changed since the last run are compared with all. What is merged away is superseded by what is kept.
+// ResolveDuplicates merges the records of a scope that say the same (document 004 §15.7, duplicate resolution): it
+// compares the records that changed since the last run with all records. The record that is kept supersedes the
+// others.
 func ResolveDuplicates(ctx workflow.Context, in api.LearnInput) (api.LearnResult, error) {
 	return runTidy(ctx, in, api.WorkflowResolveDuplicates, "resolve duplicates", tidier.FindDuplicates,
 		tidier.ResolveDuplicates, ResolveDuplicates)
 }
 
 // CompressEpisodes makes summaries of the old episodes of threads (document 004 §15.7, episodic compression). The
-// episodes stay as they are and fade faster from then on.
+// episodes are not changed and fade faster from then on.
 func CompressEpisodes(ctx workflow.Context, in api.LearnInput) (api.LearnResult, error) {
 	return runTidy(ctx, in, api.WorkflowCompressEpisodes, "compress episodes", tidier.FindThreads,
 		tidier.CompressThreads, CompressEpisodes)
 }
 
-// UpdateFacts compares what the newest episodes of a scope say with the facts that are held (document 004 §15.7,
-// semantic update): what recurs is reinforced, becomes a fact, replaces one, holds under other conditions, or is
-// contested.
+// UpdateFacts compares the newest episodes of a scope with the stored facts (document 004 §15.7, semantic update): a
+// recurring statement reinforces a fact, becomes a fact, replaces one, holds under other conditions, or contests one.
 func UpdateFacts(ctx workflow.Context, in api.LearnInput) (api.LearnResult, error) {
 	return runTidy(ctx, in, api.WorkflowUpdateFacts, "update facts", tidier.FindStatements, tidier.UpdateFacts,
 		UpdateFacts)

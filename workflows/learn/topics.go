@@ -21,20 +21,19 @@ var topicking *topics.Topics
 const (
 	// topicRounds is how often a refresh reads the evidence of a topic again that has changed since it was read.
 	topicRounds = 3
-	// topicsAtOnce is how many topics a sweep refreshes at the same time. Calls of models have a gate of their own.
+	// topicsAtOnce is how many topics a sweep refreshes concurrently. Model calls have a separate limit.
 	topicsAtOnce = 4
-	// refreshesPerRun bounds the history of a sweep: with that many refreshed topics it goes on as a new run.
+	// refreshesPerRun bounds the history of a sweep: after that many refreshed topics it continues as new.
 	refreshesPerRun = 300
 )
 
-// RefreshTopic compares the evidence of a standing question with that of its answer. Where it is the same, the run
-// ends:
-// a second run over the same evidence writes nothing and asks no model. Otherwise an answer is drafted, and published
-// unless a memory that it is made of was changed or forgotten meanwhile; then the evidence is read again. A draft that
-// was kept when a worker died is published by the next attempt, and not written again.
+// RefreshTopic compares the evidence of a standing question with that of its answer. If it is the same, the run ends:
+// a second run over the same evidence writes nothing and asks no model. Otherwise it drafts an answer, and publishes
+// it unless a memory of the evidence was changed or forgotten in between; then it reads the evidence again. If a
+// worker dies after the draft was stored, the next attempt publishes that draft.
 //
-// The token budget of the tenant ends the run as held: the answer before stays, marked as stale. A run may be cancelled
-// at any time. Its history holds ids, hashes and counts.
+// If the tenant's token budget is used up, the run ends as held: the previous answer stays, marked as stale. A run
+// may be cancelled at any time. Its history holds ids, hashes and counts.
 func RefreshTopic(ctx workflow.Context, in api.RefreshTopicInput) (api.RefreshTopicResult, error) {
 	out := api.RefreshTopicResult{Topic: in.Topic}
 	if err := workflow.SetQueryHandler(ctx, api.QueryProgress, func() (api.RefreshTopicResult, error) {
@@ -91,7 +90,7 @@ func refreshTopic(ctx workflow.Context, shown flow.Display, in api.RefreshTopicI
 			if err != nil {
 				return err
 			}
-			if drafted.Outcome == storetopics.Overtaken {
+			if drafted.Outcome == storetopics.Outdated {
 				continue
 			}
 			out.Parts, out.WrittenBy, out.Fallback = drafted.Parts, drafted.WrittenBy, drafted.Fallback
@@ -117,7 +116,7 @@ func refreshTopic(ctx workflow.Context, shown flow.Display, in api.RefreshTopicI
 	return nil
 }
 
-// draftTopic has a model draft the answer or, where it could not be reached, the rules.
+// draftTopic drafts the answer by a model or, if it could not be reached, by the rules.
 func draftTopic(ctx workflow.Context, ref topics.TopicRef, hash string) (topics.DraftTopicResult, error) {
 	info := workflow.GetInfo(ctx)
 	in := topics.DraftTopicRequest{TopicRef: ref, Hash: hash,
@@ -147,9 +146,8 @@ func unreachable(err error) bool {
 	return errors.As(err, &pending) && pending.Type() == api.ErrTypeItemsPending
 }
 
-// RefreshTopics goes through the topics of one tenant, or of all, and refreshes those whose evidence has changed, each
-// in a child RefreshTopic, a few at a time. A topic that is being refreshed already, or that fails, does not keep the
-// others from their turn.
+// RefreshTopics compares the topics of one tenant, or of all, and refreshes those whose evidence has changed, each in
+// a child RefreshTopic, a few at a time. It continues if a topic is being refreshed already or fails.
 func RefreshTopics(ctx workflow.Context, in api.RefreshTopicsInput) (api.RefreshTopicsResult, error) {
 	out := api.RefreshTopicsResult{}
 	if in.Sofar != nil {

@@ -1,4 +1,4 @@
-// Command plot draws the curves that bench/learning writes. It is a module of its own, so that the main module does not
+// Command plot draws the curves that bench/learning writes. It is a separate module, so that the main module does not
 // need a library for plots.
 package main
 

@@ -14,8 +14,8 @@ import (
 
 // Reasoner reflects by rules. The zero value is ready and safe for concurrent use.
 //
-// Every rule makes findings: a sentence with the events that it rests on and how much it matters. The belief is the
-// most important findings, in the order in which they ended. Where no rule finds anything it says what came last.
+// Every rule makes findings: a sentence with its events and its importance. The belief is the most important
+// findings, in the order in which they ended. If no rule finds anything, it reports the last event.
 type Reasoner struct{}
 
 var _ inference.Reasoner = Reasoner{}
@@ -34,7 +34,7 @@ type finding struct {
 	places []int // of the events that it rests on, in order
 }
 
-// rules are asked in this order; of findings that matter as much, the earlier rule's goes first.
+// rules are applied in this order; of equally important findings, that of the earlier rule comes first.
 var rules = []func([]ledger.Event) []finding{verdicts, demands, outcomes, failures, decisions, clues, beliefs}
 
 // Reflect implements inference.Reasoner. It uses no model and fails only when ctx is done.

@@ -69,7 +69,7 @@ var common = func() map[string]bool {
 	return out
 }()
 
-// last says what came last, where nothing else is to be said.
+// last reports the last event, if there is no other finding.
 func last(span []ledger.Event) []finding {
 	for i, e := range slices.Backward(span) {
 		if said := quote(e); said != "" {

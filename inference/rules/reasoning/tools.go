@@ -16,8 +16,8 @@ type attempts struct {
 	before []int  // places of the failures before that
 }
 
-// failures says which tools failed and whether they worked later. Calls are told apart by the tool and, where a span
-// begins after a call, by nothing: such a result is left out.
+// failures reports which tools failed and whether they worked later. A result is matched to its call by the tool; a
+// result whose call is before the span is ignored.
 func failures(span []ledger.Event) []finding {
 	toolOf := map[string]string{}
 	byTool := map[string]*attempts{}

@@ -29,8 +29,8 @@ type App struct {
 	In          io.Reader
 	Out, ErrOut io.Writer
 
-	Cfg      config.Config       // its principal is what the flags say
-	trust    schema.TrustContext // what the flags say
+	Cfg      config.Config       // its principal comes from the flags
+	trust    schema.TrustContext // the trust context from the flags
 	CfgErr   error
 	Json     bool
 	Timeout  time.Duration
@@ -38,14 +38,14 @@ type App struct {
 	Probe    time.Duration // bounds the check of Postgres and the question to a worker; 0 is probeTimeout
 	Started  bool          // flags and arguments were understood
 
-	Interrupted string     // what to say of an interrupt
+	Interrupted string     // the hint that is printed after an interrupt
 	told        sync.Map   // what noteOnce has said
 	noting      sync.Mutex // one note at a time
 
 	Store    *store.Store
 	Temporal client.Client
-	Closers  []func()          // of what else was opened
-	traces   *telemetry.Traces // nil unless OpenTelemetry's variables ask for traces
+	Closers  []func()          // for other things that were opened
+	traces   *telemetry.Traces // nil unless OpenTelemetry's variables enable traces
 }
 
 // Prepare checks what holds for every command that does something.
@@ -53,7 +53,7 @@ func (a *App) Prepare(cmd *cobra.Command) (err error) {
 	if cmd.Name() == "version" {
 		return nil
 	}
-	if a.CfgErr != nil && cmd.Name() != DoctorName { // which says what is wrong with it, with what else is
+	if a.CfgErr != nil && cmd.Name() != DoctorName { // doctor reports the error together with other problems
 		return WithCode(ExitUsage, a.CfgErr)
 	}
 	if a.Timeout <= 0 {
@@ -139,8 +139,8 @@ func (a *App) OpenTemporal(ctx context.Context) (client.Client, error) {
 	return c, nil
 }
 
-// UnknownTenant says that nothing was ever handed in for the tenant, as where its name is misspelt; it is empty
-// otherwise. A new tenant's first question is not an error, so that the exit code stays 0.
+// UnknownTenant returns a note if nothing was ever stored for the tenant, for example because its name is misspelt;
+// otherwise it is empty. A new tenant's first question is not an error, so the exit code stays 0.
 func (a *App) UnknownTenant(ctx context.Context) (string, error) {
 	st, err := a.OpenStore(ctx)
 	if err != nil {
@@ -151,7 +151,7 @@ func (a *App) UnknownTenant(ctx context.Context) (string, error) {
 	if err != nil || known {
 		return "", err
 	}
-	return "tenant " + tenant + " is not known here: nothing was ever handed in for it", nil
+	return "tenant " + tenant + " is not known: nothing was ever stored for it", nil
 }
 
 // Recaller returns the read path.
@@ -183,8 +183,8 @@ func (a *App) Recaller(ctx context.Context) (*recall.Recaller, error) {
 // watchEvery is how often a run that is waited for is read.
 const watchEvery = 10 * time.Second
 
-// Follow waits for a run to end, and reports what delays it. It stops waiting when no worker is left to
-// take it there; the run itself goes on when one comes back.
+// Follow waits for a run to end, and reports what delays it. If no worker is running, it stops waiting; the run
+// continues when a worker comes back.
 func (a *App) Follow(ctx context.Context, run client.WorkflowRun, result any) error {
 	c, err := a.OpenTemporal(ctx)
 	if err != nil {
@@ -192,7 +192,7 @@ func (a *App) Follow(ctx context.Context, run client.WorkflowRun, result any) er
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	var watch sync.WaitGroup
-	defer watch.Wait() // it must not write to what the caller reads by then
+	defer watch.Wait() // it must not write to what the caller reads then
 	defer cancel(nil)
 	watch.Go(func() {
 		tick := time.NewTicker(watchEvery)
@@ -206,7 +206,7 @@ func (a *App) Follow(ctx context.Context, run client.WorkflowRun, result any) er
 			}
 			if w, err := a.WorkerState(ctx, c); err == nil && ctx.Err() == nil && !w.There() {
 				if time.Since(w.Seen) > WorkerAway {
-					cancel(Unavailable("no worker is there to go on with workflow %s; it is durable "+
+					cancel(Unavailable("no worker is running that could continue workflow %s; it is durable "+
 						"in Temporal and will run when a worker starts: `make worker`", run.GetID()))
 					return
 				}
@@ -242,8 +242,8 @@ func heldUp(ctx context.Context, c client.Client, run client.WorkflowRun) string
 	return ""
 }
 
-// RunURL is the address of a run in Temporal's UI; empty when the UI's address is not known.
-// Without a run id it is that of the latest run.
+// RunURL is the address of a run in Temporal's UI, or "" if the UI's address is not known. Without a run id it is
+// that of the latest run.
 func (a *App) RunURL(workflowID, runID string) string {
 	if a.Cfg.TemporalUI == "" {
 		return ""

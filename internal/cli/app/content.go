@@ -8,7 +8,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// countedInput is how much of a content that is too long is read, in bytes, to say how long it is.
+// countedInput is how many bytes of a too long content are read, to report its length.
 const countedInput = 1 << 30
 
 // ReadContent reads a content from standard input. One that is too long is refused with its true size.

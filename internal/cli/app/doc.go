@@ -1,3 +1,3 @@
-// Package app holds what the commands of the command line share: connections, flags, output as text or JSON, errors
-// with exit codes, and the wait for a run. It has no command of its own but version and trust.
+// Package app holds what the commands share: connections, flags, output as text or JSON, errors with exit codes, and
+// the wait for a run. Its own commands are version and trust.
 package app

@@ -29,7 +29,7 @@ const (
 	ExitInterrupted = 130
 )
 
-// CodedError is an error that knows its exit code.
+// CodedError is an error with an exit code.
 type CodedError struct {
 	code int
 	err  error
@@ -41,17 +41,17 @@ func (e *CodedError) Unwrap() error { return e.err }
 // WithCode returns err as an error that ends the program with an exit code.
 func WithCode(code int, err error) *CodedError { return &CodedError{code, err} }
 
-// Invalid is the error for one field that is wrong.
+// Invalid returns the error for one invalid field.
 func Invalid(field, format string, args ...any) error {
 	return &schema.ValidationError{Fields: []schema.FieldError{{Field: field, Problem: fmt.Sprintf(format, args...)}}}
 }
 
-// Unavailable says that something the command depends on is not there.
+// Unavailable returns an error for a missing dependency of the command.
 func Unavailable(format string, args ...any) error {
 	return WithCode(ExitUnavailable, fmt.Errorf(format, args...))
 }
 
-// DatabaseError says what to do about a database that does not answer, or does not let this user in.
+// DatabaseError adds advice to an error of a database that does not answer or refuses this user.
 func DatabaseError(err error) error {
 	switch {
 	case pg.IsTimeout(err):
@@ -64,14 +64,14 @@ func DatabaseError(err error) error {
 	return err
 }
 
-// Denied reports whether Postgres does not let this user in, or to the tables that say what is migrated.
+// Denied reports whether Postgres refuses this user, or access to the table of migrations.
 func Denied(err error) bool {
 	const insufficientPrivilege = "42501"
 	code, _, _ := pg.ServerError(err)
 	return pg.IsDenied(err) || code == insufficientPrivilege
 }
 
-// statementTimeout says that Postgres answers, and ended a statement that took too long.
+// statementTimeout adds advice to an error of a statement that reached its time limit.
 func statementTimeout(err error) error {
 	return WithCode(ExitFailure,
 		fmt.Errorf("a statement was ended by Postgres at its time limit; try again, or ask for less at once: %w", err))
@@ -111,14 +111,14 @@ func temporalAway(err error) bool {
 	return errors.As(err, &away) || status.Code(err) == codes.Unavailable
 }
 
-// temporalRefuses reports whether Temporal answers and does not accept this client's credentials.
+// temporalRefuses reports whether Temporal rejects this client's credentials.
 func temporalRefuses(err error) bool {
 	var denied *serviceerror.PermissionDenied
 	code := status.Code(err)
 	return errors.As(err, &denied) || code == codes.Unauthenticated || code == codes.PermissionDenied
 }
 
-// TimedOut reports whether err says that a deadline passed, in Go's, Temporal's or gRPC's words.
+// TimedOut reports whether err is a passed deadline, of Go, Temporal or gRPC.
 func TimedOut(err error) bool {
 	var late *serviceerror.DeadlineExceeded
 	var update *client.WorkflowUpdateServiceTimeoutOrCanceledError
@@ -145,7 +145,7 @@ func BodyOf(err error) ErrorBody {
 // PrintError reports the error on one line of standard error.
 func (a *App) PrintError(code int, err error) {
 	if code == ExitInterrupted {
-		// What was being waited for when the interrupt came does not matter.
+		// The interrupted wait does not matter.
 		err = errors.New("interrupted")
 		if a.Interrupted != "" {
 			err = errors.New("interrupted: " + a.Interrupted)
@@ -161,7 +161,7 @@ func (a *App) PrintError(code int, err error) {
 	_ = encoder.Encode(map[string]ErrorBody{"error": body})
 }
 
-// IsNotFound reports whether Temporal says that there is no such thing.
+// IsNotFound reports whether Temporal returned NotFound.
 func IsNotFound(err error) bool {
 	var missing *serviceerror.NotFound
 	return errors.As(err, &missing)

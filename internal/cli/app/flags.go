@@ -84,15 +84,15 @@ func (f *FilterFlags) Narrow(flags *pflag.FlagSet) {
 		"memory type: episodic, working, semantic, competence, plan_graph (repeatable)")
 	flags.StringSliceVar(&f.categories, "category", nil,
 		"fact, preference, decision, procedural, semantic, rule, learning or issue (repeatable)")
-	flags.StringSliceVar(&f.tags, "tag", nil, "tag that must be there (repeatable: all of them)")
+	flags.StringSliceVar(&f.tags, "tag", nil, "required tag (repeatable: all of them)")
 	flags.StringVar(&f.who, "who", "", "speaker")
 	flags.BoolVar(&f.pinned, "pinned", false, "only pinned memories; --pinned=false: only the others")
-	flags.Float64Var(&f.importanceMin, "importance-min", 0, "least importance as it is now, 0 to 1")
+	flags.Float64Var(&f.importanceMin, "importance-min", 0, "lowest present importance, 0 to 1")
 	flags.StringVar(&f.since, "since", "", "occurred at or after (RFC 3339, or a date)")
 	flags.StringVar(&f.until, "until", "", "occurred before (RFC 3339, or a date)")
 	flags.StringArrayVar(&f.context, "context", nil,
-		"key=value of the situation, or a JSON object: leaves out what holds only elsewhere (repeatable)")
-	flags.StringVar(&f.validAt, "valid-at", "", "the time that it is about (RFC 3339, or a date; default now)")
+		"key=value of the situation, or a JSON object: excludes memories that hold only elsewhere (repeatable)")
+	flags.StringVar(&f.validAt, "valid-at", "", "time that the question is about (RFC 3339, or a date; default now)")
 	flags.StringVar(&f.MaxSensitivity, "max-sensitivity", "", maxSensitivityUsage)
 }
 
@@ -102,7 +102,7 @@ func (f *FilterFlags) Request(flags *pflag.FlagSet, p schema.Principal) (schema.
 		Pinned: Optional(flags, "pinned", f.pinned), ImportanceMin: f.importanceMin,
 		MaxSensitivity: schema.Sensitivity(f.MaxSensitivity)}
 	for _, t := range f.types {
-		if t == "plan" { // what one version of the RFC calls it
+		if t == "plan" { // the name in one version of the RFC
 			t = string(schema.TypePlanGraph)
 		}
 		r.Types = append(r.Types, schema.MemoryType(t))
@@ -164,7 +164,7 @@ func (f *FilterFlags) Filter(flags *pflag.FlagSet, cfg config.Config, c policy.C
 	if err := r.Validate(); err != nil {
 		return pg.Filter{}, err
 	}
-	r.Tags = normalize.NormalizeTags(r.Tags) // as they are stored
+	r.Tags = normalize.NormalizeTags(r.Tags) // the form in which tags are stored
 	out := pg.FilterOf(r, c, time.Now(), nil)
 	out.DailyDecay = cfg.ImportanceDecay
 	return out, nil

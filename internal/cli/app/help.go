@@ -40,8 +40,8 @@ func SetHelp(root *cobra.Command) {
 	root.AddCommand(topic)
 }
 
-// flagError says what a flag takes where its value cannot be read. pflag's own words name the function of
-// Go's library that could not.
+// flagError says which values a flag accepts if its value cannot be parsed. pflag's message only names the Go
+// function that failed.
 func flagError(err error) error {
 	var bad *pflag.InvalidValueError
 	if !errors.As(err, &bad) {
@@ -57,7 +57,7 @@ func flagError(err error) error {
 	case "bool":
 		problem = "must be true or false"
 	case "stringSlice":
-		problem = "must be values separated by commas; one that has a double quote is quoted as in CSV"
+		problem = "must be values separated by commas; quote a value that contains a double quote as in CSV"
 	case "duration":
 		problem = "must be a duration such as 30s, 5m or 36h"
 	}

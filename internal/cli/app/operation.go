@@ -25,13 +25,13 @@ type OperationFlags struct {
 // RegisterRequired is register for the commands whose request has to give a reason.
 func (f *OperationFlags) RegisterRequired(flags *pflag.FlagSet) {
 	f.Register(flags)
-	flags.Lookup("reason").Usage = "why, for history (required)"
+	flags.Lookup("reason").Usage = "reason, kept in history (required)"
 }
 
 func (f *OperationFlags) Register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.Reason, "reason", "", "why, for history (optional)")
-	flags.StringVar(&f.Actor, "actor", Operator(), "who, for history")
-	flags.StringVar(&f.operationID, "operation-id", "", "the same id always answers with the first result")
+	flags.StringVar(&f.Reason, "reason", "", "reason, kept in history (optional)")
+	flags.StringVar(&f.Actor, "actor", Operator(), "actor, kept in history")
+	flags.StringVar(&f.operationID, "operation-id", "", "a repeated id returns the first result")
 }
 
 func (f *OperationFlags) Operation(p schema.Principal) schema.Operation {
@@ -63,7 +63,7 @@ func CarryOut[Request, Result any](
 	if err != nil {
 		return OperationRun{}, err
 	}
-	a.Interrupted = "the request is durable, and its run goes on: " + run.GetID()
+	a.Interrupted = "the request is durable, and its run continues: " + run.GetID()
 	if result != nil {
 		if err := a.Follow(ctx, run, result); err != nil {
 			return OperationRun{}, err
@@ -72,8 +72,7 @@ func CarryOut[Request, Result any](
 	return OperationRun{WorkflowID: run.GetID(), RunID: run.GetRunID(), URL: a.RunURL(run.GetID(), run.GetRunID())}, nil
 }
 
-// InParts carries an operation out part by part, each under an id of its own, and stops at the first
-// that fails.
+// InParts carries out an operation part by part, each under its own id, and stops at the first failure.
 func InParts[T any](a *App, doing, operation string, parts [][]T, carry func(operation string, part []T) error) error {
 	total := 0
 	for _, part := range parts {

@@ -18,7 +18,7 @@ import (
 	mneme "github.com/mneme/mneme/client"
 )
 
-// Print writes v as one line of JSON, or what the function makes of it for people.
+// Print writes v as one line of JSON, or as text with the function human.
 func (a *App) Print(v any, human func(*Text)) error {
 	if a.Json {
 		return WriteJSON(a.Out, v)

@@ -28,7 +28,7 @@ const (
 	ImportPatience = time.Minute
 )
 
-// Silence is the error of a request that is durable in Temporal, was not acknowledged in time, and goes on.
+// Silence is the error of a request that is durable in Temporal and continues, but was not acknowledged in time.
 type Silence struct {
 	Why        string
 	workflowID string
@@ -98,15 +98,15 @@ func (a *App) ExplainSilence(ctx context.Context, c client.Client, workflowID st
 	defer cancel()
 	described, err := c.DescribeWorkflowExecution(ctx, workflowID, "")
 	if err != nil || described.GetWorkflowExecutionInfo().GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
-		return Unavailable("Temporal has not taken the request within %s: hand it in again", patience)
+		return Unavailable("Temporal has not accepted the request within %s: send it again", patience)
 	}
 	s := &Silence{workflowID: workflowID, err: a.postgresProblem(ctx)}
 	switch w, err := a.WorkerState(ctx, c); {
 	case s.err != nil:
-		s.Why = s.err.Error() + "; the request is durable in Temporal and goes on when Postgres takes it"
+		s.Why = s.err.Error() + "; the request is durable in Temporal and continues when Postgres accepts it"
 	case err == nil && w.There():
 		s.Why = "the worker has not acknowledged the request within " + Span(patience) +
-			"; it is durable in Temporal and goes on"
+			"; it is durable in Temporal and continues"
 	default:
 		s.Why = "no worker has picked the request up; it is durable in Temporal and will run " +
 			"when a worker starts: `make worker`"
@@ -114,19 +114,18 @@ func (a *App) ExplainSilence(ctx context.Context, c client.Client, workflowID st
 	return WithCode(ExitUnavailable, s)
 }
 
-// WorkerAway is how long a worker may be silent before it counts as gone: it asks for work again at
-// least once a minute.
+// WorkerAway is how long a worker may be silent before it counts as gone: it polls for work at least once a minute.
 const WorkerAway = 75 * time.Second
 
 // workerState is what Temporal knows of the workers of a task queue.
 type workerState struct {
-	Seen     time.Time // when one last asked for work; zero for never
-	Asked    bool      // whether there was a run to ask one about
+	Seen     time.Time // last poll for work; zero for never
+	Asked    bool      // whether there was a run to query
 	Answered bool      // whether one answered
 }
 
-// There reports whether a worker takes work. One that has stopped stays in Temporal's list for minutes, so
-// that an answer counts where one could be asked for.
+// There reports whether a worker accepts work. A stopped worker stays in Temporal's list for minutes, so the answer
+// to a query decides if there was a run to query.
 func (w workerState) There() bool {
 	if w.Asked {
 		return w.Answered
@@ -134,8 +133,8 @@ func (w workerState) There() bool {
 	return time.Since(w.Seen) < WorkerAway
 }
 
-// WorkerState asks Temporal when a worker last asked for work and, if that was lately, a worker itself: by a
-// query of the latest run that has completed, which only a worker can answer, and which changes nothing.
+// WorkerState asks Temporal when a worker last polled for work and, if that was recently, asks a worker directly: by
+// a query of the latest completed run, which only a worker can answer and which changes nothing.
 func (a *App) WorkerState(ctx context.Context, c client.Client) (workerState, error) {
 	var w workerState
 	var err error
@@ -146,7 +145,7 @@ func (a *App) WorkerState(ctx context.Context, c client.Client) (workerState, er
 		Namespace: a.Cfg.Namespace, PageSize: 1,
 		Query: fmt.Sprintf("TaskQueue = '%s' AND ExecutionStatus = 'Completed'", a.Cfg.TaskQueue)})
 	if err != nil || len(latest.GetExecutions()) == 0 {
-		return w, nil //nolint:nilerr // there is nothing to ask about
+		return w, nil //nolint:nilerr // there is no run to query
 	}
 	run := latest.GetExecutions()[0].GetExecution()
 	ctx, cancel := context.WithTimeout(ctx, a.probeTime())

@@ -16,19 +16,19 @@ import (
 
 const maxSensitivityUsage = "public, low, medium (the default), high or hyper; above medium needs --authenticated"
 
-// RegisterTrust registers what a command says of the trust that it is given under.
+// RegisterTrust registers the flags of the trust context.
 func (a *App) RegisterTrust(flags *pflag.FlagSet) {
 	t := &a.trust
 	flags.BoolVar(&t.Authenticated, "authenticated", false,
-		"the person who reads the answer is authenticated (docs/trust.md)")
+		"the reader of the answer is authenticated (docs/trust.md)")
 	flags.StringSliceVar(&t.Scopes, "trust-scope", nil, "scope to read in addition to --scope (repeatable)")
 	flags.StringVar(&t.Environment, "environment", os.Getenv("MNEME_ENVIRONMENT"),
-		"in which the answer is shown; the policy may lower the limit for it (MNEME_ENVIRONMENT)")
+		"environment in which the answer is shown; the policy may lower its limit (MNEME_ENVIRONMENT)")
 	flags.StringVar(&t.Token, "trust-token", os.Getenv("MNEME_TRUST_TOKEN"),
 		"signed trust context, for a deployment with a trust key (MNEME_TRUST_TOKEN)")
 }
 
-// TrustContext is what the flags say, nil when they say nothing.
+// TrustContext is the trust context from the flags, nil if none is set.
 func (a *App) TrustContext() *schema.TrustContext {
 	t := a.trust
 	if !t.Authenticated && len(t.Scopes) == 0 && t.Environment == "" && t.Token == "" {
@@ -42,7 +42,7 @@ func SensitivityFlag(flags *pflag.FlagSet) *string {
 	return flags.String("max-sensitivity", "", maxSensitivityUsage)
 }
 
-// Clearance is what the flags come to under the policy and the key of this process.
+// Clearance is the clearance that the flags get under the policy and the key of this process.
 func (a *App) Clearance(limit string) (policy.Clearance, error) {
 	req := schema.RecallRequest{Principal: a.Cfg.Principal, Query: "any", MaxSensitivity: schema.Sensitivity(limit),
 		Trust: a.TrustContext()}
@@ -75,8 +75,8 @@ func NewTrust(a *App) *cobra.Command {
 		Use:   "trust",
 		Short: "Sign and check the trust contexts of recalls: sign, verify",
 		Long: `Sign and check trust contexts. Where MNEME_TRUST_KEY is set (32 bytes in base64), a recall is
-authenticated, reaches above medium and reads further scopes only with a token that the key has signed for
-its principal. Its holder has what it grants until it expires.`,
+authenticated, shows memories above medium and reads further scopes only with a token that the key has
+signed for its principal. Its holder can use a token until it expires.`,
 		Example: `  mneme trust sign --agent support --authenticated --max-sensitivity high --expires 10m
   mneme recall "what is owed" --agent support --max-sensitivity high --trust-token "$TOKEN"`,
 	})
@@ -139,8 +139,8 @@ its contents.`,
 		},
 	}
 	cmd.Flags().StringVar(&limit, "max-sensitivity", "",
-		"what may be shown at most: public, low, medium (the default), high or hyper")
-	cmd.Flags().DurationVar(&expires, "expires", time.Hour, "how long the token is good for")
+		"highest sensitivity that may be shown: public, low, medium (the default), high or hyper")
+	cmd.Flags().DurationVar(&expires, "expires", time.Hour, "how long the token is valid")
 	return cmd
 }
 
@@ -167,7 +167,7 @@ func newTrustVerify(a *App) *cobra.Command {
 func (a *App) needTrustKey() error {
 	if len(a.Cfg.TrustKey) == 0 {
 		return WithCode(ExitUsage,
-			fmt.Errorf("MNEME_TRUST_KEY is not set: 32 bytes in base64, such as of `openssl rand -base64 32`"))
+			fmt.Errorf("MNEME_TRUST_KEY is not set: use 32 bytes in base64, as from `openssl rand -base64 32`"))
 	}
 	return nil
 }

@@ -67,11 +67,11 @@ func newArtifactGet(a *app.App) *cobra.Command {
 	var path string
 	cmd := &cobra.Command{
 		Use:   "get ADDRESS",
-		Short: "Fetch an artifact that you brought, or that a memory you may see refers to",
+		Short: "Fetch an artifact that you stored, or that a memory you may see refers to",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if a.Json && path == "" {
-				return app.Invalid("output", "is required with --json: the bytes need a place of their own")
+				return app.Invalid("output", "is required with --json: the bytes cannot be printed with the JSON")
 			}
 			if err := app.CheckPrincipal(a.Cfg.Principal); err != nil {
 				return err

@@ -1,3 +1,2 @@
-// Package exchange has the commands that hand experience in and take it out: remember, import from several formats,
-// put, artifact, export and restore.
+// Package exchange has the commands that write and export data: remember, import, put, artifact, export and restore.
 package exchange

@@ -26,15 +26,15 @@ func NewExport(a *app.App) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "export",
-		Short: "Export memories with all that belongs to them",
+		Short: "Export memories with their history and evidence",
 		Long: `Write memories as JSON Lines, with their history, versions, evidence, relations, claims, entities and
-artifacts. Importing the file restores them as they are: same ids, versions and times.
+artifacts. Importing the file restores them with the same ids, versions and times.
 
-What is exported are the agent's own memories of all projects and scopes, whatever their sensitivity,
-superseded ones included; --project, --user, --scope and the filters narrow that. --all-agents takes the whole
-tenant, --include-deleted what is forgotten too; with both and no filter the file holds all there is.
+An export has the agent's own memories of all projects and scopes and of any sensitivity, including
+superseded ones. --project, --user, --scope and the filters limit it. --all-agents exports the whole tenant,
+--include-deleted adds forgotten memories; with both and no filter the file holds everything.
 
-The file is one state of the database, and holds memory content in the clear: keep it accordingly.`,
+The file is a snapshot of the database. Its contents are not encrypted: protect it.`,
 		Example: `  mneme export --all-agents --include-deleted -o backup.jsonl
   mneme export --tag ops --since 2026-01-01 | gzip > ops.jsonl.gz`,
 		Args: cobra.NoArgs,
@@ -84,7 +84,7 @@ func export(ctx context.Context, a *app.App, st *store.Store, x transfer.ExportS
 	if err != nil {
 		return app.WithCode(app.ExitUsage, err)
 	}
-	defer func() { _ = os.Remove(file.Name()) }() // what has been renamed is not there
+	defer func() { _ = os.Remove(file.Name()) }() // does nothing after the rename
 	counts, err := writeExport(ctx, st, x, file)
 	if err = cmp.Or(err, file.Sync(), file.Close()); err != nil {
 		return err

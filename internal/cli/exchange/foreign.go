@@ -25,8 +25,8 @@ type foreign struct {
 	item    int // in the file, from 1
 	record  schema.MemoryRecord
 	leftOut []string          // names of fields
-	names   map[string]string // fields of the record, as the other system calls them; nil: as the record does
-	user    string            // whose memory it is, where the other system says so
+	names   map[string]string // names of the record's fields in the other system; if nil, the record's own
+	user    string            // the owner, if the other system names one
 }
 
 // place puts the memory into the scope of its user, unless the request names a scope for all of the file.
@@ -68,7 +68,7 @@ func (m foreign) named(err error) error {
 			f.Field = "(memory)"
 		}
 		if m.names != nil {
-			if f.Field == "type" { // the mapping gives it: it cannot be what is wrong
+			if f.Field == "type" { // the mapping sets the type: the error is elsewhere
 				continue
 			}
 			f.Field = cmp.Or(m.names[f.Field], f.Field)
@@ -88,7 +88,7 @@ type ForeignReport struct {
 	Put
 	Read    int            `json:"read"`
 	Failed  int            `json:"failed"`   // memories that cannot become records
-	LeftOut map[string]int `json:"left_out"` // fields that have no place in a record, with how often they were there
+	LeftOut map[string]int `json:"left_out"` // fields without a place in a record, with their counts
 	Errors  []LineError    `json:"errors"`   // line: the number of the memory in the file
 }
 
@@ -126,7 +126,7 @@ func importForeign(ctx context.Context, a *app.App, input io.Reader, f importFla
 		if err == nil {
 			key := strings.ToLower(cmp.Or(m.record.ID, m.record.ExternalID))
 			if first, ok := seen[key]; ok && key != "" {
-				err = app.Invalid("id", "is that of memory %d as well", first)
+				err = app.Invalid("id", "is also the id of memory %d", first)
 			} else {
 				seen[key] = m.item
 			}
@@ -224,8 +224,8 @@ func unwrapped(values []json.RawMessage, names ...string) []json.RawMessage {
 	return out
 }
 
-// inOrder puts memories after those that their relations name, as put wants them. Relations to what is
-// not in the file, or would come later all the same, are left out.
+// inOrder puts memories after those that their relations name, as put requires. Relations to memories that are not in
+// the file, or that cannot come earlier, are omitted.
 func inOrder(all []foreign) []foreign {
 	at := map[string]int{}
 	for i, m := range all {
@@ -276,8 +276,8 @@ func inOrder(all []foreign) []foreign {
 	return out
 }
 
-// ImportedID is the id of a memory without a time-ordered id of its own: made of what it is and when it was
-// made, so that it is the same every time and listings are in order of time.
+// ImportedID is the id of a memory without a time-ordered id. It is computed from the memory's source and creation
+// time, so that it is the same every time and listings are in order of time.
 func ImportedID(system, id string, at time.Time) string {
 	sum := sha256.Sum256([]byte(system + ":" + id))
 	var out uuid.UUID
@@ -291,14 +291,14 @@ func ImportedID(system, id string, at time.Time) string {
 	return out.String()
 }
 
-// recordOf makes a record of members that have the names of the record's own JSON.
+// recordOf decodes a record from fields that have the names of the record's JSON.
 func recordOf(members map[string]any) (schema.MemoryRecord, error) {
 	encoded, err := json.Marshal(members)
 	if err != nil {
 		return schema.MemoryRecord{}, errors.New("cannot be written as JSON")
 	}
 	var m schema.MemoryRecord
-	return m, json.Unmarshal(encoded, &m) // what is wrong is reported by validation
+	return m, json.Unmarshal(encoded, &m) // validation reports invalid fields
 }
 
 // object decodes one memory, keeping numbers as they are written.
@@ -318,8 +318,8 @@ func textOf(members map[string]any, name string) string {
 	return s
 }
 
-// ForeignTime reads the ways in which other systems write times: RFC 3339, with or without a zone, or a
-// date. Without a zone it is UTC.
+// ForeignTime parses the time formats of other systems: RFC 3339, with or without a zone, or a date. Without a zone
+// it is UTC.
 func ForeignTime(s string) (time.Time, bool) {
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999",
 		"2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999", time.DateOnly} {

@@ -45,30 +45,30 @@ func NewImport(a *app.App) *cobra.Command {
 	var f importFlags
 	cmd := &cobra.Command{
 		Use:   "import FILE.jsonl|-",
-		Short: "Hand in many pieces of experience, one JSON object per line",
-		Long: `Hand in many pieces of experience, one JSON object per line:
+		Short: "Import candidates, one JSON object per line",
+		Long: `Import candidates, one JSON object per line:
 
   content (required), source_kind (user_input, tool_output, observation, outcome, memory), speaker,
   session, occurred_at (RFC 3339), refs [{kind, ref, hash}], category, tags [], sensitivity,
   importance, idempotency_key
 
 Content above ` + strconv.Itoa(schema.MaxContentBytes>>10) +
-			` KiB is kept whole as an artifact; the memory is its beginning, from which facts are
-drawn, and refers to it. --oversized refuse reports such lines instead.
+			` KiB is stored whole as an artifact. The memory has the beginning of the text, from which facts are
+extracted, and refers to the artifact. --oversized refuse reports such lines instead.
 
-Unknown fields are errors. A bad line is reported with its number and left out; with --strict nothing
-is handed in when any line is bad.
+Unknown fields are errors. An invalid line is reported with its number and skipped; with --strict nothing
+is imported if any line is invalid.
 
-Run again after an interruption, or by mistake, it repeats no work: each batch has a key made of its
-content, and what an earlier import has handed in counts as deduplicated. --again leaves the key out,
-so that what was forgotten meanwhile is learned again.
+Running the same import again repeats no work: each batch has a key made of its content, and candidates of
+an earlier import count as deduplicated. --again imports without the key, so that memories forgotten since
+then are learned again.
 
-A batch that is not acknowledged, as while a worker restarts, is waited for a minute, or for --timeout.
-Batches in flight overtake each other. Where later lines correct earlier ones, use --parallel 1 --wait.
+The command waits a minute, or --timeout, for the acknowledgement of a batch, for example while a worker
+restarts. Batches in flight may finish in any order. If later lines correct earlier ones, use --parallel 1 --wait.
 
-A file that ` + "`mneme export`" + ` wrote is known by its first line: its memories are restored as they were, past
-the pipeline, into the tenant of the principal. A memory that is already there is left alone, and reported where it
-differs (exit code 6). Relations, history and versions come back with them; run again, it goes on.
+A file that ` + "`mneme export`" + ` wrote is recognised by its first line: its memories are restored as they were, without
+the pipeline, into the tenant of the principal, with their relations, history and versions. A stored memory is not
+changed, and is reported if it differs (exit code 6). After an interruption, run the command again to continue.
 
 --format mem0 and --format membrane read exports of Mem0 and Membrane and put their memories as records,
 as docs/import.md says.
@@ -102,15 +102,15 @@ speaker, text, session, when, image_caption}]); each turn becomes an observation
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.format, "format", FormatMneme, strings.Join(importFormats, ", "))
-	flags.StringVar(&f.conversation, "conversation", "", "with --format locomo: only the conversation of this id")
+	flags.StringVar(&f.conversation, "conversation", "", "with --format locomo: only the conversation with this id")
 	flags.IntVar(&f.batchSize, "batch-size", schema.MaxBatch, "candidates in one request at most")
 	flags.IntVar(&f.parallel, "parallel", 4, "batches in flight")
 	flags.StringVar(&f.oversized, "oversized", string(schema.OversizedArtifact),
 		fmt.Sprintf("content above %d KiB: artifact (kept whole, and learned from its beginning) or refuse",
 			schema.MaxContentBytes>>10))
 	flags.BoolVar(&f.wait, "wait", false, "wait for the runs, and count what was extracted and written")
-	flags.BoolVar(&f.strict, "strict", false, "hand nothing in when any line is bad")
-	flags.BoolVar(&f.again, "again", false, "hand in what an earlier import has handed in once more")
+	flags.BoolVar(&f.strict, "strict", false, "import nothing if any line is invalid")
+	flags.BoolVar(&f.again, "again", false, "import again what an earlier import has imported")
 	f.register(flags)
 	return cmd
 }
@@ -126,10 +126,10 @@ type ImportReport struct {
 	Total        int        `json:"total"` // candidates read, bad lines included
 	Added        int        `json:"added"`
 	Deduplicated int        `json:"deduplicated"`
-	Recalled     int        `json:"recalled"` // came out of recall and are not learned again
+	Recalled     int        `json:"recalled"` // results of recall, which are not learned again
 	Failed       int        `json:"failed"`
 	Batches      int        `json:"batches"`
-	Resumed      int        `json:"resumed_batches"` // handed in by an earlier import
+	Resumed      int        `json:"resumed_batches"` // imported by an earlier import
 	Facts        *factCount `json:"facts,omitempty"` // with --wait
 	DeadJobs     *int       `json:"dead_jobs,omitempty"`
 
@@ -151,7 +151,7 @@ type importRun struct {
 	URL        string `json:"url,omitempty"`
 }
 
-// importer is one import at work.
+// importer is the state of one import.
 type importer struct {
 	*app.App
 	flags importFlags
@@ -216,7 +216,7 @@ func importFile(ctx context.Context, a *app.App, path string, f importFlags, req
 	case err != nil:
 		return fmt.Errorf("not finished (run the same command again to go on): %w", err)
 	case r.Failed > 0:
-		return app.WithCode(app.ExitPartial, fmt.Errorf("%d of %d could not be handed in", r.Failed, r.Total))
+		return app.WithCode(app.ExitPartial, fmt.Errorf("%d of %d could not be imported", r.Failed, r.Total))
 	case r.DeadJobs != nil && *r.DeadJobs > 0:
 		return app.WithCode(app.ExitPartial,
 			fmt.Errorf("%d could not be processed further: see `mneme jobs list --state dead`", *r.DeadJobs))
@@ -353,7 +353,7 @@ type earlierRun int
 
 const (
 	runNone  earlierRun = iota // there was none, or it failed
-	runGoing                   // it goes on
+	runGoing                   // it is still open
 	runDone
 )
 
@@ -404,7 +404,7 @@ func (im *importer) acknowledged(b Batch, started mneme.Started, resumed bool) {
 	deduped, recalled := len(started.Ack.Deduped), len(started.Ack.Recalled)
 	if resumed {
 		r.Resumed++
-		deduped = n - recalled // nothing of it is new
+		deduped = n - recalled // none of them is new
 	}
 	r.Batches++
 	r.Total += n
@@ -452,7 +452,7 @@ func badLines(lines []LineError) error {
 				Problem: f.Problem})
 		}
 	}
-	return fmt.Errorf("nothing was handed in: %w", &out)
+	return fmt.Errorf("nothing was imported: %w", &out)
 }
 
 // lost notes a batch that the workflow refused.
@@ -476,7 +476,7 @@ func (r ImportReport) text(t *app.Text) {
 			f.Extracted, f.Added, f.Updated, f.Deleted, f.Skipped, f.Blocked, *r.DeadJobs)
 	}
 	if r.Resumed > 0 {
-		t.Line("%d of %d batches had been handed in before", r.Resumed, r.Batches)
+		t.Line("%d of %d batches had been imported before", r.Resumed, r.Batches)
 	}
 	if n := len(r.Runs); n > 0 && r.Runs[n-1].URL != "" {
 		t.Line("%s", r.Runs[n-1].URL)

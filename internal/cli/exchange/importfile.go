@@ -24,13 +24,13 @@ const (
 
 var importFormats = []string{FormatMneme, formatLocomo, formatMem0, formatMembrane}
 
-// maxLine bounds one line: a whole conversation of LoCoMo is one.
+// maxLine is the limit of one line: a whole LoCoMo conversation is one line.
 const maxLine = 64 << 20
 
-// Item is one candidate with where it comes from.
+// Item is one candidate and its place in the input.
 type Item struct {
 	Line      int
-	Consumed  int64 // bytes of input that are done with once this one is, for the progress bar
+	Consumed  int64 // bytes of input up to this item that no earlier item counted; for the progress bar
 	Candidate schema.Candidate
 }
 
@@ -52,12 +52,12 @@ func (e LineError) String() string {
 type Reader struct {
 	oversized    schema.Oversized
 	Format       string
-	conversation string // with locomo: only this one
+	conversation string // for LoCoMo: read only this one
 	Bad          func(LineError)
-	items        []Item // when set, what has been read already
+	items        []Item // if set, Each returns these instead of reading
 }
 
-// Each calls fn for every good line in order, and r.bad for every bad one.
+// Each calls fn for every valid line in order, and r.Bad for every invalid one.
 func (r *Reader) Each(input io.Reader, fn func(Item) error) error {
 	if r.items != nil {
 		for _, it := range r.items {
@@ -70,7 +70,7 @@ func (r *Reader) Each(input io.Reader, fn func(Item) error) error {
 	lines := bufio.NewScanner(input)
 	lines.Buffer(make([]byte, 0, 64<<10), maxLine)
 	n, found := 0, false
-	consumed := int64(0) // read, and not yet part of an item
+	consumed := int64(0) // bytes read that no item counts yet
 	for lines.Scan() {
 		n++
 		data := lines.Bytes()
@@ -134,7 +134,7 @@ func (r *Reader) decode(line []byte, found *bool) ([]schema.Candidate, error) {
 	return []schema.Candidate{c}, err
 }
 
-// checkCandidate reports every field of a candidate that is wrong.
+// checkCandidate reports every invalid field of a candidate.
 func checkCandidate(c schema.Candidate, oversized schema.Oversized) error {
 	req := schema.IngestRequest{Oversized: oversized, Principal: schema.Principal{Tenant: "any", Agent: "any"},
 		Candidates: []schema.Candidate{c}}
@@ -149,16 +149,16 @@ func FieldsOf(err error) []schema.FieldError {
 	return []schema.FieldError{{Field: "(line)", Problem: err.Error()}}
 }
 
-// Batch is what goes in as one request.
+// Batch is the candidates of one request.
 type Batch struct {
 	Candidates  []schema.Candidate
-	First, Last int // lines
-	bytes       int // of the candidates as JSON
+	First, Last int // line numbers
+	bytes       int // size of the candidates as JSON
 	Consumed    int64
 }
 
-// Batcher puts items together to batches. What the batches hold depends only on the input, so that
-// running an import again makes the same ones.
+// Batcher groups items into batches. The batches depend only on the input, so that running an import again makes the
+// same batches.
 type Batcher struct {
 	Size, Bytes int
 	Full        func(Batch) error

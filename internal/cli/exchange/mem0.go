@@ -12,18 +12,19 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Mem0Confidence is what an imported memory of Mem0 is held to be worth: a model extracted it, and the
-// export does not say how sure it was.
+// Mem0Confidence is the confidence of a memory that was imported from Mem0: a model extracted it, and the export does
+// not say how sure the model was.
 const Mem0Confidence = 0.8
 
-// Mem0Fields have a place in a record, and a form; docs/import.md has the table.
+// Mem0Fields are the fields of a Mem0 memory that are imported, each with the form of its value. The table in
+// docs/import.md describes them.
 var Mem0Fields = map[string]mem0Form{"id": mem0Text, "memory": mem0Text, "text": mem0Text,
 	"data": mem0Text, "hash": mem0Text, "metadata": mem0Object,
 	"user_id": mem0Text, "agent_id": mem0Text, "app_id": mem0Text, "run_id": mem0Text, "actor_id": mem0Text,
 	"role": mem0Text, "categories": mem0List,
 	"created_at": mem0Time, "updated_at": mem0Time, "expiration_date": mem0Time, "immutable": mem0Flag}
 
-// mem0Form is what the value of a field must be, unless it is null or absent.
+// mem0Form is the form that the value of a field must have. A null or absent field has no form.
 type mem0Form struct {
 	Want string
 	has  func(any) bool
@@ -43,7 +44,7 @@ var (
 
 func isA[T any](v any) bool { _, ok := v.(T); return ok }
 
-// readMem0 makes a statement of a memory that Mem0 exported.
+// readMem0 converts a memory that Mem0 exported into a semantic record.
 func readMem0(data json.RawMessage) (foreign, error) {
 	in, err := object(data)
 	if err != nil {
@@ -117,8 +118,8 @@ func readMem0(data json.RawMessage) (foreign, error) {
 	return out, err
 }
 
-// mem0Tags are the categories, and of the metadata what is a short text, number or boolean, as
-// key=value; so are agent and app, which own nothing here.
+// mem0Tags returns the tags of a memory: its categories, and KEY=VALUE for agent, app, role and each entry of the
+// metadata that is a short text, a number or a boolean. The agent and the app do not own the record.
 func mem0Tags(in map[string]any, out *foreign) []string {
 	tags := []string{}
 	add := func(tag, field string) {

@@ -23,8 +23,8 @@ var MembraneFields = []string{"id", "type", "sensitivity", "confidence", "salien
 	"tags", "created_at", "updated_at", "lifecycle", "provenance",
 	"relations", "payload", "audit_log"}
 
-// readMembrane makes a record of one that Membrane exported: the shape of document 004 §15A with an audit
-// log, and with additions of Membrane's own.
+// readMembrane converts a record that Membrane exported: the shape of document 004 §15A with an audit log and
+// additions of Membrane.
 func readMembrane(data json.RawMessage) (foreign, error) {
 	in, err := object(data)
 	if err != nil {
@@ -40,7 +40,7 @@ func readMembrane(data json.RawMessage) (foreign, error) {
 		}
 	}
 	if salience, ok := in["salience"].(json.Number); ok {
-		if f, err := salience.Float64(); err == nil && f > 1 { // there it has no bound
+		if f, err := salience.Float64(); err == nil && f > 1 { // Membrane's salience has no bound
 			in["salience"] = 1
 		}
 	}
@@ -55,7 +55,7 @@ func readMembrane(data json.RawMessage) (foreign, error) {
 	return out, err
 }
 
-// drop takes a member away and notes that it was there.
+// drop removes a field and records that it existed.
 func (m *foreign) drop(from map[string]any, name, path string) {
 	if v, ok := from[name]; ok {
 		delete(from, name)
@@ -71,7 +71,7 @@ func membraneRelations(in map[string]any) {
 	for _, v := range list {
 		r, ok := v.(map[string]any)
 		if !ok {
-			kept = append(kept, v) // validation says what is wrong with it
+			kept = append(kept, v) // validation reports it
 			continue
 		}
 		predicate := textOf(r, "predicate")
@@ -140,7 +140,7 @@ func membraneAudit(in map[string]any) {
 	}
 }
 
-// membranePayloadOf moves what Membrane's payloads add to where there is a place for it.
+// membranePayloadOf moves Membrane's additional payload fields to the record's fields for them.
 func membranePayloadOf(payload map[string]any, out *foreign) {
 	switch textOf(payload, "kind") {
 	case "episodic":

@@ -33,20 +33,19 @@ func NewPut(a *app.App) *cobra.Command {
 		Short: "Write full records of any type",
 		Long: `Write full records of any type: from another system, or made by an agent itself.
 
-The file, or with - standard input, holds one record, an array of records, or one after the other. Both
-shapes of a record are read (mneme schema show MemoryRecord); type, confidence and payload are required,
-and the rest follows from the type where it is left out. An id that is not a UUID is kept as the external id.
+The file, or with - standard input, holds one record, an array of records, or several records in a row. Both
+shapes of a record are accepted (mneme schema show MemoryRecord). The fields type, confidence and payload are
+required; the others have defaults by type. An id that is not a UUID is kept as the external id.
 
 Nothing is written when a record is invalid. Records go in ` + strconv.Itoa(schema.MaxPutRecords) +
-			` at a time; a relation may name a record that is
-there, that came earlier, or that goes in with it.
+			` at a time. A relation may name a stored record, or
+one that comes earlier in the file or in the same group.
 
 Each record has a status: created, updated (working memory replaced, or an episode that grew), discarded
-(working memory whose task is done), unchanged, duplicate (the id is that of the memory that says the
-same), active_fact_exists (revise that one), exists (the id is taken, or it would supersede a live
+(working memory whose task is done), unchanged, duplicate (a memory has the same content; its id is printed),
+active_fact_exists (revise the memory printed), exists (the id is taken, or the record would supersede a live
 memory: revise that one), append_only, version_conflict, cyclic_supersession, unknown_reference, no_evidence,
-mutations_frozen or shadow_mode. Where some of several records are refused, the exit code is 5, and 6
-where all are.`,
+mutations_frozen or shadow_mode. The exit code is 5 if some of the records are refused, and 6 if all are.`,
 		Example: `  mneme put skill.json --reason "learned on the build farm"
   jq -c '.memories[]' other.json | mneme put - --visibility shared --json`,
 		Args: cobra.ExactArgs(1),
@@ -63,7 +62,7 @@ where all are.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.visibility, "visibility", "",
-		"who may read records that do not say: private (the default), group, shared or global")
+		"visibility of records that do not set one: private (the default), group, shared or global")
 	flags.StringVar(&f.mode, "mode", "",
 		"what may be written, never more than the worker allows: controlled, frozen or shadow")
 	flags.BoolVar(&f.noWait, "no-wait", false, "return once the requests are durable")
@@ -74,7 +73,7 @@ where all are.`,
 // MaxPutInput bounds what one command reads.
 const MaxPutInput = 256 << 20
 
-// readRecords reads all records of a file. When some are bad, it returns what is wrong with all of them.
+// readRecords reads all records of a file. If some are invalid, the error lists the problems of all of them.
 func readRecords(a *app.App, path string, req schema.PutRequest) ([]schema.MemoryRecord, error) {
 	input := a.In
 	if path != "-" {
@@ -119,7 +118,7 @@ func readRecords(a *app.App, path string, req schema.PutRequest) ([]schema.Memor
 	return out, nil
 }
 
-// splitRecords returns the records of one value, of an array, or of several values in a row.
+// splitRecords splits the input into records: one value, an array, or several values in a row.
 func splitRecords(data []byte) ([]json.RawMessage, error) {
 	var out []json.RawMessage
 	decoder := json.NewDecoder(bytes.NewReader(data))
@@ -156,8 +155,8 @@ type Put struct {
 	Runs   []app.OperationRun       `json:"runs"`
 }
 
-// put writes records in as many runs as they need, one after the other: later ones may refer to earlier
-// ones.
+// putRecords writes records in as many runs as needed, one after the other, because later records may refer to
+// earlier ones.
 func putRecords(
 	ctx context.Context,
 	a *app.App,
@@ -166,7 +165,7 @@ func putRecords(
 	noWait bool,
 ) error {
 	parts := putParts(records)
-	for _, part := range parts { // before the first is written
+	for _, part := range parts { // validate all parts before the first is written
 		req.Records = part
 		if err := req.Validate(); err != nil {
 			return err
@@ -205,7 +204,7 @@ func putRecords(
 	return app.WithCode(app.ExitConflict, fmt.Errorf("all %d records were refused", refused))
 }
 
-// putPart carries one run out and adds what it did.
+// putPart carries out one run and adds its results to out.
 func putPart(ctx context.Context, a *app.App, req schema.PutRequest, noWait bool, out *Put) error {
 	var result *schema.PutResult
 	if !noWait {
@@ -226,7 +225,7 @@ func putPart(ctx context.Context, a *app.App, req schema.PutRequest, noWait bool
 	return nil
 }
 
-// putParts cuts records into requests none larger than Temporal accepts.
+// putParts splits records into requests that Temporal accepts.
 func putParts(records []schema.MemoryRecord) [][]schema.MemoryRecord {
 	var out [][]schema.MemoryRecord
 	from, size := 0, 0
@@ -269,15 +268,15 @@ func (p Put) text(t *app.Text) {
 func PutNote(item schema.PutItem) string {
 	switch item.Status {
 	case schema.PutDuplicate:
-		return "this memory says the same"
+		return "this memory has the same content"
 	case schema.PutConflict:
-		return "this memory claims otherwise: revise it"
+		return "this memory states another value: revise it"
 	case schema.PutExists:
 		return cmp.Or(item.Problem, "the id is taken: revise the memory that has it")
 	case schema.PutVersion:
 		return fmt.Sprintf("the current version is %d", item.Version)
 	case schema.PutFrozen, schema.PutShadow:
-		return "the worker or the request writes nothing"
+		return "the worker's or the request's mode allows no writes"
 	}
 	return item.Problem
 }

@@ -32,9 +32,9 @@ func (f *requestFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.mode, "mode", "",
 		"what may be written, never more than the worker allows: controlled, frozen or shadow")
 	flags.BoolVar(&f.noUpdateDelete, "no-update-delete", false,
-		"apply no change to a memory that is there: each waits for review")
+		"apply no change to existing memories: each waits for review")
 	flags.Float64Var(&f.minFactConfidence, "min-fact-confidence", 0,
-		"least confidence of a fact that is written, 0 to 1")
+		"lowest confidence of a fact that is written, 0 to 1")
 }
 
 func (f *requestFlags) request(flags *pflag.FlagSet, p schema.Principal) schema.IngestRequest {
@@ -95,20 +95,21 @@ func (f *CandidateFlags) Candidate(a *app.App, flags *pflag.FlagSet, args []stri
 
 // Remembered is what `remember` prints.
 type Remembered struct {
-	WorkflowID string                `json:"workflow_id"`
-	RunID      string                `json:"run_id"`
-	BatchID    string                `json:"batch_id"`
-	MemoryIDs  []string              `json:"memory_ids"`
-	Deduped    bool                  `json:"deduped"`
-	Recalled   bool                  `json:"recalled,omitempty"` // it came out of recall and is not learned again
-	Message    string                `json:"message"`            // the outcome, in words
-	Withheld   bool                  `json:"withheld,omitempty"` // too sensitive to be shown by default
-	Detected   []string              `json:"detected,omitempty"` // kinds of what was found in it, such as api_key
-	URL        string                `json:"url,omitempty"`      // of the run in Temporal's UI
-	Facts      *[]schema.FactOutcome `json:"facts,omitempty"`    // with --wait
-	Entities   *schema.LinkCounts    `json:"linked,omitempty"`   // likewise
-	Deferred   []string              `json:"deferred,omitempty"` // phases that failed and are made up for later
-	DeadJobs   []schema.Job          `json:"dead_jobs,omitempty"`
+	WorkflowID string   `json:"workflow_id"`
+	RunID      string   `json:"run_id"`
+	BatchID    string   `json:"batch_id"`
+	MemoryIDs  []string `json:"memory_ids"`
+	Deduped    bool     `json:"deduped"`
+	Recalled   bool     `json:"recalled,omitempty"` // it is a result of recall and is not learned again
+	Message    string   `json:"message"`            // the outcome, in words
+	Withheld   bool     `json:"withheld,omitempty"` // too sensitive to be shown by default
+	// kinds of sensitive data found in it, such as api_key
+	Detected []string              `json:"detected,omitempty"`
+	URL      string                `json:"url,omitempty"`      // of the run in Temporal's UI
+	Facts    *[]schema.FactOutcome `json:"facts,omitempty"`    // with --wait
+	Entities *schema.LinkCounts    `json:"linked,omitempty"`   // likewise
+	Deferred []string              `json:"deferred,omitempty"` // phases that failed and are made up for later
+	DeadJobs []schema.Job          `json:"dead_jobs,omitempty"`
 }
 
 func NewRemember(a *app.App) *cobra.Command {
@@ -120,23 +121,23 @@ func NewRemember(a *app.App) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "remember TEXT|-",
-		Short: "Hand in one memory or piece of experience",
-		Long: `Hand in one memory or piece of experience, and return as soon as it is durable.
+		Short: "Store one memory, observation or other text",
+		Long: `Store one memory, observation or other text, and return as soon as it is durable.
 
 TEXT may begin with "critical:", which pins it, and with "[tag1,tag2]:". With - it is read from
-standard input. The same content handed in again gets the first id.
+standard input. Storing the same content again returns the first id.
 
-With --wait, one line for each fact says what was done with it:
+With --wait, one line for each fact says what happened to it:
 
   remembered: …               it is new
-  already known: …            a memory says the same
+  already known: …            a memory states the same
   updates: OLD → NEW          the old one is superseded
   contradicts: OLD ↔ NEW      both are kept and marked
-  takes back: OLD             it is not held to be true any more
+  takes back: OLD             it is no longer considered true
   waits for review: …         "mneme review" decides
   not sure enough to keep: …  its confidence is below the worker's threshold
 
-"kept as said" means that the text is kept and no fact was drawn from it. A text in which a secret
+"kept as said" means that the text is stored and no fact was extracted from it. A text in which a secret
 was found is not printed: recall withholds it.`,
 		Example: `  mneme remember "critical: [ops]: Never deploy on Fridays." --wait
   make test 2>&1 | mneme remember - --source-kind tool_output --ref tool_call=run-17`,
@@ -154,8 +155,8 @@ was found is not printed: recall withholds it.`,
 	}
 	flags := cmd.Flags()
 	candidate.Register(flags)
-	flags.StringVar(&key, "idempotency-key", "", "the same key always answers with the first result")
-	flags.BoolVar(&wait, "wait", false, "wait for the run, and say what was done with each fact")
+	flags.StringVar(&key, "idempotency-key", "", "a repeated key returns the first result")
+	flags.BoolVar(&wait, "wait", false, "wait for the run, and print what happened to each fact")
 	settings.register(flags)
 	return cmd
 }
@@ -164,7 +165,7 @@ func remember(ctx context.Context, a *app.App, req schema.IngestRequest, wait bo
 	if err := req.Validate(); err != nil {
 		return ForFlags(err)
 	}
-	if wait { // rather now than after the memory is handed in
+	if wait { // before the memory is stored
 		if _, err := a.OpenStore(ctx); err != nil {
 			return err
 		}
@@ -173,7 +174,7 @@ func remember(ctx context.Context, a *app.App, req schema.IngestRequest, wait bo
 	if err != nil {
 		return ForFlags(err)
 	}
-	a.Interrupted = "the memory is stored, and its run goes on: " + started.ID
+	a.Interrupted = "the memory is stored, and its run continues: " + started.ID
 	ack := started.Ack
 	out := Remembered{WorkflowID: started.ID, RunID: started.RunID, BatchID: ack.BatchID, MemoryIDs: ack.MemoryIDs,
 		Deduped: len(ack.Deduped) > 0, Recalled: len(ack.Recalled) > 0, URL: a.RunURL(started.ID, started.RunID)}
@@ -224,11 +225,11 @@ func outcomeOf(ctx context.Context, a *app.App, started mneme.Started, out *Reme
 	return err
 }
 
-// accepted says what is known of a candidate without the run: how it is classified, and so what recall
-// withholds. The rules are those of the command line's own policy file.
+// accepted fills in what is known of a candidate without the run: its classification, and so whether recall withholds
+// it. It uses the rules in the command line's policy file.
 func accepted(a *app.App, req schema.IngestRequest, out *Remembered) {
 	rules, err := a.PolicyInForce()
-	if err != nil { // the memory is stored all the same; detectors do without rules
+	if err != nil { // the memory is stored even so; detectors need no rules
 		rules = func() *policy.Policy { return nil }
 	}
 	cl := intake.Admit(req.Candidates[0], req.Principal, req.Visibility, rules()).Classification

@@ -18,13 +18,13 @@ import (
 	"github.com/mneme/mneme/store/transfer"
 )
 
-// restoreBatch bounds what one transaction restores, in lines and in bytes of them.
+// Limits of one transaction of a restore: lines, and bytes of these lines.
 const (
 	RestoreLines = 100
 	restoreBytes = 8 << 20
 )
 
-// isExport reports whether the input begins with the header of an export. It takes nothing from it.
+// isExport reports whether the input begins with the header of an export. It does not consume input.
 func isExport(input *bufio.Reader) bool {
 	start, _ := input.Peek(4096) // a header is shorter
 	line, _, _ := bytes.Cut(bytes.TrimPrefix(start, []byte("\ufeff")), []byte("\n"))
@@ -38,19 +38,19 @@ func isExport(input *bufio.Reader) bool {
 type Restored struct {
 	Memories  int                        `json:"memories"` // in the file
 	Restored  int                        `json:"restored"`
-	Unchanged int                        `json:"unchanged"` // were there already
-	Artifacts int                        `json:"artifacts"` // that were not there
-	Relations int                        `json:"relations"` // that were not there
-	Events    int                        `json:"events"`    // that were not there
+	Unchanged int                        `json:"unchanged"` // already stored
+	Artifacts int                        `json:"artifacts"` // added
+	Relations int                        `json:"relations"` // added
+	Events    int                        `json:"events"`    // added
 	Dangling  int                        `json:"dangling_relations"`
 	Conflicts []transfer.RestoreConflict `json:"conflicts"`
-	Failed    int                        `json:"failed"` // lines
+	Failed    int                        `json:"failed"` // invalid lines
 	Errors    []LineError                `json:"errors"`
-	CutOff    bool                       `json:"cut_off"` // the file has no end
+	CutOff    bool                       `json:"cut_off"` // the file has no last line
 }
 
-// restore reads an export twice: first to check it whole, then to write it, in batches that are one
-// transaction each. What cannot be read twice, when file is nil, is kept in a file meanwhile.
+// restore reads an export twice: first to check it, then to write it, in batches of one transaction each. If file is
+// nil, it copies the input to a temporary file, because the input cannot be read twice.
 func restore(ctx context.Context, a *app.App, file *os.File, input io.Reader, f importFlags) error {
 	if file == nil {
 		spooled, err := os.CreateTemp("", "mneme-import-*")
@@ -88,7 +88,7 @@ func restore(ctx context.Context, a *app.App, file *os.File, input io.Reader, f 
 	}
 	var refused *schema.ValidationError
 	switch p := r.report; {
-	case errors.As(failed, &refused): // a part of an invalid file is stored all the same
+	case errors.As(failed, &refused): // the lines before the invalid one are stored
 		return app.WithCode(app.ExitPartial, fmt.Errorf("not finished: %w", failed))
 	case failed != nil:
 		return fmt.Errorf("not finished (run the same command again to go on): %w", failed)
@@ -110,16 +110,16 @@ func rewind(file *os.File) bool {
 	return err == nil
 }
 
-// restorer is one restore at work.
+// restorer is the state of one restore.
 type restorer struct {
 	*app.App
 	store  *store.Store
 	strict bool
 	report Restored
-	bad    map[int]bool // lines that are left out
+	bad    map[int]bool // numbers of invalid lines
 }
 
-// lines calls fn for every line of the file, from its beginning.
+// lines calls fn for every line of the file, from the beginning.
 func (r *restorer) lines(file *os.File, fn func(n int, data []byte) error) error {
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return fmt.Errorf("read input: %w", err)
@@ -149,8 +149,8 @@ func (r *restorer) lines(file *os.File, fn func(n int, data []byte) error) error
 	return nil
 }
 
-// check reads the whole file before anything of it is written. A file whose memories supersede
-// themselves, or that is not an export of a known version, is refused as a whole.
+// check reads the whole file before anything is written. It returns an error if the file is not an export of a known
+// version, or if memories supersede each other in a circle.
 func (r *restorer) check(file *os.File) error {
 	var revisions transfer.SupersessionCheck
 	r.bad, r.report.CutOff = map[int]bool{}, true
@@ -188,12 +188,12 @@ func (r *restorer) check(file *os.File) error {
 		return app.Invalid("file", "is not an export: it has no header")
 	}
 	if id, cyclic := revisions.Cycle(); cyclic {
-		return app.Invalid("file", "is refused: memory %s superseded itself, by way of what superseded it", id)
+		return app.Invalid("file", "has a circle of supersessions: memory %s superseded itself", id)
 	}
 	return nil
 }
 
-// refuse reports a line that is left out.
+// refuse reports an invalid line, which is not restored.
 func (r *restorer) refuse(n int, err error) {
 	r.report.Failed++
 	if e := (LineError{Line: n, Fields: FieldsOf(err)}); len(r.report.Errors) < maxListed {
@@ -209,8 +209,7 @@ func decodeExportLine(data []byte) (transfer.ExportLine, error) {
 	return transfer.DecodeExportLine(data)
 }
 
-// write restores the good lines, batch by batch, and at the end the relations that led to lines further
-// on.
+// write restores the valid lines in batches, and at the end the relations to memories in later lines.
 func (r *restorer) write(ctx context.Context, file *os.File) error {
 	tenant := r.Cfg.Principal.Tenant
 	var batch []transfer.ExportLine
@@ -238,7 +237,7 @@ func (r *restorer) write(ctx context.Context, file *os.File) error {
 		}
 		err := restore(batch)
 		var refused *schema.ValidationError
-		if errors.As(err, &refused) { // Postgres refuses a value: line by line, to leave that one out and no other
+		if errors.As(err, &refused) { // Postgres refuses a value: restore line by line, to skip only that line
 			for i := range batch {
 				err = restore(batch[i : i+1])
 				if errors.As(err, &refused) {
@@ -262,7 +261,7 @@ func (r *restorer) write(ctx context.Context, file *os.File) error {
 		}
 		line, err := decodeExportLine(data)
 		if err != nil {
-			return fmt.Errorf("line %d: %w", n, err) // it was good when it was checked
+			return fmt.Errorf("line %d: %w", n, err) // cannot happen: check has decoded it
 		}
 		batch, numbers, size = append(batch, line), append(numbers, n), size+len(data)
 		if len(batch) >= RestoreLines || size >= restoreBytes {
@@ -289,7 +288,7 @@ func (p Restored) text(t *app.Text) {
 		p.Memories, p.Restored,
 		p.Unchanged, len(p.Conflicts), p.Artifacts, p.Relations, p.Events)
 	if p.Dangling > 0 {
-		t.Line("%d relations lead to memories that are not there", p.Dangling)
+		t.Line("%d relations lead to memories that do not exist", p.Dangling)
 	}
 	if len(p.Conflicts) > 0 {
 		rows := make([][]string, len(p.Conflicts))

@@ -26,9 +26,9 @@ func NewConsolidate(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "consolidate",
 		Short: "Learn procedures and plans from new episodes",
-		Long: `Learn from the episodes of the agent, project and scope that no run has taken in: procedures for problems,
-and plans for tasks. A run over the same evidence changes nothing. With --shared, the episodes that all agents of the project see
-are learned from; with --all, those of every scope of the tenant, as the schedule does every hour.`,
+		Long: `Learn procedures for problems and plans for tasks, from the episodes of the agent, project and scope
+that no run has read yet. A run over the same evidence changes nothing. --shared learns from the episodes that all
+agents of the project see; --all from those of every scope of the tenant, as the schedule does every hour.`,
 		Example: `  mneme consolidate --shadow
   mneme consolidate --all`,
 		Args: cobra.NoArgs,
@@ -85,7 +85,7 @@ func (c consolidated) text(t *app.Text, shadow bool) {
 	}
 }
 
-// counts says what a run did, without what it did not.
+// counts prints the counts of a run that are not zero.
 func counts(r api.LearnResult) string {
 	var parts []string
 	for _, n := range []struct {

@@ -54,7 +54,7 @@ func NewLearned(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// open opens the store and returns the filter of what the principal sees: its own and what is shared with it.
+// open opens the store and returns the filter of the principal: its own memories and those shared with it.
 func open(a *app.App, cmd *cobra.Command) (*store.Store, pg.Filter, error) {
 	if err := app.CheckPrincipal(a.Cfg.Principal); err != nil {
 		return nil, pg.Filter{}, err
@@ -117,11 +117,11 @@ func newList(a *app.App) *cobra.Command {
 		},
 	}
 	cmd.Flags().IntVar(&limit, "limit", limit, "how many, at most 500")
-	cmd.Flags().StringVar(&after, "after", "", "id of the last one of the page before")
+	cmd.Flags().StringVar(&after, "after", "", "id of the last item of the previous page")
 	return cmd
 }
 
-// read reads one of what was learned, with its evidence.
+// read reads one procedure or plan with its evidence.
 func read(a *app.App, cmd *cobra.Command, arg string) (Learned, error) {
 	id, err := app.ParseID("id", arg)
 	if err != nil {

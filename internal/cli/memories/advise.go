@@ -21,12 +21,12 @@ func NewAdvise(a *app.App) *cobra.Command {
 	errorFile, policy := "", ""
 	cmd := &cobra.Command{
 		Use:   "advise TASK",
-		Short: "Ask what to do, by what worked before",
+		Short: "Ask what to do, based on what worked before",
 		Long: `Ask what to do. The answer is the procedure or plan that fits the task, the error and the context best, with its
-parameters filled in, how sure that is, what is not known and what to try otherwise. Where nothing is sure enough, the
-candidates come with the context that would decide.
+parameters filled in, how certain it is, what is not known, and what else to try. If nothing is certain enough, the
+answer lists the candidates and the context that would decide between them.
 
-Afterwards ` + "`mneme advise report ID`" + ` says how it went, so that the next answer is better.`,
+Afterwards ` + "`mneme advise report ID`" + ` reports the outcome, so that the next answer is better.`,
 		Example: `  make app 2> error.txt || mneme advise "build the app" --error-file error.txt --context os=linux
   mneme advise report 01a209df-163f-7e14-a0e0-26682bfb2f46 --outcome success --used 01a209df-0000-7000-8000-000000000000`,
 		Args: cobra.MaximumNArgs(1),
@@ -68,7 +68,7 @@ Afterwards ` + "`mneme advise report ID`" + ` says how it went, so that the next
 	flags.StringToStringVar(&req.Context, "context", nil,
 		"what is known of the situation: os=linux,project_kind=service")
 	flags.StringToStringVar(&req.Preferences, "prefer", nil, "what the user prefers, by the same keys")
-	flags.StringVar(&req.WorkingDir, "working-dir", "", "the directory in which it is to be done")
+	flags.StringVar(&req.WorkingDir, "working-dir", "", "the directory in which to work")
 	flags.StringVar(&policy, "read-policy", "", "isolated, shared or group: whose memories are asked")
 	cmd.MarkFlagsMutuallyExclusive("error", "error-file")
 	cmd.AddCommand(newAdviseReport(a))
@@ -81,7 +81,7 @@ func adviceText(t *app.Text, out api.AdviseResponse) {
 		if len(out.Others) == 0 {
 			t.Line("nothing is known about this")
 		} else {
-			t.Line("nothing is sure enough; what there is:")
+			t.Line("nothing is certain enough; what there is:")
 		}
 	} else {
 		optionText(t, *out.Best)
@@ -182,8 +182,8 @@ func newAdviseReport(a *app.App) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&outcome, "outcome", "", "success, failure or partial")
-	flags.StringVar(&req.Used, "used", "", "id of the memory that was followed; without it, something else was done")
+	flags.StringVar(&req.Used, "used", "", "id of the memory that was followed; empty if none was")
 	flags.StringToStringVar(&req.Context, "context", nil, "what is known of the situation: os=linux")
-	flags.StringVar(&policy, "read-policy", "", "that of the request for advice")
+	flags.StringVar(&policy, "read-policy", "", "the read policy of the request for advice")
 	return cmd
 }

@@ -1,3 +1,3 @@
-// Package memories has the commands about what is known: recall, inspection, history and lineage, review, and the
-// changes that a person asks for.
+// Package memories has the commands about memories: recall, inspection, history and lineage, review, and the changes
+// that a person requests.
 package memories

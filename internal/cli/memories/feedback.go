@@ -16,7 +16,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// FedBack is what `feedback` prints.
+// FedBack is the output of `feedback`.
 type FedBack struct {
 	schema.FeedbackResult
 	app.OperationRun
@@ -36,9 +36,9 @@ func NewFeedback(a *app.App) *cobra.Command {
 		Short: "Report whether the results of a recall helped",
 		Long: `Report whether the results of a recall helped. What was used and helped is reinforced; what was
 used and failed, or was returned without use, fades sooner. Procedures and plans count their outcomes, and
-selection goes by them. Recall names its retrieval below the results; with --json also the ids of what it returned.
+selection uses these counts. Recall prints its retrieval below the results; with --json also the ids of the results.
 
-Without such a flag, it lists what the retrieval returned, in order, and the feedback on it.
+Without a flag, the command lists what the retrieval returned, in order, and the feedback on it.
 
 --used goes with --outcome, which is success by default. --outcome alone applies to all that was
 returned. The same feedback given again changes nothing; other feedback corrects it. Only the agent that recalled
@@ -86,7 +86,7 @@ for one memory, and with 5 if some of several were refused.`,
 	return cmd
 }
 
-// says reports whether the flags say anything.
+// says reports whether any flag is set.
 func (f *feedbackFlags) says(flags *pflag.FlagSet) bool {
 	for _, name := range []string{"used", "partly", "failed", "unused", "others-unused",
 		"outcome", "reason", "operation-id"} {
@@ -145,7 +145,7 @@ func showRetrieved(a *app.App, cmd *cobra.Command, retrieval string) error {
 	})
 }
 
-// problem is the error that the command ends with.
+// problem is the error that the command returns.
 func (f FedBack) problem() error {
 	refused := f.Refused()
 	switch {
@@ -184,7 +184,7 @@ func feedbackNote(r schema.FeedbackResultItem) string {
 	case schema.FeedbackNotRetrieved:
 		return "this retrieval did not return it"
 	case schema.FeedbackGone:
-		return "it is gone, or not yours to see any more"
+		return "it is gone, or no longer visible to you"
 	case schema.FeedbackFrozen:
 		return "the worker changes no memories"
 	}

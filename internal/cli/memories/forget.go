@@ -45,10 +45,10 @@ func (f *forgetFlags) request(p schema.Principal, ids []string) (schema.ForgetRe
 		Selector: schema.Selector{IDs: ids, Query: f.query, Limit: f.limit, Tags: f.tags, Who: f.who,
 			SourceKind: schema.SourceKind(f.sourceKind), Session: f.session,
 			IncludeDerived: f.derived, Everywhere: f.everywhere, All: f.all}}
-	// Without the flag, what says the same is shown and left alone, with erase too.
+	// Without the flag, other memories with the same content are shown and not changed, even with erase.
 	r.Selector.OnlyNamed = r.Mode == schema.ForgetErase && !f.everywhere
 	for _, t := range f.types {
-		if t == "plan" { // what one version of the RFC calls it
+		if t == "plan" { // the name in one version of the RFC
 			t = string(schema.TypePlanGraph)
 		}
 		r.Selector.Types = append(r.Selector.Types, schema.MemoryType(t))
@@ -90,27 +90,27 @@ func NewForget(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "forget [ID...]",
 		Short: "Forget memories: preview, confirm, execute",
-		Long: `Forget memories. What is selected is shown first, with a token; nothing is changed before the run is
-confirmed with it, here with --yes or later with "forget confirm". A run waits a day at most.
+		Long: `Forget memories. The command first shows the selected memories and a token. Nothing is changed before
+the run is confirmed, with --yes or later with the token and "forget confirm". A run waits a day at most.
 
 Conditions narrow each other. --query finds live memories that have every word ("a phrase", or, and
 as in word -not); filters find all of the principal's own memories in its project and scope,
 superseded ones included. Ids may also be those of memories that others share.
 
-  soft   (the default) leaves tombstones, which "recover" takes back within the window; pinned
+  soft   (the default) leaves tombstones, which "recover" restores within the window; pinned
          memories stay. Up to ` + strconv.Itoa(lifecycle.ConfirmThreshold) +
 			` named memories need no confirmation with --execute.
-  force  really deletes rows and texts, pinned ones included; history keeps who, when and why. Memories
-         of a world, and those that an action is linked to, must stay: they are left alone.
-  erase  removes the texts everywhere, from the workflow runs that brought them too, and leaves an
-         empty row and the audit; of what must stay, too. Erase by id: a query stays in the history of this very run.
+  force  deletes rows and texts, including pinned ones; history keeps who, when and why. Memories of a
+         world, and memories that an action is linked to, are not changed.
+  erase  removes the texts everywhere, also from the workflow runs that brought them, and leaves an empty
+         row and the audit, for all memories. Erase by id: a query stays in the history of this run.
 
-What is shared may be forgotten softly by anyone who sees it. Force and erase take only what belongs to
-the principal's own agent, and leave the rest alone (not_owner).
+Everyone who sees a shared memory may forget it softly. Force and erase change only memories of the
+principal's own agent, and skip the others (not_owner).
 
-Other memories may say the same: what the selected were drawn from, what restates them, what was drawn
-from them. They are shown, and stay unless --everywhere is given. --include-derived takes only what was
-drawn from the selected.
+Other memories may say the same: sources of the selected memories, restatements, and memories extracted
+from them. They are shown, and stay unless --everywhere is given. --include-derived selects only those that
+were extracted from the selected memories.
 
 With --if-version a single memory is forgotten only if that is its current version. Otherwise nothing is
 changed, and the exit code is 6.`,
@@ -135,15 +135,15 @@ changed, and the exit code is 6.`,
 		"memory type: episodic, working, semantic, competence, plan_graph (repeatable)")
 	flags.StringSliceVar(&f.categories, "category", nil,
 		"fact, preference, decision, procedural, semantic, rule, learning or issue (repeatable)")
-	flags.StringSliceVar(&f.tags, "tag", nil, "tag that must be there (repeatable: all of them)")
+	flags.StringSliceVar(&f.tags, "tag", nil, "required tag (repeatable: all of them)")
 	flags.StringVar(&f.who, "who", "", "speaker")
 	flags.StringVar(&f.sourceKind, "source-kind", "",
-		"what they came in as: user_input, tool_output, observation, outcome or memory")
+		"source kind: user_input, tool_output, observation, outcome or memory")
 	flags.StringVar(&f.session, "session", "", "session that they belong to")
 	flags.StringVar(&f.since, "since", "", "occurred at or after (RFC 3339, or a date)")
 	flags.StringVar(&f.until, "until", "", "occurred before (RFC 3339, or a date)")
 	flags.BoolVar(&f.all, "all", false, "all of the principal's memories in its project and scope")
-	flags.BoolVar(&f.execute, "execute", false, "go ahead at once where no confirmation is needed")
+	flags.BoolVar(&f.execute, "execute", false, "execute at once if no confirmation is needed")
 	f.common(cmd)
 	cmd.AddCommand(newForgetConfirm(a), newForgetStatus(a), newForgetCancel(a))
 	return cmd
@@ -153,9 +153,9 @@ changed, and the exit code is 6.`,
 func (f *forgetFlags) common(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.everywhere, "everywhere", false,
-		"what says the same, too: sources, restatements and what was derived from the selected")
-	flags.BoolVar(&f.derived, "include-derived", false, "what was derived from the selected, too")
-	flags.IntVar(&f.ifVersion, "if-version", 0, "of a single ID: only if this is its current version")
+		"also memories that say the same: sources, restatements and derived memories")
+	flags.BoolVar(&f.derived, "include-derived", false, "also memories derived from the selected ones")
+	flags.IntVar(&f.ifVersion, "if-version", 0, "for a single ID: only if this is its current version")
 	flags.BoolVar(&f.yes, "yes", false, "confirm at once")
 	flags.IntVar(&f.batchSize, "batch-size", 0, fmt.Sprintf("memories in one transaction (%d, which is the most)",
 		schema.MaxForgetBatch))
@@ -170,12 +170,12 @@ func NewErase(a *app.App) *cobra.Command {
 		Use:   "erase ID...",
 		Short: "Remove the texts of memories everywhere (forget --mode erase)",
 		Long: `Remove the texts of memories everywhere: content, payload, embeddings, what the pipeline kept, history,
-old versions, and the workflow runs that brought them. An empty row and the audit stay. It cannot be
-taken back, and has to be confirmed: with --yes, or later with "forget confirm".
+old versions, and the workflow runs that brought them. An empty row and the audit stay. This cannot be
+undone and must be confirmed: with --yes, or later with "forget confirm".
 
-A fact and what someone said about it are two memories. Those that say the same are shown, and go with
---everywhere: the sources, restatements, and what was derived. Where a source also says other things,
-its text goes and the other facts that were drawn from it stay.`,
+A fact and the statement it was extracted from are two memories. Memories that say the same are shown, and
+erased with --everywhere: sources, restatements, and derived memories. If a source also says other things,
+its text is erased, and the other facts extracted from it stay.`,
 		Example: `  mneme erase 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --everywhere --reason "asked for by the user" --yes`,
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -196,7 +196,8 @@ type Sampled struct {
 	Type    schema.MemoryType `json:"type"`
 	Pinned  bool              `json:"pinned,omitempty"`
 	Content string            `json:"content"`
-	Tie     string            `json:"tie,omitempty"` // of what says the same: source, restatement or derived
+	// of memories with the same content: source, restatement or derived
+	Tie string `json:"tie,omitempty"`
 	// AlsoSays is how many other things its text says.
 	AlsoSays int `json:"also_says,omitempty"`
 }
@@ -207,9 +208,9 @@ type Forgotten struct {
 	URL        string               `json:"url,omitempty"`
 	Preview    schema.ForgetPreview `json:"preview"`
 	Memories   []Sampled            `json:"memories,omitempty"` // of a run that waits
-	// Likewise: taken with --everywhere, otherwise left alone.
+	// Memories with the same content: selected with --everywhere, otherwise only listed.
 	SaysSame []Sampled             `json:"says_same,omitempty"`
-	Receipt  *schema.ForgetReceipt `json:"receipt,omitempty"` // of one that has ended
+	Receipt  *schema.ForgetReceipt `json:"receipt,omitempty"` // of a run that has ended
 }
 
 // forget takes a request to its preview and, where it may, to its end.
@@ -229,7 +230,7 @@ func forget(ctx context.Context, a *app.App, req schema.ForgetRequest, yes bool)
 		return selectorFlags(err)
 	}
 	out := Forgotten{WorkflowID: run.GetID(), URL: a.RunURL(run.GetID(), run.GetRunID())}
-	a.Interrupted = "the request is durable, and its run waits or goes on: " + run.GetID()
+	a.Interrupted = "the request is durable, and its run waits or continues: " + run.GetID()
 	if out.Preview, err = mneme.ForgetPreview(limited, c, run); err != nil {
 		if ctx.Err() == nil && app.TimedOut(err) {
 			return a.ExplainSilence(ctx, c, run.GetID(), a.Timeout)
@@ -371,7 +372,7 @@ func receiptText(t *app.Text, r schema.ForgetReceipt) {
 	t.Table("PLACE ROWS", rows)
 }
 
-// followForget waits for a run to end, with a bar where there is a terminal.
+// followForget waits for a run to end, with a progress bar on a terminal.
 func followForget(
 	ctx context.Context,
 	a *app.App,
@@ -399,7 +400,7 @@ func followForget(
 			}
 			status, err := a.Store.ForgetStatus(watching, a.Cfg.Principal, id)
 			if err != nil {
-				continue // the run tells what is wrong, if something is
+				continue // the run reports problems
 			}
 			if bar == nil {
 				bar = a.Counting(status.Total, "forgetting")
@@ -419,7 +420,7 @@ func refusedForget(err error) error {
 	var conflict *schema.VersionConflict
 	switch {
 	case errors.Is(err, schema.ErrTokenMalformed):
-		return app.Invalid("token", "is not a confirm token")
+		return app.Invalid("token", "is not a confirmation token")
 	case errors.Is(err, schema.ErrTokenOther):
 		return app.WithCode(app.ExitConflict, errors.New("refused: the token is not for this run"))
 	case errors.Is(err, schema.ErrTokenExpired):
@@ -434,8 +435,8 @@ func refusedForget(err error) error {
 	return err
 }
 
-// forgetProblem is the error that a command ends with, by the outcome of its run. Named is how many
-// memories were named one by one.
+// forgetProblem is the error that a command returns for the outcome of its run. Named is how many memories were named
+// by id.
 func forgetProblem(r schema.ForgetReceipt, named int) error {
 	left := r.Processed() - r.Forgotten
 	switch {
@@ -444,11 +445,11 @@ func forgetProblem(r schema.ForgetReceipt, named int) error {
 			r.State, r.Forgotten, r.Total, r.Remaining))
 	case len(r.Pending) > 0:
 		return app.WithCode(app.ExitPartial,
-			errors.New("not everything could be reached: "+strings.Join(r.Pending, ", ")))
+			errors.New("some places could not be reached: "+strings.Join(r.Pending, ", ")))
 	case left == 0 || named == 0:
 		return nil
 	case named > 1 || r.Forgotten > 0:
-		return app.WithCode(app.ExitPartial, fmt.Errorf("%d of %d memories were left alone", left, r.Total))
+		return app.WithCode(app.ExitPartial, fmt.Errorf("%d of %d memories were not changed", left, r.Total))
 	case r.Skipped[lifecycle.OutcomeNotFound] > 0:
 		return app.WithCode(app.ExitNotFound, errors.New("the memory is not found"))
 	}
@@ -476,8 +477,8 @@ func newForgetConfirm(a *app.App) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&in.Token, "token", "", "the token of the preview")
-	flags.StringVar(&in.Actor, "actor", app.Operator(), "who, for history")
-	flags.StringVar(&in.Reason, "reason", "", "why, for history; by default that of the request")
+	flags.StringVar(&in.Actor, "actor", app.Operator(), "actor, kept in history")
+	flags.StringVar(&in.Reason, "reason", "", "reason, kept in history; by default that of the request")
 	return cmd
 }
 
@@ -523,7 +524,7 @@ func confirmForget(
 	}
 	var ended *serviceerror.NotFound
 	if status.State != schema.ForgetPreviewed || errors.As(err, &ended) {
-		// The run has ended, or is at work: the database answers, and changes nothing.
+		// The run has ended, or is busy: the database answers without changing anything.
 		if status, err = a.Store.ForgetStatus(limited, a.Cfg.Principal, id); err != nil {
 			return err
 		}
@@ -538,12 +539,12 @@ func confirmForget(
 	return endOfForget(ctx, a, c, status, id)
 }
 
-// endOfForget waits for a run that goes on and prints its receipt.
+// endOfForget waits for an open run and prints its receipt.
 func endOfForget(ctx context.Context, a *app.App, c client.Client, status schema.ForgetStatus, id uuid.UUID) error {
 	receipt := status.ForgetReceipt
 	if status.FinishedAt == nil {
 		var err error
-		a.Interrupted = "the run goes on: " + status.WorkflowID
+		a.Interrupted = "the run continues: " + status.WorkflowID
 		if receipt, err = followForget(ctx, a, c, c.GetWorkflow(ctx, status.WorkflowID, ""), id); err != nil {
 			return err
 		}
@@ -589,7 +590,7 @@ func newForgetStatus(a *app.App) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&items, "items", false, "list the memories that the run has selected, with the result for each")
-	flags.IntVar(&after, "after", -1, "with --items: those after this number, the next of the page before")
+	flags.IntVar(&after, "after", -1, "with --items: those after this number, the next of the previous page")
 	flags.IntVar(&limit, "limit", forgetting.ForgetBatchSize, "with --items: the largest number")
 	return cmd
 }

@@ -91,7 +91,7 @@ func (f Forgotten) sameText(t *app.Text) {
 		t.Line("and %d more", more)
 	}
 	if several && f.Preview.Everywhere {
-		t.Line("What also says other things loses all of its text. Other facts that were drawn from it stay.")
+		t.Line("A memory that also says other things loses all of its text. Other facts extracted from it stay.")
 	}
 }
 
@@ -142,7 +142,7 @@ func stillSaidText(t *app.Text, r schema.ForgetReceipt) {
 	t.Line("")
 	said, ids := others(r.StillSaid, "says", "say"), strings.Join(shown, ", ")
 	if r.Everywhere {
-		t.Line("%s the same and %s left alone: %s", said, was(r.StillSaid), ids)
+		t.Line("%s the same and %s not forgotten: %s", said, was(r.StillSaid), ids)
 	} else {
 		t.Line("%s the same: %s; --everywhere takes %s", said, ids, them(r.StillSaid))
 	}

@@ -24,9 +24,9 @@ func NewGet(a *app.App) *cobra.Command {
 		Short: "Show one memory, whatever its state",
 		Long: `Show one memory, whatever its state: its content, evidence, relations and what happened to it.
 
---as-of shows it as it was believed at a time. What has been erased since is gone from the past too.
+--as-of shows the memory as it was at a time. Text erased since then is not shown.
 
---shape prints the record as JSON in one of the two shapes that it can be put in: appendix (lifecycle,
+--shape prints the record as JSON in one of its two shapes: appendix (lifecycle,
 provenance, relations), which --json prints too, or canonical (decay_profile, relationships).
 
 A memory above the limit of --max-sensitivity is not found.`,
@@ -75,7 +75,7 @@ A memory above the limit of --max-sensitivity is not found.`,
 	}
 	limit = app.SensitivityFlag(cmd.Flags())
 	cmd.Flags().StringVar(&shape, "shape", "", "print JSON in the shape appendix or canonical")
-	cmd.Flags().StringVar(&asOf, "as-of", "", "as it was believed then (RFC 3339, or a date)")
+	cmd.Flags().StringVar(&asOf, "as-of", "", "as it was at this time (RFC 3339, or a date)")
 	return cmd
 }
 
@@ -134,8 +134,8 @@ func record(t *app.Text, m schema.MemoryRecord, rate float64) {
 	}
 }
 
-// Standing is the state of a memory for people. The status of a record says whether it is true; one that is
-// gone is shown as gone first.
+// Standing is the state of a memory for people. The status of a record says whether it is true; a deleted record is
+// shown as deleted first.
 func Standing(m schema.MemoryRecord) string {
 	gone := ""
 	switch {
@@ -230,9 +230,9 @@ func NewList(a *app.App) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&before, "before", "", "id of the last memory of the page before")
+	flags.StringVar(&before, "before", "", "id of the last memory of the previous page")
 	flags.IntVar(&limit, "limit", 50, "memories at most, up to 500")
-	flags.StringVar(&asOf, "as-of", "", "what was believed then (RFC 3339, or a date)")
+	flags.StringVar(&asOf, "as-of", "", "as it was at this time (RFC 3339, or a date)")
 	filter.Register(flags)
 	return cmd
 }
@@ -244,8 +244,8 @@ func NewHistory(a *app.App) *cobra.Command {
 		Use:   "history ID",
 		Short: "Show every step of a memory, with actor and reason",
 		Long: `Show every step of a memory, oldest first, with actor and reason. JSON is {"items":[…],"next":"ID"};
---after takes next, for the next page. A step has an action and the version that it led to, or
-neither where nothing changed.`,
+--after takes next, for the next page. A step has an action and the resulting version, or neither if
+nothing changed.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := app.ParseID("id", args[0])
@@ -276,7 +276,7 @@ neither where nothing changed.`,
 		},
 	}
 	sensitivity = app.SensitivityFlag(cmd.Flags())
-	cmd.Flags().StringVar(&page.After, "after", "", "id of the last step of the page before")
+	cmd.Flags().StringVar(&page.After, "after", "", "id of the last step of the previous page")
 	cmd.Flags().IntVar(&page.Limit, "limit", 200, "steps at most, up to 1000")
 	return cmd
 }
@@ -331,7 +331,7 @@ func ofFact(h schema.HistoryEntry) string {
 	return fmt.Sprintf("fact %d, proposal %s", *of.Ordinal+1, of.Proposal)
 }
 
-// worth says what a memory is worth now. What is stored holds as of a moment, and fades from there.
+// worth returns the present importance of a memory. The stored value is as of a moment, and fades from there.
 func worth(m schema.MemoryRecord, now time.Time, rate float64) string {
 	salience := m.Salience
 	if !m.Lifecycle.Pinned {

@@ -22,15 +22,15 @@ type taskFlags struct {
 
 func (f *taskFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.intent, "intent", "",
-		"what is to be done, as a label or a few words; the answer comes in layers")
+		"the task, as a label or a few words; the answer comes in layers")
 	flags.StringVar(&f.signature, "error-signature", "",
-		"the error that is to be dealt with, as it was reported; the answer comes in layers")
+		"the error to solve, as it was reported; the answer comes in layers")
 	flags.IntVar(&f.budget, "budget", 0, "tokens that the answer may have, estimated; the answer comes in layers")
 	flags.BoolVar(&f.layers, "layers", false, "answer in layers: working, semantic, competence, plan, episodic")
 	flags.BoolVar(&f.payload, "payload", false,
 		"add the structured payloads of the results: the steps of a procedure, the nodes of a plan")
 	flags.BoolVar(&f.expand, "expand", false,
-		"add what the results rest on: transcripts, sources, reasons, texts, cards")
+		"add supplementary rows: transcripts, sources, reasons, texts, cards")
 }
 
 // apply puts what the flags say into a request.
@@ -61,7 +61,7 @@ func inLayers(response schema.RecallResponse) (found, extra []schema.RecallResul
 	return found, extra
 }
 
-// payloads prints the structured payloads of results, where they were asked for.
+// payloads prints the structured payloads of results, if requested.
 func payloads(t *app.Text, found []schema.RecallResult) {
 	for _, r := range found {
 		switch {
@@ -88,7 +88,7 @@ func layersLine(t *app.Text, layers []schema.Layer) {
 	t.Line("layers: %s (about %d tokens)", strings.Join(parts, ", "), tokens)
 }
 
-// selections prints what was chosen for the task, and why, or what would decide.
+// selections prints what was selected for the task, and why, or the context that would decide.
 func selections(t *app.Text, all []schema.Selection) {
 	for _, s := range all {
 		t.Line("")

@@ -22,10 +22,10 @@ func NewLineage(a *app.App) *cobra.Command {
 		Long: `Show the origin of a memory and what followed from it: what it was derived from and what was derived
 from it, its revisions both ways, what it contradicts and supports, each with who did it, when and why.
 
-Of memories that the principal may not look at, and of what is gone, only the id is shown.
+Of memories that the principal may not read, and of deleted ones, only the id is shown.
 
 --format mermaid and --format dot print the graph for Mermaid and Graphviz. --json prints nodes and
-edges; "cut" says what kept the rest out.`,
+edges; "cut" says why the rest is missing.`,
 		Example: `  mneme lineage 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --format dot | dot -Tsvg > lineage.svg`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -66,7 +66,7 @@ edges; "cut" says what kept the rest out.`,
 	}
 	sensitivity = app.SensitivityFlag(cmd.Flags())
 	cmd.Flags().IntVar(&depth, "depth", read.DefaultLineageDepth,
-		"relations between the memory and what is shown, at most")
+		"highest number of relations between the memory and a shown one")
 	cmd.Flags().StringVar(&format, "format", "tree", "tree, mermaid or dot")
 	return cmd
 }
@@ -78,7 +78,7 @@ const maxLabel = 72
 type lineageGraph struct {
 	read.Lineage
 	nodes map[string]read.LineageNode
-	shown map[string]bool // the memories of the tree whose branches have been drawn
+	shown map[string]bool // memories of the tree whose branches have been drawn
 }
 
 func graphOf(l read.Lineage) lineageGraph {
@@ -89,12 +89,11 @@ func graphOf(l read.Lineage) lineageGraph {
 	return g
 }
 
-// wayNames say what a branch is to the memory that it hangs on; relations of a writer's own are named
-// by their predicate.
+// wayNames name the relation of a branch to its parent; relations defined by a writer are named by their predicate.
 var wayNames = map[read.Way]string{read.WaySource: "derived from", read.WayDerived: "gave rise to",
 	read.WayOlder: "supersedes", read.WayNewer: "superseded by"}
 
-// LineageTree draws the tree below the root. A memory that is in it twice is drawn in full only once.
+// LineageTree draws the tree below the root. A memory that occurs twice is drawn in full only once.
 func LineageTree(t *app.Text, l read.Lineage) {
 	g := graphOf(l)
 	root := g.nodes[l.Root]

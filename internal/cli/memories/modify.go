@@ -41,8 +41,8 @@ func NewModify(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "modify ID | --file PATCHES.jsonl|-",
 		Short: "Change a memory, or many, with a reason",
-		Long: `Change a memory, or many. What is not named stays as it is; the old version is kept, and history says
-what changed, who did it and why.
+		Long: `Change one memory or many. Fields that are not given are not changed. The old version is kept, and
+history says what changed, who did it and why.
 
 The content of an episode is never changed; that of a competence or a plan follows its structure: put or
 revise it. The content of a pinned memory is changed with --force only. A memory whose fact had a finer
@@ -52,7 +52,7 @@ claim than its text becomes a statement of the new text; to replace one claim by
 
   id (required), content, category, importance, tags [], pinned, who, if_version, force, reason
 
-Nothing is changed when a line is bad. Patches are applied in order, ` + strconv.Itoa(schema.MaxPatches) +
+Nothing is changed if a line is invalid. Patches are applied in order, ` + strconv.Itoa(schema.MaxPatches) +
 			` in one run at most.
 
 Each memory has a status: updated, no_changes, not_found, deleted, not_live, version_conflict,
@@ -94,7 +94,7 @@ found exits with 3 and refused with 6; of several, some that were refused exit w
 	flags.StringVar(&f.category, "category", "",
 		"fact, preference, decision, procedural, semantic, rule, learning or issue")
 	flags.Float64Var(&f.importance, "importance", 0, "importance, 0 to 1")
-	flags.StringSliceVar(&f.tags, "tag", nil, "tag (repeatable); these take the place of all it has")
+	flags.StringSliceVar(&f.tags, "tag", nil, "tag (repeatable); the tags given replace all present ones")
 	flags.BoolVar(&f.noTags, "no-tags", false, "remove all tags")
 	flags.BoolVar(&f.pin, "pin", false, "pin it: importance 1, and it does not fade")
 	flags.BoolVar(&f.unpin, "unpin", false, "let it fade again")
@@ -106,7 +106,7 @@ found exits with 3 and refused with 6; of several, some that were refused exit w
 	return cmd
 }
 
-// patch is what the flags say of one memory.
+// patch converts the flags to a patch of one memory.
 func (f *modifyFlags) patch(a *app.App, flags *pflag.FlagSet, id string) (schema.Patch, error) {
 	p := schema.Patch{ID: id, IfVersion: f.ifVersion, Content: app.Optional(flags, "content", f.content),
 		Importance: app.Optional(flags, "importance", f.importance),
@@ -236,7 +236,7 @@ func modify(ctx context.Context, a *app.App, op schema.Operation, patches []sche
 	return app.WithCode(app.ExitConflict, errors.New("refused: "+patchNote(out.Results[0])))
 }
 
-// modifyPart carries one run out and adds what it did.
+// modifyPart carries out one run and adds its results to out.
 func modifyPart(ctx context.Context, a *app.App, req schema.ModifyRequest, out *Modified) error {
 	var result schema.ModifyResult
 	run, err := app.CarryOut(ctx, a, mneme.StartModify, req, &result)
@@ -318,7 +318,7 @@ func patchNote(r schema.PatchResult) string {
 	case schema.PatchFrozen:
 		return "the worker changes no memories"
 	case schema.PatchNotFound:
-		return "not there, or not yours to see"
+		return "not found, or not visible to you"
 	}
 	return ""
 }

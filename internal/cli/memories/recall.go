@@ -35,15 +35,15 @@ func NewRecall(a *app.App) *cobra.Command {
 one, each with its own score.
 
 With --intent, --error-signature or --budget, or with --layers, the answer comes in layers, and of the
-procedures and plans that match the one that fits --context best is selected, or what would decide is named.
---expand adds supplementary rows: what was said around the results, their sources, and more. --payload adds what
-the results hold as structure: the steps of a procedure, the nodes of a plan.
+matching procedures and plans the one that fits --context best is selected, or the context that would decide is
+named. --expand adds supplementary rows: turns around the results, their sources, and more. --payload adds the
+structured payloads of the results: the steps of a procedure, the nodes of a plan.
 
-If nothing is relevant enough, there are no results; --min-score moves that floor, and
+If nothing is relevant enough, there are no results; --min-score changes this floor, and
 --min-score 0 removes it. A result that a later statement changes is marked: superseded, or older.
 
---format prompt prints the results in a block that a model can read and that is not learned again
-when a transcript with it is handed in.
+--format prompt prints the results in a block for a model. When a transcript with the block is ingested, the
+block is not learned again.
 
 --batch - reads one query a line from standard input and prints one JSON object a line, in the same
 order: the response, and "query". A query that fails has "error" instead, and the exit code is 5.`,
@@ -170,7 +170,7 @@ func recallBatch(ctx context.Context, a *app.App, r *recall.Recaller, req schema
 		if err := app.WriteJSON(out, line); err != nil {
 			return err
 		}
-		if err := out.Flush(); err != nil { // who asks line by line waits for the answer
+		if err := out.Flush(); err != nil { // a caller that asks line by line waits for the answer
 			return err
 		}
 	}
@@ -235,8 +235,8 @@ func results(t *app.Text, response schema.RecallResponse, minScore *float64) {
 		response.RetrievalID)
 }
 
-// why names the channels that found a result, strongest first. What no channel found came in with another
-// result: it is what that one replaced, or is next to it in the session.
+// why names the channels that found a result, strongest first. A result that no channel found was added because of
+// another one: it replaced that one, or is next to it in the session.
 func why(r schema.RecallResult) string {
 	channels := r.Channels
 	names := slices.SortedFunc(maps.Keys(channels), func(x, y string) int {
@@ -298,8 +298,8 @@ func holds(r schema.RecallResult) string {
 	return " (" + strings.Join(parts, ", ") + ")"
 }
 
-// Prompt renders results as a model reads them best: one line each, what it is and whether it is current ahead of what
-// it says. A line has an id where another one refers to it.
+// Prompt renders results for a model: one line each, with the kind and whether it is current before the content. A
+// line has an id if another one refers to it.
 func Prompt(response schema.RecallResponse) string {
 	if len(response.Results) == 0 {
 		return "Nothing is known about that."
@@ -333,7 +333,7 @@ func Prompt(response schema.RecallResponse) string {
 	return strings.Join(lines, "\n")
 }
 
-// shown is what a model reads of a result: of a long text the passage that answers. In an answer with layers the
+// shown is the part of a result for a model: of a long text the passage that answers. In an answer with layers the
 // budget has decided what is shown.
 func shown(r schema.RecallResult, response schema.RecallResponse) string {
 	if p := r.Passage; p != nil && !r.Truncated && len(response.Layers) == 0 {

@@ -25,9 +25,9 @@ func NewRecover(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "recover ID...",
 		Short: "Recover deleted memories",
-		Long: fmt.Sprintf(`Recover deleted memories, within %d days unless a retention policy says otherwise, or that
-decay archived them, at any time. A memory comes back as what it was: one that had been superseded or
-archived before is so again. One that had faded starts afresh, with full salience.
+		Long: fmt.Sprintf(`Recover deleted memories, within %d days unless a retention policy says otherwise, and at
+any time memories that decay archived. A memory gets back its former state: one that was superseded or archived
+before is so again. A faded memory starts with full salience.
 
 Each memory has a status: recovered, not_found, not_deleted, retention_expired, erased,
 version_conflict, duplicate_content_hash, active_fact_exists or mutations_frozen. Of one memory, not
@@ -94,11 +94,11 @@ func (r Recovered) text(t *app.Text) {
 func recoverNote(r schema.RecoverItem) string {
 	switch r.Status {
 	case schema.RecoverNotFound:
-		return "not there, or not yours to see"
+		return "not found, or not visible to you"
 	case schema.RecoverNotDeleted:
 		return "it is not deleted"
 	case schema.RecoverExpired:
-		return "the window in which it could be taken back is over (" +
+		return "the window in which it could be recovered is over (" +
 			strconv.Itoa(int(revision.RecoveryWindow.Hours()/24)) + " days, unless a retention policy says otherwise)"
 	case schema.RecoverErased:
 		return "it is erased: nothing is left"

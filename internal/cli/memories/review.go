@@ -22,9 +22,9 @@ import (
 func NewReview(a *app.App) *cobra.Command {
 	cmd := app.Group(&cobra.Command{
 		Use:   "review",
-		Short: "Decide on changes that the pipeline may not make alone: list, show, approve, reject",
-		Long: `Decide on changes that the pipeline may not make alone: updates and deletes that a rule holds back, and
-contradictions. Each is a proposal that waits. What is approved is applied with the reviewer as actor,
+		Short: "Decide on changes that need a person's approval: list, show, approve, reject",
+		Long: `Decide on changes that need a person's approval: updates and deletes that a rule holds back, and
+contradictions. Each is a waiting proposal. An approved proposal is applied with the reviewer as actor,
 only if the reviewed memories have not changed. A proposal that is not decided expires.`,
 		Example: `  mneme review list --contradictions
   mneme review show 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b
@@ -86,8 +86,8 @@ func newReviewList(a *app.App) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&state, "state", string(schema.ReviewsWaiting), "waiting, decided (expired ones included) or all")
-	flags.BoolVar(&f.Contradictions, "contradictions", false, "only what seems to contradict its target")
-	flags.StringVar(&before, "before", "", "id of the last proposal of the page before")
+	flags.BoolVar(&f.Contradictions, "contradictions", false, "only proposals that seem to contradict their target")
+	flags.StringVar(&before, "before", "", "id of the last proposal of the previous page")
 	flags.IntVar(&limit, "limit", 50, "proposals at most, up to 500")
 	sensitivity = app.SensitivityFlag(cmd.Flags())
 	return cmd
@@ -155,7 +155,7 @@ func newReviewShow(a *app.App) *cobra.Command {
 // ShownReview is what `review show` prints.
 type ShownReview struct {
 	schema.ReviewItem
-	Stands *schema.Side `json:"stands,omitempty"` // the memory that makes the claim of a proposal which has no target
+	Stands *schema.Side `json:"stands,omitempty"` // the memory with the claim of a proposal without a target
 }
 
 // claimHolder is what a waiting proposal without a target would replace.
@@ -257,7 +257,7 @@ func sideState(s schema.Side) string {
 // Reviewed is what `review approve` and `review reject` print for one proposal.
 type Reviewed struct {
 	schema.ReviewResult
-	WorkflowID string `json:"workflow_id,omitempty"` // absent where there is no such proposal
+	WorkflowID string `json:"workflow_id,omitempty"` // absent if there is no such proposal
 	URL        string `json:"url,omitempty"`
 }
 
@@ -296,13 +296,13 @@ func newReviewDecide(a *app.App, decision schema.Decision) *cobra.Command {
 		flags.IntVar(&targetVersion, "target-version", 0,
 			"the version of the target that you reviewed, if it has changed since the proposal")
 		cmd.Short = "Apply proposals whose memories have not changed"
-		cmd.Long = `Apply proposals, one after another, with the reviewer as actor. Nothing is changed where the target has
-changed since: read it (review show) and name its version with --target-version.`
+		cmd.Long = `Apply proposals, one after another, with the reviewer as actor. If the target has changed since,
+nothing is changed: read it (review show) and name its version with --target-version.`
 	}
 	cmd.Long += `
 
-Each proposal has a status: ` + decidedStatus(decision) + `, already_decided, expired, version_conflict (the ground has
-changed; it waits on), not_found or mutations_frozen. Of one proposal, not found exits with 3 and
+Each proposal has a status: ` + decidedStatus(decision) + `, already_decided, expired, version_conflict (a memory has
+changed; the proposal still waits), not_found or mutations_frozen. Of one proposal, not found exits with 3 and
 refused with 6; of several, some that were refused exit with 5.`
 	return cmd
 }
@@ -315,7 +315,7 @@ func pastOf(d schema.Decision) string {
 	return "rejected"
 }
 
-// decidedStatus is what a decision that is carried out leads to.
+// decidedStatus is the status after a decision was carried out.
 func decidedStatus(d schema.Decision) string {
 	if d == schema.DecisionApprove {
 		return string(schema.ReviewApplied)
@@ -323,8 +323,8 @@ func decidedStatus(d schema.Decision) string {
 	return string(schema.ReviewRejected)
 }
 
-// decide hands decisions in one after another and prints the outcome of each. A failure ends it: what
-// was decided until then is printed all the same.
+// decide sends decisions one after another and prints the result of each. It stops at the first failure, after
+// printing the results so far.
 func decide(ctx context.Context, a *app.App, requests []schema.ReviewRequest) error {
 	out := app.Page[Reviewed]{Items: []Reviewed{}}
 	var failed error
@@ -372,13 +372,13 @@ func decideOne(ctx context.Context, a *app.App, req schema.ReviewRequest) (Revie
 	if err != nil {
 		return out, err
 	}
-	a.Interrupted = "the decision may be carried out all the same: `mneme review show` tells"
+	a.Interrupted = "the decision may still be carried out: see `mneme review show`"
 	out.WorkflowID = api.ReviewWorkflowID(req.Principal.Tenant, item.BatchID)
 	out.URL = a.RunURL(out.WorkflowID, "")
 	out.ReviewResult, err = mneme.Decide(limited, c, a.Cfg.TaskQueue, req, item.BatchID)
 	if err != nil && ctx.Err() == nil && (limited.Err() != nil || app.TimedOut(err)) {
 		return out, app.Unavailable("no worker has answered within %s (is one up? `make worker`); "+
-			"the decision may be carried out all the same, and deciding again is harmless", a.Timeout)
+			"the decision may still be carried out, and deciding again is harmless", a.Timeout)
 	}
 	return out, err
 }
@@ -408,7 +408,7 @@ func reviewedText(t *app.Text, items []Reviewed) {
 		note := r.Why
 		switch {
 		case r.Status == schema.ReviewNotFound && note == "":
-			note = "not there, or not yours to see"
+			note = "not found, or not visible to you"
 		case len(r.Superseded) > 0:
 			note = strings.TrimPrefix(note+"; supersedes "+strings.Join(r.Superseded, ", "), "; ")
 		}
@@ -425,8 +425,8 @@ func NewContradictions(a *app.App) *cobra.Command {
 		Use:   "contradictions",
 		Short: "List contradictions, with both sides",
 		Long: `List contradictions, with both sides: contested memories in pairs, the latest first, and
-then proposals that wait and seem to contradict what they would replace. Settle the ones with "revise
-resolve", the others with "review".
+then waiting proposals that seem to contradict the memory they would replace. Settle the pairs with "revise
+resolve", the proposals with "review".
 
 JSON is {"items":[…],"next":"CURSOR"}; --before takes next, for the next page.`,
 		Args: cobra.NoArgs,
@@ -456,7 +456,7 @@ JSON is {"items":[…],"next":"CURSOR"}; --before takes next, for the next page.
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&before, "before", "", "cursor of the last contradiction of the page before")
+	flags.StringVar(&before, "before", "", "cursor of the last contradiction of the previous page")
 	flags.IntVar(&limit, "limit", 50, "contradictions at most, up to 500")
 	sensitivity = app.SensitivityFlag(cmd.Flags())
 	return cmd

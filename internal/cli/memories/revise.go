@@ -33,38 +33,38 @@ type reviseFlags struct {
 var reviseCommands = []struct {
 	action             schema.ReviseAction
 	use, short, long   string
-	record, named, one bool // takes a new record; takes one that is there; takes one target only
+	record, named, one bool // takes a new record; takes an existing one; takes one target only
 }{
 	{schema.ReviseSupersede, "ID...", "Replace memories by what is true now",
-		`The memories are superseded by a new one, or by one that is there (--by). They stay, marked, and lineage
+		`A new memory, or an existing one (--by), supersedes the memories. They stay, marked as superseded, and lineage
 leads from one to the other.`, true, true, false},
 	{schema.ReviseFork, "ID", "Add a statement that holds under other conditions",
-		`Both hold, each on its own ground: the conditions must be disjoint. A memory that is global, or whose
-conditions overlap, needs --target-conditions: where it still holds. It is then replaced by a copy that
-says so. A competence or a plan gets a second one.`, true, false, true},
+		`Both hold, each under its own conditions, which must be disjoint. A memory that is global, or whose
+conditions overlap, needs --target-conditions: where it still holds. It is then replaced by a copy with these
+conditions. A competence or a plan needs none: the new one is added.`, true, false, true},
 	{schema.ReviseRetract, "ID...", "Say that memories are no longer true",
-		"Nothing takes their place. They stay on record, and no reader returns them.", false, false, false},
+		"Nothing replaces them. They stay on record, but recall and list do not return them.", false, false, false},
 	{schema.ReviseMerge, "ID ID...", "Unite memories in one",
-		"The memories, of one type, are superseded by a new one, or by one that is there (--by).", true, true, false},
+		"A new memory, or an existing one (--by), supersedes the memories, all of one type.", true, true, false},
 	{schema.ReviseContest, "ID...", "Mark memories as contradicted, until it is resolved",
-		"Memory and record are both contested: readers return them and say so.", true, true, false},
-	{schema.ReviseResolve, "ID...", "Say what holds of memories that contradict each other",
-		`One of them (--winner), or a new record, becomes what is true; the others are superseded by it.`,
+		"Memory and record are both contested: recall and list return them and say so.", true, true, false},
+	{schema.ReviseResolve, "ID...", "Decide which of contradicting memories holds",
+		`One of them (--winner), or a new record, becomes active and supersedes the others.`,
 		true, false, false},
-	{schema.ReviseReconcile, "ID", "Replace, fork or contest, as policy and evidence say",
-		`Chooses by the memory's revision policy (replace, fork or contest) and by what speaks for each side:
+	{schema.ReviseReconcile, "ID", "Replace, fork or contest, by policy and evidence",
+		`Chooses by the memory's revision policy (replace, fork or contest) and by the evidence for each side:
 confidence, trust and the number of sources. JSON says what was chosen and why.`, true, false, true},
 }
 
 func NewRevise(a *app.App) *cobra.Command {
 	cmd := app.Group(&cobra.Command{
 		Use:   "revise",
-		Short: "Revise what is known: supersede, fork, retract, merge, contest, resolve, reconcile",
-		Long: `Revise what is known. Nothing is overwritten: each revision is one step with evidence and a reason, and
-all that it touches keeps its versions and its history.
+		Short: "Revise memories: supersede, fork, retract, merge, contest, resolve, reconcile",
+		Long: `Revise memories. Nothing is overwritten: each revision is one step with evidence and a reason, and every
+memory that it changes keeps its versions and its history.
 
-A memory is named as ID or ID@VERSION; the revision is refused if that is not the current version. Without a
-version, it is the version that is current when the command begins.`,
+Name a memory as ID or ID@VERSION. The revision is refused if that is not the current version. The default is
+the version that is current when the command begins.`,
 		Example: `  mneme revise supersede 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --object Porto \
     --evidence human=Ana --reason "she moved"
   mneme revise supersede 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --replace Lisbon --object Porto \
@@ -83,7 +83,7 @@ version, it is the version that is current when the command begins.`,
 		}
 		sub := &cobra.Command{
 			Use: string(c.action) + " " + c.use, Short: c.short, Args: args,
-			Long: c.long + "\n\nExits with 3 where a memory is not found, and with 6 where the " +
+			Long: c.long + "\n\nExits with 3 if a memory is not found, and with 6 if the " +
 				"revision is refused: then nothing has changed.",
 			RunE: func(cmd *cobra.Command, args []string) error {
 				return revise(cmd.Context(), a, cmd.Flags(), c.action, args, f)
@@ -101,17 +101,17 @@ version, it is the version that is current when the command begins.`,
 			flags.StringVar(&f.content, "content", "",
 				"its text; without --object, a semantic memory becomes a statement of it")
 			flags.StringVar(&f.conditions, "conditions", "",
-				"where it holds: key=value or a JSON object; a list admits any of its elements")
-			flags.StringVar(&f.from, "valid-from", "", "from when on it holds (RFC 3339, or a date)")
+				"conditions under which it holds: key=value or a JSON object; a list admits any of its elements")
+			flags.StringVar(&f.from, "valid-from", "", "time from which it holds (RFC 3339, or a date)")
 			flags.StringVar(&f.until, "valid-until", "", "until when")
 			flags.Float64Var(&f.confidence, "confidence", 0, "how certain it is, 0 to 1; default that of the memory")
 		}
 		if c.named {
-			flags.StringVar(&f.by, "by", "", "the memory that is there already, as ID or ID@VERSION")
+			flags.StringVar(&f.by, "by", "", "an existing memory, as ID or ID@VERSION")
 		}
 		if c.action == schema.ReviseFork || c.action == schema.ReviseReconcile {
 			flags.StringVar(&f.targetConditions, "target-conditions", "",
-				"where the memory still holds: key=value or a JSON object")
+				"conditions under which the memory still holds: key=value or a JSON object")
 		}
 		if c.action == schema.ReviseResolve {
 			flags.StringVar(&f.winner, "winner", "", "which of the memories holds")
@@ -125,7 +125,7 @@ version, it is the version that is current when the command begins.`,
 	return cmd
 }
 
-// revise reads what the flags leave out, and carries the revision out.
+// revise completes the request, and carries out the revision.
 func revise(
 	ctx context.Context,
 	a *app.App,
@@ -155,7 +155,7 @@ func revise(
 	if err := f.combine(flags); err != nil {
 		return err
 	}
-	var first schema.MemoryRecord // as it is, where it is needed
+	var first schema.MemoryRecord // its current state, if needed
 	for i, t := range targets {
 		if t.version == 0 || i == 0 && f.copies(flags) {
 			m, err := storedRecord(ctx, a, t.id)
@@ -220,7 +220,7 @@ func storedRecord(ctx context.Context, a *app.App, id uuid.UUID) (schema.MemoryR
 	}
 	ctx, cancel := a.Within(ctx)
 	defer cancel()
-	return st.Get(ctx, a.Cfg.Principal, id, policy.UpTo(schema.SensitivityHyper)) // what is made of it is as sensitive
+	return st.Get(ctx, a.Cfg.Principal, id, policy.UpTo(schema.SensitivityHyper)) // the new record is as sensitive
 }
 
 // newRecord is the record that the flags name or describe, nil where they do neither.
@@ -269,10 +269,10 @@ func readRecord(a *app.App, path string) (*schema.MemoryRecord, error) {
 	if err := json.Unmarshal(data, &m); err != nil {
 		return nil, app.Invalid("record", "is not valid JSON")
 	}
-	return &m, nil // what is wrong with it, validation says
+	return &m, nil // validation reports invalid fields
 }
 
-// revised is the target with another object or text, to be kept as a record of its own.
+// revised returns the target with another object or text, as a new record.
 func (f *reviseFlags) revised(flags *pflag.FlagSet, target schema.MemoryRecord) (*schema.MemoryRecord, error) {
 	if target.Type != schema.TypeSemantic {
 		return nil, app.Invalid("object", "and --content are for semantic memories; give others a record --with")
@@ -320,8 +320,8 @@ func (f *reviseFlags) revised(flags *pflag.FlagSet, target schema.MemoryRecord) 
 	return &out, nil
 }
 
-// refuseSentence refuses an object for a memory that is a sentence, where nothing says what of the sentence it takes
-// the place of.
+// refuseSentence refuses an object for a memory that is a sentence, unless the flags say which part of the sentence
+// it replaces.
 func (f *reviseFlags) refuseSentence(flags *pflag.FlagSet, predicate json.RawMessage) error {
 	var name string
 	if json.Unmarshal(predicate, &name) != nil || name != schema.PredicateStates || flags.Changed("replace") {
@@ -344,7 +344,7 @@ func objectOf(s string) json.RawMessage {
 	return app.JsonOf(s)
 }
 
-// validityOf is a validity from flags, nil where they say nothing.
+// validityOf returns the validity from the flags, nil if none is set.
 func validityOf(field, conditions, from, until string) (*schema.Validity, error) {
 	var v schema.Validity
 	if conditions != "" {

@@ -10,7 +10,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// shapingFlags say how a recall comes to its order, and whether it explains it.
+// shapingFlags set how a recall orders its results, and whether it explains the order.
 type shapingFlags struct {
 	keywords, traversal string
 	without, with       []string
@@ -19,16 +19,16 @@ type shapingFlags struct {
 }
 
 func (f *shapingFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.keywords, "keyword-query", "", "what full text and hints look for, instead of the query")
+	flags.StringVar(&f.keywords, "keyword-query", "", "text that full text and hints search for, instead of the query")
 	flags.StringVar(&f.traversal, "traversal", "",
-		"how far the graph of entities is believed: flat (the default) or primary")
+		"weight of the entity graph: flat (the default) or primary")
 	flags.StringSliceVar(&f.without, "without", nil,
 		"channels and stages to leave out, such as vector or speaker (docs/recall.md)")
 	flags.StringSliceVar(&f.with, "with", nil, "stages to use that are off by default, such as rehearse")
-	flags.BoolVar(&f.superseded, "superseded", false, "also what was superseded, marked, below what replaced it")
+	flags.BoolVar(&f.superseded, "superseded", false, "also superseded memories, marked, below their replacements")
 	flags.Float64Var(&f.minScore, "min-score", 0,
-		"least relevance of a result, 0 to 1; 0: no floor (default: a floor for the best, by the kind of question)")
-	flags.BoolVar(&f.explain, "explain", false, "say of each result how its score came about")
+		"lowest relevance of a result, 0 to 1; 0: no floor (default: a floor for the best, by the kind of question)")
+	flags.BoolVar(&f.explain, "explain", false, "explain the score of each result")
 }
 
 // apply puts what the flags say into a request.
@@ -38,7 +38,7 @@ func (f *shapingFlags) apply(flags *pflag.FlagSet, req *schema.RecallRequest) {
 	req.MinScore = app.Optional(flags, "min-score", f.minScore)
 }
 
-// explanations prints how each score came about, where that was asked for: a block a result.
+// explanations prints how each score was computed, if requested: one block for each result.
 func explanations(t *app.Text, found []schema.RecallResult) {
 	for i, r := range found {
 		if len(r.Explain) == 0 {

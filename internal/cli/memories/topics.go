@@ -23,7 +23,7 @@ import (
 func NewTopics(a *app.App) *cobra.Command {
 	cmd := app.Group(&cobra.Command{Use: "topics", Short: "Keep questions open, answered from memory and refreshed",
 		Long: `Keep questions open. A topic is a question that is answered from memory, each sentence with the memories that
-support it. A refresh answers it again where its evidence has changed; a schedule does so every hour. The topic belongs
+support it. A refresh answers it again if its evidence has changed; a schedule does so every hour. The topic belongs
 to the agent, project, scope, user and policy group that opened it, and shows nothing that these may not see.`})
 	cmd.AddCommand(newTopicAdd(a), newTopicList(a), newTopicShow(a), newTopicRefresh(a), newTopicRemove(a))
 	return cmd
@@ -35,8 +35,8 @@ func newTopicAdd(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add QUESTION",
 		Short: "Open a topic; the next refresh answers it",
-		Long: `Open a topic. A question that is open already is answered with its topic. The next refresh answers it: that of the
-schedule, or ` + "`mneme topics refresh ID`" + `.`,
+		Long: `Open a topic. If the question is open already, its topic is printed. The next refresh answers it: the
+one of the schedule, or ` + "`mneme topics refresh ID`" + `.`,
 		Example: `  mneme topics add "What do we know about the billing service?"`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -57,9 +57,9 @@ schedule, or ` + "`mneme topics refresh ID`" + `.`,
 			return a.Print(topic, func(t *app.Text) { t.Line("%s  %s", topic.ID, topic.Question) })
 		},
 	}
-	cmd.Flags().StringVar(&policy, "read-policy", "", "isolated, shared or group: whose memories answer it")
+	cmd.Flags().StringVar(&policy, "read-policy", "", "read policy of the answer: isolated, shared or group")
 	cmd.Flags().IntVar(&req.Evidence, "evidence", 0,
-		fmt.Sprintf("memories that an answer is made of at most (default %d)",
+		fmt.Sprintf("highest number of memories in an answer (default %d)",
 			topics.DefaultEvidence))
 	return cmd
 }
@@ -124,7 +124,7 @@ func newTopicList(a *app.App) *cobra.Command {
 		},
 	}
 	cmd.Flags().IntVar(&limit, "limit", limit, "how many, at most 500")
-	cmd.Flags().StringVar(&after, "after", "", "id of the last topic of the page before")
+	cmd.Flags().StringVar(&after, "after", "", "id of the last topic of the previous page")
 	return cmd
 }
 
@@ -201,9 +201,9 @@ func answerText(t *app.Text, a topics.TopicAnswer) {
 	t.Line("answer %d, as of %s, of %d memories, by %s", a.Number, a.AsOf.UTC().Format(time.RFC3339), a.Memories, by)
 	switch {
 	case a.BlankedAt != nil:
-		t.Line("  blanked: a memory that it was made of was forgotten")
+		t.Line("  blanked: one of its memories was forgotten")
 	case a.Withheld:
-		t.Line("  withheld: you may not see all that it was made of")
+		t.Line("  withheld: you may not see all of its memories")
 	case a.Unknown():
 		t.Line("  nothing is known")
 	}
@@ -234,7 +234,7 @@ func newTopicRefresh(a *app.App) *cobra.Command {
 		Short: "Answer a topic again if its evidence has changed",
 		Long: `Answer a topic again if its evidence has changed. A refresh over the same evidence changes nothing and asks no model.
 With --all, every topic of the tenant is compared. With --shadow, answers are drafted and not published. A refresh that
-does not fit into the token budget of the day exits with 6; the answer before stays.`,
+does not fit into the token budget of the day exits with 6; the previous answer stays.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if all == (len(args) == 1) {

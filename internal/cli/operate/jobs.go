@@ -79,7 +79,7 @@ func newJobsList(a *app.App) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&state, "state", "", "pending, leased, completed, failed or dead")
 	flags.StringVar(&batch, "batch", "", "only the jobs of this batch")
-	flags.StringVar(&after, "after", "", "id of the last job of the page before")
+	flags.StringVar(&after, "after", "", "id of the last job of the previous page")
 	flags.IntVar(&limit, "limit", 50, "jobs at most, up to 500")
 	return cmd
 }
@@ -141,9 +141,9 @@ func newJobsRetry(a *app.App) *cobra.Command {
 	var wait, all bool
 	cmd := &cobra.Command{
 		Use:   "retry ID...|--all",
-		Short: "Replay dead jobs from the phase they died in",
-		Long: `Replay dead jobs from the phase they died in. An open job whose run is gone, because the run was
-terminated, is replayed too if it is named.
+		Short: "Replay dead jobs from the phase in which they failed",
+		Long: `Replay dead jobs from the phase in which they failed. If you name an open job whose run was terminated,
+it is replayed too.
 
 --all replays every dead job of the tenant, for instance after a long outage of a model's
 endpoint. If it is interrupted, run it again: jobs already replayed are no longer dead.`,
@@ -187,7 +187,7 @@ endpoint. If it is interrupted, run it again: jobs already replayed are no longe
 				}
 				ids = append(ids, id.String())
 			}
-			// those that are dead now, so that a job that dies again is not replayed without end
+			// read first, so that a job that fails again is not replayed endlessly
 			for after := ""; all; {
 				limited, cancel := a.Within(ctx)
 				found, err := st.Jobs(limited, tenant,
@@ -205,7 +205,7 @@ endpoint. If it is interrupted, run it again: jobs already replayed are no longe
 			}
 			for _, id := range orphans {
 				limited, cancel := a.Within(ctx)
-				err := st.MarkJobDead(limited, tenant, id, "the run that had it is gone", time.Now())
+				err := st.MarkJobDead(limited, tenant, id, "its run no longer exists", time.Now())
 				cancel()
 				if err != nil {
 					return err
@@ -238,7 +238,7 @@ endpoint. If it is interrupted, run it again: jobs already replayed are no longe
 				return err
 			}
 			if dead > 0 {
-				return app.WithCode(app.ExitPartial, errors.New("it died again: `mneme jobs show` tells why"))
+				return app.WithCode(app.ExitPartial, errors.New("it failed again: `mneme jobs show` says why"))
 			}
 			return nil
 		},
@@ -265,10 +265,10 @@ func retriedText(t *app.Text, items []Retried) {
 	t.Table("JOB WORKFLOW OUTCOME", rows)
 }
 
-// JobGrace is how long a job may be without a run that has it: its run has just ended, or is to begin.
+// JobGrace is how long a job may be without a run: its run has just ended, or is about to start.
 const JobGrace = 5 * time.Minute
 
-// orphaned tells whether a job is open and no run is there that would go on with it.
+// orphaned reports whether a job is open and no run would continue it.
 func orphaned(ctx context.Context, c client.Client, tenant string, job schema.Job) (bool, error) {
 	if job.State == schema.JobDead || job.State == schema.JobCompleted || time.Since(job.WaitsSince()) < JobGrace {
 		return false, nil
@@ -277,7 +277,7 @@ func orphaned(ctx context.Context, c client.Client, tenant string, job schema.Jo
 	return !running, err
 }
 
-// RunsStill tells whether one of these workflows has a run that goes on.
+// RunsStill reports whether one of these workflows has an open run.
 func RunsStill(ctx context.Context, c client.Client, ids ...string) (bool, error) {
 	for _, id := range ids {
 		described, err := c.DescribeWorkflowExecution(ctx, id, "")

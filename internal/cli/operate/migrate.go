@@ -14,7 +14,7 @@ func NewMigrate(a *app.App) *cobra.Command {
 	cmd.AddCommand(
 		&cobra.Command{
 			Use:   "up",
-			Short: "Apply what is missing; safe to repeat, and from several places at once",
+			Short: "Apply pending migrations; safe to repeat and to run concurrently",
 			Args:  cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {
 				databaseURL, err := a.DatabaseURL()
@@ -36,7 +36,7 @@ func NewMigrate(a *app.App) *cobra.Command {
 		},
 		&cobra.Command{
 			Use:   "status",
-			Short: "Show which migrations are applied; exit code 1 when some are not",
+			Short: "Show which migrations are applied; exit code 1 if some are pending",
 			Args:  cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {
 				databaseURL, err := a.DatabaseURL()

@@ -32,10 +32,10 @@ type NexusEndpoint struct {
 	Service    string     `json:"service"`
 	Operations []string   `json:"operations"`
 	Polling    bool       `json:"polling"`        // a worker takes its calls
-	Seen       *time.Time `json:"seen,omitempty"` // when one last asked for them
+	Seen       *time.Time `json:"seen,omitempty"` // last poll for them
 }
 
-// endpointName is what the server takes for one.
+// endpointName matches the names that the server accepts.
 var endpointName = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9-]*[a-zA-Z0-9]$`)
 
 func endpointFlag(cmd *cobra.Command) *string {
@@ -46,10 +46,10 @@ func newNexusApply(a *app.App) *cobra.Command {
 	var retarget bool
 	cmd := &cobra.Command{
 		Use:   "apply",
-		Short: "Create the endpoint that leads to the worker; safe to repeat",
+		Short: "Create the endpoint of the worker; safe to repeat",
 		Long: `Create the endpoint that leads to the worker's task queue (MNEME_TASK_QUEUE) in its namespace
-(TEMPORAL_NAMESPACE). Repeated, it changes nothing. An endpoint of that name that leads elsewhere is left
-alone, with exit code 6, unless --retarget is given: its callers may expect another service.`,
+(TEMPORAL_NAMESPACE). Repeating it changes nothing. If an endpoint of that name leads elsewhere, it is not
+changed, and the exit code is 6, unless --retarget is given: its callers may expect another service.`,
 		Args: cobra.NoArgs,
 	}
 	name := endpointFlag(cmd)
@@ -147,7 +147,7 @@ func printEndpoint(ctx context.Context, a *app.App, e mneme.Endpoint, changed bo
 		t.Line("endpoint %s %s to task queue %s of namespace %s", e.Name, verb, e.TaskQueue, e.Namespace)
 		switch {
 		case e.Namespace != a.Cfg.Namespace:
-			t.Line("whether a worker takes its calls can be seen from that namespace alone")
+			t.Line("only that namespace shows whether a worker takes its calls")
 		case out.Polling:
 			t.Line("a worker takes its calls")
 		default:

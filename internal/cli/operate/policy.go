@@ -76,12 +76,12 @@ func newPolicyExplain(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain [CONTENT|-]",
 		Short: "Show which rule would decide what, without storing anything",
-		Long: `Show how something would be classified, field by field, and who decides: a rule, a detector, the
-candidate itself, the classifier or a default. Nothing is stored, and neither the database nor Temporal
+		Long: `Show how a candidate, record or fact would be classified, field by field, and what decides: a rule, a
+detector, the candidate itself, the classifier or a default. Nothing is stored, and neither the database nor Temporal
 is needed. Rules are those of --file, or else of MNEME_POLICY_FILE.
 
-What is classified is CONTENT with the flags of remember, a candidate from a JSON file, or a full record
-from one. With --kind fact, CONTENT is a fact that the pipeline drew from such a candidate.`,
+The input is CONTENT with the flags of remember, or a JSON file with a candidate or a full record.
+With --kind fact, CONTENT is a fact that the pipeline extracted from such a candidate.`,
 		Example: `  mneme policy explain "The API key is in the vault" --file policy.yaml --tag ops
   mneme policy explain --candidate candidate.json --json
   mneme policy explain "Dana lives in Oslo" --kind fact --claim Dana,lives_in,Oslo`,
@@ -138,7 +138,7 @@ from one. With --kind fact, CONTENT is a fact that the pipeline drew from such a
 	flags.StringVar(&record, "record", "", "JSON file with a full record")
 	flags.StringVar(&visibility, "visibility", "", "of the request: private (the default), group, shared or global")
 	flags.StringVar(&kind, "kind", string(policy.KindCandidate),
-		"candidate, or fact: one that the pipeline drew from it")
+		"candidate, or fact: extracted from one by the pipeline")
 	flags.Float64Var(&fact.Confidence, "confidence", 0.9, "of the fact, with --kind fact")
 	flags.StringVar(&claim, "claim", "", "of the fact, as subject,predicate,object")
 	candidate.Register(flags)

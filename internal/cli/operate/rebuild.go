@@ -31,17 +31,18 @@ func NewRebuild(a *app.App) *cobra.Command {
 	detach := false
 	cmd := &cobra.Command{
 		Use:   "rebuild",
-		Short: "Compare what is derived from the ledger with it, and rebuild what differs",
-		Long: `Compare what is derived from a tenant's ledger with it, and rebuild what differs: the episodic records of
-closed sessions, the state of the work of open ones, the marks that lead views to the latest events, and the
-vectors of events. Views, beliefs and contexts are computed from events each time: there is nothing to rebuild.
+		Short: "Compare derived data with the ledger, and rebuild what differs",
+		Long: `Compare the data derived from a tenant's ledger with the ledger, and rebuild what differs: the
+episodic records of closed sessions, the state of the work of open ones, the marks that lead views to the latest
+events, and the vectors of events. Views, beliefs and contexts are computed from events each time and need no
+rebuild.
 
---verify only compares. It names what differs by kind, id and field, never by content; the exit code is then 1.
---drop makes everything again, also what is equal.
+--verify only compares. It names differences by kind, id and field, never by content, and then exits with 1.
+--drop rebuilds everything, even if it is equal.
 
-A record that was changed or forgotten stays as it is. One whose events were erased or purged cannot
-be rebuilt. Each thing is replaced in one transaction, so that agents go on meanwhile. Interrupting this command
-does not interrupt the rebuild.`,
+A record that was changed or forgotten is not replaced. A record whose events were erased or purged cannot
+be rebuilt. Each item is replaced in one transaction, so that agents can continue to work. Interrupting this
+command does not interrupt the rebuild.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
@@ -63,7 +64,7 @@ does not interrupt the rebuild.`,
 			if detach {
 				return a.Print(out, out.text)
 			}
-			a.Interrupted = "it goes on in workflow " + run.GetID() + ": the same command shows it again"
+			a.Interrupted = "it continues in workflow " + run.GetID() + ": the same command shows it again"
 			var result api.RebuildResult
 			if err := a.Follow(ctx, run, &result); err != nil {
 				return err
@@ -78,16 +79,16 @@ does not interrupt the rebuild.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&in.Stream, "stream", "", "only what is derived from this stream")
-	flags.BoolVar(&in.Verify, "verify", false, "only compare; the exit code is 1 where something differs")
-	flags.BoolVar(&in.Drop, "drop", false, "make everything again, also what is equal")
+	flags.StringVar(&in.Stream, "stream", "", "only data derived from this stream")
+	flags.BoolVar(&in.Verify, "verify", false, "only compare; the exit code is 1 if something differs")
+	flags.BoolVar(&in.Drop, "drop", false, "rebuild everything, even if it is equal")
 	flags.BoolVar(&detach, "detach", false, "do not wait for the end")
 	return cmd
 }
 
 // keptTexts say why something was left as it is.
 var keptTexts = map[string]string{
-	ledger.KeptChanged:    "changed since by somebody or by a sweep",
+	ledger.KeptChanged:    "changed since by a person or by a sweep",
 	ledger.KeptForgotten:  "forgotten",
 	ledger.KeptEventsGone: "cannot be rebuilt: their events are gone",
 	ledger.KeptReferred:   "other memories refer to it",
@@ -117,7 +118,7 @@ func (r Rebuilt) text(t *app.Text) {
 		t.Line("and %d more", more)
 	}
 	for _, reason := range slices.Sorted(maps.Keys(p.Kept)) {
-		t.Line("%d left as they are: %s", p.Kept[reason], keptTexts[reason])
+		t.Line("%d not replaced: %s", p.Kept[reason], keptTexts[reason])
 	}
 	state := "equal to the ledger"
 	if !*r.Equal {

@@ -36,12 +36,12 @@ func NewReindex(a *app.App) *cobra.Command {
 		Use:   "reindex",
 		Short: "Rebuild the vector index from Postgres",
 		Long: `Rebuild the vector index from Postgres: a new generation is built while the old one is searched,
-compared with Postgres, counted and sampled; then it takes over, and the old one is dropped. Recall goes on
-meanwhile, and writes reach both. An interrupted rebuild is taken up where it was; interrupting this
-command does not interrupt the rebuild.
+compared with Postgres, counted and sampled; then it becomes active, and the old one is dropped. Recall keeps
+working during the rebuild, and writes reach both. An interrupted rebuild continues where it stopped.
+Interrupting this command does not interrupt the rebuild.
 
-After a change of the embedding model, this embeds everything again: until it is through, recall
-answers from the old model's generation.`,
+After a change of the embedding model, this embeds everything again. Until it has finished, recall
+uses the old model's generation.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
@@ -65,7 +65,7 @@ answers from the old model's generation.`,
 			}
 			out := Reindexed{WorkflowID: run.GetID(), RunID: run.GetRunID(), URL: a.RunURL(run.GetID(), run.GetRunID())}
 			if !detach {
-				a.Interrupted = "the rebuild goes on in workflow " + run.GetID() + ": `mneme reindex` shows it again"
+				a.Interrupted = "the rebuild continues in workflow " + run.GetID() + ": `mneme reindex` shows it again"
 				var result api.ReindexResult
 				if err := followReindex(ctx, a, c, run, &result); err != nil {
 					return err
@@ -79,7 +79,7 @@ answers from the old model's generation.`,
 		"embedding model; the worker must have an embedder for it (default: the configured one)")
 	cmd.Flags().BoolVar(&detach, "detach", false, "do not wait for the end")
 	cmd.Flags().DurationVar(&grace, "grace", vector.DropGrace,
-		"how long the generation before is kept after the switch, for those who still search it")
+		"how long the previous generation is kept after the switch, for processes that still search it")
 	return cmd
 }
 
@@ -121,7 +121,7 @@ func followReindex(ctx context.Context, a *app.App, c client.Client, run client.
 			var p api.ReindexProgress
 			answer, err := c.QueryWorkflow(watching, run.GetID(), "", api.QueryProgress)
 			if err != nil || answer.Get(&p) != nil {
-				continue // no worker has it right now; follow says so
+				continue // no worker has it right now; follow reports that
 			}
 			bar.ChangeMax64(max(1, p.Memories))
 			bar.Describe(p.Phase)
@@ -136,7 +136,7 @@ func followReindex(ctx context.Context, a *app.App, c client.Client, run client.
 
 func NewIndex(a *app.App) *cobra.Command {
 	cmd := app.Group(&cobra.Command{Use: "index",
-		Short: "Show the vector index, compare it with Postgres, and retry what it refused"})
+		Short: "Show the vector index, compare it with Postgres, and retry refused memories"})
 	cmd.AddCommand(newIndexStatus(a), newIndexDrift(a), newIndexParked(a), newIndexRetry(a))
 	return cmd
 }
@@ -166,8 +166,8 @@ func newIndexStatus(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
 		Short: "Show the index, its generations, and which changes it lacks",
-		Long: `Show the index, its generations, and which changes it lacks: those that it has not been told of yet,
-and those that are no longer tried. The exit code is 4 when the index does not answer.`,
+		Long: `Show the index, its generations, and the changes that it lacks: those not written yet, and those that
+are no longer tried. The exit code is 4 if the index does not answer.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			st, err := a.OpenStore(cmd.Context())
@@ -275,7 +275,7 @@ func newIndexDrift(a *app.App) *cobra.Command {
 		Use:   "drift",
 		Short: "Compare the index with Postgres, and repair what differs",
 		Long: `Compare the ids and versions of memories with those of the index from both sides, and repair what differs.
-The exit code is 5 when differences are left.`,
+The exit code is 5 if differences are left.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
@@ -323,8 +323,8 @@ func newIndexParked(a *app.App) *cobra.Command {
 	var limit int
 	cmd := &cobra.Command{
 		Use:   "parked",
-		Short: "List the memories that the index could not be told of",
-		Long: `List the tenant's memories that the embedder refused so often that they are not tried any more.
+		Short: "List the memories that could not be indexed",
+		Long: `List the tenant's memories that the embedder refused too often. They are not tried any more.
 JSON is {"items":[…],"next":"ID"}; --after takes next, for the next page.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -365,7 +365,7 @@ JSON is {"items":[…],"next":"ID"}; --after takes next, for the next page.`,
 			})
 		},
 	}
-	cmd.Flags().StringVar(&after, "after", "", "id of the last memory of the page before")
+	cmd.Flags().StringVar(&after, "after", "", "id of the last memory of the previous page")
 	cmd.Flags().IntVar(&limit, "limit", 50, "memories at most, up to 500")
 	return cmd
 }
@@ -373,8 +373,8 @@ JSON is {"items":[…],"next":"ID"}; --after takes next, for the next page.`,
 func newIndexRetry(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "retry",
-		Short: "Try again what was refused",
-		Long:  `Try again the tenant's memories that wait or are parked, as if they had never failed.`,
+		Short: "Retry refused memories",
+		Long:  `Retry the tenant's memories that wait or are parked, as if they had never failed.`,
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			st, err := a.OpenStore(cmd.Context())

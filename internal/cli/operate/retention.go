@@ -21,7 +21,7 @@ func NewRetention(a *app.App) *cobra.Command {
 		Long: `Set how long data is kept, and purge what has expired.
 
 Deleted memories can be recovered until their window ends. Then a purge removes them permanently, or
-archives them, by the policy of their class. Everything else that grows has a window of its own.
+archives them, by the policy of their class. All other growing data has its own window.
 A schedule purges every six hours.`})
 	cmd.AddCommand(newRetentionList(a), newRetentionSet(a), newRetentionReset(a), newRetentionChanges(a),
 		newRetentionPreview(a), newRetentionRun(a))
@@ -56,8 +56,8 @@ func newRetentionList(a *app.App) *cobra.Command {
 	}
 }
 
-// inForce lists what is set, and after that the default of each domain. The one class of a world that the
-// default exempts from decay has a line of its own.
+// inForce lists the stored policies, and after them the default of each domain. The one class of a world that the
+// default exempts from decay has its own line.
 func inForce(rules lifecycle.RetentionRules) []schema.RetentionPolicy {
 	out := append([]schema.RetentionPolicy{}, rules...)
 	add := func(p schema.RetentionPolicy) {
@@ -70,7 +70,7 @@ func inForce(rules lifecycle.RetentionRules) []schema.RetentionPolicy {
 	}
 	for _, domain := range schema.RetentionDomains {
 		if domain == schema.RetainOperations {
-			add(rules.Keys()) // as long as the longest of what they protect
+			add(rules.Keys()) // keys are kept as long as the longest of the data they protect
 			continue
 		}
 		add(lifecycle.DefaultRetention(domain, schema.Any, schema.Any))
@@ -140,8 +140,8 @@ func (f *classFlags) register(cmd *cobra.Command) {
 		"of memories of this tier: interaction, session, persistent, or any")
 	cmd.Flags().StringVar(&f.typology, "typology", schema.Any,
 		"of memories of this typology: episodic, semantic, procedural, or any")
-	cmd.Flags().StringVar(&f.reason, "reason", "", "why, for the audit (required)")
-	cmd.Flags().StringVar(&f.actor, "actor", app.Operator(), "who, for the audit")
+	cmd.Flags().StringVar(&f.reason, "reason", "", "reason, kept in the audit (required)")
+	cmd.Flags().StringVar(&f.actor, "actor", app.Operator(), "actor, kept in the audit")
 }
 
 func (f *classFlags) policy(domain string) schema.RetentionPolicy {
@@ -168,11 +168,11 @@ with a world_id), history, jobs_completed, jobs_dead, retrievals, ingest, forget
 artifacts; tier and typology narrow memory and world. Idempotency keys (operations) are kept at least as long as
 deleted memories, ingest and jobs. The most specific policy decides. The change is audited: mneme retention changes.
 
-What is not given keeps its present setting. Where that differs within the class, as with the lasting
+A setting that is not given keeps its present value. If that value differs within the class, as for the lasting
 procedures of a world, which decay does not remove, a policy is also set for each tier and typology that differs.
 
-A shorter window can make much expire at once: a purge that would take more than half of what
-the tenant has stored asks first (mneme sweeps).`,
+A shorter window can make much data expire at once: a purge that would remove more than half of the tenant's
+data asks first (mneme sweeps).`,
 		Example: `  mneme retention set memory --typology episodic --keep 7d --reason "notes are cheap"
   mneme retention set history --keep 365d --reason "auditors ask for a year"`,
 		Args: cobra.ExactArgs(1),
@@ -214,9 +214,9 @@ the tenant has stored asks first (mneme sweeps).`,
 	f.register(cmd)
 	cmd.Flags().StringVar(&keep, "keep", "", "how long: 30d, 36h, or forever")
 	cmd.Flags().StringVar(&then, "then", "",
-		"what becomes of it: purge, or archive for memories (default: as it is in force)")
+		"what happens then: purge, or archive for memories (default: the present setting)")
 	cmd.Flags().BoolVar(&exempt, "decay-exempt", false,
-		"decay takes none of them, whatever their salience (default: as it is in force)")
+		"decay removes none of them, whatever their salience (default: the present setting)")
 	_ = cmd.MarkFlagRequired("keep")
 	return cmd
 }
@@ -294,8 +294,8 @@ func newRetentionChanges(a *app.App) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&after, "after", "", "id of the last change of the page before")
-	cmd.Flags().IntVar(&limit, "limit", 50, "at most so many (500)")
+	cmd.Flags().StringVar(&after, "after", "", "id of the last change of the previous page")
+	cmd.Flags().IntVar(&limit, "limit", 50, "highest number of changes (500)")
 	return cmd
 }
 
@@ -332,7 +332,7 @@ func newRetentionPreview(a *app.App) *cobra.Command {
 }
 
 func newRetentionRun(a *app.App) *cobra.Command {
-	return sweepCommand(a, "run", "Purge what is over, now", mneme.StartRetentionPurge)
+	return sweepCommand(a, "run", "Purge expired data now", mneme.StartRetentionPurge)
 }
 
 // decayOutlook is what `decay outlook` prints.
@@ -366,6 +366,6 @@ policy and by the retention policy of its class. A schedule sweeps every hour.`}
 					"within a day", strconv.FormatInt(out.Soon, 10), "next", app.WhenSet(out.NextDue))
 			})
 		},
-	}, sweepCommand(a, "run", "Take away what has faded, now", mneme.StartDecaySweep))
+	}, sweepCommand(a, "run", "Remove faded memories now", mneme.StartDecaySweep))
 	return cmd
 }

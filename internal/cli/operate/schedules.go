@@ -20,7 +20,7 @@ import (
 
 func NewSchedules(a *app.App) *cobra.Command {
 	cmd := app.Group(&cobra.Command{Use: "schedules",
-		Short: "Show and change what runs on a schedule: decay, retention, index maintenance"})
+		Short: "Show and change schedules: decay, retention, index maintenance"})
 	cmd.AddCommand(newSchedulesApply(a), newSchedulesList(a), newSchedulesPause(a), newSchedulesResume(a),
 		newSchedulesTrigger(a), newSchedulesBackfill(a))
 	return cmd
@@ -78,11 +78,11 @@ func newSchedulesApply(a *app.App) *cobra.Command {
 		Use:   "apply [FILE]",
 		Short: "Create and update schedules from a file; safe to repeat",
 		Long: `Create and update schedules from a file (YAML; - reads standard input), or from the defaults when none is
-given. What is as described is not touched; one that is paused stays paused and keeps its reason; what the
-file does not name is left alone. --print prints the defaults, to begin a file with. A schedule that another
-task queue has (MNEME_TASK_QUEUE) is refused, with exit code 6, unless --take-over moves it to this one.
+given. Schedules that match their description, and schedules that the file does not name, are not changed. A
+paused schedule stays paused and keeps its reason. --print prints the defaults, to start a file. A schedule of
+another task queue (MNEME_TASK_QUEUE) is refused, with exit code 6, unless --take-over moves it to this one.
 
-The worker creates what is missing at its start, from the defaults, and changes nothing that is there.`,
+At its start the worker creates missing schedules from the defaults. It does not change existing ones.`,
 		Example: "  mneme schedules apply --print > schedules.yaml\n  mneme schedules apply schedules.yaml",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -159,7 +159,7 @@ func schedulesText(t *app.Text, known []mneme.ScheduleStatus) {
 		switch {
 		case s.Missing:
 			state, next = "missing", ""
-			notes = append(notes, fmt.Sprintf("%s is missing: `mneme schedules apply` makes it", s.Name))
+			notes = append(notes, fmt.Sprintf("%s is missing: `mneme schedules apply` creates it", s.Name))
 		case s.Paused:
 			state = "paused by " + s.PausedBy
 			notes = append(notes, fmt.Sprintf("%s: %s", s.Name, s.Note))
@@ -222,8 +222,8 @@ func newSchedulesPause(a *app.App) *cobra.Command {
 	cmd := onSchedule(a, &cobra.Command{
 		Use:   "pause NAME",
 		Short: "Pause a schedule",
-		Long: `Pause a schedule. It shows the reason, who paused it and on which day. A run that
-is under way is not stopped: cancel it in the UI.`,
+		Long: `Pause a schedule. The schedule shows the reason, who paused it and on which day. A run that has
+started is not stopped: cancel it in the UI.`,
 		Example: `  mneme schedules pause retention --reason "an audit asks for everything until May"`,
 	}, func(ctx context.Context, s mneme.Schedules, name string) (any, func(*app.Text), error) {
 		if reason = strings.TrimSpace(reason); reason == "" {
@@ -240,7 +240,7 @@ is under way is not stopped: cancel it in the UI.`,
 			t.Line("%s is paused: %s", name, app.OneLine(note))
 		}, nil
 	})
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for who finds it paused (default: paused by hand)")
+	cmd.Flags().StringVar(&reason, "reason", "", "reason, shown with the schedule (default: paused by hand)")
 	return cmd
 }
 
@@ -248,10 +248,10 @@ func newSchedulesResume(a *app.App) *cobra.Command {
 	return onSchedule(a, &cobra.Command{
 		Use:   "resume NAME",
 		Short: "Resume a schedule",
-		Long: `Resume a schedule. What came due meanwhile is done by the next run, which does whatever is
-due: ` + "`mneme schedules trigger NAME`" + ` does not wait for it.`,
+		Long: `Resume a schedule. The next run does everything that came due in the meantime:
+` + "`mneme schedules trigger NAME`" + ` does not wait for it.`,
 	}, func(ctx context.Context, s mneme.Schedules, name string) (any, func(*app.Text), error) {
-		note := "" // of the defaults; a file of one's own says its own when it is applied next
+		note := "" // only for the defaults; a custom file applies its own when it is applied next
 		for _, spec := range mneme.DefaultSchedules() {
 			if spec.Name == name {
 				note = spec.Note
@@ -277,8 +277,8 @@ func newSchedulesTrigger(a *app.App) *cobra.Command {
 	return onSchedule(a, &cobra.Command{
 		Use:   "trigger NAME",
 		Short: "Start a run of a schedule now",
-		Long: `Start a run of a schedule now, also of one that is paused. Two runs of a schedule never overlap: while one
-goes on nothing is started, and the exit code is 6.`,
+		Long: `Start a run of a schedule now, even if it is paused. Two runs of a schedule never overlap: while a
+run is open, nothing is started, and the exit code is 6.`,
 	}, func(ctx context.Context, s mneme.Schedules, name string) (any, func(*app.Text), error) {
 		run, err := s.Trigger(ctx, name)
 		if err != nil {
@@ -295,8 +295,8 @@ func newSchedulesBackfill(a *app.App) *cobra.Command {
 		Use:   "backfill NAME",
 		Short: "Start the runs that a schedule would have started between two times",
 		Long: `Start the runs that a schedule would have started between two times, one after the other, at most a hundred.
-There is seldom a need: a run does whatever is due, however many before it were missed. It is for a
-workflow that looks at its own time, and to see one work repeatedly.`,
+This is seldom needed: a run does everything that is due, however many runs were missed. Use it for a
+workflow that depends on its start time, or to watch one run repeatedly.`,
 		Example: "  mneme schedules backfill drift --from 2026-05-08T00:00:00Z --to 2026-05-08T06:00:00Z",
 	}, func(ctx context.Context, s mneme.Schedules, name string) (any, func(*app.Text), error) {
 		begin, err := app.ParseTime("from", from)

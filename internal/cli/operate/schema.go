@@ -70,7 +70,7 @@ func newSchemaShow(a *app.App) *cobra.Command {
 			data, ok := schema.SchemaDocument(args[0])
 			if !ok {
 				return app.WithCode(app.ExitNotFound,
-					errors.New("there is no schema of that name: mneme schema list names them"))
+					errors.New("there is no schema of that name: see mneme schema list"))
 			}
 			return a.Print(json.RawMessage(data), func(t *app.Text) { t.Buf.Write(data) })
 		},
@@ -89,7 +89,7 @@ func newSchemaValidate(a *app.App) *cobra.Command {
 		Short: "Check records against the canonical schemas",
 		Long: `Check one record, or JSON Lines with one record each, against the canonical schemas. A record may have
 the shape of the schema appendix or of the canonical schemas, and must be complete. Every field that is
-wrong is named with its path; values are not shown. The exit code is 2 when a record is not valid.`,
+wrong is named with its path; values are not shown. The exit code is 2 if a record is not valid.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			in, err := a.OpenInput(args[0])

@@ -34,7 +34,7 @@ type TenantStats struct {
 	Disputed    int64                       `json:"proposals_that_contradict"`
 	Due         int64                       `json:"decay_due"`
 	OldestDue   *time.Time                  `json:"decay_due_since,omitempty"`
-	Swept       map[string]map[string]int64 `json:"swept_1d"` // by sweep and what was done
+	Swept       map[string]map[string]int64 `json:"swept_1d"` // by sweep and outcome
 	DeadJobs    int64                       `json:"dead_jobs"`
 	Recall      admin.RecallLatency         `json:"recall"`
 	Tokens      []admin.TokenSpend          `json:"tokens_1d"`
@@ -64,14 +64,14 @@ func NewStats(a *app.App) *cobra.Command {
 		Use:   "stats",
 		Short: "Show statistics of a tenant's memory: growth, value, usefulness, contradictions, decay",
 		Long: `Show statistics of a tenant's memory: the numbers that workers give Prometheus for it
-(docs/operations.md), with the last days as charts. Of more than 2,000 live memories, types and
-salience are taken from a sample.
+(docs/operations.md), with the last days as charts. For more than 2,000 live memories, types and
+salience are estimated from a sample.
 
-Contradictions and revisions count each operation once, however many memories it touches. "created" and "gone" count
-memories: those made, and those deleted, archived or erased. What is superseded, merged or retracted is in neither, so
-that their difference is not by how much the live memories grow.
+Contradictions and revisions count each operation once, however many memories it changes. "created" and "gone" count
+memories: those created, and those deleted, archived or erased. Superseded, merged and retracted memories are in
+neither, so that the difference is not the growth of the live memories.
 
-Days are UTC. Charts need a terminal; without one, with --plain and with NO_COLOR set there are numbers alone.`,
+Days are UTC. Charts need a terminal; without one, with --plain or with NO_COLOR set only numbers are printed.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if days < 1 || days > admin.MaxMetricsDays {
@@ -148,7 +148,7 @@ func revisions(of map[schema.AuditAction]int64) int64 {
 		of[schema.AuditResolve]
 }
 
-// gone are the changes after which a memory is not recalled any more.
+// gone counts the changes after which a memory is not recalled any more.
 func gone(changes map[schema.AuditAction]int64) int64 {
 	return changes[schema.AuditDelete] + changes[schema.AuditArchive] + changes[schema.AuditErase]
 }
@@ -253,7 +253,7 @@ func spent(tokens []admin.TokenSpend) string {
 	return strings.Join(parts, "; ")
 }
 
-// trim leaves the last column out where nothing is drawn.
+// trim removes the last column if nothing is drawn.
 func trim(drawn bool, rows [][]string) [][]string {
 	if drawn {
 		return rows

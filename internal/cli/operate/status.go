@@ -43,9 +43,9 @@ type temporalStatus struct {
 
 type workerStatus struct {
 	Polling   bool       `json:"polling"`           // one takes work
-	Answers   bool       `json:"answers,omitempty"` // one has just answered
+	Answers   bool       `json:"answers,omitempty"` // a worker has just answered
 	TaskQueue string     `json:"task_queue"`
-	Seen      *time.Time `json:"seen,omitempty"` // when one last asked for work
+	Seen      *time.Time `json:"seen,omitempty"` // last poll for work
 }
 
 func NewStatus(a *app.App) *cobra.Command {
@@ -53,8 +53,8 @@ func NewStatus(a *app.App) *cobra.Command {
 		Use:   "status",
 		Short: "Show whether the services run, and how much a tenant holds",
 		Long: `Show whether Postgres runs and is migrated, whether Temporal runs, whether a worker answers, and how much the
-tenant holds. The exit code is 4 when something is missing. Before the first run has completed there is
-nothing to ask a worker about; then one that was killed still counts for a minute.`,
+tenant holds. The exit code is 4 if something is missing. Until the first run has completed, a worker cannot be
+asked; then a worker that was killed still counts for a minute.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s := statusOfSystem(cmd.Context(), a)
@@ -74,7 +74,7 @@ nothing to ask a worker about; then one that was killed still counts for a minut
 			case !s.Temporal.Reachable:
 				return app.Unavailable("Temporal does not answer: run `make up`")
 			case !s.Worker.Polling:
-				return app.Unavailable("no worker is there: run `make worker`")
+				return app.Unavailable("no worker is running: run `make worker`")
 			}
 			return nil
 		},

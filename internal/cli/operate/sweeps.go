@@ -55,13 +55,13 @@ func sweepCommand(
 			}
 			if result != nil && len(result.Held) > 0 {
 				return app.WithCode(app.ExitConflict,
-					fmt.Errorf("it would remove too much of %d tenants, and waits for an answer: `mneme sweeps`",
+					fmt.Errorf("it would remove too much of %d tenants and waits for an answer: `mneme sweeps`",
 						result.Counts["held"]))
 			}
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&all, "all-tenants", false, "of every tenant, as the schedule does")
+	cmd.Flags().BoolVar(&all, "all-tenants", false, "for every tenant, as the schedule does")
 	cmd.Flags().BoolVar(&detach, "detach", false, "do not wait for the end")
 	cmd.Flags().IntVar(&batch, "batch-size", 0, fmt.Sprintf("rows in one transaction (%d, which is the most)",
 		sweeping.SweepBatchSize))
@@ -89,13 +89,13 @@ type sweepsShown struct {
 func NewSweeps(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sweeps",
-		Short: "Show the sweeps that wait for an answer, and what the latest did",
-		Long: `Show the sweeps of all tenants that wait for an answer, and what the latest did to this tenant.
+		Short: "Show the sweeps that wait for an answer, and the latest runs",
+		Long: `Show the sweeps of all tenants that wait for an answer, and what the latest runs did to this tenant.
 
-A sweep that would take more than its share of a tenant's memories (MNEME_SWEEP_SHARE), or a purge of its
-history, takes nothing of that tenant and asks. Memories and history are asked for separately; a purge goes ahead
-with what was admitted. Find the cause: a clock that jumped, a policy that was set wrong, or only a long time
-without use. Fix it, and the next run asks no more; or admit the sweep: mneme sweeps admit.`,
+A sweep that would remove more than a share of a tenant's memories (MNEME_SWEEP_SHARE) or of its history removes
+nothing of that tenant and asks first. There are separate questions for memories and history; a purge removes the
+part that was admitted. Find the cause: a clock that jumped, a policy that was set wrong, or only a long time
+without use. After you fix it, the next run no longer asks. Otherwise admit the sweep: mneme sweeps admit.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			st, err := a.OpenStore(cmd.Context())
@@ -191,7 +191,7 @@ history, for what a retention purge would remove from history.`,
 			})
 		},
 	}
-	cmd.Flags().Int64Var(&upTo, "up-to", 0, "how many memories, or rows of history, may go")
+	cmd.Flags().Int64Var(&upTo, "up-to", 0, "how many memories, or rows of history, may be removed")
 	cmd.Flags().StringVar(&reason, "reason", "", "why (required)")
 	cmd.Flags().StringVar(&actor, "actor", app.Operator(), "who")
 	return cmd

@@ -18,8 +18,8 @@ import (
 
 // NewBeliefs returns the command that shows what agents concluded and on what.
 func NewBeliefs(a *app.App) *cobra.Command {
-	cmd := app.Group(&cobra.Command{Use: "beliefs", Short: "Show what agents concluded, and on what",
-		Long: `Show what agents concluded, and on what: the reflections in the ledger, as far as the agent sees them.
+	cmd := app.Group(&cobra.Command{Use: "beliefs", Short: "Show what agents concluded, and their evidence",
+		Long: `Show what agents concluded, and their evidence: the reflections in the ledger that the agent may see.
 
 A belief has lost support if some of its events were erased. If all of them were erased, the belief is erased
 with the last of them.`})
@@ -37,7 +37,7 @@ func newBeliefsList(a *app.App) *cobra.Command {
 	q := beliefsQuery{limit: 100}
 	cmd := &cobra.Command{
 		Use:   "list [STREAM]",
-		Short: "List the beliefs in a stream that the agent sees, or its own of all streams",
+		Short: "List the beliefs of a stream that the agent sees, or its own beliefs in all streams",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			out, err := q.read(cmd.Context(), a, args)
@@ -94,7 +94,7 @@ func newBeliefsShow(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// beliefsQuery says which beliefs are to be read.
+// beliefsQuery selects beliefs.
 type beliefsQuery struct {
 	id      string // one of them
 	limit   int
@@ -183,7 +183,7 @@ func support(b views.Belief) string {
 	return ""
 }
 
-// detail prints one belief. Others are there because it is based on them.
+// detail prints one belief. The list also has the beliefs that it is based on.
 func (l BeliefList) detail(t *app.Text, id string) {
 	for range l.Erased {
 		t.Line("(erased)")
@@ -198,7 +198,7 @@ func (l BeliefList) detail(t *app.Text, id string) {
 		t.Line("%s, turn %d, for %d events", b.Agent, b.Turn, b.Covers)
 		t.Line("%s", b.Belief)
 		if b.LostSupport {
-			t.Line("It has lost support: some of what it is based on was erased.")
+			t.Line("It has lost support: some of its evidence was erased.")
 		}
 	}
 	for _, e := range l.Events {

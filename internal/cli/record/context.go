@@ -18,11 +18,11 @@ func NewContext(a *app.App) *cobra.Command {
 	identity, ceiling := "", string(schema.SensitivityMedium)
 	cmd := &cobra.Command{
 		Use:   "context STREAM...",
-		Short: "Show the context that an agent gets of streams",
-		Long: `Show the context that an agent gets of streams, such as its run and the world that it is in: who it is, the
-current scene, its memory, what users handed in, and the output format. Its memory begins with the state of its work, if
-it has an open session on one of the streams. However long the streams are, what the views
-need is read and no more. The same events give the same context.`,
+		Short: "Show the context that an agent gets from streams",
+		Long: `Show the context that an agent gets from streams, such as its run and its world: its identity, the
+current scene, its memory, what users said, and the output format. The memory section begins with the state of its
+work, if the agent has an open session on one of the streams. Only the events that the views need are read, however
+long the streams are. The same events give the same context.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p := a.Cfg.Principal
@@ -65,8 +65,8 @@ need is read and no more. The same events give the same context.`,
 	flags.StringVar(&identity, "identity", "", "file with the text of IDENTITY")
 	flags.StringVar(&in.OutputFormat, "format", "", "text of OUTPUT FORMAT")
 	flags.StringVar(&ceiling, "max-sensitivity", ceiling, "show events up to this class")
-	flags.IntVar(&in.Turn, "turn", 0, "the turn of now; the latest by default")
-	flags.IntVar(&in.BudgetTokens, "budget", 0, "at most so many tokens; 0 for the most that there may be")
+	flags.IntVar(&in.Turn, "turn", 0, "the current turn; the latest by default")
+	flags.IntVar(&in.BudgetTokens, "budget", 0, "highest number of tokens; 0 for the limit")
 	flags.StringVar(&in.Session, "session", "",
 		"the session whose state of the work is shown while it is open; the latest on one of the streams by default")
 	flags.StringVar(&in.Recall, "recall", "", "a question whose answers YOUR MEMORY shows too")
@@ -75,7 +75,7 @@ need is read and no more. The same events give the same context.`,
 	flags.BoolVar(&in.Memory.UseIndex, "use-index", false, "with salience, relevance by meaning (MNEME_MEMORY_INDEX)")
 	flags.IntVar(&in.Memory.TopK, "top-k", 0, "how many salient events; 0 for the window")
 	flags.IntVar(&in.Memory.ReflectionThreshold, "reflection-threshold", 0,
-		"show a belief in place of the events that it stands for")
+		"show a belief instead of the events that it covers")
 	return cmd
 }
 

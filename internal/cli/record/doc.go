@@ -1,3 +1,3 @@
-// Package record has the commands of the ledger: append, read and erase events, and the context that an agent gets of
-// them. Memories drawn from experience are in package memories.
+// Package record has the commands of the ledger: append, read and erase events, and the context that an agent gets
+// from them. Memories are in package memories.
 package record

@@ -21,12 +21,13 @@ import (
 // EraseResult is what `events erase` prints.
 type EraseResult struct {
 	Erased   int      `json:"erased"`
-	Runs     int      `json:"runs,omitempty"`     // that carried or showed the events, and were deleted
+	Runs     int      `json:"runs,omitempty"`     // deleted runs that carried or showed the events
 	Indexed  int      `json:"indexed,omitempty"`  // events that were removed from a hosted memory index
-	Episodes []string `json:"episodes,omitempty"` // records that tell of the events, and are left
-	// Unreached says that Temporal did not answer: runs of Context may still show the events. No session carried them.
+	Episodes []string `json:"episodes,omitempty"` // records that repeat the events and were not erased
+	// Unreached means that Temporal did not answer: runs of Context may still show the events. No session carried
+	// them.
 	Unreached bool `json:"unreached,omitempty"`
-	// Receipt is of the records that told of the events, where these were to be erased, too.
+	// Receipt is the receipt of erased records that repeated the events, if these were to be erased too.
 	Receipt *schema.ForgetReceipt `json:"receipt,omitempty"`
 }
 
@@ -41,12 +42,13 @@ func newErase(a *app.App) *cobra.Command {
 		Use:   "erase ID...",
 		Short: "Empty events permanently: their payloads are removed, their numbers stay",
 		Long: `Empty events permanently: their payloads are removed, their numbers stay. The histories in Temporal of
-the sessions that took the events in are deleted too, and those of the tenant's runs that read contexts and memories. A
-hosted memory index loses the events. Without Temporal the command empties the events, says so, and can be given again.
+the sessions that received the events are deleted too, and those of the tenant's runs that read contexts and memories.
+The events are removed from a hosted memory index. Without Temporal the command only empties the events and says so;
+run it again later.
 
-Episodes that tell of the events are listed. With --everywhere they are erased as "mneme erase --everywhere" does, with
-what was drawn from them, and the receipt is printed. Episodes of other agents stay: give --agent. The other events of
-these sessions are still in the ledger.`,
+Episodes that repeat the events are listed. With --everywhere they are erased as "mneme erase --everywhere" does, with
+memories extracted from them, and the receipt is printed. Episodes of other agents stay: give --agent. The other events
+of these sessions are still in the ledger.`,
 		Example: `  mneme events erase e2 --yes
   mneme events erase e2 e3 --everywhere --reason "asked for by the user" --yes`,
 		Args: cobra.RangeArgs(1, ledger.MaxAppend),
@@ -55,14 +57,14 @@ these sessions are still in the ledger.`,
 				return app.Invalid("yes", "is required: erased payloads cannot be recovered")
 			}
 			if f.everywhere && strings.TrimSpace(f.Reason) == "" {
-				return app.Invalid("reason", "is required with --everywhere: the erased records' history says it")
+				return app.Invalid("reason", "is required with --everywhere: the records' history keeps it")
 			}
 			return f.erase(cmd.Context(), a, args)
 		},
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&f.yes, "yes", false, "confirm")
-	flags.BoolVar(&f.everywhere, "everywhere", false, "erase the episodes that tell of the events, too")
+	flags.BoolVar(&f.everywhere, "everywhere", false, "also erase the episodes that repeat the events")
 	f.Register(flags)
 	return cmd
 }
@@ -90,7 +92,7 @@ func (f *eraseFlags) erase(ctx context.Context, a *app.App, ids []string) error 
 	if f.everywhere && len(out.Episodes) > 0 {
 		receipt, err := f.eraseEpisodes(ctx, a, out.Episodes)
 		if err != nil {
-			return fmt.Errorf("%d events are emptied, but episodes still tell of them: %w", out.Erased, err)
+			return fmt.Errorf("%d events are emptied, but episodes still repeat them: %w", out.Erased, err)
 		}
 		out.Receipt = &receipt
 		out.Episodes = slices.DeleteFunc(out.Episodes, func(id string) bool { return slices.Contains(receipt.IDs, id) })
@@ -113,7 +115,7 @@ func (f *eraseFlags) eraseEpisodes(ctx context.Context, a *app.App, ids []string
 	if err != nil {
 		return out, err
 	}
-	a.Interrupted = "the request is durable, and its run waits or goes on: " + run.GetID()
+	a.Interrupted = "the request is durable, and its run waits or continues: " + run.GetID()
 	if err := f.confirm(limited, a, c, run); err != nil {
 		return out, err
 	}
@@ -121,7 +123,7 @@ func (f *eraseFlags) eraseEpisodes(ctx context.Context, a *app.App, ids []string
 	return out, err
 }
 
-// confirm lets the run go ahead, unless it needs no confirmation.
+// confirm confirms the run, unless it needs no confirmation.
 func (f *eraseFlags) confirm(ctx context.Context, a *app.App, c client.Client, run client.WorkflowRun) error {
 	preview, err := mneme.ForgetPreview(ctx, c, run)
 	if err != nil || preview.State != schema.ForgetPreviewed {
@@ -148,17 +150,17 @@ func (r EraseResult) text(t *app.Text) {
 		t.Line("%d events removed from the hosted memory index", r.Indexed)
 	}
 	if r.Unreached {
-		t.Line("Temporal was not reached: contexts that showed them are in its histories until the command " +
-			"is given again")
+		t.Line("Temporal was not reached: contexts that showed them stay in its histories until the command " +
+			"is run again")
 	}
 	if r.Receipt != nil {
-		t.Line("%d records that told of them erased (run %s)", r.Receipt.Forgotten, r.Receipt.RunID)
+		t.Line("%d records that repeated them erased (run %s)", r.Receipt.Forgotten, r.Receipt.RunID)
 		for _, place := range r.Receipt.Pending {
 			t.Line("not reached yet: %s", place)
 		}
 	}
 	for _, id := range r.Episodes {
-		t.Line("episode %s tells of them: mneme erase %s", id, id)
+		t.Line("episode %s repeats them: mneme erase %s", id, id)
 	}
 }
 

@@ -21,8 +21,8 @@ import (
 
 // NewEvents returns the command that appends, reads and erases events of the ledger.
 func NewEvents(a *app.App) *cobra.Command {
-	cmd := app.Group(&cobra.Command{Use: "events", Short: "Append to the ledger of what happened, and read it",
-		Long: `Append to the ledger of what happened, and read it.
+	cmd := app.Group(&cobra.Command{Use: "events", Short: "Append to the ledger of events, and read it",
+		Long: `Append to the ledger of events, and read it.
 
 The ledger is append-only. Its events are in streams: world/NAME, run/NAME or conversation/NAME. An event has a
 number in its stream, without gaps. Erasing empties an event and leaves its number, kind and times.`})
@@ -46,8 +46,8 @@ func newAppend(a *app.App) *cobra.Command {
      "payload": {"call_id": "c1", "tool": "go", "args": {"cmd": "go build ./..."}}}
 
 Without "id" an event gets a new one, without "agent" that of --agent, without "occurred_at" the time of now. An event
-whose id is there already is not appended again. A line that is not well formed ends the command; what was appended
-before it stays, and the command can be given again.`,
+whose id exists already is not appended again. An invalid line ends the command. Events appended before it stay, and
+the command can be run again.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			input, err := a.OpenInput(args[0])
@@ -86,11 +86,11 @@ func (r AppendResult) text(t *app.Text) {
 			added++
 		}
 	}
-	t.Line("%d events appended, %d were there already", added, len(r.Events)-added)
+	t.Line("%d events appended, %d existed already", added, len(r.Events)-added)
 }
 
-// eachPageOf reads events from JSON lines and calls fn with up to ledger.MaxAppend of them. What they leave out is that
-// of base.
+// eachPageOf reads events from JSON lines and calls fn with up to ledger.MaxAppend of them. Missing fields are taken
+// from base.
 func eachPageOf(input io.Reader, base ledger.Event, fn func([]ledger.Event) error) error {
 	lines := bufio.NewScanner(input)
 	lines.Buffer(make([]byte, 64<<10), 2*ledger.MaxPayloadBytes)
@@ -180,7 +180,7 @@ func newReplay(a *app.App) *cobra.Command {
 		Use:   "replay STREAM",
 		Short: "Show all events of a stream in order, regardless of visibility",
 		Long: `Show all events of a stream in order, regardless of visibility: for operators. Erased events are shown without
-their payload. A page that is full says after which number the next one begins.`,
+their payload. A full page names the number after which the next page begins.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			st, err := a.OpenStore(cmd.Context())

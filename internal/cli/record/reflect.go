@@ -15,10 +15,10 @@ func NewReflect(a *app.App) *cobra.Command {
 	visibility, ceiling := "", ""
 	cmd := &cobra.Command{
 		Use:   "reflect STREAM",
-		Short: "Let the agent reflect on what it saw of a stream, if it is due",
+		Short: "Let the agent reflect on what it saw of a stream, if a reflection is due",
 		Long: `Let the agent reflect on what it saw of a stream since its last reflection, if that is at least --threshold
 events. The belief is appended to the stream, with the events that it is based on. Every agent of the tenant sees it,
-unless --visibility or the deployment says less.`,
+unless --visibility or the deployment limits that.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in.Principal, in.Stream = a.Cfg.Principal, args[0]

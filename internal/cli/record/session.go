@@ -19,12 +19,12 @@ import (
 // NewSession returns the command of sessions: the work of an agent on a stream.
 func NewSession(a *app.App) *cobra.Command {
 	cmd := app.Group(&cobra.Command{Use: "session",
-		Short: "Hand in what an agent does, read the state of its work, make an episode of it",
-		Long: `Hand in what an agent does, read the state of its work, and make an episode of it.
+		Short: "Record what an agent does, read the state of its work, make an episode of it",
+		Long: `Record what an agent does, read the state of its work, and make an episode of it.
 
 A session is the work of one agent on one stream of the ledger, which is run/SESSION unless --stream names another.
-Its first event opens it. It closes when the agent ends it (run.ended), when you close it, and when nothing happens for
-half an hour; what comes later opens it again, for the next episode. The state of the work and the lists are read from
+Its first event opens it. It closes when the agent ends it (run.ended), when you close it, or when nothing happens for
+half an hour. A later event opens it again, for the next episode. The state of the work and the lists are read from
 Postgres.`})
 	cmd.AddCommand(newSessionAppend(a), newSessionRecord(a), newSessionWorking(a), newSessionClose(a),
 		newSessionList(a),
@@ -48,15 +48,15 @@ func keyOf(ref api.SessionRef) sessions.Key {
 
 func newSessionAppend(a *app.App) *cobra.Command {
 	stream, settings := "", api.SessionSettings{}
-	cmd := &cobra.Command{Use: "append SESSION FILE|-", Short: "Hand in events from a file of JSON lines",
-		Long: `Hand in events from a file of JSON lines, as for "mneme events append". Events need no stream. The command ends when
-they are in the ledger.`,
+	cmd := &cobra.Command{Use: "append SESSION FILE|-", Short: "Append events from a file of JSON lines",
+		Long: `Append events from a file of JSON lines, as for "mneme events append". Events need no stream. The
+command ends when they are in the ledger.`,
 		Args: cobra.ExactArgs(2)}
 	ref := sessionFlags(cmd, a, &stream)
 	cmd.Flags().IntVar(&settings.IdleSeconds, "idle-seconds", 0,
-		"close after so long without an event, where this opens the session")
+		"if this opens the session: close it after this time without an event")
 	cmd.Flags().IntVar(&settings.ReflectionThreshold, "reflection-threshold", 0,
-		"reflect after so many events, where this opens the session")
+		"if this opens the session: reflect after this number of events")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		session, err := ref(args)
 		if err != nil {
@@ -83,7 +83,7 @@ they are in the ledger.`,
 	return cmd
 }
 
-// sessionPageBytes is how much of what events say one request carries.
+// sessionPageBytes is how many bytes of event payloads one request carries.
 const sessionPageBytes = 1 << 20
 
 // eachSessionPage reads events of a session, and calls fn with as many as one request takes.
@@ -111,13 +111,13 @@ func eachSessionPage(a *app.App, ref api.SessionRef, path string, fn func([]ledg
 func newSessionRecord(a *app.App) *cobra.Command {
 	stream, outcome := "", ""
 	cmd := &cobra.Command{Use: "record SESSION FILE|-",
-		Short: "Hand in a whole session that is over: one request, one episode",
-		Long: `Hand in a whole session that is over, at most ` + strconv.Itoa(ledger.MaxAppend) +
-			` events: one request, one episode. Longer ones are handed in
-with "mneme session append" and closed with "mneme session close".`,
+		Short: "Record a whole session that has ended: one request, one episode",
+		Long: `Record a whole session that has ended, at most ` + strconv.Itoa(ledger.MaxAppend) +
+			` events: one request, one episode. Record longer ones
+with "mneme session append" and "mneme session close".`,
 		Args: cobra.ExactArgs(2)}
 	ref := sessionFlags(cmd, a, &stream)
-	cmd.Flags().StringVar(&outcome, "outcome", "", "success, failure or partial, where the events do not say it")
+	cmd.Flags().StringVar(&outcome, "outcome", "", "success, failure or partial, if the events do not say it")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		session, err := ref(args)
 		if err != nil {
@@ -190,7 +190,7 @@ func sessionText(t *app.Text, r api.SessionResult) {
 
 func newSessionWorking(a *app.App) *cobra.Command {
 	stream := ""
-	cmd := &cobra.Command{Use: "working SESSION", Short: "Show the state of the work, to go on elsewhere",
+	cmd := &cobra.Command{Use: "working SESSION", Short: "Show the state of the work, to continue it elsewhere",
 		Args: cobra.ExactArgs(1)}
 	ref := sessionFlags(cmd, a, &stream)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -284,7 +284,7 @@ type SessionList struct {
 func newSessionList(a *app.App) *cobra.Command {
 	in := sessions.ListInput{Limit: 100}
 	every := false
-	cmd := &cobra.Command{Use: "list", Short: "List sessions, those that changed last first", Args: cobra.NoArgs}
+	cmd := &cobra.Command{Use: "list", Short: "List sessions, latest change first", Args: cobra.NoArgs}
 	cmd.Flags().BoolVar(&in.Open, "open", false, "only those that are open")
 	cmd.Flags().BoolVar(&every, "every-agent", false, "of every agent of the tenant")
 	cmd.Flags().IntVarP(&in.Limit, "number", "n", in.Limit, "how many, at most "+strconv.Itoa(sessions.MaxPage))

@@ -83,7 +83,7 @@ type Option struct {
 
 // Answer is what is advised.
 type Answer struct {
-	Best   *Option  // nil: nothing is sure enough; Others say what there is
+	Best   *Option  // nil if none is certain enough; Others has the candidates
 	Others []Option // the next ones, best first
 	// MissingContext are the keys that would help to choose.
 	MissingContext []string
@@ -95,10 +95,10 @@ const Sure = 0.7
 // Sure reports whether one candidate is so likely to help that nothing else has to be looked for.
 func (a Answer) Sure() bool { return a.Best != nil && a.Best.Confidence >= Sure }
 
-// Advise chooses among candidates. What the situation contradicts is not advised at all, and what has failed of late is
-// not advised first. A tentative candidate never goes before a promoted one that works of late. Where the conditions of a
-// promoted one rule it out, what helped once with the same steps is still weighed: conditions were found in few
-// situations.
+// Advise chooses among candidates. A candidate that the situation contradicts is not advised at all, and one that has
+// failed lately is not advised first. A tentative candidate never comes before a promoted one that works lately. Where
+// the conditions of a promoted one exclude the situation, a tentative one with the same steps is still weighed:
+// conditions are learned from few situations.
 // Equal input gives equal output, whatever its order.
 func Advise(s Situation, candidates []Candidate) Answer {
 	context := maps.Clone(s.Preferences)
@@ -203,8 +203,8 @@ func (c Candidate) holds(context map[string]string) bool {
 	})
 }
 
-// promotes reports whether a promoted procedure has the steps of a tentative one. The call that checks is a step of the
-// promoted one alone.
+// promotes reports whether a promoted procedure has the steps of a tentative one. Only the promoted one has the
+// checking call as a step.
 func promotes(p, tentative Candidate) bool {
 	if p.Tentative || p.Competence == nil || tentative.Competence == nil {
 		return false
@@ -265,14 +265,16 @@ func weigh(
 			continue
 		}
 		args, without := step.Fill(values)
-		if last := len(out.Steps) - 1; len(without) > 0 && last >= 0 && i == len(procedure.Steps)-1 &&
-			c.Competence != nil && c.Competence.Recipe[i].Validation == competence.CallPasses {
+		unknown := func(name string) bool { return slices.Contains(missing, name) }
+		if last := len(out.Steps) - 1; slices.ContainsFunc(without, unknown) && last >= 0 &&
+			i == len(procedure.Steps)-1 && !c.Tentative && c.Competence != nil &&
+			c.Competence.Recipe[i].Validation == competence.CallPasses {
 			// The call that checks is the one that had failed: the caller has it, and runs it again.
 			out.Steps[last].Validation = competence.CallPasses
 			continue
 		}
 		for _, name := range without {
-			if slices.Contains(missing, name) && !slices.Contains(out.Missing, name) {
+			if unknown(name) && !slices.Contains(out.Missing, name) {
 				out.Missing = append(out.Missing, name)
 			}
 		}

@@ -1,4 +1,4 @@
-// Package advice answers what to do in a situation: the known procedure or plan that fits best, filled in, with how
-// sure that is, what is not known, and what to try otherwise. The report of how it went changes the outcomes of what
-// was used, and of what was not.
+// Package advice answers what to do in a situation: the best-fitting known procedure or plan with its parameters, how
+// certain it is, what is not known, and what else to try. The report on the outcome changes the counts of the
+// solution that was used and of the others.
 package advice

@@ -8,16 +8,16 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Report says how it went.
+// Report says how the work went after advice was given.
 type Report struct {
-	Used    string         // the candidate that was followed; empty: something else was done
-	Outcome schema.Outcome // empty: it follows from the steps
+	Used    string         // the candidate that was followed; empty if none was
+	Outcome schema.Outcome // if empty, the steps decide
 	Steps   []StepOutcome
 	Context map[string]string
 	Agent   string
-	Session string // in which it was done; empty: not said
+	Session string // the session of the work; may be empty
 	At      time.Time
-	// Shown says that an episode has shown the outcome already: it is not counted for the second time.
+	// Shown means that an episode has already counted this outcome, so it is not counted again.
 	Shown bool
 }
 
@@ -28,17 +28,17 @@ type StepOutcome struct {
 	Error   string
 }
 
-// Change is what a report says of one candidate.
+// Change is the effect of a report on one candidate.
 type Change struct {
 	ID          string
 	Stats       evidence.Stats
 	Counted     schema.Outcome // success, failure or empty
-	FailureMode string         // a step that failed, and why; empty: none
+	FailureMode string         // the step that failed, and why; empty if none did
 }
 
-// Apply says what a report changes of the candidates that were offered: of the one that was followed its outcomes; the
-// others have seen an occurrence without a trial. A partial outcome, and one where steps were skipped and nothing is
-// said of the whole, count as neither.
+// Apply returns the effect of a report on the candidates that were offered. The candidate that was followed gets the
+// outcome; the others get an occurrence without a trial. Partial outcomes do not count. Neither do reports without an
+// outcome whose steps were skipped.
 func Apply(r Report, offered []Candidate) []Change {
 	outcome := r.Counted()
 	var out []Change
@@ -60,7 +60,7 @@ func Apply(r Report, offered []Candidate) []Change {
 	return out
 }
 
-// Of is what the report says of a candidate. It is false where the report says nothing that counts.
+// Of returns the outcome of a report for a candidate, and false if the report has nothing to count for it.
 func (r Report) Of(id string) (evidence.Outcome, bool) {
 	outcome := r.Counted()
 	out := evidence.Outcome{Agent: r.Agent, Session: r.Session, Context: r.Context,
@@ -68,7 +68,7 @@ func (r Report) Of(id string) (evidence.Outcome, bool) {
 	return out, out.Idle || out.OK || outcome == schema.OutcomeFailure
 }
 
-// Counted is the outcome that the report says, or that follows from its steps; empty where nothing is known.
+// Counted returns the outcome that the report gives or that follows from its steps, or empty if neither is known.
 func (r Report) Counted() schema.Outcome {
 	if r.Outcome != "" {
 		return r.Outcome

@@ -23,11 +23,11 @@ const (
 	minMark        = 3 // characters of a value that is looked for in arguments
 )
 
-// Tentative makes candidates of what helped once with the problem of a situation, before there is enough evidence for a
-// promotion. Only successes that the ledger witnessed count, from sources that are trusted, and attempts that went the
-// same way and failed count against them. What helped on other systems alone counts less. A candidate has the id of its
-// newest episode. The values that the old error and the old arguments share become parameters, so that the steps speak
-// of the new situation. The call that had failed is not one of them: the caller runs its own again.
+// Tentative makes candidates of solutions that helped once with the problem of a situation, before there is enough
+// evidence for a promotion. Only successes that the ledger witnessed count, from trusted sources; attempts with the
+// same steps that failed count against them. Solutions that helped only on other systems count less. A candidate has
+// the id of its newest episode. Values shared by the old error and the old arguments become parameters, so that the
+// steps fit the new situation. The call that had failed is not one of the steps: the caller runs its own again.
 func Tentative(s Situation, attempts []trace.Attempt) []Candidate {
 	problem := signature.OfError(s.Error)
 	if problem.IsZero() {

@@ -25,10 +25,10 @@ type DidNotHelp struct {
 	Episode string  // the newest in which it failed
 }
 
-// Tried says what was tried at the problem of a situation and probably does not help now, the likeliest to help first.
-// What failed long ago fades with each session in which something else was tried, and what failed in other situations
-// counts as far as outcomes there have told of outcomes here. Only what the ledger witnessed counts, from sources that
-// are trusted. Solutions of the same problem say which keys of the context matter.
+// Tried returns what was tried for the problem of a situation and probably does not help now, the most promising
+// first. An old failure fades with each session in which something else was tried. Failures in other situations count
+// to the degree that outcomes there have predicted outcomes here; the outcomes of solutions of the same problem say
+// which keys of the context matter. Only attempts that the ledger witnessed count, from trusted sources.
 func Tried(s Situation, attempts []trace.Attempt, solutions ...Candidate) []DidNotHelp {
 	problem := signature.OfError(s.Error)
 	if problem.IsZero() {

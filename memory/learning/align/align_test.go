@@ -174,7 +174,7 @@ func TestAnySequencesAlign(t *testing.T) {
 	})
 }
 
-// A value may be a part of a word: a copy beside the file, a directory named after the account.
+// A value may be a part of a word: a file name in a copy's name, an account in a directory's name.
 func TestAValueInsideAWordIsAParameter(t *testing.T) {
 	for name, c := range map[string]struct {
 		command func(n int) string

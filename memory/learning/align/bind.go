@@ -13,7 +13,7 @@ import (
 	"github.com/mneme/mneme/memory/learning/trace"
 )
 
-// Where a parameter takes its value from. A binding is one of these names; FromCaller is none.
+// Sources of a parameter's value. A binding is one of these names; FromCaller is none.
 //
 //	error.KIND.N     the N-th value of the kind in the error text (signature.Value): error.path.0
 //	task.KIND.N      likewise in the words of the task
@@ -23,7 +23,7 @@ import (
 //	step.N.PATH      the result of an earlier step, by the number of the step from 0
 //
 // followed by .dir, .base or .stem for the directory, the last element or the last element without its extension, or
-// by .rel for a path below working_dir as it is named from there.
+// by .rel for a path relative to working_dir.
 const FromCaller = ""
 
 const (

@@ -120,8 +120,8 @@ func (s Step) String() string {
 	return line
 }
 
-// OfRecipe reads a procedure from a record. Steps that were written by others have the arguments of their schema, as
-// far as it says constants.
+// OfRecipe reads a procedure from a record. Steps that were written by others get the constant arguments of their
+// schema.
 func OfRecipe(recipe []schema.Step) Procedure {
 	var out Procedure
 	seen := map[string]bool{}

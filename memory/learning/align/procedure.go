@@ -235,9 +235,9 @@ func (s Step) Takes(context map[string]string) bool {
 // Required reports whether the procedure needs the step in the context.
 func (s Step) Required(context map[string]string) bool { return !s.Optional && s.Takes(context) }
 
-// Replay reports whether an attempt went as the procedure says: it has all steps that are required in its situation,
-// in their order, with the arguments that the procedure fills in. It says nothing about how the attempt ended: the
-// check is a step of an attempt that helped, and one that did not help was checked by the call that failed again.
+// Replay reports whether an attempt followed the procedure: it has all steps that are required in its situation, in
+// their order, with the arguments that the procedure fills in. It says nothing about the outcome of the attempt: if
+// the attempt helped, the check is one of its steps; otherwise the check is the call that failed again.
 func (p Procedure) Replay(a trace.Attempt) bool {
 	done, at := a.Done(), 0
 	if a.Failed() && a.Checked && a.Situation.Failed != nil {
@@ -266,7 +266,7 @@ func (p Procedure) Replay(a trace.Attempt) bool {
 	return true
 }
 
-// resembles reports whether the required steps are there, whatever the values of parameters are.
+// resembles reports whether the required steps occur, whatever the values of parameters are.
 func (p Procedure) resembles(done []trace.Step, context map[string]string) bool {
 	at := 0
 	for _, s := range p.Steps {

@@ -73,7 +73,7 @@ func valueSimilarity(a, b string) float64 {
 		}
 		both++
 	}
-	rest := 0.0 // words in between of the same shape, such as two paths
+	rest := 0.0 // words of the same shape in between, such as two paths
 	if len(x) == len(y) {
 		for i := range x {
 			if x[i] != y[i] && shape(x[i]) == shape(y[i]) && shape(x[i]) != "" {
@@ -114,7 +114,7 @@ func shape(word string) string {
 // column is one step of the procedure as each attempt took it, by the number of the attempt.
 type column map[int]trace.Step
 
-// any is a step that stands for the column: that of the first attempt.
+// any is a step that represents the column: the one of the first attempt.
 func (c column) any() trace.Step {
 	first := -1
 	for n := range c {

@@ -51,7 +51,7 @@ type Delta struct {
 	Confidence float64
 	Stats      evidence.Stats
 	Outcomes   []evidence.Outcome // that the evidence shows
-	// Agents say for whom the procedure may be: what one agent alone vouches for is for that agent alone.
+	// Agents are the agents that are evidence. If there is only one, the procedure is for that agent only.
 	Agents      []string
 	Evidence    []string // ids of episodes
 	Hash        string   // of the evidence
@@ -334,7 +334,7 @@ func sentence(p align.Procedure, c promote.Conditions) string {
 	return text
 }
 
-// union adds to a list what it does not have. It never drops what was there.
+// union adds missing elements to a list. It never drops elements.
 func union(list, more []string, limit int) []string {
 	out := slices.Clone(list)
 	for _, m := range more {

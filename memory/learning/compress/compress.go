@@ -17,7 +17,7 @@ import (
 
 // Constants of compression.
 const (
-	MinAge      = 7 * 24 * time.Hour // a younger episode stays as it is
+	MinAge      = 7 * 24 * time.Hour // a younger episode is not summarized
 	LeastOld    = 3                  // episodes that a summary is made of
 	MostOld     = 20
 	MaxSummary  = 8_000 // bytes of a summary
@@ -71,9 +71,9 @@ type Summary struct {
 	Sensitivity schema.Sensitivity
 }
 
-// Summarise writes the summary of a batch: for each episode its day, its outcome, what was asked for and what the
-// failures and the endings say, and then what names and numbers are missing yet. Episodes that do not fit are left out
-// as a whole.
+// Summarise writes the summary of a batch: for each episode its day, its outcome, the request, and the texts of
+// failures and endings, and then names and numbers that are still missing. Episodes that do not fit are omitted as a
+// whole.
 func Summarise(batch []Episode) (Summary, bool) {
 	out := Summary{Sensitivity: schema.SensitivityLow}
 	var b strings.Builder

@@ -1,3 +1,4 @@
-// Package compress decides which old episodes of a thread become a summary, writes one by extraction, and checks any
-// summary, whoever wrote it: what loses names, numbers or outcomes of its sources is refused.
+// Package compress decides which old episodes of a thread become a summary, writes summaries by extraction, and
+// checks every summary, including those of a model: a summary that loses names, numbers or outcomes of its sources is
+// refused.
 package compress

@@ -55,12 +55,12 @@ func Key(r Record) string {
 	return strings.Join(append(parts, strings.Join(words.all, " "), words.guards), "\x00")
 }
 
-// Compare says whether two records say the same, and how.
+// Compare reports whether two records say the same, and how.
 //
 // Words that change nothing are articles, forms of "to be" in the present, and a few such as "please" and "really".
-// Contractions are written out, and "set-up" is "set up". All other words must be the same in the same order, so that
-// a name, a date, "only", "before" or "in staging" keeps records apart. Numbers and negations must be the same one by
-// one. What somebody says of themselves is theirs; "yesterday" is a day; "US" is not "us".
+// Contractions are expanded, and "set-up" is "set up". All other words must be the same in the same order, so that a
+// name, a date, "only", "before" or "in staging" makes records different. Numbers and negations must be the same one
+// by one. Statements of different speakers about themselves differ; "yesterday" depends on the day; "US" is not "us".
 func Compare(a, b Record) Kind {
 	switch {
 	case Key(a) != Key(b):
@@ -161,8 +161,8 @@ func Groups(records []Record) [][]int {
 	return out
 }
 
-// Merge is the plan by which duplicates become one. Nothing is lost: what is merged away is superseded by what is kept,
-// which is derived from it.
+// Merge is the plan by which duplicates become one. Nothing is lost: the record that is kept supersedes the others
+// and is derived from them.
 type Merge struct {
 	Keep        string   // the record that stays
 	Away        []string // the others, oldest first

@@ -9,8 +9,8 @@ import (
 // claimed is as how many outcomes a rate without counts counts.
 const claimed = 3
 
-// Claimed are the outcomes that a record says it had, for one that nobody has observed. However many it claims, they
-// count as the last ones do: about five.
+// Claimed are the outcomes that a record claims and that were not observed. However many they are, they weigh like
+// the last five or so.
 func Claimed(p *schema.Performance) Stats {
 	var out Stats
 	if p == nil {

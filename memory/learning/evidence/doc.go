@@ -1,3 +1,3 @@
-// Package evidence weighs what speaks for something learned: which observations are independent of each other, how sure
-// a record of outcomes makes it that something works now, and by which hash a set of evidence is known again.
+// Package evidence weighs the evidence for something learned: which observations are independent of each other, how
+// certain a record of outcomes makes it that something works now, and the hash that identifies a set of evidence.
 package evidence

@@ -6,8 +6,8 @@ import (
 	"encoding/hex"
 )
 
-// Set is the hash of a set of evidence, to which elements are added one by one in any order. Each is added once. The
-// zero Set is empty.
+// Set is the hash of a set of evidence. Elements are added one by one, in any order, each once. The zero Set is
+// empty.
 type Set struct {
 	sum [4]uint64
 	n   uint64

@@ -33,7 +33,7 @@ const (
 type Count struct {
 	Independent []int // places of the observations that count
 	Witnessed   int
-	Agents      []string       // who vouches: what one agent alone vouches for is for that agent alone
+	Agents      []string       // agents that are evidence; if there is only one, the solution is for that agent only
 	LeftOut     map[string]int // by reason
 }
 
@@ -42,10 +42,10 @@ func (c Count) Enough(p Policy) bool {
 	return len(c.Independent) >= p.Least && c.Witnessed >= p.Witnessed
 }
 
-// Independent counts attempts. What was witnessed counts before accounts, since anybody can hand in an account: those
-// of one origin count once, whatever they say, however many they are, and whatever agents they name. What was
-// witnessed counts once a session. What repeats another word for word, with the same names, paths and results, counts
-// with it, whoever says it.
+// Independent counts attempts. Witnessed attempts count separately from accounts, because any caller can submit an
+// account: accounts of one origin count once, whatever they say, however many they are, and whichever agents they
+// name. Witnessed attempts count once per session. An attempt that repeats another word for word, with the same
+// names, paths and results, counts with it, whoever reports it.
 func Independent(attempts []trace.Attempt, p Policy) Count {
 	order := make([]int, len(attempts))
 	for i := range order {

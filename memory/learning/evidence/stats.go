@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Constants of what is told apart.
+// Limits of the numbers of situations.
 const (
 	related       = 2.0  // as how many outcomes the track of all situations counts in one of them
 	remembered    = 0.95 // of what a key has earned, with each outcome
@@ -141,9 +141,16 @@ func (s Stats) ChanceIn(context map[string]string) float64 { return s.ChanceWith
 // Earned is what keys have earned by the outcomes of several solutions of one problem: a key on which one of them
 // depends matters to the others.
 func Earned(all []Stats) map[string]float64 {
-	out := map[string]float64{}
+	byKey := map[string][]float64{}
 	for _, s := range all {
 		for key, earned := range s.Earned {
+			byKey[key] = append(byKey[key], earned)
+		}
+	}
+	out := make(map[string]float64, len(byKey))
+	for key, list := range byKey {
+		slices.Sort(list) // the order of solutions does not matter
+		for _, earned := range list {
 			out[key] += earned
 		}
 	}

@@ -7,30 +7,31 @@ import (
 
 // Constants of a track.
 const (
-	Prior   = 0.5  // chance of what was never tried, and as how many outcomes it counts:
-	weight  = 2.0  // of the prior
-	keep    = 0.80 // of the earlier outcomes, with each new one: about the last five count
-	idle    = 0.85 // of the earlier outcomes, with each occurrence without a trial
-	passed  = 0.97 // of the earlier outcomes, where nothing waits for a trial
-	InPlace = 0.45 // chance from which on something learned is offered first
+	Prior   = 0.5  // success rate assumed before the first trial,
+	weight  = 2.0  // and how many outcomes it counts as
+	keep    = 0.80 // share of earlier outcomes left by each new one: about the last five count
+	idle    = 0.85 // the same for each occurrence without a trial
+	passed  = 0.97 // the same where nothing waits for a trial
+	InPlace = 0.45 // lowest chance with which something learned is offered first
 )
 
 // Constants of the model of two states.
 const (
-	worksRate  = 0.90 // of successes while it works
+	worksRate  = 0.90 // share of successes while it works
 	brokenRate = 0.05 // and while it does not
-	turns      = 0.03 // how far the state moves towards an even chance before each outcome: it may have changed
-	turnsIdle  = 0.11 // and with each occurrence without a trial
-	leads      = 2.0  // what the model counts at first, compared with the mean of the last outcomes
-	recalled   = 0.90 // of what each has predicted, with each outcome
+	turns      = 0.03 // how far the state moves towards an even chance before each outcome
+	turnsIdle  = 0.11 // the same for each occurrence without a trial
+	leads      = 2.0  // initial weight of the model, compared with the mean
+	recalled   = 0.90 // share of past predictions left by each outcome
 	maxLead    = 4.0
 )
 
-// Track is a record of outcomes in which later ones weigh more. Its zero value is that of what was never tried.
+// Track is a record of outcomes in which later ones weigh more. Its zero value is that of a procedure never tried.
 //
-// Two models predict the next outcome. The one is the mean of the last outcomes, which is right for what works now and
-// then. The other says that something either works or does not, and that this may change: it takes two failures in a
-// row for a change, where the mean needs four. Each counts as far as it has predicted the outcomes so far.
+// Two models predict the next outcome. The first is the mean of the last outcomes, which is right for a procedure
+// that works now and then. The second assumes that it either works or does not, and that this may change: two
+// failures in a row mean a change, where the mean needs four. Each model weighs by how well it has predicted the
+// outcomes so far.
 type Track struct {
 	Good      float64   `json:"good"` // outcomes, the earlier ones discounted
 	Bad       float64   `json:"bad"`
@@ -43,7 +44,7 @@ type Track struct {
 	Lead float64 `json:"lead,omitempty"`
 }
 
-// Observe takes in the next outcome.
+// Observe adds the next outcome.
 func (t *Track) Observe(ok bool, at time.Time) {
 	mean, state := t.mean(Prior, weight), t.state()
 	t.Lead = t.Lead*recalled + likelihood(rateIn(state), ok) - likelihood(mean, ok)
@@ -66,7 +67,7 @@ func (t *Track) Observe(ok bool, at time.Time) {
 	}
 }
 
-// Idle says that the problem occurred and something else was tried.
+// Idle records that the problem occurred and something else was tried.
 func (t *Track) Idle() {
 	if t.Good+t.Bad == 0 {
 		return
@@ -101,7 +102,7 @@ func (t *Track) doubt(share float64) {
 // Trials are the outcomes that were counted.
 func (t Track) Trials() int64 { return t.Successes + t.Failures }
 
-// Rate is the share of successes, later outcomes weighing more; 0 for what was never tried.
+// Rate is the share of successes, later outcomes weighing more; 0 before the first trial.
 func (t Track) Rate() float64 {
 	if t.Good == 0 {
 		return 0
@@ -116,7 +117,7 @@ func (t Track) Chance() float64 { return t.chance(Prior, weight) }
 func (t Track) chance(prior, weight float64) float64 {
 	mean := t.mean(prior, weight)
 	if t.State == 0 || t.Trials() < 2 {
-		return mean // claims and one outcome say little of a state
+		return mean // claims and a single outcome say little about a state
 	}
 	share := weight / (weight + t.Good + t.Bad)
 	state := logistic(logit(t.state()) + share*logit(stateOf(prior)))
@@ -129,8 +130,8 @@ func (t Track) mean(prior, weight float64) float64 {
 	return (prior*weight + t.Good) / (weight + t.Good + t.Bad)
 }
 
-// state is the chance that it is in the state in which it works. Outcomes that were claimed, and those of before there
-// was this model, say it by their share of successes.
+// state is the probability of the state in which it works. For claimed outcomes, and those from before this model
+// existed, it follows from their share of successes.
 func (t Track) state() float64 {
 	if n := t.Good + t.Bad; t.State == 0 && n > 0 {
 		return stateOf(t.Good / n)
@@ -141,10 +142,10 @@ func (t Track) state() float64 {
 // InPlace reports whether it may be offered first.
 func (t Track) InPlace() bool { return t.Chance() >= InPlace }
 
-// rateIn is the chance of a success, where the state is one that works with this chance.
+// rateIn is the probability of a success, if the probability of the working state is state.
 func rateIn(state float64) float64 { return brokenRate + (worksRate-brokenRate)*state }
 
-// stateOf is the chance of the state that works by which a success has this chance.
+// stateOf is the inverse of rateIn.
 func stateOf(chance float64) float64 {
 	return max(0.01, min(0.99, (chance-brokenRate)/(worksRate-brokenRate)))
 }

@@ -1,4 +1,4 @@
-// Package facts says what statements that recur across sessions do to what is held to be true: they reinforce it, are
-// new, take its place, hold under other conditions, or contest it. Who says something again is no second source. It
-// reads statements by package frame and decides nothing about single statements, which package proposals does.
+// Package facts decides what statements that recur across sessions do to stored facts: they reinforce a fact, are
+// new, replace one, hold under other conditions, or contest one. Repeating a statement does not make it a second
+// source. The package reads statements with package frame. Single statements are left to package proposals.
 package facts

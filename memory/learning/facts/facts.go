@@ -66,8 +66,8 @@ type Update struct {
 	Target           string // the fact that is changed; empty for a new one
 	Text             string
 	Who              string
-	Conditions       promote.Conditions // under which the text holds; nil: everywhere
-	TargetConditions promote.Conditions // of a fork: under which the target holds from now on; nil: as it was
+	Conditions       promote.Conditions // under which the text holds; nil means everywhere
+	TargetConditions promote.Conditions // of a fork: under which the target holds from now on; nil means unchanged
 	Confidence       float64
 	Evidence         []string // ids of observations
 	Sources          int
@@ -189,8 +189,8 @@ func first(c promote.Conditions) map[string]string {
 
 func rivals(r frame.Relation) bool { return r.Certainty >= frame.Doubt && r.Change != frame.Restates }
 
-// otherValue reports whether two statements are about the same, in the same words, of the same people, and give it
-// different values: "I prefer Go" and "I prefer Python". Both may hold, and often each in situations of its own.
+// otherValue reports whether two statements are about the same thing and people, in the same words, and give it
+// different values: "I prefer Go" and "I prefer Python". Both may hold, often each in its own situations.
 func otherValue(a, b []frame.Frame) bool {
 	if len(a) != 1 || len(b) != 1 || a[0].About() == "" || !strings.EqualFold(a[0].About(), b[0].About()) ||
 		a[0].Owner() != b[0].Owner() || a[0].OfSpeaker() != b[0].OfSpeaker() {
@@ -249,8 +249,8 @@ func (s *statement) recurs() bool {
 	return len(s.sessions) >= leastSessions && (own || len(s.sources) >= leastSources)
 }
 
-// Updates returns what the observations change, in the order in which the statements were first made. A statement is
-// compared with what is held and with the strongest of those that it cannot hold together with.
+// Updates returns the changes that follow from the observations, in the order in which the statements were first
+// made. A statement is compared with the stored facts and with the strongest of the statements that it contradicts.
 func (l *Learner) Updates() []Update {
 	var out []Update
 	done := map[string]bool{} // facts that have a change
@@ -258,7 +258,7 @@ func (l *Learner) Updates() []Update {
 		if len(s.seen) == 0 || !s.recurs() {
 			continue
 		}
-		if s.fact != nil { // what speaks against it says so by itself
+		if s.fact != nil { // statements against it say so themselves
 			out = append(out, s.update(Reinforce, s.fact, "said again"))
 			continue
 		}

@@ -18,13 +18,13 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// LeastSteps is how many steps a solution must have to become a plan.
+// LeastSteps is the smallest number of steps of a plan.
 const LeastSteps = 3
 
-// ProcedureOp is the prefix of the operation of a node that is a procedure: its name follows.
+// ProcedureOp is the prefix of the operation of a node that is a procedure; its name follows.
 const ProcedureOp = "procedure:"
 
-// Action says what a delta does.
+// Action is the kind of a delta.
 type Action string
 
 // The actions of deltas.
@@ -35,35 +35,35 @@ const (
 	Keep      Action = "keep"
 )
 
-// Record is a plan that is known.
+// Record is a stored plan.
 type Record struct {
 	ID       string
 	Payload  schema.PlanGraphPayload
-	Evidence string // hash of the evidence that it rests on
+	Evidence string // hash of its evidence
 }
 
-// Skill is a known procedure that plans may use as a node.
+// Skill is a stored procedure that plans may use as a node.
 type Skill struct {
 	Name      string
 	Procedure align.Procedure
 }
 
-// Delta is one change of the known plans.
+// Delta is one change of the stored plans.
 type Delta struct {
 	Action      Action
 	Target      string
 	Payload     schema.PlanGraphPayload
 	Confidence  float64
 	Track       evidence.Track
-	Outcomes    []evidence.Outcome // that the evidence shows
-	Agents      []string           // for whom it may be
+	Outcomes    []evidence.Outcome // in the evidence
+	Agents      []string           // the agents that may use it
 	Evidence    []string
 	Hash        string
 	Sensitivity schema.Sensitivity
 	Why         string
 }
 
-// Learn says what a group of attempts at one task changes of the known plans for it.
+// Learn returns the changes of the stored plans for a task that follow from a group of attempts at it.
 func Learn(g *promote.Group, known []Record, skills []Skill, p evidence.Policy) ([]Delta, []promote.Refusal) {
 	solutions, refused := promote.Solutions(g, p)
 	var out []Delta
@@ -91,7 +91,7 @@ func Learn(g *promote.Group, known []Record, skills []Skill, p evidence.Policy) 
 	return out, refused
 }
 
-// NotARecord is the reason of a refusal: what was learned does not fit into a record.
+// NotARecord is the reason of a refusal: the plan does not fit into a record.
 const NotARecord = "payload_not_valid"
 
 func delta(s promote.Candidate, known []Record, skills []Skill, taken map[string]bool) Delta {
@@ -218,7 +218,7 @@ func Payload(s promote.Candidate, skills []Skill) schema.PlanGraphPayload {
 	return out
 }
 
-// constraints are the conditions, and in words how sensitive the evidence is and who vouches.
+// constraints are the conditions, and in words the sensitivity and the origin of the evidence.
 func constraints(s promote.Candidate) json.RawMessage {
 	var list []any
 	if len(s.Conditions) > 0 {
@@ -277,7 +277,7 @@ func guards(s align.Step) json.RawMessage {
 	return nil
 }
 
-// skillAt is the longest known procedure of two steps or more that the steps from i on are, and its length.
+// skillAt returns the longest stored procedure of at least two steps that equals the steps from i on, and its length.
 func skillAt(p align.Procedure, i int, skills []Skill) (best Skill, n int) {
 	for _, s := range skills {
 		k := len(s.Procedure.Steps)
@@ -296,8 +296,8 @@ func skillAt(p align.Procedure, i int, skills []Skill) (best Skill, n int) {
 	return best, n
 }
 
-// Procedure reads a plan as the steps to take, in an order that its edges allow. Results of steps are parameters
-// without a binding that the inputs name.
+// Procedure converts a plan to steps, in an order that its edges allow. Results of steps that the inputs name become
+// parameters without a binding.
 func Procedure(p schema.PlanGraphPayload) (align.Procedure, error) {
 	nodes, err := Order(p)
 	if err != nil {
@@ -307,7 +307,7 @@ func Procedure(p schema.PlanGraphPayload) (align.Procedure, error) {
 	for _, n := range nodes {
 		s := align.Step{Tool: n.Op, Optional: string(n.Guards) == `{"optional":true}`}
 		texts := map[string]string{}
-		_ = json.Unmarshal(n.Params, &texts) // parameters of others that are no texts are left to the reader
+		_ = json.Unmarshal(n.Params, &texts) // parameters in plans of others that are not texts are ignored
 		for path, text := range texts {
 			if s.Args == nil {
 				s.Args = map[string]align.Template{}
@@ -324,14 +324,14 @@ func Procedure(p schema.PlanGraphPayload) (align.Procedure, error) {
 			From string `json:"x-from"`
 		} `json:"properties"`
 	}
-	_ = json.Unmarshal(p.InputsSchema, &in) // of others it may say anything
+	_ = json.Unmarshal(p.InputsSchema, &in) // plans of others may have any schema
 	for _, name := range slices.Sorted(maps.Keys(in.Properties)) {
 		out.Params = append(out.Params, align.Param{Name: name, From: in.Properties[name].From})
 	}
 	return out, nil
 }
 
-// sameShape reports whether two steps have the same words, with parameters or texts in the places of parameters.
+// sameShape reports whether two steps have the same words, ignoring parameters and the texts in their places.
 func sameShape(a, b align.Step) bool {
 	return maps.EqualFunc(a.Args, b.Args, func(x, y align.Template) bool {
 		if x.Type != y.Type {
@@ -354,7 +354,7 @@ func sameShape(a, b align.Step) bool {
 	})
 }
 
-// skillParams are the values that a plan gives the parameters of a procedure.
+// skillParams are the values of a procedure's parameters in a plan.
 func skillParams(p align.Procedure, i int, s Skill) json.RawMessage {
 	given := map[string]string{}
 	for j, want := range s.Procedure.Steps {
@@ -380,7 +380,8 @@ func skillParams(p align.Procedure, i int, s Skill) json.RawMessage {
 	return out
 }
 
-// edges connects a node with those whose results it takes, and with the node before it unless that says so already.
+// edges connects each node with the nodes whose results it uses, and with the previous node, unless such an edge
+// exists.
 func edges(p align.Procedure, place []int, nodes []schema.PlanNode) []schema.PlanEdge {
 	seen := map[schema.PlanEdge]bool{}
 	out := []schema.PlanEdge{}
@@ -418,7 +419,7 @@ func edges(p align.Procedure, place []int, nodes []schema.PlanNode) []schema.Pla
 	return out
 }
 
-// stepOf is the step whose result a binding names.
+// stepOf returns the step whose result a binding names.
 func stepOf(from string) (int, bool) {
 	rest, ok := strings.CutPrefix(from, "step.")
 	if !ok {

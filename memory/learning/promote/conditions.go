@@ -13,7 +13,7 @@ import (
 
 // Constants of conditions.
 const (
-	worksFrom  = 0.6 // share of successes from which on a solution works where a key has a value
+	worksFrom  = 0.6 // lowest share of successes with which a solution works for a value of a key
 	failsUpTo  = 0.4 // and up to which it does not
 	leastFails = 2   // attempts that speak against the other values
 	covered    = 0.8 // share of the successes that a condition has to leave
@@ -21,7 +21,7 @@ const (
 	maxKeys    = 2   // keys of the conditions
 )
 
-// Conditions are the values of context keys under which something works. Empty: everywhere, as far as is known.
+// Conditions are the values of context keys under which something works. Empty means everywhere, as far as is known.
 type Conditions map[string][]string
 
 // Hold reports whether a context meets the conditions. A key that it does not name does not meet one.
@@ -48,7 +48,7 @@ func (c Conditions) Disjoint(o Conditions) bool {
 // Equal reports whether two conditions are the same.
 func (c Conditions) Equal(o Conditions) bool { return maps.EqualFunc(c, o, slices.Equal) }
 
-// Situation names a situation as far as the conditions of all solutions ask for it, for evidence.Stats.
+// Situation names a situation by the context keys that the conditions of all solutions use, for evidence.Stats.
 func (c Conditions) Situation(context map[string]string) string {
 	var parts []string
 	for _, key := range slices.Sorted(maps.Keys(c)) {
@@ -57,9 +57,10 @@ func (c Conditions) Situation(context map[string]string) string {
 	return strings.Join(parts, " ")
 }
 
-// Apart finds what the situations of with share and those of without lack: first the key that tells them apart best,
-// then, if some of without still meet it, a second one. A key counts only if what it leaves out failed at least twice,
-// if it leaves nearly all of with, and if its values recur: a build number tells nothing.
+// Apart finds conditions that the situations of with meet and those of without do not: first the key that separates
+// them best, then, if some of without still meet it, a second one. A key counts only if the situations that it
+// excludes failed at least twice, if it keeps nearly all of with, and if its values recur: a build number tells
+// nothing.
 func Apart(with, without []map[string]string) Conditions {
 	out := Conditions{}
 	for range maxKeys {

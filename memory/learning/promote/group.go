@@ -9,8 +9,8 @@ import (
 	"github.com/mneme/mneme/memory/learning/trace"
 )
 
-// Limits of what a group keeps. Of more attempts it keeps the newest half, and of the older every second again and
-// again.
+// Limits of a group. Of more attempts it keeps the newest half, and repeatedly drops every second one of the older
+// half.
 const (
 	keptSuccesses = 60
 	keptFailures  = 60
@@ -63,8 +63,8 @@ type Groups struct {
 	Left  int // attempts of groups that were left out because there were too many
 }
 
-// MaxGroups is how many problems one pass keeps apart. Attempts at further ones are counted in Left, and wait for a
-// pass of their own.
+// MaxGroups is how many problems one pass handles. Attempts at further problems are counted in Left, and wait for
+// another pass.
 const MaxGroups = 5_000
 
 // Add takes in an attempt.

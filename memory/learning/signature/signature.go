@@ -58,8 +58,9 @@ type Signature struct {
 	Line string `json:"line,omitempty"`
 }
 
-// OfError returns the signature of what a tool or a user reported. Of a text of several lines it takes the one that
-// says most about the cause: not a warning, a stack frame, or the summary of a program that called the failing one.
+// OfError returns the signature of an error report of a tool or a user. Of a text of several lines it takes the line
+// that says most about the cause: not a warning, a stack frame, or the summary of a program that called the failing
+// one.
 func OfError(text string) Signature {
 	line := causeLine(text)
 	if line == "" {
@@ -73,7 +74,7 @@ func OfError(text string) Signature {
 // pythonFrame is a line in which Python says where an error is.
 var pythonFrame = regexp.MustCompile(`(?m)^\s*File "([^"<\n]+)", line \d+`)
 
-// locate adds the file of the last frame that a Python error names in a line of its own.
+// locate adds the file of the last frame that a Python error names on a separate line.
 func (s *Signature) locate(text string) {
 	if len(s.Values) >= maxValues || pythonFrame.MatchString(s.Line) {
 		return
@@ -155,8 +156,8 @@ func (s Signature) begins(o Signature) bool {
 		strings.HasPrefix(o.Words[last], s.Words[last])
 }
 
-// Similarity says how much two signatures have in common, in [0,1]. It is 1 for the same problem, 0 where both have
-// codes and share none, and at most a half where one denies what the other says.
+// Similarity is how much two signatures have in common, in [0,1]. It is 1 for the same problem, 0 if both have codes
+// and share none, and at most a half if one negates the other.
 func Similarity(a, b Signature) float64 {
 	switch {
 	case a.IsZero() || b.IsZero():
@@ -194,8 +195,8 @@ const (
 )
 
 // Nearest returns which of the known problems is closest to s, and how similar it is; -1 if none is similar at all.
-// Candidates that are about equally similar are told apart by closeness, if one is given. A result below 1 is a guess:
-// what is learned of the one problem may be offered for the other, but they are not counted together.
+// Among candidates that are about equally similar, closeness decides, if it is given. A result below 1 is a guess:
+// what is learned about one problem may be offered for the other, but they are not counted together.
 func Nearest(s Signature, known []Signature, closeness Closeness) (int, float64) {
 	best, score := -1, 0.0
 	scores := make([]float64, len(known))

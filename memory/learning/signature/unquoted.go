@@ -7,9 +7,9 @@ import (
 	"github.com/mneme/mneme/memory/normalize"
 )
 
-// afterKind finds a name without quotes: the word between a noun that says what is named and a word that goes on to
-// say something of it, as in "branch topic has no upstream". Both must be there. A word at the end of a line, or after
-// any other noun, may be what is wrong.
+// afterKind finds a name without quotes: the word between a noun for what is named and a word that continues with a
+// statement about it, as in "branch topic has no upstream". Both must be present. A word at the end of a line, or
+// after any other noun, may be the problem itself.
 var afterKind = regexp.MustCompile(`(?i)\b(?:` +
 	`branch|remote|package|module|crate|arg|argument|parameter|function|method|` +
 	`class|struct|variable|field|column|table|database|schema|index|role|container|image|volume|service|unit|job|task|` +
@@ -20,15 +20,15 @@ var afterKind = regexp.MustCompile(`(?i)\b(?:` +
 // inFile is a name of a file in parentheses.
 const inFile = ` \((?:[\w.@+-]*/)*` + fileName + `\)`
 
-// firstOfTwo and secondOfTwo find two names of which each has its file: "main (a.go) and other (b.go)". One word before
-// one file may be what is wrong: "cannot open (a.txt)".
+// firstOfTwo and secondOfTwo find two names, each followed by its file: "main (a.go) and other (b.go)". A single word
+// before a single file may be the problem itself: "cannot open (a.txt)".
 var (
 	firstOfTwo  = regexp.MustCompile(`\b([A-Za-z_]\w*)` + inFile + ` and [A-Za-z_]\w*` + inFile)
 	secondOfTwo = regexp.MustCompile(inFile + ` and ([A-Za-z_]\w*)` + inFile)
 )
 
-// namesSomething reports whether a word after a kind may be a name. Words of the sentence and words that make one noun
-// with the kind ("container runtime", "index size") say what is wrong.
+// namesSomething reports whether a word after a kind may be a name. Words of the sentence, and words that form one
+// noun with the kind ("container runtime", "index size"), describe the problem instead.
 func namesSomething(word string) bool {
 	low := normalize.Lower(word)
 	for _, end := range []string{"ed", "ing", "ion", "ions", "ly", "ment", "ity", "ness", "ance", "ence"} {

@@ -1,4 +1,4 @@
-// Package trace reads from a session, as its events or as its episode, what can be learned from it: attempts at a
-// problem or a task, each with the steps taken, the situation, the outcome and who vouches for it. Several attempts
-// come from one session where a first fix did not help. It keeps a bounded part of every session, and judges nothing.
+// Package trace reads attempts at a problem or a task from a session's events or its episode: each with the steps
+// taken, the situation, the outcome and who reported it. A session has several attempts if a first fix did not help.
+// The package keeps a bounded part of every session, and judges nothing.
 package trace

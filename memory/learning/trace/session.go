@@ -85,7 +85,7 @@ func (s *Session) Add(e ledger.Event) {
 	}
 }
 
-// fail notes why a step failed. What it printed counts where the error itself says nothing.
+// fail records why a step failed. Its output counts if the error itself says nothing.
 func (s *Step) fail(problem string, result json.RawMessage) {
 	s.Failed = true
 	s.Error = signature.OfError(problem)
@@ -137,8 +137,8 @@ func (s *Session) merge(env schema.Environment) {
 	s.env.Context, _ = json.Marshal(old) // of what was decoded from JSON
 }
 
-// OfEpisode finds the attempts of an episode whose events are gone. Its errors are those of the timeline, which are
-// cut to a line, so that Session is better where the events can still be read.
+// OfEpisode finds the attempts of an episode whose events no longer exist. It sees only the errors of the timeline,
+// which are cut to a line, so that Session is better while the events can be read.
 func OfEpisode(meta Meta, p schema.EpisodicPayload) []Attempt {
 	s := NewSession(meta)
 	s.outcome = p.Outcome
@@ -172,13 +172,14 @@ func OfEpisode(meta Meta, p schema.EpisodicPayload) []Attempt {
 	return s.Attempts()
 }
 
-// Attempts returns what was tried, in order.
+// Attempts returns the attempts, in order.
 //
-// A problem is what the user reports, or else the first call that fails. The attempts at it end where the same error
-// comes back, which says that the steps before did not help, or where the call that had failed runs again and does not
-// fail, which says that they did. A call that fails again with another error shows it as well, unless the first error
-// comes back later: then it was only hidden. What was not checked so ends with the session and has its outcome. After a
-// problem was solved, the next failure is another one. A session without a problem is one attempt at its task.
+// A problem is the user's report, or else the first call that fails. The attempts at it end when the same error comes
+// back, which means that the steps before did not help, or when the call that had failed runs again without an error,
+// which means that they did. A call that fails again with another error also means success, unless the first error
+// comes back later: then it was only hidden. An attempt that was not checked in this way ends with the session and
+// has its outcome. After a problem was solved, the next failure is another problem. A session without a problem is
+// one attempt at its task.
 func (s *Session) Attempts() []Attempt {
 	var calls []Step
 	for _, c := range s.calls {
@@ -199,7 +200,7 @@ func (s *Session) Attempts() []Attempt {
 			return f.out
 		}
 		if before := calls[:from]; s.outcome == schema.OutcomeSuccess && len(before) > 0 {
-			// The task went on after a failure: what was done for the task is an attempt of its own.
+			// The task continued after a failure: the calls for the task are a separate attempt.
 			f.emit(signature.Signature{}, nil, calls, s.outcome, false)
 		}
 		problem = calls[from].Error
@@ -233,8 +234,8 @@ func (f *finder) firstFailure(from int) int {
 	return -1
 }
 
-// solve emits the attempts at a problem that was there before the call from. It returns the place from which on the
-// next problem is sought, or -1.
+// solve emits the attempts at a problem that existed before the call from. It returns the index from which the next
+// problem is sought, or -1.
 func (f *finder) solve(problem signature.Signature, from int, outcome schema.Outcome) int {
 	var failed *Step
 	if from > 0 {
@@ -252,7 +253,7 @@ func (f *finder) solve(problem signature.Signature, from int, outcome schema.Out
 			f.emit(problem, failed, f.calls[start:i+1], schema.OutcomeSuccess, true)
 			return i + 1
 		case c.Failed && failed != nil && sameCall(*failed, c) && !c.Error.IsZero() && !f.comesBack(problem, i+1):
-			passed := c // as far as this problem goes
+			passed := c // as concerns this problem
 			passed.Failed, passed.Error = false, signature.Signature{}
 			f.emit(problem, failed, append(slices.Clone(f.calls[start:i]), passed), schema.OutcomeSuccess, true)
 			return i

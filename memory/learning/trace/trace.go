@@ -33,8 +33,7 @@ type Source struct {
 	Session string `json:"session,omitempty"`
 	// Origin is the principal or the import that handed the evidence in, and could have made all of it up.
 	Origin string `json:"origin,omitempty"`
-	// Witnessed says that the ledger recorded calls and results as they happened, and that nobody handed in an account
-	// of them afterwards.
+	// Witnessed means that the ledger recorded calls and results as they happened; nothing was reported afterwards.
 	Witnessed bool    `json:"witnessed,omitempty"`
 	Trust     float64 `json:"trust"` // [0,1]
 }
@@ -136,8 +135,8 @@ func (a Attempt) Done() []Step {
 	return slices.DeleteFunc(slices.Clone(a.Steps), func(s Step) bool { return s.Failed })
 }
 
-// Repair is the attempt without the call that checked it: the call that had failed, run again at the end. It reports
-// whether there was one. An attempt of nothing else is left as it is.
+// Repair returns the attempt without the call that checked it: the call that had failed, run again at the end. It
+// reports whether there was one. An attempt that has only that call is returned unchanged.
 func (a Attempt) Repair() (Attempt, bool) {
 	last := len(a.Steps) - 1
 	if !a.Checked || last < 1 || a.Situation.Failed == nil || !sameCall(a.Steps[last], *a.Situation.Failed) ||

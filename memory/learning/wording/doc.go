@@ -1,3 +1,3 @@
-// Package wording checks how a model words what was learned. The rules learn the steps of a procedure; a model may name
-// the procedure and say each step in words. It changes nothing else, and what it invents is refused.
+// Package wording checks a model's wording of learned procedures. The rules learn the steps of a procedure; a model
+// may name the procedure and word each step. It changes nothing else, and invented details are refused.
 package wording

@@ -19,7 +19,7 @@ const (
 	MaxShow = 12  // steps of a procedure that a model is asked about
 )
 
-// Subject is a procedure as a model is shown it.
+// Subject is a procedure in the form that a model gets.
 type Subject struct {
 	Problem    string   `json:"problem"`              // the error or the task that it is for
 	Conditions string   `json:"conditions,omitempty"` // where it helps, as JSON
@@ -34,13 +34,13 @@ type Step struct {
 	Text   string `json:"text"` // the call, with its parameters in braces
 }
 
-// Description is what a model says of a subject.
+// Description is a model's description of a subject.
 type Description struct {
 	Name  string
 	Steps []Step
 }
 
-// Of is the subject that a procedure is, if a model can say anything about it.
+// Of returns the subject of a procedure, if a model can describe it.
 func Of(p schema.CompetencePayload) (Subject, bool) {
 	if len(p.Recipe) == 0 || len(p.Recipe) > MaxShow || len(p.Triggers) == 0 {
 		return Subject{}, false
@@ -65,9 +65,9 @@ func (s Subject) Size() int {
 	return size
 }
 
-// Check refuses a description as a whole if it leaves out a step, has one more, has them in another order or with
-// another tool, is empty or too long, has a number, a parameter, a path or a name that the subject does not have, says
-// no where the step does not, or has a secret. The error quotes nothing.
+// Check refuses a description as a whole if it omits, adds or reorders a step, has another tool, is empty or too
+// long, has a number, a parameter, a path or a name that the subject does not have, adds a negation, or has a secret.
+// The error quotes nothing.
 func Check(d Description, s Subject) (Description, error) {
 	if len(d.Steps) != len(s.Steps) {
 		return Description{}, fmt.Errorf("it has %d steps instead of %d", len(d.Steps), len(s.Steps))
@@ -99,7 +99,7 @@ func Check(d Description, s Subject) (Description, error) {
 	return d, nil
 }
 
-// Apply puts a description that was checked into a procedure. Tools, arguments, conditions and checks stay as they are.
+// Apply puts a checked description into a procedure. Tools, arguments, conditions and checks are not changed.
 func Apply(d Description, p schema.CompetencePayload) schema.CompetencePayload {
 	p.SkillName = Slug(d.Name)
 	p.Recipe = slices.Clone(p.Recipe)
@@ -111,19 +111,19 @@ func Apply(d Description, p schema.CompetencePayload) schema.CompetencePayload {
 	return p
 }
 
-// Slug is a name as procedures have it: words in lower case, joined by low lines.
+// Slug returns a name in the form of procedures' names: words in lower case, joined by underscores.
 func Slug(name string) string {
 	return normalize.FirstChars(strings.Join(normalize.Words(name, ""), "_"), schema.MaxNameLength)
 }
 
-// CheckSummary refuses a summary that has a number, a path, a name or a secret that none of its sources has, or says no
-// where none does. The error quotes nothing.
+// CheckSummary refuses a summary that has a number, a path, a name or a secret that none of its sources has, or a
+// negation that none has. The error quotes nothing.
 func CheckSummary(summary string, sources []string) error {
 	_, err := text(noOutcome.Replace(summary), len(summary)+1, noOutcome.Replace(strings.Join(sources, "\n")))
 	return err
 }
 
-// noOutcome takes out the words of package compress that say no without turning anything round.
+// noOutcome removes words of package compress that look like negations but are not.
 var noOutcome = strings.NewReplacer("ended without an outcome", "ended")
 
 var (

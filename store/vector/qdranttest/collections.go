@@ -125,8 +125,8 @@ func (s collections) Get(_ context.Context, req *qd.GetCollectionInfoRequest) (*
 	}}, nil
 }
 
-// UpdateAliases implements qdrant.CollectionsServer: one action after the other, with no reader in between. Where one
-// fails, those before it stay done. To create an alias that is there gives it another collection.
+// UpdateAliases implements qdrant.CollectionsServer: one action after the other, with no reader in between. If one
+// fails, the earlier ones stay. Creating an alias that exists gives it another collection.
 func (s collections) UpdateAliases(_ context.Context, req *qd.ChangeAliases) (*qd.CollectionOperationResponse, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,8 +7,8 @@ import (
 	qd "github.com/qdrant/go-client/qdrant"
 )
 
-// checkFilter refuses what is not implemented, anywhere in a filter: a condition that is passed over would let
-// through what it is there to keep out.
+// checkFilter refuses what is not implemented, anywhere in a filter: ignoring a condition would let through what it
+// excludes.
 func checkFilter(f *qd.Filter) error {
 	if f == nil {
 		return nil
@@ -109,7 +109,7 @@ func (p *point) meets(c *qd.Condition) bool {
 	return false // checkFilter has refused the others
 }
 
-// isEmpty: the key is not there, is null, or is an empty list.
+// isEmpty: the key is absent, null, or an empty list.
 func (p *point) isEmpty(key string) bool {
 	v, there := p.payload[key]
 	if !there {
@@ -124,7 +124,7 @@ func (p *point) isEmpty(key string) bool {
 	return false
 }
 
-// isNull: the key is there, and null or a list with a null.
+// isNull: the key is present, and null or a list with a null.
 func (p *point) isNull(key string) bool {
 	return slices.ContainsFunc(p.values(key), func(v *qd.Value) bool {
 		_, null := v.GetKind().(*qd.Value_NullValue)
@@ -132,7 +132,7 @@ func (p *point) isNull(key string) bool {
 	})
 }
 
-// values are the values under a key: the elements of a list, or the one that is there.
+// values are the values under a key: the elements of a list, or the single value.
 func (p *point) values(key string) []*qd.Value {
 	v, there := p.payload[key]
 	if !there {

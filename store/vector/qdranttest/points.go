@@ -51,8 +51,7 @@ func keyOf(id *qd.PointId) (string, error) {
 	}
 }
 
-// update applies a change now, after those that were acknowledged before, or has it applied soon when no caller
-// waits. The lock is held.
+// update applies a change now, after the acknowledged ones, or soon if no caller waits. The lock is held.
 func (s points) update(c *collection, wait bool, apply func()) *qd.PointsOperationResponse {
 	s.operations++
 	result := &qd.UpdateResult{OperationId: new(s.operations), Status: qd.UpdateStatus_Acknowledged}
@@ -82,13 +81,13 @@ func (c *collection) flush() {
 	c.waiting = nil
 }
 
-// Upsert implements qdrant.PointsServer. With an update filter, a point that is there is replaced only if it
-// matches; one that is not there is inserted.
+// Upsert implements qdrant.PointsServer. With an update filter, an existing point is replaced only if it matches; a
+// new one is inserted.
 func (s points) Upsert(_ context.Context, req *qd.UpsertPoints) (*qd.PointsOperationResponse, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var order []string
-	// what is malformed is refused before it is known whether the collection is there
+	// malformed requests are refused before the collection is looked up
 	for _, p := range req.GetPoints() {
 		if p.GetVectors() == nil {
 			return nil, status.Error(codes.InvalidArgument, "Expected some vectors")
@@ -235,8 +234,8 @@ func (s points) Delete(_ context.Context, req *qd.DeletePoints) (*qd.PointsOpera
 	}), nil
 }
 
-// SetPayload implements qdrant.PointsServer: the given keys are replaced, the others stay. Who names points that are
-// not there, and waits, is told of it when the others have been changed.
+// SetPayload implements qdrant.PointsServer: the given keys are replaced, the others stay. If a waiting caller names
+// points that do not exist, it gets an error after the others have been changed.
 func (s points) SetPayload(_ context.Context, req *qd.SetPayloadPoints) (*qd.PointsOperationResponse, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -281,8 +280,8 @@ var schemaTypes = map[qd.FieldType]qd.PayloadSchemaType{
 	qd.FieldType_FieldTypeUuid:     qd.PayloadSchemaType_Uuid,
 }
 
-// CreateFieldIndex implements qdrant.PointsServer. It changes what Get says of the collection; filters mean
-// the same with and without.
+// CreateFieldIndex implements qdrant.PointsServer. It changes what Get returns for the collection; filters mean the
+// same with and without it.
 func (s points) CreateFieldIndex(_ context.Context, req *qd.CreateFieldIndexCollection) (*qd.PointsOperationResponse,
 	error) {
 	s.mu.Lock()

@@ -83,7 +83,7 @@ func Start(t testing.TB, options ...Option) *Server {
 // Address is how a server is reached.
 type Address struct {
 	URL    string
-	APIKey string         // empty where none is needed
+	APIKey string         // empty if none is needed
 	RootCA *x509.CertPool // nil for the system's
 }
 
@@ -114,7 +114,7 @@ func (s *Server) listen() error {
 	}
 	s.address = listener.Addr().String()
 	options := []grpc.ServerOption{grpc.MaxRecvMsgSize(64 << 20), grpc.UnaryInterceptor(s.intercept),
-		// The client sees by pings whether the server is there, more often than gRPC's servers in Go let it by default.
+		// The client pings to see whether the server is alive, more often than gRPC servers in Go allow by default.
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: time.Second, PermitWithoutStream: true})}
 	if s.tls != nil {
 		options = append(options, grpc.Creds(credentials.NewTLS(s.tls)))
@@ -142,7 +142,7 @@ func (s *Server) Stop() {
 	}
 }
 
-// Restart starts a stopped server on its port again, with what it held or empty.
+// Restart starts a stopped server on its port again, with its former data or empty.
 func (s *Server) Restart(t testing.TB, keep bool) {
 	t.Helper()
 	if !keep {
@@ -173,8 +173,8 @@ func (s *Server) Before(fn func(ctx context.Context, method string, req any) err
 	s.before = fn
 }
 
-// Stall has the server take changes and not make them, as one does that has more to do than it can: who waits for
-// one is told, without an error, that the time is over. With false, all that it took is made.
+// Stall makes the server accept changes without applying them, as an overloaded server does: a caller that waits for
+// one learns, without an error, that the time is over. With false, all accepted changes are applied.
 func (s *Server) Stall(stalled bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -109,7 +109,7 @@ The honey comes from a beekeeper in the next village. || Where does the honey co
 The exhibition catalogue has 300 pages. || How many pages does the exhibition catalogue have?
 `
 
-// Unheard asks what is never said of anyone.
+// Unheard has questions about things that were never said.
 const Unheard = `
 What is {p}'s shoe size?
 When is {p}'s birthday?

@@ -1,7 +1,7 @@
 package dev
 
-// Single holds changes that are told once: an old statement, a new one, a question and, where it makes sense, a
-// question about the past. Each is about a thing of its own.
+// Single has changes that are stated once: an old statement, a new one, a question and, where it makes sense, a
+// question about the past. Each is about a different thing.
 const Single = `
 attribute: single_life
 for: any

@@ -110,7 +110,7 @@ The kite got stuck on the power line. || Where did the kite get stuck?
 The babysitter taught the kids to yodel. || What did the babysitter teach the kids?
 `
 
-// Unheard asks what is never said of anyone in the held-out half.
+// Unheard has questions about things that were never said in the held-out half.
 const Unheard = `
 Do you know {p}'s star sign?
 How many siblings does {p} have?

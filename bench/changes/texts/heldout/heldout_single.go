@@ -1,6 +1,6 @@
 package heldout
 
-// Single holds changes that are told once, by people who write as they talk.
+// Single has changes that are stated once, by people who write as they talk.
 const Single = `
 attribute: single_home
 for: any

@@ -116,7 +116,7 @@ The code comments are half in Finnish. || In which language is a good part of th
 I can't get the candle wax out of the tablecloth. || What is the stain on the tablecloth?
 `
 
-// Unheard asks what is never said of anyone.
+// Unheard has questions about things that were never said.
 const Unheard = `
 What is {p}'s star sign?
 Which hand does {p} write with?
@@ -235,7 +235,7 @@ var Frames = []string{"FYI: %s", "Btw, %s", "Sorry, forgot to tell you yesterday
 	"OK so, %s", "%s Hope that helps.", "%s Anyway, back to work.", "%s Cheers!", "%s Let me know if you have questions.",
 	"%s You may know that already.", "%s And that's that.", "%s Gotta run now.", "%s (No reply needed.)"}
 
-// Names are people of neither half.
+// Names are people in neither half.
 var Names = strings.Split("Agnes/she|Bjorn/he|Camille/she|Declan/he|Esther/she|Felipe/he|Gloria/she|"+
 	"Henning/he|Ingrid/she|Jasper/he|Katya/she|Luca/he|Marisol/she|Noel/he|Ottilie/she|"+
 	"Patrick/he|Qadir/he|Rosalind/she|Stefan/he|Thea/she|Umberto/he|Vivian/she|Wendell/he|"+

@@ -116,7 +116,7 @@ The vacuum cleaner smells of burnt rubber. || What does the vacuum cleaner smell
 The scout hut has 24 beds. || How many beds does the scout hut have?
 `
 
-// Unheard asks what is never said of anyone.
+// Unheard has questions about things that were never said.
 const Unheard = `
 What is {p}'s favourite ice cream flavour?
 Which kindergarten did {p} go to?
