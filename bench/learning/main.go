@@ -31,7 +31,7 @@ func main() {
 	flag.IntVar(&o.tasks, "tasks", 500, "tasks of a stream")
 	flag.StringVar(&o.out, "curves", "", "file to write the curves to, as JSON")
 	flag.StringVar(&o.parts, "parts", "streams,forgetting,poison,changes",
-		"comma-separated: what to measure; streams are single and composed, losses are the tasks that Mneme does not solve")
+		"comma-separated: what to measure; streams are single and composed, losses are the tasks not solved")
 	flag.Parse()
 	if err := measure(os.Stdout, o); err != nil {
 		fmt.Fprintln(os.Stderr, "learning:", err)

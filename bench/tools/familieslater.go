@@ -24,7 +24,8 @@ var laterFamilies = []family{
 	}},
 	{"make: variable that refers to itself", []string{"make"}, func(p *place, n *names) failure {
 		name, target := upper(n.snake()), n.snake()
-		p.write("Makefile", fmt.Sprintf("%[1]s = $(%[1]s) %[2]d\n\n%[3]s:\n\t@echo $(%[1]s)\n", name, n.number(), target))
+		p.write("Makefile", fmt.Sprintf("%[1]s = $(%[1]s) %[2]d\n\n%[3]s:\n\t@echo $(%[1]s)\n", name, n.number(),
+			target))
 		return failure{"make " + target, plan{run("sed -i 's/^%[1]s = /%[1]s := /' Makefile", name)}}
 	}},
 	{"python: relative import in a script", []string{"python3"}, func(p *place, n *names) failure {
