@@ -32,7 +32,8 @@ type Memory interface {
 
 // Options of Rules.
 type Options struct {
-	NoConsolidation bool // advice from single episodes alone
+	NoConsolidation bool // advice from episodes alone: their outcomes are counted, and nothing is promoted
+	Single          bool // the best single episodes are followed: nothing is counted across episodes
 	Timelines       bool // single episodes are known by the record that a session becomes, as a deployment keeps them
 	Forget          bool // episodes and procedures fade and go, by the default decay of their types
 	Now             func() time.Time
@@ -45,8 +46,9 @@ type Rules struct {
 	remembered []trace.Attempt            // by time, as advice reads them
 	byKey      map[string][]trace.Attempt // the same by problem
 	records    map[string]known
-	read       map[string]string // evidence of each group at the last consolidation
-	asked      map[string]asked  // by advice id
+	read       map[string]string             // evidence of each group at the last consolidation
+	reported   map[string][]evidence.Outcome // by memory id; of what is tentative, by the id of its episode
+	asked      map[string]asked              // by advice id
 	next       int
 }
 
@@ -66,7 +68,7 @@ type asked struct {
 // NewRules returns an empty memory.
 func NewRules(o Options) *Rules {
 	return &Rules{opts: o, byKey: map[string][]trace.Attempt{}, records: map[string]known{},
-		read: map[string]string{}, asked: map[string]asked{}}
+		read: map[string]string{}, asked: map[string]asked{}, reported: map[string][]evidence.Outcome{}}
 }
 
 // Remember takes in what an agent did.
@@ -92,6 +94,9 @@ func (m *Rules) Advise(_ context.Context, req api.AdviseRequest) (api.AdviseResp
 	s := advice.Situation{Task: req.Task, Error: req.Error, Context: req.Context, Preferences: req.Preferences,
 		WorkingDir: req.WorkingDir}
 	key := trace.Attempt{Problem: signature.OfError(req.Error)}.Key()
+	if m.opts.Single {
+		return m.single(s, m.visible(key, req.Principal.Agent))
+	}
 	var candidates []advice.Candidate
 	for _, id := range slices.Sorted(maps.Keys(m.records)) {
 		r := m.records[id]
@@ -107,9 +112,9 @@ func (m *Rules) Advise(_ context.Context, req api.AdviseRequest) (api.AdviseResp
 	out := api.AdviseResponse{AdviceID: fmt.Sprintf("advice-%d", m.next)}
 	if !answer.Sure() {
 		attempts := m.visible(key, req.Principal.Agent)
-		candidates = append(candidates, advice.Tentative(s, attempts)...)
+		candidates = append(candidates, m.tentative(s, attempts)...)
 		answer = advice.Advise(s, candidates)
-		for _, t := range advice.Tried(s, attempts) {
+		for _, t := range advice.Tried(s, attempts, candidates...) {
 			steps, err := stepsOf(t.Steps)
 			if err != nil {
 				return out, err
@@ -135,6 +140,19 @@ func (m *Rules) Advise(_ context.Context, req api.AdviseRequest) (api.AdviseResp
 	}
 	m.asked[out.AdviceID] = asked{candidates, offered}
 	return out, nil
+}
+
+// tentative are candidates of what helped before. Their reports are of the episode that was the newest then.
+func (m *Rules) tentative(s advice.Situation, attempts []trace.Attempt) []advice.Candidate {
+	out := advice.Tentative(s, attempts)
+	for i, c := range out {
+		var reported []evidence.Outcome
+		for _, e := range c.Evidence {
+			reported = append(reported, m.reported[e]...)
+		}
+		out[i].Stats = evidence.Tally(c.Shown, reported)
+	}
+	return out
 }
 
 // newest is how many episodes are read for advice, as a deployment does.
@@ -180,24 +198,30 @@ func stepsOf(steps []advice.Step) (out []api.AdviceStep, err error) {
 	return out, nil
 }
 
-// Report counts the outcome of following advice. A tentative procedure has no counts of its own: its episodes are
-// counted.
+// Report counts the outcome of following advice.
 func (m *Rules) Report(_ context.Context, req api.ReportRequest) error {
 	a, ok := m.asked[req.AdviceID]
 	if !ok {
 		return fmt.Errorf("advice %s is not known", req.AdviceID)
 	}
+	at := m.opts.Now()
+	report := advice.Report{Used: req.Used, Outcome: req.Outcome, Context: req.Context, Agent: req.Principal.Agent,
+		Session: req.Session, At: at}
+	for _, s := range req.Steps {
+		report.Steps = append(report.Steps, advice.StepOutcome{OK: s.OK, Skipped: s.Skipped, Error: s.Error})
+	}
 	var offered []advice.Candidate
 	for _, c := range a.candidates {
-		if r, ok := m.records[c.ID]; ok && a.offered[c.ID] && !c.Tentative {
+		if !a.offered[c.ID] {
+			continue
+		}
+		if o, counts := report.Of(c.ID); counts {
+			m.reported[c.ID] = append(m.reported[c.ID], o)
+		}
+		if r, ok := m.records[c.ID]; ok && !c.Tentative {
 			c.Stats = r.Stats
 			offered = append(offered, c)
 		}
-	}
-	at := m.opts.Now()
-	report := advice.Report{Used: req.Used, Outcome: req.Outcome, Context: req.Context, At: at}
-	for _, s := range req.Steps {
-		report.Steps = append(report.Steps, advice.StepOutcome{OK: s.OK, Skipped: s.Skipped, Error: s.Error})
 	}
 	for _, change := range advice.Apply(report, offered) {
 		r := m.records[change.ID]
@@ -216,7 +240,7 @@ func (m *Rules) Consolidate(context.Context) error {
 	if m.opts.Forget {
 		m.forget()
 	}
-	if m.opts.NoConsolidation {
+	if m.opts.NoConsolidation || m.opts.Single {
 		return nil
 	}
 	var groups promote.Groups
@@ -258,7 +282,14 @@ func (m *Rules) apply(d competence.Delta) {
 		d.Target = fmt.Sprintf("procedure-%04d", m.next)
 		r = known{usedAt: m.opts.Now(), salience: memory.InitialSalience}
 	}
-	r.Record = competence.Record{ID: d.Target, Payload: d.Payload, Evidence: d.Hash, Stats: d.Stats}
+	for _, o := range d.Outcomes { // what was reported of it while it was tentative is its own from now on
+		if o.OK && o.Episode != "" {
+			m.reported[d.Target] = append(m.reported[d.Target], m.reported[o.Episode]...)
+			delete(m.reported, o.Episode)
+		}
+	}
+	r.Record = competence.Record{ID: d.Target, Payload: d.Payload, Evidence: d.Hash,
+		Stats: evidence.Tally(d.Outcomes, m.reported[d.Target])}
 	r.agents, r.evidence = d.Agents, d.Evidence
 	m.records[d.Target] = r
 }

@@ -43,13 +43,18 @@ type result struct {
 	first  []first
 }
 
-// first is how the first repair tried at a problem went.
+// first is how the first repair tried at a problem went, and what was tried after it.
 type first struct {
-	where   string
-	changed bool
-	since   int
-	knew    bool // the first repair tried was the right one
-	solved  bool
+	where    string
+	family   int
+	which    int // the right repair
+	before   int // the one that was right at the beginning
+	changed  bool
+	since    int
+	knew     bool // the first repair tried was the right one
+	solved   bool
+	proposed []int // by memory: numbers of repairs, -1 for what is none
+	tried    []int
 }
 
 // work lets an agent try to solve a task.
@@ -108,10 +113,17 @@ func guesses(p problem, failed [][]string) (out [][]string) {
 // try tries repairs at one problem of a task: what memory proposes, and then others in the order of chance.
 func try(t task, i int, m mind, s *learner.Session, left *int, all map[int]done) (first, error) {
 	p := t.problems[i]
-	out := first{where: p.where, changed: p.changed, since: p.since}
+	out := first{where: p.where, family: p.family, which: p.which, before: p.before,
+		changed: p.changed, since: p.since}
 	proposed, err := m.propose(t, p)
 	if err != nil {
 		return out, err
+	}
+	number := func(plan []string) int {
+		return slices.IndexFunc(p.repairs, func(r []string) bool { return same(r, plan) })
+	}
+	for _, plan := range proposed {
+		out.proposed = append(out.proposed, number(plan))
 	}
 	plans := slices.Clone(proposed)
 	plans = append(plans, guesses(p, m.failed(t, p))...)
@@ -137,7 +149,7 @@ func try(t task, i int, m mind, s *learner.Session, left *int, all map[int]done)
 		if n < len(proposed) {
 			outcomes[n] = helped
 		}
-		did = append(did, plan)
+		did, out.tried = append(did, plan), append(out.tried, number(plan))
 		if helped {
 			out.solved = true
 			next := ""

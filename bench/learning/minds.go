@@ -199,7 +199,6 @@ type byRules struct {
 	memory learner.Memory
 	now    time.Time
 	asked  map[string]advised // by the text of the problem
-	every  int                // tasks between two consolidations
 	evil   int                // how often what was planted was proposed
 }
 
@@ -217,7 +216,7 @@ const (
 )
 
 func newRules(o learner.Options) *byRules {
-	m := &byRules{asked: map[string]advised{}, every: 10, now: start}
+	m := &byRules{asked: map[string]advised{}, now: start}
 	o.Now = func() time.Time { return m.now }
 	m.memory = learner.NewRules(o)
 	return m
@@ -277,7 +276,8 @@ func (m *byRules) failed(_ task, p problem) [][]string { return m.asked[p.text].
 func (m *byRules) tried(t task, p problem, outcomes map[int]bool, solved bool) error {
 	a := m.asked[p.text]
 	delete(m.asked, p.text)
-	report := api.ReportRequest{Principal: ana, AdviceID: a.id, Context: t.context}
+	report := api.ReportRequest{Principal: ana, AdviceID: a.id, Context: t.context,
+		Session: learner.NewSession(ana.Agent, fmt.Sprint(t.n), t.at).Stream}
 	for n, id := range a.used {
 		helped, tried := outcomes[n]
 		if !tried {
@@ -300,9 +300,10 @@ func (m *byRules) tried(t task, p problem, outcomes map[int]bool, solved bool) e
 }
 
 func (m *byRules) learn(t task, s *learner.Session, _ map[int]done) error {
-	if err := m.memory.Remember(stdcontext.Background(), s); err != nil || t.n%m.every != m.every-1 {
+	if err := m.memory.Remember(stdcontext.Background(), s); err != nil {
 		return err
 	}
+	// The schedule consolidates every hour, so that it has run before the next task.
 	m.now = t.at.Add(time.Hour)
 	return m.memory.Consolidate(stdcontext.Background())
 }

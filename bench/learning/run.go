@@ -25,15 +25,19 @@ var arms = []arm{
 	{"no memory", func() victim { return blank{} }},
 	{"exploring instead", func() victim { return blank{explores: true} }},
 	{"top-3 episodes", func() victim { return &episodes{seen: map[string]int{}, similar: byText} }},
-	{"episodes only", func() victim { return newRules(learner.Options{NoConsolidation: true}) }},
+	{"single episodes", func() victim { return newRules(learner.Options{Single: true}) }},
+	{"tentative advice", func() victim { return newRules(learner.Options{NoConsolidation: true}) }},
 	{"Mneme", func() victim { return newRules(learner.Options{}) }},
 	{"oracle", func() victim { return oracle{blank{explores: true}} }},
 }
 
+// reader is what a learner can reach: it is told how the world is made, and not what is right in it.
+var reader = arm{"told how the world is made", func() victim { return &told{beliefs: map[int]belief{}} }}
+
 var forgetful = arm{"Mneme, forgetting", func() victim { return newRules(learner.Options{Forget: true}) }}
 
 func armNamed(name string) arm {
-	for _, a := range append(slices.Clone(arms), forgetful) {
+	for _, a := range append(slices.Clone(arms), forgetful, reader) {
 		if a.name == name {
 			return a
 		}

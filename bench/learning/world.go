@@ -47,6 +47,8 @@ type problem struct {
 	family  int
 	text    string
 	right   []string
+	which   int // the number of the right repair
+	before  int // and of the one that was right at the beginning
 	repairs [][]string
 	order   []int  // in which an agent that knows nothing tries them
 	misfire []bool // whether the right repair does not help, by how often it was tried
@@ -144,6 +146,7 @@ func (f family) occurrence(number int, t task, r *rand.Rand) problem {
 	text := fmt.Sprintf(f.problem, file, name)
 	right := f.right[value]
 	p := problem{family: number, text: text, where: fmt.Sprintf("%d %s", number, value)}
+	p.before = right
 	if f.changes > 0 && t.n >= f.changes {
 		p.changed = f.later[value] != right
 		right = f.later[value]
@@ -151,7 +154,7 @@ func (f family) occurrence(number int, t task, r *rand.Rand) problem {
 	for _, commands := range f.repairs {
 		p.repairs = append(p.repairs, fill(commands))
 	}
-	p.right, p.order, p.vanish = p.repairs[right], r.Perm(repairs), -1
+	p.right, p.which, p.order, p.vanish = p.repairs[right], right, r.Perm(repairs), -1
 	for range repairs {
 		p.misfire = append(p.misfire, r.Float64() < misfires)
 	}

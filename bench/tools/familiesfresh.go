@@ -117,8 +117,11 @@ var freshRepairs = []repair{
 
 // repairsFor are what the actor can do with the families of a set.
 func repairsFor(set string) []repair {
-	if set == "fresh" {
+	switch set {
+	case "fresh":
 		return slices.Concat(catalogue, freshRepairs)
+	case "later":
+		return slices.Concat(catalogue, freshRepairs, laterRepairs)
 	}
 	return catalogue
 }

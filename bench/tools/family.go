@@ -50,11 +50,13 @@ func (t task) prepare(root string, on tools) (p *place, f failure, output string
 	return p, f, output, nil
 }
 
-// sets are the families for development, those for reports, and those written after the rules.
+// sets are the families for development, those for reports, and those written after the rules: the fresh ones showed
+// what to change, and the later ones were written after these changes.
 var sets = map[string][]family{
 	"dev":      devFamilies,
 	"reported": concat(goFamilies, cFamilies, gitFamilies, scriptFamilies),
 	"fresh":    freshFamilies,
+	"later":    laterFamilies,
 }
 
 func concat(lists ...[]family) (out []family) {

@@ -29,7 +29,6 @@ type advised struct {
 	memory learner.Memory
 	now    time.Time
 	answer api.AdviseResponse
-	every  int // tasks between two consolidations
 }
 
 // follow is the confidence from which on an actor tries what is not advised first.
@@ -38,7 +37,7 @@ const follow = 0.3
 var ana = schema.Principal{Tenant: "bench", Agent: "ana"}
 
 func newAdvised(o learner.Options) *advised {
-	m := &advised{every: 10, now: start}
+	m := &advised{now: start}
 	o.Now = func() time.Time { return m.now }
 	m.memory = learner.NewRules(o)
 	return m
@@ -108,10 +107,11 @@ func (m *advised) tried(s situation, firstHelped, solved bool) error {
 	return m.memory.Report(context.Background(), report)
 }
 
-func (m *advised) learn(n int, s *learner.Session) error {
-	if err := m.memory.Remember(context.Background(), s); err != nil || n%m.every != m.every-1 {
+func (m *advised) learn(_ int, s *learner.Session) error {
+	if err := m.memory.Remember(context.Background(), s); err != nil {
 		return err
 	}
+	// The schedule consolidates every hour, so that it has run before the next task.
 	m.now = m.now.Add(time.Hour)
 	return m.memory.Consolidate(context.Background())
 }

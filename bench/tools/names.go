@@ -80,4 +80,6 @@ var words = map[string][]string{
 		mailer notary outlet parcel quota receipt shelf tariff usher voucher warden yard`),
 	"fresh": strings.Fields(`acorn badger cedar dune elk fern glacier heron iris juniper kelp lagoon moss newt otter
 		plover quail reed salmon thistle urchin vole willow yarrow`),
+	"later": strings.Fields(`anvil bellows chisel dowel easel flask girder hinge ingot jigsaw kiln lathe mallet nozzle
+		oven pulley rivet spindle trowel vise winch yoke`),
 }

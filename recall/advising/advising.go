@@ -93,7 +93,7 @@ func (a *Adviser) advise(ctx context.Context, id uuid.UUID, req api.AdviseReques
 		}
 		attempts, reports := attemptsOf(episodes)
 		candidates = append(candidates, tentative(s, attempts, reports)...)
-		answer, tried = advice.Advise(s, candidates), advice.Tried(s, attempts)
+		answer, tried = advice.Advise(s, candidates), advice.Tried(s, attempts, candidates...)
 	}
 	out := api.AdviseResponse{AdviceID: id.String(), MissingContext: answer.MissingContext}
 	for _, t := range tried {

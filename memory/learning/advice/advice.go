@@ -28,6 +28,7 @@ const (
 	fitMatched       = 1.0
 	fitUnconditional = 0.9
 	fitUnknown       = 0.6 // for each key that conditions name and the situation does not
+	fitRuledOut      = 0.5 // of what helped once, where a procedure with the same steps is for other situations
 	close            = 0.1 // a lead over the next candidate that is less than this makes the choice unsure
 	unsure           = 0.75
 	maxOthers        = 3
@@ -95,7 +96,9 @@ const Sure = 0.7
 func (a Answer) Sure() bool { return a.Best != nil && a.Best.Confidence >= Sure }
 
 // Advise chooses among candidates. A candidate that the situation contradicts is not advised at all, and one that has
-// failed lately is not advised first. A tentative candidate never comes before a promoted one that works lately.
+// failed lately is not advised first. A tentative candidate never comes before a promoted one that works lately. Where
+// the conditions of a promoted one exclude the situation, a tentative one with the same steps is still weighed:
+// conditions are learned from few situations.
 // Equal input gives equal output, whatever its order.
 func Advise(s Situation, candidates []Candidate) Answer {
 	context := maps.Clone(s.Preferences)
@@ -104,14 +107,19 @@ func Advise(s Situation, candidates []Candidate) Answer {
 	}
 	maps.Copy(context, s.Context)
 	problem, intent := signature.OfError(s.Error), signature.OfIntent(s.Task)
-	known := align.KnownOf(problem, s.Task,
+	values := align.KnownOf(problem, s.Task,
 		trace.Situation{Context: context, WorkingDir: s.WorkingDir, Failed: s.Failed})
 	var options []Option
+	earned := earnedBy(s, candidates, problem, intent)
 	for _, c := range candidates {
-		if c.Tentative && slices.ContainsFunc(candidates, func(p Candidate) bool { return promotes(p, c) }) {
+		promoted, ruledOut := known(c, candidates, context)
+		if promoted {
 			continue
 		}
-		if o, ok := weigh(s, c, context, problem, intent, known); ok {
+		if o, ok := weigh(s, c, context, problem, intent, values, earned); ok {
+			if ruledOut {
+				o.Confidence *= fitRuledOut
+			}
 			options = append(options, o)
 		}
 	}
@@ -159,6 +167,42 @@ func promoted(o Option) int {
 	return 1
 }
 
+// earnedBy is what keys of the context have earned by the outcomes of all solutions of a problem.
+func earnedBy(s Situation, candidates []Candidate, problem, intent signature.Signature) map[string]float64 {
+	var all []evidence.Stats
+	for _, c := range candidates {
+		if c.Competence != nil && slices.ContainsFunc(c.Competence.Triggers, func(t schema.Trigger) bool {
+			return matches(t.Signal, s, problem, intent) == 1
+		}) {
+			all = append(all, c.Stats)
+		}
+	}
+	return evidence.Earned(all)
+}
+
+// known reports whether a promoted procedure for the context has the steps of a tentative candidate, and otherwise
+// whether one for other contexts has.
+func known(c Candidate, candidates []Candidate, context map[string]string) (promoted, ruledOut bool) {
+	for _, p := range candidates {
+		if !c.Tentative || !promotes(p, c) {
+			continue
+		}
+		if p.holds(context) {
+			return true, false
+		}
+		ruledOut = true
+	}
+	return false, ruledOut
+}
+
+// holds reports whether a procedure is for a context, as far as that is known.
+func (c Candidate) holds(context map[string]string) bool {
+	return slices.ContainsFunc(c.Competence.Triggers, func(t schema.Trigger) bool {
+		f, _ := fit(competence.Conditions(t.Conditions), context)
+		return f > 0
+	})
+}
+
 // promotes reports whether a promoted procedure has the steps of a tentative one. Only the promoted one has the
 // checking call as a step.
 func promotes(p, tentative Candidate) bool {
@@ -177,6 +221,7 @@ func weigh(
 	context map[string]string,
 	problem, intent signature.Signature,
 	known align.Known,
+	earned map[string]float64,
 ) (Option, bool) {
 	out := Option{ID: c.ID, Tentative: c.Tentative, Evidence: c.Evidence}
 	var procedure align.Procedure
@@ -198,7 +243,7 @@ func weigh(
 		if err != nil {
 			return out, false
 		}
-		procedure, conditions = p, plan.ConditionsOf(*c.Plan)
+		procedure, conditions, earned = p, plan.ConditionsOf(*c.Plan), c.Stats.Earned
 		out.Name = c.Plan.PlanID
 		match = matches(c.Plan.Intent, s, problem, intent)
 	}
@@ -206,8 +251,8 @@ func weigh(
 	if match < leastLike || fits == 0 || len(procedure.Steps) == 0 {
 		return out, false
 	}
-	out.Unknown, out.InPlace = unknown, c.Stats.InPlaceIn(context)
-	out.Confidence = memory.ClampUnit(match * fits * c.Stats.ChanceIn(context))
+	out.Unknown, out.InPlace = unknown, c.Stats.ChanceWith(context, earned) >= evidence.InPlace
+	out.Confidence = memory.ClampUnit(match * fits * c.Stats.ChanceWith(context, earned))
 	if c.Tentative {
 		out.Confidence *= tentativeShare
 	}
@@ -215,12 +260,24 @@ func weigh(
 		out.Confidence *= fitUnknown
 	}
 	values, missing := procedure.Values(known)
-	out.Missing = missing
 	for i, step := range procedure.Steps {
 		if !step.Takes(context) {
 			continue
 		}
 		args, without := step.Fill(values)
+		unknown := func(name string) bool { return slices.Contains(missing, name) }
+		if last := len(out.Steps) - 1; slices.ContainsFunc(without, unknown) && last >= 0 &&
+			i == len(procedure.Steps)-1 && !c.Tentative && c.Competence != nil &&
+			c.Competence.Recipe[i].Validation == competence.CallPasses {
+			// The call that checks is the one that had failed: the caller has it, and runs it again.
+			out.Steps[last].Validation = competence.CallPasses
+			continue
+		}
+		for _, name := range without {
+			if unknown(name) && !slices.Contains(out.Missing, name) {
+				out.Missing = append(out.Missing, name)
+			}
+		}
 		o := Step{Text: step.String(), Tool: step.Tool, Args: args, Optional: step.Optional, Missing: without}
 		if c.Competence != nil {
 			o.Text, o.Validation = c.Competence.Recipe[i].Step, c.Competence.Recipe[i].Validation

@@ -118,18 +118,19 @@ func elsewhere(a trace.Attempt) trace.Attempt {
 	if a.Situation.WorkingDir != "" {
 		marks[a.Situation.WorkingDir] = marked(a.Situation.WorkingDir)
 	}
-	// A name that is also a word of the error belongs to the problem: with another one it is another problem.
-	maps.DeleteFunc(marks, func(old, _ string) bool {
-		return !signature.Same(signature.OfError(replaceWords(a.Problem.Line, []string{old}, marks)), a.Problem)
-	})
-	old := slices.SortedFunc(maps.Keys(marks), func(x, y string) int {
-		return cmp.Or(len(y)-len(x), strings.Compare(x, y))
-	})
+	old := longestFirst(marks)
 	replace := func(text string) string { return replaceWords(text, old, marks) }
 	out := a
 	out.ID += "'"
 	if out.Problem = signature.OfError(replace(a.Problem.Line)); !signature.Same(out.Problem, a.Problem) {
-		return a
+		// A name that is also a word of the error belongs to the problem: with another one it is another problem.
+		maps.DeleteFunc(marks, func(old, _ string) bool {
+			return !signature.Same(signature.OfError(replaceWords(a.Problem.Line, []string{old}, marks)), a.Problem)
+		})
+		old = longestFirst(marks)
+		if out.Problem = signature.OfError(replace(a.Problem.Line)); !signature.Same(out.Problem, a.Problem) {
+			return a
+		}
 	}
 	// Some values are from other lines than the one that is kept.
 	out.Problem.Values = slices.Clone(a.Problem.Values)
@@ -162,6 +163,12 @@ func elsewhere(a trace.Attempt) trace.Attempt {
 		}
 	}
 	return out
+}
+
+func longestFirst(marks map[string]string) []string {
+	return slices.SortedFunc(maps.Keys(marks), func(x, y string) int {
+		return cmp.Or(len(y)-len(x), strings.Compare(x, y))
+	})
 }
 
 // firstReturned are the results of a step that an argument of a later step has, and that were not known before it: such

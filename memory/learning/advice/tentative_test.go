@@ -2,6 +2,7 @@ package advice_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,6 +10,8 @@ import (
 
 	"github.com/mneme/mneme/memory/learning/advice"
 	"github.com/mneme/mneme/memory/learning/competence"
+	"github.com/mneme/mneme/memory/learning/evidence"
+	"github.com/mneme/mneme/memory/learning/promote"
 	"github.com/mneme/mneme/memory/learning/trace"
 )
 
@@ -210,4 +213,48 @@ func TestATentativeCandidateTakesWhatAStepReturns(t *testing.T) {
 	require.JSONEq(t, `{"cmd":"builder set builder"}`, string(answer.Best.Steps[1].Args), "known before")
 	answer = story("done with all", "all")
 	require.JSONEq(t, `{"cmd":"builder set all"}`, string(answer.Best.Steps[1].Args), "a sentence is no value")
+}
+
+// A condition may have been found by chance. Where it rules a procedure out, what the episodes say still counts.
+func TestWhatHelpedIsWeighedWhereAConditionRulesTheProcedureOut(t *testing.T) {
+	attempts := build("ana", 1, "linux", clearCache(1)).attempts()
+	tentative := advice.Tentative(linuxAt(99), attempts)
+	promoted := tentative[0]
+	payload := *promoted.Competence
+	payload.Triggers = slices.Clone(payload.Triggers)
+	promoted.ID, promoted.Tentative, promoted.Competence = "promoted", false, &payload
+	alone := advice.Advise(linuxAt(99), append([]advice.Candidate{promoted}, tentative...))
+	require.Equal(t, "promoted", alone.Best.ID)
+	require.Empty(t, alone.Others, "the same steps are advised once")
+
+	payload.Triggers[0].Conditions = []byte(`{"os": "macos"}`)
+	answer := advice.Advise(linuxAt(99), append([]advice.Candidate{promoted}, tentative...))
+	require.Nil(t, answer.Best, "it is not sure")
+	require.Len(t, answer.Others, 1)
+	require.Equal(t, tentative[0].ID, answer.Others[0].ID)
+	require.Less(t, answer.Others[0].Confidence, advice.Advise(linuxAt(99), tentative).Best.Confidence)
+}
+
+// The call that checks is the caller's own. A promoted procedure whose check has a value that only the call had is
+// advised without it.
+func TestACheckThatCannotBeFilledInIsTheCallers(t *testing.T) {
+	var group promote.Group
+	for n := range 4 {
+		commit := fmt.Sprintf("git commit -m 'Add the %d chapter'", 30+n)
+		s := newStory("ana", n).in("linux", "/work", nil)
+		s.does(commit, "fatal: no identity is known").does("git config user.name builder", "").does(commit, "")
+		for _, a := range s.ends("success").attempts() {
+			group.Add(a)
+		}
+	}
+	deltas, refused := competence.Learn(&group, nil, evidence.Default())
+	require.Empty(t, refused)
+	require.Len(t, deltas, 1)
+	answer := advice.Advise(advice.Situation{Task: "Commit the chapter.", Error: "fatal: no identity is known"},
+		[]advice.Candidate{{ID: "p", Competence: &deltas[0].Payload, Stats: deltas[0].Stats}})
+	require.NotNil(t, answer.Best)
+	require.Len(t, answer.Best.Steps, 1)
+	require.JSONEq(t, `{"cmd":"git config user.name builder"}`, string(answer.Best.Steps[0].Args))
+	require.Equal(t, competence.CallPasses, answer.Best.Steps[0].Validation)
+	require.Empty(t, answer.Best.Missing)
 }

@@ -13,7 +13,7 @@ import (
 
 // Constants of what did not help.
 const (
-	unlikely   = 0.4 // chance below which something that failed is named
+	unlikely   = evidence.Prior // what failed is named while its chance is below that of what was never tried
 	maxDidNot  = 10
 	maxWeighed = 40 // attempts that failed, the newest
 )
@@ -27,9 +27,9 @@ type DidNotHelp struct {
 
 // Tried returns what was tried for the problem of a situation and probably does not help now, the most promising
 // first. An old failure fades with each session in which something else was tried. Failures in other situations count
-// to the degree that outcomes there have predicted outcomes here. Only attempts that the ledger witnessed count, from
-// trusted sources.
-func Tried(s Situation, attempts []trace.Attempt) []DidNotHelp {
+// to the degree that outcomes there have predicted outcomes here; the outcomes of solutions of the same problem say
+// which keys of the context matter. Only attempts that the ledger witnessed count, from trusted sources.
+func Tried(s Situation, attempts []trace.Attempt, solutions ...Candidate) []DidNotHelp {
 	problem := signature.OfError(s.Error)
 	if problem.IsZero() {
 		return nil
@@ -38,6 +38,7 @@ func Tried(s Situation, attempts []trace.Attempt) []DidNotHelp {
 	type made struct {
 		procedure align.Procedure
 		episode   string
+		stats     evidence.Stats
 	}
 	var found []made
 	weighed := 0
@@ -50,14 +51,23 @@ func Tried(s Situation, attempts []trace.Attempt) []DidNotHelp {
 			continue
 		}
 		if procedure, ok := align.Learn([]trace.Attempt{elsewhere(a), a}); ok {
-			found = append(found, made{procedure, a.Episode})
+			found = append(found, made{procedure: procedure, episode: a.Episode})
 		}
 	}
 	known := align.KnownOf(problem, s.Task, trace.Situation{Context: s.Context, WorkingDir: s.WorkingDir,
 		Failed: s.Failed})
+	var all []evidence.Stats
+	for i, m := range found {
+		found[i].stats = statsOf(m.procedure, attempts)
+		all = append(all, found[i].stats)
+	}
+	for _, p := range solutions {
+		all = append(all, p.Stats)
+	}
+	earned := evidence.Earned(all)
 	var out []DidNotHelp
 	for _, m := range found {
-		chance := chanceOf(m.procedure, attempts, s.Context)
+		chance := m.stats.ChanceWith(s.Context, earned)
 		values, missing := m.procedure.Values(known)
 		if chance >= unlikely || len(missing) > 0 {
 			continue
@@ -73,8 +83,8 @@ func Tried(s Situation, attempts []trace.Attempt) []DidNotHelp {
 	return out[max(0, len(out)-maxDidNot):]
 }
 
-// chanceOf is the chance that a procedure helps in a context, by attempts in order of time.
-func chanceOf(p align.Procedure, attempts []trace.Attempt, context map[string]string) float64 {
+// statsOf are the outcomes of a procedure, by attempts in order of time.
+func statsOf(p align.Procedure, attempts []trace.Attempt) evidence.Stats {
 	var stats evidence.Stats
 	for len(attempts) > 0 {
 		n := 1
@@ -89,11 +99,11 @@ func chanceOf(p align.Procedure, attempts []trace.Attempt, context map[string]st
 			}
 		}
 		if !tried {
-			stats.IdleIn(session[0].Situation.Context)
+			stats.PassIn(session[0].Situation.Context)
 		}
 		attempts = attempts[n:]
 	}
-	return stats.ChanceIn(context)
+	return stats
 }
 
 // witnessed are the attempts at a problem that count, in order of time.

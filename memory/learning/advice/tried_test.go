@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/memory/learning/advice"
+	"github.com/mneme/mneme/memory/learning/evidence"
 	"github.com/mneme/mneme/memory/learning/trace"
 )
 
@@ -27,13 +28,40 @@ func TestWhatDidNotHelpIsNamedForTheNewSituation(t *testing.T) {
 	require.Empty(t, advice.Tried(linuxAt(9), attempts), "an account")
 }
 
-func TestWhatFailedLongAgoIsTriedAgain(t *testing.T) {
+// What failed is tried after what never was, and of what failed the longest ago first.
+func TestWhatFailedLongAgoIsTheLikeliestToHelp(t *testing.T) {
 	attempts := build("ana", 1, "linux", "make clean", "brew reinstall llvm").attempts()
-	require.NotEmpty(t, advice.Tried(linuxAt(99), attempts))
-	for n := 2; n < 22; n++ {
+	for n := 2; n < 12; n++ {
 		attempts = append(attempts, build("ana", n, "linux", "brew reinstall llvm").attempts()...)
 	}
-	require.Empty(t, advice.Tried(linuxAt(99), attempts))
+	attempts = append(attempts, build("ana", 12, "linux", "sync", "brew reinstall llvm").attempts()...)
+	tried := advice.Tried(linuxAt(99), attempts)
+	require.Equal(t, []string{"make clean", "sync"}, commands(tried))
+	require.Less(t, tried[0].Chance, evidence.Prior)
+}
+
+// Which key matters is a property of the problem: what the outcomes of its solution say of a key counts for what failed.
+func TestSolutionsSayWhichKeysMatterToWhatFailed(t *testing.T) {
+	var attempts []trace.Attempt
+	for n := 1; n < 3; n++ { // they failed once each: on this system and on another one
+		os, cmd := []string{"linux", "macos"}[n-1], []string{"make clean", "sync"}[n-1]
+		attempts = append(attempts, build("ana", n, os, cmd, "brew reinstall llvm").attempts()...)
+	}
+	var stats evidence.Stats
+	for i := range 16 {
+		os := []string{"linux", "macos"}[i%2]
+		stats.Observe(os, os == "linux", start)
+	}
+	chance := func(solutions ...advice.Candidate) float64 {
+		for _, d := range advice.Tried(linuxAt(99), attempts, solutions...) {
+			if commands([]advice.DidNotHelp{d})[0] == "make clean" {
+				return d.Chance
+			}
+		}
+		t.Fatal("it is not named")
+		return 0
+	}
+	require.Less(t, chance(advice.Candidate{Stats: stats}), chance(), "it failed on this system, and systems matter")
 }
 
 func TestWhatHelpsHereIsNotNamedAlthoughItFailsElsewhere(t *testing.T) {

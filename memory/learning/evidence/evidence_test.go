@@ -219,3 +219,56 @@ func TestAKeyThatDoesNotMatterChangesLittle(t *testing.T) {
 	bash, zsh := stats.ChanceIn(map[string]string{"shell": "bash"}), stats.ChanceIn(map[string]string{"shell": "zsh"})
 	require.InDelta(t, bash, zsh, 0.15)
 }
+
+// What has changed where a key has one value may have changed elsewhere: one failure is enough there then.
+func TestAChangeInOneSituationCastsDoubtOnOthers(t *testing.T) {
+	var stats evidence.Stats
+	for range 10 {
+		stats.Observe("linux", true, time.Unix(0, 0))
+		stats.Observe("macos", true, time.Unix(0, 0))
+	}
+	before := stats.Of("macos")
+	stats.Observe("linux", false, time.Unix(0, 0))
+	stats.Observe("linux", false, time.Unix(0, 0))
+	require.Less(t, stats.Of("macos"), before-0.2)
+	require.Greater(t, stats.Of("macos"), stats.Of("linux"))
+	once := stats.Clone()
+	once.Observe("macos", true, time.Unix(0, 0))
+	require.Greater(t, once.Of("macos"), 0.75, "one success is enough against it")
+
+	for range 10 { // where it is known not to work, failures say nothing of the others
+		stats.Observe("macos", true, time.Unix(0, 0))
+		stats.Observe("linux", false, time.Unix(0, 0))
+	}
+	require.Greater(t, stats.Of("macos"), 0.8)
+}
+
+func TestWhatMattersToOneSolutionMattersToAnother(t *testing.T) {
+	var known, fresh evidence.Stats
+	for i := range 16 {
+		os := []string{"linux", "macos"}[i%2]
+		known.ObserveIn(map[string]string{"os": os, "shell": "zsh"}, os == "linux", time.Unix(0, 0))
+	}
+	for i := range 4 {
+		fresh.ObserveIn(map[string]string{"os": []string{"linux", "macos"}[i%2], "shell": "zsh"}, i%2 == 1,
+			time.Unix(0, 0))
+	}
+	on := map[string]string{"os": "macos", "shell": "zsh"}
+	earned := evidence.Earned([]evidence.Stats{known, fresh})
+	require.Greater(t, fresh.ChanceWith(on, earned), fresh.ChanceIn(on))
+	require.Equal(t, fresh.ChanceIn(on), fresh.ChanceWith(on, evidence.Earned([]evidence.Stats{fresh})))
+}
+
+func TestWhatNobodyWaitsForFadesSlowly(t *testing.T) {
+	var waits, passes evidence.Stats
+	for _, s := range []*evidence.Stats{&waits, &passes} {
+		s.Observe("linux", false, time.Unix(0, 0))
+		s.Observe("linux", false, time.Unix(0, 0))
+	}
+	for range 10 {
+		waits.Idle("linux")
+		passes.PassIn(map[string]string{"os": "linux"})
+	}
+	require.Less(t, passes.Chance("linux"), waits.Chance("linux"))
+	require.Less(t, passes.Chance("linux"), evidence.Prior)
+}

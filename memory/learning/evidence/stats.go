@@ -12,6 +12,7 @@ import (
 const (
 	related       = 2.0  // as how many outcomes the track of all situations counts in one of them
 	remembered    = 0.95 // of what a key has earned, with each outcome
+	shared        = 0.8  // of the doubt about one value of a key, for its other values
 	maxSituations = 64
 	maxValues     = 8 // of one key; one with more, such as a build number, is not told apart
 	system        = "os"
@@ -63,17 +64,41 @@ func (s *Stats) ObserveIn(context map[string]string, ok bool, at time.Time) {
 			s.Earned = map[string]float64{}
 		}
 		s.Earned[key] = remembered*s.Earned[key] + log(t.chance(base, related)) - log(base)
+		before := t.belief(base)
 		t.Observe(ok, at)
 		s.In[name] = t
+		s.doubt(key, name, before-t.state())
 	}
 	s.All.Observe(ok, at)
+}
+
+// doubt says how far it is less likely now that something works where a key has one value: what has changed there may
+// have changed where the key has another value as well.
+func (s *Stats) doubt(key, name string, lost float64) {
+	if lost <= 0 {
+		return
+	}
+	for other, t := range s.In {
+		if other != name && keyOf(other) == key && t.Trials() > 0 {
+			t.doubt(shared * lost)
+			s.In[other] = t
+		}
+	}
+}
+
+// keyOf is the key of a situation.
+func keyOf(situation string) string {
+	if key, _, ok := strings.Cut(situation, "="); ok {
+		return key
+	}
+	return system
 }
 
 // admits reports whether another value of a key may be told apart.
 func (s *Stats) admits(key string) bool {
 	n := 0
 	for name := range s.In {
-		if of, _, ok := strings.Cut(name, "="); ok && of == key || !ok && key == system {
+		if keyOf(name) == key {
 			n++
 		}
 	}
@@ -94,12 +119,46 @@ func (s *Stats) IdleIn(context map[string]string) {
 	}
 }
 
+// PassIn says the same of something that failed and that nobody waits for: it fades only as far as the world may have
+// changed.
+func (s *Stats) PassIn(context map[string]string) {
+	s.All.Pass()
+	for key, value := range context {
+		if t, known := s.In[situation(key, value)]; known {
+			t.Pass()
+			s.In[situation(key, value)] = t
+		}
+	}
+}
+
 // Chance is that it works now on a system.
 func (s Stats) Chance(os string) float64 { return s.ChanceIn(onSystem(os)) }
 
 // ChanceIn is that it works now in a context: the mean of what its keys predict and of what all outcomes predict, each
 // weighed by what it has earned. All keys together begin with the weight of all outcomes.
-func (s Stats) ChanceIn(context map[string]string) float64 {
+func (s Stats) ChanceIn(context map[string]string) float64 { return s.ChanceWith(context, s.Earned) }
+
+// Earned is what keys have earned by the outcomes of several solutions of one problem: a key on which one of them
+// depends matters to the others.
+func Earned(all []Stats) map[string]float64 {
+	byKey := map[string][]float64{}
+	for _, s := range all {
+		for key, earned := range s.Earned {
+			byKey[key] = append(byKey[key], earned)
+		}
+	}
+	out := make(map[string]float64, len(byKey))
+	for key, list := range byKey {
+		slices.Sort(list) // the order of solutions does not matter
+		for _, earned := range list {
+			out[key] += earned
+		}
+	}
+	return out
+}
+
+// ChanceWith is the same where keys have earned something else.
+func (s Stats) ChanceWith(context map[string]string, earned map[string]float64) float64 {
 	base := s.All.Chance()
 	sum, weights := base, 1.0
 	keys := 0.0
@@ -113,7 +172,7 @@ func (s Stats) ChanceIn(context map[string]string) float64 {
 		if !known {
 			continue
 		}
-		w := math.Exp(min(maxEarned, s.Earned[key])) / keys
+		w := math.Exp(min(maxEarned, earned[key])) / keys
 		sum, weights = sum+w*t.chance(base, related), weights+w
 	}
 	return sum / weights

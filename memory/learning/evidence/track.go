@@ -11,6 +11,7 @@ const (
 	weight  = 2.0  // and how many outcomes it counts as
 	keep    = 0.80 // share of earlier outcomes left by each new one: about the last five count
 	idle    = 0.85 // the same for each occurrence without a trial
+	passed  = 0.97 // the same where nothing waits for a trial
 	InPlace = 0.45 // lowest chance with which something learned is offered first
 )
 
@@ -73,6 +74,29 @@ func (t *Track) Idle() {
 	}
 	t.State = logit(evener(t.state(), turnsIdle))
 	t.Good, t.Bad = t.Good*idle, t.Bad*idle
+}
+
+// Pass says that the problem occurred and something else was tried, of what is not to have another chance by that alone.
+func (t *Track) Pass() {
+	if t.Good+t.Bad == 0 {
+		return
+	}
+	t.State = logit(evener(t.state(), turns))
+	t.Good, t.Bad = t.Good*passed, t.Bad*passed
+}
+
+// belief is the state, or for what was never tried the one by which a success has the chance of the base.
+func (t Track) belief(base float64) float64 {
+	if t.Good+t.Bad == 0 {
+		return stateOf(base)
+	}
+	return t.state()
+}
+
+// doubt makes it less likely by a share that it works.
+func (t *Track) doubt(share float64) {
+	t.State = logit(t.state() * (1 - share))
+	t.Good *= 1 - share
 }
 
 // Trials are the outcomes that were counted.

@@ -93,6 +93,12 @@ func bestKey(with, without []map[string]string, taken Conditions) (string, []str
 	}
 	best, most := "", 0.0
 	var admitted []string
+	compared := 0 // keys that could have told them apart
+	for key := range keys {
+		if _, done := taken[key]; !done && len(tally(slices.Concat(with, without), key)) > 1 {
+			compared++
+		}
+	}
 	for _, key := range slices.SortedFunc(maps.Keys(keys), byMeaning) {
 		if _, done := taken[key]; done {
 			continue
@@ -116,6 +122,8 @@ func bestKey(with, without []map[string]string, taken Conditions) (string, []str
 		case len(values) == 0 || len(values) > maxNamed || float64(kept) < covered*float64(len(with)):
 		case left < leastFails || float64(leftGood) > failsUpTo*float64(left+leftGood):
 		case 2*len(values) > kept && kept > 1 || bad[""] > left/2: // values that do not recur, or that are not known
+		case speaks(kept, len(without)-left, len(with)-kept, left) < math.Log(float64(compared)):
+			// The more keys there are, the more likely one of them tells them apart by chance.
 		default:
 			if gain := informationGain(len(with), len(without), kept, len(without)-left); gain > most+1e-9 {
 				best, most, admitted = key, gain, values
@@ -148,6 +156,20 @@ func tally(contexts []map[string]string, key string) map[string]int {
 		out[m[key]]++
 	}
 	return out
+}
+
+// speaks says by how much, as a logarithm, two rates of successes explain outcomes better than one rate does, where
+// nothing is known of a rate before.
+func speaks(good, bad, goodElse, badElse int) float64 {
+	return marginal(good, bad) + marginal(goodElse, badElse) - marginal(good+goodElse, bad+badElse)
+}
+
+// marginal is the logarithm of the chance of outcomes in their order, over all rates.
+func marginal(good, bad int) float64 {
+	a, _ := math.Lgamma(float64(good + 1))
+	b, _ := math.Lgamma(float64(bad + 1))
+	c, _ := math.Lgamma(float64(good + bad + 2))
+	return a + b - c
 }
 
 // informationGain is how much less uncertain the outcome is when one knows whether a condition holds.

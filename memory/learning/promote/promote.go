@@ -2,6 +2,7 @@ package promote
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 
@@ -121,14 +122,8 @@ func judge(g *Group, own, others []trace.Attempt, p evidence.Policy) (Candidate,
 	out := Candidate{Key: g.Key, Procedure: procedure, Attempts: counted, Count: count}
 	// What failed before the first success may have failed before a change: it says nothing of conditions.
 	since := slices.DeleteFunc(slices.Clone(against), func(a trace.Attempt) bool { return a.At.Before(counted[0].At) })
-	out.Conditions = Apart(contexts(counted), contexts(since))
 	var compared []trace.Attempt
-	if out.Conditions == nil {
-		// If another solution was found only in other situations, each is limited to its own situations.
-		if out.Conditions = Apart(contexts(counted), contexts(others)); out.Conditions != nil {
-			compared = others
-		}
-	}
+	out.Conditions, compared = conditions(counted, beforeChange(counted, since), others)
 	for _, a := range inOrder(against) {
 		if out.Conditions == nil || out.Conditions.Hold(a.Situation.Context) {
 			out.Against = append(out.Against, a)
@@ -153,6 +148,42 @@ func judge(g *Group, own, others []trace.Attempt, p evidence.Policy) (Candidate,
 	slices.Sort(out.Evidence)
 	out.Hash = evidence.HashOf(ids)
 	return out, Refusal{}
+}
+
+// conditions are those that tell successes from failures. Where another solution was found only elsewhere, each is for
+// its own situations: its successes count as failures do, unless the failures alone say that they are of no account. It
+// returns the attempts of other solutions that were compared.
+func conditions(own, failures, others []trace.Attempt) (Conditions, []trace.Attempt) {
+	if all := slices.Concat(failures, others); len(others) > 0 {
+		if c := Apart(contexts(own), contexts(all)); c != nil {
+			return c, others
+		}
+	}
+	return Apart(contexts(own), contexts(failures)), nil
+}
+
+// beforeChange are the failures of before a change, where one is likelier than none: something worked until then and no
+// longer. What failed afterwards says nothing of conditions.
+func beforeChange(successes, failures []trace.Attempt) []trace.Attempt {
+	all := inOrder(slices.Concat(successes, failures))
+	good, bad := 0, 0
+	explained, most, at := 0.0, 0.0, -1
+	for i := len(all) - 1; i > 0; i-- {
+		if all[i].Succeeded() {
+			good++
+		} else {
+			bad++
+		}
+		gain := math.Exp(speaks(len(successes)-good, len(failures)-bad, good, bad))
+		explained += gain
+		if good < bad && gain > most {
+			most, at = gain, i
+		}
+	}
+	if at < 0 || explained < float64(len(all)) {
+		return failures
+	}
+	return slices.DeleteFunc(slices.Clone(failures), func(a trace.Attempt) bool { return !a.At.Before(all[at].At) })
 }
 
 // heldOut is the share of the successes that a procedure made from the others explains.

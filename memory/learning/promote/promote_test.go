@@ -195,3 +195,36 @@ func TestOldFailuresDoNotKeepBackWhatWorksNow(t *testing.T) {
 	require.Len(t, got, 1)
 	require.Empty(t, got[0].Conditions)
 }
+
+// The more keys there are, the more likely one of them tells few failures apart by chance.
+func TestAKeyThatTellsFewOutcomesApartAmongManyIsNoCondition(t *testing.T) {
+	in := func(n int, shell string) map[string]string {
+		out := map[string]string{"shell": shell}
+		for i, key := range []string{"a", "b", "c", "d", "e"} {
+			out[key] = fmt.Sprint((n >> (i % 3)) % 2)
+		}
+		return out
+	}
+	var attempts []trace.Attempt
+	for n := range 8 { // it failed twice with bash, and helped once there and seven times elsewhere
+		attempts = append(attempts, attempt(n, "success", in(n, []string{"bash", "zsh"}[min(n, 1)]), rm(n)))
+	}
+	attempts = append(attempts, attempt(20, "failure", in(3, "bash"), rm(20)), attempt(5, "failure", in(4, "bash"), rm(5)))
+	got, refused := promote.Solutions(group(attempts...), evidence.Default())
+	require.Empty(t, refused)
+	require.Empty(t, got[0].Conditions)
+}
+
+// What failed after a change fails everywhere. Where it was tried then says nothing.
+func TestFailuresAfterAChangeMakeNoCondition(t *testing.T) {
+	var attempts []trace.Attempt
+	for n := range 12 {
+		attempts = append(attempts, attempt(n, "success", on([]string{"linux", "macos"}[min(n%4, 1)]), rm(n)))
+	}
+	for n := 12; n < 15; n++ {
+		attempts = append(attempts, attempt(n, "failure", on("linux"), rm(n)))
+	}
+	got, refused := promote.Solutions(group(attempts...), evidence.Default())
+	require.Empty(t, got, "it does not work any more")
+	require.Equal(t, promote.OftenFails, refused[0].Reason)
+}
