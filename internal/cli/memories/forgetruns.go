@@ -1,0 +1,234 @@
+package memories
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+
+	mneme "github.com/mneme/mneme/client"
+	"github.com/mneme/mneme/internal/cli/app"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/forgetting"
+)
+
+func newForgetConfirm(a *app.App) *cobra.Command {
+	var in schema.ForgetConfirmation
+	cmd := &cobra.Command{
+		Use:   "confirm RUN --token TOKEN",
+		Short: "Confirm a forget run, and wait for it",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := in.Validate(); err != nil {
+				return err
+			}
+			return withForgetRun(cmd.Context(), a, args[0],
+				func(ctx context.Context, status schema.ForgetStatus, id uuid.UUID) error {
+					return confirmForget(ctx, a, status, id, in)
+				})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&in.Token, "token", "", "the token of the preview")
+	flags.StringVar(&in.Actor, "actor", app.Operator(), "actor, kept in history")
+	flags.StringVar(&in.Reason, "reason", "", "reason, kept in history; by default that of the request")
+	return cmd
+}
+
+// withForgetRun looks a run up.
+func withForgetRun(
+	ctx context.Context,
+	a *app.App,
+	arg string,
+	fn func(context.Context, schema.ForgetStatus, uuid.UUID) error,
+) error {
+	id, err := app.ParseID("run", arg)
+	if err != nil {
+		return err
+	}
+	st, err := a.OpenStore(ctx)
+	if err != nil {
+		return err
+	}
+	limited, cancel := a.Within(ctx)
+	status, err := st.ForgetStatus(limited, a.Cfg.Principal, id)
+	cancel()
+	if err != nil {
+		return err
+	}
+	return fn(ctx, status, id)
+}
+
+func confirmForget(
+	ctx context.Context,
+	a *app.App,
+	status schema.ForgetStatus,
+	id uuid.UUID,
+	in schema.ForgetConfirmation,
+) error {
+	c, err := a.OpenTemporal(ctx)
+	if err != nil {
+		return err
+	}
+	limited, cancel := a.Within(ctx)
+	defer cancel()
+	if status.State == schema.ForgetPreviewed {
+		_, err = mneme.ConfirmForget(limited, c, status.WorkflowID, in)
+	}
+	var ended *serviceerror.NotFound
+	if status.State != schema.ForgetPreviewed || errors.As(err, &ended) {
+		// The run has ended, or is busy: the database answers without changing anything.
+		if status, err = a.Store.ForgetStatus(limited, a.Cfg.Principal, id); err != nil {
+			return err
+		}
+		if status.State == schema.ForgetPreviewed {
+			return app.WithCode(app.ExitConflict, errors.New("refused: the workflow of the run is gone; forget again"))
+		}
+		_, err = a.Store.ConfirmForget(limited, a.Cfg.Principal.Tenant, id, in, time.Now())
+	}
+	if err != nil {
+		return refusedForget(err)
+	}
+	return endOfForget(ctx, a, c, status, id)
+}
+
+// endOfForget waits for an open run and prints its receipt.
+func endOfForget(ctx context.Context, a *app.App, c client.Client, status schema.ForgetStatus, id uuid.UUID) error {
+	receipt := status.ForgetReceipt
+	if status.FinishedAt == nil {
+		var err error
+		a.Interrupted = "the run continues: " + status.WorkflowID
+		if receipt, err = followForget(ctx, a, c, c.GetWorkflow(ctx, status.WorkflowID, ""), id); err != nil {
+			return err
+		}
+	}
+	if err := a.Print(receipt, func(t *app.Text) { receiptText(t, receipt) }); err != nil {
+		return err
+	}
+	return forgetProblem(receipt, 0)
+}
+
+func newForgetStatus(a *app.App) *cobra.Command {
+	var items bool
+	var after, limit int
+	cmd := &cobra.Command{
+		Use:   "status RUN",
+		Short: "Show the progress of a forget run, what it removed, and what it selected",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if (cmd.Flags().Changed("after") || cmd.Flags().Changed("limit")) && !items {
+				return app.Invalid("items", "must be set for a page of the selection")
+			}
+			if after < -1 {
+				return app.Invalid("after", "must be the number of an item")
+			}
+			if limit < 1 || limit > forgetting.ForgetBatchSize {
+				return app.Invalid("limit", "must be between 1 and %d", forgetting.ForgetBatchSize)
+			}
+			return withForgetRun(cmd.Context(), a, args[0],
+				func(ctx context.Context, s schema.ForgetStatus, id uuid.UUID) error {
+					if items {
+						return forgetItems(ctx, a, s, id, after, limit)
+					}
+					return a.Print(s, func(t *app.Text) {
+						receiptText(t, s.ForgetReceipt)
+						t.Line("")
+						t.Fields("reason", s.Reason, "requested by", s.RequestedBy, "confirmed by", s.ConfirmedBy,
+							"created", app.When(s.CreatedAt), "waits until", app.When(s.ExpiresAt),
+							"confirmed", app.WhenSet(s.ConfirmedAt), "finished", app.WhenSet(s.FinishedAt),
+							"workflow", s.WorkflowID, "ui", a.RunURL(s.WorkflowID, ""))
+					})
+				})
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&items, "items", false, "list the memories that the run has selected, with the result for each")
+	flags.IntVar(&after, "after", -1, "with --items: those after this number, the next of the previous page")
+	flags.IntVar(&limit, "limit", forgetting.ForgetBatchSize, "with --items: the largest number")
+	return cmd
+}
+
+// ForgetPage is what `forget status --items` prints.
+type ForgetPage struct {
+	RunID string              `json:"run_id"`
+	State schema.ForgetState  `json:"state"`
+	Total int                 `json:"total"`
+	Items []schema.ForgetItem `json:"items"`
+	Next  *int                `json:"next,omitempty"` // --after of the next page; none on the last
+}
+
+// forgetItems prints a page of what a run has selected.
+func forgetItems(ctx context.Context, a *app.App, s schema.ForgetStatus, id uuid.UUID, after, limit int) error {
+	limited, cancel := a.Within(ctx)
+	defer cancel()
+	items, err := a.Store.ForgetItems(limited, a.Cfg.Principal, id, after+1, limit)
+	if err != nil {
+		return err
+	}
+	page := ForgetPage{RunID: s.RunID, State: s.State, Total: s.Total, Items: items}
+	if n := len(items); n > 0 && items[n-1].Ordinal+1 < s.Total {
+		page.Next = &items[n-1].Ordinal
+	}
+	return a.Print(page, func(t *app.Text) {
+		rows := make([][]string, len(items))
+		for i, m := range items {
+			rows[i] = []string{strconv.Itoa(m.Ordinal), m.MemoryID, strconv.Itoa(m.Version), m.Outcome, m.Tie}
+		}
+		t.Table("NR ID VERSION OUTCOME HOW", rows)
+		if page.Next != nil {
+			t.Line("")
+			t.Line("more: --after %d", *page.Next)
+		}
+	})
+}
+
+func newForgetCancel(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "cancel RUN",
+		Short: "Stop a forget run between two batches; what is forgotten stays forgotten",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withForgetRun(cmd.Context(), a, args[0],
+				func(ctx context.Context, status schema.ForgetStatus, id uuid.UUID) error {
+					return cancelForget(ctx, a, status, id)
+				})
+		},
+	}
+}
+
+func cancelForget(ctx context.Context, a *app.App, status schema.ForgetStatus, id uuid.UUID) error {
+	if status.State != schema.ForgetPreviewed && status.State != schema.ForgetConfirmed {
+		return app.WithCode(app.ExitConflict, fmt.Errorf("refused: the run is %s", status.State))
+	}
+	c, err := a.OpenTemporal(ctx)
+	if err != nil {
+		return err
+	}
+	limited, cancel := a.Within(ctx)
+	defer cancel()
+	var receipt schema.ForgetReceipt
+	err = c.CancelWorkflow(limited, status.WorkflowID, "")
+	var gone *serviceerror.NotFound
+	switch {
+	case errors.As(err, &gone): // no workflow is left to end it
+		receipt, err = a.Store.CloseForget(limited, a.Cfg.Principal.Tenant, id, schema.ForgetCancelled, time.Now())
+	case err == nil:
+		receipt, err = followForget(ctx, a, c, c.GetWorkflow(ctx, status.WorkflowID, ""), id)
+	}
+	if err != nil {
+		return err
+	}
+	if err := a.Print(receipt, func(t *app.Text) { receiptText(t, receipt) }); err != nil {
+		return err
+	}
+	if receipt.State != schema.ForgetCancelled {
+		return app.WithCode(app.ExitConflict, fmt.Errorf("too late: the run is %s", receipt.State))
+	}
+	return nil
+}

@@ -1,0 +1,133 @@
+package agents
+
+import (
+	"fmt"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/mneme/mneme/activities/sessions"
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
+	"github.com/mneme/mneme/memory/session"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/workflows/flow"
+)
+
+// close makes an episode of the processed events, and answers the callers that asked for it.
+func (run *sessionRun) close(ctx workflow.Context) error {
+	ctx, stop := workflow.NewDisconnectedContext(ctx)
+	defer stop()
+	closers := run.closers
+	run.closers = nil
+	in := sessions.CloseRequest{FirstSeq: run.state.FirstSeq, Why: session.Idle}
+	in.SessionRef = run.in.SessionRef
+	for _, c := range closers {
+		in.Why = session.Finished
+		if in.Outcome == "" {
+			in.Outcome, in.Summary = c.request.Outcome, c.request.Summary
+		}
+	}
+	run.phase = sessionClosing
+	run.Display.Show(ctx, run.phase,
+		fmt.Sprintf("%d events, up to %d of the stream", run.state.Events, run.state.LastSeq))
+	var out api.SessionResult
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.CloseSessionOptions()),
+		sessioning.CloseSession, in).
+		Get(ctx, &out)
+	for _, c := range closers {
+		c.result, c.err, c.done = out, err, true
+	}
+	if err != nil {
+		return err
+	}
+	run.result, run.phase = out, sessionOpen
+	run.idle, run.state.Ended = false, 0
+	run.state.LastSeq = max(run.state.LastSeq, out.LastSeq)
+	run.working = schema.WorkingPayload{Kind: schema.TypeWorking, ThreadID: run.working.ThreadID,
+		TaskID: run.working.TaskID, State: schema.TaskDone}
+	return nil
+}
+
+// over reports whether nothing is left to do after a closing. Events that came in during it, or after the event that
+// ended the session, begin the next episode.
+func (run *sessionRun) over(ctx workflow.Context) (bool, error) {
+	if run.told <= run.result.LastSeq && run.settled(ctx) {
+		return true, nil
+	}
+	return false, run.open(ctx)
+}
+
+// settled reports whether all callers are answered and nothing is left. It must not yield after its last check: the
+// run can then end, and the server gives later events to another run.
+func (run *sessionRun) settled(ctx workflow.Context) bool {
+	run.receive()
+	if len(run.queue)+len(run.closers) > 0 || run.told > run.state.LastSeq {
+		return false
+	}
+	drainHandlersOf(ctx, run)
+	run.receive()
+	return len(run.queue)+len(run.closers) == 0 && run.told <= run.state.LastSeq
+}
+
+// drainHandlersOf waits until those are answered for whom everything is done. It stops when there is more to do.
+func drainHandlersOf(ctx workflow.Context, run *sessionRun) {
+	ctx, stop := workflow.NewDisconnectedContext(ctx)
+	defer stop()
+	err := workflow.Await(ctx, func() bool {
+		return len(run.queue)+len(run.closers) > 0 || workflow.AllHandlersFinished(ctx)
+	})
+	if err != nil {
+		// unreachable: the context is never cancelled
+		workflow.GetLogger(ctx).Warn("updates not answered", "error", err)
+	}
+}
+
+// next is what the next run is started with.
+func (run *sessionRun) next() api.SessionInput {
+	return api.SessionInput{SessionRef: run.in.SessionRef, Settings: run.in.Settings, State: &api.SessionState{
+		FirstSeq: run.state.FirstSeq, LastSeq: run.state.LastSeq, Events: run.state.Events, Runs: run.runs,
+		Told: run.told, Unreflected: run.unreflected}}
+}
+
+func (run *sessionRun) progress() api.SessionProgress {
+	waiting := 0
+	for _, h := range run.queue {
+		waiting += len(h.events)
+	}
+	return api.SessionProgress{Phase: run.phase, Events: run.state.Events, LastSeq: run.state.LastSeq, Waiting: waiting,
+		Refused: run.refused, Runs: run.runs, IdleFrom: run.idleFrom}
+}
+
+// cancelled appends what waits before the run ends. The session stays open in Postgres: the next event starts it again.
+func (run *sessionRun) cancelled(ctx workflow.Context, cause error) (api.SessionResult, error) {
+	run.receive()
+	for len(run.queue) > 0 {
+		if err := run.append(ctx); err != nil {
+			return run.fail(ctx, err)
+		}
+		run.receive()
+	}
+	return run.fail(ctx, cause)
+}
+
+// fail answers everybody with what went wrong.
+func (run *sessionRun) fail(ctx workflow.Context, err error) (api.SessionResult, error) {
+	run.failed = err
+	return run.finish(ctx, err)
+}
+
+func (run *sessionRun) finish(ctx workflow.Context, err error) (api.SessionResult, error) {
+	run.phase = sessionDone
+	outcome := api.OutcomeOK
+	if err != nil {
+		outcome = api.OutcomeFailed
+	}
+	run.Display.Show(ctx, run.phase,
+		fmt.Sprintf("%d events, up to %d of the stream", run.result.Events, run.result.LastSeq),
+		mneme.AttrOutcome.ValueSet(outcome))
+	if err != nil {
+		flow.DrainHandlers(ctx)
+		return api.SessionResult{}, err
+	}
+	return run.result, nil
+}
