@@ -237,6 +237,9 @@ func (b *bench) changes() error {
 		median := "-"
 		if len(r.within) > 0 {
 			median = strconv.Itoa(r.within[len(r.within)/2])
+			if r.within[len(r.within)/2] == never {
+				median = "never"
+			}
 		}
 		rows = append(rows, []string{a.name, strconv.Itoa(len(r.within)), median,
 			fmt.Sprintf("%.0f %%", 100*r.share(5)),

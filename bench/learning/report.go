@@ -98,7 +98,10 @@ type recovery struct {
 	solved   [2][]bool
 }
 
-const soon = 10 // occurrences within which an agent should have recovered
+const (
+	soon  = 10            // occurrences within which an agent should have recovered
+	never = math.MaxInt32 // what counts as the occurrences of an agent that did not recover
+)
 
 func recoveries(runs []run) (out recovery, byFamily map[string][]int) {
 	byFamily = map[string][]int{}
@@ -129,7 +132,7 @@ func recoveries(runs []run) (out recovery, byFamily map[string][]int) {
 			case n <= soon:
 				out.censored++
 			default:
-				out.within = append(out.within, math.MaxInt32)
+				out.within = append(out.within, never)
 			}
 		}
 	}
