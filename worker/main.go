@@ -134,10 +134,10 @@ func run(ctx context.Context, log *slog.Logger) error {
 		ReflectionVisibility: cfg.ReflectionVisibility, GlobalKinds: cfg.GlobalKinds,
 		ObserveReflection: metrics.ObserveReflection,
 		ObserveLearned:    metrics.ObserveLearned, Due: cfg.Due, ObserveArrival: metrics.ObserveArrival,
-		MemoryIndex:       cfg.OpenMemoryIndex(st, index, brain.Embedder, log),
-		SweepMemoryIndex:  cfg.SweepMemoryIndex(st, index),
-		WipeMemoryIndex:   cfg.WipeMemoryIndex(index),
-		TokenBudget:       cfg.TokenBudget, BudgetHeld: metrics.BudgetHeld, ObserveAdvice: metrics.ObserveAdvice,
+		MemoryIndex:      cfg.OpenMemoryIndex(st, index, brain.Embedder, log),
+		SweepMemoryIndex: cfg.SweepMemoryIndex(st, index),
+		WipeMemoryIndex:  cfg.WipeMemoryIndex(index),
+		TokenBudget:      cfg.TokenBudget, BudgetHeld: metrics.BudgetHeld, ObserveAdvice: metrics.ObserveAdvice,
 	})
 	if err := w.Start(); err != nil {
 		return fmt.Errorf("start worker: %w", err)
