@@ -151,9 +151,9 @@ func TestAConstraintOfWorkingMemoryFromSessionsToAdvice(t *testing.T) {
 		}
 		s.Record(t, h.Store)
 	}
-	for n := range 4 {
-		session(n, `"No network"`, true)
-		session(20+n, "", false)
+	for n := range 4 { // in turn: if all failures came last, a change of the world would explain them as well
+		session(2*n, `"No network"`, true)
+		session(2*n+1, "", false)
 	}
 	_, out := consolidate(t, h, api.LearnInput{LearnScope: scopeOfPrincipal(p)})
 	require.Equal(t, 1, out.Added, "%+v", out)

@@ -30,11 +30,12 @@ func offline(n int, helps bool, constraint string) *testkit.Story {
 func TestWorkingMemoryIsLearnedFrom(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+	// In turn: if all failures came last, a change of the world would explain them as well.
 	for n := range 4 {
-		offline(n, true, "No network.").Record(t, w.store)
+		offline(2*n, true, "No network.").Record(t, w.store)
 	}
 	for n := range 3 {
-		offline(10+n, false, "").Works(ledger.WorkingUpdate{State: schema.TaskBlocked,
+		offline(2*n+1, false, "").Works(ledger.WorkingUpdate{State: schema.TaskBlocked,
 			OpenQuestions: []string{"Which mirror has the cache?"}}).Record(t, w.store)
 	}
 	require.Equal(t, 1, w.learn(ana, schema.TypeCompetence).Added)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -64,8 +65,14 @@ func newSessionStage(t *testing.T) *sessionStage {
 func (s *sessionStage) state() sessions.State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	last := int64(len(s.ledger))
-	return sessions.State{FirstSeq: s.first, LastSeq: last, Events: int(last - s.first + 1)}
+	st := sessions.State{FirstSeq: s.first, LastSeq: int64(len(s.ledger))}
+	for seq := st.FirstSeq; seq <= st.LastSeq; seq++ {
+		if strings.HasPrefix(s.ledger[seq-1], "end") { // as run.ended does
+			st.Ended, st.LastSeq = seq, seq
+		}
+	}
+	st.Events = int(st.LastSeq - s.first + 1)
+	return st
 }
 
 func (s *sessionStage) append(in sessions.AppendRequest) (out sessions.AppendResult) {
@@ -186,6 +193,26 @@ func TestCloseDuringAppend(t *testing.T) {
 	require.True(t, appended.done)
 	require.NoError(t, appended.err)
 	require.Equal(t, []ledger.Appended{{ID: "a", Stream: "run/s", Seq: 1, Added: true}}, appended.result.Appended)
+}
+
+// A request to close is for all events that were there before it: also those after an event that ended the session.
+func TestCloseAfterAnEnd(t *testing.T) {
+	t.Parallel()
+	s := newSessionStage(t)
+	s.RegisterDelayedCallback(func() {
+		s.SignalWorkflow(api.SignalAppend, handIn("a", "end", "b"))
+		s.SignalWorkflow(api.SignalClose, api.CloseRequest{Outcome: schema.OutcomePartial})
+	}, time.Second)
+	began := s.Now()
+	s.ExecuteWorkflow(agents.Session, sessionInput())
+	require.NoError(t, s.GetWorkflowError())
+	require.Less(t, s.Now().Sub(began), time.Minute, "it does not wait until it is idle")
+	require.Len(t, s.closed, 2)
+	require.Equal(t, int64(1), s.closed[0].FirstSeq)
+	require.Empty(t, s.closed[0].Outcome)
+	require.Equal(t, int64(3), s.closed[1].FirstSeq)
+	require.Equal(t, session.Finished, s.closed[1].Why)
+	require.Equal(t, schema.OutcomePartial, s.closed[1].Outcome)
 }
 
 // An event of a closed episode that is handed in again, or told again, starts a run. It answers and ends at once, with

@@ -13,12 +13,20 @@ import (
 	"github.com/mneme/mneme/workflows/flow"
 )
 
+// changeCloseAll is the version marker of close: a request to close is answered when all events that were there before
+// it are in an episode. Before, the first episode that ended answered it, and the events after that one stayed open.
+const changeCloseAll = "close-all"
+
 // close makes an episode of the processed events, and answers the callers that asked for it.
 func (run *sessionRun) close(ctx workflow.Context) error {
 	ctx, stop := workflow.NewDisconnectedContext(ctx)
 	defer stop()
 	closers := run.closers
-	run.closers = nil
+	if len(closers) > 0 && run.state.Ended > 0 && run.told > run.state.Ended &&
+		workflow.GetVersion(ctx, changeCloseAll, workflow.DefaultVersion, 1) != workflow.DefaultVersion {
+		closers = nil // they ask for the events after this episode too
+	}
+	run.closers = run.closers[len(closers):]
 	in := sessions.CloseRequest{FirstSeq: run.state.FirstSeq, Why: session.Idle}
 	in.SessionRef = run.in.SessionRef
 	for _, c := range closers {
