@@ -34,6 +34,8 @@ func TestWhatSaysTheSame(t *testing.T) {
 		{"The timeout is 5 minutes", "The timeout is five minutes", duplicates.Restated},
 		{"The billing service is owned by Ana", "Ana owns the billing service", duplicates.Restated},
 		{"The API listens on port 8080", "Port 8080 is what the API listens on", duplicates.Restated},
+		{"Ana's manager is Bob", "Bob is Ana's manager", duplicates.Restated},
+		{"The owner of the billing service is Ana", "Ana is the owner of the billing service", duplicates.Restated},
 		{"It’s the parser that fails", "It's the parser that fails", duplicates.Spelling},
 	} {
 		got := duplicates.Compare(fact(c.a), fact(c.b))
@@ -157,6 +159,11 @@ var apart = [][2]string{
 	{"Ana sends Bob the report", "Bob sends Ana the report"},
 	{"Ana's dog is called Rex", "Rex's dog is called Ana"},
 	{"The master of node A is node B", "The master of node B is node A"},
+	{"The lead of the team is Ana", "The team of the lead is Ana"},
+	{"The API timeout is 5 minutes", "The timeout API is 5 minutes"},
+	{"The cache of the database is Redis", "The database of the cache is Redis"},
+	{"The backup database is Postgres", "The database backup is Postgres"},
+	{"The billing service owner is Ana", "The service billing owner is Ana"},
 }
 
 func TestWhatDiffersInOneThingIsNeverMerged(t *testing.T) {

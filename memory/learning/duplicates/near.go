@@ -35,7 +35,7 @@ var (
 		"eight": "8", "nine": "9", "ten": "10", "eleven": "11", "twelve": "12"}
 
 	// hollow words carry nothing by themselves: which of them stand where follows from the form of the sentence.
-	hollow = normalize.Set(`a an the is are am be been being of by and as it its that what which who whom whose where
+	hollow = normalize.Set(`a an the is are am be been being of and as it its that what which who whom whose where
 		do does has have please really actually indeed simply basically s`)
 
 	lives = normalize.Set("live lives reside resides")
@@ -44,7 +44,7 @@ var (
 // Restates reports whether two facts say the same in another form: "Ana lives in Lisbon" and "Ana's home is Lisbon",
 // "In staging, we use Postgres" and "We use Postgres in staging", "owned by Ana" and "Ana owns". Both are read as
 // frames, and each must surely restate the other. Besides, what Compare keeps apart is kept apart here: numbers,
-// negations, names, dates, conditions, words that limit, who speaks, and all content words. The synonyms of frames do
+// negations, names, dates, conditions, words that limit, who speaks, and all content words and their order. The synonyms of frames do
 // not count: they find the attribute that an update may be about, and a car and a van are of one attribute. Facts with
 // several numbers are not compared, because the numbers may have changed places.
 func Restates(a, b Record) bool {
@@ -56,8 +56,7 @@ func Restates(a, b Record) bool {
 }
 
 func restates(a, b gist) bool {
-	if a.guards != b.guards || a.numbers > 1 || !slices.Equal(a.limits, b.limits) ||
-		!slices.Equal(a.content, b.content) {
+	if a.guards != b.guards || a.numbers > 1 || !slices.Equal(a.limits, b.limits) || !sameOrder(a, b) {
 		return false
 	}
 	if len(a.frames) != 1 || len(b.frames) != 1 {
@@ -78,7 +77,26 @@ type gist struct {
 	guards  string   // numbers, negations, who and when
 	limits  []string // sorted
 	numbers int
-	content []string // the other words, stemmed and sorted
+	content []string // the other words, stemmed
+	active  []string // the same where the words around "by" have changed places: "Ana owns" for "owned by Ana"
+}
+
+// sameOrder reports whether the content words are the same in the same order, but that a part may be moved from one end
+// to the other, as the value and the place are: "the cache of the database" is not "the database of the cache".
+func sameOrder(a, b gist) bool {
+	return rotated(a.content, b.content) || rotated(a.active, b.content) || rotated(a.content, b.active)
+}
+
+func rotated(a, b []string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range max(1, len(a)) {
+		if slices.Equal(a[i:], b[:len(b)-i]) && slices.Equal(a[:i], b[len(b)-i:]) {
+			return true
+		}
+	}
+	return false
 }
 
 func gistOf(r Record) gist {
@@ -93,6 +111,7 @@ func gistOf(r Record) gist {
 		}
 	}
 	all := normalize.Words(text, "'.:-/%€$£@+_")
+	by := 0 // the number of words before the last "by"
 	next := func(i int, word string) bool { return i+1 < len(all) && all[i+1] == word }
 	for i := 0; i < len(all); i++ {
 		w := all[i]
@@ -113,6 +132,8 @@ func gistOf(r Record) gist {
 			}
 		case limiting[w]:
 			out.limits = append(out.limits, w)
+		case w == "by":
+			by = len(out.content)
 		case hollow[w]:
 		default:
 			out.content = append(out.content, english.Stem(w, false))
@@ -120,8 +141,10 @@ func gistOf(r Record) gist {
 	}
 	slices.Sort(guards)
 	out.guards = strings.Join(guards, "\x01")
-	for _, list := range []*[]string{&out.limits, &out.content} {
-		slices.Sort(*list)
+	slices.Sort(out.limits)
+	if out.active = out.content; by > 0 {
+		c := out.content
+		out.active = slices.Concat(c[by:], c[by-1:by], c[:by-1])
 	}
 	return out
 }
@@ -171,7 +194,7 @@ func (p *Pool) Add(r Record) {
 		if n, ok := numerals[w]; ok {
 			w = n
 		}
-		if !hollow[w] && !limiting[w] {
+		if !hollow[w] && !limiting[w] && w != "by" {
 			words = append(words, english.Stem(w, false))
 		}
 	}
