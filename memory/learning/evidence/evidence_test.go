@@ -3,7 +3,6 @@ package evidence_test
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
 	"testing"
 	"time"
@@ -272,21 +271,4 @@ func TestWhatNobodyWaitsForFadesSlowly(t *testing.T) {
 	}
 	require.Less(t, passes.Chance("linux"), waits.Chance("linux"))
 	require.Less(t, passes.Chance("linux"), evidence.Prior)
-}
-
-// A situation that is never met again is doubted with each failure elsewhere: its track stays one that can be stored.
-func TestDoubtWithoutEndStaysANumber(t *testing.T) {
-	var stats evidence.Stats
-	stats.Observe("macos", true, time.Unix(0, 0))
-	for range 10_000 {
-		stats.Observe("linux", true, time.Unix(0, 0))
-		stats.Observe("linux", false, time.Unix(0, 0))
-	}
-	_, err := json.Marshal(stats)
-	require.NoError(t, err)
-	require.False(t, math.IsNaN(stats.Of("macos")))
-	for range 3 {
-		stats.Observe("macos", true, time.Unix(0, 0))
-	}
-	require.Greater(t, stats.Of("macos"), 0.7)
 }

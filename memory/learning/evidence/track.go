@@ -24,7 +24,6 @@ const (
 	leads      = 2.0  // initial weight of the model, compared with the mean
 	recalled   = 0.90 // share of past predictions left by each outcome
 	maxLead    = 4.0
-	surest     = 30.0 // log odds beyond which nothing changes: doubt that is added up without end stays a number
 )
 
 // Track is a record of outcomes in which later ones weigh more. Its zero value is that of a procedure never tried.
@@ -96,7 +95,7 @@ func (t Track) belief(base float64) float64 {
 
 // doubt makes it less likely by a share that it works.
 func (t *Track) doubt(share float64) {
-	t.State = max(-surest, logit(t.state()*(1-share)))
+	t.State = logit(t.state() * (1 - share))
 	t.Good *= 1 - share
 }
 
