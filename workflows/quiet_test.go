@@ -289,6 +289,25 @@ func TestConsolidateWhenQuietContinuesAsNew(t *testing.T) {
 		SoFar: &api.ConsolidateWhenQuietResult{Failed: 1, New: 3}}, in)
 }
 
+// A run that never waits, because there is no quiet time, continues as a new one when its history is long.
+func TestConsolidateWhenQuietContinuesAsNewWithoutWaiting(t *testing.T) {
+	t.Parallel()
+	env := quietEnv(t, enough)
+	env.OnWorkflow(api.WorkflowConsolidate, mock.Anything, mock.Anything).Return(func(workflow.Context,
+		api.LearnInput) (api.LearnResult, error) {
+		env.SetContinueAsNewSuggested(true)
+		return api.LearnResult{Added: 1}, nil
+	}).Once()
+	env.ExecuteWorkflow(learn.ConsolidateWhenQuiet,
+		api.ConsolidateWhenQuietInput{LearnScope: api.LearnScope{Tenant: "t"}})
+	var again *workflow.ContinueAsNewError
+	require.ErrorAs(t, env.GetWorkflowError(), &again)
+	var in api.ConsolidateWhenQuietInput
+	require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(again.Input, &in))
+	require.Equal(t, api.ConsolidateWhenQuietInput{LearnScope: api.LearnScope{Tenant: "t"}, Runs: 1,
+		SoFar: &api.ConsolidateWhenQuietResult{New: 4, Consolidated: 1, Changed: 1}}, in)
+}
+
 // recordQuiet captures a run that waits, is told of more evidence, consolidates and ends.
 func recordQuiet(t *testing.T) {
 	t.Helper()

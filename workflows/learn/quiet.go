@@ -63,6 +63,9 @@ func (run *quietRun) loop(ctx workflow.Context) error {
 	before := "" // the watermark before the last run
 	for ran := false; ; {
 		run.drain()
+		if workflow.GetInfo(ctx).GetContinueAsNewSuggested() { // with no quiet time it may never wait
+			return run.renew(ctx)
+		}
 		due, err := run.look(ctx)
 		if err != nil {
 			return err
@@ -142,6 +145,11 @@ func (run *quietRun) wait(ctx workflow.Context, phase string, d time.Duration) e
 		return err
 	}
 	run.drain()
+	return run.renew(ctx)
+}
+
+// renew continues as a new run, with what this one knows. What the signals told of is in the database.
+func (run *quietRun) renew(ctx workflow.Context) error {
 	next := run.in
 	next.Runs, next.SoFar = run.in.Runs+1, &run.out
 	return flow.ContinueAsNew(ctx, ConsolidateWhenQuiet, next)

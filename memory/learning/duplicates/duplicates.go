@@ -109,7 +109,11 @@ func wordsOf(r Record) words {
 		return !unicode.IsLetter(c) && !unicode.IsDigit(c) && !unicode.Is(unicode.M, c) &&
 			!strings.ContainsRune("'.,:%€$£#@/+*=<>~^&|\\_-", c) && !unicode.IsSymbol(c)
 	}) {
-		w = strings.TrimRight(strings.TrimLeft(w, "'.,:*"), "'.,:-*")
+		cut := strings.TrimLeft(w, "'.,:*")
+		if i := len(w) - len(cut); i > 0 && cut != "" && w[i-1] == '.' && cut[0] >= '0' && cut[0] <= '9' {
+			cut = w[i-1:] // .5 keeps its point
+		}
+		w = strings.TrimRight(cut, "'.,:-*")
 		if len(w) > 1 && w[0] == '-' && !strings.ContainsAny(w[1:2], "0123456789.") {
 			w = strings.TrimLeft(w, "-") // a dash or a flag; -5 keeps its sign
 		}

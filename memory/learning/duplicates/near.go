@@ -17,7 +17,7 @@ import (
 // Limits of looking for records that restate others.
 const (
 	maxNear    = 400 // bytes of a text; a longer one says more than one thing
-	maxReplace = 1   // content words that may be others
+	maxReplace = 1   // words that may be others in a record that is compared: "lives" and "home"
 	maxCommon  = 200 // records that one word leads to; a more common word leads nowhere
 	candidates = 12  // records that one is compared with: those that share the most words
 )
@@ -27,21 +27,26 @@ var (
 	limiting = normalize.Set(`only just except unless until if when while whenever before after since because although
 		but all every each most many some few any both either neither must may might can could should would shall will
 		was were had did used never always often sometimes usually rarely first last at least more less than over under
-		above below without within versus instead new old former current next per between against at to for from with`)
+		above below without within versus instead new old former current next per between against at to for from with
+		in on this these those here there`)
 
 	// numerals are the words of small numbers. "One" is as often an article.
 	numerals = map[string]string{"two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7",
 		"eight": "8", "nine": "9", "ten": "10", "eleven": "11", "twelve": "12"}
 
 	// hollow words carry nothing by themselves: which of them stand where follows from the form of the sentence.
-	hollow = normalize.Set(`a an the is are am be been being of in on by and as it its this that these those there
-		here what which who whom whose where do does has have please really actually indeed simply basically s`)
+	hollow = normalize.Set(`a an the is are am be been being of and as it its that what which who whom whose where
+		do does has have please really actually indeed simply basically s`)
+
+	lives = normalize.Set("live lives reside resides")
 )
 
 // Restates reports whether two facts say the same in another form: "Ana lives in Lisbon" and "Ana's home is Lisbon",
 // "In staging, we use Postgres" and "We use Postgres in staging", "owned by Ana" and "Ana owns". Both are read as
 // frames, and each must surely restate the other. Besides, what Compare keeps apart is kept apart here: numbers,
-// negations, names, dates, conditions, words that limit, who speaks, and all content words but one of each.
+// negations, names, dates, conditions, words that limit, who speaks, and all content words and their order. The synonyms of frames do
+// not count: they find the attribute that an update may be about, and a car and a van are of one attribute. Facts with
+// several numbers are not compared, because the numbers may have changed places.
 func Restates(a, b Record) bool {
 	if !mayRestate(a) || !mayRestate(b) || a.Ground != b.Ground ||
 		memory.ConditionsHash(a.Validity) != memory.ConditionsHash(b.Validity) {
@@ -51,14 +56,7 @@ func Restates(a, b Record) bool {
 }
 
 func restates(a, b gist) bool {
-	if a.guards != b.guards || !slices.Equal(a.limits, b.limits) {
-		return false
-	}
-	onlyA, onlyB := without(a.content, b.content), without(b.content, a.content)
-	named := func(g gist, words []string) bool {
-		return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(g.names, w) })
-	}
-	if len(onlyA) != len(onlyB) || len(onlyA) > maxReplace || named(a, onlyA) || named(b, onlyB) {
+	if a.guards != b.guards || a.numbers > 1 || !slices.Equal(a.limits, b.limits) || !sameOrder(a, b) {
 		return false
 	}
 	if len(a.frames) != 1 || len(b.frames) != 1 {
@@ -78,8 +76,27 @@ type gist struct {
 	frames  []frame.Frame
 	guards  string   // numbers, negations, who and when
 	limits  []string // sorted
-	names   []string // those of content that have a capital letter
-	content []string // the other words, stemmed and sorted
+	numbers int
+	content []string // the other words, stemmed
+	active  []string // the same where the words around "by" have changed places: "Ana owns" for "owned by Ana"
+}
+
+// sameOrder reports whether the content words are the same in the same order, but that a part may be moved from one end
+// to the other, as the value and the place are: "the cache of the database" is not "the database of the cache".
+func sameOrder(a, b gist) bool {
+	return rotated(a.content, b.content) || rotated(a.active, b.content) || rotated(a.content, b.active)
+}
+
+func rotated(a, b []string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range max(1, len(a)) {
+		if slices.Equal(a[i:], b[:len(b)-i]) && slices.Equal(a[:i], b[len(b)-i:]) {
+			return true
+		}
+	}
+	return false
 }
 
 func gistOf(r Record) gist {
@@ -88,20 +105,35 @@ func gistOf(r Record) gist {
 	text = strings.ReplaceAll(text, "'s ", " 's ")
 	var guards []string
 	for _, g := range strings.Split(wordsOf(r).guards, "\x01") {
-		// Numbers may stand elsewhere, and in words: they are added below. Signs, as in x < 5 and C++, are kept.
-		if g != "" && (!strings.HasPrefix(g, "n:") || !strings.ContainsFunc(g, unicode.IsDigit)) {
+		// Numbers may stand elsewhere, and in words: they are added below. Signs, as in <5, -5, 5% and C++, are kept.
+		if g != "" && !plainNumber(g) {
 			guards = append(guards, g)
 		}
 	}
-	for _, w := range normalize.Words(text, "'.:-/%€$£@+_") {
+	all := normalize.Words(text, "'.:-/%€$£@+_")
+	by := 0 // the number of words before the last "by"
+	next := func(i int, word string) bool { return i+1 < len(all) && all[i+1] == word }
+	for i := 0; i < len(all); i++ {
+		w := all[i]
 		if n, ok := numerals[w]; ok {
 			w = n
 		}
 		switch {
 		case strings.ContainsFunc(w, func(c rune) bool { return !unicode.IsLetter(c) && c != '\'' && c != '-' }):
 			guards = append(guards, "n:"+w)
+			out.numbers++
+		case lives[w] && next(i, "in"):
+			out.content = append(out.content, "home")
+			i++
+		case w == "home" && next(i, "is"):
+			out.content = append(out.content, "home")
+			if i++; next(i, "in") {
+				i++
+			}
 		case limiting[w]:
 			out.limits = append(out.limits, w)
+		case w == "by":
+			by = len(out.content)
 		case hollow[w]:
 		default:
 			out.content = append(out.content, english.Stem(w, false))
@@ -109,24 +141,19 @@ func gistOf(r Record) gist {
 	}
 	slices.Sort(guards)
 	out.guards = strings.Join(guards, "\x01")
-	out.names = namesOf(r.Content)
-	for _, list := range []*[]string{&out.limits, &out.content} {
-		slices.Sort(*list)
+	slices.Sort(out.limits)
+	if out.active = out.content; by > 0 {
+		c := out.content
+		out.active = slices.Concat(c[by:], c[by-1:by], c[:by-1])
 	}
 	return out
 }
 
-// namesOf are the words with a capital letter, stemmed. The first word of a sentence has one as well: it counts.
-func namesOf(text string) []string {
-	var out []string
-	for _, w := range strings.FieldsFunc(text, func(c rune) bool {
-		return !unicode.IsLetter(c) && !unicode.IsDigit(c)
-	}) {
-		if unicode.IsUpper([]rune(w)[0]) {
-			out = append(out, english.Stem(normalize.Lower(w), false))
-		}
-	}
-	return out
+// plainNumber reports whether a guard is a number without a sign.
+func plainNumber(guard string) bool {
+	w, ok := strings.CutPrefix(guard, "n:")
+	return ok && strings.ContainsFunc(w, unicode.IsDigit) && !strings.HasPrefix(w, "-") && !strings.HasPrefix(w, ".") &&
+		!strings.ContainsFunc(w, func(c rune) bool { return strings.ContainsRune("%#&*\\", c) || unicode.IsSymbol(c) })
 }
 
 // without are the elements of a sorted list that another one lacks, each as often as it lacks it.
@@ -167,7 +194,7 @@ func (p *Pool) Add(r Record) {
 		if n, ok := numerals[w]; ok {
 			w = n
 		}
-		if !hollow[w] && !limiting[w] {
+		if !hollow[w] && !limiting[w] && w != "by" {
 			words = append(words, english.Stem(w, false))
 		}
 	}
