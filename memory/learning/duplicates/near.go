@@ -44,9 +44,9 @@ var (
 // Restates reports whether two facts say the same in another form: "Ana lives in Lisbon" and "Ana's home is Lisbon",
 // "In staging, we use Postgres" and "We use Postgres in staging", "owned by Ana" and "Ana owns". Both are read as
 // frames, and each must surely restate the other. Besides, what Compare keeps apart is kept apart here: numbers,
-// negations, names, dates, conditions, words that limit, who speaks, and all content words and their order. The synonyms of frames do
-// not count: they find the attribute that an update may be about, and a car and a van are of one attribute. Facts with
-// several numbers are not compared, because the numbers may have changed places.
+// negations, names, dates, conditions, words that limit, who speaks, and all content words and their order. The
+// synonyms of frames do not count: they find the attribute that an update may be about, and a car and a van are of one
+// attribute. Facts with several numbers are not compared, because the numbers may have changed places.
 func Restates(a, b Record) bool {
 	if !mayRestate(a) || !mayRestate(b) || a.Ground != b.Ground ||
 		memory.ConditionsHash(a.Validity) != memory.ConditionsHash(b.Validity) {
