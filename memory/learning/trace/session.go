@@ -188,9 +188,9 @@ func OfEpisode(meta Meta, p schema.EpisodicPayload) []Attempt {
 // has its outcome. After a problem was solved, the next failure is another problem. A session without a problem is
 // one attempt at its task.
 //
-// What the agent reports about its work is read too. The constraints under which an attempt began are part of its situation.
-// A session without an outcome whose agent says at the end that it is blocked has failed. The questions that are open
-// at the end belong to the last attempt.
+// What the agent reports about its work is read too. The constraints under which an attempt began are part of its
+// situation. A session without an outcome whose agent says at the end that it is blocked has failed. The questions that
+// are open at the end belong to the last attempt.
 func (s *Session) Attempts() []Attempt {
 	var calls []Step
 	under := map[string]working{}
