@@ -132,7 +132,7 @@ func (d Drift) Add(o Drift) Drift {
 		Repaired: d.Repaired + o.Repaired}
 }
 
-// Cursor is how far a pass over all tenants' memories has come.
+// IndexCursor is how far a pass over all tenants' memories has come.
 type IndexCursor struct {
 	Tenant string `json:"tenant,omitempty"`
 	After  string `json:"after,omitempty"` // the last memory of the tenant that was compared

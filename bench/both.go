@@ -102,7 +102,7 @@ type setResult struct {
 	update updates
 }
 
-// updates counts questions about what changed, of which the evidence is more than one turn.
+// updates counts questions about what changed whose evidence is more than one turn.
 type updates struct{ n, first, above, found int }
 
 func (b *bench) reportKinds(set string, r setResult) {

@@ -32,8 +32,8 @@ func (d *Doctor) sessionsIdle(ctx context.Context) (verdict, error) {
 	return fine("%d are open, the oldest has had no event for %s", ledger.OpenSessions, app.Span(idle)), nil
 }
 
-// evidenceOverdue is how old new evidence may be where it is enough: two intervals of the schedule that consolidates
-// what did not start by itself, and the time of a run.
+// evidenceOverdue is how long a scope may have had enough new evidence: two intervals of the schedule that consolidates
+// what did not start without it, and the time of a run.
 const evidenceOverdue = 3 * time.Hour
 
 // evidenceWaiting: a scope with enough new evidence is consolidated when it is quiet or, at the latest, by the
@@ -51,7 +51,7 @@ func (d *Doctor) evidenceWaiting(ctx context.Context) (verdict, error) {
 			if err != nil {
 				return n, err
 			}
-			if pending.Enough && d.Now().Sub(pending.Oldest) > evidenceOverdue {
+			if pending.Enough && d.Now().Sub(pending.Since) > evidenceOverdue {
 				n++
 			}
 		}

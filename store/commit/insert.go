@@ -146,7 +146,7 @@ func (c *Change) InsertMemories(ctx context.Context, rows []NewMemory) ([]uuid.U
 	return ids, nil
 }
 
-// standing returns the live memory with a row's content, because of which the insert was skipped. If that memory was
+// standing returns the live memory that has a row's content already, so that the insert was skipped. If that memory was
 // forgotten or changed since, it inserts the row.
 func (c *Change) standing(ctx context.Context, r *NewMemory) (uuid.UUID, error) {
 	for {

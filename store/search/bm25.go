@@ -37,7 +37,7 @@ func bm25(terms []rank.Term, held []float32, first int, base, slope, length floa
 }
 
 // occurrences is how often a memory has a lexeme, computed from ts_rank. The rank of one lexeme is the sum of 1/j²
-// over its occurrences, of which a tsvector keeps at most 256: the rank determines their number.
+// over its occurrences, and a tsvector keeps at most 256 of them: the rank determines their number.
 func occurrences(ranked float32) int {
 	ranks := occurrenceRanks()
 	n := sort.Search(len(ranks), func(i int) bool { return ranks[i] >= ranked })

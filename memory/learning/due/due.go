@@ -2,7 +2,10 @@
 // quiet time.
 package due
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Rule says how much new evidence starts a run, and how long the scope must be quiet before.
 type Rule struct {
@@ -29,8 +32,11 @@ type Episode struct {
 
 // Independent counts episodes that do not depend on each other: a session counts once, what one origin handed in
 // without a session counts once, and what repeats another word for word counts with it.
-func Independent(episodes []Episode) int {
-	seen, n := map[string]bool{}, 0
+func Independent(episodes []Episode) int { return len(independent(episodes)) }
+
+// independent are the episodes that Independent counts: of those that depend on each other, the first.
+func independent(episodes []Episode) (out []Episode) {
+	seen := map[string]bool{}
 	for _, e := range episodes {
 		source := "session:" + e.Agent + "\x00" + e.Session
 		if e.Session == "" {
@@ -44,9 +50,9 @@ func Independent(episodes []Episode) int {
 			continue
 		}
 		seen[source], seen[same] = true, true
-		n++
+		out = append(out, e)
 	}
-	return n
+	return out
 }
 
 // Verdict says whether a scope is due.
@@ -54,26 +60,20 @@ type Verdict struct {
 	New    int           // independent episodes that no run has taken in
 	Enough bool          // there are as many as the rule asks for
 	Wait   time.Duration // until the scope has been quiet for long enough; 0: it is due now if there are enough
-	Oldest time.Time     // of the episodes that were looked at
+	Since  time.Time     // when the episode came that made it enough; zero if there is not enough
 }
 
 // Judge applies the rule to the episodes of a scope that no run has taken in. A time in the future, as of another
 // clock, counts as now: a run is never put off for longer than the quiet time.
 func (r Rule) Judge(episodes []Episode, now time.Time) Verdict {
-	out := Verdict{New: Independent(episodes)}
-	var last time.Time
-	for i, e := range episodes {
-		if i == 0 || e.At.Before(out.Oldest) {
-			out.Oldest = e.At
-		}
-		if e.At.After(last) {
-			last = e.At
-		}
-	}
-	out.Enough = r.Least > 0 && out.New >= r.Least
+	sorted := slices.SortedStableFunc(slices.Values(episodes), func(a, b Episode) int { return a.At.Compare(b.At) })
+	counted := independent(sorted)
+	out := Verdict{New: len(counted), Enough: r.Least > 0 && len(counted) >= r.Least}
 	if !out.Enough {
 		return out
 	}
+	out.Since = counted[r.Least-1].At
+	last := sorted[len(sorted)-1].At
 	if last.After(now) {
 		last = now
 	}

@@ -70,11 +70,25 @@ func TestAScopeIsDueAfterAQuietTime(t *testing.T) {
 		"off":        {due.Rule{Quiet: time.Minute}, episodes(9), now, due.Verdict{New: 9}},
 		"no waiting": {due.Rule{Least: 1}, episodes(1), now, due.Verdict{New: 1, Enough: true}},
 	} {
-		if n := len(c.given); n > 0 {
-			c.want.Oldest = c.given[n-1].At
+		if c.want.Enough { // the latest of them made it enough
+			c.want.Since = c.given[0].At
 		}
 		require.Equal(t, c.want, c.rule.Judge(c.given, c.now), name)
 	}
+}
+
+// A scope has had enough since the episode that made it enough, not since the first: one that gets an episode a day has
+// not been waiting for days when the third comes.
+func TestSinceWhenThereIsEnough(t *testing.T) {
+	t.Parallel()
+	given := episodes(4)
+	for i := range given {
+		given[i].At = now.Add(-time.Duration(i) * 24 * time.Hour)
+	}
+	rule := due.Rule{Least: 3, Quiet: 5 * time.Minute}
+	require.Equal(t, now.Add(-24*time.Hour), rule.Judge(given, now).Since)
+	require.Equal(t, now, rule.Judge(given[:3], now).Since)
+	require.Zero(t, rule.Judge(given[:2], now).Since)
 }
 
 // The order does not matter, more evidence never makes a scope less due, and no wait is longer than the quiet time.

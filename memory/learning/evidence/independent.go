@@ -45,7 +45,7 @@ func (c Count) Enough(p Policy) bool {
 // Independent counts attempts. Witnessed attempts count separately from accounts, because any caller can submit an
 // account: accounts of one origin count once, whatever they say, however many they are, and whichever agents they
 // name. Witnessed attempts count once per session. An attempt that repeats another word for word, with the same
-// names, paths and results, counts with it, whoever reports it.
+// names, paths and results, counts with it, also if another agent reports it.
 func Independent(attempts []trace.Attempt, p Policy) Count {
 	order := make([]int, len(attempts))
 	for i := range order {

@@ -119,7 +119,7 @@ func (s *Stats) IdleIn(context map[string]string) {
 	}
 }
 
-// PassIn says the same of something that failed and that nobody waits for: it fades only as far as the world may have
+// PassIn is the same for something that failed and that no one waits for: it fades only as far as the world may have
 // changed.
 func (s *Stats) PassIn(context map[string]string) {
 	s.All.Pass()
