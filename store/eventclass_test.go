@@ -12,9 +12,9 @@ import (
 	"github.com/mneme/mneme/store/events"
 )
 
-// An event is at least as sensitive as what its payload holds, as a memory is, and no caller can lower
-// that. An event may state a higher class. A user's words are an event for every agent, but a secret among them is shown
-// only to those who ask for more than medium.
+// An event is at least as sensitive as what its payload holds, as a memory is, and no caller can lower that. An event
+// may state a higher class. A user's words are an event for every agent, but a secret among them is shown only to those
+// who ask for more than medium.
 func TestAppendedEventsAreClassified(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
