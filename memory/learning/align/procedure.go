@@ -30,7 +30,7 @@ type Step struct {
 	Args map[string]Template `json:"args,omitempty"` // by path
 	// When has the values of context keys for which the step is taken. If empty, it is always taken.
 	When     map[string][]string `json:"when,omitempty"`
-	Optional bool                `json:"optional,omitempty"` // some attempts lack the step, and no context key explains it
+	Optional bool                `json:"optional,omitempty"` // some attempts lack it, and no context key explains why
 	Needs    []int               `json:"needs,omitempty"`    // steps whose results it uses
 	Support  int                 `json:"support"`            // number of attempts that have the step
 }
@@ -72,7 +72,7 @@ func Learn(attempts []trace.Attempt) (Procedure, bool) {
 	for _, a := range attempts {
 		l.known = append(l.known, KnownOf(a.Problem, a.Intent, a.Situation))
 	}
-	place := make([]map[string]int, len(attempts)) // for each attempt, the procedure's steps by the attempt's step ids
+	place := make([]map[string]int, len(attempts)) // for each attempt: steps of the procedure by id
 	for i := range place {
 		place[i] = map[string]int{}
 	}

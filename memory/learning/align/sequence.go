@@ -169,8 +169,8 @@ func pairs(n, m int, similar func(i, j int) float64) (out [][2]int, score float6
 	return out, best[0][0]
 }
 
-// Alike returns the similarity of two sequences of steps, in [0,1]: the sum of the similarities of paired steps, divided
-// by the length of the longer sequence.
+// Alike returns the similarity of two sequences of steps, in [0,1]: the sum of the similarities of paired steps over
+// the length of the longer sequence.
 func Alike(a, b []trace.Step) float64 {
 	if len(a) == 0 || len(b) == 0 {
 		return 0
