@@ -13,7 +13,7 @@ import (
 	"github.com/mneme/mneme/internal/cli/app"
 )
 
-// consolidated is what `consolidate` prints.
+// consolidated is the output of `consolidate`.
 type consolidated struct {
 	app.OperationRun
 	Scope  *api.LearnResult          `json:"scope,omitempty"`  // of one scope

@@ -15,7 +15,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// NewAdvise returns the command that says what to do, and takes the report of how it went.
+// NewAdvise returns the command that advises what to do, and records reports of the outcome.
 func NewAdvise(a *app.App) *cobra.Command {
 	var req api.AdviseRequest
 	errorFile, policy := "", ""
@@ -131,7 +131,7 @@ func optionText(t *app.Text, o api.AdviceOption) {
 	list("evidence", o.Evidence)
 }
 
-// sureness is a confidence in words.
+// sureness returns a confidence in words.
 func sureness(confidence float64) string {
 	word := "unsure"
 	switch {
@@ -145,7 +145,7 @@ func sureness(confidence float64) string {
 	return fmt.Sprintf("%s (%.2f)", word, confidence)
 }
 
-// adviceReported is what `advise report` prints.
+// adviceReported is the output of `advise report`.
 type adviceReported struct {
 	app.OperationRun
 	api.ReportResult

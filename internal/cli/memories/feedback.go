@@ -86,7 +86,7 @@ for one memory, and with 5 if some of several were refused.`,
 	return cmd
 }
 
-// says reports whether any flag is set.
+// says reports whether any of the flags is set.
 func (f *feedbackFlags) says(flags *pflag.FlagSet) bool {
 	for _, name := range []string{"used", "partly", "failed", "unused", "others-unused",
 		"outcome", "reason", "operation-id"} {
@@ -115,7 +115,7 @@ func (f *feedbackFlags) request(p schema.Principal, retrieval string) schema.Fee
 	return req
 }
 
-// showRetrieved prints what a retrieval returned.
+// showRetrieved prints the results of a retrieval.
 func showRetrieved(a *app.App, cmd *cobra.Command, retrieval string) error {
 	id, err := app.ParseID("retrieval_id", retrieval)
 	if err != nil {
@@ -145,7 +145,7 @@ func showRetrieved(a *app.App, cmd *cobra.Command, retrieval string) error {
 	})
 }
 
-// problem is the error that the command returns.
+// problem returns the error of the command.
 func (f FedBack) problem() error {
 	refused := f.Refused()
 	switch {

@@ -28,7 +28,7 @@ A schedule purges every six hours.`})
 	return cmd
 }
 
-// RetentionList is what `retention list` prints.
+// RetentionList is the output of `retention list`.
 type RetentionList struct {
 	Tenant   string                   `json:"tenant"`
 	Policies []schema.RetentionPolicy `json:"policies"`
@@ -103,7 +103,7 @@ func (l RetentionList) text(t *app.Text) {
 	t.Table("DOMAIN TIER TYPOLOGY KEPT THEN DECAYS SET_BY", rows)
 }
 
-// keepFor shows a window as people say it.
+// keepFor formats a window for people.
 func keepFor(seconds int64) string {
 	d := time.Duration(seconds) * time.Second
 	switch {
@@ -150,7 +150,8 @@ func (f *classFlags) policy(domain string) schema.RetentionPolicy {
 		OnExpiry: schema.ExpiryPurge, UpdatedBy: f.actor, Reason: f.reason}
 }
 
-// RetentionSet is what `retention set` prints as JSON: the class, as `reset` does, and what it had to set with it.
+// RetentionSet is the output of `retention set` as JSON: the class, as with `reset`, and the related settings that were
+// set too.
 type RetentionSet struct {
 	schema.RetentionPolicy
 	Also []schema.RetentionPolicy `json:"also,omitempty"`
@@ -184,7 +185,7 @@ data asks first (mneme sweeps).`,
 			}
 			var saysThen *schema.OnExpiry
 			var saysExempt *bool
-			// valid for the class, until it is known what is in force
+			// a valid value for the class, until the policy in force is known
 			p.OnExpiry = lifecycle.DefaultRetention(p.Domain, p.Tier, p.Typology).OnExpiry
 			if cmd.Flags().Changed("then") {
 				p.OnExpiry = schema.OnExpiry(then)
@@ -335,7 +336,7 @@ func newRetentionRun(a *app.App) *cobra.Command {
 	return sweepCommand(a, "run", "Purge expired data now", mneme.StartRetentionPurge)
 }
 
-// decayOutlook is what `decay outlook` prints.
+// decayOutlook is the output of `decay outlook`.
 type decayOutlook struct {
 	Tenant string `json:"tenant"`
 	sweeping.DecayOutlook

@@ -12,7 +12,7 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// NewContext returns the command that shows what an agent would read before it acts.
+// NewContext returns the command that shows the context that an agent would read before it acts.
 func NewContext(a *app.App) *cobra.Command {
 	in := ledger.ContextRequest{Memory: ledger.MemorySettings{Window: 8}}
 	identity, ceiling := "", string(schema.SensitivityMedium)
