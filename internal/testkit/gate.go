@@ -191,7 +191,7 @@ func (g *Gate) catches(method string, request []byte) bool {
 		}
 	}
 	if !caught || g.held {
-		return caught // every later try as well: the worker is to die with it
+		return caught // every later attempt too: the test kills the worker while it waits
 	}
 	g.held = true
 	close(g.Held)
