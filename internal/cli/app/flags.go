@@ -87,7 +87,7 @@ func (f *FilterFlags) Narrow(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&f.tags, "tag", nil, "required tag (repeatable: all of them)")
 	flags.StringVar(&f.who, "who", "", "speaker")
 	flags.BoolVar(&f.pinned, "pinned", false, "only pinned memories; --pinned=false: only the others")
-	flags.Float64Var(&f.importanceMin, "importance-min", 0, "lowest present importance, 0 to 1")
+	flags.Float64Var(&f.importanceMin, "importance-min", 0, "minimum current importance, 0 to 1")
 	flags.StringVar(&f.since, "since", "", "occurred at or after (RFC 3339, or a date)")
 	flags.StringVar(&f.until, "until", "", "occurred before (RFC 3339, or a date)")
 	flags.StringArrayVar(&f.context, "context", nil,

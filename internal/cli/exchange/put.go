@@ -64,7 +64,7 @@ mutations_frozen or shadow_mode. The exit code is 5 if some of the records are r
 	flags.StringVar(&f.visibility, "visibility", "",
 		"visibility of records that do not set one: private (the default), group, shared or global")
 	flags.StringVar(&f.mode, "mode", "",
-		"what may be written, never more than the worker allows: controlled, frozen or shadow")
+		"write policy, at most as permissive as the worker's: controlled, frozen or shadow")
 	flags.BoolVar(&f.noWait, "no-wait", false, "return once the requests are durable")
 	f.Register(flags)
 	return cmd

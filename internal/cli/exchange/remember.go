@@ -30,7 +30,7 @@ type requestFlags struct {
 func (f *requestFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.visibility, "visibility", "", "who may read it: private (the default), group, shared or global")
 	flags.StringVar(&f.mode, "mode", "",
-		"what may be written, never more than the worker allows: controlled, frozen or shadow")
+		"write policy, at most as permissive as the worker's: controlled, frozen or shadow")
 	flags.BoolVar(&f.noUpdateDelete, "no-update-delete", false,
 		"apply no change to existing memories: each waits for review")
 	flags.Float64Var(&f.minFactConfidence, "min-fact-confidence", 0,

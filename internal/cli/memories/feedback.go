@@ -35,7 +35,7 @@ func NewFeedback(a *app.App) *cobra.Command {
 		Use:   "feedback RETRIEVAL_ID",
 		Short: "Report whether the results of a recall helped",
 		Long: `Report whether the results of a recall helped. What was used and helped is reinforced; what was
-used and failed, or was returned without use, fades sooner. Procedures and plans count their outcomes, and
+used and failed, or was returned but not used, fades sooner. Procedures and plans count their outcomes, and
 selection uses these counts. Recall prints its retrieval below the results; with --json also the ids of the results.
 
 Without a flag, the command lists what the retrieval returned, in order, and the feedback on it.
@@ -180,7 +180,7 @@ func feedbackNote(r schema.FeedbackResultItem) string {
 	case schema.FeedbackCorrected:
 		return "it was " + string(r.Corrects)
 	case schema.FeedbackUnchanged:
-		return "that was said before"
+		return "the same feedback was given before"
 	case schema.FeedbackNotRetrieved:
 		return "this retrieval did not return it"
 	case schema.FeedbackGone:

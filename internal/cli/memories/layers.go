@@ -25,7 +25,7 @@ func (f *taskFlags) register(flags *pflag.FlagSet) {
 		"the task, as a label or a few words; the answer comes in layers")
 	flags.StringVar(&f.signature, "error-signature", "",
 		"the error to solve, as it was reported; the answer comes in layers")
-	flags.IntVar(&f.budget, "budget", 0, "tokens that the answer may have, estimated; the answer comes in layers")
+	flags.IntVar(&f.budget, "budget", 0, "maximum number of tokens of the answer, estimated; the answer comes in layers")
 	flags.BoolVar(&f.layers, "layers", false, "answer in layers: working, semantic, competence, plan, episodic")
 	flags.BoolVar(&f.payload, "payload", false,
 		"add the structured payloads of the results: the steps of a procedure, the nodes of a plan")

@@ -274,7 +274,7 @@ func newIndexDrift(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "drift",
 		Short: "Compare the index with Postgres, and repair what differs",
-		Long: `Compare the ids and versions of memories with those of the index from both sides, and repair what differs.
+		Long: `Compare the ids and versions of memories with those of the index in both directions, and repair the differences.
 The exit code is 5 if differences are left.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -324,7 +324,7 @@ func newIndexParked(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "parked",
 		Short: "List the memories that could not be indexed",
-		Long: `List the tenant's memories that the embedder refused too often. They are not tried any more.
+		Long: `List the tenant's memories that the embedder refused too often. They are no longer tried.
 JSON is {"items":[…],"next":"ID"}; --after takes next, for the next page.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

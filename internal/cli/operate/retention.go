@@ -169,7 +169,7 @@ with a world_id), history, jobs_completed, jobs_dead, retrievals, ingest, forget
 artifacts; tier and typology narrow memory and world. Idempotency keys (operations) are kept at least as long as
 deleted memories, ingest and jobs. The most specific policy decides. The change is audited: mneme retention changes.
 
-A setting that is not given keeps its present value. If that value differs within the class, as for the lasting
+A setting that is not given keeps its current value. If that value differs within the class, as for the lasting
 procedures of a world, which decay does not remove, a policy is also set for each tier and typology that differs.
 
 A shorter window can make much data expire at once: a purge that would remove more than half of the tenant's
@@ -215,9 +215,9 @@ data asks first (mneme sweeps).`,
 	f.register(cmd)
 	cmd.Flags().StringVar(&keep, "keep", "", "how long: 30d, 36h, or forever")
 	cmd.Flags().StringVar(&then, "then", "",
-		"what happens then: purge, or archive for memories (default: the present setting)")
+		"what happens then: purge, or archive for memories (default: the current setting)")
 	cmd.Flags().BoolVar(&exempt, "decay-exempt", false,
-		"decay removes none of them, whatever their salience (default: the present setting)")
+		"decay removes none of them, whatever their salience (default: the current setting)")
 	_ = cmd.MarkFlagRequired("keep")
 	return cmd
 }

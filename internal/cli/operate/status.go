@@ -54,7 +54,7 @@ func NewStatus(a *app.App) *cobra.Command {
 		Short: "Show whether the services run, and how much a tenant holds",
 		Long: `Show whether Postgres runs and is migrated, whether Temporal runs, whether a worker answers, and how much the
 tenant holds. The exit code is 4 if something is missing. Until the first run has completed, a worker cannot be
-asked; then a worker that was killed still counts for a minute.`,
+queried, and a worker that was killed still counts for a minute.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s := statusOfSystem(cmd.Context(), a)
