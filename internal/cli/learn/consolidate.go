@@ -26,8 +26,8 @@ func NewConsolidate(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "consolidate",
 		Short: "Learn procedures and plans from new episodes",
-		Long: `Learn procedures for problems and plans for tasks from the new episodes of the agent, project and scope. A run
-over the same evidence changes nothing. A scope with enough new episodes is consolidated automatically when no more have
+		Long: `Learn procedures for problems and plans for tasks from the new episodes of the agent, project and
+scope. A run over the same evidence changes nothing. A scope with enough new episodes is consolidated automatically when no more have
 arrived for a while. --shared uses the episodes that all agents of the project see; --all those of every scope of the
 tenant, as the schedule does every hour.`,
 		Example: `  mneme consolidate --shadow

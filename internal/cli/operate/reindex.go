@@ -274,7 +274,8 @@ func newIndexDrift(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "drift",
 		Short: "Compare the index with Postgres, and repair what differs",
-		Long: `Compare the ids and versions of memories with those of the index in both directions, and repair the differences.
+		Long: `Compare the ids and versions of memories with those of the index in both directions, and repair the
+differences.
 The exit code is 5 if differences are left.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
