@@ -22,14 +22,14 @@ import (
 // Constants of the choice. A candidate's score is match × fit × chance.
 const (
 	Threshold = 0.4 // confidence from which on one candidate is advised
-	leastLike = 0.7 // match below which a candidate is about something else
-	likeness  = 0.9 // what a match by likeness counts, compared with the same problem
+	leastLike = 0.7 // the lowest match; a candidate below it is about another problem
+	likeness  = 0.9 // factor for a match by similarity, compared with the same problem
 
 	fitMatched       = 1.0
 	fitUnconditional = 0.9
 	fitUnknown       = 0.6 // for each key that conditions name and the situation does not
 	fitRuledOut      = 0.5 // of what helped once, where a procedure with the same steps is for other situations
-	close            = 0.1 // a lead over the next candidate that is less than this makes the choice unsure
+	close            = 0.1 // the choice is unsure if the lead over the next candidate is smaller
 	unsure           = 0.75
 	maxOthers        = 3
 )
@@ -39,7 +39,7 @@ type Situation struct {
 	Task        string
 	Error       string            // as it was reported
 	Context     map[string]string // os, project_kind, go_version and so on
-	Preferences map[string]string // what the user prefers, by the same keys; the context goes before them
+	Preferences map[string]string // the user's preferences, by the same keys; the context overrides them
 	WorkingDir  string
 	Failed      *trace.Step // the call that failed
 }
@@ -50,9 +50,9 @@ type Candidate struct {
 	Competence *schema.CompetencePayload // one of the two
 	Plan       *schema.PlanGraphPayload
 	Stats      evidence.Stats
-	Shown      []evidence.Outcome // of a tentative one: what its stats were counted from
-	Tentative  bool               // it helped once, and is not promoted
-	Elsewhere  bool               // it is tentative, and helped on other systems alone
+	Shown      []evidence.Outcome // of a tentative candidate: the outcomes that its stats count
+	Tentative  bool               // it helped, but is not promoted
+	Elsewhere  bool               // it is tentative and helped only on other systems
 	Evidence   []string           // ids of episodes
 }
 
@@ -66,33 +66,33 @@ type Step struct {
 	Missing    []string // parameters without a value yet: those of earlier results, and those that the caller must give
 }
 
-// Option is a candidate for the situation.
+// Option is a candidate with its values for the situation.
 type Option struct {
 	ID           string
 	Name         string
 	Steps        []Step
 	Confidence   float64  // [0,1]
 	Missing      []string // parameters that the caller must give
-	Unknown      []string // context keys that its conditions name and the situation does not
+	Unknown      []string // context keys of its conditions that the situation lacks
 	Fallbacks    []string // in words
 	FailureModes []string
-	InPlace      bool // it works of late
+	InPlace      bool // it has worked lately
 	Tentative    bool
 	Evidence     []string
 }
 
-// Answer is what is advised.
+// Answer is the advice for a situation.
 type Answer struct {
 	Best   *Option  // nil if none is certain enough; Others has the candidates
 	Others []Option // the next ones, best first
-	// MissingContext are the keys that would help to choose.
+	// MissingContext lists the context keys that would help to choose.
 	MissingContext []string
 }
 
-// Sure is the confidence from which on nothing else has to be looked for.
+// Sure is the confidence at which no further candidates need to be searched for.
 const Sure = 0.7
 
-// Sure reports whether one candidate is so likely to help that nothing else has to be looked for.
+// Sure reports whether one candidate is so likely to help that no further ones need to be searched for.
 func (a Answer) Sure() bool { return a.Best != nil && a.Best.Confidence >= Sure }
 
 // Advise chooses among candidates. A candidate that the situation contradicts is not advised at all, and one that has
@@ -167,7 +167,7 @@ func promoted(o Option) int {
 	return 1
 }
 
-// earnedBy is what keys of the context have earned by the outcomes of all solutions of a problem.
+// earnedBy returns the weights that context keys have earned from the outcomes of all solutions of a problem.
 func earnedBy(s Situation, candidates []Candidate, problem, intent signature.Signature) map[string]float64 {
 	var all []evidence.Stats
 	for _, c := range candidates {
@@ -195,7 +195,7 @@ func known(c Candidate, candidates []Candidate, context map[string]string) (prom
 	return false, ruledOut
 }
 
-// holds reports whether a procedure is for a context, as far as that is known.
+// holds reports whether the known keys of a context do not contradict the conditions of a procedure.
 func (c Candidate) holds(context map[string]string) bool {
 	return slices.ContainsFunc(c.Competence.Triggers, func(t schema.Trigger) bool {
 		f, _ := fit(competence.Conditions(t.Conditions), context)
@@ -287,10 +287,11 @@ func weigh(
 	return out, len(out.Steps) > 0
 }
 
-// asWritten are characters that the text of a signature never has: a signal with one is an error as somebody wrote it.
+// asWritten lists characters that the text of a signature never has. A signal that has one is the original text of an
+// error.
 const asWritten = ":'\"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-// matches says how far a signal is about the situation: 1 for the same problem or task.
+// matches returns how well a signal matches the situation: 1 for the same problem or task.
 func matches(signal string, s Situation, problem, intent signature.Signature) float64 {
 	switch {
 	case signal == "":
@@ -302,7 +303,7 @@ func matches(signal string, s Situation, problem, intent signature.Signature) fl
 		return 1
 	}
 	best := 0.0
-	if s.Error != "" { // other words of an error are another error, unless the signal is a part of it
+	if s.Error != "" { // an error in other words is another error, unless it contains the signal
 		if layers.SignalMatch(signal, s.Error) == 1 {
 			best = likeness
 		}
@@ -312,7 +313,7 @@ func matches(signal string, s Situation, problem, intent signature.Signature) fl
 	return best
 }
 
-// fit says how far conditions hold, and which keys are not known. It is 0 where they do not hold.
+// fit returns how well conditions fit the situation, 0 if they do not hold, and the keys that are not known.
 func fit(c promote.Conditions, context map[string]string) (float64, []string) {
 	if len(c) == 0 {
 		return fitUnconditional, nil

@@ -18,7 +18,7 @@ import (
 
 // Constants of tentative candidates.
 const (
-	tentativeShare = 0.75 // what a tentative candidate's confidence counts, compared with that of a promoted one
+	tentativeShare = 0.75 // factor for a tentative candidate's confidence, compared with a promoted one's
 	maxTentative   = 5
 	minMark        = 3 // characters of a value that is looked for in arguments
 )
@@ -95,8 +95,8 @@ func Tentative(s Situation, attempts []trace.Attempt) []Candidate {
 	return out
 }
 
-// elsewhere is an attempt as it would have been with other names and paths. What it has in common with the attempt
-// itself is constant; the rest is a parameter.
+// elsewhere returns the attempt as it would have been with other names and paths. Parts that both attempts share are
+// constants, and the other parts are parameters.
 func elsewhere(a trace.Attempt) trace.Attempt {
 	marks := map[string]string{}
 	mark := func(text string) {
@@ -110,7 +110,7 @@ func elsewhere(a trace.Attempt) trace.Attempt {
 		if v.Kind == signature.Path || v.Kind == signature.Name || v.Kind == signature.URL || v.Kind == signature.ID {
 			mark(v.Text)
 		}
-		// A command may name the directory alone, whose short elements are no marks of their own.
+		// A command may name only the directory, whose elements can be too short to be marks themselves.
 		if dir := path.Dir(v.Text); v.Kind == signature.Path && len(dir) >= minMark {
 			marks[dir] = marked(dir)
 		}
@@ -123,7 +123,7 @@ func elsewhere(a trace.Attempt) trace.Attempt {
 	out := a
 	out.ID += "'"
 	if out.Problem = signature.OfError(replace(a.Problem.Line)); !signature.Same(out.Problem, a.Problem) {
-		// A name that is also a word of the error belongs to the problem: with another one it is another problem.
+		// A name that is also a word of the error belongs to the problem. Replacing it would change the problem.
 		maps.DeleteFunc(marks, func(old, _ string) bool {
 			return !signature.Same(signature.OfError(replaceWords(a.Problem.Line, []string{old}, marks)), a.Problem)
 		})
@@ -132,7 +132,7 @@ func elsewhere(a trace.Attempt) trace.Attempt {
 			return a
 		}
 	}
-	// Some values are from other lines than the one that is kept.
+	// Some values come from lines of the error that are not kept.
 	out.Problem.Values = slices.Clone(a.Problem.Values)
 	for i := range out.Problem.Values {
 		out.Problem.Values[i].Text = replace(out.Problem.Values[i].Text)
@@ -196,7 +196,7 @@ func firstReturned(a trace.Attempt, step int) (out []string) {
 	return out
 }
 
-// textsOf are the arguments of a step that are texts.
+// textsOf returns the arguments of a step that are texts.
 func textsOf(s trace.Step) (out []string) {
 	for _, at := range slices.Sorted(maps.Keys(s.Args)) {
 		if s.Args[at].Type == "string" {
@@ -218,7 +218,7 @@ func replaced(s trace.Step, replace func(string) string) trace.Step {
 	return s
 }
 
-// marked is another text of the same shape: each element of a path has a few letters more.
+// marked returns another text of the same form, with a few letters added to each element of a path.
 func marked(text string) string {
 	parts := strings.Split(text, "/")
 	for i, p := range parts {

@@ -11,14 +11,14 @@ import (
 	"github.com/mneme/mneme/memory/learning/trace"
 )
 
-// Constants of what did not help.
+// Constants of solutions that did not help.
 const (
-	unlikely   = evidence.Prior // what failed is named while its chance is below that of what was never tried
+	unlikely   = evidence.Prior // a failed solution is listed while its chance is below that of an untried one
 	maxDidNot  = 10
 	maxWeighed = 40 // attempts that failed, the newest
 )
 
-// DidNotHelp is what was tried at a problem and did not help.
+// DidNotHelp is a solution that was tried for a problem and did not help.
 type DidNotHelp struct {
 	Steps   []Step
 	Chance  float64 // that it helps now, in [0,1]
@@ -83,7 +83,7 @@ func Tried(s Situation, attempts []trace.Attempt, solutions ...Candidate) []DidN
 	return out[max(0, len(out)-maxDidNot):]
 }
 
-// statsOf are the outcomes of a procedure, by attempts in order of time.
+// statsOf counts the outcomes of a procedure from attempts in order of time.
 func statsOf(p align.Procedure, attempts []trace.Attempt) evidence.Stats {
 	var stats evidence.Stats
 	for len(attempts) > 0 {
@@ -106,7 +106,7 @@ func statsOf(p align.Procedure, attempts []trace.Attempt) evidence.Stats {
 	return stats
 }
 
-// witnessed are the attempts at a problem that count, in order of time.
+// witnessed returns the attempts at a problem that count, in order of time.
 func witnessed(problem signature.Signature, attempts []trace.Attempt) []trace.Attempt {
 	attempts = slices.DeleteFunc(slices.Clone(attempts), func(a trace.Attempt) bool {
 		return !a.Source.Witnessed || !(a.Source.Trust >= evidence.Default().MinTrust) ||
