@@ -31,8 +31,8 @@ func MayLook(p schema.Principal, m Holding) bool {
 	return false
 }
 
-// MayChange reports whether a principal may change a memory by its id. It may if it can read the memory and its user,
-// if it acts for one, may change memories of that scope.
+// MayChange reports whether a principal may change a memory by its id. It must be able to read the memory, and a
+// principal that acts for a user may change only that user's memories.
 func MayChange(p schema.Principal, m Holding) bool {
 	return MayLook(p, m) && p.MayChange(m.Owner.Scope)
 }
