@@ -13,6 +13,7 @@ import (
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/internal/cli/exchange"
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/jsonschema"
 )
 
 func NewSchema(a *app.App) *cobra.Command {
@@ -35,8 +36,8 @@ func newSchemaList(a *app.App) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			out := app.Page[SchemaInfo]{Items: []SchemaInfo{}}
-			for _, name := range schema.SchemaNames() {
-				data, _ := schema.SchemaDocument(name)
+			for _, name := range jsonschema.Names() {
+				data, _ := jsonschema.Document(name)
 				var document struct {
 					ID          string `json:"$id"`
 					Description string `json:"description"`
@@ -64,10 +65,10 @@ func newSchemaShow(a *app.App) *cobra.Command {
 		Short: "Print a JSON Schema document, such as MemoryRecord or mem://schemas/MemoryRecord",
 		Args:  cobra.ExactArgs(1),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return schema.SchemaNames(), cobra.ShellCompDirectiveNoFileComp
+			return jsonschema.Names(), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			data, ok := schema.SchemaDocument(args[0])
+			data, ok := jsonschema.Document(args[0])
 			if !ok {
 				return app.WithCode(app.ExitNotFound,
 					errors.New("there is no schema of that name: see mneme schema list"))
