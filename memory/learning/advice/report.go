@@ -60,7 +60,7 @@ func Apply(r Report, offered []Candidate) []Change {
 	return out
 }
 
-// Of returns the outcome of a report for a candidate, and false if the report has nothing to count for it.
+// Of returns the outcome of a report for a candidate, and false if none is to be counted.
 func (r Report) Of(id string) (evidence.Outcome, bool) {
 	outcome := r.Counted()
 	out := evidence.Outcome{Agent: r.Agent, Session: r.Session, Context: r.Context,
