@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// Rule says how much new evidence starts a run, and how long the scope must be quiet before.
+// Rule has the amount of new evidence that starts a run, and the quiet time before it.
 type Rule struct {
 	Least int           // independent new episodes; 0: no run starts by itself
-	Quiet time.Duration // without a new episode
+	Quiet time.Duration // time without a new episode
 }
 
-// DefaultRule asks for as many independent episodes as a promotion needs successes. A person who pauses for less than
-// five minutes is probably still at the same work.
+// DefaultRule returns a rule with as many independent episodes as a promotion needs successes. A person who pauses for
+// less than five minutes is probably still working on the same task.
 func DefaultRule() Rule { return Rule{Least: 3, Quiet: 5 * time.Minute} }
 
 // MinTrust is the trust in a source below which its episodes do not count, as for a promotion.
@@ -23,18 +23,18 @@ const MinTrust = 0.5
 // Episode is new evidence, without its content.
 type Episode struct {
 	Agent   string
-	Session string // empty: it was not of a session
-	Origin  string // who handed it in
+	Session string // empty: no session
+	Origin  string // principal or import that submitted it
 	Same    string // equal for episodes with the same words
 	Trust   float64
-	At      time.Time // when the store learned of it
+	At      time.Time // when it was stored
 }
 
-// Independent counts episodes that do not depend on each other: a session counts once, what one origin handed in
-// without a session counts once, and what repeats another word for word counts with it.
+// Independent returns the number of independent episodes: a session counts once, all episodes of one origin without a
+// session count once, and an episode that repeats another word for word does not count.
 func Independent(episodes []Episode) int { return len(independent(episodes)) }
 
-// independent are the episodes that Independent counts: of those that depend on each other, the first.
+// independent returns the episodes that Independent counts: the first of those that depend on each other.
 func independent(episodes []Episode) (out []Episode) {
 	seen := map[string]bool{}
 	for _, e := range episodes {
@@ -46,7 +46,7 @@ func independent(episodes []Episode) (out []Episode) {
 			}
 		}
 		same := "same:" + e.Same
-		if !(e.Trust >= MinTrust) || seen[source] || e.Same != "" && seen[same] { // so written that NaN is low
+		if !(e.Trust >= MinTrust) || seen[source] || e.Same != "" && seen[same] { // negated so that NaN counts as low
 			continue
 		}
 		seen[source], seen[same] = true, true
@@ -55,16 +55,16 @@ func independent(episodes []Episode) (out []Episode) {
 	return out
 }
 
-// Verdict says whether a scope is due.
+// Verdict is the result of Judge.
 type Verdict struct {
-	New    int           // independent episodes that no run has taken in
-	Enough bool          // there are as many as the rule asks for
-	Wait   time.Duration // until the scope has been quiet for long enough; 0: it is due now if there are enough
-	Since  time.Time     // when the episode came that made it enough; zero if there is not enough
+	New    int           // independent episodes that no run has processed
+	Enough bool          // New is at least Rule.Least
+	Wait   time.Duration // rest of the quiet time; 0: due now if Enough
+	Since  time.Time     // time of the episode that made it enough; zero if not Enough
 }
 
-// Judge applies the rule to the episodes of a scope that no run has taken in. A time in the future, as of another
-// clock, counts as now: a run is never put off for longer than the quiet time.
+// Judge applies the rule to the episodes of a scope that no run has processed. A time in the future, which another clock
+// may give, counts as now, so that a run is never delayed longer than the quiet time.
 func (r Rule) Judge(episodes []Episode, now time.Time) Verdict {
 	sorted := slices.SortedStableFunc(slices.Values(episodes), func(a, b Episode) int { return a.At.Compare(b.At) })
 	counted := independent(sorted)
