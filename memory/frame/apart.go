@@ -41,7 +41,8 @@ var dayRanges = map[string][]int{
 	"workday": {1, 2, 3, 4, 5}, "workdays": {1, 2, 3, 4, 5},
 }
 
-// instances has the last word of phrases that introduce a single case, with the word before it: "for example", "last time".
+// instances has the last word of phrases that introduce a single case, with the word before it: "for example", "last
+// time".
 var instances = map[string]string{"one": "for", "example": "for", "instance": "for", "time": "last"}
 
 // readPlaces adds the places that a sentence names. Values are the stems and words of the sentence's values.

@@ -44,8 +44,8 @@ const (
 	WhyAmbiguous = "another value; not certain that it is of the same thing"
 )
 
-// Compare returns how a later statement changes an earlier one. It does not judge whether they are true. The caller must
-// consider the speakers and the times.
+// Compare returns how a later statement changes an earlier one. It does not judge whether they are true. The caller
+// must consider the speakers and the times.
 func Compare(earlier, later Frame) Relation {
 	a, b := earlier, later
 	if a.ifClause || b.ifClause || a.past || a.event && a.cue < cueChange || a.ended && len(a.values) == 0 {
@@ -149,7 +149,8 @@ func isPerson(f Frame, t string) bool {
 	return t == selfTerm || t == teamTerm || t == f.speaker && t != ""
 }
 
-// strangers reports whether the statements are about different people or things: each has an owner that the other lacks.
+// strangers reports whether the statements are about different people or things: each has an owner that the other
+// lacks.
 func strangers(a, b Frame) bool {
 	if a.unresolved || b.unresolved {
 		return true

@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// succession estimates the probability that the later of two texts replaced the earlier one as the answer to a question.
-// It depends mostly on the results of Compare. The other measures are for texts that Compare cannot parse.
+// succession estimates the probability that the later of two texts replaced the earlier one as the answer to a
+// question. It depends mostly on the results of Compare. The other measures are for texts that Compare cannot parse.
 var succession = model{bias: -1.27, terms: []weighted{
 	{"about different owners", -1.18},
 	{"neither has an owner", -1.21},
@@ -142,8 +142,8 @@ func (q Question) answers(texts []Text) answers {
 	return out
 }
 
-// pairs calls yield for each pair of answers of which the later follows the earlier and does not only repeat it. i and j
-// are positions in order.
+// pairs calls yield for each pair of answers of which the later follows the earlier and does not only repeat it. i and
+// j are positions in order.
 func (a answers) pairs(follows func(i, j int) bool, yield func(i, j int, r ruling)) {
 	for i, x := range a.order {
 		for j, y := range a.order {

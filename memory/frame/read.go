@@ -112,8 +112,8 @@ func follows(whole, clause []token) bool {
 	return false
 }
 
-// insteadOf takes the subject of the clause before "so" as the outdated value: Carrefour in "Carrefour got too expensive,
-// so I shop at Aldi".
+// insteadOf takes the subject of the clause before "so" as the outdated value: Carrefour in "Carrefour got too
+// expensive, so I shop at Aldi".
 func (r *reader) insteadOf(reason Frame) {
 	if len(r.values) == 0 || r.ended || r.negated || len(reason.said) == 0 {
 		return

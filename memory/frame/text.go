@@ -9,8 +9,8 @@ import (
 	"github.com/mneme/mneme/memory/lexicon"
 )
 
-// Text is a text that was parsed in two ways: by its grammar, into statements, and into words with weights and meanings.
-// The words are used if the grammar could not be parsed.
+// Text is a text that was parsed in two ways: by its grammar, into statements, and into words with weights and
+// meanings. The words are used if the grammar could not be parsed.
 type Text struct {
 	Frames     []Frame
 	vocabulary vocabulary

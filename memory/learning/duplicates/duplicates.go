@@ -59,9 +59,10 @@ func Key(r Record) string {
 // Compare returns how two records are duplicates, by their words or by Restates.
 //
 // Words without effect on the meaning are articles, present forms of "to be", and a few such as "please" and "really".
-// Contractions are expanded, and "set-up" equals "set up". All other words must be equal and in the same order, so that a
-// name, a date, "only", "before" or "in staging" makes records different. All numbers and negations must be equal.
-// Statements of different speakers about themselves are different, "yesterday" depends on the day, and "US" is not "us".
+// Contractions are expanded, and "set-up" equals "set up". All other words must be equal and in the same order, so that
+// a name, a date, "only", "before" or "in staging" makes records different. All numbers and negations must be equal.
+// Statements of different speakers about themselves are different, "yesterday" depends on the day, and "US" is not
+// "us".
 func Compare(a, b Record) Kind {
 	switch {
 	case Key(a) != Key(b):

@@ -40,7 +40,7 @@ func (g *Group) Add(a trace.Attempt) bool {
 	return true
 }
 
-// thin returns attempts unchanged up to twice the limit. Of more, it keeps the newer half and every second of the older.
+// thin returns attempts unchanged up to twice the limit. Of more, it drops every second of the oldest limit attempts.
 func thin(attempts []trace.Attempt, limit int) []trace.Attempt {
 	if len(attempts) <= 2*limit {
 		return attempts

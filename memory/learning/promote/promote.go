@@ -150,8 +150,8 @@ func judge(g *Group, own, others []trace.Attempt, p evidence.Policy) (Candidate,
 	return out, Refusal{}
 }
 
-// conditions returns the conditions that separate successes from failures, and the attempts of other solutions that were
-// compared. Successes of other solutions count like failures at first: if that separates the situations, each solution
+// conditions returns the conditions that separate successes from failures, and the attempts of other solutions that
+// were compared. Successes of other solutions count like failures at first: if that separates the situations, each solution
 // is for its own situations.
 func conditions(own, failures, others []trace.Attempt) (Conditions, []trace.Attempt) {
 	if all := slices.Concat(failures, others); len(others) > 0 {
@@ -162,8 +162,8 @@ func conditions(own, failures, others []trace.Attempt) (Conditions, []trace.Atte
 	return Apart(contexts(own), contexts(failures)), nil
 }
 
-// beforeChange returns the failures before a change after which the solution no longer works, if such a change is likely,
-// and otherwise all failures. Failures after the change are no evidence for conditions.
+// beforeChange returns the failures before a change after which the solution no longer works, if such a change is
+// likely, and otherwise all failures. Failures after the change are no evidence for conditions.
 func beforeChange(successes, failures []trace.Attempt) []trace.Attempt {
 	all := inOrder(slices.Concat(successes, failures))
 	good, bad := 0, 0

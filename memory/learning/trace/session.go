@@ -144,8 +144,8 @@ func (s *Session) merge(env schema.Environment) {
 	s.env.Context, _ = json.Marshal(old) // decoded from JSON: no error
 }
 
-// OfEpisode returns the attempts of an episode whose events no longer exist. The timeline has errors cut to one line, so
-// Session gives better results while the events exist.
+// OfEpisode returns the attempts of an episode whose events no longer exist. The timeline has errors cut to one line,
+// so Session gives better results while the events exist.
 func OfEpisode(meta Meta, p schema.EpisodicPayload) []Attempt {
 	s := NewSession(meta)
 	s.outcome = p.Outcome
@@ -181,7 +181,8 @@ func OfEpisode(meta Meta, p schema.EpisodicPayload) []Attempt {
 
 // Attempts returns the attempts, in order.
 //
-// A problem is the user's report or, without one, the first call that fails. An attempt at it ends in one of these ways:
+// A problem is the user's report or, without one, the first call that fails. An attempt at it ends in one of these
+// ways:
 //
 //   - The same error occurs again: the attempt has failed.
 //   - The call that had failed runs again without an error: the attempt has succeeded. This is also so if it fails with
@@ -191,8 +192,8 @@ func OfEpisode(meta Meta, p schema.EpisodicPayload) []Attempt {
 // After a problem was solved, the next failure is another problem. A session without a problem is one attempt at its
 // task.
 //
-// The agent's reports about its work also count. The constraints under which an attempt began are part of its situation.
-// A session without an outcome has failed if the agent reports at the end that it is blocked. The questions that are
+// The agent's reports about its work also count. The constraints under which an attempt began are part of its
+// situation. A session without an outcome has failed if the agent reports at the end that it is blocked. The questions that are
 // open at the end belong to the last attempt.
 func (s *Session) Attempts() []Attempt {
 	var calls []Step

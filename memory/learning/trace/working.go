@@ -62,8 +62,8 @@ func (w *working) update(e ledger.Event) {
 	}
 }
 
-// constraintsOf returns constraints as context: the scalars of an object by their keys, and a text as a key. It omits long
-// texts and texts with a secret.
+// constraintsOf returns constraints as context: the scalars of an object by their keys, and a text as a key. It omits
+// long texts and texts with a secret.
 func constraintsOf(given []json.RawMessage) map[string]string {
 	out := map[string]string{}
 	add := func(key, value string) {
