@@ -2,8 +2,8 @@ package frame
 
 import "math"
 
-// model is a logistic regression: measures with weights. bench/changes/fit fitted them to the development conversations of
-// bench/changes, and the weights of relevance also to chats. No weight belongs to a particular word.
+// model is a logistic regression: measures with weights. bench/changes/fit fitted them to the development conversations
+// of bench/changes, and the weights of relevance also to chats. No weight belongs to a particular word.
 type model struct {
 	bias  float64
 	terms []weighted

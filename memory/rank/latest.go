@@ -19,8 +19,8 @@ const (
 	MaxLatest = 30
 )
 
-// Least probabilities of a succession (frame.Question.Successions). Statements that are only similar, such as statements
-// about two siblings, stay below firstSuccession.
+// Least probabilities of a succession (frame.Question.Successions). Statements that are only similar, such as
+// statements about two siblings, stay below firstSuccession.
 const (
 	askedSuccession = 0.03 // if the question is about the past, which implies an older statement
 	firstSuccession = 0.18 // for the newer statement to come before the older one

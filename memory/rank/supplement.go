@@ -168,8 +168,8 @@ func SupplementScores(lowest float64, n int) []float64 {
 	return out
 }
 
-// RescueWords returns the prefixes of a query's content words, for the fallback search. It returns none if the query has
-// no content words.
+// RescueWords returns the prefixes of a query's content words, for the fallback search. It returns none if the query
+// has no content words.
 func RescueWords(query string) []string {
 	var out []string
 	for _, word := range normalize.Words(query, "'") {
@@ -214,8 +214,8 @@ func RescueFind(text string, wanted []string) (found int, passage string, cut bo
 	return len(has), passage, cut
 }
 
-// Passage returns at most MaxSupplementChars of a text, around the first stretch with the most wanted prefixes. If there
-// are none, it returns the beginning of the text. CutMark marks each side where text is missing.
+// Passage returns at most MaxSupplementChars of a text, around the first stretch with the most wanted prefixes. If
+// there are none, it returns the beginning of the text. CutMark marks each side where text is missing.
 func Passage(text string, wanted []string) (passage string, cut bool) {
 	hits := beginnings(text, wanted)
 	if len(hits) == 0 {

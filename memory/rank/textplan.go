@@ -124,8 +124,8 @@ type TextPlan struct {
 func (p TextPlan) IsEmpty() bool { return len(p.Terms) == 0 }
 
 // PlanText weights the lexemes of a query by BM25's inverse document frequency and chooses those that select memories.
-// Lexemes that no memory contains have the weight of the rarest, so that no memory fully matches a query with an unknown
-// main word.
+// Lexemes that no memory contains have the weight of the rarest, so that no memory fully matches a query with an
+// unknown main word.
 func PlanText(lexemes []Lexeme, corpus Corpus, width SearchWidth) TextPlan {
 	if corpus.Docs <= 0 {
 		return TextPlan{}

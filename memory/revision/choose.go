@@ -51,8 +51,8 @@ func (s Standing) Weight() float64 {
 // one object at a time or their words contradict each other (DetectContradiction). Between other claims only the words
 // decide.
 //
-//   - With disjoint validities both can be true: fork, under any policy (§15A.4 of the canonical schemas: coexistence of
-//     conditional truths).
+//   - With disjoint validities both can be true: fork, under any policy (§15A.4 of the canonical schemas: coexistence
+//     of conditional truths).
 //   - Policy fork: fork if targetConditions make the validities disjoint, contest otherwise.
 //   - Policy contest: contest.
 //   - Policy replace: supersede if the weight of the record is at least that of the fact (Standing.Weight) and its

@@ -12,8 +12,8 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// RecoveryWindow is the default time in which a soft deletion can be undone (document 002 "Soft-Delete and Recovery"). A
-// memory deleted at t is recoverable before t+RecoveryWindow, but not at that moment.
+// RecoveryWindow is the default time in which a soft deletion can be undone (document 002 "Soft-Delete and Recovery").
+// A memory deleted at t is recoverable before t+RecoveryWindow, but not at that moment.
 const RecoveryWindow = 30 * 24 * time.Hour
 
 // Snapshot is the current state of a memory for a patch or a recovery.
@@ -209,8 +209,8 @@ func EvaluateRecovery(m Snapshot, ifVersion int, window time.Duration, now time.
 // keeps its claim. by is the evidence for the edit.
 //
 //   - A semantic payload with the predicate states has its text as object: the object becomes the new text.
-//   - A semantic payload with another claim no longer agrees with the text, and the claim of the new text is unknown. The
-//     claim is dropped, because otherwise it would be recalled and count as the active fact although the memory no
+//   - A semantic payload with another claim no longer agrees with the text, and the claim of the new text is unknown.
+//     The claim is dropped, because otherwise it would be recalled and count as the active fact although the memory no
 //     longer states it. The payload gets the predicate states, keeps its subject and validity, and has the edit as its
 //     evidence. The old claim remains in the version before the edit. To replace a claim by a claim, supersede it.
 //   - Working memory may be edited freely (document 004 §6); its text is its context summary.
@@ -255,8 +255,8 @@ func EditedPayload(
 }
 
 // EditedSensitivity returns the sensitivity of a memory with new content, and its explanation. The detectors and the
-// rules judge the new text like that of a record (document 004 §15.5). The sensitivity never falls, because old versions
-// keep the old text.
+// rules judge the new text like that of a record (document 004 §15.5). The sensitivity never falls, because old
+// versions keep the old text.
 func EditedSensitivity(
 	rules *policy.Policy,
 	cl memory.Classification,
@@ -266,8 +266,8 @@ func EditedSensitivity(
 	return e.Classification.DerivedFrom(cl.Sensitivity).Sensitivity, e
 }
 
-// EditRef returns the evidence for an edit: its author and reason, cut to the length of a reference. History has the full
-// reason.
+// EditRef returns the evidence for an edit: its author and reason, cut to the length of a reference. History has the
+// full reason.
 func EditRef(actor, reason string, at time.Time) schema.Ref {
 	at = at.UTC()
 	return schema.Ref{Kind: "human", Ref: normalize.FirstChars(actor+": "+reason, schema.MaxRefLength), Timestamp: &at}

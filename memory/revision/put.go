@@ -122,8 +122,9 @@ func (v *PutVerdict) Note() string {
 // the order of the records; a refused record causes only the refusal of records that refer to it.
 //
 //   - A record with an unknown reference is refused.
-//   - A record with the id of a stored memory: an equal record is unchanged, working memory is replaced or, when its task
-//     is done, discarded (§6), and an episode may grow (§5). All other stored memories are only changed by revisions.
+//   - A record with the id of a stored memory: an equal record is unchanged, working memory is replaced or, when its
+//     task is done, discarded (§6), and an episode may grow (§5). All other stored memories are only changed by
+//     revisions.
 //   - A record with a new id is created, unless a live memory has its content (duplicate) or an active fact makes its
 //     claim with the same validity (§15.1), either stored or earlier in the request. A semantic record needs evidence
 //     (§7).

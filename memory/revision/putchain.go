@@ -12,8 +12,8 @@ type succession struct {
 	newer, older string
 }
 
-// successions returns the supersessions that a record states, by fields or by relations. The fields count only for a new
-// record, because a repeated put does not change them.
+// successions returns the supersessions that a record states, by fields or by relations. The fields count only for a
+// new record, because a repeated put does not change them.
 func (p *putPlan) successions(i int) []succession {
 	id, v := p.Records[i].ID, &p.verdicts[i]
 	var out []succession

@@ -18,8 +18,8 @@ func sameRecord(m PutStored, r *PutRecord) bool {
 		hasRelations(m.Record.Relations, r.Kept.Relations)
 }
 
-// samePayload compares payloads. If a semantic record has no evidence, the stored evidence is ignored: it names the caller
-// that put the record first.
+// samePayload compares payloads. If a semantic record has no evidence, the stored evidence is ignored: it names the
+// caller that put the record first.
 func samePayload(m PutStored, r *PutRecord) bool {
 	stored, kept := m.Payload, r.Kept.Payload
 	if r.Put.Type == schema.TypeSemantic && !hasEvidence(r.Put) {

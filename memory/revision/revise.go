@@ -81,9 +81,9 @@ const (
 //   - Each target must exist, have the version that the caller saw, be live, and not be an episode (§5, §15B: episodes
 //     cannot be revised). The first refusal in this order, of any target, is the result.
 //   - supersede: the record supersedes the targets.
-//   - fork: target and record are both true, with disjoint validities. If the target's validity is not disjoint from the
-//     record's, a copy of the target that is valid under TargetConditions supersedes it. Competences and plans do not
-//     change: their triggers and constraints state when each applies (§8, §12).
+//   - fork: target and record are both true, with disjoint validities. If the target's validity is not disjoint from
+//     the record's, a copy of the target that is valid under TargetConditions supersedes it. Competences and plans do
+//     not change: their triggers and constraints state when each applies (§8, §12).
 //   - retract: the targets no longer count as true.
 //   - merge: the record supersedes the targets, which have one type, and is derived from them.
 //   - contest: targets and record contradict each other until a revision resolves it.
@@ -98,8 +98,8 @@ const (
 // Reconcile, which decides without a person, does not change pinned targets.
 //
 // The record is at least as sensitive as its targets and its evidence. It is trusted no more than the least trusted
-// memory among its evidence and, if it is derived from them (fork, merge), its targets. If it has no confidence, it gets
-// the highest one of the targets.
+// memory among its evidence and, if it is derived from them (fork, merge), its targets. If it has no confidence, it
+// gets the highest one of the targets.
 func Plan(r Revision) RevisionPlan {
 	if r.Frozen {
 		return refuse(r.Action, schema.ReviseFrozen, "memories are not changed in this mode")

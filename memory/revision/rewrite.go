@@ -38,13 +38,13 @@ const (
 const Remedy = "give the whole sentence as content, or name the text that it replaces (replace)"
 
 // RewrittenRecord completes the record of a revision that has no text, and has the subject and the predicate of its
-// first target but another object. Its text becomes the target's sentence with the old value replaced by the new one, so
-// that the rest of the sentence is kept.
+// first target but another object. Its text becomes the target's sentence with the old value replaced by the new one,
+// so that the rest of the sentence is kept.
 //
-//   - The old value is the target's object, or the text in replace. It must occur exactly once in the sentence, as whole
-//     words.
-//   - With the predicate states the object is the sentence: replace must be the old value, and the object becomes the new
-//     sentence. Without replace, the record's object must itself be a sentence: a few words cannot replace a longer
+//   - The old value is the target's object, or the text in replace. It must occur exactly once in the sentence, as
+//     whole words.
+//   - With the predicate states the object is the sentence: replace must be the old value, and the object becomes the
+//     new sentence. Without replace, the record's object must itself be a sentence: a few words cannot replace a longer
 //     sentence.
 //   - If the target's sentence only consists of its triple, the text is derived from the record's own triple.
 //
@@ -163,8 +163,8 @@ func ReplaceValue(sentence, old, value string) (string, error) {
 	return sentence[:found[0].from] + value + sentence[found[0].to:], nil
 }
 
-// occurrence is the position of a value in a text. It is joined if it is a part of a longer name or number, like Lyon in
-// Lyon-Perrache and in lyon.example.
+// occurrence is the position of a value in a text. It is joined if it is a part of a longer name or number, like Lyon
+// in Lyon-Perrache and in lyon.example.
 type occurrence struct {
 	from, to int
 	joined   bool

@@ -50,11 +50,11 @@ type Episode struct {
 //
 // Its memory is bounded for sessions of any length (about 20 MB, most of it the index of values):
 //
-//   - The timeline has up to about 140,000 bytes, some 500 events. Of a longer session it keeps the first eighth and the
-//     last quarter. Between them it keeps endings first, then failures, then texts of users, judges and reflections,
-//     then the rest. Of a group that fits only in part, it keeps every k-th event. An entry of kind events.omitted
-//     counts the omitted events between two others. A session is thinned whenever it has grown to twice the limit, so
-//     that the older of two similar events is omitted first.
+//   - The timeline has up to about 140,000 bytes, some 500 events. Of a longer session it keeps the first eighth and
+//     the last quarter. Between them it keeps endings first, then failures, then texts of users, judges and
+//     reflections, then the rest. Of a group that fits only in part, it keeps every k-th event. An entry of kind
+//     events.omitted counts the omitted events between two others. A session is thinned whenever it has grown to twice
+//     the limit, so that the older of two similar events is omitted first.
 //   - The tool graph has up to about 100,000 bytes of calls, by the same rule: failures before calls with dependencies
 //     or without a result, and these before the rest. ToolGraph returns the whole graph, for an artifact.
 //   - Artifacts are the first 300 distinct references.

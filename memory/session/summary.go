@@ -12,8 +12,8 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// maxSummarized is the greatest length of JSON, in bytes, that is parsed for a summary. The summary of longer JSON is its
-// beginning.
+// maxSummarized is the greatest length of JSON, in bytes, that is parsed for a summary. The summary of longer JSON is
+// its beginning.
 const maxSummarized = 16_000
 
 // speakers has the labels for the texts in events, by kind.
@@ -67,8 +67,8 @@ func summarize(e ledger.Event, tool string) summary {
 	return summaryOf(speakers[e.Kind], wordsOf(e.Payload))
 }
 
-// causeOf returns the line that tells most about the cause of a failed call. Learning identifies the problem by it after
-// the events were deleted. The beginning of a tool's output is rarely the cause.
+// causeOf returns the line that tells most about the cause of a failed call. Learning identifies the problem by it
+// after the events were deleted. The beginning of a tool's output is rarely the cause.
 func causeOf(r ledger.ToolResult) string {
 	text := r.Error
 	if printed := wordsOf(r.Result); text == "" ||

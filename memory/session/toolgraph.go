@@ -179,7 +179,8 @@ func (g *Graph) called(in ledger.ToolCall) string {
 	return c.tool
 }
 
-// search calls f for the calls that brought values of arguments. It does not search the parts of a value that was found.
+// search calls f for the calls that brought values of arguments. It does not search the parts of a value that was
+// found.
 func (g *Graph) search(t *tree, f func(*call)) {
 	if len(t.kids) > 0 {
 		if t.nested() {

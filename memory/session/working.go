@@ -174,8 +174,8 @@ func replaceTexts(list *[]string, given map[string]json.RawMessage, field string
 	}
 }
 
-// constraintOf returns a constraint in stored form. If it is too long, only the beginning of its text is kept: without it,
-// the agent would ignore the constraint. A value that is neither a text nor an object is not a
+// constraintOf returns a constraint in stored form. If it is too long, only the beginning of its text is kept: without
+// it, the agent would ignore the constraint. A value that is neither a text nor an object is not a
 // constraint.
 func constraintOf(raw json.RawMessage) json.RawMessage {
 	var text string

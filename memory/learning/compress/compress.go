@@ -20,9 +20,9 @@ const (
 	MinAge      = 7 * 24 * time.Hour // younger episodes are not summarized
 	LeastOld    = 3                  // least number of episodes in a summary
 	MostOld     = 20                 // greatest number of episodes in a summary
-	MaxSummary  = 8_000 // bytes of a summary
-	maxLine     = 200   // characters of a line of a summary
-	newestStays = 2     // episodes of a thread that are never compressed
+	MaxSummary  = 8_000              // bytes of a summary
+	maxLine     = 200                // characters of a line of a summary
+	newestStays = 2                  // episodes of a thread that are never compressed
 )
 
 // Episode is an episode with the fields that compression needs.
@@ -150,8 +150,8 @@ var starters = normalize.Set(`the a an i we you it this that these those please 
 	update delete remove check why how what when where who is are was were do does did can could should would my our your
 	in on at for from to of and or but if then also not no yes error failed user started ended said observed believes`)
 
-// must returns the names and numbers that a summary of an episode must keep: those in failures, endings and the texts of
-// users and judges, without secrets.
+// must returns the names and numbers that a summary of an episode must keep: those in failures, endings and the texts
+// of users and judges, without secrets.
 func must(e Episode) []string {
 	var out []string
 	take := func(w string) {

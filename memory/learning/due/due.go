@@ -63,8 +63,8 @@ type Verdict struct {
 	Since  time.Time     // time of the episode that made it enough; zero if not Enough
 }
 
-// Judge applies the rule to the episodes of a scope that no run has processed. A time in the future, which another clock
-// may give, counts as now, so that a run is never delayed longer than the quiet time.
+// Judge applies the rule to the episodes of a scope that no run has processed. A time in the future, which another
+// clock may give, counts as now, so that a run is never delayed longer than the quiet time.
 func (r Rule) Judge(episodes []Episode, now time.Time) Verdict {
 	sorted := slices.SortedStableFunc(slices.Values(episodes), func(a, b Episode) int { return a.At.Compare(b.At) })
 	counted := independent(sorted)

@@ -16,8 +16,8 @@ type Policy struct {
 	MinTrust  float64 // [0,1]; observations from a less trusted source do not count
 }
 
-// Default returns a policy of three independent successes, at least two of them witnessed. The sessions of one agent are independent
-// of each other: an agent that works alone may learn, for itself (see Count.Agents).
+// Default returns a policy of three independent successes, at least two of them witnessed. The sessions of one agent
+// are independent of each other: an agent that works alone may learn, for itself (see Count.Agents).
 func Default() Policy { return Policy{Least: 3, Witnessed: 2, MinTrust: 0.5} }
 
 // Reasons why an observation does not count.

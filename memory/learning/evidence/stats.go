@@ -19,8 +19,8 @@ const (
 )
 
 // Stats has the tracks of a solution for all situations and for single values of context keys. The outcomes show which
-// keys matter: each key predicts the next outcome from outcomes with the same value, and earns weight by how much better
-// its prediction is than that from all outcomes.
+// keys matter: each key predicts the next outcome from outcomes with the same value, and earns weight by how much
+// better its prediction is than that from all outcomes.
 type Stats struct {
 	All Track `json:"all"`
 	// In has the tracks by situation. The name of a situation is the operating system alone, such as linux, or another
@@ -43,8 +43,8 @@ func (s *Stats) Observe(os string, ok bool, at time.Time) { s.ObserveIn(onSystem
 
 func onSystem(os string) map[string]string { return map[string]string{system: os} }
 
-// ObserveIn adds the next outcome in a context. Beyond 64 situations or eight values of a key, outcomes of new ones count
-// only in All.
+// ObserveIn adds the next outcome in a context. Beyond 64 situations or eight values of a key, outcomes of new ones
+// count only in All.
 func (s *Stats) ObserveIn(context map[string]string, ok bool, at time.Time) {
 	log := func(chance float64) float64 {
 		if !ok {

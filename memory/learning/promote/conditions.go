@@ -57,9 +57,9 @@ func (c Conditions) Situation(context map[string]string) string {
 	return strings.Join(parts, " ")
 }
 
-// Apart returns conditions that the situations in with meet and those in without do not. It takes the key that separates
-// them best and, if some situations in without still meet it, a second one. A key is used only if it excludes at least
-// two situations in without, keeps almost all in with, and has recurring values, unlike a build number.
+// Apart returns conditions that the situations in with meet and those in without do not. It takes the key that
+// separates them best and, if some situations in without still meet it, a second one. A key is used only if it excludes
+// at least two situations in without, keeps almost all in with, and has recurring values, unlike a build number.
 func Apart(with, without []map[string]string) Conditions {
 	out := Conditions{}
 	for range maxKeys {

@@ -62,8 +62,8 @@ type Groups struct {
 	Left  int // attempts that were ignored because there were too many groups
 }
 
-// MaxGroups is the number of problems that one run handles. Attempts at further problems are counted in Left and handled
-// by a later run.
+// MaxGroups is the number of problems that one run handles. Attempts at further problems are counted in Left and
+// handled by a later run.
 const MaxGroups = 5_000
 
 // Add adds an attempt to the group of its problem or task.

@@ -151,8 +151,8 @@ func judge(g *Group, own, others []trace.Attempt, p evidence.Policy) (Candidate,
 }
 
 // conditions returns the conditions that separate successes from failures, and the attempts of other solutions that
-// were compared. Successes of other solutions count like failures at first: if that separates the situations, each solution
-// is for its own situations.
+// were compared. Successes of other solutions count like failures at first: if that separates the situations, each
+// solution is for its own situations.
 func conditions(own, failures, others []trace.Attempt) (Conditions, []trace.Attempt) {
 	if all := slices.Concat(failures, others); len(others) > 0 {
 		if c := Apart(contexts(own), contexts(all)); c != nil {

@@ -71,8 +71,8 @@ var knownFiles = normalize.Set(`go.mod go.sum go.work package.json package-lock.
 	requirements.txt setup.py pyproject.toml cargo.toml cargo.lock cmakelists.txt makefile dockerfile
 	docker-compose.yml index.lock .env .npmrc pom.xml build.gradle gemfile id_rsa known_hosts docker.sock`)
 
-// tellingNumbers matches numbers that are part of the problem: HTTP status codes with a word that marks them as such, and
-// exit codes of the shell or the operating system.
+// tellingNumbers matches numbers that are part of the problem: HTTP status codes with a word that marks them as such,
+// and exit codes of the shell or the operating system.
 var tellingNumbers = regexp.MustCompile(`(?i)(?:\bhttps?(?:/\d(?:\.\d)?)?|\bstatus(?: code)?|\bcode|\berror|` +
 	`\breturned|` +
 	`\bresponse|\bserver)[ :=(]{1,3}([45]\d\d)\b|\b([45]\d\d)(?: (?:client|server) error| [a-z]+ (?:error|gateway|` +

@@ -193,8 +193,8 @@ func OfEpisode(meta Meta, p schema.EpisodicPayload) []Attempt {
 // task.
 //
 // The agent's reports about its work also count. The constraints under which an attempt began are part of its
-// situation. A session without an outcome has failed if the agent reports at the end that it is blocked. The questions that are
-// open at the end belong to the last attempt.
+// situation. A session without an outcome has failed if the agent reports at the end that it is blocked. The questions
+// that are open at the end belong to the last attempt.
 func (s *Session) Attempts() []Attempt {
 	var calls []Step
 	under := map[string]working{}
@@ -264,8 +264,8 @@ func (f *finder) firstFailure(from int) int {
 	return -1
 }
 
-// solve emits the attempts at a problem that existed before the call with index from. It returns the index from which to
-// search for the next problem, or -1.
+// solve emits the attempts at a problem that existed before the call with index from. It returns the index from which
+// to search for the next problem, or -1.
 func (f *finder) solve(problem signature.Signature, from int, outcome schema.Outcome) int {
 	var failed *Step
 	if from > 0 {
