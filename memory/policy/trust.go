@@ -222,7 +222,7 @@ func SignTrust(key []byte, p schema.Principal, t schema.TrustContext, expires ti
 	if len(key) < MinTrustKey {
 		return "", ErrTrustKey
 	}
-	t.Token, t.MaxSensitivity = "", cmp.Or(t.MaxSensitivity, sensitive.DefaultLimit) // a missing limit grants only the default
+	t.Token, t.MaxSensitivity = "", cmp.Or(t.MaxSensitivity, sensitive.DefaultLimit) // the default if missing
 	body, err := json.Marshal(SignedTrust{Principal: p, Trust: t, Expires: expires.Unix()})
 	if err != nil {
 		return "", err // unreachable: names, numbers and booleans

@@ -148,7 +148,7 @@ func Says(asked Statement, tie Tie, other Statement) bool {
 func Reached(by, from Tie, same bool) (tie Tie, ok bool) {
 	switch {
 	case by == TieSame || from == TieSame && by == TieDerived && same:
-		return from, true // a copy has the tie of the original
+		return from, true // a copy has its tie
 	case from == TieSame || from == by:
 		return by, true
 	default:
