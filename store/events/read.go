@@ -13,7 +13,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// row is an event as it is stored.
+// row is a stored event.
 type row struct {
 	Stream      string
 	Seq         int64
@@ -41,7 +41,7 @@ func (r row) event() ledger.Event {
 		Payload: r.Payload, Erased: r.Erased}
 }
 
-// MaxPage is how many events a page holds at most.
+// MaxPage is the number of events in a page.
 const MaxPage = 1_000
 
 const pageSQL = `
@@ -51,8 +51,8 @@ const pageSQL = `
 	ORDER BY e.seq
 	LIMIT @limit`
 
-// Page reads at most MaxPage events of a stream in order, after a sequence number. It ignores visibility: it is for
-// the owner of the stream and for operators.
+// Page reads at most MaxPage events of a stream in order, after a sequence number. It ignores visibility, because
+// it is for the owner of the stream and for operators.
 func (s *Events) Page(ctx context.Context, tenant, stream string, after int64, limit int) ([]ledger.Event, error) {
 	out, err := s.query(ctx, tenant, pageSQL,
 		pg.Args{"tenant": tenant, "stream": stream, "after": after, "limit": max(1, min(limit, MaxPage))})
@@ -62,13 +62,13 @@ func (s *Events) Page(ctx context.Context, tenant, stream string, after int64, l
 	return out, nil
 }
 
-// PageIn is Page in a transaction that is bound to the tenant.
+// PageIn is Page in a transaction bound to the tenant.
 func PageIn(ctx context.Context, tx pgx.Tx, tenant, stream string, after, limit int64) ([]ledger.Event, error) {
 	return collect(ctx, tx, pageSQL,
 		pg.Args{"tenant": tenant, "stream": stream, "after": after, "limit": max(1, min(limit, MaxPage))})
 }
 
-// LatestInput asks for the latest events of a stream that an agent may see.
+// LatestInput is a request for the latest events of a stream that an agent may see.
 type LatestInput struct {
 	Principal      schema.Principal
 	Stream         string
