@@ -152,7 +152,7 @@ func (r *revising) insertNarrowed(ctx context.Context) error {
 	return r.addEvidence(ctx, r.narrowed)
 }
 
-// copyBelongings copies what belongs to the target of a fork to its narrowed copy, which has another content hash.
+// copyBelongings copies the target's dependent rows to its narrowed copy, which has another content hash.
 func (r *revising) copyBelongings(hash []byte) {
 	target := r.ids[0]
 	r.Queue.Queue(copyEmbeddingsSQL, pg.Args{
