@@ -1,6 +1,6 @@
 package pg
 
-// PageLimit returns the size of a page: n if it is 1 to MaxPage, otherwise 50 or MaxPage.
+// PageLimit returns n if it is 1 to MaxPage, and otherwise 50.
 func PageLimit(n int) int {
 	if n <= 0 || n > MaxPage {
 		return 50
