@@ -151,7 +151,7 @@ func (m *modifying) patch(ctx context.Context, id uuid.UUID, at int) (schema.Pat
 }
 
 // newContent adds to set the columns that a new content changes. It returns the live memory that already has the
-// content, or else the work that follows the update of the row: the embedding, the claim and the evidence.
+// content, if any; otherwise the work to do after the update of the row, for the embedding, claim and evidence.
 func (m *modifying) newContent(ctx context.Context, row commit.MemoryRow, p schema.Patch, text normalize.Normalized,
 	e *pg.Embedding, set map[string]any) (uuid.UUID, func(), error) {
 	ref := revision.EditRef(m.in.Request.By(), p.Reason, m.Now)

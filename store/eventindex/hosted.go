@@ -16,7 +16,8 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// HostedConfig says where a hosted memory service is that speaks Mem0's HTTP API. There is no default address.
+// HostedConfig describes the connection to a hosted memory service with Mem0's HTTP API. There is no default
+// address.
 type HostedConfig struct {
 	URL       string // such as https://HOST; the paths /v1 and /v2 are below it
 	APIKey    string
@@ -26,7 +27,7 @@ type HostedConfig struct {
 	Client    *http.Client // http.DefaultClient when nil
 }
 
-// String leaves the key out: settings turn up in logs and failed tests.
+// String leaves out the key, because settings appear in logs and failed tests.
 func (c HostedConfig) String() string { return "a hosted memory service" }
 
 // GoString is String, for %#v.
@@ -37,7 +38,7 @@ const HostedWarning = "MNEME_MEMORY_INDEX=mem0: the text of events leaves this m
 	"MNEME_MEM0_URL; " +
 	"erased events are removed there while this setting is on, and purged events at the next erasure"
 
-// DefaultHostedTimeout is for one call.
+// DefaultHostedTimeout is the timeout of one call.
 const DefaultHostedTimeout = 5 * time.Second
 
 // Hosted wraps a hosted memory service as a memory index of one agent. Each event is one memory of the service, stored

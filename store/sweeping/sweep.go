@@ -57,9 +57,9 @@ type SweepStart struct {
 	Rules string
 }
 
-// BeginSweep counts how much a run would remove of a tenant. A run that would remove more than its share asks, once,
-// and may remove nothing until the question is answered. Every run subtracts what it removes from the admitted
-// number. A run that would not remove too much withdraws the question and the rest of an answer.
+// BeginSweep counts how much a run would remove of a tenant. If it is more than the run's share, the run asks once
+// and removes nothing until the question is answered. Every run subtracts what it removes from the admitted
+// number. A run within its share withdraws the question and the rest of an answer.
 func (s *Sweeping) BeginSweep(ctx context.Context, tenant string, sweep schema.Sweep, share float64,
 	now time.Time) (SweepStart, error) {
 	ctx = pg.WithClass(ctx, pg.ClassLong)

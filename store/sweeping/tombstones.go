@@ -166,7 +166,7 @@ func (p *purging) graphLinks(ctx context.Context) error {
 	return err
 }
 
-// embeddings removes vectors, and requests again that the index forget their points: the request was made when the
+// embeddings removes vectors and requests again that the index delete their points. The first request was made when the
 // memory was deleted, but the index may have been rebuilt from an old copy since.
 func (p *purging) embeddings(ctx context.Context) error {
 	ids, err := p.marked(ctx, "NOT "+hasLinks+" AND "+hasEmbeddings, lockMarked)

@@ -309,7 +309,7 @@ func qdrantError(ctx context.Context, step string, err error) error {
 	case code == codes.NotFound:
 		return fmt.Errorf("%s: %w", step, ErrMissing)
 	case code == codes.InvalidArgument && (step == stepSearch || step == stepUpsert):
-		// Only this invalid argument may come from the caller.
+		// Of the arguments of these steps only the vector can be wrong: the program makes the others.
 		return fmt.Errorf("%s: refused by Qdrant: %w", step, ErrMismatch)
 	case errors.Is(ctx.Err(), context.Canceled):
 		return fmt.Errorf("%s: %w", step, context.Canceled)

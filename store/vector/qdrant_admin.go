@@ -40,8 +40,8 @@ func slug(name string) string {
 // collection returns the name of a generation's collection.
 func (q *Qdrant) collection(g Generation) string { return q.prefix + "-" + g.ID.String() }
 
-// alias is the name under which the active generation of a model is searched. It contains the model, so that a query
-// that was embedded for the previous generation still finds it while the next generation becomes active.
+// alias returns the name under which a model's active generation is searched. It contains the model, so that a query
+// embedded for the previous generation still finds that one while the next generation becomes active.
 func (q *Qdrant) alias(m inference.EmbeddingModel) string {
 	return q.prefix + "-" + vectorName(m) + "-active"
 }
