@@ -41,19 +41,19 @@ const HostedWarning = "MNEME_MEMORY_INDEX=mem0: the text of events leaves this m
 // DefaultHostedTimeout is the timeout of one call.
 const DefaultHostedTimeout = 5 * time.Second
 
-// Hosted wraps a hosted memory service as a memory index of one agent. Each event is one memory of the service, stored
-// verbatim (infer is false), with its id in the metadata. The service knows nothing of ids of ours, so that Hosted asks
-// which events it has before it adds any.
+// Hosted wraps a hosted memory service as a memory index of one agent. Each event is one memory of the service,
+// stored verbatim (infer is false), with the event's id in the metadata. The service does not index these ids, so
+// Hosted asks which events it has before it adds any.
 type Hosted struct {
 	HostedConfig
 	Tenant, Agent string
 
-	ids map[string]bool // of the events that Index was last given
+	ids map[string]bool // of the events in the last call of Index
 }
 
 var _ views.MemoryIndex = (*Hosted)(nil)
 
-// hostedPage is how many memories are listed in one call.
+// hostedPage is the number of memories in one listing call.
 const hostedPage = 100
 
 // memory is one memory of the service.
@@ -65,7 +65,7 @@ type memory struct {
 	Score float64 `json:"score"`
 }
 
-// user is whose memories these are to the service: those of one agent of one tenant.
+// user returns the service's user id: one agent of one tenant.
 func (h *Hosted) user() string { return url.QueryEscape(h.Tenant) + "/" + url.QueryEscape(h.Agent) }
 
 // Index adds the events that the service does not have.
@@ -141,7 +141,7 @@ func (h *Hosted) list(ctx context.Context) (map[string]bool, error) {
 	return out, nil
 }
 
-// memories returns what the service has of the agent.
+// memories returns the agent's memories in the service.
 func (h *Hosted) memories(ctx context.Context) (out []memory, err error) {
 	for page := 1; ; page++ {
 		var found results
@@ -156,7 +156,7 @@ func (h *Hosted) memories(ctx context.Context) (out []memory, err error) {
 	}
 }
 
-// results are memories, with the page around them or without.
+// results are memories, with or without a page object around them.
 type results []memory
 
 func (r *results) UnmarshalJSON(data []byte) error {
@@ -173,10 +173,10 @@ func (r *results) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// maxHostedAnswer is how much of an answer is read.
+// maxHostedAnswer is the largest part of an answer that is read.
 const maxHostedAnswer = 32 << 20
 
-// call makes one call. Its errors say nothing of what was sent or answered.
+// call makes one call. Its errors contain nothing that was sent or received.
 func (h *Hosted) call(ctx context.Context, method, path string, in, out any) error {
 	timeout := h.Timeout
 	if timeout <= 0 {
@@ -219,7 +219,7 @@ func (h *Hosted) call(ctx context.Context, method, path string, in, out any) err
 	return nil
 }
 
-// statusError is an answer that says no.
+// statusError is an answer with an error status.
 type statusError struct{ status int }
 
 func (e *statusError) Error() string { return fmt.Sprintf("the service answered %d", e.status) }

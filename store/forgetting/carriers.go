@@ -37,7 +37,7 @@ type Carriers struct {
 	Next      int         // the next ordinal; 0 if none is left
 }
 
-// goneItems are the memories that a run has forgotten, of its items between two ordinals.
+// goneItems are the memories that a run has forgotten, among its items between two ordinals.
 const goneItems = `
 	gone AS (
 		SELECT memory_id

@@ -98,7 +98,7 @@ const placesSQL = `
 		LIMIT @limit) p
 	ORDER BY p.at, p.id`
 
-// Indexed is one page of episodes whose attempts were entered.
+// Indexed is one page of indexed episodes.
 type Indexed struct {
 	Read     int // new episodes
 	Attempts int // of the new episodes
