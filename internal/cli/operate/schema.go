@@ -22,7 +22,7 @@ func NewSchema(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// SchemaInfo is one schema document as list shows it.
+// SchemaInfo is one schema document in the output of list.
 type SchemaInfo struct {
 	Name        string `json:"name"`
 	ID          string `json:"id"`
@@ -130,8 +130,8 @@ wrong is named with its path; values are not shown. The exit code is 2 if a reco
 	}
 }
 
-// eachRecord calls fn for every record of a file with the line that it begins at: for every line when
-// the first that is not blank is JSON alone, else for the whole file.
+// eachRecord calls fn for every record of a file with the number of its first line. If the first line that is not blank
+// is complete JSON, every line is a record; otherwise the whole file is one.
 func eachRecord(in io.Reader, fn func(line int, data []byte)) error {
 	read := bufio.NewReader(in)
 	for line, first := 1, true; ; line++ {
@@ -161,7 +161,7 @@ func eachRecord(in io.Reader, fn func(line int, data []byte)) error {
 	}
 }
 
-// nextLine reads a line and holds no more of it than a record may be large; the rest is passed over.
+// nextLine reads a line. It keeps only as many bytes as a record may have, and skips the rest.
 func nextLine(read *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {
