@@ -149,6 +149,16 @@ func wordsOf(r Record) words {
 	return out
 }
 
+// Guards are what two texts must have in common to say the same, whatever their other words: numbers with their signs,
+// negations, short words in capitals, and whether they ask. Who speaks of whom is not among them. They are equal for
+// equal sets.
+func Guards(text string) string {
+	guards := slices.DeleteFunc(strings.Split(wordsOf(Record{Content: text}).guards, "\x01"),
+		func(g string) bool { return strings.HasPrefix(g, "who:") })
+	slices.Sort(guards)
+	return strings.Join(guards, "\x01")
+}
+
 // Groups returns the places of records that say the same, at least two each.
 func Groups(records []Record) [][]int {
 	byKey := map[string][]int{}

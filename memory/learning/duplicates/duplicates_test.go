@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/mneme/mneme/memory/learning/duplicates"
+	"github.com/mneme/mneme/memory/learning/facts"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -43,6 +44,17 @@ func TestWhatSaysTheSame(t *testing.T) {
 			continue // how far spelling goes is normalize's to say
 		}
 		require.Equal(t, c.kind, got, "%s / %s", c.a, c.b)
+	}
+}
+
+// What is kept apart here is kept apart where a model joins statements as well: it cannot cite one of a pair for the
+// words of the other.
+func TestNoModelJoinsWhatDiffers(t *testing.T) {
+	for _, pair := range apart {
+		for i := range pair {
+			_, err := facts.Check(pair[i], []facts.Alone{{Text: pair[i]}, {Text: pair[1-i]}})
+			require.Error(t, err, "%q and %q", pair[i], pair[1-i])
+		}
 	}
 }
 
