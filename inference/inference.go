@@ -65,6 +65,10 @@ type Brain struct {
 
 	// DuplicateJudge is asked about facts in another form; nil leaves them to the rules (memory/learning/duplicates).
 	DuplicateJudge DuplicateJudge
+
+	// FactReader is asked about statements that the rules find said too rarely, and about doubtful conflicts; nil
+	// leaves them to the rules (memory/learning/facts).
+	FactReader FactReader
 }
 
 // AsksModel reports whether a decider may ask a model, which takes time. A decider that does not has a method

@@ -8,7 +8,8 @@ CREATE TABLE model_answers (
     other     uuid        NOT NULL, -- the other fact of a pair; the same memory if there is none
     purpose   text        NOT NULL CHECK (purpose IN ('facts', 'conflicts', 'duplicates')),
     question  bytea       NOT NULL CHECK (octet_length(question) = 32), -- hash of what was asked
-    answer    text        NOT NULL DEFAULT '' CHECK (length(answer) <= 20),
+    answer    text        NOT NULL DEFAULT 'shown'
+        CHECK (answer IN ('shown', 'both', 'excludes', 'unsure', 'same', 'differs')),
     at        timestamptz NOT NULL,
     PRIMARY KEY (tenant, memory_id, purpose, other),
     FOREIGN KEY (tenant, memory_id) REFERENCES memories (tenant, id) ON DELETE CASCADE,

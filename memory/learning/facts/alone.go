@@ -76,3 +76,18 @@ func (s *statement) shown() Alone {
 	}
 	return Alone{Text: latest.Text, Who: latest.Who, seen: slices.Clone(s.seen)}
 }
+
+// Episodes are the ids of the observations of a statement.
+func (s Alone) Episodes() []string {
+	var out []string
+	for _, o := range s.seen {
+		out = append(out, o.ID)
+	}
+	return out
+}
+
+// Of is the statement with those of its observations that still exist.
+func (s Alone) Of(exists func(id string) bool) Alone {
+	s.seen = slices.DeleteFunc(slices.Clone(s.seen), func(o Observation) bool { return !exists(o.ID) })
+	return s
+}
