@@ -193,7 +193,7 @@ func Register(w worker.Registry, d Dependencies) {
 		Describer: d.Brain.Describer, Budget: d.TokenBudget, Held: d.BudgetHeld, Due: d.Due,
 		Observe: d.ObserveLearned, Now: d.Now})
 	adviser := &advising.Advising{Adviser: &recalladvising.Adviser{Store: d.Store, Recaller: recaller, Now: d.Now,
-		Observe: d.ObserveAdvice}}
+		Observe: d.ObserveAdvice}, Arrivals: arrivals}
 	w.RegisterActivity(adviser)
 	w.RegisterNexusService(newNexusService(nexusHandlers{callers: d.Callers, recaller: recalling, adviser: adviser}))
 }
