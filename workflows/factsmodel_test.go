@@ -36,8 +36,8 @@ func answering(t *testing.T, status int, answer func(data string) any) *testkit.
 	})
 }
 
-// A model may find that two people said one thing in different words. It becomes a fact only if each of them said all of
-// it. Whatever else a model answers changes nothing, and what was asked once is not asked again.
+// A model may find that two people said one thing in different words. It becomes a fact only if each of them said all
+// of it. Whatever else a model answers changes nothing, and what was asked once is not asked again.
 func TestFactsFoundByAModel(t *testing.T) {
 	t.Parallel()
 	type proposed = map[string]any
@@ -60,15 +60,17 @@ func TestFactsFoundByAModel(t *testing.T) {
 		"nothing":                {proposed{}, 0, 0, "model_no_answer", 110},
 		"prose":                  {"Staging uses Xyzzycanary.", 0, 0, "model_no_answer", 110},
 		"a statement of its own": {fact("Staging uses Xyzzycanary", 1, 2, 3), 0, 0, "model_no_answer", 110},
-		"evidence":               {proposed{"facts": []proposed{}, "evidence": []string{"run/1"}}, 0, 0, "model_no_answer", 110},
-		"another name":           {fact("Staging uses Oracle", 1, 2), 0, 0, "model_not_said", 110},
-		"a number":               {fact("Staging uses Xyzzycanary 17", 1, 2), 0, 0, "model_not_said", 110},
-		"a date":                 {fact("Since 2026-01-01 staging uses Xyzzycanary", 1, 2), 0, 0, "model_not_said", 110},
-		"a negation":             {fact("Staging never uses Xyzzycanary", 1, 2), 0, 0, "model_not_said", 110},
-		"one source":             {fact("Staging uses Xyzzycanary", 1, 1), 0, 0, "model_not_said", 110},
-		"too general":            {fact("We use Xyzzycanary", 1, 2), 0, 0, "model_not_said", 110},
-		"10,000 facts":           {proposed{"facts": many}, 0, 0, "model_no_answer", 110},
-		"the endpoint away":      {nil, 500, 0, "model_no_answer", 0},
+		"evidence": {proposed{"facts": []proposed{}, "evidence": []string{"run/1"}}, 0, 0,
+			"model_no_answer", 110},
+		"another name": {fact("Staging uses Oracle", 1, 2), 0, 0, "model_not_said", 110},
+		"a number":     {fact("Staging uses Xyzzycanary 17", 1, 2), 0, 0, "model_not_said", 110},
+		"a date": {fact("Since 2026-01-01 staging uses Xyzzycanary", 1, 2), 0, 0,
+			"model_not_said", 110},
+		"a negation":        {fact("Staging never uses Xyzzycanary", 1, 2), 0, 0, "model_not_said", 110},
+		"one source":        {fact("Staging uses Xyzzycanary", 1, 1), 0, 0, "model_not_said", 110},
+		"too general":       {fact("We use Xyzzycanary", 1, 2), 0, 0, "model_not_said", 110},
+		"10,000 facts":      {proposed{"facts": many}, 0, 0, "model_no_answer", 110},
+		"the endpoint away": {nil, 500, 0, "model_no_answer", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -25,8 +25,8 @@ func TestReadFacts(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, ok)
 	require.Len(t, s.requests(), 1, "one statement repeats nothing")
-	for answer, end := range map[string]string{"the same": "stop", `{"facts":[{"text":"x","statements":[1,3]}]}`: "stop",
-		`{"facts":[]}`: "length"} {
+	for answer, end := range map[string]string{"the same": "stop", `{"facts":[]}`: "length",
+		`{"facts":[{"text":"x","statements":[1,3]}]}`: "stop"} {
 		s := serve(t, status(200, completion(answer, end)))
 		got, ok, usage, err := s.brain(t).FactReader.ReadFacts(ctx, given)
 		require.NoError(t, err, answer)

@@ -43,7 +43,8 @@ func Facts(text string, statements int) ([]facts.Proposed, error) {
 	return out, nil
 }
 
-// Conflicts reads the answer {"pairs":[{"number":1,"verdict":"both"}]} about so many pairs. It is strict, as Duplicates.
+// Conflicts reads the answer {"pairs":[{"number":1,"verdict":"both"}]} about so many pairs. It is strict, as
+// Duplicates.
 func Conflicts(text string, pairs int) ([]facts.Verdict, error) {
 	var read struct {
 		Pairs []struct {

@@ -12,7 +12,8 @@ import (
 
 func TestFacts(t *testing.T) {
 	t.Parallel()
-	got, err := reply.Facts("Here:\n```json\n"+`{"facts":[{"text":"Staging uses Postgres","statements":[3,1]}]}`+"\n```", 3)
+	whole := `{"facts":[{"text":"Staging uses Postgres","statements":[3,1]}]}`
+	got, err := reply.Facts("Here:\n```json\n"+whole+"\n```", 3)
 	require.NoError(t, err)
 	require.Equal(t, []learned.Proposed{{Text: "Staging uses Postgres", Statements: []int{3, 1}}}, got)
 	got, err = reply.Facts(`{"facts":[]}`, 3)

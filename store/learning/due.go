@@ -15,8 +15,8 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// maxCounted is how many of the newest episodes that no run has taken in are looked at, and how many of the oldest: what
-// is decided is whether they are enough, and since when, not how many there are.
+// maxCounted is how many of the newest episodes that no run has taken in are looked at, and how many of the oldest:
+// what is decided is whether they are enough, and since when, not how many there are.
 const maxCounted = 100
 
 // Pending says whether a scope is due, and how far its evidence was taken in.

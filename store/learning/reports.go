@@ -35,7 +35,8 @@ func reported(ctx context.Context, tx pgx.Tx, sc Scope, after time.Time) ([]pend
 	args := sc.args()
 	args["reports_at"], args["reports"] = after, maxReports
 	return commit.Rows[pendingRow](ctx, tx, `
-		SELECT r.agent_id, r.session, r.agent_id AS created_by, NULL::bytea AS same, 1::double precision AS trust, r.at`+
+		SELECT r.agent_id, r.session, r.agent_id AS created_by, NULL::bytea AS same, 1::double precision AS trust,
+			r.at`+
 		newReports+`
 		ORDER BY r.at DESC
 		LIMIT @limit`, withLimit(args, maxCounted))

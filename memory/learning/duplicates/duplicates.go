@@ -212,8 +212,8 @@ func Plans(records []Record) []Merge {
 }
 
 // Plan says how the best of some records and those that say the same are merged; the others are left as they are. A
-// pinned record is kept before others, then the one with the best confidence, then the oldest. No pinned record is merged
-// into another one. It reports false if nothing says the same as the best one, which it names nevertheless.
+// pinned record is kept before others, then the one with the best confidence, then the oldest. No pinned record is
+// merged into another one. It reports false if nothing says the same as the best one, which it names nevertheless.
 func Plan(records []Record) (Merge, bool) {
 	if len(records) < 2 {
 		return Merge{}, false

@@ -19,15 +19,16 @@ const (
 	Unsure   Verdict = "unsure"
 )
 
-// Doubtful reports whether a model may be asked if a change is a conflict at all: where the words leave no doubt, it is.
+// Doubtful reports whether a model may be asked if a change is a conflict at all: where the words leave no doubt, it
+// is.
 func (u Update) Doubtful() bool {
 	return u.Target != "" && (u.Action == Replace && u.Certainty < frame.Sure ||
 		u.Action == Contest && u.Certainty < frame.Likely)
 }
 
-// Judged is a doubtful change after a model's verdict. A model takes no fact away: if it says that both hold, what would
-// be replaced is contested, and what would be contested stays as it is, with the statement as a new fact. Any other
-// verdict leaves the change to the weights.
+// Judged is a doubtful change after a model's verdict. A model takes no fact away: if it says that both hold, what
+// would be replaced is contested, and what would be contested stays as it is, with the statement as a new fact. Any
+// other verdict leaves the change to the weights.
 func (u Update) Judged(v Verdict) Update {
 	if v != BothHold || !u.Doubtful() {
 		return u

@@ -89,9 +89,9 @@ func (l *Learner) Again(p Proposed, given []Alone) error {
 }
 
 // Check refuses words that one of the statements does not say, and returns them on one line. Each statement must have
-// every name, number, negation, word that limits, and content word of the text, in the same order, and the text those of
-// each statement. Only general words such as "database", and verbs such as "use" and "choose", may be in some of them
-// alone. The error quotes nothing.
+// every name, number, negation, word that limits, and content word of the text, in the same order, and the text those
+// of each statement. Only general words such as "database", and verbs such as "use" and "choose", may be in some of
+// them alone. The error quotes nothing.
 func Check(text string, cited []Alone) (string, error) {
 	line := normalize.CleanLine(text, 8*maxText)
 	switch masked, _ := sensitive.Mask(line); {
@@ -320,8 +320,8 @@ func lasting(classes []string) []string {
 	return slices.DeleteFunc(slices.Clone(classes), func(c string) bool { return c == usesSomething })
 }
 
-// shared are the content words that another statement has as well, and the general ones that it lacks; false if it lacks
-// another one.
+// shared are the content words that another statement has as well, and the general ones that it lacks; false if it
+// lacks another one.
 func (t saying) shared(s saying) (both, more []string, ok bool) {
 	have := map[string]bool{}
 	for _, w := range s.words {

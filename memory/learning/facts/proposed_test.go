@@ -42,26 +42,29 @@ func TestWhatAStatementDoesNotSayIsRefused(t *testing.T) {
 	long := strings.Repeat("CANARY is here and ", 30)
 	for text, said := range map[string][]string{
 		"": {"x", "y"}, "...": {"x", "y"}, long: {long, long},
-		"Does staging use CANARY?":           {"Staging uses CANARY", "Staging uses CANARY"},
-		"It uses CANARY":                     {"It uses CANARY", "Staging uses CANARY"},
-		"Staging uses CANARY":                {"We plan to use CANARY in staging", "Staging uses CANARY"},
-		"The staging CANARY is Oracle":       {"The staging CANARY is Postgres", "The staging CANARY is Oracle"},
-		"We use CANARY":                      {"We use CANARY in staging", "We use CANARY in production"},
-		"The CANARY database is Postgres":    {"The CANARY billing database is Postgres", "The CANARY audit database is Postgres"},
-		"CANARY uses Postgres":               {"The CANARY database is Postgres", "The CANARY server is Postgres"},
-		"Ana lives in CANARY":                {"Ana works in CANARY", "Ana lives in CANARY"},
-		"Ana likes CANARY":                   {"Ana likes tea", "Ana likes CANARY"},
-		"Ana may use CANARY":                 {"Ana uses CANARY", "Ana may use CANARY"},
-		"Ana hosts CANARY":                   {"CANARY hosts Ana", "Ana hosts CANARY"},
-		"I prefer CANARY":                    {"Bob prefers CANARY", "I prefer CANARY"},
-		"The CANARY port is 80":              {"The CANARY port is 8080", "The CANARY port is 80"},
-		"CANARY uses Go. CANARY uses Rust.":  {"CANARY uses Go. CANARY uses Rust.", "CANARY uses Rust. CANARY uses Go."},
-		"The cache of the CANARY is slow":    {"The CANARY of the cache is slow", "The cache of the CANARY is slow"},
-		"The CANARY token is ghp_" + fake:    {"The CANARY token is ghp_" + fake, "The CANARY token is ghp_" + fake},
-		"We never deploy CANARY on Fridays":  {"We deploy CANARY on Fridays", "We never deploy CANARY on Fridays"},
-		"We stopped the use of CANARY":       {"We use CANARY", "We stopped the use of CANARY"},
-		"The build of CANARY is quite slow":  {"The build of CANARY is fast", "The build of CANARY is quite slow"},
-		"Berlin has the CANARY servers of A": {"Berlin has the CANARY servers of B", "Berlin has the CANARY servers of A"},
+		"Does staging use CANARY?":     {"Staging uses CANARY", "Staging uses CANARY"},
+		"It uses CANARY":               {"It uses CANARY", "Staging uses CANARY"},
+		"Staging uses CANARY":          {"We plan to use CANARY in staging", "Staging uses CANARY"},
+		"The staging CANARY is Oracle": {"The staging CANARY is Postgres", "The staging CANARY is Oracle"},
+		"We use CANARY":                {"We use CANARY in staging", "We use CANARY in production"},
+		"The CANARY database is Postgres": {"The CANARY billing database is Postgres",
+			"The CANARY audit database is Postgres"},
+		"CANARY uses Postgres":  {"The CANARY database is Postgres", "The CANARY server is Postgres"},
+		"Ana lives in CANARY":   {"Ana works in CANARY", "Ana lives in CANARY"},
+		"Ana likes CANARY":      {"Ana likes tea", "Ana likes CANARY"},
+		"Ana may use CANARY":    {"Ana uses CANARY", "Ana may use CANARY"},
+		"Ana hosts CANARY":      {"CANARY hosts Ana", "Ana hosts CANARY"},
+		"I prefer CANARY":       {"Bob prefers CANARY", "I prefer CANARY"},
+		"The CANARY port is 80": {"The CANARY port is 8080", "The CANARY port is 80"},
+		"CANARY uses Go. CANARY uses Rust.": {"CANARY uses Go. CANARY uses Rust.",
+			"CANARY uses Rust. CANARY uses Go."},
+		"The cache of the CANARY is slow":   {"The CANARY of the cache is slow", "The cache of the CANARY is slow"},
+		"The CANARY token is ghp_" + fake:   {"The CANARY token is ghp_" + fake, "The CANARY token is ghp_" + fake},
+		"We never deploy CANARY on Fridays": {"We deploy CANARY on Fridays", "We never deploy CANARY on Fridays"},
+		"We stopped the use of CANARY":      {"We use CANARY", "We stopped the use of CANARY"},
+		"The build of CANARY is quite slow": {"The build of CANARY is fast", "The build of CANARY is quite slow"},
+		"Berlin has the CANARY servers of A": {"Berlin has the CANARY servers of B",
+			"Berlin has the CANARY servers of A"},
 	} {
 		_, err := facts.Check(text, alone(said...))
 		require.Error(t, err, text)
@@ -154,8 +157,8 @@ func TestBatchesForAModel(t *testing.T) {
 	require.Len(t, l.Alone(func(id string) bool { return id == "o7" }, 12, 4), 1)
 }
 
-// A model turns a replacement into a contest and a doubtful contest into two facts. It never takes a fact away, and what
-// the words leave no doubt about is not asked.
+// A model turns a replacement into a contest and a doubtful contest into two facts. It never takes a fact away, and
+// what the words leave no doubt about is not asked.
 func TestAModelOnlyWeakensAConflict(t *testing.T) {
 	replace := facts.Update{Action: facts.Replace, Target: "f", Certainty: frame.Likely}
 	contest := facts.Update{Action: facts.Contest, Target: "f", Certainty: frame.Doubt}
