@@ -19,7 +19,7 @@ type Advising struct {
 	Arrivals *step.Arrivals // is told of reported outcomes; may be nil
 }
 
-// AdviseRequest asks under a key that stays the same for repeated questions.
+// AdviseRequest is a request for advice. Its key is the same for a repeated question.
 type AdviseRequest struct {
 	Key     string            `json:"key"`
 	Request api.AdviseRequest `json:"request"`
@@ -38,7 +38,7 @@ func (a *Advising) Advise(ctx context.Context, in AdviseRequest) (AdviseResult, 
 	return AdviseResult{AdviseResponse: out, Refusal: r}, err
 }
 
-// ReportResult is what a report changed, or a refusal.
+// ReportResult is the effect of a report, or a refusal.
 type ReportResult struct {
 	api.ReportResult
 	activities.Refusal

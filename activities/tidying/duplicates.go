@@ -24,12 +24,12 @@ const (
 	partSets = 100 // groups that one activity returns, so that histories stay small
 )
 
-// Reasons for which duplicates stay.
+// Reasons not to merge duplicates.
 const (
 	lessTrusted = "less_trusted" // a record is not merged into a more trusted one
 	notTheSame  = "not_the_same" // they changed since they were found
 
-	modelDiffers = "model_differs" // a model keeps apart what the rules take for the same
+	modelDiffers = "model_differs" // a model distinguishes records that the rules consider the same
 )
 
 // overlap is the time before the watermark that is read again, because earlier transactions may commit later.
@@ -77,15 +77,15 @@ func (a *Tidying) FindDuplicates(ctx context.Context, in Request) (Page, error) 
 	return out, nil
 }
 
-// restated finds facts that say the same in another form. It reads the facts of the scope once, when there are changed
-// ones to compare them with: at most tidying.MaxStatements, those that changed last.
+// restated finds facts that restate others in other words. It reads the facts of the scope once, if any has changed: at
+// most tidying.MaxStatements, those that changed last.
 type restated struct {
 	read  func(add func(duplicates.Record)) error
 	pool  *duplicates.Pool
 	taken map[string]bool // ids that are in a group: a record is in one group of a part
 }
 
-// groups are the facts of a page with those that they restate, without what is in a group of one key.
+// groups returns the facts of a page with the facts that they restate, without those that are already in a group.
 func (r *restated) groups(page tidying.DuplicatePage) ([][]string, error) {
 	if len(page.IDs) == 0 {
 		return nil, nil
@@ -237,9 +237,9 @@ func (a *Tidying) merge(ctx context.Context, in Request, plan duplicates.Merge, 
 	return nil
 }
 
-// judged is a merge without the facts in another form that a model keeps apart. A model joins nothing that the rules
-// have not joined, and where it has no answer, the rules decide. Its answers are kept: a pair is asked about once, as
-// long as both texts stay. It reports false where nothing is left to merge.
+// judged returns a merge without the restated facts that a model distinguishes. A model never adds to a merge, and if
+// it does not answer, the rules decide. Its answers are stored, so that it is asked about a pair once, as long as both
+// texts stay. It returns false if nothing is left to merge.
 func (a *Tidying) judged(ctx context.Context, in Request, plan duplicates.Merge, records []duplicates.Record,
 	evidence []string, out *api.LearnResult) (duplicates.Merge, bool, error) {
 	byID := map[string]duplicates.Record{}
@@ -333,8 +333,8 @@ func (a *Tidying) askDuplicates(ctx context.Context, in Request, open []int, ans
 	return a.Store.KeepModelAnswers(ctx, in.Tenant, tidying.AskDuplicates, said, step.Now(a.Now))
 }
 
-// together picks the records that are merged, and counts the others: a less trusted record is not merged, so that it
-// takes no trust from what it repeats. Only the surest of several pinned records is merged.
+// together picks the records to merge, and counts the others. A less trusted record is not merged, so that it does not
+// gain trust from the record that it repeats. Of several pinned records only the most confident is merged.
 func together(records []tidying.Same) (picked []tidying.Same, lessTrusted int) {
 	slices.SortStableFunc(records, func(x, y tidying.Same) int {
 		return cmp.Or(cmp.Compare(y.Trust, x.Trust), cmp.Compare(y.Confidence, x.Confidence), cmp.Compare(x.ID, y.ID))
@@ -352,7 +352,7 @@ func together(records []tidying.Same) (picked []tidying.Same, lessTrusted int) {
 	return picked, lessTrusted
 }
 
-// FinishPage moves the watermark of a workflow past a page, unless the run is one in shadow mode.
+// FinishPage moves the watermark of a workflow past a page, except in shadow mode.
 func (a *Tidying) FinishPage(ctx context.Context, in DoneRequest) error {
 	if a.shadow(in.Request) || in.Next.At.IsZero() {
 		return nil
