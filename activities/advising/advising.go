@@ -14,7 +14,7 @@ import (
 // Advising is the path of advice for clients that speak only Temporal.
 type Advising struct{ Adviser *advising.Adviser }
 
-// AdviseRequest asks under a key that stays the same for repeated questions.
+// AdviseRequest is a request for advice. Its key is the same for a repeated question.
 type AdviseRequest struct {
 	Key     string            `json:"key"`
 	Request api.AdviseRequest `json:"request"`
@@ -33,7 +33,7 @@ func (a *Advising) Advise(ctx context.Context, in AdviseRequest) (AdviseResult, 
 	return AdviseResult{AdviseResponse: out, Refusal: r}, err
 }
 
-// ReportResult is what a report changed, or a refusal.
+// ReportResult is the effect of a report, or a refusal.
 type ReportResult struct {
 	api.ReportResult
 	activities.Refusal

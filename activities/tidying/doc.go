@@ -81,7 +81,7 @@ func refuse(out *api.LearnResult, reason string) {
 	out.Refused[reason]++
 }
 
-// observe tells what became of changes.
+// observe reports the verdicts on changes.
 func (a *Tidying) observe(workflow string, r api.LearnResult) {
 	if a.Observe == nil {
 		return

@@ -24,13 +24,13 @@ const (
 	partSets = 100 // groups that one activity returns, so that histories stay small
 )
 
-// Reasons for which duplicates stay.
+// Reasons not to merge duplicates.
 const (
 	lessTrusted = "less_trusted" // a record is not merged into a more trusted one
 	notTheSame  = "not_the_same" // they changed since they were found
 
-	modelDiffers = "model_differs" // a model keeps apart what the rules take for the same
-	purposeJudge = "duplicates"    // what tokens are reserved for
+	modelDiffers = "model_differs" // a model distinguishes records that the rules consider the same
+	purposeJudge = "duplicates"    // the purpose of reserved tokens
 )
 
 // overlap is the time before the watermark that is read again, because earlier transactions may commit later.
@@ -78,15 +78,15 @@ func (a *Tidying) FindDuplicates(ctx context.Context, in Request) (Page, error) 
 	return out, nil
 }
 
-// restated finds facts that say the same in another form. It reads the facts of the scope once, when there are changed
-// ones to compare them with: at most tidying.MaxStatements, those that changed last.
+// restated finds facts that restate others in other words. It reads the facts of the scope once, if any has changed: at
+// most tidying.MaxStatements, those that changed last.
 type restated struct {
 	read  func(add func(duplicates.Record)) error
 	pool  *duplicates.Pool
 	taken map[string]bool // ids that are in a group: a record is in one group of a part
 }
 
-// groups are the facts of a page with those that they restate, without what is in a group of one key.
+// groups returns the facts of a page with the facts that they restate, without those that are already in a group.
 func (r *restated) groups(page tidying.DuplicatePage) ([][]string, error) {
 	if len(page.IDs) == 0 {
 		return nil, nil
@@ -218,8 +218,8 @@ func (a *Tidying) resolve(ctx context.Context, in Request, group []string, out *
 	return nil
 }
 
-// judged is a merge without the facts in another form that a model keeps apart. A model joins nothing that the rules
-// have not joined, and where it has no answer, the rules decide. It reports false where nothing is left to merge.
+// judged returns a merge without the restated facts that a model distinguishes. A model never adds to a merge, and if
+// it does not answer, the rules decide. It returns false if nothing is left to merge.
 func (a *Tidying) judged(ctx context.Context, in Request, plan duplicates.Merge, records []duplicates.Record,
 	evidence []string, out *api.LearnResult) (duplicates.Merge, bool, error) {
 	byID := map[string]duplicates.Record{}
@@ -264,8 +264,8 @@ func (a *Tidying) judged(ctx context.Context, in Request, plan duplicates.Merge,
 	return plan, ok, nil
 }
 
-// together picks the records that are merged, and counts the others: a less trusted record is not merged, so that it
-// takes no trust from what it repeats. Only the surest of several pinned records is merged.
+// together picks the records to merge, and counts the others. A less trusted record is not merged, so that it does not
+// gain trust from the record that it repeats. Of several pinned records only the most confident is merged.
 func together(records []tidying.Same) (picked []tidying.Same, lessTrusted int) {
 	slices.SortStableFunc(records, func(x, y tidying.Same) int {
 		return cmp.Or(cmp.Compare(y.Trust, x.Trust), cmp.Compare(y.Confidence, x.Confidence), cmp.Compare(x.ID, y.ID))
@@ -283,7 +283,7 @@ func together(records []tidying.Same) (picked []tidying.Same, lessTrusted int) {
 	return picked, lessTrusted
 }
 
-// FinishPage moves the watermark of a workflow past a page, unless the run is one in shadow mode.
+// FinishPage moves the watermark of a workflow past a page, except in shadow mode.
 func (a *Tidying) FinishPage(ctx context.Context, in DoneRequest) error {
 	if a.shadow(in.Request) || in.Next.At.IsZero() {
 		return nil

@@ -10,7 +10,7 @@ import (
 )
 
 // Description reads the answer {"name":"…","steps":[{"number":1,"tool":"…","text":"…"}]}. It is strict: an answer
-// with a part that cannot be read, a member that was not asked for, or more steps than any procedure has, is an error.
+// with an unreadable part, an unknown member, or more steps than any procedure has, is an error.
 func Description(text string) (wording.Description, error) {
 	var w warnings
 	found := objects(prepare(text, &w), &w, "steps")

@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// Duplicates reads the answer {"pairs":[{"number":1,"same":true}]} about so many pairs. It is strict: each pair has one
-// answer, and an answer with another number, a part that cannot be read, or a member that was not asked for, is an
-// error.
+// Duplicates reads the answer {"pairs":[{"number":1,"same":true}]} about the given number of pairs. It is strict: each
+// pair must have exactly one answer, and an unknown number, an unreadable part or an unknown member is an error.
 func Duplicates(text string, pairs int) ([]bool, error) {
 	var w warnings
 	found := objects(prepare(text, &w), &w, "pairs")

@@ -26,9 +26,9 @@ const (
 	useDuplicates  = "duplicates"
 )
 
-// Count returns the brain with its calls and tokens counted when a model answers. A call that failed after it was
-// charged, one that is retried, and one whose result is discarded count too; the log of a job, written once a step,
-// cannot show these. Models have the names that the configuration gives them.
+// Count returns a brain that counts its model calls and tokens. It also counts calls that failed after they were
+// charged, that are retried, and whose result is discarded; the log of a job, written once for each step, cannot show
+// these. Models have their configured names.
 func (m *Metrics) Count(brain inference.Brain) inference.Brain {
 	if brain.Extractor != nil {
 		brain.Extractor = extractor{brain.Extractor, m}
@@ -71,7 +71,8 @@ func (m *Metrics) CountEmbedder(e inference.Embedder) inference.Embedder {
 	return embedder{e, m}
 }
 
-// CountOthers is CountEmbedder for what makes embedders of other models (workflows.Dependencies.Embedders).
+// CountOthers is CountEmbedder for a function that returns embedders of other models
+// (workflows.Dependencies.Embedders).
 func (m *Metrics) CountOthers(
 	others func(inference.EmbeddingModel) (inference.Embedder, error),
 ) func(inference.EmbeddingModel) (inference.Embedder, error) {
@@ -84,8 +85,8 @@ func (m *Metrics) CountOthers(
 	}
 }
 
-// spent counts the cost of a use of a model. If there were several calls, an error is that of the last one: the
-// earlier ones were answered. A usage without a model is of rules, which cost nothing.
+// spent counts the cost of a use of a model. If there were several calls, the error belongs to the last one, and the
+// earlier ones were answered. A usage without a model comes from rules, which cost nothing.
 func (m *Metrics) spent(use string, usage inference.Usage, err error) {
 	var limit *inference.RateLimitError
 	outcome := outcomeOK
@@ -134,7 +135,7 @@ func (d decider) Decide(
 	return out, usage, err
 }
 
-// AsksModel implements what inference.AsksModel looks for.
+// AsksModel implements the method that inference.AsksModel looks for.
 func (d decider) AsksModel() bool { return inference.AsksModel(d.Decider) }
 
 type embedder struct {
@@ -149,7 +150,7 @@ func (e embedder) Embed(ctx context.Context, texts []string) ([][]float32, infer
 	return out, usage, err
 }
 
-// queryEmbedder is an embedder that tells questions from passages.
+// queryEmbedder is an embedder that distinguishes questions from passages.
 type queryEmbedder struct {
 	embedder
 	asks inference.QueryEmbedder

@@ -15,17 +15,16 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// maxCounted is how many of the newest episodes that no run has taken in are looked at: what is decided is whether they
-// are enough, not how many there are.
+// maxCounted is the number of the newest unread episodes that are counted: enough to decide whether a run is due.
 const maxCounted = 200
 
-// Pending says whether a scope is due, and how far its evidence was taken in.
+// Pending says whether a scope is due, and how far its evidence was read.
 type Pending struct {
 	due.Verdict
-	Mark Position // the watermark: a run that took evidence in has moved it
+	Mark Position // the watermark, which a run moves when it reads evidence
 }
 
-// pendingRow is an episode that no run has taken in, without content.
+// pendingRow is an episode that no run has read, without content.
 type pendingRow struct {
 	AgentID   string
 	Session   string
@@ -44,7 +43,7 @@ const pendingSQL = `
 	ORDER BY coalesce(m.recorded_at, m.created_at) DESC, m.id DESC
 	LIMIT @limit`
 
-// Pending judges the episodes of a scope that no run has taken in.
+// Pending judges the episodes of a scope that no run has read.
 func (s *Learning) Pending(ctx context.Context, sc Scope, rule due.Rule, now time.Time) (Pending, error) {
 	mark, err := s.Watermark(ctx, sc, Indexing)
 	if err != nil {
@@ -68,7 +67,7 @@ func (s *Learning) Pending(ctx context.Context, sc Scope, rule due.Rule, now tim
 	return Pending{Verdict: rule.Judge(episodes, now), Mark: mark}, nil
 }
 
-// ScopesOf are the scopes of those of the given memories that are live episodes.
+// ScopesOf returns the scopes of the live episodes among the given memories.
 func (s *Learning) ScopesOf(ctx context.Context, tenant string, ids []uuid.UUID) ([]Scope, error) {
 	type row struct {
 		Agent, Project, Scope string
