@@ -43,21 +43,29 @@ func RelevanceOf(e Evidence, q frame.Question, text frame.Text) float64 {
 // Shares of relevance in the ranking. The relevance of short statements is reliable, because they name their subject.
 // The relevance of turns of a conversation is less reliable.
 const (
-	longBlend   = 0.15
-	shortBlend  = 0.9
-	keptShare   = 0.4 // a candidate keeps at least this share of its score
+	longBlend  = 0.15
+	shortBlend = 0.9
+	keptShare  = 0.4 // the share of its score that a candidate keeps at any relevance
+)
+
+// Lengths (frame.Text.Length) up to which texts are short statements, and from which they are turns of a conversation.
+const (
 	shortLength = 0.45
 	longLength  = 0.6
 )
 
-// RelevanceBlend returns the share of relevance in the ranking of candidates. Length is the length of their texts in
-// [0,1], as by frame.Text.Length.
+// long is how much texts of a length are turns of a conversation rather than short statements, in [0,1].
+func long(length float64) float64 {
+	return min(max(0, (length-shortLength)/(longLength-shortLength)), 1)
+}
+
+// RelevanceBlend is the share of relevance in the ranking of candidates. Length is how long their texts are, in
+// [0,1]: see frame.Text.Length.
 func RelevanceBlend(ranked []Evidence, length float64) float64 {
 	if slices.ContainsFunc(ranked, func(e Evidence) bool { return e.passed(StageRerank) }) {
 		return longBlend // a reranker has already judged the texts
 	}
-	long := min(max(0, (length-shortLength)/(longLength-shortLength)), 1)
-	return shortBlend + (longBlend-shortBlend)*long
+	return shortBlend + (longBlend-shortBlend)*long(length)
 }
 
 // RelevantScore returns a score moved towards the relevance. Part of the score is kept, because a neighbour of the
