@@ -274,9 +274,8 @@ var updateStems = func() map[string]bool {
 // changedShare is the share of a question's words, by weight, that the sentence about the change has.
 const changedShare = 0.3
 
-// UpdatedBy reports whether a text tells of a change of what the question asks for: a sentence with a word by which
-// people say that something is another than it was has words of the question too. A question that has only an owner
-// is about anything of theirs.
+// UpdatedBy reports whether a text reports a change of the value that the question asks for: a sentence with one of
+// updateWords also has words of the question. A question that has only an owner is about everything of that owner.
 func (q Question) UpdatedBy(t Text) bool {
 	return slices.ContainsFunc(t.changed, func(v vocabulary) bool {
 		covered := 0.0

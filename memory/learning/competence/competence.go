@@ -129,13 +129,13 @@ func delta(g *promote.Group, s promote.Candidate, known []Record, taken map[stri
 	return out
 }
 
-// told reports whether outcomes were reported of a known procedure that its record does not tell of yet.
+// told reports whether outcomes of a stored procedure were reported that its record does not have yet.
 func told(k Record) bool {
 	p := k.Payload.Performance
 	return p != nil && k.Stats.All.Trials() > p.SuccessCount+p.FailureCount
 }
 
-// stats are the outcomes of a solution, in all situations and by those that its conditions tell apart.
+// stats returns the outcomes of a solution, in all situations and by situation.
 func stats(s promote.Candidate) evidence.Stats {
 	var out evidence.Stats
 	all := slices.Concat(s.Attempts, s.Against)

@@ -13,12 +13,11 @@ type Rule struct {
 	Quiet time.Duration // time without a new episode
 }
 
-// Patience is after how many quiet times a scope that is never quiet is due: the evidence that is enough does not wait
-// for longer.
+// Patience is the number of quiet times after which a scope with enough evidence is due even if it is never quiet.
 const Patience = 10
 
-// DefaultRule asks for as many independent episodes as a promotion needs successes. A person who pauses for less than
-// five minutes is probably still at the same work.
+// DefaultRule returns a rule with as many independent episodes as a promotion needs successes. A person who pauses for
+// less than five minutes is probably still working on the same task.
 func DefaultRule() Rule { return Rule{Least: 3, Quiet: 5 * time.Minute} }
 
 // MinTrust is the trust in a source below which its episodes do not count, as for a promotion.
