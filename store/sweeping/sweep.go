@@ -190,9 +190,9 @@ func guard(ctx context.Context, c *commit.Change, t volume, share float64) (*sch
 	return &hold, nil
 }
 
-// admittedBy returns how much of want a batch may remove. An answered question may leave less; the batch uses up
-// its answer. The question is locked, so that no two batches use the same answer. Without a question it returns
-// want, because BeginSweep has counted the due memories.
+// admittedBy returns how many of want memories a batch may remove. Without a question that is all of them, because
+// BeginSweep has counted the due memories. It is none while a question waits for its answer, and after that at most
+// what the answer still admits. The row is locked, so that no two batches use the same answer.
 func admittedBy(ctx context.Context, c *commit.Change, sweep schema.Sweep, want int) (int, error) {
 	var left *int64
 	err := c.Tx.QueryRow(ctx, `SELECT admitted FROM sweep_holds WHERE `+ofSweep+` FOR UPDATE`,
