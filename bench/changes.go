@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -15,7 +16,7 @@ import (
 // changing has the flags of the part changes.
 type changing struct {
 	seed                                    uint64
-	half                                    string
+	half, scenarios                         string
 	quick, atOnce, showFailures, showHidden bool
 }
 
@@ -29,8 +30,18 @@ func (b *bench) changes(ctx context.Context) error {
 	if b.changing.quick {
 		share = quickShare
 	}
+	generated := changes.Generate(b.changing.seed, share)
+	if b.changing.scenarios != "" {
+		text, err := os.ReadFile(b.changing.scenarios)
+		if err != nil {
+			return err
+		}
+		if generated, err = changes.FromScenarios(b.changing.seed, string(text)); err != nil {
+			return err
+		}
+	}
 	var tenants []changes.Tenant
-	for _, t := range changes.Generate(b.changing.seed, share) {
+	for _, t := range generated {
 		if b.changing.half == "all" || b.changing.half == t.Half {
 			tenants = append(tenants, t)
 		}

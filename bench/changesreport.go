@@ -61,6 +61,7 @@ var cells = []struct {
 	{"development", func(half string, p changes.Pair) bool { return half == "dev" }},
 	{"third development", func(half string, p changes.Pair) bool { return half == "third" }},
 	{"second development", func(half string, p changes.Pair) bool { return half == "second" }},
+	{"scenarios", func(half string, p changes.Pair) bool { return half == changes.Scenarios }},
 	{"wordings left out", func(_ string, p changes.Pair) bool { return !p.HeldAttribute && p.HeldWording }},
 	{"attributes left out", func(_ string, p changes.Pair) bool { return p.HeldAttribute && !p.HeldWording }},
 	{"both left out", func(_ string, p changes.Pair) bool { return p.HeldAttribute && p.HeldWording }},
@@ -180,7 +181,7 @@ func reportChains(tenants []changes.Tenant, results []tenantResult) {
 }
 
 // halfNames are the halves in the order of the tables.
-var halfNames = []string{"dev", "second", "third", "heldout"}
+var halfNames = []string{"dev", "second", "third", "heldout", changes.Scenarios}
 
 // reportOthers prints the results for coexisting statements and for other questions.
 func (b *bench) reportOthers(tenants []changes.Tenant, results []tenantResult) {

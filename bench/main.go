@@ -82,6 +82,8 @@ func main() {
 		"evaluation conversations; that part is left out when they are absent")
 	flag.Uint64Var(&b.changing.seed, "seed", 1, "changes: of the generator")
 	flag.StringVar(&b.changing.half, "half", "all", "changes: dev, second, third, heldout or all")
+	flag.StringVar(&b.changing.scenarios, "scenarios", "",
+		"changes: a file of scenarios to measure instead, see changes.FromScenarios")
 	flag.BoolVar(&b.changing.quick, "quick", false, "changes, beam: a fifth of them")
 	flag.BoolVar(&b.changing.atOnce, "at-once", false,
 		"changes: hand in everything of a tenant in one request, as an import does")

@@ -1,0 +1,41 @@
+package changes
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestScenariosBecomeTenants(t *testing.T) {
+	tenants, err := FromScenarios(1, `# a comment
+I live in Lyon. || I live in Oslo now. || Where do I live?
+
+Dana skis. || Does Dana ski? || Tom swims. || Does Tom swim?
+I drive a Saab. || I drive a Volvo now. || What do I drive?
+`)
+	require.NoError(t, err)
+	pairs, coexisting := 0, 0
+	for _, tenant := range tenants {
+		require.Equal(t, Scenarios, tenant.Half)
+		require.False(t, tenant.HeldOut)
+		require.Greater(t, len(tenant.Statements), distractsOfTenant/2)
+		for _, p := range tenant.Pairs {
+			pairs++
+			require.Less(t, p.Old, p.New)
+			require.True(t, tenant.Statements[p.Old].At.Before(tenant.Statements[p.New].At))
+			require.Contains(t, []string{"Where do I live?", "What do I drive?"}, p.Question)
+		}
+		for _, c := range tenant.Coexisting {
+			coexisting++
+			require.Equal(t, "Dana skis.", tenant.Statements[c.A].Text)
+			require.Equal(t, "Tom swims.", tenant.Statements[c.B].Text)
+		}
+	}
+	require.Equal(t, 2, pairs)
+	require.Equal(t, 1, coexisting)
+}
+
+func TestAScenarioHasThreeOrFourParts(t *testing.T) {
+	_, err := FromScenarios(1, "I live in Lyon. || Where do I live?")
+	require.ErrorContains(t, err, "3 or 4 parts")
+}
