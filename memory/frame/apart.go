@@ -134,13 +134,17 @@ func (p *places) readDays(ts []token, i int, dated bool) {
 // readName records the name at i in a phrase that limits the statement to a thing.
 func (p *places) readName(ts []token, i int, given bool) {
 	t := ts[i]
-	ofSystem := i+1 < len(ts) && t.end == 0 && systemHeads[ts[i+1].stem] // "for the Delta team"
+	ofSystem := i+1 < len(ts) && t.end == 0 && systemHeads[ts[i+1].stem] || // "for the Delta team"
+		i > 0 && ts[i-1].end == 0 && systemHeads[ts[i-1].stem] // "on project Tulip"
 	if !t.cap || i == 0 || given && !ofSystem || month(t) > 0 || weekdays[strings.TrimSuffix(t.low, "s")] > 0 {
 		return
 	}
 	k := i - 1
 	for k > 0 && (ts[k].cap || articles[ts[k].low] || possessives[ts[k].low]) && ts[k].end == 0 {
 		k--
+	}
+	if k > 0 && systemHeads[ts[k].stem] && ts[k].end == 0 && within[ts[k-1].low] {
+		k-- // "on project Tulip"
 	}
 	if within[ts[k].low] || t.poss || k == 0 && articles[ts[0].low] {
 		p.names = append(p.names, t.stem)

@@ -287,3 +287,23 @@ func (r *reader) take(from, to int) {
 		r.taken[i] = true
 	}
 }
+
+// withoutCleft turns "it is Wordbank that translates our texts" into "Wordbank translates our texts".
+func withoutCleft(ts []token) []token {
+	if len(ts) < 6 || ts[0].low != "it" || !isBe(ts[1]) {
+		return ts
+	}
+	for k := 3; k < min(len(ts)-2, 6); k++ {
+		if ts[k].is("that", "who", "which") && ts[k-1].end == 0 && !fillers[ts[2].low] && !isVerb(ts[2]) {
+			return slices.Concat(ts[2:k], ts[k+1:])
+		}
+	}
+	return ts
+}
+
+// progressive reports whether the word at i is the verb after a form of "be": "Robert is saving up for a campervan".
+func (r *reader) progressive(i int) bool {
+	t := r.ts[i]
+	return endsGerund(t) && t.end == 0 && i+2 < len(r.ts) && r.verb < i && isBe(r.ts[r.verb]) &&
+		(prepositions[r.ts[i+1].low] || articles[r.ts[i+1].low] || possessives[r.ts[i+1].low])
+}

@@ -92,7 +92,7 @@ type alignment struct {
 // softTerms has words that occur with many attributes and so do not distinguish attributes.
 var softTerms = stems(`team service system project app application tool time date value day make place thing company
 	people person use user setup per event order set length default main primary official daily everyday everybody
-	each client`)
+	each client usual regular normal`)
 
 func match(a, b Frame) alignment {
 	var m alignment
@@ -245,7 +245,7 @@ func named(a, b Frame, m alignment) Relation {
 	hit := false
 	for _, o := range b.old {
 		for _, v := range a.values {
-			hit = hit || o.Same(v)
+			hit = hit || o.Same(v) || v.Kind == KindName && o.Kind == KindName && partOf(o.key, v.key)
 		}
 		if !hit && len(a.values) == 0 {
 			hit = subset(strings.Fields(o.key), a.topic)
@@ -254,8 +254,11 @@ func named(a, b Frame, m alignment) Relation {
 	if !hit || exclusive(a, b) {
 		return Relation{}
 	}
-	// The statements must also have something else in common than the value.
-	if len(m.shared) == 0 && !(a.holder && b.holder) && (len(m.restA) > 0 && len(m.restB) > 0) {
+	// The statements must also have something else in common than the value, unless the later one says that the thing was
+	// disposed of and another one acquired: "we sold the Honda and bought a Kia".
+	disposed := endVerbs[b.mainVerb] && len(b.values) > 0 && a.OfSpeaker() &&
+		(b.actor == teamTerm || b.actor == a.speaker) && allNames(b.old)
+	if len(m.shared) == 0 && !(a.holder && b.holder) && !disposed && (len(m.restA) > 0 && len(m.restB) > 0) {
 		return Relation{}
 	}
 	out := Relation{Certainty: Sure, Change: Updates, Why: WhyNamed}
@@ -274,6 +277,12 @@ func named(a, b Frame, m alignment) Relation {
 		out.Certainty = Likely
 	}
 	return out
+}
+
+// partOf reports whether short is the first word of the name long: "the Honda" is the Honda Fit.
+func partOf(short, long string) bool {
+	words := strings.Fields(long)
+	return len(words) > 1 && words[0] == short
 }
 
 // exclusive reports whether the statements are about attributes that exclude each other.

@@ -97,7 +97,7 @@ VERSION: version release upgrade
 BRANCH: branch trunk
 MERGE: merge squash rebase
 RETENTION: retention retain keep kept store backup purge
-LIMIT: limit ratelimit quota cap throttle threshold maximum max allow request
+LIMIT: limit ratelimit quota cap throttle threshold maximum allow request
 TIMEOUT: timeout time-out deadline expire
 REPLICA: replica replicas instance instances node nodes pod pods worker workers
 SECRET: secret secrets credential credentials password token vault key keys
@@ -254,7 +254,7 @@ MERGE: squash rebase
 
 // kinds has concepts whose words name different things of one kind: a cat is not a dog. The first word in the line of
 // such a concept is general and means any of them.
-var kinds = words("PET INSTRUMENT FOOD MEETING")
+var kinds = words("PET INSTRUMENT FOOD MEETING DOCTOR")
 
 // generalWord returns the stem of the general word of each concept.
 var generalWord = func() map[string]string {

@@ -64,6 +64,10 @@ func (r *reader) findOwner(actor int, agent bool) {
 		return
 	}
 	switch {
+	case slices.ContainsFunc(r.ts[1:actor], func(t token) bool { return t.low == "i" }):
+		add(cmp.Or(r.speaker, selfTerm)) // "the series I'm watching", "every Tuesday I meet friends"
+	case slices.ContainsFunc(r.ts[1:actor], func(t token) bool { return t.low == "we" }):
+		add(teamTerm)
 	case r.isSelf(0, actor):
 		for _, t := range r.subject {
 			add(t)

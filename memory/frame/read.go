@@ -71,6 +71,7 @@ func appendSentence(out []Frame, s, speaker string) []Frame {
 	whole := &reader{ts: tokenize(s)}
 	whole.speaker = speakerKey(speaker)
 	whole.leadIns()
+	whole.ts = withoutCleft(whole.ts)
 	for i, clause := range splitClauses(whole.ts) {
 		r := &reader{ts: clause}
 		r.speaker = whole.speaker
@@ -304,7 +305,7 @@ func (r *reader) findVerb() {
 			continue
 		}
 		if !isAux(t) && !fillers[t.low] && !nowCues[t.low] && t.low != "to" && t.low != "not" && t.low != "never" {
-			if isVerb(t) && i > r.verb && !isBe(t) && !thirdPerson(t.low) && !articles[r.ts[i-1].low] &&
+			if (isVerb(t) || r.progressive(i)) && i > r.verb && !isBe(t) && !thirdPerson(t.low) && !articles[r.ts[i-1].low] &&
 				!possessives[r.ts[i-1].low] {
 				r.verb = i
 			}

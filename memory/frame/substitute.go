@@ -76,6 +76,9 @@ func substituted(a, b Frame, m alignment) Relation {
 		out.Certainty, out.Why = Sure, WhyCue
 	case exact && category, exact && va.Kind == KindName && vb.Kind == KindName && len(attributes) > 0:
 		out.Certainty, out.Why = Doubt, WhyRestated
+	case exact && va.Kind == KindTerm && vb.Kind == KindTerm && va.preposition == vb.preposition && a.mainVerb != "be" &&
+		a.mainVerb == b.mainVerb && !conjoined(a) && !conjoined(b):
+		out.Certainty, out.Why = Doubt, WhyRestated // "he studies law", "he studies medicine"
 	case exact:
 		return Relation{}
 	case len(m.restB) == 0 && b.cue == cueChange && (single || category): // the later one is shorter and refers back
@@ -208,6 +211,9 @@ func definite(a, b Frame, va, vb Value, category bool) bool {
 	}
 	return category || va.Kind == KindName && vb.Kind == KindName
 }
+
+// conjoined reports whether a statement gives several values.
+func conjoined(f Frame) bool { return len(f.values) > 1 }
 
 func shareHead(x, y Value) bool { return sharedHead(x, y) != "" }
 

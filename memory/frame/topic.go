@@ -155,6 +155,8 @@ func (r *reader) invert() bool {
 			(possessed || rest[0].cap || len(rest) > 1 || pronouns[rest[0].low]) && rest[0].low != "a" &&
 			rest[0].low != "an" && !prepositions[rest[0].low]:
 			holds = true
+		case main.low == "does" && person && !r.isSelf(0, end) && len(rest) > 1 && possessed:
+			holds = true // "Dario does the testing"
 		case main.is("lookafter", "reportto"):
 			holds = main.low == "lookafter" && person
 		}
@@ -234,7 +236,8 @@ func (r *reader) tail() {
 	if r.cue == cueChange { // find the new value
 		for i := from; i < len(r.ts); i++ {
 			if l := r.ts[i].low; (l == "to" || l == "into" || l == "with" || l == "for" || l == "infavor" ||
-				l == "onto" || l == "by") && !r.taken[i] && i+1 < len(r.ts) {
+				l == "onto" || l == "by") && !r.taken[i] && i+1 < len(r.ts) &&
+				!(l == "to" && lightVerbs[r.ts[i-1].stem] && isVerb(r.ts[i+1])) { // "want to study law"
 				to = i
 				break
 			}
@@ -336,6 +339,7 @@ func (r *reader) findTopic() {
 			!(concepts[t.stem] != nil && !auxiliaries[t.low] && !prepositions[t.low] && !fillers[t.low]):
 		case (changeVerbs[t.stem] || endVerbs[t.stem] && concepts[t.stem] == nil) && i >= actor && i <= r.verb+1:
 		case i >= actor && isMarker(t):
+		case isAdverb(t):
 		default:
 			for w := range strings.FieldsSeq(t.stem) {
 				r.addTerm(subject, w)
@@ -404,6 +408,14 @@ func (r *reader) moversOnly() bool {
 func (r *reader) followed(low string) bool {
 	return r.verb+1 < len(r.ts) && r.ts[r.verb+1].low == low
 }
+
+// isAdverb reports whether a word is an adverb of manner, which does not tell the topic: "directly".
+func isAdverb(t token) bool {
+	return len(t.low) > 5 && strings.HasSuffix(t.low, "ly") && !t.cap && concepts[t.stem] == nil &&
+		categories[t.low] == "" && opposites[t.stem] == "" && !nounsInLy[t.low]
+}
+
+var nounsInLy = words("family supply reply assembly butterfly jelly belly bully anomaly monopoly monthly weekly daily")
 
 func isMarker(t token) bool {
 	return t.is("anymore", "nolonger", "usedto", "insteadof", "ratherthan", "back") ||

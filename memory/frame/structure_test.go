@@ -1,0 +1,39 @@
+package frame
+
+import "testing"
+
+func TestChangesByTheFormOfTheSentence(t *testing.T) {
+	for _, c := range []struct {
+		earlier, later string
+		certainty      Certainty
+		change         Change
+	}{
+		{"I'm not coming to the village fair.", "I'm coming to the village fair after all.", Sure, Updates},
+		{"The book I'm reading is Emma.", "I'm reading Persuasion now.", Sure, Updates},
+		{"Sick notes go to the team lead.", "From now on sick notes go to HR directly.", Sure, Updates},
+		{"Lena is knitting for her nephew.", "Lena is knitting for her godchild.", Doubt, Updates},
+		{"Lena is knitting for her nephew.", "Marta is knitting for her godchild.", Unrelated, ""},
+		{"Every Monday I play chess.", "Every Monday my aunt plays cards.", Unrelated, ""},
+		{"I study law.", "I study law.", Sure, Restates},
+	} {
+		got, _ := Best(Read(c.earlier, ""), Read(c.later, ""))
+		if got.Certainty != c.certainty || got.Change != c.change {
+			t.Errorf("%q, %q: %+v", c.earlier, c.later, got)
+		}
+	}
+}
+
+func TestOwnersByTheFormOfTheSentence(t *testing.T) {
+	for text, want := range map[string]string{
+		"The book I'm reading is Emma.":               SelfTerm,
+		"Every Monday I meet friends for cards.":      SelfTerm,
+		"The tent we use is in the shed.":             TeamTerm,
+		"It is Pixelworks that prints our catalogue.": "pixelwork",
+	} {
+		frames := Read(text, "")
+		if len(frames) != 1 || len(frames[0].owner) == 0 || frames[0].owner[0] != want &&
+			frames[0].owner[len(frames[0].owner)-1] != want {
+			t.Errorf("%s %+v", text, frames)
+		}
+	}
+}
