@@ -38,10 +38,10 @@ type Evidence struct {
 	Newer        uuid.UUID          // a later statement of the same thing, set by StageLatest; zero: none was found
 	newerAt      time.Time
 	Relevance    float64 // [0,1], set by StageRelevance; 0: not known
-	near         float64 // [0,1], to the question in a space of meanings; 0: not known
+	near         float64 // [0,1], nearness to the question in a trained space; 0: not known
 
 	Features
-	Steps []schema.ScoreStep // what each stage made of the score
+	Steps []schema.ScoreStep // the score after each stage
 }
 
 // Features is what shaping may know of an authorised memory without reading its content.
@@ -60,7 +60,7 @@ type Features struct {
 	Others      []uuid.UUID // further memories that say this fact
 	Words       int64       // a digest of the content, the same for the same words; 0: not known
 
-	// What rehearsal looks at; it reads them itself.
+	// Only rehearsal uses these; it reads them itself.
 	Accesses     int64
 	LastAccessed time.Time // zero: never
 }
@@ -88,7 +88,7 @@ func (e *Evidence) Set(stage string, score float64, why string) {
 	e.Steps = append(e.Steps, schema.ScoreStep{Stage: stage, Score: e.Score, Why: why})
 }
 
-// Rank orders evidence, best first; ties go by vector, then by id, so that equal requests have equal
+// Rank sorts evidence, best first. Ties are ordered by vector score, then by id, so that equal requests get equal
 // answers.
 func Rank(evidence []Evidence) {
 	type placed struct {
@@ -106,7 +106,7 @@ func Rank(evidence []Evidence) {
 		a, b := &evidence[x.from], &evidence[y.from]
 		return cmp.Or(cmp.Compare(b.Channels[ChannelVector], a.Channels[ChannelVector]), compareIDs(a.ID, b.ID))
 	})
-	for i := range order { // each cycle of places once, so that nothing is copied aside but its first
+	for i := range order { // follow each cycle of places once, so that only its first element is copied
 		if order[i].from == i {
 			continue
 		}

@@ -22,9 +22,9 @@ const (
 // Probabilities of a succession (frame.Question.Successions) from which it counts. Statements that only look
 // alike, such as what two siblings do, stay below the second.
 const (
-	askedSuccession = 0.03 // the question asks for the past, and so says that there is an older one
-	firstSuccession = 0.18 // the newer comes first, when the older would
-	sureSuccession  = 0.55 // the older one is said to be outdated
+	askedSuccession = 0.03 // if the question asks for the past, and so implies an older statement
+	firstSuccession = 0.18 // for the newer statement to come before the older one
+	sureSuccession  = 0.55 // for the older statement to be marked as outdated
 )
 
 // Shares of its score that an older statement keeps.
@@ -90,12 +90,14 @@ func successions(
 ) (sure, unsure []pair) {
 	var texts []frame.Text
 	var at []int // their candidates
+	length := 0.0
 	for i, e := range candidates {
 		if e.Type != "" && e.Type != schema.TypeSemantic && e.Type != schema.TypeEpisodic {
-			continue // procedures and plans have versions
+			continue // procedures and plans have versions instead
 		}
 		if s, ok := said[e.ID]; ok && s.Bytes > 0 && s.Bytes <= memory.MaxLatestChars {
 			texts, at = append(texts, s.Text), append(at, i)
+			length += s.Text.Length()
 		}
 	}
 	follows := func(i, j int) bool {
@@ -103,7 +105,7 @@ func successions(
 		return a.OccurredAt.Before(b.OccurredAt) && a.Source != b.ID && b.Source != a.ID &&
 			(!IsAssistant(b.Speaker, b.Agent) || IsAssistant(a.Speaker, a.Agent)) // it restates, and does not replace
 	}
-	for i, a := range texts { // what was contested when it was written
+	for i, a := range texts { // statements that were contested when they were written
 		for j, b := range texts {
 			if !follows(i, j) || candidates[at[j]].Status != schema.StatusContested {
 				continue
@@ -113,6 +115,7 @@ func successions(
 			}
 		}
 	}
+	usual := long(length / float64(max(1, len(texts))))
 	for _, q := range asked {
 		enough := least
 		if !q.Asks {
@@ -120,15 +123,24 @@ func successions(
 		}
 		for _, s := range q.Successions(texts, enough, follows) {
 			p := pair{at[s.Older], at[s.Newer], s.Probability}
-			if s.Probability >= sureSuccession {
+			a, b := texts[s.Older], texts[s.Newer]
+			switch needed := needed(enough, min(usual, long(max(a.Length(), b.Length())))); {
+			case s.Probability < needed:
+			case s.Probability >= sureSuccession:
 				sure = append(sure, p)
-			} else {
+			default:
 				unsure = append(unsure, p)
 			}
 		}
 	}
 	return sure, unsure
 }
+
+// needed is the probability from which a succession counts, for texts that are long in part. The model of successions
+// was fitted to short statements. A turn of a conversation says many things and is rarely replaced as a whole, and what
+// it has in common with another turn says little. So between long texts only what was noticed when they were written
+// counts, where the other candidates are long too.
+func needed(least, long float64) float64 { return least + (1-least)*long }
 
 // newestFirst puts the likeliest successor of the first candidate before it, unless that is known to be the newest
 // itself.
@@ -151,7 +163,7 @@ func newestFirst(out []Evidence, sure, unsure []pair) {
 	older.Set(StageLatest, min(older.Score, behindShare*newer.Score), "may be older than another")
 }
 
-// highest is the position of the highest score.
+// highest returns the position of the highest score.
 func highest(out []Evidence) int {
 	first := 0
 	for i, e := range out {
@@ -237,8 +249,9 @@ func preferPast(out []Evidence, sure, unsure []pair, said map[uuid.UUID]Quote, a
 
 // updatesFirst puts a statement about a change before older statements about the subject of the question, if the
 // question asks for a current value: "I have raised my budget to 75" comes before "my budget of 60", although the
-// first has fewer words of the question. Nothing is marked: the change may be of something near. Short statements are
-// left to successions, which know their subjects.
+// first has fewer words of the question. The words of the change and of the question are in one sentence. Nothing is
+// marked, because the change may concern a related subject. Short statements are left to successions, which compare
+// subjects.
 func updatesFirst(out []Evidence, said map[uuid.UUID]Quote, asked []frame.Question) {
 	if !slices.ContainsFunc(asked, func(q frame.Question) bool { return q.Value }) {
 		return
@@ -248,8 +261,9 @@ func updatesFirst(out []Evidence, said map[uuid.UUID]Quote, asked []frame.Questi
 	for i := range best {
 		newer := &best[i]
 		text, known := said[newer.ID]
-		if !known || IsAssistant(newer.Speaker, newer.Agent) || newer.Relevance < updateRelevance || !text.Updates() ||
-			text.Length() < longLength {
+		tells := func(q frame.Question) bool { return q.UpdatedBy(text.Text) }
+		if !known || IsAssistant(newer.Speaker, newer.Agent) || newer.Relevance < updateRelevance ||
+			text.Length() < longLength || !slices.ContainsFunc(asked, tells) {
 			continue
 		}
 		top := newer.Score
@@ -267,7 +281,7 @@ func updatesFirst(out []Evidence, said map[uuid.UUID]Quote, asked []frame.Questi
 // Bounds of updatesFirst, the same for both sets of evaluation conversations.
 const (
 	maxUpdates      = 10    // candidates that are compared
-	updateRelevance = 0.3   // that an update must have
-	updateShare     = 0.5   // of the older statement's score
-	aheadShare      = 1.001 // of it that the newer one gets
+	updateRelevance = 0.3   // the least relevance of an update
+	updateShare     = 0.5   // the least score of an update, as a share of the older statement's
+	aheadShare      = 1.001 // the update's new score, as a multiple of the older statement's
 )

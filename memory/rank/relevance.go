@@ -21,11 +21,11 @@ const (
 	MaxRelevanceBytes = 1_500
 )
 
-// EndShare is the share of its relevance with which a memory counts that only says that something ended: its
-// replacement is the better answer.
+// EndShare is the factor for the relevance of a memory that only says that something ended, because the memory of
+// its replacement is the better answer.
 const EndShare = 0.8
 
-// outdatedShare is the share of its relevance with which a memory counts that no longer holds, or only in part.
+// outdatedShare is the factor for the relevance of a memory that no longer holds, or holds only in part.
 var outdatedShare = map[schema.Currentness]float64{schema.CurrentnessMixed: 0.85, schema.CurrentnessSuperseded: 0.65}
 
 // RelevanceOf is the relevance of a candidate: that of its text, or that of a hint or claim if it is higher.
@@ -34,7 +34,7 @@ var outdatedShare = map[schema.Currentness]float64{schema.CurrentnessMixed: 0.85
 func RelevanceOf(e Evidence, q frame.Question, text frame.Text) float64 {
 	out := q.Relevance(text)
 	if e.Type != "" && e.Type != schema.TypeSemantic && e.Type != schema.TypeEpisodic {
-		out = max(out, e.Score) // what a procedure or a plan is about its text hardly tells
+		out = max(out, e.Score) // the text of a procedure or a plan hardly shows its subject
 	}
 	return max(out, e.Channels[ChannelTime])
 }
@@ -42,12 +42,21 @@ func RelevanceOf(e Evidence, q frame.Question, text frame.Text) float64 {
 // Shares of relevance in the ranking, where it is known. Short statements say what they are about, and their
 // relevance can be trusted; in turns of a conversation it is a hint.
 const (
-	longBlend   = 0.15
-	shortBlend  = 0.9
-	keptShare   = 0.4 // of its score that a candidate keeps whatever its relevance
+	longBlend  = 0.15
+	shortBlend = 0.9
+	keptShare  = 0.4 // the share of its score that a candidate keeps at any relevance
+)
+
+// Lengths (frame.Text.Length) up to which texts are short statements, and from which they are turns of a conversation.
+const (
 	shortLength = 0.45
 	longLength  = 0.6
 )
+
+// long is how much texts of a length are turns of a conversation rather than short statements, in [0,1].
+func long(length float64) float64 {
+	return min(max(0, (length-shortLength)/(longLength-shortLength)), 1)
+}
 
 // RelevanceBlend is the share of relevance in the ranking of candidates. Length is how long their texts are, in
 // [0,1]: see frame.Text.Length.
@@ -55,8 +64,7 @@ func RelevanceBlend(ranked []Evidence, length float64) float64 {
 	if slices.ContainsFunc(ranked, func(e Evidence) bool { return e.passed(StageRerank) }) {
 		return longBlend // a reranker has read them
 	}
-	long := min(max(0, (length-shortLength)/(longLength-shortLength)), 1)
-	return shortBlend + (longBlend-shortBlend)*long
+	return shortBlend + (longBlend-shortBlend)*long(length)
 }
 
 // RelevantScore moves a score towards the relevance. A part of the score stays: the neighbour of an answer may be
