@@ -65,6 +65,10 @@ type Brain struct {
 
 	// DuplicateJudge confirms restated facts; nil leaves them to the rules (memory/learning/duplicates).
 	DuplicateJudge DuplicateJudge
+
+	// FactReader is asked about statements that the rules find said too rarely, and about doubtful conflicts; nil
+	// leaves them to the rules (memory/learning/facts).
+	FactReader FactReader
 }
 
 // AsksModel reports whether a decider may call a model, which takes time. A decider that never does so has a method

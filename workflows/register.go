@@ -180,8 +180,8 @@ func Register(w worker.Registry, d Dependencies) {
 	w.RegisterActivity(&reflecting.Reflecting{Store: d.Store, Reasoner: d.Brain.Reasoner,
 		Visibility: d.ReflectionVisibility, Observe: d.ObserveReflection, Now: d.Now})
 	w.RegisterActivity(&tidying.Tidying{Store: d.Store, Embedder: d.Brain.Embedder, Policy: d.Policy, Rules: d.Rules,
-		Writer: d.Brain.EpisodeWriter, Judge: d.Brain.DuplicateJudge, Budget: d.TokenBudget, Held: d.BudgetHeld,
-		Observe: d.ObserveLearned, Now: d.Now})
+		Writer: d.Brain.EpisodeWriter, Judge: d.Brain.DuplicateJudge, Reader: d.Brain.FactReader,
+		Budget: d.TokenBudget, Held: d.BudgetHeld, Observe: d.ObserveLearned, Now: d.Now})
 	w.RegisterActivity(&activities.Jobs{Store: d.Store, Arrivals: arrivals, Now: d.Now})
 	recaller := d.recaller()
 	recalling := &activities.Recalling{Recaller: recaller,
@@ -194,7 +194,7 @@ func Register(w worker.Registry, d Dependencies) {
 		Describer: d.Brain.Describer, Budget: d.TokenBudget, Held: d.BudgetHeld, Due: d.Due,
 		Observe: d.ObserveLearned, Now: d.Now})
 	adviser := &advising.Advising{Adviser: &recalladvising.Adviser{Store: d.Store, Recaller: recaller, Now: d.Now,
-		Observe: d.ObserveAdvice}}
+		Observe: d.ObserveAdvice}, Arrivals: arrivals}
 	w.RegisterActivity(adviser)
 	w.RegisterNexusService(newNexusService(nexusHandlers{callers: d.Callers, recaller: recalling, adviser: adviser}))
 }

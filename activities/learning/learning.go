@@ -203,6 +203,9 @@ func (a *Learning) IndexEvidence(ctx context.Context, in IndexRequest) (IndexRes
 			}
 		}
 		at.Placed = true
+		if _, err := a.Store.Learning.TakeReports(ctx, sc, step.Now(a.Now)); err != nil {
+			return IndexResult{}, step.Fail(step.Stalled(ctx, err))
+		}
 		if _, err := a.Store.Learning.Adopt(ctx, sc, step.Now(a.Now)); err != nil {
 			return IndexResult{}, step.Fail(step.Stalled(ctx, err))
 		}

@@ -41,13 +41,33 @@ type Arrivals struct {
 // It returns an error if the Temporal server is unavailable. The activity could not report its own result either, and
 // is retried. Any other failure is logged and counted; the episodes stay, and the schedule consolidates the scope.
 func (a *Arrivals) Arrived(ctx context.Context, tenant string, ids ...uuid.UUID) error {
-	if a == nil || a.Rule.Least <= 0 || len(ids) == 0 || !activity.IsActivity(ctx) {
+	if !a.counts(ctx, ids) {
 		return nil
 	}
 	scopes, err := a.Store.Learning.ScopesOf(ctx, tenant, ids)
 	if err != nil {
 		return err
 	}
+	return a.arrived(ctx, scopes)
+}
+
+// Reported is Arrived for memories that an outcome was reported of.
+func (a *Arrivals) Reported(ctx context.Context, tenant string, ids ...uuid.UUID) error {
+	if !a.counts(ctx, ids) {
+		return nil
+	}
+	scopes, err := a.Store.Learning.ScopesOfReported(ctx, tenant, ids)
+	if err != nil {
+		return err
+	}
+	return a.arrived(ctx, scopes)
+}
+
+func (a *Arrivals) counts(ctx context.Context, ids []uuid.UUID) bool {
+	return a != nil && a.Rule.Least > 0 && len(ids) > 0 && activity.IsActivity(ctx)
+}
+
+func (a *Arrivals) arrived(ctx context.Context, scopes []learning.Scope) error {
 	for _, sc := range scopes {
 		pending, err := a.Store.Learning.Pending(ctx, sc, a.Rule, Now(a.Now))
 		if err != nil {

@@ -21,6 +21,7 @@ type Tidying struct {
 	Embedder inference.Embedder
 	Writer   inference.EpisodeWriter  // if nil, the rules write summaries
 	Judge    inference.DuplicateJudge // if nil, the rules decide on facts in another form
+	Reader   inference.FactReader     // if nil, the rules find facts and conflicts alone
 	Budget   int64                    // tokens of a tenant and day; 0: no limit
 	Held     func(use string)         // called when a call does not fit into the budget; may be nil
 	Policy   proposals.WritePolicy

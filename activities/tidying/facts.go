@@ -55,21 +55,25 @@ func (a *Tidying) UpdateFacts(ctx context.Context, in WriteRequest) (api.LearnRe
 	ctx, stop := step.Heartbeat(ctx)
 	defer stop()
 	var out api.LearnResult
+	var said readings
 	for range maxRounds {
 		dropped := out.Dropped
-		if err := a.learn(ctx, in.Request, &out); err != nil {
+		if err := a.learn(ctx, in.Request, &said, &out); err != nil {
 			return out, step.Fail(step.Stalled(ctx, err))
 		}
 		if out.Dropped == dropped {
 			break
 		}
 	}
+	if err := a.remember(ctx, in.Request, &said); err != nil {
+		return out, step.Fail(step.Stalled(ctx, err))
+	}
 	a.observe(api.WorkflowUpdateFacts, out)
 	return out, nil
 }
 
 // learn decides once on all known facts and new statements, and writes the changes.
-func (a *Tidying) learn(ctx context.Context, in Request, out *api.LearnResult) error {
+func (a *Tidying) learn(ctx context.Context, in Request, model *readings, out *api.LearnResult) error {
 	known, err := a.Store.KnownFacts(ctx, in.scope())
 	if err != nil {
 		return err
@@ -108,11 +112,21 @@ func (a *Tidying) learn(ctx context.Context, in Request, out *api.LearnResult) e
 		}
 		learner.Add(s.Observation)
 	}
+	if a.asks(in) {
+		if err := a.readFacts(ctx, in, &learner, episodes, model, out); err != nil {
+			return err
+		}
+	}
 	updates := learner.Updates()
 	for _, fact := range slices.Sorted(maps.Keys(again)) {
 		k := byID[fact]
 		updates = append(updates, facts.Update{Action: facts.Reinforce, Target: fact, Text: k.Text, Who: k.Who,
 			Conditions: k.Conditions, Confidence: k.Confidence, Evidence: again[fact], Why: "said again"})
+	}
+	if a.asks(in) {
+		if err := a.judge(ctx, in, updates, byID, model, out); err != nil {
+			return err
+		}
 	}
 	for _, u := range updates {
 		out.Groups++

@@ -44,6 +44,7 @@ func New(cfg Config) (inference.Brain, error) {
 		c := &chat{endpoint: end, model: cfg.ChatModel}
 		brain.Extractor, brain.Decider, brain.Reasoner, brain.TopicWriter = c, c, c, c
 		brain.EpisodeWriter, brain.Describer, brain.DuplicateJudge = c, c, c
+		brain.FactReader = c
 		brain.Reranking = inference.Reranking{Reranker: c, Blend: rank.RerankBlendModel, Summarizer: c}
 	}
 	if cfg.EmbeddingModel != "" {

@@ -261,6 +261,7 @@ func (c Config) NewBrain(ctx context.Context) (inference.Brain, error) {
 		brain.EpisodeWriter = c.Gate.EpisodeWriter(remote.EpisodeWriter)
 		brain.Describer = c.Gate.Describer(remote.Describer)
 		brain.DuplicateJudge = c.Gate.DuplicateJudge(remote.DuplicateJudge)
+		brain.FactReader = c.Gate.FactReader(remote.FactReader)
 	}
 	if c.Embedder == "openai" {
 		embedder := inference.WithPrefixes(c.Gate.Embedder(remote.Embedder), local.Prefix(c.Local.QueryPrefix),

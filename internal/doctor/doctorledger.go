@@ -39,7 +39,7 @@ const evidenceOverdue = 3 * time.Hour
 // evidenceWaiting looks for scopes that should have been consolidated. A scope with enough new evidence is consolidated
 // when it is quiet or, at the latest, by the schedule.
 func (d *Doctor) evidenceWaiting(ctx context.Context) (verdict, error) {
-	rule := due.Rule{Least: cmp.Or(d.A.Cfg.Due.Least, due.DefaultRule().Least)}
+	rule := due.Rule{Least: cmp.Or(d.A.Cfg.Due.Least, due.DefaultRule().Least), Quiet: d.A.Cfg.Due.Quiet}
 	late := d.whose(ctx, func(ctx context.Context, tenant string) (int, error) {
 		page, err := d.Store.Learning.Scopes(ctx, learning.Scope{Tenant: tenant}, true, 1, doctorCounts)
 		if err != nil {
@@ -51,7 +51,7 @@ func (d *Doctor) evidenceWaiting(ctx context.Context) (verdict, error) {
 			if err != nil {
 				return n, err
 			}
-			if pending.Enough && d.Now().Sub(pending.Since) > evidenceOverdue {
+			if pending.Enough && d.Now().Sub(pending.DueAt) > evidenceOverdue {
 				n++
 			}
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/learning/facts"
 	"github.com/mneme/mneme/memory/learning/wording"
 	"github.com/mneme/mneme/memory/topics"
 	"github.com/mneme/mneme/schema/ledger"
@@ -24,6 +25,8 @@ const (
 	useEpisodes    = "episodes"
 	useDescription = "description"
 	useDuplicates  = "duplicates"
+	useFacts       = "facts"
+	useConflicts   = "conflicts"
 )
 
 // Count returns a brain that counts its model calls and tokens. It also counts calls that failed after they were
@@ -59,6 +62,9 @@ func (m *Metrics) Count(brain inference.Brain) inference.Brain {
 	}
 	if brain.DuplicateJudge != nil {
 		brain.DuplicateJudge = duplicateJudge{brain.DuplicateJudge, m}
+	}
+	if brain.FactReader != nil {
+		brain.FactReader = factReader{brain.FactReader, m}
 	}
 	return brain
 }
@@ -255,5 +261,25 @@ type duplicateJudge struct {
 func (j duplicateJudge) JudgeDuplicates(ctx context.Context, pairs [][2]string) ([]bool, inference.Usage, error) {
 	out, usage, err := j.DuplicateJudge.JudgeDuplicates(ctx, pairs)
 	j.metrics.spent(useDuplicates, usage, err)
+	return out, usage, err
+}
+
+type factReader struct {
+	inference.FactReader
+	metrics *Metrics
+}
+
+// ReadFacts implements inference.FactReader.
+func (r factReader) ReadFacts(ctx context.Context, statements []facts.Statement) ([]facts.Proposed, bool,
+	inference.Usage, error) {
+	out, ok, usage, err := r.FactReader.ReadFacts(ctx, statements)
+	r.metrics.spent(useFacts, usage, err)
+	return out, ok, usage, err
+}
+
+// JudgeConflicts implements inference.FactReader.
+func (r factReader) JudgeConflicts(ctx context.Context, pairs []facts.Pair) ([]facts.Verdict, inference.Usage, error) {
+	out, usage, err := r.FactReader.JudgeConflicts(ctx, pairs)
+	r.metrics.spent(useConflicts, usage, err)
 	return out, usage, err
 }

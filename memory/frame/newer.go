@@ -271,14 +271,20 @@ var updateStems = func() map[string]bool {
 	return out
 }()
 
-// Updates reports whether a text has a word by which people say that something is another than it was.
-func (t *Text) Updates() bool {
-	for stem := range updateStems {
-		if t.vocabulary.stems[stem] {
-			return true
+// changedShare is the share of a question's words, by weight, that the sentence about the change has.
+const changedShare = 0.3
+
+// UpdatedBy reports whether a text tells of a change of what the question asks for: a sentence with a word by which
+// people say that something is another than it was has words of the question too. A question that has only an owner
+// is about anything of theirs.
+func (q Question) UpdatedBy(t Text) bool {
+	return slices.ContainsFunc(t.changed, func(v vocabulary) bool {
+		covered := 0.0
+		for _, c := range q.words {
+			covered += c.weight * v.covers(Term{Stem: c.stem})
 		}
-	}
-	return false
+		return covered >= changedShare*q.total
+	})
 }
 
 // asksValue reports whether a question asks for a current value, such as an amount, a time or a place: it begins with

@@ -20,8 +20,9 @@ type Text struct {
 	owner      []string // as in Frame, of all statements
 	typed      map[Kind][]string
 	cue        int
-	change     float64 // how near one of its words is to a word for a change, in [0,1]
-	current    bool    // it says that it holds now, or held until now
+	changed    []vocabulary // of the sentences with an update word: see Question.UpdatedBy
+	change     float64      // how near one of its words is to a word for a change, in [0,1]
+	current    bool         // it says that it holds now, or held until now
 
 	ended, past, event, hedged bool
 	places                     places
@@ -44,6 +45,9 @@ func ReadText(text, who string) Text {
 	values := t.sumUp()
 	seen := map[string]bool{}
 	for _, sentence := range read {
+		if slices.ContainsFunc(sentence.ts, func(w token) bool { return updateStems[w.stem] }) {
+			t.changed = append(t.changed, vocabularyOf([]tokens{sentence}, who, nil))
+		}
 		t.places.readPlaces(sentence, values)
 		t.readWords(sentence, values, seen)
 	}

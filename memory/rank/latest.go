@@ -90,12 +90,14 @@ func successions(
 ) (sure, unsure []pair) {
 	var texts []frame.Text
 	var at []int // their candidates
+	length := 0.0
 	for i, e := range candidates {
 		if e.Type != "" && e.Type != schema.TypeSemantic && e.Type != schema.TypeEpisodic {
 			continue // procedures and plans have versions instead
 		}
 		if s, ok := said[e.ID]; ok && s.Bytes > 0 && s.Bytes <= memory.MaxLatestChars {
 			texts, at = append(texts, s.Text), append(at, i)
+			length += s.Text.Length()
 		}
 	}
 	follows := func(i, j int) bool {
@@ -113,6 +115,7 @@ func successions(
 			}
 		}
 	}
+	usual := long(length / float64(max(1, len(texts))))
 	for _, q := range asked {
 		enough := least
 		if !q.Asks {
@@ -120,15 +123,24 @@ func successions(
 		}
 		for _, s := range q.Successions(texts, enough, follows) {
 			p := pair{at[s.Older], at[s.Newer], s.Probability}
-			if s.Probability >= sureSuccession {
+			a, b := texts[s.Older], texts[s.Newer]
+			switch needed := needed(enough, min(usual, long(max(a.Length(), b.Length())))); {
+			case s.Probability < needed:
+			case s.Probability >= sureSuccession:
 				sure = append(sure, p)
-			} else {
+			default:
 				unsure = append(unsure, p)
 			}
 		}
 	}
 	return sure, unsure
 }
+
+// needed is the probability from which a succession counts, for texts that are long in part. The model of successions
+// was fitted to short statements. A turn of a conversation says many things and is rarely replaced as a whole, and what
+// it has in common with another turn says little. So between long texts only what was noticed when they were written
+// counts, where the other candidates are long too.
+func needed(least, long float64) float64 { return least + (1-least)*long }
 
 // newestFirst puts the likeliest successor of the first candidate before it, unless that is known to be the newest
 // itself.
@@ -237,8 +249,9 @@ func preferPast(out []Evidence, sure, unsure []pair, said map[uuid.UUID]Quote, a
 
 // updatesFirst puts a statement about a change before older statements about the subject of the question, if the
 // question asks for a current value: "I have raised my budget to 75" comes before "my budget of 60", although the
-// first has fewer words of the question. Nothing is marked, because the change may concern a related subject. Short
-// statements are left to successions, which compare subjects.
+// first has fewer words of the question. The words of the change and of the question are in one sentence. Nothing is
+// marked, because the change may concern a related subject. Short statements are left to successions, which compare
+// subjects.
 func updatesFirst(out []Evidence, said map[uuid.UUID]Quote, asked []frame.Question) {
 	if !slices.ContainsFunc(asked, func(q frame.Question) bool { return q.Value }) {
 		return
@@ -248,8 +261,9 @@ func updatesFirst(out []Evidence, said map[uuid.UUID]Quote, asked []frame.Questi
 	for i := range best {
 		newer := &best[i]
 		text, known := said[newer.ID]
-		if !known || IsAssistant(newer.Speaker, newer.Agent) || newer.Relevance < updateRelevance || !text.Updates() ||
-			text.Length() < longLength {
+		tells := func(q frame.Question) bool { return q.UpdatedBy(text.Text) }
+		if !known || IsAssistant(newer.Speaker, newer.Agent) || newer.Relevance < updateRelevance ||
+			text.Length() < longLength || !slices.ContainsFunc(asked, tells) {
 			continue
 		}
 		top := newer.Score

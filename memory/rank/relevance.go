@@ -42,12 +42,21 @@ func RelevanceOf(e Evidence, q frame.Question, text frame.Text) float64 {
 // Shares of relevance in the ranking, where it is known. Short statements say what they are about, and their
 // relevance can be trusted; in turns of a conversation it is a hint.
 const (
-	longBlend   = 0.15
-	shortBlend  = 0.9
-	keptShare   = 0.4 // the share of its score that a candidate keeps at any relevance
+	longBlend  = 0.15
+	shortBlend = 0.9
+	keptShare  = 0.4 // the share of its score that a candidate keeps at any relevance
+)
+
+// Lengths (frame.Text.Length) up to which texts are short statements, and from which they are turns of a conversation.
+const (
 	shortLength = 0.45
 	longLength  = 0.6
 )
+
+// long is how much texts of a length are turns of a conversation rather than short statements, in [0,1].
+func long(length float64) float64 {
+	return min(max(0, (length-shortLength)/(longLength-shortLength)), 1)
+}
 
 // RelevanceBlend is the share of relevance in the ranking of candidates. Length is how long their texts are, in
 // [0,1]: see frame.Text.Length.
@@ -55,8 +64,7 @@ func RelevanceBlend(ranked []Evidence, length float64) float64 {
 	if slices.ContainsFunc(ranked, func(e Evidence) bool { return e.passed(StageRerank) }) {
 		return longBlend // a reranker has read them
 	}
-	long := min(max(0, (length-shortLength)/(longLength-shortLength)), 1)
-	return shortBlend + (longBlend-shortBlend)*long
+	return shortBlend + (longBlend-shortBlend)*long(length)
 }
 
 // RelevantScore moves a score towards the relevance. A part of the score stays: the neighbour of an answer may be
