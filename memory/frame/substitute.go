@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// substituted handles a different value of the same attribute.
+// substituted compares statements with different values of the same attribute.
 func substituted(a, b Frame, m alignment) Relation {
 	va, vb, ok := valuePair(a, b)
 	if !ok {
@@ -16,7 +16,7 @@ func substituted(a, b Frame, m alignment) Relation {
 		attributes = []string{head} // "a low-carb diet" and "a keto diet"
 	}
 	if a.negated && !b.negated && !va.Same(vb) {
-		return Relation{} // what it is not, and what something else is
+		return Relation{} // the earlier one only excludes another value
 	}
 	category := va.category != "" && va.category == vb.category
 	concept := sharedConcept(a, b, m)
@@ -95,8 +95,7 @@ func substituted(a, b Frame, m alignment) Relation {
 	return out
 }
 
-// paidFor reports whether a value is something that is paid for, and not the amount. Many things can be paid for at
-// the same time.
+// paidFor reports whether a value is the thing that is paid for, not the amount. People pay for many things at a time.
 func paidFor(concept string, v Value) bool {
 	return (concept == "PRICE" || concept == "SALARY") && v.preposition == "for"
 }
@@ -202,7 +201,7 @@ func isFavorite(f Frame) bool {
 // manyOf reports whether the attribute of a statement may have many values: the statement is about likes or dislikes.
 func manyOf(f Frame) bool { return f.sentiment != 0 && f.cue < cueNow }
 
-// definite reports whether both say what the one thing of its name is: "our CI is …".
+// definite reports whether both statements identify a thing of which there is one: "our CI is …".
 func definite(a, b Frame, va, vb Value, category bool) bool {
 	if !a.copular || !b.copular || a.holder != b.holder && !category {
 		return a.holder != b.holder && va.Kind == KindName && vb.Kind == KindName && (a.copular || b.copular)
