@@ -40,17 +40,21 @@ func (c VectorClass) where() string {
 // written out, not passed, so that the planner can match the class's partial index. The condition on
 // the memory m holds before the cut: the index is scanned on until enough memories meet it.
 //
-// Each memory is read by its whole key, whatever the planner thinks of the tenant (byKey).
+// Each memory is read by its whole key, whatever the planner thinks of the tenant (byKey). The distance is selected and
+// the score is computed outside, because an expression of the distance would be evaluated beside it: a vector is
+// converted for each of them.
 func NearestSQL(model inference.EmbeddingModel, class VectorClass, tenant, vector, limit, condition string) string {
 	return fmt.Sprintf(`
-		SELECT e.memory_id AS id,
-			greatest(0, 1 - (e.embedding::halfvec(%[1]d) <=> %[2]s::vector::halfvec(%[1]d)))::float8 AS score
-		FROM memory_embeddings e
-		CROSS JOIN `+pg.ByKey("m", "e.tenant", "e.memory_id")+`
-		WHERE e.tenant = %[3]s AND e.model = %[4]s AND e.dims = %[1]d
-			AND %[5]s
-			AND %[7]s
-		ORDER BY e.embedding::halfvec(%[1]d) <=> %[2]s::vector::halfvec(%[1]d)
-		LIMIT %[6]s`,
+		SELECT d.id, greatest(0, 1 - d.distance)::float8 AS score
+		FROM (
+			SELECT e.memory_id AS id, e.embedding::halfvec(%[1]d) <=> %[2]s::vector::halfvec(%[1]d) AS distance
+			FROM memory_embeddings e
+			CROSS JOIN `+pg.ByKey("m", "e.tenant", "e.memory_id")+`
+			WHERE e.tenant = %[3]s AND e.model = %[4]s AND e.dims = %[1]d
+				AND %[5]s
+				AND %[7]s
+			ORDER BY distance
+			LIMIT %[6]s
+		) d`,
 		model.Dimensions, vector, tenant, pg.QuoteLiteral(model.Name), class.where(), limit, condition)
 }
