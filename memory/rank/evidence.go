@@ -3,6 +3,7 @@ package rank
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -41,7 +42,7 @@ type Evidence struct {
 	near         float64 // [0,1], to the question in a space of meanings; 0: not known
 
 	Features
-	Steps []schema.ScoreStep // what each stage made of the score
+	Steps []Step // what each stage made of the score
 }
 
 // Features is what shaping may know of an authorised memory without reading its content.
@@ -67,7 +68,7 @@ type Features struct {
 
 // passed reports whether a stage scored the evidence.
 func (e *Evidence) passed(stage string) bool {
-	return slices.ContainsFunc(e.Steps, func(s schema.ScoreStep) bool { return s.Stage == stage })
+	return slices.ContainsFunc(e.Steps, func(s Step) bool { return s.Stage == stage })
 }
 
 // HeldUntil returns when a later statement of the same thing was made, nil when none is known.
@@ -79,13 +80,49 @@ func (e *Evidence) HeldUntil() *time.Time {
 	return &at
 }
 
+// Step is what a stage made of a score. Few are shown, so their texts are made when they are.
+type Step struct {
+	Stage string
+	Score float64
+	why   string
+	value float64 // for the verb in why, if measured
+	// measured says that why is the format of value.
+	measured bool
+}
+
 // Set gives the evidence a stage's score and notes it. Scores stay in [0,1].
 func (e *Evidence) Set(stage string, score float64, why string) {
-	e.Score = min(1, max(0, score))
+	e.set(Step{Stage: stage, Score: score, why: why})
+}
+
+// SetMeasured is Set with a reason that has a verb for a value.
+func (e *Evidence) SetMeasured(stage string, score float64, why string, value float64) {
+	e.set(Step{Stage: stage, Score: score, why: why, value: value, measured: true})
+}
+
+func (e *Evidence) set(s Step) {
+	e.Score = min(1, max(0, s.Score))
+	s.Score = e.Score
 	if e.Steps == nil {
-		e.Steps = make([]schema.ScoreStep, 0, usualSteps)
+		e.Steps = make([]Step, 0, usualSteps)
 	}
-	e.Steps = append(e.Steps, schema.ScoreStep{Stage: stage, Score: e.Score, Why: why})
+	e.Steps = append(e.Steps, s)
+}
+
+// Explained returns the steps with their reasons.
+func (e *Evidence) Explained() []schema.ScoreStep {
+	if e.Steps == nil {
+		return nil
+	}
+	out := make([]schema.ScoreStep, len(e.Steps))
+	for i, s := range e.Steps {
+		why := s.why
+		if s.measured {
+			why = fmt.Sprintf(s.why, s.value)
+		}
+		out[i] = schema.ScoreStep{Stage: s.Stage, Score: s.Score, Why: why}
+	}
+	return out
 }
 
 // Rank orders evidence, best first; ties go by vector, then by id, so that equal requests have equal
