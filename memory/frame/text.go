@@ -2,9 +2,11 @@ package frame
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/mneme/mneme/memory/lexicon"
 )
@@ -124,11 +126,28 @@ func (t *Text) noteChange(w token) {
 	if t.change == 1 || articles[w.low] || prepositions[w.low] || pronouns[w.low] || auxiliaries[w.low] {
 		return
 	}
-	at := lexicon.PlaceOf(w.low)
-	for _, c := range changing() {
-		t.change = max(t.change, at.Similarity(c))
-	}
+	t.change = max(t.change, changeOf(lexicon.PlaceOf(w.low)))
 }
+
+// changeOf returns how near a word is to a word of change, 0 if it is unknown. It is computed once for a word.
+func changeOf(p lexicon.Place) float64 {
+	if p < 0 {
+		return 0
+	}
+	known := &changes()[p]
+	if bits := known.Load(); bits != 0 {
+		return math.Float64frombits(bits - 1)
+	}
+	near := 0.0
+	for _, c := range changing() {
+		near = max(near, p.Similarity(c))
+	}
+	known.Store(math.Float64bits(near) + 1)
+	return near
+}
+
+// changes has, for each place of the lexicon, the bits of changeOf plus one; 0 if they are not known yet.
+var changes = sync.OnceValue(func() []atomic.Uint64 { return make([]atomic.Uint64, lexicon.Places()) })
 
 // contentOf weighs a word by its rarity.
 func contentOf(low, stem string) content {

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"unicode"
 	"unicode/utf8"
 
@@ -153,24 +152,45 @@ func stemOf(low string) string {
 	if len(low) < 3 || strings.ContainsAny(low, "0123456789_@/.") {
 		return low
 	}
-	if stem, ok := stemCache.Load(low); ok {
-		return stem.(string)
+	if stem, ok := knownStems.get(low); ok {
+		return stem
 	}
 	stem := english.Stem(low, true)
-	if stemCount.Add(1) < maxStems {
-		stemCache.Store(low, stem)
-	}
+	knownStems.add(low, stem)
 	return stem
 }
 
-// stemCache keeps the stems of the first words that were read. A few thousand words make up most texts, and stemming
-// is most of the cost of reading.
-var (
-	stemCache sync.Map
-	stemCount atomic.Int64
-)
+// knownStems keeps the stems of words that were read. A few thousand words make up most texts, and stemming is most of the
+// cost of reading.
+var knownStems stemCache
 
+// stemCache keeps the words that were added last, and as many that were added before them. The zero value is ready.
+type stemCache struct {
+	mu            sync.RWMutex
+	young, before map[string]string
+}
+
+// maxStems is how many words each of the two maps of a stemCache has.
 const maxStems = 20_000
+
+func (c *stemCache) get(low string) (stem string, ok bool) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if stem, ok = c.young[low]; !ok {
+		stem, ok = c.before[low]
+	}
+	return stem, ok
+}
+
+func (c *stemCache) add(low, stem string) {
+	low = strings.Clone(low) // it may be a part of a long text
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.young == nil || len(c.young) >= maxStems {
+		c.young, c.before = make(map[string]string, 1024), c.young
+	}
+	c.young[low] = stem
+}
 
 // joinPhrases makes one token of the phrases of the lexicon: "no longer", "on call".
 func joinPhrases(ts []token) []token {
