@@ -57,18 +57,22 @@ const (
 func Read(text, speaker string) []Frame {
 	var out []Frame
 	for _, s := range sentences(text) {
-		if strings.HasSuffix(strings.TrimRight(s, "\"'”’)]* "), "?") {
-			continue
+		if !endsAsking(s) {
+			out = appendSentence(out, tokenize(s), speaker)
 		}
-		out = appendSentence(out, s, speaker)
 	}
 	return out
 }
 
-// appendSentence reads the clauses of a sentence. A clause without a subject, or with a pronoun, takes the subject of
+// endsAsking reports whether a sentence ends with a question mark.
+func endsAsking(sentence string) bool {
+	return strings.HasSuffix(strings.TrimRight(sentence, "\"'”’)]* "), "?")
+}
+
+// appendSentence reads the clauses of a sentence, and may change its words. A clause without a subject, or with a pronoun, takes the subject of
 // the clause before. A clause that gives the new value after one that says what ended completes that one.
-func appendSentence(out []Frame, s, speaker string) []Frame {
-	whole := &reader{ts: tokenize(s)}
+func appendSentence(out []Frame, words []token, speaker string) []Frame {
+	whole := &reader{ts: words}
 	whole.speaker = speakerKey(speaker)
 	whole.leadIns()
 	for i, clause := range splitClauses(whole.ts) {

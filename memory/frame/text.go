@@ -41,7 +41,7 @@ type content struct {
 
 // ReadText reads a text. Who is the speaker, empty if unknown.
 func ReadText(text, who string) Text {
-	frames, read := Read(text, who), tokenized(text)
+	frames, read := readTokens(text, who)
 	t := Text{Frames: frames, vocabulary: vocabularyOf(read, who, frames), typed: map[Kind][]string{}}
 	values := t.sumUp()
 	seen := map[string]bool{}
