@@ -23,7 +23,7 @@ import (
 	"github.com/mneme/mneme/store/search"
 )
 
-// Decision settles what each extracted fact would change.
+// Decision decides what each extracted fact would change.
 type Decision struct {
 	Store       *store.Store
 	Decider     inference.Decider
@@ -32,25 +32,25 @@ type Decision struct {
 	Now         func() time.Time
 }
 
-// atOnce reports whether deciding takes no time: no model is asked.
+// atOnce reports whether a decision is immediate, because it calls no model.
 func (a *Decision) atOnce() bool { return a != nil && !inference.AsksModel(a.Decider) }
 
 // DecideRequest is a range to decide.
 type DecideRequest struct {
 	schema.Range
-	Group int `json:"group,omitempty"` // how many candidates to search together at first; 0 for the most
+	Group int `json:"group,omitempty"` // number of candidates in the first search; 0 for the maximum
 }
 
 // decidable is a candidate with its facts, their embeddings and their neighbours.
 type decidable struct {
 	pipeline.Undecided
-	visibility schema.Visibility // the readers that its facts are meant for
+	visibility schema.Visibility // who may read its facts
 	ordinals   []int
 	embeddings []*pg.Embedding
 	neighbors  [][]memory.Neighbor
 }
 
-// decideGroup is how many candidates are searched together in one round trip. If that takes too long, fewer are.
+// decideGroup is the number of candidates in one search. After a search that takes too long, it is reduced.
 const decideGroup = 50
 
 // DecideFacts decides the facts of a range that are undecided or whose neighbours have changed. After partialAfter it
@@ -250,9 +250,8 @@ func (a *Decision) decide(ctx context.Context, d decidable) ([]pipeline.Decided,
 	return out, nil
 }
 
-// propose asks the decider only if there is something to decide between: without neighbours a fact is new, and with
-// an identical lasting one it is known (document 002 "Decision Engine"). visibility is that of the fact's intended
-// readers.
+// propose calls the decider only if there is a choice: without neighbours a fact is new, and with an identical lasting
+// one it is known (document 002 "Decision Engine"). visibility says who may read the fact.
 func (a *Decision) propose(
 	ctx context.Context,
 	fact memory.Fact,
@@ -294,8 +293,8 @@ func (a *Decision) propose(
 	return proposals.KeepLasting(proposal, others, visibility), usage, nil
 }
 
-// vouched returns the proposal to use: the rules decide if a model's proposal cannot be used, because a fact must not
-// be lost when a model answers badly, and they must confirm any change that a model proposes.
+// vouched returns the proposal to use. The rules must confirm any change that a model proposes. If a model's proposal
+// cannot be used, the rules decide, so that the fact is not lost.
 func vouched(
 	ctx context.Context,
 	p memory.Proposal,

@@ -35,8 +35,8 @@ type runDeleter struct {
 // errTimeIsOver means that the rest is for another attempt.
 var errTimeIsOver = errors.New("the time of this attempt is over")
 
-// describe returns a run, the latest of a workflow when no run is named; nil when there is none, or when
-// it is not the tenant's: ids may come from an imported file.
+// describe returns a run, or the latest run of a workflow if no run is named. It returns nil if there is none or if it
+// belongs to another tenant, because ids may come from an imported file.
 func (d *runDeleter) describe(
 	ctx context.Context,
 	workflowID, runID string,
@@ -124,9 +124,9 @@ func (d *runDeleter) deleteRuns(
 	return nil
 }
 
-// deleteRecalls deletes the tenant's runs of Recall, Get and Context. It is not known which of them an erased text
-// went through, because supplements of answers are not tracked. They have answered, and are not needed any more. An
-// open run is counted; it ends within a minute.
+// deleteRecalls deletes all of the tenant's runs of Recall, Get and Context, because supplements of answers are not
+// tracked and so any of these runs may contain an erased text. They have answered, and are not needed any more. An open
+// run is counted; it ends within a minute.
 func (d *runDeleter) deleteRecalls(ctx context.Context) error {
 	if err := d.listed(ctx); err != nil {
 		return err
@@ -142,7 +142,7 @@ func (d *runDeleter) deleteRecalls(ctx context.Context) error {
 		})
 }
 
-// listedWait is how long the list of runs is waited for, which the server writes after the runs themselves.
+// listedWait is how long to wait for the list of runs. The server updates the list after the runs themselves.
 var listedWait = 10 * time.Second
 
 const listedAgain = 200 * time.Millisecond
@@ -217,7 +217,7 @@ func (d *runDeleter) deleteRun(ctx context.Context, run *commonpb.WorkflowExecut
 	return nil
 }
 
-// end asks a workflow to end, or ends it, when it has been waited for long enough.
+// end cancels a workflow, and later terminates it, if it has not ended after enough attempts.
 func (d *runDeleter) end(ctx context.Context, workflowID string, attempt int32) error {
 	var err error
 	switch {

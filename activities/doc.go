@@ -1,4 +1,4 @@
-// Package activities holds the steps that have side effects: one struct a phase, its dependencies injected. An activity
-// runs at least once, so each may run twice: what it writes is keyed, and the second run finds the result of the first.
-// The vector index is kept by package indexing below it; order and retries are in package workflows.
+// Package activities holds the steps that have side effects: one struct for each phase, with its dependencies as
+// fields. An activity may run twice, so its writes have a key, and the second run finds the result of the first.
+// Package indexing below it maintains the vector index; order and retries are in package workflows.
 package activities

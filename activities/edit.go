@@ -24,7 +24,7 @@ type Putting struct {
 	Embedder inference.Embedder
 	Policy   proposals.WritePolicy
 	Rules    func() *policy.Policy
-	Arrivals *step.Arrivals // is told of records that are episodes; may be nil
+	Arrivals *step.Arrivals // receives records that are episodes; may be nil
 	Now      func() time.Time
 }
 
@@ -69,7 +69,7 @@ func (a *Putting) embed(ctx context.Context, records []schema.MemoryRecord) ([]*
 	return step.Embeddings(ctx, a.Embedder, texts...)
 }
 
-// Revising revises what is known.
+// Revising revises memories.
 type Revising struct {
 	Store    *store.Store
 	Embedder inference.Embedder
@@ -102,7 +102,7 @@ func (a *Revising) Revise(ctx context.Context, ref schema.OperationRef) (schema.
 	return result, step.Fail(err)
 }
 
-// embed returns the embedding of the record's text; nil where it has none.
+// embed returns the embedding of the record's text, or nil if it has no text.
 func (a *Revising) embed(ctx context.Context, record schema.MemoryRecord) (*pg.Embedding, error) {
 	text := memory.RecordContent(record).Storage
 	if text == "" {
@@ -161,7 +161,7 @@ func (a *Modifying) embed(ctx context.Context, patches []schema.Patch) ([]*pg.Em
 	return out, nil
 }
 
-// Recovering takes back soft deletions.
+// Recovering undoes soft deletions.
 type Recovering struct {
 	Store  *store.Store
 	Policy proposals.WritePolicy

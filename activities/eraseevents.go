@@ -22,13 +22,13 @@ import (
 // renewWait is how long to wait for a session to continue with a new history.
 const renewWait = 5 * time.Second
 
-// EraseEventsResult is what Postgres has erased, and which sessions may carry it in their histories.
+// EraseEventsResult has the erased events, and the sessions whose histories may contain them.
 type EraseEventsResult struct {
 	Events   int      `json:"events"`
 	Sessions []string `json:"sessions,omitempty"`
 	Episodes []string `json:"episodes,omitempty"`
-	// Shown asks to delete the runs that may have shown the events, too. Runs of EraseEvents that began before there
-	// was this field go on without it.
+	// Shown also deletes the runs that may have shown the events. Runs of EraseEvents that began before this field
+	// existed continue without it.
 	Shown bool `json:"shown,omitempty"`
 	// Owners has the agents' episodes, if these are to be erased too.
 	Owners []EpisodesOf `json:"owners,omitempty"`
@@ -64,7 +64,7 @@ func (a *Forgetting) EraseEvents(ctx context.Context, in api.EraseEventsRequest)
 	return out, nil
 }
 
-// ForgetSessionsRequest asks to delete the histories of sessions, which go on with new ones.
+// ForgetSessionsRequest asks to delete the histories of sessions. The sessions continue with new histories.
 type ForgetSessionsRequest struct {
 	Tenant   string   `json:"tenant"`
 	Sessions []string `json:"sessions"` // workflow ids
@@ -160,7 +160,7 @@ func (d *runDeleter) renewSession(ctx context.Context, workflowID string) error 
 	return d.delete(ctx, api.RecordIDOf(workflowID))
 }
 
-// renewed asks a run of a session to go on as a new one, and reports whether it did so soon.
+// renewed asks a run of a session to continue as new, and reports whether it did so within renewWait.
 func (d *runDeleter) renewed(ctx context.Context, workflowID, runID string) (bool, error) {
 	err := d.client.SignalWorkflow(ctx, workflowID, runID, api.SignalRenew, nil)
 	if err != nil && !isGone(err) {
@@ -191,7 +191,7 @@ type EpisodesOf struct {
 	IDs       []string         `json:"ids"`
 }
 
-// ApproveErasureRequest names a run of Forget that the erasing of events has started.
+// ApproveErasureRequest names a run of Forget that the erasure of events has started.
 type ApproveErasureRequest struct {
 	Principal  schema.Principal `json:"principal"`
 	WorkflowID string           `json:"workflow_id"`
@@ -199,7 +199,8 @@ type ApproveErasureRequest struct {
 }
 
 // ApproveErasure confirms such a run. The token is read and used here, so that it is in no history. A repeated
-// delivery finds the run confirmed. A run that has failed or was cancelled needs no confirmation: its result says why.
+// delivery finds the run confirmed. For a run that has failed or was cancelled it does nothing: its result has the
+// reason.
 func (a *Forgetting) ApproveErasure(ctx context.Context, in ApproveErasureRequest) error {
 	ctx, stop := step.HeartbeatLong(ctx)
 	defer stop()
@@ -222,7 +223,7 @@ func (a *Forgetting) ApproveErasure(ctx context.Context, in ApproveErasureReques
 	return step.Fail(err)
 }
 
-// ownersOf groups episodes by the agent and the user whose they are.
+// ownersOf groups episodes by the agent and the user to whom they belong.
 func (a *Forgetting) ownersOf(ctx context.Context, tenant string, episodes []uuid.UUID) ([]EpisodesOf, error) {
 	owners, err := a.Store.EpisodeOwners(ctx, tenant, episodes)
 	if err != nil {

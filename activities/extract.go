@@ -31,10 +31,9 @@ type Extraction struct {
 // notExtracted is the warning on a candidate that was stored while extraction was off.
 const notExtracted = "extraction: is off; the source is stored and nothing was extracted from it"
 
-// ExtractFacts runs the extractor over the candidates of a range that have no extraction yet, and
-// stores each result as it comes. A candidate that fails permanently becomes a dead job and the rest
-// continue. If some may be retried, the activity fails with ErrTypeItemsPending and its retry runs
-// only those.
+// ExtractFacts runs the extractor over the candidates of a range that have no extraction yet, and stores results as
+// they arrive. A candidate that fails permanently becomes a dead job and the others continue. If some may be retried,
+// the activity fails with ErrTypeItemsPending and its retry runs only those.
 func (a *Extraction) ExtractFacts(ctx context.Context, r schema.Range) (schema.ExtractCounts, error) {
 	ctx, stop := step.Heartbeat(ctx)
 	defer stop()
@@ -95,7 +94,7 @@ func (a *Extraction) ExtractFacts(ctx context.Context, r schema.Range) (schema.E
 	return counts, step.Fail(step.Stalled(ctx, err))
 }
 
-// noExtractor extracts nothing, and adds a warning.
+// noExtractor extracts nothing and adds a warning.
 type noExtractor struct{}
 
 func (noExtractor) Extract(context.Context, inference.Source) (memory.Extraction, inference.Usage, error) {
@@ -122,7 +121,7 @@ func believed(ctx context.Context, e memory.Extraction, src inference.Source) (m
 }
 
 // partialAfter is how long one attempt over a range works before it returns its results and leaves the rest to
-// another attempt. It is far below the time-out of five minutes, so that the last item can take long.
+// another attempt. It is far below the timeout of five minutes, so that the last item may take long.
 var partialAfter = 2 * time.Minute
 
 // each runs fn over items with bounded concurrency. After the given time it begins no further item, except the first.

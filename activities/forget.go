@@ -25,17 +25,17 @@ import (
 	"github.com/mneme/mneme/store/vector"
 )
 
-// Forgetting takes memories away.
+// Forgetting forgets memories and erases their content.
 type Forgetting struct {
 	Store    *store.Store
 	Index    vector.Index
-	Embedder inference.Embedder // names the embedding space whose points go
+	Embedder inference.Embedder // names the embedding space whose points are removed
 	Policy   proposals.WritePolicy
 	ReviewID func(tenant, batchID string) string // the workflow id of a batch's review
-	// RenewReview starts the review of a batch again, in place of the run that waits.
+	// RenewReview starts a new run of a batch's review, in place of the waiting one.
 	RenewReview func(ctx context.Context, c client.Client, taskQueue, tenant, batchID string) error
-	// Approve confirms a run of Forget with the token that it is given for the run's id; empty: it is confirmed
-	// already.
+	// Approve confirms a run of Forget with the token of the run's id. An empty token means that the run is already
+	// confirmed.
 	Approve func(ctx context.Context, c client.Client, workflowID, actor string,
 		token func(runID string) (string, error)) error
 	// SweepMemoryIndex removes events from a memory index outside Postgres that the ledger no longer has. It is nil if
@@ -50,7 +50,7 @@ type ForgetRef struct {
 	RunID  string `json:"run_id"`
 }
 
-// id parses the run's id. A malformed one cannot be cured by retrying.
+// id parses the run's id. A malformed id is not retried.
 func (r ForgetRef) id() (uuid.UUID, error) {
 	id, err := uuid.Parse(r.RunID)
 	if err != nil {
@@ -68,8 +68,8 @@ func (a *Forgetting) frozen() error {
 	return temporal.NewNonRetryableApplicationError(proposals.ReasonMutationsFrozen, api.ErrTypeFrozen, nil)
 }
 
-// SelectForget selects what an accepted request would forget. Ids and counts come back; the token
-// does not.
+// SelectForget selects the memories that an accepted request would forget. It returns ids and counts, but not the
+// token.
 func (a *Forgetting) SelectForget(ctx context.Context, ref schema.OperationRef) (schema.ForgetPreview, error) {
 	ctx, stop := step.HeartbeatLong(ctx)
 	defer stop()
@@ -90,7 +90,7 @@ type ConfirmForgetRequest struct {
 	Confirmation schema.ForgetConfirmation `json:"confirmation"`
 }
 
-// ConfirmForget lets a run go ahead. A token that is refused fails with ErrTypeTokenRefused.
+// ConfirmForget confirms a run. A wrong token fails with ErrTypeTokenRefused.
 func (a *Forgetting) ConfirmForget(ctx context.Context, in ConfirmForgetRequest) (schema.ForgetApproval, error) {
 	id, err := in.Run.id()
 	if err != nil {
@@ -99,7 +99,7 @@ func (a *Forgetting) ConfirmForget(ctx context.Context, in ConfirmForgetRequest)
 	if err := a.frozen(); err != nil {
 		return schema.ForgetApproval{}, err
 	}
-	in.Confirmation.DropUnread() // of a signal, which no one waits for; an update's are refused before
+	in.Confirmation.DropUnread() // fields of a signal, which gets no answer; those of an update were refused before
 	if err := in.Confirmation.Validate(); err != nil {
 		return schema.ForgetApproval{}, step.Fail(err)
 	}

@@ -16,7 +16,7 @@ import (
 // Jobs maintains the job rows of the pipeline in Postgres.
 type Jobs struct {
 	Store    *store.Store
-	Arrivals *step.Arrivals // is told of candidates that became episodes; may be nil
+	Arrivals *step.Arrivals // receives candidates that became episodes; may be nil
 	Now      func() time.Time
 }
 
@@ -27,12 +27,12 @@ type CloseRequest struct {
 	Reason string       `json:"reason,omitempty"` // never memory content
 }
 
-// CompleteResult says what is left to do for a completed range.
+// CompleteResult counts the remaining work for a completed range.
 type CompleteResult struct {
 	ToReview int `json:"to_review"` // proposals that wait for a person
 }
 
-// CompleteJobs marks the open jobs of a range completed, and counts what a person has to review.
+// CompleteJobs marks the open jobs of a range as completed, and counts the proposals that wait for review.
 func (a *Jobs) CompleteJobs(ctx context.Context, in CloseRequest) (CompleteResult, error) {
 	if err := a.Store.AdvanceJobs(ctx, in.Range, "done", step.Now(a.Now)); err != nil {
 		return CompleteResult{}, step.Fail(err)
@@ -53,12 +53,12 @@ func (a *Jobs) NoteFailure(ctx context.Context, in CloseRequest) error {
 	return step.Fail(a.Store.NoteOnJobs(ctx, in.Range, in.Phase+": "+in.Reason, step.Now(a.Now)))
 }
 
-// BuryResult is how many jobs were marked dead.
+// BuryResult has the number of jobs marked as dead.
 type BuryResult struct {
 	Dead int `json:"dead"`
 }
 
-// BuryJobs marks the open jobs of a range dead.
+// BuryJobs marks the open jobs of a range as dead. Its name is in stored histories.
 func (a *Jobs) BuryJobs(ctx context.Context, in CloseRequest) (BuryResult, error) {
 	dead, err := a.Store.MarkRangeDead(ctx, in.Range, in.Phase, in.Reason, step.Now(a.Now))
 	return BuryResult{Dead: dead}, step.Fail(err)

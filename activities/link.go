@@ -16,8 +16,7 @@ type Linking struct {
 	Now   func() time.Time
 }
 
-// LinkEntities writes the entities, relations and mentions of a range, in a transaction apart from
-// the facts'.
+// LinkEntities writes the entities, relations and mentions of a range, in another transaction than the facts.
 func (a *Linking) LinkEntities(ctx context.Context, r schema.Range) (schema.LinkCounts, error) {
 	if a.Off {
 		return schema.LinkCounts{}, nil

@@ -11,7 +11,7 @@ import (
 	"github.com/mneme/mneme/store"
 )
 
-// Accepting takes requests in.
+// Accepting stages the bodies of requests.
 type Accepting struct {
 	Store *store.Store
 	Now   func() time.Time

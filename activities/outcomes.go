@@ -24,7 +24,7 @@ const (
 	saveAfter = 2 * time.Second
 )
 
-// outcomes gathers what became of the items of one activity run, and stores results in groups.
+// outcomes collects the results and failures of the items of one activity run, and stores results in groups.
 type outcomes[T any] struct {
 	store  *store.Store
 	tenant string
@@ -40,7 +40,7 @@ type outcomes[T any] struct {
 	failures []pipeline.Failure
 	waiting  int           // items for which the endpoint was only busy or away
 	wait     time.Duration // the longest wait that an endpoint asked for
-	why      string        // the last of them waits
+	why      string        // why the last of them waits
 }
 
 func newOutcomes[T any](
@@ -53,7 +53,7 @@ func newOutcomes[T any](
 	return &outcomes[T]{store: s, tenant: tenant, clock: clock, probe: probe, save: save, savedAt: time.Now()}
 }
 
-// answered notes that the model has answered.
+// answered records that the model has answered.
 func (o *outcomes[T]) answered() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -80,7 +80,8 @@ func (o *outcomes[T]) flush(ctx context.Context) error {
 	return err
 }
 
-// keep stores results, which may have been paid for: in halves where a statement of all of them meets its limit.
+// keep stores results. If a statement with all of them times out, it stores them in halves, because a model may have
+// charged for them.
 func (o *outcomes[T]) keep(ctx context.Context, results []T) error {
 	err := o.save(ctx, results)
 	if pg.IsTimeout(err) && len(results) > 1 && ctx.Err() == nil {

@@ -25,7 +25,7 @@ const (
 	ContextWorkflow = "Context"
 )
 
-// RecallRequest asks under a key that stays the same for repeated questions.
+// RecallRequest is a question. Its key is the same for a repeated question.
 type RecallRequest struct {
 	Key     string               `json:"key"`
 	Request schema.RecallRequest `json:"request"`
@@ -38,7 +38,7 @@ type RecallRequest struct {
 // retrievalSpace is the name space of retrieval ids that come from a key (RFC 9562, version 5).
 var retrievalSpace = uuid.MustParse("2f1d4c3a-6f0e-5c39-9f5e-7d2b8a3f6c10")
 
-// RetrievalID is the retrieval id that a key has.
+// RetrievalID returns the retrieval id of a key.
 func RetrievalID(key string) uuid.UUID { return uuid.NewSHA1(retrievalSpace, []byte(key)) }
 
 // RecallResult is an answer, or a refusal.
@@ -68,9 +68,9 @@ func (a *Recalling) RecallMemories(ctx context.Context, in RecallRequest) (Recal
 	return RecallResult{}, step.Fail(err)
 }
 
-// MaxAnswerBytes is the size of an answer as JSON that goes through Temporal: the server takes no payload
-// over 2 MiB, and the marker of the local activity and the result of the workflow, which both carry it, go
-// to the server in one message of 4 MiB.
+// MaxAnswerBytes bounds the JSON of an answer that goes through Temporal. The server refuses payloads over 2 MiB. The
+// marker of the local activity and the result of the workflow both contain the answer, and go to the server in one
+// message of at most 4 MiB.
 const MaxAnswerBytes = 3 << 19
 
 // fitting drops the last results of an answer that is too large, and reports that in meta.degraded.
@@ -80,7 +80,7 @@ func fitting(out schema.RecallResponse) schema.RecallResponse {
 		return out
 	}
 	over += len(`"size",`)
-	for i := len(out.Results) - 1; i >= 0 && over > 0; i-- { // a text without its structure tells more than neither
+	for i := len(out.Results) - 1; i >= 0 && over > 0; i-- { // a text without its payload is still useful
 		if row := &out.Results[i]; len(row.Payload) > 0 {
 			over -= encodedBytes(row.Payload) - len(`"payload_left_out":true`)
 			row.Payload, row.PayloadLeftOut = nil, true
@@ -106,7 +106,7 @@ type GetRequest struct {
 	Unknown []string            `json:"unknown,omitempty"` // unknown fields, which were ignored
 }
 
-// GetResult is what was read, or a refusal.
+// GetResult has the records, or a refusal.
 type GetResult struct {
 	schema.GetResponse
 	Refusal

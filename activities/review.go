@@ -23,7 +23,7 @@ import (
 type Reviewing struct {
 	Store    *store.Store
 	Embedder inference.Embedder
-	Policy   proposals.WritePolicy // the worker's present policy
+	Policy   proposals.WritePolicy // the worker's current policy
 	Rules    func() *policy.Policy // classification rules in force; may be nil
 	Now      func() time.Time
 }
@@ -49,8 +49,8 @@ type OpenRequest struct {
 	WindowSeconds int64 `json:"window_seconds"`
 }
 
-// OpenReview returns the state of the review of a batch. Proposals that have just begun to wait will
-// expire after the window; those that wait already keep their time.
+// OpenReview returns the state of the review of a batch. It sets the deadline of proposals that have just begun to
+// wait, and does not change earlier deadlines.
 func (a *Reviewing) OpenReview(ctx context.Context, in OpenRequest) (pipeline.ReviewState, error) {
 	batch, err := in.batch()
 	if err != nil {

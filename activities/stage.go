@@ -18,14 +18,14 @@ import (
 // Staging puts candidates into the staging area.
 type Staging struct {
 	Store       *store.Store
-	Policy      proposals.WritePolicy // the widest policy that a request may ask for
+	Policy      proposals.WritePolicy // the most permissive policy that a request may have
 	Rules       func() *policy.Policy // classification rules in force; may be nil
 	MaxAttempts int                   // of each candidate's job
 	Now         func() time.Time
 }
 
-// StageRequest is the one activity input that carries content. It runs as a local activity, whose
-// input is not written to history.
+// StageRequest is a request with its content. It is the input of a local activity, so that the content is not in the
+// history a second time.
 type StageRequest struct {
 	OperationID string               `json:"operation_id"`
 	OtherIDs    []string             `json:"other_ids,omitempty"` // see commit.Operation.Others
@@ -46,8 +46,8 @@ type StageResult struct {
 	Refusal
 }
 
-// Refusal says what is wrong with a request that a workflow has not validated. It is a result and not a failure,
-// because results in histories are encrypted if there is a key; failures of local activities are not.
+// Refusal has the problems of a request that the workflow has not validated. It is a result and not a failure, because
+// with a key, results in histories are encrypted, and failures of local activities are not.
 type Refusal struct {
 	Invalid []schema.FieldError `json:"invalid,omitempty"`
 }

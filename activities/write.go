@@ -20,13 +20,13 @@ type Writing struct {
 	Store    *store.Store
 	Embedder inference.Embedder
 	Rules    func() *policy.Policy // classification rules in force; may be nil
-	// Again decides at once what has become stale, in place of another round of the workflow: for deciders that take
-	// no time. May be nil.
+	// Again decides on stale proposals at once, instead of in another round of the workflow. It is for deciders that
+	// call no model, and may be nil.
 	Again *Decision
 	Now   func() time.Time
 }
 
-// WriteRequest is a range to write and how often its proposals may be decided in all.
+// WriteRequest is a range to write, with the number of times that its proposals may be decided in total.
 type WriteRequest struct {
 	Range     schema.Range `json:"range"`
 	MaxRounds int          `json:"max_rounds"`
@@ -64,7 +64,7 @@ func (a *Writing) WriteProposals(ctx context.Context, in WriteRequest) (schema.W
 			return counts, step.Fail(step.Stalled(ctx, err))
 		}
 		decided, err := a.Again.DecideFacts(ctx, DecideRequest{Range: in.Range})
-		if err != nil || decided.More { // the workflow's next round takes it up
+		if err != nil || decided.More { // the workflow's next round does the rest
 			return counts, step.Fail(context.Cause(ctx))
 		}
 		step.Advance(ctx)

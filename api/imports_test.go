@@ -18,7 +18,8 @@ func TestImports(t *testing.T) {
 		require.False(t, strings.HasPrefix(dep, "go.temporal.io/sdk"), dep)
 		if strings.HasPrefix(dep, "github.com/mneme/mneme/") {
 			require.Contains(t, []string{"github.com/mneme/mneme/api", "github.com/mneme/mneme/schema",
-				"github.com/mneme/mneme/schema/check", "github.com/mneme/mneme/schema/ledger"}, dep)
+				"github.com/mneme/mneme/schema/check", "github.com/mneme/mneme/schema/jsonschema",
+				"github.com/mneme/mneme/schema/ledger"}, dep)
 		}
 	}
 }

@@ -23,12 +23,12 @@ type variant struct {
 	with, without []string
 }
 
-// structural are the stages without which a page is not comparable: what is too weak and what is said twice
-// takes places.
+// structural are the stages without which a page is not comparable, because weak results and duplicates would take
+// places on it.
 var structural = []string{"relevant", "collapse"}
 
-// variants are everything as it is by default; less each channel and each stage that is on; with each stage
-// that is off; fusion without any stage, with each stage alone, and of each channel alone.
+// variants returns the default; the default without each channel and each stage; the default with each stage that is
+// off; fusion without any stage; fusion with each stage alone; and each channel alone.
 func variants() []variant {
 	out := []variant{{name: "default"}}
 	channels := recall.Channels()
@@ -58,7 +58,7 @@ func variants() []variant {
 }
 
 // ablation measures what each channel and each stage of shaping adds to retrieval over the evaluation
-// conversations, every turn taken through the pipeline. Reranking is by the embedder.
+// conversations, with every turn ingested by the pipeline. The embedder reranks.
 func (b *bench) ablation(ctx context.Context) error {
 	all := chosenVariants(variants(), b.variants)
 	tallies := make([]score, len(all))
@@ -136,7 +136,7 @@ func (b *bench) ablate(ctx context.Context, c conversation, all []variant, talli
 	return nil
 }
 
-// candidates are the turns of a conversation, and the turn ids by content: repeated turns are one memory.
+// candidates returns the turns of a conversation, and the turn ids by content, because repeated turns are one memory.
 func (c conversation) candidates() ([]schema.Candidate, map[string]string) {
 	turns := make([]schema.Candidate, 0, len(c.Turns))
 	seen := map[string]string{}

@@ -16,8 +16,8 @@ import (
 // askedAt is the clock of recalls whose answers are compared.
 var askedAt = time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// writeAnswers appends the answers to all questions to a file, one a line, without what differs from run to run. Two
-// programs that answer alike over one site (-site) write the same.
+// writeAnswers appends the answers to all questions to a file, one on each line, without fields that differ from run to
+// run. Two versions of the program that give the same answers over one site (-site) write the same file.
 func (b *bench) writeAnswers(ctx context.Context, s site, c corpus) error {
 	out, err := os.OpenFile(b.answers, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -44,7 +44,7 @@ func (b *bench) writeAnswers(ctx context.Context, s site, c corpus) error {
 	return out.Close()
 }
 
-// startProfile begins a processor profile, where one is asked for; the function that it returns ends it.
+// startProfile begins a processor profile, if wanted. The function that it returns ends the profile.
 func (b *bench) startProfile(wanted bool, name string) (func(), error) {
 	if b.profile == "" || !wanted {
 		return func() {}, nil

@@ -29,7 +29,7 @@ type beamConversation struct {
 	} `json:"qa"`
 }
 
-// Of a question about an update the newest evidence has to be among the first beamFirst results.
+// For a question about an update, the newest evidence must be among the first beamFirst results.
 const (
 	beamFirst   = 5
 	beamUpdate  = "knowledge_update"
@@ -37,7 +37,7 @@ const (
 	noon        = 12 * time.Hour
 )
 
-// beamResult judges the answer to one question about an update. Ranks count from 1; 0 is not among the results.
+// beamResult judges the answer to one question about an update. Ranks count from 1; 0 means not among the results.
 type beamResult struct {
 	conversation, question string
 	newest, older          int
@@ -45,8 +45,7 @@ type beamResult struct {
 	results                []schema.RecallResult
 }
 
-// beam measures the questions about updates: the newest evidence has to come back among the first, and above
-// the older.
+// beam measures questions about updates: the newest evidence must be among the first results, and above the older.
 func (b *bench) beam(ctx context.Context) error {
 	file, err := os.Open(b.beamData)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -122,9 +121,9 @@ func (b *bench) reportBeam(results []beamResult, title string) {
 			fmt.Sprint(marked), fmt.Sprint(gone)}})
 }
 
-// candidates are the turns of a conversation, a minute after each other.
+// candidates returns the turns of a conversation, one minute apart.
 func (c beamConversation) candidates() []schema.Candidate {
-	at := time.Date(2024, 1, 1, 12, 0, 0, 0, time.UTC) // where no turn has a date
+	at := time.Date(2024, 1, 1, 12, 0, 0, 0, time.UTC) // if no turn has a date
 	out := make([]schema.Candidate, len(c.Turns))
 	for i, turn := range c.Turns {
 		if day, err := time.Parse("January-02-2006", turn.When); err == nil && (i == 0 || day.Add(noon).After(at)) {
@@ -141,7 +140,7 @@ func (c beamConversation) candidates() []schema.Candidate {
 	return out
 }
 
-// askBeam takes a conversation in, session by session, and asks its questions about updates.
+// askBeam ingests a conversation, session by session, and asks its questions about updates.
 func (b *bench) askBeam(ctx context.Context, s site, c beamConversation) ([]beamResult, error) {
 	who := schema.Principal{Tenant: c.ID, Agent: "bench-agent"}
 	p := b.newPipeline(s.Store)

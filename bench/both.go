@@ -40,7 +40,7 @@ type asked struct {
 const heldAt = 24 * time.Hour
 
 // both measures retrieval over both sets of evaluation conversations, with every channel and stage left out in turn.
-// Turns are taken through the pipeline in this process. One setting serves both sets.
+// The pipeline ingests turns in this process. Both sets use the same settings.
 func (b *bench) both(ctx context.Context) error {
 	all := chosenVariants(leaveOneOut(), b.variants)
 	var rows [][]string
@@ -78,7 +78,8 @@ func (b *bench) both(ctx context.Context) error {
 
 func share3(x, n float64) string { return fmt.Sprintf("%.3f", x/max(1, n)) }
 
-// leaveOneOut are the default, less each channel and each stage that is on, and with each stage that is off.
+// leaveOneOut returns the default, the default without each channel and each stage, and the default with each stage
+// that is off.
 func leaveOneOut() []variant {
 	return slices.DeleteFunc(variants(), func(v variant) bool {
 		return v.name != "default" && !strings.HasPrefix(v.name, "less ") && !strings.HasPrefix(v.name, "plus ")
@@ -95,14 +96,14 @@ func chosenVariants(all []variant, wanted string) []variant {
 	})...)
 }
 
-// setResult is what one variant found of a set.
+// setResult has the results of one variant for a set.
 type setResult struct {
 	sum    sums
 	kinds  map[string]*sums
 	update updates
 }
 
-// updates counts questions about what changed whose evidence is more than one turn.
+// updates counts questions about changes with more than one turn of evidence.
 type updates struct{ n, first, above, found int }
 
 func (b *bench) reportKinds(set string, r setResult) {
@@ -120,7 +121,7 @@ func (b *bench) reportKinds(set string, r setResult) {
 	}
 }
 
-// askSet takes the conversations of a set in, and asks all their questions in every variant.
+// askSet ingests the conversations of a set, and asks all their questions in every variant.
 func (b *bench) askSet(ctx context.Context, name string, exchanges []exchange, all []variant) ([]setResult, error) {
 	s, drop, err := b.keptSite(ctx, name)
 	if err != nil {
@@ -158,7 +159,7 @@ func (b *bench) keptSite(ctx context.Context, name string) (site, func(), error)
 	}, err
 }
 
-// takeIn takes a conversation through the pipeline, unless a kept site has it. It says which turns a memory comes from.
+// takeIn ingests a conversation, unless a kept site has it. It returns the turns from which each memory comes.
 func (b *bench) takeIn(ctx context.Context, s site, x exchange) (*told, error) {
 	known := 0
 	if err := b.owner(ctx, s.url, func(conn *pgx.Conn) error {

@@ -22,8 +22,8 @@ type changing struct {
 // quickShare is how much of the tenants a quick run measures.
 const quickShare = 0.2
 
-// changes measures how well memory follows what changes: see package bench/changes. The pipeline and the read
-// path are those of a deployment with all defaults; only Temporal and the clock are left out.
+// changes measures how well memory follows changed facts: see package bench/changes. The pipeline and the read path are
+// those of a deployment with all defaults, but without Temporal and with a simulated clock.
 func (b *bench) changes(ctx context.Context) error {
 	share := 1.0
 	if b.changing.quick {
@@ -53,7 +53,7 @@ func (b *bench) changes(ctx context.Context) error {
 	return nil
 }
 
-// told is a tenant's memory: which statements each memory comes from.
+// told is a tenant's memory, with the statements from which each memory comes.
 type told struct {
 	tenant  changes.Tenant
 	from    map[string]map[int]bool // by memory id
@@ -61,7 +61,8 @@ type told struct {
 	ask     func(question string) ([]schema.RecallResult, error)
 }
 
-// follow says everything to a tenant's memory, a session a request or, at once, all in one, and asks the questions.
+// follow ingests a tenant's statements, with one request for each session or, with -at-once, in one request, and asks
+// the questions.
 func (b *bench) follow(ctx context.Context, s site, t changes.Tenant) (tenantResult, error) {
 	who := schema.Principal{Tenant: t.Name, Agent: "bench-agent"}
 	p := b.newPipeline(s.Store)
@@ -100,8 +101,8 @@ func (b *bench) follow(ctx context.Context, s site, t changes.Tenant) (tenantRes
 	return m.judge()
 }
 
-// trace finds out which statements every memory comes from: those that it is, or was derived from, and those
-// that it says in the same words.
+// trace finds the statements from which every memory comes: its own statement, those from which it was derived, and
+// those with the same words.
 func (m *told) trace(ctx context.Context, b *bench, s site, ids []string) error {
 	m.from, m.touched = map[string]map[int]bool{}, map[int]bool{}
 	byText := map[string]int{}
@@ -152,7 +153,7 @@ func (m *told) trace(ctx context.Context, b *bench, s site, ids []string) error 
 	if err != nil {
 		return err
 	}
-	for again := true; again; { // as long as something is found out
+	for again := true; again; { // until nothing new is found
 		again = false
 		for id, list := range sources {
 			for _, source := range list {
@@ -172,7 +173,7 @@ func (m *told) trace(ctx context.Context, b *bench, s site, ids []string) error 
 	return nil
 }
 
-// is reports whether a result is a statement or comes from it, and from none of the others named.
+// is reports whether a result is a statement or comes from it, and not from any of the others named.
 func (m *told) is(r schema.RecallResult, statement int, not ...int) bool {
 	from := m.from[r.ID]
 	for _, other := range not {

@@ -9,7 +9,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// tenantResult is what was found in one tenant.
+// tenantResult has the results of one tenant.
 type tenantResult struct {
 	pairs      []pairResult
 	chains     []chainResult
@@ -31,12 +31,12 @@ type pairResult struct {
 	oldInFirst bool // its first result names the old value
 }
 
-// fate is what became of an old statement in the answer.
+// fate is the state of an old statement in the answer.
 type fate int
 
 const (
-	fateUnmarked fate = iota // it came back as if it held
-	fateGone                 // it did not come back
+	fateUnmarked fate = iota // it is in the results without a mark
+	fateGone                 // it is not in the results
 	fateMarked
 	fateContested // and so is the new one
 )
@@ -59,7 +59,7 @@ type probeResult struct {
 	empty, found, first bool // of a known one: its statement is among the results, or the first
 }
 
-// failure is an answer that is not as it should be.
+// failure is a wrong answer.
 type failure struct {
 	what, question string
 	statements     []string
@@ -67,8 +67,8 @@ type failure struct {
 	belongs        []string // of each result
 }
 
-// outdated reports how a result says that it may not hold any more; empty when it does not. It reads the result as
-// JSON, as a client does, so that fields may be added.
+// outdated returns the mark with which a result says that it may no longer hold, or "". It reads the result as JSON, as
+// a client does.
 func outdated(r schema.RecallResult) string {
 	var f struct {
 		Currentness  string `json:"currentness"`
@@ -184,7 +184,7 @@ func (m *told) judgePair(p changes.Pair) (out pairResult, failures []failure, er
 	return out, failures, nil
 }
 
-// What the first result is when it is not the new statement.
+// Kinds of a first result that is not the new statement.
 const (
 	insteadNothing = "nothing"
 	insteadOld     = "the old one"
@@ -192,7 +192,7 @@ const (
 	insteadLost    = "another, the new one not found"
 )
 
-// instead says what is the first result when it is not the new statement; empty when it is.
+// instead returns the kind of a first result that is not the new statement, or "" if it is.
 func (m *told) instead(results []schema.RecallResult, old, now int) string {
 	switch {
 	case len(results) == 0:
@@ -207,7 +207,7 @@ func (m *told) instead(results []schema.RecallResult, old, now int) string {
 	return insteadLost
 }
 
-// fate says what became of an old statement among the results.
+// fate returns the state of an old statement in the results.
 func (m *told) fate(results []schema.RecallResult, old, now int) fate {
 	newContested := slices.ContainsFunc(results, func(r schema.RecallResult) bool {
 		return m.is(r, now) && contested(r)
@@ -291,7 +291,7 @@ func (m *told) judgeProbe(q changes.Probe) (out probeResult, failures []failure,
 	return out, failures, nil
 }
 
-// failure describes an answer. The statements are those that it is about, in the order of time.
+// failure describes a wrong answer. The statements are those of the question, in the order of time.
 func (m *told) failure(what, question string, results []schema.RecallResult, statements ...int) failure {
 	f := failure{what: what, question: question, results: results}
 	for _, at := range statements {

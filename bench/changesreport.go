@@ -124,7 +124,7 @@ func (b *bench) reportChanges(tenants []changes.Tenant, results []tenantResult, 
 	}
 }
 
-// reportInstead prints what comes first when the new statement does not, and whether the old one was marked.
+// reportInstead prints which results are first when the new statement is not, and whether the old one was marked.
 func reportInstead(tenants []changes.Tenant, results []tenantResult) {
 	type key struct {
 		half, instead string
@@ -150,7 +150,7 @@ func reportInstead(tenants []changes.Tenant, results []tenantResult) {
 	table("What is first instead of the newest", []string{"half", "first", "old one marked or gone", "not"}, rows)
 }
 
-// reportChains prints what became of things that changed twice.
+// reportChains prints the results for facts that changed twice.
 func reportChains(tenants []changes.Tenant, results []tenantResult) {
 	var rows [][]string
 	for _, half := range halfNames {
@@ -182,7 +182,7 @@ func reportChains(tenants []changes.Tenant, results []tenantResult) {
 // halfNames are the halves in the order of the tables.
 var halfNames = []string{"dev", "second", "third", "heldout"}
 
-// reportOthers prints what is not about changes: coexisting statements, and questions.
+// reportOthers prints the results for coexisting statements and for other questions.
 func (b *bench) reportOthers(tenants []changes.Tenant, results []tenantResult) {
 	var rows, kinds [][]string
 	for _, half := range halfNames {
@@ -241,7 +241,7 @@ func (b *bench) reportOthers(tenants []changes.Tenant, results []tenantResult) {
 	table("Questions about things never said", []string{"half", "kind", "questions", "recognised"}, kinds)
 }
 
-// described is a result on one line.
+// described formats a result on one line.
 func described(r schema.RecallResult) string {
 	marks := []string{string(r.Type), string(r.Status), string(r.Currentness)}
 	if how := outdated(r); how != "" && how != string(r.Currentness) {
@@ -254,7 +254,7 @@ func described(r schema.RecallResult) string {
 // shownResults is how many results a failure shows.
 const shownResults = 4
 
-// printFailures prints what went wrong: statements A and B, the question, and what came back.
+// printFailures prints the wrong answers: statements A and B, the question, and the results.
 func (b *bench) printFailures(tenants []changes.Tenant, results []tenantResult) {
 	fmt.Printf("\n## Failures\n")
 	for i, r := range results {

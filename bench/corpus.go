@@ -61,7 +61,7 @@ func question(r *rand.Rand, n int) string {
 	}
 }
 
-// principal is who everything in the bench belongs to.
+// principal owns all memories of the benchmark.
 var principal = schema.Principal{Tenant: "bench", Agent: "bench-agent", Project: "bench"}
 
 func observations(n int) []schema.Candidate {

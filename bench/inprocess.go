@@ -16,8 +16,8 @@ import (
 	"github.com/mneme/mneme/workflows/flow"
 )
 
-// pipeline takes requests through the activities of an ingest in this process, without Temporal: the same
-// code, the same transactions, and a clock that the caller sets.
+// phases runs the activities of an ingest in this process, without Temporal: the same code, the same transactions, and
+// a clock that the caller sets.
 type phases struct {
 	now        time.Time
 	staging    activities.Staging

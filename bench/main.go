@@ -41,7 +41,7 @@ type part struct {
 	run  func(*bench, context.Context) error
 }
 
-// withoutTemporal are the parts that need Postgres alone.
+// withoutTemporal are the parts that need only Postgres.
 var withoutTemporal = []string{"changes", "beam", "both"}
 
 var parts = []part{
@@ -176,7 +176,7 @@ type site struct {
 	url, schema string
 }
 
-// newSite creates a schema of the bench's own; drop removes it.
+// newSite creates a separate schema; drop removes it.
 func (b *bench) newSite(ctx context.Context) (s site, drop func(), err error) {
 	return b.siteIn(ctx, "bench_"+strings.ReplaceAll(uuid.NewString(), "-", ""))
 }
@@ -184,7 +184,7 @@ func (b *bench) newSite(ctx context.Context) (s site, drop func(), err error) {
 // applicationName is that of the store's connections.
 const applicationName = "mneme-bench"
 
-// siteIn is newSite with a schema of a name, which may be there.
+// siteIn is newSite with a named schema, which may already exist.
 func (b *bench) siteIn(ctx context.Context, name string) (s site, drop func(), err error) {
 	s.schema = name
 	u, err := url.Parse(b.cfg.DatabaseURL)
@@ -221,7 +221,7 @@ func (b *bench) siteIn(ctx context.Context, name string) (s site, drop func(), e
 	return s, drop, nil
 }
 
-// owner runs fn on a connection that row-level security does not bind.
+// owner runs fn on a connection that is not subject to row-level security.
 func (b *bench) owner(ctx context.Context, databaseURL string, fn func(*pgx.Conn) error) error {
 	conn, err := pgx.Connect(ctx, databaseURL)
 	if err != nil {

@@ -17,9 +17,9 @@ import (
 	"github.com/mneme/mneme/store/vector"
 )
 
-// metrics measures what counting costs a recall: the same questions asked in turn of a recaller that no one
-// observes, of one that is observed, and of one that is observed while metrics are scraped and read from
-// Postgres without a pause. It also measures reading the numbers of the tenant, and a scrape of what was read.
+// metrics measures the cost of metrics for a recall. It sends the same questions to a recaller without metrics, to one
+// with metrics, and to one with metrics while they are scraped and read from Postgres without a pause. It also measures
+// reading the numbers of the tenant, and a scrape.
 func (b *bench) metrics(ctx context.Context) error {
 	var rows, reads [][]string
 	for field := range strings.SplitSeq(b.sizes, ",") {
@@ -73,8 +73,8 @@ func (b *bench) metricsOver(ctx context.Context, size int) (rows [][]string, rea
 	}{{"not observed", alone, false}, {"observed", &observed, false},
 		{"observed, while metrics are read all the time", &observed, true}}
 	took := make([]durations, len(things))
-	// The two that are compared take turns, and each is as often the first. The one that disturbs the others runs
-	// alone: it leaves connections and caches in another state.
+	// The two that are compared alternate, and each is first equally often. The third runs alone, because it leaves
+	// connections and caches in another state.
 	for _, round := range [][]int{{0, 1}, {2}} {
 		for i := range 20 + b.queries { // the first ones warm up
 			query := question(r, size)

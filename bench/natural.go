@@ -51,7 +51,7 @@ func inventedWord(n int) string {
 		word.WriteByte(consonants[n%len(consonants)])
 		word.WriteByte(vowels[n/len(consonants)%len(vowels)])
 	}
-	word.WriteByte('x') // no ending that a stemmer takes off
+	word.WriteByte('x') // an ending that no stemmer removes
 	return word.String()
 }
 
@@ -88,7 +88,7 @@ func naturalQuestion(r *rand.Rand, memories []schema.Candidate) string {
 	return "what was said about " + strings.Join(asked, " ")
 }
 
-// corpus is what the recall part measures over.
+// corpus has the memories and questions of the recall part.
 type corpus struct {
 	name      string
 	memories  []schema.Candidate

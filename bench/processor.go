@@ -12,13 +12,13 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// processorTime is what this process and the server's have used of the processors.
+// processorTime is the processor time of this process and of Postgres.
 type processorTime struct {
 	here, postgres time.Duration
 	known          bool // the server runs on this machine
 }
 
-// processorTime reads it. Of the server it is that of the connections of the store.
+// processorTime reads it. For Postgres, it counts the connections of the store.
 func (b *bench) processorTime(ctx context.Context, s site) processorTime {
 	var used syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &used) != nil {

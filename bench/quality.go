@@ -38,7 +38,7 @@ type conversation struct {
 	} `json:"qa"`
 }
 
-// What is compared.
+// The compared rankers.
 const (
 	rankPipeline = "recall, turns ingested through the pipeline"
 	rankTurns    = "recall, turns alone"
@@ -46,16 +46,15 @@ const (
 	rankBM25     = "BM25 (k1 1.2, b 0.75)"
 )
 
-// unhurried multiplies the deadlines of recalls that are judged by what they find, so that a busy machine skips no
-// stage.
+// unhurried multiplies the deadlines of recalls whose results are judged, so that they skip no stage on a busy machine.
 const unhurried = 30
 
 // ranker answers a question with turn ids, best first.
 type ranker func(question string) ([]string, error)
 
-// quality measures retrieval over the evaluation conversations: every turn one memory, every question
-// against the turns that hold the answer. All columns are over the questions of the types 1 to 4, except
-// the last macro average, over all five.
+// quality measures retrieval over the evaluation conversations. Every turn is one memory, and every question is judged
+// by the turns with its answer. All columns are over the questions of the types 1 to 4, except the last macro average,
+// over all five.
 func (b *bench) quality(ctx context.Context) error {
 	names := []string{rankPipeline, rankTurns, rankText, rankBM25}
 	scores := map[string]*score{}
@@ -169,7 +168,7 @@ func (b *bench) ask(ctx context.Context, c conversation, scores map[string]*scor
 	return nil
 }
 
-// ingestAll takes candidates through the pipeline, one request after the other.
+// ingestAll ingests candidates, one request after the other.
 func (b *bench) ingestAll(ctx context.Context, s site, candidates []schema.Candidate) error {
 	queue, stop, err := b.startWorker(s)
 	if err != nil {
@@ -278,7 +277,8 @@ func (b *bench) bm25(ctx context.Context, s site, turnOf map[string]string) rank
 // sums are the metrics of some questions.
 type sums struct{ n, at5, at10, at20, ndcg float64 }
 
-// adversarial is the type of questions that ask for what was not said, or of another speaker. Types are 1 to 5.
+// adversarial is the type of questions about something that was not said, or was said by another speaker. Types are 1
+// to 5.
 const adversarial = 5
 
 type score struct {
@@ -320,10 +320,10 @@ func (t *sums) add(evidence, ids []string) {
 	t.ndcg += dcg / ideal
 }
 
-// micro is recall@10 averaged over the questions of the types 1 to 4.
+// micro returns recall@10 averaged over the questions of the types 1 to 4.
 func (s *score) micro() float64 { return s.total.at10 / max(1, s.total.n) }
 
-// macro is recall@10 averaged over the first types, each as much as any other.
+// macro returns recall@10 averaged over the given number of types, with equal weights.
 func (s *score) macro(types int) float64 {
 	sum := 0.0
 	for category := 1; category <= types; category++ {

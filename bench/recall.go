@@ -30,7 +30,7 @@ import (
 	"github.com/mneme/mneme/store/vector"
 )
 
-// recall measures the read path, and the bare SQL queries that it could not do without.
+// recall measures the read path, and the bare SQL queries that any read path needs.
 func (b *bench) recall(ctx context.Context) error {
 	var before, rows [][]string
 	last := map[string]point{} // by corpus
@@ -75,7 +75,7 @@ func exponent(a, b point, of func(point) time.Duration) string {
 	return fmt.Sprintf("%.2f", math.Log(float64(of(b))/float64(of(a)))/math.Log(float64(b.size)/float64(a.size)))
 }
 
-// room is what a site takes.
+// room returns the disk space of a site and the heap of the process.
 func (b *bench) room(ctx context.Context, s site, size int) ([]string, error) {
 	runtime.GC()
 	var mem runtime.MemStats
@@ -306,7 +306,7 @@ func (s *stageTimes) add(timingsMS map[string]float64) {
 
 func (s *stageTimes) reset() { s.of = map[string]durations{} }
 
-// rows has those that take a tenth of a millisecond or more, the slowest first.
+// rows returns the stages that take a tenth of a millisecond or more, the slowest first.
 func (s *stageTimes) rows(clients int) [][]string {
 	names := slices.SortedFunc(maps.Keys(s.of), func(a, b string) int {
 		return cmp.Compare(s.of[b].at(.5), s.of[a].at(.5))
@@ -330,7 +330,7 @@ func drain(rows pgx.Rows, err error) error {
 	return rows.Err()
 }
 
-// load fills a site by COPY, as its owner, and builds what the pipeline would have kept up to date. The
+// load fills a site by COPY, as its owner, and builds the derived data that the pipeline would have maintained. The
 // candidates are divided among a number of tenants.
 func (b *bench) load(ctx context.Context, s site, candidates []schema.Candidate, tenants int) error {
 	tenant := func(i int) string { // one after the other, the principal's first
@@ -402,7 +402,7 @@ func (b *bench) load(ctx context.Context, s site, candidates []schema.Candidate,
 			`INSERT INTO lexeme_stats SELECT m.tenant, l.lexeme, count(*) FROM memories m, unnest(m.tsv) l
 				GROUP BY 1, 2`,
 			`INSERT INTO corpus_stats SELECT tenant, count(*), sum(length(tsv)) FROM memories GROUP BY 1`,
-			// a graph that fits is built several times as fast
+			// a graph that fits into memory is built several times as fast
 			fmt.Sprintf(`SET maintenance_work_mem = '%dGB'`, 1+len(candidates)/250_000),
 			`CREATE INDEX memory_embeddings_hash_v1_session_episodic ON memory_embeddings
 				USING hnsw ((embedding::halfvec(384)) halfvec_cosine_ops) WITH (m = 8, ef_construction = 32)

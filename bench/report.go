@@ -41,7 +41,7 @@ func (d durations) at(q float64) time.Duration {
 
 func ms(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000) }
 
-// measure calls fn n times from a number of clients and returns every call's time and the whole's.
+// measure calls fn n times from a number of clients, and returns the time of every call and the total time.
 func measure(clients, n int, fn func(i int) error) (durations, time.Duration, error) {
 	var mu sync.Mutex
 	var out durations

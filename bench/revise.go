@@ -78,7 +78,7 @@ func (b *bench) revise(ctx context.Context) error {
 	return nil
 }
 
-// facts puts facts about subjects of their own, and returns their ids.
+// facts puts facts about different subjects, and returns their ids.
 func (b *bench) facts(ctx context.Context, s site, n int) ([]uuid.UUID, error) {
 	var out []uuid.UUID
 	for len(out) < n {
@@ -100,7 +100,7 @@ func (b *bench) facts(ctx context.Context, s site, n int) ([]uuid.UUID, error) {
 			out = append(out, uuid.MustParse(item.ID))
 		}
 	}
-	// A table that was filled a second ago has no statistics, and is scanned until the database comes round to it.
+	// A table that was just filled has no statistics, and is scanned until autovacuum analyses it.
 	return out, b.owner(ctx, s.url, func(conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, `ANALYZE`)
 		return err
@@ -124,7 +124,7 @@ func fact(subject, object string) schema.MemoryRecord {
 			LastReinforcedAt: at}}
 }
 
-// supersession replaces a fact by one about another subject: what it says does not matter here.
+// supersession replaces a fact by one about another subject, because its content does not matter here.
 func supersession(target uuid.UUID, n int) schema.ReviseRequest {
 	record := fact(fmt.Sprintf("service-%d-%s", n, target), "Rust")
 	return schema.ReviseRequest{Operation: schema.Operation{Principal: principal,
@@ -140,7 +140,7 @@ func applied(result schema.ReviseResult, err error) error {
 	return err
 }
 
-// bareSupersession writes what a supersession writes, as the owner, with nothing looked up or checked.
+// bareSupersession writes the rows of a supersession as the owner, without reads and checks.
 func bareSupersession(ctx context.Context, pool *pgxpool.Pool, target uuid.UUID, n int) error {
 	id := uuid.Must(uuid.NewV7())
 	text := fmt.Sprintf("service %d %s is written in Rust", n, target)

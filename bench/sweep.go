@@ -17,8 +17,8 @@ import (
 	"github.com/mneme/mneme/store/sweeping"
 )
 
-// stockSQL loads memories from one number up to another, with their words counted, past the store: they
-// fall due in many years.
+// stockSQL loads the memories of a range of numbers without the store, and counts their words. They are due in many
+// years.
 const stockSQL = `
 	SET synchronous_commit = off;
 	INSERT INTO memories (tenant, id, agent_id, type, category, tier, typology,
@@ -35,8 +35,8 @@ const stockSQL = `
 	INSERT INTO lexeme_stats SELECT m.tenant, l.lexeme, count(*) FROM memories m, unnest(m.tsv) l WHERE live GROUP BY 1, 2;
 	INSERT INTO corpus_stats SELECT tenant, count(*), sum(length(tsv)) FROM memories WHERE live GROUP BY 1;`
 
-// dueSQL restores what the last sweep took, and makes a number of memories due now, spread over all that
-// are stored.
+// dueSQL restores the memories that the last sweep removed, and makes a number of memories due now, spread over all
+// stored ones.
 const dueSQL = `UPDATE memories SET deleted_at = NULL, half_life = '3650 days',
 	decay_due_at = now() + interval '3650 days' WHERE deleted_at IS NOT NULL;
 	UPDATE corpus_stats SET docs = (SELECT count(*) FROM memories WHERE live);
@@ -44,11 +44,11 @@ const dueSQL = `UPDATE memories SET deleted_at = NULL, half_life = '3650 days',
 		decay_due_at = now() - interval '1 second'
 	WHERE id IN (SELECT id FROM memories WHERE live ORDER BY md5(id::text) LIMIT %d)`
 
-// sweptAtOnce is how many memories are due in each measurement of a sweep.
+// sweptAtOnce is the number of due memories in each measurement of a sweep.
 const sweptAtOnce = 1000
 
-// decay measures a sweep of as many due memories over more and more that are stored, and one UPDATE of all
-// of them, which is what writing every memory's salience down would be.
+// decay measures a sweep of a fixed number of due memories over growing numbers of stored ones. It compares it with one
+// UPDATE of all memories, which would be needed if every memory's salience were written.
 func (b *bench) decay(ctx context.Context) error {
 	s, drop, err := b.newSite(ctx)
 	if err != nil {
@@ -191,8 +191,8 @@ func sweepOnce(ctx context.Context, s site, n int) error {
 	return nil
 }
 
-// rowsRead is how many rows of memories were read so far, by scans and by indexes. Sessions report what they
-// read when they are idle for a moment.
+// rowsRead returns how many rows of memories were read so far, by scans and by indexes. Sessions report their reads
+// only when they are idle for a moment.
 func rowsRead(ctx context.Context, owner *pgx.Conn) (n int64, err error) {
 	select {
 	case <-ctx.Done():
@@ -205,7 +205,7 @@ func rowsRead(ctx context.Context, owner *pgx.Conn) (n int64, err error) {
 	return n, err
 }
 
-// retention measures a purge step by step: rows a second, and how long its transactions hold their locks.
+// retention measures each step of a purge: rows per second, and how long its transactions hold their locks.
 func (b *bench) retention(ctx context.Context) error {
 	s, drop, err := b.newSite(ctx)
 	if err != nil {

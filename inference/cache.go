@@ -10,13 +10,13 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 )
 
-// Cache is an Embedder that caches the latest vectors by the hash of the text: a repeated question, and a text that
-// several steps of the pipeline embed, cost one call of the model. Concurrent callers with the same text share one
+// Cache is an Embedder that caches the latest vectors by the hash of the text. A repeated question, or a text that
+// several steps of the pipeline embed, costs one call to the model. Concurrent callers with the same text share one
 // call. It stores no text. It is safe for concurrent use.
 //
-// A vector depends only on the text and the model, so tenants share entries: a caller learns no more than that an
-// answer came sooner. Across processes the database is the cache: a memory's vector is stored under the hash of its
-// content, and a proposal's with the proposal.
+// A vector depends only on the text and the model, so tenants share entries; a caller can learn only that an answer
+// came sooner. Across processes, the database is the cache: the vector of a memory is stored under the hash of its
+// content, and the vector of a proposal with the proposal.
 type Cache struct {
 	Embedder
 	mu      sync.Mutex
@@ -35,8 +35,8 @@ var _ interface {
 	QueryEmbedder
 } = (*Cache)(nil)
 
-// NewCache returns e with a cache of the last entries vectors, 1 or more. An entry takes some 100 bytes and
-// 4 a dimension.
+// NewCache returns e with a cache of the latest vectors. The number of entries must be at least 1. An entry takes about
+// 100 bytes, and 4 bytes for each dimension.
 func NewCache(e Embedder, entries int) (*Cache, error) {
 	vectors, err := lru.New[cacheKey, []float32](entries)
 	if err != nil {
@@ -45,7 +45,7 @@ func NewCache(e Embedder, entries int) (*Cache, error) {
 	return &Cache{Embedder: e, vectors: vectors, flights: map[cacheKey]chan struct{}{}}, nil
 }
 
-// Embed implements Embedder. The usage is of what had to be embedded.
+// Embed implements Embedder. The usage counts only texts that were not cached.
 func (c *Cache) Embed(ctx context.Context, texts []string) ([][]float32, Usage, error) {
 	return c.get(ctx, false, texts, c.Embedder.Embed)
 }
@@ -106,8 +106,8 @@ func (c *Cache) get(
 	}
 }
 
-// claim fills in what is remembered and returns the places of the texts that the caller is to embed, each
-// text once, and the calls of others to wait for.
+// claim fills in cached vectors. It returns the places of the texts that the caller must embed, each text once, and the
+// calls of other callers to wait for.
 func (c *Cache) claim(keys []cacheKey, out [][]float32) (mine []int, theirs []chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -128,7 +128,7 @@ func (c *Cache) claim(keys []cacheKey, out [][]float32) (mine []int, theirs []ch
 	return mine, theirs
 }
 
-// bring embeds the claimed texts, remembers their vectors, and always releases the claims.
+// bring embeds the claimed texts, caches their vectors, and always releases the claims.
 func (c *Cache) bring(ctx context.Context, texts []string, keys []cacheKey, out [][]float32, mine []int,
 	embed func(context.Context, []string) ([][]float32, Usage, error)) (usage Usage, err error) {
 	var vectors [][]float32
@@ -155,7 +155,7 @@ func (c *Cache) bring(ctx context.Context, texts []string, keys []cacheKey, out 
 		return usage, fmt.Errorf("the embedder returned %d vectors for %d texts", len(got), len(mine))
 	}
 	vectors = got
-	// Texts that occur more than once, and an entry that is pushed out at once, are served from here.
+	// This map serves texts that occur more than once, and entries that the cache evicts at once.
 	brought := make(map[cacheKey][]float32, len(mine))
 	for n, i := range mine {
 		brought[keys[i]] = got[n]

@@ -10,11 +10,11 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// Gate lets a number of model calls through at once, from all activities together: one gate a process keeps an
-// endpoint from being asked by every activity at once. The nil Gate lets everything through.
+// Gate limits the number of concurrent model calls of all activities in a process, so that they do not overload an
+// endpoint. The nil Gate has no limit.
 type Gate struct{ permits *semaphore.Weighted }
 
-// NewGate returns a gate for n calls at once; nil where n is 0.
+// NewGate returns a gate for n concurrent calls, or nil if n is 0.
 func NewGate(n int) *Gate {
 	if n <= 0 {
 		return nil
@@ -22,7 +22,7 @@ func NewGate(n int) *Gate {
 	return &Gate{permits: semaphore.NewWeighted(int64(n))}
 }
 
-// waitingEvery is how often a call that waits at the gate says so.
+// waitingEvery is the interval at which a call that waits at the gate calls the function of WithWaiting.
 const waitingEvery = 5 * time.Second
 
 type (
@@ -30,19 +30,19 @@ type (
 	waitingKey     struct{}
 )
 
-// Interactive marks calls that a caller waits for, as in a recall: they do not wait at a gate after a pipeline,
-// and have deadlines of their own.
+// Interactive marks calls that a caller waits for, as in a recall. They pass a gate without waiting for the pipeline's
+// calls, and have their own deadlines.
 func Interactive(ctx context.Context) context.Context {
 	return context.WithValue(ctx, interactiveKey{}, true)
 }
 
-// WithWaiting has a function called every few seconds while a call waits at a gate, and for each part of a call that is
-// made in parts: neither is a standstill.
+// WithWaiting sets a function that is called every few seconds while a call waits at a gate, and after each part of a
+// call that is made in parts. Both count as progress.
 func WithWaiting(ctx context.Context, fn func()) context.Context {
 	return context.WithValue(ctx, waitingKey{}, fn)
 }
 
-// Moved calls the function of WithWaiting: of a call that is made in parts, one has been answered.
+// Moved calls the function of WithWaiting, after one part of a call has been answered.
 func Moved(ctx context.Context) {
 	if fn, ok := ctx.Value(waitingKey{}).(func()); ok {
 		fn()

@@ -1,5 +1,5 @@
-// Package inference defines the small interfaces of outside intelligence. What it
-// returns is a proposal: package memory checks it and package store re-checks it at commit.
+// Package inference defines the interfaces of models and of the rules that can replace them. Their results are
+// proposals: package memory checks them, and package store checks them again at commit.
 //
 // Implementations: inference/rules (offline, deterministic) and inference/openai (any
 // OpenAI-compatible endpoint).
@@ -25,18 +25,18 @@ type Source struct {
 	OccurredAt time.Time
 }
 
-// Extractor finds what is worth keeping in a source.
+// Extractor finds the facts in a source that should be stored.
 type Extractor interface {
-	// Extract returns facts and entity triples. An answer that cannot be parsed is not an error: it
-	// yields what could be read of it and warnings. Errors are of the endpoint: temporary unless
-	// they are a *PermanentError, and a *RateLimitError says how long to wait.
+	// Extract returns facts and entity triples. An answer that cannot be parsed is not an error: Extract returns the
+	// readable part and warnings. Errors are those of the endpoint. They are temporary unless they are a
+	// *PermanentError; a *RateLimitError has the delay.
 	Extract(ctx context.Context, src Source) (memory.Extraction, Usage, error)
 }
 
 // Decider decides how a fact changes stored memories.
 type Decider interface {
-	// Decide is asked only when there are neighbours. Errors are as for Extract; an answer that
-	// cannot be parsed, or that names none of the neighbours, yields ActionNone with a warning.
+	// Decide is called only with neighbours. Errors are as for Extract. An answer that cannot be parsed, or that names
+	// none of the neighbours, gives ActionNone with a warning.
 	Decide(ctx context.Context, fact memory.Fact, neighbors []memory.Neighbor) (memory.Proposal, Usage, error)
 }
 
@@ -44,11 +44,11 @@ type Decider interface {
 type Embedder interface {
 	// Model names the embedding space. Vectors of different models are never compared.
 	Model() EmbeddingModel
-	// Embed returns one vector a text, in order. Errors are as for Extract.
+	// Embed returns one vector for each text, in order. Errors are as for Extract.
 	Embed(ctx context.Context, texts []string) ([][]float32, Usage, error)
 }
 
-// Brain is the intelligence that a worker is configured with.
+// Brain has the models, or rules, that a worker uses.
 type Brain struct {
 	Extractor Extractor
 	Decider   Decider
@@ -59,15 +59,19 @@ type Brain struct {
 	// TopicWriter answers standing questions; nil leaves them to the rules (memory/topics).
 	TopicWriter TopicWriter
 
-	// EpisodeWriter and Describer word what is learned; nil leaves it to the rules (memory/learning).
+	// EpisodeWriter and Describer word what is learned; nil leaves the wording to the rules (memory/learning).
 	EpisodeWriter EpisodeWriter
 	Describer     Describer
 
-	// DuplicateJudge is asked about facts in another form; nil leaves them to the rules (memory/learning/duplicates).
+	// DuplicateJudge confirms restated facts; nil leaves them to the rules (memory/learning/duplicates).
 	DuplicateJudge DuplicateJudge
+
+	// FactReader is asked about statements that the rules find said too rarely, and about doubtful conflicts; nil
+	// leaves them to the rules (memory/learning/facts).
+	FactReader FactReader
 }
 
-// AsksModel reports whether a decider may ask a model, which takes time. A decider that does not has a method
+// AsksModel reports whether a decider may call a model, which takes time. A decider that never does so has a method
 // AsksModel that returns false.
 func AsksModel(d Decider) bool {
 	says, ok := d.(interface{ AsksModel() bool })
@@ -80,7 +84,7 @@ type EmbeddingModel struct {
 	Dimensions int
 }
 
-// Usage is what one call cost. The zero Usage is a call that used no model.
+// Usage is the cost of one call. The zero Usage is that of a call without a model.
 type Usage struct {
 	Model            string `json:"model,omitempty"`
 	Calls            int    `json:"calls,omitempty"`
@@ -109,8 +113,8 @@ func (e *RateLimitError) Error() string {
 	return fmt.Sprintf("rate limited by the model endpoint (retry after %s)", e.RetryAfter)
 }
 
-// PermanentError is a refusal that retrying cannot cure, such as a wrong key or an input that the
-// endpoint will not take. Reason never holds memory content.
+// PermanentError is a refusal for which a retry cannot help, such as a wrong key or an input that the endpoint does not
+// accept. Reason never contains memory content.
 type PermanentError struct{ Reason string }
 
 // Error implements error.

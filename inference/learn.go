@@ -6,29 +6,30 @@ import (
 	"github.com/mneme/mneme/memory/learning/wording"
 )
 
-// EpisodeWriter sums up old episodes of one thread.
+// EpisodeWriter summarises old episodes of one thread.
 type EpisodeWriter interface {
-	// SummarizeEpisodes returns one text made only from the texts of episodes. For an answer that cannot be read the
-	// text is empty, but there is a usage. Package memory/learning/compress checks the result. Errors are as for
+	// SummarizeEpisodes returns one text made only from the texts of episodes. If the answer cannot be read, the text
+	// is empty and the usage is set. Package memory/learning/compress checks the result. Errors are as for
 	// Extractor.Extract.
 	SummarizeEpisodes(ctx context.Context, episodes []string) (string, Usage, error)
 }
 
 // Describer words a procedure that the rules have learned.
 type Describer interface {
-	// Describe returns a name and a text for each step. For an answer that cannot be read they are empty, but there
-	// is a usage. Package memory/learning/wording checks the result. Errors are as for Extractor.Extract.
+	// Describe returns a name and a text for each step. If the answer cannot be read, they are empty and the usage is
+	// set. Package memory/learning/wording checks the result. Errors are as for Extractor.Extract.
 	Describe(ctx context.Context, subject wording.Subject) (wording.Description, Usage, error)
 }
 
-// DuplicateJudge is asked about facts that the rules take for one: it may keep them apart, and joins nothing.
+// DuplicateJudge checks facts that the rules consider the same. It may reject a pair, but adds none.
 type DuplicateJudge interface {
-	// JudgeDuplicates says of each pair whether both texts say the same. An answer that cannot be read, or that is not
-	// about these pairs, is empty, but has a usage: the rules decide. Errors are as for Extractor.Extract.
+	// JudgeDuplicates reports for each pair whether both texts have the same meaning. If the answer cannot be read or
+	// is not about these pairs, the result is empty and the usage is set; the rules then decide. Errors are as for
+	// Extractor.Extract.
 	JudgeDuplicates(ctx context.Context, pairs [][2]string) ([]bool, Usage, error)
 }
 
-// How long answers are at most, for reservations of a token budget.
+// The maximum lengths of answers in tokens, for reservations of a token budget.
 const (
 	EpisodesAnswerTokens    = 2_500
 	DescriptionAnswerTokens = 1_500

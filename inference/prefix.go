@@ -12,10 +12,10 @@ type prefixed struct {
 	query, passage string
 }
 
-// WithPrefixes returns an embedder that puts query before every question and passage before every other
-// text, for a model that was trained so and whose endpoint does not do it. The passage prefix
-// becomes part of the space's name, since vectors made with and without it must not be compared; the query
-// prefix does not, since it can change without a stored vector changing.
+// WithPrefixes returns an embedder that puts query before every question and passage before every other text. It is for
+// models that were trained with prefixes and whose endpoint does not add them. The passage prefix becomes part of the
+// space's name, because vectors made with and without it must not be compared. The query prefix does not, because
+// stored vectors do not depend on it.
 func WithPrefixes(e Embedder, query, passage string) Embedder {
 	if query == "" && passage == "" {
 		return e

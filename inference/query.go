@@ -5,14 +5,14 @@ import (
 	"fmt"
 )
 
-// QueryEmbedder is what an Embedder implements too when its model wants questions put differently from
-// the passages that answer them, as e5 and bge do. Both meet in the space that Model names.
+// QueryEmbedder is an Embedder whose model embeds questions differently from passages, as e5 and bge do. Both kinds of
+// vectors are in the space of Model.
 type QueryEmbedder interface {
 	// EmbedQuery returns the vector of one question. Errors are as for Embedder.Embed.
 	EmbedQuery(ctx context.Context, text string) ([]float32, Usage, error)
 }
 
-// EmbedQuery embeds a question, and as a question where the embedder tells them from passages.
+// EmbedQuery embeds a question, by QueryEmbedder if the embedder implements it.
 func EmbedQuery(ctx context.Context, e Embedder, text string) ([]float32, Usage, error) {
 	if q, ok := e.(QueryEmbedder); ok {
 		return q.EmbedQuery(ctx, text)

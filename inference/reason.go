@@ -15,18 +15,18 @@ const (
 // Reasoner draws a conclusion from what an agent saw (document 001, Layer 3).
 type Reasoner interface {
 	// Reflect returns a belief based on some of the events, which are in ledger order and visible to the agent. It is
-	// not asked without events. Errors are as for Extractor.Extract, and an *AnswerError.
+	// called with at least one event. Errors are as for Extractor.Extract, or an *AnswerError.
 	Reflect(ctx context.Context, agent string, span []ledger.Event) (Belief, Usage, error)
 }
 
-// Belief is what a Reasoner concludes.
+// Belief is the conclusion of a Reasoner.
 type Belief struct {
 	Text    string
 	BasedOn []string // ids of events of the span, in ledger order, each once; at least one
 }
 
-// AnswerError says that a model's answer cannot be used. Another call may help. Problem names a field of the answer and
-// never quotes it.
+// AnswerError reports that a model's answer cannot be used; another call may help. Problem names a field of the answer
+// and never quotes it.
 type AnswerError struct{ Problem string }
 
 // Error implements error.

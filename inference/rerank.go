@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Reranker reads texts together with a query and says how well each answers it.
+// Reranker reads texts together with a query and scores how well each answers it.
 type Reranker interface {
 	// Rerank returns scores in [0,1] by the texts' positions in the list. A text may have no score. A score for an
 	// unknown position, and an answer that cannot be read, is an error. Errors are as for Extractor.Extract.

@@ -6,15 +6,15 @@ import (
 	"github.com/mneme/mneme/memory/topics"
 )
 
-// TopicWriter answers a standing question out of texts, and out of nothing else.
+// TopicWriter answers a standing question from texts only.
 type TopicWriter interface {
-	// WriteTopic returns sentences with the numbers, from 1, of the texts that each cites. For an answer that cannot
-	// be read there are no sentences, but there is a usage. Package memory/topics checks the result. Errors are as
-	// for Extractor.Extract.
+	// WriteTopic returns sentences with the numbers, from 1, of the texts that each cites. If the answer cannot be
+	// read, there are no sentences and the usage is set. Package memory/topics checks the result. Errors are as for
+	// Extractor.Extract.
 	WriteTopic(ctx context.Context, question string, texts []string) ([]topics.Cited, Usage, error)
 }
 
-// TopicAnswerTokens is how long the answer to a standing question is at most, for reservations of a token budget.
+// TopicAnswerTokens is the maximum length of the answer to a standing question, for reservations of a token budget.
 const TopicAnswerTokens = 1_500
 
 // TopicWriter is a writer that passes the gate first.

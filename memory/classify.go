@@ -10,10 +10,10 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Importance of memories whose source gave none (document 002 "Importance and Tags").
+// Importance of memories whose candidate gives none (document 002 "Importance and Tags").
 const (
 	ExplicitImportance   = 0.8 // an explicit request to remember
-	ExperienceImportance = 0.5 // an event, whose facts will have an importance of their own
+	ExperienceImportance = 0.5 // an event; each fact extracted from it gets its own importance
 )
 
 // Classification is what the policy plane decides about a candidate before it is persisted
@@ -48,8 +48,8 @@ type Classification struct {
 // candidate's sensitivity is a minimum: sensitive.Detect can raise it, and only a rule lowers it. Tags of the
 // candidate come before those of the prefix. If there are more than schema.MaxTags, the last ones are dropped.
 //
-// Confidence is 1, because it is certain that this was said or observed. The confidence of extracted facts says
-// whether it is true.
+// Confidence is 1, because it is certain that this was said or observed. How likely the statement is to be true is
+// the confidence of the facts extracted from it.
 func Classify(c schema.Candidate, p normalize.Prefix) Classification {
 	memoryType, importance := schema.TypeEpisodic, DefaultImportance(c.SourceKind)
 	if c.SourceKind == schema.SourceMemory {
@@ -88,8 +88,8 @@ func DefaultImportance(kind schema.SourceKind) float64 {
 }
 
 // ClassifyFact classifies a fact that the pipeline extracted: semantic and persistent, as important
-// as it is certain (document 002 "Importance and Tags"). Its sensitivity is what sensitive.Detect finds
-// in it, and never below that of its source; see DerivedFrom.
+// as it is certain (document 002 "Importance and Tags"). Its sensitivity is the one that sensitive.Detect finds
+// in its text. The caller raises it to that of the source with DerivedFrom.
 func ClassifyFact(f Fact) Classification {
 	category := f.Category
 	if !category.Valid() {
@@ -136,8 +136,8 @@ func (c Classification) DerivedFrom(sources ...schema.Sensitivity) Classificatio
 	return c
 }
 
-// Placement returns where memories of a type live (DESIGN.md "Where the documents disagree"). An
-// unknown type is placed like an episode, the least durable kind that is kept at all.
+// Placement returns the tier and the typology of a memory type (DESIGN.md "Where the documents disagree"). An
+// unknown type is placed like an episode.
 func Placement(t schema.MemoryType) (schema.Tier, schema.Typology) {
 	switch t {
 	case schema.TypeWorking:
@@ -151,7 +151,7 @@ func Placement(t schema.MemoryType) (schema.Tier, schema.Typology) {
 	}
 }
 
-// Pin returns c pinned: with the highest importance, and not removed when it has faded.
+// Pin returns c pinned: with importance 1, and not pruned when its salience is low.
 func (c Classification) Pin() Classification {
 	c.Pinned, c.Importance, c.DeletionPolicy = true, 1, DefaultDeletion(c.Type, true)
 	return c
@@ -307,6 +307,6 @@ func ClampUnit(f float64) float64 {
 	return min(max(f, 0), 1)
 }
 
-// States reports whether memories of a type are lasting records of facts. Memories of other types fade, or describe
-// how something is done, so a fact that only they contain needs a memory of its own.
+// States reports whether memories of a type are lasting records of facts. Memories of other types fade or describe
+// how something is done, so a fact that occurs only in them is stored as a separate memory.
 func States(t schema.MemoryType) bool { return t == schema.TypeSemantic }

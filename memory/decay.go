@@ -29,22 +29,22 @@ type Decay struct {
 	HalfLife time.Duration
 	// MinSalience is the threshold, in [0,1], at which the record falls due. 0: salience never makes it due.
 	MinSalience float64
-	// MaxAge is the age, counted from creation, at which the record falls due whatever its salience. 0: none.
+	// MaxAge is the age, counted from creation, at which the record falls due regardless of its salience. 0: none.
 	MaxAge time.Duration
-	// Floor is what salience never fades below, in [0,1]. At or above MinSalience it keeps the
-	// record from falling due by salience.
+	// Floor is the lowest value to which salience fades, in [0,1]. If it is at least MinSalience, salience never
+	// makes the record due.
 	Floor float64
 	// ReinforcementGain is what one full success adds to salience, in [0,1].
 	ReinforcementGain float64
-	// Points are those of a custom curve: their times ascend and their shares never rise. Without any it
-	// fades as an exponential one. They are shared between copies and never changed in place.
+	// Points are the points of a custom curve, with ascending times and shares that never rise. A custom curve
+	// without points is exponential. Copies share the slice, so it must not be changed in place.
 	Points []DecayPoint
 }
 
 // DecayPoint is one point of a custom curve.
 type DecayPoint struct {
 	After time.Duration // since salience was set; whole seconds where it is stored
-	Share float64       // of the base that is left then, in [0,1]
+	Share float64       // the share of the base salience that is left then, in [0,1]
 }
 
 // DecayOf returns how a record fades, from its decay profile.
@@ -64,7 +64,7 @@ func DecayOf(p schema.DecayProfile) Decay {
 	return d
 }
 
-// DecayPoints reads the points of a custom curve; nil for none.
+// DecayPoints converts the points of a custom curve. It returns nil if there are none.
 func DecayPoints(points []schema.DecayPoint) []DecayPoint {
 	var out []DecayPoint
 	for _, p := range points {
@@ -73,7 +73,7 @@ func DecayPoints(points []schema.DecayPoint) []DecayPoint {
 	return out
 }
 
-// Profile says in a record how it fades: what DecayOf reads, to the second.
+// Profile returns the decay profile of a record, from which DecayOf restores d. Durations are cut to seconds.
 func (d Decay) Profile() schema.DecayProfile {
 	p := schema.DecayProfile{Curve: d.Curve, HalfLifeSeconds: int64(d.HalfLife / time.Second),
 		MinSalience:   d.MinSalience,

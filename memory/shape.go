@@ -239,7 +239,7 @@ func procedureOf(lines []string) *schema.CompetencePayload {
 	return p
 }
 
-// stepOf is one step, with the tool that it names.
+// stepOf returns one step, with the tool that the text names.
 func stepOf(text string) schema.Step {
 	step := schema.Step{Step: normalize.FirstChars(text, maxShapeLine)}
 	for _, name := range toolName.FindStringSubmatch(text) {
@@ -274,10 +274,10 @@ var taskStates = map[string]schema.TaskState{
 	"waiting":     schema.TaskWaiting,
 }
 
-// taskOf reads lines with keys: a task or thread and its state, and nothing but what belongs to them.
+// taskOf reads lines with keys: a task or thread, its state, and details of it. Any other line makes it return nil.
 func taskOf(lines []string) *schema.WorkingPayload {
 	p := &schema.WorkingPayload{Kind: schema.TypeWorking}
-	var list *[]string // that bullets go to
+	var list *[]string // the list to which bullets are added
 	for _, line := range lines {
 		m := keyedLine.FindStringSubmatch(line)
 		if m == nil {
@@ -318,7 +318,7 @@ func taskOf(lines []string) *schema.WorkingPayload {
 	return p
 }
 
-// planOf reads a heading "Plan: …" and after it nothing but nodes and what depends on what.
+// planOf reads a heading "Plan: …" followed by nodes and dependencies. Any other line makes it return nil.
 func planOf(lines []string) *schema.PlanGraphPayload {
 	head := planHead.FindStringSubmatch(lines[0])
 	if head == nil {
@@ -382,7 +382,7 @@ func planOf(lines []string) *schema.PlanGraphPayload {
 	return p
 }
 
-// linesOf are the lines of a text that are not empty.
+// linesOf returns the lines of a text that are not empty, trimmed.
 func linesOf(text string) []string {
 	var out []string
 	for line := range strings.Lines(text) {

@@ -12,9 +12,9 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// ConditionsHash identifies the ground on which a semantic memory holds: equal grounds have equal
-// hashes, however their conditions are written: in another order or spacing, or a value as a list of
-// that value, which admits the same. Global is the empty string.
+// ConditionsHash identifies the ground on which a semantic memory holds: its conditions and its time window. Equal
+// grounds have equal hashes: the order and the spacing of conditions do not matter, and a value equals a list of
+// that one value. The hash of global validity is the empty string.
 func ConditionsHash(v schema.Validity) string {
 	if isGlobal(v) {
 		return ""
@@ -26,7 +26,7 @@ func ConditionsHash(v schema.Validity) string {
 		End        *time.Time          `json:"end,omitempty"`
 	}{Mode: v.Mode, Conditions: AdmittedBy(v), Start: utc(v.Start), End: utc(v.End)}
 	if len(ground.Conditions) > 0 {
-		ground.Mode = "" // the conditions are the ground, whatever it is called
+		ground.Mode = "" // with conditions, the mode makes no difference
 	}
 	encoded, err := json.Marshal(ground)
 	if err != nil {
@@ -38,8 +38,8 @@ func ConditionsHash(v schema.Validity) string {
 
 // SameGround reports whether two claims with these validities exclude each other as active facts
 // (document 004 §15.1, "uniqueness of active semantic facts per condition set"): both are global, or
-// their conditions admit the same and their windows overlap. What has conditions is kept next to what has
-// none, and a window next to what always holds: a rule and its exception.
+// their conditions admit the same values and their windows overlap. A claim with conditions or a window does not
+// exclude a global claim: it is an exception to the rule.
 func SameGround(a, b schema.Validity) bool {
 	if isGlobal(a) || isGlobal(b) {
 		return isGlobal(a) && isGlobal(b)
@@ -53,8 +53,8 @@ func SameGround(a, b schema.Validity) bool {
 
 // Disjoint reports whether two grounds can never hold at once (document 004 §7, "disjoint
 // applicability conditions"): they have a key in common whose admitted values do not intersect, or
-// windows that do not overlap. A condition that is a list admits any of its elements. What names no
-// condition and no window is disjoint from nothing.
+// windows that do not overlap. A condition that is a list admits any of its elements. A ground without conditions
+// and without a window is never disjoint from another.
 func Disjoint(a, b schema.Validity) bool {
 	if !windowsOverlap(a, b) {
 		return true
@@ -62,7 +62,7 @@ func Disjoint(a, b schema.Validity) bool {
 	conditionsA, conditionsB := AdmittedBy(a), AdmittedBy(b)
 	for key, valuesA := range conditionsA {
 		valuesB, ok := conditionsB[key]
-		// Equal conditions are not disjoint, even where they admit nothing.
+		// Equal conditions are not disjoint, even if they admit no value.
 		if ok && !slices.Equal(valuesA, valuesB) &&
 			!slices.ContainsFunc(valuesA, func(v string) bool { return slices.Contains(valuesB, v) }) {
 			return true
@@ -71,8 +71,8 @@ func Disjoint(a, b schema.Validity) bool {
 	return false
 }
 
-// Covers reports whether outer holds wherever inner does: each condition of outer is one of inner's
-// that admits no more, and inner's window lies within outer's. Global covers everything.
+// Covers reports whether outer holds wherever inner holds: inner has every condition of outer and admits no other
+// values for it, and inner's window lies within outer's. Global validity covers every other.
 func Covers(outer, inner schema.Validity) bool {
 	if outer.Start != nil && (inner.Start == nil || inner.Start.Before(*outer.Start)) ||
 		outer.End != nil && (inner.End == nil || inner.End.After(*outer.End)) {
@@ -88,7 +88,7 @@ func Covers(outer, inner schema.Validity) bool {
 	return true
 }
 
-// Verdict of Holds.
+// Verdicts of Holds.
 const (
 	AppliesYes     = "yes"
 	AppliesNo      = "no"
@@ -102,9 +102,9 @@ type Applicability struct {
 }
 
 // Holds reports whether a memory with the validity holds at a time and in a context (document 004 §7 and §15A.11). It
-// does not hold outside its window or if a condition is contradicted; that is unknown if the context lacks a key that
-// a condition names. Readers exclude only memories that do not hold, as the database function mneme_applies does for
-// conditions.
+// does not hold outside its window or if the context contradicts a condition. The verdict is unknown if the context
+// lacks the key of a condition. Readers exclude only memories that do not hold, as the database function mneme_applies
+// does for conditions.
 //
 // With a nil context only the window is checked; with a zero time, only the conditions.
 //
@@ -142,8 +142,8 @@ func windowsOverlap(a, b schema.Validity) bool {
 		(b.Start == nil || a.End == nil || b.Start.Before(*a.End))
 }
 
-// AdmittedBy returns the values that each condition admits, canonical and sorted. Conditions that are
-// no object, which validation refuses, admit anything.
+// AdmittedBy returns the values that each condition admits, canonical and sorted. It returns nil if the conditions are
+// not an object, which validation refuses.
 func AdmittedBy(v schema.Validity) map[string][]string {
 	var conditions map[string]json.RawMessage
 	if len(v.Conditions) == 0 || json.Unmarshal(v.Conditions, &conditions) != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Holding is whose a memory is, and who sees it.
+// Holding is the owner and the visibility of a memory.
 type Holding struct {
 	Owner      schema.Principal
 	Visibility schema.Visibility
@@ -31,14 +31,14 @@ func MayLook(p schema.Principal, m Holding) bool {
 	return false
 }
 
-// MayChange reports whether a principal may change a memory by its id: one that it may read and, where it
-// acts for a user, that is the user's.
+// MayChange reports whether a principal may change a memory by its id. It must be able to read the memory, and a
+// principal that acts for a user may change only that user's memories.
 func MayChange(p schema.Principal, m Holding) bool {
 	return MayLook(p, m) && p.MayChange(m.Owner.Scope)
 }
 
-// byReach are the visibilities in the order of how many may look. Between a group and a project it is a
-// convention: a group's agents are chosen one by one.
+// byReach lists the visibilities from the fewest readers to the most. That a group comes before a project is a
+// convention: the agents of a group are chosen one by one.
 var byReach = []schema.Visibility{
 	schema.VisibilityPrivate,
 	schema.VisibilityGroup,
@@ -46,10 +46,10 @@ var byReach = []schema.Visibility{
 	schema.VisibilityGlobal,
 }
 
-// reach is a visibility's place in that order; one that is not known reaches the owner alone.
+// reach returns the place of a visibility in byReach. An unknown visibility counts as private.
 func reach(v schema.Visibility) int { return max(slices.Index(byReach, v), 0) }
 
-// Narrower reports whether a is meant for fewer than b.
+// Narrower reports whether a allows fewer readers than b.
 func Narrower(a, b schema.Visibility) bool { return reach(a) < reach(b) }
 
 // RevisionHolding decides where the new record of a principal's revision is kept, unless the record or a rule decides

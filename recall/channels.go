@@ -18,14 +18,14 @@ import (
 
 // Deadlines and widths. A channel that misses its deadline is left out and named in meta.degraded.
 const (
-	analyseDeadline = time.Second // of what all channels that go by words wait for
+	analyseDeadline = time.Second // of the analysis of the query's words
 
 	textDeadline   = 2 * time.Second
 	vectorDeadline = 1 * time.Second
 	embedDeadline  = 2 * time.Second
 
-	// A channel yields three candidates a result, so that a page stays full when sources and facts
-	// are collapsed and when an index returns ids that do not pass authorisation.
+	// The filter removes candidates and collapsing merges them, so a channel yields three candidates for each
+	// result. Then a page is still full.
 	candidatesPerResult = 3
 	minCandidates       = 50
 )
@@ -38,7 +38,7 @@ func (q *query) width() int {
 	return max(minCandidates, candidatesPerResult*q.limit)
 }
 
-// channel yields candidate ids; it reads no content.
+// channel searches for candidate ids. It reads no content.
 type channel struct {
 	name     string
 	deadline time.Duration
@@ -49,11 +49,11 @@ type channel struct {
 // channelHits is what a channel found, with the data that ranking needs about the search.
 type channelHits struct {
 	hits    []search.Hit
-	weights []float64        // of the text plan's terms; only set by the text channel
-	trust   rank.VectorTrust // in the space that was searched; only set by the vector channel
+	weights []float64        // of the text plan's terms; set only by the text channel
+	trust   rank.VectorTrust // in the searched space; set only by the vector channel
 }
 
-// hitsByWords makes a channel of a search that uses the words of the query.
+// hitsByWords makes a channel from a search that uses the words of the query.
 func hitsByWords(find func(context.Context, search.Question) ([]search.Hit, error),
 ) func(context.Context, *analysis) (channelHits, error) {
 	return func(ctx context.Context, words *analysis) (channelHits, error) {
@@ -66,7 +66,7 @@ func hitsByWords(find func(context.Context, search.Question) ([]search.Hit, erro
 	}
 }
 
-// hitsAlone makes a channel of a search that does not.
+// hitsAlone makes a channel from a search that does not use the words of the query.
 func hitsAlone(find func(context.Context) ([]search.Hit, error),
 ) func(context.Context, *analysis) (channelHits, error) {
 	return func(ctx context.Context, _ *analysis) (channelHits, error) {
@@ -87,15 +87,15 @@ func (q *query) channels() []channel {
 	}, func(c channel) bool { return q.off(c.name) || c.name == layers.ChannelSignals && !q.layered() })
 }
 
-// analysis is the query's words as the tenant knows them. Channels that go by words wait for it, each as
-// long as it may.
+// analysis holds the query's words as lexemes with the tenant's frequencies. Channels that use words wait for it,
+// each until its own deadline.
 type analysis struct {
 	done     chan struct{}
 	question search.Question
 	err      error
 }
 
-// analyse prepares the question for the channels; it closes done in the end.
+// analyse prepares the question for the channels and then closes done.
 func (q *query) analyse(ctx context.Context, words *analysis) {
 	defer close(words.done)
 	defer q.timed("analyse")()

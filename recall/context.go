@@ -9,8 +9,7 @@ import (
 
 const contextDeadline = time.Second
 
-// neighbourhood looks at the turns around the best candidates in their sessions. The turns that it
-// brings in have passed the filter.
+// neighbourhood reads the turns around the best candidates in their sessions. The turns pass the filter.
 func (q *query) neighbourhood(ctx context.Context, evidence []rank.Evidence) ([]rank.Evidence, error) {
 	ctx, cancel := q.within(ctx, contextDeadline)
 	defer cancel()

@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// minSummaryTime is the rest of the reranker's deadline that a summary needs.
+	// minSummaryTime is the least time of the reranker's deadline that must be left for a summary.
 	minSummaryTime = 300 * time.Millisecond
-	// maxSummarized is how many results a summary is made of.
+	// maxSummarized is the number of results that a summary covers.
 	maxSummarized = 10
 )
 
-// sessions returns what was noted and learned in the sessions of results, or of the sources of facts: the structured
-// counterpart of the transcripts (document 002 "Source and Transcript Rescue Paths").
+// sessions returns the notes and facts of the sessions that results, or the sources of facts, come from. They are
+// the structured counterpart of the transcripts (document 002 "Source and Transcript Rescue Paths").
 func (e *expansion) sessions(ctx context.Context) ([]schema.RecallResult, error) {
 	of := map[uuid.UUID][]string{} // results by the memories that lead to their sessions
 	var places []uuid.UUID
@@ -80,8 +80,8 @@ func (e *expansion) sessions(ctx context.Context) ([]schema.RecallResult, error)
 	return out, nil
 }
 
-// summary is a model's summary of the results, if a reranker is configured and has left time (document 002 Phase 5).
-// It sees contents that passed the filter, and no ids.
+// summary returns a model's summary of the results, if a reranker is configured and has left time (document 002
+// Phase 5). The model gets contents that passed the filter, and no ids.
 func (e *expansion) summary(ctx context.Context) []schema.RecallResult {
 	if e.Reranking.Summarizer == nil || e.summaryTime < minSummaryTime || e.off(stageSummary) {
 		return nil
@@ -117,7 +117,7 @@ func (e *expansion) summary(ctx context.Context) []schema.RecallResult {
 	return []schema.RecallResult{supplementary(row, schema.SupplementSummary, of, members...)}
 }
 
-// summarizeWithin calls the summarizer, and does not wait if it ignores its context.
+// summarizeWithin calls the summarizer and returns when ctx is done, even if the summarizer ignores its context.
 func summarizeWithin(ctx context.Context, s inference.Summarizer, query string, texts []string) (string, error) {
 	type answer struct {
 		text string

@@ -6,8 +6,8 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// Filter is what the principal of a request may see now, by the rules in force: the filter that a recall uses,
-// without the request's own conditions.
+// Filter returns the filter of a recall without the request's own conditions: it admits all that the principal of a
+// request may see now under the policy in force.
 func (r *Recaller) Filter(req schema.RecallRequest) pg.Filter {
 	now := r.now()
 	req.Types, req.Categories, req.Tags, req.Who, req.Pinned, req.Since, req.Until = nil, nil, nil, "", nil, nil, nil

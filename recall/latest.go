@@ -9,7 +9,7 @@ import (
 	"github.com/mneme/mneme/memory/rank"
 )
 
-// latest puts the newest of the statements about one thing first.
+// latest puts the newest of several statements about the same thing first.
 func (q *query) latest(
 	ctx context.Context,
 	evidence []rank.Evidence,
@@ -22,7 +22,7 @@ func (q *query) latest(
 	return rank.Latest(evidence, said, q.clauses()), nil
 }
 
-// readClauses reads each clause of a question separately.
+// readClauses parses each clause of a question.
 func readClauses(query string) []frame.Question {
 	var out []frame.Question
 	for _, clause := range frame.Clauses(query) {
@@ -31,10 +31,11 @@ func readClauses(query string) []frame.Question {
 	return out
 }
 
-// relevance estimates how likely the best candidates are to be about the question. If none is likely enough the
-// answer is empty: nothing is known.
+// relevance estimates how likely the best candidates are to be about the question. If none is likely enough, the
+// answer is empty because nothing is known.
 //
-// Questions that are whole texts, tasks, and questions in other scripts are not read: their answers have no floor.
+// Questions that are whole texts, tasks, and questions in other scripts are not parsed, so their answers have no
+// floor.
 func (q *query) relevance(
 	ctx context.Context,
 	evidence []rank.Evidence,
@@ -81,7 +82,7 @@ func (q *query) relevance(
 	return kept, found, nil
 }
 
-// replaced reads what the best candidates took the place of. Nothing of it is shown.
+// replaced reads the texts that the best candidates replaced. They are not part of the answer.
 func (q *query) replaced(ctx context.Context, evidence []rank.Evidence) (map[uuid.UUID][]string, error) {
 	var ids []uuid.UUID
 	for _, e := range evidence[:min(len(evidence), rank.MaxLatest)] {
@@ -107,7 +108,7 @@ func (q *query) replaced(ctx context.Context, evidence []rank.Evidence) (map[uui
 		return nil, err
 	}
 	out := map[uuid.UUID][]string{}
-	heads := map[uuid.UUID]uuid.UUID{} // the end of the chain that each leads to
+	heads := map[uuid.UUID]uuid.UUID{} // the newest memory of each one's chain
 	for _, link := range chain {
 		head := link.Successor
 		if h, ok := heads[head]; ok {

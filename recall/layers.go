@@ -17,13 +17,13 @@ import (
 const (
 	signalsDeadline = 500 * time.Millisecond
 
-	// layersWidth is how many times as many candidates a channel yields when the answer has layers: turns
-	// outnumber facts, and facts procedures, and each layer is to have something to choose from.
+	// layersWidth multiplies the number of candidates of a channel if the answer has layers. There are more turns
+	// than facts and more facts than procedures, so each layer needs enough to choose from.
 	layersWidth = 3
 
-	// stageSolutions is the stage that sets procedures and plans apart before ranking thins them.
+	// stageSolutions is the stage that separates procedures and plans before ranking removes some of them.
 	stageSolutions = "solutions"
-	// maxSolutions is how many procedures and plans are weighed.
+	// maxSolutions is the number of procedures and plans that are considered.
 	maxSolutions = 100
 )
 
@@ -38,14 +38,15 @@ func (q *query) task() schema.Task {
 	return *q.req.Task
 }
 
-// searchSignals finds procedures and plans by their purpose, even if the query shares no word with them.
+// searchSignals finds procedures and plans by their triggers, intent and name, even if the query shares no word
+// with them.
 func (q *query) searchSignals(ctx context.Context) ([]search.Hit, error) {
 	task := q.task()
 	return q.Store.SearchSignals(ctx, q.filter, []string{task.ErrorSignature, task.Intent, q.req.Query}, q.width())
 }
 
-// keepSolutions separates procedures and plans for selection. Those that only signals found are taken out of the
-// ranking until then, because they have no evidence for the words of the query.
+// keepSolutions separates procedures and plans for selection. Those found only by signals leave the ranking until
+// then, because they have no evidence for the words of the query.
 func (q *query) keepSolutions(evidence []rank.Evidence) (rest, solutions []rank.Evidence) {
 	if !q.layered() {
 		return evidence, nil
@@ -71,7 +72,7 @@ func isSolution(e rank.Evidence) bool {
 	return layer == schema.LayerCompetence || layer == schema.LayerPlan
 }
 
-// selection chooses among the procedures, and among the plans, that match the task (document 004 §15A.11).
+// selection chooses among the procedures, and among the plans, for the task (document 004 §15A.11).
 func (q *query) selection(
 	ctx context.Context,
 	evidence, solutions []rank.Evidence,
@@ -119,9 +120,9 @@ func (q *query) selection(
 	return evidence, shown, nil
 }
 
-// page returns the candidates to read in full next, and the rest: the best, or in a layered answer the best of each
-// layer, so that no layer is crowded out before its share is counted. It returns a few more than the limit, for rows
-// that have been deleted since they were authorised.
+// page returns the candidates to read in full next, and the rest. It takes the best, or in a layered answer the
+// best of each layer, so that no layer is crowded out before the budget is shared. It returns a few more than the
+// limit, to replace rows that were deleted since they were authorised.
 func (q *query) page(evidence []rank.Evidence, selections []schema.Selection) (page, rest []rank.Evidence) {
 	most := q.limit + q.limit/4 + 1
 	if !q.layered() {
@@ -145,8 +146,8 @@ func isSelected(selections []schema.Selection, id string) bool {
 	return slices.ContainsFunc(selections, func(s schema.Selection) bool { return s.Selected == id })
 }
 
-// fit cuts results, best first, to the limit and the token budget of a layered answer, each layer to its
-// share. Answers without layers have no budget.
+// fit cuts the results, sorted best first, to the limit. A layered answer is also cut to its token budget, each
+// layer to its share; other answers have no budget.
 func (q *query) fit(
 	results []schema.RecallResult,
 	selections []schema.Selection,
@@ -172,7 +173,7 @@ func (q *query) fit(
 	return out
 }
 
-// layers are the layers of the results, which come best first (document 004 §15.8).
+// layers groups the results, which are sorted best first, by layer (document 004 §15.8).
 func (q *query) layers(results []schema.RecallResult, selections []schema.Selection) []schema.Layer {
 	if !q.layered() {
 		return nil

@@ -8,7 +8,8 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// passage is the part of a long text that answers the question; nil for a short text, or where no word tells.
+// passage returns the part of a long text that answers the question. It is nil if the text is short or has no word
+// of the question.
 func (q *query) passage(text string) *schema.Passage {
 	if len(text) <= passages.MaxBytes {
 		return nil
@@ -20,7 +21,7 @@ func (q *query) passage(text string) *schema.Passage {
 	return &schema.Passage{Text: text[span.Start:span.End], Start: span.Start, End: span.End}
 }
 
-// itemOf is what a result costs of a token budget: whole, and by its passage.
+// itemOf returns what a result costs of a token budget, in full and with its passage only.
 func itemOf(r schema.RecallResult) layers.Item {
 	item := layers.Item{Layer: schema.LayerOf(r.Type)}
 	item.Tokens, item.Shell = layers.ResultTokens(r)
@@ -34,7 +35,7 @@ func itemOf(r schema.RecallResult) layers.Item {
 	return item
 }
 
-// cutTo cuts the content of a result to some tokens: to its passage, or the beginning where it has none.
+// cutTo cuts the content of a result to a number of tokens: to its passage, or else to its beginning.
 func cutTo(r schema.RecallResult, tokens int) schema.RecallResult {
 	whole := r.Content
 	if r.Passage != nil && !r.Truncated && layers.EstimateTokens(whole) > tokens {
@@ -45,7 +46,7 @@ func cutTo(r schema.RecallResult, tokens int) schema.RecallResult {
 	return r
 }
 
-// passageOf is the passage with marks where text is missing.
+// passageOf returns the passage with marks where text is missing.
 func passageOf(r schema.RecallResult) string {
 	return normalize.MarkCut(r.Content, r.Passage.Start, r.Passage.End)
 }

@@ -16,10 +16,10 @@ import (
 const stagePayload = "payload"
 
 // readPayloads reads the structured payloads of results, if the request asks for them. Payloads of the solutions
-// selected for the task get a separate part of the token budget, at most half of it: a caller that asks for a
-// procedure wants its steps rather than one more turn of a conversation.
+// selected for the task get a separate part of the token budget, at most half: the steps of a procedure are worth
+// more to the caller than another turn of a conversation.
 //
-// It returns the payloads, and how much of the budget is left for texts; 0 means no bound.
+// It returns the payloads and the budget left for texts; 0 means no bound.
 func (q *query) readPayloads(
 	ctx context.Context,
 	results []schema.RecallResult,
@@ -48,11 +48,11 @@ func (q *query) readPayloads(
 			reserved += tokens
 		}
 	}
-	return payloads, max(budget-reserved, 0) // half is left at least
+	return payloads, max(budget-reserved, 0) // at least half is left
 }
 
-// addPayloads gives the results their payloads, while the token budget has room: first the selection for the task,
-// then the best. Redacted results have none.
+// addPayloads adds payloads to the results until the token budget is used: first to the selected solutions, then to
+// the best results. Redacted results get none.
 func (q *query) addPayloads(
 	results, extra []schema.RecallResult,
 	selections []schema.Selection,

@@ -9,15 +9,15 @@ import (
 	"github.com/mneme/mneme/memory/rank"
 )
 
-// reader reads texts of authorised evidence for the stages of shaping, each once a recall.
+// reader reads the texts of authorised evidence for the shaping stages. It reads each text once in a recall.
 type reader struct {
 	*query
 	texts map[uuid.UUID]string
 	said  map[uuid.UUID]rank.Quote
 }
 
-// contents returns the texts of evidence, read through the filter. Evidence that no longer passes the filter has
-// none.
+// contents returns the texts of evidence, read through the filter. Evidence that no longer passes the filter has no
+// text.
 func (r *reader) contents(ctx context.Context, evidence []rank.Evidence) (map[uuid.UUID]string, error) {
 	if r.texts == nil {
 		r.texts = map[uuid.UUID]string{}
@@ -43,7 +43,7 @@ func (r *reader) contents(ctx context.Context, evidence []rank.Evidence) (map[uu
 	return r.texts, nil
 }
 
-// keep keeps texts that were read through the filter for another stage.
+// keep stores texts that another stage has read through the filter.
 func (r *reader) keep(texts map[uuid.UUID]string) {
 	if r.texts == nil {
 		r.texts = texts
@@ -52,7 +52,7 @@ func (r *reader) keep(texts map[uuid.UUID]string) {
 	maps.Copy(r.texts, texts)
 }
 
-// quotes returns what the texts of the best candidates say.
+// quotes returns the texts of the best candidates, parsed, with their speakers and times.
 func (r *reader) quotes(ctx context.Context, evidence []rank.Evidence) (map[uuid.UUID]rank.Quote, error) {
 	best := evidence[:min(len(evidence), rank.MaxLatest)]
 	contents, err := r.contents(ctx, best)

@@ -34,7 +34,7 @@ import (
 
 const (
 	slowRecall    = time.Second     // logged with its stages
-	trackDeadline = 2 * time.Second // a finished answer does not wait longer for its record
+	trackDeadline = 2 * time.Second // the longest that an answer waits for its tracking
 )
 
 // Recaller answers recall requests. It is safe for concurrent use.
@@ -45,20 +45,20 @@ type Recaller struct {
 	Log      *slog.Logger
 	Now      func() time.Time // the clock; time.Now when nil
 
-	// Without names channels and stages that are switched off for every request, as the benchmarks and
-	// a deployment without an embedder do. A request can switch off more.
+	// Without names channels and stages that are switched off for every request. Benchmarks use it, and deployments
+	// without an embedder. A request can switch off more.
 	Without []string
-	With    []string // names stages that are off by default and are to work here (docs/recall.md)
+	With    []string // names stages to switch on that are off by default (docs/recall.md)
 
 	// TrustKey is the key with which trust contexts are signed, of policy.MinTrustKey bytes or more. Without a key,
 	// the trust context of a request is believed.
 	TrustKey []byte
-	Policy   func() *policy.Policy // whose trust rules are in force; nil, or a nil policy, for the defaults
+	Policy   func() *policy.Policy // for its trust rules; nil, or a nil policy, means the defaults
 
 	Reranking inference.Reranking // the zero value leaves reranking out
 
-	// Untracked records neither retrievals nor accesses: a background job must not keep memories alive that no agent
-	// asks for.
+	// Untracked records neither retrievals nor accesses: the reads of a background job must not keep memories
+	// alive.
 	Untracked bool
 
 	// Patience multiplies the deadlines of channels and stages, for a slow database or a busy machine; 0 means 1. The
@@ -69,8 +69,8 @@ type Recaller struct {
 	// memory.DefaultDailyDecay.
 	DailyDecay float64
 
-	// Observe, if set, is called for every recall: with the meta of the answer, the total duration, and the error
-	// with which it ended; then meta is empty. It is called before the answer is returned, and must not keep meta.
+	// Observe, if set, is called for every recall with the meta of the answer, the duration, and the error. After
+	// an error meta is empty. It is called before the answer is returned and must not keep meta.
 	Observe func(meta schema.RecallMeta, took time.Duration, err error)
 }
 
@@ -80,8 +80,8 @@ func (r *Recaller) Recall(ctx context.Context, req schema.RecallRequest) (schema
 	return r.RecallAs(ctx, uuid.Must(uuid.NewV7()), req)
 }
 
-// RecallAs is Recall under a retrieval id of the caller's. A caller that may repeat the call, as an activity does,
-// uses the same id: the access to the results is tracked once.
+// RecallAs is Recall with a retrieval id chosen by the caller. A caller that may repeat the call, such as an
+// activity, uses the same id, and the access is tracked once.
 func (r *Recaller) RecallAs(
 	ctx context.Context,
 	id uuid.UUID,
@@ -140,7 +140,7 @@ func (r *Recaller) recallAs(
 	return response, nil
 }
 
-// answer runs the phases of a recall one after the other. Results that other phases need are in the return values.
+// answer runs the phases of a recall in order. The results that later phases need are return values.
 func (q *query) answer(ctx context.Context, start time.Time) (schema.RecallResponse, error) {
 	found, err := q.authorize(ctx, q.collect(ctx))
 	if err != nil {
@@ -188,7 +188,8 @@ func (r *Recaller) now() time.Time {
 	return time.Now()
 }
 
-// maxAskedBytes is how much of a query is read as a question: a longer query is a text that the question is about.
+// maxAskedBytes is the length up to which a query is read as a question. A longer query is a text to find memories
+// about.
 const maxAskedBytes = 2_000
 
 func firstBytes(s string, n int) string {
@@ -205,7 +206,7 @@ func clampLimit(limit int) int {
 	return min(max(limit, 1), schema.MaxRecallLimit)
 }
 
-// query is the state of one recall: the request, and what happened. Results of the phases are in their return values.
+// query holds the request of one recall and its meta. The results of the phases are their return values.
 type query struct {
 	*Recaller
 	req       schema.RecallRequest
@@ -217,12 +218,12 @@ type query struct {
 	meta      schema.RecallMeta
 	asked     frame.Question          // what the query asks for
 	clauses   func() []frame.Question // the clauses of the question; read when first needed
-	windows   []timeexpr.TimeWindow   // the times that the query names and that have begun
+	windows   []timeexpr.TimeWindow   // times that the query names, without those in the future
 
 	together func(search.Question) *search.Structured // hints, claims and the graph, while channels run
 }
 
-// within gives a channel or a stage its time.
+// within returns a context with the deadline of a channel or a stage, multiplied by Patience.
 func (q *query) within(ctx context.Context, deadline time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, time.Duration(cmp.Or(q.Patience, 1)*float64(deadline)))
 }
@@ -232,9 +233,9 @@ func (q *query) off(name string) bool {
 	return slices.Contains(q.Without, name) || slices.Contains(q.req.Without, name) || q.optional(name)
 }
 
-// authorize drops every candidate outside the asker's view, gives the others their features, and fuses what the
-// channels found of them: no score depends on what vectors found and the asker may not see. It fails closed. Everything
-// that reads content comes after it (document 002 Phase 3).
+// authorize drops every candidate that the principal may not see, adds features to the others, and fuses the
+// channels' scores of them. It fuses after dropping, so no score depends on a memory that the principal may not
+// see. It fails closed. All that reads content comes later (document 002 Phase 3).
 func (q *query) authorize(ctx context.Context, found collected) (collected, error) {
 	defer q.timed("authorize")()
 	features, err := q.Store.Authorize(ctx, q.filter, idsOf(found.evidence))
@@ -261,7 +262,7 @@ func idsOf(evidence []rank.Evidence) []uuid.UUID {
 	return ids
 }
 
-// assembled is the rows that were read in full, and the rest of the token budget.
+// assembled holds the rows that were read in full, and the rest of the token budget.
 type assembled struct {
 	results  []schema.RecallResult
 	payloads map[uuid.UUID]json.RawMessage // of results, if requested
@@ -269,7 +270,7 @@ type assembled struct {
 }
 
 // assemble reads the best candidates through the filter again, and cuts to the limit. It reads more than the limit,
-// and reads again if rows have dropped out since they were authorised, so that the page is full if there are enough
+// and reads again if rows were deleted since they were authorised, so that the page is full if there are enough
 // rows (document 002 Phase 5).
 func (q *query) assemble(ctx context.Context, found shaped) (assembled, error) {
 	defer q.timed("hydrate")()
@@ -291,7 +292,7 @@ func (q *query) assemble(ctx context.Context, found shaped) (assembled, error) {
 			return assembled{}, err
 		}
 		for _, e := range page {
-			if row, ok := rows[e.ID]; ok { // others were forgotten between the two looks
+			if row, ok := rows[e.ID]; ok { // otherwise it was forgotten since it was authorised
 				read = append(read, placed{places[e.ID], q.result(e, row)})
 			}
 		}
@@ -314,7 +315,7 @@ func (q *query) assemble(ctx context.Context, found shaped) (assembled, error) {
 // maxHydrations is how often a recall reads rows to fill its page.
 const maxHydrations = 3
 
-// result is a row with what the recall found out about it.
+// result adds the recall's scores and reasons to a row.
 func (q *query) result(e rank.Evidence, row schema.RecallResult) schema.RecallResult {
 	row.Score, row.Channels, row.Currentness = e.Score, e.Channels, e.Currentness
 	if row.Channels == nil {
@@ -337,7 +338,7 @@ func (q *query) result(e rank.Evidence, row schema.RecallResult) schema.RecallRe
 	return row
 }
 
-// track records the retrieval and the access to what is returned.
+// track records the retrieval and the access to the returned memories.
 func (q *query) track(ctx context.Context, results []schema.RecallResult, start time.Time) {
 	if q.Untracked {
 		return
@@ -372,7 +373,7 @@ func (q *query) degrade(stage string, err error) {
 	}
 }
 
-// timed starts a stage's clock; the function it returns stops it.
+// timed starts the clock of a stage and returns the function that stops it.
 func (q *query) timed(stage string) func() {
 	start := q.now()
 	return func() {

@@ -13,10 +13,10 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// rescue searches for the query if the channels found nothing that the asker may see: in contents, by the beginnings
-// of words, and in texts that memories refer to (document 002 "Source and Transcript Rescue Paths"). It does not
-// search the ledger of events, which has no texts, nor the staging area, whose texts are memories already or were
-// refused.
+// rescue searches again if the channels found nothing that the principal may see: in contents by the beginnings of
+// words, and in texts that memories refer to (document 002 "Source and Transcript Rescue Paths"). It searches
+// neither the ledger of events, which has no texts, nor the staging area, whose texts are already memories or were
+// rejected.
 func (q *query) rescue(ctx context.Context) []schema.RecallResult {
 	wanted := rank.RescueWords(q.req.Query)
 	if q.off(stageRescue) || len(wanted) == 0 {

@@ -10,8 +10,8 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// shaped is the input of a stage of shaping and its result, which the next stage gets. The last result is that of
-// shaping.
+// shaped is the input and the result of a shaping stage. Each stage gets the result of the previous one, and the
+// last result is that of shaping.
 type shaped struct {
 	evidence    []rank.Evidence
 	solutions   []rank.Evidence    // procedures and plans, set apart by the solutions stage for selection
@@ -20,7 +20,7 @@ type shaped struct {
 	summaryTime time.Duration      // rest of the deadline of reranking; 0 if there was none
 }
 
-// relevance is how likely the candidates are to be about the question. The zero value means that it was not computed.
+// relevance is how likely the candidates are to be about the question. The zero value means not computed.
 type relevance struct {
 	best    float64 // of the likeliest
 	floor   float64 // lowest relevance of a known answer
@@ -28,14 +28,13 @@ type relevance struct {
 	unknown bool    // none is likely enough
 }
 
-// stage is one step of shaping. Its input is authorised; its result goes to the next stage. It reads content through
-// the filter.
+// stage is one step of shaping. Its input is authorised, and it reads content through the filter.
 type stage struct {
 	name string
 	run  func(context.Context, shaped) (shaped, error)
 }
 
-// stages are the steps in their order (document 002 Phase 4), for what was collected. They read texts by one reader.
+// stages returns the steps in their order (document 002 Phase 4). They share one reader of texts.
 func (q *query) stages(found collected, texts *reader) []stage {
 	return []stage{
 		{stageSolutions, func(_ context.Context, s shaped) (shaped, error) {
@@ -72,7 +71,7 @@ func (q *query) stages(found collected, texts *reader) []stage {
 	}
 }
 
-// reranking makes a stage of a step that takes only the evidence.
+// reranking makes a stage of a step that uses only the evidence.
 func reranking(
 	step func(context.Context, []rank.Evidence) ([]rank.Evidence, error),
 ) func(context.Context, shaped) (shaped, error) {
@@ -93,7 +92,7 @@ func reading(
 	}
 }
 
-// pure makes a stage of a rule that needs no other input.
+// pure makes a stage of a rule that does no I/O.
 func pure(rule func([]rank.Evidence) []rank.Evidence) func(context.Context, shaped) (shaped, error) {
 	return func(_ context.Context, s shaped) (shaped, error) {
 		s.evidence = rule(s.evidence)
@@ -101,8 +100,8 @@ func pure(rule func([]rank.Evidence) []rank.Evidence) func(context.Context, shap
 	}
 }
 
-// shape reorders and thins the authorised candidates. No stage is fatal: one that fails is named in meta.degraded,
-// and its input is passed on unchanged.
+// shape reorders the authorised candidates and removes some. No failure is fatal: a stage that fails is named in
+// meta.degraded, and the next stage gets its input unchanged.
 func (q *query) shape(ctx context.Context, found collected) shaped {
 	defer q.timed("shape")()
 	s := shaped{evidence: found.evidence}

@@ -24,7 +24,7 @@ import (
 const (
 	readDeadline = 500 * time.Millisecond // for a stage that reads from Postgres
 
-	// Stages that read more than features look only at the best candidates, three for each requested result.
+	// Stages that read more than features use only the best candidates, three for each requested result.
 	shapedPerResult = 3
 )
 
@@ -57,7 +57,7 @@ func Stages() []string {
 	return out
 }
 
-// switches returns the names that a request may switch off or on.
+// switches holds the names that a request may switch off or on.
 var switches = sync.OnceValue(func() map[string]bool {
 	out := map[string]bool{
 		layers.ChannelSignals:  true,
@@ -116,13 +116,13 @@ func notASwitch() string {
 // OffByDefault reports whether a stage runs only on request.
 func OffByDefault(name string) bool { return offByDefault[name] }
 
-// best returns the candidates that the more expensive stages look at.
+// best returns the candidates for stages that read more than features.
 func (q *query) best(evidence []rank.Evidence) []rank.Evidence {
 	return evidence[:min(len(evidence), shapedPerResult*q.limit)]
 }
 
-// superseded reports whether superseded memories are wanted: the request asks for them, or the question is about the
-// past.
+// superseded reports whether superseded memories are wanted, because the request asks for them or the question is
+// about the past.
 func (q *query) superseded() bool { return q.req.Superseded || q.asked.Past }
 
 // readable returns the filter for reading by id. It admits superseded memories if they are wanted.
@@ -148,7 +148,7 @@ func (q *query) rehearse(ctx context.Context, evidence []rank.Evidence) ([]rank.
 }
 
 // rerank scores the best candidates with the reranker, which sees the query and contents that passed the filter. It
-// returns the evidence and the time left of the reranker's deadline. The time is returned even if the reranker fails.
+// returns the evidence and the time left of the reranker's deadline, also when the reranker fails.
 func (q *query) rerank(
 	ctx context.Context,
 	evidence []rank.Evidence,
@@ -197,8 +197,8 @@ func (q *query) rerank(
 	return rank.Rerank(evidence, scores, q.Reranking.Blend), left, nil
 }
 
-// rerankWithin calls the reranker and returns when ctx is done, even if the reranker ignores its context. A later
-// answer is dropped, so that the recall keeps its deadline.
+// rerankWithin calls the reranker and returns when ctx is done, even if the reranker ignores its context. An answer
+// after that is dropped, so that the recall keeps its deadline.
 func rerankWithin(ctx context.Context, r inference.Reranker, query string, texts []string) (map[int]float64, error) {
 	type answer struct {
 		scores map[int]float64
@@ -217,7 +217,7 @@ func rerankWithin(ctx context.Context, r inference.Reranker, query string, texts
 	}
 }
 
-// dampen applies the four rules of dampening, one after the other. It reads the contents and the entities of the best
+// dampen applies the four rules of dampening in order. It reads the contents and the entities of the best
 // candidates.
 func (q *query) dampen(
 	ctx context.Context,
@@ -293,9 +293,9 @@ func (q *query) currentness(ctx context.Context, evidence []rank.Evidence, texts
 	return rank.Current(evidence, supersessions), nil
 }
 
-// successors gives the successors of the best candidates, in the chain, the scores of their predecessors, because often
-// only the older statement has the words of the question. It returns the successors that are not in evidence yet, and
-// raises the scores of the others in place.
+// successors raises the successors of the best candidates to the scores of their predecessors, because often only
+// the older statement has the words of the question. It returns the successors that are not yet in evidence; it
+// changes the scores of the others in place.
 func (q *query) successors(ctx context.Context, chain []search.Succession, evidence []rank.Evidence) ([]rank.Evidence,
 	error) {
 	if len(chain) == 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/mneme/mneme/store/search"
 )
 
-// Deadlines of the structured channels. Each is optional: late results are dropped.
+// Deadlines of the structured channels. Late results are dropped.
 const (
 	hintsDeadline  = time.Second
 	claimsDeadline = time.Second
@@ -19,13 +19,13 @@ const (
 	timeDeadline   = 500 * time.Millisecond
 )
 
-// structuredDeadline is the deadline of hints, claims and the graph together. When it passes, each is queried
-// separately, within the rest of its own deadline.
+// structuredDeadline is the deadline of one query for hints, claims and the graph together. After it each is
+// queried separately, within the rest of its own deadline.
 const structuredDeadline = graphDeadline / 2
 
-// structured queries hints, claims and the graph together, once. The first channel to arrive runs the query, and the
-// others wait for its answer. It returns nil if they have to be queried one by one: some are switched off, or one of
-// them failed and must not fail the others.
+// structured queries hints, claims and the graph together, once. The first channel to call it runs the query, and
+// the others wait for the result. The result is nil if they must be queried separately: if some are switched off,
+// or if one failed, so that it does not fail the others.
 func (q *query) structured(ctx context.Context) func(search.Question) *search.Structured {
 	if q.off(rank.ChannelHints) || q.off(rank.ChannelClaims) || q.off(rank.ChannelGraph) {
 		return func(search.Question) *search.Structured { return nil }
@@ -69,7 +69,7 @@ func (q *query) searchTime(ctx context.Context) ([]search.Hit, error) {
 	return q.Store.SearchTime(ctx, q.filter, q.windows, q.width())
 }
 
-// keywords is the text that full text and hints search for; vectors and models get the query.
+// keywords is the text for full text and hints; vectors and models use the query itself.
 func (q *query) keywords() string { return cmp.Or(q.req.KeywordQuery, q.req.Query) }
 
 // expansion is the additional words for full text and hints.
@@ -80,7 +80,8 @@ func (q *query) expansion() string {
 	return rank.ExpandQuery(q.keywords())
 }
 
-// primary gives the graph the same weight as the flat channels together, if the request asks for it.
+// primary gives the graph the same weight as the flat channels together, if the request asks for graph-first
+// traversal.
 func (q *query) primary(evidence []rank.Evidence) []rank.Evidence {
 	if q.req.Traversal != schema.TraversalPrimary {
 		return evidence

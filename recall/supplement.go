@@ -15,7 +15,7 @@ import (
 	"github.com/mneme/mneme/store/search"
 )
 
-// supplementDeadline is the deadline of each kind of supplement, and of each way of rescue. One that misses it is
+// supplementDeadline is the deadline of each kind of supplement and of each fallback search. One that misses it is
 // omitted and named in meta.degraded.
 const supplementDeadline = 500 * time.Millisecond
 
@@ -47,7 +47,7 @@ func (q *query) optionally(ctx context.Context, name string, step func(context.C
 	}
 }
 
-// supplementing is what supplements are looked for, and the room for them.
+// supplementing holds the results to find supplements for, and the room left.
 type supplementing struct {
 	results     []schema.RecallResult
 	selections  []schema.Selection // solutions selected for the task are never dropped
@@ -55,11 +55,11 @@ type supplementing struct {
 	summaryTime time.Duration      // for a model's summary
 }
 
-// expand adds supplementary rows to the results, which are sorted best first (document 002 Phase 5). Together they
-// are at most the limit and fit the token budget. On a full page the weakest results are dropped for up to
-// rank.ReservedPlaces supplements. It returns the remaining results, and the supplements.
+// expand adds supplementary rows to the results, which are sorted best first (document 002 Phase 5). Results and
+// supplements together stay within the limit and the token budget. If the page is full, the weakest results are
+// dropped for up to rank.ReservedPlaces supplements. It returns the remaining results and the supplements.
 //
-// Supplements are read through the request's filter, as results are.
+// Supplements pass the request's filter, as results do.
 func (q *query) expand(ctx context.Context, in supplementing) (kept, extra []schema.RecallResult) {
 	results := in.results
 	if !q.req.Expand || q.off(stageExpand) || len(results) == 0 {
@@ -73,7 +73,7 @@ func (q *query) expand(ctx context.Context, in supplementing) (kept, extra []sch
 			e.known[id] = true
 		}
 	}
-	for _, r := range drop(results, in.selections, len(results)-(q.limit-reserved)) { // results that stay in any case
+	for _, r := range drop(results, in.selections, len(results)-(q.limit-reserved)) { // results that are never dropped
 		if r.Redacted == "" {
 			e.of[r.ID] = len(e.results)
 			e.results = append(e.results, r)
@@ -110,7 +110,7 @@ func (q *query) expand(ctx context.Context, in supplementing) (kept, extra []sch
 	return kept, extra
 }
 
-// drop leaves out the last n results, but none that was selected for the task.
+// drop removes the last n results, but none that was selected for the task.
 func drop(results []schema.RecallResult, selections []schema.Selection, n int) []schema.RecallResult {
 	out := slices.Clone(results)
 	for i := len(out) - 1; i >= 0 && n > 0; i-- {
@@ -142,7 +142,7 @@ type expansion struct {
 	summaryTime time.Duration // for a model's summary
 }
 
-// find searches supplements of every kind concurrently, and takes one of each kind in turn: a model's summary,
+// find searches for all kinds of supplements concurrently, and takes one of each kind in turn: a model's summary,
 // reasons, turns around a result and notes of its session, sources, texts, cards.
 func (e *expansion) find(ctx context.Context) []schema.RecallResult {
 	e.optionally(ctx, stageSources, func(ctx context.Context) error {
@@ -204,7 +204,7 @@ func (e *expansion) find(ctx context.Context) []schema.RecallResult {
 	)
 }
 
-// ids are the ids of the results of a kind.
+// ids returns the ids of the results for which is reports true.
 func (e *expansion) ids(is func(schema.RecallResult) bool) []uuid.UUID {
 	var out []uuid.UUID
 	for _, r := range e.results {
@@ -215,7 +215,8 @@ func (e *expansion) ids(is func(schema.RecallResult) bool) []uuid.UUID {
 	return out
 }
 
-// linked reads linked memories that are not among the results as supplements, in the results' order.
+// linked returns linked memories as supplements, in the order of the results. Memories among the results are left
+// out.
 func (e *expansion) linked(
 	ctx context.Context,
 	kind schema.SupplementKind,
@@ -254,7 +255,7 @@ func (e *expansion) byResult(links []search.Linked) []search.Linked {
 	return out
 }
 
-// supplementary makes a supplement of a row. A text that is too long is cut and marked.
+// supplementary makes a row a supplement. It cuts and marks a text that is too long.
 func supplementary(
 	row schema.RecallResult,
 	kind schema.SupplementKind,
@@ -277,7 +278,7 @@ func supplementary(
 	return row
 }
 
-// made is a supplement that is not a memory; its id is computed from its kind and its inputs.
+// made returns a supplement that is not a memory. Its id is computed from its kind and its inputs.
 func made(id string, t schema.MemoryType, content string, at time.Time) schema.RecallResult {
 	return schema.RecallResult{
 		ID:         id,
@@ -291,7 +292,7 @@ func made(id string, t schema.MemoryType, content string, at time.Time) schema.R
 	}
 }
 
-// rationale are the memories that decisions rest on.
+// rationale returns the memories that give the reasons of decisions.
 func (e *expansion) rationale(ctx context.Context) ([]schema.RecallResult, error) {
 	decisions := e.ids(func(r schema.RecallResult) bool { return r.Category == schema.CategoryDecision })
 	if len(decisions) == 0 {
@@ -304,8 +305,7 @@ func (e *expansion) rationale(ctx context.Context) ([]schema.RecallResult, error
 	return e.linked(ctx, schema.SupplementRationale, links)
 }
 
-// transcripts are excerpts of what was said around results, or around the sources of facts, in their
-// sessions.
+// transcripts returns excerpts of the sessions around results, or around the sources of facts.
 func (e *expansion) transcripts(ctx context.Context) ([]schema.RecallResult, error) {
 	places := map[uuid.UUID][]string{} // of excerpts, with the results that they belong to
 	var anchors []rank.Anchor
@@ -378,7 +378,7 @@ func (e *expansion) transcripts(ctx context.Context) ([]schema.RecallResult, err
 	return out, nil
 }
 
-// artifacts are passages of texts that results, or the sources of facts, refer to: those that fit the query.
+// artifacts returns passages that fit the query, from texts that results or the sources of facts refer to.
 func (e *expansion) artifacts(ctx context.Context) ([]schema.RecallResult, error) {
 	of := map[uuid.UUID][]string{}
 	var ids []uuid.UUID
@@ -414,7 +414,7 @@ func (e *expansion) artifacts(ctx context.Context) ([]schema.RecallResult, error
 	return out, nil
 }
 
-// cards return the facts about entities that the results name, if they add to the results.
+// cards returns the facts about entities that the results name, if the results do not state them already.
 func (e *expansion) cards(ctx context.Context) ([]schema.RecallResult, error) {
 	most := rank.MaxCards(e.limit)
 	found, err := e.Store.Cards(ctx, e.filter, e.ids(func(schema.RecallResult) bool { return true }), 2*most)

@@ -11,24 +11,24 @@ import (
 )
 
 const (
-	// maxTexts is how many parsed texts a process caches. One takes a few kilobytes.
+	// maxTexts is the number of parsed texts that a process caches. Each takes a few kilobytes.
 	maxTexts = 16_384
 	// textLifetime is the age at which the next recall drops the cache, so that erased texts do not stay.
 	textLifetime = 10 * time.Minute
 )
 
-// parsed serves every recall of the process: reading a text is a pure function.
+// parsed is shared by all recalls of the process, because the parse depends only on the text.
 var parsed parsedTexts
 
-// parsedTexts caches the texts that were parsed last. Parsing a text costs as much as a query, and the same memories
-// are often candidates. The zero value is ready.
+// parsedTexts caches recently parsed texts. Parsing a text costs as much as a query, and the same memories are
+// often candidates. The zero value is ready.
 type parsedTexts struct {
 	mu    sync.Mutex
-	since time.Time // of the oldest
+	since time.Time // time of the last reset
 	kept  *lru.Cache[[sha256.Size]byte, frame.Text]
 }
 
-// read is frame.ReadText. The result is shared and must not be changed.
+// read is frame.ReadText with the cache. The result is shared and must not be changed.
 func (t *parsedTexts) read(text, who string) frame.Text {
 	kept := t.current(time.Now())
 	key := sha256.Sum256([]byte(who + "\x00" + text))

@@ -9,10 +9,10 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// stageRedact is the stage that reads what may be shown of memories above the limit.
+// stageRedact is the stage that adds redacted memories above the limit.
 const stageRedact = "redact"
 
-// trustRules are the rules of the policy in force for what is shown.
+// trustRules returns the trust rules of the policy in force.
 func (r *Recaller) trustRules() policy.TrustRules {
 	if r.Policy == nil {
 		return policy.TrustRules{}
@@ -20,9 +20,9 @@ func (r *Recaller) trustRules() policy.TrustRules {
 	return r.Policy().Trust()
 }
 
-// withRedacted adds what may be shown of memories above the limit (document 004 §15.8): those with a safe summary
-// among the results, by how well the summary answers; the others after them. At equal scores, readable rows rank
-// before redacted ones. blend is the share of relevance in the scores of the results.
+// withRedacted adds the redacted form of memories above the limit (document 004 §15.8). Those with a safe summary
+// are ranked among the results by how well the summary answers; the others come after all results. At equal scores,
+// readable rows rank before redacted ones. blend is the share of relevance in the scores of the results.
 func (q *query) withRedacted(
 	ctx context.Context,
 	results []schema.RecallResult,
@@ -42,7 +42,7 @@ func (q *query) withRedacted(
 	}
 	out := slices.Clone(results)
 	for _, row := range summaries {
-		if blend > 0 { // as the others were
+		if blend > 0 { // the scores of the results include relevance
 			relevance, text := 0.0, parsed.read(row.Content, "")
 			for _, clause := range q.clauses() {
 				relevance = max(relevance, clause.Relevance(text))
@@ -63,7 +63,7 @@ func (q *query) withRedacted(
 	return append(out, stubs...)
 }
 
-// readInFull are the results whose content is shown: the others were not accessed, and are counted in meta.
+// readInFull returns the results whose content is shown. Redacted ones were not accessed; meta counts them.
 func (q *query) readInFull(results []schema.RecallResult) []schema.RecallResult {
 	out := make([]schema.RecallResult, 0, len(results))
 	for _, row := range results {
@@ -79,8 +79,8 @@ func (q *query) readInFull(results []schema.RecallResult) []schema.RecallResult 
 	return out
 }
 
-// recount sets in meta, for every channel, how many of its finds the asker may see; the asker must not learn how many
-// others there are.
+// recount sets in meta how many of each channel's hits the principal may see. The number of hidden ones must not be
+// revealed.
 func (q *query) recount(evidence []rank.Evidence) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -94,8 +94,7 @@ func (q *query) recount(evidence []rank.Evidence) {
 	}
 }
 
-// Clear returns what a request of a principal may be shown: its limit, its trust context and the policy decide, as for
-// a recall.
+// Clear returns the clearance of a request: its limit, its trust context and the policy decide, as in a recall.
 func (r *Recaller) Clear(req schema.RecallRequest) *schema.TrustMeta {
 	return r.trustRules().Clear(req, r.TrustKey, r.now()).Meta()
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/schema"
+	documents "github.com/mneme/mneme/schema/jsonschema"
 	"github.com/mneme/mneme/schema/topics"
 )
 
@@ -34,7 +35,7 @@ type document struct {
 
 func readSchema(t *testing.T, name string) document {
 	t.Helper()
-	data, ok := schema.SchemaDocument(name)
+	data, ok := documents.Document(name)
 	require.True(t, ok, name)
 	var d document
 	require.NoError(t, json.Unmarshal(data, &d))
@@ -56,10 +57,10 @@ func TestSchemasAndStructsHaveTheSameProperties(t *testing.T) {
 		"PlanGraphPayload":  reflect.TypeFor[schema.PlanGraphPayload](),
 		"Topic":             reflect.TypeFor[topics.Topic](), "TopicRequest": reflect.TypeFor[topics.TopicRequest](),
 	}
-	require.ElementsMatch(t, slices.Collect(maps.Keys(roots)), schema.SchemaNames())
+	require.ElementsMatch(t, slices.Collect(maps.Keys(roots)), documents.Names())
 	for name, goType := range roots {
 		d := readSchema(t, name)
-		require.Equal(t, schema.SchemaBase+name, d.ID)
+		require.Equal(t, documents.Base+name, d.ID)
 		require.Equal(t, "https://json-schema.org/draft/2020-12/schema", d.Dialect)
 		agree(t, name, d, d, goType)
 	}
@@ -97,7 +98,7 @@ func agreeType(t *testing.T, path string, root, d document, goType reflect.Type)
 	}
 	if ref, ok := strings.CutPrefix(d.Ref, "#/$defs/"); ok {
 		d = root.Defs[ref]
-	} else if name, ok := strings.CutPrefix(d.Ref, schema.SchemaBase); ok {
+	} else if name, ok := strings.CutPrefix(d.Ref, documents.Base); ok {
 		d = readSchema(t, name)
 		root = d
 	}
@@ -133,13 +134,13 @@ func TestTheDocumentsStandAlone(t *testing.T) {
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertFormat()
 	compiler.UseLoader(jsonschema.SchemeURLLoader{})
-	for _, name := range schema.SchemaNames() {
-		data, _ := schema.SchemaDocument(name)
+	for _, name := range documents.Names() {
+		data, _ := documents.Document(name)
 		doc, err := jsonschema.UnmarshalJSON(strings.NewReader(string(data)))
 		require.NoError(t, err)
-		require.NoError(t, compiler.AddResource(schema.SchemaBase+name, doc))
+		require.NoError(t, compiler.AddResource(documents.Base+name, doc))
 	}
-	compiled, err := compiler.Compile(schema.SchemaBase + "MemoryRecord")
+	compiled, err := compiler.Compile(documents.Base + "MemoryRecord")
 	require.NoError(t, err)
 	for i, kind := range testkit.MemoryTypes {
 		m := testkit.WithAudit(testkit.RecordGen(kind)).Example(i)
@@ -153,9 +154,9 @@ func TestTheDocumentsStandAlone(t *testing.T) {
 		record["type"] = string(testkit.MemoryTypes[(i+1)%len(testkit.MemoryTypes)])
 		require.Error(t, compiled.Validate(instance), "a payload of another type")
 	}
-	_, ok := schema.SchemaDocument("MemoryRecord.json")
+	_, ok := documents.Document("MemoryRecord.json")
 	require.False(t, ok)
-	_, ok = schema.SchemaDocument("../jsonschema/MemoryRecord")
+	_, ok = documents.Document("../jsonschema/MemoryRecord")
 	require.False(t, ok)
 }
 

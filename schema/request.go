@@ -15,6 +15,12 @@ import (
 	"github.com/mneme/mneme/schema/check"
 )
 
+// FieldError is one thing that is wrong with a request or a record.
+type FieldError = check.FieldError
+
+// ValidationError says what is wrong with a request or a record, field by field.
+type ValidationError = check.ValidationError
+
 // MaxEncodedBytes is the size of a request as JSON. Temporal refuses payloads over 2 MiB, and JSON may
 // write one byte of a text in six.
 const MaxEncodedBytes = 2<<20 - 128<<10

@@ -9,7 +9,17 @@ import (
 	"strings"
 
 	"github.com/mneme/mneme/schema/check"
+	"github.com/mneme/mneme/schema/jsonschema"
 )
+
+// payloadSchemas names the schema of each type's payload.
+var payloadSchemas = map[MemoryType]string{
+	TypeEpisodic:   "EpisodicPayload",
+	TypeWorking:    "WorkingPayload",
+	TypeSemantic:   "SemanticPayload",
+	TypeCompetence: "CompetencePayload",
+	TypePlanGraph:  "PlanGraphPayload",
+}
 
 // Payload is any of the five payloads.
 type Payload interface {
@@ -84,7 +94,7 @@ func validatePayload(p *check.Problems, path string, t MemoryType, payload json.
 		return
 	}
 	before := len(p.Fields)
-	checkSchema(p, path, payloadSchemas[t], tree)
+	jsonschema.Check(p, path, payloadSchemas[t], tree)
 	if len(p.Fields) > before {
 		return
 	}

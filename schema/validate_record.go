@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/mneme/mneme/schema/check"
+	"github.com/mneme/mneme/schema/jsonschema"
 )
 
 // Limits of a record. Those of a request apply to what both have.
@@ -154,7 +155,7 @@ func (m *MemoryRecord) checkShape(p *check.Problems) {
 		p.Add("(json)", "cannot be written as JSON")
 		return
 	}
-	checkSchema(p, "", "MemoryRecord", tree)
+	jsonschema.Check(p, "", "MemoryRecord", tree)
 }
 
 func (m *MemoryRecord) checkIdentity(p *check.Problems) {

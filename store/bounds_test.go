@@ -57,8 +57,8 @@ var bounds = map[string]bound{
 	"event_marks": steady, "event_vectors": steady, "token_budgets": steady, "token_reservations": steady,
 
 	"learning_attempts": perMemory, "learned": perMemory, "solution_outcomes": perMemory, "outcome_reports": perMemory,
-	"duplicate_keys": perMemory,
-	"advice":         steady, "learning_watermarks": few, "learning_groups": few, "learning_drafts": few,
+	"duplicate_keys": perMemory, "model_answers": perMemory,
+	"advice": steady, "learning_watermarks": few, "learning_groups": few, "learning_drafts": few,
 
 	"topics": few, "topic_answers": few, "topic_drafts": few,
 	"corpus_stats": few, "retention_policies": few, "sweep_holds": few, "tenant_secrets": few, "index_generations": few,
@@ -220,6 +220,8 @@ func (y *steadyYear) week(n int) {
 			FROM memories WHERE tenant = $1 AND id = $2`,
 		`INSERT INTO duplicate_keys (tenant, memory_id, version, key) SELECT tenant, id, 1, sha256('x') FROM memories
 			WHERE tenant = $1 AND id = $2`,
+		`INSERT INTO model_answers (tenant, memory_id, other, purpose, question, at)
+			SELECT tenant, id, id, 'facts', sha256('x'), now() FROM memories WHERE tenant = $1 AND id = $2`,
 		`INSERT INTO learned (tenant, memory_id, kind, group_id, key, updated_at)
 			SELECT tenant, id, 'competence', id, 'error:x', now()
 			FROM memories WHERE tenant = $1 AND id = $2`,

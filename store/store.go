@@ -1,10 +1,10 @@
-// Package store is Mneme's authority: every transaction and query on Postgres.
+// Package store holds every transaction and query on Postgres, where the memories are stored.
 //
-// One change is one transaction: the record, its relations, provenance, history and index-outbox
-// row commit together or not at all. Every transaction is bound to one tenant, and row-level
-// security backs that up: the pool runs as a role that cannot bypass it.
+// One change is one transaction: the record, its relations, provenance, history and index-outbox row commit
+// together or not at all. Every transaction is bound to one tenant. Row-level security enforces this too, because
+// the pool runs as a role that cannot bypass it.
 //
-// Each concern has a package below it. This one puts them together: a Store has all of them.
+// Each concern has a package below this one. A Store combines them.
 package store
 
 import (
@@ -29,7 +29,7 @@ import (
 	"github.com/mneme/mneme/store/vectorindex"
 )
 
-// Store is the whole store, over one pool of connections. It is safe for concurrent use.
+// Store is the whole store, on one pool of connections. It is safe for concurrent use.
 type Store struct {
 	*pg.DB
 	*pipeline.Pipeline

@@ -43,10 +43,10 @@ const (
 // ended, not for anything that a restart does not fix: without Postgres, every worker would be restarted repeatedly,
 // and none would be running when Postgres comes back.
 //
-// Readiness (/readyz) is about whether memory is being kept up. Temporal's tasks do not come through this endpoint,
-// so that the worker keeps working if it fails. It is for operators, and for rollouts, which should not replace the
-// next worker while the present ones make no progress. Much of what it checks belongs to the installation and not to
-// this worker, so that all workers report the same, and a rollout that is meant to fix a backlog has to be told to
+// Readiness (/readyz) shows whether the installation keeps up with its work. Temporal's tasks do not come through this
+// endpoint, so the worker keeps working if readiness fails. It is for operators and for rollouts, which should not
+// replace the next worker while the current ones make no progress. Most of its checks are about the installation and
+// not about this worker, so all workers report the same, and a rollout that should fix a backlog must be told to
 // continue. A schedule that an operator paused is not a failure.
 type health struct {
 	store     *store.Store // openHealth's
@@ -65,7 +65,7 @@ type health struct {
 
 	begun     time.Time // when schedules were first to be read
 	scheduled time.Time // when paused was read; zero: never
-	missed    int       // how often in a row it could not be
+	missed    int       // consecutive failures to read it
 	paused    []string  // schedules that a failure paused
 }
 
@@ -78,14 +78,14 @@ func openHealth(ctx context.Context, database pg.Config) (*store.Store, error) {
 	return store.Open(ctx, database)
 }
 
-// ended notes that the worker's loop has ended and does not restart.
+// ended records that the worker's loop has ended and does not restart.
 func (h *health) ended(err error) {
 	why := err.Error()
 	h.died.CompareAndSwap(nil, &why)
 }
 
-// unready returns every reason why this installation is not ready, in a fixed order; none when it is. The
-// answer is at most readyFor old. It does not end with who asks first: others wait for the same answer.
+// unready returns every reason why this installation is not ready, in a fixed order, or none. The answer is at most
+// readyFor old. Cancelling the first caller does not cancel the check, because others wait for the same answer.
 func (h *health) unready(ctx context.Context) []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -151,7 +151,7 @@ func (h *health) lookAtTemporal(ctx context.Context) []string {
 		h.begun = now
 	}
 	if h.scheduled.IsZero() || now.Sub(h.scheduled) >= schedulesFor || now.Before(h.scheduled) {
-		// A server that is too busy to say keeps for a while what it said last.
+		// If the server is too busy to answer, its last answer is used for a while.
 		known, err := h.schedules.Statuses(ctx, nil)
 		if h.missed++; err == nil {
 			h.scheduled, h.paused, h.missed = now, nil, 0

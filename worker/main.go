@@ -103,7 +103,7 @@ func run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer closeIndex()
-	// Recall finds nothing by vector before there is a generation. An index that is away gets one later.
+	// Recall finds nothing by vector before there is a generation. If the index is unavailable, it gets one later.
 	if _, err := vector.Ensure(ctx, st, index, brain.Embedder.Model(), time.Now()); err != nil {
 		log.Warn("vector index not ready", "index", index.Name(), "error", err)
 	}

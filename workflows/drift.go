@@ -12,8 +12,8 @@ import (
 	"github.com/mneme/mneme/workflows/flow"
 )
 
-// DriftCheck compares the ids and versions of live memories with those of the index, from both sides, and repairs
-// what differs, round by round, until a round finds nothing. This also fills an index that was wiped.
+// DriftCheck compares the ids and versions of live memories with those of the index, in both directions, and repairs
+// the differences until a round finds none. This also fills an index that was wiped.
 func DriftCheck(ctx workflow.Context, in api.DriftInput) (api.DriftResult, error) {
 	var out api.DriftResult
 	shown := flow.Display{Lean: flow.Lean(ctx)}
@@ -76,14 +76,14 @@ func DriftCheck(ctx workflow.Context, in api.DriftInput) (api.DriftResult, error
 // pagesPerCompare is how many pages one activity compares.
 const pagesPerCompare = 50
 
-// comparedSides are the two ways to look, in order.
+// comparedSides are the two directions of the comparison, in order.
 var comparedSides = []struct {
 	summary string
 	fn      any
 }{{"look for memories in the index", indexer.CompareMemories}, {"look for points in Postgres", indexer.ComparePoints}}
 
-// compareRound runs until the round is done or, if the run may continue inside a round, until it should continue as
-// new. Looked is what it has found so far.
+// compareRound runs until the round is done. If the run may continue as new inside a round, it also returns when it
+// should. Looked counts what it has found so far.
 func compareRound(ctx workflow.Context, c *api.Comparison, mayContinue bool, looked *api.Drift) (done bool, err error) {
 	for began := true; c.Side < len(comparedSides); began = false {
 		if mayContinue && !began && workflow.GetInfo(ctx).GetContinueAsNewSuggested() {

@@ -22,14 +22,13 @@ const forgetBatchesPerRun = 400
 
 // Forget selects memories by a request, waits until it is confirmed, and forgets them in batches (document 002
 // "Forget"). Nothing is changed before the confirmation, which comes by the update or the signal of that name with
-// the token that Store.ForgetToken makes: results and queries do not carry it. The confirmation is in the history
-// with its token, which is no longer useful then. Without a confirmation, the run ends as expired. If it is
-// cancelled, it stops between two batches: memories that are forgotten by then stay forgotten, and the receipt counts
-// the rest.
+// the token that Store.ForgetToken makes. Results and queries do not contain the token; the history contains it only
+// once it has been used. Without a confirmation, the run ends as expired. If it is cancelled, it stops between two
+// batches: memories that are forgotten by then stay forgotten, and the receipt counts the rest.
 //
 // With IfVersion, a memory at another version fails the run with ErrTypeVersion, and nothing is changed.
 //
-// The request is the history's only content: a query, if there is one.
+// The history contains the request, which may have a query, and no other content.
 func Forget(ctx workflow.Context, req schema.ForgetRequest) (schema.ForgetReceipt, error) {
 	run := &forgetRun{Display: flow.Display{Lean: flow.Lean(ctx)}, tenant: req.Principal.Tenant,
 		batchSize: req.BatchSize,
@@ -122,7 +121,7 @@ func (run *forgetRun) setup(ctx workflow.Context) error {
 			}
 			in.DropUnread() // no one waits for the answer to a signal
 			if !run.Lean && in.Validate() != nil {
-				continue // as the update's validator refuses it; else the activity does
+				continue // the update's validator refuses the same; the activity refuses the rest
 			}
 			if _, err := run.confirm(ctx, in); err != nil {
 				workflow.GetLogger(ctx).Warn("confirmation refused", "error", err) // the error never tells the token
@@ -136,8 +135,8 @@ func (run *forgetRun) setup(ctx workflow.Context) error {
 	})
 }
 
-// confirm has the token checked. It also answers for a run that is confirmed already. It ends before a cancellation
-// is handled, so that the caller learns what Postgres has recorded.
+// confirm checks the token. It also answers for a run that is already confirmed. It ends before a cancellation is
+// handled, so that the caller learns what Postgres has recorded.
 func (run *forgetRun) confirm(ctx workflow.Context, in schema.ForgetConfirmation) (schema.ForgetApproval, error) {
 	ctx, stop := workflow.NewDisconnectedContext(ctx)
 	defer stop()
@@ -155,14 +154,14 @@ func (run *forgetRun) confirm(ctx workflow.Context, in schema.ForgetConfirmation
 	return out, err
 }
 
-// selects stages the request and has it selected.
+// selects stages the request and selects its memories.
 func (run *forgetRun) selects(ctx workflow.Context, req schema.ForgetRequest) error {
 	ref, err := accept(ctx, operation{kind: api.KindForget, common: req.Operation, request: &req}, run.Lean)
 	if err == nil {
 		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.SelectOptions()), forgetting.SelectForget,
 			ref).Get(ctx, &run.preview)
 		if err != nil && ctx.Err() != nil {
-			err = ctx.Err() // whatever the attempt ended with
+			err = ctx.Err() // a cancellation takes precedence over the error of the attempt
 		}
 	}
 	if err != nil {
@@ -177,8 +176,8 @@ func (run *forgetRun) selects(ctx workflow.Context, req schema.ForgetRequest) er
 	return nil
 }
 
-// wait waits for the confirmation, until the token expires or the run is cancelled; then the run has
-// ended. The database has the last word: a confirmation that came in time counts.
+// wait waits for the confirmation. If the token expires or the run is cancelled first, the run has ended. The state in
+// the database decides: a confirmation that was recorded in time counts.
 func (run *forgetRun) wait(ctx workflow.Context) (ended bool, err error) {
 	run.Display.Wait(ctx, api.PhaseConfirm,
 		fmt.Sprintf("%d memories selected to be forgotten (%s); waits for its confirmation until %s",
@@ -217,7 +216,7 @@ func (run *forgetRun) goAhead(ctx workflow.Context) {
 	}
 }
 
-// forget runs the batches of a confirmed run, and then tells the places outside of Postgres.
+// forget runs the batches of a confirmed run, and then removes the memories outside of Postgres.
 func (run *forgetRun) forget(ctx workflow.Context) (schema.ForgetReceipt, error) {
 	if err := run.batches(ctx); err != nil {
 		if !temporal.IsCanceledError(err) {
@@ -239,8 +238,8 @@ func (run *forgetRun) forget(ctx workflow.Context) (schema.ForgetReceipt, error)
 	return run.finish(ctx, run.conflict())
 }
 
-// conflict is the failure of a run whose one memory was changed after it was selected: who names a version wants
-// that one forgotten, or nothing.
+// conflict is the failure of a run whose one memory was changed after it was selected. A caller that names a version
+// wants that version forgotten, or nothing.
 func (run *forgetRun) conflict() error {
 	if run.ifVersion == 0 || run.receipt.Skipped[lifecycle.OutcomeVersionConflict] == 0 ||
 		len(run.preview.Sample) == 0 {
@@ -285,7 +284,7 @@ func (run *forgetRun) elsewhere(ctx workflow.Context) (pending []string) {
 	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
 		flow.EmbedOptions("delete from the index", flow.IndexAttempts)), forgetting.ForgetVectors, ref).Get(ctx, nil)
 	if err != nil {
-		workflow.GetLogger(ctx).Warn("index put off", "error", err) // the outbox keeps it; SyncIndex makes up for it
+		workflow.GetLogger(ctx).Warn("index put off", "error", err) // SyncIndex writes it later
 		pending = append(pending, "index")
 	}
 	if run.preview.Mode != schema.ForgetErase {

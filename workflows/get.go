@@ -16,8 +16,8 @@ import (
 // Get reads records by id, for clients that speak only Temporal. The query QueryRecord returns one of them, as long
 // as the run is kept. An invalid request fails the run with ErrTypeInvalidRequest before anything is read.
 //
-// As of Recall, the answer is content and is in the history: in the marker of the local activity and in the
-// result.
+// As with Recall, the answer contains content. It is in the history twice: in the marker of the local activity and in
+// the result.
 func Get(ctx workflow.Context, req schema.GetRequest) (schema.GetResponse, error) {
 	var out activities.GetResult
 	if err := workflow.SetQueryHandler(ctx, api.QueryRecord, func(id string) (schema.MemoryRecord, error) {

@@ -53,7 +53,7 @@ func Ingest(ctx workflow.Context, req schema.IngestRequest) (api.IngestResult, e
 	return run.finish(ctx, err)
 }
 
-// ResumeIngest replays a dead job from the phase it died in: what earlier attempts achieved is kept.
+// ResumeIngest replays a dead job from the phase in which it failed, and keeps the results of earlier phases.
 func ResumeIngest(ctx workflow.Context, in api.ResumeInput) (api.IngestResult, error) {
 	run := &ingest{Display: flow.Display{Lean: flow.Lean(ctx)}, principal: schema.Principal{Tenant: in.Tenant},
 		progress: api.Progress{Phase: api.PhaseStage, Total: 1}}
@@ -154,7 +154,7 @@ func operationID(ctx workflow.Context, req schema.IngestRequest) string {
 	return info.WorkflowExecution.ID + "#" + info.FirstRunID
 }
 
-// ranges cuts [from, to) into what one activity takes.
+// ranges splits [from, to) into ranges that one activity takes.
 func ranges(tenant string, batch uuid.UUID, from, to int) []schema.Range {
 	var out []schema.Range
 	for ; from < to; from += flow.PhaseRange {
@@ -201,7 +201,7 @@ func (run *ingest) process(ctx workflow.Context, r schema.Range) (phase string, 
 	run.result.Dead += extracted.Dead
 
 	decidedBefore, deadBefore := run.result.Decided, run.result.Dead // each round reports the range's totals
-	// how many candidates the last search was asked for: the next begins with as many
+	// the number of candidates in the last search; the next search begins with the same number
 	group := 0
 	for round := 1; round <= flow.MaxDecideRounds; round++ {
 		run.show(ctx, api.PhaseDecide)
@@ -252,7 +252,7 @@ func (run *ingest) process(ctx workflow.Context, r schema.Range) (phase string, 
 	return api.PhaseDone, err
 }
 
-// changeReview marks the runs that start a review; older ones ended without.
+// changeReview marks the runs that start a review; older runs started none.
 const changeReview = "start-review"
 
 // startReview starts the run in which people decide on proposals that this run may not apply, and does not wait for
@@ -264,7 +264,7 @@ func (run *ingest) startReview(ctx workflow.Context) {
 		!run.Lean && workflow.GetVersion(ctx, changeReview, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
 		return
 	}
-	// What a cancelled run has left waits too. The context is never cancelled: that would cancel
+	// Proposals of a cancelled run need a review too. The context is disconnected, because cancelling it would cancel
 	// the review.
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	tenant := run.principal.Tenant
@@ -286,7 +286,7 @@ func (run *ingest) startReview(ctx workflow.Context) {
 	run.result.ReviewID = id
 }
 
-// link writes the graph. Its failure is noted and reverts nothing.
+// link writes the graph. Its failure is recorded and reverts nothing.
 func (run *ingest) link(ctx workflow.Context, r schema.Range) error {
 	run.show(ctx, api.PhaseLink)
 	var linked schema.LinkCounts
@@ -296,8 +296,8 @@ func (run *ingest) link(ctx workflow.Context, r schema.Range) error {
 	return run.tolerate(ctx, r, api.PhaseLink, err)
 }
 
-// index drains the outbox of what was written. Its failure is noted: the outbox keeps the change and
-// SyncIndex makes up for it.
+// index updates the index with the written memories. Its failure is only recorded: the outbox keeps the change, and
+// SyncIndex writes it later.
 func (run *ingest) index(ctx workflow.Context, r schema.Range) error {
 	run.show(ctx, api.PhaseIndex)
 	var indexed api.IndexResult
@@ -308,7 +308,7 @@ func (run *ingest) index(ctx workflow.Context, r schema.Range) error {
 	return run.tolerate(ctx, r, api.PhaseIndex, err)
 }
 
-// tolerate notes the failure of a phase that may fail. Cancellation is not such a failure.
+// tolerate records the failure of an optional phase. A cancellation is not such a failure.
 func (run *ingest) tolerate(ctx workflow.Context, r schema.Range, phase string, err error) error {
 	if err == nil || temporal.IsCanceledError(err) {
 		return err
@@ -319,7 +319,7 @@ func (run *ingest) tolerate(ctx workflow.Context, r schema.Range, phase string, 
 		jobs.NoteFailure, activities.CloseRequest{Range: r, Phase: phase, Reason: rootCause(err)}).Get(ctx, nil)
 }
 
-// abandon marks dead what a cancelled run leaves undone: a job without a run would stay open.
+// abandon marks the unfinished jobs of a cancelled run as dead, because a job without a run would stay open.
 func (run *ingest) abandon(ctx workflow.Context, left []schema.Range, phase string, cause error) error {
 	ctx, cancel := workflow.NewDisconnectedContext(ctx)
 	defer cancel()
@@ -331,7 +331,7 @@ func (run *ingest) abandon(ctx workflow.Context, left []schema.Range, phase stri
 	return cause
 }
 
-// markDead marks the open jobs of a range dead, so that operators find them and can replay them.
+// markDead marks the open jobs of a range as dead, so that operators find them and can replay them.
 func (run *ingest) markDead(ctx workflow.Context, r schema.Range, phase string, cause error) error {
 	var marked activities.BuryResult
 	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
@@ -365,7 +365,7 @@ func (run *ingest) finish(ctx workflow.Context, err error) (api.IngestResult, er
 func (run *ingest) attributes() temporal.SearchAttributes {
 	switch {
 	case !run.Lean:
-		return temporal.SearchAttributes{} // of the form that older runs have started
+		return temporal.SearchAttributes{} // older runs started reviews without attributes
 	case run.principal.Agent == "":
 		return mneme.OfTenant(run.principal.Tenant)
 	}

@@ -269,6 +269,15 @@ func TestDuplicatesJudgedByAModel(t *testing.T) {
 				want = append(want, "The xyzzycanary service is owned by Bea.")
 			}
 			require.Equal(t, want, contents(t, h, "true"))
+			if test.tokens == 0 {
+				return
+			}
+			calls := len(model.Calls(testkit.Decision))
+			again := privateOf(p)
+			again.Full = true
+			_, out = learnNow(t, h, learn.ResolveDuplicates, again)
+			require.Zero(t, out.Tokens+out.Merged, "%+v", out)
+			require.Len(t, model.Calls(testkit.Decision), calls, "a pair is asked about once")
 		})
 	}
 }

@@ -24,8 +24,8 @@ import (
 	"github.com/mneme/mneme/workflows/learn"
 )
 
-// nexusHandlers are the operations that agents' workflows in other namespaces call. Each has the input and the id of
-// the workflow that it starts, and so finds a run that was started in another way.
+// nexusHandlers are the operations that agents' workflows in other namespaces call. Each uses the input and the id of
+// the workflow that it starts, so it also finds a run that was started without Nexus.
 type nexusHandlers struct {
 	callers  Callers
 	recaller *activities.Recalling
@@ -39,8 +39,8 @@ func newNexusService(h nexusHandlers) *nexus.Service {
 	return service
 }
 
-// operations are those of the service. temporalnexus marks NewTemporalOperation as experimental; the older
-// constructors can neither answer directly nor see which run a cancellation is for.
+// operations returns the operations of the service. temporalnexus marks NewTemporalOperation as experimental, but the
+// older constructors can neither answer directly nor see which run a cancellation is for.
 func (h nexusHandlers) operations() []nexus.RegisterableOperation {
 	return []nexus.RegisterableOperation{
 		operationOf(h, api.OperationRemember, api.KindIngest, h.remember),
@@ -82,8 +82,8 @@ func operationOf[I, O any](h nexusHandlers, name, kind string, start startOperat
 	})
 }
 
-// remember starts Ingest, or joins the run that has the request, and completes with its result. With an idempotency
-// key it also finds a run that has ended, unless that failed, and returns the first result.
+// remember starts Ingest, or joins the run of the same request, and completes with its result. With an idempotency key
+// it also finds a run that has succeeded, and returns its result.
 func (h nexusHandlers) remember(
 	ctx context.Context,
 	nc temporalnexus.NexusClient,
@@ -130,7 +130,7 @@ func (h nexusHandlers) recall(
 	return attach(ctx, nc, mneme.RecallStart("", req), Recall, req)
 }
 
-// get answers at once where it can, as recall does.
+// get answers directly if it can, as recall does.
 func (h nexusHandlers) get(
 	ctx context.Context,
 	nc temporalnexus.NexusClient,
@@ -158,7 +158,7 @@ func (h nexusHandlers) get(
 	return attach(ctx, nc, mneme.GetStart("", req), Get, req)
 }
 
-// context answers at once where it can, as recall does.
+// context answers directly if it can, as recall does.
 func (h nexusHandlers) context(
 	ctx context.Context,
 	nc temporalnexus.NexusClient,
@@ -214,7 +214,7 @@ func (h nexusHandlers) advise(
 	return attach(ctx, nc, mneme.AdviseStart("", req), learn.Advise, req)
 }
 
-// report starts Report, or joins the run that has the report, and completes with its result.
+// report starts Report, or joins the run of the same report, and completes with its result.
 func (h nexusHandlers) report(
 	ctx context.Context,
 	nc temporalnexus.NexusClient,
@@ -231,7 +231,7 @@ func (h nexusHandlers) report(
 	return attach(ctx, nc, mneme.ReportStart("", req), learn.Report, req)
 }
 
-// neverAccepted is the refusal of a request that fails however often it is made, and nil for any other failure.
+// neverAccepted returns the refusal of a request that fails permanently, and nil for any other failure.
 func neverAccepted(err error) error {
 	if app := new(temporal.ApplicationError); errors.As(err, &app) && app.NonRetryable() {
 		return &nexus.HandlerError{Type: nexus.HandlerErrorTypeBadRequest, Message: app.Message(), Cause: app}
@@ -272,7 +272,7 @@ func (h nexusHandlers) forget(
 	return attach(ctx, nc, mneme.OperationStart("", api.KindForget, req.Operation, req, "forget"), Forget, req)
 }
 
-// feedback starts Feedback, or joins the run that has the request, and completes with its result.
+// feedback starts Feedback, or joins the run of the same request, and completes with its result.
 func (h nexusHandlers) feedback(
 	ctx context.Context,
 	nc temporalnexus.NexusClient,
@@ -324,8 +324,8 @@ func (h nexusHandlers) admit(
 	return h.callers.admit(p, callerOf(temporalnexus.GetOperationInfo(ctx).Endpoint, o.Links))
 }
 
-// cancellable checks that a token leads to a run that may be cancelled with it. A token is not signed: it must not
-// reach runs of other operations or, if callers are bound, of other tenants.
+// cancellable checks that the run of a token may be cancelled with it. Tokens are not signed, so a token must not reach
+// runs of other operations or, if callers are bound, of other tenants.
 func (h nexusHandlers) cancellable(ctx context.Context, c client.Client, kind, workflowID, endpoint string) error {
 	if !strings.HasPrefix(workflowID, kind+"/") || strings.Count(workflowID, "/") < 2 {
 		return &nexus.HandlerError{Type: nexus.HandlerErrorTypeBadRequest,
@@ -341,7 +341,7 @@ func (h nexusHandlers) cancellable(ctx context.Context, c client.Client, kind, w
 	return h.callers.admitCancel(tenant, endpoint)
 }
 
-// tenantOfRun reads whose a run is from its search attributes, for a run whose id is hashed.
+// tenantOfRun reads the tenant of a run from its search attributes, because the id may be hashed.
 func tenantOfRun(ctx context.Context, c client.Client, workflowID string) (string, error) {
 	found, err := c.DescribeWorkflow(ctx, workflowID, "")
 	var missing *serviceerror.NotFound
@@ -377,14 +377,14 @@ func attach[I, O any](
 	}
 	var result O
 	if err := nc.GetWorkflowClient().GetWorkflow(ctx, options.ID, "").Get(ctx, &result); err != nil {
-		// A run that may not start again has succeeded, so it is the server that failed.
+		// Only a successful run may not start again, so the server has failed here.
 		return out, &nexus.HandlerError{Type: nexus.HandlerErrorTypeUnavailable,
 			Message: "the first result cannot be read now"}
 	}
 	return temporalnexus.NewSyncResult(result), nil
 }
 
-// refusal turns what Validate says into a failure that is not retried. It names fields, never values.
+// refusal turns an error of Validate into a failure that is not retried. It names fields, never values.
 func refusal(err error) error {
 	if err == nil {
 		return nil

@@ -13,9 +13,9 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Callers says which tenants a caller of the Nexus service may act for: by the namespace of the calling workflow, by
-// the endpoint that it calls through, and for every caller. Each kind that is set has to agree. The zero value
-// accepts the tenant in the request, as starting a workflow does.
+// Callers maps callers of the Nexus service to the tenants for which they may act: by the namespace of the calling
+// workflow, by the endpoint of the call, and for every caller. All kinds that are set must allow the tenant. The zero
+// value accepts any tenant, as starting a workflow does.
 //
 // The check relies on this: Temporal writes the caller's namespace into the request's link, and a workflow cannot
 // change it; servers from 1.30 on report the endpoint of a request. A client that may post to the server's Nexus HTTP
@@ -67,7 +67,7 @@ func bind(m *map[string][]string, name, tenant string) {
 // nexusCaller is what the server reports about a caller. Either field may be empty, if not reported.
 type nexusCaller struct{ namespace, endpoint string }
 
-// callerOf reads who calls out of the links of a request. Links that disagree tell nothing.
+// callerOf reads the caller from the links of a request. If links disagree, the caller is unknown.
 func callerOf(endpoint string, links []nexus.Link) nexusCaller {
 	out := nexusCaller{endpoint: endpoint}
 	for _, link := range links {
@@ -83,8 +83,8 @@ func callerOf(endpoint string, links []nexus.Link) nexusCaller {
 	return out
 }
 
-// admit checks that a caller may act for the tenant that the principal names. One that is bound to a single
-// tenant need not name it.
+// admit checks that a caller may act for the tenant that the principal names. A caller that is bound to one tenant need
+// not name it.
 func (c Callers) admit(p *schema.Principal, from nexusCaller) error {
 	var kinds [][]string
 	if c.anyone != nil {
@@ -107,14 +107,14 @@ func (c Callers) admit(p *schema.Principal, from nexusCaller) error {
 	return nil
 }
 
-// admitCancel checks who cancels a run of a tenant. A request to cancel has no link: what proves its
-// right is the operation's token, which only its caller has.
+// admitCancel checks a request to cancel a run of a tenant. Such a request has no link. The operation's token, which
+// only its caller has, proves that it is allowed.
 func (c Callers) admitCancel(tenant, endpoint string) error {
 	c.byNamespace = nil
 	return c.admit(&schema.Principal{Tenant: tenant}, nexusCaller{endpoint: endpoint})
 }
 
-// forbidden does not say which tenants there are.
+// forbidden is a refusal that does not reveal which tenants exist.
 func forbidden() error {
 	const message = "principal.tenant: this caller may not act for it"
 	return &nexus.HandlerError{Type: nexus.HandlerErrorTypeUnauthorized, Message: message,

@@ -21,19 +21,20 @@ type operation struct {
 	kind    string
 	common  schema.Operation
 	request request
-	step    any // the activity: takes an schema.OperationRef and returns the result
+	step    any // the activity: takes a schema.OperationRef and returns the result
 	summary string
-	// release empties what may be large in the request: the SDK keeps the request while the workflow runs. May be nil.
+	// release empties the large fields of the request, because the SDK keeps the request while the workflow runs. May
+	// be nil.
 	release func()
 }
 
-// request is what an operation is started with.
+// request is the input of an operation.
 type request interface {
 	Validate() error              // in clients and activities; in workflows of runs of the first form
 	Misread() []schema.FieldError // problems found when it was decoded
 }
 
-// outcome is what runOperation needs to know of a result.
+// outcome is the part of a result that runOperation needs.
 type outcome interface {
 	// Summary is a word for the search attribute MnemeOutcome.
 	Summary() string
@@ -41,8 +42,8 @@ type outcome interface {
 	Changed() []string
 }
 
-// runOperation takes a request through staging, its one activity and the index. The request is the
-// only place in the history that carries content.
+// runOperation stages a request, runs its one activity and updates the index. In the history, only the request contains
+// content.
 func runOperation[R outcome](ctx workflow.Context, op operation) (R, error) {
 	var result R
 	shown := flow.Display{Lean: flow.Lean(ctx)}

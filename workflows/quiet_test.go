@@ -2,7 +2,9 @@ package workflows_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"testing"
@@ -100,6 +102,53 @@ func TestEnoughEvidenceFollowedByQuietIsConsolidated(t *testing.T) {
 	require.Eventually(t, func() bool { return episodes() == 4 }, time.Minute, 20*time.Millisecond)
 	_, running := quietRun(t, h.Temporal, scope)
 	require.False(t, running)
+}
+
+// Outcomes that agents report are evidence as well: three sessions that report on a procedure, and record nothing, have
+// the scope consolidated, and its record tells of them. Nothing is left to do then.
+func TestReportedOutcomesAreConsolidated(t *testing.T) {
+	t.Parallel()
+	h := quietHarness(t, 300*time.Millisecond)
+	p := testkit.Principal()
+	for n := range 3 {
+		handIn(t, h.Temporal, h.TaskQueue, testkit.Build(p, n, "linux", testkit.ClearCache(n)))
+	}
+	scope := scopeOfPrincipal(p)
+	require.Equal(t, 1, quietResult(t, h.Temporal, scope).Changed)
+	first, _ := quietRun(t, h.Temporal, scope)
+	counts := func() (out schema.Performance) {
+		known := learnedBy(t, h, p)
+		require.Len(t, known, 1)
+		var payload schema.CompetencePayload
+		require.NoError(t, json.Unmarshal(known[0].Payload, &payload))
+		return *payload.Performance
+	}
+	require.EqualValues(t, 3, counts().SuccessCount)
+	report := func(n int) {
+		out := advise(t, h, asksAbout(p, 70+n))
+		require.NotNil(t, out.Best)
+		r := reportOn(p, out, schema.OutcomeSuccess)
+		r.Session = fmt.Sprint("reported-", n)
+		_, err := mneme.Report(context.Background(), h.Temporal, h.TaskQueue, r)
+		require.NoError(t, err)
+	}
+	report(0)
+	report(1)
+	time.Sleep(time.Second) // a run that should not be there would have started
+	id, _ := quietRun(t, h.Temporal, scope)
+	require.Equal(t, first, id, "two reports are not enough")
+	report(2)
+	require.Eventually(t, func() bool {
+		id, running := quietRun(t, h.Temporal, scope)
+		return id != first && !running
+	}, time.Minute, 20*time.Millisecond)
+	require.Equal(t, api.ConsolidateWhenQuietResult{Consolidated: 1, Changed: 1}, quietResult(t, h.Temporal, scope))
+	require.EqualValues(t, 6, counts().SuccessCount)
+
+	full := privateOf(p)
+	full.Full = true
+	_, out := learnNow(t, h, learn.ExtractCompetence, full)
+	require.Zero(t, out.Changes(), "the same reports change nothing")
 }
 
 // Sessions that close at the same time all count, and one run takes them in. Episodes that are put count as well, and

@@ -14,15 +14,15 @@ import (
 
 var recalling *activities.Recalling
 
-// changeInvalidRecall marks runs that say whose they are before they refuse an invalid request.
+// changeInvalidRecall marks runs that show their principal before they refuse an invalid request.
 const changeInvalidRecall = "show-invalid-recall"
 
 // Recall is the read path for clients that speak only Temporal; a program that reaches Postgres calls package
 // recall. An invalid request fails the run with ErrTypeInvalidRequest before anything is read.
 //
-// The request and its answer are content, and are in the history until it is deleted: the answer twice,
-// in the marker of the local activity and in the result. They are encrypted when the worker has a payload
-// key; a request with ids_only leaves the answer's texts out altogether.
+// The request and its answer contain content, and are in the history until it is deleted. The answer is there twice: in
+// the marker of the local activity and in the result. They are encrypted if the worker has a payload key. With
+// ids_only, the answer has no texts.
 func Recall(ctx workflow.Context, req schema.RecallRequest) (schema.RecallResponse, error) {
 	shown := flow.Display{Lean: flow.Lean(ctx)}
 	if !shown.Lean {
@@ -59,7 +59,7 @@ func Recall(ctx workflow.Context, req schema.RecallRequest) (schema.RecallRespon
 	return out.RecallResponse, nil
 }
 
-// refuseRecall says what is wrong with a request, in a run of the first form.
+// refuseRecall reports the errors of a request, in a run of the first form.
 func refuseRecall(ctx workflow.Context, shown flow.Display, req *schema.RecallRequest) error {
 	err := flow.InvalidRequest(flow.Validate(ctx, req))
 	if err != nil && workflow.GetVersion(ctx, changeInvalidRecall, workflow.DefaultVersion,

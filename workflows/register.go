@@ -40,7 +40,7 @@ type Dependencies struct {
 	Store *store.Store
 	Brain inference.Brain
 	Index vector.Index
-	// Of models that are not Brain's, while an index of one is in use; may be nil.
+	// Embedders returns the embedder of another model than Brain's, if an index of that model is in use; may be nil.
 	Embedders   func(inference.EmbeddingModel) (inference.Embedder, error)
 	Policy      proposals.WritePolicy
 	Rules       func() *policy.Policy // classification rules in force; nil, or a nil policy, for the defaults
@@ -48,15 +48,16 @@ type Dependencies struct {
 	Now         func() time.Time      // the activities' clock; time.Now when nil
 	Recaller    *recall.Recaller      // the read path; nil for one over Store, Index and Brain's embedder
 	Callers     Callers               // who may call the Nexus service for which tenants
-	// Channels and stages that every recall has in addition to the usual ones (recall.IsSwitch).
+	// Channels and stages that every recall uses in addition to the default ones (recall.IsSwitch).
 	With    []string
-	Without []string // and those that it does not have
-	// Of a tenant's memories that a sweep may take without being asked for; 0: lifecycle.SweepShare.
+	Without []string // and those that it does not use
+	// SweepShare is the share of a tenant's memories that a sweep may remove without confirmation; 0:
+	// lifecycle.SweepShare.
 	SweepShare float64
 	SweepBatch int    // rows that one transaction of a sweep touches; 0: sweeping.SweepBatchSize
 	NoPipeline bool   // nothing is extracted from candidates: they are only stored, recalled and indexed
 	NoGraph    bool   // the entity graph is not written
-	TrustKey   []byte // that trust contexts are signed with; empty believes them
+	TrustKey   []byte // the key with which trust contexts are signed; if empty, unsigned ones are accepted
 
 	// TokenBudget is how many tokens of models the learning of a tenant may use in a day; 0 is no limit. BudgetHeld,
 	// which may be nil, is called with the use of a call that did not fit.
@@ -65,7 +66,7 @@ type Dependencies struct {
 
 	ImportanceDecay float64 // the share of its importance that a memory keeps a day (recall.Recaller.DailyDecay)
 
-	// of events, for salience; if nil, relevance is computed from words
+	// MemoryIndex is an index of events for salience; if nil, relevance is computed from words.
 	MemoryIndex func(tenant, agent string) views.MemoryIndex
 	// SweepMemoryIndex removes events from an index outside Postgres that the tenant's ledger no longer has. It is nil
 	// if there is no such index.
@@ -79,13 +80,13 @@ type Dependencies struct {
 
 	Observe func(schema.RecallMeta, time.Duration, error) // called for every recall (recall.Recaller); may be nil
 
-	// ReflectionVisibility is the most that others see of a belief; empty: every agent of the tenant.
+	// ReflectionVisibility is the widest visibility of a belief; empty: every agent of the tenant.
 	ReflectionVisibility schema.Visibility
-	GlobalKinds          []string             // of events that every agent sees (views.OpenKinds)
+	GlobalKinds          []string             // kinds of events that every agent sees (views.OpenKinds)
 	ObserveReflection    func(outcome string) // called for every reflection (reflecting.Reflecting); may be nil
 
-	// Due says when a scope is consolidated without a request; the zero value: never. ObserveArrival, which may be nil,
-	// is called with the outcome each time that the waiting run is told of new evidence (step.Arrivals).
+	// Due decides when a scope is consolidated without a request; the zero value: never. ObserveArrival, which may be
+	// nil, is called with the outcome each time the waiting run is told of new evidence (step.Arrivals).
 	Due            due.Rule
 	ObserveArrival func(outcome string)
 
@@ -93,7 +94,7 @@ type Dependencies struct {
 	ObserveLearned func(workflow, verdict string, n int)
 }
 
-// recaller is the read path that is given, or the plain one.
+// recaller returns the given read path, or the default one.
 func (d Dependencies) recaller() *recall.Recaller {
 	if d.Recaller != nil {
 		return d.Recaller
@@ -179,8 +180,8 @@ func Register(w worker.Registry, d Dependencies) {
 	w.RegisterActivity(&reflecting.Reflecting{Store: d.Store, Reasoner: d.Brain.Reasoner,
 		Visibility: d.ReflectionVisibility, Observe: d.ObserveReflection, Now: d.Now})
 	w.RegisterActivity(&tidying.Tidying{Store: d.Store, Embedder: d.Brain.Embedder, Policy: d.Policy, Rules: d.Rules,
-		Writer: d.Brain.EpisodeWriter, Judge: d.Brain.DuplicateJudge, Budget: d.TokenBudget, Held: d.BudgetHeld,
-		Observe: d.ObserveLearned, Now: d.Now})
+		Writer: d.Brain.EpisodeWriter, Judge: d.Brain.DuplicateJudge, Reader: d.Brain.FactReader,
+		Budget: d.TokenBudget, Held: d.BudgetHeld, Observe: d.ObserveLearned, Now: d.Now})
 	w.RegisterActivity(&activities.Jobs{Store: d.Store, Arrivals: arrivals, Now: d.Now})
 	recaller := d.recaller()
 	recalling := &activities.Recalling{Recaller: recaller,
@@ -193,7 +194,7 @@ func Register(w worker.Registry, d Dependencies) {
 		Describer: d.Brain.Describer, Budget: d.TokenBudget, Held: d.BudgetHeld, Due: d.Due,
 		Observe: d.ObserveLearned, Now: d.Now})
 	adviser := &advising.Advising{Adviser: &recalladvising.Adviser{Store: d.Store, Recaller: recaller, Now: d.Now,
-		Observe: d.ObserveAdvice}}
+		Observe: d.ObserveAdvice}, Arrivals: arrivals}
 	w.RegisterActivity(adviser)
 	w.RegisterNexusService(newNexusService(nexusHandlers{callers: d.Callers, recaller: recalling, adviser: adviser}))
 }

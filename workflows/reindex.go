@@ -19,18 +19,18 @@ const (
 	// pagesPerFill is how many pages of five hundred memories one activity writes to a generation: few events, and a
 	// retry continues after its last page.
 	pagesPerFill = 20
-	// compareRounds is how often two sides are compared before they count as different: the first round repairs, the
-	// second finds the repairs, and the third has what was written in between.
+	// compareRounds is how often two sides are compared before they count as different. The first round repairs, the
+	// second finds the repairs, and the third finds what was written in between.
 	compareRounds = 4
 )
 
 // Reindex builds a new generation of a vector index from Postgres alone, compares it until nothing differs, counts
-// and samples it, makes it the one that is searched, and drops the previous one. Until then recall uses the previous
-// generation, and every write reaches both. With another model, memories are embedded again: that is how an
-// installation changes its embedding model.
+// and samples it, makes it the searched generation, and drops the previous one. Until then recall uses the previous
+// generation, and every write reaches both. With another model, memories are embedded again, so this is also the way to
+// change an installation's embedding model.
 //
 // It may be interrupted at any point: a new run continues with what exists. A cancelled run drops the generation that
-// it has built, unless that one is already searched; then the next run drops the previous one.
+// it has built. If that generation is already searched, the next run drops the previous one.
 func Reindex(ctx workflow.Context, in api.ReindexInput) (api.ReindexResult, error) {
 	run := &reindex{Display: flow.Display{Lean: flow.Lean(ctx)}, in: in}
 	if !run.Lean {
@@ -148,7 +148,7 @@ func (run *reindex) fill(ctx workflow.Context) error {
 	return nil
 }
 
-// goOn continues as a new run with the present state.
+// goOn continues as new with the current state.
 func (run *reindex) goOn(ctx workflow.Context) error {
 	next := run.in
 	next.Sofar = &run.ReindexProgress
@@ -191,9 +191,9 @@ func (run *reindex) verify(ctx workflow.Context) error {
 		indexing.GenerationRequest{Generation: run.Generation.ID}).Get(ctx, &run.Verified)
 }
 
-// switchOver makes the new generation the one that is searched. It ends before a cancellation is handled: between the
-// index and Postgres, the searched generation would be dropped. If it fails, the index is set back to the generation
-// that is active in Postgres.
+// switchOver makes the new generation the searched one, first in the index and then in Postgres. It ends before a
+// cancellation is handled, which would otherwise drop the searched generation between the two. If it fails, the index
+// is set back to the generation that is active in Postgres.
 func (run *reindex) switchOver(ctx workflow.Context, generation indexing.GenerationRequest) error {
 	run.show(ctx, api.PhaseSwitch)
 	ctx, stop := workflow.NewDisconnectedContext(ctx)
@@ -213,7 +213,7 @@ func (run *reindex) switchOver(ctx workflow.Context, generation indexing.Generat
 	return err
 }
 
-// abandon drops what a cancelled run has built.
+// abandon drops the generation that a cancelled run has built.
 func (run *reindex) abandon(ctx workflow.Context) {
 	ctx, cancel := workflow.NewDisconnectedContext(ctx)
 	defer cancel()

@@ -24,8 +24,8 @@ var reviewing *activities.Reviewing
 // are not decided in time are discarded, except contradictions: both sides are kept and marked as contested.
 //
 // A run holds no state of its own. Open proposals are in Postgres, so that a decision finds its proposal even if an
-// earlier run has ended or never existed (Decide starts one). The reviewer's words are only in the update; no other
-// content passes through the history.
+// earlier run has ended or never existed (Decide starts one). The history contains the reviewer's words, in the update,
+// and no other content.
 //
 // An accepted decision is carried out before the run ends, even if the run is cancelled.
 func Review(ctx workflow.Context, in api.ReviewInput) (api.ReviewProgress, error) {
@@ -154,7 +154,7 @@ func (run *review) wait(ctx workflow.Context) error {
 			return err
 		}
 	}
-	// Proposals that it leaves when its time is over are still open and expired when the run checks again.
+	// Proposals that an attempt leaves when its time is over are still open and expired at the next check.
 	options := flow.EmbedOptions("expire undecided proposals", flow.ReviewAttempts)
 	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), reviewing.ExpireProposals,
 		activities.ExpireRequest{ReviewRef: run.ref, Before: *next}).Get(ctx, nil)
@@ -193,15 +193,15 @@ func (run *review) decide(ctx workflow.Context, req schema.ReviewRequest) (schem
 	return result, nil
 }
 
-// decisionRef names a decision by its run, its proposal and its update. Another version of the program may have
-// carried it out under another form of the ids.
+// decisionRef identifies a decision by its run, its proposal and its update. It also has the older form of the
+// ids, under which another version of the program may have carried it out.
 func (run *review) decisionRef(id, updateID string, req schema.ReviewRequest) schema.OperationRef {
 	ref := schema.OperationRef{Tenant: run.in.Tenant, WorkflowID: id, ID: id + "/" + req.ProposalID + "/" + updateID}
 	ref.Others = api.EarlierDecisionKeys(ref.ID, id, updateID, run.in.BatchID, req)
 	return ref
 }
 
-// finish says how the review ended.
+// finish shows how the review ended.
 func (run *review) finish(ctx workflow.Context) api.ReviewProgress {
 	outcome := api.OutcomeReviewed
 	if run.progress.Expired > 0 {

@@ -23,8 +23,8 @@ const (
 	batchesPerRun   = 40_000
 )
 
-// runSweep runs activities until nothing is left of what was due when the run began. It may be cancelled at any time:
-// committed batches stay, and the next run does the rest.
+// runSweep runs activities until everything that was due when the run began is processed. It may be cancelled at any
+// time: committed batches stay, and the next run does the rest.
 func runSweep(ctx workflow.Context, in api.SweepInput, what string, fn, self any) (api.SweepResult, error) {
 	shown := flow.Display{Lean: flow.Lean(ctx)}
 	if !shown.Lean {
@@ -85,7 +85,7 @@ func runSweep(ctx workflow.Context, in api.SweepInput, what string, fn, self any
 	return out, nil
 }
 
-// sweepCounts says what a sweep has done, in one order.
+// sweepCounts describes what a sweep has done, in a fixed order.
 func sweepCounts(what string, out api.SweepResult) string {
 	var parts []string
 	names := slices.Sorted(maps.Keys(out.Counts)) //workflowcheck:ignore: sorted
@@ -101,7 +101,7 @@ func sweepCounts(what string, out api.SweepResult) string {
 }
 
 // DecaySweep removes faded memories (document 004 §11): it reads the memories that are due, and deletes, archives or
-// keeps each, as lifecycle.JudgeDue decides. Its cost depends on what is due, not on what is stored.
+// keeps each, as lifecycle.JudgeDue decides. Its cost depends on the number of due memories, not of stored ones.
 func DecaySweep(ctx workflow.Context, in api.SweepInput) (api.SweepResult, error) {
 	return runSweep(ctx, in, "remove faded memories", sweeping.SweepDecay, DecaySweep)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/google/uuid"
+
 	"github.com/mneme/mneme/activities"
 	"github.com/mneme/mneme/activities/step"
 	"github.com/mneme/mneme/api"
@@ -12,9 +14,12 @@ import (
 )
 
 // Advising is the path of advice for clients that speak only Temporal.
-type Advising struct{ Adviser *advising.Adviser }
+type Advising struct {
+	Adviser  *advising.Adviser
+	Arrivals *step.Arrivals // is told of reported outcomes; may be nil
+}
 
-// AdviseRequest asks under a key that stays the same for repeated questions.
+// AdviseRequest is a request for advice. Its key is the same for a repeated question.
 type AdviseRequest struct {
 	Key     string            `json:"key"`
 	Request api.AdviseRequest `json:"request"`
@@ -33,7 +38,7 @@ func (a *Advising) Advise(ctx context.Context, in AdviseRequest) (AdviseResult, 
 	return AdviseResult{AdviseResponse: out, Refusal: r}, err
 }
 
-// ReportResult is what a report changed, or a refusal.
+// ReportResult is the effect of a report, or a refusal.
 type ReportResult struct {
 	api.ReportResult
 	activities.Refusal
@@ -43,6 +48,11 @@ type ReportResult struct {
 func (a *Advising) Report(ctx context.Context, in api.ReportRequest) (ReportResult, error) {
 	out, err := a.Adviser.Report(ctx, in)
 	r, err := refused(err)
+	if err == nil && r.Invalid == nil && in.Used != "" {
+		if id, parsed := uuid.Parse(in.Used); parsed == nil {
+			err = step.Fail(a.Arrivals.Reported(ctx, in.Principal.Tenant, id))
+		}
+	}
 	return ReportResult{ReportResult: out, Refusal: r}, err
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/mneme/mneme/store/vectorindex"
 )
 
-// CompareResult counts what was found, and says where to go on.
+// CompareResult counts the differences found, and has the cursor for the next call.
 type CompareResult struct {
 	api.Drift
 	Cursor api.IndexCursor `json:"cursor"`
@@ -68,8 +68,8 @@ func (a *Indexing) CompareMemories(ctx context.Context, in api.CompareRequest) (
 	return out, step.Fail(err)
 }
 
-// eachPage calls each with the live memories of all tenants after a cursor, and with the cursor after them:
-// page by page, limit pages at most, for workFor, and one page at least. It says whether there are no more.
+// eachPage calls each with pages of live memories of all tenants after a cursor, and with the cursor after the page. It
+// stops after limit pages or after workFor, but reads at least one page. It reports whether there are no more.
 func (a *Indexing) eachPage(
 	ctx context.Context,
 	g vector.Generation,
@@ -160,7 +160,7 @@ func (a *Indexing) compareMemories(
 	if len(differ) == 0 {
 		return drift, nil
 	}
-	// A change since the first look proves nothing: the index may have been updated in between.
+	// A memory that changed after the first read proves nothing: the index may have been updated in between.
 	again, err := a.Store.IndexStates(ctx, tenant, g.Model, differ)
 	if err != nil {
 		return drift, err
@@ -193,7 +193,7 @@ func (a *Indexing) compareMemories(
 	return drift, err
 }
 
-// lookup asks a generation for versions. A lost generation has none.
+// lookup reads the versions in a generation. A lost generation has none.
 func (a *Indexing) lookup(
 	ctx context.Context,
 	g vector.Generation,
@@ -233,7 +233,7 @@ func (a *Indexing) refresh(ctx context.Context, g vector.Generation, tenant stri
 }
 
 // ComparePoints looks up the points of a generation among the memories. If repair is set, it removes points of
-// memories that are not live, and points of parked memories without a vector of their present text: such a point
+// memories that are not live, and points of parked memories without a vector of their current text: such a point
 // would be found by an outdated text.
 func (a *Indexing) ComparePoints(ctx context.Context, in api.CompareRequest) (CompareResult, error) {
 	work, ctx := step.StartWork(ctx, CompareResult{Points: in.Points})
@@ -299,7 +299,7 @@ func (a *Indexing) comparePoints(
 	if len(dead) == 0 {
 		return drift, nil
 	}
-	// A point that has gone since it was read was removed by the worker that drained its deletion.
+	// A point that has disappeared since it was read was removed by the worker that drained its deletion.
 	for i, ref := range dead {
 		ids[i] = ref.MemoryID
 	}
@@ -328,7 +328,7 @@ func (a *Indexing) comparePoints(
 	return drift, a.Store.SettleOutbox(ctx, tenant, gone, step.Now(a.Now))
 }
 
-// ensure returns the generation that is searched, and makes the first.
+// ensure returns the searched generation, and creates the first one if there is none.
 func (a *Indexing) ensure(ctx context.Context) (g vector.Generation, err error) {
 	err = step.RunLong(ctx, func() error {
 		g, err = vector.Ensure(ctx, a.Store, a.Index, a.Embedder.Model(), step.Now(a.Now))
@@ -337,7 +337,7 @@ func (a *Indexing) ensure(ctx context.Context) (g vector.Generation, err error) 
 	return g, err
 }
 
-// generation returns a generation by id, or the one that is searched, making the first.
+// generation returns a generation by id or, without an id, the searched one. It creates the first one if there is none.
 func (a *Indexing) generation(ctx context.Context, id string) (vector.Generation, error) {
 	if id == "" {
 		return a.ensure(ctx)

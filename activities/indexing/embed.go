@@ -30,9 +30,9 @@ func probe(ctx context.Context, e inference.Embedder) error {
 // embed computes vectors for entries. If the embedder refuses a text but accepts another, only that text is refused,
 // so that it does not block the others; if it accepts none, embed fails.
 //
-// If no worker here can embed with a generation's model, the generation gets no new vectors, and no process here
-// searches it: the rebuild that replaces it starts from Postgres. The same holds if an endpoint accepts the
-// configured model and refuses this one.
+// If this worker cannot embed with a generation's model, the generation gets no new vectors, and this process does not
+// search it: the rebuild that replaces it starts from Postgres. The same applies if an endpoint accepts the configured
+// model and refuses this one.
 func (a *Indexing) embed(
 	ctx context.Context,
 	model inference.EmbeddingModel,
@@ -41,7 +41,7 @@ func (a *Indexing) embed(
 	made := make(map[uuid.UUID][]float32, len(entries))
 	embedder, err := a.embedderOf(model)
 	var refused []vectorindex.OutboxFailure
-	works := false // the embedder has taken something
+	works := false // the embedder has accepted a text
 	var halve func([]vectorindex.OutboxEntry) error
 	halve = func(part []vectorindex.OutboxEntry) error {
 		err := embedInto(ctx, embedder, part, made)

@@ -34,7 +34,7 @@ type Indexing struct {
 	Now    func() time.Time
 
 	once      sync.Once
-	embedders vector.Embedders // of Embedder and Others
+	embedders vector.Embedders // cached from Embedder and Others
 }
 
 // OutboxPage is how many memories are indexed together.
@@ -209,13 +209,13 @@ func (a *Indexing) drain(ctx context.Context, tenant string, only []uuid.UUID) (
 	return out, err
 }
 
-// tell writes entries to every generation that needs them: the one that is searched, one that is being built, and,
-// for deletions, those that wait to be dropped. It returns the memories that all of these generations now have, and
-// those whose content an embedder refuses. The counts are of the generation that is searched.
+// tell writes entries to every generation that needs them: the searched one, one that is being built, and, for
+// deletions, those that wait to be dropped. It returns the memories that all of these generations now have, and those
+// whose content an embedder refuses. The counts are of the searched generation.
 //
 // The generations are read after the entries. A generation that is recorded later is filled later, from rows that
-// include these changes. The same holds for a generation being built that the index has lost: a worker creates and
-// fills it again. A lost generation that is searched is not created here, because it would contain only the changes
+// include these changes. The same applies if the index has lost a generation that is being built: a worker creates and
+// fills it again. If the searched generation is lost, it is not created here, because it would contain only the changes
 // from now on, and answers would miss everything else.
 func (a *Indexing) tell(
 	ctx context.Context,
@@ -272,7 +272,7 @@ func (a *Indexing) tell(
 	return told, slices.Collect(maps.Values(refused)), failed
 }
 
-// again reads entries for another model. Sequence numbers and attempts are those of the outbox.
+// again reads entries a second time, for another model. Sequence numbers and attempts are those of the outbox.
 func (a *Indexing) again(
 	ctx context.Context,
 	tenant string,
@@ -291,7 +291,7 @@ func (a *Indexing) again(
 	return out, err
 }
 
-// brought is what was written to one generation.
+// brought is the result of writing to one generation.
 type brought struct {
 	upserted, embedded int
 	waiting            []uuid.UUID                 // not written, because the embedder is unavailable
@@ -366,7 +366,7 @@ func (a *Indexing) apply(ctx context.Context, g vector.Generation, tenant string
 	return err
 }
 
-// makeRoom creates what the index lacks of a generation, without making it the one that is searched. In Postgres this
+// makeRoom creates the missing parts of a generation in the index, without making it the searched one. In Postgres this
 // may build indexes, which takes long.
 func (a *Indexing) makeRoom(ctx context.Context, g vector.Generation) error {
 	g.State = vectorindex.GenerationBuilding

@@ -34,7 +34,7 @@ type BeginReindexResult struct {
 	Memories   int64              `json:"memories"`
 }
 
-// BeginReindex creates an empty generation in addition to the one that is searched. Once it is recorded, every change
+// BeginReindex creates an empty generation in addition to the searched one. Once it is recorded, every change
 // reaches both. If an earlier run left an unfinished generation of the same model, it is continued; one of another
 // model is dropped.
 func (a *Indexing) BeginReindex(ctx context.Context, in BeginReindexRequest) (BeginReindexResult, error) {
@@ -83,7 +83,7 @@ func (a *Indexing) BeginReindex(ctx context.Context, in BeginReindexRequest) (Be
 	return out, step.Fail(err)
 }
 
-// modelNamed returns the model with a name: the configured one, or one that another embedder is here for.
+// modelNamed returns the model with a name: the configured one, or that of another available embedder.
 func (a *Indexing) modelNamed(
 	ctx context.Context,
 	name string,
@@ -113,18 +113,18 @@ func (a *Indexing) modelNamed(
 	return embedder.Model(), nil
 }
 
-// FillRequest asks to bring memories to a generation, from a cursor on.
+// FillRequest asks to write memories to a generation, starting at a cursor.
 type FillRequest struct {
 	Generation string          `json:"generation"`
 	Cursor     api.IndexCursor `json:"cursor"`
 	MaxPages   int             `json:"max_pages"`
 }
 
-// FillResult counts what was brought, and says where to go on.
+// FillResult counts the memories written, and has the cursor for the next call.
 type FillResult struct {
-	Memories int64           `json:"memories"` // that were checked
-	Embedded int64           `json:"embedded"` // of them had no vector of the model
-	Refused  int64           `json:"refused"`  // of them, refused by the embedder: the outbox has them
+	Memories int64           `json:"memories"` // memories that were checked
+	Embedded int64           `json:"embedded"` // of these, memories without a vector of the model
+	Refused  int64           `json:"refused"`  // of these, memories that the embedder refused: the outbox keeps them
 	Cursor   api.IndexCursor `json:"cursor"`
 	Done     bool            `json:"done"`
 }
@@ -359,7 +359,7 @@ type DropResult struct {
 	Dropped int `json:"dropped"`
 }
 
-// DropRetired drops the generations that are not searched any more.
+// DropRetired drops the generations that are no longer searched.
 func (a *Indexing) DropRetired(ctx context.Context) (DropResult, error) {
 	ctx, stop := step.Heartbeat(ctx)
 	defer stop()
@@ -381,7 +381,7 @@ func (a *Indexing) DropRetired(ctx context.Context) (DropResult, error) {
 	return out, nil
 }
 
-// AbandonGeneration drops a generation that will not be finished. One that is searched stays.
+// AbandonGeneration drops a generation that will not be finished. It does not drop a searched generation.
 func (a *Indexing) AbandonGeneration(ctx context.Context, in GenerationRequest) error {
 	ctx, stop := step.Heartbeat(ctx)
 	defer stop()

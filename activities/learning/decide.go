@@ -22,12 +22,12 @@ import (
 	"github.com/mneme/mneme/store/learning"
 )
 
-// DecideRequest asks to decide on groups of a scope that wait, after one.
+// DecideRequest asks to decide on the waiting groups of a scope after a given group.
 type DecideRequest struct {
 	api.LearnScope
 	Kind   schema.MemoryType `json:"kind"`
 	After  string            `json:"after,omitempty"`
-	Shadow bool              `json:"shadow,omitempty"` // keep no draft, and count what a draft would change
+	Shadow bool              `json:"shadow,omitempty"` // store no draft, only count the changes
 }
 
 // DecideResult says which groups have a draft.
@@ -38,8 +38,7 @@ type DecideResult struct {
 	More    bool            `json:"more,omitempty"`
 }
 
-// DecideGroups decides on a page of groups: each is read, judged, and kept as a draft. Groups that are read again by
-// another attempt have the same draft.
+// DecideGroups decides on a page of groups and stores the decisions as drafts. Another attempt makes the same drafts.
 func (a *Learning) DecideGroups(ctx context.Context, in DecideRequest) (DecideResult, error) {
 	if err := validScope(in.LearnScope); err != nil {
 		return DecideResult{}, step.Fail(err)
@@ -98,7 +97,7 @@ func (a *Learning) DecideGroups(ctx context.Context, in DecideRequest) (DecideRe
 	return out, nil
 }
 
-// told reports refused and dropped changes, except those of a shadow run.
+// told observes refused and dropped changes, except those of a shadow run.
 func (a *Learning) told(in DecideRequest, out DecideResult) {
 	if !in.Shadow {
 		a.observe(in.Kind, api.LearnResult{Dropped: out.Result.Dropped, Refused: out.Result.Refused})
@@ -121,7 +120,7 @@ func counted(deltas []learning.Delta) api.LearnResult {
 	return out
 }
 
-// decide reads the attempts of a group and what is known for it, and says what changes.
+// decide reads the attempts of a group and the known records for it, and returns the changes.
 func (a *Learning) decide(ctx context.Context, sc learning.Scope, g learning.Waiting,
 	kind schema.MemoryType) (learning.Draft, api.LearnResult, error) {
 	draft := learning.Draft{Group: g.ID, Kind: kind, Attempts: g.Attempts}
@@ -166,7 +165,7 @@ func (a *Learning) decide(ctx context.Context, sc learning.Scope, g learning.Wai
 	return draft, found, nil
 }
 
-// wordsOf are the words by which the problem or the task of attempts is found.
+// wordsOf returns the words with which the problem or task of attempts is found.
 func wordsOf(attempts []trace.Attempt) []string {
 	if len(attempts) == 0 {
 		return nil
@@ -177,8 +176,8 @@ func wordsOf(attempts []trace.Attempt) []string {
 	return attempts[0].Problem.Words
 }
 
-// procedures says what a group changes of the known procedures. A task of three or more steps becomes a plan, and not a
-// procedure as well.
+// procedures returns the changes of a group to the known procedures. A task of three or more steps becomes a plan and
+// not also a procedure.
 func procedures(g *promote.Group, known []learning.Known, p evidence.Policy) ([]learning.Delta, []promote.Refusal,
 	error) {
 	records := make([]competence.Record, len(known))
@@ -206,7 +205,7 @@ func procedures(g *promote.Group, known []learning.Known, p evidence.Policy) ([]
 	return out, refused, nil
 }
 
-// required counts the steps of a recipe that are always taken.
+// required counts the unconditional steps of a recipe.
 func required(recipe []schema.Step) int {
 	n := 0
 	for _, s := range align.OfRecipe(recipe).Steps {
@@ -217,7 +216,7 @@ func required(recipe []schema.Step) int {
 	return n
 }
 
-// plans says what a group changes of the known plans.
+// plans returns the changes of a group to the known plans.
 func plans(g *promote.Group, known []learning.Known, skills []plan.Skill, p evidence.Policy) ([]learning.Delta,
 	[]promote.Refusal, error) {
 	records := make([]plan.Record, len(known))
@@ -244,7 +243,7 @@ func plans(g *promote.Group, known []learning.Known, skills []plan.Skill, p evid
 	return out, refused, nil
 }
 
-// planStats are the outcomes of a plan: those of the evidence, or those counted from reports if they are more.
+// planStats returns the outcomes of a plan: those of the evidence or those counted from reports, whichever are more.
 func planStats(d plan.Delta, known []learning.Known) evidence.Stats {
 	for _, k := range known {
 		if k.ID.String() == d.Target && d.Action == plan.Update && k.Stats.All.Trials() >= d.Track.Trials() {
@@ -254,7 +253,7 @@ func planStats(d plan.Delta, known []learning.Known) evidence.Stats {
 	return evidence.Stats{All: d.Track}
 }
 
-// skills are the procedures of a scope. Plans are composed of them.
+// skills returns the procedures of a scope, of which plans are composed.
 func (a *Learning) skills(ctx context.Context, sc learning.Scope) ([]plan.Skill, error) {
 	known, err := a.Store.Learning.Skills(ctx, sc)
 	if err != nil {

@@ -17,26 +17,26 @@ import (
 // Constants of descriptions.
 const (
 	promptOverhead = 3_000       // bytes of the prompt without the procedure
-	purpose        = "procedure" // what tokens are reserved for
+	purpose        = "procedure" // the purpose of reserved tokens
 	purposePlan    = "plan"
 )
 
-// Reasons for which the description of a model is not used, and the rules' is.
+// Reasons to use the description of the rules instead of a model's.
 const (
 	modelSilent  = "model_no_answer"
 	modelInvents = "model_invents"
 	nameTaken    = "model_name_taken"
 )
 
-// subject is what a model is asked to word: a new procedure, or a new plan.
+// subject is a new procedure or a new plan that a model is asked to describe.
 type subject struct {
 	wording.Subject
 	purpose string // what tokens are reserved for
-	// worded is the payload in the words of a description that was checked, and its name.
+	// worded returns the payload with the words of a checked description, and its name.
 	worded func(wording.Description) (payload any, name string)
 }
 
-// subjectOf is what a model may word of a delta; false for one that has its words already.
+// subjectOf returns the part of a delta that a model may describe, and false if the delta needs no description.
 func subjectOf(kind schema.MemoryType, d learning.Delta) (subject, bool) {
 	switch {
 	case kind == schema.TypeCompetence && (d.Action == learning.Add || d.Action == learning.Supersede):
@@ -67,9 +67,8 @@ func subjectOf(kind schema.MemoryType, d learning.Delta) (subject, bool) {
 	return subject{}, false
 }
 
-// describe has a model word what is new in a draft: the name and the steps of a procedure, the name of a plan. What it
-// says is used only if it describes the steps that were learned and nothing else; otherwise the words of the rules
-// stay.
+// describe asks a model to word the new parts of a draft: the name and the steps of a procedure, the name of a plan.
+// The answer is used only if it describes exactly the learned steps; otherwise the words of the rules are kept.
 func (a *Learning) describe(ctx context.Context, sc learning.Scope, draft *learning.Draft,
 	found *api.LearnResult) error {
 	var taken []string
@@ -104,7 +103,7 @@ func (a *Learning) describe(ctx context.Context, sc learning.Scope, draft *learn
 	return nil
 }
 
-// taken are the names that other procedures of the scope, or other plans for the task, have.
+// taken returns the names of other procedures of the scope, or of other plans for the task.
 func (a *Learning) taken(ctx context.Context, sc learning.Scope, draft *learning.Draft) ([]string, error) {
 	out := []string{}
 	if draft.Kind == schema.TypePlanGraph {
@@ -137,7 +136,7 @@ func (a *Learning) ask(ctx context.Context, tenant, hash string, s subject) (wor
 	return said, spent, err
 }
 
-// used is what was learned in the words of a model, and its name, or the reason why they are not used.
+// used returns the learned payload in the words of a model and its name, or the reason why these words are not used.
 func used(said wording.Description, spent step.Spent, s subject, kind schema.MemoryType,
 	taken []string) (payload json.RawMessage, name, reason string) {
 	if spent.Failed != "" || len(said.Steps) == 0 {

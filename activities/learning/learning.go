@@ -24,9 +24,9 @@ import (
 type Learning struct {
 	Store  *store.Store
 	Policy proposals.WritePolicy
-	// classification rules in force; nil, or a nil policy, for the defaults
+	// Rules returns the classification rules in force; nil, or a nil policy, for the defaults.
 	Rules    func() *policy.Policy
-	Evidence evidence.Policy                       // that a promotion needs; the zero value: evidence.Default
+	Evidence evidence.Policy                       // requirements of a promotion; the zero value: evidence.Default
 	Due      due.Rule                              // when a scope is consolidated without a request
 	Observe  func(workflow, verdict string, n int) // called with the verdict on each change; may be nil
 	Now      func() time.Time
@@ -50,7 +50,7 @@ func (a *Learning) rules() *policy.Policy {
 	return a.Rules()
 }
 
-// observe tells what became of changes of a kind.
+// observe reports the verdicts on changes of a kind.
 func (a *Learning) observe(kind schema.MemoryType, r api.LearnResult) {
 	if a.Observe == nil {
 		return
@@ -89,13 +89,13 @@ type ScopesResult struct {
 	Done   bool             `json:"done,omitempty"`
 }
 
-// place is what a cursor of scopes holds.
+// place is the content of a cursor of scopes.
 type place struct {
-	Passed string          `json:"passed,omitempty"` // the tenant that was done last
-	At     *learning.Scope `json:"at,omitempty"`     // the scope of the next tenant that was visited last
+	Passed string          `json:"passed,omitempty"` // the last tenant that is finished
+	At     *learning.Scope `json:"at,omitempty"`     // the last visited scope of the tenant after it
 }
 
-// ListScopes lists scopes with evidence that no run has taken in, of one tenant or of all.
+// ListScopes lists scopes with unprocessed evidence, of one tenant or of all.
 func (a *Learning) ListScopes(ctx context.Context, in ScopesRequest) (ScopesResult, error) {
 	var at place
 	if in.After != "" {
@@ -158,15 +158,15 @@ func (a *Learning) nextTenant(ctx context.Context, only, after string) (string, 
 	return tenants[0], nil
 }
 
-// IndexRequest asks to enter the attempts of a scope's new episodes.
+// IndexRequest asks to record the attempts in a scope's new episodes.
 type IndexRequest struct {
 	api.LearnScope
 	Full bool `json:"full,omitempty"` // from the first episode on
-	// Reopen decides the groups of this kind again, with Full.
+	// Reopen, with Full, marks the groups of this kind to be decided again.
 	Reopen schema.MemoryType `json:"reopen,omitempty"`
 }
 
-// IndexResult counts episodes that were not known, and the attempts in them.
+// IndexResult counts new episodes and the attempts in them.
 type IndexResult struct {
 	Read     int `json:"read"`
 	Attempts int `json:"attempts"`
@@ -179,8 +179,8 @@ type indexing struct {
 	Placed bool              `json:"placed"`
 }
 
-// IndexEvidence reads the episodes of a scope that are new and enters which attempts they hold, page by page. It needs
-// as much memory as one page, however many episodes there are.
+// IndexEvidence reads the new episodes of a scope and records the attempts in them, page by page. It holds only one
+// page in memory.
 func (a *Learning) IndexEvidence(ctx context.Context, in IndexRequest) (IndexResult, error) {
 	if err := validScope(in.LearnScope); err != nil {
 		return IndexResult{}, step.Fail(err)
@@ -203,6 +203,9 @@ func (a *Learning) IndexEvidence(ctx context.Context, in IndexRequest) (IndexRes
 			}
 		}
 		at.Placed = true
+		if _, err := a.Store.Learning.TakeReports(ctx, sc, step.Now(a.Now)); err != nil {
+			return IndexResult{}, step.Fail(step.Stalled(ctx, err))
+		}
 		if _, err := a.Store.Learning.Adopt(ctx, sc, step.Now(a.Now)); err != nil {
 			return IndexResult{}, step.Fail(step.Stalled(ctx, err))
 		}
@@ -223,7 +226,7 @@ func (a *Learning) IndexEvidence(ctx context.Context, in IndexRequest) (IndexRes
 	}
 }
 
-// validScope checks what names a scope.
+// validScope checks the fields that identify a scope.
 func validScope(s api.LearnScope) error {
 	if s.Tenant == "" {
 		return &schema.ValidationError{Fields: []schema.FieldError{{Field: "tenant", Problem: "is required"}}}

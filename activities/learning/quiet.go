@@ -10,14 +10,14 @@ import (
 
 // DueResult says whether a scope is due, without content.
 type DueResult struct {
-	New    int           `json:"new"` // independent episodes that no run has taken in
+	New    int           `json:"new"` // independent episodes and reports that no run has processed
 	Enough bool          `json:"enough,omitempty"`
 	Wait   time.Duration `json:"wait,omitempty"` // until the scope has been quiet for long enough
-	// Mark is the watermark of the scope as a text: a run that took evidence in has moved it.
+	// Mark is the watermarks of the scope as text. A run that processes evidence moves one of them.
 	Mark string `json:"mark,omitempty"`
 }
 
-// EvidenceDue looks whether a scope has enough new evidence, and for how long it has been quiet. The rule is that of
+// EvidenceDue checks whether a scope has enough new evidence, and for how long it has been quiet. The rule comes from
 // the worker's settings.
 func (a *Learning) EvidenceDue(ctx context.Context, in api.LearnScope) (DueResult, error) {
 	if err := validScope(in); err != nil {
@@ -28,5 +28,6 @@ func (a *Learning) EvidenceDue(ctx context.Context, in api.LearnScope) (DueResul
 		return DueResult{}, step.Fail(err)
 	}
 	return DueResult{New: p.New, Enough: p.Enough, Wait: p.Wait,
-		Mark: p.Mark.At.UTC().Format(time.RFC3339Nano) + " " + p.Mark.ID.String()}, nil
+		Mark: p.Mark.At.UTC().Format(time.RFC3339Nano) + " " + p.Mark.ID.String() + " " +
+			p.Reports.At.UTC().Format(time.RFC3339Nano)}, nil
 }

@@ -24,22 +24,22 @@ import (
 type Reflecting struct {
 	Store      *store.Store
 	Reasoner   inference.Reasoner // if nil, every belief is refused
-	Visibility schema.Visibility  // the most that others see of a belief; empty: every agent of the tenant
+	Visibility schema.Visibility  // the widest visibility of a belief; empty: every agent of the tenant
 	Observe    func(outcome string)
 	Now        func() time.Time
 }
 
-// Outcomes of a reflection, as Observe gets them.
+// Outcomes of a reflection that are passed to Observe.
 const (
 	OutcomeMade    = "made"
 	OutcomeRefused = "refused"
 )
 
-// maxDrafts is how often a reasoner is asked for one belief whose answers cannot be used, or whose evidence is erased
-// while it thinks.
+// maxDrafts is how often a reasoner is called for one belief if its answers cannot be used or its evidence is erased
+// during the call.
 const maxDrafts = 3
 
-// Span says what an agent is to reflect on.
+// Span is a range of events to reflect on.
 type Span struct {
 	Due     bool   `json:"due"`
 	Through string `json:"through,omitempty"` // the id of the last event
@@ -47,7 +47,7 @@ type Span struct {
 	Events  int    `json:"events,omitempty"`
 }
 
-// FindSpan returns what the agent is to reflect on now, if it is due.
+// FindSpan returns the events that the agent should reflect on now, if a reflection is due.
 func (a *Reflecting) FindSpan(ctx context.Context, in api.ReflectInput) (Span, error) {
 	if err := in.Validate(); err != nil {
 		return Span{}, step.Fail(err)
@@ -93,9 +93,9 @@ type Belief struct {
 	Tokens  int    `json:"tokens,omitempty"`
 }
 
-// AppendBelief asks the reasoner about a span and appends its conclusion. The id follows from the span: an existing
-// belief is not made again. A belief is refused if it cites an event that the reasoner was not given. If evidence was
-// erased during the call, the reasoner is asked again without it.
+// AppendBelief calls the reasoner for a span and appends its conclusion. The id is computed from the span, so a
+// repeated delivery finds the belief. A belief is refused if it cites an event that the reasoner was not given. If
+// evidence was erased during the call, the reasoner is called again without it.
 func (a *Reflecting) AppendBelief(ctx context.Context, req BeliefRequest) (Belief, error) {
 	ctx, stop := step.Heartbeat(ctx)
 	defer stop()
@@ -183,7 +183,7 @@ func (a *Reflecting) event(
 		Open: views.GlobalKinds(), Now: now}
 }
 
-// narrower returns the requested visibility, within what the deployment allows.
+// narrower returns the narrower of the requested visibility and the one that the deployment allows.
 func narrower(asked, most schema.Visibility) schema.Visibility {
 	width := func(v schema.Visibility) int {
 		return slices.Index([]schema.Visibility{schema.VisibilityPrivate, schema.VisibilityGroup,
@@ -222,7 +222,7 @@ func attempt(ctx context.Context) int32 {
 	return 1
 }
 
-// earlier returns the belief that an attempt before this one has appended.
+// earlier returns the belief that an earlier attempt has appended.
 func (a *Reflecting) earlier(ctx context.Context, tenant, id string) (out Belief, found bool, err error) {
 	there, err := a.Store.ByID(ctx, tenant, []string{id})
 	if err != nil || len(there) == 0 {

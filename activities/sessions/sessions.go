@@ -36,8 +36,8 @@ type Sessions struct {
 	Now         func() time.Time
 }
 
-// State is what a run of a session must know of it: numbers, and the state of the work if it was requested or has
-// changed.
+// State is the part of a session's state that a run needs: numbers, and the state of the work if it was requested or
+// has changed.
 type State struct {
 	FirstSeq int64 `json:"first_seq"`
 	LastSeq  int64 `json:"last_seq"`
@@ -65,7 +65,7 @@ func stateOf(st sessions.State, known int64) State {
 	return out
 }
 
-// OpenSession opens a session, or finds it open, and takes in what its stream has.
+// OpenSession opens a session, or finds it open, and processes the events in its stream.
 func (a *Sessions) OpenSession(ctx context.Context, in api.SessionInput) (State, error) {
 	if err := in.Validate(); err != nil {
 		return State{}, step.Fail(err)
@@ -91,11 +91,11 @@ type AppendResult struct {
 	State State  `json:"state"`
 }
 
-// Part says where the events of one part are in the session's stream, or why they are not.
+// Part has the places of one part's events in the session's stream, or the reason why they were refused.
 type Part struct {
 	Seqs []int64 `json:"seqs,omitempty"`
-	// There lists the events, by their place in the part, that were in the ledger already. An earlier attempt of this
-	// request may have appended them, and its answer was lost.
+	// There lists events that were already in the ledger, by their place in the part. An earlier attempt may have
+	// appended them before its answer was lost.
 	There   []int                   `json:"there,omitempty"`
 	Refused *schema.ValidationError `json:"refused,omitempty"`
 }
@@ -143,7 +143,7 @@ func (a *Sessions) appendParts(ctx context.Context, in AppendRequest) ([]Part, e
 	return out, nil
 }
 
-// split gives each part its share of the answer to all of them.
+// split assigns to each part its share of the joint answer.
 func split(whole Part, parts [][]ledger.Event, out []Part) {
 	from, there := 0, whole.There
 	for i, part := range parts {
@@ -191,7 +191,7 @@ func (a *Sessions) append(ctx context.Context, ref api.SessionRef, part []ledger
 		return nil, err
 	}
 	for i, e := range appended {
-		if e.Stream != filled[i].Stream { // it was erased, and is in another stream
+		if e.Stream != filled[i].Stream { // the event was erased, and is in another stream
 			return nil, &schema.ValidationError{Fields: []schema.FieldError{{Field: fmt.Sprintf("events[%d].id", i),
 				Problem: "is the id of another event"}}}
 		}
@@ -204,7 +204,7 @@ type CloseRequest struct {
 	api.CloseRequest
 	FirstSeq int64           `json:"first_seq"` // of the episode; 0 for the open one
 	Why      session.Closing `json:"why"`
-	Handed   bool            `json:"handed,omitempty"` // in whole, when it was over
+	Handed   bool            `json:"handed,omitempty"` // recorded as a whole after it had ended
 }
 
 // CloseSession makes an episode of the session. A repeated delivery returns the same episode.
@@ -234,12 +234,12 @@ func (a *Sessions) CloseSession(ctx context.Context, in CloseRequest) (api.Sessi
 	return out, nil
 }
 
-// AppendEvents appends events of a session and tells the session. It is for workflows of others.
+// AppendEvents appends events of a session and notifies the session. Workflows of other programs call it.
 func (a *Sessions) AppendEvents(ctx context.Context, in api.AppendRequest) (api.AppendResult, error) {
 	if err := in.Validate(); err != nil {
 		return api.AppendResult{}, step.Fail(err)
 	}
-	// Opened first: what comes after that is taken in.
+	// The session is opened first, so that it includes the events appended here.
 	if _, err := a.Store.OpenSession(ctx, keyOf(in.SessionRef), step.Now(a.Now)); err != nil {
 		return api.AppendResult{}, step.Fail(err)
 	}

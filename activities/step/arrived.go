@@ -18,36 +18,56 @@ import (
 	"github.com/mneme/mneme/store/learning"
 )
 
-// What became of new evidence, as Arrivals.Observe is told.
+// Outcomes that are passed to Arrivals.Observe.
 const (
 	ArrivalTold   = "told"   // a run waits for the scope to be quiet
-	ArrivalFailed = "failed" // it could not be started: the schedule does the same later
+	ArrivalFailed = "failed" // the run could not be started: the schedule consolidates the scope later
 )
 
-// Arrivals has scopes consolidated that have enough new evidence. A nil Arrivals does nothing.
+// Arrivals starts the consolidation of scopes that have enough new evidence. A nil Arrivals does nothing.
 type Arrivals struct {
 	Store *store.Store
 	Rule  due.Rule
-	// Tell tells the run that waits for a scope to be quiet, which it starts if need be.
+	// Tell signals the run that waits for a scope to be quiet, and starts it if there is none.
 	Tell    func(ctx context.Context, c client.Client, taskQueue string, scope api.LearnScope) error
 	Observe func(outcome string) // may be nil
 	Now     func() time.Time
 }
 
-// Arrived looks at the scopes of episodes that an activity has written, and tells the runs of those that have enough
-// new evidence. It is called after the commit: of two activities at once, the one that counts last sees both. An
-// activity that is delivered again tells again.
+// Arrived checks the scopes of episodes that an activity has written, and signals the runs of those with enough new
+// evidence. It must be called after the commit, so that of two concurrent activities, the one that counts last sees the
+// episodes of both. A repeated delivery signals again.
 //
-// It returns an error where the server is away: the activity could not report its own result either, and is tried
-// again. Any other refusal is logged and counted. What was written stays, and the schedule consolidates the scope.
+// It returns an error if the Temporal server is unavailable. The activity could not report its own result either, and
+// is retried. Any other failure is logged and counted; the episodes stay, and the schedule consolidates the scope.
 func (a *Arrivals) Arrived(ctx context.Context, tenant string, ids ...uuid.UUID) error {
-	if a == nil || a.Rule.Least <= 0 || len(ids) == 0 || !activity.IsActivity(ctx) {
+	if !a.counts(ctx, ids) {
 		return nil
 	}
 	scopes, err := a.Store.Learning.ScopesOf(ctx, tenant, ids)
 	if err != nil {
 		return err
 	}
+	return a.arrived(ctx, scopes)
+}
+
+// Reported is Arrived for memories that an outcome was reported of.
+func (a *Arrivals) Reported(ctx context.Context, tenant string, ids ...uuid.UUID) error {
+	if !a.counts(ctx, ids) {
+		return nil
+	}
+	scopes, err := a.Store.Learning.ScopesOfReported(ctx, tenant, ids)
+	if err != nil {
+		return err
+	}
+	return a.arrived(ctx, scopes)
+}
+
+func (a *Arrivals) counts(ctx context.Context, ids []uuid.UUID) bool {
+	return a != nil && a.Rule.Least > 0 && len(ids) > 0 && activity.IsActivity(ctx)
+}
+
+func (a *Arrivals) arrived(ctx context.Context, scopes []learning.Scope) error {
 	for _, sc := range scopes {
 		pending, err := a.Store.Learning.Pending(ctx, sc, a.Rule, Now(a.Now))
 		if err != nil {
@@ -82,7 +102,7 @@ func (a *Arrivals) tell(ctx context.Context, sc learning.Scope) error {
 	return nil
 }
 
-// LearnScope names a scope to workflows.
+// LearnScope converts a scope for workflows.
 func LearnScope(s learning.Scope) api.LearnScope {
 	return api.LearnScope{Tenant: s.Tenant, Agent: s.Agent, Project: s.Project, Scope: s.Scope}
 }

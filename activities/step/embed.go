@@ -30,7 +30,7 @@ func Vectors(ctx context.Context, e inference.Embedder, texts []string) ([][]flo
 	return vectors, nil
 }
 
-// usable refuses vectors that no index takes.
+// usable refuses vectors that no index accepts.
 func usable(v []float32, dimensions int) error {
 	if len(v) != dimensions {
 		return &inference.PermanentError{Reason: fmt.Sprintf("%d dimensions where the model has %d", len(v),

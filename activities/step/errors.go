@@ -14,7 +14,7 @@ import (
 	"github.com/mneme/mneme/store/pipeline"
 )
 
-// Fail turns an error into what Temporal's retry policy can act on.
+// Fail turns an error into one that Temporal's retry policy understands.
 func Fail(err error) error {
 	var invalid *schema.ValidationError
 	var conflict *schema.VersionConflict
@@ -81,7 +81,7 @@ func Classify(err error) (wait time.Duration, throttled, permanent bool, reason 
 	}
 }
 
-// Now returns the time of clock, or of the machine when clock is nil.
+// Now returns the time of clock, or time.Now if clock is nil.
 func Now(clock func() time.Time) time.Time {
 	if clock != nil {
 		return clock()

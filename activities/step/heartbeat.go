@@ -17,9 +17,9 @@ import (
 // shorter.
 const MaxStall = 150 * time.Second
 
-// HeartbeatEvery is how often running work reports, RecordHeartbeat how, and StalledAfter how long an attempt may run
-// without progress. LongStatement is how long one statement of the class long may take; Postgres ends it a little
-// sooner. They are variables for tests only.
+// HeartbeatEvery is the interval between heartbeats, and RecordHeartbeat sends one. StalledAfter is how long an attempt
+// may run without progress. LongStatement is how long one statement of the class "long" may take; Postgres ends it a
+// little earlier. They are variables only for tests.
 //
 // Progress is a finished item, a page, a successful transaction, a batch of embedded texts, or a turn at the gate of
 // models. A running statement or call is not progress.
@@ -34,11 +34,11 @@ var (
 	LongStatement   = pg.ClassLimits[pg.ClassLong].Statement + StalledAfter
 )
 
-// pulse knows when an attempt last made progress, and how far it has come.
+// pulse has the time of an attempt's last progress, and its place.
 type pulse struct {
 	mu      sync.Mutex
 	moved   time.Time
-	limit   time.Duration // that it may go on without progress
+	limit   time.Duration // of the time without progress
 	details []any
 }
 
@@ -119,8 +119,8 @@ func (p *pulse) report(ctx context.Context) (limit time.Duration, moves bool) {
 	return p.limit, true
 }
 
-// Advance notes that the attempt has made progress. Details say where a later attempt continues; without any, the last
-// ones stay.
+// Advance records that the attempt has made progress. Details are the place where a later attempt continues; without
+// any, the previous details stay.
 func Advance(ctx context.Context, details ...any) {
 	p, ok := ctx.Value(pulseKey{}).(*pulse)
 	if !ok {
@@ -135,8 +135,8 @@ func Advance(ctx context.Context, details ...any) {
 	}
 }
 
-// Stalled returns the error of an attempt whose context has ended: why it was cancelled, rather than what failed
-// because of that.
+// Stalled returns the error of an attempt whose context has ended: the cause of the cancellation, rather than an error
+// that followed from it.
 func Stalled(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -166,20 +166,20 @@ func StartWork[T any](ctx context.Context, from T) (*Work[T], context.Context) {
 	w.ctx, w.Stop = Heartbeat(ctx)
 	if p, ok := w.ctx.Value(pulseKey{}).(*pulse); ok {
 		p.mu.Lock()
-		p.details = []any{w.at} // an attempt that does not come far must not lose the place
+		p.details = []any{w.at} // an attempt without progress must not lose the place
 		p.mu.Unlock()
 	}
 	return w, w.ctx
 }
 
-// SoFar returns the place that was noted last.
+// SoFar returns the last recorded place.
 func (w *Work[T]) SoFar() T {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.at
 }
 
-// Note records a step that is done.
+// Note records the place after a finished step.
 func (w *Work[T]) Note(at T) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -48,7 +48,7 @@ func Delayed(err error, key string, attempt int32) error {
 	}
 	var app *temporal.ApplicationError
 	if errors.As(err, &app) && (app.NonRetryable() || app.NextRetryDelay() > 0 || app.HasDetails()) {
-		return err // it says itself whether and when (PendingError)
+		return err // it has its own delay (PendingError)
 	}
 	//nolint:errorlint // the server sees the wrapper of a wrapped error
 	if own, ok := err.(*temporal.ApplicationError); ok {
@@ -60,7 +60,7 @@ func Delayed(err error, key string, attempt int32) error {
 		NextRetryDelay: lifecycle.RetryDelay(int(attempt), key)})
 }
 
-// RetryKey names what an activity tries.
+// RetryKey returns a key of the activity, from which its jitter is computed.
 func RetryKey(ctx context.Context) string {
 	info := activity.GetInfo(ctx)
 	return info.WorkflowExecution.ID + "/" + info.WorkflowExecution.RunID + "/" + info.ActivityID

@@ -13,7 +13,7 @@ import (
 	"github.com/mneme/mneme/store/budgets"
 )
 
-// Meter has models called within the token budget of a tenant, where rules answer if a call is not made or fails.
+// Meter calls models within the token budget of a tenant. It is for calls whose answer the rules can replace.
 type Meter struct {
 	Store interface {
 		ReserveTokens(ctx context.Context, r budgets.Reservation, now time.Time) error
@@ -33,15 +33,15 @@ type Metered struct {
 	Answer  int    // tokens of the longest answer
 }
 
-// Spent is what a call cost, and why there is no answer.
+// Spent is the cost of a call, and the reason if there is no answer.
 type Spent struct {
 	Tokens int
-	Held   bool   // it does not fit into the budget of the day
+	Held   bool   // the call does not fit into the budget of the day
 	Failed string // the endpoint's failure; empty if it answered
 }
 
-// Ask reserves the tokens of a call, makes it and settles what it used. It returns an error only if the activity has
-// to end: a failed model call is not retried, because the rules have an answer.
+// Ask reserves the tokens of a call, makes the call and settles the tokens used. It returns an error only if the
+// activity must end: a failed model call is not retried, because the rules have an answer.
 func (m Meter) Ask(ctx context.Context, call Metered,
 	ask func(context.Context) (inference.Usage, error)) (Spent, error) {
 	key := call.Key

@@ -9,25 +9,25 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// Pace is how many candidates one statement is asked for: half as many after a statement that timed out, down to one,
-// and twice as many, up to the most, after growAfter successful ones. Heartbeats carry it, so that the next attempt
-// does not begin with a number that was too large.
+// Pace is the number of candidates in one statement. It is halved after a statement that timed out, down to one, and
+// doubled after growAfter successful ones, up to a maximum. Heartbeats contain it, so that the next attempt does not
+// begin with a number that was too large.
 type Pace struct {
 	work *Work[paced]
 	most int
-	good int // statements in a row that met no limit
+	good int // consecutive statements that did not time out
 }
 
-// paced is what heartbeats carry of a pace.
+// paced is the part of a Pace that heartbeats contain.
 type paced struct {
 	Size int `json:"size"`
 }
 
-// growAfter is how many statements must succeed before one is asked for more: a statement that is too large costs its
+// growAfter is how many statements must succeed before the size grows, because a statement that is too large costs its
 // whole time limit.
 const growAfter = 4
 
-// StartPace begins with the size that the previous attempt reached, or with size; 0 means most.
+// StartPace begins with the size that the previous attempt reached, or with the given size; 0 means most.
 func StartPace(ctx context.Context, size, most int) (*Pace, context.Context) {
 	w, ctx := StartWork(ctx, paced{size})
 	p := &Pace{work: w, most: max(1, most)}
@@ -40,7 +40,7 @@ func StartPace(ctx context.Context, size, most int) (*Pace, context.Context) {
 // Stop ends the heartbeats.
 func (p *Pace) Stop() { p.work.Stop() }
 
-// Size is how many candidates the next statement is asked for.
+// Size returns the number of candidates for the next statement.
 func (p *Pace) Size() int { return p.work.SoFar().Size }
 
 // Slower records that a statement timed out, and reports whether fewer candidates can be requested. That is progress:
@@ -56,7 +56,7 @@ func (p *Pace) Slower(ctx context.Context, asked int, err error) bool {
 	return true
 }
 
-// Faster notes that a statement went well.
+// Faster records that a statement succeeded.
 func (p *Pace) Faster() {
 	if p.good++; p.good < growAfter || p.Size() == p.most {
 		return

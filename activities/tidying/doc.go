@@ -21,6 +21,7 @@ type Tidying struct {
 	Embedder inference.Embedder
 	Writer   inference.EpisodeWriter  // if nil, the rules write summaries
 	Judge    inference.DuplicateJudge // if nil, the rules decide on facts in another form
+	Reader   inference.FactReader     // if nil, the rules find facts and conflicts alone
 	Budget   int64                    // tokens of a tenant and day; 0: no limit
 	Held     func(use string)         // called when a call does not fit into the budget; may be nil
 	Policy   proposals.WritePolicy
@@ -81,7 +82,7 @@ func refuse(out *api.LearnResult, reason string) {
 	out.Refused[reason]++
 }
 
-// observe tells what became of changes.
+// observe reports the verdicts on changes.
 func (a *Tidying) observe(workflow string, r api.LearnResult) {
 	if a.Observe == nil {
 		return

@@ -24,13 +24,12 @@ const (
 	partSets = 100 // groups that one activity returns, so that histories stay small
 )
 
-// Reasons for which duplicates stay.
+// Reasons not to merge duplicates.
 const (
 	lessTrusted = "less_trusted" // a record is not merged into a more trusted one
 	notTheSame  = "not_the_same" // they changed since they were found
 
-	modelDiffers = "model_differs" // a model keeps apart what the rules take for the same
-	purposeJudge = "duplicates"    // what tokens are reserved for
+	modelDiffers = "model_differs" // a model distinguishes records that the rules consider the same
 )
 
 // overlap is the time before the watermark that is read again, because earlier transactions may commit later.
@@ -78,15 +77,15 @@ func (a *Tidying) FindDuplicates(ctx context.Context, in Request) (Page, error) 
 	return out, nil
 }
 
-// restated finds facts that say the same in another form. It reads the facts of the scope once, when there are changed
-// ones to compare them with: at most tidying.MaxStatements, those that changed last.
+// restated finds facts that restate others in other words. It reads the facts of the scope once, if any has changed: at
+// most tidying.MaxStatements, those that changed last.
 type restated struct {
 	read  func(add func(duplicates.Record)) error
 	pool  *duplicates.Pool
 	taken map[string]bool // ids that are in a group: a record is in one group of a part
 }
 
-// groups are the facts of a page with those that they restate, without what is in a group of one key.
+// groups returns the facts of a page with the facts that they restate, without those that are already in a group.
 func (r *restated) groups(page tidying.DuplicatePage) ([][]string, error) {
 	if len(page.IDs) == 0 {
 		return nil, nil
@@ -179,29 +178,49 @@ func (a *Tidying) resolve(ctx context.Context, in Request, group []string, out *
 		refuse(out, lessTrusted)
 	}
 	plain := make([]duplicates.Record, len(records))
-	evidence := make([]string, len(records))
 	for i, r := range records {
-		plain[i], evidence[i] = r.Record, r.ID+"#"+strconv.Itoa(r.Version)
+		plain[i] = r.Record
 	}
 	if len(records) < 2 {
 		return nil
 	}
-	plan, ok := duplicates.Plan(plain)
-	switch {
-	case !ok:
+	plans := duplicates.Plans(plain)
+	if len(plans) == 0 {
 		refuse(out, notTheSame)
-		return nil
-	case a.shadow(in):
+	}
+	for _, plan := range plans {
+		if err := a.merge(ctx, in, plan, records, out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// merge carries out a plan for some of the records.
+func (a *Tidying) merge(ctx context.Context, in Request, plan duplicates.Merge, records []tidying.Same,
+	out *api.LearnResult) error {
+	if a.shadow(in) {
 		out.Merged += len(plan.Away)
 		return nil
 	}
+	var of []tidying.Same
+	var plain []duplicates.Record
+	var evidence []string
+	for _, r := range records {
+		if r.ID == plan.Keep || slices.Contains(plan.Away, r.ID) {
+			of, plain = append(of, r), append(plain, r.Record)
+			evidence = append(evidence, r.ID+"#"+strconv.Itoa(r.Version))
+		}
+	}
 	if a.Judge != nil && plan.Kind == duplicates.Restated {
+		var ok bool
+		var err error
 		if plan, ok, err = a.judged(ctx, in, plan, plain, evidence, out); err != nil || !ok {
 			return err
 		}
 	}
 	done, err := a.Store.Merge(ctx, tidying.MergeInput{Writes: a.writes(in, "merge", evidence), Scope: in.scope(),
-		Records: records, Plan: plan, Policy: a.Policy})
+		Records: of, Plan: plan, Policy: a.Policy})
 	switch {
 	case err != nil:
 		return err
@@ -218,44 +237,45 @@ func (a *Tidying) resolve(ctx context.Context, in Request, group []string, out *
 	return nil
 }
 
-// judged is a merge without the facts in another form that a model keeps apart. A model joins nothing that the rules
-// have not joined, and where it has no answer, the rules decide. It reports false where nothing is left to merge.
+// judged returns a merge without the restated facts that a model distinguishes. A model never adds to a merge, and if
+// it does not answer, the rules decide. Its answers are stored, so that it is asked about a pair once, as long as both
+// texts stay. It returns false if nothing is left to merge.
 func (a *Tidying) judged(ctx context.Context, in Request, plan duplicates.Merge, records []duplicates.Record,
 	evidence []string, out *api.LearnResult) (duplicates.Merge, bool, error) {
 	byID := map[string]duplicates.Record{}
 	for _, r := range records {
 		byID[r.ID] = r
 	}
-	keep, size := byID[plan.Keep], promptOverhead
+	keep := byID[plan.Keep]
 	var asked []string
-	var pairs [][2]string
+	var answers []tidying.Answer
 	for _, id := range plan.Away {
 		if other := byID[id]; duplicates.Compare(keep, other) == duplicates.Restated {
-			asked, pairs = append(asked, id), append(pairs, [2]string{keep.Content, other.Content})
-			size += len(keep.Content) + len(other.Content)
+			about, err := pairOf(keep, other)
+			if err != nil {
+				return plan, false, err
+			}
+			asked, answers = append(asked, id), append(answers, about)
 		}
 	}
-	meter := step.Meter{Store: a.Store, Limit: a.Budget, Held: a.Held, Now: a.Now}
-	var same []bool
-	spent, err := meter.Ask(ctx, step.Metered{Tenant: in.Tenant, Purpose: purposeJudge,
-		Key: purposeJudge + ":" + a.writes(in, "merge", evidence).Evidence, Bytes: size,
-		Answer: inference.DuplicatesAnswerTokens}, func(ctx context.Context) (usage inference.Usage, err error) {
-		same, usage, err = a.Judge.JudgeDuplicates(ctx, pairs)
-		return usage, err
-	})
-	out.Tokens, out.Held = out.Tokens+spent.Tokens, out.Held || spent.Held
-	switch {
-	case err != nil:
+	known, err := a.Store.ModelAnswers(ctx, in.Tenant, tidying.AskDuplicates, answers)
+	if err != nil {
 		return plan, false, err
-	case spent.Held:
-		return plan, true, nil
-	case spent.Failed != "" || len(same) != len(pairs):
-		refuse(out, modelSilent)
-		return plan, true, nil
+	}
+	var open []int
+	for i := range answers {
+		if answers[i].Text = known[answers[i].About()]; answers[i].Text == "" {
+			open = append(open, i)
+		}
+	}
+	if err := a.askDuplicates(ctx, in, open, answers, func(i int) [2]string {
+		return [2]string{keep.Content, byID[asked[i]].Content}
+	}, evidence, out); err != nil {
+		return plan, false, err
 	}
 	left := slices.DeleteFunc(slices.Clone(records), func(r duplicates.Record) bool {
 		i := slices.Index(asked, r.ID)
-		return i >= 0 && !same[i]
+		return i >= 0 && answers[i].Text == tidying.AnswerDiffers
 	})
 	for range len(records) - len(left) {
 		refuse(out, modelDiffers)
@@ -264,8 +284,57 @@ func (a *Tidying) judged(ctx context.Context, in Request, plan duplicates.Merge,
 	return plan, ok, nil
 }
 
-// together picks the records that are merged, and counts the others: a less trusted record is not merged, so that it
-// takes no trust from what it repeats. Only the surest of several pinned records is merged.
+// pairOf is what is stored of a question about two facts.
+func pairOf(one, other duplicates.Record) (tidying.Answer, error) {
+	texts := []string{one.Content, other.Content}
+	slices.Sort(texts)
+	both, err := ids([]string{one.ID, other.ID})
+	if err != nil {
+		return tidying.Answer{}, err
+	}
+	return tidying.Pair(both[0], both[1], questionOf(texts...)), nil
+}
+
+// askDuplicates asks a model about pairs, and sets and stores the texts of their answers. Where it has none, they stay
+// empty.
+func (a *Tidying) askDuplicates(ctx context.Context, in Request, open []int, answers []tidying.Answer,
+	pair func(int) [2]string, evidence []string, out *api.LearnResult) error {
+	if len(open) == 0 {
+		return nil
+	}
+	size := promptOverhead
+	pairs := make([][2]string, len(open))
+	for n, i := range open {
+		pairs[n] = pair(i)
+		size += len(pairs[n][0]) + len(pairs[n][1])
+	}
+	var same []bool
+	spent, err := a.meter().Ask(ctx, step.Metered{Tenant: in.Tenant, Purpose: string(tidying.AskDuplicates),
+		Key: string(tidying.AskDuplicates) + ":" + a.writes(in, "merge", evidence).Evidence, Bytes: size,
+		Answer: inference.DuplicatesAnswerTokens}, func(ctx context.Context) (usage inference.Usage, err error) {
+		same, usage, err = a.Judge.JudgeDuplicates(ctx, pairs)
+		return usage, err
+	})
+	out.Tokens, out.Held = out.Tokens+spent.Tokens, out.Held || spent.Held
+	switch {
+	case err != nil || spent.Held:
+		return err
+	case spent.Failed != "" || len(same) != len(pairs):
+		refuse(out, modelSilent)
+		return nil
+	}
+	var said []tidying.Answer
+	for n, i := range open {
+		if answers[i].Text = tidying.AnswerDiffers; same[n] {
+			answers[i].Text = tidying.AnswerSame
+		}
+		said = append(said, answers[i])
+	}
+	return a.Store.KeepModelAnswers(ctx, in.Tenant, tidying.AskDuplicates, said, step.Now(a.Now))
+}
+
+// together picks the records to merge, and counts the others. A less trusted record is not merged, so that it does not
+// gain trust from the record that it repeats. Of several pinned records only the most confident is merged.
 func together(records []tidying.Same) (picked []tidying.Same, lessTrusted int) {
 	slices.SortStableFunc(records, func(x, y tidying.Same) int {
 		return cmp.Or(cmp.Compare(y.Trust, x.Trust), cmp.Compare(y.Confidence, x.Confidence), cmp.Compare(x.ID, y.ID))
@@ -283,7 +352,7 @@ func together(records []tidying.Same) (picked []tidying.Same, lessTrusted int) {
 	return picked, lessTrusted
 }
 
-// FinishPage moves the watermark of a workflow past a page, unless the run is one in shadow mode.
+// FinishPage moves the watermark of a workflow past a page, except in shadow mode.
 func (a *Tidying) FinishPage(ctx context.Context, in DoneRequest) error {
 	if a.shadow(in.Request) || in.Next.At.IsZero() {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"github.com/mneme/mneme/store/tidying"
 )
 
-// FindThreads reads episodes that have become old, page by page, and returns one of each thread.
+// FindThreads reads episodes that have become old, page by page, and returns one episode of each thread.
 func (a *Tidying) FindThreads(ctx context.Context, in Request) (Page, error) {
 	ctx, stop := step.Heartbeat(ctx)
 	defer stop()
@@ -78,7 +78,7 @@ func (a *Tidying) compress(ctx context.Context, in Request, of string, models ti
 	return nil
 }
 
-// summarise writes the summary of a batch, and another one of the episodes that did not fit.
+// summarise writes the summary of a batch, and a second one of the episodes that did not fit.
 func (a *Tidying) summarise(ctx context.Context, in Request, batch []compress.Episode, byID map[string]tidying.Old,
 	models time.Time, out *api.LearnResult) error {
 	for len(batch) >= compress.LeastOld {
@@ -156,7 +156,7 @@ func (a *Tidying) rules() *policy.Policy {
 	return a.Rules()
 }
 
-// embedFor is the time limit of an embedding: without one, the outbox requests it later.
+// embedFor is the time limit of an embedding. If it is exceeded, the outbox requests the embedding later.
 const embedFor = 30 * time.Second
 
 func (a *Tidying) embed(ctx context.Context, text string) (*pg.Embedding, error) {

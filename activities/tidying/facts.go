@@ -21,16 +21,16 @@ import (
 	"github.com/mneme/mneme/store/tidying"
 )
 
-// Reasons for which a change of facts is not made.
+// Reasons not to make a change of facts.
 const (
 	waitsForPerson = "policy_review"  // the policy requires a person to decide
 	notSure        = "low_confidence" // below the policy's confidence
 )
 
-// maxRounds is how often facts are decided again because evidence went while they were written.
+// maxRounds is how often facts are decided again because evidence was removed in between.
 const maxRounds = 3
 
-// FindStatements looks whether there are episodes that UpdateFacts has not read. It returns at most one group.
+// FindStatements checks whether there are episodes that UpdateFacts has not read. It returns at most one group.
 func (a *Tidying) FindStatements(ctx context.Context, in Request) (Page, error) {
 	ctx, stop := step.Heartbeat(ctx)
 	defer stop()
@@ -55,21 +55,25 @@ func (a *Tidying) UpdateFacts(ctx context.Context, in WriteRequest) (api.LearnRe
 	ctx, stop := step.Heartbeat(ctx)
 	defer stop()
 	var out api.LearnResult
+	var said readings
 	for range maxRounds {
 		dropped := out.Dropped
-		if err := a.learn(ctx, in.Request, &out); err != nil {
+		if err := a.learn(ctx, in.Request, &said, &out); err != nil {
 			return out, step.Fail(step.Stalled(ctx, err))
 		}
 		if out.Dropped == dropped {
 			break
 		}
 	}
+	if err := a.remember(ctx, in.Request, &said); err != nil {
+		return out, step.Fail(step.Stalled(ctx, err))
+	}
 	a.observe(api.WorkflowUpdateFacts, out)
 	return out, nil
 }
 
-// learn decides once on all that is known and said.
-func (a *Tidying) learn(ctx context.Context, in Request, out *api.LearnResult) error {
+// learn decides once on all known facts and new statements, and writes the changes.
+func (a *Tidying) learn(ctx context.Context, in Request, model *readings, out *api.LearnResult) error {
 	known, err := a.Store.KnownFacts(ctx, in.scope())
 	if err != nil {
 		return err
@@ -90,7 +94,7 @@ func (a *Tidying) learn(ctx context.Context, in Request, out *api.LearnResult) e
 		learner.Know(k.Fact)
 	}
 	episodes := map[string]tidying.Said{}
-	again := map[string][]string{} // evidence of facts that hold under conditions, which the situation met
+	again := map[string][]string{} // evidence of conditional facts whose conditions were met
 	for _, s := range said {
 		if lasting, err := states(ctx, s); err != nil || !lasting {
 			if err != nil {
@@ -108,11 +112,21 @@ func (a *Tidying) learn(ctx context.Context, in Request, out *api.LearnResult) e
 		}
 		learner.Add(s.Observation)
 	}
+	if a.asks(in) {
+		if err := a.readFacts(ctx, in, &learner, episodes, model, out); err != nil {
+			return err
+		}
+	}
 	updates := learner.Updates()
 	for _, fact := range slices.Sorted(maps.Keys(again)) {
 		k := byID[fact]
 		updates = append(updates, facts.Update{Action: facts.Reinforce, Target: fact, Text: k.Text, Who: k.Who,
 			Conditions: k.Conditions, Confidence: k.Confidence, Evidence: again[fact], Why: "said again"})
+	}
+	if a.asks(in) {
+		if err := a.judge(ctx, in, updates, byID, model, out); err != nil {
+			return err
+		}
 	}
 	for _, u := range updates {
 		out.Groups++
@@ -124,15 +138,15 @@ func (a *Tidying) learn(ctx context.Context, in Request, out *api.LearnResult) e
 	return nil
 }
 
-// states reports whether a text is a statement: a question or a request says nothing that holds later, however often
-// it is repeated.
+// states reports whether a text is a statement. A question or a request is not evidence for a fact, however often it is
+// repeated.
 func states(ctx context.Context, s tidying.Said) (bool, error) {
 	read, _, err := rules.Extractor{}.Extract(ctx, inference.Source{Content: s.Text, Kind: schema.SourceUserInput,
 		Speaker: s.Who, OccurredAt: s.At})
 	return len(read.Facts) > 0, err
 }
 
-// wordsOf is equal for statements of one person in the same words.
+// wordsOf returns a key that is equal for statements of one person in the same words.
 func wordsOf(text, who string) string {
 	return duplicates.Key(duplicates.Record{Type: schema.TypeSemantic, Content: text, Who: who})
 }
@@ -213,7 +227,7 @@ func keysOf(u facts.Update, target *tidying.Known, evidence []string) []string {
 	return out
 }
 
-// forbids says why the policy does not let a change happen without a review.
+// forbids returns the reason why the policy does not allow a change without review, or "".
 func (a *Tidying) forbids(u facts.Update, target *tidying.Known) string {
 	own := target != nil && target.Who == u.Who && u.Who != ""
 	changes := target != nil && (u.Action == facts.Replace || u.Action == facts.Fork)

@@ -15,17 +15,17 @@ import (
 
 // Constants of summaries that a model writes.
 const (
-	modelsFor      = 4 * time.Minute // of one activity that asks a model; after that the rules write
+	modelsFor      = 4 * time.Minute // limit of model calls in one activity; after that the rules write
 	promptOverhead = 3_000           // bytes of the prompt without the episodes
-	purpose        = "summary"       // what tokens are reserved for
+	purpose        = "summary"       // the purpose of reserved tokens
 )
 
-// Reasons for which the summary of a model is not used, and the rules' is.
+// Reasons to use the summary of the rules instead of a model's.
 const (
 	modelSilent  = "model_no_answer"
 	modelLonger  = "model_not_shorter"
 	modelInvents = "model_invents"
-	modelPrefix  = "model_" // of a reason of package compress
+	modelPrefix  = "model_" // prefix of a reason from package compress
 )
 
 // write replaces the rules' summary by a model's, if it is shorter, loses nothing that has to be kept, and contains
@@ -65,7 +65,7 @@ func (a *Tidying) write(ctx context.Context, in Request, batch []compress.Episod
 	return nil
 }
 
-// unusable says why a model's summary is not used; empty: it is.
+// unusable returns the reason why a model's summary is not used, or "" if it is used.
 func unusable(said string, spent step.Spent, rules string, texts []string, sources []compress.Episode) string {
 	if spent.Failed != "" || said == "" {
 		return modelSilent

@@ -24,7 +24,7 @@ import (
 	storetopics "github.com/mneme/mneme/store/topics"
 )
 
-// Topics keeps standing questions answered.
+// Topics keeps the answers of standing questions up to date.
 type Topics struct {
 	Store    *store.Store
 	Recaller *recall.Recaller
@@ -34,7 +34,7 @@ type Topics struct {
 	Now      func() time.Time
 }
 
-// purpose is what topics reserve tokens for.
+// purpose is the purpose of tokens that topics reserve.
 const purpose = "topic"
 
 // TopicRef names a topic.
@@ -63,13 +63,14 @@ type CheckTopicRequest struct {
 type CheckTopicResult struct {
 	Refresh  bool   `json:"refresh"`
 	Changed  int    `json:"changed"`
-	Memories int    `json:"memories"` // of the evidence
+	Memories int    `json:"memories"` // number of memories in the evidence
 	Hash     string `json:"hash"`
 	Drafted  bool   `json:"drafted,omitempty"` // there is a draft of this evidence already
 }
 
-// CheckTopic compares the evidence set of a topic, as recall finds it now, with that of its current answer, and notes
-// the result. It calls no chat model. Its recall is not recorded: a sweep must not keep memories alive.
+// CheckTopic compares the evidence set that recall finds for a topic now with that of its current answer, and records
+// the result. It calls no chat model. Its recall is not recorded as an access, because a sweep must not keep memories
+// alive.
 func (a *Topics) CheckTopic(ctx context.Context, in CheckTopicRequest) (CheckTopicResult, error) {
 	if len(in.Misread) > 0 {
 		return CheckTopicResult{}, step.Fail(&schema.ValidationError{Fields: in.Misread})
@@ -104,17 +105,17 @@ func (a *Topics) check(ctx context.Context, ref TopicRef) (CheckTopicResult, err
 	return out, a.Store.NoteCheck(ctx, ref.Tenant, id, due.Changed, "", step.Now(a.Now))
 }
 
-// request is the recall of a topic.
+// request returns the recall request of a topic.
 func request(t topics.Topic) schema.RecallRequest {
 	return schema.RecallRequest{Principal: t.Principal, ReadPolicy: t.ReadPolicy, Query: t.Question, Limit: t.Evidence,
 		Superseded: true}
 }
 
-// Filter is what the principal of a topic may see now.
+// Filter returns the filter of memories that the principal of a topic may see now.
 func Filter(r *recall.Recaller, t topics.Topic) pg.Filter { return r.Filter(request(t)) }
 
-// evidence is what recall finds for a topic and its principal may read in full. A recall without some channels says
-// nothing about changes: it is an error, and retried.
+// evidence returns the memories that recall finds for a topic and that its principal may read in full. A degraded
+// recall cannot show whether evidence has changed, so it is an error and is retried.
 func (a *Topics) evidence(ctx context.Context, t topics.Topic) ([]rules.Evidence, error) {
 	quiet := *a.Recaller
 	quiet.Untracked, quiet.Reranking, quiet.Observe = true, inference.Reranking{}, nil
@@ -150,7 +151,7 @@ type DraftTopicRequest struct {
 	Key   string `json:"key"`             // for the reservation of tokens, with the number of the attempt
 }
 
-// DraftTopicResult says what was drafted.
+// DraftTopicResult describes the draft.
 type DraftTopicResult struct {
 	Outcome   storetopics.Outcome `json:"outcome"`
 	Parts     int                 `json:"parts"`
@@ -218,7 +219,7 @@ func (a *Topics) draft(ctx context.Context, in DraftTopicRequest) (DraftTopicRes
 // promptOverhead is the size of the prompt without question and texts.
 const promptOverhead = 3_000
 
-// byModel puts a model's answer in place of the extract, within the token budget.
+// byModel replaces the extract by a model's answer, within the token budget.
 func (a *Topics) byModel(ctx context.Context, in DraftTopicRequest, topic topics.Topic, evidence []rules.Evidence,
 	draft *storetopics.Draft) error {
 	texts := make([]string, len(evidence))
@@ -285,13 +286,13 @@ type PublishTopicRequest struct {
 	Hash string `json:"hash"`
 }
 
-// PublishTopicResult says what became of the draft.
+// PublishTopicResult is the outcome of publishing a draft.
 type PublishTopicResult struct {
 	Outcome storetopics.Outcome `json:"outcome"`
 	Number  int                 `json:"number,omitempty"` // of the current answer
 }
 
-// PublishTopic makes a draft the current answer, unless a memory that it was made of was changed or forgotten since.
+// PublishTopic makes a draft the current answer, unless one of its memories was changed or forgotten since.
 func (a *Topics) PublishTopic(ctx context.Context, in PublishTopicRequest) (PublishTopicResult, error) {
 	id, err := in.id()
 	if err != nil {
@@ -306,14 +307,14 @@ func (a *Topics) PublishTopic(ctx context.Context, in PublishTopicRequest) (Publ
 	return PublishTopicResult{Outcome: outcome, Number: number}, step.Fail(err)
 }
 
-// HoldTopicRequest notes why a topic was not answered.
+// HoldTopicRequest has the reason why a topic was not answered.
 type HoldTopicRequest struct {
 	TopicRef
 	Changed int    `json:"changed"`
 	Why     string `json:"why"`
 }
 
-// HoldTopic notes on a topic why its refresh did not answer it. The next check takes the note away.
+// HoldTopic records on a topic why its refresh did not answer it. The next check removes the reason.
 func (a *Topics) HoldTopic(ctx context.Context, in HoldTopicRequest) error {
 	id, err := in.id()
 	if err != nil {

@@ -40,7 +40,8 @@ type change struct {
 	corrects, hasValue bool
 }
 
-// corrections are wordings that say that the old statement was never true: what was before is not asked.
+// corrections are wordings that say that the old statement was never true. There is no question about the past for
+// them.
 var corrections = map[string]bool{"actually": true, "correction": true, "not_but": true, "turns_out": true}
 
 // continued matches the start of a line that continues the previous one.

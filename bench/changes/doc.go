@@ -1,8 +1,8 @@
-// Package changes generates conversations in which things change, to measure how well memory follows them.
+// Package changes generates conversations in which facts change, to measure how well memory follows the changes.
 //
-// A Tenant is what one user and a few others say over some weeks. Among many statements about other things it has
-// pairs, a statement and a later one that changes it; coexisting statements, where neither changes the other; and
-// questions, some about things that were never said. The same seed gives the same tenants.
+// A Tenant has the statements of one user and a few others over some weeks. Among many unrelated statements it has
+// pairs (a statement and a later one that changes it), coexisting statements, where neither changes the other, and
+// questions, some of them about something never said. The same seed gives the same tenants.
 //
 // The corpus has two halves. The development half (texts/dev) is for writing rules. The held-out half (texts/heldout)
 // has other attributes, other wordings and other authors: authors of rules must not read it, nor what the bench

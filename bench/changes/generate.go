@@ -30,7 +30,7 @@ var (
 	End   = Begin.Add(sessions * betweenSessions)
 )
 
-// Statement is something that is said.
+// Statement is one statement of a speaker.
 type Statement struct {
 	Text, Speaker string
 	Kind          schema.SourceKind
@@ -68,7 +68,7 @@ type Probe struct {
 	Answer         int
 }
 
-// Tenant is everything that is said to one memory, in the order of time, and what is asked in the end.
+// Tenant has all statements to one memory, in the order of time, and the questions at the end.
 type Tenant struct {
 	Name       string
 	Half       string // dev, second or heldout
@@ -91,8 +91,8 @@ type half struct {
 	heldOut                              bool
 }
 
-// Generate makes the tenants of all halves, the development half first. The share, in (0,1], is how many of
-// them.
+// Generate makes the tenants of all halves, the development half first. share, in (0,1], is the share of tenants to
+// make.
 func Generate(seed uint64, share float64) []Tenant {
 	var out []Tenant
 	for i, h := range halves() {
@@ -194,7 +194,7 @@ func (g *generator) say(text, speaker string, session int) int {
 	return len(g.t.Statements) - 1
 }
 
-// whose chooses a subject that has nothing to do with the attribute yet.
+// whose chooses a subject that does not have the attribute yet.
 func (g *generator) whose(a *attribute) subject {
 	if a.subjects == "any" {
 		return me
@@ -322,7 +322,7 @@ func (v voice) of(template string, s subject, values map[string]string) string {
 	return render(template, s, values)
 }
 
-// speakers chooses who says the old statement and the new one.
+// speakers chooses the speakers of the old statement and the new one.
 func (g *generator) speakers(s subject) (old, new voice) {
 	switch {
 	case s.person == 1:

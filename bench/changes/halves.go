@@ -11,7 +11,7 @@ import (
 	"github.com/mneme/mneme/bench/changes/texts/third"
 )
 
-// halves reads the corpus. It is text of the program: what cannot be read is a bug.
+// halves reads the corpus, which is part of the program. It panics on text that cannot be read.
 func halves() []half {
 	return []half{devHalf(), heldoutHalf(), secondHalf(), thirdHalf()}
 }

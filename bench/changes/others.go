@@ -42,7 +42,7 @@ func (g *generator) coexist() {
 	}
 }
 
-// distract adds statements about other things, and asks for some of them.
+// distract adds unrelated statements, and questions about some of them.
 func (g *generator) distract() {
 	all := slices.Clone(g.distractors)
 	g.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
@@ -56,11 +56,11 @@ func (g *generator) distract() {
 	}
 }
 
-// vague are attributes that another one may answer too: a hobby may be an instrument.
+// vague are attributes whose question another attribute may answer: a hobby may be an instrument.
 var vague = map[string]bool{"hobby": true}
 
-// unknown adds questions about things that no one said: an attribute of a subject whose other attributes alone
-// are known, one of a stranger, something never heard of anyone, and a foreign topic.
+// unknown adds questions about something never said: an unknown attribute of a known subject, an attribute of a
+// stranger, an attribute that nobody has, and a foreign topic.
 func (g *generator) unknown() {
 	asked := map[string]bool{}
 	add := func(kind, question string) {
@@ -73,7 +73,7 @@ func (g *generator) unknown() {
 	for _, p := range g.t.Pairs {
 		said[p.Attribute] = true
 	}
-	var attributes []*attribute // that are known of somebody
+	var attributes []*attribute // attributes that some subject has
 	for _, c := range g.changes {
 		known := said[c.attr.name] && c.attr.subjects != "any" && !vague[c.attr.name]
 		if known && !slices.Contains(attributes, c.attr) {
@@ -109,7 +109,7 @@ func (g *generator) unknown() {
 	}
 }
 
-// subjects are those of the tenant that an attribute is for.
+// subjects returns the subjects of the tenant to which an attribute applies.
 func (g *generator) subjects(a *attribute) []subject {
 	switch a.subjects {
 	case "person":

@@ -6,7 +6,7 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// Called adds a call with its arguments, and what the tool answered.
+// Called adds a call with its arguments, and the tool's answer.
 func (s *Session) Called(tool string, args map[string]string, output string, ok bool) {
 	s.calls++
 	id := callID(s.calls)

@@ -1,3 +1,3 @@
-// Package learner is the memory of a simulated agent, behind an interface: either the rules of learning in this
-// process, or a deployment. It also records what the agent does, as events of the ledger.
+// Package learner has the interface of a simulated agent's memory. A memory is either the rules of learning in this
+// process, or a deployment. The package also records the agent's actions as events of the ledger.
 package learner

@@ -21,8 +21,8 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Memory is what an agent asks before it tries something, and tells afterwards. Its requests and answers are those of
-// the workflows Advise, Report and Consolidate, so that a deployment can take the place of Rules.
+// Memory gives an agent advice before it tries something, and takes reports afterwards. Its requests and answers are
+// those of the workflows Advise, Report and Consolidate, so that a deployment can replace Rules.
 type Memory interface {
 	Advise(ctx context.Context, req api.AdviseRequest) (api.AdviseResponse, error)
 	Report(ctx context.Context, req api.ReportRequest) error
@@ -35,7 +35,7 @@ type Options struct {
 	NoConsolidation bool // advice from episodes alone: their outcomes are counted, and nothing is promoted
 	Single          bool // the best single episodes are followed: nothing is counted across episodes
 	Timelines       bool // single episodes are known by the record that a session becomes, as a deployment keeps them
-	Forget          bool // episodes and procedures fade and go, by the default decay of their types
+	Forget          bool // episodes and procedures fade and are removed, by the default decay of their types
 	Now             func() time.Time
 }
 
@@ -71,7 +71,7 @@ func NewRules(o Options) *Rules {
 		read: map[string]string{}, asked: map[string]asked{}, reported: map[string][]evidence.Outcome{}}
 }
 
-// Remember takes in what an agent did.
+// Remember stores a session of an agent.
 func (m *Rules) Remember(_ context.Context, s *Session) error {
 	clear(m.asked) // the reports of a session come before it ends
 	attempts := s.attempts()
@@ -101,7 +101,7 @@ func (m *Rules) Advise(_ context.Context, req api.AdviseRequest) (api.AdviseResp
 	for _, id := range slices.Sorted(maps.Keys(m.records)) {
 		r := m.records[id]
 		if len(r.agents) == 1 && r.agents[0] != req.Principal.Agent {
-			continue // what one agent alone vouches for is for that agent
+			continue // evidence of only one agent is for that agent
 		}
 		payload := r.Payload
 		candidates = append(candidates, advice.Candidate{ID: id, Competence: &payload, Stats: r.Stats,
@@ -142,7 +142,8 @@ func (m *Rules) Advise(_ context.Context, req api.AdviseRequest) (api.AdviseResp
 	return out, nil
 }
 
-// tentative are candidates of what helped before. Their reports are of the episode that was the newest then.
+// tentative returns candidates that helped before but were not promoted. Their reports belong to the episode that was
+// the newest then.
 func (m *Rules) tentative(s advice.Situation, attempts []trace.Attempt) []advice.Candidate {
 	out := advice.Tentative(s, attempts)
 	for i, c := range out {
@@ -155,10 +156,10 @@ func (m *Rules) tentative(s advice.Situation, attempts []trace.Attempt) []advice
 	return out
 }
 
-// newest is how many episodes are read for advice, as a deployment does.
+// newest is the number of episodes read for advice, as in a deployment.
 const newest = 20
 
-// visible are the attempts at a problem that an agent made itself: sessions are private unless somebody shares them.
+// visible returns an agent's own attempts at a problem, because sessions are private by default.
 func (m *Rules) visible(key, agent string) (out []trace.Attempt) {
 	attempts, most := m.byKey[key], newest
 	if m.opts.Timelines { // texts that were cut have other keys
@@ -251,7 +252,7 @@ func (m *Rules) Consolidate(context.Context) error {
 	}
 	for _, g := range groups.All() {
 		if m.read[g.Key] == g.Set.String() {
-			continue // as a watermark has it
+			continue // as with a watermark
 		}
 		m.read[g.Key] = g.Set.String()
 		var about []competence.Record
@@ -282,7 +283,7 @@ func (m *Rules) apply(d competence.Delta) {
 		d.Target = fmt.Sprintf("procedure-%04d", m.next)
 		r = known{usedAt: m.opts.Now(), salience: memory.InitialSalience}
 	}
-	for _, o := range d.Outcomes { // what was reported of it while it was tentative is its own from now on
+	for _, o := range d.Outcomes { // reports on the tentative candidate now belong to the procedure
 		if o.OK && o.Episode != "" {
 			m.reported[d.Target] = append(m.reported[d.Target], m.reported[o.Episode]...)
 			delete(m.reported, o.Episode)
@@ -294,7 +295,7 @@ func (m *Rules) apply(d competence.Delta) {
 	m.records[d.Target] = r
 }
 
-// forget drops what has faded.
+// forget drops faded memories.
 func (m *Rules) forget() {
 	now := m.opts.Now()
 	episodes, procedures := memory.DefaultDecay(schema.TypeEpisodic), memory.DefaultDecay(schema.TypeCompetence)
@@ -310,7 +311,7 @@ func (m *Rules) forget() {
 	})
 }
 
-// Procedure is what is known of one.
+// Procedure is a promoted procedure.
 type Procedure struct {
 	ID     string
 	Agents []string // for whom it is; more than one: for everyone
@@ -318,7 +319,7 @@ type Procedure struct {
 	Chance float64
 }
 
-// Procedures returns what was promoted.
+// Procedures returns the promoted procedures.
 func (m *Rules) Procedures() (out []Procedure) {
 	for _, r := range m.records {
 		out = append(out, Procedure{ID: r.ID, Agents: r.agents, Recipe: r.Payload.Recipe, Chance: r.Stats.All.Chance()})
@@ -327,5 +328,5 @@ func (m *Rules) Procedures() (out []Procedure) {
 	return out
 }
 
-// Attempts is how many attempts are kept.
+// Attempts returns the number of stored attempts.
 func (m *Rules) Attempts() int { return len(m.kept) }

@@ -10,12 +10,12 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// Session is what an agent did at one task, as events of the ledger.
+// Session has an agent's actions at one task, as events of the ledger.
 type Session struct {
 	Agent  string
 	Stream string
-	// Origin names the author of an account that was handed in afterwards. Empty: the ledger recorded the events as
-	// they happened.
+	// Origin names the author of an account that was submitted afterwards. If it is empty, the ledger recorded the
+	// events as they happened.
 	Origin string
 	Events []ledger.Event
 
@@ -38,10 +38,10 @@ func (s *Session) add(kind string, payload any) {
 		Agent: s.Agent, Kind: kind, OccurredAt: s.at.Add(time.Duration(n) * time.Second), Payload: encoded})
 }
 
-// Asked adds what the user asked for.
+// Asked adds the user's request.
 func (s *Session) Asked(task string) { s.add(ledger.KindUserInjected, ledger.Text{Text: task}) }
 
-// In adds the environment: os, and what else the context has.
+// In adds the environment: os, and the rest of the context.
 func (s *Session) In(dir string, context map[string]string) {
 	rest := map[string]string{}
 	for key, v := range context {
@@ -55,7 +55,7 @@ func (s *Session) In(dir string, context map[string]string) {
 
 func callID(n int) string { return fmt.Sprintf("c%d", n) }
 
-// Did adds a command and how it went; problem is empty for one that succeeded.
+// Did adds a command and its outcome; problem is empty if it succeeded.
 func (s *Session) Did(tool, cmd, problem string) {
 	s.calls++
 	id := callID(s.calls)
@@ -78,7 +78,7 @@ func (s *Session) meta() trace.Meta {
 	return trace.Meta{Episode: s.Stream, Source: source}
 }
 
-// attempts are what the rules read from the session.
+// attempts returns the attempts that the rules read from the session.
 func (s *Session) attempts() []trace.Attempt {
 	t := trace.NewSession(s.meta())
 	for _, e := range s.Events {

@@ -12,12 +12,12 @@ import (
 // Constants of a reader of single episodes.
 const (
 	nearest = 3   // episodes that are read
-	agreed  = 0.7 // confidence where all of them say the same
+	agreed  = 0.7 // confidence if all of them agree
 )
 
-// single answers from the most similar episodes, each by itself: their problem is the same, and of these the ones whose
-// situation has most in common with the present one, the newest first. How often something helped is not counted. What
-// failed in the most similar episodes is what did not help.
+// single answers from the most similar episodes with the same problem: those whose situation has most in common with
+// the current one, the newest first. It does not count how often a repair helped. Repairs that failed in these episodes
+// are the ones that did not help.
 func (m *Rules) single(s advice.Situation, attempts []trace.Attempt) (api.AdviseResponse, error) {
 	m.next++
 	out := api.AdviseResponse{AdviceID: fmt.Sprintf("advice-%d", m.next)}
@@ -67,7 +67,7 @@ func (m *Rules) single(s advice.Situation, attempts []trace.Attempt) (api.Advise
 	return out, nil
 }
 
-// common is how many keys of the context have the same value.
+// common returns the number of keys of the context with the same value.
 func common(s advice.Situation, a trace.Attempt) (n int) {
 	for key, v := range s.Context {
 		if a.Situation.Context[key] == v {

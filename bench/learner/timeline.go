@@ -7,8 +7,8 @@ import (
 	"github.com/mneme/mneme/memory/session"
 )
 
-// summarized are the attempts that can be read from the episode that the session becomes: its timeline has a line of
-// each event.
+// summarized returns the attempts that can be read from the episode of the session, whose timeline has a line for each
+// event.
 func (s *Session) summarized() ([]trace.Attempt, error) {
 	episode, ok := session.Close(s.Stream, s.Events, session.Finished)
 	if !ok {

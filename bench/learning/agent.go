@@ -10,32 +10,32 @@ import (
 
 const (
 	budget   = 8 // steps for each problem of a task
-	asking   = 2 // steps that a memory costs a problem: to ask, and to tell
+	asking   = 2 // steps that a memory costs for each problem: to ask, and to report
 	checking = "make app"
 )
 
-// mind is what tells an agent what to try. Its memory is what arms differ in; the agent is the same.
+// mind tells an agent what to try. Arms differ only in their mind; the agent is the same.
 type mind interface {
-	// cost is how many steps of the budget are kept for it, and whether it uses them.
+	// cost returns the number of steps of the budget that are reserved for the mind, and whether it uses them.
 	cost() (steps int, used bool)
 	// propose returns what to try first at a problem, the best first.
 	propose(t task, p problem) ([][]string, error)
-	// failed returns what was tried at such a problem and did not help, the likeliest to help first.
+	// failed returns repairs that were tried at such a problem and did not help, the most promising first.
 	failed(t task, p problem) [][]string
 	// tried reports the outcomes of the proposals that were tried, by number: whether each helped. Solved says
 	// whether anything did.
 	tried(t task, p problem, outcomes map[int]bool, solved bool) error
-	// learn takes in what was done at a task.
+	// learn stores the actions at a task.
 	learn(t task, s *learner.Session, all map[int]done) error
 }
 
-// done is what was done at a problem: the repairs that were tried, the last of them the one that helped, if one did.
+// done has the repairs that were tried at a problem. If one helped, it is the last.
 type done struct {
 	tried  [][]string
 	helped bool
 }
 
-// result is what an agent did at a task.
+// result is an agent's result at a task.
 type result struct {
 	solved bool
 	steps  int
@@ -43,7 +43,7 @@ type result struct {
 	first  []first
 }
 
-// first is how the first repair tried at a problem went, and what was tried after it.
+// first is the outcome of the first repair tried at a problem, and of those tried after it.
 type first struct {
 	where    string
 	family   int
@@ -97,7 +97,7 @@ func work(t task, m mind) (out result, err error) {
 	return out, m.learn(t, s, all)
 }
 
-// guesses are the repairs in the order in which an agent tries them on its own: those that are known not to have helped
+// guesses returns the repairs in the order in which an agent tries them without advice: those known not to have helped
 // come last.
 func guesses(p problem, failed [][]string) (out [][]string) {
 	at := func(plan []string) int {
@@ -110,7 +110,7 @@ func guesses(p problem, failed [][]string) (out [][]string) {
 	return out
 }
 
-// try tries repairs at one problem of a task: what memory proposes, and then others in the order of chance.
+// try tries repairs at one problem of a task: first the proposals of the memory, then others in random order.
 func try(t task, i int, m mind, s *learner.Session, left *int, all map[int]done) (first, error) {
 	p := t.problems[i]
 	out := first{where: p.where, family: p.family, which: p.which, before: p.before,

@@ -1,7 +1,8 @@
-// Command learning measures whether an agent that uses Mneme does the second occurrence of a problem better than the
-// first. A simulated agent faces a stream of tasks from problem families whose right procedure depends on the context,
-// changes midway for some, and fails at random. What it does without memory, with raw episodes, with Mneme, and with
-// perfect knowledge, all within the same number of steps a task, is printed as tables and written as curves.
+// Command learning measures whether an agent that uses Mneme handles the second occurrence of a problem better than the
+// first. A simulated agent faces a stream of tasks from problem families. The right procedure of a family depends on
+// the context, changes midway in some families, and fails at random. The command prints tables and writes curves of the
+// results without memory, with raw episodes, with Mneme, and with perfect knowledge, all with the same number of steps
+// for each task.
 //
 // There are two sets of families, with other errors and other commands: one to develop with, and one to report.
 package main

@@ -19,7 +19,8 @@ const (
 
 var reasons = []string{byChance, tooLong, unproposed, fromAnother, searched, afterChange, oldProposed}
 
-// lost counts why problems of the last tasks of a run were not solved. The right repair was known if it had helped.
+// lost counts the reasons why problems of the last tasks of a run were not solved. A right repair counts as known if it
+// had helped before.
 func lost(r run) map[string]int {
 	type at struct {
 		where string
@@ -61,7 +62,7 @@ func (f first) lost(here, anywhere int) string {
 	return searched
 }
 
-// losses says why tasks of the last 200 were not solved.
+// losses prints why tasks of the last 200 were not solved.
 func (b *bench) losses() error {
 	var rows [][]string
 	header := []string{"not solved, because"}

@@ -93,7 +93,7 @@ func measure(w io.Writer, o options) error {
 	return os.WriteFile(o.out, encoded, 0o600)
 }
 
-// runs are those of an arm for all seeds.
+// runs returns the runs of an arm for all seeds.
 func (b *bench) runs(a arm, tasks int, composes bool, p *poison) ([]run, error) {
 	key := fmt.Sprintf("%s %d %v", a.name, tasks, composes)
 	if done, ok := b.clean[key]; ok && p == nil {
@@ -225,7 +225,7 @@ func (b *bench) poisoned() error {
 	return nil
 }
 
-// changes measures how soon an agent finds what is right after a change, in streams twice as long.
+// changes measures how soon an agent finds the right repair after a change, in streams twice as long.
 func (b *bench) changes() error {
 	var rows [][]string
 	for _, a := range arms[2:6] {

@@ -14,7 +14,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// blank knows nothing. If it explores, it spends on further tries what a memory would cost.
+// blank knows nothing. If it explores, it uses the steps that a memory would cost for further tries.
 type blank struct{ explores bool }
 
 func (b blank) cost() (int, bool) {
@@ -29,15 +29,15 @@ func (blank) failed(task, problem) [][]string                     { return nil }
 func (blank) learn(task, *learner.Session, map[int]done) error    { return nil }
 func (blank) plant(int, string, problem, map[string]string, evil) {}
 
-// oracle knows what is right, and tries it again where it did not help.
+// oracle knows the right repair, and tries it again if it did not help.
 type oracle struct{ blank }
 
 func (oracle) propose(_ task, p problem) ([][]string, error) {
 	return [][]string{p.right, p.right, p.right}, nil
 }
 
-// episodes keeps what helped, as it was done, and proposes what helped in the most similar episodes: with the values of
-// the old problem replaced by those of the new one, as a good reader would.
+// episodes stores the commands that helped, and proposes those of the most similar episodes. It replaces the values of
+// the old problem by those of the new one, as a good reader would.
 type episodes struct {
 	kept    []episode
 	seen    map[string]int // episodes by word
@@ -58,7 +58,7 @@ func (e episode) what() []string { return e.tried[len(e.tried)-1] }
 
 const (
 	topK  = 3
-	alike = 0.35 // similarity below which an episode is of something else
+	alike = 0.35 // similarity below which an episode is about something else
 )
 
 func (*episodes) cost() (int, bool) { return asking, true }
@@ -72,13 +72,13 @@ func (e *episodes) propose(t task, p problem) ([][]string, error) {
 			out = append(out, plan)
 		}
 	}
-	if len(found) == topK && len(out) == 1 { // all say the same: it is tried again before a guess
+	if len(found) == topK && len(out) == 1 { // all agree: the repair is tried again before a guess
 		out = append(out, out[0])
 	}
 	return out, nil
 }
 
-// failed is what did not help in the most similar episodes.
+// failed returns the repairs that did not help in the most similar episodes.
 func (e *episodes) failed(t task, p problem) (out [][]string) {
 	for _, old := range e.nearest(t, p, func(episode) bool { return true }) {
 		for i, plan := range old.tried {
@@ -90,7 +90,7 @@ func (e *episodes) failed(t task, p problem) (out [][]string) {
 	return out
 }
 
-// nearest are the most similar episodes of those that are asked for.
+// nearest returns the most similar of the requested episodes.
 func (e *episodes) nearest(t task, p problem, of func(episode) bool) (out []episode) {
 	type scored struct {
 		episode
@@ -119,7 +119,7 @@ func (e *episodes) nearest(t task, p problem, of func(episode) bool) (out []epis
 	return out
 }
 
-// adapted is what was done, for another problem.
+// adapted returns a plan with the values of another problem.
 func (e episode) adapted(plan []string, t task, p problem) []string {
 	now := signature.OfError(p.text)
 	var pairs []string
@@ -177,7 +177,8 @@ func words(text string, context map[string]string) map[string]float64 {
 	return out
 }
 
-// byText compares whole texts, the words of the situation included, as a search does: cosine, rare words count more.
+// byText compares whole texts, including the words of the situation, as a search does: by cosine, with a higher weight
+// for rare words.
 func byText(e *episodes, old episode, t task, p problem) float64 {
 	now := words(p.text, t.context)
 	idf := func(w string) float64 { return math.Log(1 + float64(len(e.kept))/float64(1+e.seen[w])) }
@@ -199,7 +200,7 @@ type byRules struct {
 	memory learner.Memory
 	now    time.Time
 	asked  map[string]advised // by the text of the problem
-	evil   int                // how often what was planted was proposed
+	evil   int                // how often something planted was proposed
 }
 
 // advised is the memory of each proposal.
@@ -211,8 +212,8 @@ type advised struct {
 
 // Constants of an agent that is advised.
 const (
-	follow = 0.2 // confidence from which on it follows advice rather than its own order
-	sure   = 0.7 // confidence from which on it tries again what did not help, before it guesses
+	follow = 0.2 // minimum confidence at which it follows advice rather than its own order
+	sure   = 0.7 // minimum confidence at which it tries a failed repair again before it guesses
 )
 
 func newRules(o learner.Options) *byRules {
@@ -317,7 +318,7 @@ func (e evil) did(p problem) []string {
 	return []string{string(e) + " " + signature.OfError(p.text).Values[0].Text}
 }
 
-// plant hands in a session that never was: as an account of an origin, or as the session of an agent.
+// plant stores a session that never happened: as an account of an origin, or as the session of an agent.
 func (m *byRules) plant(n int, who string, p problem, context map[string]string, with evil) {
 	agent, origin, told := strings.Cut(who, " via ")
 	s := learner.NewSession(agent, fmt.Sprintf("planted-%d", n), m.now)
@@ -337,7 +338,7 @@ func (m *byRules) plant(n int, who string, p problem, context map[string]string,
 
 func (m *byRules) rules() *learner.Rules { return m.memory.(*learner.Rules) }
 
-// planted counts the procedures that hold what was planted, and how many of them the agent may see.
+// planted counts the procedures with planted commands, and how many of these the agent may see.
 func (m *byRules) planted() (all, visible int) {
 	for _, p := range m.rules().Procedures() {
 		for _, s := range p.Recipe {

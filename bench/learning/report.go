@@ -91,16 +91,16 @@ func curve(name string, runs []run, figure func([]result) float64) Curve {
 	return out
 }
 
-// recovery is how an arm does after changes, by the occurrences of the problem in the situation since.
+// recovery is the result of an arm after changes, by the number of occurrences of the problem in the situation since.
 type recovery struct {
 	within   []int // by changed situation: the occurrence at which the first repair tried was the new right one
-	censored int   // situations that did not occur ten times, and were not recovered from
+	censored int   // situations without recovery that did not occur ten times
 	solved   [2][]bool
 }
 
 const (
 	soon  = 10            // occurrences within which an agent should have recovered
-	never = math.MaxInt32 // what counts as the occurrences of an agent that did not recover
+	never = math.MaxInt32 // the number of occurrences for an agent that did not recover
 )
 
 func recoveries(runs []run) (out recovery, byFamily map[string][]int) {

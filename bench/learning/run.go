@@ -9,7 +9,7 @@ import (
 	"github.com/mneme/mneme/bench/learner"
 )
 
-// victim is a mind in which somebody can plant what never was.
+// victim is a mind in which sessions that never happened can be planted.
 type victim interface {
 	mind
 	plant(n int, who string, p problem, context map[string]string, with evil)
@@ -31,7 +31,7 @@ var arms = []arm{
 	{"oracle", func() victim { return oracle{blank{explores: true}} }},
 }
 
-// reader is what a learner can reach: it is told how the world is made, and not what is right in it.
+// reader is an upper bound for learners: it knows how the world is generated, but not which repairs are right.
 var reader = arm{"told how the world is made", func() victim { return &told{beliefs: map[int]belief{}} }}
 
 var forgetful = arm{"Mneme, forgetting", func() victim { return newRules(learner.Options{Forget: true}) }}
@@ -45,7 +45,7 @@ func armNamed(name string) arm {
 	panic("no arm " + name)
 }
 
-// poison is what is planted, and when.
+// poison describes what is planted, and when.
 type poison struct {
 	name    string
 	at      int                // before this task
@@ -61,7 +61,7 @@ var poisons = []poison{
 	{"one other agent, 50 sessions of its own", 20, 50, 1, func(int) string { return "mallory" }},
 }
 
-// run is what an arm did in a stream.
+// run has the results of an arm in a stream.
 type run struct {
 	results  []result
 	mind     victim
@@ -87,7 +87,7 @@ func runArm(a arm, tasks []task, p *poison) (run, error) {
 	return out, nil
 }
 
-// plant uses problems as they occur elsewhere: of the last tasks of the stream, with other names.
+// plant uses problems of the last tasks of the stream, with other names.
 func (r *run) plant(p poison, tasks []task) {
 	byFamily := map[int][]task{}
 	for _, t := range tasks {
@@ -110,7 +110,7 @@ func (r *run) plant(p poison, tasks []task) {
 	}
 }
 
-// success is the share of tasks solved.
+// success returns the share of tasks solved.
 func success(results []result) float64 {
 	n := 0
 	for _, r := range results {
@@ -121,7 +121,7 @@ func success(results []result) float64 {
 	return float64(n) / float64(max(1, len(results)))
 }
 
-// steps is how many were needed for a task.
+// steps returns the mean number of steps for a task.
 func steps(results []result) float64 {
 	n := 0
 	for _, r := range results {
@@ -130,7 +130,7 @@ func steps(results []result) float64 {
 	return float64(n) / float64(max(1, len(results)))
 }
 
-// knew is the share of problems for which the first repair tried was the right one.
+// knew returns the share of problems for which the first repair tried was the right one.
 func knew(results []result) float64 {
 	n, all := 0, 0
 	for _, r := range results {

@@ -6,16 +6,16 @@ import (
 	"github.com/mneme/mneme/bench/learner"
 )
 
-// told is a learner that is told how the world is made, and not what is right in it: that one repair is right for one
-// value of a key and another one for the other values, or one for all; how often the right one does not help; and that
-// a family may change once. It holds a chance for each such hypothesis. What it does not solve is lost to the search
-// and to chance, so that it says what a learner can reach.
+// told is a learner that knows how the world is generated, but not which repairs are right. It knows that one repair is
+// right for one value of a key and another for the other values, or one for all values; how often the right repair does
+// not help; and that a family may change once. It keeps a probability for each such hypothesis. It fails only because
+// of the search and of chance, so its result is an upper bound for learners.
 type told struct {
 	blank
 	beliefs map[int]belief
 }
 
-// hypothesis is what may be right in a family: a where key has the value, and b elsewhere.
+// hypothesis is a possible rule of a family: repair a is right if key has the value, and b otherwise.
 type hypothesis struct {
 	key, value string
 	a, b       int
@@ -33,7 +33,7 @@ func (h hypothesis) right(context map[string]string) int {
 	return h.b
 }
 
-// newBelief is that before the first occurrence.
+// newBelief returns the belief before the first occurrence.
 func newBelief() belief {
 	out := belief{}
 	for a := range repairs {
@@ -52,7 +52,7 @@ func newBelief() belief {
 	return out
 }
 
-// turn takes in that time went by.
+// turn updates the belief for the time between two occurrences.
 func (b belief) turn() {
 	into := map[[2]string][]hypothesis{}
 	for h, p := range b {
@@ -82,7 +82,7 @@ func (b belief) turn() {
 	}
 }
 
-// observe takes in how a repair went.
+// observe updates the belief with the outcome of a repair.
 func (b belief) observe(context map[string]string, repair int, helped bool) {
 	total := 0.0
 	for h, p := range b {
@@ -108,7 +108,7 @@ func (b belief) chances(context map[string]string) (out [repairs]float64) {
 	return out
 }
 
-// propose is what helps most probably, with each repair thought to have failed before the next.
+// propose returns the repairs by their probability, each computed as if the ones before it had failed.
 func (m *told) propose(t task, p problem) ([][]string, error) {
 	b := m.beliefs[p.family]
 	if b == nil {

@@ -22,7 +22,7 @@ const (
 
 var start = time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC)
 
-// context is what differs between situations. Only some keys matter, and only to some families.
+// context has the keys that differ between situations. Only some keys matter, and only to some families.
 var context = []struct {
 	key    string
 	values []string
@@ -36,10 +36,10 @@ var context = []struct {
 type family struct {
 	problem string
 	repairs [][]string // commands, with what they are about
-	key     string     // on which value the right repair depends; empty: on none
+	key     string     // the key on whose value the right repair depends; empty: none
 	right   map[string]int
 	later   map[string]int // from changesAt on
-	changes int            // number of the task from which on later is right; 0: never
+	changes int            // number of the task from which later applies; 0: never
 }
 
 // problem is one occurrence.
@@ -48,17 +48,17 @@ type problem struct {
 	text    string
 	right   []string
 	which   int // the number of the right repair
-	before  int // and of the one that was right at the beginning
+	before  int // the number of the one that was right at the beginning
 	repairs [][]string
-	order   []int  // in which an agent that knows nothing tries them
-	misfire []bool // whether the right repair does not help, by how often it was tried
+	order   []int  // the order in which an agent without knowledge tries them
+	misfire []bool // by number of the try: the right repair does not help
 	vanish  int    // the try after which the problem disappears without a repair; -1: never
-	changed bool   // the right repair is another one than at the beginning
+	changed bool   // the right repair differs from the one at the beginning
 	since   int    // occurrences of the family in such a situation since the change
 	where   string // family and situation
 }
 
-// task is what an agent faces: one problem, or several that show up one after the other.
+// task has one problem, or several that appear one after the other.
 type task struct {
 	n        int
 	at       time.Time
@@ -164,7 +164,7 @@ func (f family) occurrence(number int, t task, r *rand.Rand) problem {
 	return p
 }
 
-// helps reports whether commands hold those of the right repair in their order.
+// helps reports whether commands include those of the right repair in their order.
 func (p problem) helps(commands []string) bool {
 	rest := p.right
 	for _, c := range commands {

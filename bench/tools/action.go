@@ -35,7 +35,7 @@ func line(path, text string) action {
 	return action{add, map[string]string{"path": path, "line": text}}
 }
 
-// do does what an action says. It returns what the tool answers, and whether it succeeded.
+// do carries out an action. It returns the tool's answer, and whether the action succeeded.
 func (p *place) do(a action) (output string, ok bool) {
 	if a.tool == shell {
 		return p.run(a.args["cmd"])
@@ -62,7 +62,7 @@ func (p *place) do(a action) (output string, ok bool) {
 	return "changed " + a.args["path"], true
 }
 
-// key is equal for plans that do the same.
+// key returns a key that is equal for equal plans.
 func (p plan) key() string {
 	var out []string
 	for _, a := range p {

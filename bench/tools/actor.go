@@ -18,7 +18,7 @@ const (
 
 var start = time.Date(2026, 2, 2, 9, 0, 0, 0, time.UTC)
 
-// situation is what the actor knows before it tries something.
+// situation is the actor's knowledge before it tries something.
 type situation struct {
 	seen
 	task    string
@@ -26,17 +26,17 @@ type situation struct {
 	at      time.Time
 }
 
-// mind is what tells an actor what to try first. The actor is the same for all.
+// mind tells an actor what to try first. The actor is the same for all minds.
 type mind interface {
 	// propose returns plans, the best first.
 	propose(s situation, right plan) ([]plan, error)
-	// tried says whether the first of the proposed plans helped, and whether the problem was solved after all.
+	// tried reports whether the first of the proposed plans helped, and whether the problem was solved in the end.
 	tried(s situation, firstHelped, solved bool) error
-	// learn takes in the session.
+	// learn stores the session.
 	learn(n int, s *learner.Session) error
 }
 
-// result is what an actor did at a task.
+// result is an actor's result at a task.
 type result struct {
 	family string
 	times  int // occurrences of the family before
@@ -119,7 +119,7 @@ func work(t task, root string, on tools, m mind) (out result, err error) {
 	return out, m.learn(t.n, session)
 }
 
-// attempt does what a plan says and runs the command again, unless nothing of the plan could be done.
+// attempt carries out a plan and runs the command again, unless no part of the plan could be done.
 func attempt(p *place, command string, try plan, session *learner.Session) (helped bool, steps int) {
 	last, done := "", false
 	for _, a := range try {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// freshFamilies were written after the rules, to say how families do that no rule was looked at with.
+// freshFamilies were written after the rules, to measure families that were not used to develop them.
 var freshFamilies = []family{
 	{"git: unrelated histories", []string{"git"}, func(p *place, n *names) failure {
 		branch := n.dashed()
@@ -100,7 +100,7 @@ func merged(s seen) []string {
 	return nil
 }
 
-// freshRepairs are what the actor can do besides the catalogue where these families are met.
+// freshRepairs are repairs that the actor has in addition to the catalogue for these families.
 var freshRepairs = []repair{
 	{forGit, each(merged, "git merge -q --allow-unrelated-histories -m joined %s")},
 	{forGit, each(matched(originForm), "git -C %s config receive.denyCurrentBranch ignore")},
@@ -115,7 +115,7 @@ var freshRepairs = []repair{
 	{forFiles, each(ending(".pem"), "chmod 600 %s")},
 }
 
-// repairsFor are what the actor can do with the families of a set.
+// repairsFor returns the repairs that the actor has for the families of a set.
 func repairsFor(set string) []repair {
 	switch set {
 	case "fresh":

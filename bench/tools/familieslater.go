@@ -55,7 +55,7 @@ var (
 	variableForm = regexp.MustCompile("[vV]ariable [`'‘]([A-Z0-9_]+)['’]")
 )
 
-// laterRepairs are what the actor can do besides where these families are met.
+// laterRepairs are additional repairs that the actor has for these families.
 var laterRepairs = []repair{
 	{forGit, each(matched(unmergedForm), "git merge -q %s")},
 	{forGit, always("git reset -q")},

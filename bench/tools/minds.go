@@ -31,7 +31,7 @@ type advised struct {
 	answer api.AdviseResponse
 }
 
-// follow is the confidence from which on an actor tries what is not advised first.
+// follow is the minimum confidence at which an actor tries advice that is not the first choice.
 const follow = 0.3
 
 var ana = schema.Principal{Tenant: "bench", Agent: "ana"}

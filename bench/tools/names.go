@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// names gives what differs between two tasks of a family.
+// names returns the names that differ between two tasks of a family.
 type names struct {
 	r    *rand.Rand
 	from []string

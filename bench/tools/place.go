@@ -47,7 +47,7 @@ func newPlace(root, name string, t tools) (*place, error) {
 
 func (p *place) home() string { return filepath.Join(p.root, "home") }
 
-// path is that of a file as a command names it.
+// path returns the path of a file as a command names it.
 func (p *place) path(name string) string {
 	if filepath.IsAbs(name) {
 		return name

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// seen is what the actor knows of a failure: the command, what it printed, and the directory.
+// seen is the actor's knowledge of a failure: the command, its output, and the directory.
 type seen struct {
 	command string
 	output  string
@@ -47,7 +47,7 @@ func look(command, output, dir, home string) seen {
 	return s
 }
 
-// programs are those that the command names; a command that names none is one of the shell.
+// programs returns the programs that the command names. A command that names none is a command of the shell.
 func (s seen) programs() (out []string) {
 	for _, p := range []string{"go", "gcc", "make", "git", "python3", "npm", "node", "gzip", "sqlite3",
 		"ssh-keygen"} {
@@ -61,7 +61,7 @@ func (s seen) programs() (out []string) {
 	return out
 }
 
-// with are the paths that end so.
+// with returns the paths with one of the endings.
 func (s seen) with(ends ...string) (out []string) {
 	for _, p := range s.paths {
 		if slices.ContainsFunc(ends, func(e string) bool { return strings.HasSuffix(p, e) }) {
@@ -81,7 +81,7 @@ func always(format string) func(seen) []plan {
 	return func(seen) []plan { return []plan{{{shell, map[string]string{"cmd": format}}}} }
 }
 
-// each does a command with one of several values.
+// each makes a plan for each of several values, with the value in a command.
 func each(values func(s seen) []string, format string) func(seen) []plan {
 	return func(s seen) (out []plan) {
 		for _, v := range values(s) {
@@ -139,7 +139,7 @@ var (
 	forFiles  = []string{"sh", "python3", "make", "gzip", "sqlite3", "ssh-keygen"}
 )
 
-// catalogue is what the actor can do. It says nothing of the families.
+// catalogue has the repairs of the actor. It does not depend on the families.
 var catalogue = []repair{
 	{forGo, always("go mod tidy")},
 	{forGo, always("go mod vendor")},
@@ -224,7 +224,7 @@ var catalogue = []repair{
 	{forAll, always("sync")},
 }
 
-// ways are all repairs of a catalogue for a failure: of each entry at most four.
+// ways returns all repairs of a catalogue for a failure, at most four for each entry.
 func ways(s seen, catalogue []repair) (out []plan) {
 	const most = 4
 	programs := s.programs()

@@ -12,7 +12,7 @@ import (
 // Embedder is not in this build.
 type Embedder struct{ inference.Embedder }
 
-// New says how to get a build that has the embedder.
+// New returns an error that explains how to build with the embedder.
 func New(context.Context, Config) (*Embedder, error) {
 	return nil, errors.New(
 		"MNEME_EMBEDDER is local, and this program was built without the local embedder: `make build EMBEDDER=local`",

@@ -20,7 +20,7 @@ import (
 	"github.com/gomlx/go-huggingface/hub"
 )
 
-// wanted are the files of a model that describe reads, besides the graph and what lies next to it.
+// wanted are the files of a model that describe reads, in addition to the graph and its weights.
 var wanted = []string{
 	"config.json",
 	"tokenizer.json",
@@ -140,7 +140,7 @@ func fetch(c Config, name, revision, cache string) (_ map[string]string, err err
 			files = append(files, file)
 		}
 	}
-	// One by one: files that it downloads at once count themselves without a lock.
+	// One by one, because the library counts concurrent downloads without a lock.
 	paths := make(map[string]string, len(files))
 	for _, file := range files {
 		if paths[file], err = repo.DownloadFile(file); err != nil {
@@ -150,7 +150,7 @@ func fetch(c Config, name, revision, cache string) (_ map[string]string, err err
 	return paths, nil
 }
 
-// usualGraphs are the files that are looked for if none is named.
+// usualGraphs are the default names of the graph.
 var usualGraphs = []string{"onnx/model.onnx", "model.onnx"}
 
 func graphNames(named string) []string {
@@ -160,7 +160,7 @@ func graphNames(named string) []string {
 	return usualGraphs
 }
 
-// hasGraph says whether a directory has the graph that is wanted.
+// hasGraph reports whether a directory has the requested graph.
 func hasGraph(dir, named string) bool {
 	return slices.ContainsFunc(graphNames(named), func(name string) bool {
 		_, err := os.Stat(filepath.Join(dir, filepath.FromSlash(name)))
@@ -246,7 +246,7 @@ func (c Config) tell(format string, args ...any) {
 	}
 }
 
-// size returns the bytes under a directory, for progress: what cannot be read counts nothing.
+// size returns the bytes under a directory, for progress. Files that cannot be read are not counted.
 func size(dir string) uint64 {
 	total := uint64(0)
 	_ = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {

@@ -16,14 +16,15 @@ import (
 	"github.com/knights-analytics/hugot/options"
 )
 
-// Shapes that the graph is compiled for: a batch is padded to the next of both, and each pair that occurs
-// is compiled and kept once. Narrow steps, since this backend pays for every padded token.
+// Shapes for which the graph is compiled. A batch is padded to the next size in both dimensions, and each pair of sizes
+// is compiled once. The steps are small, because this backend computes every padded token.
 var (
 	batchShapes    = []int{1, 2, 4, 8}
 	sequenceShapes = []int{8, 12, 16, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256, 320, 384, 512}
 )
 
-// engine runs the graph. Its methods may be called concurrently, destroy not before they have returned.
+// engine runs the graph. Its methods may be called concurrently, except destroy, which must be called after all others
+// have returned.
 type engine struct {
 	mu      sync.Mutex // hugot writes to the model while it lays out a batch
 	base    *backends.BasePipeline
@@ -31,7 +32,7 @@ type engine struct {
 	pooling string
 }
 
-// newEngine compiles nothing yet: the first batch of a shape does.
+// newEngine loads the graph. The first batch of each shape compiles it.
 func newEngine(d description) (_ *engine, err error) {
 	defer recovered(&err, "cannot be loaded")
 	settings := options.Defaults()
@@ -104,7 +105,7 @@ func sequential(model *backends.Model) error {
 	return nil
 }
 
-// choose returns the output to read: a finished sentence vector, else the last layer's tokens.
+// choose returns the output to read: a sentence vector if there is one, otherwise the tokens of the last layer.
 func (e *engine) choose() (int, error) {
 	outputs := e.base.Model.OutputsMeta
 	fits := func(o backends.InputOutputInfo) bool {
@@ -176,7 +177,7 @@ func (e *engine) layOut(batch *backends.PipelineBatch) error {
 
 func (e *engine) destroy() error { return e.base.Model.Destroy() }
 
-// recovered turns a panic of the numeric library, which reports errors so, into an error without its text.
+// recovered turns a panic of the numeric library, which reports errors by panics, into an error without its text.
 func recovered(err *error, what string) {
 	if r := recover(); r != nil {
 		*err = fmt.Errorf("embedding model: %s: the graph is damaged or uses an operation that is not supported", what)

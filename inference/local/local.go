@@ -14,16 +14,16 @@ import (
 	"github.com/mneme/mneme/inference/tokenizer"
 )
 
-// Limits of one run of the graph. A batch is small because it cannot be interrupted: a caller whose context
-// ends, and a question after it, wait no longer than this.
+// Limits of one run of the graph. Batches are small because a run cannot be interrupted: a caller whose context ends,
+// and the next question, must wait until the run ends.
 const (
 	maxBatch       = 8
 	maxBatchTokens = 512 // with padding
 	maxQueries     = 2   // questions at once
 )
 
-// Embedder embeds with a local model. It is safe for concurrent use. Questions have lanes of their own, so
-// that recall does not wait for a long ingest.
+// Embedder embeds with a local model. It is safe for concurrent use. Questions have separate lanes, so that recall does
+// not wait for a long ingest.
 type Embedder struct {
 	engine    *engine
 	tokenizer *tokenizer.WordPiece
@@ -42,8 +42,8 @@ var _ interface {
 	inference.QueryEmbedder
 } = (*Embedder)(nil)
 
-// New loads the model, downloading it first if only its name is given, and embeds one word to see that it
-// works and how long its vectors are. Errors name the file or setting to look at.
+// New loads the model, and downloads it first if only its name is given. It embeds one word to check the model and to
+// find the length of its vectors. Errors name the file or setting at fault.
 func New(ctx context.Context, c Config) (*Embedder, error) {
 	if c.Dir == "" {
 		if c.Model == "" {
@@ -171,8 +171,8 @@ func batchSize(lists [][]int32, order []int) int {
 	return 1
 }
 
-// run runs one batch in its lane. The graph cannot be interrupted: when ctx ends first the batch runs to
-// its end alone and gives its place back then.
+// run runs one batch in its lane. The graph cannot be interrupted: if ctx ends first, run returns, and the batch keeps
+// its place in the lane until it has finished.
 func (e *Embedder) run(ctx context.Context, lane chan struct{}, batch [][]int32) ([][]float32, error) {
 	select {
 	case lane <- struct{}{}:

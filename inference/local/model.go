@@ -13,14 +13,14 @@ import (
 	"strings"
 )
 
-// How the vectors of a text's tokens become one.
+// Poolings: how the vectors of a text's tokens are combined.
 const (
 	poolMean = "mean" // the mean of all tokens
 	poolCLS  = "cls"  // the first token
-	poolNone = "none" // the model itself returns one vector a text
+	poolNone = "none" // the model itself returns one vector for a text
 )
 
-// description is what the files of a model say about it.
+// description has the settings in the files of a model.
 type description struct {
 	name       string
 	onnx       string // path of the graph
@@ -28,7 +28,7 @@ type description struct {
 	tokenizer  []byte
 	pooling    string // empty when the files do not say
 	maxTokens  int
-	lower      bool // lower the case, whatever the tokenizer says
+	lower      bool // convert to lower case, even if the tokenizer does not
 	dense      bool // layers follow that are not in the graph
 	dimensions int  // 0 when the files do not say
 	query      string
@@ -130,8 +130,8 @@ func describe(c Config) (description, error) {
 	return d, nil
 }
 
-// version is a fingerprint of everything that a stored vector depends on. The query prefix is not part of
-// it: changing that leaves stored vectors as good as they were.
+// version is a fingerprint of everything that a stored vector depends on. The query prefix is not part of it, because
+// stored vectors do not depend on it.
 func (d description) version() (string, error) {
 	h := sha256.New()
 	for _, part := range [][]byte{d.onnxBytes, d.tokenizer, []byte(d.pooling), []byte(d.passage),
@@ -152,8 +152,8 @@ func (d description) version() (string, error) {
 // family has the settings that a kind of model was trained with, for directories whose files do not have them.
 type family struct{ pooling, query, passage string }
 
-// familyOf knows models by their published names. bge and its kin want an instruction before a question
-// and none before a passage; e5 wants a word before both.
+// familyOf returns the family of a model by its published name. bge and similar models need an instruction before a
+// question and none before a passage; e5 needs a word before both.
 func familyOf(names ...string) family {
 	const instruction = "Represent this sentence for searching relevant passages: "
 	for _, name := range names {
@@ -180,10 +180,10 @@ func familyOf(names ...string) family {
 	return family{pooling: poolMean}
 }
 
-// noPrefix is the setting that takes a prefix away.
+// noPrefix is the setting that removes a prefix.
 const noPrefix = "none"
 
-// Prefix returns the prefix that a setting means, for an embedder without a default.
+// Prefix returns the prefix of a setting, for an embedder without a default.
 func Prefix(setting string) string {
 	prefix := ""
 	override(&prefix, setting)
@@ -200,7 +200,7 @@ func override(to *string, with string) {
 	}
 }
 
-// modelName is the published name without its owner and revision, else the directory's.
+// modelName returns the published name without its owner and revision or, without one, the name of the directory.
 func modelName(c Config) string {
 	if c.Model != "" {
 		name, _, _ := strings.Cut(c.Model, "@")

@@ -24,11 +24,11 @@ type Config struct {
 
 	CacheDir string    // where downloads go; empty for mneme/models in the user's cache directory
 	Endpoint string    // the model hub; empty for the downloading library's default (HF_ENDPOINT)
-	Progress io.Writer // gets the progress of a download; nil for no reports
+	Progress io.Writer // receives the progress of a download; nil for no reports
 }
 
-// names is the form of the names that Model gives.
+// names matches the names that Model returns.
 var names = regexp.MustCompile(`^.+:(?:` + poolMean + `|` + poolCLS + `|` + poolNone + `):[0-9a-f]{8}$`)
 
-// Named says whether a model's name is one that this package gives: no service knows a model by it.
+// Named reports whether a model's name has this package's form. Such a name is not known to any service.
 func Named(model string) bool { return names.MatchString(model) }

@@ -72,10 +72,10 @@ type embeddings struct {
 	Error json.RawMessage `json:"error"`
 }
 
-// vector is an embedding as a list of numbers, or as 32-bit floats in base64, which some servers send in any case.
+// vector is an embedding as a list of numbers, or as 32-bit floats in base64, which some servers always send.
 type vector []float64
 
-// UnmarshalJSON implements json.Unmarshaler. A null among the numbers, as which servers write NaN, is NaN.
+// UnmarshalJSON implements json.Unmarshaler. A null among the numbers is NaN, because servers write NaN as null.
 func (v *vector) UnmarshalJSON(data []byte) error {
 	if len(data) > 0 && data[0] == '"' {
 		var raw []byte
@@ -109,8 +109,8 @@ type endpoint struct {
 	timeout time.Duration
 }
 
-// call posts a request and decodes the answer. It reads a limited number of bytes. When it fails, no says what
-// the endpoint answered, if it did.
+// call posts a request and decodes the answer. It reads a limited number of bytes. If it fails, no has the endpoint's
+// answer, if there was one.
 func (e endpoint) call(ctx context.Context, path string, request any, most int64, answer any) (no refusal, err error) {
 	if ctx.Err() != nil {
 		return no, ctx.Err()

@@ -16,11 +16,11 @@ const (
 	DefaultEmbeddingChars = 8_000
 )
 
-// Config says which endpoint and models to use. At least one of ChatModel and EmbeddingModel is
-// needed; the parts of the Brain whose model is empty are nil. Nothing is read from the environment.
+// Config has the endpoint and the models. At least one of ChatModel and EmbeddingModel is required; the parts of the
+// Brain whose model is empty are nil. Nothing is read from the environment.
 type Config struct {
 	// BaseURL is the root of the API, version included, such as http://localhost:11434/v1 for Ollama.
-	// It may hold no user name, query or fragment: addresses turn up in error messages.
+	// It must not contain a user name, query or fragment, because error messages contain addresses.
 	// Default DefaultBaseURL.
 	BaseURL string
 
@@ -33,20 +33,20 @@ type Config struct {
 	// EmbeddingModel embeds, such as text-embedding-3-small or nomic-embed-text.
 	EmbeddingModel string
 
-	// EmbeddingDimensions is the length of EmbeddingModel's vectors. Required with EmbeddingModel,
-	// because stores are laid out by it before the first call; another length is a permanent error.
+	// EmbeddingDimensions is the length of EmbeddingModel's vectors. It is required with EmbeddingModel, because the
+	// store creates its indexes before the first call. Another length is a permanent error.
 	EmbeddingDimensions int
 
-	// ShortenEmbeddings asks the server for EmbeddingDimensions instead of only expecting it. Few
-	// models allow it (text-embedding-3-*); servers refuse it for others.
+	// ShortenEmbeddings makes the server shorten vectors to EmbeddingDimensions. Few models allow it
+	// (text-embedding-3-*); servers refuse it for others.
 	ShortenEmbeddings bool
 
 	// EmbeddingBatch is how many texts one call embeds, at most 2,048. Default DefaultEmbeddingBatch.
 	EmbeddingBatch int
 
-	// EmbeddingChars is how many characters of a text are embedded; the rest is cut off, since
-	// servers refuse a whole batch for one text over the model's window. Lower it for models with a
-	// window of 512 tokens. Default DefaultEmbeddingChars.
+	// EmbeddingChars is how many characters of a text are embedded; the rest is cut off, because servers refuse a whole
+	// batch if one text exceeds the model's window. Set a lower value for models with a window of 512 tokens. Default
+	// DefaultEmbeddingChars.
 	EmbeddingChars int
 
 	// Timeout bounds one HTTP call. In a worker it must be less than activities.MaxStall, after which an attempt that
@@ -70,7 +70,7 @@ func (c Config) withDefaults() (Config, error) {
 		c.BaseURL = DefaultBaseURL
 	}
 	switch u, err := url.Parse(c.BaseURL); {
-	case err != nil: // not quoted: the address may hold a key
+	case err != nil: // not quoted, because the address may contain a key
 		bad("BaseURL", "is not a URL")
 	case u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "":
 		bad("BaseURL", "must be an http or https address")

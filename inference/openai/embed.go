@@ -92,7 +92,7 @@ func unit(v []float64) ([]float32, bool) {
 	if largest == 0 {
 		return nil, false
 	}
-	for _, x := range v { // divided by the largest first, so that squares neither overflow nor vanish
+	for _, x := range v { // divided by the largest first, so that squares neither overflow nor underflow
 		sum += (x / largest) * (x / largest)
 	}
 	out := make([]float32, len(v))

@@ -53,8 +53,8 @@ func embeddedError(raw string, choices int) (refusal, bool) {
 	return no, true
 }
 
-// read takes the type and code out of the forms in use: {"error": {…}}, {"error": "…"} and, in
-// older vLLM, the fields at the top.
+// read reads the type and code from the usual forms: {"error": {…}}, {"error": "…"} and, in older vLLM, the fields at
+// the top level.
 func (no *refusal) read(body []byte) {
 	no.body = strings.ToLower(string(body))
 	type labels struct {
@@ -129,8 +129,8 @@ func (e endpoint) errorOf(no refusal) error {
 	}
 }
 
-// permanent reports whether the same request would be refused again: every 4xx except those about time and order. An
-// operator must solve payment (402) and quota problems; a retry does not.
+// permanent reports whether the same request would be refused again: every 4xx except those about time and order.
+// Payment (402) and quota problems are permanent too, because only an operator can solve them.
 func permanent(status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusConflict, http.StatusLocked,
@@ -165,8 +165,8 @@ func retryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 	return 0, false
 }
 
-// describe words a failure to reach the endpoint. Only errors that are known to hold addresses and
-// reasons are shown; others may quote what the server sent.
+// describe returns a text for a failure to reach the endpoint. It shows only errors that contain nothing but addresses
+// and reasons, because others may quote the server's answer.
 func describe(err error) string {
 	var (
 		op   *net.OpError

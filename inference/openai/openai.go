@@ -1,10 +1,10 @@
-// Package openai uses a model through an OpenAI-compatible API (OpenAI, Ollama, vLLM, llama.cpp, LM Studio and
-// others) to work as Extractor, Decider, Reasoner and Embedder.
+// Package openai implements Extractor, Decider, Reasoner and Embedder with a model behind an OpenAI-compatible API
+// (OpenAI, Ollama, vLLM, llama.cpp, LM Studio and others).
 //
-// Calls are made once: Temporal retries them. Errors have what the retry policy needs (see package inference) and
-// consist of status, error type and code alone. They neither quote nor wrap the endpoint's or the client's message,
-// because either may quote the prompt, which is memory content, and Temporal writes the whole chain of an error into
-// the history.
+// Calls are made once: Temporal retries them. Errors have the types that the retry policy needs (see package
+// inference), and contain only status, error type and code. They neither quote nor wrap the message of the endpoint or
+// the client. Such a message may quote the prompt, which is memory content, and Temporal writes the whole chain of an
+// error into the history.
 package openai
 
 import (
@@ -19,15 +19,15 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// How much of a response is read, in bytes: no endpoint may fill the worker's memory. 2,048 vectors of 1,536
-// dimensions take 65 MB.
+// Limits of a response in bytes, so that no endpoint fills the worker's memory. 2,048 vectors of 1,536 dimensions take
+// 65 MB.
 const (
 	maxChatResponse      = 8 << 20
 	maxEmbeddingResponse = 128 << 20
 )
 
-// New returns the Brain that cfg describes, with nil in place of the parts for which it names no
-// model. It makes no call. Its parts are safe for concurrent use.
+// New returns the Brain of cfg. Parts without a model are nil. New makes no call. The parts are safe for concurrent
+// use.
 func New(cfg Config) (inference.Brain, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -44,6 +44,7 @@ func New(cfg Config) (inference.Brain, error) {
 		c := &chat{endpoint: end, model: cfg.ChatModel}
 		brain.Extractor, brain.Decider, brain.Reasoner, brain.TopicWriter = c, c, c, c
 		brain.EpisodeWriter, brain.Describer, brain.DuplicateJudge = c, c, c
+		brain.FactReader = c
 		brain.Reranking = inference.Reranking{Reranker: c, Blend: rank.RerankBlendModel, Summarizer: c}
 	}
 	if cfg.EmbeddingModel != "" {
@@ -70,9 +71,9 @@ type chat struct {
 	endpoint
 	model string
 
-	// What the endpoint was found not to take, until the process ends.
-	format        atomic.Int32 // the best format that it takes
-	noTemperature atomic.Bool  // reasoning models of OpenAI take none
+	// What the endpoint does not support, as found by earlier calls of this process.
+	format        atomic.Int32 // the best format that it accepts
+	noTemperature atomic.Bool  // OpenAI's reasoning models accept no temperature
 }
 
 // Extract implements inference.Extractor.
@@ -133,8 +134,8 @@ type answer struct {
 	warnings []string
 }
 
-// ask sends the prompt in the best format that the endpoint takes. A worse format is remembered
-// only once it has worked, so that a 400 for another reason cannot spoil later calls.
+// ask sends the prompt in the best format that the endpoint accepts. A worse format is remembered only after it has
+// worked, so that a 400 for another reason does not affect later calls.
 func (c *chat) ask(ctx context.Context, p prompt) (answer, inference.Usage, error) {
 	usage := inference.Usage{Model: c.model}
 	format, warm := c.format.Load(), !c.noTemperature.Load()
@@ -170,7 +171,7 @@ func (c *chat) ask(ctx context.Context, p prompt) (answer, inference.Usage, erro
 	}
 }
 
-// raise sets v to at least to.
+// raise sets v to the given value if v is smaller.
 func raise(v *atomic.Int32, to int32) {
 	for old := v.Load(); old < to && !v.CompareAndSwap(old, to); old = v.Load() {
 	}

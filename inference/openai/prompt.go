@@ -16,15 +16,15 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// maxCandidateChars is how much of an existing memory a decision is shown. Explicit saves can be long.
+// maxCandidateChars bounds the text of an existing memory in a decision's prompt. Explicit saves can be long.
 const maxCandidateChars = 4_000
 
 var extractionSystem = system("extraction")
 
-// exampleNames are those of the prompt's example. Small models give it for an answer.
+// exampleNames are the names in the prompt's example. Small models sometimes repeat the example as their answer.
 var exampleNames = []string{"ilse", "tamarack"}
 
-// withoutExample drops what names something of the prompt's example that the source does not name.
+// withoutExample drops facts and triples with a name of the prompt's example that is not in the source.
 func withoutExample(e memory.Extraction, src inference.Source) memory.Extraction {
 	var foreign []string
 	for _, name := range exampleNames {
@@ -56,7 +56,7 @@ func withoutExample(e memory.Extraction, src inference.Source) memory.Extraction
 var decisionSystem = system("decision")
 
 // The schemas put a decision's reason before its action, so that models think before they choose.
-// They keep to what the strict mode of every server takes: all properties required, no bounds.
+// They use only features that the strict mode of every server supports: all properties required, no bounds.
 var (
 	extractionSchema = []byte(`{"type":"object","properties":{` +
 		`"facts":{"type":"array","items":{"type":"object","properties":{` +
@@ -82,7 +82,7 @@ var (
 		`"required":["reason","action","change","target_id","confidence"],"additionalProperties":false}`)
 )
 
-// extractionPrompt asks for the facts that are worth keeping of a source.
+// extractionPrompt asks for the facts of a source that should be stored.
 func extractionPrompt(src inference.Source) prompt {
 	meta := struct {
 		Kind       string `json:"kind,omitempty"`
@@ -97,7 +97,8 @@ func extractionPrompt(src inference.Source) prompt {
 	}
 }
 
-// when writes a time with its day of the week, by which models reckon; empty when it is unknown.
+// when formats a time with its day of the week, which models need for relative dates. It is empty if the time is
+// unknown.
 func when(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -105,8 +106,8 @@ func when(t time.Time) string {
 	return t.Format("Monday " + time.RFC3339)
 }
 
-// decisionPrompt asks how a fact changes its neighbours. They are given as JSON, so that no content can pass for
-// another candidate.
+// decisionPrompt asks how a fact changes its neighbours. They are encoded as JSON, so that no content can be mistaken
+// for another candidate.
 func decisionPrompt(fact memory.Fact, neighbors []memory.Neighbor) prompt {
 	type statement struct {
 		Content  string        `json:"content"`

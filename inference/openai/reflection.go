@@ -9,8 +9,8 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// How much of the events a reflection shows the model, in characters: of one event, and of all together. With many long
-// events each gets an equal share, and minEventChars at least.
+// Limits of the events in a reflection's prompt, in characters: of one event, and of all together. With many long
+// events each gets an equal share, but at least minEventChars.
 const (
 	maxEventChars = 1_000
 	maxSpanChars  = 48_000
@@ -27,8 +27,8 @@ var reflectionSchema = []byte(
 
 var _ inference.Reasoner = (*chat)(nil)
 
-// Reflect implements inference.Reasoner. The model is given numbers in place of ids: a number that was not given refers
-// to nothing, and the answer is not used.
+// Reflect implements inference.Reasoner. The model sees numbers instead of ids. An answer with an unknown number is not
+// used.
 func (c *chat) Reflect(
 	ctx context.Context,
 	agent string,

@@ -7,7 +7,7 @@ import (
 	"github.com/mneme/mneme/inference/reply"
 )
 
-// maxRerankedChars is how much of a text a reranking shows the model.
+// maxRerankedChars bounds a text in a reranking's prompt.
 const maxRerankedChars = 1_000
 
 var rerankSystem = system("reranking")
@@ -20,8 +20,8 @@ var rerankSchema = []byte(
 
 var _ inference.Reranker = (*chat)(nil)
 
-// Rerank implements inference.Reranker. An answer that is partial, malformed, or scores a text that was not
-// given is an error: a recall then keeps the order that it had.
+// Rerank implements inference.Reranker. An answer that is partial or malformed, or scores an unknown text, is an error;
+// the recall then keeps its order.
 func (c *chat) Rerank(ctx context.Context, query string, texts []string) (map[int]float64, inference.Usage, error) {
 	if len(texts) == 0 {
 		return nil, inference.Usage{}, nil
@@ -51,7 +51,7 @@ func rerankPrompt(query string, texts []string) prompt {
 	}
 }
 
-// queryAndTexts gives query and texts as JSON, so that no text can pass for another or for the query.
+// queryAndTexts encodes query and texts as JSON, so that no text can be mistaken for another or for the query.
 func queryAndTexts(query string, texts []string) any {
 	type text struct {
 		N    int    `json:"n"`

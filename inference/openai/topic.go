@@ -19,8 +19,8 @@ var topicSchema = []byte(
 
 var _ inference.TopicWriter = (*chat)(nil)
 
-// WriteTopic implements inference.TopicWriter. An answer that was cut off is an error: its last sentence may lack what
-// turns its meaning round.
+// WriteTopic implements inference.TopicWriter. An answer that was cut off is an error, because the missing end of a
+// sentence may reverse its meaning.
 func (c *chat) WriteTopic(ctx context.Context, question string,
 	texts []string) ([]topics.Cited, inference.Usage, error) {
 	if len(texts) == 0 {

@@ -17,8 +17,8 @@ import (
 //
 // It returns the text on one line, and the places of the events that it cites, counted from 0, in order and each once.
 //
-// An answer is used completely or not at all: a model that cites an event that it was not given, or none, has lost
-// track of what the belief rests on. The error names fields and never quotes the answer.
+// An answer is used completely or not at all. If a model cites no event, or an event that it was not given, its belief
+// has no reliable evidence. The error names fields and never quotes the answer.
 func Belief(text string, n int) (belief string, places []int, err error) {
 	var w warnings
 	found := objects(prepare(text, &w), &w, "belief")

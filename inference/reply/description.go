@@ -1,25 +1,14 @@
 package reply
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/mneme/mneme/memory/learning/wording"
 )
 
 // Description reads the answer {"name":"…","steps":[{"number":1,"tool":"…","text":"…"}]}. It is strict: an answer
-// with a part that cannot be read, a member that was not asked for, or more steps than any procedure has, is an error.
+// with an unreadable part, an unknown member, or more steps than any procedure has, is an error.
 func Description(text string) (wording.Description, error) {
-	var w warnings
-	found := objects(prepare(text, &w), &w, "steps")
-	if len(found) != 1 {
-		return wording.Description{}, fmt.Errorf("answer: holds %d objects with steps, not one", len(found))
-	}
-	if !found[0].whole {
-		return wording.Description{}, errors.New("answer: was cut off")
-	}
 	var read struct {
 		Name  string `json:"name"`
 		Steps []struct {
@@ -28,10 +17,8 @@ func Description(text string) (wording.Description, error) {
 			Text   string `json:"text"`
 		} `json:"steps"`
 	}
-	d := json.NewDecoder(strings.NewReader(found[0].text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&read); err != nil {
-		return wording.Description{}, errors.New("answer: is not of the form that was asked for")
+	if err := only(text, "steps", &read); err != nil {
+		return wording.Description{}, err
 	}
 	if len(read.Steps) > wording.MaxShow {
 		return wording.Description{}, fmt.Errorf("answer.steps: has more than %d elements", wording.MaxShow)

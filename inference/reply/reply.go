@@ -1,21 +1,21 @@
-// Package reply reads a language model's text answer. It is strict about what counts and lenient
-// about what surrounds it:
+// Package reply reads a language model's text answer. It is strict about the JSON object and lenient
+// about the text around it:
 //
-//   - Reasoning blocks (<think> and the like, nested, unclosed, or with the opening tag missing),
-//     fences, prose and byte order marks around the JSON object are passed over. JSON inside
-//     reasoning is a draft, never an answer.
-//   - Every part is checked alone: a fact of the wrong shape is dropped with a warning and the
-//     next is read; of an answer that was cut off, the complete elements are kept.
+//   - It skips reasoning blocks (<think> and the like, nested, unclosed, or with the opening tag missing),
+//     fences, prose and byte order marks around the JSON object. JSON inside reasoning is a draft, never an
+//     answer.
+//   - Every part is checked separately: a fact of the wrong shape is dropped with a warning and the
+//     next is read. If an answer was cut off, its complete elements are kept.
 //   - JSON is not repaired: no single quotes, comments, unquoted keys or numbers written as strings.
-//     Unknown fields are ignored. An object that says one thing twice is dropped.
-//   - A decision is read whole or not at all. Whatever is unreadable, ambiguous or not on offer
-//     becomes schema.ActionNone with a warning: no answer can do more than propose one of four
-//     actions on one of the targets that were offered.
+//     Unknown fields are ignored. An object with a duplicate field is dropped.
+//   - A decision is read completely or not at all. An answer that is unreadable or ambiguous, or names something
+//     that was not offered, becomes schema.ActionNone with a warning. So an answer can only propose one of four
+//     actions on one of the offered targets.
 //
-// Whether what was read makes sense is for intake.CheckExtraction and intake.CheckProposal, which
-// every result has passed. Warnings name fields, never what the answer said, since that is memory
-// content; those that begin with "answer" count positions in the answer, others in what was readable.
-// Work and memory are linear in the answer, which is cut at MaxLength. No input makes it panic.
+// intake.CheckExtraction and intake.CheckProposal check the meaning of every result. Warnings name fields and never
+// quote the answer, which is memory content. Positions in warnings that begin with "answer" count elements of the
+// answer; the others count readable elements. Work and memory are linear in the answer, which is cut at MaxLength. No
+// input makes it panic.
 package reply
 
 import (
@@ -29,7 +29,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// MaxLength is how much of an answer is read, in bytes.
+// MaxLength is the number of bytes of an answer that are read.
 const MaxLength = 1 << 20
 
 const (
@@ -44,10 +44,9 @@ const (
 //	               "hints": ["…?"], "retracts": false, "cue": "actually"}],
 //	 "entities": [{"source": "…", "relationship": "…", "target": "…", "confidence": 0.9}]}
 //
-// The category may also be called type, as document 002 does. Category, claim and entities may be
-// null or missing, as may hints, retracts and cue. A bad claim costs the claim, bad hints the hints, a bad cue
-// the cue, any other bad field the whole element: a retraction must not become a statement. Of several objects
-// with facts or entities the first counts.
+// The category may also be called type, as in document 002. Category, claim, entities, hints, retracts and cue may be
+// null or missing. A bad claim, bad hints or a bad cue is dropped alone. Any other bad field drops the whole element,
+// because a retraction must not become a statement. Of several objects with facts or entities the first is used.
 func Extraction(text string) memory.Extraction {
 	var w warnings
 	found := objects(prepare(text, &w), &w, "facts", "entities")
@@ -102,9 +101,9 @@ func Extraction(text string) memory.Extraction {
 //
 //	{"action": "update", "change": "supersede", "target_id": "…", "confidence": 0.9, "reason": "…"}
 //
-// The target may also be called targetId, as document 002 does. Every field is required, the target
-// for update and delete only, and the change never: a change other than supersede and contest counts as not
-// given. Several decisions count only when all say the same; where only their changes differ, none is given.
+// The target may also be called targetId, as in document 002. All fields are required, except that the target is
+// required only for update and delete, and the change is optional. A change other than supersede and contest is
+// ignored. Several decisions are used only if they agree; if only their changes differ, the change is ignored.
 func Decision(text string, neighbors []memory.Neighbor) memory.Proposal {
 	var w warnings
 	found := objects(prepare(text, &w), &w, "action")
@@ -119,7 +118,7 @@ func Decision(text string, neighbors []memory.Neighbor) memory.Proposal {
 			valid = false
 		}
 		if i > 0 && next.Change != p.Change {
-			next.Change = "" // and stays so: it differs from whatever follows, or that says none
+			next.Change = "" // and stays empty
 		}
 		if p, ok = next, valid; !ok {
 			break
@@ -155,8 +154,7 @@ func readFact(f fields) (memory.Fact, bool) {
 	}, true
 }
 
-// readHints returns the strings of the hints, if there are any. What is not a hint is dropped without a warning:
-// a hint is a help, and a fact is complete without.
+// readHints returns the hints that are strings. Others are dropped without a warning, because hints are optional.
 func readHints(f fields) []string {
 	raw, ok := f.values["hints"]
 	if !ok || raw == "" || raw[0] != '[' {
@@ -172,7 +170,7 @@ func readHints(f fields) []string {
 	return out
 }
 
-// readClaim returns the zero claim when there is none or it is not well formed.
+// readClaim returns the zero claim if there is none or if it is not well formed.
 func readClaim(f fields) memory.Claim {
 	raw, ok := f.values["claim"]
 	if !ok || raw == "null" {
@@ -224,7 +222,7 @@ func readDecision(o object, w *warnings) (memory.Proposal, bool) {
 			ok4
 }
 
-// readChange returns how certain a decision says its change is; empty unless it uses one of the two words offered.
+// readChange returns the change of a decision, or "" if it is not one of the two offered words.
 func readChange(f fields) memory.Change {
 	switch c := memory.Change(strings.ToLower(strings.TrimSpace(f.perhaps("change")))); c {
 	case memory.ChangeSupersede, memory.ChangeContest:
@@ -233,7 +231,7 @@ func readChange(f fields) memory.Change {
 	return ""
 }
 
-// each reads the objects of an array and drops, with a warning, what is not one.
+// each reads the objects of an array, and drops other elements with a warning.
 func each(key, array string, w *warnings, read func(fields)) {
 	i := 0
 	for raw := range elements(array) {
@@ -256,7 +254,7 @@ type fields struct {
 	w      *warnings
 }
 
-// readFields reads one object. It refuses what is not valid JSON, too deep, or says a thing twice.
+// readFields reads one object. It refuses invalid JSON, too deep nesting, and duplicate fields.
 func readFields(path, raw string, w *warnings) (fields, bool) {
 	refuse := func(problem string) (fields, bool) {
 		w.add("%s: %s", path, problem)
@@ -323,7 +321,7 @@ func (f fields) flag(name string) (b, ok bool) {
 	return b, ok
 }
 
-// perhaps reads a string that nothing depends on. Any other value is passed over without a warning.
+// perhaps reads an optional string. Any other value is ignored without a warning.
 func (f fields) perhaps(name string) (s string) {
 	if f.present(name) && json.Unmarshal([]byte(f.values[name]), &s) != nil {
 		return ""

@@ -10,7 +10,7 @@ import (
 // maxDepth is the deepest nesting that is decoded. Answers need four levels.
 const maxDepth = 32
 
-// maxObjects is how many rival answers in one text are distinguished.
+// maxObjects is the maximum number of alternative answers in one text.
 const maxObjects = 8
 
 // object is one JSON object found at the top level of an answer. Its text may still be invalid JSON.
@@ -38,7 +38,7 @@ func prepare(text string, w *warnings) string {
 }
 
 // objects returns the top-level objects of s that have one of the keys, in order. Reasoning blocks,
-// prose, fences and top-level arrays are passed over. Its work is linear in len(s).
+// prose, fences and top-level arrays are skipped. Its work is linear in len(s).
 func objects(s string, w *warnings, keys ...string) []object {
 	var found []object
 	for i := 0; i < len(s); {
@@ -92,7 +92,7 @@ func objects(s string, w *warnings, keys ...string) []object {
 	return found
 }
 
-// reasoningTags are the elements that models think in.
+// reasoningTags are the elements in which models write their reasoning.
 var reasoningTags = []string{"think", "thinking", "thought", "reasoning"}
 
 // reasoningTag reads a reasoning tag at the start of s and returns its length, 0 if there is none.

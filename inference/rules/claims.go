@@ -48,7 +48,7 @@ const (
 //	X's A is Y, the A of X is Y              A                  yes, A in singleValued or "favorite …"
 //	the A is Y                               is (subject A)     yes, A ends in a singleValued word
 //
-// There is no claim from a sentence that is negated, hedged, conditional, said by others, or in the past tense.
+// A sentence that is negated, hedged, conditional, said by others, or in the past tense gives no claim.
 var claimPatterns = func() map[string][]*pattern {
 	out := map[string][]*pattern{}
 	add := func(predicate string, functional bool, kind objectKind, stops wordSet, forms string) {
@@ -251,7 +251,7 @@ func subjectShape(ws []word) bool {
 	return !stopWords.has(first) && !chatterWords.has(first)
 }
 
-// commonVerb reports whether low is a verb of saying or thinking, which makes what follows hearsay.
+// commonVerb reports whether low is a verb of saying or thinking. The words after it are hearsay.
 func commonVerb(low string) bool { return hearsay.has(low) }
 
 var hearsay = set(`says said thinks thought believes believed claims claimed told tells knows knew hopes hoped reported

@@ -17,8 +17,8 @@ import (
 
 // Decider compares a fact with its neighbours by rules. The zero value is ready and safe for concurrent use. The first
 // rule that holds for any neighbour decides; if it holds for several, the first of them counts. Decider proposes "add"
-// unless the words leave no doubt: a fact that is kept twice costs a row, but a fact that is wrongly merged into
-// another is lost.
+// unless the words are certain, because a fact that is stored twice costs only a row, but a fact that is wrongly merged
+// into another is lost.
 //
 //	rule                                                        action  confidence
 //	same content hash                                           none    1.00
@@ -56,7 +56,7 @@ const (
 	ReasonNew           = "new: no memory covers it"
 )
 
-// AsksModel implements what inference.AsksModel looks for: rules answer by themselves.
+// AsksModel implements the method that inference.AsksModel looks for. Rules call no model.
 func (Decider) AsksModel() bool { return false }
 
 // Decide implements inference.Decider. It uses no model and fails only when ctx is done.
@@ -285,8 +285,8 @@ func lastNegation(ts []token) int {
 	return -1
 }
 
-// singular drops a final s of longer words, of verbs as of nouns: nothing else, so that "worked" and
-// "works" stay apart.
+// singular removes the final s of longer words, both nouns and verbs. It removes nothing else, so that "worked" and
+// "works" stay different.
 func singular(low string) string {
 	n := len(low)
 	if n > 3 && low[n-1] == 's' && low[n-2] != 's' && low[n-2] != 'u' && low[n-2] != 'i' && !hasDigit(low) {
@@ -295,15 +295,15 @@ func singular(low string) string {
 	return low
 }
 
-// sameWords reports whether two contents say the same in the same words. Order counts: "Alice likes
-// Bob" is not "Bob likes Alice".
+// sameWords reports whether two contents have the same words in the same order: "Alice likes Bob" is not "Bob likes
+// Alice".
 func (v view) sameWords(o view) bool {
 	return len(v.tokens) > 0 && slices.EqualFunc(v.tokens, o.tokens, func(a, b token) bool {
 		return a.exact == b.exact
 	})
 }
 
-// sameKey reports whether both claim something under one functional predicate of one subject.
+// sameKey reports whether the claims of both have the same subject and the same functional predicate.
 func (v view) sameKey(o view) bool {
 	return v.claim.Functional && o.claim.Functional && !v.claim.IsZero() && !o.claim.IsZero() &&
 		strings.EqualFold(v.claim.Predicate, o.claim.Predicate) && sameName(v.claim.Subject, o.claim.Subject)
@@ -413,8 +413,8 @@ func (v view) base(core bool) []token {
 	return out
 }
 
-// contradicts returns the name of the rule by which v contradicts o, or nothing. The other words must be the same:
-// what holds in one place need not hold in another.
+// contradicts returns the name of the rule by which v contradicts o, or "". The other words must be the same, because a
+// statement about one place or time does not contradict one about another.
 func (v view) contradicts(o view) string {
 	if !v.single || !o.single {
 		return ""

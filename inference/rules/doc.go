@@ -1,5 +1,5 @@
-// Package rules is the offline brain: it extracts, decides and embeds by rules, without a model or
-// a network. What it proposes is deterministic, costs microseconds and never leaves the machine.
+// Package rules is the offline brain: it extracts, decides and embeds by rules, without a model or a network. Its
+// proposals are deterministic and take microseconds, and no text leaves the machine.
 //
 // Where the rules are:
 //

@@ -37,7 +37,7 @@ const (
 
 	gramMin      = 3
 	gramMax      = 5
-	maxGramRunes = 24 // of a longer word (a token, a blob) only the beginning is cut in n-grams
+	maxGramRunes = 24 // only the beginning of a longer word (a token, a blob) is cut into n-grams
 )
 
 // HashEmbedder embeds text by feature hashing: stemmed words, pairs of neighbouring words and

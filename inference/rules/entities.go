@@ -11,7 +11,7 @@ import (
 const (
 	edgeFromClaim   = 0.8
 	edgeFromMention = 0.5
-	maxMentions     = 3 // edges of one sentence that rest on being named together
+	maxMentions     = 3 // edges of one sentence between names that only occur together
 )
 
 // mentionedWith joins names in one sentence that does not say how they are related.

@@ -64,7 +64,7 @@ func (Extractor) Extract(ctx context.Context, src inference.Source) (memory.Extr
 	return intake.CheckExtraction(extract(src)), inference.Usage{}, nil
 }
 
-// found is a fact, with its rank in case there are too many.
+// found is a fact with its rank, which is used if there are too many facts.
 type found struct {
 	fact    memory.Fact
 	triples []memory.Triple
@@ -223,9 +223,9 @@ func noRule(ws []word) bool {
 // degrees are words of degree. With one, "must be" is a guess: "must be so exciting".
 var degrees = set("so quite very really such pretty super incredibly")
 
-// isDefinition reports whether a sentence says what something is in general: "BM25 is a ranking
-// function". About persons ("Caroline is a nurse") it is a fact. The subject of a definition is an acronym, an
-// identifier or a noun without a determiner, and what follows is a noun phrase of some length.
+// isDefinition reports whether a sentence is a general definition: "BM25 is a ranking function". The same form about a
+// person ("Caroline is a nurse") is a fact. The subject of a definition is an acronym, an identifier or a noun without
+// a determiner, followed by a noun phrase of some length.
 func isDefinition(ws []word) bool {
 	for i := 1; i < len(ws)-3 && i <= 4; i++ {
 		if ws[i].low != "is" && ws[i].low != "are" && ws[i].low != "means" {
@@ -284,7 +284,7 @@ func confidenceOf(kind schema.SourceKind, category schema.Category, hedged, indi
 	return ConfidencePlain
 }
 
-// statesWords reports whether a text consists of words, and is not a hash, a blob or a row of numbers.
+// statesWords reports whether a text consists of words, and not of a hash, a blob or a row of numbers.
 func statesWords(text string) bool {
 	letters, others, words := 0, 0, 0
 	for f := range strings.FieldsSeq(text) {

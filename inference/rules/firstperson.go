@@ -64,7 +64,7 @@ type resolver struct {
 	due      bool // the verb of "I" is still to come
 	plural   bool // of "Ana and I"
 	chain    chain
-	last     int  // where the verb of the chain is that was put in agreement last
+	last     int  // the position of the last verb of the chain that was changed
 	habitual bool // the sentence describes a habit
 	together bool // "Ana and I" was said: "we" are they
 	doubt    bool
@@ -75,7 +75,7 @@ func (r *resolver) put(w word, text string) {
 	r.out = append(r.out, w)
 }
 
-// name is the speaker as a subject or an object at this position.
+// name returns the speaker's name as a subject or an object at this position.
 func (r *resolver) name() string {
 	if len(r.out) == 0 {
 		return r.s.first

@@ -184,7 +184,7 @@ var (
 	topicStarts = set("about on regarding with")
 )
 
-// cueText is a cue as facts carry it.
+// cueText returns a cue in the form that facts store.
 func cueText(ws []word) string {
 	out := make([]string, len(ws))
 	for i, w := range ws {
@@ -336,7 +336,7 @@ func greetingEnds(ws []word, at int) int {
 	return 0
 }
 
-// startSentence writes the first word of ws with a capital letter, unless its spelling is its own.
+// startSentence writes the first word of ws with a capital letter, unless its spelling is fixed.
 func startSentence(ws []word) []word {
 	if len(ws) == 0 || ws[0].core == "" {
 		return ws
@@ -350,9 +350,9 @@ func startSentence(ws []word) []word {
 	return out
 }
 
-// cutIntroduction removes the words in which the speaker says the name that is already known: "I'm
-// Maya, I live in Lyon", "Maya here, …", "My name is Maya and …". What is said about the name stays: "I'm
-// Maya from Acme" is "I'm from Acme". It returns no words when nothing else is said.
+// cutIntroduction removes the words in which the speaker gives a name that is already known: "I'm Maya, I live in
+// Lyon", "Maya here, …", "My name is Maya and …". Other information stays: "I'm Maya from Acme" becomes "I'm from
+// Acme". It returns no words if nothing else is said.
 func cutIntroduction(ws []word, s speaker) ([]word, bool) {
 	if !s.known() || roles.has(s.name) || len(ws) < 2 {
 		return ws, false

@@ -178,7 +178,7 @@ func (r *reader) state(st statement) {
 		f.fact.Confidence = ConfidenceStrong
 	}
 	if st.retracts {
-		f.triples = nil // nothing is known by it
+		f.triples = nil // a retraction adds no edges
 	}
 	n := utf8.RuneCountInString(f.fact.Content)
 	if n >= memory.MinFactLength && n <= memory.MaxFactLength && !saysNothing(f.fact.Content) {

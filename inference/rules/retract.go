@@ -8,7 +8,7 @@ type retraction struct {
 	cue     string // the words that say so, in lower case
 	polite  bool   // it has the form of a question
 	topic   bool   // content names the topic of the statement, not the statement
-	rest    []word // what the sentence states after that
+	rest    []word // the statement after the retraction
 }
 
 var (

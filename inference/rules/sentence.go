@@ -16,12 +16,12 @@ type segment struct {
 const (
 	maxIntro      = 80  // characters of an introduction that is repeated
 	maxJoinedList = 600 // characters of a list that becomes one fact
-	itemWords     = 8   // an item of so many words is understood alone
+	itemWords     = 8   // an item with this many words can be understood alone
 )
 
 // segments cuts a text into sentences. Fenced code blocks, headings, tables and rules are left out
 // (hasCode reports the first): code is not a statement, and the text around it says what it is for.
-// Quoted lines ("> …") repeat what others said elsewhere and are left out unless trusted.
+// Quoted lines ("> …") repeat other people's words and are left out unless trusted.
 // A list is cut into its items; short items are joined with the line that introduces them.
 func segments(text string, trusted bool) (out []segment, hasCode bool) {
 	var (
@@ -362,7 +362,7 @@ func (n *nesting) step(r rune, b balanced) {
 	}
 }
 
-// balanced says which kinds of brackets and quotes of a text come in pairs; the others are ignored.
+// balanced has the kinds of brackets and quotes of a text that come in pairs; the others are ignored.
 type balanced struct {
 	parens, brackets        int // 1 when they count
 	quote, curly, backquote bool

@@ -17,7 +17,7 @@ type speaker struct {
 var roles = set(`user assistant agent human customer operator system developer admin caller
 		client`)
 
-// newSpeaker reads a name. What does not look like one ("—", a name with a line break) is unknown.
+// newSpeaker reads a name. A text that is not a name ("—", or with a line break) gives an unknown speaker.
 func newSpeaker(name string) speaker {
 	name = strings.Join(strings.Fields(name), " ")
 	if utf8.RuneCountInString(name) > 64 || !strings.ContainsFunc(name, unicode.IsLetter) {

@@ -7,7 +7,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// toolLine is what a line of a tool's output says.
+// toolLine is the content of a line of a tool's output.
 type toolLine struct {
 	text     string
 	category schema.Category
@@ -53,8 +53,8 @@ var (
 
 // toolLines reads the output of a tool: lines that name an error, an exit code or an outcome, and
 // whole sentences. Progress bars, stack frames, hex dumps, rulers and bare timestamps are noise.
-// Leading timestamps and log levels are removed, so that the same error is the same fact next time. The level helps to
-// tell what the line is.
+// Leading timestamps and log levels are removed, so that a repeated error is the same fact. The level helps to classify
+// the line.
 func toolLines(text string) []toolLine {
 	var out []toolLine
 	for line := range strings.SplitSeq(text, "\n") {

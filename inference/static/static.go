@@ -17,10 +17,10 @@ import (
 	"github.com/mneme/mneme/inference/tokenizer"
 )
 
-// maxTokens bounds how much of a text is read.
+// maxTokens bounds the tokens of a text that are read.
 const maxTokens = 32_768
 
-// Config says which table is used.
+// Config names the table.
 type Config struct {
 	Dir  string // has model.safetensors and tokenizer.json
 	Name string // of the model, for the name of the space; empty for the directory's
@@ -36,7 +36,7 @@ type Embedder struct {
 
 var _ inference.Embedder = (*Embedder)(nil)
 
-// New reads the table and its tokenizer. Errors name the file and what of it to look at.
+// New reads the table and its tokenizer. Errors name the file and its problem.
 func New(c Config) (*Embedder, error) {
 	if info, err := os.Stat(c.Dir); err != nil || !info.IsDir() {
 		return nil, fmt.Errorf("embedding table: there is no directory %s", c.Dir)
@@ -75,13 +75,13 @@ func New(c Config) (*Embedder, error) {
 	return e, nil
 }
 
-// kind is the part of a space's name that says that it is of this package.
+// kind is the part of a space's name that marks it as one of this package.
 const kind = "static"
 
-// names is the form of the names that Model gives.
+// names matches the names that Model returns.
 var names = regexp.MustCompile(`^.+:` + kind + `:[0-9a-f]{8}$`)
 
-// Named says whether a model's name is one that this package gives: no service knows a model by it.
+// Named reports whether a model's name has this package's form. Such a name is not known to any service.
 func Named(model string) bool { return names.MatchString(model) }
 
 func (c Config) name() string {
@@ -95,7 +95,7 @@ func (c Config) name() string {
 	return filepath.Base(c.Dir)
 }
 
-// read reads a file that is not too large.
+// read reads a file up to a size limit.
 func read(file string) ([]byte, error) {
 	info, err := os.Stat(file)
 	if errors.Is(err, os.ErrNotExist) {

@@ -34,9 +34,9 @@ type tensor struct {
 	raw   []byte
 }
 
-// readTable reads a safetensors file that has one table with a row for each of the tokens. It may have weights of
-// tokens, and a mapping of tokens to rows where tokens share them, as the tables of model2vec have. Errors say what of
-// the file is wrong.
+// readTable reads a safetensors file with one table that has a row for each token. It may also have weights of tokens
+// and, if tokens share rows, a mapping of tokens to rows, as the tables of model2vec have. Errors name the problem in
+// the file.
 func readTable(file []byte, tokens int) (*table, error) {
 	tensors, err := readTensors(file)
 	if err != nil {
@@ -160,7 +160,7 @@ func readTensors(file []byte) ([]tensor, error) {
 	return out, nil
 }
 
-// widths is the bytes of a value by dtype.
+// widths has the size in bytes of a value by dtype.
 var widths = map[string]int{"F32": 4, "F16": 2, "BF16": 2, "I8": 1, "I32": 4, "I64": 8}
 
 // floats returns the values of a tensor of real numbers. The scale of an I8 table does not matter, as vectors are

@@ -11,12 +11,12 @@ import (
 // space represents the space in the vocabulary of a bpe.
 const space = "▁"
 
-// maxRun is how many characters without a space are cut together, since the time grows with the square of the number.
-// A longer run, which no word is, is cut in parts of this length.
+// maxRun is the maximum number of characters without a space that are cut together, because the time grows with the
+// square of the number. A longer run, which is not a word, is cut into parts of this length first.
 const maxRun = 256
 
-// bpe cuts text by byte-pair encoding as Llama's vocabulary has it: characters are joined, the pair of the lowest rank
-// first, and a character that the vocabulary lacks is spelled in bytes.
+// bpe cuts text by byte-pair encoding as in Llama's vocabulary. Characters are joined, the pair with the lowest rank
+// first, and a character that is not in the vocabulary is written as bytes.
 type bpe struct {
 	vocab   map[string]int32
 	merges  map[[2]int32]merge
@@ -25,7 +25,7 @@ type bpe struct {
 	prepend bool // a text begins with a space
 }
 
-// merge is what two tokens become, and when: the lowest rank goes first.
+// merge is the token that two tokens become, and its rank: the lowest rank is merged first.
 type merge struct{ rank, id int32 }
 
 func newBPE(raw []byte) (*bpe, error) {
@@ -138,8 +138,8 @@ func readMerge(raw json.RawMessage) (left, right string, err error) {
 // Size implements Tokenizer.
 func (b *bpe) Size() int { return b.size }
 
-// Tokens implements Tokenizer. No token spans words, so that words are cut one by one: spaces go with the word that
-// they precede.
+// Tokens implements Tokenizer. No token spans several words, so words are cut one by one. Spaces belong to the word
+// after them.
 func (b *bpe) Tokens(text string, limit int) []int32 {
 	out := make([]int32, 0, min(limit, 2+len(text)/3))
 	run, length := make([]int32, 0, 32), 0
@@ -192,7 +192,7 @@ func (b *bpe) appendRune(run []int32, r rune) []int32 {
 	return run
 }
 
-// join joins neighbours, the pair of the lowest rank first, until none can be joined. It works in place.
+// join joins neighbours, the pair with the lowest rank first, until none can be joined. It works in place.
 func (b *bpe) join(run []int32) []int32 {
 	for len(run) > 1 {
 		at, best := -1, merge{}

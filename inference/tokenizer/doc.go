@@ -1,6 +1,6 @@
-// Package tokenizer cuts text into the tokens of a model's vocabulary, as the model's tokenizer.json says. WordPiece
-// vocabularies of the BERT family and byte-pair encodings of the Llama family are supported. A text is only ever text:
-// the names of special tokens in it mean nothing.
+// Package tokenizer cuts text into the tokens of a model's vocabulary, as the model's tokenizer.json defines. It
+// supports WordPiece vocabularies of the BERT family and byte-pair encodings of the Llama family. The names of special
+// tokens in a text have no meaning; they are cut like any other text.
 package tokenizer
 
 import (
@@ -10,14 +10,14 @@ import (
 
 // Tokenizer cuts text into tokens.
 type Tokenizer interface {
-	// Tokens returns at most limit ids of the tokens of a text, without those that the vocabulary lacks.
+	// Tokens returns at most limit ids of the tokens of a text, without tokens that are not in the vocabulary.
 	Tokens(text string, limit int) []int32
 	// Size is one more than the largest id.
 	Size() int
 }
 
-// Read reads tokenizer.json for a model that needs no tokens around a text. Errors say what of the file is not
-// understood.
+// Read reads tokenizer.json for a model that needs no tokens around a text. Errors name the part of the file that is
+// not supported.
 func Read(raw []byte) (Tokenizer, error) {
 	var file struct{ Model struct{ Type string } }
 	if err := json.Unmarshal(raw, &file); err != nil {
@@ -36,7 +36,7 @@ func Read(raw []byte) (Tokenizer, error) {
 	return w, nil
 }
 
-// size is one more than the largest id of a vocabulary. Ids are places in a table: none is negative.
+// size returns one more than the largest id of a vocabulary. Ids are places in a table, so none may be negative.
 func size(vocab map[string]int32) (int, error) {
 	most := int32(-1)
 	for token, id := range vocab {

@@ -11,11 +11,10 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// WordPiece cuts text into the tokens of a BERT vocabulary, as tokenizer.json of the Hugging Face format
-// says. The tokenizer that comes with hugot's Go backend is not used: it turns words with accents or Hangul
-// into the unknown token, takes time that grows with the square of a word's length, ends the process on
-// some inputs, and reads a "[SEP]" in a text as the end of it. Here a text is only ever text, and reading
-// stops where the model would.
+// WordPiece cuts text into the tokens of a BERT vocabulary, as defined by a tokenizer.json in Hugging Face's format.
+// The tokenizer of hugot's Go backend is not used: it turns words with accents or Hangul into the unknown token, takes
+// time that grows with the square of a word's length, ends the process on some inputs, and takes "[SEP]" in a text for
+// its end. Here "[SEP]" is ordinary text, and reading stops at the model's limit.
 type WordPiece struct {
 	vocab        map[string]int32
 	continuation string // the prefix of a token that continues a word
@@ -28,8 +27,8 @@ type WordPiece struct {
 	size         int
 }
 
-// NewWordPiece reads tokenizer.json. It folds case if lower is set, whatever the file says. Errors say what of the
-// file is not understood.
+// NewWordPiece reads tokenizer.json. If lower is set, it folds case even if the file does not. Errors name the part of
+// the file that is not supported.
 func NewWordPiece(raw []byte, lower bool) (*WordPiece, error) {
 	w, special, err := readWordPiece(raw, lower)
 	if err != nil {
@@ -245,8 +244,8 @@ func (w *WordPiece) appendPieces(out []int32, word []rune) []int32 {
 	return out
 }
 
-// isPunctuation is BERT's: every ASCII character that is not a letter, digit, space or control character, and
-// Unicode's punctuation.
+// isPunctuation reports whether r is punctuation for BERT: an ASCII character that is not a letter, digit, space or
+// control character, or Unicode punctuation.
 func isPunctuation(r rune) bool {
 	return r >= 33 && r <= 47 || r >= 58 && r <= 64 || r >= 91 && r <= 96 || r >= 123 && r <= 126 || unicode.IsPunct(r)
 }

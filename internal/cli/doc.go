@@ -1,3 +1,3 @@
-// Package cli is the command line mneme: it puts the commands of the packages below it together, runs one command line
-// and gives its exit code. The program is starter.
+// Package cli is the command line mneme: it combines the commands of the packages below it, runs one command line and
+// returns its exit code. The program is starter.
 package cli

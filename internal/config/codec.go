@@ -50,8 +50,8 @@ func (c *encryptingCodec) Encode(payloads []*commonpb.Payload) ([]*commonpb.Payl
 	return out, nil
 }
 
-// Decode implements converter.PayloadCodec. Payloads in the clear pass, so that runs from before the
-// key was set still finish.
+// Decode implements converter.PayloadCodec. It accepts unencrypted payloads, so that runs that began before the key was
+// set can finish.
 func (c *encryptingCodec) Decode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error) {
 	out := make([]*commonpb.Payload, len(payloads))
 	for i, p := range payloads {

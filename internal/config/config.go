@@ -1,5 +1,4 @@
-// Package config turns the environment into what the two programs need: settings, a Temporal client
-// and a brain.
+// Package config reads the environment and makes what the two programs need: settings, a Temporal client and a brain.
 package config
 
 import (
@@ -42,7 +41,7 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
-// Config is everything that can be set. Each field names its variable in Load.
+// Config has all settings. Load shows the variable of each field.
 type Config struct {
 	DatabaseURL   string
 	MaxConns      int
@@ -53,7 +52,7 @@ type Config struct {
 	TemporalUI    string // base URL, for links in output; may be empty
 	HealthAddress string
 
-	MetricsTenants int // tenants with their own label in metrics; 0 for no such label
+	MetricsTenants int // tenants with their own label in metrics; 0: no label
 
 	ReadyJobAge   time.Duration // a job that waits longer makes workers unready; 0 for never
 	ReadyIndexLag time.Duration // likewise an index that lags further
@@ -64,21 +63,21 @@ type Config struct {
 	Embedder    string // hash, local or openai
 	OpenAI      openai.Config
 	Local       local.Config // the prefixes apply to openai too
-	EmbedCache  int          // vectors remembered in the process; 0 for none
+	EmbedCache  int          // vectors cached in the process; 0 for none
 	Concurrency int          // model calls at once in the process; recalls do not count
-	// of that many, which NewBrain puts before an endpoint; nil, as Load leaves it, for none
+	// Gate limits the calls of an endpoint that NewBrain makes; nil, as Load leaves it, for no limit.
 	Gate *inference.Gate
 
 	Reranker       string        // off, embedding or model
 	RerankTop      int           // candidates that it reads
 	RerankDeadline time.Duration // after it the order stays unchanged
 
-	RecallWith, RecallWithout []string // channels and stages that every recall has, or has not (recall.IsSwitch)
+	RecallWith, RecallWithout []string // channels and stages that every recall uses or leaves out (recall.IsSwitch)
 
 	Policy     proposals.WritePolicy
 	PolicyFile string // classification rules; empty for none
 
-	Qdrant      QdrantSettings      // the vector index; in Postgres when it names no URL
+	Qdrant      QdrantSettings      // the vector index; without a URL it is in Postgres
 	MemoryIndex MemoryIndexSettings // of events, for salience
 
 	Callers workflows.Callers // of the Nexus service
@@ -94,15 +93,15 @@ type Config struct {
 	Pipeline bool // extract facts from candidates; otherwise they are only stored, recalled and indexed
 	Graph    bool // the entity graph is written, and recall walks it
 
-	ReflectionVisibility schema.Visibility // the most that others see of an agent's beliefs
+	ReflectionVisibility schema.Visibility // the widest visibility of an agent's beliefs
 	// kinds of events that every agent sees; nil: those of document 001, empty: none
 	GlobalKinds []string
 
 	// where DialTemporal reads Temporal's own variables; nil is the process's environment
 	TemporalEnv envconfig.EnvLookup
 
-	PayloadKey []byte // 32 bytes; empty leaves payloads in the clear
-	TrustKey   []byte // 32 bytes; if empty, the trust context of a request is believed
+	PayloadKey []byte // 32 bytes; if empty, payloads are not encrypted
+	TrustKey   []byte // 32 bytes; if empty, unsigned trust contexts are accepted
 }
 
 // Load reads the environment. Variables that are not set are looked up in the env file that
@@ -237,7 +236,7 @@ func (c Config) NewBrain(ctx context.Context) (inference.Brain, error) {
 		if err != nil {
 			return inference.Brain{}, err
 		}
-		brain.Embedder = embedder // as fast as looking a text up: no cache
+		brain.Embedder = embedder // no cache, because embedding is as fast as a lookup
 	}
 	if c.Brain == "rules" && c.Embedder != "openai" && c.Reranker != "model" {
 		return c.reranked(brain, inference.Reranking{}), nil
@@ -262,6 +261,7 @@ func (c Config) NewBrain(ctx context.Context) (inference.Brain, error) {
 		brain.EpisodeWriter = c.Gate.EpisodeWriter(remote.EpisodeWriter)
 		brain.Describer = c.Gate.Describer(remote.Describer)
 		brain.DuplicateJudge = c.Gate.DuplicateJudge(remote.DuplicateJudge)
+		brain.FactReader = c.Gate.FactReader(remote.FactReader)
 	}
 	if c.Embedder == "openai" {
 		embedder := inference.WithPrefixes(c.Gate.Embedder(remote.Embedder), local.Prefix(c.Local.QueryPrefix),
@@ -273,7 +273,7 @@ func (c Config) NewBrain(ctx context.Context) (inference.Brain, error) {
 	return c.reranked(brain, remote.Reranking), nil
 }
 
-// cached puts a cache before an embedder that costs more than looking a text up.
+// cached adds a cache to an embedder that is slower than a lookup.
 func (c Config) cached(e inference.Embedder) (inference.Embedder, error) {
 	if c.EmbedCache == 0 {
 		return e, nil
@@ -281,7 +281,7 @@ func (c Config) cached(e inference.Embedder) (inference.Embedder, error) {
 	return inference.NewCache(e, c.EmbedCache)
 }
 
-// reranked gives a brain the reranker that the configuration names; model is the chat model's.
+// reranked adds the configured reranker to a brain; model is the reranker of the chat model.
 func (c Config) reranked(brain inference.Brain, model inference.Reranking) inference.Brain {
 	r := inference.Reranking{Top: c.RerankTop, Deadline: c.RerankDeadline}
 	switch c.Reranker {
@@ -340,7 +340,7 @@ func Encrypt(options *client.Options, key []byte) error {
 	return nil
 }
 
-// loadStackEnv sets what the nearest .local/env says and the environment does not.
+// loadStackEnv sets the variables of the nearest .local/env that the environment does not have.
 func loadStackEnv() {
 	var starts []string
 	if wd, err := os.Getwd(); err == nil {
@@ -375,7 +375,7 @@ func setMissing(file fs.File) {
 	}
 }
 
-// reader reads variables and collects what is wrong with them.
+// reader reads variables and collects their errors.
 type reader struct{ problems []string }
 
 func (r *reader) err() error {
@@ -404,7 +404,7 @@ func (r *reader) number(name string, fallback int) int {
 	return n
 }
 
-// duration reads one such as 15m.
+// duration reads a duration such as 15m.
 func (r *reader) duration(name string, fallback time.Duration) time.Duration {
 	v := os.Getenv(name)
 	if v == "" {
@@ -456,7 +456,7 @@ func (r *reader) choice(name string, values ...string) string {
 	return values[0]
 }
 
-// names reads names that are known, separated by commas.
+// names reads known names, separated by commas.
 func (r *reader) names(name string, known func(string) bool) []string {
 	var out []string
 	for field := range strings.SplitSeq(os.Getenv(name), ",") {

@@ -17,7 +17,7 @@ import (
 	"github.com/mneme/mneme/store/vector"
 )
 
-// QdrantSettings say where the vector index is. Without a URL it is in Postgres.
+// QdrantSettings have the address of the vector index. Without a URL it is in Postgres.
 type QdrantSettings struct {
 	URL    string // QDRANT_URL
 	APIKey string // QDRANT_API_KEY
@@ -25,7 +25,7 @@ type QdrantSettings struct {
 	Prefix string // QDRANT_PREFIX: begins the names of collections; installations that share a server need one each
 }
 
-// String leaves the key out: settings turn up in logs and failed tests.
+// String omits the key, because settings appear in logs and in the output of failed tests.
 func (q QdrantSettings) String() string {
 	if q.URL == "" {
 		return "in Postgres"
@@ -69,7 +69,7 @@ func (c Config) OpenIndex(st *store.Store) (index vector.Index, closeIndex func(
 
 // OtherEmbedder returns the embedder of a model that is not the configured one, as long as an index of the previous
 // model is in use: the offline one, or another model at the same OpenAI-compatible endpoint. For any other model it
-// returns vector.ErrNoEmbedder. Whether the endpoint has the model shows at the first call. Names of other embedders
+// returns vector.ErrNoEmbedder. Only the first call shows whether the endpoint has the model. Names of other embedders
 // are never sent to it, nor names with a passage prefix that is no longer set.
 func (c Config) OtherEmbedder(model inference.EmbeddingModel) (inference.Embedder, error) {
 	if hash := rules.New().Embedder; hash.Model().Name == model.Name {
@@ -96,7 +96,7 @@ func (c Config) OtherEmbedder(model inference.EmbeddingModel) (inference.Embedde
 	return embedder, nil
 }
 
-// withPrefix is the form of the names that inference.WithPrefixes gives.
+// withPrefix matches the names that inference.WithPrefixes returns.
 var withPrefix = regexp.MustCompile(`^(.+)\+[0-9a-f]{8}$`)
 
 // QueryEmbedder returns the embedder of the read path, which embeds for the generation that is searched.

@@ -28,11 +28,11 @@ type Policies struct {
 
 	mu      sync.Mutex // one reload at a time
 	seen    [sha256.Size]byte
-	problem error // why the present file is not in force; nil if it is
+	problem error // why the current file is not in force; nil if it is
 }
 
-// LoadPolicies reads the rules file. Without a path there are no rules, now or later; a file that
-// cannot be read or is not valid is an error that says which rule and field.
+// LoadPolicies reads the rules file. Without a path there are no rules, now or later. If the file cannot be read or is
+// invalid, the error names the rule and the field.
 func LoadPolicies(path string, log *slog.Logger) (*Policies, error) {
 	p := &Policies{path: path, log: log}
 	if path == "" {
@@ -54,16 +54,16 @@ func LoadPolicies(path string, log *slog.Logger) (*Policies, error) {
 // Current returns the rules in force; nil when there are none.
 func (p *Policies) Current() *policy.Policy { return p.current.Load() }
 
-// Stale returns why the present file is not in force, or nil. It names rules and fields and quotes nothing else of
-// the file.
+// Stale returns why the current file is not in force, or nil. The error names rules and fields and quotes nothing else
+// from the file.
 func (p *Policies) Stale() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.problem
 }
 
-// Watch follows the file until ctx ends: it looks every so often, and at once when now delivers. The
-// file is read whole each time, so that a change is seen even if its size and time are the same.
+// Watch reloads the file at an interval until ctx ends, and at once when now delivers a signal. It reads the whole file
+// each time, so that it sees a change even if size and time are the same.
 func (p *Policies) Watch(ctx context.Context, every time.Duration, now <-chan os.Signal) {
 	if p.path == "" {
 		return
@@ -81,8 +81,8 @@ func (p *Policies) Watch(ctx context.Context, every time.Duration, now <-chan os
 	}
 }
 
-// Reload takes over the file if it has changed, and reports whether other rules are in force now. A
-// problem is logged once for each version of the file.
+// Reload reads the file, and reports whether other rules are in force now. A problem is logged once for each version of
+// the file.
 func (p *Policies) Reload() bool {
 	if p.path == "" {
 		return false
@@ -116,7 +116,7 @@ func (p *Policies) Reload() bool {
 	return true
 }
 
-// keep notes why the rules in force stay.
+// keep records why the rules in force are kept.
 func (p *Policies) keep(err error) {
 	if p.problem == nil || p.problem.Error() != err.Error() {
 		p.log.Error("policy file cannot be used: the previous version stays in force", "policy",
@@ -130,7 +130,7 @@ func isPolicyError(err error) bool {
 	return errors.As(err, &bad)
 }
 
-// readPolicy reads a rules file, and no more of it than one may have.
+// readPolicy reads a rules file up to its size limit.
 func readPolicy(path string) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -144,7 +144,7 @@ func readPolicy(path string) ([]byte, error) {
 	return data, nil
 }
 
-// bare is a file's error without its path, which readiness shows to anyone who asks.
+// bare returns a file's error without its path, because readiness shows the error to unauthenticated callers.
 func bare(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {

@@ -6,12 +6,13 @@ import (
 	"go.temporal.io/sdk/worker"
 )
 
-// Most pollers that the SDK may open for each kind of task. It begins with few and follows what waits.
+// maxPollers is the maximum number of pollers that the SDK may open for each kind of task. It begins with few and adds
+// more if tasks wait.
 const maxPollers = 20
 
-// ActivitySlots is how many activities a worker runs at once: what MNEME_ACTIVITY_SLOTS says or, without it, three
-// quarters of its connections. The rest serves LocalSlots. Tasks that find no slot wait in Temporal, where waiting
-// costs no attempt; inside an activity they would wait for a connection while its time runs.
+// ActivitySlots is the number of activities that a worker runs at once: MNEME_ACTIVITY_SLOTS or, if it is not set,
+// three quarters of its connections. LocalSlots uses the other connections. Tasks without a slot wait in Temporal,
+// where they use up no attempt; inside an activity, they would wait for a connection while the activity's time runs.
 func (c Config) ActivitySlots() int {
 	if c.Slots > 0 {
 		return c.Slots
@@ -28,7 +29,7 @@ func (c Config) LocalSlots() int {
 // conns is the number of connections: without a setting, the pool's default.
 func (c Config) conns() int { return cmp.Or(c.MaxConns, 4) }
 
-// WorkerOptions are those that follow from the configuration.
+// WorkerOptions returns the worker options of the configuration.
 func (c Config) WorkerOptions() worker.Options {
 	pollers := worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{
 		MaximumNumberOfPollers: maxPollers})

@@ -22,23 +22,24 @@ import (
 
 const (
 
-	// checkTimeout bounds one check, and --timeout does if it is shorter: what hangs must not hide the rest.
+	// checkTimeout bounds one check, or --timeout if that is shorter, so that one check that hangs does not hide the
+	// others.
 	checkTimeout = 5 * time.Second
-	// doctorTenants is how many tenants are checked by those checks that go through tenants.
+	// doctorTenants is the maximum number of tenants that a check visits.
 	doctorTenants = 500
 )
 
-// CheckStatus is how a check came out.
+// CheckStatus is the outcome of a check.
 type CheckStatus string
 
 const (
 	CheckOK      CheckStatus = "ok"
-	CheckWarn    CheckStatus = "warn"    // it works, and someone should look
-	CheckFail    CheckStatus = "fail"    // something does not work, or will not for long
+	CheckWarn    CheckStatus = "warn"    // it works, but needs attention
+	CheckFail    CheckStatus = "fail"    // something does not work, or will soon stop working
 	CheckSkipped CheckStatus = "skipped" // a dependency is missing, which another check reports
 )
 
-// verdict is what a check says.
+// verdict is the result of a check.
 type verdict struct {
 	Status CheckStatus `json:"status"`
 	Found  string      `json:"found"`
@@ -57,21 +58,21 @@ func fail(do, format string, args ...any) verdict {
 	return verdict{Status: CheckFail, Found: fmt.Sprintf(format, args...), Do: do}
 }
 
-// Finding is one check with its verdict. The names are for scripts, and stay.
+// Finding is one check with its verdict. Scripts use the names, so they must not change.
 type Finding struct {
 	Check string `json:"check"`
 	verdict
 	TookMS int64 `json:"took_ms"`
 }
 
-// Diagnosis is what `doctor` prints.
+// Diagnosis is the output of `doctor`.
 type Diagnosis struct {
 	OK     bool                `json:"ok"` // no check failed or warned
 	Counts map[CheckStatus]int `json:"counts"`
 	Checks []Finding           `json:"checks"`
 }
 
-// need is what a check cannot do without.
+// need is a dependency of a check.
 type need int
 
 const (
@@ -140,7 +141,7 @@ func DoctorChecks() []check {
 // Doctor runs the checks. A check may use the results of earlier checks.
 type Doctor struct {
 	A     *app.App
-	Specs []mneme.ScheduleSpec // that the schedules are compared with
+	Specs []mneme.ScheduleSpec // the expected schedules
 	Now   func() time.Time
 
 	db       *admin.Inspector
@@ -150,7 +151,7 @@ type Doctor struct {
 	index    vector.Index
 
 	scheduled []mneme.ScheduleStatus // read once
-	looked    error                  // or why it could not be
+	looked    error                  // the error of reading them
 	unread    bool                   // the worker's payloads cannot be read here
 }
 
@@ -191,7 +192,7 @@ the worker is missing.`, checkTimeout),
 	return cmd
 }
 
-// Examine makes every check.
+// Examine runs every check.
 func (d *Doctor) Examine(ctx context.Context) Diagnosis {
 	out := Diagnosis{Counts: map[CheckStatus]int{CheckOK: 0, CheckWarn: 0, CheckFail: 0, CheckSkipped: 0},
 		Checks: []Finding{}}
@@ -231,7 +232,7 @@ func (d *Doctor) check(ctx context.Context, c check) verdict {
 	return fail("Look at the server's log, and try again.", "it could not be checked: %s", app.OneLine(err.Error()))
 }
 
-// lacks says what a check has to do without, if that is so.
+// lacks returns the verdict of a check whose dependency is missing, and whether that is so.
 func (d *Doctor) lacks(ctx context.Context, n need) (verdict, bool) {
 	skipped := func(why string) (verdict, bool) { return verdict{Status: CheckSkipped, Found: why}, true }
 	needsStore, needsTemporal := n == needStore || n == needBoth, n == needTemporal || n == needBoth
@@ -253,7 +254,7 @@ func (d *Doctor) lacks(ctx context.Context, n need) (verdict, bool) {
 	return verdict{}, false
 }
 
-// problem is the error that the command ends with.
+// problem returns the error of the command.
 func (out Diagnosis) problem() error {
 	n := out.Counts
 	if n[CheckFail] == 0 && n[CheckWarn] == 0 {
@@ -290,7 +291,7 @@ func (out Diagnosis) text(t *app.Text) {
 	}
 }
 
-// configuration tells whether the settings can be read.
+// configuration checks whether the settings can be read.
 func (d *Doctor) configuration(context.Context) (verdict, error) {
 	if err := d.A.CfgErr; err != nil {
 		return fail("Correct the variables that are named: docs/configuration.md lists them.", "%s", err), nil
@@ -300,7 +301,7 @@ func (d *Doctor) configuration(context.Context) (verdict, error) {
 		c.TaskQueue, d.A.IndexName(), c.Brain, c.Embedder), nil
 }
 
-// policyFile tells whether a worker that starts now would take the rules.
+// policyFile checks whether a worker that starts now would accept the rules.
 func (d *Doctor) policyFile(context.Context) (verdict, error) {
 	path := d.A.Cfg.PolicyFile
 	if path == "" {
@@ -314,7 +315,7 @@ func (d *Doctor) policyFile(context.Context) (verdict, error) {
 	return fine("rules %s", policies.Current().Hash()), nil
 }
 
-// listed names a few of many.
+// listed names the first few of many.
 func listed(names []string) string {
 	const shown = 8
 	if len(names) <= shown {
@@ -323,7 +324,7 @@ func listed(names []string) string {
 	return strings.Join(names[:shown], ", ") + fmt.Sprintf(" and %d more", len(names)-shown)
 }
 
-// days is a duration that is about days.
+// days formats a duration in days.
 func days(d time.Duration) string {
 	if d >= 48*time.Hour {
 		return fmt.Sprintf("%d days", int(d.Hours()/24))

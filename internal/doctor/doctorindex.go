@@ -7,7 +7,7 @@ import (
 	"github.com/mneme/mneme/store/eventindex"
 )
 
-// memoryIndex warns where the text of events is sent to another machine.
+// memoryIndex warns if the text of events is sent to another machine.
 func (d *Doctor) memoryIndex(context.Context) (verdict, error) {
 	switch kind := d.A.Cfg.MemoryIndex.Kind; kind {
 	case config.MemoryIndexHosted:

@@ -12,8 +12,8 @@ import (
 	"github.com/mneme/mneme/store/learning"
 )
 
-// sessionsIdle: a session closes after at most api.MaxIdleSeconds without an event, if its workflow runs. A day more is
-// for an outage of the workers.
+// sessionsIdle looks for sessions that should have closed. A session closes after at most api.MaxIdleSeconds without an
+// event, if its workflow runs. Another day allows for an outage of the workers.
 func (d *Doctor) sessionsIdle(ctx context.Context) (verdict, error) {
 	ledger, err := d.Store.LedgerState(ctx)
 	if err != nil {
@@ -32,14 +32,14 @@ func (d *Doctor) sessionsIdle(ctx context.Context) (verdict, error) {
 	return fine("%d are open, the oldest has had no event for %s", ledger.OpenSessions, app.Span(idle)), nil
 }
 
-// evidenceOverdue is how long a scope may have had enough new evidence: two intervals of the schedule that consolidates
-// what did not start without it, and the time of a run.
+// evidenceOverdue is how long a scope may wait with enough new evidence: two intervals of the schedule that
+// consolidates scopes that did not start by themselves, and the time of a run.
 const evidenceOverdue = 3 * time.Hour
 
-// evidenceWaiting: a scope with enough new evidence is consolidated when it is quiet or, at the latest, by the
-// schedule.
+// evidenceWaiting looks for scopes that should have been consolidated. A scope with enough new evidence is consolidated
+// when it is quiet or, at the latest, by the schedule.
 func (d *Doctor) evidenceWaiting(ctx context.Context) (verdict, error) {
-	rule := due.Rule{Least: cmp.Or(d.A.Cfg.Due.Least, due.DefaultRule().Least)}
+	rule := due.Rule{Least: cmp.Or(d.A.Cfg.Due.Least, due.DefaultRule().Least), Quiet: d.A.Cfg.Due.Quiet}
 	late := d.whose(ctx, func(ctx context.Context, tenant string) (int, error) {
 		page, err := d.Store.Learning.Scopes(ctx, learning.Scope{Tenant: tenant}, true, 1, doctorCounts)
 		if err != nil {
@@ -51,7 +51,7 @@ func (d *Doctor) evidenceWaiting(ctx context.Context) (verdict, error) {
 			if err != nil {
 				return n, err
 			}
-			if pending.Enough && d.Now().Sub(pending.Since) > evidenceOverdue {
+			if pending.Enough && d.Now().Sub(pending.DueAt) > evidenceOverdue {
 				n++
 			}
 		}
@@ -65,7 +65,7 @@ func (d *Doctor) evidenceWaiting(ctx context.Context) (verdict, error) {
 	return fine("no scope has waited for more than %s%s", app.Span(evidenceOverdue), late), nil
 }
 
-// eventPartitions: the purge makes the partitions of the months to come.
+// eventPartitions checks that the ledger has partitions for the coming months, which the purge creates.
 func (d *Doctor) eventPartitions(ctx context.Context) (verdict, error) {
 	ledger, err := d.Store.LedgerState(ctx)
 	if err != nil {

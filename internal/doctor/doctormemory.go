@@ -38,7 +38,7 @@ func (d *Doctor) jobsWaiting(ctx context.Context) (verdict, error) {
 	return fine("%d wait, the oldest for %s", queue.Waiting, app.Span(waited)), nil
 }
 
-// someJobs names a few jobs that have waited for longer than most, among those that the scan meets.
+// someJobs names a few jobs that have waited for longer than the given time, among those that the scan reads.
 func (d *Doctor) someJobs(ctx context.Context, most time.Duration) string {
 	const few = 3
 	var names []string
@@ -58,7 +58,7 @@ func (d *Doctor) someJobs(ctx context.Context, most time.Duration) string {
 	return ", such as " + listed(names)
 }
 
-// errEnough ends going through tenants.
+// errEnough ends a scan of tenants.
 var errEnough = errors.New("enough")
 
 func (d *Doctor) jobsDead(ctx context.Context) (verdict, error) {
@@ -79,11 +79,11 @@ func (d *Doctor) jobsDead(ctx context.Context) (verdict, error) {
 	return fine("none"), nil
 }
 
-// doctorCounts is where counting what a tenant has ends: who it is matters, and whether it is few or many.
+// doctorCounts is the limit of a count for a tenant. An operator needs the tenant and the order of magnitude.
 const doctorCounts = 100
 
-// whose names a few tenants with a count above 0, and the count: numbers over all tenants do not say where to
-// look. It reads tenants until its time is up.
+// whose names a few tenants with a count above 0, and the count, because a sum over all tenants does not show where the
+// problem is. It reads tenants until its time is up.
 func (d *Doctor) whose(ctx context.Context, count func(context.Context, string) (int, error), what string) string {
 	const few = 3
 	var names []string
@@ -110,7 +110,7 @@ func (d *Doctor) whose(ctx context.Context, count func(context.Context, string) 
 	return ""
 }
 
-// JobsOrphaned looks for jobs that no one works on: their run was terminated, or its namespace is lost.
+// JobsOrphaned looks for open jobs without a run: the run was terminated, or its namespace is lost.
 func (d *Doctor) JobsOrphaned(ctx context.Context) (verdict, error) {
 	queue, err := d.Store.JobQueue(ctx)
 	if err != nil {
@@ -197,7 +197,7 @@ func (d *Doctor) eachTenant(
 	}
 }
 
-// ofTenants says that not all tenants were checked.
+// ofTenants returns a note if not all tenants were checked.
 func ofTenants(looked int, more bool) string {
 	if more {
 		return fmt.Sprintf(" (of the first %d tenants by name)", looked)
@@ -205,7 +205,7 @@ func ofTenants(looked int, more bool) string {
 	return ""
 }
 
-// indexAnswers tells whether the vector index can be asked.
+// indexAnswers checks whether the vector index answers.
 func (d *Doctor) indexAnswers(ctx context.Context) (verdict, error) {
 	const do = "Start it, or correct QDRANT_URL. Recall uses full text and says so; what is written " +
 		"meanwhile waits."
@@ -223,7 +223,7 @@ func (d *Doctor) indexAnswers(ctx context.Context) (verdict, error) {
 	return fine("%s answers", index.Name()), nil
 }
 
-// active is the generation that is searched, and the one that is being built.
+// generations returns the searched generation, and the one that is being built.
 func (d *Doctor) generations(ctx context.Context) (active, building *vectorindex.Generation, err error) {
 	known, err := d.Store.Generations(ctx, d.A.IndexName())
 	for i := range known {
@@ -321,8 +321,8 @@ func (d *Doctor) indexParked(ctx context.Context) (verdict, error) {
 	return fine("none"), nil
 }
 
-// indexDrift compares numbers: live memories, and points. Waiting or parked changes explain a difference of that
-// size. Equal numbers prove nothing: the schedule drift compares one by one.
+// indexDrift compares the numbers of live memories and of points. Pending or parked changes explain a difference of
+// their number. Equal numbers prove nothing; the schedule drift compares one by one.
 func (d *Doctor) indexDrift(ctx context.Context) (verdict, error) {
 	active, _, err := d.generations(ctx)
 	if err != nil {
@@ -444,8 +444,8 @@ func (d *Doctor) sweepHolds(ctx context.Context) (verdict, error) {
 		h.Tenant, h.WouldTake, h.Stored), nil
 }
 
-// retentionWindows looks for policies by which a deleted memory is purged while people think that they can still
-// recover it (document 002 "Soft-Delete and Recovery").
+// retentionWindows looks for policies that purge a deleted memory before the documented end of its recovery window
+// (document 002 "Soft-Delete and Recovery").
 func (d *Doctor) retentionWindows(ctx context.Context) (verdict, error) {
 	var short []string
 	looked, more, err := d.eachTenant(ctx, func(ctx context.Context, tenant string) error {

@@ -12,7 +12,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// postgres tells whether the database answers.
+// postgres checks whether the database answers.
 func (d *Doctor) postgres(ctx context.Context) (verdict, error) {
 	const do = "Start it (`make up`), or correct DATABASE_URL."
 	databaseURL, err := d.A.DatabaseURL()
@@ -21,7 +21,7 @@ func (d *Doctor) postgres(ctx context.Context) (verdict, error) {
 	}
 	db, err := admin.Inspect(ctx, databaseURL)
 	if err != nil {
-		if code, message, answered := pg.ServerError(err); answered { // it does, and does not let us in
+		if code, message, answered := pg.ServerError(err); answered { // it answers, but refuses the connection
 			return JudgeRefusal(code, message), nil
 		}
 		return fail(do, "it does not answer: %s", err), nil
@@ -31,7 +31,7 @@ func (d *Doctor) postgres(ctx context.Context) (verdict, error) {
 	return fine("version %s", version), err
 }
 
-// JudgeRefusal tells why a server that answers refused the connection.
+// JudgeRefusal returns a verdict with the reason why a server refused the connection.
 func JudgeRefusal(code, message string) verdict {
 	switch {
 	case code == "53300": // too_many_connections
@@ -46,7 +46,7 @@ func JudgeRefusal(code, message string) verdict {
 	return fail("Correct DATABASE_URL, or the rights of its role.", "it refuses: %s", message)
 }
 
-// migrations tells whether the schema is that of this program.
+// migrations checks whether the schema is that of this program.
 func (d *Doctor) migrations(ctx context.Context) (verdict, error) {
 	at, err := d.db.MigrationVersion(ctx)
 	if err != nil {
@@ -100,7 +100,7 @@ func (d *Doctor) connections(ctx context.Context) (verdict, error) {
 	return JudgeConnections(c), nil
 }
 
-// JudgeConnections warns from eight in ten on, and fails when hardly one is left.
+// JudgeConnections warns if eight in ten connections are used, and fails if almost none is left.
 func JudgeConnections(c admin.Connections) verdict {
 	const do = "Lower MNEME_DB_MAX_CONNS, run fewer workers, or raise max_connections."
 	switch share := float64(c.Open) / float64(max(1, c.Most)); {

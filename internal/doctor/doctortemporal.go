@@ -21,7 +21,7 @@ import (
 	"github.com/mneme/mneme/memory/lifecycle"
 )
 
-// temporal tells whether the server answers and has the namespace.
+// temporal checks whether the server answers and has the namespace.
 func (d *Doctor) temporal(ctx context.Context) (verdict, error) {
 	const do = "Start it (`make up`), or correct TEMPORAL_ADDRESS."
 	c, err := d.A.OpenTemporal(ctx)
@@ -95,14 +95,14 @@ func (d *Doctor) worker(ctx context.Context) (verdict, error) {
 	return fine("one answers on task queue %s", d.A.Cfg.TaskQueue), nil
 }
 
-// converter is that of this program's settings.
+// converter returns the data converter of this program's settings.
 func (d *Doctor) converter() (converter.DataConverter, error) {
 	options := client.Options{DataConverter: converter.GetDefaultDataConverter()}
 	err := config.Encrypt(&options, d.A.Cfg.PayloadKey)
 	return options.DataConverter, err
 }
 
-// payloadKey reads what a worker wrote last: a result of a run that a schedule started.
+// payloadKey checks the key with a result that a worker has written: that of the latest run that a schedule started.
 func (d *Doctor) payloadKey(ctx context.Context) (verdict, error) {
 	dc, err := d.converter()
 	if err != nil {
@@ -140,7 +140,7 @@ func (d *Doctor) payloadKey(ctx context.Context) (verdict, error) {
 	return fine("no scheduled run has ended yet: it cannot be told whether the worker has the same"), nil
 }
 
-// JudgePayload tells whether a worker that wrote this has the payload key that dc has, if any.
+// JudgePayload judges whether the worker that wrote a payload has the same payload key as dc, if any.
 func JudgePayload(dc converter.DataConverter, keyed bool, p *commonpb.Payload) verdict {
 	plain := string(p.GetMetadata()[converter.MetadataEncoding]) == converter.MetadataEncodingJSON
 	var read any
@@ -160,7 +160,7 @@ func JudgePayload(dc converter.DataConverter, keyed bool, p *commonpb.Payload) v
 	return fine("the worker has the same")
 }
 
-// trustKey checks that there is a key to verify the claims of workflows in other namespaces.
+// trustKey checks that there is a key with which the claims of workflows in other namespaces are verified.
 func (d *Doctor) trustKey(ctx context.Context) (verdict, error) {
 	if len(d.A.Cfg.TrustKey) > 0 {
 		return fine("set"), nil
@@ -194,8 +194,8 @@ func (d *Doctor) trustKey(ctx context.Context) (verdict, error) {
 	return JudgeCallers(names, false, other), err
 }
 
-// JudgeCallers tells whether someone else may call through the endpoints, without a trust key: anyone who
-// shares the worker's namespace can start its workflows anyway.
+// JudgeCallers judges whether workflows in other namespaces can call through the endpoints although there is no trust
+// key. Callers in the worker's own namespace do not matter, because they can start its workflows anyway.
 func JudgeCallers(endpoints []string, bound bool, other string) verdict {
 	switch {
 	case len(endpoints) == 0:
@@ -236,7 +236,7 @@ func (d *Doctor) otherNamespace(ctx context.Context) (string, error) {
 	}
 }
 
-// schedules are read once for all checks.
+// schedules reads the schedules once for all checks.
 func (d *Doctor) schedules(ctx context.Context) ([]mneme.ScheduleStatus, error) {
 	if d.scheduled == nil && d.looked == nil {
 		var s mneme.Schedules
@@ -247,7 +247,7 @@ func (d *Doctor) schedules(ctx context.Context) ([]mneme.ScheduleStatus, error) 
 	return d.scheduled, d.looked
 }
 
-// which names the schedules that are so, each with more.
+// which returns the names of the schedules for which is returns true, each with its text.
 func (d *Doctor) which(ctx context.Context, is func(mneme.ScheduleStatus) (string, bool)) ([]string, error) {
 	known, err := d.schedules(ctx)
 	var out []string
@@ -301,7 +301,7 @@ func (d *Doctor) schedulesDiffer(ctx context.Context) (verdict, error) {
 			return " (belongs to task queue " + s.TaskQueue + ")", true
 		}
 		differs := s.Differs
-		if d.unread { // arguments that are as they should be look different
+		if d.unread { // correct arguments would look different
 			differs = slices.DeleteFunc(slices.Clone(differs), func(what string) bool { return what == "arguments" })
 		}
 		if len(differs) > 0 {

@@ -26,31 +26,31 @@ const (
 	// scrapeTimeout is how long a scrape waits for numbers that are being read. It then serves the numbers that it
 	// has, and the next scrape has the rest.
 	scrapeTimeout = 2 * time.Second
-	// roundShare limits the share of the time that rounds may take: a round begins to read another tenant only within
-	// it. The remaining tenants keep their numbers, and are the first of the next round. With few tenants a round
-	// ends long before that; with very many, Postgres must not be busy all the time.
+	// roundShare limits the share of the time that rounds may take, so that with very many tenants Postgres is not busy
+	// all the time. After that a round reads no further tenant; the remaining tenants keep their numbers, and are the
+	// first of the next round.
 	roundShare = 2
-	// leastRound is what a round may take however often there is one.
+	// leastRound is the time that every round may take.
 	leastRound = 10 * time.Second
 	// readDeadline is how long one read may take.
 	readDeadline = 5 * time.Second
-	// costShare bounds the time that the numbers of a tenant take: what takes a second to read is read every
-	// 50 seconds, up to every leastOften.
+	// costShare bounds the share of the time for one tenant: numbers that take a second to read are read every 50
+	// seconds, but at least every leastOften.
 	costShare  = 50
 	leastOften = 10 * time.Minute
-	// staleAfter is the age from which on numbers over all tenants are omitted: the age of a queue that is never read
-	// again only grows, and one worker that cannot reach Postgres would raise an alarm for all.
+	// staleAfter is the age after which numbers over all tenants are omitted. The age of a queue that is not read again
+	// only grows, so one worker that cannot reach Postgres would raise an alarm for all.
 	staleAfter = 15 * time.Minute
 
 	tenantsPage = 1000
 )
 
-// Reading says how numbers are read from Postgres.
+// Reading sets how numbers are read from Postgres.
 type Reading struct {
 	// Tenants is how many tenants have their own label, those with the most memories; the others are summed under
 	// Others. With 0 there is no label tenant, and all are summed.
 	Tenants int
-	// Every is how often at most numbers are read, however often they are asked for; a minute when 0.
+	// Every is the minimum interval between two reads; a minute if 0.
 	Every time.Duration
 	Now   func() time.Time // the clock of the memories; time.Now when nil
 	Log   *slog.Logger     // may be nil
@@ -124,7 +124,7 @@ type collector struct {
 	tenants map[string]reading
 }
 
-// reading is what was read of a tenant.
+// reading has the numbers of a tenant.
 type reading struct {
 	admin.TenantMetrics
 	seen  time.Time     // when it was first heard of
@@ -145,10 +145,10 @@ func (c *collector) now() time.Time {
 	return time.Now()
 }
 
-// refresh has the numbers read if they are old, and waits for it a little.
+// refresh starts a round if the numbers are old, and waits for it up to scrapeTimeout.
 func (c *collector) refresh() {
 	c.mu.Lock()
-	// A scrape that is a little early, as every second one is, counts as on time.
+	// A scrape may be slightly early and still counts as on time.
 	if c.round == nil && c.ctx.Err() == nil && time.Since(c.last) >= c.Every-c.Every/10 {
 		done := make(chan struct{})
 		c.round, c.last = done, time.Now()
@@ -173,7 +173,7 @@ func (c *collector) refresh() {
 	}
 }
 
-// readAll is one round: the whole, and then tenants, those first whose numbers are oldest.
+// readAll is one round: it reads the numbers over all tenants, and then tenants, beginning with the oldest numbers.
 func (c *collector) readAll() {
 	start := time.Now()
 	defer func() { c.rounds.Observe(since(start)) }()
@@ -199,12 +199,12 @@ func (c *collector) readAll() {
 	}
 }
 
-// budget is how long a round may start on further tenants.
+// budget is the time within which a round may begin to read further tenants.
 func (c *collector) budget() time.Duration { return max(leastRound, c.Every/roundShare) }
 
 // lap is how long it takes to read every tenant once, from the durations of their reads and the budget of a
-// round. It tells numbers that are old because there are many tenants from numbers that are old because
-// something is wrong. A tenant that was not read yet is assumed to take as long as the others.
+// round. It distinguishes numbers that are old because there are many tenants from those that are old because of a
+// fault. A tenant that was not read yet is assumed to take as long as the others.
 func lap(tenants map[string]reading, every, budget time.Duration) time.Duration {
 	var took, tried time.Duration
 	for _, r := range tenants {
@@ -249,7 +249,7 @@ func (c *collector) list() bool {
 	return true
 }
 
-// turn names the tenants that are due, those first that have waited longest.
+// turn returns the tenants that are due, beginning with those that have waited longest.
 func (c *collector) turn() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -266,8 +266,8 @@ func (c *collector) turn() []string {
 	return due
 }
 
-// readTenant reads one. It is false when Postgres is away; a tenant that alone cannot be read keeps its numbers,
-// and does not keep the others from theirs.
+// readTenant reads one tenant. It returns false if Postgres is unavailable. If only this tenant cannot be read, it
+// keeps its old numbers, and the round continues.
 func (c *collector) readTenant(tenant string) bool {
 	start, away := time.Now(), false
 	c.reads("a tenant", func(ctx context.Context) error {
@@ -286,7 +286,7 @@ func (c *collector) readTenant(tenant string) bool {
 	return !away && c.ctx.Err() == nil
 }
 
-// reads runs one read within its deadline, and counts it when it fails.
+// reads runs one read within its deadline, and counts a failure.
 func (c *collector) reads(what string, read func(context.Context) error) bool {
 	ctx, cancel := context.WithTimeout(c.ctx, readDeadline)
 	defer cancel()
@@ -294,7 +294,7 @@ func (c *collector) reads(what string, read func(context.Context) error) bool {
 	if err == nil {
 		return true
 	}
-	if c.ctx.Err() == nil { // not because the process ends
+	if c.ctx.Err() == nil { // the failure was not caused by the end of the process
 		c.failures.Inc()
 		if c.Log != nil {
 			c.Log.Warn("metrics not read", "of", what, "error", err)

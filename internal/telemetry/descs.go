@@ -10,13 +10,13 @@ import (
 	"github.com/mneme/mneme/store/admin"
 )
 
-// Windows that numbers look back, as labels.
+// Time windows of numbers, as labels.
 const (
 	windowDay  = "1d"
 	windowWeek = "7d"
 )
 
-// Values that labels always have, so that what has not happened is 0 and not missing.
+// Label values that always exist, so that something that has not happened is 0 and not missing.
 var (
 	memoryTypes = []schema.MemoryType{schema.TypeEpisodic, schema.TypeWorking, schema.TypeSemantic,
 		schema.TypeCompetence, schema.TypePlanGraph}
@@ -146,7 +146,7 @@ func gauge(ch chan<- prometheus.Metric, d *prometheus.Desc, value float64, label
 	ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 }
 
-// ageOf is how long ago a time was, 0 for none and for one to come.
+// ageOf returns the time since at; 0 if there is none or if it is in the future.
 func ageOf(at *time.Time, now time.Time) float64 {
 	if at == nil {
 		return 0
@@ -182,7 +182,7 @@ func (d systemDescs) age(ch chan<- prometheus.Metric, age, lap time.Duration, te
 	gauge(ch, d.metricsTenants, float64(tenants))
 }
 
-// emit gives the series of a tenant, whose label, if it has one, comes first.
+// emit sends the series of a tenant. Its label, if it has one, comes first.
 func (d tenantDescs) emit(ch chan<- prometheus.Metric, tenant []string, m admin.TenantMetrics, now time.Time) {
 	one := func(desc *prometheus.Desc, value float64, labels ...string) {
 		gauge(ch, desc, value, append(append([]string{}, tenant...), labels...)...)
@@ -200,7 +200,7 @@ func (d tenantDescs) emit(ch chan<- prometheus.Metric, tenant []string, m admin.
 		total += n
 		one(d.salience, float64(total), strconv.FormatFloat(float64(i+1)/admin.SalienceBuckets, 'g', -1, 64))
 	}
-	one(d.salience, float64(total), "+Inf") // what quantiles are taken by
+	one(d.salience, float64(total), "+Inf") // needed for quantiles
 	if m.Live > 0 {
 		one(d.salienceMean, m.SalienceSum/float64(m.Live))
 	}

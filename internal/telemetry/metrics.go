@@ -32,8 +32,8 @@ var (
 	stageBuckets  = []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5}
 )
 
-// Metrics are the numbers of one process. They have a registry of their own: two in a process do not
-// know of each other.
+// Metrics are the metrics of one process. They have a separate registry, so that several Metrics in a process are
+// independent.
 type Metrics struct {
 	registry *prometheus.Registry
 	sdk      client.MetricsHandler
@@ -121,7 +121,7 @@ func NewMetrics(version string) (*Metrics, error) {
 			return nil, fmt.Errorf("metrics: %w", err)
 		}
 	}
-	// What has not happened yet is 0 and not missing: an alert on an increase sees the first one.
+	// Series start at 0, so that an alert on an increase sees the first event.
 	for _, phase := range Phases() {
 		m.phases.WithLabelValues(phase, outcomeOK)
 		m.phases.WithLabelValues(phase, outcomeFailed)
@@ -139,7 +139,7 @@ func NewMetrics(version string) (*Metrics, error) {
 	return m, m.openSDK()
 }
 
-// What a statement exceeded.
+// Limits that a statement may exceed, as labels.
 const (
 	limitStatement = "statement"
 	limitLock      = "lock"
@@ -150,7 +150,7 @@ func (m *Metrics) ObserveAdvice(operation, outcome string, took time.Duration) {
 	m.advice.WithLabelValues(operation, outcome).Observe(took.Seconds())
 }
 
-// ObserveLearned counts what became of changes. It is meant for workflows.Dependencies.ObserveLearned.
+// ObserveLearned counts the verdicts on changes. It is meant for workflows.Dependencies.ObserveLearned.
 func (m *Metrics) ObserveLearned(step, verdict string, n int) {
 	m.learned.WithLabelValues(step, verdict).Add(float64(n))
 }
@@ -199,8 +199,8 @@ func (m *Metrics) Client(options *client.Options) error {
 	return nil
 }
 
-// Handler answers scrapes. If a part cannot be collected, the rest is answered. The error goes to log, which may be
-// nil, and not into the answer.
+// Handler answers scrapes. If a part cannot be collected, the answer has the rest. The error goes only to log, which
+// may be nil.
 func (m *Metrics) Handler(log *slog.Logger) http.Handler {
 	options := promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError, Registry: m.registry,
 		MaxRequestsInFlight: 8}
@@ -210,7 +210,7 @@ func (m *Metrics) Handler(log *slog.Logger) http.Handler {
 	return promhttp.HandlerFor(m.registry, options)
 }
 
-// scrapeLog writes promhttp's report of a scrape as one log entry; several errors are several lines there.
+// scrapeLog writes promhttp's report of a scrape as one log entry, although the report may have several lines.
 type scrapeLog struct{ *slog.Logger }
 
 // Println implements promhttp.Logger.
@@ -218,7 +218,7 @@ func (l scrapeLog) Println(said ...any) {
 	l.Warn("metrics not gathered", "error", strings.TrimSpace(fmt.Sprintln(said...)))
 }
 
-// Gatherer is the registry, for tests and for other ways to serve it.
+// Gatherer returns the registry, for tests and for other ways to serve it.
 func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
 
 // Outcomes as labels.

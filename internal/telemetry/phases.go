@@ -17,8 +17,7 @@ import (
 // PhaseOther is the phase of an activity without a named one.
 const PhaseOther = "other"
 
-// pipeline names the phases of an ingest run by their activities; the activities of all other workflows
-// go by the workflow.
+// pipeline maps the activities of an ingest run to phases. The activities of other workflows are counted by workflow.
 var pipeline = map[string]string{
 	"StageCandidates": api.PhaseStage,
 	"ExtractFacts":    api.PhaseExtract,
@@ -34,10 +33,10 @@ var byActivity = map[string]string{
 	"AppendEvents":        PhaseAppend,
 }
 
-// phaseOf is the phase of each workflow's activities outside the pipeline. A type that is not listed, such as one of
-// another program on the same task queue, counts as other: a label never comes from outside.
+// phaseOf maps workflows to the phase of their activities outside the pipeline. A type that is not listed, such as one
+// of another program on the same task queue, counts as other, so that labels never come from outside.
 var phaseOf = map[string]string{
-	"Ingest":         "jobs", // the rest of it: keeping the jobs
+	"Ingest":         "jobs", // its other activities, which update jobs
 	"ResumeIngest":   "jobs",
 	"SyncIndex":      "sync_index",
 	"Reindex":        "reindex",
@@ -76,16 +75,16 @@ var phaseOf = map[string]string{
 	"Report":            "advise",
 }
 
-// Phases of the two sweeps, which alerts look for.
+// Phases of the two sweeps, which alerts use.
 const (
 	PhaseDecay     = "decay"
 	PhaseRetention = "retention"
 )
 
-// PhaseAppend is the appending of events to the ledger by sessions and by the recorder. An alert looks for it.
+// PhaseAppend is the phase in which sessions and the recorder append events to the ledger. An alert uses it.
 const PhaseAppend = "append"
 
-// Phases names all phases that activities are counted under, in order.
+// Phases returns all phases of activities, in order.
 func Phases() []string {
 	all := map[string]bool{PhaseOther: true}
 	for _, names := range []map[string]string{pipeline, byActivity, phaseOf} {
@@ -96,7 +95,7 @@ func Phases() []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// PhaseOf names the phase that an activity of a workflow is counted under.
+// PhaseOf returns the phase of an activity of a workflow.
 func PhaseOf(workflowType, activityType string) string {
 	if phase, ok := pipeline[activityType]; ok {
 		return phase
@@ -110,7 +109,7 @@ func PhaseOf(workflowType, activityType string) string {
 	return PhaseOther
 }
 
-// Interceptor times activities, for the options of a worker. Activities know nothing of it.
+// Interceptor returns a worker interceptor that measures activities.
 func (m *Metrics) Interceptor() interceptor.WorkerInterceptor { return &workerInterceptor{metrics: m} }
 
 type workerInterceptor struct {

@@ -9,7 +9,7 @@ import (
 )
 
 // ObserveRecall counts a recall, for the Observe field of a recall.Recaller: its duration and that of its stages, and
-// the omitted parts.
+// the degraded parts.
 func (m *Metrics) ObserveRecall(meta schema.RecallMeta, took time.Duration, err error) {
 	var invalid *schema.ValidationError
 	outcome := outcomeOK

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/learning/facts"
 	"github.com/mneme/mneme/memory/learning/wording"
 	"github.com/mneme/mneme/memory/topics"
 	"github.com/mneme/mneme/schema/ledger"
@@ -24,11 +25,13 @@ const (
 	useEpisodes    = "episodes"
 	useDescription = "description"
 	useDuplicates  = "duplicates"
+	useFacts       = "facts"
+	useConflicts   = "conflicts"
 )
 
-// Count returns the brain with its calls and tokens counted when a model answers. A call that failed after it was
-// charged, one that is retried, and one whose result is discarded count too; the log of a job, written once a step,
-// cannot show these. Models have the names that the configuration gives them.
+// Count returns a brain that counts its model calls and tokens. It also counts calls that failed after they were
+// charged, that are retried, and whose result is discarded; the log of a job, written once for each step, cannot show
+// these. Models have their configured names.
 func (m *Metrics) Count(brain inference.Brain) inference.Brain {
 	if brain.Extractor != nil {
 		brain.Extractor = extractor{brain.Extractor, m}
@@ -60,6 +63,9 @@ func (m *Metrics) Count(brain inference.Brain) inference.Brain {
 	if brain.DuplicateJudge != nil {
 		brain.DuplicateJudge = duplicateJudge{brain.DuplicateJudge, m}
 	}
+	if brain.FactReader != nil {
+		brain.FactReader = factReader{brain.FactReader, m}
+	}
 	return brain
 }
 
@@ -71,7 +77,8 @@ func (m *Metrics) CountEmbedder(e inference.Embedder) inference.Embedder {
 	return embedder{e, m}
 }
 
-// CountOthers is CountEmbedder for what makes embedders of other models (workflows.Dependencies.Embedders).
+// CountOthers is CountEmbedder for a function that returns embedders of other models
+// (workflows.Dependencies.Embedders).
 func (m *Metrics) CountOthers(
 	others func(inference.EmbeddingModel) (inference.Embedder, error),
 ) func(inference.EmbeddingModel) (inference.Embedder, error) {
@@ -84,8 +91,8 @@ func (m *Metrics) CountOthers(
 	}
 }
 
-// spent counts the cost of a use of a model. If there were several calls, an error is that of the last one: the
-// earlier ones were answered. A usage without a model is of rules, which cost nothing.
+// spent counts the cost of a use of a model. If there were several calls, the error belongs to the last one, and the
+// earlier ones were answered. A usage without a model comes from rules, which cost nothing.
 func (m *Metrics) spent(use string, usage inference.Usage, err error) {
 	var limit *inference.RateLimitError
 	outcome := outcomeOK
@@ -134,7 +141,7 @@ func (d decider) Decide(
 	return out, usage, err
 }
 
-// AsksModel implements what inference.AsksModel looks for.
+// AsksModel implements the method that inference.AsksModel looks for.
 func (d decider) AsksModel() bool { return inference.AsksModel(d.Decider) }
 
 type embedder struct {
@@ -149,7 +156,7 @@ func (e embedder) Embed(ctx context.Context, texts []string) ([][]float32, infer
 	return out, usage, err
 }
 
-// queryEmbedder is an embedder that tells questions from passages.
+// queryEmbedder is an embedder that distinguishes questions from passages.
 type queryEmbedder struct {
 	embedder
 	asks inference.QueryEmbedder
@@ -254,5 +261,25 @@ type duplicateJudge struct {
 func (j duplicateJudge) JudgeDuplicates(ctx context.Context, pairs [][2]string) ([]bool, inference.Usage, error) {
 	out, usage, err := j.DuplicateJudge.JudgeDuplicates(ctx, pairs)
 	j.metrics.spent(useDuplicates, usage, err)
+	return out, usage, err
+}
+
+type factReader struct {
+	inference.FactReader
+	metrics *Metrics
+}
+
+// ReadFacts implements inference.FactReader.
+func (r factReader) ReadFacts(ctx context.Context, statements []facts.Statement) ([]facts.Proposed, bool,
+	inference.Usage, error) {
+	out, ok, usage, err := r.FactReader.ReadFacts(ctx, statements)
+	r.metrics.spent(useFacts, usage, err)
+	return out, ok, usage, err
+}
+
+// JudgeConflicts implements inference.FactReader.
+func (r factReader) JudgeConflicts(ctx context.Context, pairs []facts.Pair) ([]facts.Verdict, inference.Usage, error) {
+	out, usage, err := r.FactReader.JudgeConflicts(ctx, pairs)
+	r.metrics.spent(useConflicts, usage, err)
 	return out, usage, err
 }

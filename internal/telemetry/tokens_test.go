@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/memory/learning/facts"
 	"github.com/mneme/mneme/memory/learning/wording"
 )
 
@@ -37,12 +38,26 @@ func (l learner) JudgeDuplicates(context.Context, [][2]string) ([]bool, inferenc
 	return nil, inference.Usage{Model: "chat-1", Calls: 1, PromptTokens: 11}, l.err
 }
 
+func (l learner) ReadFacts(context.Context, []facts.Statement) ([]facts.Proposed, bool, inference.Usage, error) {
+	return nil, true, inference.Usage{Model: "chat-1", Calls: 1, PromptTokens: 13}, l.err
+}
+
+func (l learner) JudgeConflicts(context.Context, []facts.Pair) ([]facts.Verdict, inference.Usage, error) {
+	return nil, inference.Usage{Model: "chat-1", Calls: 1, CompletionTokens: 17}, l.err
+}
+
 // A model that words what is learned costs tokens, also where its call failed.
 func TestWordsOfWhatIsLearnedAreCounted(t *testing.T) {
 	t.Parallel()
 	m := newMetrics(t)
 	brain := m.Count(inference.Brain{EpisodeWriter: learner{}, Describer: learner{errors.New("cut off")},
-		DuplicateJudge: learner{}})
+		DuplicateJudge: learner{}, FactReader: learner{}})
+	_, _, _, read := brain.FactReader.ReadFacts(t.Context(), nil)
+	require.NoError(t, read)
+	is(t, m, 13, "mneme_model_tokens_total", "use", "facts", "direction", "prompt")
+	_, _, read = brain.FactReader.JudgeConflicts(t.Context(), nil)
+	require.NoError(t, read)
+	is(t, m, 17, "mneme_model_tokens_total", "use", "conflicts", "direction", "completion")
 	_, _, judged := brain.DuplicateJudge.JudgeDuplicates(t.Context(), [][2]string{{"x", "y"}})
 	require.NoError(t, judged)
 	is(t, m, 11, "mneme_model_tokens_total", "use", "duplicates", "direction", "prompt")

@@ -23,7 +23,7 @@ import (
 	"go.temporal.io/sdk/contrib/opentelemetry"
 )
 
-// flushDeadline is how long a process that ends waits for its last spans to be taken.
+// flushDeadline is how long a process waits at its end until its last spans are accepted.
 const flushDeadline = 3 * time.Second
 
 // Traces follows a request from the start of its workflow through workflow and activities to the statements that they
@@ -110,8 +110,8 @@ func (t *Traces) Client(options *client.Options) error {
 	return nil
 }
 
-// Pool traces the statements of a store, for its Configure. They are spans of whatever runs them; what
-// no one traces is not traced here.
+// Pool traces the statements of a store, for its Configure. Statements become child spans of the current span; without
+// one, they are not traced.
 func (t *Traces) Pool(pc *pgxpool.Config) {
 	if t == nil {
 		return
@@ -123,7 +123,7 @@ func (t *Traces) Pool(pc *pgxpool.Config) {
 		otelpgx.WithSpanNameFunc(statementName))
 }
 
-// Flush sends what has not been sent.
+// Flush sends the remaining spans.
 func (t *Traces) Flush(ctx context.Context) error {
 	if t == nil {
 		return nil
@@ -166,12 +166,12 @@ func statementName(sql string) string {
 	return name
 }
 
-// callersIDs are the attributes of the SDK's spans that have a caller's words in them. The id of the run, which
-// Temporal makes, is enough to find a run.
+// callersIDs are the attributes of the SDK's spans that contain words of a caller. The run id, which Temporal makes, is
+// enough to find a run.
 var callersIDs = map[attribute.Key]bool{"temporalWorkflowID": true, "temporalUpdateID": true}
 
-// quietExporter takes the texts of errors, and ids that callers choose, out of spans. That and where something
-// failed stays.
+// quietExporter removes the texts of errors, and ids that callers choose, from spans. Spans still show that and where
+// something failed.
 type quietExporter struct{ trace.SpanExporter }
 
 // ExportSpans implements trace.SpanExporter.

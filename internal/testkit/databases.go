@@ -33,8 +33,9 @@ func DatabaseURL(t testing.TB) string {
 	return u
 }
 
-// FreshDatabaseURL is DatabaseURL for a test that depends on what a reset may not restore, such as the planner's
-// statistics or the counters of autovacuum: no test has used this database. It is dropped after the test.
+// FreshDatabaseURL is DatabaseURL with a new database that no test has used. It is for tests that depend on state that
+// a reset may not restore, such as the planner's statistics or the counters of autovacuum. The database is dropped
+// after the test.
 func FreshDatabaseURL(t testing.TB) string {
 	t.Helper()
 	p, err := databases()
@@ -49,9 +50,9 @@ func FreshDatabaseURL(t testing.TB) string {
 	return u
 }
 
-// pool lends databases to the tests of this process, and resets each before it is lent again: that takes a fraction
-// of the time of a copy. The databases outlive the process, so that the next one uses them again; a session lock
-// shows whether a database belongs to a running process.
+// pool lends databases to the tests of this process. It resets a database before it lends it again, which takes a
+// fraction of the time of a copy. The databases outlive the process, so that the next process uses them again. A
+// session lock shows whether a database belongs to a running process.
 type pool struct {
 	server   string // URL of the database that the others are created from
 	template string
@@ -60,7 +61,7 @@ type pool struct {
 
 	mu    sync.Mutex
 	locks *pgx.Conn            // its session holds the locks
-	own   map[string]*pgx.Conn // the databases of this process; each with what resets it, nil before its first reset
+	own   map[string]*pgx.Conn // the databases of this process, with their connections for resets; nil at first
 	free  []string             // its databases that no test uses
 }
 
@@ -86,7 +87,7 @@ var databases = sync.OnceValues(func() (*pool, error) {
 
 const poolPrefix = "pool_"
 
-// take returns a database without rows, which no other test has until put.
+// take returns a database without rows. No other test gets it before put.
 func (p *pool) take(ctx context.Context) (string, error) {
 	for {
 		name, used, err := p.next(ctx)
@@ -103,14 +104,14 @@ func (p *pool) take(ctx context.Context) (string, error) {
 	}
 }
 
-// put gives a database back.
+// put returns a database to the pool.
 func (p *pool) put(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.free = append(p.free, name)
 }
 
-// next returns a database that is free, or one that an ended process left, which must be reset, or else a new one.
+// next returns a free database, or one that an ended process left, which must be reset, or a new one.
 func (p *pool) next(ctx context.Context) (name string, used bool, err error) {
 	if name, used, err = p.reserve(ctx); err != nil || used {
 		return name, used, err
@@ -118,7 +119,7 @@ func (p *pool) next(ctx context.Context) (name string, used bool, err error) {
 	return name, false, p.copyTemplate(name)
 }
 
-// reserve is next without the copy: it returns the name that a new one is to have.
+// reserve is next without the copy: it only returns the name of a new database.
 func (p *pool) reserve(ctx context.Context) (name string, exists bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -179,7 +180,7 @@ func (p *pool) drop(ctx context.Context, name string) error {
 	return second(p.locks.Exec(ctx, `SELECT pg_advisory_unlock(hashtextextended($1, 0))`, name))
 }
 
-// dropOthers drops what processes with other migrations left.
+// dropOthers drops databases that processes with other migrations left.
 func (p *pool) dropOthers(ctx context.Context) error {
 	for {
 		name, err := p.adopt(ctx, poolPrefix)
@@ -228,11 +229,10 @@ func (p *pool) reset(ctx context.Context, name string) (digest string, err error
 const alone = `(SELECT count(pg_terminate_backend(pid, 10000)) FROM pg_stat_activity
 	WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend')`
 
-// emptyTables empties the tables that were written to: the others have no file. In replica mode no trigger runs, so
-// that this also works on append-only tables, in any order. Deleting the few rows of a small table takes a tenth of
-// the time of a truncation, which makes new files for it, its indexes and all tables that refer to it. Vectors are
-// truncated: an index for nearest neighbours keeps deleted rows, and finds less the more it keeps. The migrations'
-// own rows stay.
+// emptyTables empties the tables that were written to; the others have no file. In replica mode no trigger runs, so it
+// also works on append-only tables, in any order. Deleting the few rows of a small table takes a tenth of the time of a
+// truncation, which makes new files for the table, its indexes and all tables that refer to it. Tables of vectors are
+// truncated, because an HNSW index keeps deleted rows, which reduce its recall. The rows of the migrations stay.
 const emptyTables = `DO $$
 DECLARE
 	r record;
@@ -288,7 +288,8 @@ var catalogDigest = func() string {
 
 // copyTemplate creates a database.
 func (p *pool) copyTemplate(name string) error {
-	// Copied as files: nothing here outlives a crash, and written to the log as well it takes several times as long.
+	// Copied as files, because test data need not survive a crash, and a copy through the log takes several times as
+	// long.
 	return onServer(p.server, "CREATE DATABASE "+name+" TEMPLATE "+p.template+" STRATEGY file_copy")
 }
 
@@ -296,8 +297,8 @@ func dropDatabase(server, name string) error {
 	return onServer(server, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)")
 }
 
-// migrate makes the template: migrating takes many times as long as copying. It is named after its migrations and
-// how its catalog is digested, so that the next run finds it, and has that digest as its comment.
+// migrate makes the template, because migrating takes many times as long as copying. The name of the template is
+// computed from its migrations and the digest statement, so that the next run finds it. Its comment has the digest.
 func (p *pool) migrate(ctx context.Context) error {
 	digest := sha256.New()
 	files, err := filepath.Glob(filepath.Join(Root(), "schema", "migrations", "*.sql"))
@@ -315,7 +316,7 @@ func (p *pool) migrate(ctx context.Context) error {
 	digest.Write([]byte(catalogDigest))
 	id := fmt.Sprintf("%x", digest.Sum(nil)[:8])
 	p.template, p.prefix = "template_"+id, poolPrefix+id+"_"
-	// One test process makes it, the others wait. Half a template keeps its other name.
+	// One test process makes it, and the others wait. An incomplete template has another name.
 	conn, err := pgx.Connect(ctx, p.server)
 	if err != nil {
 		return err

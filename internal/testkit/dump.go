@@ -18,8 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Dump returns the pg_dump of a test's database, in its custom format. If this machine has no programs of the
-// server's version, the test is skipped and says so.
+// Dump returns the pg_dump of a test's database, in its custom format. If this machine has no programs of the server's
+// version, it skips the test.
 func Dump(t testing.TB, databaseURL string) []byte {
 	t.Helper()
 	u, password := forLibpq(t, databaseURL)
@@ -46,8 +46,8 @@ func RestoreDump(t testing.TB, dump []byte) string {
 	return restored
 }
 
-// forLibpq takes from a URL what only our driver understands, and the password, which must not be an argument of a
-// program: everybody on the machine could read it.
+// forLibpq removes the parameters from a URL that only our driver understands, and the password, because all users of
+// the machine can read the arguments of a program.
 func forLibpq(t testing.TB, databaseURL string) (dbname, password string) {
 	t.Helper()
 	u, err := url.Parse(databaseURL)
@@ -76,10 +76,10 @@ func runProgram(t testing.TB, databaseURL, name, password string, input []byte, 
 	return out
 }
 
-// serverProgram returns how to run a program of the server's major version: an older pg_dump refuses the server, and
-// an older server may refuse the output of a newer one. It is looked for where scripts/stack gets its server from:
-// the distribution's directory, then the private root in the cache, entered by chroot; and on the PATH, for a server
-// installed elsewhere.
+// serverProgram returns the command line of a program of the server's major version: an older pg_dump refuses the
+// server, and an older server may refuse the output of a newer one. It searches the places from which scripts/stack
+// gets its server: the distribution's directory, then the private root in the cache, entered by chroot. Then it
+// searches the PATH, for a server installed elsewhere.
 func serverProgram(t testing.TB, databaseURL, name string) []string {
 	t.Helper()
 	ctx := context.Background()

@@ -2,7 +2,8 @@ package testkit
 
 import "flag"
 
-// DefaultFlag sets a flag of the test binary, such as test.parallel, unless the command line does. For TestMain.
+// DefaultFlag sets a flag of the test binary, such as test.parallel, unless the command line sets it. It is for
+// TestMain.
 func DefaultFlag(name, value string) {
 	flag.Parse()
 	given := false

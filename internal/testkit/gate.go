@@ -48,7 +48,7 @@ const (
 	noticedWithin = 8 * time.Second
 )
 
-// rawFrames passes messages on as they are.
+// rawFrames passes messages on unchanged.
 type rawFrames struct{}
 
 func (rawFrames) Name() string { return "raw" }
@@ -136,7 +136,7 @@ func (g *Gate) shorten(request []byte) ([]byte, error) {
 	return proto.Marshal(&done)
 }
 
-// learn notes which activity a task token is for.
+// learn records the activity of a task token.
 func (g *Gate) learn(method string, response []byte) {
 	note := func(task *workflowservice.PollActivityTaskQueueResponse) {
 		if len(task.GetTaskToken()) > 0 {
@@ -191,7 +191,7 @@ func (g *Gate) catches(method string, request []byte) bool {
 		}
 	}
 	if !caught || g.held {
-		return caught // every later try as well: the worker is to die with it
+		return caught // every later attempt too: the test kills the worker while it waits
 	}
 	g.held = true
 	close(g.Held)

@@ -31,7 +31,7 @@ func NewIdleHarness(t testing.TB, databaseURL string, c client.Client, change fu
 	return h
 }
 
-// StartWorkerWith is StartWorker with options of the SDK's.
+// StartWorkerWith is StartWorker with options of the SDK.
 func (h *Harness) StartWorkerWith(t testing.TB, options worker.Options) {
 	t.Helper()
 	options.WorkerStopTimeout, options.DeadlockDetectionTimeout = 5*time.Second, starved

@@ -13,7 +13,7 @@ import (
 	"github.com/mneme/mneme/store/read"
 )
 
-// History returns every step of a memory that the principal may see, oldest first; none for any other.
+// History returns every step of a memory, oldest first. It returns none if the principal may not see the memory.
 func History(t testing.TB, s *store.Store, p schema.Principal, memoryID uuid.UUID) []schema.HistoryEntry {
 	t.Helper()
 	steps, err := s.HistoryAt(context.Background(), p, memoryID, read.HistoryPage{},

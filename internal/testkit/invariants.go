@@ -9,8 +9,8 @@ import (
 )
 
 // invariants are queries that find violations, in any tenant: each returns a line for every violation. They hold
-// after any operations, in any order and number. None of them shows content. A reference to a memory that was
-// forgotten by force may lead nowhere: removedByForce lists these.
+// after any operations, in any order and number. None of them shows content. A reference may name a memory that was
+// forgotten by force and no longer exists; removedByForce allows for that.
 var invariants = []struct{ name, query string }{
 	{"one active fact per claim and ground", `
 		SELECT format('%s and %s', a.id, b.id) FROM memories a JOIN memories b
@@ -57,8 +57,8 @@ var invariants = []struct{ name, query string }{
 		SELECT format('%s %s %s', r.source_id, r.predicate, r.target_id) FROM memory_links r
 		WHERE NOT EXISTS (SELECT FROM memories m WHERE m.tenant = r.tenant AND m.id = r.source_id)
 			OR NOT EXISTS (SELECT FROM memories m WHERE m.tenant = r.tenant AND m.id = r.target_id)`},
-	// A revision adds an edge of its kind to the memories that it makes or contests. If the other end was forgotten
-	// by force since, the edge is gone with it, and there is nothing to check.
+	// A revision adds an edge of its kind to the memories that it makes or contests. If the other end was later
+	// forgotten by force, the edge was removed too, and there is nothing to check.
 	{"a revision leaves its relations", `
 		SELECT format('%s version %s: %s', h.memory_id, h.version, h.metadata->>'revision') FROM memory_history h
 			JOIN memories m ON m.tenant = h.tenant AND m.id = h.memory_id
@@ -286,14 +286,14 @@ var invariants = []struct{ name, query string }{
 		SELECT r.id FROM staged_requests r JOIN operations o ON o.tenant = r.tenant AND o.id = r.id`},
 }
 
-// removedByForce is the condition that a memory was forgotten by force: its row is gone, its history is not.
+// removedByForce is the condition that a memory was forgotten by force: its row no longer exists, but its history does.
 func removedByForce(tenant, id string) string {
 	return `EXISTS (SELECT FROM memory_history gone WHERE gone.tenant = ` + tenant + ` AND gone.memory_id = ` + id +
 		` AND gone.event = 'deleted' AND gone.metadata->>'mode' = 'force')`
 }
 
-// CheckInvariants looks for rows that no operation may leave. The connection is the owner's: it
-// sees all tenants. Call it when no one writes.
+// CheckInvariants looks for rows that no operation may leave. The connection must be the owner's, which sees all
+// tenants. Call it while nothing writes.
 func CheckInvariants(t require.TestingT, db *pgx.Conn) {
 	if h, ok := t.(testing.TB); ok {
 		h.Helper()
@@ -308,7 +308,7 @@ func CheckInvariants(t require.TestingT, db *pgx.Conn) {
 }
 
 // CheckOutbox looks for changed memories that would never reach the index: the outbox's latest row of every memory
-// must have its present version and match its present state. This holds as long as the outbox is not drained.
+// must have its current version and match its current state. This holds as long as the outbox is not drained.
 func CheckOutbox(t require.TestingT, db *pgx.Conn) {
 	rows, err := db.Query(context.Background(), `
 		SELECT format('%s version %s (live: %s): %s', m.id, m.version, m.live,

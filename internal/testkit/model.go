@@ -21,20 +21,20 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Kinds of calls that a Model gets.
+// Kinds of calls to a Model.
 const (
 	Extraction = "extraction"
 	Decision   = "decision"
 )
 
-// ModelCall is one chat completion that was asked for.
+// ModelCall is one request for a chat completion.
 type ModelCall struct {
 	Kind   string // Extraction or Decision
 	Number int    // of all calls, from 1
 	Data   string // the text between the boundaries: a source's text, or fact and candidates as JSON
 }
 
-// Offered is what a decision is about.
+// Offered is the input of a decision.
 type Offered struct {
 	Fact struct {
 		Content string `json:"content"`
@@ -60,10 +60,10 @@ type ModelReply struct {
 	Content string // of the assistant's message; with an error status, the error's message
 }
 
-// Answer returns a Model's answer. It may block; ctx ends when the caller has gone.
+// Answer returns a Model's answer. It may block; ctx ends when the caller disconnects.
 type Answer func(ctx context.Context, call ModelCall) ModelReply
 
-// Model is an OpenAI-compatible chat endpoint that answers as a test says.
+// Model is an OpenAI-compatible chat endpoint with answers from a test.
 type Model struct {
 	URL string
 

@@ -23,16 +23,16 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
-// workerBinary builds ./worker once a test binary.
+// workerBinary builds ./worker, once for each test binary.
 var workerBinary = sync.OnceValues(func() (string, error) {
 	dir := filepath.Join(Root(), ".local", "test", "bin")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
 	path := filepath.Join(dir, "worker")
-	// Packages build at the same time, and a binary that runs cannot be written over.
+	// Packages build at the same time, and a running binary cannot be overwritten.
 	scratch := fmt.Sprintf("%s.%d", path, os.Getpid())
-	// The go command does not link again what is already at the place of its output, and current.
+	// The go command does not link again if its output already exists and is current.
 	_ = os.Link(path, scratch)
 	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", scratch, "./worker")
 	cmd.Dir = Root()
@@ -48,7 +48,7 @@ type Process struct {
 
 	cmd  *exec.Cmd
 	out  *lockedBuffer
-	done chan error // closed after the exit is in it
+	done chan error // receives the exit, and is then closed
 }
 
 // StartProcess runs bin/worker with these settings and those that isolate it, and waits until it is ready. It is
@@ -108,7 +108,7 @@ func (p *Process) Signal(t testing.TB, signal os.Signal) {
 	require.NoError(t, p.cmd.Process.Signal(signal))
 }
 
-// Terminate asks the process to stop and returns how it ended.
+// Terminate asks the process to stop and returns its exit error.
 func (p *Process) Terminate(t testing.TB, within time.Duration) error {
 	t.Helper()
 	require.NoError(t, p.cmd.Process.Signal(syscall.SIGTERM))
@@ -127,10 +127,10 @@ func (p *Process) Exit(t testing.TB, within time.Duration) error {
 	}
 }
 
-// Output is what the process has written so far.
+// Output returns what the process has written so far.
 func (p *Process) Output() string { return p.out.String() }
 
-// freeAddress is an address that no process listens on.
+// freeAddress returns an address on which no process listens.
 func freeAddress(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -162,7 +162,7 @@ func (l *lockedBuffer) contains(s string) bool {
 	return bytes.Contains(l.b.Bytes(), []byte(s))
 }
 
-// TemporalAddress is where the test server is.
+// TemporalAddress returns the address of the test server.
 func TemporalAddress(t testing.TB) string {
 	t.Helper()
 	env, err := stack()
@@ -170,8 +170,7 @@ func TemporalAddress(t testing.TB) string {
 	return env["TEMPORAL_ADDRESS"]
 }
 
-// NewNamespace registers a namespace of the test's own: schedules belong to a namespace, and the
-// worker makes one.
+// NewNamespace registers a namespace for one test, because schedules belong to a namespace and the worker creates them.
 func NewNamespace(t testing.TB, address string) string {
 	t.Helper()
 	name := "t-" + uuid.NewString()
@@ -185,8 +184,8 @@ func NewNamespace(t testing.TB, address string) string {
 	return name
 }
 
-// PrivateStack starts parts of the test's own, which it may kill, and returns their addresses by
-// variable name. They go with the test.
+// PrivateStack starts servers for one test, which may kill them, and returns their addresses by variable name. They
+// stop with the test.
 func PrivateStack(t testing.TB, parts ...string) (state string, env map[string]string) {
 	t.Helper()
 	return PrivateStackWith(t, nil, parts...)
@@ -248,7 +247,7 @@ func RowCounts(t testing.TB, db *pgx.Conn) map[string]int {
 	return out
 }
 
-// Digest is a hash over all columns of the rows that a condition selects.
+// Digest returns a hash over all columns of the rows that a condition selects.
 func Digest(t testing.TB, db *pgx.Conn, table, where string, args ...any) string {
 	t.Helper()
 	require.Regexp(t, plainName, table)

@@ -17,14 +17,14 @@ var MemoryTypes = []schema.MemoryType{schema.TypeEpisodic, schema.TypeWorking, s
 	schema.TypeCompetence, schema.TypePlanGraph}
 
 // RecordGen generates valid, complete records of a type. Ids are UUIDs, times are in UTC with
-// microseconds, as Postgres keeps them, and payloads are as decoding leaves them: members in order and
-// numbers as jsonb writes them. Relations, supersedes and superseded_by are empty, for they name records
-// that would have to be there, and so is the audit log; see WithAudit.
+// microseconds, as Postgres stores them, and payloads are in the form that decoding returns: members in order
+// and numbers as jsonb writes them. Relations, supersedes and superseded_by are empty, because they would name
+// records that do not exist. The audit log is empty too; see WithAudit.
 func RecordGen(t schema.MemoryType) *rapid.Generator[schema.MemoryRecord] {
 	return rapid.Custom(func(r *rapid.T) schema.MemoryRecord { return record(r, t) })
 }
 
-// WithAudit adds what exported records have: an audit log, relations and a place in a chain of revisions.
+// WithAudit adds the fields of exported records: an audit log, relations and a place in a chain of revisions.
 func WithAudit(g *rapid.Generator[schema.MemoryRecord]) *rapid.Generator[schema.MemoryRecord] {
 	return rapid.Custom(func(r *rapid.T) schema.MemoryRecord {
 		m := g.Draw(r, "record")
@@ -116,7 +116,7 @@ func record(r *rapid.T, t schema.MemoryType) schema.MemoryRecord {
 	return m
 }
 
-// decayPoints are those of a custom curve: times ascend, shares never rise, and all is left at 0.
+// decayPoints returns the points of a custom curve: times ascend, shares never rise, and the share at 0 is 1.
 func decayPoints(r *rapid.T) []schema.DecayPoint {
 	var out []schema.DecayPoint
 	at, left := int64(0), 1000
@@ -279,7 +279,7 @@ func refs(r *rapid.T, label string) []schema.Ref {
 	return out
 }
 
-// tidy writes a value as decoding a record does.
+// tidy encodes a value in the form that decoding a record returns.
 func tidy(v any) json.RawMessage {
 	encoded, err := json.Marshal(v)
 	if err != nil {
@@ -300,7 +300,7 @@ func tidy(v any) json.RawMessage {
 	return bytes.TrimSpace(b.Bytes())
 }
 
-// value is any JSON value but null.
+// value returns any JSON value except null.
 func value(r *rapid.T, depth int) json.RawMessage { return tidy(anything(r, depth)) }
 
 func anything(r *rapid.T, depth int) any {
@@ -332,7 +332,7 @@ func anything(r *rapid.T, depth int) any {
 	}
 }
 
-// object is an object with members, or nothing.
+// object returns an object with members, or nothing.
 func object(r *rapid.T, label string) json.RawMessage {
 	if rapid.Bool().Draw(r, "no "+label) {
 		return nil
@@ -348,7 +348,7 @@ func uuidFrom(r *rapid.T) uuid.UUID {
 	return uuid.UUID(b)
 }
 
-// at is a time in UTC with microseconds.
+// at returns a time in UTC with microseconds.
 func at(r *rapid.T, label string) time.Time {
 	return time.UnixMicro(rapid.Int64Range(946684800_000000, 1893456000_000000).Draw(r, label)).UTC()
 }
@@ -369,7 +369,7 @@ func word(r *rapid.T, label string) string {
 	return rapid.StringMatching(`[a-z][a-z0-9]{0,11}`).Draw(r, label)
 }
 
-// text generates texts that are easily damaged: quotes, markup, control characters, other scripts, emoji.
+// text generates texts that bugs often damage: quotes, markup, control characters, other scripts, emoji.
 func text(r *rapid.T, label string) string {
 	return "x" + rapid.StringOfN(rapid.SampledFrom([]rune("ab z09\"\\/<>&'\t\né漢\u2028\U0001F600{}[]:,")),
 		0, 20, -1).Draw(r, label) + "x"

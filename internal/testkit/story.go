@@ -49,18 +49,18 @@ func (s *Story) add(kind string, payload any) *Story {
 	return s
 }
 
-// Says has the user say something.
+// Says adds a message of the user.
 func (s *Story) Says(text string) *Story {
 	return s.add(ledger.KindUserInjected, ledger.Text{Text: text})
 }
 
-// In says where the agent works.
+// In adds the agent's environment.
 func (s *Story) In(os, dir string, context map[string]string) *Story {
 	raw, _ := json.Marshal(context)
 	return s.add(ledger.KindEnvironment, schema.Environment{OS: os, WorkingDir: dir, Context: raw})
 }
 
-// Does calls the shell; problem is empty for a call that succeeds.
+// Does adds a call of the shell; problem is empty for a call that succeeds.
 func (s *Story) Does(cmd, problem string) *Story {
 	s.calls++
 	id := fmt.Sprintf("c%d", s.calls)
@@ -73,7 +73,7 @@ func (s *Story) Does(cmd, problem string) *Story {
 		ledger.ToolResult{CallID: id, Result: json.RawMessage(`"ok"`), DurationMS: 20})
 }
 
-// Works has the agent say how its work stands.
+// Works adds the agent's report on its work.
 func (s *Story) Works(update ledger.WorkingUpdate) *Story {
 	return s.add(ledger.KindWorkingUpdated, update)
 }
@@ -83,12 +83,12 @@ func (s *Story) Ends(outcome schema.Outcome) *Story {
 	return s.add(ledger.KindOutcome, ledger.Outcome{Outcome: outcome})
 }
 
-// Mismatch is the error of a linker whose cache is stale, each time with other values.
+// Mismatch returns the error of a linker with a stale cache, with other values for each n.
 func Mismatch(n int) string {
 	return fmt.Sprintf("ld: cache mismatch in /home/dev%d/.cache/build (expected %d, got %d)", n, n, n+7)
 }
 
-// Build is a session in which a build fails until the last of the commands has run.
+// Build returns a session in which a build fails until the last of the commands has run.
 func Build(p schema.Principal, n int, os string, commands ...string) *Story {
 	s := NewStory(p, n).Says("Build the app please").In(os, fmt.Sprintf("/w/app%d", n), nil)
 	s.Does("make app", Mismatch(n))
@@ -101,7 +101,7 @@ func Build(p schema.Principal, n int, os string, commands ...string) *Story {
 	return s.Does("make app", "").Ends(schema.OutcomeSuccess)
 }
 
-// ClearCache is the command that helps.
+// ClearCache returns the command that repairs the build.
 func ClearCache(n int) string { return fmt.Sprintf("rm -rf /home/dev%d/.cache/build", n) }
 
 // Record appends the events of a session to the ledger and closes it. It returns the id of the episode.

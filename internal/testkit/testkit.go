@@ -46,7 +46,7 @@ const starved = time.Minute
 // Namespace is the Temporal namespace of the tests.
 const Namespace = client.DefaultNamespace
 
-// stack is where the parts are; they are started on first use.
+// stack returns the addresses of the servers, and starts them on first use.
 var stack = sync.OnceValues(func() (map[string]string, error) {
 	env := map[string]string{"DATABASE_URL": os.Getenv("MNEME_TEST_DATABASE_URL"),
 		"TEMPORAL_ADDRESS": os.Getenv("MNEME_TEST_TEMPORAL_ADDRESS")}
@@ -61,7 +61,7 @@ var stack = sync.OnceValues(func() (map[string]string, error) {
 	return ReadEnv(filepath.Join(state, "env"))
 })
 
-// Root is the checkout's directory.
+// Root returns the directory of the checkout.
 func Root() string {
 	_, file, _, _ := runtime.Caller(0)
 	return filepath.Dir(filepath.Dir(filepath.Dir(file)))
@@ -101,7 +101,7 @@ func ReadEnv(path string) (map[string]string, error) {
 	return env, nil
 }
 
-// in is the URL of a schema of a database on the same server.
+// in returns the URL of a schema of a database on the same server.
 func in(databaseURL, database, schema string) (string, error) {
 	u, err := url.Parse(databaseURL)
 	if err != nil {
@@ -132,7 +132,7 @@ func NewSchema(t testing.TB, databaseURL string) string {
 	return u
 }
 
-// Store opens a store on a schema of the test's own.
+// Store opens a store on a schema for one test.
 func Store(t testing.TB) *store.Store {
 	t.Helper()
 	return OpenStore(t, DatabaseURL(t))
@@ -147,8 +147,8 @@ func OpenStore(t testing.TB, databaseURL string) *store.Store {
 	return s
 }
 
-// Owner connects to the test's schema as its owner, past row-level security, to read rows or to
-// put faults there.
+// Owner connects to the test's schema as its owner, who is not subject to row-level security, to read rows or to cause
+// faults.
 func Owner(t testing.TB, databaseURL string) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(context.Background(), databaseURL)
@@ -177,7 +177,7 @@ func DialTemporal(t testing.TB, address string, change func(*client.Options)) cl
 	t.Helper()
 	options := client.Options{HostPort: address, Namespace: Namespace, Identity: "worker@test",
 		Logger: tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)),
-		// on one machine it only costs
+		// compression is useless on one machine
 		ConnectionOptions: client.ConnectionOptions{GrpcCompression: &client.GrpcCompressionNone{}}}
 	if change != nil {
 		change(&options)
@@ -226,7 +226,7 @@ type Harness struct {
 	worker worker.Worker
 }
 
-// NewHarness starts a worker with the offline brain; change may alter what it is given.
+// NewHarness starts a worker with the offline brain; change may alter its dependencies.
 func NewHarness(t testing.TB, change func(*workflows.Dependencies)) *Harness {
 	t.Helper()
 	url := DatabaseURL(t)
@@ -273,7 +273,7 @@ func (h *Harness) Ingest(t testing.TB, req schema.IngestRequest) (mneme.Started,
 	return started, result
 }
 
-// Principal is a principal of a tenant of the test's own.
+// Principal returns a principal of a new tenant.
 func Principal() schema.Principal {
 	return schema.Principal{Tenant: "tenant-" + uuid.NewString(), Agent: "agent-1"}
 }
@@ -287,7 +287,7 @@ func Request(p schema.Principal, kind schema.SourceKind, texts ...string) schema
 	return r
 }
 
-// BrokenEmbedder fails every call, as an endpoint that is down does.
+// BrokenEmbedder fails every call, as with an endpoint that is down.
 type BrokenEmbedder struct{ inference.Embedder }
 
 // Embed implements inference.Embedder.

@@ -14,15 +14,15 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// StageDuplicates is the stage after which near-identical results take one place.
+// StageDuplicates is the stage that drops near-identical results.
 const StageDuplicates = "duplicates"
 
 const (
 	// duplicateOverlap is the share of two texts' pairs of neighbouring words that both have when they are
 	// near-identical.
 	duplicateOverlap = 0.7
-	// duplicateWindow is the largest distance of two episodes about one event: "we shipped it today" on another day
-	// is another fact.
+	// duplicateWindow is the longest time between two episodes about one event: "we shipped it today", said on
+	// another day, is another fact.
 	duplicateWindow = 24 * time.Hour
 )
 
@@ -59,7 +59,7 @@ type shingled struct {
 	text    []string // its words, without fillers
 	words   []string // the same, each once, sorted
 
-	// Most texts differ in their words already: these are made when first needed.
+	// Computed when first needed, because most texts already differ in their words.
 	marked   func() map[string]bool
 	shingles func() map[[2]string]bool
 }
@@ -83,7 +83,7 @@ func (s *shingled) mark() map[string]bool {
 			marked[word] = true
 		}
 	}
-	// A capital marks a name, at the start of a sentence perhaps by mistake: that keeps two results.
+	// A capital letter marks a name. At the start of a sentence this may be wrong, and then both results are kept.
 	for field := range strings.FieldsFuncSeq(normalize.Apostrophes.Replace(s.content), func(r rune) bool {
 		return !unicode.In(r, unicode.L, unicode.N, unicode.M) && r != '\''
 	}) {
@@ -107,8 +107,8 @@ func (s *shingled) pair() map[[2]string]bool {
 // repeats reports whether s, which ranks lower, says nothing that upper does not say.
 func (s *shingled) repeats(upper *shingled) bool {
 	a, b := s.of, upper.of
-	// Procedures and conditional facts say in their conditions, not in their words, what sets them apart, and
-	// several for one problem are wanted (document 004 §8).
+	// Procedures and conditional facts differ in their conditions, not in their words, and several for one
+	// problem are wanted (document 004 §8).
 	if a.Type == schema.TypeCompetence || a.Type == schema.TypePlanGraph || a.Conditional || b.Conditional {
 		return false
 	}
@@ -142,7 +142,7 @@ func holdsAll(all, some []string) bool {
 	return found == len(some)
 }
 
-// jaccard is the share of two sets' members that both have, [0,1]; of two empty sets 1.
+// jaccard returns the Jaccard index of two sets, in [0,1]. It is 1 for two empty sets.
 func jaccard[T comparable](a, b map[T]bool) float64 {
 	if len(a) == 0 && len(b) == 0 {
 		return 1
@@ -156,17 +156,18 @@ func jaccard[T comparable](a, b map[T]bool) float64 {
 	return float64(both) / float64(len(a)+len(b)-both)
 }
 
-// fillers are words without which a text says the same. Verbs, pronouns and prepositions are not among them.
+// fillers are words that can be left out of a text without changing its meaning. Verbs, pronouns and prepositions are
+// not among them.
 var fillers = normalize.Set(
 	"a an the very really just also too well oh hey hi ok okay please quite actually basically simply",
 )
 
-// turns are words by which a statement holds only in part or no longer, besides the negations.
+// turns are words, besides the negations, that say that a statement holds only in part or no longer.
 var turns = normalize.Set(
 	"if unless only except may might will would could should until before after used formerly almost nearly",
 )
 
-// functionWords say nothing of what a text is about.
+// functionWords do not show the subject of a text.
 var functionWords = normalize.Set(`
 	a an the this that these those of to in on at by for from with as and or so but if then than
 	i you he she it we they me him her us them my your his its our their mine yours is am are was were be been being

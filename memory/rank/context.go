@@ -29,12 +29,12 @@ const (
 	neighbourReach = 0.8  // evidence at distance d counts by neighbourReach / 2^d: 0.4, 0.2, 0.1, 0.05
 	answerBoost    = 1.5  // factor for the turn right after one that asks
 	sessionWeight  = 0.15 // of the session's coverage, squared
-	selfContained  = 370  // bytes, from which a memory needs the less context the longer it is
-	otherSpeaker   = 0.7  // by which a turn counts when the question names another speaker
+	selfContained  = 370  // bytes; above this length, a longer memory needs less context
+	otherSpeaker   = 0.7  // factor for a turn when the question names another speaker
 )
 
-// Anchor is a candidate that lends evidence to its surroundings, and the memory whose place in the
-// session it has: its own, or its source's.
+// Anchor is a candidate that lends evidence to its neighbours, with the memory that gives its place in the
+// session: the candidate itself, or its source.
 type Anchor struct{ ID, Place uuid.UUID }
 
 // Turn is a memory that is near an anchor in its session.
@@ -84,7 +84,7 @@ func Neighbourhood(ranked []Evidence, turns []Turn) []Evidence {
 	}
 	all, at := make([]raised, 0, len(turns)), make(map[uuid.UUID]int, len(turns))
 	neighbours, facts := strongestFirst(turns, out, places)
-	heard := map[[2]uuid.UUID]bool{} // facts of one source stand in one place and say one thing
+	heard := map[[2]uuid.UUID]bool{} // facts of one source have one place and repeat one statement
 	for _, n := range neighbours {
 		if facts {
 			place := [2]uuid.UUID{n.turn.ID, n.place}
@@ -125,9 +125,9 @@ func lent(t *Turn) float64 {
 	return share
 }
 
-// needsContext is the share of its surroundings' evidence that a memory gets, by its length, in (0,1]. A short turn
-// omits what was said before it. A long turn names its subject and repeats what it answers, so that the evidence of
-// its neighbours is its own evidence once more.
+// needsContext returns the share of its neighbours' evidence that a memory gets, by its length, in (0,1]. A short turn
+// relies on the turns before it. A long turn names its subject and repeats the question that it answers, so the
+// evidence of its neighbours would count its own evidence twice.
 func (f *Features) needsContext() float64 {
 	return min(1, selfContained/max(1, float64(f.Bytes)))
 }
@@ -139,8 +139,8 @@ type neighbour struct {
 	place    uuid.UUID // the anchor's source, or the anchor
 }
 
-// strongestFirst orders turns by their anchor's evidence, so that of several anchors in one place the
-// strongest is heard. It reports whether an anchor is a fact with a source.
+// strongestFirst orders turns by their anchor's evidence, so that the strongest of several anchors in one place
+// counts. It reports whether an anchor is a fact with a source.
 func strongestFirst(turns []Turn, evidence []Evidence, places map[uuid.UUID]int) (out []neighbour, facts bool) {
 	out = make([]neighbour, len(turns))
 	for i := range turns {

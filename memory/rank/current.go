@@ -16,12 +16,12 @@ const (
 	currentActive     = 1.03
 )
 
-// Supersession is what revision did to a memory and to the facts extracted from it, within what the asker may see.
+// Supersession describes the revisions of a memory and of the facts extracted from it that the asker may see.
 type Supersession struct {
 	SupersededBy uuid.UUID // its visible successor; zero: none
-	Replaces     bool      // it is the successor of another
-	Active       int       // facts drawn from it that hold
-	Superseded   int       // facts drawn from it that do not any more
+	Replaces     bool      // it is the successor of another memory
+	Active       int       // number of facts extracted from it that still hold
+	Superseded   int       // number of facts extracted from it that were superseded
 }
 
 // Currentness says whether the content of a memory still holds: superseded if it was replaced, or all facts extracted

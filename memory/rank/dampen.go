@@ -17,7 +17,7 @@ const StageDampen = "dampen"
 // Factors of dampening (notes on recall constants).
 const (
 	dampenUnworded = 0.5 // of a semantic hit without word overlap,
-	dampenAbove    = 0.3 // when it scores more than this; it stays here at least
+	dampenAbove    = 0.3 // if it scores more than this, which is also the lowest result
 	dampenHub      = 0.7
 	boostDecision  = 1.2
 	boostDated     = 1.1
@@ -84,7 +84,7 @@ func HubDegree(degrees []int64) int64 {
 	return hub
 }
 
-// BoostDecisions raises decisions and constraints by a fifth: they bind what comes after.
+// BoostDecisions raises decisions and constraints by a fifth, because they are binding.
 func BoostDecisions(evidence []Evidence) []Evidence {
 	out := slices.Clone(evidence)
 	for i := range out {
@@ -108,7 +108,7 @@ func BoostDated(evidence []Evidence, contents map[uuid.UUID]string) []Evidence {
 	return out
 }
 
-// dates finds what names a day, a month of a year, or a year.
+// dates matches a day, a month of a year, or a year.
 var dates = regexp.MustCompile(
 	`(?i)\b(?:(?:19|20)\d\d(?:-\d\d?(?:-\d\d?)?)?|\d{1,2}(?:st|nd|rd|th)?\s+(?:of\s+)?(?:` + months + `)|(?:` + months +
 		`)\s+\d{1,2}(?:st|nd|rd|th)?|\d{1,2}[/.]\d{1,2}[/.]\d{2,4})\b`,

@@ -39,10 +39,10 @@ type Evidence struct {
 	Newer        uuid.UUID          // a later statement of the same thing, set by StageLatest; zero: none was found
 	newerAt      time.Time
 	Relevance    float64 // [0,1], set by StageRelevance; 0: not known
-	near         float64 // [0,1], to the question in a space of meanings; 0: not known
+	near         float64 // [0,1], nearness to the question in a trained space; 0: not known
 
 	Features
-	Steps []Step // what each stage made of the score
+	Steps []Step // the score after each stage
 }
 
 // Features is what shaping may know of an authorised memory without reading its content.
@@ -61,7 +61,7 @@ type Features struct {
 	Others      []uuid.UUID // further memories that say this fact
 	Words       int64       // a digest of the content, the same for the same words; 0: not known
 
-	// What rehearsal looks at; it reads them itself.
+	// Only rehearsal uses these; it reads them itself.
 	Accesses     int64
 	LastAccessed time.Time // zero: never
 }
@@ -80,14 +80,13 @@ func (e *Evidence) HeldUntil() *time.Time {
 	return &at
 }
 
-// Step is what a stage made of a score. Few are shown, so their texts are made when they are.
+// Step is the score after a stage. Few steps are shown, so Explained formats their reasons.
 type Step struct {
-	Stage string
-	Score float64
-	why   string
-	value float64 // for the verb in why, if measured
-	// measured says that why is the format of value.
-	measured bool
+	Stage    string
+	Score    float64
+	why      string
+	measured bool    // why is a format
+	value    float64 // of that format
 }
 
 // Set gives the evidence a stage's score and notes it. Scores stay in [0,1].
@@ -125,7 +124,7 @@ func (e *Evidence) Explained() []schema.ScoreStep {
 	return out
 }
 
-// Rank orders evidence, best first; ties go by vector, then by id, so that equal requests have equal
+// Rank sorts evidence, best first. Ties are ordered by vector score, then by id, so that equal requests get equal
 // answers.
 func Rank(evidence []Evidence) {
 	type placed struct {
@@ -143,7 +142,7 @@ func Rank(evidence []Evidence) {
 		a, b := &evidence[x.from], &evidence[y.from]
 		return cmp.Or(cmp.Compare(b.Channels[ChannelVector], a.Channels[ChannelVector]), compareIDs(a.ID, b.ID))
 	})
-	for i := range order { // each cycle of places once, so that nothing is copied aside but its first
+	for i := range order { // follow each cycle of places once, so that only its first element is copied
 		if order[i].from == i {
 			continue
 		}

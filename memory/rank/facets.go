@@ -27,7 +27,7 @@ func CoverFacets(evidence []Evidence) []Evidence {
 	for len(rest) > 0 {
 		best, bestScore := 0, -1.0
 		for i, e := range rest {
-			// Ties go to the one that stood higher before.
+			// Of equal scores, the one that ranked higher before wins.
 			if s := facetScore(e, covered); s > bestScore {
 				best, bestScore = i, s
 			}

@@ -7,7 +7,7 @@ import (
 	"github.com/mneme/mneme/memory/normalize"
 )
 
-// StageFirstHand prefers what a person or a tool said to what an assistant made of it.
+// StageFirstHand prefers statements of a person or a tool to an assistant's.
 const StageFirstHand = "firsthand"
 
 // secondHand is the share of its score that an assistant's statement keeps. Measured on the development sets, values
@@ -24,7 +24,7 @@ func IsAssistant(speaker, agent string) bool {
 	return speaker != "" && (strings.EqualFold(speaker, agent) || assistants[strings.ToLower(speaker)])
 }
 
-// toldVerbs are what an assistant does, in the past.
+// toldVerbs are past tenses of verbs that describe an assistant's answer.
 var toldVerbs = []string{"recommended", "suggested", "said", "told", "gave", "mentioned", "advised", "explained",
 	"helped", "provided", "proposed", "outlined", "offered", "shared", "described", "listed", "wrote", "showed"}
 

@@ -21,8 +21,8 @@ const minRelativeScore = 0.1
 // sees words, and its scores are blended with those of full text, or meanings, and they are independent evidence.
 type VectorTrust struct {
 	Blend float64 // α where both channels found a memory: α·vector + (1−α)·text
-	Alone float64 // by which a vector score counts where full text found nothing
-	// by which nearness counts as evidence independent of full text; 0: the space does not know meanings
+	Alone float64 // weight of a vector score where full text found nothing
+	// weight of nearness as evidence independent of full text; 0: the space does not know meanings
 	Meaning float64
 }
 
@@ -59,7 +59,7 @@ func Fuse(evidence []Evidence, trust VectorTrust) []Evidence {
 		if e.direct() == 0 {
 			graph = min(graph, unanchoredTraversal)
 		}
-		// The strongest, the first of equals.
+		// Take the strongest channel; of equal ones, the first.
 		best, why := score, "text and vector"
 		for _, c := range []struct {
 			name  string
@@ -76,7 +76,7 @@ func Fuse(evidence []Evidence, trust VectorTrust) []Evidence {
 	return out
 }
 
-// direct is the evidence of a candidate that does not rest on the graph: what anchors the graph's.
+// direct returns the evidence of a candidate that does not come from the graph. It anchors the graph's evidence.
 func (e *Evidence) direct() float64 {
 	direct := max(e.Channels[ChannelText], e.Channels[ChannelHints])
 	for _, channel := range []string{ChannelVector, ChannelClaims} {
@@ -87,11 +87,11 @@ func (e *Evidence) direct() float64 {
 	return direct
 }
 
-// minAnchor is how strong a vector or a claim must be to anchor what the graph found (notes on recall
+// minAnchor is the score that a vector or a claim needs to anchor evidence of the graph (notes on recall
 // constants, "evidence convolution").
 const minAnchor = 0.35
 
-// Relevant cuts fused evidence, best first, where it gets too weak to be worth a place.
+// Relevant cuts off fused evidence, which is sorted best first, below minRelativeScore of the best.
 func Relevant(fused []Evidence) []Evidence {
 	for i, e := range fused {
 		if e.Score <= 0 || e.Score < minRelativeScore*fused[0].Score {
@@ -101,12 +101,12 @@ func Relevant(fused []Evidence) []Evidence {
 	return fused
 }
 
-// StageCollapse is where a fact takes the place of a source in the same words.
+// StageCollapse is the stage in which a fact takes the place of its source with the same words.
 const StageCollapse = "collapse"
 
 // CollapseDerived drops what repeats a result above it: a fact whose source ranks higher, since
 // the source contains it, and a source whose fact ranks higher, since the fact is shorter. Of several
-// sources of one fact the first is kept. Facts of one source stay side by side.
+// sources of one fact the first is kept. Facts of one source do not replace each other.
 //
 // Of a fact and a source in the same words the fact is shown, in the higher place of the two: it lasts, and the
 // source fades. So it is where the source says little more and ranks hardly higher.
@@ -137,7 +137,7 @@ func CollapseDerived(ranked []Evidence) []Evidence {
 // Constants of what counts as equal to its source.
 const (
 	equalScore  = 0.98 // of the source's score
-	equalLength = 2    // times the fact's length, which the source has at most
+	equalLength = 2    // the source is at most this many times as long as the fact
 )
 
 // factsBeforeEqualSources moves facts before the source that they were drawn from, where the two answer equally well.

@@ -22,9 +22,9 @@ const (
 // Probabilities of a succession (frame.Question.Successions) from which it counts. Statements that only look
 // alike, such as what two siblings do, stay below the second.
 const (
-	askedSuccession = 0.03 // the question asks for the past, and so says that there is an older one
-	firstSuccession = 0.18 // the newer comes first, when the older would
-	sureSuccession  = 0.55 // the older one is said to be outdated
+	askedSuccession = 0.03 // if the question asks for the past, and so implies an older statement
+	firstSuccession = 0.18 // for the newer statement to come before the older one
+	sureSuccession  = 0.55 // for the older statement to be marked as outdated
 )
 
 // Shares of its score that an older statement keeps.
@@ -92,7 +92,7 @@ func successions(
 	var at []int // their candidates
 	for i, e := range candidates {
 		if e.Type != "" && e.Type != schema.TypeSemantic && e.Type != schema.TypeEpisodic {
-			continue // procedures and plans have versions
+			continue // procedures and plans have versions instead
 		}
 		if s, ok := said[e.ID]; ok && s.Bytes > 0 && s.Bytes <= memory.MaxLatestChars {
 			texts, at = append(texts, s.Text), append(at, i)
@@ -103,7 +103,7 @@ func successions(
 		return a.OccurredAt.Before(b.OccurredAt) && a.Source != b.ID && b.Source != a.ID &&
 			(!IsAssistant(b.Speaker, b.Agent) || IsAssistant(a.Speaker, a.Agent)) // it restates, and does not replace
 	}
-	for i, a := range texts { // what was contested when it was written
+	for i, a := range texts { // statements that were contested when they were written
 		for j, b := range texts {
 			if !follows(i, j) || candidates[at[j]].Status != schema.StatusContested {
 				continue
@@ -151,7 +151,7 @@ func newestFirst(out []Evidence, sure, unsure []pair) {
 	older.Set(StageLatest, min(older.Score, behindShare*newer.Score), "may be older than another")
 }
 
-// highest is the position of the highest score.
+// highest returns the position of the highest score.
 func highest(out []Evidence) int {
 	first := 0
 	for i, e := range out {
@@ -237,8 +237,8 @@ func preferPast(out []Evidence, sure, unsure []pair, said map[uuid.UUID]Quote, a
 
 // updatesFirst puts a statement about a change before older statements about the subject of the question, if the
 // question asks for a current value: "I have raised my budget to 75" comes before "my budget of 60", although the
-// first has fewer words of the question. Nothing is marked: the change may be of something near. Short statements are
-// left to successions, which know their subjects.
+// first has fewer words of the question. Nothing is marked, because the change may concern a related subject. Short
+// statements are left to successions, which compare subjects.
 func updatesFirst(out []Evidence, said map[uuid.UUID]Quote, asked []frame.Question) {
 	if !slices.ContainsFunc(asked, func(q frame.Question) bool { return q.Value }) {
 		return
@@ -267,7 +267,7 @@ func updatesFirst(out []Evidence, said map[uuid.UUID]Quote, asked []frame.Questi
 // Bounds of updatesFirst, the same for both sets of evaluation conversations.
 const (
 	maxUpdates      = 10    // candidates that are compared
-	updateRelevance = 0.3   // that an update must have
-	updateShare     = 0.5   // of the older statement's score
-	aheadShare      = 1.001 // of it that the newer one gets
+	updateRelevance = 0.3   // the least relevance of an update
+	updateShare     = 0.5   // the least score of an update, as a share of the older statement's
+	aheadShare      = 1.001 // the update's new score, as a multiple of the older statement's
 )

@@ -20,11 +20,11 @@ const (
 	MaxRelevanceBytes = 1_500
 )
 
-// EndShare is the share of its relevance with which a memory counts that only says that something ended: its
-// replacement is the better answer.
+// EndShare is the factor for the relevance of a memory that only says that something ended, because the memory of
+// its replacement is the better answer.
 const EndShare = 0.8
 
-// outdatedShare is the share of its relevance with which a memory counts that no longer holds, or only in part.
+// outdatedShare is the factor for the relevance of a memory that no longer holds, or holds only in part.
 var outdatedShare = map[schema.Currentness]float64{schema.CurrentnessMixed: 0.85, schema.CurrentnessSuperseded: 0.65}
 
 // RelevanceOf is the relevance of a candidate: that of its text, or that of a hint or claim if it is higher.
@@ -33,7 +33,7 @@ var outdatedShare = map[schema.Currentness]float64{schema.CurrentnessMixed: 0.85
 func RelevanceOf(e Evidence, q frame.Question, text frame.Text) float64 {
 	out := q.Relevance(text)
 	if e.Type != "" && e.Type != schema.TypeSemantic && e.Type != schema.TypeEpisodic {
-		out = max(out, e.Score) // what a procedure or a plan is about its text hardly tells
+		out = max(out, e.Score) // the text of a procedure or a plan hardly shows its subject
 	}
 	return max(out, e.Channels[ChannelTime])
 }
@@ -43,7 +43,7 @@ func RelevanceOf(e Evidence, q frame.Question, text frame.Text) float64 {
 const (
 	longBlend   = 0.15
 	shortBlend  = 0.9
-	keptShare   = 0.4 // of its score that a candidate keeps whatever its relevance
+	keptShare   = 0.4 // the share of its score that a candidate keeps at any relevance
 	shortLength = 0.45
 	longLength  = 0.6
 )

@@ -14,7 +14,7 @@ const StageRerank = "rerank"
 // Defaults of reranking (notes on recall constants).
 const (
 	DefaultRerankTop      = 20              // candidates that a reranker reads
-	DefaultRerankDeadline = 2 * time.Second // after which the order stays as it was
+	DefaultRerankDeadline = 2 * time.Second // after which the order is left unchanged
 
 	RerankBlendEmbedding = 0.3  // the share of an embedding reranker's score in the result
 	RerankBlendModel     = 0.35 // the share of a language model's

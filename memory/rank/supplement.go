@@ -28,7 +28,7 @@ const (
 	maxRescueWords  = 16
 	rescuePrefix    = 5   // characters of a word that must agree: endings differ between a question and what was said
 	minRescueWord   = 3   // ASCII letters; shorter words say nothing. A single ideograph may
-	minRescueShare  = 0.5 // of the words that must be there
+	minRescueShare  = 0.5 // the share of the words that must occur
 	rescueCertainty = 0.3 // score of a text with all of the words: less than that of any good result of a channel
 )
 
@@ -142,7 +142,7 @@ func Card(claims []CardClaim) (text string, shown []uuid.UUID) {
 	return b.String(), shown
 }
 
-// TakeTurns puts lists together, taking the next of each in turn, so that none of them has all the places.
+// TakeTurns interleaves lists, so that no single list takes all the places.
 func TakeTurns[T any](lists ...[]T) []T {
 	var out []T
 	for i := 0; ; i++ {

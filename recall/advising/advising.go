@@ -24,37 +24,37 @@ import (
 	"github.com/mneme/mneme/store/search"
 )
 
-// maxCandidates is how many procedures and plans are weighed: those for the same problem first.
+// maxCandidates is the number of procedures and plans that are considered; those for the same problem come first.
 const maxCandidates = 50
 
-// Adviser answers what to do. It is safe for concurrent use.
+// Adviser advises agents and records reports on its advice. It is safe for concurrent use.
 type Adviser struct {
 	Store    *store.Store
 	Recaller *recall.Recaller // whose filter is used
 	Now      func() time.Time // time.Now when nil
 
-	// Observe, if set, is called for every answer and every report, with its outcome and duration.
+	// Observe, if set, is called after every answer and report, with its outcome and duration.
 	Observe func(operation, outcome string, took time.Duration)
 }
 
 // Outcomes of answers and reports, as Observe gets them.
 const (
 	Advised   = "advised"
-	Tentative = "tentative" // what helped once is advised
-	Unsure    = "unsure"    // there are candidates, and none is sure enough
+	Tentative = "tentative" // the advice is a fix that helped once
+	Unsure    = "unsure"    // no candidate is certain enough
 	Unknown   = "unknown"   // there is no candidate
 	Reported  = "reported"
 	Failed    = "failed"
 )
 
 // Advise chooses a procedure or a plan for a situation. It fails on an invalid request (*schema.ValidationError) or
-// when Postgres cannot be asked.
+// if Postgres is unavailable.
 func (a *Adviser) Advise(ctx context.Context, req api.AdviseRequest) (api.AdviseResponse, error) {
 	return a.AdviseAs(ctx, uuid.Must(uuid.NewV7()), req)
 }
 
-// AdviseAs is Advise under an id of the caller's. A caller that may repeat the question uses the same id: the advice
-// is stored once.
+// AdviseAs is Advise with an id chosen by the caller. A caller that may repeat the call uses the same id, and the
+// advice is stored once.
 func (a *Adviser) AdviseAs(ctx context.Context, id uuid.UUID, req api.AdviseRequest) (api.AdviseResponse, error) {
 	start := time.Now()
 	out, err := a.advise(ctx, id, req)
@@ -131,18 +131,19 @@ func (a *Adviser) advise(ctx context.Context, id uuid.UUID, req api.AdviseReques
 	return out, a.Store.SaveAdvice(ctx, kept, a.now())
 }
 
-// asked is the hash of the problem or the task that a situation is about.
+// asked returns the hash of the problem or the task of a situation.
 func asked(s advice.Situation) string {
 	return evidence.ProblemHash(trace.Attempt{Problem: signature.OfError(s.Error), Intent: s.Task}.Key())
 }
 
-// filter is that of a recall. Procedures and plans say themselves when they apply.
+// filter returns the filter of a recall without a situation, because procedures and plans hold their own
+// conditions.
 func (a *Adviser) filter(p schema.Principal, policy schema.ReadPolicy) pg.Filter {
 	return a.Recaller.Filter(schema.RecallRequest{Principal: p, ReadPolicy: policy})
 }
 
-// candidates reads possible solutions: procedures for the same problem, or else those with its words, and those with
-// the words of the task.
+// candidates reads possible solutions: procedures for the same problem, or else those that share words with it, and
+// those that share words with the task.
 func (a *Adviser) candidates(ctx context.Context, f pg.Filter, s advice.Situation) ([]advice.Candidate, error) {
 	problem := signature.OfError(s.Error)
 	var ids []uuid.UUID
@@ -176,7 +177,7 @@ func (a *Adviser) candidates(ctx context.Context, f pg.Filter, s advice.Situatio
 	return candidatesOf(solutions), nil
 }
 
-// candidatesOf are the solutions of trusted sources.
+// candidatesOf returns the solutions from trusted sources as candidates.
 func candidatesOf(solutions []storeadvising.Solution) []advice.Candidate {
 	var out []advice.Candidate
 	for _, s := range solutions {
@@ -206,7 +207,7 @@ func candidatesOf(solutions []storeadvising.Solution) []advice.Candidate {
 	return out
 }
 
-// attemptsOf are the attempts in episodes, and what was reported of each episode.
+// attemptsOf returns the attempts in episodes, and the reports on each episode.
 func attemptsOf(episodes []storeadvising.Episode) (attempts []trace.Attempt, reports map[string][]evidence.Outcome) {
 	reports = map[string][]evidence.Outcome{}
 	for _, e := range episodes {
@@ -222,13 +223,13 @@ func attemptsOf(episodes []storeadvising.Episode) (attempts []trace.Attempt, rep
 	return attempts, reports
 }
 
-// tentative are candidates of what the ledger has seen help before.
+// tentative returns candidates for fixes that the ledger has seen help before.
 func tentative(s advice.Situation, attempts []trace.Attempt,
 	reports map[string][]evidence.Outcome) []advice.Candidate {
 	out := advice.Tentative(s, attempts)
 	for i, c := range out {
 		var reported []evidence.Outcome
-		for _, e := range c.Evidence { // reports are of the episode that was the newest then
+		for _, e := range c.Evidence { // a report names the newest episode at that time
 			reported = append(reported, reports[e]...)
 		}
 		out[i].Stats = evidence.Tally(c.Shown, reported)
@@ -259,7 +260,7 @@ func stepsOf(steps []advice.Step) (out []api.AdviceStep, err error) {
 	return out, nil
 }
 
-// Report counts how it went after advice. A report that is made twice counts once.
+// Report counts the outcome of advice. A repeated report counts once.
 func (a *Adviser) Report(ctx context.Context, req api.ReportRequest) (api.ReportResult, error) {
 	start := time.Now()
 	changed, err := a.report(ctx, req)

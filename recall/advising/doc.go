@@ -1,4 +1,4 @@
-// Package advising answers what to do in a situation, and records the report on the outcome. It reads candidates
-// through the filter of recall, and the rules of memory/learning/advice choose among them. Advice can be reported on
-// for thirty days.
+// Package advising advises an agent in a situation and records the report on the outcome. It reads candidates
+// through the filter of recall, and the rules of memory/learning/advice choose among them. Reports are accepted for
+// thirty days.
 package advising

@@ -23,7 +23,7 @@ type Job struct {
 	Pace     time.Duration    `json:"pace"`    // between two repairs, so that one can watch
 }
 
-// Done is what the agent did.
+// Done is the agent's result.
 type Done struct {
 	Repairs []Repaired     `json:"repairs"`
 	Outcome schema.Outcome `json:"outcome"`
@@ -35,9 +35,9 @@ var checks = []string{"go build ./...", "go vet ./...", "go test ./...", "gofmt 
 
 const maxRepairs = 30
 
-// FixBuild is the agent: it repairs what the checks report until all of them pass. Before each repair it asks Mneme
-// for advice, and after the next check it reports the outcome. The interceptor of the worker records its activities,
-// and the recorder what it plans and says.
+// FixBuild is the agent: it repairs the problems that the checks report until all checks pass. Before each repair it
+// asks Mneme for advice, and after the next check it reports the outcome. The interceptor of the worker records its
+// activities, and the recorder records its plans and messages.
 func FixBuild(ctx workflow.Context, job Job) (Done, error) {
 	rec := recorder.Open(ctx, job.Recorder)
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
@@ -116,7 +116,7 @@ func (j Job) name() string {
 	return j.Service
 }
 
-// agent is what the agent knows while it works.
+// agent is the agent's state while it works.
 type agent struct {
 	rec  *recorder.Recorder
 	job  Job
@@ -137,8 +137,8 @@ func (a *agent) question(complaint string) api.AdviseRequest {
 		Context: map[string]string{"os": a.env.OS, "go_version": a.env.ToolVersions["go"]}}
 }
 
-// act follows advice, or else a rule of the agent, or else tries the commands of the catalogue. It returns the repair
-// if a rule made one; whether a command helped is known after the next check.
+// act follows advice or, without advice, a rule of the agent; without either, it tries the commands of the catalogue.
+// It returns the repair if a rule made one; only the next check shows whether a command helped.
 func (a *agent) act(ctx workflow.Context, complaint string, advised api.AdviseResponse) (*Repaired, error) {
 	a.acts++
 	a.complaint, a.advice, a.command, a.followed = complaint, advised, "", nil
@@ -165,7 +165,7 @@ func (a *agent) act(ctx workflow.Context, complaint string, advised api.AdviseRe
 	return nil, err
 }
 
-// run runs a command. That one fails says only that it did not help.
+// run runs a command. A failure only means that it did not help.
 func (a *agent) run(ctx workflow.Context) error {
 	err := workflow.ExecuteActivity(ctx, RunCommand, Check{Dir: a.job.Dir, Command: a.command}).Get(ctx, nil)
 	var failed *temporal.ApplicationError

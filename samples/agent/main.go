@@ -30,10 +30,10 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// agentName is whose session it is.
+// agentName is the agent to which the session belongs.
 const agentName = "builder"
 
-// newWorker is a worker of the agent. The interceptor is all that the recording of its activities takes.
+// newWorker returns a worker of the agent. Its activities are recorded only because of the interceptor.
 func newWorker(c client.Client, taskQueue string) worker.Worker {
 	w := worker.New(c, taskQueue, worker.Options{
 		Interceptors: []interceptor.WorkerInterceptor{recorder.Interceptor(recorder.InterceptorOptions{})},
@@ -91,7 +91,7 @@ func report(ctx context.Context, c client.Client, mnemeQueue string, run client.
 	return nil
 }
 
-// how says how the agent found a command.
+// how describes how the agent found a command.
 func how(r Repaired) string {
 	switch a := r.Advised; {
 	case a != nil && len(r.Tried) > 0:

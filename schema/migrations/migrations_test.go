@@ -455,6 +455,8 @@ func fillSweeps(t *testing.T, owner *pgx.Conn, tenant string) {
 			SELECT tenant, id, 'competence', id, 'error:x', now() FROM memories WHERE tenant = $1 LIMIT 1`,
 		`INSERT INTO duplicate_keys (tenant, memory_id, version, key)
 			SELECT tenant, id, 1, sha256('x') FROM memories WHERE tenant = $1 LIMIT 1`,
+		`INSERT INTO model_answers (tenant, memory_id, other, purpose, question, at)
+			SELECT tenant, id, id, 'facts', sha256('x'), now() FROM memories WHERE tenant = $1 LIMIT 1`,
 		`INSERT INTO memory_source_kinds (tenant, memory_id, source_kind) SELECT tenant, id, 'observation' FROM memories
 			WHERE tenant = $1 LIMIT 1`,
 	} {
@@ -550,6 +552,8 @@ func TestHistoryAndLedgerAreAppendOnly(t *testing.T) {
 // enums are the values of every state column. A text column of the schema is either here or among
 // the free ones below, so that a new one cannot be forgotten.
 var enums = map[string]string{
+	"model_answers.purpose":      "facts conflicts duplicates",
+	"model_answers.answer":       "shown both excludes unsure same differs",
 	"memories.visibility":        "private group shared global",
 	"memories.type":              "episodic working semantic competence plan_graph",
 	"memories.category":          "fact preference decision procedural semantic rule learning issue",

@@ -1,12 +1,12 @@
-// Package admin reads the database as an operator does: health, counts, metrics, and what is missing.
+// Package admin reads the database for operators: health, counts, metrics, and missing parts of the schema.
 package admin
 
 import "github.com/mneme/mneme/store/pg"
 
-// Admin reads what operators ask for. It is safe for concurrent use.
+// Admin answers operators' questions. It is safe for concurrent use.
 type Admin struct {
 	*pg.DB
 }
 
-// New returns it over a connection.
+// New returns an Admin on a database.
 func New(db *pg.DB) *Admin { return &Admin{DB: db} }

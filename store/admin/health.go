@@ -16,14 +16,14 @@ import (
 	"github.com/mneme/mneme/store/read"
 )
 
-// JobQueue is what waits in the pipeline over all tenants.
+// JobQueue counts the waiting jobs of all tenants.
 type JobQueue struct {
 	Waiting int64      `json:"waiting"` // pending, leased or failed
 	Oldest  *time.Time `json:"oldest,omitempty"`
 	Dead    int64      `json:"dead"`
 }
 
-// JobQueue counts the jobs of all tenants: numbers and a time alone.
+// JobQueue counts the jobs of all tenants. It returns only numbers and a time.
 func (s *Admin) JobQueue(ctx context.Context) (JobQueue, error) {
 	var q JobQueue
 	if err := s.Pool.QueryRow(ctx, jobQueueSQL).Scan(&q.Waiting, &q.Oldest, &q.Dead); err != nil {
@@ -34,7 +34,7 @@ func (s *Admin) JobQueue(ctx context.Context) (JobQueue, error) {
 
 const jobQueueSQL = `SELECT waiting, oldest, dead FROM mneme_job_queue()`
 
-// MigrationVersion is the newest migration that the database has.
+// MigrationVersion returns the newest migration of the database.
 func (s *Admin) MigrationVersion(ctx context.Context) (int64, error) {
 	var v int64
 	if err := s.Pool.QueryRow(ctx, migrationVersion).Scan(&v); err != nil {
@@ -45,14 +45,14 @@ func (s *Admin) MigrationVersion(ctx context.Context) (int64, error) {
 
 const migrationVersion = `SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied`
 
-// OpenJob is a job that has not ended, and the run that has it.
+// OpenJob is a job that has not ended, with its run.
 type OpenJob struct {
 	ID         uuid.UUID
 	WorkflowID string
-	Since      time.Time // when it was handed in, or put back to be done
+	Since      time.Time // when it was created or revived
 }
 
-// OpenJobs lists the tenant's jobs that have not ended and that have waited since before a moment, oldest first.
+// OpenJobs lists the tenant's unfinished jobs that have waited since before a time, oldest first.
 func (s *Admin) OpenJobs(ctx context.Context, tenant string, before time.Time, limit int) ([]OpenJob, error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	var out []OpenJob
@@ -72,8 +72,8 @@ func (s *Admin) OpenJobs(ctx context.Context, tenant string, before time.Time, l
 	return out, nil
 }
 
-// MarkJobDead marks one open job dead whose run no longer exists, so that it can be replayed. It returns ErrNotFound
-// if the tenant has no such open job.
+// MarkJobDead marks an open job dead whose run no longer exists, so that it can be revived. If the tenant has no
+// such open job, it returns ErrNotFound.
 func (s *Admin) MarkJobDead(ctx context.Context, tenant string, id uuid.UUID, reason string, now time.Time) error {
 	err := commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
 		var candidate, memoryID uuid.UUID
@@ -99,7 +99,7 @@ func (s *Admin) MarkJobDead(ctx context.Context, tenant string, id uuid.UUID, re
 	return nil
 }
 
-// LiveCount is how many live memories the tenant has. It reads one row: the count is kept with every change.
+// LiveCount returns the tenant's number of live memories. It reads one row, because every change updates the count.
 func (s *Admin) LiveCount(ctx context.Context, tenant string) (int64, error) {
 	var n int64
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
@@ -114,11 +114,11 @@ func (s *Admin) LiveCount(ctx context.Context, tenant string) (int64, error) {
 	return n, nil
 }
 
-// Inspector reads a database as an operator does: its catalogue, settings and statistics, and never a row of
-// a tenant. It needs no migrated schema, and works as the user that the URL names. It is for one goroutine.
+// Inspector reads a database's catalogue, settings and statistics, never a row of a tenant. It needs no migrated
+// schema, and works as the user in the URL. It is for one goroutine.
 type Inspector struct{ conn *pgx.Conn }
 
-// Inspect connects. Errors do not show the URL, which holds a password.
+// Inspect connects. Errors do not contain the URL, which has a password.
 func Inspect(ctx context.Context, databaseURL string) (*Inspector, error) {
 	cfg, err := pgx.ParseConfig(databaseURL)
 	if err != nil {
@@ -135,12 +135,12 @@ func Inspect(ctx context.Context, databaseURL string) (*Inspector, error) {
 // Close ends the connection.
 func (i *Inspector) Close(ctx context.Context) { _ = i.conn.Close(ctx) }
 
-// Version is the server's, in words.
+// Version returns the server's version as text.
 func (i *Inspector) Version(ctx context.Context) (string, error) {
 	return one[string](ctx, i, "read the server's version", `SELECT current_setting('server_version')`)
 }
 
-// MigrationVersion is the newest migration that the schema has; 0 if none has been applied.
+// MigrationVersion returns the newest migration of the schema; 0 if none has been applied.
 func (i *Inspector) MigrationVersion(ctx context.Context) (int64, error) {
 	v, err := one[int64](ctx, i, "read the schema's version", migrationVersion)
 	var pgErr *pgconn.PgError
@@ -151,8 +151,8 @@ func (i *Inspector) MigrationVersion(ctx context.Context) (int64, error) {
 	return v, err
 }
 
-// ClockAhead is by how much the server's clock is ahead of this machine's, which now tells. What the way
-// there and back took is half of it.
+// ClockAhead returns by how much the server's clock is ahead of this machine's clock, which now reads. It assumes
+// that the request and the answer took equally long.
 func (i *Inspector) ClockAhead(ctx context.Context, now func() time.Time) (time.Duration, error) {
 	before := now()
 	theirs, err := one[time.Time](ctx, i, "read the server's clock", `SELECT clock_timestamp()`)
@@ -163,12 +163,12 @@ func (i *Inspector) ClockAhead(ctx context.Context, now func() time.Time) (time.
 	return theirs.Sub(before.Add(took / 2)), nil
 }
 
-// AppRoleState is what the role can do that the application runs as.
+// AppRoleState is the state of the application's role.
 type AppRoleState struct {
 	Exists   bool
 	Bypasses bool // row-level security does not bind it
 	Owns     int  // tables of the schema: row-level security does not bind their owner
-	Usable   bool // the user that the URL names may become it
+	Usable   bool // the user in the URL may become it
 }
 
 // AppRole reads the state of the role pg.AppRole.
@@ -189,17 +189,17 @@ func (i *Inspector) AppRole(ctx context.Context) (AppRoleState, error) {
 		) r`, pg.AppRole)
 }
 
-// Extension is one that the schema needs.
+// Extension is an extension that the schema needs.
 type Extension struct {
 	Name      string
 	Installed string // version; empty if it is not installed
-	Least     string // oldest version that does
+	Least     string // oldest sufficient version
 }
 
-// requiredExtensions: pgvector from 0.8 has iterative scans, which a filtered search relies on.
+// requiredExtensions: filtered searches need the iterative scans of pgvector 0.8.
 var requiredExtensions = [][2]string{{"btree_gin", "1.0"}, {"vector", "0.8.0"}}
 
-// Extensions reads the versions of those that the schema needs.
+// Extensions reads the versions of the extensions that the schema needs.
 func (i *Inspector) Extensions(ctx context.Context) ([]Extension, error) {
 	var out []Extension
 	for _, e := range requiredExtensions {
@@ -213,7 +213,7 @@ func (i *Inspector) Extensions(ctx context.Context) ([]Extension, error) {
 	return out, nil
 }
 
-// Connections are how many clients the server has, and how many it takes.
+// Connections is the server's number of clients and its limit.
 type Connections struct{ Open, Most int }
 
 // Connections counts the server's connections, also those to other databases. Connections reserved for superusers and
@@ -226,7 +226,7 @@ func (i *Inspector) Connections(ctx context.Context) (Connections, error) {
 				- coalesce(current_setting('reserved_connections', true)::int, 0) AS most`)
 }
 
-// InvalidIndexes names indexes that an interrupted build left invalid: they slow every write and serve no query.
+// InvalidIndexes lists indexes left invalid by an interrupted build: they slow every write and serve no query.
 func (i *Inspector) InvalidIndexes(ctx context.Context) ([]string, error) {
 	return many[string](ctx, i, "look for invalid indexes", `
 		SELECT c.relname::text
@@ -236,7 +236,7 @@ func (i *Inspector) InvalidIndexes(ctx context.Context) ([]string, error) {
 		ORDER BY 1`)
 }
 
-// UnboundTables names tables with a tenant that row-level security does not bind to it.
+// UnboundTables lists tables with a tenant column without row-level security.
 func (i *Inspector) UnboundTables(ctx context.Context) ([]string, error) {
 	return many[string](ctx, i, "read row-level security", `
 		SELECT c.relname::text
@@ -250,7 +250,7 @@ func (i *Inspector) UnboundTables(ctx context.Context) ([]string, error) {
 		ORDER BY 1`)
 }
 
-// guards are the triggers that keep what has been written from being written over, by table.
+// guards are the triggers that protect written data from being overwritten, by table.
 var guards = [][2]string{
 	{"events", "events_append_only"}, {"events", "events_derived"}, {"events", "events_marks"},
 	{"events", "events_no_truncate"},
@@ -283,10 +283,10 @@ func (i *Inspector) AbsentGuards(ctx context.Context) ([]string, error) {
 		ORDER BY 1`, pg.Args{"tables": tables, "triggers": triggers})
 }
 
-// unanalysedRows is from how many rows on the planner must know what is in a table.
+// unanalysedRows is the number of rows from which a table needs statistics.
 const unanalysedRows = 1000
 
-// Unanalysed names tables with more than a thousand rows that were never analysed: the planner guesses.
+// Unanalysed lists tables with more than a thousand rows that were never analysed, so that the planner guesses.
 func (i *Inspector) Unanalysed(ctx context.Context) ([]string, error) {
 	return many[string](ctx, i, "read the statistics", `
 		SELECT relname::text
@@ -304,7 +304,8 @@ func (i *Inspector) Bloated(ctx context.Context) ([]string, error) {
 		ORDER BY 1`, bloatedRows)
 }
 
-// bloatedRows is how many dead rows are worth a word: below, autovacuum has no reason to come.
+// bloatedRows is the number of dead rows below which Bloated reports nothing, because autovacuum has no reason to
+// run.
 const bloatedRows = 10_000
 
 // one reads one row: a value, or a struct by column name.
@@ -338,7 +339,7 @@ func many[T any](ctx context.Context, i *Inspector, what, query string, args ...
 	return out, nil
 }
 
-// Stats counts what the tenant holds.
+// Stats counts the tenant's data.
 func (s *Admin) Stats(ctx context.Context, tenant string) (read.Stats, error) {
 	ctx = pg.WithClass(ctx, pg.ClassLong)
 	var out read.Stats
@@ -359,7 +360,7 @@ func (s *Admin) Stats(ctx context.Context, tenant string) (read.Stats, error) {
 	return out, nil
 }
 
-// statsSQL has the columns of read.Stats but the jobs.
+// statsSQL has the columns of read.Stats, without the jobs.
 const statsSQL = `
 	SELECT
 		(SELECT coalesce(jsonb_object_agg(type, n), '{}')

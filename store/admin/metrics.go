@@ -14,37 +14,37 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// Widths of what is measured of a tenant.
+// Sample sizes and limits of a tenant's metrics.
 const (
-	// SalienceSample is how many live memories the salience of a tenant is taken from. They are the first by
-	// the hash of their content, which depends on nothing else, so that they are a random choice that an index
-	// serves, the same each time. A share of them is off by 2 % at most in 19 of 20 cases.
+	// SalienceSample is the number of live memories from which a tenant's salience is estimated. They are the first
+	// by content hash: a random choice that an index serves and that is the same each time. In 19 of 20 cases a
+	// share is off by at most 2 %.
 	SalienceSample = 2000
-	// MaxDueCounted is where counting memories that have fallen due ends.
+	// MaxDueCounted is the number at which counting due memories stops.
 	MaxDueCounted = 10_000
-	// SalienceBuckets is how many equal parts of [0,1] the distribution of salience has.
+	// SalienceBuckets is the number of equal parts of [0,1] in the distribution of salience.
 	SalienceBuckets = 10
 )
 
-// Windows that the numbers of a tenant look back.
+// Time windows of a tenant's metrics.
 const (
 	MetricsDay  = 24 * time.Hour
 	MetricsWeek = 7 * MetricsDay
 )
 
-// SystemMetrics are numbers over all tenants (document 004 §15.10): counts and times, nothing of theirs.
+// SystemMetrics are metrics over all tenants (document 004 §15.10): counts and times without content.
 type SystemMetrics struct {
 	Jobs  JobQueue        `json:"jobs"`
 	Index schema.IndexLag `json:"index"`
-	// Holds are the sweeps that wait for an answer, by sweep, and since when the first does.
+	// Holds are the sweeps with an open question, by kind of sweep, with the time of the first.
 	Holds  map[string]HeldSweeps `json:"holds"`
 	Ledger LedgerState           `json:"ledger"`
 }
 
-// LedgerState is how sessions and events are.
+// LedgerState holds counts of sessions and events.
 type LedgerState struct {
 	OpenSessions int64 `json:"open_sessions"`
-	// when the open session that waits longest had an event last
+	// last event of the open session that has waited longest
 	Oldest   *time.Time `json:"oldest_session,omitempty"`
 	Events   int64      `json:"events"`   // estimated by Postgres
 	Unplaced bool       `json:"unplaced"` // there are events in no month's partition
@@ -52,7 +52,7 @@ type LedgerState struct {
 
 const ledgerStateSQL = `SELECT open_sessions, oldest_session, events, unplaced FROM mneme_ledger_state()`
 
-// LedgerState reads how sessions and events of all tenants are.
+// LedgerState counts the sessions and events of all tenants.
 func (s *Admin) LedgerState(ctx context.Context) (out LedgerState, err error) {
 	err = s.Pool.QueryRow(ctx, ledgerStateSQL).Scan(&out.OpenSessions, &out.Oldest, &out.Events, &out.Unplaced)
 	if err != nil {
@@ -61,7 +61,7 @@ func (s *Admin) LedgerState(ctx context.Context) (out LedgerState, err error) {
 	return out, nil
 }
 
-// HeldSweeps are the sweeps of one kind that ask before they take anything.
+// HeldSweeps are the sweeps of one kind with an open question.
 type HeldSweeps struct {
 	Tenants int64     `json:"tenants"`
 	Since   time.Time `json:"since"`
@@ -100,7 +100,7 @@ func (s *Admin) SystemMetrics(ctx context.Context) (SystemMetrics, error) {
 	return out, nil
 }
 
-// MetricsTenants names at most so many tenants after the given one, by name.
+// MetricsTenants lists at most `most` tenants after the given one, by name.
 func (s *Admin) MetricsTenants(ctx context.Context, after string, most int) ([]string, error) {
 	rows, err := s.Pool.Query(ctx, `SELECT mneme_tenants($1, $2)`, after, most)
 	if err != nil {
@@ -113,7 +113,7 @@ func (s *Admin) MetricsTenants(ctx context.Context, after string, most int) ([]s
 	return out, nil
 }
 
-// Spans are what was counted in the last day and in the last seven.
+// Spans are counts of the last day and of the last seven days.
 type Spans struct {
 	Day  int64 `json:"day"`
 	Week int64 `json:"week"`
@@ -127,22 +127,22 @@ type ProcedureOutcome struct {
 	Outcome string // success or failure
 }
 
-// SweepCount says which sweep did what.
+// SweepCount identifies an outcome of a kind of sweep.
 type SweepCount struct {
 	Sweep string // decay or retention
 	Done  string // pruned, archived, kept, graph_links, …
 }
 
-// TenantMetrics are the eight measures of document 004 §14 and §15.10 of one tenant, or summed over several.
-// All of them are counts and times.
+// TenantMetrics are the eight measures of document 004 §14 and §15.10 of one tenant, or summed over several. All
+// are counts and times.
 type TenantMetrics struct {
-	// Live memories. By type they are exact for a tenant of up to SalienceSample; of a larger one procedures and
-	// plans are counted, and the others shared out as they are in the sample.
+	// Live memories. By type they are exact for a tenant with at most SalienceSample memories. For a larger tenant
+	// procedures and plans are counted exactly, and the other types are estimated from the sample.
 	Live      int64
 	ByType    map[schema.MemoryType]int64
 	Contested int64 // both sides of each open contradiction
 
-	// Present salience of the live memories, by bucket of equal width, estimated from the sample.
+	// Current salience of the live memories, by bucket of equal width, estimated from the sample.
 	Salience    [SalienceBuckets]int64
 	SalienceSum float64
 
@@ -152,14 +152,14 @@ type TenantMetrics struct {
 	Revisions map[schema.AuditAction]int64
 
 	Retrievals Spans
-	Degraded   Spans                       // of them left channels or stages out; the last day only
-	Judged     Spans                       // of them with feedback on an item
-	Useful     Spans                       // of these an item helped, at least partly
+	Degraded   Spans                       // retrievals without some channels or stages; the last day only
+	Judged     Spans                       // retrievals with feedback on an item
+	Useful     Spans                       // judged retrievals with an item that helped, at least partly
 	Verdicts   map[string]Spans            // items by outcome
 	Reused     map[schema.MemoryType]Spans // retrievals that returned a procedure or a plan; the last day only
-	Outcomes   map[ProcedureOutcome]Spans  // how they went
+	Outcomes   map[ProcedureOutcome]Spans  // of reused procedures and plans
 	ToReview   int64                       // proposals that wait for a person
-	Disputed   int64                       // of them would contradict what is known
+	Disputed   int64                       // proposals to review that contradict a memory
 	DeadJobs   int64                       //
 	Due        int64                       // memories that a sweep has yet to check; at most MaxDueCounted a tenant
 	OldestDue  *time.Time                  // since when the first of them is
@@ -220,7 +220,7 @@ type sampled struct {
 	Points     []schema.DecayPoint `db:"decay_points"`
 }
 
-// now is the present salience.
+// now returns the current salience.
 func (m sampled) now(at time.Time) float64 {
 	if m.Pinned {
 		return m.Salience
@@ -294,7 +294,8 @@ func (s *Admin) TenantMetrics(ctx context.Context, tenant string, at time.Time) 
 		FROM retrievals
 		WHERE tenant = @tenant AND created_at > @day AND degraded <> '{}'`, pg.Args{"tenant": tenant, "day": day}).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&m.Degraded.Day) })
-	// What was returned counts whether or not it is live now. Each memory is looked up once: few are returned often.
+	// Returned memories count whether or not they are still live. Each is read once, because few are returned
+	// often.
 	b.Queue(`
 		WITH r AS MATERIALIZED (
 			SELECT r.id, u.id AS memory
@@ -389,9 +390,9 @@ func (s *Admin) TenantMetrics(ctx context.Context, tenant string, at time.Time) 
 	return m, nil
 }
 
-// countRevisions counts the revisions of document 004 §7 among history entries of one action. A merge, a contest or a
-// fork has an entry for each memory that it touches, all with the same operation. A pipeline's supersession is
-// counted by its proposal: the old memory is revised, its successor is created.
+// countRevisions counts the revisions of document 004 §7 among history entries of one action. A merge, a contest or
+// a fork has an entry for each memory that it changes, all with the same operation. A pipeline's supersession is
+// identified by its proposal: its old memory counts as revised, its successor as created.
 const countRevisions = `count(DISTINCT coalesce(metadata->>'operationId', metadata->>'proposalId', id::text))
 	FILTER (WHERE action IN ('revise', 'fork', 'merge', 'contest', 'resolve', 'retract'))`
 
@@ -420,7 +421,7 @@ func intoSpans[K ~string](counts map[K]Spans) func(pgx.Rows) error {
 	}
 }
 
-// spread takes the distribution of salience, and the types of what is not counted by type, from the sample.
+// spread computes the distribution of salience, and the estimated types, from the sample.
 func (m *TenantMetrics) spread(sample []sampled, procedures map[schema.MemoryType]int64, at time.Time) {
 	if len(sample) < SalienceSample {
 		m.Live = int64(len(sample)) // all of them were read
@@ -452,8 +453,8 @@ func (m *TenantMetrics) spread(sample []sampled, procedures map[schema.MemoryTyp
 	}
 }
 
-// bucketOf is the bucket of a salience. Each has its upper edge and not its lower one, as le says ("at most"), but for
-// the first, which has 0 too.
+// bucketOf returns the bucket of a salience. A bucket includes its upper bound and not its lower one, as le means
+// "at most"; the first also includes 0.
 func bucketOf(worth float64) int {
 	return min(max(int(math.Ceil(worth*SalienceBuckets))-1, 0), SalienceBuckets-1)
 }
@@ -466,7 +467,7 @@ func indexed(buckets [SalienceBuckets]int64) map[int]int64 {
 	return out
 }
 
-// Shares scales counts to a total; what rounding leaves over goes to the largest.
+// Shares scales counts to a total. The rest from rounding is added to the largest.
 func Shares[K int | schema.MemoryType](counts map[K]int64, total int64) map[K]int64 {
 	all := int64(0)
 	for _, n := range counts {

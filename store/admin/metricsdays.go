@@ -11,10 +11,10 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// MaxMetricsDays is how many days TenantDays goes back at most.
+// MaxMetricsDays is the largest number of days for TenantDays.
 const MaxMetricsDays = 90
 
-// TenantDays are a tenant's numbers day by day, and figures that only a person asks for.
+// TenantDays are a tenant's daily metrics, and figures for a person's question.
 type TenantDays struct {
 	Days   []DayMetrics  `json:"days"`   // oldest first, the last is today so far
 	Recall RecallLatency `json:"recall"` // of the last 24 hours
@@ -30,14 +30,14 @@ type DayMetrics struct {
 	Degraded   int64                        `json:"degraded"` // of them
 }
 
-// RecallLatency says how long recalls took, in milliseconds; 0 when there were none.
+// RecallLatency is the duration of recalls in milliseconds; 0 if there were none.
 type RecallLatency struct {
 	P50 float64 `json:"p50_ms"`
 	P95 float64 `json:"p95_ms"`
 	P99 float64 `json:"p99_ms"`
 }
 
-// TokenSpend is what the attempts that the logs of jobs record have cost.
+// TokenSpend is the token use of the attempts in the logs of jobs.
 type TokenSpend struct {
 	Phase      string `json:"phase"`
 	Model      string `json:"model"`
@@ -46,8 +46,8 @@ type TokenSpend struct {
 	Completion int64  `json:"completion_tokens"`
 }
 
-// TenantDays reads a tenant's last days as of a time, 1 to MaxMetricsDays of them. It costs what the tenant did in
-// them: it is for a person's question, not for scrapes.
+// TenantDays reads the metrics of a tenant's last 1 to MaxMetricsDays days as of a time. Its cost grows with the
+// activity in these days, so it is for a person's question, not for scrapes.
 func (s *Admin) TenantDays(ctx context.Context, tenant string, days int, at time.Time) (TenantDays, error) {
 	ctx = pg.WithClass(ctx, pg.ClassLong)
 	at = at.UTC().Truncate(time.Microsecond)

@@ -1,3 +1,3 @@
-// Package advising reads the procedures, plans and episodes from which advice is made, through the filter of recall. It
-// keeps what was advised, as ids, and counts the outcomes that are reported. The rules are in memory/learning/advice.
+// Package advising reads the procedures, plans and episodes for advice, through the filter of recall. It stores
+// advice as ids, and counts the reported outcomes. The rules are in memory/learning/advice.
 package advising

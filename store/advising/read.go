@@ -15,13 +15,13 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// Advising reads what advice is made from, and keeps what was advised.
+// Advising reads the data for advice, and stores advice.
 type Advising struct{ *pg.DB }
 
-// New returns the advice of a database.
+// New returns an Advising on a database.
 func New(db *pg.DB) *Advising { return &Advising{db} }
 
-// Limits of one reading.
+// Limits of one read.
 const (
 	maxExact    = 50  // procedures for the same problem
 	maxFailures = 200 // the newest episodes with the words of a problem that are read
@@ -30,8 +30,8 @@ const (
 	maxEvidence = 20
 )
 
-// ForProblem returns the ids of the procedures that the filter admits whose trigger is a problem, as the text of its
-// signature says it: the last reinforced first, at most 50.
+// ForProblem returns at most 50 ids of procedures that the filter admits and whose trigger is the problem, given as
+// the text of its signature, last reinforced first.
 func (a *Advising) ForProblem(ctx context.Context, f pg.Filter, problem string) ([]uuid.UUID, error) {
 	args := pg.Args{"problem": problem, "limit": maxExact}
 	type row struct{ ID uuid.UUID }
@@ -51,17 +51,17 @@ func (a *Advising) ForProblem(ctx context.Context, f pg.Filter, problem string) 
 	return out, nil
 }
 
-// Solution is a procedure or a plan with how it works.
+// Solution is a procedure or a plan with its outcomes.
 type Solution struct {
 	ID       uuid.UUID
 	Type     schema.MemoryType
 	Payload  json.RawMessage
 	Trust    float64
 	Stats    *evidence.Stats // counted by runs and reports; nil if none has
-	Evidence []string        // ids of the episodes that it was learned from, and that the filter admits
+	Evidence []string        // ids of the episodes it was learned from, if the filter admits them
 }
 
-// SolutionsWith reads the procedures and plans that the filter admits. Ids of other memories are passed over.
+// SolutionsWith reads the procedures and plans that the filter admits. It skips ids of other memories.
 func (a *Advising) SolutionsWith(ctx context.Context, f pg.Filter, ids []uuid.UUID) ([]Solution, error) {
 	args := pg.Args{"ids": ids, "types": []schema.MemoryType{schema.TypeCompetence, schema.TypePlanGraph},
 		"evidence": maxEvidence}
@@ -91,7 +91,7 @@ func (a *Advising) SolutionsWith(ctx context.Context, f pg.Filter, ids []uuid.UU
 const reportedJSON = `jsonb_build_object('agent', o.agent_id, 'session', o.session, 'context', o.context,
 	'ok', coalesce(o.ok, false), 'idle', o.ok IS NULL, 'at', o.at)`
 
-// Episode is one in which something failed.
+// Episode is an episode with a failure.
 type Episode struct {
 	ID        uuid.UUID
 	AgentID   string
@@ -99,12 +99,12 @@ type Episode struct {
 	CreatedBy string
 	Payload   json.RawMessage
 	Trust     float64
-	Witnessed bool               // a session that the ledger recorded as it happened became it
-	Reports   []evidence.Outcome // outcomes of what helped with the problem in it, for those who followed it
+	Witnessed bool               // it is a session that the ledger recorded while it happened
+	Reports   []evidence.Outcome // reports of agents that followed its solution
 }
 
-// EpisodesWith returns the newest episodes that the filter admits in which something failed with the words, with what
-// was reported of them for a problem, as ProblemHash names it.
+// EpisodesWith returns the newest episodes that the filter admits and that have a failure with the words, with the
+// reports on them for a problem, given by its ProblemHash.
 func (a *Advising) EpisodesWith(ctx context.Context, f pg.Filter, words []string, problem string) ([]Episode, error) {
 	var quoted []string
 	for _, w := range words[:min(len(words), maxWords)] {
@@ -149,22 +149,22 @@ func (a *Advising) EpisodesWith(ctx context.Context, f pg.Filter, words []string
 	return out, nil
 }
 
-// Offer is one candidate that was advised, and how it worked then.
+// Offer is one candidate in advice, with its outcomes at that time.
 type Offer struct {
 	ID    string         `json:"id"`
 	Stats evidence.Stats `json:"stats"`
 }
 
-// Advice is what was advised. It has no content.
+// Advice is stored advice. It has no content.
 type Advice struct {
 	ID        uuid.UUID
 	Principal schema.Principal
 	Situation string
-	Problem   string // as ProblemHash names it
+	Problem   string // its ProblemHash
 	Offered   []Offer
 }
 
-// adviceKept is how long a report may come after the advice, and advicePruned how many older ones one advice deletes.
+// adviceKept is how long advice can be reported on, and advicePruned how many older ones each new advice deletes.
 const (
 	adviceKept   = 30 * 24 * time.Hour
 	advicePruned = 20

@@ -17,7 +17,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// ErrReported means that another outcome of the same memory was reported for the advice before.
+// ErrReported means that another outcome was reported for the same memory and advice before.
 var ErrReported = errors.New("another outcome was reported before")
 
 // reported is a report as it is kept.
@@ -33,10 +33,10 @@ type adviceRow struct {
 	Problem string
 }
 
-// Count counts a report. It changes those of the offered memories that the filter still admits; memories that were
-// forgotten or erased since are skipped. The same report again changes nothing and returns the first result. It
-// returns pg.ErrNotFound for advice that the principal was not given, and a *schema.ValidationError if the memory
-// that was used was not offered.
+// Count counts a report. It changes the offered memories that the filter still admits, and skips those that were
+// forgotten or erased. A repeated report changes nothing and returns the first result. It returns pg.ErrNotFound if
+// the principal was not given the advice, and a *schema.ValidationError if the memory that was used was not
+// offered.
 func (a *Advising) Count(ctx context.Context, f pg.Filter, id uuid.UUID, r advice.Report,
 	now time.Time) (changed []string, err error) {
 	err = pg.RetryChange(ctx, func() error {
@@ -85,7 +85,7 @@ func count(ctx context.Context, tx pgx.Tx, f pg.Filter, id uuid.UUID, r advice.R
 			return nil, err
 		}
 		sql := saveSQL[kept[change.ID]]
-		if sql == "" { // an episode has its reports alone
+		if sql == "" { // an episode has only reports
 			changed = append(changed, change.ID)
 			continue
 		}
@@ -122,13 +122,13 @@ func lockAdvice(ctx context.Context, tx pgx.Tx, p schema.Principal, id uuid.UUID
 	return rows[0], nil
 }
 
-// Where the outcomes of a memory are.
+// Tables with the outcomes of a memory.
 const (
 	inLearned  = "learned"
 	inOutcomes = "solution_outcomes"
 )
 
-// saveSQL writes the outcomes of a memory to where they are.
+// saveSQL writes the outcomes of a memory to each of the tables.
 var saveSQL = map[string]string{
 	inLearned: `
 		UPDATE learned
@@ -139,8 +139,8 @@ var saveSQL = map[string]string{
 }
 
 // lockOutcomes locks the outcomes of the offered memories that still exist, in the order of ids, and returns their
-// places. A procedure or a plan that no run of learning knows has its outcomes in solution_outcomes, from its first
-// report on; they begin with those of the advice.
+// tables. Procedures and plans unknown to learning have their outcomes in solution_outcomes from their first report
+// on; these begin with the outcomes in the advice.
 func lockOutcomes(ctx context.Context, tx pgx.Tx, f pg.Filter, offered []Offer, now time.Time) ([]advice.Candidate,
 	map[string]string, error) {
 	if len(offered) == 0 { // and no array in JSON
@@ -209,8 +209,8 @@ func lockOutcomes(ctx context.Context, tx pgx.Tx, f pg.Filter, offered []Offer, 
 	return out, kept, nil
 }
 
-// shown reports whether an episode of the report's session has shown the outcome before: what was learned rests on more
-// episodes of the session than were reported of it.
+// shown reports whether an episode of the report's session has shown the outcome before: the record was learned
+// from more episodes of the session than the session has reported.
 func shown(ctx context.Context, tx pgx.Tx, p schema.Principal, r advice.Report) (out bool, err error) {
 	if r.Session == "" || r.Used == "" {
 		return false, nil
@@ -230,10 +230,10 @@ func shown(ctx context.Context, tx pgx.Tx, p schema.Principal, r advice.Report) 
 	return out, err
 }
 
-// maxReports is how many reports of a memory are kept: earlier ones have no weight any more.
+// maxReports is the number of reports kept of a memory; earlier ones no longer have weight.
 const maxReports = 100
 
-// logReports keeps the outcome of a report for each of the memories that were offered.
+// logReports stores the outcome of a report for each offered memory.
 func logReports(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID, problem string, r advice.Report,
 	offered []advice.Candidate) error {
 	for _, c := range offered {

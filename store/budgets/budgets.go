@@ -15,7 +15,7 @@ import (
 // keptDays is how long reservations and days are kept.
 const keptDays = 35
 
-// Reservation asks for the tokens of one attempt at a call.
+// Reservation is a request for the tokens of one attempt at a call.
 type Reservation struct {
 	Tenant  string
 	Key     string // of the attempt: workflow, step and number of the attempt. The same key reserves once
@@ -24,7 +24,7 @@ type Reservation struct {
 	Limit   int64 // tokens of the tenant's day; 0: no limit
 }
 
-// ReserveTokens reserves tokens of the day. It returns a *budget.ExceededError if they do not fit, and counts that.
+// ReserveTokens reserves tokens of the day. If they do not fit, it counts that and returns a *budget.ExceededError.
 func (s *Budgets) ReserveTokens(ctx context.Context, r Reservation, now time.Time) error {
 	var exceeded *budget.ExceededError
 	err := commit.Write(ctx, s.DB, r.Tenant, now, func(c *commit.Change) error {
@@ -96,8 +96,8 @@ func lockDay(ctx context.Context, c *commit.Change, day time.Time) (budget.Day, 
 	return pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[budget.Day])
 }
 
-// SettleTokens records how many tokens the call of a reservation used. A reservation is settled once; later calls
-// change nothing. A reservation that is never settled, because its attempt died, keeps counting.
+// SettleTokens records how many tokens a reserved call used. A reservation is settled once; later calls change
+// nothing. A reservation whose attempt died is never settled and keeps counting.
 func (s *Budgets) SettleTokens(ctx context.Context, tenant, key string, used int64, now time.Time) error {
 	err := commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
 		_, err := c.Tx.Exec(ctx, `

@@ -1,5 +1,5 @@
-// Package budgets counts the tokens that a tenant's learning uses in a day, in Postgres. A call is reserved before it
-// is made and settled after. Whether it fits is decided in package memory/budget.
+// Package budgets counts the tokens that a tenant's learning uses in a day, in Postgres. A call is reserved before
+// it is made and settled after it. Package memory/budget decides whether it fits.
 package budgets
 
 import "github.com/mneme/mneme/store/pg"
@@ -9,5 +9,5 @@ type Budgets struct {
 	*pg.DB
 }
 
-// New returns it over a connection.
+// New returns a Budgets on a database.
 func New(db *pg.DB) *Budgets { return &Budgets{DB: db} }

@@ -11,16 +11,16 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// bulkMost is how many rows one statement writes: it has the time limit of a statement, and a row of a large vector
-// index takes milliseconds.
+// bulkMost is the number of rows that one statement writes. A statement has a time limit, and a row of a large
+// vector index takes milliseconds.
 const bulkMost = 100
 
-// Bulk is a statement that writes many rows at once. Its arguments are arrays: one for each column, with an element
-// for each row.
+// Bulk is a statement that writes many rows at once. Each argument is an array: one for each column, with an
+// element for each row.
 type Bulk struct {
 	sql     string
 	columns []bulkColumn
-	key     []string // columns that two rows of one statement must not share
+	key     []string // columns in which two rows of one statement must differ
 }
 
 type bulkColumn struct {
@@ -59,7 +59,7 @@ func BulkInsert(table, columns, rest string, key ...string) *Bulk {
 	return b
 }
 
-// args turns rows, at most bulkMost, into the arguments of the statement.
+// args turns at most bulkMost rows into the arguments of the statement.
 func (b *Bulk) args(rows []pg.Args) pg.Args {
 	out := make(pg.Args, len(b.columns))
 	for _, column := range b.columns {
@@ -76,7 +76,7 @@ func (b *Bulk) args(rows []pg.Args) pg.Args {
 	return out
 }
 
-// pointedAt is what a pointer points at, and nil for a nil one: the elements of an array have to be values.
+// pointedAt returns the value of a pointer, or nil for a nil pointer: the elements of an array must be values.
 func pointedAt(value any) any {
 	if v := reflect.ValueOf(value); v.Kind() == reflect.Pointer {
 		if v.IsNil() {
@@ -106,16 +106,16 @@ func arrayLiteral(value any) string {
 
 var arrayEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 
-// bulkRows are rows of one statement that are queued.
+// bulkRows holds the queued rows of one statement.
 type bulkRows struct {
 	*Bulk
-	at   int // after so many statements of the queue
+	at   int // number of statements in the queue before them
 	rows []pg.Args
 	keys map[string]bool
 }
 
-// Add queues a row. Rows of a statement go together where no other statement was queued between them. Rows of several
-// such statements go in the order in which the first of each was added.
+// Add queues a row. Rows of a statement are sent together if no other statement was queued between them. If there
+// are several such statements, they are sent in the order in which the first row of each was added.
 func (c *Change) Add(b *Bulk, row pg.Args) {
 	at, key := c.Queue.Len(), ""
 	for _, name := range b.key {
@@ -138,7 +138,7 @@ func (c *Change) Add(b *Bulk, row pg.Args) {
 	c.bulks = append(c.bulks, bulkRows{Bulk: b, at: at, rows: []pg.Args{row}, keys: map[string]bool{key: true}})
 }
 
-// queued is what Flush sends: the statements of the queue, and the rows between them.
+// queued returns the batch that Flush sends: the statements of the queue, and the rows between them.
 func (c *Change) queued() *pgx.Batch {
 	out := &pgx.Batch{}
 	next := 0
@@ -154,7 +154,7 @@ func (c *Change) queued() *pgx.Batch {
 	return out
 }
 
-// insertNew inserts rows and returns the ids of those that are new. The statement returns them.
+// insertNew inserts rows and returns the ids of those that are new, as the statement returns them.
 func insertNew[T comparable](ctx context.Context, tx pgx.Tx, b *Bulk, rows []pg.Args) (map[T]bool, error) {
 	out := make(map[T]bool, len(rows))
 	batch := &pgx.Batch{}

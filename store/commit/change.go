@@ -14,19 +14,19 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// Change is what one transaction writes. Statements that need no answer are queued and sent together. finish sends
-// the rest and updates the text statistics.
+// Change holds the writes of one transaction. Statements without a result are queued and sent together. finish
+// sends the rest and updates the text statistics.
 type Change struct {
 	Tx     pgx.Tx
 	Tenant string
 	Now    time.Time
 	Queue  pgx.Batch
-	Last   pgx.Batch // sent after everything else, for what locks rows that many writers share
+	Last   pgx.Batch // sent last: statements that lock rows that many writers share
 
 	bulks []bulkRows // rows to write between the statements of Queue
 
 	Counted, Uncounted []uuid.UUID // memories that began or ceased to be live in this change
-	lost               []string    // lexemes of the texts that this change replaces or removes, once for each text
+	lost               []string    // lexemes of the replaced and removed texts, once for each text
 	lostDocs           int         // the number of those texts
 }
 
@@ -51,7 +51,7 @@ func (c *Change) RelateAs(source uuid.UUID, r Relation) {
 var relateSQL = BulkInsert("memory_links", `tenant text, source_id uuid, predicate text, target_id uuid,
 	weight float8, reason text, created_at timestamptz`, "ON CONFLICT DO NOTHING")
 
-// Claim records what a memory states, so that later statements about the same subject find it.
+// Claim records the claim of a memory, so that later statements about the same subject find it.
 func (c *Change) Claim(id uuid.UUID, cl memory.Claim) {
 	c.Add(claimSQL, pg.Args{
 		"tenant":     c.Tenant,
@@ -115,14 +115,14 @@ type HistoryRow struct {
 	Metadata   map[string]any
 	Action     schema.AuditAction // empty if nothing changed
 	Version    int                // of the memory after the step; 0 if nothing changed
-	At         time.Time          // of a step taken elsewhere; now when zero
+	At         time.Time          // of a step in another system; zero means now
 }
 
 // History queues a history row.
 func (c *Change) History(h HistoryRow) {
 	metadata := "{}"
 	if len(h.Metadata) > 0 {
-		// Metadata is built here from strings, numbers and booleans: it always encodes.
+		// Metadata consists of strings, numbers and booleans: it always encodes.
 		encoded, err := json.Marshal(h.Metadata)
 		if err == nil {
 			metadata = string(encoded)
@@ -152,7 +152,7 @@ var historySQL = BulkInsert("memory_history", `tenant text, id uuid, memory_id u
 	new_content text, changed_by text, reason text, metadata jsonb, created_at timestamptz, action text,
 	version integer`, "")
 
-// IdSet reads the ids that a query returns.
+// IdSet returns the ids that a query selects.
 func (c *Change) IdSet(ctx context.Context, query string, args ...any) (map[uuid.UUID]bool, error) {
 	rows, err := c.Tx.Query(ctx, query, args...)
 	if err != nil {
@@ -164,8 +164,8 @@ func (c *Change) IdSet(ctx context.Context, query string, args ...any) (map[uuid
 	return ids, err
 }
 
-// ForgottenIDs returns those of the ids whose memory was forgotten by force: history has its deletion, and there
-// is no row.
+// ForgottenIDs returns the ids of memories that were deleted by a forget with force: they have a deletion in
+// history, and no row.
 func (c *Change) ForgottenIDs(ctx context.Context, ids []uuid.UUID) ([]uuid.UUID, error) {
 	return Values[uuid.UUID](ctx, c.Tx, `
 		SELECT id
@@ -177,8 +177,8 @@ func (c *Change) ForgottenIDs(ctx context.Context, ids []uuid.UUID) ([]uuid.UUID
 		pg.Args{"tenant": c.Tenant, "ids": ids})
 }
 
-// DedupKey is unique among live memories. The type is part of it: an episode fades and is pruned, and a fact in
-// the same words must not go with it.
+// DedupKey is unique among live memories. It has the type, because an episode fades and is pruned, and a fact in
+// the same words must be kept.
 type DedupKey struct {
 	Owner      schema.Principal // agent, project and scope
 	Visibility schema.Visibility
@@ -191,19 +191,19 @@ func DedupOf(r *NewMemory) DedupKey {
 	return DedupKey{Owner: r.Owner, Visibility: r.Visibility, Type: r.Classification.Type, Hash: r.Text.Hash}
 }
 
-// Same reports whether both keys are of the same content in the same place.
+// Same reports whether both keys have the same owner, visibility, type and content.
 func (k DedupKey) Same(o DedupKey) bool {
 	return k.Owner.Agent == o.Owner.Agent && k.Owner.Project == o.Owner.Project && k.Owner.Scope == o.Owner.Scope &&
 		k.Visibility == o.Visibility && k.Type == o.Type && memory.SameContent(k.Hash, o.Hash)
 }
 
-// LiveByHash returns the live memory that has a key.
+// LiveByHash returns the live memory with a key.
 func (c *Change) LiveByHash(ctx context.Context, k DedupKey) (uuid.UUID, error) {
 	return c.findByHash(ctx, k, "")
 }
 
-// HoldLiveByHash is LiveByHash for a caller that stores something because the memory exists. It locks the memory
-// until commit: otherwise an erasure would not find what is stored.
+// HoldLiveByHash is LiveByHash for a caller that stores a reference to the memory. It locks the memory until
+// commit, so that an erasure finds the reference.
 func (c *Change) HoldLiveByHash(ctx context.Context, k DedupKey) (uuid.UUID, error) {
 	return c.findByHash(ctx, k, " FOR SHARE")
 }
@@ -231,7 +231,7 @@ func (c *Change) findByHash(ctx context.Context, k DedupKey, lock string) (uuid.
 	return id, err
 }
 
-// Flush sends what is queued.
+// Flush sends the queued statements.
 func (c *Change) Flush(ctx context.Context) error {
 	if c.Queue.Len() == 0 && len(c.bulks) == 0 {
 		return nil
@@ -241,8 +241,8 @@ func (c *Change) Flush(ctx context.Context) error {
 	return err
 }
 
-// countLexemes adds to the document frequency of each lexeme. The rows of lexeme_stats are shared by all writers of a
-// tenant: they are locked in lexeme order.
+// countLexemes adds to the document frequency of each lexeme. All writers of a tenant share the rows of
+// lexeme_stats, so the rows are locked in lexeme order.
 const countLexemes = `
 	WITH delta AS (
 		SELECT id, 1 AS n FROM unnest(@counted::uuid[]) id
@@ -265,7 +265,7 @@ const countLexemes = `
 	ON CONFLICT (tenant, lexeme) DO UPDATE
 	SET docs = s.docs + excluded.docs`
 
-// countTexts adds to the number of texts and of lexemes that the tenant has.
+// countTexts adds to the tenant's number of texts and of lexemes.
 const countTexts = `
 	WITH delta AS (
 		SELECT id, 1 AS n FROM unnest(@counted::uuid[]) id
@@ -280,8 +280,8 @@ const countTexts = `
 	SET docs = s.docs + excluded.docs,
 		lexemes = s.lexemes + excluded.lexemes`
 
-// finish sends what is queued and then updates the text statistics. They come last, since their locks are held until
-// commit and others wait for them.
+// finish sends the queued statements and then updates the text statistics. These come last, because other writers
+// wait for their locks until commit.
 func (c *Change) finish(ctx context.Context) error {
 	if err := c.Flush(ctx); err != nil {
 		return err
@@ -310,7 +310,7 @@ func (c *Change) finish(ctx context.Context) error {
 	return c.Flush(ctx)
 }
 
-// DecayPoints are the points of a curve as they are stored; NULL for none.
+// DecayPoints returns the points of a curve as they are stored, or nil for NULL.
 func DecayPoints(d memory.Decay) any {
 	points := d.Profile().Points
 	if len(points) == 0 {
@@ -327,8 +327,8 @@ func Nullable(s string) any {
 	return s
 }
 
-// AddEvidence adds a reference after those that a memory has. It adds none that the memory has already, and none
-// above schema.MaxRecordRefs.
+// AddEvidence appends a reference to the references of a memory, unless the memory has it already or has
+// schema.MaxRecordRefs of them.
 func (c *Change) AddEvidence(id uuid.UUID, ref schema.Ref) {
 	c.Queue.Queue(`
 		INSERT INTO memory_provenance (tenant, memory_id, position, kind, ref, hash, at, created_at)

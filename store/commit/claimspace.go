@@ -6,7 +6,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// ClaimOf is a functional claim. Active facts are unique by it and by their conditions.
+// ClaimOf is a functional claim. Active facts are unique by their claim and conditions.
 type ClaimOf struct {
 	Owner              schema.Principal
 	Visibility         schema.Visibility

@@ -9,14 +9,14 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// RecordColumns are what ScanRecord reads: the record as it is now, with all relations.
+// RecordColumns are the columns that ScanRecord reads: the current record with all relations.
 var RecordColumns = RecordColumnsAsOf("", "")
 
-// RecordTables are the tables that RecordColumns names.
+// RecordTables are the tables that RecordColumns reads from.
 const RecordTables = ` FROM memories m LEFT JOIN memory_access a ON a.tenant = m.tenant AND a.memory_id = m.id `
 
-// RecordRow is what RecordColumns fill, by name. The columns of a part of the record have the names of the part's
-// fields. A reader that selects more columns embeds it and scans with pgx.RowToStructByNameLax.
+// RecordRow has the columns of RecordColumns, by name. The columns of a part of the record have the names of the
+// part's fields. A reader that selects more columns embeds RecordRow and scans with pgx.RowToStructByNameLax.
 type RecordRow struct {
 	schema.MemoryRecord
 	schema.Lifecycle
@@ -24,7 +24,7 @@ type RecordRow struct {
 	schema.Provenance
 }
 
-// Record puts the record together from its columns.
+// Record builds the record from its columns.
 func (r RecordRow) Record() (schema.MemoryRecord, error) {
 	m := r.MemoryRecord
 	m.Lifecycle = r.Lifecycle
@@ -41,19 +41,19 @@ func ScanRecord(row pgx.CollectableRow) (schema.MemoryRecord, error) {
 	return m, err
 }
 
-// ScanRecordAnd reads the record's columns by name, and those that follow them into more.
+// ScanRecordAnd scans the record's columns by name, and the columns after them into more.
 func ScanRecordAnd(row pgx.CollectableRow, m *schema.MemoryRecord, more ...any) error {
 	r, err := pgx.RowToStructByNameLax[RecordRow](leading{row, more})
 	if err != nil {
 		return err
 	}
-	log := m.AuditLog // more may have filled it
+	log := m.AuditLog // more may have set it
 	*m, err = r.Record()
 	m.AuditLog = log
 	return err
 }
 
-// leading is the first columns of a row; those that follow are scanned into rest.
+// leading is the first columns of a row; the others are scanned into rest.
 type leading struct {
 	pgx.CollectableRow
 	rest []any
@@ -68,8 +68,8 @@ func (l leading) FieldDescriptions() []pgconn.FieldDescription {
 // Scan scans all columns.
 func (l leading) Scan(dest ...any) error { return l.CollectableRow.Scan(append(dest, l.rest...)...) }
 
-// RecordColumnsAsOf are RecordColumns as of a time, given as a placeholder or empty for now. A relation is among them
-// where the condition related holds, which is empty or begins with AND.
+// RecordColumnsAsOf are RecordColumns as of a time, given as a placeholder, or empty for now. They include the
+// relations for which the condition related holds; it is empty or begins with AND.
 func RecordColumnsAsOf(at, related string) string {
 	then := func(alias string) string {
 		if at == "" {

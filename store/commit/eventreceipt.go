@@ -11,10 +11,10 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// SetEventReceipt sets the receipt of the events of the ledger that a transaction empties from then on.
+// SetEventReceipt sets the receipt for ledger events that the transaction empties from then on.
 func SetEventReceipt(ctx context.Context, tx pgx.Tx, r ledger.Receipt) error {
 	r.At = time.Time{}
-	encoded := []byte(nil) // nothing is said
+	encoded := []byte(nil) // no receipt
 	if r != (ledger.Receipt{}) {
 		var err error
 		if encoded, err = json.Marshal(r); err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// Hint adds questions that a memory answers, after those that it has, up to memory.MaxHints.
+// Hint appends questions that a memory answers to its hints, up to memory.MaxHints.
 func (c *Change) Hint(id uuid.UUID, hints []memory.Hint) {
 	if len(hints) == 0 {
 		return
@@ -36,8 +36,8 @@ func (c *Change) Hint(id uuid.UUID, hints []memory.Hint) {
 		})
 }
 
-// rehint replaces all hints of a memory by those that rules write for its new text or speaker: those of a model were
-// about the old text.
+// rehint replaces all hints of a memory by those that rules write for its new text or speaker. A model's hints are
+// dropped, because they were about the old text.
 func (c *Change) rehint(m MemoryRow, set map[string]any) {
 	content, who, claim := m.Content, m.Who, memory.Claim{Subject: m.Subject, Predicate: m.Predicate}
 	if text, ok := set["content"].(string); ok {
@@ -53,7 +53,7 @@ func (c *Change) rehint(m MemoryRow, set map[string]any) {
 	c.Hint(m.ID, memory.RuleHints(content, who, claim))
 }
 
-// hintsOf are the hints that a new memory commits with.
+// hintsOf returns the hints of a new memory.
 func hintsOf(r *NewMemory) []memory.Hint {
 	if r.Hints != nil {
 		return r.Hints

@@ -19,8 +19,8 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// NewMemory is a memory row to insert, with the rows that commit with it. Zero values mean: active, global,
-// replaceable, fully trusted, with full salience, made now.
+// NewMemory is a memory row to insert, with the rows that commit with it. Zero values mean active, global,
+// replaceable, fully trusted, with full salience, created now.
 type NewMemory struct {
 	ID             uuid.UUID
 	ExternalID     string
@@ -38,7 +38,7 @@ type NewMemory struct {
 	SafeSummary    string
 	KeyID          string
 	Claim          memory.Claim
-	Object         json.RawMessage // the claim's object where it is not a text
+	Object         json.RawMessage // the claim's object if it is not a text
 	Status         schema.Status
 	Validity       schema.Validity
 	RevisionPolicy schema.RevisionPolicy
@@ -51,14 +51,14 @@ type NewMemory struct {
 	CreatedAt      time.Time
 	UpdatedAt      time.Time
 	CreatedBy      string
-	By             string // the actor that history names; CreatedBy when empty
+	By             string // the actor in history; CreatedBy when empty
 	Refs           []schema.Ref
 	DerivedFrom    *uuid.UUID
 	Supersedes     *uuid.UUID
 	SupersededBy   *uuid.UUID
 	Contests       *uuid.UUID // a memory that is contested with it
 	SupersededAt   *time.Time
-	Audit          []schema.AuditEntry // steps taken elsewhere, oldest first: history rows before the created one
+	Audit          []schema.AuditEntry // steps in another system, oldest first: history rows before the created one
 	Relations      []Relation
 	Artifacts      [][]byte // SHA-256 of stored artifacts that the payload names
 	Embedding      *pg.Embedding
@@ -91,14 +91,14 @@ const memoryColumns = `
 	occurred_at timestamptz, created_at timestamptz, updated_at timestamptz, recorded_at timestamptz,
 	agent_session_id text, agent_interaction_id text, world_id text, world_version text`
 
-// insertMemories skips rows whose content a live memory already has, and returns the ids of the others.
+// insertMemories skips rows whose content a live memory already has. It returns the ids of the others.
 var insertMemories = BulkInsert("memories", memoryColumns, `
 	ON CONFLICT (tenant, agent_id, project, scope, visibility, content_hash, type) WHERE live
 	DO NOTHING
 	RETURNING id`)
 
-// InsertMemories inserts the rows that are new and returns, by position, the id of the live memory of the row's type
-// with that content: the row's own id, or that of the stored one.
+// InsertMemories inserts the rows and returns, by position, the id of the live memory of the row's type with that
+// content: the row's own id, or that of a memory that already had the content.
 //
 // It inserts in order of the content hash, so that two transactions with the same contents do not deadlock.
 func (c *Change) InsertMemories(ctx context.Context, rows []NewMemory) ([]uuid.UUID, error) {
@@ -146,8 +146,8 @@ func (c *Change) InsertMemories(ctx context.Context, rows []NewMemory) ([]uuid.U
 	return ids, nil
 }
 
-// standing returns the live memory that has a row's content already, so that the insert was skipped. If that memory was
-// forgotten or changed since, it inserts the row.
+// standing returns the live memory that has a row's content, because of which the insert was skipped. If that
+// memory has been forgotten or changed since, it inserts the row.
 func (c *Change) standing(ctx context.Context, r *NewMemory) (uuid.UUID, error) {
 	for {
 		id, err := c.HoldLiveByHash(ctx, DedupOf(r))
@@ -168,7 +168,7 @@ func (c *Change) standing(ctx context.Context, r *NewMemory) (uuid.UUID, error) 
 	}
 }
 
-// memoryArgs are the values of memoryColumns.
+// memoryArgs returns the values of memoryColumns.
 func (c *Change) memoryArgs(r *NewMemory) (pg.Args, error) {
 	payload, err := json.Marshal(r.Payload)
 	if err != nil {
@@ -275,7 +275,7 @@ func (c *Change) memoryArgs(r *NewMemory) (pg.Args, error) {
 	}, nil
 }
 
-// claimColumns are the columns of the row's claim: all NULL where it makes none.
+// claimColumns returns the columns of the row's claim, all NULL if it makes none.
 func (r *NewMemory) claimColumns() (subject, predicate, object any, err error) {
 	if r.Claim.IsZero() {
 		return nil, nil, nil, nil
@@ -289,7 +289,7 @@ func (r *NewMemory) claimColumns() (subject, predicate, object any, err error) {
 	return r.Claim.Subject, r.Claim.Predicate, string(encoded), nil
 }
 
-// OrNow returns at, or the time of the change when at is not set.
+// OrNow returns at, or the time of the change if at is zero.
 func (c *Change) OrNow(at time.Time) time.Time {
 	if at.IsZero() {
 		return c.Now
@@ -303,7 +303,7 @@ var (
 	artifactSQL = Insert("memory_artifacts", "tenant, memory_id, sha256") + " ON CONFLICT DO NOTHING"
 )
 
-// queueDependents queues what commits with an inserted memory.
+// queueDependents queues the rows that commit with an inserted memory.
 func (c *Change) queueDependents(r *NewMemory) {
 	for i, ref := range r.Refs {
 		c.Add(provenanceSQL, pg.Args{

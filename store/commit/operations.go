@@ -13,9 +13,9 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// Operation reads the first result of an operation into result and reports whether there is one under any of its
+// Operation reads the first result of an operation into result, and reports whether there is one under any of its
 // keys. Its own key comes first. A concurrent delivery of the same operation waits here until the first has
-// committed. It returns a *schema.ValidationError for an operation of another kind.
+// committed. If the operation is of another kind, it returns a *schema.ValidationError.
 func (c *Change) Operation(ctx context.Context, keys []string, kind string, result any) (bool, error) {
 	var first string
 	var encoded []byte
@@ -39,8 +39,8 @@ func (c *Change) Operation(ctx context.Context, keys []string, kind string, resu
 	return true, json.Unmarshal(encoded, result)
 }
 
-// LockOperations waits until no one else carries out an operation of these keys. They are locked in one order, so
-// that two callers never wait for each other.
+// LockOperations waits until no other transaction carries out an operation with these keys. It locks them in order,
+// so that two callers do not deadlock.
 func (c *Change) LockOperations(ctx context.Context, keys []string) error {
 	_, err := c.Tx.Exec(ctx, `
 		SELECT pg_advisory_xact_lock(hashtextextended(@tenant || '/operation/' || k, hashtext(current_schema())))
@@ -64,8 +64,8 @@ func (c *Change) RecordOperation(id, kind string, result any) error {
 	return nil
 }
 
-// Secret returns a key of the tenant, made on first use. Of two callers that make one at the same time, both get the
-// key that was stored first.
+// Secret returns a key of the tenant, which is made on first use. If two callers make one at the same time, both
+// get the key that was stored first.
 func (c *Change) Secret(ctx context.Context, name string) ([]byte, error) {
 	const read = `SELECT secret FROM tenant_secrets WHERE tenant = $1 AND name = $2`
 	var key []byte
@@ -89,8 +89,8 @@ func (c *Change) Secret(ctx context.Context, name string) ([]byte, error) {
 	return key, err
 }
 
-// OtherRequest is the error for an operation id that names another request. The result of the other request would
-// look as though this one had been carried out.
+// OtherRequest returns the error for an operation id that belongs to another request. The result of that request
+// would suggest that this one had been carried out.
 func OtherRequest() error {
 	return &schema.ValidationError{Fields: []schema.FieldError{{Field: "operation_id",
 		Problem: "is that of another request"}}}

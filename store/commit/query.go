@@ -18,8 +18,8 @@ func Rows[T any](ctx context.Context, tx pgx.Tx, query string, args pg.Args) ([]
 	return pgx.CollectRows(rows, pgx.RowToStructByName[T])
 }
 
-// Row reads the only row of a query into a struct, each column into the field of its name. It returns pgx.ErrNoRows
-// if there is none.
+// Row reads the only row of a query into a struct, each column into the field of its name. Without a row it returns
+// pgx.ErrNoRows.
 func Row[T any](ctx context.Context, tx pgx.Tx, query string, args pg.Args) (T, error) {
 	rows, err := tx.Query(ctx, query, args)
 	if err != nil {
@@ -38,8 +38,8 @@ func Values[T any](ctx context.Context, tx pgx.Tx, query string, args pg.Args) (
 	return pgx.CollectRows(rows, pgx.RowTo[T])
 }
 
-// Insert renders the INSERT of one row, whose arguments have the names of their columns. The columns are separated
-// by commas.
+// Insert renders an INSERT of one row, with an argument named like each column. The columns are separated by
+// commas.
 func Insert(table, columns string) string {
 	names := strings.Split(columns, ",")
 	for i, name := range names {
@@ -49,8 +49,8 @@ func Insert(table, columns string) string {
 		"\nVALUES (@" + strings.Join(names, ", @") + ")"
 }
 
-// MayReadAs is pg.MayReadAs for statements with named arguments: @agent, @project and @grants, which is what
-// pg.ReadGrants returns or, in a statement that changes what it finds, what pg.ChangeGrants returns.
+// MayReadAs is pg.MayReadAs for statements with the named arguments @agent, @project and @grants. The grants are
+// pg.ReadGrants, or pg.ChangeGrants in a statement that changes the rows.
 func MayReadAs(alias string) string { return pg.SharedWith(alias, "@agent", "@project", "@grants") }
 
 // mayRead is MayReadAs for a memory m.

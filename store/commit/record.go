@@ -23,23 +23,23 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// RecordDefaults is what a record that is put does not say itself.
+// RecordDefaults holds the values for fields that a record leaves empty, and the settings of a put.
 type RecordDefaults struct {
-	Owner      schema.Principal  // who puts it
-	Visibility schema.Visibility // of a record that names none; private when empty
-	By         string            // the actor that history names
+	Owner      schema.Principal  // the principal that puts the record
+	Visibility schema.Visibility // of a record without one; private when empty
+	By         string            // the actor in history
 	Reason     string            // of the created history row; "put" when empty
 	Rules      *policy.Policy    // classification rules; nil for none
 	Embedding  *pg.Embedding     // of the record's text
 	Metadata   map[string]any    // of the created history row
-	Evidence   []schema.Ref      // of a semantic record that names none
+	Evidence   []schema.Ref      // of a semantic record without any
 
-	// Together are the ids of records that come in the same change. Relations may name them as well as stored
-	// memories. The caller settles what they are worth as sources.
+	// Together are the ids of records put in the same change. Relations may name them as well as stored memories.
+	// The caller applies their trust and sensitivity as sources.
 	Together map[uuid.UUID]bool
-	// Aliases are the external ids of those.
+	// Aliases are the external ids of the records put together.
 	Aliases map[string]uuid.UUID
-	// Classified is the result of classify for the record, if it was called before.
+	// Classified is the result of Classify for the record, if it was called before.
 	Classified *Classified
 }
 
@@ -52,7 +52,7 @@ type Classified struct {
 	Visibility  schema.Visibility
 }
 
-// Classify classifies a record. Rules decide last, also on its scope and visibility.
+// Classify classifies a record. Rules have the last word, also on scope and visibility.
 func (d *RecordDefaults) Classify(m schema.MemoryRecord) Classified {
 	out := Classified{text: memory.RecordContent(m), Owner: d.Owner.Owner(), Visibility: cmp.Or(m.Visibility,
 		d.Visibility, schema.VisibilityPrivate)}
@@ -66,8 +66,8 @@ func (d *RecordDefaults) Classify(m schema.MemoryRecord) Classified {
 	return out
 }
 
-// ReferenceError means that a record names a memory or an artifact that does not exist or that its writer may not
-// see.
+// ReferenceError means that a record names a memory or an artifact that does not exist or is hidden from its
+// writer.
 type ReferenceError struct {
 	Field string // path within the record, such as relations[1].target_id
 }
@@ -75,14 +75,14 @@ type ReferenceError struct {
 // Error implements error.
 func (e *ReferenceError) Error() string { return e.Field + ": does not exist" }
 
-// FromRecord converts a valid record to a row to insert (document 004 §15A.2). It keeps the record's values; missing
-// ones follow from its type. The record's id and the ids that it names become UUIDs (memory.RecordID). Its trust is
-// lowered to that of the least trusted memory that it is derived from, and its sensitivity is raised to that of the
-// most sensitive one.
+// FromRecord converts a valid record to a row to insert (document 004 §15A.2). It keeps the record's values;
+// missing ones depend on the type. The record's id and the ids that it names become UUIDs (memory.RecordID). The
+// trust is lowered to that of the least trusted source, and the sensitivity is raised to that of the most sensitive
+// source.
 //
-// It reads the memories and artifacts that the record names, and writes nothing. It returns a *ReferenceError if one
-// of them does not exist, and a *schema.ValidationError for a value that cannot be stored. Both name fields within
-// the record.
+// It reads the memories and artifacts that the record names, and writes nothing. It returns a *ReferenceError if
+// one of them does not exist, and a *schema.ValidationError for a value that cannot be stored. Both errors name
+// fields of the record.
 func (c *Change) FromRecord(ctx context.Context, m schema.MemoryRecord, d RecordDefaults) (NewMemory, error) {
 	id := RecordID(c.Tenant, m)
 	if d.Classified == nil {
@@ -146,8 +146,7 @@ func (c *Change) FromRecord(ctx context.Context, m schema.MemoryRecord, d Record
 	return row, nil
 }
 
-// RecordID is the id under which a record is kept: its own, or one made from its external id, or a new
-// one.
+// RecordID returns the id under which a record is stored: its own, or one made from its external id, or a new one.
 func RecordID(tenant string, m schema.MemoryRecord) uuid.UUID {
 	if id := cmp.Or(m.ID, m.ExternalID); id != "" {
 		return memory.RecordID(tenant, id)
@@ -155,7 +154,7 @@ func RecordID(tenant string, m schema.MemoryRecord) uuid.UUID {
 	return pg.NewID()
 }
 
-// state takes over what a semantic record states, and its place among its revisions.
+// state sets the claim of a semantic record, and its place among its revisions.
 func (r *NewMemory) state(m schema.MemoryRecord) error {
 	var p schema.SemanticPayload
 	if err := json.Unmarshal(m.Payload, &p); err != nil {
@@ -167,12 +166,12 @@ func (r *NewMemory) state(m schema.MemoryRecord) error {
 		r.Status = cmp.Or(r.Status, p.Revision.Status)
 	}
 	if claim := memory.RecordClaim(p); claim.Functional || claim.Predicate != schema.PredicateStates {
-		r.Claim, r.Object = claim, p.Object // a plain statement is not a claim, as in the pipeline
+		r.Claim, r.Object = claim, p.Object // as in the pipeline, a plain statement is not a claim
 	}
 	return nil
 }
 
-// occurred is when the record's experience happened: the time of its first event, or else its creation.
+// occurred returns when the experience of a record happened: the time of its first event, or else its creation.
 func (c *Change) occurred(m schema.MemoryRecord) time.Time {
 	if !m.OccurredAt.IsZero() {
 		return m.OccurredAt
@@ -186,8 +185,8 @@ func (c *Change) occurred(m schema.MemoryRecord) time.Time {
 	return c.OrNow(m.CreatedAt)
 }
 
-// past returns a time of the record, or now if that time is in the future: a memory is not valid before it is known,
-// and each version begins where the previous one ends.
+// past returns at, or now if at is in the future. A memory is not valid before it is known, and each version begins
+// when the previous one ends.
 func (c *Change) past(at time.Time) time.Time {
 	if at.After(c.Now) {
 		return c.Now
@@ -195,7 +194,8 @@ func (c *Change) past(at time.Time) time.Time {
 	return at
 }
 
-// StoredPayload is a record's payload as it is kept: without the revision state, which is kept in columns.
+// StoredPayload returns a record's payload as it is stored: without the revision state, which has columns of its
+// own.
 func StoredPayload(m schema.MemoryRecord) (json.RawMessage, error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(m.Payload, &members); err != nil {
@@ -205,13 +205,13 @@ func StoredPayload(m schema.MemoryRecord) (json.RawMessage, error) {
 		return nil, fmt.Errorf("payload: %w", pg.ErrNotFound)
 	}
 	delete(members, "revision")
-	if _, ok := members["kind"]; !ok { // one version of document 004 leaves it to the record
+	if _, ok := members["kind"]; !ok { // one version of document 004 has the kind only in the record
 		members["kind"], _ = json.Marshal(m.Type)
 	}
 	return json.Marshal(members)
 }
 
-// WithMember is a JSON object with a member set.
+// WithMember returns a JSON object with a member set.
 func WithMember(object json.RawMessage, name string, value any) (json.RawMessage, error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(object, &members); err != nil {
@@ -225,7 +225,7 @@ func WithMember(object json.RawMessage, name string, value any) (json.RawMessage
 	return json.Marshal(members)
 }
 
-// references resolves what the record names: relations, revisions and artifacts.
+// references resolves the relations, revisions and artifacts of a record.
 func (c *Change) references(ctx context.Context, m schema.MemoryRecord, d RecordDefaults, row *NewMemory) error {
 	aliases, err := c.aliases(ctx, m, d)
 	if err != nil {
@@ -275,7 +275,7 @@ func (c *Change) references(ctx context.Context, m schema.MemoryRecord, d Record
 	return c.checkArtifacts(ctx, d.Owner, m, row)
 }
 
-// aliases returns the ids of those memories that the record's relations name by an external id.
+// aliases returns the ids of memories that the record's relations name by external id.
 func (c *Change) aliases(ctx context.Context, m schema.MemoryRecord, d RecordDefaults) (map[string]uuid.UUID, error) {
 	out := map[string]uuid.UUID{}
 	var ask []string
@@ -303,7 +303,7 @@ func (c *Change) aliases(ctx context.Context, m schema.MemoryRecord, d RecordDef
 	return out, err
 }
 
-// chain is a record's place among its revisions, from its own fields or its payload.
+// chain returns a record's predecessor and successor, from its own fields or its payload.
 func chain(m schema.MemoryRecord) (supersedes, supersededBy string) {
 	supersedes, supersededBy = m.Supersedes, m.SupersededBy
 	var p struct {
@@ -316,8 +316,8 @@ func chain(m schema.MemoryRecord) (supersedes, supersededBy string) {
 	return supersedes, supersededBy
 }
 
-// checkTargets locks the named memories against changes and applies the trust and sensitivity of the sources among
-// them to the row.
+// checkTargets locks the named memories against changes. It applies the trust and sensitivity of those that are
+// sources to the row.
 func (c *Change) checkTargets(ctx context.Context, d RecordDefaults, named map[uuid.UUID]string, sources []uuid.UUID,
 	row *NewMemory) error {
 	ids := make([]uuid.UUID, 0, len(named))
@@ -421,8 +421,8 @@ type namedArtifact struct {
 	sum   []byte // SHA-256
 }
 
-// artifactsOf lists the content addresses in a record where it refers to artifacts. References of another form belong
-// to the host system.
+// artifactsOf lists the content addresses with which a record refers to artifacts. Other references belong to the
+// host system.
 func artifactsOf(m schema.MemoryRecord) []namedArtifact {
 	var out []namedArtifact
 	add := func(field, ref string) {
@@ -459,7 +459,7 @@ func ParseAddress(s string) ([]byte, bool) {
 	return sum, err == nil && len(sum) == 32
 }
 
-// MaySeeArtifact is the condition for reading an artifact a: the principal brought it, or may read a memory that
+// MaySeeArtifact is the condition for reading an artifact a: the principal stored it, or may read a memory that
 // refers to it. Its arguments are those of MayReadAs.
 var MaySeeArtifact = `(
 	EXISTS (
@@ -471,7 +471,7 @@ var MaySeeArtifact = `(
 			JOIN memories m ON m.tenant = x.tenant AND m.id = x.memory_id
 		WHERE x.tenant = a.tenant AND x.sha256 = a.sha256 AND m.erased_at IS NULL AND ` + mayRead + `))`
 
-// eventOf is the history event of an audited step.
+// eventOf returns the history event of an audited step.
 func eventOf(action schema.AuditAction) schema.HistoryEvent {
 	switch action {
 	case schema.AuditCreate:

@@ -16,7 +16,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// MemoryRow is a memory as a change finds it, locked until commit.
+// MemoryRow is a memory as a change reads it, locked until commit.
 type MemoryRow struct {
 	ID             uuid.UUID
 	Version        int
@@ -54,7 +54,7 @@ type MemoryRow struct {
 	Supersedes     *uuid.UUID
 	SupersededBy   *uuid.UUID
 	World          bool // it has a world_id
-	Over           bool `db:"window_over"` // its retention window was found to be over
+	Over           bool `db:"window_over"` // its retention window is over
 }
 
 // RowColumns are the columns of memories m that ScanRow reads.
@@ -71,7 +71,7 @@ const RowColumns = `
 	m.salience, m.salience_at,
 	m.decay_curve, m.half_life, m.min_salience, m.max_age, m.decay_floor, m.reinforcement_gain, m.decay_points`
 
-// scannedRow is what RowColumns fill: a MemoryRow, and the columns of its parts.
+// scannedRow has the columns of RowColumns: a MemoryRow, and the columns of its parts.
 type scannedRow struct {
 	MemoryRow
 
@@ -111,7 +111,7 @@ func ScanRow(row pgx.CollectableRow) (MemoryRow, error) {
 	return m, err
 }
 
-// Domain is the domain whose retention policies apply to the row.
+// Domain returns the domain whose retention policies apply to the row.
 func (m *MemoryRow) Domain() schema.RetentionDomain {
 	if m.World {
 		return schema.RetainWorld
@@ -119,25 +119,25 @@ func (m *MemoryRow) Domain() schema.RetentionDomain {
 	return schema.RetainMemory
 }
 
-// Holding is the owner and the visibility of the row.
+// Holding returns the owner and the visibility of the row.
 func (m *MemoryRow) Holding() memory.Holding {
 	return memory.Holding{Owner: m.Owner, Visibility: m.Visibility}
 }
 
-// LockRows locks those of the ids that the principal may change, in order of id so that two changes never wait for
-// each other in a circle. A memory that the principal may not see is missing, like one that does not exist.
+// LockRows locks the rows among the ids that the principal may change, in order of id so that two changes do not
+// deadlock. A hidden memory is missing, like one that does not exist.
 func (c *Change) LockRows(ctx context.Context, p schema.Principal, ids []uuid.UUID) (map[uuid.UUID]MemoryRow, error) {
 	return c.rows(ctx, p, pg.ChangeGrants(p), ids, forUpdate)
 }
 
-// LockReadable is LockRows for a change that does not touch the content of memories. It also locks memories that a
+// LockReadable is LockRows for a change that does not alter the content of memories. It also locks memories that a
 // user may read but not change.
 func (c *Change) LockReadable(ctx context.Context, p schema.Principal,
 	ids []uuid.UUID) (map[uuid.UUID]MemoryRow, error) {
 	return c.rows(ctx, p, pg.ReadGrants(p), ids, forUpdate)
 }
 
-// PeekRows reads them without locking them.
+// PeekRows is LockRows without the locks.
 func (c *Change) PeekRows(ctx context.Context, p schema.Principal, ids []uuid.UUID) (map[uuid.UUID]MemoryRow, error) {
 	return c.rows(ctx, p, pg.ChangeGrants(p), ids, "")
 }
@@ -177,7 +177,7 @@ func (c *Change) rows(ctx context.Context, p schema.Principal, grants []string, 
 type Step struct {
 	Set      map[string]any // by column; names are constants of this package
 	NowLive  bool           // whether the memory is live after the step
-	NewText  bool           // the step replaces the content: its lexemes are counted again
+	NewText  bool           // the step replaces the content, so its lexemes are counted again
 	Event    schema.HistoryEvent
 	Action   schema.AuditAction
 	Old, New *string
@@ -186,8 +186,8 @@ type Step struct {
 	Metadata map[string]any
 }
 
-// ApplyStep carries out a step on a locked row and returns its new version. The history, the outbox and the text
-// statistics change with it. It sends the update at once, so that it returns the error where the database refuses it.
+// ApplyStep applies a step to a locked row and returns its new version. It also changes the history, the outbox and
+// the text statistics. The update is sent at once, so that an error of the database is returned here.
 func (c *Change) ApplyStep(ctx context.Context, m MemoryRow, s Step) (int, error) {
 	if s.NewText && m.Live {
 		if err := c.NoteLostText(ctx, []uuid.UUID{m.ID}); err != nil {
@@ -241,8 +241,8 @@ func (c *Change) ApplyStep(ctx context.Context, m MemoryRow, s Step) (int, error
 	return version, nil
 }
 
-// NoteLostText notes the lexemes of live memories before their text is replaced or their row is deleted: finish
-// could no longer read them.
+// NoteLostText records the lexemes of live memories before their text is replaced or their row is deleted, because
+// finish can no longer read them.
 func (c *Change) NoteLostText(ctx context.Context, ids []uuid.UUID) error {
 	texts, err := Values[[]string](ctx, c.Tx, `
 		SELECT tsvector_to_array(tsv)
@@ -256,9 +256,9 @@ func (c *Change) NoteLostText(ctx context.Context, ids []uuid.UUID) error {
 	return err
 }
 
-// LockClaims serialises the writers of each claim: a subject and predicate within the readers that share its
-// truth. The unique index is not enough, since it admits grounds that differ and overlap. The locks are taken in
-// the order of their keys, so that two changes never wait for each other.
+// LockClaims serialises the writers of each claim: a subject and predicate within a claim space. The unique index
+// is not enough, because it admits conditions that differ and overlap. The locks are taken in the order of their
+// keys, so that two changes do not deadlock.
 func (c *Change) LockClaims(ctx context.Context, claims []ClaimOf) error {
 	if len(claims) == 0 {
 		return nil
@@ -288,7 +288,7 @@ func (c *Change) LockClaims(ctx context.Context, claims []ClaimOf) error {
 	return err
 }
 
-// ClaimSpace is the column claim_space for an owner and a visibility.
+// ClaimSpace returns the column claim_space for an owner and a visibility.
 func ClaimSpace(p schema.Principal, v schema.Visibility) string {
 	switch v {
 	case schema.VisibilityGroup:
@@ -302,15 +302,15 @@ func ClaimSpace(p schema.Principal, v schema.Visibility) string {
 	}
 }
 
-// claimHolders locks and returns the active memories that make a functional claim about the subject and predicate
-// in a claim space, under any conditions. Call LockClaims first.
+// claimHolders locks and returns the active memories in a claim space that make a functional claim about the
+// subject and predicate, under any conditions. Call LockClaims first.
 func (c *Change) claimHolders(ctx context.Context, p schema.Principal, v schema.Visibility, subject,
 	predicate string) ([]MemoryRow, error) {
 	return c.holdersIn(ctx, p, v, subject, predicate, "active")
 }
 
-// Claimants returns the active memories that make a claim, and after them the contested ones: while a claim is
-// contested, a further memory that makes it must not settle it.
+// Claimants returns the active memories that make a claim, and after them the contested ones: a further memory with
+// the claim must not settle the contest.
 func (c *Change) Claimants(ctx context.Context, p schema.Principal, v schema.Visibility, subject,
 	predicate string) ([]MemoryRow, error) {
 	active, err := c.claimHolders(ctx, p, v, subject, predicate)
@@ -321,7 +321,7 @@ func (c *Change) Claimants(ctx context.Context, p schema.Principal, v schema.Vis
 	return append(active, contested...), err
 }
 
-// holdersIn puts the status into the text of the query, because each status has its own index.
+// holdersIn writes the status into the query as a literal, because each status has its own index.
 func (c *Change) holdersIn(ctx context.Context, p schema.Principal, v schema.Visibility, subject, predicate,
 	status string) ([]MemoryRow, error) {
 	rows, err := c.Tx.Query(ctx, `SELECT `+RowColumns+`
@@ -348,9 +348,9 @@ func (c *Change) holdersIn(ctx context.Context, p schema.Principal, v schema.Vis
 	return pgx.CollectRows(rows, ScanRow)
 }
 
-// LockScopesOf locks the scopes of those of the ids that the principal may see, in one order, so that the ground on
-// which the pipeline decides does not change during the change. Call it before LockRows: the pipeline locks the scope
-// first, too.
+// LockScopesOf locks the scopes of the memories among the ids that the principal may see, in order. Then the
+// memories that the pipeline decides on do not change during the change. Call it before LockRows, because the
+// pipeline locks the scope first.
 func (c *Change) LockScopesOf(ctx context.Context, p schema.Principal, ids []uuid.UUID) error {
 	scopes, err := Rows[struct{ Project, Scope string }](ctx, c.Tx, `
 		SELECT DISTINCT m.project, m.scope

@@ -15,9 +15,9 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// CountSources counts the distinct sources of memories: the references of their provenance, except those to the
-// memory's own ingestion, and the memories that they are derived from, supported by or restated by. A memory that is
-// both a reference and a relation counts once.
+// CountSources counts the distinct sources of memories: the references of their provenance, except to the memory's
+// own ingestion, and the memories that they are derived from, supported by or restated by. A memory that is both a
+// reference and a relation counts once.
 func (c *Change) CountSources(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]int, error) {
 	rows, err := Rows[struct {
 		ID uuid.UUID
@@ -58,7 +58,7 @@ func (c *Change) CountSources(ctx context.Context, ids []uuid.UUID) (map[uuid.UU
 	return out, nil
 }
 
-// Standing is the row as package revision judges it.
+// Standing returns the row as the input of package revision.
 func (m *MemoryRow) Standing() revision.Standing {
 	s := revision.Standing{ID: m.ID.String(), Found: true, Version: m.Version, Type: m.Type, Status: m.Status,
 		Live: m.Live, Pinned: m.Pinned,
@@ -77,7 +77,7 @@ func (m *MemoryRow) Standing() revision.Standing {
 	return s
 }
 
-// Standing is the row to insert as package revision judges it.
+// Standing returns the row to insert as the input of package revision.
 func (m *NewMemory) Standing() revision.Standing {
 	cl := m.Classification
 	s := revision.Standing{ID: m.ID.String(), Found: true, Type: cl.Type, Status: schema.StatusActive, Live: true,
@@ -96,21 +96,21 @@ func (m *NewMemory) Standing() revision.Standing {
 	return s
 }
 
-// Rated is the row as the rules of feedback see it.
+// Rated returns the row as the input of the rules of feedback.
 func (m MemoryRow) Rated() lifecycle.Rated {
 	return lifecycle.Rated{Type: m.Type, Payload: m.Payload, Confidence: m.Confidence, Pinned: m.Pinned,
 		CreatedAt: m.CreatedAt, Decay: m.Decay, Salience: m.Salience, SalienceAt: m.SalienceAt}
 }
 
-// Pin is what a pin sets in a row: the same as a patch that pins it.
+// Pin returns the columns that pinning sets, as a patch would.
 func (m MemoryRow) Pin(now time.Time) map[string]any {
 	pin, found := true, m.Snapshot()
-	found.Live, found.DeletedAt = true, nil // the caller has checked that
+	found.Live, found.DeletedAt = true, nil // the caller has checked this
 	c, _ := revision.EvaluatePatch(found, schema.Patch{Pinned: &pin}, now)
 	return ColumnsOf(c)
 }
 
-// Snapshot is the row as the rules of a patch see it.
+// Snapshot returns the row as the input of the rules of a patch.
 func (m MemoryRow) Snapshot() revision.Snapshot {
 	return revision.Snapshot{Version: m.Version, Type: m.Type, Category: m.Category, Content: m.Content, Tags: m.Tags,
 		Who: m.Who, Importance: m.Importance,
@@ -118,7 +118,7 @@ func (m MemoryRow) Snapshot() revision.Snapshot {
 		Over: m.Over, CreatedAt: m.CreatedAt, Decay: m.Decay, Salience: m.Salience, SalienceAt: m.SalienceAt}
 }
 
-// ColumnsOf are the columns that a change sets, except those that follow from a new content.
+// ColumnsOf returns the columns that a change sets, except those computed from a new content.
 func ColumnsOf(c revision.PatchChange) map[string]any {
 	set := map[string]any{}
 	if c.Category != nil {

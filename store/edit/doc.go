@@ -1,5 +1,5 @@
-// Package edit carries out the changes that a caller asks for: put, revise, modify, recover. The plans of these
-// changes are made by package memory/revision.
+// Package edit carries out the changes that a caller requests: put, revise, modify, recover. Package
+// memory/revision plans them.
 package edit
 
 import "github.com/mneme/mneme/store/pg"
@@ -9,5 +9,5 @@ type Editing struct {
 	*pg.DB
 }
 
-// New returns it over a connection.
+// New returns an Editing on a database.
 func New(db *pg.DB) *Editing { return &Editing{DB: db} }

@@ -29,16 +29,16 @@ type ModifyInput struct {
 	Request    schema.ModifyRequest
 	Policy     proposals.WritePolicy
 	Rules      *policy.Policy  // classification rules; nil for none
-	Embeddings []*pg.Embedding // of the patches' contents in storage form, by position; nil if there is none
+	Embeddings []*pg.Embedding // of the patches' contents in storage form, by position; nil without an embedding
 	Now        time.Time
 }
 
-// Modify applies patches independently in one transaction: a refused patch does not change its memory, and the others
-// are applied (document 002 "Modify"). Every patch of a memory that the principal may see leaves a history row,
-// unless there was nothing to change.
+// Modify applies each patch independently, in one transaction: a refused patch does not change its memory and does
+// not prevent the others (document 002 "Modify"). Every patch of a memory that the principal may see leaves a
+// history row, unless there was nothing to change.
 //
-// Patches are applied in order, so that a content that an earlier patch sets is a duplicate for a later one, and a
-// content that it replaces is free.
+// Patches are applied in order. A content that an earlier patch sets is a duplicate for a later one, and a content
+// that it replaces no longer is.
 func (s *Editing) Modify(ctx context.Context, in ModifyInput) (schema.ModifyResult, error) {
 	return once(ctx, s, in.Operation, pipeline.KindModify, in.Now,
 		func(c *commit.Change) (schema.ModifyResult, error) {
@@ -151,7 +151,7 @@ func (m *modifying) patch(ctx context.Context, id uuid.UUID, at int) (schema.Pat
 }
 
 // newContent adds to set the columns that a new content changes. It returns the live memory that already has the
-// content, or else the work that follows the update of the row: the embedding, the claim and the evidence.
+// content, if any; otherwise the work to do after the update of the row, for the embedding, claim and evidence.
 func (m *modifying) newContent(ctx context.Context, row commit.MemoryRow, p schema.Patch, text normalize.Normalized,
 	e *pg.Embedding, set map[string]any) (uuid.UUID, func(), error) {
 	ref := revision.EditRef(m.in.Request.By(), p.Reason, m.Now)
@@ -181,7 +181,8 @@ func (m *modifying) newContent(ctx context.Context, row commit.MemoryRow, p sche
 	}
 	return uuid.Nil, func() {
 		ofMemory := pg.Args{"tenant": m.Tenant, "id": row.ID}
-		// Vectors of every model go: none is of the new text. The outbox asks for those that are missing.
+		// Vectors of all models are deleted, because they are of the old text. The outbox requests the missing
+		// ones.
 		m.Queue.Queue(`DELETE FROM memory_embeddings WHERE tenant = @tenant AND memory_id = @id`, ofMemory)
 		if e != nil {
 			m.Embed(row.ID, row.Tier, row.Typology, hash, e)
@@ -194,7 +195,8 @@ func (m *modifying) newContent(ctx context.Context, row commit.MemoryRow, p sche
 	}, nil
 }
 
-// placeOf is the key under which a content is unique in the place of a memory.
+// placeOf returns the key under which a content is unique among the memories with the owner, visibility and type of
+// m.
 func placeOf(m commit.MemoryRow, hash []byte) commit.DedupKey {
 	return commit.DedupKey{Owner: m.Owner, Visibility: m.Visibility, Type: m.Type, Hash: hash}
 }
@@ -239,7 +241,7 @@ func (m *modifying) embedding(at int) *pg.Embedding {
 	return m.in.Embeddings[at]
 }
 
-// refuse leaves a history row of a patch that was not applied. A patch without a difference leaves none.
+// refuse records a refused patch in history, unless it had no changes.
 func (m *modifying) refuse(id uuid.UUID, p schema.Patch, status schema.PatchStatus) {
 	if status == schema.PatchNoChanges {
 		return

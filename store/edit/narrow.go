@@ -11,15 +11,15 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// copiedColumns are what a narrowed copy has in common with its target.
+// copiedColumns are the columns that a narrowed copy takes from its target.
 const copiedColumns = `tenant, agent_id, project, scope, visibility, policy_group, type, category, tier, typology,
 		content, normalized_content, tags, language, who, subject, predicate, object, functional, confidence,
 		importance, salience, salience_at, decay_curve, half_life, min_salience, max_age, reinforcement_gain,
 		last_reinforced_at, pinned, deletion_policy, decay_floor, decay_points, revision_policy, sensitivity, key_id,
 		source_trust, occurred_at, world_id, world_version, agent_session_id, agent_interaction_id, safe_summary`
 
-// insertNarrowedSQL copies a memory as the active one that holds on narrower ground. The rest of the row is the
-// target's, whatever columns there are.
+// insertNarrowedSQL inserts an active copy of a memory under narrower conditions. All other columns are the
+// target's.
 const insertNarrowedSQL = `
 	INSERT INTO memories (` + copiedColumns + `,
 		id, version, payload, content_hash, status, validity, conditions, valid_from, valid_until, conditions_hash,
@@ -30,7 +30,7 @@ const insertNarrowedSQL = `
 	FROM memories
 	WHERE tenant = @tenant AND id = @target`
 
-// What belongs to a memory is copied with it.
+// The rows that belong to the memory are copied with it.
 const (
 	copyEmbeddingsSQL = `
 		INSERT INTO memory_embeddings (tenant, id, memory_id, model, dims, embedding, tier, typology, content_hash,
@@ -100,7 +100,7 @@ const (
 			AND (e.source_id, e.relationship, e.target_id) = (l.source_id, l.relationship, l.target_id)`
 )
 
-// insertNarrowed inserts the copy of a fork's target that holds on narrower ground.
+// insertNarrowed inserts a copy of a fork's target under narrower conditions.
 func (r *revising) insertNarrowed(ctx context.Context) error {
 	m, v := r.rows[r.ids[0]], *r.plan.Narrowed
 	payload, err := withValidity(m.Payload, v)
@@ -152,7 +152,7 @@ func (r *revising) insertNarrowed(ctx context.Context) error {
 	return r.addEvidence(ctx, r.narrowed)
 }
 
-// copyBelongings copies what belongs to the target of a fork to its narrowed copy, which has another content hash.
+// copyBelongings copies the target's dependent rows to its narrowed copy, which has another content hash.
 func (r *revising) copyBelongings(hash []byte) {
 	target := r.ids[0]
 	r.Queue.Queue(copyEmbeddingsSQL, pg.Args{

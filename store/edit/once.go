@@ -11,8 +11,8 @@ import (
 	"github.com/mneme/mneme/store/pipeline"
 )
 
-// once carries out an operation in one transaction, which is retried if it conflicts with another. An operation that
-// was carried out before returns its first result and changes nothing.
+// once carries out an operation in one transaction and retries it on conflict. A repeated operation returns the
+// first result and changes nothing.
 func once[R any](ctx context.Context, s *Editing, op schema.OperationRef, kind string, now time.Time,
 	change func(*commit.Change) (R, error)) (R, error) {
 	result, err := pg.RetryOnConflict(ctx, func() (R, error) {

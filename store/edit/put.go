@@ -19,26 +19,25 @@ import (
 	"github.com/mneme/mneme/store/pipeline"
 )
 
-// PutInput is one valid put to carry out.
+// PutInput is one valid put.
 type PutInput struct {
 	Operation  schema.OperationRef
 	Request    schema.PutRequest
 	Policy     proposals.WritePolicy // already narrowed by the request
 	Rules      *policy.Policy        // classification rules; nil for none
-	Embeddings []*pg.Embedding       // by position of the record; nil if there is none, or none at all
+	Embeddings []*pg.Embedding       // by position of the record; may have nil elements, or be nil
 	Now        time.Time
 }
 
-// Put writes full records (document 004 §15A), all in one transaction. Each record has its own status, which
-// revision.PlanPut decides: a refused record does not prevent the others from being written, except those that refer
-// to it. Every record leaves a history row, whatever its status. A repeated operation returns the first result and
-// changes nothing.
+// Put writes full records (document 004 §15A) in one transaction. revision.PlanPut decides the status of each
+// record. A refused record prevents only the records that refer to it. Every record leaves a history row, whatever
+// its status. A repeated operation returns the first result and changes nothing.
 func (s *Editing) Put(ctx context.Context, in PutInput) (schema.PutResult, error) {
 	items := classify(in)
 	return once(ctx, s, in.Operation, pipeline.KindPut, in.Now,
 		func(c *commit.Change) (schema.PutResult, error) {
 			if len(in.Request.Records) == 0 {
-				// swept before it was carried out
+				// A sweep deleted the request before it was carried out.
 				return schema.PutResult{}, fmt.Errorf("the request: %w", pg.ErrNotFound)
 			}
 			p := &putting{Change: c, in: in, items: slices.Clone(items)}
@@ -53,23 +52,23 @@ type putting struct {
 	items    []putItem
 	together map[uuid.UUID]bool      // the ids of the records
 	aliases  map[string]uuid.UUID    // their external ids
-	stored   map[uuid.UUID]putStored // what is stored under the ids and external ids of the records
-	external map[string]uuid.UUID    // the ids of those, by external id
-	// of the ids that the records bring, those whose memories were forgotten by force
+	stored   map[uuid.UUID]putStored // stored memories with the ids and external ids of the records
+	external map[string]uuid.UUID    // the ids of stored memories, by external id
+	// ids of the records whose memories were deleted by a forget with force
 	forgotten []uuid.UUID
 }
 
-// putItem is one record on its way in.
+// putItem is one record and the decision on it.
 type putItem struct {
 	revision.PutVerdict
 	record schema.MemoryRecord
 	class  commit.Classified
-	key    uuid.UUID         // under which it is kept
+	key    uuid.UUID         // the id under which it is stored
 	claim  *commit.ClaimOf   // the functional claim of a semantic record
-	row    *commit.NewMemory // as it is kept; nil where it cannot be
+	row    *commit.NewMemory // the row to store; nil if the record cannot be stored
 }
 
-// putStored is a stored memory, locked, and as a reader gets it.
+// putStored is a stored memory, locked, with its record as a reader gets it.
 type putStored struct {
 	row    commit.MemoryRow
 	record schema.MemoryRecord
@@ -145,7 +144,8 @@ func (p *putting) identify() {
 	}
 }
 
-// lock takes the locks in one order for all writers (scopes, claims, rows), and reads what is stored under the ids.
+// lock takes the locks in the order of all writers (scopes, claims, rows) and reads the memories stored under the
+// ids.
 func (p *putting) lock(ctx context.Context) error {
 	scopes, claims := map[string]schema.Principal{}, []commit.ClaimOf{}
 	for i := range p.items {
@@ -166,7 +166,7 @@ func (p *putting) lock(ctx context.Context) error {
 	return p.readStored(ctx)
 }
 
-// adopt takes over what was decided on a record.
+// adopt applies the verdict on a record to the item.
 func (it *putItem) adopt(v revision.PutVerdict) error {
 	it.PutVerdict = v
 	if !v.Writes() {
@@ -185,7 +185,7 @@ func (it *putItem) adopt(v revision.PutVerdict) error {
 	return err
 }
 
-// metadata names the run in history.
+// metadata returns the run for history.
 func (p *putting) metadata() map[string]any {
 	return map[string]any{"operationId": p.in.Operation.ID, "workflowId": p.in.Operation.WorkflowID}
 }

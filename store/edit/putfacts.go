@@ -18,7 +18,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// lockStoredSQL locks the tenant's memories under the ids that records bring.
+// lockStoredSQL locks the tenant's memories that have an id of a record.
 var lockStoredSQL = `
 	SELECT ` + commit.RowColumns + `
 	FROM memories m
@@ -31,8 +31,8 @@ var recordsSQL = `
 	SELECT ` + commit.RecordColumns + commit.RecordTables + `
 	WHERE m.tenant = @tenant AND m.id = ANY(@ids)`
 
-// readStored locks and reads the tenant's memories under the ids that the records bring, also those that the
-// principal may not read: their ids are taken.
+// readStored locks and reads the tenant's memories that have an id of a record, even those that the principal may
+// not read, because their ids are taken.
 func (p *putting) readStored(ctx context.Context) error {
 	ids, externals := make([]uuid.UUID, 0, len(p.items)), []string{}
 	for i := range p.items {
@@ -77,7 +77,7 @@ func (p *putting) readStored(ctx context.Context) error {
 	return nil
 }
 
-// gather reads what the decision rests on, under the locks. It writes nothing.
+// gather reads the input of the decision under the locks. It writes nothing.
 func (p *putting) gather(ctx context.Context) (revision.Put, error) {
 	out := revision.Put{
 		Principal: p.in.Request.Principal,
@@ -111,7 +111,7 @@ func (p *putting) gather(ctx context.Context) (revision.Put, error) {
 	return out, p.readLinks(ctx, &out)
 }
 
-// examine makes the record a row, and finds the memories that it meets.
+// examine converts the record to a row, and finds the memories that conflict with it.
 func (p *putting) examine(ctx context.Context, i int, record *revision.PutRecord) error {
 	it := &p.items[i]
 	row, err := p.toRow(ctx, i)
@@ -134,7 +134,7 @@ func (p *putting) examine(ctx context.Context, i int, record *revision.PutRecord
 	}
 	if stored {
 		record.Stored = m.row.ID.String()
-		if m.row.Live && m.row.Type == schema.TypeWorking { // the others keep their content
+		if m.row.Live && m.row.Type == schema.TypeWorking { // memories of other types keep their content
 			record.Twin, err = p.twin(ctx, commit.DedupKey{
 				Owner:      m.row.Owner,
 				Visibility: m.row.Visibility,
@@ -144,7 +144,7 @@ func (p *putting) examine(ctx context.Context, i int, record *revision.PutRecord
 		}
 		return err
 	}
-	// What came under the id of another system may come again.
+	// A record with an external id may be put again after it was forgotten.
 	record.Forgotten = it.record.ExternalID == "" && slices.Contains(p.forgotten, it.key)
 	if record.Forgotten || !row.Status.Live() {
 		return nil
@@ -161,8 +161,8 @@ func (p *putting) examine(ctx context.Context, i int, record *revision.PutRecord
 	return err
 }
 
-// toRow converts a record to the row in which it would be stored. If it cannot be stored, the error names the field
-// within the request; for an unknown reference it is a *commit.ReferenceError.
+// toRow converts a record to the row to store. If it cannot be stored, the error names the field within the
+// request; for an unknown reference it is a *commit.ReferenceError.
 func (p *putting) toRow(ctx context.Context, i int) (commit.NewMemory, error) {
 	it, r := &p.items[i], &p.in.Request
 	defaults := commit.RecordDefaults{
@@ -189,7 +189,7 @@ func (p *putting) toRow(ctx context.Context, i int) (commit.NewMemory, error) {
 	return row, err
 }
 
-// twin returns the id of the live memory that has a content, or "".
+// twin returns the id of the live memory with a content, or "".
 func (p *putting) twin(ctx context.Context, key commit.DedupKey) (string, error) {
 	id, err := p.LiveByHash(ctx, key)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -198,13 +198,13 @@ func (p *putting) twin(ctx context.Context, key commit.DedupKey) (string, error)
 	return id.String(), err
 }
 
-// linksSQL reads memories as links of chains.
+// linksSQL reads memories as members of chains.
 const linksSQL = `
 	SELECT id, version, live
 	FROM memories
 	WHERE tenant = @tenant AND id = ANY(@ids)`
 
-// olderSQL reads what memories supersede, and what those do.
+// olderSQL reads the predecessors of memories, in any number of steps.
 const olderSQL = `
 	WITH RECURSIVE chain AS (
 		SELECT source_id AS newer, target_id AS older
@@ -217,7 +217,7 @@ const olderSQL = `
 	)
 	SELECT newer, older FROM chain`
 
-// readLinks reads the chains of revisions that the records name.
+// readLinks reads the chains of revisions of memories that the records name.
 func (p *putting) readLinks(ctx context.Context, put *revision.Put) error {
 	named, err := chained(put.Records)
 	if err != nil || len(named) == 0 {
@@ -250,7 +250,7 @@ func (p *putting) readLinks(ctx context.Context, put *revision.Put) error {
 	return nil
 }
 
-// chained lists the memories whose chains matter: those that records name as their predecessor or successor, the
+// chained lists the memories whose chains the decision needs: the predecessors and successors of records, the
 // records themselves, and memories that may represent a record. It is empty if no record names any.
 func chained(records []revision.PutRecord) ([]uuid.UUID, error) {
 	var names, others []string
@@ -285,7 +285,7 @@ func chained(records []revision.PutRecord) ([]uuid.UUID, error) {
 	return out, nil
 }
 
-// keptRecord is a row to insert as a reader would get it.
+// keptRecord returns a row to insert as the record that a reader will get.
 func keptRecord(row *commit.NewMemory) schema.MemoryRecord {
 	cl := row.Classification
 	out := schema.MemoryRecord{
@@ -338,7 +338,7 @@ func keptRecord(row *commit.NewMemory) schema.MemoryRecord {
 	return out
 }
 
-// edgesTo are relations as they are written.
+// edgesTo converts relations for writing.
 func edgesTo(relations []schema.Relation) ([]commit.Relation, error) {
 	out := make([]commit.Relation, 0, len(relations))
 	for _, edge := range relations {
@@ -365,7 +365,7 @@ func optionalID(id string) (*uuid.UUID, error) {
 	return &parsed, err
 }
 
-// mustRaw is the payload of a row that FromRecord made.
+// mustRaw returns the payload of a row made by FromRecord.
 func mustRaw(payload any) json.RawMessage {
 	raw, _ := payload.(json.RawMessage)
 	return raw

@@ -16,7 +16,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// write carries out what was decided.
+// write carries out the decisions.
 func (p *putting) write(ctx context.Context) error {
 	for i := range p.items {
 		p.noteKept(&p.items[i])
@@ -34,7 +34,7 @@ func (p *putting) write(ctx context.Context) error {
 	return p.distrust(ctx)
 }
 
-// writeItem writes what follows from one record, which was inserted where it is new.
+// writeItem writes everything that belongs to one record. If the record is new, its row has been inserted.
 func (p *putting) writeItem(ctx context.Context, it *putItem) error {
 	m := commit.MemoryRow{ID: it.key, Version: 1, Live: it.row.Status.Live(), Content: it.row.Text.Storage}
 	if stored, ok := p.stored[it.key]; ok {
@@ -67,7 +67,7 @@ func (p *putting) writeItem(ctx context.Context, it *putItem) error {
 	return err
 }
 
-// noteKept leaves a history row of a record that only the mode keeps from being written.
+// noteKept records in history a record that is only not written because of the mode.
 func (p *putting) noteKept(it *putItem) {
 	if it.WouldBe == "" {
 		return
@@ -85,8 +85,8 @@ func (p *putting) noteKept(it *putItem) {
 	})
 }
 
-// relateBoth adds the record's edges, and those that follow from them at their other ends: contradiction
-// is mutual, and a successor says what it supersedes.
+// relateBoth adds the record's edges and the reverse edges that follow from them: contradiction is mutual, and a
+// successor names what it supersedes.
 func (p *putting) relateBoth(it *putItem) {
 	for _, edge := range it.row.Relations {
 		p.RelateAs(it.key, edge)
@@ -104,8 +104,8 @@ func (p *putting) relateBoth(it *putItem) {
 	}
 }
 
-// insert inserts the new records, their relations left out: a row that turns out to exist already is the target
-// instead.
+// insert inserts the new records without their relations. If a row exists already, it becomes the target of the
+// record's relations instead.
 func (p *putting) insert(ctx context.Context) error {
 	var rows []commit.NewMemory
 	var inserted []*putItem
@@ -125,7 +125,7 @@ func (p *putting) insert(ctx context.Context) error {
 	}
 	instead := map[string]string{}
 	for n, it := range inserted {
-		if ids[n] != it.key { // staged in the meantime, by an ingest that does not wait for the scope
+		if ids[n] != it.key { // staged in the meantime by an ingest, which does not lock the scope
 			it.Yield(schema.PutDuplicate, ids[n].String())
 			instead[it.key.String()] = it.ID
 			continue
@@ -147,9 +147,9 @@ func (p *putting) insert(ctx context.Context) error {
 	return nil
 }
 
-// What belongs to the content that a record had goes with it.
+// Rows that belong to the previous content of a record are deleted with it.
 const (
-	// What it replaced stays replaced, and a contradiction is not one side's to take back.
+	// Supersessions remain, and a contradiction can only be removed on both sides.
 	removeRelationsSQL = `
 		DELETE FROM memory_links
 		WHERE tenant = @tenant AND source_id = @id AND predicate <> ALL(@kept)`
@@ -202,7 +202,7 @@ func (p *putting) replace(ctx context.Context, it *putItem, m commit.MemoryRow) 
 	return version, nil
 }
 
-// extendEpisode lets an episode take in what was added to it.
+// extendEpisode adds new experience to a stored episode.
 func (p *putting) extendEpisode(ctx context.Context, it *putItem, m commit.MemoryRow) (int, error) {
 	payload, err := json.Marshal(it.row.Payload)
 	if err != nil {
@@ -211,8 +211,8 @@ func (p *putting) extendEpisode(ctx context.Context, it *putItem, m commit.Memor
 	if err := schema.ValidatePayload(m.Type, payload); err != nil {
 		return 0, err
 	}
-	// The content of an episode is not changed. The added part may be derived from less trusted memories, or hold a
-	// secret.
+	// The content of an episode does not change. But the added part may be derived from less trusted memories or
+	// contain a secret.
 	row := it.row
 	row.Text.Storage, *row.SourceTrust = m.Content, memory.DerivedTrust(*row.SourceTrust, m.SourceTrust)
 	row.Classification = row.Classification.DerivedFrom(m.Sensitivity)
@@ -221,7 +221,7 @@ func (p *putting) extendEpisode(ctx context.Context, it *putItem, m commit.Memor
 		"source_trust": *row.SourceTrust,
 		"sensitivity":  row.Classification.Sensitivity,
 	}
-	if row.SafeSummary != "" { // the caller need not know that the episode has one
+	if row.SafeSummary != "" { // unset if the caller does not know of one
 		set["safe_summary"] = row.SafeSummary
 	}
 	if row.KeyID != "" {
@@ -257,7 +257,7 @@ const (
 		ON CONFLICT DO NOTHING`
 )
 
-// evidence writes provenance from a position on, and the artifacts.
+// evidence writes the provenance from a position on, and the artifacts.
 func (p *putting) evidence(id uuid.UUID, from int, row *commit.NewMemory) {
 	for i, ref := range row.Refs {
 		p.Queue.Queue(addProvenanceSQL, pg.Args{
@@ -276,7 +276,7 @@ func (p *putting) evidence(id uuid.UUID, from int, row *commit.NewMemory) {
 	}
 }
 
-// replaceable are the columns of a record that may be put again in place, with their new values.
+// replaceable returns the columns that a second put of a record replaces, with their new values.
 func (p *putting) replaceable(row *commit.NewMemory) (map[string]any, error) {
 	payload, err := json.Marshal(row.Payload)
 	if err != nil {
@@ -329,8 +329,8 @@ func (p *putting) replaceable(row *commit.NewMemory) (map[string]any, error) {
 	}, nil
 }
 
-// note leaves a history row on the memory that prevents a record, or else under the record's own id, so that nothing
-// happens silently.
+// note records a refused record in history: on the memory that prevents it, or else under the record's own id. No
+// record is dropped silently.
 func (p *putting) note(it *putItem) {
 	reason := it.Note()
 	if reason == "" {
@@ -352,7 +352,7 @@ const addAccessSQL = `
 	VALUES (@tenant, @id, @count, @last)
 	ON CONFLICT DO NOTHING`
 
-// accessed stores how often a record says it was read.
+// accessed stores the access counts of a record.
 func (it *putItem) accessed(c *commit.Change) {
 	m := &it.record
 	if m.AccessCount == 0 && m.LastAccessed == nil {

@@ -28,10 +28,11 @@ type RecoverInput struct {
 	Now       time.Time
 }
 
-// Recover undoes soft deletions, and archiving by decay, for each memory independently, in one transaction (document
-// 002 "Soft-Delete and Recovery"). A memory gets back its former state: one that was superseded, retracted or
-// archived before it was deleted is not live again. A memory that becomes live must have no duplicate and, if it
-// makes a functional claim, must be the only one with it on its ground; an earlier target of the request counts.
+// Recover undoes soft deletions, and archiving by decay, independently for each memory, in one transaction
+// (document 002 "Soft-Delete and Recovery"). A memory returns to its former state: one that was superseded,
+// retracted or archived before its deletion does not become live. A memory that becomes live must have no
+// duplicate. If it makes a functional claim, no other live memory may make that claim under overlapping conditions.
+// Memories recovered earlier in the same request count too.
 func (s *Editing) Recover(ctx context.Context, in RecoverInput) (schema.RecoverResult, error) {
 	return once(ctx, s, in.Operation, pipeline.KindRecover, in.Now,
 		func(c *commit.Change) (schema.RecoverResult, error) {
@@ -90,7 +91,7 @@ func (r *recovering) run(ctx context.Context) (schema.RecoverResult, error) {
 // (pg.ChangeGrants).
 var mayChange = pg.SharedWith("m", "@agent", "@project", "@grants")
 
-// goneClaimsSQL reads the claims of deleted or archived memories that the principal may change.
+// goneClaimsSQL reads the claims of the deleted or archived memories that the principal may change.
 var goneClaimsSQL = `
 	SELECT m.agent_id, m.project, m.scope, m.policy_group, m.visibility, m.subject, m.predicate
 	FROM memories m
@@ -116,8 +117,7 @@ func (r claimRow) claim() commit.ClaimOf {
 	return commit.ClaimOf{Owner: owner, Visibility: r.Visibility, Subject: r.Subject, Predicate: r.Predicate}
 }
 
-// lockDeletedClaims locks the claims that recovery would make active again. It does that before it locks the
-// rows.
+// lockDeletedClaims locks the claims that recovery would make active again, before the rows are locked.
 func (r *recovering) lockDeletedClaims(ctx context.Context, p schema.Principal, ids []uuid.UUID) error {
 	rows, _ := r.Tx.Query(ctx, goneClaimsSQL, pg.Args{
 		"tenant":  r.Tenant,
@@ -137,7 +137,7 @@ func (r *recovering) lockDeletedClaims(ctx context.Context, p schema.Principal, 
 	return r.LockClaims(ctx, locks)
 }
 
-// recover takes back one deletion.
+// recover undoes one deletion.
 func (r *recovering) recover(ctx context.Context, id uuid.UUID, ifVersion int) (schema.RecoverItem, error) {
 	out := schema.RecoverItem{ID: id.String(), Status: schema.RecoverNotFound}
 	row, ok := r.rows[id]
@@ -150,7 +150,7 @@ func (r *recovering) recover(ctx context.Context, id uuid.UUID, ifVersion int) (
 	if r.in.Policy.MutationsFrozen() {
 		status = schema.RecoverFrozen
 	}
-	archived := row.DeletedAt == nil // only archived: the archiving is undone
+	archived := row.DeletedAt == nil // archived but not deleted
 	live := (archived || row.ArchivedAt == nil) && row.Status.Live()
 	if status == schema.RecoverRecovered && live {
 		inTheWay, why, err := r.obstacle(ctx, row)
@@ -202,8 +202,7 @@ func (r *recovering) recover(ctx context.Context, id uuid.UUID, ifVersion int) (
 	return out, nil
 }
 
-// obstacle returns the live memory that has the content or the claim of a deleted one, and which of the
-// two.
+// obstacle returns the live memory with the content or the claim of a deleted one, and which of the two it has.
 func (r *recovering) obstacle(ctx context.Context, row commit.MemoryRow) (uuid.UUID, schema.RecoverStatus, error) {
 	duplicate, err := r.LiveByHash(ctx, placeOf(row, row.Hash))
 	if err == nil {

@@ -30,24 +30,25 @@ type ReviseInput struct {
 	Policy    proposals.WritePolicy
 	Rules     *policy.Policy // classification rules for the record; nil for none
 	Embedding *pg.Embedding  // of the record's text; nil if there is none
-	Kept      *Kept          // of a record that is a memory already; nil leaves it as it is
+	Kept      *Kept          // for a record that is already stored; nil does not change it
 	Now       time.Time
 }
 
-// Kept is what a memory takes over from the memories that it replaces.
+// Kept holds the values that a memory takes over from the memories that it replaces.
 type Kept struct {
 	Confidence float64
 	Tags       []string
 }
 
-// Revise carries out a revision in one transaction (document 004 §7, §12, §15.1 and §15.7): the targets, the record,
-// relations, provenance, history, text statistics and the outbox change together or not at all. A refusal is a
-// status; then only that result was written.
+// Revise carries out a revision in one transaction (document 004 §7, §12, §15.1 and §15.7): the targets, the
+// record, relations, provenance, history, text statistics and the outbox change together or not at all. A refusal
+// is a status; then only the result is written.
 //
-// The record belongs to the owner of the targets, or to the principal if they have several owners. It is as visible
-// as the least visible target unless it or a rule sets a visibility, and at least as sensitive as the most sensitive
-// target. A revision of another agent's memory must be visible to its owner: the owner sees the replacement, and
-// nothing is added to the owner's private memories. See revision.Plan for the actions.
+// The record belongs to the owner of the targets, or to the principal if they have several owners. It has the
+// visibility of the least visible target unless it or a rule sets one, and at least the sensitivity of the most
+// sensitive target. A revision of another agent's memory must be visible to the memory's owner: otherwise the owner
+// would lose a memory without seeing its replacement. Nothing is added to the owner's private memories. See
+// revision.Plan for the actions.
 func (s *Editing) Revise(ctx context.Context, in ReviseInput) (schema.ReviseResult, error) {
 	return once(ctx, s, in.Operation, pipeline.KindRevise, in.Now,
 		func(c *commit.Change) (schema.ReviseResult, error) {
@@ -63,12 +64,12 @@ type revising struct {
 	*commit.Change
 	in       ReviseInput
 	ids      []uuid.UUID // of the targets
-	named    uuid.UUID   // of a record that exists already
+	named    uuid.UUID   // id of a record that exists already
 	rows     map[uuid.UUID]commit.MemoryRow
 	record   *commit.NewMemory // the record, when it is new
-	unworded string            // why the record could not be worded from its first target
-	unseen   bool              // the first target had another version when the record was worded
-	narrowed uuid.UUID         // the copy that a fork leaves, if it needs one
+	unworded string            // why the text of the record could not be made from its first target
+	unseen   bool              // the first target has changed since the text of the record was made
+	narrowed uuid.UUID         // id of the narrowed copy of a fork's target, if it needs one
 	plan     revision.RevisionPlan
 	versions map[uuid.UUID]int // after the revision
 }
@@ -93,8 +94,8 @@ func orZero(r *schema.ReviseResult) schema.ReviseResult {
 	return *r
 }
 
-// decide locks what the revision is about and plans it. It writes nothing, and returns a result when
-// the revision is refused.
+// decide locks the memories and plans the revision. It writes nothing. If the revision is refused, it returns the
+// result.
 func (r *revising) decide(ctx context.Context) (*schema.ReviseResult, error) {
 	req := r.in.Request
 	for i, t := range req.Targets {
@@ -112,8 +113,8 @@ func (r *revising) decide(ctx context.Context) (*schema.ReviseResult, error) {
 		}
 		r.named, known = id, append(known, id)
 	}
-	// Locks in one order: scopes, claims, rows. Owners and claims are read before the rows are locked; a memory that
-	// changes in between has another version afterwards, and is refused for that.
+	// Locks in order: scopes, claims, rows. Owners and claims are read before the rows are locked. If a memory
+	// changes in between, its version differs afterwards and the revision is refused.
 	before, err := r.PeekRows(ctx, req.Principal, known)
 	if err != nil {
 		return nil, err
@@ -160,7 +161,7 @@ const takenSQL = `
 		WHERE tenant = @tenant AND (id = @id OR external_id = @external_id)
 	)`
 
-// prepare makes the record a row to insert, owned and visible as its targets are.
+// prepare converts the record to a row to insert, with the owner and the visibility that follow from the targets.
 func (r *revising) prepare(ctx context.Context, targets map[uuid.UUID]commit.MemoryRow) (*schema.ReviseResult, error) {
 	req := r.in.Request
 	first := targets[r.ids[0]]
@@ -170,7 +171,7 @@ func (r *revising) prepare(ctx context.Context, targets map[uuid.UUID]commit.Mem
 		return nil, err
 	}
 	r.unworded = unworded
-	// It is made now, and its place among its revisions follows from this revision.
+	// The record is created now, and this revision decides its place among its revisions.
 	m.CreatedAt, m.UpdatedAt = time.Time{}, time.Time{}
 	m.SalienceAt, m.Lifecycle.LastReinforcedAt = time.Time{}, time.Time{}
 	m.Status, m.Supersedes, m.SupersededBy, m.SupersededAt, m.AuditLog = "", "", "", nil, nil
@@ -183,8 +184,8 @@ func (r *revising) prepare(ctx context.Context, targets map[uuid.UUID]commit.Mem
 	}
 	m.Payload = payload
 	m.Provenance.Sources = evidenceAnd(req.Evidence, m.Provenance.Sources)
-	// It is classified where it will be kept, so that rules have the last word on that. What it refers to must be
-	// visible to the writer.
+	// The record is classified for the scope where it will be stored, so that rules have the last word on that
+	// scope. The memories that it refers to must be visible to the writer.
 	kept := memory.RevisionHolding(req.Principal, r.holdings(targets))
 	m.Scope, m.Visibility = kept.Owner.Scope, cmp.Or(m.Visibility, kept.Visibility)
 	where := commit.RecordDefaults{Owner: kept.Owner, Rules: r.in.Rules}
@@ -233,7 +234,7 @@ func (r *revising) prepare(ctx context.Context, targets map[uuid.UUID]commit.Mem
 	return nil, nil
 }
 
-// evidenceAnd is the evidence of a revision with what the record brings itself, each once.
+// evidenceAnd returns the evidence of a revision and that of its record, without duplicates.
 func evidenceAnd(evidence, own []schema.Ref) []schema.Ref {
 	out := make([]schema.Ref, 0, len(evidence)+len(own))
 	for _, ref := range slices.Concat(evidence, own) {
@@ -248,14 +249,15 @@ func evidenceAnd(evidence, own []schema.Ref) []schema.Ref {
 func (r *revising) holdings(targets map[uuid.UUID]commit.MemoryRow) []memory.Holding {
 	var out []memory.Holding
 	for _, id := range r.ids {
-		if m, ok := targets[id]; ok { // for one that is missing the revision will be refused
+		if m, ok := targets[id]; ok { // the revision will be refused for a missing target
 			out = append(out, m.Holding())
 		}
 	}
 	return out
 }
 
-// hidden reports whether a record that exists, or the winner of a contest, hides what another agent owns.
+// hidden reports whether the owner of a target could not see the existing record, or the winner of a contest, that
+// replaces it.
 func (r *revising) hidden() bool {
 	successor, ok := r.rows[r.named]
 	if winner, err := uuid.Parse(r.in.Request.Winner); err == nil && !ok {
@@ -298,7 +300,7 @@ func (r *revising) lockClaimsOf(ctx context.Context, rows map[uuid.UUID]commit.M
 	return claims, r.LockClaims(ctx, slices.Collect(maps.Values(claims)))
 }
 
-// revision reads, under the locks, what the decision rests on.
+// revision reads the input of the decision under the locks.
 func (r *revising) revision(ctx context.Context, claims map[string]commit.ClaimOf) (revision.Revision, error) {
 	req := r.in.Request
 	out := revision.Revision{Action: req.Action, Frozen: r.in.Policy.MutationsFrozen(), Narrowed: r.narrowed.String(),
@@ -347,7 +349,7 @@ func (r *revising) revision(ctx context.Context, claims map[string]commit.ClaimO
 	return out, err
 }
 
-// successorsSQL lists what supersedes a memory, nearest first.
+// successorsSQL lists the successors of a memory, nearest first.
 const successorsSQL = `
 	WITH RECURSIVE chain AS (
 		SELECT superseded_by AS id, 1 AS n
@@ -361,7 +363,7 @@ const successorsSQL = `
 	) CYCLE id SET met USING path
 	SELECT id FROM chain WHERE NOT met ORDER BY n`
 
-// chainOf lists what supersedes a memory, nearest first. It ends where it meets itself.
+// chainOf lists the successors of a memory, nearest first. It stops at a cycle.
 func (r *revising) chainOf(ctx context.Context, id uuid.UUID) ([]string, error) {
 	rows, _ := r.Tx.Query(ctx, successorsSQL, pg.Args{"tenant": r.Tenant, "id": id})
 	ids, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
@@ -375,7 +377,7 @@ func (r *revising) chainOf(ctx context.Context, id uuid.UUID) ([]string, error) 
 	return out, nil
 }
 
-// evidenceSQL reads the weight of memories as evidence, among those that the principal may read.
+// evidenceSQL reads the trust and sensitivity of memories cited as evidence, if the principal may read them.
 var evidenceSQL = `
 	SELECT m.id, m.source_trust, m.sensitivity
 	FROM memories m
@@ -384,8 +386,8 @@ var evidenceSQL = `
 	ORDER BY m.id
 	FOR SHARE OF m`
 
-// evidenceMemories finds the memories among the evidence: refs that are ids of memories that the principal may see. A
-// ref of the host system that only looks like an id is not changed.
+// evidenceMemories finds the memories cited as evidence: refs that are ids of memories that the principal may see.
+// A ref of the host system that only looks like an id is ignored.
 func (r *revising) evidenceMemories(ctx context.Context) ([]revision.EvidenceMemory, error) {
 	var ids []uuid.UUID
 	for _, ref := range r.in.Request.Evidence {

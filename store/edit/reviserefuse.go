@@ -16,7 +16,7 @@ import (
 	"github.com/mneme/mneme/store/commit"
 )
 
-// refuseDuplicates refuses a revision whose new memories another live one says already.
+// refuseDuplicates refuses a revision if another live memory has the content of one of its new memories.
 func (r *revising) refuseDuplicates(ctx context.Context) (*schema.ReviseResult, error) {
 	var contents []commit.DedupKey
 	if r.record != nil {
@@ -35,7 +35,7 @@ func (r *revising) refuseDuplicates(ctx context.Context) (*schema.ReviseResult, 
 			return nil, err
 		}
 		if i := slices.Index(r.ids, id); i >= 0 && !r.plan.Steps[i].Status.Live() {
-			continue // it makes room
+			continue // it stops being live
 		}
 		refused, err := r.refuseFor(ctx, schema.ReviseDuplicate, "another memory has this content",
 			[]string{id.String()})
@@ -47,7 +47,7 @@ func (r *revising) refuseDuplicates(ctx context.Context) (*schema.ReviseResult, 
 	return nil, nil
 }
 
-// narrowedHash is the content hash of a memory under another validity.
+// narrowedHash returns the content hash of a memory with another validity.
 func narrowedHash(m commit.MemoryRow, v schema.Validity) []byte {
 	payload, err := withValidity(m.Payload, v)
 	if err != nil {
@@ -57,7 +57,7 @@ func narrowedHash(m commit.MemoryRow, v schema.Validity) []byte {
 	return memory.RecordHash(record, memory.RecordContent(record))
 }
 
-// withValidity is a semantic payload with another validity.
+// withValidity returns a semantic payload with another validity.
 func withValidity(payload json.RawMessage, v schema.Validity) (json.RawMessage, error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(payload, &members); err != nil {
@@ -71,7 +71,7 @@ func withValidity(payload json.RawMessage, v schema.Validity) (json.RawMessage, 
 	return json.Marshal(members)
 }
 
-// refuseFor refuses a revision because of conflicting memories, and names those that the principal may read.
+// refuseFor refuses a revision because of conflicting memories. It names only those that the principal may read.
 func (r *revising) refuseFor(ctx context.Context, status schema.ReviseStatus, why string,
 	conflicts []string) (*schema.ReviseResult, error) {
 	ids := make([]uuid.UUID, 0, len(conflicts))
@@ -95,7 +95,7 @@ func (r *revising) refuseFor(ctx context.Context, status schema.ReviseStatus, wh
 	return r.refuse(status, why, named...), nil
 }
 
-// refuse is the result of a revision that changes nothing.
+// refuse returns the result of a revision that changes nothing.
 func (r *revising) refuse(status schema.ReviseStatus, why string, conflicts ...string) *schema.ReviseResult {
 	out := &schema.ReviseResult{Status: status, Action: cmp.Or(r.plan.Action, r.in.Request.Action), Why: why}
 	for i, id := range r.ids {
@@ -111,8 +111,7 @@ func (r *revising) refuse(status schema.ReviseStatus, why string, conflicts ...s
 	return out
 }
 
-// metadata is what history keeps of a revision in addition to its reason: its evidence, and the run that made it. No
-// content.
+// metadata returns the evidence and the run of a revision for history, without content.
 func (r *revising) metadata(more map[string]any) map[string]any {
 	evidence := make([]map[string]string, 0, len(r.in.Request.Evidence))
 	for _, ref := range r.in.Request.Evidence {

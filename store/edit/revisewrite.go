@@ -13,9 +13,9 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// carry writes what was planned.
+// carry writes the planned revision.
 func (r *revising) carry(ctx context.Context) error {
-	// What stops being live goes first: it frees contents and claims.
+	// Memories that stop being live come first, because that frees contents and claims.
 	for _, stays := range []bool{false, true} {
 		for i := range r.ids {
 			if r.plan.Steps[i].Status.Live() == stays {
@@ -74,8 +74,7 @@ func (r *revising) carry(ctx context.Context) error {
 	return r.discardDone(ctx)
 }
 
-// discardDone discards a new record that says that its task is done, as a put of it does (document 004
-// §6).
+// discardDone discards a new record whose task is done, as a put of it does (document 004 §6).
 func (r *revising) discardDone(ctx context.Context) error {
 	if r.record == nil || !revision.TaskDone(*r.in.Request.Record) {
 		return nil
@@ -95,7 +94,7 @@ func (r *revising) discardDone(ctx context.Context) error {
 	return err
 }
 
-// takeTarget carries out the step of the target at a position.
+// takeTarget carries out the step of the i-th target.
 func (r *revising) takeTarget(ctx context.Context, i int) error {
 	m, planned := r.rows[r.ids[i]], r.plan.Steps[i]
 	s := r.step(planned.Status)
@@ -116,7 +115,7 @@ func (r *revising) takeTarget(ctx context.Context, i int) error {
 	return err
 }
 
-// otherSide is the record that a target is contested with or forked from: that of a fork or a contest.
+// otherSide returns the record of a fork or a contest.
 func (r *revising) otherSide() uuid.UUID {
 	if r.record != nil {
 		return r.record.ID
@@ -124,7 +123,7 @@ func (r *revising) otherSide() uuid.UUID {
 	return r.named
 }
 
-// step is a step of this revision.
+// step returns a step of this revision.
 func (r *revising) step(status schema.Status) commit.Step {
 	return commit.Step{
 		Set:      map[string]any{},
@@ -137,12 +136,12 @@ func (r *revising) step(status schema.Status) commit.Step {
 	}
 }
 
-// takeNamed brings a record that existed already into its place.
+// takeNamed updates an existing record to its planned state.
 func (r *revising) takeNamed(ctx context.Context) error {
 	m, p := r.rows[r.named], r.plan.Record
 	s := r.step(p.Status)
 	s.Set["status"], s.Set["sensitivity"] = p.Status, p.Sensitivity
-	if p.SourceTrust < m.SourceTrust { // of what it is drawn from now, too
+	if p.SourceTrust < m.SourceTrust { // its new sources are less trusted
 		s.Set["source_trust"] = p.SourceTrust
 	}
 	if p.Pinned && !m.Pinned {
@@ -185,13 +184,13 @@ func (r *revising) insertRecord(ctx context.Context) error {
 		return err
 	}
 	if ids[0] != m.ID {
-		return pg.ErrConflict // the content was stored since it was looked for
+		return pg.ErrConflict // the content has been stored since the check
 	}
 	r.versions[m.ID] = 1
 	return nil
 }
 
-// supportWinner adds the evidence to what the winner of a contest rests on.
+// supportWinner adds the evidence to the provenance of a contest's winner.
 func (r *revising) supportWinner(ctx context.Context) error {
 	id, err := uuid.Parse(r.in.Request.Winner)
 	if err != nil {
@@ -200,7 +199,7 @@ func (r *revising) supportWinner(ctx context.Context) error {
 	return r.addEvidence(ctx, id)
 }
 
-// appendProvenanceSQL adds a reference after those that a memory has, unless it is among them.
+// appendProvenanceSQL appends a reference to a memory's provenance, unless the memory has it.
 const appendProvenanceSQL = `
 	INSERT INTO memory_provenance (tenant, memory_id, position, kind, ref, hash, at, created_at)
 	SELECT @tenant, @id, coalesce(max(position), -1) + 1, @kind, @ref, @hash, @at, @now
@@ -208,7 +207,7 @@ const appendProvenanceSQL = `
 	WHERE tenant = @tenant AND memory_id = @id
 	HAVING NOT coalesce(bool_or(kind = @kind AND ref = @ref), false)`
 
-// addEvidence adds the evidence to the end of a memory's provenance.
+// addEvidence appends the evidence to a memory's provenance.
 func (r *revising) addEvidence(ctx context.Context, id uuid.UUID) error {
 	if err := r.Flush(ctx); err != nil { // positions depend on the rows that exist
 		return err
@@ -227,7 +226,7 @@ func (r *revising) addEvidence(ctx context.Context, id uuid.UUID) error {
 	return nil
 }
 
-// result is what the revision did.
+// result returns the result of the revision.
 func (r *revising) result() schema.ReviseResult {
 	out := schema.ReviseResult{Status: schema.ReviseApplied, Action: r.plan.Action, Why: r.plan.Why}
 	for i, id := range r.ids {

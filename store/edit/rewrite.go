@@ -14,9 +14,10 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// WordedRecord returns the new record of a revision with the text that it will have: its own, or the first
-// target's with another value in it (revision.RewrittenRecord). Where that cannot be told, because the target is not
-// found in the version that was seen or its sentence is not rewritten, the record is as it came: Revise refuses.
+// WordedRecord returns the new record of a revision with its final text: its own, or the first target's text with
+// another value (revision.RewrittenRecord). If that text cannot be made, because the target does not exist in the
+// version that the caller saw or its sentence cannot be rewritten, it returns the record unchanged and Revise will
+// refuse it.
 func (s *Editing) WordedRecord(ctx context.Context, req schema.ReviseRequest) (schema.MemoryRecord, error) {
 	record := *req.Record
 	id, err := uuid.Parse(req.Targets[0].ID)
@@ -41,8 +42,8 @@ func (s *Editing) WordedRecord(ctx context.Context, req schema.ReviseRequest) (s
 	return record, nil
 }
 
-// wordedRecord words the record of a revision from its first target, or says why it is not worded. A target that was
-// not found, or has another version than the caller saw, leaves the record as it is.
+// wordedRecord makes the text of a revision's record from its first target, or returns why it cannot. It does not
+// change the record if the target was not found or has another version than the caller saw.
 func wordedRecord(req schema.ReviseRequest, target commit.MemoryRow) (schema.MemoryRecord, string, error) {
 	record := *req.Record
 	if target.ID == uuid.Nil || target.Version != req.Targets[0].IfVersion {

@@ -13,10 +13,10 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// actorTrust is the actor that lowers the trust of memories derived from less trusted ones.
+// actorTrust is the actor in history when trust is lowered because a source is less trusted.
 const actorTrust = "trust-policy"
 
-// distrust lowers the trust of what is derived from memories that are trusted less than before.
+// distrust lowers the trust of memories derived from memories whose trust has fallen.
 func (p *putting) distrust(ctx context.Context) error {
 	for i := range p.items {
 		it := &p.items[i]

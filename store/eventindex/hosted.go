@@ -16,7 +16,8 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// HostedConfig says where a hosted memory service is that speaks Mem0's HTTP API. There is no default address.
+// HostedConfig describes the connection to a hosted memory service with Mem0's HTTP API. There is no default
+// address.
 type HostedConfig struct {
 	URL       string // such as https://HOST; the paths /v1 and /v2 are below it
 	APIKey    string
@@ -26,7 +27,7 @@ type HostedConfig struct {
 	Client    *http.Client // http.DefaultClient when nil
 }
 
-// String leaves the key out: settings turn up in logs and failed tests.
+// String leaves out the key, because settings appear in logs and failed tests.
 func (c HostedConfig) String() string { return "a hosted memory service" }
 
 // GoString is String, for %#v.
@@ -37,22 +38,22 @@ const HostedWarning = "MNEME_MEMORY_INDEX=mem0: the text of events leaves this m
 	"MNEME_MEM0_URL; " +
 	"erased events are removed there while this setting is on, and purged events at the next erasure"
 
-// DefaultHostedTimeout is for one call.
+// DefaultHostedTimeout is the timeout of one call.
 const DefaultHostedTimeout = 5 * time.Second
 
-// Hosted wraps a hosted memory service as a memory index of one agent. Each event is one memory of the service, stored
-// verbatim (infer is false), with its id in the metadata. The service knows nothing of ids of ours, so that Hosted asks
-// which events it has before it adds any.
+// Hosted wraps a hosted memory service as a memory index of one agent. Each event is one memory of the service,
+// stored verbatim (infer is false), with the event's id in the metadata. The service does not index these ids, so
+// Hosted asks which events it has before it adds any.
 type Hosted struct {
 	HostedConfig
 	Tenant, Agent string
 
-	ids map[string]bool // of the events that Index was last given
+	ids map[string]bool // of the events in the last call of Index
 }
 
 var _ views.MemoryIndex = (*Hosted)(nil)
 
-// hostedPage is how many memories are listed in one call.
+// hostedPage is the number of memories in one listing call.
 const hostedPage = 100
 
 // memory is one memory of the service.
@@ -64,7 +65,7 @@ type memory struct {
 	Score float64 `json:"score"`
 }
 
-// user is whose memories these are to the service: those of one agent of one tenant.
+// user returns the service's user id: one agent of one tenant.
 func (h *Hosted) user() string { return url.QueryEscape(h.Tenant) + "/" + url.QueryEscape(h.Agent) }
 
 // Index adds the events that the service does not have.
@@ -140,7 +141,7 @@ func (h *Hosted) list(ctx context.Context) (map[string]bool, error) {
 	return out, nil
 }
 
-// memories returns what the service has of the agent.
+// memories returns the agent's memories in the service.
 func (h *Hosted) memories(ctx context.Context) (out []memory, err error) {
 	for page := 1; ; page++ {
 		var found results
@@ -155,7 +156,7 @@ func (h *Hosted) memories(ctx context.Context) (out []memory, err error) {
 	}
 }
 
-// results are memories, with the page around them or without.
+// results are memories, with or without a page object around them.
 type results []memory
 
 func (r *results) UnmarshalJSON(data []byte) error {
@@ -172,10 +173,10 @@ func (r *results) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// maxHostedAnswer is how much of an answer is read.
+// maxHostedAnswer is the largest part of an answer that is read.
 const maxHostedAnswer = 32 << 20
 
-// call makes one call. Its errors say nothing of what was sent or answered.
+// call makes one call. Its errors contain nothing that was sent or received.
 func (h *Hosted) call(ctx context.Context, method, path string, in, out any) error {
 	timeout := h.Timeout
 	if timeout <= 0 {
@@ -218,7 +219,7 @@ func (h *Hosted) call(ctx context.Context, method, path string, in, out any) err
 	return nil
 }
 
-// statusError is an answer that says no.
+// statusError is an answer with an error status.
 type statusError struct{ status int }
 
 func (e *statusError) Error() string { return fmt.Sprintf("the service answered %d", e.status) }

@@ -13,8 +13,9 @@ import (
 	"github.com/mneme/mneme/store/vector"
 )
 
-// Qdrant compares events by the vectors of their texts, which it keeps in a Qdrant server. One Qdrant serves one view:
-// it searches among the events that it was last given. The server has vectors, tenants and ids of events, and no text.
+// Qdrant compares events by the vectors of their texts, which it keeps in a Qdrant server. One Qdrant serves one
+// view: it searches only the events in the last call of Index. The server has vectors, tenants and ids of events,
+// and no text.
 type Qdrant struct {
 	Events   *events.Events
 	Server   *vector.Qdrant
@@ -48,8 +49,8 @@ func (q *Qdrant) Index(ctx context.Context, list []ledger.Event) error {
 	return nil
 }
 
-// add stores the vectors of events, and removes again those of events that were erased during the call: the sweep of
-// their erasure may have run before the vectors existed.
+// add stores the vectors of events. It then removes those of events that were erased during the call, because the
+// sweep of their erasure may have run before the vectors existed.
 func (q *Qdrant) add(ctx context.Context, ids []string, texts map[string]string) error {
 	said := make([]string, len(ids))
 	for i, id := range ids {
@@ -72,7 +73,7 @@ func (q *Qdrant) add(ctx context.Context, ids []string, texts map[string]string)
 	return q.Server.DeleteEvents(ctx, q.Tenant, q.Embedder.Model(), over)
 }
 
-// Search returns the k events nearest to a query, of those that Index was last given.
+// Search returns the k events nearest to a query, among those in the last call of Index.
 func (q *Qdrant) Search(ctx context.Context, query string, k int) ([]views.Hit, error) {
 	if len(q.ids) == 0 {
 		return nil, nil
@@ -84,8 +85,8 @@ func (q *Qdrant) Search(ctx context.Context, query string, k int) ([]views.Hit, 
 	return q.Server.NearestEvents(ctx, q.Tenant, q.Embedder.Model(), vector, q.ids, k)
 }
 
-// QdrantSweeper removes from Qdrant the vectors of events that the ledger has no more: events that were erased, the
-// beliefs that went with them, and events that were purged.
+// QdrantSweeper removes from Qdrant the vectors of events that the ledger no longer has: erased events, the beliefs
+// erased with them, and purged events.
 type QdrantSweeper struct {
 	Events *events.Events
 	Server *vector.Qdrant
@@ -99,7 +100,7 @@ func (s *QdrantSweeper) Sweep(ctx context.Context, tenant string) (int, error) {
 	})
 }
 
-// gone returns those of a tenant's events that were erased or are not in the ledger.
+// gone returns the events of a tenant that were erased or are not in the ledger.
 func gone(ctx context.Context, ledgerOf *events.Events, tenant string, ids []string) ([]string, error) {
 	found, err := ledgerOf.ByID(ctx, tenant, ids)
 	if err != nil {

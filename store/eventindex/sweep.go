@@ -19,7 +19,7 @@ type Sweeper struct {
 	Events *events.Events
 }
 
-// entities is a page of those of whom the service has memories.
+// entities is a page of the users of the service's memories.
 type entities struct {
 	Results []struct {
 		Name string `json:"name"`
@@ -98,7 +98,7 @@ func (s *Sweeper) agents(ctx context.Context, tenant string) ([]string, error) {
 	}
 }
 
-// scope names the organisation and the project where a call has no body that could.
+// scope returns the organisation and the project as query parameters, for calls without a body.
 func (c HostedConfig) scope() string {
 	out := ""
 	if c.OrgID != "" {

@@ -13,9 +13,9 @@ import (
 	"github.com/mneme/mneme/store/events"
 )
 
-// Vectors compares events by the vectors of their texts, which it keeps in Postgres. One Vectors serves one view: it
-// searches among the events that it was last given, so that what other agents see takes no places. It compares all of
-// them exactly; there are no more than a view is chosen from (events.MaxRanked).
+// Vectors compares events by the vectors of their texts, which it keeps in Postgres. One Vectors serves one view:
+// it searches only the events in the last call of Index, so that other agents' events do not use up places. It
+// compares all of them exactly; there are at most events.MaxRanked.
 type Vectors struct {
 	Events   *events.Events
 	Embedder inference.Embedder
@@ -27,7 +27,7 @@ type Vectors struct {
 
 var _ views.MemoryIndex = (*Vectors)(nil)
 
-// embedBatch is how many texts are embedded in one call.
+// embedBatch is the number of texts embedded in one call.
 const embedBatch = 64
 
 // Index makes sure that each event with a text has a vector. Texts are embedded verbatim. The text of an event never
@@ -75,7 +75,7 @@ func (v *Vectors) add(ctx context.Context, ids []string, texts map[string]string
 	return v.Events.PutVectors(ctx, v.Tenant, v.Embedder.Model(), ids, vectors, now())
 }
 
-// Search returns the k events nearest to a query, of those that Index was last given.
+// Search returns the k events nearest to a query, among those in the last call of Index.
 func (v *Vectors) Search(ctx context.Context, query string, k int) ([]views.Hit, error) {
 	vector, _, err := inference.EmbedQuery(ctx, v.Embedder, query)
 	if err != nil {

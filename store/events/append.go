@@ -23,7 +23,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// Row is an event as mneme_append_events takes it.
+// Row is an event as an argument of mneme_append_events.
 type Row struct {
 	Stream      string             `json:"stream"`
 	ID          string             `json:"id"`
@@ -34,19 +34,20 @@ type Row struct {
 	Visibility  schema.Visibility  `json:"visibility"`
 	Sensitivity schema.Sensitivity `json:"sensitivity"`
 	Payload     json.RawMessage    `json:"payload,omitempty"`
-	Candidate   *uuid.UUID         `json:"candidate_id,omitempty"` // what was handed in to be remembered
-	Memory      *uuid.UUID         `json:"memory_id,omitempty"`    // what it became or repeated
+	Candidate   *uuid.UUID         `json:"candidate_id,omitempty"` // of an ingest
+	Memory      *uuid.UUID         `json:"memory_id,omitempty"`    // that the candidate became or repeated
 	Session     string             `json:"session,omitempty"`
 	OccurredAt  time.Time          `json:"occurred_at"`
 	RecordedAt  time.Time          `json:"recorded_at"`
-	// Digest is of the event as handed in, hexadecimal; empty: any event with the id is the same.
+	// Digest is the hexadecimal digest of the event as received. If it is empty, any event with the id counts as
+	// the same.
 	Digest string `json:"digest,omitempty"`
 }
 
 const appendSQL = `SELECT stream, seq, added, same FROM mneme_append_events(@batch::jsonb) ORDER BY ordinal`
 
-// Queue adds the appending of rows to a batch of statements of a transaction that is bound to the tenant. It is for
-// changes that append events whose ids are new. It holds the streams until the transaction ends: queue it last.
+// Queue adds rows to append to a batch of statements, in a transaction bound to the tenant. It is for changes that
+// append events with new ids. It locks the streams until the transaction ends, so queue it last.
 func Queue(batch *pgx.Batch, rows []Row) error {
 	if len(rows) == 0 {
 		return nil
@@ -62,17 +63,18 @@ func Queue(batch *pgx.Batch, rows []Row) error {
 // AppendInput is one request to append.
 type AppendInput struct {
 	Tenant      string
-	PolicyGroup string // of the agents whose events these are
+	PolicyGroup string // of the agents of the events
 	Events      []ledger.Event
-	// Open are the kinds that every agent sees where the event does not say who does.
+	// Open are the kinds that every agent sees, unless the event sets its visibility.
 	Open []string
 	Now  time.Time
 }
 
-// Append appends events in the order given and returns the place of each. An event is at least as sensitive as what its
-// payload holds (sensitive.Raised). An event whose id exists adds nothing, and its place is returned. It returns a
-// *schema.ValidationError for an event that is not well formed, for an id that another event has, and for a reflection
-// on evidence that does not exist, that its agent does not see or that was erased; then nothing is appended.
+// Append appends events in the given order and returns the place of each. It raises the sensitivity of an event to
+// that of its payload (sensitive.Raised). If an event with the id exists, nothing is added and its place is
+// returned. Append returns a *schema.ValidationError and appends nothing for an invalid event, for an id of a
+// different event, and for a reflection on evidence that does not exist, that its agent does not see or that was
+// erased.
 func (s *Events) Append(ctx context.Context, in AppendInput) (out []ledger.Appended, err error) {
 	for try := 1; ; try++ {
 		err = commit.Write(ctx, s.DB, in.Tenant, in.Now, func(c *commit.Change) (err error) {
@@ -93,7 +95,7 @@ func (s *Events) Append(ctx context.Context, in AppendInput) (out []ledger.Appen
 	}
 }
 
-// isConflict reports whether another transaction has just appended the same id to another stream, or erases several
+// isConflict reports whether another transaction has just appended the same id to another stream, or is erasing
 // events that a reflection cites.
 func isConflict(err error) bool {
 	const deadlock = "40P01"
@@ -108,7 +110,7 @@ type appended struct {
 	Added, Same bool
 }
 
-// AppendIn is Append in a transaction that is bound to the tenant. It holds the streams until the transaction ends.
+// AppendIn is Append in a transaction bound to the tenant. It locks the streams until the transaction ends.
 func AppendIn(ctx context.Context, tx pgx.Tx, in AppendInput) ([]ledger.Appended, error) {
 	if err := ledger.ValidateEvents(in.Events); err != nil {
 		return nil, err
@@ -149,7 +151,7 @@ func AppendIn(ctx context.Context, tx pgx.Tx, in AppendInput) ([]ledger.Appended
 	return out, nil
 }
 
-// classified returns events with the class that their payloads ask for, where it is higher than the one they state.
+// classified returns the events with the class of their payload, if that is higher than their own.
 func classified(list []ledger.Event) []ledger.Event {
 	out := slices.Clone(list)
 	for i, e := range out {
@@ -167,7 +169,7 @@ func rowOf(e *ledger.Event, in AppendInput) (Row, error) {
 		}
 		payload = plain.Bytes()
 	}
-	// Without the time: a caller that says none gives another each time that it hands the event in.
+	// Without the time, because a caller that sets none sends another time with each retry.
 	handedIn, err := json.Marshal([]any{e.Stream, e.Agent, e.Kind, e.Turn, e.Visibility, e.Sensitivity, payload})
 	if err != nil {
 		return Row{}, fmt.Errorf("event: %w", err)
@@ -181,9 +183,8 @@ func rowOf(e *ledger.Event, in AppendInput) (Row, error) {
 		nil
 }
 
-// Empty empties the events with these ids: their payloads are removed, the rest of the rows stays. Beliefs whose
-// evidence is only erased events are emptied with them. It returns how many it emptied, not counting those that were
-// empty already.
+// Empty removes the payloads of the events with these ids; the rest of the rows remains. Beliefs based only on
+// erased events are emptied too. It returns how many events it emptied, without those that were empty already.
 func (s *Events) Empty(ctx context.Context, tenant string, ids []string, now time.Time) (n int, err error) {
 	err = commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
 		return c.Tx.QueryRow(ctx, `SELECT mneme_empty_events($1)`, ids).Scan(&n)
@@ -194,8 +195,8 @@ func (s *Events) Empty(ctx context.Context, tenant string, ids []string, now tim
 	return n, nil
 }
 
-// KeepPartitions creates the partitions of coming months, and drops empty ones of months that ended before a time. It
-// returns how many it created and dropped.
+// KeepPartitions creates the partitions of the coming months, and drops empty partitions of months that ended
+// before a time. It returns how many it created and dropped.
 func (s *Events) KeepPartitions(ctx context.Context, now, before time.Time) (made, dropped int, err error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	err = s.Pool.QueryRow(ctx, `SELECT mneme_make_event_partitions($1), mneme_drop_event_partitions($2)`, now, before).

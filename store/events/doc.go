@@ -1,5 +1,5 @@
-// Package events is the ledger in Postgres (document 001): it appends events to streams, reads them in order, reads the
-// latest that an agent may see, and empties them. What an agent is shown of them is decided in package memory/views.
+// Package events is the ledger in Postgres (document 001). It appends events to streams, reads them in order, reads
+// the latest events that an agent may see, and empties events. Package memory/views decides how they are shown.
 package events
 
 import "github.com/mneme/mneme/store/pg"
@@ -9,5 +9,5 @@ type Events struct {
 	*pg.DB
 }
 
-// New returns it over a connection.
+// New returns an Events on a database.
 func New(db *pg.DB) *Events { return &Events{DB: db} }

@@ -16,8 +16,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// held reads the events with these ids, in no order, and keeps them as they are until the transaction ends. An erasure
-// waits for it.
+// held reads the events with these ids, in no order, and locks them against erasure until the transaction ends.
 func held(ctx context.Context, tx pgx.Tx, tenant string, ids []string) ([]ledger.Event, error) {
 	if _, err := tx.Exec(ctx, `SELECT mneme_hold_events($1)`, ids); err != nil {
 		return nil, err
@@ -25,7 +24,7 @@ func held(ctx context.Context, tx pgx.Tx, tenant string, ids []string) ([]ledger
 	return collect(ctx, tx, byIDSQL, pg.Args{"tenant": tenant, "ids": ids})
 }
 
-// cites returns the ids of the events that a reflection names.
+// cites returns the ids of the events that a reflection cites.
 func cites(r ledger.Reflection) []string {
 	ids := slices.Clone(r.BasedOn)
 	if r.Through != "" {
@@ -34,10 +33,9 @@ func cites(r ledger.Reflection) []string {
 	return ids
 }
 
-// withEvidence checks the reflections among events of a request by the rule that Reflect follows (views.Viewer.Check),
-// and returns the events with the class of each reflection raised to that of its evidence. Evidence is in the ledger,
-// or earlier in the request. A reflection that is in the ledger already is not checked again: its evidence may be erased
-// since.
+// withEvidence checks the reflections in a request by the rule of Reflect (views.Viewer.Check), and returns the
+// events with the class of each reflection raised to that of its evidence. Evidence may be in the ledger or earlier
+// in the request. A stored reflection is not checked again, because its evidence may have been erased since.
 func withEvidence(ctx context.Context, tx pgx.Tx, in AppendInput, list []ledger.Event) ([]ledger.Event, error) {
 	var ids []string
 	for _, e := range list {
@@ -52,7 +50,7 @@ func withEvidence(ctx context.Context, tx pgx.Tx, in AppendInput, list []ledger.
 	if err != nil {
 		return nil, err
 	}
-	known := make(map[string]ledger.Event, len(ids)) // what a reflection may cite, by id
+	known := make(map[string]ledger.Event, len(ids)) // events that a reflection may cite, by id
 	for _, e := range there {
 		known[e.ID] = e
 	}
@@ -80,7 +78,7 @@ func withEvidence(ctx context.Context, tx pgx.Tx, in AppendInput, list []ledger.
 }
 
 func reflectionOf(e ledger.Event) (ledger.Reflection, bool) {
-	r, _ := ledger.Payload[ledger.Reflection](e) // one without a payload says nothing, and is refused for that
+	r, _ := ledger.Payload[ledger.Reflection](e) // a reflection without a payload fails the check
 	return r, e.Kind == ledger.KindAgentReflected
 }
 
@@ -94,7 +92,7 @@ func cited(known map[string]ledger.Event, r ledger.Reflection) []ledger.Event {
 	return out
 }
 
-// under notes what is wrong with a part of a request under the path of that part. It returns any other error.
+// under adds validation errors of a part of a request to p, under the path of the part. It returns any other error.
 func under(err error, path string, p *check.Problems) error {
 	var invalid *schema.ValidationError
 	if !errors.As(err, &invalid) {
@@ -106,7 +104,7 @@ func under(err error, path string, p *check.Problems) error {
 	return nil
 }
 
-// raised returns the class of a reflection: its own, but at least that of its evidence.
+// raised returns the class of a reflection, raised to that of its evidence.
 func raised(own, least schema.Sensitivity) schema.Sensitivity {
 	own = cmp.Or(own, schema.SensitivityLow)
 	if own.Lower(least) == own {

@@ -9,9 +9,9 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// marksSQL finds the numbers of the latest visible event on each thing. It steps from one mark to the next in the
-// index, so that its cost depends on the number of things, not of events. Of observations in words the latest three
-// count. Marks are kept for few audiences: every agent, the viewer's group, the viewer.
+// marksSQL finds the numbers of the latest visible events of each kind and subject. It steps from one mark to the
+// next in the index, so that its cost depends on the number of marks, not of events. The latest three observations
+// in free text count. Marks are stored for few audiences: every agent, the viewer's group, the viewer.
 const marksSQL = `
 	WITH RECURSIVE latest AS (
 		(SELECT a.audience, m.mark, m.sensitivity, m.seq
@@ -49,7 +49,7 @@ const bySeqSQL = `
 	FROM events e
 	WHERE e.tenant = @tenant AND e.stream = @stream AND e.seq = ANY(@seqs)`
 
-// visitsSQL reads the latest inputs of users before a number.
+// visitsSQL reads the latest user inputs before a number.
 const visitsSQL = `
 	SELECT ` + columns + `
 	FROM (
@@ -72,7 +72,7 @@ const visitsSQL = `
 			OFFSET 0) e
 	ORDER BY e.seq DESC`
 
-// RebuildMarks computes the marks of a tenant again from its events, and returns how many there are.
+// RebuildMarks computes the marks of a tenant from its events again, and returns their number.
 func (s *Events) RebuildMarks(ctx context.Context, tenant string, now time.Time) (n int64, err error) {
 	err = commit.Write(pg.WithClass(ctx, pg.ClassPipeline), s.DB, tenant, now, func(c *commit.Change) error {
 		if _, err := c.Tx.Exec(ctx, `DELETE FROM event_marks WHERE tenant = @tenant`,

@@ -12,7 +12,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// PendingInput asks for what an agent has seen of a stream since its last reflection.
+// PendingInput is a request for the events that an agent has seen in a stream since its last reflection.
 type PendingInput struct {
 	Principal      schema.Principal
 	Stream         string
@@ -21,9 +21,9 @@ type PendingInput struct {
 	Limit          int
 }
 
-// frontierSQL reads up to which number the agent's reflections cover what it saw. A reflection covers all events up
-// to the one that it names, or all events before itself if it names none or is erased. The latest reflections are
-// enough: at least one of them names an event of this stream.
+// frontierSQL reads the number up to which the agent's reflections cover the events. A reflection covers all events
+// up to the one that it names. If it names none or is erased, it covers all events before itself. The latest
+// reflections are enough, because at least one of them names an event of this stream.
 const frontierSQL = `
 	SELECT coalesce(max(CASE WHEN r.through <> '' THEN least(r.seq, coalesce(i.seq, 0)) ELSE r.seq END), 0)
 	FROM (
@@ -38,8 +38,8 @@ const frontierSQL = `
 			WHERE tenant = @tenant AND id = r.through AND stream = @stream
 			OFFSET 0) i ON true`
 
-// pendingSQL is latestSQL in the other direction: own events and those of each audience after a number. The agent's
-// own reflections are not pending.
+// pendingSQL is latestSQL in the other direction: the agent's own events and those of each audience after a number.
+// The agent's own reflections are never pending.
 const pendingSQL = `
 	SELECT ` + columns + `
 	FROM (
@@ -68,10 +68,10 @@ const pendingSQL = `
 	ORDER BY e.seq
 	LIMIT @limit`
 
-// Pending reads the events of a stream after an agent's last reflection that it may see, oldest first, at most Limit.
-// If these are only reflections of others, the first later event of another kind is added, because
-// views.ReflectionTracker uses it to decide whether anything happened. That package applies the same rule to all
-// events; a test checks that both agree.
+// Pending reads at most Limit events of a stream after an agent's last reflection, oldest first, if the agent may
+// see them. If these are only reflections of others, the first later event of another kind is added:
+// views.ReflectionTracker needs it to decide whether anything happened. That package applies the same rule to all
+// events, and a test checks that both agree.
 func (s *Events) Pending(ctx context.Context, in PendingInput) ([]ledger.Event, error) {
 	through := in.Through
 	if through <= 0 {

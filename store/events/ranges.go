@@ -26,8 +26,8 @@ const rangesSQL = `
 			LIMIT @limit) e
 	ORDER BY x.n, e.seq`
 
-// RangesIn reads parts of streams in a transaction that is bound to the tenant, at most limit events of each. The parts
-// must not overlap. It returns the events of each part in order.
+// RangesIn reads at most limit events of each of several parts of streams, in a transaction bound to the tenant.
+// The parts must not overlap. It returns the events of each part in order.
 func RangesIn(ctx context.Context, tx pgx.Tx, tenant string, parts []Range, limit int) ([][]ledger.Event, error) {
 	out := make([][]ledger.Event, len(parts))
 	if len(parts) == 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// row is an event as it is stored.
+// row is a stored event.
 type row struct {
 	Stream      string
 	Seq         int64
@@ -41,7 +41,7 @@ func (r row) event() ledger.Event {
 		Payload: r.Payload, Erased: r.Erased}
 }
 
-// MaxPage is how many events a page holds at most.
+// MaxPage is the number of events in a page.
 const MaxPage = 1_000
 
 const pageSQL = `
@@ -51,8 +51,8 @@ const pageSQL = `
 	ORDER BY e.seq
 	LIMIT @limit`
 
-// Page reads at most MaxPage events of a stream in order, after a sequence number. It ignores visibility: it is for
-// the owner of the stream and for operators.
+// Page reads at most MaxPage events of a stream in order, after a sequence number. It ignores visibility, because
+// it is for the owner of the stream and for operators.
 func (s *Events) Page(ctx context.Context, tenant, stream string, after int64, limit int) ([]ledger.Event, error) {
 	out, err := s.query(ctx, tenant, pageSQL,
 		pg.Args{"tenant": tenant, "stream": stream, "after": after, "limit": max(1, min(limit, MaxPage))})
@@ -62,13 +62,13 @@ func (s *Events) Page(ctx context.Context, tenant, stream string, after int64, l
 	return out, nil
 }
 
-// PageIn is Page in a transaction that is bound to the tenant.
+// PageIn is Page in a transaction bound to the tenant.
 func PageIn(ctx context.Context, tx pgx.Tx, tenant, stream string, after, limit int64) ([]ledger.Event, error) {
 	return collect(ctx, tx, pageSQL,
 		pg.Args{"tenant": tenant, "stream": stream, "after": after, "limit": max(1, min(limit, MaxPage))})
 }
 
-// LatestInput asks for the latest events of a stream that an agent may see.
+// LatestInput is a request for the latest events of a stream that an agent may see.
 type LatestInput struct {
 	Principal      schema.Principal
 	Stream         string
@@ -77,9 +77,9 @@ type LatestInput struct {
 	Limit          int
 }
 
-// latestSQL reads the agent's own events and the events of each audience that the agent belongs to, each from its own
-// index and up to the limit. An own event that others may see is found twice. The second part does not exclude it: if
-// the stream has only this agent's events, that part would skip all of them, possibly millions.
+// latestSQL reads the agent's own events and the events of each of the agent's audiences, each from its own index
+// and up to the limit. An own event that others may see is found twice. The second part does not exclude it,
+// because in a stream with only this agent's events it would have to skip all of them, possibly millions.
 const latestSQL = `
 	SELECT ` + columns + `
 	FROM (

@@ -13,14 +13,14 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// blankPipeline empties what the pipeline keeps: the candidates that became these memories, and what was
-// proposed from them or about them.
+// blankPipeline empties the pipeline's copies: the candidates that became these memories, and the proposals made
+// from the memories or about them.
 func (f *Forgetting) blankPipeline(ctx context.Context) error {
 	_, err := f.BlankPart(ctx, 0)
 	return err
 }
 
-// Conditions that something of a candidate c, or of a proposal p, still has to be emptied.
+// Conditions that a candidate c, or a proposal p, still has text to remove.
 const (
 	candidateFull = `(c.state = 'staged'
 		OR c.content <> ''
@@ -36,15 +36,15 @@ const (
 		OR p.embedding IS NOT NULL
 		OR p.fact->>'content' <> ''
 		OR p.fact - '{content, category, confidence}'::text[] <> '{}')`
-	// The source's extraction holds the fact's text as well.
+	// The source's extraction has the fact's text as well.
 	factFull = `EXISTS (
 		SELECT FROM memory_candidates c
 		WHERE c.tenant = p.tenant AND c.id = p.candidate_id
 			AND c.extraction->'facts'->p.ordinal->>'content' <> '')`
 )
 
-// BlankPart is blankPipeline for at most limit candidates, events and proposals that still have text, or for all with
-// 0. It returns how many there were: fewer than the limit when nothing is left.
+// BlankPart is blankPipeline for at most limit candidates, events and proposals that still have text; 0 means all.
+// It returns how many it emptied: fewer than the limit if nothing is left.
 func (f *Forgetting) BlankPart(ctx context.Context, limit int) (int, error) {
 	blanked := 0
 	for _, kind := range []struct {
@@ -70,7 +70,7 @@ func (f *Forgetting) BlankPart(ctx context.Context, limit int) (int, error) {
 	return blanked, nil
 }
 
-// blankCandidates empties the candidates that became the memories, or were found to be what the memories say.
+// blankCandidates empties the candidates that became the memories or were duplicates of them.
 func (f *Forgetting) blankCandidates(ctx context.Context, limit int) (int, error) {
 	choose := `
 		SELECT c.id
@@ -98,8 +98,8 @@ func (f *Forgetting) blankCandidates(ctx context.Context, limit int) (int, error
 	return len(ids), err
 }
 
-// blankEvents removes the labels of sessions and the references from what the ledger has of the memories, for at
-// most limit events, or for all with 0. The event itself, its sender and its time stay.
+// blankEvents removes the session labels and the references from the ledger's events about the memories. It does so
+// for at most limit events; 0 means all. The event itself, its sender and its time remain.
 func (f *Forgetting) blankEvents(ctx context.Context, limit int) (int, error) {
 	n := 0
 	receipt := ledger.Receipt{By: "retention"}
@@ -114,7 +114,7 @@ func (f *Forgetting) blankEvents(ctx context.Context, limit int) (int, error) {
 	return n, err
 }
 
-// blankProposals empties what was proposed from the memories, or about them, and the copies of it.
+// blankProposals empties the proposals made from the memories or about them, and the copies of these proposals.
 func (f *Forgetting) blankProposals(ctx context.Context, limit int) (int, error) {
 	proposals, err := f.toBlank(ctx, limit)
 	if err != nil || len(proposals) == 0 {
@@ -148,10 +148,10 @@ func (f *Forgetting) blankProposals(ctx context.Context, limit int) (int, error)
 	return len(proposals), err
 }
 
-// Statements that empty the proposals @proposals, and the copies of them, because of the memories.
+// Statements that empty the proposals @proposals, and the copies of them, because the memories are forgotten.
 const (
-	// The extraction of a source that stays also holds a fact that became one of the memories. The fact's place
-	// stays: facts are known by their position.
+	// A fact that became one of the memories is also in the extraction of its source, which may remain. The fact is
+	// emptied in place, because facts are identified by position.
 	blankExtractions = `
 		UPDATE memory_candidates c
 		SET extraction = jsonb_set(c.extraction, '{facts}', (
@@ -174,7 +174,7 @@ const (
 			AND c.memory_id <> ALL(@memories)
 			AND jsonb_typeof(c.extraction->'facts') = 'array'
 			AND jsonb_array_length(c.extraction->'facts') > 0`
-	// The model's words about them are in the history of the sources that they came from.
+	// The model's reasons for the proposals are in the history of their sources.
 	blankReasons = `
 		WITH p AS (
 			SELECT p.id::text AS id, c.memory_id
@@ -188,8 +188,8 @@ const (
 		)
 		SELECT coalesce(mneme_erase_reasons(array_agg(DISTINCT memory_id), array_agg(DISTINCT id), @now), 0)
 		FROM p`
-	// A proposal from another source that waits to be decided or written keeps its fact: that text belongs to the
-	// source. Its target is gone, so it is decided again.
+	// A waiting proposal from another source keeps its fact, because the text belongs to that source. Its target is
+	// gone, so it will be decided again.
 	blankFacts = `
 		UPDATE proposals p
 		SET fact = jsonb_build_object(
@@ -211,7 +211,7 @@ const (
 					WHERE c.tenant = @tenant AND c.id = p.candidate_id AND c.memory_id = ANY(@memories)))`
 )
 
-// toBlank locks what was proposed from the memories, or about them.
+// toBlank locks the proposals made from the memories or about them.
 func (f *Forgetting) toBlank(ctx context.Context, limit int) ([]uuid.UUID, error) {
 	became, about, from := ``, ``, ``
 	if limit > 0 { // only what still holds something
@@ -234,10 +234,11 @@ func (f *Forgetting) toBlank(ctx context.Context, limit int) ([]uuid.UUID, error
 		WHERE c.tenant = @tenant AND c.memory_id = ANY(@memories)`+from, limit)
 }
 
-// lockSome locks the rows of a table that a query about the memories chooses, by id, which is the order in which
-// pipelines lock them: at most limit, or all with 0.
+// lockSome locks the rows of a table that a query about the memories selects: at most limit; 0 means all. It locks
+// in order of id, as pipelines do.
 func (f *Forgetting) lockSome(ctx context.Context, table, choose string, limit int) ([]uuid.UUID, error) {
-	// All are chosen first: for a few in order, Postgres would rather walk through the table.
+	// MATERIALIZED selects all rows first. With an ORDER BY and a small limit, Postgres would rather scan the
+	// table.
 	rows, err := f.Tx.Query(ctx, `
 		WITH chosen AS MATERIALIZED (`+choose+`
 		)
@@ -263,7 +264,7 @@ func (f *Forgetting) lockSome(ctx context.Context, table, choose string, limit i
 	return ids, err
 }
 
-// upTo is a limit as an argument of LIMIT. NULL means no limit.
+// upTo returns a limit as an argument of LIMIT. NULL means no limit.
 func upTo(limit int) any {
 	if limit <= 0 {
 		return nil

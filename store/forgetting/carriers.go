@@ -12,7 +12,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// ForgetRemoved reports whether a run has removed texts permanently. Tombstones keep their words.
+// ForgetRemoved reports whether a run has removed texts permanently. Tombstones still have their text.
 func (s *Forgetter) ForgetRemoved(ctx context.Context, tenant string, run uuid.UUID) (bool, error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	var removed bool
@@ -29,15 +29,15 @@ func (s *Forgetter) ForgetRemoved(ctx context.Context, tenant string, run uuid.U
 	return removed, nil
 }
 
-// Carriers are what brought, or speaks of, the memories that a run has forgotten.
+// Carriers are the workflows and reviews that may have a text of the memories that a run has forgotten.
 type Carriers struct {
 	Workflows []string    // ids; not that of the run itself
-	Sessions  []string    // ids of workflows of sessions, which go on with a new history
-	Batches   []uuid.UUID // whose reviews may have shown them: a reviewer's words are in the review's history
-	Next      int         // the ordinal to go on from, and 0 when there is none left
+	Sessions  []string    // ids of workflows of sessions, which continue with a new history
+	Batches   []uuid.UUID // their reviews may have quoted the memories in a reviewer's reason
+	Next      int         // the next ordinal; 0 if none is left
 }
 
-// goneItems are the memories that a run has forgotten, of its items between two ordinals.
+// goneItems are the memories that a run has forgotten, among its items between two ordinals.
 const goneItems = `
 	gone AS (
 		SELECT memory_id
@@ -87,10 +87,10 @@ const (
 		ORDER BY 1`
 )
 
-// ForgottenWorkflows returns the workflows whose start carried a text of the memories that a run has
-// forgotten, for at most limit of its items from an ordinal on: those that brought or changed them, and the
-// forget runs that had selected them, possibly by a query, and have ended or still wait. Ids come from
-// history, which an import may have brought: the caller must check whose a workflow is before it touches one.
+// ForgottenWorkflows returns the workflows whose input had a text of the memories that a run has forgotten, for at
+// most limit of the run's items from an ordinal on: workflows that created or changed the memories, and forget runs
+// that had selected them, possibly by a query, and have ended or still wait. The ids come from history, which may
+// have been imported, so the caller must check the owner of a workflow before it acts on it.
 func (s *Forgetter) ForgottenWorkflows(ctx context.Context, tenant string, run uuid.UUID, from,
 	limit int) (Carriers, error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)

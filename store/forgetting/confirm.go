@@ -22,9 +22,9 @@ func forgetSubject(c *commit.Change, r ForgetRow) lifecycle.ForgetSubject {
 	return lifecycle.ForgetSubject{Tenant: c.Tenant, RunID: r.ID, Mode: r.Mode, Digest: r.Digest}
 }
 
-// ForgetToken makes the token that confirms a run of the principal. The token is in no workflow's history
-// and in no table. It returns schema.ErrTokenExpired, or ErrForgetClosed, for a run that no longer
-// waits, an empty token for one that is confirmed, and ErrNotFound for a run of another agent or user.
+// ForgetToken makes the token that confirms a run of the principal. The token is in no workflow's history and in no
+// table. For an expired run it returns schema.ErrTokenExpired, for a cancelled run schema.ErrForgetClosed, for a
+// confirmed run an empty token, and for a run of another agent or user ErrNotFound.
 func (s *Forgetter) ForgetToken(ctx context.Context, p schema.Principal, run uuid.UUID, now time.Time) (string, error) {
 	token := ""
 	err := commit.Write(ctx, s.DB, p.Tenant, now, func(c *commit.Change) error {
@@ -55,9 +55,9 @@ func (s *Forgetter) ForgetToken(ctx context.Context, p schema.Principal, run uui
 	return token, nil
 }
 
-// ConfirmForget confirms a run. The token is checked against the rows that were selected; errors are
-// schema.ErrTokenMalformed, ErrTokenExpired and ErrTokenOther, ErrForgetClosed and ErrNotFound. For a repeated token
-// it returns that the run is already confirmed, and changes nothing.
+// ConfirmForget confirms a run. It checks the token against the selected rows. Errors are schema.ErrTokenMalformed,
+// ErrTokenExpired and ErrTokenOther, ErrForgetClosed and ErrNotFound. A repeated token changes nothing; the result
+// says that the run is already confirmed.
 func (s *Forgetter) ConfirmForget(ctx context.Context, tenant string, run uuid.UUID, in schema.ForgetConfirmation,
 	now time.Time) (schema.ForgetApproval, error) {
 	var out schema.ForgetApproval
@@ -113,8 +113,8 @@ func (s *Forgetter) ConfirmForget(ctx context.Context, tenant string, run uuid.U
 	return out, nil
 }
 
-// CloseForget ends a run as done, expired or cancelled and returns its receipt. A run that was confirmed
-// does not expire, and one that has ended keeps its end: the receipt's state tells.
+// CloseForget ends a run as done, expired or cancelled and returns its receipt. A confirmed run does not expire,
+// and an ended run keeps its state; the receipt has the state.
 func (s *Forgetter) CloseForget(ctx context.Context, tenant string, run uuid.UUID, state schema.ForgetState,
 	now time.Time) (schema.ForgetReceipt, error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
@@ -146,7 +146,7 @@ func (s *Forgetter) CloseForget(ctx context.Context, tenant string, run uuid.UUI
 	return receipt, nil
 }
 
-// conclude writes on a receipt what was forgotten and what is left that says the same.
+// conclude adds to a receipt the forgotten ids and the remaining memories that say the same.
 func conclude(ctx context.Context, c *commit.Change, r *ForgetRow) error {
 	if r.Receipt.Forgotten == 0 {
 		return nil

@@ -8,14 +8,14 @@ import (
 	"github.com/mneme/mneme/store/pipeline"
 )
 
-// linkedFact holds for proposals p of a candidate whose memory p.memory_id is what the candidate says: it was
-// written from it, or was found to be known already.
+// linkedFact holds for proposals p whose memory p.memory_id states what the candidate says: it was written from the
+// candidate, or was already known.
 const linkedFact = `(p.state = 'applied' AND p.action IN ('add', 'update')
 	OR p.state = 'skipped' AND p.outcome IN ('` + proposals.ReasonAlreadyKnown + `', '` + pipeline.ReasonDuplicate +
 	`'))`
 
-// frontierSQL is the memories f from which a statement searches: @ids, their @relations to the request, and their
-// significant words @words.
+// frontierSQL selects the memories f from which a statement searches: @ids, with their @relations to the request
+// and their significant words @words.
 const frontierSQL = `
 	f AS MATERIALIZED (
 		SELECT x.id, x.relation, x.telling, m.content_hash, m.agent_id, m.project, m.scope, m.language
@@ -23,12 +23,12 @@ const frontierSQL = `
 		JOIN memories m ON m.tenant = @tenant AND m.id = x.id
 	)`
 
-// keptWith is the condition of memories m, other than f, that have the agent, project and scope of f.
+// keptWith is the condition that a memory m other than f has the agent, project and scope of f.
 const keptWith = `m.agent_id = f.agent_id AND m.project = f.project AND m.scope = f.scope AND m.id <> f.id`
 
 // The connections, as rows of seed, id, tie and drawn. Each is a separate SELECT, so that each uses its own index.
 const (
-	// What f was drawn from, by its relations and by the pipeline's proposals.
+	// The sources of f, by its relations and by the pipeline's proposals.
 	sourcesSQL = `
 		SELECT f.id AS seed, r.target_id AS id, 'source' AS tie, false AS drawn
 		FROM f
@@ -40,7 +40,7 @@ const (
 		JOIN proposals p ON p.tenant = @tenant AND p.memory_id = f.id AND ` + linkedFact + `
 		JOIN memory_candidates c ON c.tenant = @tenant AND c.id = p.candidate_id
 		WHERE f.relation <> 'derived' AND c.memory_id <> f.id`
-	// What was drawn from f.
+	// The memories derived from f.
 	derivationsSQL = `
 		SELECT f.id, r.source_id, 'derived', false
 		FROM f
@@ -53,7 +53,7 @@ const (
 		JOIN proposals p ON p.tenant = @tenant AND p.candidate_id = c.id
 			AND p.memory_id IS NOT NULL AND ` + linkedFact + `
 		WHERE f.relation <> 'source' AND p.memory_id <> f.id`
-	// What has the text of f. Live and past contents have an index each.
+	// The memories with the text of f. Current and past contents have an index each.
 	sameTextSQL = `
 		SELECT f.id, m.id, 'restatement', false
 		FROM f
@@ -65,7 +65,7 @@ const (
 		JOIN memories m ON m.tenant = @tenant AND m.content_hash = f.content_hash
 			AND NOT m.live AND m.erased_at IS NULL
 		WHERE ` + keptWith
-	// What has the triple of f.
+	// The memories with the triple of f.
 	sameTripleSQL = `
 		SELECT f.id, m.id, 'restatement', false
 		FROM f
@@ -76,7 +76,7 @@ const (
 		WHERE ` + keptWith
 )
 
-// nearSQL is memories extracted from the same sources as f, and memories that have all significant words of f.
+// nearSQL selects memories extracted from the same sources as f, and memories that have all significant words of f.
 var nearSQL = fmt.Sprintf(`
 		SELECT f.id, x.id, 'restatement', false
 		FROM f
@@ -105,8 +105,8 @@ var (
 	nearMemories      = connectedTo(sourcesSQL, derivationsSQL, sameTextSQL, sameTripleSQL, nearSQL)
 )
 
-// connectedTo renders the statement for some connections. It excludes memories that the asker may not change, erased
-// ones, and those that the run already has.
+// connectedTo renders the statement for some connections. It excludes memories that the principal may not change,
+// erased memories, and memories that the run already has.
 func connectedTo(connections ...string) string {
 	return `
 		WITH ` + frontierSQL + `, pairs AS (` + strings.Join(connections, `

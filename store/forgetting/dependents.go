@@ -52,7 +52,7 @@ func (f *Forgetting) removeDependents(ctx context.Context) error {
 	return err
 }
 
-// DropArtifacts deletes those of the artifacts that no memory names any more.
+// DropArtifacts deletes the given artifacts that no memory refers to any more.
 func DropArtifacts(ctx context.Context, c *commit.Change, sums [][]byte) (int, error) {
 	tag, err := c.Tx.Exec(ctx, `
 		DELETE FROM artifacts a
@@ -67,8 +67,8 @@ func DropArtifacts(ctx context.Context, c *commit.Change, sums [][]byte) (int, e
 	return int(tag.RowsAffected()), nil
 }
 
-// RemovePart removes at most limit dependent rows of memories, and returns how many there were: fewer than the limit
-// when nothing is left. A memory may have thousands of versions and a hundred thousand derived memories.
+// RemovePart removes at most limit dependent rows of memories and returns how many it removed: fewer than the limit
+// if nothing is left. A memory may have thousands of versions and a hundred thousand derived memories.
 func RemovePart(ctx context.Context, c *commit.Change, memories []uuid.UUID, limit int) (int, error) {
 	removed := 0
 	left := func() pg.Args {
@@ -115,11 +115,11 @@ const (
 	samePosition = ` AND d.memory_id = c.memory_id AND d.position = c.position`
 )
 
-// removeSome renders the beginning of a deletion from a table d of the chosen rows c. of is the column that has the
-// memory, key the columns of the primary key.
+// removeSome renders the beginning of a deletion from a table d of the chosen rows c. of is the column with the
+// memory's id, and key has the columns of the primary key.
 //
 // Each memory's rows are looked up separately, so that the cost depends on the rows removed. They are requested in
-// the order of an index: if one memory has most of a table's rows, Postgres would otherwise scan the table.
+// the order of an index; otherwise Postgres would scan the table if one memory has most of its rows.
 func removeSome(table, of, key, order string) string {
 	return `
 		WITH chosen AS (

@@ -1,5 +1,5 @@
-// Package forgetting selects, confirms and carries out requests to forget, and erases content wherever it is kept.
-// Scheduled deletion is in package sweeping.
+// Package forgetting selects, confirms and carries out requests to forget, and erases content from every table that
+// has it. Scheduled deletion is in package sweeping.
 package forgetting
 
 import "github.com/mneme/mneme/store/pg"
@@ -9,5 +9,5 @@ type Forgetter struct {
 	*pg.DB
 }
 
-// New returns it over a connection.
+// New returns a Forgetter on a database.
 func New(db *pg.DB) *Forgetter { return &Forgetter{DB: db} }

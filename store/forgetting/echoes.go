@@ -12,7 +12,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// notSelected is the condition of memories m that a run has not selected and not found to say the same.
+// notSelected is the condition that a run has neither selected the memory m nor found that it says the same.
 const notSelected = `NOT EXISTS (
 		SELECT FROM forget_items i
 		WHERE i.tenant = @tenant AND i.run_id = @run AND i.memory_id = m.id)
@@ -20,8 +20,8 @@ const notSelected = `NOT EXISTS (
 		SELECT FROM forget_echoes i
 		WHERE i.tenant = @tenant AND i.run_id = @run AND i.memory_id = m.id)`
 
-// countOthersSQL counts for each of the first echoes the other sources of a derived memory, or the other facts
-// extracted from a source and those that wait for a review.
+// countOthersSQL counts, for each of the first echoes, how much else it says. For a derived memory it counts the
+// other sources. For any other it counts the other facts extracted from it and its proposals that wait for review.
 const countOthersSQL = `
 	SELECT e.memory_id, e.tie, t.content,
 		e.also_says > 0 AS more,
@@ -61,7 +61,7 @@ const countOthersSQL = `
 	ORDER BY e.position
 	LIMIT @limit`
 
-// countedEcho is an echo with how many other things it says.
+// countedEcho is an echo with the number of other things that it says.
 type countedEcho struct {
 	MemoryID uuid.UUID
 	Tie      proposals.Tie
@@ -70,8 +70,9 @@ type countedEcho struct {
 	Others   int
 }
 
-// countOthers counts what else the first echoes say: for a source, the facts extracted from it that say something
-// else; for a derived memory, its other sources.
+// countOthers stores how much else the first echoes say. For a derived memory this is the number of its other
+// sources. For any other it is the number of facts extracted from it that the run has neither selected nor found,
+// with the proposals that wait for review.
 func (s *echoSearch) countOthers(ctx context.Context) error {
 	rows, err := s.Tx.Query(ctx, countOthersSQL,
 		pg.Args{"tenant": s.Tenant, "run": s.run, "limit": schema.MaxForgetSample})
@@ -105,7 +106,7 @@ func (s *echoSearch) countOthers(ctx context.Context) error {
 	return err
 }
 
-// takeEchoes selects what was found to say the same, after the first items of a run, and returns how many there are.
+// takeEchoes selects the echoes after the first items of a run, and returns how many there are.
 func takeEchoes(ctx context.Context, c *commit.Change, run uuid.UUID, first int) (int, error) {
 	tag, err := c.Tx.Exec(ctx, `
 		WITH taken AS (
@@ -122,7 +123,7 @@ func takeEchoes(ctx context.Context, c *commit.Change, run uuid.UUID, first int)
 	return int(tag.RowsAffected()), err
 }
 
-// showEchoes puts into a preview what says the same.
+// showEchoes adds to a preview the memories that say the same.
 func showEchoes(ctx context.Context, c *commit.Change, run uuid.UUID, preview *schema.ForgetPreview) error {
 	err := c.Tx.QueryRow(ctx, `
 		SELECT count(*) FILTER (WHERE NOT foreign_owner), count(*) FILTER (WHERE foreign_owner)
@@ -136,8 +137,8 @@ func showEchoes(ctx context.Context, c *commit.Change, run uuid.UUID, preview *s
 	return err
 }
 
-// remainingEchoes lists the first echoes of a run that are left, where it has forgotten anything, and returns how
-// many there are.
+// remainingEchoes lists the first of the remaining echoes of a run that has forgotten anything, and returns how
+// many remain.
 func remainingEchoes(ctx context.Context, c *commit.Change, r *ForgetRow) (int, []schema.ForgetEcho, error) {
 	left := `EXISTS (
 			SELECT FROM memories m

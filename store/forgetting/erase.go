@@ -14,7 +14,7 @@ import (
 	"github.com/mneme/mneme/store/pipeline"
 )
 
-// reasonForgotten is the outcome of proposals that are removed with a memory.
+// reasonForgotten is the outcome of proposals removed together with a memory.
 const reasonForgotten = "forgotten"
 
 // remove removes the batch's memories permanently: force also deletes the rows; erase removes all texts and leaves an
@@ -33,8 +33,8 @@ func (f *Forgetting) remove(ctx context.Context) error {
 	return nil
 }
 
-// exec runs a statement whose arguments are @tenant, @memories (the forgotten ones) and more, and counts the rows
-// that it changed on the receipt.
+// exec runs a statement with the arguments @tenant, @memories (the forgotten ones) and more. It adds the number of
+// changed rows to the receipt.
 func (f *Forgetting) exec(ctx context.Context, place, sql string, more pg.Args) error {
 	args := pg.Args{"tenant": f.Tenant, "memories": f.Gone}
 	maps.Copy(args, more)
@@ -46,8 +46,8 @@ func (f *Forgetting) exec(ctx context.Context, place, sql string, more pg.Args) 
 	return nil
 }
 
-// blankRevised removes the reason and evidence of the revisions that made the memories from the history of the
-// memories that were revised. The relations stay.
+// blankRevised removes the reason and evidence of the revisions that created the memories, from the history of the
+// memories that were revised. The relations remain.
 func (f *Forgetting) blankRevised(ctx context.Context) error {
 	var n int
 	err := f.Tx.QueryRow(ctx, `
@@ -75,7 +75,7 @@ func (f *Forgetting) blankRevised(ctx context.Context) error {
 	return nil
 }
 
-// BlankResults removes the callers' names for the memories from the results of puts.
+// BlankResults removes the callers' external ids of the memories from the results of puts.
 func (f *Forgetting) BlankResults(ctx context.Context) error {
 	var n int
 	if err := f.Tx.QueryRow(ctx, `SELECT mneme_erase_external($1)`, f.Gone).Scan(&n); err != nil {
@@ -85,9 +85,9 @@ func (f *Forgetting) BlankResults(ctx context.Context) error {
 	return nil
 }
 
-// dropStaged deletes requests that were never carried out and may contain a text of the memories: those that name one
-// of them once they are abandoned, and any other once it is stale. Only a requested erasure may delete requests of
-// others; a purge leaves them to SweepStaged.
+// dropStaged deletes requests that were not carried out and may contain a text of the memories: abandoned ones that
+// name a memory, and any stale one. Only a requested erasure may delete other callers' requests; a purge leaves
+// them to SweepStaged.
 func (f *Forgetting) dropStaged(ctx context.Context) error {
 	return f.exec(ctx, "staged_requests", `
 		DELETE FROM staged_requests r
@@ -103,7 +103,7 @@ func (f *Forgetting) dropStaged(ctx context.Context) error {
 		})
 }
 
-// removeHistory removes the texts from history. The actor, the action and the time stay.
+// removeHistory removes the texts from history. The actor, the action and the time remain.
 func (f *Forgetting) removeHistory(ctx context.Context) error {
 	var n int
 	if err := f.Tx.QueryRow(ctx, `SELECT mneme_erase_history($1, $2)`, f.Gone, f.Now).Scan(&n); err != nil {
@@ -117,12 +117,12 @@ func (f *Forgetting) removeHistory(ctx context.Context) error {
 type removedRow struct {
 	ID      uuid.UUID
 	Version int32
-	Owner   string // the agent, where the row is deleted
+	Owner   string // the agent, if the row is deleted
 }
 
 // Statements that remove the rows of the memories. They return removedRows.
 const (
-	// The new hash must not be guessable: it is not that of the text, nor of the empty text.
+	// The new hash must not be guessable, so it is neither the hash of the text nor that of the empty text.
 	emptyRows = `
 		UPDATE memories m
 		SET content = '',
@@ -147,15 +147,15 @@ const (
 			version = m.version + 1
 		WHERE m.tenant = @tenant AND m.id = ANY(@memories)
 		RETURNING m.id, m.version, '' AS owner`
-	// Without a row, history records the owner of the memory, who may read it.
+	// Without the row, only history can say who owned the memory and so may read its history.
 	deleteRows = `
 		DELETE FROM memories m
 		WHERE m.tenant = @tenant AND m.id = ANY(@memories)
 		RETURNING m.id, m.version + 1 AS version, m.agent_id AS owner`
 )
 
-// removeRows deletes or empties the memories and ends their history. History may lose its texts only after the memory
-// has; a last history row says who did it.
+// removeRows deletes or empties the memories and ends their history. History may lose its texts only after the
+// memory has lost its text. A last history row names the actor.
 func (f *Forgetting) removeRows(ctx context.Context) error {
 	metadata, err := f.metadata()
 	if err != nil {

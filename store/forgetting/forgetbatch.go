@@ -16,19 +16,19 @@ import (
 	"github.com/mneme/mneme/store/vectorindex"
 )
 
-// ForgetBatchSize is how many memories one transaction forgets unless the request asks for fewer.
+// ForgetBatchSize is the number of memories that one transaction forgets, unless the request sets a smaller one.
 const ForgetBatchSize = schema.MaxForgetBatch
 
-// ForgetBatchResult is what one batch did.
+// ForgetBatchResult is the result of one batch.
 type ForgetBatchResult struct {
 	Receipt   schema.ForgetReceipt // of the run so far
 	Forgotten []uuid.UUID          // in this batch
 	Stop      []string             // workflow ids of pipelines that have no open job left
 }
 
-// ForgetBatch forgets at most limit of the next waiting memories of a confirmed run, in one transaction. A repeated
-// batch continues where the run stopped: no memory is forgotten twice. If the run is not confirmed, or was cancelled,
-// it changes nothing; the receipt has the state.
+// ForgetBatch forgets at most limit of the waiting memories of a confirmed run, in one transaction. A repeated
+// batch continues where the run stopped, so no memory is forgotten twice. If the run is not confirmed, or was
+// cancelled, nothing changes; the receipt has the state.
 func (s *Forgetter) ForgetBatch(ctx context.Context, tenant string, run uuid.UUID, limit int,
 	now time.Time) (ForgetBatchResult, error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
@@ -62,11 +62,11 @@ type Forgetting struct {
 	*commit.Change
 	Run  *ForgetRow
 	Gone []uuid.UUID // memories that are forgotten in this batch
-	live []uuid.UUID // those of them that were live
+	live []uuid.UUID // the memories in Gone that were live
 	stop []string
 
-	// Sources also removes proposals made from the memories from their own history. Otherwise that history is removed
-	// separately, or keeps its words until its window is over.
+	// Sources also removes the history of proposals from the memories' own history. Otherwise a later step removes
+	// that history, or it keeps its text until its retention window is over.
 	Sources bool
 }
 
@@ -120,10 +120,10 @@ func (f *Forgetting) batch(ctx context.Context, limit int) error {
 type waitingItem struct {
 	Ordinal  int32
 	MemoryID uuid.UUID
-	Version  int // that it was selected in
+	Version  int // at selection
 }
 
-// nextItems reads the next items. The run's row is locked: no other delivery works on them.
+// nextItems reads the next items. The run's row is locked, so no other delivery works on them.
 func (f *Forgetting) nextItems(ctx context.Context, limit int) ([]waitingItem, error) {
 	rows, err := f.Tx.Query(ctx, `
 		SELECT ordinal, memory_id, version
@@ -152,7 +152,8 @@ func (f *Forgetting) LockJobs(ctx context.Context, ids []uuid.UUID) error {
 	return err
 }
 
-// lockAhead locks what pipelines lock before memories, in their order: jobs, candidates, proposals.
+// lockAhead takes the locks that pipelines take before those of memories, in the same order: jobs, candidates,
+// proposals.
 func (f *Forgetting) lockAhead(ctx context.Context, ids []uuid.UUID) error {
 	if err := f.LockJobs(ctx, ids); err != nil || f.Run.Mode == schema.ForgetSoft {
 		return err
@@ -189,7 +190,7 @@ type lockedMemory struct {
 	Live bool
 }
 
-// judge locks the memories and says what becomes of each.
+// judge locks the memories and returns the outcome of each.
 func (f *Forgetting) judge(ctx context.Context, items []waitingItem, ids []uuid.UUID) ([]string, error) {
 	rows, err := f.Tx.Query(ctx, `
 		SELECT id, version, pinned,
@@ -238,14 +239,14 @@ func (f *Forgetting) judge(ctx context.Context, items []waitingItem, ids []uuid.
 	return outcomes, nil
 }
 
-// closedJobs are where jobs were closed.
+// closedJobs names the batch of closed jobs.
 type closedJobs struct {
 	BatchID    uuid.UUID
 	WorkflowID string
 }
 
-// closeJobs ends the jobs of what is forgotten and takes its candidates out of the pipeline, so that a
-// run that still works on them writes nothing.
+// closeJobs ends the jobs of forgotten memories and removes their candidates from the pipeline, so that a run that
+// still works on them writes nothing.
 func (f *Forgetting) closeJobs(ctx context.Context) error {
 	rows, err := f.Tx.Query(ctx, `
 		WITH closed AS (
@@ -289,8 +290,8 @@ func (f *Forgetting) closeJobs(ctx context.Context) error {
 	return err
 }
 
-// metadata is the run's metadata for history. Erasing looks for workflow_id: the run's request may quote what it
-// forgot.
+// metadata returns the run's metadata for history. An erasure searches for workflow_id, because the run's request
+// may quote the memories.
 func (f *Forgetting) metadata() (string, error) {
 	m := map[string]any{"mode": f.Run.Mode, "forget_run": f.Run.ID, "workflow_id": f.Run.WorkflowID}
 	if f.Run.RequestedBy != f.Run.ConfirmedBy {
@@ -300,9 +301,8 @@ func (f *Forgetting) metadata() (string, error) {
 	return string(encoded), err
 }
 
-// markDead makes tombstones (document 002 "Soft-Delete and Recovery"): embeddings, graph and texts stay for
-// the window, out of every reader's sight. One statement, so that a batch costs little more than the
-// update itself.
+// markDead makes tombstones (document 002 "Soft-Delete and Recovery"): embeddings, graph and texts remain for the
+// window, hidden from every reader. It is one statement, so that a batch costs little more than the update itself.
 func (f *Forgetting) markDead(ctx context.Context) error {
 	metadata, err := f.metadata()
 	if err != nil {
@@ -339,14 +339,14 @@ func (f *Forgetting) markDead(ctx context.Context) error {
 	return err
 }
 
-// pendingDeletion is what the index has not been told yet of a forgotten memory.
+// pendingDeletion is a forgotten memory whose deletion has not reached the vector index.
 type pendingDeletion struct {
 	MemoryID uuid.UUID
 	Seq      int64 // of the newest change
 	Changes  int
 }
 
-// ForgottenVectors returns pending index deletions of a run's memories, limit at most.
+// ForgottenVectors returns at most limit pending index deletions of a run's memories.
 func (s *Forgetter) ForgottenVectors(ctx context.Context, tenant string, run uuid.UUID,
 	limit int) ([]vectorindex.OutboxEntry, error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)

@@ -10,8 +10,8 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// takeLearned selects procedures and plans that were learned only from selected episodes, and returns how many there
-// are. They repeat the content of the episodes. Forgetting that can be undone does not select them.
+// takeLearned selects the procedures and plans that were learned only from selected episodes, and returns how many
+// there are. They repeat the content of the episodes. A soft forget, which can be undone, does not select them.
 func takeLearned(ctx context.Context, c *commit.Change, run uuid.UUID, req schema.ForgetRequest,
 	first int) (int, error) {
 	if req.HowMuch() == schema.ForgetSoft {

@@ -11,9 +11,9 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// SweepLexemes removes the lexemes that no live memory has any more: a word may be as private as the text it was in.
-// Rows are locked in the order in which writers lock them, sweepPage at most at a time, so that writers do not wait
-// for all of a large vocabulary.
+// SweepLexemes removes the lexemes that no live memory has any more, because a word may be as private as its text.
+// It locks rows in the order of other writers, at most sweepPage at a time, so that writers do not wait for a whole
+// vocabulary.
 func (s *Forgetter) SweepLexemes(ctx context.Context, tenant string, now time.Time) (int, error) {
 	ctx = pg.WithClass(ctx, pg.ClassLong)
 	removed := 0
@@ -50,8 +50,8 @@ func (s *Forgetter) SweepLexemes(ctx context.Context, tenant string, now time.Ti
 	}
 }
 
-// SweepPurgedLexemes is SweepLexemes for purged memories. A purge counts its tombstones, and this sweep records how
-// many of them it has handled. It is not part of a purge's transaction: the next run makes up for an interrupted one.
+// SweepPurgedLexemes is SweepLexemes after purges. A purge counts its tombstones, and this sweep records how many
+// of them it has covered. It is separate from the purge's transaction; the next run completes an interrupted sweep.
 func (s *Forgetter) SweepPurgedLexemes(ctx context.Context, tenant string, now time.Time) error {
 	ctx = pg.WithClass(ctx, pg.ClassLong)
 	var runs []string
@@ -90,5 +90,5 @@ func (s *Forgetter) SweepPurgedLexemes(ctx context.Context, tenant string, now t
 	return nil
 }
 
-// sweepPage is how many lexemes one transaction of a sweep removes.
+// sweepPage is the number of lexemes that one transaction of a sweep removes.
 const sweepPage = 5000

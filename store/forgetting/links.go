@@ -10,10 +10,10 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// ActionLinked renders that the memory whose id is in a column of the row is action-linked: something that was done
-// rests on it, or it is what was done. The link is deleted with the row that it leads to, and the memory at its start
-// would no longer be protected, so both ends count. The statement needs the argument @action_links, which is
-// lifecycle.ActionLinks.
+// ActionLinked renders the condition that a memory is action-linked: an action is based on it, or it is the record
+// of such an action. The memory's id is in column id of row. Both ends of a link are protected: if one were
+// deleted, its link would go with it, and the other would lose its protection. The statement needs the argument
+// @action_links, which is lifecycle.ActionLinks.
 func ActionLinked(row, id string) string {
 	return `EXISTS (
 		SELECT FROM memory_links r
@@ -30,9 +30,9 @@ var actionLinkedAmong = `
 	FROM memories m
 	WHERE m.tenant = @tenant AND m.id = ANY(@ids) AND ` + ActionLinked("m", "id")
 
-// ActionLinkedAmong returns which of some memories are action-linked. The caller has locked them. A new link holds
-// its ends while it is written, and so is either seen under the lock, or sees what was done under it; the statement
-// that locks does not see what was linked since it began.
+// ActionLinkedAmong returns the action-linked memories among the ids, which the caller has locked. It is a separate
+// statement because the one that locks does not see links made since it began. A writer of a link locks both ends,
+// so the link is either seen here, or written after this change and aware of it.
 func ActionLinkedAmong(ctx context.Context, c *commit.Change, ids []uuid.UUID) (map[uuid.UUID]bool, error) {
 	if len(ids) == 0 {
 		return nil, nil

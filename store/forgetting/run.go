@@ -16,12 +16,12 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// ForgetRow is a run as it is stored. A change that reads it has locked it until commit.
+// ForgetRow is a stored run. A change that reads it has locked it until commit.
 type ForgetRow struct {
 	ID          uuid.UUID
 	WorkflowID  string
 	Agent       string `db:"agent_id"`
-	Scope       string // of the user that it is for; empty for an agent
+	Scope       string // of the user; empty for an agent
 	Mode        schema.ForgetMode
 	State       schema.ForgetState
 	Digest      []byte
@@ -39,15 +39,16 @@ type ForgetRow struct {
 const forgetRowColumns = `id, workflow_id, agent_id, scope, mode, state, digest, reason, requested_by, confirmed_by,
 	expires_at, confirmed_at, finished_at, created_at, receipt`
 
-// ownRun is the condition of a run of the principal's agent and, where it acts for one, user.
+// ownRun is the condition that a run belongs to the principal's agent and, if the principal acts for a user, to
+// that user.
 const ownRun = `tenant = @tenant AND id = @run AND agent_id = @agent AND (@user_scope = '' OR scope = @user_scope)`
 
-// ownRunArgs are the arguments of ownRun.
+// ownRunArgs returns the arguments of ownRun.
 func ownRunArgs(p schema.Principal, run uuid.UUID) pg.Args {
 	return pg.Args{"tenant": p.Tenant, "run": run, "agent": p.Agent, "user_scope": pg.UserScope(p)}
 }
 
-// readRun reads the one run that a query selects; ErrNotFound if there is none.
+// readRun reads the one run that a query selects. Without one it returns ErrNotFound.
 func readRun(ctx context.Context, tx pgx.Tx, query string, args pg.Args) (ForgetRow, error) {
 	rows, err := tx.Query(ctx, query, args)
 	if err != nil {
@@ -69,7 +70,7 @@ func lockForget(ctx context.Context, c *commit.Change, run uuid.UUID) (ForgetRow
 		pg.Args{"tenant": c.Tenant, "run": run})
 }
 
-// progress is the current receipt.
+// progress returns the receipt as of now.
 func (r *ForgetRow) progress() schema.ForgetReceipt {
 	out := r.Receipt.Clone()
 	out.State, out.Remaining = r.State, r.Receipt.Total-r.Receipt.Processed()
@@ -86,14 +87,14 @@ func saveReceipt(c *commit.Change, r *ForgetRow) error {
 	return nil
 }
 
-// ForgetNote is what a run did outside of Postgres.
+// ForgetNote is the part of a run's result from outside of Postgres.
 type ForgetNote struct {
 	Removed map[string]int // by place: vectors by index, runs of Temporal
 	Stopped int            // pipelines
 	Pending []string       // places that could not be reached
 }
 
-// NoteForget adds to a run's receipt.
+// NoteForget adds a note to a run's receipt.
 func (s *Forgetter) NoteForget(ctx context.Context, tenant string, run uuid.UUID, note ForgetNote,
 	now time.Time) error {
 	err := commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
@@ -118,7 +119,7 @@ func (s *Forgetter) NoteForget(ctx context.Context, tenant string, run uuid.UUID
 	return nil
 }
 
-// ForgetStatus reads a run of the principal's agent and user; ErrNotFound for any other.
+// ForgetStatus reads a run of the principal's agent and user. For any other run it returns ErrNotFound.
 func (s *Forgetter) ForgetStatus(ctx context.Context, p schema.Principal, run uuid.UUID) (schema.ForgetStatus, error) {
 	var r ForgetRow
 	err := s.Read(ctx, p.Tenant, func(tx pgx.Tx) (err error) {
@@ -144,8 +145,8 @@ func (s *Forgetter) ForgetStatus(ctx context.Context, p schema.Principal, run uu
 	return out, nil
 }
 
-// ForgetItems lists what a run of the principal's agent and user has selected, from an ordinal on, limit at most
-// (500, also when it is 0); ErrNotFound for any other run.
+// ForgetItems lists the items of a run of the principal's agent and user, from an ordinal on, at most limit (0 and
+// more than 500 mean 500). For any other run it returns ErrNotFound.
 func (s *Forgetter) ForgetItems(ctx context.Context, p schema.Principal, run uuid.UUID, from,
 	limit int) ([]schema.ForgetItem, error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)

@@ -18,16 +18,16 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// Limits of the search for what says the same as a selection.
+// Limits of the search for memories that say the same as a selection.
 const (
 	echoPage = 2000 // memories from which one statement searches
-	// Limit of the number of memories that are also searched for by their words and by common sources: meant for a
-	// few that a person named, not for thousands that a filter found.
+	// Up to this many memories are also searched for by words and by common sources. That is meant for a few
+	// memories that a person named, not for thousands that a filter found.
 	nearSearched = 100
 	nearLimit    = 200 // candidates for each memory of such a search
 )
 
-// echoSearch looks for the memories that say what a forget run has selected.
+// echoSearch searches for echoes: other memories that say the same as the selection of a run.
 type echoSearch struct {
 	*commit.Change
 	run       uuid.UUID
@@ -39,13 +39,13 @@ type echoSearch struct {
 // echo is a memory that was found.
 type echo struct {
 	id       uuid.UUID
-	tie      proposals.Tie // by which it was found
-	relation proposals.Tie // to what was asked for: it decides how the search continues
-	more     bool          // it says other things, too
+	tie      proposals.Tie // how it is connected to the selection
+	relation proposals.Tie // to the request; it decides how the search continues
+	more     bool          // it also says other things
 	other    bool          // another agent's memory, which this mode does not change
 }
 
-// comparedRow is a memory as it is compared.
+// comparedRow is a memory with the fields for comparison.
 type comparedRow struct {
 	ID          uuid.UUID
 	AgentID     string
@@ -62,14 +62,14 @@ type comparedRow struct {
 	ValidUntil  *time.Time
 }
 
-// comparedColumns are the columns of a comparedRow, of memories m.
+// comparedColumns are the columns of a comparedRow, from memories m.
 const comparedColumns = `m.id, m.agent_id, m.type, m.content, m.content_hash, m.who,
 	coalesce(m.subject, '') AS subject,
 	coalesce(m.predicate, '') AS predicate,
 	coalesce(m.object #>> '{}', '') AS object,
 	m.validity, m.conditions, m.valid_from, m.valid_until`
 
-// statement is the row as package proposals compares it.
+// statement returns the row as the input of package proposals.
 func (r comparedRow) statement() proposals.Statement {
 	return proposals.Statement{
 		Type:    r.Type,
@@ -82,17 +82,17 @@ func (r comparedRow) statement() proposals.Statement {
 	}
 }
 
-// connectedRow is a memory that is connected with one that the search has reached.
+// connectedRow is a memory connected to a memory of the frontier.
 type connectedRow struct {
-	Seed  uuid.UUID     // the one that was reached
-	Tie   proposals.Tie // by which they are connected
-	Drawn bool          // the pipeline drew it from the seed, or found that it is what the seed says
+	Seed  uuid.UUID     // the memory of the frontier
+	Tie   proposals.Tie // how they are connected
+	Drawn bool          // the pipeline extracted it from the seed, or found that the seed repeats it
 	comparedRow
 }
 
-// findEchoes records which other memories repeat what a run has selected, in the order in which they are found.
-// proposals.Says decides, from what is connected with them. It considers memories that the principal may change;
-// copies are looked for with the same agent, project and scope as the original.
+// findEchoes records the other memories that say the same as a selection, in the order in which they are found. It
+// reads the memories connected with the selection, and proposals.Says decides. It considers memories that the
+// principal may change; copies must have the agent, project and scope of the original.
 func findEchoes(ctx context.Context, c *commit.Change, run uuid.UUID, req schema.ForgetRequest) error {
 	s := echoSearch{Change: c, run: run, principal: req.Principal, mode: req.HowMuch()}
 	rows, err := c.Tx.Query(ctx, `
@@ -120,8 +120,8 @@ func findEchoes(ctx context.Context, c *commit.Change, run uuid.UUID, req schema
 	return s.countOthers(ctx)
 }
 
-// step writes down what says the same as the memories of the frontier and was not known yet, and returns it
-// as the next frontier. The search does not go on from what is another agent's and stays.
+// step records the new echoes of the memories in the frontier and returns them as the next frontier. Memories of
+// another agent that this mode does not change are recorded, but not searched from.
 func (s *echoSearch) step(ctx context.Context, frontier []echo) ([]echo, error) {
 	var next []echo
 	for page := range slices.Chunk(frontier, echoPage) {
@@ -159,7 +159,7 @@ func (s *echoSearch) step(ctx context.Context, frontier []echo) ([]echo, error) 
 	return next, nil
 }
 
-// from returns what says the same as memories of the frontier and is not known yet.
+// from returns the new echoes of the memories in the frontier.
 func (s *echoSearch) from(ctx context.Context, frontier []echo, near bool) ([]echo, error) {
 	known := make(map[uuid.UUID]echo, len(frontier))
 	for _, e := range frontier {
@@ -196,8 +196,8 @@ func (s *echoSearch) from(ctx context.Context, frontier []echo, near bool) ([]ec
 	return out, nil
 }
 
-// connected reads the memories connected with the frontier that are not known yet, by id. With near it also searches
-// by their words and by common sources.
+// connected reads the memories that are connected with the frontier and that the run does not have yet, in order of
+// id. With near it also searches by words and by common sources.
 func (s *echoSearch) connected(ctx context.Context, frontier []echo, seeds map[uuid.UUID]proposals.Statement,
 	near bool) ([]connectedRow, error) {
 	query := connectedMemories
@@ -226,8 +226,8 @@ func (s *echoSearch) connected(ctx context.Context, frontier []echo, seeds map[u
 	return pgx.CollectRows(rows, pgx.RowToStructByName[connectedRow])
 }
 
-// closerEcho returns the closer of two echoes for one memory that was found in two ways. A source stays a source,
-// even if it says nothing more: other facts extracted from it were not asked for.
+// closerEcho merges two echoes of one memory that was found in two ways. A source remains a source even if it says
+// nothing more, because the request does not cover the other facts extracted from it.
 func closerEcho(a, b echo) echo {
 	switch {
 	case a.tie == proposals.TieSource || b.tie == proposals.TieSource:
@@ -242,7 +242,7 @@ func closerEcho(a, b echo) echo {
 	return a
 }
 
-// statements are the memories of a frontier as they are compared.
+// statements returns the memories of a frontier for comparison.
 func (s *echoSearch) statements(ctx context.Context, frontier []echo) (map[uuid.UUID]proposals.Statement, error) {
 	ids := make([]uuid.UUID, len(frontier))
 	for i, e := range frontier {

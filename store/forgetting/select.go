@@ -17,10 +17,11 @@ import (
 	"github.com/mneme/mneme/store/pipeline"
 )
 
-// SelectForget selects what a request would forget and stores it, by id and version: a later confirmation applies to
-// this list, whatever has been written since. Selecting again under the same operation returns the first preview,
-// with the present state of the run: a confirmed run whose workflow has failed continues without a second
-// confirmation. A request for another version than the current one is a *schema.VersionConflict.
+// SelectForget selects the memories for a request and stores the selection by id and version. A later confirmation
+// applies to this selection, whatever has been written since. A second call under the same operation returns the
+// first preview with the present state of the run: a confirmed run whose workflow has failed continues without a
+// second confirmation. If the request has a version other than the current one, it returns a
+// *schema.VersionConflict.
 func (s *Forgetter) SelectForget(ctx context.Context, op schema.OperationRef, req schema.ForgetRequest,
 	now time.Time) (schema.ForgetPreview, error) {
 	ctx = pg.WithClass(ctx, pg.ClassLong)
@@ -30,7 +31,7 @@ func (s *Forgetter) SelectForget(ctx context.Context, op schema.OperationRef, re
 		err = s.Read(ctx, op.Tenant, func(tx pgx.Tx) error {
 			err := tx.QueryRow(ctx, `SELECT state FROM forget_runs WHERE tenant = @tenant AND id = @run`,
 				pg.Args{"tenant": op.Tenant, "run": preview.RunID}).Scan(&preview.State)
-			if errors.Is(err, pgx.ErrNoRows) { // its key is kept for longer than the run
+			if errors.Is(err, pgx.ErrNoRows) { // the operation's key is kept longer than the run
 				return pg.ErrNotFound
 			}
 			return err
@@ -45,7 +46,7 @@ func (s *Forgetter) SelectForget(ctx context.Context, op schema.OperationRef, re
 func selectForget(ctx context.Context, c *commit.Change, op schema.OperationRef,
 	req schema.ForgetRequest) (schema.ForgetPreview, error) {
 	if err := req.Validate(); err != nil {
-		return schema.ForgetPreview{}, err // no body left, and no result: nothing must not mean everything
+		return schema.ForgetPreview{}, err // the body and the result are gone; an empty request must not select everything
 	}
 	run, mode := pg.NewID(), req.HowMuch()
 	preview := schema.ForgetPreview{RunID: run.String(), WorkflowID: op.WorkflowID, Mode: mode,
@@ -138,7 +139,7 @@ func selectForget(ctx context.Context, c *commit.Change, op schema.OperationRef,
 	return preview, nil
 }
 
-// insertRun writes down that a selection has begun. Its total, digest and receipt are set at the end.
+// insertRun stores a run whose selection has begun. Its total, digest and receipt are set at the end.
 func insertRun(ctx context.Context, c *commit.Change, run uuid.UUID, req schema.ForgetRequest,
 	preview schema.ForgetPreview) error {
 	_, err := c.Tx.Exec(ctx, `
@@ -162,8 +163,8 @@ func insertRun(ctx context.Context, c *commit.Change, run uuid.UUID, req schema.
 	return err
 }
 
-// checkVersion refuses a request for one version of a memory that is at another, as a *schema.VersionConflict.
-// One that the principal has no memory for is not found, as without a version.
+// checkVersion returns a *schema.VersionConflict if the memory is at another version than the request names. A
+// memory that the principal may not change is reported as not found, as it is without a version.
 func checkVersion(ctx context.Context, c *commit.Change, run uuid.UUID, req schema.ForgetRequest) error {
 	if req.IfVersion == 0 {
 		return nil
@@ -180,17 +181,17 @@ func checkVersion(ctx context.Context, c *commit.Change, run uuid.UUID, req sche
 	return err
 }
 
-// mayChange is the condition of memories m that the asker may change. Its arguments are those of askerArgs.
+// mayChange is the condition that the principal may change the memory m. Its arguments are those of askerArgs.
 var mayChange = pg.SharedWith("m", "@agent", "@project", "@grants")
 
-// askerArgs are the arguments of mayChange, and more.
+// askerArgs adds the arguments of mayChange to more.
 func askerArgs(p schema.Principal, more pg.Args) pg.Args {
 	more["agent"], more["project"], more["grants"] = p.Agent, p.Project, pg.ChangeGrants(p)
 	return more
 }
 
-// noteNotFound adds the named ids for which the asker has no memory, after the first items of a run, and returns how
-// many there are.
+// noteNotFound adds the requested ids that the principal has no memory for, after the first items of a run. It
+// returns how many there are.
 func noteNotFound(ctx context.Context, c *commit.Change, run uuid.UUID, req schema.ForgetRequest,
 	first int) (int, error) {
 	tag, err := c.Tx.Exec(ctx, `
@@ -210,8 +211,7 @@ func noteNotFound(ctx context.Context, c *commit.Change, run uuid.UUID, req sche
 	return int(tag.RowsAffected()), err
 }
 
-// digestItems returns lifecycle.ForgetDigest of what a run has selected, computed where the rows are, and the first
-// ids.
+// digestItems returns lifecycle.ForgetDigest of a run's selection, computed in the database, and the first ids.
 func digestItems(ctx context.Context, c *commit.Change, run uuid.UUID) (digest []byte, sample []string, err error) {
 	err = c.Tx.QueryRow(ctx, `
 		SELECT sha256(coalesce(
@@ -225,14 +225,14 @@ func digestItems(ctx context.Context, c *commit.Change, run uuid.UUID) (digest [
 	return digest, sample, err
 }
 
-// itemsAlike are how many of a run's items are in one state.
+// itemsAlike is the number of a run's items in one state.
 type itemsAlike struct {
 	lifecycle.Forgettable
 	Items int
 }
 
-// countItems counts the memories that a run has selected, for a preview. The statement counts by state, and the rule
-// decides what a state means. Links are looked up only if the rule needs them.
+// countItems counts a run's selected memories for a preview. The statement counts by state, and the rule decides
+// the outcome of each state. Links are read only if the rule needs them.
 func countItems(ctx context.Context, c *commit.Change, run uuid.UUID, mode schema.ForgetMode,
 	p schema.Principal) (counts lifecycle.ForgetCounts, err error) {
 	rows, err := c.Tx.Query(ctx, countItemsSQL, pg.Args{
@@ -268,8 +268,8 @@ func selectsTooMany() error {
 		Problem: fmt.Sprintf("selects more than %d memories: narrow it", schema.MaxForgetSelected)}}}
 }
 
-// countDerived counts unselected memories that were derived, over any number of steps, from the selected ones: they
-// stay, and may say the same. Other facts extracted from a selected source do not count.
+// countDerived counts unselected memories derived, in any number of steps, from selected ones: they remain and may
+// say the same. Other facts extracted from a selected source do not count.
 func countDerived(ctx context.Context, c *commit.Change, run uuid.UUID, p schema.Principal) (n int, err error) {
 	err = c.Tx.QueryRow(ctx, `
 		WITH RECURSIVE reached(id) AS (
@@ -297,7 +297,7 @@ func countDerived(ctx context.Context, c *commit.Change, run uuid.UUID, p schema
 	return n, err
 }
 
-// parseIDs reads validated ids; anything else is left out.
+// parseIDs parses validated ids and skips anything else.
 func parseIDs(ids []string) []uuid.UUID {
 	out := make([]uuid.UUID, 0, len(ids))
 	for _, s := range ids {

@@ -12,8 +12,8 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// selectItems stores the selection of a request and returns how many memories it has: one more than
-// schema.MaxForgetSelected if there are too many.
+// selectItems stores the selection of a request and returns the number of memories, or schema.MaxForgetSelected+1
+// if there are too many.
 func selectItems(ctx context.Context, c *commit.Change, run uuid.UUID, req schema.ForgetRequest) (int, error) {
 	text, err := conditionsOfText(ctx, c, req.Selector.Query)
 	if err != nil {
@@ -24,8 +24,8 @@ func selectItems(ctx context.Context, c *commit.Change, run uuid.UUID, req schem
 	return int(tag.RowsAffected()), err
 }
 
-// leftToForget is the condition of memories m that a mode selects when they are not named: lifecycle.ForgetOutcome
-// does not change the others.
+// leftToForget is the condition that a mode selects a memory m that the request does not name by id.
+// lifecycle.ForgetOutcome would not change the others.
 func leftToForget(mode schema.ForgetMode) string {
 	if mode == schema.ForgetSoft {
 		return "m.erased_at IS NULL AND m.deleted_at IS NULL"
@@ -33,9 +33,9 @@ func leftToForget(mode schema.ForgetMode) string {
 	return "m.erased_at IS NULL"
 }
 
-// selectItemsSQL renders the statement that stores a selection: of memories named by id, all that the asker may
-// change; otherwise the agent's own memories that match the shared filter. Its arguments are numbered, because
-// pg.Filter renders a part of it.
+// selectItemsSQL renders the statement that stores a selection. Memories named by id are selected if the principal
+// may change them. Otherwise the agent's own memories that match the shared filter are. Arguments are numbered,
+// because pg.Filter renders a part of the statement.
 func selectItemsSQL(run uuid.UUID, req schema.ForgetRequest, text textConditions) (string, []any) {
 	sel, owner := req.Selector, req.Principal
 	var p pg.Params
@@ -57,7 +57,8 @@ func selectItemsSQL(run uuid.UUID, req schema.ForgetRequest, text textConditions
 		where += ` AND FALSE` // tags that normalize to nothing must select no memory, not all
 	}
 	if sel.SourceKind != "" {
-		// A candidate's id is the id of the memory that it became. Its kind outlives it.
+		// A candidate has the id of the memory that it became. A separate table keeps the source kind after the
+		// candidate is deleted.
 		kind := p.Add(sel.SourceKind)
 		where += `
 			AND EXISTS (
@@ -72,9 +73,9 @@ func selectItemsSQL(run uuid.UUID, req schema.ForgetRequest, text textConditions
 	}
 	limit, rank, from := schema.MaxForgetSelected+1, `0::float4`, `memories m`
 	if sel.Query != "" {
-		// The index finds matches in any language; then the condition checks the memory's own language, because a
-		// memory that only ranks must not be forgotten. The view is read separately from memories (OFFSET 0):
-		// otherwise the tenant's row-level policy would apply to it and prevent the use of the index.
+		// The index finds matches in any language. The condition then checks the memory's own language, because a
+		// memory must match and not only rank to be forgotten. The view is read in a subquery with OFFSET 0:
+		// otherwise the row-level policy of memories would apply to it and prevent the use of its index.
 		parts := make([]string, len(text.queries))
 		for i, query := range text.queries {
 			parts[i] = p.Add(query) + `::text::tsquery`
@@ -127,21 +128,21 @@ func selectItemsSQL(run uuid.UUID, req schema.ForgetRequest, text textConditions
 		LIMIT ` + p.Add(schema.MaxForgetSelected+1), p
 }
 
-// textConfigs are the configurations that mneme_text_config yields.
+// textConfigs are the configurations that mneme_text_config returns.
 var textConfigs = []string{"pg_catalog.english", "pg_catalog.german", "pg_catalog.french", "pg_catalog.spanish",
 	"pg_catalog.italian", "pg_catalog.portuguese",
 	"pg_catalog.dutch", "pg_catalog.simple"}
 
-// textConditions are what a query asks for in full text.
+// textConditions is a query parsed for full text in each language.
 type textConditions struct {
-	configs []string // those in which there is a word to look for
+	configs []string // those in which the query has a word to search for
 	// the query in each of them, without repetitions: equal queries would make the planner expect more rows
 	queries []string
 }
 
-// conditionsOfText reads a query in every language. If only excluded words are left of it, as of "-zebra" or of a
-// stop word with it, it would select everything else: in such a language it selects nothing, and if no other language
-// is left it is refused.
+// conditionsOfText parses a query in every language. A query left with only excluded words, such as "-zebra" alone
+// or with a stop word, would select everything else. In such a language it selects nothing, and if all languages
+// are like that, the query is refused.
 func conditionsOfText(ctx context.Context, c *commit.Change, query string) (textConditions, error) {
 	var t textConditions
 	if query == "" {

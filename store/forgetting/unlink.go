@@ -10,7 +10,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// removeFromGraph removes what the memories say about entities.
+// removeFromGraph removes what the memories state about entities.
 func (f *Forgetting) removeFromGraph(ctx context.Context) error {
 	u, err := Unlink(ctx, f.Change, f.Gone, 0)
 	if err != nil {
@@ -25,20 +25,20 @@ func (f *Forgetting) removeFromGraph(ctx context.Context) error {
 	return nil
 }
 
-// unlinked counts what was removed of the memories' statements about entities.
+// unlinked counts the removed rows.
 type unlinked struct {
-	Said     int // of edges
-	Edges    int // without a source
+	Said     int // statements of edges by the memories
+	Edges    int // edges that no memory states any more
 	Mentions int
-	Entities int // that nothing mentions any more
+	Entities int // entities that no memory mentions any more
 	Claims   int
 }
 
-// Rows is how many of the memories' own rows were removed.
+// Rows returns how many rows of the memories themselves were removed.
 func (u unlinked) Rows() int { return u.Said + u.Mentions + u.Claims }
 
-// Statements of Unlink, for the memories @memories, at most @limit of their rows (NULL: all). Rows that memories share
-// are locked in the order in which writers lock them.
+// Statements of Unlink for the memories @memories and at most @limit of their rows (NULL: all). Shared rows are
+// locked in the order of other writers.
 const (
 	unlinkEdges = `
 		WITH chosen AS (
@@ -113,7 +113,7 @@ const (
 			WHERE e.tenant = @tenant AND e.id = l.id
 		)
 		SELECT (SELECT count(*) FROM gone), (SELECT coalesce(array_agg(entity_id), '{}') FROM per)`
-	// An edge that another memory says needs its ends, mentioned or not.
+	// An edge of another memory needs both entities, mentioned or not.
 	dropEntities = `
 		DELETE FROM entities e
 		WHERE e.tenant = @tenant AND e.id = ANY(@entities) AND e.mentions = 0
@@ -137,9 +137,9 @@ const (
 			AND (d.memory_id, d.subject, d.predicate) = (c.memory_id, c.subject, c.predicate)`
 )
 
-// Unlink removes what memories say about entities: edges, mentions, claims, and the entities that no memory mentions
+// Unlink removes the memories' edges, mentions and claims about entities, and the entities that no memory mentions
 // any more. Counts fall by exactly what these memories had added. With a limit it removes at most that many rows,
-// edges first, because they reference the entities.
+// edges first because they reference the entities.
 func Unlink(ctx context.Context, c *commit.Change, memories []uuid.UUID, limit int) (unlinked, error) {
 	var u unlinked
 	left := func() any { // the argument of LIMIT: at the limit it is 0, which is not the same as none

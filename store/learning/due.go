@@ -15,17 +15,19 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// maxCounted is how many of the newest episodes that no run has taken in are looked at: what is decided is whether they
-// are enough, not how many there are.
-const maxCounted = 200
+// maxCounted is the number of the newest unread episodes that are counted, and of the oldest: enough to decide whether
+// a run is due, and since when.
+const maxCounted = 100
 
-// Pending says whether a scope is due, and how far its evidence was taken in.
+// Pending says whether a scope is due, and how far its evidence was read.
 type Pending struct {
 	due.Verdict
-	Mark Position // the watermark: a run that took evidence in has moved it
+	Mark Position // the watermark, which a run moves when it reads evidence
+	// Reports is the watermark of reported outcomes.
+	Reports Position
 }
 
-// pendingRow is an episode that no run has taken in, without content.
+// pendingRow is an episode that no run has read, without content.
 type pendingRow struct {
 	AgentID   string
 	Session   string
@@ -35,18 +37,33 @@ type pendingRow struct {
 	At        time.Time
 }
 
-const pendingSQL = `
-	SELECT m.agent_id, coalesce(m.agent_session_id, '') AS session, m.created_by, m.content_hash AS same,
-		m.source_trust AS trust, coalesce(m.recorded_at, m.created_at) AS at
+const pendingColumns = `m.agent_id, coalesce(m.agent_session_id, '') AS session, m.created_by, m.content_hash AS same,
+	m.source_trust AS trust, coalesce(m.recorded_at, m.created_at) AS at, m.id`
+
+const pendingWhere = `
 	FROM memories m
 	WHERE ` + ofScope + ` AND m.live AND m.type = 'episodic'
-		AND (coalesce(m.recorded_at, m.created_at), m.id) > (@after_at, @after_id)
-	ORDER BY coalesce(m.recorded_at, m.created_at) DESC, m.id DESC
-	LIMIT @limit`
+		AND (coalesce(m.recorded_at, m.created_at), m.id) > (@after_at, @after_id)`
 
-// Pending judges the episodes of a scope that no run has taken in.
+const pendingSQL = `
+	SELECT agent_id, session, created_by, same, trust, at
+	FROM (
+		(SELECT ` + pendingColumns + pendingWhere + `
+		ORDER BY coalesce(m.recorded_at, m.created_at) DESC, m.id DESC
+		LIMIT @limit)
+		UNION
+		(SELECT ` + pendingColumns + pendingWhere + `
+		ORDER BY coalesce(m.recorded_at, m.created_at), m.id
+		LIMIT @limit)) x
+	ORDER BY at, id`
+
+// Pending judges the episodes and the reported outcomes of a scope that no run has read.
 func (s *Learning) Pending(ctx context.Context, sc Scope, rule due.Rule, now time.Time) (Pending, error) {
 	mark, err := s.Watermark(ctx, sc, Indexing)
+	if err != nil {
+		return Pending{}, err
+	}
+	reports, err := s.Watermark(ctx, sc, Reporting)
 	if err != nil {
 		return Pending{}, err
 	}
@@ -54,7 +71,11 @@ func (s *Learning) Pending(ctx context.Context, sc Scope, rule due.Rule, now tim
 	args["after_at"], args["after_id"], args["limit"] = mark.At, mark.ID, maxCounted
 	var rows []pendingRow
 	err = s.Read(ctx, sc.Tenant, func(tx pgx.Tx) error {
-		rows, err = commit.Rows[pendingRow](ctx, tx, pendingSQL, args)
+		if rows, err = commit.Rows[pendingRow](ctx, tx, pendingSQL, args); err != nil {
+			return err
+		}
+		more, err := reported(ctx, tx, sc, reports.At)
+		rows = append(rows, more...)
 		return err
 	})
 	if err != nil {
@@ -65,11 +86,16 @@ func (s *Learning) Pending(ctx context.Context, sc Scope, rule due.Rule, now tim
 		episodes[i] = due.Episode{Agent: r.AgentID, Session: r.Session, Origin: r.CreatedBy,
 			Same: hex.EncodeToString(r.Same), Trust: r.Trust, At: r.At}
 	}
-	return Pending{Verdict: rule.Judge(episodes, now), Mark: mark}, nil
+	return Pending{Verdict: rule.Judge(episodes, now), Mark: mark, Reports: reports}, nil
 }
 
-// ScopesOf are the scopes of those of the given memories that are live episodes.
+// ScopesOf returns the scopes of the live episodes among the given memories.
 func (s *Learning) ScopesOf(ctx context.Context, tenant string, ids []uuid.UUID) ([]Scope, error) {
+	return s.scopesOf(ctx, tenant, ids, []schema.MemoryType{schema.TypeEpisodic})
+}
+
+func (s *Learning) scopesOf(ctx context.Context, tenant string, ids []uuid.UUID, types []schema.MemoryType) ([]Scope,
+	error) {
 	type row struct {
 		Agent, Project, Scope string
 		Vis                   schema.Visibility `db:"visibility"`
@@ -79,12 +105,12 @@ func (s *Learning) ScopesOf(ctx context.Context, tenant string, ids []uuid.UUID)
 		rows, err = commit.Rows[row](ctx, tx, `
 			SELECT DISTINCT m.agent_id AS agent, m.project, m.scope, m.visibility
 			FROM memories m
-			WHERE m.tenant = @tenant AND m.id = ANY(@ids) AND m.live AND m.type = 'episodic'
-			ORDER BY 1, 2, 3, 4`, pg.Args{"tenant": tenant, "ids": ids})
+			WHERE m.tenant = @tenant AND m.id = ANY(@ids) AND m.live AND m.type = ANY(@types::text[])
+			ORDER BY 1, 2, 3, 4`, pg.Args{"tenant": tenant, "ids": ids, "types": types})
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("scopes of episodes: %w", err)
+		return nil, fmt.Errorf("scopes of evidence: %w", err)
 	}
 	var out []Scope
 	seen := map[Scope]bool{}

@@ -24,12 +24,12 @@ import (
 // Limits of reading evidence.
 const (
 	EvidencePage = 500   // episodes in one page
-	chunk        = 50    // of them, whose content is in memory at once
-	maxEvents    = 4_000 // of an episode; one with more is read as the record that it became
+	chunk        = 50    // episodes whose content is in memory at once
+	maxEvents    = 4_000 // of an episode; a longer one is read from its record
 )
 
-// Overlap is how far before its watermark a run reads again: an episode may be committed later than a newer one.
-// Episodes that were read before are skipped.
+// Overlap is how far before its watermark a run starts to read, because an episode may be committed later than a
+// newer one. Episodes that were read before are skipped.
 const Overlap = 10 * time.Minute
 
 // Indexing is the name of the watermark of the index of attempts.
@@ -63,7 +63,7 @@ func (s *Learning) Watermark(ctx context.Context, sc Scope, workflow string) (Po
 	return out, nil
 }
 
-// MoveWatermark moves the watermark of a workflow, never backwards, as part of a change.
+// MoveWatermark moves the watermark of a workflow within a change. It never moves back.
 func MoveWatermark(ctx context.Context, c *commit.Change, sc Scope, workflow string, to Position, hash string) error {
 	args := sc.args()
 	args["workflow"], args["at"], args["id"], args["hash"], args["now"] = workflow, to.At, to.ID, hash, c.Now
@@ -78,7 +78,7 @@ func MoveWatermark(ctx context.Context, c *commit.Change, sc Scope, workflow str
 	return err
 }
 
-// placedRow is an episode by its place.
+// placedRow is an episode with its place.
 type placedRow struct {
 	ID    uuid.UUID
 	At    time.Time
@@ -98,16 +98,16 @@ const placesSQL = `
 		LIMIT @limit) p
 	ORDER BY p.at, p.id`
 
-// Indexed is one page of episodes whose attempts were entered.
+// Indexed is one page of indexed episodes.
 type Indexed struct {
-	Read     int // episodes that were not known
-	Attempts int // in them
+	Read     int // new episodes
+	Attempts int // of the new episodes
 	Next     Position
 	More     bool
 }
 
-// IndexPage reads the episodes of a scope after a position, enters which attempts they hold, and moves the watermark.
-// Episodes that are known are passed over.
+// IndexPage reads the episodes of a scope after a position, adds their attempts to the index, and moves the
+// watermark. It skips indexed episodes.
 func (s *Learning) IndexPage(ctx context.Context, sc Scope, after Position, now time.Time) (Indexed, error) {
 	var places []placedRow
 	args := sc.args()
@@ -203,7 +203,7 @@ const enterSQL = `
 	)
 	SELECT coalesce(sum(n), 0)::integer FROM counted`
 
-// enter adds attempts to the index and returns how many of them are new. One without a known outcome is not entered.
+// enter adds attempts to the index and returns how many of them are new. It skips attempts without a known outcome.
 func enter(ctx context.Context, c *commit.Change, sc Scope, entries []entry) (int, error) {
 	args := sc.args()
 	var memories, groups []any
@@ -233,14 +233,14 @@ func enter(ctx context.Context, c *commit.Change, sc Scope, entries []entry) (in
 	return n, err
 }
 
-// Episode is an episodic record with the attempts that it holds.
+// Episode is an episodic record with its attempts.
 type Episode struct {
 	ID         uuid.UUID
 	OccurredAt time.Time
 	Attempts   []trace.Attempt
 }
 
-// episodeRow is an episode as it is stored, with the part of the ledger that it was made of.
+// episodeRow is a stored episode, with the part of the ledger that it was made from.
 type episodeRow struct {
 	ID          uuid.UUID
 	AgentID     string
@@ -274,8 +274,8 @@ const episodesSQL = `
 	WHERE m.tenant = @tenant AND m.id = ANY(@ids) AND m.live AND m.type = 'episodic'
 	ORDER BY m.id`
 
-// Episodes reads live episodes with their attempts: from the ledger if it still has all events of the episode's
-// session, and otherwise from the record.
+// Episodes reads live episodes with their attempts. It reads the ledger if that still has all events of the
+// episode's session, and otherwise the record.
 func (s *Learning) Episodes(ctx context.Context, tenant string, ids []uuid.UUID) ([]Episode, error) {
 	var out []Episode
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
@@ -313,7 +313,7 @@ func (s *Learning) Episodes(ctx context.Context, tenant string, ids []uuid.UUID)
 			} else {
 				var payload schema.EpisodicPayload
 				if err := json.Unmarshal(r.Payload, &payload); err != nil {
-					continue // of another's make: it holds nothing to learn from
+					continue // written by another program, without attempts
 				}
 				e.Attempts = trace.OfEpisode(r.meta(), payload)
 			}
@@ -327,8 +327,8 @@ func (s *Learning) Episodes(ctx context.Context, tenant string, ids []uuid.UUID)
 	return out, nil
 }
 
-// meta returns the origin of the episode. Only a session that the ledger recorded as it happened is witnessed. A
-// session that was recorded as a whole afterwards, and any other record, is an account, even if it names a witness.
+// meta returns the origin of the episode. Only a session that the ledger recorded while it happened is witnessed. A
+// session recorded afterwards, and any other record, is an account, even if it names a witness.
 func (r episodeRow) meta() trace.Meta {
 	return trace.Meta{Episode: r.ID.String(), Sensitivity: r.Sensitivity, Source: trace.Source{Agent: r.AgentID,
 		Session: r.Session, Origin: r.CreatedBy, Witnessed: r.Stream != "" && !r.Handed, Trust: r.SourceTrust}}

@@ -17,14 +17,14 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// Limits of the attempts that are read of a group: the newest successes and failures that the ledger witnessed, and
-// fewer of the accounts, so that many accounts do not hide witnessed attempts.
+// Limits of the attempts read of a group. The newest witnessed successes and failures are read, and fewer accounts,
+// so that many accounts do not hide witnessed attempts.
 const (
 	witnessedAttempts = 100
 	toldAttempts      = 20
 )
 
-// maxSkills is how many procedures of a scope a plan may be composed of.
+// maxSkills is the number of procedures of a scope that a plan may be composed from.
 const maxSkills = 200
 
 // decidedColumns are the columns of learning_groups with the number of attempts at the last decision, by kind of
@@ -41,8 +41,8 @@ type Waiting struct {
 	Attempts int64
 }
 
-// Waiting lists groups of a scope after an id that have at least least attempts and wait for a decision on a kind of
-// record. Only tasks have plans.
+// Waiting lists the groups of a scope after an id that have at least `least` attempts and wait for a decision on a
+// kind of record. Only tasks have plans.
 func (s *Learning) Waiting(ctx context.Context, sc Scope, kind schema.MemoryType, least int, after uuid.UUID,
 	limit int) (out []Waiting, err error) {
 	args := sc.args()
@@ -71,7 +71,7 @@ func waitingSQL(kind schema.MemoryType) string {
 	return sql
 }
 
-// Reopen marks all groups of a scope to be decided again.
+// Reopen marks all groups of a scope for a new decision.
 func (s *Learning) Reopen(ctx context.Context, sc Scope, kind schema.MemoryType, now time.Time) error {
 	args := sc.args()
 	column := decidedColumns[kind]
@@ -102,7 +102,8 @@ const groupAttemptsSQL = `
 			LIMIT part.most) x
 	ORDER BY x.memory_id`
 
-// Attempts reads the attempts of a group from their episodes, oldest first: the newest of them, witnessed ones first.
+// Attempts reads the newest attempts of a group from their episodes, witnessed ones first, and returns them oldest
+// first.
 func (s *Learning) Attempts(ctx context.Context, sc Scope, group uuid.UUID) ([]trace.Attempt, error) {
 	var ids []uuid.UUID
 	err := s.Read(ctx, sc.Tenant, func(tx pgx.Tx) (err error) {
@@ -139,12 +140,12 @@ type Known struct {
 	Key        string
 	Words      []string
 	Payload    json.RawMessage
-	Hash       string         // of its evidence; empty if it was put
+	Hash       string         // of its evidence; empty if a caller put the record
 	Stats      evidence.Stats // of its outcomes
 	Tentative  bool
 	Confidence float64
 	Version    int // of the record
-	Row        int // version of the row in learned: UpdateStats compares it
+	Row        int // version of the row in learned, for UpdateStats
 }
 
 const knownColumns = `l.memory_id AS id, l.kind, l.key, l.words, m.payload, l.evidence_hash AS hash, l.stats, l.tentative,
@@ -162,7 +163,7 @@ func (s *Learning) KnownOf(ctx context.Context, sc Scope, group uuid.UUID, kind 
 		ORDER BY l.memory_id`, pg.Args{"tenant": sc.Tenant, "group": group, "kind": kind})
 }
 
-// Skills reads procedures of a scope that plans may be composed of.
+// Skills reads the procedures of a scope that plans may be composed from.
 func (s *Learning) Skills(ctx context.Context, sc Scope) ([]Known, error) {
 	args := sc.args()
 	args["limit"] = maxSkills
@@ -173,15 +174,15 @@ func (s *Learning) Skills(ctx context.Context, sc Scope) ([]Known, error) {
 		LIMIT @limit`, args)
 }
 
-// Lookup asks for procedures and plans for a problem or a task.
+// Lookup is a request for procedures and plans for a problem or a task.
 type Lookup struct {
 	Filter pg.Filter // what the principal may see
-	Keys   []string  // of problems and tasks, in the form that attempts have
+	Keys   []string  // of problems and tasks, in the form of attempts
 	Words  []string  // of their signatures: memories that share most of them are returned as well
 	Limit  int
 }
 
-// Find returns procedures and plans for the keys, and those that share words with them, the nearest first.
+// Find returns procedures and plans for the keys, and those that share words with them, nearest first.
 func (s *Learning) Find(ctx context.Context, in Lookup) ([]Known, error) {
 	args := pg.Args{"tenant": in.Filter.Principal.Tenant, "keys": in.Keys, "words": pg.TagList(in.Words),
 		"limit": in.Limit}
@@ -230,8 +231,8 @@ func (s *Learning) known(ctx context.Context, tenant, sql string, args pg.Args) 
 	return out, nil
 }
 
-// UpdateStats replaces the outcomes of a procedure or plan, if its row still has the version that was read. Otherwise
-// it returns false.
+// UpdateStats replaces the outcomes of a procedure or plan if its row still has the version that was read. It
+// reports whether it did.
 func (s *Learning) UpdateStats(ctx context.Context, tenant string, id uuid.UUID, row int, stats evidence.Stats,
 	tentative bool, now time.Time) (done bool, err error) {
 	err = commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
@@ -244,7 +245,7 @@ func (s *Learning) UpdateStats(ctx context.Context, tenant string, id uuid.UUID,
 	return done, nil
 }
 
-// UpdateStatsIn is UpdateStats as part of a change.
+// UpdateStatsIn is UpdateStats within a change.
 func UpdateStatsIn(ctx context.Context, c *commit.Change, id uuid.UUID, row int, stats evidence.Stats,
 	tentative bool) (bool, error) {
 	encoded, err := json.Marshal(stats)

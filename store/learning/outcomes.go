@@ -13,10 +13,10 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// tally counts the outcomes in the evidence of a delta and those that agents reported. Reports on the episodes in
-// which the solution helped, while it was tentative, are moved to the record.
+// tally counts the outcomes in a delta's evidence and those that agents reported. Reports on the episodes in which
+// the tentative solution helped are moved to the record.
 func tally(ctx context.Context, c *commit.Change, id string, d Delta) (evidence.Stats, error) {
-	// A report locks this row before it is kept: none is between the two.
+	// A report locks this row before it is stored, so no report is missed between the two reads.
 	before, err := commit.Values[evidence.Stats](ctx, c.Tx, `
 		SELECT stats FROM learned WHERE tenant = @tenant AND memory_id = @id FOR UPDATE`,
 		pg.Args{"tenant": c.Tenant, "id": id})
@@ -48,13 +48,13 @@ func tally(ctx context.Context, c *commit.Change, id string, d Delta) (evidence.
 	}
 	out := evidence.Tally(d.Outcomes, reported)
 	if len(before) == 1 && d.Action == Update && before[0].All.Trials() > out.All.Trials() {
-		// Outcomes that are not read any more have no weight now. They still count.
+		// Older outcomes that are no longer read have no weight now, but they still count.
 		out.All.Successes, out.All.Failures = before[0].All.Successes, before[0].All.Failures
 	}
 	return out, nil
 }
 
-// helped are the episodes that show that a solution helped.
+// helped returns the episodes that show that a solution helped.
 func helped(outcomes []evidence.Outcome) []string {
 	out := []string{}
 	for _, o := range outcomes {
@@ -65,8 +65,8 @@ func helped(outcomes []evidence.Outcome) []string {
 	return out
 }
 
-// carryOver returns the outcomes with which a record is adopted: those that were reported, which begin with its
-// claims, or else its claims. From then on they are stored in learned.
+// carryOver returns the outcomes with which a record is adopted: the reported ones, which begin with the record's
+// claims, or else its claims. From then on learned has them.
 func carryOver(ctx context.Context, c *commit.Change, id uuid.UUID, claimed evidence.Stats) (evidence.Stats, error) {
 	out, err := commit.Row[struct{ Stats evidence.Stats }](ctx, c.Tx, `
 		DELETE FROM solution_outcomes WHERE tenant = @tenant AND memory_id = @id RETURNING stats`,

@@ -17,8 +17,8 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// scopesSQL goes from scope to scope by the index of evidence, whatever they hold, and keeps those with an episode
-// after their watermark or with a group that waits.
+// scopesSQL steps from scope to scope in the index of evidence, whatever their size. It returns those with an
+// episode after their watermark or with a waiting group.
 const scopesSQL = `
 	WITH RECURSIVE scopes AS (
 		(SELECT m.project, m.scope, ` + agentSQL + ` AS agent
@@ -60,13 +60,13 @@ const scopesSQL = `
 
 // ScopePage is a page of the scopes of a tenant.
 type ScopePage struct {
-	Due  []Scope // with evidence that no run has taken in
+	Due  []Scope // with evidence that no run has read
 	Last Scope
 	More bool
 }
 
-// Scopes lists scopes of a tenant after one in which there is something to do. The zero Scope of a tenant comes before
-// all others; first says that it has not been looked at itself.
+// Scopes lists the scopes of a tenant after a given one that have work to do. The zero Scope of a tenant sorts
+// before all others; first means that it has not been checked itself.
 func (s *Learning) Scopes(ctx context.Context, after Scope, first bool, least, limit int) (out ScopePage, err error) {
 	type scopeRow struct {
 		Project, Scope, Agent string
@@ -77,7 +77,7 @@ func (s *Learning) Scopes(ctx context.Context, after Scope, first bool, least, l
 		args := after.args()
 		args["least"], args["limit"] = least, limit
 		sql := scopesSQL
-		if first { // nothing comes before the first, which may have no project, scope or agent
+		if first { // the first scope may have no project, scope or agent
 			sql = strings.Replace(sql, "AND (m.project, m.scope, "+agentSQL+") > (@project, @scope, @agent)",
 				"AND (m.project, m.scope, "+agentSQL+") >= (@project, @scope, @agent)", 1)
 		}
@@ -97,7 +97,7 @@ func (s *Learning) Scopes(ctx context.Context, after Scope, first bool, least, l
 	return out, nil
 }
 
-// adoptPage is how many records one adoption takes in.
+// adoptPage is the number of records that one adoption adds.
 const adoptPage = 200
 
 // unknownRow is a procedure or plan without a row in learned.
@@ -111,8 +111,8 @@ type unknownRow struct {
 	Vis     schema.Visibility `db:"visibility"`
 }
 
-// Adopt creates the missing rows of procedures and plans of a scope: of records that an agent put, or that were
-// restored. Their outcomes are those that the records name. It returns how many it created.
+// Adopt creates the missing rows of a scope's procedures and plans, for records that an agent put or that were
+// restored. Their outcomes are those in the records. It returns the number of new rows.
 func (s *Learning) Adopt(ctx context.Context, sc Scope, now time.Time) (n int, err error) {
 	err = commit.Write(ctx, s.DB, sc.Tenant, now, func(c *commit.Change) error {
 		args := sc.args()
@@ -158,7 +158,7 @@ func adopt(ctx context.Context, c *commit.Change, tenant string, r unknownRow) e
 	return err
 }
 
-// forWhat is the key and the words of what a record is for.
+// forWhat returns the key and the words of a record's problem or task.
 func forWhat(t schema.MemoryType, payload json.RawMessage) (key string, words []string, p *schema.Performance) {
 	if t == schema.TypePlanGraph {
 		var plan schema.PlanGraphPayload

@@ -22,10 +22,10 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// Actor is who history says made what was learned.
+// Actor is the actor of learned records in history.
 const Actor = "consolidation"
 
-// maxSources is how many episodes a record names as its evidence. The hash is of all of them.
+// maxSources is the number of episodes that a record names as evidence. The hash is computed from all of them.
 const maxSources = 64
 
 // Actions of deltas, as memory/learning/competence and memory/learning/plan name them.
@@ -35,7 +35,7 @@ const (
 	Supersede = "supersede"
 )
 
-// Delta is one change that was decided.
+// Delta is one decided change.
 type Delta struct {
 	Action      string             `json:"action"`
 	Target      string             `json:"target,omitempty"`
@@ -45,7 +45,7 @@ type Delta struct {
 	Payload     json.RawMessage    `json:"payload"`
 	Confidence  float64            `json:"confidence"`
 	Stats       evidence.Stats     `json:"stats"`
-	Outcomes    []evidence.Outcome `json:"outcomes,omitempty"` // that the evidence shows
+	Outcomes    []evidence.Outcome `json:"outcomes,omitempty"` // in the evidence
 	Agents      []string           `json:"agents,omitempty"`
 	Evidence    []string           `json:"evidence,omitempty"`
 	Hash        string             `json:"hash"`
@@ -53,7 +53,7 @@ type Delta struct {
 	Why         string             `json:"why,omitempty"`
 }
 
-// Draft is what was decided on a group.
+// Draft is a decision on a group.
 type Draft struct {
 	Group    uuid.UUID
 	Kind     schema.MemoryType
@@ -61,8 +61,8 @@ type Draft struct {
 	Deltas   []Delta
 }
 
-// SaveDraft stores a decision until it is written. A draft without deltas closes the group. It returns false and
-// stores nothing if an episode of the draft has been removed since it was read.
+// SaveDraft stores a decision until it is written. A draft without deltas closes the group. If an episode of the
+// draft has been removed since it was read, SaveDraft stores nothing and returns false.
 func (s *Learning) SaveDraft(ctx context.Context, sc Scope, d Draft, now time.Time) (kept bool, err error) {
 	deltas, err := json.Marshal(d.Deltas)
 	if err != nil {
@@ -98,7 +98,7 @@ func (s *Learning) SaveDraft(ctx context.Context, sc Scope, d Draft, now time.Ti
 	return kept, nil
 }
 
-// sources are the episodes that deltas rest on, each once, in order.
+// sources returns the episodes of deltas, in order and without duplicates.
 func sources(deltas []Delta) ([]uuid.UUID, error) {
 	var out []uuid.UUID
 	for _, d := range deltas {
@@ -114,7 +114,7 @@ func sources(deltas []Delta) ([]uuid.UUID, error) {
 	return slices.Compact(out), nil
 }
 
-// hold locks episodes that are not forgotten, so that none of them is forgotten before the change ends.
+// hold locks episodes that are not forgotten, so that none is forgotten before the change ends.
 func hold(ctx context.Context, c *commit.Change, ids []uuid.UUID) ([]uuid.UUID, error) {
 	return commit.Values[uuid.UUID](ctx, c.Tx, `
 		SELECT m.id
@@ -124,7 +124,7 @@ func hold(ctx context.Context, c *commit.Change, ids []uuid.UUID) ([]uuid.UUID, 
 		FOR SHARE OF m`, pg.Args{"tenant": c.Tenant, "ids": ids})
 }
 
-// closeGroup notes that a group was decided on so many attempts.
+// closeGroup records the number of attempts that a group was decided on.
 func closeGroup(ctx context.Context, c *commit.Change, group uuid.UUID, kind schema.MemoryType, attempts int64) error {
 	column := decidedColumns[kind]
 	_, err := c.Tx.Exec(ctx, `
@@ -135,7 +135,7 @@ func closeGroup(ctx context.Context, c *commit.Change, group uuid.UUID, kind sch
 	return err
 }
 
-// WriteInput asks to write the draft of a group.
+// WriteInput is a request to write the draft of a group.
 type WriteInput struct {
 	Scope      Scope
 	Group      uuid.UUID
@@ -160,10 +160,10 @@ type draftRow struct {
 	Memories []uuid.UUID
 }
 
-// WriteDraft writes the draft of a group in one transaction: the records, their outcomes, history, and that the group
-// is decided. If a delta has an episode that was forgotten since, or a target that has changed, it is dropped; the
-// group then waits for its next decision. Without a draft nothing happens: it was written before, or deleted with an
-// episode.
+// WriteDraft writes the draft of a group in one transaction: the records, their outcomes, history, and the state of
+// the group. A delta is dropped if one of its episodes was forgotten since or its target has changed; the group
+// then waits for its next decision. Without a draft nothing happens: it was already written, or deleted together
+// with an episode.
 func (s *Learning) WriteDraft(ctx context.Context, in WriteInput) (Written, error) {
 	out, err := pg.RetryOnConflict(ctx, func() (out Written, err error) {
 		out.Refused = map[string]int{}
@@ -252,8 +252,8 @@ func (w *writing) delta(ctx context.Context, d Delta, there []uuid.UUID) error {
 	return nil
 }
 
-// principal returns the owner and the visibility of a delta's new memories: if only one agent is the evidence, they
-// are that agent's.
+// principal returns the owner and the visibility of a delta's new memories. If all evidence is one agent's, they
+// belong to that agent.
 func (w *writing) principal(d Delta) (schema.Principal, schema.Visibility) {
 	sc := w.in.Scope
 	p := schema.Principal{Tenant: sc.Tenant, Agent: sc.Agent, Project: sc.Project, Scope: sc.Scope}
@@ -271,7 +271,7 @@ func (w *writing) principal(d Delta) (schema.Principal, schema.Visibility) {
 	return p, schema.VisibilityShared
 }
 
-// record is the record of a delta.
+// record returns the record of a delta.
 func (w *writing) record(d Delta, visibility schema.Visibility, sources []uuid.UUID) schema.MemoryRecord {
 	m := schema.MemoryRecord{Type: w.in.Kind, Payload: d.Payload, Sensitivity: d.Sensitivity, Confidence: d.Confidence,
 		Salience: schema.DefaultSalience, Importance: schema.DefaultImportance, SourceTrust: schema.DefaultSourceTrust,
@@ -286,10 +286,10 @@ func (w *writing) record(d Delta, visibility schema.Visibility, sources []uuid.U
 	return m
 }
 
-// newest are the last of episodes: their ids follow the time.
+// newest returns the last of the episodes, whose ids are ordered by time.
 func newest(ids []uuid.UUID) []uuid.UUID { return ids[max(0, len(ids)-maxSources):] }
 
-// refs names episodes as evidence.
+// refs returns references to episodes as evidence.
 func refs(ids []uuid.UUID) []schema.Ref {
 	var out []schema.Ref
 	for _, id := range newest(ids) {
@@ -380,12 +380,12 @@ func (w *writing) supersede(ctx context.Context, d Delta, sources []uuid.UUID) e
 	return nil
 }
 
-// note keeps the outcomes of what was written.
+// note stores the outcomes of a written record.
 func (w *writing) note(ctx context.Context, id string, d Delta) error {
 	if err := w.Flush(ctx); err != nil { // the record exists now
 		return err
 	}
-	if len(d.Outcomes) > 0 { // a draft of an earlier version has none
+	if len(d.Outcomes) > 0 { // drafts of earlier program versions have none
 		tallied, err := tally(ctx, w.Change, id, d)
 		if err != nil {
 			return err

@@ -10,11 +10,12 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Args are the named arguments of a statement, which names them @like_this. Sending it fails when a name has no
-// argument, or an argument no name.
+// Args are the named arguments of a statement, which refers to them @like_this. Sending the statement fails if a
+// name has no argument or an argument has no name.
 type Args map[string]any
 
-// RewriteQuery implements pgx.QueryRewriter: the text with $1, $2 in place of names, and the arguments in that order.
+// RewriteQuery implements pgx.QueryRewriter. It returns the text with $1, $2 instead of names, and the arguments in
+// that order.
 func (a Args) RewriteQuery(ctx context.Context, conn *pgx.Conn, sql string, _ []any) (string, []any, error) {
 	known, ok := positionalTexts.get(sql)
 	if !ok {
@@ -43,20 +44,20 @@ func (a Args) RewriteQuery(ctx context.Context, conn *pgx.Conn, sql string, _ []
 	return known.text, out, nil
 }
 
-// positional is a statement with $1, $2 in place of names, and the names in that order.
+// positional is a statement with $1, $2 instead of names, and the names in that order.
 type positional struct {
 	text  string
 	names []any
 }
 
-// texts remembers statements as Postgres takes them: rewriting a long one takes 20 µs, and a recall sends sixteen. The
-// zero value is ready.
+// texts caches rewritten statements: rewriting a long one takes 20 µs, and a recall sends sixteen. The zero value
+// is ready.
 type texts struct {
 	mu    sync.RWMutex
 	known map[string]positional
 }
 
-// textsMost is how many statements are remembered. A program has fewer, but filters and search terms vary them.
+// textsMost is the number of cached statements. A program has fewer, but filters and search terms vary them.
 const textsMost = 2000
 
 var positionalTexts texts
@@ -77,9 +78,9 @@ func (t *texts) put(sql string, p positional) {
 	t.known[sql] = p
 }
 
-// Arguments takes the arguments of a part of a statement: Args by name, Params by position.
+// Arguments receives the arguments of a part of a statement: Args by name, Params by position.
 type Arguments interface {
-	named() Args // to put the part's arguments into
+	named() Args // that the part adds its arguments to
 	// take returns the part with the placeholders that the statement needs.
 	take(part string, named Args) string
 }
@@ -87,8 +88,8 @@ type Arguments interface {
 func (a Args) named() Args                     { return a }
 func (a Args) take(part string, _ Args) string { return part }
 
-// set adds an argument that several parts of a statement may share. Two filters with different values for it would
-// widen each other, so that is a mistake of the program.
+// set adds an argument that several parts of a statement may share. Different values for it are a programming
+// error, because one filter would then widen another.
 func (a Args) set(name string, value any) {
 	if known, ok := a[name]; ok && !reflect.DeepEqual(known, value) {
 		panic(fmt.Sprintf("pg: two values for @%s in one statement", name))
@@ -96,7 +97,7 @@ func (a Args) set(name string, value any) {
 	a[name] = value
 }
 
-// Params are the arguments of a statement that is put together from parts and names them by position.
+// Params are the positional arguments of a statement built from parts.
 type Params []any
 
 // Add appends an argument and returns its placeholder.
@@ -117,5 +118,5 @@ func (p *Params) take(part string, named Args) string {
 	})
 }
 
-// filterArgument matches an argument of a filter in a statement.
+// filterArgument matches the arguments of a filter in a statement.
 var filterArgument = regexp.MustCompile(`@f_[a-z0-9_]+`)

@@ -20,26 +20,26 @@ import (
 const AppRole = "mneme_app"
 
 var (
-	// ErrNotFound means that the tenant has no such row, or not one that the caller may see.
+	// ErrNotFound means that the tenant has no such row, or none that the caller may see.
 	ErrNotFound = errors.New("not found")
 	// ErrNotMigrated means that the database lacks Mneme's tables or its role.
 	ErrNotMigrated = errors.New("the database is not migrated: run `mneme migrate up`")
 )
 
-// Config says how to reach Postgres.
+// Config describes the connection to Postgres.
 type Config struct {
 	URL             string // owner or any member of AppRole; search_path selects the schema
 	MaxConns        int32  // default 16
 	ApplicationName string // shown in pg_stat_activity; default mneme
 
-	// StatementTimeout applies where it is stricter than the limit of a statement's class (ClassLimits). The server
-	// ends the statement, even when its caller no longer waits. Zero: none.
+	// StatementTimeout applies if it is shorter than the limit of a statement's class (ClassLimits). The server
+	// ends the statement even if its caller no longer waits. Zero means none.
 	StatementTimeout time.Duration
 
-	// TimedOut, when set, is called for every statement that the server ended at its limit.
+	// TimedOut, if set, is called for every statement that the server ended at its limit.
 	TimedOut func(c Class, lock bool)
 
-	// Configure, when set, changes the pool's settings last: tracing, notices.
+	// Configure, if set, changes the pool's settings last, for example for tracing.
 	Configure func(*pgxpool.Config)
 }
 
@@ -49,7 +49,7 @@ type DB struct {
 
 	statementTimeout time.Duration
 	timedOut         func(Class, bool)
-	ScanUpTo         int64 // in place of neighborScan, for tests
+	ScanUpTo         int64 // replaces neighborScan in tests
 }
 
 // Open connects as AppRole and checks that the role is bound by row-level security. It returns
@@ -75,8 +75,8 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	pc.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = milliseconds(limits.Idle)
 	// As a start-up parameter the role survives RESET ROLE and costs no round trip.
 	pc.ConnConfig.RuntimeParams["role"] = AppRole
-	// No statement reads a whole table where an index serves. Otherwise a plan made while the table was small, or from
-	// wrong statistics, would read it for as long as the plan is kept.
+	// Postgres reads no whole table if an index can be used. Otherwise it would keep using a plan made while the
+	// table was small, or from wrong statistics.
 	pc.ConnConfig.RuntimeParams["enable_seqscan"] = "off"
 	pc.ConnConfig.RuntimeParams["jit"] = "off"
 	pc.ConnConfig.RuntimeParams["hnsw.iterative_scan"] = "relaxed_order"
@@ -95,7 +95,8 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	return s, nil
 }
 
-// registerTypes registers vectors, ids, and times that are read in UTC: a record must not depend on where it is read.
+// registerTypes registers vectors, ids and times. Times are read in UTC, so that a record does not depend on the
+// reader's time zone.
 func registerTypes(ctx context.Context, conn *pgx.Conn) error {
 	conn.TypeMap().RegisterType(&pgtype.Type{Name: "timestamptz", OID: pgtype.TimestamptzOID,
 		Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC}})
@@ -109,7 +110,8 @@ func (s *DB) Close() { s.Pool.Close() }
 // Ping checks that Postgres answers.
 func (s *DB) Ping(ctx context.Context) error { return s.Pool.Ping(ctx) }
 
-// check refuses a database without the newest migration, and a role that row-level security does not bind.
+// check returns an error for a database without the newest migration, and for a role that row-level security does
+// not bind.
 func (s *DB) check(ctx context.Context) error {
 	var bypass bool
 	err := s.Pool.QueryRow(ctx, `
@@ -176,8 +178,8 @@ const (
 	PlanOnce Planning = "force_generic_plan"
 )
 
-// QueryBatch runs one statement that reads, bound to the tenant, and hands its rows to fn. The statements of a
-// batch are one transaction, so that it takes one round trip where Read takes four.
+// QueryBatch runs one reading statement bound to the tenant and passes its rows to fn. The statements of a batch
+// are one transaction, so that it takes one round trip where Read takes four.
 func (s *DB) QueryBatch(ctx context.Context, tenant string, how Planning, query string, args []any,
 	fn func(pgx.Rows) error) error {
 	if tenant == "" {
@@ -188,12 +190,12 @@ func (s *DB) QueryBatch(ctx context.Context, tenant string, how Planning, query 
 	return s.SendQueryBatch(ctx, b)
 }
 
-// SendQueryBatch sends a batch that NewQueryBatch began.
+// SendQueryBatch sends a batch made by NewQueryBatch.
 func (s *DB) SendQueryBatch(ctx context.Context, b *pgx.Batch) error {
 	return s.EndTransaction(ctx, ClassOf(ctx, ClassInteractive), s.Pool.SendBatch(ctx, b).Close())
 }
 
-// NewQueryBatch begins a batch that reads, bound to the tenant.
+// NewQueryBatch begins a reading batch bound to the tenant.
 func (s *DB) NewQueryBatch(ctx context.Context, tenant string, how Planning) *pgx.Batch {
 	args := s.Limits(ClassOf(ctx, ClassInteractive)).args()
 	args["tenant"], args["planning"] = tenant, how
@@ -211,8 +213,8 @@ const (
 	set_config('plan_cache_mode', @planning, true)`
 )
 
-// QueryBatchRows is QueryBatch for rows that are structs. A column goes to the field of its name, or of its db tag;
-// fields without a column stay empty.
+// QueryBatchRows is QueryBatch for rows that are structs. A column is scanned into the field of its name or db tag.
+// Fields without a column stay empty.
 func QueryBatchRows[T any](ctx context.Context, s *DB, tenant string, how Planning, query string,
 	args Args) ([]T, error) {
 	var out []T
@@ -223,12 +225,12 @@ func QueryBatchRows[T any](ctx context.Context, s *DB, tenant string, how Planni
 	return out, err
 }
 
-// QueuePlanning says how the statements that follow in a batch are planned.
+// QueuePlanning sets how the following statements of a batch are planned.
 func QueuePlanning(b *pgx.Batch, how Planning) {
 	b.Queue(`SELECT set_config('plan_cache_mode', @planning, true)`, Args{"planning": how})
 }
 
-// QueueRows adds a statement to a batch that NewQueryBatch began, which reads its rows into out as QueryBatchRows does.
+// QueueRows adds a statement to a batch made by NewQueryBatch, and scans its rows into out as QueryBatchRows does.
 func QueueRows[T any](b *pgx.Batch, out *[]T, query string, args Args) {
 	b.Queue(query, args).Query(func(rows pgx.Rows) (err error) {
 		*out, err = rowsByName[T](rows)
@@ -236,8 +238,8 @@ func QueueRows[T any](b *pgx.Batch, out *[]T, query string, args Args) {
 	})
 }
 
-// QueryEachRow is QueryBatchRows for many rows: it reads each into the same struct, and hands it to fn, which must not
-// keep it. When it fails, fn may have had a part of them.
+// QueryEachRow is QueryBatchRows for many rows: it scans each into the same struct and passes it to fn, which must
+// not keep it. If it fails, fn may have been called for some rows.
 func QueryEachRow[T any](ctx context.Context, s *DB, tenant string, how Planning, query string, args Args,
 	fn func(*T)) error {
 	return s.QueryBatch(ctx, tenant, how, query, []any{args}, func(rows pgx.Rows) error { return eachByName(rows, fn) })
@@ -247,7 +249,7 @@ func QueryEachRow[T any](ctx context.Context, s *DB, tenant string, how Planning
 var ErrNoTenant = errors.New("no tenant")
 
 // Bind sets the transaction's tenant. The statements of a reading transaction are planned for their actual
-// arguments; those that one plan serves go through QueryBatch.
+// arguments. Statements for which one plan is enough use QueryBatch.
 func Bind(ctx context.Context, tx pgx.Tx, tenant string, search bool, limits Limits) error {
 	if tenant == "" {
 		return ErrNoTenant
@@ -264,8 +266,8 @@ func Bind(ctx context.Context, tx pgx.Tx, tenant string, search bool, limits Lim
 	return nil
 }
 
-// IsUnavailable reports whether err says that Postgres could not be reached or is going down, so
-// that trying again later can help. A statement that it ended at its limit says the opposite (IsTimeout).
+// IsUnavailable reports whether err means that Postgres could not be reached or is going down, so that a later
+// attempt can succeed. A statement ended at its limit (IsTimeout) does not count.
 func IsUnavailable(err error) bool {
 	if IsTimeout(err) {
 		return false
@@ -279,7 +281,8 @@ func IsUnavailable(err error) bool {
 	return errors.As(err, &connErr) || pgconn.SafeToRetry(err) || pgconn.Timeout(err)
 }
 
-// EachRow reads a query's rows within the filter's tenant: each into the same places, then fn.
+// EachRow reads the rows of a query within the filter's tenant. It scans each into the same variables and then
+// calls fn.
 func (s *DB) EachRow(ctx context.Context, f Filter, how Planning, query string, p Params, into []any, fn func()) error {
 	return s.QueryBatch(ctx, f.Principal.Tenant, how, query, p, func(rows pgx.Rows) error {
 		_, err := pgx.ForEachRow(rows, into, func() error { fn(); return nil })

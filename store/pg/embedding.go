@@ -6,5 +6,5 @@ import "github.com/mneme/mneme/inference"
 type Embedding struct {
 	Model  inference.EmbeddingModel
 	Vector []float32
-	Hash   []byte // content hash of the stored memory that was embedded; nil where the text is part of the change
+	Hash   []byte // content hash of the embedded stored memory; nil if the text is part of the change
 }

@@ -14,46 +14,46 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Filter is the shared filter: the memories that a principal may see, narrowed by its conditions. Collecting,
-// authorising, hydrating and listing all use it, so that the same boundary applies everywhere.
+// Filter is the shared filter: the memories that a principal may see, narrowed by the conditions of a request.
+// Searching, authorising, hydrating and listing all use it, so that the same boundary applies everywhere.
 type Filter struct {
 	Principal schema.Principal
 	Scopes    []string // readable in addition to the principal's own: granted by a clearance
-	// for a principal that acts for a user: only what is the user's, without what belongs to no scope
+	// for a principal that acts for a user: only the user's memories, without those that belong to no scope
 	OwnScope       bool
 	ReadPolicy     schema.ReadPolicy // empty means isolated
 	Types          []schema.MemoryType
 	Categories     []schema.Category
-	Tags           []string // all of them
+	Tags           []string // a memory must have all of them
 	Who            string
 	Pinned         *bool
-	ImportanceMin  float64 // of what importance has faded to
+	ImportanceMin  float64 // compared with the faded importance
 	Since, Until   *time.Time
 	MaxSensitivity schema.Sensitivity // empty means medium
 
-	// At is the time that the question is about (validity): timeboxed memories that do not hold then
-	// stay out. The zero time leaves windows out of account.
+	// At is the time that the question is about (validity). Timeboxed memories that are not valid then are
+	// excluded. The zero time ignores validity windows.
 	At time.Time
-	// During are times that the question names: memories that held at some time in one of them are answers as well.
+	// During are times that the question names: memories valid at some time in one of them are admitted as well.
 	// Without At they have no effect.
 	During []timeexpr.TimeWindow
-	// Context is a JSON object of what is known of the situation: conditional memories whose conditions it
-	// contradicts stay out. A key that only one side names has no effect.
+	// Context is a JSON object that describes the situation. Conditional memories whose conditions contradict it
+	// are excluded. A key that only one side has does not count.
 	Context json.RawMessage
-	// Superseded admits superseded memories in addition to live ones. It is for reading by id: search indexes do
-	// not hold them.
+	// Superseded admits superseded memories in addition to live ones. It is for reading by id, because search
+	// indexes do not have them.
 	Superseded bool
-	// Now is the time for which importance is computed; the zero time is the database's clock.
+	// Now is the time for which importance is computed; zero means the database's clock.
 	Now time.Time
-	// DailyDecay is the share of its importance that a memory keeps a day; 0 means memory.DefaultDailyDecay.
+	// DailyDecay is the share of its importance that a memory keeps each day; 0 means memory.DefaultDailyDecay.
 	DailyDecay float64
-	// AsOf is the time at which it was believed (record time); nil means now. Only listings support it: a search
+	// AsOf admits what was stored at that time (record time); nil means now. Only listings support it: a search
 	// would need every past text in the index.
 	AsOf *time.Time
 }
 
-// FilterOf returns the filter that a recall request asks for, within a clearance. It is about now, and about
-// the times that its query names, unless the request names another time.
+// FilterOf returns the filter of a recall request within a clearance. It is about now and the times that the query
+// names, unless the request names another time.
 func FilterOf(r schema.RecallRequest, c policy.Clearance, now time.Time, named []timeexpr.TimeWindow) Filter {
 	at, during := now, named
 	if r.ValidAt != nil {
@@ -66,10 +66,10 @@ func FilterOf(r schema.RecallRequest, c policy.Clearance, now time.Time, named [
 		Context: plainJSON(r.Context)}
 }
 
-// plainJSON encodes JSON again, without what Go reads and Postgres refuses, such as half a surrogate pair.
+// plainJSON encodes JSON again, without parts that Go accepts and Postgres rejects, such as half a surrogate pair.
 func plainJSON(data json.RawMessage) json.RawMessage {
 	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.UseNumber() // an id of twenty digits stays what it is
+	decoder.UseNumber() // a number of twenty digits stays exact
 	var value any
 	if len(data) == 0 || decoder.Decode(&value) != nil {
 		return nil
@@ -81,13 +81,13 @@ func plainJSON(data json.RawMessage) json.RawMessage {
 	return out
 }
 
-// Where renders the filter as conditions on the alias, which is memories, memory_search or memory_text. The names of
-// their arguments begin with f_.
+// Where renders the filter as conditions on the alias of memories, memory_search or memory_text. The names of the
+// arguments begin with f_.
 func (f Filter) Where(m string, to Arguments) string {
 	return f.State(m) + " AND " + f.Visible(m, to) + f.Narrowed(m, to)
 }
 
-// State renders in which state a memory must be.
+// State renders the condition on a memory's state.
 func (f Filter) State(m string) string {
 	if !f.Superseded {
 		return m + ".live"
@@ -96,8 +96,8 @@ func (f Filter) State(m string) string {
 		"(%[1]s.live OR %[1]s.status = 'superseded' AND %[1]s.deleted_at IS NULL AND %[1]s.archived_at IS NULL)", m)
 }
 
-// ClearedSensitivities lists the sensitivities that a read of single memories may return: as the clearance says, or
-// up to sensitive.DefaultLimit without one.
+// ClearedSensitivities lists the sensitivities that a read of single memories may return: those of the clearance,
+// or without one up to sensitive.DefaultLimit.
 func ClearedSensitivities(c []policy.Clearance) []schema.Sensitivity {
 	if len(c) == 0 {
 		return SensitivitiesUpTo("")
@@ -105,14 +105,14 @@ func ClearedSensitivities(c []policy.Clearance) []schema.Sensitivity {
 	return SensitivitiesUpTo(c[0].Limit)
 }
 
-// WasLive is the generated column live for versions, which do not keep generated columns.
+// WasLive computes the generated column live for versions, which have no generated columns.
 const WasLive = `m.deleted_at IS NULL AND m.archived_at IS NULL AND m.status IN ('active', 'contested')`
 
-// Visible renders the condition of the memories that the principal may see at all, whatever its request.
+// Visible renders the condition that the principal may see a memory at all, whatever the request.
 //
-// Isolated reads the agent's own memories. Shared adds memories shared in its project, global ones and, if the
-// principal names a policy group, those of the group. Group is shared for a principal that must name its group
-// (requests are validated for that).
+// Isolated admits the agent's own memories. Shared adds memories shared in its project, global ones and, if the
+// principal has a policy group, those of the group. Group is Shared for a principal that must have a group
+// (validation of requests checks this).
 func (f Filter) Visible(m string, to Arguments) string {
 	c := conditions{args: to.named()}
 	f.reachable(&c)
@@ -125,7 +125,7 @@ func SensitivitiesUpTo(limit schema.Sensitivity) []schema.Sensitivity {
 	return cmp.Or(limit, sensitive.DefaultLimit).AtMost()
 }
 
-// Reachable renders what the principal may see when sensitivity is ignored.
+// Reachable renders the condition of Visible without sensitivity.
 func (f Filter) Reachable(m string, to Arguments) string {
 	c := conditions{args: to.named()}
 	f.reachable(&c)
@@ -146,7 +146,7 @@ func (f Filter) reachable(c *conditions) {
 	if pr.Project != "" {
 		c.add("{m}.project = @f_project", "f_project", pr.Project)
 	}
-	// Without an explicit scope, scoped memories stay out.
+	// Without an explicit scope, scoped memories are excluded.
 	if scopes := f.InScopes(); len(scopes) > 1 {
 		c.add("{m}.scope = ANY(@f_scopes)", "f_scopes", scopes)
 	} else {
@@ -154,7 +154,7 @@ func (f Filter) reachable(c *conditions) {
 	}
 }
 
-// conditions are joined with AND. They call the memory {m} until its alias is known.
+// conditions are joined with AND. The memory is {m} until its alias is known.
 type conditions struct {
 	text strings.Builder
 	args Args
@@ -169,12 +169,12 @@ func (c *conditions) add(condition, name string, value any) {
 	c.args.set(name, value)
 }
 
-// render gives the conditions an alias and their arguments to a statement.
+// render returns the conditions for an alias, and adds their arguments to a statement.
 func (c *conditions) render(m string, to Arguments) string {
 	return to.take(strings.ReplaceAll(c.text.String(), "{m}", m), c.args)
 }
 
-// InScopes are the scopes that the filter admits.
+// InScopes returns the scopes that the filter admits.
 func (f Filter) InScopes() []string {
 	if f.OwnScope {
 		return []string{f.Principal.EffectiveScope()}
@@ -183,27 +183,28 @@ func (f Filter) InScopes() []string {
 }
 
 // SharedWith renders that a memory is an agent's own or shared with it, whatever its state and sensitivity:
-// memory.MayLook, or memory.MayChange. The agent, its project and what ReadGrants or ChangeGrants returns are given
-// as the statement's placeholders. Everything that reads, changes or forgets memories of others by their ids uses it.
+// memory.MayLook, or memory.MayChange. agent, project and within are the statement's placeholders; within is the
+// result of ReadGrants or ChangeGrants. It is used wherever memories of others are read, changed or forgotten by
+// id.
 func SharedWith(m, agent, project, within string) string {
 	return fmt.Sprintf(sharedWith, m, agent, project, within, OfUser(m+".scope", within))
 }
 
-// sharedWith has the alias, the agent, its project, its grants, and a condition on the scope.
+// sharedWith is the format of SharedWith: alias, agent, project, grants, and a condition on the scope.
 const sharedWith = `((%[1]s.agent_id = %[2]s
 	OR %[1]s.visibility = 'global'
 	OR %[1]s.visibility = 'shared' AND %[1]s.project = %[3]s
 	OR %[1]s.visibility = 'group' AND %[1]s.policy_group <> '' AND %[1]s.policy_group = (%[4]s::text[])[1])
 	AND %[5]s)`
 
-// OfUser renders that a scope is one that the principal may reach. An agent reaches all of them; a principal that
-// acts for a user is limited to those that ReadGrants or ChangeGrants lists.
+// OfUser renders that the principal may reach a scope. An agent reaches all scopes. A principal that acts for a
+// user reaches those in ReadGrants or ChangeGrants.
 func OfUser(scope, within string) string {
 	return "(cardinality(" + within + "::text[]) = 1 OR " + scope + " = ANY((" + within + "::text[])[2:]))"
 }
 
-// ReadGrants returns the principal's policy group, followed by the scopes that it may read where it acts for a user. It
-// is one parameter, so that no statement can have the one without the other.
+// ReadGrants returns the principal's policy group, followed by the scopes that it may read if it acts for a user.
+// They are one parameter, so that no statement can use one without the other.
 func ReadGrants(p schema.Principal) []string {
 	if p.User == "" {
 		return []string{p.PolicyGroup}
@@ -211,8 +212,7 @@ func ReadGrants(p schema.Principal) []string {
 	return append([]string{p.PolicyGroup}, p.ReadScopes()...)
 }
 
-// ChangeGrants is ReadGrants for a statement that changes what it finds: a user's memories are the user's to change,
-// and no others.
+// ChangeGrants is ReadGrants for a statement that changes memories: a user may change only the user's own.
 func ChangeGrants(p schema.Principal) []string {
 	if p.User == "" {
 		return []string{p.PolicyGroup}
@@ -220,7 +220,7 @@ func ChangeGrants(p schema.Principal) []string {
 	return []string{p.PolicyGroup, p.EffectiveScope()}
 }
 
-// UserScope is the scope to which a principal that acts for a user is held, and empty for an agent.
+// UserScope returns the scope of a principal that acts for a user; it is empty for an agent.
 func UserScope(p schema.Principal) string {
 	if p.User == "" {
 		return ""
@@ -228,7 +228,7 @@ func UserScope(p schema.Principal) string {
 	return p.EffectiveScope()
 }
 
-// Narrowed renders what the principal asks for, as further conditions: empty, or beginning with AND.
+// Narrowed renders the request's conditions: empty, or beginning with AND.
 func (f Filter) Narrowed(m string, to Arguments) string {
 	c := conditions{args: to.named()}
 	if len(f.Types) > 0 {
@@ -247,7 +247,7 @@ func (f Filter) Narrowed(m string, to Arguments) string {
 		c.add("{m}.pinned = @f_pinned", "f_pinned", *f.Pinned)
 	}
 	if f.ImportanceMin > 0 {
-		// Importance only fades: the stored value rules most memories out before their access is looked up.
+		// Importance only fades, so the stored value excludes most memories before their access is read.
 		c.add("{m}.importance >= @f_importance AND "+f.ImportanceNow("{m}", c.args)+" >= @f_importance",
 			"f_importance", f.ImportanceMin)
 	}
@@ -270,7 +270,8 @@ func (f Filter) Narrowed(m string, to Arguments) string {
 	return " AND " + c.render(m, to)
 }
 
-// holds adds memory.Holds at the time of the filter or during one of its times: what is unknown does not exclude.
+// holds adds the condition of memory.Holds at the time of the filter or during one of its times. Unknown bounds
+// exclude nothing.
 func (f Filter) holds(c *conditions) {
 	text := "({m}.valid_from IS NULL OR {m}.valid_from <= @f_at)" +
 		" AND ({m}.valid_until IS NULL OR {m}.valid_until > @f_at)"
@@ -284,8 +285,8 @@ func (f Filter) holds(c *conditions) {
 	c.add("("+text+")", "f_at", f.At.UTC())
 }
 
-// MayRead is SharedWith for a single memory: an owner may read what was superseded. $3 is the agent, $4
-// the project, $5 what ReadGrants returns or, in a statement that changes what it finds, what ChangeGrants returns.
+// MayRead is SharedWith for a single memory m, which may be superseded. $3 is the agent, $4 the project, and $5 the
+// result of ReadGrants or, in a statement that changes the row, of ChangeGrants.
 var MayRead = MayReadAs("m")
 
 // MayReadAs is MayRead for the memory or batch of another alias.

@@ -7,11 +7,11 @@ import (
 	"github.com/mneme/mneme/memory"
 )
 
-// ImportanceNow renders memory.Importance of the alias m, which has the columns id, importance, pinned and
-// created_at. A memory that was never accessed fades from its creation on.
+// ImportanceNow renders memory.Importance of the alias m, which needs the columns id, importance, pinned and
+// created_at. A memory without access fades from its creation on.
 //
 // The access is read by its primary key, once for each memory, so that the plan does not depend on the table's
-// statistics. Importance below 1e-100 counts as 0, and the exponent ends at 300: smaller numbers are an error in
+// statistics. Importance below 1e-100 counts as 0, and the exponent is at most 300: smaller numbers are an error in
 // Postgres and 0 in Go.
 func (f Filter) ImportanceNow(m string, to Arguments) string {
 	args := to.named()
@@ -29,7 +29,7 @@ func (f Filter) ImportanceNow(m string, to Arguments) string {
 	return to.take(fmt.Sprintf(importanceNow, m, now, accessed), args)
 }
 
-// importanceNow has the alias, the time, and a condition on the access.
+// importanceNow is the format of ImportanceNow: alias, time, and a condition on the access.
 const importanceNow = `
 	(CASE
 		WHEN %[1]s.pinned THEN 1

@@ -19,7 +19,7 @@ type Class string
 const (
 	ClassInteractive Class = "interactive" // a caller waits for the answer: recall, reading by id, listings
 	ClassPipeline    Class = "pipeline"    // one transaction of a workflow's step, and every other change
-	// ClassLong is for statements that read much of what is stored: index builds, purge, export, restore, counts
+	// ClassLong is for statements that read much of the data: index builds, purge, export, restore, counts
 	ClassLong Class = "long"
 )
 
@@ -30,7 +30,7 @@ type Limits struct {
 	Idle      time.Duration // of a transaction that waits for its client while others wait for its locks
 }
 
-// ClassLimits are the limits of each class, and the only place that sets any.
+// ClassLimits are the limits of each class. No other place sets limits.
 var ClassLimits = map[Class]Limits{
 	ClassInteractive: {Statement: 5 * time.Second, Lock: 3 * time.Second, Idle: time.Minute},
 	// The writers of one scope wait for each other.
@@ -40,13 +40,13 @@ var ClassLimits = map[Class]Limits{
 
 type classKey struct{}
 
-// WithClass returns a context whose transactions are of a class. Without one, reading is interactive and changes are
-// the pipeline's.
+// WithClass returns a context whose transactions have a class. The default is interactive for reads and pipeline
+// for changes.
 func WithClass(ctx context.Context, c Class) context.Context {
 	return context.WithValue(ctx, classKey{}, c)
 }
 
-// ClassOf is the class that a context asks for, or the default.
+// ClassOf returns the class of a context, or the given default.
 func ClassOf(ctx context.Context, otherwise Class) Class {
 	if c, ok := ctx.Value(classKey{}).(Class); ok {
 		return c
@@ -54,7 +54,7 @@ func ClassOf(ctx context.Context, otherwise Class) Class {
 	return otherwise
 }
 
-// Limits are those of a class, and of the store where it is stricter.
+// Limits returns the limits of a class, or the store's own if they are shorter.
 func (s *DB) Limits(c Class) Limits {
 	l := ClassLimits[c]
 	if s.statementTimeout > 0 {
@@ -78,7 +78,7 @@ const setLimits = `
 	set_config('lock_timeout', @lock_timeout, true),
 	set_config('idle_in_transaction_session_timeout', @idle_timeout, true)`
 
-// Long runs a transaction of the class long that is bound to no tenant.
+// Long runs a transaction of ClassLong that is bound to no tenant.
 func (s *DB) Long(ctx context.Context, fn func(pgx.Tx) error) error {
 	return s.EndTransaction(ctx, ClassLong, pgx.BeginFunc(ctx, s.Pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `SELECT`+setLimits, s.Limits(ClassLong).args()); err != nil {
@@ -88,11 +88,11 @@ func (s *DB) Long(ctx context.Context, fn func(pgx.Tx) error) error {
 	}))
 }
 
-// milliseconds renders a limit as Postgres takes it. 0 would be none.
+// milliseconds renders a limit for Postgres, where 0 would mean no limit.
 func milliseconds(d time.Duration) string { return strconv.FormatInt(max(d.Milliseconds(), 1), 10) }
 
-// TimeoutError means that Postgres ended a statement because it took longer than its class allows, or waited longer
-// for a lock. Postgres works: a smaller request, or the same one later, can succeed.
+// TimeoutError means that Postgres ended a statement because it took longer than its class allows, or waited too
+// long for a lock. Postgres itself works: a smaller request, or the same one later, can succeed.
 type TimeoutError struct {
 	Class Class
 	Lock  bool // it waited for a lock
@@ -110,7 +110,7 @@ func (e *TimeoutError) Error() string {
 // Unwrap returns the server's error.
 func (e *TimeoutError) Unwrap() error { return e.Err }
 
-// IsTimeout reports whether err says that Postgres ended a statement at its limit.
+// IsTimeout reports whether Postgres ended a statement at its limit.
 func IsTimeout(err error) bool {
 	var timeout *TimeoutError
 	if errors.As(err, &timeout) {
@@ -120,7 +120,8 @@ func IsTimeout(err error) bool {
 	return ended
 }
 
-// endedAtLimit reads the server's error. A statement that a person cancels has the same code as one that timed out.
+// endedAtLimit interprets the server's error. A statement canceled by a person has the same code as one that timed
+// out.
 func endedAtLimit(err error) (ended, lock bool) {
 	const queryCanceled, lockNotAvailable, idleTransaction = "57014", "55P03", "25P03"
 	var pgErr *pgconn.PgError
@@ -138,7 +139,7 @@ func endedAtLimit(err error) (ended, lock bool) {
 	return false, false
 }
 
-// limited gives an error that says so the type of a timeout, and counts it.
+// limited counts an error caused by a limit and converts it to a *TimeoutError.
 func (s *DB) limited(c Class, err error) error {
 	var known *TimeoutError
 	if err == nil || errors.As(err, &known) {

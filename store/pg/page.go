@@ -1,6 +1,6 @@
 package pg
 
-// PageLimit is the size of a page: 50 unless 1 to MaxPage are asked for.
+// PageLimit returns n if it is 1 to MaxPage, and otherwise 50.
 func PageLimit(n int) int {
 	if n <= 0 || n > MaxPage {
 		return 50
@@ -17,5 +17,5 @@ type Page struct {
 // WaitsForReview is the condition of a proposal p that waits for a reviewer.
 const WaitsForReview = `p.state = 'blocked' AND p.outcome NOT IN ('shadow_mode', 'mutations_frozen')`
 
-// MaxPage is how many rows a list returns at most.
+// MaxPage is the largest number of rows in a page.
 const MaxPage = 500

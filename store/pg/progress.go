@@ -4,8 +4,8 @@ import "context"
 
 type progressKey struct{}
 
-// WithProgress returns a context whose transactions call fn when they succeed. A call of many transactions, such as one
-// for each page or index, makes progress as long as they do.
+// WithProgress returns a context whose successful transactions call fn. A call with many transactions, one for each
+// page or index, thus reports progress while it runs.
 func WithProgress(ctx context.Context, fn func()) context.Context {
 	return context.WithValue(ctx, progressKey{}, fn)
 }
@@ -19,7 +19,7 @@ func (s *DB) EndTransaction(ctx context.Context, class Class, err error) error {
 	return s.limited(class, err)
 }
 
-// Progressed reports progress within a transaction, for one that reads many pages.
+// Progressed reports progress within a transaction that reads many pages.
 func Progressed(ctx context.Context) {
 	if fn, ok := ctx.Value(progressKey{}).(func()); ok {
 		fn()

@@ -7,9 +7,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Refused reports whether the database said that it will never take a value: it is malformed (SQLSTATE
-// class 22) or over a limit of the program (class 54). Trying again cannot help. It returns the code
-// alone: the message may quote the value.
+// Refused reports whether the database will never accept a value, because it is malformed (SQLSTATE class 22) or
+// exceeds a limit of the program (class 54). A retry cannot help. It returns only the code, because the message may
+// quote the value.
 func Refused(err error) (code string, refused bool) {
 	var pgErr *pgconn.PgError
 	if !errors.As(err, &pgErr) || len(pgErr.Code) != 5 {
@@ -22,8 +22,8 @@ func Refused(err error) (code string, refused bool) {
 	return "", false
 }
 
-// ServerError returns what the server itself answered, as its SQLSTATE and its message; false where err is not
-// from it, as when it could not be reached. A message about connecting quotes nothing that is stored; others may.
+// ServerError returns the server's answer as SQLSTATE and message. It returns false if err is not from the server,
+// for example if it could not be reached. Messages about connecting contain no stored data; others may.
 func ServerError(err error) (code, message string, answered bool) {
 	var pgErr *pgconn.PgError
 	if !errors.As(err, &pgErr) {
@@ -32,8 +32,8 @@ func ServerError(err error) (code, message string, answered bool) {
 	return pgErr.Code, pgErr.Message, true
 }
 
-// IsDenied reports whether err says that Postgres answers but refuses this user: a wrong name or password, a database
-// that does not exist, or a user that may not act as AppRole. Trying again does not help.
+// IsDenied reports whether Postgres refuses this user: a wrong name or password, a database that does not exist, or
+// a user that may not act as AppRole. A retry does not help.
 func IsDenied(err error) bool {
 	var pgErr *pgconn.PgError
 	if !errors.As(err, &pgErr) {

@@ -10,8 +10,9 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// RetryOnConflict carries out a change and repeats it when it conflicted with another transaction: it then sees what
-// the other one committed. A new memory does not wait for its scope's lock.
+// RetryOnConflict carries out a change and repeats it if it conflicts with another transaction. The repetition sees
+// what the other one committed. Conflicts are possible because inserting a memory does not wait for its scope's
+// lock.
 func RetryOnConflict[R any](ctx context.Context, carry func() (R, error)) (R, error) {
 	for attempt := 1; ; attempt++ {
 		result, err := carry()
@@ -27,8 +28,8 @@ func RetryChange(ctx context.Context, carry func() error) error {
 	return err
 }
 
-// isConflict reports whether a change failed because of a concurrent one: a live content, an active fact or an id
-// appeared, a referenced row was removed, or the two deadlocked.
+// isConflict reports whether a change failed because of a concurrent one: live content, an active fact or an id
+// appeared, a referenced row was removed, or there was a deadlock.
 func isConflict(err error) bool {
 	if errors.Is(err, ErrConflict) {
 		return true
@@ -48,13 +49,13 @@ func isConflict(err error) bool {
 	return false
 }
 
-// InvalidID is the error for a field that is not a memory id.
+// InvalidID returns the error for a field that is not a memory id.
 func InvalidID(field string) error {
 	return &schema.ValidationError{Fields: []schema.FieldError{{Field: field, Problem: "must be a memory id"}}}
 }
 
-// conflictAttempts bounds how often a change is tried because of conflicts.
+// conflictAttempts is the number of attempts on conflict.
 const conflictAttempts = 5
 
-// ErrConflict means that another transaction has taken what this one found free.
+// ErrConflict means that a concurrent transaction has changed what this one had checked.
 var ErrConflict = errors.New("conflict with another change")

@@ -9,16 +9,16 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// ByKey renders a lateral subquery for the one memory of a tenant and id, under an alias. OFFSET 0 keeps its conditions
-// together, so that only the whole primary key can serve them. With a plain join the planner may read all of a
-// tenant's memories for each id, which it does for a tenant where it expects one row.
+// ByKey renders a lateral subquery for the memory with a tenant and id, under an alias. OFFSET 0 keeps the two
+// conditions together, so that only the primary key fits. With a plain join, if the planner expects one row of the
+// tenant, it may read all memories of the tenant for each id.
 func ByKey(alias, tenant, id string) string {
 	return fmt.Sprintf("LATERAL (SELECT * FROM memories WHERE memories.tenant = %s AND memories.id = %s OFFSET 0) %s",
 		tenant, id, alias)
 }
 
-// OutboxLagSQL reads how many changes wait for the vector index, how many of them are parked, and since when the
-// oldest waits.
+// OutboxLagSQL reads how many changes wait for the vector index, how many of them are parked, and how long the
+// oldest has waited.
 const OutboxLagSQL = `SELECT pending, parked, oldest FROM mneme_outbox_lag()`
 
 // QuoteLiteral renders a string as an SQL literal.
@@ -33,8 +33,8 @@ func Collect[T any](ctx context.Context, tx pgx.Tx, query string, args ...any) (
 	return pgx.CollectRows(rows, pgx.RowToStructByPos[T])
 }
 
-// CollectByName reads all rows of a query into structs. A column goes to the field of its name, or of its db tag;
-// fields without a column stay empty.
+// CollectByName reads all rows of a query into structs. A column is scanned into the field of its name or db tag.
+// Fields without a column stay empty.
 func CollectByName[T any](ctx context.Context, tx pgx.Tx, query string, args Args) ([]T, error) {
 	rows, err := tx.Query(ctx, query, args)
 	if err != nil {
@@ -43,8 +43,8 @@ func CollectByName[T any](ctx context.Context, tx pgx.Tx, query string, args Arg
 	return rowsByName[T](rows)
 }
 
-// rowsByName is pgx.CollectRows with pgx.RowToStructByNameLax, but it matches columns and fields once and not for every
-// row, which would take 1 ms of a recall.
+// rowsByName is pgx.CollectRows with pgx.RowToStructByNameLax, but it matches columns and fields once instead of
+// for every row, which would take 1 ms of a recall.
 func rowsByName[T any](rows pgx.Rows) ([]T, error) {
 	out := []T{}
 	if err := eachByName(rows, func(row *T) { out = append(out, *row) }); err != nil {
@@ -53,7 +53,7 @@ func rowsByName[T any](rows pgx.Rows) ([]T, error) {
 	return out, nil
 }
 
-// eachByName reads each row into the same struct, and hands it to fn.
+// eachByName scans each row into the same struct and passes it to fn.
 func eachByName[T any](rows pgx.Rows, fn func(*T)) error {
 	defer rows.Close()
 	if !rows.Next() {
@@ -74,13 +74,13 @@ func eachByName[T any](rows pgx.Rows, fn func(*T)) error {
 	return rows.Err()
 }
 
-// fieldsOf is a row that, instead of scanning, keeps the fields that its columns would be scanned into.
+// fieldsOf is a row whose Scan keeps the targets instead of scanning into them.
 type fieldsOf struct {
 	pgx.CollectableRow
 	targets []any
 }
 
-// Scan keeps the fields.
+// Scan keeps the targets.
 func (f *fieldsOf) Scan(targets ...any) error {
 	f.targets = targets
 	return nil
@@ -98,7 +98,7 @@ func NewIDs(n int) []uuid.UUID {
 	return out
 }
 
-// TagList never yields NULL: the column holds an empty array instead.
+// TagList returns an empty list instead of NULL.
 func TagList(tags []string) []string {
 	if tags == nil {
 		return []string{}

@@ -5,8 +5,8 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// uuidCodec is pgtype.UUIDCodec for uuid.UUID as well. Without it, pgx takes each id through its text and through
-// reflection: for the arguments of a recall alone, 6 % of its processor time in this process.
+// uuidCodec is pgtype.UUIDCodec with support for uuid.UUID. Without it, pgx converts each id through text and
+// reflection, which for the arguments of a recall alone takes 6 % of its processor time in this process.
 type uuidCodec struct{ pgtype.UUIDCodec }
 
 // PlanEncode implements pgtype.Codec.

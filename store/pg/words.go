@@ -1,7 +1,6 @@
 package pg
 
-// Words remembers the texts of columns whose values recur from row to row, such as types and names: the same text is
-// held once. It belongs to one query.
+// Words stores recurring texts of columns once, such as types and names. It belongs to one query.
 type Words map[string]string
 
 // Column returns a place to scan a text column into. NULL is the empty text.

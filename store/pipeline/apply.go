@@ -31,8 +31,8 @@ func (w *writing) applyAdd(ctx context.Context, p *pendingProposal, v proposals.
 	return nil
 }
 
-// factMemory is the memory that a fact becomes. It has the scope and the visibility of its source unless a rule says
-// otherwise. It is pinned where a pinned source says the same.
+// factMemory returns the memory that a fact becomes. It has the scope and the visibility of its source unless a
+// rule sets others. It is pinned if its source is pinned and says the same.
 func (w *writing) factMemory(p *pendingProposal, supersedes *uuid.UUID) commit.NewMemory {
 	owner, visibility := w.batch.Owner, w.batch.Visibility
 	parent, stored := w.known[p.ParentID]
@@ -83,7 +83,7 @@ func (w *writing) insertAdds(ctx context.Context) error {
 	if len(w.adds) == 0 {
 		return nil
 	}
-	if err := w.Flush(ctx); err != nil { // updates and deletes first: they free hashes and claims
+	if err := w.Flush(ctx); err != nil { // updates and deletes come first, because they free hashes and claims
 		return err
 	}
 	ids, err := w.InsertMemories(ctx, w.adds)
@@ -93,7 +93,7 @@ func (w *writing) insertAdds(ctx context.Context) error {
 	for i, id := range ids {
 		p, add := w.addFor[i], &w.adds[i]
 		if id != add.ID {
-			if id == p.ParentID { // the source says exactly this, and had no hints of a model's
+			if id == p.ParentID { // the source has the same text, and no hints from a model yet
 				w.Hint(id, add.Hints)
 			}
 			w.noteRestatement(p, id)
@@ -121,7 +121,7 @@ func (w *writing) insertAdds(ctx context.Context) error {
 	return nil
 }
 
-// supersededBy lists what a new memory supersedes.
+// supersededBy lists the memories that a new memory supersedes.
 func supersededBy(m *commit.NewMemory) []uuid.UUID {
 	var out []uuid.UUID
 	if m.Supersedes != nil {
@@ -135,12 +135,13 @@ func supersededBy(m *commit.NewMemory) []uuid.UUID {
 	return out
 }
 
-// succeed makes an existing memory the successor of what an add has superseded: it says the same as the add.
+// succeed makes an existing memory with the content of an add the successor of the memories that the add
+// superseded.
 func (w *writing) succeed(ctx context.Context, id uuid.UUID, p *pendingProposal, add *commit.NewMemory,
 	replaced []uuid.UUID) error {
 	for _, old := range replaced {
-		// The version stays: this change has superseded it already, by a successor that was not inserted. No
-		// reader has seen that version, and history records one step.
+		// The version stays the same. This change has already superseded the memory, with a successor that was then
+		// not inserted. No reader has seen that version, and history records one step.
 		w.Queue.Queue(`
 			UPDATE memories
 			SET superseded_by = @successor
@@ -154,7 +155,7 @@ func (w *writing) succeed(ctx context.Context, id uuid.UUID, p *pendingProposal,
 	return w.keepPinned(ctx, id, p, add.Classification.Pinned)
 }
 
-// applyUpdate supersedes the target. The target stays, marked as superseded, and the new memory points to it.
+// applyUpdate supersedes the target, which is kept and marked as superseded. The new memory points to it.
 func (w *writing) applyUpdate(ctx context.Context, p *pendingProposal, v proposals.Verdict) error {
 	target := *p.TargetID
 	if proposals.SourceStates(p.Fact, w.known[p.ParentID].neighbor) { // the source is the successor
@@ -216,8 +217,8 @@ func (w *writing) applyDelete(ctx context.Context, p *pendingProposal, v proposa
 	return nil
 }
 
-// supersede retires a memory in favour of its successor, which inherits a pin: only a person may replace a pinned
-// memory, and the decision to replace it does not unpin it.
+// supersede retires a memory in favour of its successor. The successor inherits a pin: only a person may replace a
+// pinned memory, and that decision does not unpin it.
 func (w *writing) supersede(ctx context.Context, id uuid.UUID, p *pendingProposal, v proposals.Verdict,
 	successor *commit.NewMemory) error {
 	if w.known[id].neighbor.Pinned {
@@ -234,8 +235,8 @@ func (w *writing) supersede(ctx context.Context, id uuid.UUID, p *pendingProposa
 		Event: schema.EventModified, Action: schema.AuditRevise, Reason: reason})
 }
 
-// retire carries out the step by which a memory stops being live. Its row is locked, and was found live in the
-// version that the proposal may act on.
+// retire carries out the step by which a memory stops being live. The row is locked, and it was live in the version
+// that the proposal may act on.
 func (w *writing) retire(ctx context.Context, id uuid.UUID, p *pendingProposal, v proposals.Verdict,
 	s commit.Step) error {
 	was := w.known[id]
@@ -245,7 +246,7 @@ func (w *writing) retire(ctx context.Context, id uuid.UUID, p *pendingProposal, 
 		return err
 	}
 	was.version, was.live = version, false
-	w.known[id] = was // the proposals after this one were decided on other ground
+	w.known[id] = was // later proposals of this change were decided on the earlier version
 	return nil
 }
 
@@ -254,7 +255,7 @@ func (w *writing) keepPinned(ctx context.Context, id uuid.UUID, p *pendingPropos
 	if !pinned {
 		return nil
 	}
-	// It is the owner's: the same content of another owner is not a duplicate.
+	// The memory is the owner's, because the content of another owner is not a duplicate.
 	rows, err := w.LockRows(ctx, w.batch.Owner, []uuid.UUID{id})
 	if err != nil {
 		return err

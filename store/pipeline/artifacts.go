@@ -23,14 +23,14 @@ import (
 const MaxArtifactBytes = 16 << 20
 
 var (
-	// ErrAddressMismatch means that the bytes are not those that their content address names.
+	// ErrAddressMismatch means that the bytes do not have the given content address.
 	ErrAddressMismatch = errors.New("the content does not match its address")
 	// ErrArtifactTooLarge means that an artifact has more than MaxArtifactBytes.
 	ErrArtifactTooLarge = fmt.Errorf("an artifact has at most %d MiB", MaxArtifactBytes>>20)
 )
 
-// Artifact is a large thing that episodes refer to: a log, a screenshot, a file (document 004 §15.3). Its address
-// follows from its content.
+// Artifact is a large object that episodes refer to: a log, a screenshot, a file (document 004 §15.3). Its address
+// is computed from its content.
 type Artifact struct {
 	Address   string    `json:"address"` // sha256: and 64 hexadecimal digits
 	MediaType string    `json:"media_type"`
@@ -38,9 +38,9 @@ type Artifact struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// PutArtifact stores bytes under the address of their content and returns the stored artifact. Bytes that are put
-// again keep the media type and the time of the first put. It returns ErrAddressMismatch if address is neither empty
-// nor that of the bytes. The database checks the address as well.
+// PutArtifact stores bytes under the address of their content and returns the stored artifact. If the bytes are
+// stored already, the media type and the time of the first put remain. It returns ErrAddressMismatch if a non-empty
+// address is not that of the bytes. The database checks the address too.
 func (s *Pipeline) PutArtifact(ctx context.Context, p schema.Principal, content io.Reader, mediaType, address string,
 	now time.Time) (Artifact, error) {
 	data, err := io.ReadAll(io.LimitReader(content, MaxArtifactBytes+1))
@@ -64,7 +64,7 @@ func (s *Pipeline) PutArtifact(ctx context.Context, p schema.Principal, content 
 		mediaType = "application/octet-stream"
 	}
 	out := Artifact{Address: schema.ArtifactPrefix + hex.EncodeToString(sum[:])}
-	err = pg.RetryChange(ctx, func() error { // the same bytes may be erased at the moment
+	err = pg.RetryChange(ctx, func() error { // a concurrent change may erase the same bytes
 		return commit.Write(ctx, s.DB, p.Tenant, now, func(c *commit.Change) error {
 			return putArtifact(ctx, c, p,
 				sum[:], data, mediaType, &out)
@@ -118,8 +118,8 @@ type storedArtifact struct {
 	Content   []byte
 }
 
-// GetArtifact returns the bytes at an address to a principal that brought them or may read a memory that refers to
-// them. It returns ErrNotFound to any other principal, and for an address without an artifact.
+// GetArtifact returns the bytes at an address if the principal stored them or may read a memory that refers to
+// them. Otherwise, and for an address without an artifact, it returns ErrNotFound.
 func (s *Pipeline) GetArtifact(ctx context.Context, p schema.Principal, address string) (Artifact, []byte, error) {
 	sum, err := artifactSum(address)
 	if err != nil {
@@ -144,7 +144,7 @@ func (s *Pipeline) GetArtifact(ctx context.Context, p schema.Principal, address 
 		CreatedAt: stored.CreatedAt}, stored.Content, nil
 }
 
-// artifactSum reads an address that a caller gave.
+// artifactSum parses an address from a caller.
 func artifactSum(address string) ([]byte, error) {
 	sum, ok := commit.ParseAddress(address)
 	if !ok {
@@ -154,8 +154,8 @@ func artifactSum(address string) ([]byte, error) {
 	return sum, nil
 }
 
-// abridge takes content that is kept as an artifact out of the request and returns it by candidate. The text that is
-// staged instead has the same beginning and refers to the artifact. The caller's candidates do not change.
+// abridge replaces each content that is stored as an artifact by its beginning and a reference to the artifact. It
+// returns the whole texts by candidate. The caller's candidates do not change.
 func (in *StageInput) abridge() map[int]wholeText {
 	whole := map[int]wholeText{}
 	if in.Request.Oversized != schema.OversizedArtifact {
@@ -173,7 +173,7 @@ func (in *StageInput) abridge() map[int]wholeText {
 	return whole
 }
 
-// wholeText is the text of a candidate that is kept as an artifact.
+// wholeText is the full text of a candidate that is stored as an artifact.
 type wholeText struct {
 	sum  []byte // SHA-256
 	text string

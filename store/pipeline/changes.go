@@ -12,8 +12,8 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// applyContest keeps a fact and the memory that it probably changes, both marked as contested (document 004 §7). A
-// person or later evidence settles which of them holds.
+// applyContest stores a fact and marks it and the memory that it probably changes as contested (document 004 §7). A
+// person or later evidence decides which one is right.
 func (w *writing) applyContest(ctx context.Context, p *pendingProposal, v proposals.Verdict) error {
 	target := *p.TargetID
 	add := w.factMemory(p, nil)
@@ -28,7 +28,8 @@ func (w *writing) applyContest(ctx context.Context, p *pendingProposal, v propos
 	return nil
 }
 
-// contestSource contests the target with the source of the fact, which is a lasting record of the same words.
+// contestSource contests the target with the source of the fact, because the source is a lasting record with the
+// same words.
 func (w *writing) contestSource(ctx context.Context, p *pendingProposal, v proposals.Verdict) error {
 	for _, id := range []uuid.UUID{*p.TargetID, p.ParentID} {
 		if err := w.contest(ctx, id, p, v); err != nil {
@@ -60,7 +61,7 @@ func (w *writing) contest(ctx context.Context, id uuid.UUID, p *pendingProposal,
 	return nil
 }
 
-// supersedeAlso supersedes the memories that say the same as the target.
+// supersedeAlso supersedes the other memories that say the same as the target.
 func (w *writing) supersedeAlso(ctx context.Context, p *pendingProposal, v proposals.Verdict,
 	add *commit.NewMemory) error {
 	for _, id := range p.Also {
@@ -72,7 +73,7 @@ func (w *writing) supersedeAlso(ctx context.Context, p *pendingProposal, v propo
 			was, known = w.known[id]
 		}
 		if !known || !was.live || was.neighbor.Pinned || id == *p.TargetID {
-			continue // it changed since: recall marks the rest as outdated
+			continue // pinned or no longer live; recall marks what is left as outdated
 		}
 		if err := w.supersede(ctx, id, p, v, add); err != nil {
 			return err
@@ -83,7 +84,7 @@ func (w *writing) supersedeAlso(ctx context.Context, p *pendingProposal, v propo
 	return nil
 }
 
-// applyRetract marks the target as not holding; nothing takes its place.
+// applyRetract retracts the target, and the memories that say the same, without a replacement.
 func (w *writing) applyRetract(ctx context.Context, p *pendingProposal, v proposals.Verdict) error {
 	target := *p.TargetID
 	if err := w.retire(ctx, target, p, v, commit.Step{Set: map[string]any{"status": schema.StatusRetracted},
@@ -110,14 +111,14 @@ var staleSQL = commit.NewBulk("tenant text, id uuid", `
 	SET state = 'stale', outcome = '`+proposals.ReasonCandidatesChanged+`'
 	WHERE tenant = (@tenant::text[])[1] AND id = ANY(@id::uuid[])`)
 
-// decideAgain leaves a proposal to another round: the memories that it was decided on have changed.
+// decideAgain leaves a proposal to the next round, because the memories that it was based on have changed.
 func (w *writing) decideAgain(p *pendingProposal) {
 	w.Add(staleSQL, pg.Args{"tenant": w.Tenant, "id": p.ID})
 	w.counts.Stale++
 }
 
-// changesAdded reports whether a fact seems to change one that this write adds: the next round decides on that
-// one, too.
+// changesAdded reports whether a fact seems to change a fact that this write adds. Then the next round decides the
+// proposal, with that fact among the neighbours.
 func (w *writing) changesAdded(p *pendingProposal) bool {
 	return w.review == nil && w.added.Changed(p.Fact, p.OccurredAt)
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// lockFacts locks the functional claims that the proposals make, where their facts would be stored: the scope's lock
-// does not exclude writers of the same claim from another project.
+// lockFacts locks the functional claims of the proposals, in the claim space where each fact would be stored. The
+// scope's lock is not enough: writers from another project may make the same claim.
 func (w *writing) lockFacts(ctx context.Context) error {
 	var facts []*pendingProposal
 	var parents []uuid.UUID
@@ -51,20 +51,20 @@ func (w *writing) lockFacts(ctx context.Context) error {
 		if source, stored := w.known[p.ParentID]; stored {
 			owner.Scope, visibility = source.scope, source.visibility
 		}
-		if w.rules != nil { // they may place a fact elsewhere than its source
+		if w.rules != nil { // rules may give a fact another scope than its source
 			add := w.factMemory(p, nil)
 			owner, visibility = add.Owner, add.Visibility
 		}
 		claims[i] = commit.ClaimOf{Owner: owner, Visibility: visibility, Subject: p.Fact.Claim.Subject,
 			Predicate: p.Fact.Claim.Predicate}
 	}
-	clear(w.known) // lockRows reads them again, locked
+	clear(w.known) // lockRows reads them again under the lock
 	return w.LockClaims(ctx, claims)
 }
 
-// settleConflict settles a proposal whose functional claim another memory makes, and reports whether it did. An
-// update may replace the memory that it names. What a person has approved may replace every memory that makes the
-// claim.
+// settleConflict settles a proposal if another memory makes its functional claim, and reports whether it did. An
+// update may replace the memory that it names. A proposal approved by a person may replace every memory that makes
+// the claim.
 func (w *writing) settleConflict(ctx context.Context, p *pendingProposal, v proposals.Verdict,
 	add *commit.NewMemory) (bool, error) {
 	cl := p.Fact.Claim
@@ -102,7 +102,7 @@ func (w *writing) settleConflict(ctx context.Context, p *pendingProposal, v prop
 	same := says(holder)
 	switch {
 	case same && holder.Ours:
-		return false, nil // likewise
+		return false, nil // the insert will find its duplicate
 	case w.review != nil:
 		for _, h := range holders {
 			if err := w.replaceHolder(ctx, p, v, h.ID, add); err != nil {
@@ -119,14 +119,14 @@ func (w *writing) settleConflict(ctx context.Context, p *pendingProposal, v prop
 	return true, nil
 }
 
-// replaceHolder supersedes a memory that makes the claim of what a person has approved.
+// replaceHolder supersedes a memory that makes the claim of an approved fact.
 func (w *writing) replaceHolder(ctx context.Context, p *pendingProposal, v proposals.Verdict, holder uuid.UUID,
 	add *commit.NewMemory) error {
 	if err := w.lockRows(ctx, []uuid.UUID{holder}, "UPDATE"); err != nil {
 		return err
 	}
 	if !w.known[holder].live {
-		return nil // gone since it was found
+		return nil // it has been removed since
 	}
 	if err := w.supersede(ctx, holder, p, v, add); err != nil {
 		return err
@@ -145,12 +145,12 @@ func (w *writing) replaceHolder(ctx context.Context, p *pendingProposal, v propo
 type claimHolder struct {
 	ID   uuid.UUID
 	Hash []byte `db:"content_hash"`
-	Ours bool   // within the dedup scope of what is being written
+	Ours bool   // within the dedup scope of the new memory
 }
 
-// factHolders returns the memories with the functional claim anywhere in the claim space of an owner and a
-// visibility: the active one, and those between which it is contested. They are locked until commit, so that an
-// erasure of one of them finds new references to it.
+// factHolders returns the memories that make a functional claim anywhere in the claim space of an owner and a
+// visibility: the active one, and those that contest it. They are locked until commit, so that an erasure of one of
+// them finds new references to it.
 func (w *writing) factHolders(ctx context.Context, cl memory.Claim, o schema.Principal,
 	v schema.Visibility) ([]claimHolder, error) {
 	var out []claimHolder

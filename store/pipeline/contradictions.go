@@ -16,10 +16,10 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// Contradictions returns both sides of each contradiction: first the pairs of contested memories, the latest first,
+// Contradictions returns both sides of each contradiction: first the pairs of contested memories, latest first,
 // then the waiting proposals that seem to contradict the memory they would replace (document 002 "Contradiction
-// Detection", document 004 §7 and §12). It shows a contradiction only if the principal may see both sides, within the
-// clearance. The page's cursor is that of the last contradiction of the previous page.
+// Detection", document 004 §7 and §12). It returns a contradiction only if the principal may see both sides within
+// the clearance. The page's cursor is that of the last contradiction of the previous page.
 func (s *Pipeline) Contradictions(ctx context.Context, p schema.Principal, page pg.Page,
 	clearance ...policy.Clearance) ([]schema.Contradiction, error) {
 	page.Limit = pg.PageLimit(page.Limit)
@@ -97,7 +97,7 @@ func (p contestedPair) contradiction() schema.Contradiction {
 	return c
 }
 
-// contestedPairs finds every pair once, from its younger memory l, whichever of the two contradicts the other.
+// contestedPairs finds each pair once, from the younger memory l, in either direction of the relation.
 var contestedPairs = `
 	SELECT l.id AS left_id, l.version AS left_version, l.status AS left_status, l.pinned AS left_pinned,
 		l.content AS left_content, l.confidence AS left_confidence,
@@ -130,7 +130,7 @@ var contestedPairs = `
 	ORDER BY l.id DESC, r.id DESC
 	LIMIT @limit`
 
-// contradictingProposal is a row of contradictingProposals: a fact, and the memory now that it contradicts.
+// contradictingProposal is a row of contradictingProposals: a fact, and the memory that it now contradicts.
 type contradictingProposal struct {
 	ProposalID    uuid.UUID
 	Fact          memory.Fact
@@ -155,8 +155,8 @@ func (p contradictingProposal) contradiction() schema.Contradiction {
 	return c
 }
 
-// contradictingProposals finds each waiting fact with what it would replace: its target t, or the memory s that makes
-// its claim.
+// contradictingProposals finds each waiting fact with the memory that it would replace: its target t, or the memory
+// s that makes its claim.
 var contradictingProposals = `
 	SELECT p.id AS proposal_id, p.fact, p.reason, p.decided_at,
 		coalesce(t.id, s.id) AS now_id,

@@ -17,13 +17,13 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// restatement is a proposal whose fact a memory says already.
+// restatement is a proposal whose fact a memory already states.
 type restatement struct {
 	p      *pendingProposal
 	record uuid.UUID
 }
 
-// evidence is what a fact's provenance names: the references of its source, or the source itself.
+// evidence returns the references for a fact's provenance: those of its source, or else the source itself.
 func (p *pendingProposal) evidence() []schema.Ref {
 	if len(p.Refs) > 0 {
 		return p.Refs
@@ -31,15 +31,15 @@ func (p *pendingProposal) evidence() []schema.Ref {
 	return []schema.Ref{proposals.SourceRef(p.SourceKind, p.ParentID.String(), p.OccurredAt)}
 }
 
-// noteRestatement notes that the source of a proposal says what a memory already says.
+// noteRestatement records that the source of a proposal repeats a memory.
 func (w *writing) noteRestatement(p *pendingProposal, record uuid.UUID) {
 	if record != p.ParentID && w.batch.Policy.Mode == schema.ModeControlled {
 		w.restatements = append(w.restatements, restatement{p, record})
 	}
 }
 
-// corroborate relates lasting records to the sources that say the same again, and reinforces the records. A source
-// counts once for each record. A later change of the record reaches all its sources by these relations.
+// corroborate relates lasting records to the sources that repeat them, and reinforces the records. A source counts
+// once for each record. Through these relations a later change of the record reaches all its sources.
 func (w *writing) corroborate(ctx context.Context) error {
 	if len(w.restatements) == 0 {
 		return nil
@@ -89,7 +89,7 @@ func (w *writing) edgesFrom(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID
 	return out, err
 }
 
-// newRelation is a source that was not connected to a record before.
+// newRelation is a source that was not yet related to a record.
 type newRelation struct {
 	restatement
 	predicate string
@@ -140,9 +140,9 @@ func (w *writing) relateSources(ctx context.Context, rows map[uuid.UUID]commit.M
 	return fresh, results.Close()
 }
 
-// restate reinforces a locked record because another source says the same, adds the source's references to the
-// record's provenance, and returns the record as it is then. As with feedback, the version stays: what the record
-// says has not changed.
+// restate reinforces a locked record because another source repeats it, adds the source's references to the
+// record's provenance, and returns the updated record. As with feedback, the version stays the same, because the
+// content of the record has not changed.
 func (w *writing) restate(m commit.MemoryRow, t newRelation) (commit.MemoryRow, error) {
 	r, err := proposals.Restate(m.Rated(), w.Now)
 	if err != nil {

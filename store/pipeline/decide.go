@@ -20,7 +20,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// Undecided is an extracted candidate whose facts have to be decided, or decided again.
+// Undecided is an extracted candidate with facts to decide for the first time or again.
 type Undecided struct {
 	CandidateID uuid.UUID          `db:"id"`
 	MemoryID    uuid.UUID          // its source memory, which is never a neighbour of facts extracted from it
@@ -93,7 +93,7 @@ func (s *Pipeline) LeaseDecide(ctx context.Context, r schema.Range, now time.Tim
 	return out, nil
 }
 
-// Decided is one fact with what is proposed for it and the neighbours that the proposal was based on.
+// Decided is one fact with its proposal and the neighbours that the proposal is based on.
 type Decided struct {
 	CandidateID uuid.UUID
 	Ordinal     int // of the fact in its extraction
@@ -104,7 +104,7 @@ type Decided struct {
 	Usage       inference.Usage
 }
 
-// offeredRef is what is kept of a neighbour: enough to see at commit whether it has changed.
+// offeredRef is the stored part of a neighbour. It shows at commit whether the neighbour has changed.
 type offeredRef struct {
 	ID      string  `json:"id"`
 	Version int     `json:"version"`
@@ -135,8 +135,8 @@ func (s *Pipeline) StaleProposals(ctx context.Context, r schema.Range) (n int, e
 	return n, nil
 }
 
-// SaveDecisions stores proposals and marks their candidates decided. Deciding a stale proposal again
-// replaces it and counts the round.
+// SaveDecisions stores proposals and marks their candidates decided. A new decision replaces a stale proposal and
+// increments its rounds.
 func (s *Pipeline) SaveDecisions(ctx context.Context, r schema.Range, candidates []uuid.UUID, decided []Decided,
 	now time.Time) error {
 	err := pg.RetryChange(ctx, func() error {
@@ -158,7 +158,7 @@ func saveDecisions(
 	candidates []uuid.UUID,
 	decided []Decided,
 ) error {
-	// Not for a candidate that has left the pipeline: its text may have been erased.
+	// Only for candidates that are still in the pipeline: the text of others may have been erased.
 	staged, err := commit.Values[uuid.UUID](ctx, c.Tx, `
 		SELECT id
 		FROM memory_candidates
@@ -245,7 +245,7 @@ func queueDecision(c *commit.Change, r schema.Range, d Decided) error {
 	return nil
 }
 
-// proposalSQL stores a proposal, or replaces a stale one of the same fact and counts the round.
+// proposalSQL stores a proposal, or replaces a stale one of the same fact and increments its rounds.
 var proposalSQL = commit.BulkInsert("proposals", `tenant text, id uuid, batch_id uuid, candidate_id uuid,
 	ordinal integer, state text, action text, fact jsonb, offered jsonb, target_id uuid, target_version integer,
 	confidence float8, reason text, warnings text[], embedding vector, embedding_model text, decided_at timestamptz,
@@ -268,7 +268,8 @@ var proposalSQL = commit.BulkInsert("proposals", `tenant text, id uuid, batch_id
 		rounds = proposals.rounds + 1
 	WHERE proposals.state = 'stale'`, "candidate_id", "ordinal")
 
-// DecideCounts counts the proposals of a range and the jobs that died deciding, forgotten ones left out.
+// DecideCounts counts the proposals of a range and the jobs that died in the decide phase. Forgotten proposals and
+// jobs do not count.
 func (s *Pipeline) DecideCounts(ctx context.Context, r schema.Range) (out schema.DecideCounts, err error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	err = s.Read(ctx, r.Tenant, func(tx pgx.Tx) error {

@@ -1,5 +1,5 @@
 // Package pipeline holds the steps of an ingest as transactions: staging, extractions, decisions, writes, links,
-// reviews and jobs. Each can be delivered twice. Their order is package workflows'.
+// reviews and jobs. Each step may be delivered twice. Package workflows decides their order.
 package pipeline
 
 import "github.com/mneme/mneme/store/pg"
@@ -9,5 +9,5 @@ type Pipeline struct {
 	*pg.DB
 }
 
-// New returns it over a connection.
+// New returns a Pipeline on a database.
 func New(db *pg.DB) *Pipeline { return &Pipeline{DB: db} }

@@ -27,12 +27,12 @@ type FeedbackInput struct {
 	Now       time.Time
 }
 
-// Feedback reinforces and penalises memories that a retrieval returned, each independently, in one transaction
-// (document 004 §11, §15.6). The verdict on an item is kept as long as the retrieval: the same verdict again changes
-// nothing, and another verdict corrects it.
+// Feedback reinforces or penalises each memory that a retrieval returned, in one transaction (document 004 §11,
+// §15.6). The verdict on an item is kept as long as the retrieval. The same verdict again changes nothing, and
+// another verdict corrects it.
 //
-// It returns ErrNotFound both for a retrieval that does not exist and for one of another agent or user. The verdict
-// of a user on the agent's own memories counts.
+// It returns ErrNotFound for a retrieval that does not exist, or that belongs to another agent or user. A user's
+// verdict on the agent's own memories counts.
 func (s *Pipeline) Feedback(ctx context.Context, in FeedbackInput) (schema.FeedbackResult, error) {
 	result, err := pg.RetryOnConflict(ctx, func() (schema.FeedbackResult, error) {
 		return RunOnce(ctx, s.DB, in.Operation, kindFeedback, in.Now,
@@ -67,7 +67,7 @@ func (f *feeding) run(ctx context.Context) (schema.FeedbackResult, error) {
 		return out, &schema.ValidationError{Fields: []schema.FieldError{{Field: "retrieval_id",
 			Problem: "must be the id of a retrieval"}}}
 	}
-	// It is locked until commit, so that retention does not delete it while its feedback is written.
+	// The retrieval is locked until commit, so that retention does not delete it while its feedback is written.
 	var returned []uuid.UUID
 	err = f.Tx.QueryRow(ctx, `
 		SELECT memory_ids
@@ -83,14 +83,14 @@ func (f *feeding) run(ctx context.Context) (schema.FeedbackResult, error) {
 	verdicts := lifecycle.Verdicts(req, returned)
 	ids := make([]uuid.UUID, 0, len(verdicts))
 	for _, v := range verdicts {
-		if v.Returned { // the answer does not say whether other memories exist
+		if v.Returned { // the answer does not reveal whether other memories exist
 			ids = append(ids, v.MemoryID)
 		}
 	}
 	if f.rows, err = f.LockReadable(ctx, req.Principal, ids); err != nil {
 		return out, err
 	}
-	// After the locks: two feedbacks on one item wait for each other there.
+	// This read comes after the locks, so that two feedbacks on one item see each other.
 	if f.said, err = f.priorVerdicts(ctx, ids); err != nil {
 		return out, err
 	}
@@ -131,7 +131,7 @@ func (f *feeding) priorVerdicts(ctx context.Context, ids []uuid.UUID) (map[uuid.
 	return out, nil
 }
 
-// item carries out the verdict on one memory.
+// item applies the verdict to one memory.
 func (f *feeding) item(v lifecycle.ItemVerdict) (schema.FeedbackResultItem, error) {
 	out := schema.FeedbackResultItem{MemoryID: v.MemoryID.String(), Verdict: v.Verdict,
 		Status: schema.FeedbackNotRetrieved}
@@ -149,7 +149,7 @@ func (f *feeding) item(v lifecycle.ItemVerdict) (schema.FeedbackResultItem, erro
 		out.Status = schema.FeedbackFrozen
 	}
 	if out.Status != schema.FeedbackNotRetrieved {
-		// Without the reason: it may be about a text that has been erased.
+		// The reason is left out: it may quote a text that has been erased.
 		by, _ := f.actorAndReason(m)
 		f.History(commit.HistoryRow{MemoryID: m.ID, Event: schema.EventNone, By: by,
 			Reason: fmt.Sprintf("feedback refused (%s)", out.Status),
@@ -182,8 +182,8 @@ func (f *feeding) item(v lifecycle.ItemVerdict) (schema.FeedbackResultItem, erro
 	return out, f.reinforce(m, v.Verdict, r, out)
 }
 
-// actorAndReason returns the actor and the reason that history keeps for the feedback on a memory. All users may read
-// the history of the agent's own memories: it does not repeat a user's words.
+// actorAndReason returns the actor and the reason for a memory's history. All users may read the history of the
+// agent's own memories, so it does not quote a user.
 func (f *feeding) actorAndReason(m commit.MemoryRow) (by, reason string) {
 	p := f.in.Request.Principal
 	if !memory.MayChange(p, m.Holding()) {
@@ -194,10 +194,10 @@ func (f *feeding) actorAndReason(m commit.MemoryRow) (by, reason string) {
 
 // reinforce writes the effect of a verdict to a locked memory.
 //
-// The memory's version and updated_at stay, and the former state is not kept as a version. Salience, confidence and
-// counts say how well a memory serves, not what it says. A new version with every use would fail the if_version of an
-// editor of the content, and proposals would be decided again although no content has changed. History has the
-// numbers before and after.
+// The memory's version and updated_at stay the same, and the former state is not kept as a version. Salience,
+// confidence and counts say how useful a memory is, not what it says. A new version for every use would fail the
+// if_version of an editor of the content, and proposals would be decided again although no content has changed.
+// History has the numbers before and after.
 func (f *feeding) reinforce(m commit.MemoryRow, v schema.Verdict, r lifecycle.Reinforcement,
 	said schema.FeedbackResultItem) error {
 	f.Queue.Queue(`
@@ -253,8 +253,8 @@ func (f *feeding) reinforce(m commit.MemoryRow, v schema.Verdict, r lifecycle.Re
 	}
 	by, reason := f.actorAndReason(m)
 	if reason != "" {
-		// An erasure ends the runs that carried a text. A run of feedback carries a text only in its reason, and a
-		// memory that is used often has many runs without one.
+		// An erasure ends the runs that carried a text. A run of feedback carries text only in its reason, and
+		// memories in frequent use have many runs without one.
 		metadata["workflow_id"] = f.in.Operation.WorkflowID
 	}
 	f.History(commit.HistoryRow{MemoryID: m.ID, Event: schema.EventModified, By: by,
@@ -263,7 +263,7 @@ func (f *feeding) reinforce(m commit.MemoryRow, v schema.Verdict, r lifecycle.Re
 	return nil
 }
 
-// feedbackSQL keeps a verdict, or corrects the earlier one.
+// feedbackSQL stores a verdict, or corrects an earlier one.
 const feedbackSQL = `
 	INSERT INTO retrieval_feedback AS x (tenant, retrieval_id, memory_id, verdict, weight, moved, counted,
 		effective_at, actor, created_at, updated_at)
@@ -279,8 +279,8 @@ const feedbackSQL = `
 		corrections = x.corrections + 1,
 		updated_at = excluded.updated_at`
 
-// Retrieved lists what a retrieval of the principal's agent returned, in that order, with the feedback on it. It
-// returns ErrNotFound both for a retrieval that does not exist and for one of another agent or user.
+// Retrieved lists the results of a retrieval in their order, with the feedback on each. It returns ErrNotFound for
+// a retrieval that does not exist, or that belongs to another agent or user.
 func (s *Pipeline) Retrieved(ctx context.Context, p schema.Principal, retrieval uuid.UUID) (schema.Retrieved, error) {
 	out := schema.Retrieved{RetrievalID: retrieval.String(), Items: []schema.RetrievedItem{}}
 	err := s.Read(ctx, p.Tenant, func(tx pgx.Tx) error {

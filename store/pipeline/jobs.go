@@ -25,9 +25,9 @@ type Failure struct {
 	Usage       inference.Usage
 }
 
-// FailJobs records failed attempts, which were counted when their leases were taken. A job is failed until its
-// next attempt. It is dead when the failure is permanent or its attempts are used up: its candidate then leaves
-// the pipeline. FailJobs returns how many of the failed candidates may be tried again.
+// FailJobs records failed attempts, which were counted when their leases were taken. A job is failed until its next
+// attempt. It is dead if the failure is permanent or no attempts are left; then its candidate leaves the pipeline.
+// FailJobs returns how many of the failed candidates may be tried again.
 func (s *Pipeline) FailJobs(ctx context.Context, tenant string, failures []Failure,
 	now time.Time) (retryable int, err error) {
 	err = commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
@@ -68,7 +68,7 @@ func (s *Pipeline) FailJobs(ctx context.Context, tenant string, failures []Failu
 	return retryable, nil
 }
 
-// failJob ends an attempt: the job is dead when the failure is permanent or its attempts are used up.
+// failJob ends an attempt: the job is dead if the failure is permanent or no attempts are left.
 const failJob = `
 	UPDATE jobs
 	SET last_error = @reason,
@@ -79,7 +79,7 @@ const failJob = `
 	WHERE tenant = @tenant AND candidate_id = @candidate_id AND state IN ('pending', 'leased', 'failed')
 	RETURNING state, memory_id`
 
-// MarkDead takes a candidate out of the pipeline and says why in the history of its memory.
+// MarkDead removes a candidate from the pipeline and records why in the history of its memory.
 func MarkDead(c *commit.Change, candidate, memoryID uuid.UUID, phase, reason string) {
 	c.Queue.Queue(`UPDATE memory_candidates SET state = 'dead' WHERE tenant = $1 AND id = $2`, c.Tenant, candidate)
 	c.History(commit.HistoryRow{MemoryID: memoryID, Event: schema.EventNone, By: actorPipeline,
@@ -93,8 +93,8 @@ const openOfRange = `tenant = @tenant
 		AND candidate_id = ANY(ARRAY(SELECT id FROM c))
 		AND state IN ('pending', 'leased', 'failed')`
 
-// MarkRangeDead marks every open job of the range dead. The workflow calls it when a phase will not be tried
-// again, so that no job stays open after a finished run.
+// MarkRangeDead marks every open job of the range dead. The workflow calls it if a phase will not be tried again,
+// so that no job stays open after a finished run.
 func (s *Pipeline) MarkRangeDead(
 	ctx context.Context,
 	r schema.Range,
@@ -172,9 +172,10 @@ func (s *Pipeline) NoteOnJobs(ctx context.Context, r schema.Range, note string, 
 	return nil
 }
 
-// leased is what an UPDATE of jobs j sets to lease them for a phase and to count the attempt (document 002 "Lease
-// Mechanism"). If a job is leased already, because its holder has stopped or had to wait, it continues with the same
-// attempt: a worker that dies, or an endpoint that is unavailable, kills no job. A phase begins with no attempts.
+// leased renders the columns that an UPDATE of jobs j sets to lease them for a phase and to count the attempt
+// (document 002 "Lease Mechanism"). A job that is still leased, because its holder stopped or had to wait,
+// continues with the same attempt, so a worker that dies or an endpoint that is unavailable kills no job. A new
+// phase begins with no attempts.
 func leased(phase string) string {
 	return `state = 'leased',
 			phase = '` + phase + `',
@@ -183,9 +184,9 @@ func leased(phase string) string {
 				ELSE j.attempts + 1 END`
 }
 
-// ReviveJob puts a dead job and its candidate back into the pipeline and returns the range to run.
-// Reviving it again under the same operation returns the first result. It returns ErrNotFound for an
-// unknown job and ErrNotDead for one in another state.
+// ReviveJob returns a dead job and its candidate to the pipeline and returns the range to run. A second call under
+// the same operation returns the first result. It returns ErrNotFound for an unknown job, and ErrNotDead for a job
+// in another state.
 func (s *Pipeline) ReviveJob(ctx context.Context, tenant string, id uuid.UUID, operation, actor string,
 	now time.Time) (schema.Range, error) {
 	r := schema.Range{Tenant: tenant}
@@ -229,14 +230,14 @@ func (s *Pipeline) ReviveJob(ctx context.Context, tenant string, id uuid.UUID, o
 	return r, nil
 }
 
-// ErrNotDead means that a job cannot be replayed because it is not dead.
+// ErrNotDead means that a job cannot be retried because it is not dead.
 var ErrNotDead = errors.New("only a dead job can be retried")
 
 // jobColumns fill a schema.Job.
 const jobColumns = `id, kind, state, phase, batch_id, candidate_id, memory_id, workflow_id, attempts, max_attempts,
 	last_error, log, created_at, updated_at, finished_at, revived_at`
 
-// Job reads one job. It returns ErrNotFound where the tenant has no job of this id.
+// Job reads one job. It returns ErrNotFound if the tenant has no job with this id.
 func (s *Pipeline) Job(ctx context.Context, tenant string, id uuid.UUID) (schema.Job, error) {
 	var j schema.Job
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
@@ -270,7 +271,7 @@ type JobFilter struct {
 	Limit   int             // at most MaxPage; 0 means 50
 }
 
-// Jobs lists jobs by id, which is by age, oldest first.
+// Jobs lists jobs by id, which is from oldest to newest.
 func (s *Pipeline) Jobs(ctx context.Context, tenant string, f JobFilter) ([]schema.Job, error) {
 	f.Limit = pg.PageLimit(f.Limit)
 	args := pg.Args{"tenant": tenant, "limit": f.Limit}

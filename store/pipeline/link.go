@@ -28,7 +28,7 @@ type linkable struct {
 // candidate is linked once. A mention counts once for each memory and entity.
 func (s *Pipeline) Link(ctx context.Context, r schema.Range, now time.Time) (schema.LinkCounts, error) {
 	var counts schema.LinkCounts
-	// It may deadlock with a forget, which locks edges first.
+	// It may deadlock with a forget, which locks the edges first.
 	err := pg.RetryChange(ctx, func() error {
 		counts = schema.LinkCounts{}
 		return commit.Write(ctx, s.DB, r.Tenant, now, func(c *commit.Change) error { return link(ctx, c, r, &counts) })
@@ -66,8 +66,8 @@ func link(ctx context.Context, c *commit.Change, r schema.Range, counts *schema.
 	return nil
 }
 
-// linkables reads the candidates of a range that have triples and are not linked, with the memories that were written
-// from them, and locks both until commit: a memory forgotten at the same time must not return to the graph.
+// linkables reads the candidates of a range that have triples and are not linked, with the memories that were
+// written from them. It locks both until commit: a memory forgotten at the same time must not return to the graph.
 func linkables(ctx context.Context, c *commit.Change, r schema.Range) ([]linkable, error) {
 	candidates, err := commit.Rows[struct {
 		ID       uuid.UUID
@@ -125,8 +125,8 @@ func linkables(ctx context.Context, c *commit.Change, r schema.Range) ([]linkabl
 	return out, err
 }
 
-// upsertEntities locks all entities of the batch and returns their ids by canonical name. It inserts them in order of
-// their names, so that concurrent links of one tenant do not deadlock.
+// upsertEntities locks all entities of the batch and returns their ids by canonical name. It inserts them in order
+// of name, so that concurrent links of one tenant do not deadlock.
 func upsertEntities(ctx context.Context, c *commit.Change, batch []linkable,
 	counts *schema.LinkCounts) (map[string]uuid.UUID, error) {
 	display := map[string]string{}
@@ -149,7 +149,7 @@ func upsertEntities(ctx context.Context, c *commit.Change, batch []linkable,
 	}
 	slices.Sort(names)
 	out := make(map[string]uuid.UUID, len(names))
-	for len(out) < len(names) { // an entity that nothing mentions any more may go between the two statements
+	for len(out) < len(names) { // an entity without mentions may be deleted between the two statements
 		if err := insertEntities(ctx, c, names, display, counts); err != nil {
 			return nil, err
 		}
@@ -187,7 +187,7 @@ func insertEntities(ctx context.Context, c *commit.Change, names []string, displ
 	return err
 }
 
-// upsertMentions records which memory names which entity, and counts only the mentions that are new.
+// upsertMentions records which memory mentions which entity, and counts only new mentions.
 func upsertMentions(ctx context.Context, c *commit.Change, batch []linkable, ids map[string]uuid.UUID,
 	counts *schema.LinkCounts) error {
 	var memories, entities []uuid.UUID
@@ -212,7 +212,7 @@ func upsertMentions(ctx context.Context, c *commit.Change, batch []linkable, ids
 		return nil
 	}
 	var added int64
-	// The entities are locked in order of their names, as every writer does.
+	// The entities are locked in order of name, as every writer does.
 	err := c.Tx.QueryRow(ctx, `
 		WITH fresh AS (
 			INSERT INTO memory_entity_mentions (tenant, memory_id, entity_id, created_at)
@@ -242,8 +242,8 @@ func upsertMentions(ctx context.Context, c *commit.Change, batch []linkable, ids
 	return err
 }
 
-// upsertRelations writes the edges, and for each edge the memories that say it. A memory counts once for an edge, so
-// that forgetting the memory can subtract exactly that.
+// upsertRelations writes the edges and the memories that state each edge. A memory counts once for an edge, so that
+// forgetting it can subtract exactly its count.
 func upsertRelations(ctx context.Context, c *commit.Change, batch []linkable, ids map[string]uuid.UUID,
 	counts *schema.LinkCounts) error {
 	type edge struct {
@@ -288,8 +288,8 @@ func upsertRelations(ctx context.Context, c *commit.Change, batch []linkable, id
 				append(byRelationship, e.relationship)
 		}
 	}
-	// The edges come first, which locks them in the order in which forgetting and restoring lock them: two at once
-	// count one after the other.
+	// The edges come first and are locked in the order in which forgetting and restoring lock them. Concurrent
+	// changes therefore count one after the other.
 	_, err := c.Tx.Exec(ctx, `
 		INSERT INTO entity_relations AS r (tenant, source_id, relationship, target_id, mentions, confidence,
 			created_at, updated_at)
@@ -311,7 +311,7 @@ func upsertRelations(ctx context.Context, c *commit.Change, batch []linkable, id
 	if err != nil {
 		return err
 	}
-	// The edges exist by now: this finds each by its key and only counts.
+	// The edges exist by now: this statement finds each by its key and only counts.
 	_, err = c.Tx.Exec(ctx, `
 		WITH fresh AS (
 			INSERT INTO entity_relation_sources (tenant, memory_id, source_id, relationship, target_id)

@@ -15,9 +15,9 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// factOutcomes reads the outcome of the facts of a batch. The memory m is the one that a fact was written to. The
-// memory t is the one that a fact changes or contradicts: its target, the memory that it contradicts, or the one that
-// has its claim. It is read only if the batch's owner may see it.
+// factOutcomes reads the outcome of the facts of a batch. The memory m is the one that the fact was written to. The
+// memory t is the one that the fact changes or contradicts: the target, the contradicted memory, or the memory with
+// its claim. It is read only if the batch's owner may see it.
 var factOutcomes = `
 	SELECT p.id AS proposal_id, p.fact AS extracted, p.action, p.state, p.outcome AS skipped, p.reason, p.warnings,
 		coalesce(p.memory_id::text, '') AS memory_id,
@@ -48,7 +48,7 @@ var factOutcomes = `
 	WHERE p.tenant = @tenant AND p.batch_id = @batch_id
 	ORDER BY c.ordinal, p.ordinal`
 
-// factOutcomeRow is a row of factOutcomes: an outcome, and the columns from which the rest of it follows.
+// factOutcomeRow is a row of factOutcomes: an outcome, and the columns that the rest of it is computed from.
 type factOutcomeRow struct {
 	schema.FactOutcome
 	Extracted struct {
@@ -60,7 +60,8 @@ type factOutcomeRow struct {
 }
 
 // FactOutcomes returns the outcome of every fact of a batch, in order of candidate and fact. It is for the caller
-// that ingested the batch: it has contents, up to sensitive.DefaultLimit, and must not go into a workflow's history.
+// that ingested the batch. It has contents up to sensitive.DefaultLimit, so it must not go into a workflow's
+// history.
 func (s *Pipeline) FactOutcomes(ctx context.Context, tenant string, batchID uuid.UUID) ([]schema.FactOutcome, error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	out := []schema.FactOutcome{}

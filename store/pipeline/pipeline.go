@@ -20,10 +20,10 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// candidatesInRange is the candidates c of a range, whose arguments are Range.args.
+// candidatesInRange selects the candidates c of a range. Its arguments are those of rangeArgs.
 //
-// What belongs to them is read by the set of their ids, never by a join: with a tenant that the planner takes for one
-// row, a join reads all that the tenant has for each candidate, and a set reads it once at worst.
+// Rows that belong to the candidates are read by the set of their ids, never by a join. If the planner expects one
+// row of the tenant, a join reads all rows of the tenant for each candidate; a set reads them once at most.
 const candidatesInRange = `c AS MATERIALIZED (
 		SELECT *
 		FROM memory_candidates
@@ -40,14 +40,14 @@ func rangeArgs(r schema.Range, more pg.Args) pg.Args {
 	return out
 }
 
-// asking adds to the arguments of a statement the principal that asks, as commit.MayReadAs names it.
+// asking adds the requesting principal to the arguments of a statement, under the names of commit.MayReadAs.
 func asking(p schema.Principal, grants []string, more pg.Args) pg.Args {
 	out := pg.Args{"tenant": p.Tenant, "agent": p.Agent, "project": p.Project, "grants": grants}
 	maps.Copy(out, more)
 	return out
 }
 
-// deadOfRange counts the jobs of candidatesInRange that died in a phase. A job that was forgotten did not die of it.
+// deadOfRange counts the jobs of candidatesInRange that died in a phase. Forgotten jobs do not count.
 func deadOfRange(phase string) string {
 	return `(
 			SELECT count(*)
@@ -60,7 +60,7 @@ func deadOfRange(phase string) string {
 				AND j.last_error <> 'forgotten')`
 }
 
-// Batch is the principal and the settings that a run works under.
+// Batch holds the principal and the settings of a run.
 type Batch struct {
 	ID         uuid.UUID
 	WorkflowID string
@@ -70,7 +70,7 @@ type Batch struct {
 	Size       int
 }
 
-// Batch reads the settings of a batch. It returns ErrNotFound where the tenant has no batch of this id.
+// Batch reads the settings of a batch. It returns ErrNotFound if the tenant has no batch with this id.
 func (s *Pipeline) Batch(ctx context.Context, tenant string, id uuid.UUID) (Batch, error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	var b Batch
@@ -112,10 +112,10 @@ type batchRow struct {
 	PolicyGroup string
 }
 
-// Extractable is a staged candidate that no extraction has been stored for.
+// Extractable is a staged candidate without a stored extraction.
 type Extractable struct {
 	CandidateID uuid.UUID
-	Attempts    int // with this one
+	Attempts    int // including this one
 	MaxAttempts int
 	Source      inference.Source
 }
@@ -142,8 +142,8 @@ var leaseExtract = `
 		JOIN j ON j.candidate_id = due.id
 	ORDER BY due.ordinal`
 
-// LeaseExtract returns the candidates of the range that still have to be extracted, and marks their jobs leased.
-// Running it again returns the remaining ones: an extraction that was paid for is kept.
+// LeaseExtract returns the candidates of the range that still have to be extracted, and marks their jobs leased. A
+// second call returns only the remaining ones, so that no paid extraction is repeated.
 func (s *Pipeline) LeaseExtract(ctx context.Context, r schema.Range, now time.Time) ([]Extractable, error) {
 	var out []Extractable
 	err := commit.Write(ctx, s.DB, r.Tenant, now, func(c *commit.Change) error {
@@ -172,7 +172,7 @@ type Extracted struct {
 	Usage       inference.Usage
 }
 
-// SaveExtractions stores results as they come, so that a later attempt does not pay for them again.
+// SaveExtractions stores each result at once, so that a later attempt does not pay for it again.
 func (s *Pipeline) SaveExtractions(ctx context.Context, tenant string, results []Extracted, now time.Time) error {
 	err := commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
 		ids, encoded := make([]uuid.UUID, len(results)), make([]string, len(results))
@@ -184,7 +184,7 @@ func (s *Pipeline) SaveExtractions(ctx context.Context, tenant string, results [
 			ids[i], encoded[i] = r.CandidateID, string(text)
 			logUsage(c, r.CandidateID, "extract", r.Usage)
 		}
-		// Not for a candidate that has left the pipeline: its text may have been erased.
+		// Only for candidates that are still in the pipeline: the text of others may have been erased.
 		c.Queue.Queue(`
 			UPDATE memory_candidates
 			SET extraction = (@extractions::text[])[array_position(@ids::uuid[], id)]::jsonb
@@ -198,8 +198,7 @@ func (s *Pipeline) SaveExtractions(ctx context.Context, tenant string, results [
 	return nil
 }
 
-// logUsage appends what a successful model call cost to the job. Calls that used no model leave no
-// entry: the job's phase says that they happened.
+// logUsage appends the cost of a successful model call to the job. Calls without a model have no entry.
 func logUsage(c *commit.Change, candidate uuid.UUID, phase string, u inference.Usage) {
 	if u.Calls == 0 {
 		return
@@ -217,8 +216,8 @@ func logUsage(c *commit.Change, candidate uuid.UUID, phase string, u inference.U
 		pg.Args{"tenant": c.Tenant, "candidate_id": candidate, "entry": string(entry), "now": c.Now})
 }
 
-// ExtractCounts counts the stored extractions of a range and the jobs that died extracting; a job that
-// was forgotten did not die of it.
+// ExtractCounts counts the stored extractions of a range and the jobs that died in the extract phase. Forgotten
+// jobs do not count.
 func (s *Pipeline) ExtractCounts(ctx context.Context, r schema.Range) (t schema.ExtractCounts, err error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	err = s.Read(ctx, r.Tenant, func(tx pgx.Tx) error {
@@ -242,7 +241,8 @@ func (s *Pipeline) ExtractCounts(ctx context.Context, r schema.Range) (t schema.
 	return t, nil
 }
 
-// lengthOf renders the length of a list in the extraction of a candidate c: 0 where the extraction has none.
+// lengthOf renders the length of a list in the extraction of a candidate c, or 0 if the extraction has no such
+// list.
 func lengthOf(list string) string {
 	return `jsonb_array_length(coalesce(nullif(c.extraction->'` + list + `', 'null'), '[]')) AS ` + list
 }

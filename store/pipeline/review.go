@@ -47,8 +47,8 @@ type ReviewState struct {
 	NextAt   *time.Time `json:"next_at,omitempty"` // when the next open one expires
 }
 
-// OpenReview sets the time at which the waiting proposals of a batch expire, where they have none yet, and returns
-// the state of the review. Calling it again does not move the time.
+// OpenReview sets the time at which the waiting proposals of a batch expire, unless they have one, and returns the
+// state of the review. A second call does not change that time.
 func (s *Pipeline) OpenReview(ctx context.Context, tenant string, batchID uuid.UUID, window time.Duration,
 	now time.Time) (ReviewState, error) {
 	var st ReviewState
@@ -93,7 +93,7 @@ type DecideInput struct {
 	BatchID       uuid.UUID // of the proposal
 	ProposalID    uuid.UUID
 	Decision      schema.Decision
-	TargetVersion int    // that the reviewer looked at; 0: the one that the proposal was decided on
+	TargetVersion int    // that the reviewer saw; 0: the one that the proposal is based on
 	By, Reason    string // for history
 	Policy        proposals.WritePolicy
 	Rules         *policy.Policy // classification rules in force; nil for none
@@ -104,20 +104,20 @@ type DecideInput struct {
 // reviewing is the state of one approval.
 type reviewing struct {
 	reason     string // the reviewer's
-	memoryID   string // what was written, found there already or removed
+	memoryID   string // the memory that was written, already existed or was removed
 	superseded []string
 	why        string
-	expired    bool // the time ran out: what is written is contested
+	expired    bool // no one decided in time, so the fact is stored as contested
 }
 
-// DecideProposal carries out a person's decision, in one transaction (document 002 "Shadow Mode vs. Controlled
-// Writes": changes that the pipeline may not apply wait for review). An approval is applied to the current rows, with
-// the reviewer as actor. The source and the target must be live, the target must have the version that the reviewer
-// saw, and neither the request's mode nor the worker's may forbid the change. Otherwise nothing changes and the
-// proposal still waits. A second caller gets the first decision.
+// DecideProposal carries out a person's decision in one transaction (document 002 "Shadow Mode vs. Controlled
+// Writes": changes that the pipeline may not apply wait for review). An approval is applied to the current rows,
+// with the reviewer as actor. The source and the target must be live, the target must have the version that the
+// reviewer saw, and both the request's mode and the worker's must allow the change. Otherwise nothing changes and
+// the proposal still waits. A second caller gets the first decision.
 //
-// If another memory makes the claim of an approved fact, the fact replaces that memory: a person has seen that they
-// contradict each other (document 004 §7 and §12).
+// If another memory makes the claim of an approved fact, the fact replaces it: the reviewer has seen the
+// contradiction (document 004 §7 and §12).
 func (s *Pipeline) DecideProposal(
 	ctx context.Context,
 	op schema.OperationRef,
@@ -243,7 +243,7 @@ func lockProposal(ctx context.Context, c *commit.Change, id uuid.UUID) (*lockedP
 		targetVersion: l.TargetVersion, memoryID: l.MemoryID, reviewedBy: l.ReviewedBy}, nil
 }
 
-// answer fills in the outcome of a proposal. It leaves the status empty where the proposal waits for a decision.
+// answer sets the outcome of a proposal. The status stays empty if the proposal waits for a decision.
 func (l *lockedProposal) answer(r *schema.ReviewResult) {
 	r.State = l.state
 	if l.memoryID != nil && l.state != schema.ProposalBlocked {
@@ -264,13 +264,13 @@ func (l *lockedProposal) answer(r *schema.ReviewResult) {
 		if l.reviewedBy != "" {
 			r.Why = fmt.Sprintf("%s by %s", l.state, l.reviewedBy)
 		}
-	default: // proposed or stale: the pipeline is at it
+	default: // proposed or stale: the pipeline is still working on it
 		r.Status, r.Why = schema.ReviewNotFound, "the pipeline has not decided whether it needs a review"
 	}
 }
 
-// prepareReview locks what an approved proposal changes: the scopes of its memories, the claim that its fact will
-// make, and the memories themselves.
+// prepareReview locks everything that an approved proposal changes: the scopes of its memories, the claim of its
+// fact, and the memories.
 func (w *writing) prepareReview(ctx context.Context, p *pendingProposal, principal schema.Principal) error {
 	ids := []uuid.UUID{p.ParentID}
 	if p.TargetID != nil {
@@ -296,7 +296,7 @@ func (w *writing) prepareReview(ctx context.Context, p *pendingProposal, princip
 	return w.lockRows(ctx, ids, "UPDATE")
 }
 
-// obstacle says what prevents an approval, if anything does.
+// obstacle sets the result if something prevents an approval.
 func (w *writing) obstacle(l *lockedProposal, in DecideInput, r *schema.ReviewResult) {
 	conflict := func(format string, args ...any) {
 		r.Status, r.Why = schema.ReviewVersionConflict, fmt.Sprintf(format, args...)
@@ -336,8 +336,8 @@ func (w *writing) obstacle(l *lockedProposal, in DecideInput, r *schema.ReviewRe
 	}
 }
 
-// settleReview records a person's decision: on the proposal's row, which keeps the reason why it
-// waited, and in the history of its source.
+// settleReview records a person's decision in the proposal's row and in the history of its source. The row keeps
+// the reason for the review.
 func (w *writing) settleReview(p *pendingProposal, state schema.ProposalState, memoryID *uuid.UUID) {
 	if w.review.expired {
 		state = schema.ProposalExpired

@@ -17,7 +17,7 @@ import (
 )
 
 // wasReviewed selects proposals p that have been through a review: the condition of the index proposals_reviewed.
-// Those that wait for one are pg.WaitsForReview. Proposals of shadow and frozen modes were never meant to be applied.
+// pg.WaitsForReview selects those that wait for one. Proposals of shadow and frozen modes are never applied.
 const wasReviewed = `p.reviewed_at IS NOT NULL`
 
 // reviewTables joins to a proposal p its batch b, its candidate c, its source s and its target t.
@@ -29,11 +29,11 @@ const reviewTables = `
 		LEFT JOIN memories t ON t.tenant = p.tenant AND t.id = p.target_id`
 
 var (
-	// mayReview admits a proposal where the principal may read every side of it: a decision shows each side.
+	// mayReview admits a proposal if the principal may read each side of it, because a review shows both.
 	mayReview = commit.MayReadAs("b") + `
 		AND (s.id IS NULL OR ` + commit.MayReadAs("s") + `)
 		AND (t.id IS NULL OR ` + commit.MayReadAs("t") + `)`
-	// mayReadSides admits a proposal where no side is too sensitive for the principal.
+	// mayReadSides admits a proposal if no side is too sensitive for the principal.
 	mayReadSides = `(s.id IS NULL OR s.sensitivity = ANY(@sensitivities))
 		AND (t.id IS NULL OR t.sensitivity = ANY(@sensitivities))`
 )
@@ -55,7 +55,7 @@ const reviewColumns = `
 	coalesce(t.confidence, 0) AS now_confidence,
 	p.decided_at, p.expires_at AS expires, p.reviewed_by, p.review_reason, p.reviewed_at`
 
-// reviewRow is a ReviewItem, and the columns from which the rest of it follows.
+// reviewRow is a ReviewItem, and the columns that the rest of it is computed from.
 type reviewRow struct {
 	schema.ReviewItem
 	Extracted     memory.Fact
@@ -94,8 +94,8 @@ type ReviewFilter struct {
 	Contradictions bool                // only those that seem to contradict their target
 }
 
-// ListReviews returns proposals that wait for a person, or that have been through a review, newest first: those whose
-// source and target the principal may read, within the clearance. The page's cursor is the id of the last proposal of
+// ListReviews returns proposals that wait for a person or have been reviewed, newest first. The principal must be
+// able to read the source and the target within the clearance. The page's cursor is the id of the last proposal of
 // the previous page.
 func (s *Pipeline) ListReviews(ctx context.Context, p schema.Principal, f ReviewFilter, page pg.Page,
 	clearance ...policy.Clearance) ([]schema.ReviewItem, error) {
@@ -128,7 +128,7 @@ func (s *Pipeline) ListReviews(ctx context.Context, p schema.Principal, f Review
 	switch f.State {
 	case schema.ReviewsDecided:
 		query = one(wasReviewed)
-	case schema.ReviewsAll: // each half from its own index
+	case schema.ReviewsAll: // each half uses its own index
 		query = `
 			SELECT *
 			FROM (` + one(pg.WaitsForReview) + ` UNION ALL ` + one(wasReviewed) + `) r
@@ -156,7 +156,7 @@ func (s *Pipeline) ListReviews(ctx context.Context, p schema.Principal, f Review
 	return out, nil
 }
 
-// GetReview reads a proposal in any state. It returns ErrNotFound where the principal may not see all sides of it
+// GetReview reads a proposal in any state. It returns ErrNotFound if the principal may not see all sides of it
 // within the clearance.
 func (s *Pipeline) GetReview(ctx context.Context, p schema.Principal, id uuid.UUID,
 	clearance ...policy.Clearance) (schema.ReviewItem, error) {

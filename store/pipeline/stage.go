@@ -35,14 +35,13 @@ type StageInput struct {
 	Now         time.Time
 }
 
-// Stage writes the batch, its candidates, their jobs and ledger events. Except in shadow mode it writes the source
-// memories as well: they can be recalled by keyword as soon as it returns, and the ids in the acknowledgement are
-// final.
+// Stage writes the batch, its candidates, their jobs and ledger events. Except in shadow mode it also writes the
+// source memories: keyword search finds them as soon as it returns, and the ids in the acknowledgement are final.
 func (s *Pipeline) Stage(ctx context.Context, in StageInput) (schema.IngestAck, error) {
 	var ack schema.IngestAck
 	p := in.Request.Principal
 	whole := in.abridge()
-	// This comes before the transaction: a megabyte of text takes a while.
+	// Intake happens before the transaction, because a megabyte of text takes a while.
 	intakes := make([]intake.Intake, len(in.Request.Candidates))
 	for i, c := range in.Request.Candidates {
 		intakes[i] = intake.Admit(c, p, in.Request.Visibility, in.Rules)
@@ -89,7 +88,7 @@ type stagedItem struct {
 	event     uuid.UUID // of the ledger's row; nil if there is none
 	memoryID  uuid.UUID // id, or the memory that it duplicates
 	state     string
-	replayed  bool // the candidate's own idempotency key was seen before
+	replayed  bool // its own idempotency key has a result
 	textless  bool // its text is not kept: it has no memory to be forgotten with
 }
 
@@ -99,8 +98,8 @@ const (
 	stateRecalled  = "recalled"
 )
 
-// prepare cleans and classifies every candidate and settles what needs no new row: recalled text,
-// repeated idempotency keys, and duplicates within the batch.
+// prepare cleans and classifies every candidate and settles those that need no new row: recalled text, repeated
+// idempotency keys, and duplicates within the batch.
 func (st *staging) prepare(ctx context.Context) error {
 	known, err := st.knownKeys(ctx)
 	if err != nil {
@@ -120,7 +119,7 @@ func (st *staging) prepare(ctx context.Context) error {
 		if candidate.IdempotencyKey != "" {
 			key = st.operationKey(candidate)
 		}
-		// The key comes first: a replayed candidate is not written, so another cannot be its duplicate.
+		// The key is checked first: a replayed candidate is not written, so no other can be its duplicate.
 		if id, ok := known[key]; ok && key != "" {
 			it.state, it.memoryID, it.replayed = stateDuplicate, id, true
 		} else if it.intake.Recalled {
@@ -131,16 +130,16 @@ func (st *staging) prepare(ctx context.Context) error {
 			seen[hash] = it.id
 		}
 		if key != "" {
-			known[key] = it.memoryID // the same key may come twice in one batch
+			known[key] = it.memoryID // a key may occur twice in a batch
 		}
 		st.items = append(st.items, it)
 	}
 	return st.markTextless(ctx)
 }
 
-// markTextless finds the candidates whose text must not be kept: it came out of recall, or it is replayed and its
-// memory was erased or removed. A text without a memory could not be forgotten. Memories that exist are locked
-// until commit.
+// markTextless finds the candidates whose text must not be stored, because a text without a memory could not be
+// forgotten: the text came from recall, or the candidate is replayed and its memory was erased or removed. Memories
+// that exist are locked until commit.
 func (st *staging) markTextless(ctx context.Context) error {
 	var replayed []uuid.UUID
 	for _, it := range st.items {
@@ -161,7 +160,7 @@ func (st *staging) markTextless(ctx context.Context) error {
 		}
 	}
 	for i := range st.items {
-		if it := &st.items[i]; it.state == stateStaged { // it does by the time of commit
+		if it := &st.items[i]; it.state == stateStaged { // a staged candidate has a memory at commit
 			kept[it.memoryID] = true
 		}
 	}
@@ -172,8 +171,8 @@ func (st *staging) markTextless(ctx context.Context) error {
 	return nil
 }
 
-// knownKeys returns the first result of each of the batch's idempotency keys that has one. Two requests that share
-// a key wait for each other, in one order, so that a key has one result.
+// knownKeys returns the first result of each of the batch's idempotency keys that has one. It locks the keys in
+// order, so that requests with the same key run one after the other and a key has one result.
 func (st *staging) knownKeys(ctx context.Context) (map[string]uuid.UUID, error) {
 	known := map[string]uuid.UUID{}
 	var keys []string
@@ -204,7 +203,7 @@ func (st *staging) knownKeys(ctx context.Context) (map[string]uuid.UUID, error) 
 
 func (st *staging) operationKey(c schema.Candidate) string {
 	p := st.in.Request.Principal
-	// The lengths make both forms unambiguous.
+	// The lengths make the keys unambiguous.
 	if p.User != "" {
 		return fmt.Sprintf("user-candidate/%d/%s/%d/%s/%s", len(p.Agent), p.Agent, len(p.User), p.User,
 			c.IdempotencyKey)
@@ -246,7 +245,7 @@ var batchSQL = commit.Insert("ingest_batches", `tenant, id, workflow_id, agent_i
 	visibility, mode, allow_update_delete, min_fact_confidence, supersede, size, created_at`)
 
 // settleDuplicates inserts the source memories and marks the candidates whose content a live memory has already. In
-// shadow mode it only marks.
+// shadow mode it inserts nothing.
 func (st *staging) settleDuplicates(ctx context.Context, shadow bool) error {
 	var rows []commit.NewMemory
 	var at []int
@@ -289,7 +288,7 @@ func (st *staging) settleDuplicates(ctx context.Context, shadow bool) error {
 	return nil
 }
 
-// settle points a candidate, and those of the batch that repeat it, at the stored memory.
+// settle points a candidate, and those of the batch with the same content, at the stored memory.
 func (st *staging) settle(i int, id uuid.UUID) {
 	own := st.items[i].id
 	if id == own {
@@ -303,8 +302,8 @@ func (st *staging) settle(i int, id uuid.UUID) {
 	}
 }
 
-// ownerOf returns the owner and the visibility of a candidate's memory: what the request says, unless a rule says
-// otherwise. The content hash is unique within it.
+// ownerOf returns the owner and the visibility of a candidate's memory: those of the request, unless a rule sets
+// others. The content hash is unique within them.
 func (st *staging) ownerOf(it *stagedItem) (schema.Principal, schema.Visibility) {
 	owner, cl := st.in.Request.Principal.Owner(), &it.intake.Classification
 	owner.Scope = cmp.Or(cl.Scope, owner.Scope)
@@ -328,7 +327,7 @@ func (st *staging) source(it *stagedItem) commit.NewMemory {
 	}
 }
 
-// provenance is the provenance of a candidate's memory: the references that came with it, or else the candidate
+// provenance returns the provenance of a candidate's memory: the references of the request, or else the candidate
 // itself and its event.
 func (it *stagedItem) provenance(now time.Time) []schema.Ref {
 	if len(it.candidate.Refs) > 0 {
@@ -341,7 +340,7 @@ func (it *stagedItem) provenance(now time.Time) []schema.Ref {
 	return proposals.HandedIn(sourceKind(&it.candidate), it.id.String(), event, occurredAt(&it.candidate, now))
 }
 
-// payload is the payload of a candidate's memory: as the form of its text says, or by its type.
+// payload returns the payload of a candidate's memory, from the structure of its text or else by its type.
 func (st *staging) payload(it *stagedItem, owner schema.Principal) any {
 	if it.intake.Payload != nil {
 		return it.intake.Payload
@@ -407,7 +406,7 @@ func (st *staging) queueItem(i int) error {
 		"created_at":  st.Now,
 	})
 	if it.event != uuid.Nil {
-		var candidate, about *uuid.UUID // the event of a text that is kept nowhere refers to nothing
+		var candidate, about *uuid.UUID // unset for a text that is not stored
 		if !it.textless {
 			candidate, about = &it.id, &it.memoryID
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// Kinds of operations. Those that are staged have the names that package workflows gives them.
+// Kinds of operations. Staged ones have the same names in package workflows.
 const (
 	KindPut       = "put"
 	KindRevise    = "revise"
@@ -31,23 +31,22 @@ const (
 	kindResume    = "resume"
 )
 
-// How old a staged request must be for an erasure to count it as abandoned. A run drops its request when it ends.
-// A run that was terminated, or whose worker never came back, does not.
+// How old a staged request must be for an erasure to treat it as abandoned. A run drops its request when it ends,
+// unless the run was terminated or its worker did not return.
 const (
-	// AbandonedAfter applies to requests that name erased memories. Such a request would find nothing, so nothing is
-	// lost even if its run still waits. An hour spares requests that are being carried out, which give a better
-	// answer.
+	// AbandonedAfter applies to requests that name erased memories. Such a request would fail as not found, so it
+	// can be dropped even if its run still waits. An hour lets requests in progress finish with a better answer.
 	AbandonedAfter = time.Hour
-	// StaleAfter applies to all other requests: they may contain an erased text in words that cannot be searched for.
-	// It is longer than all attempts of an operation's activity (thirty of ten minutes, five hours: see
-	// workflows/flow/options.go) and than a night without workers. A request that was still waiting then fails, and
-	// says so.
+	// StaleAfter applies to all other requests, which may contain an erased text in words that a search cannot
+	// find. It is longer than all attempts of an operation's activity (thirty of ten minutes, five hours: see
+	// workflows/flow/options.go) and than a night without workers. A request that still waits after that fails with
+	// an error.
 	StaleAfter = 24 * time.Hour
 )
 
-// Accept stores the body of a request with content until it is carried out, so that activities need only its id.
-// Accepting it again changes nothing. It returns a *schema.ValidationError if the operation is or was another
-// request: of another kind, or with another body.
+// Accept stores the body of a request until it is carried out, so that activities need only its id. A second call
+// changes nothing. It returns a *schema.ValidationError if the operation id belongs to a request of another kind or
+// with another body.
 func (s *Pipeline) Accept(ctx context.Context, op schema.OperationRef, kind string, body any, now time.Time) error {
 	encoded, err := json.Marshal(body)
 	if err != nil {
@@ -61,7 +60,7 @@ func (s *Pipeline) Accept(ctx context.Context, op schema.OperationRef, kind stri
 		if err := c.LockOperations(ctx, op.Keys()); err != nil {
 			return err
 		}
-		// A body that waits under another key belongs to another run: this run needs its own.
+		// A body that waits under another key belongs to another run; this run needs its own.
 		var known, same bool
 		err = c.Tx.QueryRow(ctx, `
 			SELECT coalesce(bool_or(known), false),
@@ -107,8 +106,8 @@ func (s *Pipeline) Accept(ctx context.Context, op schema.OperationRef, kind stri
 
 var requestSQL = commit.Insert("staged_requests", "tenant, id, kind, body, created_at, digest")
 
-// digest is a keyed digest of a body that does not depend on the order of its members. It tells two requests apart.
-// Without the key it confirms no guess at the body of a deleted request.
+// digest is a keyed digest of a body that does not depend on the order of its members. It distinguishes requests.
+// It is keyed so that a guess at the body of a deleted request cannot be confirmed.
 func digest(ctx context.Context, c *commit.Change, body []byte) ([]byte, error) {
 	key, err := c.Secret(ctx, "operation")
 	if err != nil {
@@ -130,7 +129,7 @@ func digest(ctx context.Context, c *commit.Change, body []byte) ([]byte, error) 
 }
 
 // Accepted reads the body of an accepted request into body. It returns false and reads nothing if the operation has
-// been carried out already; carrying it out again returns the first result.
+// been carried out already; a second run of it returns the first result.
 func (s *Pipeline) Accepted(ctx context.Context, op schema.OperationRef, body any) (bool, error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	var encoded []byte
@@ -150,7 +149,7 @@ func (s *Pipeline) Accepted(ctx context.Context, op schema.OperationRef, body an
 	return true, nil
 }
 
-// Drop deletes the body of a request that will not be carried out: its run has ended.
+// Drop deletes the body of a request whose run has ended, so that it will not be carried out.
 func (s *Pipeline) Drop(ctx context.Context, op schema.OperationRef, now time.Time) error {
 	err := commit.Write(ctx, s.DB, op.Tenant, now, func(c *commit.Change) error {
 		c.Queue.Queue(`DELETE FROM staged_requests WHERE tenant = $1 AND id = $2`, c.Tenant, op.ID)
@@ -162,8 +161,8 @@ func (s *Pipeline) Drop(ctx context.Context, op schema.OperationRef, now time.Ti
 	return nil
 }
 
-// SweepStaged deletes the requests of all tenants that have waited for a week: longer than any outage that a run
-// lasts. They will not be carried out; their runs were terminated. It returns how many there were.
+// SweepStaged deletes the requests of all tenants that have waited for a week. No run survives so long an outage,
+// so their runs must have been terminated. It returns the number of requests.
 func (s *Pipeline) SweepStaged(ctx context.Context) (int, error) {
 	swept := 0
 	if err := s.Pool.QueryRow(ctx, `SELECT mneme_sweep_staged()`).Scan(&swept); err != nil {
@@ -191,7 +190,7 @@ func RunOnce[R any](ctx context.Context, s *pg.DB, op schema.OperationRef, kind 
 				return err
 			}
 		}
-		// The operation may have been carried out under another key, with the body of this one still staged.
+		// The operation may have been carried out under another key while the body of this one is still staged.
 		c.Queue.Queue(`DELETE FROM staged_requests WHERE tenant = $1 AND id = $2`, c.Tenant, op.ID)
 		return nil
 	})

@@ -15,10 +15,10 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// embedSources stores the embeddings of source memories that are still alive.
+// embedSources stores the embeddings of source memories that are still live.
 func (w *writing) embedSources(sources map[uuid.UUID]pg.Embedding) {
 	for id, e := range sources {
-		// A memory may have been modified since it was read to be embedded.
+		// The memory may have changed since its text was read for embedding.
 		if m, ok := w.known[id]; ok && m.live && (e.Hash == nil || memory.SameContent(e.Hash, m.neighbor.Hash)) {
 			w.Embed(id, m.tier, m.typology, m.neighbor.Hash, &e)
 		}
@@ -30,7 +30,7 @@ type Unembedded struct {
 	MemoryID uuid.UUID `db:"id"`
 	Content  string
 	Hash     []byte    `db:"content_hash"`
-	Vector   []float32 `db:"-"` // of a fact with the same content, when one was embedded already
+	Vector   []float32 `db:"-"` // of a fact with the same content, if it has one
 }
 
 type unembeddedRow struct {
@@ -38,8 +38,8 @@ type unembeddedRow struct {
 	Embedding *pgvector.Vector
 }
 
-// unembedded lists the live sources without an embedding of the model. An embedding of one of their facts serves
-// for a source with the same content.
+// unembedded lists the live sources without an embedding of the model. A source with the same content as one of its
+// facts can use the fact's embedding.
 var unembedded = `
 	WITH ` + candidatesInRange + `, p AS MATERIALIZED (
 		SELECT candidate_id, fact->>'content' AS content, embedding

@@ -19,14 +19,14 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// actorExpiry is the actor that history names when no one decided in time.
+// actorExpiry is the actor in history if no one decided in time.
 const actorExpiry = "review-policy"
 
 // ExpireInput asks for the proposals of a batch that no one decided in time.
 type ExpireInput struct {
 	Tenant  string
 	BatchID uuid.UUID
-	Before  time.Time             // those that expire at or before
+	Before  time.Time             // only proposals that expire at or before this time
 	Policy  proposals.WritePolicy // what the worker allows now
 	Rules   *policy.Policy        // classification rules in force; nil for none
 	After   uuid.UUID             // the last proposal of the previous page; zero at the start
@@ -34,13 +34,13 @@ type ExpireInput struct {
 	Now     time.Time
 }
 
-// ExpirePage is how many proposals one call ends: those that contradict something have a transaction each.
+// ExpirePage is the number of proposals that one call ends. Each contradicting proposal has its own transaction.
 const ExpirePage = 100
 
 // Expired is the outcome of a page.
 type Expired struct {
 	Ended int       // by this call
-	Next  uuid.UUID // the last of the page, where More is set
+	Next  uuid.UUID // the last of the page, if More is set
 	More  bool
 }
 
@@ -68,7 +68,7 @@ func (s *Pipeline) ExpireProposals(ctx context.Context, in ExpireInput) (Expired
 			return out, fmt.Errorf("expire proposals: %w", err)
 		}
 	}
-	for _, id := range rest { // a transaction each: what is done stays done
+	for _, id := range rest { // in a transaction each, so that a failure undoes only one
 		var ended bool
 		err := pg.RetryChange(ctx, func() error {
 			return commit.Write(ctx, s.DB, in.Tenant, in.Now, func(c *commit.Change) (err error) {
@@ -86,14 +86,14 @@ func (s *Pipeline) ExpireProposals(ctx context.Context, in ExpireInput) (Expired
 	return out, nil
 }
 
-// unreviewedProposal is a proposal whose time is over.
+// unreviewedProposal is a proposal that no one decided in time.
 type unreviewedProposal struct {
 	ID      uuid.UUID
 	Action  schema.Action
 	Outcome string
 }
 
-// unreviewed reads the next page of them.
+// unreviewed reads the next page of such proposals.
 func (s *Pipeline) unreviewed(ctx context.Context, in ExpireInput) (page []unreviewedProposal, err error) {
 	err = s.Read(ctx, in.Tenant, func(tx pgx.Tx) error {
 		page, err = commit.Rows[unreviewedProposal](ctx, tx, `
@@ -121,8 +121,7 @@ func (s *Pipeline) unreviewed(ctx context.Context, in ExpireInput) (page []unrev
 	return page, nil
 }
 
-// discard ends proposals that contradict nothing, in one transaction. It skips those that were decided in the
-// meantime.
+// discard ends proposals that contradict no memory, in one transaction. It skips those decided in the meantime.
 func (s *Pipeline) discard(ctx context.Context, in ExpireInput, ids []uuid.UUID) (n int, err error) {
 	err = commit.Write(ctx, s.DB, in.Tenant, in.Now, func(c *commit.Change) error {
 		ended, err := commit.Rows[struct {
@@ -168,8 +167,7 @@ func (s *Pipeline) discard(ctx context.Context, in ExpireInput, ids []uuid.UUID)
 	return n, err
 }
 
-// expireOne ends a proposal, and reports whether it was still waiting. It locks in the order in which a decision
-// does.
+// expireOne ends a proposal and reports whether it was still waiting. It locks in the same order as a decision.
 func expireOne(ctx context.Context, c *commit.Change, id uuid.UUID, in ExpireInput) (bool, error) {
 	batch, err := readBatch(ctx, c.Tx, c.Tenant, in.BatchID)
 	if err != nil {
@@ -263,7 +261,7 @@ func (w *writing) contradicted(ctx context.Context, l *lockedProposal) ([]uuid.U
 	return against, nil
 }
 
-// contestUnreviewed keeps a fact and the memories that it contradicts, all of them marked as contested.
+// contestUnreviewed stores a fact and marks it and the memories that it contradicts as contested.
 func (w *writing) contestUnreviewed(ctx context.Context, p *pendingProposal, against []uuid.UUID) error {
 	contested := proposals.Verdict{State: schema.ProposalExpired, ContradictionRisk: true}
 	if proposals.SourceStates(p.Fact, w.known[p.ParentID].neighbor) { // the source is the other side
@@ -303,7 +301,7 @@ func (w *writing) contestExisting(ctx context.Context, id uuid.UUID, p *pendingP
 	return nil
 }
 
-// contradicts lists what a new memory is contested with.
+// contradicts lists the memories that contest a new memory.
 func contradicts(m *commit.NewMemory) []uuid.UUID {
 	var out []uuid.UUID
 	for _, r := range m.Relations {

@@ -23,7 +23,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// Actors that history names.
+// Actors in history.
 const (
 	actorPipeline = "pipeline"
 	actorShadow   = "pipeline-shadow"
@@ -42,7 +42,7 @@ type WriteInput struct {
 	Rules   *policy.Policy // classification rules in force; nil for none
 }
 
-// pendingProposal is a proposal as write reads it.
+// pendingProposal is a proposal as Write reads it.
 type pendingProposal struct {
 	ID            uuid.UUID
 	CandidateID   uuid.UUID
@@ -74,7 +74,7 @@ type memoryState struct {
 	tier     schema.Tier
 	typology schema.Typology
 	trust    float64           // [0,1]
-	standing revision.Standing // what KeepsItsPlace asks for, but for the sources
+	standing revision.Standing // the input of KeepsItsPlace, without the sources
 
 	scope       string
 	visibility  schema.Visibility
@@ -83,10 +83,10 @@ type memoryState struct {
 
 // Write evaluates the proposals of a range and commits their changes, under the scope's lock.
 //
-// It first reads again the memories that a proposal was decided on. If one of them has another version or is gone,
-// the proposal becomes stale and nothing else happens. If the source was forgotten in the meantime, nothing is
-// written. Every proposal that is evaluated leaves a history row on its source memory. Writing a range again finds no
-// proposals and changes nothing.
+// Write reads the memories that a proposal is based on again. If one of them has another version or is gone, the
+// proposal becomes stale and nothing else happens. If the source was forgotten in the meantime, nothing is written.
+// Every evaluated proposal leaves a history row on its source memory. A second Write of a range finds no proposals
+// and changes nothing.
 func (s *Pipeline) Write(ctx context.Context, in WriteInput) (schema.WriteCounts, error) {
 	var counts schema.WriteCounts
 	err := pg.RetryChange(ctx, func() error {
@@ -128,19 +128,19 @@ func (s *Pipeline) Write(ctx context.Context, in WriteInput) (schema.WriteCounts
 	return counts, nil
 }
 
-// writing applies proposals of one batch: those that the pipeline may apply without a person (Write), or one that a
-// person has approved (DecideProposal).
+// writing applies proposals of one batch: those that the pipeline may apply by itself (Write), or one that a person
+// has approved (DecideProposal).
 type writing struct {
 	*commit.Change
 	batch        Batch
-	actor        string // the actor that history names
+	actor        string // in history
 	rules        *policy.Policy
 	review       *reviewing
 	proposals    []pendingProposal
 	known        map[uuid.UUID]memoryState // sources, and every neighbour that was offered
 	adds         []commit.NewMemory
 	addFor       []*pendingProposal // the proposal of each add
-	added        proposals.Added    // what the adds of this change say
+	added        proposals.Added    // the facts that this change adds
 	claimed      map[string][]byte  // functional claims that this change adds, with the content's hash
 	restatements []restatement
 	counts       schema.WriteCounts
@@ -174,7 +174,7 @@ const (
 			JOIN memory_candidates c ON c.tenant = p.tenant AND c.id = p.candidate_id`
 )
 
-// pending puts the proposal together from its columns.
+// pending returns the proposal from its columns.
 func (r proposalRow) pending() pendingProposal {
 	p := r.pendingProposal
 	p.Proposal = memory.Proposal{Action: r.Action, Confidence: r.Confidence, Reason: r.Reason, Warnings: r.Warnings,
@@ -185,7 +185,7 @@ func (r proposalRow) pending() pendingProposal {
 	return p
 }
 
-// load reads the proposals of a range and what they were decided on.
+// load reads the proposals of a range and the memories that they are based on.
 func (w *writing) load(ctx context.Context, in WriteInput) error {
 	found, err := commit.Rows[proposalRow](ctx, w.Tx, `
 		WITH `+candidatesInRange+`
@@ -229,8 +229,8 @@ func (w *writing) load(ctx context.Context, in WriteInput) error {
 	return w.lockRows(ctx, ids, "SHARE")
 }
 
-// lockRows reads the current rows and locks them until commit. A caller that is going to change them locks them
-// for that ("UPDATE") at once.
+// lockRows reads the current rows and locks them until commit. A caller that will change them passes "UPDATE", so
+// that the lock need not be upgraded.
 func (w *writing) lockRows(ctx context.Context, ids []uuid.UUID, lock string) error {
 	slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
 	rows, err := commit.Rows[stateRow](ctx, w.Tx, `
@@ -326,7 +326,7 @@ func (w *writing) evaluate(ctx context.Context, p *pendingProposal, maxRounds in
 			known = &p.ParentID
 		}
 		if verdict.Reason == proposals.ReasonAlreadyKnown && stored && *known == p.ParentID && !p.Fact.Claim.IsZero() {
-			w.Claim(p.ParentID, p.Fact.Claim) // the source itself states it
+			w.Claim(p.ParentID, p.Fact.Claim) // the source itself makes the claim
 			w.Hint(p.ParentID, p.Fact.AllHints())
 		}
 		if verdict.Reason == proposals.ReasonAlreadyKnown {
@@ -338,7 +338,7 @@ func (w *writing) evaluate(ctx context.Context, p *pendingProposal, maxRounds in
 	return w.apply(ctx, p, verdict)
 }
 
-// targetIsKept reports whether the target of an update or a delete is not for the fact to replace.
+// targetIsKept reports whether the fact may not replace the target of an update or a delete.
 func (w *writing) targetIsKept(ctx context.Context, p *pendingProposal) (bool, error) {
 	target := w.known[*p.TargetID].standing
 	if !proposals.MayKeep(p.Proposal, target.Type) {
@@ -351,11 +351,11 @@ func (w *writing) targetIsKept(ctx context.Context, p *pendingProposal) (bool, e
 	target.Sources = sources[*p.TargetID]
 	add := w.factMemory(p, nil)
 	fact := add.Standing()
-	fact.Sources = len(p.Refs) + 1 // the references of its source, and the source itself
+	fact.Sources = len(p.Refs) + 1 // the references of its source, plus the source itself
 	return proposals.KeepsTarget(p.Proposal, target, fact), nil
 }
 
-// apply carries out a proposal, except for the inserts, which insertAdds does.
+// apply carries out a proposal. Inserts are left to insertAdds.
 func (w *writing) apply(ctx context.Context, p *pendingProposal, v proposals.Verdict) error {
 	switch p.Proposal.Action {
 	case schema.ActionDelete:
@@ -381,16 +381,16 @@ func (w *writing) stale(p *pendingProposal) bool {
 	return false
 }
 
-// reasonFor is why a proposal is applied: the reviewer's words, or the decider's.
+// reasonFor returns the reason for applying a proposal: the reviewer's, or the decider's.
 func (w *writing) reasonFor(p *pendingProposal) string {
 	if w.review != nil {
 		return w.review.reason
 	}
-	return cmp.Or(p.Proposal.Reason, "no reason was given") // history wants one
+	return cmp.Or(p.Proposal.Reason, "no reason was given") // history requires a reason
 }
 
-// settleSQL sets the outcomes of proposals. It finds them by id, and the place of each in the arrays: a join would
-// read all proposals of a tenant when the planner has no statistics on that tenant.
+// settleSQL sets the outcomes of proposals. It finds them by id and the position of each in the arrays, because
+// without statistics on the tenant a join would read all proposals of the tenant.
 var settleSQL = commit.NewBulk(`tenant text, id uuid, state text, outcome text, contradiction_risk boolean,
 	review_needed boolean, memory_id uuid, now timestamptz`, `
 	UPDATE proposals
@@ -440,8 +440,8 @@ func (w *writing) settle(p *pendingProposal, v proposals.Verdict, memoryID *uuid
 		Metadata: metadata})
 }
 
-// whichFact adds to the metadata of a history row which fact a proposal came from: its place in the extraction,
-// and the content hash of its text. The hash is removed together with the text.
+// whichFact adds to a history row's metadata which fact a proposal came from: its position in the extraction and
+// the content hash of its text. The hash is removed together with the text.
 func (p *pendingProposal) whichFact(metadata map[string]any) {
 	metadata["factOrdinal"] = p.Ordinal
 	if text := normalize.Normalize(p.Fact.Content); text.Normalized != "" {
@@ -449,8 +449,8 @@ func (p *pendingProposal) whichFact(metadata map[string]any) {
 	}
 }
 
-// metadata is what document 002 lists for pipeline history, without the fact's text: the proposal holds it, from
-// which an erasure can remove it.
+// metadata returns the metadata of document 002 for pipeline history, without the fact's text. Only the proposal
+// holds the text, so that an erasure can remove it.
 func (w *writing) metadata(p *pendingProposal, v proposals.Verdict) map[string]any {
 	m := map[string]any{
 		"shadow": w.batch.Policy.Mode == schema.ModeShadow, "proposedAction": p.Proposal.Action,

@@ -1,5 +1,5 @@
-// Package read reads records by id or by list: a record now or as of a time, its history, its lineage, its payload.
-// What is found by a question is package search's.
+// Package read reads records by id or as a list: a record now or as of a time, its history, its lineage, its
+// payload. Package search finds records by a question.
 package read
 
 import "github.com/mneme/mneme/store/pg"
@@ -9,5 +9,5 @@ type Reading struct {
 	*pg.DB
 }
 
-// New returns it over a connection.
+// New returns a Reading on a database.
 func New(db *pg.DB) *Reading { return &Reading{DB: db} }

@@ -15,8 +15,8 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// Who may read a history is the rule of memory.MayReadHistory, what of it that of memory.ShowHistory. Whatever reads
-// history for a caller is made of the conditions below, which say the same in SQL; a test holds them together.
+// memory.MayReadHistory decides who may read a history, and memory.ShowHistory which parts of it. All reads of
+// history for a caller use the conditions below, which are the same rules in SQL; a test checks that they agree.
 
 // mayReadHistory is memory.MayReadHistory for the memory @id and the caller that askerArgs names.
 var mayReadHistory = `(
@@ -37,8 +37,8 @@ var mayReadHistory = `(
 						AND d.metadata->>'agent' = @agent
 						AND cardinality(@grants::text[]) = 1)))`
 
-// withheld is the condition that memory.ShowHistory withholds reason and evidence of the history row h: it is of a
-// revision together with a memory that the asker may not read.
+// withheld is the condition under which memory.ShowHistory withholds the reason and the evidence of the history row
+// h: h belongs to a revision of several memories, and the caller may not read one of them.
 func withheld(may looks) string {
 	other := `coalesce(h.metadata->>'` + memory.HistorySuccessor + `', h.metadata->>'` + memory.HistoryOther + `')`
 	return `(
@@ -64,8 +64,9 @@ func metadataShown(may looks) string {
 	return `CASE WHEN ` + withheld(may) + ` THEN h.metadata - ` + members + `::text[] ELSE h.metadata END`
 }
 
-// AuditLog is the audit log of the memory m (document 004 §15A.1), oldest first, up to a time given as a placeholder;
-// an empty one means all of it. With asked it is as the caller may see it that askerArgs names, else it is whole.
+// AuditLog renders the audit log of the memory m (document 004 §15A.1), oldest first, up to a time given as a
+// placeholder; an empty one means all of it. With asked, parts that the caller in askerArgs may not see are
+// withheld.
 func AuditLog(at string, asked bool) string {
 	if asked {
 		return auditLog(at, reasonShown(askerLooks))
@@ -109,9 +110,9 @@ var historySQL = `
 	ORDER BY h.seq
 	LIMIT @limit`
 
-// HistoryAt returns a page of the steps of a memory, oldest first, if the principal may read its history within the
-// clearance (memory.MayReadHistory), and otherwise nothing. It returns a *schema.ValidationError if the memory has no
-// entry of the id to continue after.
+// HistoryAt returns a page of a memory's history, oldest first. It is empty unless the principal may read the
+// history within the clearance (memory.MayReadHistory). If the memory has no entry with the id to continue after,
+// it returns a *schema.ValidationError.
 func (s *Reading) HistoryAt(ctx context.Context, p schema.Principal, id uuid.UUID, page HistoryPage,
 	clearance ...policy.Clearance) ([]schema.HistoryEntry, error) {
 	args := askerArgs(p, pg.ClearedSensitivities(clearance))
@@ -136,7 +137,7 @@ func (s *Reading) HistoryAt(ctx context.Context, p schema.Principal, id uuid.UUI
 	return out, nil
 }
 
-// entryBefore returns the place of the entry after which a page begins; 0 for the first page.
+// entryBefore returns the position of the entry after which a page begins; 0 for the first page.
 func entryBefore(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID, entry string) (int64, error) {
 	if entry == "" {
 		return 0, nil

@@ -23,18 +23,18 @@ const (
 	MaxLineageNodes     = 500
 )
 
-// Lineage is the origin of a memory and what followed from it: what it was derived from, what was derived from it,
-// its revisions both ways, what it contradicts and supports (document 004 §12 and §15.7). It is a graph, from which
-// the tree below its root can be drawn.
+// Lineage holds the origin of a memory and its consequences: its sources, the memories derived from it, its
+// revisions in both directions, and what it contradicts and supports (document 004 §12 and §15.7). It is a graph,
+// from which the tree below its root can be drawn.
 type Lineage struct {
 	Root  string        `json:"root"`
 	Nodes []LineageNode `json:"nodes"` // the root first, then by distance
 	Edges []LineageEdge `json:"edges"`
-	Cut   []string      `json:"cut"` // depth, nodes: what kept the rest out; empty when this is all
+	Cut   []string      `json:"cut"` // limits that cut the lineage: depth, nodes; empty if it is complete
 }
 
-// LineageNode is one memory. If the asker may not read it, or it is gone, only the id is shown, and the walk does not
-// pass it. Memories of another user do not appear to a user.
+// LineageNode is one memory. If the caller may not read it, or it does not exist, it has only the id, and the walk
+// does not continue from it. A user is not shown memories of other users at all.
 type LineageNode struct {
 	ID       string            `json:"id"`
 	Distance int               `json:"distance"` // edges from the root
@@ -52,7 +52,7 @@ type LineageNode struct {
 	LastStep    *schema.AuditEntry `json:"last_step,omitempty"` // the latest change, with actor and reason
 }
 
-// LineageEdge is one relation, told with the step that made it where both ends may be seen.
+// LineageEdge is one relation. If the caller may see both ends, it has the step that created the relation.
 type LineageEdge struct {
 	From      string     `json:"from"`
 	Predicate string     `json:"predicate"`
@@ -66,8 +66,8 @@ type LineageEdge struct {
 // Way is the direction in which a lineage is walked.
 type Way string
 
-// Directions of a walk. It continues in the direction in which it came: to the sources of a source, never to other
-// memories derived from it.
+// Directions of a walk. A walk keeps its direction: from a source to its sources, never to other memories derived
+// from it.
 const (
 	WayRoot    Way = "root"
 	WaySource  Way = "source"  // what it was derived from
@@ -77,8 +77,8 @@ const (
 	WayOther   Way = "beside"  // contradictions, supports and other relations: not walked on
 )
 
-// Follow says whether a walk that came by way w goes along an edge, outward being from its source to
-// its target, and by which way it then has come.
+// Follow reports whether a walk that arrived in direction w follows an edge, and the new direction. outward means
+// that the edge is followed from its source to its target.
 func (w Way) Follow(predicate string, outward bool) (Way, bool) {
 	way := WayOther
 	switch {
@@ -94,8 +94,8 @@ func (w Way) Follow(predicate string, outward bool) (Way, bool) {
 	return way, w == WayRoot || w != WayOther && w == way || w == WayOlder && way == WaySource
 }
 
-// Lineage walks from a memory that the principal may read, within the clearance, depth edges at most, and returns
-// what it comes by. It returns ErrNotFound for any other memory. A depth of 0 means DefaultLineageDepth.
+// Lineage walks at most depth edges from a memory that the principal may read within the clearance, and returns the
+// memories it reaches. For any other memory it returns ErrNotFound. A depth of 0 means DefaultLineageDepth.
 func (s *Reading) Lineage(ctx context.Context, p schema.Principal, id uuid.UUID, depth int,
 	clearance ...policy.Clearance) (Lineage, error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
@@ -132,13 +132,13 @@ func (s *Reading) Lineage(ctx context.Context, p schema.Principal, id uuid.UUID,
 	return w.out, nil
 }
 
-// dropOthers takes out what leads to the memories of other users: not even the id of one is shown to a user.
+// dropOthers removes the nodes and edges of other users' memories, because a user must not see even their ids.
 func (w *lineageWalk) dropOthers() {
 	w.out.Nodes = slices.DeleteFunc(w.out.Nodes, func(n LineageNode) bool { return w.others[n.ID] })
 	w.out.Edges = slices.DeleteFunc(w.out.Edges, func(e LineageEdge) bool { return w.others[e.From] || w.others[e.To] })
 }
 
-// lineageStep is a memory and the way by which it was reached: a walk does not pass it twice.
+// lineageStep is a memory and the direction in which it was reached. A walk takes each step once.
 type lineageStep struct {
 	id  uuid.UUID
 	way Way
@@ -150,8 +150,8 @@ type lineageEdge struct {
 	to        uuid.UUID
 }
 
-// lineageWalk is the state of one Lineage. It proceeds level by level, so that it never reads past withheld memories,
-// and stops when it has seen enough.
+// lineageWalk is the state of one Lineage. It goes level by level, does not read beyond withheld memories, and
+// stops at its limits.
 type lineageWalk struct {
 	tx      pgx.Tx
 	p       schema.Principal

@@ -11,9 +11,8 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// edgesSQL reads the edges of a frontier. Supersession is read from the columns as well as from relations: put
-// records may have no relation for it. An edge is explained by the step that made it; history is read only for the
-// edges that are shown.
+// edgesSQL reads the edges of a frontier. It reads supersession from the columns as well as from relations, because
+// put records may have no relation for it. The step that created an edge is read only for edges that are shown.
 const edgesSQL = `
 	SELECT e.n, e.source, e.predicate, e.target, e.outward, e.weight, e.at,
 		coalesce(nullif(e.reason, ''), h.reason, '') AS reason,
@@ -80,9 +79,9 @@ type lineageRow struct {
 	At        *time.Time
 }
 
-// level reads the edges that the walk follows from a frontier. It reads no more than a walk may show.
+// level reads the edges that the walk follows from a frontier, at most as many as a walk may show.
 func (w *lineageWalk) level(ctx context.Context, frontier []lineageStep) ([]foundEdge, error) {
-	const limit = 4 * MaxLineageNodes // an edge may be told three times
+	const limit = 4 * MaxLineageNodes // an edge may be read three times
 	ids := make([]uuid.UUID, len(frontier))
 	for i, s := range frontier {
 		ids[i] = s.id
@@ -143,8 +142,8 @@ var nodesSQL = `
 	FROM memories m
 	WHERE m.tenant = @tenant AND m.id = ANY(@ids) AND ` + askerLooks("m")
 
-// readNodes reads memories as nodes, at a distance from the root. A memory that does not exist is withheld as well:
-// the asker must not learn whether it exists.
+// readNodes reads memories as nodes at a distance from the root. A memory that does not exist is shown like a
+// withheld one, so that the caller cannot tell the two apart.
 func (w *lineageWalk) readNodes(ctx context.Context, ids []uuid.UUID, distance int) error {
 	if len(ids) == 0 {
 		return nil
@@ -175,13 +174,13 @@ func (w *lineageWalk) readNodes(ctx context.Context, ids []uuid.UUID, distance i
 	return nil
 }
 
-// othersSQL finds the memories that are out of the reach of a user.
+// othersSQL finds the memories that a user may not reach.
 const othersSQL = `
 	SELECT id::text
 	FROM memories
 	WHERE tenant = @tenant AND id = ANY(@ids) AND scope <> ALL(@scopes)`
 
-// findOthers finds those of the memories that a principal that acts for a user may not read.
+// findOthers finds the memories that a principal acting for a user may not read.
 func (w *lineageWalk) findOthers(ctx context.Context, ids []uuid.UUID) error {
 	if w.p.User == "" {
 		return nil

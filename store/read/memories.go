@@ -16,7 +16,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// looks renders the condition that the asker may read the memory of an alias.
+// looks renders the condition that the caller may read the memory of an alias.
 type looks func(alias string) string
 
 // mayLook is looks for a caller who is shown the content: pg.SharedWith, within the given sensitivities. The
@@ -43,8 +43,8 @@ func askerArgs(p schema.Principal, cleared []schema.Sensitivity) pg.Args {
 	}
 }
 
-// toSeen is the condition that a relation r leads to a memory that the asker may read: a link to another memory may
-// reveal something of it, as in a lineage.
+// toSeen is the condition that a relation r leads to a memory that the caller may read, because a link to another
+// memory may reveal something about it.
 func toSeen(may looks) string {
 	return `
 			AND EXISTS (
@@ -59,10 +59,9 @@ func scanAudited(row pgx.CollectableRow) (schema.MemoryRecord, error) {
 	return m, err
 }
 
-// tablesAsOf joins to every memory c its state at a time, given as a placeholder, as m: the row itself if it is that
-// old, otherwise the version that was current then. A version lacks columns that follow from its other columns, such
-// as live; columns newer than the version are taken from the row, except the points of a curve that it may not have
-// had.
+// tablesAsOf joins to every memory c its state m at a time, given as a placeholder: the row itself if it is old
+// enough, otherwise the version that was current then. Versions lack generated columns such as live. Columns newer
+// than the version are taken from the row, except the points of a curve, which the version may not have had.
 func tablesAsOf(at string) string {
 	return strings.ReplaceAll(`
 	FROM memories c
@@ -88,7 +87,8 @@ var getSQL = `
 	WHERE m.tenant = @tenant AND m.id = @id AND ` + askerLooks("m")
 
 // Get reads one memory that is the principal's own or shared with it, in any life state, with its audit log: an
-// operator may read superseded memories. It returns ErrNotFound otherwise, and for a memory above the clearance.
+// operator may read superseded memories. For any other memory, and for one above the clearance, it returns
+// ErrNotFound.
 func (s *Reading) Get(ctx context.Context, p schema.Principal, id uuid.UUID,
 	clearance ...policy.Clearance) (schema.MemoryRecord, error) {
 	args := askerArgs(p, pg.ClearedSensitivities(clearance))
@@ -102,9 +102,9 @@ var getAsOfSQL = `
 	tablesAsOf("@at") + `
 	WHERE c.tenant = @tenant AND c.id = @id AND m.sensitivity = ANY(@cleared) AND ` + askerLooks("c")
 
-// GetAsOf reads a memory as it was at a time (record time), in any life state. The current visibility decides who may
-// read; the current and the former sensitivity decide what. It returns ErrNotFound for a memory that was not known
-// then, and for one that has been erased since.
+// GetAsOf reads a memory as it was at a time (record time), in any life state. The current visibility decides who
+// may read it, and both the current and the former sensitivity must be within the clearance. For a memory that was
+// not known then, or has been erased since, it returns ErrNotFound.
 func (s *Reading) GetAsOf(ctx context.Context, p schema.Principal, id uuid.UUID, at time.Time,
 	clearance ...policy.Clearance) (schema.MemoryRecord, error) {
 	args := askerArgs(p, pg.ClearedSensitivities(clearance))
@@ -130,8 +130,8 @@ func (s *Reading) get(ctx context.Context, tenant string, id uuid.UUID, query st
 	return m, nil
 }
 
-// List returns the memories that the filter admits, newest first: ids are ordered by time. With AsOf it uses the
-// state of memories at that time; the asker must be allowed to see them now as well as then.
+// List returns the memories that the filter admits, newest first, because ids are ordered by time. With AsOf it
+// uses the state of memories at that time; the principal must be allowed to see them both then and now.
 func (s *Reading) List(ctx context.Context, f pg.Filter, page pg.Page) ([]schema.MemoryRecord, error) {
 	query, args, err := listQuery(f, page)
 	if err != nil {
@@ -150,7 +150,7 @@ func (s *Reading) List(ctx context.Context, f pg.Filter, page pg.Page) ([]schema
 	return out, nil
 }
 
-// listQuery puts together the query of a list. Its text follows from the filter.
+// listQuery builds the query of a list from the filter.
 func listQuery(f pg.Filter, page pg.Page) (string, pg.Params, error) {
 	var p pg.Params
 	var query, id string
@@ -186,7 +186,7 @@ func listQuery(f pg.Filter, page pg.Page) (string, pg.Params, error) {
 	return query, p, nil
 }
 
-// Stats is what a tenant holds.
+// Stats counts the data of a tenant.
 type Stats struct {
 	Memories     map[schema.MemoryType]int64 `json:"memories"` // live, by type
 	Entities     int64                       `json:"entities"`

@@ -14,13 +14,13 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// Records reads the records of the ids that the filter admits, each with its audit log. Relations, places among
-// revisions and reasons that mention other memories are shown if the asker may see those and they are live or were
+// Records reads the records of the ids that the filter admits, each with its audit log. Relations, predecessors,
+// successors and reasons that mention other memories are shown if the principal may see those and they are live or
 // superseded.
 func (s *Reading) Records(ctx context.Context, f pg.Filter, ids []uuid.UUID) (map[uuid.UUID]schema.MemoryRecord,
 	error) {
 	var p pg.Params
-	// The columns are those of Get, which decides by the visibility of single memories.
+	// The columns are those of Get, which checks the visibility of each memory.
 	may := func(alias string) string { return "(" + known(f, alias, &p) + ")" }
 	chain := strings.NewReplacer(
 		"m.supersedes", seenBy(f, "m.supersedes", &p),
@@ -43,19 +43,19 @@ func (s *Reading) Records(ctx context.Context, f pg.Filter, ids []uuid.UUID) (ma
 	return out, nil
 }
 
-// seenBy renders a column that names a memory, and NULL where the asker may not see that one.
+// seenBy renders a column with a memory's id, or NULL if the principal may not see that memory.
 func seenBy(f pg.Filter, column string, p *pg.Params) string {
 	return `(SELECT s.id FROM memories s WHERE s.id = ` + column + ` AND ` + known(f, "s", p) + `)`
 }
 
-// known renders the condition that the asker may know of a memory, whatever else the filter asks for.
+// known renders the condition that the principal may know of a memory, without the filter's other conditions.
 func known(f pg.Filter, m string, p *pg.Params) string {
 	f.Superseded = true
 	return f.State(m) + " AND " + f.Visible(m, p)
 }
 
-// Payloads reads the structured payloads of those of the ids that the filter admits, as they are stored:
-// without their place among revisions.
+// Payloads reads the stored structured payloads of the ids that the filter admits. They lack the revision state,
+// which has its own columns.
 func (s *Reading) Payloads(ctx context.Context, f pg.Filter, ids []uuid.UUID) (map[uuid.UUID]json.RawMessage, error) {
 	out := make(map[uuid.UUID]json.RawMessage, len(ids))
 	var p pg.Params

@@ -11,8 +11,8 @@ import (
 	"github.com/mneme/mneme/memory/rank"
 )
 
-// bm25 is the sum of BM25's term scores of a memory, in [0,1], and a bit for each of the first terms that it holds: a
-// short memory that holds every term once comes near 1. held is what ts_rank gives each of the terms.
+// bm25 returns the sum of BM25's term scores of a memory, in [0,1], and a bit for each of the first terms that the
+// memory has. A short memory that has every term once scores near 1. held has the ts_rank of each term.
 func bm25(terms []rank.Term, held []float32, first int, base, slope, length float64) (score float64, bits uint64) {
 	var room [32]int
 	order := room[:0]
@@ -21,7 +21,7 @@ func bm25(terms []rank.Term, held []float32, first int, base, slope, length floa
 			order = append(order, i)
 		}
 	}
-	// The order in which a tsvector has its lexemes: floating-point sums depend on it.
+	// The order of lexemes in a tsvector, because floating-point sums depend on the order.
 	slices.SortFunc(order, func(a, b int) int {
 		return cmp.Or(strings.Compare(terms[a].Lexeme, terms[b].Lexeme), cmp.Compare(a, b))
 	})
@@ -36,8 +36,8 @@ func bm25(terms []rank.Term, held []float32, first int, base, slope, length floa
 	return min(1, score), bits
 }
 
-// occurrences is how often a memory has a lexeme, computed from ts_rank. The rank of one lexeme is the sum of 1/j²
-// over its occurrences, and a tsvector keeps at most 256 of them: the rank determines their number.
+// occurrences computes from ts_rank how often a memory has a lexeme. The ts_rank of one lexeme is the sum of 1/j²
+// over its occurrences, and a tsvector keeps at most 256 of them, so each rank belongs to one number.
 func occurrences(ranked float32) int {
 	ranks := occurrenceRanks()
 	n := sort.Search(len(ranks), func(i int) bool { return ranks[i] >= ranked })
@@ -47,7 +47,7 @@ func occurrences(ranked float32) int {
 	return n + 1
 }
 
-// occurrenceRanks are the ranks of 1, 2, 3 … occurrences, as ts_rank computes them.
+// occurrenceRanks holds the ranks of 1, 2, 3 … occurrences, as ts_rank computes them.
 var occurrenceRanks = sync.OnceValue(func() []float32 {
 	const weight, unit = float32(0.1), 1.64493406685
 	out := make([]float32, 256)

@@ -11,17 +11,17 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// claimMatches is how many of the claims that pass the filter one search compares. Where there are more, the index
-// decides which.
+// claimMatches is the number of claims that pass the filter and that one search compares. If there are more, the
+// index decides which.
 const claimMatches = "3000"
 
 // claimWorth weighs a claim as rank.ClaimScore does.
 var claimWorth = fmt.Sprintf("(%v + %v * x.importance_now + %v * x.confidence)",
 	rank.ClaimBase, rank.ClaimImportance, rank.ClaimConfidence)
 
-// SearchClaims ranks the live memories that the filter admits by the claim of theirs that holds most of
-// the query's weight, in subject, predicate or object, and returns the best ids: structured knowledge is
-// found though its prose is sparse (document 002 Phase 2). No content is read.
+// SearchClaims ranks the live memories that the filter admits by how much of the query's weight their best claim
+// has in subject, predicate or object. It returns the best ids. It finds structured knowledge even if its prose has
+// few words of the query (document 002 Phase 2). No content is read.
 func (s *Search) SearchClaims(ctx context.Context, f pg.Filter, q Question, limit int) ([]Hit, error) {
 	query, args := claimSearchSQL(f, q, limit)
 	if query == "" {
@@ -34,7 +34,7 @@ func (s *Search) SearchClaims(ctx context.Context, f pg.Filter, q Question, limi
 	return claimHits(found), nil
 }
 
-// claimSearchSQL is the statement of SearchClaims; empty if there is nothing to look for.
+// claimSearchSQL returns the statement of SearchClaims; it is empty if there is nothing to search for.
 func claimSearchSQL(f pg.Filter, q Question, limit int) (string, pg.Args) {
 	plan := rank.PlanText(named(q.query), q.corpus, rank.ShortSearch)
 	if plan.IsEmpty() {
@@ -46,7 +46,7 @@ func claimSearchSQL(f pg.Filter, q Question, limit int) (string, pg.Args) {
 		matched[i] = fmt.Sprintf("(c.tsv @@ @lexeme_%[1]d::tsquery)::int * @weight_%[1]d::float8", i)
 		args[fmt.Sprint("lexeme_", i)], args[fmt.Sprint("weight_", i)] = quoteLexeme(t.Lexeme), t.Weight
 	}
-	// The index yields ids. The filter is applied before a claim is read, and before the bound.
+	// The index returns ids. The filter is applied before a claim is read and before the bound.
 	return `
 		SELECT x.id, x.matched, x.importance_now, x.confidence
 		FROM (

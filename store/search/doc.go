@@ -1,9 +1,9 @@
-// Package search answers the channels and stages of a recall: candidate ids by text, vectors, claims, time, graph and
-// hints, and after authorization what is read of them. It writes only retrievals and accesses.
+// Package search answers the channels and stages of a recall. It finds candidate ids by text, vectors, claims,
+// time, graph and hints, and reads memories after authorisation. It writes only retrievals and accesses.
 //
-// The words of the query are read in question.go. Each channel has a file: text search.go, with BM25 in bm25.go;
-// vectors vectorclass.go, with the plan for a tenant in vectorplan.go; hintsearch.go, claimsearch.go, traverse.go for
-// the graph, timesearch.go, signalsearch.go. structured.go asks hints, claims and the graph in one round trip.
+// question.go parses the words of the query. Each channel has a file: text search.go, with BM25 in bm25.go; vectors
+// vectorclass.go, with the plan for a tenant in vectorplan.go; hintsearch.go, claimsearch.go, traverse.go for the
+// graph, timesearch.go, signalsearch.go. structured.go queries hints, claims and the graph in one round trip.
 package search
 
 import "github.com/mneme/mneme/store/pg"
@@ -12,10 +12,10 @@ import "github.com/mneme/mneme/store/pg"
 type Search struct {
 	*pg.DB
 
-	hubs  hubDegrees  // of shaping
-	hints vocabulary  // of searching hints
-	busy  busyTenants // of searching vectors
+	hubs  hubDegrees  // for dampening hubs
+	hints vocabulary  // lexemes of the words in hints
+	busy  busyTenants // for the plans of vector searches
 }
 
-// New returns it over a connection.
+// New returns a Search on a database.
 func New(db *pg.DB) *Search { return &Search{DB: db} }

@@ -11,15 +11,15 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// ownFeatures are the features of the memory m that its own row has, in the order of featureRow.columns.
+// ownFeatures are the features that the row of the memory m has itself, in the order of featureRow.columns.
 const ownFeatures = `m.type, m.category, m.status, m.agent_id, m.agent_session_id, m.who, m.occurred_at, m.importance,
 			m.bytes, m.conditions IS NOT NULL AS conditional, substr(m.content_hash, 1, 8) AS words`
 
 // sourcesOf selects the sources of the memory m.
 //
-// A fact extracted from other memories repeats what they say; they are its sources if the principal may see them. A
-// procedure derived from an episode, or a fork of its target, says something else, and both are answers (document 004
-// §12 and §15B).
+// A fact extracted from other memories repeats them, so they are its sources if the principal may see them. A
+// procedure derived from an episode, or a fork of its target, says something else, so both are answers (document
+// 004 §12 and §15B).
 func sourcesOf(f pg.Filter, args pg.Args) string {
 	return `
 		CASE WHEN m.type = 'semantic' THEN array(
@@ -41,8 +41,8 @@ func sourcesOf(f pg.Filter, args pg.Args) string {
 		) END AS sources`
 }
 
-// featureRow is a memory with the features that ranking uses. Hundreds are read in a recall, so it is scanned without
-// reflection, and recurring texts are held once.
+// featureRow is a memory with the features that ranking uses. A recall reads hundreds, so it is scanned without
+// reflection, and recurring texts are stored once.
 type featureRow struct {
 	words                         pg.Words
 	kind, category, status        string
@@ -64,13 +64,13 @@ func newFeatureRow() *featureRow {
 	return r
 }
 
-// columns are the places of ownFeatures.
+// columns returns the scan targets of ownFeatures.
 func (r *featureRow) columns() []any {
 	return []any{r.typeOf, r.categoryOf, r.statusOf, r.agentOf, r.sessionOf, r.speakerOf, &r.occurredAt, &r.importance,
 		&r.bytes, &r.conditional, &r.digest}
 }
 
-// features are those of the row that was scanned last, with its sources.
+// features returns the features of the last scanned row, with its sources.
 func (r *featureRow) features(sources []uuid.UUID) rank.Features {
 	out := rank.Features{
 		Type:        schema.MemoryType(r.kind),

@@ -8,8 +8,8 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// SearchHints ranks the live memories that the filter admits by their best hint, as RankText ranks them
-// by their text, and returns the best ids. No content is read.
+// SearchHints ranks the live memories that the filter admits by their best hint, and returns the best ids. It ranks
+// hints as RankText ranks contents. No content is read.
 func (s *Search) SearchHints(ctx context.Context, f pg.Filter, q Question, limit int) ([]Hit, error) {
 	query, args := hintsSQL(f, q, limit)
 	if query == "" {
@@ -22,7 +22,7 @@ func (s *Search) SearchHints(ctx context.Context, f pg.Filter, q Question, limit
 	return out, nil
 }
 
-// hintsSQL is the statement of SearchHints; empty if there is nothing to look for.
+// hintsSQL returns the statement of SearchHints; it is empty if there is nothing to search for.
 func hintsSQL(f pg.Filter, q Question, limit int) (string, pg.Args) {
 	plan := rank.PlanHints(q.keywords, q.expansion, q.vocabulary, q.corpus)
 	if plan.IsEmpty() {
@@ -30,8 +30,8 @@ func hintsSQL(f pg.Filter, q Question, limit int) (string, pg.Args) {
 	}
 	args := pg.Args{"tenant": f.Principal.Tenant, "limit": limit}
 	score, match := textRank("h", plan, args)
-	// The index yields ids. The filter is applied before a hint is read, and before the bound, so that what the
-	// principal may not see takes no room.
+	// The index returns ids. The filter is applied before a hint is read and before the bound, so that hidden
+	// memories do not use up the bound.
 	return `
 		SELECT h.id, max(` + score + `) AS score
 		FROM (
@@ -46,6 +46,6 @@ func hintsSQL(f pg.Filter, q Question, limit int) (string, pg.Args) {
 		LIMIT @limit`, args
 }
 
-// hintMatches is how many of the hints that pass the filter one search ranks. Where there are more, the index decides
-// which. Statements contain the number itself, so that the plan is made for it.
+// hintMatches is the number of hints that pass the filter and that one search ranks. If there are more, the index
+// decides which. It is written into the statement, so that Postgres plans for this number.
 const hintMatches = "3000"

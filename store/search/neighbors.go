@@ -22,17 +22,17 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// NeighborQuery asks for the memories that a fact may repeat, refine or contradict.
+// NeighborQuery requests the memories that a fact may repeat, refine or contradict.
 type NeighborQuery struct {
 	Fact      memory.Fact
 	Exclude   uuid.UUID     // the source of the fact
 	Embedding *pg.Embedding // nil leaves the vector channel out
-	At        time.Time     // of the decision: memories that no longer hold then are not offered. Zero offers them
+	At        time.Time     // of the decision; memories that no longer hold then are left out, unless At is zero
 }
 
-// neighborScan is the number of memories of a tenant up to which the vectors of a batch are compared one by one. The
-// vectors are then read once for all queries. Above it each query uses the index. With a single tenant in the index,
-// the index costs half as much at 4,000 memories; for a tenant that is a small part of the index, the index finds
+// neighborScan is the number of memories of a tenant up to which the vectors of a batch are compared one by one.
+// Then the vectors are read once for all queries. Above it each query uses the index. If the index has a single
+// tenant, it costs half as much at 4,000 memories. For a tenant that is a small part of the index, the index finds
 // little.
 const neighborScan = 2000
 
@@ -41,9 +41,9 @@ const neighborScan = 2000
 // scope. The source memory, memories that are not live, and episodes that lasting records represent never take one of
 // the five places.
 //
-// All facts are searched together, in a fixed number of statements. None of them depends on the planner's statistics:
-// if these do not know the tenant, the planner expects one row of it, and a join to the tenant's rows reads all of
-// its memories for every fact. So ids are collected first and rows are read by their ids, as a set.
+// All facts are searched together, in a fixed number of statements, which do not depend on the planner's
+// statistics. Without statistics on a tenant, the planner expects one row of it, and a join to the tenant's rows
+// then reads all its memories for every fact. So ids are collected first, and rows are read by a set of ids.
 func (s *Search) Neighbors(ctx context.Context, owner schema.Principal, queries []NeighborQuery) ([][]memory.Neighbor,
 	error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
@@ -80,21 +80,21 @@ type neighborSearch struct {
 	found   map[uuid.UUID]foundNeighbor
 }
 
-// foundNeighbor is a memory of the owner's space.
+// foundNeighbor is a memory of the owner's search space.
 type foundNeighbor struct {
 	memory.Neighbor
 	MemoryID   uuid.UUID
 	ValidUntil *time.Time
 }
 
-// hit records that a channel found a memory for a query.
+// hit records the score at which a channel found a memory for a query.
 func (x *neighborSearch) hit(query int, id uuid.UUID, score float64) {
 	if score >= proposals.MinNeighborScore && id != x.queries[query].Exclude {
 		x.best[query][id] = max(x.best[query][id], score)
 	}
 }
 
-// collect asks every channel for ids, in one round trip.
+// collect queries every channel for ids, in one round trip.
 func (x *neighborSearch) collect(ctx context.Context, tx pgx.Tx) error {
 	texts := make([]string, len(x.queries))
 	for i, q := range x.queries {
@@ -112,7 +112,7 @@ func (x *neighborSearch) collect(ctx context.Context, tx pgx.Tx) error {
 	return tx.SendBatch(ctx, b).Close()
 }
 
-// args are the arguments of inOwnersSpace.
+// args returns the arguments of inOwnersSpace.
 func (x *neighborSearch) args() pg.Args {
 	return pg.Args{"agent": x.owner.Agent, "project": x.owner.Project, "scope": x.owner.Scope}
 }
@@ -123,7 +123,7 @@ const inOwnersSpace = `m.live AND m.agent_id = @agent AND m.project = @project A
 // mayBeOffered is the condition that the memory m may be offered to the query q.
 const mayBeOffered = `m.id <> q.exclude AND (m.valid_until IS NULL OR q.at IS NULL OR m.valid_until > q.at)`
 
-// queryTable renders the queries as a table q(n, exclude, at) with further columns, each given as its name and its
+// queryTable renders the queries as a table q(n, exclude, at) with further columns, each given as a name and an
 // array.
 func (x *neighborSearch) queryTable(args pg.Args, columns ...[2]string) string {
 	exclude, at := make([]uuid.UUID, len(x.queries)), make([]*time.Time, len(x.queries))
@@ -157,7 +157,7 @@ func (x *neighborSearch) hits(b *pgx.Batch, query string, args pg.Args) {
 	})
 }
 
-// queueSame asks for memories with the same content.
+// queueSame queries memories with the same content.
 func (x *neighborSearch) queueSame(b *pgx.Batch) {
 	asking, hashes := map[string][]int{}, make([][]byte, len(x.queries))
 	for i, q := range x.queries {
@@ -183,8 +183,8 @@ func (x *neighborSearch) queueSame(b *pgx.Batch) {
 	})
 }
 
-// queueClaims requests the newest claims of the same subject and predicate. The index has them by time, so that a
-// subject with many memories costs no more than another.
+// queueClaims queries the newest claims of the same subject and predicate. The index has them by time, so the cost
+// does not grow with the number of memories about a subject.
 func (x *neighborSearch) queueClaims(b *pgx.Batch) {
 	subject, predicate := make([]string, len(x.queries)), make([]string, len(x.queries))
 	stated := false
@@ -219,8 +219,7 @@ func (x *neighborSearch) queueClaims(b *pgx.Batch) {
 		proposals.NeighborsPerChannel), args)
 }
 
-// queueText queries full text. Facts with fewer terms than the widest are padded with terms that match nothing and
-// have no weight.
+// queueText queries full text. Facts with fewer terms are padded with terms that match nothing and have no weight.
 func (x *neighborSearch) queueText(b *pgx.Batch, plans []rank.TextPlan) {
 	n, width := len(plans), 0
 	for _, plan := range plans {
@@ -254,7 +253,7 @@ func (x *neighborSearch) queueText(b *pgx.Batch, plans []rank.TextPlan) {
 	}
 	scale := plans[slices.IndexFunc(plans, func(t rank.TextPlan) bool { return !t.IsEmpty() })]
 	score := lengthNormalised("m", strings.Join(terms, " + "), scale, args)
-	// OFFSET 0 keeps the planner from serving the space's conditions with another index.
+	// OFFSET 0 prevents the planner from using another index for the conditions of the space.
 	x.hits(b, fmt.Sprintf(`
 		WITH %s
 		SELECT q.n, h.id, h.score
@@ -274,8 +273,8 @@ func (x *neighborSearch) queueText(b *pgx.Batch, plans []rank.TextPlan) {
 		x.queryTable(args, columns...), score, inOwnersSpace, mayBeOffered, proposals.NeighborsPerChannel), args)
 }
 
-// queueVectors asks for the nearest vectors of each class. The size of the tenant decides how, because every change
-// counts it; the planner only estimates it.
+// queueVectors queries the nearest vectors of each class. The tenant's exact size decides how: every change counts
+// it, whereas the planner only estimates it.
 func (x *neighborSearch) queueVectors(b *pgx.Batch, docs int64) {
 	vectors := make([]*pgvector.Vector, len(x.queries))
 	var model inference.EmbeddingModel
@@ -303,14 +302,14 @@ func (x *neighborSearch) queueVectors(b *pgx.Batch, docs int64) {
 			NearestSQL(model, class, "@tenant", "q.vec", "@limit", inOwnersSpace+" AND "+mayBeOffered) + `) h
 		WHERE q.vec IS NOT NULL`
 	}
-	// The index returns them in order. A sort would read all vectors of the tenant for every query.
+	// The index returns rows in order. A sort would read all vectors of the tenant for every query.
 	b.Queue(`SELECT set_config('enable_sort', 'off', true)`)
 	x.hits(b, `WITH `+x.queryTable(args, [2]string{"vec", "@vectors::vector[]"})+
 		strings.Join(parts, " UNION ALL "), args)
 	b.Queue(`SELECT set_config('enable_sort', 'on', true)`)
 }
 
-// queueScan compares the vectors of a small tenant, or of the owner's part of it, with every query.
+// queueScan compares every vector of a small tenant, or of the owner's part of it, with every query.
 func (x *neighborSearch) queueScan(b *pgx.Batch, model inference.EmbeddingModel, vectors []*pgvector.Vector) {
 	args := x.args()
 	args["tenant"], args["vectors"], args["model"] = x.owner.Tenant, vectors, model.Name
@@ -344,7 +343,7 @@ func (x *neighborSearch) queueScan(b *pgx.Batch, model inference.EmbeddingModel,
 	x.hits(b, `WITH `+strings.Join(with, ", ")+strings.Join(parts, " UNION ALL "), args)
 }
 
-// load reads what was found, once each.
+// load reads each memory that was found, once.
 func (x *neighborSearch) load(ctx context.Context, tx pgx.Tx) error {
 	x.found = map[uuid.UUID]foundNeighbor{}
 	var ids []uuid.UUID
@@ -360,7 +359,7 @@ func (x *neighborSearch) load(ctx context.Context, tx pgx.Tx) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	spoken := map[uuid.UUID]bool{} // true: by what is pinned
+	spoken := map[uuid.UUID]bool{} // episodes that records represent; true if such a record is pinned
 	claims := map[uuid.UUID]memory.Claim{}
 	b := &pgx.Batch{}
 	args := pg.Args{"tenant": x.owner.Tenant, "ids": ids}

@@ -13,19 +13,19 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// Wording is what a recall asks in words.
+// Wording is the text of a recall.
 type Wording struct {
-	Query     string // what claims and graph look for
-	Keywords  string // what full text and hints look for; the query where it is empty
+	Query     string // the text for claims and graph
+	Keywords  string // the text for full text and hints; if empty, the query
 	Expansion string // additional terms for full text and hints, with less weight (rank.ExpandQuery)
 }
 
-// Question is a wording as the tenant's full text sees it: its lexemes, and how many of the tenant's live memories
-// have each. A recall makes one, and every channel that uses words shares it.
+// Question is a wording parsed for the tenant's full text: its lexemes, and how many of the tenant's live memories
+// have each. A recall makes one for all channels that use words.
 //
-// Document frequencies and the average length are of the tenant's live memories, not of those that the principal may
-// see: exact numbers would need a count over the visible rows for every query. They affect scores, and which words of
-// the query select memories if thousands of memories have a word; they never affect what may be seen.
+// Document frequencies and the average length are those of all live memories of the tenant, including hidden ones:
+// exact numbers would need a count over the visible rows for every query. They affect scores, and they affect which
+// words of the query select memories if thousands of memories have a word. They never affect what may be seen.
 type Question struct {
 	query, keywords, expansion []rank.Lexeme
 	vocabulary                 []rank.Lexeme // of the hints that rules write
@@ -33,8 +33,8 @@ type Question struct {
 	corpus                     rank.Corpus
 }
 
-// Analyse makes a question of a wording. A text goes in as a parameter and is parsed by the same
-// configuration as the memories, so that no text can be a syntax error.
+// Analyse makes a question of a wording. Postgres parses the text from a parameter, with the configuration of the
+// memories, so no text can be a syntax error.
 func (s *Search) Analyse(ctx context.Context, tenant string, w Wording) (Question, error) {
 	if tenant == "" {
 		return Question{}, fmt.Errorf("analyse: %w", pg.ErrNoTenant)
@@ -79,7 +79,7 @@ func named(lexemes []rank.Lexeme) []rank.Lexeme {
 }
 
 const (
-	// Not a join: one probe a lexeme, whatever the planner thinks of the tenant's vocabulary.
+	// Not a join: a subquery probes once a lexeme, whatever the planner's estimate of the tenant's vocabulary.
 	lexemesSQL = `
 		SELECT t.n - 1, l.lexeme, coalesce((
 			SELECT s.docs
@@ -106,8 +106,8 @@ func scanLexemes(rows pgx.Rows, texts int) ([][]rank.Lexeme, error) {
 	return out, err
 }
 
-// planning is how a search by words is planned. In a small tenant the search costs less than its planning. A plan for
-// all would not fit a tenant that is large among many small ones.
+// planning returns how a search by words is planned. In a small tenant the search takes less time than its
+// planning, so one plan serves all. That plan would not fit a tenant that is large among many small ones.
 func (q Question) planning() pg.Planning {
 	if q.corpus.Docs > planOnceUpTo {
 		return pg.PlanForValues
@@ -115,10 +115,11 @@ func (q Question) planning() pg.Planning {
 	return pg.PlanOnce
 }
 
-// planOnceUpTo is how many memories a tenant may have for one plan to serve all its searches by words.
+// planOnceUpTo is the number of memories of a tenant up to which one plan serves all its searches by words.
 const planOnceUpTo = 20_000
 
-// textPlans plans the search of several texts, within a transaction, and says what it planned for.
+// textPlans plans the search of several texts within a transaction. It also returns the size of the tenant's text
+// that it planned for.
 func textPlans(ctx context.Context, tx pgx.Tx, tenant string, texts []string, width rank.SearchWidth) ([]rank.TextPlan,
 	rank.Corpus, error) {
 	lexemes, corpus, err := textLexemes(ctx, tx, tenant, texts)
@@ -147,7 +148,8 @@ func textLexemes(ctx context.Context, tx pgx.Tx, tenant string, texts []string) 
 	return lexemes, corpus, err
 }
 
-// vocabulary remembers the lexemes of memory.HintVocabulary, which belong to no tenant. The zero value is ready.
+// vocabulary caches the lexemes of memory.HintVocabulary, which are the same for every tenant. The zero value is
+// ready.
 type vocabulary struct {
 	mu      sync.Mutex
 	lexemes []rank.Lexeme

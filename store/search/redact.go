@@ -13,17 +13,17 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// Memories above the filter's limit are found without their content: by their safe summaries, or by what is shown of
-// them. If their words were searched, a query could find out whether a memory contains a word. For the same reason
-// only what is shown of them narrows the search.
+// Memories above the filter's limit are found by their safe summaries or by their metadata, never by their
+// contents. A search of the contents would reveal whether a hidden memory contains a word. For the same reason
+// filters apply only to what is shown of them.
 
 // redactable reports whether the filter uses only what is shown of a redacted memory.
 func redactable(f pg.Filter) bool {
 	return len(f.Tags) == 0 && f.Who == "" && f.Pinned == nil && f.ImportanceMin == 0
 }
 
-// above renders the conditions on a memory above the limit: live, of the given sensitivities, visible to the principal
-// in all other respects, and valid now, whatever time and situation the request names.
+// above renders the conditions on a memory above the limit: live, of the given sensitivities, valid now, and
+// visible to the principal in all other respects. The time and the situation of the request do not count.
 func above(f pg.Filter, m string, levels []schema.Sensitivity, now time.Time, args pg.Args) string {
 	args["levels"] = levels
 	shown := pg.Filter{Types: f.Types, Categories: f.Categories, Since: f.Since, Until: f.Until, At: now}
@@ -32,9 +32,9 @@ func above(f pg.Filter, m string, levels []schema.Sensitivity, now time.Time, ar
 }
 
 // RedactedSummaries finds memories of the given sensitivities by their safe summaries, best first, and returns what
-// may be shown of them: see schema.RedactedSummary. Scores are comparable with those of RankText: contents decide how
-// rare a word is. A word that no content has still finds a summary; otherwise a result would reveal that a hidden
-// content has the word.
+// may be shown of them: see schema.RedactedSummary. Scores are comparable with those of RankText, because the
+// frequency of a word is that in contents. A word that no content has still finds a summary; otherwise a result
+// would reveal that a hidden content has the word.
 func (s *Search) RedactedSummaries(ctx context.Context, f pg.Filter, levels []schema.Sensitivity, query string,
 	now time.Time, limit int) ([]schema.RecallResult, error) {
 	if len(levels) == 0 || limit <= 0 || !redactable(f) {
@@ -79,8 +79,8 @@ func (s *Search) RedactedSummaries(ctx context.Context, f pg.Filter, levels []sc
 }
 
 // RedactedMetadata returns what may be shown of the newest memories of the given sensitivities: see
-// schema.RedactedMetadata. No word of the query decides, so that there is an answer only to a filter that
-// asks for types, categories or times; their score is 0.
+// schema.RedactedMetadata. The words of the query do not count, so it answers only a filter with types, categories
+// or times. The score is 0.
 func (s *Search) RedactedMetadata(ctx context.Context, f pg.Filter, levels []schema.Sensitivity, now time.Time,
 	limit int) ([]schema.RecallResult, error) {
 	asks := len(f.Types) > 0 || len(f.Categories) > 0 || f.Since != nil || f.Until != nil
@@ -115,7 +115,7 @@ type redactedRow struct {
 	Score                 float64
 }
 
-// redacted reads the rows of a query as redacted results.
+// redacted returns the rows of a query as redacted results.
 func redacted(ctx context.Context, tx pgx.Tx, how schema.Redaction, query string,
 	args pg.Args) ([]schema.RecallResult, error) {
 	rows, err := pg.CollectByName[redactedRow](ctx, tx, query, args)

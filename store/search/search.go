@@ -19,24 +19,24 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// Hit is a candidate id with its score in one channel. No content comes with it.
+// Hit is the id of a candidate with its score in one channel, without its content.
 type Hit struct {
 	ID    uuid.UUID
 	Score float64 // [0,1]
-	Terms uint64  // full text alone: bit i is set when it holds the i-th term of the query's plan
+	Terms uint64  // only from full text: bit i is set if it has the i-th term of the query's plan
 }
 
-// TextRanking is what a full-text search found, best first.
+// TextRanking is the result of a full-text search, best first.
 type TextRanking struct {
 	Hits    []Hit
-	Weights []float64 // of the terms that Hit.Terms speaks of; they sum to 1 at most
+	Weights []float64 // of the terms of Hit.Terms; their sum is at most 1
 }
 
 // RankText ranks the live memories that the filter admits by BM25 and returns the best ids. Scores are the share of
 // the question's weight that a memory covers, in [0,1].
 //
-// If the filter leaves little of what the plan selects, it searches again, wider. An error of the second search is
-// ignored: there is an answer.
+// If the filter removes most of the memories that the plan selects, it searches again with a wider plan. An error
+// of that search is ignored, because there already is an answer.
 func (s *Search) RankText(ctx context.Context, f pg.Filter, q Question, limit int) (TextRanking, error) {
 	plan := q.textPlan(rank.BroadSearch)
 	if plan.IsEmpty() {
@@ -65,7 +65,7 @@ func (q Question) textPlan(width rank.SearchWidth) rank.TextPlan {
 	return plan
 }
 
-// Add merges another ranking by the same terms into this one. A wider search may leave out what a narrower one found.
+// Add merges another ranking by the same terms into this one. A wider search may miss hits of a narrower one.
 func (r *TextRanking) Add(other TextRanking, limit int) {
 	best := map[uuid.UUID]Hit{}
 	for _, h := range slices.Concat(other.Hits, r.Hits) {
@@ -89,8 +89,8 @@ func (s *Search) rankText(ctx context.Context, f pg.Filter, q Question, plan ran
 	}
 	base, slope := rank.ByteNorm()
 	args["length_base"], args["length_slope"] = base, slope
-	// ts_rank saturates term frequency on another curve: it selects more memories than requested, and BM25 ranks
-	// them.
+	// The term frequency saturates differently in ts_rank and in BM25. So ts_rank selects more memories than
+	// requested, and BM25 ranks them.
 	query := `
 		SELECT x.id, x.bytes, ARRAY[` + strings.Join(ranks, ", ") + `] AS ranks
 		FROM (
@@ -118,23 +118,23 @@ func (s *Search) rankText(ctx context.Context, f pg.Filter, q Question, plan ran
 	return TextRanking{Hits: hits, Weights: weights[:len(plan.Terms):len(plan.Terms)]}, err
 }
 
-// textOversample is how many times as many memories as asked for are ranked by BM25 in full.
+// textOversample is the factor by which BM25 ranks more memories than requested.
 const textOversample = 2
 
-// rankUnit is what ts_rank gives one occurrence of one lexeme of weight D: 0.1 over pi²/6.
+// rankUnit is the ts_rank of one occurrence of one lexeme of weight D: 0.1 over pi²/6.
 const rankUnit = "0.0607927"
 
-// textRank renders a plan as a score expression in [0,1] and a condition on the alias.
+// textRank renders a plan as a score expression in [0,1] and a condition on the memory m.
 //
-// For a single lexeme, ts_rank is proportional to the sum of 1/j² over its j-th occurrences: a term
-// frequency that saturates much as BM25's does. It runs in C on the stored vector, which makes it
-// the cheapest exact term weight that Postgres has; document frequency and length are ours.
+// For a single lexeme, ts_rank is proportional to the sum of 1/j² over its j-th occurrences, a term frequency that
+// saturates much as BM25's does. It runs in C on the stored vector and is the cheapest exact term weight in
+// Postgres. The plan adds document frequency and length.
 func textRank(m string, plan rank.TextPlan, args pg.Args) (score, match string) {
 	sum, match := textTerms(m, plan, args)
 	return lengthNormalised(m, sum, plan, args), match
 }
 
-// textTerms renders a plan as a sum of weighted ts_ranks and a condition on the alias.
+// textTerms renders a plan as a sum of weighted ts_ranks and a condition on the memory m.
 func textTerms(m string, plan rank.TextPlan, args pg.Args) (sum, match string) {
 	var terms strings.Builder
 	for i, t := range slices.Concat(plan.Terms, plan.Also) {
@@ -162,8 +162,8 @@ func quoteLexeme(lexeme string) string {
 
 var lexemeQuotes = strings.NewReplacer("'", "''", `\`, `\\`)
 
-// SearchVector returns the ids nearest to a vector among the live memories that the filter admits,
-// best first, over all classes.
+// SearchVector returns the ids nearest to a vector among the live memories of all classes that the filter admits,
+// best first.
 func (s *Search) SearchVector(ctx context.Context, f pg.Filter, e pg.Embedding, limit int) ([]Hit, error) {
 	args := pg.Args{"vector": pgvector.NewVector(e.Vector)}
 	how, tenant, most := s.nearestPlan(f.Principal.Tenant, limit, args)
@@ -184,8 +184,8 @@ func (s *Search) SearchVector(ctx context.Context, f pg.Filter, e pg.Embedding, 
 	return out, nil
 }
 
-// Authorize returns those of the ids that the filter admits, with the data that may be known without reading their
-// content. It is the boundary between ids and content: code that reads content may only see ids that passed here.
+// Authorize returns the ids that the filter admits, with the features that may be known without reading content.
+// Code that reads content gets only ids that have passed Authorize.
 func (s *Search) Authorize(ctx context.Context, f pg.Filter, ids []uuid.UUID) (map[uuid.UUID]rank.Features, error) {
 	args := pg.Args{"ids": ids}
 	query := `
@@ -200,7 +200,7 @@ func (s *Search) Authorize(ctx context.Context, f pg.Filter, ids []uuid.UUID) (m
 	err := s.QueryBatch(ctx, f.Principal.Tenant, pg.PlanOnce, query, []any{args}, func(rows pgx.Rows) error {
 		_, err := pgx.ForEachRow(rows, into, func() error {
 			out[id] = row.features(sources)
-			sources = nil // the features keep it
+			sources = nil // the features hold the slice
 			return nil
 		})
 		return err
@@ -211,7 +211,7 @@ func (s *Search) Authorize(ctx context.Context, f pg.Filter, ids []uuid.UUID) (m
 	return out, nil
 }
 
-// Hydrate reads the rows of authorised ids, through the same filter again. Salience and importance are computed for
+// Hydrate reads the rows of authorised ids through the same filter again. It computes salience and importance for
 // now.
 func (s *Search) Hydrate(ctx context.Context, f pg.Filter, ids []uuid.UUID,
 	now time.Time) (map[uuid.UUID]schema.RecallResult, error) {
@@ -234,7 +234,7 @@ func (s *Search) Hydrate(ctx context.Context, f pg.Filter, ids []uuid.UUID,
 	return out, nil
 }
 
-// hydratedColumns are the columns of hydratedRow, of the memory m.
+// hydratedColumns are the columns of hydratedRow, from the memory m.
 const hydratedColumns = `
 		m.id, m.content, m.type, m.category, m.created_at, m.occurred_at, m.tags, m.who, m.pinned, m.importance,
 		m.status,
@@ -292,7 +292,7 @@ func (m *hydratedRow) result(now time.Time, dailyDecay float64) schema.RecallRes
 	return out
 }
 
-// Retrieval is what is kept of one recall, for feedback and for audit.
+// Retrieval is the record of one recall, for feedback and audit.
 type Retrieval struct {
 	ID        uuid.UUID
 	Principal schema.Principal
@@ -302,15 +302,15 @@ type Retrieval struct {
 	Took      time.Duration
 }
 
-// TrackRetrieval records a recall and the access to the memories that it returned. Access counts are stored outside
-// the memory row, so that a read does not rewrite it. A second recall with the same id changes nothing: it repeats
-// one whose answer was lost.
+// TrackRetrieval records a recall and the access to the memories that it returned. Access counts have a table of
+// their own, so that a read does not rewrite the memory row. A second call with the same id changes nothing: it
+// repeats a recall whose answer was lost.
 func (s *Search) TrackRetrieval(ctx context.Context, r Retrieval, now time.Time) error {
 	if r.Principal.Tenant == "" {
 		return fmt.Errorf("track retrieval: %w", pg.ErrNoTenant)
 	}
 	var b pgx.Batch // one transaction, in one round trip
-	// A crash may lose the last moments of tracking; waiting for the disk would slow every recall.
+	// A crash may lose the last few accesses. Waiting for the disk would slow every recall.
 	b.Queue(`SELECT set_config('mneme.tenant', $1, true), set_config('synchronous_commit', 'off', true)`,
 		r.Principal.Tenant)
 	b.Queue(trackSQL, pg.Args{

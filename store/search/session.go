@@ -15,9 +15,9 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// SessionTurns returns, for each anchor, the turns of its session within radius of it, with the features of each. The
-// turns pass the filter. So does an anchor, or a result would reveal its place in the session. A fact has the position
-// of the memory that it was drawn from.
+// SessionTurns returns, for each anchor, the turns of its session within radius of it, with the features of each.
+// The turns pass the filter. The anchors pass it too, because a result reveals the anchor's place in the session.
+// The anchor of a fact is the memory that the fact was extracted from.
 func (s *Search) SessionTurns(ctx context.Context, f pg.Filter, anchors []rank.Anchor,
 	radius int) ([]rank.Turn, error) {
 	if len(anchors) == 0 {
@@ -31,7 +31,7 @@ func (s *Search) SessionTurns(ctx context.Context, f pg.Filter, anchors []rank.A
 	}
 	query, args := sessionTurnsSQL(f, places, radius)
 	found := make([]rank.Turn, 0, 2*radius*len(anchors))
-	at := make([]int, 0, 2*radius*len(anchors)) // the anchors of those that were found
+	at := make([]int, 0, 2*radius*len(anchors)) // the anchor of each turn
 	row := newFeatureRow()
 	var anchor int
 	var turn rank.Turn
@@ -55,7 +55,7 @@ func (s *Search) SessionTurns(ctx context.Context, f pg.Filter, anchors []rank.A
 	return out, s.addSources(ctx, f, out)
 }
 
-// sessionTurnsSQL reads the turns of each side without their order: the order is that of the times and ids.
+// sessionTurnsSQL returns a statement that selects the turns of each side but does not sort them: inOrder does.
 func sessionTurnsSQL(f pg.Filter, places []uuid.UUID, radius int) (string, pg.Args) {
 	args := pg.Args{"tenant": f.Principal.Tenant, "places": places, "radius": radius}
 	admitted := f.Where("m", args)
@@ -71,7 +71,7 @@ func sessionTurnsSQL(f pg.Filter, places []uuid.UUID, radius int) (string, pg.Ar
 			ORDER BY m.occurred_at %[3]s, m.id %[3]s
 			LIMIT @radius)`, after, before, order, admitted)
 	}
-	// OFFSET 0: whether an anchor asks is looked at once for each.
+	// OFFSET 0: the content of each anchor is read once.
 	return `
 		SELECT a.n, a.asks, m.*
 		FROM (
@@ -84,8 +84,8 @@ func sessionTurnsSQL(f pg.Filter, places []uuid.UUID, radius int) (string, pg.Ar
 		CROSS JOIN LATERAL (` + side("false", "<", "DESC") + ` UNION ALL ` + side("true", ">", "ASC") + `) m`, args
 }
 
-// inOrder sorts turns by their anchors and their distances, and counts the distances: each turn comes in as before or
-// after its anchor.
+// inOrder sorts turns by anchor, time and id, and sets each distance. On entry the distance has only the sign of
+// the side.
 func inOrder(turns []rank.Turn, anchors []int) []rank.Turn {
 	order := make([]int, len(turns))
 	for i := range order {
@@ -114,7 +114,7 @@ func inOrder(turns []rank.Turn, anchors []int) []rank.Turn {
 	return out
 }
 
-// count numbers the turns of one side of an anchor, which are in the order of time.
+// count numbers the turns of one side of an anchor, which are sorted by time.
 func count(side []rank.Turn) {
 	before := side[0].Distance < 0
 	for i := range side {
@@ -125,7 +125,7 @@ func count(side []rank.Turn) {
 	}
 }
 
-// addSources adds the sources of facts. Facts are seldom turns.
+// addSources sets the sources of turns that are facts. Few turns are facts.
 func (s *Search) addSources(ctx context.Context, f pg.Filter, turns []rank.Turn) error {
 	var facts []uuid.UUID
 	for i := range turns {

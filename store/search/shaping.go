@@ -13,8 +13,8 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// What shaping reads of authorised memories (document 002 Phase 4). Every query uses the filter again, so that an id
-// that did not pass it yields nothing here either.
+// Reads of the shaping stages, of authorised memories (document 002 Phase 4). Every query applies the filter again,
+// so that an id that skipped Authorize yields nothing here.
 
 // Contents reads the texts of memories that the filter admits.
 func (s *Search) Contents(ctx context.Context, f pg.Filter, ids []uuid.UUID) (map[uuid.UUID]string, error) {
@@ -47,13 +47,13 @@ func textsOf(found []contentRow) map[uuid.UUID]string {
 	return out
 }
 
-// Access is how often a memory has been recalled, and when last.
+// Access is how often and when a memory was last recalled.
 type Access struct {
 	Times int64     `db:"access_count"`
 	Last  time.Time `db:"last_accessed_at"`
 }
 
-// Accesses returns the accesses to those memories that the filter admits and that have any.
+// Accesses returns the accesses to the memories that the filter admits, if they have any.
 func (s *Search) Accesses(ctx context.Context, f pg.Filter, ids []uuid.UUID) (map[uuid.UUID]Access, error) {
 	args := pg.Args{"ids": ids}
 	query := `
@@ -76,8 +76,8 @@ func (s *Search) Accesses(ctx context.Context, f pg.Filter, ids []uuid.UUID) (ma
 	return out, nil
 }
 
-// Supersessions returns what superseded the memories that the filter admits, and what they superseded, if the
-// principal may see it. Memories with neither are omitted.
+// Supersessions returns the successor and the predecessors of each memory that the filter admits, if the principal
+// may see them. Memories with neither are left out.
 func (s *Search) Supersessions(ctx context.Context, f pg.Filter, ids []uuid.UUID) (map[uuid.UUID]rank.Supersession,
 	error) {
 	query, args := supersessionsSQL(f, ids)
@@ -140,14 +140,14 @@ func supersessionsOf(found []supersessionRow) map[uuid.UUID]rank.Supersession {
 	return out
 }
 
-// Currentness is what holds of some memories.
+// Currentness holds the supersessions and the contents of some memories.
 type Currentness struct {
 	Successors    []Succession
 	Supersessions map[uuid.UUID]rank.Supersession
-	Contents      map[uuid.UUID]string // where they are asked for
+	Contents      map[uuid.UUID]string // if requested
 }
 
-// Currentness is Successors, Supersessions and, where contents are asked for, Contents of the same memories, in one
+// Currentness is Successors, Supersessions and, if contents are requested, Contents of the same memories, in one
 // round trip.
 func (s *Search) Currentness(ctx context.Context, f pg.Filter, ids []uuid.UUID, contents bool) (Currentness, error) {
 	var out Currentness
@@ -181,11 +181,11 @@ const (
 	predecessorsMost = 200
 )
 
-// Predecessors returns the memories that the given ones superseded, and those that these superseded in turn, each
-// with its successor: at most 200, the nearest first. The filter must admit superseded memories; a chain ends at one
-// that it does not admit.
-//
-// This is how superseded memories come into a recall: no search index has them, and following a chain costs a few
+// Predecessors returns the memories that the given ones superseded, and the predecessors of those, each with its
+// successor. It returns at most 200, the nearest first. The filter must admit superseded memories; a chain ends at
+// a memory that it does not admit.
+// This is how superseded memories enter a recall. No search index has them, but following a chain costs only a few
+// index probes.
 // index probes.
 func (s *Search) Predecessors(ctx context.Context, f pg.Filter, ids []uuid.UUID) ([]Succession, error) {
 	args := pg.Args{"tenant": f.Principal.Tenant, "ids": ids, "deep": predecessorsDeep, "most": predecessorsMost}
@@ -213,8 +213,9 @@ func (s *Search) Predecessors(ctx context.Context, f pg.Filter, ids []uuid.UUID)
 	return out, nil
 }
 
-// Successors returns what holds now instead of the given memories, if the filter admits it: for a superseded memory
-// the live end of its chain, and for a source those of the facts extracted from it that were superseded.
+// Successors returns the current replacement of each memory, if the filter admits it: for a superseded memory the
+// live end of its chain, and for a source the replacements of the superseded facts that were extracted from it or
+// that it restates.
 func (s *Search) Successors(ctx context.Context, f pg.Filter, ids []uuid.UUID) ([]Succession, error) {
 	query, args := successorsSQL(f, ids)
 	out, err := pg.QueryBatchRows[Succession](ctx, s.DB, f.Principal.Tenant, pg.PlanOnce, query, args)
@@ -258,11 +259,11 @@ func successorsSQL(f pg.Filter, ids []uuid.UUID) (string, pg.Args) {
 		LIMIT @most`, args
 }
 
-// Succession says that one memory was superseded by another.
+// Succession is a superseded memory and the memory that replaced it.
 type Succession struct{ ID, Successor uuid.UUID }
 
-// LowestDegrees returns, for each memory that the filter admits and that links to entities, in how many
-// memories the least mentioned of them occurs.
+// LowestDegrees returns, for each memory that the filter admits and that has entities, the number of memories that
+// mention its rarest entity.
 func (s *Search) LowestDegrees(ctx context.Context, f pg.Filter, ids []uuid.UUID) (map[uuid.UUID]int64, error) {
 	args := pg.Args{"ids": ids}
 	query := `
@@ -287,10 +288,10 @@ func (s *Search) LowestDegrees(ctx context.Context, f pg.Filter, ids []uuid.UUID
 	return out, nil
 }
 
-// HubDegree returns from how many mentions on an entity of the tenant is a hub (rank.HubDegree); 0: none is.
-// It reads the tenant's 20,000 oldest entities, which are those mentioned most, and keeps the result for ten
-// minutes. Like the statistics of full text it is the tenant's, not the principal's: it affects scores, never what is
-// found.
+// HubDegree returns the number of mentions from which an entity of the tenant is a hub (rank.HubDegree); 0 means
+// that none is. It reads the tenant's 20,000 oldest entities, which are those mentioned most, and caches the result
+// for ten minutes. Like the statistics of full text it covers all memories of the tenant: it affects scores, never
+// what is found.
 func (s *Search) HubDegree(ctx context.Context, tenant string, now time.Time) (int64, error) {
 	if degree, known := s.hubs.get(tenant, now); known {
 		return degree, nil
@@ -317,13 +318,13 @@ func (s *Search) HubDegree(ctx context.Context, tenant string, now time.Time) (i
 	return degree, nil
 }
 
-// Bounds of what hubDegrees remembers.
+// Bounds of hubDegrees.
 const (
 	hubDegreeKept  = 10 * time.Minute
 	hubDegreesMost = 10_000 // tenants
 )
 
-// hubDegrees remembers tenants' hub degrees for a while: they move slowly. The zero value is ready.
+// hubDegrees caches tenants' hub degrees, which change slowly. The zero value is ready.
 type hubDegrees struct {
 	mu    sync.Mutex
 	known map[string]hubDegree

@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// maxSignalLexemes bounds a search by signals: an error with its stack has many words, and the first
-	// say what it is.
+	// maxSignalLexemes bounds a search by signals. An error with its stack has many words, and the first ones
+	// identify it.
 	maxSignalLexemes = 48
-	// maxSignalMatches is how many matching procedures are ranked; of more, any.
+	// maxSignalMatches is the number of matching procedures that are ranked. If there are more, any of them are.
 	maxSignalMatches = 2_000
 )
 
-// signalLexemes cuts the texts as mneme_signals cuts, so that no text can be a syntax error.
+// signalLexemes parses the texts as mneme_signals does, so that no text can be a syntax error.
 const signalLexemes = `
 	SELECT coalesce(array_agg(lexeme ORDER BY first), '{}')
 	FROM (
@@ -34,9 +34,9 @@ const signalLexemes = `
 		LIMIT @most
 	) x`
 
-// SearchSignals returns the ids of the procedures and plans that the filter admits whose triggers, intent or
-// name share words with any of the texts, best first. A score is the cosine of the words, in [0,1]. Content
-// is neither searched nor read.
+// SearchSignals returns the ids of procedures and plans that the filter admits and whose triggers, intent or name
+// share words with any of the texts, best first. A score is the cosine of the words, in [0,1]. Content is neither
+// searched nor read.
 func (s *Search) SearchSignals(ctx context.Context, f pg.Filter, texts []string, limit int) ([]Hit, error) {
 	var out []Hit
 	err := s.Read(ctx, f.Principal.Tenant, func(tx pgx.Tx) error {
@@ -71,8 +71,8 @@ func (s *Search) SearchSignals(ctx context.Context, f pg.Filter, texts []string,
 	return out, nil
 }
 
-// Solutions reads what a choice among procedures and plans needs of those ids that the filter admits. Ids of
-// other memories are passed over.
+// Solutions reads what the selection among procedures and plans needs, for the ids that the filter admits. Ids of
+// other memories are skipped.
 func (s *Search) Solutions(ctx context.Context, f pg.Filter, ids []uuid.UUID) ([]layers.Solution, error) {
 	args := pg.Args{"ids": ids, "types": []schema.MemoryType{schema.TypeCompetence, schema.TypePlanGraph}}
 	query := `

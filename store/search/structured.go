@@ -7,10 +7,10 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// Structured is what hints, claims and the graph have for a question.
+// Structured holds the hits of hints, claims and the graph for a question.
 type Structured struct{ Hints, Claims, Graph []Hit }
 
-// SearchStructured is SearchHints, SearchClaims and SearchGraph in one round trip. Where one of them fails, all do.
+// SearchStructured is SearchHints, SearchClaims and SearchGraph in one round trip. If one of them fails, all do.
 func (s *Search) SearchStructured(ctx context.Context, f pg.Filter, q Question, limit int) (Structured, error) {
 	var out Structured
 	if f.Principal.Tenant == "" {

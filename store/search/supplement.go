@@ -19,39 +19,39 @@ import (
 const (
 	maxLinksPerMemory  = 3        // sources or reasons of one result
 	maxArtifactsShown  = 20       // of all results together
-	maxClaimsPerCard   = 40       // compared; a card has room for fewer
-	claimsRead         = "400"    // of an entity; where there are more, the index decides which
+	maxClaimsPerCard   = 40       // read for a card, which shows fewer
+	claimsRead         = "400"    // of an entity; if there are more, the index decides which
 	artifactExcerpt    = 32 << 10 // bytes read of an artifact for a supplement
-	rescuedArtifacts   = 20       // that a fallback search reads, of those with most of the words
+	rescuedArtifacts   = 20       // read by a fallback search: those with most of the words
 	rescueArtifactRead = 256 << 10
 	maxRescueMatches   = 2_000
-	maxSessionNotes    = 12 // of one session; a digest has room for few
+	maxSessionNotes    = 12 // of one session; a digest shows few
 )
 
-// Linked is a memory that the filter admits and that belongs to another, as its source or its reason.
+// Linked is a memory that the filter admits, and the memory that it is a source or a reason of.
 type Linked struct{ Of, ID uuid.UUID }
 
-// Sources returns what the memories were derived from, oldest first, a few each. Both ends of a link pass
-// the filter.
+// Sources returns the memories that the given ones were derived from, oldest first, a few for each. Both ends of a
+// link pass the filter.
 func (s *Search) Sources(ctx context.Context, f pg.Filter, ids []uuid.UUID) ([]Linked, error) {
 	return s.linked(ctx, f, ids, []string{revision.RelationDerivedFrom}, nil)
 }
 
-// Predicates of relations to a decision's reasons: those that lead from the decision to its reason, and those that
-// lead to the decision. Besides the RFC's, names that writers use.
+// Predicates of relations to a decision's reasons: from the decision to its reason, and from the reason to the
+// decision. They include predicates that writers use beyond those of document 004.
 var (
 	reasonsOf = []string{revision.RelationDerivedFrom, "based_on", "because", "because_of", "caused_by",
 		"motivated_by", "supported_by", "justified_by", "follows_from"}
 	reasonsFor = []string{"supports", "justifies", "explains", "motivates", "rationale_for", "led_to", "causes"}
 )
 
-// Rationale returns the reasons of decisions, a few each: first stated reasons, then the memories that they were
-// extracted from.
+// Rationale returns the reasons of decisions, a few for each: first stated reasons, then the memories that the
+// decisions were extracted from.
 func (s *Search) Rationale(ctx context.Context, f pg.Filter, ids []uuid.UUID) ([]Linked, error) {
 	return s.linked(ctx, f, ids, reasonsOf, reasonsFor)
 }
 
-// linked follows the predicates outward from the memories, and those of the second list inward.
+// linked follows the outward predicates from the memories, and the inward predicates to them.
 func (s *Search) linked(ctx context.Context, f pg.Filter, ids []uuid.UUID, outward, inward []string) ([]Linked, error) {
 	args := pg.Args{"tenant": f.Principal.Tenant, "ids": ids, "outward": outward, "most": maxLinksPerMemory}
 	edges := `
@@ -88,14 +88,14 @@ func (s *Search) linked(ctx context.Context, f pg.Filter, ids []uuid.UUID, outwa
 	return out, nil
 }
 
-// SessionNotes are the records of one session that are not its turns.
+// SessionNotes holds the records of one session that are not turns.
 type SessionNotes struct {
 	Of  []uuid.UUID // those of the given memories that belong to the session
 	IDs []uuid.UUID // working state first, then the most important
 }
 
-// SessionNotes returns what was noted and learned in the sessions of the memories, if the filter admits it. Both ends
-// pass the filter: a memory that the principal may not see leads to no session.
+// SessionNotes returns the notes and facts of the memories' sessions, if the filter admits them. The memories pass
+// the filter too: a hidden memory leads to no session.
 func (s *Search) SessionNotes(ctx context.Context, f pg.Filter, ids []uuid.UUID) ([]SessionNotes, error) {
 	args := pg.Args{"tenant": f.Principal.Tenant, "ids": ids, "most": maxSessionNotes}
 	query := `
@@ -138,8 +138,8 @@ const isText = `(a.media_type LIKE 'text/%' OR a.media_type LIKE 'application/js
 	OR a.media_type LIKE 'application/%+json%'
 	OR a.media_type LIKE 'application/xml%' OR a.media_type LIKE 'application/%yaml%')`
 
-// Artifacts returns the beginnings of the texts that those of the memories refer to which the filter
-// admits, in the order of the ids.
+// Artifacts returns the beginnings of texts that the memories refer to, in the order of the ids. It skips memories
+// that the filter does not admit.
 func (s *Search) Artifacts(ctx context.Context, f pg.Filter, ids []uuid.UUID) ([]TextArtifact, error) {
 	args := pg.Args{"tenant": f.Principal.Tenant, "ids": ids, "bytes": artifactExcerpt, "most": maxArtifactsShown}
 	query := `
@@ -156,9 +156,9 @@ func (s *Search) Artifacts(ctx context.Context, f pg.Filter, ids []uuid.UUID) ([
 	return s.textArtifacts(ctx, f, query, args)
 }
 
-// SearchArtifacts returns the beginnings of texts that memories refer to, if the filter admits these memories and the
-// texts have words with the given beginnings: those with most of them first, each text once. The fallback search uses
-// it; the first 256 KiB of a text are indexed.
+// SearchArtifacts returns the beginnings of texts that have words with the given beginnings, if a memory that the
+// filter admits refers to the text. Texts with most of the words come first, each text once. It is used by the
+// fallback search. The first 256 KiB of a text are indexed.
 func (s *Search) SearchArtifacts(ctx context.Context, f pg.Filter, beginnings []string,
 	limit int) ([]TextArtifact, error) {
 	if len(beginnings) == 0 {
@@ -196,8 +196,8 @@ func (s *Search) SearchArtifacts(ctx context.Context, f pg.Filter, beginnings []
 	return s.textArtifacts(ctx, f, query, args)
 }
 
-// beginningsSQL renders that a column of words holds some that begin as the given ones do, and how many of these it
-// has.
+// beginningsSQL renders a condition that a column of words has words with some of the given beginnings, and the
+// number of these beginnings.
 func beginningsSQL(column string, beginnings []string, args pg.Args) (match, count string) {
 	parts, counts := make([]string, len(beginnings)), make([]string, len(beginnings))
 	for i, b := range beginnings {
@@ -229,15 +229,15 @@ func (s *Search) textArtifacts(ctx context.Context, f pg.Filter, query string, a
 	return out, nil
 }
 
-// EntityClaims is what is held of one entity by memories that the filter admits.
+// EntityClaims holds the claims about one entity in memories that the filter admits.
 type EntityClaims struct {
 	Of     []uuid.UUID // those of the given memories that name the entity
 	Claims []rank.CardClaim
 }
 
-// Cards returns, for the entities that the memories name, what memories that the filter admits state of
-// them: entities that most of the memories name first, and of each the most important claims first. The
-// number of statements does not depend on how much is known of an entity.
+// Cards returns the claims about the entities that the memories name, from memories that the filter admits.
+// Entities that most of the memories name come first, and for each entity its most important claims. The number of
+// statements does not depend on the number of claims.
 func (s *Search) Cards(ctx context.Context, f pg.Filter, ids []uuid.UUID, limit int) ([]EntityClaims, error) {
 	args := pg.Args{"tenant": f.Principal.Tenant, "ids": ids, "limit": limit, "most": maxClaimsPerCard}
 	query := `
@@ -308,9 +308,9 @@ func (s *Search) Cards(ctx context.Context, f pg.Filter, ids []uuid.UUID, limit 
 	return out, nil
 }
 
-// RescueText returns memories that the filter admits and that have words with the given beginnings, best first; the
-// score is the number of such words. It is used when the ranked search found nothing: it uses neither stems nor stop
-// words, and so finds words in another language or another form.
+// RescueText returns memories that the filter admits and that have words with the given beginnings, best first. The
+// score is the number of such words. It is used if the ranked search found nothing. Because it uses neither stems
+// nor stop words, it finds words in other languages and other forms.
 func (s *Search) RescueText(ctx context.Context, f pg.Filter, beginnings []string, limit int) ([]Hit, error) {
 	if len(beginnings) == 0 {
 		return nil, nil

@@ -11,12 +11,12 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// timeMatches is how many memories of one window are compared by their worth: the latest that occurred in
-// it, and any that hold in it for a time.
+// timeMatches is the number of memories of one window that are compared: the latest that occurred in it, and any
+// that are valid for a limited time in it.
 const timeMatches = 500
 
-// SearchTime returns live memories, of those that the filter admits, that occurred in one of the windows or
-// hold in it for a time, the most important first. No content is read.
+// SearchTime returns the live memories that the filter admits and that occurred in one of the windows, or are valid
+// for a limited time in it, the most important first. No content is read.
 func (s *Search) SearchTime(ctx context.Context, f pg.Filter, windows []timeexpr.TimeWindow, limit int) ([]Hit, error) {
 	if len(windows) == 0 {
 		return nil, nil
@@ -49,8 +49,8 @@ func (s *Search) SearchTime(ctx context.Context, f pg.Filter, windows []timeexpr
 	return out, nil
 }
 
-// inWindow selects what occurred in a window, and what holds in it for a time. It has the filter's conditions and the
-// names of the window's start and end.
+// inWindow selects the memories that occurred in a window or are valid in it for a limited time. Its format
+// arguments are the filter's conditions and the names of the window's start and end.
 const inWindow = `
 	(SELECT m.id, m.importance, m.pinned, m.created_at
 		FROM memories m

@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	// edgeWitnesses is how many of the memories that state an edge count for its strength: the first makes it one
-	// half, and each further one adds less.
+	// edgeWitnesses is the number of memories stating an edge that count for its strength. The first gives a
+	// strength of one half, and each further one adds less.
 	edgeWitnesses = 16
-	// mentionsRead is how many times as many memories of an entity are read as are taken, because the principal may not
-	// see all of them.
+	// mentionsRead is how many times more memories of an entity are read than are used, because the principal may
+	// not see all of them.
 	mentionsRead = 4
 )
 
@@ -24,13 +24,13 @@ const (
 var graphWorth = fmt.Sprintf("(%v + %v * x.importance_now)", rank.WorthBase, rank.WorthImportance)
 
 // SearchGraph walks the graph from the entities that a question names. It returns the live memories that the filter
-// admits and that name an entity on the way, best first. It is one statement, whatever the graph: an entity's edges
-// and memories are read up to a bound. No content is read.
+// admits and that name an entity on the way, best first. It is one statement for any graph, and it reads a bounded
+// number of edges and memories of each entity. No content is read.
 //
-// An edge counts if memories that the principal may see state it; it is stronger the more of them there are. Hidden
+// An edge counts if memories that the principal may see state it, and more such memories make it stronger. Hidden
 // or forgotten memories connect nothing. The confidence of an edge comes from all memories that stated it.
 //
-// An entity begins with the share of the question's weight that its name has: the name of a person who is in every
+// The weight of a focal entity is its name's share of the question's weight. The name of a person who is in every
 // memory has little weight.
 func (s *Search) SearchGraph(ctx context.Context, f pg.Filter, q Question, limit int) ([]Hit, error) {
 	query, args := graphSQL(f, q, limit)
@@ -44,7 +44,7 @@ func (s *Search) SearchGraph(ctx context.Context, f pg.Filter, q Question, limit
 	return graphHits(found), nil
 }
 
-// graphSQL is the statement of SearchGraph; empty if there is nothing to look for.
+// graphSQL returns the statement of SearchGraph; it is empty if there is nothing to search for.
 func graphSQL(f pg.Filter, q Question, limit int) (string, pg.Args) {
 	plan := rank.PlanText(named(q.query), q.corpus, rank.ShortSearch)
 	if plan.IsEmpty() || len(q.names) == 0 {
@@ -77,7 +77,7 @@ func graphSQL(f pg.Filter, q Question, limit int) (string, pg.Args) {
 				CROSS JOIN LATERAL (SELECT count(*) AS n FROM (%[5]s LIMIT %[6]d) y) v)`,
 			there, here, rank.MinEdgeConfidence, rank.MaxGraphEdges, attested, edgeWitnesses)
 	}
-	// Bounds are written out: a plan is made for them.
+	// Bounds are literals, so that Postgres plans for them.
 	return `
 		WITH RECURSIVE focal AS (
 			SELECT e.id AS node, sum(t.weight) AS score

@@ -8,15 +8,15 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// VectorClass is a part of the memories with its own partial HNSW index: one (tier, typology) cell, or all cells with
-// few memories together.
+// VectorClass is a part of the memories with a partial HNSW index of its own: one (tier, typology) cell, or several
+// small cells together.
 type VectorClass struct {
 	Tier     schema.Tier
 	Typology schema.Typology
 }
 
-// shortLivedFacts are the facts and procedures that are kept for an interaction or a session only. They share an
-// index: each further one would be one more search for every question.
+// shortLivedFacts are the facts and procedures that are kept for one interaction or session. They share an index,
+// because every index adds a search to each question.
 var shortLivedFacts = VectorClass{"brief", "learned"}
 
 // VectorClasses are the classes of memories that have a vector index of their own.
@@ -28,7 +28,7 @@ var VectorClasses = []VectorClass{
 	shortLivedFacts,
 }
 
-// where renders that the embedding e is of the class, as the condition of its index does.
+// where renders the condition that the embedding e is of the class, exactly as in the class's index.
 func (c VectorClass) where() string {
 	if c == shortLivedFacts {
 		return "e.tier IN ('interaction', 'session') AND e.typology IN ('semantic', 'procedural')"
@@ -36,13 +36,12 @@ func (c VectorClass) where() string {
 	return fmt.Sprintf("e.tier = '%s' AND e.typology = '%s'", c.Tier, c.Typology)
 }
 
-// NearestSQL selects the memories of one class nearest to a vector. Model and class are
-// written out, not passed, so that the planner can match the class's partial index. The condition on
-// the memory m holds before the cut: the index is scanned on until enough memories meet it.
+// NearestSQL selects the memories of one class nearest to a vector. Model and class are literals, so that the
+// planner can match the class's partial index. The condition on the memory m applies before the limit: the index
+// scan continues until enough memories meet it.
 //
-// Each memory is read by its whole key, whatever the planner thinks of the tenant (byKey). The distance is selected and
-// the score is computed outside, because an expression of the distance would be evaluated beside it: a vector is
-// converted for each of them.
+// Each memory is read by its whole key, whatever the planner's estimate of the tenant (byKey). The inner query selects
+// only the distance, by which the index orders; a score in its place would convert each vector a second time.
 func NearestSQL(model inference.EmbeddingModel, class VectorClass, tenant, vector, limit, condition string) string {
 	return fmt.Sprintf(`
 		SELECT d.id, greatest(0, 1 - d.distance)::float8 AS score

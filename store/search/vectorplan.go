@@ -10,26 +10,26 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// Bounds of busyTenants. Each connection keeps a plan for each busy tenant: some 200 kB.
+// Bounds of busyTenants. Each connection keeps a plan of about 200 kB for each busy tenant.
 const (
 	busyMost = 8 // tenants
-	busyFrom = 5 // searches, from which a tenant is busy
+	busyFrom = 5 // searches after which a tenant is busy
 )
 
-// plainTenant matches tenants that may be written into a statement.
+// plainTenant matches tenants that may be literals in a statement.
 var plainTenant = regexp.MustCompile(`^[A-Za-z0-9_.:/-]{1,64}$`)
 
-// busyTenants knows the tenants that search most at present. The plan of a vector search depends on the tenant: the
-// vectors of a small tenant are compared one by one, those of a large one by their index. Planning takes longer than
-// searching, so the statements of busy tenants name the tenant and are planned once on each connection. Postgres
-// plans them again when the statistics of the table change. The zero value is ready.
+// busyTenants tracks the tenants that search most at present. The plan of a vector search depends on the tenant:
+// the vectors of a small tenant are compared one by one, and those of a large tenant by their index. Planning takes
+// longer than searching, so a busy tenant is a literal in its statements, which are planned once on each
+// connection. Postgres plans them again when the statistics of the table change. The zero value is ready.
 type busyTenants struct {
 	mu       sync.Mutex
 	searches *simplelru.LRU[string, int]
 }
 
-// search counts a search, and reports whether the tenant is busy. Where more than busyMost tenants search in turn,
-// none is.
+// search counts a search and reports whether the tenant is busy. If more than busyMost tenants search in turn, none
+// is busy.
 func (b *busyTenants) search(tenant string) bool {
 	if !plainTenant.MatchString(tenant) {
 		return false
@@ -37,7 +37,7 @@ func (b *busyTenants) search(tenant string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.searches == nil {
-		b.searches, _ = simplelru.NewLRU[string, int](busyMost, nil) // fails for a size below 1 alone
+		b.searches, _ = simplelru.NewLRU[string, int](busyMost, nil) // fails only for a size below 1
 	}
 	n, _ := b.searches.Get(tenant)
 	n = min(n+1, busyFrom)
@@ -45,8 +45,8 @@ func (b *busyTenants) search(tenant string) bool {
 	return n == busyFrom
 }
 
-// nearestPlan is how a search for the nearest vectors of a tenant is planned, and how its statement names the tenant
-// and the limit. A plan for any limit would expect far more rows than are asked for, and sort them all.
+// nearestPlan returns how a search for a tenant's nearest vectors is planned, and how its statement refers to the
+// tenant and the limit. A plan for any limit would expect far more rows than requested and sort all of them.
 func (s *Search) nearestPlan(tenant string, limit int, args pg.Args) (how pg.Planning, tenantArg, limitArg string) {
 	if s.busy.search(tenant) {
 		return pg.PlanOnce, pg.QuoteLiteral(tenant), strconv.Itoa(limit)

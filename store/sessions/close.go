@@ -22,25 +22,25 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// CloseInput asks to close a session.
+// CloseInput is a request to close a session.
 type CloseInput struct {
 	Key      Key
 	FirstSeq int64           // of the episode to close; 0 means the open one
 	Why      session.Closing // the reason, unless the agent ended it
-	// Outcome, if set, is appended as run.ended, unless the agent ended the session or nothing happened.
+	// Outcome, if set, is appended as run.ended, unless the agent ended the session or there were no events.
 	Outcome schema.Outcome
 	Summary string
-	Handed  bool // the session was recorded as a whole after it ended: it is an account
+	Handed  bool // the session was recorded after it ended, as an account of it
 	Policy  proposals.WritePolicy
 	Rules   *policy.Policy // classification rules; nil for none
 	Now     time.Time
 }
 
-// Closed is a session, or a part of one, that became an episode.
+// Closed is a session, or a part of one, stored as an episode.
 type Closed struct {
 	FirstSeq int64           `json:"first_seq"`
 	LastSeq  int64           `json:"last_seq"`
-	Events   int             `json:"events"` // 0: there was none, and there is no episode
+	Events   int             `json:"events"` // 0: there is no episode
 	MemoryID *uuid.UUID      `json:"memory_id,omitempty"`
 	Outcome  schema.Outcome  `json:"outcome,omitempty"`
 	Closed   session.Closing `json:"closed,omitempty"`
@@ -49,11 +49,11 @@ type Closed struct {
 
 const closedColumns = `e.first_seq, e.last_seq, e.events, e.memory_id, e.outcome, e.closed, e.closed_at`
 
-// CloseSession makes an episode of what the agent saw since the session was opened, deletes the state of the work,
-// and marks the session as closed, in one transaction. The episode ends with the event with which the agent ended the
-// session or, without one, with the newest event of the stream. Later events belong to the next episode.
+// CloseSession makes an episode of the events that the agent saw since the session was opened, deletes the state of
+// the work, and marks the session as closed, in one transaction. The episode ends with the event by which the agent
+// ended the session or, without one, with the newest event of the stream. Later events belong to the next episode.
 //
-// For a session that was closed before and has no new events, it returns that closing.
+// If the session was closed before and has no new events, it returns the previous result.
 func (s *Sessions) CloseSession(ctx context.Context, in CloseInput) (Closed, error) {
 	out, err := pg.RetryOnConflict(ctx, func() (out Closed, err error) {
 		err = commit.Write(ctx, s.DB, in.Key.Principal.Tenant, in.Now, func(c *commit.Change) error {
@@ -137,11 +137,11 @@ func closeIn(ctx context.Context, c *commit.Change, in CloseInput) (Closed, erro
 	return out, err
 }
 
-// reading reads the events of an open session, up to the one with which the agent ended it.
+// reading reads the events of an open session, up to the event by which the agent ended it.
 type reading struct {
 	*session.Accumulator
 	key    Key
-	seq    int64 // the newest event that was read
+	seq    int64 // of the newest event read
 	events int
 	turn   int
 	ended  int64
@@ -192,7 +192,7 @@ func settle(ctx context.Context, c *commit.Change, r row, through int64, events 
 	return err
 }
 
-// episodeAt is the episode that began at an event, or one without an event if there is none.
+// episodeAt returns the episode that began at an event, or a Closed without an event if there is none.
 func episodeAt(ctx context.Context, c *commit.Change, id uuid.UUID, first int64) (Closed, error) {
 	out, err := commit.Row[Closed](ctx, c.Tx, `
 		SELECT `+closedColumns+`
@@ -205,7 +205,7 @@ func episodeAt(ctx context.Context, c *commit.Change, id uuid.UUID, first int64)
 	return out, err
 }
 
-// latestEpisode is the last episode, or one without an event if the session has none.
+// latestEpisode returns the last episode, or a Closed without an event if the session has none.
 func latestEpisode(ctx context.Context, c *commit.Change, r row) (Closed, error) {
 	out, err := commit.Row[Closed](ctx, c.Tx, `
 		SELECT `+closedColumns+`
@@ -229,7 +229,7 @@ type writing struct {
 	reason string
 }
 
-// record returns the record of an episode. Its times are those of the closing, so that rebuilding gives the same
+// record returns the record of an episode. Its times are those of the closing, so that a rebuild gives the same
 // record.
 func (w writing) record(e session.Episode, closed Closed) (schema.MemoryRecord, error) {
 	payload, err := json.Marshal(e.Payload)
@@ -248,7 +248,7 @@ func (w writing) record(e session.Episode, closed Closed) (schema.MemoryRecord, 
 
 func (w writing) actor() string { return "agent:" + w.Principal.Agent }
 
-// write writes the record of an episode. It returns nil if the policy writes none; history then says so.
+// write writes the record of an episode. It returns nil if the write policy forbids it; history then records that.
 func (w writing) write(ctx context.Context, c *commit.Change, e session.Episode,
 	closed Closed) (*uuid.UUID, error) {
 	record, err := w.record(e, closed)
@@ -278,7 +278,7 @@ func (w writing) write(ctx context.Context, c *commit.Change, e session.Episode,
 	return nil, &schema.ValidationError{Fields: []schema.FieldError{{Field: "episode", Problem: string(item.Status)}}}
 }
 
-// evidence names the events that the timeline shows. Omitted events are between them.
+// evidence returns references to the events in the timeline. The timeline may omit events between them.
 func evidence(p schema.EpisodicPayload) []schema.Ref {
 	var out []schema.Ref
 	for _, entry := range p.Timeline {
@@ -291,8 +291,8 @@ func evidence(p schema.EpisodicPayload) []schema.Ref {
 	return out
 }
 
-// keepArtifacts removes the stored bytes that the agent may not see or that do not exist: a record that named them
-// would be refused. The events still name them.
+// keepArtifacts removes references to stored bytes that the agent may not see or that do not exist, because a
+// record with them would be refused. The events still have them.
 func keepArtifacts(ctx context.Context, c *commit.Change, p schema.Principal, payload *schema.EpisodicPayload) error {
 	var sums [][]byte
 	for _, ref := range payload.Artifacts {

@@ -1,5 +1,5 @@
-// Package sessions stores the sessions of agents in Postgres: up to which event a stream was processed, the present
+// Package sessions stores the sessions of agents in Postgres: the last processed event of a stream, the current
 // state of the work (package memory/session), and the episodes of closed sessions. All of it is derived from the
-// ledger. The package appends no event, and decides neither which events an agent sees (package memory/views) nor
-// what an episode holds.
+// ledger. Package memory/views decides which events an agent sees, and memory/session decides the content of an
+// episode.
 package sessions

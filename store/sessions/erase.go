@@ -12,14 +12,14 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// Erased is the result of erasing events, and which other records may repeat them.
+// Erased is the result of erasing events, with the records that may repeat them.
 type Erased struct {
-	Events    int         // that were emptied now
-	Workflows []string    // of the sessions of their streams: their histories may carry them
-	Episodes  []uuid.UUID // records that sessions made of them
+	Events    int         // emptied by this call
+	Workflows []string    // of sessions of their streams; their histories may contain the events
+	Episodes  []uuid.UUID // records of episodes with these events
 }
 
-// EraseInput names the events of a tenant that are to be erased, and what is left of them says of it.
+// EraseInput names the events of a tenant to erase, and the receipt to leave in them.
 type EraseInput struct {
 	Tenant  string
 	IDs     []string
@@ -27,13 +27,13 @@ type EraseInput struct {
 	Now     time.Time
 }
 
-// EraseEvents empties events permanently, and drops the state of the work of the sessions of their streams, which is
-// computed again without them. Given again, it answers with the same sessions and episodes.
+// EraseEvents empties events permanently. It also drops the state of the work of the sessions of their streams,
+// which is computed again without them. A second call returns the same sessions and episodes.
 func (s *Sessions) EraseEvents(ctx context.Context, in EraseInput) (Erased, error) {
 	var out Erased
 	err := commit.Write(ctx, s.DB, in.Tenant, in.Now, func(c *commit.Change) (err error) {
 		args := pg.Args{"tenant": in.Tenant, "ids": in.IDs}
-		// Locked before the events: a session that is being closed at this moment is waited for.
+		// Sessions are locked before the events, so that this waits for a session that is being closed.
 		out.Workflows, err = commit.Values[string](ctx, c.Tx, `
 			SELECT s.workflow_id
 			FROM sessions s
@@ -76,13 +76,13 @@ func (s *Sessions) EraseEvents(ctx context.Context, in EraseInput) (Erased, erro
 	return out, nil
 }
 
-// Owner has episodes of one agent.
+// Owner is an agent with episodes.
 type Owner struct {
 	Agent string
 	IDs   []uuid.UUID
 }
 
-// EpisodeOwners groups episodes by their agents, which alone may erase them.
+// EpisodeOwners groups episodes by agent, because only their agent may erase them.
 func (s *Sessions) EpisodeOwners(ctx context.Context, tenant string, episodes []uuid.UUID) ([]Owner, error) {
 	var out []Owner
 	err := commit.Write(ctx, s.DB, tenant, time.Now(), func(c *commit.Change) error {

@@ -16,10 +16,10 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// MaxPage is how many sessions a listing holds at most.
+// MaxPage is the number of sessions in a page.
 const MaxPage = 1_000
 
-// Session is a session as people are shown it.
+// Session is a session as it is shown to people.
 type Session struct {
 	ID         uuid.UUID `json:"id"`
 	WorkflowID string    `json:"workflow_id"`
@@ -40,7 +40,7 @@ type Session struct {
 const sessionColumns = `s.id, s.workflow_id, s.agent_id, s.scope, s.session, s.stream, s.state, s.first_seq, s.last_seq, s.events,
 	s.opened_at, s.updated_at, s.closed_at`
 
-// ListInput asks for sessions of a tenant.
+// ListInput is a request to list sessions of a tenant.
 type ListInput struct {
 	Tenant string
 	Agent  string // only its sessions; empty: all
@@ -48,7 +48,7 @@ type ListInput struct {
 	Limit  int
 }
 
-// ListSessions lists sessions, those that changed last first.
+// ListSessions lists sessions, the last changed first.
 func (s *Sessions) ListSessions(ctx context.Context, in ListInput) (out []Session, err error) {
 	err = s.Read(ctx, in.Tenant, func(tx pgx.Tx) error {
 		out, err = commit.Rows[Session](ctx, tx, `
@@ -66,7 +66,7 @@ func (s *Sessions) ListSessions(ctx context.Context, in ListInput) (out []Sessio
 	return out, nil
 }
 
-// Shown is a session with its episodes and, while it is open, the state of the work as it was stored last.
+// Shown is a session with its episodes and, while it is open, the last stored state of the work.
 type Shown struct {
 	Session
 	Working  *schema.WorkingPayload `json:"working,omitempty"`

@@ -23,39 +23,39 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// RebuildInput asks to compare what sessions derived from the ledger with the ledger.
+// RebuildInput is a request to compare the data derived by sessions with the ledger.
 type RebuildInput struct {
 	Tenant string
 	Stream string    // only sessions of this stream; empty: all
-	After  uuid.UUID // the session after which to go on
+	After  uuid.UUID // the last session of the previous page
 	Limit  int       // how many sessions; at most MaxPage
 	Verify bool      // only compare
-	Drop   bool      // rebuild everything, even if it is equal
+	Drop   bool      // rebuild equal ones as well
 	Policy proposals.WritePolicy
 	Rules  *policy.Policy // classification rules; nil for none
 	Now    time.Time
 }
 
-// Compared is one thing that is derived from the ledger, compared with it.
+// Compared is the comparison of one derived object with the ledger.
 type Compared struct {
 	Kind    string // ledger.DerivedWorking or ledger.DerivedEpisode
 	ID      string // of the session or of the record
 	Stream  string
-	Fields  []string // that differ; "record" for one that is missing
+	Fields  []string // fields that differ; "record" if the record is missing
 	Rebuilt bool
-	Kept    string // why it is not replaced: one of the reasons of schema/ledger; empty if it is
+	Kept    string // why it is not replaced (a reason of schema/ledger); empty if it is
 }
 
 // RebuildPage is one page of sessions.
 type RebuildPage struct {
 	Compared []Compared
-	Last     uuid.UUID // go on after it
+	Last     uuid.UUID // the next page begins after it
 	More     bool
 }
 
-// RebuildSessions compares the state of the work of open sessions, and the records of closed ones, with the ledger
-// and, unless the request only verifies, rebuilds what differs. Each is one transaction. Records that a person
-// changed, that were forgotten, or whose events the ledger no longer has are not changed.
+// RebuildSessions compares the state of the work of open sessions, and the records of closed ones, with the ledger.
+// Unless the request only verifies, it rebuilds what differs, each object in its own transaction. It does not
+// change records that a person changed, that were forgotten, or whose events the ledger no longer has.
 func (s *Sessions) RebuildSessions(ctx context.Context, in RebuildInput) (RebuildPage, error) {
 	limit := max(1, min(in.Limit, MaxPage))
 	var ids []uuid.UUID
@@ -117,7 +117,7 @@ func (s *Sessions) rebuilding(ctx context.Context, in RebuildInput, fn func(*com
 	return err
 }
 
-// owned is a session with what its key is made of.
+// owned is a session with the data of its key.
 type owned struct {
 	row
 	WorkflowID string
@@ -126,7 +126,7 @@ type owned struct {
 	Session    string
 }
 
-// key names the session as it was opened, or as an episode of it was closed.
+// key returns the key under which the session was opened, or under which an episode of it was closed.
 func (o owned) key(c *commit.Change, closedAs *schema.Principal) Key {
 	key := Key{Principal: schema.Principal{Tenant: c.Tenant, Agent: o.AgentID, Scope: o.Scope}, Session: o.Session,
 		Stream: o.Stream, WorkflowID: o.WorkflowID}
@@ -136,7 +136,7 @@ func (o owned) key(c *commit.Change, closedAs *schema.Principal) Key {
 	return key
 }
 
-// lockOwned locks a session; nil where it is gone.
+// lockOwned locks a session. It returns nil if there is none.
 func lockOwned(ctx context.Context, c *commit.Change, id uuid.UUID) (*owned, error) {
 	found, err := commit.Row[owned](ctx, c.Tx, `
 		SELECT `+rowColumns+`, s.workflow_id, s.agent_id, s.scope, s.session
@@ -150,7 +150,7 @@ func lockOwned(ctx context.Context, c *commit.Change, id uuid.UUID) (*owned, err
 	return &found, err
 }
 
-// rebuildWorking compares the state of the work of an open session. It returns nil for a session that is closed.
+// rebuildWorking compares the state of the work of an open session. It returns nil if the session is closed.
 func rebuildWorking(ctx context.Context, c *commit.Change, in RebuildInput, id uuid.UUID) (*Compared, error) {
 	o, err := lockOwned(ctx, c, id)
 	if err != nil || o == nil || o.State != stateOpen {
@@ -182,7 +182,7 @@ func rebuildWorking(ctx context.Context, c *commit.Change, in RebuildInput, id u
 	return out, store(ctx, c, st)
 }
 
-// diffWorking names what differs between a session as it is stored and as the ledger has it.
+// diffWorking lists the fields in which a stored session differs from the ledger.
 func diffWorking(r row, st State) (out []string) {
 	ended := int64(0)
 	if r.EndedSeq != nil {
@@ -223,7 +223,7 @@ func diffWorking(r row, st State) (out []string) {
 	return out
 }
 
-// diff names the members in which two JSON objects differ, in order.
+// diff lists the members in which two JSON objects differ, sorted.
 func diff(a, b json.RawMessage) (out []string) {
 	var x, y map[string]any
 	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
@@ -239,7 +239,7 @@ func diff(a, b json.RawMessage) (out []string) {
 	return out
 }
 
-// eventsGone reports whether events of a span were purged or, where erased ones count, erased.
+// eventsGone reports whether events of a span were purged or, if erased is set, erased.
 func eventsGone(ctx context.Context, c *commit.Change, stream string, first, last int64,
 	erased bool) (gone bool, err error) {
 	err = c.Tx.QueryRow(ctx, `
@@ -343,5 +343,5 @@ func (w writing) rebuild(ctx context.Context, c *commit.Change, in RebuildInput,
 	return out, err
 }
 
-// errNotWritten keeps a record from being removed that the policy does not let be written again.
+// errNotWritten prevents the removal of a record that the write policy does not allow to be written again.
 var errNotWritten = errors.New("the write policy allows no episode now: nothing was changed")

@@ -28,8 +28,8 @@ type storedRecord struct {
 	Sources     []string
 }
 
-// readStored reads and locks a record; nil if there is none. It returns the reason if the record must not be changed,
-// or must not be created.
+// readStored reads and locks a record; it returns nil if there is none. If the record must not be changed or
+// created, it returns the reason.
 func readStored(ctx context.Context, c *commit.Change, id uuid.UUID) (*storedRecord, string, error) {
 	found, err := commit.Row[storedRecord](ctx, c.Tx, `
 		SELECT m.live, m.deleted_at IS NOT NULL AS deleted, m.version, m.payload, m.content_hash, m.sensitivity,
@@ -56,8 +56,8 @@ func readStored(ctx context.Context, c *commit.Change, id uuid.UUID) (*storedRec
 	return &found, "", nil
 }
 
-// compare names what differs between a record and its rebuilt episode, from which the artifacts are removed that the
-// record may not name: those that its agent may not see or that do not exist.
+// compare lists the fields in which a record differs from its rebuilt episode. It first removes from the episode
+// the artifacts that the agent may not see or that do not exist.
 func (w writing) compare(ctx context.Context, c *commit.Change, stored *storedRecord, e *session.Episode,
 	closed Closed) (out []string, err error) {
 	if closed.Events != e.Events {
@@ -81,7 +81,7 @@ func (w writing) compare(ctx context.Context, c *commit.Change, stored *storedRe
 	defaults := commit.RecordDefaults{Owner: w.Principal, By: w.actor(), Rules: w.rules}
 	row, err := c.FromRecord(ctx, record, defaults)
 	var reference *commit.ReferenceError
-	if errors.As(err, &reference) { // an artifact that existed does not exist any more
+	if errors.As(err, &reference) { // an artifact has been deleted
 		return out, nil
 	}
 	if err != nil {
@@ -110,7 +110,7 @@ func (w writing) compare(ctx context.Context, c *commit.Change, stored *storedRe
 	return out, nil
 }
 
-// sameArtifacts leaves out of an episode the stored bytes that its record does not name.
+// sameArtifacts removes from an episode the stored artifacts that its record does not name.
 func sameArtifacts(was schema.EpisodicPayload, now *schema.EpisodicPayload) {
 	now.Artifacts = slices.DeleteFunc(now.Artifacts, func(ref string) bool {
 		_, stored := commit.ParseAddress(ref)
@@ -124,9 +124,9 @@ func sameArtifacts(was schema.EpisodicPayload, now *schema.EpisodicPayload) {
 	}
 }
 
-// removeStored removes a record that is created again in the same transaction. It returns false and removes nothing
-// if other memories or the entity graph refer to the record: these references would be lost, and are not in the
-// ledger.
+// removeStored removes a record that is created again in the same transaction. If other memories or the entity
+// graph refer to the record, it returns false and removes nothing: these references would be lost, because the
+// ledger does not have them.
 func removeStored(ctx context.Context, c *commit.Change, id uuid.UUID) (bool, error) {
 	args := pg.Args{"tenant": c.Tenant, "id": id}
 	var referred bool

@@ -20,23 +20,23 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// Sessions keeps sessions. It is safe for concurrent use.
+// Sessions stores sessions. It is safe for concurrent use.
 type Sessions struct {
 	*pg.DB
 }
 
-// New returns it over a connection.
+// New returns a Sessions on a database.
 func New(db *pg.DB) *Sessions { return &Sessions{DB: db} }
 
-// Key names a session.
+// Key identifies a session.
 type Key struct {
 	Principal  schema.Principal
 	Session    string
-	Stream     string // where its events are
-	WorkflowID string // of the runs that take its events in
+	Stream     string // that has its events
+	WorkflowID string // of the runs that process its events
 }
 
-// namespace is that of the ids of sessions.
+// namespace is the UUID namespace of session ids.
 var namespace = uuid.MustParse("5b0c9a3e-6c1f-4f0e-9d0a-0d6f1f0f2a77")
 
 // ID is the id of the session: the same for the same agent, user and session.
@@ -45,27 +45,27 @@ func (k Key) ID() uuid.UUID {
 	return uuid.NewSHA1(namespace, []byte(strings.Join([]string{p.Tenant, p.Agent, p.User, k.Session}, "\x1f")))
 }
 
-// EpisodeID is the id of the record that the session becomes when what began at an event is closed.
+// EpisodeID is the id of the record of the episode that began at an event.
 func (k Key) EpisodeID(first int64) uuid.UUID {
 	id := k.ID()
 	return uuid.NewSHA1(id, fmt.Appendf(nil, "episode/%d", first))
 }
 
-// viewer decides which events of the stream count.
+// viewer returns the viewer that decides which events of the stream count.
 func (k Key) viewer() views.Viewer {
 	return views.Viewer{Agent: k.Principal.Agent, PolicyGroup: k.Principal.PolicyGroup}
 }
 
-// State says how far a session has come.
+// State is the progress of a session.
 type State struct {
 	ID       uuid.UUID
 	Stream   string
 	Open     bool
-	FirstSeq int64 // of the episode that is open
-	LastSeq  int64 // the newest event that was taken in
+	FirstSeq int64 // of the open episode
+	LastSeq  int64 // the newest processed event
 	Events   int   // of the episode, as the agent sees them
 	Ended    int64 // the event with which the agent ended it; 0 if it is open
-	// Changed is the event that last changed more of Working than its state and its time.
+	// Changed is the last event that changed a field of Working other than its state and its time.
 	Changed int64
 	Working session.Working
 }
@@ -81,7 +81,7 @@ type row struct {
 	EndedSeq   *int64
 	Working    json.RawMessage
 	ChangedSeq int64
-	Principal  *schema.Principal // that opened it last
+	Principal  *schema.Principal // that last opened it
 }
 
 const rowColumns = `s.id, s.stream, s.state, s.first_seq, s.last_seq, s.events, s.ended_seq, s.working, s.changed_seq,
@@ -93,15 +93,14 @@ const (
 	stateClosed = "closed"
 )
 
-// OpenSession makes sure that a session is open, and returns up to which event it was processed. A session begins
-// with the first event of its own stream (run/SESSION), or with the next event of a stream that it shares. A closed
-// session begins again with the event after its last one. It returns a *schema.ValidationError for a session of
-// another stream.
+// OpenSession opens a session if it is not open, and returns its progress. A session begins with the first event of
+// its own stream (run/SESSION), or with the next event of a shared stream. A closed session continues with the
+// event after its last one. If the session belongs to another stream, it returns a *schema.ValidationError.
 func (s *Sessions) OpenSession(ctx context.Context, key Key, now time.Time) (State, error) {
 	return s.change(ctx, key, now, func(context.Context, *commit.Change, *State) error { return nil })
 }
 
-// TakeIn processes the events of a session's stream up to its end, or up to the event with which the agent ended the
+// TakeIn processes the events of a session's stream up to its end, or up to the event by which the agent ended the
 // session. It opens the session if necessary.
 func (s *Sessions) TakeIn(ctx context.Context, key Key, now time.Time) (State, error) {
 	return s.change(ctx, key, now, func(ctx context.Context, c *commit.Change, st *State) error {
@@ -109,7 +108,7 @@ func (s *Sessions) TakeIn(ctx context.Context, key Key, now time.Time) (State, e
 	})
 }
 
-// change runs fn on an open session, locked, and stores what fn made of it.
+// change runs fn on an open, locked session and stores the state that fn returns.
 func (s *Sessions) change(ctx context.Context, key Key, now time.Time,
 	fn func(context.Context, *commit.Change, *State) error) (State, error) {
 	var out State
@@ -144,7 +143,7 @@ func lock(ctx context.Context, c *commit.Change, key Key) (row, error) {
 	return found, err
 }
 
-// head is the newest number of a stream; 0 if there is none.
+// head returns the newest number of a stream; 0 if there is none.
 func head(ctx context.Context, c *commit.Change, stream string) (int64, error) {
 	var last int64
 	err := c.Tx.QueryRow(ctx, `
@@ -153,7 +152,7 @@ func head(ctx context.Context, c *commit.Change, stream string) (int64, error) {
 	return last, err
 }
 
-// open locks a session, which it makes or opens again if need be.
+// open locks a session. It creates or reopens the session if necessary.
 func open(ctx context.Context, c *commit.Change, key Key) (State, error) {
 	last, err := head(ctx, c, key.Stream)
 	if err != nil {
@@ -210,8 +209,8 @@ func open(ctx context.Context, c *commit.Change, key Key) (State, error) {
 	return stateOf(ctx, c, key, r)
 }
 
-// adopt notes who reads the session. With another policy group an agent sees other events: the state of the work
-// is computed again.
+// adopt records the principal of the session. With another policy group an agent sees other events, so the state of
+// the work is computed again.
 func adopt(ctx context.Context, c *commit.Change, key Key, r *row) error {
 	if r.Principal != nil && *r.Principal == key.Principal {
 		return nil
@@ -227,7 +226,7 @@ func adopt(ctx context.Context, c *commit.Change, key Key, r *row) error {
 	return err
 }
 
-// stateOf reads the state of an open session. The state of the work is computed again where it was dropped.
+// stateOf reads the state of an open session. If the state of the work was dropped, it is computed again.
 func stateOf(ctx context.Context, c *commit.Change, key Key, r row) (State, error) {
 	st := State{ID: r.ID, Stream: r.Stream, Open: true, FirstSeq: r.FirstSeq, LastSeq: r.LastSeq, Events: r.Events,
 		Changed: r.ChangedSeq}
@@ -248,14 +247,14 @@ func stateOf(ctx context.Context, c *commit.Change, key Key, r row) (State, erro
 	return st, fold(ctx, c, key, &st, through)
 }
 
-// begin is the state before the first event of the episode.
+// begin resets the state to before the first event of the episode.
 func (st *State) begin(key Key) {
 	st.LastSeq, st.Events, st.Ended, st.Changed = st.FirstSeq-1, 0, 0, st.FirstSeq-1
 	st.Working = session.NewWorking(key.Principal.Agent, st.Stream)
 	st.Working.Seq = st.LastSeq
 }
 
-// takeIn folds what the stream has after the state.
+// takeIn processes the rest of the stream.
 func takeIn(ctx context.Context, c *commit.Change, key Key, st *State) error {
 	if st.Ended > 0 {
 		return nil
@@ -267,7 +266,7 @@ func takeIn(ctx context.Context, c *commit.Change, key Key, st *State) error {
 	return fold(ctx, c, key, st, through)
 }
 
-// fold takes in the events after the state, up to a number.
+// fold processes the events after the state, up to a number.
 func fold(ctx context.Context, c *commit.Change, key Key, st *State, through int64) error {
 	sees := key.viewer()
 	return eachEvent(ctx, c, st.Stream, st.LastSeq, through, func(e ledger.Event) (more bool, err error) {
@@ -289,7 +288,7 @@ func fold(ctx context.Context, c *commit.Change, key Key, st *State, through int
 	})
 }
 
-// eachEvent calls fn with the events of a stream in order, from the one after a number up to another one, page by page,
+// eachEvent calls fn with the events of a stream in order, those after a number up to another one, page by page,
 // until fn returns false.
 func eachEvent(ctx context.Context, c *commit.Change, stream string, after, through int64,
 	fn func(ledger.Event) (bool, error)) error {

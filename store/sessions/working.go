@@ -14,15 +14,15 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// WorkingInput asks for the state of an agent's work.
+// WorkingInput is a request for the state of an agent's work.
 type WorkingInput struct {
 	Principal schema.Principal
 	Session   string   // its name; empty: the session on one of the streams that changed last
-	Streams   []string // only where Session is empty
+	Streams   []string // used only if Session is empty
 }
 
 // WorkingOf computes the state of the work of an open session of the agent up to the end of its stream, and writes
-// nothing. It returns nil if the agent has no such session or the session is closed.
+// nothing. It returns nil if the agent has no such session or it is closed.
 func (s *Sessions) WorkingOf(ctx context.Context, in WorkingInput) (out *session.Working, err error) {
 	p := in.Principal
 	id := uuid.Nil
@@ -48,7 +48,7 @@ func (s *Sessions) WorkingOf(ctx context.Context, in WorkingInput) (out *session
 			return err
 		}
 		if r.Principal == nil || r.Principal.PolicyGroup != p.PolicyGroup {
-			r.Working = nil // it was folded from what another group sees
+			r.Working = nil // it was computed from the events of another group
 		}
 		key := Key{Principal: p, Stream: r.Stream}
 		st, err := stateOf(ctx, c, key, r)

@@ -17,31 +17,31 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// actorDecay is the actor that history names where a memory faded.
+// actorDecay is the actor in history when a memory decays.
 const actorDecay = "decay"
 
-// DecayInput asks for one batch of what has fallen due.
+// DecayInput is a request for one batch of due memories.
 type DecayInput struct {
 	Tenant string
 	Run    string           // the run whose counts are kept
 	Rules  string           // SweepStart.Rules; empty: those in force
-	After  schema.DueCursor // where the batch before ended; zero at the start
+	After  schema.DueCursor // end of the previous batch; zero at the start
 	Until  time.Time        // memories due by then; the start of the run, so that the run ends
 	Limit  int
 	Now    time.Time
 }
 
-// DecayBatch is what one batch did.
+// DecayBatch is the result of one batch.
 type DecayBatch struct {
 	Pruned   int              `json:"pruned"`
 	Archived int              `json:"archived"`
 	Kept     int              `json:"kept"`
-	NotDue   int              `json:"not_due"` // what was stored of them was out of date, and is corrected
+	NotDue   int              `json:"not_due"` // their stored due time was out of date and is corrected
 	Next     schema.DueCursor `json:"next"`
 	More     bool             `json:"more"` // there may be more after Next
 }
 
-// decayVolumes counts how many live memories a sweep would remove: those that are due, except those that stay.
+// decayVolumes counts the live memories that a sweep would remove: those that are due, without those that stay.
 func decayVolumes(ctx context.Context, c *commit.Change, rules lifecycle.RetentionRules,
 	share float64) ([]volume, error) {
 	t := volume{Question: schema.SweepDecay}
@@ -64,8 +64,8 @@ func decayVolumes(ctx context.Context, c *commit.Change, rules lifecycle.Retenti
 	return []volume{t}, err
 }
 
-// countDue counts what has fallen due and lifecycle.JudgeDue would take. The rule says by its arguments which deletion
-// policy and which classes of memories stay, always or while they are valid.
+// countDue counts the due memories that lifecycle.JudgeDue would remove. Its arguments give the rule: the deletion
+// policies and the classes of memories that stay, always or while they are valid.
 const countDue = `
 	SELECT count(*)
 	FROM (
@@ -81,7 +81,7 @@ const countDue = `
 					AND (NOT x.when_valid OR coalesce(m.valid_until, 'infinity') > @now))
 		LIMIT @limit) due`
 
-// staying are the classes of memories that decay does not remove, in columns.
+// staying holds the classes of memories that decay does not remove, as columns.
 type staying struct {
 	world      []bool
 	tiers      []string
@@ -105,9 +105,9 @@ func stayingOf(rules lifecycle.RetentionRules) staying {
 	return s
 }
 
-// DecayBatch applies lifecycle.JudgeDue to the next memories that are due, in one transaction, with a history row for
-// each. It reads only memories that are due. Memories that another change has locked, or that a pipeline still
-// processes, are left to the next run. A repeated batch handles what is left, if anything.
+// DecayBatch applies lifecycle.JudgeDue to the next due memories, in one transaction, with a history row for each.
+// It reads only due memories. Memories that another change has locked, or that a pipeline still processes, are left
+// to the next run. A repeated batch handles what is left, if anything.
 func (s *Sweeping) DecayBatch(ctx context.Context, in DecayInput) (DecayBatch, error) {
 	var out DecayBatch
 	err := pg.RetryChange(ctx, func() error {
@@ -130,7 +130,7 @@ type decaying struct {
 	out *DecayBatch
 }
 
-// dueMemory is a memory that has fallen due, locked.
+// dueMemory is a due memory, locked.
 type dueMemory struct {
 	lifecycle.Decayed
 	ID    uuid.UUID
@@ -160,14 +160,14 @@ type dueRow struct {
 	SalienceAt        time.Time
 }
 
-// dueColumns are the columns of a dueRow, of memories m.
+// dueColumns are the columns of a dueRow, from memories m.
 const dueColumns = `m.id, m.decay_due_at, m.tier, m.typology, m.pinned, m.deletion_policy,
 	m.world_id IS NOT NULL AS world,
 	m.valid_until, m.created_at,
 	m.decay_curve, m.half_life, m.min_salience, m.max_age, m.decay_floor, m.reinforcement_gain, m.decay_points,
 	m.salience, m.salience_at`
 
-// memory is the row as lifecycle.JudgeDue judges it, apart from its links.
+// memory returns the row as the input of lifecycle.JudgeDue, without its links.
 func (r dueRow) memory() dueMemory {
 	decay := memory.Decay{Curve: r.DecayCurve, HalfLife: r.HalfLife, MinSalience: r.MinSalience, Floor: r.DecayFloor,
 		ReinforcementGain: r.ReinforcementGain, Points: memory.DecayPoints(r.DecayPoints)}
@@ -188,7 +188,7 @@ func (r dueRow) memory() dueMemory {
 	}}
 }
 
-// judged are the memories of a batch with the same outcome, in columns.
+// judged holds the memories of a batch with the same outcome, as columns.
 type judged struct {
 	ids      []uuid.UUID
 	reasons  []string
@@ -238,7 +238,7 @@ func (d *decaying) run(ctx context.Context) error {
 		"archived": d.out.Archived, "kept": d.out.Kept, "not_due": d.out.NotDue})
 }
 
-// due locks the next memories that have fallen due, oldest first.
+// due locks the next due memories, oldest first.
 func (d *decaying) due(ctx context.Context, limit int) ([]dueMemory, error) {
 	rows, err := d.Tx.Query(ctx, `
 		SELECT `+dueColumns+`
@@ -280,7 +280,7 @@ func (d *decaying) due(ctx context.Context, limit int) ([]dueMemory, error) {
 	return due, nil
 }
 
-// inPipeline returns which of the memories, which are locked, a pipeline still works on.
+// inPipeline returns which of the locked memories a pipeline still works on.
 func (d *decaying) inPipeline(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]bool, error) {
 	return d.IdSet(ctx, `
 		SELECT memory_id
@@ -290,8 +290,8 @@ func (d *decaying) inPipeline(ctx context.Context, ids []uuid.UUID) (map[uuid.UU
 		pg.Args{"tenant": d.Tenant, "memories": ids})
 }
 
-// prune makes tombstones, as a soft deletion does (document 004 §15B: safe deletion via decay rather than
-// hard loss).
+// prune makes tombstones, as a soft deletion does (document 004 §15B: safe deletion via decay rather than hard
+// loss).
 func (d *decaying) prune(j *judged) {
 	d.takeAway(j, prune, schema.EventDeleted, schema.AuditDelete)
 }
@@ -301,7 +301,7 @@ func (d *decaying) archive(j *judged) {
 	d.takeAway(j, archive, schema.EventModified, schema.AuditArchive)
 }
 
-// Statements that take memories away, by the moment that they set. History keeps the text of what is deleted.
+// Statements that end the life of memories by setting a time. History keeps the text of deleted memories.
 var (
 	prune   = takeAwaySQL("deleted_at", "taken.content")
 	archive = takeAwaySQL("archived_at", "NULL")
@@ -328,7 +328,7 @@ func takeAwaySQL(moment, oldContent string) string {
 		FROM taken`
 }
 
-// takeAway sets the moment at which memories ceased to be live.
+// takeAway sets the time at which memories ceased to be live.
 func (d *decaying) takeAway(j *judged, statement string, event schema.HistoryEvent, action schema.AuditAction) {
 	if len(j.ids) == 0 {
 		return
@@ -347,8 +347,8 @@ func (d *decaying) takeAway(j *judged, statement string, event schema.HistoryEve
 	d.Uncounted = append(d.Uncounted, j.ids...)
 }
 
-// keep records when memories that stay are checked again. For memories that stay although they are due, history
-// records why.
+// keep stores when the memories that stay are checked next. For memories that are due and stay, it also records the
+// reason in history.
 func (d *decaying) keep(kept, notDue *judged) {
 	for _, j := range []*judged{kept, notDue} {
 		if len(j.ids) > 0 {
@@ -378,15 +378,15 @@ func (d *decaying) keep(kept, notDue *judged) {
 	}
 }
 
-// DecayOutlook is what falls due of a tenant's, and when.
+// DecayOutlook is the number of a tenant's memories that are due now or soon.
 type DecayOutlook struct {
 	Due     int64      `json:"due"`              // now; counting ends at PreviewLimit
 	Soon    int64      `json:"soon"`             // within the day after now, likewise
-	Oldest  *time.Time `json:"oldest,omitempty"` // when what has been due for longest fell due
+	Oldest  *time.Time `json:"oldest,omitempty"` // due time of the memory that has been due the longest
 	NextDue *time.Time `json:"next_due,omitempty"`
 }
 
-// mayFallDue selects the tenant's memories that fall due at some time.
+// mayFallDue selects the tenant's memories that will be due at some time.
 const mayFallDue = `FROM memories WHERE tenant = @tenant AND live AND decay_due_at IS NOT NULL`
 
 const decayOutlook = `

@@ -9,5 +9,5 @@ type Sweeping struct {
 	*pg.DB
 }
 
-// New returns it over a connection.
+// New returns a Sweeping on a database.
 func New(db *pg.DB) *Sweeping { return &Sweeping{DB: db} }

@@ -14,9 +14,8 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// unprotected is the condition of what is kept of a memory, its history or its versions, that it may go: it is of no
-// memory m of a world for which stays holds, and of none that is action-linked. mneme_purge_history says the same of
-// history.
+// unprotected is the condition that a row of history or a version may be removed: its memory is not one of a world
+// for which stays holds, and not action-linked. mneme_purge_history has the same condition for history.
 func unprotected(row, stays string) string {
 	return `NOT EXISTS (
 			SELECT FROM memories m
@@ -25,7 +24,7 @@ func unprotected(row, stays string) string {
 		AND NOT ` + forgetting.ActionLinked(row, "memory_id")
 }
 
-// agedHistory selects the history rows h that would go, created before @before: see unprotected.
+// agedHistory selects the history rows h created before @before that a purge would remove: see unprotected.
 func agedHistory(stays string) string {
 	return `
 	FROM memory_history h
@@ -33,7 +32,8 @@ func agedHistory(stays string) string {
 		AND ` + unprotected("h", stays)
 }
 
-// countExpired counts the tombstones that would be purged. lifecycle.ExpiredTombstone archives what is action-linked.
+// countExpired counts the tombstones that a purge would delete. lifecycle.ExpiredTombstone archives action-linked
+// ones.
 var countExpired = `
 	SELECT count(*)
 	FROM (
@@ -42,8 +42,8 @@ var countExpired = `
 			AND NOT ` + forgetting.ActionLinked("m", "id") + `
 		LIMIT @limit) x`
 
-// countAgedHistory counts the history that a shortened window would remove. A tombstone of a world is removed before
-// its history in the same run, if its policy says so and its window is over.
+// countAgedHistory counts the history that a shortened window would remove. If a world's policy deletes its
+// tombstones and their window is over, the run deletes them before their history.
 var countAgedHistory = `
 	SELECT count(*)
 	FROM (
@@ -58,9 +58,9 @@ var countAgedHistory = `
 							AND m.deleted_at <= w.before)))`) + `
 		LIMIT @limit) x`
 
-// retentionVolumes counts the memories that a purge would remove and, if its window was shortened, the history. Data
-// past the documents' own windows does not count: a tenant that was not used for half a year has no history left, as
-// intended.
+// retentionVolumes counts the memories that a purge would remove and, if the window of history was shortened, the
+// history. Data past the documents' own windows does not count: a tenant that was not used for half a year is
+// expected to have no history left.
 func retentionVolumes(ctx context.Context, c *commit.Change, rules lifecycle.RetentionRules,
 	share float64) ([]volume, error) {
 	memories, history := volume{Question: schema.SweepRetention}, volume{Question: schema.SweepHistory}
@@ -106,20 +106,21 @@ func retentionVolumes(ctx context.Context, c *commit.Change, rules lifecycle.Ret
 	return []volume{memories, history}, nil
 }
 
-// PurgePreview is what a run would remove of a tenant now, by step: of ingest, batches. Counting ends at PreviewLimit.
+// PurgePreview counts what a run would remove of a tenant now, by step; the step ingest counts batches. Counting
+// ends at PreviewLimit.
 type PurgePreview struct {
 	Tenant string                     `json:"tenant"`
 	Would  map[schema.PurgeStep]int64 `json:"would"`
-	// Archived is how many tombstones would stay without limit.
+	// Archived is the number of tombstones that would be archived permanently.
 	Archived int64 `json:"archived"`
-	// Held is the first question that the run would ask, and that is not answered yet.
+	// Held is the first unanswered question of the run.
 	Held *schema.SweepHold `json:"held,omitempty"`
 }
 
-// PreviewLimit is where a preview stops counting.
+// PreviewLimit is the number at which a preview stops counting.
 const PreviewLimit = 100_000
 
-// PreviewPurge counts what a run would do to a tenant, and changes nothing.
+// PreviewPurge counts what a run would remove of a tenant, without changing anything.
 func (s *Sweeping) PreviewPurge(ctx context.Context, tenant string, share float64,
 	now time.Time) (PurgePreview, error) {
 	ctx = pg.WithClass(ctx, pg.ClassLong)
@@ -166,9 +167,9 @@ func (s *Sweeping) PreviewPurge(ctx context.Context, tenant string, share float6
 	return out, nil
 }
 
-// goingTombstones are the tombstones whose window is over (going, with whether they would be purged), and of these
-// and those already marked, the ones that would be deleted (dying). lifecycle.ExpiredTombstone archives memories
-// linked to an action.
+// goingTombstones selects the tombstones whose window is over (going, with whether they would be deleted), and the
+// tombstones to delete among these and those already marked (dying). lifecycle.ExpiredTombstone archives
+// action-linked ones.
 var goingTombstones = `
 	WITH going AS (
 		SELECT m.id, w.purge AND NOT ` + forgetting.ActionLinked("m", "id") + ` AS purge ` + expired + `
@@ -183,7 +184,8 @@ var goingTombstones = `
 		WHERE m.tenant = @tenant AND m.purging_at IS NOT NULL AND m.erased_at IS NULL
 	)`
 
-// countTombstones counts the tombstones that are over, and what belongs to those that would be purged.
+// countTombstones counts the tombstones whose window is over, and the dependent rows of those that would be
+// deleted.
 func (p *PurgePreview) countTombstones(ctx context.Context, tx pgx.Tx, rules lifecycle.RetentionRules,
 	now time.Time) error {
 	w := windowsOf(rules, now)
@@ -224,15 +226,15 @@ func (p *PurgePreview) countTombstones(ctx context.Context, tx pgx.Tx, rules lif
 	return tx.QueryRow(ctx, goingTombstones+` SELECT count(*) FROM going WHERE NOT purge`, args).Scan(&p.Archived)
 }
 
-// agedRows is what one step of a purge would remove by age.
+// agedRows describes what one step of a purge would remove by age.
 type agedRows struct {
 	step   schema.PurgeStep
 	policy schema.RetentionPolicy
-	rows   string // selects the rows that are over, before @before
-	linked bool   // what is action-linked stays: the argument @action_links is needed
+	rows   string // selects the expired rows, those before @before
+	linked bool   // action-linked memories stay, so @action_links is needed
 }
 
-// countAged counts what is over by its age.
+// countAged counts the rows that a purge would remove by age.
 func (p *PurgePreview) countAged(ctx context.Context, tx pgx.Tx, rules lifecycle.RetentionRules, now time.Time) error {
 	of := func(d schema.RetentionDomain) schema.RetentionPolicy { return rules.For(d, schema.Any, schema.Any) }
 	for _, aged := range []agedRows{
@@ -283,7 +285,7 @@ func (p *PurgePreview) countAged(ctx context.Context, tx pgx.Tx, rules lifecycle
 	return nil
 }
 
-// count notes what a query counts for a step.
+// count adds the result of a query to the count of a step.
 func (p *PurgePreview) count(ctx context.Context, tx pgx.Tx, step schema.PurgeStep, query string,
 	args pg.Args) error {
 	var n int64

@@ -15,33 +15,33 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// PurgeInput asks for one batch of one step of a retention purge.
+// PurgeInput is a request for one batch of one step of a purge.
 type PurgeInput struct {
 	Tenant string
 	Run    string // the run whose counts are kept
 	Rules  string // SweepStart.Rules; empty: those in force
 	Step   schema.PurgeStep
-	After  schema.HistoryCursor // where the batch before ended; zero at the start, and for steps without a cursor
+	After  schema.HistoryCursor // end of the previous batch; zero at the start and for steps without a cursor
 	Limit  int                  // rows
-	At     time.Time            // data expired by then; the run's own time, and never later than Now
+	At     time.Time            // time for expiry: the time of the run, never later than Now
 	Now    time.Time
 }
 
-// PurgeBatch is what one batch of a step removed.
+// PurgeBatch is the result of one batch of a step.
 type PurgeBatch struct {
-	Removed int                  `json:"removed"` // rows that the limit is of
-	Counts  map[string]int       `json:"counts"`  // by what was done
-	Next    schema.HistoryCursor `json:"next"`    // of the steps that also read what stays
+	Removed int                  `json:"removed"` // rows that count towards the limit
+	Counts  map[string]int       `json:"counts"`  // by outcome
+	Next    schema.HistoryCursor `json:"next"`    // for steps that also read rows that stay
 	More    bool                 `json:"more"`    // the step may have more to do, after Next
 }
 
-// Purge carries out one batch of a step, in a short transaction of its own (document 002 "Retention Worker"). Run the
-// steps in the order of lifecycle.PurgeSteps, each until it has no more: a step that runs too early finds nothing
-// that it may remove, and foreign keys enforce that. A repeated batch handles what is left, if anything. It returns
-// ErrRulesChanged if the run has to begin again.
+// Purge carries out one batch of a step in a short transaction (document 002 "Retention Worker"). The steps run in
+// the order of lifecycle.PurgeSteps, each until More is false. A step that runs too early removes nothing it must
+// not: foreign keys prevent it. A repeated batch handles what is left, if anything. If the rules have changed since
+// the run began, Purge returns ErrRulesChanged and the run must begin again.
 //
-// Each statement reads a page of rows (scanFactor), however large the table is, so that the limits of the pipeline
-// are enough.
+// Each statement reads one page of rows (scanFactor), however large the table is, so the limits of the pipeline's
+// class are enough.
 func (s *Sweeping) Purge(ctx context.Context, in PurgeInput) (PurgeBatch, error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	var out PurgeBatch
@@ -63,10 +63,10 @@ func (s *Sweeping) Purge(ctx context.Context, in PurgeInput) (PurgeBatch, error)
 			}
 			out.More = out.More || out.Removed >= p.in.Limit
 			if !out.More {
-				out.Next = schema.HistoryCursor{} // the next step begins at its beginning
+				out.Next = schema.HistoryCursor{} // the next step starts without a cursor
 			}
 			if in.Step == lifecycle.PurgeSweepRuns {
-				return nil // or the notes of a run about its predecessors would be work for the next run, without end
+				return nil // otherwise each run's record would be data for the next run to purge
 			}
 			return noteSweep(c, schema.SweepRetention, in.Run, out.Counts)
 		})
@@ -130,14 +130,14 @@ func (p *purging) removed(n int) {
 	p.out.Counts[string(p.in.Step)] += n
 }
 
-// policy is that of a domain without classes.
+// policy returns the policy of a domain without classes.
 func (p *purging) policy(d schema.RetentionDomain) schema.RetentionPolicy {
 	return p.rules.For(d, schema.Any, schema.Any)
 }
 
-// aged removes rows that are older than a policy keeps them. The statement's arguments are @tenant, @before, the time
-// before which a row is expired, and @limit. It need not use all of them: a function reads the tenant of the
-// transaction. It returns how many rows it removed.
+// aged removes the rows that a policy says are too old. The statement may use the arguments @tenant, @before (rows
+// before this time are expired) and @limit. Some use fewer, because a function reads the tenant of the transaction.
+// aged adds the number of removed rows to the batch.
 func (p *purging) aged(ctx context.Context, policy schema.RetentionPolicy, remove string) error {
 	before, ends := lifecycle.ExpiredBefore(policy, p.in.At)
 	if !ends {
@@ -179,7 +179,7 @@ func (p *purging) history(ctx context.Context) error {
 	return nil
 }
 
-// purgedHistory is what a page of mneme_purge_history did.
+// purgedHistory is the result of a page of mneme_purge_history.
 type purgedHistory struct {
 	Removed int
 	LastAt  time.Time // of the last row that it read
@@ -187,15 +187,15 @@ type purgedHistory struct {
 	More    bool
 }
 
-// endedJob is a job that ended before its window.
+// endedJob is a job that ended before the window.
 type endedJob struct {
 	ID       uuid.UUID
 	MemoryID uuid.UUID
 	Shadow   bool // it was evaluated in shadow mode
 }
 
-// jobs removes those that ended long enough ago. A job that was evaluated in shadow mode has no memory that it could
-// be forgotten with: it is emptied here, in parts before the job.
+// jobs removes jobs that ended before the window. A job in shadow mode has no memory with which it could be
+// forgotten, so its data is emptied here first, in parts.
 func (p *purging) jobs(ctx context.Context, d schema.RetentionDomain, state schema.JobState) error {
 	before, ends := lifecycle.ExpiredBefore(p.rules.For(d, schema.Any, schema.Any), p.in.At)
 	if !ends {

@@ -10,8 +10,8 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// artifacts removes those that no memory refers to. If a memory refers to one in the meantime, its foreign key
-// refuses the deletion, and the batch is retried.
+// artifacts removes the artifacts that no memory refers to. If a memory refers to one in the meantime, its foreign
+// key prevents the deletion and the batch is retried.
 func (p *purging) artifacts(ctx context.Context) error {
 	before, ends := lifecycle.ExpiredBefore(p.rules.For(schema.RetainArtifacts, schema.Any, schema.Any), p.in.At)
 	if !ends {
@@ -44,7 +44,7 @@ func (p *purging) artifacts(ctx context.Context) error {
 			return err
 		}
 	}
-	n, err := forgetting.DropArtifacts(ctx, p.Change, sums) // looks again
+	n, err := forgetting.DropArtifacts(ctx, p.Change, sums) // checks again
 	p.removed(n)
 	return err
 }
@@ -54,7 +54,7 @@ const (
 	unreferenced = `NOT EXISTS (
 			SELECT FROM memory_artifacts x
 			WHERE x.tenant = a.tenant AND x.sha256 = a.sha256)`
-	// agedArtifacts selects the artifacts that would go.
+	// agedArtifacts selects the artifacts that a purge would remove.
 	agedArtifacts = `
 	FROM artifacts a
 	WHERE a.tenant = @tenant AND a.created_at < @before AND ` + unreferenced

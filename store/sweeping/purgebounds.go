@@ -46,12 +46,12 @@ const (
 	purgePolicyChanges = `SELECT mneme_purge_policy_changes(@before, @limit)`
 )
 
-// scanFactor is how many rows a page reads for each that it may remove. Rows that stay may be most of a table (of
-// worlds, open ones, or ones still needed): no statement scans all of it.
+// scanFactor is how many rows a page reads for each row that it may remove. Rows that stay may be most of a table,
+// for example open ones or those of worlds, and no statement may scan all of them.
 const scanFactor = 20
 
-// scannedRow is a row that a page has read, in the order of an index by age. A query selects of ID, Key and
-// Version what its rows are identified by.
+// scannedRow is a row that a page has read, in the order of an index by age. A query selects those of ID, Key and
+// Version that identify its rows.
 type scannedRow struct {
 	At      time.Time
 	ID      uuid.UUID
@@ -60,8 +60,8 @@ type scannedRow struct {
 	Goes    bool
 }
 
-// page reads the next rows after the run's position, which the query gives in order, scanFactor times the limit at
-// most. It returns those that are to go, up to the limit, and notes the row after which the next page begins.
+// page reads the next rows after the run's position, in the query's order, at most scanFactor times the limit. It
+// returns the rows to remove, up to the limit, and stores the row after which the next page begins.
 func (p *purging) page(ctx context.Context, query string, args pg.Args) ([]scannedRow, error) {
 	rows, err := p.Tx.Query(ctx, query, args)
 	if err != nil {
@@ -88,7 +88,7 @@ func (p *purging) page(ctx context.Context, query string, args pg.Args) ([]scann
 }
 
 // freeEvent is the condition that an event e may be deleted: it is not of a world, the memory that it became no
-// longer exists, and no memory names it as evidence.
+// longer exists, and no memory cites it as evidence.
 var freeEvent = `e.stream NOT LIKE 'world/%'
 	AND NOT EXISTS (SELECT FROM ` + pg.ByKey("m", "@tenant", "e.memory_id") + ` WHERE m.erased_at IS NULL)
 	AND NOT EXISTS (
@@ -96,7 +96,8 @@ var freeEvent = `e.stream NOT LIKE 'world/%'
 		WHERE p.ref = e.id AND p.tenant = @tenant AND p.kind = 'event')`
 
 // sessions removes sessions that were closed before the window of events and whose episodes no longer exist. A
-// session that is used again begins like a new one. They are not counted: the ledger has all their data.
+// session that is used again starts like a new one. Sessions are not counted, because all their data is in the
+// ledger.
 func (p *purging) sessions(ctx context.Context, before time.Time) error {
 	_, err := p.Tx.Exec(ctx, `
 		DELETE FROM sessions
@@ -114,7 +115,7 @@ func (p *purging) sessions(ctx context.Context, before time.Time) error {
 	return err
 }
 
-// events removes events of the ledger that were recorded before the window and to which nothing refers.
+// events removes unreferenced events of the ledger that were recorded before the window.
 func (p *purging) events(ctx context.Context) error {
 	before, ends := lifecycle.ExpiredBefore(p.policy(schema.RetainEvents), p.in.At)
 	if !ends {
@@ -152,7 +153,7 @@ func (p *purging) events(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// A stream that has been idle for the window and is empty is removed: a later event under its name has number 1.
+	// An empty stream that was idle for the window is removed. The next event under its name gets number 1.
 	_, err = p.Tx.Exec(ctx, `
 		DELETE FROM event_streams s
 		WHERE s.tenant = @tenant AND s.stream = ANY(@streams) AND s.updated_at < @before
@@ -161,8 +162,8 @@ func (p *purging) events(ctx context.Context) error {
 	return err
 }
 
-// versions removes earlier versions of memories that ended before the history's window. Those of a world's memories,
-// and of what is linked to an action, stay as their history does.
+// versions removes versions of memories that ended before the window of history. Versions of action-linked memories
+// and of a world's memories stay, as their history does.
 func (p *purging) versions(ctx context.Context) error {
 	before, ends := lifecycle.ExpiredBefore(p.rules.For(schema.RetainHistory, schema.Any, schema.Any), p.in.At)
 	if !ends {
@@ -207,16 +208,16 @@ func (p *purging) versions(ctx context.Context) error {
 }
 
 var (
-	// freeVersion is the condition of a version v that it may go.
+	// freeVersion is the condition that a version v may be removed.
 	freeVersion = unprotected("v", "true")
-	// agedVersions selects the versions that would go, ended before @before.
+	// agedVersions selects the versions that a purge would remove, those that ended before @before.
 	agedVersions = `
 	FROM memory_versions v
 	WHERE v.tenant = @tenant AND v.until < @before AND ` + freeVersion
 )
 
-// operations removes idempotency keys. A key stays while its batch does: a batch may wait for a review longer than its
-// window.
+// operations removes idempotency keys. A key is kept as long as its batch, which may wait for a review longer than
+// the key's window.
 func (p *purging) operations(ctx context.Context) error {
 	before, ends := lifecycle.ExpiredBefore(p.rules.Keys(), p.in.At)
 	if !ends {
@@ -251,8 +252,8 @@ func (p *purging) operations(ctx context.Context) error {
 	return err
 }
 
-// settledBatch is the condition that a batch b is not needed any more: it has no jobs, which have their own windows,
-// and no proposal that waits for a review. Without a job, nothing decides or writes a proposal.
+// settledBatch is the condition that a batch b is no longer needed: it has no jobs, which have windows of their
+// own, and no proposal that waits for a review. Without a job, no run decides or writes a proposal.
 const settledBatch = `NOT EXISTS (
 		SELECT FROM jobs j
 		WHERE j.tenant = b.tenant AND j.batch_id = b.id)
@@ -264,11 +265,11 @@ const settledBatch = `NOT EXISTS (
 type agedBatch struct {
 	ID        uuid.UUID
 	CreatedAt time.Time
-	Settled   bool // nothing needs it any more
+	Settled   bool // no longer needed
 }
 
-// ingest removes proposals, candidates and batches, in this order, of the batches that are over. A page of batches is
-// worked on until nothing of it is left that may go; then the next one.
+// ingest removes proposals, candidates and batches, in this order, of batches past their window. It works on one
+// page of batches until all removable rows of it are removed, then on the next.
 func (p *purging) ingest(ctx context.Context) error {
 	before, ends := lifecycle.ExpiredBefore(p.rules.For(schema.RetainIngest, schema.Any, schema.Any), p.in.At)
 	if !ends {
@@ -307,15 +308,15 @@ func (p *purging) ingest(ctx context.Context) error {
 		}
 	}
 	p.out.Next = p.in.After
-	if left > 0 { // nothing of the page is left to remove
+	if left > 0 { // the page is done
 		last := page[len(page)-1]
 		p.out.Next, p.out.More = schema.HistoryCursor{CreatedAt: last.CreatedAt, ID: last.ID}, len(page) == p.in.Limit
 	}
 	return nil
 }
 
-// batches removes what belongs to batches, and then the batches, at most left rows, and returns how many more it might.
-// Candidates are locked before proposals, as pipelines and forgetting lock them.
+// batches removes the rows of batches and then the batches, at most left rows. It returns how many more it may
+// remove. Candidates are locked before proposals, as pipelines and forgetting do.
 func (p *purging) batches(ctx context.Context, settled []uuid.UUID, left int) (int, error) {
 	candidates, err := p.lockIDs(ctx, `
 		SELECT id
@@ -347,7 +348,7 @@ func (p *purging) batches(ctx context.Context, settled []uuid.UUID, left int) (i
 			return 0, nil
 		}
 		candidates = candidates[:min(len(candidates), left)]
-		// A selection by source kind still finds the memories they became.
+		// Source kinds are kept, so that a selection by source kind still finds the memories.
 		_, err = p.Tx.Exec(ctx, `
 			INSERT INTO memory_source_kinds (tenant, memory_id, source_kind)
 			SELECT c.tenant, c.id, c.source_kind
@@ -395,7 +396,7 @@ func (p *purging) lockIDs(ctx context.Context, query string, of []uuid.UUID, lim
 	return pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
 }
 
-// deleteIDs deletes the rows @ids and counts them under a name in addition to the step's.
+// deleteIDs deletes the rows @ids and counts them under a name as well as under the step.
 func (p *purging) deleteIDs(ctx context.Context, query, name string, ids []uuid.UUID) error {
 	if len(ids) == 0 {
 		return nil
@@ -413,8 +414,8 @@ func (p *purging) deleteIDs(ctx context.Context, query, name string, ids []uuid.
 const endedRun = `tenant = @tenant AND created_at < @before
 	AND coalesce(finished_at, confirmed_at, expires_at) < @before`
 
-// forgetRuns removes runs of Forget: what says the same, what was selected, and the run, in this order. A run that was
-// confirmed and has not ended stays until it has: its window begins with its end.
+// forgetRuns removes runs of Forget: their echoes, their items, and then the runs. A confirmed run stays until it
+// has ended, because its window begins with its end.
 func (p *purging) forgetRuns(ctx context.Context) error {
 	before, ends := lifecycle.ExpiredBefore(p.rules.For(schema.RetainForgetRuns, schema.Any, schema.Any), p.in.At)
 	if !ends {

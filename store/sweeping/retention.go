@@ -50,9 +50,9 @@ func (s *Sweeping) RetentionPolicies(ctx context.Context, tenant string) (lifecy
 	return out, nil
 }
 
-// SetRetention sets a policy of the tenant and records the change in the audit. A policy that equals the stored one
-// changes nothing. If then or exempt is nil, the class keeps that setting as it is in force, which may need more than
-// one policy (lifecycle.RetentionRules.Set). It sets all of these policies or none, and returns them, the one of the
+// SetRetention sets a policy of the tenant and records the change in the audit. A policy equal to the stored one
+// changes nothing. If then or exempt is nil, the class keeps the setting in force; that may need more than one
+// policy (lifecycle.RetentionRules.Set). All of these policies are set, or none. They are returned, the one of the
 // class itself last. The next sweeps apply them.
 func (s *Sweeping) SetRetention(ctx context.Context, tenant string, p schema.RetentionPolicy, then *schema.OnExpiry,
 	exempt *bool, now time.Time) ([]schema.RetentionPolicy, error) {
@@ -135,8 +135,8 @@ func setPolicy(ctx context.Context, c *commit.Change, p schema.RetentionPolicy) 
 	return p, auditPolicy(c, before, &p, p.UpdatedBy, p.Reason)
 }
 
-// ResetRetention removes the policy of a class, so that the default applies, and records this in the audit. It
-// returns ErrNotFound if the class has no policy.
+// ResetRetention removes the policy of a class, so that the default applies, and records this in the audit. If the
+// class has no policy, it returns ErrNotFound.
 func (s *Sweeping) ResetRetention(ctx context.Context, tenant string, p schema.RetentionPolicy, by, reason string,
 	now time.Time) error {
 	err := commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
@@ -160,7 +160,7 @@ func (s *Sweeping) ResetRetention(ctx context.Context, tenant string, p schema.R
 }
 
 // lockPolicies locks the tenant's policies, including those that do not exist yet. A second writer waits and then
-// sees what the first one wrote.
+// sees the first one's changes.
 func lockPolicies(ctx context.Context, c *commit.Change) error {
 	_, err := c.Tx.Exec(ctx, `
 		SELECT pg_advisory_xact_lock(hashtextextended(
@@ -172,7 +172,7 @@ func lockPolicies(ctx context.Context, c *commit.Change) error {
 // ofClass selects the policy of exactly one class.
 const ofClass = `tenant = @tenant AND domain = @domain AND tier = @tier AND typology = @typology`
 
-// ofClassArgs are the arguments of ofClass, for a policy's class.
+// ofClassArgs returns the arguments of ofClass for a policy's class.
 func ofClassArgs(c *commit.Change, p schema.RetentionPolicy) pg.Args {
 	return pg.Args{"tenant": c.Tenant, "domain": p.Domain, "tier": p.Tier, "typology": p.Typology}
 }

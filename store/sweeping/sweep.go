@@ -17,7 +17,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// SweepBatchSize is how many rows one transaction of a sweep touches (document 002 "Retention Worker":
+// SweepBatchSize is the number of rows that one transaction of a sweep changes (document 002 "Retention Worker":
 // each step is capped, so that no writer waits long).
 const SweepBatchSize = 500
 
@@ -45,21 +45,21 @@ func (s *Sweeping) tenantNames(ctx context.Context, query string, args pg.Args) 
 	return out, nil
 }
 
-// SweepStart says what a run may remove.
+// SweepStart is what a run may remove.
 type SweepStart struct {
 	// Held is the first question that waits for an answer; nil if there is none.
 	Held *schema.SweepHold
-	// Ahead means that the run may continue: no question waits, or another question was answered. Rows with an open
-	// question are not removed.
+	// Ahead means that the run may continue: no question is open, or another one was answered. Rows covered by an
+	// open question are not removed.
 	Ahead bool
-	// Rules identifies the retention policies that the count used. A batch with Rules refuses to work under other
-	// policies.
+	// Rules identifies the retention policies used for the count. A batch with other policies in force refuses to
+	// run.
 	Rules string
 }
 
-// BeginSweep counts how much a run would remove of a tenant. A run that would remove more than its share asks, once,
-// and may remove nothing until the question is answered. Every run subtracts what it removes from the admitted
-// number. A run that would not remove too much withdraws the question and the rest of an answer.
+// BeginSweep counts how much a run would remove of a tenant. If it is more than the run's share, the run asks once
+// and removes nothing until the question is answered. Every run subtracts what it removes from the admitted
+// number. A run within its share withdraws the question and the rest of an answer.
 func (s *Sweeping) BeginSweep(ctx context.Context, tenant string, sweep schema.Sweep, share float64,
 	now time.Time) (SweepStart, error) {
 	ctx = pg.WithClass(ctx, pg.ClassLong)
@@ -100,8 +100,8 @@ func (s *Sweeping) BeginSweep(ctx context.Context, tenant string, sweep schema.S
 	return out, nil
 }
 
-// ErrRulesChanged means that retention policies have changed since a run was allowed to go ahead: it has to begin with
-// the tenant again.
+// ErrRulesChanged means that retention policies have changed since the run began. The run must begin with the
+// tenant again.
 var ErrRulesChanged = errors.New("retention policies have changed since the run began")
 
 // fingerprint identifies the content of rules, not their author or time.
@@ -114,7 +114,8 @@ func fingerprint(rules lifecycle.RetentionRules) string {
 	return hex.EncodeToString(digest.Sum(nil)[:8])
 }
 
-// rulesAsBegun reads the rules in force. If begun is set, they must be the rules with which the run began.
+// rulesAsBegun reads the rules in force. If begun is set, it returns ErrRulesChanged unless they are the rules with
+// which the run began.
 func rulesAsBegun(ctx context.Context, c *commit.Change, begun string) (lifecycle.RetentionRules, error) {
 	rules, err := RetentionRules(ctx, c.Tx, c.Tenant)
 	if err != nil || begun == "" {
@@ -126,14 +127,14 @@ func rulesAsBegun(ctx context.Context, c *commit.Change, begun string) (lifecycl
 	return rules, err
 }
 
-// volume is how much a run would remove of the stored data, by the question that it has to ask. Counting ends when
-// the allowance is exceeded.
+// volume is how much of the stored data a run would remove, for one question. Counting ends when the allowance is
+// exceeded.
 type volume struct {
 	Question      schema.Sweep
 	Would, Stored int64
 }
 
-// tooMuch reports whether a run has to ask.
+// tooMuch reports whether the run must ask.
 func (t volume) tooMuch(share float64) bool {
 	return t.Would > lifecycle.SweepAllowance(t.Stored, share)
 }
@@ -153,15 +154,15 @@ func oneHold(ctx context.Context, c *commit.Change, query string, args pg.Args) 
 	return pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[schema.SweepHold])
 }
 
-// guard asks if the run would remove too much, and otherwise withdraws the question. It returns the question that
-// waits; nil if there is none.
+// guard opens a question if the run would remove too much, and otherwise withdraws the question. It returns the
+// open question, or nil.
 func guard(ctx context.Context, c *commit.Change, t volume, share float64) (*schema.SweepHold, error) {
 	if !t.tooMuch(share) {
 		c.Queue.Queue(`DELETE FROM sweep_holds WHERE `+ofSweep,
 			pg.Args{"tenant": c.Tenant, "sweep": t.Question})
 		return nil, nil
 	}
-	// A used-up answer does not count: it asks again.
+	// An answer that is used up does not count: the run asks again.
 	hold, err := oneHold(ctx, c, `
 		INSERT INTO sweep_holds AS h (tenant, sweep, would_take, stored, share, asked_at)
 		VALUES (@tenant, @sweep, @would_take, @stored, @share, @now)
@@ -189,9 +190,9 @@ func guard(ctx context.Context, c *commit.Change, t volume, share float64) (*sch
 	return &hold, nil
 }
 
-// admittedBy returns how much of want a batch may remove: less if a question is open, whose answer it uses up. The
-// question is locked, so that no two batches use the same answer. Without a question it returns want: what was due
-// when the run began was counted then.
+// admittedBy returns how many of want memories a batch may remove. Without a question that is all of them, because
+// BeginSweep has counted the due memories. It is none while a question waits for its answer, and after that at most
+// what the answer still admits. The row is locked, so that no two batches use the same answer.
 func admittedBy(ctx context.Context, c *commit.Change, sweep schema.Sweep, want int) (int, error) {
 	var left *int64
 	err := c.Tx.QueryRow(ctx, `SELECT admitted FROM sweep_holds WHERE `+ofSweep+` FOR UPDATE`,
@@ -205,7 +206,7 @@ func admittedBy(ctx context.Context, c *commit.Change, sweep schema.Sweep, want 
 	return int(min(int64(want), *left)), nil
 }
 
-// used takes what a batch took from what was admitted, if anything was.
+// used subtracts the removed number from the admitted one, if there is an answer.
 func used(c *commit.Change, sweep schema.Sweep, n int) {
 	if n > 0 {
 		c.Queue.Queue(`
@@ -216,10 +217,10 @@ func used(c *commit.Change, sweep schema.Sweep, n int) {
 	}
 }
 
-// ErrClockAhead means that a clock is far ahead of the database's. Nothing may be removed by that clock.
+// ErrClockAhead means that a clock is far ahead of the database's clock. Nothing may be removed by that clock.
 var ErrClockAhead = errors.New("the clock is ahead of the database's")
 
-// CheckClock returns ErrClockAhead where one of the times is further ahead of the database's clock than a minute.
+// CheckClock returns ErrClockAhead if one of the times is more than a minute ahead of the database's clock.
 func (s *Sweeping) CheckClock(ctx context.Context, at ...time.Time) error {
 	var ahead bool
 	err := s.Pool.QueryRow(ctx, `
@@ -234,7 +235,7 @@ func (s *Sweeping) CheckClock(ctx context.Context, at ...time.Time) error {
 	return nil
 }
 
-// noteSweep adds counts to the record of a run for the tenant, in the transaction of the change.
+// noteSweep adds counts to the record of a run for the tenant, within the change.
 func noteSweep(c *commit.Change, sweep schema.Sweep, run string, counts map[string]int) error {
 	for name, n := range counts {
 		if n == 0 {
@@ -272,8 +273,8 @@ func noteSweep(c *commit.Change, sweep schema.Sweep, run string, counts map[stri
 	return nil
 }
 
-// AdmitSweep lets a sweep that has asked remove up to this number more of the tenant. It returns ErrNotFound if the
-// sweep has not asked.
+// AdmitSweep lets a sweep that has asked remove up to this many more rows of the tenant. If the sweep has not
+// asked, it returns ErrNotFound.
 func (s *Sweeping) AdmitSweep(ctx context.Context, tenant string, sweep schema.Sweep, upTo int64, by, reason string,
 	now time.Time) (schema.SweepHold, error) {
 	var out schema.SweepHold
@@ -302,7 +303,7 @@ func (s *Sweeping) AdmitSweep(ctx context.Context, tenant string, sweep schema.S
 	return out, nil
 }
 
-// SweepHolds lists the sweeps of all tenants that wait for an answer: names and numbers.
+// SweepHolds lists the open questions of sweeps of all tenants, as names and numbers.
 func (s *Sweeping) SweepHolds(ctx context.Context) ([]schema.SweepHold, error) {
 	rows, err := s.Pool.Query(ctx, `
 		SELECT tenant, sweep, would_take, stored, share, asked_at
@@ -317,7 +318,7 @@ func (s *Sweeping) SweepHolds(ctx context.Context) ([]schema.SweepHold, error) {
 	return nil, fmt.Errorf("list sweeps that wait: %w", err)
 }
 
-// SweepRun is what a run did to a tenant.
+// SweepRun is the result of a run for a tenant.
 type SweepRun struct {
 	ID        string           `json:"id"`
 	Sweep     schema.Sweep     `json:"sweep"`
@@ -326,7 +327,7 @@ type SweepRun struct {
 	UpdatedAt time.Time        `json:"updated_at"`
 }
 
-// SweepRuns lists the latest runs that did something to the tenant, newest first, limit at most.
+// SweepRuns lists at most limit of the latest runs that changed the tenant, newest first.
 func (s *Sweeping) SweepRuns(ctx context.Context, tenant string, sweep schema.Sweep, limit int) ([]SweepRun, error) {
 	var out []SweepRun
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {

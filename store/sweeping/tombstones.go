@@ -13,11 +13,11 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// actorRetention is the actor that history names where a window was over.
+// actorRetention is the actor in history when a window is over.
 const actorRetention = "retention"
 
-// expire marks the tombstones whose window is over: the following steps delete the marked ones; those that stay are
-// archived permanently, with a history row.
+// expire marks the tombstones whose window is over. The following steps delete the marked ones. Tombstones that
+// stay are archived permanently, with a history row.
 func (p *purging) expire(ctx context.Context) error {
 	w := windowsOf(p.rules, p.in.At)
 	if len(w.before) == 0 {
@@ -70,7 +70,7 @@ func (p *purging) expire(ctx context.Context) error {
 	for _, m := range found {
 		end, over := lifecycle.ExpiredTombstone(m.policy(p.rules), m.DeletedAt, linked[m.ID], p.in.At)
 		switch {
-		case !over: // unreachable: the statement compares with the same windows
+		case !over: // unreachable: the statement uses the same windows
 		case end == schema.ExpiryPurge:
 			going = append(going, m.ID)
 		default:
@@ -118,8 +118,8 @@ func (p *purging) metadata() (string, error) {
 	return string(encoded), err
 }
 
-// marked returns the next memories m that are to go and for which a condition holds, by when they were marked.
-// lock is a locking clause, or nothing.
+// marked returns the next memories m that are marked for deletion and for which a condition holds, in the order in
+// which they were marked. lock is a locking clause or empty.
 func (p *purging) marked(ctx context.Context, condition, lock string) ([]uuid.UUID, error) {
 	rows, err := p.Tx.Query(ctx, `
 		SELECT m.id
@@ -135,11 +135,11 @@ func (p *purging) marked(ctx context.Context, condition, lock string) ([]uuid.UU
 	return pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
 }
 
-// lockMarked leaves out memories that another change has locked.
+// lockMarked skips memories that another change has locked.
 const lockMarked = `FOR UPDATE OF m SKIP LOCKED`
 
-// Conditions of memories m that are marked. Links are one condition: for three with OR between them, Postgres would
-// read all of each table.
+// Conditions of marked memories m. The three kinds of links are one condition: for an OR of three EXISTS, Postgres
+// would read each table in full.
 const (
 	hasLinks = `EXISTS (
 		SELECT FROM entity_relation_sources x
@@ -166,7 +166,7 @@ func (p *purging) graphLinks(ctx context.Context) error {
 	return err
 }
 
-// embeddings removes vectors, and requests again that the index forget their points: the request was made when the
+// embeddings removes vectors and requests again that the index delete their points. The first request was made when the
 // memory was deleted, but the index may have been rebuilt from an old copy since.
 func (p *purging) embeddings(ctx context.Context) error {
 	ids, err := p.marked(ctx, "NOT "+hasLinks+" AND "+hasEmbeddings, lockMarked)
@@ -203,10 +203,9 @@ func (p *purging) embeddings(ctx context.Context) error {
 	return nil
 }
 
-// tombstones deletes the memories that have no dependent rows any more. Before that, in parts, it empties the
-// pipeline's copies of their texts and removes the rows that belong to a memory: a source may have brought a hundred
-// facts, and a fact may have been repeated a hundred thousand times. History keeps its texts until its own window is
-// over.
+// tombstones deletes the memories without dependent rows. First it empties the pipeline's copies of their texts and
+// removes their dependent rows, in parts: a source may have brought a hundred facts, and a fact may have been
+// repeated a hundred thousand times. History keeps its texts until its own window is over.
 func (p *purging) tombstones(ctx context.Context) error {
 	ids, err := p.marked(ctx, "NOT "+hasLinks+" AND NOT "+hasEmbeddings, "")
 	if err != nil || len(ids) == 0 {
@@ -223,7 +222,7 @@ func (p *purging) tombstones(ctx context.Context) error {
 	if err != nil || dependents >= p.in.Limit {
 		return err
 	}
-	// If another change has erased one in the meantime, it keeps its relations, for the audit.
+	// A memory that another change has erased in the meantime stays with its relations, for the audit.
 	rows, err := p.Tx.Query(ctx, `
 		SELECT m.id
 		FROM memories m
@@ -237,8 +236,9 @@ func (p *purging) tombstones(ctx context.Context) error {
 	if ids, err = pgx.CollectRows(rows, pgx.RowTo[uuid.UUID]); err != nil {
 		return err
 	}
-	p.out.More = chosen == p.in.Limit && len(ids) < chosen // after those that another has erased
-	// Repeat this under the lock: a repeated request may have held a memory until its copy of the text was written.
+	p.out.More = chosen == p.in.Limit && len(ids) < chosen // some were erased in the meantime
+	// This is repeated under the lock, because a repeated request may have held a memory until it had written its
+	// copy of the text.
 	f.Gone = ids
 	n, err := f.BlankPart(ctx, p.in.Limit-dependents)
 	if dependents += n; err == nil && dependents < p.in.Limit {

@@ -21,21 +21,21 @@ import (
 // Actor is the name in history for what this package writes.
 const Actor = "consolidation"
 
-// Tidying is the room over a connection. It is safe for concurrent use.
+// Tidying reads and writes for these workflows. It is safe for concurrent use.
 type Tidying struct {
 	*pg.DB
 }
 
-// New returns it over a connection.
+// New returns a Tidying on a database.
 func New(db *pg.DB) *Tidying { return &Tidying{DB: db} }
 
-// Scope is the memories that one run reads and writes: those of a tenant in one project and scope, either of one
-// agent (private and group) or shared and global.
+// Scope is the set of memories that one run reads and writes: those of a tenant in one project and scope, either
+// the private and group memories of one agent, or the shared and global ones.
 type Scope struct {
 	Tenant, Agent, Project, Scope string
 }
 
-// inScope is the condition of memories m. The indexes of evidence and of what lasts begin with its columns.
+// inScope is the condition of memories m. The indexes for evidence and for lasting records begin with its columns.
 const inScope = `m.tenant = @tenant AND m.project = @project AND m.scope = @scope
 	AND (CASE WHEN m.visibility IN ('private', 'group') THEN m.agent_id ELSE '' END) = @agent`
 
@@ -44,13 +44,13 @@ func (s Scope) args(more pg.Args) pg.Args {
 	return more
 }
 
-// Place is where a page ends.
+// Place is the end of a page.
 type Place struct {
 	At time.Time `json:"at"`
 	ID uuid.UUID `json:"id"`
 }
 
-// WatermarkOf returns how far a workflow has read a scope; the zero Place where it never has.
+// WatermarkOf returns how far a workflow has read a scope; the zero Place if it has not begun.
 func (t *Tidying) WatermarkOf(ctx context.Context, s Scope, workflow string) (Place, error) {
 	var out Place
 	err := t.Read(ctx, s.Tenant, func(tx pgx.Tx) error {
@@ -73,7 +73,7 @@ func (t *Tidying) WatermarkOf(ctx context.Context, s Scope, workflow string) (Pl
 	return out, nil
 }
 
-// MoveWatermark notes how far a workflow has read a scope. It never moves back.
+// MoveWatermark stores how far a workflow has read a scope. It never moves back.
 func (t *Tidying) MoveWatermark(ctx context.Context, s Scope, workflow string, to Place, evidence string,
 	now time.Time) error {
 	err := commit.Write(ctx, t.DB, s.Tenant, now, func(c *commit.Change) error {
@@ -95,9 +95,9 @@ func (t *Tidying) MoveWatermark(ctx context.Context, s Scope, workflow string, t
 	return nil
 }
 
-// Writes says on whose behalf something is written, and which run writes it.
+// Writes identifies a write: its operation, its owner and its run.
 type Writes struct {
-	Key        string // of the operation: it follows from the evidence
+	Key        string // of the operation; computed from the evidence
 	WorkflowID string
 	Evidence   string // hash of the evidence set
 	Now        time.Time

@@ -20,7 +20,7 @@ import (
 	"github.com/mneme/mneme/store/pipeline"
 )
 
-// MaxSame is how many records with the same key are merged in one transaction.
+// MaxSame is the number of records with the same key that one transaction merges.
 const MaxSame = schema.MaxRevisionTargets
 
 // lastingRow is a record with the columns that the search for duplicates needs.
@@ -66,8 +66,8 @@ type Same struct {
 	owner   owned
 }
 
-// same converts the row for the rules. Records are compared only within the same ground: the same readers and, for a
-// claim, the same subject and predicate, because the same words may be said of two subjects.
+// same converts the row for the rules. Records are compared only if they have the same readers and, for a claim,
+// the same subject and predicate, because the same words may be about two subjects.
 func (r lastingRow) same(s Scope) Same {
 	ground := []string{s.Tenant, s.Project, s.Scope, s.Agent, string(r.Visibility)}
 	if r.Visibility == schema.VisibilityGroup {
@@ -108,8 +108,8 @@ type DuplicatePage struct {
 	More   bool
 }
 
-// FindDuplicates reads the records of a scope that changed after a place, stores the key of each, and returns groups
-// of records with the same key. It writes nothing else.
+// FindDuplicates reads the records of a scope that changed after a place, stores the key of each, and returns
+// groups of records with the same key. It changes no record.
 func (t *Tidying) FindDuplicates(ctx context.Context, s Scope, after Place, until time.Time, limit int,
 	now time.Time) (DuplicatePage, error) {
 	var out DuplicatePage
@@ -148,8 +148,8 @@ func (t *Tidying) keep(ctx context.Context, c *commit.Change, s Scope, rows []la
 		}
 		ids, versions, keys = append(ids, r.ID), append(versions, int32(r.Version)), append(keys, keyOf(r.same(s)))
 	}
-	// A memory may have been deleted since the page was read, and a key without a memory violates the foreign key:
-	// the statement locks the memories that still exist.
+	// The statement locks the memories that still exist. A memory may have been deleted since the page was read,
+	// and its key would violate the foreign key.
 	_, err := c.Tx.Exec(ctx, `
 		INSERT INTO duplicate_keys AS k (tenant, memory_id, version, key)
 		SELECT @tenant, m.id, x.version, x.key
@@ -192,7 +192,7 @@ const factsPage = `
 	ORDER BY m.updated_at DESC, m.id DESC
 	LIMIT @limit`
 
-// EachFact calls fn with the facts of a scope that changed last, at most so many, page by page.
+// EachFact calls fn with the last changed facts of a scope, at most `most` of them, page by page.
 func (t *Tidying) EachFact(ctx context.Context, s Scope, most int, fn func(duplicates.Record)) error {
 	const page = 500
 	before := Place{At: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), ID: uuid.Max}
@@ -239,7 +239,7 @@ func (t *Tidying) SameAs(ctx context.Context, s Scope, ids []uuid.UUID) ([]Same,
 	return out, nil
 }
 
-// MergeInput is a merge that was decided.
+// MergeInput is a merge to carry out.
 type MergeInput struct {
 	Writes
 	Scope   Scope

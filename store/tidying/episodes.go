@@ -21,10 +21,10 @@ import (
 	"github.com/mneme/mneme/store/pipeline"
 )
 
-// Summarises is the predicate of the relation from a summary to each episode that is in it.
+// Summarises is the predicate of the relation from a summary to each of its episodes.
 const Summarises = "summarizes"
 
-// hasten is by how much the half-life of an episode with a summary is shortened, and shortestLife how short it gets.
+// hasten is the factor by which a summary shortens the half-life of its episodes, and shortestLife the lower bound.
 const (
 	hasten       = 4
 	shortestLife = 24 * time.Hour
@@ -38,7 +38,7 @@ type ThreadPage struct {
 	More    bool
 }
 
-// oldPage lists episodes of threads by when the store learned of them.
+// oldPage lists episodes with their threads in the order in which they were recorded.
 const oldPage = `
 	SELECT m.id, coalesce(m.recorded_at, m.created_at) AS at, m.agent_session_id AS session, m.agent_id
 	FROM memories m
@@ -48,7 +48,7 @@ const oldPage = `
 	ORDER BY coalesce(m.recorded_at, m.created_at), m.id
 	LIMIT @limit`
 
-// OldThreads returns the threads of the episodes that came after a place and no later than a time.
+// OldThreads returns the threads of episodes recorded after a place and no later than a time.
 func (t *Tidying) OldThreads(ctx context.Context, s Scope, after Place, until time.Time,
 	limit int) (ThreadPage, error) {
 	out := ThreadPage{Next: after}
@@ -78,8 +78,8 @@ func (t *Tidying) OldThreads(ctx context.Context, s Scope, after Place, until ti
 	return out, nil
 }
 
-// maxThread is how many episodes of a thread without a summary are read at once, the oldest ones. The others wait
-// until those have one.
+// maxThread is the number of episodes of a thread without a summary that are read at once, oldest first. The others
+// are read after those have a summary.
 const maxThread = 400
 
 // Old is an episode of a thread.
@@ -90,7 +90,7 @@ type Old struct {
 	owner      owned
 }
 
-// thread reads the episodes of the thread that one is of, oldest first, that have the same readers.
+// thread reads the episodes in the thread of a given one that have the same readers, oldest first.
 const thread = `
 	SELECT m.id, m.version, m.agent_id, m.policy_group, m.visibility, m.agent_session_id AS session, m.occurred_at,
 		m.pinned, m.sensitivity, m.payload, m.content, m.who, m.confidence
@@ -106,7 +106,7 @@ const thread = `
 	ORDER BY m.occurred_at, m.id
 	LIMIT @limit`
 
-// Thread returns the episodes without a summary of the thread that an episode is of, oldest first.
+// Thread returns the episodes without a summary in the thread of an episode, oldest first.
 func (t *Tidying) Thread(ctx context.Context, s Scope, of uuid.UUID) ([]Old, error) {
 	var out []Old
 	err := t.Read(ctx, s.Tenant, func(tx pgx.Tx) error {
@@ -140,8 +140,8 @@ func (t *Tidying) Thread(ctx context.Context, s Scope, of uuid.UUID) ([]Old, err
 	return out, nil
 }
 
-// told is the payload of an episode whose words are its content: a turn that was handed in has no summaries in its
-// timeline.
+// told returns the payload of an episode. If its words are its content, as in a turn from an ingest, they are added
+// to the timeline.
 func told(p schema.EpisodicPayload, content, who string, at time.Time) schema.EpisodicPayload {
 	for _, e := range p.Timeline {
 		if e.Summary != "" {
@@ -155,7 +155,7 @@ func told(p schema.EpisodicPayload, content, who string, at time.Time) schema.Ep
 	return p
 }
 
-// SummaryInput is a summary that was written and checked.
+// SummaryInput is a checked summary to write.
 type SummaryInput struct {
 	Writes
 	Scope     Scope
@@ -166,10 +166,10 @@ type SummaryInput struct {
 	Embedding *pg.Embedding
 }
 
-// SummaryStatus is what became of a summary.
+// SummaryStatus is the outcome of a summary.
 type SummaryStatus string
 
-// Outcomes of a summary, in addition to those of a record that is put.
+// Outcomes of a summary, in addition to those of a put record.
 const (
 	SummaryKept    SummaryStatus = "kept"
 	SummaryDropped SummaryStatus = "dropped" // an episode has changed, was forgotten, or has a summary
@@ -245,8 +245,8 @@ func keepSummary(ctx context.Context, c *commit.Change, in SummaryInput) (schema
 	return result, nil
 }
 
-// summaryRecord is a summary as it is stored: it is semantic knowledge, which lasts until it is revised, and not an
-// episode.
+// summaryRecord returns a summary as a semantic record, because it is knowledge that lasts until it is revised, not
+// an episode.
 func summaryRecord(in SummaryInput, now time.Time) (schema.MemoryRecord, error) {
 	payload := memory.SemanticPayload("thread", schema.PredicateStates, in.Summary.Text, false)
 	from, confidence := in.Summary.From, 1.0
@@ -268,7 +268,7 @@ func summaryRecord(in SummaryInput, now time.Time) (schema.MemoryRecord, error) 
 	return record, err
 }
 
-// hurry shortens the half-life of an episode that has a summary. Its content is not changed.
+// hurry shortens the half-life of an episode with a summary. Its content does not change.
 func hurry(ctx context.Context, c *commit.Change, m commit.MemoryRow, in SummaryInput) error {
 	now := c.Now
 	salience := m.Decay.Salience(m.Salience, now.Sub(m.SalienceAt))

@@ -21,10 +21,10 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// MaxStatements is how many of the newest episodes, and of the newest facts, one run compares.
+// MaxStatements is the number of the newest episodes, and of the newest facts, that one run compares.
 const MaxStatements = 5_000
 
-// Known is a fact that is held, in the version that was read.
+// Known is a stored fact, in the version that was read.
 type Known struct {
 	facts.Fact
 	Version  int
@@ -32,7 +32,7 @@ type Known struct {
 	owner    owned
 }
 
-// knownPage lists the facts of a scope, the last changed first, with how many people they rest on.
+// knownPage lists the facts of a scope, last changed first, with the number of people who support each.
 const knownPage = `
 	SELECT m.id, m.version, m.agent_id, m.policy_group, m.visibility, m.content, m.who, m.validity, m.conditions,
 		m.valid_from, m.valid_until, m.confidence, m.source_trust, m.occurred_at, m.pinned,
@@ -48,7 +48,7 @@ const knownPage = `
 	ORDER BY m.updated_at DESC, m.id DESC
 	LIMIT @limit`
 
-// KnownFacts returns the facts of a scope that changed last.
+// KnownFacts returns the last changed facts of a scope.
 func (t *Tidying) KnownFacts(ctx context.Context, s Scope) ([]Known, error) {
 	var out []Known
 	err := t.Read(ctx, s.Tenant, func(tx pgx.Tx) error {
@@ -84,7 +84,7 @@ func (t *Tidying) KnownFacts(ctx context.Context, s Scope) ([]Known, error) {
 	return out, nil
 }
 
-// conditionsOf are the conditions of a validity as the rules compare them.
+// conditionsOf returns the conditions of a validity in the form that the rules compare.
 func conditionsOf(v schema.Validity) promote.Conditions {
 	var out promote.Conditions
 	for key, values := range memory.AdmittedBy(v) {
@@ -102,7 +102,7 @@ func conditionsOf(v schema.Validity) promote.Conditions {
 	return out
 }
 
-// ValidityOf is where a statement with conditions holds.
+// ValidityOf returns the validity of a statement with conditions.
 func ValidityOf(c promote.Conditions) (schema.Validity, error) {
 	if len(c) == 0 {
 		return schema.Validity{Mode: schema.ValidGlobal}, nil
@@ -124,7 +124,7 @@ type Said struct {
 	owner   owned
 }
 
-// saidPage lists the episodes of a scope, the newest first, and what they say.
+// saidPage lists the episodes of a scope with their contents, newest first.
 const saidPage = `
 	SELECT m.id, m.version, m.agent_id, m.policy_group, m.visibility, coalesce(m.agent_session_id, '') AS session,
 		m.occurred_at, m.payload, m.content, m.who, m.source_trust, coalesce(m.recorded_at, m.created_at) AS at
@@ -134,7 +134,7 @@ const saidPage = `
 	ORDER BY coalesce(m.recorded_at, m.created_at) DESC, m.id DESC
 	LIMIT @limit`
 
-// Statements returns what a page of episodes says, the newest episode first, and where the page ends.
+// Statements returns the statements of a page of episodes, newest episode first, and the end of the page.
 func (t *Tidying) Statements(ctx context.Context, s Scope, before Place, limit int) (said []Said, next Place, more bool,
 	err error) {
 	next = before
@@ -177,8 +177,8 @@ func (t *Tidying) Statements(ctx context.Context, s Scope, before Place, limit i
 	return said, next, more, nil
 }
 
-// speaks says who says what by an event: persons and agents. What a tool returns is not a statement, and what an agent
-// thinks is not said.
+// speaks returns the speaker and the text of an event, if a person or an agent said it. The result of a tool is not
+// a statement, and the thought of an agent was not said.
 func speaks(s Scope, e schema.TimelineEvent, agent, who string) (speaker, text string) {
 	_, text, found := strings.Cut(e.Summary, ": ") // without the label
 	if !found {
@@ -198,7 +198,7 @@ func speaks(s Scope, e schema.TimelineEvent, agent, who string) (speaker, text s
 	return "user", text
 }
 
-// Fresh returns which of the episodes are not yet among what a fact rests on.
+// Fresh returns the episodes that are not yet among the sources of a fact.
 func (t *Tidying) Fresh(ctx context.Context, tenant, fact string, episodes []string) ([]string, error) {
 	var out []string
 	err := t.Read(ctx, tenant, func(tx pgx.Tx) error {

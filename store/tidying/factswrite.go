@@ -20,22 +20,22 @@ import (
 	"github.com/mneme/mneme/store/pipeline"
 )
 
-// FactInput is a change of what is held that was decided.
+// FactInput is a change of facts to carry out.
 type FactInput struct {
 	Writes
 	Scope     Scope
 	Update    facts.Update
-	Target    *Known // of the update, in the version that was read
-	Said      []Said // its evidence, one of each episode, in the versions that were read
+	Target    *Known // of the update, in the version read
+	Said      []Said // its evidence, one statement for each episode, in the versions read
 	Policy    proposals.WritePolicy
 	Rules     *policy.Policy
 	Embedding *pg.Embedding
 }
 
-// Gone is the status of a change whose evidence or target is not what was read any more.
+// Gone is the status of a change whose evidence or target has changed since it was read.
 const Gone schema.ReviseStatus = "evidence_gone"
 
-// WriteFact changes a fact, or returns why not.
+// WriteFact changes a fact. The status says whether it did, or why not.
 func (t *Tidying) WriteFact(ctx context.Context, in FactInput) (schema.ReviseStatus, error) {
 	out, err := pg.RetryOnConflict(ctx, func() (schema.ReviseResult, error) {
 		return pipeline.RunOnce(ctx, t.DB, in.operation(in.Scope.Tenant), pipeline.KindRevise, in.Now,
@@ -124,7 +124,7 @@ func reinforce(ctx context.Context, c *commit.Change, in FactInput, p schema.Pri
 	return schema.ReviseResult{Status: schema.ReviseApplied}, nil
 }
 
-// newFact writes a fact that was not held.
+// newFact writes a new fact.
 func newFact(ctx context.Context, c *commit.Change, in FactInput, p schema.Principal, ids []uuid.UUID) (
 	schema.ReviseResult, error) {
 	rows, err := c.LockRows(ctx, p, ids)
@@ -184,7 +184,7 @@ func reviseFact(ctx context.Context, c *commit.Change, in FactInput, p schema.Pr
 		Policy: in.Policy, Rules: in.Rules, Embedding: in.Embedding, Now: c.Now})
 }
 
-// factRecord is what a change says, derived from the episodes that say so.
+// factRecord returns the record of a change, derived from the episodes that state it.
 func factRecord(in FactInput) (schema.MemoryRecord, error) {
 	u := in.Update
 	who := u.Who
@@ -213,7 +213,8 @@ func factRecord(in FactInput) (schema.MemoryRecord, error) {
 	return record, err
 }
 
-// visibilityOf is the visibility of a fact from several episodes: it is for those who may read all of them.
+// visibilityOf returns the visibility of a fact from several episodes: only those who may read all of the episodes
+// may read it.
 func visibilityOf(said []Said) schema.Visibility {
 	out := said[0].owner.Visibility
 	for _, s := range said {
@@ -221,7 +222,7 @@ func visibilityOf(said []Said) schema.Visibility {
 			out = s.owner.Visibility
 		}
 	}
-	if out == schema.VisibilityGroup { // they may be of several groups
+	if out == schema.VisibilityGroup { // the episodes may belong to several groups
 		return schema.VisibilityPrivate
 	}
 	return out

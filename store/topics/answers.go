@@ -18,7 +18,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// shown is an answer as the asker may see it, and how many memories of its evidence have changed or gone since.
+// shown is an answer as the principal may see it, and how many memories of its evidence have changed since.
 type shown struct {
 	topics.TopicAnswer
 	changed int
@@ -48,8 +48,8 @@ func (a answerRow) refs() []rules.Ref {
 const answerColumns = `a.number, a.parts, a.memories, a.versions, a.evidence_hash, a.written_by, a.fallback, a.as_of,
 	a.blanked_at`
 
-// readAnswers reads answers of a topic, from a number down. The text of an answer is withheld unless the filter lets
-// all memories of its evidence pass: the text may repeat any of them.
+// readAnswers reads answers of a topic, from a number down. The text of an answer is withheld unless the filter
+// admits all memories of its evidence, because the text may repeat any of them.
 func readAnswers(ctx context.Context, tx pgx.Tx, t topics.Topic, f pg.Filter, from, limit int) ([]shown, error) {
 	rows, err := tx.Query(ctx, `
 		SELECT `+answerColumns+`
@@ -95,7 +95,7 @@ func readAnswers(ctx context.Context, tx pgx.Tx, t topics.Topic, f pg.Filter, fr
 	return out, nil
 }
 
-// seen are the versions of memories that pass a filter now. Lock is FOR SHARE or empty.
+// seen returns the versions of memories that pass a filter now. Lock is FOR SHARE or empty.
 func seen(ctx context.Context, tx pgx.Tx, f pg.Filter, ids []uuid.UUID, lock string) (map[uuid.UUID]int, error) {
 	if len(ids) == 0 {
 		return map[uuid.UUID]int{}, nil
@@ -125,8 +125,8 @@ func seen(ctx context.Context, tx pgx.Tx, f pg.Filter, ids []uuid.UUID, lock str
 	return out, nil
 }
 
-// Answers reads the history of a topic of the principal, newest first, withheld as Topic does. It returns
-// pg.ErrNotFound where the principal has no such topic.
+// Answers reads the history of a topic of the principal, newest first, with texts withheld as by Topic. If the
+// principal has no such topic, it returns pg.ErrNotFound.
 func (s *Topics) Answers(ctx context.Context, p schema.Principal, id uuid.UUID,
 	see Seeing) ([]topics.TopicAnswer, error) {
 	t, err := s.Topic(ctx, p, id, see)
@@ -147,7 +147,7 @@ func (s *Topics) Answers(ctx context.Context, p schema.Principal, id uuid.UUID,
 	return out, nil
 }
 
-// State is what a refresh compares evidence with.
+// State is the input of a refresh: the current answer and its evidence.
 type State struct {
 	Number  int // of the current answer; 0: none
 	Blanked bool
@@ -158,7 +158,7 @@ type State struct {
 	DraftBy    string
 }
 
-// TopicState reads what a refresh compares evidence with.
+// TopicState reads the input of a refresh.
 func (s *Topics) TopicState(ctx context.Context, tenant string, id uuid.UUID) (out State, err error) {
 	type stateRow struct {
 		Number   int
@@ -196,7 +196,7 @@ func (s *Topics) TopicState(ctx context.Context, tenant string, id uuid.UUID) (o
 	return out, nil
 }
 
-// evidenceRow is a memory as the rules of topics read it.
+// evidenceRow is a memory as the input of the rules of topics.
 type evidenceRow struct {
 	ID         uuid.UUID
 	Version    int
@@ -239,7 +239,8 @@ func (s *Topics) Evidence(ctx context.Context, f pg.Filter, ids []uuid.UUID) ([]
 	return out, nil
 }
 
-// NoteCheck notes when the evidence of a topic was compared, how much of it has changed, and why it was not answered.
+// NoteCheck records when the evidence of a topic was compared, how much of it has changed, and why it was not
+// answered.
 func (s *Topics) NoteCheck(ctx context.Context, tenant string, id uuid.UUID, changed int, held string,
 	now time.Time) error {
 	err := commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {

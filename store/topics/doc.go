@@ -1,7 +1,7 @@
 // Package topics stores standing questions in Postgres: topics, the history of their answers, and the draft of the
-// next answer. It locks the memories of an answer before the topic, in the same order as forgetting does, so that no
-// answer repeats a memory that is forgotten or erased. Whether an answer is stale is said at each read (judge, in
-// topics.go). Package memory/topics decides what an answer says and when a new one is due.
+// next answer. It locks the memories of an answer before the topic, as forgetting does, so that no answer repeats a
+// forgotten or erased memory. Each read decides whether an answer is stale (judge, in topics.go). Package
+// memory/topics decides the text of an answer and when a new one is due.
 package topics
 
 import "github.com/mneme/mneme/store/pg"

@@ -58,7 +58,8 @@ func owner(p schema.Principal) pg.Args {
 		"policy_group": p.PolicyGroup}
 }
 
-// AddTopic opens a topic and returns it. A question that the owner keeps open already is answered with its topic.
+// AddTopic opens a topic and returns it. If the owner has an open topic with the same question, it returns that
+// one.
 func (s *Topics) AddTopic(ctx context.Context, req topics.TopicRequest, now time.Time) (out topics.Topic, err error) {
 	if err := req.Validate(); err != nil {
 		return topics.Topic{}, err
@@ -126,8 +127,8 @@ func (s *Topics) RemoveTopic(ctx context.Context, p schema.Principal, id uuid.UU
 	})
 }
 
-// Seeing returns the filter of what a topic's principal may see now. It is called for every topic whose answers are
-// read.
+// Seeing returns the filter for what a topic's principal may see now. It is called for every topic whose answers
+// are read.
 type Seeing func(t topics.Topic) pg.Filter
 
 // ListTopics lists topics of the principal after an id, in the order in which they were opened.
@@ -142,8 +143,8 @@ func (s *Topics) ListTopics(ctx context.Context, p schema.Principal, after uuid.
 	return out, nil
 }
 
-// Topic reads a topic of the principal with its current answer, if the principal may see all memories that it was
-// made of. It returns pg.ErrNotFound if the principal has no such topic.
+// Topic reads a topic of the principal. It includes the current answer if the principal may see all memories of its
+// evidence. If the principal has no such topic, it returns pg.ErrNotFound.
 func (s *Topics) Topic(ctx context.Context, p schema.Principal, id uuid.UUID, see Seeing) (topics.Topic, error) {
 	args := owner(p)
 	args["id"] = id
@@ -157,7 +158,7 @@ func (s *Topics) Topic(ctx context.Context, p schema.Principal, id uuid.UUID, se
 	return out[0], nil
 }
 
-// TopicByID reads a topic of whatever owner without its answer, for a refresh.
+// TopicByID reads a topic of any owner without its answer, for a refresh.
 func (s *Topics) TopicByID(ctx context.Context, tenant string, id uuid.UUID) (topics.Topic, error) {
 	out, err := s.read(ctx, tenant, `t.tenant = @tenant AND t.id = @id`, pg.Args{"tenant": tenant, "id": id}, nil)
 	if err != nil {
@@ -169,7 +170,7 @@ func (s *Topics) TopicByID(ctx context.Context, tenant string, id uuid.UUID) (to
 	return out[0], nil
 }
 
-// read reads topics that meet a condition. Without see, their answers are left out.
+// read reads the topics that meet a condition. If see is nil, it leaves out their answers.
 func (s *Topics) read(ctx context.Context, tenant, where string, args pg.Args, see Seeing) ([]topics.Topic, error) {
 	var out []topics.Topic
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
@@ -199,7 +200,7 @@ func (s *Topics) read(ctx context.Context, tenant, where string, args pg.Args, s
 	return out, err
 }
 
-// judge gives a topic its answer and says how fresh it is.
+// judge sets the answer of a topic and its freshness.
 func judge(t *topics.Topic, r row, a shown) {
 	t.Answer, t.Freshness = &a.TopicAnswer, topics.Fresh
 	t.Changed = max(r.Changed, a.changed)
@@ -209,7 +210,7 @@ func judge(t *topics.Topic, r row, a shown) {
 	}
 }
 
-// OpenTopics lists topics of a tenant after an id, of any owner: those that a sweep checks.
+// OpenTopics lists the topics of all owners of a tenant after an id, for a sweep.
 func (s *Topics) OpenTopics(ctx context.Context, tenant string, after uuid.UUID, limit int) ([]uuid.UUID, error) {
 	var out []uuid.UUID
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {

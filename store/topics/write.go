@@ -29,7 +29,7 @@ type Draft struct {
 	AsOf                           time.Time
 }
 
-// Outcome is what became of a draft.
+// Outcome is the outcome of a draft.
 type Outcome string
 
 // The outcomes of a draft.
@@ -98,8 +98,8 @@ func split(refs []rules.Ref) (ids []uuid.UUID, versions []int32, err error) {
 	return ids, versions, nil
 }
 
-// unchanged locks the memories of an evidence set and reports whether all are still in the version that was read, and
-// pass the filter. Until the transaction ends, none of them is forgotten or changed.
+// unchanged locks the memories of an evidence set and reports whether all still have the version that was read and
+// pass the filter. None of them can be forgotten or changed until the transaction ends.
 func unchanged(ctx context.Context, tx pgx.Tx, f pg.Filter, refs []rules.Ref, ids []uuid.UUID) (bool, error) {
 	versions, err := seen(ctx, tx, f, ids, "FOR SHARE OF m")
 	if err != nil {
@@ -120,8 +120,8 @@ type draftRow struct {
 	EvidenceHash string
 }
 
-// PublishDraft makes the draft of an evidence set the current answer of a topic whose current answer has a number.
-// Published twice, the second call finds it unchanged. A draft whose evidence has changed since is dropped.
+// PublishDraft makes the draft of an evidence set the current answer of a topic, if the topic's current answer has
+// the given number. A second call returns Unchanged. A draft whose evidence has changed since is dropped.
 func (s *Topics) PublishDraft(ctx context.Context, tenant string, topic uuid.UUID, f pg.Filter, hash string,
 	now time.Time) (out Outcome, number int, err error) {
 	err = commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
@@ -190,8 +190,8 @@ func dropDraft(ctx context.Context, c *commit.Change, topic uuid.UUID) error {
 	return err
 }
 
-// publish moves the draft into the history of answers and makes it the current one. History keeps the last
-// topics.KeptAnswers.
+// publish adds the draft to the history of answers and makes it the current one. History keeps the last
+// topics.KeptAnswers answers.
 func publish(ctx context.Context, c *commit.Change, topic uuid.UUID, hash string, number int) error {
 	tag, err := c.Tx.Exec(ctx, `
 		WITH draft AS (

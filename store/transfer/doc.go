@@ -1,4 +1,4 @@
-// Package transfer exports a tenant line by line and restores such an export.
+// Package transfer exports a tenant as lines of JSON and restores such an export.
 package transfer
 
 import "github.com/mneme/mneme/store/pg"
@@ -8,5 +8,5 @@ type Transfer struct {
 	*pg.DB
 }
 
-// New returns it over a connection.
+// New returns a Transfer on a database.
 func New(db *pg.DB) *Transfer { return &Transfer{DB: db} }

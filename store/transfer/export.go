@@ -14,13 +14,13 @@ import (
 	"github.com/mneme/mneme/store/read"
 )
 
-// The format that Export writes, one line of JSON each.
+// The format of Export: one JSON object a line.
 const (
 	ExportFormat  = "mneme-export"
 	ExportVersion = 1
 )
 
-// Kinds of lines of an export, in the order in which they come.
+// Kinds of lines of an export, in their order.
 const (
 	LineHeader   = "header"
 	LineArtifact = "artifact"
@@ -28,10 +28,10 @@ const (
 	LineHistory  = "history" // of a memory that was deleted, or that shadow mode only evaluated
 	LineEvent    = "event"   // of the ledger
 	LineTopic    = "topic"   // a standing question, without its answers
-	LineEnd      = "end"     // without it, the file has been cut off
+	LineEnd      = "end"     // without it, the file is incomplete
 )
 
-// ExportCounts says what an export holds.
+// ExportCounts counts the content of an export.
 type ExportCounts struct {
 	Memories  int `json:"memories"`
 	Artifacts int `json:"artifacts"`
@@ -39,15 +39,15 @@ type ExportCounts struct {
 	Topics    int `json:"topics,omitempty"`
 }
 
-// ExportSelection selects what to export: the principal's own memories, of all projects and scopes unless it names
-// one, in any state except deleted, that match the filter's further conditions.
+// ExportSelection selects the principal's own memories that match the filter's further conditions, in any state
+// except deleted. Without a project or scope it covers all of them.
 type ExportSelection struct {
 	Filter         pg.Filter // its read policy and AsOf are ignored; an empty MaxSensitivity admits all
 	AllAgents      bool      // the whole tenant
 	IncludeDeleted bool      // also forgotten or erased memories
 }
 
-// where renders the selection as conditions on the alias. The names of their arguments begin with x_ or f_.
+// where renders the selection as conditions on the alias. The names of the arguments begin with x_ or f_.
 func (x ExportSelection) where(m string, args pg.Args) string {
 	pr := x.Filter.Principal
 	args["x_tenant"] = pr.Tenant
@@ -74,20 +74,19 @@ func (x ExportSelection) where(m string, args pg.Args) string {
 	return q + x.Filter.Narrowed(m, args)
 }
 
-// isWhole reports whether the selection is the whole tenant: then data that no longer belongs to a memory is exported
-// too.
+// isWhole reports whether the selection is the whole tenant. Then data without a memory is exported too.
 func (x ExportSelection) isWhole() bool {
 	f := x.Filter
 	return x.AllAgents && x.IncludeDeleted && f.Principal.Project == "" && f.Principal.EffectiveScope() == "" &&
 		f.MaxSensitivity == "" && f.Narrowed("m", pg.Args{}) == ""
 }
 
-// exportPage is how many memories an export reads at a time.
+// exportPage is the number of memories that an export reads at a time.
 const exportPage = 200
 
-// Export passes the selection to emit, line by line: a header, the artifacts, the memories by id, the events in their
-// order, the open topics, the end. It reads one snapshot of the database and holds one page in memory. An error of
-// emit ends it and is returned unchanged.
+// Export passes the selection to emit, line by line: a header, the artifacts, the memories by id, the events in
+// order, the open topics, the end. It reads one snapshot of the database and has one page in memory at a time. An
+// error of emit ends it and is returned unchanged.
 func (s *Transfer) Export(ctx context.Context, x ExportSelection, now time.Time,
 	emit func(ExportLine) error) (ExportCounts, error) {
 	var counts ExportCounts
@@ -197,13 +196,13 @@ func (s *Transfer) Export(ctx context.Context, x ExportSelection, now time.Time,
 	return counts, nil
 }
 
-// plainTimes makes Postgres write times in UTC, so that the same row is always the same text.
+// plainTimes makes Postgres render times in UTC, so that the same row is always the same text.
 func plainTimes(ctx context.Context, tx pgx.Tx) error {
 	_, err := tx.Exec(ctx, `SELECT set_config('TimeZone', 'UTC', true)`)
 	return err
 }
 
-// derivedColumns of memories follow from other columns or from the tenant.
+// derivedColumns are the columns of memories that are computed from other columns or from the tenant.
 const derivedColumns = `'{tenant,tsv,claim_space,subject_key,claim_key,live}'::text[]`
 
 // exportLines reads memories m that meet the conditions, with all of their data.
@@ -227,8 +226,8 @@ func exportLines(ctx context.Context, tx pgx.Tx, where string, args pg.Args) ([]
 	})
 }
 
-// exportSQL selects a record, and after it the other fields of a memory's line in the order in which exportLines scans
-// them. Conditions follow.
+// exportSQL selects a record, followed by the other fields of a memory's line in the order in which exportLines
+// scans them. The caller appends conditions.
 var exportSQL = `
 	SELECT ` + commit.RecordColumns + `,
 		` + read.AuditLog("", false) + ` AS audit_log,
@@ -290,7 +289,7 @@ var exportSQL = `
 	` + commit.RecordTables + `
 	WHERE `
 
-// recordRow is a record's values for its row, by column.
+// recordRow returns the columns that a record has values for.
 func recordRow(m schema.MemoryRecord) map[string]any {
 	text := func(s string) any { // NULL when empty
 		if s == "" {
@@ -334,7 +333,7 @@ func recordRow(m schema.MemoryRecord) map[string]any {
 	}
 }
 
-// orphanHistory reads the history of the next memories whose row no longer exists.
+// orphanHistory reads the history of the next memories without a row.
 func orphanHistory(ctx context.Context, tx pgx.Tx, tenant string, after uuid.UUID) ([]ExportLine, error) {
 	rows, err := tx.Query(ctx, `
 		SELECT h.memory_id, jsonb_agg(to_jsonb(h) - '{tenant,memory_id,seq}'::text[] ORDER BY h.seq)
@@ -360,8 +359,8 @@ type storedArtifact struct {
 	Sum []byte
 }
 
-// nextArtifact reads the next artifact after a key: one that a selected memory refers to, or one without references
-// that a selected agent or user holds. It reads one at a time, because they may be large.
+// nextArtifact reads the next artifact after a key: one that a selected memory refers to, or an unreferenced one of
+// a selected agent or user. It reads one at a time, because artifacts may be large.
 func nextArtifact(ctx context.Context, tx pgx.Tx, x ExportSelection, after []byte) (*storedArtifact, error) {
 	if after == nil {
 		after = []byte{}

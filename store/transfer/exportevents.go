@@ -13,7 +13,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// eventCursor is a place in the ledger, in the order in which events were recorded.
+// eventCursor is a position in the ledger, in recording order.
 type eventCursor struct {
 	at     time.Time
 	stream string
@@ -50,8 +50,8 @@ func exportEvents(
 	return lines, after, err
 }
 
-// events appends the events that do not exist yet, in their order, so that the numbers of each stream are as before.
-// An event whose memory does not exist here, or was erased, loses its session and its references.
+// events appends the missing events in order, so that the numbers of each stream are the same as before. An event
+// loses its session and its references if its memory was erased or is missing here.
 func (r *restoring) events(ctx context.Context, events []json.RawMessage) error {
 	if len(events) == 0 {
 		return nil

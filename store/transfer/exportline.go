@@ -12,8 +12,8 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// ExportLine is one line of an export. Which fields are set depends on its kind. Everything that a memory owns is in
-// its line, so that a filtered export is complete in itself.
+// ExportLine is one line of an export. Its kind decides which fields are set. A memory's line has everything that
+// the memory owns, so that a filtered export is complete.
 type ExportLine struct {
 	Kind string `json:"kind"`
 
@@ -25,7 +25,7 @@ type ExportLine struct {
 
 	// Memory. Rows have the names of their columns, without tenant and memory id.
 	Record *schema.MemoryRecord `json:"record,omitempty"`
-	// what the record does not say: hashes and the claim, as they are indexed
+	// fields that the record lacks: hashes and the claim, as they are indexed
 	Columns    map[string]json.RawMessage `json:"columns,omitempty"`
 	History    []json.RawMessage          `json:"history,omitempty"` // oldest first
 	Versions   []json.RawMessage          `json:"versions,omitempty"`
@@ -34,10 +34,10 @@ type ExportLine struct {
 	Claims     []json.RawMessage          `json:"claims,omitempty"`
 	Hints      []json.RawMessage          `json:"hints,omitempty"`
 	Entities   []ExportEntity             `json:"entities,omitempty"`
-	Edges      []ExportEdge               `json:"edges,omitempty"`     // of the entity graph, that the memory says
+	Edges      []ExportEdge               `json:"edges,omitempty"`     // of the entity graph, stated by the memory
 	Artifacts  []string                   `json:"artifacts,omitempty"` // sha256:<hex>
 
-	// History without a memory: whose it is.
+	// History without a memory: the memory's id and owner.
 	MemoryID *uuid.UUID `json:"memory_id,omitempty"`
 
 	// Event: the row, with the names of its columns.
@@ -53,8 +53,8 @@ type ExportLine struct {
 	Counts *ExportCounts `json:"counts,omitempty"`
 }
 
-// UnmarshalJSON reads a line as it was written. A record is decoded literally: the conversions for records of other
-// systems, such as setting defaults, would not restore the same row.
+// UnmarshalJSON decodes a line exactly. The conversions for records of other systems, such as defaults, would not
+// restore the same row.
 func (l *ExportLine) UnmarshalJSON(data []byte) error {
 	type fields ExportLine
 	line := struct {
@@ -72,8 +72,7 @@ func (l *ExportLine) UnmarshalJSON(data []byte) error {
 	return strictJSON(line.Record, (*literal)(l.Record))
 }
 
-// DecodeExportLine reads one line and checks it: what is wrong is a *schema.ValidationError that names
-// fields and no values.
+// DecodeExportLine decodes one line and checks it. Errors are *schema.ValidationError with fields and no values.
 func DecodeExportLine(data []byte) (ExportLine, error) {
 	bad := func(field, problem string) (ExportLine, error) {
 		return ExportLine{}, &schema.ValidationError{Fields: []schema.FieldError{{Field: field, Problem: problem}}}
@@ -110,7 +109,7 @@ func DecodeExportLine(data []byte) (ExportLine, error) {
 		if _, err := uuid.Parse(m.ID); err != nil {
 			return bad("record.id", "must be a UUID")
 		}
-		if m.ErasedAt == nil { // of what was erased, little is left
+		if m.ErasedAt == nil { // an erased memory has few fields
 			checked := *m // its dependent rows are written from it, and have limits of their own
 			checked.Relations, checked.AuditLog, checked.Provenance.Sources = nil, nil, []schema.Ref{}
 			var invalid *schema.ValidationError
@@ -143,7 +142,7 @@ func DecodeExportLine(data []byte) (ExportLine, error) {
 	return line, nil
 }
 
-// strictJSON decodes JSON whose fields are all known.
+// strictJSON decodes JSON and returns an error for unknown fields.
 func strictJSON(data []byte, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
@@ -159,17 +158,17 @@ type ExportRelation struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// ExportEntity is an entity that a memory mentions, or that an edge which it says begins or ends at.
+// ExportEntity is an entity that a memory mentions, or an end of an edge that it states.
 type ExportEntity struct {
 	ID            uuid.UUID  `json:"id"`
 	CanonicalName string     `json:"canonical_name"`
 	Name          string     `json:"name"`
 	CreatedAt     time.Time  `json:"created_at"`
 	UpdatedAt     time.Time  `json:"updated_at"`
-	MentionedAt   *time.Time `json:"mentioned_at,omitempty"` // absent: the end of an edge alone
+	MentionedAt   *time.Time `json:"mentioned_at,omitempty"` // absent if it is only the end of an edge
 }
 
-// ExportEdge is an edge of the entity graph, its ends by canonical name.
+// ExportEdge is an edge of the entity graph. Its ends are canonical names.
 type ExportEdge struct {
 	Source       string    `json:"source"`
 	Relationship string    `json:"relationship"`
@@ -183,8 +182,8 @@ type ExportEdge struct {
 type ExportArtifact struct {
 	SHA256    string `json:"sha256"` // hex
 	MediaType string `json:"media_type"`
-	Agent     string `json:"agent"` // the agent that brought it first
-	// all agents that may read it without a memory that refers to it; in one agent's export that agent only
+	Agent     string `json:"agent"` // the agent that stored it first
+	// all agents that may read it without a memory that refers to it; in an agent's export only that agent
 	Holders []string `json:"holders,omitempty"`
 
 	UserHolders []UserHolder `json:"user_holders,omitempty"` // likewise, the agents that brought it for a user
@@ -192,7 +191,7 @@ type ExportArtifact struct {
 	Content     []byte       `json:"content"` // base64 in JSON
 }
 
-// UserHolder is an agent that brought an artifact for one of its users.
+// UserHolder is an agent that stored an artifact for one of its users.
 type UserHolder struct {
 	Agent string `json:"agent"`
 	Scope string `json:"scope"`

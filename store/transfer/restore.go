@@ -21,7 +21,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// Why a memory of an export was not restored. No stored memory is overwritten.
+// Reasons why a memory of an export was not restored. No stored memory is overwritten.
 const (
 	ConflictDifferent = "different"              // another memory has its id, or it has changed since
 	ConflictDuplicate = "duplicate_content_hash" // a live memory has its content
@@ -47,17 +47,17 @@ type RestoreResult struct {
 	Pending []PendingRelation
 }
 
-// PendingRelation is a relation whose target may come later.
+// PendingRelation is a relation whose target may be restored later.
 type PendingRelation struct {
 	Source uuid.UUID
 	ExportRelation
 }
 
-// Restore writes lines of an export into a tenant, in one transaction: the same ids, versions, times and history, as
-// if they had been made there. A memory that is already stored is not changed, and is reported if it differs, so
-// restoring lines again changes nothing. Text search works at once; the index gets the memories through the outbox.
+// Restore writes lines of an export into a tenant, in one transaction, with the same ids, versions, times and
+// history. It does not change stored memories and reports those that differ, so a second restore changes nothing.
+// Text search works at once; the vector index gets the memories through the outbox.
 //
-// The tenant that lines name is ignored. Check supersession with SupersessionCheck first.
+// The tenant in the lines is ignored. Check supersession with SupersessionCheck first.
 func (s *Transfer) Restore(ctx context.Context, tenant string, lines []ExportLine,
 	now time.Time) (RestoreResult, error) {
 	ctx = pg.WithClass(ctx, pg.ClassLong)
@@ -112,7 +112,8 @@ func restore(ctx context.Context, c *commit.Change, lines []ExportLine, out *Res
 	return r.topics(ctx, topics)
 }
 
-// RestoreRelations adds relations whose both ends exist, and returns how many it added and how many lead nowhere.
+// RestoreRelations adds the relations whose ends both exist. It returns how many it added, and how many lack an
+// end.
 func (s *Transfer) RestoreRelations(ctx context.Context, tenant string, relations []PendingRelation,
 	now time.Time) (added, missing int, err error) {
 	ctx = pg.WithClass(ctx, pg.ClassLong)
@@ -131,7 +132,7 @@ func (s *Transfer) RestoreRelations(ctx context.Context, tenant string, relation
 	return added, missing, nil
 }
 
-// unquoted returns Postgres's message about values without the values: they may be content.
+// unquoted returns Postgres's message without quoted values, which may be content.
 func unquoted(err error) error {
 	var pgErr *pgconn.PgError
 	if !errors.As(err, &pgErr) || !strings.HasPrefix(pgErr.Code, "22") && !strings.HasPrefix(pgErr.Code, "23") {
@@ -153,7 +154,7 @@ func unquoted(err error) error {
 type restoring struct {
 	*commit.Change
 	out     *RestoreResult
-	columns map[string][]string // of a table, those that are written
+	columns map[string][]string // by table, the columns that are written
 }
 
 func (r *restoring) artifact(ctx context.Context, a *ExportArtifact) error {
@@ -162,7 +163,7 @@ func (r *restoring) artifact(ctx context.Context, a *ExportArtifact) error {
 		return &schema.ValidationError{Fields: []schema.FieldError{{Field: "artifact.sha256",
 			Problem: "must be hexadecimal"}}}
 	}
-	// The table checks that the bytes match the address.
+	// The table checks that the address is that of the bytes.
 	tag, err := r.Tx.Exec(ctx, `
 		INSERT INTO artifacts (tenant, sha256, media_type, size, content, agent_id, created_at)
 		VALUES (@tenant, @sum, @media_type, @size, @content, @agent, @created_at)
@@ -191,7 +192,7 @@ func (r *restoring) artifact(ctx context.Context, a *ExportArtifact) error {
 	return err
 }
 
-// memories inserts the memories that are new with all that they own, and settles the others.
+// memories inserts the new memories with all that they own, and compares the others.
 func (r *restoring) memories(ctx context.Context, lines []ExportLine) error {
 	if len(lines) == 0 {
 		return nil
@@ -241,7 +242,7 @@ func (r *restoring) memories(ctx context.Context, lines []ExportLine) error {
 	return r.relations(ctx, relations)
 }
 
-// restoredRow is the row of memories that a line holds, in the tenant that it goes to.
+// restoredRow returns the row of memories in a line, for the target tenant.
 func restoredRow(line ExportLine, tenant string) (uuid.UUID, map[string]any, error) {
 	m := *line.Record
 	id, err := uuid.Parse(m.ID)
@@ -250,7 +251,7 @@ func restoredRow(line ExportLine, tenant string) (uuid.UUID, map[string]any, err
 			Problem: "must be a UUID"}}}
 	}
 	if m.Type == schema.TypeSemantic && m.ErasedAt == nil {
-		// Status and succession are the columns'; the payload only shows them.
+		// The columns have the status and the succession; the payload only shows them.
 		var payload map[string]json.RawMessage
 		if err := json.Unmarshal(m.Payload, &payload); err != nil || payload == nil {
 			return id, nil, &schema.ValidationError{Fields: []schema.FieldError{{Field: "record.payload",
@@ -271,9 +272,9 @@ func restoredRow(line ExportLine, tenant string) (uuid.UUID, map[string]any, err
 	return id, row, nil
 }
 
-// insert writes rows, given by column, and returns the values of one column of the new rows. A column that a row does
-// not have gets its default: an older file lacks newer columns. Rows are inserted in the order of the file, because
-// history rows are ordered by insertion.
+// insert writes rows, given by column, and returns the values of one column of the new rows. A missing column gets
+// its default, because older files lack newer columns. Rows are inserted in the order of the file, because history
+// is ordered by insertion.
 func (r *restoring) insert(ctx context.Context, table string, rows []map[string]any,
 	returning string) ([]uuid.UUID, error) {
 	if len(rows) == 0 {
@@ -327,7 +328,7 @@ func (r *restoring) insertColumns(ctx context.Context, table, columns string, ro
 	return pgx.CollectRows(found, pgx.RowTo[uuid.UUID])
 }
 
-// columnsOf lists the columns of a table that are written: those that Postgres derives are not.
+// columnsOf lists the columns of a table that are written: all that Postgres does not generate.
 func (r *restoring) columnsOf(ctx context.Context, table string) ([]string, error) {
 	if columns, ok := r.columns[table]; ok {
 		return columns, nil
@@ -345,7 +346,7 @@ func (r *restoring) columnsOf(ctx context.Context, table string) ([]string, erro
 	return columns, err
 }
 
-// settleStanding returns the memories that are stored exactly as in the file, and reports the others.
+// settleStanding returns the stored memories that equal the file, and reports the others.
 func (r *restoring) settleStanding(ctx context.Context, byID map[uuid.UUID]*ExportLine,
 	ids []uuid.UUID) ([]uuid.UUID, error) {
 	if len(ids) == 0 {
@@ -385,7 +386,7 @@ func (r *restoring) settleStanding(ctx context.Context, byID map[uuid.UUID]*Expo
 	return same, nil
 }
 
-// obstacle says which unique key kept a memory out whose id is free.
+// obstacle returns which unique key excluded a memory whose id is free.
 func (r *restoring) obstacle(ctx context.Context, line ExportLine) (string, error) {
 	_, row, err := restoredRow(line, r.Tenant)
 	if err != nil {
@@ -418,8 +419,8 @@ func (r *restoring) obstacle(ctx context.Context, line ExportLine) (string, erro
 	return ConflictFact, nil
 }
 
-// sameMemory compares what belongs to the memories alone. How often they were read says nothing, and
-// relations, artifacts and the entity graph only grow.
+// sameMemory compares only the memories themselves. Access counts do not matter, and relations, artifacts and the
+// entity graph only grow.
 func sameMemory(a, b ExportLine) (bool, error) {
 	plain := func(line ExportLine) (any, error) {
 		record := *line.Record
@@ -443,7 +444,7 @@ func sameMemory(a, b ExportLine) (bool, error) {
 	return reflect.DeepEqual(left, right), err
 }
 
-// inUTC writes the times in a JSON value in one zone: the same instant is then the same text.
+// inUTC renders the times in a JSON value in UTC, so that the same instant is the same text.
 func inUTC(value any) any {
 	switch v := value.(type) {
 	case string:

@@ -93,8 +93,8 @@ func (r *restoring) owned(id uuid.UUID, rows []json.RawMessage) ([]map[string]an
 	return out, nil
 }
 
-// graph writes what the new memories say about entities. If the tenant has an entity of the same name, that one is
-// used.
+// graph writes the new memories' statements about entities. If the tenant has an entity with the same name, that
+// one is used.
 func (r *restoring) graph(ctx context.Context, byID map[uuid.UUID]*ExportLine, fresh []uuid.UUID) error {
 	type mention struct {
 		Memory uuid.UUID `json:"memory"`
@@ -124,7 +124,7 @@ func (r *restoring) graph(ctx context.Context, byID map[uuid.UUID]*ExportLine, f
 	if err != nil {
 		return err
 	}
-	// Entities by name and edges by their ends, as Link takes them, so that the two do not deadlock.
+	// Entities are locked by name and edges by their ends, in the order of Link, so that the two do not deadlock.
 	for _, query := range []string{restoreEntities, restoreMentions} {
 		if _, err := r.Tx.Exec(ctx, query, pg.Args{"tenant": r.Tenant, "mentions": string(m)}); err != nil {
 			return err
@@ -217,7 +217,7 @@ const (
 			AND (r.source_id, r.relationship, r.target_id) = (per.source_id, per.relationship, per.target_id)`
 )
 
-// relations adds those whose both ends exist; the others become pending.
+// relations adds the relations whose ends both exist; the others become pending.
 func (r *restoring) relations(ctx context.Context, relations []PendingRelation) error {
 	if len(relations) == 0 {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"github.com/mneme/mneme/memory/revision"
 )
 
-// SupersessionCheck finds a memory that, by way of what superseded it, superseded itself. It holds two
-// ids for every memory that superseded another.
+// SupersessionCheck finds a memory that superseded itself through a chain of others. It holds two ids for every
+// memory that superseded another.
 type SupersessionCheck struct {
 	newer map[uuid.UUID][]uuid.UUID
 }
@@ -44,7 +44,7 @@ func (k *SupersessionCheck) Add(line ExportLine) {
 	}
 }
 
-// Cycle returns a memory of a cycle, and whether there is one.
+// Cycle returns a memory of a cycle and true, or false if there is no cycle.
 func (k *SupersessionCheck) Cycle() (uuid.UUID, bool) {
 	const (
 		open = 1
@@ -52,7 +52,7 @@ func (k *SupersessionCheck) Cycle() (uuid.UUID, bool) {
 	)
 	state := make(map[uuid.UUID]int, len(k.newer))
 	for start := range k.newer {
-		// Depth first, without recursion: a chain may be as long as the file.
+		// Depth first without recursion, because a chain may be as long as the file.
 		path := []uuid.UUID{start}
 		for len(path) > 0 {
 			at := path[len(path)-1]

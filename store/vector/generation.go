@@ -12,8 +12,8 @@ import (
 	"github.com/mneme/mneme/store/vectorindex"
 )
 
-// Ensure returns the active generation of an index. If there is none yet, it creates one for the given model: the
-// first start of an installation.
+// Ensure returns the active generation of an index. If there is none, at the first start of an installation, it
+// creates one for the given model.
 func Ensure(ctx context.Context, st *store.Store, index Index, model inference.EmbeddingModel,
 	now time.Time) (Generation, error) {
 	known, err := st.Generations(ctx, index.Name())
@@ -30,19 +30,18 @@ func Ensure(ctx context.Context, st *store.Store, index Index, model inference.E
 	return g, index.Create(ctx, g)
 }
 
-// ErrNoEmbedder means that nothing here can embed for an embedding model.
+// ErrNoEmbedder means that this program cannot embed for an embedding model.
 var ErrNoEmbedder = errors.New("no embedder is configured for the index's embedding model: run `mneme reindex`")
 
-// Embedders has the embedder of every embedding model that this program supports. It decides which one a query needs:
-// that of the generation that is searched, which may differ from the configured one until a new model has all
-// memories. Only Configured is required: then it is the only embedder. It is safe for concurrent use and must not be
-// copied.
+// Embedders has the embedder of every embedding model that this program supports. A query needs that of the
+// searched generation, which may differ from the configured one until a new model has all memories. Only Configured
+// is required: then it is the only embedder. It is safe for concurrent use and must not be copied.
 type Embedders struct {
 	Configured inference.Embedder
-	// Other makes the embedder of another model, or says that it cannot with ErrNoEmbedder. It may be nil.
+	// Other makes the embedder of another model, or returns ErrNoEmbedder. It may be nil.
 	Other func(inference.EmbeddingModel) (inference.Embedder, error)
 
-	// Store and Index say which generation is searched; without a store the configured model is.
+	// Store and Index name the generation that is searched; without a store, the configured model is used.
 	Store *store.Store
 	Index string
 	Now   func() time.Time // the clock; time.Now when nil
@@ -53,15 +52,15 @@ type Embedders struct {
 	others map[inference.EmbeddingModel]inference.Embedder
 }
 
-// generationTTL is how long a process uses the generation that it knows. A replaced generation is dropped no sooner
-// than DropGrace after, so that no search uses a removed generation.
+// generationTTL is how long a process uses the generation that it has read. A replaced generation is dropped after
+// DropGrace, so that no search uses a removed generation.
 const generationTTL = 2 * time.Second
 
-// DropGrace is how long a generation that is no longer searched is kept: by then every process has read the active
-// generation again, with a margin for running calls.
+// DropGrace is how long a generation is kept after it is no longer searched. By then every process has read the
+// active generation again and running calls have ended.
 const DropGrace = 10 * time.Second
 
-// For returns the embedder of a model, or ErrNoEmbedder. Without dimensions, the name decides.
+// For returns the embedder of a model, or ErrNoEmbedder. A model without dimensions is matched by name.
 func (e *Embedders) For(model inference.EmbeddingModel) (inference.Embedder, error) {
 	if e.Configured != nil && (e.Configured.Model() == model || model.Dimensions == 0 &&
 		e.Configured.Model().Name == model.Name) {
@@ -89,9 +88,9 @@ func (e *Embedders) For(model inference.EmbeddingModel) (inference.Embedder, err
 	return made, nil
 }
 
-// Current returns the embedder for queries: that of the generation that is searched. ErrNoEmbedder means that this
-// program cannot embed for it; the caller must then omit the vector channel and report that. For an index without a
-// generation it returns the configured embedder; searches then find nothing.
+// Current returns the embedder for queries: that of the searched generation. ErrNoEmbedder means that this program
+// cannot embed for it; then the caller must omit the vector channel and report this. For an index without a
+// generation it returns the configured embedder, and searches find nothing.
 func (e *Embedders) Current(ctx context.Context) (inference.Embedder, error) {
 	if e.Store == nil {
 		return e.Configured, nil
@@ -128,8 +127,8 @@ func (e *Embedders) current(ctx context.Context) (inference.EmbeddingModel, erro
 	return model, nil
 }
 
-// Model implements inference.Embedder: the model of the generation that is searched, if it is known. A caller that
-// embeds and searches uses Current's embedder instead, which stays the same for both.
+// Model implements inference.Embedder. It returns the model of the searched generation, if known. A caller that
+// embeds and then searches uses Current instead, so that both use the same model.
 func (e *Embedders) Model() inference.EmbeddingModel {
 	if e.Store == nil {
 		return e.Configured.Model()

@@ -13,9 +13,9 @@ import (
 )
 
 // PGVector searches the embeddings where they are stored: one row for each memory and model, with a partial HNSW
-// index for each model, tier and typology. Postgres maintains these in the transaction that writes an embedding, and
-// a point is deleted with its memory, so that Apply has nothing to do and no point can outlive its memory. Filters
-// apply before the cut: the index is scanned until enough memories match (pgvector's iterative scan).
+// index for each model, tier and typology. Postgres maintains the indexes in the transaction that writes an
+// embedding, and deletes a point with its memory, so Apply has nothing to do. Filters apply before the limit: the
+// index is scanned until enough memories match (pgvector's iterative scan).
 type PGVector struct {
 	Store *store.Store
 }
@@ -34,7 +34,7 @@ func (v PGVector) Search(ctx context.Context, f pg.Filter, e pg.Embedding, limit
 // Apply implements Index. The embeddings are stored already.
 func (PGVector) Apply(context.Context, Generation, string, Changes) error { return nil }
 
-// Lookup implements Index. A vector of a content that has changed since does not count.
+// Lookup implements Index. A vector of an earlier content does not count.
 func (v PGVector) Lookup(ctx context.Context, g Generation, tenant string, ids []uuid.UUID) (map[uuid.UUID]int, error) {
 	states, err := v.Store.IndexStates(ctx, tenant, g.Model, ids)
 	if err != nil {
@@ -49,8 +49,8 @@ func (v PGVector) Lookup(ctx context.Context, g Generation, tenant string, ids [
 	return out, nil
 }
 
-// Scroll implements Index. There is nothing to compare from this side: an embedding refers to its memory
-// by a foreign key, and a search passes over those of memories that are not live.
+// Scroll implements Index. It returns nothing, because no point can be stale: an embedding refers to its memory by
+// a foreign key, and a search skips memories that are not live.
 func (PGVector) Scroll(context.Context, Generation, string, int) ([]Ref, string, error) {
 	return nil, "", nil
 }
@@ -66,24 +66,23 @@ func (v PGVector) Nearest(ctx context.Context, g Generation, tenant string, vect
 	return v.Store.NearestEmbedded(ctx, tenant, pg.Embedding{Model: g.Model, Vector: vector}, limit)
 }
 
-// Create implements Index: it makes the model's indexes where they are missing. A model of a name or size
-// that cannot be indexed is searched without.
+// Create implements Index. It builds the model's missing indexes. A model whose name or size cannot be indexed is
+// searched without an index.
 func (v PGVector) Create(ctx context.Context, g Generation) error {
 	_, err := v.Store.BuildVectorIndexes(ctx, g.Model, false)
 	return indexable(err)
 }
 
-// Searched implements Index: a model's generations have their vectors in common.
+// Searched implements Index. All generations of a model share their vectors.
 func (PGVector) Searched(context.Context, Generation) (bool, error) { return true, nil }
 
 // Activate implements Index. Every model's embeddings can be searched as soon as they are stored.
 func (PGVector) Activate(context.Context, Generation) error { return nil }
 
-// Drop implements Index. Embeddings belong to their memories, and are kept: going back to a model costs
-// nothing then.
+// Drop implements Index. Embeddings are kept with their memories, so that a return to a model costs nothing.
 func (PGVector) Drop(context.Context, Generation) error { return nil }
 
-// Rebuild builds the model's indexes again, next to the existing ones until they are replaced.
+// Rebuild builds the model's indexes again. Each existing index stays in use until its replacement is ready.
 func (v PGVector) Rebuild(ctx context.Context, g Generation, from int, done func(parts int)) error {
 	return indexable(v.Store.RebuildVectorIndexes(ctx, g.Model, from, done))
 }

@@ -26,22 +26,22 @@ import (
 	"github.com/mneme/mneme/store/search"
 )
 
-// QdrantName is the name of the index that lives in Qdrant.
+// QdrantName is the name of the index in Qdrant.
 const QdrantName = "qdrant"
 
-// Deadlines of calls whose caller sets none that is sooner.
+// Deadlines of calls, if the caller has no earlier one.
 const (
 	qdrantReadTimeout  = 5 * time.Second
 	qdrantWriteTimeout = 30 * time.Second
-	qdrantAdminTimeout = 2 * time.Minute // making and dropping collections and payload indexes
+	qdrantAdminTimeout = 2 * time.Minute // creating and dropping collections and payload indexes
 )
 
 const (
-	// A batch stays well below the four megabytes that a gRPC server takes by default.
+	// A batch stays well below four megabytes, the default limit of a gRPC server.
 	qdrantBatchPoints = 256
 	qdrantBatchBytes  = 3 << 20
-	// qdrantReconnect is the longest delay before a lost connection is tried again. gRPC's default of two minutes
-	// would leave an index unused after it is back.
+	// qdrantReconnect is the longest delay before a lost connection is tried again. With gRPC's default of two
+	// minutes, an index would stay unused after it is available again.
 	qdrantReconnect = 2 * time.Second
 )
 
@@ -50,21 +50,21 @@ const (
 	stepUpsert = "upsert"
 )
 
-// QdrantConfig says how to reach Qdrant 1.16 or later (whose conditional upserts keep an older version
-// from replacing a newer one).
+// QdrantConfig describes the connection to Qdrant 1.16 or later. Earlier versions lack conditional upserts, which
+// prevent an older version of a point from replacing a newer one.
 type QdrantConfig struct {
 	URL    string         // http://host:6334 or https://host:6334, the gRPC port; https is TLS
 	APIKey string         // sent with every call; empty sends none
-	RootCA *x509.CertPool // who signs the server's certificate; nil for the system's
-	// Prefix begins the names of collections and aliases; installations that share a server need one each.
-	// At most 100 letters, digits and ".", "-" and "_", which is what a collection's name may have everywhere.
-	// Default "mneme".
+	RootCA *x509.CertPool // authorities for the server's certificate; nil for the system's
+	// Prefix begins the names of collections and aliases; installations that share a server need different ones. It
+	// has at most 100 letters, digits, ".", "-" and "_", which are valid in collection names everywhere. The
+	// default is "mneme".
 	Prefix string
 }
 
-// Qdrant keeps the index in a Qdrant server: a collection a generation, with one named vector, and an
-// alias a model that names the collection to search. The tenant is a payload key with is_tenant, and the
-// graph is built within tenants alone. Points hold ids, versions and what the filter needs, no content.
+// Qdrant keeps the index in a Qdrant server. Each generation is a collection with one named vector, and each model
+// has an alias for the collection to search. The tenant is a payload key with is_tenant, and a graph is built for
+// each tenant. Points have ids, versions and the fields of the filter, no content.
 type Qdrant struct {
 	client *qd.GrpcClient
 	prefix string
@@ -72,11 +72,11 @@ type Qdrant struct {
 
 var qdrantPrefix = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}$`)
 
-// OpenQdrant prepares the connection; it is made with the first call, and again whenever it is lost.
+// OpenQdrant prepares the connection. The first call connects, and so does a call after the connection was lost.
 func OpenQdrant(cfg QdrantConfig) (*Qdrant, error) {
 	u, err := url.Parse(cfg.URL)
 	if err != nil || u.Hostname() == "" || (u.Scheme != "http" && u.Scheme != "https") {
-		// it may hold a key
+		// The URL may have a key.
 		return nil, errors.New("open Qdrant: the URL must be http://host:port or https://host:port")
 	}
 	port := 6334
@@ -151,8 +151,8 @@ func (q *Qdrant) nearest(ctx context.Context, collection, name string, vector []
 	return hits, nil
 }
 
-// Apply implements Index. Points of one version go together, with the condition that the stored point is not newer:
-// the server checks it in the same step that writes.
+// Apply implements Index. Points of one version are sent together, with the condition that the stored point is not
+// newer. The server checks the condition in the same step as the write.
 func (q *Qdrant) Apply(ctx context.Context, g Generation, tenant string, c Changes) error {
 	collection := q.collection(g)
 	byVersion := map[int][]*qd.PointStruct{}
@@ -234,7 +234,7 @@ func (q *Qdrant) Lookup(ctx context.Context, g Generation, tenant string, ids []
 	return out, nil
 }
 
-// Scroll implements Index. Points that are not of this program's making are passed over.
+// Scroll implements Index. It skips points that this program did not make.
 func (q *Qdrant) Scroll(ctx context.Context, g Generation, cursor string, limit int) ([]Ref, string, error) {
 	ctx, cancel := context.WithTimeout(ctx, qdrantReadTimeout)
 	defer cancel()
@@ -284,8 +284,8 @@ func serverTimeout(ctx context.Context) *uint64 {
 	return new(uint64(max(1, (time.Until(deadline)+time.Second-1)/time.Second)))
 }
 
-// updated says whether a change that was to be waited for has been made. A server that cannot make it in the time
-// that it was given takes it and says so without an error: it may come later, or not at all.
+// updated returns an error unless the server has applied a change in time. A server that runs out of time accepts
+// the change and reports that without an error; the change may come later, or not at all.
 func updated(ctx context.Context, step string, res *qd.PointsOperationResponse, err error) error {
 	if err != nil {
 		return qdrantError(ctx, step, err)
@@ -309,7 +309,7 @@ func qdrantError(ctx context.Context, step string, err error) error {
 	case code == codes.NotFound:
 		return fmt.Errorf("%s: %w", step, ErrMissing)
 	case code == codes.InvalidArgument && (step == stepSearch || step == stepUpsert):
-		// the one thing of these that is not the program's own
+		// Of the arguments of these steps only the vector can be wrong: the program makes the others.
 		return fmt.Errorf("%s: refused by Qdrant: %w", step, ErrMismatch)
 	case errors.Is(ctx.Err(), context.Canceled):
 		return fmt.Errorf("%s: %w", step, context.Canceled)

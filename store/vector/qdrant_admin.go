@@ -15,8 +15,8 @@ import (
 	"github.com/mneme/mneme/store/vectorindex"
 )
 
-// slug converts a model's name into a valid name for collections and vectors. A digest keeps models apart whose names
-// differ only in replaced characters.
+// slug converts a model's name into a valid name for collections and vectors. A digest distinguishes models whose
+// names differ only in replaced characters.
 func slug(name string) string {
 	var b strings.Builder
 	plain := true
@@ -37,11 +37,11 @@ func slug(name string) string {
 	return kept[:min(len(kept), 64)] + "-" + hex.EncodeToString(sum[:4])
 }
 
-// collection is the name of a generation's collection.
+// collection returns the name of a generation's collection.
 func (q *Qdrant) collection(g Generation) string { return q.prefix + "-" + g.ID.String() }
 
-// alias is the name under which the active generation of a model is searched. It contains the model, so that a query
-// that was embedded for the previous generation still finds it while the next generation becomes active.
+// alias returns the name under which a model's active generation is searched. It contains the model, so that a query
+// embedded for the previous generation still finds that one while the next generation becomes active.
 func (q *Qdrant) alias(m inference.EmbeddingModel) string {
 	return q.prefix + "-" + vectorName(m) + "-active"
 }
@@ -51,10 +51,10 @@ type payloadIndex struct {
 	kind qd.FieldType
 }
 
-// eventIndexes are the keys that filters of events use.
+// eventIndexes are the payload keys that filters of events use.
 var eventIndexes = []payloadIndex{{keyTenant, qd.FieldType_FieldTypeKeyword}}
 
-// payloadIndexes are the keys that filters use, and how each is indexed.
+// payloadIndexes are the payload keys that filters use, with the type of each index.
 var payloadIndexes = []payloadIndex{
 	{keyTenant, qd.FieldType_FieldTypeKeyword},
 	{keyAgent, qd.FieldType_FieldTypeKeyword},
@@ -87,8 +87,8 @@ func (q *Qdrant) Create(ctx context.Context, g Generation) error {
 	return nil
 }
 
-// create creates a collection for a model's vectors, with its payload indexes. It does not change a collection that
-// exists.
+// create creates a collection for a model's vectors, with its payload indexes. It does not change an existing
+// collection.
 func (q *Qdrant) create(ctx context.Context, name string, m inference.EmbeddingModel, indexes []payloadIndex) error {
 	ctx, cancel := context.WithTimeout(ctx, qdrantAdminTimeout)
 	defer cancel()

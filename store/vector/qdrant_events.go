@@ -19,7 +19,7 @@ const keyEvent = "event_id"
 // eventSpace is the name space of the point ids of events.
 var eventSpace = uuid.MustParse("0b6a3f52-5a0e-4f5c-8f0d-6d1f2c9be417")
 
-// eventPoint derives a point's id from tenant and event. No name holds the byte between them.
+// eventPoint derives a point's id from tenant and event. No name contains the byte between them.
 func eventPoint(tenant, event string) *qd.PointId {
 	return qd.NewIDUUID(uuid.NewSHA1(eventSpace, []byte(tenant+"\x00"+event)).String())
 }
@@ -35,13 +35,13 @@ func eventPoints(tenant string, events []string) []*qd.PointId {
 // eventPrefix begins the names of the collections of events.
 func (q *Qdrant) eventPrefix() string { return q.prefix + "-events-" }
 
-// eventCollection is the collection of a model's vectors of events. They have no generations: what an event says never
-// changes, and a vector that is missing is made when its event is ranked.
+// eventCollection returns the name of the collection of a model's event vectors. It has no generations, because the
+// text of an event never changes and a missing vector is made when its event is ranked.
 func (q *Qdrant) eventCollection(m inference.EmbeddingModel) string {
 	return q.eventPrefix() + vectorName(m)
 }
 
-// WithoutEventVector returns those of the events of a tenant that have no vector of a model, in their order.
+// WithoutEventVector returns the events of a tenant that have no vector of a model, in their order.
 func (q *Qdrant) WithoutEventVector(ctx context.Context, tenant string, m inference.EmbeddingModel,
 	events []string) (out []string, err error) {
 	for page := range slices.Chunk(events, 2*qdrantBatchPoints) {
@@ -68,7 +68,7 @@ func (q *Qdrant) eventsThere(ctx context.Context, tenant string, m inference.Emb
 		Limit: new(uint32(len(events))), WithPayload: qd.NewWithPayloadInclude(keyEvent),
 		WithVectors: qd.NewWithVectors(false), Timeout: serverTimeout(limited)})
 	if err = qdrantError(limited, "look up events", err); errors.Is(err, ErrMissing) {
-		return nil, nil // the first vector makes the collection
+		return nil, nil // the first vector creates the collection
 	}
 	if err != nil {
 		return nil, err
@@ -80,8 +80,7 @@ func (q *Qdrant) eventsThere(ctx context.Context, tenant string, m inference.Emb
 	return there, nil
 }
 
-// PutEvents stores the vectors of a tenant's events, which are in the same order as their ids. The points hold ids and
-// no text.
+// PutEvents stores the vectors of a tenant's events, in the order of the ids. The points have ids and no text.
 func (q *Qdrant) PutEvents(ctx context.Context, tenant string, m inference.EmbeddingModel, events []string,
 	vectors [][]float32) error {
 	points := make([]*qd.PointStruct, len(events))
@@ -117,8 +116,8 @@ func (q *Qdrant) putEvents(ctx context.Context, m inference.EmbeddingModel, poin
 	return updated(ctx, stepUpsert, res, err)
 }
 
-// NearestEvents returns those of a tenant's events that are nearest to a vector, at most k, with their cosine
-// similarity as a score in [0,1]. It compares all of them exactly, and no other event takes a place.
+// NearestEvents returns at most k of the given events of a tenant, those nearest to a vector, with their cosine
+// similarity as a score in [0,1]. It compares all of the given events exactly, and no others.
 func (q *Qdrant) NearestEvents(ctx context.Context, tenant string, m inference.EmbeddingModel, vector []float32,
 	events []string, k int) ([]views.Hit, error) {
 	if k <= 0 || len(events) == 0 {
@@ -160,8 +159,8 @@ func (q *Qdrant) eventModels(ctx context.Context) (out []string, err error) {
 	return out, nil
 }
 
-// SweepEvents removes the vectors of a tenant's events that gone names, of all models, and returns how many. It
-// requests at most limit events at a time.
+// SweepEvents removes the vectors of the tenant's events that gone returns, of all models, and returns how many. It
+// passes at most limit events at a time to gone.
 func (q *Qdrant) SweepEvents(ctx context.Context, tenant string, limit int,
 	gone func(ctx context.Context, events []string) ([]string, error)) (removed int, err error) {
 	collections, err := q.eventModels(ctx)
@@ -229,7 +228,7 @@ func (q *Qdrant) deleteEvents(ctx context.Context, collection, tenant string, ev
 	return nil
 }
 
-// WipeEvents removes all vectors of a tenant's events, of all models. They are made again when they are asked for.
+// WipeEvents removes all vectors of a tenant's events, of all models. They are made again when needed.
 func (q *Qdrant) WipeEvents(ctx context.Context, tenant string) (int, error) {
 	all := func(_ context.Context, events []string) ([]string, error) { return events, nil }
 	return q.SweepEvents(ctx, tenant, qdrantBatchPoints, all)

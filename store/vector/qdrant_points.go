@@ -34,7 +34,7 @@ const (
 	keyPinned      = "pinned"
 	keyImportance  = "importance"
 	keySensitivity = "sensitivity"
-	keyOccurred    = "occurred_at" // microseconds since 1970, which is what Postgres keeps; exact as a double
+	keyOccurred    = "occurred_at" // microseconds since 1970, the precision of Postgres; exact as a double
 	keyValidFrom   = "valid_from"  // likewise; absent if it is open
 	keyValidUntil  = "valid_until"
 )
@@ -42,14 +42,14 @@ const (
 // pointSpace is the name space of point ids.
 var pointSpace = uuid.MustParse("5e0d6ab8-7c0f-4f0e-9d8a-3b1c2f7e6a90")
 
-// pointID derives a point's id from tenant and memory. The memory's id alone would not do: the same record
-// may be imported for two tenants, and one would push the other's point out.
+// pointID derives a point's id from tenant and memory. The memory's id alone is not enough: two tenants may import
+// the same record, and one point would overwrite the other.
 func pointID(tenant string, memory uuid.UUID) *qd.PointId {
 	return qd.NewIDUUID(uuid.NewSHA1(pointSpace, append(memory[:], tenant...)).String())
 }
 
-// vectorName is the name of a generation's vector, which names its space: asking a collection for another one's is an
-// error, not nonsense.
+// vectorName returns the name of a generation's vector. It identifies the embedding space, so that a search for
+// another space's vector is an error instead of a wrong result.
 func vectorName(m inference.EmbeddingModel) string {
 	return slug(m.Name) + "-" + strconv.Itoa(m.Dimensions)
 }
@@ -86,7 +86,7 @@ func stringValues(list []string) []*qd.Value {
 	return out
 }
 
-// refOf reads a point's reference from its payload.
+// refOf reads the reference of a point from its payload.
 func refOf(payload map[string]*qd.Value) (Ref, bool) {
 	id, err := uuid.Parse(payload[keyMemory].GetStringValue())
 	tenant := payload[keyTenant].GetStringValue()
@@ -98,10 +98,10 @@ func ofTenant(tenant string) *qd.Filter {
 	return &qd.Filter{Must: []*qd.Condition{qd.NewMatchKeyword(keyTenant, tenant)}}
 }
 
-// pushedFilter mirrors pg.Filter as well as a payload can express it. It may let more through, never less: Postgres
-// checks every id afterwards. It leaves out conditions of validity, which are JSON, validity if the question names
-// its own times, and names that are not plain ASCII, which Go and Postgres may fold differently. Importance is the
-// base, which may have faded since. All points are live.
+// pushedFilter renders pg.Filter as far as a payload can express it. It may admit more than the filter, never less:
+// Postgres checks every id afterwards. It leaves out conditions of validity, which are JSON; validity if the
+// question names its own times; and names that are not plain ASCII, which Go and Postgres may fold differently. It
+// compares the stored importance, which may have faded since. All points are live.
 func pushedFilter(f pg.Filter) *qd.Filter {
 	pr := f.Principal
 	must := []*qd.Condition{qd.NewMatchKeyword(keyTenant, pr.Tenant)}
@@ -153,7 +153,7 @@ func pushedFilter(f pg.Filter) *qd.Filter {
 	return &qd.Filter{Must: must}
 }
 
-// visibleTo admits what has a visibility and, with a key, a value of it.
+// visibleTo admits points with a visibility and, if a key is given, a value of it.
 func visibleTo(v schema.Visibility, key, value string) *qd.Condition {
 	must := []*qd.Condition{qd.NewMatchKeyword(keyVisibility, string(v))}
 	if key != "" {
@@ -162,7 +162,7 @@ func visibleTo(v schema.Visibility, key, value string) *qd.Condition {
 	return qd.NewFilterAsCondition(&qd.Filter{Must: must})
 }
 
-// openOr admits points that do not say, and those in the range.
+// openOr admits points without the key, and those in the range.
 func openOr(key string, r *qd.Range) *qd.Condition {
 	return qd.NewFilterAsCondition(&qd.Filter{Should: []*qd.Condition{qd.NewIsEmpty(key), qd.NewRange(key, r)}})
 }

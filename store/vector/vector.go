@@ -1,4 +1,4 @@
-// Package vector is the advisory vector index as one interface. Postgres is the authority: an index may be stale,
+// Package vector defines the advisory vector index. Postgres has the authoritative data: an index may be stale,
 // slow, wiped or gone, and then recall loses quality, never correctness.
 package vector
 
@@ -14,31 +14,31 @@ import (
 	"github.com/mneme/mneme/store/vectorindex"
 )
 
-// Generation is one build of an index. An index may have several at the same time: one that is searched, one that is
-// being built, one that waits to be dropped.
+// Generation is one build of an index. An index may have several: one that is searched, one that is being built,
+// and one to be dropped.
 type Generation = vectorindex.Generation
 
-// Point is one memory as an index sees it: a vector and what it may be filtered by, no content.
+// Point is one memory in an index: a vector and the fields of the filter, without content.
 type Point struct {
 	MemoryID uuid.UUID
-	Version  int // of the memory; an index keeps the newest that it has seen
+	Version  int // of the memory; an index keeps the newest version
 	Tier     schema.Tier
 	Typology schema.Typology
 	vectorindex.IndexAttributes
 	Vector []float32 // of unit length, of the generation's dimensions
 }
 
-// Ref names a point and the version of its memory.
+// Ref identifies a point and the version of its memory.
 type Ref struct {
 	Tenant   string
 	MemoryID uuid.UUID
 	Version  int
 }
 
-// Changes is what an index gets for one tenant's memories.
+// Changes are the changes of one tenant's memories for an index.
 type Changes struct {
 	Upserts []Point
-	// Deletes removes points up to the given version; with version 0, whatever version they have.
+	// Deletes removes points up to the given version; version 0 removes any version.
 	Deletes []Ref
 }
 
@@ -49,19 +49,18 @@ type Index interface {
 	// Name identifies the index in metrics, in workflow ids and in its generations.
 	Name() string
 
-	// Search returns at most limit ids of the filter's tenant, best first, scores in [0,1], from the active
-	// generation of the embedding's model. An index applies as much of the filter as it can, and never
-	// more. Ids may still be stale and are not authorised: the caller checks both.
+	// Search returns at most limit ids of the filter's tenant, best first, with scores in [0,1], from the active
+	// generation of the embedding's model. An index may apply only a part of the filter, but must not exclude
+	// memories that the filter admits. Ids may be stale and are not authorised; the caller checks both.
 	Search(ctx context.Context, f pg.Filter, e pg.Embedding, limit int) ([]search.Hit, error)
 
-	// Apply tells one generation of changes of one tenant, and returns when they can be found. Applying the
-	// same change twice is harmless, and so is applying an older one after a newer: a point is never
-	// replaced by an older version of its memory. A point that was deleted and comes back by an older
-	// change is found by the drift check.
+	// Apply applies the changes of one tenant to one generation, and returns when searches find them. A repeated
+	// change is harmless, and so is an older one after a newer: an older version of a memory never replaces a newer
+	// one. If an older change brings a deleted point back, the drift check finds it.
 	Apply(ctx context.Context, g Generation, tenant string, c Changes) error
-	// Lookup returns the versions of those of a tenant's memories that a generation has.
+	// Lookup returns the versions of the tenant's memories that a generation has.
 	Lookup(ctx context.Context, g Generation, tenant string, ids []uuid.UUID) (map[uuid.UUID]int, error)
-	// Scroll returns at most limit points of a generation over all tenants, in an order of its own, after the cursor.
+	// Scroll returns at most limit points of a generation over all tenants after the cursor, in any fixed order.
 	// The first cursor is empty, and so is the one returned after the last point.
 	Scroll(ctx context.Context, g Generation, cursor string, limit int) (refs []Ref, next string, err error)
 	// Count returns how many points of a tenant a generation has.
@@ -69,31 +68,30 @@ type Index interface {
 	// Nearest returns the tenant's points nearest to a vector in one generation, searched or not.
 	Nearest(ctx context.Context, g Generation, tenant string, vector []float32, limit int) ([]search.Hit, error)
 
-	// Create creates a generation in the index, or does nothing if it exists. An active generation is also made
-	// searchable: it is the first one of an installation. A lost generation must not be created as active before it
-	// has been filled.
+	// Create creates a generation in the index, or does nothing if it exists. An active generation, the first one
+	// of an installation, also becomes searchable. A lost generation must be filled before it is created as active.
 	Create(ctx context.Context, g Generation) error
-	// Searched reports whether searches with the generation's model use this generation or another. If they have none
-	// to use, it returns ErrMissing.
+	// Searched reports whether searches with the generation's model use this generation. If they use another, it
+	// returns false; if there is none to use, ErrMissing.
 	Searched(ctx context.Context, g Generation) (bool, error)
-	// Activate makes a generation the one that is searched for its model, at once and as a whole.
+	// Activate makes a generation the searched one for its model, atomically.
 	Activate(ctx context.Context, g Generation) error
-	// Drop removes a generation; one that does not exist is not an error.
+	// Drop removes a generation. A missing generation is not an error.
 	Drop(ctx context.Context, g Generation) error
 }
 
 var (
-	// ErrMissing means that the index lacks the generation: it was never made, was dropped, or the index was
-	// wiped.
+	// ErrMissing means that the index does not have the generation: it was not created, was dropped, or the index
+	// was wiped.
 	ErrMissing = errors.New("the vector index has no such generation")
 	// ErrMismatch means that a vector is not of the generation's embedding space.
 	ErrMismatch = errors.New("the vector is not of the index's embedding space")
 )
 
-// Rebuilder is an index that keeps more of a generation than its points, and can rebuild it while it is searched. It
-// does so in parts: done is called with how many are done, and another call can go on from there.
+// Rebuilder is an index that can rebuild a generation's search structures while it is searched. It does so in
+// parts: it calls done with the number of finished parts, and another call can continue from there.
 type Rebuilder interface {
-	// Rebuild builds the generation's indexes again, except the first from parts; it calls done after each part.
+	// Rebuild builds the generation's indexes again, without the first from parts. It calls done after each part.
 	Rebuild(ctx context.Context, g Generation, from int, done func(parts int)) error
 }
 

@@ -1,13 +1,13 @@
-// Package vectorindex keeps the outbox of the vector index and its generations. Package store/vector holds the
+// Package vectorindex stores the outbox of the vector index and its generations. Package store/vector has the
 // indexes themselves.
 package vectorindex
 
 import "github.com/mneme/mneme/store/pg"
 
-// VectorIndex keeps the outbox and the generations of the vector index. It is safe for concurrent use.
+// VectorIndex stores the outbox and the generations. It is safe for concurrent use.
 type VectorIndex struct {
 	*pg.DB
 }
 
-// New returns it over a connection.
+// New returns a VectorIndex on a database.
 func New(db *pg.DB) *VectorIndex { return &VectorIndex{DB: db} }

@@ -27,9 +27,8 @@ const (
 	GenerationRetired  GenerationState = "retired"  // waits to be dropped; gets only deletions
 )
 
-// Generation is one build of a vector index: an embedding space, and the points made in it. Which one is
-// searched is written here, so that losing an index loses no decision. Generations are the
-// installation's, not a tenant's.
+// Generation is one build of a vector index: an embedding space and its points. Postgres stores which one is
+// searched, so a lost index does not lose that decision. Generations belong to the installation, not to a tenant.
 type Generation struct {
 	ID          uuid.UUID
 	Index       string // vector.Index's name
@@ -60,8 +59,8 @@ func scanGeneration(row pgx.CollectableRow) (Generation, error) {
 		State: g.State, CreatedAt: g.CreatedAt, ActivatedAt: g.ActivatedAt, RetiredAt: g.RetiredAt}, err
 }
 
-// Generations returns an index's generations: the active one first, then the one being built, then what
-// waits to be dropped.
+// Generations returns an index's generations: the active one first, then the one being built, then those to be
+// dropped.
 func (s *VectorIndex) Generations(ctx context.Context, index string) ([]Generation, error) {
 	rows, err := s.Pool.Query(ctx, `
 		SELECT `+generationColumns+`
@@ -78,7 +77,7 @@ func (s *VectorIndex) Generations(ctx context.Context, index string) ([]Generati
 	return out, nil
 }
 
-// Generation returns one generation; ErrNotFound when it has been dropped.
+// Generation returns one generation, or ErrNotFound if it has been dropped.
 func (s *VectorIndex) Generation(ctx context.Context, id uuid.UUID) (Generation, error) {
 	rows, err := s.Pool.Query(ctx, `
 		SELECT `+generationColumns+`
@@ -97,8 +96,8 @@ func (s *VectorIndex) Generation(ctx context.Context, id uuid.UUID) (Generation,
 	return g, nil
 }
 
-// StartGeneration records a new generation, and returns the existing one when another caller was faster: an index has
-// one active generation and one that is being built.
+// StartGeneration records a new generation. If another caller was faster it returns that caller's, because an index
+// has at most one active generation and one that is being built.
 func (s *VectorIndex) StartGeneration(ctx context.Context, index string, model inference.EmbeddingModel,
 	state GenerationState, now time.Time) (Generation, error) {
 	rows, err := s.Pool.Query(ctx, `
@@ -129,7 +128,7 @@ func (s *VectorIndex) StartGeneration(ctx context.Context, index string, model i
 	return g, nil
 }
 
-// ActivateGeneration makes a generation the one that is searched, and retires the previous one. A second call changes
+// ActivateGeneration makes a generation the searched one and retires the previous one. A second call changes
 // nothing.
 func (s *VectorIndex) ActivateGeneration(ctx context.Context, g Generation, now time.Time) error {
 	err := pgx.BeginFunc(ctx, s.Pool, func(tx pgx.Tx) error {
@@ -154,7 +153,7 @@ func (s *VectorIndex) ActivateGeneration(ctx context.Context, g Generation, now 
 	return nil
 }
 
-// RemoveGeneration forgets a generation whose points have been dropped. The active one stays.
+// RemoveGeneration removes a generation whose points have been dropped. The active one is kept.
 func (s *VectorIndex) RemoveGeneration(ctx context.Context, id uuid.UUID) error {
 	if _, err := s.Pool.Exec(ctx, `DELETE FROM index_generations WHERE id = $1 AND state <> 'active'`, id); err != nil {
 		return fmt.Errorf("remove generation: %w", err)
@@ -163,8 +162,8 @@ func (s *VectorIndex) RemoveGeneration(ctx context.Context, id uuid.UUID) error 
 }
 
 // BuildVectorIndexes builds the HNSW indexes of an embedding model in Postgres, one for each class, each in its own
-// transaction. Existing indexes are kept unless rebuild is set: then a new index is built for each and replaces it.
-// Writers of embeddings wait for the class that is being built. It returns how many were built.
+// transaction. Existing indexes are kept unless rebuild is set; then each is replaced by a new one. Writers of
+// embeddings wait for the class that is being built. It returns the number of built indexes.
 func (s *VectorIndex) BuildVectorIndexes(ctx context.Context, model inference.EmbeddingModel,
 	rebuild bool) (int, error) {
 	built := 0
@@ -180,8 +179,8 @@ func (s *VectorIndex) BuildVectorIndexes(ctx context.Context, model inference.Em
 	return built, nil
 }
 
-// RebuildVectorIndexes builds the indexes of all classes again, except the first ones that are done already. After
-// each class it calls done with the number of finished classes.
+// RebuildVectorIndexes builds the indexes of all classes again, without the first from classes. After each class it
+// calls done with the number of finished classes.
 func (s *VectorIndex) RebuildVectorIndexes(
 	ctx context.Context,
 	model inference.EmbeddingModel,
@@ -222,7 +221,7 @@ func (s *VectorIndex) buildVectorIndex(
 // are searched one by one.
 var ErrNotIndexable = errors.New("the embedding model cannot be indexed")
 
-// MemoryTenants lists tenants that have memories, by name, at most limit of them, after the given one.
+// MemoryTenants lists at most limit tenants with memories after the given one, by name.
 func (s *VectorIndex) MemoryTenants(ctx context.Context, after string, limit int) ([]string, error) {
 	rows, err := s.Pool.Query(ctx, `SELECT mneme_memory_tenants($1, $2)`, after, limit)
 	if err != nil {
@@ -246,17 +245,17 @@ func (s *VectorIndex) LiveTotal(ctx context.Context) (int64, error) {
 	return n, nil
 }
 
-// IndexState is what Postgres knows of a memory that an index should or should not have.
+// IndexState is the state in Postgres of a memory that an index should or should not have.
 type IndexState struct {
 	ID       uuid.UUID
 	Version  int // 0 if the memory does not exist
 	Live     bool
-	Embedded bool // it has a vector of the model, made of its present content
-	Pending  bool // the outbox has a change of it that is still tried
+	Embedded bool // it has a vector of the model for its current content
+	Pending  bool // the outbox has a change of it that will be tried
 	Parked   bool // the outbox has a change of it that is no longer tried
 }
 
-// indexStateColumns are the columns of IndexState, of a memory m that may be missing, whose id is given.
+// indexStateColumns renders the columns of IndexState for a given id, of a memory m that may be missing.
 func indexStateColumns(id string) string {
 	return fmt.Sprintf(`%[1]s AS id,
 			coalesce(m.version, 0) AS version,
@@ -290,7 +289,7 @@ var (
 		LEFT JOIN ` + pg.ByKey("m", "@tenant", "x.id") + ` ON true`
 )
 
-// LivePage returns the states of a tenant's live memories by id, at most limit of them, after the given one.
+// LivePage returns the states of at most limit live memories of the tenant after the given id, by id.
 func (s *VectorIndex) LivePage(ctx context.Context, tenant string, model inference.EmbeddingModel, after uuid.UUID,
 	limit int) ([]IndexState, error) {
 	return s.indexStates(ctx, tenant, livePageSQL, pg.Args{"tenant": tenant, "model": model.Name,
@@ -323,14 +322,13 @@ func (s *VectorIndex) indexStates(ctx context.Context, tenant, query string, arg
 	return out, nil
 }
 
-// embeddedRows are the tenant's live memories m that have a vector e of the model, made of their present content.
+// embeddedRows are the tenant's live memories m with a vector e of the model for their current content.
 const embeddedRows = `
 			FROM memory_embeddings e
 			JOIN memories m ON m.tenant = e.tenant AND m.id = e.memory_id AND m.live AND m.content_hash = e.content_hash
 			WHERE e.tenant = @tenant AND e.model = @model AND e.dims = @dims`
 
-// CountEmbedded counts the tenant's live memories that have a vector of the model, made of their present
-// content.
+// CountEmbedded counts the tenant's live memories with a vector of the model for their current content.
 func (s *VectorIndex) CountEmbedded(ctx context.Context, tenant string, model inference.EmbeddingModel) (int64, error) {
 	ctx = pg.WithClass(ctx, pg.ClassLong)
 	var n int64
@@ -370,10 +368,10 @@ func (s *VectorIndex) NearestEmbedded(ctx context.Context, tenant string, e pg.E
 	return out, nil
 }
 
-// SampleEmbedded picks live memories of the tenant that have a vector of the model, at random.
+// SampleEmbedded returns random live memories of the tenant that have a vector of the model.
 func (s *VectorIndex) SampleEmbedded(ctx context.Context, tenant string, model inference.EmbeddingModel,
 	n int) ([]uuid.UUID, error) {
-	ctx = pg.WithClass(ctx, pg.ClassLong) // it goes through all of them
+	ctx = pg.WithClass(ctx, pg.ClassLong) // it reads all of them
 	var out []uuid.UUID
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `

@@ -15,7 +15,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// IndexAttributes is what an index may filter by, as the memory has it: no content.
+// IndexAttributes are the fields of a memory that an index may filter by, without content.
 type IndexAttributes struct {
 	Agent       string
 	Project     string
@@ -34,13 +34,13 @@ type IndexAttributes struct {
 	ValidUntil  *time.Time
 }
 
-// OutboxEntry is the newest pending change of one memory, with what the index needs to know. Older
-// pending changes of the same memory are folded into it.
+// OutboxEntry is the newest pending change of one memory, with the data for the index. Older pending changes of the
+// memory are merged into it.
 type OutboxEntry struct {
 	MemoryID uuid.UUID
-	Seq      int64 // of the newest change folded in; 0 if none is pending
-	Changes  int   // how many were folded
-	Attempts int   // how often this has failed so far
+	Seq      int64 // of the newest merged change; 0 if none is pending
+	Changes  int   // number of merged changes
+	Attempts int   // failed attempts so far
 	Delete   bool
 	Version  int // 0 when the memory is gone
 	Tier     schema.Tier
@@ -51,11 +51,11 @@ type OutboxEntry struct {
 	Vector  []float32 // nil when the memory has no embedding of the model yet
 }
 
-// outboxDue is the condition that a change has to be written now.
+// outboxDue is the condition that a change is due.
 const outboxDue = `parked_at IS NULL AND (retry_at IS NULL OR retry_at <= now())`
 
-// Outbox reads up to limit pending changes of the tenant, oldest first, folded by memory. Failed changes are returned
-// again when they are due, parked ones are not. If only is not empty, it reads the changes of those memories only.
+// Outbox reads up to limit pending changes of the tenant, oldest first, merged by memory. It returns failed changes
+// again when they are due, and no parked ones. If only is not empty, it reads only the changes of those memories.
 func (s *VectorIndex) Outbox(ctx context.Context, tenant string, model inference.EmbeddingModel, only []uuid.UUID,
 	limit int) ([]OutboxEntry, error) {
 	args := pg.Args{"tenant": tenant, "limit": limit}
@@ -79,8 +79,8 @@ func (s *VectorIndex) Outbox(ctx context.Context, tenant string, model inference
 	return out, nil
 }
 
-// IndexEntries reads what an index needs to know of memories, whatever is pending. A memory that is gone
-// or not live is an entry to delete.
+// IndexEntries reads the data of memories for the index, whatever is pending. A memory that does not exist or is
+// not live is an entry to delete.
 func (s *VectorIndex) IndexEntries(ctx context.Context, tenant string, model inference.EmbeddingModel,
 	ids []uuid.UUID) ([]OutboxEntry, error) {
 	out, err := s.indexEntries(ctx, tenant, model, `
@@ -92,8 +92,7 @@ func (s *VectorIndex) IndexEntries(ctx context.Context, tenant string, model inf
 	return out, nil
 }
 
-// indexEntries joins the memories that source names to what is known of them. The arguments name the tenant, and what
-// source needs.
+// indexEntries joins the memories of source with their data. The arguments name the tenant, and those of source.
 func (s *VectorIndex) indexEntries(ctx context.Context, tenant string, model inference.EmbeddingModel, source string,
 	args pg.Args) ([]OutboxEntry, error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
@@ -159,9 +158,9 @@ const entryColumns = `
 			coalesce(m.content_hash, '') AS hash,
 			e.embedding`
 
-// SettleOutbox removes the changes that the index now has: those up to each entry's Seq. Later changes stay. A memory
-// that changed after it was read, and whose change another writer has settled, is queued again: of two concurrent
-// writers, the one with the older version may finish last.
+// SettleOutbox removes the changes that the index now has: those up to each entry's Seq. Later changes stay. A
+// memory is queued again if it changed after it was read and another writer has settled that change: the writer
+// with the older version may have finished last.
 func (s *VectorIndex) SettleOutbox(ctx context.Context, tenant string, entries []OutboxEntry, now time.Time) error {
 	err := pg.RetryChange(ctx, func() error { return s.settleOutbox(ctx, tenant, entries, now) })
 	if err != nil {
@@ -197,7 +196,7 @@ func (s *VectorIndex) settleOutbox(ctx context.Context, tenant string, entries [
 	})
 }
 
-// KeepEmbeddings stores embeddings that were made for memories, where their content is still the same.
+// KeepEmbeddings stores new embeddings of memories whose content has not changed since.
 func (s *VectorIndex) KeepEmbeddings(ctx context.Context, tenant string, model inference.EmbeddingModel,
 	entries []OutboxEntry, embedded map[uuid.UUID][]float32, now time.Time) error {
 	if len(embedded) == 0 {
@@ -215,8 +214,8 @@ func (s *VectorIndex) KeepEmbeddings(ctx context.Context, tenant string, model i
 	return nil
 }
 
-// keepEmbeddings stores vectors only if the content is still the embedded one. It locks the memory; otherwise a
-// memory that is being erased could get its vector back.
+// keepEmbeddings stores vectors if the content is still the embedded one. It locks the memory; otherwise the vector
+// could be stored again while the memory is erased.
 func keepEmbeddings(c *commit.Change, model inference.EmbeddingModel, entries []OutboxEntry,
 	embedded map[uuid.UUID][]float32) {
 	for _, e := range entries {
@@ -247,17 +246,17 @@ type OutboxFailure struct {
 	Reason string // never content
 }
 
-// Backoff of a change that alone fails: doubling from outboxBackoff to outboxBackoffMax, and parked when it has
-// failed outboxAttempts times, after about four hours. An endpoint that is repaired within half a working day misses
-// nothing.
+// Backoff of a change that fails on its own: it doubles from outboxBackoff to outboxBackoffMax. After
+// outboxAttempts failures, about four hours, the change is parked. An endpoint repaired within four hours loses no
+// change.
 const (
 	outboxAttempts   = 8
 	outboxBackoff    = 2 * time.Minute
 	outboxBackoffMax = 2 * time.Hour
 )
 
-// PostponeOutbox records that some memories could not be written to the index. Their changes wait, longer each time,
-// and are parked in the end. Later changes do not wait. It returns how many were parked.
+// PostponeOutbox records that some memories could not be written to the index. Their changes are delayed, longer
+// each time, and parked in the end. Later changes are not delayed. It returns how many were parked.
 func (s *VectorIndex) PostponeOutbox(ctx context.Context, tenant string, failures []OutboxFailure,
 	now time.Time) (parked int, err error) {
 	ids, seqs, reasons := make([]uuid.UUID, len(failures)), make([]int64, len(failures)), make([]string, len(failures))
@@ -290,7 +289,7 @@ func (s *VectorIndex) PostponeOutbox(ctx context.Context, tenant string, failure
 	return parked, nil
 }
 
-// EnqueueOutbox queues the current state of memories for the index, except of those that have a pending or parked
+// EnqueueOutbox queues the current state of memories for the index, without those that have a pending or parked
 // change. It returns how many were queued.
 func (s *VectorIndex) EnqueueOutbox(ctx context.Context, tenant string, ids []uuid.UUID, now time.Time) (int, error) {
 	if len(ids) == 0 {
@@ -323,7 +322,7 @@ type ParkedChange struct {
 	ParkedAt  time.Time `json:"parked_at"`
 }
 
-// ParkedOutbox lists the tenant's parked changes by memory, at most limit of them, after the given one.
+// ParkedOutbox lists at most limit parked changes of the tenant after the given memory, by memory.
 func (s *VectorIndex) ParkedOutbox(ctx context.Context, tenant string, after uuid.UUID,
 	limit int) ([]ParkedChange, error) {
 	var out []ParkedChange
@@ -342,7 +341,7 @@ func (s *VectorIndex) ParkedOutbox(ctx context.Context, tenant string, after uui
 	return out, nil
 }
 
-// ReleaseOutbox makes the tenant's parked and waiting changes due at once, as if they had never failed. It returns the
+// ReleaseOutbox makes the tenant's parked and delayed changes due now, as if they had never failed. It returns the
 // number of their memories.
 func (s *VectorIndex) ReleaseOutbox(ctx context.Context, tenant string, now time.Time) (int, error) {
 	n := 0
@@ -373,7 +372,7 @@ func (s *VectorIndex) OutboxLag(ctx context.Context) (schema.IndexLag, error) {
 	return lag, nil
 }
 
-// OutboxTenants lists the tenants with changes pending; parked ones do not count.
+// OutboxTenants lists the tenants with pending changes. Parked ones do not count.
 func (s *VectorIndex) OutboxTenants(ctx context.Context) ([]string, error) {
 	rows, err := s.Pool.Query(ctx, `SELECT mneme_outbox_tenants()`)
 	if err != nil {
@@ -386,8 +385,8 @@ func (s *VectorIndex) OutboxTenants(ctx context.Context) ([]string, error) {
 	return out, nil
 }
 
-// BatchMemories returns the ids of the memories that a range wrote or changed: its sources, the
-// facts added from them, and the targets of updates and deletes.
+// BatchMemories returns the ids of the memories that a range wrote or changed: its sources, the facts added from
+// them, and the targets of updates and deletes.
 func (s *VectorIndex) BatchMemories(ctx context.Context, r schema.Range) ([]uuid.UUID, error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	var out []uuid.UUID

@@ -20,8 +20,8 @@ var building *activities.Recalling
 // QueryContext returns it again, as long as the run is kept. An invalid request fails the run with
 // ErrTypeInvalidRequest before anything is read.
 //
-// As with Recall, the answer is content: it is in the history twice, in the marker of the local activity and in the
-// result.
+// As with Recall, the answer contains content. It is in the history twice: in the marker of the local activity and in
+// the result.
 func Context(ctx workflow.Context, req ledger.ContextRequest) (ledger.ContextResponse, error) {
 	var out activities.ContextResult
 	read := false
@@ -60,7 +60,7 @@ func Context(ctx workflow.Context, req ledger.ContextRequest) (ledger.ContextRes
 	return out.ContextResponse, nil
 }
 
-// unknown refuses fields by name. No earlier version has dropped them.
+// unknown refuses unknown fields by name. No earlier version of this workflow ignored them.
 func unknown(fields []string) []schema.FieldError {
 	out := make([]schema.FieldError, 0, len(fields))
 	for _, f := range fields {

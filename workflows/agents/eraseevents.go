@@ -16,7 +16,7 @@ import (
 
 var erasing *activities.Forgetting
 
-// changeOtherOwners: runs that began before it end with the first agent whose episodes cannot be erased.
+// changeOtherOwners is a version marker. Runs without it end at the first agent whose episodes cannot be erased.
 const changeOtherOwners = "erase-other-owners"
 
 // EraseEvents permanently empties events of the ledger, and deletes the histories of the sessions that may have
@@ -46,7 +46,7 @@ func EraseEvents(ctx workflow.Context, req api.EraseEventsRequest) (api.EraseEve
 		out.Indexed += gone.Indexed
 		more = gone.More
 	}
-	var failed error // the first failure; the episodes of other agents are erased all the same
+	var failed error // the first failure; the episodes of the other agents are still erased
 	for _, owner := range erased.Owners {
 		receipt, err := eraseEpisodes(ctx, req, owner)
 		if err != nil {
@@ -70,8 +70,8 @@ func EraseEvents(ctx workflow.Context, req api.EraseEventsRequest) (api.EraseEve
 	return out, nil
 }
 
-// eraseEpisodes erases the episodes of one agent and memories with the same content, by a run of Forget that is
-// confirmed here. That run continues if this one ends.
+// eraseEpisodes erases the episodes of one agent and memories with the same content. It starts a run of Forget and
+// confirms it. The run of Forget continues if this run ends.
 func eraseEpisodes(ctx workflow.Context, req api.EraseEventsRequest,
 	of activities.EpisodesOf) (schema.ForgetReceipt, error) {
 	operation := schema.Operation{Principal: of.Principal, Actor: req.Actor, Reason: req.Reason,

@@ -10,8 +10,8 @@ import (
 	"github.com/mneme/mneme/workflows/flow"
 )
 
-// RecordSession records a whole session that has ended: one request, one episode. Its events are appended to the
-// ledger and the session is closed at once. A repeated delivery returns the same episode.
+// RecordSession records a session that has ended, in one request. It appends the events to the ledger and closes the
+// session at once. A repeated delivery returns the same episode.
 func RecordSession(ctx workflow.Context, req api.RecordRequest) (api.SessionResult, error) {
 	show := flow.Display{Lean: true}
 	show.Begin(ctx, sessionOpen, "appending", req.Principal)

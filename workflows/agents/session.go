@@ -20,21 +20,22 @@ import (
 
 var sessioning *sessions.Sessions
 
-// SessionEventsPerRun is the number of events after which a run continues as new, unless Temporal suggests it before.
-// It is a variable for tests only.
+// SessionEventsPerRun is the number of events after which a run continues as new, unless Temporal suggests it earlier.
+// It is a variable only for tests.
 var SessionEventsPerRun = 10_000
 
-// maxBatchBytes is how much of what events say one append takes.
+// maxBatchBytes bounds the payloads of the events in one append.
 const maxBatchBytes = 4 << 20
 
 // Session takes the events of an agent's work into the ledger, keeps the state of the work for queries, and closes
-// into one episodic record: when the agent ends it (run.ended), when it is asked to, or when nothing happens for
-// long. An event that comes after the end belongs to the next episode, for which the run continues. Idle sessions
-// complete, and the next event starts them again.
+// into one episodic record. It closes when the agent ends it (run.ended), on request, or after the idle time. An event
+// that arrives after the end belongs to the next episode, for which the run continues. The run of an idle session
+// completes, and the next event starts a new one.
 //
-// The ledger has everything: a run holds numbers, the state of the work, and the events that wait to be appended.
-// Events come by update, which returns their numbers, or by signal; or the ledger has them already, and a signal says
-// up to which number. All waiting events are appended together, also those of different callers.
+// The ledger stores the events. A run holds only numbers, the state of the work, and the events that wait to be
+// appended. Events arrive by update, which returns their numbers, or by signal. If a caller has appended events to the
+// ledger itself, its signal has the number of the last one. All waiting events are appended together, including those
+// of different callers.
 func Session(ctx workflow.Context, in api.SessionInput) (api.SessionResult, error) {
 	run := &sessionRun{Display: flow.Display{Lean: true}, in: in, phase: sessionOpen, idleFrom: workflow.Now(ctx)}
 	if in.State != nil {
@@ -93,9 +94,9 @@ type sessionRun struct {
 
 	queue    []*handedIn
 	closers  []*closing
-	told     int64 // the ledger has the session's events up to this number, or a caller said so
-	refused  int   // events that came by signal and cannot be kept
-	appended int   // events that this run appended or took in
+	told     int64 // the ledger has the session's events up to this number, as far as is known here
+	refused  int   // invalid events that arrived by signal
+	appended int   // events that this run appended or read from the ledger
 
 	idleFrom time.Time
 	idle     bool
@@ -158,7 +159,7 @@ func (run *sessionRun) setup(ctx workflow.Context) error {
 		}})
 }
 
-// appendUpdate hands events to the main loop, and answers with their numbers. Also a run that is cancelled answers.
+// appendUpdate passes events to the main loop and returns their numbers. A cancelled run answers too.
 func (run *sessionRun) appendUpdate(ctx workflow.Context, in api.AppendSignal) (api.AppendResult, error) {
 	ctx, stop := workflow.NewDisconnectedContext(ctx)
 	defer stop()
@@ -182,7 +183,7 @@ func (run *sessionRun) appendUpdate(ctx workflow.Context, in api.AppendSignal) (
 	return out, nil
 }
 
-// closeUpdate asks the main loop to close the session, and answers with the episode.
+// closeUpdate asks the main loop to close the session, and returns the episode.
 func (run *sessionRun) closeUpdate(ctx workflow.Context, in api.CloseRequest) (api.SessionResult, error) {
 	ctx, stop := workflow.NewDisconnectedContext(ctx)
 	defer stop()
@@ -197,7 +198,8 @@ func (run *sessionRun) closeUpdate(ctx workflow.Context, in api.CloseRequest) (a
 	return c.result, c.err
 }
 
-// watchIdle records when nothing has happened for long. One timer serves all events that come while it runs.
+// watchIdle marks the session as idle when the idle time has passed without an event. One timer serves all events that
+// arrive while it runs.
 func (run *sessionRun) watchIdle(ctx workflow.Context) {
 	for {
 		left := run.in.Settings.Idle() - workflow.Now(ctx).Sub(run.idleFrom)
@@ -229,7 +231,7 @@ func (run *sessionRun) mustClose() bool {
 	return run.state.Ended > 0 || len(run.closers) > 0 || run.idle
 }
 
-// mustRenew reports whether the history is long enough, or a caller asked for a new one.
+// mustRenew reports whether to continue as new: the history is long, or a caller requested a new one.
 func (run *sessionRun) mustRenew(ctx workflow.Context) bool {
 	return run.renew || run.appended >= SessionEventsPerRun || workflow.GetInfo(ctx).GetContinueAsNewSuggested()
 }
@@ -307,7 +309,7 @@ func (run *sessionRun) open(ctx workflow.Context) error {
 	return nil
 }
 
-// took notes how far the session has come.
+// took updates the run with the session's state in the ledger.
 func (run *sessionRun) took(ctx workflow.Context, st sessions.State) {
 	if st.FirstSeq == run.state.FirstSeq { // the same episode
 		run.appended += int(max(0, st.LastSeq-run.state.LastSeq))
@@ -325,7 +327,7 @@ func (run *sessionRun) took(ctx workflow.Context, st sessions.State) {
 	run.Display.Show(ctx, run.phase, fmt.Sprintf("%d events, up to %d of the stream", st.Events, st.LastSeq))
 }
 
-// batch takes events that wait, of as many callers as fit into one append.
+// batch takes waiting events, from as many callers as fit into one append.
 func (run *sessionRun) batch() []*handedIn {
 	count, size := 0, 0
 	for i, h := range run.queue {
@@ -340,7 +342,7 @@ func (run *sessionRun) batch() []*handedIn {
 	return run.queue
 }
 
-// append appends what waits, and takes in what the ledger has.
+// append appends the waiting events, and reads events that callers have appended to the ledger.
 func (run *sessionRun) append(ctx workflow.Context) error {
 	batch := run.batch()
 	in := sessions.AppendRequest{Session: run.in.SessionRef, Known: run.state.Changed}
@@ -379,8 +381,8 @@ func (run *sessionRun) append(ctx workflow.Context) error {
 	return nil
 }
 
-// persist calls a local activity until it succeeds or fails permanently. Events must not be lost to an outage of
-// Postgres, however long. Cancelling the run does not end it.
+// persist calls a local activity until it succeeds or fails permanently, because an outage of Postgres must not lose
+// events. Cancelling the run does not stop it.
 func (run *sessionRun) persist(ctx workflow.Context, call func(workflow.Context) error) error {
 	ctx, stop := workflow.NewDisconnectedContext(ctx)
 	defer stop()
@@ -398,8 +400,8 @@ func (run *sessionRun) persist(ctx workflow.Context, call func(workflow.Context)
 	}
 }
 
-// reflect starts the reflection of the agent, when it has seen enough events, and waits for its start only. An open
-// reflection is enough: the next events request another.
+// reflect starts the agent's reflection when the agent has seen enough events. It waits only for the start. If a
+// reflection is already running, it starts none: later events request another.
 func (run *sessionRun) reflect(ctx workflow.Context) {
 	threshold := run.in.Settings.ReflectionThreshold
 	if threshold <= 0 || run.unreflected < threshold {

@@ -13,11 +13,11 @@ import (
 	"github.com/mneme/mneme/workflows/flow"
 )
 
-// changeCloseAll is the version marker of close: a request to close is answered when all events that were there before
-// it are in an episode. Before, the first episode that ended answered it, and the events after that one stayed open.
+// changeCloseAll is the version marker of close: a request to close is answered when all events that arrived before it
+// are in an episode. Older runs answered it with the first episode that ended, and left the later events open.
 const changeCloseAll = "close-all"
 
-// close makes an episode of the processed events, and answers the callers that asked for it.
+// close makes an episode of the processed events, and answers the callers that requested it.
 func (run *sessionRun) close(ctx workflow.Context) error {
 	ctx, stop := workflow.NewDisconnectedContext(ctx)
 	defer stop()
@@ -56,8 +56,8 @@ func (run *sessionRun) close(ctx workflow.Context) error {
 	return nil
 }
 
-// over reports whether nothing is left to do after a closing. Events that came in during it, or after the event that
-// ended the session, begin the next episode.
+// over reports whether the run can end after it has closed an episode. Events that arrived meanwhile, or after the
+// event that ended the session, begin the next episode.
 func (run *sessionRun) over(ctx workflow.Context) (bool, error) {
 	if run.told <= run.result.LastSeq && run.settled(ctx) {
 		return true, nil
@@ -65,8 +65,8 @@ func (run *sessionRun) over(ctx workflow.Context) (bool, error) {
 	return false, run.open(ctx)
 }
 
-// settled reports whether all callers are answered and nothing is left. It must not yield after its last check: the
-// run can then end, and the server gives later events to another run.
+// settled reports whether all callers are answered and no work is left. It must not yield after its last check, so
+// that the run ends before another event arrives; the server gives later events to another run.
 func (run *sessionRun) settled(ctx workflow.Context) bool {
 	run.receive()
 	if len(run.queue)+len(run.closers) > 0 || run.told > run.state.LastSeq {
@@ -77,7 +77,7 @@ func (run *sessionRun) settled(ctx workflow.Context) bool {
 	return len(run.queue)+len(run.closers) == 0 && run.told <= run.state.LastSeq
 }
 
-// drainHandlersOf waits until those are answered for whom everything is done. It stops when there is more to do.
+// drainHandlersOf waits until the handlers whose requests are done have returned. It stops when new work arrives.
 func drainHandlersOf(ctx workflow.Context, run *sessionRun) {
 	ctx, stop := workflow.NewDisconnectedContext(ctx)
 	defer stop()
@@ -90,7 +90,7 @@ func drainHandlersOf(ctx workflow.Context, run *sessionRun) {
 	}
 }
 
-// next is what the next run is started with.
+// next returns the input of the next run.
 func (run *sessionRun) next() api.SessionInput {
 	return api.SessionInput{SessionRef: run.in.SessionRef, Settings: run.in.Settings, State: &api.SessionState{
 		FirstSeq: run.state.FirstSeq, LastSeq: run.state.LastSeq, Events: run.state.Events, Runs: run.runs,
@@ -106,7 +106,8 @@ func (run *sessionRun) progress() api.SessionProgress {
 		Refused: run.refused, Runs: run.runs, IdleFrom: run.idleFrom}
 }
 
-// cancelled appends what waits before the run ends. The session stays open in Postgres: the next event starts it again.
+// cancelled appends the waiting events before the run ends. The session stays open in Postgres, and the next event
+// starts a new run.
 func (run *sessionRun) cancelled(ctx workflow.Context, cause error) (api.SessionResult, error) {
 	run.receive()
 	for len(run.queue) > 0 {
@@ -118,7 +119,7 @@ func (run *sessionRun) cancelled(ctx workflow.Context, cause error) (api.Session
 	return run.fail(ctx, cause)
 }
 
-// fail answers everybody with what went wrong.
+// fail answers all callers with the error.
 func (run *sessionRun) fail(ctx workflow.Context, err error) (api.SessionResult, error) {
 	run.failed = err
 	return run.finish(ctx, err)

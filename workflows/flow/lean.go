@@ -8,27 +8,27 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// changeLean marks the histories of runs of the second form: see lean.
+// changeLean marks the histories of runs of the second form: see Lean.
 const changeLean = "lean-history"
 
-// Lean reports whether a run has the second form. Such a run leaves validation to its first activity, whose outcome
-// is recorded: rules may change and the run still replays. It upserts search attributes only for its outcome and
-// while it waits for a person, and it continues as new inside long rounds.
+// Lean reports whether a run has the second form. Such a run leaves validation to its first activity. The outcome of
+// the activity is recorded, so the run still replays after validation has changed. It upserts search attributes only
+// for its outcome and while it waits for a person, and it continues as new inside long rounds.
 //
-// Only the marker decides. Search attributes do not show who writes the history: an older worker may have taken a run
-// that a newer client started with them, and a run that it continues as new keeps those that it upserted.
+// Only the marker decides. Search attributes would not show the form: an older worker may run a workflow that a newer
+// client started with them, and a run that continues another keeps the attributes that were upserted.
 func Lean(ctx workflow.Context) bool {
 	return workflow.GetVersion(ctx, changeLean, workflow.DefaultVersion, 1) != workflow.DefaultVersion
 }
 
-// MaxAttribute bounds the value of a search attribute in bytes: a request's names are not validated yet when they
-// are shown, and the server refuses values of more than 2 KB.
+// MaxAttribute bounds the value of a search attribute in bytes. A request's names are not validated yet when they are
+// shown, and the server refuses values of more than 2 KB.
 const MaxAttribute = 4 * schema.MaxNameLength
 
-// Display shows the state of a run: in the UI's details, and to search.
+// Display shows the state of a run in the details of the UI and in search attributes.
 type Display struct{ Lean bool }
 
-// Begin shows the first phase and whose the run is, unless its start said so.
+// Begin shows the first phase and the principal of the run, unless the run was started with these attributes.
 func (d Display) Begin(ctx workflow.Context, phase, details string, p schema.Principal) {
 	if !d.Lean {
 		d.Show(ctx, phase, details, mneme.Whose(p)...)
@@ -62,7 +62,7 @@ func (d Display) Show(ctx workflow.Context, phase, details string, more ...tempo
 	}
 }
 
-// Wait shows, also to search, that the run waits for a person in a phase, or no longer waits.
+// Wait shows that the run waits for a person in a phase, or no longer waits. It also sets search attributes.
 func (d Display) Wait(ctx workflow.Context, phase, details string, more ...temporal.SearchAttributeUpdate) {
 	if d.Lean {
 		more = append(more, mneme.AttrPhase.ValueSet(phase))
@@ -70,8 +70,8 @@ func (d Display) Wait(ctx workflow.Context, phase, details string, more ...tempo
 	d.Show(ctx, phase, details, more...)
 }
 
-// ContinueAsNew ends a run and continues it as a new one, to which the SDK gives its search attributes. A cancelled
-// run ends instead: the new one would not know of the cancellation.
+// ContinueAsNew continues a run as a new one; the SDK passes on its search attributes. A cancelled run ends instead,
+// because the cancellation does not reach the new one.
 func ContinueAsNew(ctx workflow.Context, fn, in any) error {
 	if err := ctx.Err(); err != nil {
 		return err

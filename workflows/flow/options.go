@@ -52,12 +52,12 @@ const (
 	// attempts last five weeks. Permanent errors have a type and end the run immediately.
 	ReviewAttempts = 100_000
 
-	linkAttempts  = 5 // a run can do without the graph, so it must not wait for it for long
+	linkAttempts  = 5 // the graph is optional, so a run must not wait long for it
 	IndexAttempts = 5 // likewise: SyncIndex does the rest
-	// An erased text may be in the history of a workflow that still runs. The activity waits for its end by failing:
-	// from attempt forgetCancelAfter, after fifteen seconds, it cancels the workflow, and from attempt
-	// forgetTerminateAfter, two minutes later, it terminates it. A cancelled pipeline marks its open jobs as dead. They
-	// can be retried, because their texts are in Postgres.
+	// An erased text may be in the history of a workflow that still runs. The activity fails and is retried until that
+	// workflow has ended. From attempt ForgetCancelAfter on, after fifteen seconds, it cancels the workflow, and from
+	// attempt ForgetTerminateAfter on, two minutes later, it terminates it. A cancelled pipeline marks its open jobs as
+	// dead. They can be retried, because their texts are in Postgres.
 	ForgetCancelAfter    = 4
 	ForgetTerminateAfter = 8
 
@@ -76,13 +76,13 @@ var StageOptions = workflow.LocalActivityOptions{
 }
 
 const (
-	// heartbeatTimeout is how long it takes to notice a dead worker, or an attempt that has stopped its heartbeats
+	// heartbeatTimeout is the time after which a dead worker is noticed, or an attempt that stopped its heartbeats
 	// because it made no progress (step.MaxStall). Activities that call models send heartbeats while they wait, so that
 	// a slow model is not mistaken for a dead worker.
 	heartbeatTimeout = 20 * time.Second
 
-	// stepTimeout is the time for one attempt at a step of the pipeline. A step over many items returns its results so
-	// far after two minutes (activities, partialAfter), and the run asks for the rest.
+	// stepTimeout is the time for one attempt at a step of the pipeline. A step over many items returns after two
+	// minutes with its results so far (activities, partialAfter), and the run calls it again for the rest.
 	stepTimeout = 5 * time.Minute
 
 	// LongestWait is the longest wait between two attempts, which an endpoint that is down may ask for (activities,
@@ -90,8 +90,8 @@ const (
 	LongestWait = 10 * time.Minute
 )
 
-// overall returns the time for all attempts at an activity together. It allows every attempt of the retry policy, and
-// is finite so that nothing stays open forever.
+// overall returns the time limit for all attempts at an activity together. It allows every attempt of the retry
+// policy, and is finite so that no activity stays open forever.
 func overall(attempts int32, attempt, wait time.Duration) time.Duration {
 	return time.Duration(attempts) * (attempt + wait)
 }
@@ -134,7 +134,7 @@ func StoreOptions(summary string, attempts int32) workflow.ActivityOptions {
 	}
 }
 
-// LinkOptions are for a transaction, or several if one takes too long.
+// LinkOptions are for one transaction, which is split into several if it takes too long.
 func LinkOptions(summary string) workflow.ActivityOptions {
 	return workflow.ActivityOptions{
 		StartToCloseTimeout:    stepTimeout,
@@ -162,8 +162,8 @@ const (
 	StartMargin = 3 * time.Second
 )
 
-// SpanOptions: two short reads by index. They run as a local activity, since an agent asks after every turn and is
-// seldom due.
+// SpanOptions are for two short reads by index. They run as a local activity, because an agent checks after every turn
+// and a reflection is seldom due.
 var SpanOptions = workflow.LocalActivityOptions{
 	StartToCloseTimeout:    15 * time.Second,
 	ScheduleToCloseTimeout: 15 * time.Minute,
@@ -178,7 +178,7 @@ func SweepOptions(summary string) workflow.ActivityOptions {
 		ScheduleToCloseTimeout: overall(InfrastructureAttempts, 10*time.Minute, LongestWait),
 		HeartbeatTimeout:       heartbeatTimeout,
 		RetryPolicy:            backoff(InfrastructureAttempts),
-		WaitForCancellation:    true, // it ends after the current batch
+		WaitForCancellation:    true, // it returns after the current batch
 		Summary:                summary,
 	}
 }
@@ -225,9 +225,9 @@ func SelectOptions() workflow.ActivityOptions {
 	return options
 }
 
-// SessionOptions: two short transactions. They run as local activities, so that events are written to history once, by
-// the signal or the update that brings them, and appending takes one workflow task. A run outlasts longer outages
-// (sessionRun.persist).
+// SessionOptions are for two short transactions. They run as local activities, so that the signal or update with the
+// events is their only copy in the history, and appending takes one workflow task. The run itself outlasts longer
+// outages (sessionRun.persist).
 func SessionOptions(summary string) workflow.LocalActivityOptions {
 	return workflow.LocalActivityOptions{
 		StartToCloseTimeout:    storeTimeout,
@@ -238,27 +238,27 @@ func SessionOptions(summary string) workflow.LocalActivityOptions {
 }
 
 const (
-	// A topic that cannot be compared or answered waits for the next sweep: there is no hurry, and others wait.
+	// A topic that cannot be compared or answered waits for the next sweep, so that it does not delay the other topics.
 	topicAttempts = 5
-	// TopicTimeout is what a sweep gives the refresh of one topic: all attempts at a model that is slow or away.
+	// TopicTimeout limits the refresh of one topic: it allows all attempts at a slow or unavailable model.
 	TopicTimeout = 3 * time.Hour
 )
 
-// LearnTimeout is the time limit of a run over a scope, including all attempts at its activities. It ends earlier if
-// nothing is left; the rest is for the next run.
+// LearnTimeout is the time limit of a run over a scope, including all attempts at its activities. The next run takes
+// what is left.
 const LearnTimeout = 12 * time.Hour
 
-// Waits of a run that consolidates a scope by itself.
+// Waits of a run that consolidates a scope without a schedule or a request.
 const (
-	// A run that another one has started is waited for by looking again.
+	// BusyWait is the interval at which the run checks whether another run over the scope has ended.
 	BusyWait = time.Minute
-	// A run that failed is started again after two minutes, then twice as long each time. After as many failures as
-	// QuietAttempts, in about an hour, it is left to the schedule.
+	// A failed run is started again after two minutes, and then after twice as long each time. After QuietAttempts
+	// failures, in about an hour, the schedule takes over.
 	RetryWait     = 2 * time.Minute
 	QuietAttempts = 5
 )
 
-// TopicOptions: a recall, and a short transaction after it.
+// TopicOptions are for a recall and a short transaction after it.
 func TopicOptions(summary string) workflow.ActivityOptions {
 	return workflow.ActivityOptions{
 		StartToCloseTimeout:    time.Minute,
@@ -269,8 +269,8 @@ func TopicOptions(summary string) workflow.ActivityOptions {
 	}
 }
 
-// CloseSessionOptions: all events of a session are read, page by page with a heartbeat each, and one transaction writes
-// the episode. Like a run that waits for weeks, it outlasts any outage.
+// CloseSessionOptions are for reading all events of a session, page by page with a heartbeat each, and for one
+// transaction that writes the episode. Like a run that waits for weeks, it outlasts any outage.
 func CloseSessionOptions() workflow.ActivityOptions {
 	return workflow.ActivityOptions{
 		StartToCloseTimeout:    10 * time.Minute,
@@ -281,7 +281,7 @@ func CloseSessionOptions() workflow.ActivityOptions {
 	}
 }
 
-// DraftOptions: one call of a model. After the last attempt the rules write the answer.
+// DraftOptions are for one call of a model. After the last attempt the rules write the answer.
 var DraftOptions = workflow.ActivityOptions{
 	StartToCloseTimeout:    stepTimeout,
 	ScheduleToCloseTimeout: overall(topicAttempts, stepTimeout, LongestWait),
@@ -290,7 +290,7 @@ var DraftOptions = workflow.ActivityOptions{
 	Summary:                "draft the answer",
 }
 
-// RebuildPageOptions: sessions may be long, and each episode is read in full.
+// RebuildPageOptions allow long sessions: each episode is read in full.
 var RebuildPageOptions = workflow.ActivityOptions{
 	StartToCloseTimeout:    30 * time.Minute,
 	ScheduleToCloseTimeout: overall(IndexAttempts, 30*time.Minute, LongestWait),

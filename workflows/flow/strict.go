@@ -10,20 +10,20 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// changeStrictInput marks runs that refuse an input with fields that they do not know; older ones dropped them.
+// changeStrictInput marks runs that refuse an input with unknown fields; older runs ignored such fields.
 const changeStrictInput = "strict-input"
 
-// input is what a workflow is started with by clients that may misspell a field.
+// input is the input of a workflow, from clients that may misspell a field.
 type input interface {
 	// Validate reports every field that is wrong, as a *schema.ValidationError.
 	Validate() error
-	// DropUnread reads the input as older runs did, and reports whether that makes a difference.
+	// DropUnread ignores unknown fields, as older runs did, and reports whether there were any.
 	DropUnread() bool
 }
 
-// Validate returns the problems of an input. A replay ignores the fields that the older run ignored; so does a run
-// that continues another, whose input may come from a newer worker. The version is requested only if it makes a
-// difference: other histories have no marker.
+// Validate returns the problems of an input. A replay ignores the fields that the older run ignored. A run that
+// continues another one ignores unknown fields too, because its input may come from a newer worker. The version is
+// requested only if it makes a difference, so that other histories need no marker.
 func Validate(ctx workflow.Context, in input) error {
 	err := in.Validate()
 	if err == nil || !in.DropUnread() {
@@ -36,7 +36,7 @@ func Validate(ctx workflow.Context, in input) error {
 	return err
 }
 
-// InvalidRequest turns what Validate says into a failure that is not retried.
+// InvalidRequest turns an error of Validate into a failure that is not retried.
 func InvalidRequest(err error) error {
 	if err == nil {
 		return nil

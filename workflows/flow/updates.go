@@ -2,8 +2,8 @@ package flow
 
 import "go.temporal.io/sdk/workflow"
 
-// DrainHandlers waits until the updates that the run has accepted are answered, also when the run is
-// cancelled: an update whose run ends before it fails for its caller, whatever it has done.
+// DrainHandlers waits until all accepted updates are answered, even if the run is cancelled. If the run ended first, an
+// update would fail for its caller although its work is done.
 func DrainHandlers(ctx workflow.Context) {
 	ctx, stop := workflow.NewDisconnectedContext(ctx)
 	defer stop()

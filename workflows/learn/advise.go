@@ -16,8 +16,8 @@ var adviser *advising.Advising
 // Advise says what to do in a situation, for clients that speak only Temporal. An invalid request fails the run with
 // ErrTypeInvalidRequest before anything is read.
 //
-// As of Recall, the answer is content: it is in the history twice, in the marker of the local activity and in the
-// result.
+// As with Recall, the answer contains content. It is in the history twice: in the marker of the local activity and in
+// the result.
 func Advise(ctx workflow.Context, req api.AdviseRequest) (api.AdviseResponse, error) {
 	shown := flow.Display{Lean: true}
 	shown.Begin(ctx, api.PhaseRecall, "advising", req.Principal)

@@ -15,9 +15,9 @@ import (
 
 var learns *learning.Learning
 
-// ConsolidateParts are the workflows that Consolidate starts for a scope, in their order: episodes are learned from
-// before they are compressed, plans are composed of procedures, and duplicates are resolved last. It is a variable for
-// tests and for workers that host only some of them.
+// ConsolidateParts are the workflows that Consolidate starts for a scope, in this order. Learning reads episodes before
+// they are compressed, plans are composed of procedures, and duplicates are resolved last. It is a variable for tests
+// and for workers that host only some of these workflows.
 var ConsolidateParts = []string{
 	api.WorkflowUpdateFacts,
 	api.WorkflowExtractCompetence,
@@ -33,9 +33,9 @@ const (
 	scopesPerRun = 300
 )
 
-// ConsolidateAll goes through the scopes of one tenant, or of all, that have evidence which no run has taken in, and
-// consolidates each in a child Consolidate, a few at a time. A scope that is being consolidated already, or that fails,
-// does not keep the others from their turn. A run may be cancelled at any time.
+// ConsolidateAll finds the scopes with unprocessed evidence, of one tenant or of all, and consolidates each in a child
+// Consolidate, a few at a time. It continues if a scope fails or is being consolidated already. A run may be cancelled
+// at any time.
 func ConsolidateAll(ctx workflow.Context, in api.ConsolidateAllInput) (api.ConsolidateAllResult, error) {
 	out := api.ConsolidateAllResult{}
 	if in.SoFar != nil {
@@ -113,7 +113,8 @@ func consolidateEach(ctx workflow.Context, scopes []api.LearnScope, shadow bool,
 	return ctx.Err()
 }
 
-// learnChild is how a run of learning starts another one. The id allows one run of a scope at a time.
+// learnChild returns the options with which a run of learning starts another. The id allows one run of a scope at a
+// time.
 func learnChild(scope api.LearnScope, id, summary string) workflow.ChildWorkflowOptions {
 	return workflow.ChildWorkflowOptions{
 		WorkflowID:               id,
@@ -180,7 +181,7 @@ func outcomeOf(out *api.LearnResult) string {
 	return out.Outcome
 }
 
-// learnedCounts says what a run of learning has done.
+// learnedCounts describes what a run of learning has done.
 func learnedCounts(out api.LearnResult) string {
 	return fmt.Sprintf("%d episodes read, %d groups: %d added, %d updated, %d superseded, %d dropped", out.Read,
 		out.Groups,

@@ -15,17 +15,16 @@ import (
 	"github.com/mneme/mneme/workflows/flow"
 )
 
-// SignalsPerRun is after how many signals a run that waits goes on as a new one, unless Temporal suggests it before. It
-// is a variable for tests alone.
+// SignalsPerRun is the number of signals after which a waiting run continues as new, unless Temporal suggests it
+// earlier. It is a variable only for tests.
 var SignalsPerRun = 1_000
 
-// ConsolidateWhenQuiet consolidates one scope once it has enough new evidence and has then been quiet. Activities that
-// write episodes start it when there is enough, and tell it of more by signal: the signals say nothing but that it must
-// look. It waits until the scope is quiet, has Consolidate run as a child, and ends when there is not enough evidence
-// left.
+// ConsolidateWhenQuiet consolidates one scope when it has enough new evidence and no more has arrived for a while.
+// Activities that write episodes start it, and send a signal without data when there is more evidence. It waits until
+// the scope is quiet, runs Consolidate as a child, and ends when there is not enough evidence left.
 //
-// A run over the scope that fails is started again, a few times with growing waits; then the schedule does it. Where
-// the scope is being consolidated already, this one waits and looks again.
+// If Consolidate fails, it is started again a few times with growing waits; then the schedule takes over. If another
+// run is consolidating the scope, this one waits and checks again.
 func ConsolidateWhenQuiet(ctx workflow.Context,
 	in api.ConsolidateWhenQuietInput) (api.ConsolidateWhenQuietResult, error) {
 	run := &quietRun{Display: flow.Display{Lean: true}, in: in,
@@ -57,8 +56,8 @@ type quietRun struct {
 	signals workflow.ReceiveChannel
 }
 
-// loop waits, consolidates and looks again, until nothing is due. It does not yield between looking for signals and its
-// end: the server refuses to end a run that has a signal which it has not seen.
+// loop waits, consolidates and checks again, until nothing is due. It does not yield between its last check for signals
+// and its end: the server does not let a run end before it has received every signal.
 func (run *quietRun) loop(ctx workflow.Context) error {
 	before := "" // the watermark before the last run
 	for ran := false; ; {
@@ -103,11 +102,11 @@ func (run *quietRun) look(ctx workflow.Context) (learning.DueResult, error) {
 	return due, err
 }
 
-// consolidate has the scope consolidated. It reports whether a run of its own has succeeded.
+// consolidate runs Consolidate for the scope, and reports whether its own run succeeded.
 func (run *quietRun) consolidate(ctx workflow.Context) (bool, error) {
 	run.Show(ctx, api.PhaseLearn, run.details())
 	options := learnChild(run.in.LearnScope, api.ConsolidateWorkflowID(run.in.LearnScope), "consolidate a scope")
-	options.ParentClosePolicy = enumspb.PARENT_CLOSE_POLICY_ABANDON // it is of use by itself
+	options.ParentClosePolicy = enumspb.PARENT_CLOSE_POLICY_ABANDON // its result is useful even if this run ends
 	var done api.LearnResult
 	err := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, options), api.WorkflowConsolidate,
 		api.LearnInput{LearnScope: run.in.LearnScope}).Get(ctx, &done)
@@ -134,7 +133,7 @@ func (run *quietRun) consolidate(ctx workflow.Context) (bool, error) {
 	return true, nil
 }
 
-// wait waits, and goes on as a new run where the history has become long.
+// wait waits, and continues as new if the history has become long.
 func (run *quietRun) wait(ctx workflow.Context, phase string, d time.Duration) error {
 	run.Wait(ctx, phase, fmt.Sprintf("%s; waits for %s", run.details(), d.Round(time.Second)))
 	long := func() bool {
@@ -148,14 +147,14 @@ func (run *quietRun) wait(ctx workflow.Context, phase string, d time.Duration) e
 	return run.renew(ctx)
 }
 
-// renew continues as a new run, with what this one knows. What the signals told of is in the database.
+// renew continues as new with the state of this run. The evidence that signals announced is in the database.
 func (run *quietRun) renew(ctx workflow.Context) error {
 	next := run.in
 	next.Runs, next.SoFar = run.in.Runs+1, &run.out
 	return flow.ContinueAsNew(ctx, ConsolidateWhenQuiet, next)
 }
 
-// drain takes the signals that are there. They say nothing but that the run must look, which it does next.
+// drain takes the waiting signals. They have no data: the run checks the database next.
 func (run *quietRun) drain() {
 	for run.signals.ReceiveAsync(nil) {
 	}

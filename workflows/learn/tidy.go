@@ -20,9 +20,8 @@ var tidier *tidying.Tidying
 // partsPerRun is how many parts one run takes before it continues as new.
 const partsPerRun = 200
 
-// runTidy runs activities that read a scope part by part, decide on what they found and write it, and moves the
-// watermark after each part. If a run is cancelled or dies between two parts, the next run continues at the
-// watermark.
+// runTidy runs activities that read a scope part by part, decide and write, and moves the watermark after each part. If
+// a run is cancelled or dies between two parts, the next run continues at the watermark.
 func runTidy(ctx workflow.Context, in api.LearnInput, name, what string,
 	read, write, self any) (api.LearnResult, error) {
 	shown := flow.Display{Lean: true}
@@ -76,7 +75,7 @@ func runTidy(ctx workflow.Context, in api.LearnInput, name, what string,
 	return out, nil
 }
 
-// tidyPart reads one part, writes what is decided on it, and moves the watermark.
+// tidyPart reads one part, writes the decisions on it, and moves the watermark.
 func tidyPart(ctx workflow.Context, name, what string, read, write any, request *tidying.Request,
 	out *api.LearnResult) (more bool, err error) {
 	var page tidying.Page
@@ -125,7 +124,7 @@ func addTidied(out *api.LearnResult, part api.LearnResult) {
 	}
 }
 
-// tidied says what a run has done.
+// tidied describes what a run has done.
 func tidied(what string, out api.LearnResult) string {
 	refused := 0
 	for _, n := range out.Refused { //workflowcheck:ignore: a sum is the same in any order
@@ -135,7 +134,7 @@ func tidied(what string, out api.LearnResult) string {
 		out.Read, out.Added, out.Updated, out.Replaced, out.Contested, out.Dropped, refused)
 }
 
-// ResolveDuplicates merges the records of a scope that say the same (document 004 §15.7, duplicate resolution): it
+// ResolveDuplicates merges records of a scope with the same meaning (document 004 §15.7, duplicate resolution): it
 // compares the records that changed since the last run with all records. The record that is kept supersedes the
 // others.
 func ResolveDuplicates(ctx workflow.Context, in api.LearnInput) (api.LearnResult, error) {

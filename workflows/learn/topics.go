@@ -19,7 +19,7 @@ import (
 var topicking *topics.Topics
 
 const (
-	// topicRounds is how often a refresh reads the evidence of a topic again that has changed since it was read.
+	// topicRounds is how often a refresh reads the evidence of a topic again if the evidence changes meanwhile.
 	topicRounds = 3
 	// topicsAtOnce is how many topics a sweep refreshes concurrently. Model calls have a separate limit.
 	topicsAtOnce = 4
@@ -28,9 +28,9 @@ const (
 )
 
 // RefreshTopic compares the evidence of a standing question with that of its answer. If it is the same, the run ends:
-// a second run over the same evidence writes nothing and asks no model. Otherwise it drafts an answer, and publishes
-// it unless a memory of the evidence was changed or forgotten in between; then it reads the evidence again. If a
-// worker dies after the draft was stored, the next attempt publishes that draft.
+// a second run over the same evidence writes nothing and calls no model. Otherwise it drafts an answer and publishes
+// it. If a memory of the evidence was changed or forgotten in between, it reads the evidence again. If a worker dies
+// after the draft was stored, the next attempt publishes that draft.
 //
 // If the tenant's token budget is used up, the run ends as held: the previous answer stays, marked as stale. A run
 // may be cancelled at any time. Its history holds ids, hashes and counts.
@@ -195,7 +195,7 @@ func RefreshTopics(ctx workflow.Context, in api.RefreshTopicsInput) (api.Refresh
 	return out, nil
 }
 
-// refreshAll refreshes topics, topicsAtOnce at the same time, and counts what became of them.
+// refreshAll refreshes topics, topicsAtOnce at the same time, and counts the outcomes.
 func refreshAll(ctx workflow.Context, due []topics.TopicRef, shadow bool, out *api.RefreshTopicsResult) error {
 	turns := workflow.NewSemaphore(ctx, topicsAtOnce)
 	all := workflow.NewWaitGroup(ctx)
@@ -217,7 +217,8 @@ func refreshAll(ctx workflow.Context, due []topics.TopicRef, shadow bool, out *a
 	return ctx.Err()
 }
 
-// topicChild is how a sweep starts the refresh of a topic. The id allows one run of a topic at a time.
+// topicChild returns the options with which a sweep starts the refresh of a topic. The id allows one run of a topic at
+// a time.
 func topicChild(ref topics.TopicRef) workflow.ChildWorkflowOptions {
 	return workflow.ChildWorkflowOptions{
 		WorkflowID:               api.RefreshTopicWorkflowID(ref.Tenant, ref.Topic),
@@ -253,8 +254,8 @@ func sweptTopics(out api.RefreshTopicsResult) string {
 		out.Failed)
 }
 
-// fieldsOf are the fields that are wrong in an input. The first activity refuses them, so that its outcome is recorded
-// and a run replays when rules change.
+// fieldsOf returns the invalid fields of an input. The first activity refuses them; its outcome is recorded, so that a
+// run still replays after validation has changed.
 func fieldsOf(err error) []schema.FieldError {
 	var invalid *schema.ValidationError
 	if errors.As(err, &invalid) {

@@ -1,12 +1,11 @@
-// Command fit fits the weights of memory/frame to the development conversations of package changes, and prints
-// them. To the held-out half it fits nothing; it prints sums of how well the weights do there.
+// Command fit fits the weights of memory/frame to the development conversations of package changes, and prints them. It
+// does not fit the held-out half; it only prints the sums of the results there.
 //
 //	go run ./bench/changes/fit [-conversations FILE]
 //
-// The file holds evaluation conversations as `make bench` reads them: they count for relevance too.
+// The file has evaluation conversations in the format of `make bench`. They are used for relevance too.
 //
-// Each model is also fitted to one half alone and tried on the other: what differs much there was learned by
-// heart.
+// Each model is also fitted to one half and tested on the other. A large difference shows overfitting.
 package main
 
 import (
@@ -21,10 +20,10 @@ import (
 	"github.com/mneme/mneme/memory/frame"
 )
 
-// Weight of coexisting statements against others: to take one for outdated costs more than to miss a change.
+// Weight of coexisting statements against others: wrongly marking one as outdated costs more than missing a change.
 const coexistingWeight = 4
 
-// example is what a model weighs, and whether it holds.
+// example has the features for a model, and the expected answer.
 type example struct {
 	measures []float64
 	holds    bool
@@ -118,7 +117,7 @@ func examples() (relevance, succession []example) {
 	return relevance, succession
 }
 
-// report fits a model to all examples and to each half, and prints the weights with how well they do.
+// report fits a model to all examples and to each half, and prints the weights with their results.
 func report(all []example, names []string, judge func(all []example, weights []float64, half string) string) {
 	weights := fit(all)
 	fmt.Printf("bias %.2f\n", weights[len(names)])
@@ -159,7 +158,7 @@ func best(all []example, weights []float64) map[int]example {
 	return out
 }
 
-// topOfQuestion says how often the most relevant text is an answer.
+// topOfQuestion reports how often the most relevant text is an answer.
 func topOfQuestion(all []example, weights []float64, half string) string {
 	right, known := 0, 0
 	for _, e := range best(of(all, func(e example) bool { return e.half == half && e.known }), weights) {
@@ -171,8 +170,8 @@ func topOfQuestion(all []example, weights []float64, half string) string {
 	return fmt.Sprintf("first %.1f %%", 100*float64(right)/float64(known))
 }
 
-// answers fits the logit of the best text of each question, and how long that text is, to whether the question has
-// an answer, as if half of the questions of each kind of conversation had one.
+// answers fits whether a question has an answer, from the logit of its best text and the length of that text. It weighs
+// the questions as if half of those of each kind of conversation had an answer.
 func answers(all []example) {
 	weights := fit(all)
 	var tops []example

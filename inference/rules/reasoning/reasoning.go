@@ -24,7 +24,7 @@ const (
 	maxFindings   = 4   // sentences of a belief
 	maxQuote      = 120 // characters that are quoted of one event
 	maxOfOneRule  = 2   // sentences that one rule contributes
-	recursAtLeast = 3   // events in which a word recurs
+	recursAtLeast = 3   // minimum number of events in which a word recurs
 )
 
 // finding is a sentence of a belief.
@@ -34,7 +34,7 @@ type finding struct {
 	places []int // of the events that it rests on, in order
 }
 
-// rules are applied in this order; of equally important findings, that of the earlier rule comes first.
+// rules are applied in this order. Of equally important findings, the one of the earlier rule comes first.
 var rules = []func([]ledger.Event) []finding{verdicts, demands, outcomes, failures, decisions, clues, beliefs}
 
 // Reflect implements inference.Reasoner. It uses no model and fails only when ctx is done.
@@ -63,7 +63,7 @@ func (Reasoner) Reflect(
 	return belief(span, found), inference.Usage{}, nil
 }
 
-// end is the place of the last event that a finding rests on.
+// end returns the place of the last event of a finding.
 func (f finding) end() int { return f.places[len(f.places)-1] }
 
 func belief(span []ledger.Event, found []finding) inference.Belief {
@@ -83,8 +83,8 @@ func belief(span []ledger.Event, found []finding) inference.Belief {
 	return out
 }
 
-// quote returns what an event says, on one line, short, with an end, and without secrets: a belief is seen by every
-// agent unless the request says otherwise.
+// quote returns the text of an event on one line, shortened, with a full stop, and without secrets, because every agent
+// sees a belief unless the request narrows its visibility.
 func quote(e ledger.Event) string {
 	text, _ := sensitive.Mask(strings.ToValidUTF8(views.Text(e), "\uFFFD"))
 	text, cut := normalize.CutChars(normalize.Collapse(text), maxQuote)
@@ -94,7 +94,7 @@ func quote(e ledger.Event) string {
 	return text + "."
 }
 
-// of makes a finding of each event of some kinds that says something.
+// of makes a finding of each event of the given kinds that has a text.
 func of(span []ledger.Event, weight float64, lead func(ledger.Event) string, kinds ...string) []finding {
 	var out []finding
 	for i, e := range span {
@@ -130,7 +130,7 @@ func beliefs(span []ledger.Event) []finding {
 	return of(span, 0.30, func(e ledger.Event) string { return e.Agent + " believes: " }, ledger.KindAgentReflected)
 }
 
-// decides are the words by which a thought or a speech is a decision.
+// decides are words that make a thought or a speech a decision.
 var decides = []string{"decide", "decided", "decision", "chose", "choose", "agreed", "promise", "promised", "must",
 	"never", "always", "instead", "because", "from now on", "conclude", "concluded", "the cause", "turns out"}
 

@@ -11,15 +11,15 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// words are those of a text in lower case.
+// words returns the words of a text in lower case.
 func words(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
 	})
 }
 
-// recurring names what recurs: up to three words of five letters or more that are in the most events, in at least three
-// and in a third of all that say something. Words of one event count once.
+// recurring returns up to three words of five letters or more that occur in the most events: in at least three, and in
+// at least a third of the events with a text. A word counts once for each event.
 func recurring(span []ledger.Event) []finding {
 	in := map[string][]int{}
 	var order []string
@@ -57,7 +57,7 @@ func recurring(span []ledger.Event) []finding {
 	return []finding{{text, 0.2, slices.Compact(places)}}
 }
 
-// common are words that recur everywhere.
+// common are words that recur in any text.
 var common = func() map[string]bool {
 	out := map[string]bool{}
 	for _, word := range strings.Fields(`about above after again against because before being below between could doing

@@ -10,8 +10,8 @@ import (
 // attempts are the calls of one tool.
 type attempts struct {
 	failed []int  // places of tool.failed since it last worked
-	error  string // what the last of them said
-	times  int    // how often it failed in all
+	error  string // the message of the last of them
+	times  int    // total number of failures
 	worked int    // place of tool.returned after a failure; -1: it has not worked since
 	before []int  // places of the failures before that
 }
@@ -62,7 +62,7 @@ func (a *attempts) note(place int, failed bool, says string) {
 	}
 }
 
-// shown is how many failures of one tool a finding rests on.
+// shown is how many failures of one tool a finding cites.
 const shown = 3
 
 func (a *attempts) finding(tool string) (finding, bool) {

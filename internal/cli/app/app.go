@@ -24,7 +24,7 @@ import (
 	"github.com/mneme/mneme/store/vector"
 )
 
-// App is what the commands share. Connections are opened when a command first needs them.
+// App has the settings and connections that all commands share. Connections are opened on first use.
 type App struct {
 	In          io.Reader
 	Out, ErrOut io.Writer
@@ -35,20 +35,20 @@ type App struct {
 	Json     bool
 	Timeout  time.Duration
 	Patience float64       // multiplies the deadlines of a recall; 0 is 1
-	Probe    time.Duration // bounds the check of Postgres and the question to a worker; 0 is probeTimeout
+	Probe    time.Duration // bounds the check of Postgres and the query of a worker; 0 is probeTimeout
 	Started  bool          // flags and arguments were understood
 
 	Interrupted string     // the hint that is printed after an interrupt
-	told        sync.Map   // what noteOnce has said
+	told        sync.Map   // the notes of NoteOnce
 	noting      sync.Mutex // one note at a time
 
 	Store    *store.Store
 	Temporal client.Client
-	Closers  []func()          // for other things that were opened
+	Closers  []func()          // for everything else that was opened
 	traces   *telemetry.Traces // nil unless OpenTelemetry's variables enable traces
 }
 
-// Prepare checks what holds for every command that does something.
+// Prepare makes the checks that all commands share.
 func (a *App) Prepare(cmd *cobra.Command) (err error) {
 	if cmd.Name() == "version" {
 		return nil
@@ -180,7 +180,7 @@ func (a *App) Recaller(ctx context.Context) (*recall.Recaller, error) {
 	return r, nil
 }
 
-// watchEvery is how often a run that is waited for is read.
+// watchEvery is the interval at which the state of an awaited run is read.
 const watchEvery = 10 * time.Second
 
 // Follow waits for a run to end, and reports what delays it. If no worker is running, it stops waiting; the run
@@ -192,7 +192,7 @@ func (a *App) Follow(ctx context.Context, run client.WorkflowRun, result any) er
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	var watch sync.WaitGroup
-	defer watch.Wait() // it must not write to what the caller reads then
+	defer watch.Wait() // it must not write to values that the caller reads afterwards
 	defer cancel(nil)
 	watch.Go(func() {
 		tick := time.NewTicker(watchEvery)
@@ -227,8 +227,7 @@ func (a *App) Follow(ctx context.Context, run client.WorkflowRun, result any) er
 	return err
 }
 
-// heldUp says which step of a run failed and is being tried again, if any. Messages of failures hold
-// no content.
+// heldUp names the step of a run that failed and is being retried, if any. Messages of failures contain no content.
 func heldUp(ctx context.Context, c client.Client, run client.WorkflowRun) string {
 	described, err := c.DescribeWorkflowExecution(ctx, run.GetID(), run.GetRunID())
 	if err != nil {
@@ -242,8 +241,8 @@ func heldUp(ctx context.Context, c client.Client, run client.WorkflowRun) string
 	return ""
 }
 
-// RunURL is the address of a run in Temporal's UI, or "" if the UI's address is not known. Without a run id it is
-// that of the latest run.
+// RunURL returns the address of a run in Temporal's UI, or "" if the UI's address is not known. Without a run id it is
+// the address of the latest run.
 func (a *App) RunURL(workflowID, runID string) string {
 	if a.Cfg.TemporalUI == "" {
 		return ""
@@ -259,7 +258,7 @@ func (a *App) RunURL(workflowID, runID string) string {
 
 const DoctorName = "doctor"
 
-// IndexName is the name of the index that the settings choose.
+// IndexName returns the name of the configured index.
 func (a *App) IndexName() string {
 	if a.Cfg.Qdrant.URL != "" {
 		return vector.QdrantName

@@ -11,7 +11,7 @@ import (
 // countedInput is how many bytes of a too long content are read, to report its length.
 const countedInput = 1 << 30
 
-// ReadContent reads a content from standard input. One that is too long is refused with its true size.
+// ReadContent reads a content from standard input. The error for a content that is too long has its actual size.
 func ReadContent(in io.Reader) (string, error) {
 	data, err := io.ReadAll(io.LimitReader(in, schema.MaxContentBytes+1))
 	if err == nil && len(data) > schema.MaxContentBytes {

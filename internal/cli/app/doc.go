@@ -1,3 +1,3 @@
-// Package app holds what the commands share: connections, flags, output as text or JSON, errors with exit codes, and
-// the wait for a run. Its own commands are version and trust.
+// Package app has the code that commands share: connections, flags, output as text or JSON, errors with exit codes, and
+// waiting for a run. Its own commands are version and trust.
 package app

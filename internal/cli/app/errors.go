@@ -145,7 +145,7 @@ func BodyOf(err error) ErrorBody {
 // PrintError reports the error on one line of standard error.
 func (a *App) PrintError(code int, err error) {
 	if code == ExitInterrupted {
-		// The interrupted wait does not matter.
+		// The error of the interrupted wait is of no interest.
 		err = errors.New("interrupted")
 		if a.Interrupted != "" {
 			err = errors.New("interrupted: " + a.Interrupted)

@@ -64,7 +64,7 @@ func Optional[T any](flags *pflag.FlagSet, name string, value T) *T {
 	return &value
 }
 
-// FilterFlags narrow what recall and list return.
+// FilterFlags narrow the results of recall and list.
 type FilterFlags struct {
 	readPolicy, who, since, until, MaxSensitivity string
 	validAt                                       string
@@ -78,7 +78,7 @@ func (f *FilterFlags) Register(flags *pflag.FlagSet) {
 	f.Narrow(flags)
 }
 
-// Narrow registers all but the read policy.
+// Narrow registers all flags except the read policy.
 func (f *FilterFlags) Narrow(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&f.types, "type", nil,
 		"memory type: episodic, working, semantic, competence, plan_graph (repeatable)")
@@ -87,7 +87,7 @@ func (f *FilterFlags) Narrow(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&f.tags, "tag", nil, "required tag (repeatable: all of them)")
 	flags.StringVar(&f.who, "who", "", "speaker")
 	flags.BoolVar(&f.pinned, "pinned", false, "only pinned memories; --pinned=false: only the others")
-	flags.Float64Var(&f.importanceMin, "importance-min", 0, "lowest present importance, 0 to 1")
+	flags.Float64Var(&f.importanceMin, "importance-min", 0, "minimum current importance, 0 to 1")
 	flags.StringVar(&f.since, "since", "", "occurred at or after (RFC 3339, or a date)")
 	flags.StringVar(&f.until, "until", "", "occurred before (RFC 3339, or a date)")
 	flags.StringArrayVar(&f.context, "context", nil,
@@ -124,8 +124,8 @@ func (f *FilterFlags) Request(flags *pflag.FlagSet, p schema.Principal) (schema.
 	return r, err
 }
 
-// ParseContext puts key=value pairs, and JSON objects, together to one JSON object. A value that is a
-// number, true, false or a text in double quotes in JSON is that; anything else is text.
+// ParseContext combines key=value pairs and JSON objects into one JSON object. A value that is a JSON number, true,
+// false or a quoted string is decoded; any other value is text.
 func ParseContext(field string, pairs []string) (json.RawMessage, error) {
 	if len(pairs) == 0 {
 		return nil, nil
@@ -178,7 +178,7 @@ func JsonOf(v any) json.RawMessage {
 	return encoded
 }
 
-// ReadInput reads a file, and at most one byte more than it may have.
+// ReadInput reads a file, up to one byte more than the limit, so that callers can detect a file that is too large.
 func ReadInput(path string, most int64) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// usageTemplate is cobra's, with a pointer in place of the global flags.
+// usageTemplate is cobra's, with a reference in place of the global flags.
 const usageTemplate = `Usage:{{if .Runnable}}
   {{.UseLine}}{{end}}{{if .HasAvailableSubCommands}}
   {{.CommandPath}} [command]{{end}}{{if .HasExample}}
@@ -28,7 +28,7 @@ Global flags (--json, --tenant, --timeout and others): mneme help flags{{end}}{{
 Use "{{.CommandPath}} [command] --help" for more information about a command.{{end}}
 `
 
-// SetHelp says how all commands show help, and how they report flags that they cannot read.
+// SetHelp sets the help of all commands, and the errors for flags that cannot be parsed.
 func SetHelp(root *cobra.Command) {
 	root.SetUsageTemplate(usageTemplate)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(err) })
@@ -40,8 +40,8 @@ func SetHelp(root *cobra.Command) {
 	root.AddCommand(topic)
 }
 
-// flagError says which values a flag accepts if its value cannot be parsed. pflag's message only names the Go
-// function that failed.
+// flagError returns an error that names the values a flag accepts. pflag's message only names the Go function that
+// failed.
 func flagError(err error) error {
 	var bad *pflag.InvalidValueError
 	if !errors.As(err, &bad) {
@@ -64,7 +64,7 @@ func flagError(err error) error {
 	return Invalid(flag.Name, "%s", problem)
 }
 
-// Group makes a command that only holds others refuse to run.
+// Group makes a command that only has subcommands refuse to run.
 func Group(cmd *cobra.Command) *cobra.Command {
 	cmd.Args, cmd.SuggestionsMinimumDistance = cobra.ArbitraryArgs, 2
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -17,12 +17,12 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// OperationFlags are what every command that changes memories takes.
+// OperationFlags are the flags of every command that changes memories.
 type OperationFlags struct {
 	Reason, Actor, operationID string
 }
 
-// RegisterRequired is register for the commands whose request has to give a reason.
+// RegisterRequired registers the flags for a command whose request must have a reason.
 func (f *OperationFlags) RegisterRequired(flags *pflag.FlagSet) {
 	f.Register(flags)
 	flags.Lookup("reason").Usage = "reason, kept in history (required)"
@@ -45,7 +45,7 @@ type OperationRun struct {
 	URL        string `json:"url,omitempty"`
 }
 
-// CarryOut starts the run of an operation and, unless result is nil, waits for what becomes of it.
+// CarryOut starts the run of an operation and, unless result is nil, waits for its result.
 func CarryOut[Request, Result any](
 	ctx context.Context,
 	a *App,
@@ -104,7 +104,7 @@ func (a *App) Counting(total int, what string) *progressbar.ProgressBar {
 		progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish())
 }
 
-// OfItem names the fields of a request's only item by themselves.
+// OfItem removes the item's prefix from the field names of a request with only one item.
 func OfItem(path string, err error) error {
 	var bad *schema.ValidationError
 	if !errors.As(err, &bad) {
@@ -121,7 +121,7 @@ func OfItem(path string, err error) error {
 	return &schema.ValidationError{Fields: fields}
 }
 
-// Operator names who runs the command, for history.
+// Operator returns the name of the user who runs the command, for history.
 func Operator() string {
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		return "operator:" + u.Username

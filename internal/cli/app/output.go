@@ -35,7 +35,7 @@ func WriteJSON(w io.Writer, v any) error {
 	return encoder.Encode(v)
 }
 
-// Note tells a person something that is not part of the output.
+// Note prints a message that is not part of the output.
 func (a *App) Note(format string, args ...any) {
 	if !a.Json {
 		a.noting.Lock()
@@ -44,7 +44,7 @@ func (a *App) Note(format string, args ...any) {
 	}
 }
 
-// NoteOnce is note for what several goroutines may find.
+// NoteOnce prints a message once, even if several goroutines report it.
 func (a *App) NoteOnce(format string, args ...any) {
 	if _, told := a.told.LoadOrStore(fmt.Sprintf(format, args...), true); !told {
 		a.Note(format, args...)
@@ -54,7 +54,7 @@ func (a *App) NoteOnce(format string, args ...any) {
 // Text is output for people.
 type Text struct {
 	Buf   bytes.Buffer
-	Width int // of the terminal; 0 when it is not one
+	Width int // of the terminal; 0 if the output is not a terminal
 }
 
 func (t *Text) Line(format string, args ...any) { fmt.Fprintf(&t.Buf, format+"\n", args...) }
@@ -83,7 +83,7 @@ func (t *Text) Table(header string, rows [][]string) {
 	}
 }
 
-// Fields prints names and values below each other, leaving out what is empty.
+// Fields prints names and values, one pair on each line, without empty values.
 func (t *Text) Fields(pairs ...string) {
 	w := tabwriter.NewWriter(&t.Buf, 0, 0, 2, ' ', 0)
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -94,7 +94,7 @@ func (t *Text) Fields(pairs ...string) {
 	_ = w.Flush()
 }
 
-// Clip cuts s to a width in characters; 0 leaves it whole.
+// Clip cuts s to a width in characters; 0 means no limit.
 func Clip(s string, width int) string {
 	if runes := []rune(s); width > 1 && len(runes) > width {
 		return string(runes[:width-1]) + "…"
@@ -102,13 +102,13 @@ func Clip(s string, width int) string {
 	return s
 }
 
-// OneLine makes text safe for a table and a terminal: white space becomes single spaces, control
-// characters go, so that no content can move the cursor or change colours.
+// OneLine makes text safe for a table and a terminal. It turns white space into single spaces and removes control
+// characters, so that no content can move the cursor or change colours.
 func OneLine(s string) string {
 	return Printable(strings.Join(strings.Fields(s), " "))
 }
 
-// Printable drops control characters other than line breaks and tabs.
+// Printable removes control characters other than line breaks and tabs.
 func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)) {
@@ -118,7 +118,7 @@ func Printable(s string) string {
 	}, s)
 }
 
-// When is a time for people, in their zone.
+// When formats a time in the local zone.
 func When(at time.Time) string {
 	if at.IsZero() {
 		return ""
@@ -161,17 +161,17 @@ func Columns(w io.Writer) int {
 	return width
 }
 
-// Span is a duration in words, to the second.
+// Span formats a duration to the second.
 func Span(d time.Duration) string { return mneme.ShortDuration(d.Round(time.Second)) }
 
 // Page is a listing as --json shows it.
 type Page[T any] struct {
 	Items []T    `json:"items"`
-	Next  string `json:"next,omitempty"` // to go on after; absent on the last page
+	Next  string `json:"next,omitempty"` // the cursor of the next page; absent on the last page
 	Note  string `json:"note,omitempty"` // that the tenant is not known
 }
 
-// OpenInput opens a file, or standard input for "-". The caller closes it. A file that cannot be opened is a mistake of
+// OpenInput opens a file, or standard input for "-". The caller closes it. A file that cannot be opened is an error of
 // the command line.
 func (a *App) OpenInput(path string) (io.ReadCloser, error) {
 	if path == "-" {

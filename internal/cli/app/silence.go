@@ -19,10 +19,10 @@ import (
 )
 
 const (
-	// probeAfter is how long an acknowledgement is waited for before Postgres is checked: it usually takes well
-	// under a second.
+	// probeAfter is how long to wait for an acknowledgement before Postgres is checked. It usually takes well under a
+	// second.
 	probeAfter = 3 * time.Second
-	// probeTimeout bounds that look, and the question to a worker.
+	// probeTimeout bounds that check, and the query of a worker.
 	probeTimeout = 3 * time.Second
 	// ImportPatience is how long an import waits for a worker or Postgres that restarts.
 	ImportPatience = time.Minute
@@ -32,14 +32,14 @@ const (
 type Silence struct {
 	Why        string
 	workflowID string
-	err        error // of Postgres, if that is why
+	err        error // the error of Postgres, if that is the cause
 }
 
 func (s *Silence) Error() string { return s.Why + " (workflow " + s.workflowID + ")" }
 func (s *Silence) Unwrap() error { return s.err }
 
-// StartIngest hands a request in and returns once its candidates are durable. When they are not in time, the
-// error says why, and what becomes of the request.
+// StartIngest submits a request and returns when its candidates are durable. If that takes too long, the error has the
+// cause and says what happens to the request.
 func (a *App) StartIngest(ctx context.Context, req schema.IngestRequest) (mneme.Started, error) {
 	return a.StartIngestWithin(ctx, req, a.Timeout)
 }
@@ -55,7 +55,7 @@ func (a *App) StartIngestWithin(
 	}
 	limited, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	go func() { // what Postgres holds up need not be waited for until the end
+	go func() { // if Postgres is the cause, the wait ends early
 		select {
 		case <-limited.Done():
 		case <-time.After(min(probeAfter, patience/2)):
@@ -73,7 +73,7 @@ func (a *App) StartIngestWithin(
 
 func (a *App) probeTime() time.Duration { return cmp.Or(a.Probe, probeTimeout) }
 
-// postgresProblem says what keeps this program from Postgres, if it knows where that is.
+// postgresProblem returns the error of a connection to Postgres, if its address is configured.
 func (a *App) postgresProblem(ctx context.Context) error {
 	if a.Cfg.DatabaseURL == "" {
 		return nil
@@ -92,7 +92,7 @@ func (a *App) postgresProblem(ctx context.Context) error {
 	return nil
 }
 
-// ExplainSilence says why a request was not acknowledged in time.
+// ExplainSilence returns an error with the reason why a request was not acknowledged in time.
 func (a *App) ExplainSilence(ctx context.Context, c client.Client, workflowID string, patience time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*a.probeTime()+5*time.Second)
 	defer cancel()
@@ -114,18 +114,19 @@ func (a *App) ExplainSilence(ctx context.Context, c client.Client, workflowID st
 	return WithCode(ExitUnavailable, s)
 }
 
-// WorkerAway is how long a worker may be silent before it counts as gone: it polls for work at least once a minute.
+// WorkerAway is the time since the last poll after which a worker counts as gone. A worker polls at least once a
+// minute.
 const WorkerAway = 75 * time.Second
 
-// workerState is what Temporal knows of the workers of a task queue.
+// workerState is Temporal's information about the workers of a task queue.
 type workerState struct {
 	Seen     time.Time // last poll for work; zero for never
 	Asked    bool      // whether there was a run to query
 	Answered bool      // whether one answered
 }
 
-// There reports whether a worker accepts work. A stopped worker stays in Temporal's list for minutes, so the answer
-// to a query decides if there was a run to query.
+// There reports whether a worker accepts work. A stopped worker stays in Temporal's list for minutes, so if there was a
+// run to query, the answer to the query decides.
 func (w workerState) There() bool {
 	if w.Asked {
 		return w.Answered

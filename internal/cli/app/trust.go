@@ -42,7 +42,7 @@ func SensitivityFlag(flags *pflag.FlagSet) *string {
 	return flags.String("max-sensitivity", "", maxSensitivityUsage)
 }
 
-// Clearance is the clearance that the flags get under the policy and the key of this process.
+// Clearance returns the clearance for the flags under the policy and the key of this process.
 func (a *App) Clearance(limit string) (policy.Clearance, error) {
 	req := schema.RecallRequest{Principal: a.Cfg.Principal, Query: "any", MaxSensitivity: schema.Sensitivity(limit),
 		Trust: a.TrustContext()}
@@ -58,7 +58,7 @@ func (a *App) Clearance(limit string) (policy.Clearance, error) {
 	return c, nil
 }
 
-// NoteTrust says why less is shown than was asked for.
+// NoteTrust prints why less is shown than requested.
 func (a *App) NoteTrust(t *schema.TrustMeta) {
 	if t == nil || len(t.Problems) == 0 {
 		return
@@ -172,7 +172,7 @@ func (a *App) needTrustKey() error {
 	return nil
 }
 
-// PolicyInForce is the rules file as the process found it.
+// PolicyInForce returns the rules of the rules file, read once.
 func (a *App) PolicyInForce() (func() *policy.Policy, error) {
 	rules, err := a.ReadPolicy(a.Cfg.PolicyFile)
 	return func() *policy.Policy { return rules }, err

@@ -39,14 +39,14 @@ The file is a snapshot of the database. Its contents are not encrypted: protect 
   mneme export --tag ops --since 2026-01-01 | gzip > ops.jsonl.gz`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			// a copy for who may read the database: it holds all that is not left out
+			// the copy is for people who may read the database, so it contains everything that is not excluded
 			limit := schema.Sensitivity(filter.MaxSensitivity)
 			f, err := filter.Filter(cmd.Flags(), a.Cfg, policy.UpTo(limit))
 			if err != nil {
 				return err
 			}
 			if !cmd.Flags().Changed("valid-at") {
-				f.At = time.Time{} // what does not hold now is exported as well
+				f.At = time.Time{} // memories that are not valid now are exported too
 			}
 			x.Filter, x.Filter.MaxSensitivity = f, limit
 			st, err := a.OpenStore(cmd.Context())
@@ -70,7 +70,7 @@ type Exported struct {
 	File string `json:"file"`
 }
 
-// export writes to standard output, or to a file that appears when it is whole.
+// export writes to standard output, or to a file that appears when it is complete.
 func export(ctx context.Context, a *app.App, st *store.Store, x transfer.ExportSelection, output string) error {
 	if output == "-" {
 		counts, err := writeExport(ctx, st, x, a.Out)

@@ -20,23 +20,23 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// foreign is a memory of another system as a record, and what of it has no place in one.
+// foreign is a memory of another system as a record, with the fields that a record cannot store.
 type foreign struct {
-	item    int // in the file, from 1
+	item    int // number in the file, from 1
 	record  schema.MemoryRecord
 	leftOut []string          // names of fields
 	names   map[string]string // names of the record's fields in the other system; if nil, the record's own
 	user    string            // the owner, if the other system names one
 }
 
-// place puts the memory into the scope of its user, unless the request names a scope for all of the file.
+// place puts the memory into the scope of its user, unless the request names a scope for the whole file.
 func (m *foreign) place(p schema.Principal) {
 	if m.user != "" && p.Scope == "" {
 		m.record.Scope = schema.UserScope(m.user)
 	}
 }
 
-// check is what is wrong with the memory as a record of the request, and with the name of its user.
+// check validates the memory as a record of the request, and the name of its user.
 func (m *foreign) check(req schema.PutRequest) error {
 	req.Records = []schema.MemoryRecord{m.record}
 	err := m.named(app.OfItem("records[0]", req.Validate()))
@@ -55,8 +55,8 @@ func (m *foreign) check(req schema.PutRequest) error {
 	return &bad
 }
 
-// named names the fields of an error as the other system does. A record that is too large as a whole is
-// the memory.
+// named renames the fields of an error to those of the other system. If the whole record is too large, the field is the
+// memory.
 func (m foreign) named(err error) error {
 	var bad *schema.ValidationError
 	if !errors.As(err, &bad) {
@@ -83,7 +83,7 @@ func (m foreign) named(err error) error {
 	return &schema.ValidationError{Fields: out}
 }
 
-// ForeignReport is what an import of another system's export prints.
+// ForeignReport is the output of an import of another system's export.
 type ForeignReport struct {
 	Put
 	Read    int            `json:"read"`

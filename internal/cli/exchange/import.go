@@ -29,7 +29,7 @@ import (
 	"github.com/mneme/mneme/store/pipeline"
 )
 
-// maxListed bounds the line errors and runs that a report lists; the counts are always whole.
+// maxListed bounds the line errors and runs that a report lists. The counts include all of them.
 const maxListed = 1000
 
 type importFlags struct {
@@ -38,7 +38,7 @@ type importFlags struct {
 	oversized            string
 	batchSize, parallel  int
 	wait, strict, again  bool
-	patience             time.Duration // with a worker, or Postgres, that restarts
+	patience             time.Duration // for a worker, or Postgres, that restarts
 }
 
 func NewImport(a *app.App) *cobra.Command {
@@ -115,7 +115,7 @@ speaker, text, session, when, image_caption}]); each turn becomes an observation
 	return cmd
 }
 
-// checkSettings validates everything in a request but its candidates.
+// checkSettings validates everything in a request except its candidates.
 func checkSettings(req schema.IngestRequest) error {
 	req.Candidates = []schema.Candidate{{Content: "any"}}
 	return req.Validate()
@@ -270,19 +270,19 @@ func (im *importer) run(ctx context.Context, input io.Reader) error {
 	if err == nil {
 		err = batches.Flush()
 	}
-	// A batch that failed cancels the reading; its error is the one to tell.
+	// A failed batch cancels the reading; its error is the one to report.
 	if groupErr := group.Wait(); groupErr != nil {
 		return groupErr
 	}
 	return err
 }
 
-// send hands one batch in and, with --wait, follows its run.
+// send submits one batch and, with --wait, waits for its run.
 func (im *importer) send(ctx context.Context, b Batch) error {
 	req := im.req
 	req.Candidates = b.Candidates
 	for _, c := range b.Candidates {
-		if len(c.Content) > schema.MaxContentBytes { // only then: the key of a batch is made of all of its request
+		if len(c.Content) > schema.MaxContentBytes { // only then, because the key of a batch depends on it
 			req.Oversized = schema.Oversized(im.flags.oversized)
 		}
 	}
@@ -325,7 +325,7 @@ func (im *importer) send(ctx context.Context, b Batch) error {
 	return nil
 }
 
-// start hands a batch in, and repeats that until it is acknowledged: it joins the run that has the batch.
+// start submits a batch and repeats that until it is acknowledged. A repeated request joins the run of the batch.
 func (im *importer) start(ctx context.Context, req schema.IngestRequest) (mneme.Started, error) {
 	attempt := min(im.flags.patience/4, 10*time.Second)
 	for began := time.Now(); ; {
@@ -348,7 +348,7 @@ func BatchKey(req schema.IngestRequest) string {
 	return "import-" + hex.EncodeToString(sum[:16])
 }
 
-// What has become of a batch before this import.
+// earlierRun is the state of a batch's run from an earlier import.
 type earlierRun int
 
 const (
@@ -430,7 +430,7 @@ func (im *importer) finished(extracted schema.ExtractCounts, written schema.Writ
 	im.bar.Describe(fmt.Sprintf("%d added, %d deduplicated, %d facts", r.Added, r.Deduplicated, r.Facts.Added))
 }
 
-// badLine notes a line that cannot be handed in.
+// badLine records an invalid line.
 func (im *importer) badLine(e LineError) {
 	im.mu.Lock()
 	defer im.mu.Unlock()
@@ -443,7 +443,7 @@ func (im *importer) badLine(e LineError) {
 	}
 }
 
-// badLines is the error of a strict import.
+// badLines returns the error of a strict import.
 func badLines(lines []LineError) error {
 	var out schema.ValidationError
 	for _, line := range lines {
@@ -455,7 +455,7 @@ func badLines(lines []LineError) error {
 	return fmt.Errorf("nothing was imported: %w", &out)
 }
 
-// lost notes a batch that the workflow refused.
+// lost records a batch that the workflow refused.
 func (im *importer) lost(b Batch, problem string) {
 	im.mu.Lock()
 	defer im.mu.Unlock()

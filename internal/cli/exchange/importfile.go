@@ -34,7 +34,7 @@ type Item struct {
 	Candidate schema.Candidate
 }
 
-// LineError says what is wrong with a line. It never quotes the line.
+// LineError is the error of a line. It never quotes the line.
 type LineError struct {
 	Line   int                 `json:"line"`
 	Fields []schema.FieldError `json:"fields"`

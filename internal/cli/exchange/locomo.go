@@ -24,7 +24,7 @@ type locomoTurn struct {
 	Caption string `json:"image_caption"`
 }
 
-// candidates returns one observation a turn.
+// candidates returns one observation for each turn.
 func (c locomoConversation) candidates() ([]schema.Candidate, error) {
 	out := make([]schema.Candidate, 0, len(c.Turns))
 	for i, turn := range c.Turns {
@@ -45,7 +45,7 @@ func (c locomoConversation) candidates() ([]schema.Candidate, error) {
 	return out, nil
 }
 
-// ParseLocomoTime reads "1:56 pm on 8 May, 2023". The data set knows no time zones.
+// ParseLocomoTime reads "1:56 pm on 8 May, 2023". The data set has no time zones.
 func ParseLocomoTime(s string) (time.Time, error) {
 	return time.Parse("3:04 pm on 2 January, 2006", strings.ToLower(strings.TrimSpace(s)))
 }

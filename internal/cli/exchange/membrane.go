@@ -11,14 +11,14 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// MembraneInverse are relations that Membrane keeps at both ends: the other end tells them in the words
-// that records use.
+// MembraneInverse are relations that Membrane stores at both ends. They are dropped here, because the other end has the
+// relation under the name that records use.
 var MembraneInverse = map[string]bool{"superseded_by": true, "supported_by": true, "contradicted_by": true,
 	"contested_by": true, "derived_semantic": true,
 	"mentioned_in": true, "referenced_by": true, "used_by": true, "caused_by": true, "dependency_of": true,
 	"fact_subject_of": true, "fact_object_of": true}
 
-// MembraneFields of a record have a place here; docs/import.md has the table.
+// MembraneFields are the fields of a Membrane record that are imported; docs/import.md has the table.
 var MembraneFields = []string{"id", "type", "sensitivity", "confidence", "salience", "scope",
 	"tags", "created_at", "updated_at", "lifecycle", "provenance",
 	"relations", "payload", "audit_log"}
@@ -31,7 +31,7 @@ func readMembrane(data json.RawMessage) (foreign, error) {
 		return foreign{}, err
 	}
 	var out foreign
-	if in["type"] == "entity" { // here entities are found in what memories say
+	if in["type"] == "entity" { // Mneme finds entities in the texts of memories
 		return out, app.Invalid("type", "is entity: entities are not memories; they are linked again")
 	}
 	for _, name := range slices.Sorted(maps.Keys(in)) {
@@ -108,7 +108,7 @@ func membraneProvenance(in map[string]any) {
 	}
 }
 
-// membraneEvidence names the record in Membrane as the evidence of a fact that came without any.
+// membraneEvidence names the record in Membrane as the evidence of a fact that has none.
 func membraneEvidence(in, payload map[string]any) {
 	provenance, _ := in["provenance"].(map[string]any)
 	sources, _ := provenance["sources"].([]any)
@@ -118,8 +118,8 @@ func membraneEvidence(in, payload map[string]any) {
 	}
 }
 
-// membraneAudit names what Membrane calls reinforce and decay as what they are here: changes of a
-// memory's worth. An entry without actor or rationale gets one, for history has none without.
+// membraneAudit converts Membrane's actions reinforce and decay to changes of a memory's salience. An entry without an
+// actor or a rationale gets one, because history requires both.
 func membraneAudit(in map[string]any) {
 	log, _ := in["audit_log"].([]any)
 	for _, v := range log {

@@ -64,13 +64,13 @@ mutations_frozen or shadow_mode. The exit code is 5 if some of the records are r
 	flags.StringVar(&f.visibility, "visibility", "",
 		"visibility of records that do not set one: private (the default), group, shared or global")
 	flags.StringVar(&f.mode, "mode", "",
-		"what may be written, never more than the worker allows: controlled, frozen or shadow")
+		"write policy, at most as permissive as the worker's: controlled, frozen or shadow")
 	flags.BoolVar(&f.noWait, "no-wait", false, "return once the requests are durable")
 	f.Register(flags)
 	return cmd
 }
 
-// MaxPutInput bounds what one command reads.
+// MaxPutInput bounds the input of one command.
 const MaxPutInput = 256 << 20
 
 // readRecords reads all records of a file. If some are invalid, the error lists the problems of all of them.
@@ -148,7 +148,7 @@ func splitRecords(data []byte) ([]json.RawMessage, error) {
 	return out, nil
 }
 
-// Put is what `put` prints.
+// Put is the output of `put`.
 type Put struct {
 	schema.PutResult
 	Counts map[schema.PutStatus]int `json:"counts"`

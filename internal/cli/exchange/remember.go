@@ -30,7 +30,7 @@ type requestFlags struct {
 func (f *requestFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.visibility, "visibility", "", "who may read it: private (the default), group, shared or global")
 	flags.StringVar(&f.mode, "mode", "",
-		"what may be written, never more than the worker allows: controlled, frozen or shadow")
+		"write policy, at most as permissive as the worker's: controlled, frozen or shadow")
 	flags.BoolVar(&f.noUpdateDelete, "no-update-delete", false,
 		"apply no change to existing memories: each waits for review")
 	flags.Float64Var(&f.minFactConfidence, "min-fact-confidence", 0,
@@ -66,7 +66,7 @@ func (f *CandidateFlags) Register(flags *pflag.FlagSet) {
 	flags.Float64Var(&f.importance, "importance", 0, "importance, 0 to 1")
 }
 
-// Candidate returns what the flags and the arguments describe; "-" reads the content from standard input.
+// Candidate returns the candidate of the flags and the arguments; "-" reads the content from standard input.
 func (f *CandidateFlags) Candidate(a *app.App, flags *pflag.FlagSet, args []string) (schema.Candidate, error) {
 	c := f.c
 	c.Content = strings.Join(args, " ")
@@ -93,7 +93,7 @@ func (f *CandidateFlags) Candidate(a *app.App, flags *pflag.FlagSet, args []stri
 	return c, nil
 }
 
-// Remembered is what `remember` prints.
+// Remembered is the output of `remember`.
 type Remembered struct {
 	WorkflowID string   `json:"workflow_id"`
 	RunID      string   `json:"run_id"`
@@ -108,7 +108,7 @@ type Remembered struct {
 	URL      string                `json:"url,omitempty"`      // of the run in Temporal's UI
 	Facts    *[]schema.FactOutcome `json:"facts,omitempty"`    // with --wait
 	Entities *schema.LinkCounts    `json:"linked,omitempty"`   // likewise
-	Deferred []string              `json:"deferred,omitempty"` // phases that failed and are made up for later
+	Deferred []string              `json:"deferred,omitempty"` // phases that failed and are completed later
 	DeadJobs []schema.Job          `json:"dead_jobs,omitempty"`
 }
 
@@ -195,7 +195,7 @@ func remember(ctx context.Context, a *app.App, req schema.IngestRequest, wait bo
 	return nil
 }
 
-// outcome waits for the run and reads what it did.
+// outcomeOf waits for the run and reads its results.
 func outcomeOf(ctx context.Context, a *app.App, started mneme.Started, out *Remembered) error {
 	var result api.IngestResult
 	if err := a.Follow(ctx, started.Run, &result); err != nil {
@@ -225,11 +225,11 @@ func outcomeOf(ctx context.Context, a *app.App, started mneme.Started, out *Reme
 	return err
 }
 
-// accepted fills in what is known of a candidate without the run: its classification, and so whether recall withholds
-// it. It uses the rules in the command line's policy file.
+// accepted fills in what is known about a candidate without waiting for its run: its classification, and so whether
+// recall withholds it. It uses the rules in the command line's policy file.
 func accepted(a *app.App, req schema.IngestRequest, out *Remembered) {
 	rules, err := a.PolicyInForce()
-	if err != nil { // the memory is stored even so; detectors need no rules
+	if err != nil { // the memory is stored anyway; detectors need no rules
 		rules = func() *policy.Policy { return nil }
 	}
 	cl := intake.Admit(req.Candidates[0], req.Principal, req.Visibility, rules()).Classification
@@ -247,7 +247,7 @@ func (r Remembered) text(t *app.Text) {
 			took = took || words.Took(f)
 		}
 	}
-	if !took { // or else the facts say it
+	if !took { // otherwise the facts show it
 		t.Line("%s", r.Message)
 	}
 	for _, job := range r.DeadJobs {
@@ -257,7 +257,7 @@ func (r Remembered) text(t *app.Text) {
 	t.Fields("memory", strings.Join(r.MemoryIDs, " "), "workflow", r.WorkflowID, "run", r.RunID, "ui", r.URL)
 }
 
-// ForFlags names the fields of a request's only candidate as its flags do.
+// ForFlags renames the fields of a request's only candidate to its flags.
 func ForFlags(err error) error {
 	var bad *schema.ValidationError
 	if !errors.As(err, &bad) {

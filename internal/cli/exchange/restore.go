@@ -34,7 +34,7 @@ func isExport(input *bufio.Reader) bool {
 	return json.Unmarshal(line, &header) == nil && header.Format == transfer.ExportFormat
 }
 
-// Restored is what an import of an export prints.
+// Restored is the output of an import of an export.
 type Restored struct {
 	Memories  int                        `json:"memories"` // in the file
 	Restored  int                        `json:"restored"`
@@ -46,7 +46,7 @@ type Restored struct {
 	Conflicts []transfer.RestoreConflict `json:"conflicts"`
 	Failed    int                        `json:"failed"` // invalid lines
 	Errors    []LineError                `json:"errors"`
-	CutOff    bool                       `json:"cut_off"` // the file has no last line
+	CutOff    bool                       `json:"cut_off"` // the file has no closing line
 }
 
 // restore reads an export twice: first to check it, then to write it, in batches of one transaction each. If file is

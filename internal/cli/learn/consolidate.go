@@ -13,7 +13,7 @@ import (
 	"github.com/mneme/mneme/internal/cli/app"
 )
 
-// consolidated is what `consolidate` prints.
+// consolidated is the output of `consolidate`.
 type consolidated struct {
 	app.OperationRun
 	Scope  *api.LearnResult          `json:"scope,omitempty"`  // of one scope
@@ -26,10 +26,10 @@ func NewConsolidate(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "consolidate",
 		Short: "Learn procedures and plans from new episodes",
-		Long: `Learn from the episodes of the agent, project and scope that no run has taken in: procedures for problems,
-and plans for tasks. A run over the same evidence changes nothing. A scope with enough new episodes is consolidated by
-itself when it has been quiet for a while. With --shared, the episodes that all agents of the project see are learned
-from; with --all, those of every scope of the tenant, as the schedule does every hour.`,
+		Long: `Learn procedures for problems and plans for tasks from the new episodes of the agent, project and
+scope. A run over the same evidence changes nothing. A scope with enough new episodes is consolidated automatically when no more have
+arrived for a while. --shared uses the episodes that all agents of the project see; --all those of every scope of the
+tenant, as the schedule does every hour.`,
 		Example: `  mneme consolidate --shadow
   mneme consolidate --all`,
 		Args: cobra.NoArgs,

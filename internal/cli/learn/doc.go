@@ -1,3 +1,3 @@
 // Package learn has the commands about learning: consolidate starts a run over a scope, learned shows procedures and
-// plans and how they have worked, and plan draws a plan graph. They change nothing themselves.
+// plans with their outcomes, and plan draws a plan graph. The commands themselves write nothing.
 package learn

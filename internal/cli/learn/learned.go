@@ -18,7 +18,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// Learned is a procedure or a plan as it is shown.
+// Learned is a procedure or a plan in the output.
 type Learned struct {
 	ID         string            `json:"id"`
 	Type       schema.MemoryType `json:"type"`
@@ -27,7 +27,7 @@ type Learned struct {
 	Chance     float64           `json:"chance"` // that it works now
 	Stats      evidence.Stats    `json:"stats"`
 	Confidence float64           `json:"confidence"`
-	Tentative  bool              `json:"tentative,omitempty"` // put and not learned
+	Tentative  bool              `json:"tentative,omitempty"` // it was put, not learned
 	Version    int               `json:"version"`
 	Payload    json.RawMessage   `json:"payload,omitempty"`  // with show
 	Evidence   []string          `json:"evidence,omitempty"` // ids of episodes, with show
@@ -68,10 +68,10 @@ func open(a *app.App, cmd *cobra.Command) (*store.Store, pg.Filter, error) {
 		Scopes: clearance.Scopes}, err
 }
 
-// listed is what `learned list` prints.
+// listed is the output of `learned list`.
 type listed struct {
 	Learned []Learned `json:"learned"`
-	Next    string    `json:"next,omitempty"` // after which the next page begins
+	Next    string    `json:"next,omitempty"` // the cursor of the next page
 }
 
 func newList(a *app.App) *cobra.Command {
@@ -194,7 +194,7 @@ func (l Learned) text(t *app.Text) {
 	}
 }
 
-// drawn is what `plan show` prints.
+// drawn is the output of `plan show`.
 type drawn struct {
 	ID      string                  `json:"id"`
 	Plan    schema.PlanGraphPayload `json:"plan"`

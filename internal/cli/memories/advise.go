@@ -15,7 +15,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// NewAdvise returns the command that says what to do, and takes the report of how it went.
+// NewAdvise returns the command that advises what to do, and records reports of the outcome.
 func NewAdvise(a *app.App) *cobra.Command {
 	var req api.AdviseRequest
 	errorFile, policy := "", ""
@@ -66,10 +66,10 @@ Afterwards ` + "`mneme advise report ID`" + ` reports the outcome, so that the n
 	flags.StringVar(&req.Error, "error", "", "the error, as it was reported")
 	flags.StringVar(&errorFile, "error-file", "", "file with the error; - is standard input")
 	flags.StringToStringVar(&req.Context, "context", nil,
-		"what is known of the situation: os=linux,project_kind=service")
+		"the situation, as key=value pairs: os=linux,project_kind=service")
 	flags.StringToStringVar(&req.Preferences, "prefer", nil, "what the user prefers, by the same keys")
 	flags.StringVar(&req.WorkingDir, "working-dir", "", "the directory in which to work")
-	flags.StringVar(&policy, "read-policy", "", "isolated, shared or group: whose memories are asked")
+	flags.StringVar(&policy, "read-policy", "", "isolated, shared or group: whose memories are used")
 	cmd.MarkFlagsMutuallyExclusive("error", "error-file")
 	cmd.AddCommand(newAdviseReport(a))
 	return cmd
@@ -131,7 +131,7 @@ func optionText(t *app.Text, o api.AdviceOption) {
 	list("evidence", o.Evidence)
 }
 
-// sureness is a confidence in words.
+// sureness returns a confidence in words.
 func sureness(confidence float64) string {
 	word := "unsure"
 	switch {
@@ -145,7 +145,7 @@ func sureness(confidence float64) string {
 	return fmt.Sprintf("%s (%.2f)", word, confidence)
 }
 
-// adviceReported is what `advise report` prints.
+// adviceReported is the output of `advise report`.
 type adviceReported struct {
 	app.OperationRun
 	api.ReportResult
@@ -156,7 +156,7 @@ func newAdviseReport(a *app.App) *cobra.Command {
 	outcome, policy := "", ""
 	cmd := &cobra.Command{
 		Use:   "report ID",
-		Short: "Say how it went after advice; the same report counts once",
+		Short: "Report the outcome after advice; the same report counts once",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req.Principal, req.AdviceID, req.Outcome = a.Cfg.Principal, args[0], schema.Outcome(outcome)
@@ -183,7 +183,7 @@ func newAdviseReport(a *app.App) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&outcome, "outcome", "", "success, failure or partial")
 	flags.StringVar(&req.Used, "used", "", "id of the memory that was followed; empty if none was")
-	flags.StringToStringVar(&req.Context, "context", nil, "what is known of the situation: os=linux")
+	flags.StringToStringVar(&req.Context, "context", nil, "the situation, as key=value pairs: os=linux")
 	flags.StringVar(&policy, "read-policy", "", "the read policy of the request for advice")
 	return cmd
 }

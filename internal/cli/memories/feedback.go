@@ -35,7 +35,7 @@ func NewFeedback(a *app.App) *cobra.Command {
 		Use:   "feedback RETRIEVAL_ID",
 		Short: "Report whether the results of a recall helped",
 		Long: `Report whether the results of a recall helped. What was used and helped is reinforced; what was
-used and failed, or was returned without use, fades sooner. Procedures and plans count their outcomes, and
+used and failed, or was returned but not used, fades sooner. Procedures and plans count their outcomes, and
 selection uses these counts. Recall prints its retrieval below the results; with --json also the ids of the results.
 
 Without a flag, the command lists what the retrieval returned, in order, and the feedback on it.
@@ -86,7 +86,7 @@ for one memory, and with 5 if some of several were refused.`,
 	return cmd
 }
 
-// says reports whether any flag is set.
+// says reports whether any of the flags is set.
 func (f *feedbackFlags) says(flags *pflag.FlagSet) bool {
 	for _, name := range []string{"used", "partly", "failed", "unused", "others-unused",
 		"outcome", "reason", "operation-id"} {
@@ -115,7 +115,7 @@ func (f *feedbackFlags) request(p schema.Principal, retrieval string) schema.Fee
 	return req
 }
 
-// showRetrieved prints what a retrieval returned.
+// showRetrieved prints the results of a retrieval.
 func showRetrieved(a *app.App, cmd *cobra.Command, retrieval string) error {
 	id, err := app.ParseID("retrieval_id", retrieval)
 	if err != nil {
@@ -145,7 +145,7 @@ func showRetrieved(a *app.App, cmd *cobra.Command, retrieval string) error {
 	})
 }
 
-// problem is the error that the command returns.
+// problem returns the error of the command.
 func (f FedBack) problem() error {
 	refused := f.Refused()
 	switch {
@@ -180,7 +180,7 @@ func feedbackNote(r schema.FeedbackResultItem) string {
 	case schema.FeedbackCorrected:
 		return "it was " + string(r.Corrects)
 	case schema.FeedbackUnchanged:
-		return "that was said before"
+		return "the same feedback was given before"
 	case schema.FeedbackNotRetrieved:
 		return "this retrieval did not return it"
 	case schema.FeedbackGone:

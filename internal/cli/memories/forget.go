@@ -67,7 +67,7 @@ func (f *forgetFlags) request(p schema.Principal, ids []string) (schema.ForgetRe
 	return r, selectorFlags(r.Validate())
 }
 
-// selectorFlags names the fields of a selector as the flags do.
+// selectorFlags renames the fields of a selector to its flags.
 func selectorFlags(err error) error {
 	var bad *schema.ValidationError
 	if !errors.As(err, &bad) {
@@ -147,7 +147,7 @@ changed, and the exit code is 6.`,
 	return cmd
 }
 
-// common registers what forget and erase have in common.
+// common registers the flags that forget and erase share.
 func (f *forgetFlags) common(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.everywhere, "everywhere", false,
@@ -188,7 +188,7 @@ its text is erased, and the other facts extracted from it stay.`,
 	return cmd
 }
 
-// Sampled is one of the memories that would be forgotten, or that say the same.
+// Sampled is one of the memories that would be forgotten, or one with the same content.
 type Sampled struct {
 	ID      string            `json:"id"`
 	Type    schema.MemoryType `json:"type"`
@@ -196,22 +196,22 @@ type Sampled struct {
 	Content string            `json:"content"`
 	// of memories with the same content: source, restatement or derived
 	Tie string `json:"tie,omitempty"`
-	// AlsoSays is how many other things its text says.
+	// AlsoSays is the number of other statements in its text.
 	AlsoSays int `json:"also_says,omitempty"`
 }
 
-// Forgotten is what `forget` and `erase` print.
+// Forgotten is the output of `forget` and `erase`.
 type Forgotten struct {
 	WorkflowID string               `json:"workflow_id"`
 	URL        string               `json:"url,omitempty"`
 	Preview    schema.ForgetPreview `json:"preview"`
-	Memories   []Sampled            `json:"memories,omitempty"` // of a run that waits
+	Memories   []Sampled            `json:"memories,omitempty"` // of a waiting run
 	// Memories with the same content: selected with --everywhere, otherwise only listed.
 	SaysSame []Sampled             `json:"says_same,omitempty"`
 	Receipt  *schema.ForgetReceipt `json:"receipt,omitempty"` // of a run that has ended
 }
 
-// forget takes a request to its preview and, where it may, to its end.
+// forget starts a request and shows its preview. If the request is confirmed, it also waits for the end.
 func forget(ctx context.Context, a *app.App, req schema.ForgetRequest, yes bool) error {
 	st, err := a.OpenStore(ctx)
 	if err != nil {
@@ -276,7 +276,7 @@ func forget(ctx context.Context, a *app.App, req schema.ForgetRequest, yes bool)
 	return forgetProblem(receipt, len(req.Selector.IDs))
 }
 
-// counted says in a line what would be forgotten.
+// counted describes in one line what would be forgotten.
 func counted(p schema.ForgetPreview) string {
 	s := fmt.Sprintf("%s selected (%s)", memories(p.Total-p.NotFound), p.Mode)
 	if p.NotFound > 0 {
@@ -297,7 +297,7 @@ func counted(p schema.ForgetPreview) string {
 	return s + sameAndDerived(p)
 }
 
-// sample reads what the principal may see of the selected.
+// sample reads the selected memories that the principal may see.
 func sample(ctx context.Context, a *app.App, ids []string) ([]Sampled, error) {
 	out := []Sampled{}
 	for _, s := range ids[:min(len(ids), shownSample)] {
@@ -433,8 +433,8 @@ func refusedForget(err error) error {
 	return err
 }
 
-// forgetProblem is the error that a command returns for the outcome of its run. Named is how many memories were named
-// by id.
+// forgetProblem returns the error of a command for the outcome of its run. named is the number of memories that were
+// named by id.
 func forgetProblem(r schema.ForgetReceipt, named int) error {
 	left := r.Processed() - r.Forgotten
 	switch {

@@ -41,7 +41,7 @@ func newForgetConfirm(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// withForgetRun looks a run up.
+// withForgetRun looks up a run.
 func withForgetRun(
 	ctx context.Context,
 	a *app.App,
@@ -154,7 +154,7 @@ func newForgetStatus(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// ForgetPage is what `forget status --items` prints.
+// ForgetPage is the output of `forget status --items`.
 type ForgetPage struct {
 	RunID string              `json:"run_id"`
 	State schema.ForgetState  `json:"state"`
@@ -163,7 +163,7 @@ type ForgetPage struct {
 	Next  *int                `json:"next,omitempty"` // --after of the next page; none on the last
 }
 
-// forgetItems prints a page of what a run has selected.
+// forgetItems prints a page of the memories that a run has selected.
 func forgetItems(ctx context.Context, a *app.App, s schema.ForgetStatus, id uuid.UUID, after, limit int) error {
 	limited, cancel := a.Within(ctx)
 	defer cancel()

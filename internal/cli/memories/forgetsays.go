@@ -9,7 +9,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// memories says how many there are.
+// memories returns the number of memories in words.
 func memories(n int) string {
 	if n == 1 {
 		return "1 memory"
@@ -17,7 +17,7 @@ func memories(n int) string {
 	return fmt.Sprintf("%d memories", n)
 }
 
-// others says that there are other memories that do something.
+// others describes other memories, with the verb in the right number.
 func others(n int, does, do string) string {
 	if n == 1 {
 		return "1 other memory " + does
@@ -25,7 +25,7 @@ func others(n int, does, do string) string {
 	return fmt.Sprintf("%d other memories %s", n, do)
 }
 
-// sameAndDerived says what of a preview says the same, and what stays that was derived from the selected.
+// sameAndDerived describes the memories of a preview with the same content, and the derived memories that are kept.
 func sameAndDerived(p schema.ForgetPreview) string {
 	s, derived := "", p.Derived
 	switch {
@@ -55,7 +55,7 @@ func stays(n int) string {
 	return "stay"
 }
 
-// sampleEchoes reads what the principal may see of the memories that say the same.
+// sampleEchoes reads the memories with the same content that the principal may see.
 func sampleEchoes(ctx context.Context, a *app.App, echoes []schema.ForgetEcho) ([]Sampled, error) {
 	ids, by := make([]string, len(echoes)), make(map[string]schema.ForgetEcho, len(echoes))
 	for i, e := range echoes {
@@ -68,7 +68,7 @@ func sampleEchoes(ctx context.Context, a *app.App, echoes []schema.ForgetEcho) (
 	return out, err
 }
 
-// sameText shows what says the same as the selected.
+// sameText prints the memories with the same content as the selected ones.
 func (f Forgotten) sameText(t *app.Text) {
 	if len(f.SaysSame) == 0 {
 		return
@@ -116,7 +116,7 @@ func them(n int) string {
 	return "them"
 }
 
-// alsoSays says how many other things a text says.
+// alsoSays describes the number of other statements in a text.
 func alsoSays(n int) string {
 	switch n {
 	case 0:
@@ -127,7 +127,7 @@ func alsoSays(n int) string {
 	return fmt.Sprintf("says %d other things", n)
 }
 
-// stillSaidText warns of memories that are left and say what was forgotten.
+// stillSaidText warns of remaining memories that repeat a forgotten one.
 func stillSaidText(t *app.Text, r schema.ForgetReceipt) {
 	if r.StillSaid == 0 {
 		return

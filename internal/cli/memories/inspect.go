@@ -79,7 +79,7 @@ A memory above the limit of --max-sensitivity is not found.`,
 	return cmd
 }
 
-// record prints a memory in full. Its importance keeps the share rate a day.
+// record prints a memory in full. rate is the share of its importance that a memory keeps for each day.
 func record(t *app.Text, m schema.MemoryRecord, rate float64) {
 	pinned := ""
 	if m.Lifecycle.Pinned {
@@ -134,8 +134,7 @@ func record(t *app.Text, m schema.MemoryRecord, rate float64) {
 	}
 }
 
-// Standing is the state of a memory for people. The status of a record says whether it is true; a deleted record is
-// shown as deleted first.
+// Standing returns the state of a memory in words. A deleted record is shown as deleted, whatever its status.
 func Standing(m schema.MemoryRecord) string {
 	gone := ""
 	switch {
@@ -306,7 +305,7 @@ func printHistory(a *app.App, steps []schema.HistoryEntry, limit int) error {
 	})
 }
 
-// change shows what a step did to the content.
+// change describes what a step changed in the content.
 func change(h schema.HistoryEntry) string {
 	switch {
 	case h.OldContent != nil && h.NewContent != nil:
@@ -319,7 +318,7 @@ func change(h schema.HistoryEntry) string {
 	return ofFact(h)
 }
 
-// ofFact says which fact of the memory a step is about.
+// ofFact names the fact of the memory that a step is about.
 func ofFact(h schema.HistoryEntry) string {
 	var of struct {
 		Proposal string `json:"proposalId"`
@@ -331,7 +330,7 @@ func ofFact(h schema.HistoryEntry) string {
 	return fmt.Sprintf("fact %d, proposal %s", *of.Ordinal+1, of.Proposal)
 }
 
-// worth returns the present importance of a memory. The stored value is as of a moment, and fades from there.
+// worth returns the current importance of a memory. The stored value is as of a time, and fades from then on.
 func worth(m schema.MemoryRecord, now time.Time, rate float64) string {
 	salience := m.Salience
 	if !m.Lifecycle.Pinned {
@@ -343,7 +342,7 @@ func worth(m schema.MemoryRecord, now time.Time, rate float64) string {
 		app.Number(salience), app.Number(m.Salience), app.When(m.SalienceAt))
 }
 
-// importanceAt is what a memory's importance has faded to, keeping the share rate a day.
+// importanceAt returns a memory's importance at a time, if it keeps the share rate for each day.
 func importanceAt(m schema.MemoryRecord, at time.Time, rate float64) float64 {
 	accessed := m.CreatedAt
 	if m.LastAccessed != nil {

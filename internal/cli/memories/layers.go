@@ -12,7 +12,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// taskFlags describe what the asker is about to do, and the shape of the answer.
+// taskFlags describe the caller's task, and the shape of the answer.
 type taskFlags struct {
 	intent, signature string
 	budget            int
@@ -25,7 +25,7 @@ func (f *taskFlags) register(flags *pflag.FlagSet) {
 		"the task, as a label or a few words; the answer comes in layers")
 	flags.StringVar(&f.signature, "error-signature", "",
 		"the error to solve, as it was reported; the answer comes in layers")
-	flags.IntVar(&f.budget, "budget", 0, "tokens that the answer may have, estimated; the answer comes in layers")
+	flags.IntVar(&f.budget, "budget", 0, "maximum number of tokens of the answer, estimated; the answer comes in layers")
 	flags.BoolVar(&f.layers, "layers", false, "answer in layers: working, semantic, competence, plan, episodic")
 	flags.BoolVar(&f.payload, "payload", false,
 		"add the structured payloads of the results: the steps of a procedure, the nodes of a plan")
@@ -33,7 +33,7 @@ func (f *taskFlags) register(flags *pflag.FlagSet) {
 		"add supplementary rows: transcripts, sources, reasons, texts, cards")
 }
 
-// apply puts what the flags say into a request.
+// apply sets the fields of a request from the flags.
 func (f *taskFlags) apply(flags *pflag.FlagSet, req *schema.RecallRequest) {
 	req.Layers, req.Expand, req.Payload = f.layers, f.expand, f.payload
 	if flags.Changed("intent") || flags.Changed("error-signature") || flags.Changed("budget") {
@@ -41,8 +41,8 @@ func (f *taskFlags) apply(flags *pflag.FlagSet, req *schema.RecallRequest) {
 	}
 }
 
-// inLayers returns the rows as they are read: results in the order of the layers, if there are any, and
-// supplements after them.
+// inLayers returns the rows in the order of the output: results in the order of the layers, if there are any, and then
+// supplements.
 func inLayers(response schema.RecallResponse) (found, extra []schema.RecallResult) {
 	places := map[string]int{}
 	for _, layer := range response.Layers {
@@ -75,7 +75,7 @@ func payloads(t *app.Text, found []schema.RecallResult) {
 	}
 }
 
-// layersLine says how many results each layer has.
+// layersLine prints the number of results in each layer.
 func layersLine(t *app.Text, layers []schema.Layer) {
 	if len(layers) == 0 {
 		return
@@ -88,7 +88,7 @@ func layersLine(t *app.Text, layers []schema.Layer) {
 	t.Line("layers: %s (about %d tokens)", strings.Join(parts, ", "), tokens)
 }
 
-// selections prints what was selected for the task, and why, or the context that would decide.
+// selections prints the record selected for the task and the reason, or the context that would decide.
 func selections(t *app.Text, all []schema.Selection) {
 	for _, s := range all {
 		t.Line("")

@@ -71,10 +71,10 @@ edges; "cut" says why the rest is missing.`,
 	return cmd
 }
 
-// maxLabel is how much of a memory's content a lineage shows, in characters.
+// maxLabel is the number of characters of a memory's content that a lineage shows.
 const maxLabel = 72
 
-// lineageGraph looks a lineage up by memory.
+// lineageGraph is a lineage, indexed by memory.
 type lineageGraph struct {
 	read.Lineage
 	nodes map[string]read.LineageNode
@@ -158,7 +158,7 @@ func (g lineageGraph) branches(t *app.Text, id string, way read.Way, indent stri
 	}
 }
 
-// describe names a memory on one line.
+// describe returns a memory in one line.
 func describe(n read.LineageNode) string {
 	if n.Withheld {
 		return n.ID + " (withheld)"
@@ -173,7 +173,7 @@ func state(n read.LineageNode) string {
 	return n.State
 }
 
-// explain says who made an edge, when and why.
+// explain returns the author, time and reason of an edge.
 func explain(e read.LineageEdge) string {
 	var parts []string
 	if e.At != nil {
@@ -201,8 +201,8 @@ func LineageMermaid(t *app.Text, l read.Lineage) {
 	}
 }
 
-// mermaidText writes everything but letters, digits, spaces and a few marks as entity codes: Mermaid
-// gives a meaning to almost any other.
+// mermaidText writes all characters except letters, digits, spaces and a few marks as entity codes, because most of
+// them have a meaning in Mermaid.
 func mermaidText(s string) string {
 	var b strings.Builder
 	for _, r := range app.OneLine(s) {
@@ -234,7 +234,7 @@ func dotText(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(app.OneLine(s)) + `"`
 }
 
-// drawnNames gives the nodes names that no content can reach into.
+// drawnNames gives the nodes names that do not depend on content.
 func drawnNames(l read.Lineage) map[string]string {
 	out := make(map[string]string, len(l.Nodes))
 	for i, n := range l.Nodes {

@@ -133,8 +133,7 @@ func (f *modifyFlags) patch(a *app.App, flags *pflag.FlagSet, id string) (schema
 	return p, nil
 }
 
-// readPatches reads patches from lines of JSON. When a line is bad, it returns what is wrong with all
-// of them.
+// readPatches reads patches from lines of JSON. If lines are invalid, the error lists the problems of all of them.
 func readPatches(a *app.App, path string, op schema.Operation) ([]schema.Patch, error) {
 	input := a.In
 	if path != "-" {
@@ -193,7 +192,7 @@ func checkedPatch(line []byte, op schema.Operation) (schema.Patch, error) {
 	return patch, app.OfItem("patches[0]", req.Validate())
 }
 
-// Modified is what `modify` prints.
+// Modified is the output of `modify`.
 type Modified struct {
 	schema.ModifyResult
 	Counts map[schema.PatchStatus]int `json:"counts"`
@@ -252,7 +251,7 @@ func modifyPart(ctx context.Context, a *app.App, req schema.ModifyRequest, out *
 	return nil
 }
 
-// PartsOf cuts patches into requests: no memory twice in one, and none larger than Temporal likes.
+// PartsOf splits patches into requests. No request has a memory twice or is larger than Temporal accepts.
 func PartsOf(patches []schema.Patch) [][]schema.Patch {
 	var out [][]schema.Patch
 	var part []schema.Patch
@@ -282,7 +281,7 @@ func (m Modified) text(t *app.Text) {
 	}
 }
 
-// versions shows a version, or the step from one to the next.
+// versions formats a version, or the step from one to the next.
 func versions(before, after int) string {
 	switch {
 	case before == 0:

@@ -125,7 +125,7 @@ func recallOne(ctx context.Context, a *app.App, r *recall.Recaller, req schema.R
 	})
 }
 
-// answered is what `recall` prints as JSON.
+// answered is the output of `recall` as JSON.
 type answered struct {
 	schema.RecallResponse
 	Note string `json:"note,omitempty"` // that the tenant is not known
@@ -170,7 +170,7 @@ func recallBatch(ctx context.Context, a *app.App, r *recall.Recaller, req schema
 		if err := app.WriteJSON(out, line); err != nil {
 			return err
 		}
-		if err := out.Flush(); err != nil { // a caller that asks line by line waits for the answer
+		if err := out.Flush(); err != nil { // a caller may wait for each answer before it writes the next line
 			return err
 		}
 	}
@@ -183,7 +183,7 @@ func recallBatch(ctx context.Context, a *app.App, r *recall.Recaller, req schema
 	return nil
 }
 
-// Nothing says that an answer is empty, and why where something was found.
+// Nothing is the text for an empty answer, with the reason if results were found and left out.
 func Nothing(meta schema.RecallMeta, minScore *float64) string {
 	line := "nothing is known about that"
 	floor := meta.Floor
@@ -242,7 +242,7 @@ func why(r schema.RecallResult) string {
 	names := slices.SortedFunc(maps.Keys(channels), func(x, y string) int {
 		return cmp.Or(cmp.Compare(channels[y], channels[x]), strings.Compare(x, y))
 	})
-	names = slices.DeleteFunc(names, func(name string) bool { return channels[name] < 0.005 }) // it would read 0.00
+	names = slices.DeleteFunc(names, func(name string) bool { return channels[name] < 0.005 }) // shown as 0.00
 	if len(names) == 0 {
 		if r.SupersededBy != "" {
 			return "replaced by a result"
@@ -262,7 +262,8 @@ func who(r schema.RecallResult) string {
 	return r.Who + ": "
 }
 
-// holds says where and when a memory holds, if not always, and whether something speaks against it or took its place.
+// holds describes the conditions and times of a memory's validity, if it has any, and whether it is contested or
+// superseded.
 func holds(r schema.RecallResult) string {
 	var parts []string
 	v := r.Validity
@@ -333,8 +334,8 @@ func Prompt(response schema.RecallResponse) string {
 	return strings.Join(lines, "\n")
 }
 
-// shown is the part of a result for a model: of a long text the passage that answers. In an answer with layers the
-// budget has decided what is shown.
+// shown returns the part of a result for a model: for a long text, the passage that answers. In an answer with layers,
+// the budget has already chosen the part.
 func shown(r schema.RecallResult, response schema.RecallResponse) string {
 	if p := r.Passage; p != nil && !r.Truncated && len(response.Layers) == 0 {
 		return normalize.MarkCut(r.Content, p.Start, p.End)

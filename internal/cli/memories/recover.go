@@ -13,7 +13,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Recovered is what `recover` prints.
+// Recovered is the output of `recover`.
 type Recovered struct {
 	schema.RecoverResult
 	app.OperationRun
@@ -67,7 +67,7 @@ found exits with 3 and refused with 6; of several, some that were refused exit w
 	return cmd
 }
 
-// problem is the error that the command ends with.
+// problem returns the error of the command.
 func (r Recovered) problem() error {
 	refused := r.Refused()
 	switch {

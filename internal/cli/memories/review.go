@@ -93,7 +93,7 @@ func newReviewList(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// stateOfReview is a proposal's state in the words of a review.
+// stateOfReview returns a proposal's state in the words of a review.
 func stateOfReview(r schema.ReviewItem) string {
 	if r.State == schema.ProposalBlocked {
 		return string(schema.ReviewsWaiting)
@@ -101,7 +101,7 @@ func stateOfReview(r schema.ReviewItem) string {
 	return string(r.State)
 }
 
-// proposedChange shows what a proposal would do to its target.
+// proposedChange describes what a proposal would do to its target.
 func proposedChange(r schema.ReviewItem) string {
 	current := ""
 	if r.TargetNow != nil {
@@ -152,13 +152,13 @@ func newReviewShow(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// ShownReview is what `review show` prints.
+// ShownReview is the output of `review show`.
 type ShownReview struct {
 	schema.ReviewItem
 	Stands *schema.Side `json:"stands,omitempty"` // the memory with the claim of a proposal without a target
 }
 
-// claimHolder is what a waiting proposal without a target would replace.
+// claimHolder returns the memory that a waiting proposal without a target would replace.
 func claimHolder(ctx context.Context, a *app.App, r schema.ReviewItem, seen policy.Clearance) (*schema.Side, error) {
 	if r.TargetID != "" || r.MemoryID == "" || r.State != schema.ProposalBlocked {
 		return nil, nil
@@ -174,7 +174,7 @@ func claimHolder(ctx context.Context, a *app.App, r schema.ReviewItem, seen poli
 	if err != nil {
 		return nil, err
 	}
-	// as the column live
+	// the same condition as the column live
 	live := m.DeletedAt == nil && m.ArchivedAt == nil &&
 		(m.Status == schema.StatusActive || m.Status == schema.StatusContested)
 	return &schema.Side{ID: m.ID, Version: m.Version, Status: m.Status, Live: live, Pinned: m.Lifecycle.Pinned,
@@ -254,7 +254,7 @@ func sideState(s schema.Side) string {
 	return out + ", confidence " + app.Number(s.Confidence)
 }
 
-// Reviewed is what `review approve` and `review reject` print for one proposal.
+// Reviewed is the output of `review approve` and `review reject` for one proposal.
 type Reviewed struct {
 	schema.ReviewResult
 	WorkflowID string `json:"workflow_id,omitempty"` // absent if there is no such proposal
@@ -291,7 +291,7 @@ func newReviewDecide(a *app.App, decision schema.Decision) *cobra.Command {
 	f.Register(flags)
 	flags.Lookup("reason").Usage = "why, for history (default: " + pastOf(decision) + " by the one who decides)"
 	flags.StringVar(&f.Actor, "by", app.Operator(), "who decides, for history")
-	_ = flags.MarkHidden("actor") // what --by is called elsewhere
+	_ = flags.MarkHidden("actor") // other commands call --by so
 	if decision == schema.DecisionApprove {
 		flags.IntVar(&targetVersion, "target-version", 0,
 			"the version of the target that you reviewed, if it has changed since the proposal")
@@ -307,7 +307,7 @@ refused with 6; of several, some that were refused exit with 5.`
 	return cmd
 }
 
-// pastOf says what a decision did.
+// pastOf returns a decision in the past tense.
 func pastOf(d schema.Decision) string {
 	if d == schema.DecisionApprove {
 		return "approved"
@@ -383,7 +383,7 @@ func decideOne(ctx context.Context, a *app.App, req schema.ReviewRequest) (Revie
 	return out, err
 }
 
-// reviewProblem is the error that a command ends with, by the outcome of the decisions.
+// reviewProblem returns the error of a command for the outcomes of its decisions.
 func reviewProblem(items []Reviewed) error {
 	refused := 0
 	for _, r := range items {

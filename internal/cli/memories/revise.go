@@ -29,7 +29,7 @@ type reviseFlags struct {
 	evidence                                                    []string
 }
 
-// reviseCommands are the actions with what their help says.
+// reviseCommands are the actions with their help texts.
 var reviseCommands = []struct {
 	action             schema.ReviseAction
 	use, short, long   string
@@ -181,7 +181,7 @@ func revise(
 	return carryRevision(ctx, a, req)
 }
 
-// combine refuses flags that do not go together.
+// combine refuses flags that cannot be combined.
 func (f *reviseFlags) combine(flags *pflag.FlagSet) error {
 	for _, source := range []string{"with", "by"} {
 		if !flags.Changed(source) {
@@ -223,7 +223,7 @@ func storedRecord(ctx context.Context, a *app.App, id uuid.UUID) (schema.MemoryR
 	return st.Get(ctx, a.Cfg.Principal, id, policy.UpTo(schema.SensitivityHyper)) // the new record is as sensitive
 }
 
-// newRecord is the record that the flags name or describe, nil where they do neither.
+// newRecord returns the record that the flags name or describe, or nil if there is none.
 func newRecord(
 	a *app.App,
 	flags *pflag.FlagSet,
@@ -333,7 +333,7 @@ func (f *reviseFlags) refuseSentence(flags *pflag.FlagSet, predicate json.RawMes
 			"name the words that it replaces with --replace, or give the whole sentence with --content alone")
 }
 
-// objectOf reads an object: JSON that is not a string, or else text.
+// objectOf reads an object: JSON that is not a string, otherwise text.
 func objectOf(s string) json.RawMessage {
 	var value any
 	if json.Unmarshal([]byte(s), &value) == nil && value != nil {
@@ -405,7 +405,7 @@ func parseEvidence(given []string) ([]schema.Ref, error) {
 	return out, nil
 }
 
-// Revised is what `revise` prints.
+// Revised is the output of `revise`.
 type Revised struct {
 	schema.ReviseResult
 	app.OperationRun

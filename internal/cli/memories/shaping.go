@@ -31,7 +31,7 @@ func (f *shapingFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.explain, "explain", false, "explain the score of each result")
 }
 
-// apply puts what the flags say into a request.
+// apply sets the fields of a request from the flags.
 func (f *shapingFlags) apply(flags *pflag.FlagSet, req *schema.RecallRequest) {
 	req.KeywordQuery, req.Traversal, req.Without, req.With = f.keywords, schema.Traversal(f.traversal), f.without, f.with
 	req.Superseded, req.Explain = f.superseded, f.explain

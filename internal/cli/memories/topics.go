@@ -19,7 +19,7 @@ import (
 	storetopics "github.com/mneme/mneme/store/topics"
 )
 
-// NewTopics returns the command that keeps standing questions.
+// NewTopics returns the command that manages standing questions.
 func NewTopics(a *app.App) *cobra.Command {
 	cmd := app.Group(&cobra.Command{Use: "topics", Short: "Keep questions open, answered from memory and refreshed",
 		Long: `Keep questions open. A topic is a question that is answered from memory, each sentence with the memories that
@@ -64,7 +64,7 @@ one of the schedule, or ` + "`mneme topics refresh ID`" + `.`,
 	return cmd
 }
 
-// topicStore opens the store, and the filter of what a topic's principal may see by the rules in force here.
+// topicStore opens the store, and returns the filter of what a topic's principal may see under the current rules.
 func topicStore(a *app.App, cmd *cobra.Command) (*store.Store, storetopics.Seeing, error) {
 	if err := app.CheckPrincipal(a.Cfg.Principal); err != nil {
 		return nil, nil, err
@@ -76,10 +76,10 @@ func topicStore(a *app.App, cmd *cobra.Command) (*store.Store, storetopics.Seein
 	return recaller.Store, func(t topics.Topic) pg.Filter { return activity.Filter(recaller, t) }, nil
 }
 
-// topicList is what `topics list` prints.
+// topicList is the output of `topics list`.
 type topicList struct {
 	Topics []topics.Topic `json:"topics"`
-	Next   string         `json:"next,omitempty"` // after which the next page begins
+	Next   string         `json:"next,omitempty"` // the cursor of the next page
 }
 
 func newTopicList(a *app.App) *cobra.Command {
@@ -128,7 +128,7 @@ func newTopicList(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// freshness says in words how fresh a topic is.
+// freshness returns the freshness of a topic in words.
 func freshness(t topics.Topic) string {
 	out := strings.ReplaceAll(string(t.Freshness), "_", " ")
 	if t.Freshness == topics.Stale {
@@ -140,7 +140,7 @@ func freshness(t topics.Topic) string {
 	return out
 }
 
-// topicShown is what `topics show` prints.
+// topicShown is the output of `topics show`.
 type topicShown struct {
 	topics.Topic
 	History []topics.TopicAnswer `json:"history,omitempty"` // newest first, with --history
@@ -220,11 +220,11 @@ func answerText(t *app.Text, a topics.TopicAnswer) {
 	}
 }
 
-// topicRefreshed is what `topics refresh` prints.
+// topicRefreshed is the output of `topics refresh`.
 type topicRefreshed struct {
 	app.OperationRun
 	Result *api.RefreshTopicResult  `json:"result,omitempty"` // of one topic
-	Sweep  *api.RefreshTopicsResult `json:"sweep,omitempty"`  // of all of the tenant
+	Sweep  *api.RefreshTopicsResult `json:"sweep,omitempty"`  // of all topics of the tenant
 }
 
 func newTopicRefresh(a *app.App) *cobra.Command {

@@ -127,7 +127,7 @@ func newJobsShow(a *app.App) *cobra.Command {
 	}
 }
 
-// Retried is what `jobs retry` prints for one job.
+// Retried is the output of `jobs retry` for one job.
 type Retried struct {
 	JobID      string            `json:"job_id"`
 	WorkflowID string            `json:"workflow_id"`

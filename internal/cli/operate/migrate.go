@@ -21,7 +21,7 @@ func NewMigrate(a *app.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				// Not bounded by --timeout: a migration takes what it takes.
+				// Not bounded by --timeout, because a migration may take long.
 				applied, err := migrations.Up(cmd.Context(), databaseURL)
 				if err != nil {
 					return app.DatabaseError(err)

@@ -25,13 +25,13 @@ func NewNexus(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// NexusEndpoint is what the commands print.
+// NexusEndpoint is the output of the commands.
 type NexusEndpoint struct {
 	mneme.Endpoint
 	Changed    bool       `json:"changed"` // by this command
 	Service    string     `json:"service"`
 	Operations []string   `json:"operations"`
-	Polling    bool       `json:"polling"`        // a worker takes its calls
+	Polling    bool       `json:"polling"`        // a worker polls for its calls
 	Seen       *time.Time `json:"seen,omitempty"` // last poll for them
 }
 
@@ -119,7 +119,7 @@ func nexusError(err error) error {
 func printEndpoint(ctx context.Context, a *app.App, e mneme.Endpoint, changed bool) error {
 	out := NexusEndpoint{Endpoint: e, Changed: changed, Service: api.NexusService,
 		Operations: workflows.NexusOperations()}
-	// Only a worker of this client's own namespace can be seen.
+	// Only workers in this client's own namespace are visible.
 	if e.Namespace == a.Cfg.Namespace {
 		queue, err := a.Temporal.DescribeTaskQueue(ctx, e.TaskQueue, enumspb.TASK_QUEUE_TYPE_NEXUS)
 		if err != nil {

@@ -23,7 +23,7 @@ func NewPolicy(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// CheckedPolicy is what `policy check` prints.
+// CheckedPolicy is the output of `policy check`.
 type CheckedPolicy struct {
 	Policy string            `json:"policy"` // short hash, as history names it
 	Rules  []policy.RuleInfo `json:"rules"`
@@ -56,11 +56,11 @@ reported, with its rule and field. Neither the database nor Temporal is needed.`
 	}
 }
 
-// Explained is what `policy explain` prints.
+// Explained is the output of `policy explain`.
 type Explained struct {
 	Policy    string               `json:"policy"` // short hash; empty without rules
 	Kind      policy.Kind          `json:"kind"`
-	Recalled  bool                 `json:"recalled,omitempty"` // it came out of recall and would not be stored
+	Recalled  bool                 `json:"recalled,omitempty"` // it is a result of recall and would not be stored
 	Decisions []policy.Decision    `json:"decisions"`
 	Matched   []string             `json:"matched"`
 	Problems  []policy.RuleProblem `json:"problems"`
@@ -216,7 +216,7 @@ func (e Explained) text(t *app.Text) {
 	}
 }
 
-// decided is a value for people.
+// decided formats a value for people.
 func decided(v any) string {
 	switch v := v.(type) {
 	case nil:

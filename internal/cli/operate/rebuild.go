@@ -16,7 +16,7 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// Rebuilt is what `rebuild` prints.
+// Rebuilt is the output of `rebuild`.
 type Rebuilt struct {
 	WorkflowID string             `json:"workflow_id"`
 	RunID      string             `json:"run_id"`
@@ -25,7 +25,7 @@ type Rebuilt struct {
 	Result     *api.RebuildResult `json:"result,omitempty"` // unless --detach
 }
 
-// NewRebuild returns the command that compares what is derived from the ledger with it.
+// NewRebuild returns the command that compares derived data with the ledger.
 func NewRebuild(a *app.App) *cobra.Command {
 	var in api.RebuildRequest
 	detach := false
@@ -86,7 +86,7 @@ command does not interrupt the rebuild.`,
 	return cmd
 }
 
-// keptTexts say why something was left as it is.
+// keptTexts are the reasons why something was not changed.
 var keptTexts = map[string]string{
 	ledger.KeptChanged:    "changed since by a person or by a sweep",
 	ledger.KeptForgotten:  "forgotten",

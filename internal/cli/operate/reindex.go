@@ -20,7 +20,7 @@ import (
 	"github.com/mneme/mneme/store/vectorindex"
 )
 
-// Reindexed is what `reindex` prints.
+// Reindexed is the output of `reindex`.
 type Reindexed struct {
 	WorkflowID string             `json:"workflow_id"`
 	RunID      string             `json:"run_id"`
@@ -101,7 +101,7 @@ func (r Reindexed) text(t *app.Text) {
 		"dropped", fmt.Sprintf("%d", p.Dropped))
 }
 
-// followReindex waits for a rebuild, and shows on a terminal how far it has come.
+// followReindex waits for a rebuild, and shows its progress on a terminal.
 func followReindex(ctx context.Context, a *app.App, c client.Client, run client.WorkflowRun, result any) error {
 	bar := exchange.Progress(a, -1)
 	progressbar.OptionShowBytes(false)(bar)
@@ -121,7 +121,7 @@ func followReindex(ctx context.Context, a *app.App, c client.Client, run client.
 			var p api.ReindexProgress
 			answer, err := c.QueryWorkflow(watching, run.GetID(), "", api.QueryProgress)
 			if err != nil || answer.Get(&p) != nil {
-				continue // no worker has it right now; follow reports that
+				continue // no worker runs it now; Follow reports that
 			}
 			bar.ChangeMax64(max(1, p.Memories))
 			bar.Describe(p.Phase)
@@ -141,7 +141,7 @@ func NewIndex(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// IndexStatus is what `index status` prints.
+// IndexStatus is the output of `index status`.
 type IndexStatus struct {
 	Index       string             `json:"index"`
 	Generations []generationStatus `json:"generations"`
@@ -261,7 +261,7 @@ func (s IndexStatus) text(t *app.Text) {
 	t.Table("GENERATION STATE MODEL DIMENSIONS CREATED", rows)
 }
 
-// Drifted is what `index drift` prints.
+// Drifted is the output of `index drift`.
 type Drifted struct {
 	WorkflowID string          `json:"workflow_id"`
 	RunID      string          `json:"run_id"`
@@ -274,7 +274,8 @@ func newIndexDrift(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "drift",
 		Short: "Compare the index with Postgres, and repair what differs",
-		Long: `Compare the ids and versions of memories with those of the index from both sides, and repair what differs.
+		Long: `Compare the ids and versions of memories with those of the index in both directions, and repair the
+differences.
 The exit code is 5 if differences are left.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -324,7 +325,7 @@ func newIndexParked(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "parked",
 		Short: "List the memories that could not be indexed",
-		Long: `List the tenant's memories that the embedder refused too often. They are not tried any more.
+		Long: `List the tenant's memories that the embedder refused too often. They are no longer tried.
 JSON is {"items":[…],"next":"ID"}; --after takes next, for the next page.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

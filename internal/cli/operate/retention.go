@@ -28,7 +28,7 @@ A schedule purges every six hours.`})
 	return cmd
 }
 
-// RetentionList is what `retention list` prints.
+// RetentionList is the output of `retention list`.
 type RetentionList struct {
 	Tenant   string                   `json:"tenant"`
 	Policies []schema.RetentionPolicy `json:"policies"`
@@ -103,7 +103,7 @@ func (l RetentionList) text(t *app.Text) {
 	t.Table("DOMAIN TIER TYPOLOGY KEPT THEN DECAYS SET_BY", rows)
 }
 
-// keepFor shows a window as people say it.
+// keepFor formats a window for people.
 func keepFor(seconds int64) string {
 	d := time.Duration(seconds) * time.Second
 	switch {
@@ -150,7 +150,8 @@ func (f *classFlags) policy(domain string) schema.RetentionPolicy {
 		OnExpiry: schema.ExpiryPurge, UpdatedBy: f.actor, Reason: f.reason}
 }
 
-// RetentionSet is what `retention set` prints as JSON: the class, as `reset` does, and what it had to set with it.
+// RetentionSet is the output of `retention set` as JSON: the class, as with `reset`, and the related settings that were
+// set too.
 type RetentionSet struct {
 	schema.RetentionPolicy
 	Also []schema.RetentionPolicy `json:"also,omitempty"`
@@ -168,7 +169,7 @@ with a world_id), history, jobs_completed, jobs_dead, retrievals, ingest, forget
 artifacts; tier and typology narrow memory and world. Idempotency keys (operations) are kept at least as long as
 deleted memories, ingest and jobs. The most specific policy decides. The change is audited: mneme retention changes.
 
-A setting that is not given keeps its present value. If that value differs within the class, as for the lasting
+A setting that is not given keeps its current value. If that value differs within the class, as for the lasting
 procedures of a world, which decay does not remove, a policy is also set for each tier and typology that differs.
 
 A shorter window can make much data expire at once: a purge that would remove more than half of the tenant's
@@ -184,7 +185,7 @@ data asks first (mneme sweeps).`,
 			}
 			var saysThen *schema.OnExpiry
 			var saysExempt *bool
-			// valid for the class, until it is known what is in force
+			// a valid value for the class, until the policy in force is known
 			p.OnExpiry = lifecycle.DefaultRetention(p.Domain, p.Tier, p.Typology).OnExpiry
 			if cmd.Flags().Changed("then") {
 				p.OnExpiry = schema.OnExpiry(then)
@@ -214,9 +215,9 @@ data asks first (mneme sweeps).`,
 	f.register(cmd)
 	cmd.Flags().StringVar(&keep, "keep", "", "how long: 30d, 36h, or forever")
 	cmd.Flags().StringVar(&then, "then", "",
-		"what happens then: purge, or archive for memories (default: the present setting)")
+		"what happens then: purge, or archive for memories (default: the current setting)")
 	cmd.Flags().BoolVar(&exempt, "decay-exempt", false,
-		"decay removes none of them, whatever their salience (default: the present setting)")
+		"decay removes none of them, whatever their salience (default: the current setting)")
 	_ = cmd.MarkFlagRequired("keep")
 	return cmd
 }
@@ -335,7 +336,7 @@ func newRetentionRun(a *app.App) *cobra.Command {
 	return sweepCommand(a, "run", "Purge expired data now", mneme.StartRetentionPurge)
 }
 
-// decayOutlook is what `decay outlook` prints.
+// decayOutlook is the output of `decay outlook`.
 type decayOutlook struct {
 	Tenant string `json:"tenant"`
 	sweeping.DecayOutlook

@@ -26,7 +26,7 @@ func NewSchedules(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// Schedules are those of the configured namespace and index.
+// Schedules returns the schedules of the configured namespace and index.
 func Schedules(ctx context.Context, a *app.App) (mneme.Schedules, error) {
 	c, err := a.OpenTemporal(ctx)
 	if err != nil {
@@ -54,7 +54,7 @@ func scheduleError(err error) error {
 	return err
 }
 
-// ReadSchedules reads a schedules file; - is standard input, and no path the default.
+// ReadSchedules reads a schedules file. "-" is standard input; without a path, it returns the defaults.
 func ReadSchedules(a *app.App, path string) ([]mneme.ScheduleSpec, error) {
 	var data []byte
 	var err error
@@ -178,7 +178,7 @@ func schedulesText(t *app.Text, known []mneme.ScheduleStatus) {
 	}
 }
 
-// ScheduleDone is what a command prints that changed a schedule.
+// ScheduleDone is the output of a command that changed a schedule.
 type ScheduleDone struct {
 	Schedule string `json:"schedule"`
 	Done     string `json:"done"` // paused, resumed or backfilled
@@ -186,7 +186,7 @@ type ScheduleDone struct {
 	Reason   string `json:"reason,omitempty"`
 }
 
-// onSchedule makes a command that does something with one schedule.
+// onSchedule returns a command for one schedule.
 func onSchedule(
 	a *app.App,
 	cmd *cobra.Command,
@@ -251,7 +251,7 @@ func newSchedulesResume(a *app.App) *cobra.Command {
 		Long: `Resume a schedule. The next run does everything that came due in the meantime:
 ` + "`mneme schedules trigger NAME`" + ` does not wait for it.`,
 	}, func(ctx context.Context, s mneme.Schedules, name string) (any, func(*app.Text), error) {
-		note := "" // only for the defaults; a custom file applies its own when it is applied next
+		note := "" // only for the defaults; a custom file takes effect when it is applied the next time
 		for _, spec := range mneme.DefaultSchedules() {
 			if spec.Name == name {
 				note = spec.Note
@@ -266,7 +266,7 @@ func newSchedulesResume(a *app.App) *cobra.Command {
 	})
 }
 
-// Triggered is what `schedules trigger` prints.
+// Triggered is the output of `schedules trigger`.
 type Triggered struct {
 	Schedule string `json:"schedule"`
 	mneme.ScheduleRun

@@ -13,6 +13,7 @@ import (
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/internal/cli/exchange"
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/jsonschema"
 )
 
 func NewSchema(a *app.App) *cobra.Command {
@@ -21,7 +22,7 @@ func NewSchema(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// SchemaInfo is one schema document as list shows it.
+// SchemaInfo is one schema document in the output of list.
 type SchemaInfo struct {
 	Name        string `json:"name"`
 	ID          string `json:"id"`
@@ -35,8 +36,8 @@ func newSchemaList(a *app.App) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			out := app.Page[SchemaInfo]{Items: []SchemaInfo{}}
-			for _, name := range schema.SchemaNames() {
-				data, _ := schema.SchemaDocument(name)
+			for _, name := range jsonschema.Names() {
+				data, _ := jsonschema.Document(name)
 				var document struct {
 					ID          string `json:"$id"`
 					Description string `json:"description"`
@@ -64,10 +65,10 @@ func newSchemaShow(a *app.App) *cobra.Command {
 		Short: "Print a JSON Schema document, such as MemoryRecord or mem://schemas/MemoryRecord",
 		Args:  cobra.ExactArgs(1),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return schema.SchemaNames(), cobra.ShellCompDirectiveNoFileComp
+			return jsonschema.Names(), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			data, ok := schema.SchemaDocument(args[0])
+			data, ok := jsonschema.Document(args[0])
 			if !ok {
 				return app.WithCode(app.ExitNotFound,
 					errors.New("there is no schema of that name: see mneme schema list"))
@@ -129,8 +130,8 @@ wrong is named with its path; values are not shown. The exit code is 2 if a reco
 	}
 }
 
-// eachRecord calls fn for every record of a file with the line that it begins at: for every line when
-// the first that is not blank is JSON alone, else for the whole file.
+// eachRecord calls fn for every record of a file with the number of its first line. If the first line that is not blank
+// is complete JSON, every line is a record; otherwise the whole file is one.
 func eachRecord(in io.Reader, fn func(line int, data []byte)) error {
 	read := bufio.NewReader(in)
 	for line, first := 1, true; ; line++ {
@@ -160,7 +161,7 @@ func eachRecord(in io.Reader, fn func(line int, data []byte)) error {
 	}
 }
 
-// nextLine reads a line and holds no more of it than a record may be large; the rest is passed over.
+// nextLine reads a line. It keeps only as many bytes as a record may have, and skips the rest.
 func nextLine(read *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {

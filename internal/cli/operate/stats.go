@@ -13,7 +13,7 @@ import (
 	"github.com/mneme/mneme/store/admin"
 )
 
-// TenantStats is what `stats` prints.
+// TenantStats is the output of `stats`.
 type TenantStats struct {
 	Tenant string    `json:"tenant"`
 	At     time.Time `json:"at"`
@@ -42,17 +42,17 @@ type TenantStats struct {
 	WholeSystem admin.SystemMetrics         `json:"system"`
 }
 
-// salienceBucket is how many live memories have a salience for now of above From and at most To.
+// salienceBucket is the number of live memories whose current salience is above From and at most To.
 type salienceBucket struct {
 	From     float64 `json:"from"`
 	To       float64 `json:"to"`
 	Memories int64   `json:"memories"`
 }
 
-// procedureStats say how procedures or plans do.
+// procedureStats are the outcomes of procedures or plans.
 type procedureStats struct {
 	Type      schema.MemoryType `json:"type"`
-	Reused    int64             `json:"retrievals_1d"` // that returned one
+	Reused    int64             `json:"retrievals_1d"` // retrievals that returned one
 	Successes admin.Spans       `json:"successes"`
 	Failures  admin.Spans       `json:"failures"`
 }
@@ -141,14 +141,14 @@ func StatsOf(
 	return s
 }
 
-// revisions are the operations that say that something known does not hold as it did (document 004 §7). A contest is a
-// contradiction, and counts as that.
+// revisions counts the operations that change a known fact (document 004 §7). A contest is counted as a contradiction
+// instead.
 func revisions(of map[schema.AuditAction]int64) int64 {
 	return of[schema.AuditRevise] + of[schema.AuditFork] + of[schema.AuditMerge] + of[schema.AuditRetract] +
 		of[schema.AuditResolve]
 }
 
-// gone counts the changes after which a memory is not recalled any more.
+// gone counts the changes after which a memory is no longer recalled.
 func gone(changes map[schema.AuditAction]int64) int64 {
 	return changes[schema.AuditDelete] + changes[schema.AuditArchive] + changes[schema.AuditErase]
 }
@@ -234,7 +234,7 @@ func orNone(at *time.Time) string {
 	return app.When(*at)
 }
 
-// share is a part of a whole, with both.
+// share formats a part, its whole, and the percentage.
 func share(part, whole int64) string {
 	if whole == 0 {
 		return "-"

@@ -14,7 +14,7 @@ import (
 	"github.com/mneme/mneme/store/read"
 )
 
-// SystemStatus is what `status` prints.
+// SystemStatus is the output of `status`.
 type SystemStatus struct {
 	OK       bool           `json:"ok"`
 	Postgres postgresStatus `json:"postgres"`
@@ -31,7 +31,7 @@ type postgresStatus struct {
 	Migrated  bool   `json:"migrated"`
 	Version   int64  `json:"version"`          // newest migration applied
 	Latest    int64  `json:"latest"`           // newest that this program knows
-	Denied    bool   `json:"denied,omitempty"` // it answers, and does not let this user in
+	Denied    bool   `json:"denied,omitempty"` // it answers, but refuses this user
 	Error     string `json:"error,omitempty"`
 }
 
@@ -42,7 +42,7 @@ type temporalStatus struct {
 }
 
 type workerStatus struct {
-	Polling   bool       `json:"polling"`           // one takes work
+	Polling   bool       `json:"polling"`           // a worker polls for work
 	Answers   bool       `json:"answers,omitempty"` // a worker has just answered
 	TaskQueue string     `json:"task_queue"`
 	Seen      *time.Time `json:"seen,omitempty"` // last poll for work
@@ -54,7 +54,7 @@ func NewStatus(a *app.App) *cobra.Command {
 		Short: "Show whether the services run, and how much a tenant holds",
 		Long: `Show whether Postgres runs and is migrated, whether Temporal runs, whether a worker answers, and how much the
 tenant holds. The exit code is 4 if something is missing. Until the first run has completed, a worker cannot be
-asked; then a worker that was killed still counts for a minute.`,
+queried, and a worker that was killed still counts for a minute.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s := statusOfSystem(cmd.Context(), a)

@@ -18,13 +18,13 @@ import (
 	"github.com/mneme/mneme/store/sweeping"
 )
 
-// swept is what a command that runs a sweep prints.
+// swept is the output of a command that runs a sweep.
 type swept struct {
 	app.OperationRun
 	Result *api.SweepResult `json:"result,omitempty"` // unless --detach
 }
 
-// sweepCommand runs a sweep of the tenant, or of all.
+// sweepCommand returns a command that runs a sweep of the tenant, or of all tenants.
 func sweepCommand(
 	a *app.App,
 	use, short string,
@@ -80,10 +80,10 @@ func (s swept) text(t *app.Text) {
 	}
 }
 
-// sweepsShown is what `sweeps` prints.
+// sweepsShown is the output of `sweeps`.
 type sweepsShown struct {
 	Holds []schema.SweepHold  `json:"holds"` // of all tenants
-	Runs  []sweeping.SweepRun `json:"runs"`  // the tenant's latest that did something
+	Runs  []sweeping.SweepRun `json:"runs"`  // the tenant's latest runs that changed something
 }
 
 func NewSweeps(a *app.App) *cobra.Command {

@@ -16,7 +16,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// NewBeliefs returns the command that shows what agents concluded and on what.
+// NewBeliefs returns the command that shows the beliefs of agents and their evidence.
 func NewBeliefs(a *app.App) *cobra.Command {
 	cmd := app.Group(&cobra.Command{Use: "beliefs", Short: "Show what agents concluded, and their evidence",
 		Long: `Show what agents concluded, and their evidence: the reflections in the ledger that the agent may see.
@@ -27,7 +27,7 @@ with the last of them.`})
 	return cmd
 }
 
-// BeliefList is what `beliefs list` prints.
+// BeliefList is the output of `beliefs list`.
 type BeliefList struct {
 	views.BeliefGraph
 	Erased []string `json:"erased,omitempty"` // ids of beliefs that were erased

@@ -12,7 +12,7 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// NewContext returns the command that shows what an agent would read before it acts.
+// NewContext returns the command that shows the context that an agent would read before it acts.
 func NewContext(a *app.App) *cobra.Command {
 	in := ledger.ContextRequest{Memory: ledger.MemorySettings{Window: 8}}
 	identity, ceiling := "", string(schema.SensitivityMedium)
@@ -65,7 +65,7 @@ it, and the command says so.`,
 	flags := cmd.Flags()
 	flags.StringVar(&identity, "identity", "", "file with the text of IDENTITY")
 	flags.StringVar(&in.OutputFormat, "format", "", "text of OUTPUT FORMAT")
-	flags.StringVar(&in.Scene, "scene", "", "text of CURRENT SCENE, in place of what the events add up to")
+	flags.StringVar(&in.Scene, "scene", "", "text of CURRENT SCENE, instead of a summary of the events")
 	flags.StringVar(&in.Extra, "extra", "", "text of EXTRA")
 	flags.StringVar(&ceiling, "max-sensitivity", ceiling, "show events up to this class")
 	flags.IntVar(&in.Turn, "turn", 0, "the current turn; the latest by default")

@@ -19,7 +19,7 @@ import (
 	"github.com/mneme/mneme/store/sessions"
 )
 
-// EraseResult is what `events erase` prints.
+// EraseResult is the output of `events erase`.
 type EraseResult struct {
 	Erased   int      `json:"erased"`
 	Runs     int      `json:"runs,omitempty"`     // deleted runs that carried or showed the events
@@ -104,7 +104,7 @@ func (f *eraseFlags) erase(ctx context.Context, a *app.App, ids []string) error 
 	return a.Print(out, out.text)
 }
 
-// eraseEpisodes erases records with what says the same, as `mneme erase --everywhere --yes` does.
+// eraseEpisodes erases records and memories with the same content, as `mneme erase --everywhere --yes` does.
 func (f *eraseFlags) eraseEpisodes(ctx context.Context, a *app.App, ids []string) (schema.ForgetReceipt, error) {
 	var out schema.ForgetReceipt
 	c, err := a.OpenTemporal(ctx)

@@ -30,7 +30,7 @@ number in its stream, without gaps. Erasing empties an event and leaves its numb
 	return cmd
 }
 
-// AppendResult is what `events append` prints.
+// AppendResult is the output of `events append`.
 type AppendResult struct {
 	Events []ledger.Appended `json:"events"`
 }
@@ -133,11 +133,11 @@ func eachPageOf(input io.Reader, base ledger.Event, fn func([]ledger.Event) erro
 	return fn(page)
 }
 
-// EventList is what `events tail` and `events replay` print.
+// EventList is the output of `events tail` and `events replay`.
 type EventList struct {
 	Events []ledger.Event `json:"events"`
 	Next   int64          `json:"next,omitempty"` // the number after which the next page begins
-	// Receipts say of erased events, by id, who erased them and why.
+	// Receipts say who erased events and why, by event id.
 	Receipts map[string]ledger.Receipt `json:"receipts,omitempty"`
 }
 
@@ -236,7 +236,7 @@ func (l EventList) text(t *app.Text) {
 	}
 }
 
-// erasedBy says who erased an event and why, as far as that is known.
+// erasedBy returns who erased an event and why, as far as known.
 func erasedBy(r ledger.Receipt) (out string) {
 	if r.By != "" {
 		out += " by " + r.By
@@ -247,7 +247,7 @@ func erasedBy(r ledger.Receipt) (out string) {
 	return out
 }
 
-// StreamList is what `events streams` prints.
+// StreamList is the output of `events streams`.
 type StreamList struct {
 	Streams []events.Stream `json:"streams"`
 }

@@ -83,7 +83,7 @@ command ends when they are in the ledger.`,
 	return cmd
 }
 
-// sessionPageBytes is how many bytes of event payloads one request carries.
+// sessionPageBytes bounds the event payloads of one request.
 const sessionPageBytes = 1 << 20
 
 // eachSessionPage reads events of a session, and calls fn with as many as one request takes.
@@ -276,7 +276,7 @@ func newSessionShow(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// SessionList is what `session list` prints.
+// SessionList is the output of `session list`.
 type SessionList struct {
 	Sessions []sessions.Session `json:"sessions"`
 }

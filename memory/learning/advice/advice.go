@@ -19,87 +19,87 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Constants of the choice. A candidate's score is match × fit × chance.
+// Constants of the choice. The confidence of a candidate is match × fit × chance.
 const (
-	Threshold = 0.4 // confidence from which on one candidate is advised
-	leastLike = 0.7 // match below which a candidate is about something else
-	likeness  = 0.9 // what a match by likeness counts, compared with the same problem
+	Threshold = 0.4 // least confidence of the best option
+	leastLike = 0.7 // a candidate with a lower match is for another problem
+	likeness  = 0.9 // greatest match of a signal that is only similar to the problem or the task
 
 	fitMatched       = 1.0
 	fitUnconditional = 0.9
-	fitUnknown       = 0.6 // for each key that conditions name and the situation does not
-	fitRuledOut      = 0.5 // of what helped once, where a procedure with the same steps is for other situations
-	close            = 0.1 // a lead over the next candidate that is less than this makes the choice unsure
-	unsure           = 0.75
+	fitUnknown       = 0.6  // factor for each condition on a key that the situation lacks
+	fitRuledOut      = 0.5  // factor of a tentative candidate whose steps a procedure has for other situations only
+	close            = 0.1  // with a smaller lead over the second option the choice is unsure
+	unsure           = 0.75 // factor of the best option's confidence if the choice is unsure
 	maxOthers        = 3
 )
 
-// Situation is what the agent knows before it begins.
+// Situation is the agent's situation before the work.
 type Situation struct {
 	Task        string
-	Error       string            // as it was reported
+	Error       string            // as the tool printed it
 	Context     map[string]string // os, project_kind, go_version and so on
-	Preferences map[string]string // what the user prefers, by the same keys; the context goes before them
+	Preferences map[string]string // of the user, by the keys of Context, which takes precedence
 	WorkingDir  string
 	Failed      *trace.Step // the call that failed
 }
 
-// Candidate is a procedure or a plan that the asker may see.
+// Candidate is a procedure or a plan that the caller may read. It has either Competence or Plan.
 type Candidate struct {
 	ID         string
-	Competence *schema.CompetencePayload // one of the two
+	Competence *schema.CompetencePayload
 	Plan       *schema.PlanGraphPayload
 	Stats      evidence.Stats
-	Shown      []evidence.Outcome // of a tentative one: what its stats were counted from
-	Tentative  bool               // it helped once, and is not promoted
-	Elsewhere  bool               // it is tentative, and helped on other systems alone
+	Shown      []evidence.Outcome // the outcomes in Stats, of a tentative candidate
+	Tentative  bool               // it helped at least once, but is not promoted
+	Elsewhere  bool               // tentative, and helped only on other systems
 	Evidence   []string           // ids of episodes
 }
 
-// Step is what to do, with its arguments.
+// Step is one step of an option, with its arguments.
 type Step struct {
 	Text       string
 	Tool       string
 	Args       json.RawMessage // parameters without a value stay in braces
 	Validation string
 	Optional   bool
-	Missing    []string // parameters without a value yet: those of earlier results, and those that the caller must give
+	Missing    []string // parameters without a value: results of earlier steps, and values that the caller must give
 }
 
-// Option is a candidate for the situation.
+// Option is a candidate with its parameters filled in for the situation.
 type Option struct {
 	ID           string
 	Name         string
 	Steps        []Step
 	Confidence   float64  // [0,1]
 	Missing      []string // parameters that the caller must give
-	Unknown      []string // context keys that its conditions name and the situation does not
-	Fallbacks    []string // in words
+	Unknown      []string // context keys of its conditions that the situation lacks
+	Fallbacks    []string // alternatives, as text
 	FailureModes []string
-	InPlace      bool // it works of late
+	InPlace      bool // its chance of success is at least evidence.InPlace
 	Tentative    bool
 	Evidence     []string
 }
 
-// Answer is what is advised.
+// Answer is the advice for a situation.
 type Answer struct {
-	Best   *Option  // nil if none is certain enough; Others has the candidates
-	Others []Option // the next ones, best first
-	// MissingContext are the keys that would help to choose.
+	Best   *Option  // nil if no option has enough confidence
+	Others []Option // further options, best first
+	// MissingContext lists context keys that the conditions of the options need.
 	MissingContext []string
 }
 
-// Sure is the confidence from which on nothing else has to be looked for.
+// Sure is the confidence at which a caller can stop looking for other help.
 const Sure = 0.7
 
-// Sure reports whether one candidate is so likely to help that nothing else has to be looked for.
+// Sure reports whether the best option has at least the confidence Sure.
 func (a Answer) Sure() bool { return a.Best != nil && a.Best.Confidence >= Sure }
 
-// Advise chooses among candidates. A candidate that the situation contradicts is not advised at all, and one that has
-// failed lately is not advised first. A tentative candidate never comes before a promoted one that works lately. Where
-// the conditions of a promoted one exclude the situation, a tentative one with the same steps is still weighed:
-// conditions are learned from few situations.
-// Equal input gives equal output, whatever its order.
+// Advise chooses among candidates. It leaves out candidates whose conditions contradict the situation. A candidate that
+// has failed recently is not the best option. A tentative candidate never precedes a promoted one that works. If the
+// conditions of a promoted candidate exclude the situation, a tentative one with the same steps is still an option at
+// half its confidence, because conditions are learned from few situations. The result does not depend on the order of
+// the candidates.
 func Advise(s Situation, candidates []Candidate) Answer {
 	context := maps.Clone(s.Preferences)
 	if context == nil {
@@ -167,7 +167,7 @@ func promoted(o Option) int {
 	return 1
 }
 
-// earnedBy is what keys of the context have earned by the outcomes of all solutions of a problem.
+// earnedBy returns the weights of context keys, by the outcomes of all solutions of the problem (evidence.Earned).
 func earnedBy(s Situation, candidates []Candidate, problem, intent signature.Signature) map[string]float64 {
 	var all []evidence.Stats
 	for _, c := range candidates {
@@ -180,8 +180,8 @@ func earnedBy(s Situation, candidates []Candidate, problem, intent signature.Sig
 	return evidence.Earned(all)
 }
 
-// known reports whether a promoted procedure for the context has the steps of a tentative candidate, and otherwise
-// whether one for other contexts has.
+// known reports whether a promoted procedure has the same steps as a tentative candidate: promoted if the procedure is
+// for this context, ruledOut if it is only for others.
 func known(c Candidate, candidates []Candidate, context map[string]string) (promoted, ruledOut bool) {
 	for _, p := range candidates {
 		if !c.Tentative || !promotes(p, c) {
@@ -195,7 +195,7 @@ func known(c Candidate, candidates []Candidate, context map[string]string) (prom
 	return false, ruledOut
 }
 
-// holds reports whether a procedure is for a context, as far as that is known.
+// holds reports whether no condition of a procedure contradicts the context.
 func (c Candidate) holds(context map[string]string) bool {
 	return slices.ContainsFunc(c.Competence.Triggers, func(t schema.Trigger) bool {
 		f, _ := fit(competence.Conditions(t.Conditions), context)
@@ -203,8 +203,8 @@ func (c Candidate) holds(context map[string]string) bool {
 	})
 }
 
-// promotes reports whether a promoted procedure has the steps of a tentative one. Only the promoted one has the
-// checking call as a step.
+// promotes reports whether p is promoted and has the steps of the tentative candidate. The call that checks the result
+// is a step of promoted procedures only, so it is left out of the comparison.
 func promotes(p, tentative Candidate) bool {
 	if p.Tentative || p.Competence == nil || tentative.Competence == nil {
 		return false
@@ -269,7 +269,7 @@ func weigh(
 		if last := len(out.Steps) - 1; slices.ContainsFunc(without, unknown) && last >= 0 &&
 			i == len(procedure.Steps)-1 && !c.Tentative && c.Competence != nil &&
 			c.Competence.Recipe[i].Validation == competence.CallPasses {
-			// The call that checks is the one that had failed: the caller has it, and runs it again.
+			// The last step repeats the call that had failed. The caller knows its arguments.
 			out.Steps[last].Validation = competence.CallPasses
 			continue
 		}
@@ -287,10 +287,11 @@ func weigh(
 	return out, len(out.Steps) > 0
 }
 
-// asWritten are characters that the text of a signature never has: a signal with one is an error as somebody wrote it.
+// asWritten has characters that never occur in the text of a signature. A signal with one of them is an error message
+// that a person wrote into a record.
 const asWritten = ":'\"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-// matches says how far a signal is about the situation: 1 for the same problem or task.
+// matches returns how well a signal matches the situation, in [0,1]; 1 means the same problem or task.
 func matches(signal string, s Situation, problem, intent signature.Signature) float64 {
 	switch {
 	case signal == "":
@@ -302,7 +303,7 @@ func matches(signal string, s Situation, problem, intent signature.Signature) fl
 		return 1
 	}
 	best := 0.0
-	if s.Error != "" { // other words of an error are another error, unless the signal is a part of it
+	if s.Error != "" { // an error with other words is another error, unless it contains the whole signal
 		if layers.SignalMatch(signal, s.Error) == 1 {
 			best = likeness
 		}
@@ -312,7 +313,8 @@ func matches(signal string, s Situation, problem, intent signature.Signature) fl
 	return best
 }
 
-// fit says how far conditions hold, and which keys are not known. It is 0 where they do not hold.
+// fit returns how well the conditions fit the context, and their keys that the context lacks. It returns 0 if a
+// condition does not hold.
 func fit(c promote.Conditions, context map[string]string) (float64, []string) {
 	if len(c) == 0 {
 		return fitUnconditional, nil

@@ -8,10 +8,10 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Report says how the work went after advice was given.
+// Report is the outcome of work for which advice was given.
 type Report struct {
 	Used    string         // the candidate that was followed; empty if none was
-	Outcome schema.Outcome // if empty, the steps decide
+	Outcome schema.Outcome // if empty, it follows from Steps
 	Steps   []StepOutcome
 	Context map[string]string
 	Agent   string
@@ -21,7 +21,7 @@ type Report struct {
 	Shown bool
 }
 
-// StepOutcome is how one step went.
+// StepOutcome is the outcome of one step.
 type StepOutcome struct {
 	OK      bool
 	Skipped bool
@@ -32,13 +32,13 @@ type StepOutcome struct {
 type Change struct {
 	ID          string
 	Stats       evidence.Stats
-	Counted     schema.Outcome // success, failure or empty
-	FailureMode string         // the step that failed, and why; empty if none did
+	Counted     schema.Outcome // the outcome that Stats now include: success, failure or empty
+	FailureMode string         // the failed step and its error; empty if no step failed
 }
 
 // Apply returns the effect of a report on the candidates that were offered. The candidate that was followed gets the
-// outcome; the others get an occurrence without a trial. Partial outcomes do not count. Neither do reports without an
-// outcome whose steps were skipped.
+// outcome; the others get an occurrence without a trial. A partial outcome does not count, nor does a report without an
+// outcome in which a step was skipped.
 func Apply(r Report, offered []Candidate) []Change {
 	outcome := r.Counted()
 	var out []Change
@@ -60,7 +60,7 @@ func Apply(r Report, offered []Candidate) []Change {
 	return out
 }
 
-// Of returns the outcome of a report for a candidate, and false if the report has nothing to count for it.
+// Of returns the outcome of a report for a candidate, and false if none is to be counted.
 func (r Report) Of(id string) (evidence.Outcome, bool) {
 	outcome := r.Counted()
 	out := evidence.Outcome{Agent: r.Agent, Session: r.Session, Context: r.Context,

@@ -18,16 +18,16 @@ import (
 
 // Constants of tentative candidates.
 const (
-	tentativeShare = 0.75 // what a tentative candidate's confidence counts, compared with that of a promoted one
+	tentativeShare = 0.75 // factor of a tentative candidate's confidence
 	maxTentative   = 5
-	minMark        = 3 // characters of a value that is looked for in arguments
+	minMark        = 3 // least length of a value that is searched in arguments
 )
 
-// Tentative makes candidates of solutions that helped once with the problem of a situation, before there is enough
-// evidence for a promotion. Only successes that the ledger witnessed count, from trusted sources; attempts with the
-// same steps that failed count against them. Solutions that helped only on other systems count less. A candidate has
-// the id of its newest episode. Values shared by the old error and the old arguments become parameters, so that the
-// steps fit the new situation. The call that had failed is not one of the steps: the caller runs its own again.
+// Tentative makes candidates from single successes with the situation's problem, before there is enough evidence for a
+// promotion. It counts only successes that the ledger witnessed and that come from trusted sources. Failed attempts
+// with the same steps count against a candidate, and a candidate that helped only on other systems counts less. Its id
+// is that of its newest episode. Values that occur in both the old error and the old arguments become parameters, so
+// that the steps fit the new situation. The call that had failed is not one of the steps: the caller repeats its own.
 func Tentative(s Situation, attempts []trace.Attempt) []Candidate {
 	problem := signature.OfError(s.Error)
 	if problem.IsZero() {
@@ -64,7 +64,7 @@ func Tentative(s Situation, attempts []trace.Attempt) []Candidate {
 		if checked {
 			recipe[len(recipe)-1].Validation = competence.CallPasses
 		}
-		// The problem is that of the situation. That of the attempt may have been cut.
+		// The signal is the situation's problem, because the attempt's error may have been cut.
 		trigger := schema.Trigger{Signal: problem.Text}
 		found = append(found, made{procedure, Candidate{ID: a.Episode, Tentative: true, Evidence: []string{a.Episode},
 			Competence: &schema.CompetencePayload{Kind: schema.TypeCompetence,
@@ -95,8 +95,8 @@ func Tentative(s Situation, attempts []trace.Attempt) []Candidate {
 	return out
 }
 
-// elsewhere is an attempt as it would have been with other names and paths. What it has in common with the attempt
-// itself is constant; the rest is a parameter.
+// elsewhere returns a copy of an attempt with other names and paths, as if the problem had occurred in another project.
+// align.Learn, given both, keeps what they share as constants and makes parameters of the rest.
 func elsewhere(a trace.Attempt) trace.Attempt {
 	marks := map[string]string{}
 	mark := func(text string) {
@@ -110,7 +110,7 @@ func elsewhere(a trace.Attempt) trace.Attempt {
 		if v.Kind == signature.Path || v.Kind == signature.Name || v.Kind == signature.URL || v.Kind == signature.ID {
 			mark(v.Text)
 		}
-		// A command may name the directory alone, whose short elements are no marks of their own.
+		// A command may have the directory without the file. Its elements may be too short for marks of their own.
 		if dir := path.Dir(v.Text); v.Kind == signature.Path && len(dir) >= minMark {
 			marks[dir] = marked(dir)
 		}
@@ -123,7 +123,7 @@ func elsewhere(a trace.Attempt) trace.Attempt {
 	out := a
 	out.ID += "'"
 	if out.Problem = signature.OfError(replace(a.Problem.Line)); !signature.Same(out.Problem, a.Problem) {
-		// A name that is also a word of the error belongs to the problem: with another one it is another problem.
+		// Some names are words of the error message: with other names it would be another problem. They stay.
 		maps.DeleteFunc(marks, func(old, _ string) bool {
 			return !signature.Same(signature.OfError(replaceWords(a.Problem.Line, []string{old}, marks)), a.Problem)
 		})
@@ -132,7 +132,7 @@ func elsewhere(a trace.Attempt) trace.Attempt {
 			return a
 		}
 	}
-	// Some values are from other lines than the one that is kept.
+	// Problem.Values also has values of lines other than Problem.Line.
 	out.Problem.Values = slices.Clone(a.Problem.Values)
 	for i := range out.Problem.Values {
 		out.Problem.Values[i].Text = replace(out.Problem.Values[i].Text)
@@ -171,8 +171,8 @@ func longestFirst(marks map[string]string) []string {
 	})
 }
 
-// firstReturned are the results of a step that an argument of a later step has, and that were not known before it: such
-// a value came from the result. A result of several words is none.
+// firstReturned returns the results of a step that an argument of a later step contains and that did not occur before:
+// the argument's value came from the result. Results with spaces are left out.
 func firstReturned(a trace.Attempt, step int) (out []string) {
 	known := []string{a.Problem.Line, a.Intent, a.Situation.WorkingDir}
 	if a.Situation.Failed != nil {
@@ -196,7 +196,7 @@ func firstReturned(a trace.Attempt, step int) (out []string) {
 	return out
 }
 
-// textsOf are the arguments of a step that are texts.
+// textsOf returns the arguments of a step that are strings, in the order of their names.
 func textsOf(s trace.Step) (out []string) {
 	for _, at := range slices.Sorted(maps.Keys(s.Args)) {
 		if s.Args[at].Type == "string" {
@@ -218,7 +218,7 @@ func replaced(s trace.Step, replace func(string) string) trace.Step {
 	return s
 }
 
-// marked is another text of the same shape: each element of a path has a few letters more.
+// marked returns another text of the same shape: it adds letters to each element of a path.
 func marked(text string) string {
 	parts := strings.Split(text, "/")
 	for i, p := range parts {
@@ -234,8 +234,8 @@ func marked(text string) string {
 	return strings.Join(parts, "/")
 }
 
-// replaceWords replaces words, the longest first, where no letter or digit touches them. Those of an option, as in
-// -DNAME, and of a library's file, as in libNAME, do not count.
+// replaceWords replaces whole words, in the order of old. The letters before a name in an option such as -DNAME, or in
+// the name of a library such as libNAME, do not make it part of a longer word.
 func replaceWords(text string, old []string, by map[string]string) string {
 	var out strings.Builder
 	touches := func(i int) bool {

@@ -11,24 +11,24 @@ import (
 	"github.com/mneme/mneme/memory/learning/trace"
 )
 
-// Constants of what did not help.
+// Constants of Tried.
 const (
-	unlikely   = evidence.Prior // what failed is named while its chance is below that of what was never tried
+	unlikely   = evidence.Prior // chance of an untried solution; a failed one is reported while its chance is lower
 	maxDidNot  = 10
-	maxWeighed = 40 // attempts that failed, the newest
+	maxWeighed = 40 // newest failed attempts to consider
 )
 
-// DidNotHelp is what was tried at a problem and did not help.
+// DidNotHelp is an attempt at the problem that failed.
 type DidNotHelp struct {
 	Steps   []Step
-	Chance  float64 // that it helps now, in [0,1]
-	Episode string  // the newest in which it failed
+	Chance  float64 // probability that it helps now, in [0,1]
+	Episode string  // the newest episode in which it failed
 }
 
-// Tried returns what was tried for the problem of a situation and probably does not help now, the most promising
-// first. An old failure fades with each session in which something else was tried. Failures in other situations count
-// to the degree that outcomes there have predicted outcomes here; the outcomes of solutions of the same problem say
-// which keys of the context matter. Only attempts that the ledger witnessed count, from trusted sources.
+// Tried returns failed attempts at the situation's problem that probably do not help now, the most promising first. An
+// old failure fades with each session in which something else was tried. A failure in another context counts as far as
+// outcomes in that context have predicted outcomes in this one. The outcomes of solutions show which context keys
+// matter. Only attempts that the ledger witnessed and that come from trusted sources count.
 func Tried(s Situation, attempts []trace.Attempt, solutions ...Candidate) []DidNotHelp {
 	problem := signature.OfError(s.Error)
 	if problem.IsZero() {
@@ -83,7 +83,7 @@ func Tried(s Situation, attempts []trace.Attempt, solutions ...Candidate) []DidN
 	return out[max(0, len(out)-maxDidNot):]
 }
 
-// statsOf are the outcomes of a procedure, by attempts in order of time.
+// statsOf counts the outcomes of a procedure in attempts, which are in order of time.
 func statsOf(p align.Procedure, attempts []trace.Attempt) evidence.Stats {
 	var stats evidence.Stats
 	for len(attempts) > 0 {
@@ -106,7 +106,7 @@ func statsOf(p align.Procedure, attempts []trace.Attempt) evidence.Stats {
 	return stats
 }
 
-// witnessed are the attempts at a problem that count, in order of time.
+// witnessed returns the attempts at a problem that count as evidence, in order of time.
 func witnessed(problem signature.Signature, attempts []trace.Attempt) []trace.Attempt {
 	attempts = slices.DeleteFunc(slices.Clone(attempts), func(a trace.Attempt) bool {
 		return !a.Source.Witnessed || !(a.Source.Trust >= evidence.Default().MinTrust) ||

@@ -13,29 +13,28 @@ import (
 	"github.com/mneme/mneme/memory/learning/trace"
 )
 
-// Sources of a parameter's value. A binding is one of these names; FromCaller is none.
+// FromCaller is the empty binding: the caller must give the value. A binding names the source of a parameter's value:
 //
-//	error.KIND.N     the N-th value of the kind in the error text (signature.Value): error.path.0
-//	task.KIND.N      likewise in the words of the task
-//	context.KEY      the situation: context.os, context.go_version
-//	working_dir      the directory
+//	error.KIND.N     the N-th value of a kind in the error text (signature.Value), from 0: error.path.0
+//	task.KIND.N      the same for the text of the task
+//	context.KEY      a key of the context: context.os, context.go_version
+//	working_dir      the working directory
 //	failed.ARG       an argument of the call that failed
-//	step.N.PATH      the result of an earlier step, by the number of the step from 0
+//	step.N.PATH      the result of an earlier step, numbered from 0
 //
-// followed by .dir, .base or .stem for the directory, the last element or the last element without its extension, or
-// by .rel for a path relative to working_dir.
+// A suffix takes a part of a path: .dir the directory, .base the last element, .stem the last element without its
+// extension, .rel the path relative to working_dir.
 const FromCaller = ""
 
 const (
-	maxBindings = 200 // of one situation
-	// bindShare is the share of the attempts in which a binding gives the value.
-	bindShare = 0.9
+	maxBindings = 200 // bindings of one situation
+	bindShare   = 0.9 // a binding must give the right value in this share of the attempts
 )
 
-// Known are the values that an attempt had before a step, by their bindings.
+// Known has the values that are known before a step, by binding.
 type Known map[string]string
 
-// KnownOf are the values of a situation before the first step.
+// KnownOf returns the values that are known before the first step.
 func KnownOf(problem signature.Signature, task string, s trace.Situation) Known {
 	k := Known{}
 	k.values("error", problem)
@@ -55,8 +54,8 @@ func KnownOf(problem signature.Signature, task string, s trace.Situation) Known 
 	return k
 }
 
-// relative adds the paths below a directory as they are named from it: a tool often reports the whole path of what a
-// command names from the directory.
+// relative adds a .rel binding for each path below dir, because tools often report absolute paths while commands use
+// relative ones.
 func (k Known) relative(dir string) {
 	if dir == "" {
 		return
@@ -70,7 +69,7 @@ func (k Known) relative(dir string) {
 
 // Returned adds the result of a step.
 func (k Known) Returned(step int, results map[string]string) {
-	const read = 4 // results whose values are looked for in their texts
+	const read = 4 // number of results in whose text values are searched
 	for i, at := range slices.Sorted(maps.Keys(results)) {
 		name := strings.TrimSuffix(fmt.Sprintf("step.%d.%s", step, at), ".")
 		k.add(name, results[at])
@@ -102,8 +101,7 @@ func (k Known) add(name, value string) {
 	}
 }
 
-// bind finds the binding that gives the texts in the attempts; the simplest of several. Texts have one entry for each
-// of the attempts.
+// bind returns the simplest binding that gives the texts, one for each attempt, or FromCaller if there is none.
 func bind(known []Known, texts []string) string {
 	if len(texts) == 0 {
 		return FromCaller
@@ -134,8 +132,8 @@ func bind(known []Known, texts []string) string {
 	return best
 }
 
-// pieces divides what varies until each piece is constant or has a binding. Where that cannot be done, it is one piece
-// that the caller has to give.
+// pieces divides a varying piece into constants and pieces with a binding. If that is impossible, it returns one piece
+// that the caller must give.
 func pieces(known []Known, p piece) []piece {
 	if p.from = bind(known, p.texts); p.from != FromCaller {
 		return []piece{p}
@@ -155,14 +153,14 @@ func around(head string, middle piece, tail string, n int) []piece {
 	return []piece{fixed(head), middle, fixed(tail)}
 }
 
-// Constants of values that are a part of a word.
+// Constants of values within a word.
 const (
-	minWithin = 3 // characters of such a value; a shorter one may be there by chance
-	maxWithin = 3 // such values of one word
+	minWithin = 3 // least length of such a value; a shorter one may match by chance
+	maxWithin = 3 // values within one word
 )
 
-// within finds values that are a part of each text, so that the text before and after them is constant or has such
-// values as well.
+// within divides the texts into known values and constants: each text contains the value of the same binding, and the
+// texts before and after it are constant or can be divided in the same way.
 func within(known []Known, texts []string, depth int) ([]piece, bool) {
 	if !slices.ContainsFunc(texts, func(t string) bool { return t != texts[0] }) {
 		return []piece{{constant: true, texts: texts}}, true
@@ -171,7 +169,7 @@ func within(known []Known, texts []string, depth int) ([]piece, bool) {
 		return nil, false
 	}
 	names := slices.SortedFunc(maps.Keys(known[0]), func(a, b string) int {
-		// The longest value first: it leaves least to chance.
+		// The longest value first: it is the least likely to match by chance.
 		return cmp.Or(len(known[0][b])-len(known[0][a]), rank(a)-rank(b), strings.Compare(a, b))
 	})
 	for _, name := range names {
@@ -199,7 +197,8 @@ func within(known []Known, texts []string, depth int) ([]piece, bool) {
 	return nil, false
 }
 
-// wordIn is where a value is in a text so that no letter or digit touches it other than those of an affix, or -1.
+// wordIn returns the index of a value in a text as a whole word, or after an affix (Affixed). It returns -1 if there is
+// none.
 func wordIn(text, value string) int {
 	if value == "" {
 		return -1
@@ -217,7 +216,7 @@ func wordIn(text, value string) int {
 	}
 }
 
-// touched reports whether the character at a place of a text makes one word with the end of a value next to it.
+// touched reports whether the character at an index of a text and the adjacent end of a value belong to one word.
 func touched(text string, at int, end byte) bool {
 	inWord := func(c byte) bool {
 		return c >= 0x80 || unicode.IsLetter(rune(c)) || unicode.IsDigit(rune(c))
@@ -225,8 +224,8 @@ func touched(text string, at int, end byte) bool {
 	return at >= 0 && at < len(text) && inWord(text[at]) && inWord(end)
 }
 
-// Affixed reports whether the text before i makes no other word of it: an option of one letter, as in -DNAME, or the
-// beginning of a library's file, as in libNAME.so.
+// Affixed reports whether a name at i follows an affix that does not change its meaning: an option of one letter, as in
+// -DNAME, or the prefix of a library's file, as in libNAME.so.
 func Affixed(text string, i int) bool {
 	option := i >= 2 && text[i-2] == '-' && unicode.IsLetter(rune(text[i-1])) && (i == 2 || text[i-3] == ' ')
 	const library = "lib"
@@ -234,8 +233,8 @@ func Affixed(text string, i int) bool {
 	return option || at >= 0 && text[at:i] == library && !touched(text, at-1, library[0])
 }
 
-// simpler prefers what is known before the first step, what an asker always knows (the directory before the arguments
-// of the call that failed), and what needs no part to be taken.
+// simpler reports whether a is the better binding: known before the first step, more likely to be known to a caller
+// (the directory rather than arguments of the failed call), and without a suffix.
 func simpler(a, b string) bool { return rank(a) < rank(b) }
 
 func rank(name string) int {
@@ -247,7 +246,7 @@ func rank(name string) int {
 	return 1_000
 }
 
-// nameOf is a short name for a parameter with a binding.
+// nameOf returns a short unused name for a parameter with a binding, and marks it as taken.
 func nameOf(binding string, taken map[string]bool) string {
 	name := "value"
 	if binding != FromCaller {

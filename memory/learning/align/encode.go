@@ -10,9 +10,9 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// argsSchema is the JSON Schema of the arguments of a step. A property is named by its path: options.level is the
-// member level of options. The keywords x-template and x-parameters are ours: the template of a text with parameters in
-// braces, and where the parameters come from.
+// argsSchema is the JSON Schema of the arguments of a step. A property's name is its path: options.level is the member
+// level of options. The keywords with x- are Mneme's: x-template has a text with parameters in braces, x-parameters the
+// bindings of the parameters, x-optional and x-needs the fields of Step.
 type argsSchema struct {
 	Type       string               `json:"type"`
 	Properties map[string]property  `json:"properties,omitempty"`
@@ -64,7 +64,7 @@ func (p Procedure) Recipe() []schema.Step {
 			}
 		}
 		step := schema.Step{Step: s.String(), Tool: s.Tool}
-		step.ArgsSchema, _ = json.Marshal(args) // of texts and numbers
+		step.ArgsSchema, _ = json.Marshal(args) // has only strings and numbers: no error
 		if len(s.When) > 0 {
 			step.Conditions, _ = json.Marshal(Conditions(s.When))
 		}
@@ -73,7 +73,7 @@ func (p Procedure) Recipe() []schema.Step {
 	return out
 }
 
-// Conditions writes the values of context keys as the conditions of a record: one value as itself, several as a list.
+// Conditions returns the conditions of a record: a key with one value has the value, a key with several has a list.
 func Conditions(values map[string][]string) map[string]any {
 	out := make(map[string]any, len(values))
 	for key, v := range values {
@@ -103,7 +103,7 @@ func typed(text, kind string) any {
 	return text
 }
 
-// String says a step in one line.
+// String returns the step in one line.
 func (s Step) String() string {
 	var parts []string
 	for _, path := range slices.Sorted(maps.Keys(s.Args)) {
@@ -120,14 +120,14 @@ func (s Step) String() string {
 	return line
 }
 
-// OfRecipe reads a procedure from a record. Steps that were written by others get the constant arguments of their
-// schema.
+// OfRecipe returns the procedure of a record. A step that another program has written may have a schema without
+// templates: its arguments are the constants of the schema.
 func OfRecipe(recipe []schema.Step) Procedure {
 	var out Procedure
 	seen := map[string]bool{}
 	for _, r := range recipe {
 		var args argsSchema
-		_ = json.Unmarshal(r.ArgsSchema, &args) // another schema has none of these members
+		_ = json.Unmarshal(r.ArgsSchema, &args) // other schemas lack these members
 		s := Step{Tool: r.Tool, Optional: args.Optional, When: values(r.Conditions)}
 		for _, n := range args.Needs {
 			if n >= 0 && n < len(out.Steps) {
@@ -159,7 +159,7 @@ func OfRecipe(recipe []schema.Step) Procedure {
 	return out
 }
 
-// values are the texts that conditions admit, by key.
+// values returns the values that conditions allow, by key.
 func values(conditions json.RawMessage) map[string][]string {
 	var members map[string]any
 	if len(conditions) == 0 || json.Unmarshal(conditions, &members) != nil {
@@ -178,7 +178,7 @@ func values(conditions json.RawMessage) map[string][]string {
 	return out
 }
 
-// Fill returns the arguments of a step as JSON, and the parameters without a value, which stay in braces.
+// Fill returns the arguments of a step as JSON, and the names of parameters without a value, which stay in braces.
 func (s Step) Fill(known map[string]string) (json.RawMessage, []string) {
 	tree := map[string]any{}
 	var missing []string
@@ -193,7 +193,7 @@ func (s Step) Fill(known map[string]string) (json.RawMessage, []string) {
 	}
 	out, err := json.Marshal(lists(tree))
 	if err != nil {
-		return nil, missing // a number that is none
+		return nil, missing // an argument of type number has another text
 	}
 	return out, missing
 }
@@ -210,7 +210,7 @@ func put(tree map[string]any, path []string, value any) {
 	tree[path[len(path)-1]] = value
 }
 
-// lists makes lists of objects whose members are 0, 1, 2 and so on.
+// lists replaces objects with the members 0, 1, 2 and so on by lists.
 func lists(v any) any {
 	object, ok := v.(map[string]any)
 	if !ok {
@@ -233,8 +233,8 @@ func lists(v any) any {
 	return list
 }
 
-// Same reports whether two procedures have the same steps: the same tools with the same templates, whatever the names
-// of the parameters.
+// Same reports whether the required steps of two procedures are equal: the same tools with the same templates. Names of
+// parameters do not count, but their bindings do.
 func Same(a, b Procedure) bool { return a.outline() == b.outline() }
 
 func (p Procedure) outline() string {

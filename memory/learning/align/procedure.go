@@ -9,41 +9,40 @@ import (
 	"github.com/mneme/mneme/memory/learning/trace"
 )
 
-// Constants of what a procedure keeps.
+// Constants of Learn.
 const (
-	requiredShare = 0.75 // of the attempts that have a step, from which on it is required
-	optionalShare = 0.34 // and from which on it is kept as optional or conditional
-	maxAligned    = 24   // attempts that a procedure is made from, the last of those given
-	maxKinds      = 8    // values of a context key that a condition of a step may have
+	requiredShare = 0.75 // a step in at least this share of the attempts is required
+	optionalShare = 0.34 // a step in at least this share is kept as optional or conditional
+	maxAligned    = 24   // newest attempts that a procedure is made from
+	maxKinds      = 8    // values in a condition of a step
 )
 
-// Procedure is what attempts have in common.
+// Procedure has the steps that several attempts share.
 type Procedure struct {
 	Steps  []Step  `json:"steps"`
 	Params []Param `json:"params,omitempty"`
-	From   int     `json:"from"` // attempts that it was made from
+	From   int     `json:"from"` // number of attempts that it was made from
 }
 
 // Step is one step of a procedure.
 type Step struct {
 	Tool string              `json:"tool"`
 	Args map[string]Template `json:"args,omitempty"` // by path
-	// When are the values of context keys under which the step is taken; empty: always.
+	// When has the values of context keys for which the step is taken. If empty, it is always taken.
 	When     map[string][]string `json:"when,omitempty"`
-	Optional bool                `json:"optional,omitempty"` // some attempts did without, and it is not known why
-	Needs    []int               `json:"needs,omitempty"`    // steps whose results it takes
-	Support  int                 `json:"support"`            // attempts that took it
+	Optional bool                `json:"optional,omitempty"` // some attempts lack it, and no context key explains why
+	Needs    []int               `json:"needs,omitempty"`    // steps whose results it uses
+	Support  int                 `json:"support"`            // number of attempts that have the step
 }
 
-// Param is what varied between the attempts.
+// Param is a value that varied between the attempts.
 type Param struct {
 	Name     string   `json:"name"`
-	From     string   `json:"from,omitempty"` // its binding; empty: the caller has to say
+	From     string   `json:"from,omitempty"` // its binding, or FromCaller
 	Examples []string `json:"examples,omitempty"`
 }
 
-// Learn makes the procedure that the attempts, in order of time, have in common. It reports false where they have no
-// step in common.
+// Learn makes a procedure from attempts, which are in order of time. It returns false if they have no step in common.
 func Learn(attempts []trace.Attempt) (Procedure, bool) {
 	attempts = attempts[max(0, len(attempts)-maxAligned):]
 	var sequences [][]trace.Step
@@ -73,7 +72,7 @@ func Learn(attempts []trace.Attempt) (Procedure, bool) {
 	for _, a := range attempts {
 		l.known = append(l.known, KnownOf(a.Problem, a.Intent, a.Situation))
 	}
-	place := make([]map[string]int, len(attempts)) // of the steps of each attempt, by id
+	place := make([]map[string]int, len(attempts)) // for each attempt: steps of the procedure by id
 	for i := range place {
 		place[i] = map[string]int{}
 	}
@@ -99,7 +98,7 @@ type learner struct {
 	known    []Known
 	params   []Param
 	taken    map[string]bool
-	byTexts  map[string]string // parameters by their texts in the attempts
+	byTexts  map[string]string // names of parameters, by binding or by their texts in the attempts
 }
 
 func (l *learner) args(c column) map[string]Template {
@@ -157,8 +156,8 @@ func (l *learner) template(values []string, known []Known, kind, ids string) Tem
 	return out
 }
 
-// param is the name of a parameter: one that is known already if it has the same binding, or the same texts in the
-// same attempts.
+// param returns the name of a parameter. It reuses a parameter with the same binding or, for FromCaller, with the same
+// texts in the same attempts.
 func (l *learner) param(from string, texts []string, ids string) string {
 	key := cmp.Or(from, "\x00"+ids+"\x00"+strings.Join(texts, "\x00"))
 	if name, ok := l.byTexts[key]; ok {
@@ -171,7 +170,8 @@ func (l *learner) param(from string, texts []string, ids string) string {
 	return name
 }
 
-// when finds a context key whose values say which attempts took the step.
+// when returns the first context key whose values separate the attempts with the step from those without, and the
+// values with the step. It returns nil if there is none.
 func (l *learner) when(c column) map[string][]string {
 	keys := map[string]bool{}
 	for _, a := range l.attempts {
@@ -201,7 +201,7 @@ func (l *learner) when(c column) map[string][]string {
 	return nil
 }
 
-// needs are the steps whose results the step takes in at least half of the attempts that have it.
+// needs returns the steps whose results a step uses in at least half of the attempts that have it.
 func needs(c column, place []map[string]int) []int {
 	count := map[int]int{}
 	for i, s := range c {
@@ -222,7 +222,7 @@ func needs(c column, place []map[string]int) []int {
 	return out
 }
 
-// Takes reports whether a step is taken in a context. A key that the context does not name does not rule it out.
+// Takes reports whether a step is taken in a context. A condition on a key that the context lacks counts as fulfilled.
 func (s Step) Takes(context map[string]string) bool {
 	for key, values := range s.When {
 		if v, ok := context[key]; ok && !slices.Contains(values, v) {
@@ -235,19 +235,19 @@ func (s Step) Takes(context map[string]string) bool {
 // Required reports whether the procedure needs the step in the context.
 func (s Step) Required(context map[string]string) bool { return !s.Optional && s.Takes(context) }
 
-// Replay reports whether an attempt followed the procedure: it has all steps that are required in its situation, in
-// their order, with the arguments that the procedure fills in. It says nothing about the outcome of the attempt: if
-// the attempt helped, the check is one of its steps; otherwise the check is the call that failed again.
+// Replay reports whether an attempt followed the procedure, whatever its outcome: it has the steps that are required in
+// its situation, in order, with the arguments that the procedure would fill in. In a successful attempt the check is
+// one of its steps. In a failed one the check is the call that failed again, which Replay adds as the last step.
 func (p Procedure) Replay(a trace.Attempt) bool {
 	done, at := a.Done(), 0
 	if a.Failed() && a.Checked && a.Situation.Failed != nil {
 		done = append(done, *a.Situation.Failed)
 	}
-	if !p.resembles(done, a.Situation.Context) { // which costs less than to find out what was known
+	if !p.resembles(done, a.Situation.Context) { // cheaper than KnownOf
 		return false
 	}
 	known := KnownOf(a.Problem, a.Intent, a.Situation)
-	said := map[string]string{} // what the attempt shows of parameters that the caller has to give
+	said := map[string]string{} // values of the caller's parameters, as far as the attempt shows them
 	for n, s := range p.Steps {
 		found := -1
 		for j := at; j < len(done) && found < 0; j++ {
@@ -266,7 +266,7 @@ func (p Procedure) Replay(a trace.Attempt) bool {
 	return true
 }
 
-// resembles reports whether the required steps occur, whatever the values of parameters are.
+// resembles reports whether the required steps occur in order, with any values of the parameters.
 func (p Procedure) resembles(done []trace.Step, context map[string]string) bool {
 	at := 0
 	for _, s := range p.Steps {
@@ -300,7 +300,7 @@ func (s Step) resembles(done trace.Step) bool {
 	return true
 }
 
-// made reports whether the step of an attempt is what the procedure makes of its step.
+// made reports whether done is step s with the known values filled in. It adds the caller's values to said.
 func (p Procedure) made(s Step, done trace.Step, known Known, said map[string]string) bool {
 	if s.Tool != done.Tool {
 		return false
@@ -339,7 +339,7 @@ func (p Procedure) binding(name string) string {
 	return FromCaller
 }
 
-// Guessed counts the parameters that the caller has to give.
+// Guessed returns the number of parameters that the caller must give.
 func (p Procedure) Guessed() int {
 	n := 0
 	for _, q := range p.Params {
@@ -350,8 +350,8 @@ func (p Procedure) Guessed() int {
 	return n
 }
 
-// Values are the parameters for what is known, and the names of those without a value. What comes from the result of an
-// earlier step is neither: it is known when that step has run.
+// Values returns the values of the parameters, and the names of those without one. Parameters bound to the result of a
+// step are in neither: their values are known after that step has run.
 func (p Procedure) Values(known Known) (values map[string]string, missing []string) {
 	values = map[string]string{}
 	for _, q := range p.Params {

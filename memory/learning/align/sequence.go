@@ -11,13 +11,13 @@ import (
 
 // Constants of the alignment.
 const (
-	sameTool = 0.4  // what the tool counts in the similarity of two steps; the arguments are the rest
-	sameStep = 0.55 // similarity from which on two steps are the same step with other values
-	gapCost  = 0.2  // of a step that only one sequence has
+	sameTool = 0.4  // weight of an equal tool in the similarity of two steps; the arguments have the rest
+	sameStep = 0.55 // least similarity of two steps that are the same step with other values
+	gapCost  = 0.2  // cost of a step that only one sequence has
 )
 
-// Similarity says how much two steps have in common, in [0,1]. Steps of different tools have nothing. Two commands of
-// one shell are alike only if they run the same program.
+// Similarity returns the similarity of two steps, in [0,1]. It is 0 for different tools. Two shell commands are similar
+// only if they run the same program.
 func Similarity(a, b trace.Step) float64 {
 	if a.Tool != b.Tool {
 		return 0
@@ -41,8 +41,8 @@ func Similarity(a, b trace.Step) float64 {
 }
 
 const (
-	otherPath = 0.6 // similarity of two paths, numbers or addresses
-	otherWord = 0.2 // of two other single words
+	otherPath = 0.6 // similarity of two different paths or numbers
+	otherWord = 0.2 // similarity of two other words
 )
 
 func valueSimilarity(a, b string) float64 {
@@ -60,7 +60,7 @@ func valueSimilarity(a, b string) float64 {
 		return 0
 	}
 	both := 0
-	for i, w := range x { // words in the same order, counted from both ends
+	for i, w := range x { // equal words at the beginning, then at the end
 		if i < len(y) && y[i] == w {
 			both++
 			continue
@@ -73,7 +73,7 @@ func valueSimilarity(a, b string) float64 {
 		}
 		both++
 	}
-	rest := 0.0 // words of the same shape in between, such as two paths
+	rest := 0.0 // for words between them with the same shape, such as two paths
 	if len(x) == len(y) {
 		for i := range x {
 			if x[i] != y[i] && shape(x[i]) == shape(y[i]) && shape(x[i]) != "" {
@@ -86,7 +86,7 @@ func valueSimilarity(a, b string) float64 {
 
 var tokenForm = regexp.MustCompile(`[^\s"'=,;:()]+|[\s"'=,;:()]+`)
 
-// tokens are the words of a text; what separates them is left out.
+// tokens splits a text into words, without separators.
 func tokens(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool {
 		return unicode.IsSpace(r) || strings.ContainsRune("\"'=,;:()", r)
@@ -98,23 +98,21 @@ var (
 	numberForm = regexp.MustCompile(`^[v~^]?[\d.]+$`)
 )
 
-// shape is what kind of value a word is, or "".
+// shape returns the kind of value that a word has: number, path, or empty for neither.
 func shape(word string) string {
 	switch {
 	case numberForm.MatchString(word):
 		return "number"
 	case pathForm.MatchString(word):
 		return "path"
-	case strings.HasPrefix(word, "-"):
-		return ""
 	}
 	return ""
 }
 
-// column is one step of the procedure as each attempt took it, by the number of the attempt.
+// column has the variants of one step of the procedure, by the number of the attempt.
 type column map[int]trace.Step
 
-// any is a step that represents the column: the one of the first attempt.
+// any returns the step of the first attempt in the column, which represents it.
 func (c column) any() trace.Step {
 	first := -1
 	for n := range c {
@@ -125,8 +123,8 @@ func (c column) any() trace.Step {
 	return c[first]
 }
 
-// pairs aligns two sequences globally so that the sum of the similarities of paired steps, less what gaps cost, is
-// highest. It returns pairs of places, -1 for a gap, and the score.
+// pairs aligns two sequences of n and m steps globally (Needleman-Wunsch): it maximises the sum of the similarities of
+// paired steps minus the cost of gaps. It returns pairs of indexes, with -1 for a gap, and the score.
 func pairs(n, m int, similar func(i, j int) float64) (out [][2]int, score float64) {
 	best := make([][]float64, n+1)
 	for i := range best {
@@ -171,8 +169,8 @@ func pairs(n, m int, similar func(i, j int) float64) (out [][2]int, score float6
 	return out, best[0][0]
 }
 
-// Alike says how far two sequences of steps are one solution, in [0,1]: the similarity of what is paired, over the
-// length of the longer sequence.
+// Alike returns the similarity of two sequences of steps, in [0,1]: the sum of the similarities of paired steps over
+// the length of the longer sequence.
 func Alike(a, b []trace.Step) float64 {
 	if len(a) == 0 || len(b) == 0 {
 		return 0
@@ -187,9 +185,9 @@ func Alike(a, b []trace.Step) float64 {
 	return total / float64(max(len(a), len(b)))
 }
 
-// columns aligns all sequences: from the one that is most like the others, one after another.
+// columns aligns all sequences: it starts with the one most similar to the others, and adds one after another.
 func columns(sequences [][]trace.Step) []column {
-	const compared = 8 // sequences among which the middle one is sought
+	const compared = 8 // number of sequences that are compared to choose the first
 	middle, most := 0, -1.0
 	for i, a := range sequences[:min(len(sequences), compared)] {
 		total := 0.0
@@ -226,8 +224,8 @@ func columns(sequences [][]trace.Step) []column {
 	return out
 }
 
-// Clusters groups attempts by solution, each with the first of the clusters whose first attempt took about the same
-// steps. It returns places, the largest group first.
+// Clusters groups attempts by solution. An attempt joins the cluster whose first attempt is most similar, if the
+// similarity is at least least. It returns indexes of attempts, the largest cluster first.
 func Clusters(attempts []trace.Attempt, least float64) [][]int {
 	var out [][]int
 	for i, a := range attempts {

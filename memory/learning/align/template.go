@@ -4,13 +4,13 @@ import (
 	"strings"
 )
 
-// Part is a piece of a template: a text that never varied, or a parameter.
+// Part is a piece of a template: a constant text or the name of a parameter.
 type Part struct {
 	Text  string `json:"text,omitempty"`
 	Param string `json:"param,omitempty"`
 }
 
-// Template is an argument of a step.
+// Template is an argument of a step: constant text and parameters.
 type Template struct {
 	Type  string `json:"type"` // string, number, boolean or null
 	Parts []Part `json:"parts"`
@@ -41,7 +41,7 @@ func (t Template) String() string {
 
 var braces = strings.NewReplacer("{", "{{", "}", "}}")
 
-// ParseTemplate reads what String wrote, of a value of a type.
+// ParseTemplate parses the result of String for a value of a type (see Template.Type).
 func ParseTemplate(text, kind string) Template {
 	out := Template{Type: kind}
 	var b strings.Builder
@@ -74,7 +74,8 @@ func ParseTemplate(text, kind string) Template {
 	return out
 }
 
-// Fill puts values in. It returns the text, and the parameters without a value.
+// Fill returns the text with the values of the parameters, and the names of parameters without a value, which stay in
+// braces.
 func (t Template) Fill(values map[string]string) (string, []string) {
 	var b strings.Builder
 	var missing []string
@@ -92,8 +93,8 @@ func (t Template) Fill(values map[string]string) (string, []string) {
 	return b.String(), missing
 }
 
-// Match reads the values of the parameters out of a text that the template may have made. A parameter takes the
-// shortest text up to what follows it; the last one takes the rest.
+// Match returns the values of the parameters with which the template gives the text, and false if there are none. A
+// parameter takes the shortest text up to the next constant; the last one takes the rest.
 func (t Template) Match(text string) (map[string]string, bool) {
 	out := map[string]string{}
 	for i, p := range t.Parts {
@@ -125,14 +126,14 @@ func (t Template) Match(text string) (map[string]string, bool) {
 	return out, text == ""
 }
 
-// piece is a part of a value whose texts are known: one in each attempt that has the value.
+// piece is a part of a value, with its text in each attempt that has the value.
 type piece struct {
 	constant bool
 	texts    []string
-	from     string // the binding of one that varies
+	from     string // the binding, if it varies
 }
 
-// split divides values into what all have and what varies.
+// split divides values into constant and varying pieces.
 func split(values []string) []piece {
 	same := true
 	for _, v := range values {
@@ -199,7 +200,7 @@ func split(values []string) []piece {
 	return out
 }
 
-// trim divides what varies into what all have at the beginning, what varies, and what all have at the end.
+// trim divides a varying piece into a constant head, a varying middle and a constant tail.
 func (p piece) trim() (head string, middle piece, tail string) {
 	first := p.texts[0]
 	n, m := len(first), len(first)

@@ -109,7 +109,7 @@ func delta(g *promote.Group, s promote.Candidate, known []Record, taken map[stri
 		procedure := align.OfRecipe(k.Payload.Recipe)
 		conditions := conditionsOf(k.Payload, s)
 		switch {
-		case k.Evidence == s.Hash && k.Evidence != "":
+		case k.Evidence == s.Hash && k.Evidence != "" && !told(k):
 			return Delta{Action: Keep, Target: k.ID, Payload: k.Payload, Hash: s.Hash, Stats: k.Stats,
 				Why: "the same evidence"}
 		case align.Same(procedure, s.Procedure) && conditions.Equal(s.Conditions):
@@ -126,6 +126,12 @@ func delta(g *promote.Group, s promote.Candidate, known []Record, taken map[stri
 		}
 	}
 	return out
+}
+
+// told reports whether outcomes were reported of a known procedure that its record does not tell of yet.
+func told(k Record) bool {
+	p := k.Payload.Performance
+	return p != nil && k.Stats.All.Trials() > p.SuccessCount+p.FailureCount
 }
 
 // stats are the outcomes of a solution, in all situations and by those that its conditions tell apart.

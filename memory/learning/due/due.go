@@ -13,6 +13,10 @@ type Rule struct {
 	Quiet time.Duration // without a new episode
 }
 
+// Patience is after how many quiet times a scope that is never quiet is due: the evidence that is enough does not wait
+// for longer.
+const Patience = 10
+
 // DefaultRule asks for as many independent episodes as a promotion needs successes. A person who pauses for less than
 // five minutes is probably still at the same work.
 func DefaultRule() Rule { return Rule{Least: 3, Quiet: 5 * time.Minute} }
@@ -61,10 +65,12 @@ type Verdict struct {
 	Enough bool          // there are as many as the rule asks for
 	Wait   time.Duration // until the scope has been quiet for long enough; 0: it is due now if there are enough
 	Since  time.Time     // when the episode came that made it enough; zero if there is not enough
+	DueAt  time.Time     // when the scope is due; zero if there is not enough
 }
 
-// Judge applies the rule to the episodes of a scope that no run has taken in. A time in the future, as of another
-// clock, counts as now: a run is never put off for longer than the quiet time.
+// Judge applies the rule to the episodes of a scope that no run has taken in. A scope is due after a quiet time, and
+// after Patience quiet times at the latest. A time in the future, as of another clock, counts as now: a run is never
+// put off for longer than the quiet time.
 func (r Rule) Judge(episodes []Episode, now time.Time) Verdict {
 	sorted := slices.SortedStableFunc(slices.Values(episodes), func(a, b Episode) int { return a.At.Compare(b.At) })
 	counted := independent(sorted)
@@ -77,6 +83,14 @@ func (r Rule) Judge(episodes []Episode, now time.Time) Verdict {
 	if last.After(now) {
 		last = now
 	}
-	out.Wait = max(0, r.Quiet-now.Sub(last))
+	since := out.Since
+	if since.After(now) {
+		since = now
+	}
+	out.DueAt = last.Add(r.Quiet)
+	if most := since.Add(Patience * r.Quiet); most.Before(out.DueAt) {
+		out.DueAt = most
+	}
+	out.Wait = max(0, out.DueAt.Sub(now))
 	return out
 }

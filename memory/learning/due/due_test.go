@@ -72,6 +72,10 @@ func TestAScopeIsDueAfterAQuietTime(t *testing.T) {
 	} {
 		if c.want.Enough { // the latest of them made it enough
 			c.want.Since = c.given[0].At
+			c.want.DueAt = c.now.Add(c.want.Wait)
+			if c.want.Wait == 0 {
+				c.want.DueAt = c.given[0].At.Add(c.rule.Quiet)
+			}
 		}
 		require.Equal(t, c.want, c.rule.Judge(c.given, c.now), name)
 	}
@@ -113,4 +117,18 @@ func TestJudgeProperties(t *testing.T) {
 		require.GreaterOrEqual(t, more.New, v.New)
 		require.True(t, more.Enough || !v.Enough)
 	})
+}
+
+// A scope that is never quiet is due ten quiet times after it had enough, and its evidence is overdue from then on.
+func TestAScopeThatIsNeverQuietIsDue(t *testing.T) {
+	t.Parallel()
+	rule := due.Rule{Least: 3, Quiet: 5 * time.Minute}
+	given := episodes(120) // one a minute, the third 117 minutes ago
+	v := rule.Judge(given, now)
+	require.Equal(t, []any{true, time.Duration(0), now.Add(-117 * time.Minute), now.Add(-67 * time.Minute)},
+		[]any{v.Enough, v.Wait, v.Since, v.DueAt})
+	for minutes, want := range map[int]time.Duration{30: 5 * time.Minute, 47: 5 * time.Minute, 50: 3 * time.Minute,
+		52: time.Minute, 53: 0} {
+		require.Equal(t, want, rule.Judge(given[120-minutes:], given[120-minutes].At).Wait, "%d minutes", minutes)
+	}
 }

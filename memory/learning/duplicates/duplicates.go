@@ -149,6 +149,16 @@ func wordsOf(r Record) words {
 	return out
 }
 
+// Guards are what two texts must have in common to say the same, whatever their other words: numbers with their signs,
+// negations, short words in capitals, and whether they ask. Who speaks of whom is not among them. They are equal for
+// equal sets.
+func Guards(text string) string {
+	guards := slices.DeleteFunc(strings.Split(wordsOf(Record{Content: text}).guards, "\x01"),
+		func(g string) bool { return strings.HasPrefix(g, "who:") })
+	slices.Sort(guards)
+	return strings.Join(guards, "\x01")
+}
+
 // Groups returns the places of records that say the same, at least two each.
 func Groups(records []Record) [][]int {
 	byKey := map[string][]int{}
@@ -182,9 +192,28 @@ type Merge struct {
 	Evidence    []string // the union
 }
 
-// Plan says how records that say the same are merged. A pinned record is kept before others, then the one with the best
-// confidence, then the oldest. It reports false for fewer than two records, for records that do not say the same, and
-// where two pinned ones would have to be merged.
+// Plans says how records of a group are merged. Not all of a group need say the same as the best of it: what is left by
+// a merge is planned again.
+func Plans(records []Record) []Merge {
+	var out []Merge
+	for left := records; ; {
+		plan, ok := Plan(left)
+		if ok {
+			out = append(out, plan)
+		}
+		rest := slices.DeleteFunc(slices.Clone(left), func(r Record) bool {
+			return r.ID == plan.Keep || slices.Contains(plan.Away, r.ID)
+		})
+		if len(rest) < 2 || len(rest) == len(left) {
+			return out
+		}
+		left = rest
+	}
+}
+
+// Plan says how the best of some records and those that say the same are merged; the others are left as they are. A
+// pinned record is kept before others, then the one with the best confidence, then the oldest. No pinned record is
+// merged into another one. It reports false if nothing says the same as the best one, which it names nevertheless.
 func Plan(records []Record) (Merge, bool) {
 	if len(records) < 2 {
 		return Merge{}, false
@@ -202,8 +231,8 @@ func Plan(records []Record) (Merge, bool) {
 	})
 	for _, r := range append([]Record{keep}, rest...) {
 		kind := Compare(keep, r)
-		if kind == Different || r.ID != keep.ID && r.Pinned {
-			return Merge{}, false
+		if r.ID != keep.ID && (kind == Different || r.Pinned) {
+			continue
 		}
 		if order(kind) > order(out.Kind) {
 			out.Kind = kind
@@ -217,6 +246,9 @@ func Plan(records []Record) (Merge, bool) {
 		}
 		out.Tags = append(out.Tags, r.Tags...)
 		out.Evidence = append(out.Evidence, r.Evidence...)
+	}
+	if len(out.Away) == 0 {
+		return Merge{Keep: keep.ID}, false
 	}
 	slices.Sort(out.Tags)
 	slices.Sort(out.Evidence)

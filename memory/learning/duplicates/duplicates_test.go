@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/mneme/mneme/memory/learning/duplicates"
+	"github.com/mneme/mneme/memory/learning/facts"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -43,6 +44,17 @@ func TestWhatSaysTheSame(t *testing.T) {
 			continue // how far spelling goes is normalize's to say
 		}
 		require.Equal(t, c.kind, got, "%s / %s", c.a, c.b)
+	}
+}
+
+// What is kept apart here is kept apart where a model joins statements as well: it cannot cite one of a pair for the
+// words of the other.
+func TestNoModelJoinsWhatDiffers(t *testing.T) {
+	for _, pair := range apart {
+		for i := range pair {
+			_, err := facts.Check(pair[i], []facts.Alone{{Text: pair[i]}, {Text: pair[1-i]}})
+			require.Error(t, err, "%q and %q", pair[i], pair[1-i])
+		}
 	}
 }
 
@@ -279,4 +291,29 @@ func BenchmarkRestated(b *testing.B) {
 			pool.Restated(r.ID)
 		}
 	}
+}
+
+// A group of which not all say the same is merged as far as it does, and no pinned record is merged into another one.
+func TestAGroupIsMergedAsFarAsItSaysTheSame(t *testing.T) {
+	group := []duplicates.Record{fact("Ana owns the billing service"), fact("The billing service is owned by Ana"),
+		fact("Bea owns the billing service"), fact("The billing service is owned by Bea"),
+		fact("Ana really owns the billing service"), fact("Ana owns the billing service."),
+		fact("Cem owns the billing service")}
+	for i := range group {
+		group[i].ID, group[i].Confidence = fmt.Sprint(i), 1-float64(i)/10
+	}
+	group[5].Pinned = true
+	plans := duplicates.Plans(group)
+	require.Len(t, plans, 2)
+	require.Equal(t, []any{"5", []string{"0", "1", "4"}}, []any{plans[0].Keep, plans[0].Away})
+	require.Equal(t, []any{"2", []string{"3"}}, []any{plans[1].Keep, plans[1].Away})
+	group[0].Pinned = true
+	plans = duplicates.Plans(group)
+	require.Len(t, plans, 2)
+	for _, p := range plans {
+		require.NotContains(t, p.Away, "0")
+		require.NotContains(t, p.Away, "5")
+	}
+	require.Empty(t, duplicates.Plans(group[2:3]))
+	require.Empty(t, duplicates.Plans(nil))
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// claimed is as how many outcomes a rate without counts counts.
+// claimed is the number of outcomes that a success rate without counts stands for.
 const claimed = 3
 
 // Claimed are the outcomes that a record claims and that were not observed. However many they are, they weigh like

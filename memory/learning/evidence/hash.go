@@ -22,7 +22,7 @@ func (s *Set) Add(id string) {
 	s.n++
 }
 
-// String is the hash; equal for equal sets.
+// String returns the hash. Equal sets have equal hashes.
 func (s Set) String() string {
 	var b []byte
 	for _, part := range append(s.sum[:], s.n) {

@@ -11,9 +11,9 @@ import (
 // Policy says how much evidence a promotion needs.
 type Policy struct {
 	Least     int     // independent successes
-	Witnessed int     // of them, how many the ledger recorded as they happened
+	Witnessed int     // how many of these the ledger must have recorded as they happened
 	PerAgent  int     // successes of one agent that count; 0: all of different sessions
-	MinTrust  float64 // [0,1]; what comes from a less trusted source does not count
+	MinTrust  float64 // [0,1]; observations from a less trusted source do not count
 }
 
 // Default needs three independent successes, at least two of them witnessed. The sessions of one agent are independent
@@ -23,13 +23,13 @@ func Default() Policy { return Policy{Least: 3, Witnessed: 2, MinTrust: 0.5} }
 // Reasons why an observation does not count.
 const (
 	NotTrusted  = "source_not_trusted"
-	Repetition  = "repetition"        // word for word what was counted
+	Repetition  = "repetition"        // repeats a counted observation word for word
 	SameSession = "same_session"      // a session is counted once
 	SameOrigin  = "same_origin"       // accounts that one origin handed in are counted once
 	AgentShare  = "share_of_an_agent" // more than Policy.PerAgent
 )
 
-// Count is what is left of observations when those that depend on each other are counted once.
+// Count lists the observations that count when those that depend on each other count once.
 type Count struct {
 	Independent []int // places of the observations that count
 	Witnessed   int
@@ -63,7 +63,7 @@ func Independent(attempts []trace.Attempt, p Policy) Count {
 		origin := "origin:" + cmp.Or(a.Source.Origin, a.Source.Agent)
 		why := ""
 		switch {
-		case !(a.Source.Trust >= p.MinTrust): // so written that NaN is low
+		case !(a.Source.Trust >= p.MinTrust): // negated so that NaN counts as low
 			why = NotTrusted
 		case seen[what]:
 			why = Repetition

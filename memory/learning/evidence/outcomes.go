@@ -7,18 +7,18 @@ import (
 	"github.com/mneme/mneme/memory/learning/trace"
 )
 
-// Outcome is how one trial of a solution went.
+// Outcome is the result of one trial of a solution.
 type Outcome struct {
 	Agent   string            `json:"agent,omitempty"`
-	Session string            `json:"session,omitempty"` // in which it was; empty: not known
-	Episode string            `json:"episode,omitempty"` // that shows it; empty: it was reported
+	Session string            `json:"session,omitempty"` // session of the trial; empty: not known
+	Episode string            `json:"episode,omitempty"` // episode that shows the trial; empty: it was reported
 	Context map[string]string `json:"context,omitempty"` // of the situation
 	OK      bool              `json:"ok,omitempty"`
 	Idle    bool              `json:"idle,omitempty"` // the problem occurred and something else was tried
 	At      time.Time         `json:"at"`
 }
 
-// Shown are the outcomes that attempts show.
+// Shown returns the outcomes that attempts show.
 func Shown(attempts []trace.Attempt) []Outcome {
 	out := make([]Outcome, len(attempts))
 	for i, a := range attempts {

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// Limits of the numbers of situations.
+// Constants and limits of situations.
 const (
-	related       = 2.0  // as how many outcomes the track of all situations counts in one of them
-	remembered    = 0.95 // of what a key has earned, with each outcome
-	shared        = 0.8  // of the doubt about one value of a key, for its other values
+	related       = 2.0  // the number of outcomes that the track of all situations counts as in one of them
+	remembered    = 0.95 // the share of a key's earned weight that is kept with each outcome
+	shared        = 0.8  // the share of the doubt about one value of a key that applies to its other values
 	maxSituations = 64
 	maxValues     = 8 // of one key; one with more, such as a build number, is not told apart
 	system        = "os"
@@ -25,7 +25,8 @@ type Stats struct {
 	All Track `json:"all"`
 	// In are the tracks by situation: by the system alone, as linux, and by other keys as project_kind=service.
 	In map[string]Track `json:"in,omitempty"`
-	// Earned are the log likelihoods by which keys have predicted better, later outcomes weighing more.
+	// Earned has for each key the log likelihood by which it predicted better than the outcomes of all situations.
+	// Later outcomes weigh more.
 	Earned map[string]float64 `json:"earned,omitempty"`
 }
 
@@ -36,12 +37,12 @@ func situation(key, value string) string {
 	return key + "=" + value
 }
 
-// Observe takes in the next outcome on a system, which may be empty.
+// Observe adds the next outcome on a system, which may be empty.
 func (s *Stats) Observe(os string, ok bool, at time.Time) { s.ObserveIn(onSystem(os), ok, at) }
 
 func onSystem(os string) map[string]string { return map[string]string{system: os} }
 
-// ObserveIn takes in the next outcome in a context. Of more than 64 situations, and of more than eight values of a key,
+// ObserveIn adds the next outcome in a context. Of more than 64 situations, and of more than eight values of a key,
 // the later ones count only in All.
 func (s *Stats) ObserveIn(context map[string]string, ok bool, at time.Time) {
 	log := func(chance float64) float64 {
@@ -86,7 +87,7 @@ func (s *Stats) doubt(key, name string, lost float64) {
 	}
 }
 
-// keyOf is the key of a situation.
+// keyOf returns the key of a situation.
 func keyOf(situation string) string {
 	if key, _, ok := strings.Cut(situation, "="); ok {
 		return key
@@ -105,10 +106,10 @@ func (s *Stats) admits(key string) bool {
 	return len(s.In) < maxSituations && (n < maxValues || key == system)
 }
 
-// Idle says that the problem occurred on a system and something else was tried.
+// Idle records that the problem occurred on a system and something else was tried.
 func (s *Stats) Idle(os string) { s.IdleIn(onSystem(os)) }
 
-// IdleIn says that the problem occurred in a context and something else was tried.
+// IdleIn records that the problem occurred in a context and something else was tried.
 func (s *Stats) IdleIn(context map[string]string) {
 	s.All.Idle()
 	for key, value := range context {
@@ -119,8 +120,8 @@ func (s *Stats) IdleIn(context map[string]string) {
 	}
 }
 
-// PassIn is the same for something that failed and that no one waits for: it fades only as far as the world may have
-// changed.
+// PassIn is like IdleIn, but for a failed solution that need not be tried again: its outcomes fade more slowly, by as
+// much as the situation may have changed.
 func (s *Stats) PassIn(context map[string]string) {
 	s.All.Pass()
 	for key, value := range context {
@@ -131,11 +132,12 @@ func (s *Stats) PassIn(context map[string]string) {
 	}
 }
 
-// Chance is that it works now on a system.
+// Chance returns the probability that the solution works now on a system.
 func (s Stats) Chance(os string) float64 { return s.ChanceIn(onSystem(os)) }
 
-// ChanceIn is that it works now in a context: the mean of what its keys predict and of what all outcomes predict, each
-// weighed by what it has earned. All keys together begin with the weight of all outcomes.
+// ChanceIn returns the probability that the solution works now in a context. It is the mean of the predictions of the
+// context's keys and of all outcomes, weighted by their earned weights. At first, all keys together weigh as much as
+// all outcomes.
 func (s Stats) ChanceIn(context map[string]string) float64 { return s.ChanceWith(context, s.Earned) }
 
 // Earned is what keys have earned by the outcomes of several solutions of one problem: a key on which one of them
@@ -157,7 +159,7 @@ func Earned(all []Stats) map[string]float64 {
 	return out
 }
 
-// ChanceWith is the same where keys have earned something else.
+// ChanceWith is like ChanceIn, with other earned weights.
 func (s Stats) ChanceWith(context map[string]string, earned map[string]float64) float64 {
 	base := s.All.Chance()
 	sum, weights := base, 1.0
@@ -190,7 +192,7 @@ func (s Stats) InPlace(os string) bool { return s.Chance(os) >= InPlace }
 // InPlaceIn reports whether it may be offered first in a context.
 func (s Stats) InPlaceIn(context map[string]string) bool { return s.ChanceIn(context) >= InPlace }
 
-// Clone is a copy that does not change with the original.
+// Clone returns a deep copy.
 func (s Stats) Clone() Stats {
 	return Stats{All: s.All, In: maps.Clone(s.In), Earned: maps.Clone(s.Earned)}
 }

@@ -76,7 +76,7 @@ func (t *Track) Idle() {
 	t.Good, t.Bad = t.Good*idle, t.Bad*idle
 }
 
-// Pass says that the problem occurred and something else was tried, of what is not to have another chance by that alone.
+// Pass is like Idle, but outcomes fade more slowly, so that a failed solution is not retried for this reason alone.
 func (t *Track) Pass() {
 	if t.Good+t.Bad == 0 {
 		return
@@ -93,16 +93,16 @@ func (t Track) belief(base float64) float64 {
 	return t.state()
 }
 
-// doubt makes it less likely by a share that it works.
+// doubt lowers the probability that the solution works by a share.
 func (t *Track) doubt(share float64) {
 	t.State = logit(t.state() * (1 - share))
 	t.Good *= 1 - share
 }
 
-// Trials are the outcomes that were counted.
+// Trials returns the number of outcomes counted.
 func (t Track) Trials() int64 { return t.Successes + t.Failures }
 
-// Rate is the share of successes, later outcomes weighing more; 0 before the first trial.
+// Rate returns the share of successes, with later outcomes weighted more. It is 0 before the first trial.
 func (t Track) Rate() float64 {
 	if t.Good == 0 {
 		return 0
@@ -113,7 +113,7 @@ func (t Track) Rate() float64 {
 // Chance is the chance that it works now, in [0,1].
 func (t Track) Chance() float64 { return t.chance(Prior, weight) }
 
-// chance is the same with another prior, which counts as weight outcomes.
+// chance is like Chance with another prior, which counts as weight outcomes.
 func (t Track) chance(prior, weight float64) float64 {
 	mean := t.mean(prior, weight)
 	if t.State == 0 || t.Trials() < 2 {
@@ -125,7 +125,7 @@ func (t Track) chance(prior, weight float64) float64 {
 	return w*rateIn(state) + (1-w)*mean
 }
 
-// mean is that of the posterior of the last outcomes, a Beta distribution.
+// mean returns the mean of the posterior of the last outcomes, a Beta distribution.
 func (t Track) mean(prior, weight float64) float64 {
 	return (prior*weight + t.Good) / (weight + t.Good + t.Bad)
 }

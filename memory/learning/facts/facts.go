@@ -72,6 +72,7 @@ type Update struct {
 	Evidence         []string // ids of observations
 	Sources          int
 	Why              string
+	Certainty        frame.Certainty // that the text and the target cannot both hold
 }
 
 // statement is what several observations say.
@@ -327,15 +328,20 @@ func (s *statement) against(o *statement) Update {
 	}
 	later := s.first.After(o.last) && (o.fact == nil || s.first.After(o.fact.At))
 	relation, _ := frame.Best(o.frames, s.frames)
+	back, _ := frame.Best(s.frames, o.frames)
+	var out Update
 	switch {
 	case later && relation.Certainty >= frame.Likely && s.weight()*outweighs >= o.weight():
-		return s.update(Replace, o.fact, "said later, in words that change it")
+		out = s.update(Replace, o.fact, "said later, in words that change it")
 	case s.weight() >= outweighs*o.weight():
-		return s.update(Replace, o.fact, "more speaks for it")
+		out = s.update(Replace, o.fact, "more speaks for it")
 	case o.weight() >= outweighs*s.weight() && o.fact == nil:
 		return Update{}
+	default:
+		out = s.update(Contest, o.fact, "about as much speaks for each")
 	}
-	return s.update(Contest, o.fact, "about as much speaks for each")
+	out.Certainty = max(relation.Certainty, back.Certainty)
+	return out
 }
 
 func contexts(s *statement) []map[string]string {

@@ -174,6 +174,9 @@ func beforeChange(successes, failures []trace.Attempt) []trace.Attempt {
 		} else {
 			bad++
 		}
+		if !all[i-1].At.Before(all[i].At) {
+			continue // nothing changed between attempts of one moment
+		}
 		gain := math.Exp(speaks(len(successes)-good, len(failures)-bad, good, bad))
 		explained += gain
 		if good < bad && gain > most {

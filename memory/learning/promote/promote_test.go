@@ -228,3 +228,21 @@ func TestFailuresAfterAChangeMakeNoCondition(t *testing.T) {
 	require.Empty(t, got, "it does not work any more")
 	require.Equal(t, promote.OftenFails, refused[0].Reason)
 }
+
+// Attempts of one moment, as an import gives them, have no order: nothing changed between them.
+func TestNothingChangesBetweenAttemptsOfOneMoment(t *testing.T) {
+	var attempts []trace.Attempt
+	for i := range 12 {
+		os, outcome := "linux", schema.OutcomeSuccess
+		if i >= 8 {
+			os, outcome = "windows", schema.OutcomeFailure
+		}
+		a := attempt(i, outcome, on(os), rm(i), "make")
+		a.ID, a.At = fmt.Sprintf("ep%02d#1", i), start
+		attempts = append(attempts, a)
+	}
+	got, refused := promote.Solutions(group(attempts...), evidence.Default())
+	require.Empty(t, refused)
+	require.Len(t, got, 1)
+	require.Equal(t, promote.Conditions{"os": {"linux"}}, got[0].Conditions)
+}

@@ -2,7 +2,7 @@ package trace
 
 import "github.com/mneme/mneme/schema"
 
-// ContextOf is what an environment says about a situation: os, the versions of tools as go_version, and the scalars
+// ContextOf returns the context keys of an environment: os, the versions of tools, such as go_version, and the scalars
 // of its context.
 func ContextOf(env *schema.Environment) map[string]string {
 	context, _ := contextOf(env)

@@ -117,12 +117,18 @@ func (w *working) bind(context map[string]string) map[string]string {
 	return out
 }
 
+// leastTrust is the trust in a source below which its constraints are not shared, as for a promotion.
+const leastTrust = 0.5
+
 // ShareConstraints makes the constraints of attempts at one problem comparable: where one attempt was under a
 // constraint and another one names its constraints and not this one, the other was not under it. Of an attempt that
-// names none at all, nothing is known.
+// names none at all, nothing is known. What a source that is not trusted names is not asked of others.
 func ShareConstraints(attempts []Attempt) {
 	keys := map[string]bool{}
 	for _, a := range attempts {
+		if !(a.Source.Trust >= leastTrust) { // so written that NaN is low
+			continue
+		}
 		for key := range a.Situation.Context {
 			if strings.HasPrefix(key, constraintKey) {
 				keys[key] = true

@@ -3,6 +3,7 @@ package trace_test
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -102,7 +103,8 @@ func TestBlockedAtTheEndIsAFailure(t *testing.T) {
 func TestSharedConstraints(t *testing.T) {
 	t.Parallel()
 	of := func(bound bool, context map[string]string) trace.Attempt {
-		return trace.Attempt{Bound: bound, Situation: trace.Situation{Context: context}}
+		return trace.Attempt{Bound: bound, Situation: trace.Situation{Context: context},
+			Source: trace.Source{Trust: 1}}
 	}
 	shared := map[string]string{"os": "linux"}
 	attempts := []trace.Attempt{of(true, map[string]string{"constraint_offline": "yes", "host": "a"}), of(true, shared),
@@ -115,6 +117,15 @@ func TestSharedConstraints(t *testing.T) {
 	require.Equal(t, map[string]string{"os": "linux"}, attempts[3].Situation.Context)
 	require.Equal(t, map[string]string{"os": "linux"}, shared, "what attempts share is not changed")
 	require.Equal(t, map[string]string{"constraint_offline": "no"}, attempts[4].Situation.Context)
+
+	for _, trust := range []float64{0.49, 0, math.NaN()} {
+		planted := of(true, map[string]string{"constraint_planted": "yes"})
+		planted.Source.Trust = trust
+		attempts = []trace.Attempt{planted, of(true, map[string]string{"os": "linux"})}
+		trace.ShareConstraints(attempts)
+		require.Equal(t, map[string]string{"os": "linux"}, attempts[1].Situation.Context,
+			"what is not trusted puts no key into the situations of others")
+	}
 }
 
 // Working memory is bounded, whatever an agent puts into it.

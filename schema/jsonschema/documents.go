@@ -1,4 +1,4 @@
-package schema
+package jsonschema
 
 import (
 	"bytes"
@@ -17,73 +17,64 @@ import (
 	"github.com/mneme/mneme/schema/check"
 )
 
-// SchemaBase begins the ids of the schema documents (document 004 §15A).
-const SchemaBase = "mem://schemas/"
+// Base begins the ids of the documents (document 004 §15A).
+const Base = "mem://schemas/"
 
-//go:embed jsonschema/*.json
-var schemaFiles embed.FS
+//go:embed *.json
+var files embed.FS
 
-// payloadSchemas names the schema of each type's payload.
-var payloadSchemas = map[MemoryType]string{
-	TypeEpisodic:   "EpisodicPayload",
-	TypeWorking:    "WorkingPayload",
-	TypeSemantic:   "SemanticPayload",
-	TypeCompetence: "CompetencePayload",
-	TypePlanGraph:  "PlanGraphPayload",
-}
-
-// SchemaNames lists the JSON Schema documents by name, in order.
-func SchemaNames() []string {
-	paths, err := fs.Glob(schemaFiles, "jsonschema/*.json")
+// Names lists the documents by name, in order.
+func Names() []string {
+	names, err := fs.Glob(files, "*.json")
 	if err != nil {
 		panic(err) // the pattern is a constant
 	}
-	names := make([]string, len(paths))
-	for i, path := range paths {
-		names[i] = strings.TrimSuffix(strings.TrimPrefix(path, "jsonschema/"), ".json")
+	for i, name := range names {
+		names[i] = strings.TrimSuffix(name, ".json")
 	}
 	return names
 }
 
-// SchemaDocument returns the JSON Schema 2020-12 document of a name such as MemoryRecord, or of an id
-// such as mem://schemas/MemoryRecord; false when there is none.
-func SchemaDocument(name string) ([]byte, bool) {
-	name = strings.TrimPrefix(name, SchemaBase)
-	if !slices.Contains(SchemaNames(), name) {
+// Document returns the JSON Schema 2020-12 document with a name such as MemoryRecord, or with an id such as
+// mem://schemas/MemoryRecord. It returns false if there is none.
+func Document(name string) ([]byte, bool) {
+	name = strings.TrimPrefix(name, Base)
+	if !slices.Contains(Names(), name) {
 		return nil, false
 	}
-	data, err := schemaFiles.ReadFile("jsonschema/" + name + ".json")
+	data, err := files.ReadFile(name + ".json")
 	return data, err == nil
 }
 
-// schemaLoader resolves ids from the embedded documents and from nowhere else.
-type schemaLoader struct{}
+// loader resolves ids from the embedded documents only.
+type loader struct{}
 
 // Load implements jsonschema.URLLoader.
-func (schemaLoader) Load(url string) (any, error) {
-	data, ok := SchemaDocument(url)
-	if !ok || !strings.HasPrefix(url, SchemaBase) {
+func (loader) Load(url string) (any, error) {
+	data, ok := Document(url)
+	if !ok || !strings.HasPrefix(url, Base) {
 		return nil, fmt.Errorf("schema %s is not embedded", url)
 	}
 	return jsonschema.UnmarshalJSON(bytes.NewReader(data))
 }
 
-// compiledSchemas are the documents by name, ready to validate.
-var compiledSchemas = sync.OnceValue(func() map[string]*jsonschema.Schema {
+// compiled holds the compiled documents by name.
+var compiled = sync.OnceValue(func() map[string]*jsonschema.Schema {
 	compiler := jsonschema.NewCompiler()
 	compiler.DefaultDraft(jsonschema.Draft2020)
 	compiler.AssertFormat()
-	compiler.UseLoader(schemaLoader{})
+	compiler.UseLoader(loader{})
 	out := make(map[string]*jsonschema.Schema)
-	for _, name := range SchemaNames() {
-		out[name] = compiler.MustCompile(SchemaBase + name) // embedded: a test compiles them all
+	for _, name := range Names() {
+		out[name] = compiler.MustCompile(Base + name) // embedded: a test compiles them all
 	}
 	return out
 })
 
-// checkSchema holds a tree against a schema document and reports under path what does not fit.
-func checkSchema(p *check.Problems, path, name string, tree any) {
-	err := compiledSchemas()[name].Validate(tree)
+// Check validates a tree, as json.Unmarshal returns it, against the document with the name, and adds to p what is
+// wrong, with field paths below path. It panics if there is no such document.
+func Check(p *check.Problems, path, name string, tree any) {
+	err := compiled()[name].Validate(tree)
 	if err == nil {
 		return
 	}
@@ -92,7 +83,7 @@ func checkSchema(p *check.Problems, path, name string, tree any) {
 		translate(&found, path, tree, invalid)
 	}
 	if len(found.Fields) == 0 {
-		found.Add(check.RootName(path), "does not fit %s%s", SchemaBase, name)
+		found.Add(check.RootName(path), "does not fit %s%s", Base, name)
 	}
 	for _, f := range found.Fields {
 		if !slices.Contains(p.Fields, f) {

@@ -1,0 +1,226 @@
+package workflows_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/api"
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/memory/learning/facts"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/workflows"
+	"github.com/mneme/mneme/workflows/learn"
+)
+
+// saidBy is an episode in which someone says something.
+func saidBy(t testing.TB, who, session, text string) schema.MemoryRecord {
+	m := sessionEpisode(t, session, text, "go", time.Now().Add(-time.Hour))
+	m.Who = who
+	return m
+}
+
+// answering is a model that gives one answer, as text or as JSON, to every call.
+func answering(t *testing.T, status int, answer func(data string) any) *testkit.Model {
+	return testkit.NewModel(t, func(_ context.Context, call testkit.ModelCall) testkit.ModelReply {
+		said := answer(call.Data)
+		if text, ok := said.(string); ok {
+			return testkit.ModelReply{Content: text, Status: status}
+		}
+		encoded, _ := json.Marshal(said)
+		return testkit.ModelReply{Content: string(encoded), Status: status}
+	})
+}
+
+// A model may find that two people said one thing in different words. It becomes a fact only if each of them said all
+// of it. Whatever else a model answers changes nothing, and what was asked once is not asked again.
+func TestFactsFoundByAModel(t *testing.T) {
+	t.Parallel()
+	type proposed = map[string]any
+	fact := func(text string, statements ...int) any {
+		return proposed{"facts": []proposed{{"text": text, "statements": statements}}}
+	}
+	many := make([]proposed, 10_000)
+	for i := range many {
+		many[i] = proposed{"text": "Staging uses Xyzzycanary", "statements": []int{1, 2}}
+	}
+	for name, test := range map[string]struct {
+		answer  any
+		status  int
+		added   int
+		refused string
+		tokens  int
+	}{
+		"good":                   {fact("Staging uses Xyzzycanary", 1, 2), 0, 1, "", 110},
+		"nothing is the same":    {proposed{"facts": []proposed{}}, 0, 0, "", 110},
+		"nothing":                {proposed{}, 0, 0, "model_no_answer", 110},
+		"prose":                  {"Staging uses Xyzzycanary.", 0, 0, "model_no_answer", 110},
+		"a statement of its own": {fact("Staging uses Xyzzycanary", 1, 2, 3), 0, 0, "model_no_answer", 110},
+		"evidence": {proposed{"facts": []proposed{}, "evidence": []string{"run/1"}}, 0, 0,
+			"model_no_answer", 110},
+		"another name": {fact("Staging uses Oracle", 1, 2), 0, 0, "model_not_said", 110},
+		"a number":     {fact("Staging uses Xyzzycanary 17", 1, 2), 0, 0, "model_not_said", 110},
+		"a date": {fact("Since 2026-01-01 staging uses Xyzzycanary", 1, 2), 0, 0,
+			"model_not_said", 110},
+		"a negation":        {fact("Staging never uses Xyzzycanary", 1, 2), 0, 0, "model_not_said", 110},
+		"one source":        {fact("Staging uses Xyzzycanary", 1, 1), 0, 0, "model_not_said", 110},
+		"too general":       {fact("We use Xyzzycanary", 1, 2), 0, 0, "model_not_said", 110},
+		"10,000 facts":      {proposed{"facts": many}, 0, 0, "model_no_answer", 110},
+		"the endpoint away": {nil, 500, 0, "model_no_answer", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			shown := 0
+			model := answering(t, test.status, func(data string) any {
+				var statements []facts.Statement
+				require.NoError(t, json.Unmarshal([]byte(data), &statements))
+				shown = len(statements)
+				return test.answer
+			})
+			h := testkit.NewHarness(t, func(d *workflows.Dependencies) {
+				d.Brain.FactReader = model.Brain(t).FactReader
+			})
+			p := testkit.Principal()
+			insert(t, h, p, schema.VisibilityPrivate, saidBy(t, "Ana", "s-1", "We chose Xyzzycanary for staging."),
+				saidBy(t, "Bea", "s-2", "The staging database is Xyzzycanary."),
+				saidBy(t, "Cem", "s-3", "Lunch was cold on Monday."))
+			in := privateOf(p)
+			in.Shadow = true
+			_, out := learnNow(t, h, learn.UpdateFacts, in)
+			require.Zero(t, out.Tokens+out.Added, "a shadow run asks no model")
+
+			run, out := learnNow(t, h, learn.UpdateFacts, privateOf(p))
+			require.Equal(t, []int{test.added, test.tokens}, []int{out.Added, out.Tokens}, "%+v", out)
+			require.Equal(t, 2, shown, "what shares no word with another statement is not shown")
+			require.NotContains(t, strings.ToLower(historyText(t, h, run)), "xyzzycanary")
+			if test.refused == "" {
+				require.Empty(t, out.Refused)
+			} else {
+				require.Equal(t, map[string]int{test.refused: 1}, out.Refused)
+			}
+			db := testkit.Owner(t, h.DatabaseURL)
+			if test.added > 0 {
+				require.Equal(t, []string{"Staging uses Xyzzycanary"}, contents(t, h, "type = 'semantic'"))
+				require.Equal(t, 2, testkit.Rows(t, db, "memory_links", "predicate = 'derived_from'"))
+			} else {
+				require.Empty(t, contents(t, h, "type = 'semantic'"))
+			}
+			testkit.CheckInvariants(t, db)
+			if test.tokens == 0 {
+				return // a call that failed is made again
+			}
+			before, calls := testkit.Digest(t, db, "memories", "true"), len(model.Calls(testkit.Decision))
+			again := privateOf(p)
+			again.Full = true
+			_, out = learnNow(t, h, learn.UpdateFacts, again)
+			require.Zero(t, out.Tokens+out.Added+out.Updated, "%+v", out)
+			require.Len(t, model.Calls(testkit.Decision), calls, "the same evidence costs nothing")
+			require.Equal(t, before, testkit.Digest(t, db, "memories", "true"))
+			insert(t, h, p, schema.VisibilityPrivate, saidBy(t, "Dan", "s-4", "The traffic in Porto is bad."))
+			_, out = learnNow(t, h, learn.UpdateFacts, privateOf(p))
+			require.Zero(t, out.Tokens, "a statement that repeats nothing costs nothing")
+		})
+	}
+}
+
+// A fact that a model has joined goes with its evidence, and is not made again from what is left.
+func TestFactsFoundByAModelGoWithTheirEvidence(t *testing.T) {
+	t.Parallel()
+	model := answering(t, 0, func(string) any {
+		return map[string]any{"facts": []any{map[string]any{"text": "Staging uses Xyzzycanary",
+			"statements": []int{1, 2}}}}
+	})
+	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Brain.FactReader = model.Brain(t).FactReader })
+	p := testkit.Principal()
+	ids := insert(t, h, p, schema.VisibilityPrivate, saidBy(t, "Ana", "s-1", "We chose Xyzzycanary for staging."),
+		saidBy(t, "Bea", "s-2", "The staging database is Xyzzycanary."))
+	_, out := learnNow(t, h, learn.UpdateFacts, privateOf(p))
+	require.Equal(t, 1, out.Added, "%+v", out)
+	db := testkit.Owner(t, h.DatabaseURL)
+	require.Equal(t, 2, testkit.Rows(t, db, "model_answers", "purpose = 'facts'"))
+	forget, preview := startForget(t, h, forgetRequest(p, schema.ForgetErase,
+		schema.Selector{IDs: []string{ids[0].String(), ids[1].String()}}))
+	if preview.State == schema.ForgetPreviewed {
+		confirmForget(t, h, p, preview)
+	}
+	receiptOf(t, forget)
+	require.Empty(t, contents(t, h, "true"))
+	require.Zero(t, testkit.Rows(t, db, "model_answers", "true"), "what was asked goes with what it was about")
+	again := privateOf(p)
+	again.Full = true
+	_, out = learnNow(t, h, learn.UpdateFacts, again)
+	require.Zero(t, out.Added+out.Tokens)
+}
+
+// A model may say that a fact and a statement can both hold: then nothing is taken away. It is asked once, and where it
+// has no answer, the weights decide.
+func TestConflictsJudgedByAModel(t *testing.T) {
+	t.Parallel()
+	verdict := func(v string) any {
+		return map[string]any{"pairs": []any{map[string]any{"number": 1, "verdict": v}}}
+	}
+	for name, test := range map[string]struct {
+		answer    any
+		status    int
+		contested int
+		replaced  int
+		refused   map[string]int
+		tokens    int
+	}{
+		"both":      {verdict("both"), 0, 1, 0, map[string]int{"model_both_hold": 1}, 110},
+		"excludes":  {verdict("excludes"), 0, 0, 1, nil, 110},
+		"unsure":    {verdict("unsure"), 0, 0, 1, nil, 110},
+		"nothing":   {map[string]any{}, 0, 0, 1, map[string]int{"model_no_answer": 1}, 110},
+		"prose":     {"Both hold.", 0, 0, 1, map[string]int{"model_no_answer": 1}, 110},
+		"forget it": {verdict("forget"), 0, 0, 1, map[string]int{"model_no_answer": 1}, 110},
+		"away":      {nil, 500, 0, 1, map[string]int{"model_no_answer": 1}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			model := answering(t, test.status, func(data string) any {
+				if strings.Contains(data, "speaker") {
+					return map[string]any{"facts": []any{}}
+				}
+				require.Contains(t, data, `"held":"Our CI runs on Jenkins."`)
+				return test.answer
+			})
+			h := testkit.NewHarness(t, func(d *workflows.Dependencies) {
+				d.Brain.FactReader = model.Brain(t).FactReader
+			})
+			p := testkit.Principal()
+			insert(t, h, p, schema.VisibilityPrivate, states("Our CI runs on Jenkins.", 0.6, "evt://1"))
+			insert(t, h, p, schema.VisibilityPrivate,
+				saidBy(t, "Ana", "s-1", "Our CI runs on Buildkite."),
+				saidBy(t, "Bea", "s-2", "Our CI runs on Buildkite."),
+				saidBy(t, "Cem", "s-3", "Our CI runs on Buildkite."))
+			_, out := learnNow(t, h, learn.UpdateFacts, privateOf(p))
+			require.Equal(t, []int{test.contested, test.replaced, test.tokens},
+				[]int{out.Contested, out.Replaced, out.Tokens}, "%+v", out)
+			require.Equal(t, test.refused, out.Refused)
+			again := privateOf(p)
+			again.Full = true
+			_, out = learnNow(t, h, learn.UpdateFacts, again)
+			require.Zero(t, out.Tokens+out.Replaced+out.Contested+out.Added, "%+v", out)
+		})
+	}
+}
+
+// Where the budget of the day is used up, no model reads the statements, and the run says so. The next run asks.
+func TestReadingFactsHeldByTheBudget(t *testing.T) {
+	t.Parallel()
+	model := answering(t, 0, func(string) any { return map[string]any{"facts": []any{}} })
+	h := testkit.NewHarness(t, func(d *workflows.Dependencies) {
+		d.Brain.FactReader, d.TokenBudget = model.Brain(t).FactReader, 10
+	})
+	p := testkit.Principal()
+	insert(t, h, p, schema.VisibilityPrivate, saidBy(t, "Ana", "s-1", "We chose Postgres for staging."),
+		saidBy(t, "Bea", "s-2", "The staging database is Postgres."))
+	_, out := learnNow(t, h, learn.UpdateFacts, privateOf(p))
+	require.Equal(t, []any{0, true, api.OutcomeHeld}, []any{out.Tokens, out.Held, out.Outcome})
+	require.Empty(t, model.Calls(testkit.Decision))
+	require.Zero(t, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "model_answers", "true"))
+}
