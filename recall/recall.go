@@ -318,6 +318,9 @@ const maxHydrations = 3
 // result adds the recall's scores and reasons to a row.
 func (q *query) result(e rank.Evidence, row schema.RecallResult) schema.RecallResult {
 	row.Score, row.Channels, row.Currentness = e.Score, e.Channels, e.Currentness
+	if row.Channels == nil {
+		row.Channels = map[string]float64{} // a neighbour that no channel found
+	}
 	if e.SupersededBy != uuid.Nil {
 		row.SupersededBy = e.SupersededBy.String()
 	}
@@ -329,7 +332,7 @@ func (q *query) result(e rank.Evidence, row schema.RecallResult) schema.RecallRe
 		row.Currentness = schema.CurrentnessCurrent
 	}
 	if q.req.Explain {
-		row.Explain = e.Steps
+		row.Explain = e.Explained()
 	}
 	row.Passage = q.passage(row.Content)
 	return row

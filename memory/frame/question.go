@@ -214,13 +214,16 @@ type tokens struct {
 	typed []Value
 }
 
-func tokenized(text string) []tokens {
-	var out []tokens
+// readTokens is Read that also returns the words of all sentences, questions too. Words are split and stemmed once.
+func readTokens(text, speaker string) (frames []Frame, words []tokens) {
 	for _, s := range sentences(text) {
 		ts := tokenize(s)
-		out = append(out, tokens{ts, typedValues(ts)})
+		if !endsAsking(s) {
+			frames = appendSentence(frames, slices.Clone(ts), speaker)
+		}
+		words = append(words, tokens{ts, typedValues(ts)})
 	}
-	return out
+	return frames, words
 }
 
 // vocabularyOf returns the vocabulary of a text and its parsed statements.

@@ -57,18 +57,23 @@ const (
 func Read(text, speaker string) []Frame {
 	var out []Frame
 	for _, s := range sentences(text) {
-		if strings.HasSuffix(strings.TrimRight(s, "\"'”’)]* "), "?") {
-			continue
+		if !endsAsking(s) {
+			out = appendSentence(out, tokenize(s), speaker)
 		}
-		out = appendSentence(out, s, speaker)
 	}
 	return out
 }
 
-// appendSentence parses the clauses of a sentence. A clause whose subject is missing or a pronoun gets the subject of
-// the clause before. If a clause says that a value ended and the next has the new value, both become one frame.
-func appendSentence(out []Frame, s, speaker string) []Frame {
-	whole := &reader{ts: tokenize(s)}
+// endsAsking reports whether a sentence ends with a question mark.
+func endsAsking(sentence string) bool {
+	return strings.HasSuffix(strings.TrimRight(sentence, "\"'”’)]* "), "?")
+}
+
+// appendSentence parses the clauses of a sentence, and may change words. A clause whose subject is missing or a pronoun
+// gets the subject of the clause before. If a clause says that a value ended and the next has the new value, both
+// become one frame.
+func appendSentence(out []Frame, words []token, speaker string) []Frame {
+	whole := &reader{ts: words}
 	whole.speaker = speakerKey(speaker)
 	whole.leadIns()
 	whole.ts = withoutCleft(whole.ts)

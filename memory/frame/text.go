@@ -2,9 +2,11 @@ package frame
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/mneme/mneme/memory/lexicon"
 )
@@ -40,7 +42,7 @@ type content struct {
 
 // ReadText parses a text. who is the speaker, or "" if unknown.
 func ReadText(text, who string) Text {
-	frames, read := Read(text, who), tokenized(text)
+	frames, read := readTokens(text, who)
 	t := Text{Frames: frames, vocabulary: vocabularyOf(read, who, frames), typed: map[Kind][]string{}}
 	values := t.sumUp()
 	seen := map[string]bool{}
@@ -128,11 +130,29 @@ func (t *Text) noteChange(w token) {
 	if t.change == 1 || articles[w.low] || prepositions[w.low] || pronouns[w.low] || auxiliaries[w.low] {
 		return
 	}
-	at := lexicon.PlaceOf(w.low)
-	for _, c := range changing() {
-		t.change = max(t.change, at.Similarity(c))
-	}
+	t.change = max(t.change, changeOf(lexicon.PlaceOf(w.low)))
 }
+
+// changeOf returns the similarity of a word to the nearest word of change, or 0 if the word is unknown. It is computed
+// once for each word.
+func changeOf(p lexicon.Place) float64 {
+	if p < 0 {
+		return 0
+	}
+	known := &changes()[p]
+	if bits := known.Load(); bits != 0 {
+		return math.Float64frombits(bits - 1)
+	}
+	near := 0.0
+	for _, c := range changing() {
+		near = max(near, p.Similarity(c))
+	}
+	known.Store(math.Float64bits(near) + 1)
+	return near
+}
+
+// changes has, for each place of the lexicon, the bits of changeOf plus one; 0 if they are not known yet.
+var changes = sync.OnceValue(func() []atomic.Uint64 { return make([]atomic.Uint64, lexicon.Places()) })
 
 // contentOf returns a content word with its weight, by rarity.
 func contentOf(low, stem string) content {

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"unicode"
 	"unicode/utf8"
 
@@ -153,24 +152,45 @@ func stemOf(low string) string {
 	if len(low) < 3 || strings.ContainsAny(low, "0123456789_@/.") {
 		return low
 	}
-	if stem, ok := stemCache.Load(low); ok {
-		return stem.(string)
+	if stem, ok := knownStems.get(low); ok {
+		return stem
 	}
 	stem := english.Stem(low, true)
-	if stemCount.Add(1) < maxStems {
-		stemCache.Store(low, stem)
-	}
+	knownStems.add(low, stem)
 	return stem
 }
 
-// stemCache has the stems of the first words that were parsed. Most texts consist of a few thousand words, and stemming
-// is most of the cost of parsing.
-var (
-	stemCache sync.Map
-	stemCount atomic.Int64
-)
+// knownStems has the stems of parsed words. Most texts consist of a few thousand words, and stemming is most of the cost
+// of parsing.
+var knownStems stemCache
 
+// stemCache keeps the last words that were added, and as many that were added before them. The zero value is ready.
+type stemCache struct {
+	mu            sync.RWMutex
+	young, before map[string]string
+}
+
+// maxStems is the size of each of the two maps of a stemCache.
 const maxStems = 20_000
+
+func (c *stemCache) get(low string) (stem string, ok bool) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if stem, ok = c.young[low]; !ok {
+		stem, ok = c.before[low]
+	}
+	return stem, ok
+}
+
+func (c *stemCache) add(low, stem string) {
+	low = strings.Clone(low) // it may be a part of a long text
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.young == nil || len(c.young) >= maxStems {
+		c.young, c.before = make(map[string]string, 1024), c.young
+	}
+	c.young[low] = stem
+}
 
 // joinPhrases makes one token of the phrases of the lexicon: "no longer", "on call".
 func joinPhrases(ts []token) []token {

@@ -2,7 +2,6 @@ package rank
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -84,13 +83,16 @@ func Neighbourhood(ranked []Evidence, turns []Turn) []Evidence {
 		doubt float64 // product of (1-evidence) over the neighbours
 	}
 	all, at := make([]raised, 0, len(turns)), make(map[uuid.UUID]int, len(turns))
-	heard := make(map[[2]uuid.UUID]bool, len(turns)) // facts of one source have one place and count once
-	for _, n := range strongestFirst(turns, out, places) {
-		place := [2]uuid.UUID{n.turn.ID, anchorPlace(out, places, n.turn.Anchor)}
-		if heard[place] {
-			continue
+	neighbours, facts := strongestFirst(turns, out, places)
+	heard := map[[2]uuid.UUID]bool{} // facts of one source have one place and count once
+	for _, n := range neighbours {
+		if facts {
+			place := [2]uuid.UUID{n.turn.ID, n.place}
+			if heard[place] {
+				continue
+			}
+			heard[place] = true
 		}
-		heard[place] = true
 		i, ok := at[n.turn.ID]
 		if !ok {
 			i = len(all)
@@ -98,15 +100,14 @@ func Neighbourhood(ranked []Evidence, turns []Turn) []Evidence {
 		}
 		all[i].doubt *= 1 - lent(n.turn)*n.turn.needsContext()*n.evidence
 	}
-	slices.SortFunc(all, func(a, b raised) int { return compareIDs(a.turn.ID, b.turn.ID) })
 	out = slices.Grow(out, len(all))
 	for _, r := range all {
 		i, known := places[r.turn.ID]
 		if !known {
-			out = append(out, Evidence{ID: r.turn.ID, Channels: map[string]float64{}, Features: r.turn.Features})
+			out = append(out, Evidence{ID: r.turn.ID, Features: r.turn.Features})
 			i = len(out) - 1
 		}
-		out[i].Set(StageNeighbourhood, 1-(1-out[i].Score)*r.doubt, fmt.Sprintf("neighbours add %.3f", 1-r.doubt))
+		out[i].SetMeasured(StageNeighbourhood, 1-(1-out[i].Score)*r.doubt, "neighbours add %.3f", 1-r.doubt)
 	}
 	Rank(out)
 	return out
@@ -131,32 +132,33 @@ func (f *Features) needsContext() float64 {
 	return min(1, selfContained/max(1, float64(f.Bytes)))
 }
 
-// neighbour is a turn with its anchor's evidence.
+// neighbour is a turn with its anchor's evidence and place.
 type neighbour struct {
 	turn     *Turn
 	evidence float64
+	place    uuid.UUID // the anchor's source, or the anchor
 }
 
 // strongestFirst orders turns by their anchor's evidence, so that of several anchors in one place the strongest
-// counts.
-func strongestFirst(turns []Turn, evidence []Evidence, places map[uuid.UUID]int) []neighbour {
-	out := make([]neighbour, len(turns))
+// counts. facts reports whether an anchor is a fact with a source.
+func strongestFirst(turns []Turn, evidence []Evidence, places map[uuid.UUID]int) (out []neighbour, facts bool) {
+	out = make([]neighbour, len(turns))
 	for i := range turns {
-		out[i].turn = &turns[i]
-		if at, ok := places[turns[i].Anchor]; ok {
+		t := &turns[i]
+		if i > 0 && t.Anchor == turns[i-1].Anchor { // the turns of an anchor usually come together
+			out[i] = neighbour{t, out[i-1].evidence, out[i-1].place}
+			continue
+		}
+		out[i] = neighbour{turn: t, place: t.Anchor}
+		if at, ok := places[t.Anchor]; ok {
 			out[i].evidence = evidence[at].Score
+			if source := evidence[at].Source; source != uuid.Nil {
+				out[i].place, facts = source, true
+			}
 		}
 	}
 	slices.SortStableFunc(out, func(a, b neighbour) int { return cmp.Compare(b.evidence, a.evidence) })
-	return out
-}
-
-// anchorPlace returns the place of an anchor: its source or, if it has none, the anchor itself.
-func anchorPlace(evidence []Evidence, places map[uuid.UUID]int, anchor uuid.UUID) uuid.UUID {
-	if i, ok := places[anchor]; ok && evidence[i].Source != uuid.Nil {
-		return evidence[i].Source
-	}
-	return anchor
+	return out, facts
 }
 
 // Sessions adds the session's coverage of the query to each candidate: the weight of all query terms that the
@@ -181,10 +183,11 @@ func Sessions(ranked []Evidence, weights []float64) []Evidence {
 		if e.Session == "" || covered == 0 {
 			continue
 		}
-		e.Set(
+		e.SetMeasured(
 			StageSession,
 			1-(1-e.Score)*(1-sessionWeight*e.needsContext()*covered*covered),
-			fmt.Sprintf("the session covers %.2f of the query", covered),
+			"the session covers %.2f of the query",
+			covered,
 		)
 	}
 	Rank(out)

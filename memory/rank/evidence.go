@@ -3,6 +3,7 @@ package rank
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -40,7 +41,7 @@ type Evidence struct {
 	near         float64 // [0,1], nearness to the question in a trained space; 0: unknown
 
 	Features
-	Steps []schema.ScoreStep // the score after each stage
+	Steps []Step // the score after each stage
 }
 
 // Features has the data of an authorised memory that stages may use without reading its content.
@@ -66,7 +67,7 @@ type Features struct {
 
 // passed reports whether a stage scored the evidence.
 func (e *Evidence) passed(stage string) bool {
-	return slices.ContainsFunc(e.Steps, func(s schema.ScoreStep) bool { return s.Stage == stage })
+	return slices.ContainsFunc(e.Steps, func(s Step) bool { return s.Stage == stage })
 }
 
 // HeldUntil returns the time of a later statement about the same thing, or nil if none is known.
@@ -78,13 +79,48 @@ func (e *Evidence) HeldUntil() *time.Time {
 	return &at
 }
 
+// Step is the score after a stage. Explained formats its reason, because few steps are shown.
+type Step struct {
+	Stage    string
+	Score    float64
+	why      string
+	measured bool    // why is a format
+	value    float64 // of that format
+}
+
 // Set sets the score to that of a stage, limited to [0,1], and records the step.
 func (e *Evidence) Set(stage string, score float64, why string) {
-	e.Score = min(1, max(0, score))
+	e.set(Step{Stage: stage, Score: score, why: why})
+}
+
+// SetMeasured is Set with a reason that has a verb for a value.
+func (e *Evidence) SetMeasured(stage string, score float64, why string, value float64) {
+	e.set(Step{Stage: stage, Score: score, why: why, value: value, measured: true})
+}
+
+func (e *Evidence) set(s Step) {
+	e.Score = min(1, max(0, s.Score))
+	s.Score = e.Score
 	if e.Steps == nil {
-		e.Steps = make([]schema.ScoreStep, 0, usualSteps)
+		e.Steps = make([]Step, 0, usualSteps)
 	}
-	e.Steps = append(e.Steps, schema.ScoreStep{Stage: stage, Score: e.Score, Why: why})
+	e.Steps = append(e.Steps, s)
+}
+
+// Explained returns the steps with their reasons.
+func (e *Evidence) Explained() []schema.ScoreStep {
+	if e.Steps == nil {
+		return nil
+	}
+	out := make([]schema.ScoreStep, len(e.Steps))
+	for i, s := range e.Steps {
+		why := s.why
+		if s.measured {
+			why = fmt.Sprintf(s.why, s.value)
+		}
+		out[i] = schema.ScoreStep{Stage: s.Stage, Score: s.Score, Why: why}
+	}
+	return out
 }
 
 // Rank sorts evidence, best first. Ties are broken by vector score, then by id, so that equal requests get equal

@@ -1,7 +1,6 @@
 package rank
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/mneme/mneme/memory/frame"
@@ -89,7 +88,7 @@ func PreferRelevant(ranked []Evidence, blend float64) []Evidence {
 		if share, ok := outdatedShare[e.Currentness]; ok {
 			relevance *= share
 		}
-		e.Set(StageRelevance, RelevantScore(e.Score, relevance, blend), fmt.Sprintf("relevance %.2f", e.Relevance))
+		e.SetMeasured(StageRelevance, RelevantScore(e.Score, relevance, blend), "relevance %.2f", e.Relevance)
 	}
 	for i := range out[min(len(out), MaxLatest):] {
 		e := &out[MaxLatest+i]

@@ -1,7 +1,6 @@
 package timeexpr
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -100,7 +99,7 @@ func Timely(ranked []rank.Evidence, windows []TimeWindow) []rank.Evidence {
 			continue // found by its time: it may hold then, and have been said at another
 		}
 		if share := timeliness(e.OccurredAt, windows); share < 1 {
-			e.Set(StageTime, e.Score*share, fmt.Sprintf("of another time: × %.2f", share))
+			e.SetMeasured(StageTime, e.Score*share, "of another time: × %.2f", share)
 		}
 	}
 	rank.Rank(out)

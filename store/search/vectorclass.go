@@ -40,17 +40,20 @@ func (c VectorClass) where() string {
 // planner can match the class's partial index. The condition on the memory m applies before the limit: the index
 // scan continues until enough memories meet it.
 //
-// Each memory is read by its whole key, whatever the planner's estimate of the tenant (byKey).
+// Each memory is read by its whole key, whatever the planner's estimate of the tenant (byKey). The inner query selects
+// only the distance, by which the index orders; a score in its place would convert each vector a second time.
 func NearestSQL(model inference.EmbeddingModel, class VectorClass, tenant, vector, limit, condition string) string {
 	return fmt.Sprintf(`
-		SELECT e.memory_id AS id,
-			greatest(0, 1 - (e.embedding::halfvec(%[1]d) <=> %[2]s::vector::halfvec(%[1]d)))::float8 AS score
-		FROM memory_embeddings e
-		CROSS JOIN `+pg.ByKey("m", "e.tenant", "e.memory_id")+`
-		WHERE e.tenant = %[3]s AND e.model = %[4]s AND e.dims = %[1]d
-			AND %[5]s
-			AND %[7]s
-		ORDER BY e.embedding::halfvec(%[1]d) <=> %[2]s::vector::halfvec(%[1]d)
-		LIMIT %[6]s`,
+		SELECT d.id, greatest(0, 1 - d.distance)::float8 AS score
+		FROM (
+			SELECT e.memory_id AS id, e.embedding::halfvec(%[1]d) <=> %[2]s::vector::halfvec(%[1]d) AS distance
+			FROM memory_embeddings e
+			CROSS JOIN `+pg.ByKey("m", "e.tenant", "e.memory_id")+`
+			WHERE e.tenant = %[3]s AND e.model = %[4]s AND e.dims = %[1]d
+				AND %[5]s
+				AND %[7]s
+			ORDER BY distance
+			LIMIT %[6]s
+		) d`,
 		model.Dimensions, vector, tenant, pg.QuoteLiteral(model.Name), class.where(), limit, condition)
 }

@@ -93,7 +93,7 @@ the run is confirmed, with --yes or later with the token and "forget confirm". A
 
 Conditions narrow each other. --query finds live memories that have every word ("a phrase", or, and
 as in word -not); filters find all of the principal's own memories in its project and scope,
-superseded ones included. Ids may also be those of memories that others share.
+superseded ones included. Ids may also name memories that other agents share.
 
   soft   (the default) leaves tombstones, which "recover" restores within the window; pinned
          memories stay. Up to ` + strconv.Itoa(lifecycle.ConfirmThreshold) +
@@ -137,7 +137,7 @@ changed, and the exit code is 6.`,
 	flags.StringVar(&f.who, "who", "", "speaker")
 	flags.StringVar(&f.sourceKind, "source-kind", "",
 		"source kind: user_input, tool_output, observation, outcome or memory")
-	flags.StringVar(&f.session, "session", "", "session that they belong to")
+	flags.StringVar(&f.session, "session", "", "session of the memories")
 	flags.StringVar(&f.since, "since", "", "occurred at or after (RFC 3339, or a date)")
 	flags.StringVar(&f.until, "until", "", "occurred before (RFC 3339, or a date)")
 	flags.BoolVar(&f.all, "all", false, "all of the principal's memories in its project and scope")
@@ -158,7 +158,7 @@ func (f *forgetFlags) common(cmd *cobra.Command) {
 	flags.IntVar(&f.batchSize, "batch-size", 0, fmt.Sprintf("memories in one transaction (%d, which is the most)",
 		schema.MaxForgetBatch))
 	flags.DurationVar(&f.expires, "expires", 0,
-		"how long the run waits for its confirmation (default and at most a day)")
+		"time that the run waits for its confirmation (default and at most a day)")
 	f.RegisterRequired(flags)
 }
 
@@ -167,8 +167,8 @@ func NewErase(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "erase ID...",
 		Short: "Remove the texts of memories everywhere (forget --mode erase)",
-		Long: `Remove the texts of memories everywhere: content, payload, embeddings, what the pipeline kept, history,
-old versions, and the workflow runs that brought them. An empty row and the audit stay. This cannot be
+		Long: `Remove the texts of memories everywhere: content, payload, embeddings, the pipeline's copies, history,
+old versions, and the workflow runs that ingested them. An empty row and the audit stay. This cannot be
 undone and must be confirmed: with --yes, or later with "forget confirm".
 
 A fact and the statement it was extracted from are two memories. Memories that say the same are shown, and

@@ -21,7 +21,7 @@ import (
 )
 
 func NewJobs(a *app.App) *cobra.Command {
-	cmd := app.Group(&cobra.Command{Use: "jobs", Short: "Look at the pipeline's jobs, and replay dead ones"})
+	cmd := app.Group(&cobra.Command{Use: "jobs", Short: "Show the pipeline's jobs, and replay dead ones"})
 	cmd.AddCommand(newJobsList(a), newJobsShow(a), newJobsRetry(a))
 	return cmd
 }
@@ -80,14 +80,14 @@ func newJobsList(a *app.App) *cobra.Command {
 	flags.StringVar(&state, "state", "", "pending, leased, completed, failed or dead")
 	flags.StringVar(&batch, "batch", "", "only the jobs of this batch")
 	flags.StringVar(&after, "after", "", "id of the last job of the previous page")
-	flags.IntVar(&limit, "limit", 50, "jobs at most, up to 500")
+	flags.IntVar(&limit, "limit", 50, "highest number of jobs, up to 500")
 	return cmd
 }
 
 func newJobsShow(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show ID",
-		Short: "Show one job with its attempts and what they cost",
+		Short: "Show one job with its attempts and their cost",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := app.ParseID("id", args[0])
@@ -243,7 +243,7 @@ endpoint. If it is interrupted, run it again: jobs already replayed are no longe
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&wait, "wait", false, "wait for the runs, and print what they did")
+	cmd.Flags().BoolVar(&wait, "wait", false, "wait for the runs, and print their results")
 	cmd.Flags().BoolVar(&all, "all", false, "every dead job of the tenant")
 	return cmd
 }
