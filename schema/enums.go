@@ -259,14 +259,14 @@ const (
 	MaxSafeSummaryChars = 1_000
 )
 
-// TrustContext is the trust context of a recall (document 004 §13 and §15.8). It affects what is shown, never what is
-// stored.
+// TrustContext is the trust context of a recall (document 004 §13 and §15.8). It affects what is shown, never what
+// is stored.
 //
 // If the deployment has a trust key, claims above the minimum are believed only if the token grants them too: see
 // docs/trust.md.
 type TrustContext struct {
 	Authenticated  bool        `json:"authenticated,omitempty"`
-	MaxSensitivity Sensitivity `json:"max_sensitivity,omitempty"` // limit for the request's max_sensitivity; empty: none
+	MaxSensitivity Sensitivity `json:"max_sensitivity,omitempty"` // limit for the request's; empty: no limit
 	Scopes         []string    `json:"scopes,omitempty"`          // may be read in addition to principal.scope
 	// Environment is where the answer is shown. A policy may lower the limit for it.
 	Environment string `json:"environment,omitempty"`
