@@ -37,7 +37,7 @@ clean: ## stop everything; delete its data and bin/
 	@$(stack) clean --state $(STATE)
 	rm -rf bin
 
-migrate: ## build and start everything; create Mneme's tables, or bring them up to date
+migrate: ## build and start everything; create or update Mneme's tables
 	@$(MAKE) --no-print-directory --jobs=3 .build .std .stack
 	@$(stack) up --state $(STATE)
 	@eval "$$($(stack) env --state $(STATE))" && bin/mneme migrate up
@@ -62,7 +62,7 @@ worker-stop: ## stop it
 .stack:
 	@$(stack) fetch --state $(STATE)
 
-model: ## bring a small static embedding model by pip, into .local/model, and say how to use it
+model: ## download a small static embedding model by pip into .local/model, and print its settings
 	@scripts/model
 
 demo: ## see Mneme at work
@@ -77,7 +77,7 @@ test: ## all tests, those of goroutines with -race, against a stack of their own
 test-temporal-postgres: ## the core of the workflow tests, against a Temporal server that keeps its data in Postgres (builds it first)
 	@scripts/test-temporal-postgres
 
-quick: ## before a commit: format, vet, tests of what was touched (BASE=COMMIT; else since origin/main)
+quick: ## before a commit: format, vet, tests of touched packages (BASE=COMMIT; else since origin/main)
 	@scripts/quick
 
 race: ## all tests with -race, half an hour (PKG=./store to choose)
@@ -107,5 +107,5 @@ histories: ## record the histories of the replay tests that are missing
 fmt: ## format Go code
 	gofmt -w $$(git ls-files --cached --others --exclude-standard '*.go')
 
-generate: ## generate what is generated
+generate: ## regenerate the generated files
 	$(GO) generate ./...

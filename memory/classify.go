@@ -24,20 +24,20 @@ type Classification struct {
 	Typology       schema.Typology
 	Category       schema.Category
 	Sensitivity    schema.Sensitivity
-	Confidence     float64 // [0,1], epistemic
-	Importance     float64 // [0,1], base worth; 1 when pinned
+	Confidence     float64 // [0,1], how likely the statement is to be true
+	Importance     float64 // [0,1], before it fades; 1 if pinned
 	Pinned         bool
 	Tags           []string // in NormalizeTags form, at most schema.MaxTags
 	Decay          Decay
 	DeletionPolicy schema.DeletionPolicy
 
-	// Set only by rules. Zero leaves the choice to the request or the record.
+	// Only policy rules set these. If a field is zero, the request or the record decides.
 	Scope          string
 	Visibility     schema.Visibility
 	RevisionPolicy schema.RevisionPolicy
 	SourceTrust    *float64 // [0,1]
 
-	// Detected names what sensitive.Detect found, never the text itself.
+	// Detected has the kinds of sensitive content that sensitive.Detect found, never the text itself.
 	Detected []string
 }
 
@@ -79,7 +79,7 @@ func Classify(c schema.Candidate, p normalize.Prefix) Classification {
 	return out.Detect(p.Content)
 }
 
-// DefaultImportance is the importance of a candidate that gives none.
+// DefaultImportance returns the importance of a candidate that gives none.
 func DefaultImportance(kind schema.SourceKind) float64 {
 	if kind == schema.SourceMemory {
 		return ExplicitImportance
@@ -87,9 +87,9 @@ func DefaultImportance(kind schema.SourceKind) float64 {
 	return ExperienceImportance
 }
 
-// ClassifyFact classifies a fact that the pipeline extracted: semantic and persistent, as important
-// as it is certain (document 002 "Importance and Tags"). Its sensitivity is the one that sensitive.Detect finds
-// in its text. The caller raises it to that of the source with DerivedFrom.
+// ClassifyFact classifies a fact that the pipeline extracted: it is semantic and persistent, and its importance equals
+// its confidence (document 002 "Importance and Tags"). Its sensitivity is the one that sensitive.Detect finds in its
+// text. The caller raises it to the sensitivity of the source with DerivedFrom.
 func ClassifyFact(f Fact) Classification {
 	category := f.Category
 	if !category.Valid() {
@@ -118,9 +118,8 @@ func (c Classification) Detect(texts ...string) Classification {
 	return c
 }
 
-// DerivedFrom returns c raised to the strictest sensitivity among its sources, so that drawing a
-// fact out of a secret does not publish it. An empty sensitivity counts as low, an unknown one as
-// hyper.
+// DerivedFrom returns c raised to the strictest sensitivity among its sources, so that a fact extracted from a secret
+// stays secret. An empty sensitivity counts as low, an unknown one as hyper.
 func (c Classification) DerivedFrom(sources ...schema.Sensitivity) Classification {
 	for _, source := range sources {
 		switch {
@@ -151,17 +150,16 @@ func Placement(t schema.MemoryType) (schema.Tier, schema.Typology) {
 	}
 }
 
-// Pin returns c pinned: with importance 1, and not pruned when its salience is low.
+// Pin returns c pinned: its importance is 1, and it is not pruned when its salience is low.
 func (c Classification) Pin() Classification {
 	c.Pinned, c.Importance, c.DeletionPolicy = true, 1, DefaultDeletion(c.Type, true)
 	return c
 }
 
-// DefaultDeletion returns what may remove a memory of a type once it has faded. Procedures are not
-// pruned (document 003: procedural memory is exempt): a skill that is needed once a year is still
-// worth having, and selection already weighs how recently it was reinforced. Pinned
-// memories are not pruned either. No default is "never", because a person may always ask for something to be
-// forgotten.
+// DefaultDeletion returns the deletion policy of a memory type. Procedures are not pruned (document 003: procedural
+// memory is exempt), because a skill that is needed once a year is still useful, and selection already considers how
+// recently it was reinforced. Pinned memories are not pruned either. No default is "never", because people may always
+// ask to have something forgotten.
 func DefaultDeletion(t schema.MemoryType, pinned bool) schema.DeletionPolicy {
 	if pinned || t == schema.TypeCompetence || t == schema.TypePlanGraph {
 		return schema.DeleteManualOnly
@@ -169,7 +167,7 @@ func DefaultDeletion(t schema.MemoryType, pinned bool) schema.DeletionPolicy {
 	return schema.DeleteAutoPrune
 }
 
-// classification fills in the fields that follow from type, importance and pin.
+// classification returns the defaults for a type, an importance and a pin.
 func classification(t schema.MemoryType, category schema.Category, importance float64, pinned bool) Classification {
 	tier, typology := Placement(t)
 	if pinned {
@@ -188,8 +186,8 @@ func classification(t schema.MemoryType, category schema.Category, importance fl
 	}
 }
 
-// triggers are the words of document 002 and their inflections. "like" and "use" are missing, because the word alone
-// is ambiguous; see triggerAt.
+// triggers has the words of document 002 and their inflections. "like" and "use" are ambiguous: triggerAt handles
+// them.
 var triggers = func() map[string]schema.Category {
 	out := make(map[string]schema.Category)
 	for category, list := range map[schema.Category]string{
@@ -209,7 +207,7 @@ var triggers = func() map[string]schema.Category {
 
 // InferCategory guesses the category of an explicit save from its words (document 002 "Memory
 // Types"): preference, decision, rule, learning, issue, or fact if there is no trigger. The other
-// categories are for extractors, which understand what they read.
+// categories need an understanding of the text: only extractors assign them.
 //
 // Triggers are whole words: a tissue is not an issue, debugging not a bug, a must-have not a rule. Words in
 // URLs do not count, and "like" only as a verb ("I like", "doesn't like"; not "looks like").
@@ -283,7 +281,7 @@ var (
 	nounBefore    = normalize.Set("the of many more most few fewer no got gets her his its their our my your")
 )
 
-// withoutURLs removes links from text, because the words in a link state nothing.
+// withoutURLs removes links from text, because the words in a link are not part of the statement.
 func withoutURLs(text string) string {
 	if !strings.Contains(text, "://") {
 		return text
@@ -307,6 +305,6 @@ func ClampUnit(f float64) float64 {
 	return min(max(f, 0), 1)
 }
 
-// States reports whether memories of a type are lasting records of facts. Memories of other types fade or describe
-// how something is done, so a fact that occurs only in them is stored as a separate memory.
+// States reports whether memories of a type record facts permanently. Memories of other types fade or describe how
+// something is done, so a fact that occurs only in them is stored as a separate memory.
 func States(t schema.MemoryType) bool { return t == schema.TypeSemantic }

@@ -16,25 +16,25 @@ import (
 // (document 002 "Importance Decay").
 const DefaultDailyDecay = 0.95
 
-// InitialSalience is the salience that a memory begins with; reinforcement and decay move it (document 004 §11).
+// InitialSalience is the salience of a new memory. Reinforcement and decay change it (document 004 §11).
 const InitialSalience = 1.0
 
-// Decay says how the salience of a record fades and when it falls due. It is the union of the RFC's
-// Lifecycle.decay (document 004 §15A.3, schema appendix) and its DecayProfile (§15A.7). A record that
-// is pinned does not fade: callers do not ask a Decay about it.
+// Decay describes how the salience of a record fades and when the record is due. It is the union of the RFC's
+// Lifecycle.decay (document 004 §15A.3, schema appendix) and its DecayProfile (§15A.7). A pinned record does not fade:
+// callers must not use a Decay for it, except DueAt.
 type Decay struct {
 	Curve schema.DecayCurve
 	// HalfLife is the time in which salience halves. If it is zero or less, salience never falls. Custom curves use
 	// their points instead.
 	HalfLife time.Duration
-	// MinSalience is the threshold, in [0,1], at which the record falls due. 0: salience never makes it due.
+	// MinSalience is the threshold, in [0,1], at which the record is due. If it is 0, salience never makes it due.
 	MinSalience float64
-	// MaxAge is the age, counted from creation, at which the record falls due regardless of its salience. 0: none.
+	// MaxAge is the age, counted from creation, at which the record is due regardless of its salience. 0: no limit.
 	MaxAge time.Duration
 	// Floor is the lowest value to which salience fades, in [0,1]. If it is at least MinSalience, salience never
 	// makes the record due.
 	Floor float64
-	// ReinforcementGain is what one full success adds to salience, in [0,1].
+	// ReinforcementGain is added to salience by one full success, in [0,1].
 	ReinforcementGain float64
 	// Points are the points of a custom curve, with ascending times and shares that never rise. A custom curve
 	// without points is exponential. Copies share the slice, so it must not be changed in place.
@@ -44,10 +44,10 @@ type Decay struct {
 // DecayPoint is one point of a custom curve.
 type DecayPoint struct {
 	After time.Duration // since salience was set; whole seconds where it is stored
-	Share float64       // the share of the base salience that is left then, in [0,1]
+	Share float64       // the remaining share of the base salience, in [0,1]
 }
 
-// DecayOf returns how a record fades, from its decay profile.
+// DecayOf returns the Decay of a decay profile.
 func DecayOf(p schema.DecayProfile) Decay {
 	d := Decay{
 		Curve:             p.Curve,
@@ -73,7 +73,7 @@ func DecayPoints(points []schema.DecayPoint) []DecayPoint {
 	return out
 }
 
-// Profile returns the decay profile of a record, from which DecayOf restores d. Durations are cut to seconds.
+// Profile returns d as a decay profile, the inverse of DecayOf. Durations are truncated to seconds.
 func (d Decay) Profile() schema.DecayProfile {
 	p := schema.DecayProfile{Curve: d.Curve, HalfLifeSeconds: int64(d.HalfLife / time.Second),
 		MinSalience:   d.MinSalience,
@@ -85,7 +85,7 @@ func (d Decay) Profile() schema.DecayProfile {
 	return p
 }
 
-// Equal reports whether two records fade alike.
+// Equal reports whether two records fade in the same way.
 func (d Decay) Equal(o Decay) bool {
 	return d.Curve == o.Curve && d.HalfLife == o.HalfLife && d.MinSalience == o.MinSalience &&
 		d.MaxAge == o.MaxAge && d.Floor == o.Floor &&
@@ -93,11 +93,11 @@ func (d Decay) Equal(o Decay) bool {
 		slices.Equal(d.Points, o.Points)
 }
 
-// DefaultDecay returns how memories of a type fade unless a policy sets it. The half-lives of semantic (90 days) and
-// competence (30 days) are those of the RFC's example records (§15A.12), and a plan is a competence in another shape.
-// Episodes are to be "aggressively decayed" (§5): after 7 days half is left, and an episode that nothing reinforces
-// is due in its fifth week, after consolidation has seen it several times. Working memory (1 day) outlasts the night
-// between two sessions. An unknown type fades like an episode.
+// DefaultDecay returns the decay of a memory type for which no policy sets it. The half-lives of semantic (90 days)
+// and competence (30 days) are those of the RFC's example records (§15A.12). A plan fades like a competence. Episodes
+// are to be "aggressively decayed" (§5): their half-life is 7 days, and an episode that is never reinforced is due in
+// its fifth week, after several consolidations. Working memory (1 day) lasts from one day's session to the next. An
+// unknown type fades like an episode.
 func DefaultDecay(t schema.MemoryType) Decay {
 	const day = 24 * time.Hour
 	d := Decay{
@@ -117,20 +117,20 @@ func DefaultDecay(t schema.MemoryType) Decay {
 	return d
 }
 
-// Salience returns what is left of base after a time, in [Floor,1]. It never rises with time, and a
-// negative time, as clocks of two machines may yield, does not decay.
+// Salience returns the salience after a time, in [Floor,1], given the salience base at its start. It never rises with
+// time. A negative time, which clocks of two machines may give, counts as 0.
 //
 //   - exponential: base × 2^(−t/HalfLife)
-//   - linear: base × (1 − t/2·HalfLife): half at the half-life, nothing at two
-//   - custom: base × the share between the two points around t, on the line from one to the other.
-//     At 0 everything is left, and after the last point its share stays
-//   - a custom curve without points and an unknown one read as exponential, so that a record whose
-//     curve is defined elsewhere fades here as well
+//   - linear: base × (1 − t/(2·HalfLife)), which is 0 after two half-lives
+//   - custom: base × the share at t, interpolated linearly between two points. The share is 1 at time 0 and stays
+//     constant after the last point
+//   - a custom curve without points and an unknown curve count as exponential, so that a record whose curve is
+//     defined by another program fades here as well
 func (d Decay) Salience(base float64, since time.Duration) float64 {
 	return max(ClampUnit(base)*d.Share(since), ClampUnit(d.Floor))
 }
 
-// Share is what a curve leaves of a base of 1, without the floor.
+// Share returns the share of the base salience that the curve leaves after a time, without regard to Floor.
 func (d Decay) Share(since time.Duration) float64 {
 	switch {
 	case since <= 0:
@@ -147,11 +147,11 @@ func (d Decay) Share(since time.Duration) float64 {
 	return 1
 }
 
-// byPoints reports whether the curve is drawn by its points.
+// byPoints reports whether the curve is defined by points.
 func (d Decay) byPoints() bool { return d.Curve == schema.CurveCustom && len(d.Points) > 0 }
 
-// alongPoints is the share on a custom curve. It never rises, whatever the points are: a point earlier than its
-// predecessor is skipped, and a larger share counts as the predecessor's.
+// alongPoints returns the share on a custom curve. It never rises, even if the points are invalid: a point earlier than
+// its predecessor is skipped, and a share larger than the predecessor's counts as the predecessor's.
 func (d Decay) alongPoints(since time.Duration) float64 {
 	from := DecayPoint{Share: 1}
 	for _, to := range d.Points {
@@ -161,33 +161,32 @@ func (d Decay) alongPoints(since time.Duration) float64 {
 		to.Share = min(from.Share, ClampUnit(to.Share))
 		if since < to.After {
 			passed := float64(since-from.After) / float64(to.After-from.After)
-			return max(to.Share, from.Share-(from.Share-to.Share)*passed) // the last bit may fall below
+			return max(to.Share, from.Share-(from.Share-to.Share)*passed) // rounding may go below to.Share
 		}
 		from = to
 	}
 	return from.Share
 }
 
-// Reinforce returns salience after use: raised by ReinforcementGain × weight and kept in [Floor,1].
-// Weight 1 is a full success, −1 a failure, and a fraction something between, such as retrieved but
-// not used (document 004 §15.6). The result holds from the moment of use.
+// Reinforce returns the salience after a use: salience + ReinforcementGain × weight, limited to [Floor,1]. Weight 1 is
+// a full success, −1 a failure, and a fraction lies between them, such as retrieved but not used (document 004 §15.6).
+// The result is the salience at the moment of use.
 func (d Decay) Reinforce(salience, weight float64) float64 {
 	gain := ClampUnit(d.ReinforcementGain) * weight
 	if math.IsNaN(gain) {
-		gain = 0 // the outcome is not known, so nothing changes
+		gain = 0 // the outcome is unknown
 	}
 	return max(ClampUnit(ClampUnit(salience)+gain), ClampUnit(d.Floor))
 }
 
-// DueAt returns the moment when a record whose salience was base at salienceAt falls due: it has
-// faded to MinSalience or reached MaxAge, whichever comes first. It is false for a record that never
-// does: pinned, or with neither limit, or with one further away than a time.Duration can say (292
-// years). A record that already is below MinSalience is due at salienceAt.
+// DueAt returns the moment at which a record whose salience was base at salienceAt is due: its salience has faded to
+// MinSalience or its age has reached MaxAge, whichever comes first. It returns false for a record that is never due,
+// because it is pinned, has neither limit, or reaches its limit after more than a time.Duration can represent (292
+// years). A record that is already below MinSalience is due at salienceAt.
 //
-// The moment is at most a few milliseconds late and never early: at DueAt, Salience is at most
-// MinSalience. It is whole milliseconds after salienceAt, so that times in whole microseconds, as
-// Postgres keeps them, survive being stored, and a sweep that finds a record by its stored DueAt
-// always agrees that it is due.
+// The moment is at most a few milliseconds late and never early: at DueAt, Salience is at most MinSalience. It is a
+// whole number of milliseconds after salienceAt, so that Postgres, which stores microseconds, does not change it. A
+// sweep that finds a record by its stored DueAt therefore always agrees that the record is due.
 func (d Decay) DueAt(base float64, salienceAt, createdAt time.Time, pinned bool) (time.Time, bool) {
 	if pinned {
 		return time.Time{}, false
@@ -205,7 +204,7 @@ func (d Decay) DueAt(base float64, salienceAt, createdAt time.Time, pinned bool)
 	return due, fades || d.MaxAge > 0
 }
 
-// tick is what DueAt is rounded up to.
+// tick is the resolution of DueAt, which is rounded up.
 const tick = time.Millisecond
 
 // timeToFade returns how long base takes to reach MinSalience, rounded up.
@@ -233,8 +232,8 @@ func (d Decay) timeToFade(base float64) (time.Duration, bool) {
 		return 0, false
 	}
 	after := time.Duration(ticks) * tick
-	// Salience and this function round differently. Where the last bit leaves salience above the
-	// threshold (linear, 25 s, from 1 to 0.04), step on until both agree.
+	// Salience and this function round differently. If rounding leaves the salience above the threshold (linear,
+	// 25 s, from 1 to 0.04), increase the time until both agree.
 	for step := tick; d.Salience(base, after) > threshold; step *= 2 {
 		if after > math.MaxInt64-step {
 			return 0, false
@@ -244,11 +243,11 @@ func (d Decay) timeToFade(base float64) (time.Duration, bool) {
 	return after, true
 }
 
-// timeAlongPoints is timeToFade for a custom curve: the first tick at which Salience, which never rises,
-// has reached the threshold. The line between two points is not turned around, because Salience itself
-// is asked: a segment that is nearly level has no inverse that is exact to a tick.
+// timeAlongPoints is timeToFade for a custom curve. It returns the first tick at which Salience is at most the
+// threshold. It searches with Salience, which never rises, instead of inverting a segment: the inverse of a nearly
+// level segment is not exact to a tick.
 func (d Decay) timeAlongPoints(base, threshold float64) (time.Duration, bool) {
-	end := tick // of the curve, after which nothing fades; never before the first moment at which anything has
+	end := tick // the last point of the curve, but at least the first moment at which anything can have faded
 	for _, p := range d.Points {
 		end = max(end, p.After)
 	}
@@ -263,9 +262,9 @@ func (d Decay) timeAlongPoints(base, threshold float64) (time.Duration, bool) {
 	return time.Duration(ticks) * tick, true
 }
 
-// Importance returns what base is worth now: base × dailyRate^days since the last access, where days
-// may be a fraction (document 002 "Importance Decay"). Pinned memories have importance 1 always. A
-// rate outside (0,1] counts as DefaultDailyDecay.
+// Importance returns the importance now: base × dailyRate^days since the last access, where days may be a fraction
+// (document 002 "Importance Decay"). The importance of a pinned memory is always 1. A rate outside (0,1] counts as
+// DefaultDailyDecay.
 func Importance(base float64, sinceAccess time.Duration, dailyRate float64, pinned bool) float64 {
 	if pinned {
 		return 1
@@ -274,8 +273,7 @@ func Importance(base float64, sinceAccess time.Duration, dailyRate float64, pinn
 	return ClampUnit(base) * math.Pow(DailyDecay(dailyRate), days)
 }
 
-// DailyDecay returns the rate at which importance fades: the given one, or DefaultDailyDecay where it is not
-// in (0,1].
+// DailyDecay returns rate, or DefaultDailyDecay if rate is not in (0,1].
 func DailyDecay(rate float64) float64 {
 	if rate > 0 && rate <= 1 {
 		return rate
@@ -283,7 +281,7 @@ func DailyDecay(rate float64) float64 {
 	return DefaultDailyDecay
 }
 
-// ShownPoints are the points of a curve as explanations show them, such as "7d 0.5".
+// ShownPoints returns the points of a curve in the form that explanations use, such as "7d 0.5".
 func (d Decay) ShownPoints() []string {
 	out := []string{}
 	for _, p := range d.Points {
@@ -296,7 +294,8 @@ func (d Decay) ShownPoints() []string {
 	return out
 }
 
-// FormatAge writes a length of time as ParseAge reads it, to the millisecond; zero and less is "none".
+// FormatAge returns a duration in the form that ParseAge reads, truncated to milliseconds. It returns "none" if the
+// duration is not positive.
 func FormatAge(d time.Duration) string {
 	if d <= 0 {
 		return "none"

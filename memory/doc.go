@@ -1,6 +1,6 @@
-// Package memory holds the shapes that the rules of memory speak of, a fact, its classification, its decay and
-// its validity, and the rules of a single record. Rules of one subject are in the packages below it.
+// Package memory has the types that the rules of memory use (a fact, its classification, its decay and its validity)
+// and the rules for a single record. Its subpackages have the rules of one subject each.
 //
-// All of them are pure functions: no I/O, no clock, no SDK. A rule belongs here when two people could disagree
-// about it. How a decision becomes rows is package store's business, when it is made is package workflows'.
+// All rules are pure functions: no I/O, no clock, no SDK. A rule belongs here if two people could disagree about it.
+// Package store turns decisions into rows, and package workflows decides when they are made.
 package memory

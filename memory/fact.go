@@ -13,7 +13,7 @@ const (
 	MinFactLength = 10
 	MaxFactLength = 2_000
 
-	MaxEntityLength = 200 // an entity or relationship name; longer ones are sentences, not names
+	MaxEntityLength = 200 // an entity or relationship name; a longer text is a sentence
 )
 
 // Claim is a subject-predicate-object statement (document 004 §15A.8). The zero Claim states nothing.
@@ -22,8 +22,8 @@ type Claim struct {
 	Predicate string `json:"predicate,omitempty"` // snake_case relation, such as lives_in
 	Object    string `json:"object,omitempty"`
 
-	// Functional marks a predicate that has one object at a time: a new object replaces the old
-	// one. Most predicates are not (someone may like many things).
+	// Functional marks a predicate that has one object at a time: a new object replaces the old one. Most predicates
+	// are not functional: a person may like many things.
 	Functional bool `json:"functional,omitempty"`
 }
 
@@ -32,22 +32,22 @@ func (c Claim) IsZero() bool { return c.Subject == "" || c.Predicate == "" }
 
 // Fact is one thing worth keeping that an extractor found in a source.
 type Fact struct {
-	Content    string          `json:"content"` // understood alone: MinFactLength to MaxFactLength characters
+	Content    string          `json:"content"` // clear without its source; MinFactLength to MaxFactLength characters
 	Category   schema.Category `json:"category"`
 	Confidence float64         `json:"confidence"` // [0,1]
 	Claim      Claim           `json:"claim,omitzero"`
-	Hints      []string        `json:"hints,omitempty"` // questions that it answers, of the model; see CheckHints
+	Hints      []string        `json:"hints,omitempty"` // the model's questions that it answers; see CheckHints
 
 	Speaker string    `json:"speaker,omitempty"` // who said it; empty when unknown
 	SaidAt  time.Time `json:"said_at,omitzero"`  // when the source occurred
 
-	// Retracts means that the content does not hold ("Forget that Maya likes tabs."): the fact takes a
-	// statement back, and there is nothing to add.
+	// Retracts means that the content is no longer true ("Forget that Maya likes tabs."): the fact retracts a statement
+	// and adds none.
 	Retracts bool `json:"retracts,omitempty"`
 
-	// Cue is what the sentence began with that says it corrects or changes something, in lower case:
-	// "actually", "correction", "scratch that", "forget that". It is not part of Content, except in an
-	// explicit save, which keeps its words. Empty when there was none.
+	// Cue is the beginning of the sentence that announces a correction or a change, in lower case: "actually",
+	// "correction", "scratch that", "forget that". Content does not include it, except in an explicit save, whose words
+	// do not change. It is empty if the sentence has no cue.
 	Cue string `json:"cue,omitempty"`
 }
 
@@ -59,7 +59,7 @@ type Triple struct {
 	Confidence   float64 `json:"confidence"` // [0,1]
 }
 
-// Extraction is what one extractor call yields, after CheckExtraction.
+// Extraction is the result of one extractor call, after CheckExtraction.
 type Extraction struct {
 	Facts    []Fact   `json:"facts"`
 	Triples  []Triple `json:"triples,omitempty"`
@@ -69,21 +69,21 @@ type Extraction struct {
 // Neighbor is an existing memory offered to a decision, best first.
 type Neighbor struct {
 	ID       string          `json:"id"`
-	Version  int             `json:"version"` // as seen; write refuses to act on another
+	Version  int             `json:"version"` // version that was read; a write is refused if it has changed
 	Content  string          `json:"content"`
 	Hash     []byte          `json:"-"` // content hash
 	Category schema.Category `json:"category"`
 	Claim    Claim           `json:"claim,omitzero"`
 	Pinned   bool            `json:"pinned,omitempty"`
-	// What a decision about time and speakers needs. Zero values are unknown.
+	// Decisions about time and speakers use these fields. Zero values are unknown.
 	Type       schema.MemoryType `json:"type,omitempty"`
 	Status     schema.Status     `json:"status,omitempty"`
 	Who        string            `json:"who,omitempty"`
 	OccurredAt time.Time         `json:"occurred_at,omitzero"`
-	// Type, Visibility and Bounded tell whether the memory may stand for a fact (KeepLasting).
+	// With Type, these fields decide whether the memory is enough to keep a fact (KeepLasting).
 	Visibility schema.Visibility `json:"-"`
-	Bounded    bool              `json:"-"` // it holds under conditions or for a time
-	// Kept says that the fact may not replace its target without a review (KeepsItsPlace). Only the write knows it.
+	Bounded    bool              `json:"-"` // true only under conditions or for a time
+	// Kept means that a fact may not replace this memory without a review (KeepsItsPlace). Only the write sets it.
 	Kept  bool    `json:"-"`
 	Score float64 `json:"score"` // [0,1]
 }
@@ -97,25 +97,25 @@ type Proposal struct {
 	Reason     string        `json:"reason"`
 	Warnings   []string      `json:"warnings,omitempty"`
 
-	// Change says that the fact changes what the target states, and what happens to the target then. It is empty if
-	// the decider does not say: see EvaluateWrite. Vouch checks a model's Change.
+	// Change is set if the fact changes the statement of the target, and is then the effect on the target. It is empty
+	// if the decider does not set it: see EvaluateWrite. Vouch checks a model's Change.
 	Change Change `json:"change,omitempty"`
-	// Own means that the speaker changes an own earlier statement.
+	// Own means that speakers change their own earlier statement.
 	Own bool `json:"own,omitempty"`
-	// Also are other neighbours that say the same as the target: they share its fate.
+	// Also has other neighbours with the same statement as the target: they change with it.
 	Also []string `json:"also,omitempty"`
 }
 
-// Change is what becomes of a memory that a later statement changes. Nothing of it deletes: each is a
-// status with its reason in history, and can be taken back (document 004 §7).
+// Change is the effect of a later statement on a memory. It deletes nothing: the memory gets another status, history
+// records the reason, and the change can be reverted (document 004 §7).
 type Change string
 
 // Changes.
 const (
-	ChangeSupersede Change = "supersede" // the fact takes its place; for certain changes
-	ChangeContest   Change = "contest"   // both are kept and marked; for likely changes
-	ChangeRetract   Change = "retract"   // it does not hold, and nothing takes its place
+	ChangeSupersede Change = "supersede" // the fact replaces the memory; for certain changes
+	ChangeContest   Change = "contest"   // both are kept and marked as contested; for likely changes
+	ChangeRetract   Change = "retract"   // the memory is no longer true, and no other replaces it
 )
 
-// MaxLatestChars bounds the texts, in bytes, whose statements are compared: a longer text says too much at once.
+// MaxLatestChars is the longest text, in bytes, whose statement is compared: a longer text has several statements.
 const MaxLatestChars = 600

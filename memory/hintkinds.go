@@ -8,19 +8,19 @@ import (
 	"github.com/mneme/mneme/memory/normalize"
 )
 
-// answer is the kind of a statement's value, which decides what question it answers.
+// answer is the kind of a statement's value. It decides which question the statement answers.
 type answer int
 
 const (
 	answerOther   answer = iota
-	answerNone           // there is no value to judge by
+	answerNone           // there is no value
 	answerTime           // a date, a day, a time of day
 	answerVersion        // 18.2, v3
-	answerAmount         // a number, with a unit or without
+	answerAmount         // a number, with or without a unit
 	answerName           // a person, a place, a product
 )
 
-// answerOf returns the kind of a value, told from its words.
+// answerOf returns the kind of a value, judged by its words.
 func answerOf(value string) answer {
 	fields := strings.Fields(value)
 	if len(fields) == 0 {
@@ -103,7 +103,7 @@ func startsUpper(s string) bool {
 	return unicode.IsUpper(r)
 }
 
-// subject is the kind of thing that a statement is about, if its name shows it.
+// subject is the kind of a statement's subject, if its name shows the kind.
 type subject int
 
 const (
@@ -112,8 +112,8 @@ const (
 	subjectThing
 )
 
-// subjectOf returns the kind of a subject. A capitalised name is a person's unless a word of it is a
-// thing's; a common noun that is in no list is not known.
+// subjectOf returns the kind of a subject. A capitalised name is a person's, unless it contains a word for a thing. A
+// common noun that is not in a list is unknown.
 func subjectOf(name string) subject {
 	fields := strings.Fields(name)
 	if len(fields) == 0 {
@@ -145,7 +145,7 @@ func subjectOf(name string) subject {
 	return subjectPerson
 }
 
-// lettersOnly reports whether a word is written as names of people are.
+// lettersOnly reports whether a word has the form of a person's name.
 func lettersOnly(s string) bool {
 	upper := 0
 	for i, r := range s {

@@ -27,16 +27,16 @@ const (
 	HintModel HintSource = "model"
 )
 
-// Hint is a question that a memory answers, in words that it may not be told in itself. It is written
-// with the memory (document 002 Phase 2, "Prospective hints").
+// Hint is a question that a memory answers, often in other words than the memory. It is written with the memory
+// (document 002 Phase 2, "Prospective hints").
 type Hint struct {
 	Text   string // MinHintLength to MaxHintLength characters, question-shaped
 	Source HintSource
 }
 
-// CheckHints returns the first MaxHints of the texts that are hints: of the right length, one line, each
-// once, and shaped as a question. A question without its mark gets one. What a model wrote that is not a
-// question is dropped without a word: a hint only helps.
+// CheckHints returns the first MaxHints valid hints: questions of the right length, in one line, without duplicates. A
+// question without a question mark gets one. Other texts are dropped without a warning, because a memory does not
+// depend on its hints.
 func CheckHints(texts []string) []string {
 	var out []string
 	for _, text := range texts {
@@ -83,7 +83,7 @@ func (f Fact) AllHints() []Hint {
 	return out
 }
 
-// JoinHints marks where hints come from and keeps the first MaxHints.
+// JoinHints marks hints with their source and returns the first MaxHints.
 func JoinHints(model, rules []string) []Hint {
 	var out []Hint
 	add := func(texts []string, source HintSource) {
@@ -100,15 +100,14 @@ func JoinHints(model, rules []string) []Hint {
 	return out
 }
 
-// RuleHints returns the hints that rules write for a text that someone said or saved, and for what it
-// claims.
+// RuleHints returns the hints that rules write for a text that who said or saved, and for its claim.
 func RuleHints(text, who string, claim Claim) []Hint {
 	return JoinHints(nil, CheckHints(append(ClaimHints(claim), topicHints(text, who)...)))
 }
 
-// ClaimHints returns the questions that a claim answers, in the words that people use to ask: a question about a home
-// or an address means lives_in. The questions depend on the subject and on the kind of the value: a date answers
-// when, a person who, a place of a person where they live. If that is not clear, the claim gets no hint.
+// ClaimHints returns the questions that a claim answers, in the words that people use: someone who asks for a home or
+// an address means lives_in. The questions depend on the kinds of the subject and of the value: a date answers when, a
+// person answers who, a person's place answers where they live. If the kinds are unclear, the claim gets no hint.
 func ClaimHints(c Claim) []string {
 	if c.IsZero() || c.Predicate == schema.PredicateStates || utf8.RuneCountInString(c.Subject) > MaxEntityLength {
 		return nil
@@ -133,17 +132,17 @@ func ClaimHints(c Claim) []string {
 	return CheckHints(out)
 }
 
-// predicateWords reads a predicate as words.
+// predicateWords returns a predicate as words.
 func predicateWords(predicate string) string { return strings.ReplaceAll(predicate, "_", " ") }
 
-// question is what a claim answers when its subject and value are of the right kind; $ is the subject and
-// @ the object.
+// question is a question that a claim answers if its subject and value have the right kinds. In form, $ is the subject
+// and @ the object.
 type question struct {
 	form   string
 	who    subject  // subjectUnknown for any
 	values []answer // any when empty
 	duty   bool     // the object is something that people are responsible for
-	goods  bool     // the object is not
+	goods  bool     // the object is not something that people are responsible for
 }
 
 func (q question) fits(who subject, value answer, object string) bool {
@@ -161,7 +160,7 @@ func (q question) about(c Claim) string {
 	return strings.NewReplacer("$", withArticle(c.Subject), "@", withArticle(c.Object)).Replace(q.form)
 }
 
-// withArticle is a name as a sentence has it: claims leave the article of a thing out.
+// withArticle returns a name with the article that a sentence needs, because claims omit the article of a thing.
 func withArticle(name string) string {
 	last := name[strings.LastIndexByte(name, ' ')+1:]
 	if subjectOf(name) == subjectThing && !startsUpper(last) && !strings.Contains(name, "'") {
@@ -170,12 +169,11 @@ func withArticle(name string) string {
 	return name
 }
 
-// of is a question about any subject and value, ofPerson one about a person.
+// of returns a question about any subject and value, ofPerson a question about a person.
 func of(form string) question       { return question{form: form} }
 func ofPerson(form string) question { return question{form: form, who: subjectPerson} }
 
-// with narrows a question to kinds of values. Without a value to judge by it is asked too, if it is about a
-// person.
+// with limits a question to kinds of values. A question about a person also fits a claim without a value.
 func (q question) with(values ...answer) question {
 	q.values = values
 	if q.who == subjectPerson {
@@ -191,8 +189,9 @@ var (
 	interests = "What are the interests, hobbies and favourite things of $, what does $ enjoy, prefer or "
 )
 
-// claimQuestions are the questions that claims of a predicate answer. They only add words that the claim itself
-// hardly has; its own words are found anyway. Other predicates get hints by their value only (valueQuestions).
+// claimQuestions has the questions that claims answer, by predicate. They add words that the claim itself rarely
+// contains, because search finds the claim by its own words anyway. Claims of other predicates get hints only by their
+// value (valueQuestions).
 var claimQuestions = map[string][]question{
 	"lives_in": {
 		ofPerson("Where is the home, residence or address of $, in which city, town, state or country is $ based?"),
@@ -266,20 +265,20 @@ var claimQuestions = map[string][]question{
 	"is":      {whenIsIt, whichOne},
 }
 
-// valueQuestions are asked for by the kind of a value when the predicate, which is %, is any attribute.
+// valueQuestions has the questions for claims whose predicate (%) is not in claimQuestions, by the kind of the value.
 var valueQuestions = map[answer]string{
 	answerTime:    "When is the % of $, on which date, day or weekday and at what time?",
 	answerVersion: "Which version or release is the % of $?",
 	answerAmount:  "How much or how many is the % of $?",
 }
 
-// topic is something that people ask about in a general word and talk about in particular ones.
+// topic is a subject that people ask about with a general word and talk about with specific ones.
 type topic struct {
 	said     map[string]bool // a text holds at least one of these words
 	question string          // $ is who said it
 }
 
-// topics are what turns of a conversation get hints from: few and common, each with words that hardly
+// topics has the topics from which turns of a conversation get hints: a few common ones, each with words that rarely
 // mean anything else.
 var topics = []topic{
 	{
@@ -315,7 +314,7 @@ var topics = []topic{
 	},
 }
 
-// HintVocabulary is the text of all questions that rules ask.
+// HintVocabulary is the text of all questions that rules write.
 var HintVocabulary = func() string {
 	var out []string
 	for _, questions := range claimQuestions {
@@ -334,7 +333,7 @@ var HintVocabulary = func() string {
 		"").Replace(strings.Join(out, " ") + " " + frame.ConceptVocabulary)
 }()
 
-// topicHints returns the hints of a text by the topics that it touches, at most two.
+// topicHints returns the hints of a text by its topics, at most two.
 func topicHints(text, who string) []string {
 	if who == "" {
 		return nil
@@ -352,13 +351,13 @@ func topicHints(text, who string) []string {
 	return out
 }
 
-// ownWords are words with which people speak about themselves and their possessions.
+// ownWords has the words that people use about themselves and their possessions.
 var ownWords = normalize.Set("i my me we our us mine ours")
 
-// attributeHints returns the hints of a fact by its attribute: the words with which people ask for it.
+// attributeHints returns the hints of a fact by its attribute, in the words that people use to ask for it.
 func attributeHints(f Fact) []Hint {
 	if len(f.Content) > MaxLatestChars || len(ClaimHints(f.Claim)) > 0 {
-		return nil // its claim says it
+		return nil // the claim already gives hints, or the text is too long
 	}
 	for _, said := range frame.Read(f.Content, f.Speaker) {
 		if asked := said.AskedBy(); asked != "" {

@@ -7,21 +7,21 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// HistorySubject is what a history is of.
+// HistorySubject is the memory or candidate that a history belongs to.
 type HistorySubject struct {
 	Kind        HistoryKind
-	Holding     Holding // of a candidate, its batch's; of what was forgotten by force, the agent alone is known
+	Holding     Holding // of a candidate: of its batch; of a memory forgotten by force: only the agent is known
 	Sensitivity schema.Sensitivity
 }
 
-// HistoryKind says what a history is of.
+// HistoryKind is the kind of a history's subject.
 type HistoryKind int
 
 // The kinds of histories.
 const (
-	HistoryOfMemory    HistoryKind = iota // of a memory, in whatever state
+	HistoryOfMemory    HistoryKind = iota // of a memory in any state
 	HistoryOfCandidate                    // of a candidate without a memory: shadow mode, or forgotten by force
-	HistoryOfForgotten                    // of what was put and then forgotten by force
+	HistoryOfForgotten                    // of a memory that was put and then forgotten by force
 )
 
 // MayReadHistory reports whether a principal may read a history of its tenant. The history of a memory may be read by
@@ -41,27 +41,26 @@ func MayReadHistory(p schema.Principal, cleared []schema.Sensitivity, of History
 	return false
 }
 
-// Keys of the metadata of a history entry, which a revision of several memories writes for each of them.
+// Metadata keys of a history entry. A revision of several memories writes them for each memory.
 const (
-	HistorySuccessor = "successor" // id of the memory that took its place
+	HistorySuccessor = "successor" // id of the memory that replaced it
 	HistoryOther     = "beside"    // id of the memory that it is contested with, or forked from
-	HistoryEvidence  = "evidence"  // what the revision rests on
+	HistoryEvidence  = "evidence"  // evidence of the revision
 )
 
-// WithheldReason takes the place of a reason that is not shown.
+// WithheldReason replaces a reason that the reader may not see.
 const WithheldReason = "[withheld]"
 
-// WithheldMetadata are the members that are not shown where the reason is not.
+// WithheldMetadata has the metadata keys that are withheld together with the reason.
 var WithheldMetadata = []string{HistorySuccessor, HistoryOther, HistoryEvidence}
 
-// ShowHistory returns a history entry as it is shown to a reader of the history. A revision together with another
-// memory also recorded its reason and evidence for that one: they are shown only to readers of both. A purged memory
-// hides nothing. mayLook reports whether the reader may read a memory that exists; it gets ids only. Like
-// MayReadHistory it specifies what the statements do.
+// ShowHistory returns a history entry as its reader may see it. The reason and the evidence of a revision may also
+// concern another memory, so they are shown only if mayLook allows the reader to read that memory. A purged memory
+// withholds nothing: mayLook must return true for it. Like MayReadHistory, this function specifies the SQL.
 func ShowHistory(e schema.HistoryEntry, mayLook func(id string) bool) schema.HistoryEntry {
 	var members map[string]any
 	if json.Unmarshal(e.Metadata, &members) != nil {
-		return e // it has none
+		return e // no metadata
 	}
 	other, ok := members[HistorySuccessor].(string)
 	if !ok {
@@ -75,7 +74,7 @@ func ShowHistory(e schema.HistoryEntry, mayLook func(id string) bool) schema.His
 	}
 	shown, err := json.Marshal(members)
 	if err != nil {
-		shown = []byte("{}") // unreachable: they were decoded from JSON
+		shown = []byte("{}") // unreachable: members was decoded from JSON
 	}
 	e.Reason, e.Metadata = WithheldReason, shown
 	return e

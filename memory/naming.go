@@ -12,10 +12,10 @@ type Text struct {
 	Content string
 }
 
-// Naming returns the memories whose text has all of the canonical names. The texts are a source and the facts that
-// were written from it. If no text has all names word for word, Naming returns the source, in which the names were
-// found, or the first fact if the source is gone. So every entity and every edge of the graph comes from a memory and
-// is removed with it.
+// Naming returns the memories whose text contains all of the canonical names. The texts are a source and the facts
+// that were extracted from it. If no text contains all names, Naming returns the source, in which the names were found,
+// or the first text if the source is not among them. Every entity and every edge of the graph thus comes from a memory
+// and is removed with it.
 func Naming(texts []Text, source uuid.UUID, names ...string) []uuid.UUID {
 	if len(texts) == 0 {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// SemanticPayload is the payload of a claim whose object is a text. It holds always.
+// SemanticPayload returns the payload of a claim whose object is a text. Its validity is global.
 func SemanticPayload(subject, predicate, object string, functional bool) schema.SemanticPayload {
 	encoded, _ := json.Marshal(object) // a string always encodes
 	cardinality := schema.CardinalityMany
@@ -25,29 +25,30 @@ func SemanticPayload(subject, predicate, object string, functional bool) schema.
 	}
 }
 
-// Source is a text that was handed in, as it is kept.
+// Source is a submitted text with the data that its payload needs.
 type Source struct {
-	ID             string // of its candidate
+	ID             string // id of its candidate
 	Type           schema.MemoryType
 	Kind           schema.SourceKind
 	Text           string
-	By             string // who says it
+	By             string // author
 	Session        string
 	At             time.Time
-	Evidence       []schema.Ref // what came with it, or the candidate itself
-	Ref            string       // the first reference that came with it, or ""
+	Evidence       []schema.Ref // evidence of the candidate, or the candidate itself
+	Ref            string       // first reference of the candidate, or ""
 	RevisionPolicy schema.RevisionPolicy
 }
 
-// Payload is the payload by the source's type (document 004 §15A.6 and §15A.8). A semantic source is what its author
-// states; facts that are derived from it have the finer triple.
+// Payload returns the payload for the source's type (document 004 §15A.6 and §15A.8). A semantic source gets the
+// predicate states, with its author as subject and the whole text as object. Facts extracted from it have more precise
+// claims.
 func (s Source) Payload() any {
 	switch s.Type {
 	case schema.TypeSemantic:
 		payload := SemanticPayload(s.By, schema.PredicateStates, s.Text, false)
 		payload.RevisionPolicy, payload.Evidence = s.RevisionPolicy, s.Evidence
 		return payload
-	case schema.TypeWorking: // only a rule makes it one
+	case schema.TypeWorking: // only a policy rule sets this type
 		return schema.WorkingPayload{
 			Kind:           schema.TypeWorking,
 			ThreadID:       cmp.Or(s.Session, s.ID),

@@ -19,17 +19,17 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Rules of records that are put as they are (document 004 §15A), besides the pipeline's.
+// Rules for records that are put directly (document 004 §15A), not by the pipeline.
 
-// recordNamespace is where ids of other systems become UUIDs. It is fixed: the same id gives the same
-// UUID on every machine and in every version.
+// recordNamespace is the namespace in which ids of other systems become UUIDs. It must never change, so that the same
+// id gives the same UUID on every machine and in every version.
 var recordNamespace = uuid.MustParse("6d6e656d-6500-5265-8f72-644944730001")
 
-// RecordID returns the UUID under which a tenant keeps what has this id. A UUID is itself; anything
-// else, which the RFC allows ("UUID recommended", document 004 §15A.2), gets one made from the tenant
-// and the id, so that relations to it resolve whichever of both comes first.
+// RecordID returns the UUID of a tenant's record with this id. An id that is a UUID stays as it is. For any other id,
+// which the RFC allows ("UUID recommended", document 004 §15A.2), the UUID is derived from the tenant and the id, so
+// that a relation can refer to a record that is stored later.
 func RecordID(tenant, id string) uuid.UUID {
-	if len(id) == 36 { // the other forms that Parse reads would not come back as they were
+	if len(id) == 36 { // Parse also accepts other forms, which String would change
 		if parsed, err := uuid.Parse(id); err == nil && parsed != uuid.Nil {
 			return parsed
 		}
@@ -37,8 +37,8 @@ func RecordID(tenant, id string) uuid.UUID {
 	return uuid.NewSHA1(recordNamespace, []byte(tenant+"\x1f"+id))
 }
 
-// DerivedTrust is how far a record may be trusted that is derived from others: no further than the
-// least trusted of them. All are in [0,1].
+// DerivedTrust returns the trust in a record that is derived from others: its own trust, but at most that of the least
+// trusted source. All are in [0,1].
 func DerivedTrust(own float64, sources ...float64) float64 {
 	own = ClampUnit(own)
 	for _, source := range sources {
@@ -47,8 +47,8 @@ func DerivedTrust(own float64, sources ...float64) float64 {
 	return own
 }
 
-// RecordContent returns the forms of the text that a record is kept with: its own content or, without
-// one, what RecordText makes of its payload.
+// RecordContent returns the normalized text of a record: its content or, if that is empty, the RecordText of its
+// payload.
 func RecordContent(m schema.MemoryRecord) normalize.Normalized {
 	if normalize.StorageContent(m.Content) == "" {
 		return normalize.Normalize(RecordText(m))
@@ -59,14 +59,13 @@ func RecordContent(m schema.MemoryRecord) normalize.Normalized {
 // RecordHash returns the 32-byte hash that detects a record that is already stored, given its text. Two records of
 // the same owner with equal hashes are the same memory.
 //
-//   - Of a semantic record it is the text's hash, as the pipeline's facts have it. If the record holds
-//     only on some ground, that ground is part of it: two forks may have the same words.
-//   - Of competences and plans the payload is part of it, except what experience adds to it
-//     (performance and metrics): procedures with the same name differ in their steps.
-//   - Of working memory the thread and the task are part of it.
-//   - Of an episode it is the text's hash. If the text is made from the timeline, so that it adds
-//     nothing, the beginning of the episode and its time are part of it: doing the same twice is two
-//     experiences (document 004 §10).
+//   - Semantic records: the hash of the text, as for facts of the pipeline. If the validity is not global, it is part
+//     of the hash, because two forks may have the same words.
+//   - Competences and plans: the payload is part of the hash, because procedures with the same name differ in their
+//     steps. Performance and metrics, which experience adds, are not.
+//   - Working memory: the thread and the task are part of the hash.
+//   - Episodes: the hash of the text. If the text is derived from the timeline, the time and the reference of the first
+//     event are part of the hash: doing the same twice is two experiences (document 004 §10).
 func RecordHash(m schema.MemoryRecord, text normalize.Normalized) []byte {
 	var more string
 	switch m.Type {
@@ -82,7 +81,7 @@ func RecordHash(m schema.MemoryRecord, text normalize.Normalized) []byte {
 	case schema.TypeEpisodic:
 		p := PayloadOf[schema.EpisodicPayload](m)
 		switch {
-		case !strings.HasPrefix(RecordText(m), text.Storage): // its own text
+		case !strings.HasPrefix(RecordText(m), text.Storage): // not derived from the timeline
 		case len(p.Timeline) > 0:
 			more = p.Timeline[0].T.UTC().Format(time.RFC3339Nano) + "\x1f" + p.Timeline[0].Ref
 		default:
@@ -96,9 +95,9 @@ func RecordHash(m schema.MemoryRecord, text normalize.Normalized) []byte {
 	return sum[:]
 }
 
-// RecordClaim returns what a semantic record states as a claim, and whether its predicate has one
-// object at a time: cardinality one, which is the default except under the predicate states. The
-// object is text where it is a string, and its JSON otherwise.
+// RecordClaim returns the claim of a semantic record. The claim is functional if the cardinality is one, which is the
+// default except for the predicate states. The object is the string itself if it is a JSON string, and canonical JSON
+// otherwise.
 func RecordClaim(p schema.SemanticPayload) Claim {
 	functional := p.Predicate != schema.PredicateStates
 	if p.Cardinality != "" {
@@ -111,17 +110,17 @@ func RecordClaim(p schema.SemanticPayload) Claim {
 	return Claim{Subject: p.Subject, Predicate: p.Predicate, Object: object, Functional: functional}
 }
 
-// SameJSON reports whether two JSON values say the same: members in any order, numbers in any notation.
+// SameJSON reports whether two JSON values are equal. The order of members and the notation of numbers do not count.
 func SameJSON(a, b json.RawMessage) bool {
 	var x, y any
 	return decode(a, &x) == nil && decode(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
-// ClassifyRecord classifies a record as it is put. Its own values are kept; missing values follow from its type, as
-// for a candidate (Classify), and its category from its text. Its sensitivity is a floor, as a candidate's is:
-// DetectSensitive can raise it, from the text or the payload. Missing numbers are zero and stay so, except those that
-// the schema does not admit as zero: a half-life. A record without one fades as its type does, unless it has a curve
-// of points. A pinned record has importance 1, whatever it says (document 002).
+// ClassifyRecord classifies a record that is put directly. It keeps the record's own values. Missing values follow from
+// the type, as for a candidate (Classify), and a missing category from the text. The record's sensitivity is a minimum:
+// sensitive.Detect can raise it, from the text or the payload. A missing number is zero, except the half-life, which
+// the schema does not allow to be zero: a record without one fades like its type, unless it has a curve of points. A
+// pinned record always has importance 1 (document 002).
 func ClassifyRecord(m schema.MemoryRecord, text normalize.Normalized) Classification {
 	category := m.Category
 	if !category.Valid() {
@@ -150,8 +149,8 @@ func ClassifyRecord(m schema.MemoryRecord, text normalize.Normalized) Classifica
 	return out.Detect(text.Storage, string(m.Payload))
 }
 
-// recordCategory is the category of a record that names none: procedures are procedural, and what a
-// semantic record states is read from its words.
+// recordCategory returns the category of a record that has none: procedural for procedures, and otherwise the category
+// inferred from its words.
 func recordCategory(m schema.MemoryRecord, text normalize.Normalized) schema.Category {
 	switch m.Type {
 	case schema.TypeCompetence, schema.TypePlanGraph:
@@ -161,10 +160,10 @@ func recordCategory(m schema.MemoryRecord, text normalize.Normalized) schema.Cat
 	}
 }
 
-// EpisodeGrows says whether an episode's payload may take the place of another (document 004 §5 and
-// §15A.2: episodes are append-only). The timeline, the tool graph and the artifacts may grow at their
-// ends, and fields that were absent may be set; nothing that is present may change or be removed. It returns ""
-// or the path of the first field that breaks this rule, such as "timeline[2]". Both payloads are JSON objects.
+// EpisodeGrows checks whether the payload grown may replace the payload old of an episode, because episodes are
+// append-only (document 004 §5 and §15A.2). The timeline, the tool graph and the artifacts may grow at their ends, and
+// absent fields may be set. No other change is allowed. It returns the path of the first field that breaks this rule,
+// such as "timeline[2]", or "" if none does. Both payloads are JSON objects.
 func EpisodeGrows(old, grown json.RawMessage) string {
 	var was, is map[string]any
 	if decode(old, &was) != nil || decode(grown, &is) != nil {
@@ -197,14 +196,14 @@ func EpisodeGrows(old, grown json.RawMessage) string {
 	return ""
 }
 
-// PayloadOf reads a record's payload; what is not of the type's shape reads as zero.
+// PayloadOf returns a record's payload. Members that do not have the type's shape are zero.
 func PayloadOf[P any](m schema.MemoryRecord) P {
 	var p P
 	_ = json.Unmarshal(m.Payload, &p)
 	return p
 }
 
-// canonicalWithout is a JSON object in canonical form without one of its members.
+// canonicalWithout returns a JSON object in canonical form without one of its members.
 func canonicalWithout(object json.RawMessage, member string) string {
 	var members map[string]any
 	if decode(object, &members) != nil {
@@ -214,7 +213,7 @@ func canonicalWithout(object json.RawMessage, member string) string {
 	return canonicalOf(members)
 }
 
-// Canonical is a JSON value with its members in order of their names and without white space.
+// Canonical returns a JSON value with members sorted by name, numbers in one notation and no white space.
 func Canonical(value json.RawMessage) string {
 	var v any
 	if decode(value, &v) != nil {
@@ -224,15 +223,15 @@ func Canonical(value json.RawMessage) string {
 }
 
 func canonicalOf(v any) string {
-	encoded, err := json.Marshal(v) // maps are written in order of their keys
+	encoded, err := json.Marshal(v) // Marshal sorts the keys of maps
 	if err != nil {
-		return "" // unreachable for what was decoded from JSON
+		return "" // unreachable: v was decoded from JSON
 	}
 	return string(encoded)
 }
 
-// decode reads one JSON value, its numbers in one form: 1e2, 100.0 and 100 are the same, and Postgres
-// gives back another of them than it was given.
+// decode decodes one JSON value with its numbers in one notation: 1e2, 100.0 and 100 are equal, and Postgres may return
+// another notation than it was given.
 func decode[T any](value json.RawMessage, into *T) error {
 	decoder := json.NewDecoder(bytes.NewReader(value))
 	decoder.UseNumber()
@@ -245,7 +244,7 @@ func decode[T any](value json.RawMessage, into *T) error {
 	return nil
 }
 
-// plainNumbers rewrites the numbers of a decoded value.
+// plainNumbers returns a decoded value with its numbers in the notation of plainNumber. It changes v.
 func plainNumbers(v any) any {
 	switch v := v.(type) {
 	case json.Number:
@@ -262,8 +261,8 @@ func plainNumbers(v any) any {
 	return v
 }
 
-// plainNumber writes a number without needless digits: in plain digits where these are few, and
-// otherwise with an exponent. It never computes the number, which may be 1e999999999.
+// plainNumber returns a number without needless digits: without an exponent if it is short, and with one otherwise. It
+// never computes the number, which may be 1e999999999.
 func plainNumber(n json.Number) json.Number {
 	text, sign := string(n), ""
 	if rest, ok := strings.CutPrefix(text, "-"); ok {
@@ -298,7 +297,7 @@ func plainNumber(n json.Number) json.Number {
 	}
 }
 
-// seconds is a number of seconds as a duration, at most the longest that there is.
+// seconds returns n seconds as a duration, limited to the longest one.
 func seconds(n int64) time.Duration {
 	const most = int64(1<<63-1) / int64(time.Second)
 	return time.Duration(min(n, most)) * time.Second

@@ -11,13 +11,12 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// maxRecordText bounds derived text, in characters: what is longer no search needs and no embedder
-// reads.
+// maxRecordText limits derived text, in characters: embedders do not read more, and search does not need it.
 const maxRecordText = normalize.MaxExtractInput
 
-// RecordText returns the text under which a record without content is searched and embedded. It puts the payload into
-// words and depends on nothing else. For an empty payload it is the name of the type, because an empty text can be
-// neither searched nor embedded. The text of an episode that grew begins with its earlier text.
+// RecordText returns the text that represents a record without content in search and embeddings. It depends only on the
+// type and the payload. If the payload gives no text, it returns the name of the type, because an empty text can
+// neither be searched nor embedded. When an episode grows, its new text begins with the earlier text.
 func RecordText(m schema.MemoryRecord) string {
 	var text string
 	switch m.Type {
@@ -106,7 +105,7 @@ func workingText(p schema.WorkingPayload) string {
 	return t.String()
 }
 
-// episodeText lists the events in order, each by its summary or else its kind.
+// episodeText lists the events in order, each by its summary or, without one, its kind.
 func episodeText(p schema.EpisodicPayload) string {
 	events := make([]string, 0, len(p.Timeline))
 	for _, e := range p.Timeline {
@@ -119,7 +118,7 @@ func episodeText(p schema.EpisodicPayload) string {
 	return strings.Join(events, "; ")
 }
 
-// sentences are parts of a text, the empty ones left out.
+// sentences has the parts of a text. String omits empty parts.
 type sentences []string
 
 func (s *sentences) add(label, text string) {
@@ -146,7 +145,7 @@ func bracketed(text string) string {
 	return " (" + text + ")"
 }
 
-// dateText is a time as a date where it is midnight in UTC.
+// dateText returns a time, or only its date if the time is midnight in UTC.
 func dateText(at time.Time) string {
 	at = at.UTC()
 	if at.Equal(at.Truncate(24 * time.Hour)) {
@@ -155,7 +154,7 @@ func dateText(at time.Time) string {
 	return at.Format(time.RFC3339)
 }
 
-// conditionsText says conditions in words, in order of their keys: "os is macos and arch is arm64".
+// conditionsText returns conditions in words, sorted by key: "os is macos and arch is arm64".
 func conditionsText(conditions json.RawMessage) string {
 	var object map[string]any
 	if len(conditions) == 0 || decode(conditions, &object) != nil {
@@ -169,7 +168,7 @@ func conditionsText(conditions json.RawMessage) string {
 	return strings.Join(parts, " and ")
 }
 
-// ValueText says any JSON value in words.
+// ValueText returns any JSON value in words.
 func ValueText(value json.RawMessage) string {
 	var v any
 	if len(value) == 0 || decode(value, &v) != nil {

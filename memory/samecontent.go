@@ -6,11 +6,11 @@ import (
 	"github.com/mneme/mneme/memory/normalize"
 )
 
-// SameContent reports whether two content hashes are of one content, which is then not stored again. A hash is that
-// of the normalized form, or RecordHash; a missing one equals none.
+// SameContent reports whether two content hashes are equal. Equal content is not stored twice. A hash is that of the
+// normalized text, or RecordHash. A missing hash equals no other.
 func SameContent(a, b []byte) bool { return len(a) > 0 && bytes.Equal(a, b) }
 
-// Says reports whether a memory says what a text says, word for word but for spelling (normalize.Normalize).
+// Says reports whether a memory has the same normalized text (normalize.Normalize) as the given one.
 func (n Neighbor) Says(text normalize.Normalized) bool {
 	if len(n.Hash) == 0 {
 		return SameContent(normalize.Normalize(n.Content).Hash, text.Hash)

@@ -11,23 +11,23 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Shape is the kind of a source, from its form: a task under way, a procedure or a plan (document 004 §15.5). The
-// zero Shape is no kind.
+// Shape is the type of a source judged by its form: a task in progress, a procedure or a plan (document 004 §15.5).
+// The zero Shape means that the form shows no type.
 type Shape struct {
 	Type    schema.MemoryType
-	Payload json.RawMessage // of the type, valid
+	Payload json.RawMessage // a valid payload of the type
 }
 
-// Bounds of what a text of a shape may hold.
+// Limits of a text with a shape.
 const (
 	maxShapeLines = 60
 	maxShapeLine  = 500 // characters
 	maxShapeTitle = 120
 )
 
-// ShapeOf detects the shape of a source: steps that name their tools are a competence, the state of a task is working
-// memory, nodes with dependencies are a plan graph. It uses only the form of the whole text, JSON or lines, never the
-// subject of a sentence. A text with any other content has no shape. Tool output is data, whatever it looks like.
+// ShapeOf returns the shape of a source: steps that name their tools are a competence, the state of a task is working
+// memory, nodes with dependencies are a plan graph. It considers only the form of the whole text, JSON or lines, not
+// its meaning. A text with any other content has no shape. Tool output is data and never has a shape.
 func ShapeOf(kind schema.SourceKind, content string) Shape {
 	content = strings.TrimSpace(content)
 	if kind == schema.SourceToolOutput || content == "" {
@@ -54,7 +54,7 @@ func ShapeOf(kind schema.SourceKind, content string) Shape {
 	return shaped(read())
 }
 
-// ShapedAs is the payload of a text that a rule says is of a type: by its shape, or else line by line.
+// ShapedAs returns the payload of a text whose type a policy rule sets: by its shape or, without one, line by line.
 func ShapedAs(t schema.MemoryType, kind schema.SourceKind, content string) (json.RawMessage, bool) {
 	if s := ShapeOf(kind, content); s.Type == t {
 		return s.Payload, true
@@ -95,7 +95,7 @@ func ShapedAs(t schema.MemoryType, kind schema.SourceKind, content string) (json
 	return s.Payload, s.Payload != nil
 }
 
-// shaped is the shape of a payload; of none, or of one that is not valid, the zero Shape.
+// shaped returns the shape of a payload, or the zero Shape if the payload is nil or invalid.
 func shaped(payload any) Shape {
 	var t schema.MemoryType
 	switch p := payload.(type) {
@@ -122,7 +122,7 @@ func shaped(payload any) Shape {
 	return Shape{Type: t, Payload: encoded}
 }
 
-// shapeOfObject reads a JSON object that has the members of a payload.
+// shapeOfObject returns the payload of a JSON object that has its members, or nil.
 func shapeOfObject(content string) any {
 	var o struct {
 		State    schema.TaskState `json:"state"`
@@ -205,7 +205,7 @@ var (
 	nodeName  = regexp.MustCompile(`^[\w.-]{1,40}$`)
 )
 
-// procedureOf reads a heading and steps. At least half of the steps, and at least two, name a tool.
+// procedureOf reads a heading and steps. At least half of the steps, and at least two, must name a tool.
 func procedureOf(lines []string) *schema.CompetencePayload {
 	title := lines[0]
 	if !heading.MatchString(title) || stepLine.MatchString(title) || len([]rune(title)) > maxShapeTitle {
@@ -260,10 +260,10 @@ func toolsOf(steps []schema.Step) []string {
 	return out
 }
 
-// openStates are the states of a task that is not finished: a finished task needs no working memory.
+// openStates has the states of a task that is not finished. A finished task needs no working memory.
 var openStates = []schema.TaskState{schema.TaskPlanning, schema.TaskExecuting, schema.TaskBlocked, schema.TaskWaiting}
 
-// taskStates are the words for the state of a task.
+// taskStates maps words to the state of a task.
 var taskStates = map[string]schema.TaskState{
 	"planning":    schema.TaskPlanning,
 	"planned":     schema.TaskPlanning,
@@ -382,7 +382,7 @@ func planOf(lines []string) *schema.PlanGraphPayload {
 	return p
 }
 
-// linesOf returns the lines of a text that are not empty, trimmed.
+// linesOf returns the lines of a text, trimmed, without empty ones.
 func linesOf(text string) []string {
 	var out []string
 	for line := range strings.Lines(text) {

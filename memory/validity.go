@@ -12,9 +12,9 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// ConditionsHash identifies the ground on which a semantic memory holds: its conditions and its time window. Equal
-// grounds have equal hashes: the order and the spacing of conditions do not matter, and a value equals a list of
-// that one value. The hash of global validity is the empty string.
+// ConditionsHash returns a hash of the conditions and the time window under which a semantic memory is true. The order
+// and the spacing of conditions do not count, and a value equals a list of that one value. The hash of global validity
+// is the empty string.
 func ConditionsHash(v schema.Validity) string {
 	if isGlobal(v) {
 		return ""
@@ -36,10 +36,10 @@ func ConditionsHash(v schema.Validity) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// SameGround reports whether two claims with these validities exclude each other as active facts
-// (document 004 §15.1, "uniqueness of active semantic facts per condition set"): both are global, or
-// their conditions admit the same values and their windows overlap. A claim with conditions or a window does not
-// exclude a global claim: it is an exception to the rule.
+// SameGround reports whether two claims with these validities exclude each other as active facts (document 004 §15.1,
+// "uniqueness of active semantic facts per condition set"): both are global, or their conditions allow the same values
+// and their windows overlap. A claim with conditions or a window does not exclude a global claim, because it is an
+// exception to it.
 func SameGround(a, b schema.Validity) bool {
 	if isGlobal(a) || isGlobal(b) {
 		return isGlobal(a) && isGlobal(b)
@@ -51,10 +51,10 @@ func SameGround(a, b schema.Validity) bool {
 	return maps.EqualFunc(conditionsA, conditionsB, slices.Equal) && windowsOverlap(a, b)
 }
 
-// Disjoint reports whether two grounds can never hold at once (document 004 §7, "disjoint
-// applicability conditions"): they have a key in common whose admitted values do not intersect, or
-// windows that do not overlap. A condition that is a list admits any of its elements. A ground without conditions
-// and without a window is never disjoint from another.
+// Disjoint reports whether two validities can never hold at the same time (document 004 §7, "disjoint applicability
+// conditions"): they share a key whose allowed values do not intersect, or their windows do not overlap. A condition
+// that is a list allows each of its elements. A validity without conditions and without a window is never disjoint from
+// another.
 func Disjoint(a, b schema.Validity) bool {
 	if !windowsOverlap(a, b) {
 		return true
@@ -62,7 +62,7 @@ func Disjoint(a, b schema.Validity) bool {
 	conditionsA, conditionsB := AdmittedBy(a), AdmittedBy(b)
 	for key, valuesA := range conditionsA {
 		valuesB, ok := conditionsB[key]
-		// Equal conditions are not disjoint, even if they admit no value.
+		// Equal conditions are not disjoint, even if they allow no value.
 		if ok && !slices.Equal(valuesA, valuesB) &&
 			!slices.ContainsFunc(valuesA, func(v string) bool { return slices.Contains(valuesB, v) }) {
 			return true
@@ -71,7 +71,7 @@ func Disjoint(a, b schema.Validity) bool {
 	return false
 }
 
-// Covers reports whether outer holds wherever inner holds: inner has every condition of outer and admits no other
+// Covers reports whether outer holds whenever inner holds: inner has every condition of outer and allows no other
 // values for it, and inner's window lies within outer's. Global validity covers every other.
 func Covers(outer, inner schema.Validity) bool {
 	if outer.Start != nil && (inner.Start == nil || inner.Start.Before(*outer.Start)) ||
@@ -95,10 +95,10 @@ const (
 	AppliesUnknown = "unknown"
 )
 
-// Applicability says whether a memory holds in a situation.
+// Applicability is the result of Holds.
 type Applicability struct {
 	Verdict string   // AppliesYes, AppliesNo or AppliesUnknown
-	Missing []string // unknown: the keys that the context would need to decide, sorted
+	Missing []string // if unknown: the keys that the context lacks, sorted
 }
 
 // Holds reports whether a memory with the validity holds at a time and in a context (document 004 §7 and §15A.11). It
@@ -108,7 +108,7 @@ type Applicability struct {
 //
 // With a nil context only the window is checked; with a zero time, only the conditions.
 //
-// Readers filter in SQL: Holds is the specification that their filter is tested against.
+// Readers filter in SQL. Holds specifies that filter, and tests compare the two.
 func Holds(v schema.Validity, at time.Time, context map[string]json.RawMessage) Applicability {
 	if !at.IsZero() && (v.Start != nil && at.Before(*v.Start) || v.End != nil && !at.Before(*v.End)) {
 		return Applicability{Verdict: AppliesNo}
@@ -136,14 +136,14 @@ func Holds(v schema.Validity, at time.Time, context map[string]json.RawMessage) 
 
 func isGlobal(v schema.Validity) bool { return v.Mode == "" || v.Mode == schema.ValidGlobal }
 
-// windowsOverlap compares [start, end); a side that is not set is unbounded.
+// windowsOverlap compares windows [start, end). A missing start or end is unbounded.
 func windowsOverlap(a, b schema.Validity) bool {
 	return (a.Start == nil || b.End == nil || a.Start.Before(*b.End)) &&
 		(b.Start == nil || a.End == nil || b.Start.Before(*a.End))
 }
 
-// AdmittedBy returns the values that each condition admits, canonical and sorted. It returns nil if the conditions are
-// not an object, which validation refuses.
+// AdmittedBy returns the values that each condition allows, as sorted canonical JSON. It returns nil if the conditions
+// are not an object, which validation refuses.
 func AdmittedBy(v schema.Validity) map[string][]string {
 	var conditions map[string]json.RawMessage
 	if len(v.Conditions) == 0 || json.Unmarshal(v.Conditions, &conditions) != nil {
@@ -155,7 +155,7 @@ func AdmittedBy(v schema.Validity) map[string][]string {
 		if first := bytes.TrimSpace(raw); len(first) > 0 && first[0] == '[' {
 			values = nil
 			if json.Unmarshal(raw, &values) != nil {
-				continue // unreachable: it was part of a document that could be read
+				continue // unreachable: raw is part of a decoded document
 			}
 		}
 		admitted := make([]string, 0, len(values))

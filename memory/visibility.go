@@ -12,11 +12,10 @@ type Holding struct {
 	Visibility schema.Visibility
 }
 
-// MayLook reports whether a principal may read a memory of its tenant, whatever the memory's state (document 002
-// "Hybrid Recall"): its own memories, global ones, those shared within its project, and those of its policy group.
-// Scope is not a boundary: it says what a memory is about. A user is one: a principal that acts for a user reads the
-// user's memories and those without a scope. This function specifies the SQL condition by which memories are read; a
-// test compares the two.
+// MayLook reports whether a principal may read a memory of its tenant in any state (document 002 "Hybrid Recall"): its
+// own memories, global ones, those shared within its project, and those of its policy group. A scope only describes the
+// subject of a memory and does not restrict access, unless the principal acts for a user: then it reads only that
+// user's memories and those without a scope. This function specifies the SQL condition; a test compares the two.
 func MayLook(p schema.Principal, m Holding) bool {
 	switch {
 	case !p.MayRead(m.Owner.Scope):
@@ -37,8 +36,8 @@ func MayChange(p schema.Principal, m Holding) bool {
 	return MayLook(p, m) && p.MayChange(m.Owner.Scope)
 }
 
-// byReach lists the visibilities from the fewest readers to the most. That a group comes before a project is a
-// convention: the agents of a group are chosen one by one.
+// byReach lists the visibilities from the fewest readers to the most. Group comes before shared by convention, because
+// the agents of a group are chosen one by one.
 var byReach = []schema.Visibility{
 	schema.VisibilityPrivate,
 	schema.VisibilityGroup,
@@ -46,15 +45,15 @@ var byReach = []schema.Visibility{
 	schema.VisibilityGlobal,
 }
 
-// reach returns the place of a visibility in byReach. An unknown visibility counts as private.
+// reach returns the index of a visibility in byReach. An unknown visibility counts as private.
 func reach(v schema.Visibility) int { return max(slices.Index(byReach, v), 0) }
 
 // Narrower reports whether a allows fewer readers than b.
 func Narrower(a, b schema.Visibility) bool { return reach(a) < reach(b) }
 
-// RevisionHolding decides where the new record of a principal's revision is kept, unless the record or a rule decides
-// it (document 004 §7): it belongs to the owner of the targets, or to the principal if there are several owners or
-// none, and is as visible as the least visible of them.
+// RevisionHolding returns the default owner and visibility of the new record of a principal's revision (document 004
+// §7). The record belongs to the owner of the targets, or to the principal if the targets have several owners or there
+// are none. It is as visible as the least visible target.
 func RevisionHolding(p schema.Principal, targets []Holding) Holding {
 	p = p.Owner()
 	out := Holding{Owner: p, Visibility: schema.VisibilityGlobal}
@@ -90,9 +89,9 @@ func InTheOpen(p schema.Principal, record Holding, targets []Holding) bool {
 	return record.Visibility == least
 }
 
-// Hides reports whether a memory that exists would hide another in a principal's revision, by replacing it or being
-// set against it: the other belongs to another agent, and that agent, or others who see its memories, could not read
-// the first. The principal may hide its own memories.
+// Hides reports whether an existing memory, known, would hide another in a principal's revision that replaces or
+// contests the other with it. This is so if the other belongs to another agent, and that agent or other readers of its
+// memories could not read known. The principal may hide its own memories.
 func Hides(p schema.Principal, known, other Holding) bool {
 	return other.Owner.Agent != p.Agent &&
 		(!MayLook(other.Owner, known) || Narrower(known.Visibility, other.Visibility))

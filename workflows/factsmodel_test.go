@@ -7,7 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
 
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/internal/testkit"
@@ -223,4 +225,43 @@ func TestReadingFactsHeldByTheBudget(t *testing.T) {
 	require.Equal(t, []any{0, true, api.OutcomeHeld}, []any{out.Tokens, out.Held, out.Outcome})
 	require.Empty(t, model.Calls(testkit.Decision))
 	require.Zero(t, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "model_answers", "true"))
+}
+
+// A worker is killed after a model was asked and the fact was written, before Temporal has learned of it. The fact is
+// there once, and the model is not asked again.
+func TestReadingFactsWorkerKilled(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	defer cancel()
+	model := answering(t, 0, func(string) any {
+		return map[string]any{"facts": []any{map[string]any{"text": "Staging uses Postgres",
+			"statements": []int{1, 2}}}}
+	})
+	address := testkit.TemporalAddress(t)
+	gate := testkit.NewGate(t, address, "UpdateFacts")
+	namespace := testkit.NewNamespace(t, address)
+	c := testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
+	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), c, nil)
+	p := testkit.Principal()
+	insert(t, h, p, schema.VisibilityPrivate, saidBy(t, "Ana", "s-1", "We chose Postgres for staging."),
+		saidBy(t, "Bea", "s-2", "The staging database is Postgres."))
+	env := map[string]string{"DATABASE_URL": h.DatabaseURL, "TEMPORAL_ADDRESS": gate.Address,
+		"TEMPORAL_NAMESPACE": namespace, "MNEME_TASK_QUEUE": h.TaskQueue, "MNEME_BRAIN": "openai",
+		"MNEME_OPENAI_BASE_URL": model.URL, "MNEME_OPENAI_CHAT_MODEL": "test-model"}
+	victim := testkit.StartProcess(t, env)
+	run, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: "learn/" + uuid.NewString(),
+		TaskQueue: h.TaskQueue}, learn.UpdateFacts, privateOf(p))
+	require.NoError(t, err)
+	require.NoError(t, gate.WaitHeld(ctx), victim.Output())
+	victim.Kill()
+	env["TEMPORAL_ADDRESS"] = address
+	testkit.StartProcess(t, env)
+	var out api.LearnResult
+	require.NoError(t, run.Get(ctx, &out))
+	require.Equal(t, api.OutcomeOK, out.Outcome)
+	require.Equal(t, []string{"Staging uses Postgres"}, contents(t, h, "type = 'semantic'"))
+	db := testkit.Owner(t, h.DatabaseURL)
+	require.Equal(t, 1, testkit.Rows(t, db, "memory_history", "changed_by = 'consolidation'"))
+	require.Len(t, model.Calls(testkit.Decision), 1)
+	testkit.CheckInvariants(t, db)
 }

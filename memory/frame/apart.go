@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// places says where, when and for which of several things a statement holds.
+// places describes where, when and for which of several things a statement is true.
 type places struct {
 	days       []int    // weekdays (Monday is 1) that are not part of a value
 	names      []string // stems of names in phrases such as "for the Delta team"
 	valueDays  []int    // weekdays that are part of a value, or may be
 	within     []modified
 	qualifiers []string // "old", "second", "eldest"
-	also       bool     // it adds to what is known: "also", "too"
+	also       bool     // it adds to earlier statements: "also", "too"
 	instance   bool     // it is about a single case: "for example", "last time"
 	imagined   bool     // it is hypothetical: "if I moved"
 }
@@ -20,10 +20,10 @@ type places struct {
 // modified is a noun in a phrase such as "in the sandbox account" with the word before it.
 type modified struct{ modifier, head string }
 
-// additive words say that a statement adds to what is known.
+// additive has words that mark a statement as an addition to earlier ones.
 var additive = words("also too additionally another besides moreover")
 
-// qualifiers tell one of several things from another.
+// qualifiers has words that distinguish one of several things from another.
 var qualifiers = words(`old new first second third fourth last left right upper lower top bottom front rear inner
 	outer big small large little main spare northern southern eastern western north south east west elder younger
 	older eldest youngest oldest twin half son daughter brother sister mother father aunt uncle grandmother
@@ -32,16 +32,17 @@ var qualifiers = words(`old new first second third fourth last left right upper 
 	foreign personal private public internal external business premium basic test staging production live sandbox demo
 	development dev prod local remote`)
 
-// within are the prepositions of phrases that limit a statement, such as "in the sandbox account".
+// within has the prepositions of phrases that limit a statement, such as "in the sandbox account".
 var within = words("for of in at on during")
 
-// dayRanges are words for several weekdays.
+// dayRanges has words for several weekdays.
 var dayRanges = map[string][]int{
 	"weekend": {6, 7}, "weekends": {6, 7}, "weekday": {1, 2, 3, 4, 5}, "weekdays": {1, 2, 3, 4, 5},
 	"workday": {1, 2, 3, 4, 5}, "workdays": {1, 2, 3, 4, 5},
 }
 
-// instances are words that introduce a single case, with the word before them: "for example", "last time".
+// instances has the last word of phrases that introduce a single case, with the word before it: "for example", "last
+// time".
 var instances = map[string]string{"one": "for", "example": "for", "instance": "for", "time": "last"}
 
 // readPlaces adds the places that a sentence names. Values are the stems and words of the sentence's values.
@@ -88,7 +89,7 @@ func isInstance(ts []token, i int) bool {
 	return before != "" && i > 0 && ts[i-1].low == before && (ts[i].low != "one" || ts[i].end != 0)
 }
 
-// readModified notes the noun at i when it has a word before it in a phrase that says where.
+// readModified records the noun at i with the word before it, in a phrase that limits the statement.
 func (p *places) readModified(ts []token, i int, values map[string]bool) {
 	if i < 2 {
 		return
@@ -107,7 +108,8 @@ func (p *places) readModified(ts []token, i int, values map[string]bool) {
 	}
 }
 
-// readDays notes the weekday at i, or those up to it: "Mondays to Fridays". One of a date may be a value.
+// readDays records the weekday at i, or the range that ends there: "Mondays to Fridays". A weekday in a date may be a
+// value.
 func (p *places) readDays(ts []token, i int, dated bool) {
 	dayAt := func(i int) int { return weekdays[strings.TrimSuffix(ts[i].low, "s")] }
 	day := dayAt(i)
@@ -129,7 +131,7 @@ func (p *places) readDays(ts []token, i int, dated bool) {
 	}
 }
 
-// readName notes the name at i in a phrase that says for what the statement holds.
+// readName records the name at i in a phrase that limits the statement to a thing.
 func (p *places) readName(ts []token, i int, given bool) {
 	t := ts[i]
 	ofSystem := i+1 < len(ts) && t.end == 0 && systemHeads[ts[i+1].stem] // "for the Delta team"
@@ -145,7 +147,7 @@ func (p *places) readName(ts []token, i int, given bool) {
 	}
 }
 
-// conflict reports whether each of two lists has something that the other lacks.
+// conflict reports whether each of two lists has an element that the other lacks.
 func conflict[T comparable](a, b []T) bool {
 	lacks := func(a, b []T) bool {
 		return slices.ContainsFunc(a, func(x T) bool { return !slices.Contains(b, x) })
@@ -153,12 +155,13 @@ func conflict[T comparable](a, b []T) bool {
 	return len(a) > 0 && len(b) > 0 && lacks(a, b) && lacks(b, a)
 }
 
-// disjoint reports whether two lists have something, and nothing in common.
+// disjoint reports whether two lists are not empty and have no element in common.
 func disjoint(a, b []int) bool {
 	return len(a) > 0 && len(b) > 0 && !slices.ContainsFunc(a, func(x int) bool { return slices.Contains(b, x) })
 }
 
-// onDays are the weekdays for which a text holds. Where it gives a time, a number or the like, they are not a value.
+// onDays returns the weekdays on which a text is true. If the text has a value of another kind, such as a time or a
+// number, its weekdays are not the value.
 func (t *Text) onDays() []int {
 	if len(t.typed[KindTime])+len(t.typed[KindDuration])+len(t.typed[KindAmount])+len(t.typed[KindNumber]) > 0 {
 		return slices.Concat(t.places.days, t.places.valueDays)
@@ -169,13 +172,13 @@ func (t *Text) onDays() []int {
 // Quote is a text and who said it.
 type Quote struct{ Text, Who string }
 
-// ApartAs reports Apart of texts that were not read yet.
+// ApartAs is Apart for texts that were not parsed yet.
 func ApartAs(earlier, later Quote) bool {
 	return Apart(ReadText(earlier.Text, earlier.Who), ReadText(later.Text, later.Who))
 }
 
-// Apart reports whether two texts hold side by side: on different days, for different things or of different ones
-// of several, or because the later says that it comes on top, is one case, or would be so if.
+// Apart reports whether two texts can both be true: they are about different days or things, or the later one is an
+// addition, a single case or hypothetical.
 func Apart(earlier, later Text) bool {
 	a, b := earlier.places, later.places
 	return b.also && later.cue < cueChange || b.instance && !a.instance || b.imagined && !a.imagined ||

@@ -85,7 +85,7 @@ func hasNegation(ts []token) bool {
 	return slices.ContainsFunc(ts, func(t token) bool { return t.is("not", "nolonger", "never") })
 }
 
-// elliptic reads "Kofi is." after "Priya is no longer on call": the name alone is the value.
+// elliptic reads a clause such as "Kofi is." after "Priya is no longer on call", whose value is the name.
 func (r *reader) elliptic(prev *Frame) bool {
 	n := len(r.ts)
 	if n < 2 || n > 4 || !isAux(r.ts[n-1]) && !(isAux(r.ts[n-2]) && nowCues[r.ts[n-1].low]) || !r.ts[0].cap ||
@@ -108,7 +108,7 @@ func (r *reader) elliptic(prev *Frame) bool {
 	return true
 }
 
-// inherit gives a clause the subject of the clause before.
+// inherit gives a clause without its own subject that of the clause before.
 func (r *reader) inherit(prev Frame, sameSentence bool) {
 	r.unresolved = r.unresolved && len(prev.subject) == 0
 	if !r.byPronoun && !(sameSentence && r.subjectless) || len(prev.subject) == 0 {
@@ -131,7 +131,7 @@ func (r *reader) inherit(prev Frame, sameSentence bool) {
 	}
 }
 
-// completes reports whether f gives the new value where prev says that the old one ended.
+// completes reports whether f has the new value for prev, which only says that the old one ended.
 func completes(prev, f Frame, close bool) bool {
 	if !close || len(f.values) == 0 || f.ended || f.negated || !prev.ended && !prev.negated && prev.cue < cueChange {
 		return false

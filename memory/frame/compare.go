@@ -5,25 +5,25 @@ import (
 	"strings"
 )
 
-// Certainty says how certain it is that a later statement changes an earlier one.
+// Certainty is the certainty that a later statement changes an earlier one.
 type Certainty int
 
 // Degrees of certainty.
 const (
 	Unrelated Certainty = iota // both may hold, or they are about different things
 	Doubt                      // they answer the same question with different values
-	Likely                     // the later one probably takes the place of the earlier
-	Sure                       // it does
+	Likely                     // the later one probably replaces the earlier one
+	Sure                       // the later one replaces the earlier one
 )
 
-// Change says what a later statement does to an earlier one.
+// Change is the effect of a later statement on an earlier one.
 type Change string
 
 // Changes.
 const (
-	Restates Change = "restates" // the same again
+	Restates Change = "restates" // the same statement again
 	Updates  Change = "updates"  // another value
-	Ends     Change = "ends"     // it holds no longer, and nothing takes its place
+	Ends     Change = "ends"     // the earlier statement is no longer true, and none replaces it
 )
 
 // Relation is the result of Compare. The zero Relation means that both statements may hold.
@@ -44,8 +44,8 @@ const (
 	WhyAmbiguous = "another value; not certain that it is of the same thing"
 )
 
-// Compare says what a later statement changes in an earlier one. It does not judge whether either is true. The caller
-// must consider who said each of them, and when.
+// Compare returns how a later statement changes an earlier one. It does not judge whether they are true. The caller
+// must consider the speakers and the times.
 func Compare(earlier, later Frame) Relation {
 	a, b := earlier, later
 	if a.ifClause || b.ifClause || a.past || a.event && a.cue < cueChange || a.ended && len(a.values) == 0 {
@@ -78,18 +78,18 @@ func compare(a, b Frame, m alignment) Relation {
 	return substituted(a, b, m)
 }
 
-// alignment says how well the topics of two statements match.
+// alignment describes how well the topics of two statements match.
 type alignment struct {
 	shared     []string // terms of both, subjects included
-	partner    []string // what each shared term is matched with
+	partner    []string // for each shared term, the term that it matches in the other statement
 	restA      []string // terms that only one has
 	restB      []string
 	strangers  bool // about different subjects
 	conditions bool // under different conditions
-	hearsay    bool // one speaks of themselves, the other of them
+	hearsay    bool // one speaker speaks about themselves, the other about them
 }
 
-// softTerms are used with many attributes, so they do not tell attributes apart.
+// softTerms has words that occur with many attributes and so do not distinguish attributes.
 var softTerms = stems(`team service system project app application tool time date value day make place thing company
 	people person use user setup per event order set length default main primary official daily everyday everybody
 	each client`)
@@ -149,8 +149,8 @@ func isPerson(f Frame, t string) bool {
 	return t == selfTerm || t == teamTerm || t == f.speaker && t != ""
 }
 
-// strangers reports whether the statements are about different people or things: each has an owner that
-// the other lacks.
+// strangers reports whether the statements are about different people or things: each has an owner that the other
+// lacks.
 func strangers(a, b Frame) bool {
 	if a.unresolved || b.unresolved {
 		return true
@@ -161,7 +161,7 @@ func strangers(a, b Frame) bool {
 	if missing(a, b) && missing(b, a) {
 		return true
 	}
-	// What a person has, and what belongs to no one in particular.
+	// One is about a person's attribute, the other names no owner.
 	alone := func(f, g Frame) bool { return personal(f) && len(g.owner) == 0 && g.actor == "" && missing(f, g) }
 	if alone(a, b) || alone(b, a) && b.cue < cueChange {
 		return true
@@ -237,7 +237,7 @@ func (m alignment) attributes(a, b Frame) []string {
 	})
 }
 
-// named handles statements that name the value they replace: "from Lyon to Oslo", "not Max".
+// named compares with a statement that names the value that it replaces: "from Lyon to Oslo", "not Max".
 func named(a, b Frame, m alignment) Relation {
 	if len(b.old) == 0 || a.sentiment != 0 && b.sentiment == 0 && !b.ended && !isFavorite(b) {
 		return Relation{}
@@ -254,7 +254,7 @@ func named(a, b Frame, m alignment) Relation {
 	if !hit || exclusive(a, b) {
 		return Relation{}
 	}
-	// What they have in common other than the value.
+	// The statements must also have something else in common than the value.
 	if len(m.shared) == 0 && !(a.holder && b.holder) && (len(m.restA) > 0 && len(m.restB) > 0) {
 		return Relation{}
 	}
@@ -316,7 +316,7 @@ func allNames(values []Value) bool {
 	return !slices.ContainsFunc(values, func(v Value) bool { return v.Kind != KindName })
 }
 
-// flipped handles opposites: love and hate, enabled and disabled, is and is not.
+// flipped compares opposites: love and hate, enabled and disabled, is and is not.
 func flipped(a, b Frame, m alignment) Relation {
 	sure := Relation{Certainty: Sure, Change: Updates, Why: WhyOpposite}
 	same := len(a.values) > 0 && len(a.values) == len(b.values)

@@ -19,7 +19,7 @@ const (
 	conceptDiet     = "DIET"
 )
 
-// concepts are the words of each concept.
+// concepts maps stems to the concepts of their words.
 var concepts = func() map[string][]string {
 	out := map[string][]string{}
 	for line := range strings.Lines(conceptWords) {
@@ -31,7 +31,7 @@ var concepts = func() map[string][]string {
 			stem := stemOf(w)
 			out[stem] = append(out[stem], name)
 		}
-		out["@"+name] = []string{name} // what a value of the category says about the attribute
+		out["@"+name] = []string{name} // a value of the category implies the concept
 	}
 	return out
 }()
@@ -135,22 +135,22 @@ STREAM: streaming watch series show
 NEWS: newspaper news
 `
 
-// singleConcepts are attributes that have one value at a time.
+// singleConcepts has attributes with one value at a time.
 var singleConcepts = words(`HOME EMPLOYER MANAGER PHONE EMAIL NAME BIRTH AGE DIET WAKE SLEEP ONCALL STANDUP SPRINT
 	LAUNCH DEADLINE BUDGET PRICE SALARY PORT VERSION BRANCH RETENTION LIMIT TIMEOUT THEME FREQUENCY REGION`)
 
-// usualConcepts are attributes that usually have one value at a time. A second value probably replaces the first, even
-// without a word of change.
+// usualConcepts has attributes that usually have one value at a time. A second value probably replaces the first, even
+// if the statement does not mention a change.
 var usualConcepts = words(`REPO CHAT DATABASE QUEUE CI EMPLOYER SCHOOL GYM VEHICLE COMMUTE DRINK ROLE DIET MONITOR
 	TRACKER MERGE PROVIDER PARTNER BANK`)
 
-// pluralConcepts are attributes that have many values at once.
+// pluralConcepts has attributes with many values at a time.
 var pluralConcepts = words("LIKE ALLERGY HOBBY LANGUAGE INSTRUMENT PET FOOD")
 
-// holderConcepts are roles that one person has at a time: a new person replaces the old one.
+// holderConcepts has roles that one person has at a time: a new person replaces the old one.
 var holderConcepts = words("ONCALL LEAD REVIEW MANAGER")
 
-// sentiments are verbs of liking, +1, and disliking, -1.
+// sentiments has verbs of liking, +1, and disliking, -1.
 var sentiments = func() map[string]int {
 	out := map[string]int{}
 	for w := range stems("love like enjoy adore prefer fancy favor appreciate relish", "fanof") {
@@ -162,7 +162,7 @@ var sentiments = func() map[string]int {
 	return out
 }()
 
-// opposites are states that exclude each other.
+// opposites maps each state to the state that it excludes.
 var opposites = func() map[string]string {
 	out := map[string]string{}
 	for pair := range strings.FieldsSeq(`enabled/disabled enable/disable on/off open/closed open/close
@@ -190,8 +190,8 @@ func opposite(a, b string) bool {
 	return false
 }
 
-// categories are kinds of things from which people choose one for a purpose, such as editors. The name of the category
-// is the concept of its values.
+// categories maps things from which people choose one for a purpose, such as editors, to their category. The name of a
+// category is the concept of its values.
 var categories = func() map[string]string {
 	out := map[string]string{}
 	for line := range strings.Lines(categoryWords) {
@@ -252,8 +252,8 @@ STREAM: netflix spotify tidal deezer hulu
 MERGE: squash rebase
 `
 
-// kinds are concepts whose words name different things of one kind: a cat is not a dog. The general word is the first
-// in its line and means any of them.
+// kinds has concepts whose words name different things of one kind: a cat is not a dog. The first word in the line of
+// such a concept is general and means any of them.
 var kinds = words("PET INSTRUMENT FOOD MEETING")
 
 // generalWord returns the stem of the general word of each concept.
@@ -267,7 +267,7 @@ var generalWord = func() map[string]string {
 	return out
 }()
 
-// conceptAsked are the words that people use to ask for an attribute.
+// conceptAsked has the words that people use to ask for an attribute.
 var conceptAsked = map[string]string{
 	"HOME": "home, address or city", "EMPLOYER": "employer, company or workplace",
 	"ROLE":    "job, role, title or occupation",
@@ -306,8 +306,8 @@ var ConceptVocabulary = func() string {
 	return strings.ReplaceAll(strings.Join(out, " "), ",", "")
 }()
 
-// AskedBy returns the words that people use to ask for the attribute of a statement. It returns nothing if the lexicon
-// does not have the attribute.
+// AskedBy returns the words that people use to ask for the attribute of a statement, or "" if the lexicon does not have
+// the attribute.
 func (f Frame) AskedBy() string {
 	if f.event || f.ifClause || len(f.values) == 0 && len(f.old) == 0 {
 		return ""

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Best returns the most certain relation between the statements of two texts, and whether the earlier text also says
-// other things.
+// Best returns the most certain relation between the statements of two texts, and whether the earlier text also has
+// other statements.
 func Best(earlier, later []Frame) (best Relation, more bool) {
 	for _, x := range earlier {
 		for _, y := range later {
@@ -19,7 +19,7 @@ func Best(earlier, later []Frame) (best Relation, more bool) {
 	return best, len(earlier) > 1
 }
 
-// Terms returns the words that another statement may share with this one: topics and values, without the speaker.
+// Terms returns the terms of the topic and of the values, without the speaker. Related statements share some of them.
 func (f Frame) Terms() []string {
 	var out []string
 	for _, t := range f.topic {
@@ -40,8 +40,7 @@ func (f Frame) OfSpeaker() bool {
 	return slices.ContainsFunc(f.owner, func(t string) bool { return isPerson(f, t) && t != teamTerm }) && !f.kin
 }
 
-// Owner returns the owner of the attribute that the statement is about, in its own words. It is empty if the statement
-// does not say.
+// Owner returns the owner of the statement's attribute, in the words of the statement, or "" if it names none.
 func (f Frame) Owner() string {
 	var out []string
 	for _, t := range f.said {
@@ -52,7 +51,8 @@ func (f Frame) Owner() string {
 	return strings.Join(out, " ")
 }
 
-// About returns the topic of a statement without its values: "use for CI". It is empty if there is only the speaker.
+// About returns the topic of a statement without its values: "use for CI". It returns "" if the topic is only the
+// speaker.
 func (f Frame) About() string {
 	var out []string
 	for _, t := range f.said {

@@ -1,6 +1,6 @@
 package frame
 
-// leadIns drops the introduction of a statement, and notes whether it says that the statement is a correction.
+// leadIns drops the introduction of a statement, and records whether it marks the statement as a correction.
 func (r *reader) leadIns() {
 	r.label()
 	for len(r.ts) > 2 {
@@ -97,7 +97,7 @@ func (r *reader) leadingTime() {
 	}
 }
 
-// clauses removes explanations of the statement, and keeps where it holds.
+// clauses removes explanations from the statement, and keeps the conditions under which it is true.
 func (r *reader) clauses() {
 	r.leadingPlace()
 	if first := r.ts[0].low; first == "if" || first == "when" || first == "whenever" || first == "unless" ||
@@ -126,7 +126,7 @@ func (r *reader) clauses() {
 	}
 }
 
-// environments are environments to which a statement may be limited.
+// environments has environments and seasons to which a statement may be limited.
 var environments = stems(`staging production prod dev development sandbox test testing qa preprod weekday weekdays
 	weekend weekends summer winter holidays vacation`)
 

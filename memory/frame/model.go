@@ -2,8 +2,8 @@ package frame
 
 import "math"
 
-// model is a logistic model: measures with weights. bench/changes/fit fitted them to the development conversations of
-// bench/changes, and those of relevance to chats too. No weight belongs to a particular word.
+// model is a logistic regression: measures with weights. bench/changes/fit fitted them to the development conversations
+// of bench/changes, and the weights of relevance also to chats. No weight belongs to a particular word.
 type model struct {
 	bias  float64
 	terms []weighted
@@ -15,7 +15,7 @@ type weighted struct {
 	weight  float64
 }
 
-// logit weighs measures, given in the order of the terms.
+// logit returns the weighted sum of measures, given in the order of the terms.
 func (m model) logit(measures []float64) float64 {
 	sum := m.bias
 	for i, t := range m.terms {
@@ -24,7 +24,7 @@ func (m model) logit(measures []float64) float64 {
 	return sum
 }
 
-// names are the measures of a model.
+// names returns the names of a model's measures.
 func (m model) names() []string {
 	out := make([]string, len(m.terms))
 	for i, t := range m.terms {
@@ -33,7 +33,7 @@ func (m model) names() []string {
 	return out
 }
 
-// probability turns a logit into [0,1].
+// probability returns the probability of a logit.
 func probability(logit float64) float64 { return 1 / (1 + math.Exp(-logit)) }
 
 // when returns 1 if the condition holds, and 0 otherwise.

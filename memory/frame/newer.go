@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// succession is a model of how likely it is that the later of two texts replaced the earlier one as the answer to a
-// question. Much of its weight is on what the rules of Compare found. The rest covers texts that they cannot read.
+// succession estimates the probability that the later of two texts replaced the earlier one as the answer to a
+// question. It depends mostly on the results of Compare. The other measures are for texts that Compare cannot parse.
 var succession = model{bias: -1.27, terms: []weighted{
 	{"about different owners", -1.18},
 	{"neither has an owner", -1.21},
@@ -44,17 +44,17 @@ var succession = model{bias: -1.27, terms: []weighted{
 	{"of different ones of several", -2.38},
 }}
 
-// MaxAnswers is how many of the texts nearest to a question are compared with each other.
+// MaxAnswers is the number of the texts nearest to a question that are compared with each other.
 const MaxAnswers = 8
 
-// Succession is a pair of texts, by position. The later may have replaced the earlier.
+// Succession is a pair of texts, by index, of which the newer may have replaced the older.
 type Succession struct {
 	Older, Newer int
 	Probability  float64
 }
 
-// Successions lists the successions, with a probability of at least least, among the texts nearest to a question.
-// Follows reports whether text j was said after text i and the two may be compared.
+// Successions returns the successions with a probability of at least least among the texts nearest to a question.
+// follows reports whether text j was said after text i and the two may be compared.
 func (q Question) Successions(texts []Text, least float64, follows func(i, j int) bool) []Succession {
 	answers := q.answers(texts)
 	var out []Succession
@@ -75,10 +75,10 @@ const SureByRules = 0.9
 
 // ruling is the judgement of the rules on an earlier and a later text.
 type ruling struct {
-	certainty Certainty // that the later changes what the earlier says
-	restates  bool      // the later says the earlier again, perhaps with more
+	certainty Certainty // certainty that the later changes the earlier
+	restates  bool      // the later restates the earlier, perhaps with more details
 	strangers bool      // they are about different owners
-	apart     bool      // they hold side by side: see Apart
+	apart     bool      // both can be true: see Apart
 }
 
 func rule(earlier, later *Text) ruling {
@@ -117,7 +117,7 @@ func sameForm(f, g Frame) bool {
 	})
 }
 
-// answers returns the texts nearest to a question, nearest first.
+// answers has the texts nearest to a question. order has their indexes, nearest first.
 type answers struct {
 	q      Question
 	texts  []Text
@@ -142,8 +142,8 @@ func (q Question) answers(texts []Text) answers {
 	return out
 }
 
-// pairs calls yield with the positions in order of each pair of answers where the later follows the earlier and does
-// not only repeat it.
+// pairs calls yield for each pair of answers of which the later follows the earlier and does not only repeat it. i and
+// j are positions in order.
 func (a answers) pairs(follows func(i, j int) bool, yield func(i, j int, r ruling)) {
 	for i, x := range a.order {
 		for j, y := range a.order {
@@ -216,8 +216,8 @@ func (a answers) measures(i, j int, r ruling) []float64 {
 	}
 }
 
-// distinct reads the words that are in the earlier text and not in the question. It returns the share of them that
-// the later text names too: a text often names the value that it replaces.
+// distinct considers the words of the earlier text that are not in the question. It returns the share of them that the
+// later text contains, because a text often names the value that it replaces.
 func (a answers) distinct(x, y *Text) float64 {
 	shared, total := 0.0, 0.0
 	for _, c := range x.words {
@@ -232,8 +232,8 @@ func (a answers) distinct(x, y *Text) float64 {
 	return shared / max(total, 0.5)
 }
 
-// gap returns how differently two texts cover the words of the question: overall, and for the word where they differ
-// most.
+// gap returns the difference between how two texts cover the words of the question: the weighted mean, and the greatest
+// of one word.
 func (a answers) gap(i, j int) (mean, most float64) {
 	for k, c := range a.q.words {
 		d := c.weight * math.Abs(a.covers[i][k].related-a.covers[j][k].related)
@@ -246,11 +246,11 @@ func (a answers) gap(i, j int) (mean, most float64) {
 	return mean, most
 }
 
-// SuccessionNames are the names of the measures of successions.
+// SuccessionNames returns the names of the measures of successions.
 func SuccessionNames() []string { return succession.names() }
 
-// SuccessionMeasures calls yield for each pair of an earlier and a later answer to a question, with the measures that
-// succession weighs. It is for programs that fit the weights.
+// SuccessionMeasures calls yield for each pair of an earlier and a later answer to a question, with the measures of
+// succession. It is for programs that fit the weights.
 func SuccessionMeasures(
 	q Question, texts []Text, follows func(i, j int) bool, yield func(i, j int, measures []float64),
 ) {
@@ -258,7 +258,7 @@ func SuccessionMeasures(
 	a.pairs(follows, func(i, j int, r ruling) { yield(a.order[i], a.order[j], a.measures(i, j, r)) })
 }
 
-// updateWords are verbs by which people say that an amount, a time or a plan is another than it was.
+// updateWords has verbs that people use to report a changed amount, time or plan.
 var updateWords = []string{"increased", "decreased", "raised", "lowered", "reduced", "extended", "shortened",
 	"expanded",
 	"adjusted", "changed", "updated", "revised", "moved", "rescheduled", "postponed", "delayed", "upgraded", "switched"}
@@ -271,14 +271,19 @@ var updateStems = func() map[string]bool {
 	return out
 }()
 
-// Updates reports whether a text has a word by which people say that something is another than it was.
-func (t *Text) Updates() bool {
-	for stem := range updateStems {
-		if t.vocabulary.stems[stem] {
-			return true
+// changedShare is the share of a question's words, by weight, that the sentence about the change has.
+const changedShare = 0.3
+
+// UpdatedBy reports whether a text reports a change of the value that the question asks for: a sentence with one of
+// updateWords also has words of the question. A question that has only an owner is about everything of that owner.
+func (q Question) UpdatedBy(t Text) bool {
+	return slices.ContainsFunc(t.changed, func(v vocabulary) bool {
+		covered := 0.0
+		for _, c := range q.words {
+			covered += c.weight * v.covers(Term{Stem: c.stem})
 		}
-	}
-	return false
+		return covered >= changedShare*q.total
+	})
 }
 
 // asksValue reports whether a question asks for a current value, such as an amount, a time or a place: it begins with

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// oldMarkers come before a value that no longer holds.
+// oldMarkers has words that precede an outdated value.
 var oldMarkers = words("insteadof ratherthan moveoff getridof nolonger")
 
-// replacers are verbs whose object no longer holds.
+// replacers has verbs whose object is an outdated value.
 var replacers = stems(`replace swap ditch drop retire deprecate sunset abandon leave quit scrap dump axe trade
 	exchange kill remove supersede succeed`, "getridof moveoff giveup shutdown")
 
-// findOld marks the values that, by the statement, no longer hold.
+// findOld marks the values that the statement declares outdated.
 func (r *reader) findOld() {
 	toward := slices.ContainsFunc(r.ts, func(t token) bool { return t.is("to", "into", "onto") })
 	main := r.main()
@@ -57,14 +57,14 @@ func (r *reader) findOld() {
 	r.oldSubject()
 }
 
-// changes reports whether the verb is one of change, so that the value after "from" no longer holds.
+// changes reports whether the main verb describes a change, so that the value after "from" is outdated.
 func (r *reader) changes() bool {
 	main := r.main()
 	return main.low == "" || changeVerbs[main.stem] || endVerbs[main.stem] || startVerbs[main.stem] || main.stem == "go"
 }
 
-// oldSubject reads what was replaced if the subject names it: "Jenkins was replaced by …",
-// "Marek handed on-call over to Priya", "Jenkins is out".
+// oldSubject marks the subject as the outdated value if it is the replaced one: "Jenkins was replaced by …", "Marek
+// handed on-call over to Priya", "Jenkins is out".
 func (r *reader) oldSubject() {
 	main := r.main()
 	passive := main.stem == stemOf("replace") && r.copular

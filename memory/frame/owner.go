@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// entityHeads are nouns that are also attributes of people, but end the names of things: "the import job".
+// entityHeads has nouns that may be attributes of people, but also end the names of things: "the import job".
 var entityHeads = stems(`job page lake store site gateway printer bot scheduler worker queue node module package
 	component`)
 
-// systemHeads are nouns that end the names of systems and of the teams that run them: "the shipping service is …".
+// systemHeads has nouns that end the names of systems and of the teams that run them: "the shipping service is …".
 var systemHeads = stems(`service system app application api engine portal platform detector software backend widget
 	relay archive team project`)
 
-// findOwner finds the owner of the attribute that the statement is about.
+// findOwner finds the owner of the statement's attribute.
 func (r *reader) findOwner(actor int, agent bool) {
 	add := func(t string) {
 		if t != "" && !softTerms[t] && !slices.Contains(r.owner, t) {
@@ -114,7 +114,7 @@ func (r *reader) ownsPerson(i int) bool {
 	main := r.main()
 	if i+2 <= r.verb && isBe(main) && hasConcept(r.ts[i+1].stem, words("MANAGER PARTNER DOCTOR CUSTOMER")) &&
 		len(r.values) > 0 && r.values[0].Kind == KindName {
-		return false // who has the part is the value
+		return false // the person is the value
 	}
 	return i == 0 && i+2 <= r.verb || i > r.verb &&
 		!hasConcept(r.ts[i+1].stem, words("MANAGER PARTNER DOCTOR CUSTOMER"))

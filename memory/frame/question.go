@@ -8,14 +8,14 @@ import (
 	"github.com/mneme/mneme/memory/lexicon"
 )
 
-// Question is what a question asks for.
+// Question is a parsed question.
 type Question struct {
-	Past   bool     // it asks how it was, not how it is
-	Before []string // stems of the value before which it was: "before Oslo"
+	Past   bool     // it is about the past
+	Before []string // stems of the value whose predecessor it asks for: "before Oslo"
 	Terms  []Term   // its content words
-	Asks   bool     // it has the form of a question; else it is a list of words or a request
+	Asks   bool     // it has the form of a question; otherwise it is a list of words or a request
 	Amount bool     // it asks how much or how many
-	Value  bool     // it asks for a value that holds now and may have been another: see asksValue
+	Value  bool     // it asks for a current value: see asksValue
 
 	who     bool
 	words   []content // its content words other than owners and Before
@@ -26,7 +26,7 @@ type Question struct {
 // Term is a content word of a question.
 type Term struct {
 	Stem  string
-	Owner bool // it says whose: a name, "my", the thing asked about
+	Owner bool // it names an owner: a name, "my", the thing asked about
 }
 
 // SelfTerm and TeamTerm are the stems of "I" and "we" in questions and statements.
@@ -35,16 +35,16 @@ const (
 	TeamTerm = teamTerm
 )
 
-// askFillers are words that are in questions about anything.
+// askFillers has words that occur in questions about any subject.
 var askFillers = stems(`tell know describe explain list give remind summarize summarise discuss mention talk say said
 	said want ask show think like_to help find detail information info example kind type sort name anything exactly
 	again please current currently recent recently now latest about many much any ever used previously originally
 	before former formerly previous initial initially`)
 
-// pastCues are words of questions about the past.
+// pastCues has words of questions about the past.
 var pastCues = words("previously previous formerly former originally original initially usedto inthepast prior earlier")
 
-// ReadQuestion reads what a question asks for.
+// ReadQuestion parses a question.
 func ReadQuestion(text string) Question {
 	ts := tokenize(strings.TrimSpace(text))
 	q := Question{Value: asksValue(text)}
@@ -84,7 +84,7 @@ func ReadQuestion(text string) Question {
 			q.Amount = true
 		}
 	}
-	dated := make([]bool, len(ts)) // what names a time is looked for as a time
+	dated := make([]bool, len(ts)) // the time channel searches for times and dates
 	for _, v := range typedValues(ts) {
 		for i := v.from; i < v.to && (v.Kind == KindDate || v.Kind == KindTime); i++ {
 			dated[i] = true
@@ -126,7 +126,7 @@ func Readable(text string) bool {
 
 func endsGerund(t token) bool { return strings.HasSuffix(t.low, "ing") && len(t.low) > 4 }
 
-// Clauses splits a text that asks several things: "which seat does she want, and which trips need approval?"
+// Clauses splits a text with several questions: "which seat does she want, and which trips need approval?"
 func Clauses(text string) []string {
 	ts := strings.Fields(text)
 	var out []string
@@ -193,19 +193,19 @@ func (q *Question) terms(ts []token, dated []bool) {
 	}
 }
 
-// relation reports whether the possessive at i only says whose relative or friend the question is about, as in "my
-// sister". What she does is not a statement about the asker.
+// relation reports whether a person follows the possessive at i, as in "my sister". A question about her is not about
+// the asker.
 func relation(ts []token, i int) bool {
 	return ts[i].is("my", "our") && i+1 < len(ts) && (people[ts[i+1].stem] || strings.HasSuffix(ts[i+1].low, "-in-law"))
 }
 
-// vocabulary is what the words of a text cover.
+// vocabulary has the stems and concepts of a text, which can cover the terms of a question.
 type vocabulary struct {
 	stems    map[string]bool
 	concepts map[string]bool
 	amounts  bool
-	spoke    string // who says it of someone else
-	self     bool   // someone with a name says "I"
+	spoke    string // the speaker, if the text is about someone else
+	self     bool   // a speaker with a name says "I"
 }
 
 // tokens are the words of a sentence, with the values whose kind is clear from their form.
@@ -223,7 +223,7 @@ func tokenized(text string) []tokens {
 	return out
 }
 
-// vocabularyOf reads the words of a text whose statements were read.
+// vocabularyOf returns the vocabulary of a text and its parsed statements.
 func vocabularyOf(text []tokens, who string, frames []Frame) vocabulary {
 	v := vocabulary{stems: map[string]bool{}, concepts: map[string]bool{}}
 	note := func(stem string) {
@@ -247,7 +247,7 @@ func vocabularyOf(text []tokens, who string, frames []Frame) vocabulary {
 				v.stems[teamTerm] = true
 			default:
 				note(t.stem)
-				if strings.Contains(t.text, " ") { // a phrase; its words may be asked for one by one
+				if strings.Contains(t.text, " ") { // a phrase: a question may have only one of its words
 					for w := range strings.FieldsSeq(strings.ToLower(t.text)) {
 						note(stemOf(w))
 					}
@@ -265,13 +265,13 @@ func vocabularyOf(text []tokens, who string, frames []Frame) vocabulary {
 		}
 	}
 	kin := false
-	for _, f := range frames { // what is implied: "joined Globex" is about an employer
+	for _, f := range frames { // implied terms: "joined Globex" is about an employer
 		for _, t := range f.topic {
 			note(t)
 		}
 		kin = kin || f.kin
 	}
-	if kin { // "my sister lives in Porto" is not about who says it
+	if kin { // "my sister lives in Porto" is not about the speaker
 		v.spoke = speakerKey(who)
 		return v
 	}
@@ -295,7 +295,7 @@ func (v vocabulary) covers(t Term) float64 {
 	case t.Stem == selfTerm && v.self:
 		return namedSelf
 	case t.Stem == teamTerm && !v.self:
-		return ownerless // a statement about no one in particular may be ours
+		return ownerless // a statement without an owner may be about us
 	case t.Stem == selfTerm:
 		return ownerless / 2
 	}
@@ -307,11 +307,11 @@ func (v vocabulary) covers(t Term) float64 {
 	return 0
 }
 
-// ownerless is how much a text that names no owner counts for "we".
+// ownerless is the coverage of "we" by a text that names no owner.
 const ownerless = 0.7
 
-// namedSelf is how much "I" of a named speaker counts for an asker without a name, who may be the same person.
+// namedSelf is the coverage of the asker, who has no name, by "I" of a named speaker: they may be the same person.
 const namedSelf = 0.5
 
-// conceptCover is how much another word of the same concept counts.
+// conceptCover is the coverage of a term by another word of the same concept.
 const conceptCover = 0.85

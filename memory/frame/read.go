@@ -5,36 +5,36 @@ import (
 	"strings"
 )
 
-// Frame is what one statement says.
+// Frame is a parsed statement.
 type Frame struct {
 	speaker string   // the speaker's first name; empty when unknown or a role such as "user"
 	subject []string // stems of the subject's words; selfTerm and teamTerm stand for "I" and "we"
-	topic   []string // stems of the content words, the subject's first, that say what is stated
-	values  []Value  // what it is given
-	old     []Value  // what the statement itself says that holds no longer
-	holder  bool     // the value is who has a part: "Priya is on call"
+	topic   []string // stems of the content words other than values, the subject's first
+	values  []Value  // values of the attribute
+	old     []Value  // values that the statement itself declares outdated
+	holder  bool     // the value is the person with a role: "Priya is on call"
 
-	owner    []string // whose attribute it is: people, and things that have several attributes
+	owner    []string // owners of the attribute: people, and things with several attributes
 	kin      bool     // the owner is a relative of another: "my brother"
 	bareName bool     // the subject is a name
-	actor    string   // who carried out a change of something else
+	actor    string   // the person who made a change to something else
 
-	mainVerb  string   // its stem
+	mainVerb  string   // stem of the main verb
 	cue       int      // one of the cue constants
 	ended     bool     // it says that something is over
-	negated   bool     // it denies
-	past      bool     // it says how it was
+	negated   bool     // it has a negation
+	past      bool     // it is about the past
 	event     bool     // it describes something that happened once
 	corrects  bool     // it says that another statement was wrong: "correction", "after all", "it turns out"
 	hedged    bool     // the speaker is not sure
 	copular   bool     // a form of "be" connects subject and value
 	sentiment int      // +1 likes, -1 dislikes
-	ifClause  bool     // it begins with the condition under which it holds
-	condition []string // stems of "in staging", "on weekdays": where it holds
+	ifClause  bool     // it begins with a condition
+	condition []string // stems of the phrases that limit it: "in staging", "on weekdays"
 
-	said []string // the words of the topic as they were said
+	said []string // the words of the topic as in the text
 
-	unresolved  bool // the subject is a pronoun whose referent is not known
+	unresolved  bool // the subject is a pronoun with an unknown referent
 	byPronoun   bool // the subject is a pronoun
 	subjectless bool // it begins with its verb
 }
@@ -45,15 +45,15 @@ const (
 	teamTerm = "@we"
 )
 
-// How strongly a statement says that something has changed.
+// How clearly a statement reports a change.
 const (
 	cueNone   = iota
-	cueNow    // now, these days: it holds, in contrast to before
-	cueChange // moved, switched, correction: another value took the place of one
+	cueNow    // now, these days: true in contrast to before
+	cueChange // moved, switched, correction: a value replaced another
 )
 
-// Read returns the frames of the statements of a text. Speaker is who says "I", empty when unknown.
-// Questions yield no frame here: see ReadQuestion.
+// Read returns the frames of the statements in a text. The speaker is the person who says "I", or "" if unknown. Read
+// skips questions: see ReadQuestion.
 func Read(text, speaker string) []Frame {
 	var out []Frame
 	for _, s := range sentences(text) {
@@ -65,8 +65,8 @@ func Read(text, speaker string) []Frame {
 	return out
 }
 
-// appendSentence reads the clauses of a sentence. A clause without a subject, or with a pronoun, takes the subject of
-// the clause before. A clause that gives the new value after one that says what ended completes that one.
+// appendSentence parses the clauses of a sentence. A clause whose subject is missing or a pronoun gets the subject of
+// the clause before. If a clause says that a value ended and the next has the new value, both become one frame.
 func appendSentence(out []Frame, s, speaker string) []Frame {
 	whole := &reader{ts: tokenize(s)}
 	whole.speaker = speakerKey(speaker)
@@ -112,8 +112,8 @@ func follows(whole, clause []token) bool {
 	return false
 }
 
-// insteadOf takes the subject of the clause before "so" as the value that ended: in "Carrefour got too expensive, so I
-// shop at Aldi", Carrefour.
+// insteadOf takes the subject of the clause before "so" as the outdated value: Carrefour in "Carrefour got too
+// expensive, so I shop at Aldi".
 func (r *reader) insteadOf(reason Frame) {
 	if len(r.values) == 0 || r.ended || r.negated || len(reason.said) == 0 {
 		return
@@ -136,7 +136,7 @@ func (f *Frame) empty() bool {
 	return len(f.topic) == 0 && len(f.values) == 0 && len(f.old) == 0 && !f.ended
 }
 
-// roles are speakers that are named by their role.
+// roles has speaker names that are roles.
 var roles = words("user assistant agent human customer operator system developer admin caller client")
 
 func speakerKey(speaker string) string {
@@ -152,10 +152,10 @@ type reader struct {
 	Frame
 	ts    []token
 	taken []bool // tokens of values and cues
-	verb  int    // index of the main verb, len(ts) when there is none
+	verb  int    // index of the main verb, or len(ts) if there is none
 }
 
-// read fills in the frame. It returns false if there is too little to read.
+// read fills in the frame. It returns false if the clause is too short.
 func (r *reader) read() bool {
 	if len(r.ts) < 2 {
 		return false
@@ -185,7 +185,8 @@ func (r *reader) read() bool {
 	return true
 }
 
-// but reads "not at 9 but at 10" and "no longer with Acme but with Globex": the value before "but" no longer holds.
+// but reads "not at 9 but at 10" and "no longer with Acme but with Globex": the value before "but" is
+// outdated.
 func (r *reader) but() {
 	at := slices.IndexFunc(r.ts, func(t token) bool { return t.low == "but" })
 	if at <= 0 || at+1 >= len(r.ts) {
@@ -226,7 +227,7 @@ func (r *reader) but() {
 	}
 }
 
-// verbs are common verbs between a subject and its value.
+// plainVerbs has common verbs between a subject and its value.
 var plainVerbs = stems(`live work reside own lead manage maintain head chair teach study learn speak play drive eat
 	drink smoke wear weigh cost listen support depend require need store write run commute cycle belong attend visit
 	meet train practice read watch cook report serve handle cover host build test format log track discuss talk
@@ -249,7 +250,7 @@ func isVerb(t token) bool {
 
 func isBe(t token) bool { return t.stem == "be" }
 
-// isAux reports whether t is a verb wherever it appears.
+// isAux reports whether t is an auxiliary that is a verb in any position.
 func isAux(t token) bool {
 	return auxiliaries[t.low] && t.low != "to" && t.low != "not" && t.low != "never" && t.low != "need" &&
 		t.low != "let"
@@ -295,7 +296,7 @@ func (r *reader) findVerb() {
 	if r.verb == len(r.ts) {
 		r.guessVerb()
 	}
-	// The auxiliary's verb is the main one: "was moved to", "is planned for", "has switched".
+	// The verb after an auxiliary is the main one: "was moved to", "is planned for", "has switched".
 	for i := r.verb; i < len(r.ts); i++ {
 		t := r.ts[i]
 		if t.is("nolonger", "usedto") {
@@ -319,8 +320,8 @@ func (r *reader) findVerb() {
 	}
 }
 
-// guessVerb takes a word that is in no list as the main verb, if it is where a verb must be: after "I" and the like,
-// or, in the third person, after a name or a possession ("my sister runs").
+// guessVerb takes a word that is in no list as the main verb if it is in the position of a verb: after "I" and other
+// pronouns or, in the third person, after a name or a noun with a possessive ("my sister runs").
 func (r *reader) guessVerb() {
 	if len(r.ts) < 3 {
 		return
@@ -375,7 +376,7 @@ func (r *reader) main() token {
 	return token{}
 }
 
-// cues notes the words that say that something changed, ended or was so in the past.
+// cues records the words that report a change, an end or a past state.
 func (r *reader) cues() {
 	main := r.main()
 	for i, t := range r.ts {

@@ -7,7 +7,7 @@ import (
 	"github.com/mneme/mneme/memory/lexicon"
 )
 
-// relevance is a model of how likely a text is to answer a question.
+// relevance estimates the probability that a text answers a question.
 var relevance = model{bias: -11.71, terms: []weighted{
 	{"the question names no owner", 4.76},
 	{"owners of the question that the text names", 8.40},
@@ -24,9 +24,9 @@ var relevance = model{bias: -11.71, terms: []weighted{
 	{"length of the text", -4.12},
 }}
 
-// answer turns the logit of the best of many texts into the probability that it is an answer, if half of the questions
-// have one. The length of the text counts: a long text shares words with a question by chance, and an answer in it
-// resembles its question less.
+// answer estimates the probability that the best of many texts is an answer, if half of the questions have one. It
+// depends on the logit of relevance and on the length of the text: a long text shares words with a question by chance,
+// and an answer in it is less similar to its question.
 var answer = model{bias: 0.39, terms: []weighted{
 	{"logit", 0.97},
 	{"length of the text", 1.23},
@@ -36,7 +36,7 @@ var answer = model{bias: 0.39, terms: []weighted{
 // longText is the number of words above which the length of a text makes no difference.
 const longText = 12
 
-// RelevanceMeasures are the measures that relevance weighs, for programs that fit the weights.
+// RelevanceMeasures returns the measures of relevance, for programs that fit the weights.
 func RelevanceMeasures(q Question, t Text) []float64 {
 	owners, covered, least := 0.0, 0.0, 1.0
 	for _, term := range q.Terms {
@@ -84,12 +84,11 @@ func RelevanceMeasures(q Question, t Text) []float64 {
 	}
 }
 
-// RelevanceNames are the names of the measures.
+// RelevanceNames returns the names of the measures.
 func RelevanceNames() []string { return relevance.names() }
 
-// Relevance returns the probability that the text that seems to be the best answer to a question is an answer. A query
-// may also be a list of words or a task. The answer to that is a text with its words, so the result is at least their
-// share.
+// Relevance returns the probability that the best text for a question answers it. If the query is not a question, but a
+// list of words or a task, the result is at least the share of its words that the text covers.
 func (q Question) Relevance(t Text) float64 {
 	share := 0.0
 	if !q.Asks {
@@ -98,7 +97,7 @@ func (q Question) Relevance(t Text) float64 {
 	return max(share, q.answeredBy(t))
 }
 
-// share is the share of the question's words that a text covers, owners and content words alike.
+// share returns the share of the question's words, including owners, that a text covers.
 func (q Question) share(t Text) float64 {
 	covered, total := 0.0, q.total
 	for i, c := range q.cover(t) {
@@ -120,13 +119,13 @@ func (q Question) answeredBy(t Text) float64 {
 	return probability(answer.logit([]float64{logit, length, logit * length}))
 }
 
-// Length is the number of content words of a text, scaled to [0,1]: 1 for twelve or more.
+// Length returns the number of content words of a text, scaled to [0,1]: 1 for twelve or more.
 func (t *Text) Length() float64 { return min(float64(len(t.words)), longText) / longText }
 
 func (q Question) logit(t Text) float64 { return relevance.logit(RelevanceMeasures(q, t)) }
 
-// cover returns how well a text covers a word of a question, by the most similar word or by a word of the same
-// concept.
+// cover is how well a text covers a word of a question: near by the most similar word, related also by a word of the
+// same concept.
 type cover struct{ near, related float64 }
 
 func (q Question) cover(t Text) []cover {

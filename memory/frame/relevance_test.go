@@ -3,6 +3,7 @@ package frame
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
 
@@ -112,5 +113,22 @@ func TestQuestionsForThePast(t *testing.T) {
 		if got := ReadQuestion(question).Past; got != want {
 			t.Errorf("%s %v", question, got)
 		}
+	}
+}
+
+// The word of change and the question's words are in one sentence.
+func TestATextTellsOfAChangeOfWhatIsAsked(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		question, text string
+		want           bool
+	}{
+		{"What is my monthly budget for books?", "I increased my book budget to $50. We went to the lake.", true},
+		{"What is my monthly budget for books?", "The meeting was moved to noon. My book budget is $50.", false},
+		{"What is my monthly budget for books?", "My book budget is $50.", false},
+		{"When is the dentist appointment with Dana?", "I rescheduled the dentist appointment to 4 pm.", true},
+		{"When is the dentist appointment with Dana?", "I upgraded my laptop, and Dana liked it.", false},
+	} {
+		require.Equal(t, c.want, ReadQuestion(c.question).UpdatedBy(ReadText(c.text, "")), c.text)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// substituted returns the relation of two statements that may give different values of the same attribute.
+// substituted compares statements with different values of the same attribute.
 func substituted(a, b Frame, m alignment) Relation {
 	va, vb, ok := valuePair(a, b)
 	if !ok {
@@ -16,7 +16,7 @@ func substituted(a, b Frame, m alignment) Relation {
 		attributes = []string{head} // "a low-carb diet" and "a keto diet"
 	}
 	if a.negated && !b.negated && !va.Same(vb) {
-		return Relation{} // a says what a thing is not, and b says what another thing is
+		return Relation{} // the earlier one only excludes another value
 	}
 	category := va.category != "" && va.category == vb.category
 	concept := sharedConcept(a, b, m)
@@ -26,7 +26,7 @@ func substituted(a, b Frame, m alignment) Relation {
 		return Relation{Certainty: Sure, Change: Updates, Why: WhyOpposite}
 	}
 	if len(attributes) == 0 && exact && singleKind(va.Kind) && len(m.shared) > 0 && !personal(a) {
-		attributes = m.shared // the value belongs to the thing itself: "the demo is on Friday"
+		attributes = m.shared // "the demo": the thing itself is scheduled
 	}
 	if len(attributes) == 0 && !category && sameSlot(a, b, va, vb) && exact && sharesSubject(m) && b.cue >= cueNow {
 		out := Relation{Certainty: Likely, Change: Updates, Why: WhyCue}
@@ -69,7 +69,7 @@ func substituted(a, b Frame, m alignment) Relation {
 	case plural:
 		return Relation{}
 	case exact && (single || usual) && b.cue == cueNone && usual && !singleKind(va.Kind):
-		out.Certainty, out.Why = Likely, WhyRestated // some people have two
+		out.Certainty, out.Why = Likely, WhyRestated // some have two
 	case exact && single:
 		out.Certainty, out.Why = Sure, WhySingle
 	case exact && b.cue >= cueNow:
@@ -78,7 +78,7 @@ func substituted(a, b Frame, m alignment) Relation {
 		out.Certainty, out.Why = Doubt, WhyRestated
 	case exact:
 		return Relation{}
-	case len(m.restB) == 0 && b.cue == cueChange && (single || category): // b is shorter and refers to a
+	case len(m.restB) == 0 && b.cue == cueChange && (single || category): // the later one is shorter and refers back
 		out.Certainty, out.Why = Sure, WhyCue
 	case len(m.restA) == 0 && b.cue == cueChange && (single || category):
 		out.Certainty, out.Why = Sure, WhyCue
@@ -95,14 +95,13 @@ func substituted(a, b Frame, m alignment) Relation {
 	return out
 }
 
-// paidFor reports whether a value names what is paid for, and not the amount. A person can pay for many things at the
-// same time.
+// paidFor reports whether a value is the thing that is paid for, not the amount. People pay for many things at a time.
 func paidFor(concept string, v Value) bool {
 	return (concept == "PRICE" || concept == "SALARY") && v.preposition == "for"
 }
 
-// sameSlot reports whether two names follow the same verb and preposition in statements about a thing, as in "the maps
-// come from OpenStreetMap" and "the maps now come from Mapbox". A verb of change with "to" is also accepted in b.
+// sameSlot reports whether two names are in the same position in statements about one thing, after the same verb and
+// preposition. "The maps come from OpenStreetMap", "the maps now come from Mapbox".
 func sameSlot(a, b Frame, va, vb Value) bool {
 	return va.Kind == KindName && vb.Kind == KindName && !va.Same(vb) && !personal(a) &&
 		slices.ContainsFunc(a.subject, func(t string) bool { return !isPerson(a, t) }) &&
@@ -110,8 +109,8 @@ func sameSlot(a, b Frame, va, vb Value) bool {
 			vb.preposition == "to")
 }
 
-// otherVerb reports whether two statements about the same thing differ only in their verbs and values, as in "we track
-// our leads in Salesforce" and "we keep our leads in SugarCRM". The values must follow the same preposition.
+// otherVerb reports whether two statements about one thing differ only in their verbs and values: "we track our leads
+// in Salesforce", "we keep our leads in SugarCRM". The values follow the same preposition.
 func otherVerb(a, b Frame, m alignment, va, vb Value) bool {
 	return len(m.restA) == 1 && len(m.restB) == 1 && m.restA[0] == a.mainVerb && m.restB[0] == b.mainVerb &&
 		va.Kind == KindName && vb.Kind == KindName && va.preposition != "" && va.preposition == vb.preposition &&
@@ -172,8 +171,7 @@ func singleKind(k Kind) bool {
 	return false
 }
 
-// sharedConcept returns a concept that both topics have. It prefers conceptName, then the first concept that decides,
-// then any.
+// sharedConcept returns the first concept that both topics have and that counts in comparisons.
 func sharedConcept(a, b Frame, m alignment) string {
 	first := ""
 	for i, t := range m.shared {
@@ -200,11 +198,10 @@ func isFavorite(f Frame) bool {
 	return slices.Contains(f.topic, stemOf("favorite"))
 }
 
-// manyOf reports whether the attribute of a statement may have many values, because the statement is about likes or
-// dislikes.
+// manyOf reports whether the attribute of a statement may have many values: the statement is about likes or dislikes.
 func manyOf(f Frame) bool { return f.sentiment != 0 && f.cue < cueNow }
 
-// definite reports whether the statements say what a thing is of which there is only one, as in "our CI is …".
+// definite reports whether both statements identify a thing of which there is one: "our CI is …".
 func definite(a, b Frame, va, vb Value, category bool) bool {
 	if !a.copular || !b.copular || a.holder != b.holder && !category {
 		return a.holder != b.holder && va.Kind == KindName && vb.Kind == KindName && (a.copular || b.copular)
@@ -214,7 +211,7 @@ func definite(a, b Frame, va, vb Value, category bool) bool {
 
 func shareHead(x, y Value) bool { return sharedHead(x, y) != "" }
 
-// sharedHead returns the last word that two values of several words have in common, or an empty string.
+// sharedHead returns the last word of two values of several words, if it is the same.
 func sharedHead(x, y Value) string {
 	a, b := strings.Fields(x.key), strings.Fields(y.key)
 	if len(a) > 1 && len(b) > 1 && a[len(a)-1] == b[len(b)-1] {

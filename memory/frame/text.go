@@ -9,8 +9,8 @@ import (
 	"github.com/mneme/mneme/memory/lexicon"
 )
 
-// Text is a text that was read in two ways: by its grammar, as statements, and as words with weights and meanings. The
-// words are used where the grammar could not be read.
+// Text is a text that was parsed in two ways: by its grammar, into statements, and into words with weights and
+// meanings. The words are used if the grammar could not be parsed.
 type Text struct {
 	Frames     []Frame
 	vocabulary vocabulary
@@ -20,8 +20,9 @@ type Text struct {
 	owner      []string // as in Frame, of all statements
 	typed      map[Kind][]string
 	cue        int
-	change     float64 // how near one of its words is to a word for a change, in [0,1]
-	current    bool    // it says that it holds now, or held until now
+	changed    []vocabulary // of the sentences with an update word: see Question.UpdatedBy
+	change     float64      // how near one of its words is to a word for a change, in [0,1]
+	current    bool         // it says that it holds now, or held until now
 
 	ended, past, event, hedged bool
 	places                     places
@@ -32,18 +33,21 @@ type content struct {
 	stem   string
 	place  lexicon.Place
 	weight float64 // (0,1], by rarity
-	value  bool    // part of what the statement gives
+	value  bool    // part of a value of the statement
 	typed  bool    // part of a date, a number and so on
-	name   bool    // it has a capital within a sentence
+	name   bool    // it has a capital letter within a sentence
 }
 
-// ReadText reads a text. Who is the speaker, empty if unknown.
+// ReadText parses a text. who is the speaker, or "" if unknown.
 func ReadText(text, who string) Text {
 	frames, read := Read(text, who), tokenized(text)
 	t := Text{Frames: frames, vocabulary: vocabularyOf(read, who, frames), typed: map[Kind][]string{}}
 	values := t.sumUp()
 	seen := map[string]bool{}
 	for _, sentence := range read {
+		if slices.ContainsFunc(sentence.ts, func(w token) bool { return updateStems[w.stem] }) {
+			t.changed = append(t.changed, vocabularyOf([]tokens{sentence}, who, nil))
+		}
 		t.places.readPlaces(sentence, values)
 		t.readWords(sentence, values, seen)
 	}
@@ -105,7 +109,7 @@ func (t *Text) readWords(s tokens, values, seen map[string]bool) {
 	}
 }
 
-// changing are words of change. Current are words that separate what holds now from what held before.
+// changing has words of change. current has words that contrast the present with the past.
 var (
 	changing = sync.OnceValue(func() (out []lexicon.Place) {
 		for w := range strings.FieldsSeq(`changed switched replaced moved swapped stopped quit cancelled increased
@@ -130,7 +134,7 @@ func (t *Text) noteChange(w token) {
 	}
 }
 
-// contentOf weighs a word by its rarity.
+// contentOf returns a content word with its weight, by rarity.
 func contentOf(low, stem string) content {
 	c := content{stem: stem, place: lexicon.PlaceOf(low), weight: 0.1 + 0.9*lexicon.Rarity(low)}
 	if softTerms[stem] {
@@ -139,7 +143,7 @@ func contentOf(low, stem string) content {
 	return c
 }
 
-// OnlyEnds reports whether a text says only that something no longer holds.
+// OnlyEnds reports whether a text says only that something is no longer true.
 func (t *Text) OnlyEnds() bool {
 	return len(t.Frames) > 0 && !slices.ContainsFunc(t.Frames, func(f Frame) bool { return !f.ended && !f.negated })
 }
@@ -148,7 +152,7 @@ func (t *Text) has(stem string) bool {
 	return slices.ContainsFunc(t.words, func(c content) bool { return c.stem == stem })
 }
 
-// nearest returns how similar in meaning the most similar word to c is, in [0,1]; it is 1 for c itself.
+// nearest returns the similarity in meaning of c and the most similar of the words, in [0,1]. It is 1 for c itself.
 func nearest(words []content, c content) float64 {
 	best := 0.0
 	for _, d := range words {
@@ -160,8 +164,8 @@ func nearest(words []content, c content) float64 {
 	return best
 }
 
-// coveredBy returns how much of the content of t the words of o cover. Each word of t counts by the most similar word
-// of o.
+// coveredBy returns the share of the content words of t that o covers. Each word of t counts by its similarity to the
+// most similar word of o.
 func (t *Text) coveredBy(o *Text) float64 {
 	covered, total := 0.0, 0.0
 	for _, c := range t.words {

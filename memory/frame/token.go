@@ -16,9 +16,9 @@ import (
 // token is one word of a statement.
 type token struct {
 	text string // as written, without the punctuation around it
-	low  string // lower case, apostrophes straight; a phrase of the lexicon is one token
-	stem string // base form of irregular verbs, else the Snowball stem
-	end  rune   // the mark that follows and ends a clause: one of , ; : . ! ? ) – or 0
+	low  string // lower case, with straight apostrophes; a phrase of the lexicon is one token
+	stem string // base form of irregular verbs, otherwise the Snowball stem
+	end  rune   // punctuation mark after it that ends a clause: one of , ; : . ! ? ) – or 0
 	poss bool   // it had a possessive 's
 	cap  bool   // it starts with a capital
 }
@@ -163,8 +163,8 @@ func stemOf(low string) string {
 	return stem
 }
 
-// stemCache keeps the stems of the first words that were read. A few thousand words make up most texts, and stemming
-// is most of the cost of reading.
+// stemCache has the stems of the first words that were parsed. Most texts consist of a few thousand words, and stemming
+// is most of the cost of parsing.
 var (
 	stemCache sync.Map
 	stemCount atomic.Int64

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// findValues finds the values of the statement: those with the form of a value, names, or else the words after the
-// verb.
+// findValues finds the values of the statement: words with the form of a value, names or, if there are none, the words
+// after the verb.
 func (r *reader) findValues() {
 	for _, v := range typedValues(r.ts) {
 		if r.taken[v.from] || v.from < r.verb && r.verb < len(r.ts) || r.modifies(v) {
@@ -135,7 +135,7 @@ func (r *reader) invert() bool {
 	rest = rest[skip:]
 	if main.low == "handover" || main.stem == "hand" || main.stem == stemOf("pass") {
 		r.holder = true
-		return false // the new one comes after "to"
+		return false // the new value follows "to"
 	}
 	took := main.low == "takeover" || main.stem == stemOf("replace") && !r.copular &&
 		!slices.ContainsFunc(rest, func(t token) bool { return t.is("with", "by", "for") }) ||
@@ -231,7 +231,7 @@ func (r *reader) tail() {
 	}
 	from := r.verb + 1
 	to := -1
-	if r.cue == cueChange { // what it changed to
+	if r.cue == cueChange { // find the new value
 		for i := from; i < len(r.ts); i++ {
 			if l := r.ts[i].low; (l == "to" || l == "into" || l == "with" || l == "for" || l == "infavor" ||
 				l == "onto" || l == "by") && !r.taken[i] && i+1 < len(r.ts) {
@@ -272,7 +272,7 @@ func (r *reader) dropAdverbialDates() {
 	times := func(v Value) bool { return v.Kind == KindDate || v.Kind == KindTime || v.Kind == KindDuration }
 	slices.SortStableFunc(r.values, func(a, b Value) int { return a.from - b.from })
 	first := times(r.values[0])
-	if head := r.values[0]; head.Kind != KindName && head.Kind != KindTerm { // "v1.2.4 for Windows": where that holds
+	if head := r.values[0]; head.Kind != KindName && head.Kind != KindTerm { // "v1.2.4 for Windows": a condition
 		r.values = slices.DeleteFunc(r.values, func(v Value) bool {
 			qualifies := (v.Kind == KindName || v.Kind == KindTerm) && v.from > head.to &&
 				prepositions[r.ts[v.from-1].low]
@@ -294,7 +294,7 @@ func (r *reader) dropAdverbialDates() {
 	})
 }
 
-// findTopic collects what the statement is about: the subject's words and the other content words.
+// findTopic collects the topic: the subject's words and the other content words.
 func (r *reader) findTopic() {
 	main := r.main()
 	actor := r.verb
@@ -380,7 +380,7 @@ func (r *reader) actorKey(actor int) string {
 	return ""
 }
 
-// implied adds the attribute that a verb or a value implies.
+// implied adds the attribute that a verb or a value implies to the topic.
 func (r *reader) implied(main token) {
 	person := len(r.subject) > 0
 	switch {
@@ -393,7 +393,7 @@ func (r *reader) implied(main token) {
 	}
 }
 
-// moversOnly reports whether the statement names only people who move. They move home.
+// moversOnly reports whether the statement names only people who move, which means that they move home.
 func (r *reader) moversOnly() bool {
 	return !r.copular && !slices.ContainsFunc(r.topic, func(t string) bool {
 		return !slices.Contains(r.owner, t) &&
@@ -410,7 +410,7 @@ func isMarker(t token) bool {
 		oldMarkers[t.low] || correctionCues[t.low]
 }
 
-// agent reports whether the subject only makes the change: "We moved the standup to 10".
+// agent reports whether the subject only makes a change to something else: "We moved the standup to 10".
 func (r *reader) agent(actor int, main token) bool {
 	if actor == 0 || actor >= len(r.ts) || r.copular || r.holder {
 		return false

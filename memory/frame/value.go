@@ -19,24 +19,24 @@ const (
 	KindPercent  Kind = "percent"
 	KindNumber   Kind = "number"
 	KindVersion  Kind = "version"
-	KindContact  Kind = "contact" // an address, a number or a path that one reaches something by
+	KindContact  Kind = "contact" // an address, a telephone number or a path
 	KindName     Kind = "name"    // of a person, a place, a tool
 	KindTerm     Kind = "term"    // other words
 )
 
-// Value is what a statement says that its attribute is.
+// Value is the value that a statement gives for its attribute.
 type Value struct {
 	Kind     Kind
-	Text     string // as said
-	key      string // what makes two values the same
+	Text     string // as in the text
+	key      string // normalized form: equal keys mean equal values
 	category string // of names that are chosen for a purpose; may be empty
 
-	preposition string // before it; may be empty
+	preposition string // preposition before it; may be empty
 	from, to    int    // tokens
 }
 
-// Same reports whether two values are the same thing, said more or less closely: "Postgres" and
-// "Postgres 16" are not, "Acme" and "Acme Corp" are.
+// Same reports whether two values name the same thing with more or less detail: "Acme" and "Acme Corp" do, "Postgres"
+// and "Postgres 16" do not.
 func (v Value) Same(o Value) bool {
 	if v.key == o.key {
 		return true
@@ -107,7 +107,7 @@ func enumerate(list string) map[string]int {
 	return out
 }
 
-// month returns the number of a month; "may" and "march" only with a capital.
+// month returns the number of a month, or 0. Ambiguous words such as "may" count only with a capital letter.
 func month(t token) int {
 	if !t.cap && t.is("may", "march", "mar", "dec", "sep", "jan") {
 		return 0
@@ -148,7 +148,7 @@ func typedValues(ts []token) []Value {
 	return out
 }
 
-// typedAt returns the value that starts at ts[i] and how many tokens it has.
+// typedAt returns the value that starts at ts[i] and its number of tokens.
 func typedAt(ts []token, i int) (Value, int) {
 	if v, n := dateAt(ts, i); n > 0 {
 		return v, n
@@ -159,7 +159,7 @@ func typedAt(ts []token, i int) (Value, int) {
 	t := ts[i]
 	low := t.low
 	if !hasDigit(low) && numerals[low] == 0 && !strings.ContainsAny(low, "@/%#.$€£") {
-		return Value{}, 0 // no form to read
+		return Value{}, 0 // it does not have the form of a value
 	}
 	next := func(k int) string {
 		if i+k < len(ts) && ts[i+k-1].end == 0 {
@@ -223,7 +223,7 @@ func typedAt(ts []token, i int) (Value, int) {
 	return Value{}, 0
 }
 
-// digitGroups returns how many tokens at the start form a telephone number: 0677 120 458.
+// digitGroups returns the number of tokens at the start that form a telephone number: 0677 120 458.
 func digitGroups(ts []token) int {
 	n, digits := 0, 0
 	for _, t := range ts {
@@ -385,7 +385,8 @@ func timeAt(ts []token, i int) (Value, int) {
 	return Value{}, 0
 }
 
-// dayHalf is "am" or "pm" for "in the morning" and "in the evening" after the number at i; else empty.
+// dayHalf returns "am" or "pm" if "in the morning", "in the evening" or the like follows the number at i, and ""
+// otherwise.
 func dayHalf(ts []token, i int) string {
 	if i+3 >= len(ts) || ts[i].end != 0 || ts[i+1].low != "in" || ts[i+2].low != "the" {
 		return ""
@@ -401,7 +402,7 @@ func dayHalf(ts []token, i int) string {
 
 func number(s string) string { return strings.TrimRight(strings.ReplaceAll(s, ",", ""), ".") }
 
-// amountKey returns one form for all ways to write an amount: 40k, 40,000 and 40 thousand.
+// amountKey returns the normalized form of an amount: 40k, 40,000 and 40 thousand.
 func amountKey(s string) string {
 	s = strings.ReplaceAll(strings.TrimSpace(s), ",", "")
 	num := strings.TrimRight(s, "abcdefghijklmnopqrstuvwxyz ")

@@ -39,15 +39,15 @@ var (
 	teamWords     = words("we us our ours ourselves")
 	questionWords = words("who whom whose what which when where why how")
 
-	// auxiliaries carry no topic.
+	// auxiliaries has verbs that are not part of the topic.
 	auxiliaries = words(`be am is are was were been being do does did have has had will would shall should can could
 		may might must not never to going gonna need wanna let`)
 
-	// clauseBreaks begin a clause that explains or limits: the statement ends before them.
+	// clauseBreaks has words that begin a clause that explains or limits the statement, which ends before them.
 	clauseBreaks = words(`because since so which who where although though while whereas due thanks given unless if
 		when whenever`)
 
-	// fillers do not help to tell the topic.
+	// fillers has words that are not part of the topic.
 	fillers = words(`just also very really quite actually basically simply only even still already about around
 		roughly approximately exactly probably maybe well oh ok okay please again too both all most mainly mostly
 		usually normally typically always generally finally eventually officially currently today tomorrow yesterday
@@ -58,14 +58,14 @@ var (
 
 	negations = words("not never no neither nor hardly without none")
 
-	// hedges make a statement uncertain.
+	// hedges has words that make a statement uncertain.
 	hedges = words(`maybe perhaps might may possibly probably presumably apparently supposedly allegedly likely unsure
 		guess suppose rumor rumour`)
 
 	abbreviations = words(`mr mrs ms dr prof st jr sr vs e.g i.e etc approx no nr ca a.m p.m am pm u.s inc ltd co dept
 		est`)
 
-	// beContractions are followed by 's in the sense of "is".
+	// beContractions has words after which 's means "is".
 	beContractions = words("it that he she who what there here where how when this everything everyone let")
 )
 
@@ -176,7 +176,7 @@ type phrase struct {
 	name  string
 }
 
-// phraseTable finds phrases by their first stem.
+// phraseTable has the phrases, by their first stem.
 var phraseTable = func() map[string][]phrase {
 	out := map[string][]phrase{}
 	for line := range strings.Lines(phraseForms) {
@@ -198,7 +198,7 @@ var phraseTable = func() map[string][]phrase {
 	return out
 }()
 
-// phraseForms are the phrases, by the names that the rules use for them.
+// phraseForms has the phrases, by the names that the rules use for them.
 const phraseForms = `
 nolonger: no longer | not any longer | not anymore
 anymore: any more | anymore | any longer
@@ -261,7 +261,7 @@ workout: work out
 dating: be dating | go out with | be seeing | be together with
 `
 
-// changeVerbs say that something has a new value from then on.
+// changeVerbs has verbs that report a new value.
 var changeVerbs = stems(
 	`move switch change migrate replace swap upgrade update downgrade bump raise increase lower
 	reduce cut drop slip postpone delay defer reschedule shift relocate transfer convert transition rename rebrand
@@ -272,26 +272,26 @@ var changeVerbs = stems(
 		"changemind turnsout moveoff",
 )
 
-// endVerbs say that something is over.
+// endVerbs has verbs that report an end.
 var endVerbs = stems(`stop quit leave cancel abandon retire deprecate sunset scrap kill remove ditch drop end finish
 	resign sell divorce withdraw delete decommission discontinue revoke dissolve expire cease lose axe suspend pause
 	skip reject decline dump lapse`,
 	"giveup getridof calloff shutdown breakup stepdown moveoff")
 
-// startVerbs say that something holds from then on.
+// startVerbs has verbs that report a beginning.
 var startVerbs = stems(`start begin join launch introduce enable open found adopt hire accept choose pick decide
 	select opt take`, "turnon takeover")
 
-// lightVerbs connect a subject with its value and are not a topic of their own.
+// lightVerbs has verbs that connect a subject with its value and are not part of the topic.
 var lightVerbs = stems(`be do have get go come use run plan schedule set due expect slate book happen occur take put
 	make keep stay remain stand sit hold fix cap equal mean say tell give need want try know see look think guess
 	decide choose pick select opt agree announce confirm aim target land fall rely depend call name assign allow`,
 	"takeplace gowith settleon endup")
 
-// cues that something holds now, in contrast to before.
+// nowCues has words that contrast the present with the past.
 var nowCues = words("now thesedays fromnowon asof afterall instead finally currently presently today newly")
 
-// leadIns are dropped from the front of a statement; those marked as corrections change what was said.
+// leadIns has words that are dropped from the front of a statement, correctionCues those that mark a correction.
 var (
 	correctionCues = words(`actually correction scratchthat turnsout sorry wait changeofplan oops update edit whoops
 		changemind rather`)

@@ -1,3 +1,4 @@
-// Package lifecycle holds what happens to memories over time: reinforcement by use and feedback, the sweep of what has
-// faded, retention windows, and which memories a request to forget takes. How salience decays is in package memory.
+// Package lifecycle has the rules for changes of memories over time: reinforcement by use and feedback, the sweep of
+// faded memories, retention windows, and the selection of memories to forget. The decay of salience is in package
+// memory.
 package lifecycle

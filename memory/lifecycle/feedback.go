@@ -17,18 +17,18 @@ import (
 
 // verdictWeights are the weights of verdicts, as shares of the profile's gain (document 004 §15.6: a record is
 // reinforced when it was retrieved and contributed to success, and penalised when it was retrieved and not used, or
-// contributed to failure). A failure undoes a success. An unused result says less, because the question may be at
-// fault: four of them weigh as much as a failure.
+// contributed to failure). A failure undoes a success. An unused result weighs a quarter of a failure, because the
+// question may be the cause.
 var verdictWeights = map[schema.Verdict]float64{
 	schema.VerdictSucceeded: 1, schema.VerdictPartly: 0.5, schema.VerdictFailed: -1, schema.VerdictUnused: -0.25,
 }
 
-// confidenceTrials is as how many outcomes the confidence counts that a procedure had before any: as many as
-// a claimed rate counts in selection.
+// confidenceTrials is the number of outcomes as which a procedure's initial confidence counts, the same as for a
+// claimed rate in selection.
 const confidenceTrials = layers.ClaimedTrials
 
-// Where an outcome was counted. A part of a success is neither: a rate that counted halves would call
-// reliable what never got to its end.
+// Counters of outcomes. A partial success is in neither: if it counted as a half, a procedure that never finished could
+// get a high rate.
 const (
 	CountedSuccess = "success"
 	CountedFailure = "failure"
@@ -38,12 +38,12 @@ const (
 type ItemVerdict struct {
 	MemoryID uuid.UUID
 	Verdict  schema.Verdict
-	Returned bool // by the retrieval that the feedback is on
+	Returned bool // the retrieval that the feedback refers to returned it
 	Fill     bool // does not replace an earlier verdict
 }
 
-// Verdicts lists the verdict of a request on each memory that the retrieval returned: first the memories that it
-// names, in its order, then the others, in theirs. Ids are valid: the request has been validated.
+// Verdicts returns the verdict of a request on each memory that it names or the retrieval returned: first the memories
+// that the request names, in its order, then the others, in the retrieval's order. The request must be validated.
 func Verdicts(r schema.FeedbackRequest, returned []uuid.UUID) []ItemVerdict {
 	was, done := make(map[uuid.UUID]bool, len(returned)), map[uuid.UUID]bool{}
 	for _, id := range returned {
@@ -69,7 +69,7 @@ func Verdicts(r schema.FeedbackRequest, returned []uuid.UUID) []ItemVerdict {
 	return out
 }
 
-// Rated is a memory as feedback finds it.
+// Rated is the current state of a memory for feedback.
 type Rated struct {
 	Type       schema.MemoryType
 	Payload    json.RawMessage
@@ -81,43 +81,43 @@ type Rated struct {
 	SalienceAt time.Time
 }
 
-// Said is what was said before of the same memory and retrieval.
+// Said is an earlier verdict on the same memory and retrieval.
 type Said struct {
 	Verdict schema.Verdict
-	Moved   float64   // what it added to salience, [-1,1], as of At
+	Moved   float64   // change of salience, [-1,1], as of At
 	Counted string    // CountedSuccess, CountedFailure or ""
 	At      time.Time // when it took effect
 }
 
-// Reinforcement is what feedback makes of a memory.
+// Reinforcement is the effect of feedback on a memory.
 type Reinforcement struct {
-	// Reinforced, penalised or corrected; unchanged: nothing else is set but Before and After.
+	// Status is reinforced, penalised or corrected, or unchanged: then only Before and After are set.
 	Status          schema.FeedbackStatus
-	Before          float64   // salience for now
-	After           float64   // salience for now, after
-	revision.Fading           // after, as it is stored: Salience is as of SalienceAt, which may be before At
+	Before          float64   // present salience
+	After           float64   // salience after the feedback
+	revision.Fading           // stored values after the feedback: Salience is as of SalienceAt, which may be before At
 	At              time.Time // when it takes effect
 
-	Weight     float64 // of the verdict, [-1,1]
-	Moved      float64 // what the verdict added to salience, [-1,1], as of At
+	Weight     float64 // weight of the verdict, [-1,1]
+	Moved      float64 // change of salience, [-1,1], as of At
 	Counted    string
-	Reinforced bool            // it helped: the time of the last reinforcement is At
+	Reinforced bool            // it helped: At becomes the time of the last reinforcement
 	Confidence float64         // after, [0,1]
 	Payload    json.RawMessage // after; nil means unchanged
 	Outcomes   *Outcomes       // of a procedure or a plan, after
 }
 
-// Outcomes is how often a procedure or a plan worked and failed.
+// Outcomes has the numbers of successes and failures of a procedure or a plan.
 type Outcomes struct{ Successes, Failures int64 }
 
 // Reinforce computes the effect of a verdict on a memory at a time (document 004 §11, §15.6, §15A.7). earlier is the
 // previous verdict on the same memory and retrieval, or nil. The same verdict again changes nothing. A different one
-// corrects it: what is left of the effect of the previous verdict is undone, with its count, and then the new verdict
-// applies from now on, as if it were the first.
+// corrects it: the remaining effect of the previous verdict and its count are undone, and then the new verdict applies
+// from now on, as if it were the first.
 //
-// Salience moves by ReinforcementGain × weight from its present value. The change takes effect now, however long ago
-// the retrieval was, and never before SalienceAt: if the clock was set back, a memory does not fade twice. A pinned
-// memory does not fade, so its salience stays as of the time of the pin.
+// Salience moves by ReinforcementGain × weight from its present value. The change takes effect now, even if the
+// retrieval was long ago, but not before SalienceAt, so that a memory does not fade twice if the clock was set back. A
+// pinned memory does not fade, so its salience stays as of the time of the pin.
 //
 // A positive verdict restarts the curve at that moment. A negative verdict keeps the memory on its curve, which is
 // lowered in proportion, or raised if the verdict corrects a worse one. If it restarted a curve that falls at its
@@ -175,7 +175,7 @@ func Reinforce(m Rated, v schema.Verdict, earlier *Said, now time.Time) (Reinfor
 	}
 	if due, ok := m.Decay.DueAt(out.Salience, out.SalienceAt, m.CreatedAt, m.Pinned); ok {
 		if due.Before(now) {
-			due = now // this verdict has made it due only now
+			due = now // it became due by this verdict
 		}
 		out.DueAt = &due
 	}
@@ -207,8 +207,8 @@ func Reinforce(m Rated, v schema.Verdict, earlier *Said, now time.Time) (Reinfor
 	return out, err
 }
 
-// onCurve is the base, as of SalienceAt, with which the memory has the salience After on its present curve; false if
-// that is impossible: on its floor, or above 1.
+// onCurve returns the base, as of SalienceAt, with which the memory has the salience After on its present curve. It
+// returns false if there is none, because the salience is at the floor or the base would be above 1.
 func (m Rated) onCurve(r Reinforcement) (float64, bool) {
 	if r.After == r.Before {
 		return m.Salience, true
@@ -220,15 +220,15 @@ func (m Rated) onCurve(r Reinforcement) (float64, bool) {
 	return base, base <= 1
 }
 
-// left is what is left at a time of what an earlier verdict moved: it fades as the salience that it is a part
-// of, which every curve does in proportion to its base.
+// left returns the remaining part of an earlier verdict's change at a time. It fades like the salience, which is
+// proportional to its base on every curve.
 func (m Rated) left(s Said, at time.Time) float64 {
 	if !at.After(s.At) { // as under a pin
 		return s.Moved
 	}
 	begun := m.SalienceAt
 	if s.At.Before(begun) {
-		begun = s.At // the curve has begun again since: it is taken for a new one then
+		begun = s.At // the curve was restarted since; assume that it was restarted at that time
 	}
 	was := m.Decay.Share(s.At.Sub(begun))
 	if was == 0 {
@@ -237,10 +237,10 @@ func (m Rated) left(s Said, at time.Time) float64 {
 	return s.Moved * m.Decay.Share(at.Sub(begun)) / was
 }
 
-// tally is the outcomes in a payload. Members that this package does not know stay.
+// tally has the outcomes in a payload. Unknown members are kept.
 type tally struct {
 	Outcomes
-	where   string // the member that has them
+	where   string // member of the payload with the outcomes
 	members map[string]json.RawMessage
 	stats   map[string]json.RawMessage
 }
@@ -291,7 +291,7 @@ func (o *Outcomes) count(counted string, confidence *float64) {
 	*n++
 }
 
-// takeBack undoes count. What someone has set to nothing since stays so.
+// takeBack undoes count. A count that was set to 0 since is not changed.
 func (o *Outcomes) takeBack(counted string, confidence *float64) {
 	n, outcome := o.of(counted)
 	if n == nil || *n == 0 {
@@ -303,22 +303,22 @@ func (o *Outcomes) takeBack(counted string, confidence *float64) {
 
 func (o *Outcomes) trials() float64 { return float64(o.Successes) + float64(o.Failures) }
 
-// observe is a confidence after one more outcome, 1 for a success and 0 for a failure, when it has seen so
-// many. It is the success rate smoothed as Laplace does, with the confidence that the memory began with for
-// confidenceTrials outcomes: (3 × first + successes) / (3 + trials). So it stays in [0,1], moves by at most a
-// quarter at a time, and less the more is known, does not depend on the order, and can be taken back.
+// observe returns a confidence after one more outcome, 1 for a success and 0 for a failure, given the number of trials
+// before. It is the success rate with additive smoothing, in which the initial confidence counts as confidenceTrials
+// outcomes: (3 × first + successes) / (3 + trials). So it stays in [0,1], changes by at most a quarter, and less with
+// more trials. It does not depend on the order of outcomes and can be undone.
 func observe(confidence, trials, outcome float64) float64 {
 	seen := confidenceTrials + trials
 	return memory.ClampUnit((memory.ClampUnit(confidence)*seen + outcome) / (seen + 1))
 }
 
-// forget undoes observe: trials is the number without the outcome.
+// forget undoes observe. trials is the number without the outcome.
 func forget(confidence, trials, outcome float64) float64 {
 	seen := confidenceTrials + trials
 	return memory.ClampUnit((memory.ClampUnit(confidence)*(seen+1) - outcome) / seen)
 }
 
-// payload is the payload with the outcomes as they are now.
+// payload returns the payload with the current outcomes.
 func (t tally) payload(changed, used bool, at time.Time) (json.RawMessage, error) {
 	set := map[string]any{}
 	switch {
@@ -332,7 +332,7 @@ func (t tally) payload(changed, used bool, at time.Time) (json.RawMessage, error
 		}
 	}
 	var last time.Time
-	_ = json.Unmarshal(t.stats["last_used_at"], &last) // what was stored is valid
+	_ = json.Unmarshal(t.stats["last_used_at"], &last) // stored payloads are valid
 	if used && at.After(last) {
 		set["last_used_at"] = at.UTC()
 	}

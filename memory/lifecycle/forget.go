@@ -14,30 +14,30 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// ConfirmThreshold is how many memories may be named and softly forgotten without a confirmation
+// ConfirmThreshold is the greatest number of named memories that can be softly forgotten without a confirmation
 // (document 002 "Forget": beyond the threshold the token must be echoed back).
 const ConfirmThreshold = 25
 
-// NeedsConfirmation reports whether a forget that has selected total memories must be confirmed: what
-// cannot be taken back always, what was found rather than named always, and long lists.
+// NeedsConfirmation reports whether a forget that has selected total memories must be confirmed: if it cannot be
+// undone, if the memories were found by a search and not named, or if there are many.
 func NeedsConfirmation(r schema.ForgetRequest, total int) bool {
 	return r.HowMuch() != schema.ForgetSoft || !r.Selector.Named() || total > ConfirmThreshold
 }
 
-// Outcomes of one selected memory. All but forgotten leave it as it is.
+// Outcomes of one selected memory. Only forgotten changes it.
 const (
 	OutcomeForgotten       = "forgotten"
 	OutcomeNotFound        = "not_found"
 	OutcomeVersionConflict = "version_conflict" // it has changed since it was selected
-	OutcomeDeleted         = "deleted"          // it is forgotten already
+	OutcomeDeleted         = "deleted"          // it is already forgotten
 	OutcomePinned          = "pinned"           // pinned memories need force
 	OutcomeErased          = "erased"           // there is nothing left to remove
 	OutcomeNotOwner        = "not_owner"        // only the agent that it belongs to may destroy it
 	OutcomeWorld           = "world"            // rows of a world stay: erase removes their content
-	OutcomeActionLinked    = "action_linked"    // likewise rows that something that was done rests on
+	OutcomeActionLinked    = "action_linked"    // rows that an action is linked to also stay
 )
 
-// Forgettable is what decides on one selected memory: its current state.
+// Forgettable is the current state of a selected memory.
 type Forgettable struct {
 	Version                 int
 	Pinned, Deleted, Erased bool
@@ -55,8 +55,8 @@ func TakesOthers(mode schema.ForgetMode) bool { return mode == schema.ForgetSoft
 // (document 003 D10): memories of a world, and memories that an action is linked to.
 func DeletesRows(mode schema.ForgetMode) bool { return mode == schema.ForgetForce }
 
-// ForgetOutcome says what becomes of a memory that was selected at a version. A later version is a
-// conflict even where the mode would not mind: what was confirmed was another text.
+// ForgetOutcome returns the outcome for a memory that was selected at a version. A later version is a conflict in every
+// mode, because the confirmation was for another text.
 func ForgetOutcome(mode schema.ForgetMode, selected int, m Forgettable) string {
 	soft := mode == schema.ForgetSoft
 	switch {
@@ -80,9 +80,9 @@ func ForgetOutcome(mode schema.ForgetMode, selected int, m Forgettable) string {
 
 // ForgetCounts are the counts of the selected memories in a preview. One memory may count in all of them.
 type ForgetCounts struct {
-	Pinned   int // in every mode: soft skips them
+	Pinned   int // pinned memories, in every mode; soft skips them
 	NotOwner int // of another agent, if the mode does not change those
-	MustStay int // whose rows must stay for audit, where the mode deletes rows
+	MustStay int // memories whose rows must stay for audit, if the mode deletes rows
 }
 
 // Add counts n selected memories in the same state, by the conditions that ForgetOutcome uses.
@@ -98,7 +98,7 @@ func (c *ForgetCounts) Add(mode schema.ForgetMode, m Forgettable, n int) {
 	}
 }
 
-// ForgetSubject is what a confirm token is bound to, apart from its expiry.
+// ForgetSubject has the values to which a confirmation token is bound, besides its expiry.
 type ForgetSubject struct {
 	Tenant string
 	RunID  uuid.UUID
@@ -106,15 +106,14 @@ type ForgetSubject struct {
 	Digest []byte // ForgetDigest of the selected rows
 }
 
-// SelectedRow is one memory at the version it was selected at.
+// SelectedRow is a memory with the version at which it was selected.
 type SelectedRow struct {
 	ID      uuid.UUID
 	Version int32
 }
 
-// ForgetDigest is the SHA-256 over the rows in order: 16 bytes of id and 4 of version each, so that no
-// two lists have one encoding. Postgres computes the digest of a selection where the rows are; this is the
-// specification that it is tested against.
+// ForgetDigest returns the SHA-256 of the rows in order, each with 16 bytes of id and 4 of version, so that different
+// lists have different encodings. Postgres computes the digest of a selection itself; tests compare it with this one.
 func ForgetDigest(rows []SelectedRow) []byte {
 	h := sha256.New()
 	for _, r := range rows {
@@ -132,16 +131,16 @@ const (
 
 var tokenLength = len(tokenPrefix) + base64.RawURLEncoding.EncodedLen(tokenBytes)
 
-// ConfirmToken makes the token that confirms a run until expires. The key must be secret: anyone who has
-// it can confirm.
+// ConfirmToken returns the token that confirms a run until expires. The key must be secret, because everyone who has it
+// can confirm.
 func ConfirmToken(key []byte, s ForgetSubject, expires time.Time) string {
 	raw := binary.BigEndian.AppendUint64(make([]byte, 0, tokenBytes), uint64(expires.Unix()))
 	raw = append(raw, s.mac(key, raw)...)
 	return tokenPrefix + base64.RawURLEncoding.EncodeToString(raw)
 }
 
-// VerifyToken checks a token against what it must be for. The MAC comes first, in constant time, so
-// that the answer says nothing about a forged token, not even that its expiry has passed.
+// VerifyToken checks a token for a subject. It checks the MAC first, in constant time, so that the error reveals
+// nothing about a forged token, not even that it has expired.
 func VerifyToken(key []byte, s ForgetSubject, token string, now time.Time) error {
 	encoded, ok := strings.CutPrefix(token, tokenPrefix)
 	if !ok || len(token) != tokenLength { // the length, because the decoder skips line breaks
@@ -161,7 +160,7 @@ func VerifyToken(key []byte, s ForgetSubject, token string, now time.Time) error
 	return nil
 }
 
-// mac is the HMAC-SHA256 over the subject's parts, each after its length.
+// mac returns the HMAC-SHA256 of the subject's parts, each preceded by its length.
 func (s ForgetSubject) mac(key, expiry []byte) []byte {
 	h := hmac.New(sha256.New, key)
 	for _, part := range [][]byte{[]byte("mneme.forget"), []byte(s.Tenant), s.RunID[:], []byte(s.Mode), expiry,

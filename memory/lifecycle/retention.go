@@ -14,31 +14,31 @@ const (
 	HistoryWindow       = 180 * 24 * time.Hour
 	CompletedJobsWindow = 14 * 24 * time.Hour
 	DeadJobsWindow      = 30 * 24 * time.Hour
-	// RetrievalWindow is how late feedback may come. The documents name none; what a recall led to is
-	// known within days, and a month is as long as a deletion can be taken back.
+	// RetrievalWindow is the time within which feedback is accepted. The documents name none. The result of a recall is
+	// known within days, and a month equals the time in which a deletion can be undone.
 	RetrievalWindow = 30 * 24 * time.Hour
-	// IngestWindow is how long the pipeline's own rows are kept: long after reviews have expired and dead jobs can no
-	// longer be replayed. Facts learned from them have their own provenance and relations.
+	// IngestWindow is the time for which the pipeline's own rows are kept, long after reviews have expired and dead
+	// jobs can no longer be replayed. Facts learned from them have their own provenance and relations.
 	IngestWindow = 90 * 24 * time.Hour
-	// OperationWindow is how long an idempotency key is remembered at least: see RetentionRules.Keys.
+	// OperationWindow is the least time for which an idempotency key is kept: see RetentionRules.Keys.
 	OperationWindow = 90 * 24 * time.Hour
-	// ForgetRunWindow is how long it is known what a run of Forget selected: as long as history.
+	// ForgetRunWindow is the time for which the selection of a run of Forget is kept: as long as history.
 	ForgetRunWindow = HistoryWindow
-	// EventWindow is how long the ledger is kept: as long as history.
+	// EventWindow is the time for which the ledger is kept: as long as history.
 	EventWindow = HistoryWindow
-	// ArtifactWindow is how long an artifact waits for a memory that refers to it.
+	// ArtifactWindow is the time for which an artifact is kept without a memory that refers to it.
 	ArtifactWindow = 30 * 24 * time.Hour
 )
 
-// ActionLinks are the relations by which a memory is load-bearing for something that was done: a rule that
-// was promoted, a change that was accepted, a decision that was published (document 003 D10). A memory that
-// has one is archived and never purged, whatever its tier.
+// ActionLinks has the relations that link a memory to an action: a rule that was promoted, a change that was accepted,
+// a decision that was published (document 003 D10). A memory with one of them is archived and never purged, in any
+// tier.
 var ActionLinks = []string{"promoted_to", "accepted_in", "published_as"}
 
-// DefaultRetention is the policy of a class without a configured one.
+// DefaultRetention returns the policy of a class without a configured one.
 //
 // Memories of a world are never purged (document 003 D10), and its lasting procedures do not decay (D12). Facts of a
-// world decay with their validity (D12): see JudgeDue. Memories of no world are purged when their window is over
+// world decay with their validity (D12): see JudgeDue. Other memories are purged after their window
 // (document 002).
 func DefaultRetention(d schema.RetentionDomain, tier schema.Tier, typology schema.Typology) schema.RetentionPolicy {
 	keep, p := TombstoneWindow, schema.RetentionPolicy{
@@ -78,8 +78,8 @@ func DefaultRetention(d schema.RetentionDomain, tier schema.Tier, typology schem
 // RetentionRules are the policies that a tenant has set, in any order.
 type RetentionRules []schema.RetentionPolicy
 
-// For returns the policy of a class: the one set for its tier and typology, else for its tier, else for
-// its typology, else for the whole domain, else the default.
+// For returns the most specific policy of a class: the one set for its tier and typology, for its tier, for its
+// typology or for the whole domain, or the default.
 func (r RetentionRules) For(
 	d schema.RetentionDomain,
 	tier schema.Tier,
@@ -108,8 +108,8 @@ func (r RetentionRules) For(
 	return best
 }
 
-// keyed are the domains whose data an idempotency key protects from being processed twice. While these rows exist, a
-// batch may be delivered again, a dead job replayed, and a deleted memory recovered or stay forgotten.
+// keyed has the domains whose data an idempotency key protects from being processed twice. While these rows exist, a
+// batch may be delivered again, a dead job replayed, and a deleted memory recovered.
 var keyed = []schema.RetentionDomain{
 	schema.RetainMemory,
 	schema.RetainWorld,
@@ -118,8 +118,8 @@ var keyed = []schema.RetentionDomain{
 	schema.RetainJobsDead,
 }
 
-// Keys returns the policy of operations: kept as RetainOperations says, and never for less time than anything that
-// an idempotency key protects.
+// Keys returns the policy of operations: that of RetainOperations, but at least as long as the data that idempotency
+// keys protect.
 func (r RetentionRules) Keys() schema.RetentionPolicy {
 	keys := r.For(schema.RetainOperations, schema.Any, schema.Any)
 	outlive := func(p schema.RetentionPolicy) {
@@ -138,8 +138,8 @@ func (r RetentionRules) Keys() schema.RetentionPolicy {
 	return keys
 }
 
-// Set returns the policies to set, in this order, so that a class is kept for as long as p says. If then or exempt is
-// nil, the class keeps that setting as it is in force. If the setting is not the same for all of the class, as with a
+// Set returns the policies to set, in this order, so that a class is kept for the time in p. If then or exempt is nil,
+// the class keeps its current setting. If the setting is not the same for all of the class, as with a
 // world's lasting procedures, each part that differs gets its own policy, before the one of the class: no exemption
 // is removed unless the request names it.
 func (r RetentionRules) Set(p schema.RetentionPolicy, then *schema.OnExpiry, exempt *bool) []schema.RetentionPolicy {
@@ -175,7 +175,7 @@ func (r RetentionRules) Set(p schema.RetentionPolicy, then *schema.OnExpiry, exe
 	return append(set, p)
 }
 
-// MemoryDomain is the domain of the policies for memories of a world, or of none.
+// MemoryDomain returns the domain of the policies for memories with or without a world.
 func MemoryDomain(world bool) schema.RetentionDomain {
 	if world {
 		return schema.RetainWorld
@@ -183,7 +183,7 @@ func MemoryDomain(world bool) schema.RetentionDomain {
 	return schema.RetainMemory
 }
 
-// RetentionClasses are the classes of memories that may have policies of their own.
+// RetentionClasses returns the classes of memories that may have their own policies.
 func RetentionClasses(d schema.RetentionDomain) (classes []struct {
 	Tier     schema.Tier
 	Typology schema.Typology
@@ -203,11 +203,11 @@ func RetentionClasses(d schema.RetentionDomain) (classes []struct {
 	return classes
 }
 
-// The steps. What refers to a row goes before the row.
+// The steps. Rows that refer to another row are removed before it.
 const (
-	// What is over is marked: from here on no one recovers it; what is archived stays.
+	// Expired memories are marked and can no longer be recovered. Archived memories are kept.
 	PurgeExpire schema.PurgeStep = "expire"
-	// Mentions, edges and claims; entities that nothing mentions any more.
+	// Mentions, edges and claims, and entities without mentions.
 	PurgeGraphLinks    schema.PurgeStep = "graph_links"
 	PurgeEmbeddings    schema.PurgeStep = "embeddings" // with their points in the index
 	PurgeTombstones    schema.PurgeStep = "tombstones" // the memories
@@ -220,14 +220,14 @@ const (
 	PurgeForgetRuns    schema.PurgeStep = "forget_runs"
 	PurgeEvents        schema.PurgeStep = "events"
 	PurgeOperations    schema.PurgeStep = "operations"     // idempotency keys
-	PurgeArtifacts     schema.PurgeStep = "artifacts"      // that no memory refers to
+	PurgeArtifacts     schema.PurgeStep = "artifacts"      // artifacts without a memory that refers to them
 	PurgePolicyChanges schema.PurgeStep = "policy_changes" // the audit of retention policies, kept as long as history
-	PurgeSweepRuns     schema.PurgeStep = "sweep_runs"     // what earlier sweeps did, kept as long as completed jobs
+	PurgeSweepRuns     schema.PurgeStep = "sweep_runs"     // results of earlier sweeps, kept as long as completed jobs
 )
 
-// PurgeSteps are the steps in their order. Document 002 "Retention Worker" makes that of links, embeddings,
-// tombstones, history, completed jobs and dead jobs mandatory; marking before them and what follows are ours. Jobs go
-// before the batches that they are of, and batches before the keys that brought them.
+// PurgeSteps has the steps in order. Document 002 "Retention Worker" requires the order of links, embeddings,
+// tombstones, history, completed jobs and dead jobs. Mneme adds the marking before them and the steps after them. Jobs
+// come before their batches, and batches before their idempotency keys.
 var PurgeSteps = []schema.PurgeStep{
 	PurgeExpire,
 	PurgeGraphLinks,
@@ -247,8 +247,8 @@ var PurgeSteps = []schema.PurgeStep{
 	PurgeSweepRuns,
 }
 
-// AsksFirst reports whether the volume of a step is limited, and by which question. Other steps remove only marked
-// rows, or rows that are no longer needed.
+// AsksFirst reports whether a step that removes much needs a confirmation, and which one. Other steps remove only
+// marked rows, or rows that are no longer needed.
 func AsksFirst(s schema.PurgeStep) (question schema.Sweep, asks bool) {
 	switch s {
 	case PurgeExpire:
@@ -260,7 +260,7 @@ func AsksFirst(s schema.PurgeStep) (question schema.Sweep, asks bool) {
 	}
 }
 
-// NextPurgeStep returns the step after one, and whether that one is the last.
+// NextPurgeStep returns the step after s, and whether s is the last one.
 func NextPurgeStep(s schema.PurgeStep) (next schema.PurgeStep, last bool) {
 	i := slices.Index(PurgeSteps, s)
 	if i < 0 || i == len(PurgeSteps)-1 {
@@ -269,8 +269,8 @@ func NextPurgeStep(s schema.PurgeStep) (next schema.PurgeStep, last bool) {
 	return PurgeSteps[i+1], false
 }
 
-// ExpiredBefore is the moment before which something of a policy must have ended to be over at now; false
-// where it is kept without limit.
+// ExpiredBefore returns the time such that data under a policy is expired at now if it ended before. It returns false
+// if the data is kept without limit.
 func ExpiredBefore(p schema.RetentionPolicy, now time.Time) (time.Time, bool) {
 	if p.KeepSeconds <= 0 {
 		return time.Time{}, false

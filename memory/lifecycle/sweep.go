@@ -26,27 +26,27 @@ type Decayed struct {
 // SweepOutcome is what a sweep does with a memory.
 type SweepOutcome string
 
-// What a sweep may do.
+// Outcomes of a sweep.
 const (
 	SweepPrune   SweepOutcome = "pruned"   // it becomes a tombstone, which can be recovered
-	SweepArchive SweepOutcome = "archived" // it stays without limit, is shown to no reader, and can be recovered
+	SweepArchive SweepOutcome = "archived" // it is kept without limit, hidden from readers, and can be recovered
 	SweepKeep    SweepOutcome = "kept"     // it is not changed, although it is due
-	SweepNotDue  SweepOutcome = "not_due"  // it is not due: what was stored of it was out of date
+	SweepNotDue  SweepOutcome = "not_due"  // it is not due: its stored time was out of date
 )
 
-// SweepVerdict is what a sweep does with a memory, and why.
+// SweepVerdict is the decision of a sweep about a memory, with the reason.
 type SweepVerdict struct {
 	Outcome SweepOutcome
 	// A word: faded, max_age, pinned, decay_exempt, valid, never, manual_only, action_linked, world, retention.
 	Why      string
-	Salience float64    // for now
-	NextDue  *time.Time // when to check a memory that stays; nil: not before it changes
+	Salience float64    // present salience
+	NextDue  *time.Time // time of the next check of a memory that is kept; nil: after its next change
 }
 
 // KeptFor is the time after which a sweep checks exempted memories again: policies change.
 const KeptFor = 30 * 24 * time.Hour
 
-// KeptPolicy is the deletion policy of memories that decay leaves as they are.
+// KeptPolicy is the deletion policy of memories that decay does not change.
 const KeptPolicy = schema.DeleteNever
 
 // StaysWhileValid reports whether decay does not remove valid memories of a class: the lasting facts of a world
@@ -55,17 +55,17 @@ func StaysWhileValid(d schema.RetentionDomain, tier schema.Tier, typology schema
 	return d == schema.RetainWorld && tier == schema.TierPersistent && typology == schema.TypologySemantic
 }
 
-// Domain is the domain of the retention policies that apply to a memory.
+// Domain returns the domain of the retention policies that apply to a memory.
 func (m Decayed) Domain() schema.RetentionDomain { return MemoryDomain(m.World) }
 
 // JudgeDue decides what happens to a memory that is due (document 004 §11: memories below the threshold may be
 // removed; document 003 D10 and D12). In order:
 //
-//   - a pinned memory is never due, and one that is no longer due is left until it is;
+//   - a pinned memory is never due, and one that is no longer due is not changed;
 //   - a memory that its class's policy exempts stays; facts of a world stay as long as they are valid;
 //   - deletion policy never: it stays; manual_only: only a person deletes it, so it is archived;
-//   - auto_prune: it is pruned, unless it is load-bearing for an action, of a world, or of a class that
-//     archives: then it is archived.
+//   - auto_prune: it is pruned, unless an action is linked to it, it belongs to a world, or its class archives: then it
+//     is archived.
 func JudgeDue(m Decayed, p schema.RetentionPolicy, now time.Time) SweepVerdict {
 	v := SweepVerdict{Outcome: SweepKeep, Salience: m.Decay.Salience(m.Salience, now.Sub(m.SalienceAt))}
 	due, fades := m.Decay.DueAt(m.Salience, m.SalienceAt, m.CreatedAt, m.Pinned)
@@ -103,7 +103,7 @@ func JudgeDue(m Decayed, p schema.RetentionPolicy, now time.Time) SweepVerdict {
 	return v
 }
 
-// SweepReason is the reason that history records for a verdict.
+// SweepReason returns the reason that history records for a verdict.
 func SweepReason(v SweepVerdict, d memory.Decay) string {
 	state := fmt.Sprintf("salience %.3f, threshold %.3f", v.Salience, d.MinSalience)
 	switch v.Outcome {
@@ -134,20 +134,18 @@ func ExpiredTombstone(
 	return p.OnExpiry, true
 }
 
-// Bounds of what one run may take of a tenant without being asked for.
+// Limits of the part of a tenant's data that one run may remove without a confirmation.
 const (
-	// SweepShare is the share of what a tenant has stored that a run may take, unless the worker is
-	// configured otherwise.
+	// SweepShare is the default of the share of a tenant's data that a run may remove.
 	SweepShare = 0.5
-	// SweepFree is how many memories a run may always take: a share of a handful says little.
+	// SweepFree is the number of memories that a run may always remove, because a share of a few is not meaningful.
 	SweepFree = 100
 )
 
-// SweepAllowance is how much a run may take of so much before it has to ask. A clock that jumped ahead makes
-// everything due at once, and a window that was set wrong makes everything expire: neither is to empty a
-// tenant.
+// SweepAllowance returns the number of items that a run may remove without a confirmation. With a clock set too far
+// ahead everything is due, and with a wrong window everything expires: neither must remove all data of a tenant.
 func SweepAllowance(stored int64, share float64) int64 {
-	if !(share >= 0 && share <= 1) { // so written that NaN is caught
+	if !(share >= 0 && share <= 1) { // negated so that NaN is caught
 		share = SweepShare
 	}
 	return max(SweepFree, int64(share*float64(stored)))

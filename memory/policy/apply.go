@@ -14,14 +14,14 @@ import (
 // policyApplication is the state of one Explain.
 type policyApplication struct {
 	in    Input
-	base  memory.Classification // as the classifier had it
+	base  memory.Classification // the classifier's result
 	state memory.Classification // with the overrides so far
 	by    map[string]string     // rule by field
-	added []Decision            // of tags
-	own   int                   // tags of the memory itself; those of rules stand after them
+	added []Decision            // decisions about tags
+	own   int                   // number of the memory's own tags, which come before those of rules
 }
 
-// describe brings the variables that rules may change up to date.
+// describe updates the variables that rules may change.
 func (a *policyApplication) describe(vars map[string]any) {
 	vars["type"], vars["category"], vars["sensitivity"] = string(
 		a.state.Type,
@@ -36,7 +36,7 @@ func (a *policyApplication) describe(vars map[string]any) {
 	vars["visibility"] = string(cmp.Or(a.state.Visibility, a.in.Visibility))
 }
 
-// set lets a rule set a field, and returns why it may not.
+// set applies a setting of a rule, and returns the problem if the rule may not set the field.
 func (a *policyApplication) set(name string, s policySetting) (problem string) {
 	field := s.field.name
 	if field == "tags" {
@@ -44,7 +44,7 @@ func (a *policyApplication) set(name string, s policySetting) (problem string) {
 		return ""
 	}
 	if a.by[field] != "" {
-		return "" // a rule above has set it
+		return "" // an earlier rule has set it
 	}
 	switch {
 	case field == "type" && a.in.Kind != KindCandidate:
@@ -88,14 +88,14 @@ func (a *policyApplication) set(name string, s policySetting) (problem string) {
 	return ""
 }
 
-// followDeletion sets the deletion policy that belongs to type and pin, if none was chosen.
+// followDeletion sets the default deletion policy for type and pin, unless a rule has set one.
 func (a *policyApplication) followDeletion() {
 	if a.by["deletion_policy"] == "" && a.in.Kind != KindRecord {
 		a.state.DeletionPolicy = memory.DefaultDeletion(a.state.Type, a.state.Pinned)
 	}
 }
 
-// unpinnedImportance is what the memory is worth when a rule takes its pin away.
+// unpinnedImportance returns the importance of a memory whose pin a rule removes.
 func (a *policyApplication) unpinnedImportance() float64 {
 	switch given := a.in.Candidate.Importance; {
 	case !a.base.Pinned:
@@ -130,7 +130,7 @@ func (a *policyApplication) addTags(name string, tags []string) {
 	a.added = append(a.added, Decision{Field: "tags", Value: slices.Clone(tagged), By: byRule + name, Was: was})
 }
 
-// decisions lists every field with who decided it.
+// decisions returns each field with the source of its value.
 func (a *policyApplication) decisions() []Decision {
 	out := make([]Decision, 0, len(policyFields)+len(a.added))
 	for i := range policyFields {
@@ -151,7 +151,7 @@ func (a *policyApplication) decisions() []Decision {
 	return out
 }
 
-// origin says who decided a field that no rule sets.
+// origin returns the source of a field that no rule sets.
 func (a *policyApplication) origin(f *policyField) (by string, was any) {
 	c, now, before := &a.in.Candidate, f.read(a.state, a.in), f.read(a.base, a.in)
 	if !equalValues(now, before) { // it followed a rule's type or pin
@@ -207,20 +207,20 @@ func (a *policyApplication) origin(f *policyField) (by string, was any) {
 	}
 }
 
-// policyField is one field of a classification, as rules and explanations name it.
+// policyField is one field of a classification in rules and explanations.
 type policyField struct {
 	name string
-	// parse reads a value from a file, and says what it has to be when it is not; nil where rules
-	// cannot set the field.
+	// parse reads a value from a file and describes the problem of an invalid one. It is nil if rules cannot set the
+	// field.
 	parse func(yamlValue) (value any, problem string)
-	read  func(memory.Classification, Input) any // as it is shown: strings, numbers, booleans, lists
+	read  func(memory.Classification, Input) any // in the form of explanations: strings, numbers, booleans, lists
 	write func(*memory.Classification, any)
 }
 
 // policyFields lists the fields in the order in which explanations show them.
 var policyFields []policyField
 
-func init() { // here, because parse functions lead back to the table
+func init() { // not in the declaration, because parse functions refer to the table
 	decay := func(name string, parse func(yamlValue) (any, string), read func(memory.Decay) any,
 		write func(*memory.Decay, any)) policyField {
 		return policyField{"decay." + name, parse, func(c memory.Classification, _ Input) any { return read(c.Decay) },
@@ -352,13 +352,13 @@ func curveOf(v any) schema.DecayCurve {
 	return v.(schema.DecayCurve)
 }
 
-// pointsOf are the points of a curve. As they are shown they come from a type's default alone, and that has none.
+// pointsOf returns the points of a curve. Other forms come only from defaults of types, which have no points.
 func pointsOf(v any) []memory.DecayPoint {
 	points, _ := v.([]memory.DecayPoint)
 	return points
 }
 
-// equalValues compares two values of a field as they are shown.
+// equalValues reports whether two values of a field are equal in the form of explanations.
 func equalValues(a, b any) bool {
 	if x, ok := a.([]string); ok {
 		y, ok := b.([]string)

@@ -1,3 +1,3 @@
-// Package policy holds the rules that a deployment writes: how what is handed in is classified, and what of it may be
-// shown to whom. It parses and evaluates them; reading the file and reloading it is done by its callers.
+// Package policy has the rules that a deployment writes: how candidates and records are classified, and which memories
+// may be shown to whom. It parses and evaluates the rules; its callers read and reload the file.
 package policy

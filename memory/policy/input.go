@@ -8,24 +8,24 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Kind says what is being classified. Rules see it as kind.
+// Kind is the kind of the classified input. Rules see it as kind.
 type Kind string
 
 // Input is what rules may read in addition to the classification.
 type Input struct {
 	Kind Kind
-	// Candidate is the input. For a fact its content is the fact's text, and the rest is the source's; for a record
-	// it has the corresponding values of the record (RecordInput).
+	// Candidate is the input. For a fact it has the fact's text and otherwise the values of the source; for a record it
+	// has the corresponding values of the record (RecordInput).
 	Candidate  schema.Candidate
 	Principal  schema.Principal
 	Visibility schema.Visibility // of the request, or of a fact's source; private when empty
 	Claim      memory.Claim      // of a fact or a semantic record, if it states one
-	// TrustCap is the trust of the least trusted source that a derived memory has, in [0,1]; nil when
-	// it is derived from none. No rule gives more.
+	// TrustCap is the trust of the least trusted source of a derived memory, in [0,1], or nil if it has no source. No
+	// rule can exceed it.
 	TrustCap *float64
 }
 
-// policyCandidate is what rules see of a candidate.
+// policyCandidate has the fields of a candidate for rules.
 type policyCandidate struct {
 	Content     string    `cel:"content"`
 	SourceKind  string    `cel:"source_kind"`
@@ -39,7 +39,7 @@ type policyCandidate struct {
 	Refs        []string  `cel:"refs"` // kinds of the evidence
 }
 
-// policyPrincipal is what rules see of the principal.
+// policyPrincipal has the fields of the principal for rules.
 type policyPrincipal struct {
 	Tenant      string `cel:"tenant"`
 	Agent       string `cel:"agent"`
@@ -49,7 +49,7 @@ type policyPrincipal struct {
 	PolicyGroup string `cel:"policy_group"`
 }
 
-// policyFact is what rules see of a claim.
+// policyFact has the fields of a claim for rules.
 type policyFact struct {
 	Subject   string `cel:"subject"`
 	Predicate string `cel:"predicate"`
@@ -99,7 +99,7 @@ func newPolicyVars(in Input, cl memory.Classification) map[string]any {
 	}
 }
 
-// RecordInput is what rules see of a full record with the given text.
+// RecordInput returns the input of a full record with the given text.
 func RecordInput(m schema.MemoryRecord, text string, p schema.Principal) Input {
 	in := Input{Kind: KindRecord, Principal: p, Visibility: m.Visibility, Candidate: schema.Candidate{
 		Content: text, Speaker: m.Who, Session: m.Session, Refs: m.Provenance.Sources, Category: m.Category,

@@ -42,8 +42,8 @@ type RuleInfo struct {
 	Sets        []string `json:"sets"` // fields
 }
 
-// Hash identifies the text that the policy was read from: 12 hexadecimal digits of its SHA-256; empty
-// for a nil policy. History names it with what the policy decided.
+// Hash returns 12 hexadecimal digits of the SHA-256 of the policy's text, or "" for a nil policy. History records it
+// with the decisions of the policy.
 func (p *Policy) Hash() string {
 	if p == nil {
 		return ""
@@ -51,7 +51,7 @@ func (p *Policy) Hash() string {
 	return p.hash
 }
 
-// Trust returns the policy's rules for what is shown; the zero value for a nil policy.
+// Trust returns the policy's rules for showing memories, or the zero value for a nil policy.
 func (p *Policy) Trust() TrustRules {
 	if p == nil {
 		return TrustRules{}
@@ -59,7 +59,7 @@ func (p *Policy) Trust() TrustRules {
 	return p.trust
 }
 
-// Rules lists the rules in order.
+// Rules returns the rules in order.
 func (p *Policy) Rules() []RuleInfo {
 	out := []RuleInfo{}
 	if p == nil {
@@ -75,51 +75,49 @@ func (p *Policy) Rules() []RuleInfo {
 	return out
 }
 
-// What there is to classify: what was handed in, a fact that the pipeline drew from it, and a full
-// record that was put.
+// Kinds of inputs: a candidate, a fact that the pipeline extracted from one, and a full record that was put.
 const (
 	KindCandidate Kind = "candidate"
 	KindFact      Kind = "fact"
 	KindRecord    Kind = "record"
 )
 
-// Who decided a field, as Decision.By names it; a rule is "rule:" and its name.
+// Values of Decision.By. A rule is "rule:" and its name.
 const (
-	ByClassifier = "classifier" // read from the words, or said by an extractor
+	ByClassifier = "classifier" // inferred from the words, or given by an extractor
 	ByCandidate  = "candidate"  // the candidate itself, or the candidate of a fact
 	ByDetector   = "detector"   // sensitive.Detect
 	ByDefault    = "default"
 	byRule       = "rule:"
 )
 
-// Decision says what one field of a memory became, and through whom.
+// Decision is the value of one field of a memory, and the source of the value.
 type Decision struct {
 	Field string `json:"field"`
 	Value any    `json:"value"`
 	By    string `json:"by"`
-	Was   any    `json:"was,omitempty"` // what it would have been without By; absent when nothing was overridden
+	Was   any    `json:"was,omitempty"` // the overridden value; absent if there is none
 }
 
-// RuleProblem is a rule, or one field of it, that could not be applied. It quotes nothing of what was
-// classified.
+// RuleProblem is a rule, or one field of it, that could not be applied. It quotes nothing of the classified input.
 type RuleProblem struct {
 	Rule    string `json:"rule"`
 	Field   string `json:"field"` // when, or set.FIELD
 	Problem string `json:"problem"`
 }
 
-// Explanation is what came of classifying one thing.
+// Explanation is the result of classifying one input.
 type Explanation struct {
 	Classification memory.Classification
-	Decisions      []Decision // every field, in a fixed order; tags again for each rule that adds some
+	Decisions      []Decision // each field, in a fixed order; tags again for each rule that adds some
 	Matched        []string   // rules whose condition held, in order
-	// Rules that count as not matching because they could not be evaluated, and fields that were refused.
+	// Problems has rules that could not be evaluated and so did not match, and fields that were refused.
 	Problems []RuleProblem
-	Policy   string // Hash of the policy in force; empty without rules
+	Policy   string // Hash of the policy; empty without rules
 }
 
-// Metadata is what history keeps of an explanation: names and a hash, no content. It is empty if no rule or detector
-// applied and there was no error.
+// Metadata returns the data of an explanation for history: names and a hash, no content. It is empty if no rule or
+// detector applied and there was no error.
 func (e Explanation) Metadata() map[string]any {
 	out := map[string]any{}
 	if e.Policy != "" {
@@ -143,7 +141,7 @@ func (e Explanation) Metadata() map[string]any {
 	return out
 }
 
-// Deciding lists the rules that decided at least one field, in their order.
+// Deciding returns the rules that decided at least one field, in their order.
 func (e Explanation) Deciding() []string {
 	var out []string
 	for _, name := range e.Matched {
@@ -154,15 +152,15 @@ func (e Explanation) Deciding() []string {
 	return out
 }
 
-// Apply returns the classification with the rules' overrides, and who decided what. See Explain.
+// Apply returns the classification with the rules' overrides, and the decisions. See Explain.
 func (p *Policy) Apply(cl memory.Classification, in Input) (memory.Classification, []Decision) {
 	e := p.Explain(cl, in)
 	return e.Classification, e.Decisions
 }
 
-// Explain applies the rules to a classification and says what happened.
+// Explain applies the rules to a classification and returns the result with its explanation.
 //
-// Rules are tried from the top. A rule sees the classification as changed by earlier rules, and the first rule that
+// Rules are evaluated in order. A rule sees the classification as changed by earlier rules, and the first rule that
 // sets a field decides it, overriding the candidate, the classifier and the detectors. Tags are different: every
 // matching rule adds its own, and if there are more than schema.MaxTags, the last of the memory's own are dropped.
 //
@@ -170,10 +168,10 @@ func (p *Policy) Apply(cl memory.Classification, in Input) (memory.Classificatio
 // type, and of a pinned memory. Three things override any rule:
 //
 //   - a pinned memory has importance 1 (document 002 "Importance and Tags")
-//   - a type can be given to a candidate only; a fact is semantic, and a record has the payload of its type
+//   - rules can set the type only of a candidate; a fact is semantic, and a record has the payload of its type
 //   - a derived memory is trusted no more than its sources
 //
-// No rule can name another tenant or agent, and tier and typology follow the type, so that an episode is never
+// No rule can set the tenant or the agent. Tier and typology follow from the type, so that an episode is never
 // persistent. A rule whose condition cannot be evaluated counts as not matching.
 func (p *Policy) Explain(cl memory.Classification, in Input) Explanation {
 	in.Visibility, in.Principal = cmp.Or(in.Visibility, schema.VisibilityPrivate), in.Principal.Owner()

@@ -23,7 +23,7 @@ const (
 // celCondition is a condition in the Common Expression Language.
 type celCondition struct{ program cel.Program }
 
-// conditionEnv declares what conditions may refer to. Fields are checked when a rule is read.
+// conditionEnv declares the variables of conditions. Fields are checked when a rule is compiled.
 var conditionEnv = sync.OnceValues(func() (*cel.Env, error) {
 	object := func(t reflect.Type) *cel.Type { return cel.ObjectType(t.String()) }
 	candidate, principal, fact := reflect.TypeFor[policyCandidate](), reflect.TypeFor[policyPrincipal](),
@@ -51,8 +51,8 @@ var conditionEnv = sync.OnceValues(func() (*cel.Env, error) {
 	)
 })
 
-// compileCondition compiles and type-checks an expression, or says what is wrong with it and where:
-// line and column within the expression.
+// compileCondition compiles and type-checks an expression. It returns the problems with line and column within the
+// expression.
 func compileCondition(expression string) (policyCondition, []string) {
 	env, err := conditionEnv()
 	if err != nil {
@@ -80,8 +80,8 @@ func compileCondition(expression string) (policyCondition, []string) {
 	return celCondition{program}, nil
 }
 
-// tellable are the beginnings of evaluation errors that are passed on: what follows them may be taken
-// from the content.
+// tellable has the beginnings of evaluation errors that are reported. The rest of such an error is omitted, because it
+// may quote content.
 var tellable = []string{
 	"no such key",
 	"no such attribute",

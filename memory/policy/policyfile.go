@@ -26,8 +26,7 @@ const (
 	MaxRules = 1000
 )
 
-// Error lists what is wrong with a rules file, by rule and field. It is a
-// *schema.ValidationError to errors.As.
+// Error has the problems of a rules file, by rule and field. errors.As also finds a *schema.ValidationError in it.
 type Error struct {
 	Fields []schema.FieldError
 }
@@ -40,8 +39,8 @@ func (e *Error) Error() string {
 // Unwrap returns the same fields as a *schema.ValidationError.
 func (e *Error) Unwrap() error { return &schema.ValidationError{Fields: e.Fields} }
 
-// Parse reads a rules file (docs/policy.md) and compiles it. Every problem is reported at once,
-// as a *Error whose fields name the rule by position and name, such as "rules[2] (payroll).when".
+// Parse parses and compiles a rules file (docs/policy.md). It reports all problems at once, as an *Error whose fields
+// name the rule by position and name, such as "rules[2] (payroll).when".
 func Parse(data []byte) (*Policy, error) {
 	f := policyFile{}
 	if members, ok := f.Read(data, MaxBytes, "rules", "trust"); ok {
@@ -70,7 +69,7 @@ func (f *policyFile) document(members map[string]yamlValue) {
 	}
 	list := members["rules"]
 	switch {
-	case list == nil: // a file may have nothing but trust
+	case list == nil: // a file may have only trust
 		return
 	case list.Kind != yaml.SequenceNode:
 		f.Add(list, "rules", "must be a list")
@@ -89,7 +88,7 @@ var ruleName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
 
 func (f *policyFile) rule(i int, node yamlValue, seen map[string]bool) {
 	path := fmt.Sprintf("rules[%d]", i)
-	if node.Kind == yaml.MappingNode { // so that every error can say which rule it is
+	if node.Kind == yaml.MappingNode { // so that each error can name the rule
 		for k := 0; k+1 < len(node.Content); k += 2 {
 			if v := yamlfile.Resolve(node.Content[k+1]); node.Content[k].Value == "name" &&
 				ruleName.MatchString(v.Value) {
@@ -140,7 +139,7 @@ func (f *policyFile) rule(i int, node yamlValue, seen map[string]bool) {
 	f.rules = append(f.rules, r)
 }
 
-// settings reads what a rule sets.
+// settings reads the settings of a rule.
 func (f *policyFile) settings(node yamlValue, path string) []policySetting {
 	var top, nested []string
 	for i := range policyFields {
@@ -278,8 +277,7 @@ func maxAgeOf(v yamlValue) (any, string) {
 	return d, ""
 }
 
-// curvePoints reads the points of a custom curve: a list of mappings of after and share, as schema.DecayProfile
-// has them.
+// curvePoints reads the points of a custom curve: a list of mappings with after and share, as in schema.DecayProfile.
 func curvePoints(v yamlValue) (any, string) {
 	problem := fmt.Sprintf(
 		"must be a list of at most %d points such as {after: 7d, share: 0.5}, in whole seconds of at most a "+
@@ -314,7 +312,7 @@ func curvePoint(v yamlValue) (memory.DecayPoint, bool) {
 		key, value := v.Content[i].Value, yamlfile.Resolve(v.Content[i+1])
 		switch key {
 		case "after":
-			after, ok := ParseAge(value.Value) // which has no zero
+			after, ok := ParseAge(value.Value) // does not accept 0s
 			if ok = ok && value.Value != "none" || value.Value == "0s"; value.Kind != yaml.ScalarNode || !ok ||
 				after > maxAgeSpan ||
 				after%time.Second != 0 {
@@ -335,8 +333,8 @@ func curvePoint(v yamlValue) (memory.DecayPoint, bool) {
 
 var agePart = regexp.MustCompile(`^(\d+(?:\.\d+)?)(w|d|h|ms|m|s)`)
 
-// ParseAge reads a length of time in weeks, days, hours, minutes, seconds and milliseconds: 2w, 30d,
-// 1d12h, 90m, rounded to the millisecond. "none" is zero, as FormatAge writes it.
+// ParseAge parses a duration in weeks, days, hours, minutes, seconds and milliseconds: 2w, 30d, 1d12h, 90m. It rounds
+// to milliseconds. "none" is zero, as in FormatAge.
 func ParseAge(s string) (time.Duration, bool) {
 	if s == "none" {
 		return 0, true

@@ -22,16 +22,16 @@ const (
 	// UnprovenLimit is the limit for callers who are not authenticated. The RFC leaves it to the implementation:
 	// medium is the default limit of recall.
 	UnprovenLimit = schema.SensitivityMedium
-	// MaxTrustLifetime bounds how long a signed trust context is good for: it cannot be called back.
+	// MaxTrustLifetime is the longest validity of a signed trust context, which cannot be revoked.
 	MaxTrustLifetime = 30 * 24 * time.Hour
 )
 
-// AnyEnvironment is the environment whose limit holds for all that a policy does not name, and for
-// requests that name none.
+// AnyEnvironment is the name under which a policy sets the limit for all environments that it does not name, and for
+// requests without an environment.
 const AnyEnvironment = "*"
 
-// TrustRules are a policy's rules for what is shown (docs/trust.md). The zero value lowers nothing and withholds
-// everything above the limit.
+// TrustRules has a policy's rules for showing memories (docs/trust.md). The zero value lowers no limit and withholds
+// all memories above the limit.
 type TrustRules struct {
 	// Environments has the highest sensitivity that is shown in an environment, by its name in lower case.
 	Environments map[string]schema.Sensitivity
@@ -39,7 +39,7 @@ type TrustRules struct {
 	Above map[schema.Sensitivity]schema.Redaction
 }
 
-// Clearance is the result of a trust context: what an answer may show.
+// Clearance has the permissions that follow from a trust context.
 type Clearance struct {
 	Authenticated bool
 	Limit         schema.Sensitivity // content up to here; empty means DefaultLimit
@@ -49,10 +49,10 @@ type Clearance struct {
 	Problems      []schema.TrustProblem
 }
 
-// UpTo is a clearance up to a sensitivity, for a caller that has made sure of who asks.
+// UpTo returns a clearance up to a sensitivity, for a caller that has authenticated the principal.
 func UpTo(limit schema.Sensitivity) Clearance { return Clearance{Authenticated: true, Limit: limit} }
 
-// Meta describes the clearance for the meta of an answer.
+// Meta returns the clearance in the form of an answer's meta data.
 func (c Clearance) Meta() *schema.TrustMeta {
 	return &schema.TrustMeta{
 		Authenticated:  c.Authenticated,
@@ -62,11 +62,11 @@ func (c Clearance) Meta() *schema.TrustMeta {
 	}
 }
 
-// Clear decides what a recall may show (document 004 §13): the lowest of the request's limit, the limit of its trust
-// context, and the limit of the policy for the environment. If none of these is set it is DefaultLimit, and without
-// authentication at most UnprovenLimit.
+// Clear returns the clearance of a recall (document 004 §13). Its limit is the lowest of the request's limit, the limit
+// of its trust context, and the limit of the policy for the environment. If none of these is set it is DefaultLimit,
+// and without authentication at most UnprovenLimit.
 //
-// key is the deployment's; without a key the context is believed. With one, authentication, a limit above
+// key is the deployment's trust key. Without a key the context is not checked. With one, authentication, a limit above
 // UnprovenLimit and scopes need a token that the key has signed for the principal. They then apply only if both the
 // token and the context grant them.
 func (r TrustRules) Clear(req schema.RecallRequest, key []byte, now time.Time) Clearance {
@@ -80,7 +80,7 @@ func (r TrustRules) Clear(req schema.RecallRequest, key []byte, now time.Time) C
 			c.Problems = append(c.Problems, problem)
 		}
 	}
-	// The environment in which the answer is shown can be claimed without a signature only to narrow the limit.
+	// An environment without a signature can only lower the limit.
 	environments := []string{said.Environment}
 	if len(key) > 0 {
 		environments = append(environments, "")
@@ -102,8 +102,8 @@ func (r TrustRules) Clear(req schema.RecallRequest, key []byte, now time.Time) C
 			said.Authenticated, said.Scopes = false, nil
 			break
 		}
-		// The token grants; the request's own claims can only narrow. Claims that the request does not make come from
-		// the token.
+		// The claims of the request can only narrow those of the token. Claims that the request omits come from the
+		// token.
 		scopes := signed.Scopes
 		if len(said.Scopes) > 0 {
 			scopes = slices.DeleteFunc(
@@ -154,7 +154,7 @@ func (r TrustRules) Clear(req schema.RecallRequest, key []byte, now time.Time) C
 	return c
 }
 
-// environment is the policy's limit in an environment; empty: none.
+// environment returns the policy's limit in an environment, or "" for none.
 func (r TrustRules) environment(name string) schema.Sensitivity {
 	if limit, ok := r.Environments[strings.ToLower(name)]; ok && name != "" {
 		return limit
@@ -162,14 +162,15 @@ func (r TrustRules) environment(name string) schema.Sensitivity {
 	return r.Environments[AnyEnvironment]
 }
 
-// ownScopes are the scopes that belong to no other user: nothing grants one user the memories of another.
+// ownScopes returns the scopes that do not belong to another user, because no grant gives a user the memories of
+// another.
 func ownScopes(scopes []string, p schema.Principal) []string {
 	return slices.DeleteFunc(slices.Clone(scopes), func(s string) bool {
 		return strings.HasPrefix(s, schema.UserScopePrefix) && s != p.EffectiveScope()
 	})
 }
 
-// trustScopes are the scopes in addition to the principal's, each once, in order.
+// trustScopes returns the scopes other than the principal's, each once, in order.
 func trustScopes(scopes []string, own string) []string {
 	var out []string
 	for _, s := range scopes {
@@ -181,7 +182,7 @@ func trustScopes(scopes []string, own string) []string {
 	return out
 }
 
-// Errors of a signed trust context. None says what was in it.
+// Errors of a signed trust context. They do not quote it.
 var (
 	ErrTrustMalformed = errors.New("the trust token is not valid")
 	ErrTrustExpired   = errors.New("the trust token has expired")
@@ -199,10 +200,10 @@ func trustProblem(err error) schema.TrustProblem {
 	return schema.TrustTokenInvalid
 }
 
-// MinTrustKey is the least length of a trust key, in bytes: that of the MAC.
+// MinTrustKey is the least length of a trust key in bytes, that of the MAC.
 const MinTrustKey = sha256.Size
 
-// SignedTrust is what a trust token says.
+// SignedTrust is the content of a trust token.
 type SignedTrust struct {
 	Principal schema.Principal    `json:"principal"`
 	Trust     schema.TrustContext `json:"trust"`   // without a token
@@ -211,17 +212,17 @@ type SignedTrust struct {
 
 const (
 	trustPrefix = "mt1."
-	trustDomain = "mneme.trust" // so that no other MAC of the same key is one of these
+	trustDomain = "mneme.trust" // so that other MACs with the same key are not valid tokens
 )
 
-// SignTrust makes the token by which a principal proves a trust context: the context, with an HMAC-SHA256 over it. It
-// is not encrypted. Its holder has what it grants until it expires, so keep it like a password. lifetime is more than
-// zero and at most MaxTrustLifetime.
+// SignTrust returns a token that proves a principal's trust context: the context with an HMAC-SHA256. It is not
+// encrypted. Each holder of the token has its permissions until it expires, so keep it secret like a password. The
+// caller must limit its lifetime to MaxTrustLifetime.
 func SignTrust(key []byte, p schema.Principal, t schema.TrustContext, expires time.Time) (string, error) {
 	if len(key) < MinTrustKey {
 		return "", ErrTrustKey
 	}
-	t.Token, t.MaxSensitivity = "", cmp.Or(t.MaxSensitivity, sensitive.DefaultLimit) // what is not said is not granted
+	t.Token, t.MaxSensitivity = "", cmp.Or(t.MaxSensitivity, sensitive.DefaultLimit) // the default if missing
 	body, err := json.Marshal(SignedTrust{Principal: p, Trust: t, Expires: expires.Unix()})
 	if err != nil {
 		return "", err // unreachable: names, numbers and booleans
@@ -230,13 +231,13 @@ func SignTrust(key []byte, p schema.Principal, t schema.TrustContext, expires ti
 	return trustPrefix + encoding.EncodeToString(body) + "." + encoding.EncodeToString(trustMAC(key, body)), nil
 }
 
-// ReadTrust checks a token's signature and time, and returns its contents. It returns ErrTrustMalformed, also for a
-// token that another key has signed, or ErrTrustExpired. The MAC is checked first, in constant time, so that the
+// ReadTrust checks a token's signature and time, and returns its content. The error is ErrTrustMalformed, also if
+// another key has signed the token, or ErrTrustExpired. The MAC is checked first, in constant time, so that the
 // answer reveals nothing about a forged token.
 func ReadTrust(key []byte, token string, now time.Time) (SignedTrust, error) {
 	encoded, ok := strings.CutPrefix(token, trustPrefix)
 	body, mac, parts := strings.Cut(encoded, ".")
-	// The decoder skips line breaks, also a strict one.
+	// Even a strict decoder skips line breaks.
 	if !ok || !parts || len(key) < MinTrustKey || len(token) > schema.MaxTrustToken || strings.ContainsAny(token,
 		"\r\n") {
 		return SignedTrust{}, ErrTrustMalformed
@@ -257,8 +258,8 @@ func ReadTrust(key []byte, token string, now time.Time) (SignedTrust, error) {
 	return signed, nil
 }
 
-// OpenTrust is ReadTrust for a request of a principal, who must be the one that the token was signed for
-// in every part: who acts for another agent, group, project or scope needs a token for it.
+// OpenTrust is ReadTrust for a request of a principal, which must equal the principal of the token. To act for another
+// agent, group, project or scope, a caller needs another token.
 func OpenTrust(key []byte, token string, p schema.Principal, now time.Time) (schema.TrustContext, error) {
 	signed, err := ReadTrust(key, token, now)
 	if err != nil {

@@ -7,9 +7,8 @@ import (
 	"github.com/mneme/mneme/memory/frame"
 )
 
-// Added remembers the facts that a write adds, to find those that another fact of the same write seems to change. The
-// facts of one batch are decided before any of them is written: no decision could know of the others. The zero Added
-// is empty.
+// Added has the facts that a write adds, to find those that another fact of the same write seems to change. All facts
+// of a batch are decided before any is written, so that no decision knows the others. The zero Added is empty.
 type Added struct {
 	facts  []addedFact
 	byTerm map[string][]int // facts by the words of their statements

@@ -11,11 +11,11 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// OfferedNeighbors is how many neighbours a decision is offered (document 002 "Decision Engine").
+// OfferedNeighbors is the number of neighbours that a decision gets (document 002 "Decision Engine").
 const OfferedNeighbors = 5
 
-// Offer returns the neighbours that a decision about a fact is offered, best first: those that the fact
-// seems to change come before those that only resemble it.
+// Offer returns the neighbours for a decision about a fact, best first. Neighbours that the fact seems to change come
+// before those that are only similar.
 func Offer(fact memory.Fact, found []memory.Neighbor) []memory.Neighbor {
 	if len(found) <= 1 {
 		return found
@@ -45,17 +45,17 @@ func Offer(fact memory.Fact, found []memory.Neighbor) []memory.Neighbor {
 	return out[:min(len(out), OfferedNeighbors)]
 }
 
-// FoundChange says which memory a fact changes.
+// FoundChange is the change of a memory by a fact.
 type FoundChange struct {
 	Target   memory.Neighbor
-	Also     []string // others that say the same as the target
+	Also     []string // others with the same statement as the target
 	Change   memory.Change
-	Own      bool // the speaker changes an own earlier statement
+	Own      bool // speakers change their own earlier statement
 	Relation frame.Relation
 }
 
-// FindChange says which of the neighbours, best first, a fact changes, and how. It finds none where the fact
-// could change several that have nothing to do with each other.
+// FindChange returns the change that a fact makes to one of the neighbours, best first. It returns false if there is
+// none, or if the fact could change several unrelated ones.
 func FindChange(fact memory.Fact, neighbors []memory.Neighbor) (FoundChange, bool) {
 	if len(fact.Content) > memory.MaxLatestChars {
 		return FoundChange{}, false
@@ -77,7 +77,7 @@ func FindChange(fact memory.Fact, neighbors []memory.Neighbor) (FoundChange, boo
 		frames := frame.Read(n.Content, n.Who)
 		r, more := frame.Best(frames, said)
 		if r.Certainty < frame.Likely || r.Change == frame.Restates || more || holdBoth(n, fact) {
-			continue // what else it says would go with it, or both hold
+			continue // a change would also affect its other statements, or both are true
 		}
 		hits = append(hits, hit{n, frames, r})
 	}
@@ -106,24 +106,24 @@ func FindChange(fact memory.Fact, neighbors []memory.Neighbor) (FoundChange, boo
 	return out, true
 }
 
-// holdBoth reports whether a memory and a fact hold side by side.
+// holdBoth reports whether a memory and a fact can both be true.
 func holdBoth(n memory.Neighbor, fact memory.Fact) bool {
 	return frame.ApartAs(frame.Quote{Text: n.Content, Who: n.Who}, frame.Quote{Text: fact.Content, Who: fact.Speaker})
 }
 
-// changeable reports whether a neighbour may be changed by a fact: an episode tells what was said and stays
-// true, what was said later is not changed, and long texts say many things.
+// changeable reports whether a fact may change a neighbour. It may not change an episode, which records past
+// statements, a later statement, or a long text, which has many statements.
 func changeable(fact memory.Fact, n memory.Neighbor) bool {
 	return n.Type != schema.TypeEpisodic && len(n.Content) <= memory.MaxLatestChars &&
 		!saidBefore(fact.SaidAt, n.OccurredAt)
 }
 
-// saidBefore reports whether a fact is older than a memory. Unknown times are not.
+// saidBefore reports whether a fact is older than a memory. It returns false if a time is unknown.
 func saidBefore(fact, known time.Time) bool {
 	return !fact.IsZero() && !known.IsZero() && fact.Before(known)
 }
 
-// sameVoice reports whether two speakers may be one: speakers without a name are.
+// sameVoice reports whether two speakers may be the same person. An unknown speaker may be anyone.
 func sameVoice(a, b string) bool { return a == b || a == "" || b == "" }
 
 // ofOneThing reports whether two memories are about the same attribute of the same subject.
@@ -133,8 +133,8 @@ func ofOneThing(a, b []frame.Frame) bool {
 	return r.Certainty > frame.Unrelated || back.Certainty > frame.Unrelated
 }
 
-// SuccessorHint returns the hint by which what takes the place of a statement is found by the words of
-// that one: "We switched to GitHub Actions" answers what is used for CI. Nil when there are no such words.
+// SuccessorHint returns a hint with which the successor of a statement is found by the words of the old statement: "We
+// switched to GitHub Actions" answers what is used for CI. It returns nil if there are no such words.
 func SuccessorHint(old memory.Neighbor) []memory.Hint {
 	var about []string
 	for _, f := range frame.Read(old.Content, old.Who) {
@@ -181,5 +181,5 @@ func FindRetracted(fact memory.Fact, neighbors []memory.Neighbor) memory.Proposa
 	return out
 }
 
-// changeCertain is the confidence of a proposal that rests on an explicit statement.
+// changeCertain is the confidence of a proposal that follows from an explicit statement.
 const changeCertain = 0.9

@@ -1,3 +1,3 @@
-// Package proposals holds what a proposed change of memory may do: which neighbours are offered to a decision, what of
-// its answer is believed, and whether it is written, skipped, blocked or put to a person.
+// Package proposals has the rules for proposed changes of memory: which neighbours a decision gets, which answers are
+// accepted, and whether a proposal is written, skipped, blocked or reviewed by a person.
 package proposals

@@ -6,14 +6,14 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// SourceStates reports whether the source of a fact says exactly what the fact says, and lasts: the source itself is
-// then the memory of the fact.
+// SourceStates reports whether the source of a fact is a lasting memory with exactly the fact's text. Then the fact
+// needs no memory of its own.
 func SourceStates(fact memory.Fact, source memory.Neighbor) bool {
 	return memory.States(source.Type) && source.Says(normalize.Normalize(fact.Content))
 }
 
-// TypeOfSource is the type of a source that is not stored, as in shadow mode: what was handed in to be remembered
-// lasts, and everything else fades.
+// TypeOfSource returns the type of a source that is not stored, as in shadow mode: semantic for an explicit save, and
+// otherwise a type that fades.
 func TypeOfSource(kind schema.SourceKind) schema.MemoryType {
 	if kind == schema.SourceMemory {
 		return schema.TypeSemantic

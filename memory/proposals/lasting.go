@@ -10,7 +10,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Why a fact is new although a memory says it already. They are stored with proposals.
+// Reasons why a fact is new although a memory already states it. They are stored with proposals.
 const (
 	WhyOnlyFading = "new: only a memory that fades says it"
 	WhyKnownToFew = "new: known to fewer than it is meant for"
@@ -18,8 +18,8 @@ const (
 )
 
 // KeepLasting turns the decision that a neighbour already states the fact into an add if that neighbour cannot
-// represent it: it fades, does not always hold, or has fewer readers than the fact's visibility. No accepted fact is
-// lost with such a neighbour. Other proposals are returned unchanged.
+// represent it: it fades, is not always true, or has fewer readers than the fact's visibility. So no accepted fact is
+// lost together with such a neighbour. Other proposals are returned unchanged.
 func KeepLasting(p memory.Proposal, neighbors []memory.Neighbor, v schema.Visibility) memory.Proposal {
 	if p.Action != schema.ActionNone || p.TargetID == "" {
 		return p
@@ -33,7 +33,7 @@ func KeepLasting(p memory.Proposal, neighbors []memory.Neighbor, v schema.Visibi
 	return p
 }
 
-// whyNew says why a memory that says a fact may not stand for it, or "".
+// whyNew returns the reason why a memory cannot represent a fact that it states, or "".
 func whyNew(n memory.Neighbor, v schema.Visibility) string {
 	switch {
 	case !memory.States(n.Type):
@@ -46,24 +46,25 @@ func whyNew(n memory.Neighbor, v schema.Visibility) string {
 	return ""
 }
 
-// Restated is a lasting record, or the memory that says it again.
+// Restated is a lasting record, or a memory that repeats its statement.
 type Restated struct {
 	Trust       float64 // [0,1]
 	Sensitivity schema.Sensitivity
 	Visibility  schema.Visibility
 }
 
-// RelationRestates leads from a memory to a record that it says again, where the record is not derived from it.
+// RelationRestates is the relation from a memory to a record whose statement it repeats, if the record is not derived
+// from it.
 const RelationRestates = "restates"
 
-// MaxSources bounds what one record is derived from. What says it after that restates it, which is an edge of the
-// other memory.
+// MaxSources is the greatest number of sources of a record. A further memory with its statement gets RelationRestates,
+// which is an edge of that memory.
 const MaxSources = 200
 
-// TieOf is the relation between a lasting record and a memory that repeats it. A memory from which the record could
-// have been extracted unchanged becomes a source of it (RelationDerivedFrom, from the record). A less trusted, more
-// sensitive or less visible memory restates it (RelationRestates, to the record): if the record were derived from it,
-// the record would also be less trusted and less visible.
+// TieOf returns the relation between a lasting record and a memory that repeats it. A memory from which the record
+// could have been extracted unchanged becomes a source of it (RelationDerivedFrom, from the record). A less trusted,
+// more sensitive or less visible memory restates it (RelationRestates, to the record): if the record were derived from
+// it, the record would also be less trusted and less visible.
 func TieOf(record, again Restated) string {
 	if again.Trust < record.Trust || sensitive.Rank(again.Sensitivity) > sensitive.Rank(record.Sensitivity) ||
 		memory.Narrower(again.Visibility, record.Visibility) {
@@ -72,14 +73,14 @@ func TieOf(record, again Restated) string {
 	return revision.RelationDerivedFrom
 }
 
-// Restate returns the changes of a lasting record when its statement is repeated: as for one success (Reinforce). A
+// Restate returns the reinforcement of a lasting record whose statement is repeated, which counts as one success. A
 // statement that is still repeated must not fade.
 func Restate(m lifecycle.Rated, now time.Time) (lifecycle.Reinforcement, error) {
 	return lifecycle.Reinforce(m, schema.VerdictSucceeded, nil, now)
 }
 
-// SourceRef is the evidence of a fact whose source brought no reference: the source itself, what kind it was
-// and when it was said. It stays when the source has faded.
+// SourceRef returns the evidence of a fact whose source has no references: the kind, the id and the time of the source.
+// It is kept after the source has faded.
 func SourceRef(kind schema.SourceKind, id string, at time.Time) schema.Ref {
 	at = at.UTC()
 	ref := schema.Ref{Kind: "observation", Ref: SourceRefPrefix + id, Timestamp: &at}
@@ -94,5 +95,5 @@ func SourceRef(kind schema.SourceKind, id string, at time.Time) schema.Ref {
 	return ref
 }
 
-// SourceRefPrefix begins a reference to a memory.
+// SourceRefPrefix is the prefix of a reference to a memory.
 const SourceRefPrefix = "memory:"

@@ -11,45 +11,44 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Tie is the connection by which one memory says what another says.
+// Tie is the connection between two memories with the same statement.
 type Tie string
 
 // The ties between a memory that is to be forgotten and others with the same content.
 const (
-	TieSame    Tie = "restatement" // it says the same in its own words or in the same words
+	TieSame    Tie = "restatement" // it has the same statement, in the same or other words
 	TieSource  Tie = "source"      // the memory to forget was extracted from it
 	TieDerived Tie = "derived"     // it was derived from the memory to forget
 )
 
-// Statement is what SaysSame compares of a memory.
+// Statement has the fields of a memory that SaysSame compares.
 type Statement struct {
 	Type     schema.MemoryType
 	Content  string       // in storage form
 	Hash     []byte       // content hash
 	Speaker  string       // who said it; empty: unknown
-	Claim    memory.Claim // the triple of a semantic memory; zero where it has none
+	Claim    memory.Claim // the triple of a semantic memory; zero if it has none
 	Validity schema.Validity
 }
 
-// hasTriple reports whether the statement has its own triple. Under the predicate states the object is the whole
+// hasTriple reports whether the statement has its own triple. With the predicate states, the object is only the whole
 // sentence.
 func (s Statement) hasTriple() bool {
 	return !s.Claim.IsZero() && s.Claim.Predicate != schema.PredicateStates
 }
 
-// SaysSame reports whether two memories say the same, so that forgetting one and keeping the other would forget
+// SaysSame reports whether two memories have the same statement, so that forgetting only one of them would forget
 // nothing:
 //
-//   - They have the same triple: subject, predicate and object. With one subject and predicate and
-//     different objects they say different things, whatever their words.
+//   - They have the same triple: subject, predicate and object. With the same subject and
+//     predicate but different objects they are different, even if their words are equal.
 //   - They have the same words in the same order, except for a final s, articles, words such as "now", and
-//     speakers who speak of themselves: "I prefer Python." of Maya says what "Maya prefers Python" says.
-//     "I prefer Python." of two speakers does not, unless one of them is unknown.
-//   - They give the same attribute of the same subject the same value (package frame): "My home is in
-//     Lyon." says what "I live in Lyon." says.
+//     speakers who speak about themselves: "I prefer Python." of Maya equals "Maya prefers Python". "I prefer
+//     Python." of two speakers is not the same statement, unless one of them is unknown.
+//   - They have the same attribute, subject and value (package frame): "My home is in Lyon." equals "I live in Lyon."
 //
-// Memories that hold on disjoint grounds say different things. Procedures, plans and working memory say the same only
-// if they are equal: their texts are summaries.
+// Memories with disjoint validities have different statements. Procedures, plans and working memory must be equal,
+// because their texts are summaries.
 func SaysSame(a, b Statement) bool {
 	if !textual(a.Type) || !textual(b.Type) {
 		return a.Type == b.Type && memory.SameContent(a.Hash, b.Hash)
@@ -70,17 +69,17 @@ func SaysSame(a, b Statement) bool {
 	return saySameWords(a, b)
 }
 
-// restatedWords is by how many words two restatements of one thing may differ.
+// restatedWords is the greatest difference between two restatements, in words.
 const restatedWords = 2
 
-// restates reports whether two short statements give the same thing the same value, in whatever words.
+// restates reports whether two short statements have the same attribute and value, in any words.
 func restates(a, b Statement) bool {
 	if len(a.Content) > memory.MaxLatestChars || len(b.Content) > memory.MaxLatestChars {
 		return false
 	}
 	if n := len(normalize.Words(a.Content, "'-")) - len(normalize.Words(b.Content, "'-")); n > restatedWords ||
 		n < -restatedWords {
-		return false // one says more
+		return false // one has more content
 	}
 	r, more := frame.Best(frame.Read(a.Content, a.Speaker), frame.Read(b.Content, b.Speaker))
 	return !more && r.Certainty == frame.Sure && r.Change == frame.Restates
@@ -91,8 +90,8 @@ func saySameWords(a, b Statement) bool {
 	return len(said) > 0 && slices.Equal(said, saidWords(b))
 }
 
-// TellingWords are words that whatever says the same as a statement is likely to hold: those of its triple's
-// object, or else those of its sentence but for the speaker and the first person.
+// TellingWords returns words that other memories with the same statement probably contain: those of its triple's object
+// or, without a triple, those of its sentence without the speaker and the first person.
 func TellingWords(s Statement) string {
 	if s.hasTriple() {
 		return s.Claim.Object
@@ -107,7 +106,7 @@ func TellingWords(s Statement) string {
 	return strings.Join(out, " ")
 }
 
-// textual reports whether a memory of the type says what its text says.
+// textual reports whether the text of a memory of this type is its whole content.
 func textual(t schema.MemoryType) bool {
 	return t == schema.TypeSemantic || t == schema.TypeEpisodic
 }
@@ -117,14 +116,14 @@ func sameQuestion(a, b memory.Claim) bool {
 	return normalize.Lower(a.Subject) == normalize.Lower(b.Subject) && a.Predicate == b.Predicate
 }
 
-// Says reports whether other, which has this tie to asked, says what asked says or a part of it:
+// Says reports whether other, which has this tie to asked, contains the statement of asked or a part of it:
 //
-//   - A source says what was extracted from it. If it has its own triple, as the target of a fork
-//     has, it says it only if both say the same.
-//   - A derived memory says it as well, unless it gives the same subject and predicate another object
-//     and does not name that of asked.
-//   - Anything else says it if SaysSame holds. So do procedures, plans and working memory, on either
-//     side: what was learned from an episode does not repeat it.
+//   - A source contains the statements extracted from it. If it has its own triple, like the target of a fork, SaysSame
+//     decides.
+//   - A derived memory contains it too, unless it has another object for the same subject and predicate and does not
+//     name the object of asked.
+//   - In all other cases SaysSame decides. It also decides if one of them is a procedure, a plan or working memory,
+//     because a procedure learned from an episode does not repeat the episode.
 func Says(asked Statement, tie Tie, other Statement) bool {
 	switch {
 	case !textual(asked.Type) || !textual(other.Type):
@@ -142,13 +141,14 @@ func Says(asked Statement, tie Tie, other Statement) bool {
 	}
 }
 
-// Reached is the tie to the request of a memory that was found from another one: from has the tie by, and same means
-// that it says nothing more than from. Ok is false if the search must not go that way: other facts extracted from a
-// source were not asked for, nor were other sources of a summary.
+// Reached returns the tie between the memory to forget and a memory that was found through another one. by is the tie
+// of the found memory to the other one, from the tie of the other one to the memory to forget, and same means that the
+// found memory has no other content. ok is false if the search must not continue that way: other facts of a source and
+// other sources of a summary are not part of the request.
 func Reached(by, from Tie, same bool) (tie Tie, ok bool) {
 	switch {
 	case by == TieSame || from == TieSame && by == TieDerived && same:
-		return from, true // a copy has the place of the original
+		return from, true // a copy has its tie
 	case from == TieSame || from == by:
 		return by, true
 	default:
@@ -156,7 +156,7 @@ func Reached(by, from Tie, same bool) (tie Tie, ok bool) {
 	}
 }
 
-// saidWords are the words by which two statements are compared, in order. A past tense stays what it is.
+// saidWords returns the words by which two statements are compared, in order. Past tenses are not changed.
 func saidWords(s Statement) []string {
 	var out []string
 	speaker := normalize.Words(s.Speaker, "'-")
@@ -173,7 +173,7 @@ func saidWords(s Statement) []string {
 	return out
 }
 
-// withoutS takes the s of a plural or of the third person off a word: lives, uses, teaches, studies.
+// withoutS returns a word without the s of a plural or of the third person: lives, uses, teaches, studies.
 func withoutS(word string) string {
 	if base, ok := strings.CutSuffix(word, "ies"); ok && len(base) > 1 {
 		return base + "y"
@@ -194,7 +194,7 @@ func withoutS(word string) string {
 	return word
 }
 
-// spokenOut writes a contraction and an inflected auxiliary as the words that they stand for.
+// spokenOut returns the words of a contraction, or the base of an inflected auxiliary.
 func spokenOut(word string) []string {
 	if full, ok := auxiliaries[word]; ok {
 		return strings.Fields(full)
@@ -224,7 +224,7 @@ func spokenOut(word string) []string {
 var (
 	firstPerson  = normalize.Set("i me my mine myself")
 	firstOrThird = normalize.Set("he she it that there here what who where")
-	// passing words say nothing about what is said.
+	// passing has words without effect on the statement.
 	passing = normalize.Set("a an the do does now actually currently really just also too well yes oh ok okay")
 
 	auxiliaries = map[string]string{"am": "be", "is": "be", "are": "be", "has": "have", "does": "do",
@@ -232,8 +232,8 @@ var (
 		"can't":  "can not", "won't": "will not", "shan't": "shall not", "ain't": "be not"}
 )
 
-// SaysMore reports whether a memory that says what asked says also says something else: it has at least two
-// meaningful words that asked does not have.
+// SaysMore reports whether a memory with the statement of asked has further content: at least two meaningful words that
+// asked does not have.
 func SaysMore(asked, other Statement) bool {
 	known := map[string]bool{}
 	for _, word := range saidWords(asked) {
@@ -252,15 +252,15 @@ func SaysMore(asked, other Statement) bool {
 	return len(more) >= 2
 }
 
-// function words carry no meaning of their own, as saidWords spells them.
+// function has words without a meaning of their own, in the spelling of saidWords.
 var function = normalize.Set(
 	`this that these those of to in on at by for from with as and or but so if then than because be was were been have had
 	having
 	i you he she it we they me my your his her our their us them its what who which when where how there here not`,
 )
 
-// AlsoSays is how many other things a text says besides what is to be forgotten: the number of other memories that
-// were extracted from it or, if that is more, the number of further sentences, or at least one if it says more.
+// AlsoSays returns the number of other statements in a text besides the one to forget: the number of other memories
+// extracted from it or, if that is more, the number of further sentences. It is at least one if more is true.
 func AlsoSays(text string, others int, more bool) int {
 	n := max(others, countSentences(text)-1)
 	if more {
@@ -269,10 +269,10 @@ func AlsoSays(text string, others int, more bool) int {
 	return n
 }
 
-// minSentenceWords is how many words a sentence has that says something: "Hi there!" does not.
+// minSentenceWords is the least number of words in a sentence with content, unlike "Hi there!".
 const minSentenceWords = 3
 
-// countSentences counts the sentences that say something.
+// countSentences returns the number of sentences with content.
 func countSentences(text string) int {
 	n, start := 0, 0
 	count := func(end int) {

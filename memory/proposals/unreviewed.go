@@ -10,18 +10,18 @@ import (
 // NotReviewed is the reason in history for a proposal that was not decided in time.
 const NotReviewed = "no one decided in time"
 
-// Unreviewed is a proposal that no one decided in time, with a memory that it was decided on, as that is now.
+// Unreviewed is a proposal that was not reviewed in time, with the current state of a memory that it concerns.
 type Unreviewed struct {
 	Proposal memory.Proposal
-	Outcome  string // why it waited
+	Outcome  string // reason for the review
 	Fact     string
 	Existing string // the memory's content
 	Changed  bool   // the memory has another version than the one that the proposal was decided on
-	Claims   bool   // the memory makes the functional claim of the fact, with other words
+	Claims   bool   // the memory has the functional claim of the fact, in other words
 }
 
-// MayContradict reports whether a proposal that waits for a person may contradict a memory: it changes one, or another
-// memory makes its claim. Every other proposal only adds something.
+// MayContradict reports whether a proposal that waits for a review may contradict a memory: it changes a memory, or
+// another memory has its claim. Other proposals only add memories.
 func MayContradict(action schema.Action, outcome string) bool {
 	return action == schema.ActionUpdate || action == schema.ActionDelete || outcome == ReasonActiveFactExists
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Reasons that Vouch gives. They name the rule and never hold content.
+// Reasons of Vouch. They name the rule and have no content.
 const (
 	WhyStaysTrue = "new: the model would change what was said, or was said later; that stays"
 	vouchedFor   = "change: %s, by the rules; the model proposed %s"
 )
 
-// Unusable reports whether a proposal is none only because the decision could not be used: it could not be
-// read, or named an action or a target that was not offered.
+// Unusable reports whether a proposal is none only because the decision was unusable: it could not be read, or it named
+// an unknown action or a target that was not offered.
 func Unusable(p memory.Proposal) bool {
 	if p.Action != schema.ActionNone {
 		return false
@@ -29,8 +29,8 @@ func Unusable(p memory.Proposal) bool {
 	return false
 }
 
-// Vouch compares a model's checked proposal with the words of the fact (FindChange), so that no model can supersede a
-// memory alone, and none overlooks a change that the words clearly state:
+// Vouch compares a model's checked proposal with the words of the fact (FindChange), so that no model alone can
+// supersede a memory or ignore a change that the words clearly state:
 //
 //	the model                            the words                      the result
 //	add, none, or another target         surely change a neighbour      the change by the words
@@ -41,8 +41,8 @@ func Unusable(p memory.Proposal) bool {
 //	of what was said after the fact                                     an old statement changes no later one
 //	none of no neighbour in particular   —                              add where all neighbours fade (KeepLasting)
 //
-// A none that names a neighbour with the same statement is not changed. The result is never a delete if the words
-// state a change: changes keep the target, marked.
+// A none with a neighbour of the same statement does not change. If the words state a change, the result is never a
+// delete: the target is kept and marked.
 func Vouch(p memory.Proposal, fact memory.Fact, neighbors []memory.Neighbor) memory.Proposal {
 	found, ok := FindChange(fact, neighbors)
 	sure := ok && found.Change == memory.ChangeSupersede
@@ -77,7 +77,7 @@ func Vouch(p memory.Proposal, fact memory.Fact, neighbors []memory.Neighbor) mem
 	if sure {
 		return byWords(p, found)
 	}
-	// the words left open which of several; the model chose
+	// By the words, several targets are possible: the model's choice counts.
 	if alone, ok := FindChange(fact, []memory.Neighbor{target}); ok {
 		return agreed(p, alone)
 	}
@@ -95,14 +95,14 @@ func Vouch(p memory.Proposal, fact memory.Fact, neighbors []memory.Neighbor) mem
 	return p
 }
 
-// byWords is the change that the words say, in place of what the model proposed.
+// byWords returns a proposal with the change by the words instead of the model's.
 func byWords(p memory.Proposal, found FoundChange) memory.Proposal {
 	return memory.Proposal{Action: schema.ActionUpdate, TargetID: found.Target.ID, Confidence: changeCertain,
 		Reason: fmt.Sprintf(vouchedFor, found.Relation.Why, p.Action), Warnings: p.Warnings,
 		Change: found.Change, Own: found.Own, Also: found.Also}
 }
 
-// agreed is a change that model and words both see, in the surer way that one of them sees it.
+// agreed returns a proposal for a change that the model and the words both state. The more certain of the two counts.
 func agreed(p memory.Proposal, found FoundChange) memory.Proposal {
 	out := byWords(p, found)
 	if p.Action == schema.ActionUpdate {
@@ -115,15 +115,15 @@ func agreed(p memory.Proposal, found FoundChange) memory.Proposal {
 	return out
 }
 
-// saysFact reports whether a neighbour says what the fact says.
+// saysFact reports whether a neighbour has the same statement as the fact.
 func saysFact(n memory.Neighbor, fact memory.Fact) bool {
 	return SaysSame(Statement{Type: n.Type, Content: n.Content, Hash: n.Hash, Speaker: n.Who, Claim: n.Claim},
 		Statement{Type: schema.TypeSemantic, Content: fact.Content, Speaker: fact.Speaker, Claim: fact.Claim})
 }
 
-// VouchRetractions drops the retractions of a model's extraction that the source does not make: the cue must stand in
-// the source in so many words, and is cleared where it does not. Neither is such a fact kept without its retraction:
-// whether the source states it or takes it back is then unknown.
+// VouchRetractions drops the retractions in a model's extraction whose cue does not occur word for word in the source.
+// Such a fact is dropped, not kept as a statement, because it is unknown whether the source states or retracts it.
+// Other facts only lose a cue that is not in the source.
 func VouchRetractions(e memory.Extraction, source string) memory.Extraction {
 	text := normalize.Lower(strings.Join(strings.Fields(source), " "))
 	facts := make([]memory.Fact, 0, len(e.Facts))

@@ -9,14 +9,15 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Prefixes of references to what Mneme keeps of a request in addition to the memory: they stay when that is gone.
+// Prefixes of references to data of a request that Mneme stores besides the memory. They are kept after the memory is
+// removed.
 const (
 	CandidateRefPrefix = "candidate:"
 	EventRefPrefix     = "ledger:"
 )
 
-// HandedIn is the provenance of a memory that came without references: the candidate that it was handed in
-// as, and the event that was noted of it. What a person stated as a memory is not an event.
+// HandedIn returns the provenance of a memory without references: its candidate, and the event that was recorded for
+// it. An explicit save has no event.
 func HandedIn(kind schema.SourceKind, candidate, event string, at time.Time) []schema.Ref {
 	ref := SourceRef(kind, "", at)
 	ref.Ref = CandidateRefPrefix + candidate
@@ -27,14 +28,14 @@ func HandedIn(kind schema.SourceKind, candidate, event string, at time.Time) []s
 	return refs
 }
 
-// Who may be believed without further evidence, by how actors are named.
+// Prefixes of actors who need no further evidence.
 var personPrefixes = []string{"operator:", "user:", "human:", "person:"}
 
 const importerPrefix = "importer:"
 
-// PutEvidence is the evidence of a semantic record that names none in its payload (document 004 §7: a semantic record
-// carries evidence references): its provenance, or else the person who puts it, or the importer that its provenance
-// names as its creator. It is nil if there is no evidence.
+// PutEvidence returns the evidence of a semantic record whose payload has none (document 004 §7: a semantic record
+// carries evidence references): the sources of its provenance or, without these, the person who puts it or the importer
+// that created it according to its provenance. It returns nil if there is no evidence.
 func PutEvidence(p schema.Provenance, actor string) []schema.Ref {
 	if len(p.Sources) > 0 {
 		return slices.Clone(p.Sources)
@@ -52,7 +53,7 @@ func PutEvidence(p schema.Provenance, actor string) []schema.Ref {
 	return nil
 }
 
-// PayloadEvidence is the evidence that the payload of a semantic record names.
+// PayloadEvidence returns the evidence in the payload of a semantic record.
 func PayloadEvidence(payload json.RawMessage) []schema.Ref {
 	var p struct {
 		Evidence []schema.Ref `json:"evidence"`

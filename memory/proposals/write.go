@@ -20,7 +20,7 @@ const (
 	ReasonDuplicate         = "duplicate_content_hash"
 	ReasonParentForgotten   = "parent_forgotten" // the source was forgotten in the meantime
 
-	// Skipped: the fact takes back what no memory says.
+	// Skipped: the fact retracts a statement that no memory has.
 	ReasonRetractionWithoutTarget = "retraction_without_target"
 
 	// Skipped: the decision was unusable. CheckProposal turns it into none and leaves the reason.
@@ -34,16 +34,16 @@ const (
 	ReasonPinnedTarget        = "pinned_target"
 	ReasonDestructiveDisabled = "destructive_mutations_disabled"
 	ReasonContradiction       = "semantic_contradiction"
-	ReasonRevisionPolicy      = "revision_policy"    // the target has to be forked or contested, or keeps its place
-	ReasonActiveFactExists    = "active_fact_exists" // another memory makes the functional claim
-	ReasonCandidatesChanged   = "candidates_changed" // after all rounds, what it was decided on still changes
+	ReasonRevisionPolicy      = "revision_policy"    // the target must be forked or contested, or must not be replaced
+	ReasonActiveFactExists    = "active_fact_exists" // another memory has the functional claim
+	ReasonCandidatesChanged   = "candidates_changed" // after all rounds, the neighbours of the decision still change
 
 	// Blocked: the mode forbids it, and nothing else does.
 	ReasonShadowMode      = "shadow_mode"
 	ReasonMutationsFrozen = "mutations_frozen"
 )
 
-// WritePolicy says what the pipeline may do without a review (document 002 "Shadow Mode vs. Controlled
+// WritePolicy has the permissions of the pipeline without a review (document 002 "Shadow Mode vs. Controlled
 // Writes"). The zero WritePolicy writes nothing.
 type WritePolicy struct {
 	Mode              schema.WriteMode // empty or unknown counts as shadow
@@ -52,24 +52,24 @@ type WritePolicy struct {
 	MinFactConfidence float64   // [0,1]
 }
 
-// Supersede says which changes that a decision is certain of are applied without a person. They delete
-// nothing and can be taken back, so that AllowUpdateDelete does not govern them.
+// Supersede decides which certain changes are applied without a review. They delete nothing and can be reverted, so
+// that AllowUpdateDelete does not apply to them.
 type Supersede string
 
 // Ways to apply certain changes.
 const (
 	SupersedeAuto   Supersede = "auto"   // all
 	SupersedeOwn    Supersede = "own"    // people's changes of their own statements
-	SupersedeReview Supersede = "review" // none: each waits for a person
+	SupersedeReview Supersede = "review" // none: each waits for a review
 )
 
-// allows reports whether the policy applies a proposal's change without a person.
+// allows reports whether a proposal's change is applied without a review.
 func (s Supersede) allows(p memory.Proposal) bool {
 	return s == SupersedeAuto || s == SupersedeOwn && p.Own
 }
 
-// DefaultWritePolicy returns controlled writes: adds of facts that are certain enough, changes that the
-// decision is certain of, no other updates or deletes.
+// DefaultWritePolicy returns a policy of controlled writes: it allows adds of facts that are certain enough and certain
+// changes, but no other updates or deletes.
 func DefaultWritePolicy() WritePolicy {
 	return WritePolicy{Mode: schema.ModeControlled, Supersede: SupersedeAuto,
 		MinFactConfidence: DefaultMinFactConfidence}
@@ -89,7 +89,7 @@ func (p WritePolicy) Narrow(mode schema.WriteMode, noUpdateDelete bool, minConfi
 	return p
 }
 
-// mode returns the mode in force: one that was never set must not write.
+// mode returns the mode, or shadow if it is not valid, so that an unset mode does not write.
 func (p WritePolicy) mode() schema.WriteMode {
 	if !p.Mode.Valid() {
 		return schema.ModeShadow
@@ -97,18 +97,18 @@ func (p WritePolicy) mode() schema.WriteMode {
 	return p.Mode
 }
 
-// Verdict is what write may do with a proposal.
+// Verdict is the decision about a proposal.
 type Verdict struct {
 	// State is ProposalApplied ("apply it"), ProposalSkipped or ProposalBlocked.
 	State schema.ProposalState
 	// Reason is one of the machine reasons; empty when the proposal may be applied.
 	Reason string
-	// ContradictionRisk says that an update or delete seems to contradict its target.
+	// ContradictionRisk means that an update or delete seems to contradict its target.
 	ContradictionRisk bool
-	// ReviewNeeded says that a person should look: at a contradiction, or because the target is pinned
-	// or not to be replaced.
+	// ReviewNeeded means that a person should review the proposal: because of a contradiction, or because the target
+	// is pinned or must not be replaced.
 	ReviewNeeded bool
-	// Change is what becomes of the target of an update; empty means supersede.
+	// Change is the effect on the target of an update; empty means supersede.
 	Change memory.Change
 }
 
@@ -119,13 +119,13 @@ type Verdict struct {
 // controlled mode:
 //
 //  1. Skipped, nothing to write: low confidence, empty content, a decision of none, an unusable action or target, a
-//     retraction that would be added: a statement that does not hold is not a memory.
+//     retraction that would be added: a retracted statement is not a memory.
 //  2. Blocked by a rule, updates and deletes only: the target is pinned; updates and deletes are not allowed; fact
 //     and target contradict each other by their words; revision would not replace the target by the fact (document
 //     004 §7 and §12, KeepsItsPlace). The last two apply even if updates and deletes are allowed: a person should
-//     see when a memory is replaced by its opposite, or when policy or evidence support the memory. A proposal that
-//     says how certain its change is (Proposal.Change) is not blocked for the two reasons in the middle if the
-//     policy applies such changes: it deletes nothing, and it was found by the contradicting words.
+//     see when a memory is replaced by its opposite, or when policy or evidence support the memory. A proposal with
+//     a Change is not blocked for the two reasons in the middle if the policy applies such changes: it deletes
+//     nothing, and contradicting words are the reason why it was found.
 //  3. Blocked by the mode: shadow or frozen. In controlled mode the proposal would have been applied.
 func EvaluateWrite(policy WritePolicy, fact memory.Fact, p memory.Proposal, target *memory.Neighbor) Verdict {
 	if reason := skipReason(policy, fact, p, target); reason != "" {
@@ -170,7 +170,7 @@ func EvaluateWrite(policy WritePolicy, fact memory.Fact, p memory.Proposal, targ
 // skipReason returns why there is nothing to write, or "".
 func skipReason(policy WritePolicy, fact memory.Fact, p memory.Proposal, target *memory.Neighbor) string {
 	switch {
-	case !(fact.Confidence >= policy.MinFactConfidence): // so written that NaN is low
+	case !(fact.Confidence >= policy.MinFactConfidence): // negated so that NaN counts as low
 		return ReasonLowFactConfidence
 	case normalize.Normalize(fact.Content).Normalized == "":
 		return ReasonEmptyFactContent
@@ -203,6 +203,6 @@ func skipReason(policy WritePolicy, fact memory.Fact, p memory.Proposal, target 
 	}
 }
 
-// MutationsFrozen reports whether the policy forbids changing what is stored: in every mode but
-// controlled (document 002 "Shadow Mode vs. Controlled Writes").
+// MutationsFrozen reports whether the policy forbids changes of stored memories, as in all modes except controlled
+// (document 002 "Shadow Mode vs. Controlled Writes").
 func (p WritePolicy) MutationsFrozen() bool { return p.mode() != schema.ModeControlled }

@@ -18,21 +18,24 @@ import (
 const StageDuplicates = "duplicates"
 
 const (
-	// duplicateOverlap is the share of two texts' pairs of neighbouring words that both have when they are
-	// near-identical.
+	// duplicateOverlap is the least Jaccard index of the pairs of adjacent words of two texts that are near-identical.
 	duplicateOverlap = 0.7
-	// duplicateWindow is the longest time between two episodes about one event: "we shipped it today", said on
-	// another day, is another fact.
+	// duplicateWindow is the longest time between two episodes about one event: "we shipped it today" is another fact
+	// on another day.
 	duplicateWindow = 24 * time.Hour
 )
 
 // CollapseDuplicates drops results that repeat a higher one in nearly the same words. Ranked evidence keeps its
-// order, and unread evidence (without text in contents) its place.
+// order. Unread evidence, which has no text in contents, is never dropped.
 //
-// A result is dropped only if nothing is lost. The lower of two is dropped if it has no word that the upper lacks;
-// the additional words of the upper contain no number, name, negation or condition; the words are in nearly the same
-// order; and both are of one type and one speaker, of one status and, unless they are semantic, of one day. So "Ana
-// has 3 cats" and "Ana has 4 cats" stay two results, and so do "Ana beat Bo" and "Bo beat Ana".
+// A result is dropped only if no information is lost. The lower of two results is dropped if all of these hold:
+//
+//   - all of its words are in the upper result
+//   - the additional words of the upper result contain no number, name, negation or condition
+//   - the words are in nearly the same order
+//   - both have the same type, speaker and status and, unless they are semantic, less than duplicateWindow between them
+//
+// So "Ana has 3 cats" and "Ana has 4 cats" remain two results, and so do "Ana beat Bo" and "Bo beat Ana".
 func CollapseDuplicates(ranked []Evidence, contents map[uuid.UUID]string) []Evidence {
 	out := make([]Evidence, 0, len(ranked))
 	var kept []*shingled
@@ -57,9 +60,9 @@ type shingled struct {
 	of      *Evidence
 	content string
 	text    []string // its words, without fillers
-	words   []string // the same, each once, sorted
+	words   []string // the distinct words, sorted
 
-	// Computed when first needed, because most texts already differ in their words.
+	// Computed when first needed, because comparing words already rules out most pairs of texts.
 	marked   func() map[string]bool
 	shingles func() map[[2]string]bool
 }
@@ -74,7 +77,7 @@ func shingle(e *Evidence, content string) *shingled {
 	return s
 }
 
-// mark returns the words that make two texts differ in substance: numbers, names, negations, conditions.
+// mark returns the words that change the meaning of a text: numbers, names, negations, conditions.
 func (s *shingled) mark() map[string]bool {
 	marked := map[string]bool{}
 	for _, word := range s.words {
@@ -83,7 +86,8 @@ func (s *shingled) mark() map[string]bool {
 			marked[word] = true
 		}
 	}
-	// A capital letter marks a name. At the start of a sentence this may be wrong, and then both results are kept.
+	// A capital letter marks a name. This is wrong for most words at the start of a sentence, but only keeps both
+	// results.
 	for field := range strings.FieldsFuncSeq(normalize.Apostrophes.Replace(s.content), func(r rune) bool {
 		return !unicode.In(r, unicode.L, unicode.N, unicode.M) && r != '\''
 	}) {
@@ -94,7 +98,7 @@ func (s *shingled) mark() map[string]bool {
 	return marked
 }
 
-// pair returns the pairs of neighbouring words.
+// pair returns the pairs of adjacent words.
 func (s *shingled) pair() map[[2]string]bool {
 	pairs, previous := make(map[[2]string]bool, len(s.text)), ""
 	for _, word := range s.text {
@@ -107,8 +111,8 @@ func (s *shingled) pair() map[[2]string]bool {
 // repeats reports whether s, which ranks lower, says nothing that upper does not say.
 func (s *shingled) repeats(upper *shingled) bool {
 	a, b := s.of, upper.of
-	// Procedures and conditional facts differ in their conditions, not in their words, and several for one
-	// problem are wanted (document 004 §8).
+	// Procedures and conditional facts may differ only in their conditions, and several for one problem are wanted
+	// (document 004 §8).
 	if a.Type == schema.TypeCompetence || a.Type == schema.TypePlanGraph || a.Conditional || b.Conditional {
 		return false
 	}
@@ -128,7 +132,7 @@ func (s *shingled) repeats(upper *shingled) bool {
 	return jaccard(s.shingles(), upper.shingles()) >= duplicateOverlap
 }
 
-// holdsAll reports whether all of some is in all. Both are sorted.
+// holdsAll reports whether all contains every element of some. Both are sorted.
 func holdsAll(all, some []string) bool {
 	if len(some) > len(all) {
 		return false
@@ -162,7 +166,7 @@ var fillers = normalize.Set(
 	"a an the very really just also too well oh hey hi ok okay please quite actually basically simply",
 )
 
-// turns are words, besides the negations, that say that a statement holds only in part or no longer.
+// turns are words, besides the negations, that limit a statement or say that it is no longer true.
 var turns = normalize.Set(
 	"if unless only except may might will would could should until before after used formerly almost nearly",
 )

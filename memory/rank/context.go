@@ -18,27 +18,27 @@ const (
 	StageSpeaker       = "speaker"
 )
 
-// Constants of context. A question is often about a turn next to a hit, in other words: an answer rarely repeats the
+// Constants of context. The answer to a query is often a turn adjacent to a hit, because an answer rarely repeats the
 // words of its question. Measured on the evaluation conversations, where the three stages together raise recall@10 by
 // about 15 points (docs/recall.md); other weights, from half to double, change it by about one.
 const (
-	// MaxAnchors is how many of the best candidates lend evidence to their neighbours.
+	// MaxAnchors is the number of the best candidates that pass evidence to their neighbours.
 	MaxAnchors = 60
-	// NeighbourRadius is how far, in turns, a candidate's evidence reaches.
+	// NeighbourRadius is the greatest distance, in turns, at which a neighbour gets evidence.
 	NeighbourRadius = 4
 
 	neighbourReach = 0.8  // evidence at distance d counts by neighbourReach / 2^d: 0.4, 0.2, 0.1, 0.05
-	answerBoost    = 1.5  // factor for the turn right after one that asks
-	sessionWeight  = 0.15 // of the session's coverage, squared
-	selfContained  = 370  // bytes; above this length, a longer memory needs less context
+	answerBoost    = 1.5  // factor for the turn after a question
+	sessionWeight  = 0.15 // weight of the squared coverage of the session
+	selfContained  = 370  // bytes; longer memories need less context
 	otherSpeaker   = 0.7  // factor for a turn when the question names another speaker
 )
 
-// Anchor is a candidate that lends evidence to its neighbours, with the memory that gives its place in the
+// Anchor is a candidate that passes evidence to its neighbours. Place is the memory that gives its position in the
 // session: the candidate itself, or its source.
 type Anchor struct{ ID, Place uuid.UUID }
 
-// Turn is a memory that is near an anchor in its session.
+// Turn is a memory near an anchor in the anchor's session.
 type Turn struct {
 	Anchor, ID uuid.UUID
 	Distance   int  // in turns: negative before the anchor, positive after it
@@ -46,8 +46,8 @@ type Turn struct {
 	Features
 }
 
-// Anchors returns those of the best of the ranked candidates that may be in a session, with their places. If several
-// have one place, such as a source and the facts extracted from it, the best is taken.
+// Anchors returns the best of the ranked candidates that may be in a session, with their places, at most MaxAnchors. If
+// several candidates have the same place, such as a source and its facts, only the best is an anchor.
 func Anchors(ranked []Evidence) []Anchor {
 	out := make([]Anchor, 0, MaxAnchors)
 	taken := make(map[uuid.UUID]bool, MaxAnchors)
@@ -71,8 +71,8 @@ func Anchors(ranked []Evidence) []Anchor {
 	return out
 }
 
-// Neighbourhood adds to each candidate, as independent evidence, that of its neighbours in the session: 1 -
-// (1-own)·(1-theirs). Neighbours that no channel found are added with the neighbours' evidence alone.
+// Neighbourhood adds the evidence of its neighbours in the session to each candidate, as independent evidence: 1 -
+// (1-own)·(1-theirs). It also adds the turns near an anchor that no channel found, with only this evidence.
 func Neighbourhood(ranked []Evidence, turns []Turn) []Evidence {
 	out := ranked
 	places := make(map[uuid.UUID]int, len(out))
@@ -84,7 +84,7 @@ func Neighbourhood(ranked []Evidence, turns []Turn) []Evidence {
 		doubt float64 // product of (1-evidence) over the neighbours
 	}
 	all, at := make([]raised, 0, len(turns)), make(map[uuid.UUID]int, len(turns))
-	heard := make(map[[2]uuid.UUID]bool, len(turns)) // facts of one source have one place and repeat one statement
+	heard := make(map[[2]uuid.UUID]bool, len(turns)) // facts of one source have one place and count once
 	for _, n := range strongestFirst(turns, out, places) {
 		place := [2]uuid.UUID{n.turn.ID, anchorPlace(out, places, n.turn.Anchor)}
 		if heard[place] {
@@ -112,7 +112,7 @@ func Neighbourhood(ranked []Evidence, turns []Turn) []Evidence {
 	return out
 }
 
-// lent is the share of the anchor's evidence that a turn gets, [0,1).
+// lent returns the share of the anchor's evidence that a turn gets.
 func lent(t *Turn) float64 {
 	share := neighbourReach
 	for range max(t.Distance, -t.Distance) {
@@ -124,9 +124,9 @@ func lent(t *Turn) float64 {
 	return share
 }
 
-// needsContext returns the share of its neighbours' evidence that a memory gets, by its length, in (0,1]. A short turn
-// relies on the turns before it. A long turn names its subject and repeats the question that it answers, so the
-// evidence of its neighbours would count its own evidence twice.
+// needsContext returns the share of the neighbours' evidence that a memory gets, by its length, in (0,1]. A short turn
+// depends on the turns before it. A long turn names its subject and repeats the question that it answers, so that the
+// evidence of its neighbours would count the same words twice.
 func (f *Features) needsContext() float64 {
 	return min(1, selfContained/max(1, float64(f.Bytes)))
 }
@@ -137,7 +137,7 @@ type neighbour struct {
 	evidence float64
 }
 
-// strongestFirst orders turns by their anchor's evidence, so that the strongest of several anchors in one place
+// strongestFirst orders turns by their anchor's evidence, so that of several anchors in one place the strongest
 // counts.
 func strongestFirst(turns []Turn, evidence []Evidence, places map[uuid.UUID]int) []neighbour {
 	out := make([]neighbour, len(turns))
@@ -151,7 +151,7 @@ func strongestFirst(turns []Turn, evidence []Evidence, places map[uuid.UUID]int)
 	return out
 }
 
-// anchorPlace is the rank of an anchor.
+// anchorPlace returns the place of an anchor: its source or, if it has none, the anchor itself.
 func anchorPlace(evidence []Evidence, places map[uuid.UUID]int, anchor uuid.UUID) uuid.UUID {
 	if i, ok := places[anchor]; ok && evidence[i].Source != uuid.Nil {
 		return evidence[i].Source
@@ -159,8 +159,8 @@ func anchorPlace(evidence []Evidence, places map[uuid.UUID]int, anchor uuid.UUID
 	return anchor
 }
 
-// Sessions adds to each candidate how much of the query its session covers as a whole: the weight of the
-// terms that the session's candidates hold between them, squared, since most sessions hold some.
+// Sessions adds the session's coverage of the query to each candidate: the weight of all query terms that the
+// candidates of its session contain together. The coverage is squared, because most sessions contain some terms.
 func Sessions(ranked []Evidence, weights []float64) []Evidence {
 	type session struct{ agent, name string }
 	held := map[session]uint64{}
@@ -191,8 +191,8 @@ func Sessions(ranked []Evidence, weights []float64) []Evidence {
 	return out
 }
 
-// Speakers lowers what others said, if the query names some of those who spoke: "what did Ann decide" asks for Ann's
-// words. A name counts if all of its words, or the first one, are in the query.
+// Speakers lowers the statements of other speakers if the query names a speaker: "what did Ann decide" asks for Ann's
+// words. The query names a speaker if it has all words of the name, or the first one.
 func Speakers(ranked []Evidence, query string) []Evidence {
 	asked := map[string]bool{}
 	for _, w := range normalize.Words(query, "") {

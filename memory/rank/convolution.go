@@ -6,7 +6,7 @@ import "slices"
 const StageConvolve = "convolve"
 
 // Weights and bounds of structured evidence convolution (notes on recall constants). The weights sum to
-// more than one: a memory that every channel agrees on reaches the bound of a score.
+// more than one, but scores are limited to 1.
 const (
 	convolveLexical    = 0.25
 	convolveSemantic   = 0.3
@@ -14,9 +14,9 @@ const (
 	convolveTraversal  = 0.15
 	convolveStructured = 0.15
 
-	convolveHintAlone = 0.75 // of a hint that nothing else supports
-	convolveAnchor    = 0.35 // from which semantic or structured evidence anchors a traversal
-	convolveLoose     = 0.35 // the most that a traversal without an anchor is worth
+	convolveHintAlone = 0.75 // weight of a hint without other evidence
+	convolveAnchor    = 0.35 // semantic or structured evidence of this score anchors a traversal
+	convolveLoose     = 0.35 // highest score of a traversal without an anchor
 )
 
 // Convolve compares the kinds of evidence for each memory, so that results of the graph alone do not dominate results
@@ -24,7 +24,7 @@ const (
 // channels, the lexical score, the hint, and the fused score. A memory that traversal found and that has no anchor
 // gets at most 0.35; an anchor is any lexical or hint evidence, or semantic or structured evidence of 0.35.
 //
-// Semantic evidence is the vector score if its space is trusted alone: a score of feature hashing anchors nothing.
+// Semantic evidence is the vector score weighted by the trust in its space: a feature-hashing score anchors nothing.
 func Convolve(evidence []Evidence, trust VectorTrust) []Evidence {
 	out := slices.Clone(evidence)
 	for i := range out {

@@ -6,7 +6,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// StageCurrentness is the annotation of what is out of date.
+// StageCurrentness is the stage that marks superseded memories.
 const StageCurrentness = "currentness"
 
 // Factors of currentness (notes on recall constants).
@@ -16,16 +16,17 @@ const (
 	currentActive     = 1.03
 )
 
-// Supersession describes the revisions of a memory and of the facts extracted from it that the asker may see.
+// Supersession describes the revisions of a memory and of its extracted facts, as far as the asker may see them.
 type Supersession struct {
-	SupersededBy uuid.UUID // its visible successor; zero: none
+	SupersededBy uuid.UUID // the visible successor; zero: none
 	Replaces     bool      // it is the successor of another memory
 	Active       int       // number of facts extracted from it that still hold
 	Superseded   int       // number of facts extracted from it that were superseded
 }
 
-// Currentness says whether the content of a memory still holds: superseded if it was replaced, or all facts extracted
-// from it were; mixed if some were; current if it replaced something. Empty means that nothing is known.
+// Currentness returns whether the content of a memory is still true: superseded if it or all facts extracted from it
+// were replaced, mixed if some of the facts were, current if it replaced another memory. It returns "" if nothing is
+// known.
 func (s Supersession) Currentness(status schema.Status) schema.Currentness {
 	switch {
 	case status == schema.StatusSuperseded, s.Superseded > 0 && s.Active == 0:
@@ -38,9 +39,9 @@ func (s Supersession) Currentness(status schema.Status) schema.Currentness {
 	return ""
 }
 
-// Current marks evidence by supersession: a superseded memory is demoted to 0.65 of its score, a partly superseded
-// one to 0.85, and one that has replaced another is raised by 0.03 (document 002 Phase 4). Nothing is dropped: a
-// question about the past must find superseded memories, marked.
+// Current marks evidence by supersession. The score of a superseded memory is multiplied by 0.65, that of a partly
+// superseded one by 0.85, and that of one that has replaced another by 1.03 (document 002 Phase 4). Nothing is dropped,
+// because questions about the past need superseded memories.
 func Current(evidence []Evidence, supersessions map[uuid.UUID]Supersession) []Evidence {
 	out := evidence
 	for i := range out {

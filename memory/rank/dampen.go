@@ -16,18 +16,18 @@ const StageDampen = "dampen"
 
 // Factors of dampening (notes on recall constants).
 const (
-	dampenUnworded = 0.5 // of a semantic hit without word overlap,
-	dampenAbove    = 0.3 // if it scores more than this, which is also the lowest result
+	dampenUnworded = 0.5 // factor for a semantic hit without word overlap
+	dampenAbove    = 0.3 // only scores above this are dampened, and not below it
 	dampenHub      = 0.7
 	boostDecision  = 1.2
 	boostDated     = 1.1
 
-	// HubPercentile is the place in the order of degrees from which an entity is a hub.
+	// HubPercentile is the percentile of degrees from which an entity is a hub.
 	HubPercentile = 0.9
 )
 
-// Unworded reports whether evidence looks like a semantic hit: it scores above 0.3, a vector found it, and no channel
-// that knows the words of the query did.
+// Unworded reports whether evidence seems to be only a semantic hit: its score is above 0.3, vectors found it, and no
+// channel that compares words did.
 func Unworded(e Evidence) bool {
 	return e.Score > dampenAbove && e.Channels[ChannelVector] > 0 && e.Terms == 0 &&
 		e.Channels[ChannelText] == 0 && e.Channels[ChannelHints] == 0 && e.Channels[ChannelClaims] == 0
@@ -55,9 +55,8 @@ func SharesWord(a, b string) bool {
 	return slices.ContainsFunc(normalize.Words(b, "'"), func(word string) bool { return in[word] })
 }
 
-// DampenHubs takes three tenths off memories that link only to hubs. lowest has, for each memory that links to
-// entities, the lowest degree among them; hub is the degree from which an entity counts as a hub, 0 if there are
-// none.
+// DampenHubs multiplies the score of memories that link only to hubs by 0.7. lowest has the lowest degree of the
+// entities that a memory links to, by memory. hub is the degree from which an entity is a hub, or 0 if there are none.
 func DampenHubs(evidence []Evidence, lowest map[uuid.UUID]int64, hub int64) []Evidence {
 	out := slices.Clone(evidence)
 	for i := range out {
@@ -70,8 +69,8 @@ func DampenHubs(evidence []Evidence, lowest map[uuid.UUID]int64, hub int64) []Ev
 	return out
 }
 
-// HubDegree chooses the degree from which an entity is a hub: the 90th percentile of the tenant's known degrees. If
-// that is at most twice the median, there is no hub, and it returns 0.
+// HubDegree returns the degree from which an entity is a hub: the 90th percentile of the tenant's known degrees. It
+// returns 0, for no hubs, if that is at most twice the median.
 func HubDegree(degrees []int64) int64 {
 	if len(degrees) == 0 {
 		return 0
@@ -84,7 +83,7 @@ func HubDegree(degrees []int64) int64 {
 	return hub
 }
 
-// BoostDecisions raises decisions and constraints by a fifth, because they are binding.
+// BoostDecisions multiplies the score of decisions and rules by 1.2, because they are binding.
 func BoostDecisions(evidence []Evidence) []Evidence {
 	out := slices.Clone(evidence)
 	for i := range out {
@@ -96,7 +95,8 @@ func BoostDecisions(evidence []Evidence) []Evidence {
 	return out
 }
 
-// BoostDated raises text that names a date by a tenth. Contents that were not read are not raised.
+// BoostDated multiplies the score of texts that name a date by 1.1. Unread memories keep their
+// score.
 func BoostDated(evidence []Evidence, contents map[uuid.UUID]string) []Evidence {
 	out := slices.Clone(evidence)
 	for i := range out {

@@ -11,7 +11,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Noted is a record of a session: its working state, or what was learned in it.
+// Noted is a record of a session: its working state, or a memory from it.
 type Noted struct {
 	ID       uuid.UUID
 	Type     schema.MemoryType
@@ -19,9 +19,9 @@ type Noted struct {
 	Text     string
 }
 
-// SessionDigest joins the records of a session, one line each with its kind, in at most MaxSupplementChars: "working:
-// …", "decision: …". Records that say the same are shown once. Records without room are omitted as a whole, and
-// CutMark shows that; only the first is cut, if it alone is too long. It returns the ids of the records shown.
+// SessionDigest joins the records of a session in at most MaxSupplementChars, one line each with its kind: "working:
+// …", "decision: …". Equal records are shown once. Records that do not fit are omitted as a whole, and CutMark marks
+// this. Only the first record may be cut. SessionDigest returns the ids of the records shown.
 func SessionDigest(records []Noted) (text string, shown []uuid.UUID, cut bool) {
 	var lines []string
 	room := MaxSupplementChars - utf8.RuneCountInString(normalize.CutMark)

@@ -1,4 +1,4 @@
-// Package rank turns the results of a recall's channels into one ranking: how terms are planned, how evidence is
-// fused, what neighbours add, which results repeat others and which a later statement has replaced. It reads nothing;
-// package recall brings texts and calls the stages in order.
+// Package rank turns the results of a recall's channels into one ranking: it plans the search terms, fuses the
+// evidence, adds evidence from neighbours, removes duplicates and handles statements that later ones have replaced. It
+// does no I/O: package recall reads the texts and calls the stages in order.
 package rank

@@ -11,7 +11,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Channel names, as results, timings and switches show them.
+// Channel names in results, timings and switches.
 const (
 	ChannelText   = "text"
 	ChannelVector = "vector"
@@ -21,44 +21,43 @@ const (
 	ChannelTime   = "time"   // time expressions in the query
 )
 
-// Evidence is one candidate of a recall: the channels' results for it and, from authorisation on, the data that may
-// be known without its content.
+// Evidence is one candidate of a recall: the channels' results for it and, after authorisation, its Features.
 //
-// It is large, and a recall has some five hundred of it. The stages that are on by default change the slice that they
-// get, and return it; the caller must not use the old slice.
+// It is large, and a recall has some five hundred candidates. The stages that are on by default therefore change and
+// return the slice that they get; the caller must not use the old slice.
 type Evidence struct {
 	ID       uuid.UUID
 	Channels map[string]float64 // each channel's calibrated score, [0,1]
-	Terms    uint64             // bit i is set when it holds the i-th term of the text plan
-	Score    float64            // [0,1], as of the last stage
+	Terms    uint64             // bit i is set if it contains the i-th term of the text plan
+	Score    float64            // [0,1], after the last stage
 
-	Currentness  schema.Currentness // set by the stage of that name; empty: nothing is known
-	SupersededBy uuid.UUID          // likewise; zero: none that the asker may see
-	Replaces     bool               // likewise: it took the place of another
-	Newer        uuid.UUID          // a later statement of the same thing, set by StageLatest; zero: none was found
+	Currentness  schema.Currentness // set by StageCurrentness; empty: unknown
+	SupersededBy uuid.UUID          // set by StageCurrentness; zero: none that the asker may see
+	Replaces     bool               // set by StageCurrentness: it replaced another memory
+	Newer        uuid.UUID          // a later statement about the same thing, set by StageLatest; zero: none
 	newerAt      time.Time
-	Relevance    float64 // [0,1], set by StageRelevance; 0: not known
-	near         float64 // [0,1], nearness to the question in a trained space; 0: not known
+	Relevance    float64 // [0,1], set by StageRelevance; 0: unknown
+	near         float64 // [0,1], nearness to the question in a trained space; 0: unknown
 
 	Features
 	Steps []schema.ScoreStep // the score after each stage
 }
 
-// Features is what shaping may know of an authorised memory without reading its content.
+// Features has the data of an authorised memory that stages may use without reading its content.
 type Features struct {
 	Type        schema.MemoryType
 	Category    schema.Category
 	Status      schema.Status
 	Agent       string
-	Session     string // a name of the agent's
+	Session     string // the agent's name for the session
 	Speaker     string
 	OccurredAt  time.Time
 	Importance  float64
-	Bytes       int         // of the content
-	Conditional bool        // it holds under conditions
-	Source      uuid.UUID   // the memory that this one, a fact, was drawn from; zero: none
-	Others      []uuid.UUID // further memories that say this fact
-	Words       int64       // a digest of the content, the same for the same words; 0: not known
+	Bytes       int         // length of the content
+	Conditional bool        // it is true only under conditions
+	Source      uuid.UUID   // the memory from which this fact was extracted; zero: none
+	Others      []uuid.UUID // further memories that state this fact
+	Words       int64       // a hash of the content's words; 0: unknown
 
 	// Only rehearsal uses these; it reads them itself.
 	Accesses     int64
@@ -70,7 +69,7 @@ func (e *Evidence) passed(stage string) bool {
 	return slices.ContainsFunc(e.Steps, func(s schema.ScoreStep) bool { return s.Stage == stage })
 }
 
-// HeldUntil returns when a later statement of the same thing was made, nil when none is known.
+// HeldUntil returns the time of a later statement about the same thing, or nil if none is known.
 func (e *Evidence) HeldUntil() *time.Time {
 	if e.newerAt.IsZero() {
 		return nil
@@ -79,7 +78,7 @@ func (e *Evidence) HeldUntil() *time.Time {
 	return &at
 }
 
-// Set gives the evidence a stage's score and notes it. Scores stay in [0,1].
+// Set sets the score to that of a stage, limited to [0,1], and records the step.
 func (e *Evidence) Set(stage string, score float64, why string) {
 	e.Score = min(1, max(0, score))
 	if e.Steps == nil {
@@ -88,14 +87,14 @@ func (e *Evidence) Set(stage string, score float64, why string) {
 	e.Steps = append(e.Steps, schema.ScoreStep{Stage: stage, Score: e.Score, Why: why})
 }
 
-// Rank sorts evidence, best first. Ties are ordered by vector score, then by id, so that equal requests get equal
+// Rank sorts evidence, best first. Ties are broken by vector score, then by id, so that equal requests get equal
 // answers.
 func Rank(evidence []Evidence) {
 	type placed struct {
 		score float64
-		from  int // its place before
+		from  int // index before sorting
 	}
-	order := make([]placed, len(evidence)) // to sort: evidence is large
+	order := make([]placed, len(evidence)) // sorted instead of evidence, which is large
 	for i := range evidence {
 		order[i] = placed{evidence[i].Score, i}
 	}
@@ -106,7 +105,7 @@ func Rank(evidence []Evidence) {
 		a, b := &evidence[x.from], &evidence[y.from]
 		return cmp.Or(cmp.Compare(b.Channels[ChannelVector], a.Channels[ChannelVector]), compareIDs(a.ID, b.ID))
 	})
-	for i := range order { // follow each cycle of places once, so that only its first element is copied
+	for i := range order { // apply the permutation cycle by cycle, so that each element is moved once
 		if order[i].from == i {
 			continue
 		}
@@ -120,7 +119,7 @@ func Rank(evidence []Evidence) {
 	}
 }
 
-// usualSteps is how many stages score a candidate that does not come first.
+// usualSteps is the number of stages that score a candidate outside the first places.
 const usualSteps = 4
 
 func compareIDs(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }

@@ -10,22 +10,22 @@ import (
 	"github.com/mneme/mneme/memory/normalize"
 )
 
-// StageExpand is keyword expansion. It is a part of the text and hints channels and can be switched off separately.
+// StageExpand is keyword expansion. It is part of the text and hints channels, but has its own switch.
 const StageExpand = "expand_query"
 
 // Constants of keyword expansion.
 const (
-	expansionShare  = 0.5 // the share of its own weight with which an added word counts
+	expansionShare  = 0.5 // factor for the weight of an added word
 	maxExpansions   = 24  // words added to one query
-	maxExpandedOver = 64  // words of a query that are looked at
-	minNearness     = 0.5 // of a word in meaning
-	minRarity       = 0.7 // of a word that others may stand for
+	maxExpandedOver = 64  // words of a query that are considered
+	minNearness     = 0.5 // least similarity of a synonym
+	minRarity       = 0.7 // least rarity of a word that gets synonyms
 )
 
-// ExpandQuery returns, separated by spaces, words that a memory may have instead of a query's: the other forms of an
-// irregular verb, which stemming does not join, and for a few general words the particular ones that people use
-// (document 002 Phase 1, "class-to-instance gaps"). It is for full text and hints: vectors and models get the query
-// unchanged. It is empty if there is nothing to add.
+// ExpandQuery returns words, separated by spaces, that a memory may have instead of a query's: other forms of an
+// irregular verb, which stemming does not join, and specific words for a few general ones (document 002 Phase 1,
+// "class-to-instance gaps"). Full text and hints use them; vectors and models get the query unchanged. The result is
+// empty if there is nothing to add.
 func ExpandQuery(query string) string {
 	said := normalize.Words(query[:min(len(query), 16<<10)], "")
 	said = said[:min(len(said), maxExpandedOver)]
@@ -53,13 +53,13 @@ func ExpandQuery(query string) string {
 	return strings.Join(out, " ")
 }
 
-// isNamed reports whether a word is capitalized in a query: it is a name, which has no synonyms.
+// isNamed reports whether a word is capitalized in a query: then it is probably a name, which has no synonyms.
 func isNamed(query, word string) bool {
 	first, size := utf8.DecodeRuneInString(word)
 	return strings.Contains(query, string(unicode.ToUpper(first))+word[size:])
 }
 
-// expansions are, by word, the words that may stand for it.
+// expansions has the words that may replace a word, by word.
 var expansions = func() map[string][]string {
 	out := map[string][]string{}
 	for line := range strings.Lines(irregularVerbs) {
@@ -84,7 +84,7 @@ var expansions = func() map[string][]string {
 	return out
 }()
 
-// irregularVerbs are those whose forms the stemmer leaves apart, one a line.
+// irregularVerbs has verbs whose forms the stemmer does not join, one verb a line.
 const irregularVerbs = `
 become became
 begin began begun
@@ -142,8 +142,7 @@ win won
 write wrote written
 `
 
-// classes are general words and, after the colon, particular ones: few of each, those that hardly mean
-// anything else.
+// classes has general words and, after the colon, specific ones. The specific words rarely mean anything else.
 const classes = `
 pet pets: dog cat puppy kitten
 instrument instruments: guitar piano violin drums clarinet

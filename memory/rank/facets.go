@@ -8,17 +8,16 @@ import (
 // StageFacets is facet coverage.
 const StageFacets = "facets"
 
-// What a facet is worth (notes on recall constants).
+// Weights of facets (notes on recall constants).
 const (
 	facetNew      = 0.08
 	facetRepeated = 0.02
 )
 
-// CoverFacets reorders evidence so that the first places together cover as much of the query as they can (document
-// 002 Phase 4). A facet is a content word of the query, as in the text plan: Evidence.Terms says which candidate has
-// which, so that no content is read. Greedily, each next place goes to the highest score after adding 0.08 for every
-// facet that no higher place has, and subtracting 0.02 for every one that a higher place has. Scores within this sum
-// are the new scores; they never rise from one place to the next.
+// CoverFacets reorders evidence so that the first places together cover as much of the query as possible (document 002
+// Phase 4). A facet is a term of the text plan; Evidence.Terms has the facets of a candidate. The next place goes to
+// the candidate with the highest score after adding 0.08 for each facet that no higher place has, and subtracting 0.02
+// for each facet that a higher place has. This sum becomes the new score, limited to the score of the place before.
 func CoverFacets(evidence []Evidence) []Evidence {
 	rest := slices.Clone(evidence)
 	Rank(rest)
@@ -27,7 +26,7 @@ func CoverFacets(evidence []Evidence) []Evidence {
 	for len(rest) > 0 {
 		best, bestScore := 0, -1.0
 		for i, e := range rest {
-			// Of equal scores, the one that ranked higher before wins.
+			// If scores are equal, the earlier rank decides.
 			if s := facetScore(e, covered); s > bestScore {
 				best, bestScore = i, s
 			}

@@ -10,16 +10,16 @@ import (
 // StageFirstHand prefers statements of a person or a tool to an assistant's.
 const StageFirstHand = "firsthand"
 
-// secondHand is the share of its score that an assistant's statement keeps. Measured on the development sets, values
-// from 0.5 to 0.9 differ by less than two points.
+// secondHand is the factor for the score of an assistant's statement. Measured on the development sets, values from 0.5
+// to 0.9 differ by less than two points.
 const secondHand = 0.7
 
-// assistants are the names by which assistants go in records of conversations.
+// assistants has the speaker names of assistants in recorded conversations.
 var assistants = map[string]bool{"assistant": true, "ai": true, "bot": true, "chatbot": true,
 	"llm": true, "copilot": true}
 
-// IsAssistant reports whether a speaker is an assistant: it has such a name, or it is the agent that owns the memory.
-// Without a speaker nothing is known.
+// IsAssistant reports whether a speaker is an assistant: it has the name of one, or is the agent that owns the memory.
+// It returns false for an unknown speaker.
 func IsAssistant(speaker, agent string) bool {
 	return speaker != "" && (strings.EqualFold(speaker, agent) || assistants[strings.ToLower(speaker)])
 }
@@ -52,8 +52,8 @@ func AsksAssistant(query string) bool {
 	return false
 }
 
-// FirstHand lowers what assistants said, unless the query asks for it, if someone else spoke too: an assistant knows
-// a person's affairs from that person.
+// FirstHand lowers the statements of assistants if others spoke too, because an assistant knows facts about a person
+// only from that person. It changes nothing if the query asks for the assistant's words.
 func FirstHand(ranked []Evidence, query string) []Evidence {
 	first := false
 	for _, e := range ranked {

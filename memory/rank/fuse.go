@@ -10,24 +10,25 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// StageFuse is the first stage: the channels' evidence of one memory becomes its score.
+// StageFuse is the first stage: it turns the channels' evidence for a memory into its score.
 const StageFuse = "fuse"
 
-// minRelativeScore is the share of the best score that a result must reach to be returned. The notes'
-// minimum of 0.1 is for scores divided by the best of the batch.
+// minRelativeScore is the least score of a result, as a share of the best score. In the notes, the minimum of 0.1 also
+// applies to scores divided by the best score.
 const minRelativeScore = 0.1
 
-// VectorTrust is how far an embedding space is trusted in comparison with full text, each in [0,1]. A space either
-// sees words, and its scores are blended with those of full text, or meanings, and they are independent evidence.
+// VectorTrust has the weights of an embedding space relative to full text, each in [0,1]. The scores of a space that
+// compares words are blended with those of full text. The scores of a space that compares meanings are independent
+// evidence.
 type VectorTrust struct {
-	Blend float64 // α where both channels found a memory: α·vector + (1−α)·text
-	Alone float64 // weight of a vector score where full text found nothing
-	// weight of nearness as evidence independent of full text; 0: the space does not know meanings
+	Blend float64 // α if both channels found a memory: α·vector + (1−α)·text
+	Alone float64 // weight of a vector score if full text did not find the memory
+	// weight of nearness as evidence independent of full text; 0: the space compares only words
 	Meaning float64
 }
 
-// Fuse combines what full text and vectors found of each candidate, and orders the candidates, best first. Candidates
-// are those that the asker may see: how near a candidate is to the question is measured against the others.
+// Fuse combines the channels' evidence for each candidate and sorts the candidates, best first. It must get only
+// candidates that the asker may see, because the nearness of a candidate is measured relative to the others.
 //
 // In a space of meanings the two are independent evidence: 1 − (1−text)·(1−Meaning·near). In a space of words, with
 // both scores present, the result is their blend, but never less than the text score alone. Hints, claims, the graph
@@ -59,7 +60,7 @@ func Fuse(evidence []Evidence, trust VectorTrust) []Evidence {
 		if e.direct() == 0 {
 			graph = min(graph, unanchoredTraversal)
 		}
-		// Take the strongest channel; of equal ones, the first.
+		// Take the strongest channel, or the first of several equal ones.
 		best, why := score, "text and vector"
 		for _, c := range []struct {
 			name  string
@@ -76,7 +77,7 @@ func Fuse(evidence []Evidence, trust VectorTrust) []Evidence {
 	return out
 }
 
-// direct returns the evidence of a candidate that does not come from the graph. It anchors the graph's evidence.
+// direct returns the evidence for a candidate that does not come from the graph and anchors the graph's evidence.
 func (e *Evidence) direct() float64 {
 	direct := max(e.Channels[ChannelText], e.Channels[ChannelHints])
 	for _, channel := range []string{ChannelVector, ChannelClaims} {
@@ -87,11 +88,11 @@ func (e *Evidence) direct() float64 {
 	return direct
 }
 
-// minAnchor is the score that a vector or a claim needs to anchor evidence of the graph (notes on recall
-// constants, "evidence convolution").
+// minAnchor is the least score of a vector or a claim that anchors evidence of the graph (notes on recall constants,
+// "evidence convolution").
 const minAnchor = 0.35
 
-// Relevant cuts off fused evidence, which is sorted best first, below minRelativeScore of the best.
+// Relevant returns fused evidence, sorted best first, without scores below minRelativeScore of the best.
 func Relevant(fused []Evidence) []Evidence {
 	for i, e := range fused {
 		if e.Score <= 0 || e.Score < minRelativeScore*fused[0].Score {
@@ -101,20 +102,20 @@ func Relevant(fused []Evidence) []Evidence {
 	return fused
 }
 
-// StageCollapse is the stage in which a fact takes the place of its source with the same words.
+// StageCollapse is the stage in which a fact replaces its source with the same words.
 const StageCollapse = "collapse"
 
-// CollapseDerived drops what repeats a result above it: a fact whose source ranks higher, since
-// the source contains it, and a source whose fact ranks higher, since the fact is shorter. Of several
-// sources of one fact the first is kept. Facts of one source do not replace each other.
+// CollapseDerived drops facts and sources that repeat a higher result. It drops a fact whose source ranks higher,
+// because the source contains it, and a source whose fact ranks higher, because the fact is shorter. If a fact has
+// several sources, the first is kept. Facts of one source do not replace each other.
 //
-// Of a fact and a source in the same words the fact is shown, in the higher place of the two: it lasts, and the
-// source fades. So it is where the source says little more and ranks hardly higher.
+// If a fact and a source have the same words, the fact is kept, in the higher place of the two, because the source
+// fades. The same applies if the source is only a little longer and ranks only a little higher.
 func CollapseDerived(ranked []Evidence) []Evidence {
 	ranked = factsBeforeEqualSources(lastingForFading(ranked))
 	out := make([]Evidence, 0, len(ranked))
-	kept := map[uuid.UUID]bool{}      // memories above
-	spokenFor := map[uuid.UUID]bool{} // sources of facts above, also of those that were dropped
+	kept := map[uuid.UUID]bool{}      // kept memories that rank higher
+	spokenFor := map[uuid.UUID]bool{} // sources of all facts that rank higher, even of dropped ones
 	for _, e := range ranked {
 		dropped := spokenFor[e.ID]
 		if e.Source != uuid.Nil {
@@ -134,13 +135,13 @@ func CollapseDerived(ranked []Evidence) []Evidence {
 	return out
 }
 
-// Constants of what counts as equal to its source.
+// A fact is as good an answer as its source within these limits.
 const (
-	equalScore  = 0.98 // of the source's score
+	equalScore  = 0.98 // least score of the fact, as a share of the source's score
 	equalLength = 2    // the source is at most this many times as long as the fact
 )
 
-// factsBeforeEqualSources moves facts before the source that they were drawn from, where the two answer equally well.
+// factsBeforeEqualSources moves a fact before its source if both are equally good answers.
 func factsBeforeEqualSources(ranked []Evidence) []Evidence {
 	facts := map[uuid.UUID][]Evidence{} // by their source
 	for _, e := range ranked {
@@ -172,8 +173,8 @@ func factsBeforeEqualSources(ranked []Evidence) []Evidence {
 	return out
 }
 
-// lastingForFading drops episodes and working memories that a fact among the candidates repeats in the same words,
-// and lifts the fact to the place of the first of them.
+// lastingForFading drops episodes and working memories that have the same words as a fact among the candidates, and
+// moves the fact to the place of the first of them.
 func lastingForFading(ranked []Evidence) []Evidence {
 	facts := map[int64][]int{} // by their words
 	for i, e := range ranked {
@@ -206,9 +207,8 @@ func lastingForFading(ranked []Evidence) []Evidence {
 	return out
 }
 
-// repeatedBy reports whether a fact replaces a memory with the same words: they have the same speaker, or the fact
-// was extracted from the memory. If a question asks for a time, the memory is kept if it is of that time and the fact
-// is not.
+// repeatedBy reports whether a fact replaces a memory with the same words, because both have the same speaker or the
+// fact was extracted from the memory. A memory that fits the time in the question better than the fact is kept.
 func repeatedBy(e, fact Evidence) bool {
 	if e.Type != schema.TypeEpisodic && e.Type != schema.TypeWorking ||
 		e.Channels[ChannelTime] > fact.Channels[ChannelTime] {
@@ -217,10 +217,10 @@ func repeatedBy(e, fact Evidence) bool {
 	return fact.Source == e.ID || slices.Contains(fact.Others, e.ID) || strings.EqualFold(e.Speaker, fact.Speaker)
 }
 
-// TrustIn returns how far a model's space is trusted. Feature hashing sees words, as full text does, but not how rare
-// they are: it finds misspellings and inflections and otherwise follows full text (measured in
-// docs/reference/benchmarks.md). A trained model adds meaning, which full text lacks. Its weight helped on one of the
-// development sets with two models and harmed neither set (docs/embeddings.md).
+// TrustIn returns the trust in a model's space. Feature hashing compares words, like full text, but does not know how
+// rare they are. It finds misspellings and inflections and otherwise agrees with full text (measured in
+// docs/reference/benchmarks.md). A trained model adds meaning, which full text lacks. The weight of meaning improved
+// one of the development sets with two models and made neither set worse (docs/embeddings.md).
 func TrustIn(model string) VectorTrust {
 	if model == HashModel {
 		return VectorTrust{Blend: 0.1, Alone: 0.25}
@@ -228,5 +228,5 @@ func TrustIn(model string) VectorTrust {
 	return VectorTrust{Alone: 0.7, Meaning: 0.5}
 }
 
-// HashModel names the offline feature-hashing space.
+// HashModel is the name of the offline feature-hashing space.
 const HashModel = "hash-v1"

@@ -10,46 +10,45 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// StageLatest puts the newest of the statements about one thing first, unless the question asks for the past.
+// StageLatest puts the newest statement about a thing before older ones, unless a question is about the past.
 const StageLatest = "latest"
 
-// MaxLatest is how many of the best candidates are compared with each other, and MaxLatestChars how long
-// their texts may be: long ones say many things.
+// MaxLatest is the number of the best candidates that are compared with each other. Texts longer than
+// memory.MaxLatestChars are not compared, because they have many statements.
 const (
 	MaxLatest = 30
 )
 
-// Probabilities of a succession (frame.Question.Successions) from which it counts. Statements that only look
-// alike, such as what two siblings do, stay below the second.
+// Least probabilities of a succession (frame.Question.Successions). Statements that are only similar, such as
+// statements about two siblings, stay below firstSuccession.
 const (
-	askedSuccession = 0.03 // if the question asks for the past, and so implies an older statement
+	askedSuccession = 0.03 // if the question is about the past, which implies an older statement
 	firstSuccession = 0.18 // for the newer statement to come before the older one
 	sureSuccession  = 0.55 // for the older statement to be marked as outdated
 )
 
-// Shares of its score that an older statement keeps.
+// Factors for scores.
 const (
-	olderShare  = 0.85
-	behindShare = 0.97 // when it is not certain to be outdated
-	nearFirst   = 0.25 // of the first score that what is perhaps newer has at least
+	olderShare  = 0.85 // for an older statement
+	behindShare = 0.97 // for an older statement that is not certainly outdated
+	nearFirst   = 0.25 // least score of a statement that is perhaps newer, as a share of the first score
 )
 
-// Quote is the text of a candidate as the latest stage reads it.
+// Quote is the parsed text of a candidate.
 type Quote struct {
 	frame.Text
-	Bytes int // of the whole text
+	Bytes int // length of the whole text
 }
 
-// pair is a position in the ranking of an older statement, and that of a newer one.
+// pair has the positions of an older and a newer statement in the ranking.
 type pair struct {
 	older, newer int
 	probability  float64
 }
 
 // Latest compares the best of the ranked candidates as answers to the question. If a later statement replaced an
-// earlier one, it takes the earlier one's place in the ranking, and the earlier one is marked with it; if the
-// question is about the past, the earlier one comes first. Links of revisions count as such pairs. Nothing is
-// dropped.
+// earlier one, it moves to the place of the earlier one in the ranking, and the earlier one is marked with it. If the
+// question is about the past, the earlier one comes first. Links of revisions also count as pairs. Nothing is dropped.
 func Latest(ranked []Evidence, said map[uuid.UUID]Quote, asked []frame.Question) []Evidence {
 	out := ranked
 	if len(out) == 0 {
@@ -90,18 +89,20 @@ func successions(
 ) (sure, unsure []pair) {
 	var texts []frame.Text
 	var at []int // their candidates
+	length := 0.0
 	for i, e := range candidates {
 		if e.Type != "" && e.Type != schema.TypeSemantic && e.Type != schema.TypeEpisodic {
 			continue // procedures and plans have versions instead
 		}
 		if s, ok := said[e.ID]; ok && s.Bytes > 0 && s.Bytes <= memory.MaxLatestChars {
 			texts, at = append(texts, s.Text), append(at, i)
+			length += s.Text.Length()
 		}
 	}
 	follows := func(i, j int) bool {
 		a, b := candidates[at[i]], candidates[at[j]]
 		return a.OccurredAt.Before(b.OccurredAt) && a.Source != b.ID && b.Source != a.ID &&
-			(!IsAssistant(b.Speaker, b.Agent) || IsAssistant(a.Speaker, a.Agent)) // it restates, and does not replace
+			(!IsAssistant(b.Speaker, b.Agent) || IsAssistant(a.Speaker, a.Agent)) // it restates what a person said
 	}
 	for i, a := range texts { // statements that were contested when they were written
 		for j, b := range texts {
@@ -113,22 +114,32 @@ func successions(
 			}
 		}
 	}
+	usual := long(length / float64(max(1, len(texts))))
 	for _, q := range asked {
 		enough := least
 		if !q.Asks {
-			enough = sureSuccession // a list of words has no answer that another may replace
+			enough = sureSuccession // a list of words asks for no answer that could be replaced
 		}
 		for _, s := range q.Successions(texts, enough, follows) {
 			p := pair{at[s.Older], at[s.Newer], s.Probability}
-			if s.Probability >= sureSuccession {
+			a, b := texts[s.Older], texts[s.Newer]
+			switch needed := needed(enough, min(usual, long(max(a.Length(), b.Length())))); {
+			case s.Probability < needed:
+			case s.Probability >= sureSuccession:
 				sure = append(sure, p)
-			} else {
+			default:
 				unsure = append(unsure, p)
 			}
 		}
 	}
 	return sure, unsure
 }
+
+// needed is the probability from which a succession counts, for texts that are long in part. The model of successions
+// was fitted to short statements. A turn of a conversation says many things and is rarely replaced as a whole, and what
+// it has in common with another turn says little. So between long texts only what was noticed when they were written
+// counts, where the other candidates are long too.
+func needed(least, long float64) float64 { return least + (1-least)*long }
 
 // newestFirst puts the likeliest successor of the first candidate before it, unless that is known to be the newest
 // itself.
@@ -163,7 +174,7 @@ func highest(out []Evidence) int {
 }
 
 func preferNewest(out []Evidence, pairs []pair, said map[uuid.UUID]Quote) {
-	// Oldest first, so that a score passes along a chain to its newest.
+	// Oldest first, so that in a chain the newest statement gets the highest score.
 	slices.SortStableFunc(pairs, func(a, b pair) int {
 		return out[a.older].OccurredAt.Compare(out[b.older].OccurredAt)
 	})
@@ -182,7 +193,7 @@ func preferNewest(out []Evidence, pairs []pair, said map[uuid.UUID]Quote) {
 	}
 }
 
-// mark notes which newer statement there is; of several the newest. Of what says other things too, only a part
+// mark records the newest later statement. If part is true, the text also has other statements, and only a part of it
 // is outdated.
 func (e *Evidence) mark(newer *Evidence, part bool) {
 	if e.Newer == uuid.Nil || e.newerAt.Before(newer.OccurredAt) {
@@ -196,8 +207,8 @@ func (e *Evidence) mark(newer *Evidence, part bool) {
 	}
 }
 
-// preferPast puts the earlier of each pair first; where the question names the value before which it was,
-// that which came right before it. Of unsure pairs it takes the likeliest, if there is no sure one.
+// preferPast puts the earlier statement of each pair first. If the question names a value, it does so only for the
+// statement that came right before that value. Without a sure pair, it uses the likeliest unsure pair.
 func preferPast(out []Evidence, sure, unsure []pair, said map[uuid.UUID]Quote, asked []frame.Question) {
 	wanted := func(p pair) bool {
 		older, newer := said[out[p.older].ID].Text, said[out[p.newer].ID].Text
@@ -237,8 +248,9 @@ func preferPast(out []Evidence, sure, unsure []pair, said map[uuid.UUID]Quote, a
 
 // updatesFirst puts a statement about a change before older statements about the subject of the question, if the
 // question asks for a current value: "I have raised my budget to 75" comes before "my budget of 60", although the
-// first has fewer words of the question. Nothing is marked, because the change may concern a related subject. Short
-// statements are left to successions, which compare subjects.
+// first has fewer words of the question. The words of the change and of the question are in one sentence. Nothing is
+// marked, because the change may concern a related subject. Short statements are left to successions, which compare
+// subjects.
 func updatesFirst(out []Evidence, said map[uuid.UUID]Quote, asked []frame.Question) {
 	if !slices.ContainsFunc(asked, func(q frame.Question) bool { return q.Value }) {
 		return
@@ -248,8 +260,9 @@ func updatesFirst(out []Evidence, said map[uuid.UUID]Quote, asked []frame.Questi
 	for i := range best {
 		newer := &best[i]
 		text, known := said[newer.ID]
-		if !known || IsAssistant(newer.Speaker, newer.Agent) || newer.Relevance < updateRelevance || !text.Updates() ||
-			text.Length() < longLength {
+		tells := func(q frame.Question) bool { return q.UpdatedBy(text.Text) }
+		if !known || IsAssistant(newer.Speaker, newer.Agent) || newer.Relevance < updateRelevance ||
+			text.Length() < longLength || !slices.ContainsFunc(asked, tells) {
 			continue
 		}
 		top := newer.Score
@@ -264,7 +277,7 @@ func updatesFirst(out []Evidence, said map[uuid.UUID]Quote, asked []frame.Questi
 	}
 }
 
-// Bounds of updatesFirst, the same for both sets of evaluation conversations.
+// Limits of updatesFirst. Both sets of evaluation conversations use the same values.
 const (
 	maxUpdates      = 10    // candidates that are compared
 	updateRelevance = 0.3   // the least relevance of an update

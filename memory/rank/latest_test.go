@@ -137,4 +137,30 @@ func TestWhatTellsOfAChangeComesFirst(t *testing.T) {
 	require.Equal(t, 1, first("What is my monthly budget for books?", "user", 0.1))
 	require.Equal(t, 1, first("What would you do about my monthly budget for books?", "user", 0.7))
 	require.Equal(t, 1, first("Have I ever spent more than my monthly budget for books?", "user", 0.7))
+	require.Equal(t, 1, first("What is my weekly limit on groceries?", "user", 0.7), "a change of something else")
+}
+
+// Turns that say many things share words by chance. Statements from such turns are compared as before.
+func TestTurnsOfAConversationReplaceEachOtherLessEasily(t *testing.T) {
+	t.Parallel()
+	const (
+		old = "I live in Lyon. The old harbour is near, and my sister runs a bakery there with her husband and two cousins."
+		now = "I moved from Lyon to Oslo. My cousin found a cheap flat next to the opera, and the ferry leaves every hour."
+		far = "Our choir sang five songs by Fauré at the town hall, and the mayor gave every soloist a bottle of wine."
+	)
+	question := "Where do I live?"
+	order, marks := ranked([]float64{0.9, 0.8, 0.1}, old, now, far).asked(question)
+	require.Equal(t, []int{1, 2, 3}, order)
+	require.Empty(t, marks)
+
+	order, marks = ranked([]float64{0.9, 0.8, 0.1}, "I live in Lyon.", "I moved from Lyon to Oslo.", far).asked(question)
+	require.Equal(t, []int{2, 1, 3}, order, "statements between turns")
+	require.Equal(t, map[int]schema.Currentness{1: schema.CurrentnessOlder}, marks)
+
+	r := ranked([]float64{0.9, 0.8, 0.1}, old, now, far)
+	for i := range r.evidence {
+		r.evidence[i].Status = schema.StatusContested
+	}
+	order, _ = r.asked(question)
+	require.Equal(t, []int{2, 1, 3}, order, "noticed when it was written")
 }

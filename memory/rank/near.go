@@ -2,24 +2,24 @@ package rank
 
 import "slices"
 
-// Constants of how near a text is to the question in a trained space. Measured with two models on two sets of
-// conversations (docs/embeddings.md): texts taken at random have cosines of 0.19 to 0.25 with a question, the 50th
-// best of a conversation 0.29 to 0.39, the best 0.56 to 0.64.
+// Constants for the nearness of a text to the question in a trained space. Measured with two models on two sets of
+// conversations (docs/embeddings.md): random texts have cosines of 0.19 to 0.25 with a question, the 50th best text of
+// a conversation 0.29 to 0.39, the best 0.56 to 0.64.
 const (
-	// backgroundRank is the place in the list of neighbours whose cosine counts as that of a text that happens to be
-	// about similar things.
+	// backgroundRank is the rank of the neighbour whose cosine counts as background: that of a text that is only about
+	// similar things.
 	backgroundRank = 50
-	// unrelated is the cosine of unrelated texts, where there are too few neighbours to tell.
+	// unrelated is the cosine of unrelated texts. It is the background if there are too few neighbours.
 	unrelated = 0.2
-	// leastNear is the share of its cosine that a neighbour counts at least, so that the nearest of little is found.
+	// leastNear is the least nearness of a neighbour, as a share of its cosine, so that weak results are still found.
 	leastNear = 0.1
 )
 
-// near makes the cosines of a trained space comparable with the scores of full text. A cosine alone says little: a
-// value that is high in one space is background in another. So a cosine counts by how far it is above the background
-// of the question, relative to the nearest memory; the asker's own list of neighbours gives the background. The
-// nearest counts like the best text, or like its own distance from the background of the space if that is more. near
-// returns one score for each of the evidence, and 0 for memories that vectors did not find.
+// near makes the cosines of a trained space comparable with the scores of full text. A cosine alone means little: a
+// value that is high in one space is background in another. So near measures how far a cosine lies above the background
+// of the question, relative to the nearest memory. The background comes from the memories that the asker may see. The
+// nearest memory counts like the best text, or by its own distance from the background of the space if that is more.
+// near returns one score for each candidate, and 0 for memories that vectors did not find.
 func near(evidence []Evidence) []float64 {
 	var cosines []float64
 	text := 0.0

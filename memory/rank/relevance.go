@@ -8,8 +8,8 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// StageRelevance estimates how likely the best candidates are to be about the question, and empties an answer that is
-// about something else.
+// StageRelevance estimates how likely the best candidates are to answer the question, and drops all results if none is
+// relevant enough.
 const StageRelevance = "relevance"
 
 // Relevance constants, measured on conversations in which half of the questions have an answer
@@ -17,60 +17,69 @@ const StageRelevance = "relevance"
 const (
 	// DefaultMinRelevance is the relevance below which the best candidate does not count as an answer.
 	DefaultMinRelevance = 0.2
-	// MaxRelevanceBytes bounds how much of a text is compared with the question's words by meaning.
+	// MaxRelevanceBytes limits the part of a text that is compared with the question by meaning.
 	MaxRelevanceBytes = 1_500
 )
 
-// EndShare is the factor for the relevance of a memory that only says that something ended, because the memory of
-// its replacement is the better answer.
+// EndShare is the factor for the relevance of a memory that only says that something ended, because a memory with the
+// new value is a better answer.
 const EndShare = 0.8
 
-// outdatedShare is the factor for the relevance of a memory that no longer holds, or holds only in part.
+// outdatedShare has the factors for the relevance of a memory that is outdated, wholly or in part.
 var outdatedShare = map[schema.Currentness]float64{schema.CurrentnessMixed: 0.85, schema.CurrentnessSuperseded: 0.65}
 
-// RelevanceOf is the relevance of a candidate: that of its text, or that of a hint or claim if it is higher.
-// PreferRelevant adds the nearness in a trained space. Evidence from its session and neighbours does not count.
-// Nothing in it depends on memories that are hidden from the asker: they must not decide whether there is an answer.
+// RelevanceOf returns the relevance of a candidate's text to a question, or the score of the time channel if that is
+// higher. PreferRelevant adds the nearness in a trained space. Evidence from the session and from neighbours does not
+// count. Memories that are hidden from the asker have no influence, so that they cannot decide whether there is an
+// answer.
 func RelevanceOf(e Evidence, q frame.Question, text frame.Text) float64 {
 	out := q.Relevance(text)
 	if e.Type != "" && e.Type != schema.TypeSemantic && e.Type != schema.TypeEpisodic {
-		out = max(out, e.Score) // the text of a procedure or a plan hardly shows its subject
+		out = max(out, e.Score) // the text of a procedure or a plan rarely states its subject
 	}
 	return max(out, e.Channels[ChannelTime])
 }
 
-// Shares of relevance in the ranking, where it is known. Short statements say what they are about, and their
-// relevance can be trusted; in turns of a conversation it is a hint.
+// Shares of relevance in the ranking. The relevance of short statements is reliable, because they name their subject.
+// The relevance of turns of a conversation is less reliable.
 const (
-	longBlend   = 0.15
-	shortBlend  = 0.9
-	keptShare   = 0.4 // the share of its score that a candidate keeps at any relevance
+	longBlend  = 0.15
+	shortBlend = 0.9
+	keptShare  = 0.4 // the share of its score that a candidate keeps at any relevance
+)
+
+// Lengths (frame.Text.Length) up to which texts are short statements, and from which they are turns of a conversation.
+const (
 	shortLength = 0.45
 	longLength  = 0.6
 )
+
+// long is how much texts of a length are turns of a conversation rather than short statements, in [0,1].
+func long(length float64) float64 {
+	return min(max(0, (length-shortLength)/(longLength-shortLength)), 1)
+}
 
 // RelevanceBlend is the share of relevance in the ranking of candidates. Length is how long their texts are, in
 // [0,1]: see frame.Text.Length.
 func RelevanceBlend(ranked []Evidence, length float64) float64 {
 	if slices.ContainsFunc(ranked, func(e Evidence) bool { return e.passed(StageRerank) }) {
-		return longBlend // a reranker has read them
+		return longBlend // a reranker has already judged the texts
 	}
-	long := min(max(0, (length-shortLength)/(longLength-shortLength)), 1)
-	return shortBlend + (longBlend-shortBlend)*long
+	return shortBlend + (longBlend-shortBlend)*long(length)
 }
 
-// RelevantScore moves a score towards the relevance. A part of the score stays: the neighbour of an answer may be
-// the answer in other words.
+// RelevantScore returns a score moved towards the relevance. Part of the score is kept, because a neighbour of the
+// answer may be the answer in other words.
 func RelevantScore(score, relevance, blend float64) float64 {
 	return max((1-blend)*score+blend*relevance, keptShare*score)
 }
 
-// Near is how near a candidate is to the question in a trained space, [0,1]; 0 where that is not known.
+// Near returns the nearness of a candidate to the question in a trained space, in [0,1], or 0 if it is unknown.
 func (e Evidence) Near() float64 { return e.near }
 
-// PreferRelevant moves the scores of the ranked candidates towards their relevance, by a share of it. A text that is
-// near to the question in a trained space is relevant in other words. But its nearness is in its score already, and
-// does not move it again: that cost one to two points of recall@10 on LoCoMo.
+// PreferRelevant moves the scores of the best ranked candidates towards their relevance, by the share blend. A text
+// that is near to the question in a trained space is relevant even with other words. Its score already contains the
+// nearness, which therefore does not move it again: that cost one to two points of recall@10 on LoCoMo.
 func PreferRelevant(ranked []Evidence, blend float64) []Evidence {
 	out := ranked
 	for i := range out[:min(len(out), MaxLatest)] {
@@ -90,9 +99,9 @@ func PreferRelevant(ranked []Evidence, blend float64) []Evidence {
 	return out
 }
 
-// EnoughRelevance drops candidates that are not relevant enough. With a minimum each candidate has to reach it.
-// Without one the best has to reach the floor, and the others keep their places, because their scores show their
-// lower relevance. It reports whether nothing is known.
+// EnoughRelevance drops candidates that are not relevant enough. If the request gives a minimum (least), each candidate
+// must reach it. Otherwise only the best candidate must reach the floor; the others are kept with it, because their
+// scores show their lower relevance. unknown reports that there is no answer.
 func EnoughRelevance(ranked []Evidence, floor float64, least *float64) (kept []Evidence, unknown bool) {
 	best := 0.0
 	for _, e := range ranked {

@@ -16,27 +16,27 @@ import (
 
 // Constants of supplements (document 002 Phase 5; notes on recall constants, "hydrate").
 const (
-	// MaxSupplementChars is the length of a supplementary row that is made for an answer.
+	// MaxSupplementChars is the greatest length of a supplement.
 	MaxSupplementChars = 900
-	// ExcerptRadius is how many turns before and after a result an excerpt shows.
+	// ExcerptRadius is the number of turns that an excerpt shows before and after a result.
 	ExcerptRadius = 2
 
-	supplementShare = 0.3 // of the limit
+	supplementShare = 0.3 // supplements, as a share of the limit
 	minCards        = 3
 	belowResults    = 0.9 // the best supplement's score, as a share of the lowest result's
 
 	maxRescueWords  = 16
-	rescuePrefix    = 5   // characters of a word that must agree: endings differ between a question and what was said
-	minRescueWord   = 3   // ASCII letters; shorter words say nothing. A single ideograph may
-	minRescueShare  = 0.5 // the share of the words that must occur
-	rescueCertainty = 0.3 // score of a text with all of the words: less than that of any good result of a channel
+	rescuePrefix    = 5   // characters that must agree, because endings differ between a question and its answer
+	minRescueWord   = 3   // bytes; shorter words have no meaning, but a single ideograph may
+	minRescueShare  = 0.5 // share of the words that must occur
+	rescueCertainty = 0.3 // score of a text with all of the words, below that of a good result of a channel
 )
 
-// MaxCards is how many cards an answer of a limit may have.
+// MaxCards returns the number of cards that an answer may have for a limit.
 func MaxCards(limit int) int { return max(minCards, int(supplementShare*float64(limit))) }
 
-// ReservedPlaces is how many of a full answer's places give way to supplements, when there are that many:
-// three in ten. The one place of a limit of 1 does not.
+// ReservedPlaces returns the number of places that a full answer yields to supplements, if there are enough of them:
+// three in ten, but none if the limit is 1.
 func ReservedPlaces(limit int) int {
 	if limit < 2 {
 		return 0
@@ -49,12 +49,12 @@ type Utterance struct {
 	ID       uuid.UUID
 	Speaker  string
 	Text     string
-	Distance int // from the turn that the excerpt is about, in turns
+	Distance int // from the main turn of the excerpt, in turns
 }
 
-// Excerpt joins turns, one line each in their order, to at most MaxSupplementChars. If they are too long, those
-// farthest from the main turn are omitted, later ones first, and CutMark shows that; only the main turn is cut, if it
-// alone is too long. It returns the ids of the turns shown.
+// Excerpt joins turns in their order, one line each, to at most MaxSupplementChars. If they are too long, the turns
+// farthest from the main turn are omitted, later ones first, and CutMark marks this. Only the main turn may be cut.
+// Excerpt returns the ids of the turns shown.
 func Excerpt(turns []Utterance) (text string, shown []uuid.UUID, cut bool) {
 	kept := slices.Clone(turns)
 	slices.SortStableFunc(kept, func(a, b Utterance) int {
@@ -63,7 +63,7 @@ func Excerpt(turns []Utterance) (text string, shown []uuid.UUID, cut bool) {
 			cmp.Compare(a.Distance, b.Distance),
 		)
 	})
-	const marks = 8 // room for a mark on either side
+	const marks = 8 // room for a CutMark on both sides
 	used := 0
 	for i, t := range kept {
 		n := utf8.RuneCountInString(line(t)) + 1
@@ -106,9 +106,9 @@ type CardClaim struct {
 	Subject, Predicate, Object string
 }
 
-// Card lists the facts about one entity, in at most MaxSupplementChars, best claims first: "Dana: lives in Turin;
-// works at Acme". Claims without room are omitted as a whole, and CutMark shows that. It returns the ids of the
-// claims shown.
+// Card lists the facts about one entity in at most MaxSupplementChars, best claims first: "Dana: lives in Turin; works
+// at Acme". Claims that do not fit are omitted as a whole, and CutMark marks this. Card returns the ids of the memories
+// shown.
 func Card(claims []CardClaim) (text string, shown []uuid.UUID) {
 	said := map[string]bool{}
 	var b strings.Builder
@@ -142,7 +142,7 @@ func Card(claims []CardClaim) (text string, shown []uuid.UUID) {
 	return b.String(), shown
 }
 
-// TakeTurns interleaves lists, so that no single list takes all the places.
+// TakeTurns returns the lists interleaved, so that no list takes all places.
 func TakeTurns[T any](lists ...[]T) []T {
 	var out []T
 	for i := 0; ; i++ {
@@ -159,7 +159,7 @@ func TakeTurns[T any](lists ...[]T) []T {
 	}
 }
 
-// SupplementScores are the scores of n supplements below a lowest result, falling and never negative.
+// SupplementScores returns decreasing scores for n supplements, not negative and below the lowest result's.
 func SupplementScores(lowest float64, n int) []float64 {
 	out := make([]float64, n)
 	for i := range out {
@@ -168,8 +168,8 @@ func SupplementScores(lowest float64, n int) []float64 {
 	return out
 }
 
-// RescueWords are the beginnings of the words of a query that a fallback search looks for; none where the
-// query says nothing.
+// RescueWords returns the prefixes of a query's content words, for the fallback search. It returns none if the query
+// has no content words.
 func RescueWords(query string) []string {
 	var out []string
 	for _, word := range normalize.Words(query, "'") {
@@ -192,7 +192,7 @@ var rescueFillers = normalize.Set(
 		"could will would shall should may might must about not he she they him her them his their",
 )
 
-// RescueScore is the score of a text that holds some of the words, or 0 where it holds less than half.
+// RescueScore returns the score of a text that contains found of the wanted words, or 0 if these are less than half.
 func RescueScore(found, wanted int) float64 {
 	if wanted == 0 || float64(found) < minRescueShare*float64(wanted) {
 		return 0
@@ -200,7 +200,7 @@ func RescueScore(found, wanted int) float64 {
 	return rescueCertainty * float64(found) / float64(wanted)
 }
 
-// RescueFind counts which of the words a text holds words of that begin with them, and returns its Passage.
+// RescueFind returns how many of the wanted prefixes occur in a text, and its Passage.
 func RescueFind(text string, wanted []string) (found int, passage string, cut bool) {
 	hits := beginnings(text, wanted)
 	if len(hits) == 0 {
@@ -214,9 +214,8 @@ func RescueFind(text string, wanted []string) (found int, passage string, cut bo
 	return len(has), passage, cut
 }
 
-// Passage is what of a text fits the words: at most MaxSupplementChars from where most different words of it
-// that begin with them stand close together, the first such place; its beginning where there are none. CutMark
-// says on which side something is missing.
+// Passage returns at most MaxSupplementChars of a text, around the first stretch with the most wanted prefixes. If
+// there are none, it returns the beginning of the text. CutMark marks each side where text is missing.
 func Passage(text string, wanted []string) (passage string, cut bool) {
 	hits := beginnings(text, wanted)
 	if len(hits) == 0 {
@@ -225,8 +224,8 @@ func Passage(text string, wanted []string) (passage string, cut bool) {
 	return passageAt(text, densest(hits))
 }
 
-// hit is a word of a text that begins with one of those that are looked for.
-type hit struct{ at, word int } // byte in the text, place among the words
+// hit is a word of a text that begins with a wanted prefix.
+type hit struct{ at, word int } // byte offset in the text, index of the prefix
 
 func beginnings(text string, wanted []string) []hit {
 	var out []hit
@@ -254,9 +253,9 @@ func beginnings(text string, wanted []string) []hit {
 	return out
 }
 
-// densest is where the stretch begins that holds most different words, of what a passage shows from there.
+// densest returns the offset of the first hit from which a passage shows the most different prefixes.
 func densest(hits []hit) int {
-	const reach = MaxSupplementChars - passageBefore - 50 // the marks, and what goes with a cut at a word's end
+	const reach = MaxSupplementChars - passageBefore - 50 // 50: marks, and the loss by cutting at the end of a word
 	best, most := 0, 0
 	has, end := map[int]int{}, 0
 	for i := range hits {
@@ -274,7 +273,7 @@ func densest(hits []hit) int {
 	return best
 }
 
-// passageBefore is how many bytes of a passage precede the match.
+// passageBefore is the number of bytes of a passage before the first hit.
 const passageBefore = 200
 
 func passageAt(text string, at int) (passage string, cut bool) {

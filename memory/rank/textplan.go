@@ -7,61 +7,61 @@ import (
 	"strings"
 )
 
-// Constants of ranking texts of few words: claims, hints, facts that may be repeated. Their length says little about
-// how much of it is on topic, so it counts for less than BM25's usual 0.75.
+// Constants of BM25 for texts of few words: claims, hints, facts that may be repeated. Their length says little about
+// their relevance, so it counts less than with BM25's usual b of 0.75.
 const (
 	bm25K1 = 1.2
 	bm25B  = 0.4
 )
 
-// Constants of the length of a memory in full-text ranking. It is compared with a fixed length, not with the average
-// of the corpus: if short turns of a person alternate with long answers of an assistant, the average fits neither. A
-// memory of typicalBytes counts as one of average length does in BM25. Measured on both sets of evaluation
-// conversations (docs/reference/benchmarks.md): on the short turns of one, any share from 0.25 to 0.75 and any length
-// from 150 to 400 bytes is about as good; on the long exchanges of the other too, and the average is much worse.
+// Constants for the length of a memory in full-text ranking. The length is compared with a fixed one, typicalBytes, and
+// not with the average of the corpus: if short turns of a person alternate with long answers of an assistant, the
+// average fits neither. Measured on both sets of evaluation conversations (docs/reference/benchmarks.md), one of short
+// turns and one of long exchanges: shares from 0.25 to 0.75 and lengths from 150 to 400 bytes are about equally good.
+// With the average, the results for long exchanges are much worse.
 const (
 	lengthShare  = 0.4
 	typicalBytes = 250
 )
 
-// ByteNorm returns the constants by which full text ranks memories of different lengths. A memory's score is
+// ByteNorm returns the constants of length normalization in full-text ranking. A memory's score is
 //
 //	sum over terms of weight × frequency × base / (frequency + base - 1 + slope × bytes)
 func ByteNorm() (base, slope float64) {
 	return 1 + bm25K1*(1-lengthShare), bm25K1 * lengthShare / typicalBytes
 }
 
-// AsText returns the plan with scores that compare with those of full text, for texts whose length is known in lexemes
-// only.
+// AsText returns the plan with scores comparable to those of full text, for texts whose length is only known in
+// lexemes.
 func (p TextPlan) AsText() TextPlan {
 	base, slope := ByteNorm()
 	p.LengthBase, p.LengthSlope = base, slope*bytesPerLexeme
 	return p
 }
 
-// bytesPerLexeme is about how many bytes of a text there are for each of its lexemes.
+// bytesPerLexeme is the approximate length of a text per lexeme.
 const bytesPerLexeme = 9
 
-// SearchWidth bounds the work of one text search.
+// SearchWidth limits the work of one text search.
 type SearchWidth struct {
-	Terms int // that a memory is scored by; the rarest are kept
+	Terms int // number of terms that score a memory; the rarest are kept
 
-	// Matches is about how many memories are ranked. Terms select memories from the rarest term on, until the sum of
-	// their document frequencies reaches Matches. Commoner terms still add to the score of memories that rare terms
-	// found. If a query has only one word, it selects all memories with it.
+	// Matches is the approximate number of memories that are ranked. Terms select memories, the rarest first, until the
+	// sum of their document frequencies reaches Matches. More common terms only add to the scores of the selected
+	// memories. If a query has only one word, it selects all memories with it.
 	Matches int64
 
-	// Enough is how many memories the rare terms must select. If they select fewer, memories with most of the weight
-	// of the other terms are ranked too.
+	// Enough is the number of memories that the rare terms must select. If they select fewer, memories with most of the
+	// weight of the other terms are ranked too.
 	Enough int64
 
-	// Pairs is for texts of few words, such as claims and facts, which seldom hold most of a query: where
-	// every word of it is common, the rarest selects together with any other.
+	// Pairs is for texts of few words, such as claims and facts, which rarely contain most of a query. If all words of
+	// the query are common, memories are selected that contain the rarest word and any other.
 	Pairs bool
 }
 
-// Wider is the width of a second search, after a first one returned too few results: the asker may see only a small
-// part of the memories that the document frequencies count.
+// Wider returns the width of a second search, for when the first one found too few results: the asker may see only a
+// small part of the memories that document frequencies count.
 func (w SearchWidth) Wider() SearchWidth {
 	w.Matches *= 10
 	w.Enough *= 10
@@ -69,22 +69,22 @@ func (w SearchWidth) Wider() SearchWidth {
 }
 
 var (
-	// BroadSearch is for recall, which wants every memory that may help.
+	// BroadSearch is for recall, which needs every memory that may help.
 	BroadSearch = SearchWidth{Terms: 24, Matches: 1_000, Enough: 200}
-	// FocusedSearch is for a decision, which wants what a fact may repeat or contradict: that shares
-	// its rare words.
+	// FocusedSearch is for a decision, which needs the memories that a fact may repeat or contradict. They share its
+	// rare words.
 	FocusedSearch = SearchWidth{Terms: 8, Matches: 200, Pairs: true}
 	// ShortSearch is for short texts about memories: claims, hints, summaries, names.
 	ShortSearch = SearchWidth{Terms: 24, Matches: 3_000, Pairs: true}
 )
 
-// Lexeme is a stem of the query with the number of the tenant's live memories that hold it.
+// Lexeme is a stem of the query with the number of the tenant's live memories that contain it.
 type Lexeme struct {
 	Text string
 	Docs int64
 }
 
-// Corpus is the size of what is searched: live memories, and the sum of their distinct lexemes.
+// Corpus has the number of live memories and the sum of their distinct lexemes.
 type Corpus struct {
 	Docs, Lexemes int64
 }
@@ -95,38 +95,37 @@ type Term struct {
 	Weight float64
 }
 
-// TextPlan says how a query is matched and ranked. A memory's score uses ByteNorm, and the score of a short text is
+// TextPlan describes how a query is matched and ranked. A memory's score uses ByteNorm. The score of a short text is
 //
 //	sum over terms of weight × saturated term frequency × LengthBase / (LengthBase + LengthSlope × distinct lexemes)
 //
-// A short memory that has every term once comes near 1; one of average length to 0.78.
+// A short text that has every term once scores almost 1, one of average length 0.78.
 type TextPlan struct {
 	Terms                   []Term
 	LengthBase, LengthSlope float64
 
-	// Also are terms that were added to the words of the query (ExpandQuery). They add to a score by their weight,
-	// over what the Terms' weights sum to.
+	// Also has terms that were added to the words of the query (ExpandQuery). Their weights are not part of the sum of
+	// 1 and add to a score.
 	Also []Term
 
-	mass float64 // the sum of the weights before they are shares
+	mass float64 // sum of the weights before they were scaled to 1
 
-	// The selection: any of these lexemes alone, or several common terms of a memory whose weights sum to `least`;
-	// with pairs, the first lexeme and any other.
+	// The selection: memories with one of the lexemes in any, or with common terms whose weights sum to least. If pairs
+	// is set, memories with the first common term and any other.
 	any    []string
 	common []Term
 	least  float64
 	pairs  bool
 
-	selected float64 // about how many of the tenant's memories that is, at most
+	selected float64 // estimated number of the tenant's memories that the plan selects, at most
 }
 
-// IsEmpty reports whether there is nothing to search for: every word was a stop word, or occurs in
-// no memory.
+// IsEmpty reports whether there is nothing to search for: each word is a stop word or occurs in no memory.
 func (p TextPlan) IsEmpty() bool { return len(p.Terms) == 0 }
 
-// PlanText weighs the lexemes of a query by BM25's inverse document frequency and chooses those that
-// select what is ranked. Lexemes that no memory holds weigh as the rarest, so that a query whose key
-// word is unknown does not look fully answered.
+// PlanText weights the lexemes of a query by BM25's inverse document frequency and chooses those that select memories.
+// Lexemes that no memory contains have the weight of the rarest, so that no memory fully matches a query with an
+// unknown main word.
 func PlanText(lexemes []Lexeme, corpus Corpus, width SearchWidth) TextPlan {
 	if corpus.Docs <= 0 {
 		return TextPlan{}
@@ -158,7 +157,7 @@ func PlanText(lexemes []Lexeme, corpus Corpus, width SearchWidth) TextPlan {
 			p.selected += float64(l.Docs)
 		}
 	}
-	switch rest := len(p.any); { // the rarest come first
+	switch rest := len(p.any); { // known is sorted, the rarest first
 	case rest == len(known):
 	case width.Pairs && rest == 0:
 		p.common, p.pairs = p.Terms, true
@@ -171,26 +170,26 @@ func PlanText(lexemes []Lexeme, corpus Corpus, width SearchWidth) TextPlan {
 	return p
 }
 
-// FoundLittle reports whether a search found so few of the memories that the plan selects, and fewer than were
-// asked for, that a wider one is worth its time: most are hidden from the asker, or the words of the query
-// seldom meet.
+// FoundLittle reports whether a wider search is worthwhile: the search found fewer memories than the limit and fewer
+// than a tenth of those that the plan selects. Then most are hidden from the asker, or the words of the query rarely
+// occur together.
 func (p TextPlan) FoundLittle(found, limit int) bool {
 	return found < limit && float64(found*littleOf) < p.selected
 }
 
-// littleOf is one in how many of the selected memories is little.
+// littleOf is the divisor of FoundLittle: less than one in littleOf of the selected memories is little.
 const littleOf = 10
 
-// Bounds of what common words select.
+// Limits of the selection by common words.
 const (
-	togetherTerms = 8  // the rarest, whose weight counts; what they can weigh has 2^8 values at most
-	togetherSteps = 64 // in which the least weight is sought
+	togetherTerms = 8  // number of terms, the rarest; their sums have at most 2^8 values
+	togetherSteps = 64 // steps in the search for the least weight
 	leastSlack    = 1e-9
 )
 
-// together sets the least weight that a memory's common words must have for it to be ranked, so low that no more
-// than so many memories have it, were words independent of each other. Where even all words together are too
-// common, all of them select, if nothing else does.
+// together sets the least weight that the common words of a selected memory must have. It is the lowest weight that at
+// most the given number of memories reach, if words are independent of each other. If even all words together select
+// more memories, all of them are required, provided that no rarer word selects.
 func (p *TextPlan) together(terms []Term, known []Lexeme, corpus Corpus, matches float64) {
 	terms = terms[:min(togetherTerms, len(terms))]
 	share, sum := make([]float64, len(terms)), 0.0
@@ -210,8 +209,8 @@ func (p *TextPlan) together(terms []Term, known []Lexeme, corpus Corpus, matches
 	p.selected += selected
 }
 
-// likelihood is the probability that the weights of the terms that a memory has sum to at least least, if each term
-// occurs with its own share.
+// likelihood returns the probability that the terms of a memory have a total weight of at least least, if each term
+// occurs independently with its share.
 func likelihood(terms []Term, share []float64, least float64) float64 {
 	if least <= 0 {
 		return 1
@@ -230,8 +229,8 @@ func likelihood(terms []Term, share []float64, least float64) float64 {
 	)
 }
 
-// Expand adds lexemes that a memory may have instead of those of the query, the rarest first, as long as the width
-// has room for the memories that they select. They count with expansionShare of their weight.
+// Expand adds lexemes that a memory may have instead of those of the query, the rarest first, as long as the memories
+// that they select fit the width. Their weight is multiplied by expansionShare.
 func (p *TextPlan) Expand(lexemes []Lexeme, corpus Corpus, width SearchWidth) {
 	if p.IsEmpty() || len(p.any) == 0 {
 		return
@@ -254,7 +253,7 @@ func (p *TextPlan) Expand(lexemes []Lexeme, corpus Corpus, width SearchWidth) {
 	}
 }
 
-// Match renders the condition as a tsquery, with quote turning a lexeme into an operand.
+// Match returns the selection as a tsquery. quote turns a lexeme into an operand.
 func (p TextPlan) Match(quote func(string) string) string {
 	match := anyOf(p.any, quote)
 	switch {
@@ -282,8 +281,8 @@ func anyOf(lexemes []string, quote func(string) string) string {
 	return strings.Join(operands, " | ")
 }
 
-// weighing renders the condition that some of these terms occur with a total weight of at least least; empty if that
-// is always true. It reports whether it can be true.
+// weighing returns the condition that terms with a total weight of at least least occur, or "" if that is always true.
+// possible reports whether it can be true.
 func weighing(terms []Term, least float64, quote func(string) string) (match string, possible bool) {
 	if least <= 0 {
 		return "", true
@@ -294,7 +293,7 @@ func weighing(terms []Term, least float64, quote func(string) string) (match str
 	without, possible := weighing(terms[1:], least, quote)
 	with, reached := weighing(terms[1:], least-terms[0].Weight, quote)
 	if !reached || with == without && possible {
-		return without, possible // the term decides nothing
+		return without, possible // the term makes no difference
 	}
 	match = quote(terms[0].Lexeme)
 	switch {
@@ -309,17 +308,17 @@ func weighing(terms []Term, least float64, quote func(string) string) (match str
 	return match, true
 }
 
-// idf is BM25's inverse document frequency in the form that is never negative.
+// idf returns BM25's inverse document frequency in its non-negative form.
 func idf(docs, total int64) float64 {
 	d, n := float64(docs), float64(max(total, docs))
 	return math.Log(1 + (n-d+0.5)/(d+0.5))
 }
 
-// PlanHints plans the search of a query among hints. Hints have no statistics: words are assumed to be as rare as in
-// the memories' texts, and as rare as possible if no text has them, except for the question words of rules, which
-// many hints have. So the name of the subject selects, and the other words rank.
+// PlanHints plans the search of a query among hints. Hints have no statistics, so the document frequencies of the
+// memories are used, and a word in no memory counts as the rarest. The question words of rules, which many hints have,
+// count as common. So the name of the subject selects hints, and the other words rank them.
 //
-// The expansion adds words as it does for full text (document 002 Phase 1), because a hint may use another word, too.
+// The expansion adds words as for full text (document 002 Phase 1), because a hint may also use other words.
 func PlanHints(query, expansion, vocabulary []Lexeme, corpus Corpus) TextPlan {
 	common := map[string]bool{}
 	for _, l := range vocabulary {
@@ -340,9 +339,9 @@ func PlanHints(query, expansion, vocabulary []Lexeme, corpus Corpus) TextPlan {
 	return plan
 }
 
-// hintCap is the highest score of a hint alone: a generated text may rescue a memory, but does not rank above the
-// memory's own text (document 002 Phase 2; notes on recall constants).
+// hintCap is the highest score of a hint without direct evidence: a generated text may find a memory, but must not rank
+// above a match in a memory's own text (document 002 Phase 2; notes on recall constants).
 const hintCap = 0.75
 
-// vocabularyShare is the share of a corpus that is taken to have a hint with a given word of the rules.
+// vocabularyShare is the assumed share of a corpus that has a hint with a given question word of the rules.
 const vocabularyShare = 0.05

@@ -7,33 +7,32 @@ import (
 	"github.com/mneme/mneme/memory/normalize"
 )
 
-// StagePrimary puts the graph first, where a request asks for that.
+// StagePrimary ranks the graph's evidence like that of the other channels, if a request asks for it.
 const StagePrimary = "primary"
 
-// Bounds of a walk over the graph of entities (notes on recall constants, "traversal"). They make its cost
-// that of the bounds, however many edges and memories an entity has.
+// Limits of a traversal of the entity graph (notes on recall constants, "traversal"). They bound its cost, even if an
+// entity has many edges and memories.
 const (
-	MaxFocalEntities    = 20  // that the query names
-	MaxGraphDepth       = 2   // edges away from them
+	MaxFocalEntities    = 20  // entities that the query names
+	MaxGraphDepth       = 2   // edges from a focal entity
 	MaxGraphBranches    = 4   // best edges of one entity
-	MaxGraphNodes       = 50  // entities in all
-	MaxGraphEdges       = 64  // of one entity, in one direction, that are looked at
-	MaxGraphMentions    = 64  // latest memories of one entity that are looked at
-	MinEdgeConfidence   = 0.5 // of one edge
-	MinEdgeStrength     = 0.3 // confidence times strength
-	maxFocalWords       = 4   // of an entity's name in the query
-	maxFocalQueryWords  = 64  // of the query that are looked at
+	MaxGraphNodes       = 50  // entities in total
+	MaxGraphEdges       = 64  // edges read of one entity in one direction
+	MaxGraphMentions    = 64  // newest memories read of one entity
+	MinEdgeConfidence   = 0.5 // confidence of an edge
+	MinEdgeStrength     = 0.3 // confidence times strength of an edge
+	maxFocalWords       = 4   // words of an entity's name
+	maxFocalQueryWords  = 64  // words read of the query
 	unanchoredTraversal = 0.35
 
-	// minFlatShare is the share of the pool that stays with the flat channels where traversal is primary.
+	// minFlatShare is the least share of the flat channels in the pool if traversal is primary.
 	minFlatShare = 0.4
 	poolPerLimit = 4
 	minPool      = 20
 )
 
-// FocalNames returns the names that entities in a query may have: every run of up to four of its words, in canonical
-// form, the longest first. Runs of only common words and single letters are omitted. Their number is bounded for any
-// query.
+// FocalNames returns the possible names of entities in a query: each sequence of up to four of its words, in canonical
+// form, the longest first. It omits sequences of only common words and single letters. Their number is bounded.
 func FocalNames(query string) []string {
 	fields := strings.Fields(query[:min(len(query), 16<<10)])
 	fields = fields[:min(len(fields), maxFocalQueryWords)]
@@ -62,7 +61,7 @@ func FocalNames(query string) []string {
 	return out
 }
 
-// focalStops are words that name no one.
+// focalStops has words that name no entity.
 var focalStops = normalize.Set(
 	`a an and are as at be been but by can could did do does for from had has have he her him his how i if in is it its
 	me my no not of on or our she so than that the their them then there they this to us was we were what when where which
@@ -70,10 +69,10 @@ var focalStops = normalize.Set(
 	why will with would you your`,
 )
 
-// Primary gives the graph's evidence the same weight as that of the flat channels and forms the pool of max(limit,
-// min(20, 4·limit)) candidates, at least 40 % of it the best of the flat ones. The graph's scores are stretched so
-// that its best equals the best flat one; for a candidate that both found the higher score counts, so that a weak
-// graph score never lowers a direct result (document 002 Phase 2).
+// Primary gives the graph's evidence the same weight as that of the flat channels and returns a pool of max(limit,
+// min(20, 4·limit)) candidates. At least 40 % of the pool are the best candidates of the flat channels. The graph's
+// scores are scaled so that their best equals the best flat one. If both found a candidate, the higher score counts, so
+// that a weak graph score never lowers a direct result (document 002 Phase 2).
 func Primary(fused []Evidence, limit int) []Evidence {
 	flatBest, graphBest := 0.0, 0.0
 	for _, e := range fused {

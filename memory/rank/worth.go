@@ -6,36 +6,34 @@ import (
 	"time"
 )
 
-// The weights by which a channel's evidence grows with a memory's importance and a claim's confidence
-// (notes on recall constants). The searches of the store order by the same weights.
+// Weights of a memory's importance and a claim's confidence in a channel's evidence (notes on recall constants). The
+// store's searches sort by the same weights.
 const (
-	WorthBase       = 0.7 // of a memory without importance
-	WorthImportance = 0.3 // what full importance adds
+	WorthBase       = 0.7 // factor for a memory with importance 0
+	WorthImportance = 0.3 // addition for importance 1
 
-	ClaimBase       = 0.55 // of a claim of a memory without importance, and without confidence
+	ClaimBase       = 0.55 // factor for a claim with importance 0 and confidence 0
 	ClaimImportance = 0.3
 	ClaimConfidence = 0.15
 )
 
-// Worth is the factor by which the importance of a memory weighs evidence, in [0.7,1].
+// Worth returns the factor for the evidence of a memory with this importance, in [0.7,1].
 func Worth(importance float64) float64 { return WorthBase + WorthImportance*importance }
 
-// ClaimScore is the evidence of a memory with a claim that matches a share of the query's weight, in [0,1]
-// (notes on recall constants, "structured claims"). The notes count matched words. Here words are weighed
-// by their rarity, as in full text, so that the scores can be compared. With counts, the name of a person in
-// every claim had the weight of any other word, and multi-hop questions got worse answers
-// (docs/recall.md).
+// ClaimScore returns the evidence for a memory with a claim that matches a share of the query's weight, in [0,1] (notes
+// on recall constants, "structured claims"). The notes count matched words. Here words are weighted by their rarity, as
+// in full text, so that the scores are comparable. When words were counted, the name of a person that occurs in every
+// claim weighed as much as any other word, and multi-hop questions got worse answers (docs/recall.md).
 func ClaimScore(share, importance, confidence float64) float64 {
 	return min(1, share*(ClaimBase+ClaimImportance*importance+ClaimConfidence*confidence))
 }
 
-// GraphScore is the evidence of a memory that names entities which are reached from those of the query.
-// The nodes' scores are shares of the query's weight, so that they can be compared with full text; their
-// sum is bounded. Document 002's notes use the cosine. A channel of ids has none, so this uses the
-// share.
+// GraphScore returns the evidence for a memory that names entities reached from those of the query. nodes is the sum of
+// the entities' scores, which are shares of the query's weight and so comparable with full text. It is limited to 1.
+// Document 002's notes use the cosine instead, which a channel of ids does not have.
 func GraphScore(nodes, importance float64) float64 { return min(1, nodes) * Worth(importance) }
 
-// StageRehearse is the rehearsal boost.
+// StageRehearse is the stage that raises memories that are recalled often.
 const StageRehearse = "rehearse"
 
 // Constants of rehearsal (notes on recall constants).
@@ -44,8 +42,8 @@ const (
 	rehearseHalfLifeDays = 30
 )
 
-// Rehearse raises what was recalled often and lately: s × (1 + 0.1·ln(n+1)·0.5^(days/30)) after n accesses,
-// the last of them so many days ago (document 002 Phase 4). What was never accessed keeps its score.
+// Rehearse raises memories that were recalled often and recently: s × (1 + 0.1·ln(n+1)·0.5^(days/30)) after n accesses,
+// the last of them that many days ago (document 002 Phase 4). A memory that was never accessed keeps its score.
 func Rehearse(evidence []Evidence, now time.Time) []Evidence {
 	out := slices.Clone(evidence)
 	for i := range out {

@@ -9,12 +9,12 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Standing is a memory as a revision finds it, or the record that it brings.
+// Standing is the current state of a memory in a revision, or the new record.
 type Standing struct {
 	ID          string
 	Found       bool // false: there is none, or the caller may not see it
 	Version     int
-	IfVersion   int // as the caller saw it; 0 asks for nothing (a record only)
+	IfVersion   int // the version that the caller saw; 0: no check (only for a record)
 	Type        schema.MemoryType
 	Status      schema.Status
 	Live        bool
@@ -22,23 +22,22 @@ type Standing struct {
 	Sensitivity schema.Sensitivity
 	SourceTrust float64 // [0,1]
 	Confidence  float64 // [0,1]
-	Content     string  // what DetectContradiction compares
+	Content     string  // the text for DetectContradiction
 
 	// Of semantic memories.
 	Claim    memory.Claim
 	Validity schema.Validity
 	Policy   schema.RevisionPolicy // empty means replace
-	// ClaimKey is what active facts are unique by, in addition to their ground: scope, the readers that share
-	// the claim, subject and predicate. Empty unless the claim is functional.
+	// ClaimKey and the validity must be unique among active facts. The key has the scope, the readers that share the
+	// claim, the subject and the predicate. It is empty unless the claim is functional.
 	ClaimKey string
-	// Sources counts the distinct sources that the memory or the record rests on.
+	// Sources is the number of distinct sources of the memory or the record.
 	Sources int
 }
 
-// Weight is how much speaks for a claim: confidence × source trust × support. Support grows with the
-// number n of distinct sources as (n+1)/(n+2), from a half without any towards one: a second source
-// counts for more than a tenth, and no number of sources makes up for sources that are not trusted.
-// The result lies in [0,1).
+// Weight returns the weight of the evidence for a claim: confidence × source trust × support, in [0,1). Support is
+// (n+1)/(n+2) for n distinct sources, from 0.5 without sources towards 1. Many sources do not make up for sources that
+// are not trusted.
 func (s Standing) Weight() float64 {
 	n := float64(max(s.Sources, 0))
 	return memory.ClampUnit(s.Confidence) * memory.ClampUnit(s.SourceTrust) * (n + 1) / (n + 2)
@@ -48,17 +47,17 @@ func (s Standing) Weight() float64 {
 // by context, evidence and performance rather than forced unification"), and by which rule. It returns no action if
 // there is no conflict.
 //
-// There is a conflict if both are about the same subject and predicate, give it different values, and either the
-// predicate has one object at a time or their words contradict each other (DetectContradiction). Between other claims
-// only the words decide.
+// There is a conflict if both have the same subject and predicate but different objects, and either the predicate has
+// one object at a time or their words contradict each other (DetectContradiction). Between other claims only the words
+// decide.
 //
-//   - On disjoint grounds both are true: fork, whatever the policy (§15A.4 of the canonical schemas:
-//     coexistence of conditional truths).
-//   - Policy fork: fork if targetConditions make the grounds disjoint, contest otherwise.
+//   - With disjoint validities both can be true: fork, under any policy (§15A.4 of the canonical schemas: coexistence
+//     of conditional truths).
+//   - Policy fork: fork if targetConditions make the validities disjoint, contest otherwise.
 //   - Policy contest: contest.
-//   - Policy replace: supersede if the record weighs at least as much as the fact (Standing.Weight) and
-//     holds wherever that does; otherwise contest. A special case does not replace the rule: that would
-//     forget what holds everywhere else.
+//   - Policy replace: supersede if the weight of the record is at least that of the fact (Standing.Weight) and its
+//     validity covers that of the fact; otherwise contest. A special case must not replace a general fact, which is
+//     still true in all other cases.
 func Choose(existing, incoming Standing, targetConditions *schema.Validity) (schema.ReviseAction, string) {
 	if why := agree(existing, incoming); why != "" {
 		return "", why
@@ -66,10 +65,10 @@ func Choose(existing, incoming Standing, targetConditions *schema.Validity) (sch
 	return choose(existing, incoming, targetConditions)
 }
 
-// KeepsItsPlace reports whether the pipeline may not replace a memory by a fact, or delete it because of one
-// (document 004 §7 and §12): if Choose would fork or contest; if the memory holds only on some ground, because a text
-// without conditions does not say that the special case has ended; and if the memory is contested already. Only
-// semantic memories are revised so. The decision has said whether fact and memory conflict.
+// KeepsItsPlace reports whether the pipeline must not replace a memory by a fact, or delete it because of one (document
+// 004 §7 and §12). It must not if Choose would fork or contest, or if the memory is already contested. It must not
+// either if the memory is only conditionally true, because a text without conditions does not end a special case. Other
+// types than semantic are never kept. The caller has already decided that fact and memory conflict.
 func KeepsItsPlace(existing, incoming Standing) bool {
 	if existing.Type != schema.TypeSemantic {
 		return false
@@ -104,7 +103,7 @@ func choose(existing, incoming Standing, targetConditions *schema.Validity) (sch
 	}
 }
 
-// agree says why two memories do not conflict, or "".
+// agree returns the reason why two memories do not conflict, or "".
 func agree(existing, incoming Standing) string {
 	a, b := existing.Claim, incoming.Claim
 	risk := DetectContradiction(existing.Content, incoming.Content).Risk
@@ -122,7 +121,7 @@ func agree(existing, incoming Standing) string {
 	}
 }
 
-// SameObject compares objects as text does, and JSON by its value.
+// SameObject reports whether two objects are equal as normalized texts or as JSON values.
 func SameObject(a, b string) bool {
 	if normalize.StorageContent(a) == normalize.StorageContent(b) {
 		return true

@@ -7,10 +7,10 @@ import (
 	"github.com/mneme/mneme/memory/normalize"
 )
 
-// minContradictionOverlap is how many words two texts share when they are about the same subject.
+// minContradictionOverlap is the least number of words that two texts about the same subject share.
 const minContradictionOverlap = 2
 
-// Contradiction is what DetectContradiction found.
+// Contradiction is the result of DetectContradiction.
 type Contradiction struct {
 	Risk             bool        // the texts may contradict each other
 	Overlap          int         // distinct words in both
@@ -19,17 +19,17 @@ type Contradiction struct {
 }
 
 // DetectContradiction compares two texts by their words (document 002 "Contradiction Detection", as interpreted in
-// DESIGN.md): there is a risk if they share at least two words and one of them negates what the other does not, or
-// they have antonyms in opposing positions. The order of the texts does not matter.
+// DESIGN.md): there is a risk if they share at least two words and only one of them has a negation, or if they have
+// opposing antonyms. The order of the texts does not matter.
 //
 // Words are lower-cased and at least two characters long; apostrophes are removed, so that "don't" is the negation
 // "dont" however it is typed. Common words count for the overlap, as in the document: a false alarm costs a review, a
 // missed contradiction costs a memory.
 //
-// Antonyms are the document's pairs with their inflections (allows, denied). They oppose if one text has one side and
-// the other text the other, unless both texts have both.
+// Antonyms are the document's pairs with their inflections (allows, denied). They oppose if one text has one side of a
+// pair and the other text has the other side, unless both texts have both.
 //
-// The rule is lexical and English: it is a tripwire, not a judge.
+// The rule only knows English words. It finds candidates for a review and does not decide.
 func DetectContradiction(a, b string) Contradiction {
 	wordsA, wordsB := contradictionWords(a), contradictionWords(b)
 	var c Contradiction
@@ -51,7 +51,7 @@ func DetectContradiction(a, b string) Contradiction {
 	return c
 }
 
-// antonyms are document 002's pairs.
+// antonyms has document 002's pairs.
 var antonyms = []struct {
 	name        [2]string
 	plus, minus map[string]bool

@@ -12,12 +12,11 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// RecoveryWindow is how long a soft deletion can be taken back by default (document 002 "Soft-Delete and
-// Recovery"). A memory deleted at t is recoverable before t+RecoveryWindow, and no longer at that
-// moment.
+// RecoveryWindow is the default time in which a soft deletion can be undone (document 002 "Soft-Delete and Recovery").
+// A memory deleted at t is recoverable before t+RecoveryWindow, but not at that moment.
 const RecoveryWindow = 30 * 24 * time.Hour
 
-// Snapshot is a memory as a patch or a recovery finds it.
+// Snapshot is the current state of a memory for a patch or a recovery.
 type Snapshot struct {
 	Version    int
 	Type       schema.MemoryType
@@ -31,7 +30,7 @@ type Snapshot struct {
 	DeletedAt  *time.Time
 	ArchivedAt *time.Time
 	ErasedAt   *time.Time
-	Over       bool // its window was found to be over: it is being removed, or is archived
+	Over       bool // its recovery window has ended: it is being removed, or is archived
 	CreatedAt  time.Time
 	Decay      memory.Decay
 	Salience   float64 // [0,1], as of SalienceAt
@@ -49,7 +48,7 @@ type PatchChange struct {
 	Fading     *Fading // with Pinned
 }
 
-// Fading is a memory's salience and what follows from it.
+// Fading has a memory's salience and the times that follow from it.
 type Fading struct {
 	Salience   float64 // [0,1], as of SalienceAt
 	SalienceAt time.Time
@@ -57,7 +56,7 @@ type Fading struct {
 	MaxAge     *time.Duration // nil means unchanged
 }
 
-// Fields names the fields that change, in a fixed order.
+// Fields returns the names of the fields that change, in a fixed order.
 func (c PatchChange) Fields() []string {
 	var out []string
 	for _, f := range []struct {
@@ -74,21 +73,20 @@ func (c PatchChange) Fields() []string {
 	return out
 }
 
-// EvaluatePatch decides what a patch does to a memory at a time, or why it does nothing (document 002 "Modify"). The
-// status is PatchUpdated if there is a change; only the store knows whether the new content duplicates another
-// memory.
+// EvaluatePatch returns the change that a patch makes to a memory at a time (document 002 "Modify"). The status is
+// PatchUpdated if there is a change. Only the store can detect that the new content duplicates another memory.
 //
-// It reports the first reason found: the memory's state, then its version, then protected fields, then that nothing
-// differs. A patch is applied as a whole or not at all.
+// Otherwise the status is the first reason found against a change: the memory's state, its version, protected fields,
+// or no difference. A patch is applied as a whole or not at all.
 //
-//   - Content differs if its storage form does. Another spelling of the same words, such as Paris for
-//     paris, is a change, though the content hash stays.
-//   - The content of an episode is append-only (document 004 §5). That of a competence or a plan puts
-//     its payload into words, and a patch could not keep both in step.
+//   - Content differs if its storage form does. Another spelling of the same words, such as Paris for paris, is a
+//     change, although the content hash is the same.
+//   - The content of an episode is append-only (document 004 §5). The content of a competence or a plan describes its
+//     payload, and a patch of the content would leave them inconsistent.
 //   - A pinned memory keeps its content unless the patch forces it or unpins, and its importance is 1
 //     ("Pinned memories have importance = 1.0 and never decay"); force does not change that.
-//   - A pin keeps the salience of its moment, and an unpinned memory fades from there: the time under
-//     the pin does not count. Its importance stays 1 unless the patch sets another.
+//   - A pin keeps the current salience. After unpinning, the memory fades from there: the time while it was pinned does
+//     not count. Its importance stays 1 unless the patch sets another.
 func EvaluatePatch(m Snapshot, p schema.Patch, now time.Time) (PatchChange, schema.PatchStatus) {
 	switch {
 	case m.DeletedAt != nil:
@@ -149,9 +147,9 @@ func EvaluatePatch(m Snapshot, p schema.Patch, now time.Time) (PatchChange, sche
 	return c, schema.PatchUpdated
 }
 
-// pin is how a memory fades from now on, pinned or not.
+// pin returns how a memory fades from now on, pinned or not.
 func (m Snapshot) pin(pinned bool, now time.Time) Fading {
-	salience := m.Salience // under a pin it did not fade
+	salience := m.Salience // a pinned memory has not faded
 	if !m.Pinned {
 		salience = m.Decay.Salience(m.Salience, now.Sub(m.SalienceAt))
 	}
@@ -166,14 +164,14 @@ func (m Snapshot) fading(salience float64, at time.Time, pinned bool) Fading {
 	return f
 }
 
-// EvaluateRecovery decides whether a deletion may be undone at a time, and how the memory fades from then on
-// (document 002 "Soft-Delete and Recovery"). The window is that of its class's policy; 0 or less has no end.
-// Archiving can be undone at any time. A memory that was archived and then deleted is archived again, and the time it
-// missed is counted when that is undone.
+// EvaluateRecovery decides whether a deletion may be undone at a time, and how the memory fades from then on (document
+// 002 "Soft-Delete and Recovery"). The window is that of its class's policy; a window of 0 or less has no end.
+// Archiving can be undone at any time. A memory that was archived and then deleted is archived again; the time of the
+// deletion is considered when the archiving is undone.
 //
-// The memory has the salience that it had when it was deleted, because it could not be used since. A memory that
-// would be due at once, for example because decay deleted it, starts with full salience, because someone considers it
-// worth keeping; if its maximum age has passed, it gets the same time again. The status is RecoverRecovered if the
+// The memory gets the salience that it had when it was deleted, because it could not be used since. A memory that would
+// be due at once, for example because decay deleted it, gets full salience, because the recovery shows that it is
+// useful. If its maximum age has passed, it gets the same time again. The status is RecoverRecovered if the
 // deletion may be undone; only the store can detect a duplicate or another active fact.
 func EvaluateRecovery(m Snapshot, ifVersion int, window time.Duration, now time.Time) (Fading, schema.RecoverStatus) {
 	gone := m.DeletedAt
@@ -190,7 +188,7 @@ func EvaluateRecovery(m Snapshot, ifVersion int, window time.Duration, now time.
 	case ifVersion != 0 && ifVersion != m.Version:
 		return Fading{}, schema.RecoverVersionConflict
 	}
-	if m.DeletedAt != nil && m.ArchivedAt != nil { // it is archived again, as from then on
+	if m.DeletedAt != nil && m.ArchivedAt != nil { // it is archived again
 		return m.fading(m.Salience, m.SalienceAt, m.Pinned), schema.RecoverRecovered
 	}
 	away := max(0, now.Sub(*gone))
@@ -207,18 +205,17 @@ func EvaluateRecovery(m Snapshot, ifVersion int, window time.Duration, now time.
 	return f, schema.RecoverRecovered
 }
 
-// EditedPayload returns a memory's payload after its content was replaced by a person or an agent, and whether it
-// still states what its claim says. by is the evidence for the edit.
+// EditedPayload returns a memory's payload after a person or an agent has replaced its content, and whether the memory
+// keeps its claim. by is the evidence for the edit.
 //
-//   - A semantic payload under the predicate states has its text as object: the object follows.
-//   - One with a finer claim no longer says what the text says, and the claim of the new text is not
-//     known. It becomes a statement of its subject under states, on the ground that it had, with the
-//     edit as its evidence, and the claim is dropped: otherwise it would hold the place of the active
-//     fact, and be recalled, for something that the memory no longer says. The old claim stays in the
-//     version that the edit replaces. To replace a claim by a claim, supersede it.
-//   - Working memory is freely edited (document 004 §6); its text is its context summary.
+//   - A semantic payload with the predicate states has its text as object: the object becomes the new text.
+//   - A semantic payload with another claim no longer agrees with the text, and the claim of the new text is unknown.
+//     The claim is dropped, because otherwise it would be recalled and count as the active fact although the memory no
+//     longer states it. The payload gets the predicate states, keeps its subject and validity, and has the edit as its
+//     evidence. The old claim remains in the version before the edit. To replace a claim by a claim, supersede it.
+//   - Working memory may be edited freely (document 004 §6); its text is its context summary.
 //
-// Other types are not edited this way. Fields that this package does not know stay.
+// Other types are not edited this way. Fields that this package does not know are kept.
 func EditedPayload(
 	t schema.MemoryType,
 	payload json.RawMessage,
@@ -257,9 +254,9 @@ func EditedPayload(
 	return edited, keepsClaim, err
 }
 
-// EditedSensitivity returns how sensitive a memory is once its content was replaced, and how that came
-// about. The detectors and the rules read the new text as they read a record's (document 004
-// §15.5); the memory never becomes less sensitive, because its old versions still say what they said.
+// EditedSensitivity returns the sensitivity of a memory with new content, and its explanation. The detectors and the
+// rules judge the new text like that of a record (document 004 §15.5). The sensitivity never falls, because old
+// versions keep the old text.
 func EditedSensitivity(
 	rules *policy.Policy,
 	cl memory.Classification,
@@ -269,8 +266,8 @@ func EditedSensitivity(
 	return e.Classification.DerivedFrom(cl.Sensitivity).Sensitivity, e
 }
 
-// EditRef is the evidence for an edit: who made it and why. It is cut to the length that a reference
-// may have; history has the reason in full.
+// EditRef returns the evidence for an edit: its author and reason, cut to the length of a reference. History has the
+// full reason.
 func EditRef(actor, reason string, at time.Time) schema.Ref {
 	at = at.UTC()
 	return schema.Ref{Kind: "human", Ref: normalize.FirstChars(actor+": "+reason, schema.MaxRefLength), Timestamp: &at}

@@ -10,38 +10,38 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Put is what PlanPut decides on: the records of a request and the stored memories that bear on them.
+// Put is the input of PlanPut: the records of a request and the stored memories that matter for them.
 type Put struct {
 	Principal schema.Principal
-	Mode      schema.WriteMode // anything but controlled keeps everything from being written
+	Mode      schema.WriteMode // only the mode controlled writes
 	Records   []PutRecord      // in the order of the request
 
-	// Stored holds, by id, the memories that have the id or the external id of a record, whether or not the
-	// principal may see them.
+	// Stored has the memories with the id or the external id of a record, by id, even if the principal may not see
+	// them.
 	Stored map[string]PutStored
-	// Links holds, by id, the stored memories that a record may supersede or be superseded by.
+	// Links has the stored memories that a record may supersede or be superseded by, by id.
 	Links map[string]PutLink
-	// Older holds, by id, what each stored memory supersedes, for Links and all that they lead to.
+	// Older has the ids that each stored memory supersedes, for Links and all memories that they lead to.
 	Older map[string][]string
 }
 
-// PutRecord is one record and what was found about it.
+// PutRecord is one record with the stored data about it.
 type PutRecord struct {
-	ID   string              // under which the record is kept
-	Put  schema.MemoryRecord // as it came
-	Kept schema.MemoryRecord // as it would be kept
+	ID   string              // id under which the record is stored
+	Put  schema.MemoryRecord // as in the request
+	Kept schema.MemoryRecord // as it would be stored
 
-	Owner    schema.Principal // whose it would be
+	Owner    schema.Principal // the owner that it would have
 	Hash     []byte           // memory.RecordHash
-	Claim    string           // identifies the functional claim and who shares its truth; empty without one
+	Claim    string           // key of the functional claim and its readers; empty without one
 	Validity schema.Validity  // of a semantic record
 
-	// UnknownReference is the field that names something that does not exist or that the principal may not see. The
-	// record then cannot be stored, and Kept is zero.
+	// UnknownReference is a field that refers to a memory that does not exist or that the principal may not see. Then
+	// the record cannot be stored, and Kept is zero.
 	UnknownReference string
 	Stored           string        // id of the memory that has the record's id or external id; empty for none
 	Forgotten        bool          // a memory of this id was forgotten by force
-	Twin             string        // id of the live memory with its content in its place; empty for none
+	Twin             string        // id of the live memory with the same owner, place and content; empty for none
 	Holders          []ClaimHolder // memories that make its claim, active ones first
 }
 
@@ -49,7 +49,7 @@ type PutRecord struct {
 type PutStored struct {
 	Record  schema.MemoryRecord
 	Holding memory.Holding
-	Payload json.RawMessage // as it is kept: without its place among revisions
+	Payload json.RawMessage // as stored, without the fields about revisions
 	Live    bool
 }
 
@@ -66,17 +66,17 @@ type ClaimHolder struct {
 	Validity schema.Validity
 }
 
-// PutVerdict is what becomes of one record.
+// PutVerdict is the decision about one record.
 type PutVerdict struct {
 	Status  schema.PutStatus
 	ID      string           // of the record, or of the memory that prevents it
-	Version int              // of the memory with that ID; 0 where it is not told
+	Version int              // of the memory with that ID; 0 if it is not disclosed
 	Problem string           // names a field, never a value
-	WouldBe schema.PutStatus // the status without the mode, where only the mode keeps the record from being written
+	WouldBe schema.PutStatus // the status that it would have in mode controlled, if only the mode prevents the write
 	New     bool             // no memory has the record's id
 	Silent  bool             // the principal may not see what prevents the record: history does not mention it
 
-	// How a record that is written is kept.
+	// Values with which the record is stored.
 	Relations    []schema.Relation
 	Supersedes   string
 	SupersededBy string
@@ -92,13 +92,13 @@ func (v *PutVerdict) Writes() bool {
 // Inserts reports whether the record becomes a new memory.
 func (v *PutVerdict) Inserts() bool { return v.Writes() && v.New }
 
-// Yield lets the record give way to a stored memory.
+// Yield sets the status for a record that is not stored because of another memory.
 func (v *PutVerdict) Yield(status schema.PutStatus, id string) {
 	v.Status, v.ID, v.Version = status, id, 0
 }
 
-// Note is the history entry for a record that was not written, on the memory that prevents it. It is empty if history
-// has no entry, or has it with the change.
+// Note returns the text of the history entry for a record that was not written, on the memory that prevents it. It
+// returns "" if there is no separate entry.
 func (v *PutVerdict) Note() string {
 	switch v.Status {
 	case schema.PutDuplicate:
@@ -107,7 +107,7 @@ func (v *PutVerdict) Note() string {
 		return "put again unchanged: not written again"
 	case schema.PutExists:
 		if v.Silent {
-			return "" // the history of another agent's memory must not mention those who may not see it
+			return "" // the history of a memory must not mention principals who may not see it
 		}
 		return string(v.Status)
 	case schema.PutConflict, schema.PutAppendOnly, schema.PutVersion, schema.PutBadRef, schema.PutCycle,
@@ -122,12 +122,13 @@ func (v *PutVerdict) Note() string {
 // the order of the records; a refused record causes only the refusal of records that refer to it.
 //
 //   - A record with an unknown reference is refused.
-//   - Under the id of a stored memory: an equal record is unchanged, working memory is replaced or, when its task is
-//     done, discarded (§6), and an episode may grow (§5). Everything else that is stored is changed by a revision.
+//   - A record with the id of a stored memory: an equal record is unchanged, working memory is replaced or, when its
+//     task is done, discarded (§6), and an episode may grow (§5). All other stored memories are only changed by
+//     revisions.
 //   - A record with a new id is created, unless a live memory has its content (duplicate) or an active fact makes its
-//     claim on the same ground (§15.1), whether stored or earlier in the request. A semantic record needs evidence
+//     claim with the same validity (§15.1), either stored or earlier in the request. A semantic record needs evidence
 //     (§7).
-//   - Chains of revisions have no circles, and live memories are superseded by a revision only (§12).
+//   - Chains of revisions have no cycles, and live memories are only superseded by revisions (§12).
 //   - A record is trusted no more than the memories it is derived from, and is at least as sensitive.
 //   - In a mode that does not write, nothing is written: WouldBe is the status that it would have.
 func PlanPut(p Put) []PutVerdict {
@@ -153,7 +154,7 @@ type putPlan struct {
 	together map[string]bool // the ids of the records
 }
 
-// begin is a verdict before anything is decided.
+// begin returns the initial verdict of a record.
 func (p *putPlan) begin(i int) PutVerdict {
 	r := &p.Records[i]
 	return PutVerdict{
@@ -172,13 +173,13 @@ func (p *putPlan) mayLook(id string) bool {
 	return stored && memory.MayLook(p.Principal, m.Holding)
 }
 
-// decide decides on a record from itself and those before it.
+// decide decides about a record, given the records before it.
 func (p *putPlan) decide(i int) {
 	r, v := &p.Records[i], &p.verdicts[i]
 	taken := p.together[r.ID]
 	p.together[r.ID] = true
 	switch {
-	case taken: // one record makes from its external id what the other has as its own
+	case taken: // the id derived from an external id may equal the id of another record
 		_, stored := p.Stored[r.ID]
 		v.Status, v.Problem = schema.PutExists, "id: is that of another record of the request"
 		v.Silent = stored && !p.mayLook(r.ID)
@@ -197,15 +198,15 @@ func (p *putPlan) decide(i int) {
 	}
 }
 
-// unknownReference is the problem of a record that names something that does not exist.
+// unknownReference returns the problem of a record that refers to a memory that does not exist.
 func unknownReference(field string) string { return field + ": does not exist" }
 
-// decideStored decides on a record whose id is that of a stored memory.
+// decideStored decides about a record with the id of a stored memory.
 func (p *putPlan) decideStored(r *PutRecord, v *PutVerdict) {
 	m := p.Stored[r.Stored]
 	v.Status = schema.PutExists
 	if !p.mayLook(r.Stored) {
-		v.Silent = true // which memory has the external id stays unknown
+		v.Silent = true // do not disclose which memory has the external id
 		return
 	}
 	stored := &m.Record
@@ -216,7 +217,7 @@ func (p *putPlan) decideStored(r *PutRecord, v *PutVerdict) {
 	case r.Stored != r.ID || gone || stored.Type != r.Put.Type:
 	case sameRecord(m, r):
 		v.Status = schema.PutUnchanged
-	case !m.Live, !r.Kept.Status.Live(): // what is believed is superseded by a revision
+	case !m.Live, !r.Kept.Status.Live(): // only a revision supersedes a live memory
 	case stored.Type != schema.TypeWorking && stored.Type != schema.TypeEpisodic:
 	case r.Put.Version > 0 && r.Put.Version != stored.Version:
 		v.Status = schema.PutVersion
@@ -234,7 +235,7 @@ func (p *putPlan) decideStored(r *PutRecord, v *PutVerdict) {
 	}
 }
 
-// whyNotExtended says what a put would do to an episode other than let it grow, or "".
+// whyNotExtended returns the problem of a put that would change more of an episode than append-only growth, or "".
 func whyNotExtended(m PutStored, r *PutRecord) string {
 	content := normalize.StorageContent(r.Put.Content)
 	if content != "" && content != m.Record.Content {
@@ -250,7 +251,7 @@ func whyNotExtended(m PutStored, r *PutRecord) string {
 	return ""
 }
 
-// decideNew decides on a record whose id is free.
+// decideNew decides about a record with a new id.
 func (p *putPlan) decideNew(i int) {
 	r, v := &p.Records[i], &p.verdicts[i]
 	v.Status, v.Version, v.New = schema.PutCreated, 1, true
@@ -258,7 +259,7 @@ func (p *putPlan) decideNew(i int) {
 		v.Status = schema.PutDiscarded
 	}
 	if !r.Kept.Status.Live() {
-		return // a record that is not believed conflicts with none
+		return // a record that is not live conflicts with no other
 	}
 	for k := range p.Records[:i] {
 		earlier := &p.Records[k]
@@ -295,14 +296,14 @@ func (p *putPlan) decideNew(i int) {
 	}
 }
 
-// sameMemory reports whether two records are one content in one place, which two live memories never are.
+// sameMemory reports whether two records have the same owner, place and content. Two live memories never have.
 func sameMemory(a, b *PutRecord) bool {
 	return a.Owner.Agent == b.Owner.Agent && a.Owner.Project == b.Owner.Project && a.Owner.Scope == b.Owner.Scope &&
 		a.Kept.Visibility == b.Kept.Visibility && a.Kept.Type == b.Kept.Type && memory.SameContent(a.Hash, b.Hash)
 }
 
 // settleReferences refuses records that refer to refused ones of the same request, and redirects references to a
-// duplicate to the stored memory. A second call settles what has changed since.
+// duplicate to the stored memory. It can be called again after verdicts have changed.
 func (p *putPlan) settleReferences() {
 	instead := map[string]string{}
 	for i := range p.verdicts {
@@ -352,8 +353,8 @@ func (p *putPlan) refuseReferences() bool {
 	return found
 }
 
-// Redirect replaces the targets of relations by the memories that stand for them, and leaves out what would lead
-// back to the record itself.
+// Redirect replaces the targets of relations according to instead, and drops relations that would lead to the record
+// itself.
 func Redirect(edges []schema.Relation, instead map[string]string, self string) []schema.Relation {
 	out := edges[:0]
 	for _, edge := range edges {
@@ -377,8 +378,8 @@ func follow(instead map[string]string, id string) string {
 	return id
 }
 
-// settleTrust propagates trust and sensitivity along derivations within the request, until nothing changes. Trust
-// only falls and sensitivity only rises, so that it ends even if derivations form a circle.
+// settleTrust propagates trust and sensitivity along derivations within the request, until nothing changes. Trust only
+// falls and sensitivity only rises, so that it terminates even if derivations form a cycle.
 func (p *putPlan) settleTrust() {
 	written := map[string]*PutVerdict{}
 	for i := range p.verdicts {
@@ -408,7 +409,7 @@ func (p *putPlan) settleTrust() {
 	}
 }
 
-// worthOf is the limit that a source in the same request, or one that it replaces, puts on memories derived from it.
+// worthOf returns the trust and the sensitivity of a source that is in the same request, or replaced by it.
 func (p *putPlan) worthOf(written map[string]*PutVerdict, edge schema.Relation) (float64, schema.Sensitivity, bool) {
 	if edge.Predicate != RelationDerivedFrom {
 		return 0, "", false
@@ -422,7 +423,7 @@ func (p *putPlan) worthOf(written map[string]*PutVerdict, edge schema.Relation) 
 	return 0, "", false
 }
 
-// applyMode keeps everything from being written in a mode that does not allow it.
+// applyMode turns all writes into WouldBe in a mode that does not write.
 func (p *putPlan) applyMode() {
 	status := schema.PutShadow
 	switch p.Mode {

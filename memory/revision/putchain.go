@@ -6,14 +6,14 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// succession is what a put record says about supersession.
+// succession is a supersession that a put record states.
 type succession struct {
 	field        string // path within the record
 	newer, older string
 }
 
-// successions lists a record's place among revisions. A relation says the same as the fields; the fields do not
-// change if a record is put again.
+// successions returns the supersessions that a record states, by fields or by relations. The fields count only for a
+// new record, because a repeated put does not change them.
 func (p *putPlan) successions(i int) []succession {
 	id, v := p.Records[i].ID, &p.verdicts[i]
 	var out []succession
@@ -31,7 +31,7 @@ func (p *putPlan) successions(i int) []succession {
 	return out
 }
 
-// linksAfter are the links of chains as this put leaves them.
+// linksAfter returns the links of chains after this put.
 func (p *putPlan) linksAfter() map[string]PutLink {
 	out := make(map[string]PutLink, len(p.Links)+len(p.Records))
 	for id, link := range p.Links {
@@ -49,9 +49,9 @@ func (p *putPlan) linksAfter() map[string]PutLink {
 	return out
 }
 
-// refuseChains refuses records that would close a chain of revisions to a circle, and those that would supersede a
-// live memory (document 004 §12): that is a revision, which changes both sides at once, and a put would write only
-// one. It reports whether there were any, because a record is refused together with one that it names.
+// refuseChains refuses records that would make a cycle of revisions, and records that would supersede a live memory
+// (document 004 §12): only a revision changes both sides at once, while a put would write only one. It reports whether
+// it refused any, because records that refer to them must then be refused too.
 func (p *putPlan) refuseChains(links map[string]PutLink) bool {
 	older := map[string][]string{}
 	for id, targets := range p.Older {
@@ -74,7 +74,7 @@ func (p *putPlan) refuseChains(links map[string]PutLink) bool {
 	return refused
 }
 
-// refuseChain refuses a record for what it says about supersession, and reports whether it did.
+// refuseChain refuses a record with an invalid supersession, and reports whether it did.
 func (p *putPlan) refuseChain(i int, links map[string]PutLink, older map[string][]string) bool {
 	v := &p.verdicts[i]
 	for _, s := range p.successions(i) {

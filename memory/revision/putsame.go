@@ -10,16 +10,16 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// sameRecord reports whether a stored record has all values of a put one. Missing values were set when it was stored,
-// and are not compared if they depend on the time.
+// sameRecord reports whether a stored record has all values of a put record. Values that the put record omits were set
+// when it was stored, and are not compared if they depend on the time.
 func sameRecord(m PutStored, r *PutRecord) bool {
 	return samePayload(m, r) && sameText(m, r) && sameColumns(&m.Record, &r.Kept) && sameTimes(&m.Record, &r.Put) &&
 		slices.EqualFunc(r.Put.Provenance.Sources, m.Record.Provenance.Sources, SameRef) &&
 		hasRelations(m.Record.Relations, r.Kept.Relations)
 }
 
-// samePayload compares payloads. Evidence that a semantic record leaves out follows from the caller, and another
-// caller may have put it first.
+// samePayload compares payloads. If a semantic record has no evidence, the stored evidence is ignored: it names the
+// caller that put the record first.
 func samePayload(m PutStored, r *PutRecord) bool {
 	stored, kept := m.Payload, r.Kept.Payload
 	if r.Put.Type == schema.TypeSemantic && !hasEvidence(r.Put) {
@@ -33,13 +33,13 @@ func samePayload(m PutStored, r *PutRecord) bool {
 	return memory.SameJSON(stored, kept)
 }
 
-// sameText compares contents. An episode may have grown since its content was made from it.
+// sameText compares contents. Content derived from an episode is ignored, because the episode may have grown since.
 func sameText(m PutStored, r *PutRecord) bool {
 	made := r.Put.Type == schema.TypeEpisodic && normalize.StorageContent(r.Put.Content) == ""
 	return made || m.Record.Content == r.Kept.Content
 }
 
-// sameColumns compares what a record says outside its payload.
+// sameColumns compares the fields of a record outside its payload.
 func sameColumns(stored, kept *schema.MemoryRecord) bool {
 	return stored.Visibility == kept.Visibility &&
 		stored.Scope == kept.Scope &&
@@ -78,7 +78,7 @@ func sameTimes(stored, put *schema.MemoryRecord) bool {
 		same(put.SalienceAt, stored.SalienceAt)
 }
 
-// sameTime compares times as precisely as they are stored.
+// sameTime compares times with the precision with which they are stored.
 func sameTime(a, b time.Time) bool {
 	return a.Truncate(time.Microsecond).Equal(b.Truncate(time.Microsecond))
 }
@@ -91,7 +91,7 @@ func SameRef(a, b schema.Ref) bool {
 	return a.Timestamp == nil || sameTime(*a.Timestamp, *b.Timestamp)
 }
 
-// hasRelations reports whether relations are stored. There may be more: other records add theirs.
+// hasRelations reports whether all relations are stored. There may be more, from other records.
 func hasRelations(stored, put []schema.Relation) bool {
 	return !slices.ContainsFunc(put, func(edge schema.Relation) bool { return !slices.Contains(stored, edge) })
 }
@@ -103,7 +103,7 @@ func hasEvidence(m schema.MemoryRecord) bool {
 	}](m).Evidence) > 0
 }
 
-// withoutEvidence is a payload without its evidence, and whether it is a JSON object.
+// withoutEvidence returns a payload without its evidence, and whether the payload is a JSON object.
 func withoutEvidence(payload json.RawMessage) (json.RawMessage, bool) {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(payload, &members) != nil || members == nil {

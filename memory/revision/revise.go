@@ -15,13 +15,13 @@ type EvidenceMemory struct {
 	Sensitivity schema.Sensitivity
 }
 
-// Revision is what Plan decides on.
+// Revision is the input of Plan.
 type Revision struct {
 	Action  schema.ReviseAction
 	Frozen  bool       // nothing may be changed
 	Targets []Standing // in the order of the request
-	// Record is the new truth, nil for retract and for resolve by a winner. Exists says that it is a
-	// memory already, and Chain what supersedes that one, nearest first.
+	// Record is the new record, nil for retract and for resolve by a winner. Exists means that it is already stored;
+	// then Chain has the memories that supersede it, nearest first.
 	Record *Standing
 	Exists bool
 	Chain  []string
@@ -33,27 +33,27 @@ type Revision struct {
 	Holders          []Standing // active and contested memories that make a claim of a target or the record
 }
 
-// RevisionPlan is what a revision does, or why it does nothing.
+// RevisionPlan has the changes of a revision, or the reason why it changes nothing.
 type RevisionPlan struct {
 	Status    schema.ReviseStatus // applied, or the refusal
-	Action    schema.ReviseAction // what reconcile chose, or the revision's
+	Action    schema.ReviseAction // the action that reconcile chose, or that of the revision
 	Why       string              // which rule chose or refused; never content
 	Conflicts []string            // ids of other memories that prevent the revision
 
 	Audit     schema.AuditAction // of every history row
 	Steps     []Step             // in the order of the targets
 	Record    *RecordPlan
-	Narrowed  *schema.Validity // what the copy of the target is valid for
+	Narrowed  *schema.Validity // validity of the copy of the target
 	Relations []PlannedRelation
 }
 
-// Step is what becomes of a target.
+// Step is the change of a target.
 type Step struct {
 	Status    schema.Status
-	Successor string // id of what supersedes it
+	Successor string // id of the memory that supersedes it
 }
 
-// RecordPlan is how the record is kept.
+// RecordPlan has the values with which the record is stored.
 type RecordPlan struct {
 	Status      schema.Status
 	Sensitivity schema.Sensitivity
@@ -76,33 +76,30 @@ const (
 	RelationSupports    = "supports"
 )
 
-// Plan decides what a revision operation does to memories as they stand (document 004 §7, §12,
-// §15.7). It changes nothing.
+// Plan returns the changes of a revision (document 004 §7, §12, §15.7). It does not execute them.
 //
-//   - Every target must be found, in the version that the caller saw, live, and no episode (§5, §15B:
-//     all but episodes can be revised). The first refusal in this order is the result, for whichever target.
-//   - supersede: the targets are superseded by the record.
-//   - fork: target and record hold side by side on disjoint grounds. A target whose ground is not
-//     disjoint from the record's is superseded by a copy of it that holds on TargetConditions.
-//     Competences and plans are kept side by side as they are: their triggers and constraints say
-//     when each applies (§8, §12).
-//   - retract: the targets are no longer held to be true.
-//   - merge: the targets, of one type, are superseded by the record, which is derived from them.
-//   - contest: targets and record contradict each other until that is resolved.
-//   - resolve: of contested targets one, or the record, is active; the others are superseded by it.
+//   - Each target must exist, have the version that the caller saw, be live, and not be an episode (§5, §15B: episodes
+//     cannot be revised). The first refusal in this order, of any target, is the result.
+//   - supersede: the record supersedes the targets.
+//   - fork: target and record are both true, with disjoint validities. If the target's validity is not disjoint from
+//     the record's, a copy of the target that is valid under TargetConditions supersedes it. Competences and plans do
+//     not change: their triggers and constraints state when each applies (§8, §12).
+//   - retract: the targets no longer count as true.
+//   - merge: the record supersedes the targets, which have one type, and is derived from them.
+//   - contest: targets and record contradict each other until a revision resolves it.
+//   - resolve: one of the contested targets, or the record, is active and supersedes the others.
 //   - reconcile: one of supersede, fork and contest; see Choose.
 //
-// No third memory may make the same functional claim on the same ground as an active one of the revision
-// afterwards (§15.1), neither actively nor in a contest, which only a revision of its parties decides. A
-// record that was contested itself is active when it has taken a target's place.
+// Afterwards no other memory may make the same functional claim with the same validity as an active memory of the
+// revision (§15.1), neither as an active one nor as a contested one, because only a revision of all contested memories
+// can resolve a contest. A record that was contested is active after it has replaced a target.
 //
-// A revision is a deliberate act with evidence, so a pin does not prevent it: it passes to
-// what takes the target's place. Reconcile, which chooses without a person, leaves pinned targets alone.
+// A revision is deliberate and has evidence, so a pin does not prevent it: the successor of the target gets the pin.
+// Reconcile, which decides without a person, does not change pinned targets.
 //
-// The record is as sensitive as the most sensitive of its targets and its evidence, however it calls
-// itself, and no more to be trusted than the least trusted memory that it rests on: its evidence and,
-// where it is drawn from them (fork, merge), its targets. A confidence that it leaves out is the
-// highest of the targets'.
+// The record is at least as sensitive as its targets and its evidence. It is trusted no more than the least trusted
+// memory among its evidence and, if it is derived from them (fork, merge), its targets. If it has no confidence, it
+// gets the highest one of the targets.
 func Plan(r Revision) RevisionPlan {
 	if r.Frozen {
 		return refuse(r.Action, schema.ReviseFrozen, "memories are not changed in this mode")
@@ -154,7 +151,7 @@ func refuse(action schema.ReviseAction, status schema.ReviseStatus, why string) 
 	return RevisionPlan{Status: status, Action: action, Why: why}
 }
 
-// admits checks what all actions ask of the targets and the record.
+// admits checks the conditions that all actions have for the targets and the record.
 func (r *Revision) admits() (schema.ReviseStatus, string) {
 	known := r.Targets
 	if r.Exists {
@@ -204,7 +201,7 @@ func (r *Revision) admits() (schema.ReviseStatus, string) {
 	return "", ""
 }
 
-// recordPlan is how the record is kept before the action says more.
+// recordPlan returns the values of the record before the action changes them.
 func (r *Revision) recordPlan(action schema.ReviseAction) *RecordPlan {
 	record := r.Record
 	out := &RecordPlan{
@@ -234,7 +231,7 @@ func (r *Revision) recordPlan(action schema.ReviseAction) *RecordPlan {
 	return out
 }
 
-// beneficiary is the memory that the evidence speaks for.
+// beneficiary returns the id of the memory that the evidence supports.
 func (r *Revision) beneficiary() string {
 	if r.Record != nil {
 		return r.Record.ID
@@ -242,7 +239,7 @@ func (r *Revision) beneficiary() string {
 	return r.Winner
 }
 
-// carry fills in what the action does, or refuses it.
+// carry adds the changes of the action to the plan, or refuses it.
 func (r *Revision) carry(plan *RevisionPlan) (schema.ReviseStatus, string) {
 	switch plan.Action {
 	case schema.ReviseSupersede:
@@ -280,7 +277,7 @@ func (r *Revision) carry(plan *RevisionPlan) (schema.ReviseStatus, string) {
 	return "", ""
 }
 
-// supersedeBy supersedes every target but the successor, which is active if it is one of them.
+// supersedeBy supersedes every target except the successor. If the successor is a target, it becomes active.
 func (r *Revision) supersedeBy(plan *RevisionPlan, successor string) {
 	for _, t := range r.Targets {
 		if t.ID == successor {
@@ -328,7 +325,7 @@ func (r *Revision) fork(plan *RevisionPlan) (schema.ReviseStatus, string) {
 	case !memory.Covers(target.Validity, *left):
 		return schema.ReviseOverlap, "target_conditions reach beyond where the target holds"
 	case memory.Covers(*left, target.Validity):
-		plan.Steps = []Step{{Status: target.Status}} // it holds there and nowhere else already
+		plan.Steps = []Step{{Status: target.Status}} // its validity is already within these conditions
 		return "", ""
 	}
 	plan.Narrowed = left
@@ -344,14 +341,14 @@ func (p *RevisionPlan) relate(source, predicate, target string) {
 	}
 }
 
-// conflicts lists the active and contested memories outside the revision that make a claim on a ground on
-// which a memory of the revision is active with it afterwards.
+// conflicts returns the active and contested memories outside the revision that have the same claim and validity as a
+// memory that the revision makes active.
 func (r *Revision) conflicts(plan RevisionPlan) []string {
-	var active []Standing // of the revision, after it
+	var active []Standing // memories that the revision makes active
 	ours := map[string]bool{}
 	for i, t := range r.Targets {
 		ours[t.ID] = true
-		// What was active and stays so was unique before.
+		// A target that was active before is already unique.
 		if plan.Steps[i].Status == schema.StatusActive && t.Status != schema.StatusActive {
 			active = append(active, t)
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// A RewriteError says why a sentence is not rewritten. Its text holds no content.
+// A RewriteError is the reason why a sentence is not rewritten. Its text has no content of memories.
 type RewriteError struct {
 	Problem string
 }
@@ -37,20 +37,19 @@ const (
 // Remedy is the advice if a sentence cannot be rewritten, for people and programs.
 const Remedy = "give the whole sentence as content, or name the text that it replaces (replace)"
 
-// RewrittenRecord completes the record of a revision that has the subject and the predicate of its first target and
-// another object, but no text. Its text is then the target's sentence with the new value in place of the old, so that
-// the rest of the sentence is kept.
+// RewrittenRecord completes the record of a revision that has no text, and has the subject and the predicate of its
+// first target but another object. Its text becomes the target's sentence with the old value replaced by the new one,
+// so that the rest of the sentence is kept.
 //
-//   - The old value is the target's object, or what replace names. It must occur exactly once in the
-//     sentence, as whole words.
-//   - Under the predicate states the object is the sentence: replace must name the old value, and the object
-//     becomes the new sentence. A record without replace is complete if its object is a sentence itself;
-//     a few words in place of a longer sentence are refused.
-//   - A target whose sentence says nothing but its triple needs no rewriting: the text is made from the
-//     record's own triple.
+//   - The old value is the target's object, or the text in replace. It must occur exactly once in the sentence, as
+//     whole words.
+//   - With the predicate states the object is the sentence: replace must be the old value, and the object becomes the
+//     new sentence. Without replace, the record's object must itself be a sentence: a few words cannot replace a longer
+//     sentence.
+//   - If the target's sentence only consists of its triple, the text is derived from the record's own triple.
 //
 // A record with its own text, with another subject or predicate, or of another type than semantic is returned
-// unchanged. A record that cannot be rewritten is a *RewriteError.
+// unchanged. The error is a *RewriteError if the record cannot be rewritten.
 func RewrittenRecord(record, target schema.MemoryRecord, replace string) (schema.MemoryRecord, error) {
 	if record.Type != schema.TypeSemantic || target.Type != schema.TypeSemantic {
 		return unlessReplacing(record, replace, problemType)
@@ -78,7 +77,7 @@ func RewrittenRecord(record, target schema.MemoryRecord, replace string) (schema
 	if !isText || !wasText {
 		return record, notRewritten(problemNoText)
 	}
-	if replace == "" && SameObject(old, value) { // only the ground or the numbers differ: the words are the same
+	if replace == "" && SameObject(old, value) { // only the validity or the numbers differ: the text is the same
 		record.Content = sentence.Storage
 		return record, nil
 	}
@@ -94,7 +93,7 @@ func unlessReplacing(record schema.MemoryRecord, replace, problem string) (schem
 	return record, nil
 }
 
-// maxValueWords is the most words of a value; longer texts are sentences.
+// maxValueWords is the greatest number of words of a value; longer texts are sentences.
 const maxValueWords = 3
 
 // restated is RewrittenRecord for a target that is a sentence.
@@ -142,8 +141,8 @@ func plainValue(value json.RawMessage) (string, bool) {
 	return memory.ValueText(value), true
 }
 
-// ReplaceValue puts a value in the place of another within a sentence. The old value must occur exactly once,
-// as whole words and in whatever case; otherwise the result is a *RewriteError.
+// ReplaceValue returns a sentence with one value replaced by another. The old value must occur exactly once, as whole
+// words in any case; otherwise the error is a *RewriteError.
 func ReplaceValue(sentence, old, value string) (string, error) {
 	sentence, old, value = normalize.StorageContent(
 		sentence,
@@ -164,14 +163,14 @@ func ReplaceValue(sentence, old, value string) (string, error) {
 	return sentence[:found[0].from] + value + sentence[found[0].to:], nil
 }
 
-// occurrence is the position of a value in a text. One that is joined is a part of a longer name or number, as
-// Lyon is in Lyon-Perrache and in lyon.example.
+// occurrence is the position of a value in a text. It is joined if it is a part of a longer name or number, like Lyon
+// in Lyon-Perrache and in lyon.example.
 type occurrence struct {
 	from, to int
 	joined   bool
 }
 
-// FindValue finds a value in a text, where no letter or digit continues it.
+// FindValue returns the occurrences of a value in a text that no letter or digit continues.
 func FindValue(text, value string) []occurrence {
 	if value = normalize.StorageContent(value); value == "" {
 		return nil
@@ -203,5 +202,5 @@ func FindValue(text, value string) []occurrence {
 
 func wordRune(r rune) bool { return unicode.In(r, unicode.L, unicode.N, unicode.M) || r == '_' }
 
-// joins reports whether a character between two words makes one of them.
+// joins reports whether a character between two words joins them.
 func joins(r rune) bool { return strings.ContainsRune("-‐‑–./,:@#+&", r) }

@@ -33,10 +33,10 @@ func (s *scanned) email() bool {
 	})
 }
 
-// fileEndings are what follows the dot in icon@2x.png.
+// fileEndings has file name extensions, as in icon@2x.png, which is not an address.
 var fileEndings = normalize.Set("png jpg jpeg gif svg webp css js ts json html md txt yaml yml")
 
-// phoneWords announce a number without a recognisable form.
+// phoneWords has words that mark a telephone number without a recognisable form.
 var phoneWords = []string{"phone", "telephone", "mobile", "cell", "tel", "whatsapp", "fax"}
 
 func (s *scanned) phone() bool {
@@ -98,7 +98,7 @@ func (s *scanned) phone() bool {
 // isNorthAmerican reports whether ten digits follow the plan of North America.
 func isNorthAmerican(n string) bool { return n[0] >= '2' && n[3] >= '2' }
 
-// announcedPhone reports whether the words before i say that a telephone number follows.
+// announcedPhone reports whether the words before i announce a telephone number.
 func (s *scanned) announcedPhone(i int) bool {
 	before := s.lower[max(0, i-28):i]
 	for range 3 { // phone number is: 555-1234

@@ -1,3 +1,3 @@
-// Package sensitive finds what a text gives away: secrets, identifiers, contact data. It orders sensitivities; what
-// may be shown is decided by package policy.
+// Package sensitive finds secrets, identifiers and contact data in texts, and orders sensitivities. Package policy
+// decides what may be shown.
 package sensitive

@@ -17,7 +17,7 @@ type digitGroup struct {
 
 func (g digitGroup) len() int { return g.end - g.start }
 
-// maxGroups bounds the groups of a run; what is longer is a table, and is read on from there.
+// maxGroups is the greatest number of groups of a run. A longer sequence, such as a table, is divided into runs.
 const maxGroups = 64
 
 // digits returns the runs of digits that are not part of a word, a decimal or a sum of money.
@@ -108,8 +108,8 @@ func (s *scanned) paymentCard() bool {
 	return false
 }
 
-// isCard reports whether a number is that of a payment card: its issuer gives out numbers of this
-// length, and the check digit is right (ISO/IEC 7812).
+// isCard reports whether a number is that of a payment card: the length fits the issuer, and the check digit is correct
+// (ISO/IEC 7812).
 func isCard(number string) bool {
 	prefix := func(n int) int {
 		v := 0
@@ -194,7 +194,7 @@ func (s *scanned) iban() bool {
 	return false
 }
 
-// ibanChecks computes the check of ISO 7064, mod 97-10.
+// ibanChecks reports whether a number passes the check of ISO 7064, mod 97-10.
 func ibanChecks(number []byte) bool {
 	rest := 0
 	for i := range number {
@@ -208,8 +208,8 @@ func ibanChecks(number []byte) bool {
 	return rest == 1
 }
 
-// numberBehind reads what a phrase announces: "bank account number is 12 3456 78". ok is given at
-// most that many characters of it: letters, digits, blanks and hyphens.
+// numberBehind reports whether ok accepts the value after a phrase: "bank account number is 12 3456 78". ok gets at
+// most most characters of the value: letters, digits, blanks and hyphens.
 func (s *scanned) numberBehind(phrase string, most int, ok func(value string) bool) bool {
 	return each(s.lower, phrase, func(start, end int) (int, bool) {
 		if inWord(at(s.lower, start-1)) {
@@ -235,7 +235,7 @@ func (s *scanned) numberBehind(phrase string, most int, ok func(value string) bo
 	})
 }
 
-// leadingNumber returns the digits that a text begins with, blanks and hyphens between them left out.
+// leadingNumber returns the digits at the beginning of a text, without blanks and hyphens between them.
 func leadingNumber(s string) string {
 	var b strings.Builder
 	for i := range len(s) {

@@ -10,8 +10,8 @@ import (
 )
 
 // Mask replaces text that may only be shown on request (IsWithheld: secrets, financial and government identifiers) by
-// a note that names its kind, such as [withheld: password]. A line is masked as a whole, because a detector reports
-// that there is something but not where it ends; if something spans lines, the whole text is masked. It reports
+// a note with its kind, such as [withheld: password]. A line is masked as a whole, because a detector does not report
+// the end of a secret. If a secret spans several lines, the whole text is masked. It reports
 // whether it changed the text.
 func Mask(text string) (string, bool) {
 	whole := withheldKind(text)
@@ -38,8 +38,8 @@ func Mask(text string) (string, bool) {
 	return masked, true
 }
 
-// MaskJSON masks a JSON value: each text and number alone and together with the name of its member. Where
-// something is found only in the value as a whole, the value becomes one note, in an object if it was an object.
+// MaskJSON masks a JSON value: each text and number, alone and together with the name of its member. If a secret is
+// found only in the value as a whole, the value becomes one note, within an object if it was an object.
 func MaskJSON(value json.RawMessage) (json.RawMessage, bool) {
 	tree, err := check.BuildTree(value)
 	if err != nil {
@@ -113,7 +113,7 @@ func maskTree(v any, name string) any {
 	return v
 }
 
-// withheldKind is the kind of the worst that Detect finds in a text, or "" if the text may be shown.
+// withheldKind returns the kind of the most sensitive find in a text, or "" if the text may be shown.
 func withheldKind(text string) string {
 	if level, kinds := Detect(text); IsWithheld(level) {
 		return kinds[0]

@@ -22,7 +22,7 @@ func (s *scanned) privateKey() bool {
 	})
 }
 
-// keyForm is how a service's keys look: a prefix and what follows it.
+// keyForm is the form of a service's keys.
 type keyForm struct {
 	prefix   string
 	ok       func(byte) bool
@@ -113,15 +113,15 @@ func (s *scanned) token() bool {
 	return false
 }
 
-// isTokenByte reports whether tokens and keys are made of the byte.
+// isTokenByte reports whether tokens and keys may contain the byte.
 func isTokenByte(b byte) bool {
 	return isKeyByte(b) || b == '.' || b == '~' || b == '+' || b == '/' || b == '='
 }
 
-// passwordWords are names of what is typed in; values after them may be short.
+// passwordWords has names of secrets that people type. Their values may be short.
 var passwordWords = []string{"password", "passwd", "passphrase", "passcode", "pwd"}
 
-// secretWords are names of what programs hold; values after them have to look random.
+// secretWords has names of secrets that programs use. Their values must look random.
 var secretWords = []string{
 	"secret",
 	"token",
@@ -185,7 +185,7 @@ func (s *scanned) secret() bool {
 	})
 }
 
-// namedValue is a value that the text gives to a name.
+// namedValue is the value of a name in the text.
 type namedValue struct {
 	text        string
 	quoted      bool
@@ -193,13 +193,13 @@ type namedValue struct {
 	environment bool // NAME=value
 }
 
-// The longest look after a name: for what it is the name of, and at its value.
+// Limits of the search after a name: for a detail about the name, and for its value.
 const (
 	maxNameDetail = 64
 	maxValue      = 256
 )
 
-// valueOf reads what the name that ends at end is said to be: "NAME is VALUE", "NAME for the router is
+// valueOf returns the value of the name that ends at end: "NAME is VALUE", "NAME for the router is
 // VALUE", NAME=VALUE, "NAME": "VALUE".
 func (s *scanned) valueOf(start, end int) (namedValue, bool) {
 	var v namedValue
@@ -225,8 +225,7 @@ func (s *scanned) valueOf(start, end int) (namedValue, bool) {
 	return v, v.text != ""
 }
 
-// isDecoration reports whether a byte may be between a name or a value and what belongs to it:
-// quotation marks and emphasis.
+// isDecoration reports whether a byte may surround a name or a value: quotation marks and emphasis.
 func isDecoration(b byte) bool {
 	return b == '"' || b == '\'' || b == '`' || b == '*' || b == '\\'
 }
@@ -254,8 +253,8 @@ func (s *scanned) connector(i int, v *namedValue) int {
 
 func isDecorationOrStar(b byte) bool { return b == '*' }
 
-// detail returns the position of the connector when a name is followed by what it is for: "for the guest
-// wifi is …". It is 0 when there is none in the same sentence.
+// detail returns the position of the connector after a detail about the name: "for the guest wifi is …". It returns 0
+// if there is none in the same sentence.
 func (s *scanned) detail(i int) int {
 	starts := slices.ContainsFunc(
 		[]string{"for ", "of ", "on ", "to ", "at ", "in "},
@@ -277,7 +276,7 @@ func (s *scanned) detail(i int) int {
 	return 0
 }
 
-// isEnvironmentName reports whether the name that ends at end is one of capitals: DB_PASSWORD.
+// isEnvironmentName reports whether the name that ends at end has only capitals: DB_PASSWORD.
 func (s *scanned) isEnvironmentName(start, end int) bool {
 	for start > 0 && end-start < 64 && inWord(s.text[start-1]) {
 		start--
@@ -286,7 +285,7 @@ func (s *scanned) isEnvironmentName(start, end int) bool {
 	return strings.IndexFunc(name, func(r rune) bool { return r >= 'a' && r <= 'z' || r >= 0x80 }) < 0
 }
 
-// value reads a value, without its quotation marks and the punctuation after it.
+// value returns a value without its quotation marks and the punctuation after it.
 func (s *scanned) value(i int) (text string, quoted bool) {
 	i = span(s.text, i, 2, func(b byte) bool { return b == '\\' || b == '*' })
 	if q := at(s.text, i); q == '"' || q == '\'' || q == '`' {
@@ -300,8 +299,8 @@ func (s *scanned) value(i int) (text string, quoted bool) {
 	return strings.TrimRight(s.text[i:end], ".,;:!?)]}>'*\\"), false
 }
 
-// isPassword reports whether the value could be what someone types in. A plain word is one only in
-// quotation marks or in an environment: passwords are required, wrong and forgotten.
+// isPassword reports whether the value may be a password. A plain word is a password only in quotation marks or in an
+// environment variable, because people also write that a password is required, wrong or forgotten.
 func (v namedValue) isPassword(phrase bool) bool {
 	text := v.text
 	if len(text) < 4 || len(text) > 128 || isPlaceholder(text) || strings.Contains(text, "://") {
@@ -333,7 +332,7 @@ func (v namedValue) isPassword(phrase bool) bool {
 	return v.quoted && !strings.Contains(text, "_")
 }
 
-// isSecret reports whether the value looks as if a program had made it.
+// isSecret reports whether the value looks generated.
 func (v namedValue) isSecret() bool {
 	text := v.text
 	switch {
@@ -347,8 +346,8 @@ func (v namedValue) isSecret() bool {
 	return true
 }
 
-// looksRandom reports whether a text changes between capitals, small letters and digits as no word
-// does, and does not repeat itself.
+// looksRandom reports whether a text changes between capitals, small letters and digits more often than words do, and
+// has no repetition.
 func looksRandom(s string) bool {
 	const lower, upper, digit = 1, 2, 3
 	var seen [256]int
@@ -386,7 +385,7 @@ func looksRandom(s string) bool {
 	return entropy >= 3
 }
 
-// placeholders take the place of a secret in documentation and code.
+// placeholders has texts that replace a secret in documentation and code.
 var placeholders = []string{
 	"example",
 	"changeme",
@@ -433,7 +432,7 @@ func hasDigit(s string) bool { return strings.ContainsAny(s, "0123456789") }
 
 func onlyDigits(s string) bool { return s != "" && span(s, 0, len(s), isDigit) == len(s) }
 
-// isYear reports whether a number reads as a year of ours.
+// isYear reports whether a number is a year from 1900 to 2099.
 func isYear(s string) bool {
 	return len(s) == 4 && (strings.HasPrefix(s, "19") || strings.HasPrefix(s, "20"))
 }

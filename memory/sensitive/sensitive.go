@@ -6,8 +6,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Kinds of what Detect finds. Rules see them in the list detected, and history names them:
-// never reword one.
+// Kinds of sensitive content. Rules see them in the list detected, and history records them: never change one.
 const (
 	// Secrets: hyper.
 	DetectedPrivateKey       = "private_key"       // PEM, PGP or age
@@ -30,7 +29,7 @@ const (
 	DetectedAddress = "street_address"
 )
 
-// detectors are tried in this order, which is also that of the kinds in results.
+// detectors are tried in this order, which is also the order of the kinds in results.
 var detectors = []struct {
 	kind  string
 	level schema.Sensitivity
@@ -52,13 +51,13 @@ var detectors = []struct {
 	{DetectedAddress, schema.SensitivityMedium, (*scanned).address},
 }
 
-// Detect looks for obvious secrets and personal data in a text. It returns the level of the worst find and the kinds
-// found, without repetition and the worst first; low and none if there is nothing. Kinds are names, never the text
-// found.
+// Detect finds obvious secrets and personal data in a text. It returns the sensitivity of the most sensitive find and
+// the distinct kinds, the most sensitive first. If there is nothing, it returns low and no kinds. Kinds are names,
+// never the text found.
 //
-// It is meant to be silent on ordinary text rather than complete: data with a form is recognised by it and, if there
-// is one, by its check digit; data without a form (passwords, account numbers) only if the text names it. Time is
-// linear in the length of the text: every look around a find is bounded.
+// Detect avoids false alarms on ordinary text and is not complete. It recognises data with a fixed form by the form
+// and, if there is one, the check digit. It finds data without a form (passwords, account numbers) only if the text
+// names it. The time is linear in the length of the text.
 func Detect(text string) (schema.Sensitivity, []string) {
 	s := scanned{text: text, lower: asciiLower(text)}
 	level, kinds := schema.SensitivityLow, []string(nil)
@@ -73,8 +72,8 @@ func Detect(text string) (schema.Sensitivity, []string) {
 	return level, kinds
 }
 
-// Disclosed returns how sensitive a text is, and what was found in it. The sensitivity is that of the memory that it
-// became, if there is one, because rules have decided that; otherwise it follows from its source and content.
+// Disclosed returns the sensitivity of a text and the kinds found in it. If a memory was made from the text (kept), its
+// sensitivity counts, because rules have decided it. Otherwise the sensitivity follows from the source and the content.
 func Disclosed(text string, source, kept schema.Sensitivity) (schema.Sensitivity, []string) {
 	level, kinds := Detect(text)
 	switch {
@@ -86,8 +85,8 @@ func Disclosed(text string, source, kept schema.Sensitivity) (schema.Sensitivity
 	return level, kinds
 }
 
-// Raised returns the class of a text whose author states a class, or none: the stated one or, where the text holds
-// something more sensitive, that of what was found.
+// Raised returns the sensitivity of a text: the stated one or, if Detect finds something more sensitive, that of the
+// find.
 func Raised(stated schema.Sensitivity, text string) schema.Sensitivity {
 	if stated == schema.SensitivityHyper {
 		return stated
@@ -98,8 +97,7 @@ func Raised(stated schema.Sensitivity, text string) schema.Sensitivity {
 	return stated
 }
 
-// IsWithheld reports whether what is so sensitive is shown only to an asker that asks for more than
-// DefaultLimit.
+// IsWithheld reports whether content of this sensitivity is only shown to requests with a limit above DefaultLimit.
 func IsWithheld(s schema.Sensitivity) bool { return Rank(s) > Rank(DefaultLimit) }
 
 // scanned is a text that is checked. Offsets into both forms are the same.
@@ -124,8 +122,8 @@ func asciiLower(s string) string {
 	return string(b)
 }
 
-// each calls f with every offset after an occurrence of word in text, and stops when f returns true.
-// f says where to go on looking.
+// each calls f for the occurrences of word in text, and stops when f returns true. f also returns the offset from which
+// to continue.
 func each(text, word string, f func(start, end int) (next int, found bool)) bool {
 	for from := 0; ; {
 		i := strings.Index(text[from:], word)
@@ -169,7 +167,7 @@ func span(s string, i, limit int, ok func(byte) bool) int {
 	return end
 }
 
-// Rank orders sensitivities; 0 for an unknown one.
+// Rank returns a number that orders sensitivities, or 0 for an unknown one.
 func Rank(s schema.Sensitivity) int { return len(s.AtMost()) }
 
 // DefaultLimit is the limit of a recall if neither it nor its trust context sets one.

@@ -12,19 +12,18 @@ import (
 
 // Bounds of an environment.
 const (
-	maxTools       = 100   // versions of tools; tools that come later are left out
-	maxContext     = 6_000 // bytes of the context; members that do not fit are left out
+	maxTools       = 100   // versions of tools; further tools are omitted
+	maxContext     = 6_000 // bytes of the context; members that do not fit are omitted
 	maxEnvironment = 300   // bytes of a text in it
 )
 
-// environment is the snapshots of a session merged: what a later one gives replaces what an earlier one gave, tool by
-// tool and member by member.
+// environment has the merged snapshots of a session. A tool or a member in a later snapshot replaces the earlier value.
 type environment struct {
 	given   bool
 	os, dir string
 	tools   map[string]string
 	context map[string]json.RawMessage
-	bytes   int // of the context
+	bytes   int // size of the context
 }
 
 func (v *environment) merge(in schema.Environment) {
@@ -65,14 +64,14 @@ func (v *environment) merge(in schema.Environment) {
 	}
 }
 
-// payload is the environment with secrets masked, nil if there was no snapshot.
+// payload returns the environment with secrets masked, or nil if there was no snapshot.
 func (v *environment) payload() *schema.Environment {
 	if !v.given {
 		return nil
 	}
 	out := schema.Environment{OS: v.os, WorkingDir: v.dir, ToolVersions: v.tools}
 	if len(v.context) > 0 {
-		out.Context, _ = json.Marshal(v.context) // of members that were encoded before
+		out.Context, _ = json.Marshal(v.context) // its members are valid JSON: no error
 	}
 	encoded, err := json.Marshal(out)
 	if err != nil {
@@ -85,7 +84,7 @@ func (v *environment) payload() *schema.Environment {
 	}
 	var shown schema.Environment
 	if json.Unmarshal(masked, &shown) != nil {
-		return nil // unreachable: masking keeps objects objects, and texts texts
+		return nil // unreachable: masking keeps the types of values
 	}
 	return &shown
 }

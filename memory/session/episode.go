@@ -13,8 +13,8 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// How the size of a payload (schema.MaxPayloadBytes) is divided, in bytes. The environment has its own bound, and the
-// rest covers estimates that were too low.
+// Shares of the size of a payload (schema.MaxPayloadBytes), in bytes. The environment has its own limit. The rest is a
+// reserve, because the sizes of entries are estimates.
 const (
 	timelineBytes = 140_000
 	graphBytes    = 100_000
@@ -24,16 +24,16 @@ const (
 	maxFailing   = 1_000 // tools whose last call failed
 )
 
-// Closing says why a session is closed.
+// Closing is the reason why a session is closed.
 type Closing string
 
 // The ways in which a session closes.
 const (
-	Finished Closing = "finished" // its agent or the caller says that it is over
-	Idle     Closing = "idle"     // nothing happened for long
+	Finished Closing = "finished" // its agent or the caller ended it
+	Idle     Closing = "idle"     // no event occurred for a long time
 )
 
-// Episode is what is kept of a session that was closed.
+// Episode is the record of a closed session.
 type Episode struct {
 	Payload     schema.EpisodicPayload `json:"payload"`
 	Sensitivity schema.Sensitivity     `json:"sensitivity"` // the highest of the events
@@ -45,20 +45,19 @@ type Episode struct {
 	CallsLeftOut  int `json:"calls_left_out,omitempty"`  // not in the tool graph
 }
 
-// Accumulator takes in the events of a session one after another and makes an episode of them. The zero Accumulator is
-// not ready; use NewAccumulator. It is not meant to be stored: it is rebuilt from the ledger page by page, and the same
-// events always make the same episode.
+// Accumulator builds an episode from the events of a session. Create it with NewAccumulator. It is not stored, but
+// rebuilt from the ledger page by page: the same events always give the same episode.
 //
-// What it keeps is bounded, whatever the length of the session (about 20 MB, most of it the index of values):
+// Its memory is bounded for sessions of any length (about 20 MB, most of it the index of values):
 //
-//   - The timeline keeps up to about 140,000 bytes, some 500 events. Of more, it keeps the first eighth and the last
-//     quarter, of those between them the endings, then failures, then what users, judges and reflections say, then the
-//     rest; of what fits only in part, every k-th. What is left out between two events is counted in one entry of kind
-//     events.omitted. Since a session is thinned whenever it has grown to twice the room, the older of two similar
-//     events goes first.
-//   - The tool graph keeps up to about 100,000 bytes of calls by the same rule: failures before calls with
-//     dependencies or without a result, and these before the rest. ToolGraph makes the whole graph, for an artifact.
-//   - Artifacts are the first 300 that were named, each once.
+//   - The timeline has up to about 140,000 bytes, some 500 events. Of a longer session it keeps the first eighth and
+//     the last quarter. Between them it keeps endings first, then failures, then texts of users, judges and
+//     reflections, then the rest. Of a group that fits only in part, it keeps every k-th event. An entry of kind
+//     events.omitted counts the omitted events between two others. A session is thinned whenever it has grown to twice
+//     the limit, so that the older of two similar events is omitted first.
+//   - The tool graph has up to about 100,000 bytes of calls, by the same rule: failures before calls with dependencies
+//     or without a result, and these before the rest. ToolGraph returns the whole graph, for an artifact.
+//   - Artifacts are the first 300 distinct references.
 type Accumulator struct {
 	stream      string
 	seq         int64
@@ -85,9 +84,8 @@ func NewAccumulator(stream string) *Accumulator {
 	}
 }
 
-// Close makes the episode of a whole session at once. Events that the ledger has numbered may come in any order and
-// more than once; events without a number among them are ignored. If none has a number, they are numbered in the
-// given order, each id once.
+// Close returns the episode of a whole session. Events with a sequence number may be in any order and repeated; then
+// events without one are ignored. If no event has a number, they are numbered in the given order, each id once.
 func Close(stream string, events []ledger.Event, why Closing) (Episode, bool) {
 	a := NewAccumulator(stream)
 	for _, e := range inOrder(events) {
@@ -96,7 +94,7 @@ func Close(stream string, events []ledger.Event, why Closing) (Episode, bool) {
 	return a.Episode(why)
 }
 
-// inOrder are events by their sequence.
+// inOrder returns events sorted by sequence number.
 func inOrder(events []ledger.Event) []ledger.Event {
 	numbered := slices.ContainsFunc(events, func(e ledger.Event) bool { return e.Seq != 0 })
 	out := make([]ledger.Event, 0, len(events))
@@ -116,8 +114,8 @@ func inOrder(events []ledger.Event) []ledger.Event {
 	return out
 }
 
-// Add takes in the next event. It reports false, and changes nothing, for an event of another stream and for one that
-// is not after the last one.
+// Add adds the next event. It returns false and changes nothing for an event of another stream or one that is not after
+// the last one.
 func (a *Accumulator) Add(e ledger.Event) bool {
 	if e.Stream != a.stream || e.Seq <= a.seq || e.ID == "" || e.Kind == "" {
 		return false
@@ -148,8 +146,7 @@ func (a *Accumulator) Add(e ledger.Event) bool {
 	return true
 }
 
-// addArtifacts notes references in order, each once. One that a record cannot hold or that gives a secret away is
-// left out.
+// addArtifacts adds references in order, each once. It omits references that do not fit into a record or have a secret.
 func (a *Accumulator) addArtifacts(refs []string) {
 	for _, ref := range refs {
 		switch {
@@ -175,10 +172,10 @@ func validArtifact(ref string) bool {
 	return !secret
 }
 
-// Episode closes the session as it is. It reports false if there was no event. The accumulator does not change.
+// Episode returns the episode of the events so far, or false if there was none. The accumulator does not change.
 //
-// An episode never changes: what happens after it was closed belongs to another one, from a new accumulator that
-// begins after LastSeq.
+// A closed episode never changes: later events belong to another episode, from a new accumulator that begins after
+// LastSeq.
 func (a *Accumulator) Episode(why Closing) (Episode, bool) {
 	if a.events == 0 {
 		return Episode{}, false
@@ -200,16 +197,16 @@ func (a *Accumulator) Episode(why Closing) (Episode, bool) {
 func fits(p schema.EpisodicPayload) bool {
 	encoded, err := json.Marshal(p)
 	if err != nil {
-		return true // validation says what is wrong
+		return true // validation reports the error
 	}
 	var problems check.Problems
 	size, _ := check.Scan(encoded, "payload", schema.MaxPayloadDepth, schema.MaxRecordBytes, &problems)
 	return size <= schema.MaxPayloadBytes
 }
 
-// results are what is known of how the calls of a session went.
+// results has the results of the calls of a session.
 type results struct {
-	said     schema.Outcome // by the last run.ended
+	said     schema.Outcome // outcome in the last run.ended
 	finished int
 	failed   bool            // the last call to finish failed
 	failing  map[string]bool // tools whose last call failed
@@ -237,12 +234,12 @@ func (r *results) add(e ledger.Event, tool string) {
 	}
 }
 
-// outcome is how a session ended. The outcome in run.ended counts; without it
+// outcome returns the outcome of a session: the one in run.ended or, without it
 //
-//   - a session that became idle is partial: it was not finished;
-//   - failure, if the last call to finish failed: nothing was done about it;
-//   - success, if the last call of every tool succeeded and no call is without a result;
-//   - else partial: no tool was used, a tool failed and was not used again, or results are missing.
+//   - partial, if the session became idle: it was not finished
+//   - failure, if the last call that finished has failed
+//   - success, if the last call of every tool succeeded and each call has a result
+//   - partial otherwise: no tool was used, a tool failed and was not used again, or results are missing
 func (r *results) outcome(why Closing, waiting int) schema.Outcome {
 	switch {
 	case r.said != "":

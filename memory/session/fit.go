@@ -12,28 +12,29 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// room is how much of an object is kept.
+// room is the limit of an object.
 type room struct {
-	bytes int // of the object; if it is not longer, it is kept as it is
-	text  int // characters of each text in it
+	bytes int // bytes of the object; a shorter object is not changed
+	text  int // characters of each text in a longer one
 }
 
-// Arguments are cut twice: generously while a session is open, so that a secret at the edge is still recognised, and
-// after masking to what is shown.
+// Arguments are cut twice: to keptArgs while a session is open, so that a secret at the cut is still recognised, and to
+// shownArgs after masking.
 var (
 	keptArgs  = room{bytes: 4_000, text: 400}
 	shownArgs = room{bytes: 1_000, text: 120}
 )
 
 const (
-	maxArgDepth    = 16 // levels; a payload of a record may have 32, its own included
+	maxArgDepth    = 16 // levels; the whole payload of a record may have 32
 	maxArgElements = 20 // elements of an array, members of an object
 )
 
-// leftOutMember names in an object that was cut how many members are left out.
+// leftOutMember is the member of a cut object that has the number of omitted members.
 const leftOutMember = "left_out"
 
-// fitArgs is an object that fits into a room, nil for none. What is not an object becomes the member "value" of one.
+// fitArgs returns v as an object within the limits of r, or nil if v is nil. A value that is not an object becomes the
+// member "value" of one.
 func fitArgs(v any, r room) json.RawMessage {
 	if v == nil {
 		return nil
@@ -50,7 +51,7 @@ func fitArgs(v any, r room) json.RawMessage {
 	if encoded, err = check.EncodeTree(shortened); err == nil && len(encoded) <= r.bytes {
 		return encoded
 	}
-	// Still too long: the small members, in order of their names.
+	// Still too long: keep the members that fit, in order of their names.
 	out, used := map[string]any{}, 40
 	left, _ := strconv.Atoi(fmt.Sprint(shortened[leftOutMember])) // by an earlier cut
 	for _, key := range slices.Sorted(maps.Keys(shortened)) {
@@ -116,7 +117,7 @@ func (r room) shorten(v any, depth int) any {
 	return v
 }
 
-// depthOf is how many levels of lists and objects a value has.
+// depthOf returns the number of levels of lists and objects in a value.
 func depthOf(v any) int {
 	deepest := 0
 	switch v := v.(type) {
@@ -134,7 +135,7 @@ func depthOf(v any) int {
 	return deepest + 1
 }
 
-// quoted is a text as JSON, or nothing for none.
+// quoted returns a text as JSON, or nil if it is empty.
 func quoted(text string) json.RawMessage {
 	if text == "" {
 		return nil
@@ -146,8 +147,8 @@ func quoted(text string) json.RawMessage {
 	return encoded
 }
 
-// refPrefix begins the reference of a timeline or a tool node to an event of the ledger.
+// refPrefix is the prefix of a reference to an event of the ledger in a timeline or a tool node.
 const refPrefix = "event:"
 
-// eventRef refers to an event of the ledger.
+// eventRef returns the reference to an event of the ledger.
 func eventRef(e ledger.Event) string { return refPrefix + e.ID }

@@ -12,11 +12,11 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// maxSummarized is how many bytes of JSON a summary is made from. Longer JSON is summarized by its beginning,
-// unparsed.
+// maxSummarized is the greatest length of JSON, in bytes, that is parsed for a summary. The summary of longer JSON is
+// its beginning.
 const maxSummarized = 16_000
 
-// speakers say whose words an event of a kind holds.
+// speakers has the labels for the texts in events, by kind.
 var speakers = map[string]string{
 	ledger.KindRunStarted:     "started",
 	ledger.KindUserInjected:   "user",
@@ -67,8 +67,8 @@ func summarize(e ledger.Event, tool string) summary {
 	return summaryOf(speakers[e.Kind], wordsOf(e.Payload))
 }
 
-// causeOf is the line that says most about why a call failed. Learning knows the problem by it when the events are
-// gone, and the beginning of what a tool prints is seldom the cause.
+// causeOf returns the line that tells most about the cause of a failed call. Learning identifies the problem by it
+// after the events were deleted. The beginning of a tool's output is rarely the cause.
 func causeOf(r ledger.ToolResult) string {
 	text := r.Error
 	if printed := wordsOf(r.Result); text == "" ||
@@ -78,7 +78,7 @@ func causeOf(r ledger.ToolResult) string {
 	return signature.OfError(text).Line
 }
 
-// wordsOf says a JSON value in words.
+// wordsOf returns a JSON value in words.
 func wordsOf(raw json.RawMessage) string {
 	if len(raw) > maxSummarized {
 		return string(raw[:summaryRead])
@@ -86,7 +86,7 @@ func wordsOf(raw json.RawMessage) string {
 	return words(decoded(raw))
 }
 
-// words says a decoded JSON value in words: what is in it, in order, with the names of members.
+// words returns a decoded JSON value in words: its scalars in order, with the names of members.
 func words(v any) string {
 	var parts []string
 	switch v := v.(type) {

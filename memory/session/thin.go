@@ -1,6 +1,6 @@
 package session
 
-// weight says how much an item matters when not all can be kept.
+// weight is the importance of an item if not all can be kept.
 type weight int
 
 const (
@@ -11,14 +11,14 @@ const (
 	weights
 )
 
-// thin says which of n items are kept within a budget. All are, if they fit. Otherwise these are, in this order:
+// thin returns which of n items are kept within a budget. If they do not all fit, it keeps, in this order:
 //
 //   - the first and the last item, the items at the beginning up to an eighth of the budget and those at the end up to
-//     a quarter of it;
-//   - of the items between them the heavier first: endings, failures, notable ones, routine;
-//   - of the first weight that does not fit as a whole, every k-th item and the last one.
+//     a quarter of it
+//   - the items between them by weight: endings, failures, notable ones, routine
+//   - of the first weight that does not fit as a whole, every k-th item and the last one
 //
-// cost says what an item takes; between is added for each item that is kept away from both ends.
+// cost returns the size of an item. between is added for each item that is kept between the two ends.
 func thin(n, budget, between int, cost func(int) int, weigh func(int) weight) []bool {
 	keep := make([]bool, n)
 	total := 0

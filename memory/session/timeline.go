@@ -20,11 +20,11 @@ const KindOmitted = "events.omitted"
 const (
 	maxSummary   = 160 // characters of a summary
 	summaryRead  = 700 // bytes of a text that a summary is made from, so that a secret at the cut is recognised
-	omittedTakes = 260 // bytes of an entry for what was left out, about
-	maxKinds     = 12  // kinds that such an entry counts apart
+	omittedTakes = 260 // approximate bytes of an entry for omitted events
+	maxKinds     = 12  // kinds that such an entry counts separately
 )
 
-// timeline is the events of a session in ledger order, the less important of them counted only.
+// timeline has the events of a session in ledger order. Less important ones may be only counted.
 type timeline struct {
 	entries []entry
 	cost    int
@@ -32,7 +32,7 @@ type timeline struct {
 	leftOut int
 }
 
-// entry is an event of a timeline, and what was left out in front of it.
+// entry is an event of a timeline, with the omitted events before it.
 type entry struct {
 	seq     int64
 	at      time.Time
@@ -43,15 +43,15 @@ type entry struct {
 	omitted *omitted
 }
 
-// omitted are events that follow each other and were left out.
+// omitted counts consecutive events that were omitted.
 type omitted struct {
 	first, last int64
-	at          time.Time // of the first
+	at          time.Time // time of the first
 	events      int
 	kinds       map[string]int
 }
 
-// add appends an event, whose time is not before the one in front of it: the order is that of the ledger.
+// add appends an event. Its time becomes at least that of the entry before, because the order is that of the ledger.
 func (t *timeline) add(e ledger.Event, s summary) {
 	t.last = later(t.last, e.OccurredAt.UTC())
 	added := entry{seq: e.Seq, at: t.last, kind: e.Kind, ref: eventRef(e), summary: s, weight: weightOf(e.Kind)}
@@ -66,7 +66,7 @@ func (t *timeline) add(e ledger.Event, s summary) {
 	}
 }
 
-// weightOf says how much an event matters when not all can be shown.
+// weightOf returns the weight of an event by its kind.
 func weightOf(kind string) weight {
 	switch kind {
 	case ledger.KindOutcome, ledger.KindVerdictFinal:
@@ -80,7 +80,7 @@ func weightOf(kind string) weight {
 	return routine
 }
 
-// cost is about what an entry takes in a payload.
+// cost returns the approximate size of an entry in a payload.
 func (e entry) cost() int {
 	const members = 60 // names and the time
 	total := members + len(e.kind) + len(e.ref) + e.summary.cost()
@@ -90,7 +90,7 @@ func (e entry) cost() int {
 	return total
 }
 
-// fit are the entries that fit into a budget, and how many events are left out by then. It does not change t.
+// fit returns the entries that fit into a budget, and the number of omitted events. It does not change t.
 func (t *timeline) fit(budget int) ([]entry, int) {
 	keep := thin(len(t.entries), budget, omittedTakes, func(i int) int { return t.entries[i].cost() },
 		func(i int) weight { return t.entries[i].weight })
@@ -110,7 +110,7 @@ func (t *timeline) fit(budget int) ([]entry, int) {
 	return out, leftOut
 }
 
-// with joins two adjacent groups of omitted events. It changes neither.
+// with returns the union of two adjacent groups of omitted events. It changes neither.
 func (o *omitted) with(next *omitted) *omitted {
 	if o == nil || next == nil {
 		if o == nil {
@@ -133,7 +133,7 @@ func (o *omitted) with(next *omitted) *omitted {
 	return joined
 }
 
-// events are the entries as a payload has them.
+// events returns the entries in the form of a payload.
 func events(entries []entry) []schema.TimelineEvent {
 	out := make([]schema.TimelineEvent, 0, len(entries))
 	for _, e := range entries {
@@ -146,7 +146,7 @@ func events(entries []entry) []schema.TimelineEvent {
 	return out
 }
 
-// summary counts omitted events by kind, the most frequent first.
+// summary returns the counts of omitted events by kind, the most frequent first.
 func (o *omitted) summary() string {
 	kinds := slices.SortedFunc(maps.Keys(o.kinds), func(a, b string) int {
 		if o.kinds[a] != o.kinds[b] {
@@ -166,7 +166,7 @@ func (o *omitted) summary() string {
 	return fmt.Sprintf("%d %s not shown: %s", o.events, noun, strings.Join(parts, ", "))
 }
 
-// summary is what a timeline keeps of an event: the speaker and the words, not yet masked.
+// summary has the label and the text of an event, not yet masked.
 type summary struct {
 	label, text string
 }
@@ -181,7 +181,7 @@ func summaryOf(label, text string) summary {
 
 func (s summary) cost() int { return min(len(s.label)+len(s.text), 2*maxSummary) }
 
-// String is one line of at most maxSummary characters, in which secrets are masked.
+// String returns one line of at most maxSummary characters with secrets masked.
 func (s summary) String() string {
 	text, _ := sensitive.Mask(s.text)
 	line, label := normalize.CleanLine(text, summaryRead), normalize.CleanLine(s.label, summaryRead)

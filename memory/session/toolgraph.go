@@ -14,30 +14,29 @@ import (
 
 // Bounds of a tool graph.
 const (
-	maxCommon   = 3       // results that may bring a value independently; one that more bring says nothing
-	maxInferred = 32      // dependencies of one call that are found; what the agent names comes on top
+	maxCommon   = 3       // results that may bring a value independently; a value that more results bring is ignored
+	maxInferred = 32      // dependencies of one call that are found, besides those that the agent names
 	maxNamed    = 64      // dependencies of one call that the agent names
 	maxOpen     = 4_096   // calls without a result whose arguments are remembered
 	maxIndexed  = 100_000 // values of each generation of the index (see index)
 
-	maxToolName = 256 // characters, as the schema of EpisodicPayload has it
+	maxToolName = 256 // characters, as in the schema of EpisodicPayload
 )
 
-// Graph finds the tool calls of a session and the data that flowed between them, call by call. The zero Graph is not
-// ready; use NewGraph or ToolGraph.
+// Graph finds the tool calls of a session and the data that flowed between them. Create it with NewGraph or ToolGraph.
 //
-// A call depends on an earlier one if an argument holds a value that the result of the earlier call brought into the
-// session. What counts as a value is a text of at least four characters, a number of at least five significant digits,
-// a nested value of them, and, inside longer texts, a name such as a path or an identifier. A value was brought by a
-// result if it occurred there first:
+// A call depends on an earlier one if an argument has a value that the result of the earlier call brought into the
+// session. Values are texts of at least four characters, numbers of at least five significant digits, nested values of
+// these and, inside longer texts, names such as a path or an identifier. A result brings a value if the value occurs
+// there first, with these exceptions:
 //
-//   - What the user said or an environment holds is theirs, whenever they said it before the call.
-//   - What first occurred in an argument, an observation or a text of the agent was brought by that.
-//   - What a call was given as an argument it does not bring by repeating it.
-//   - What more than three results bring, or a word such as "completed", is common, and says nothing.
+//   - A value that the user or an environment gave before the call is theirs, even if a result had it earlier.
+//   - A value that first occurred in an argument, an observation or a text of the agent comes from there.
+//   - A call does not bring the values of its own arguments.
+//   - A value that more than three results bring, or a word such as "completed", is common and ignored.
 //
-// Dependencies that the agent names are kept if they name earlier calls. Since a call is read before anything
-// later is known, edges only point backward, and calls that did not wait for each other have no edge.
+// Dependencies that the agent names are kept if they name earlier calls. Calls are processed in order, so edges only
+// point backward, and calls that did not wait for each other have no edge.
 type Graph struct {
 	calls []*call
 	byID  map[string]*call
@@ -65,7 +64,7 @@ type call struct {
 	given    map[value]struct{} // values of the arguments, while the call is open
 }
 
-// origin says where a value was first seen.
+// origin is the place where a value first occurred.
 type origin struct {
 	from    *call // nil: not from a result
 	last    *call // the last call that brought it
@@ -80,7 +79,7 @@ func NewGraph(budget int) *Graph {
 		origins: newIndex[*origin](maxIndexed), said: newIndex[struct{}](maxIndexed)}
 }
 
-// ToolGraph is the whole tool graph of events in ledger order.
+// ToolGraph returns the whole tool graph of events in ledger order.
 func ToolGraph(events []ledger.Event) []schema.ToolNode {
 	g := NewGraph(0)
 	for _, e := range events {
@@ -90,7 +89,7 @@ func ToolGraph(events []ledger.Event) []schema.ToolNode {
 	return nodes
 }
 
-// Add takes in the next event. It returns the tool of a call or of its result, or "" for other events.
+// Add adds the next event. It returns the tool of a call or of its result, or "" for other events.
 func (g *Graph) Add(e ledger.Event) string {
 	switch e.Kind {
 	case ledger.KindToolCalled:
@@ -116,7 +115,7 @@ func maxed() *int {
 	return &left
 }
 
-// decoded is a JSON value, or nil for what is not JSON.
+// decoded returns a decoded JSON value, or nil for invalid JSON.
 func decoded(raw json.RawMessage) any {
 	if len(raw) == 0 {
 		return nil
@@ -180,7 +179,8 @@ func (g *Graph) called(in ledger.ToolCall) string {
 	return c.tool
 }
 
-// search calls f for the calls that brought values of arguments. A value that was found is not searched in parts.
+// search calls f for the calls that brought values of arguments. It does not search the parts of a value that was
+// found.
 func (g *Graph) search(t *tree, f func(*call)) {
 	if len(t.kids) > 0 {
 		if t.nested() {
@@ -212,7 +212,7 @@ func (g *Graph) search(t *tree, f func(*call)) {
 	})
 }
 
-// broughtBy is the call whose result brought a value, or nil.
+// broughtBy returns the call whose result brought a value, or nil.
 func (g *Graph) broughtBy(v value) *call {
 	o, known := g.origins.get(v)
 	if !known || o.results > maxCommon {
@@ -221,7 +221,7 @@ func (g *Graph) broughtBy(v value) *call {
 	return o.from
 }
 
-// userSaid reports whether the user or an environment gave a value: as it is, or each of its words.
+// userSaid reports whether the user or an environment gave a value as a whole, or each of its words.
 func (g *Graph) userSaid(t *tree) bool {
 	if len(t.kids) > 0 {
 		if _, ok := g.said.get(t.id); ok {
@@ -234,7 +234,7 @@ func (g *Graph) userSaid(t *tree) bool {
 		}
 		return true
 	}
-	if t.text == "" { // true, false and null say nothing of their own
+	if t.text == "" { // true, false and null are not distinctive
 		return true
 	}
 	if g.saidText(t.text) {
@@ -255,7 +255,7 @@ func (g *Graph) saidText(text string) bool {
 	return ok
 }
 
-// notBrought notes a value that occurs elsewhere than in a result.
+// notBrought records a value that occurs outside a result.
 func (g *Graph) notBrought(v value) {
 	if _, known := g.origins.get(v); !known {
 		g.origins.put(v, &origin{})
@@ -292,7 +292,7 @@ func (g *Graph) finished(e ledger.Event, r ledger.ToolResult) string {
 	return c.tool
 }
 
-// brought notes a value in the result of a call.
+// brought records a value in the result of a call.
 func (g *Graph) brought(c *call, v value) {
 	if _, repeated := c.given[v]; repeated {
 		return
@@ -307,7 +307,7 @@ func (g *Graph) brought(c *call, v value) {
 	}
 }
 
-// compact leaves out calls until those that stay fit into the budget.
+// compact drops calls until the others fit into the budget.
 func (g *Graph) compact() {
 	kept := g.kept()
 	g.leftOut += len(g.calls) - len(kept)
@@ -318,7 +318,7 @@ func (g *Graph) compact() {
 		cost += c.cost()
 	}
 	for _, c := range g.calls {
-		if byID[c.id] == nil { // the index still knows it: keep only its existence
+		if byID[c.id] == nil { // the index may still refer to it: drop its data
 			if !c.finished {
 				g.waiting--
 			}
@@ -328,7 +328,7 @@ func (g *Graph) compact() {
 	g.calls, g.byID, g.cost = kept, byID, cost
 }
 
-// kept are the calls that fit into the budget.
+// kept returns the calls that fit into the budget.
 func (g *Graph) kept() []*call {
 	if g.budget == 0 {
 		return g.calls
@@ -351,7 +351,7 @@ func (g *Graph) kept() []*call {
 	return out
 }
 
-// Nodes returns the graph in the order of the calls, and how many calls are left out. Secrets in arguments are masked.
+// Nodes returns the graph in the order of the calls, and the number of omitted calls. Secrets in arguments are masked.
 func (g *Graph) Nodes() (nodes []schema.ToolNode, leftOut int) {
 	kept := g.kept()
 	in := make(map[*call]bool, len(kept))
@@ -374,7 +374,7 @@ func (g *Graph) Nodes() (nodes []schema.ToolNode, leftOut int) {
 	return nodes, g.leftOut + len(g.calls) - len(kept)
 }
 
-// cost is about what a call takes in a payload.
+// cost returns the approximate size of a call in a payload.
 func (c *call) cost() int {
 	const names = 40 // of members
 	total := names + len(c.id) + len(c.tool) + len(c.result) + min(len(c.args), shownArgs.bytes)

@@ -13,13 +13,13 @@ import (
 	"github.com/mneme/mneme/memory/normalize"
 )
 
-// Bounds of what is read in one payload.
+// Limits for reading one payload.
 const (
-	maxValues    = 4_096   // values of one payload; the first ones count
+	maxValues    = 4_096   // values of one payload; further ones are ignored
 	maxTokenText = 1 << 16 // bytes of one text that are split into words
 )
 
-// Bounds of what makes a value distinctive.
+// Least sizes of distinctive values.
 const (
 	minText   = 4 // characters of a text that is a whole value
 	minToken  = 6 // bytes of a word inside a longer text
@@ -98,10 +98,10 @@ func (t *tree) grow(kid tree, b *strings.Builder) {
 	t.size += kid.size
 }
 
-// nested reports whether t is a nested value that can be told from others by what is in it.
+// nested reports whether t is a nested value with enough text to be distinctive.
 func (t *tree) nested() bool { return len(t.kids) > 0 && t.size >= minNested }
 
-// numberText writes a number in one form: 1.50 and 15e-1 as 1.5. Whole numbers keep all their digits.
+// numberText returns the normalized form of a number: 1.5 for 1.50 and 15e-1. Integers keep all their digits.
 func numberText(n json.Number) string {
 	if !strings.ContainsAny(string(n), ".eE") {
 		return string(n)
@@ -113,8 +113,8 @@ func numberText(n json.Number) string {
 	return strconv.FormatFloat(f, 'f', -1, 64)
 }
 
-// distinctive calls f for every value in t that can be recognised elsewhere: nested values, whole texts and numbers,
-// and the words of longer texts that are names rather than words of a language.
+// distinctive calls f for each distinctive value in t: nested values, whole texts and numbers, and the words of longer
+// texts that are names, not words of a language.
 func (t *tree) distinctive(f func(value)) {
 	if t.nested() {
 		f(t.id)
@@ -140,7 +140,7 @@ func (t *tree) eachName(f func(word string)) {
 	})
 }
 
-// everyWord calls f for all that t says, in lower case: nested values, whole texts and every word.
+// everyWord calls f for all values in t, in lower case: nested values, whole texts and each word.
 func (t *tree) everyWord(f func(value)) {
 	if len(t.kids) > 0 {
 		f(t.id)
@@ -159,7 +159,8 @@ func (t *tree) everyWord(f func(value)) {
 	})
 }
 
-// eachWord calls f for the words of a text: letters, digits and what joins them in paths, addresses and identifiers.
+// eachWord calls f for the words of a text: letters, digits and the marks that join them in paths, addresses and
+// identifiers.
 func eachWord(text string, f func(string)) {
 	if len(text) > maxTokenText {
 		text = text[:maxTokenText]
@@ -173,7 +174,7 @@ func eachWord(text string, f func(string)) {
 	}
 }
 
-// resultWords are the words by which programs say how something went or what kind it is. They occur everywhere.
+// resultWords has the words that programs use for results, states and types. They are not distinctive.
 var resultWords = normalize.Set(
 	"true false null none nil undefined unknown default auto yes success successful succeeded failed failure fail " +
 		"error errors warning warn info debug trace fatal critical complete completed pending queued running started " +
@@ -183,7 +184,7 @@ var resultWords = normalize.Set(
 		"yaml html utf-8 post patch delete head options main master",
 )
 
-// wholeDistinctive reports whether a whole text or number can be recognised elsewhere.
+// wholeDistinctive reports whether a whole text or number is distinctive.
 func wholeDistinctive(text string) bool {
 	if isNumber(text) {
 		return significantDigits(text) >= minDigits
@@ -191,8 +192,8 @@ func wholeDistinctive(text string) bool {
 	return utf8.RuneCountInString(text) >= minText && !resultWords[strings.ToLower(text)]
 }
 
-// isName reports whether a word inside a text is a name, such as a path, an identifier or an address, and no word of a
-// language, no time and no short number.
+// isName reports whether a word inside a text is a name, such as a path, an identifier or an address, and not a word of
+// a language, a time or a short number.
 func isName(word string) bool {
 	if isNumber(word) {
 		return significantDigits(word) >= minDigits
@@ -221,7 +222,7 @@ func isNumber(text string) bool {
 	return text != "" && strings.Trim(text, "0123456789.,+-") == ""
 }
 
-// significantDigits counts digits without zeros at both ends: 1000 has one, 40317 has five.
+// significantDigits returns the number of digits without zeros at both ends: 1000 has one, 40317 has five.
 func significantDigits(number string) int {
 	digits := strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' {
@@ -232,7 +233,7 @@ func significantDigits(number string) int {
 	return len(strings.Trim(digits, "0"))
 }
 
-// startsWithDate reports whether a word begins as 2026-01-31 does.
+// startsWithDate reports whether a word begins with a date such as 2026-01-31.
 func startsWithDate(word string) bool {
 	if len(word) < 10 || word[4] != '-' || word[7] != '-' {
 		return false

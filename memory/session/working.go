@@ -15,8 +15,8 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// Limits of a working state, so that it always fits into one record and into the input of a workflow. What is longer
-// is cut at the end.
+// Limits of a working state, so that it always fits into one record and into the input of a workflow. Longer values are
+// cut at the end.
 const (
 	MaxWorkingItems   = 64    // of each list; the first ones are kept
 	MaxWorkingItem    = 1_000 // bytes of a next action, question or constraint
@@ -26,15 +26,15 @@ const (
 // Working is the working memory of one agent's session (document 004 §6), folded from the events of one stream. It is
 // plain data: a workflow can carry it through continue-as-new and a query can return it.
 //
-// These rules make the state; every other event only moves Seq:
+// These events change the state; every other event only changes Seq:
 //
-//  1. working.updated of the agent: each field that is given replaces the field, lists as a whole; an empty list, an
-//     empty text or null clears it. An unknown state is ignored.
-//  2. tool.called of the agent: executing, whatever the state was.
+//  1. working.updated of the agent: each given field replaces the old value, lists as a whole. An empty list, an empty
+//     text or null clears the field. An unknown state is ignored.
+//  2. tool.called of the agent: executing, from any state.
 //  3. tool.failed of the agent: blocked, until the agent calls another tool or gives a state. A failure blocks a
 //     task only while the agent has no next step; the success of a parallel call does not undo it.
 //  4. user.injected: a waiting task continues: executing, or planning if no tool was called yet.
-//  5. run.ended: done. Only run.started or a state that the agent gives leaves done again.
+//  5. run.ended: done. Only run.started or a state that the agent gives changes it again.
 //  6. run.started: planning.
 //
 // Open questions, next actions and constraints are never guessed from texts: they are the agent's own statements.
@@ -50,8 +50,8 @@ type Working struct {
 	Payload     schema.WorkingPayload `json:"payload"`
 }
 
-// NewWorking is the state before the first event. The task is named after a run, the thread after a conversation or
-// a world; an update may give other names.
+// NewWorking returns the state before the first event. The name of a run is the task, that of a conversation or a world
+// the thread. An update may give other names.
 func NewWorking(agent, stream string) Working {
 	w := Working{Agent: agent, Stream: stream,
 		Payload: schema.WorkingPayload{Kind: schema.TypeWorking, State: schema.TaskPlanning}}
@@ -65,7 +65,7 @@ func NewWorking(agent, stream string) Working {
 	return w
 }
 
-// WorkingOf folds events of a stream, which are in ledger order.
+// WorkingOf returns the state after the events of a stream, which must be in ledger order.
 func WorkingOf(agent, stream string, events []ledger.Event) Working {
 	w := NewWorking(agent, stream)
 	for _, e := range events {
@@ -75,7 +75,7 @@ func WorkingOf(agent, stream string, events []ledger.Event) Working {
 }
 
 // Apply processes the next event of the stream. It returns false and changes nothing for an event of another stream,
-// one that the ledger has not numbered, and one that was applied or passed before.
+// one without a sequence number, and one that is not after Seq.
 func (w *Working) Apply(e ledger.Event) bool {
 	if e.Stream != w.Stream || e.Seq <= w.Seq {
 		return false
@@ -174,8 +174,8 @@ func replaceTexts(list *[]string, given map[string]json.RawMessage, field string
 	}
 }
 
-// constraintOf is a constraint in stored form. If it is too long, it becomes the beginning of its text, because a
-// constraint that disappeared would not be observed. A value that is neither a text nor an object is not a
+// constraintOf returns a constraint in stored form. If it is too long, only the beginning of its text is kept: without
+// it, the agent would ignore the constraint. A value that is neither a text nor an object is not a
 // constraint.
 func constraintOf(raw json.RawMessage) json.RawMessage {
 	var text string
@@ -198,7 +198,7 @@ func constraintOf(raw json.RawMessage) json.RawMessage {
 	return encoded
 }
 
-// shortName is a name of at most limit characters. A longer one is cut, and told from others by a hash of the whole.
+// shortName returns a name of at most limit characters. A longer one is cut and gets a hash, so that it stays unique.
 func shortName(name string, limit int) string {
 	name = cleanText(name)
 	if utf8.RuneCountInString(name) <= limit {
@@ -209,12 +209,12 @@ func shortName(name string, limit int) string {
 	return normalize.FirstChars(name, limit-digits-1) + "-" + hex.EncodeToString(sum[:])[:digits]
 }
 
-// cleanText is a text that Postgres can hold.
+// cleanText returns a text without bytes that Postgres cannot store.
 func cleanText(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, ""), "\x00", "")
 }
 
-// cutBytes cuts a text to at most limit bytes, the mark at its end included.
+// cutBytes returns a text cut to at most limit bytes, including the mark at its end.
 func cutBytes(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -226,7 +226,7 @@ func cutBytes(text string, limit int) string {
 	return normalize.AtWord(text, end) + normalize.CutMark
 }
 
-// later is the later of two times.
+// later returns the later of two times.
 func later(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b

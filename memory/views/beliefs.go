@@ -10,11 +10,11 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// BeliefGraph is what agents believe and why, within what a viewer sees. It is derived from the reflections in the
-// ledger and keeps no data of its own.
+// BeliefGraph has the beliefs of agents and their evidence, as far as a viewer sees them. It is derived from the
+// reflections in the ledger and is not stored.
 type BeliefGraph struct {
 	Beliefs []Belief   `json:"beliefs"` // in ledger order
-	Events  []Evidence `json:"events"`  // what beliefs are based on, other beliefs apart, in the order of being cited
+	Events  []Evidence `json:"events"`  // evidence other than beliefs, in the order of citation
 	Based   []Based    `json:"based"`   // in the order of the beliefs
 	Shared  []Shared   `json:"shared"`  // in the order of the earlier belief
 }
@@ -27,13 +27,13 @@ type Belief struct {
 	Belief string `json:"belief"`
 	Covers int    `json:"covers,omitempty"` // number of events that it summarizes
 
-	// LostSupport says that some of the events that it is based on, of those that the viewer would see, were erased.
-	// A belief that loses all of them is erased with the last.
+	// LostSupport means that some of its evidence, of that which the viewer would see, was erased. A belief is erased
+	// with the last of its evidence.
 	LostSupport bool `json:"lost_support,omitempty"`
 }
 
-// Evidence is a node: an event that a belief is based on. Of an event that the viewer does not see only the id is
-// known, which is part of the belief.
+// Evidence is a node: an event that a belief is based on. An event that the viewer does not see has only an id, which
+// is part of the belief.
 type Evidence struct {
 	ID    string `json:"id"`
 	Agent string `json:"agent,omitempty"`
@@ -41,7 +41,7 @@ type Evidence struct {
 	Turn  int    `json:"turn,omitempty"`
 	Text  string `json:"text,omitempty"`
 	Seen  bool   `json:"seen"` // the viewer sees it
-	// the viewer would see it, had it not been erased: the belief has lost support
+	// it was erased, and the viewer would see it otherwise: the belief has lost support
 	Erased bool `json:"erased,omitempty"`
 }
 
@@ -55,7 +55,7 @@ type Based struct {
 type Shared struct {
 	Earlier string   `json:"earlier"`
 	Later   string   `json:"later"`
-	Events  []string `json:"events"` // ids of what both cite
+	Events  []string `json:"events"` // ids of the evidence that both cite
 }
 
 // Beliefs returns the graph of the beliefs that the viewer sees.
@@ -135,7 +135,7 @@ func (g *BeliefGraph) share(order []string, cited map[string][]int) {
 	}
 }
 
-// labelChars is how much of a text a node shows.
+// labelChars is the number of characters that a node shows of a text.
 const labelChars = 80
 
 // Mermaid draws the graph: beliefs are rounded, events are boxes, a dotted line joins beliefs with shared evidence.
@@ -167,7 +167,7 @@ func (g BeliefGraph) Mermaid() string {
 	return b.String()
 }
 
-// label puts a text on one line of a node, with what Mermaid would read as its own written as character codes.
+// label returns a text as one line of a node. Characters with a meaning in Mermaid are written as character codes.
 func label(text string) string {
 	text, _ = normalize.CutChars(oneLine(text), labelChars)
 	return mermaidEscapes.Replace(text)

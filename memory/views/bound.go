@@ -8,11 +8,11 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// These are for readers that do not read all of a ledger: what they need to know to leave events out without changing
-// the result.
+// The functions of this file are for readers of a part of a ledger: which events they can omit without changing the
+// result.
 
-// Ceiling returns the highest possible salience of an event of a kind and of no later turn. Kind and turn fix
-// importance and recency. Relevance can be anything up to 1, unless the scene has no words: then it is 0.
+// Ceiling returns the highest possible salience of an event with the kind that is not later than the turn. Kind and
+// turn determine importance and recency. Relevance may be up to 1, but is 0 if the scene has no words.
 func (m SalienceMemory) Ceiling(kind string, turn int, now Now) float64 {
 	relevance := 1.0
 	if m.Index == nil && len(wordSet(now.Scene)) == 0 || m.Index != nil && strings.TrimSpace(now.Scene) == "" {
@@ -21,8 +21,8 @@ func (m SalienceMemory) Ceiling(kind string, turn int, now Now) float64 {
 	return m.salience(relevance, m.recency(turn, now), m.importance(kind))
 }
 
-// Least returns the salience that an event needs to be among the K most salient of these events, or of more than
-// these. It is 0 when there are fewer than K. It does not ask an index: with one, every event counts as irrelevant.
+// Least returns the salience that an event needs to be among the K most salient of these or more events. It is 0 if
+// there are fewer than K events. It does not use an index: if there is one, every event counts as irrelevant.
 func (m SalienceMemory) Least(events []ledger.Event, now Now) float64 {
 	if m.Index != nil {
 		m.Index, now.Scene = nil, ""
@@ -50,22 +50,21 @@ func (m SalienceMemory) salience(relevance, recency, importance float64) float64
 	return round(weights.Relevance*relevance + weights.Recency*recency + weights.Importance*importance)
 }
 
-// Visits is how many inputs of users a context shows.
+// Visits is the number of user inputs in a context.
 const Visits = visits
 
-// Visited reports whether an event is an input of a user that a context may show: the viewer sees it, and it says
-// something.
+// Visited reports whether an event is a user input that a context may show: the viewer sees it, and it has a text.
 func (v Viewer) Visited(e ledger.Event) bool {
 	return e.Kind == ledger.KindUserInjected && v.Sees(e) && said(e) != ""
 }
 
-// WindowSize returns how many events the window has.
+// WindowSize returns the number of events in the window.
 func (m Memory) WindowSize() int { return orDefault(m.Window, DefaultWindow) }
 
-// BeliefCount returns how many beliefs the window has with reflections on.
+// BeliefCount returns the number of beliefs in the window if reflections are on.
 func (m Memory) BeliefCount() int { return orDefault(m.MaxBeliefs, DefaultMaxBeliefs) }
 
-// Covered returns the last event that the agent's reflections stand for, and reports whether there is one. It needs the
+// Covered returns the last event that the agent's reflections cover, and reports whether there is one. It needs the
 // agent's reflections and the events that they name as Through.
 func (t ReflectionTracker) Covered(events []ledger.Event) (ledger.Event, bool) {
 	events = Order(events)

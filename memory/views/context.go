@@ -25,7 +25,7 @@ const (
 	SectionFormat   SectionName = "OUTPUT FORMAT" // only if not empty
 )
 
-// visits is how many of a user's inputs a context shows.
+// visits is the number of user inputs in a context.
 const visits = 3
 
 // The text of a section without entries.
@@ -34,24 +34,24 @@ const (
 	noRoom  = "(no room)"
 )
 
-// Request says what a context is built of.
+// Request is the input of Build.
 type Request struct {
 	Viewer Viewer
-	Events []ledger.Event // of the ledger, in any order; what the viewer may not see is left out
+	Events []ledger.Event // of the ledger, in any order; those that the viewer may not see are omitted
 	Turn   int            // 0 or less: the latest turn that the viewer has seen
 
 	Identity string // the text that tells the agent who it is
 	Memory   Memory
 	Index    MemoryIndex // for salience; nil for none
 
-	Scene    string                 // takes the place of SceneOf, where the caller knows better
+	Scene    string                 // if set, used instead of SceneOf
 	Working  *schema.WorkingPayload // the state of the task, if there is one
-	Recalled []schema.RecallResult  // what a recall found, best first
+	Recalled []schema.RecallResult  // results of a recall, best first
 
 	Extra        func(Seen) string // the text of EXTRA; nil for none
 	OutputFormat string            // the text of OUTPUT FORMAT
 
-	BudgetTokens int // by layers.EstimateTokens; 0 or less: no bound
+	BudgetTokens int // by layers.EstimateTokens; 0 or less: no limit
 }
 
 // Seen is the input of a hook for EXTRA: only what the viewer sees.
@@ -63,19 +63,19 @@ type Seen struct {
 	Visitor []ledger.Event
 }
 
-// Context is what an agent reads before it acts.
+// Context is the text that an agent reads before it acts.
 type Context struct {
 	Sections []Section `json:"sections"` // in order
 	Tokens   int       `json:"tokens"`   // estimated, of Text
-	Over     bool      `json:"over"`     // more than the budget: what may not be trimmed is larger than it
+	Over     bool      `json:"over"`     // more than the budget, because the parts that must be kept are larger
 }
 
 // Section is one part of a context.
 type Section struct {
 	Name    SectionName `json:"name"`
 	Text    string      `json:"text"`
-	LeftOut int         `json:"left_out,omitempty"` // entries for which there was no room
-	Cut     bool        `json:"cut,omitempty"`      // an entry ends before its end
+	LeftOut int         `json:"left_out,omitempty"` // number of entries that did not fit
+	Cut     bool        `json:"cut,omitempty"`      // an entry was cut
 }
 
 // Text returns the context as a prompt.
@@ -89,27 +89,26 @@ func (c Context) Text() string {
 
 func (s Section) heading() string { return "## " + string(s.Name) + "\n" }
 
-// tokens is what a section costs with the blank line after it.
+// tokens returns the tokens of a section with the blank line after it.
 func (s Section) tokens() int { return layers.EstimateTokens(s.heading()+s.Text) + 2 }
 
-// Build puts a context together. Its order is fixed, and the same request always gives the same context.
+// Build returns the context of a request. Its order is fixed, and the same request always gives the same context.
 //
-// Within a budget, room is given as follows:
+// A budget is divided as follows:
 //
-//  1. IDENTITY and OUTPUT FORMAT are whole, whatever the budget.
+//  1. IDENTITY and OUTPUT FORMAT are complete with any budget.
 //  2. VISITOR always has its entries. Each keeps at least 32 tokens.
-//  3. Of the rest, VISITOR has up to 25%, CURRENT SCENE up to 30%, YOUR MEMORY up to 35%, EXTRA up to 10%. What one
-//     does not need goes to the others, in that order.
-//  4. CURRENT SCENE leaves out the environment first, then fields by how long ago they changed, then the oldest
+//  3. Of the rest, VISITOR has up to 25%, CURRENT SCENE up to 30%, YOUR MEMORY up to 35%, EXTRA up to 10%. The rest of
+//     a share that a section does not need goes to the others, in that order.
+//  4. CURRENT SCENE omits the environment first, then fields, those unchanged for longest first, then the oldest
 //     observation. YOUR MEMORY keeps the task, then in turn one event, one belief and one recalled memory, the latest
-//     or most salient first. An entry counts for 64 tokens at most, and is cut to that; what is left of the room then
-//     makes the long ones longer.
-//  5. EXTRA is cut at its end. With less than 32 tokens it is left out.
+//     or most salient first. An entry is cut to 64 tokens at first; the remaining tokens extend the long entries.
+//  5. EXTRA is cut at its end. It is omitted if it would have less than 32 tokens.
 //
 // With or without a budget, an event has at most 256 tokens in CURRENT SCENE and YOUR MEMORY.
 //
-// Everything but IDENTITY, EXTRA and OUTPUT FORMAT was said by others, so each entry is put on one line: no entry can
-// pass for a heading or for another entry.
+// The other sections than IDENTITY, EXTRA and OUTPUT FORMAT have texts of others. Each entry is therefore on one line,
+// so that no text can look like a heading or another entry.
 func Build(ctx context.Context, r Request) (Context, error) {
 	b := builder{Request: r, events: Order(r.Events)}
 	if err := b.look(ctx); err != nil {
@@ -121,7 +120,7 @@ func Build(ctx context.Context, r Request) (Context, error) {
 	return out, nil
 }
 
-// builder is a request with what the viewer sees.
+// builder is a request with the views of the viewer.
 type builder struct {
 	Request
 	events []ledger.Event
@@ -185,7 +184,7 @@ func said(e ledger.Event) string {
 	return join(" ", text, "(artifacts: "+strings.Join(references, ", ")+")")
 }
 
-// memoryLines returns the entries of YOUR MEMORY: the task, what was recalled, and events with beliefs among them.
+// memoryLines returns the entries of YOUR MEMORY: the task, recalled memories, and events including beliefs.
 func (b *builder) memoryLines(events []remembered) []line {
 	var out []line
 	if b.Working != nil {
@@ -221,15 +220,15 @@ func (b *builder) memoryLines(events []remembered) []line {
 	return out
 }
 
-// turns is how many queues take turns in YOUR MEMORY: events, beliefs, recalled memories.
+// turns is the number of queues that take turns in YOUR MEMORY: events, beliefs, recalled memories.
 const turns = 3
 
 func (b *builder) eventText(e ledger.Event) string {
 	return join(": ", b.source(e)+", "+e.Kind, said(e))
 }
 
-// source says when an event was and whose it is. A user's words and the world's events are not the agent's doing,
-// even if the event is the agent's.
+// source returns the turn and the agent of an event. Inputs of users and events of the world are not attributed to an
+// agent, even if the event belongs to one.
 func (b *builder) source(e ledger.Event) string {
 	when := fmt.Sprintf("turn %d", e.Turn)
 	switch {
@@ -241,7 +240,7 @@ func (b *builder) source(e ledger.Event) string {
 	return when + ", you"
 }
 
-// recalledText is a recalled memory with what speaks against it.
+// recalledText returns a recalled memory with notes about its limitations.
 func recalledText(r schema.RecallResult) string {
 	var notes []string
 	if !r.OccurredAt.IsZero() {
@@ -259,7 +258,7 @@ func recalledText(r schema.RecallResult) string {
 	return r.Content + " (" + strings.Join(notes, ", ") + ")"
 }
 
-// sections lays the context out within the budget.
+// sections returns the sections within the budget.
 func (b *builder) sections() []Section {
 	identity := Section{Name: SectionIdentity, Text: strings.TrimSpace(b.Identity)}
 	scene, memory, visitor := Section{Name: SectionScene}, Section{Name: SectionMemory}, Section{Name: SectionVisitor}
@@ -311,7 +310,7 @@ func (b *builder) sections() []Section {
 	return out
 }
 
-// fill sets the text of a section from the entries that it has room for.
+// fill sets the text of a section from the entries that fit.
 func (s *Section) fill(taken, all []line, left int) {
 	s.Text, s.LeftOut = render(taken), left
 	switch {

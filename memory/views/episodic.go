@@ -9,10 +9,10 @@ import (
 // Defaults of the views.
 const (
 	DefaultWindow     = 8  // events (document 001, manifest.memory.window)
-	DefaultMaxBeliefs = 32 // what 200 turns leave when the agent reflects every 8 events is 25
+	DefaultMaxBeliefs = 32 // an agent that reflects every 8 events has 25 beliefs after 200 turns
 )
 
-// EpisodicMemory is what happened last (document 001, Layer 1). It is always on.
+// EpisodicMemory is the view of the latest events (document 001, Layer 1). It is always on.
 type EpisodicMemory struct {
 	Viewer Viewer `json:"viewer"`
 	Window int    `json:"window,omitempty"` // events; 0 or less: DefaultWindow

@@ -9,27 +9,27 @@ import (
 )
 
 const (
-	minEntryTokens  = 32  // the least that an entry is cut to; less says nothing
-	fairEntryTokens = 64  // the most that an entry counts if there is not room for all
-	maxEntryTokens  = 256 // of what an event says, so that a long tool result does not take all the room
+	minEntryTokens  = 32  // least length to which an entry is cut; less is not useful
+	fairEntryTokens = 64  // greatest length that an entry counts if not all fit
+	maxEntryTokens  = 256 // greatest length of an event, so that a long tool result leaves room for others
 )
 
-// line is an entry of a section. What it says is put on one line.
+// line is an entry of a section. Its text is on one line.
 type line struct {
-	heading string // of the group that it belongs to; groups are not mixed
+	heading string // heading of its group; groups are not mixed
 	text    string
-	rank    int // which goes first when there is not room for all: the lowest
+	rank    int // the lowest rank is kept first if not all fit
 	cut     bool
 }
 
-// entry is a line of what an event says.
+// entry returns a line with the text of an event.
 func entry(heading, text string, rank int) line {
 	return shorten(line{heading: heading, text: text, rank: rank}, maxEntryTokens)
 }
 
 func (l line) String() string { return "- " + oneLine(l.text) }
 
-// tokens is what a line costs with its line break.
+// tokens returns the tokens of a line with its line break.
 func (l line) tokens() int { return layers.EstimateTokens(l.String()) + 1 }
 
 // render returns the text of entries, with a heading before each group that has one.
@@ -60,9 +60,9 @@ func cost(lines []line) int {
 	return total
 }
 
-// fit returns the entries that there is room for, in their own order, and how many it dropped. They are taken by
-// rank, until one does not fit. An entry counts at most fairEntryTokens, so that long ones do not exclude others. The
-// remaining room makes the long ones longer.
+// fit returns the entries that fit, in their original order, and the number of dropped ones. It takes entries by rank
+// until one does not fit. An entry counts at most fairEntryTokens, so that long ones do not exclude others. The
+// remaining tokens extend the long ones.
 func fit(lines []line, room int) (taken []line, left int) {
 	if cost(lines) <= room {
 		return lines, 0
@@ -74,7 +74,7 @@ func fit(lines []line, room int) (taken []line, left int) {
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(lines[a].rank, lines[b].rank) })
 	headed := map[string]bool{"": true}
 	var kept []int
-	texts := room // what headings leave of it
+	texts := room // without the headings
 	for _, i := range order {
 		l, heading := lines[i], 0
 		if !headed[l.heading] {
@@ -96,7 +96,7 @@ func fit(lines []line, room int) (taken []line, left int) {
 	return shorter(taken, texts), len(lines) - len(taken)
 }
 
-// shorten cuts an entry to some tokens, its line break included.
+// shorten returns an entry cut to a number of tokens, including its line break.
 func shorten(l line, tokens int) line {
 	around := line{}.tokens()
 	if l.tokens() > tokens {
@@ -105,8 +105,8 @@ func shorten(l line, tokens int) line {
 	return l
 }
 
-// shorter cuts each entry to an equal part of the room; the unused part of one goes to the others. None is dropped:
-// each keeps minEntryTokens whatever the room.
+// shorter cuts each entry to an equal share of the room. The unused part of a share goes to the others. No entry is
+// dropped: each keeps at least minEntryTokens.
 func shorter(lines []line, room int) []line {
 	out := slices.Clone(lines)
 	order := make([]int, len(lines))
@@ -114,18 +114,18 @@ func shorter(lines []line, room int) []line {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(lines[a].tokens(), lines[b].tokens()) })
-	for n, i := range order { // the short ones first: what they leave goes to the longer
+	for n, i := range order { // the short ones first: their unused shares go to the longer ones
 		out[i] = shorten(out[i], max(minEntryTokens, room/(len(order)-n)))
 		room -= out[i].tokens()
 	}
 	return out
 }
 
-// want is what a section would take, and its share of the room in percent.
+// want has the tokens that a section needs, and its share of the room in percent.
 type want struct{ tokens, share int }
 
-// divide gives each section its share of the room or what it wants, whichever is less, and what is left to the sections
-// in their order.
+// divide returns the room of each section: its share or the tokens that it needs, whichever is less. The rest goes to
+// the sections in their order.
 func divide(room int, wants []want) []int {
 	room = max(0, room)
 	out := make([]int, len(wants))

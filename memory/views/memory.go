@@ -11,10 +11,10 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// Memory are the settings of an agent's memory (document 001, manifest.memory). The zero Memory is the recent window.
+// Memory has the settings of an agent's memory (document 001, manifest.memory). The zero Memory is the recent window.
 type Memory struct {
 	Window int `json:"window,omitempty"` // 0: DefaultWindow
-	// SalienceMemory takes the place of the window
+	// UseSalience uses SalienceMemory instead of the window.
 	UseSalience bool    `json:"use_salience,omitempty"`
 	TopK        int     `json:"top_k,omitempty"`  // of salience; 0: Window
 	Weights     Weights `json:"weights"`          // of salience; zero: DefaultWeights
@@ -65,12 +65,12 @@ func (m Memory) Salience(v Viewer, index MemoryIndex) SalienceMemory {
 		Importance: m.Importance, Reflections: m.ReflectionThreshold > 0, Window: m.Window, Index: index}
 }
 
-// Tracker returns what says when a viewer is to reflect.
+// Tracker returns the reflection tracker of a viewer.
 func (m Memory) Tracker(v Viewer) ReflectionTracker {
 	return ReflectionTracker{Viewer: v, Threshold: m.ReflectionThreshold}
 }
 
-// Recall returns what the viewer remembers, in ledger order: by salience where that is on, else the window.
+// Recall returns the events in the viewer's memory, in ledger order: by salience if that is on, otherwise the window.
 func (m Memory) Recall(ctx context.Context, v Viewer, index MemoryIndex, events []ledger.Event,
 	now Now) ([]ledger.Event, error) {
 	remembered, err := m.remember(ctx, v, index, events, now)
@@ -81,13 +81,13 @@ func (m Memory) Recall(ctx context.Context, v Viewer, index MemoryIndex, events 
 	return out, err
 }
 
-// remembered is an event of a memory with its worth: 0 for what is kept longest when there is little room.
+// remembered is an event of a memory. The lowest worth is kept first if not all fit.
 type remembered struct {
 	ledger.Event
 	worth int
 }
 
-// remember returns what Recall does. By salience the most salient is worth most, in the window the latest.
+// remember returns the events of Recall with their worth. The most salient event comes first, in the window the latest.
 func (m Memory) remember(ctx context.Context, v Viewer, index MemoryIndex, events []ledger.Event,
 	now Now) ([]remembered, error) {
 	var out []remembered

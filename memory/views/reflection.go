@@ -13,18 +13,18 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// ReflectionTracker says when an agent is to reflect (document 001, Layer 3): when it has seen Threshold events since
-// its last reflection. It keeps no state. What an agent has seen since is computed from the ledger.
+// ReflectionTracker decides when an agent reflects (document 001, Layer 3): after Threshold events since its last
+// reflection. It has no state, because these events are computed from the ledger.
 type ReflectionTracker struct {
 	Viewer    Viewer `json:"viewer"`
 	Threshold int    `json:"threshold"` // 0 or less: never
 }
 
-// MaxSpan is how many events a reflection is about at most, unless the threshold is higher. An agent that has more
-// waiting reflects on the oldest first and is due again.
+// MaxSpan is the greatest number of events of a reflection, unless the threshold is higher. An agent with more pending
+// events reflects on the oldest first and is due again.
 const MaxSpan = 200
 
-// Span is what a reflection is about: the events that its agent saw since its previous reflection.
+// Span has the events of a reflection: those that its agent saw since its previous reflection.
 type Span struct {
 	Events  []ledger.Event // in ledger order
 	Through string         // the id of the last one
@@ -41,9 +41,8 @@ func (t ReflectionTracker) Pending(events []ledger.Event) []ledger.Event {
 	return slices.DeleteFunc(t.Viewer.Visible(events[end:]), t.Viewer.reflected)
 }
 
-// Due returns the span that the agent has to reflect on now, and reports whether there is one. A span of only
-// reflections of others is not due, however long: otherwise agents that see one another's beliefs would keep
-// reflecting on them while nothing happens.
+// Due returns the span that the agent must reflect on now, and reports whether there is one. A span that has only
+// reflections of others is never due: otherwise agents that see each other's beliefs would reflect on them without end.
 func (t ReflectionTracker) Due(events []ledger.Event) (Span, bool) {
 	if t.Threshold <= 0 {
 		return Span{}, false
@@ -62,7 +61,7 @@ func (s Span) Reflection(belief string, basedOn []string) ledger.Reflection {
 	return ledger.Reflection{Belief: belief, BasedOn: basedOn, Covers: len(s.Events), Through: s.Through}
 }
 
-// ReflectionID is the id of an agent's reflection on a stream up to an event. It is the same each time, so that a
+// ReflectionID returns the id of an agent's reflection on a stream up to an event. It is the same each time, so that a
 // repeated reflection adds nothing.
 func ReflectionID(tenant, agent, stream, through string) string {
 	h := sha256.New()
@@ -77,8 +76,8 @@ func ReflectionID(tenant, agent, stream, through string) string {
 // distinguish an event that the agent may not see from one that does not exist.
 //
 // It returns the lowest sensitivity that the reflection may have, which is the highest of its evidence. Its
-// visibility is not that of its evidence: every agent sees a reflection (document 001), so an agent that must keep
-// its knowledge to itself appends it with visibility private.
+// visibility does not follow from its evidence: every agent sees a reflection (document 001), so an agent whose
+// knowledge is confidential must append it with visibility private.
 func (v Viewer) Check(r ledger.Reflection, events []ledger.Event) (schema.Sensitivity, error) {
 	var p check.Problems
 	if strings.TrimSpace(r.Belief) == "" {
@@ -121,7 +120,7 @@ func (v Viewer) mayCite(p *check.Problems, field string, e ledger.Event, found b
 	}
 }
 
-// higher returns the higher of two classes; one that is not known is the highest.
+// higher returns the higher of two classes. An unknown class is the highest.
 func higher(a, b schema.Sensitivity) schema.Sensitivity {
 	switch {
 	case !a.Valid() || !b.Valid():
@@ -142,15 +141,15 @@ func (v Viewer) reflected(e ledger.Event) bool {
 // ends: what the agent saw after that is not covered yet.
 //
 // A reflection that the viewer does not see, because it was erased or is above the ceiling, keeps its range but
-// covers nothing, so that the events show again. If Through is not among the events, it is assumed to be older than
-// all of them: readers load the events after it.
+// covers nothing, so that the events are visible again. If Through is not among the events, it is assumed to be older
+// than all of them: readers load the events after it.
 func (v Viewer) coverage(events []ledger.Event) (covered []bool, end int) {
 	type reflection struct {
 		place   int
 		through string
 	}
 	var own []reflection
-	ends := map[string]int{} // ids of last covered events to the place after them
+	ends := map[string]int{} // index after the last covered event, by its id
 	for i, e := range events {
 		if !v.reflected(e) {
 			continue

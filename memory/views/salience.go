@@ -15,11 +15,11 @@ import (
 // Now is the moment for which a view is computed.
 type Now struct {
 	Turn  int    `json:"turn"`
-	Scene string `json:"scene"` // what is going on, in words: relevance is measured against it
+	Scene string `json:"scene"` // the current situation in words; relevance is similarity to it
 }
 
-// SalienceMemory selects what matters most now (document 001, Layer 2): the K most salient of the events that the
-// viewer sees, in ledger order. It is off by default.
+// SalienceMemory selects the events that matter most now (document 001, Layer 2): the K most salient of the events that
+// the viewer sees, in ledger order. It is off by default.
 //
 //	salience = 0.30 relevance + 0.40 recency + 0.30 importance
 //
@@ -31,7 +31,7 @@ type SalienceMemory struct {
 	K          int        `json:"k,omitempty"` // events; 0 or less: DefaultWindow
 	Weights    Weights    `json:"weights"`     // zero: the above
 	Lambda     float64    `json:"lambda,omitempty"`
-	Importance Importance `json:"importance,omitempty"` // takes the place of DefaultImportance kind by kind
+	Importance Importance `json:"importance,omitempty"` // overrides DefaultImportance for single kinds
 
 	// Reflections replaces events by the agent's own reflections on them: of the events that a reflection covers,
 	// only the latest Window are still eligible, as in EpisodicMemory.
@@ -48,13 +48,13 @@ type Weights struct {
 	Importance float64 `json:"importance"`
 }
 
-// Importance says how important events are by their kind. The entry "" is for kinds that have none.
+// Importance has the importance of events by kind. The entry "" is for all other kinds.
 type Importance map[string]float64
 
 // DefaultWeights returns the weights of document 001.
 func DefaultWeights() Weights { return Weights{Relevance: 0.30, Recency: 0.40, Importance: 0.30} }
 
-// DefaultLambda is how fast events lose recency by the turn: the half-life is about 7 turns.
+// DefaultLambda is the rate at which recency decays per turn. The half-life is about 7 turns.
 const DefaultLambda = 0.1
 
 var importance = Importance{
@@ -67,7 +67,7 @@ var importance = Importance{
 	ledger.KindAgentSpoke:     0.50,
 	ledger.KindAgentThought:   0.40,
 	ledger.KindRunStarted:     0.30,
-	"":                        0.50, // the document names no other kind; this is the middle, what an agent says
+	"":                        0.50, // other kinds, which the document does not name
 }
 
 // DefaultImportance returns the table of document 001.
@@ -79,23 +79,23 @@ func DefaultImportance() Importance {
 	return out
 }
 
-// MemoryIndex is a search by meaning, which takes the place of the Jaccard similarity in the relevance of events. It is
-// derived from the ledger and can be wiped and built again. It never decides which events are eligible: a hit that is
+// MemoryIndex is a search by meaning, which replaces the Jaccard similarity in the relevance of events. It is derived
+// from the ledger and can be rebuilt. It never decides which events are eligible: a hit that is
 // not among the events just indexed is ignored.
 //
-// An index should hold the events of one viewer. In one that several share, the events of others take places among the
-// k.
+// An index should have the events of one viewer. In a shared index, the k hits may include events of others, which are
+// ignored.
 type MemoryIndex interface {
 	// Index adds events by their Text, verbatim. Adding an event again, by its id, changes nothing.
 	Index(ctx context.Context, events []ledger.Event) error
-	// Search returns at most k events that a query is about.
+	// Search returns at most k events that are similar to a query.
 	Search(ctx context.Context, query string, k int) ([]Hit, error)
 }
 
 // Hit is an event that an index found.
 type Hit struct {
 	ID    string
-	Score float64 // similarity; taken as [0,1]
+	Score float64 // similarity, limited to [0,1]
 }
 
 // Scored is an event with its salience and the terms of it, each in [0,1].
@@ -121,7 +121,7 @@ func (m SalienceMemory) Recall(ctx context.Context, events []ledger.Event, now N
 	return out, nil
 }
 
-// Rank returns the K most salient events, the most salient first, with how that came about.
+// Rank returns the K most salient events, the most salient first, with the terms of their salience.
 func (m SalienceMemory) Rank(ctx context.Context, events []ledger.Event, now Now) ([]Scored, error) {
 	ranked, err := m.rank(ctx, events, now)
 	if err != nil {
@@ -159,7 +159,7 @@ func (m SalienceMemory) rank(ctx context.Context, events []ledger.Event, now Now
 	return scores[:min(len(scores), orDefault(m.K, DefaultWindow))], nil
 }
 
-// round keeps what a processor rounds away from deciding between two events that are equally salient.
+// round removes rounding differences between processors, so that they do not decide between equally salient events.
 func round(salience float64) float64 { return math.Round(salience*1e9) / 1e9 }
 
 // eligible returns the events that are ranked, in ledger order.
@@ -182,7 +182,7 @@ func (m SalienceMemory) importance(kind string) float64 {
 	return importance[""]
 }
 
-// relevance returns how relevant each event is to the scene.
+// relevance returns the relevance of each event to the scene.
 func (m SalienceMemory) relevance(ctx context.Context, events []ledger.Event, scene string) ([]float64, error) {
 	out := make([]float64, len(events))
 	if m.Index == nil {
@@ -222,7 +222,7 @@ func wordSet(text string) map[string]bool {
 	return out
 }
 
-// jaccard returns the share of words that two texts have in common, 0 when neither has any.
+// jaccard returns the Jaccard similarity of two sets of words, or 0 if both are empty.
 func jaccard(a, b map[string]bool) float64 {
 	common := 0
 	for word := range a {

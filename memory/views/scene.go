@@ -11,17 +11,17 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// sceneNotes is how many observations in words are part of a scene. Observed fields replace one another; words do not,
-// so that the latest few stand for now.
+// sceneNotes is the number of textual observations in a scene. A new text does not replace an older one, as a field
+// does, so only the latest are current.
 const sceneNotes = 3
 
 // Scene is the state of the world that a viewer has seen: a projection of events world.observed and
 // world.environment, one part for each stream.
 type Scene struct {
-	Parts []ScenePart `json:"parts"` // by name of the stream; of those in which there is something
+	Parts []ScenePart `json:"parts"` // by name of the stream, without empty ones
 }
 
-// ScenePart is what the events of one stream add up to.
+// ScenePart is the state after the events of one stream.
 type ScenePart struct {
 	Stream string   `json:"stream"`
 	Notes  []string `json:"notes,omitempty"` // the latest observations in words, in ledger order
@@ -32,7 +32,7 @@ type ScenePart struct {
 	// Environment is merged field by field, tool by tool: a later snapshot replaces the fields that it names.
 	Environment schema.Environment `json:"environment"`
 
-	changed map[string]int // fields of State to the place of the event that changed them last
+	changed map[string]int // index of the event that last changed a field of State, by field
 }
 
 // SceneOf folds the events that the viewer sees into a scene.
@@ -62,7 +62,7 @@ func SceneOf(v Viewer, events []ledger.Event) Scene {
 	return s
 }
 
-// empty reports whether nothing was observed, or all of it is over.
+// empty reports whether nothing is known: nothing was observed, or everything was removed.
 func (p ScenePart) empty() bool {
 	return len(p.Notes) == 0 && len(p.State) == 0 && len(environmentLines(p.Environment)) == 0
 }
@@ -116,8 +116,8 @@ func (p *ScenePart) enter(e ledger.Event) {
 // Text returns the scene in words, one line for each thing in it.
 func (s Scene) Text() string { return render(s.lines()) }
 
-// lines returns the entries of the scene. Notes go first when there is little room, the newest first, then fields, the
-// last changed first, then the environment. Several streams are named and take turns.
+// lines returns the entries of the scene. If not all fit, notes are kept first, the newest first, then fields, the last
+// changed first, then the environment. Several streams are named and take turns.
 func (s Scene) lines() []line {
 	var out []line
 	for _, p := range s.Parts {

@@ -35,12 +35,13 @@ func Text(e ledger.Event) string {
 	}
 	if v, ok := ledger.Payload[ledger.ToolResult](e); ok && v.CallID != "" &&
 		(e.Kind == ledger.KindToolReturned || e.Kind == ledger.KindToolFailed) {
-		return "" // ids and durations say nothing of a result that is empty
+		return "" // ids and durations of an empty result are not useful
 	}
 	return fields(e.Payload)
 }
 
-// kindText puts the payload of a known kind in words. It is empty for others, and for a payload of another shape.
+// kindText returns the payload of a known kind in words. It returns "" for other kinds and for a payload of another
+// shape.
 func kindText(e ledger.Event) string {
 	switch e.Kind {
 	case ledger.KindAgentReflected:
@@ -71,7 +72,7 @@ func artifacts(e ledger.Event) []string {
 	return v.Artifacts
 }
 
-// workingLines puts the state of a task in words, one line a field.
+// workingLines returns the state of a task in words, one line a field.
 func workingLines(w schema.WorkingPayload) []string {
 	constraints := make([]string, 0, len(w.ActiveConstraints))
 	for _, c := range w.ActiveConstraints {
@@ -101,8 +102,8 @@ func join(separator string, texts ...string) string {
 	return strings.Join(texts, separator)
 }
 
-// fields puts a JSON value in words: a string as it is, an object as "name: value" in the order of names with dots for
-// nesting, a list with commas.
+// fields returns a JSON value in words: a string as it is, an object as "name: value" in the order of names with dots
+// for nesting, a list with commas.
 func fields(raw json.RawMessage) string {
 	if len(raw) == 0 {
 		return ""
@@ -136,7 +137,7 @@ func leaves(out []string, path string, value any) []string {
 	}
 }
 
-// oneLine puts a text on one line, so that what an event says can not pass for a heading or another entry of a context.
+// oneLine returns a text on one line, so that the text of an event cannot look like a heading or another entry.
 func oneLine(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

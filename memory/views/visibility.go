@@ -13,8 +13,8 @@ var globalKinds = []string{ledger.KindWorldObserved, ledger.KindJudgeVerdict, le
 // GlobalKinds returns the kinds of events that every agent sees (document 001, Layer 1), unless a Viewer names others.
 func GlobalKinds() []string { return slices.Clone(globalKinds) }
 
-// OpenKinds returns the kinds of events that every agent sees in a deployment that names them: those, where it names
-// some or none at all (empty), and GlobalKinds where it names nothing (nil).
+// OpenKinds returns the kinds of events that every agent sees in a deployment: the named ones, which may be none
+// (empty), or GlobalKinds if named is nil.
 func OpenKinds(named []string) []string {
 	if named == nil {
 		return GlobalKinds()
@@ -22,35 +22,33 @@ func OpenKinds(named []string) []string {
 	return named
 }
 
-// Viewer is the agent that a view is computed for. Its tenant is not named, since all events of a view are of one
-// tenant.
+// Viewer is the agent for which a view is computed. It has no tenant, because all events of a view are of one tenant.
 type Viewer struct {
 	Agent       string `json:"agent"`
 	PolicyGroup string `json:"policy_group,omitempty"`
 
-	// MaxSensitivity is the highest class that is shown, also of the agent's own events. Empty: no bound.
+	// MaxSensitivity is the highest class that is shown, even of the agent's own events. Empty: no limit.
 	MaxSensitivity schema.Sensitivity `json:"max_sensitivity,omitempty"`
 
-	// GlobalKinds are the kinds that every agent sees. Nil means those of document 001; empty means none. JSON keeps
+	// GlobalKinds has the kinds that every agent sees. Nil means those of document 001; empty means none. JSON keeps
 	// the difference, as null and [].
 	GlobalKinds []string `json:"global_kinds"`
 }
 
 // Sees reports whether an event is visible to the viewer:
 //
-//   - The viewer's own events are visible, whatever their kind and visibility.
+//   - The viewer's own events are visible, with any kind and visibility.
 //   - The visibility of another agent's event decides if it is set: global and shared are for every agent of the
 //     tenant, group is for agents of the same policy group, private is for the event's own agent.
 //   - If none is set, the kind decides: globally visible kinds are for everyone, all others are private. An event
 //     of a globally visible kind is therefore hidden only if its agent set it so.
 //
-// Two things are visible to no viewer: an event above the viewer's MaxSensitivity, and an erased event, which has
-// nothing left to recall. An event with an unknown visibility or class is hidden.
+// No viewer sees events above its MaxSensitivity, erased events, or events with an unknown visibility or class.
 func (v Viewer) Sees(e ledger.Event) bool {
 	return !e.Erased && v.admits(e) && v.cleared(e)
 }
 
-// admits is Sees without the sensitivity and regardless of erasure: whether the event is the agent's to know.
+// admits is Sees without regard to sensitivity and erasure.
 func (v Viewer) admits(e ledger.Event) bool {
 	if v.Agent != "" && e.Agent == v.Agent {
 		return true

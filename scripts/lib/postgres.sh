@@ -298,5 +298,8 @@ shared_buffers = 256MB
 wal_level = minimal
 max_wal_size = 512MB
 max_wal_senders = 0
+wal_compression = off
+shared_preload_libraries = ''
+track_io_timing = off
 CONF
 }

@@ -91,7 +91,7 @@ func (f *FilterFlags) Narrow(flags *pflag.FlagSet) {
 	flags.StringVar(&f.since, "since", "", "occurred at or after (RFC 3339, or a date)")
 	flags.StringVar(&f.until, "until", "", "occurred before (RFC 3339, or a date)")
 	flags.StringArrayVar(&f.context, "context", nil,
-		"key=value of the situation, or a JSON object: excludes memories that hold only elsewhere (repeatable)")
+		"key=value of the situation, or a JSON object: excludes memories whose conditions contradict it (repeatable)")
 	flags.StringVar(&f.validAt, "valid-at", "", "time that the question is about (RFC 3339, or a date; default now)")
 	flags.StringVar(&f.MaxSensitivity, "max-sensitivity", "", maxSensitivityUsage)
 }

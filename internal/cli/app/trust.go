@@ -74,9 +74,9 @@ func NewTrust(a *App) *cobra.Command {
 	cmd := Group(&cobra.Command{
 		Use:   "trust",
 		Short: "Sign and check the trust contexts of recalls: sign, verify",
-		Long: `Sign and check trust contexts. Where MNEME_TRUST_KEY is set (32 bytes in base64), a recall is
-authenticated, shows memories above medium and reads further scopes only with a token that the key has
-signed for its principal. Its holder can use a token until it expires.`,
+		Long: `Sign and check trust contexts. If MNEME_TRUST_KEY is set (32 bytes in base64), a recall needs a token to
+be authenticated, to show memories above medium and to read further scopes. The token must be signed with the key
+for the recall's principal. Anyone who has a token can use it until it expires.`,
 		Example: `  mneme trust sign --agent support --authenticated --max-sensitivity high --expires 10m
   mneme recall "what is owed" --agent support --max-sensitivity high --trust-token "$TOKEN"`,
 	})
@@ -107,8 +107,8 @@ func newTrustSign(a *App) *cobra.Command {
 		Use:   "sign",
 		Short: "Sign a trust context for the principal that the flags name",
 		Long: `Sign a trust context for the principal that the flags name: --authenticated, --max-sensitivity,
---trust-scope and --environment. What is not given is not granted. Prints the token; with --json also
-its contents.`,
+--trust-scope and --environment. The token grants only what these flags name. Prints the token; with --json
+also its contents.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := a.needTrustKey(); err != nil {
@@ -140,7 +140,7 @@ its contents.`,
 	}
 	cmd.Flags().StringVar(&limit, "max-sensitivity", "",
 		"highest sensitivity that may be shown: public, low, medium (the default), high or hyper")
-	cmd.Flags().DurationVar(&expires, "expires", time.Hour, "how long the token is valid")
+	cmd.Flags().DurationVar(&expires, "expires", time.Hour, "validity of the token")
 	return cmd
 }
 

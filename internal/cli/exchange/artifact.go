@@ -17,7 +17,7 @@ import (
 func NewArtifact(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "artifact",
-		Short: "Store and fetch what episodes refer to: logs, screenshots, files",
+		Short: "Store and fetch files that episodes refer to: logs, screenshots",
 	}
 	cmd.AddCommand(newArtifactPut(a), newArtifactGet(a))
 	app.Group(cmd)

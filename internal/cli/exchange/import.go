@@ -103,14 +103,14 @@ speaker, text, session, when, image_caption}]); each turn becomes an observation
 	flags := cmd.Flags()
 	flags.StringVar(&f.format, "format", FormatMneme, strings.Join(importFormats, ", "))
 	flags.StringVar(&f.conversation, "conversation", "", "with --format locomo: only the conversation with this id")
-	flags.IntVar(&f.batchSize, "batch-size", schema.MaxBatch, "candidates in one request at most")
-	flags.IntVar(&f.parallel, "parallel", 4, "batches in flight")
+	flags.IntVar(&f.batchSize, "batch-size", schema.MaxBatch, "highest number of candidates in one request")
+	flags.IntVar(&f.parallel, "parallel", 4, "batches in progress at the same time")
 	flags.StringVar(&f.oversized, "oversized", string(schema.OversizedArtifact),
 		fmt.Sprintf("content above %d KiB: artifact (kept whole, and learned from its beginning) or refuse",
 			schema.MaxContentBytes>>10))
-	flags.BoolVar(&f.wait, "wait", false, "wait for the runs, and count what was extracted and written")
+	flags.BoolVar(&f.wait, "wait", false, "wait for the runs, and print counts of facts and memories")
 	flags.BoolVar(&f.strict, "strict", false, "import nothing if any line is invalid")
-	flags.BoolVar(&f.again, "again", false, "import again what an earlier import has imported")
+	flags.BoolVar(&f.again, "again", false, "import lines again that an earlier import has imported")
 	f.register(flags)
 	return cmd
 }

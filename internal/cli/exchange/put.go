@@ -31,9 +31,9 @@ func NewPut(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "put FILE.json|-",
 		Short: "Write full records of any type",
-		Long: `Write full records of any type: from another system, or made by an agent itself.
+		Long: `Write full records of any type, from another system or from an agent.
 
-The file, or with - standard input, holds one record, an array of records, or several records in a row. Both
+The file, or with - standard input, contains one record, an array of records, or several records in a row. Both
 shapes of a record are accepted (mneme schema show MemoryRecord). The fields type, confidence and payload are
 required; the others have defaults by type. An id that is not a UUID is kept as the external id.
 

@@ -28,7 +28,7 @@ type requestFlags struct {
 }
 
 func (f *requestFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.visibility, "visibility", "", "who may read it: private (the default), group, shared or global")
+	flags.StringVar(&f.visibility, "visibility", "", "readers: private (the default), group, shared or global")
 	flags.StringVar(&f.mode, "mode", "",
 		"write policy, at most as permissive as the worker's: controlled, frozen or shadow")
 	flags.BoolVar(&f.noUpdateDelete, "no-update-delete", false,
@@ -54,15 +54,15 @@ type CandidateFlags struct {
 
 func (f *CandidateFlags) Register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.kind, "source-kind", string(schema.SourceMemory),
-		"what it is: memory (an explicit save), user_input, tool_output, observation or outcome")
-	flags.StringVar(&f.c.Speaker, "speaker", "", "who says it")
-	flags.StringVar(&f.c.Session, "session", "", "session that it belongs to")
-	flags.StringVar(&f.occurredAt, "occurred-at", "", "when it happened (RFC 3339, or a date); now by default")
+		"kind of source: memory (an explicit save), user_input, tool_output, observation or outcome")
+	flags.StringVar(&f.c.Speaker, "speaker", "", "speaker of the text")
+	flags.StringVar(&f.c.Session, "session", "", "session of the text")
+	flags.StringVar(&f.occurredAt, "occurred-at", "", "time when it was said or happened (RFC 3339, or a date); default now")
 	flags.StringArrayVar(&f.refs, "ref", nil, "evidence, as kind=ref or kind=ref#hash (repeatable)")
 	flags.StringVar(&f.category, "category", "", "category; inferred by default")
 	flags.StringSliceVar(&f.c.Tags, "tag", nil, "tag (repeatable)")
 	flags.StringVar(&f.sensitive, "sensitivity", "",
-		"public, low (the default), medium, high or hyper; what is detected raises it")
+		"public, low (the default), medium, high or hyper; detected secrets and personal data raise it")
 	flags.Float64Var(&f.importance, "importance", 0, "importance, 0 to 1")
 }
 
@@ -129,16 +129,16 @@ standard input. Storing the same content again returns the first id.
 
 With --wait, one line for each fact says what happened to it:
 
-  remembered: …               it is new
+  remembered: …               the fact is new
   already known: …            a memory states the same
-  updates: OLD → NEW          the old one is superseded
+  updates: OLD → NEW          the old memory is superseded
   contradicts: OLD ↔ NEW      both are kept and marked
-  takes back: OLD             it is no longer considered true
+  takes back: OLD             the old memory is no longer considered true
   waits for review: …         "mneme review" decides
   not sure enough to keep: …  its confidence is below the worker's threshold
 
-"kept as said" means that the text is stored and no fact was extracted from it. A text in which a secret
-was found is not printed: recall withholds it.`,
+"kept as said" means that the text is stored and no fact was extracted from it. A text that contains a secret
+is not printed: recall withholds it.`,
 		Example: `  mneme remember "critical: [ops]: Never deploy on Fridays." --wait
   make test 2>&1 | mneme remember - --source-kind tool_output --ref tool_call=run-17`,
 		Args: cobra.MinimumNArgs(1),

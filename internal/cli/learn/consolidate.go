@@ -27,9 +27,9 @@ func NewConsolidate(a *app.App) *cobra.Command {
 		Use:   "consolidate",
 		Short: "Learn procedures and plans from new episodes",
 		Long: `Learn procedures for problems and plans for tasks from the new episodes of the agent, project and
-scope. A run over the same evidence changes nothing. A scope with enough new episodes is consolidated automatically when no more have
-arrived for a while. --shared uses the episodes that all agents of the project see; --all those of every scope of the
-tenant, as the schedule does every hour.`,
+scope. A run over the same evidence changes nothing. A scope with enough new episodes is consolidated automatically
+after a few minutes without another. --shared uses the episodes that all agents of the project see. --all uses those of
+every scope of the tenant, as the schedule does every hour.`,
 		Example: `  mneme consolidate --shadow
   mneme consolidate --all`,
 		Args: cobra.NoArgs,
@@ -63,7 +63,7 @@ tenant, as the schedule does every hour.`,
 		},
 	}
 	cmd.Flags().BoolVar(&in.Shadow, "shadow", false, "decide and report, and write nothing")
-	cmd.Flags().BoolVar(&in.Full, "full", false, "read and decide on all evidence again, not only what is new")
+	cmd.Flags().BoolVar(&in.Full, "full", false, "read and decide on all evidence again, not only on new evidence")
 	cmd.Flags().BoolVar(&all, "all", false, "every scope of the tenant with new evidence")
 	cmd.Flags().BoolVar(&shared, "shared", false, "the memories that all agents of the project see")
 	return cmd

@@ -49,7 +49,7 @@ func shown(k learning.Known) Learned {
 
 // NewLearned returns the command that shows what was learned.
 func NewLearned(a *app.App) *cobra.Command {
-	cmd := app.Group(&cobra.Command{Use: "learned", Short: "Show procedures and plans, and how they have worked"})
+	cmd := app.Group(&cobra.Command{Use: "learned", Short: "Show procedures and plans, with their outcomes"})
 	cmd.AddCommand(newList(a), newShow(a))
 	return cmd
 }
@@ -116,7 +116,7 @@ func newList(a *app.App) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().IntVar(&limit, "limit", limit, "how many, at most 500")
+	cmd.Flags().IntVar(&limit, "limit", limit, "highest number of items, up to 500")
 	cmd.Flags().StringVar(&after, "after", "", "id of the last item of the previous page")
 	return cmd
 }

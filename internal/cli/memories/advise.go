@@ -22,9 +22,9 @@ func NewAdvise(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "advise TASK",
 		Short: "Ask what to do, based on what worked before",
-		Long: `Ask what to do. The answer is the procedure or plan that fits the task, the error and the context best, with its
-parameters filled in, how certain it is, what is not known, and what else to try. If nothing is certain enough, the
-answer lists the candidates and the context that would decide between them.
+		Long: `Ask what to do. The answer is the procedure or plan that fits the task, the error and the context best. It has the
+steps with their parameters filled in, the confidence, missing parameters, and alternatives. If nothing is certain
+enough, the answer lists the candidates and the context that would decide between them.
 
 Afterwards ` + "`mneme advise report ID`" + ` reports the outcome, so that the next answer is better.`,
 		Example: `  make app 2> error.txt || mneme advise "build the app" --error-file error.txt --context os=linux
@@ -67,9 +67,9 @@ Afterwards ` + "`mneme advise report ID`" + ` reports the outcome, so that the n
 	flags.StringVar(&errorFile, "error-file", "", "file with the error; - is standard input")
 	flags.StringToStringVar(&req.Context, "context", nil,
 		"the situation, as key=value pairs: os=linux,project_kind=service")
-	flags.StringToStringVar(&req.Preferences, "prefer", nil, "what the user prefers, by the same keys")
+	flags.StringToStringVar(&req.Preferences, "prefer", nil, "preferences of the user, by the same keys")
 	flags.StringVar(&req.WorkingDir, "working-dir", "", "the directory in which to work")
-	flags.StringVar(&policy, "read-policy", "", "isolated, shared or group: whose memories are used")
+	flags.StringVar(&policy, "read-policy", "", "memories to use: isolated (the agent's own), shared or group")
 	cmd.MarkFlagsMutuallyExclusive("error", "error-file")
 	cmd.AddCommand(newAdviseReport(a))
 	return cmd

@@ -34,19 +34,19 @@ func NewFeedback(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "feedback RETRIEVAL_ID",
 		Short: "Report whether the results of a recall helped",
-		Long: `Report whether the results of a recall helped. What was used and helped is reinforced; what was
-used and failed, or was returned but not used, fades sooner. Procedures and plans count their outcomes, and
+		Long: `Report whether the results of a recall helped. Memories that helped are reinforced. Memories that failed,
+or were returned but not used, fade sooner. Procedures and plans count their outcomes, and
 selection uses these counts. Recall prints its retrieval below the results; with --json also the ids of the results.
 
 Without a flag, the command lists what the retrieval returned, in order, and the feedback on it.
 
---used goes with --outcome, which is success by default. --outcome alone applies to all that was
-returned. The same feedback given again changes nothing; other feedback corrects it. Only the agent that recalled
+--outcome says what came of the memories named by --used; the default is success. --outcome alone applies to all
+returned memories. The same feedback given again changes nothing; other feedback corrects it. Only the agent that recalled
 gives feedback, for as long as the retrieval is kept.
 
 Each memory has a status: reinforced, penalised, corrected, unchanged, not_retrieved, gone or
 mutations_frozen. A retrieval that is not found exits with 3. Refused feedback exits with 6 if it was
-for one memory, and with 5 if some of several were refused.`,
+for one memory, and with 5 if some of several memories were refused.`,
 		Example: `  mneme feedback 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --used 0198c3f2-7a11-7cc1-a1b0-5a2f0e3d4c5b \
     --others-unused
   mneme feedback 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --outcome failure --reason "the build broke"`,
@@ -80,8 +80,8 @@ for one memory, and with 5 if some of several were refused.`,
 	flags.StringSliceVar(&f.partly, "partly", nil, "memory that helped in part (repeatable)")
 	flags.StringSliceVar(&f.failed, "failed", nil, "memory that was used and failed (repeatable)")
 	flags.StringSliceVar(&f.unused, "unused", nil, "memory that was not used (repeatable)")
-	flags.BoolVar(&f.othersUnused, "others-unused", false, "nothing else that was returned was used")
-	flags.StringVar(&f.outcome, "outcome", "", "how it ended: success, partial or failure")
+	flags.BoolVar(&f.othersUnused, "others-unused", false, "the other returned memories were not used")
+	flags.StringVar(&f.outcome, "outcome", "", "outcome: success, partial or failure")
 	f.Register(flags)
 	return cmd
 }

@@ -160,7 +160,7 @@ func (f *forgetFlags) common(cmd *cobra.Command) {
 	flags.IntVar(&f.batchSize, "batch-size", 0, fmt.Sprintf("memories in one transaction (default and maximum %d)",
 		schema.MaxForgetBatch))
 	flags.DurationVar(&f.expires, "expires", 0,
-		"how long the run waits for its confirmation (default and at most a day)")
+		"time that the run waits for its confirmation (default and at most a day)")
 	f.RegisterRequired(flags)
 }
 
@@ -169,9 +169,9 @@ func NewErase(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "erase ID...",
 		Short: "Remove the texts of memories everywhere (forget --mode erase)",
-		Long: `Remove the texts of memories everywhere: content, payload, embeddings, what the pipeline kept, history,
-old versions, and the workflow runs that wrote them. An empty row and the audit remain. This cannot be
-undone and must be confirmed, with --yes or later with "forget confirm".
+		Long: `Remove the texts of memories everywhere: content, payload, embeddings, the pipeline's copies, history,
+old versions, and the workflow runs that ingested them. An empty row and the audit stay. This cannot be
+undone and must be confirmed: with --yes, or later with "forget confirm".
 
 A fact and the statement that it was extracted from are two memories. Memories with the same content
 (sources, restatements, and derived memories) are shown, and erased only with --everywhere. If a source

@@ -88,7 +88,7 @@ func confirmForget(
 			return err
 		}
 		if status.State == schema.ForgetPreviewed {
-			return app.WithCode(app.ExitConflict, errors.New("refused: the workflow of the run is gone; forget again"))
+			return app.WithCode(app.ExitConflict, errors.New("refused: the run has no workflow any more; forget again"))
 		}
 		_, err = a.Store.ConfirmForget(limited, a.Cfg.Principal.Tenant, id, in, time.Now())
 	}
@@ -119,7 +119,7 @@ func newForgetStatus(a *app.App) *cobra.Command {
 	var after, limit int
 	cmd := &cobra.Command{
 		Use:   "status RUN",
-		Short: "Show the progress of a forget run, what it removed, and what it selected",
+		Short: "Show the progress of a forget run, its result, and the selected memories",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if (cmd.Flags().Changed("after") || cmd.Flags().Changed("limit")) && !items {
@@ -149,8 +149,8 @@ func newForgetStatus(a *app.App) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&items, "items", false, "list the memories that the run has selected, with the result for each")
-	flags.IntVar(&after, "after", -1, "with --items: those after this number, the next of the previous page")
-	flags.IntVar(&limit, "limit", forgetting.ForgetBatchSize, "with --items: the largest number")
+	flags.IntVar(&after, "after", -1, "with --items: only those after this number, which is next of the previous page")
+	flags.IntVar(&limit, "limit", forgetting.ForgetBatchSize, "with --items: highest number of items")
 	return cmd
 }
 
@@ -191,7 +191,7 @@ func forgetItems(ctx context.Context, a *app.App, s schema.ForgetStatus, id uuid
 func newForgetCancel(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "cancel RUN",
-		Short: "Stop a forget run between two batches; what is forgotten stays forgotten",
+		Short: "Stop a forget run between two batches; forgotten memories stay forgotten",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withForgetRun(cmd.Context(), a, args[0],

@@ -21,8 +21,8 @@ func NewGet(a *app.App) *cobra.Command {
 	var limit *string
 	cmd := &cobra.Command{
 		Use:   "get ID",
-		Short: "Show one memory, whatever its state",
-		Long: `Show one memory, whatever its state: its content, evidence, relations and what happened to it.
+		Short: "Show one memory in any state",
+		Long: `Show one memory in any state: its content, evidence, relations and changes.
 
 --as-of shows the memory as it was at a time. Text erased since then is not shown.
 
@@ -170,8 +170,8 @@ func NewList(a *app.App) *cobra.Command {
 		Long: `List the live memories that the principal may see, newest first. JSON is {"items":[…],"next":"ID"};
 --before takes next, for the next page.
 
---as-of lists what was believed at a time (record time), --valid-at what holds at a time (validity; with
---as-of the same time by default). Both together: what was then believed to hold.`,
+--as-of lists the memories as they were recorded at a time (record time). --valid-at lists those that are valid at a
+time (validity; with --as-of the same time by default). Both together list what was then recorded as valid.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			seen, err := a.Clearance(filter.MaxSensitivity)
@@ -230,7 +230,7 @@ func NewList(a *app.App) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&before, "before", "", "id of the last memory of the previous page")
-	flags.IntVar(&limit, "limit", 50, "memories at most, up to 500")
+	flags.IntVar(&limit, "limit", 50, "highest number of memories, up to 500")
 	flags.StringVar(&asOf, "as-of", "", "as it was at this time (RFC 3339, or a date)")
 	filter.Register(flags)
 	return cmd
@@ -276,7 +276,7 @@ nothing changed.`,
 	}
 	sensitivity = app.SensitivityFlag(cmd.Flags())
 	cmd.Flags().StringVar(&page.After, "after", "", "id of the last step of the previous page")
-	cmd.Flags().IntVar(&page.Limit, "limit", 200, "steps at most, up to 1000")
+	cmd.Flags().IntVar(&page.Limit, "limit", 200, "highest number of steps, up to 1000")
 	return cmd
 }
 

@@ -18,11 +18,11 @@ func NewLineage(a *app.App) *cobra.Command {
 	var sensitivity *string
 	cmd := &cobra.Command{
 		Use:   "lineage ID",
-		Short: "Show the origin of a memory and what followed from it",
-		Long: `Show the origin of a memory and what followed from it: what it was derived from and what was derived
-from it, its revisions both ways, what it contradicts and supports, each with who did it, when and why.
+		Short: "Show where a memory comes from, and what was derived from it",
+		Long: `Show where a memory comes from, and what was derived from it: its sources, the memories derived from it, its
+revisions in both directions, and the memories that it contradicts or supports. Each has its actor, time and reason.
 
-Of memories that the principal may not read, and of deleted ones, only the id is shown.
+For deleted memories, and those that the principal may not read, only the id is shown.
 
 --format mermaid and --format dot print the graph for Mermaid and Graphviz. --json prints nodes and
 edges; "cut" says why the rest is missing.`,
@@ -57,7 +57,7 @@ edges; "cut" says why the rest is missing.`,
 			}
 			for _, by := range l.Cut {
 				a.Note("mneme: there is more: %s", map[string]string{
-					"depth": "--depth shows what is further away",
+					"depth": "--depth shows more distant ones",
 					"nodes": fmt.Sprintf("no more than %d memories are shown", read.MaxLineageNodes),
 				}[by])
 			}

@@ -44,9 +44,9 @@ func NewModify(a *app.App) *cobra.Command {
 		Long: `Change one memory or many. Fields that are not given are not changed. The old version is kept, and
 history says what changed, who did it and why.
 
-The content of an episode is never changed; that of a competence or a plan follows its structure: put or
-revise it. The content of a pinned memory is changed with --force only. A memory whose fact had a finer
-claim than its text becomes a statement of the new text; to replace one claim by another, supersede it.
+The content of an episode is never changed. That of a competence or a plan follows its structure: put or
+revise it. The content of a pinned memory is changed only with --force. If a memory has a claim, new content replaces
+the claim by a statement of the text. To replace one claim by another, supersede the memory.
 
 --file reads patches, one JSON object a line:
 
@@ -96,9 +96,9 @@ found exits with 3 and refused with 6; of several, some that were refused exit w
 	flags.Float64Var(&f.importance, "importance", 0, "importance, 0 to 1")
 	flags.StringSliceVar(&f.tags, "tag", nil, "tag (repeatable); the tags given replace all present ones")
 	flags.BoolVar(&f.noTags, "no-tags", false, "remove all tags")
-	flags.BoolVar(&f.pin, "pin", false, "pin it: importance 1, and it does not fade")
-	flags.BoolVar(&f.unpin, "unpin", false, "let it fade again")
-	flags.StringVar(&f.who, "who", "", "who said it; empty for no one")
+	flags.BoolVar(&f.pin, "pin", false, "pin the memory: importance 1, and it does not fade")
+	flags.BoolVar(&f.unpin, "unpin", false, "remove the pin, so that the memory fades again")
+	flags.StringVar(&f.who, "who", "", "speaker; empty to remove it")
 	flags.IntVar(&f.ifVersion, "if-version", 0, "only if this is the current version")
 	flags.BoolVar(&f.force, "force", false, "change the content of a pinned memory")
 	flags.StringVar(&f.file, "file", "", "read patches from a file, or with - from standard input")

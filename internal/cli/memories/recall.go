@@ -31,19 +31,19 @@ func NewRecall(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "recall QUERY",
 		Short: "Search memory",
-		Long: `Search memory for what helps with a query. Results come best first; WHY names the channels that found
-one, each with its own score.
+		Long: `Search memory for a query. Results come best first; WHY names the channels that found a result, each with
+its own score.
 
-With --intent, --error-signature or --budget, or with --layers, the answer comes in layers, and of the
-matching procedures and plans the one that fits --context best is selected, or the context that would decide is
-named. --expand adds supplementary rows: turns around the results, their sources, and more. --payload adds the
-structured payloads of the results: the steps of a procedure, the nodes of a plan.
+With --intent, --error-signature, --budget or --layers, the answer comes in layers. It also selects the matching
+procedure or plan that fits --context best, or names the context that would decide.
+--expand adds supplementary rows: turns around the results, their sources, and more. --payload adds the structured
+payloads of the results: the steps of a procedure, the nodes of a plan.
 
-If nothing is relevant enough, there are no results; --min-score changes this floor, and
---min-score 0 removes it. A result that a later statement changes is marked: superseded, or older.
+If nothing is relevant enough, there are no results. --min-score changes this floor, and --min-score 0
+removes it. If a later statement changes a result, the result is marked: superseded, or older.
 
 --format prompt prints the results in a block for a model. When a transcript with the block is ingested, the
-block is not learned again.
+block is skipped.
 
 --batch - reads one query a line from standard input and prints one JSON object a line, in the same
 order: the response, and "query". A query that fails has "error" instead, and the exit code is 5.`,
@@ -88,7 +88,7 @@ order: the response, and "query". A query that fails has "error" instead, and th
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&limit, "limit", 0, fmt.Sprintf("results at most, clamped to 1 to %d (default %d)",
+	flags.IntVar(&limit, "limit", 0, fmt.Sprintf("highest number of results, clamped to 1 to %d (default %d)",
 		schema.MaxRecallLimit, schema.DefaultRecallLimit))
 	flags.StringVar(&batch, "batch", "", "-: read one query a line from standard input")
 	flags.StringVar(&format, "format", "text", "text, prompt or json")

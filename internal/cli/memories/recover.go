@@ -25,13 +25,13 @@ func NewRecover(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "recover ID...",
 		Short: "Recover deleted memories",
-		Long: fmt.Sprintf(`Recover deleted memories, within %d days unless a retention policy says otherwise, and at
-any time memories that decay archived. A memory gets back its former state: one that was superseded or archived
-before is so again. A faded memory starts with full salience.
+		Long: fmt.Sprintf(`Recover deleted memories, within %d days unless a retention policy says otherwise. Memories that decay
+archived can be recovered at any time. A memory gets its former state back: if it was superseded or archived before,
+it is so again. A faded memory gets full salience.
 
 Each memory has a status: recovered, not_found, not_deleted, retention_expired, erased,
-version_conflict, duplicate_content_hash, active_fact_exists or mutations_frozen. Of one memory, not
-found exits with 3 and refused with 6; of several, some that were refused exit with 5.`,
+version_conflict, duplicate_content_hash, active_fact_exists or mutations_frozen. For one memory, the exit
+code is 3 if it is not found and 6 if it is refused. For several, it is 5 if some were refused.`,
 			int(revision.RecoveryWindow.Hours()/24)),
 		Example: `  mneme recover 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --reason "deleted by mistake"`,
 		Args:    cobra.MinimumNArgs(1),

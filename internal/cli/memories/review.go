@@ -24,8 +24,8 @@ func NewReview(a *app.App) *cobra.Command {
 		Use:   "review",
 		Short: "Decide on changes that need a person's approval: list, show, approve, reject",
 		Long: `Decide on changes that need a person's approval: updates and deletes that a rule holds back, and
-contradictions. Each is a waiting proposal. An approved proposal is applied with the reviewer as actor,
-only if the reviewed memories have not changed. A proposal that is not decided expires.`,
+contradictions. Each is a waiting proposal. An approved proposal is applied with the reviewer as actor, if
+the reviewed memories have not changed. A proposal that is not decided expires.`,
 		Example: `  mneme review list --contradictions
   mneme review show 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b
   mneme review approve 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --reason "she told me herself"`,
@@ -88,7 +88,7 @@ func newReviewList(a *app.App) *cobra.Command {
 	flags.StringVar(&state, "state", string(schema.ReviewsWaiting), "waiting, decided (expired ones included) or all")
 	flags.BoolVar(&f.Contradictions, "contradictions", false, "only proposals that seem to contradict their target")
 	flags.StringVar(&before, "before", "", "id of the last proposal of the previous page")
-	flags.IntVar(&limit, "limit", 50, "proposals at most, up to 500")
+	flags.IntVar(&limit, "limit", 50, "highest number of proposals, up to 500")
 	sensitivity = app.SensitivityFlag(cmd.Flags())
 	return cmd
 }
@@ -120,7 +120,7 @@ func newReviewShow(a *app.App) *cobra.Command {
 	var sensitivity *string
 	cmd := &cobra.Command{
 		Use:   "show ID",
-		Short: "Show a proposal: what is proposed, why, the current value, and until when it waits",
+		Short: "Show a proposal: the change, its reason, the current value, and the time of expiry",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := app.ParseID("id", args[0])
@@ -233,7 +233,7 @@ func reviewText(a *app.App, t *app.Text, r ShownReview) {
 			now.Content)
 	case r.TargetID != "":
 		t.Line("")
-		t.Line("target %s is gone (the proposal is about version %d)", r.TargetID, r.TargetVersion)
+		t.Line("target %s no longer exists (the proposal is about version %d)", r.TargetID, r.TargetVersion)
 	case r.Stands != nil:
 		side(fmt.Sprintf("memory %s makes the claim, %s:", r.Stands.ID, sideState(*r.Stands)), r.Stands.Content)
 	}
@@ -290,7 +290,7 @@ func newReviewDecide(a *app.App, decision schema.Decision) *cobra.Command {
 	flags := cmd.Flags()
 	f.Register(flags)
 	flags.Lookup("reason").Usage = "why, for history (default: " + pastOf(decision) + " by the one who decides)"
-	flags.StringVar(&f.Actor, "by", app.Operator(), "who decides, for history")
+	flags.StringVar(&f.Actor, "by", app.Operator(), "actor of the decision, kept in history")
 	_ = flags.MarkHidden("actor") // other commands call --by so
 	if decision == schema.DecisionApprove {
 		flags.IntVar(&targetVersion, "target-version", 0,
@@ -425,8 +425,8 @@ func NewContradictions(a *app.App) *cobra.Command {
 		Use:   "contradictions",
 		Short: "List contradictions, with both sides",
 		Long: `List contradictions, with both sides: contested memories in pairs, the latest first, and
-then waiting proposals that seem to contradict the memory they would replace. Settle the pairs with "revise
-resolve", the proposals with "review".
+then waiting proposals that seem to contradict the memory they would replace. Resolve the pairs with "revise
+resolve"; decide the proposals with "review".
 
 JSON is {"items":[…],"next":"CURSOR"}; --before takes next, for the next page.`,
 		Args: cobra.NoArgs,
@@ -457,7 +457,7 @@ JSON is {"items":[…],"next":"CURSOR"}; --before takes next, for the next page.
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&before, "before", "", "cursor of the last contradiction of the previous page")
-	flags.IntVar(&limit, "limit", 50, "contradictions at most, up to 500")
+	flags.IntVar(&limit, "limit", 50, "highest number of contradictions, up to 500")
 	sensitivity = app.SensitivityFlag(cmd.Flags())
 	return cmd
 }

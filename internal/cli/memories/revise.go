@@ -35,20 +35,20 @@ var reviseCommands = []struct {
 	use, short, long   string
 	record, named, one bool // takes a new record; takes an existing one; takes one target only
 }{
-	{schema.ReviseSupersede, "ID...", "Replace memories by what is true now",
+	{schema.ReviseSupersede, "ID...", "Replace memories by a current statement",
 		`A new memory, or an existing one (--by), supersedes the memories. They stay, marked as superseded, and lineage
 leads from one to the other.`, true, true, false},
-	{schema.ReviseFork, "ID", "Add a statement that holds under other conditions",
-		`Both hold, each under its own conditions, which must be disjoint. A memory that is global, or whose
-conditions overlap, needs --target-conditions: where it still holds. It is then replaced by a copy with these
-conditions. A competence or a plan needs none: the new one is added.`, true, false, true},
+	{schema.ReviseFork, "ID", "Add a statement that is valid under other conditions",
+		`Both are valid, each under its own conditions, which must be disjoint. A memory that is global, or whose
+conditions overlap, needs --target-conditions: the conditions under which it stays valid. It is replaced by a copy with
+these conditions. A competence or a plan needs none: the new one is added.`, true, false, true},
 	{schema.ReviseRetract, "ID...", "Say that memories are no longer true",
 		"Nothing replaces them. They stay on record, but recall and list do not return them.", false, false, false},
 	{schema.ReviseMerge, "ID ID...", "Unite memories in one",
 		"A new memory, or an existing one (--by), supersedes the memories, all of one type.", true, true, false},
 	{schema.ReviseContest, "ID...", "Mark memories as contradicted, until it is resolved",
 		"Memory and record are both contested: recall and list return them and say so.", true, true, false},
-	{schema.ReviseResolve, "ID...", "Decide which of contradicting memories holds",
+	{schema.ReviseResolve, "ID...", "Decide which of contradicting memories is true",
 		`One of them (--winner), or a new record, becomes active and supersedes the others.`,
 		true, false, false},
 	{schema.ReviseReconcile, "ID", "Replace, fork or contest, by policy and evidence",
@@ -96,28 +96,28 @@ the version that is current when the command begins.`,
 				"the new record is the (first) memory with this object, in its sentence too: text, or JSON "+
 					"that is not text")
 			flags.StringVar(&f.replace, "replace", "",
-				"with --object: the words of the memory's sentence that it takes the place of; by default those "+
+				"with --object: the words of the memory's sentence that it replaces; by default those "+
 					"of its object")
 			flags.StringVar(&f.content, "content", "",
 				"its text; without --object, a semantic memory becomes a statement of it")
 			flags.StringVar(&f.conditions, "conditions", "",
-				"conditions under which it holds: key=value or a JSON object; a list admits any of its elements")
-			flags.StringVar(&f.from, "valid-from", "", "time from which it holds (RFC 3339, or a date)")
-			flags.StringVar(&f.until, "valid-until", "", "until when")
-			flags.Float64Var(&f.confidence, "confidence", 0, "how certain it is, 0 to 1; default that of the memory")
+				"conditions under which the record is valid: key=value, or a JSON object; a list admits each element")
+			flags.StringVar(&f.from, "valid-from", "", "begin of its validity (RFC 3339, or a date)")
+			flags.StringVar(&f.until, "valid-until", "", "end of its validity")
+			flags.Float64Var(&f.confidence, "confidence", 0, "confidence, 0 to 1; that of the memory by default")
 		}
 		if c.named {
 			flags.StringVar(&f.by, "by", "", "an existing memory, as ID or ID@VERSION")
 		}
 		if c.action == schema.ReviseFork || c.action == schema.ReviseReconcile {
 			flags.StringVar(&f.targetConditions, "target-conditions", "",
-				"conditions under which the memory still holds: key=value or a JSON object")
+				"conditions under which the memory stays valid: key=value or a JSON object")
 		}
 		if c.action == schema.ReviseResolve {
-			flags.StringVar(&f.winner, "winner", "", "which of the memories holds")
+			flags.StringVar(&f.winner, "winner", "", "the memory that is true")
 		}
 		flags.StringArrayVar(&f.evidence, "evidence", nil,
-			"what justifies it, as KIND=REF (repeatable): event, artifact, tool_call, observation, "+
+			"evidence, as KIND=REF (repeatable): event, artifact, tool_call, observation, "+
 				"outcome, human or retrieval; REF may be a memory's id")
 		f.RegisterRequired(flags)
 		cmd.AddCommand(sub)

@@ -22,9 +22,10 @@ import (
 // NewTopics returns the command that manages standing questions.
 func NewTopics(a *app.App) *cobra.Command {
 	cmd := app.Group(&cobra.Command{Use: "topics", Short: "Keep questions open, answered from memory and refreshed",
-		Long: `Keep questions open. A topic is a question that is answered from memory, each sentence with the memories that
-support it. A refresh answers it again if its evidence has changed; a schedule does so every hour. The topic belongs
-to the agent, project, scope, user and policy group that opened it, and shows nothing that these may not see.`})
+		Long: `Keep questions open. A topic is a question that is answered from memory; each sentence of the answer names the
+memories that support it. A refresh answers the question again if its evidence has changed; a schedule does so every
+hour. A topic belongs to the agent, project, scope, user and policy group that opened it. It shows only what its owner
+may see.`})
 	cmd.AddCommand(newTopicAdd(a), newTopicList(a), newTopicShow(a), newTopicRefresh(a), newTopicRemove(a))
 	return cmd
 }
@@ -123,7 +124,7 @@ func newTopicList(a *app.App) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().IntVar(&limit, "limit", limit, "how many, at most 500")
+	cmd.Flags().IntVar(&limit, "limit", limit, "highest number of topics, up to 500")
 	cmd.Flags().StringVar(&after, "after", "", "id of the last topic of the previous page")
 	return cmd
 }

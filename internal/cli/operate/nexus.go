@@ -83,7 +83,7 @@ changed, and the exit code is 6, unless --retarget is given: its callers may exp
 func newNexusShow(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show",
-		Short: "Show where the endpoint leads, and whether a worker takes its calls",
+		Short: "Show the target of the endpoint, and whether a worker answers its calls",
 		Args:  cobra.NoArgs,
 	}
 	name := endpointFlag(cmd)

@@ -18,7 +18,7 @@ import (
 )
 
 func NewPolicy(a *app.App) *cobra.Command {
-	cmd := app.Group(&cobra.Command{Use: "policy", Short: "Check classification rules, and see what they decide"})
+	cmd := app.Group(&cobra.Command{Use: "policy", Short: "Check classification rules, and show their decisions"})
 	cmd.AddCommand(newPolicyCheck(a), newPolicyExplain(a))
 	return cmd
 }
@@ -75,8 +75,8 @@ func newPolicyExplain(a *app.App) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "explain [CONTENT|-]",
-		Short: "Show which rule would decide what, without storing anything",
-		Long: `Show how a candidate, record or fact would be classified, field by field, and what decides: a rule, a
+		Short: "Show how a text would be classified, and by which rules",
+		Long: `Show how a candidate, record or fact would be classified. Each field names what decides it: a rule, a
 detector, the candidate itself, the classifier or a default. Nothing is stored, and neither the database nor Temporal
 is needed. Rules are those of --file, or else of MNEME_POLICY_FILE.
 

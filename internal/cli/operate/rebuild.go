@@ -31,10 +31,10 @@ func NewRebuild(a *app.App) *cobra.Command {
 	detach := false
 	cmd := &cobra.Command{
 		Use:   "rebuild",
-		Short: "Compare derived data with the ledger, and rebuild what differs",
-		Long: `Compare the data derived from a tenant's ledger with the ledger, and rebuild what differs: the
-episodic records of closed sessions, the state of the work of open ones, the marks that lead views to the latest
-events, and the vectors of events. Views, beliefs and contexts are computed from events each time and need no
+		Short: "Compare derived data with the ledger, and rebuild differing parts",
+		Long: `Compare the data derived from a tenant's ledger with the ledger, and rebuild differing parts. Derived data are
+the episodic records of closed sessions, the state of the work of open sessions, the marks by which views find the
+latest events, and the vectors of events. Views, beliefs and contexts are computed from events each time and need no
 rebuild.
 
 --verify only compares. It names differences by kind, id and field, never by content, and then exits with 1.
@@ -90,7 +90,7 @@ command does not interrupt the rebuild.`,
 var keptTexts = map[string]string{
 	ledger.KeptChanged:    "changed since by a person or by a sweep",
 	ledger.KeptForgotten:  "forgotten",
-	ledger.KeptEventsGone: "cannot be rebuilt: their events are gone",
+	ledger.KeptEventsGone: "cannot be rebuilt: their events were erased or purged",
 	ledger.KeptReferred:   "other memories refer to it",
 }
 

@@ -35,7 +35,7 @@ func NewReindex(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reindex",
 		Short: "Rebuild the vector index from Postgres",
-		Long: `Rebuild the vector index from Postgres: a new generation is built while the old one is searched,
+		Long: `Rebuild the vector index from Postgres. A new generation is built while the old one is searched. It is
 compared with Postgres, counted and sampled; then it becomes active, and the old one is dropped. Recall keeps
 working during the rebuild, and writes reach both. An interrupted rebuild continues where it stopped.
 Interrupting this command does not interrupt the rebuild.
@@ -79,7 +79,7 @@ uses the old model's generation.`,
 		"embedding model; the worker must have an embedder for it (default: the configured one)")
 	cmd.Flags().BoolVar(&detach, "detach", false, "do not wait for the end")
 	cmd.Flags().DurationVar(&grace, "grace", vector.DropGrace,
-		"how long the previous generation is kept after the switch, for processes that still search it")
+		"time that the previous generation is kept after the switch, for processes that still search it")
 	return cmd
 }
 
@@ -165,7 +165,7 @@ type generationStatus struct {
 func newIndexStatus(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
-		Short: "Show the index, its generations, and which changes it lacks",
+		Short: "Show the index, its generations, and its missing changes",
 		Long: `Show the index, its generations, and the changes that it lacks: those not written yet, and those that
 are no longer tried. The exit code is 4 if the index does not answer.`,
 		Args: cobra.NoArgs,
@@ -273,7 +273,7 @@ func newIndexDrift(a *app.App) *cobra.Command {
 	var lookOnly bool
 	cmd := &cobra.Command{
 		Use:   "drift",
-		Short: "Compare the index with Postgres, and repair what differs",
+		Short: "Compare the index with Postgres, and repair differences",
 		Long: `Compare the ids and versions of memories with those of the index in both directions, and repair the
 differences.
 The exit code is 5 if differences are left.`,
@@ -367,7 +367,7 @@ JSON is {"items":[…],"next":"ID"}; --after takes next, for the next page.`,
 		},
 	}
 	cmd.Flags().StringVar(&after, "after", "", "id of the last memory of the previous page")
-	cmd.Flags().IntVar(&limit, "limit", 50, "memories at most, up to 500")
+	cmd.Flags().IntVar(&limit, "limit", 50, "highest number of memories, up to 500")
 	return cmd
 }
 
@@ -375,7 +375,7 @@ func newIndexRetry(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "retry",
 		Short: "Retry refused memories",
-		Long:  `Retry the tenant's memories that wait or are parked, as if they had never failed.`,
+		Long:  `Retry the tenant's memories that wait or are parked. Their earlier failures no longer count.`,
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			st, err := a.OpenStore(cmd.Context())

@@ -17,8 +17,8 @@ import (
 )
 
 func NewRetention(a *app.App) *cobra.Command {
-	cmd := app.Group(&cobra.Command{Use: "retention", Short: "Set how long data is kept, and purge what has expired",
-		Long: `Set how long data is kept, and purge what has expired.
+	cmd := app.Group(&cobra.Command{Use: "retention", Short: "Set how long data is kept, and purge expired data",
+		Long: `Set how long data is kept, and purge expired data.
 
 Deleted memories can be recovered until their window ends. Then a purge removes them permanently, or
 archives them, by the policy of their class. All other growing data has its own window.
@@ -163,8 +163,8 @@ func newRetentionSet(a *app.App) *cobra.Command {
 	var exempt bool
 	cmd := &cobra.Command{
 		Use:   "set DOMAIN",
-		Short: "Set how long a class is kept, and what happens then",
-		Long: `Set how long a class of the tenant's data is kept, and what happens then. DOMAIN is memory, world (memories
+		Short: "Set how long a class of data is kept, and what happens after that",
+		Long: `Set how long a class of the tenant's data is kept, and what happens after that. DOMAIN is memory, world (memories
 with a world_id), history, jobs_completed, jobs_dead, retrievals, ingest, forget_runs, events, operations or
 artifacts; tier and typology narrow memory and world. Idempotency keys (operations) are kept at least as long as
 deleted memories, ingest and jobs. The most specific policy decides. The change is audited: mneme retention changes.
@@ -213,11 +213,11 @@ data asks first (mneme sweeps).`,
 		},
 	}
 	f.register(cmd)
-	cmd.Flags().StringVar(&keep, "keep", "", "how long: 30d, 36h, or forever")
+	cmd.Flags().StringVar(&keep, "keep", "", "time to keep it: 30d, 36h, or forever")
 	cmd.Flags().StringVar(&then, "then", "",
-		"what happens then: purge, or archive for memories (default: the current setting)")
+		"action at the end: purge, or archive for memories (default: the current setting)")
 	cmd.Flags().BoolVar(&exempt, "decay-exempt", false,
-		"decay removes none of them, whatever their salience (default: the current setting)")
+		"decay removes none of these memories, even with low salience (default: the current setting)")
 	_ = cmd.MarkFlagRequired("keep")
 	return cmd
 }
@@ -343,13 +343,13 @@ type decayOutlook struct {
 }
 
 func NewDecay(a *app.App) *cobra.Command {
-	cmd := app.Group(&cobra.Command{Use: "decay", Short: "Show what has faded, and remove it",
-		Long: `Show what has faded, and remove it. A memory falls due when its salience has faded to its threshold, or at
-its maximum age. A sweep prunes it (mneme recover brings it back), archives it or keeps it, by its deletion
+	cmd := app.Group(&cobra.Command{Use: "decay", Short: "Show faded memories, and remove them",
+		Long: `Show faded memories, and remove them. A memory falls due when its salience has faded to its threshold, or at
+its maximum age. A sweep prunes it (mneme recover restores it), archives it or keeps it, by its deletion
 policy and by the retention policy of its class. A schedule sweeps every hour.`})
 	cmd.AddCommand(&cobra.Command{
 		Use:   "outlook",
-		Short: "Show how much is due, and how much will be within a day",
+		Short: "Count the memories that are due, and those due within a day",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			st, err := a.OpenStore(cmd.Context())

@@ -248,7 +248,7 @@ func newSchedulesResume(a *app.App) *cobra.Command {
 	return onSchedule(a, &cobra.Command{
 		Use:   "resume NAME",
 		Short: "Resume a schedule",
-		Long: `Resume a schedule. The next run does everything that came due in the meantime:
+		Long: `Resume a schedule. The next run does everything that became due meanwhile:
 ` + "`mneme schedules trigger NAME`" + ` does not wait for it.`,
 	}, func(ctx context.Context, s mneme.Schedules, name string) (any, func(*app.Text), error) {
 		note := "" // only for the defaults; a custom file takes effect when it is applied the next time
@@ -295,7 +295,7 @@ func newSchedulesBackfill(a *app.App) *cobra.Command {
 		Use:   "backfill NAME",
 		Short: "Start the runs that a schedule would have started between two times",
 		Long: `Start the runs that a schedule would have started between two times, one after the other, at most a hundred.
-This is seldom needed: a run does everything that is due, however many runs were missed. Use it for a
+This is seldom needed: a run does everything that is due, even if many runs were missed. Use it for a
 workflow that depends on its start time, or to watch one run repeatedly.`,
 		Example: "  mneme schedules backfill drift --from 2026-05-08T00:00:00Z --to 2026-05-08T06:00:00Z",
 	}, func(ctx context.Context, s mneme.Schedules, name string) (any, func(*app.Text), error) {

@@ -67,9 +67,9 @@ func NewStats(a *app.App) *cobra.Command {
 (docs/operations.md), with the last days as charts. For more than 2,000 live memories, types and
 salience are estimated from a sample.
 
-Contradictions and revisions count each operation once, however many memories it changes. "created" and "gone" count
-memories: those created, and those deleted, archived or erased. Superseded, merged and retracted memories are in
-neither, so that the difference is not the growth of the live memories.
+Contradictions and revisions count each operation once, no matter how many memories it changes. "created" counts the
+memories created, "gone" those deleted, archived or erased. Neither counts superseded, merged and retracted memories, so
+their difference is not the growth of the live memories.
 
 Days are UTC. Charts need a terminal; without one, with --plain or with NO_COLOR set only numbers are printed.`,
 		Args: cobra.NoArgs,

@@ -51,9 +51,9 @@ type workerStatus struct {
 func NewStatus(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
-		Short: "Show whether the services run, and how much a tenant holds",
+		Short: "Show whether the services run, and how much a tenant has stored",
 		Long: `Show whether Postgres runs and is migrated, whether Temporal runs, whether a worker answers, and how much the
-tenant holds. The exit code is 4 if something is missing. Until the first run has completed, a worker cannot be
+tenant has stored. The exit code is 4 if something is missing. Until the first run has completed, a worker cannot be
 queried, and a worker that was killed still counts for a minute.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -90,7 +90,7 @@ func NewSweeps(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sweeps",
 		Short: "Show the sweeps that wait for an answer, and the latest runs",
-		Long: `Show the sweeps of all tenants that wait for an answer, and what the latest runs did to this tenant.
+		Long: `Show the sweeps of all tenants that wait for an answer, and the latest runs' results for this tenant.
 
 A sweep that would remove more than a share of a tenant's memories (MNEME_SWEEP_SHARE) or of its history removes
 nothing of that tenant and asks first. There are separate questions for memories and history; a purge removes the
@@ -156,7 +156,7 @@ func newSweepsAdmit(a *app.App) *cobra.Command {
 		Use:   "admit SWEEP",
 		Short: "Admit a sweep that waits for an answer",
 		Long: `Admit a sweep that waits for an answer, up to a number of rows. SWEEP is decay or retention, for memories, or
-history, for what a retention purge would remove from history.`,
+history, for the rows of history that a retention purge would remove.`,
 		Example: `  mneme sweeps admit decay --up-to 5000 --reason "no use over the summer"`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -191,8 +191,8 @@ history, for what a retention purge would remove from history.`,
 			})
 		},
 	}
-	cmd.Flags().Int64Var(&upTo, "up-to", 0, "how many memories, or rows of history, may be removed")
-	cmd.Flags().StringVar(&reason, "reason", "", "why (required)")
-	cmd.Flags().StringVar(&actor, "actor", app.Operator(), "who")
+	cmd.Flags().Int64Var(&upTo, "up-to", 0, "highest number of memories, or rows of history, to remove")
+	cmd.Flags().StringVar(&reason, "reason", "", "reason (required)")
+	cmd.Flags().StringVar(&actor, "actor", app.Operator(), "actor")
 	return cmd
 }

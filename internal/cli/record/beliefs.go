@@ -18,8 +18,8 @@ import (
 
 // NewBeliefs returns the command that shows the beliefs of agents and their evidence.
 func NewBeliefs(a *app.App) *cobra.Command {
-	cmd := app.Group(&cobra.Command{Use: "beliefs", Short: "Show what agents concluded, and their evidence",
-		Long: `Show what agents concluded, and their evidence: the reflections in the ledger that the agent may see.
+	cmd := app.Group(&cobra.Command{Use: "beliefs", Short: "Show the beliefs of agents, and their evidence",
+		Long: `Show the beliefs of agents, and their evidence: the reflections in the ledger that the agent may see.
 
 A belief has lost support if some of its events were erased. If all of them were erased, the belief is erased
 with the last of them.`})
@@ -103,7 +103,7 @@ type beliefsQuery struct {
 
 func (q *beliefsQuery) flags(cmd *cobra.Command) {
 	cmd.Flags().IntVarP(&q.limit, "number", "n", q.limit,
-		"how many of the latest, at most "+strconv.Itoa(events.MaxPage))
+		"number of the latest beliefs, at most "+strconv.Itoa(events.MaxPage))
 	q.ceilingFlag(cmd)
 }
 
@@ -207,7 +207,7 @@ func (l BeliefList) detail(t *app.Text, id string) {
 		case e.Erased:
 			says = "(erased)"
 		case !e.Seen:
-			says = "(not visible to this agent, or gone)"
+			says = "(not visible to this agent, or deleted)"
 		}
 		rows = append(rows, []string{e.ID, strconv.Itoa(e.Turn), e.Agent, e.Kind, says})
 	}

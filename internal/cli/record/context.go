@@ -21,8 +21,8 @@ func NewContext(a *app.App) *cobra.Command {
 		Short: "Show the context that an agent gets from streams",
 		Long: `Show the context that an agent gets from streams, such as its run and its world: its identity, the
 current scene, its memory, what users said, and the output format. The memory section begins with the state of its
-work, if the agent has an open session on one of the streams. Only the events that the views need are read, however
-long the streams are. The same events give the same context. If an index or a recall fails, the context is built without
+work, if the agent has an open session on one of the streams. Only the events that the views need are read, even if the
+streams are long. The same events give the same context. If an index or a recall fails, the context is built without
 it, and the command says so.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -72,14 +72,14 @@ it, and the command says so.`,
 	flags.IntVar(&in.BudgetTokens, "budget", 0, "highest number of tokens; 0 for the limit")
 	flags.StringVar(&in.Session, "session", "",
 		"the session whose state of the work is shown while it is open; the latest on one of the streams by default")
-	flags.StringVar(&in.Recall, "recall", "", "a question whose answers YOUR MEMORY shows too")
-	flags.IntVar(&in.Memory.Window, "window", in.Memory.Window, "how many of the latest events YOUR MEMORY shows")
+	flags.StringVar(&in.Recall, "recall", "", "a question; YOUR MEMORY also shows its answers")
+	flags.IntVar(&in.Memory.Window, "window", in.Memory.Window, "number of the latest events in YOUR MEMORY")
 	flags.BoolVar(&in.Memory.UseSalience, "use-salience", false, "show the most salient events instead of the latest")
 	flags.BoolVar(&in.Memory.UseIndex, "use-index", false, "with salience, relevance by meaning (MNEME_MEMORY_INDEX)")
-	flags.IntVar(&in.Memory.TopK, "top-k", 0, "how many salient events; 0 for the window")
+	flags.IntVar(&in.Memory.TopK, "top-k", 0, "number of salient events; 0 for that of --window")
 	flags.IntVar(&in.Memory.ReflectionThreshold, "reflection-threshold", 0,
 		"show a belief instead of the events that it covers")
-	flags.IntVar(&in.Memory.MaxBeliefs, "max-beliefs", 0, "how many beliefs with --reflection-threshold; 0 for 32")
+	flags.IntVar(&in.Memory.MaxBeliefs, "max-beliefs", 0, "number of beliefs with --reflection-threshold; 0 for 32")
 	return cmd
 }
 

@@ -42,8 +42,8 @@ func newErase(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "erase ID...",
 		Short: "Empty events permanently: their payloads are removed, their numbers stay",
-		Long: `Empty events permanently: their payloads are removed, their numbers stay. The histories in Temporal of
-the sessions that received the events are deleted too, and those of the tenant's runs that read contexts and memories.
+		Long: `Empty events permanently: their payloads are removed, their numbers stay. Also deleted are the histories in
+Temporal of the sessions that received the events, and those of the tenant's runs that read contexts and memories.
 The events are removed from a memory index in Qdrant or in a hosted service. Without Temporal the command only empties
 the events and says so; run it again later.
 

@@ -171,7 +171,7 @@ func newTail(a *app.App) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVarP(&limit, "number", "n", limit, "how many events, at most "+strconv.Itoa(events.MaxPage))
+	flags.IntVarP(&limit, "number", "n", limit, "number of events, at most "+strconv.Itoa(events.MaxPage))
 	flags.Int64Var(&before, "before", 0, "only events before this number")
 	flags.StringVar(&ceiling, "max-sensitivity", ceiling, "show events up to this class")
 	return cmd
@@ -215,7 +215,7 @@ their payload, with who erased them and why. A full page names the number after 
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVarP(&limit, "number", "n", limit, "how many events, at most "+strconv.Itoa(events.MaxPage))
+	flags.IntVarP(&limit, "number", "n", limit, "number of events, at most "+strconv.Itoa(events.MaxPage))
 	flags.Int64Var(&after, "after", 0, "begin after this number")
 	return cmd
 }
@@ -275,7 +275,7 @@ func newStreams(a *app.App) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&after, "after", "", "begin after this name")
-	flags.IntVarP(&limit, "number", "n", limit, "how many streams, at most "+strconv.Itoa(events.MaxPage))
+	flags.IntVarP(&limit, "number", "n", limit, "number of streams, at most "+strconv.Itoa(events.MaxPage))
 	return cmd
 }
 

@@ -15,10 +15,10 @@ func NewReflect(a *app.App) *cobra.Command {
 	visibility, ceiling := "", ""
 	cmd := &cobra.Command{
 		Use:   "reflect STREAM",
-		Short: "Let the agent reflect on what it saw of a stream, if a reflection is due",
-		Long: `Let the agent reflect on what it saw of a stream since its last reflection, if that is at least --threshold
-events. The belief is appended to the stream, with the events that it is based on. Every agent of the tenant sees it,
-unless --visibility or the deployment limits that.`,
+		Short: "Let the agent reflect on the events of a stream, if a reflection is due",
+		Long: `Let the agent reflect on the events of a stream that it saw since its last reflection, if these are at least
+--threshold events. The belief is appended to the stream, with the events that it is based on. Every agent of the tenant
+sees it, unless --visibility or the deployment limits that.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in.Principal, in.Stream = a.Cfg.Principal, args[0]
@@ -40,7 +40,7 @@ unless --visibility or the deployment limits that.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&in.Threshold, "threshold", 8, "how many events the agent must have seen")
+	flags.IntVar(&in.Threshold, "threshold", 8, "number of events that the agent must have seen")
 	flags.Int64Var(&in.Through, "through", 0, "only events up to this number; 0 for all")
 	flags.StringVar(&visibility, "visibility", "", "who else sees the belief: private, group, shared or global")
 	flags.StringVar(&ceiling, "max-sensitivity", "", "reflect on events up to this class; medium by default")

@@ -19,12 +19,12 @@ import (
 // NewSession returns the command of sessions: the work of an agent on a stream.
 func NewSession(a *app.App) *cobra.Command {
 	cmd := app.Group(&cobra.Command{Use: "session",
-		Short: "Record what an agent does, read the state of its work, make an episode of it",
-		Long: `Record what an agent does, read the state of its work, and make an episode of it.
+		Short: "Record the work of an agent, read its state, make an episode of it",
+		Long: `Record the work of an agent, read the state of the work, and make an episode of it.
 
 A session is the work of one agent on one stream of the ledger, which is run/SESSION unless --stream names another.
-Its first event opens it. It closes when the agent ends it (run.ended), when you close it, or when nothing happens for
-half an hour. A later event opens it again, for the next episode. The state of the work and the lists are read from
+Its first event opens it. It closes when the agent ends it (run.ended), when you close it, or after half an hour without
+an event. A later event opens it again, for the next episode. The state of the work and the lists are read from
 Postgres.`})
 	cmd.AddCommand(newSessionAppend(a), newSessionRecord(a), newSessionWorking(a), newSessionClose(a),
 		newSessionList(a),
@@ -287,7 +287,7 @@ func newSessionList(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: "List sessions, latest change first", Args: cobra.NoArgs}
 	cmd.Flags().BoolVar(&in.Open, "open", false, "only those that are open")
 	cmd.Flags().BoolVar(&every, "every-agent", false, "of every agent of the tenant")
-	cmd.Flags().IntVarP(&in.Limit, "number", "n", in.Limit, "how many, at most "+strconv.Itoa(sessions.MaxPage))
+	cmd.Flags().IntVarP(&in.Limit, "number", "n", in.Limit, "number of sessions, at most "+strconv.Itoa(sessions.MaxPage))
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		in.Tenant = a.Cfg.Principal.Tenant
 		if !every {

@@ -24,43 +24,44 @@ const (
 	maxMode         = 300 // characters of a failure mode or a fallback
 )
 
-// Action says what a delta does.
+// Action is the kind of a delta.
 type Action string
 
 // The actions of deltas.
 const (
 	Add       Action = "add"
-	Update    Action = "update"    // the outcomes and what goes with them; the steps stay
-	Supersede Action = "supersede" // other steps for the same conditions: a new version, the old one stays readable
-	Keep      Action = "keep"      // nothing new: the same evidence, or nothing that differs
+	Update    Action = "update"    // outcomes and the fields that depend on them; the steps do not change
+	Supersede Action = "supersede" // other steps or conditions: a new version; the old one can still be read
+	Keep      Action = "keep"      // no change: the evidence or the result is the same
 )
 
-// Record is a procedure that is known.
+// Record is a stored procedure.
 type Record struct {
 	ID       string
 	Payload  schema.CompetencePayload
-	Evidence string         // hash of the evidence that it rests on
-	Stats    evidence.Stats // by its outcomes so far; those of the evidence included
+	Evidence string         // hash of its evidence
+	Stats    evidence.Stats // of all outcomes so far, including those of the evidence
 }
 
-// Delta is one change of what is known.
+// Delta is one change of the stored procedures.
 type Delta struct {
 	Action     Action
 	Target     string // the record that is updated, superseded or kept
 	Payload    schema.CompetencePayload
 	Confidence float64
 	Stats      evidence.Stats
-	Outcomes   []evidence.Outcome // that the evidence shows
-	// Agents are the agents that are evidence. If there is only one, the procedure is for that agent only.
+	Outcomes   []evidence.Outcome // in the evidence
+	// Agents has the agents that contributed evidence. If there is only one, only that agent gets the procedure.
 	Agents      []string
 	Evidence    []string // ids of episodes
-	Hash        string   // of the evidence
+	Hash        string   // hash of the evidence
 	Sensitivity schema.Sensitivity
 	Why         string
 }
 
-// Learn says what a group of attempts at one problem changes. Known are the procedures for the problem, of any
-// conditions. Solutions that lose to known ones or to the gate come back as refusals.
+// Learn returns the changes of the stored procedures that follow from a group of attempts at one problem. known has the
+// procedures for the problem under all conditions. Solutions that the gate or stored procedures reject are returned as
+// refusals.
 func Learn(g *promote.Group, known []Record, p evidence.Policy) ([]Delta, []promote.Refusal) {
 	solutions, refused := promote.Solutions(g, p)
 	var out []Delta
@@ -80,7 +81,7 @@ func Learn(g *promote.Group, known []Record, p evidence.Policy) ([]Delta, []prom
 	return out, refused
 }
 
-// NotARecord is the reason of a refusal: what was learned does not fit into a record.
+// NotARecord is the reason of a refusal: the procedure does not fit into a record.
 const NotARecord = "payload_not_valid"
 
 func check(p schema.CompetencePayload) error {
@@ -116,7 +117,7 @@ func delta(g *promote.Group, s promote.Candidate, known []Record, taken map[stri
 			out.Action, out.Target, out.Why = Update, k.ID, "more evidence for the same procedure"
 			out.Payload = k.Payload
 			if k.Stats.All.Trials() >= out.Stats.All.Trials() {
-				out.Stats = k.Stats.Clone() // reports have counted these outcomes, and those without an episode
+				out.Stats = k.Stats.Clone() // reports count these outcomes too, and outcomes without an episode
 			}
 			return out
 		case out.Action == Add && !conditions.Disjoint(s.Conditions) && alike(procedure, s.Procedure):
@@ -128,13 +129,13 @@ func delta(g *promote.Group, s promote.Candidate, known []Record, taken map[stri
 	return out
 }
 
-// told reports whether outcomes were reported of a known procedure that its record does not tell of yet.
+// told reports whether outcomes of a stored procedure were reported that its record does not have yet.
 func told(k Record) bool {
 	p := k.Payload.Performance
 	return p != nil && k.Stats.All.Trials() > p.SuccessCount+p.FailureCount
 }
 
-// stats are the outcomes of a solution, in all situations and by those that its conditions tell apart.
+// stats returns the outcomes of a solution, in all situations and by situation.
 func stats(s promote.Candidate) evidence.Stats {
 	var out evidence.Stats
 	all := slices.Concat(s.Attempts, s.Against)
@@ -145,10 +146,10 @@ func stats(s promote.Candidate) evidence.Stats {
 	return out
 }
 
-// Situation names the situation in which outcomes are counted apart: the system.
+// Situation returns the name of the situation for which outcomes are counted separately: the operating system.
 func Situation(context map[string]string) string { return context["os"] }
 
-// conditionsOf are the conditions of the trigger that is about the solution's problem.
+// conditionsOf returns the conditions of the trigger for the solution's problem.
 func conditionsOf(p schema.CompetencePayload, s promote.Candidate) promote.Conditions {
 	for _, t := range p.Triggers {
 		if len(s.Attempts) > 0 && t.Signal != s.Attempts[0].Signal() && len(p.Triggers) > 1 {
@@ -159,7 +160,7 @@ func conditionsOf(p schema.CompetencePayload, s promote.Candidate) promote.Condi
 	return nil
 }
 
-// Conditions reads the conditions of a trigger or a step.
+// Conditions returns the conditions of a trigger or a step.
 func Conditions(raw json.RawMessage) promote.Conditions {
 	var members map[string]any
 	if len(raw) == 0 || json.Unmarshal(raw, &members) != nil {
@@ -179,8 +180,8 @@ func Conditions(raw json.RawMessage) promote.Conditions {
 	return out
 }
 
-// alike reports whether two procedures are variants of one: most of their steps are of the same tools with the same
-// words.
+// alike reports whether two procedures are variants of one: most of their steps have the same tools and similar
+// arguments.
 func alike(a, b align.Procedure) bool {
 	return align.Alike(steps(a), steps(b)) >= promote.SameSolution
 }
@@ -213,7 +214,7 @@ func (d *Delta) describe(g *promote.Group, s promote.Candidate, all []promote.Ca
 	if d.Action != Update {
 		trigger := schema.Trigger{Signal: first.Signal()}
 		if len(s.Conditions) > 0 {
-			trigger.Conditions, _ = json.Marshal(align.Conditions(s.Conditions)) // of texts
+			trigger.Conditions, _ = json.Marshal(align.Conditions(s.Conditions)) // strings: no error
 		}
 		p.SkillName = skillName(first, s.Conditions)
 		p.Triggers = []schema.Trigger{trigger}
@@ -238,7 +239,7 @@ func (d *Delta) describe(g *promote.Group, s promote.Candidate, all []promote.Ca
 	p.Performance = performance(d.Stats.All, slices.Concat(s.Attempts, s.Against))
 }
 
-// skillName names a procedure by what it is for and where.
+// skillName returns a name for a procedure, from its problem and conditions.
 func skillName(a trace.Attempt, c promote.Conditions) string {
 	var words []string
 	name := ""
@@ -263,10 +264,10 @@ func skillName(a trace.Attempt, c promote.Conditions) string {
 	}, normalize.Lower(strings.Join(parts, "_"))), schema.MaxNameLength)
 }
 
-// CallPasses is how one sees that a repair worked.
+// CallPasses is the validation of a repair.
 const CallPasses = "the call that had failed returns without an error"
 
-// recipe are the steps, the last of them with how one sees that it worked.
+// recipe returns the steps. The last one has the validation.
 func recipe(s promote.Candidate) []schema.Step {
 	out := s.Procedure.Recipe()
 	checked := 0
@@ -285,7 +286,7 @@ func recipe(s promote.Candidate) []schema.Step {
 	return out
 }
 
-// failureModes say which steps failed and why, and what did not help, the most frequent first.
+// failureModes returns failed steps with their errors, and failed solutions, the most frequent first.
 func failureModes(g *promote.Group, s promote.Candidate) []string {
 	count := map[string]int{}
 	var order []string
@@ -329,13 +330,13 @@ func failureModes(g *promote.Group, s promote.Candidate) []string {
 	return order[:min(len(order), maxFailureModes)]
 }
 
-// question is one that agents left open when they failed.
+// question is a question that was open when attempts failed.
 type question struct {
 	text     string
 	sessions map[string]bool
 }
 
-// openQuestions are the questions that were open at the end of failures in two sessions or more, and of no success.
+// openQuestions returns the questions that were open after failures in at least two sessions and after no success.
 func openQuestions(g *promote.Group) []*question {
 	key := func(text string) string { return strings.Join(normalize.Words(text, "'"), " ") }
 	settled := map[string]bool{}
@@ -362,7 +363,7 @@ func openQuestions(g *promote.Group) []*question {
 	return slices.DeleteFunc(out, func(q *question) bool { return len(q.sessions) < 2 })
 }
 
-// sentence says a procedure in one line.
+// sentence returns a procedure in one line.
 func sentence(p align.Procedure, c promote.Conditions) string {
 	var parts []string
 	for _, s := range p.Steps {
@@ -370,7 +371,7 @@ func sentence(p align.Procedure, c promote.Conditions) string {
 	}
 	text := strings.Join(parts, "; then ")
 	if len(c) > 0 {
-		conditions, _ := json.Marshal(align.Conditions(c)) // of texts
+		conditions, _ := json.Marshal(align.Conditions(c)) // strings: no error
 		text += " (where " + string(conditions) + ")"
 	}
 	text, _ = sensitive.Mask(text)
@@ -378,7 +379,7 @@ func sentence(p align.Procedure, c promote.Conditions) string {
 	return text
 }
 
-// union adds missing elements to a list. It never drops elements.
+// union returns a list with missing elements added, up to limit. It keeps all elements of the list.
 func union(list, more []string, limit int) []string {
 	out := slices.Clone(list)
 	for _, m := range more {

@@ -1,3 +1,3 @@
-// Package competence makes procedures of the solutions that were promoted, and says how they change the procedures that
-// are known: as deltas, one a record, never as a rewrite of the set. The same evidence makes no delta.
+// Package competence turns promoted solutions into procedures, and returns deltas to the stored procedures: one a
+// record, never a rewrite of all of them. Evidence that is already known changes nothing.
 package competence

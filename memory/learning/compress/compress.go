@@ -17,15 +17,15 @@ import (
 
 // Constants of compression.
 const (
-	MinAge      = 7 * 24 * time.Hour // a younger episode is not summarized
-	LeastOld    = 3                  // episodes that a summary is made of
-	MostOld     = 20
-	MaxSummary  = 8_000 // bytes of a summary
-	maxLine     = 200   // characters of a line of it
-	newestStays = 2     // episodes of a thread that are never compressed
+	MinAge      = 7 * 24 * time.Hour // younger episodes are not summarized
+	LeastOld    = 3                  // least number of episodes in a summary
+	MostOld     = 20                 // greatest number of episodes in a summary
+	MaxSummary  = 8_000              // bytes of a summary
+	maxLine     = 200                // characters of a line of a summary
+	newestStays = 2                  // episodes of a thread that are never compressed
 )
 
-// Episode is an episode as compression finds it.
+// Episode is an episode with the fields that compression needs.
 type Episode struct {
 	ID          string
 	Thread      string // of a conversation, a task or a run; empty: none
@@ -36,8 +36,8 @@ type Episode struct {
 	Payload     schema.EpisodicPayload
 }
 
-// Batches says which episodes of one thread become a summary each: those older than MinAge that are not pinned and not
-// summarised, in order of time, at least three and at most twenty together, and never the newest two of the thread.
+// Batches divides the episodes of one thread into batches of three to twenty, each for one summary, in chronological
+// order. It omits episodes that are pinned, summarised or younger than MinAge, and the newest two of the thread.
 func Batches(episodes []Episode, now time.Time) [][]Episode {
 	sorted := slices.Clone(episodes)
 	slices.SortStableFunc(sorted, func(a, b Episode) int {
@@ -62,18 +62,17 @@ func Batches(episodes []Episode, now time.Time) [][]Episode {
 	return out
 }
 
-// Summary is what is kept of several episodes.
+// Summary is the summary of several episodes.
 type Summary struct {
 	Text        string
 	From, To    time.Time
 	Sources     []string // ids of the episodes that are in it
-	LeftOut     []string // ids of those that did not fit: they wait for another summary
+	LeftOut     []string // ids of the episodes that did not fit, for another summary
 	Sensitivity schema.Sensitivity
 }
 
-// Summarise writes the summary of a batch: for each episode its day, its outcome, the request, and the texts of
-// failures and endings, and then names and numbers that are still missing. Episodes that do not fit are omitted as a
-// whole.
+// Summarise returns the summary of a batch. For each episode it has the day, the outcome, the request, the texts of
+// failures and endings, and other names and numbers that must be kept. Episodes that do not fit are omitted as a whole.
 func Summarise(batch []Episode) (Summary, bool) {
 	out := Summary{Sensitivity: schema.SensitivityLow}
 	var b strings.Builder
@@ -97,7 +96,7 @@ func Summarise(batch []Episode) (Summary, bool) {
 	return out, len(out.Sources) > 0
 }
 
-// section is the part of a summary that one episode has.
+// section returns the part of a summary for one episode.
 func section(e Episode) string {
 	var lines []string
 	said := ""
@@ -125,7 +124,7 @@ func section(e Episode) string {
 		strings.Join(lines, "\n"))
 }
 
-// OutcomeWord is the word by which a summary says how an episode ended.
+// OutcomeWord returns the word for an outcome in a summary.
 func OutcomeWord(o schema.Outcome) string {
 	if o == "" {
 		return "ended without an outcome"
@@ -133,7 +132,7 @@ func OutcomeWord(o schema.Outcome) string {
 	return string(o)
 }
 
-// telling are the kinds of events whose words a summary keeps. Calls and results of tools stay in the episode.
+// telling has the kinds of events whose words a summary keeps. Calls and results of tools are only in the episode.
 var telling = map[string]bool{
 	ledger.KindRunStarted: true, ledger.KindUserInjected: true, ledger.KindToolFailed: true, ledger.KindOutcome: true,
 	ledger.KindVerdictFinal: true, ledger.KindAgentReflected: true, ledger.KindClueFound: true,
@@ -142,18 +141,17 @@ var telling = map[string]bool{
 
 var (
 	numbers = regexp.MustCompile(`[$€£]?\b\d[\d.,:/-]*\d%?|[$€£]?\b\d%?`)
-	// names are words with a capital inside a sentence, and words with marks by which paths, addresses and identifiers
-	// are known.
+	// names matches capitalised words, and words with the marks of paths, addresses and identifiers.
 	names = regexp.MustCompile(`\b[A-Z][\p{L}\d]*[\p{L}\d]\b|[\p{L}\d]+(?:[_/@.][\p{L}\d~-]+)+`)
 )
 
-// starters begin sentences and are no names.
+// starters has words that begin sentences and are not names.
 var starters = normalize.Set(`the a an i we you it this that these those please use fix add run make set build create
 	update delete remove check why how what when where who is are was were do does did can could should would my our your
 	in on at for from to of and or but if then also not no yes error failed user started ended said observed believes`)
 
-// must are the names and numbers that a summary of an episode has to keep: those of what users, judges and endings say
-// and of failures, without secrets.
+// must returns the names and numbers that a summary of an episode must keep: those in failures, endings and the texts
+// of users and judges, without secrets.
 func must(e Episode) []string {
 	var out []string
 	take := func(w string) {
@@ -183,7 +181,7 @@ func must(e Episode) []string {
 	return out[:min(len(out), most)]
 }
 
-// contains reports whether a text has a word, not as a part of a longer one.
+// contains reports whether a text contains a word that is not part of a longer one.
 func contains(text, word string) bool {
 	for at := 0; ; {
 		i := strings.Index(text[at:], word)
@@ -198,7 +196,7 @@ func contains(text, word string) bool {
 	}
 }
 
-// joins reports whether the byte at a place continues a word or a number; a mark does only with a digit after it.
+// joins reports whether the byte at an index continues a word or a number. A mark does only if a digit follows it.
 func joins(text string, at, step int) bool {
 	if at < 0 || at >= len(text) {
 		return false
@@ -220,14 +218,14 @@ const (
 	Invents      = "has_numbers_of_no_source"
 )
 
-// Problem is why a summary is refused.
+// Problem is the reason why a summary is refused.
 type Problem struct {
 	Reason  string
-	Missing []string // what is lost or invented
+	Missing []string // names, numbers or outcomes that are lost or invented
 }
 
-// Check refuses a summary, of a model or of anybody, that is empty, is longer than 8,000 bytes, loses a name, a number
-// or an outcome of its sources, or has a number that no source has. Its sources are those that it names by their ids.
+// Check refuses a summary that is empty, is longer than 8,000 bytes, loses a name, a number or an
+// outcome of its sources, or has a number that no source has.
 func Check(summary string, sources []Episode) (Problem, bool) {
 	text := strings.TrimSpace(summary)
 	if !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) ||

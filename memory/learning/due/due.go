@@ -7,18 +7,17 @@ import (
 	"time"
 )
 
-// Rule says how much new evidence starts a run, and how long the scope must be quiet before.
+// Rule has the amount of new evidence that starts a run, and the quiet time before it.
 type Rule struct {
 	Least int           // independent new episodes; 0: no run starts by itself
-	Quiet time.Duration // without a new episode
+	Quiet time.Duration // time without a new episode
 }
 
-// Patience is after how many quiet times a scope that is never quiet is due: the evidence that is enough does not wait
-// for longer.
+// Patience is the number of quiet times after which a scope with enough evidence is due even if it is never quiet.
 const Patience = 10
 
-// DefaultRule asks for as many independent episodes as a promotion needs successes. A person who pauses for less than
-// five minutes is probably still at the same work.
+// DefaultRule returns a rule with as many independent episodes as a promotion needs successes. A person who pauses for
+// less than five minutes is probably still working on the same task.
 func DefaultRule() Rule { return Rule{Least: 3, Quiet: 5 * time.Minute} }
 
 // MinTrust is the trust in a source below which its episodes do not count, as for a promotion.
@@ -27,18 +26,18 @@ const MinTrust = 0.5
 // Episode is new evidence, without its content.
 type Episode struct {
 	Agent   string
-	Session string // empty: it was not of a session
-	Origin  string // who handed it in
+	Session string // empty: no session
+	Origin  string // principal or import that submitted it
 	Same    string // equal for episodes with the same words
 	Trust   float64
-	At      time.Time // when the store learned of it
+	At      time.Time // when it was stored
 }
 
-// Independent counts episodes that do not depend on each other: a session counts once, what one origin handed in
-// without a session counts once, and what repeats another word for word counts with it.
+// Independent returns the number of independent episodes: a session counts once, all episodes of one origin without a
+// session count once, and an episode that repeats another word for word does not count.
 func Independent(episodes []Episode) int { return len(independent(episodes)) }
 
-// independent are the episodes that Independent counts: of those that depend on each other, the first.
+// independent returns the episodes that Independent counts: the first of those that depend on each other.
 func independent(episodes []Episode) (out []Episode) {
 	seen := map[string]bool{}
 	for _, e := range episodes {
@@ -50,7 +49,7 @@ func independent(episodes []Episode) (out []Episode) {
 			}
 		}
 		same := "same:" + e.Same
-		if !(e.Trust >= MinTrust) || seen[source] || e.Same != "" && seen[same] { // so written that NaN is low
+		if !(e.Trust >= MinTrust) || seen[source] || e.Same != "" && seen[same] { // negated so that NaN counts as low
 			continue
 		}
 		seen[source], seen[same] = true, true
@@ -59,7 +58,7 @@ func independent(episodes []Episode) (out []Episode) {
 	return out
 }
 
-// Verdict says whether a scope is due.
+// Verdict is the result of Judge.
 type Verdict struct {
 	New    int           // independent episodes that no run has taken in
 	Enough bool          // there are as many as the rule asks for

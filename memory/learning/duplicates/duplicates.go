@@ -14,13 +14,13 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Record is a memory as duplicates are sought.
+// Record is a memory with the fields that are compared.
 type Record struct {
 	ID          string
 	Type        schema.MemoryType
 	Ground      string // tenant, scope, project and readers: records of different grounds are never merged
 	Content     string
-	Payload     json.RawMessage // of procedures and plans, which are the same only if it is
+	Payload     json.RawMessage // of procedures and plans, for which it must be equal
 	Validity    schema.Validity
 	Who         string // who said it
 	OccurredAt  time.Time
@@ -33,20 +33,20 @@ type Record struct {
 	Evidence    []string
 }
 
-// Kind says how two records are the same.
+// Kind is the kind of duplicates.
 type Kind string
 
-// The kinds, from the surest.
+// The kinds, the most certain first.
 const (
 	Exact     Kind = "exact"      // the same bytes
 	Spelling  Kind = "normalized" // the same words in another spelling
-	Near      Kind = "near"       // words that change nothing are different
-	Restated  Kind = "restated"   // the same in another form
+	Near      Kind = "near"       // they differ only in words without effect on the meaning
+	Restated  Kind = "restated"   // the same statement in another form
 	Different Kind = ""
 )
 
-// Key is equal for records whose words are the same: a reader of many records compares those of one key. A fact that
-// restates another one in other words has another key; Pool finds these.
+// Key returns a key that is equal for records with the same words, so that only records with equal keys need to be
+// compared. A fact that restates another in other words has another key: see Pool.
 func Key(r Record) string {
 	words := wordsOf(r)
 	parts := []string{string(r.Type), r.Ground, memory.ConditionsHash(r.Validity)}
@@ -56,12 +56,13 @@ func Key(r Record) string {
 	return strings.Join(append(parts, strings.Join(words.all, " "), words.guards), "\x00")
 }
 
-// Compare reports whether two records say the same, and how: in the same words, or as Restates says.
+// Compare returns how two records are duplicates, by their words or by Restates.
 //
-// Words that change nothing are articles, forms of "to be" in the present, and a few such as "please" and "really".
-// Contractions are expanded, and "set-up" is "set up". All other words must be the same in the same order, so that a
-// name, a date, "only", "before" or "in staging" makes records different. Numbers and negations must be the same one
-// by one. Statements of different speakers about themselves differ; "yesterday" depends on the day; "US" is not "us".
+// Words without effect on the meaning are articles, present forms of "to be", and a few such as "please" and "really".
+// Contractions are expanded, and "set-up" equals "set up". All other words must be equal and in the same order, so that
+// a name, a date, "only", "before" or "in staging" makes records different. All numbers and negations must be equal.
+// Statements of different speakers about themselves are different, "yesterday" depends on the day, and "US" is not
+// "us".
 func Compare(a, b Record) Kind {
 	switch {
 	case Key(a) != Key(b):
@@ -83,12 +84,12 @@ func structured(r Record) bool {
 }
 
 type words struct {
-	all    []string // that count, in order
-	guards string   // what must be the same besides: numbers, negations, who, when
+	all    []string // words that count, in order
+	guards string   // other parts that must be equal: numbers, negations, who, when
 }
 
 var (
-	// soft words change nothing.
+	// soft has words without effect on the meaning.
 	soft = normalize.Set("a an the is are am please really actually indeed simply basically")
 
 	selfWords = normalize.Set("i me my mine myself we us our ours")
@@ -99,7 +100,7 @@ var (
 		"n't", " not", "'re", " are", "'m", " am", "'ll", " will", "'ve", " have")
 )
 
-// wordsOf reads what counts of a record.
+// wordsOf returns the words of a record that are compared.
 func wordsOf(r Record) words {
 	var out words
 	var guards []string
@@ -179,14 +180,14 @@ func Groups(records []Record) [][]int {
 	return out
 }
 
-// Merge is the plan by which duplicates become one. Nothing is lost: the record that is kept supersedes the others
-// and is derived from them.
+// Merge is the plan of a merge of duplicates. Nothing is lost: the record that is kept supersedes the others and is
+// derived from them.
 type Merge struct {
-	Keep        string   // the record that stays
+	Keep        string   // the record that is kept
 	Away        []string // the others, oldest first
-	Kind        Kind     // the least sure of the pairs
-	Confidence  float64  // the best
-	Salience    float64  // the best
+	Kind        Kind     // the least certain kind
+	Confidence  float64  // the highest
+	Salience    float64  // the highest
 	Sensitivity schema.Sensitivity
 	Tags        []string
 	Evidence    []string // the union

@@ -14,39 +14,39 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Limits of looking for records that restate others.
+// Limits of the search for records that restate others.
 const (
-	maxNear    = 400 // bytes of a text; a longer one says more than one thing
-	maxReplace = 1   // words that may be others in a record that is compared: "lives" and "home"
-	maxCommon  = 200 // records that one word leads to; a more common word leads nowhere
-	candidates = 12  // records that one is compared with: those that share the most words
+	maxNear    = 400 // bytes of a text; a longer one has several statements
+	maxReplace = 1   // words that may differ between compared records: "lives" and "home"
+	maxCommon  = 200 // records with one word; more common words are not used for the search
+	candidates = 12  // records that one record is compared with: those that share the most words
 )
 
 var (
-	// limiting words change what is said, wherever they are: they must be the same in both.
+	// limiting has words that change the meaning of a statement in any position: both records must have the same.
 	limiting = normalize.Set(`only just except unless until if when while whenever before after since because although
 		but all every each most many some few any both either neither must may might can could should would shall will
 		was were had did used never always often sometimes usually rarely first last at least more less than over under
 		above below without within versus instead new old former current next per between against at to for from with
 		in on this these those here there`)
 
-	// numerals are the words of small numbers. "One" is as often an article.
+	// numerals has the words of small numbers. "One" is missing because it is often an article.
 	numerals = map[string]string{"two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7",
 		"eight": "8", "nine": "9", "ten": "10", "eleven": "11", "twelve": "12"}
 
-	// hollow words carry nothing by themselves: which of them stand where follows from the form of the sentence.
+	// hollow has words without a meaning of their own, which depend on the form of the sentence.
 	hollow = normalize.Set(`a an the is are am be been being of and as it its that what which who whom whose where
 		do does has have please really actually indeed simply basically s`)
 
 	lives = normalize.Set("live lives reside resides")
 )
 
-// Restates reports whether two facts say the same in another form: "Ana lives in Lisbon" and "Ana's home is Lisbon",
-// "In staging, we use Postgres" and "We use Postgres in staging", "owned by Ana" and "Ana owns". Both are read as
-// frames, and each must surely restate the other. Besides, what Compare keeps apart is kept apart here: numbers,
-// negations, names, dates, conditions, words that limit, who speaks, and all content words and their order. The
-// synonyms of frames do not count: they find the attribute that an update may be about, and a car and a van are of one
-// attribute. Facts with several numbers are not compared, because the numbers may have changed places.
+// Restates reports whether two facts are the same statement in another form: "Ana lives in Lisbon" and "Ana's home is
+// Lisbon", "In staging, we use Postgres" and "We use Postgres in staging", "owned by Ana" and "Ana owns". Both are
+// parsed into frames, and each must certainly restate the other. As for Compare, numbers, negations, names, dates,
+// conditions, limiting words, speakers, and the content words and their order must be equal. The synonyms of frames do
+// not count, because they are only words for one attribute, like car and van. Facts with several numbers are not
+// compared, because the numbers may have changed places.
 func Restates(a, b Record) bool {
 	if !mayRestate(a) || !mayRestate(b) || a.Ground != b.Ground ||
 		memory.ConditionsHash(a.Validity) != memory.ConditionsHash(b.Validity) {
@@ -71,18 +71,18 @@ func mayRestate(r Record) bool {
 	return r.Type == schema.TypeSemantic && len(r.Content) <= maxNear && frame.Readable(r.Content)
 }
 
-// gist is what is compared of a fact.
+// gist has the parts of a fact that are compared.
 type gist struct {
 	frames  []frame.Frame
 	guards  string   // numbers, negations, who and when
 	limits  []string // sorted
 	numbers int
 	content []string // the other words, stemmed
-	active  []string // the same where the words around "by" have changed places: "Ana owns" for "owned by Ana"
+	active  []string // content with the words around "by" exchanged: "Ana owns" for "owned by Ana"
 }
 
-// sameOrder reports whether the content words are the same in the same order, but that a part may be moved from one end
-// to the other, as the value and the place are: "the cache of the database" is not "the database of the cache".
+// sameOrder reports whether the content words are equal and in the same order, except that a part may move from one end
+// to the other, like "in staging". "The cache of the database" is not "the database of the cache".
 func sameOrder(a, b gist) bool {
 	return rotated(a.content, b.content) || rotated(a.active, b.content) || rotated(a.content, b.active)
 }
@@ -105,7 +105,8 @@ func gistOf(r Record) gist {
 	text = strings.ReplaceAll(text, "'s ", " 's ")
 	var guards []string
 	for _, g := range strings.Split(wordsOf(r).guards, "\x01") {
-		// Numbers may stand elsewhere, and in words: they are added below. Signs, as in <5, -5, 5% and C++, are kept.
+		// Plain numbers may be in another place or be words, so they are added below. Numbers with signs, as in <5, -5,
+		// 5% and C++, are kept.
 		if g != "" && !plainNumber(g) {
 			guards = append(guards, g)
 		}
@@ -156,7 +157,7 @@ func plainNumber(guard string) bool {
 		!strings.ContainsFunc(w, func(c rune) bool { return strings.ContainsRune("%#&*\\", c) || unicode.IsSymbol(c) })
 }
 
-// without are the elements of a sorted list that another one lacks, each as often as it lacks it.
+// without returns the elements of list a that are not in list b, as multisets.
 func without(a, b []string) []string {
 	left := slices.Clone(b)
 	var out []string
@@ -170,17 +171,17 @@ func without(a, b []string) []string {
 	return out
 }
 
-// Pool holds the facts of one scope, to find those that restate one. It compares a fact with a few that share the most
-// words with it, so that a pool of thousands is searched quickly. The zero Pool is empty.
+// Pool finds facts of one scope that restate each other. It compares a fact only with the few that share the most words
+// with it, so that the search is fast for thousands of facts. The zero Pool is empty.
 type Pool struct {
 	records []Record
 	gists   map[int]gist
 	words   [][]string
 	byWord  map[string][]int
-	at      map[string]int // place by id
+	at      map[string]int // index by id
 }
 
-// Add adds a fact. Others are passed over.
+// Add adds a record. It ignores records that are not facts or cannot be compared.
 func (p *Pool) Add(r Record) {
 	if !mayRestate(r) {
 		return

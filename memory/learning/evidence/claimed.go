@@ -6,11 +6,10 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// claimed is the number of outcomes that a success rate without counts stands for.
+// claimed is the number of outcomes assumed for a success rate without counts.
 const claimed = 3
 
-// Claimed are the outcomes that a record claims and that were not observed. However many they are, they weigh like
-// the last five or so.
+// Claimed returns the outcomes that a record claims without observations. They weigh at most like about five outcomes.
 func Claimed(p *schema.Performance) Stats {
 	var out Stats
 	if p == nil {

@@ -1,3 +1,3 @@
-// Package evidence weighs the evidence for something learned: which observations are independent of each other, how
-// certain a record of outcomes makes it that something works now, and the hash that identifies a set of evidence.
+// Package evidence evaluates the evidence for learned solutions: which observations are independent of each other, how
+// likely a solution works now given its outcomes, and the hash that identifies a set of evidence.
 package evidence

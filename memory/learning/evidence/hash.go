@@ -6,7 +6,7 @@ import (
 	"encoding/hex"
 )
 
-// Set is the hash of a set of evidence. Elements are added one by one, in any order, each once. The zero Set is
+// Set is the hash of a set of evidence. Each element must be added once; the order does not matter. The zero Set is
 // empty.
 type Set struct {
 	sum [4]uint64
@@ -32,7 +32,7 @@ func (s Set) String() string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// HashOf is the hash of the set of ids.
+// HashOf returns the hash of the set of ids.
 func HashOf(ids []string) string {
 	var s Set
 	seen := map[string]bool{}
@@ -45,7 +45,7 @@ func HashOf(ids []string) string {
 	return s.String()
 }
 
-// ProblemHash names a problem or a task without its words, by the key that attempts at it have.
+// ProblemHash returns a hash of an attempt's key, which identifies a problem or a task without its words.
 func ProblemHash(key string) string {
 	if key == "" {
 		return ""

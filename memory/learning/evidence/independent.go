@@ -8,16 +8,16 @@ import (
 	"github.com/mneme/mneme/memory/learning/trace"
 )
 
-// Policy says how much evidence a promotion needs.
+// Policy has the evidence that a promotion needs.
 type Policy struct {
 	Least     int     // independent successes
-	Witnessed int     // how many of these the ledger must have recorded as they happened
-	PerAgent  int     // successes of one agent that count; 0: all of different sessions
+	Witnessed int     // number of these that the ledger must have recorded as they happened
+	PerAgent  int     // successes of one agent that count; 0: one of each session
 	MinTrust  float64 // [0,1]; observations from a less trusted source do not count
 }
 
-// Default needs three independent successes, at least two of them witnessed. The sessions of one agent are independent
-// of each other: an agent that works alone may learn, for itself (see Count.Agents).
+// Default returns a policy of three independent successes, at least two of them witnessed. The sessions of one agent
+// are independent of each other: an agent that works alone may learn, for itself (see Count.Agents).
 func Default() Policy { return Policy{Least: 3, Witnessed: 2, MinTrust: 0.5} }
 
 // Reasons why an observation does not count.
@@ -25,15 +25,15 @@ const (
 	NotTrusted  = "source_not_trusted"
 	Repetition  = "repetition"        // repeats a counted observation word for word
 	SameSession = "same_session"      // a session is counted once
-	SameOrigin  = "same_origin"       // accounts that one origin handed in are counted once
+	SameOrigin  = "same_origin"       // accounts of one origin are counted once
 	AgentShare  = "share_of_an_agent" // more than Policy.PerAgent
 )
 
-// Count lists the observations that count when those that depend on each other count once.
+// Count has the observations that count. Observations that depend on each other count once.
 type Count struct {
-	Independent []int // places of the observations that count
+	Independent []int // indexes of the observations that count
 	Witnessed   int
-	Agents      []string       // agents that are evidence; if there is only one, the solution is for that agent only
+	Agents      []string       // agents of the evidence; if there is only one, the solution is only for that agent
 	LeftOut     map[string]int // by reason
 }
 
@@ -43,9 +43,9 @@ func (c Count) Enough(p Policy) bool {
 }
 
 // Independent counts attempts. Witnessed attempts count separately from accounts, because any caller can submit an
-// account: accounts of one origin count once, whatever they say, however many they are, and whichever agents they
-// name. Witnessed attempts count once per session. An attempt that repeats another word for word, with the same
-// names, paths and results, counts with it, also if another agent reports it.
+// account: all accounts of one origin count once, even if they name different agents. Witnessed attempts count once per
+// session. An attempt that repeats another word for word, with the same names, paths and results, does not count, even
+// if another agent reports it.
 func Independent(attempts []trace.Attempt, p Policy) Count {
 	order := make([]int, len(attempts))
 	for i := range order {

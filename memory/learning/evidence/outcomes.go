@@ -10,15 +10,15 @@ import (
 // Outcome is the result of one trial of a solution.
 type Outcome struct {
 	Agent   string            `json:"agent,omitempty"`
-	Session string            `json:"session,omitempty"` // session of the trial; empty: not known
+	Session string            `json:"session,omitempty"` // session of the trial; empty: unknown
 	Episode string            `json:"episode,omitempty"` // episode that shows the trial; empty: it was reported
-	Context map[string]string `json:"context,omitempty"` // of the situation
+	Context map[string]string `json:"context,omitempty"` // context of the situation
 	OK      bool              `json:"ok,omitempty"`
 	Idle    bool              `json:"idle,omitempty"` // the problem occurred and something else was tried
 	At      time.Time         `json:"at"`
 }
 
-// Shown returns the outcomes that attempts show.
+// Shown returns the outcomes of attempts.
 func Shown(attempts []trace.Attempt) []Outcome {
 	out := make([]Outcome, len(attempts))
 	for i, a := range attempts {
@@ -28,9 +28,8 @@ func Shown(attempts []trace.Attempt) []Outcome {
 	return out
 }
 
-// Tally counts outcomes that episodes show and outcomes that agents reported, in the order of their times. A report
-// from a session is about an attempt of that session: the first report about the first attempt, and so on. Where an
-// episode shows the attempt, it counts as the episode shows it, and the report does not count.
+// Tally counts the outcomes in episodes and the outcomes that agents reported, in chronological order. The first report
+// of a session is about its first attempt, and so on. If an episode shows the attempt, the report does not count.
 func Tally(shown, reported []Outcome) Stats {
 	type session struct{ agent, name string }
 	inSession := map[session]int{}

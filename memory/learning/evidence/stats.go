@@ -10,22 +10,23 @@ import (
 
 // Constants and limits of situations.
 const (
-	related       = 2.0  // the number of outcomes that the track of all situations counts as in one of them
-	remembered    = 0.95 // the share of a key's earned weight that is kept with each outcome
-	shared        = 0.8  // the share of the doubt about one value of a key that applies to its other values
+	related       = 2.0  // outcomes as which the track of all situations counts in one situation
+	remembered    = 0.95 // share of a key's earned weight that each new outcome leaves
+	shared        = 0.8  // share of the doubt about one value of a key that applies to its other values
 	maxSituations = 64
-	maxValues     = 8 // of one key; one with more, such as a build number, is not told apart
+	maxValues     = 8 // values of one key; further values, as of a build number, are not distinguished
 	system        = "os"
 )
 
-// Stats is how something works in all situations, and where context keys have a value. Which keys matter is learned
-// from the outcomes: each key predicts the next outcome from those with the same value, and earns what it predicts
-// better than the outcomes of all situations do.
+// Stats has the tracks of a solution for all situations and for single values of context keys. The outcomes show which
+// keys matter: each key predicts the next outcome from outcomes with the same value, and earns weight by how much
+// better its prediction is than that from all outcomes.
 type Stats struct {
 	All Track `json:"all"`
-	// In are the tracks by situation: by the system alone, as linux, and by other keys as project_kind=service.
+	// In has the tracks by situation. The name of a situation is the operating system alone, such as linux, or another
+	// key with its value, such as project_kind=service.
 	In map[string]Track `json:"in,omitempty"`
-	// Earned has for each key the log likelihood by which it predicted better than the outcomes of all situations.
+	// Earned has the log likelihood ratio of each key's predictions to those from all outcomes.
 	// Later outcomes weigh more.
 	Earned map[string]float64 `json:"earned,omitempty"`
 }
@@ -42,8 +43,8 @@ func (s *Stats) Observe(os string, ok bool, at time.Time) { s.ObserveIn(onSystem
 
 func onSystem(os string) map[string]string { return map[string]string{system: os} }
 
-// ObserveIn adds the next outcome in a context. Of more than 64 situations, and of more than eight values of a key,
-// the later ones count only in All.
+// ObserveIn adds the next outcome in a context. Beyond 64 situations or eight values of a key, outcomes of new ones
+// count only in All.
 func (s *Stats) ObserveIn(context map[string]string, ok bool, at time.Time) {
 	log := func(chance float64) float64 {
 		if !ok {
@@ -73,8 +74,8 @@ func (s *Stats) ObserveIn(context map[string]string, ok bool, at time.Time) {
 	s.All.Observe(ok, at)
 }
 
-// doubt says how far it is less likely now that something works where a key has one value: what has changed there may
-// have changed where the key has another value as well.
+// doubt lowers the tracks of the other values of a key after one value has lost a share of its probability, because a
+// change there may also affect the other values.
 func (s *Stats) doubt(key, name string, lost float64) {
 	if lost <= 0 {
 		return
@@ -95,7 +96,7 @@ func keyOf(situation string) string {
 	return system
 }
 
-// admits reports whether another value of a key may be told apart.
+// admits reports whether another value of a key may get its own track.
 func (s *Stats) admits(key string) bool {
 	n := 0
 	for name := range s.In {
@@ -140,8 +141,8 @@ func (s Stats) Chance(os string) float64 { return s.ChanceIn(onSystem(os)) }
 // all outcomes.
 func (s Stats) ChanceIn(context map[string]string) float64 { return s.ChanceWith(context, s.Earned) }
 
-// Earned is what keys have earned by the outcomes of several solutions of one problem: a key on which one of them
-// depends matters to the others.
+// Earned returns the sum of the earned weights of several solutions of one problem, because a key on which one of them
+// depends also matters to the others.
 func Earned(all []Stats) map[string]float64 {
 	byKey := map[string][]float64{}
 	for _, s := range all {
@@ -180,16 +181,16 @@ func (s Stats) ChanceWith(context map[string]string, earned map[string]float64) 
 	return sum / weights
 }
 
-// Of is the chance by the track of one situation, as In names it.
+// Of returns the chance in one situation, by its name in In.
 func (s Stats) Of(situation string) float64 { return s.In[situation].chance(s.All.Chance(), related) }
 
-// maxEarned keeps a weight finite.
+// maxEarned limits an earned weight, so that it stays finite.
 const maxEarned = 20
 
-// InPlace reports whether it may be offered first on a system.
+// InPlace reports whether the solution may be offered first on a system.
 func (s Stats) InPlace(os string) bool { return s.Chance(os) >= InPlace }
 
-// InPlaceIn reports whether it may be offered first in a context.
+// InPlaceIn reports whether the solution may be offered first in a context.
 func (s Stats) InPlaceIn(context map[string]string) bool { return s.ChanceIn(context) >= InPlace }
 
 // Clone returns a deep copy.

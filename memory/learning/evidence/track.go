@@ -7,19 +7,19 @@ import (
 
 // Constants of a track.
 const (
-	Prior   = 0.5  // success rate assumed before the first trial,
-	weight  = 2.0  // and how many outcomes it counts as
+	Prior   = 0.5  // success rate assumed before the first trial
+	weight  = 2.0  // outcomes as which Prior counts
 	keep    = 0.80 // share of earlier outcomes left by each new one: about the last five count
 	idle    = 0.85 // the same for each occurrence without a trial
-	passed  = 0.97 // the same where nothing waits for a trial
-	InPlace = 0.45 // lowest chance with which something learned is offered first
+	passed  = 0.97 // the same if the solution need not be tried again
+	InPlace = 0.45 // lowest chance of a solution that is offered first
 )
 
 // Constants of the model of two states.
 const (
 	worksRate  = 0.90 // share of successes while it works
-	brokenRate = 0.05 // and while it does not
-	turns      = 0.03 // how far the state moves towards an even chance before each outcome
+	brokenRate = 0.05 // share of successes while it does not work
+	turns      = 0.03 // share by which the state moves towards 0.5 before each outcome
 	turnsIdle  = 0.11 // the same for each occurrence without a trial
 	leads      = 2.0  // initial weight of the model, compared with the mean
 	recalled   = 0.90 // share of past predictions left by each outcome
@@ -28,19 +28,18 @@ const (
 
 // Track is a record of outcomes in which later ones weigh more. Its zero value is that of a procedure never tried.
 //
-// Two models predict the next outcome. The first is the mean of the last outcomes, which is right for a procedure
-// that works now and then. The second assumes that it either works or does not, and that this may change: two
-// failures in a row mean a change, where the mean needs four. Each model weighs by how well it has predicted the
-// outcomes so far.
+// Two models predict the next outcome. The first is the mean of the last outcomes, which fits a procedure that works
+// sometimes. The second assumes that the procedure either works or does not, and that this may change: it recognises a
+// change after two failures in a row, the mean only after four. Each model is weighted by its past predictions.
 type Track struct {
-	Good      float64   `json:"good"` // outcomes, the earlier ones discounted
+	Good      float64   `json:"good"` // successes, the earlier ones discounted
 	Bad       float64   `json:"bad"`
-	Successes int64     `json:"successes"` // all, as they were counted
+	Successes int64     `json:"successes"` // all successes, not discounted
 	Failures  int64     `json:"failures"`
 	LastAt    time.Time `json:"last_at,omitzero"`
-	// State is the log odds that it works now, by the model of two states. 0 is even, or not known yet.
+	// State is the log odds that the procedure works now, by the model of two states. 0 is even or unknown.
 	State float64 `json:"state,omitempty"`
-	// Lead is the log likelihood by which the model of two states has predicted better than the mean.
+	// Lead is the log likelihood ratio of the predictions of the model of two states to those of the mean.
 	Lead float64 `json:"lead,omitempty"`
 }
 
@@ -85,7 +84,7 @@ func (t *Track) Pass() {
 	t.Good, t.Bad = t.Good*passed, t.Bad*passed
 }
 
-// belief is the state, or for what was never tried the one by which a success has the chance of the base.
+// belief returns the state or, before the first trial, the state in which the chance of a success is base.
 func (t Track) belief(base float64) float64 {
 	if t.Good+t.Bad == 0 {
 		return stateOf(base)
@@ -110,14 +109,14 @@ func (t Track) Rate() float64 {
 	return t.Good / (t.Good + t.Bad)
 }
 
-// Chance is the chance that it works now, in [0,1].
+// Chance returns the probability that the solution works now, in [0,1].
 func (t Track) Chance() float64 { return t.chance(Prior, weight) }
 
 // chance is like Chance with another prior, which counts as weight outcomes.
 func (t Track) chance(prior, weight float64) float64 {
 	mean := t.mean(prior, weight)
 	if t.State == 0 || t.Trials() < 2 {
-		return mean // claims and a single outcome say little about a state
+		return mean // claims and a single outcome are not enough to know the state
 	}
 	share := weight / (weight + t.Good + t.Bad)
 	state := logistic(logit(t.state()) + share*logit(stateOf(prior)))
@@ -130,8 +129,8 @@ func (t Track) mean(prior, weight float64) float64 {
 	return (prior*weight + t.Good) / (weight + t.Good + t.Bad)
 }
 
-// state is the probability of the state in which it works. For claimed outcomes, and those from before this model
-// existed, it follows from their share of successes.
+// state returns the probability of the working state. For claimed outcomes, and for records older than this model, it
+// follows from the share of successes.
 func (t Track) state() float64 {
 	if n := t.Good + t.Bad; t.State == 0 && n > 0 {
 		return stateOf(t.Good / n)
@@ -139,13 +138,13 @@ func (t Track) state() float64 {
 	return logistic(t.State)
 }
 
-// InPlace reports whether it may be offered first.
+// InPlace reports whether the solution may be offered first.
 func (t Track) InPlace() bool { return t.Chance() >= InPlace }
 
-// rateIn is the probability of a success, if the probability of the working state is state.
+// rateIn returns the probability of a success if state is the probability of the working state.
 func rateIn(state float64) float64 { return brokenRate + (worksRate-brokenRate)*state }
 
-// stateOf is the inverse of rateIn.
+// stateOf returns the inverse of rateIn, limited to [0.01,0.99].
 func stateOf(chance float64) float64 {
 	return max(0.01, min(0.99, (chance-brokenRate)/(worksRate-brokenRate)))
 }

@@ -1,4 +1,4 @@
-// Package facts decides what statements that recur across sessions do to stored facts: they reinforce a fact, are
-// new, replace one, hold under other conditions, or contest one. Repeating a statement does not make it a second
-// source. The package reads statements with package frame. Single statements are left to package proposals.
+// Package facts decides how statements that recur across sessions change stored facts: they reinforce a fact, add one,
+// replace one, fork one by conditions, or contest one. A source that repeats a statement counts once. Package frame
+// parses the statements. Package proposals decides about single statements.
 package facts

@@ -17,15 +17,15 @@ import (
 
 // Constants of the decision.
 const (
-	leastSessions = 2   // in which something must be said to become a fact
-	leastSources  = 2   // who must say it, unless it is about the speaker
-	outweighs     = 1.5 // by how much more must speak for one of two statements to take the other's place
-	maxCompared   = 40  // statements that one is compared with
-	maxTerm       = 500 // statements that one word leads to; a more common word leads nowhere
+	leastSessions = 2   // sessions in which a statement must be made to become a fact
+	leastSources  = 2   // sources that must make it, unless it is about the speaker
+	outweighs     = 1.5 // a statement replaces another if its weight is this many times greater
+	maxCompared   = 40  // statements that one statement is compared with
+	maxTerm       = 500 // statements with one word; more common words are not used to find statements
 	maxRead       = 600 // bytes of a statement; a longer one is not read
 )
 
-// Observation is something that was said or seen in a session.
+// Observation is a statement from a session.
 type Observation struct {
 	ID      string
 	Text    string
@@ -35,7 +35,7 @@ type Observation struct {
 	At      time.Time
 }
 
-// Fact is a record that is held.
+// Fact is a stored fact.
 type Fact struct {
 	ID         string
 	Text       string
@@ -43,12 +43,12 @@ type Fact struct {
 	Conditions promote.Conditions
 	Confidence float64
 	Trust      float64
-	Sources    int // distinct ones that it rests on
+	Sources    int // distinct sources
 	At         time.Time
 	Pinned     bool
 }
 
-// Action says what becomes of what is held.
+// Action is the kind of an update.
 type Action string
 
 // The actions.
@@ -56,18 +56,18 @@ const (
 	Reinforce Action = "reinforce"
 	New       Action = "new"
 	Replace   Action = "replace" // the target is superseded
-	Fork      Action = "fork"    // both hold, each under its conditions
+	Fork      Action = "fork"    // both are true, each under its conditions
 	Contest   Action = "contest" // a person or more evidence decides
 )
 
-// Update is one change.
+// Update is one change of the stored facts.
 type Update struct {
 	Action           Action
 	Target           string // the fact that is changed; empty for a new one
 	Text             string
 	Who              string
-	Conditions       promote.Conditions // under which the text holds; nil means everywhere
-	TargetConditions promote.Conditions // of a fork: under which the target holds from now on; nil means unchanged
+	Conditions       promote.Conditions // under which the text is true; nil means everywhere
+	TargetConditions promote.Conditions // of a fork: the new conditions of the target; nil means unchanged
 	Confidence       float64
 	Evidence         []string // ids of observations
 	Sources          int
@@ -75,30 +75,30 @@ type Update struct {
 	Certainty        frame.Certainty // that the text and the target cannot both hold
 }
 
-// statement is what several observations say.
+// statement is a statement with all observations and the stored fact that make it.
 type statement struct {
 	key, who string
 	frames   []frame.Frame
 	seen     []Observation
-	fact     *Fact // the one that says it, if any
+	fact     *Fact // the stored fact with this statement, if any
 	sources  map[string]bool
 	sessions map[string]bool
 	trust    float64
 	last     time.Time
 	first    time.Time
-	rivals   []int // statements that it cannot hold together with
-	likes    []int // statements that give the same another value, where both may hold
+	rivals   []int // statements that contradict it
+	likes    []int // statements with another value for the same thing, which may both be true
 }
 
-// Learner reads observations one by one and says at the end what they change. The zero Learner is empty. It keeps a
-// statement once, however often it is said.
+// Learner collects observations and returns the updates that follow from them. It keeps equal statements once. The zero
+// Learner is empty.
 type Learner struct {
 	statements []*statement
 	byKey      map[string]int
 	byTerm     map[string][]int
 }
 
-// Know adds a fact that is held. All facts come before the observations.
+// Know adds a stored fact. All facts must be added before the first observation.
 func (l *Learner) Know(f Fact) {
 	s := l.at(f.Text, f.Who, f.Conditions)
 	if s != nil && s.fact == nil {
@@ -107,7 +107,7 @@ func (l *Learner) Know(f Fact) {
 	}
 }
 
-// Add takes in an observation. It reports false for one that says nothing that could be compared.
+// Add adds an observation. It reports whether the observation has a statement that can be compared.
 func (l *Learner) Add(o Observation) bool {
 	s := l.at(o.Text, o.Who, nil)
 	if s == nil {
@@ -131,7 +131,7 @@ func (l *Learner) Add(o Observation) bool {
 	return true
 }
 
-// at is the statement of a text: one that is known in these words, one that it restates, or a new one.
+// at returns the statement of a text: a known one with the same words, one that the text restates, or a new one.
 func (l *Learner) at(text, who string, conditions promote.Conditions) *statement {
 	text = normalize.CleanLine(text, maxRead+1)
 	if text == "" || len(text) > maxRead || strings.HasSuffix(text, "?") {
@@ -190,8 +190,8 @@ func first(c promote.Conditions) map[string]string {
 
 func rivals(r frame.Relation) bool { return r.Certainty >= frame.Doubt && r.Change != frame.Restates }
 
-// otherValue reports whether two statements are about the same thing and people, in the same words, and give it
-// different values: "I prefer Go" and "I prefer Python". Both may hold, often each in its own situations.
+// otherValue reports whether two statements have the same topic and owner but different values: "I prefer Go" and "I
+// prefer Python". Both may be true, often in different situations.
 func otherValue(a, b []frame.Frame) bool {
 	if len(a) != 1 || len(b) != 1 || a[0].About() == "" || !strings.EqualFold(a[0].About(), b[0].About()) ||
 		a[0].Owner() != b[0].Owner() || a[0].OfSpeaker() != b[0].OfSpeaker() {
@@ -216,7 +216,7 @@ func terms(frames []frame.Frame) []string {
 	return slices.Compact(out)
 }
 
-// near are the statements that share most words with frames.
+// near returns the statements that share the most words with frames.
 func (l *Learner) near(frames []frame.Frame) []int {
 	shared := map[int]int{}
 	for _, term := range terms(frames) {
@@ -232,8 +232,8 @@ func (l *Learner) near(frames []frame.Frame) []int {
 	return out[:min(len(out), maxCompared)]
 }
 
-// weight is how much speaks for a statement: trust × support, where support grows with the number n of sources as
-// (n+1)/(n+2), and with the sessions only a little: who says a thing often is still one source.
+// weight returns the weight of the evidence for a statement: trust × support. Support is (n+1)/(n+2) for n sources.
+// Sessions add only a little, because a person who repeats a statement is still one source.
 func (s *statement) weight() float64 {
 	trust, sources := s.trust, len(s.sources)
 	if s.fact != nil {
@@ -244,7 +244,7 @@ func (s *statement) weight() float64 {
 	return memory.ClampUnit(trust) * (n + 1) / (n + 2) * (1 + 0.1*float64(min(len(s.sessions), 5)))
 }
 
-// recurs reports whether a statement was said often enough, by enough people, to count.
+// recurs reports whether a statement was made in enough sessions and by enough sources to count.
 func (s *statement) recurs() bool {
 	own := slices.ContainsFunc(s.frames, frame.Frame.OfSpeaker)
 	return len(s.sessions) >= leastSessions && (own || len(s.sources) >= leastSources)
@@ -259,7 +259,7 @@ func (l *Learner) Updates() []Update {
 		if len(s.seen) == 0 || !s.recurs() {
 			continue
 		}
-		if s.fact != nil { // statements against it say so themselves
+		if s.fact != nil { // statements that contradict it have their own updates
 			out = append(out, s.update(Reinforce, s.fact, "said again"))
 			continue
 		}
@@ -282,13 +282,13 @@ func (l *Learner) Updates() []Update {
 		case rival.fact == nil && u.Action == Replace:
 			u = s.update(New, nil, "more speaks for it than for another statement")
 		case rival.fact == nil && u.Action == Contest && rival.against(s).Action == Replace:
-			continue // the other one is written
+			continue // the update of the rival replaces this statement
 		case rival.fact != nil && rival.fact.Pinned && u.Action == Replace:
 			u.Action, u.Why = Contest, "the fact is pinned"
 		}
 		if u.Target != "" {
 			if done[u.Target] {
-				continue // one change a fact and run
+				continue // at most one change of a fact in a run
 			}
 			done[u.Target] = true
 		}
@@ -297,7 +297,7 @@ func (l *Learner) Updates() []Update {
 	return out
 }
 
-// strongest is the statement for which most speaks, of those that recur or are held.
+// strongest returns the statement with the greatest weight among those that recur or are stored facts.
 func (l *Learner) strongest(statements []int) (best *statement) {
 	for _, i := range statements {
 		o := l.statements[i]
@@ -311,7 +311,7 @@ func (l *Learner) strongest(statements []int) (best *statement) {
 	return best
 }
 
-// against says what a statement does to one that it cannot hold together with.
+// against returns the update that follows from a statement and one that contradicts it.
 func (s *statement) against(o *statement) Update {
 	held, mine := contexts(o), contexts(s)
 	if o.fact != nil && len(o.fact.Conditions) > 0 {

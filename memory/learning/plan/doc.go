@@ -1,4 +1,5 @@
-// Package plan makes plan graphs of promoted solutions with three or more steps: nodes with templates and guards, data
-// edges where a step takes the result of another, control edges for the order. It composes plans of known procedures,
-// expands them, orders and draws them; none of it loops on a graph with a cycle or with parallel edges.
+// Package plan turns promoted solutions with three or more steps into plan graphs. Nodes have templates and guards.
+// Data edges connect a step with the steps whose results it uses, control edges give the order. The package also
+// composes plans of stored procedures, and expands, sorts and draws plans. All functions terminate for graphs with
+// cycles or parallel edges.
 package plan

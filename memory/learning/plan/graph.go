@@ -24,8 +24,8 @@ var (
 	ErrTooLarge = errors.New("the plan is too large")
 )
 
-// Order returns the nodes in an order in which each comes after those that it needs; nodes that do not need each other
-// stay in the order of the plan. Parallel edges count once.
+// Order returns the nodes in topological order. Nodes that do not depend on each other keep the order of the plan.
+// Parallel edges count once. It returns ErrCycle if there is a cycle.
 func Order(p schema.PlanGraphPayload) ([]schema.PlanNode, error) {
 	place := make(map[string]int, len(p.Nodes))
 	for i, n := range p.Nodes {
@@ -65,8 +65,9 @@ func Order(p schema.PlanGraphPayload) ([]schema.PlanNode, error) {
 	return out, nil
 }
 
-// Expand replaces nodes that are procedures by the steps of these. A node whose procedure is not known stays. It
-// refuses plans that are larger than 300 nodes then, and procedures that use each other in more than four levels.
+// Expand returns a plan in which nodes that are procedures are replaced by the steps of the procedures. A node whose
+// procedure is unknown is kept. It returns ErrTooLarge for a plan of more than 300 nodes, or of procedures nested more
+// than four levels deep.
 func Expand(
 	p schema.PlanGraphPayload,
 	lookup func(name string) (align.Procedure, bool),
@@ -108,7 +109,7 @@ func expandOnce(
 		}
 		changed = true
 		given := map[string]string{}
-		_ = json.Unmarshal(n.Params, &given) // others' parameters are none of ours
+		_ = json.Unmarshal(n.Params, &given) // parameters of other programs may not be strings
 		for i, s := range procedure.Steps {
 			id := fmt.Sprintf("%s.%d", n.ID, i+1)
 			node := schema.PlanNode{ID: id, Op: s.Tool, Params: renamed(s, given), Guards: guards(s)}
@@ -137,7 +138,7 @@ func expandOnce(
 	return out, changed, nil
 }
 
-// renamed are the templates of a step with the values that the plan gives its parameters.
+// renamed returns the templates of a step with parameters replaced by the values that the plan gives.
 func renamed(s align.Step, given map[string]string) json.RawMessage {
 	texts := map[string]string{}
 	for path, t := range s.Args {
@@ -162,7 +163,7 @@ func renamed(s align.Step, given map[string]string) json.RawMessage {
 	return out
 }
 
-// Mermaid draws a plan. Data edges are dotted; guards stand in the nodes.
+// Mermaid returns a plan as a Mermaid flow chart. Data edges are dotted, and guards are part of the nodes.
 func Mermaid(p schema.PlanGraphPayload) string {
 	var b strings.Builder
 	b.WriteString("flowchart TD\n")
@@ -197,7 +198,7 @@ func Mermaid(p schema.PlanGraphPayload) string {
 	return b.String()
 }
 
-// words says an object in one line that a label can hold.
+// words returns an object as the text of a label.
 func words(raw json.RawMessage) string {
 	var members map[string]any
 	if len(raw) == 0 || json.Unmarshal(raw, &members) != nil {
@@ -215,7 +216,7 @@ func words(raw json.RawMessage) string {
 	return escaped(strings.Join(parts, ", "))
 }
 
-// escaped is a text in one line that a label can hold.
+// escaped returns a text in one line, escaped for a label.
 func escaped(text string) string {
 	line, _ := normalize.CutChars(normalize.CleanLine(text, 400), 80)
 	return strings.NewReplacer(`"`, "#quot;", "<", "#lt;", ">", "#gt;", "`", "'", "#", "#35;").Replace(line)

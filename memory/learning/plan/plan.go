@@ -119,7 +119,7 @@ func delta(s promote.Candidate, known []Record, skills []Skill, taken map[string
 		case out.Action == Add && !conditions.Disjoint(s.Conditions) && likeSteps(k.Payload, s.Procedure):
 			out.Action, out.Target, out.Why = Supersede, k.ID, "other steps or conditions of the same plan"
 			out.Payload.PlanID = k.Payload.PlanID
-			n, _ := strconv.Atoi(k.Payload.Version) // another's version counts as 0
+			n, _ := strconv.Atoi(k.Payload.Version) // a version that is not a number counts as 0
 			out.Payload.Version = strconv.Itoa(n + 1)
 		}
 	}
@@ -128,7 +128,7 @@ func delta(s promote.Candidate, known []Record, skills []Skill, taken map[string
 
 func sameGraph(a, b schema.PlanGraphPayload) bool {
 	encode := func(p schema.PlanGraphPayload) string {
-		raw, _ := json.Marshal([]any{p.Nodes, p.Edges}) // of what is JSON
+		raw, _ := json.Marshal([]any{p.Nodes, p.Edges}) // has only valid JSON: no error
 		var compact any
 		_ = json.Unmarshal(raw, &compact)
 		raw, _ = json.Marshal(compact)
@@ -150,7 +150,7 @@ func likeSteps(known schema.PlanGraphPayload, p align.Procedure) bool {
 	return 2*same >= max(len(known.Nodes), len(p.Steps))
 }
 
-// ConditionsOf are the conditions among the constraints of a plan.
+// ConditionsOf returns the conditions among the constraints of a plan.
 func ConditionsOf(p schema.PlanGraphPayload) promote.Conditions {
 	var list []json.RawMessage
 	if json.Unmarshal(p.Constraints, &list) != nil {
@@ -179,7 +179,7 @@ func ConditionsOf(p schema.PlanGraphPayload) promote.Conditions {
 	return out
 }
 
-// Payload makes the graph of a solution. A run of steps that is a known procedure becomes one node.
+// Payload returns the plan graph of a solution. A sequence of steps that is a stored procedure becomes one node.
 func Payload(s promote.Candidate, skills []Skill) schema.PlanGraphPayload {
 	first := s.Attempts[0]
 	out := schema.PlanGraphPayload{Kind: schema.TypePlanGraph, Version: "1",
@@ -218,7 +218,7 @@ func Payload(s promote.Candidate, skills []Skill) schema.PlanGraphPayload {
 	return out
 }
 
-// constraints are the conditions, and in words the sensitivity and the origin of the evidence.
+// constraints returns the conditions and, as texts, the sensitivity and the agents of the evidence.
 func constraints(s promote.Candidate) json.RawMessage {
 	var list []any
 	if len(s.Conditions) > 0 {
@@ -253,7 +253,7 @@ func inputs(p align.Procedure) json.RawMessage {
 	return out
 }
 
-// params are the templates of a step by path: texts with parameters in braces.
+// params returns the templates of a step by path: texts with parameters in braces.
 func params(s align.Step) json.RawMessage {
 	if len(s.Args) == 0 {
 		return nil
@@ -296,8 +296,8 @@ func skillAt(p align.Procedure, i int, skills []Skill) (best Skill, n int) {
 	return best, n
 }
 
-// Procedure converts a plan to steps, in an order that its edges allow. Results of steps that the inputs name become
-// parameters without a binding.
+// Procedure returns the steps of a plan in topological order. Results of steps that the inputs name become parameters
+// without a binding.
 func Procedure(p schema.PlanGraphPayload) (align.Procedure, error) {
 	nodes, err := Order(p)
 	if err != nil {
@@ -331,7 +331,7 @@ func Procedure(p schema.PlanGraphPayload) (align.Procedure, error) {
 	return out, nil
 }
 
-// sameShape reports whether two steps have the same words, ignoring parameters and the texts in their places.
+// sameShape reports whether two steps have the same templates, ignoring parameters and the texts in their places.
 func sameShape(a, b align.Step) bool {
 	return maps.EqualFunc(a.Args, b.Args, func(x, y align.Template) bool {
 		if x.Type != y.Type {
@@ -354,7 +354,7 @@ func sameShape(a, b align.Step) bool {
 	})
 }
 
-// skillParams are the values of a procedure's parameters in a plan.
+// skillParams returns the values of a procedure's parameters in a plan.
 func skillParams(p align.Procedure, i int, s Skill) json.RawMessage {
 	given := map[string]string{}
 	for j, want := range s.Procedure.Steps {

@@ -13,18 +13,18 @@ import (
 
 // Constants of conditions.
 const (
-	worksFrom  = 0.6 // lowest share of successes with which a solution works for a value of a key
-	failsUpTo  = 0.4 // and up to which it does not
-	leastFails = 2   // attempts that speak against the other values
-	covered    = 0.8 // share of the successes that a condition has to leave
+	worksFrom  = 0.6 // a solution works for a value of a key with at least this share of successes
+	failsUpTo  = 0.4 // it does not work for the other values with at most this share
+	leastFails = 2   // failed attempts with the other values
+	covered    = 0.8 // share of the successes that a condition must keep
 	maxNamed   = 4   // values that one condition names
 	maxKeys    = 2   // keys of the conditions
 )
 
-// Conditions are the values of context keys under which something works. Empty means everywhere, as far as is known.
+// Conditions has the values of context keys under which a solution works. If empty, no conditions are known.
 type Conditions map[string][]string
 
-// Hold reports whether a context meets the conditions. A key that it does not name does not meet one.
+// Hold reports whether a context meets the conditions. A context without the key of a condition does not meet it.
 func (c Conditions) Hold(context map[string]string) bool {
 	for key, values := range c {
 		if v, ok := context[key]; !ok || !slices.Contains(values, v) {
@@ -34,7 +34,7 @@ func (c Conditions) Hold(context map[string]string) bool {
 	return true
 }
 
-// Disjoint reports whether two conditions can never hold at once.
+// Disjoint reports whether two conditions can never be met at the same time.
 func (c Conditions) Disjoint(o Conditions) bool {
 	for key, values := range c {
 		if others, ok := o[key]; ok &&
@@ -48,7 +48,7 @@ func (c Conditions) Disjoint(o Conditions) bool {
 // Equal reports whether two conditions are the same.
 func (c Conditions) Equal(o Conditions) bool { return maps.EqualFunc(c, o, slices.Equal) }
 
-// Situation names a situation by the context keys that the conditions of all solutions use, for evidence.Stats.
+// Situation returns the name of a situation for evidence.Stats, from the context keys of the conditions.
 func (c Conditions) Situation(context map[string]string) string {
 	var parts []string
 	for _, key := range slices.Sorted(maps.Keys(c)) {
@@ -57,10 +57,9 @@ func (c Conditions) Situation(context map[string]string) string {
 	return strings.Join(parts, " ")
 }
 
-// Apart finds conditions that the situations of with meet and those of without do not: first the key that separates
-// them best, then, if some of without still meet it, a second one. A key counts only if the situations that it
-// excludes failed at least twice, if it keeps nearly all of with, and if its values recur: a build number tells
-// nothing.
+// Apart returns conditions that the situations in with meet and those in without do not. It takes the key that
+// separates them best and, if some situations in without still meet it, a second one. A key is used only if it excludes
+// at least two situations in without, keeps almost all in with, and has recurring values, unlike a build number.
 func Apart(with, without []map[string]string) Conditions {
 	out := Conditions{}
 	for range maxKeys {
@@ -93,7 +92,7 @@ func bestKey(with, without []map[string]string, taken Conditions) (string, []str
 	}
 	best, most := "", 0.0
 	var admitted []string
-	compared := 0 // keys that could have told them apart
+	compared := 0 // keys that could have separated them
 	for key := range keys {
 		if _, done := taken[key]; !done && len(tally(slices.Concat(with, without), key)) > 1 {
 			compared++
@@ -121,9 +120,9 @@ func bestKey(with, without []map[string]string, taken Conditions) (string, []str
 		switch {
 		case len(values) == 0 || len(values) > maxNamed || float64(kept) < covered*float64(len(with)):
 		case left < leastFails || float64(leftGood) > failsUpTo*float64(left+leftGood):
-		case 2*len(values) > kept && kept > 1 || bad[""] > left/2: // values that do not recur, or that are not known
+		case 2*len(values) > kept && kept > 1 || bad[""] > left/2: // values that do not recur or are unknown
 		case speaks(kept, len(without)-left, len(with)-kept, left) < math.Log(float64(compared)):
-			// The more keys there are, the more likely one of them tells them apart by chance.
+			// The more keys there are, the more likely is a separation by chance.
 		default:
 			if gain := informationGain(len(with), len(without), kept, len(without)-left); gain > most+1e-9 {
 				best, most, admitted = key, gain, values
@@ -133,8 +132,8 @@ func bestKey(with, without []map[string]string, taken Conditions) (string, []str
 	return best, admitted
 }
 
-// byMeaning sorts the keys that people name first before others, and versions last: where several tell apart equally
-// well, the first is taken.
+// byMeaning sorts keys: those that mean most to people first, versions last. If several keys separate equally well, the
+// first is used.
 func byMeaning(a, b string) int {
 	rank := func(key string) int {
 		switch {
@@ -158,13 +157,12 @@ func tally(contexts []map[string]string, key string) map[string]int {
 	return out
 }
 
-// speaks says by how much, as a logarithm, two rates of successes explain outcomes better than one rate does, where
-// nothing is known of a rate before.
+// speaks returns the log Bayes factor for two success rates against one, with uniform priors.
 func speaks(good, bad, goodElse, badElse int) float64 {
 	return marginal(good, bad) + marginal(goodElse, badElse) - marginal(good+goodElse, bad+badElse)
 }
 
-// marginal is the logarithm of the chance of outcomes in their order, over all rates.
+// marginal returns the log marginal likelihood of a sequence of outcomes, with a uniform prior of the success rate.
 func marginal(good, bad int) float64 {
 	a, _ := math.Lgamma(float64(good + 1))
 	b, _ := math.Lgamma(float64(bad + 1))
@@ -172,7 +170,7 @@ func marginal(good, bad int) float64 {
 	return a + b - c
 }
 
-// informationGain is how much less uncertain the outcome is when one knows whether a condition holds.
+// informationGain returns the reduction of the outcome's entropy by a condition.
 func informationGain(good, bad, goodIn, badIn int) float64 {
 	entropy := func(g, b int) float64 {
 		n := float64(g + b)

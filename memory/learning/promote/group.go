@@ -9,23 +9,22 @@ import (
 	"github.com/mneme/mneme/memory/learning/trace"
 )
 
-// Limits of a group. Of more attempts it keeps the newest half, and repeatedly drops every second one of the older
-// half.
+// Limits of a group. If there are more attempts, see thin.
 const (
 	keptSuccesses = 60
 	keptFailures  = 60
 )
 
-// Group is the attempts at one problem or one task.
+// Group has the attempts at one problem or one task.
 type Group struct {
 	Key       string
 	Successes []trace.Attempt
 	Failures  []trace.Attempt
-	Seen      int // attempts added, whatever their outcome
+	Seen      int // number of attempts added
 	Set       evidence.Set
 }
 
-// Add takes in an attempt. It reports false for one that says nothing: without an outcome, or without steps.
+// Add adds an attempt. It returns false for an attempt without an outcome or without steps.
 func (g *Group) Add(a trace.Attempt) bool {
 	if len(a.Steps) == 0 || !a.Succeeded() && !a.Failed() || a.Succeeded() && len(a.Done()) == 0 {
 		return false
@@ -41,7 +40,7 @@ func (g *Group) Add(a trace.Attempt) bool {
 	return true
 }
 
-// thin keeps at most twice the limit, and then the newer half and every second of the older.
+// thin returns attempts unchanged up to twice the limit. Of more, it drops every second of the oldest limit attempts.
 func thin(attempts []trace.Attempt, limit int) []trace.Attempt {
 	if len(attempts) <= 2*limit {
 		return attempts
@@ -57,17 +56,17 @@ func thin(attempts []trace.Attempt, limit int) []trace.Attempt {
 	return append(out, attempts[limit:]...)
 }
 
-// Groups are the groups of a scope, read page by page. The zero Groups is empty.
+// Groups has the groups of a scope. The zero Groups is empty.
 type Groups struct {
 	byKey map[string]*Group
-	Left  int // attempts of groups that were left out because there were too many
+	Left  int // attempts that were ignored because there were too many groups
 }
 
-// MaxGroups is how many problems one pass handles. Attempts at further problems are counted in Left, and wait for
-// another pass.
+// MaxGroups is the number of problems that one run handles. Attempts at further problems are counted in Left and
+// handled by a later run.
 const MaxGroups = 5_000
 
-// Add takes in an attempt.
+// Add adds an attempt to the group of its problem or task.
 func (g *Groups) Add(a trace.Attempt) {
 	key := a.Key()
 	if key == "" {
@@ -92,7 +91,7 @@ func (g *Groups) Add(a trace.Attempt) {
 	group.Add(a)
 }
 
-// All returns the groups by their keys.
+// All returns the groups, sorted by key.
 func (g *Groups) All() []*Group {
 	out := make([]*Group, 0, len(g.byKey))
 	for _, group := range g.byKey {

@@ -13,13 +13,13 @@ import (
 
 // Constants of the gate.
 const (
-	// SameSolution is how much two attempts must have in common to be one solution.
+	// SameSolution is the least similarity of two attempts with the same solution.
 	SameSolution = 0.7
-	explains     = 0.75 // share of the held-out successes that the procedure has to explain
+	explains     = 0.75 // share of the held-out successes that the procedure must explain
 	maxFolds     = 5
-	maxHeldOut   = 40  // of the newest successes are divided so
-	maxGuessed   = 2   // parameters that the caller would have to give
-	leastRate    = 0.6 // share of successes of attempts that went as the procedure says, later ones weighing more
+	maxHeldOut   = 40  // newest successes used for cross-validation
+	maxGuessed   = 2   // parameters that the caller must give
+	leastRate    = 0.6 // success rate of attempts that followed the procedure; later ones weigh more
 )
 
 // Reasons of refusals. They are counted and matched: never reword one.
@@ -32,14 +32,14 @@ const (
 	TooShort     = "too_few_steps"
 )
 
-// Refusal says why a solution is not promoted.
+// Refusal is a solution that is not promoted, with the reason.
 type Refusal struct {
 	Key       string
 	Reason    string
-	Attempts  int            // of the solution
-	Counted   int            // that were independent
-	LeftOut   map[string]int // why others did not count
-	Explained float64        // share of the held-out successes
+	Attempts  int            // attempts with the solution
+	Counted   int            // independent attempts
+	LeftOut   map[string]int // other attempts, by the reason why they do not count
+	Explained float64        // share of the held-out successes that were explained
 	Outline   string         // the first steps, for people
 }
 
@@ -49,19 +49,19 @@ type Candidate struct {
 	Procedure  align.Procedure
 	Conditions Conditions
 	Attempts   []trace.Attempt // the successes that it was made from
-	Against    []trace.Attempt // attempts that went as the procedure says and failed
-	Track      evidence.Track  // of both, in order of time
+	Against    []trace.Attempt // failed attempts that followed the procedure
+	Track      evidence.Track  // of both, in chronological order
 	Count      evidence.Count
 	Evidence   []string // ids of the episodes
-	Hash       string   // of the evidence, and of what the conditions were found by
+	Hash       string   // hash of the evidence and of the attempts that gave the conditions
 }
 
-// Outcomes are the outcomes that the attempts show.
+// Outcomes returns the outcomes of the attempts.
 func (c Candidate) Outcomes() []evidence.Outcome {
 	return slices.Concat(evidence.Shown(c.Attempts), evidence.Shown(c.Against))
 }
 
-// Solutions returns the solutions of a group that are reliable, the best supported first, and why others are not.
+// Solutions returns the reliable solutions of a group, the best supported first, and refusals for the others.
 func Solutions(g *Group, p evidence.Policy) (out []Candidate, refused []Refusal) {
 	successes := inOrder(g.Successes)
 	clusters := align.Clusters(successes, SameSolution)
@@ -120,7 +120,7 @@ func judge(g *Group, own, others []trace.Attempt, p evidence.Policy) (Candidate,
 		}
 	}
 	out := Candidate{Key: g.Key, Procedure: procedure, Attempts: counted, Count: count}
-	// What failed before the first success may have failed before a change: it says nothing of conditions.
+	// Failures before the first success may be from before a change, so they are no evidence for conditions.
 	since := slices.DeleteFunc(slices.Clone(against), func(a trace.Attempt) bool { return a.At.Before(counted[0].At) })
 	var compared []trace.Attempt
 	out.Conditions, compared = conditions(counted, beforeChange(counted, since), others)
@@ -150,9 +150,9 @@ func judge(g *Group, own, others []trace.Attempt, p evidence.Policy) (Candidate,
 	return out, Refusal{}
 }
 
-// conditions are those that tell successes from failures. Where another solution was found only elsewhere, each is for
-// its own situations: its successes count as failures do, unless the failures alone say that they are of no account. It
-// returns the attempts of other solutions that were compared.
+// conditions returns the conditions that separate successes from failures, and the attempts of other solutions that
+// were compared. Successes of other solutions count like failures at first: if that separates the situations, each
+// solution is for its own situations.
 func conditions(own, failures, others []trace.Attempt) (Conditions, []trace.Attempt) {
 	if all := slices.Concat(failures, others); len(others) > 0 {
 		if c := Apart(contexts(own), contexts(all)); c != nil {
@@ -162,8 +162,8 @@ func conditions(own, failures, others []trace.Attempt) (Conditions, []trace.Atte
 	return Apart(contexts(own), contexts(failures)), nil
 }
 
-// beforeChange are the failures of before a change, where one is likelier than none: something worked until then and no
-// longer. What failed afterwards says nothing of conditions.
+// beforeChange returns the failures before a change after which the solution no longer works, if such a change is
+// likely, and otherwise all failures. Failures after the change are no evidence for conditions.
 func beforeChange(successes, failures []trace.Attempt) []trace.Attempt {
 	all := inOrder(slices.Concat(successes, failures))
 	good, bad := 0, 0
@@ -189,7 +189,7 @@ func beforeChange(successes, failures []trace.Attempt) []trace.Attempt {
 	return slices.DeleteFunc(slices.Clone(failures), func(a trace.Attempt) bool { return !a.At.Before(all[at].At) })
 }
 
-// heldOut is the share of the successes that a procedure made from the others explains.
+// heldOut returns the share of the successes that procedures made from the other successes explain.
 func heldOut(attempts []trace.Attempt) float64 {
 	attempts = attempts[max(0, len(attempts)-maxHeldOut):]
 	folds := min(maxFolds, len(attempts))

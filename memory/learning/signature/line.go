@@ -8,7 +8,7 @@ import (
 )
 
 var (
-	// ansi are the codes by which terminals colour a text.
+	// ansi matches the escape codes of terminals.
 	ansi = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]")
 
 	saysError = regexp.MustCompile(`(?i)\b(error|fatal|panic|exception|undefined|unresolved|cannot|can't|could not|` +
@@ -19,7 +19,7 @@ var (
 	saysStrongly = regexp.MustCompile(`(?i)\b(error|fatal|panic|exception)\b\s*[:\[(!]|\w(Error|Exception): |` +
 		`\bcode E[A-Z]+|undefined reference|\bCONFLICT\b`)
 
-	// callers are lines in which a program says that another one failed, without the cause.
+	// callers matches lines in which a program reports the failure of another one, without the cause.
 	callers = regexp.MustCompile(`(?i)(^|\s)make(\[\d+\])?: \*\*\* \[.*\] error \d+|` +
 		`collect2(\.exe)?: error: ld returned|` +
 		`^\W*exit(ed)?( with)? (status|code):? \d+\W*$|errno \d+$|^FAIL\b|^ok\b|npm err! (a complete log|errno|path|` +
@@ -34,7 +34,7 @@ var (
 		`^\s*File "|^\s*\^|^\s*\d+ \||^\s*-->|^goroutine \d|In function|required from|^\$ |^\+ `)
 )
 
-// causeLine is the line that says most about the cause: the first of those that say it best.
+// causeLine returns the line that tells most about the cause, or the first of several equal ones.
 func causeLine(text string) string {
 	if len(text) > maxRead {
 		text = text[:maxRead/2] + "\n" + text[len(text)-maxRead/2:]
@@ -60,7 +60,7 @@ func causeLine(text string) string {
 		if callers.MatchString(line) {
 			score -= 4
 		}
-		// The last line of a Python traceback is its error; of chained ones the last is what was reported.
+		// The last line of a Python traceback is its error; of chained ones, the last was reported.
 		if score > most || python && score == most && score >= 4 {
 			best, most = line, score
 		}
@@ -68,7 +68,7 @@ func causeLine(text string) string {
 	return best
 }
 
-// LooksLikeError reports whether a text reports an error rather than asking for something.
+// LooksLikeError reports whether a text is an error report and not a request.
 func LooksLikeError(text string) bool {
 	line := causeLine(text)
 	return line != "" && (saysStrongly.MatchString(line) ||

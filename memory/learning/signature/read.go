@@ -10,7 +10,7 @@ import (
 	"github.com/mneme/mneme/memory/normalize"
 )
 
-// pattern finds values of a kind. With a group, only the group is the value.
+// pattern finds values of a kind. If the expression has groups, the value is the matched group.
 type pattern struct {
 	kind  Kind
 	match *regexp.Regexp
@@ -24,7 +24,7 @@ const (
 	position = `(?::\d+(?::\d+)?|\(\d+(?:,\d+)?\))?`
 )
 
-// patterns are tried from the first to the last; what one has found the next ones do not see.
+// patterns are tried in order. Later patterns do not see the text that earlier ones matched.
 var patterns = []pattern{
 	{Time, regexp.MustCompile(`\[?` + dateTime + `\]?`)},
 	{Time,
@@ -66,13 +66,13 @@ var patterns = []pattern{
 	{Number, regexp.MustCompile(`[+-]?\b\d+(?:[.,]\d+)*(?:%|[kKMGT]i?B?\b)?`)},
 }
 
-// knownFiles are names of files that say what is wrong, unlike those of sources.
+// knownFiles has file names that are part of the problem, unlike names of source files.
 var knownFiles = normalize.Set(`go.mod go.sum go.work package.json package-lock.json yarn.lock tsconfig.json
 	requirements.txt setup.py pyproject.toml cargo.toml cargo.lock cmakelists.txt makefile dockerfile
 	docker-compose.yml index.lock .env .npmrc pom.xml build.gradle gemfile id_rsa known_hosts docker.sock`)
 
-// tellingNumbers matches the numbers that say what went wrong: states of HTTP after a word that announces one, and exit
-// codes by which a shell or the system speaks rather than the program.
+// tellingNumbers matches numbers that are part of the problem: HTTP status codes with a word that marks them as such,
+// and exit codes of the shell or the operating system.
 var tellingNumbers = regexp.MustCompile(`(?i)(?:\bhttps?(?:/\d(?:\.\d)?)?|\bstatus(?: code)?|\bcode|\berror|` +
 	`\breturned|` +
 	`\bresponse|\bserver)[ :=(]{1,3}([45]\d\d)\b|\b([45]\d\d)(?: (?:client|server) error| [a-z]+ (?:error|gateway|` +
@@ -90,7 +90,7 @@ var (
 	inner  = regexp.MustCompile(`[a-z][A-Z]|_`)
 )
 
-// weakLeads before a colon do not say what the rest is: what follows them is the problem.
+// weakLeads has words before a colon that do not describe the rest of the line: the rest is the problem.
 var weakLeads = normalize.Set(`error fatal warning panic exception failed failure err note message reason caused by bash
 	sh zsh make go git npm node python python3 pip gcc clang cc ld cargo rustc docker kubectl mvn java e c cmd`)
 
@@ -100,7 +100,7 @@ type hit struct {
 	text     string
 }
 
-// read makes the signature of one line.
+// read returns the signature of one line.
 func read(line string) Signature {
 	out := Signature{Line: line}
 	work := line
@@ -151,8 +151,8 @@ func read(line string) Signature {
 	return out
 }
 
-// lastWord takes the single word after the last colon for a name, where something before the colon says what it is:
-// "undefined: parse" and "missing script: build", but not "error: timeout".
+// lastWord takes the single word after the last colon as a name, if the text before the colon describes it: "undefined:
+// parse" and "missing script: build", but not "error: timeout".
 func lastWord(work string, take func(from, to int, kind Kind, text string)) {
 	at := strings.LastIndex(work, ": ")
 	if at < 0 {
@@ -178,10 +178,10 @@ func lastWord(work string, take func(from, to int, kind Kind, text string)) {
 	}
 }
 
-// assemble makes the words, the values and the text from a line and what was found in it.
+// assemble fills in the words, the values and the text from a line and its hits.
 func (s *Signature) assemble(line string, hits []hit) {
 	var text []string
-	var bare []string // with the kinds of values, for a line that is nothing else
+	var bare []string // words and kinds of values, for a line without other words
 	add := func(word string) {
 		low := normalize.Lower(word)
 		text, bare = append(text, low), append(bare, low)
@@ -257,15 +257,15 @@ func (s *Signature) assemble(line string, hits []hit) {
 	s.Text = cmp.Or(s.Text, normalize.Lower(line))
 }
 
-// fillers do not tell two errors apart.
+// fillers has words that do not distinguish errors.
 var fillers = normalize.Set("a an the this that is was are were be been of to in at by on for and or it its you your")
 
-// severities alone do not say what is wrong.
+// severities has words that alone do not identify a problem.
 var severities = normalize.Set("error errors err fatal warning panic failed failure exception exit status code")
 
 var positionEnd = regexp.MustCompile(`(?::\d+(?::\d+)?|\(\d+(?:,\d+)?\)):?$`)
 
-// cleanPath is a path without the line and the column.
+// cleanPath returns a path without line and column.
 func cleanPath(path string) string { return positionEnd.ReplaceAllString(path, "") }
 
 func isLetter(r rune) bool { return unicode.IsLetter(r) }

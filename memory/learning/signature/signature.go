@@ -12,15 +12,15 @@ import (
 
 // Limits of what is read and kept.
 const (
-	maxRead   = 64 << 10 // bytes of a text; of a longer one the beginning and the end are read
+	maxRead   = 64 << 10 // bytes of a text; only the beginning and the end of a longer one are read
 	maxLine   = 2_000    // bytes of a line
 	maxWords  = 48       // words of a signature
 	maxValues = 24       // values of a signature
-	// minPrefix is how many words a signature that was cut must have to stand for the whole.
+	// minPrefix is the number of words that a cut signature needs to be compared with a whole one.
 	minPrefix = 5
 )
 
-// Kind is what a value in an error text is.
+// Kind is the kind of a value in an error text.
 type Kind string
 
 // The kinds of values.
@@ -37,29 +37,28 @@ const (
 	Duration Kind = "duration"
 )
 
-// Value is what one occurrence of a problem has where another occurrence has something else.
+// Value is a part of an error text that varies between occurrences of a problem.
 type Value struct {
 	Kind Kind   `json:"kind"`
 	Text string `json:"text"`
 }
 
-// Signature is a problem without what is particular to one occurrence. The zero Signature is no problem.
+// Signature is a problem with the parts that vary between occurrences as values. The zero Signature is no problem.
 type Signature struct {
-	// Text is the line of the problem in lower case with <kind> in the place of each value.
+	// Text is the line of the problem in lower case, with <kind> for each value.
 	Text string `json:"text"`
-	// Words are the words and codes that make the problem, in their order.
+	// Words has the words and codes that identify the problem, in their order.
 	Words []string `json:"words"`
-	// Codes are those of the words that only an error has: enoent, e0308, 404, keyerror.
+	// Codes has the words that occur only in errors: enoent, e0308, 404, keyerror.
 	Codes []string `json:"codes,omitempty"`
 	// Values are in the order of the text.
 	Values []Value `json:"values,omitempty"`
-	// Line is the line of the text that the signature was made from.
+	// Line is the original line of the text.
 	Line string `json:"line,omitempty"`
 }
 
-// OfError returns the signature of an error report of a tool or a user. Of a text of several lines it takes the line
-// that says most about the cause: not a warning, a stack frame, or the summary of a program that called the failing
-// one.
+// OfError returns the signature of an error report of a tool or a user. From a text of several lines it takes the line
+// that tells most about the cause, not a warning, a stack frame, or the summary of a calling program.
 func OfError(text string) Signature {
 	line := causeLine(text)
 	if line == "" {
@@ -70,10 +69,10 @@ func OfError(text string) Signature {
 	return out
 }
 
-// pythonFrame is a line in which Python says where an error is.
+// pythonFrame matches a stack frame of Python.
 var pythonFrame = regexp.MustCompile(`(?m)^\s*File "([^"<\n]+)", line \d+`)
 
-// locate adds the file of the last frame that a Python error names on a separate line.
+// locate adds the file of the last stack frame of a Python error as a value.
 func (s *Signature) locate(text string) {
 	if len(s.Values) >= maxValues || pythonFrame.MatchString(s.Line) {
 		return
@@ -83,7 +82,7 @@ func (s *Signature) locate(text string) {
 	}
 }
 
-// OfIntent returns the signature of what somebody wants to do: "Set up my project" and "setup_project" have the same.
+// OfIntent returns the signature of an intent. "Set up my project" and "setup_project" have the same signature.
 func OfIntent(text string) Signature {
 	out := Signature{Line: normalize.CleanLine(text, maxLine)}
 	for _, word := range normalize.Words(out.Line, "'") {
@@ -99,7 +98,7 @@ func OfIntent(text string) Signature {
 	return out
 }
 
-// Parse reads the Text of a signature again, as records keep it. Values and codes are not in it.
+// Parse returns the signature of a stored Signature.Text. It has no values and no codes.
 func Parse(text string) Signature {
 	out := Signature{Text: text, Line: text}
 	var bare []string
@@ -118,7 +117,7 @@ func Parse(text string) Signature {
 // IsZero reports whether nothing was recognised.
 func (s Signature) IsZero() bool { return len(s.Words) == 0 }
 
-// Key identifies the problem. Equal keys are the same problem; Same also knows texts that were cut.
+// Key returns the key of the problem. Equal keys mean the same problem. Same also compares texts that were cut.
 func (s Signature) Key() string { return strings.Join(s.Words, " ") }
 
 // Of returns the n-th value of a kind, counted from 0.
@@ -135,8 +134,8 @@ func (s Signature) Of(kind Kind, n int) (string, bool) {
 	return "", false
 }
 
-// Same reports whether two signatures are of one problem: their words are the same in the same order, or one of them
-// was cut, as summaries are, has at least five words, and is the beginning of the other.
+// Same reports whether two signatures are of one problem: they have the same words in the same order, or one was cut,
+// has at least five words, and is the beginning of the other.
 func Same(a, b Signature) bool {
 	if a.IsZero() || b.IsZero() {
 		return false

@@ -27,8 +27,8 @@ var (
 	secondOfTwo = regexp.MustCompile(inFile + ` and ([A-Za-z_]\w*)` + inFile)
 )
 
-// namesSomething reports whether a word after a kind may be a name. Words of the sentence, and words that form one
-// noun with the kind ("container runtime", "index size"), describe the problem instead.
+// namesSomething reports whether a word after a kind may be a name. Other words of the sentence, and words that form a
+// compound noun with the kind ("container runtime", "index size"), describe the problem instead.
 func namesSomething(word string) bool {
 	low := normalize.Lower(word)
 	for _, end := range []string{"ed", "ing", "ion", "ions", "ly", "ment", "ity", "ness", "ance", "ence"} {

@@ -13,21 +13,21 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// Session takes in the events of one session in ledger order and finds the attempts in it. The zero Session is not
-// ready; use NewSession. It keeps at most 1,000 calls; a session with more ends there.
+// Session finds the attempts in the events of one session, which must be added in ledger order. It keeps at most 1,000
+// calls and ignores further ones. Create it with NewSession.
 type Session struct {
 	meta     Meta
 	calls    []call
 	byID     map[string]int
 	intent   string
-	reported string // what the user handed in as an error
+	reported string // error report of the user
 	env      *schema.Environment
 	outcome  schema.Outcome
 	working  working
 	at       time.Time
 }
 
-// Meta is what is known of a session besides its events.
+// Meta has the data of a session that is not in its events.
 type Meta struct {
 	Episode     string // the id of its episode
 	Source      Source
@@ -44,7 +44,7 @@ type call struct {
 // NewSession returns a session without events.
 func NewSession(meta Meta) *Session { return &Session{meta: meta, byID: map[string]int{}} }
 
-// Add takes in the next event.
+// Add adds the next event.
 func (s *Session) Add(e ledger.Event) {
 	if e.OccurredAt.After(s.at) {
 		s.at = e.OccurredAt.UTC()
@@ -92,7 +92,7 @@ func (s *Session) Add(e ledger.Event) {
 	}
 }
 
-// fail records why a step failed. Its output counts if the error itself says nothing.
+// fail records the error of a failed step. If the error text does not look like an error, the output is used.
 func (s *Step) fail(problem string, result json.RawMessage) {
 	s.Failed = true
 	s.Error = signature.OfError(problem)
@@ -141,11 +141,11 @@ func (s *Session) merge(env schema.Environment) {
 	} else {
 		maps.Copy(old, members)
 	}
-	s.env.Context, _ = json.Marshal(old) // of what was decoded from JSON
+	s.env.Context, _ = json.Marshal(old) // decoded from JSON: no error
 }
 
-// OfEpisode finds the attempts of an episode whose events no longer exist. It sees only the errors of the timeline,
-// which are cut to a line, so that Session is better while the events can be read.
+// OfEpisode returns the attempts of an episode whose events no longer exist. The timeline has errors cut to one line,
+// so Session gives better results while the events exist.
 func OfEpisode(meta Meta, p schema.EpisodicPayload) []Attempt {
 	s := NewSession(meta)
 	s.outcome = p.Outcome
@@ -160,7 +160,7 @@ func OfEpisode(meta Meta, p schema.EpisodicPayload) []Attempt {
 		}
 		if e.EventKind == ledger.KindRunStarted || e.EventKind == ledger.KindUserInjected {
 			_, text, _ := strings.Cut(e.Summary, ": ")
-			payload, _ := json.Marshal(ledger.Text{Text: text}) // of a text
+			payload, _ := json.Marshal(ledger.Text{Text: text}) // a string: no error
 			s.said(ledger.Event{Payload: payload})
 		}
 	}
@@ -181,16 +181,20 @@ func OfEpisode(meta Meta, p schema.EpisodicPayload) []Attempt {
 
 // Attempts returns the attempts, in order.
 //
-// A problem is the user's report, or else the first call that fails. The attempts at it end when the same error comes
-// back, which means that the steps before did not help, or when the call that had failed runs again without an error,
-// which means that they did. A call that fails again with another error also means success, unless the first error
-// comes back later: then it was only hidden. An attempt that was not checked in this way ends with the session and
-// has its outcome. After a problem was solved, the next failure is another problem. A session without a problem is
-// one attempt at its task.
+// A problem is the user's report or, without one, the first call that fails. An attempt at it ends in one of these
+// ways:
 //
-// What the agent reports about its work is read too. The constraints under which an attempt began are part of its
-// situation. A session without an outcome whose agent says at the end that it is blocked has failed. The questions that
-// are open at the end belong to the last attempt.
+//   - The same error occurs again: the attempt has failed.
+//   - The call that had failed runs again without an error: the attempt has succeeded. This is also so if it fails with
+//     another error, unless the first error occurs again later, which means that it was only hidden.
+//   - The session ends: the attempt has the outcome of the session and is not checked.
+//
+// After a problem was solved, the next failure is another problem. A session without a problem is one attempt at its
+// task.
+//
+// The agent's reports about its work also count. The constraints under which an attempt began are part of its
+// situation. A session without an outcome has failed if the agent reports at the end that it is blocked. The questions
+// that are open at the end belong to the last attempt.
 func (s *Session) Attempts() []Attempt {
 	var calls []Step
 	under := map[string]working{}
@@ -236,7 +240,7 @@ func (s *Session) Attempts() []Attempt {
 	return f.leave(s.working.questions)
 }
 
-// leave gives the questions that are open at the end to the last attempt, unless it is known to have helped.
+// leave assigns the questions that are open at the end to the last attempt, unless its success was checked.
 func (f *finder) leave(questions []string) []Attempt {
 	if last := len(f.out) - 1; last >= 0 && !(f.out[last].Checked && f.out[last].Succeeded()) {
 		f.out[last].Open = questions
@@ -247,7 +251,7 @@ func (f *finder) leave(questions []string) []Attempt {
 type finder struct {
 	base  Attempt
 	calls []Step
-	under map[string]working // what the agent said of its work, by the calls
+	under map[string]working // the agent's reports about its work, by call
 	out   []Attempt
 }
 
@@ -260,8 +264,8 @@ func (f *finder) firstFailure(from int) int {
 	return -1
 }
 
-// solve emits the attempts at a problem that existed before the call from. It returns the index from which the next
-// problem is sought, or -1.
+// solve emits the attempts at a problem that existed before the call with index from. It returns the index from which
+// to search for the next problem, or -1.
 func (f *finder) solve(problem signature.Signature, from int, outcome schema.Outcome) int {
 	var failed *Step
 	if from > 0 {
@@ -274,12 +278,12 @@ func (f *finder) solve(problem signature.Signature, from int, outcome schema.Out
 		case c.Failed && signature.Same(c.Error, problem):
 			f.emit(problem, failed, f.calls[start:i], schema.OutcomeFailure, true)
 			failed, start = &f.calls[i], i+1
-			problem = c.Error // its values are those of now
+			problem = c.Error // with the current values
 		case !c.Failed && failed != nil && sameCall(*failed, c):
 			f.emit(problem, failed, f.calls[start:i+1], schema.OutcomeSuccess, true)
 			return i + 1
 		case c.Failed && failed != nil && sameCall(*failed, c) && !c.Error.IsZero() && !f.comesBack(problem, i+1):
-			passed := c // as concerns this problem
+			passed := c // the call passed as far as this problem is concerned
 			passed.Failed, passed.Error = false, signature.Signature{}
 			f.emit(problem, failed, append(slices.Clone(f.calls[start:i]), passed), schema.OutcomeSuccess, true)
 			return i
@@ -289,7 +293,7 @@ func (f *finder) solve(problem signature.Signature, from int, outcome schema.Out
 	return -1
 }
 
-// comesBack reports whether a call from a place on fails with a problem.
+// comesBack reports whether a call with index from or later fails with the problem.
 func (f *finder) comesBack(problem signature.Signature, from int) bool {
 	return slices.ContainsFunc(f.calls[from:], func(c Step) bool {
 		return c.Failed && signature.Same(c.Error, problem)

@@ -18,7 +18,7 @@ import (
 
 // Limits of an attempt.
 const (
-	MaxSteps   = 60 // of an attempt; one with more is not learned from
+	MaxSteps   = 60 // steps of an attempt; longer attempts are not used for learning
 	maxCalls   = 1_000
 	maxArgs    = 24  // leaves of the arguments of a step
 	maxResults = 16  // leaves of the result of a step
@@ -27,20 +27,20 @@ const (
 	maxDepth   = 6   // levels of arguments and results that are read
 )
 
-// Source says who vouches for an attempt.
+// Source describes the origin of an attempt.
 type Source struct {
 	Agent   string `json:"agent,omitempty"`
 	Session string `json:"session,omitempty"`
-	// Origin is the principal or the import that handed the evidence in, and could have made all of it up.
+	// Origin is the principal or the import that submitted the evidence, and could have invented it.
 	Origin string `json:"origin,omitempty"`
-	// Witnessed means that the ledger recorded calls and results as they happened; nothing was reported afterwards.
+	// Witnessed means that the ledger recorded calls and results as they happened. They were not reported afterwards.
 	Witnessed bool    `json:"witnessed,omitempty"`
 	Trust     float64 `json:"trust"` // [0,1]
 }
 
 // Attempt is one try to solve a problem or to do a task.
 type Attempt struct {
-	ID          string              `json:"id"` // of the episode, and the number of the attempt in it
+	ID          string              `json:"id"` // id of the episode and number of the attempt in it
 	Episode     string              `json:"episode"`
 	Source      Source              `json:"source"`
 	At          time.Time           `json:"at"`
@@ -50,15 +50,15 @@ type Attempt struct {
 	Steps       []Step              `json:"steps"`
 	Outcome     schema.Outcome      `json:"outcome"`
 	Sensitivity schema.Sensitivity  `json:"sensitivity,omitempty"`
-	// Checked says that the outcome was seen and not only said: the call that had failed ran again.
+	// Checked means that the outcome was observed, not only reported: the call that had failed ran again.
 	Checked bool `json:"checked,omitempty"`
-	// Bound says that the agent had named the constraints under which it worked. They are in the context.
+	// Bound means that the agent had named its constraints. They are in the context.
 	Bound bool `json:"bound,omitempty"`
-	// Open are the questions that the agent had left open when the attempt ended.
+	// Open has the agent's questions that were open when the attempt ended.
 	Open []string `json:"open,omitempty"`
 }
 
-// Situation is what was known before the first step.
+// Situation has the data that was known before the first step.
 type Situation struct {
 	// Context has os, the versions of tools as go_version, and the scalars of the environment's context.
 	Context    map[string]string `json:"context,omitempty"`
@@ -78,13 +78,13 @@ type Step struct {
 	Took      time.Duration       `json:"took,omitempty"` // 0: not known
 }
 
-// Scalar is a text, number or truth value of JSON.
+// Scalar is a string, number, boolean or null of JSON.
 type Scalar struct {
 	Text string `json:"text"`
-	Type string `json:"type"` // string, number, boolean or null, as JSON Schema names them
+	Type string `json:"type"` // JSON Schema type: string, number, boolean or null
 }
 
-// Key identifies what the attempt was at: the same problem or the same task. Empty where neither is known.
+// Key identifies the problem or the task of the attempt. It is empty if neither is known.
 func (a Attempt) Key() string {
 	if !a.Problem.IsZero() {
 		return "error:" + a.Problem.Key()
@@ -95,7 +95,7 @@ func (a Attempt) Key() string {
 	return ""
 }
 
-// Signal is the problem or the task in the words of a trigger.
+// Signal returns the problem or the task in the form of a trigger's signal.
 func (a Attempt) Signal() string {
 	if !a.Problem.IsZero() {
 		return a.Problem.Text
@@ -103,8 +103,8 @@ func (a Attempt) Signal() string {
 	return normalize.CleanLine(a.Intent, schema.MaxIntentLength)
 }
 
-// Fingerprint is equal for attempts that do not differ in anything but their source and time. A repetition word for
-// word is one observation.
+// Fingerprint returns a hash that is equal for attempts that differ only in source and time. Such attempts are one
+// observation.
 func (a Attempt) Fingerprint() string {
 	h := sha256.New()
 	part := func(texts ...string) {
@@ -128,13 +128,13 @@ func (a Attempt) Fingerprint() string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// Succeeded and Failed say how the attempt ended. If both are false, that is not known.
+// Succeeded reports whether the attempt is known to have helped. If Failed is false too, the outcome is unknown.
 func (a Attempt) Succeeded() bool { return a.Outcome == schema.OutcomeSuccess }
 
 // Failed reports whether the attempt is known not to have helped.
 func (a Attempt) Failed() bool { return a.Outcome == schema.OutcomeFailure }
 
-// Done are the steps that did not fail.
+// Done returns the steps that did not fail.
 func (a Attempt) Done() []Step {
 	return slices.DeleteFunc(slices.Clone(a.Steps), func(s Step) bool { return s.Failed })
 }
@@ -151,7 +151,7 @@ func (a Attempt) Repair() (Attempt, bool) {
 	return a, true
 }
 
-// contextOf is an environment as the keys of conditions.
+// contextOf returns the context keys of an environment, and its working directory.
 func contextOf(env *schema.Environment) (map[string]string, string) {
 	if env == nil {
 		return nil, ""
@@ -176,7 +176,7 @@ func contextOf(env *schema.Environment) (map[string]string, string) {
 	return out, env.WorkingDir
 }
 
-// contextKey is the name of a key of a context.
+// contextKey returns the normalized name of a context key.
 func contextKey(name string) string {
 	return strings.ReplaceAll(normalize.Lower(strings.TrimSpace(name)), " ", "_")
 }
@@ -206,7 +206,7 @@ func scalarOf(v any) (Scalar, bool) {
 	return Scalar{}, false
 }
 
-// leaves calls f for the scalars of a value by their paths, at most limit of them.
+// leaves calls f with the path of each scalar in a value, at most limit times.
 func leaves(v any, limit int, f func(path string, s Scalar)) {
 	left := limit
 	var walk func(path string, v any, depth int)
@@ -242,7 +242,7 @@ func leaves(v any, limit int, f func(path string, s Scalar)) {
 	walk("", v, 0)
 }
 
-// ArgsOf are the scalars of arguments by their paths.
+// ArgsOf returns the scalars of arguments by path.
 func ArgsOf(raw json.RawMessage) map[string]Scalar {
 	out := map[string]Scalar{}
 	leaves(decoded(raw), maxArgs, func(path string, s Scalar) { out[path] = s })

@@ -12,32 +12,32 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// Limits of what is taken from the working memory of a session.
+// Limits of the data taken from the working memory of a session.
 const (
-	maxConstraints = 8  // that a session names, in its whole length
-	maxConstraint  = 80 // characters; a longer text is an explanation and not a condition
+	maxConstraints = 8  // constraints of a session
+	maxConstraint  = 80 // characters; a longer text is an explanation, not a condition
 	maxQuestions   = 4  // open questions of an attempt
 	maxQuestion    = 160
 )
 
-// constraintKey begins the context keys of constraints that are texts: "No network" is constraint_no_network, with the
-// value yes. Of an attempt that is known not to have had it, ShareConstraints makes the value no.
+// constraintKey is the prefix of the context keys of constraints that are texts: "No network" becomes
+// constraint_no_network with the value yes. ShareConstraints adds the value no to attempts without the constraint.
 const (
 	constraintKey = "constraint_"
 	constraintYes = "yes"
 	constraintNo  = "no"
 )
 
-// working is what a session says of its work: the fields of working memory that are evidence. Next actions are not:
-// they say what the agent meant to do, not what helped.
+// working has the fields of working memory that are evidence. Next actions are not evidence, because they only show the
+// agent's intention.
 type working struct {
-	bound     bool              // it says which constraints hold
-	holds     map[string]string // the constraints that hold now, as context
-	questions []string          // that are open now
-	blocked   bool              // the agent says that it cannot go on, and has done nothing since
+	bound     bool              // the agent has named its constraints
+	holds     map[string]string // the current constraints, as context
+	questions []string          // the open questions
+	blocked   bool              // the agent has reported that it is blocked, and has done nothing since
 }
 
-// update takes in what the agent says of its work. Each field that is given replaces the field, as in working memory.
+// update applies the agent's report about its work. A field in the report replaces the old one, as in working memory.
 func (w *working) update(e ledger.Event) {
 	given, ok := ledger.Payload[map[string]json.RawMessage](e)
 	if !ok {
@@ -62,8 +62,8 @@ func (w *working) update(e ledger.Event) {
 	}
 }
 
-// constraintsOf are constraints as context: the scalars of an object by their keys, and a text as a key of its own. A
-// text with a secret in it, and one of many words, is not a condition.
+// constraintsOf returns constraints as context: the scalars of an object by their keys, and a text as a key. It omits
+// long texts and texts with a secret.
 func constraintsOf(given []json.RawMessage) map[string]string {
 	out := map[string]string{}
 	add := func(key, value string) {
@@ -89,7 +89,7 @@ func constraintsOf(given []json.RawMessage) map[string]string {
 	return out
 }
 
-// textKey is the context key of a constraint that is a text. Spelling does not matter, and numbers and negations do.
+// textKey returns the context key of a constraint that is a text. Case and punctuation do not count.
 func textKey(text string) string {
 	words := normalize.Words(text, "'")
 	if len(words) == 0 {
@@ -98,7 +98,7 @@ func textKey(text string) string {
 	return constraintKey + strings.ReplaceAll(strings.Join(words, "_"), "'", "")
 }
 
-// clean is a text of one line; empty where it is too long or holds a secret.
+// clean returns a text in one line, or "" if it is too long or has a secret.
 func clean(text string, limit int) string {
 	text = strings.TrimSpace(normalize.CleanLine(text, 4*limit))
 	if _, secret := sensitive.Mask(text); secret || len([]rune(text)) > limit {
@@ -107,7 +107,7 @@ func clean(text string, limit int) string {
 	return text
 }
 
-// bind gives the context of a call the constraints that hold when it begins. What the environment says goes before.
+// bind adds the current constraints to the context of a call. Values of the environment take precedence.
 func (w *working) bind(context map[string]string) map[string]string {
 	if len(w.holds) == 0 {
 		return context

@@ -16,12 +16,12 @@ import (
 const (
 	MaxName = 80  // characters of a name
 	MaxText = 300 // characters of a step
-	MaxShow = 12  // steps of a procedure that a model is asked about
+	MaxShow = 12  // steps of a procedure; a model does not get longer ones
 )
 
 // Subject is a procedure in the form that a model gets.
 type Subject struct {
-	Problem    string   `json:"problem"`              // the error or the task that it is for
+	Problem    string   `json:"problem"`              // the error or the task
 	Conditions string   `json:"conditions,omitempty"` // where it helps, as JSON
 	Steps      []Step   `json:"steps"`
 	Failures   []string `json:"failures,omitempty"` // what did not help
@@ -53,8 +53,7 @@ func Of(p schema.CompetencePayload) (Subject, bool) {
 	return out, true
 }
 
-// OfPlan is the subject that a plan is, if a model can say anything about it. The nodes are in an order that the edges
-// allow.
+// OfPlan returns the subject of a plan, if a model can describe it. The nodes must be in an order that the edges allow.
 func OfPlan(p schema.PlanGraphPayload, nodes []schema.PlanNode) (Subject, bool) {
 	if len(nodes) == 0 || len(nodes) > MaxShow || p.Intent == "" {
 		return Subject{}, false
@@ -67,14 +66,14 @@ func OfPlan(p schema.PlanGraphPayload, nodes []schema.PlanNode) (Subject, bool) 
 	return out, true
 }
 
-// ApplyToPlan gives a plan the name of a description that was checked. Nodes, edges, guards and schemas stay as they
-// are: a plan has no place for the words of its steps.
+// ApplyToPlan returns a plan with the name of a checked description. Nodes, edges, guards and schemas do not change,
+// because a plan has no field for the texts of its steps.
 func ApplyToPlan(d Description, p schema.PlanGraphPayload) schema.PlanGraphPayload {
 	p.PlanID = Slug(d.Name)
 	return p
 }
 
-// Size is the number of bytes of a subject's texts.
+// Size returns the number of bytes of a subject's texts.
 func (s Subject) Size() int {
 	size := len(s.Problem) + len(s.Conditions)
 	for _, step := range s.Steps {
@@ -120,7 +119,7 @@ func Check(d Description, s Subject) (Description, error) {
 	return d, nil
 }
 
-// Apply puts a checked description into a procedure. Tools, arguments, conditions and checks are not changed.
+// Apply returns a procedure with a checked description. Tools, arguments, conditions and checks are not changed.
 func Apply(d Description, p schema.CompetencePayload) schema.CompetencePayload {
 	p.SkillName = Slug(d.Name)
 	p.Recipe = slices.Clone(p.Recipe)
@@ -132,13 +131,13 @@ func Apply(d Description, p schema.CompetencePayload) schema.CompetencePayload {
 	return p
 }
 
-// Slug returns a name in the form of procedures' names: words in lower case, joined by underscores.
+// Slug returns a name in the form of a skill name: words in lower case, joined by underscores.
 func Slug(name string) string {
 	return normalize.FirstChars(strings.Join(normalize.Words(name, ""), "_"), schema.MaxNameLength)
 }
 
-// CheckSummary refuses a summary that has a number, a path, a name or a secret that none of its sources has, or a
-// negation that none has. The error quotes nothing.
+// CheckSummary refuses a summary that has a number, a path, a name, a secret or a negation that is in none of its
+// sources. The error quotes nothing.
 func CheckSummary(summary string, sources []string) error {
 	_, err := text(noOutcome.Replace(summary), len(summary)+1, noOutcome.Replace(strings.Join(sources, "\n")))
 	return err
@@ -156,7 +155,7 @@ var (
 	negations = normalize.Set(`not no never don't dont doesn't without cannot can't nicht nie kein keine ohne`)
 )
 
-// text checks one text against what it is about, and returns it on one line.
+// text checks that a text adds nothing to the known text, and returns it in one line.
 func text(said string, limit int, known string) (string, error) {
 	if len(said) > 8*limit {
 		return "", fmt.Errorf("is too long")
