@@ -17,19 +17,19 @@ type Accepting struct {
 	Now   func() time.Time
 }
 
-// AcceptRequest is a request with its content. It is the input of a local activity, so that the content is not in
-// the history.
+// AcceptRequest is a request with its content. It is the input of a local activity, so the history does not contain
+// the content.
 type AcceptRequest struct {
 	Operation schema.OperationRef `json:"operation"`
 	Kind      string              `json:"kind"` // put, revise, modify, forget, recover, review or feedback
 	Body      json.RawMessage     `json:"body"`
 
-	Check   bool                `json:"check,omitempty"`   // the workflow has not validated it: a refusal is a result
+	Check   bool                `json:"check,omitempty"`   // validate the body, and return a refusal as a result
 	Misread []schema.FieldError `json:"misread,omitempty"` // problems found when the request was decoded
 }
 
-// requests maps a kind of operation to the type of its body. A review's decision is checked before its update
-// is accepted.
+// requests maps a kind of operation to the type of its body. It has no review, because a review's decision is checked
+// before its update is accepted.
 var requests = map[string]func() interface{ Validate() error }{
 	"put":      func() interface{ Validate() error } { return &schema.PutRequest{} },
 	"revise":   func() interface{ Validate() error } { return &schema.ReviseRequest{} },
@@ -39,7 +39,7 @@ var requests = map[string]func() interface{ Validate() error }{
 	"feedback": func() interface{ Validate() error } { return &schema.FeedbackRequest{} },
 }
 
-// Accept keeps a request's body in Postgres until it is carried out.
+// Accept keeps a request's body in Postgres until the request is carried out.
 func (a *Accepting) Accept(ctx context.Context, in AcceptRequest) (Refusal, error) {
 	err := a.accept(ctx, in)
 	if in.Check {
@@ -61,7 +61,7 @@ func (a *Accepting) accept(ctx context.Context, in AcceptRequest) error {
 	return a.Store.Accept(ctx, in.Operation, in.Kind, in.Body, step.Now(a.Now))
 }
 
-// Drop deletes the body of a request whose run ends without having carried it out.
+// Drop deletes the body of a request that its run did not carry out.
 func (a *Accepting) Drop(ctx context.Context, ref schema.OperationRef) error {
 	return step.Fail(a.Store.Drop(ctx, ref, step.Now(a.Now)))
 }

@@ -5,27 +5,27 @@ import (
 	"github.com/mneme/mneme/schema/check"
 )
 
-// SyncIndexInput carries the counts over continue-as-new.
+// SyncIndexInput keeps the counts across continue-as-new.
 type SyncIndexInput struct {
 	Sofar IndexResult `json:"so_far"`
 	After string      `json:"after,omitempty"` // the tenant after which the previous run stopped
 }
 
-// SyncIndexProgress is what a run has brought to the index so far, and how late the index is. Query progress
-// returns it.
+// SyncIndexProgress counts what a run has written to the index so far, and says how far the index lags behind
+// Postgres. The query "progress" returns it.
 type SyncIndexProgress struct {
 	IndexResult
 	Lag schema.IndexLag `json:"lag"`
 }
 
-// SyncIndexResult counts what a run brought to the index.
+// SyncIndexResult counts what a run wrote to the index.
 type SyncIndexResult struct {
 	IndexResult
 }
 
 // DriftInput asks to compare the searched generation of a vector index with Postgres.
 type DriftInput struct {
-	Index    string `json:"index"`               // names the run; the worker's index when empty
+	Index    string `json:"index"`               // name of the index, part of the run's id; empty: the worker's index
 	LookOnly bool   `json:"look_only,omitempty"` // only compare, repair nothing
 	Actor    string `json:"actor,omitempty"`
 
@@ -43,33 +43,34 @@ func (in *DriftInput) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// DriftResult is what the comparisons found. Query progress returns it so far.
+// DriftResult is what the comparisons found. The query "progress" returns it while the run is open.
 type DriftResult struct {
 	Rounds int   `json:"rounds"`
-	Found  Drift `json:"found"` // by the first
+	Found  Drift `json:"found"` // differences that the first round found
 	Left   Drift `json:"left"`  // differences that the last round found and did not repair
-	// Repaired counts over all rounds.
+	// Repaired counts the repairs of all rounds.
 	Repaired int64 `json:"repaired"`
 	// Looked is what the current round has found so far.
 	Looked Drift `json:"looked"`
 }
 
-// Comparison is a round that compares one generation from both sides, and how far it has come.
+// Comparison is a round that compares a generation with Postgres in both directions, and how far it has come.
 type Comparison struct {
-	Generation string         `json:"generation,omitempty"` // empty for the one that is searched
+	Generation string         `json:"generation,omitempty"` // empty: the searched generation
 	Repair     bool           `json:"repair,omitempty"`
-	Found      Drift          `json:"found"`          // so far
-	Side       int            `json:"side,omitempty"` // of comparedSides
-	Next       CompareRequest `json:"next"`           // of that side
+	Found      Drift          `json:"found"`          // differences found so far
+	Side       int            `json:"side,omitempty"` // the current direction, as an index of comparedSides
+	Next       CompareRequest `json:"next"`           // the next request in that direction
 }
 
 // ReindexInput asks to rebuild a vector index from Postgres.
 type ReindexInput struct {
-	Index string `json:"index"`           // the worker's index when empty
-	Model string `json:"model,omitempty"` // the embedding model; the worker's configured one when empty
-	Actor string `json:"actor,omitempty"` // who asked
-	// How long a generation that is no longer searched is kept, in seconds; negative for not at all, 0 for the
-	// default of vector.DropGrace. With a shorter time, a process may still search a dropped generation.
+	Index string `json:"index"`           // empty: the worker's index
+	Model string `json:"model,omitempty"` // the embedding model; empty: the model that the worker is configured with
+	Actor string `json:"actor,omitempty"` // who requested the rebuild
+	// GraceSeconds is how long a generation is kept after it is no longer searched. 0 means vector.DropGrace, a
+	// negative value drops it at once. With a time shorter than the default, a process may still search a dropped
+	// generation.
 	GraceSeconds int              `json:"grace_seconds,omitempty"`
 	Sofar        *ReindexProgress `json:"so_far,omitempty" decode:"state"` // set by continue-as-new
 
@@ -83,48 +84,49 @@ func (in *ReindexInput) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// ReindexProgress is how far a rebuild has come. Query progress returns it.
+// ReindexProgress is how far a rebuild has come. The query "progress" returns it.
 type ReindexProgress struct {
 	Phase      string         `json:"phase"`
 	Generation GenerationRef  `json:"generation"`
 	Replaces   *GenerationRef `json:"replaces,omitempty"`
-	Resumed    bool           `json:"resumed,omitempty"` // it continued an earlier run's rebuild
-	Memories   int64          `json:"memories"`          // live ones when it began
-	Filled     int64          `json:"filled"`            // of them, brought to the new generation
-	Embedded   int64          `json:"embedded"`          // of them, embedded first
-	Refused    int64          `json:"refused"`           // of them, left to the outbox: the embedder does not take them
-	Rounds     int            `json:"rounds"`            // of comparison
-	Drift      Drift          `json:"drift"`             // differences that the last round found, or has found so far
+	Resumed    bool           `json:"resumed,omitempty"` // the run continued the rebuild of an earlier run
+	Memories   int64          `json:"memories"`          // live memories when the rebuild began
+	Filled     int64          `json:"filled"`            // memories that the fill has processed
+	Embedded   int64          `json:"embedded"`          // memories that had to be embedded first
+	Refused    int64          `json:"refused"`           // memories that the embedder refused; the outbox retries them
+	Rounds     int            `json:"rounds"`            // rounds of comparison
+	Drift      Drift          `json:"drift"`             // differences that the current or last round found
 	Verified   VerifyResult   `json:"verified"`
-	Dropped    int            `json:"dropped"` // generations
-	Cursor     IndexCursor    `json:"cursor"`  // of the fill
+	Dropped    int            `json:"dropped"` // dropped generations
+	Cursor     IndexCursor    `json:"cursor"`  // how far the new generation is filled
 	FilledAll  bool           `json:"filled_all,omitempty"`
-	Rebuilt    bool           `json:"rebuilt,omitempty"` // its indexes in Postgres
+	Rebuilt    bool           `json:"rebuilt,omitempty"` // the step that rebuilds indexes in Postgres is done
 	Comparing  *Comparison    `json:"comparing,omitempty"`
 }
 
 // ReindexResult is what a rebuild did.
 type ReindexResult struct{ ReindexProgress }
 
-// Drift is the differences between an index and Postgres. Pending changes in the outbox are lag, not drift, and are
-// only counted.
+// Drift counts the differences between an index and Postgres. A change that is pending in the outbox is lag, not
+// drift: it is counted separately.
 type Drift struct {
 	Memories int64 `json:"memories"` // live memories that were looked for in the index
 	Points   int64 `json:"points"`   // points that were looked for in Postgres
 	Missing  int64 `json:"missing"`  // memories without a point
 	Behind   int64 `json:"behind"`   // points of an older version than the memory's
-	Ahead    int64 `json:"ahead"`    // points of a version that Postgres has not reached: it was restored
-	// Points of memories that are not live, do not exist, or are parked with a text without a vector.
+	Ahead    int64 `json:"ahead"`    // points of a newer version than the memory's, after Postgres was restored
+	// Dead counts points of memories that are not live, that do not exist, or whose current text has no vector and
+	// whose change is parked.
 	Dead     int64 `json:"dead"`
-	Pending  int64 `json:"pending"` // left to the outbox
-	Parked   int64 `json:"parked"`  // the outbox no longer tries them
+	Pending  int64 `json:"pending"` // memories with a pending change in the outbox
+	Parked   int64 `json:"parked"`  // memories whose change the outbox no longer retries
 	Repaired int64 `json:"repaired"`
 }
 
-// Found is how many differences there are.
+// Found returns how many differences there are.
 func (d Drift) Found() int64 { return d.Missing + d.Behind + d.Ahead + d.Dead }
 
-// Add returns the sum of two.
+// Add returns the sum of both counts.
 func (d Drift) Add(o Drift) Drift {
 	return Drift{Memories: d.Memories + o.Memories, Points: d.Points + o.Points, Missing: d.Missing + o.Missing,
 		Behind: d.Behind + o.Behind,
@@ -136,14 +138,14 @@ func (d Drift) Add(o Drift) Drift {
 type IndexCursor struct {
 	Tenant string `json:"tenant,omitempty"`
 	After  string `json:"after,omitempty"` // the last memory of the tenant that was compared
-	// Activate means that the pass began with a generation that was not searched. The pass activates it at the end.
+	// Activate means that the generation was not searched when the pass began. The pass activates it at the end.
 	Activate bool `json:"mend,omitempty"`
 }
 
-// CompareRequest asks to compare a generation with Postgres, from a cursor on.
+// CompareRequest asks to compare a generation with Postgres, starting at a cursor.
 type CompareRequest struct {
-	Generation string      `json:"generation,omitempty"` // empty for the one that is searched
-	Cursor     IndexCursor `json:"cursor"`               // of CompareMemories
+	Generation string      `json:"generation,omitempty"` // empty: the searched generation
+	Cursor     IndexCursor `json:"cursor"`               // the cursor of CompareMemories
 	Points     string      `json:"points,omitempty"`     // the cursor of ComparePoints
 	MaxPages   int         `json:"max_pages"`
 	Repair     bool        `json:"repair"`
@@ -158,8 +160,8 @@ type GenerationRef struct {
 
 // VerifyResult says what was verified.
 type VerifyResult struct {
-	Memories int64 `json:"memories"` // live, with a vector of the model, in Postgres
+	Memories int64 `json:"memories"` // live memories in Postgres with a vector of the model
 	Points   int64 `json:"points"`
-	Sampled  int   `json:"sampled"` // memories that were searched for by their own vector
-	Found    int   `json:"found"`   // of them came back
+	Sampled  int   `json:"sampled"` // memories whose own vector was searched for
+	Found    int   `json:"found"`   // sampled memories that the search returned
 }

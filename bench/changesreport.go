@@ -62,13 +62,13 @@ var cells = []struct {
 	{"third development", func(half string, p changes.Pair) bool { return half == "third" }},
 	{"second development", func(half string, p changes.Pair) bool { return half == "second" }},
 	{"scenarios", func(half string, p changes.Pair) bool { return half == changes.Scenarios }},
-	{"wordings left out", func(_ string, p changes.Pair) bool { return !p.HeldAttribute && p.HeldWording }},
-	{"attributes left out", func(_ string, p changes.Pair) bool { return p.HeldAttribute && !p.HeldWording }},
-	{"both left out", func(_ string, p changes.Pair) bool { return p.HeldAttribute && p.HeldWording }},
-	{"all that is left out", func(_ string, p changes.Pair) bool { return p.HeldAttribute || p.HeldWording }},
+	{"wordings held out", func(_ string, p changes.Pair) bool { return !p.HeldAttribute && p.HeldWording }},
+	{"attributes held out", func(_ string, p changes.Pair) bool { return p.HeldAttribute && !p.HeldWording }},
+	{"both held out", func(_ string, p changes.Pair) bool { return p.HeldAttribute && p.HeldWording }},
+	{"all held out", func(_ string, p changes.Pair) bool { return p.HeldAttribute || p.HeldWording }},
 }
 
-// reportChanges prints the tables. Of the held-out half they show sums only, unless it is asked for.
+// reportChanges prints the tables. For the held-out part they show only sums, unless showHidden is set.
 func (b *bench) reportChanges(tenants []changes.Tenant, results []tenantResult, took time.Duration) {
 	statements := 0
 	sums := make([]tally, len(cells))
@@ -148,7 +148,7 @@ func reportInstead(tenants []changes.Tenant, results []tenantResult) {
 			}
 		}
 	}
-	table("What is first instead of the newest", []string{"half", "first", "old one marked or gone", "not"}, rows)
+	table("What is first instead of the newest", []string{"part", "first", "old one marked or gone", "not"}, rows)
 }
 
 // reportChains prints the results for facts that changed twice.
@@ -177,7 +177,7 @@ func reportChains(tenants []changes.Tenant, results []tenantResult) {
 			}
 		}
 	}
-	table("Changed twice", []string{"half", "values", "things", "newest first", "both others marked or gone"}, rows)
+	table("Changed twice", []string{"part", "values", "things", "newest first", "both others marked or gone"}, rows)
 }
 
 // halfNames are the halves in the order of the tables.
@@ -236,10 +236,10 @@ func (b *bench) reportOthers(tenants []changes.Tenant, results []tenantResult) {
 				percent(byKind[kind][0], byKind[kind][1])})
 		}
 	}
-	table("Coexisting statements, and questions with and without an answer", []string{"half",
+	table("Coexisting statements, and questions with and without an answer", []string{"part",
 		"coexisting pairs", "false supersessions", "right one first", "others superseded",
 		"never said", "recognised", "known", "answered", "answer first"}, rows)
-	table("Questions about things never said", []string{"half", "kind", "questions", "recognised"}, kinds)
+	table("Questions about things never said", []string{"part", "kind", "questions", "recognised"}, kinds)
 }
 
 // described formats a result on one line.

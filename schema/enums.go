@@ -7,7 +7,7 @@ import (
 	"github.com/mneme/mneme/schema/check"
 )
 
-// MemoryType is the RFC's declared memory type (document 004 §15A.1).
+// MemoryType is the memory type that the RFC defines (document 004 §15A.1).
 type MemoryType string
 
 // The five memory types. "plan" is accepted on input for plan_graph; see ParseMemoryType.
@@ -19,10 +19,10 @@ const (
 	TypePlanGraph  MemoryType = "plan_graph"
 )
 
-// Category classifies the semantic role of a memory (document 002 "Memory Types").
+// Category says what kind of statement a memory is (document 002 "Memory Types").
 type Category string
 
-// The categories of document 002: the extractor's five and the three that explicit saves infer.
+// The categories of document 002. The extractor assigns five of them; the other three are inferred for explicit saves.
 const (
 	CategoryFact       Category = "fact"
 	CategoryPreference Category = "preference"
@@ -34,17 +34,17 @@ const (
 	CategoryIssue      Category = "issue"
 )
 
-// Tier carries durability, not domain (document 003 D1).
+// Tier says how long a memory is kept, not what it is about (document 003 D1).
 type Tier string
 
-// The universal three tiers.
+// The three tiers.
 const (
 	TierInteraction Tier = "interaction"
 	TierSession     Tier = "session"
 	TierPersistent  Tier = "persistent"
 )
 
-// Typology carries behavioural defaults, orthogonal to the tier (document 003 D3).
+// Typology sets defaults for how a memory behaves. It is independent of the tier (document 003 D3).
 type Typology string
 
 // The three typologies.
@@ -54,7 +54,7 @@ const (
 	TypologyProcedural Typology = "procedural"
 )
 
-// Sensitivity is the RFC's sensitivity class (document 004 §15A.1), ordered from public to hyper.
+// Sensitivity is a sensitivity class of the RFC (document 004 §15A.1).
 type Sensitivity string
 
 // The sensitivity classes in ascending order.
@@ -87,10 +87,10 @@ const (
 	ReadGroup    ReadPolicy = "group"
 )
 
-// SourceKind names the ingestion function a candidate came through (document 004 §15.4).
+// SourceKind names the ingestion function that received a candidate (document 004 §15.4).
 type SourceKind string
 
-// The source kinds. SourceMemory is an explicit save; the others are experience.
+// The source kinds. SourceMemory is an explicit save; the other four are observed experience.
 const (
 	SourceUserInput   SourceKind = "user_input"
 	SourceToolOutput  SourceKind = "tool_output"
@@ -119,7 +119,7 @@ type WriteMode string
 
 // The write modes, from strictest to loosest.
 const (
-	ModeShadow     WriteMode = "shadow"     // everything runs, no memory row is created or changed
+	ModeShadow     WriteMode = "shadow"     // the whole pipeline runs, but creates and changes no memory row
 	ModeFrozen     WriteMode = "frozen"     // the source is stored; no proposal is applied
 	ModeControlled WriteMode = "controlled" // adds are applied; updates and deletes only when allowed
 )
@@ -140,12 +140,12 @@ type ProposalState string
 
 // The proposal states.
 const (
-	ProposalProposed ProposalState = "proposed" // decided, not yet evaluated by write
+	ProposalProposed ProposalState = "proposed" // decided, but not yet evaluated by the write phase
 	ProposalApplied  ProposalState = "applied"
-	ProposalSkipped  ProposalState = "skipped"  // evaluated, nothing to write; the reason says why
-	ProposalBlocked  ProposalState = "blocked"  // not allowed by mode or rule; waits for review
-	ProposalStale    ProposalState = "stale"    // its target or source has changed; it must be decided again
-	ProposalRejected ProposalState = "rejected" // a reviewer said no
+	ProposalSkipped  ProposalState = "skipped"  // evaluated: there was nothing to write, and the reason says why
+	ProposalBlocked  ProposalState = "blocked"  // the write mode or a rule does not allow it; it waits for review
+	ProposalStale    ProposalState = "stale"    // its target or source changed; the fact must be decided again
+	ProposalRejected ProposalState = "rejected" // a reviewer rejected it
 	ProposalExpired  ProposalState = "expired"  // no one reviewed it in time
 )
 
@@ -164,8 +164,8 @@ const (
 // JobState is the state of a durable job (document 002 "Job States").
 type JobState string
 
-// The job states. A failed attempt leaves a job failed until the next attempt leases it; dead means that
-// attempts are exhausted or that retrying cannot help.
+// The job states. A job is failed after a failed attempt, until the next attempt leases it. It is dead when its
+// attempts are exhausted or when retrying cannot help.
 const (
 	JobPending   JobState = "pending"
 	JobLeased    JobState = "leased"
@@ -231,13 +231,14 @@ func (v WriteMode) Valid() bool { return slices.Contains(writeModes, v) }
 // Valid reports whether the value is one of the enumeration.
 func (v JobState) Valid() bool { return slices.Contains(jobStates, v) }
 
-// AtMost returns the sensitivity classes up to and including v, in ascending order; none for an unknown class.
+// AtMost returns the sensitivity classes up to and including v, in ascending order. It returns none for an unknown
+// class.
 func (v Sensitivity) AtMost() []Sensitivity {
 	return sensitivities[:slices.Index(sensitivities, v)+1]
 }
 
 // Stricter returns the stricter of two write modes. An empty or unknown mode counts as the loosest,
-// so that a request can only narrow what the worker allows.
+// so that a request can only restrict what the worker allows.
 func (v WriteMode) Stricter(other WriteMode) WriteMode {
 	rank := func(m WriteMode) int {
 		if i := slices.Index(writeModes, m); i >= 0 {
@@ -258,47 +259,47 @@ const (
 	MaxSafeSummaryChars = 1_000
 )
 
-// TrustContext is the trust context of a recall (document 004 §13 and §15.8). It affects what is shown, never what is
-// stored.
+// TrustContext is the trust context of a recall (document 004 §13 and §15.8). It affects what is shown, never what
+// is stored.
 //
 // If the deployment has a trust key, claims above the minimum are believed only if the token grants them too: see
 // docs/trust.md.
 type TrustContext struct {
 	Authenticated  bool        `json:"authenticated,omitempty"`
-	MaxSensitivity Sensitivity `json:"max_sensitivity,omitempty"` // limits that of the request; empty for no limit
+	MaxSensitivity Sensitivity `json:"max_sensitivity,omitempty"` // limit for the request's; empty: no limit
 	Scopes         []string    `json:"scopes,omitempty"`          // may be read in addition to principal.scope
-	// In which the answer is shown; a policy may lower the limit for it.
+	// Environment is where the answer is shown. A policy may lower the limit for it.
 	Environment string `json:"environment,omitempty"`
-	Token       string `json:"token,omitempty"` // signed; proves the above
+	Token       string `json:"token,omitempty"` // signed token that proves the other fields
 }
 
-// Redaction says what is shown of a memory above the limit.
+// Redaction says what is shown of a memory whose sensitivity is above the limit.
 type Redaction string
 
 // The redactions. Neither shows content.
 const (
 	RedactedMetadata Redaction = "metadata" // id, type, category, sensitivity and dates
-	RedactedSummary  Redaction = "summary"  // these and the stored safe summary
+	RedactedSummary  Redaction = "summary"  // the metadata and the stored safe summary
 )
 
 // TrustMeta is the result of a recall's trust context.
 type TrustMeta struct {
 	Authenticated  bool           `json:"authenticated"`
-	MaxSensitivity Sensitivity    `json:"max_sensitivity"` // content up to here is shown
+	MaxSensitivity Sensitivity    `json:"max_sensitivity"` // content up to this class is shown
 	Scopes         []string       `json:"scopes,omitempty"`
 	Problems       []TrustProblem `json:"problems,omitempty"` // claims and requests that were not granted
 }
 
-// TrustProblem says why less was granted than was claimed or asked for.
+// TrustProblem says why a claim or a request was not fully granted.
 type TrustProblem string
 
 // The problems of a trust context.
 const (
-	TrustUnproven        TrustProblem = "unproven"      // claimed without a token, although one is needed
+	TrustUnproven        TrustProblem = "unproven"      // claimed without the required token
 	TrustTokenInvalid    TrustProblem = "token_invalid" // not signed with the key, or not a token
 	TrustTokenExpired    TrustProblem = "token_expired"
 	TrustTokenOther      TrustProblem = "token_other"     // signed for another principal
-	TrustTokenUnchecked  TrustProblem = "token_unchecked" // there is no key to check it with: it is accepted
+	TrustTokenUnchecked  TrustProblem = "token_unchecked" // accepted unchecked, because no trust key is configured
 	TrustUnauthenticated TrustProblem = "unauthenticated" // more than medium was requested, which needs authentication
 	TrustEnvironment     TrustProblem = "environment"     // the policy lowers the limit in this environment
 	TrustCeiling         TrustProblem = "max_sensitivity" // more was requested than the trust context allows
@@ -333,7 +334,7 @@ func (t *TrustContext) Validate() error {
 	return p.Err()
 }
 
-// Lower returns the lower of two sensitivities; an empty one sets no bound.
+// Lower returns the lower of two sensitivities. An empty sensitivity sets no bound.
 func (v Sensitivity) Lower(other Sensitivity) Sensitivity {
 	switch {
 	case v == "":

@@ -17,10 +17,10 @@ const (
 	// DefaultForgetExpiry is how long a run waits for its confirmation, in seconds. A request can shorten it, not
 	// extend it.
 	DefaultForgetExpiry = 86_400
-	// MaxForgetSample is how many ids a preview shows.
+	// MaxForgetSample is the maximum number of ids that a preview shows.
 	MaxForgetSample = 100
-	// MaxForgetBatch is how many memories one transaction forgets (document 002 "Retention Worker": each
-	// step is capped, so that no writer waits long).
+	// MaxForgetBatch is the maximum number of memories that one transaction forgets. It is small, so that other
+	// writers do not wait long (document 002 "Retention Worker").
 	MaxForgetBatch = 500
 )
 
@@ -29,9 +29,9 @@ type ForgetMode string
 
 // The forget modes.
 const (
-	ForgetSoft  ForgetMode = "soft"  // a tombstone, recoverable within the window
-	ForgetForce ForgetMode = "force" // the row and its texts go; history keeps who, when and why
-	ForgetErase ForgetMode = "erase" // the texts go everywhere; an empty row and the audit stay
+	ForgetSoft  ForgetMode = "soft"  // leaves a tombstone, which can be recovered within the window
+	ForgetForce ForgetMode = "force" // deletes the row and its texts; history keeps who, when and why
+	ForgetErase ForgetMode = "erase" // removes the texts everywhere; an empty row and the audit remain
 )
 
 var forgetModes = []ForgetMode{ForgetSoft, ForgetForce, ForgetErase}
@@ -39,17 +39,18 @@ var forgetModes = []ForgetMode{ForgetSoft, ForgetForce, ForgetErase}
 // Valid reports whether the value is one of the enumeration.
 func (v ForgetMode) Valid() bool { return slices.Contains(forgetModes, v) }
 
-// Selector chooses memories to forget. Conditions narrow each other.
+// Selector chooses memories to forget. A memory must meet all conditions.
 //
-// Ids name memories that the principal may read, in any state; force and erase do not change those of other agents. A
-// query finds live memories of the principal's own that match it in full text: words that must all occur, "a phrase",
-// or, and -not together with a word that must occur. Filters alone find the principal's own memories in its project
-// and scope: for soft those that are not forgotten yet, including archived and superseded ones; for force and erase
-// also soft-deleted ones.
+//   - IDs name memories that the principal may read, in any state. Force and erase skip memories of other agents.
+//   - Query finds the principal's own live memories by full-text search. All its words must occur. It may contain
+//     "a phrase", the operator or, and -word for a word that must not occur; -word needs another word that must occur.
+//   - Filters without ids or a query find the principal's own memories in its project and scope. With soft, they find
+//     memories that are not forgotten yet, including archived and superseded ones. With force and erase, they also
+//     find soft-deleted memories.
 type Selector struct {
 	IDs            []string     `json:"ids,omitempty"`
-	Query          string       `json:"query,omitempty"` // full text; all that match, best first
-	Limit          int          `json:"limit,omitempty"` // of a query: the best so many
+	Query          string       `json:"query,omitempty"` // full-text search; selects all matches, best first
+	Limit          int          `json:"limit,omitempty"` // with a query: at most this many best matches
 	Types          []MemoryType `json:"types,omitempty"`
 	Categories     []Category   `json:"categories,omitempty"`
 	Tags           []string     `json:"tags,omitempty"`
@@ -59,10 +60,10 @@ type Selector struct {
 	Since          *time.Time   `json:"since,omitempty"`
 	Until          *time.Time   `json:"until,omitempty"`
 	IncludeDerived bool         `json:"include_derived,omitempty"` // also memories derived from the selected ones
-	All            bool         `json:"all,omitempty"`             // needed to select without any other condition
+	All            bool         `json:"all,omitempty"`             // all memories; only without another condition
 
 	// Everywhere also selects memories with the same content: the sources of the selected memories, their
-	// restatements, and memories extracted from them. An erase does so unless OnlyNamed is set.
+	// restatements, and memories extracted from them. An erase always selects these, unless OnlyNamed is set.
 	Everywhere bool `json:"everywhere,omitempty"`
 	OnlyNamed  bool `json:"only_named,omitempty"`
 }
@@ -75,13 +76,13 @@ type ForgetRequest struct {
 	Mode     ForgetMode `json:"mode,omitempty"` // default soft
 	Selector Selector   `json:"selector"`
 	Execute  bool       `json:"execute,omitempty"` // execute if no confirmation is needed
-	// IfVersion forgets the one memory that the selector names only if this is its current version; 0: any. Otherwise
-	// the run fails with a *VersionConflict, and nothing is changed (document 002 "Forget").
+	// IfVersion is the version that the one selected memory must have; 0 accepts any version. If the memory has
+	// another version, the run fails with a *VersionConflict and changes nothing (document 002 "Forget").
 	IfVersion int `json:"if_version,omitempty"`
-	// ExpiresSeconds is how long the run waits; default and at most a day.
+	// ExpiresSeconds is how long the run waits for its confirmation. The default and the maximum are a day.
 	ExpiresSeconds int `json:"expires_seconds,omitempty"`
-	// BatchSize is how many memories one transaction forgets; default and at most MaxForgetBatch. Fewer hold
-	// their locks for less long.
+	// BatchSize is how many memories one transaction forgets. The default and the maximum are MaxForgetBatch.
+	// Smaller batches hold locks for a shorter time.
 	BatchSize int `json:"batch_size,omitempty"`
 
 	problems []FieldError // what decoding found wrong
@@ -92,23 +93,25 @@ type ForgetPreview struct {
 	RunID      string      `json:"run_id"`
 	WorkflowID string      `json:"workflow_id"`
 	Mode       ForgetMode  `json:"mode"`
-	State      ForgetState `json:"state"`               // preview, or confirmed if it continues at once
+	State      ForgetState `json:"state"`               // preview, or confirmed if the run needs no confirmation
 	Total      int         `json:"total"`               // ids named, or memories selected
-	NotFound   int         `json:"not_found,omitempty"` // named ids that the principal has no memory for
-	Pinned     int         `json:"pinned"`              // not changed by soft
-	// Other agents' memories that the principal may read: not changed by force and erase.
+	NotFound   int         `json:"not_found,omitempty"` // named ids of memories that do not exist for the principal
+	Pinned     int         `json:"pinned"`              // pinned memories; soft skips them
+	// NotOwner counts other agents' memories that the principal may read. Force and erase skip them.
 	NotOwner int `json:"not_owner,omitempty"`
-	// Of a world or linked to an action: not changed by force, emptied by erase.
+	// MustStay counts memories that have a world_id or are linked to an action. Force skips them; erase removes their
+	// texts and keeps their rows.
 	MustStay int      `json:"must_stay,omitempty"`
-	Derived  int      `json:"derived"` // memories derived from the selected that are not selected
+	Derived  int      `json:"derived"` // memories derived from the selected ones and not selected themselves
 	Sample   []string `json:"sample"`  // ids, at most 100
-	// Memories with the same content as the selected ones: selected too with Everywhere, otherwise only listed.
+	// SaysSame counts memories with the same content as the selected ones. With Everywhere they are selected too;
+	// otherwise they are only listed.
 	Everywhere bool         `json:"everywhere,omitempty"`
 	SaysSame   int          `json:"says_same,omitempty"`
-	Echoes     []ForgetEcho `json:"echoes,omitempty"` // at most 100
-	// other agents' memories, not changed by force and erase
+	Echoes     []ForgetEcho `json:"echoes,omitempty"` // memories with the same content, at most 100
+	// SaysSameNotOwner counts those of other agents. Force and erase skip them.
 	SaysSameNotOwner int `json:"says_same_not_owner,omitempty"`
-	// From Store.ForgetToken alone: it stays out of results that Temporal keeps.
+	// ConfirmToken is set only by Store.ForgetToken, so that results kept in Temporal do not contain it.
 	ConfirmToken string    `json:"confirm_token,omitempty"`
 	ExpiresAt    time.Time `json:"expires_at"`
 }
@@ -117,7 +120,8 @@ type ForgetPreview struct {
 type ForgetEcho struct {
 	ID  string `json:"id"`
 	Tie string `json:"tie"` // source, restatement or derived
-	// AlsoSays is how many other things its text says. They are lost with the text; facts extracted from it stay.
+	// AlsoSays is how many other statements the text contains. They are lost with the text; the facts that were
+	// extracted from it remain.
 	AlsoSays int `json:"also_says,omitempty"`
 }
 
@@ -125,7 +129,7 @@ type ForgetEcho struct {
 type ForgetConfirmation struct {
 	Token  string `json:"token"`
 	Actor  string `json:"actor,omitempty"`
-	Reason string `json:"reason,omitempty"` // default: the request's
+	Reason string `json:"reason,omitempty"` // empty: the reason of the request
 
 	decoded check.Decoded
 }
@@ -142,27 +146,30 @@ const (
 	ForgetCancelled ForgetState = "cancelled"
 )
 
-// ForgetReceipt says what was removed where: rows by place.
+// ForgetReceipt says what a run removed, by place.
 type ForgetReceipt struct {
 	State     ForgetState `json:"state"`
 	RunID     string      `json:"run_id"`
 	Mode      ForgetMode  `json:"mode"`
 	Total     int         `json:"total"`
 	Forgotten int         `json:"forgotten"`
-	// By reason: version_conflict, pinned, deleted, not_owner, world, action_linked, not_found, ….
+	// Skipped counts unchanged memories by reason: version_conflict, pinned, deleted, not_owner, world, action_linked,
+	// not_found, ….
 	Skipped   map[string]int `json:"skipped,omitempty"`
 	Removed   map[string]int `json:"removed,omitempty"`   // rows by table, vectors by index, runs of Temporal
 	Stopped   int            `json:"stopped,omitempty"`   // pipelines that were still processing forgotten memories
-	Remaining int            `json:"remaining,omitempty"` // of a run that was cancelled
-	// Places that could not be reached: the text there must be removed later, or by hand.
+	Remaining int            `json:"remaining,omitempty"` // memories not processed when the run was cancelled
+	// Pending lists places that could not be reached. Their texts must be removed later, or by hand.
 	Pending []string `json:"pending,omitempty"`
 
 	Everywhere bool `json:"everywhere,omitempty"` // memories with the same content were selected too
-	// Of a run that has ended:
-	// What was forgotten, at most MaxForgetIDs; a run's items list all.
+
+	// The following fields are set when the run has ended.
+
+	// IDs lists forgotten memories, at most MaxForgetIDs. The items of the run list all of them.
 	IDs       []string     `json:"ids,omitempty"`
-	StillSaid int          `json:"still_said,omitempty"` // memories that are left and say the same
-	Echoes    []ForgetEcho `json:"echoes,omitempty"`     // those, at most 100
+	StillSaid int          `json:"still_said,omitempty"` // remaining memories with the same content
+	Echoes    []ForgetEcho `json:"echoes,omitempty"`     // these memories, at most 100
 }
 
 // selectorFilters says whether the selector has a condition other than ids.
@@ -172,7 +179,7 @@ func (s *Selector) selectorFilters() bool {
 		s.Session != "" || s.Since != nil || s.Until != nil
 }
 
-// Named reports whether the selector names its memories one by one, and selects in no other way.
+// Named reports whether the selector has only ids, and selects no derived memories or memories with the same content.
 func (s *Selector) Named() bool {
 	return len(s.IDs) > 0 && !s.selectorFilters() && !s.IncludeDerived && !s.Everywhere
 }
@@ -182,7 +189,7 @@ const maxListedIDs = 20
 
 func (s *Selector) validate(p *check.Problems, path string) {
 	if len(s.IDs) == 0 && !s.selectorFilters() && !s.All {
-		p.Add(strings.TrimSuffix(path, "."), "must have a condition, or all set")
+		p.Add(strings.TrimSuffix(path, "."), "must have a condition, or all must be set")
 	}
 	if s.All && (len(s.IDs) > 0 || s.selectorFilters()) {
 		p.Add(path+"all", "must not be set together with a condition")
@@ -248,7 +255,7 @@ type ForgetStatus struct {
 	Reason      string     `json:"reason"`
 	RequestedBy string     `json:"requested_by"`
 	ConfirmedBy string     `json:"confirmed_by,omitempty"`
-	ExpiresAt   time.Time  `json:"expires_at"` // of the confirmation
+	ExpiresAt   time.Time  `json:"expires_at"` // when the run stops waiting for its confirmation
 	ConfirmedAt *time.Time `json:"confirmed_at,omitempty"`
 	FinishedAt  *time.Time `json:"finished_at,omitempty"`
 	CreatedAt   time.Time  `json:"created_at"`
@@ -256,22 +263,22 @@ type ForgetStatus struct {
 
 // ForgetItem is one memory of a run's selection.
 type ForgetItem struct {
-	Ordinal  int    `json:"ordinal"` // from 0; the memories that are selected, then ids that are not found
+	Ordinal  int    `json:"ordinal"` // from 0: first the selected memories, then the ids that were not found
 	MemoryID string `json:"memory_id"`
-	Version  int    `json:"version,omitempty"` // version when it was selected; 0 if it was not found
-	Outcome  string `json:"outcome,omitempty"` // forgotten, or why not; empty while it waits
-	// Of what was taken because it says the same: source, restatement or derived.
+	Version  int    `json:"version,omitempty"` // the memory's version when it was selected; 0 if it was not found
+	Outcome  string `json:"outcome,omitempty"` // forgotten, or why the memory was skipped; empty until it is processed
+	// Tie says why a memory with the same content was selected: source, restatement or derived.
 	Tie string `json:"tie,omitempty"`
 }
 
 // ForgetApproval is the answer to a confirmation.
 type ForgetApproval struct {
 	State   ForgetState `json:"state"`
-	Already bool        `json:"already,omitempty"` // the run had been confirmed before; nothing was done
+	Already bool        `json:"already,omitempty"` // the run was confirmed before, and this call changed nothing
 }
 
-// Validate reports every field that is wrong, as a *ValidationError. It changes nothing: see Mode and
-// ExpiresSeconds for what their zero values mean.
+// Validate reports every field that is wrong, as a *ValidationError. It does not set defaults: see HowMuch and
+// Expiry.
 func (r *ForgetRequest) Validate() error {
 	if len(r.problems) > 0 { // other checks would report consequences of these
 		return &ValidationError{Fields: r.problems}
@@ -288,7 +295,7 @@ func (r *ForgetRequest) Validate() error {
 		p.Add("if_version", "must not be negative")
 	case r.IfVersion > 0 && (len(r.Selector.IDs) != 1 || !r.Selector.Named() || r.TakesEverywhere()):
 		p.Add("if_version",
-			"is allowed only with a single id: no other condition, nothing derived, and only_named with erase")
+			"is allowed only with a single id, without other conditions; erase also needs only_named")
 	}
 	if r.ExpiresSeconds < 0 || r.ExpiresSeconds > DefaultForgetExpiry {
 		p.Add("expires_seconds", "must be between 1 and %d", DefaultForgetExpiry)
@@ -299,7 +306,7 @@ func (r *ForgetRequest) Validate() error {
 	return p.Err()
 }
 
-// HowMuch is the mode, soft when none is given.
+// HowMuch returns the mode, or soft if the request has none.
 func (r *ForgetRequest) HowMuch() ForgetMode {
 	if r.Mode == "" {
 		return ForgetSoft
@@ -307,7 +314,7 @@ func (r *ForgetRequest) HowMuch() ForgetMode {
 	return r.Mode
 }
 
-// TakesEverywhere reports whether what says the same as the selected is forgotten with them.
+// TakesEverywhere reports whether memories with the same content as the selected ones are forgotten too.
 func (r *ForgetRequest) TakesEverywhere() bool {
 	return r.Selector.Everywhere || r.HowMuch() == ForgetErase && !r.Selector.OnlyNamed
 }
@@ -323,8 +330,8 @@ func (r *ForgetRequest) Expiry() time.Duration {
 // maxTokenLength is longer than any token.
 const maxTokenLength = 200
 
-// Validate reports every field that is wrong, as a *ValidationError. Whether the token is right is
-// another question, which needs the run.
+// Validate reports every field that is wrong, as a *ValidationError. It cannot tell whether the token is the right
+// one: that needs the run.
 func (c *ForgetConfirmation) Validate() error {
 	if err := c.decoded.Err(); err != nil { // other checks would report consequences of these
 		return err
@@ -341,7 +348,7 @@ func (c *ForgetConfirmation) Validate() error {
 	return p.Err()
 }
 
-// Processed is how many of the selected have been dealt with.
+// Processed returns how many selected memories were forgotten or skipped.
 func (r ForgetReceipt) Processed() int {
 	n := r.Forgotten
 	for _, skipped := range r.Skipped {
@@ -350,13 +357,13 @@ func (r ForgetReceipt) Processed() int {
 	return n
 }
 
-// Summary is a word for operators: the outcome of the run.
+// Summary returns the outcome of the run in one word.
 func (r ForgetReceipt) Summary() string { return string(r.State) }
 
-// Skip counts one memory that was not changed.
+// Skip counts n memories that were not changed.
 func (r *ForgetReceipt) Skip(reason string, n int) { tally(&r.Skipped, reason, n) }
 
-// Remove counts rows that went from a place.
+// Remove counts n rows that were removed from a place.
 func (r *ForgetReceipt) Remove(place string, n int) { tally(&r.Removed, place, n) }
 
 // Clone returns a receipt that shares no map with this one.

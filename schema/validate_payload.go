@@ -128,20 +128,20 @@ func checkPayload[T Payload](
 	validate(p, path, &v)
 }
 
-// ArtifactPrefix begins the reference to stored bytes: it is followed by their SHA-256 in 64 lower-case
-// hexadecimal digits. Any other reference points into the host system.
+// ArtifactPrefix begins a reference to stored bytes. Their SHA-256 follows, as 64 lower-case hexadecimal digits. Any
+// other reference points into the host system.
 const ArtifactPrefix = "sha256:"
 
 var artifactRef = regexp.MustCompile(`^` + ArtifactPrefix + `[0-9a-f]{64}$`)
 
-// checkEpisodic checks an episode (document 004 §5): a time-ordered sequence of events, tool calls that
-// name the calls they depend on.
+// checkEpisodic checks an episode (document 004 §5): its events must be in order of time, and each dependency of a
+// tool call must be another call of the episode.
 func checkEpisodic(p *check.Problems, path string, v *EpisodicPayload) {
 	for i, event := range v.Timeline {
 		at := fmt.Sprintf("%s.timeline[%d]", path, i)
 		check.Year(p, at+".t", event.T)
 		if i > 0 && event.T.Before(v.Timeline[i-1].T) {
-			p.Add(at+".t", "is before the event in front of it")
+			p.Add(at+".t", "is before the previous event")
 		}
 		check.Text(p, at+".event_kind", event.EventKind, MaxNameLength)
 		check.Text(p, at+".ref", event.Ref, MaxRefLength)
@@ -162,7 +162,7 @@ func checkEpisodic(p *check.Problems, path string, v *EpisodicPayload) {
 	for i, node := range v.ToolGraph {
 		for j, from := range node.DependsOn {
 			if !g.edge(from, node.ID) {
-				p.Add(fmt.Sprintf("%s.tool_graph[%d].depends_on[%d]", path, i, j), "names no node")
+				p.Add(fmt.Sprintf("%s.tool_graph[%d].depends_on[%d]", path, i, j), "is not the id of a node")
 			}
 		}
 	}
@@ -195,7 +195,8 @@ func checkSemantic(p *check.Problems, path string, v *SemanticPayload) {
 	checkRefs(p, path+".evidence", v.Evidence)
 }
 
-// validate checks where and when a memory holds (document 004 §15A.8). The zero Validity is global.
+// validate checks when, and under which conditions, a memory is valid (document 004 §15A.8). The zero Validity is
+// global.
 // path ends in a dot.
 func (v *Validity) validate(p *check.Problems, path string) {
 	modes := []ValidityMode{ValidGlobal, ValidConditional, ValidTimeboxed}
@@ -220,7 +221,7 @@ func (v *Validity) validate(p *check.Problems, path string) {
 	case v.Mode == ValidConditional && v.Conditions == nil:
 		p.Add(path+"conditions", "is required when mode is conditional")
 	case v.Mode == ValidTimeboxed && v.Start == nil && v.End == nil:
-		p.Add(path+"start", "is required when mode is timeboxed, or end")
+		p.Add(path+"start", "is required when mode is timeboxed and end is not given")
 	case v.Mode == ValidGlobal || v.Mode == "":
 		for _, f := range []struct {
 			field string
@@ -251,16 +252,16 @@ func checkCompetence(p *check.Problems, path string, v *CompetencePayload) {
 	for i, step := range v.FallbackSteps {
 		if i >= len(v.Fallbacks) || step.Step != v.Fallbacks[i] {
 			p.Add(fmt.Sprintf("%s.fallback_steps[%d].step", path, i),
-				"must be the text of the fallback that it details")
+				"must be the text of the fallback at the same position")
 		}
 	}
 	if n := len(v.FallbackSteps); n > 0 && n < len(v.Fallbacks) {
-		p.Add(path+".fallback_steps", "must detail every fallback")
+		p.Add(path+".fallback_steps", "must have a step for every fallback")
 	}
 }
 
-// checkPlanGraph checks a plan (document 004 §9): a directed graph of actions whose dependencies can be
-// met.
+// checkPlanGraph checks a plan (document 004 §9). A plan is a directed graph of actions. It must not have a cycle, so
+// that every action can run at some point.
 func checkPlanGraph(p *check.Problems, path string, v *PlanGraphPayload) {
 	check.Text(p, path+".plan_id", v.PlanID, MaxRefLength)
 	check.Text(p, path+".version", v.Version, MaxNameLength)
@@ -276,7 +277,7 @@ func checkPlanGraph(p *check.Problems, path string, v *PlanGraphPayload) {
 		at := fmt.Sprintf("%s.edges[%d]", path, i)
 		for _, end := range []struct{ field, id string }{{".from", edge.From}, {".to", edge.To}} {
 			if !g.has(end.id) {
-				p.Add(at+end.field, "names no node")
+				p.Add(at+end.field, "is not the id of a node")
 			}
 		}
 		if seen[edge] {
@@ -286,11 +287,11 @@ func checkPlanGraph(p *check.Problems, path string, v *PlanGraphPayload) {
 		g.edge(edge.From, edge.To)
 	}
 	if g.cyclic() {
-		p.Add(path+".edges", "have a cycle: no node of it could ever run")
+		p.Add(path+".edges", "have a cycle: its nodes could never run")
 	}
 }
 
-// graph is a directed graph. Its nodes are names.
+// graph is a directed graph whose nodes are names.
 type graph struct {
 	out map[string][]string
 	in  map[string]int
@@ -305,7 +306,7 @@ func (g *graph) has(name string) bool {
 	return ok
 }
 
-// node adds a node; false when there is one of that name.
+// node adds a node. It returns false if there already is a node of that name.
 func (g *graph) node(name string) bool {
 	if g.has(name) {
 		return false
@@ -314,7 +315,7 @@ func (g *graph) node(name string) bool {
 	return true
 }
 
-// edge adds an edge between two nodes; false if one of them does not exist.
+// edge adds an edge between two nodes. It returns false if one of them does not exist.
 func (g *graph) edge(from, to string) bool {
 	if !g.has(from) || !g.has(to) {
 		return false
@@ -325,7 +326,7 @@ func (g *graph) edge(from, to string) bool {
 }
 
 // cyclic reports whether some nodes depend on each other in a circle. It removes nodes without dependencies
-// until there are none: what remains is in a circle or depends on one.
+// until there are none. Each remaining node is in a circle or depends on one.
 func (g *graph) cyclic() bool {
 	waiting := maps.Clone(g.in)
 	var free []string

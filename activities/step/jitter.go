@@ -11,9 +11,9 @@ import (
 	"github.com/mneme/mneme/memory/lifecycle"
 )
 
-// Jitter is the interceptor that spreads the retries of activities (lifecycle.RetryDelay). Temporal's retry policies
-// have no jitter, so each failed attempt sets the delay of the next one. An attempt that Temporal ends, because its
-// heartbeats stopped or it timed out, cannot do so; the policy alone sets that delay.
+// Jitter returns the interceptor that spreads the retries of activities (lifecycle.RetryDelay). Temporal's retry
+// policies have no jitter, so each failed attempt sets the delay before the next attempt. If Temporal ends an attempt,
+// because it timed out or its heartbeats stopped, the retry policy sets the delay.
 func Jitter() interceptor.WorkerInterceptor { return &jitter{} }
 
 type jitter struct {
@@ -41,18 +41,18 @@ func (j *jitterInbound) ExecuteActivity(ctx context.Context, in *interceptor.Exe
 	return result, Delayed(err, RetryKey(ctx), activity.GetInfo(ctx).Attempt)
 }
 
-// Delayed adds the delay until the next attempt to an error that can be retried, and returns any other as it is.
+// Delayed adds the delay before the next attempt to an error that can be retried. It does not change other errors.
 func Delayed(err error, key string, attempt int32) error {
 	if temporal.IsCanceledError(err) || errors.Is(err, activity.ErrResultPending) {
 		return err // there is nothing to retry
 	}
 	var app *temporal.ApplicationError
 	if errors.As(err, &app) && (app.NonRetryable() || app.NextRetryDelay() > 0 || app.HasDetails()) {
-		return err // it has its own delay (PendingError)
+		return err // it cannot be retried, or has its own delay or details (PendingError)
 	}
 	//nolint:errorlint // the server sees the wrapper of a wrapped error
 	if own, ok := err.(*temporal.ApplicationError); ok {
-		// It has only a type: a statement at its limit, an attempt without progress.
+		// The error has only a type, such as a statement that timed out or an attempt without progress.
 		return temporal.NewApplicationErrorWithOptions(own.Message(), own.Type(), temporal.ApplicationErrorOptions{
 			Cause: own.Unwrap(), Category: own.Category(), NextRetryDelay: lifecycle.RetryDelay(int(attempt), key)})
 	}
@@ -60,7 +60,7 @@ func Delayed(err error, key string, attempt int32) error {
 		NextRetryDelay: lifecycle.RetryDelay(int(attempt), key)})
 }
 
-// RetryKey returns a key of the activity, from which its jitter is computed.
+// RetryKey returns the key of the activity. The jitter is computed from it.
 func RetryKey(ctx context.Context) string {
 	info := activity.GetInfo(ctx)
 	return info.WorkflowExecution.ID + "/" + info.WorkflowExecution.RunID + "/" + info.ActivityID

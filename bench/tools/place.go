@@ -15,17 +15,18 @@ import (
 
 const (
 	commandLimit = time.Minute
-	maxOutput    = 8_000 // bytes of an output that are kept, as the recorder does
+	maxOutput    = 8_000 // bytes; the rest of an output is cut, as the recorder does
 )
 
-// place is the directory of one task: work is where the commands run, home is the home directory of the tools.
+// place is the directory of a task. Commands run in dir; the tools' home directory is root/home.
 type place struct {
 	root string
 	dir  string // below root
 	env  []string
 }
 
-// newPlace makes an empty place. The same root and name give the same paths, which are in the errors of tools.
+// newPlace makes an empty place. The same root and name always give the same paths, because tools print paths in their
+// errors.
 func newPlace(root, name string, t tools) (*place, error) {
 	p := &place{root: root, dir: filepath.Join(root, name)}
 	if err := os.RemoveAll(root); err != nil {
@@ -37,7 +38,7 @@ func newPlace(root, name string, t tools) (*place, error) {
 		}
 	}
 	p.env = append(t.env(), "HOME="+p.home(), "PWD="+p.dir)
-	// Go would write its telemetry from a process that outlives the command.
+	// Otherwise a process of Go would write telemetry after the command has ended.
 	telemetry := filepath.Join(p.home(), ".config", "go", "telemetry")
 	if err := os.MkdirAll(telemetry, 0o750); err != nil {
 		return nil, err
@@ -47,7 +48,7 @@ func newPlace(root, name string, t tools) (*place, error) {
 
 func (p *place) home() string { return filepath.Join(p.root, "home") }
 
-// path returns the path of a file as a command names it.
+// path returns the path of a file. A relative name is relative to dir, as for a command.
 func (p *place) path(name string) string {
 	if filepath.IsAbs(name) {
 		return name
@@ -72,7 +73,7 @@ func (p *place) sh(command string) {
 	}
 }
 
-// check ends the preparation of a task. Families are built by prepared, which returns the error.
+// check panics with a preparation if err is not nil. The caller of a family's setup recovers and returns the error.
 func check(err error) {
 	if err != nil {
 		panic(preparation{err})
@@ -81,7 +82,7 @@ func check(err error) {
 
 type preparation struct{ error }
 
-// run runs a command of the shell. It returns what the command printed, and whether it ended with exit code 0.
+// run runs a shell command. It returns the output of the command, and whether the exit code was 0.
 func (p *place) run(command string) (output string, ok bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), commandLimit)
 	defer cancel()
@@ -112,8 +113,9 @@ func (p *place) keep() (restore func() error, err error) {
 	return func() error { return replaceTree(copied, p.root) }, nil
 }
 
-// replaceTree makes to a copy of from, with the times and modes of its files: make decides by them. A tool may leave a
-// process that still writes for a moment, so it is tried again.
+// replaceTree replaces the directory to with a copy of the directory from. The copy has the same times and modes of
+// files, because make compares times. A process left by a tool may still write for a moment, so a failed copy is tried
+// again.
 func replaceTree(from, to string) (err error) {
 	for range 5 {
 		if err = os.RemoveAll(to); err == nil {

@@ -40,7 +40,7 @@ func TestForgetCommand(t *testing.T) {
 	o := c.run("forget", "--query", "old project", "--reason", "not wanted").is(app.ExitOK)
 	require.Contains(t, o.out, "mneme forget confirm "+f.Preview.RunID+" --token "+f.Preview.ConfirmToken)
 	require.Contains(t, o.out, "Subversion")
-	require.Contains(t, o.out, "1 pinned ones stay")
+	require.Contains(t, o.out, "1 pinned ones are not changed")
 	require.Len(t, c.list().Items, 4, "nothing is changed")
 
 	// Strings that are not tokens, and tokens of another run.
@@ -115,7 +115,7 @@ func TestForceLeavesAWorldAlone(t *testing.T) {
 	id := c.put(strings.Replace(event(0), `"relations": [{"predicate": "supports", "target_id": "e0"}]`,
 		`"world_id": "harbour"`, 1), app.ExitOK, "-").Items[0].ID
 	require.Contains(t, c.run("forget", id, "--mode", "force", "--reason", "r").is(app.ExitOK).out,
-		"1 of a world or linked to an action must stay")
+		"1 with a world_id or linked to an action are not changed")
 	o := c.run("forget", id, "--mode", "force", "--reason", "r", "--yes").is(app.ExitConflict)
 	require.Contains(t, o.err, "refused: world")
 	require.NotEmpty(t, c.get(id).Content)

@@ -254,8 +254,8 @@ func named(a, b Frame, m alignment) Relation {
 	if !hit || exclusive(a, b) {
 		return Relation{}
 	}
-	// The statements must also have something else in common than the value, unless the later one says that the thing was
-	// disposed of and another one acquired: "we sold the Honda and bought a Kia".
+	// The statements must have something in common other than the value, unless the later one says that the thing
+	// was disposed of and another one acquired: "we sold the Honda and bought a Kia".
 	disposed := endVerbs[b.mainVerb] && len(b.values) > 0 && a.OfSpeaker() &&
 		(b.actor == teamTerm || b.actor == a.speaker) && allNames(b.old)
 	if len(m.shared) == 0 && !(a.holder && b.holder) && !disposed && (len(m.restA) > 0 && len(m.restB) > 0) {

@@ -310,8 +310,8 @@ func (r *reader) findVerb() {
 			continue
 		}
 		if !isAux(t) && !fillers[t.low] && !nowCues[t.low] && t.low != "to" && t.low != "not" && t.low != "never" {
-			if (isVerb(t) || r.progressive(i)) && i > r.verb && !isBe(t) && !thirdPerson(t.low) && !articles[r.ts[i-1].low] &&
-				!possessives[r.ts[i-1].low] {
+			if (isVerb(t) || r.progressive(i)) && i > r.verb && !isBe(t) && !thirdPerson(t.low) &&
+				!articles[r.ts[i-1].low] && !possessives[r.ts[i-1].low] {
 				r.verb = i
 			}
 			break

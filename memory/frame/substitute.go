@@ -76,8 +76,8 @@ func substituted(a, b Frame, m alignment) Relation {
 		out.Certainty, out.Why = Sure, WhyCue
 	case exact && category, exact && va.Kind == KindName && vb.Kind == KindName && len(attributes) > 0:
 		out.Certainty, out.Why = Doubt, WhyRestated
-	case exact && va.Kind == KindTerm && vb.Kind == KindTerm && va.preposition == vb.preposition && a.mainVerb != "be" &&
-		a.mainVerb == b.mainVerb && !conjoined(a) && !conjoined(b):
+	case exact && va.Kind == KindTerm && vb.Kind == KindTerm && va.preposition == vb.preposition &&
+		a.mainVerb != "be" && a.mainVerb == b.mainVerb && !conjoined(a) && !conjoined(b):
 		out.Certainty, out.Why = Doubt, WhyRestated // "he studies law", "he studies medicine"
 	case exact:
 		return Relation{}

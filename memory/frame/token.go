@@ -160,8 +160,8 @@ func stemOf(low string) string {
 	return stem
 }
 
-// knownStems has the stems of parsed words. Most texts consist of a few thousand words, and stemming is most of the cost
-// of parsing.
+// knownStems has the stems of parsed words. Most texts consist of a few thousand words, and stemming is most of the
+// cost of parsing.
 var knownStems stemCache
 
 // stemCache keeps the last words that were added, and as many that were added before them. The zero value is ready.

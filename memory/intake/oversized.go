@@ -8,13 +8,13 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// beginningChars is how much of an oversized text is kept in the memory: as much as an extractor reads of any text,
-// including the marker.
+// beginningChars is how many characters of an oversized text the memory keeps. With the marker, this is as much as an
+// extractor reads of any text.
 const beginningChars = normalize.MaxExtractInput - 64
 
-// Beginning is the content of a memory whose whole text is an artifact: the beginning of the text, cut after a
-// sentence or a word if one ends nearby, and a marker that names the artifact. The marker differs for two texts that
-// begin alike.
+// Beginning returns the content of a memory whose whole text is stored as an artifact. It is the beginning of the text
+// and a marker that names the artifact. The text is cut after a sentence, or after a word, if one ends near the limit.
+// Because of the marker, two different texts with the same beginning have different contents.
 func Beginning(content, address string) string {
 	text := normalize.FirstChars(strings.TrimSpace(content), beginningChars)
 	const near = 500 // bytes
@@ -32,8 +32,8 @@ func Beginning(content, address string) string {
 	return strings.TrimRight(strings.ToValidUTF8(text, ""), " \n") + " [truncated " + sum[:min(len(sum), 12)] + "]"
 }
 
-// Abridge returns the candidate that is staged for one whose whole text is an artifact: it has the beginning of the
-// text, refers to the artifact, and is as sensitive as the whole text.
+// Abridge shortens a candidate whose whole text is stored as an artifact. The result has the beginning of the text, a
+// reference to the artifact, and the sensitivity of the whole text.
 func Abridge(c schema.Candidate, address string) schema.Candidate {
 	level := memory.Classification{Sensitivity: schema.SensitivityLow}
 	if c.Sensitivity.Valid() {

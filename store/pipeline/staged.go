@@ -17,7 +17,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// Kinds of operations. Staged ones have the same names in package workflows.
+// Kinds of operations. Package workflows uses the same names for operations with a staged request.
 const (
 	KindPut       = "put"
 	KindRevise    = "revise"
@@ -31,22 +31,22 @@ const (
 	kindResume    = "resume"
 )
 
-// How old a staged request must be for an erasure to treat it as abandoned. A run drops its request when it ends,
-// unless the run was terminated or its worker did not return.
+// Ages from which an erasure treats a staged request as abandoned. A run drops its request when it ends, unless the
+// run was terminated or no worker continued it.
 const (
 	// AbandonedAfter applies to requests that name erased memories. Such a request would fail as not found, so it
-	// can be dropped even if its run still waits. An hour lets requests in progress finish with a better answer.
+	// can be dropped even if its run still waits. Within an hour, requests in progress can finish normally.
 	AbandonedAfter = time.Hour
-	// StaleAfter applies to all other requests, which may contain an erased text in words that a search cannot
-	// find. It is longer than all attempts of an operation's activity (thirty of ten minutes, five hours: see
-	// workflows/flow/options.go) and than a night without workers. A request that still waits after that fails with
-	// an error.
+	// StaleAfter applies to all other requests. They may contain an erased text in words that a search cannot find.
+	// It is longer than a night without workers, and longer than all attempts of an operation's activity: thirty
+	// attempts of ten minutes take five hours (workflows/flow/options.go). A request that still waits after that
+	// fails with an error.
 	StaleAfter = 24 * time.Hour
 )
 
-// Accept stores the body of a request until it is carried out, so that activities need only its id. A second call
-// changes nothing. It returns a *schema.ValidationError if the operation id belongs to a request of another kind or
-// with another body.
+// Accept stores the body of a request until the request is carried out, so that activities need only its id. A second
+// call changes nothing. It returns a *schema.ValidationError if the operation id belongs to a request of another kind
+// or with another body.
 func (s *Pipeline) Accept(ctx context.Context, op schema.OperationRef, kind string, body any, now time.Time) error {
 	encoded, err := json.Marshal(body)
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *Pipeline) Accept(ctx context.Context, op schema.OperationRef, kind stri
 		if err := c.LockOperations(ctx, op.Keys()); err != nil {
 			return err
 		}
-		// A body that waits under another key belongs to another run; this run needs its own.
+		// A body that is stored under another key belongs to another run. This run needs its own.
 		var known, same bool
 		err = c.Tx.QueryRow(ctx, `
 			SELECT coalesce(bool_or(known), false),
@@ -85,7 +85,7 @@ func (s *Pipeline) Accept(ctx context.Context, op schema.OperationRef, kind stri
 			return err
 		case !same:
 			return commit.OtherRequest()
-		case known: // the result exists: do not store the body, because no run would delete it
+		case known: // the result exists; a body stored now would never be deleted
 			return nil
 		}
 		c.Queue.Queue(requestSQL, pg.Args{
@@ -106,8 +106,8 @@ func (s *Pipeline) Accept(ctx context.Context, op schema.OperationRef, kind stri
 
 var requestSQL = commit.Insert("staged_requests", "tenant, id, kind, body, created_at, digest")
 
-// digest is a keyed digest of a body that does not depend on the order of its members. It distinguishes requests.
-// It is keyed so that a guess at the body of a deleted request cannot be confirmed.
+// digest returns a digest of a body, which distinguishes requests. It does not depend on the order of the body's
+// members. It uses a secret key, so that a guess at the body of a deleted request cannot be confirmed.
 func digest(ctx context.Context, c *commit.Change, body []byte) ([]byte, error) {
 	key, err := c.Secret(ctx, "operation")
 	if err != nil {
@@ -129,7 +129,7 @@ func digest(ctx context.Context, c *commit.Change, body []byte) ([]byte, error) 
 }
 
 // Accepted reads the body of an accepted request into body. It returns false and reads nothing if the operation has
-// been carried out already; a second run of it returns the first result.
+// been carried out already. A second run of the operation returns the first result.
 func (s *Pipeline) Accepted(ctx context.Context, op schema.OperationRef, body any) (bool, error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	var encoded []byte
@@ -161,8 +161,8 @@ func (s *Pipeline) Drop(ctx context.Context, op schema.OperationRef, now time.Ti
 	return nil
 }
 
-// SweepStaged deletes the requests of all tenants that have waited for a week. No run survives so long an outage,
-// so their runs must have been terminated. It returns the number of requests.
+// SweepStaged deletes the requests of all tenants that have waited for a week. No run lasts that long, so their runs
+// must have been terminated. It returns the number of deleted requests.
 func (s *Pipeline) SweepStaged(ctx context.Context) (int, error) {
 	swept := 0
 	if err := s.Pool.QueryRow(ctx, `SELECT mneme_sweep_staged()`).Scan(&swept); err != nil {
@@ -171,9 +171,9 @@ func (s *Pipeline) SweepStaged(ctx context.Context) (int, error) {
 	return swept, nil
 }
 
-// RunOnce runs fn as one change whose result is the operation's: a repeated delivery returns the first result and
-// changes nothing. The staged body is deleted in the same transaction. It returns a *schema.ValidationError if the
-// operation was of another kind.
+// RunOnce runs fn as one change and stores its result as the result of the operation. A repeated delivery returns the
+// first result and changes nothing. The staged body is deleted in the same transaction. RunOnce returns a
+// *schema.ValidationError if the operation was of another kind.
 func RunOnce[R any](ctx context.Context, s *pg.DB, op schema.OperationRef, kind string, now time.Time,
 	fn func(*commit.Change) (R, error)) (R, error) {
 	var result R
@@ -190,7 +190,7 @@ func RunOnce[R any](ctx context.Context, s *pg.DB, op schema.OperationRef, kind 
 				return err
 			}
 		}
-		// The operation may have been carried out under another key while the body of this one is still staged.
+		// If the operation was carried out under another key, the body under this key is still staged.
 		c.Queue.Queue(`DELETE FROM staged_requests WHERE tenant = $1 AND id = $2`, c.Tenant, op.ID)
 		return nil
 	})

@@ -15,7 +15,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// IndexAttributes are the fields of a memory that an index may filter by, without content.
+// IndexAttributes are the fields of a memory that an index may filter by. They have no content.
 type IndexAttributes struct {
 	Agent       string
 	Project     string
@@ -25,7 +25,7 @@ type IndexAttributes struct {
 	Type        schema.MemoryType
 	Category    schema.Category
 	Tags        []string
-	Who         string // in lower case, as Postgres has it
+	Who         string // in lower case, as in Postgres
 	Pinned      bool
 	Importance  float64 // [0,1]
 	Sensitivity schema.Sensitivity
@@ -38,24 +38,25 @@ type IndexAttributes struct {
 // memory are merged into it.
 type OutboxEntry struct {
 	MemoryID uuid.UUID
-	Seq      int64 // of the newest merged change; 0 if none is pending
+	Seq      int64 // sequence number of the newest merged change; 0 if none is pending
 	Changes  int   // number of merged changes
 	Attempts int   // failed attempts so far
 	Delete   bool
-	Version  int // 0 when the memory is gone
+	Version  int // 0 if the memory does not exist
 	Tier     schema.Tier
 	Typology schema.Typology
 	IndexAttributes
-	Content string    // only if Vector is nil: it must be embedded first
-	Hash    []byte    // of the content
-	Vector  []float32 // nil when the memory has no embedding of the model yet
+	Content string    // set only if Vector is nil: the content must be embedded first
+	Hash    []byte    // hash of the content
+	Vector  []float32 // nil if the memory has no embedding of the model yet
 }
 
-// outboxDue is the condition that a change is due.
+// outboxDue is the SQL condition that a change is due.
 const outboxDue = `parked_at IS NULL AND (retry_at IS NULL OR retry_at <= now())`
 
-// Outbox reads up to limit pending changes of the tenant, oldest first, merged by memory. It returns failed changes
-// again when they are due, and no parked ones. If only is not empty, it reads only the changes of those memories.
+// Outbox reads up to limit pending changes of the tenant, oldest first, and merges them by memory. It returns failed
+// changes again when they are due, but no parked changes. If only is not empty, it reads only the changes of the
+// memories in only.
 func (s *VectorIndex) Outbox(ctx context.Context, tenant string, model inference.EmbeddingModel, only []uuid.UUID,
 	limit int) ([]OutboxEntry, error) {
 	args := pg.Args{"tenant": tenant, "limit": limit}
@@ -79,8 +80,8 @@ func (s *VectorIndex) Outbox(ctx context.Context, tenant string, model inference
 	return out, nil
 }
 
-// IndexEntries reads the data of memories for the index, whatever is pending. A memory that does not exist or is
-// not live is an entry to delete.
+// IndexEntries reads the data of memories for the index, whether or not they have pending changes. A memory that does
+// not exist or is not live becomes an entry to delete.
 func (s *VectorIndex) IndexEntries(ctx context.Context, tenant string, model inference.EmbeddingModel,
 	ids []uuid.UUID) ([]OutboxEntry, error) {
 	out, err := s.indexEntries(ctx, tenant, model, `
@@ -92,7 +93,8 @@ func (s *VectorIndex) IndexEntries(ctx context.Context, tenant string, model inf
 	return out, nil
 }
 
-// indexEntries joins the memories of source with their data. The arguments name the tenant, and those of source.
+// indexEntries joins the memories that the query source returns with their data. args has the tenant and the arguments
+// of source.
 func (s *VectorIndex) indexEntries(ctx context.Context, tenant string, model inference.EmbeddingModel, source string,
 	args pg.Args) ([]OutboxEntry, error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
@@ -127,13 +129,14 @@ func (s *VectorIndex) indexEntries(ctx context.Context, tenant string, model inf
 	return out, nil
 }
 
-// entryRow is an entry with its vector as it is stored.
+// entryRow is an entry with its vector in Postgres's type.
 type entryRow struct {
 	OutboxEntry
 	Embedding *pgvector.Vector
 }
 
-// entryColumns are the columns of entryRow: of the pending change o, its memory m and the memory's embedding e.
+// entryColumns are the columns of entryRow. They come from the pending change o, its memory m and the memory's
+// embedding e.
 const entryColumns = `
 			o.memory_id, o.seq, o.changes, o.attempts,
 			m.id IS NULL OR NOT m.live AS delete,
@@ -158,9 +161,9 @@ const entryColumns = `
 			coalesce(m.content_hash, '') AS hash,
 			e.embedding`
 
-// SettleOutbox removes the changes that the index now has: those up to each entry's Seq. Later changes stay. A
-// memory is queued again if it changed after it was read and another writer has settled that change: the writer
-// with the older version may have finished last.
+// SettleOutbox removes the changes that have been written to the index, up to each entry's Seq. Later changes remain.
+// A memory is queued again if it changed after it was read and another writer has settled that change, because the
+// writer with the older version may have finished last.
 func (s *VectorIndex) SettleOutbox(ctx context.Context, tenant string, entries []OutboxEntry, now time.Time) error {
 	err := pg.RetryChange(ctx, func() error { return s.settleOutbox(ctx, tenant, entries, now) })
 	if err != nil {
@@ -196,7 +199,7 @@ func (s *VectorIndex) settleOutbox(ctx context.Context, tenant string, entries [
 	})
 }
 
-// KeepEmbeddings stores new embeddings of memories whose content has not changed since.
+// KeepEmbeddings stores new embeddings of memories whose content has not changed since it was embedded.
 func (s *VectorIndex) KeepEmbeddings(ctx context.Context, tenant string, model inference.EmbeddingModel,
 	entries []OutboxEntry, embedded map[uuid.UUID][]float32, now time.Time) error {
 	if len(embedded) == 0 {
@@ -214,8 +217,8 @@ func (s *VectorIndex) KeepEmbeddings(ctx context.Context, tenant string, model i
 	return nil
 }
 
-// keepEmbeddings stores vectors if the content is still the embedded one. It locks the memory; otherwise the vector
-// could be stored again while the memory is erased.
+// keepEmbeddings stores the vectors of memories that still have the embedded content. It locks each memory, so that no
+// vector is stored while an erasure removes the memory's texts.
 func keepEmbeddings(c *commit.Change, model inference.EmbeddingModel, entries []OutboxEntry,
 	embedded map[uuid.UUID][]float32) {
 	for _, e := range entries {
@@ -243,20 +246,21 @@ func keepEmbeddings(c *commit.Change, model inference.EmbeddingModel, entries []
 // OutboxFailure says why a memory could not be written to the index.
 type OutboxFailure struct {
 	OutboxEntry
-	Reason string // never content
+	Reason string // never contains content
 }
 
-// Backoff of a change that fails on its own: it doubles from outboxBackoff to outboxBackoffMax. After
-// outboxAttempts failures, about four hours, the change is parked. An endpoint repaired within four hours loses no
-// change.
+// Backoff of a change that fails while others succeed. The delay doubles from outboxBackoff to outboxBackoffMax. After
+// outboxAttempts failures, which take about four hours, the change is parked. If the endpoint is repaired within four
+// hours, no change is parked.
 const (
 	outboxAttempts   = 8
 	outboxBackoff    = 2 * time.Minute
 	outboxBackoffMax = 2 * time.Hour
 )
 
-// PostponeOutbox records that some memories could not be written to the index. Their changes are delayed, longer
-// each time, and parked in the end. Later changes are not delayed. It returns how many were parked.
+// PostponeOutbox records that some memories could not be written to the index. Their changes are delayed,
+// longer after each failure, and parked after the last attempt. Later changes are not delayed. PostponeOutbox returns
+// how many memories were parked.
 func (s *VectorIndex) PostponeOutbox(ctx context.Context, tenant string, failures []OutboxFailure,
 	now time.Time) (parked int, err error) {
 	ids, seqs, reasons := make([]uuid.UUID, len(failures)), make([]int64, len(failures)), make([]string, len(failures))
@@ -289,8 +293,8 @@ func (s *VectorIndex) PostponeOutbox(ctx context.Context, tenant string, failure
 	return parked, nil
 }
 
-// EnqueueOutbox queues the current state of memories for the index, without those that have a pending or parked
-// change. It returns how many were queued.
+// EnqueueOutbox queues the current state of memories for the index. It skips memories with a pending or parked change.
+// It returns how many memories were queued.
 func (s *VectorIndex) EnqueueOutbox(ctx context.Context, tenant string, ids []uuid.UUID, now time.Time) (int, error) {
 	if len(ids) == 0 {
 		return 0, nil
@@ -318,11 +322,11 @@ func (s *VectorIndex) EnqueueOutbox(ctx context.Context, tenant string, ids []uu
 type ParkedChange struct {
 	MemoryID  uuid.UUID `json:"memory_id"`
 	Attempts  int       `json:"attempts"`
-	LastError string    `json:"last_error"` // never content
+	LastError string    `json:"last_error"` // never contains content
 	ParkedAt  time.Time `json:"parked_at"`
 }
 
-// ParkedOutbox lists at most limit parked changes of the tenant after the given memory, by memory.
+// ParkedOutbox lists at most limit parked changes of the tenant, ordered by memory id, starting after the given id.
 func (s *VectorIndex) ParkedOutbox(ctx context.Context, tenant string, after uuid.UUID,
 	limit int) ([]ParkedChange, error) {
 	var out []ParkedChange
@@ -342,7 +346,7 @@ func (s *VectorIndex) ParkedOutbox(ctx context.Context, tenant string, after uui
 }
 
 // ReleaseOutbox makes the tenant's parked and delayed changes due now, as if they had never failed. It returns the
-// number of their memories.
+// number of memories with such changes.
 func (s *VectorIndex) ReleaseOutbox(ctx context.Context, tenant string, now time.Time) (int, error) {
 	n := 0
 	err := commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
@@ -372,7 +376,7 @@ func (s *VectorIndex) OutboxLag(ctx context.Context) (schema.IndexLag, error) {
 	return lag, nil
 }
 
-// OutboxTenants lists the tenants with pending changes. Parked ones do not count.
+// OutboxTenants lists the tenants with pending changes. Parked changes do not count.
 func (s *VectorIndex) OutboxTenants(ctx context.Context) ([]string, error) {
 	rows, err := s.Pool.Query(ctx, `SELECT mneme_outbox_tenants()`)
 	if err != nil {
@@ -385,8 +389,8 @@ func (s *VectorIndex) OutboxTenants(ctx context.Context) ([]string, error) {
 	return out, nil
 }
 
-// BatchMemories returns the ids of the memories that a range wrote or changed: its sources, the facts added from
-// them, and the targets of updates and deletes.
+// BatchMemories returns the ids of the memories that a range of a batch wrote or changed. These are its sources, the
+// facts extracted from them, and the targets of updates and deletes.
 func (s *VectorIndex) BatchMemories(ctx context.Context, r schema.Range) ([]uuid.UUID, error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	var out []uuid.UUID

@@ -24,7 +24,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// shownSample is how many of the selected memories are shown with their contents.
+// shownSample is the number of selected memories that are shown with their contents.
 const shownSample = 20
 
 type forgetFlags struct {
@@ -43,7 +43,7 @@ func (f *forgetFlags) request(p schema.Principal, ids []string) (schema.ForgetRe
 		Selector: schema.Selector{IDs: ids, Query: f.query, Limit: f.limit, Tags: f.tags, Who: f.who,
 			SourceKind: schema.SourceKind(f.sourceKind), Session: f.session,
 			IncludeDerived: f.derived, Everywhere: f.everywhere, All: f.all}}
-	// Without the flag, other memories with the same content are shown and not changed, even with erase.
+	// Without --everywhere, other memories with the same content are only shown, even with erase.
 	r.Selector.OnlyNamed = r.Mode == schema.ForgetErase && !f.everywhere
 	for _, t := range f.types {
 		if t == "plan" { // the name in one version of the RFC
@@ -77,7 +77,7 @@ func selectorFlags(err error) error {
 	for i, f := range fields {
 		fields[i].Field = strings.TrimPrefix(f.Field, "selector.")
 		if f.Field == "selector" && strings.HasPrefix(f.Problem, "must have a condition") {
-			fields[i].Problem = "name ids, a query or filters; or --all"
+			fields[i].Problem = "needs ids, a query, filters or --all"
 		}
 	}
 	return &schema.ValidationError{Fields: fields}
@@ -91,26 +91,28 @@ func NewForget(a *app.App) *cobra.Command {
 		Long: `Forget memories. The command first shows the selected memories and a token. Nothing is changed before
 the run is confirmed, with --yes or later with the token and "forget confirm". A run waits a day at most.
 
-Conditions narrow each other. --query finds live memories that have every word ("a phrase", or, and
-as in word -not); filters find all of the principal's own memories in its project and scope,
-superseded ones included. Ids may also name memories that other agents share.
+A memory must meet all conditions. --query finds live memories that contain every word; it may have
+"a phrase", the operator or, and -word for a word that must not occur. Filters find all of the principal's
+own memories in its project and scope, including superseded ones. Ids may also name memories that other
+agents share.
 
-  soft   (the default) leaves tombstones, which "recover" restores within the window; pinned
-         memories stay. Up to ` + strconv.Itoa(lifecycle.ConfirmThreshold) +
+  soft   (the default) leaves tombstones, which "recover" restores within the window. Pinned
+         memories are not changed. Up to ` + strconv.Itoa(lifecycle.ConfirmThreshold) +
 			` named memories need no confirmation with --execute.
-  force  deletes rows and texts, including pinned ones; history keeps who, when and why. Memories of a
-         world, and memories that an action is linked to, are not changed.
-  erase  removes the texts everywhere, also from the workflow runs that brought them, and leaves an empty
-         row and the audit, for all memories. Erase by id: a query stays in the history of this run.
+  force  deletes rows and texts, also those of pinned memories. History keeps who, when and why. Memories
+         with a world_id, and memories that are linked to an action, are not changed.
+  erase  removes the texts of all selected memories everywhere, also from the workflow runs that wrote
+         them. An empty row and the audit remain. Select by id, because a query text remains in the
+         history of this run.
 
-Everyone who sees a shared memory may forget it softly. Force and erase change only memories of the
-principal's own agent, and skip the others (not_owner).
+Every agent that may read a shared memory may forget it softly. Force and erase change only memories of
+the principal's own agent, and skip the others (not_owner).
 
-Other memories may say the same: sources of the selected memories, restatements, and memories extracted
-from them. They are shown, and stay unless --everywhere is given. --include-derived selects only those that
-were extracted from the selected memories.
+Other memories may have the same content: sources of the selected memories, restatements, and memories
+extracted from them. They are shown, and changed only with --everywhere. --include-derived selects only
+the memories that were extracted from the selected ones.
 
-With --if-version a single memory is forgotten only if that is its current version. Otherwise nothing is
+With --if-version, a single memory is forgotten only if it has this version now. Otherwise nothing is
 changed, and the exit code is 6.`,
 		Example: `  mneme forget 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --reason "wrong person" --execute
   mneme forget --query "old project" --reason "project is archived"
@@ -127,13 +129,13 @@ changed, and the exit code is 6.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.mode, "mode", string(schema.ForgetSoft), "soft, force or erase")
-	flags.StringVar(&f.query, "query", "", "live memories that match in full text")
-	flags.IntVar(&f.limit, "limit", 0, "with --query: the number of best matches")
+	flags.StringVar(&f.query, "query", "", "select live memories by full-text search")
+	flags.IntVar(&f.limit, "limit", 0, "with --query: select at most this many best matches")
 	flags.StringSliceVar(&f.types, "type", nil,
 		"memory type: episodic, working, semantic, competence, plan_graph (repeatable)")
 	flags.StringSliceVar(&f.categories, "category", nil,
 		"fact, preference, decision, procedural, semantic, rule, learning or issue (repeatable)")
-	flags.StringSliceVar(&f.tags, "tag", nil, "required tag (repeatable: all of them)")
+	flags.StringSliceVar(&f.tags, "tag", nil, "required tag (repeatable; a memory must have all of them)")
 	flags.StringVar(&f.who, "who", "", "speaker")
 	flags.StringVar(&f.sourceKind, "source-kind", "",
 		"source kind: user_input, tool_output, observation, outcome or memory")
@@ -151,11 +153,11 @@ changed, and the exit code is 6.`,
 func (f *forgetFlags) common(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.everywhere, "everywhere", false,
-		"also memories that say the same: sources, restatements and derived memories")
+		"also memories with the same content: sources, restatements and derived memories")
 	flags.BoolVar(&f.derived, "include-derived", false, "also memories derived from the selected ones")
-	flags.IntVar(&f.ifVersion, "if-version", 0, "for a single ID: only if this is its current version")
+	flags.IntVar(&f.ifVersion, "if-version", 0, "for a single ID: forget it only if this is its current version")
 	flags.BoolVar(&f.yes, "yes", false, "confirm at once")
-	flags.IntVar(&f.batchSize, "batch-size", 0, fmt.Sprintf("memories in one transaction (%d, which is the most)",
+	flags.IntVar(&f.batchSize, "batch-size", 0, fmt.Sprintf("memories in one transaction (default and maximum %d)",
 		schema.MaxForgetBatch))
 	flags.DurationVar(&f.expires, "expires", 0,
 		"time that the run waits for its confirmation (default and at most a day)")
@@ -171,9 +173,9 @@ func NewErase(a *app.App) *cobra.Command {
 old versions, and the workflow runs that ingested them. An empty row and the audit stay. This cannot be
 undone and must be confirmed: with --yes, or later with "forget confirm".
 
-A fact and the statement it was extracted from are two memories. Memories that say the same are shown, and
-erased with --everywhere: sources, restatements, and derived memories. If a source also says other things,
-its text is erased, and the other facts extracted from it stay.`,
+A fact and the statement that it was extracted from are two memories. Memories with the same content
+(sources, restatements, and derived memories) are shown, and erased only with --everywhere. If a source
+contains other statements too, its text is erased, and the other facts extracted from it remain.`,
 		Example: `  mneme erase 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --everywhere --reason "asked for by the user" --yes`,
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -194,9 +196,9 @@ type Sampled struct {
 	Type    schema.MemoryType `json:"type"`
 	Pinned  bool              `json:"pinned,omitempty"`
 	Content string            `json:"content"`
-	// of memories with the same content: source, restatement or derived
+	// Tie says how a memory with the same content is related: source, restatement or derived.
 	Tie string `json:"tie,omitempty"`
-	// AlsoSays is the number of other statements in its text.
+	// AlsoSays is the number of other statements in the text.
 	AlsoSays int `json:"also_says,omitempty"`
 }
 
@@ -205,10 +207,10 @@ type Forgotten struct {
 	WorkflowID string               `json:"workflow_id"`
 	URL        string               `json:"url,omitempty"`
 	Preview    schema.ForgetPreview `json:"preview"`
-	Memories   []Sampled            `json:"memories,omitempty"` // of a waiting run
-	// Memories with the same content: selected with --everywhere, otherwise only listed.
+	Memories   []Sampled            `json:"memories,omitempty"` // memories of a run that waits for confirmation
+	// SaysSame lists memories with the same content. They are selected only with --everywhere.
 	SaysSame []Sampled             `json:"says_same,omitempty"`
-	Receipt  *schema.ForgetReceipt `json:"receipt,omitempty"` // of a run that has ended
+	Receipt  *schema.ForgetReceipt `json:"receipt,omitempty"` // receipt of a run that has ended
 }
 
 // forget starts a request and shows its preview. If the request is confirmed, it also waits for the end.
@@ -228,7 +230,7 @@ func forget(ctx context.Context, a *app.App, req schema.ForgetRequest, yes bool)
 		return selectorFlags(err)
 	}
 	out := Forgotten{WorkflowID: run.GetID(), URL: a.RunURL(run.GetID(), run.GetRunID())}
-	a.Interrupted = "the request is durable, and its run waits or continues: " + run.GetID()
+	a.Interrupted = "the request is stored, and its run waits or continues: " + run.GetID()
 	if out.Preview, err = mneme.ForgetPreview(limited, c, run); err != nil {
 		if ctx.Err() == nil && app.TimedOut(err) {
 			return a.ExplainSilence(ctx, c, run.GetID(), a.Timeout)
@@ -284,15 +286,16 @@ func counted(p schema.ForgetPreview) string {
 	}
 	switch {
 	case p.Pinned > 0 && p.Mode == schema.ForgetSoft:
-		s += fmt.Sprintf("; %d pinned ones stay", p.Pinned)
+		s += fmt.Sprintf("; %d pinned ones are not changed", p.Pinned)
 	case p.Pinned > 0:
-		s += fmt.Sprintf("; %d pinned ones among them", p.Pinned)
+		s += fmt.Sprintf("; %d of them are pinned", p.Pinned)
 	}
 	if p.NotOwner > 0 {
-		s += fmt.Sprintf("; %d of other agents stay", p.NotOwner)
+		s += fmt.Sprintf("; %d of other agents are not changed", p.NotOwner)
 	}
 	if p.MustStay > 0 {
-		s += fmt.Sprintf("; %d of a world or linked to an action must stay (--mode erase empties them)", p.MustStay)
+		s += fmt.Sprintf("; %d with a world_id or linked to an action are not changed (--mode erase removes their texts)",
+			p.MustStay)
 	}
 	return s + sameAndDerived(p)
 }
@@ -356,7 +359,7 @@ func receiptText(t *app.Text, r schema.ForgetReceipt) {
 	}
 	t.Fields("run", r.RunID, "state", string(r.State), "forgotten",
 		fmt.Sprintf("%d of %d (%s)", r.Forgotten, r.Total, r.Mode),
-		"left alone", strings.Join(skipped, ", "), "remaining", remaining, "stopped", stopped,
+		"not changed", strings.Join(skipped, ", "), "remaining", remaining, "stopped", stopped,
 		"not reached yet", strings.Join(r.Pending, ", "))
 	stillSaidText(t, r)
 	if len(r.Removed) == 0 {
@@ -422,7 +425,7 @@ func refusedForget(err error) error {
 	case errors.Is(err, schema.ErrTokenOther):
 		return app.WithCode(app.ExitConflict, errors.New("refused: the token is not for this run"))
 	case errors.Is(err, schema.ErrTokenExpired):
-		return app.WithCode(app.ExitConflict, errors.New("refused: the confirmation has expired; forget again"))
+		return app.WithCode(app.ExitConflict, errors.New("refused: the confirmation has expired; run forget again"))
 	case errors.Is(err, schema.ErrForgetClosed):
 		return app.WithCode(app.ExitConflict, errors.New("refused: the run was cancelled"))
 	case errors.As(err, &conflict):
@@ -433,8 +436,7 @@ func refusedForget(err error) error {
 	return err
 }
 
-// forgetProblem returns the error of a command for the outcome of its run. named is the number of memories that were
-// named by id.
+// forgetProblem returns the error of a command for the outcome of its run. named is the number of ids in the request.
 func forgetProblem(r schema.ForgetReceipt, named int) error {
 	left := r.Processed() - r.Forgotten
 	switch {

@@ -21,7 +21,7 @@ import (
 )
 
 func NewJobs(a *app.App) *cobra.Command {
-	cmd := app.Group(&cobra.Command{Use: "jobs", Short: "Show the pipeline's jobs, and replay dead ones"})
+	cmd := app.Group(&cobra.Command{Use: "jobs", Short: "Show the pipeline's jobs, and replay dead jobs"})
 	cmd.AddCommand(newJobsList(a), newJobsShow(a), newJobsRetry(a))
 	return cmd
 }
@@ -32,7 +32,7 @@ func newJobsList(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List jobs, oldest first",
-		Long:  `List jobs, oldest first. JSON is {"items":[…],"next":"ID"}; --after takes next, for the next page.`,
+		Long:  `List jobs, oldest first. JSON is {"items":[…],"next":"ID"}. For the next page, pass next to --after.`,
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f := pipeline.JobFilter{State: schema.JobState(state), After: after, Limit: limit}
@@ -80,14 +80,14 @@ func newJobsList(a *app.App) *cobra.Command {
 	flags.StringVar(&state, "state", "", "pending, leased, completed, failed or dead")
 	flags.StringVar(&batch, "batch", "", "only the jobs of this batch")
 	flags.StringVar(&after, "after", "", "id of the last job of the previous page")
-	flags.IntVar(&limit, "limit", 50, "highest number of jobs, up to 500")
+	flags.IntVar(&limit, "limit", 50, "maximum number of jobs (at most 500)")
 	return cmd
 }
 
 func newJobsShow(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show ID",
-		Short: "Show one job with its attempts and their cost",
+		Short: "Show a job with its attempts and their costs",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := app.ParseID("id", args[0])
@@ -142,14 +142,14 @@ func newJobsRetry(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "retry ID...|--all",
 		Short: "Replay dead jobs from the phase in which they failed",
-		Long: `Replay dead jobs from the phase in which they failed. If you name an open job whose run was terminated,
-it is replayed too.
+		Long: `Replay dead jobs from the phase in which they failed. An open job whose run was terminated is
+replayed too, if you name it.
 
 --all replays every dead job of the tenant, for instance after a long outage of a model's
 endpoint. If it is interrupted, run it again: jobs already replayed are no longer dead.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if all == (len(args) > 0) {
-				return app.Invalid("id", "name jobs, or all of them with --all")
+				return app.Invalid("id", "name jobs, or use --all")
 			}
 			ctx, tenant := cmd.Context(), a.Cfg.Principal.Tenant
 			st, err := a.OpenStore(ctx)
@@ -162,7 +162,7 @@ endpoint. If it is interrupted, run it again: jobs already replayed are no longe
 			}
 			var ids []string
 			var orphans []uuid.UUID
-			for _, arg := range args { // all of them are checked before any is replayed
+			for _, arg := range args { // check all jobs before replaying any
 				id, err := app.ParseID("id", arg)
 				if err != nil {
 					return err
@@ -187,7 +187,7 @@ endpoint. If it is interrupted, run it again: jobs already replayed are no longe
 				}
 				ids = append(ids, id.String())
 			}
-			// read first, so that a job that fails again is not replayed endlessly
+			// Read all dead jobs first, so that a job that fails again is not replayed endlessly.
 			for after := ""; all; {
 				limited, cancel := a.Within(ctx)
 				found, err := st.Jobs(limited, tenant,
@@ -238,13 +238,13 @@ endpoint. If it is interrupted, run it again: jobs already replayed are no longe
 				return err
 			}
 			if dead > 0 {
-				return app.WithCode(app.ExitPartial, errors.New("it failed again: `mneme jobs show` says why"))
+				return app.WithCode(app.ExitPartial, errors.New("some jobs failed again: `mneme jobs show` shows why"))
 			}
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&wait, "wait", false, "wait for the runs, and print their results")
-	cmd.Flags().BoolVar(&all, "all", false, "every dead job of the tenant")
+	cmd.Flags().BoolVar(&wait, "wait", false, "wait for the runs, and print what they did")
+	cmd.Flags().BoolVar(&all, "all", false, "replay every dead job of the tenant")
 	return cmd
 }
 
@@ -265,7 +265,7 @@ func retriedText(t *app.Text, items []Retried) {
 	t.Table("JOB WORKFLOW OUTCOME", rows)
 }
 
-// JobGrace is how long a job may be without a run: its run has just ended, or is about to start.
+// JobGrace is how long an open job may be without a run: its run may have just ended, or may be about to start.
 const JobGrace = 5 * time.Minute
 
 // orphaned reports whether a job is open and no run would continue it.
@@ -277,7 +277,7 @@ func orphaned(ctx context.Context, c client.Client, tenant string, job schema.Jo
 	return !running, err
 }
 
-// RunsStill reports whether one of these workflows has an open run.
+// RunsStill reports whether one of the given workflows has an open run.
 func RunsStill(ctx context.Context, c client.Client, ids ...string) (bool, error) {
 	for _, id := range ids {
 		described, err := c.DescribeWorkflowExecution(ctx, id, "")
