@@ -15,8 +15,8 @@ func DecisionUpdateID(req schema.ReviewRequest) string {
 	return boundedUpdateID(req.OperationID + "/" + req.ProposalID)
 }
 
-// otherDecisionKeys are the keys under which other versions of the program have stored the decision of a key. The
-// review's workflow id and the update's id are given.
+// EarlierDecisionKeys returns the keys under which earlier versions of the program have stored the decision of a key,
+// given the workflow id of the review and the id of the update.
 func EarlierDecisionKeys(key, workflowID, updateID, batchID string, req schema.ReviewRequest) []string {
 	tenant := req.Principal.Tenant
 	plain := plainID(KindReview, idEscaper.Replace(tenant), batchID)

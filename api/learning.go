@@ -7,7 +7,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// LearnScope is what one run of learning reads and writes: the memories of a tenant that have the same readers.
+// LearnScope has the memories that one run of learning reads and writes: those of a tenant with the same readers.
 type LearnScope struct {
 	Tenant  string `json:"tenant"`
 	Agent   string `json:"agent,omitempty"`   // private memories of this agent; empty: memories that all agents see
@@ -20,7 +20,7 @@ type LearnScope struct {
 type LearnInput struct {
 	LearnScope
 	Shadow bool `json:"shadow,omitempty"` // decide and report, but write nothing
-	Full   bool `json:"full,omitempty"`   // read all evidence, not only that after the watermark
+	Full   bool `json:"full,omitempty"`   // read all evidence, also that before the watermark
 
 	// Set by continue-as-new.
 	Cursor string       `json:"cursor,omitempty"`
@@ -28,26 +28,26 @@ type LearnInput struct {
 	At     *time.Time   `json:"at,omitempty"`
 }
 
-// LearnResult counts what a run of learning did. It holds no content.
+// LearnResult counts the changes of a run of learning. It has no content.
 type LearnResult struct {
 	Read      int `json:"read"`                 // records read as evidence
 	Groups    int `json:"groups,omitempty"`     // problems, tasks, threads or sets of duplicates read
 	Added     int `json:"added,omitempty"`      // records
 	Updated   int `json:"updated,omitempty"`    // records whose evidence or figures changed
-	Replaced  int `json:"superseded,omitempty"` // records that another one took the place of
+	Replaced  int `json:"superseded,omitempty"` // records that others have superseded
 	Merged    int `json:"merged,omitempty"`
 	Contested int `json:"contested,omitempty"`
-	// changes whose evidence no longer existed at the time of writing
+	// Dropped counts changes whose evidence no longer existed when they were to be written.
 	Dropped int            `json:"dropped,omitempty"`
-	Refused map[string]int `json:"refused,omitempty"` // by reason
-	Tokens  int            `json:"tokens,omitempty"`  // of models, failed attempts included
-	Held    bool           `json:"held,omitempty"`    // the token budget of the day is used up
-	Parts   []LearnPart    `json:"parts,omitempty"`   // of Consolidate: one for each workflow that it started
+	Refused map[string]int `json:"refused,omitempty"` // refused changes, by reason
+	Tokens  int            `json:"tokens,omitempty"`  // tokens that models used, failed attempts included
+	Held    bool           `json:"held,omitempty"`    // the token budget of the day was used up
+	Parts   []LearnPart    `json:"parts,omitempty"`   // of Consolidate only: one for each workflow that it started
 	Outcome string         `json:"outcome,omitempty"` // OutcomeOK or OutcomeHeld
 }
 
-// Verdicts counts what became of changes that were decided: added, updated, superseded, merged, contested, dropped, or
-// the reason of a refusal.
+// Verdicts counts the outcomes of changes: added, updated, superseded, merged, contested, dropped, or the reason of a
+// refusal.
 func (r LearnResult) Verdicts() map[string]int {
 	out := map[string]int{"added": r.Added, "updated": r.Updated, "superseded": r.Replaced, "merged": r.Merged,
 		"contested": r.Contested, "dropped": r.Dropped}
@@ -84,55 +84,56 @@ type ConsolidateAllResult struct {
 	Failed  int `json:"failed,omitempty"`
 }
 
-// ConsolidateAllID is the id of the run of the schedule, followed by the scheduled time, or of a tenant's, followed by
-// its name.
+// ConsolidateAllID begins the id of a run of ConsolidateAll. The scheduled time follows, or for a run of one tenant its
+// name.
 const ConsolidateAllID = "consolidate-all"
 
-// ConsolidateWorkflowID is the id of the run that consolidates a scope: one at a time.
+// ConsolidateWorkflowID is the id of a run that consolidates a scope. A scope has one run at a time.
 func ConsolidateWorkflowID(s LearnScope) string {
 	return WorkflowID("consolidate", s.Tenant, s.Agent, s.Project, s.Scope)
 }
 
-// ConsolidateWhenQuietInput starts ConsolidateWhenQuiet: activities that write episodes start it, and tell it of more.
+// ConsolidateWhenQuietInput starts ConsolidateWhenQuiet. Activities that write episodes start it, and signal it when
+// there are more.
 type ConsolidateWhenQuietInput struct {
 	LearnScope
 
 	// Set by continue-as-new.
-	Failures int                         `json:"failures,omitempty"` // of runs over the scope, in a row
+	Failures int                         `json:"failures,omitempty"` // consecutive failures of Consolidate
 	Runs     int                         `json:"runs,omitempty"`
 	SoFar    *ConsolidateWhenQuietResult `json:"so_far,omitempty"`
 }
 
-// ConsolidateWhenQuietResult counts runs over the scope.
+// ConsolidateWhenQuietResult counts runs of Consolidate over the scope.
 type ConsolidateWhenQuietResult struct {
-	Consolidated int `json:"consolidated"`      // runs that ended
-	Changed      int `json:"changed,omitempty"` // of them, runs by which something was learned
+	Consolidated int `json:"consolidated"`      // runs that succeeded
+	Changed      int `json:"changed,omitempty"` // successful runs that changed something
 	Failed       int `json:"failed,omitempty"`
-	New          int `json:"new"` // independent episodes that no run has taken in, when it looked last
+	New          int `json:"new"` // unprocessed independent episodes at the last check
 }
 
-// ConsolidateWhenQuietID is the id of the run that waits for a scope to be quiet: one at a time.
+// ConsolidateWhenQuietID is the id of the run that waits for a scope to be quiet. A scope has one run at a time.
 func ConsolidateWhenQuietID(s LearnScope) string {
 	return WorkflowID("consolidate-when-quiet", s.Tenant, s.Agent, s.Project, s.Scope)
 }
 
-// AdviseRequest asks what to do.
+// AdviseRequest asks for the best procedure or plan in a situation.
 type AdviseRequest struct {
 	Principal   schema.Principal  `json:"principal"`
-	Task        string            `json:"task"`                  // in words; it or error is required
-	Error       string            `json:"error,omitempty"`       // as it was reported
+	Task        string            `json:"task"`                  // in words; task or error is required
+	Error       string            `json:"error,omitempty"`       // as the tool printed it
 	Context     map[string]string `json:"context,omitempty"`     // os, project_kind, go_version and so on
 	Preferences map[string]string `json:"preferences,omitempty"` // by the same keys; context takes precedence
 	WorkingDir  string            `json:"working_dir,omitempty"`
-	ReadPolicy  schema.ReadPolicy `json:"read_policy,omitempty"` // as of a recall; empty: the agent's own memories
+	ReadPolicy  schema.ReadPolicy `json:"read_policy,omitempty"` // as in a recall; empty: the agent's own memories
 }
 
 // AdviseResponse is the best procedure or plan for a situation, filled in.
 type AdviseResponse struct {
 	AdviceID string         `json:"advice_id"`      // for the report on the outcome
-	Best     *AdviceOption  `json:"best,omitempty"` // absent: nothing is certain enough
+	Best     *AdviceOption  `json:"best,omitempty"` // absent if no option has enough confidence
 	Others   []AdviceOption `json:"others,omitempty"`
-	// MissingContext are the keys that would help to choose.
+	// MissingContext lists context keys that would help to choose.
 	MissingContext []string `json:"missing_context,omitempty"`
 	// DidNotHelp lists earlier attempts at the problem that probably do not help here, the most promising first. It
 	// is filled only if the best option is not certain.

@@ -11,7 +11,7 @@ import (
 // SweepInput asks for a sweep. The zero value is what schedules start: every tenant.
 type SweepInput struct {
 	Tenant string `json:"tenant,omitempty"` // only this tenant
-	// Rows in one transaction; 0: sweeping.SweepBatchSize, which is the most.
+	// Rows in one transaction; 0: sweeping.SweepBatchSize, which is also the maximum.
 	BatchSize int `json:"batch_size,omitempty"`
 
 	// Set by continue-as-new.

@@ -134,7 +134,7 @@ func VouchRetractions(e memory.Extraction, source string) memory.Extraction {
 		if f.Retracts && f.Cue == "" {
 			e.Warnings = append(
 				slices.Clone(e.Warnings),
-				fmt.Sprintf("facts[%d]: takes back what its source does not, dropped", i),
+				fmt.Sprintf("facts[%d]: retracts something that its source does not retract; dropped", i),
 			)
 			continue
 		}

@@ -168,7 +168,7 @@ func TestVouchRetractions(t *testing.T) {
 				return
 			}
 			require.Equal(t, []memory.Fact{{Content: "Maya has two dogs."}}, out.Facts)
-			require.Equal(t, []string{"facts[0]: takes back what its source does not, dropped"}, out.Warnings)
+			require.Equal(t, []string{"facts[0]: retracts something that its source does not retract; dropped"}, out.Warnings)
 		})
 	}
 }

@@ -87,7 +87,7 @@ func (s *Topics) AddTopic(ctx context.Context, req topics.TopicRequest, now time
 		}
 		if open >= topics.MaxPerOwner {
 			return &schema.ValidationError{Fields: []schema.FieldError{{Field: "question",
-				Problem: fmt.Sprintf("cannot be kept open: there are %d topics already, which is the most", open)}}}
+				Problem: fmt.Sprintf("cannot be kept open: the maximum of %d topics is reached", open)}}}
 		}
 		insert := owner(req.Principal)
 		insert["id"], insert["acts_for"] = uuid.Must(uuid.NewV7()), req.Principal.User

@@ -63,7 +63,7 @@ func sweepCommand(
 	}
 	cmd.Flags().BoolVar(&all, "all-tenants", false, "for every tenant, as the schedule does")
 	cmd.Flags().BoolVar(&detach, "detach", false, "do not wait for the end")
-	cmd.Flags().IntVar(&batch, "batch-size", 0, fmt.Sprintf("rows in one transaction (%d, which is the most)",
+	cmd.Flags().IntVar(&batch, "batch-size", 0, fmt.Sprintf("rows in one transaction (default and maximum %d)",
 		sweeping.SweepBatchSize))
 	return cmd
 }
