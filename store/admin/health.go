@@ -256,6 +256,7 @@ var guards = [][2]string{
 	{"events", "events_no_truncate"},
 	{"memories", "memories_blank_topics"}, {"memories", "memories_deleted_blank_topics"},
 	{"memories", "memories_deleted_drop_drafts"}, {"memories", "memories_drop_duplicate_key"},
+	{"memories", "memories_drop_model_answers"},
 	{"memories", "memories_episode_only_grows"}, {"memories", "memories_erase_outcomes"},
 	{"memories", "memories_forget_learning"}, {"memories", "memories_keep_version"},
 	{"memories", "memories_stay_erased"}, {"memories", "memories_versions_in_time"},
