@@ -15,6 +15,10 @@ func TestChangesByTheFormOfTheSentence(t *testing.T) {
 		{"Lena is knitting for her nephew.", "Marta is knitting for her godchild.", Unrelated, ""},
 		{"Every Monday I play chess.", "Every Monday my aunt plays cards.", Unrelated, ""},
 		{"I study law.", "I study law.", Sure, Restates},
+		{"My manager is Carlos Mendez.", "I report to Priya Nair these days.", Sure, Updates},
+		{"I report to Carlos Mendez.", "I report to Priya Nair now.", Sure, Updates},
+		{"I report to Carlos Mendez.", "Dana reports to Priya Nair now.", Unrelated, ""},
+		{"Dana looks after billing.", "Priya looks after billing now.", Sure, Updates},
 	} {
 		got, _ := Best(Read(c.earlier, ""), Read(c.later, ""))
 		if got.Certainty != c.certainty || got.Change != c.change {

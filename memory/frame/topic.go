@@ -145,6 +145,8 @@ func (r *reader) invert() bool {
 	if len(rest) > 0 {
 		possessed := possessives[rest[0].low] || rest[0].low == "the" || rest[0].poss
 		switch {
+		case main.is("lookafter", "reportto"):
+			holds = main.low == "lookafter" && person // in "I report to Priya", the value is Priya
 		case isBe(main) && rest[0].low == "oncall":
 			holds = true
 		case isBe(main) && possessed && person && !r.isSelf(0, end):
@@ -157,8 +159,6 @@ func (r *reader) invert() bool {
 			holds = true
 		case main.low == "does" && person && !r.isSelf(0, end) && len(rest) > 1 && possessed:
 			holds = true // "Dario does the testing"
-		case main.is("lookafter", "reportto"):
-			holds = main.low == "lookafter" && person
 		}
 	}
 	if !took && !holds {
