@@ -19,6 +19,11 @@ func TestChangesByTheFormOfTheSentence(t *testing.T) {
 		{"I report to Carlos Mendez.", "I report to Priya Nair now.", Sure, Updates},
 		{"I report to Carlos Mendez.", "Dana reports to Priya Nair now.", Unrelated, ""},
 		{"Dana looks after billing.", "Priya looks after billing now.", Sure, Updates},
+		{"My sister lives in Graz.", "My sister has just moved to Linz.", Sure, Updates},
+		{"My sister lives in Graz.", "My brother has just moved to Linz.", Unrelated, ""},
+		{"I'm training for a half marathon.", "I train for the full marathon now.", Doubt, Updates},
+		{"I work at Acme.", "I work at Acme Corp.", Sure, Restates},
+		{"Our backend is written in Python.", "We rewrote the backend in Go.", Sure, Updates},
 	} {
 		got, _ := Best(Read(c.earlier, ""), Read(c.later, ""))
 		if got.Certainty != c.certainty || got.Change != c.change {

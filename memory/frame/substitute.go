@@ -39,10 +39,13 @@ func substituted(a, b Frame, m alignment) Relation {
 		return Relation{}
 	}
 	if va.Same(vb) {
-		if exact && a.negated == b.negated {
-			return Relation{Certainty: Sure, Change: Restates}
+		switch {
+		case !exact || a.negated != b.negated:
+			return Relation{}
+		case va.key != vb.key && b.cue >= cueNow: // "a half marathon", "a marathon instead"
+			return Relation{Certainty: Doubt, Change: Updates, Why: WhyRestated}
 		}
-		return Relation{}
+		return Relation{Certainty: Sure, Change: Restates}
 	}
 	plural := pluralConcepts[concept] || (a.sentiment != 0 || manyOf(a) || manyOf(b)) &&
 		!(isFavorite(a) && isFavorite(b))

@@ -400,8 +400,8 @@ func (r *reader) implied(main token) {
 // moversOnly reports whether the statement names only people who move, which means that they move home.
 func (r *reader) moversOnly() bool {
 	return !r.copular && !slices.ContainsFunc(r.topic, func(t string) bool {
-		return !slices.Contains(r.owner, t) &&
-			t != selfTerm && t != teamTerm
+		return !slices.Contains(r.owner, t) && t != selfTerm && t != teamTerm &&
+			!(r.kin && slices.Contains(r.subject, t)) // "my sister"
 	})
 }
 

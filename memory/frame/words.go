@@ -90,6 +90,9 @@ become became
 begin began begun
 bring brought
 build built
+rebuild rebuilt
+rewrite rewrote rewritten rewriting
+redo redid redone
 buy bought
 catch caught
 choose chose chosen
