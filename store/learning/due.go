@@ -38,22 +38,22 @@ type pendingRow struct {
 }
 
 const pendingColumns = `m.agent_id, coalesce(m.agent_session_id, '') AS session, m.created_by, m.content_hash AS same,
-	m.source_trust AS trust, coalesce(m.recorded_at, m.created_at) AS at, m.id`
+	m.source_trust AS trust, ` + pg.RecordedAt + ` AS at, m.id`
 
 const pendingWhere = `
 	FROM memories m
 	WHERE ` + ofScope + ` AND m.live AND m.type = 'episodic'
-		AND (coalesce(m.recorded_at, m.created_at), m.id) > (@after_at, @after_id)`
+		AND (` + pg.RecordedAt + `, m.id) > (@after_at, @after_id)`
 
 const pendingSQL = `
 	SELECT agent_id, session, created_by, same, trust, at
 	FROM (
 		(SELECT ` + pendingColumns + pendingWhere + `
-		ORDER BY coalesce(m.recorded_at, m.created_at) DESC, m.id DESC
+		ORDER BY ` + pg.RecordedAt + ` DESC, m.id DESC
 		LIMIT @limit)
 		UNION
 		(SELECT ` + pendingColumns + pendingWhere + `
-		ORDER BY coalesce(m.recorded_at, m.created_at), m.id
+		ORDER BY ` + pg.RecordedAt + `, m.id
 		LIMIT @limit)) x
 	ORDER BY at, id`
 

@@ -85,20 +85,16 @@ type placedRow struct {
 	Known bool
 }
 
-// placesSQL lists episodes in order of time. Attempts are looked up by a subquery with LIMIT 1, because Postgres may
-// execute EXISTS by hashing all attempts of the tenant for each page.
 const placesSQL = `
-	SELECT p.id, p.at, coalesce((
-		SELECT true
-		FROM learning_attempts a
-		WHERE a.tenant = @tenant AND a.memory_id = p.id AND a.ordinal = 0
-		LIMIT 1), false) AS known
+	SELECT p.id, p.at, EXISTS (
+		SELECT FROM learning_attempts a
+		WHERE a.tenant = @tenant AND a.memory_id = p.id AND a.ordinal = 0) AS known
 	FROM (
-		SELECT m.id, coalesce(m.recorded_at, m.created_at) AS at
+		SELECT m.id, ` + pg.RecordedAt + ` AS at
 		FROM memories m
 		WHERE ` + ofScope + ` AND m.live AND m.type = 'episodic'
-			AND (coalesce(m.recorded_at, m.created_at), m.id) > (@after_at, @after_id)
-		ORDER BY coalesce(m.recorded_at, m.created_at), m.id
+			AND (` + pg.RecordedAt + `, m.id) > (@after_at, @after_id)
+		ORDER BY ` + pg.RecordedAt + `, m.id
 		LIMIT @limit) p
 	ORDER BY p.at, p.id`
 

@@ -44,8 +44,9 @@ const scopesSQL = `
 			SELECT FROM memories m
 			WHERE m.tenant = @tenant AND m.project = p.project AND m.scope = p.scope AND ` + agentSQL + ` = p.agent
 				AND m.live AND m.type = 'episodic'
-				AND (coalesce(m.recorded_at, m.created_at), m.id) > (
-					coalesce(w.at, '-infinity'::timestamptz), coalesce(w.memory_id, '00000000-0000-0000-0000-000000000000')))
+				AND (` + pg.RecordedAt + `, m.id) > (
+					CASE WHEN w.at IS NULL THEN '-infinity' ELSE w.at END,
+					CASE WHEN w.memory_id IS NULL THEN '00000000-0000-0000-0000-000000000000' ELSE w.memory_id END))
 		OR EXISTS (
 			SELECT FROM learning_groups g
 			WHERE g.tenant = @tenant AND g.project = p.project AND g.scope = p.scope AND g.agent_id = p.agent

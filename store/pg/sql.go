@@ -9,6 +9,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
+// RecordedAt is the time at which the store learned of a memory m, as the expression of the index memories_evidence. It
+// is a CASE because row-level security does not let coalesce be an index condition.
+const RecordedAt = `(CASE WHEN m.recorded_at IS NULL THEN m.created_at ELSE m.recorded_at END)`
+
 // ByKey renders a lateral subquery for the memory with a tenant and id, under an alias. OFFSET 0 keeps the two
 // conditions together, so that only the primary key fits. With a plain join, if the planner expects one row of the
 // tenant, it may read all memories of the tenant for each id.

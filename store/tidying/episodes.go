@@ -40,12 +40,12 @@ type ThreadPage struct {
 
 // oldPage lists episodes with their threads in the order in which they were recorded.
 const oldPage = `
-	SELECT m.id, coalesce(m.recorded_at, m.created_at) AS at, m.agent_session_id AS session, m.agent_id
+	SELECT m.id, ` + pg.RecordedAt + ` AS at, m.agent_session_id AS session, m.agent_id
 	FROM memories m
 	WHERE ` + inScope + ` AND m.live AND m.type = 'episodic'
-		AND (coalesce(m.recorded_at, m.created_at), m.id) > (@after_at, @after_id)
-		AND coalesce(m.recorded_at, m.created_at) <= @until
-	ORDER BY coalesce(m.recorded_at, m.created_at), m.id
+		AND (` + pg.RecordedAt + `, m.id) > (@after_at, @after_id)
+		AND ` + pg.RecordedAt + ` <= @until
+	ORDER BY ` + pg.RecordedAt + `, m.id
 	LIMIT @limit`
 
 // OldThreads returns the threads of episodes recorded after a place and no later than a time.

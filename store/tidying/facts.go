@@ -127,11 +127,11 @@ type Said struct {
 // saidPage lists the episodes of a scope with their contents, newest first.
 const saidPage = `
 	SELECT m.id, m.version, m.agent_id, m.policy_group, m.visibility, coalesce(m.agent_session_id, '') AS session,
-		m.occurred_at, m.payload, m.content, m.who, m.source_trust, coalesce(m.recorded_at, m.created_at) AS at
+		m.occurred_at, m.payload, m.content, m.who, m.source_trust, ` + pg.RecordedAt + ` AS at
 	FROM memories m
 	WHERE ` + inScope + ` AND m.live AND m.type = 'episodic'
-		AND (coalesce(m.recorded_at, m.created_at), m.id) < (@before_at, @before_id)
-	ORDER BY coalesce(m.recorded_at, m.created_at) DESC, m.id DESC
+		AND (` + pg.RecordedAt + `, m.id) < (@before_at, @before_id)
+	ORDER BY ` + pg.RecordedAt + ` DESC, m.id DESC
 	LIMIT @limit`
 
 // Statements returns the statements of a page of episodes, newest episode first, and the end of the page.
