@@ -6,24 +6,24 @@ import (
 	"github.com/mneme/mneme/memory/learning/facts"
 )
 
-// FactReader finds what the rules do not see in statements: that several say one thing in different words, and that a
-// fact and a statement can both hold. Package memory/learning/facts checks the results.
+// FactReader asks a model what the rules cannot tell about statements: whether several say the same in different words,
+// and whether a fact and a statement can both hold. Package memory/learning/facts checks the results.
 type FactReader interface {
-	// ReadFacts says which of the statements say one thing. The bool is false for an answer that cannot be read or
-	// that cites what was not given; it has a usage. Errors are as for Extractor.Extract.
+	// ReadFacts returns groups of statements that say the same. It returns false for an unreadable answer or one that
+	// cites a statement that was not given; such an answer has a usage too. Errors are as for Extractor.Extract.
 	ReadFacts(ctx context.Context, statements []facts.Statement) ([]facts.Proposed, bool, Usage, error)
-	// JudgeConflicts says of each pair whether both can hold. An answer that cannot be read, or that is not about these
-	// pairs, is empty, but has a usage: the rules decide. Errors are as for Extractor.Extract.
+	// JudgeConflicts returns for each pair whether both can hold. The result is empty for an answer that is unreadable
+	// or about other pairs; such an answer has a usage too. Errors are as for Extractor.Extract.
 	JudgeConflicts(ctx context.Context, pairs []facts.Pair) ([]facts.Verdict, Usage, error)
 }
 
-// How long answers are at most, for reservations of a token budget.
+// Maximum lengths of answers in tokens, for reservations of a token budget.
 const (
 	FactsAnswerTokens     = 2_500
 	ConflictsAnswerTokens = 1_500
 )
 
-// FactReader is a reader that passes the gate first.
+// FactReader returns a reader that passes the gate before each call.
 func (g *Gate) FactReader(r FactReader) FactReader { return gatedFactReader{g, r} }
 
 type gatedFactReader struct {

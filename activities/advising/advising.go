@@ -16,7 +16,7 @@ import (
 // Advising is the path of advice for clients that speak only Temporal.
 type Advising struct {
 	Adviser  *advising.Adviser
-	Arrivals *step.Arrivals // is told of reported outcomes; may be nil
+	Arrivals *step.Arrivals // receives the memories with a reported outcome; may be nil
 }
 
 // AdviseRequest is a request for advice. Its key is the same for a repeated question.

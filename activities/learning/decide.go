@@ -253,7 +253,7 @@ func planStats(d plan.Delta, known []learning.Known) evidence.Stats {
 	return evidence.Stats{All: d.Track}
 }
 
-// skills returns the procedures of a scope, of which plans are composed.
+// skills returns the procedures of a scope. Plans are composed of them.
 func (a *Learning) skills(ctx context.Context, sc learning.Scope) ([]plan.Skill, error) {
 	known, err := a.Store.Learning.Skills(ctx, sc)
 	if err != nil {

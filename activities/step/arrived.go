@@ -51,7 +51,7 @@ func (a *Arrivals) Arrived(ctx context.Context, tenant string, ids ...uuid.UUID)
 	return a.arrived(ctx, scopes)
 }
 
-// Reported is Arrived for memories that an outcome was reported of.
+// Reported is Arrived for memories whose outcome was reported.
 func (a *Arrivals) Reported(ctx context.Context, tenant string, ids ...uuid.UUID) error {
 	if !a.counts(ctx, ids) {
 		return nil

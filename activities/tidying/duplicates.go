@@ -196,7 +196,7 @@ func (a *Tidying) resolve(ctx context.Context, in Request, group []string, out *
 	return nil
 }
 
-// merge carries out a plan for some of the records.
+// merge executes a plan for some of the records.
 func (a *Tidying) merge(ctx context.Context, in Request, plan duplicates.Merge, records []tidying.Same,
 	out *api.LearnResult) error {
 	if a.shadow(in) {
@@ -284,7 +284,7 @@ func (a *Tidying) judged(ctx context.Context, in Request, plan duplicates.Merge,
 	return plan, ok, nil
 }
 
-// pairOf is what is stored of a question about two facts.
+// pairOf returns the stored form of a question about two facts, without an answer.
 func pairOf(one, other duplicates.Record) (tidying.Answer, error) {
 	texts := []string{one.Content, other.Content}
 	slices.Sort(texts)
@@ -295,7 +295,7 @@ func pairOf(one, other duplicates.Record) (tidying.Answer, error) {
 	return tidying.Pair(both[0], both[1], questionOf(texts...)), nil
 }
 
-// askDuplicates asks a model about pairs, and sets and stores the texts of their answers. Where it has none, they stay
+// askDuplicates asks a model about pairs, and sets and stores the texts of their answers. Without an answer a text stays
 // empty.
 func (a *Tidying) askDuplicates(ctx context.Context, in Request, open []int, answers []tidying.Answer,
 	pair func(int) [2]string, evidence []string, out *api.LearnResult) error {

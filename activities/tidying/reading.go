@@ -15,21 +15,21 @@ import (
 	"github.com/mneme/mneme/store/tidying"
 )
 
-// Limits of what a model is asked in one run of UpdateFacts.
+// Limits of the questions to a model in one run of UpdateFacts.
 const (
 	maxShown     = 40 // statements of one call
-	maxReads     = 5  // calls that look for statements in other words
-	maxConflicts = 20 // pairs of the one call about conflicts
+	maxReads     = 5  // calls about statements
+	maxConflicts = 20 // pairs in the one call about conflicts
 )
 
-// Reasons for which the rules' decision is not what a model says, or the other way round.
+// Reasons for which the rules overrule a model's answer, or a model weakens a decision of the rules.
 const (
-	modelNotSaid  = "model_not_said"  // a statement does not say what the model says it does
-	modelBothHold = "model_both_hold" // a model keeps a conflict from being one
+	modelNotSaid  = "model_not_said"  // a statement does not say what the model claims
+	modelBothHold = "model_both_hold" // a model says that both statements of a conflict can hold
 )
 
-// readings are the answers of a model in one activity. Facts that are decided again, because evidence went, are not
-// asked about again. They are stored once everything is written, so that an activity that is retried asks again.
+// readings has the answers of a model in one activity. If facts are decided again because evidence was forgotten, the
+// model is not asked again. The answers are stored after the changes are written, so that a retried activity asks again.
 type readings struct {
 	done     bool
 	joins    []join
@@ -37,13 +37,13 @@ type readings struct {
 	verdicts map[string]tidying.Answer
 }
 
-// join is an answer about statements.
+// join is a model's answer about a batch of statements.
 type join struct {
 	given    []facts.Alone
 	proposed []facts.Proposed
 }
 
-// readFacts has a model find statements that say one thing in different words. The learner takes them as one.
+// readFacts asks a model for statements that say the same in different words. The learner counts them as one.
 func (a *Tidying) readFacts(ctx context.Context, in Request, l *facts.Learner, episodes map[string]tidying.Said,
 	said *readings, out *api.LearnResult) error {
 	first := !said.done
@@ -122,7 +122,7 @@ func (a *Tidying) meter() step.Meter {
 	return step.Meter{Store: a.Store, Limit: a.Budget, Held: a.Held, Now: a.Now}
 }
 
-// shownBefore are the episodes whose statements a model was shown by an earlier run.
+// shownBefore returns the episodes whose statements an earlier run has shown to a model.
 func (a *Tidying) shownBefore(ctx context.Context, in Request, episodes map[string]tidying.Said) (map[string]bool,
 	error) {
 	var asked []tidying.Answer
@@ -141,14 +141,14 @@ func (a *Tidying) shownBefore(ctx context.Context, in Request, episodes map[stri
 	return out, err
 }
 
-// shownAnswer is what is stored of an episode that a model was shown.
+// shownAnswer is the stored answer for an episode that was shown to a model.
 func shownAnswer(episode string) (tidying.Answer, error) {
 	id, err := uuid.Parse(episode)
 	return tidying.Answer{Memory: id, Other: id, Question: questionOf(string(tidying.AskFacts)),
 		Text: tidying.AnswerShown}, err
 }
 
-// questionOf identifies a question by its texts.
+// questionOf returns the hash that identifies a question with these texts.
 func questionOf(texts ...string) []byte {
 	h := sha256.New()
 	for _, text := range texts {
@@ -157,7 +157,7 @@ func questionOf(texts ...string) []byte {
 	return h.Sum(nil)
 }
 
-// judge has a model say of doubtful conflicts whether both can hold, and weakens those of which it says so.
+// judge asks a model whether both statements of a doubtful conflict can hold. If it says so, the change is weakened.
 func (a *Tidying) judge(ctx context.Context, in Request, updates []facts.Update, byID map[string]*tidying.Known,
 	said *readings, out *api.LearnResult) error {
 	var doubtful []int
@@ -178,7 +178,7 @@ func (a *Tidying) judge(ctx context.Context, in Request, updates []facts.Update,
 	if err != nil {
 		return err
 	}
-	var open []int // places in asked
+	var open []int // indexes into asked
 	for i, one := range asked {
 		if text, ok := known[one.About()]; ok {
 			asked[i].Text = text
@@ -207,7 +207,7 @@ func (a *Tidying) judge(ctx context.Context, in Request, updates []facts.Update,
 	return nil
 }
 
-// askConflicts asks a model about pairs and sets the texts of their answers. Where it has none, they stay empty.
+// askConflicts asks a model about pairs and sets the texts of their answers. Without an answer a text stays empty.
 func (a *Tidying) askConflicts(ctx context.Context, in Request, open []int, asked []tidying.Answer,
 	pair func(int) facts.Pair, out *api.LearnResult) error {
 	if len(open) == 0 {
@@ -248,7 +248,7 @@ func (a *Tidying) askConflicts(ctx context.Context, in Request, open []int, aske
 	return nil
 }
 
-// remember stores what a model was asked, once what follows from it is written.
+// remember stores the answers of a model. It is called after the changes that follow from them are written.
 func (a *Tidying) remember(ctx context.Context, in Request, said *readings) error {
 	var shown, verdicts []tidying.Answer
 	for id := range said.shown {
@@ -267,5 +267,5 @@ func (a *Tidying) remember(ctx context.Context, in Request, said *readings) erro
 	return a.Store.KeepModelAnswers(ctx, in.Tenant, tidying.AskConflicts, verdicts, step.Now(a.Now))
 }
 
-// asks reports whether a model may be asked: a run in shadow mode asks none.
+// asks reports whether a model may be asked. A run in shadow mode does not ask one.
 func (a *Tidying) asks(in Request) bool { return a.Reader != nil && !a.shadow(in) }

@@ -60,7 +60,7 @@ func (g *generator) distract() {
 var vague = map[string]bool{"hobby": true}
 
 // unknown adds questions about something never said: an unknown attribute of a known subject, an attribute of a
-// stranger, an attribute that nobody has, and a foreign topic.
+// stranger, an attribute that no one has, and a foreign topic.
 func (g *generator) unknown() {
 	asked := map[string]bool{}
 	add := func(kind, question string) {

@@ -1,6 +1,6 @@
 package main
 
-// set has the texts of which families are made.
+// set has the texts from which families are made.
 type set struct {
 	problems []string // with a path and a name
 	verbs    []string // commands of repairs, with what they are about

@@ -9,9 +9,9 @@ import (
 	"github.com/mneme/mneme/memory/learning/facts"
 )
 
-// Facts reads the answer {"facts":[{"text":"…","statements":[1,4]}]} about so many statements. It is strict: an answer
-// that cites a statement that was not given, that has more facts than are asked for, a part that cannot be read, or a
-// member that was not asked for, is an error. An answer without facts is none.
+// Facts reads the answer {"facts":[{"text":"…","statements":[1,4]}]} about the given number of statements. It is
+// strict: it returns an error if the answer cites a statement that was not given, has too many facts, an unreadable part
+// or an unknown member, or lacks the member facts.
 func Facts(text string, statements int) ([]facts.Proposed, error) {
 	var read struct {
 		Facts *[]struct {
@@ -43,8 +43,8 @@ func Facts(text string, statements int) ([]facts.Proposed, error) {
 	return out, nil
 }
 
-// Conflicts reads the answer {"pairs":[{"number":1,"verdict":"both"}]} about so many pairs. It is strict, as
-// Duplicates.
+// Conflicts reads the answer {"pairs":[{"number":1,"verdict":"both"}]} about the given number of pairs. It is as strict
+// as Duplicates.
 func Conflicts(text string, pairs int) ([]facts.Verdict, error) {
 	var read struct {
 		Pairs []struct {
@@ -73,7 +73,8 @@ func Conflicts(text string, pairs int) ([]facts.Verdict, error) {
 	return out, nil
 }
 
-// only decodes the one object with a member in an answer, which has no other members than those that are read.
+// only decodes the one object in an answer that has a member. It returns an error if the object has members that into
+// lacks.
 func only(text, member string, into any) error {
 	var w warnings
 	found := objects(prepare(text, &w), &w, member)

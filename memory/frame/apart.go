@@ -131,7 +131,7 @@ func (p *places) readDays(ts []token, i int, dated bool) {
 	}
 }
 
-// readName records the name at i in a phrase that limits the statement to a thing.
+// readName records the name at i if it limits the statement to one thing, as in "for the Delta team".
 func (p *places) readName(ts []token, i int, given bool) {
 	t := ts[i]
 	ofSystem := i+1 < len(ts) && t.end == 0 && systemHeads[ts[i+1].stem] || // "for the Delta team"

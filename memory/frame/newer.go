@@ -47,7 +47,7 @@ var succession = model{bias: -1.27, terms: []weighted{
 // MaxAnswers is the number of the texts nearest to a question that are compared with each other.
 const MaxAnswers = 8
 
-// Succession is a pair of texts, by index, of which the newer may have replaced the older.
+// Succession is a pair of texts, by index. The newer may have replaced the older.
 type Succession struct {
 	Older, Newer int
 	Probability  float64
@@ -142,8 +142,8 @@ func (q Question) answers(texts []Text) answers {
 	return out
 }
 
-// pairs calls yield for each pair of answers of which the later follows the earlier and does not only repeat it. i and
-// j are positions in order.
+// pairs calls yield for each pair of answers in which the later follows the earlier and does not only repeat it. i and j
+// are positions in order.
 func (a answers) pairs(follows func(i, j int) bool, yield func(i, j int, r ruling)) {
 	for i, x := range a.order {
 		for j, y := range a.order {
@@ -274,8 +274,8 @@ var updateStems = func() map[string]bool {
 // changedShare is the share of a question's words, by weight, that the sentence about the change has.
 const changedShare = 0.3
 
-// UpdatedBy reports whether a text reports a change of the value that the question asks for: a sentence with one of
-// updateWords also has words of the question. A question that has only an owner is about everything of that owner.
+// UpdatedBy reports whether a text tells of a change of the value that the question asks for: one sentence has a word
+// of updateWords and words of the question. A question that has only an owner is about everything of that owner.
 func (q Question) UpdatedBy(t Text) bool {
 	return slices.ContainsFunc(t.changed, func(v vocabulary) bool {
 		covered := 0.0

@@ -207,7 +207,7 @@ func isFavorite(f Frame) bool {
 // manyOf reports whether the attribute of a statement may have many values: the statement is about likes or dislikes.
 func manyOf(f Frame) bool { return f.sentiment != 0 && f.cue < cueNow }
 
-// definite reports whether both statements identify a thing of which there is one: "our CI is …".
+// definite reports whether both statements identify a thing that exists once: "our CI is …".
 func definite(a, b Frame, va, vb Value, category bool) bool {
 	if !a.copular || !b.copular || a.holder != b.holder && !category {
 		return a.holder != b.holder && va.Kind == KindName && vb.Kind == KindName && (a.copular || b.copular)

@@ -22,7 +22,7 @@ type Text struct {
 	owner      []string // as in Frame, of all statements
 	typed      map[Kind][]string
 	cue        int
-	changed    []vocabulary // of the sentences with an update word: see Question.UpdatedBy
+	changed    []vocabulary // vocabularies of the sentences with an update word: see Question.UpdatedBy
 	change     float64      // how near one of its words is to a word for a change, in [0,1]
 	current    bool         // it says that it holds now, or held until now
 

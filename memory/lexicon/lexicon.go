@@ -114,7 +114,7 @@ func PlaceOf(word string) Place {
 	return -1
 }
 
-// Places is the number of places: they are 0, 1 and so on.
+// Places returns the number of places, which are numbered from 0.
 func Places() int { return len(words().lengths) }
 
 // Similarity is that of the words of two places; 0 if one is unknown.
@@ -126,7 +126,7 @@ func (p Place) Similarity(o Place) float64 {
 }
 
 func (t *table) similarity(i, j int32) float64 {
-	// Arrays, so that no bounds are checked; four sums, so that the processor need not wait for one.
+	// Arrays avoid bounds checks. Four sums avoid waiting for the previous addition.
 	x, y := (*[Dimensions]int8)(t.at(i)), (*[Dimensions]int8)(t.at(j))
 	var a, b, c, d int32
 	for k := 0; k < Dimensions-3; k += 4 {

@@ -84,8 +84,8 @@ type Step struct {
 	Stage    string
 	Score    float64
 	why      string
-	measured bool    // why is a format
-	value    float64 // of that format
+	measured bool // why is a format for value
+	value    float64
 }
 
 // Set sets the score to that of a stage, limited to [0,1], and records the step.
@@ -93,7 +93,7 @@ func (e *Evidence) Set(stage string, score float64, why string) {
 	e.set(Step{Stage: stage, Score: score, why: why})
 }
 
-// SetMeasured is Set with a reason that has a verb for a value.
+// SetMeasured is Set with a reason that is a format for one value.
 func (e *Evidence) SetMeasured(stage string, score float64, why string, value float64) {
 	e.set(Step{Stage: stage, Score: score, why: why, value: value, measured: true})
 }

@@ -135,10 +135,10 @@ func successions(
 	return sure, unsure
 }
 
-// needed is the probability from which a succession counts, for texts that are long in part. The model of successions
-// was fitted to short statements. A turn of a conversation says many things and is rarely replaced as a whole, and what
-// it has in common with another turn says little. So between long texts only what was noticed when they were written
-// counts, where the other candidates are long too.
+// needed returns the least probability of a succession that counts. It rises from least to 1 with long, the degree to
+// which texts are turns of a conversation (see long), because the model of successions was fitted to short statements. A
+// turn says many things, is rarely replaced as a whole, and shares words with other turns by chance. Between long texts
+// only successions count that were found at write time.
 func needed(least, long float64) float64 { return least + (1-least)*long }
 
 // newestFirst puts the likeliest successor of the first candidate before it, unless that is known to be the newest

@@ -53,7 +53,7 @@ const (
 	longLength  = 0.6
 )
 
-// long is how much texts of a length are turns of a conversation rather than short statements, in [0,1].
+// long returns the degree to which texts of a length are turns of a conversation rather than short statements, in [0,1].
 func long(length float64) float64 {
 	return min(max(0, (length-shortLength)/(longLength-shortLength)), 1)
 }

@@ -45,7 +45,7 @@ func long(n int, event func(ledger.Event)) (failures []string) {
 }
 
 // A session of 100,000 events makes an episode that a record can hold. It has the first and the last events, every
-// failure and what the user said, and it says how many events of which kinds lie between those that it shows.
+// failure and what the user said. It also has the number of events of each kind between those that it shows.
 func TestEpisodeOfALongSession(t *testing.T) {
 	t.Parallel()
 	const n = 100_000

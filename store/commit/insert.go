@@ -146,8 +146,8 @@ func (c *Change) InsertMemories(ctx context.Context, rows []NewMemory) ([]uuid.U
 	return ids, nil
 }
 
-// standing returns the live memory that has a row's content, because of which the insert was skipped. If that
-// memory has been forgotten or changed since, it inserts the row.
+// standing returns the live memory with a row's content that caused the insert to be skipped. If that memory has been
+// forgotten or changed since, it inserts the row.
 func (c *Change) standing(ctx context.Context, r *NewMemory) (uuid.UUID, error) {
 	for {
 		id, err := c.HoldLiveByHash(ctx, DedupOf(r))

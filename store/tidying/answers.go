@@ -13,36 +13,36 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// Purpose says what a model was asked.
+// Purpose is the kind of question that a model was asked.
 type Purpose string
 
 // The purposes.
 const (
-	AskFacts      Purpose = "facts"      // which statements of episodes say one thing
+	AskFacts      Purpose = "facts"      // which statements of episodes say the same
 	AskConflicts  Purpose = "conflicts"  // whether a fact and a statement can both hold
-	AskDuplicates Purpose = "duplicates" // whether two facts in another form say the same
+	AskDuplicates Purpose = "duplicates" // whether two facts in different words say the same
 )
 
-// Answers about facts in another form, and about episodes. Those about conflicts are facts.Verdict.
+// Answers about statements of episodes and about duplicates. Answers about conflicts are of type facts.Verdict.
 const (
 	AnswerShown   = "shown"
 	AnswerSame    = "same"
 	AnswerDiffers = "differs"
 )
 
-// Answer is what a model said about a memory, or about two. It is kept, without content, so that the same question is
-// not asked again, and goes when one of the memories is no longer live.
+// Answer is a model's answer about one or two memories. It is stored without content, so that the same question is not
+// asked again, and deleted when one of the memories is no longer live.
 type Answer struct {
 	Memory   uuid.UUID
-	Other    uuid.UUID // the second memory; that one itself if there is none
-	Question []byte    // hash of what was asked, of 32 bytes
+	Other    uuid.UUID // the second memory, or Memory if there is none
+	Question []byte    // hash of the question, 32 bytes
 	Text     string
 }
 
-// About identifies the memories of an answer.
+// About returns the memories of an answer.
 func (a Answer) About() [2]uuid.UUID { return [2]uuid.UUID{a.Memory, a.Other} }
 
-// Pair is an answer about two memories, in the order in which it is stored, whichever is named first.
+// Pair returns an answer about two memories, which are stored in the order of their ids.
 func Pair(one, other uuid.UUID, question []byte) Answer {
 	if bytes.Compare(one[:], other[:]) > 0 {
 		one, other = other, one
@@ -50,7 +50,7 @@ func Pair(one, other uuid.UUID, question []byte) Answer {
 	return Answer{Memory: one, Other: other, Question: question}
 }
 
-// ModelAnswers returns the text of each answer that is stored for the memories and the question, by what it is about.
+// ModelAnswers returns the stored texts of answers to the questions, by their memories (Answer.About).
 func (t *Tidying) ModelAnswers(ctx context.Context, tenant string, purpose Purpose, asked []Answer) (
 	map[[2]uuid.UUID]string, error) {
 	out := map[[2]uuid.UUID]string{}
@@ -81,8 +81,8 @@ func (t *Tidying) ModelAnswers(ctx context.Context, tenant string, purpose Purpo
 	return out, nil
 }
 
-// KeepModelAnswers stores answers. An earlier answer about the same memories is replaced. One about a memory that is no
-// longer live is dropped.
+// KeepModelAnswers stores answers. It replaces earlier answers about the same memories, and drops answers about memories
+// that are no longer live.
 func (t *Tidying) KeepModelAnswers(ctx context.Context, tenant string, purpose Purpose, answers []Answer,
 	now time.Time) error {
 	if len(answers) == 0 {

@@ -67,9 +67,9 @@ type Verdict struct {
 	DueAt  time.Time     // when the scope is due; zero if there is not enough
 }
 
-// Judge applies the rule to the episodes of a scope that no run has taken in. A scope is due after a quiet time, and
-// after Patience quiet times at the latest. A time in the future, as of another clock, counts as now: a run is never
-// put off for longer than the quiet time.
+// Judge applies the rule to the unread episodes of a scope. A scope is due after a quiet time, and after Patience quiet
+// times at the latest. A time in the future, from another clock, counts as now, so that a run never waits longer than
+// that.
 func (r Rule) Judge(episodes []Episode, now time.Time) Verdict {
 	sorted := slices.SortedStableFunc(slices.Values(episodes), func(a, b Episode) int { return a.At.Compare(b.At) })
 	counted := independent(sorted)

@@ -150,9 +150,8 @@ func wordsOf(r Record) words {
 	return out
 }
 
-// Guards are what two texts must have in common to say the same, whatever their other words: numbers with their signs,
-// negations, short words in capitals, and whether they ask. Who speaks of whom is not among them. They are equal for
-// equal sets.
+// Guards returns the parts of a text that two texts must share to say the same: numbers with their signs, negations,
+// short words in capitals, and whether the text asks. It leaves out the persons. Equal sets give equal strings.
 func Guards(text string) string {
 	guards := slices.DeleteFunc(strings.Split(wordsOf(Record{Content: text}).guards, "\x01"),
 		func(g string) bool { return strings.HasPrefix(g, "who:") })
@@ -193,8 +192,8 @@ type Merge struct {
 	Evidence    []string // the union
 }
 
-// Plans says how records of a group are merged. Not all of a group need say the same as the best of it: what is left by
-// a merge is planned again.
+// Plans returns the merges of a group. Records that do not say the same as the best one are planned again without the
+// merged ones.
 func Plans(records []Record) []Merge {
 	var out []Merge
 	for left := records; ; {
@@ -212,9 +211,9 @@ func Plans(records []Record) []Merge {
 	}
 }
 
-// Plan says how the best of some records and those that say the same are merged; the others are left as they are. A
-// pinned record is kept before others, then the one with the best confidence, then the oldest. No pinned record is
-// merged into another one. It reports false if nothing says the same as the best one, which it names nevertheless.
+// Plan returns the merge of the best record with those that say the same. It prefers to keep a pinned record, then the
+// one with the highest confidence, then the oldest. No pinned record is merged into another one. If no record says the
+// same as the best one, it returns false, and a Merge that only names the best one.
 func Plan(records []Record) (Merge, bool) {
 	if len(records) < 2 {
 		return Merge{}, false

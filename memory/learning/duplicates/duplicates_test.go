@@ -293,7 +293,7 @@ func BenchmarkRestated(b *testing.B) {
 	}
 }
 
-// A group of which not all say the same is merged as far as it does, and no pinned record is merged into another one.
+// If only some records of a group say the same, these are merged. No pinned record is merged into another one.
 func TestAGroupIsMergedAsFarAsItSaysTheSame(t *testing.T) {
 	group := []duplicates.Record{fact("Ana owns the billing service"), fact("The billing service is owned by Ana"),
 		fact("Bea owns the billing service"), fact("The billing service is owned by Bea"),

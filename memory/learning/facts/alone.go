@@ -2,14 +2,14 @@ package facts
 
 import "slices"
 
-// Alone returns statements that the rules find said too rarely to be facts, in batches for a model: each has statements
-// of episodes that fresh admits, with those and with the facts that share words with them. A statement that shares no
-// word with another one is in no batch.
+// Alone returns batches for a model of statements that were made too rarely to be facts by the rules. A batch has
+// statements of episodes for which fresh returns true, and the statements and facts that share words with them.
+// Statements without a shared word are left out. size is the maximum of a batch, batches their maximum number.
 func (l *Learner) Alone(fresh func(id string) bool, size, batches int) [][]Alone {
 	var out [][]Alone
 	var batch []Alone
 	in := map[int]bool{}   // statements in the batch
-	done := map[int]bool{} // fresh statements that were in one
+	done := map[int]bool{} // statements that were in a batch
 	flush := func() {
 		if len(batch) > 1 {
 			out = append(out, batch)
@@ -43,10 +43,10 @@ func (l *Learner) Alone(fresh func(id string) bool, size, batches int) [][]Alone
 	return out
 }
 
-// maxPartners is how many statements one is shown with.
+// maxPartners is the maximum number of statements shown with one.
 const maxPartners = 6
 
-// partners are a statement and those that it may restate.
+// partners returns a statement and the statements that it may restate.
 func (l *Learner) partners(i, size int) []int {
 	out := []int{i}
 	for _, j := range l.near(l.statements[i].frames) {
@@ -58,10 +58,10 @@ func (l *Learner) partners(i, size int) []int {
 	return out
 }
 
-// alone reports whether a statement was made, is no fact, and is not said often enough to become one.
+// alone reports whether a statement was made, but is not a fact and was not made often enough to become one.
 func (s *statement) alone() bool { return len(s.seen) > 0 && s.fact == nil && !s.recurs() }
 
-// held reports whether a statement is a fact that holds everywhere.
+// held reports whether a statement is a fact without conditions.
 func (s *statement) held() bool { return s.fact != nil && len(s.fact.Conditions) == 0 }
 
 func (s *statement) shown() Alone {
@@ -77,7 +77,7 @@ func (s *statement) shown() Alone {
 	return Alone{Text: latest.Text, Who: latest.Who, seen: slices.Clone(s.seen)}
 }
 
-// Episodes are the ids of the observations of a statement.
+// Episodes returns the ids of the episodes in which the statement was made.
 func (s Alone) Episodes() []string {
 	var out []string
 	for _, o := range s.seen {
@@ -86,7 +86,7 @@ func (s Alone) Episodes() []string {
 	return out
 }
 
-// Of is the statement with those of its observations that still exist.
+// Of returns the statement with the observations whose episodes still exist.
 func (s Alone) Of(exists func(id string) bool) Alone {
 	s.seen = slices.DeleteFunc(slices.Clone(s.seen), func(o Observation) bool { return !exists(o.ID) })
 	return s

@@ -2,14 +2,14 @@ package facts
 
 import "github.com/mneme/mneme/memory/frame"
 
-// Pair is a fact and a statement of which the rules are not sure that they cannot both hold, as a model is shown them.
+// Pair is a fact and a statement that may exclude each other. It is what a model is shown if the rules are not sure.
 type Pair struct {
 	Number int    `json:"number"` // from 1
 	Held   string `json:"held"`
 	Said   string `json:"said"`
 }
 
-// Verdict is what a model says about a pair.
+// Verdict is a model's answer about a pair.
 type Verdict string
 
 // The verdicts.
@@ -19,16 +19,16 @@ const (
 	Unsure   Verdict = "unsure"
 )
 
-// Doubtful reports whether a model may be asked if a change is a conflict at all: where the words leave no doubt, it
-// is.
+// Doubtful reports whether a model may be asked if a change is a conflict at all. It may not if the words leave no
+// doubt.
 func (u Update) Doubtful() bool {
 	return u.Target != "" && (u.Action == Replace && u.Certainty < frame.Sure ||
 		u.Action == Contest && u.Certainty < frame.Likely)
 }
 
-// Judged is a doubtful change after a model's verdict. A model takes no fact away: if it says that both hold, what
-// would be replaced is contested, and what would be contested stays as it is, with the statement as a new fact. Any
-// other verdict leaves the change to the weights.
+// Judged returns a doubtful change after a model's verdict. A model cannot remove a fact. If it says that both hold, a
+// replacement becomes a contest, and instead of a contest the statement becomes a new fact. Any other verdict leaves the
+// change as it is.
 func (u Update) Judged(v Verdict) Update {
 	if v != BothHold || !u.Doubtful() {
 		return u

@@ -14,15 +14,15 @@ import (
 	"github.com/mneme/mneme/memory/sensitive"
 )
 
-// Limits of what a model is asked and of what it answers.
+// Limits of a model's answer.
 const (
-	MaxProposed = 20  // facts of one answer
-	maxText     = 300 // characters of one
+	MaxProposed = 20  // facts in one answer
+	maxText     = 300 // characters of a fact
 	boundBy     = 3   // words after a preposition that belong to it
-	maxKinds    = 1   // general words, such as "database", that only some of the statements have
+	maxKinds    = 1   // general words, such as "database", that only some of the statements contain
 )
 
-// Statement is a statement as a model is shown it.
+// Statement is a statement in the form in which a model sees it.
 type Statement struct {
 	Number  int    `json:"number"` // from 1
 	Speaker string `json:"speaker,omitempty"`
@@ -32,10 +32,10 @@ type Statement struct {
 // Proposed is a model's claim that several statements say one thing in different words.
 type Proposed struct {
 	Text       string
-	Statements []int // their numbers
+	Statements []int // numbers of the statements
 }
 
-// Alone is a statement that the rules find said too rarely to be a fact, or a fact that it may restate.
+// Alone is a statement that was made too rarely to be a fact by the rules, or a fact that such a statement may restate.
 type Alone struct {
 	Text string
 	Who  string
@@ -43,8 +43,8 @@ type Alone struct {
 	seen []Observation
 }
 
-// Cited are the statements that a proposal cites. It returns an error if it cites one that was not given, or fewer than
-// two.
+// Cited returns the statements that a proposal cites. It returns an error if the proposal cites fewer than two, or one
+// that was not given.
 func (p Proposed) Cited(given []Alone) ([]Alone, error) {
 	var out []Alone
 	numbers := slices.Compact(slices.Sorted(slices.Values(p.Statements)))
@@ -60,10 +60,9 @@ func (p Proposed) Cited(given []Alone) ([]Alone, error) {
 	return out, nil
 }
 
-// Again adds the observations of statements that say one thing in different words under the words of a proposal. If a
-// fact is among them, its words are used. What the words change is decided by the rules: sessions, sources, weights and
-// rivals count as if the statements had been made in these words. It returns an error, which quotes nothing, and adds
-// nothing if one of the statements does not say what the proposal says.
+// Again adds the cited statements to the learner once more, in the words of the proposal or of a cited fact. The rules
+// then decide as if the statements had been made in these words: sessions, sources, weights and rivals count as usual.
+// It adds nothing and returns an error if a statement does not say the same as the proposal. The error quotes nothing.
 func (l *Learner) Again(p Proposed, given []Alone) error {
 	cited, err := p.Cited(given)
 	if err != nil {
@@ -78,7 +77,7 @@ func (l *Learner) Again(p Proposed, given []Alone) error {
 	}
 	for _, s := range cited {
 		if s.Held {
-			continue // its observations have these words
+			continue // its observations already have these words
 		}
 		for _, o := range s.seen {
 			o.Text = text
@@ -88,10 +87,10 @@ func (l *Learner) Again(p Proposed, given []Alone) error {
 	return nil
 }
 
-// Check refuses words that one of the statements does not say, and returns them on one line. Each statement must have
-// every name, number, negation, word that limits, and content word of the text, in the same order, and the text those
-// of each statement. Only general words such as "database", and verbs such as "use" and "choose", may be in some of
-// them alone. The error quotes nothing.
+// Check returns a text on one line if all cited statements say the same as the text, and an error otherwise. Text and
+// statements must have the same names, numbers, negations, limiting words and content words, in the same order. Only
+// general words such as "database", and verbs such as "use" and "choose", may be missing in some of them. The error
+// quotes nothing.
 func Check(text string, cited []Alone) (string, error) {
 	line := normalize.CleanLine(text, 8*maxText)
 	switch masked, _ := sensitive.Mask(line); {
@@ -135,14 +134,14 @@ func Check(text string, cited []Alone) (string, error) {
 	return line, nil
 }
 
-// saying is what counts of the words of a statement.
+// saying has the words of a statement, by their role in comparisons.
 type saying struct {
 	words    []string          // all, in order, in lower case
 	exact    []string          // names, numbers, paths: in order
 	changing []string          // words that change what is said, sorted
 	verbs    []string          // classes of verbs, sorted
 	content  []string          // the other words, in order, without the endings of plurals
-	bound    map[string]string // of these, those that follow a preposition, with it
+	bound    map[string]string // the preposition before a content word, if there is one
 	me       bool              // it is about its speaker
 	you      bool
 	guards   string // numbers with their signs, negations, short words in capitals
@@ -151,14 +150,14 @@ type saying struct {
 }
 
 var (
-	// changing words change what is said. They must be the same in all statements.
+	// changing has words that change the meaning. They must be the same in all statements.
 	changing = normalize.Set(`not no nor never none nobody nothing neither without except unless until if when while
 		whenever before after since because although though but only just all every each most many some few any both
 		either must may might can could should would shall was were had did used always often sometimes usually rarely
 		seldom hardly barely nearly almost first last more less least than above below versus instead new old former
 		next previous maybe perhaps probably likely again still yet already too soon ever at`)
 
-	// idle words carry nothing by themselves.
+	// idle has words without a meaning of their own.
 	idle = normalize.Set(`a an the is are am be been being and as its which who whose where do does has have please
 		really actually indeed simply basically s we us our ours that will now currently so very`)
 
@@ -166,13 +165,13 @@ var (
 
 	directing = normalize.Set(`of than to from into over under against by`)
 
-	// vague words mean what was said before.
+	// vague has words that refer to an earlier statement.
 	vague = normalize.Set(`he she they it this these those here there him her them his their theirs`)
 
 	meWords  = normalize.Set(`i me my mine myself`)
 	youWords = normalize.Set(`you your yours`)
 
-	// kinds are general words: "the staging database is Postgres" says what "staging uses Postgres" says.
+	// kinds has general words: "the staging database is Postgres" says the same as "staging uses Postgres".
 	kinds = normalize.Set(`database databases server service system tool tools project app application language editor
 		framework library machine environment team thing place city town choice option default`)
 
@@ -183,7 +182,7 @@ var (
 		"'re", " are", "'m", " am", "'ll", " will", "'ve", " have", "'d", " would")
 )
 
-// verbs are classes of words that say one thing.
+// verbs maps verbs to their class. Verbs of a class have the same meaning.
 var verbs = func() map[string]string {
 	out := map[string]string{}
 	for class, words := range map[string]string{
@@ -199,11 +198,11 @@ var verbs = func() map[string]string {
 	return out
 }()
 
-// usesSomething is the class of verbs for which "is" may stand.
+// usesSomething is the class of verbs that "is" may replace.
 const usesSomething = "use"
 
-// verbAt is the class of the verb at a place. What may be a noun or an adjective is a verb only after "we" or "I", and
-// who lives somewhere lives in it.
+// verbAt returns the class of the verb at an index, or "" if there is none. A word that may also be a noun or an
+// adjective is a verb only after "we" or "I", and "live" only before "in".
 func verbAt(words []string, i int) string {
 	switch w := words[i]; w {
 	case "use", "run", "choose", "pick", "prefer":
@@ -229,7 +228,7 @@ func sayingOf(text string) saying {
 	}
 	lower := contractions.Replace(normalize.Apostrophes.Replace(normalize.Lower(text)))
 	lower = strings.ReplaceAll(lower, "'s ", " s ")
-	last, since := "", 0 // the last preposition, and the words since
+	last, since := "", 0 // the last preposition, and the number of words after it
 	all := normalize.Words(lower, "'.:-/\\%€$£@+_#=<>&*~^|")
 	for i, w := range all {
 		verb := verbAt(all, i)
@@ -269,8 +268,8 @@ func sayingOf(text string) saying {
 	return out
 }
 
-// sameAs says why a statement does not say what a text says. Otherwise it returns the general words that only one of
-// them has.
+// sameAs returns an error with the reason if a statement does not say the same as a text. Otherwise it returns the
+// general words that only one of them contains.
 func (t saying) sameAs(s saying) (kindsOfOne []string, err error) {
 	tExact, sExact := t.exactIn(s), s.exactIn(t)
 	switch {
@@ -300,12 +299,12 @@ func (t saying) sameAs(s saying) (kindsOfOne []string, err error) {
 	return append(moreA, moreB...), nil
 }
 
-// places reports whether a preposition says only where something is used: "in staging" and "for staging".
+// places reports whether a preposition only says where something is used, as in "in staging" and "for staging".
 func (t saying) places(p string) bool {
 	return slices.Contains(t.verbs, usesSomething) && (p == "in" || p == "for")
 }
 
-// exactIn are the names and numbers that another statement does not have as words.
+// exactIn returns the names and numbers that are not words of another statement.
 func (t saying) exactIn(s saying) (missing []string) {
 	for _, w := range t.exact {
 		if !slices.Contains(s.words, w) {
@@ -315,13 +314,13 @@ func (t saying) exactIn(s saying) (missing []string) {
 	return missing
 }
 
-// lasting are the classes of verbs for which nothing else may stand.
+// lasting returns the classes of verbs that "is" may not replace.
 func lasting(classes []string) []string {
 	return slices.DeleteFunc(slices.Clone(classes), func(c string) bool { return c == usesSomething })
 }
 
-// shared are the content words that another statement has as well, and the general ones that it lacks; false if it
-// lacks another one.
+// shared returns the content words that another statement contains too, and the general ones that it lacks. It returns
+// false if the other statement lacks a content word that is not general.
 func (t saying) shared(s saying) (both, more []string, ok bool) {
 	have := map[string]bool{}
 	for _, w := range s.words {
@@ -343,7 +342,8 @@ func (t saying) shared(s saying) (both, more []string, ok bool) {
 	return both, more, true
 }
 
-// singular is a word without the ending of a plural. Stems join too much: "universal" and "university" have one.
+// singular returns a word without the plural ending. A stemmer would join too much: "universal" and "university" have
+// the same stem.
 func singular(w string) string {
 	if len(w) > 3 && strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss") {
 		return w[:len(w)-1]
@@ -351,6 +351,7 @@ func singular(w string) string {
 	return w
 }
 
+// rotated reports whether b is a with some of its first words moved to the end.
 func rotated(a, b []string) bool {
 	if len(a) != len(b) {
 		return false
