@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"bytes"
 	"os"
 	"strconv"
 	"testing"
@@ -92,6 +93,40 @@ func TestEvidenceIsReadByIndex(t *testing.T) {
 				require.LessOrEqual(t, n, c.most, "%s\n%s", name, worst)
 			}
 		})
+	}
+}
+
+// The reports of a scope are found however many newer ones of other scopes there are, and taken in once.
+func TestReportsOfAScopeAmongManyOthers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	mine, other := episodeRecord(), episodeRecord()
+	other.Payload = bytes.ReplaceAll(other.Payload, []byte("Build"), []byte("Test"))
+	w.putAll(mine, other)
+	w.exec(`UPDATE memories SET agent_id = 'b' WHERE id = $1`, other.ID)
+	for _, agent := range []string{"a", "b"} {
+		w.exec(`INSERT INTO learning_groups (tenant, id, agent_id, kind, attempts, procedures, updated_at)
+			VALUES ('t', md5($1)::uuid, $1, 'error', 3, 3, now())`, agent)
+	}
+	w.exec(`INSERT INTO learned (tenant, memory_id, kind, group_id, key, updated_at)
+		SELECT tenant, id, 'competence', md5(agent_id)::uuid, 'error:x', now() FROM memories`)
+	w.exec(`INSERT INTO outcome_reports (tenant, memory_id, advice_id, ok, at)
+		VALUES ('t', $1, gen_random_uuid(), true, '2026-01-01')`, mine.ID)
+	w.exec(`INSERT INTO outcome_reports (tenant, memory_id, advice_id, ok, at)
+		SELECT 't', $1, gen_random_uuid(), true, '2026-01-02'::timestamptz + n * interval '1 second'
+		FROM generate_series(1, 5000) n`, other.ID)
+	for _, agent := range []string{"a", "b"} {
+		sc := learning.Scope{Tenant: "t", Agent: agent}
+		groups, err := w.Learning.TakeReports(ctx, sc, w.now)
+		require.NoError(t, err)
+		require.Equal(t, 1, groups, agent)
+		w.exec(`UPDATE learning_groups SET procedures = attempts WHERE agent_id = $1`, agent)
+		groups, err = w.Learning.TakeReports(ctx, sc, w.now)
+		require.NoError(t, err)
+		require.Zero(t, groups, "a second run")
+		pending, err := w.Learning.Pending(ctx, sc, due.DefaultRule(), w.now)
+		require.NoError(t, err)
+		require.Equal(t, "2026-01-02", pending.Reports.At.UTC().Format(time.DateOnly))
 	}
 }
 

@@ -2,7 +2,7 @@
 
 -- +goose Up
 
-CREATE INDEX outcome_reports_at ON outcome_reports (tenant, at);
+CREATE INDEX outcome_reports_at ON outcome_reports (tenant, at, memory_id);
 
 -- +goose Down
 SELECT 1;

@@ -74,7 +74,7 @@ func (s *Learning) Pending(ctx context.Context, sc Scope, rule due.Rule, now tim
 		if rows, err = commit.Rows[pendingRow](ctx, tx, pendingSQL, args); err != nil {
 			return err
 		}
-		more, err := reported(ctx, tx, sc, reports.At)
+		more, err := reported(ctx, tx, sc, reports)
 		rows = append(rows, more...)
 		return err
 	})
