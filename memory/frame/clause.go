@@ -155,6 +155,7 @@ func joined(prev, f Frame) Frame {
 	}
 	out.ended, out.negated, out.event, out.cue = false, false, false, cueChange
 	out.copular = prev.copular || f.copular
+	out.outline = outline{}
 	return out
 }
 

@@ -1,6 +1,7 @@
 package frame
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -52,14 +53,25 @@ func Compare(earlier, later Frame) Relation {
 		return Relation{}
 	}
 	m := match(a, b)
-	if m.strangers || m.conditions {
+	if m.conditions {
 		return Relation{}
 	}
+	if m.strangers {
+		return handed(a, b)
+	}
 	r := compare(a, b, m)
+	if r.Certainty < Likely {
+		r = surest(r, handed(a, b), recovered(a, b), parallel(a, b))
+	}
 	if a.hedged || b.hedged {
 		r.Certainty = min(r.Certainty, Doubt)
 	}
 	return r
+}
+
+// surest returns the first of the most certain relations.
+func surest(of ...Relation) Relation {
+	return slices.MaxFunc(of, func(x, y Relation) int { return cmp.Compare(x.Certainty, y.Certainty) })
 }
 
 func compare(a, b Frame, m alignment) Relation {
@@ -312,6 +324,9 @@ func ended(a, b Frame, m alignment) Relation {
 		return Relation{Certainty: Sure, Change: Ends, Why: WhyEnded}
 	case sameValue && len(m.shared) > 0 && len(m.restB) == 0 && b.sentiment == 0 && allNames(b.values):
 		return Relation{Certainty: Sure, Change: Ends, Why: WhyEnded} // "I don't have the Steam Deck any more"
+	case len(b.values) == 0 && len(b.old) == 0 && !b.past && !b.negated && len(a.values) == 1 && len(m.restA) == 0 &&
+		subset(strings.Fields(a.values[0].key), b.subject) && len(m.shared) > 0 && len(m.restB) == 0:
+		return Relation{Certainty: Sure, Change: Ends, Why: WhyEnded} // "is under warranty", "the warranty ran out"
 	case len(b.values) == 0 && len(b.old) == 0 && aligned && len(m.restB) == 0 && !b.past:
 		if len(m.restA) > 0 {
 			return Relation{Certainty: Likely, Change: Ends, Why: WhyEnded}
@@ -340,10 +355,16 @@ func flipped(a, b Frame, m alignment) Relation {
 		a.values[0].Same(b.values[0]) {
 		return sure
 	}
+	if len(a.values) > 0 && len(b.values) > 0 && a.values[0].Same(b.values[0]) && aligned && sharesSubject(m) &&
+		(a.values[0].preposition == "without") != (b.values[0].preposition == "without") && !a.negated && !b.negated {
+		return sure // "with milk", "without milk"
+	}
 	if a.negated != b.negated && same && aligned && len(m.shared) > 0 && !a.ended && !b.ended {
 		return sure
 	}
-	if len(a.values) == 1 && len(b.values) == 1 && aligned && sharesSubject(m) &&
+	onlyVerb := func(rest []string, f Frame) bool { return len(rest) == 0 || len(rest) == 1 && rest[0] == f.mainVerb }
+	if len(a.values) == 1 && len(b.values) == 1 && sharesSubject(m) &&
+		(aligned || b.cue >= cueNow && onlyVerb(m.restA, a) && onlyVerb(m.restB, b)) &&
 		opposite(a.values[0].key, b.values[0].key) && !a.negated && !b.negated {
 		return sure
 	}

@@ -29,6 +29,9 @@ func (r *reader) findOld() {
 			from = i + 1
 		case t.low == "from" && (r.cue == cueChange && r.changes() || toward) && !isTimeOf(r.ts, i+1):
 			from = i + 1
+		case t.low == "from" && i > r.verb && r.ts[i-1].is("back", "home") && !isTimeOf(r.ts, i+1):
+			from = i + 1 // "is back from leave"
+			r.ended, r.cue, r.event, r.past = true, cueChange, false, false
 		case t.low == "over" && main.stem == stemOf("prefer") && i > r.verb:
 			from = i + 1
 		case i == r.verb && replacers[t.stem] && i+1 < len(r.ts) && strings.HasSuffix(r.ts[i+1].low, "ing"):

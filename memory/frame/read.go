@@ -34,6 +34,8 @@ type Frame struct {
 
 	said []string // the words of the topic as in the text
 
+	outline outline
+
 	unresolved  bool // the subject is a pronoun with an unknown referent
 	byPronoun   bool // the subject is a pronoun
 	subjectless bool // it begins with its verb
@@ -159,6 +161,7 @@ type reader struct {
 	ts    []token
 	taken []bool // tokens of values and cues
 	verb  int    // index of the main verb, or len(ts) if there is none
+	mover string // stem of a main verb that only says that a date, a number or the like changed
 }
 
 // read fills in the frame. It returns false if the clause is too short.
@@ -178,6 +181,7 @@ func (r *reader) read() bool {
 	r.findValues()
 	r.findTopic()
 	r.mainVerb = r.main().stem
+	r.outline = r.outlineOf()
 	for i := range r.values {
 		v := &r.values[i]
 		k := v.from - 1
@@ -278,6 +282,9 @@ func (r *reader) findVerb() {
 				prepositions[r.ts[1].low] && !changeVerbs[t.stem] && !endVerbs[t.stem] && !startVerbs[t.stem]) {
 				continue // "Release moved to …", "Work on …"
 			}
+			if !isAux(t) && compound(r.ts) {
+				continue // "Travel requests go to …"
+			}
 			r.verb = 0
 			break
 		}
@@ -324,6 +331,15 @@ func (r *reader) findVerb() {
 			}
 		}
 	}
+}
+
+// compound reports whether a clause begins with two nouns and a verb, although the first word may be a verb, too.
+func compound(ts []token) bool {
+	if len(ts) < 4 || !isContent(ts[1]) || ts[0].end != 0 || ts[1].end != 0 || ts[1].cap ||
+		!strings.HasSuffix(ts[1].low, "s") {
+		return false
+	}
+	return isAux(ts[2]) || isVerb(ts[2]) && !prepositions[ts[2].low]
 }
 
 // guessVerb takes a word that is in no list as the main verb if it is in the position of a verb: after "I" and other
@@ -411,7 +427,7 @@ func (r *reader) cues() {
 			if !r.contrast(i) {
 				r.negated = true
 			}
-		case t.low == "back" && r.cue >= cueNow, t.low == "again":
+		case t.low == "back" && (r.cue >= cueNow || i > 0 && isBe(r.ts[i-1])), t.low == "again":
 			r.cue = max(r.cue, cueNow)
 		case t.is("new", "latest", "updated", "revised") && i < len(r.ts)-1 && i < r.verb+2:
 			r.cue = max(r.cue, cueNow)
@@ -435,6 +451,7 @@ func (r *reader) cues() {
 			switch {
 			case changeVerbs[t.stem] && !r.past:
 				r.cue = cueChange
+			case t.is("ends", "end", "finishes", "finish", "stops") && endsAt(r.ts, i):
 			case endVerbs[t.stem] && !r.past:
 				r.ended = true
 				r.cue = cueChange
@@ -449,6 +466,8 @@ func (r *reader) cues() {
 			r.sentiment = -1
 		}
 	}
+	r.notBefore()
+	r.movesTo()
 	was := r.verb < len(r.ts) && slices.ContainsFunc(r.ts[:r.verb+1], func(t token) bool {
 		return t.text == "was" ||
 			t.text == "were" || t.low == "had"
@@ -461,6 +480,55 @@ func (r *reader) cues() {
 	}
 	if r.cue == cueNone && !r.copular && pastTense(main) {
 		r.event = true
+	}
+}
+
+// endsAt reports whether a time of day follows the verb at i: "the shift ends at 16:00".
+func endsAt(ts []token, i int) bool {
+	if i+2 >= len(ts) || !ts[i+1].is("at", "around") {
+		return false
+	}
+	v, n := typedAt(ts, i+2)
+	return n > 0 && v.Kind == KindTime
+}
+
+// notBefore reads "is not done before May 3" as the new date May 3.
+func (r *reader) notBefore() {
+	if !r.negated || slices.ContainsFunc(r.ts, func(t token) bool { return t.low == "nolonger" }) {
+		return
+	}
+	for i := r.verb; i+1 < len(r.ts); i++ {
+		if !r.ts[i].is("before", "until", "till") {
+			continue
+		}
+		at := i + 1
+		if articles[r.ts[at].low] && at+1 < len(r.ts) {
+			at++
+		}
+		if v, n := typedAt(r.ts, at); n > 0 && (v.Kind == KindDate || v.Kind == KindTime) {
+			r.negated, r.ended, r.cue = false, false, max(r.cue, cueNow)
+			return
+		}
+	}
+}
+
+// movesTo reports a change if the main verb is in the past tense and a date, a number or the like follows "to": "the
+// meeting was pushed to Friday", "I turned the heating down to 19 degrees".
+func (r *reader) movesTo() {
+	main := r.main()
+	at := r.verb
+	if isBe(main) && at+1 < len(r.ts) && r.ts[at].end == 0 {
+		at++
+		main = r.ts[at]
+	}
+	if r.past || !pastTense(main) || lightVerbs[main.stem] || plainVerbs[main.stem] || sentiments[main.stem] != 0 {
+		return
+	}
+	for i := at + 1; i+1 < len(r.ts); i++ {
+		if _, n := typedAt(r.ts, i+1); n > 0 && r.ts[i].low == "to" {
+			r.cue, r.mover = cueChange, main.stem
+			return
+		}
 	}
 }
 

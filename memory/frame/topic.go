@@ -16,6 +16,7 @@ func (r *reader) findValues() {
 		r.addValue(v)
 	}
 	r.productVersions()
+	r.noneLeft()
 	inverted := r.invert()
 	if !inverted {
 		r.names()
@@ -24,6 +25,17 @@ func (r *reader) findValues() {
 		r.tail()
 	}
 	r.dropAdverbialDates()
+}
+
+// noneLeft reads a statement without a verb: "No sugar in my coffee any more".
+func (r *reader) noneLeft() {
+	if r.verb < len(r.ts) || len(r.ts) < 3 || r.ts[0].low != "no" || !r.ended && r.ts[1].low != "more" {
+		return
+	}
+	if v, ok := r.value(1, r.nounPhrase(1)); ok {
+		r.ended, r.negated, r.cue = true, true, cueChange
+		r.addValue(v)
+	}
 }
 
 // modifies reports whether a date or a time belongs to the word after it: "the Q3 budget".
@@ -337,8 +349,11 @@ func (r *reader) findTopic() {
 			r.addTerm(subject || agent && i == r.verb+1, cmp.Or(r.speaker, selfTerm))
 		case !isContent(t) && !(t.cap && i > 0 && lightVerbs[t.stem]) &&
 			!(concepts[t.stem] != nil && !auxiliaries[t.low] && !prepositions[t.low] && !fillers[t.low]):
-		case (changeVerbs[t.stem] || endVerbs[t.stem] && concepts[t.stem] == nil) && i >= actor && i <= r.verb+1:
+		case t.stem == r.mover && i >= actor:
+		case (changeVerbs[t.stem] || endVerbs[t.stem] && concepts[t.stem] == nil && !endsAt(r.ts, i)) &&
+			i >= actor && i <= r.verb+1:
 		case i >= actor && isMarker(t):
+		case i == r.verb && t.is("starts", "begins", "start", "begin") && r.isWhen():
 		case isAdverb(t):
 		default:
 			for w := range strings.FieldsSeq(t.stem) {
@@ -390,11 +405,19 @@ func (r *reader) implied(main token) {
 	switch {
 	case main.stem == stemOf("join"), main.stem == stemOf("start") && r.followed("at") ||
 		main.stem == stemOf("start") && r.followed("with"):
+		if len(r.values) > 0 && r.values[0].Kind != KindName && r.values[0].Kind != KindTerm {
+			return // "the lesson starts at four"
+		}
 		r.topic = append(r.topic, stemOf("employer"))
 	case main.stem == stemOf("move") && person && len(r.values) > 0 && r.values[0].Kind == KindName &&
 		r.values[0].category == "" && r.moversOnly():
 		r.topic = append(r.topic, stemOf("home"))
 	}
+}
+
+// isWhen reports whether the first value is a date or a time, so that "starts" says no more than "is".
+func (r *reader) isWhen() bool {
+	return len(r.values) > 0 && (r.values[0].Kind == KindDate || r.values[0].Kind == KindTime)
 }
 
 // moversOnly reports whether the statement names only people who move, which means that they move home.
@@ -428,13 +451,13 @@ func (r *reader) agent(actor int, main token) bool {
 		return false
 	}
 	doer := r.isSelf(0, actor) || actor == 1 && r.ts[0].cap && concepts[r.ts[0].stem] == nil
-	if !doer || !(changeVerbs[main.stem] || endVerbs[main.stem] || startVerbs[main.stem]) {
+	if !doer || !(changeVerbs[main.stem] || endVerbs[main.stem] || startVerbs[main.stem] || main.stem == r.mover) {
 		return false
 	}
 	if r.verb+1 >= len(r.ts) {
 		return false
 	}
-	if !changeVerbs[main.stem] && !endVerbs[main.stem] && main.low != "takeover" && strings.HasSuffix(main.text, "s") {
+	if !changeVerbs[main.stem] && !endVerbs[main.stem] && main.stem != r.mover && main.low != "takeover" && strings.HasSuffix(main.text, "s") {
 		return false // "Zelda takes the tram": a habit has its subject
 	}
 	next := r.ts[r.verb+1]
