@@ -59,9 +59,13 @@ func Compare(earlier, later Frame) Relation {
 	if m.strangers {
 		return handed(a, b)
 	}
+	if otherModifier(a, b) {
+		return Relation{}
+	}
 	r := compare(a, b, m)
 	if r.Certainty < Likely {
-		r = surest(r, handed(a, b), recovered(a, b), parallel(a, b))
+		r = surest(r, handed(a, b), recovered(a, b), moved(a, b), equated(a, b), replaced(a, b),
+			parallel(a, b))
 	}
 	if a.hedged || b.hedged {
 		r.Certainty = min(r.Certainty, Doubt)
@@ -259,9 +263,19 @@ func named(a, b Frame, m alignment) Relation {
 		for _, v := range a.values {
 			hit = hit || o.Same(v) || v.Kind == KindName && o.Kind == KindName && partOf(o.key, v.key)
 		}
-		if !hit && len(a.values) == 0 {
+		if !hit && (len(a.values) == 0 || a.values[0].Kind == KindOften) {
 			hit = subset(strings.Fields(o.key), a.topic)
 		}
+	}
+	within := !hit && sharesSubject(m) && len(b.values) > 0 && slices.ContainsFunc(b.old, func(o Value) bool {
+		return slices.ContainsFunc(a.outline.parts, func(p part) bool {
+			words := strings.Fields(o.key)
+			return p.role != roleAgent && subset(words, p.stems) && subset(p.stems, words)
+		})
+	})
+	if within && !exclusive(a, b) && a.sentiment == 0 {
+		// "I put money aside for a car", "I'm saving up for a boat instead of a car"
+		return Relation{Certainty: Likely, Change: Updates, Why: WhyNamed}
 	}
 	if !hit || exclusive(a, b) {
 		return Relation{}
@@ -300,10 +314,14 @@ func partOf(short, long string) bool {
 // exclusive reports whether the statements are about attributes that exclude each other.
 func exclusive(a, b Frame) bool {
 	birth := func(f Frame) bool {
-		return slices.ContainsFunc(f.topic, func(t string) bool { return slices.Contains(concepts[t], conceptBirth) })
+		return slices.ContainsFunc(f.topic, func(t string) bool {
+			return slices.Contains(concepts[t], conceptBirth) && t != birthday
+		})
 	}
 	return birth(a) != birth(b)
 }
+
+var birthday = stemOf("birthday")
 
 // ended handles "no longer", "cancelled", "gave up".
 func ended(a, b Frame, m alignment) Relation {
@@ -317,7 +335,8 @@ func ended(a, b Frame, m alignment) Relation {
 	for _, v := range b.values {
 		values = values && slices.ContainsFunc(a.values, v.Same)
 	}
-	aligned := len(m.attributes(a, b)) > 0 && (len(m.restA) == 0 || len(m.restB) == 0)
+	thing := !personal(a) && slices.ContainsFunc(m.shared, func(t string) bool { return !isPerson(a, t) })
+	aligned := (len(m.attributes(a, b)) > 0 || thing) && (len(m.restA) == 0 || len(m.restB) == 0)
 	sameValue := len(b.values) > 0 && values && len(a.values) > 0
 	switch {
 	case sameValue && (aligned || len(m.shared) > 0 && len(m.restA)+len(m.restB) <= 1):

@@ -84,6 +84,9 @@ func (r *reader) leadingTime() {
 				n = 3
 			}
 		}
+		if k := r.adverbial(n); k > n {
+			n = k
+		}
 		at(n)
 	case nowCues[first.low] && first.low != "instead":
 		r.cue = max(r.cue, cueNow)
@@ -95,6 +98,26 @@ func (r *reader) leadingTime() {
 		}
 		at(comma + 1)
 	}
+}
+
+// adverbial returns where the phrase after "as of" ends, "this release" or "the last review", if the subject of the
+// statement follows it. Otherwise it returns 0.
+func (r *reader) adverbial(from int) int {
+	i := 1
+	if !r.ts[i].is("this", "the", "last", "next") {
+		return 0
+	}
+	for i < len(r.ts) && (articles[r.ts[i].low] || fillers[r.ts[i].low]) {
+		i++
+	}
+	for i = max(i, from); i < min(len(r.ts)-2, 5); i++ {
+		next := r.ts[i]
+		if articles[next.low] || possessives[next.low] || selfWords[next.low] || teamWords[next.low] ||
+			pronouns[next.low] || next.cap {
+			return i
+		}
+	}
+	return 0
 }
 
 // clauses removes explanations from the statement, and keeps the conditions under which it is true.

@@ -11,6 +11,7 @@ import (
 type outline struct {
 	verb    string // stem of the main verb; empty if it is only a form of "be"
 	passive bool
+	able    bool // it says what one can do, which may be several things
 	parts   []part
 }
 
@@ -30,6 +31,7 @@ type part struct {
 const (
 	roleAgent  = "@agent"
 	roleObject = "@object"
+	roleWhen   = "@when"
 	roleIs     = "@is" // what the subject of "be" is
 )
 
@@ -62,6 +64,7 @@ func (r *reader) outlineOf() outline {
 	if !isBe(r.ts[verb]) {
 		out.verb = r.ts[verb].stem
 	}
+	out.able = slices.ContainsFunc(r.ts[start:verb], func(t token) bool { return t.is("can", "may", "could") })
 	subject, object := roleAgent, roleObject
 	if out.passive {
 		subject = roleObject
@@ -82,8 +85,8 @@ func participle(t token) bool {
 		return false
 	}
 	base, known := irregular[t.low]
-	return strings.HasSuffix(t.low, "ed") && len(t.low) > 4 || known && (base != t.low || isVerb(t)) &&
-		!strings.HasSuffix(t.low, "s") && concepts[t.stem] == nil || t.is("led", "held", "taught", "kept", "run")
+	return strings.HasSuffix(t.low, "ed") && len(t.low) > 4 ||
+		known && !strings.HasSuffix(t.low, "s") && (base != t.low || isVerb(t) && concepts[t.stem] == nil)
 }
 
 // add adds the parts of the words from from to to. A prepositional phrase in the subject belongs to the subject, and "of"
@@ -107,9 +110,18 @@ func (o *outline) add(r *reader, role string, from, to int, whole bool) {
 	for i := from; i < to; i++ {
 		t := r.ts[i]
 		if len(typed) > 0 && typed[0].from+from == i {
+			if k := typed[0].Kind; len(p.stems) > 0 && (k == KindOften || k == KindDate) {
+				done(roleWhen)
+			}
 			p.stems, p.kinds = append(p.stems, string(typed[0].Kind)+":"+typed[0].key), append(p.kinds, typed[0].Kind)
 			i = typed[0].to + from - 1
 			typed = typed[1:]
+			continue
+		}
+		if t.is("every", "each") && i+1 < to && (units[r.ts[i+1].stem] || dayparts[r.ts[i+1].low]) {
+			done(roleWhen)
+			p.stems, p.kinds = []string{"every " + r.ts[i+1].stem}, []Kind{KindOften}
+			i++
 			continue
 		}
 		switch {
@@ -138,7 +150,7 @@ func (o *outline) add(r *reader, role string, from, to int, whole bool) {
 			if len(p.stems) == 0 && t.cap {
 				p.definite = true
 			}
-			p.name = p.name || t.cap && i > 0 || t.cap && r.nameFirst(i)
+			p.name = p.name || t.cap && i > 0 || isIdentifier(t.text) || t.cap && r.nameFirst(i)
 			for w := range strings.FieldsSeq(t.stem) {
 				p.stems = append(p.stems, w)
 			}

@@ -11,6 +11,9 @@ type likeness struct {
 	one     bool // they differ in one part of the same role, and in nothing else
 	several bool // they differ in two or more parts of the same roles
 	fixed   int  // content words that both have, and the verb; without the name of who does it
+	act     bool // they have the same verb, or verbs that say nothing of their own
+	moved   bool // a part has another role: "coffee with milk", "milk in the coffee"
+	head    bool // the parts in which they differ have the same noun
 	some    bool // both have "a" thing that is the same: there may be two of them
 }
 
@@ -19,38 +22,48 @@ type likeness struct {
 func liken(a, b Frame) likeness {
 	var out likeness
 	x, y := a.outline, b.outline
-	if len(x.parts) == 0 || len(y.parts) == 0 || !sameAct(a, b) {
-		return out
+	out.act = sameAct(a, b)
+	if len(x.parts) == 0 || len(y.parts) == 0 || x.able || y.able ||
+		endVerbs[x.verb] || endVerbs[y.verb] || opposite(x.verb, y.verb) || stateOf(x) || stateOf(y) {
+		return out // the verb is the value
 	}
 	if x.verb != "" && x.verb == y.verb && !lightVerbs[x.verb] {
 		out.fixed++
-	}
-	if endVerbs[x.verb] || endVerbs[y.verb] || opposites[x.verb] != "" || opposites[y.verb] != "" {
-		return out // the verb is the value
 	}
 	usedX, usedY := make([]bool, len(x.parts)), make([]bool, len(y.parts))
 	pair := func(same func(p, q part) bool) {
 		for i, p := range x.parts {
 			for j, q := range y.parts {
-				if !usedX[i] && !usedY[j] && (p.role == q.role || subjects(p, q)) && same(p, q) {
-					usedX[i], usedY[j] = true, true
-					out.some = out.some || p.one && q.one
-					if p.role != roleAgent || !a.bareName {
-						out.fixed += len(p.content(a))
-					}
+				if usedX[i] || usedY[j] || !same(p, q) {
+					continue
+				}
+				usedX[i], usedY[j] = true, true
+				out.some = out.some || p.one && q.one
+				out.moved = out.moved || p.role != q.role && !subjects(p, q)
+				if p.role != roleAgent || !a.bareName {
+					out.fixed += len(p.content(a))
 				}
 			}
 		}
 	}
-	pair(func(p, q part) bool { return samePart(a, b, p, q) })
-	pair(func(p, q part) bool { return len(p.kinds)+len(q.kinds) == 0 && shorter(p, q) })
+	alike := func(p, q part) bool { return p.role == q.role || subjects(p, q) }
+	pair(func(p, q part) bool { return alike(p, q) && samePart(a, b, p, q) })
+	pair(func(p, q part) bool { return alike(p, q) && len(p.kinds)+len(q.kinds) == 0 && shorter(p, q) })
+	pair(func(p, q part) bool { return p.role != roleAgent && q.role != roleAgent && samePart(a, b, p, q) })
 	differing, extra := 0, 0
 	for i, p := range x.parts {
 		if usedX[i] {
 			continue
 		}
-		j := slices.IndexFunc(y.parts, func(q part) bool { return p.role == q.role })
-		if j < 0 || usedY[j] {
+		j := -1
+		for k, q := range y.parts {
+			if !usedY[k] && (p.role == q.role || out.moved && p.role != roleAgent && q.role != roleAgent &&
+				p.head == q.head) {
+				j = k
+				break
+			}
+		}
+		if j < 0 {
 			if !onlyWhen(p) {
 				extra++
 			}
@@ -65,10 +78,21 @@ func liken(a, b Frame) likeness {
 			extra++
 		}
 	}
-	out.one = differing == 1 && extra == 0
+	out.one = differing == 1 && extra == 0 && (!out.moved || out.a.head == out.b.head)
 	out.several = differing > 1
+	out.head = out.one && out.a.head == out.b.head
+	if out.one {
+		for _, t := range out.a.stems {
+			if slices.Contains(out.b.stems, t) {
+				out.fixed++
+			}
+		}
+	}
 	return out
 }
+
+// stateOf reports whether a passive verb is a state that has an opposite: "is enabled".
+func stateOf(o outline) bool { return o.passive && opposites[o.verb] != "" }
 
 // subjects reports whether both parts are subjects: of "be" and of a passive verb.
 func subjects(p, q part) bool {
@@ -106,7 +130,7 @@ func shorter(p, q part) bool {
 // onlyWhen reports whether a part is only a date, a time or a duration.
 func onlyWhen(p part) bool {
 	return len(p.kinds) == len(p.stems) && !slices.ContainsFunc(p.kinds, func(k Kind) bool {
-		return k != KindDate && k != KindTime && k != KindDuration
+		return k != KindDate && k != KindTime && k != KindDuration && k != KindOften
 	})
 }
 
@@ -114,7 +138,7 @@ func onlyWhen(p part) bool {
 // safe now". The phrase is the value, whatever its kind.
 func parallel(a, b Frame) Relation {
 	l := liken(a, b)
-	if !l.one || l.fixed == 0 || l.some && l.a.role != roleObject || l.a.role == roleAgent || l.a.list || l.b.list || a.negated || b.negated ||
+	if !l.one || l.fixed == 0 || len(b.old) > 0 || exclusive(a, b) || l.some && l.a.role != roleObject || l.a.role == roleAgent || l.a.list || l.b.list || a.negated || b.negated ||
 		a.ended || b.ended || a.sentiment != 0 || b.sentiment != 0 {
 		return Relation{}
 	}
@@ -125,16 +149,153 @@ func parallel(a, b Frame) Relation {
 		return Relation{} // different things
 	}
 	out := Relation{Certainty: Doubt, Change: Updates, Why: WhyRestated}
+	if !l.act && !(l.head && l.fixed > 1) && !(b.cue >= cueNow && lightVerbs[b.outline.verb] && l.a.name && l.b.name &&
+		prepositions[l.a.role]) {
+		return Relation{}
+	}
 	switch {
 	case b.cue < cueNow && l.a.name != l.b.name:
 		return Relation{}
 	case b.cue < cueNow:
-	case manyObjects(a, l):
+	case manyObjects(a, l), !l.act:
 		out.Certainty, out.Why = Likely, WhyCue
 	default:
 		out.Certainty, out.Why = Sure, WhyCue
 	}
 	return out
+}
+
+// equated compares "my usual breakfast is porridge" with "I have pancakes for breakfast": what one clause says that a
+// thing is, the other gives as an object for it, and the other way round.
+func equated(a, b Frame) Relation {
+	is, has, ok := equation(a, b)
+	if !ok {
+		is, has, ok = equation(b, a)
+	}
+	if !ok || a.negated || b.negated || a.ended || b.ended || len(b.old) > 0 || a.sentiment != 0 || b.sentiment != 0 ||
+		is.list || has.list || is.name != has.name || subset(is.stems, has.stems) || subset(has.stems, is.stems) {
+		return Relation{}
+	}
+	if b.cue >= cueNow {
+		return Relation{Certainty: Sure, Change: Updates, Why: WhyCue}
+	}
+	return Relation{Certainty: Doubt, Change: Updates, Why: WhyRestated}
+}
+
+// equation returns what the thing of f is, and what the clause of g gives for it.
+func equation(f, g Frame) (is, has part, ok bool) {
+	x, y := f.outline, g.outline
+	if x.verb != "" || len(x.parts) != 2 || x.parts[0].role != roleAgent || x.parts[1].role != roleIs ||
+		len(y.parts) != 3 || y.passive || !lightVerbs[y.verb] || y.parts[1].role != roleObject ||
+		(y.parts[2].role != "for" && y.parts[2].role != "as") {
+		return is, has, false
+	}
+	thing := part{stems: slices.DeleteFunc(slices.Clone(x.parts[0].stems), func(t string) bool {
+		return softTerms[t] || slices.Contains(y.parts[0].stems, t)
+	})}
+	return x.parts[1], y.parts[1], len(thing.stems) > 0 && samePart(f, g, thing, y.parts[2])
+}
+
+// replaced reads "the grey in my bedroom was replaced with lavender" after "the walls in my bedroom are grey".
+func replaced(a, b Frame) Relation {
+	x, y := a.outline, b.outline
+	if !y.passive || !replacers[y.verb] || len(y.parts) == 0 || len(x.parts) < 2 || a.negated || b.negated {
+		return Relation{}
+	}
+	gone, old := y.parts[0].stems, x.parts[len(x.parts)-1]
+	if !subset(old.stems, gone) || len(gone) == len(old.stems) {
+		return Relation{}
+	}
+	if slices.ContainsFunc(gone, func(t string) bool {
+		return !slices.ContainsFunc(x.parts, func(p part) bool { return slices.Contains(p.stems, t) })
+	}) {
+		return Relation{}
+	}
+	return Relation{Certainty: Sure, Change: Updates, Why: WhyNamed}
+}
+
+// otherModifier reports whether the clauses are about two things with one noun, "holiday requests" and "travel requests",
+// although the words before it have similar meanings. Two words for an attribute with one value, "phone number" and
+// "mobile number", are no difference.
+func otherModifier(a, b Frame) bool {
+	subject := func(o outline) (part, bool) {
+		if len(o.parts) == 0 || o.parts[0].role != roleAgent && o.parts[0].role != roleObject {
+			return part{}, false
+		}
+		return o.parts[0], true
+	}
+	p, ok := subject(a.outline)
+	q, found := subject(b.outline)
+	if !ok || !found || p.head != q.head || isPerson(a, p.head) || p.name || q.name {
+		return false
+	}
+	only := func(p, q part) (out []string) {
+		for _, s := range p.stems {
+			if !softTerms[s] && !slices.ContainsFunc(q.stems, func(t string) bool { return sameDeed(s, t) }) {
+				out = append(out, s)
+			}
+		}
+		return out
+	}
+	one, other := only(p, q), only(q, p)
+	if len(one) != 1 || len(other) != 1 || !sameTerm(one[0], other[0]) {
+		return false
+	}
+	return !slices.ContainsFunc(concepts[one[0]], func(c string) bool {
+		return slices.Contains(concepts[other[0]], c) && (singleConcepts[c] || usualConcepts[c])
+	})
+}
+
+// moved compares with a clause that says what something was moved to: "the records are kept in a spreadsheet", "the
+// records were migrated to the CRM". What was moved is in the earlier clause, which has one other part: the old value.
+func moved(a, b Frame) Relation {
+	x, y := a.outline, b.outline
+	if !changeVerbs[y.verb] || exclusive(a, b) || len(b.old) > 0 || b.negated || b.ended || a.negated || a.ended || x.able ||
+		len(x.parts) == 0 || changeVerbs[x.verb] {
+		return Relation{}
+	}
+	var to *part
+	used := make([]bool, len(x.parts))
+	for _, p := range y.parts {
+		p := p
+		if (p.role == "to" || p.role == "into" || p.role == "onto") && to == nil {
+			to = &p
+			continue
+		}
+		i := slices.IndexFunc(x.parts, func(q part) bool {
+			return samePart(a, b, q, p) || len(p.kinds)+len(q.kinds) == 0 && shorter(q, p)
+		})
+		switch {
+		case i >= 0:
+			used[i] = true
+		case onlyWhen(p):
+		case p.role == roleAgent && !y.passive && len(p.content(b)) == 0: // "we moved it"
+		default:
+			return Relation{}
+		}
+	}
+	if to == nil || to.list {
+		return Relation{}
+	}
+	var old *part
+	matched := false
+	for i, p := range x.parts {
+		p := p
+		switch {
+		case used[i]:
+			matched = matched || len(p.content(a)) > 0
+		case p.role == roleAgent && len(p.content(a)) == 0:
+		case old != nil || p.list || p.role == roleAgent:
+			return Relation{}
+		default:
+			old = &p
+		}
+	}
+	if !matched || old == nil || subset(old.stems, to.stems) || subset(to.stems, old.stems) ||
+		!slices.Equal(old.kinds, to.kinds) || old.name != to.name && old.role == roleObject {
+		return Relation{}
+	}
+	return Relation{Certainty: Sure, Change: Updates, Why: WhyCue}
 }
 
 // manyObjects reports whether people do what the verb says with several things at a time: "I speak French".
@@ -159,7 +320,7 @@ func recovered(a, b Frame) Relation {
 	}
 	rest := func(of, other []part) bool {
 		return slices.ContainsFunc(of, func(p part) bool {
-			return len(p.stems) > 0 && p.stems[0] != "" && !lightVerbs[p.stems[0]] &&
+			return len(p.stems) > 0 && p.stems[0] != "" && !lightVerbs[p.stems[0]] && !manner[p.stems[0]] &&
 				!slices.ContainsFunc(other, func(q part) bool { return opposed(p, q) || samePart(a, b, p, q) })
 		})
 	}
@@ -168,6 +329,9 @@ func recovered(a, b Frame) Relation {
 	}
 	return Relation{Certainty: Sure, Change: Updates, Why: WhyOpposite}
 }
+
+// manner has words for how well something works.
+var manner = stems("fine well properly perfectly reliably smoothly")
 
 // opposed reports whether two parts have words for states that exclude each other.
 func opposed(p, q part) bool {
@@ -184,11 +348,15 @@ var personalVerbs = stems(`use play speak take like love hate drive ride read wa
 // and the first may name the doer: "the coach of the team is Ivo", "Carla coaches the team now".
 func handed(a, b Frame) Relation {
 	x, y := doer(a, b.outline.verb), doer(b, a.outline.verb)
-	if x.who == nil || y.who == nil || a.negated || b.negated || a.ended || b.ended || a.past || b.past ||
+	if x.who == nil || y.who == nil || a.negated || a.ended || a.past || b.past ||
 		a.event && a.cue < cueChange || b.event && b.cue < cueChange {
 		return Relation{}
 	}
-	if startVerbs[x.verb] || startVerbs[y.verb] || endVerbs[x.verb] || endVerbs[y.verb] || changeVerbs[x.verb] ||
+	if b.ended && sameDeed(x.verb, y.verb) && samePart(a, b, part{stems: x.what}, part{stems: y.what}) &&
+		samePart(a, b, part{stems: x.who}, part{stems: y.who}) && len(x.what) > 0 {
+		return Relation{Certainty: Sure, Change: Ends, Why: WhyEnded}
+	}
+	if b.ended || b.negated || startVerbs[x.verb] || startVerbs[y.verb] || endVerbs[x.verb] || endVerbs[y.verb] || changeVerbs[x.verb] ||
 		changeVerbs[y.verb] {
 		return Relation{}
 	}

@@ -80,10 +80,13 @@ func appendSentence(out []Frame, words []token, speaker string) []Frame {
 	whole.leadIns()
 	whole.ts = withoutCleft(whole.ts)
 	for i, clause := range splitClauses(whole.ts) {
-		r := &reader{ts: clause}
+		r := &reader{ts: clause, continues: i > 0}
 		r.speaker = whole.speaker
 		if i == 0 {
 			r.cue, r.corrects = whole.cue, whole.corrects
+		}
+		if i > 0 && slices.ContainsFunc(whole.ts[:min(3, len(whole.ts))], func(t token) bool { return t.low == "changemind" }) {
+			r.cue = cueChange // "I changed my mind, …"
 		}
 		if len(out) > 0 && r.elliptic(&out[len(out)-1]) {
 			continue
@@ -158,10 +161,11 @@ func speakerKey(speaker string) string {
 // reader is the state of reading one sentence.
 type reader struct {
 	Frame
-	ts    []token
-	taken []bool // tokens of values and cues
-	verb  int    // index of the main verb, or len(ts) if there is none
-	mover string // stem of a main verb that only says that a date, a number or the like changed
+	ts        []token
+	taken     []bool // tokens of values and cues
+	verb      int    // index of the main verb, or len(ts) if there is none
+	continues bool   // the clause may begin with its verb
+	mover     string // stem of a main verb that only says that a date, a number or the like changed
 }
 
 // read fills in the frame. It returns false if the clause is too short.
@@ -199,6 +203,12 @@ func (r *reader) read() bool {
 // outdated.
 func (r *reader) but() {
 	at := slices.IndexFunc(r.ts, func(t token) bool { return t.low == "but" })
+	if at < 0 { // "no longer until 18:00, only until 16:30"
+		at = slices.IndexFunc(r.ts, func(t token) bool { return t.is("only", "just") })
+		if at <= 0 || r.ts[at-1].end != ',' {
+			return
+		}
+	}
 	if at <= 0 || at+1 >= len(r.ts) {
 		return
 	}
@@ -225,7 +235,13 @@ func (r *reader) but() {
 		return
 	}
 	from := not + 1
-	for i := at - 1; i > not; i-- { // the last phrase before "but"
+	if r.ts[at].low != "but" && not == r.verb { // "does not use Jira for bugs any more, only Linear"
+		for from < at-1 && prepositions[r.ts[from].low] {
+			from++
+		}
+		at = min(at, r.nounPhrase(from))
+	}
+	for i := at - 1; i > not && r.ts[at-1].end != ','; i-- { // the last phrase before "but"
 		if prepositions[r.ts[i].low] || articles[r.ts[i].low] || isVerb(r.ts[i]) {
 			from = i + 1
 			break
@@ -278,7 +294,7 @@ func (r *reader) findVerb() {
 			continue
 		}
 		if i == 0 {
-			if !isAux(t) && len(r.ts) > 1 && (isVerb(r.ts[1]) && !articles[r.ts[1].low] ||
+			if !isAux(t) && !r.continues && len(r.ts) > 1 && (isVerb(r.ts[1]) && !articles[r.ts[1].low] ||
 				prepositions[r.ts[1].low] && !changeVerbs[t.stem] && !endVerbs[t.stem] && !startVerbs[t.stem]) {
 				continue // "Release moved to …", "Work on …"
 			}
@@ -317,7 +333,7 @@ func (r *reader) findVerb() {
 			continue
 		}
 		if !isAux(t) && !fillers[t.low] && !nowCues[t.low] && t.low != "to" && t.low != "not" && t.low != "never" {
-			if (isVerb(t) || r.progressive(i)) && i > r.verb && !isBe(t) && !thirdPerson(t.low) &&
+			if (isVerb(t) || r.progressive(i) || r.bare(i)) && i > r.verb && !isBe(t) && !thirdPerson(t.low) &&
 				!articles[r.ts[i-1].low] && !possessives[r.ts[i-1].low] {
 				r.verb = i
 			}
@@ -345,6 +361,21 @@ func compound(ts []token) bool {
 // guessVerb takes a word that is in no list as the main verb if it is in the position of a verb: after "I" and other
 // pronouns or, in the third person, after a name or a noun with a possessive ("my sister runs").
 func (r *reader) guessVerb() {
+	for i := 2; i < len(r.ts) && (possessives[r.ts[0].low] || r.ts[0].low == "the"); i++ {
+		if noun := r.ts[i-1]; irregularPast(r.ts[i]) && isContent(noun) && !noun.poss && noun.end == 0 {
+			r.verb = i // "the kettle broke this morning"
+			return
+		}
+	}
+	if n := len(r.ts); n > 1 && n < 6 && (possessives[r.ts[0].low] || r.ts[0].low == "the") {
+		// "my knee hurts"
+		last, noun := r.ts[n-1], r.ts[n-2]
+		if n > 2 && isContent(last) && !last.cap && isContent(noun) && !noun.poss && noun.end == 0 &&
+			(thirdPerson(last.low) && !strings.HasSuffix(noun.low, "s") && n == 3) {
+			r.verb = n - 1
+			return
+		}
+	}
 	if len(r.ts) < 3 {
 		return
 	}

@@ -286,6 +286,7 @@ func (r *reader) dropAdverbialDates() {
 	}
 	times := func(v Value) bool { return v.Kind == KindDate || v.Kind == KindTime || v.Kind == KindDuration }
 	slices.SortStableFunc(r.values, func(a, b Value) int { return a.from - b.from })
+	r.values = slices.DeleteFunc(r.values, func(v Value) bool { return v.Kind == KindOften && v.from > r.values[0].from })
 	first := times(r.values[0])
 	if head := r.values[0]; head.Kind != KindName && head.Kind != KindTerm { // "v1.2.4 for Windows": a condition
 		r.values = slices.DeleteFunc(r.values, func(v Value) bool {

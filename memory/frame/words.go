@@ -88,6 +88,7 @@ have has had having
 go goes went gone going
 become became
 begin began begun
+break broke broken breaking
 bring brought
 build built
 rebuild rebuilt
