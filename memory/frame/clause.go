@@ -103,7 +103,7 @@ func (r *reader) elliptic(prev *Frame) bool {
 		return false
 	}
 	v.Kind = KindName
-	if parts := prev.outline.parts; !prev.holder && prev.bareName && len(parts) > 1 && parts[0].role == roleAgent {
+	if parts := prev.outline.parts; !prev.holder && len(prev.old) == 0 && prev.bareName && len(parts) > 1 && parts[0].role == roleAgent {
 		// "Samir does not write it any more, Jule does": someone else does the same
 		parts[0].stems, prev.owner = strings.Fields(v.key), strings.Fields(v.key)
 		prev.topic = append(slices.DeleteFunc(slices.Clone(prev.topic), func(t string) bool {
@@ -113,7 +113,13 @@ func (r *reader) elliptic(prev *Frame) bool {
 		prev.ended, prev.negated, prev.cue = false, false, cueChange
 		return true
 	}
-	prev.old = append(prev.old, prev.values...)
+	for _, old := range prev.values {
+		if len(prev.old) > 0 && old.Kind == KindTerm { // "Oliver is not our lead any more, Tomasz is"
+			prev.topic = append(prev.topic, strings.Fields(old.key)...)
+		} else {
+			prev.old = append(prev.old, old)
+		}
+	}
 	prev.values = []Value{v}
 	prev.ended, prev.negated, prev.cue = false, false, cueChange
 	return true
@@ -122,6 +128,10 @@ func (r *reader) elliptic(prev *Frame) bool {
 // inherit gives a clause without its own subject that of the clause before.
 func (r *reader) inherit(prev Frame, sameSentence bool) {
 	r.unresolved = r.unresolved && len(prev.subject) == 0
+	if sameSentence && r.byPronoun && prev.actor != "" && len(prev.subject) == 0 && prev.cue == cueChange {
+		r.unresolved = false // "I changed my dentist, it is Dr. Roth now": completes joins them
+		return
+	}
 	if !r.byPronoun && !(sameSentence && r.subjectless) || len(prev.subject) == 0 {
 		return
 	}
@@ -150,8 +160,10 @@ func completes(prev, f Frame, close bool) bool {
 	if len(prev.values) > 0 && !prev.ended && !prev.negated {
 		return false // it has its own value
 	}
-	m := match(prev, f)
-	return !m.strangers
+	if f.byPronoun && prev.actor != "" && len(prev.subject) == 0 {
+		return true // "I changed my dentist, it is Dr. Roth now"
+	}
+	return !match(prev, f).strangers
 }
 
 func joined(prev, f Frame) Frame {

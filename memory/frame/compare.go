@@ -234,7 +234,7 @@ func samePerson(a, b Frame, x, y string) bool {
 
 // sameTerm reports whether two words mean the same: they have the same stem or belong to one concept.
 func sameTerm(x, y string) bool {
-	if x == y {
+	if x == y || len(x) > 4 && len(y) > 4 && sameDeed(x, y) {
 		return true
 	}
 	for _, c := range concepts[x] {
@@ -270,7 +270,7 @@ func named(a, b Frame, m alignment) Relation {
 	within := !hit && sharesSubject(m) && len(b.values) > 0 && slices.ContainsFunc(b.old, func(o Value) bool {
 		return slices.ContainsFunc(a.outline.parts, func(p part) bool {
 			words := strings.Fields(o.key)
-			return p.role != roleAgent && subset(words, p.stems) && subset(p.stems, words)
+			return (p.role != roleAgent || len(m.attributes(a, b)) > 0) && subset(words, p.stems) && subset(p.stems, words)
 		})
 	})
 	if within && !exclusive(a, b) && a.sentiment == 0 {
@@ -297,6 +297,9 @@ func named(a, b Frame, m alignment) Relation {
 	case len(m.restA) == 1 && len(m.restB) == 1 && b.cue < cueChange && personal(a) && personal(b) &&
 		allNames(a.values):
 		out.Certainty = Likely // "I browse with Firefox instead of Edge"
+	case len(m.restA) > 0 && len(m.restB) > 0 && b.cue == cueNow && len(m.shared) > 0 && len(b.values) > 0 &&
+		!slices.ContainsFunc(a.values, func(v Value) bool { return v.Kind == KindNumber || v.Kind == KindTerm }):
+		out.Certainty = Likely // "instead of Freshsales"
 	case len(m.restA) > 0 && len(m.restB) > 0 && b.cue < cueChange, len(m.shared) == 0 && b.cue < cueChange:
 		out.Certainty = Doubt
 	case len(m.shared) == 0, len(m.restA) > 1 && len(m.restB) > 1:

@@ -35,7 +35,7 @@ func (r *reader) label() {
 	for i := 0; i < min(5, len(r.ts)-2); i++ {
 		t := r.ts[i]
 		if t.end == ':' {
-			if !hasVerb(r.ts[:i+1]) && hasVerb(r.ts[i+1:]) {
+			if (!hasVerb(r.ts[:i+1]) || t.low == "know") && hasVerb(r.ts[i+1:]) {
 				r.ts = r.ts[i+1:]
 			}
 			return

@@ -415,6 +415,9 @@ func doer(f Frame, verb string) deed {
 	return deed{}
 }
 
+// derived has the endings that make a noun of the stem of a verb.
+var derived = words("er or e ist al ion ing ment ant")
+
 // sameDeed reports whether two words are forms of one verb, or a verb and the noun for who does it: "clean", "cleaner".
 func sameDeed(v, w string) bool {
 	if v == w {
@@ -423,5 +426,5 @@ func sameDeed(v, w string) bool {
 	if len(v) > len(w) {
 		v, w = w, v
 	}
-	return len(v) > 3 && strings.HasPrefix(w, v) && len(w)-len(v) <= 2
+	return len(v) > 3 && strings.HasPrefix(w, v) && derived[w[len(v):]]
 }

@@ -90,6 +90,9 @@ func substituted(a, b Frame, m alignment) Relation {
 		return Relation{}
 	case len(m.restB) == 0 && b.cue == cueChange && (single || category): // the later one is shorter and refers back
 		out.Certainty, out.Why = Sure, WhyCue
+	case sameButVerb(a, b, m) && b.cue >= cueNow && va.Kind == KindName && vb.Kind == KindName &&
+		len(attributes) > 0 && !conjoined(a) && !conjoined(b):
+		out.Certainty, out.Why = Likely, WhyCue
 	case len(m.restB) == 0 && b.cue == cueChange && len(m.restA) < 3 && va.Kind == KindName && vb.Kind == KindName &&
 		len(attributes) > 0 && len(a.values) == 1 && !b.ended && len(b.old) == 0 && covered(b, a):
 		out.Certainty, out.Why = Likely, WhyCue
@@ -106,6 +109,15 @@ func substituted(a, b Frame, m alignment) Relation {
 		out.Certainty = Likely
 	}
 	return out
+}
+
+// sameButVerb reports whether only one of two statements has a verb that says something: "the dashboards are in Superset",
+// "we build the dashboards in Looker".
+func sameButVerb(a, b Frame, m alignment) bool {
+	only := func(rest []string, f, g Frame) bool {
+		return len(rest) == 0 || len(rest) == 1 && rest[0] == f.mainVerb && (g.mainVerb == "be" || lightVerbs[g.mainVerb])
+	}
+	return only(m.restA, a, b) && only(m.restB, b, a)
 }
 
 // covered reports whether each word of the topic of b is in a, as such or as another form of it.

@@ -153,6 +153,8 @@ func (r *reader) invert() bool {
 		!slices.ContainsFunc(rest, func(t token) bool { return t.is("with", "by", "for") }) ||
 		main.stem == stemOf("succeed") || main.stem == stemOf("become") && person && len(rest) > 0 &&
 		(articles[rest[0].low] && rest[0].low == "the" || possessives[rest[0].low])
+	took = took || startVerbs[main.stem] && person && len(rest) > 1 && rest[0].low == "as" &&
+		(possessives[rest[1].low] || rest[1].low == "the") // "Rosa started as my cleaner"
 	holds := main.low == "oncall"
 	if len(rest) > 0 {
 		possessed := possessives[rest[0].low] || rest[0].low == "the" || rest[0].poss
