@@ -63,6 +63,9 @@ func Compare(earlier, later Frame) Relation {
 		return Relation{}
 	}
 	r := compare(a, b, m)
+	if opposite := without(a, b); opposite.Certainty > Unrelated {
+		return opposite
+	}
 	if r.Certainty < Likely {
 		r = surest(r, handed(a, b), recovered(a, b), moved(a, b), equated(a, b), replaced(a, b),
 			parallel(a, b))
@@ -376,10 +379,6 @@ func flipped(a, b Frame, m alignment) Relation {
 	if a.sentiment*b.sentiment < 0 && len(a.values) > 0 && len(b.values) > 0 && sharesSubject(m) &&
 		a.values[0].Same(b.values[0]) {
 		return sure
-	}
-	if len(a.values) > 0 && len(b.values) > 0 && a.values[0].Same(b.values[0]) && aligned && sharesSubject(m) &&
-		(a.values[0].preposition == "without") != (b.values[0].preposition == "without") && !a.negated && !b.negated {
-		return sure // "with milk", "without milk"
 	}
 	if a.negated != b.negated && same && aligned && len(m.shared) > 0 && !a.ended && !b.ended {
 		return sure

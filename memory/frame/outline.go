@@ -118,6 +118,10 @@ func (o *outline) add(r *reader, role string, from, to int, whole bool) {
 			typed = typed[1:]
 			continue
 		}
+		if t.is("this", "last", "next") && i+1 < to && (units[r.ts[i+1].stem] || dayparts[r.ts[i+1].low]) {
+			i++
+			continue
+		}
 		if t.is("every", "each") && i+1 < to && (units[r.ts[i+1].stem] || dayparts[r.ts[i+1].low]) {
 			done(roleWhen)
 			p.stems, p.kinds = []string{"every " + r.ts[i+1].stem}, []Kind{KindOften}

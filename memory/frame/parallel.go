@@ -112,7 +112,7 @@ func sameAct(a, b Frame) bool {
 
 // samePart reports whether two parts have the same words in any order.
 func samePart(a, b Frame, p, q part) bool {
-	same := func(s, t string) bool { return samePerson(a, b, s, t) || sameTerm(s, t) }
+	same := func(s, t string) bool { return samePerson(a, b, s, t) || sameDeed(s, t) }
 	within := func(p, q part) bool {
 		return !slices.ContainsFunc(p.stems, func(s string) bool {
 			return !slices.ContainsFunc(q.stems, func(t string) bool { return same(s, t) })
@@ -332,6 +332,26 @@ func recovered(a, b Frame) Relation {
 
 // manner has words for how well something works.
 var manner = stems("fine well properly perfectly reliably smoothly")
+
+// without compares "my tea with milk" with "my tea without milk".
+func without(a, b Frame) Relation {
+	x, y := a.outline.parts, b.outline.parts
+	if len(x) < 2 || len(y) < 2 || a.negated || b.negated || !samePart(a, b, x[0], y[0]) {
+		return Relation{}
+	}
+	found, common := false, false
+	for _, p := range x[1:] {
+		for _, q := range y[1:] {
+			same := samePart(a, b, p, q)
+			found = found || same && (p.role == "with" && q.role == "without" || p.role == "without" && q.role == "with")
+			common = common || same && p.role == q.role
+		}
+	}
+	if !found || !common && (a.outline.verb != b.outline.verb || len(x)+len(y) > 4) {
+		return Relation{}
+	}
+	return Relation{Certainty: Sure, Change: Updates, Why: WhyOpposite}
+}
 
 // opposed reports whether two parts have words for states that exclude each other.
 func opposed(p, q part) bool {

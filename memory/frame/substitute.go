@@ -98,6 +98,8 @@ func substituted(a, b Frame, m alignment) Relation {
 		out.Certainty, out.Why = Likely, WhyCue
 	case len(m.restA) == 0 && b.cue == cueChange && (single || category):
 		out.Certainty, out.Why = Sure, WhyCue
+	case len(m.restB) > 0 && allIn(m.restB, b.subject) && b.cue < cueChange:
+		return Relation{} // "the bins", "the glass bin": one of them, or another
 	case (len(m.restA) == 0 || len(m.restB) == 0) && b.cue >= cueNow && (single || category):
 		out.Certainty, out.Why = Likely, WhyCue
 	case (len(m.restA) == 0 || len(m.restB) == 0) && single && !restInSubject(a, b, m):
@@ -118,6 +120,10 @@ func sameButVerb(a, b Frame, m alignment) bool {
 		return len(rest) == 0 || len(rest) == 1 && rest[0] == f.mainVerb && (g.mainVerb == "be" || lightVerbs[g.mainVerb])
 	}
 	return only(m.restA, a, b) && only(m.restB, b, a)
+}
+
+func allIn(words, of []string) bool {
+	return !slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(of, w) })
 }
 
 // covered reports whether each word of the topic of b is in a, as such or as another form of it.
