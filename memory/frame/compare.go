@@ -133,10 +133,19 @@ func match(a, b Frame) alignment {
 	m.strangers = strangers(a, b)
 	m.restA, m.restB = withoutTeam(m.restA), withoutTeam(m.restB)
 	m.conditions = len(a.condition) > 0 && len(b.condition) > 0 && !slices.Equal(a.condition, b.condition) ||
-		len(b.condition) > 0 && len(a.condition) == 0 ||
-		len(a.condition) > 0 && len(b.condition) == 0 && b.cue < cueChange
+		len(b.condition) > 0 && len(a.condition) == 0 && !about(b, a) ||
+		len(a.condition) > 0 && len(b.condition) == 0 && b.cue < cueChange && !about(a, b) &&
+			(b.cue < cueNow || slices.ContainsFunc(a.condition, func(t string) bool { return environments[t] }))
 	m.hearsay = a.speaker != "" && slices.Contains(a.topic, a.speaker) && b.speaker != a.speaker && b.speaker != ""
 	return m
+}
+
+// about reports whether the other statement f has the words of a condition, so that they are not a condition but say
+// what both statements are about: "For maps we use …", "we use … for maps".
+func about(limited, f Frame) bool {
+	return !limited.owned && !slices.ContainsFunc(limited.condition, func(t string) bool {
+		return !slices.Contains(f.topic, t) || environments[t]
+	})
 }
 
 // unmatched returns the terms of f that the other frame lacks. A term is not missing if the other frame has one with

@@ -1,5 +1,7 @@
 package frame
 
+import "slices"
+
 // leadIns drops the introduction of a statement, and records whether it marks the statement as a correction.
 func (r *reader) leadIns() {
 	r.label()
@@ -67,6 +69,13 @@ func (r *reader) leadingTime() {
 			break
 		}
 	}
+	if comma < 0 && first.is("after", "since", "until") {
+		if n := r.adverbial(2); n > 0 {
+			r.cue = max(r.cue, cueNow)
+			at(n) // "After the trial the team decided on Zoho"
+		}
+		return
+	}
 	starts := first.is("asof", "since", "starting", "effective", "beginning", "fromnowon")
 	switch {
 	case starts:
@@ -104,10 +113,10 @@ func (r *reader) leadingTime() {
 // statement follows it. Otherwise it returns 0.
 func (r *reader) adverbial(from int) int {
 	i := 1
-	if !r.ts[i].is("this", "the", "last", "next") {
+	if !articles[r.ts[i].low] && !possessives[r.ts[i].low] && !r.ts[i].is("last", "next") {
 		return 0
 	}
-	for i < len(r.ts) && (articles[r.ts[i].low] || fillers[r.ts[i].low]) {
+	for i < len(r.ts) && (articles[r.ts[i].low] || possessives[r.ts[i].low] || fillers[r.ts[i].low]) {
 		i++
 	}
 	for i = max(i, from); i < min(len(r.ts)-2, 5); i++ {
@@ -169,6 +178,7 @@ func (r *reader) leadingPlace() {
 				return
 			}
 			r.condition = append(r.condition, contentStems(r.ts[1:i+1])...)
+			r.owned = slices.ContainsFunc(r.ts[1:i+1], func(t token) bool { return possessives[t.low] || t.poss })
 			r.ts = r.ts[i+1:]
 			return
 		}

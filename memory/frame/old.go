@@ -33,6 +33,9 @@ func (r *reader) findOld() {
 			}
 		case t.low == "from" && (r.cue == cueChange && r.changes() || toward) && !isTimeOf(r.ts, i+1):
 			from = i + 1
+			if _, n := typedAt(r.ts, i+1); n > 0 && toward && main.is("went", "gone") {
+				r.cue, r.event = cueChange, false // "the limit went from 25 MB to 1 GB"
+			}
 		case t.low == "from" && i > r.verb && r.ts[i-1].is("back", "home") && !isTimeOf(r.ts, i+1):
 			from = i + 1 // "is back from leave"
 			r.ended, r.cue, r.event, r.past = true, cueChange, false, false

@@ -86,7 +86,7 @@ func TestChangesByStructure(t *testing.T) {
 			{"The scanner is broken.", "The copier works again."},
 			{"The toaster is under warranty.", "The warranty of the kettle ran out."},
 			{"I take honey in my tea.", "No honey in my yoghurt any more."},
-			{"I drink my tea with milk.", "I drink my coffee without milk."},
+			{"I eat my porridge with milk.", "I drink my coffee without milk."},
 			{"My left knee hurts.", "My right shoulder is fine again."},
 			{"The shift starts at 8:00.", "The shift ends at 16:00."},
 			{"I'm back from the dentist.", "My dentist is Dr. Roth."},

@@ -30,6 +30,7 @@ type Frame struct {
 	copular   bool     // a form of "be" connects subject and value
 	sentiment int      // +1 likes, -1 dislikes
 	ifClause  bool     // it begins with a condition
+	owned     bool     // such a phrase names an owner: "for my thyroid"
 	condition []string // stems of the phrases that limit it: "in staging", "on weekdays"
 
 	said []string // the words of the topic as in the text
