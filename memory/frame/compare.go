@@ -70,7 +70,7 @@ func Compare(earlier, later Frame) Relation {
 		r = surest(r, handed(a, b), recovered(a, b), moved(a, b), equated(a, b), replaced(a, b),
 			parallel(a, b))
 	}
-	if a.hedged || b.hedged {
+	if a.hedged || b.hedged || r.Why == WhyCue && otherSense(a, b) {
 		r.Certainty = min(r.Certainty, Doubt)
 	}
 	return r

@@ -61,7 +61,7 @@ func (r *reader) cues() {
 			case endVerbs[t.stem] && !r.past:
 				r.ended = true
 				r.cue = cueChange
-			case startVerbs[t.stem]:
+			case starts(t):
 				r.cue = max(r.cue, cueNow)
 			}
 		}
@@ -137,6 +137,9 @@ func (r *reader) movesTo() {
 		}
 	}
 }
+
+// starts reports whether a verb reports a beginning. "I take the tram" tells of a habit.
+func starts(t token) bool { return startVerbs[t.stem] && !t.is("take", "takes") }
 
 // contrast reports whether the negation at i only contrasts two values: "Rex, not Max".
 func (r *reader) contrast(i int) bool {

@@ -246,6 +246,13 @@ func otherModifier(a, b Frame) bool {
 	})
 }
 
+// otherSense reports whether a verb has two senses: "plays the viola", "plays handball".
+func otherSense(a, b Frame) bool {
+	l := liken(a, b)
+	return l.one && l.a.role == roleObject && l.a.definite != l.b.definite && !l.a.one && !l.b.one && !l.a.name &&
+		!l.b.name && !l.head && len(l.a.kinds)+len(l.b.kinds) == 0 && l.fixed < 2
+}
+
 // moved compares with a clause that says what something was moved to: "the records are kept in a spreadsheet", "the
 // records were migrated to the CRM". What was moved is in the earlier clause, which has one other part: the old value.
 func moved(a, b Frame) Relation {
@@ -376,8 +383,10 @@ func handed(a, b Frame) Relation {
 		samePart(a, b, part{stems: x.who}, part{stems: y.who}) && len(x.what) > 0 {
 		return Relation{Certainty: Sure, Change: Ends, Why: WhyEnded}
 	}
-	if b.ended || b.negated || startVerbs[x.verb] || startVerbs[y.verb] || endVerbs[x.verb] || endVerbs[y.verb] || changeVerbs[x.verb] ||
-		changeVerbs[y.verb] {
+	reports := func(verb string) bool {
+		return startVerbs[verb] && verb != "take" || endVerbs[verb] || changeVerbs[verb]
+	}
+	if b.ended || b.negated || reports(x.verb) || reports(y.verb) {
 		return Relation{}
 	}
 	if !sameDeed(x.verb, y.verb) || len(x.what) == 0 || !samePart(a, b, part{stems: x.what}, part{stems: y.what}) ||

@@ -454,7 +454,7 @@ func (r *reader) agent(actor int, main token) bool {
 		return false
 	}
 	doer := r.isSelf(0, actor) || actor == 1 && r.ts[0].cap && concepts[r.ts[0].stem] == nil
-	if !doer || !(changeVerbs[main.stem] || endVerbs[main.stem] || startVerbs[main.stem] || main.stem == r.mover) {
+	if !doer || !(changeVerbs[main.stem] || endVerbs[main.stem] || starts(main) || main.stem == r.mover) {
 		return false
 	}
 	if r.verb+1 >= len(r.ts) {
