@@ -186,7 +186,8 @@ func ApartAs(earlier, later Quote) bool {
 // addition, a single case or hypothetical.
 func Apart(earlier, later Text) bool {
 	a, b := earlier.places, later.places
-	return b.also && later.cue < cueChange || a.also && later.cue < cueNow || b.instance && !a.instance || b.imagined && !a.imagined ||
+	return b.also && later.cue < cueChange || a.also && later.cue < cueNow ||
+		b.instance && !a.instance || b.imagined && !a.imagined ||
 		disjoint(earlier.onDays(), later.onDays()) || conflict(a.qualifiers, b.qualifiers) ||
 		conflict(a.names, b.names) ||
 		slices.ContainsFunc(a.within, func(x modified) bool {

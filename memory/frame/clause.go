@@ -103,7 +103,8 @@ func (r *reader) elliptic(prev *Frame) bool {
 		return false
 	}
 	v.Kind = KindName
-	if parts := prev.outline.parts; !prev.holder && len(prev.old) == 0 && prev.bareName && len(parts) > 1 && parts[0].role == roleAgent {
+	if parts := prev.outline.parts; !prev.holder && len(prev.old) == 0 && prev.bareName && len(parts) > 1 &&
+		parts[0].role == roleAgent {
 		// "Samir does not write it any more, Jule does": someone else does the same
 		parts[0].stems, prev.owner = strings.Fields(v.key), strings.Fields(v.key)
 		prev.topic = append(slices.DeleteFunc(slices.Clone(prev.topic), func(t string) bool {
@@ -325,8 +326,8 @@ func withoutCleft(ts []token) []token {
 	return ts
 }
 
-// bare reports whether the word at i is the verb after "do not", "will" or "can", also if it is in no list: "my knee does
-// not hurt".
+// bare reports whether the word at i is the verb after "do not", "will" or "can", also if it is in no list: "my knee
+// does not hurt".
 func (r *reader) bare(i int) bool {
 	t := r.ts[i]
 	modal := slices.ContainsFunc(r.ts[r.verb:i], func(t token) bool {

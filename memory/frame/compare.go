@@ -282,7 +282,8 @@ func named(a, b Frame, m alignment) Relation {
 	within := !hit && sharesSubject(m) && len(b.values) > 0 && slices.ContainsFunc(b.old, func(o Value) bool {
 		return slices.ContainsFunc(a.outline.parts, func(p part) bool {
 			words := strings.Fields(o.key)
-			return (p.role != roleAgent || len(m.attributes(a, b)) > 0) && subset(words, p.stems) && subset(p.stems, words)
+			return (p.role != roleAgent || len(m.attributes(a, b)) > 0) && subset(words, p.stems) &&
+				subset(p.stems, words)
 		})
 	})
 	if within && !exclusive(a, b) && a.sentiment == 0 {

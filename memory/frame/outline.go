@@ -89,8 +89,8 @@ func participle(t token) bool {
 		known && !strings.HasSuffix(t.low, "s") && (base != t.low || isVerb(t) && concepts[t.stem] == nil)
 }
 
-// add adds the parts of the words from from to to. A prepositional phrase in the subject belongs to the subject, and "of"
-// and 's continue a phrase.
+// add adds the parts of the words from from to to. A prepositional phrase in the subject belongs to the subject, and
+// "of" and 's continue a phrase.
 func (o *outline) add(r *reader, role string, from, to int, whole bool) {
 	p := part{role: role}
 	headed := false

@@ -17,8 +17,8 @@ type likeness struct {
 	some    bool // both have "a" thing that is the same: there may be two of them
 }
 
-// liken aligns two clauses by their parts. The order of the parts does not matter, and the words of a part may be joined
-// by a preposition or not: "the meeting with the bank" and "the bank meeting" are the same.
+// liken aligns two clauses by their parts. The order of the parts does not matter, and the words of a part may be
+// joined by a preposition or not: "the meeting with the bank" and "the bank meeting" are the same.
 func liken(a, b Frame) likeness {
 	var out likeness
 	x, y := a.outline, b.outline
@@ -138,8 +138,9 @@ func onlyWhen(p part) bool {
 // safe now". The phrase is the value, whatever its kind.
 func parallel(a, b Frame) Relation {
 	l := liken(a, b)
-	if !l.one || l.fixed == 0 || len(b.old) > 0 || exclusive(a, b) || l.some && l.a.role != roleObject || l.a.role == roleAgent || l.a.list || l.b.list || a.negated || b.negated ||
-		a.ended || b.ended || a.sentiment != 0 || b.sentiment != 0 {
+	if !l.one || l.fixed == 0 || l.some && l.a.role != roleObject || l.a.role == roleAgent || l.a.list || l.b.list ||
+		len(b.old) > 0 || exclusive(a, b) || a.negated || b.negated || a.ended || b.ended ||
+		a.sentiment != 0 || b.sentiment != 0 {
 		return Relation{}
 	}
 	switch {
@@ -214,9 +215,9 @@ func replaced(a, b Frame) Relation {
 	return Relation{Certainty: Sure, Change: Updates, Why: WhyNamed}
 }
 
-// otherModifier reports whether the clauses are about two things with one noun, "holiday requests" and "travel requests",
-// although the words before it have similar meanings. Two words for an attribute with one value, "phone number" and
-// "mobile number", are no difference.
+// otherModifier reports whether the clauses are about two things with one noun, "holiday requests" and "travel
+// requests", although the words before it have similar meanings. Two words for an attribute with one value, "phone
+// number" and "mobile number", are no difference.
 func otherModifier(a, b Frame) bool {
 	subject := func(o outline) (part, bool) {
 		if len(o.parts) == 0 || o.parts[0].role != roleAgent && o.parts[0].role != roleObject {
@@ -257,7 +258,8 @@ func otherSense(a, b Frame) bool {
 // records were migrated to the CRM". What was moved is in the earlier clause, which has one other part: the old value.
 func moved(a, b Frame) Relation {
 	x, y := a.outline, b.outline
-	if !changeVerbs[y.verb] || exclusive(a, b) || len(b.old) > 0 || b.negated || b.ended || a.negated || a.ended || x.able ||
+	if !changeVerbs[y.verb] || exclusive(a, b) || len(b.old) > 0 || b.negated || b.ended || a.negated || a.ended ||
+		x.able ||
 		len(x.parts) == 0 || changeVerbs[x.verb] {
 		return Relation{}
 	}
@@ -350,7 +352,8 @@ func without(a, b Frame) Relation {
 	for _, p := range x[1:] {
 		for _, q := range y[1:] {
 			same := samePart(a, b, p, q)
-			found = found || same && (p.role == "with" && q.role == "without" || p.role == "without" && q.role == "with")
+			found = found || same && (p.role == "with" && q.role == "without" ||
+				p.role == "without" && q.role == "with")
 			common = common || same && p.role == q.role
 		}
 	}

@@ -137,8 +137,8 @@ func TestAnotherOldValue(t *testing.T) {
 		changes        bool
 	}{
 		{"I train at Pulse.", "I switched my training from Gym Nine to Fit Factory.", false},
-		{"The service's log retention is 60 days.", "The service's log retention was cut from 60 days to 30 days.", true},
-		{"The service's log retention is 90 days.", "The service's log retention was cut from 60 days to 30 days.", false},
+		{"Our log retention is 60 days.", "Our log retention was cut from 60 days to 30 days.", true},
+		{"Our log retention is 90 days.", "Our log retention was cut from 60 days to 30 days.", false},
 	} {
 		r, _ := Best(Read(c.earlier, ""), Read(c.later, ""))
 		if got := r.Certainty >= Likely; got != c.changes {

@@ -86,7 +86,7 @@ func appendSentence(out []Frame, words []token, speaker string) []Frame {
 		if i == 0 {
 			r.cue, r.corrects = whole.cue, whole.corrects
 		}
-		if i > 0 && slices.ContainsFunc(whole.ts[:min(3, len(whole.ts))], func(t token) bool { return t.low == "changemind" }) {
+		if i > 0 && slices.ContainsFunc(whole.ts[:min(3, len(whole.ts))], token.isChangeOfMind) {
 			r.cue = cueChange // "I changed my mind, …"
 		}
 		if len(out) > 0 && r.elliptic(&out[len(out)-1]) {

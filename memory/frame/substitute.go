@@ -8,7 +8,7 @@ import (
 // substituted compares statements with different values of the same attribute.
 func substituted(a, b Frame, m alignment) Relation {
 	va, vb, ok := valuePair(a, b)
-	if !ok && len(a.values) == 1 && len(b.values) == 1 && a.values[0].Kind == KindName && b.values[0].Kind == KindName &&
+	if !ok && len(a.values) == 1 && len(b.values) == 1 && allNames(a.values) && allNames(b.values) &&
 		b.cue >= cueNow && len(m.restB) == 0 {
 		va, vb, ok = a.values[0], b.values[0], true // of two categories, but in the same place
 	}
@@ -113,11 +113,12 @@ func substituted(a, b Frame, m alignment) Relation {
 	return out
 }
 
-// sameButVerb reports whether only one of two statements has a verb that says something: "the dashboards are in Superset",
-// "we build the dashboards in Looker".
+// sameButVerb reports whether only one of two statements has a verb that says something: "the dashboards are in
+// Superset", "we build the dashboards in Looker".
 func sameButVerb(a, b Frame, m alignment) bool {
 	only := func(rest []string, f, g Frame) bool {
-		return len(rest) == 0 || len(rest) == 1 && rest[0] == f.mainVerb && (g.mainVerb == "be" || lightVerbs[g.mainVerb])
+		return len(rest) == 0 || len(rest) == 1 && rest[0] == f.mainVerb &&
+			(g.mainVerb == "be" || lightVerbs[g.mainVerb])
 	}
 	return only(m.restA, a, b) && only(m.restB, b, a)
 }

@@ -25,6 +25,8 @@ type token struct {
 // is reports whether the word is one of the given words.
 func (t token) is(words ...string) bool { return slices.Contains(words, t.low) }
 
+func (t token) isChangeOfMind() bool { return t.low == "changemind" }
+
 const (
 	openers = "\"'“”‘’«([{*`„!&|<>~=:"
 	closers = "\"'“”‘’»)]}*`.,!?;:…&|<>~="

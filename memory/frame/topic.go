@@ -288,7 +288,8 @@ func (r *reader) dropAdverbialDates() {
 	}
 	times := func(v Value) bool { return v.Kind == KindDate || v.Kind == KindTime || v.Kind == KindDuration }
 	slices.SortStableFunc(r.values, func(a, b Value) int { return a.from - b.from })
-	r.values = slices.DeleteFunc(r.values, func(v Value) bool { return v.Kind == KindOften && v.from > r.values[0].from })
+	start := r.values[0].from
+	r.values = slices.DeleteFunc(r.values, func(v Value) bool { return v.Kind == KindOften && v.from > start })
 	first := times(r.values[0])
 	if head := r.values[0]; head.Kind != KindName && head.Kind != KindTerm { // "v1.2.4 for Windows": a condition
 		r.values = slices.DeleteFunc(r.values, func(v Value) bool {
@@ -460,7 +461,8 @@ func (r *reader) agent(actor int, main token) bool {
 	if r.verb+1 >= len(r.ts) {
 		return false
 	}
-	if !changeVerbs[main.stem] && !endVerbs[main.stem] && main.stem != r.mover && main.low != "takeover" && strings.HasSuffix(main.text, "s") {
+	if !changeVerbs[main.stem] && !endVerbs[main.stem] && main.stem != r.mover && main.low != "takeover" &&
+		strings.HasSuffix(main.text, "s") {
 		return false // "Zelda takes the tram": a habit has its subject
 	}
 	next := r.ts[r.verb+1]
