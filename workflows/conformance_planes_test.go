@@ -36,10 +36,10 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
-// What document 004 §12 and §15.0 to §15.8 ask of the system as a whole, and its examples, run through
-// workflows. docs/reference/conformance.md says which test shows which requirement.
+// The requirements of document 004 §12 and §15.0 to §15.8 for the system as a whole, and its examples, run through
+// workflows. docs/reference/conformance.md maps each requirement to its test.
 
-// onlooker sees what the commands show a principal: recall, get, history, lineage, contradictions.
+// onlooker reads what the commands show a principal: recall, get, history, lineage, contradictions.
 type onlooker struct {
 	t testing.TB
 	h *testkit.Harness
@@ -57,7 +57,7 @@ func (o onlooker) recall(req schema.RecallRequest) schema.RecallResponse {
 	return answer
 }
 
-// found lists the ids of what a query finds among the types, in order of id. Context may be empty.
+// found lists the ids of the query's results of the given types, sorted. The situation may be empty.
 func (o onlooker) found(query, situation string, types ...schema.MemoryType) []string {
 	o.t.Helper()
 	ids := []string{}
@@ -76,7 +76,7 @@ func (o onlooker) get(id string) schema.MemoryRecord {
 	return m
 }
 
-// live lists the ids of the live memories of a type, in order of id.
+// live lists the ids of the live memories of the given types, sorted.
 func (o onlooker) live(types ...schema.MemoryType) []string {
 	o.t.Helper()
 	page, err := o.h.Store.List(context.Background(), pg.Filter{Principal: o.p, Types: types}, pg.Page{})
@@ -89,7 +89,7 @@ func (o onlooker) live(types ...schema.MemoryType) []string {
 	return ids
 }
 
-// lastStep is the latest step of a memory that changed it.
+// lastStep is the latest history entry that changed a memory.
 func (o onlooker) lastStep(id string) schema.HistoryEntry {
 	o.t.Helper()
 	steps := testkit.History(o.t, o.h.Store, o.p, uuid.MustParse(id))
@@ -102,7 +102,7 @@ func (o onlooker) lastStep(id string) schema.HistoryEntry {
 	return schema.HistoryEntry{}
 }
 
-// edges are the relations of a lineage as "from predicate to", by the names that the test gives ids.
+// edges lists the relations of a lineage as "from predicate to", with the test's names for ids.
 func (o onlooker) edges(id string, name map[string]string) []string {
 	o.t.Helper()
 	l, err := o.h.Store.Lineage(context.Background(), o.p, uuid.MustParse(id), 0)
@@ -152,8 +152,8 @@ func recordOf(t testing.TB, text string) schema.MemoryRecord {
 	return m
 }
 
-// TestSection12ConflictsAndSolutions: several solutions of one problem are kept, and conflicts are
-// resolved by context and evidence. TestLinkerError and TestContradictionRules are its examples.
+// TestSection12ConflictsAndSolutions: several solutions of one problem are kept, and conflicts are resolved by context
+// and evidence. TestLinkerError and TestContradictionRules test the examples.
 func TestSection12ConflictsAndSolutions(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -187,7 +187,7 @@ func TestSection12ConflictsAndSolutions(t *testing.T) {
 		require.Contains(t, string(o.get(ids[3]).Payload), `"success_count": 9`, "each keeps how it fared")
 	})
 
-	t.Run("a second truth is not forced onto the first", func(t *testing.T) {
+	t.Run("a conflicting fact does not overwrite the first", func(t *testing.T) {
 		t.Parallel()
 		o := onlooker{t, h, testkit.Principal()}
 		golang, python := prefers("go", ""), prefers("python", "")
@@ -200,7 +200,7 @@ func TestSection12ConflictsAndSolutions(t *testing.T) {
 		require.Equal(t, golang.Content, o.get(first).Content)
 	})
 
-	t.Run("the context says which of several truths holds", func(t *testing.T) {
+	t.Run("the context selects among conditional facts", func(t *testing.T) {
 		t.Parallel()
 		o := onlooker{t, h, testkit.Principal()}
 		byDay := putRecord(t, h.Temporal, h.TaskQueue, o.p, prefers("tea", `{"time": "morning"}`))
@@ -233,7 +233,7 @@ func TestSection15_0StoragePhilosophy(t *testing.T) {
 		return out
 	}
 
-	t.Run("the rules of learning know no database", func(t *testing.T) {
+	t.Run("the learning rules use no database", func(t *testing.T) {
 		t.Parallel()
 		for _, path := range imports("memory") {
 			for _, engine := range []string{"pgx", "database/sql", "pgvector", "qdrant", "temporal", "net", "os",
@@ -243,7 +243,7 @@ func TestSection15_0StoragePhilosophy(t *testing.T) {
 			}
 		}
 	})
-	t.Run("one package speaks to the database, and it is one that others have proven", func(t *testing.T) {
+	t.Run("one package accesses the database, with a proven driver", func(t *testing.T) {
 		t.Parallel()
 		require.Contains(t, imports("store/pg"), "github.com/jackc/pgx/v5")
 		for _, dir := range []string{"schema", "memory", "inference", "inference/rules", "recall", "activities",
@@ -256,13 +256,12 @@ func TestSection15_0StoragePhilosophy(t *testing.T) {
 	})
 }
 
-// errIndexAway is what an index says that cannot be reached. No one tries again at once: what is to be
-// put off is put off without a wait.
+// errIndexAway is the error of an unreachable index. It is not retryable, so that a test need not wait for retries.
 var errIndexAway = temporal.NewNonRetryableApplicationError("the index is away", "IndexAway", nil)
 
-// faultyIndex is a vector index of its own that can be away, and that never drops an id unasked.
+// faultyIndex is a vector index that can be unreachable and that never drops an id on its own.
 type faultyIndex struct {
-	vector.PGVector // nothing of it is used
+	vector.PGVector // unused
 	away            atomic.Bool
 	mu              sync.Mutex
 	points          map[uuid.UUID]bool
@@ -287,7 +286,7 @@ func (x *faultyIndex) Apply(_ context.Context, _ vector.Generation, _ string, c 
 	return nil
 }
 
-// Search finds everything that it has, whatever is asked for.
+// Search returns all ids, whatever the query.
 func (x *faultyIndex) Search(context.Context, pg.Filter, pg.Embedding, int) ([]search.Hit, error) {
 	if x.away.Load() {
 		return nil, errIndexAway
@@ -312,8 +311,8 @@ func (x *faultyIndex) holds() []string {
 	return ids
 }
 
-// TestSection15_1AuthoritativeStore: one relational store has metadata, lifecycle, revision chains,
-// salience, confidence, relations and audit, with transactions and invariants.
+// TestSection15_1AuthoritativeStore: one relational store holds metadata, lifecycle, revision chains, salience,
+// confidence, relations and audit, with transactions and invariants.
 func TestSection15_1AuthoritativeStore(t *testing.T) {
 	t.Parallel()
 
@@ -344,11 +343,11 @@ func TestSection15_1AuthoritativeStore(t *testing.T) {
 		answer := o.recall(schema.RecallRequest{Query: "What does the user prefer?"})
 		require.Len(t, answer.Results, 1)
 		require.Equal(t, fresh, answer.Results[0].ID)
-		require.Contains(t, answer.Meta.Degraded, rank.ChannelVector) // on a busy machine others may be late as well
+		require.Contains(t, answer.Meta.Degraded, rank.ChannelVector) // others may be late too
 		testkit.CheckInvariants(t, testkit.Owner(t, h.DatabaseURL))
 	})
 
-	t.Run("one active fact per condition set, however many write at once", func(t *testing.T) {
+	t.Run("one active fact per condition set, with concurrent writers", func(t *testing.T) {
 		t.Parallel()
 		h := testkit.NewHarness(t, nil)
 		o := onlooker{t, h, testkit.Principal()}
@@ -403,7 +402,7 @@ func TestSection15_1AuthoritativeStore(t *testing.T) {
 		testkit.CheckInvariants(t, testkit.Owner(t, h.DatabaseURL))
 	})
 
-	t.Run("deletion does the same every time and can be explained", func(t *testing.T) {
+	t.Run("deletion is deterministic and can be explained", func(t *testing.T) {
 		t.Parallel()
 		h := testkit.NewHarness(t, nil)
 		o := onlooker{t, h, testkit.Principal()}
@@ -422,8 +421,8 @@ func TestSection15_1AuthoritativeStore(t *testing.T) {
 	})
 }
 
-// TestSection15_2PayloadStores: what lies outside of the authoritative store is a replaceable cache.
-// Payloads lie inside; vectors are what there is to lose.
+// TestSection15_2PayloadStores: data outside of the authoritative store is a replaceable cache. Payloads are stored
+// inside, so only vectors can be lost.
 func TestSection15_2PayloadStores(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -445,7 +444,7 @@ func TestSection15_2PayloadStores(t *testing.T) {
 	testkit.CheckInvariants(t, db)
 }
 
-// TestSection15_2CanonicalStructures: what the pipeline makes is a complete record, too.
+// TestSection15_2CanonicalStructures: the pipeline, too, writes complete records.
 func TestSection15_2CanonicalStructures(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -493,8 +492,8 @@ func TestSection15_2CanonicalStructures(t *testing.T) {
 	require.NotZero(t, types[schema.TypeSemantic])
 }
 
-// TestSection15_3VectorIndexes: the index is advisory. What is deleted or revised is so at once, while
-// the index still knows it, and the index is told afterwards.
+// TestSection15_3VectorIndexes: the index is advisory. A deletion or revision has effect at once, while the index still
+// contains the old entry; the index is updated afterwards.
 func TestSection15_3VectorIndexes(t *testing.T) {
 	t.Parallel()
 	index := &faultyIndex{points: map[uuid.UUID]bool{}}
@@ -524,8 +523,7 @@ func TestSection15_3VectorIndexes(t *testing.T) {
 	require.Equal(t, []string{fresh}, index.holds())
 }
 
-// TestSection15_3StorageLayout: artifacts are addressed by their content, also where an episode names
-// them.
+// TestSection15_3StorageLayout: artifacts are addressed by their content, also in the references of an episode.
 func TestSection15_3StorageLayout(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -571,8 +569,8 @@ func TestSection15_4GraphRepresentation(t *testing.T) {
 	require.Equal(t, schema.PutBadRef, result.Items[0].Status, "a relation has two ends")
 }
 
-// TestSection15_4IngestionAPI: user inputs, tool outputs, observations and outcomes are taken in, and
-// each becomes a candidate in the staging area.
+// TestSection15_4IngestionAPI: user inputs, tool outputs, observations and outcomes are ingested, and each becomes a
+// candidate in the staging area.
 func TestSection15_4IngestionAPI(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -594,7 +592,7 @@ func TestSection15_4IngestionAPI(t *testing.T) {
 	}
 }
 
-// gatedExtractor waits until it is let go.
+// gatedExtractor blocks until it is released.
 type gatedExtractor struct {
 	inference.Extractor
 	gate chan struct{}
@@ -609,7 +607,7 @@ func (e gatedExtractor) Extract(ctx context.Context, src inference.Source) (memo
 	return e.Extractor.Extract(ctx, src)
 }
 
-// TestSection15_5ProcessModel: ingestion answers at once, what is learned from it comes later.
+// TestSection15_5ProcessModel: ingestion answers at once; facts are extracted later.
 func TestSection15_5ProcessModel(t *testing.T) {
 	t.Parallel()
 	gate := make(chan struct{})
@@ -665,7 +663,7 @@ rules:
 	history := testkit.History(t, h.Store, o.p, uuid.MustParse(m.ID))
 	require.Contains(t, string(history[0].Metadata), `"plants"`, "history says which rule it was")
 
-	// What is put whole is classified likewise, but for its type.
+	// A record that is put whole is classified in the same way, except for its type.
 	_, _, put := runPut(t, h, putRequest(t, o.p,
 		`{"type": "semantic", "sensitivity": "low", "confidence": 0.9, "payload": {"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": "plants", "predicate": "need", "object": "light for plants", "validity": {"mode": "global"}}}`))
 	m = o.get(put.Items[0].ID)
@@ -673,7 +671,7 @@ rules:
 		[]any{m.Type, m.Sensitivity, m.Lifecycle.Decay.Curve})
 }
 
-// TestSection15_6DistinctSchemas: what is remembered does not collapse into text.
+// TestSection15_6DistinctSchemas: memories of different types keep their own schemas.
 func TestSection15_6DistinctSchemas(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -711,8 +709,7 @@ func TestSection15_6DistinctSchemas(t *testing.T) {
 	}
 }
 
-// TestSection15_7RevisionGuarantees: a reader sees each running revision whole or not
-// at all.
+// TestSection15_7RevisionGuarantees: a reader sees each running revision as a whole or not at all.
 func TestSection15_7RevisionGuarantees(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -794,7 +791,7 @@ func TestSection15_7RevisionGuarantees(t *testing.T) {
 	reader.Wait()
 	require.NoError(t, failed)
 	require.Greater(t, len(seen), 2, "somebody looked")
-	// What was seen is what was there, in order: nothing in between.
+	// Readers saw the committed states in order and no intermediate state.
 	at := 0
 	for _, s := range seen {
 		i := slices.Index(states[at:], s)
@@ -804,8 +801,8 @@ func TestSection15_7RevisionGuarantees(t *testing.T) {
 	testkit.CheckInvariants(t, testkit.Owner(t, h.DatabaseURL))
 }
 
-// TestSection15_8RetrievalInterface: a task and a trust context go in, structured results come out, and
-// nothing that the context does not allow.
+// TestSection15_8RetrievalInterface: a request has a task and a trust context; the results are structured and within
+// that context.
 func TestSection15_8RetrievalInterface(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -834,7 +831,7 @@ func TestSection15_8RetrievalInterface(t *testing.T) {
 		return out
 	}
 
-	t.Run("nothing above the sensitivity that is allowed", func(t *testing.T) {
+	t.Run("no results above the allowed sensitivity", func(t *testing.T) {
 		for limit, n := range map[schema.Sensitivity]int{"": 3, schema.SensitivityPublic: 1, schema.SensitivityLow: 2,
 			schema.SensitivityMedium: 3, schema.SensitivityHigh: 4, schema.SensitivityHyper: 5} {
 			want := []string{ids[1], ids[0], ids[2], ids[3], ids[4]}[:n]
@@ -843,7 +840,7 @@ func TestSection15_8RetrievalInterface(t *testing.T) {
 			}), "at most %s", limit)
 		}
 	})
-	t.Run("nothing of others", func(t *testing.T) {
+	t.Run("no results of other principals", func(t *testing.T) {
 		for name, change := range map[string]func(*schema.Principal){
 			"tenant": func(p *schema.Principal) { p.Tenant = "another" }, "agent": func(p *schema.Principal) {
 				p.Agent = "another"
@@ -858,7 +855,7 @@ func TestSection15_8RetrievalInterface(t *testing.T) {
 			}), name)
 		}
 	})
-	t.Run("a trust context is required, and a task", func(t *testing.T) {
+	t.Run("a trust context and a task are required", func(t *testing.T) {
 		r := recall.Recaller{Store: h.Store, Index: h.Deps.Index, Embedder: h.Deps.Brain.Embedder}
 		for field, req := range map[string]schema.RecallRequest{
 			"principal.tenant": {Principal: schema.Principal{Agent: "a"}, Query: "x"},
@@ -873,7 +870,7 @@ func TestSection15_8RetrievalInterface(t *testing.T) {
 			require.Equal(t, field, invalid.Fields[0].Field)
 		}
 	})
-	t.Run("the task narrows: situation and layers", func(t *testing.T) {
+	t.Run("the task restricts situation and layers", func(t *testing.T) {
 		require.Equal(t, sorted(ids[0], ids[2]),
 			ask(func(r *schema.RecallRequest) { r.Context = json.RawMessage(`{"stage": "test"}`) }))
 		require.Equal(t, []string{ids[2]},

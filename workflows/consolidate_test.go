@@ -50,7 +50,7 @@ func learnedBy(t testing.TB, h *testkit.Harness, p schema.Principal) []storelear
 }
 
 // Sessions become a procedure that a recall finds. A shadow run writes nothing, a second run over the same evidence
-// does nothing, and no history holds content.
+// changes nothing, and no history contains content.
 func TestConsolidateLearnsAProcedure(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -85,7 +85,7 @@ func TestConsolidateLearnsAProcedure(t *testing.T) {
 	require.Equal(t, []int{1, 0}, []int{out.Groups, out.Changes()}, "the same evidence changes nothing")
 }
 
-// ConsolidateAll consolidates the scopes with new evidence, and nothing then.
+// ConsolidateAll consolidates the scopes with new evidence, and does nothing in a second run.
 func TestConsolidateAll(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -110,7 +110,7 @@ func TestConsolidateAll(t *testing.T) {
 	require.Len(t, learnedBy(t, h, other), 1)
 }
 
-// A worker is killed after each step and before Temporal has learned of it: one procedure is there, once.
+// A worker is killed after each step, before the acknowledgement: one procedure is written, once.
 func TestLearningWorkerKilled(t *testing.T) {
 	t.Parallel()
 	for _, step := range []string{"IndexEvidence", "DecideGroups", "WriteDrafts"} {
@@ -148,8 +148,8 @@ func TestLearningWorkerKilled(t *testing.T) {
 	}
 }
 
-// What is erased after the decision and before the write is in nothing that is learned, and what was learned from
-// episodes goes when the last of them is erased.
+// Evidence that is erased after the decision and before the write is not used. What was learned from episodes is
+// removed with the last of them.
 func TestEvidenceErasedWhileLearning(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil)
@@ -193,7 +193,7 @@ func TestEvidenceErasedWhileLearning(t *testing.T) {
 	require.Zero(t, testkit.Rows(t, owner, "learned", "true"))
 }
 
-// The branches of an extraction, with what its activities may return.
+// The branches of an extraction, by the results of its activities.
 func TestExtractBranches(t *testing.T) {
 	t.Parallel()
 	var of *learning.Learning
@@ -222,8 +222,8 @@ func TestExtractBranches(t *testing.T) {
 		Outcome: api.OutcomeOK}, out)
 }
 
-// A part that fails does not keep the later parts from their turn, and the run says that it failed.
-func TestConsolidateGoesOnAfterAPartThatFails(t *testing.T) {
+// After a failed part the later parts still run, and the run reports the failure.
+func TestConsolidateContinuesAfterAFailedPart(t *testing.T) {
 	t.Parallel()
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)))

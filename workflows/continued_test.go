@@ -25,8 +25,8 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
-// pagesOf has the first activities of a kind end early, as though there were many pages: what they did is done, and
-// they say that there is more.
+// pagesOf makes the first activities of a kind end early, as if there were many pages: they commit their work and
+// report that more is left.
 type pagesOf struct {
 	mu   sync.Mutex
 	left map[string]int // by activity
@@ -57,14 +57,14 @@ func (p *pagesOf) around(_ context.Context, name string, run func() (any, error)
 	return out, err
 }
 
-// Every workflow that may go on as a new one does so on a server that suggests it early, keeps whose it is, and
-// comes to its end.
+// Every workflow that may continue as new does so when the server suggests it early, keeps its principal, and
+// completes.
 func TestRunsThatContinueAsNew(t *testing.T) {
 	t.Parallel()
 	recordContinued(t)
 }
 
-// recordContinued runs them and, when TestReplay records histories, records those of both sides.
+// recordContinued runs them and, when TestReplay records histories, records both runs.
 func recordContinued(t *testing.T) {
 	_, env := testkit.PrivateStackWith(t, []string{"MNEME_TEMPORAL_CONFIG=limit.historyCount.suggestContinueAsNew=30"},
 		"temporal")
@@ -77,7 +77,7 @@ func recordContinued(t *testing.T) {
 	_, err := vector.Ensure(ctx, h.Store, h.Deps.Index, h.Deps.Brain.Embedder.Model(), time.Now())
 	require.NoError(t, err)
 
-	// continued checks both sides of a run, and records them.
+	// continued checks both runs, and records them.
 	continued := func(t *testing.T, name string, run client.WorkflowRun, first, tenant string, out any) {
 		t.Helper()
 		require.NoError(t, h.Temporal.GetWorkflow(ctx, run.GetID(), "").Get(ctx, out))
@@ -174,7 +174,7 @@ func recordContinued(t *testing.T) {
 	})
 }
 
-// The ids of a batch follow from the batch's own, where its candidates have become memories of their own.
+// The ids of staged memories are derived from the batch's id when no candidate was a duplicate.
 func TestStagedIDsNeedNoList(t *testing.T) {
 	t.Parallel()
 	batch := uuid.Must(uuid.NewV7())

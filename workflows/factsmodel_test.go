@@ -19,14 +19,14 @@ import (
 	"github.com/mneme/mneme/workflows/learn"
 )
 
-// saidBy is an episode in which someone says something.
+// saidBy returns an episode with one statement of a speaker.
 func saidBy(t testing.TB, who, session, text string) schema.MemoryRecord {
 	m := sessionEpisode(t, session, text, "go", time.Now().Add(-time.Hour))
 	m.Who = who
 	return m
 }
 
-// answering is a model that gives one answer, as text or as JSON, to every call.
+// answering is a model that answers every call the same way, as text or as JSON.
 func answering(t *testing.T, status int, answer func(data string) any) *testkit.Model {
 	return testkit.NewModel(t, func(_ context.Context, call testkit.ModelCall) testkit.ModelReply {
 		said := answer(call.Data)
@@ -38,8 +38,8 @@ func answering(t *testing.T, status int, answer func(data string) any) *testkit.
 	})
 }
 
-// A model may find that two people said one thing in different words. It becomes a fact only if each of them said all
-// of it. Whatever else a model answers changes nothing, and what was asked once is not asked again.
+// A model may find that two people said the same in different words. It becomes a fact only if each of them said all of
+// it. Other answers change nothing, and the same statements are sent only once.
 func TestFactsFoundByAModel(t *testing.T) {
 	t.Parallel()
 	type proposed = map[string]any
@@ -68,11 +68,11 @@ func TestFactsFoundByAModel(t *testing.T) {
 		"a number":     {fact("Staging uses Xyzzycanary 17", 1, 2), 0, 0, "model_not_said", 110},
 		"a date": {fact("Since 2026-01-01 staging uses Xyzzycanary", 1, 2), 0, 0,
 			"model_not_said", 110},
-		"a negation":        {fact("Staging never uses Xyzzycanary", 1, 2), 0, 0, "model_not_said", 110},
-		"one source":        {fact("Staging uses Xyzzycanary", 1, 1), 0, 0, "model_not_said", 110},
-		"too general":       {fact("We use Xyzzycanary", 1, 2), 0, 0, "model_not_said", 110},
-		"10,000 facts":      {proposed{"facts": many}, 0, 0, "model_no_answer", 110},
-		"the endpoint away": {nil, 500, 0, "model_no_answer", 0},
+		"a negation":           {fact("Staging never uses Xyzzycanary", 1, 2), 0, 0, "model_not_said", 110},
+		"one source":           {fact("Staging uses Xyzzycanary", 1, 1), 0, 0, "model_not_said", 110},
+		"too general":          {fact("We use Xyzzycanary", 1, 2), 0, 0, "model_not_said", 110},
+		"10,000 facts":         {proposed{"facts": many}, 0, 0, "model_no_answer", 110},
+		"endpoint unavailable": {nil, 500, 0, "model_no_answer", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -113,7 +113,7 @@ func TestFactsFoundByAModel(t *testing.T) {
 			}
 			testkit.CheckInvariants(t, db)
 			if test.tokens == 0 {
-				return // a call that failed is made again
+				return // a failed call is repeated
 			}
 			before, calls := testkit.Digest(t, db, "memories", "true"), len(model.Calls(testkit.Decision))
 			again := privateOf(p)
@@ -129,7 +129,7 @@ func TestFactsFoundByAModel(t *testing.T) {
 	}
 }
 
-// A fact that a model has joined goes with its evidence, and is not made again from what is left.
+// A fact that a model has joined is removed with its evidence, and is not created again from the remaining statements.
 func TestFactsFoundByAModelGoWithTheirEvidence(t *testing.T) {
 	t.Parallel()
 	model := answering(t, 0, func(string) any {
@@ -158,8 +158,8 @@ func TestFactsFoundByAModelGoWithTheirEvidence(t *testing.T) {
 	require.Zero(t, out.Added+out.Tokens)
 }
 
-// A model may say that a fact and a statement can both hold: then nothing is taken away. It is asked once, and where it
-// has no answer, the weights decide.
+// If a model says that a fact and a statement can both be true, no support is subtracted. It is asked once; without an
+// answer the weights decide.
 func TestConflictsJudgedByAModel(t *testing.T) {
 	t.Parallel()
 	verdict := func(v string) any {
@@ -211,7 +211,7 @@ func TestConflictsJudgedByAModel(t *testing.T) {
 	}
 }
 
-// Where the budget of the day is used up, no model reads the statements, and the run says so. The next run asks.
+// When the budget of the day is used up, no model reads the statements, and the run reports it. The next run asks.
 func TestReadingFactsHeldByTheBudget(t *testing.T) {
 	t.Parallel()
 	model := answering(t, 0, func(string) any { return map[string]any{"facts": []any{}} })
@@ -227,8 +227,8 @@ func TestReadingFactsHeldByTheBudget(t *testing.T) {
 	require.Zero(t, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "model_answers", "true"))
 }
 
-// A worker is killed after a model was asked and the fact was written, before Temporal has learned of it. The fact is
-// there once, and the model is not asked again.
+// A worker is killed after a model was asked and the fact was written, before the acknowledgement. The fact is written
+// once, and the model is not asked again.
 func TestReadingFactsWorkerKilled(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)

@@ -12,8 +12,8 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// A person said something and asks that it be erased: no memory of it comes back, from the source neither.
-func TestEraseOfWhatWasSaid(t *testing.T) {
+// A person asks to erase a statement: no memory of it is left or learned again, including its source.
+func TestEraseOfAStatement(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
 	p := testkit.Principal()

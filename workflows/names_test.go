@@ -16,8 +16,7 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
-// A start joins the run that has its id. Anyone who hits on the same key must not be answered with the run
-// of another.
+// A start joins the run that has its id. Another principal with the same key must not get the result of that run.
 func TestWorkflowIDsOfDifferentPrincipalsDiffer(t *testing.T) {
 	t.Parallel()
 	names := []string{"a", "a/b", "b", "b/c", "c", "a%2Fb", "job"}
@@ -56,7 +55,7 @@ func TestWorkflowIDsOfDifferentPrincipalsDiffer(t *testing.T) {
 		"a user's name stays out of ids")
 }
 
-// Temporal keeps 255 characters of an id where its persistence is SQL. Names and keys may be longer together.
+// Temporal's SQL persistence keeps 255 characters of an id. Names and keys together may be longer.
 func TestWorkflowIDsFitTemporalsTables(t *testing.T) {
 	t.Parallel()
 	seen := map[string][3]string{}
@@ -65,7 +64,7 @@ func TestWorkflowIDsFitTemporalsTables(t *testing.T) {
 			letters := []rune("ab/%@é")
 			return string(rapid.SliceOfN(rapid.SampledFrom(letters), 1, most).Draw(r, label))
 		}
-		if rapid.Bool().Draw(r, "filled") { // to the bounds, and just around the limit
+		if rapid.Bool().Draw(r, "filled") { // at the maximum, and around the limit
 			part = func(label string, most int) string {
 				return strings.Repeat("x", rapid.IntRange(1, most).Draw(r, label))
 			}
@@ -99,8 +98,8 @@ func TestWorkflowIDsFitTemporalsTables(t *testing.T) {
 		"the scheme stays: a key finds its run after an upgrade")
 }
 
-// What a run does with its id works with a hashed one: delivering again, reviews, and taking an operation
-// back by Nexus where callers are bound to tenants.
+// All uses of a run's id work with a hashed one: repeated delivery, reviews, and cancelling an operation through Nexus
+// where callers are bound to tenants.
 func TestRunsWithTheLongestNames(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil)

@@ -19,7 +19,7 @@ import (
 	"github.com/mneme/mneme/workflows/learn"
 )
 
-// reportsIn reports how it went in the session of a number.
+// reportsIn reports an outcome from the session with a number.
 func reportsIn(t testing.TB, h *testkit.Harness, p schema.Principal, session int, used string,
 	outcome schema.Outcome) []string {
 	t.Helper()
@@ -35,8 +35,8 @@ func outcomesOf(k learning.Known) [2]int64 {
 	return [2]int64{k.Stats.All.Successes, k.Stats.All.Failures}
 }
 
-// Advice on a procedure that was learned has its outcomes, and reports change them: it loses its place after a few
-// failures and comes back. A failure in one place does not hide that it works again.
+// Advice on a learned procedure uses its outcomes, and reports change them: after a few failures its rank falls, and
+// after successes it rises again. Failures in one environment do not hide successes in another.
 func TestReportsChangeWhatWasLearned(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -70,8 +70,8 @@ func TestReportsChangeWhatWasLearned(t *testing.T) {
 	require.Equal(t, [2]int64{7, 3}, outcomesOf(learnedBy(t, h, p)[0]))
 }
 
-// An outcome that an agent reports and that the episode of its session shows counts once, whichever comes first. What
-// was reported without an episode is not lost when consolidation counts.
+// An outcome that is both reported and shown by the session's episode counts once, whichever comes first. A report
+// without an episode is not lost when consolidation recomputes the counts.
 func TestAnOutcomeCountsOnce(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -102,7 +102,7 @@ func TestAnOutcomeCountsOnce(t *testing.T) {
 	require.Equal(t, [2]int64{6, 1}, outcomesOf(learnedBy(t, h, p)[0]))
 }
 
-// What was reported of a tentative solution counts for the procedure that it becomes, once.
+// The outcomes reported for a tentative solution count, once, for the procedure that it becomes.
 func TestReportsOfATentativeSolutionAreCarriedOver(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -124,7 +124,8 @@ func TestReportsOfATentativeSolutionAreCarriedOver(t *testing.T) {
 	require.Equal(t, [2]int64{3, 2}, outcomesOf(learnedBy(t, h, p)[0]))
 }
 
-// A procedure that was put has what it claims and what was reported, before a run adopts it and after.
+// A procedure that was put has the outcomes that it states and those that were reported, both before a run adopts it
+// and afterwards.
 func TestReportsOfAPutProcedureAreCarriedOver(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -142,8 +143,8 @@ func TestReportsOfAPutProcedureAreCarriedOver(t *testing.T) {
 	require.Zero(t, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "solution_outcomes", "true"))
 }
 
-// What a run learned and what it refused is counted once, by step and verdict; a shadow run counts nothing.
-func TestWhatWasLearnedIsCounted(t *testing.T) {
+// Learned and refused items are counted once, by step and verdict; a shadow run counts nothing.
+func TestLearnedItemsAreCounted(t *testing.T) {
 	t.Parallel()
 	seen := make(chan string, 100)
 	h := testkit.NewHarness(t, func(d *workflows.Dependencies) {
@@ -173,7 +174,7 @@ func TestWhatWasLearnedIsCounted(t *testing.T) {
 	}), got)
 }
 
-// Sessions that are handed in whole are accounts: whatever they say, nothing is learned from them alone.
+// A session that is recorded as a whole is an unverified account: nothing is learned from such sessions alone.
 func TestSessionsHandedInWholeAreAccounts(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)

@@ -14,9 +14,9 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// An attempt whose time is over returns what it has, and the run asks for the rest before it goes on. What it reports
-// are the range's totals: they are not added up.
-func TestARunAsksForTheRest(t *testing.T) {
+// An attempt that runs out of time returns what it has done, and the run schedules the rest before the next phase. Each
+// attempt reports the totals of its range, so the run does not add them up.
+func TestARunSchedulesTheRestOfARange(t *testing.T) {
 	t.Parallel()
 	env := (&testsuite.WorkflowTestSuite{}).NewTestWorkflowEnvironment()
 	env.RegisterWorkflow(ResumeIngest)

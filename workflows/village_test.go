@@ -39,7 +39,7 @@ var villagers = []string{"baker", "judge", "miller", "smith"}
 
 func villager(name string) schema.Principal { return schema.Principal{Tenant: "village", Agent: name} }
 
-// turnEvents is what happens in a turn. It is the same each time.
+// turnEvents returns the events of a turn, always the same.
 func turnEvents(turn int) []ledger.Event {
 	r := rand.New(rand.NewPCG(18, uint64(turn)))
 	thing := []string{"the oven", "a letter", "the mill", "wet flour", "a burnt coat"}[r.IntN(5)]
@@ -78,7 +78,7 @@ func turnEvents(turn int) []ledger.Event {
 	}
 }
 
-// villageSession is the session of a villager on the village's stream.
+// villageSession is the session of a villager in the village's stream.
 func villageSession(name string) api.SessionRef {
 	return api.SessionRef{Principal: villager(name), Session: "days", Stream: village}
 }
@@ -115,7 +115,7 @@ func live(t *testing.T, s *store.Store, c client.Client, queue string, turn func
 	}
 }
 
-// requireRebuilt holds that nothing that is derived from the ledger differs from it, also after it was lost.
+// requireRebuilt checks that everything derived from the ledger equals a rebuild, also after it was lost.
 func requireRebuilt(t *testing.T, c client.Client, queue string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
@@ -135,7 +135,7 @@ func requireRebuilt(t *testing.T, c client.Client, queue string) {
 	}
 }
 
-// lived is what is left of the turns: the ledger without its times, and what each agent would read.
+// lived is the result of the turns: the ledger without its times, and what each agent would read.
 type lived struct {
 	ledger   []ledger.Event
 	contexts map[string]string
@@ -143,7 +143,7 @@ type lived struct {
 	beliefs  int
 }
 
-// episodesOf are the episodes of the villagers' sessions.
+// episodesOf returns the episodes of the villagers' sessions.
 func episodesOf(t *testing.T, s *store.Store) map[string]schema.EpisodicPayload {
 	t.Helper()
 	out := map[string]schema.EpisodicPayload{}
@@ -197,8 +197,8 @@ func whatLived(t *testing.T, s *store.Store) lived {
 	return out
 }
 
-// requireWithinWindow holds that an agent's memory is its beliefs and at most a window of other events, and that every
-// event that it saw is there or has a belief there that summarizes it.
+// requireWithinWindow checks that an agent's memory is its beliefs and at most a window of other events, and that every
+// event that it saw is in the memory or summarized by a belief in it.
 func requireWithinWindow(t *testing.T, name string, list []ledger.Event) {
 	t.Helper()
 	v := views.Viewer{Agent: name}
@@ -233,13 +233,13 @@ func requireWithinWindow(t *testing.T, name string, list []ledger.Event) {
 	require.Equal(t, covered, covers, "%s: its beliefs stand for what it saw, each event once", name)
 }
 
-// A scripted run of four agents that reflect ends the same when its worker is killed at random: the same events in the
-// same places, the same beliefs on the same evidence, and the same contexts. In every one of its turns each agent's
+// A scripted run of four agents that reflect has the same result when its worker is killed at random times: the same
+// events in the same places, the same beliefs from the same evidence, and the same contexts. In every turn each agent's
 // memory fits a window of eight events (document 001).
-func TestFourAgentsAndAWorkerThatIsKilled(t *testing.T) {
+func TestFourAgentsWithAKilledWorker(t *testing.T) {
 	t.Parallel()
-	// Each run has a namespace of its own: the other one has the same names, and a session that is closed answers an
-	// update that it was given before.
+	// Each run has its own namespace: the other one has the same names, and a closed session answers a repeated update
+	// with its earlier result.
 	address := testkit.TemporalAddress(t)
 	quiet := testkit.NewNamespace(t, address)
 	calm := testkit.NewHarnessAt(t, testkit.DatabaseURL(t),
