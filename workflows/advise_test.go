@@ -122,10 +122,10 @@ func TestOneRepairIsAdvisedAndReported(t *testing.T) {
 		require.Equal(t, []string{episode}, result.Changed)
 	}
 	again := advise(t, h, asksAbout(p, 98))
-	require.Nil(t, again.Best, "it helped as often as it did not")
+	require.Nil(t, again.Best, "as many successes as failures")
 	require.InDelta(t, statsOf(true, false).Chance("linux")/statsOf(true).Chance("linux"),
 		again.Others[0].Confidence/out.Best.Confidence,
-		1e-9, "one failure, though it was reported three times")
+		1e-9, "one failure, reported three times")
 	_, err = mneme.Report(context.Background(), h.Temporal, h.TaskQueue, reportOn(p, out, schema.OutcomeSuccess))
 	require.ErrorContains(t, err, "outcome")
 	for range 4 {
@@ -135,7 +135,7 @@ func TestOneRepairIsAdvisedAndReported(t *testing.T) {
 		_, err = mneme.Report(context.Background(), h.Temporal, h.TaskQueue, report)
 		require.NoError(t, err)
 	}
-	require.NotNil(t, advise(t, h, asksAbout(p, 95)).Best, "it works again")
+	require.NotNil(t, advise(t, h, asksAbout(p, 95)).Best, "recommended again")
 }
 
 func statsOf(seen ...bool) (s evidence.Stats) {
@@ -164,9 +164,9 @@ func TestAdviceUsesOnlyVisibleMemories(t *testing.T) {
 	}
 	theirs := advise(t, h, asksAbout(other, 3))
 	require.Equal(t, foreign, theirs.Best.MemoryID)
-	require.Empty(t, theirs.Others, "what helped once is not needed")
+	require.Empty(t, theirs.Others, "single repairs are not used")
 	_, err := mneme.Report(context.Background(), h.Temporal, h.TaskQueue, reportOn(p, theirs, schema.OutcomeFailure))
-	require.ErrorContains(t, err, "advice_id", "advice is its agent's own")
+	require.ErrorContains(t, err, "advice_id", "advice of another agent")
 
 	mine := putProcedure(t, h, p, "my fix", "my-fix")
 	out := advise(t, h, asksAbout(p, 3))

@@ -39,7 +39,7 @@ func TestResumeSurvivesALostAcknowledgement(t *testing.T) {
 	left, err := h.Store.Jobs(context.Background(), p.Tenant, pipeline.JobFilter{})
 	require.NoError(t, err)
 	require.Equal(t, schema.JobDead, left[0].State,
-		"no run is left for it: it must be completed, or dead and replayable")
+		"without a run a job must be completed, or dead and replayable")
 }
 
 // A candidate that is marked dead in one attempt is still counted when the attempt is repeated for another candidate.

@@ -51,7 +51,7 @@ func TestPostgresDumpRestoresEverything(t *testing.T) {
 		"memory_provenance", "jobs",
 		"operations", "entities", "retrievals", "retrieval_feedback", "retention_policies", "retention_policy_changes",
 		"index_generations"} {
-		require.NotEmpty(t, wantRows[table], "%s: the test shows nothing of it", table)
+		require.NotEmpty(t, wantRows[table], "%s: not covered by the test", table)
 	}
 	dump := testkit.Dump(t, x.DatabaseURL)
 	at := time.Now().UTC().Truncate(time.Millisecond).Add(time.Second)
@@ -70,7 +70,7 @@ func TestPostgresDumpRestoresEverything(t *testing.T) {
 	require.Equal(t, wantCatalogue, catalogueOf(t, restored))
 	applied, err := migrations.Up(ctx, url)
 	require.NoError(t, err)
-	require.Empty(t, applied, "the dump knows how far it was migrated")
+	require.Empty(t, applied, "the dump contains the schema version")
 
 	server := qdranttest.Start(t)
 	q, err := vector.OpenQdrant(vector.QdrantConfig{URL: server.URL})
@@ -119,7 +119,7 @@ func TestPostgresDumpRestoresEverything(t *testing.T) {
 	var first int64
 	require.NoError(t, restored.QueryRow(ctx, `SELECT min(seq) FROM memory_history WHERE memory_id = $1`,
 		started.Ack.MemoryIDs[1]).Scan(&first))
-	require.Greater(t, first, last, "the sequence goes on")
+	require.Greater(t, first, last, "the sequence continues")
 }
 
 var dumpTexts = []string{
@@ -211,7 +211,7 @@ func (x indexed) requireGuarded(owner *pgx.Conn) {
 		`UPDATE retention_policy_changes SET reason = 'none'`, `DELETE FROM retention_policy_changes`,
 		`UPDATE memories SET content = 'back again' WHERE erased_at IS NOT NULL`} {
 		_, err := owner.Exec(ctx, sql)
-		require.ErrorContains(x.t, err, "append-only", "even to its owner: %s", sql)
+		require.ErrorContains(x.t, err, "append-only", "refused even to the owner: %s", sql)
 	}
 
 	stranger := schema.Principal{Tenant: "tenant-" + uuid.NewString(), Agent: x.p.Agent}
@@ -229,11 +229,11 @@ func (x indexed) requireGuarded(owner *pgx.Conn) {
 		require.NoError(x.t, tx.QueryRow(ctx, `SELECT count(*) FROM memories`).Scan(&n))
 		return n
 	}
-	require.Zero(x.t, seen(""), "who is bound to no tenant")
+	require.Zero(x.t, seen(""), "a connection without a tenant")
 	require.Zero(x.t, seen(stranger.Tenant))
 	require.NotZero(x.t, seen(x.p.Tenant))
 	_, err = tx.Exec(ctx, `DELETE FROM memory_history`)
-	require.ErrorContains(x.t, err, "permission denied", "the application may not even try")
+	require.ErrorContains(x.t, err, "permission denied", "the application has no permission")
 }
 
 // rowsOf reads every row of every table.

@@ -44,7 +44,7 @@ func TestHistoryOfAnIngest(t *testing.T) {
 		upserted = append(upserted, slices.Collect(maps.Keys(fields))...)
 	}
 	require.Equal(t, []string{"TemporalChangeVersion", mneme.AttrOutcome.GetName()}, upserted,
-		"the first is of the form's marker")
+		"the first is from the marker of the form")
 	text := now.String()
 	for _, id := range result.MemoryIDs {
 		require.Equal(t, 2, strings.Count(text, id), id)

@@ -98,7 +98,7 @@ func (o onlooker) lastStep(id string) schema.HistoryEntry {
 			return step
 		}
 	}
-	require.FailNow(o.t, "no step")
+	require.FailNow(o.t, "no history entry")
 	return schema.HistoryEntry{}
 }
 
@@ -184,7 +184,7 @@ func TestSection12ConflictsAndSolutions(t *testing.T) {
 		forked := o.revise(schema.ReviseFork, &third, nil, ids[0])
 		require.Equal(t, schema.ReviseApplied, forked.Status, forked.Why)
 		require.Equal(t, sorted(ids[0], ids[1], forked.Created[0]), o.live(schema.TypePlanGraph))
-		require.Contains(t, string(o.get(ids[3]).Payload), `"success_count": 9`, "each keeps how it fared")
+		require.Contains(t, string(o.get(ids[3]).Payload), `"success_count": 9`, "each keeps its outcomes")
 	})
 
 	t.Run("a conflicting fact does not overwrite the first", func(t *testing.T) {
@@ -195,7 +195,7 @@ func TestSection12ConflictsAndSolutions(t *testing.T) {
 		_, _, result := runPut(t, h, schema.PutRequest{Operation: schema.Operation{Principal: o.p, Reason: "imported"},
 			Records: []schema.MemoryRecord{python}})
 		require.Equal(t, schema.PutItem{ID: first, Status: schema.PutConflict}, result.Items[0],
-			"it names the stored record, for a revision to decide")
+			"it names the stored record, so that a revision can decide")
 		require.Equal(t, []string{first}, o.live())
 		require.Equal(t, golang.Content, o.get(first).Content)
 	})
@@ -417,7 +417,7 @@ func TestSection15_1AuthoritativeStore(t *testing.T) {
 		step := o.lastStep(ids[0])
 		require.Equal(t, []string{"delete", "person:mia", "not wanted any more"},
 			[]string{string(step.Action), step.ChangedBy, step.Reason})
-		require.Equal(t, "The kettle is made of copper.", o.get(ids[0]).Content, "it is not lost yet")
+		require.Equal(t, "The kettle is made of copper.", o.get(ids[0]).Content, "still recoverable")
 	})
 }
 
@@ -440,7 +440,7 @@ func TestSection15_2PayloadStores(t *testing.T) {
 	}, first)
 	require.Equal(t, schema.ReviseApplied, result.Status, result.Why)
 	require.Equal(t, sorted(result.Created...), o.live())
-	require.Equal(t, 2, testkit.Rows(t, db, "memory_embeddings", ""), "what is new has its vector")
+	require.Equal(t, 2, testkit.Rows(t, db, "memory_embeddings", ""), "new memories have vectors")
 	testkit.CheckInvariants(t, db)
 }
 
@@ -461,7 +461,7 @@ func TestSection15_2CanonicalStructures(t *testing.T) {
 	_, result := h.Ingest(t, req)
 	require.Zero(t, result.Dead)
 	ids, types := o.live(), map[schema.MemoryType]int{}
-	require.Greater(t, len(ids), len(req.Candidates), "facts were drawn")
+	require.Greater(t, len(ids), len(req.Candidates), "facts were extracted")
 	for _, id := range ids {
 		m := o.get(id)
 		types[m.Type]++
@@ -514,9 +514,9 @@ func TestSection15_3VectorIndexes(t *testing.T) {
 	require.Equal(t, 1, receiptOf(t, run).Forgotten)
 	require.Equal(t, []string{fresh}, o.found("What does the user prefer?", ""), "without the index")
 	index.away.Store(false)
-	require.Equal(t, sorted(tea, golang), index.holds(), "it still knows what is gone")
+	require.Equal(t, sorted(tea, golang), index.holds(), "the index still contains the deleted memory")
 	require.Equal(t, []string{fresh}, o.found("What does the user prefer?", ""))
-	require.Empty(t, o.found("Tea is served", ""), "and is not believed")
+	require.Empty(t, o.found("Tea is served", ""), "the deleted memory is not returned")
 	_, synced, err := syncIndex(t, h)
 	require.NoError(t, err)
 	require.Equal(t, []int{1, 2}, []int{synced.Upserted, synced.Deleted})
@@ -532,7 +532,7 @@ func TestSection15_3StorageLayout(t *testing.T) {
 	const log = "ld: cache mismatch"
 	address := fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(log)))
 	_, _, result := runPut(t, h, putRequest(t, o.p, linkerFailure(1, "macos", address)))
-	require.Equal(t, schema.PutBadRef, result.Items[0].Status, "there are no such bytes")
+	require.Equal(t, schema.PutBadRef, result.Items[0].Status, "no artifact has this hash")
 	_, err := h.Store.PutArtifact(ctx, o.p, strings.NewReader(log+"!"), "text/plain", address, time.Now())
 	require.ErrorIs(t, err, pipeline.ErrAddressMismatch)
 	for range 2 {
@@ -586,7 +586,7 @@ func TestSection15_4IngestionAPI(t *testing.T) {
 			require.Equal(t, 2, testkit.Rows(t, db, "memory_candidates", "tenant = $1 AND source_kind = $2", o.p.Tenant,
 				string(kind)))
 			for _, id := range started.Ack.MemoryIDs {
-				require.Equal(t, schema.TypeEpisodic, o.get(id).Type, "what happened is an episode")
+				require.Equal(t, schema.TypeEpisodic, o.get(id).Type, "an event is an episode")
 			}
 		})
 	}
@@ -625,7 +625,7 @@ func TestSection15_5ProcessModel(t *testing.T) {
 	require.Equal(t, started.Ack.MemoryIDs, o.found("moved to Lisbon", ""), "and can be found")
 	close(gate)
 	require.Zero(t, testkit.Wait(t, started.Run).Dead)
-	require.Len(t, o.live(), 2, "and a fact was learned from it")
+	require.Len(t, o.live(), 2, "a fact was extracted from it")
 }
 
 // TestSection15_5Classification: candidates are classified before they are persisted, and rules
@@ -639,7 +639,7 @@ func TestSection15_5Classification(t *testing.T) {
 	require.Equal(t, []any{schema.TypeSemantic, schema.SensitivityLow, 1.0, schema.CurveExponential, "",
 		schema.VisibilityPrivate},
 		[]any{plain.Type, plain.Sensitivity, plain.Confidence, plain.Lifecycle.Decay.Curve, plain.Scope,
-			plain.Visibility}, "the classifier's, and every field has a value")
+			plain.Visibility}, "of the classifier, with a value in every field")
 	require.NotZero(t, plain.Lifecycle.Decay.HalfLifeSeconds)
 	require.NotZero(t, plain.Lifecycle.DeletionPolicy)
 
@@ -661,7 +661,7 @@ rules:
 			m.Lifecycle.DeletionPolicy})
 	require.EqualValues(t, 3*86400, m.Lifecycle.Decay.HalfLifeSeconds)
 	history := testkit.History(t, h.Store, o.p, uuid.MustParse(m.ID))
-	require.Contains(t, string(history[0].Metadata), `"plants"`, "history says which rule it was")
+	require.Contains(t, string(history[0].Metadata), `"plants"`, "history names the rule")
 
 	// A record that is put whole is classified in the same way, except for its type.
 	_, _, put := runPut(t, h, putRequest(t, o.p,
@@ -790,12 +790,12 @@ func TestSection15_7RevisionGuarantees(t *testing.T) {
 	close(done)
 	reader.Wait()
 	require.NoError(t, failed)
-	require.Greater(t, len(seen), 2, "somebody looked")
+	require.Greater(t, len(seen), 2, "the readers read something")
 	// Readers saw the committed states in order and no intermediate state.
 	at := 0
 	for _, s := range seen {
 		i := slices.Index(states[at:], s)
-		require.GreaterOrEqual(t, i, 0, "%q was seen", s)
+		require.GreaterOrEqual(t, i, 0, "readers saw %q", s)
 		at += i
 	}
 	testkit.CheckInvariants(t, testkit.Owner(t, h.DatabaseURL))

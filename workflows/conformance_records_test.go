@@ -164,7 +164,7 @@ func holds(t testing.TB, path string, want, got any) {
 	switch w := want.(type) {
 	case map[string]any:
 		g, ok := got.(map[string]any)
-		require.True(t, ok, "%s is no object", path)
+		require.True(t, ok, "%s is not an object", path)
 		for name, value := range w {
 			require.Contains(t, g, name, path)
 			holds(t, path+"."+name, value, g[name])
@@ -365,7 +365,7 @@ func TestSection5EpisodicMemory(t *testing.T) {
 		lineage, err := c.Store.Lineage(ctx, c.p, uuid.MustParse(derived), 0)
 		require.NoError(t, err)
 		require.Equal(t, id, lineage.Nodes[1].ID)
-		require.Subset(t, c.recalled(t, "ld: cache mismatch", ""), []string{id, derived}, "one does not hide the other")
+		require.Subset(t, c.recalled(t, "ld: cache mismatch", ""), []string{id, derived}, "both are recalled")
 	})
 }
 
@@ -415,7 +415,7 @@ func TestSection6WorkingMemory(t *testing.T) {
 		last := m.AuditLog[len(m.AuditLog)-1]
 		require.Equal(t, []any{schema.AuditDelete, "task ended"}, []any{last.Action, last.Rationale})
 		require.Equal(t, schema.PutExists, c.put(t, workingOn(id, "executing", "Once more."))[0].Status,
-			"a task that goes on is another")
+			"an unfinished task is kept")
 		require.Equal(t, schema.PutDiscarded, c.put(t, workingOn("", "done", "Over before it began."))[0].Status)
 		require.Empty(t, c.listed(t, schema.TypeWorking, ""))
 	})
@@ -429,7 +429,7 @@ func TestSection6WorkingMemory(t *testing.T) {
 		require.Equal(t, "task ended", m.AuditLog[len(m.AuditLog)-1].Rationale)
 		found, err := c.Store.Lineage(ctx, c.p, uuid.MustParse(closed), 0)
 		require.NoError(t, err)
-		require.Len(t, found.Nodes, 2, "what it ended is known")
+		require.Len(t, found.Nodes, 2, "the ended state is in history")
 	})
 	t.Run("irrelevant state is forgotten", func(t *testing.T) {
 		open := c.made(t, workingOn("", "planning", "Perhaps a mobile app."))
@@ -515,12 +515,12 @@ func TestSection7SemanticMemory(t *testing.T) {
 		unexplained.Reason = ""
 		_, err := mneme.StartModify(ctx, c.Temporal, c.TaskQueue, unexplained)
 		require.ErrorAs(t, err, &invalid)
-		require.JSONEq(t, before, c.shown(t, id, schema.ShapeAppendix), "nothing of that changed it")
+		require.JSONEq(t, before, c.shown(t, id, schema.ShapeAppendix), "the refused edits changed nothing")
 
 		_, modified := modify(t, c.Harness, modifyRequest(c.p, schema.Patch{ID: id, Content: &text}))
 		require.Equal(t, schema.PatchUpdated, modified.Results[0].Status)
 		sources := c.get(t, id).Provenance.Sources
-		require.Len(t, sources, 2, "who edited it, and why, is evidence as well")
+		require.Len(t, sources, 2, "the actor and the reason of an edit are evidence")
 		require.Equal(t, []string{"human", "person:mia: it was wrong"}, []string{sources[1].Kind, sources[1].Ref})
 	})
 	t.Run("conflicting evidence ends in replacement, a conditional fork or contestation", func(t *testing.T) {

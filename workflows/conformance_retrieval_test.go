@@ -69,12 +69,12 @@ func TestSection15_8TaskDescriptor(t *testing.T) {
 			Context: onLinux}
 		answer := ask(req)
 		require.Contains(t, found(answer), linux)
-		require.NotContains(t, found(answer), macos, "its conditions are contradicted")
+		require.NotContains(t, found(answer), macos, "its conditions do not apply")
 		require.Equal(t, linux, selectionIn(answer, schema.LayerCompetence).Selected)
 		req.Context = json.RawMessage(`{"os": "macos"}`)
 		require.Equal(t, macos, selectionIn(ask(req), schema.LayerCompetence).Selected)
 		req.Task = nil
-		require.Empty(t, ask(req).Selections, "the signature chose")
+		require.Empty(t, ask(req).Selections, "selected by the signature")
 	})
 	t.Run("intent", func(t *testing.T) {
 		require.Contains(t, found(ask(schema.RecallRequest{Query: "what now",

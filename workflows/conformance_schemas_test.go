@@ -58,7 +58,7 @@ func TestSection15ASchemaAppendix(t *testing.T) {
 			require.Equal(t, schema.PutCreated, item.Status, "%s: %s", file, item.Problem)
 			got := c.shown(t, item.ID, schema.ShapeAppendix)
 			requireHolds(t, withMembers(t, record, map[string]any{"audit_log": nil}), got)
-			require.Equal(t, schema.PutUnchanged, c.put(t, got)[0].Status, "what was read is put again")
+			require.Equal(t, schema.PutUnchanged, c.put(t, got)[0].Status, "a record that was read can be put again")
 			_, err := schema.DecodeRecord([]byte(got))
 			require.NoError(t, err)
 		}
@@ -225,12 +225,12 @@ func TestSection15ACanonicalSchemas(t *testing.T) {
 		for _, id := range []string{revised[schema.AuditRevise][0], revised[schema.AuditFork][0],
 			revised[schema.AuditMerge][0], rival, resolution} {
 			require.Contains(t, c.get(t, id).Provenance.Sources, schema.Ref{Kind: "event", Ref: "evt://2"},
-				"its evidence")
+				"the evidence")
 		}
 		retracted := revised[schema.AuditRetract][0]
 		history := testkit.History(t, c.Store, c.p, uuid.MustParse(retracted))
 		require.Contains(t, string(history[len(history)-1].Metadata), "evt://2",
-			"what is retracted leads to its evidence through its history")
+			"a retracted record has its evidence in history")
 
 		id := held("Max")
 		requireAudited(t, c.get(t, id), schema.AuditCreate, "agent:agent-1", "known elsewhere")

@@ -79,7 +79,7 @@ func TestConformanceNamesRealTests(t *testing.T) {
 		tests := backticked.FindAllStringSubmatch(row.test, -1)
 		for _, m := range tests {
 			ref := testReference.FindStringSubmatch(m[1])
-			require.NotNil(t, ref, "%s: %s is no test", at, m[1])
+			require.NotNil(t, ref, "%s: %s is not a test", at, m[1])
 			dir := ref[1]
 			if dir == "" {
 				dir = "workflows"

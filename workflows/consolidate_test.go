@@ -76,7 +76,7 @@ func TestConsolidateLearnsAProcedure(t *testing.T) {
 	for _, item := range answer.Results {
 		found = found || item.ID == known[0].ID.String()
 	}
-	require.True(t, found, "a recall finds it")
+	require.True(t, found, "recall returns it")
 
 	_, out = consolidate(t, h, in)
 	require.Equal(t, []int{0, 0, 0}, []int{out.Read, out.Groups, out.Changes()})
@@ -104,7 +104,7 @@ func TestConsolidateAll(t *testing.T) {
 		return out
 	}
 	require.Equal(t, api.ConsolidateAllResult{Scopes: 1, Changed: 1}, sweep(one.Tenant))
-	require.Empty(t, learnedBy(t, h, other), "another tenant is not touched")
+	require.Empty(t, learnedBy(t, h, other), "another tenant is not consolidated")
 	require.Equal(t, api.ConsolidateAllResult{Scopes: 1, Changed: 1}, sweep(""))
 	require.Equal(t, api.ConsolidateAllResult{}, sweep(""))
 	require.Len(t, learnedBy(t, h, other), 1)
@@ -187,9 +187,9 @@ func TestEvidenceErasedWhileLearning(t *testing.T) {
 	owner := testkit.Owner(t, h.DatabaseURL)
 	require.Zero(t, testkit.Rows(t, owner, "memories", "type = 'competence' AND payload::text LIKE '%dev0%'"))
 	erase(episodes[1:3])
-	require.Len(t, learnedBy(t, h, p), 1, "one episode still speaks for it")
+	require.Len(t, learnedBy(t, h, p), 1, "one episode still supports it")
 	erase(episodes[3:])
-	require.Empty(t, learnedBy(t, h, p), "it goes with the last episode that it was learned from")
+	require.Empty(t, learnedBy(t, h, p), "removed with its last episode")
 	require.Zero(t, testkit.Rows(t, owner, "learned", "true"))
 }
 

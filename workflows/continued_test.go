@@ -89,7 +89,7 @@ func recordContinued(t *testing.T) {
 		require.NoError(t, err)
 		if tenant != "" {
 			is, _ := last.TypedSearchAttributes.GetKeyword(mneme.AttrTenant)
-			require.Equal(t, tenant, is, "the new run says whose it is")
+			require.Equal(t, tenant, is, "the new run keeps the tenant")
 		}
 		if os.Getenv("MNEME_UPDATE_HISTORIES") != "" {
 			record(t, h, name+"-continued", run.GetID(), first)
@@ -161,14 +161,14 @@ func recordContinued(t *testing.T) {
 		run = start(t, workflows.DriftCheck, api.DriftInput{}, "")
 		var drift api.DriftResult
 		continued(t, "drift", run, run.GetRunID(), "", &drift)
-		require.Equal(t, 1, drift.Rounds, "it went on inside its round")
+		require.Equal(t, 1, drift.Rounds, "continued within its round")
 		require.Zero(t, drift.Left.Found())
 
 		many("FillGeneration", "CompareMemories", "ComparePoints")
 		run = start(t, workflows.Reindex, api.ReindexInput{GraceSeconds: -1}, "")
 		var rebuilt api.ReindexResult
 		continued(t, "reindex", run, run.GetRunID(), "", &rebuilt)
-		require.Equal(t, 1, rebuilt.Rounds, "it went on inside its round")
+		require.Equal(t, 1, rebuilt.Rounds, "continued within its round")
 		require.Equal(t, api.PhaseDone, rebuilt.Phase)
 		require.Nil(t, rebuilt.Comparing)
 	})
@@ -184,7 +184,7 @@ func TestStagedIDsNeedNoList(t *testing.T) {
 		id := schema.CandidateID(batch, i)
 		require.Equal(t, uuid.Version(7), id.Version())
 		require.Equal(t, uuid.RFC4122, id.Variant())
-		require.Equal(t, batch[:6], id[:6], "it has the batch's time")
+		require.Equal(t, batch[:6], id[:6], "derived from the time of the batch")
 		require.Less(t, before.String(), id.String(), "in the order of the candidates")
 		require.False(t, seen[id])
 		before, seen[id] = id, true
@@ -196,5 +196,5 @@ func TestStagedIDsNeedNoList(t *testing.T) {
 	require.Empty(t, short.MemoryIDs)
 	require.Equal(t, map[int]string{1: full.MemoryIDs[1]}, short.Others)
 	require.True(t, reflect.DeepEqual(full, short.Ack()))
-	require.Equal(t, full, activities.StageResult{IngestAck: full}.Ack(), "as earlier versions recorded it")
+	require.Equal(t, full, activities.StageResult{IngestAck: full}.Ack(), "in the form of earlier versions")
 }

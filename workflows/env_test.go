@@ -295,9 +295,9 @@ func TestStagedUpdate(t *testing.T) {
 		}})
 		s.RegisterDelayedCallback(func() { s.UpdateWorkflow(api.UpdateStaged, "1", a.callbacks(t)) }, 0)
 		_, err := s.run(t, 2)
-		require.ErrorContains(t, err, "no room")
+		require.ErrorContains(t, err, "disk full")
 		require.True(t, a.completed)
-		require.ErrorContains(t, a.err, "no room")
+		require.ErrorContains(t, a.err, "disk full")
 		require.Equal(t, []string{"stage 0-2"}, s.calls)
 	})
 }
@@ -382,6 +382,6 @@ func TestSyncIndexRefillsALostIndex(t *testing.T) {
 	env.ExecuteWorkflow(workflows.SyncIndex, api.SyncIndexInput{})
 	var result api.SyncIndexResult
 	require.NoError(t, env.GetWorkflowResult(&result))
-	require.Equal(t, 3, result.Deleted, "it goes on")
+	require.Equal(t, 3, result.Deleted, "it continues")
 	env.AssertExpectations(t)
 }

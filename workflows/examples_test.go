@@ -47,8 +47,8 @@ func TestGoAndPythonPreference(t *testing.T) {
 	}
 	refused := o.revise(schema.ReviseFork, &python, evidence, golang)
 	require.Equal(t, schema.ReviseOverlap, refused.Status,
-		"a preference that holds everywhere leaves no room for another")
-	require.Equal(t, []string{golang}, preferred(""), "and nothing has changed")
+		"a preference without conditions excludes another one")
+	require.Equal(t, []string{golang}, preferred(""), "nothing has changed")
 	forked := o.revise(schema.ReviseFork, &python, func(req *schema.ReviseRequest) {
 		evidence(req)
 		req.TargetConditions = &schema.Validity{Mode: schema.ValidConditional,
@@ -147,7 +147,7 @@ func TestLinkerError(t *testing.T) {
 				{"step": "Rebuild with clean flags", "tool": "build", "validation": "the build succeeds"}],
 			"required_tools": ["shell", "build"], "failure_modes": ["The cache directory is locked"], "fallbacks": ["Reinstall the toolchain"], "version": "1.0"}}`, derived(episodes)))[0]
 	first := o.get(fix)
-	require.LessOrEqual(t, first.SourceTrust, 0.9, "it is trusted no further than what it was learned from")
+	require.LessOrEqual(t, first.SourceTrust, 0.9, "no more trusted than its evidence")
 
 	// The fix cannot be written into the episode.
 	var changed schema.MemoryRecord
@@ -167,7 +167,7 @@ func TestLinkerError(t *testing.T) {
 	require.Equal(t, given, kept)
 	_, log, err := h.Store.GetArtifact(ctx, o.p, kept.Artifacts[0])
 	require.NoError(t, err)
-	require.Contains(t, string(log), "ld: cache mismatch", "the evidence can be looked at")
+	require.Contains(t, string(log), "ld: cache mismatch", "the evidence can be read")
 
 	// On the other system another fix works better: it is learned in addition to the first.
 	elsewhere := put(linkerFailure(4, "linux", keep(4)))[0]
@@ -183,7 +183,7 @@ func TestLinkerError(t *testing.T) {
 	second := forked.Created[0]
 	now := o.get(fix)
 	require.Equal(t, schema.StatusActive, now.Status)
-	require.JSONEq(t, string(first.Payload), string(now.Payload), "the first is as it was")
+	require.JSONEq(t, string(first.Payload), string(now.Payload), "the first is unchanged")
 	require.Equal(t, first.Confidence, now.Confidence)
 
 	// A recall of the error text returns both, each with its conditions and its steps in order.
@@ -193,7 +193,7 @@ func TestLinkerError(t *testing.T) {
 	for _, r := range answer.Results {
 		byID[r.ID] = r
 	}
-	require.Contains(t, byID, fix, "episodes do not hide what was learned from them")
+	require.Contains(t, byID, fix, "recall also returns what was learned from episodes")
 	require.Contains(t, byID, second)
 	require.Regexp(t, `(?s)os is macos.*Clear the build cache.*Rebuild with clean flags.*locked.*Reinstall`,
 		byID[fix].Content)
@@ -207,7 +207,7 @@ func TestLinkerError(t *testing.T) {
 	require.Subset(t, o.edges(second, name),
 		[]string{"elsewhere supports second", "fix derived_from 1", "second derived_from fix"})
 	require.Equal(t, []string{"fix derived_from 1", "second derived_from fix"}, o.edges(episodes[0], name),
-		"and an episode, what it gave rise to")
+		"the lineage of an episode leads to its derivations")
 	testkit.CheckInvariants(t, testkit.Owner(t, h.DatabaseURL))
 }
 
@@ -283,13 +283,13 @@ func TestContradictionRules(t *testing.T) {
 				require.Equal(t, []string{fresh}, o.found(query, summer))
 				require.Equal(t, []string{other}, o.found(query, `{"season": "winter"}`))
 				require.Equal(t, sorted(fresh, other), o.found(query, ""),
-					"where the season is not known, both may hold")
+					"without a known season, both may apply")
 				require.Empty(t, o.contradictions())
 			default:
 				answer := o.recall(schema.RecallRequest{Query: query})
 				require.Len(t, answer.Results, 2)
 				for _, r := range answer.Results {
-					require.Equal(t, schema.StatusContested, r.Status, "who asks is told of the doubt")
+					require.Equal(t, schema.StatusContested, r.Status, "the result is marked as contested")
 				}
 				sides := o.contradictions()
 				require.Len(t, sides, 1)
@@ -312,7 +312,7 @@ func TestContradictionRules(t *testing.T) {
 		stale.Winner = lisbon
 		_, refused := revise(t, h.Temporal, h.TaskQueue, stale)
 		require.Equal(t, schema.ReviseVersionConflict, refused.Status,
-			"a caller who has not seen the doubt does not resolve it")
+			"a caller with an old version cannot resolve it")
 		require.Len(t, o.contradictions(), 1)
 		result := o.revise(schema.ReviseResolve, nil, func(req *schema.ReviseRequest) { req.Winner = lisbon }, lisbon,
 			fresh)
@@ -322,7 +322,7 @@ func TestContradictionRules(t *testing.T) {
 		require.Equal(t, schema.StatusActive, o.get(lisbon).Status)
 		require.Equal(t, schema.StatusSuperseded, o.get(fresh).Status)
 		require.Equal(t, []string{"new contradicts old", "old contradicts new", "old supersedes new"},
-			o.edges(lisbon, map[string]string{lisbon: "old", fresh: "new"}), "that they contradicted stays on record")
+			o.edges(lisbon, map[string]string{lisbon: "old", fresh: "new"}), "the contradiction stays in history")
 		require.Equal(t, schema.AuditResolve, o.lastStep(fresh).Action)
 	})
 
@@ -369,9 +369,9 @@ func TestContradictionRules(t *testing.T) {
 				o := onlooker{t, h, testkit.Principal()}
 				result, item := moved(t, h, o.p, c.held, c.said)
 				require.Equal(t, []string{c.said, c.held}, []string{item.Fact, item.TargetNow.Content},
-					"the review shows both sides")
+					"the review shows both memories")
 				before := o.get(item.TargetID)
-				require.Equal(t, schema.StatusActive, before.Status, "nothing is overwritten by what was only said")
+				require.Equal(t, schema.StatusActive, before.Status, "an unconfirmed statement overwrites nothing")
 				if c.listed {
 					sides := o.contradictions()
 					require.Len(t, sides, 1)
@@ -400,7 +400,7 @@ func TestContradictionRules(t *testing.T) {
 					require.Contains(t, recalled(), c.held)
 					require.Equal(t, before.Version, after.Version)
 				}
-				require.Equal(t, c.held, after.Content, "it stays on record either way")
+				require.Equal(t, c.held, after.Content, "kept in history in both cases")
 			})
 		}
 	}
@@ -422,13 +422,13 @@ func TestContradictionRules(t *testing.T) {
 				return
 			}
 			require.Equal(t, 1, result.ToReview)
-			require.Equal(t, schema.StatusActive, o.get(id).Status, "it is not for the pipeline to replace it")
+			require.Equal(t, schema.StatusActive, o.get(id).Status, "the pipeline must not replace it")
 			items, err := eager.Store.ListReviews(context.Background(), o.p, pipeline.ReviewFilter{}, pg.Page{})
 			require.NoError(t, err)
 			require.Equal(t, proposals.ReasonRevisionPolicy, items[0].Outcome)
 			require.Equal(t, schema.ReviewApplied,
 				decide(t, eager, decision(o.p, items[0], schema.DecisionApprove), result.BatchID).Status,
-				"a person may")
+				"a reviewer may")
 			require.Equal(t, schema.StatusSuperseded, o.get(id).Status)
 		})
 	}

@@ -97,7 +97,7 @@ func TestFactsFoundByAModel(t *testing.T) {
 
 			run, out := learnNow(t, h, learn.UpdateFacts, privateOf(p))
 			require.Equal(t, []int{test.added, test.tokens}, []int{out.Added, out.Tokens}, "%+v", out)
-			require.Equal(t, 2, shown, "what shares no word with another statement is not shown")
+			require.Equal(t, 2, shown, "statements without a common word are not sent")
 			require.NotContains(t, strings.ToLower(historyText(t, h, run)), "xyzzycanary")
 			if test.refused == "" {
 				require.Empty(t, out.Refused)
@@ -124,7 +124,7 @@ func TestFactsFoundByAModel(t *testing.T) {
 			require.Equal(t, before, testkit.Digest(t, db, "memories", "true"))
 			insert(t, h, p, schema.VisibilityPrivate, saidBy(t, "Dan", "s-4", "The traffic in Porto is bad."))
 			_, out = learnNow(t, h, learn.UpdateFacts, privateOf(p))
-			require.Zero(t, out.Tokens, "a statement that repeats nothing costs nothing")
+			require.Zero(t, out.Tokens, "a new statement without a counterpart costs nothing")
 		})
 	}
 }
@@ -151,7 +151,7 @@ func TestFactsFoundByAModelGoWithTheirEvidence(t *testing.T) {
 	}
 	receiptOf(t, forget)
 	require.Empty(t, contents(t, h, "true"))
-	require.Zero(t, testkit.Rows(t, db, "model_answers", "true"), "what was asked goes with what it was about")
+	require.Zero(t, testkit.Rows(t, db, "model_answers", "true"), "cached answers are deleted with their statements")
 	again := privateOf(p)
 	again.Full = true
 	_, out = learnNow(t, h, learn.UpdateFacts, again)

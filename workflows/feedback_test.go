@@ -46,7 +46,7 @@ func TestFeedbackTeachesWhichProcedureWorks(t *testing.T) {
 		require.Len(t, answer.Selections[0].Candidates, 2)
 		return answer
 	}
-	require.Empty(t, ask().Selections[0].Selected, "no one has tried either")
+	require.Empty(t, ask().Selections[0].Selected, "neither has been tried")
 	const rounds = 3
 	for round := range rounds {
 		answer := ask()
@@ -65,7 +65,7 @@ func TestFeedbackTeachesWhichProcedureWorks(t *testing.T) {
 		again, same, err := feedback(t, h, req)
 		require.NoError(t, err)
 		require.Equal(t, []any{run.GetRunID(), result}, []any{again.GetRunID(), same},
-			"asked again, it answers with the first result")
+			"a repeated request returns the first result")
 	}
 	h.StopWorker()
 	h.StartWorkerWith(t, worker.Options{})

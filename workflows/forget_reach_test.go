@@ -123,7 +123,7 @@ func TestEraseReachesReviews(t *testing.T) {
 	second := runOf(t, h.Temporal, result.ReviewID)
 	require.NotEqual(t, first, second)
 	require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, statusOf(t, h.Temporal, result.ReviewID),
-		"what is open still expires in its time")
+		"open proposals still expire in time")
 	reviewWaits(t, h, result.ReviewID)
 	var old *serviceerror.NotFound
 	if described, err := h.Temporal.DescribeWorkflowExecution(ctx, result.ReviewID, first); !errors.As(err, &old) {
@@ -278,7 +278,7 @@ func TestMalformedConfirmationBySignalIsIgnored(t *testing.T) {
 		require.NoError(t, h.Temporal.SignalWorkflow(ctx, run.GetID(), "", api.SignalConfirm, in))
 	}
 	require.Equal(t, 1, receiptOf(t, run).Forgotten)
-	require.EqualValues(t, 1, taken.Load(), "the others are refused")
+	require.EqualValues(t, 1, taken.Load(), "the other confirmations are refused")
 }
 
 // A confirmed run whose workflow has failed continues when the same operation is requested again.

@@ -97,7 +97,7 @@ func TestForgetWaitsForItsConfirmation(t *testing.T) {
 	require.ElementsMatch(t, ids[:2], preview.Sample)
 	require.Empty(t, preview.ConfirmToken)
 	_, again := startForget(t, h, forgetRequest(p, "", schema.Selector{Query: "old project"}))
-	require.Equal(t, preview, again, "the same request joins the run that waits")
+	require.Equal(t, preview, again, "the same request joins the waiting run")
 	_, other := startForget(t, h, forgetRequest(p, "", schema.Selector{Query: "tea"}))
 	ctx := context.Background()
 	for token, want := range map[string]error{"x": schema.ErrTokenMalformed,
@@ -160,7 +160,7 @@ func TestForgetOfFewIDsNeedsNoConfirmation(t *testing.T) {
 	require.Equal(t, 2, receipt.Forgotten)
 	require.Equal(t, map[string]int{lifecycle.OutcomeNotFound: 1}, receipt.Skipped)
 	again, _ := startForget(t, h, req)
-	require.Equal(t, receipt, receiptOf(t, again), "the operation answers with its first result")
+	require.Equal(t, receipt, receiptOf(t, again), "the operation returns its first result")
 }
 
 func TestForgetIsRefused(t *testing.T) {
@@ -443,7 +443,7 @@ func TestForgetStopsARunningPipeline(t *testing.T) {
 				require.ErrorAs(t, started.Run.Get(ctx, nil), &cancelled)
 				<-g.stopped // the run does not wait for the model
 			} else {
-				require.Zero(t, receipt.Stopped, "the other one goes on")
+				require.Zero(t, receipt.Stopped, "the other one continues")
 				close(g.release)
 				result := testkit.Wait(t, started.Run)
 				require.NotZero(t, result.Written.Added)
@@ -513,7 +513,7 @@ func TestEraseLeavesNoTrace(t *testing.T) {
 	require.Equal(t, 1, preview.Total)
 	confirmForget(t, h, p, preview)
 	receiptOf(t, soft)
-	require.Greater(t, len(cellsHolding(t, h, canary)), 10, "it is everywhere")
+	require.Greater(t, len(cellsHolding(t, h, canary)), 10, "the test covers all tables")
 	db := testkit.Owner(t, h.DatabaseURL)
 
 	ids := []string{started.Ack.MemoryIDs[0], put.Items[0].ID, plain[0]}
@@ -580,7 +580,7 @@ func TestEraseLeavesNoTrace(t *testing.T) {
 			"memory_id = $1 AND event = 'created' AND erased_at IS NOT NULL", id))
 	}
 	require.Equal(t, 2, testkit.Rows(t, db, "memories", "live AND content = 'Tea is served hot in Porto.'"),
-		"said, and kept")
+		"still stored")
 	requireExactGraph(t, h)
 }
 

@@ -153,7 +153,7 @@ func TestEraseReachesReadsByID(t *testing.T) {
 	require.Len(t, out.Records, 1)
 	require.Equal(t, []string{enumspb.EVENT_TYPE_MARKER_RECORDED.String(),
 		enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED.String()},
-		barers(t, h.Temporal, run.GetID(), run.GetRunID(), canary), "what the documentation says is in the history")
+		barers(t, h.Temporal, run.GetID(), run.GetRunID(), canary), "the content is in the history, as documented")
 	listed(t, h.Temporal, run.GetID())
 	erase, preview := startForget(t, h, forgetRequest(p, schema.ForgetErase, schema.Selector{IDs: []string{id}}))
 	confirmForget(t, h, p, preview)

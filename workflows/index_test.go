@@ -295,7 +295,7 @@ func TestWrongIndexEntriesAreNotReturned(t *testing.T) {
 	require.Contains(t, answer.Meta.Degraded, rank.ChannelVector)
 	x.server.Before(func(ctx context.Context, _ string, _ any) error { <-ctx.Done(); return ctx.Err() })
 	answer, byVector = x.ask(x.recaller())
-	require.False(t, byVector, "an index that hangs is left out in time")
+	require.False(t, byVector, "a hanging index times out")
 	require.Contains(t, answer.Meta.Degraded, rank.ChannelVector)
 	x.server.Before(nil)
 }
@@ -348,7 +348,7 @@ func TestChangingTheEmbeddingModel(t *testing.T) {
 		answer, byVector := x.ask(recaller)
 		return byVector && len(answer.Meta.Degraded) == 0
 	}, 20*time.Second, 50*time.Millisecond)
-	require.Zero(t, x.drift().Found.Found(), "what was written meanwhile is in it")
+	require.Zero(t, x.drift().Found.Found(), "it contains what was written in the meantime")
 
 	// A reader without an embedder for that model runs without the channel and reports it.
 	blind := x.recaller()
@@ -449,7 +449,7 @@ func TestReindexInPostgres(t *testing.T) {
 	same, err := x.reindex(api.ReindexInput{})
 	require.NoError(t, err)
 	require.Zero(t, same.Embedded)
-	require.NotEqual(t, before, rebuilt(), "the indexes are others than before")
+	require.NotEqual(t, before, rebuilt(), "the indexes were rebuilt")
 	require.Equal(t, 5, len(strings.Fields(rebuilt())))
 	next, err := x.reindex(api.ReindexInput{Model: "next-v1"})
 	require.NoError(t, err)

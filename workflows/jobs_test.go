@@ -77,7 +77,7 @@ func TestPoisonCandidate(t *testing.T) {
 	require.Len(t, jobs, 1)
 	dead := jobs[0]
 	require.Equal(t, started.Ack.MemoryIDs[321], dead.MemoryID)
-	require.Equal(t, 1, dead.Attempts, "a refusal is not tried again")
+	require.Equal(t, 1, dead.Attempts, "a refusal is not retried")
 	require.Contains(t, dead.LastError, "400")
 	require.NotContains(t, dead.LastError, "Widget")
 	require.Len(t, dead.Log, 1)
@@ -206,7 +206,7 @@ func TestRateLimitedModel(t *testing.T) {
 	jobs, err := h.Store.Jobs(context.Background(), p.Tenant, pipeline.JobFilter{})
 	require.NoError(t, err)
 	require.Len(t, jobs, 1)
-	require.Equal(t, 1, jobs[0].Attempts, "waiting is no further attempt")
+	require.Equal(t, 1, jobs[0].Attempts, "waiting does not count as an attempt")
 	require.Equal(t, schema.JobCompleted, jobs[0].State)
 	require.EqualValues(t, 100, jobs[0].Log[0].PromptTokens)
 	require.Equal(t, "test-model", jobs[0].Log[0].Model)

@@ -126,7 +126,7 @@ func TestStatementsAreKnownAfterMonths(t *testing.T) {
 	require.True(t, k.env.IsWorkflowCompleted())
 	require.NoError(t, k.env.GetWorkflowError())
 	require.Empty(t, strings.Join(k.wrong, "\n"))
-	require.Equal(t, 2*len(keptStatements), k.did["asked"], "everything was asked for, twice")
+	require.Equal(t, 2*len(keptStatements), k.did["asked"], "each question was asked twice")
 	testkit.CheckInvariants(t, k.db)
 }
 

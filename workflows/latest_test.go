@@ -61,7 +61,7 @@ func TestTheLatestFactWins(t *testing.T) {
 
 	_, past := recallBy(t, h, schema.RecallRequest{Principal: o.p, Query: "where did Maya live before Oslo?"})
 	require.NotEmpty(t, past.Results)
-	require.Contains(t, []string{old.MemoryID, old.SourceID}, past.Results[0].ID, "the fact, or the turn that says it")
+	require.Contains(t, []string{old.MemoryID, old.SourceID}, past.Results[0].ID, "the fact or its turn")
 	require.Equal(t, schema.CurrentnessSuperseded, past.Results[0].Currentness)
 	require.Equal(t, change.MemoryID, past.Results[0].Newer)
 	require.NotNil(t, past.Results[0].HeldUntil)

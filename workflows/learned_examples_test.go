@@ -44,7 +44,7 @@ func TestLinkerErrorFromSessionsToAdvice(t *testing.T) {
 	}
 	consolidate(t, h, in)
 	known := learnedBy(t, h, p)
-	require.Len(t, known, 2, "a second record, and the first one stays")
+	require.Len(t, known, 2, "a second record next to the first")
 	for os, want := range map[string]string{"linux": "rm -rf /home/dev99/.cache/build",
 		"macos": "brew reinstall llvm"} {
 		req := asksAbout(p, 99)

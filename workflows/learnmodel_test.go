@@ -96,7 +96,7 @@ func TestProceduresInTheWordsOfAModel(t *testing.T) {
 
 			run, out := learnNow(t, h, learn.ExtractCompetence, privateOf(p))
 			require.Equal(t, 1, out.Added, "%+v", out)
-			require.Equal(t, 110, out.Tokens, "a bad answer was paid for too")
+			require.Equal(t, 110, out.Tokens, "a rejected answer counts against the budget")
 			require.NotContains(t, historyText(t, h, run), "stale")
 			known := learnedBy(t, h, p)
 			require.Len(t, known, 1)
@@ -114,7 +114,7 @@ func TestProceduresInTheWordsOfAModel(t *testing.T) {
 			advised := advise(t, h, asksAbout(p, 77))
 			require.NotNil(t, advised.Best)
 			require.Equal(t, "rm -rf /home/dev77/.cache/build", advised.Best.Steps[0].Args["cmd"],
-				"the words change no call")
+				"the wording does not change the call")
 
 			calls := len(model.Calls(testkit.Decision))
 			again := privateOf(p)
@@ -277,7 +277,7 @@ func TestDuplicatesJudgedByAModel(t *testing.T) {
 			again.Full = true
 			_, out = learnNow(t, h, learn.ResolveDuplicates, again)
 			require.Zero(t, out.Tokens+out.Merged, "%+v", out)
-			require.Len(t, model.Calls(testkit.Decision), calls, "a pair is asked about once")
+			require.Len(t, model.Calls(testkit.Decision), calls, "each pair is sent once")
 		})
 	}
 }
@@ -362,7 +362,7 @@ func TestSummariesInTheWordsOfAModel(t *testing.T) {
 				require.NotContains(t, summary[0], good)
 			}
 			for i := range 6 {
-				require.Contains(t, summary[0], fmt.Sprint(4000+i), "nothing is lost")
+				require.Contains(t, summary[0], fmt.Sprint(4000+i), "no episode is lost")
 			}
 			calls := len(model.Calls(testkit.Decision))
 			_, out = learnNow(t, h, learn.CompressEpisodes, privateOf(p))

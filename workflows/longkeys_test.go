@@ -58,10 +58,10 @@ func TestOperationsWithLongKeysAreCarriedOutOnce(t *testing.T) {
 	require.NoError(t, err)
 	_, err = mneme.Outcome[schema.PutResult](t.Context(), run)
 	var invalid *schema.ValidationError
-	require.ErrorAs(t, err, &invalid, "the key is that of another request")
+	require.ErrorAs(t, err, &invalid, "the key belongs to another request")
 	_, _, again := runPut(t, h, put)
 	require.Equal(t, created, again)
-	require.Zero(t, live(), "what was deleted meanwhile stays deleted")
+	require.Zero(t, live(), "a memory deleted in the meantime stays deleted")
 
 	id := known(t, h, p, "Tea is served hot.")[0]
 	cold, warm := "Tea is served cold.", "Tea is served warm."

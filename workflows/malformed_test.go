@@ -129,7 +129,7 @@ func TestMalformedDecisions(t *testing.T) {
 	_, result := h.Ingest(t, req)
 	require.Zero(t, result.Dead)
 	require.GreaterOrEqual(t, len(model.Calls(testkit.Decision)), len(req.Candidates),
-		"every fact must have been decided by the model; those that change another of the batch again")
+		"the model must decide every fact, and those that change another fact of the batch twice")
 	require.Zero(t, unaimed.Load())
 	require.Equal(t, before, unharmed(t, db, seeds))
 	require.Zero(t, result.Written.Updated+result.Written.Deleted)

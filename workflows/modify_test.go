@@ -82,7 +82,7 @@ func TestModifyAndRecover(t *testing.T) {
 			Embedded: true},
 		{ID: ids[1], Status: schema.PatchVersionConflict, CurrentVersion: 1}}}, result)
 	db := testkit.Owner(t, h.DatabaseURL)
-	require.Zero(t, testkit.Rows(t, db, "index_outbox", ""), "the index knows")
+	require.Zero(t, testkit.Rows(t, db, "index_outbox", ""), "the index is updated")
 	require.Zero(t, testkit.Rows(t, db, "staged_requests", ""))
 
 	// The operation is done: started again, it returns the first result.
@@ -131,7 +131,7 @@ func TestModifyWhileTheEmbedderIsDown(t *testing.T) {
 	require.Equal(t, []schema.PatchResult{{ID: ids[0], Status: schema.PatchUpdated, CurrentVersion: 1, NewVersion: 2,
 		ContentChanged: true}}, result.Results)
 	db := testkit.Owner(t, h.DatabaseURL)
-	require.Zero(t, testkit.Rows(t, db, "memory_embeddings", ""), "no vector is of the old text")
+	require.Zero(t, testkit.Rows(t, db, "memory_embeddings", ""), "the vector of the old text is gone")
 	require.Equal(t, 1, testkit.Rows(t, db, "index_outbox", ""))
 
 	down.Store(false)

@@ -48,11 +48,11 @@ func TestWorkflowIDsOfDifferentPrincipalsDiffer(t *testing.T) {
 	}
 	require.Equal(t, "ingest/acme/bot/import/42", api.IngestWorkflowID(schema.IngestRequest{
 		Principal: schema.Principal{Tenant: "acme", Agent: "bot"}, IdempotencyKey: "import/42"}),
-		"what is plain stays readable")
+		"plain characters stay readable")
 	of := schema.IngestRequest{Principal: schema.Principal{Tenant: "acme", Agent: "bot", User: "maya@acme.example"},
 		IdempotencyKey: "import/42"}
 	require.Regexp(t, "^ingest/acme/bot%40[0-9a-f]{32}/import/42$", api.IngestWorkflowID(of),
-		"a user's name stays out of ids")
+		"ids do not contain user names")
 }
 
 // Temporal's SQL persistence keeps 255 characters of an id. Names and keys together may be longer.
@@ -75,14 +75,14 @@ func TestWorkflowIDsFitTemporalsTables(t *testing.T) {
 		require.LessOrEqual(r, len(id), api.MaxIDLength)
 		of := [3]string{p.Tenant, p.Agent, key}
 		if before, ok := seen[id]; ok {
-			require.Equal(r, before, of, "two runs have one id")
+			require.Equal(r, before, of, "two runs have the same id")
 		}
 		seen[id] = of
 		require.Equal(r, id, api.IngestWorkflowID(schema.IngestRequest{Principal: p, IdempotencyKey: key}),
-			"delivered again, it finds its run")
+			"a repeated delivery finds its run")
 		plain := "ingest/" + p.Tenant + "/" + p.Agent + "/" + key
 		if !strings.ContainsAny(p.Tenant+p.Agent, "/%") && len(plain) <= api.MaxIDLength {
-			require.Equal(r, plain, id, "a short id stays as it is")
+			require.Equal(r, plain, id, "a short id is not hashed")
 		}
 		for _, id := range []string{api.OperationWorkflowID(api.KindForget,
 			schema.Operation{Principal: p, OperationID: key}, nil),
@@ -95,7 +95,7 @@ func TestWorkflowIDsFitTemporalsTables(t *testing.T) {
 		Agent: strings.Repeat("a", schema.MaxNameLength)},
 		IdempotencyKey: strings.Repeat("k", schema.MaxIdempotencySize)}
 	require.Equal(t, "ingest/a33a2e903da822977e5e160e74a26716/", api.IngestWorkflowID(longest)[:40],
-		"the scheme stays: a key finds its run after an upgrade")
+		"the scheme is stable: a key finds its run after an upgrade")
 }
 
 // All uses of a run's id work with a hashed one: repeated delivery, reviews, and cancelling an operation through Nexus

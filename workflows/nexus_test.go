@@ -271,7 +271,7 @@ func TestNexusDeliveredTwice(t *testing.T) {
 				var out api.IngestResult
 				require.NoError(t, within(t, a.start(t, operation,
 					testkit.Request(p, schema.SourceMemory, "Tea is served hot.")), &out))
-				require.Empty(t, out.Deduped, "the result is that of the run that learned it")
+				require.Empty(t, out.Deduped, "the result of the first run")
 				require.Equal(t, 1, testkit.Rows(t, db, "memories", ""))
 				require.Equal(t, 1, testkit.Rows(t, db, "ingest_batches", ""))
 			case api.OperationRecall:
@@ -358,7 +358,7 @@ func TestNexusCallerCancelled(t *testing.T) {
 	var receipt schema.ForgetReceipt
 	require.NoError(t, within(t, joined, &receipt))
 	require.Equal(t, schema.ForgetCancelled, receipt.State)
-	require.NoError(t, within(t, run, &receipt), "the caller is told how it ended")
+	require.NoError(t, within(t, run, &receipt), "the caller gets the result")
 	require.Equal(t, schema.ForgetCancelled, receipt.State)
 	require.Equal(t, 1, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "memories", "id = $1 AND deleted_at IS NULL",
 		ids[0]))

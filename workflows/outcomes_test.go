@@ -60,13 +60,13 @@ func TestReportsChangeWhatWasLearned(t *testing.T) {
 	reportsIn(t, h, p, 11, id, schema.OutcomeFailure)
 	reportsIn(t, h, p, 12, id, schema.OutcomeFailure)
 	out := advise(t, h, asksAbout(p, 97))
-	require.True(t, out.Best == nil || out.Best.MemoryID != id, "it lost its place")
+	require.True(t, out.Best == nil || out.Best.MemoryID != id, "no longer recommended")
 	for session := 13; session < 17; session++ {
 		reportsIn(t, h, p, session, id, schema.OutcomeSuccess)
 	}
 	out = advise(t, h, asksAbout(p, 96))
 	require.NotNil(t, out.Best)
-	require.Equal(t, id, out.Best.MemoryID, "it works again")
+	require.Equal(t, id, out.Best.MemoryID, "recommended again")
 	require.Equal(t, [2]int64{7, 3}, outcomesOf(learnedBy(t, h, p)[0]))
 }
 
@@ -91,11 +91,11 @@ func TestAnOutcomeCountsOnce(t *testing.T) {
 	_, out := consolidate(t, h, in)
 	require.Equal(t, 1, out.Updated)
 	require.Equal(t, [2]int64{4, 1}, outcomesOf(learnedBy(t, h, p)[0]),
-		"session 3 counts once, session 50 still counts")
+		"session 3 counts once, and session 50 still counts")
 	record(4)
 	consolidate(t, h, in)
 	require.Equal(t, [2]int64{5, 1}, outcomesOf(learnedBy(t, h, p)[0]))
-	require.Empty(t, reportsIn(t, h, p, 4, id, schema.OutcomeSuccess), "the episode of session 4 has shown it")
+	require.Empty(t, reportsIn(t, h, p, 4, id, schema.OutcomeSuccess), "already shown by the episode of session 4")
 	require.Equal(t, [2]int64{5, 1}, outcomesOf(learnedBy(t, h, p)[0]))
 	record(5)
 	consolidate(t, h, in)
@@ -138,7 +138,7 @@ func TestReportsOfAPutProcedureAreCarriedOver(t *testing.T) {
 	require.Len(t, learnedBy(t, h, p), 1)
 	require.Equal(t, [2]int64{5, 1}, outcomesOf(learnedBy(t, h, p)[0]))
 	require.InDelta(t, before.Best.Confidence, advise(t, h, asksAbout(p, 9)).Best.Confidence, 1e-9)
-	require.Contains(t, reportsIn(t, h, p, 2, id, schema.OutcomeFailure), id, "what else was offered was passed over")
+	require.Contains(t, reportsIn(t, h, p, 2, id, schema.OutcomeFailure), id, "the other option was not used")
 	require.Equal(t, [2]int64{5, 2}, outcomesOf(learnedBy(t, h, p)[0]))
 	require.Zero(t, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "solution_outcomes", "true"))
 }
@@ -195,13 +195,13 @@ func TestSessionsHandedInWholeAreAccounts(t *testing.T) {
 	_, out := consolidate(t, h, in)
 	require.Equal(t, 1, out.Refused["too_few_independent_successes"], "%+v", out)
 	require.Empty(t, learnedBy(t, h, p))
-	require.Nil(t, advise(t, h, asksAbout(p, 9)).Best, "not even as tentative")
+	require.Nil(t, advise(t, h, asksAbout(p, 9)).Best, "not even a tentative solution")
 	for n := 4; n < 6; n++ {
 		testkit.Build(p, n, "linux", testkit.ClearCache(n)).Record(t, h.Store)
 	}
 	consolidate(t, h, in)
 	require.Equal(t, [2]int64{3, 0}, outcomesOf(learnedBy(t, h, p)[0]),
-		"beside two that were witnessed they count as one")
+		"together with two verified sessions they count as one")
 }
 
 // recordLearning captures the histories of learning.

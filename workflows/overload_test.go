@@ -74,7 +74,7 @@ func TestOverloadWaits(t *testing.T) {
 		})
 	}
 	all.Wait()
-	require.LessOrEqual(t, int(most.Load()), conns, "activities at once")
+	require.LessOrEqual(t, int(most.Load()), conns, "concurrent activities")
 	for _, name := range []string{"StageCandidates", "ExtractFacts", "DecideFacts", "WriteProposals", "LinkEntities",
 		"IndexBatch", "CompleteJobs"} {
 		require.EqualValues(t, 1, attempts[name], name)
@@ -130,7 +130,7 @@ func TestARunKeepsNoContentAfterStaging(t *testing.T) {
 			}
 			held := int64(inUse()) - int64(before)
 			t.Logf("%d runs of %d bytes hold %d", runs, size, held)
-			require.Less(t, held, int64(runs*size), "less than the texts themselves")
+			require.Less(t, held, int64(runs*size), "less than the size of the texts")
 		})
 	}
 }

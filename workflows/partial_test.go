@@ -29,16 +29,16 @@ func TestARunSchedulesTheRestOfARange(t *testing.T) {
 		return schema.ExtractCounts{Candidates: extractions, Facts: extractions, More: extractions < 3}, nil
 	})
 	decide := func(_ context.Context, in activities.DecideRequest) (schema.DecideCounts, error) {
-		require.Equal(t, 3, extractions, "all of the range is extracted first")
+		require.Equal(t, 3, extractions, "the whole range is extracted first")
 		require.Equal(t, activities.DecideRequest{Range: r, Group: 7 * decisions}, in,
-			"it begins with what was not too much")
+			"the completed part comes first")
 		decisions++
 		return schema.DecideCounts{Candidates: decisions, More: decisions < 2, Group: 7}, nil
 	}
 	env.OnActivity(decision.DecideFacts, mock.Anything, mock.Anything).Return(decide)
 	env.OnActivity(writing.WriteProposals, mock.Anything, mock.Anything).Return(func(context.Context,
 		activities.WriteRequest) (schema.WriteCounts, error) {
-		require.Equal(t, 2, decisions, "all of the range is decided first")
+		require.Equal(t, 2, decisions, "the whole range is decided first")
 		return schema.WriteCounts{Added: 3}, nil
 	}).Once()
 	env.OnActivity(linking.LinkEntities, mock.Anything, mock.Anything).Return(schema.LinkCounts{}, nil)

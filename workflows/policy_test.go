@@ -66,7 +66,7 @@ func TestASecretIsNotRecalledByDefault(t *testing.T) {
 	started, result := h.Ingest(t, testkit.Request(p, schema.SourceUserInput,
 		"Dana lives in Oslo. The password of the vault is hunter2x."))
 	require.Zero(t, result.Dead)
-	require.NotZero(t, result.Written.Added, "facts were drawn from it")
+	require.NotZero(t, result.Written.Added, "facts were extracted from it")
 	m, err := h.Store.Get(ctx, p, uuid.MustParse(started.Ack.MemoryIDs[0]), policy.UpTo(schema.SensitivityHyper))
 	require.NoError(t, err)
 	require.Equal(t, schema.SensitivityHyper, m.Sensitivity)

@@ -70,7 +70,7 @@ func TestPutEndToEnd(t *testing.T) {
 
 	db := testkit.Owner(t, h.DatabaseURL)
 	require.Equal(t, 2, testkit.Rows(t, db, "memory_embeddings", "true"))
-	require.Equal(t, 0, testkit.Rows(t, db, "index_outbox", "true"), "the index knows")
+	require.Equal(t, 0, testkit.Rows(t, db, "index_outbox", "true"), "the index is updated")
 	require.Equal(t, 0, testkit.Rows(t, db, "staged_requests", "true"))
 	testkit.CheckInvariants(t, db)
 	recaller := recall.Recaller{Store: h.Store, Index: h.Deps.Index, Embedder: h.Deps.Brain.Embedder}

@@ -173,7 +173,7 @@ func TestEvidenceThatArrivesAtOnce(t *testing.T) {
 	_, _ = h.Ingest(t, req)
 	time.Sleep(time.Second)
 	id, _ := quietRun(t, h.Temporal, scopeOfPrincipal(planted))
-	require.Empty(t, id, "turns that one origin hands in without a session are one account")
+	require.Empty(t, id, "turns of one origin without a session are one account")
 	req = testkit.Request(planted, schema.SourceUserInput, "The build is fast.", "Ana left.",
 		"The disk of ci-5 is full.")
 	for i := range req.Candidates {

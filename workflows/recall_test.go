@@ -49,7 +49,7 @@ func TestRecallWorkflow(t *testing.T) {
 	require.True(t, strings.HasPrefix(run.GetID(), "recall/"+p.Tenant+"/"+p.Agent+"/"), run.GetID())
 	require.Equal(t, []string{enumspb.EVENT_TYPE_MARKER_RECORDED.String(),
 		enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED.String()},
-		barers(t, h.Temporal, run.GetID(), run.GetRunID(), canary), "what the documentation says is in the history")
+		barers(t, h.Temporal, run.GetID(), run.GetRunID(), canary), "the content is in the history, as documented")
 	described, err := h.Temporal.DescribeWorkflowExecution(context.Background(), run.GetID(), run.GetRunID())
 	require.NoError(t, err)
 	require.False(t, bares(t, described, canary))
@@ -57,7 +57,7 @@ func TestRecallWorkflow(t *testing.T) {
 		mneme.AttrOutcome.GetName())
 
 	_, anew := recallBy(t, h, schema.RecallRequest{Principal: p, Query: "who sleeps in the attic"})
-	require.NotEqual(t, out.RetrievalID, anew.RetrievalID, "asked again, it is another retrieval")
+	require.NotEqual(t, out.RetrievalID, anew.RetrievalID, "a repeated request is another retrieval")
 	_, others := recallBy(t, h, schema.RecallRequest{Principal: testkit.Principal(), Query: "who sleeps in the attic"})
 	require.Empty(t, others.Results)
 }

@@ -129,7 +129,7 @@ func TestReflectWhenDue(t *testing.T) {
 	require.Contains(t, views.Text(beliefs[0]), "From now on I bake secretive bread.")
 	require.Equal(t, schema.VisibilityGlobal, beliefs[0].Visibility)
 
-	require.False(t, reflectOn(t, h, in).Due, "it has seen nothing since")
+	require.False(t, reflectOn(t, h, in).Due, "no events since then")
 	foreign := []ledger.Event{}
 	appendEvents(t, h.Store, p, says("e1 of other", "other", ledger.KindAgentThought, "x"))
 	for i := range 6 {
@@ -138,7 +138,7 @@ func TestReflectWhenDue(t *testing.T) {
 		foreign = append(foreign, e)
 	}
 	appendEvents(t, h.Store, p, foreign...)
-	require.False(t, reflectOn(t, h, in).Due, "beliefs of others alone")
+	require.False(t, reflectOn(t, h, in).Due, "only beliefs of others")
 	appendEvents(t, h.Store, p, thoughts(p, 10, 1)...)
 	require.Equal(t, 7, reflectOn(t, h, in).Covers)
 }
@@ -240,7 +240,7 @@ func TestReflectRefusesBadBeliefs(t *testing.T) {
 				says("private", "other", ledger.KindAgentThought, "mine"))...)
 			out := reflectOn(t, h, api.ReflectInput{Principal: p, Threshold: 2})
 			require.Equal(t, api.ReflectResult{Due: true, Refused: c.refused, Tokens: 30}, out)
-			require.Equal(t, 4, asked.calls, "it is asked three times")
+			require.Equal(t, 4, asked.calls, "three attempts")
 			require.Len(t, believedIn(t, h.Store, p.Tenant), 1)
 			require.Empty(t, barers(t, h.Temporal, api.ReflectWorkflowID(p, stream), "", "canary"))
 			require.True(t, reflectOn(t, h, api.ReflectInput{Principal: p, Threshold: 2}).Due, "it is still pending")
@@ -328,7 +328,7 @@ func TestReflectionKeepsItsSensitivity(t *testing.T) {
 		high := says("high", p.Agent, ledger.KindAgentThought, "I decided to keep it.")
 		high.Sensitivity = schema.SensitivityHigh
 		appendEvents(t, h.Store, p, high)
-		require.False(t, reflectOn(t, h, api.ReflectInput{Principal: p, Threshold: 1}).Due, "above its ceiling")
+		require.False(t, reflectOn(t, h, api.ReflectInput{Principal: p, Threshold: 1}).Due, "above the limit")
 		require.True(t, reflectOn(t, h,
 			api.ReflectInput{Principal: p, Threshold: 1, Visibility: c.asked,
 				MaxSensitivity: schema.SensitivityHigh}).Due)

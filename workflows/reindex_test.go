@@ -74,7 +74,7 @@ func TestReindexCancelledDuringTheSwitch(t *testing.T) {
 	require.Empty(t, answer.Meta.Degraded)
 	again, err := x.reindex(api.ReindexInput{})
 	require.NoError(t, err)
-	require.Equal(t, 2, again.Dropped, "what a cancelled run left is dropped by the next")
+	require.Equal(t, 2, again.Dropped, "the next run drops what a cancelled run left")
 }
 
 // A failed switch leaves the index on the generation that Postgres names, and keeps the new generation.

@@ -389,7 +389,7 @@ func TestAChangedPreferenceWaitsForApproval(t *testing.T) {
 			runID := runOf(t, h.Temporal, result.ReviewID)
 			reviewWaits(t, h, result.ReviewID)
 			for _, event := range rawHistory(t, h.Temporal, batchRun(t, h, p, result.BatchID), "") {
-				require.NotContains(t, event.GetEventType().String(), "Cancel", "the review is left to itself")
+				require.NotContains(t, event.GetEventType().String(), "Cancel", "the child is abandoned")
 			}
 			r := recall.Recaller{Store: h.Store, Index: h.Deps.Index, Embedder: h.Deps.Brain.Embedder}
 			recalled := func() (out []string) {
@@ -401,7 +401,7 @@ func TestAChangedPreferenceWaitsForApproval(t *testing.T) {
 				}
 				return out
 			}
-			require.Len(t, recalled(), 2, "until then both stand")
+			require.Len(t, recalled(), 2, "until then both are active")
 
 			decided := decide(t, h, decision(p, item, schema.DecisionApprove), result.BatchID)
 			require.Equal(t, schema.ReviewApplied, decided.Status)
@@ -417,14 +417,14 @@ func TestAChangedPreferenceWaitsForApproval(t *testing.T) {
 			require.Equal(t, old.Lifecycle.Pinned, successor.Lifecycle.Pinned)
 
 			require.Equal(t, api.ReviewProgress{Approved: 1}, runEnds(t, h, result.ReviewID, runID),
-				"it was the run that the ingest started")
+				"decided by the run that the ingest started")
 			// The run has ended; a decision is still answered.
 			again := decide(t, h, decision(p, item, schema.DecisionReject), result.BatchID)
 			require.Equal(t, schema.ReviewDecided, again.Status)
 			require.Equal(t, "applied by operator:rita", again.Why)
 			db := testkit.Owner(t, h.DatabaseURL)
-			require.Zero(t, testkit.Rows(t, db, "index_outbox", ""), "the index knows of it")
-			require.Zero(t, testkit.Rows(t, db, "staged_requests", ""), "no decision is left")
+			require.Zero(t, testkit.Rows(t, db, "index_outbox", ""), "the index is updated")
+			require.Zero(t, testkit.Rows(t, db, "staged_requests", ""), "no pending decision is left")
 		})
 	}
 }
@@ -440,7 +440,7 @@ func TestADecisionNeedsNoRun(t *testing.T) {
 	first := decide(t, h, req, result.BatchID)
 	require.Equal(t, schema.ReviewRejected, first.Status)
 	require.Equal(t, api.ReviewProgress{Rejected: 1}, reviewEnds(t, h, result.ReviewID))
-	require.Equal(t, first, decide(t, h, req, result.BatchID), "delivered again, in a run of its own")
+	require.Equal(t, first, decide(t, h, req, result.BatchID), "repeated in another run")
 
 	// So is a decision on an unknown proposal.
 	missing := item

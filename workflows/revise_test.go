@@ -76,7 +76,7 @@ func TestPreferenceIsForked(t *testing.T) {
 	python := prefers("python", `{"project_kind":"data_science"}`)
 	req := reviseRequest(p, schema.ReviseFork, &python, schema.Target{ID: golang, IfVersion: 1})
 	_, result := revise(t, h.Temporal, h.TaskQueue, req)
-	require.Equal(t, schema.ReviseOverlap, result.Status, "a global preference leaves no room")
+	require.Equal(t, schema.ReviseOverlap, result.Status, "a preference without conditions excludes another one")
 	req.TargetConditions = &schema.Validity{Mode: schema.ValidConditional,
 		Conditions: json.RawMessage(`{"project_kind":"backend_service"}`)}
 	req.OperationID = "fork-1"
@@ -101,7 +101,7 @@ func TestPreferenceIsForked(t *testing.T) {
 	}
 	db := testkit.Owner(t, h.DatabaseURL)
 	testkit.CheckInvariants(t, db)
-	require.Zero(t, testkit.Rows(t, db, "index_outbox", ""), "the index knows")
+	require.Zero(t, testkit.Rows(t, db, "index_outbox", ""), "the index is updated")
 	require.Zero(t, testkit.Rows(t, db, "staged_requests", ""))
 	require.Equal(t, 2, testkit.Rows(t, db, "memory_embeddings", "memory_id = ANY($1)", result.Created))
 

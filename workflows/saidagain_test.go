@@ -55,7 +55,7 @@ func TestASupersededFactTakesAllItsSourcesWithIt(t *testing.T) {
 		id, _ := spoken(t, h, o.p, session, text)
 		sources[id] = true
 	}
-	require.Len(t, sources, 2, "the same words are one memory while it lives, near ones are another")
+	require.Len(t, sources, 2, "the same words are one live memory, similar words are another")
 	records := o.live(schema.TypeSemantic)
 	require.Len(t, records, 1)
 	var drawn []string
@@ -67,8 +67,8 @@ func TestASupersededFactTakesAllItsSourcesWithIt(t *testing.T) {
 
 	ask := schema.RecallRequest{Query: "Does Maya prefer Python?", Limit: 10}
 	before := o.recall(ask).Results
-	require.Len(t, before, 1, "it is stored once, whoever says it and however often: %v", before)
-	require.True(t, before[0].ID == records[0] || sources[before[0].ID], "the fact or what it was drawn from")
+	require.Len(t, before, 1, "stored once for all speakers: %v", before)
+	require.True(t, before[0].ID == records[0] || sources[before[0].ID], "the fact or its source")
 
 	fourth, result := spoken(t, h, o.p, "s4", "I prefer Go now.")
 	reviews, err := h.Store.ListReviews(ctx, o.p, pipeline.ReviewFilter{}, pg.Page{})
@@ -125,7 +125,7 @@ func TestSameWordsAreReturnedOnce(t *testing.T) {
 	require.Equal(t, 1, again.Written.Added)
 	found = o.recall(schema.RecallRequest{Query: "When is the launch planned?", Limit: 10,
 		ReadPolicy: schema.ReadShared}).Results
-	require.Len(t, found, 2, "two agents say it, and each once: %v", found)
+	require.Len(t, found, 2, "stored once for each agent: %v", found)
 	for _, r := range found {
 		require.Equal(t, schema.TypeSemantic, r.Type)
 	}

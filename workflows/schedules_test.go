@@ -50,7 +50,7 @@ func TestDefaultSchedules(t *testing.T) {
 	every := map[string]time.Duration{}
 	for _, s := range mneme.DefaultSchedules() {
 		every[s.Name] = s.Every
-		require.Equal(t, s.Every, s.CatchUp, "one run makes up for all: one interval is enough")
+		require.Equal(t, s.Every, s.CatchUp, "one run catches up: one interval is enough")
 		require.Less(t, s.Jitter, s.Every)
 		require.NotEmpty(t, s.Note)
 		// Schedules that delete pause on a failure; those that only update the index continue.
@@ -109,9 +109,9 @@ func TestSchedulesFileIsStrict(t *testing.T) {
 		require.ErrorContains(t, err, problem, text)
 	}
 	_, err := mneme.ParseSchedules([]byte("schedules: [{name: decay, every: 1s, jitter: x}, {name: drift}]"))
-	require.ErrorContains(t, err, "schedules[1].every", "every problem is told")
+	require.ErrorContains(t, err, "schedules[1].every", "every problem is reported")
 	specs, err := mneme.ParseSchedules([]byte("schedules: [{name: consolidation, every: 24h}]"))
-	require.NoError(t, err, "the format knows it")
+	require.NoError(t, err, "the format has every field")
 	require.Equal(t, "consolidation", specs[0].Name)
 }
 
@@ -182,7 +182,7 @@ schedules:
 	require.Equal(t, map[string]string{"decay": "unchanged", "retention": "created",
 		"drift": "updated every jitter catch_up pause_on_failure"}, outcomes(applied))
 	after, _ := touched("decay-sweep")
-	require.Equal(t, before, after, "what is as described is not touched")
+	require.Equal(t, before, after, "an equal schedule is not changed")
 	_, drift := touched("drift/pgvector")
 	require.True(t, drift.Schedule.State.Paused)
 	require.Equal(t, "the index moves house", drift.Schedule.State.Note)
@@ -320,7 +320,7 @@ func TestSchedulesRunFailAndPause(t *testing.T) {
 
 	applied, err := s.Apply(ctx, mneme.DefaultSchedules())
 	require.NoError(t, err)
-	require.Equal(t, "unchanged", outcomes(applied)["retention"], "only an operator ends a pause")
+	require.Equal(t, "unchanged", outcomes(applied)["retention"], "only an operator resumes it")
 
 	run, err = s.Trigger(ctx, mneme.ScheduleDecay)
 	require.NoError(t, err)

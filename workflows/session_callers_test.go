@@ -58,7 +58,7 @@ func TestAnotherWorkflowAppendsByActivity(t *testing.T) {
 	require.Eventually(t, func() bool {
 		working, err := mneme.SessionWorking(ctx, h.Temporal, ref)
 		return err == nil && working.Seq == 2 && working.Working.ContextSummary == "by another workflow"
-	}, 20*time.Second, 50*time.Millisecond, "the session is told")
+	}, 20*time.Second, 50*time.Millisecond, "the session is signalled")
 
 	malformed := thought("c")
 	malformed.Kind = "Not A Kind"

@@ -86,7 +86,7 @@ func TestErasedEventsAreInNoHistory(t *testing.T) {
 	require.Equal(t, 3, out.Erased)
 	require.Equal(t, 2, out.Sessions)
 	require.GreaterOrEqual(t, out.Runs, 2)
-	require.Equal(t, []string{closed.EpisodeID}, out.Episodes, "it tells of them, and is erased by itself")
+	require.Equal(t, []string{closed.EpisodeID}, out.Episodes, "it contains the events, and is erased on its own")
 	require.NoError(t, testkit.Eventually(ctx, func() error {
 		if found := append(carrying(t, h.Temporal, open, text),
 			carrying(t, h.Temporal, over, text)...); len(found) > 0 {

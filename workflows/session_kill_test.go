@@ -69,7 +69,7 @@ func TestSessionWorkerKilledBeforeAcknowledgement(t *testing.T) {
 				start(address)
 				got := <-answers
 				require.NoError(t, got.err)
-				require.Equal(t, 7, got.closed.Events, "six, and the end")
+				require.Equal(t, 7, got.closed.Events, "six events and the end")
 				require.Equal(t, int64(1), got.closed.FirstSeq)
 				page, err := testkit.OpenStore(t, url).Page(ctx, ref.Principal.Tenant, ref.StreamName(), 0, 100)
 				require.NoError(t, err)

@@ -82,7 +82,7 @@ func TestLongSessionContinuesAsNew(t *testing.T) {
 	appended := time.Since(began)
 	working, err := mneme.SessionWorking(ctx, h.Temporal, ref)
 	require.NoError(t, err)
-	require.Equal(t, "half way", working.Working.ContextSummary, "it is carried over")
+	require.Equal(t, "half way", working.Working.ContextSummary, "carried over to the next run")
 	require.Len(t, requireGapless(t, h, ref), total)
 	began = time.Now()
 	closed, err := mneme.CloseSession(ctx, h.Temporal, h.TaskQueue,

@@ -58,12 +58,12 @@ func requireGapless(t testing.TB, h *testkit.Harness, ref api.SessionRef) []stri
 		require.NoError(t, err)
 		if len(page) == 0 {
 			sorted := slices.Sorted(slices.Values(ids))
-			require.Len(t, slices.Compact(sorted), len(ids), "an event is there twice")
+			require.Len(t, slices.Compact(sorted), len(ids), "duplicate event")
 			return ids
 		}
 		for _, e := range page {
 			after++
-			require.Equal(t, after, e.Seq, "the stream has a gap")
+			require.Equal(t, after, e.Seq, "gap in the stream")
 			ids = append(ids, e.ID)
 		}
 	}

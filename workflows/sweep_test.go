@@ -138,7 +138,7 @@ func TestSweepCancelledInTheMiddle(t *testing.T) {
 	require.Error(t, run.Get(ctx, nil))
 	_, err = owner.Exec(ctx, `DROP TRIGGER aaa_slow ON memory_history`)
 	require.NoError(t, err)
-	require.Positive(t, left(), "it was cancelled before it was through")
+	require.Positive(t, left(), "cancelled before the end")
 	_, _, err = sweep(t, h, workflows.DecaySweep, api.SweepInput{Tenant: p.Tenant})
 	require.NoError(t, err)
 	require.Zero(t, left())
@@ -212,7 +212,7 @@ func TestSweepActivitiesKilledAtEveryBatch(t *testing.T) {
 			require.NoError(t, err)
 			require.Len(t, runs, 1)
 			require.NotContains(t, runs[0].Counts, "without_words",
-				"a mark of what is left to do is nothing that was done")
+				"internal counters are not reported")
 			for what, times := range act.did {
 				require.Equal(t, n*times, runs[0].Counts[what], what)
 			}
@@ -283,7 +283,7 @@ func TestSweepRestartsATenantWhenItsPolicyChanges(t *testing.T) {
 	t.Parallel()
 	x := newPurgeable(t)
 	first := x.part(t, 1, api.SweepCursor{})
-	require.Equal(t, x.p.Tenant, first.Cursor.Tenant, "it was let go ahead")
+	require.Equal(t, x.p.Tenant, first.Cursor.Tenant, "it was confirmed")
 	x.keep(t, schema.RetainMemory, 3600)
 	rest := x.part(t, 100, first.Cursor)
 	require.True(t, rest.Done)
@@ -306,8 +306,8 @@ func TestAPurgeProceedsWithWhatWasConfirmed(t *testing.T) {
 
 	x.admit(t, schema.SweepRetention, x.n)
 	begun := x.part(t, 1, api.SweepCursor{})
-	require.Equal(t, x.p.Tenant, begun.Cursor.Tenant, "it was let go ahead")
-	require.Zero(t, begun.Counts["held"], "it is counted once, when it is done with")
+	require.Equal(t, x.p.Tenant, begun.Cursor.Tenant, "it was confirmed")
+	require.Zero(t, begun.Counts["held"], "counted once, at the end")
 	x.keep(t, schema.RetainJobsDead, 7200) // restarts the tenant
 	second := x.part(t, 100, begun.Cursor)
 	require.True(t, second.Done)
@@ -341,10 +341,10 @@ func TestSweepHoldsOneTenant(t *testing.T) {
 	require.NoError(t, err)
 	_, out, err = sweep(t, h, workflows.DecaySweep, api.SweepInput{})
 	require.NoError(t, err)
-	require.Equal(t, 110, out.Counts["pruned"], "what was admitted, and no more")
+	require.Equal(t, 110, out.Counts["pruned"], "only the confirmed memories")
 	_, out, err = sweep(t, h, workflows.DecaySweep, api.SweepInput{})
 	require.NoError(t, err)
-	require.Equal(t, n-110, out.Counts["pruned"], "what is left is a handful")
+	require.Equal(t, n-110, out.Counts["pruned"], "few memories are left")
 }
 
 func attributeOf(t testing.TB, h *testkit.Harness, run client.WorkflowRun,

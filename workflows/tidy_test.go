@@ -113,7 +113,7 @@ func TestResolveDuplicates(t *testing.T) {
 	_, out = learnNow(t, h, learn.ResolveDuplicates, privateOf(p))
 	require.Zero(t, out.Groups)
 	_, out = learnNow(t, h, learn.ResolveDuplicates, privateOf(p))
-	require.Zero(t, out.Read, "nothing is read twice")
+	require.Zero(t, out.Read, "no pair is read twice")
 	require.Equal(t, before, testkit.Digest(t, db, "memories", "true"))
 }
 

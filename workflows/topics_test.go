@@ -116,7 +116,7 @@ func TestRefreshTopic(t *testing.T) {
 	require.NotContains(t, historyText(t, h, run), "DraftTopic")
 	require.Equal(t, 1, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "topic_answers", "true"))
 	require.Zero(t, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "retrievals", "true"),
-		"a refresh leaves no access")
+		"a refresh does not count as an access")
 
 	h.Ingest(t, testkit.Request(p, schema.SourceMemory, "The billing service is deployed to Lisbon."))
 	_, out = refresh(t, h, topic, false)
@@ -184,7 +184,7 @@ func TestTopicByAModel(t *testing.T) {
 			topic := openTopic(t, h.Store, p, billing)
 			_, out := refresh(t, h, topic, false)
 			require.Equal(t, api.TopicAnswered, out.Outcome)
-			require.EqualValues(t, 110, out.Tokens, "a bad answer was paid for too")
+			require.EqualValues(t, 110, out.Tokens, "a rejected answer counts against the budget")
 			shown := readTopic(t, h, topic).Answer
 			if test.by == "rules" {
 				require.Equal(t, "rules", shown.WrittenBy)

@@ -66,7 +66,7 @@ func TestUnreviewedContradictionIsContested(t *testing.T) {
 						sides++
 					}
 				}
-				require.GreaterOrEqual(t, sides, 2, "both sides are recalled, and marked")
+				require.GreaterOrEqual(t, sides, 2, "both memories are recalled and marked")
 			})
 			y.env.ExecuteWorkflow(y.run)
 			require.NoError(t, y.env.GetWorkflowError())

@@ -88,7 +88,7 @@ func TestAnAcceptedDecisionSurvivesItsRun(t *testing.T) {
 				db := testkit.Owner(t, h.DatabaseURL)
 				require.Equal(t, 1, testkit.Rows(t, db, "memory_history",
 					"changed_by = 'operator:rita' AND event = 'modified'"), "once")
-				require.Zero(t, testkit.Rows(t, db, "staged_requests", ""), "nothing of the decision is left")
+				require.Zero(t, testkit.Rows(t, db, "staged_requests", ""), "no pending decision is left")
 			})
 		}
 	}

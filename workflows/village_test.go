@@ -25,9 +25,9 @@ import (
 )
 
 var (
-	villageTurns = flag.Int("village.turns", 20, "turns of the scripted run of four agents")
-	villageKills = flag.Int("village.kills", 2, "how often its worker is killed")
-	villageSeed  = flag.Uint64("village.seed", 1, "of the moments at which it is")
+	villageTurns = flag.Int("village.turns", 20, "turns of TestFourAgentsWithAKilledWorker")
+	villageKills = flag.Int("village.kills", 2, "number of times that its worker is killed")
+	villageSeed  = flag.Uint64("village.seed", 1, "seed of the times at which it is killed")
 )
 
 const (
@@ -128,7 +128,7 @@ func requireRebuilt(t *testing.T, c client.Client, queue string) {
 		require.NoError(t, run.Get(ctx, &out))
 		require.Zero(t, out.Different, out.Differences)
 		require.Empty(t, out.Kept)
-		require.GreaterOrEqual(t, out.Compared, len(villagers)+1, "every episode, and the marks of the stream")
+		require.GreaterOrEqual(t, out.Compared, len(villagers)+1, "every episode, and the derived rows of the stream")
 		if in.Drop {
 			require.Equal(t, out.Compared, out.Rebuilt)
 		}
@@ -225,12 +225,12 @@ func requireWithinWindow(t *testing.T, name string, list []ledger.Event) {
 			require.True(t, shown[e.ID], "%s: every belief is shown", name)
 			continue
 		}
-		require.True(t, shown[e.ID] || e.Seq <= upTo, "%s: %s is neither shown nor stood for", name, e.ID)
+		require.True(t, shown[e.ID] || e.Seq <= upTo, "%s: %s is neither shown nor summarized", name, e.ID)
 		if e.Seq <= upTo {
 			covered++
 		}
 	}
-	require.Equal(t, covered, covers, "%s: its beliefs stand for what it saw, each event once", name)
+	require.Equal(t, covered, covers, "%s: beliefs summarize each event once", name)
 }
 
 // A scripted run of four agents that reflect has the same result when its worker is killed at random times: the same

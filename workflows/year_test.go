@@ -37,7 +37,7 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
-var yearSeed = flag.Uint64("year.seed", 2026, "of what happens in the year of TestYear")
+var yearSeed = flag.Uint64("year.seed", 2026, "seed of TestYear")
 
 // A year of an agent's life, in the time-skipping environment and on a real Postgres: it puts, ingests, recalls, gives
 // feedback, forgets and recovers, changes retention, and has a week without sweeps. Decay sweeps run once a day at a

@@ -207,7 +207,7 @@ func TestCloseAfterAnEnd(t *testing.T) {
 	began := s.Now()
 	s.ExecuteWorkflow(agents.Session, sessionInput())
 	require.NoError(t, s.GetWorkflowError())
-	require.Less(t, s.Now().Sub(began), time.Minute, "it does not wait until it is idle")
+	require.Less(t, s.Now().Sub(began), time.Minute, "before the idle time")
 	require.Len(t, s.closed, 2)
 	require.Equal(t, int64(1), s.closed[0].FirstSeq)
 	require.Empty(t, s.closed[0].Outcome)
