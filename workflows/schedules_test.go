@@ -90,7 +90,7 @@ func TestSchedulesFileIsStrict(t *testing.T) {
 			"pause_on_failure: 2}]",
 		"schedules[0].note: must be a text of one line": "schedules: [{name: decay, every: 1h, " +
 			"note: \"a\\nb\"}]",
-		"schedules[0].calendar: does not go with every": "schedules: [{name: decay, every: 1h, calendar: " +
+		"schedules[0].calendar: cannot be combined with every": "schedules: [{name: decay, every: 1h, calendar: " +
 			"[{hour: 3}]}]",
 		"schedules[0].calendar: must be a list of 1 to 24": "schedules: [{name: decay, calendar: []}]",
 		"schedules[0].calendar[0].second: is unknown":      "schedules: [{name: decay, calendar: [{second: 3}]}]",
@@ -100,7 +100,7 @@ func TestSchedulesFileIsStrict(t *testing.T) {
 			"[{weekday: 5-1}]}]",
 		"schedules[0].time_zone: must be the name": "schedules: [{name: decay, calendar: [{hour: 3}], " +
 			"time_zone: Mars/Base}]",
-		"schedules[0].time_zone: goes with calendar": "schedules: [{name: decay, every: 1h, " +
+		"schedules[0].time_zone: needs calendar": "schedules: [{name: decay, every: 1h, " +
 			"time_zone: UTC}]",
 	} {
 		_, err := mneme.ParseSchedules([]byte(text))

@@ -278,7 +278,7 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 			_, err := p.temporal.OperatorService().DeleteNexusEndpoint(ctx,
 				&operatorservice.DeleteNexusEndpointRequest{Id: endpoint.ID, Version: endpoint.Version})
 			require.NoError(t, err)
-		}, "trust_key", doctor.CheckWarn, "are believed", "MNEME_TRUST_KEY"},
+		}, "trust_key", doctor.CheckWarn, "are not authenticated", "MNEME_TRUST_KEY"},
 		{"a schedule missing", func() { require.NoError(t, p.handle("drift/pgvector").Delete(ctx)) }, well,
 			"schedules_missing", doctor.CheckFail, "drift", "schedules apply"},
 		{"a schedule paused by a failure", func() {

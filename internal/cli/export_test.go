@@ -417,8 +417,8 @@ func TestImportMem0ReportsErrors(t *testing.T) {
 	require.Equal(t, "must be at most 262144 bytes, got 1050000", r.Errors[2].Fields[0].Problem)
 
 	for _, format := range []string{"mem0", "membrane"} {
-		for in, problem := range map[string]string{"": "holds no record", " \n": "holds no record",
-			"[]": "holds no record", "{\"id\":\"a\"}\n{\"id\":": "is not JSON at or after line 1",
+		for in, problem := range map[string]string{"": "contains no record", " \n": "contains no record",
+			"[]": "contains no record", "{\"id\":\"a\"}\n{\"id\":": "is not JSON at or after line 1",
 			"{\"id\":\"\xff\"}": "is not valid UTF-8"} {
 			fields := c.runWith(t.Context(), in, "import", "--format", format, "-",
 				"--json").is(app.ExitUsage).problem().Fields

@@ -28,7 +28,7 @@ func TestStatusDetectsAStoppedWorker(t *testing.T) {
 	h.StopWorker()
 	c.probe = time.Second
 	o := c.run("status").is(app.ExitUnavailable)
-	require.Regexp(t, `worker +none on task queue .*: the last one asked for work \d+s ago, and does not answer`, o.out)
+	require.Regexp(t, `worker +none on task queue .*: the last one polled \d+s ago, and does not answer`, o.out)
 	require.Contains(t, o.err, "no worker is running")
 }
 
