@@ -34,7 +34,7 @@ type Memory interface {
 type Options struct {
 	NoConsolidation bool // advice from episodes alone: their outcomes are counted, and nothing is promoted
 	Single          bool // the best single episodes are followed: nothing is counted across episodes
-	Timelines       bool // single episodes are known by the record that a session becomes, as a deployment keeps them
+	Timelines       bool // single episodes are read from the record that a session becomes, as in a deployment
 	Forget          bool // episodes and procedures fade and are removed, by the default decay of their types
 	Now             func() time.Time
 }

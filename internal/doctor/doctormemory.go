@@ -38,7 +38,7 @@ func (d *Doctor) jobsWaiting(ctx context.Context) (verdict, error) {
 	return fine("%d wait, the oldest for %s", queue.Waiting, app.Span(waited)), nil
 }
 
-// someJobs names a few jobs that have waited for longer than the given time, among those that the scan reads.
+// someJobs names a few jobs that have waited for longer than the given time, among those that it reads.
 func (d *Doctor) someJobs(ctx context.Context, most time.Duration) string {
 	const few = 3
 	var names []string
