@@ -227,7 +227,7 @@ func TestLayersAndBudget(t *testing.T) {
 	require.LessOrEqual(t, layers.EstimateTokens(out.Results[0].Content), 100)
 }
 
-func TestALongResultShowsThePassageThatAnswers(t *testing.T) {
+func TestLongResultShowsTheRelevantPassage(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	filler := strings.Repeat("The zebra runs on and on over the plain. ", 60)

@@ -207,7 +207,7 @@ func (w *leakWorld) direct(q leakQuery) error {
 	f := w.filter(q)
 	live := f
 	f.Superseded = q.req.Superseded
-	var known []uuid.UUID // whose successors are named again
+	var known []uuid.UUID // the ids whose successors are named, too
 	for i := range w.rows {
 		if q.readable(&w.rows[i]) {
 			known = append(known, w.rows[i].id)

@@ -157,7 +157,7 @@ func TestReadinessIsCheap(t *testing.T) {
 	require.Len(t, p.unready(), 1)
 }
 
-// A worker whose loop has ended is not alive, because a restart fixes it.
+// A worker whose loop has ended is not alive: a restart fixes that.
 func TestLivenessOfADeadLoop(t *testing.T) {
 	t.Parallel()
 	p := newProbed(t, testkit.DatabaseURL(t))

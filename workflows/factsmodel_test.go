@@ -130,7 +130,7 @@ func TestFactsFoundByAModel(t *testing.T) {
 }
 
 // A fact that a model has joined is removed with its evidence, and is not created again from the remaining statements.
-func TestFactsFoundByAModelGoWithTheirEvidence(t *testing.T) {
+func TestFactsFoundByAModelAreRemovedWithTheirEvidence(t *testing.T) {
 	t.Parallel()
 	model := answering(t, 0, func(string) any {
 		return map[string]any{"facts": []any{map[string]any{"text": "Staging uses Xyzzycanary",

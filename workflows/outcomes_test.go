@@ -175,7 +175,7 @@ func TestLearnedItemsAreCounted(t *testing.T) {
 }
 
 // A session that is recorded as a whole is an unverified account: nothing is learned from such sessions alone.
-func TestSessionsHandedInWholeAreAccounts(t *testing.T) {
+func TestSessionsRecordedWholeAreAccounts(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
 	p := testkit.Principal()

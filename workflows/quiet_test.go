@@ -185,7 +185,7 @@ func TestEvidenceThatArrivesAtOnce(t *testing.T) {
 
 // The worker is killed after an episode is committed and its run is signalled, and again after the run has checked the
 // scope: there is one procedure.
-func TestConsolidationByItselfSurvivesKills(t *testing.T) {
+func TestAutomaticConsolidationSurvivesKills(t *testing.T) {
 	t.Parallel()
 	for _, step := range []string{"CloseSession", "EvidenceDue"} {
 		t.Run(step, func(t *testing.T) {

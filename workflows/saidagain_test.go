@@ -44,7 +44,7 @@ func spoken(t *testing.T, h *testkit.Harness, p schema.Principal, session, text 
 
 // A statement that is made three times is one fact with three sources. After the fact is superseded, none of its
 // sources is shown as current.
-func TestASupersededFactTakesAllItsSourcesWithIt(t *testing.T) {
+func TestSupersededFactMarksAllItsSources(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Brain.Decider = mindful{d.Brain.Decider} })
 	o := onlooker{t, h, testkit.Principal()}

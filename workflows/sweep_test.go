@@ -294,7 +294,7 @@ func TestSweepRestartsATenantWhenItsPolicyChanges(t *testing.T) {
 
 // Memories and history are confirmed separately: an answer about one lets the run proceed with it, and the run reports
 // that the other waits.
-func TestAPurgeProceedsWithWhatWasConfirmed(t *testing.T) {
+func TestPurgeProceedsWithConfirmedPart(t *testing.T) {
 	t.Parallel()
 	x := newPurgeable(t)
 	x.keep(t, schema.RetainMemory, 3600)

@@ -47,7 +47,7 @@ type Rules struct {
 	byKey      map[string][]trace.Attempt // the same by problem
 	records    map[string]known
 	read       map[string]string             // evidence of each group at the last consolidation
-	reported   map[string][]evidence.Outcome // by memory id; of what is tentative, by the id of its episode
+	reported   map[string][]evidence.Outcome // by memory id; for a tentative solution, by the id of its episode
 	asked      map[string]asked              // by advice id
 	next       int
 }

@@ -205,7 +205,7 @@ func TestUnconfiguredBrainIsNamed(t *testing.T) {
 	require.ErrorContains(t, err, "MNEME_OPENAI_CHAT_MODEL")
 }
 
-func TestTheRerankerIsTheOneNamed(t *testing.T) {
+func TestConfiguredRerankerIsUsed(t *testing.T) {
 	for name, blend := range map[string]float64{"off": 0, "embedding": rank.RerankBlendEmbedding,
 		"model": rank.RerankBlendModel} {
 		clean(t)
