@@ -415,7 +415,7 @@ func TestSection6WorkingMemory(t *testing.T) {
 		last := m.AuditLog[len(m.AuditLog)-1]
 		require.Equal(t, []any{schema.AuditDelete, "task ended"}, []any{last.Action, last.Rationale})
 		require.Equal(t, schema.PutExists, c.put(t, workingOn(id, "executing", "Once more."))[0].Status,
-			"an unfinished task is kept")
+			"a discarded task cannot be continued under its id")
 		require.Equal(t, schema.PutDiscarded, c.put(t, workingOn("", "done", "Over before it began."))[0].Status)
 		require.Empty(t, c.listed(t, schema.TypeWorking, ""))
 	})

@@ -31,7 +31,7 @@ func TestARunSchedulesTheRestOfARange(t *testing.T) {
 	decide := func(_ context.Context, in activities.DecideRequest) (schema.DecideCounts, error) {
 		require.Equal(t, 3, extractions, "the whole range is extracted first")
 		require.Equal(t, activities.DecideRequest{Range: r, Group: 7 * decisions}, in,
-			"the completed part comes first")
+			"it starts with the size of the last group")
 		decisions++
 		return schema.DecideCounts{Candidates: decisions, More: decisions < 2, Group: 7}, nil
 	}

@@ -220,7 +220,7 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 		{"a schema from the future", sql(`INSERT INTO goose_db_version (version_id, is_applied) VALUES ($1, true)`,
 			migrations.Latest()+1),
 			sql(`DELETE FROM goose_db_version WHERE version_id > $1`,
-				migrations.Latest()), "migrations", doctor.CheckWarn, "this program knows", "up to date"},
+				migrations.Latest()), "migrations", doctor.CheckWarn, "this program knows", "Update this program"},
 		{"a clock that is ahead", func() { p.since = 10 * time.Second }, healed, "clock", doctor.CheckWarn,
 			"behind this machine", "NTP"},
 		{"a clock far behind", func() { p.since = -2 * time.Minute }, healed, "clock", doctor.CheckFail,
@@ -265,7 +265,7 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 		{"no worker", func() {
 			p.cli.cfg.TaskQueue = "nobody-" + uuid.NewString()
 			onto(p.cli.cfg.TaskQueue, p.specs...)
-		}, func() { healed(); well() }, "worker", doctor.CheckFail, "no worker asks", "make worker"},
+		}, func() { healed(); well() }, "worker", doctor.CheckFail, "no worker polls", "make worker"},
 		{"a worker without a key", func() { p.cli.cfg.PayloadKey = []byte(strings.Repeat("k", 32)) }, healed,
 			"payload_key", doctor.CheckWarn, "does not encrypt", "MNEME_PAYLOAD_KEY"},
 		{"callers that are not authenticated", func() {
@@ -306,7 +306,7 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 			onto(p.schedules.TaskQueue, changed...)
 			onto("elsewhere", p.specs[3])
 		}, well, "schedules_differ", doctor.CheckWarn, "drift (belongs to task queue elsewhere)",
-			"a file that names decay alone"},
+			"a file that names decay only"},
 		{"a job that waits too long", job("leased", open, 20*time.Minute), noJobs, "jobs_waiting", doctor.CheckFail,
 			"of tenant " + tenant, "jobs show ID --tenant T"},
 		{"a dead job", job("dead", open, time.Hour), noJobs, "jobs_dead", doctor.CheckWarn,
@@ -340,7 +340,7 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 			sql(`CREATE TEMP TABLE kept AS SELECT * FROM memory_embeddings WHERE memory_id::text = '` + p.memory +
 				`'; DELETE FROM memory_embeddings WHERE memory_id::text = '` + p.memory + `'`),
 			sql(`INSERT INTO memory_embeddings SELECT * FROM kept; DROP TABLE kept`), "index_drift", doctor.CheckWarn,
-			"1 apart", "index drift"},
+			"a difference of 1", "index drift"},
 		{"decay that does not run", sql(`UPDATE memories SET decay_due_at = $1 WHERE id::text = $2`, ago(72*time.Hour),
 			p.memory),
 			sql(`UPDATE memories SET decay_due_at = NULL WHERE id::text = $1`,
@@ -349,7 +349,7 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 		{"a sweep that asks",
 			sql(`INSERT INTO sweep_holds (tenant, sweep, would_take, stored, share, asked_at)
 				VALUES ($1, 'decay', 90, 100, 0.2, now())`, tenant),
-			sql(`DELETE FROM sweep_holds`), "sweep_holds", doctor.CheckWarn, "would take 90 of 100",
+			sql(`DELETE FROM sweep_holds`), "sweep_holds", doctor.CheckWarn, "would remove 90 of 100",
 			"mneme sweeps admit SWEEP --tenant T"},
 		{"a window shorter than recovery",
 			sql(`INSERT INTO retention_policies (tenant, domain, keep, on_expiry, updated_at, updated_by, reason)
@@ -442,7 +442,7 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 	v, err := d.JobsOrphaned(short)
 	require.NoError(t, err)
 	require.Equal(t, doctor.CheckFail, v.Status)
-	require.Contains(t, v.Found, "2 open jobs have no run that works on them (of the first 2 open jobs)")
+	require.Contains(t, v.Found, "2 open jobs have no run (of the first 2 open jobs)")
 }
 
 // stuck is a Temporal client that answers a number of queries about runs and then blocks.

@@ -284,7 +284,7 @@ func TestRecalledTextIsNotLearnedAgain(t *testing.T) {
 	require.Empty(t, *r.Facts)
 	require.Len(t, c.list().Items, before)
 	require.Contains(t, c.runWith(t.Context(), block, "remember", "-", "--wait").is(app.ExitOK).out,
-		"the recalled text is not learned")
+		"not learned again")
 }
 
 func TestRememberedJSONFieldNames(t *testing.T) {

@@ -261,7 +261,7 @@ func TestContradictionsCommand(t *testing.T) {
 	shown := c.showReview(proposal.ProposalID)
 	require.Equal(t, &proposal.Right, shown.Stands)
 	require.Contains(t, c.run("review", "show", proposal.ProposalID).is(app.ExitOK).out,
-		"memory "+proposal.Right.ID+" makes the claim, version 1, active")
+		"memory "+proposal.Right.ID+" has the claim, version 1, active")
 	text := c.run("contradictions").is(app.ExitOK).out
 	for _, want := range []string{golang, python, "python", "she said both", "contested", proposal.ProposalID,
 		"Dana lives in Porto.", "Dana lives in Lisbon.", app.When(pair.Since)} {

@@ -49,7 +49,7 @@ func TestSessionCommands(t *testing.T) {
 	require.Contains(t, context.out, "Task:")
 	require.Contains(t, context.out, "read the log")
 	require.NotContains(t, c.run("context", "run/monday", "--agent", "another").is(app.ExitOK).out, "Task:",
-		"an event of another agent")
+		"the task of another agent")
 	require.NotContains(t, c.run("context", "run/tuesday").is(app.ExitOK).out, "Task:",
 		"its session is on another stream")
 	require.Contains(t, c.run("context", "run/tuesday", "--session", "monday").is(app.ExitOK).out, "read the log")
