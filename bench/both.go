@@ -133,7 +133,7 @@ func (b *bench) askSet(ctx context.Context, name string, exchanges []exchange, a
 		results[i].kinds = map[string]*sums{}
 	}
 	for _, x := range exchanges {
-		m, err := b.takeIn(ctx, s, x)
+		m, err := b.ingestExchange(ctx, s, x)
 		if err != nil {
 			return nil, fmt.Errorf("conversation %s: %w", x.tenant, err)
 		}
@@ -159,8 +159,8 @@ func (b *bench) keptSite(ctx context.Context, name string) (site, func(), error)
 	}, err
 }
 
-// takeIn ingests a conversation, unless a kept site has it. It returns the turns from which each memory comes.
-func (b *bench) takeIn(ctx context.Context, s site, x exchange) (*told, error) {
+// ingestExchange ingests a conversation, unless a kept site has it. It returns the turns from which each memory comes.
+func (b *bench) ingestExchange(ctx context.Context, s site, x exchange) (*told, error) {
 	known := 0
 	if err := b.owner(ctx, s.url, func(conn *pgx.Conn) error {
 		return conn.QueryRow(ctx, `SELECT count(*) FROM memories WHERE tenant = $1`, x.tenant).Scan(&known)

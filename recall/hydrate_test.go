@@ -43,7 +43,7 @@ func TestPageIsFilledWhenRowsAreForgotten(t *testing.T) {
 				return stage == "rerank"
 			}), "rescue")}
 		require.Len(t, w.answer(req).Results, 10)
-		var gone []string // the best 24, which is more than two pages of ten
+		var gone []string // the best 24, so that three pages of ten do not suffice
 		w.Reranking = inference.Reranking{Top: 24, Blend: 0.01, Reranker: interrupting{func(texts []string) {
 			gone = texts
 			w.exec(`UPDATE memories SET deleted_at = now() WHERE content = ANY($1)`, texts)
