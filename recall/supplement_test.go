@@ -231,7 +231,7 @@ func TestSupplementsAreAuthorised(t *testing.T) {
 			req.Principal.Project = "p"
 			return req
 		},
-		"not tagged as asked for": func(w *supplemented) schema.RecallRequest {
+		"without the requested tag": func(w *supplemented) schema.RecallRequest {
 			w.exec(`UPDATE memories SET tags = '{x}' WHERE id = ANY($1)`, []uuid.UUID{w.decision, w.lone, w.log})
 			req := w.request()
 			req.Tags = []string{"x"}

@@ -226,7 +226,7 @@ func TestDuplicatesJudgedByAModel(t *testing.T) {
 		"not the same": {verdict{"pairs": []verdict{differs}}, 0, 0, "model_differs", 110},
 		"nothing":      {verdict{}, 0, 1, "model_no_answer", 110},
 		"prose":        {"They differ.", 0, 1, "model_no_answer", 110},
-		"a pair of its own": {verdict{"pairs": []verdict{same, {"number": 2, "same": true}}}, 0, 1,
+		"an unknown pair": {verdict{"pairs": []verdict{same, {"number": 2, "same": true}}}, 0, 1,
 			"model_no_answer", 110},
 		"invented evidence": {verdict{"pairs": []verdict{differs}, "evidence": []string{"run/1"}}, 0, 1,
 			"model_no_answer", 110},

@@ -209,7 +209,7 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 			p.adjust = func(a *app.App) { a.CfgErr = errors.New("configuration: MNEME_MODE must be one of these") }
 		}, healed,
 			"configuration", doctor.CheckFail, "MNEME_MODE", "Correct"},
-		{"rules that are not valid", func() { p.cli.cfg.PolicyFile = writeFile(t, "rules: [{name: x}]") }, healed,
+		{"invalid rules", func() { p.cli.cfg.PolicyFile = writeFile(t, "rules: [{name: x}]") }, healed,
 			"policy_file", doctor.CheckFail, "rules[0] (x).when", "policy check"},
 		{"Postgres away", func() { p.cli.cfg.DatabaseURL = "postgres://u:secret@127.0.0.1:1/x" }, healed, "postgres",
 			doctor.CheckFail, "does not answer", "make up"},
@@ -231,17 +231,17 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 		{"an old extension", sql(`UPDATE pg_extension SET extversion = '0.7.4' WHERE extname = 'vector'`),
 			sql(`UPDATE pg_extension SET extversion = '0.8.0' WHERE extname = 'vector'`),
 			"extensions", doctor.CheckFail, "vector 0.7.4 (needs 0.8.0)", "ALTER EXTENSION"},
-		{"tenants not kept apart", sql(`ALTER TABLE entities DISABLE ROW LEVEL SECURITY`),
+		{"row-level security disabled", sql(`ALTER TABLE entities DISABLE ROW LEVEL SECURITY`),
 			sql(`ALTER TABLE entities ENABLE ROW LEVEL SECURITY`),
 			"row_level_security", doctor.CheckFail, "entities", "ENABLE ROW LEVEL SECURITY"},
-		{"a history that can be written over",
+		{"a history that can be overwritten",
 			sql(`ALTER TABLE memory_history DISABLE TRIGGER memory_history_append_only`),
 			sql(`ALTER TABLE memory_history ENABLE TRIGGER memory_history_append_only`), "append_only",
 			doctor.CheckFail, "memory_history_append_only", "ENABLE TRIGGER"},
-		{"an index half built", sql(`UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'jobs_dead'::regclass`),
+		{"a half-built index", sql(`UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'jobs_dead'::regclass`),
 			sql(`UPDATE pg_index SET indisvalid = true WHERE indexrelid = 'jobs_dead'::regclass`), "invalid_indexes",
 			doctor.CheckFail, "jobs_dead", "REINDEX"},
-		{"a planner that guesses", func() {
+		{"a table without statistics", func() {
 			p.exec(`ALTER TABLE lexeme_stats SET (autovacuum_enabled = false)`) // which would analyze it
 			p.exec(`INSERT INTO lexeme_stats (tenant, lexeme, docs) SELECT 'nobody', n::text, 1
 				FROM generate_series(1, 1500) n`)
@@ -336,7 +336,7 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 				VALUES ($1, $2, 1, 'upsert', $3, $3)`, tenant, uuid.New(), ago(time.Hour)),
 			sql(`DELETE FROM index_outbox`), "index_parked", doctor.CheckWarn, "such as 1 memories of tenant " + tenant,
 			"`mneme index retry --tenant T`"},
-		{"points that are lost",
+		{"lost points",
 			sql(`CREATE TEMP TABLE kept AS SELECT * FROM memory_embeddings WHERE memory_id::text = '` + p.memory +
 				`'; DELETE FROM memory_embeddings WHERE memory_id::text = '` + p.memory + `'`),
 			sql(`INSERT INTO memory_embeddings SELECT * FROM kept; DROP TABLE kept`), "index_drift", doctor.CheckWarn,
@@ -346,7 +346,7 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 			sql(`UPDATE memories SET decay_due_at = NULL WHERE id::text = $1`,
 				p.memory), "decay_overdue", doctor.CheckWarn, "of 1 tenants have been due for more than 48h",
 			"schedules trigger decay"},
-		{"a sweep that asks",
+		{"a sweep that waits for an answer",
 			sql(`INSERT INTO sweep_holds (tenant, sweep, would_take, stored, share, asked_at)
 				VALUES ($1, 'decay', 90, 100, 0.2, now())`, tenant),
 			sql(`DELETE FROM sweep_holds`), "sweep_holds", doctor.CheckWarn, "would remove 90 of 100",
