@@ -291,7 +291,7 @@ func TestStagedUpdate(t *testing.T) {
 		t.Parallel()
 		var a answer
 		s := newStage(t, map[string]func(schema.Range) error{"stage": func(schema.Range) error {
-			return refused("no room")
+			return refused("disk full")
 		}})
 		s.RegisterDelayedCallback(func() { s.UpdateWorkflow(api.UpdateStaged, "1", a.callbacks(t)) }, 0)
 		_, err := s.run(t, 2)
