@@ -36,8 +36,8 @@ func (w *world) hear(content, session string) uuid.UUID {
 	return uuid.MustParse(ack.MemoryIDs[0])
 }
 
-// Erasing a memory, or forgetting it by force, removes the session and the references of every event that it became or
-// repeated, also when the candidates are long purged. What came in, and when, stays in the ledger.
+// Erasing a memory, or forgetting it by force, removes the session and the references of every event that it came
+// from, even if the candidates were purged long before. The ledger keeps the kind and the time of each event.
 func TestErasureReachesTheLedger(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -64,7 +64,7 @@ func TestErasureReachesTheLedger(t *testing.T) {
 	}
 }
 
-// A deletion that can be undone does not change the ledger; its purge does.
+// A deletion that can be undone does not change the ledger; the purge of its tombstone does.
 func TestPurgeOfATombstoneReachesTheLedger(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -79,7 +79,8 @@ func TestPurgeOfATombstoneReachesTheLedger(t *testing.T) {
 	require.Equal(t, []string{"user_input", "user_input", "user_input", "user_input", "user_input"}, w.ledger())
 }
 
-// An export has the events of what it exports, and a restore takes them; it does not bring back what was erased.
+// An export contains the events of the exported memories, and a restore adds them. It does not bring back what was
+// erased.
 func TestEventsAreExportedAndRestored(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -109,22 +110,22 @@ func TestEventsAreExportedAndRestored(t *testing.T) {
 	to := newWorld(t)
 	require.Equal(t, 4, to.restore("t", whole, 2).Events)
 	require.Equal(t, w.ledger(), to.ledger())
-	require.Zero(t, to.restore("t", whole, 2).Events, "again it changes nothing")
+	require.Zero(t, to.restore("t", whole, 2).Events, "a second restore changes nothing")
 
 	w.forgetAll(w.forgets(schema.ForgetErase, named(erased)))
 	ledger := w.ledger()
 	w.restore("t", whole, 100)
-	require.Equal(t, ledger, w.ledger(), "the file still names the session")
+	require.Equal(t, ledger, w.ledger(), "the session is still in the file")
 	elsewhere := newWorld(t)
 	elsewhere.explicit("The tap drips.")
 	elsewhere.exec(`UPDATE memories SET type = 'episodic', payload = '{"kind": "episodic", "timeline": []}'
 		WHERE content = 'The tap drips.'`)
 	elsewhere.restore("t", own, 100)
-	require.Contains(t, elsewhere.ledger(), "user_input", "its memory is not there")
+	require.Contains(t, elsewhere.ledger(), "user_input", "its memory was not restored")
 	require.Contains(t, elsewhere.ledger(), "user_input s1 candidate memory")
 }
 
-// The ledger is append-only for the application and its owner, but for what erasure and purge do through functions.
+// The application and the owner can only append to the ledger, except through the functions of erasure and purge.
 func TestTheLedgerRefusesOtherChanges(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -10,8 +10,8 @@ import (
 	"github.com/mneme/mneme/store/read"
 )
 
-// Who, when and why stays to be read of what was really deleted, in a restored database too; by its
-// agent, and by no one else (document 002 "History").
+// The actor, time and reason of a forced deletion can be read afterwards, in a restored database too, but only by the
+// agent of the memory (document 002 "History").
 func TestTheHistoryOfWhatWasReallyDeletedIsItsAgents(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -36,13 +36,13 @@ func TestEveryClassHasItsLimits(t *testing.T) {
 		require.Equal(t, want.Idle, limit(reads(class), "idle_in_transaction_session_timeout"), class)
 	}
 	byDefault := func(fn func(pgx.Tx) error) error { return s.Read(ctx, "t", fn) }
-	require.Equal(t, 5*time.Second, limit(byDefault, "statement_timeout"), "somebody waits for what is read")
+	require.Equal(t, 5*time.Second, limit(byDefault, "statement_timeout"), "a caller waits for a read")
 	for name, want := range map[string]time.Duration{"statement_timeout": 30 * time.Second,
 		"lock_timeout":                        20 * time.Second,
 		"idle_in_transaction_session_timeout": time.Minute} {
 		var ms int64
 		require.NoError(t, s.Pool.QueryRow(ctx, settingSQL, name).Scan(&ms))
-		require.Equal(t, want, time.Duration(ms)*time.Millisecond, "what is bound to no tenant: %s", name)
+		require.Equal(t, want, time.Duration(ms)*time.Millisecond, "without a tenant: %s", name)
 	}
 }
 
@@ -103,7 +103,7 @@ func TestAStatementAtItsLimitIsNoOutage(t *testing.T) {
 	require.True(t, pg.IsUnavailable(&pgconn.PgError{Code: "57P01"}), "an administrator stops the server")
 }
 
-// A client that has died leaves no lock that others wait for.
+// A client that has died does not hold locks that others wait for.
 func TestATransactionDoesNotWaitForItsClientForever(t *testing.T) {
 	t.Parallel()
 	s := testkit.Store(t)

@@ -9,8 +9,8 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// What a purge counts before it asks, and what its preview shows, is what the rule makes of each tombstone, whatever
-// its class, its links and its age.
+// The counts that a purge shows before approval and in its preview equal what the rule decides for each tombstone,
+// for any class, links and age.
 func TestPurgeCountsWhatTheRuleTakes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -12,7 +12,7 @@ import (
 
 const lyonAndAcme = "Maya lives in Lyon and works at Acme."
 
-// moves is a record without a text, as a caller sends it who only knows the new value.
+// moves is a record without a text, as a caller sends it that knows only the new value.
 func moves(predicate, object string) *schema.MemoryRecord {
 	m := semantic("", "Maya", predicate, object, always)
 	return &m
@@ -25,7 +25,7 @@ func objectOf(t testing.TB, m schema.MemoryRecord) string {
 	return string(p.Object)
 }
 
-// A new value takes the place of the old one within the sentence, and the rest of it is kept.
+// The new value replaces the old one within the sentence, and the rest of the sentence is kept.
 func TestReviseKeepsTheRestOfTheSentence(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -38,14 +38,14 @@ func TestReviseKeepsTheRestOfTheSentence(t *testing.T) {
 	require.NotContains(t, w.found("lyon"), uuid.MustParse(m.ID))
 	require.Equal(t, 1, w.count("entity_claims", "memory_id = $1 AND object = 'Oslo'", m.ID))
 
-	// Of the pipeline's facts too, and by any action.
+	// The same for facts of the pipeline, and for any action.
 	claimed := w.claimed("Ben lives in Rome and loves it there", "Ben", "Rome")
 	record := semantic("", "Ben", "lives_in", "Bari", always)
 	m = w.get(uuid.MustParse(w.applied(w.revision(schema.ReviseContest, &record, w.as(claimed)...)).Created[0]))
 	require.Equal(t, "Ben lives in Bari and loves it there", m.Content)
 }
 
-// The case that lost an employer: one value for a whole sentence.
+// A single value would replace a whole sentence, and with it the employer.
 func TestReviseRefusesAValueForASentence(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -88,7 +88,7 @@ func TestReviseRefusesWhatItCannotRewrite(t *testing.T) {
 	w.refused(schema.ReviseNotFound, gone)
 }
 
-// A target whose text is worded from its triple needs none; a record of its own is as it came.
+// A record needs no text if the text of its target follows from its triple. A text that is given is kept.
 func TestReviseWordsRecordsFromTheirTriple(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// Anyone who may not see a memory gets nothing of it from what shaping reads, whatever ids it names.
+// Shaping reads nothing of a memory that the caller may not see, whatever ids are requested.
 func TestShapingReadsThroughTheFilter(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -65,12 +65,12 @@ func TestShapingReadsThroughTheFilter(t *testing.T) {
 	}
 }
 
-// So it is with what supplements read: a link shows nothing of its other end.
+// The same for supplements: a link shows nothing of the memory at its other end.
 func TestSupplementsReadThroughTheFilter(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	said, known, why := w.memory("we talked of Ana's new flat"), w.memory("Ana lives in Oslo"), w.memory("Ana wants "+
-		"to be near the sea")
+		"in order to be near the sea")
 	w.exec(`INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at)
 		VALUES ('t', $1, 'derived_from', $2, now()), ('t', $1, 'because', $3, now())`, known, said, why)
 	w.exec(`INSERT INTO entity_claims (tenant, memory_id, subject, predicate, object, functional, created_at)
@@ -120,8 +120,7 @@ func TestSupplementsReadThroughTheFilter(t *testing.T) {
 	}
 }
 
-// The fallback search looks through all texts there are, by the words of their first 256 KiB, whatever bytes they
-// hold.
+// The fallback search covers all texts, by the words of their first 256 KiB, whatever bytes they contain.
 func TestArtifactsAreSearchedByTheirWords(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -133,7 +132,7 @@ func TestArtifactsAreSearchedByTheirWords(t *testing.T) {
 			strings.TrimPrefix(a.Address, schema.ArtifactPrefix))
 		return a.Address
 	}
-	long := strings.Repeat("ü", 128<<10-1) + "ü saffron" // a character lies across the end of what is indexed
+	long := strings.Repeat("ü", 128<<10-1) + "ü saffron" // a character crosses the end of the indexed part
 	texts := map[string]string{
 		"kestr":  put("text/plain", []byte("the Kestrel nests")),
 		"quoin":  put("application/json", []byte(`{"kind": "Quoin"}`)),
@@ -156,7 +155,7 @@ func TestArtifactsAreSearchedByTheirWords(t *testing.T) {
 	}
 	require.Empty(t, find("saffr"), "after the indexed part")
 	require.Equal(t, []string{texts["quoin"], texts["kestr"]}, find("quoin", "kind", "kestr"),
-		"those with most of the words first")
+		"texts with most of the words first")
 	w.forget(id)
 	require.Empty(t, find("kestr"))
 }

@@ -28,7 +28,7 @@ func whatSees(t topics.Topic) pg.Filter {
 	return pg.Filter{Principal: t.Principal, ReadPolicy: t.ReadPolicy}
 }
 
-// knows keeps a memory of the principal.
+// knows stores a memory of the principal.
 func (w *world) knows(p schema.Principal, v schema.Visibility, content string) uuid.UUID {
 	w.t.Helper()
 	id, err := w.Insert(ctx, p, v, semantic(content, "Billing", "states", content, `{"mode":"global"}`), w.now)
@@ -44,7 +44,7 @@ func (w *world) asks(p schema.Principal, question string) topics.Topic {
 	return t
 }
 
-// drafts saves the extract of memories as the draft of a topic, and returns the evidence's hash.
+// drafts saves the extract of memories as the draft of a topic, and returns the hash of the evidence.
 func (w *world) drafts(t topics.Topic, ids ...uuid.UUID) (string, storetopics.Outcome) {
 	w.t.Helper()
 	evidence, err := w.Evidence(ctx, whatSees(t), ids)
@@ -115,7 +115,7 @@ func TestTopicIsOpenedOnceAndAnsweredWithHistory(t *testing.T) {
 	require.Zero(t, w.count("topic_answers", "true"))
 }
 
-// What repeats a memory goes with it in the same transaction, however it is forgotten; a draft too.
+// An answer or draft that quotes a memory is removed in the same transaction, in any mode of forgetting.
 func TestForgettingBlanksAnswersAndDropsDrafts(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []schema.ForgetMode{schema.ForgetSoft, schema.ForgetForce, schema.ForgetErase} {
@@ -141,14 +141,14 @@ func TestForgettingBlanksAnswersAndDropsDrafts(t *testing.T) {
 			require.NotNil(t, shown.Answer.BlankedAt)
 			require.Empty(t, shown.Answer.Parts)
 			require.False(t, shown.Answer.Unknown())
-			require.Equal(t, topics.Fresh, w.topic(other).Freshness, "an answer that is not made of it stays")
+			require.Equal(t, topics.Fresh, w.topic(other).Freshness, "an answer that does not use it stays")
 			out, _ = w.publishes(topic, pending)
-			require.Equal(t, storetopics.NotDrafted, out, "a draft of what is forgotten is not published")
+			require.Equal(t, storetopics.NotDrafted, out, "a draft that uses a forgotten memory is not published")
 		})
 	}
 }
 
-// A memory that changes, or that the principal may no longer see, between reading and publishing keeps the answer back.
+// If a memory changes, or is hidden from the principal, between reading and publishing, the answer is not published.
 func TestOutdatedDraftIsDropped(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -171,7 +171,7 @@ func TestOutdatedDraftIsDropped(t *testing.T) {
 	require.Equal(t, storetopics.State{Refs: []rules.Ref{}}, state)
 }
 
-// Forgetting and publishing at the same time leave no answer that repeats the memory, in either order.
+// Concurrent forgetting and publishing, in either order, leave no answer that quotes the memory.
 func TestPublishWhileForgetting(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -198,8 +198,8 @@ func TestPublishWhileForgetting(t *testing.T) {
 	}
 }
 
-// A topic never shows what its principal may not see: neither when it was answered, nor when who may see a memory, or
-// how sensitive it is, has changed since.
+// A topic never shows a memory that its principal may not see, neither when it is answered nor after the visibility
+// or the sensitivity of a memory has changed.
 func TestTopicShowsOnlyWhatItsPrincipalMaySee(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -250,7 +250,7 @@ func TestTopicShowsOnlyWhatItsPrincipalMaySee(t *testing.T) {
 		for _, other := range owners {
 			if other != asker {
 				_, err := w.Topic(ctx, other, uuid.MustParse(topic.ID), whatSees)
-				require.ErrorIs(r, err, pg.ErrNotFound, "a topic is its owner's")
+				require.ErrorIs(r, err, pg.ErrNotFound, "a topic is visible to its owner only")
 			}
 		}
 	})
@@ -278,8 +278,8 @@ func TestTenantsWithTopics(t *testing.T) {
 	require.Equal(t, "question", invalid.Fields[0].Field)
 }
 
-// Calls that reserve at once never come to more than the day's limit; an attempt that never settles keeps counting; the
-// next day begins with nothing used.
+// Concurrent reservations never exceed the day's limit. A reservation that is never settled keeps counting. The next
+// day begins with nothing used.
 func TestTokenBudget(t *testing.T) {
 	t.Parallel()
 	s := testkit.Store(t)
@@ -323,7 +323,7 @@ func TestTokenBudget(t *testing.T) {
 	require.Zero(t, other.Used())
 }
 
-// An export has the open topics of its owners without their answers; restored, they wait for a refresh.
+// An export contains the open topics of its owners without their answers. Restored topics wait for a refresh.
 func TestTopicsAreExportedWithoutAnswers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/mneme/mneme/store/read"
 )
 
-// Every read of single memories has the limit of recall, unless the caller gives another limit.
+// Every read of single memories has the sensitivity limit of recall, unless the caller sets another one.
 func TestLooksAreBoundedBySensitivity(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -47,7 +47,7 @@ func TestLooksAreBoundedBySensitivity(t *testing.T) {
 
 	m, err := w.Get(ctx, w.p, open)
 	require.NoError(t, err)
-	require.Empty(t, m.Relations, "what leads to it may tell of it")
+	require.Empty(t, m.Relations, "a relation to it could reveal it")
 	m, err = w.Get(ctx, w.p, open, high)
 	require.NoError(t, err)
 	require.Len(t, m.Relations, 1)

@@ -9,8 +9,8 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// A tenant that keeps searching is busy. Among more tenants than may be busy at a time none is, or each search would
-// prepare a statement of its own.
+// A tenant that keeps searching is busy. If more tenants search than may be busy at a time, none is, because each
+// search would prepare its own statement.
 func TestTenantsAreBusyWhileFewSearch(t *testing.T) {
 	var b busyTenants
 	for range busyFrom - 1 {
@@ -23,7 +23,7 @@ func TestTenantsAreBusyWhileFewSearch(t *testing.T) {
 			require.False(t, b.search(fmt.Sprint("tenant ", i)[:6]+fmt.Sprint(i)))
 		}
 	}
-	require.False(t, b.search("one"), "others took its place")
+	require.False(t, b.search("one"), "others replaced it")
 }
 
 // Only a plain name is written into a statement.
