@@ -46,7 +46,7 @@ func (w *world) listAsOf(at, validAt time.Time) []string {
 
 // A fact is changed, superseded, contested, resolved, retracted, forgotten, recovered and erased. At each time, the
 // fact and its successor are read as they were believed at that time.
-func TestWhatWasBelievedThen(t *testing.T) {
+func TestReadAsOf(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	first := w.now
@@ -136,7 +136,7 @@ func TestWhatWasBelievedThen(t *testing.T) {
 }
 
 // With two times, the listing has what was believed at the first about the second.
-func TestWhatWasThenBelievedToHold(t *testing.T) {
+func TestListAsOfTwoTimes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	day := func(n int) time.Time { return w.now.AddDate(0, 0, n) }
@@ -157,7 +157,7 @@ func TestWhatWasThenBelievedToHold(t *testing.T) {
 }
 
 // Reading as of a time gives what a plain read gave at that time.
-func TestAsOfIsWhatWasRead(t *testing.T) {
+func TestReadAsOfMatchesThePlainRead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	rapid.Check(t, func(rt *rapid.T) {

@@ -67,7 +67,7 @@ var bounds = map[string]bound{
 
 // The same week is repeated for a year, with sweeps and purges every second or third day, less often than by the
 // schedules. At the end, no table has more rows than after its longest window had passed once.
-func TestAYearBoundsEveryTable(t *testing.T) {
+func TestEveryTableIsBoundedOverAYear(t *testing.T) {
 	t.Parallel()
 	y := &steadyYear{world: newWorld(t)}
 	y.now = time.Now().UTC().Truncate(time.Second).Add(-380 * day) // requests are swept by the database's clock

@@ -30,13 +30,13 @@ import (
 	"github.com/mneme/mneme/store/pipeline"
 )
 
-// TestOperationsAtOnce lets eight callers, of two agents, run every kind of operation on a few memories and claims at
+// TestConcurrentOperations lets eight callers, of two agents, run every kind of operation on a few memories and claims at
 // the same time. No operation fails, no invariant is violated, and each operation delivered again returns its first
 // result and changes nothing.
 //
 // The operations of the callers follow from the seed, which a failure shows and MNEME_TEST_SEED sets; their order
 // does not.
-func TestOperationsAtOnce(t *testing.T) {
+func TestConcurrentOperations(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
 	if s := os.Getenv("MNEME_TEST_SEED"); s != "" {
@@ -704,7 +704,7 @@ func (w *world) erasing(ids ...uuid.UUID) func() error {
 
 // A text is staged while the memory with the same text is being erased. The erasure waits and removes the new text
 // too, so that no copy remains next to an empty row.
-func TestStageMeetsAnErasureOfTheSameText(t *testing.T) {
+func TestStageDuringAnErasureOfTheSameText(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []schema.WriteMode{schema.ModeControlled, schema.ModeShadow} {
 		w := newWorld(t)
@@ -722,7 +722,7 @@ func TestStageMeetsAnErasureOfTheSameText(t *testing.T) {
 }
 
 // An entity loses its last mention between two statements of a link that mentions it.
-func TestLinkMeetsTheEndOfAnEntity(t *testing.T) {
+func TestLinkDuringTheRemovalOfAnEntity(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id, r := w.linkable("Ana knows Bob", triple("Ana", "knows", "Bob"))
@@ -737,7 +737,7 @@ func TestLinkMeetsTheEndOfAnEntity(t *testing.T) {
 }
 
 // A fact is erased while the graph of its source is written. It is not added to the graph.
-func TestLinkMeetsAnErasureOfAFact(t *testing.T) {
+func TestLinkDuringAnErasureOfAFact(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	source, r := w.linkable("Ana wrote a letter", triple("Ana", "knows", "Bob"))
@@ -754,7 +754,7 @@ func TestLinkMeetsAnErasureOfAFact(t *testing.T) {
 
 // A request repeated after its memory was erased contains the text again. It is answered as before, and the text is
 // not stored.
-func TestReplayedKeyOfWhatIsForgotten(t *testing.T) {
+func TestReplayedKeyOfAForgottenMemory(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []schema.ForgetMode{schema.ForgetErase, schema.ForgetForce} {
 		w := newWorld(t)
@@ -771,7 +771,7 @@ func TestReplayedKeyOfWhatIsForgotten(t *testing.T) {
 }
 
 // The history of an id ends when its memory is forgotten by force. No other record can be put under the id.
-func TestAnIDThatWasForgottenByForceIsNotTakenAgain(t *testing.T) {
+func TestIDForgottenByForceIsNotReused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	record, other := claims("Ana", "Rome", ""), w.keep(claims("Ana", "Lisbon", ""))

@@ -39,7 +39,7 @@ func evidenceOf(m schema.MemoryRecord) []string {
 	return out
 }
 
-func TestAFactInTheWordsOfItsSourceLasts(t *testing.T) {
+func TestFactInTheWordsOfItsSourceIsStored(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	source, record := w.said(schema.Candidate{Content: planned, Speaker: "Maya", Session: "s1"},
@@ -69,7 +69,7 @@ func TestTheSourcesReferencesAreTheFactsEvidence(t *testing.T) {
 	require.Equal(t, refs, w.get(record).Provenance.Sources)
 }
 
-func TestAPinHoldsForTheRecordInTheSameWords(t *testing.T) {
+func TestPinAppliesToTheRecordOfTheFact(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	_, record := w.said(schema.Candidate{Content: "critical: " + planned},
@@ -82,7 +82,7 @@ func TestAPinHoldsForTheRecordInTheSameWords(t *testing.T) {
 }
 
 // When a known fact is stated again, the new source is added to the record's evidence, and the record is reinforced.
-func TestWhatIsSaidAgainIsTiedToWhatIsKnown(t *testing.T) {
+func TestRestatedFactGetsAnotherSource(t *testing.T) {
 	t.Parallel()
 	for name, again := range map[string]func(record uuid.UUID) idea{
 		"known": func(record uuid.UUID) idea {
@@ -126,7 +126,7 @@ func TestWhatIsSaidAgainIsTiedToWhatIsKnown(t *testing.T) {
 }
 
 // In shadow mode and with frozen mutations, no source is added either.
-func TestAFrozenPipelineTiesNothing(t *testing.T) {
+func TestFrozenPipelineAddsNoSource(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []schema.WriteMode{schema.ModeShadow, schema.ModeFrozen} {
 		w := newWorld(t)
@@ -143,7 +143,7 @@ func TestAFrozenPipelineTiesNothing(t *testing.T) {
 }
 
 // A source that is trusted less does not lower a record that has other sources: it restates the record.
-func TestALesserSourceRestatesTheRecord(t *testing.T) {
+func TestLessTrustedSourceRestatesTheRecord(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	_, record := w.said(schema.Candidate{Content: planned}, idea{fact: fact(planned), action: schema.ActionAdd})
@@ -218,7 +218,7 @@ func TestEverySourceOfASupersededRecordIsMarked(t *testing.T) {
 
 // If a lasting record has the content of an episode, the record is the neighbour to decide on, and the episode is
 // not.
-func TestEpisodesThatRecordsSpeakForAreNoNeighbours(t *testing.T) {
+func TestEpisodesWithARecordAreNoNeighbours(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	source, record := w.said(schema.Candidate{Content: planned}, idea{fact: fact(planned), action: schema.ActionAdd})

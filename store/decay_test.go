@@ -58,7 +58,7 @@ func (w *world) last(id uuid.UUID) schema.HistoryEntry {
 }
 
 // Document 004 §5: episodes fade fast. An episode that is not reinforced is due in its fifth week.
-func TestAnEpisodeFallsDueInItsFifthWeek(t *testing.T) {
+func TestAnEpisodeIsDueInItsFifthWeek(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ack, r := w.stage(schema.Candidate{Content: "The build failed on node 7.", SourceKind: schema.SourceToolOutput})
@@ -151,7 +151,7 @@ func TestDecayDoesWhatThePolicySays(t *testing.T) {
 }
 
 // A memory that a policy exempts is checked again after the policy may have changed.
-func TestDecayLooksAgainAtWhatIsExempt(t *testing.T) {
+func TestDecayRechecksExemptMemories(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.fading("It is exempt.")
@@ -207,7 +207,7 @@ func TestDecayInterruptedAnywhere(t *testing.T) {
 	testkit.CheckInvariants(t, w.owner)
 }
 
-func TestTwoDecaySweepsAtOnce(t *testing.T) {
+func TestConcurrentDecaySweeps(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const n = 40
@@ -246,7 +246,7 @@ func TestTwoDecaySweepsAtOnce(t *testing.T) {
 }
 
 // A memory that a pipeline processes or that another transaction has locked is skipped; the ones after it are not.
-func TestDecayLeavesWhatIsBusy(t *testing.T) {
+func TestDecaySkipsBusyMemories(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	busy := w.memory("A pipeline works on it.")
@@ -266,7 +266,7 @@ func TestDecayLeavesWhatIsBusy(t *testing.T) {
 }
 
 // A stored due time that is too early removes nothing before the correct time, and is repaired.
-func TestDecayMendsAWrongMoment(t *testing.T) {
+func TestDecayRepairsAWrongDueTime(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.fading("It has an hour.")
@@ -277,7 +277,7 @@ func TestDecayMendsAWrongMoment(t *testing.T) {
 }
 
 // CheckClock fails if any of the clocks is ahead.
-func TestClocksThatAreAhead(t *testing.T) {
+func TestClockAhead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	now := time.Now()
@@ -290,7 +290,7 @@ func TestClocksThatAreAhead(t *testing.T) {
 
 // A clock that jumped ahead makes everything due at once. The sweep asks for approval. Approved memories are removed
 // by any run.
-func TestDecayAsksBeforeItTakesMuch(t *testing.T) {
+func TestLargeDecaySweepNeedsApproval(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const n = lifecycle.SweepFree + 20
@@ -348,7 +348,7 @@ func TestDecayAsksBeforeItTakesMuch(t *testing.T) {
 }
 
 // A memory that is due but stays is not counted: the sweep would ask for approval of nothing.
-func TestDecayDoesNotAskAboutWhatStays(t *testing.T) {
+func TestDecayApprovalDoesNotCountMemoriesThatStay(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const n = lifecycle.SweepFree + 20
@@ -371,7 +371,7 @@ func TestDecayDoesNotAskAboutWhatStays(t *testing.T) {
 }
 
 // The count before approval equals what the rule removes, for any policy, class and validity.
-func TestDecayCountsWhatTheRuleTakes(t *testing.T) {
+func TestDecayCountMatchesTheRule(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const n = lifecycle.SweepFree + 20
@@ -422,7 +422,7 @@ func TestDecayCountsWhatTheRuleTakes(t *testing.T) {
 }
 
 // The salience and importance that are shown are computed for now. Reading changes the importance only.
-func TestWorthIsComputedForNow(t *testing.T) {
+func TestSalienceAndImportanceAreComputedForNow(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.fading("It fades by the hour.", func(m *schema.MemoryRecord) { m.Importance = 0.8 })

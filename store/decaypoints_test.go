@@ -21,7 +21,7 @@ func curved(m schema.MemoryRecord, points ...schema.DecayPoint) schema.MemoryRec
 
 // A custom curve is stored with the other decay settings: it determines the due time, can be replaced, is read as of
 // any time, and is exported and restored.
-func TestACurveOfARecordsOwn(t *testing.T) {
+func TestCustomCurve(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.created(curved(task(t, "curve", "planning", "set the project up")))

@@ -154,7 +154,7 @@ func (w *world) derived(parent uuid.UUID) uuid.UUID {
 
 // A fact is erased without its source. The extraction of the source loses the words of the fact and keeps its
 // position.
-func TestEraseOfAFactAlone(t *testing.T) {
+func TestEraseOfAFactWithoutItsSource(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	parent, r := w.source("Somebody said two things",
@@ -226,7 +226,7 @@ func TestSweepOfManyLexemes(t *testing.T) {
 	w.requireExactStats()
 }
 
-func TestWhatIsBuriedKeepsItsWords(t *testing.T) {
+func TestForgetRemoved(t *testing.T) {
 	t.Parallel()
 	for mode, want := range map[schema.ForgetMode]bool{schema.ForgetSoft: false, schema.ForgetErase: true,
 		schema.ForgetForce: true} {

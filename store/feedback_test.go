@@ -381,7 +381,7 @@ func TestFeedbackDeliveredAgainHasOneEffect(t *testing.T) {
 
 // Concurrent feedback on one memory counts in full, in any order of the items. Of two verdicts on one item, the last
 // one is kept.
-func TestFeedbackAtOnce(t *testing.T) {
+func TestConcurrentFeedback(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const n = 12
@@ -426,7 +426,7 @@ func TestFeedbackAtOnce(t *testing.T) {
 }
 
 // A worker whose clock is slow changes the salience but not its time.
-func TestFeedbackWithAClockPutBack(t *testing.T) {
+func TestFeedbackWithASlowClock(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.procedure("rebuild")
@@ -452,7 +452,7 @@ func TestFeedbackWithAClockPutBack(t *testing.T) {
 	require.InDelta(t, (stands.Salience+0.05)/2, *w.feedbackOn(third, id, schema.VerdictUnused).SalienceBefore, 1e-12)
 }
 
-func TestFeedbackFailsAsAWhole(t *testing.T) {
+func TestFeedbackIsAtomic(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id, other := w.procedure("rebuild"), w.explicit("Tea is served hot.")

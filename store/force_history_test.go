@@ -12,7 +12,7 @@ import (
 
 // The actor, time and reason of a forced deletion can be read afterwards, in a restored database too, but only by the
 // agent of the memory (document 002 "History").
-func TestTheHistoryOfWhatWasReallyDeletedIsItsAgents(t *testing.T) {
+func TestHistoryAfterForceIsReadByItsAgentOnly(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	put, said := w.created(likes(t, "", "go", always)), w.explicit("Milk is sour")

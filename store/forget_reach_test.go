@@ -16,7 +16,7 @@ import (
 )
 
 // Only the agent that owns a memory can delete it irreversibly, however it is selected.
-func TestOnlyItsOwnAgentDestroysAMemory(t *testing.T) {
+func TestOnlyTheOwningAgentDestroysAMemory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.vis = schema.VisibilityGlobal
@@ -53,7 +53,7 @@ func TestOnlyItsOwnAgentDestroysAMemory(t *testing.T) {
 }
 
 // A query of excluded words only would select everything else.
-func TestForgetQueryMustLookForAWord(t *testing.T) {
+func TestForgetQueryMustIncludeAWord(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	english := w.memory("The vault has a door")
@@ -108,7 +108,7 @@ func TestSelectForgetReturnsTheStateOfTheRun(t *testing.T) {
 }
 
 // The result of the put contains the caller's name of its record too.
-func TestEraseTakesExternalIDsOutOfResults(t *testing.T) {
+func TestEraseRemovesExternalIDsFromResults(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	private, other := likes(t, "ana@xyzzycanary.example", "go",
@@ -133,7 +133,7 @@ func TestEraseTakesExternalIDsOutOfResults(t *testing.T) {
 }
 
 // The evidence of a revision is in the history of its target. It is removed with the record that the revision wrote.
-func TestEraseTakesEvidenceOutOfTheTargetsHistory(t *testing.T) {
+func TestEraseRemovesEvidenceFromTheTargetsHistory(t *testing.T) {
 	t.Parallel()
 	const canary = "xyzzycanary"
 	for _, action := range []schema.ReviseAction{schema.ReviseSupersede, schema.ReviseContest} {
@@ -272,7 +272,7 @@ func TestForgetItemsAreListedInPages(t *testing.T) {
 }
 
 // Rows that explain actions stay (document 003 D10): force does not change them, and erase empties them.
-func TestForceLeavesWhatMustStay(t *testing.T) {
+func TestForceKeepsProtectedMemories(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	plain, ofWorld := w.fading("The plain note is short"), w.fading("The harbour is north of the river",

@@ -180,7 +180,7 @@ func TestForgetSelectsWhatAReferenceFilterSelects(t *testing.T) {
 	}
 }
 
-func TestForgetDigestIsThatOfTheRules(t *testing.T) {
+func TestForgetDigestMatchesTheRules(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	one, two := w.memory("the first"), w.memory("the second")
@@ -194,7 +194,7 @@ func TestForgetDigestIsThatOfTheRules(t *testing.T) {
 	require.Equal(t, 1, w.count("forget_runs", "id = $1 AND digest = $2", preview.RunID, lifecycle.ForgetDigest(rows)))
 }
 
-func TestSelectForgetAnswersTwiceWithTheFirst(t *testing.T) {
+func TestSelectForgetIsIdempotent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.memory("the first")
@@ -231,7 +231,7 @@ func TestForgetIncludesWhatWasDerived(t *testing.T) {
 	require.Equal(t, schema.ForgetPreviewed, preview.State, "memories that are not named need confirmation")
 }
 
-func TestForgetTokenIsGoodForOneRunAndOnce(t *testing.T) {
+func TestForgetTokenConfirmsOneRunOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.memory("the first")
@@ -427,7 +427,7 @@ func TestForgetBatchesDeliveredTwice(t *testing.T) {
 }
 
 // A batch that fails at any of its writes changes nothing.
-func TestForgetBatchIsWholeOrNotAtAll(t *testing.T) {
+func TestForgetBatchIsAtomic(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []schema.ForgetMode{schema.ForgetSoft, schema.ForgetForce, schema.ForgetErase} {
 		t.Run(string(mode), func(t *testing.T) {
@@ -481,7 +481,7 @@ func (w *world) requireExactEdges() {
 	w.requireExactMentions()
 }
 
-func TestForgettingTakesExactlyItsMentionsBack(t *testing.T) {
+func TestForgettingSubtractsExactlyItsMentions(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []schema.ForgetMode{schema.ForgetForce, schema.ForgetErase} {
 		t.Run(string(mode), func(t *testing.T) {

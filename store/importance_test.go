@@ -89,7 +89,7 @@ func TestImportanceFadesInSQLAsInGo(t *testing.T) {
 }
 
 // A listing as of a time uses the importance at that time.
-func TestListAsOfUsesTheImportanceOfThen(t *testing.T) {
+func TestListAsOfUsesTheImportanceAtThatTime(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.memory("the kestrel nests in the tower")
@@ -104,7 +104,7 @@ func TestListAsOfUsesTheImportanceOfThen(t *testing.T) {
 }
 
 // Every channel and every card that ranks by importance uses the importance as of now.
-func TestRankingsUseTheImportanceOfNow(t *testing.T) {
+func TestRankingsUseTheCurrentImportance(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	day := 24 * time.Hour
@@ -172,7 +172,7 @@ func (w *world) entity(subject, predicate, object string) uuid.UUID {
 }
 
 // Session notes are also listed by their importance as of now.
-func TestSessionNotesAreRankedByTheImportanceOfNow(t *testing.T) {
+func TestSessionNotesAreRankedByCurrentImportance(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	day := 24 * time.Hour

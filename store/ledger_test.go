@@ -99,7 +99,7 @@ func TestAppendAnotherEventUnderTheSameID(t *testing.T) {
 
 // Sixteen writers append to a shared stream and each to its own, some of them the same events. No number is missing
 // or used twice, and each event is stored once.
-func TestAppendAtOnce(t *testing.T) {
+func TestConcurrentAppends(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const writers, rounds = 16, 12
@@ -140,7 +140,7 @@ func TestAppendAtOnce(t *testing.T) {
 }
 
 // Latest returns for an agent what the rule of package views lets it see.
-func TestLatestIsWhatTheViewShows(t *testing.T) {
+func TestLatestMatchesTheView(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	agents, groups := []string{"ann", "bob", "cas"}, []string{"", "g", "h"}
@@ -239,7 +239,7 @@ func TestEventPartitions(t *testing.T) {
 }
 
 // An invalid request is refused with the name of the field.
-func TestAppendWhatIsNotWellFormed(t *testing.T) {
+func TestAppendRefusesInvalidRequests(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for _, list := range [][]ledger.Event{nil, make([]ledger.Event, ledger.MaxAppend+1), {{ID: "a"}}} {

@@ -61,7 +61,7 @@ func TestChangesHaveTheLimitsOfThePipeline(t *testing.T) {
 	}
 }
 
-func TestAStatementAtItsLimitIsNoOutage(t *testing.T) {
+func TestAStatementTimeoutIsNoOutage(t *testing.T) {
 	t.Parallel()
 	url := testkit.DatabaseURL(t)
 	type ended struct {
@@ -104,7 +104,7 @@ func TestAStatementAtItsLimitIsNoOutage(t *testing.T) {
 }
 
 // A client that has died does not hold locks that others wait for.
-func TestATransactionDoesNotWaitForItsClientForever(t *testing.T) {
+func TestIdleTransactionsTimeOut(t *testing.T) {
 	t.Parallel()
 	s := testkit.Store(t)
 	err := s.Read(ctx, "t", func(tx pgx.Tx) error {

@@ -47,7 +47,7 @@ func sorted(ids ...uuid.UUID) []string {
 	return out
 }
 
-func TestLineageGoesWhereItCameFrom(t *testing.T) {
+func TestLineage(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	talk, log := w.memory("a long talk with Dana"), w.memory("a log file")
@@ -124,7 +124,7 @@ func TestLineageWithholds(t *testing.T) {
 	require.True(t, w.lineage(open, 0).Nodes[1].Withheld || w.lineage(open, 0).Nodes[2].Withheld)
 }
 
-func TestLineageEndsInCyclesAndAtItsCap(t *testing.T) {
+func TestLineageStopsAtCyclesAndAtItsLimit(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	a, b, c := w.memory("one"), w.memory("two"), w.memory("three")

@@ -90,7 +90,7 @@ func TestLinkMentionsTheFactsThatNameAnEntity(t *testing.T) {
 	w.requireExactMentions()
 }
 
-func TestLinkByManyAtOnceCountsExactly(t *testing.T) {
+func TestConcurrentLinksCountExactly(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	var ranges []schema.Range
@@ -118,7 +118,7 @@ func TestLinkByManyAtOnceCountsExactly(t *testing.T) {
 	w.requireExactMentions()
 }
 
-func TestLinkLeavesOutWhatWasForgotten(t *testing.T) {
+func TestLinkSkipsForgottenMemories(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ack, r := w.stage(say("Alice owes Bob money", "Alice likes Bob")...)
@@ -159,7 +159,7 @@ func TestShadowLinksNothing(t *testing.T) {
 	require.Zero(t, w.count("entities", "true"))
 }
 
-func TestOutboxFoldsAndSettlesWhatWasSeen(t *testing.T) {
+func TestOutboxMergesAndSettlesEntries(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	one, two, three := w.memory("the first"), w.memory("the second"), w.memory("the third")

@@ -152,7 +152,7 @@ func (w *world) exactSalience(tenant string) (out [admin.SalienceBuckets]int64) 
 }
 
 // The results of retrievals, memories and sweeps count in the window in which they happened.
-func TestTenantMetricsOfWhatHappened(t *testing.T) {
+func TestTenantMetricsByWindow(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.measured("t", 200)

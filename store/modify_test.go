@@ -275,7 +275,7 @@ func TestPinAndUnpin(t *testing.T) {
 }
 
 // A change of content removes the claim that was extracted from the old content.
-func TestModifyGivesUpAFinerClaim(t *testing.T) {
+func TestModifyRemovesTheExtractedClaim(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.claimed("Alice lives in Paris.", "Alice", "Paris")
@@ -336,7 +336,7 @@ func TestModifyRaisesTheSensitivity(t *testing.T) {
 }
 
 // Two claims with different conditions may have the same words.
-func TestModifyKeepsGroundsApart(t *testing.T) {
+func TestModifyKeepsConditionsApart(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	summer, winter := w.explicit("The pool is open in summer."), w.explicit("The pool is open in winter.")
@@ -453,7 +453,7 @@ func TestModifyDeliveredAgainHasOneEffect(t *testing.T) {
 }
 
 // Of two patches for the same version, one is applied and the other is told the current version.
-func TestTwoModifyAtOnce(t *testing.T) {
+func TestConcurrentModifications(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for round := range 20 {
@@ -546,7 +546,7 @@ func TestModifyConcurrentlyWithOtherOperations(t *testing.T) {
 }
 
 // A content that another transaction writes at the same time is a duplicate, not a failure.
-func TestModifyMeetsAContentThatAppears(t *testing.T) {
+func TestModifyDuringAWriteOfTheSameContent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.explicit("Tea is served hot.")
@@ -584,7 +584,7 @@ func TestModifyMeetsAContentThatAppears(t *testing.T) {
 }
 
 // A crash between any two statements changes nothing. Afterwards the same operation can be carried out.
-func TestModifyFailsAsAWhole(t *testing.T) {
+func TestModifyIsAtomic(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id, other := w.claimed("Alice lives in Paris.", "Alice", "Paris"), w.explicit("Tea is served hot.")
@@ -673,7 +673,7 @@ func (*racer) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {
 
 // A new memory finds its content in the database, and the content is changed before the memory is read: the candidate
 // is then a new memory.
-func TestStageMeetsAContentThatGoes(t *testing.T) {
+func TestStageDuringAChangeOfTheSameContent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.explicit("Tea is served hot.")
@@ -743,7 +743,7 @@ func TestModifyReplacesTheEmbedding(t *testing.T) {
 
 // The pipeline embeds a source, and the source is modified before the vector is written: the vector belongs to a text
 // that no longer exists.
-func TestModifyOvertakesTheEmbeddingOfASource(t *testing.T) {
+func TestModifyDuringTheEmbeddingOfASource(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ack, r := w.stage(schema.Candidate{Content: "Tea is served hot.", SourceKind: schema.SourceMemory})

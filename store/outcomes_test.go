@@ -13,7 +13,7 @@ import (
 )
 
 // An outcome shows the content of its target if the owner of the batch may read it.
-func TestOutcomesTellOfTheTarget(t *testing.T) {
+func TestOutcomesShowTheTarget(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	held := w.claimed("Ana lives in Lyon.", "Ana", "Lyon")
@@ -47,7 +47,7 @@ func TestOutcomesTellOfTheTarget(t *testing.T) {
 }
 
 // A contested memory is reported with the memory that it contradicts.
-func TestOutcomesOfWhatIsContested(t *testing.T) {
+func TestOutcomesOfContestedMemories(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	_, r := w.source("Ana said so.", idea{fact: fact("The launch is on May 3."), action: schema.ActionAdd},

@@ -71,7 +71,7 @@ func TestOversizedContentIsAnArtifact(t *testing.T) {
 	require.Equal(t, before, w.count("artifacts", "true"))
 }
 
-func TestOversizedNeedsRoomForItsReference(t *testing.T) {
+func TestOversizedContentNeedsRoomForAReference(t *testing.T) {
 	t.Parallel()
 	c := schema.Candidate{Content: strings.Repeat("a word ", 50_000)}
 	for range schema.MaxRefs {

@@ -63,7 +63,7 @@ func TestAnUpdatesPinKeepsTheSalience(t *testing.T) {
 }
 
 // A narrowed copy is created now, and its maximum age counts from now.
-func TestANarrowedCopyFallsDueByItsOwnAge(t *testing.T) {
+func TestANarrowedCopyIsDueByItsOwnAge(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.keep(*with(claims("Ana", "Lisbon", ""), func(m *schema.MemoryRecord) {

@@ -180,7 +180,7 @@ func leasedIDs(left []pipeline.Extractable) (ids []uuid.UUID) {
 }
 
 // Attempts are counted per phase: attempts of the extraction do not count against the decision.
-func TestAttemptsAreOfAPhase(t *testing.T) {
+func TestAttemptsArePerPhase(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ack, r := w.stage(say("one")...)
@@ -213,7 +213,7 @@ func TestAttemptsAreOfAPhase(t *testing.T) {
 }
 
 // The waiting time of a job that is revived days later starts at the revival, so that no alert is raised for it.
-func TestARevivedJobHasWaitedSinceThen(t *testing.T) {
+func TestWaitingTimeOfARevivedJob(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ack, r := w.stage(say("zero")...)

@@ -134,7 +134,7 @@ func TestARuleCanMakeACandidateWorkingMemory(t *testing.T) {
 	require.NoError(t, schema.ValidatePayload(m.Type, m.Payload))
 }
 
-func TestDuplicatesAreFoundWhereRulesPutThem(t *testing.T) {
+func TestDuplicatesAreFoundInTheScopeSetByRules(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	p := policyOf(t,
@@ -155,7 +155,7 @@ func TestDuplicatesAreFoundWhereRulesPutThem(t *testing.T) {
 	require.Equal(t, first.MemoryIDs[:2], shadow.MemoryIDs)
 }
 
-func TestFactsAreAsSensitiveAndAsHiddenAsTheirSource(t *testing.T) {
+func TestFactsInheritSensitivityAndVisibility(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.vis = schema.VisibilityShared
@@ -220,7 +220,7 @@ rules:
 
 // A source is stored by the type that its text indicates, with the payload of the type. It is found by its words, and
 // facts are still extracted from it.
-func TestASourceIsKeptByItsShape(t *testing.T) {
+func TestSourceTypeFollowsItsText(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for want, content := range map[schema.MemoryType]string{

@@ -68,7 +68,7 @@ func TestARevisedFactHasTheEvidenceOfItsRevision(t *testing.T) {
 }
 
 // The candidate of a memory is no evidence for it: the number of sources that are compared does not change.
-func TestBeingHandedInIsNoFurtherSource(t *testing.T) {
+func TestACandidateIsNoSource(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ack, _ := w.stage(schema.Candidate{Content: "Ana lives in Lisbon", SourceKind: schema.SourceMemory})

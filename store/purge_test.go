@@ -89,7 +89,7 @@ func (w *world) watchDeletions(tables ...string) func() []deletion {
 
 // Document 002 "Retention Worker": the order is mandatory, each step has its own short transactions, and none of them
 // removes more rows than the batch's limit.
-func TestPurgeInItsOrder(t *testing.T) {
+func TestPurgeOrder(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const n, limit = 7, 3
@@ -206,7 +206,7 @@ func nonzero(m map[schema.PurgeStep]int) map[schema.PurgeStep]int {
 }
 
 // In any other order a step finds nothing that it may remove, and the foreign keys enforce that.
-func TestPurgeInAnotherOrder(t *testing.T) {
+func TestPurgeInTheWrongOrder(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.linked("Alice knows Bob.",
@@ -239,7 +239,7 @@ func TestPurgeInAnotherOrder(t *testing.T) {
 
 // Document 003 D10: a purge removes neither memories of a world, nor the basis of an action, nor archived memories.
 // An erased row stays for the audit.
-func TestPurgeLeavesWhatMustStay(t *testing.T) {
+func TestPurgeKeepsProtectedMemories(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ofWorld, acted, archived, erased, plain, decision := w.fading("Of a world.", func(m *schema.MemoryRecord) {
@@ -377,7 +377,7 @@ func TestPurgeWhileOthersWork(t *testing.T) {
 }
 
 // A window set too short would empty a tenant: the purge asks for approval.
-func TestPurgeAsksBeforeItTakesMuch(t *testing.T) {
+func TestLargePurgeNeedsApproval(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const n = lifecycle.SweepFree + 10
@@ -429,7 +429,7 @@ func TestPurgeAsksBeforeItTakesMuch(t *testing.T) {
 }
 
 // Memories and history need separate approvals.
-func TestPurgeAsksOfMemoriesAndHistoryApart(t *testing.T) {
+func TestPurgeOfMemoriesAndHistoryNeedsTwoApprovals(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const n = lifecycle.SweepFree + 10
@@ -458,7 +458,7 @@ func TestPurgeAsksOfMemoriesAndHistoryApart(t *testing.T) {
 }
 
 // History that stays is not counted for the approval.
-func TestPurgeDoesNotAskAboutHistoryThatStays(t *testing.T) {
+func TestPurgeApprovalDoesNotCountHistoryThatStays(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.crowd(lifecycle.SweepFree + 10)
@@ -506,7 +506,7 @@ func TestPurgeDoesNotAskAboutHistoryThatStays(t *testing.T) {
 }
 
 // History that must stay is read once per run: each batch continues where the previous one ended.
-func TestPurgeGoesThroughHistoryOnce(t *testing.T) {
+func TestPurgeReadsHistoryOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for i := range 6 {
@@ -540,7 +540,7 @@ func TestPurgeGoesThroughHistoryOnce(t *testing.T) {
 
 // A link to a memory that a purge is about to remove is either written first, and the memory stays, or fails because
 // it came too late. The basis of an action is never removed.
-func TestLinksAndPurgeAtOnce(t *testing.T) {
+func TestConcurrentLinksAndPurge(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const rounds, n, hands = 5, 60, 6
@@ -599,7 +599,7 @@ func TestLinksAndPurgeAtOnce(t *testing.T) {
 
 // A run uses the policy that it was confirmed with. If the policy has changed since, the run begins again and asks
 // for approval.
-func TestSweepsRemoveNothingByUnconfirmedRules(t *testing.T) {
+func TestSweepsUseConfirmedRulesOnly(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.crowd(lifecycle.SweepFree + 10)
@@ -629,7 +629,7 @@ func TestSweepsRemoveNothingByUnconfirmedRules(t *testing.T) {
 
 // A memory that a purge has marked is removed, so that no new link to it is allowed. Until then, a link to an action
 // keeps it.
-func TestNothingLeansOnWhatIsOnItsWayOut(t *testing.T) {
+func TestNoLinkToAMemoryBeingPurged(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	kept, gone := w.linked("Kept is here."), w.linked("Gone is here.")
@@ -649,7 +649,7 @@ func TestNothingLeansOnWhatIsOnItsWayOut(t *testing.T) {
 }
 
 // A purge affects no other tenant's rows, and history cannot be removed in any other way.
-func TestPurgeIsTheTenants(t *testing.T) {
+func TestPurgeAffectsOneTenant(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	other := *w

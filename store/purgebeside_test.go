@@ -96,7 +96,7 @@ func TestPurgeRemovesDependentRowsInParts(t *testing.T) {
 }
 
 // A memory may be erased after a purge has begun to remove it: the row stays for the audit, and the purge ends.
-func TestPurgeEndsWhereAnotherHasErased(t *testing.T) {
+func TestPurgeEndsAfterAConcurrentErasure(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.grown("It has grown.", 12, 7, w.fading("It stays."))
@@ -182,7 +182,7 @@ func TestPurgeEmptiesExtractionsOfEmptiedProposals(t *testing.T) {
 }
 
 // A shadow evaluation belongs to no memory: it is removed with its job, in parts.
-func TestPurgeEmptiesWhatWasEvaluatedInShadowMode(t *testing.T) {
+func TestPurgeEmptiesShadowEvaluations(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	stays, _ := w.source("a talk about doors", idea{fact: fact("The door is green."), action: schema.ActionAdd})
@@ -225,7 +225,7 @@ func TestPurgeEmptiesWhatWasEvaluatedInShadowMode(t *testing.T) {
 
 // A candidate delivered during a purge of its memory holds the memory until the copy of its text is stored. The purge
 // sees the copy and removes it too.
-func TestPurgeSeesWhatWasDeliveredMeanwhile(t *testing.T) {
+func TestPurgeRemovesConcurrentlyDeliveredText(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.memory("The gate is open")

@@ -123,7 +123,7 @@ func TestSourceKindOutlivesTheCandidate(t *testing.T) {
 }
 
 // Forget runs, events, lost artifacts and earlier versions are removed when their windows are over, and not before.
-func TestPurgeOfWhatOnlyGrew(t *testing.T) {
+func TestPurgeOfUnboundedTables(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	gone := w.memory("Something to forget.")

@@ -11,7 +11,7 @@ import (
 
 // The counts that a purge shows before approval and in its preview equal what the rule decides for each tombstone,
 // for any class, links and age.
-func TestPurgeCountsWhatTheRuleTakes(t *testing.T) {
+func TestPurgeCountMatchesTheRule(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const n = lifecycle.SweepFree + 10

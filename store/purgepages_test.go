@@ -13,7 +13,7 @@ import (
 )
 
 // A purge reads one page at a time, however many rows stay: of a world, still needed, or of other classes.
-func TestAPurgeLooksAtAPageAtATime(t *testing.T) {
+func TestPurgeReadsAPageAtATime(t *testing.T) {
 	t.Parallel()
 	const stays, limit = 250, 5
 	filler := func(sql string, args ...any) func(w *world) {

@@ -161,7 +161,7 @@ func TestPutKeepsTheLongestNames(t *testing.T) {
 	require.Equal(t, schema.PutConflict, w.putAll(claim("zig"))[0].Status, "found by its digest")
 }
 
-func TestPutTellsNothingOfHiddenRecords(t *testing.T) {
+func TestPutRevealsNoHiddenRecords(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	m := likes(t, "", "go", always)
@@ -266,7 +266,7 @@ func TestOperationAnswersItsOwnRequestOnly(t *testing.T) {
 }
 
 // If a record cannot be built, only the reason for that is reported.
-func TestPutNamesWhatIsWrongAndNothingElse(t *testing.T) {
+func TestPutReportsOnlyTheCause(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ record, want string }{
 		"twice": {`{"type": "semantic", "type": "semantic", "confidence": 1}`, "records[0].type: is given twice"},
@@ -288,7 +288,7 @@ func TestPutNamesWhatIsWrongAndNothingElse(t *testing.T) {
 
 // The store decides from when a record is believed: a record that was created long ago is believed from the time of
 // its put.
-func TestPutIsBelievedFromWhenItWasPut(t *testing.T) {
+func TestPutIsBelievedFromTheTimeOfThePut(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	m := task(t, uuid.NewString(), "planning", "set the project up")

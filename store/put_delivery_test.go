@@ -206,7 +206,7 @@ func keysOf(m map[string]int) []string {
 
 // An ingest does not wait for the lock of the scope: a memory that it stages between the read and the insert is found
 // at the insert.
-func TestPutMeetsAnIngestOfTheSameContent(t *testing.T) {
+func TestPutDuringAnIngestOfTheSameContent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	texts := []string{}

@@ -389,7 +389,7 @@ func TestPutRefusesUnknownReferences(t *testing.T) {
 	require.Equal(t, memory.RecordID("t", "three").String(), w.get(uuid.MustParse(items[0].ID)).Relations[0].TargetID)
 }
 
-func TestDerivedRecordsAreTrustedNoFurtherThanTheirSources(t *testing.T) {
+func TestDerivedRecordsAreTrustedAtMostAsTheirSources(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	doubtful, secret := episode(t, "doubtful", "heard it"), episode(t, "secret", "read it")

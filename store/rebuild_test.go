@@ -193,7 +193,7 @@ func TestDerivedIsRebuiltFromTheLedger(t *testing.T) {
 }
 
 // A record changed by a person or forgotten, and events missing from the ledger, are not reported as differences.
-func TestRebuildKeepsWhatIsNotTheLedgers(t *testing.T) {
+func TestRebuildKeepsChangesMadeElsewhere(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	var closed []sessions.Closed
@@ -233,7 +233,7 @@ func TestRebuildKeepsWhatIsNotTheLedgers(t *testing.T) {
 }
 
 // A difference is reported with its field. A record that others refer to is not removed.
-func TestRebuildNamesWhatDiffers(t *testing.T) {
+func TestRebuildNamesDifferences(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	key := sessionKey("ann", "x", "run/x")

@@ -133,7 +133,7 @@ func TestRecoverStatuses(t *testing.T) {
 }
 
 // Of two deleted memories with the same content, the first recovery succeeds.
-func TestRecoverTwins(t *testing.T) {
+func TestRecoverDuplicates(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	first := w.explicit("A twin.")
@@ -148,7 +148,7 @@ func TestRecoverTwins(t *testing.T) {
 }
 
 // With other conditions, a claim may be active together with the one that replaced it.
-func TestRecoverOnAnotherGround(t *testing.T) {
+func TestRecoverWithOtherConditions(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	paris := w.claimed("Alice lives in Paris.", "Alice", "Paris")
@@ -162,7 +162,7 @@ func TestRecoverOnAnotherGround(t *testing.T) {
 }
 
 // A memory that was not live before its deletion is not live after its recovery.
-func TestRecoverComesBackAsItWas(t *testing.T) {
+func TestRecoverRestoresThePreviousState(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	tea := w.explicit("Tea is served hot.")
@@ -213,7 +213,7 @@ func TestRecoverDeliveredAgainHasOneEffect(t *testing.T) {
 }
 
 // Two deleted facts that exclude each other are recovered concurrently: one becomes active.
-func TestTwoRecoverTheSameClaimAtOnce(t *testing.T) {
+func TestConcurrentRecoveriesOfOneClaim(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for range 10 {
@@ -243,7 +243,7 @@ func TestTwoRecoverTheSameClaimAtOnce(t *testing.T) {
 	w.requireExactStats()
 }
 
-func TestRecoverFailsAsAWhole(t *testing.T) {
+func TestRecoverIsAtomic(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.explicit("Tea is served hot.")

@@ -55,7 +55,7 @@ func (w *world) lay(at time.Time, list ...ledger.Event) error {
 }
 
 // The events read for a reflection are those that package views finds pending in the whole stream.
-func TestPendingIsWhatTheTrackerFinds(t *testing.T) {
+func TestPendingMatchesTheTracker(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	agents, groups := []string{"ann", "bob"}, []string{"", "g", "h"}
@@ -270,7 +270,7 @@ func TestAppendedReflectionsNeedEvidence(t *testing.T) {
 }
 
 // A belief is appended while its evidence is erased: no belief remains whose evidence was erased.
-func TestAppendedReflectionMeetsErasure(t *testing.T) {
+func TestAppendedReflectionDuringErasure(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for i := range 30 {
@@ -318,7 +318,7 @@ func TestErasingEmptiesBeliefs(t *testing.T) {
 }
 
 // A reflection runs while its evidence is erased: in either order, no belief remains whose evidence was erased.
-func TestReflectionMeetsErasure(t *testing.T) {
+func TestReflectionDuringErasure(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for i := range 40 {

@@ -205,7 +205,7 @@ func (w *world) ids(where string) []string {
 }
 
 // A restore that is interrupted anywhere and started again from the beginning ends with the same database.
-func TestAnInterruptedRestoreGoesOn(t *testing.T) {
+func TestAnInterruptedRestoreCanBeRepeated(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.varied()
@@ -318,7 +318,7 @@ func TestExportSelects(t *testing.T) {
 }
 
 // An export does not contain what is written while it runs: it has one state of the database.
-func TestAnExportIsOneState(t *testing.T) {
+func TestAnExportHasOneStateOfTheDatabase(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.explicit("Before")
@@ -338,7 +338,7 @@ func TestAnExportIsOneState(t *testing.T) {
 }
 
 // Files from elsewhere: no value appears in an error, and no row of the batch stays.
-func TestRestoreRefusesWhatDoesNotFit(t *testing.T) {
+func TestRestoreRefusesInvalidLines(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.explicit("Secret words")
@@ -438,7 +438,7 @@ func TestSupersessionCheck(t *testing.T) {
 }
 
 // A line from before a column existed gets the column's default, also among lines that have the column.
-func TestRestoreFillsInWhatAFileLacks(t *testing.T) {
+func TestRestoreSetsDefaultsOfMissingColumns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	older, newer := w.explicit("From an older release"), w.explicit("From this release")

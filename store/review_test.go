@@ -218,7 +218,7 @@ func TestARejectedProposalChangesNothingElse(t *testing.T) {
 	require.Equal(t, "rejected by operator:rita", second.Why)
 }
 
-func TestAnApprovalOnChangedGroundWaitsOn(t *testing.T) {
+func TestApprovalOfAStaleProposalIsNotApplied(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		change func(w *world, source, target uuid.UUID)
@@ -266,7 +266,7 @@ func TestAnApprovalOnChangedGroundWaitsOn(t *testing.T) {
 	})
 }
 
-func TestNothingIsApprovedUnderAModeThatAppliesNothing(t *testing.T) {
+func TestNoApprovalInAModeWithoutWrites(t *testing.T) {
 	t.Parallel()
 	w := reviewWorld(t)
 	target := w.memory("the sky is blue")
@@ -291,7 +291,7 @@ func TestNothingIsApprovedUnderAModeThatAppliesNothing(t *testing.T) {
 	require.Equal(t, schema.ReviewApplied, w.settle(item, schema.DecisionApprove).Status)
 }
 
-func TestAnApprovedFactReplacesTheOneThatMakesItsClaim(t *testing.T) {
+func TestAnApprovedFactReplacesTheActiveOne(t *testing.T) {
 	t.Parallel()
 	setup := func(t *testing.T) (*world, uuid.UUID) {
 		w := newWorld(t)
@@ -354,7 +354,7 @@ func TestAnApprovedFactReplacesTheOneThatMakesItsClaim(t *testing.T) {
 	})
 }
 
-func TestOneReviewerOfManyDecides(t *testing.T) {
+func TestConcurrentReviewersDecideOnce(t *testing.T) {
 	t.Parallel()
 	w := reviewWorld(t)
 	target := w.memory("the sky is blue")
@@ -390,7 +390,7 @@ func TestOneReviewerOfManyDecides(t *testing.T) {
 }
 
 // Reviewers of one claim and the pipeline run concurrently: one fact is active at the end, and no call fails.
-func TestApprovalsOfOneClaimAtOnce(t *testing.T) {
+func TestConcurrentApprovalsOfOneClaim(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	_, r := w.source("first talk",
@@ -421,7 +421,7 @@ func TestApprovalsOfOneClaimAtOnce(t *testing.T) {
 	w.requireExactStats()
 }
 
-func TestADecisionDeliveredAgainFindsItsFirstResult(t *testing.T) {
+func TestADecisionIsDeliveredOnce(t *testing.T) {
 	t.Parallel()
 	w := reviewWorld(t)
 	target := w.memory("the sky is blue")
@@ -437,7 +437,7 @@ func TestADecisionDeliveredAgainFindsItsFirstResult(t *testing.T) {
 	require.Equal(t, before, w.snapshot())
 }
 
-func TestADecisionLeavesNothingHalfDone(t *testing.T) {
+func TestADecisionIsAtomic(t *testing.T) {
 	t.Parallel()
 	w := reviewWorld(t)
 	_, r := w.source("first talk",
@@ -469,7 +469,7 @@ func TestADecisionLeavesNothingHalfDone(t *testing.T) {
 	require.Equal(t, schema.ReviewApplied, w.settle(item, schema.DecisionApprove).Status)
 }
 
-func TestReviewsAreTheirAgents(t *testing.T) {
+func TestReviewsAreVisibleToTheirAgent(t *testing.T) {
 	t.Parallel()
 	w := reviewWorld(t)
 	target := w.memory("the sky is blue")

@@ -39,7 +39,7 @@ func seenBy(v schema.Visibility, m schema.MemoryRecord) *schema.MemoryRecord {
 
 // A memory shared by another agent may be revised. The result must stay visible to its owner, and the answer must not
 // reveal the owner's private memories.
-func TestAnothersMemoryIsRevisedInTheOpen(t *testing.T) {
+func TestRevisionOfASharedMemoryStaysVisibleToItsOwner(t *testing.T) {
 	t.Parallel()
 	for _, action := range []schema.ReviseAction{schema.ReviseSupersede, schema.ReviseContest, schema.ReviseReconcile} {
 		t.Run(string(action), func(t *testing.T) {
@@ -152,7 +152,7 @@ rules:
 }
 
 // If updates and deletes are allowed, the pipeline supersedes a fact where a revision would.
-func TestThePipelineKeepsToTheRevisionPolicy(t *testing.T) {
+func TestPipelineFollowsTheRevisionPolicy(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		policy     schema.RevisionPolicy
@@ -255,7 +255,7 @@ func TestMergingIntoAMemoryLowersItsTrust(t *testing.T) {
 }
 
 // However a set of conditions is written, it has one active fact.
-func TestOneActiveFactPerConditionSetHoweverWritten(t *testing.T) {
+func TestOneActiveFactPerConditionSet(t *testing.T) {
 	t.Parallel()
 	for name, grounds := range map[string][]string{
 		"a value as a list": {`{"mode":"conditional","conditions":{"os":"linux"}}`,
@@ -366,7 +366,7 @@ func TestNoActiveFactIsAddedToAContest(t *testing.T) {
 }
 
 // A relation to a memory that the caller may not read is not shown, nor its reason.
-func TestWhatIsSharedDoesNotTellOfWhatIsHidden(t *testing.T) {
+func TestSharedMemoriesRevealNoHiddenOnes(t *testing.T) {
 	t.Parallel()
 	a := newWorld(t)
 	b := a.another("b")

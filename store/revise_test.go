@@ -456,7 +456,7 @@ func newPrincipal(w *world, agent string) schema.Principal {
 	return p
 }
 
-func TestReviseByAMemoryThatExists(t *testing.T) {
+func TestReviseByAnExistingMemory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	a := w.keep(claims("Ana", "Lisbon", ""))
@@ -525,8 +525,8 @@ func TestReviseOwnership(t *testing.T) {
 		"unless the record sets it")
 }
 
-// TestReviseAtOnce has eight writers revise the same fact: one succeeds, the others are told the current version.
-func TestReviseAtOnce(t *testing.T) {
+// TestConcurrentRevisions has eight writers revise the same fact: one succeeds, the others are told the current version.
+func TestConcurrentRevisions(t *testing.T) {
 	t.Parallel()
 	for _, action := range []schema.ReviseAction{schema.ReviseSupersede, schema.ReviseContest, schema.ReviseRetract,
 		schema.ReviseReconcile} {
@@ -699,7 +699,7 @@ func TestReviseCutShort(t *testing.T) {
 	testkit.CheckOutbox(t, w.owner)
 }
 
-func TestReviseFailsWhole(t *testing.T) {
+func TestReviseIsAtomic(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	revisions := everyRevision(w)

@@ -89,7 +89,7 @@ func TestReviseRefusesWhatItCannotRewrite(t *testing.T) {
 }
 
 // A record needs no text if the text of its target follows from its triple. A text that is given is kept.
-func TestReviseWordsRecordsFromTheirTriple(t *testing.T) {
+func TestReviseWritesTextFromTheTriple(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	golang := w.created(likes(t, "", "go", always))

@@ -54,7 +54,7 @@ func (w *world) found(query string) []uuid.UUID {
 }
 
 // A person asks to erase a fact: the turn that it was extracted from has the same content.
-func TestEraseOfAFactTakesItsSource(t *testing.T) {
+func TestEraseOfAFactIncludesItsSource(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	source, facts := w.told("Maya", "I prefer Python.", add(prefers("Python")))
@@ -103,7 +103,7 @@ func tiesOf(echoes []schema.ForgetEcho) map[string]string {
 }
 
 // Without everywhere, memories with the same content are shown, not changed, and named in the result.
-func TestForgetTellsWhatSaysTheSame(t *testing.T) {
+func TestForgetShowsMemoriesWithTheSameContent(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []schema.ForgetMode{schema.ForgetSoft, schema.ForgetForce, schema.ForgetErase} {
 		t.Run(string(mode), func(t *testing.T) {
@@ -164,7 +164,7 @@ func TestForgetEverywhere(t *testing.T) {
 }
 
 // Only an erase includes them by default.
-func TestOnlyAnEraseTakesEverywhereByDefault(t *testing.T) {
+func TestOnlyEraseIsEverywhereByDefault(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	_, facts := w.told("Maya", "I prefer Python.", add(prefers("Python")))
@@ -183,7 +183,7 @@ func TestOnlyAnEraseTakesEverywhereByDefault(t *testing.T) {
 }
 
 // A turn with several facts is marked. If one fact is erased, the others stay.
-func TestEraseOfAFactOfATurnThatSaysSeveralThings(t *testing.T) {
+func TestEraseOfOneOfSeveralFactsOfATurn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	home := lives("Maya lives in Oslo", "Maya", "Oslo")
@@ -210,7 +210,7 @@ func TestEraseOfAFactOfATurnThatSaysSeveralThings(t *testing.T) {
 
 // A memory that the caller may not see is neither shown nor removed nor counted. One that it sees and does not own is
 // counted.
-func TestEverywhereKeepsToTheAsker(t *testing.T) {
+func TestEverywhereIsLimitedToTheCaller(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	say := func(p schema.Principal, vis schema.Visibility) (uuid.UUID, uuid.UUID) {
@@ -299,7 +299,7 @@ func (w *world) sourceOf(id uuid.UUID) uuid.UUID {
 }
 
 // Memories derived from an erased memory are erased too, over any number of steps, but not their other sources.
-func TestEverywhereTakesWhatWasDerived(t *testing.T) {
+func TestEverywhereIncludesDerivedMemories(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	source, facts := w.told("Maya", "I prefer Python.", add(prefers("Python")))
@@ -351,7 +351,7 @@ func TestEverywhereOfATurn(t *testing.T) {
 }
 
 // A fork makes a different claim about the same subject, and is not a restatement; a narrowed copy is.
-func TestEverywhereLeavesForksAlone(t *testing.T) {
+func TestEverywhereKeepsForks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	golang := w.created(likes(t, "", "go", always))
@@ -368,7 +368,7 @@ func TestEverywhereLeavesForksAlone(t *testing.T) {
 
 // A soft forget keeps pinned memories, and the result reports them. Memories changed before the confirmation are kept
 // too.
-func TestEverywhereLeavesPinnedAndChangedAlone(t *testing.T) {
+func TestEverywhereKeepsPinnedAndChangedMemories(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	source, facts := w.told("Maya", "I prefer Python.", add(prefers("Python")))

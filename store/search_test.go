@@ -73,7 +73,7 @@ func TestSearchTextTakesAnyString(t *testing.T) {
 	})
 }
 
-func TestSearchTextFindsWhatAnyStagedTextQuotes(t *testing.T) {
+func TestSearchTextFindsQuotedText(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	rapid.Check(t, func(rt *rapid.T) {
@@ -209,7 +209,7 @@ func TestNeighborsAreTheOwnersLiveMemories(t *testing.T) {
 	}
 }
 
-func TestTheDeadAndForeignTakeNoPlaceAmongNeighbors(t *testing.T) {
+func TestDeletedAndForeignMemoriesAreNoNeighbors(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	parent := w.memory("heron heron heron said the source")
@@ -442,7 +442,7 @@ func TestFilterAdmits(t *testing.T) {
 	}
 }
 
-func TestTimeboxedMemoriesHoldInTheirTime(t *testing.T) {
+func TestTimeboxedMemoriesAreValidInTheirWindow(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.memory("the office is closed")
@@ -584,7 +584,7 @@ func TestStatsCountWhatATenantHolds(t *testing.T) {
 
 // In a large tenant, a caller may see only a small part: the memories that it may not see do not take the places of
 // those that it may see, even if they contain the common words of the query.
-func TestRankTextLooksWiderWhereLittleIsSeen(t *testing.T) {
+func TestRankTextSearchesWiderForLimitedReaders(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	mine := w.memory("the otter and the heron")
@@ -609,7 +609,7 @@ func TestRankTextLooksWiderWhereLittleIsSeen(t *testing.T) {
 
 // The source of a fact is shown only to those who may read it: the id of a hidden source does not leave the store,
 // and is not used to collapse results.
-func TestASheetTellsOfSourcesInSightAlone(t *testing.T) {
+func TestFeaturesShowVisibleSourcesOnly(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	drawn := w.claimed("Mia lives in the north", "Mia", "the north")
@@ -628,7 +628,7 @@ func TestASheetTellsOfSourcesInSightAlone(t *testing.T) {
 	require.Zero(t, sheets[drawn].Source)
 }
 
-func TestASecondRankingLosesNothingOfTheFirst(t *testing.T) {
+func TestASecondRankingKeepsTheFirst(t *testing.T) {
 	t.Parallel()
 	a, b, c := uuid.UUID{1}, uuid.UUID{2}, uuid.UUID{3}
 	first := search.TextRanking{Hits: []search.Hit{{ID: a, Score: 0.5, Terms: 1}, {ID: b, Score: 0.3, Terms: 2}}}

@@ -160,7 +160,7 @@ func TestArtifactsAreSearchedByTheirWords(t *testing.T) {
 	require.Empty(t, find("kestr"))
 }
 
-func TestHubDegreeIsBelievedForAWhile(t *testing.T) {
+func TestHubDegreeIsCached(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.exec(`INSERT INTO entities (tenant, id, canonical_name, name, mentions, created_at, updated_at)

@@ -141,7 +141,7 @@ func many() []schema.Candidate {
 	return out
 }
 
-func TestStageByManyAtOnceKeepsOneRow(t *testing.T) {
+func TestConcurrentStagesKeepOneRow(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const clients = 8
@@ -244,7 +244,7 @@ func TestStageKeepsTextThatOnlyAReplayedCandidateRepeats(t *testing.T) {
 	require.Equal(t, "beta", w.get(uuid.MustParse(ack.MemoryIDs[2])).Content)
 }
 
-func TestStageByManyWithOneKeyGivesOneResult(t *testing.T) {
+func TestConcurrentStagesWithOneKeyHaveOneResult(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ids := make([]string, 8)
@@ -271,7 +271,7 @@ func TestStageByManyWithOneKeyGivesOneResult(t *testing.T) {
 	require.Equal(t, 2, w.count("memories", "true"))
 }
 
-func TestStageDoesNotLearnWhatCameOutOfRecall(t *testing.T) {
+func TestStageDoesNotStoreRecalledText(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	wrapped := intake.WrapRecalled("r1", "Alice lives in Paris.")
@@ -346,7 +346,7 @@ func TestStageInFrozenModeKeepsTheSource(t *testing.T) {
 	require.Equal(t, "kept", w.get(w.memory("kept")).Content)
 }
 
-func TestStageLeavesNothingHalfWritten(t *testing.T) {
+func TestStageIsAtomic(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.memory("what was there")
@@ -367,7 +367,7 @@ func TestStageLeavesNothingHalfWritten(t *testing.T) {
 	require.Empty(t, ack.Deduped)
 }
 
-func TestStageTakesWhateverValidateAdmits(t *testing.T) {
+func TestStageAcceptsEveryValidRequest(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	longName := strings.Repeat("\U0001F9E0", schema.MaxNameLength)
@@ -405,7 +405,7 @@ func distinct(size int, word func(int) string) string {
 	}
 }
 
-func TestOpenRefusesWhatItCannotTrust(t *testing.T) {
+func TestOpenErrorsContainNoPassword(t *testing.T) {
 	t.Parallel()
 	_, err := store.Open(ctx, pg.Config{URL: "postgres://u:hunter2secret@127.0.0.1:port/x"})
 	require.Error(t, err)

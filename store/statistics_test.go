@@ -223,7 +223,7 @@ func rowsRead(t *testing.T, s *store.Store, listen *tracer, fn func() error) (to
 	return total, worst
 }
 
-func TestThePipelineReadsFewRowsWhateverTheStatistics(t *testing.T) {
+func TestPipelineReadsFewRowsWithoutStatistics(t *testing.T) {
 	t.Parallel()
 	for _, how := range ignorances {
 		t.Run(how.name, func(t *testing.T) {

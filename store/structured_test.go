@@ -59,7 +59,7 @@ func (w *world) written(source string, f memory.Fact) uuid.UUID {
 	return id
 }
 
-func TestHintsFindWhatIsToldInOtherWords(t *testing.T) {
+func TestHintsFindMemoriesInOtherWords(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	f := lives("Alice lives in Lisbon", "Alice", "Lisbon")
@@ -106,7 +106,7 @@ func TestKeywordExpansionReachesHints(t *testing.T) {
 	require.Equal(t, []uuid.UUID{id}, ask(rank.ExpandQuery("what pet is there")))
 }
 
-func TestASourceThatIsItsOwnFactGetsTheFactsHintsOnce(t *testing.T) {
+func TestASourceGetsTheHintsOfItsFactOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	f := lives("Alice lives in Lisbon", "Alice", "Lisbon")
@@ -118,7 +118,7 @@ func TestASourceThatIsItsOwnFactGetsTheFactsHintsOnce(t *testing.T) {
 	require.Len(t, w.hints(parent), 1)
 }
 
-func TestHintsGoWithTheTextThatTheyAreOf(t *testing.T) {
+func TestHintsAreReplacedWithTheirText(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	f := lives("Alice lives in Lisbon", "Alice", "Lisbon")
@@ -157,7 +157,7 @@ func TestErasureLeavesNoHint(t *testing.T) {
 	}
 }
 
-func TestClaimsAreFoundByWhatTheySay(t *testing.T) {
+func TestClaimsAreFoundByTheirWords(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	f := fact("She goes there every morning, rain or shine")
@@ -217,7 +217,7 @@ func (w *world) says(memory, from, to uuid.UUID) {
 }
 
 // A forgotten memory, or one that only others may see, connects no entities.
-func TestTheGraphIsWalkedAlongWhatTheAskerMaySee(t *testing.T) {
+func TestTheGraphIsWalkedAlongVisibleEdges(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	named := w.graph("ann", "bob")
@@ -248,7 +248,7 @@ func TestTheGraphIsWalkedAlongWhatTheAskerMaySee(t *testing.T) {
 	require.Equal(t, named[:1], find(mine), "forgotten")
 }
 
-func TestTheGraphIsWalkedFromWhatTheQueryNames(t *testing.T) {
+func TestTheGraphIsWalkedFromEntitiesOfTheQuery(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	chain := w.graph("atlas project", "initech", "berlin", "spree")
@@ -312,7 +312,7 @@ func TestAHubCostsOneStatement(t *testing.T) {
 	require.LessOrEqual(t, selects, 3, "the words, the corpus, the walk")
 }
 
-func TestTimeFindsWhatIsOfIt(t *testing.T) {
+func TestTimeSearch(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	at := func(days int) *time.Time { d := w.now.AddDate(0, 0, days); return &d }

@@ -14,7 +14,7 @@ import (
 )
 
 // Every read of single memories has the sensitivity limit of recall, unless the caller sets another one.
-func TestLooksAreBoundedBySensitivity(t *testing.T) {
+func TestReadsAreLimitedBySensitivity(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	open := w.keep(semantic("open", "x", "states", "open", `{"mode":"global"}`))
@@ -59,7 +59,7 @@ func TestLooksAreBoundedBySensitivity(t *testing.T) {
 	}
 }
 
-func TestSafeSummariesAreKeptAndGoWithTheRest(t *testing.T) {
+func TestSafeSummariesAreErasedWithTheMemory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	record := semantic("Dana earns much", "x", "states", "much", `{"mode":"global"}`)

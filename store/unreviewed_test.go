@@ -126,7 +126,7 @@ func TestAnUnreviewedClaimIsContested(t *testing.T) {
 }
 
 // If the other side is stored already, that memory is contested, and nothing is written twice.
-func TestAnUnreviewedContradictionThatIsKnown(t *testing.T) {
+func TestAnUnreviewedContradictionOfAStoredMemory(t *testing.T) {
 	t.Parallel()
 	w := reviewWorld(t)
 	target := w.memory("Ana likes green tea")
@@ -141,7 +141,7 @@ func TestAnUnreviewedContradictionThatIsKnown(t *testing.T) {
 }
 
 // A contest by the pipeline itself also finds the stored memory.
-func TestAContestOfWhatIsKnownMarksBoth(t *testing.T) {
+func TestAContestWithAStoredMemoryMarksBoth(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.policy.Supersede = proposals.SupersedeAuto
@@ -156,7 +156,7 @@ func TestAContestOfWhatIsKnownMarksBoth(t *testing.T) {
 }
 
 // A proposal that no longer contradicts anything is discarded.
-func TestWhatContradictsNothingIsGivenUp(t *testing.T) {
+func TestAProposalWithoutAContradictionIsDiscarded(t *testing.T) {
 	t.Parallel()
 	said := idea{fact: fact("Ana does not like green tea"), action: schema.ActionUpdate}
 	for name, c := range map[string]struct {
@@ -192,7 +192,7 @@ func TestWhatContradictsNothingIsGivenUp(t *testing.T) {
 }
 
 // A transaction that fails changes nothing, and the proposal still waits.
-func TestAContestationIsWholeOrNotAtAll(t *testing.T) {
+func TestAContestIsAtomic(t *testing.T) {
 	t.Parallel()
 	w := reviewWorld(t)
 	target := w.memory("Ana likes green tea")

@@ -109,7 +109,7 @@ func TestIdempotencyKeysAreTheUsersOwn(t *testing.T) {
 }
 
 // No operation for one user reads or changes another user's memories, and none changes the agent's.
-func TestUsersDoNotReachEachOther(t *testing.T) {
+func TestUsersAreIsolated(t *testing.T) {
 	t.Parallel()
 	agent := newWorld(t)
 	agent.vis = schema.VisibilityGlobal // for any visibility
@@ -371,7 +371,7 @@ func TestArtifactsAndExportsOfUsers(t *testing.T) {
 }
 
 // Shadow mode writes history without a memory. The history of a purged memory does not name its user.
-func TestHistoryOfWhatIsNotThere(t *testing.T) {
+func TestHistoryWithoutAMemory(t *testing.T) {
 	t.Parallel()
 	agent := newWorld(t)
 	agent.policy.Mode = schema.ModeShadow
@@ -394,7 +394,7 @@ func TestHistoryOfWhatIsNotThere(t *testing.T) {
 }
 
 // A rule sets the scope of a memory, but cannot make a user's memory readable to others.
-func TestRulesLeaveUsersTheirScope(t *testing.T) {
+func TestRulesKeepUsersApart(t *testing.T) {
 	t.Parallel()
 	agent := newWorld(t)
 	rules, err := policy.Parse([]byte("rules:\n  - {name: hr, when: 'candidate.content.contains(\"salary\")', set: " +

@@ -30,7 +30,7 @@ func (w *world) setValidity(id uuid.UUID, v schema.Validity) {
 
 // For any validity, time and context, no channel and neither of the two later reads return a memory that is not
 // valid, and all of them return one that is or may be valid.
-func TestReadersReturnWhatHolds(t *testing.T) {
+func TestReadersReturnValidMemories(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	day := func(n int) time.Time { return w.now.AddDate(0, 0, n) }

@@ -236,7 +236,7 @@ func TestUpdateSupersedesItsTarget(t *testing.T) {
 	w.requireExactStats()
 }
 
-func TestUpdateBySourceThatSaysItVerbatim(t *testing.T) {
+func TestUpdateBySourceWithTheSameWords(t *testing.T) {
 	t.Parallel()
 	to := lives("Alice lives in Rome now.", "Alice", "Rome")
 	t.Run("a lasting source is the successor itself", func(t *testing.T) {
@@ -269,7 +269,7 @@ func TestUpdateBySourceThatSaysItVerbatim(t *testing.T) {
 	})
 }
 
-func TestUpdateToWhatAnotherMemoryAlreadySays(t *testing.T) {
+func TestUpdateToTheContentOfAnotherMemory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	target := w.memory("Alice lives in Paris")
@@ -309,7 +309,7 @@ func TestDeleteForgetsItsTarget(t *testing.T) {
 	w.requireExactStats()
 }
 
-func TestWriteRefusesToActOnChangedGround(t *testing.T) {
+func TestWriteRefusesStaleProposals(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*world, uuid.UUID){
 		"another version": (*world).touch,
@@ -351,7 +351,7 @@ func TestWriteRefusesToActOnChangedGround(t *testing.T) {
 	}
 }
 
-func TestGroundThatKeepsMovingEndsInReview(t *testing.T) {
+func TestRepeatedlyStaleProposalsNeedReview(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	known := w.memory("the train leaves at nine")
@@ -418,7 +418,7 @@ func TestNothingIsWrittenFromAForgottenSource(t *testing.T) {
 	require.Equal(t, schema.WriteCounts{Deleted: 1, Skipped: 1}, w.write(r))
 }
 
-func TestAFunctionalFactThatHoldsIsNotContradicted(t *testing.T) {
+func TestAnActiveFunctionalFactIsNotContradicted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	_, r := w.source("first talk",
@@ -484,7 +484,7 @@ func TestWritingARangeAgainChangesNothing(t *testing.T) {
 	require.Equal(t, before, w.snapshot())
 }
 
-func TestWriteByManyAtOnceAppliesEachProposalOnce(t *testing.T) {
+func TestConcurrentWritesApplyEachProposalOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	target := w.memory("the first thing")
@@ -506,7 +506,7 @@ func TestWriteByManyAtOnceAppliesEachProposalOnce(t *testing.T) {
 	require.Equal(t, 1, w.count("memory_history", "event = 'modified'"))
 }
 
-func TestTwoUpdatesOfOneTargetAtOnce(t *testing.T) {
+func TestConcurrentUpdatesOfOneTarget(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	target := w.memory("the train leaves at nine")
@@ -533,7 +533,7 @@ func TestTwoUpdatesOfOneTargetAtOnce(t *testing.T) {
 	require.Equal(t, 2, w.get(target).Version)
 }
 
-func TestFunctionalClaimsAtOnceEndInOneFactAndNoError(t *testing.T) {
+func TestConcurrentFunctionalClaimsGiveOneFact(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	var ranges []schema.Range
@@ -562,7 +562,7 @@ func TestFunctionalClaimsAtOnceEndInOneFactAndNoError(t *testing.T) {
 }
 
 // Operations outside the pipeline, such as Forget, do not take the scope's lock.
-func TestWriteWaitsForAChangeOfItsGroundThatIsUnderWay(t *testing.T) {
+func TestWriteWaitsForAConcurrentChangeOfItsTarget(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	known := w.memory("the train leaves at nine")
@@ -589,7 +589,7 @@ func TestWriteWaitsForAChangeOfItsGroundThatIsUnderWay(t *testing.T) {
 	require.Equal(t, schema.WriteCounts{Stale: 1}, counts)
 }
 
-func TestWriteLeavesNothingHalfWritten(t *testing.T) {
+func TestWriteIsAtomic(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	one, two := w.memory("the first thing"), w.memory("the second thing")

@@ -187,7 +187,7 @@ func TestAHostedServiceThatFails(t *testing.T) {
 
 // Erased events, beliefs based on them and purged events are removed from the service, for all agents of the tenant
 // and for no other tenant. A call that fails is repeated, and the sweep continues.
-func TestASweepRemovesWhatTheLedgerHasNoMore(t *testing.T) {
+func TestSweepRemovesEventsMissingFromTheLedger(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	st := testkit.OpenStore(t, testkit.DatabaseURL(t))

@@ -210,7 +210,7 @@ func unit(n int) []float32 {
 }
 
 // Each filter names the tenant first, and no text is sent. A server that fails causes an error without content.
-func TestQdrantIsToldNoText(t *testing.T) {
+func TestNoTextIsSentToQdrant(t *testing.T) {
 	t.Parallel()
 	st := testkit.OpenStore(t, testkit.DatabaseURL(t))
 	server := qdranttest.Start(t)

@@ -20,7 +20,7 @@ func rewrite(t *testing.T, sql string, args pg.Args) (string, []any) {
 	return text, values
 }
 
-func TestNamesBecomePlaces(t *testing.T) {
+func TestNamesBecomePositions(t *testing.T) {
 	t.Parallel()
 	const sql = `SELECT '@c', a @> @a FROM t WHERE b = @b::text AND c = @a`
 	for _, want := range [][]any{{1, "x"}, {2, "y"}} { // the second time from the cache

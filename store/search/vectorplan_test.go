@@ -11,7 +11,7 @@ import (
 
 // A tenant that keeps searching is busy. If more tenants search than may be busy at a time, none is, because each
 // search would prepare its own statement.
-func TestTenantsAreBusyWhileFewSearch(t *testing.T) {
+func TestFewTenantsAreBusy(t *testing.T) {
 	var b busyTenants
 	for range busyFrom - 1 {
 		require.False(t, b.search("one"))
@@ -27,7 +27,7 @@ func TestTenantsAreBusyWhileFewSearch(t *testing.T) {
 }
 
 // Only a plain name is written into a statement.
-func TestOnlyPlainTenantsAreWrittenOut(t *testing.T) {
+func TestOnlyPlainTenantNamesAreInlined(t *testing.T) {
 	for _, tenant := range []string{"", "o'neill", `a\b`, "a b", "@f_at", "ü", fmt.Sprintf("%065d", 0)} {
 		var s Search
 		for range 2 * busyFrom {

@@ -81,7 +81,7 @@ func search(t *testing.T, q *vector.Qdrant, f pg.Filter) []uuid.UUID {
 	return out
 }
 
-func TestQdrantFindsWhatItWasTold(t *testing.T) {
+func TestQdrantFindsItsPoints(t *testing.T) {
 	t.Parallel()
 	q := open(t, qdranttest.Any(t))
 	g := generation(t, q, flat, vectorindex.GenerationActive)
@@ -195,7 +195,7 @@ func TestQdrantGenerations(t *testing.T) {
 	require.ErrorIs(t, err, vector.ErrMismatch)
 }
 
-func TestQdrantAnswersInTimeOrSaysWhy(t *testing.T) {
+func TestQdrantTimeoutsAndErrors(t *testing.T) {
 	t.Parallel()
 	server := qdranttest.Start(t)
 	q := open(t, qdranttest.Address{URL: server.URL})
@@ -229,7 +229,7 @@ func TestQdrantAnswersInTimeOrSaysWhy(t *testing.T) {
 }
 
 // An existing alias is not moved to a collection that does not exist.
-func TestQdrantActivatesNothingThatIsLost(t *testing.T) {
+func TestQdrantDoesNotActivateALostCollection(t *testing.T) {
 	t.Parallel()
 	q := open(t, qdranttest.Any(t))
 	first := generation(t, q, flat, vectorindex.GenerationActive)
@@ -240,7 +240,7 @@ func TestQdrantActivatesNothingThatIsLost(t *testing.T) {
 }
 
 // A server that runs out of time answers without an error.
-func TestQdrantSaysWhatIsNotDone(t *testing.T) {
+func TestQdrantReportsUnfinishedCalls(t *testing.T) {
 	t.Parallel()
 	server := qdranttest.Start(t)
 	q := open(t, qdranttest.Address{URL: server.URL})
@@ -259,7 +259,7 @@ func TestQdrantSaysWhatIsNotDone(t *testing.T) {
 }
 
 // Only the caller can cancel: a server also returns Canceled when its timeout expires before the caller's.
-func TestQdrantTellsWhoGaveUp(t *testing.T) {
+func TestQdrantDistinguishesCancellations(t *testing.T) {
 	t.Parallel()
 	server := qdranttest.Start(t)
 	q := open(t, qdranttest.Address{URL: server.URL})

@@ -183,7 +183,7 @@ func TestPayloadsAndDeletions(t *testing.T) {
 	require.Equal(t, []uint64{2, 3, 4}, s.found(nil))
 }
 
-func TestScrollGoesThroughAllInTheOrderOfIDs(t *testing.T) {
+func TestScrollReturnsAllPointsByID(t *testing.T) {
 	t.Parallel()
 	s := connect(t)
 	want := map[string]bool{}
@@ -368,7 +368,7 @@ func TestPayloadIndexesAreShown(t *testing.T) {
 }
 
 // The in-process service refuses what it does not implement.
-func TestWhatIsNotImplementedIsRefused(t *testing.T) {
+func TestUnimplementedCallsAreRefused(t *testing.T) {
 	t.Parallel()
 	if qdranttest.Real() {
 		t.Skip("a real server implements it")
