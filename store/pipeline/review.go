@@ -107,7 +107,7 @@ type reviewing struct {
 	memoryID   string // the memory that was written, already existed or was removed
 	superseded []string
 	why        string
-	expired    bool // no one decided in time, so the fact is stored as contested
+	expired    bool // the review has expired, so the fact is stored as contested
 }
 
 // DecideProposal carries out a person's decision in one transaction (document 002 "Shadow Mode vs. Controlled

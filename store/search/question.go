@@ -79,7 +79,8 @@ func named(lexemes []rank.Lexeme) []rank.Lexeme {
 }
 
 const (
-	// Not a join: a subquery probes once a lexeme, whatever the planner's estimate of the tenant's vocabulary.
+	// A subquery instead of a join probes once per lexeme, whatever the planner's estimate of the tenant's
+	// vocabulary.
 	lexemesSQL = `
 		SELECT t.n - 1, l.lexeme, coalesce((
 			SELECT s.docs
