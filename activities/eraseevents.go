@@ -64,7 +64,7 @@ func (a *Forgetting) EraseEvents(ctx context.Context, in api.EraseEventsRequest)
 	return out, nil
 }
 
-// ForgetSessionsRequest asks to delete the histories of sessions. The sessions continue with new histories.
+// ForgetSessionsRequest is a request to delete the histories of sessions. The sessions continue with new histories.
 type ForgetSessionsRequest struct {
 	Tenant   string   `json:"tenant"`
 	Sessions []string `json:"sessions"` // workflow ids

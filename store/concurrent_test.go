@@ -30,9 +30,9 @@ import (
 	"github.com/mneme/mneme/store/pipeline"
 )
 
-// TestConcurrentOperations lets eight callers, of two agents, run every kind of operation on a few memories and claims at
-// the same time. No operation fails, no invariant is violated, and each operation delivered again returns its first
-// result and changes nothing.
+// TestConcurrentOperations lets eight callers, of two agents, run every kind of operation on a few memories and
+// claims at the same time. No operation fails, no invariant is violated, and each operation delivered again returns
+// its first result and changes nothing.
 //
 // The operations of the callers follow from the seed, which a failure shows and MNEME_TEST_SEED sets; their order
 // does not.

@@ -525,7 +525,8 @@ func TestReviseOwnership(t *testing.T) {
 		"unless the record sets it")
 }
 
-// TestConcurrentRevisions has eight writers revise the same fact: one succeeds, the others are told the current version.
+// TestConcurrentRevisions has eight writers revise the same fact: one succeeds, the others are told the current
+// version.
 func TestConcurrentRevisions(t *testing.T) {
 	t.Parallel()
 	for _, action := range []schema.ReviseAction{schema.ReviseSupersede, schema.ReviseContest, schema.ReviseRetract,

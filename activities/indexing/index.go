@@ -25,7 +25,7 @@ import (
 // Indexing writes changes from the outbox to the vector index, and builds and compares the generations of the index.
 type Indexing struct {
 	Store    *store.Store
-	Embedder inference.Embedder // the configured one
+	Embedder inference.Embedder // the embedder of the configured model
 	// Others returns the embedder for another model, which a generation may use; its error is vector.ErrNoEmbedder if
 	// there is none. Nil means that no other model is available. The model's dimensions are 0 if only its name is
 	// known.

@@ -161,9 +161,9 @@ type TenantMetrics struct {
 	ToReview   int64                       // proposals that wait for a person
 	Disputed   int64                       // proposals to review that contradict a memory
 	DeadJobs   int64
-	Due        int64                       // memories that a sweep has yet to check; at most MaxDueCounted a tenant
-	OldestDue  *time.Time                  // when the first of them became due
-	Swept      map[SweepCount]int64        // what sweeps of the last day did
+	Due        int64                // memories that a sweep has yet to check; at most MaxDueCounted a tenant
+	OldestDue  *time.Time           // when the first of them became due
+	Swept      map[SweepCount]int64 // what sweeps of the last day did
 }
 
 // Add sums another tenant's numbers into these.
