@@ -68,8 +68,8 @@ func (c *Cache) EmbedQuery(ctx context.Context, text string) ([]float32, Usage, 
 	return vectors[0], usage, nil
 }
 
-// get fills in cached vectors, embeds texts that no other caller is embedding, and waits for the rest. If another
-// caller's call failed, for example because its context ended, the text is tried again here.
+// get fills in cached vectors, embeds texts that no other caller is embedding, and waits for the rest. If the call of
+// another caller failed, for example because its context ended, get tries the text again.
 func (c *Cache) get(
 	ctx context.Context,
 	query bool,
@@ -106,8 +106,8 @@ func (c *Cache) get(
 	}
 }
 
-// claim fills in cached vectors. It returns the places of the texts that the caller must embed, each text once, and the
-// calls of other callers to wait for.
+// claim fills in cached vectors. It returns the positions of the texts that the caller must embed, each text once,
+// and the calls of other callers to wait for.
 func (c *Cache) claim(keys []cacheKey, out [][]float32) (mine []int, theirs []chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -223,7 +223,7 @@ func TestFeedbackIsCorrected(t *testing.T) {
 	require.Equal(t, []any{schema.AuditPenalise, "succeeded"},
 		[]any{h[len(h)-1].Action, metadataOf(t, h[len(h)-1])["corrects"]})
 
-	// "All others" names no memory, and corrects none. is said of no memory in particular, and corrects none.
+	// "All others" names no memory in particular, and corrects none.
 	in := w.feedbackInput(first)
 	in.Request.AllOthersUnused = true
 	out := w.feed(in)
@@ -231,7 +231,7 @@ func TestFeedbackIsCorrected(t *testing.T) {
 		[]any{out.Items[0].Status, out.Items[0].Verdict})
 	require.Equal(t, []any{schema.FeedbackPenalised, schema.VerdictUnused},
 		[]any{out.Items[1].Status, out.Items[1].Verdict})
-	// A verdict on all items does.
+	// An outcome of the whole retrieval does.
 	in = w.feedbackInput(first)
 	in.Request.Outcome = schema.OutcomeSuccess
 	out = w.feed(in)

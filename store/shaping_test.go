@@ -70,7 +70,7 @@ func TestSupplementsReadThroughTheFilter(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	said, known, why := w.memory("we talked of Ana's new flat"), w.memory("Ana lives in Oslo"), w.memory("Ana wants "+
-		"in order to be near the sea")
+		"to be near the sea")
 	w.exec(`INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at)
 		VALUES ('t', $1, 'derived_from', $2, now()), ('t', $1, 'because', $3, now())`, known, said, why)
 	w.exec(`INSERT INTO entity_claims (tenant, memory_id, subject, predicate, object, functional, created_at)

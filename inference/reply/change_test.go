@@ -53,10 +53,10 @@ func TestChangeOfDecisions(t *testing.T) {
 	for _, answers := range []string{sure + likely, likely + sure, sure + likely + sure} {
 		got := reply.Decision(answers, neighbors)
 		require.Equal(t, update, got.Action)
-		require.Empty(t, got.Change, "where decisions agree but for the change, none is given")
+		require.Empty(t, got.Change, "decisions that differ only in the change have none")
 	}
 	got := reply.Decision(strings.Replace(sure, `"supersede"`, `"supersede","change":"contest"`, 1), neighbors)
-	require.Equal(t, none, got.Action, "an object that says one thing twice is dropped")
+	require.Equal(t, none, got.Action, "an object with a duplicate field is dropped")
 }
 
 func TestRetractionsAndCues(t *testing.T) {
@@ -82,7 +82,7 @@ func TestRetractionsAndCues(t *testing.T) {
 			t.Parallel()
 			got := reply.Extraction(`{"facts":[{"content":"Maya likes tabs.","category":"preference","confidence":0.9,"claim":null` + c.fields + `}],"entities":[]}`)
 			if c.dropped {
-				require.Empty(t, got.Facts, "what may be a retraction is not kept as a statement")
+				require.Empty(t, got.Facts, "a possible retraction is not kept as a statement")
 				require.Equal(t, warn("answer.facts[0].retracts: must be a boolean"), got.Warnings)
 				return
 			}

@@ -21,7 +21,7 @@ type objectKind int
 const (
 	anything objectKind = iota
 	place               // a proper name
-	date                // holds a digit
+	date                // has a digit
 )
 
 // claimPatterns is the table of relations. Only those that have one value at a time are

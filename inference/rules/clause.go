@@ -90,7 +90,7 @@ func presentClause(ws []word) bool {
 	return low == "am" || low == "don't" || low == "can't" || verbs.has(low) && !unchanging.has(low)
 }
 
-// binding are words that connect the clauses of a sentence, so that it is not split.
+// binding holds words that connect the clauses of a sentence, so that it is not split.
 var binding = set(`because if when while unless although though so since until after before
 		whenever whether that which who whose where but or then it it's its they they're them their this
 		these those there he she him her his hers both too either same one ones we we're we've our us you

@@ -15,14 +15,14 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Confidence of facts. The default threshold for writing is 0.7, so that hedged statements are
-// proposed and recorded, but not written. See confidenceOf.
+// Confidence of facts. The default threshold for writing is 0.7, so hedged statements are proposed and recorded, but
+// not written. See confidenceOf.
 //
 //	1.0   an explicit save: someone asked to remember this
 //	0.9   a rule, decision or preference, or "remember that …": said on purpose
 //	0.8   a plain statement
 //	0.75  tool output, or a pronoun replaced by the previous sentence's subject
-//	0.6   speaks of "you", who is not known, and is not a rule
+//	0.6   speaks of "you", whose identity is not known, and is not a rule
 //	0.5   hedged: maybe, might, I think, probably, apparently
 const (
 	ConfidenceExplicit  = 1.0
@@ -252,7 +252,7 @@ func isDefinition(ws []word) bool {
 			ws[0].low == "an"
 		for _, w := range ws[i+2:] {
 			if definers.has(w.low) {
-				return true // "Temporal is a workflow engine": a person is not
+				return true // a person is usually not described like this
 			}
 		}
 		return term && i < 4
