@@ -136,7 +136,8 @@ var (
 // tick advances the clock with every operation. The order of times is not the order in which locks are taken.
 func (a *arena) tick() time.Time { return a.world.now.Add(time.Duration(a.clock.Add(1)) * time.Second) }
 
-func (a *arena) met(ids ...string) {
+// addIDs adds the ids of memories to a.ids.
+func (a *arena) addIDs(ids ...string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, s := range ids {
@@ -280,7 +281,7 @@ func (c *caller) ingest() error {
 	if err != nil {
 		return err
 	}
-	c.met(ack.MemoryIDs...)
+	c.addIDs(ack.MemoryIDs...)
 	if len(ack.Deduped) > 0 {
 		return nil
 	}
@@ -326,7 +327,7 @@ func (c *caller) ingest() error {
 		return err
 	}
 	for _, o := range outcomes {
-		c.met(o.MemoryID)
+		c.addIDs(o.MemoryID)
 	}
 	linking := c.tick()
 	link := func() (any, error) { return c.Link(ctx, r, linking) }
@@ -401,7 +402,7 @@ func (c *caller) put() error {
 	for _, item := range result.Items {
 		// A record that is put repeatedly is not forgotten by force: a second history would begin under its id.
 		if !slices.Contains(c.working[c.p.Agent], item.ID) && !slices.Contains(c.grown[c.p.Agent], item.ID) {
-			c.met(item.ID)
+			c.addIDs(item.ID)
 		}
 	}
 	return nil
@@ -458,7 +459,7 @@ func (c *caller) revises() error {
 	in := edit.ReviseInput{Operation: c.operation(), Request: req, Policy: c.policy,
 		Embedding: &pg.Embedding{Model: hash, Vector: axis()}, Now: c.tick()}
 	result, err := carry(c, "revise", func() (schema.ReviseResult, error) { return c.Revise(ctx, in) })
-	c.met(result.Created...)
+	c.addIDs(result.Created...)
 	return err
 }
 
@@ -597,7 +598,7 @@ func (c *caller) reviews() error {
 	}
 	op := c.operation()
 	result, err := carry(c, "review", func() (schema.ReviewResult, error) { return c.DecideProposal(ctx, op, in) })
-	c.met(result.MemoryID)
+	c.addIDs(result.MemoryID)
 	return err
 }
 
@@ -646,8 +647,8 @@ func (b *between) TraceBatchStart(ctx context.Context, _ *pgx.Conn, d pgx.TraceB
 func (b *between) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
 func (b *between) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData)     {}
 
-// interrupted returns the world's store, which calls do before its first statement with a text, and waits until do
-// has returned or waits for a lock. done waits until do has returned.
+// interrupted returns a store that calls do before its first statement that contains text, and goes on once do has
+// returned or waits for a lock. done waits until do has returned and returns its error.
 func (w *world) interrupted(text string, do func() error) (s *store.Store, done func() error) {
 	w.t.Helper()
 	watch, ended := testkit.Owner(w.t, w.url), make(chan error, 1)

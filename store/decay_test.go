@@ -294,7 +294,7 @@ func TestLargeDecaySweepNeedsApproval(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const n = lifecycle.SweepFree + 20
-	w.crowd(n)
+	w.insertMany(n)
 	w.exec(`UPDATE jobs SET state = 'completed', finished_at = now()`)
 	w.exec(`UPDATE memories SET half_life = '1 hour', min_salience = 0.5, salience_at = $1,
 		decay_due_at = $1::timestamptz + interval '1 hour'`, w.now)
@@ -352,7 +352,7 @@ func TestDecayApprovalDoesNotCountMemoriesThatStay(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const n = lifecycle.SweepFree + 20
-	w.crowd(n)
+	w.insertMany(n)
 	w.exec(`UPDATE jobs SET state = 'completed', finished_at = now()`)
 	due := `half_life = '1 hour', min_salience = 0.5, salience_at = $1, decay_due_at = $1::timestamptz + interval '1 hour'`
 	for _, stays := range []string{`deletion_policy = 'never'`,
@@ -375,7 +375,7 @@ func TestDecayCountMatchesTheRule(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const n = lifecycle.SweepFree + 20
-	w.crowd(n)
+	w.insertMany(n)
 	w.exec(`UPDATE jobs SET state = 'completed', finished_at = now()`)
 	w.exec(`UPDATE memories SET half_life = '1 hour', min_salience = 0.5, salience = 1, salience_at = $1,
 		decay_due_at = $1::timestamptz + interval '1 hour', decay_curve = 'exponential', decay_floor = 0`, w.now)

@@ -16,8 +16,8 @@ import (
 	"github.com/mneme/mneme/store/pipeline"
 )
 
-// holding lists the columns of any type in which some row contains the word.
-func (w *world) holding(word string) []string {
+// columnsWith lists the columns of any type in which some row contains the word.
+func (w *world) columnsWith(word string) []string {
 	w.t.Helper()
 	rows, err := w.owner.Query(ctx,
 		`SELECT c.relname::text, a.attname::text FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
@@ -87,7 +87,7 @@ func TestEraseLeavesNoWordAndKeepsTheAudit(t *testing.T) {
 				parent.String(), w.now.Add(-2*time.Hour))
 			w.exec(`UPDATE memories SET payload = payload || '{"environment": {"note": "XyzzyCanary"}}',
 				external_id = 'XyzzyCanary-1', version = version + 1 WHERE id = $1`, parent)
-			require.Greater(t, len(w.holding("XyzzyCanary")), 15, "many columns contain the word")
+			require.Greater(t, len(w.columnsWith("XyzzyCanary")), 15, "many columns contain the word")
 
 			sel := named(parent)
 			sel.IncludeDerived = true
@@ -95,7 +95,7 @@ func TestEraseLeavesNoWordAndKeepsTheAudit(t *testing.T) {
 			require.Equal(t, 2, receipt.Forgotten)
 			_, err := w.SweepLexemes(ctx, "t", w.now)
 			require.NoError(t, err)
-			require.Empty(t, w.holding("XyzzyCanary"))
+			require.Empty(t, w.columnsWith("XyzzyCanary"))
 			for _, place := range []string{"memories", "memory_history", "memory_candidates", "proposals",
 				"memory_embeddings", "memory_provenance", "memory_versions",
 				"entities", "entity_claims", "artifacts", "staged_requests", "memory_relations"} {
@@ -167,7 +167,7 @@ func TestEraseOfAFactWithoutItsSource(t *testing.T) {
 	w.forgetAll(w.forgets(schema.ForgetErase, onlyNamed(id)))
 	_, err := w.SweepLexemes(ctx, "t", w.now)
 	require.NoError(t, err)
-	require.Empty(t, w.holding("XyzzyCanary"))
+	require.Empty(t, w.columnsWith("XyzzyCanary"))
 	require.Equal(t, "Somebody said two things", w.get(parent).Content)
 	out := w.outcomes(r)
 	require.Len(t, out, 2)

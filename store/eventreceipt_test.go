@@ -55,7 +55,7 @@ func TestErasedEventsHaveReceipts(t *testing.T) {
 func TestEventsOfAnErasedMemoryHaveItsReceipt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	id := w.hear("The pump leaks.", "s1")
+	id := w.stageTurn("The pump leaks.", "s1")
 	var event string
 	require.NoError(t, w.owner.QueryRow(ctx, `SELECT id FROM events WHERE memory_id = $1`, id).Scan(&event))
 	receipt := w.forgetAll(w.forgets(schema.ForgetErase, named(id)))

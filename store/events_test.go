@@ -28,8 +28,8 @@ func (w *world) ledger() []string {
 	return out
 }
 
-// hear stages a turn of a session and completes its job.
-func (w *world) hear(content, session string) uuid.UUID {
+// stageTurn stages a turn of a session and completes its job.
+func (w *world) stageTurn(content, session string) uuid.UUID {
 	w.t.Helper()
 	ack, r := w.stage(schema.Candidate{Content: content, SourceKind: schema.SourceUserInput, Session: session})
 	require.NoError(w.t, w.AdvanceJobs(ctx, r, "done", w.now))
@@ -45,9 +45,9 @@ func TestErasureReachesTheLedger(t *testing.T) {
 		after int // days
 	}{{schema.ForgetErase, 0}, {schema.ForgetForce, 0}, {schema.ForgetErase, 100}, {schema.ForgetForce, 100}} {
 		w := newWorld(t)
-		secret := w.hear("My locker is 14.", "clinic-visit")
-		require.Equal(t, secret, w.hear("My locker is 14.", "second-visit"))
-		w.hear("The bus was late.", "bus")
+		secret := w.stageTurn("My locker is 14.", "clinic-visit")
+		require.Equal(t, secret, w.stageTurn("My locker is 14.", "second-visit"))
+		w.stageTurn("The bus was late.", "bus")
 		w.now = w.now.AddDate(0, 0, c.after)
 		w.purge(500)
 		require.Equal(t, []string{"user_input clinic-visit candidate memory",
@@ -59,7 +59,7 @@ func TestErasureReachesTheLedger(t *testing.T) {
 		require.Equal(t, []string{"user_input", "user_input", "user_input bus candidate memory"}, w.ledger(),
 			"%s after %d days", c.mode, c.after)
 		require.Equal(t, 2, receipt.Removed["events"])
-		require.NotContains(t, w.holding("clinic-visit"), "events.session")
+		require.NotContains(t, w.columnsWith("clinic-visit"), "events.session")
 		testkit.CheckInvariants(t, w.owner)
 	}
 }
@@ -68,9 +68,9 @@ func TestErasureReachesTheLedger(t *testing.T) {
 func TestPurgeOfATombstoneReachesTheLedger(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	id := w.hear("The kettle is loud.", "kitchen")
+	id := w.stageTurn("The kettle is loud.", "kitchen")
 	for range 4 {
-		w.hear("The kettle is loud.", "kitchen")
+		w.stageTurn("The kettle is loud.", "kitchen")
 	}
 	w.forgetAll(w.forgets(schema.ForgetSoft, named(id)))
 	require.Equal(t, "user_input kitchen candidate memory", w.ledger()[4])
@@ -84,10 +84,10 @@ func TestPurgeOfATombstoneReachesTheLedger(t *testing.T) {
 func TestEventsAreExportedAndRestored(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	_, erased := w.hear("The pump leaks.", "s1"), w.hear("The tap drips.", "s2")
+	_, erased := w.stageTurn("The pump leaks.", "s1"), w.stageTurn("The tap drips.", "s2")
 	other := *w
 	other.p = schema.Principal{Tenant: "t", Agent: "b"}
-	other.hear("The roof is new.", "s3")
+	other.stageTurn("The roof is new.", "s3")
 	_, err := w.Stage(ctx, w.input(schema.Candidate{Content: intake.WrapRecalled(uuid.NewString(), "The pump leaks."),
 		SourceKind: schema.SourceToolOutput, Session: "s4"}))
 	require.NoError(t, err)
@@ -129,7 +129,7 @@ func TestEventsAreExportedAndRestored(t *testing.T) {
 func TestTheLedgerRefusesOtherChanges(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.hear("The pump leaks.", "s1")
+	w.stageTurn("The pump leaks.", "s1")
 	for _, sql := range []string{`UPDATE events SET session = 's2'`,
 		`UPDATE events SET session = '', candidate_id = NULL, memory_id = NULL, kind = 'x'`,
 		`UPDATE events SET session = 's2', candidate_id = NULL, memory_id = NULL`, `UPDATE events SET session = ''`,

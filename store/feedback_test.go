@@ -179,7 +179,7 @@ func TestFeedbackReinforcesAndPenalises(t *testing.T) {
 	require.Nil(t, out.Items[1].SuccessCount)
 	require.Equal(t, before[helped].Confidence, w.get(helped).Confidence)
 
-	// It is read in the order in which it was returned.
+	// A retrieval is read with its memories in the order in which they were returned.
 	read, err := w.Retrieved(ctx, w.p, retrieval)
 	require.NoError(t, err)
 	require.Len(t, read.Items, 4)

@@ -120,11 +120,11 @@ func TestEraseRemovesExternalIDsFromResults(t *testing.T) {
 	again, err := w.Put(ctx, w.putInput(private)) // finds the record, and writes no history
 	require.NoError(t, err)
 	require.Equal(t, result.Items[0].ID, again.Items[0].ID)
-	require.NotEmpty(t, w.holding("xyzzycanary"))
+	require.NotEmpty(t, w.columnsWith("xyzzycanary"))
 	for _, mode := range []schema.ForgetMode{schema.ForgetErase, schema.ForgetForce} {
 		receipt := w.forgetAll(w.forgets(mode, named(uuid.MustParse(result.Items[0].ID))))
 		require.Equal(t, 1, receipt.Forgotten)
-		require.Empty(t, w.holding("xyzzycanary"))
+		require.Empty(t, w.columnsWith("xyzzycanary"))
 	}
 	replayed, err := w.Put(ctx, first)
 	require.NoError(t, err)
@@ -148,12 +148,12 @@ func TestEraseRemovesEvidenceFromTheTargetsHistory(t *testing.T) {
 				req.Reason = "told by " + canary
 				made := w.applied(req).Record
 				require.NotNil(t, made)
-				require.Contains(t, w.holding(canary), "memory_history.metadata")
+				require.Contains(t, w.columnsWith(canary), "memory_history.metadata")
 				texts := w.count("memory_history",
 					"memory_id = $1 AND (old_content IS NOT NULL OR new_content IS NOT NULL)", target)
 				receipt := w.forgetAll(w.forgets(mode, named(uuid.MustParse(made.ID))))
 				require.Equal(t, 1, receipt.Forgotten)
-				require.Empty(t, w.holding(canary))
+				require.Empty(t, w.columnsWith(canary))
 				require.Equal(t, texts, w.count("memory_history",
 					"memory_id = $1 AND (old_content IS NOT NULL OR new_content IS NOT NULL) AND erased_at IS NULL",
 					target), "its own texts stay")

@@ -371,8 +371,8 @@ func TestForgetSoftly(t *testing.T) {
 	w.requireExactStats()
 }
 
-// crowd inserts many memories directly.
-func (w *world) crowd(n int) {
+// insertMany inserts many memories directly.
+func (w *world) insertMany(n int) {
 	w.t.Helper()
 	for from := 0; from < n; from += 500 {
 		var candidates []schema.Candidate
@@ -388,7 +388,7 @@ func (w *world) crowd(n int) {
 func TestForgetBatchesDeliveredTwice(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.crowd(1000)
+	w.insertMany(1000)
 	preview := w.selects(w.forgets("", schema.Selector{All: true}))
 	_, err := w.confirm(preview, w.token(preview))
 	require.NoError(t, err)
@@ -613,7 +613,7 @@ func TestForgottenMemoriesLeaveThePipeline(t *testing.T) {
 			require.Len(t, left, 1)
 			require.Equal(t, at(3), left[0].CandidateID)
 			if mode != schema.ForgetSoft {
-				require.Empty(t, w.holding("XyzzyCanary"))
+				require.Empty(t, w.columnsWith("XyzzyCanary"))
 			}
 
 			// After the last memory the run has nothing left to do.
@@ -639,7 +639,7 @@ func (w *world) decideQuietly(r schema.Range, candidate uuid.UUID, f memory.Fact
 func TestCancelledForgetKeepsWhatIsLeft(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.crowd(10)
+	w.insertMany(10)
 	preview := w.selects(w.forgets("", schema.Selector{All: true}))
 	run := uuid.MustParse(preview.RunID)
 	_, err := w.confirm(preview, w.token(preview))

@@ -176,7 +176,7 @@ func TestSessionNotesAreRankedByCurrentImportance(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	day := 24 * time.Hour
-	turn := w.hear("The office moves in spring.", "s1")
+	turn := w.stageTurn("The office moves in spring.", "s1")
 	note := func(subject string) uuid.UUID {
 		return w.created(*with(semantic(subject+" is decided", subject, "is", "decided", always),
 			func(m *schema.MemoryRecord) { m.Session = "s1" }))

@@ -164,7 +164,7 @@ func TestLatestMatchesTheView(t *testing.T) {
 			}
 			list = append(list, e)
 		}
-		err := w.lay(time.Now(), list...)
+		err := w.appendUnchecked(time.Now(), list...)
 		require.NoError(r, err)
 		if rapid.Bool().Draw(r, "erase") {
 			_, err = w.Store.Empty(ctx, "t", []string{list[0].ID}, time.Now())

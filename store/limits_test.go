@@ -15,7 +15,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// setting reads a setting of a connection or transaction in milliseconds.
+// settingSQL reads a setting of a connection or transaction in milliseconds.
 const settingSQL = `SELECT (SELECT setting::bigint FROM pg_settings WHERE name = $1)`
 
 func TestEveryClassHasItsLimits(t *testing.T) {

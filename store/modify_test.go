@@ -66,7 +66,7 @@ func (w *world) modifyOne(p schema.Patch) schema.PatchResult {
 	return w.modify(p).Results[0]
 }
 
-// ofType saves a memory of a type that only records have.
+// ofType saves a memory of a type that only put records have.
 func (w *world) ofType(t schema.MemoryType, content, payload string) uuid.UUID {
 	w.t.Helper()
 	id := w.explicit(content)

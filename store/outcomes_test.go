@@ -28,7 +28,7 @@ func TestOutcomesShowTheTarget(t *testing.T) {
 	require.Empty(t, out[1].Target)
 	require.False(t, out[0].Contested || out[0].Retracts || out[0].Withheld)
 
-	// The target of a proposal that waits, and the memory that has the claim.
+	// An outcome names the target of a waiting proposal, or the memory that has the claim.
 	item := func(id string) schema.FactOutcome {
 		w.policy.AllowUpdateDelete = false
 		_, r := w.source("Ana moved again, it is said in "+id,

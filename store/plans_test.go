@@ -261,7 +261,7 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 		"vector": {func() error { return second(s.SearchVector(ctx, isolated, *vec, 150)) },
 			[]string{"memory_embeddings_hash_v1_session_episodic"}},
 		"vector, planned once": {func() error {
-			for range 10 { // the last queries have the tenant in their text
+			for range 10 { // a busy tenant is a literal in the last statements
 				if _, err := s.SearchVector(ctx, isolated, *vec, 150); err != nil {
 					return err
 				}
@@ -444,7 +444,7 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 				MemoryIDs: []uuid.UUID{id}}, w.now)
 		}, []string{"memories_pkey"}},
 	}
-	for _, name := range slices.Sorted(maps.Keys(cases)) { // forgets sorts before purge, which needs it
+	for _, name := range slices.Sorted(maps.Keys(cases)) { // in this order forgets run before purges, which need them
 		c := cases[name]
 		t.Run(name, func(t *testing.T) {
 			sent, err := listen.of(c.run)

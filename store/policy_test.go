@@ -47,7 +47,7 @@ func (w *world) createdWith(id uuid.UUID) map[string]any {
 	return out
 }
 
-// facts returns the memories drawn from a source.
+// facts returns the memories extracted from a source.
 func (w *world) facts(source uuid.UUID) []schema.MemoryRecord {
 	w.t.Helper()
 	rows, err := w.owner.Query(ctx,

@@ -183,7 +183,7 @@ func TestPurgeOrder(t *testing.T) {
 			runs[0].Counts["jobs_dead"]})
 
 	require.Empty(t, nonzero(w.purge(limit)), "a second run finds nothing")
-	w.now = w.now.Add(170 * day) // under the previous windows: everything until then
+	w.now = w.now.Add(170 * day) // the rows from before the first run are now older than their windows
 	second := w.purge(limit)
 	require.NotZero(t, second[lifecycle.PurgeHistory])
 	require.Equal(t, 1, second[lifecycle.PurgeSweepRuns], "from the previous run")
@@ -381,7 +381,7 @@ func TestLargePurgeNeedsApproval(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const n = lifecycle.SweepFree + 10
-	w.crowd(n)
+	w.insertMany(n)
 	w.exec(`UPDATE jobs SET state = 'completed', finished_at = $1`, w.now)
 	w.forgetAll(w.forgets("", schema.Selector{All: true}))
 	w.now = w.now.Add(2 * time.Hour)
@@ -433,7 +433,7 @@ func TestPurgeOfMemoriesAndHistoryNeedsTwoApprovals(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const n = lifecycle.SweepFree + 10
-	w.crowd(n)
+	w.insertMany(n)
 	w.exec(`UPDATE jobs SET state = 'completed', finished_at = $1`, w.now)
 	w.forgetAll(w.forgets("", schema.Selector{All: true}))
 	for _, d := range []schema.RetentionDomain{schema.RetainMemory, schema.RetainHistory} {
@@ -461,7 +461,7 @@ func TestPurgeOfMemoriesAndHistoryNeedsTwoApprovals(t *testing.T) {
 func TestPurgeApprovalDoesNotCountHistoryThatStays(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.crowd(lifecycle.SweepFree + 10)
+	w.insertMany(lifecycle.SweepFree + 10)
 	w.exec(`UPDATE memories SET world_id = 'w', world_version = '1', tier = 'session'`)
 	_, err := w.SetRetention(ctx, "t",
 		schema.RetentionPolicy{Domain: schema.RetainHistory, Tier: schema.Any, Typology: schema.Any, KeepSeconds: 3600,
@@ -602,7 +602,7 @@ func TestConcurrentLinksAndPurge(t *testing.T) {
 func TestSweepsUseConfirmedRulesOnly(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.crowd(lifecycle.SweepFree + 10)
+	w.insertMany(lifecycle.SweepFree + 10)
 	for keep, sweep := range map[int64]schema.Sweep{3600: schema.SweepRetention, 7200: schema.SweepDecay} {
 		begun, err := w.BeginSweep(ctx, "t", sweep, 0.5, w.now)
 		require.NoError(t, err)

@@ -36,8 +36,8 @@ func TestPurgeLeavesAcceptedRequestsAlone(t *testing.T) {
 	require.Zero(t, w.count("staged_requests", "id IN ('other', 'naming')"))
 }
 
-// grown puts a memory with many versions and many relations in both directions, all of them due for a purge.
-func (w *world) grown(content string, by, n int, end uuid.UUID) uuid.UUID {
+// manyVersions puts a memory with many versions and many relations in both directions, all of them due for a purge.
+func (w *world) manyVersions(content string, by, n int, end uuid.UUID) uuid.UUID {
 	w.t.Helper()
 	id := w.fading(content)
 	w.exec(`INSERT INTO memory_versions (tenant, memory_id, version, since, until, record)
@@ -56,7 +56,8 @@ func TestPurgeRemovesDependentRowsInParts(t *testing.T) {
 	const limit = 10
 	stays, other := w.fading("It stays."), w.fading("It stays too.")
 	w.edge(stays, revision.RelationSupports, other, "because")
-	grown := []uuid.UUID{w.grown("It has grown.", 12, 7, stays), w.grown("It has grown as well.", 3, 11, stays)}
+	grown := []uuid.UUID{w.manyVersions("It has grown.", 12, 7, stays),
+		w.manyVersions("It has grown as well.", 3, 11, stays)}
 	for i := range 8 {
 		grown = append(grown, w.fading(fmt.Sprintf("It is small %d.", i)))
 	}
@@ -99,7 +100,7 @@ func TestPurgeRemovesDependentRowsInParts(t *testing.T) {
 func TestPurgeEndsAfterAConcurrentErasure(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	id := w.grown("It has grown.", 12, 7, w.fading("It stays."))
+	id := w.manyVersions("It has grown.", 12, 7, w.fading("It stays."))
 	w.softDelete(id)
 	w.now = w.now.Add(31 * day)
 	w.purge(500, lifecycle.PurgeExpire)

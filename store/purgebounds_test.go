@@ -35,7 +35,7 @@ func TestPurgeLeavesBatchesThatAreNeeded(t *testing.T) {
 	_, err := w.MarkRangeDead(ctx, dead, "extract", "broken", w.now)
 	require.NoError(t, err)
 	w.keeps(schema.RetainJobsDead, 400)
-	waits := w.source2("The door code was changed.",
+	waits := w.blockedSource("The door code was changed.",
 		idea{fact: fact("The door code is void."), action: schema.ActionDelete, target: target})
 
 	w.now = w.now.Add(100 * day)
@@ -64,8 +64,8 @@ func TestPurgeLeavesBatchesThatAreNeeded(t *testing.T) {
 	require.Zero(t, left(dead), "it was not replayed")
 }
 
-// source2 takes ideas through a write that may not apply them, and completes the job.
-func (w *world) source2(content string, ideas ...idea) schema.Range {
+// blockedSource takes ideas through a write that may not apply them, and completes the job.
+func (w *world) blockedSource(content string, ideas ...idea) schema.Range {
 	w.t.Helper()
 	_, r := w.source(content, ideas...)
 	require.Equal(w.t, schema.WriteCounts{Blocked: len(ideas)}, w.write(r))

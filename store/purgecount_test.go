@@ -15,7 +15,7 @@ func TestPurgeCountMatchesTheRule(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const n = lifecycle.SweepFree + 10
-	w.crowd(n)
+	w.insertMany(n)
 	w.exec(`UPDATE jobs SET state = 'completed', finished_at = now()`)
 	w.forgetAll(w.forgets("", schema.Selector{All: true}))
 	deleted := w.now

@@ -251,7 +251,7 @@ func TestOperationAnswersItsOwnRequestOnly(t *testing.T) {
 	require.Equal(t, first, again)
 	require.Equal(t, before, w.snapshot())
 
-	// Also before the request is carried out.
+	// The same before the request is carried out.
 	waiting := schema.OperationRef{Tenant: w.p.Tenant, ID: "waiting", WorkflowID: "wf"}
 	require.NoError(t, w.Accept(ctx, waiting, "put", in.Request, w.now))
 	require.NoError(t, w.Accept(ctx, waiting, "put", in.Request, w.now))

@@ -54,8 +54,8 @@ func differing(list []sessions.Compared) (out []sessions.Compared) {
 	return out
 }
 
-// drawn returns everything derived from the ledger, as stored in Postgres.
-func (w *world) drawn() map[string]string {
+// derivedRows returns everything derived from the ledger, as stored in Postgres.
+func (w *world) derivedRows() map[string]string {
 	w.t.Helper()
 	out := map[string]string{}
 	for name, sql := range map[string]string{
@@ -159,7 +159,7 @@ func TestDerivedIsRebuiltFromTheLedger(t *testing.T) {
 		for _, stream := range streams {
 			all = append(all, stream+run)
 		}
-		before := w.drawn()
+		before := w.derivedRows()
 		compared := w.rebuild(true, false, all...)
 		require.Empty(t, differing(compared), "nothing differs")
 
@@ -176,7 +176,7 @@ func TestDerivedIsRebuiltFromTheLedger(t *testing.T) {
 			require.True(t, c.Rebuilt, c)
 		}
 		// Marks of streams of earlier cases stay lost: they belong to another ledger.
-		after := w.drawn()
+		after := w.derivedRows()
 		require.Equal(t, before["memories"], after["memories"])
 		require.Equal(t, before["evidence"], after["evidence"])
 		require.Equal(t, before["sessions"], after["sessions"])
@@ -186,7 +186,7 @@ func TestDerivedIsRebuiltFromTheLedger(t *testing.T) {
 		for _, c := range w.rebuild(false, true, all...) {
 			require.True(t, c.Rebuilt || c.Kept != "", c)
 		}
-		again := w.drawn()
+		again := w.derivedRows()
 		require.Equal(t, after, again, "after a rebuild everything is as before")
 		w.sql(`DELETE FROM memories WHERE type = 'episodic'`) // contents must not repeat across cases
 	})
@@ -221,14 +221,14 @@ func TestRebuildKeepsChangesMadeElsewhere(t *testing.T) {
 	want := map[uuid.UUID]string{id(0): ledger.KeptChanged, id(1): ledger.KeptForgotten, id(2): ledger.KeptEventsGone,
 		id(3): ledger.KeptEventsGone, id(4): ledger.KeptForgotten}
 	for _, drop := range []bool{false, true} {
-		before := w.drawn()
+		before := w.derivedRows()
 		got := map[uuid.UUID]string{}
 		for _, c := range w.rebuild(false, drop) {
 			require.False(t, c.Rebuilt, c)
 			got[uuid.MustParse(c.ID)] = c.Kept
 		}
 		require.Equal(t, want, got)
-		require.Equal(t, before, w.drawn())
+		require.Equal(t, before, w.derivedRows())
 	}
 }
 
@@ -278,9 +278,9 @@ func TestWorkingOfAnOpenSession(t *testing.T) {
 	w.append(time.Now(), updated("a", "run/x", "ann", "so far"))
 	w.takeIn(key)
 	w.append(time.Now(), updated("b", "run/x", "ann", "on"))
-	before := w.drawn()
+	before := w.derivedRows()
 	require.Equal(t, "on", working(in).Payload.ContextSummary, "events after the last snapshot of the session count")
-	require.Equal(t, before, w.drawn(), "it only reads")
+	require.Equal(t, before, w.derivedRows(), "it only reads")
 	in.Streams = []string{"run/y"}
 	require.Nil(t, working(in))
 	in.Session = "x"

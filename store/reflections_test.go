@@ -31,9 +31,9 @@ func believed(id, stream, agent, through string, basedOn ...string) ledger.Event
 	return e
 }
 
-// lay appends events without checking the citations of reflections. Ledgers contain such events: the cited events
-// were purged since, or the events were appended by an earlier version.
-func (w *world) lay(at time.Time, list ...ledger.Event) error {
+// appendUnchecked appends events without checking the citations of reflections. Ledgers contain such events: the
+// cited events were purged since, or the events were appended by an earlier version.
+func (w *world) appendUnchecked(at time.Time, list ...ledger.Event) error {
 	open, ids := views.GlobalKinds(), map[string]bool{}
 	return commit.Write(ctx, w.Store.DB, "t", at, func(c *commit.Change) error {
 		rows := []events.Row{}
@@ -82,7 +82,7 @@ func TestPendingMatchesTheTracker(t *testing.T) {
 			}
 			list = append(list, e)
 		}
-		err := w.lay(time.Now(), list...)
+		err := w.appendUnchecked(time.Now(), list...)
 		require.NoError(r, err)
 		if rapid.Bool().Draw(r, "erase") {
 			_, err = w.Store.Empty(ctx, "t", []string{rapid.SampledFrom(list).Draw(r, "erased").ID}, time.Now())

@@ -307,7 +307,7 @@ func TestExportSelects(t *testing.T) {
 	to.requireExactStats()
 	to.requireExactMentions()
 
-	// The end of a file has the number of lines; a reader that fails ends it.
+	// The last line of a file has the counts. An error of the receiver ends the export.
 	all := parsed(t, w.export(w.whole())...)
 	require.Equal(t, transfer.ExportFormat, all[0].Format)
 	require.Equal(t, transfer.LineEnd, all[len(all)-1].Kind)

@@ -489,7 +489,7 @@ func TestReviseByAnExistingMemory(t *testing.T) {
 	require.Equal(t, schema.StatusContested, w.get(d).Status)
 }
 
-// TestReviseOwnership: the successor has the target's owner, and no additional readers.
+// TestReviseOwnership checks that the successor has the target's owner, and no additional readers.
 func TestReviseOwnership(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

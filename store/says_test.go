@@ -13,7 +13,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// prefers is the fact that the extractor finds in "I prefer Python." of Maya.
+// prefers is the fact that the extractor finds if Maya says "I prefer Python."
 func prefers(what string) memory.Fact {
 	f := fact("Maya prefers " + what)
 	f.Category = schema.CategoryPreference
@@ -65,7 +65,7 @@ func TestEraseOfAFactIncludesItsSource(t *testing.T) {
 	require.Empty(t, w.found("python"))
 	_, err := w.SweepLexemes(ctx, "t", w.now)
 	require.NoError(t, err)
-	require.Empty(t, w.holding("python"))
+	require.Empty(t, w.columnsWith("python"))
 	require.Equal(t, 2, w.count("index_outbox", "op = 'delete' AND memory_id IN ($1, $2)", source, facts[0]))
 	require.Zero(t, w.count("memory_hints", "true"))
 	w.requireExactStats()
@@ -196,7 +196,7 @@ func TestEraseOfOneOfSeveralFactsOfATurn(t *testing.T) {
 	w.forgetAll(w.forgets(schema.ForgetErase, named(facts[0])))
 	_, err := w.SweepLexemes(ctx, "t", w.now)
 	require.NoError(t, err)
-	require.Empty(t, w.holding("python"))
+	require.Empty(t, w.columnsWith("python"))
 	require.NotNil(t, w.get(source).ErasedAt)
 	require.ElementsMatch(t, []uuid.UUID{facts[1], facts[2]}, w.found("oslo"))
 	require.Equal(t, "Maya lives in Oslo", w.get(facts[1]).Content)

@@ -23,13 +23,13 @@ import (
 	"github.com/mneme/mneme/store/transfer"
 )
 
-// whatSees is the filter of a topic's principal without clearance.
-func whatSees(t topics.Topic) pg.Filter {
+// topicFilter is the filter of a topic's principal without clearance.
+func topicFilter(t topics.Topic) pg.Filter {
 	return pg.Filter{Principal: t.Principal, ReadPolicy: t.ReadPolicy}
 }
 
-// knows stores a memory of the principal.
-func (w *world) knows(p schema.Principal, v schema.Visibility, content string) uuid.UUID {
+// storeMemory stores a memory of the principal.
+func (w *world) storeMemory(p schema.Principal, v schema.Visibility, content string) uuid.UUID {
 	w.t.Helper()
 	id, err := w.Insert(ctx, p, v, semantic(content, "Billing", "states", content, `{"mode":"global"}`), w.now)
 	require.NoError(w.t, err)
@@ -47,25 +47,26 @@ func (w *world) asks(p schema.Principal, question string) topics.Topic {
 // drafts saves the extract of memories as the draft of a topic, and returns the hash of the evidence.
 func (w *world) drafts(t topics.Topic, ids ...uuid.UUID) (string, storetopics.Outcome) {
 	w.t.Helper()
-	evidence, err := w.Evidence(ctx, whatSees(t), ids)
+	evidence, err := w.Evidence(ctx, topicFilter(t), ids)
 	require.NoError(w.t, err)
 	refs := rules.Refs(evidence)
-	out, err := w.SaveDraft(ctx, storetopics.Draft{Tenant: w.p.Tenant, Topic: uuid.MustParse(t.ID), Filter: whatSees(t),
-		Parts: rules.Extract(evidence), Evidence: refs, WrittenBy: "rules", AsOf: w.now}, w.now)
+	out, err := w.SaveDraft(ctx, storetopics.Draft{Tenant: w.p.Tenant, Topic: uuid.MustParse(t.ID),
+		Filter: topicFilter(t),
+		Parts:  rules.Extract(evidence), Evidence: refs, WrittenBy: "rules", AsOf: w.now}, w.now)
 	require.NoError(w.t, err)
 	return rules.Hash(refs), out
 }
 
 func (w *world) publishes(t topics.Topic, hash string) (storetopics.Outcome, int) {
 	w.t.Helper()
-	out, number, err := w.PublishDraft(ctx, w.p.Tenant, uuid.MustParse(t.ID), whatSees(t), hash, w.now)
+	out, number, err := w.PublishDraft(ctx, w.p.Tenant, uuid.MustParse(t.ID), topicFilter(t), hash, w.now)
 	require.NoError(w.t, err)
 	return out, number
 }
 
 func (w *world) topic(t topics.Topic) topics.Topic {
 	w.t.Helper()
-	out, err := w.Topic(ctx, t.Principal, uuid.MustParse(t.ID), whatSees)
+	out, err := w.Topic(ctx, t.Principal, uuid.MustParse(t.ID), topicFilter)
 	require.NoError(w.t, err)
 	return out
 }
@@ -77,7 +78,7 @@ func TestTopicIsOpenedOnceAndAnsweredWithHistory(t *testing.T) {
 	require.Equal(t, topic, w.asks(w.p, "What do we know about billing?"))
 	require.Equal(t, topics.NeverAnswered, w.topic(topic).Freshness)
 
-	one := w.knows(w.p, schema.VisibilityPrivate, "Billing runs on Postgres.")
+	one := w.storeMemory(w.p, schema.VisibilityPrivate, "Billing runs on Postgres.")
 	hash, out := w.drafts(topic, one)
 	require.Equal(t, storetopics.Written, out)
 	require.Equal(t, topics.NeverAnswered, w.topic(topic).Freshness, "a draft is not shown")
@@ -92,7 +93,7 @@ func TestTopicIsOpenedOnceAndAnsweredWithHistory(t *testing.T) {
 	require.Equal(t, []topics.Part{{Text: "Billing runs on Postgres.", Memories: []string{one.String()}}},
 		shown.Answer.Parts)
 
-	two := w.knows(w.p, schema.VisibilityPrivate, "Billing is owned by payments.")
+	two := w.storeMemory(w.p, schema.VisibilityPrivate, "Billing is owned by payments.")
 	for i := range topics.KeptAnswers + 3 {
 		hash, _ = w.drafts(topic, one, two)
 		if i%2 == 0 {
@@ -101,7 +102,7 @@ func TestTopicIsOpenedOnceAndAnsweredWithHistory(t *testing.T) {
 		out, _ = w.publishes(topic, hash)
 		require.Equal(t, storetopics.Written, out)
 	}
-	history, err := w.Answers(ctx, topic.Principal, uuid.MustParse(topic.ID), whatSees)
+	history, err := w.Answers(ctx, topic.Principal, uuid.MustParse(topic.ID), topicFilter)
 	require.NoError(t, err)
 	require.Len(t, history, topics.KeptAnswers)
 	require.Equal(t, topics.KeptAnswers+4, history[0].Number)
@@ -110,7 +111,7 @@ func TestTopicIsOpenedOnceAndAnsweredWithHistory(t *testing.T) {
 		w.now),
 		pg.ErrNotFound)
 	require.NoError(t, w.RemoveTopic(ctx, w.p, uuid.MustParse(topic.ID), w.now))
-	_, err = w.Topic(ctx, w.p, uuid.MustParse(topic.ID), whatSees)
+	_, err = w.Topic(ctx, w.p, uuid.MustParse(topic.ID), topicFilter)
 	require.ErrorIs(t, err, pg.ErrNotFound)
 	require.Zero(t, w.count("topic_answers", "true"))
 }
@@ -123,8 +124,8 @@ func TestForgettingBlanksAnswersAndDropsDrafts(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			topic, other := w.asks(w.p, "What about billing?"), w.asks(w.p, "What about parking?")
-			gone := w.knows(w.p, schema.VisibilityPrivate, "Billing uses the xyzzycanary vault.")
-			kept := w.knows(w.p, schema.VisibilityPrivate, "Billing is in Lisbon.")
+			gone := w.storeMemory(w.p, schema.VisibilityPrivate, "Billing uses the xyzzycanary vault.")
+			kept := w.storeMemory(w.p, schema.VisibilityPrivate, "Billing is in Lisbon.")
 			hash, _ := w.drafts(topic, gone, kept)
 			w.publishes(topic, hash)
 			hash, _ = w.drafts(other, kept)
@@ -154,7 +155,7 @@ func TestOutdatedDraftIsDropped(t *testing.T) {
 	w := newWorld(t)
 	bob := schema.Principal{Tenant: w.p.Tenant, Agent: "bob", Project: w.p.Project}
 	topic := w.asks(bob, "What about billing?")
-	id := w.knows(w.p, schema.VisibilityGlobal, "Billing is in Lisbon.")
+	id := w.storeMemory(w.p, schema.VisibilityGlobal, "Billing is in Lisbon.")
 	hash, out := w.drafts(topic, id)
 	require.Equal(t, storetopics.Written, out)
 	_, err := w.owner.Exec(ctx, `UPDATE memories SET visibility = 'private' WHERE id = $1`, id)
@@ -177,7 +178,7 @@ func TestPublishWhileForgetting(t *testing.T) {
 	w := newWorld(t)
 	for i := range 12 {
 		topic := w.asks(w.p, fmt.Sprintf("What about billing %d?", i))
-		id := w.knows(w.p, schema.VisibilityPrivate, fmt.Sprintf("Billing %d uses the xyzzycanary vault.", i))
+		id := w.storeMemory(w.p, schema.VisibilityPrivate, fmt.Sprintf("Billing %d uses the xyzzycanary vault.", i))
 		hash, _ := w.drafts(topic, id)
 		preview := w.selects(w.forgets(schema.ForgetErase, named(id)))
 		_, err := w.confirm(preview, w.token(preview))
@@ -185,7 +186,7 @@ func TestPublishWhileForgetting(t *testing.T) {
 		var both sync.WaitGroup
 		var published, forgot error
 		both.Go(func() {
-			_, _, published = w.PublishDraft(ctx, w.p.Tenant, uuid.MustParse(topic.ID), whatSees(topic), hash, w.now)
+			_, _, published = w.PublishDraft(ctx, w.p.Tenant, uuid.MustParse(topic.ID), topicFilter(topic), hash, w.now)
 		})
 		both.Go(func() {
 			_, forgot = w.ForgetBatch(ctx, w.p.Tenant, uuid.MustParse(preview.RunID), 3, w.now)
@@ -216,10 +217,10 @@ func TestTopicShowsOnlyWhatItsPrincipalMaySee(t *testing.T) {
 			owner := rapid.SampledFrom(owners).Draw(r, "owner")
 			v := rapid.SampledFrom([]schema.Visibility{schema.VisibilityPrivate, schema.VisibilityShared,
 				schema.VisibilityGlobal}).Draw(r, "visibility")
-			ids = append(ids, w.knows(owner, v, fmt.Sprintf("Statement %d of case %d.", i, n)))
+			ids = append(ids, w.storeMemory(owner, v, fmt.Sprintf("Statement %d of case %d.", i, n)))
 		}
 		visible := func() map[uuid.UUID]bool {
-			seen, err := w.Evidence(ctx, whatSees(topic), ids)
+			seen, err := w.Evidence(ctx, topicFilter(topic), ids)
 			require.NoError(r, err)
 			out := map[uuid.UUID]bool{}
 			for _, e := range seen {
@@ -238,7 +239,7 @@ func TestTopicShowsOnlyWhatItsPrincipalMaySee(t *testing.T) {
 			}
 		}
 		may := visible()
-		history, err := w.Answers(ctx, topic.Principal, uuid.MustParse(topic.ID), whatSees)
+		history, err := w.Answers(ctx, topic.Principal, uuid.MustParse(topic.ID), topicFilter)
 		require.NoError(r, err)
 		for _, answer := range append(history, *w.topic(topic).Answer) {
 			for _, part := range answer.Parts {
@@ -249,7 +250,7 @@ func TestTopicShowsOnlyWhatItsPrincipalMaySee(t *testing.T) {
 		}
 		for _, other := range owners {
 			if other != asker {
-				_, err := w.Topic(ctx, other, uuid.MustParse(topic.ID), whatSees)
+				_, err := w.Topic(ctx, other, uuid.MustParse(topic.ID), topicFilter)
 				require.ErrorIs(r, err, pg.ErrNotFound, "a topic is visible to its owner only")
 			}
 		}
@@ -329,7 +330,7 @@ func TestTopicsAreExportedWithoutAnswers(t *testing.T) {
 	w := newWorld(t)
 	topic, other := w.asks(w.p, "What about billing?"), w.asks(schema.Principal{Tenant: w.p.Tenant, Agent: "zoe"},
 		"What about zoe?")
-	id := w.knows(w.p, schema.VisibilityPrivate, "Billing uses the xyzzycanary vault.")
+	id := w.storeMemory(w.p, schema.VisibilityPrivate, "Billing uses the xyzzycanary vault.")
 	hash, _ := w.drafts(topic, id)
 	w.publishes(topic, hash)
 	for all, want := range map[bool]int{false: 1, true: 2} {

@@ -85,5 +85,5 @@ func TestSafeSummariesAreErasedWithTheMemory(t *testing.T) {
 	require.NotContains(t, err.Error(), "hunter2x")
 
 	w.forgetAll(w.forgets(schema.ForgetErase, named(id)))
-	require.Empty(t, w.holding("is on record"))
+	require.Empty(t, w.columnsWith("is on record"))
 }

@@ -109,7 +109,7 @@ func TestAnUnreviewedContradictionIsContested(t *testing.T) {
 	}
 }
 
-// A claim with another value, which the pipeline may not replace.
+// A claim with another value, which the pipeline may not replace, becomes a contest.
 func TestAnUnreviewedClaimIsContested(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

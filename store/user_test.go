@@ -28,7 +28,7 @@ func (w *world) forUser(name string) *world {
 	return &other
 }
 
-// bystanders are the tables of requests, which contain nothing of memories.
+// bystanders are the tables of requests, which do not contain memories.
 var bystanders = []string{"operations", "forget_runs", "forget_items", "tenant_secrets"}
 
 // unchanged requires that fn changes nothing except the tables of requests.

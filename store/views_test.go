@@ -78,7 +78,7 @@ func TestReadingForAViewGivesTheSameContext(t *testing.T) {
 		}
 		for batch := range slices.Chunk(list, 7) {
 			at := w.now.Add(time.Duration(rapid.IntRange(-50, 50).Draw(r, "clock")) * time.Minute)
-			require.NoError(r, w.lay(at, batch...))
+			require.NoError(r, w.appendUnchecked(at, batch...))
 		}
 		if rapid.Bool().Draw(r, "erase") {
 			_, err := w.Store.Empty(ctx, "t", []string{rapid.SampledFrom(list).Draw(r, "erased").ID}, time.Now())
@@ -131,7 +131,7 @@ func TestMarksCanBeRebuilt(t *testing.T) {
 		for i := range rapid.IntRange(1, 20).Draw(r, "events") {
 			list = append(list, randomEvent(r, fmt.Sprintf("%d-%d", time.Now().UnixNano(), i), "run/x", list))
 		}
-		require.NoError(r, w.lay(w.now, list...))
+		require.NoError(r, w.appendUnchecked(w.now, list...))
 		_, err := w.Store.Empty(ctx, "t", []string{list[0].ID}, time.Now())
 		require.NoError(r, err)
 	})

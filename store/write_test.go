@@ -410,7 +410,7 @@ func TestNothingIsWrittenFromAForgottenSource(t *testing.T) {
 	}
 	require.Equal(t, "parent_forgotten", w.outcomes(r)[0].Skipped)
 
-	// Also if the transaction that writes has forgotten it.
+	// Nothing is written either if the writing transaction itself forgets the source.
 	ack, r := w.stage(say("first source", "second source")...)
 	a, b := uuid.MustParse(ack.MemoryIDs[0]), uuid.MustParse(ack.MemoryIDs[1])
 	w.decided(r, a, idea{fact: fact("unrelated words"), action: schema.ActionDelete, target: b})
