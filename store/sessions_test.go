@@ -48,7 +48,7 @@ func ended(id, stream, agent string) ledger.Event {
 	return e
 }
 
-// A session takes in the events of its stream that its agent sees, and closes into one episode with its evidence.
+// A session processes the events of its stream that its agent sees, and closes into one episode with its evidence.
 // Later events belong to the next episode.
 func TestSessionClosesIntoAnEpisode(t *testing.T) {
 	t.Parallel()

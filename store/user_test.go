@@ -264,7 +264,7 @@ func TestFeedbackOfAUser(t *testing.T) {
 		require.ErrorIs(t, err, pg.ErrNotFound)
 		_, err = tom.Retrieved(ctx, tom.p, retrieval)
 		require.ErrorIs(t, err, pg.ErrNotFound)
-		// Nor through his own retrieval with their ids.
+		// The same through his own retrieval with their ids.
 		gone := tom.feedbackOn(forged, mayas, schema.VerdictSucceeded)
 		require.Equal(t, schema.FeedbackGone, gone.Status)
 	})

@@ -32,7 +32,7 @@ func splitClauses(ws []word) [][]word {
 	return append(out, startSentence(ws[start:]))
 }
 
-// endsSomething reports whether a clause says that something no longer holds.
+// endsSomething reports whether a clause says that something has ended.
 func endsSomething(ws []word) bool {
 	for i, w := range ws {
 		if w.low == "anymore" ||

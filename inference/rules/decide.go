@@ -24,17 +24,17 @@ import (
 //	same content hash                                           none    1.00
 //	same words in the same order, except articles, plurals,
 //	"really", "just" …; same numbers, names, tense, negation    none    0.95
-//	same subject, functional predicate and object, and the
-//	fact has no word besides                                    none    0.90
+//	same subject, functional predicate and object, and no
+//	other word in the fact                                      none    0.90
 //	"no longer", "stopped …ing", "was removed", "used to" …
-//	of what the neighbour says: and more is said                update  0.85
-//	the same, and nothing else is said                          delete  0.85
-//	the fact changes what the neighbour says (proposals.FindChange)
-//	surely: it takes its place                                  update  0.90
+//	with the words of the neighbour, and other words            update  0.85
+//	the same, without other words                               delete  0.85
+//	the fact changes the neighbour (proposals.FindChange)
+//	surely: it supersedes the neighbour                         update  0.90
 //	probably: both are kept and marked                          update  0.70
 //	same subject and functional predicate, another object       update  0.90
-//	same words in the same order, but one negates, or they
-//	hold antonyms (revision.DetectContradiction)                  update  0.80
+//	same words in the same order, except a negation or
+//	antonyms (revision.DetectContradiction)                     update  0.80
 //	otherwise, refinements included                             add     0.80
 //
 // "Used to" never deletes, because it is about the past.

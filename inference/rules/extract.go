@@ -38,13 +38,13 @@ const truncationMarker = "[truncated]"
 
 // Extractor finds facts in text by rules. The zero value is ready and safe for concurrent use.
 //
-// What it does, in order:
+// It does the following, in order:
 //
 //   - splits the text into sentences (segments), without code blocks, headings, tables and quoted mail;
 //   - removes the introduction of a statement, and keeps its cues with the fact (Fact.Cue);
 //   - drops questions, greetings, thanks, small talk, requests to the assistant, and sentences whose
 //     subject is a pronoun that the previous sentence does not resolve;
-//   - turns a sentence that takes something back into a fact that no longer holds (Fact.Retracts);
+//   - turns a sentence that retracts a statement into a fact that is no longer true (Fact.Retracts);
 //   - replaces the first person by the speaker, if that is certain, and adds a date after relative dates;
 //   - gives each fact a category, a confidence and, if its words are plain, a claim.
 //

@@ -77,7 +77,7 @@ var (
 	// policyVerbs make an instruction general without other words: "Use tabs, not spaces".
 	policyVerbs = set("use prefer avoid keep ensure follow treat store pin name")
 
-	// standing are words that say that a request holds from now on.
+	// standing are words by which a request applies from now on.
 	standing = phraseList(
 		"stop using|stop adding|stop writing|stop saying|stop putting|stop calling|always|never|from " +
 			"now on|every time|by default|in future|in the future",
