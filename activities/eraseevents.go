@@ -71,7 +71,8 @@ type ForgetSessionsRequest struct {
 	// Shown also deletes the runs of Context, Recall and Get of the tenant, and removes events from a memory index
 	// outside Postgres that the ledger no longer has.
 	Shown bool `json:"shown,omitempty"`
-	// The attempts after which a session that does not renew its history is cancelled, and terminated. 0 means never.
+	// CancelAfter and TerminateAfter are the numbers of attempts after which a session that does not renew its
+	// history is cancelled and then terminated. 0 means never.
 	CancelAfter    int32 `json:"cancel_after"`
 	TerminateAfter int32 `json:"terminate_after"`
 }

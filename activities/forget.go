@@ -227,8 +227,8 @@ func (a *Forgetting) ForgetVectors(ctx context.Context, in ForgetRef) error {
 type ForgetRunsRequest struct {
 	Run  ForgetRef `json:"run"`
 	From int       `json:"from"`
-	// The attempts after which an open workflow is cancelled, and terminated. The caller's retry policy sets how many
-	// attempts there are. 0 means never.
+	// CancelAfter and TerminateAfter are the numbers of attempts after which an open workflow is cancelled and then
+	// terminated. The caller's retry policy limits the attempts. 0 means never.
 	CancelAfter    int32 `json:"cancel_after"`
 	TerminateAfter int32 `json:"terminate_after"`
 }

@@ -99,9 +99,9 @@ func (o *outcomes[T]) keep(ctx context.Context, results []T) error {
 }
 
 // failed records an item whose model call failed. It is not the item's failure if the activity itself is being
-// stopped, or if the endpoint is unavailable. If the endpoint has not answered in this run, it is asked about a fixed
-// text; only if it answers that can the item be at fault. If such failures counted as attempts, an outage of seconds
-// would kill every job that it meets.
+// stopped, or if the endpoint is unavailable. If the endpoint has not answered in this run, failed sends it a fixed
+// text, and the item is at fault only if that is answered. If such failures counted as attempts, an outage of seconds
+// would kill every job that it affects.
 func (o *outcomes[T]) failed(
 	ctx context.Context,
 	candidate uuid.UUID,

@@ -231,7 +231,7 @@ func TestFeedbackIsCorrected(t *testing.T) {
 		[]any{out.Items[0].Status, out.Items[0].Verdict})
 	require.Equal(t, []any{schema.FeedbackPenalised, schema.VerdictUnused},
 		[]any{out.Items[1].Status, out.Items[1].Verdict})
-	// An outcome of the whole retrieval does.
+	// An outcome of the whole retrieval corrects all items.
 	in = w.feedbackInput(first)
 	in.Request.Outcome = schema.OutcomeSuccess
 	out = w.feed(in)

@@ -105,7 +105,7 @@ func TestModifyStatuses(t *testing.T) {
 		{"no changes", schema.Patch{ID: tea.String(), Content: ptr(" Tea is  served hot. ")},
 			want(tea, schema.PatchNoChanges, 1)},
 		{"not there", schema.Patch{ID: uuid.Nil.String(), Who: ptr("x")}, want(uuid.Nil, schema.PatchNotFound, 0)},
-		{"not to be seen", schema.Patch{ID: theirs.String(), Who: ptr("x")}, want(theirs, schema.PatchNotFound, 0)},
+		{"hidden", schema.Patch{ID: theirs.String(), Who: ptr("x")}, want(theirs, schema.PatchNotFound, 0)},
 		{"deleted", schema.Patch{ID: gone.String(), Who: ptr("x")}, want(gone, schema.PatchDeleted, 2)},
 		{"superseded", schema.Patch{ID: replaced.String(), Who: ptr("x")}, want(replaced, schema.PatchNotLive, 2)},
 		{"archived", schema.Patch{ID: archived.String(), Who: ptr("x")}, want(archived, schema.PatchNotLive, 2)},

@@ -149,7 +149,7 @@ func TestReflectionsReadFewRows(t *testing.T) {
 				return second(s.Pending(ctx, events.PendingInput{Principal: schema.Principal{Tenant: "t",
 					Agent: "agent7"}, Stream: "run/1", Limit: 20}))
 			},
-			"pending of one that never reflected": func() error {
+			"pending without a reflection": func() error {
 				return second(s.Pending(ctx, events.PendingInput{Principal: schema.Principal{Tenant: "t",
 					Agent: "agent9"}, Stream: "run/1", Limit: 20}))
 			},

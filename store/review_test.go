@@ -227,7 +227,7 @@ func TestApprovalOfAStaleProposalIsNotApplied(t *testing.T) {
 		"another version":  {func(w *world, _, target uuid.UUID) { w.touch(target) }, "has version 2, not 1"},
 		"target forgotten": {func(w *world, _, target uuid.UUID) { w.forget(target) }, "no longer live"},
 		"source forgotten": {func(w *world, source, _ uuid.UUID) { w.forget(source) }, "the source"},
-		"target is no more": {func(w *world, _, target uuid.UUID) {
+		"target removed": {func(w *world, _, target uuid.UUID) {
 			w.exec(`DELETE FROM memory_provenance WHERE memory_id = $1`, target)
 			w.exec(`UPDATE memories SET id = gen_random_uuid() WHERE id = $1`, target)
 		}, "is gone"},

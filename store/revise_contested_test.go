@@ -45,7 +45,7 @@ func TestARevisionDoesNotDecideAContest(t *testing.T) {
 		"merge both": {schema.ReviseMerge, func(w *world, a, b uuid.UUID) []schema.Target {
 			return w.as(a, b)
 		}, true},
-		"fork beside the parties": {schema.ReviseFork, func(w *world, _, _ uuid.UUID) []schema.Target {
+		"fork a stranger": {schema.ReviseFork, func(w *world, _, _ uuid.UUID) []schema.Target {
 			return w.as(other(w))
 		}, false},
 		"resolve for one party": {schema.ReviseResolve, func(w *world, a, _ uuid.UUID) []schema.Target {

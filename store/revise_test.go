@@ -597,7 +597,7 @@ func everyRevision(w *world) map[string]schema.ReviseRequest {
 			w.as(w.keep(claims("G", "Lisbon", `{"s":2}`)))...),
 		"narrow": w.revision(schema.ReviseFork, same(claims("H", "Porto", `{"s":1}`)),
 			w.as(w.keep(claims("H", "Lisbon", "")))...),
-		"by one that exists": w.revision(schema.ReviseSupersede,
+		"by an existing memory": w.revision(schema.ReviseSupersede,
 			&schema.MemoryRecord{ID: w.keep(claims("I", "Porto", "")).String()},
 			w.as(w.keep(claims("J", "Lisbon", "")))...),
 		"resolve": w.revision(schema.ReviseResolve, nil, w.as(contested("K")...)...),

@@ -383,13 +383,13 @@ func TestFilterAdmits(t *testing.T) {
 			"tagged"},
 		"since": {with(agent("e"), func(f *pg.Filter) { f.Since = ptr(jan.Add(time.Second)) }),
 			"explicit pinned"},
-		"since, that moment": {with(agent("e"), func(f *pg.Filter) { f.Since = &jan }), "january,explicit pinned"},
-		"until, that moment": {with(agent("e"), func(f *pg.Filter) { f.Until = &jan }), ""},
+		"since, inclusive": {with(agent("e"), func(f *pg.Filter) { f.Since = &jan }), "january,explicit pinned"},
+		"until, exclusive": {with(agent("e"), func(f *pg.Filter) { f.Until = &jan }), ""},
 		"until": {with(agent("e"), func(f *pg.Filter) { f.Until = ptr(jan.Add(time.Second)) }),
 			"january"},
-		"who, in any case": {with(agent("e"), func(f *pg.Filter) { f.Who = "bOB" }), "january"},
-		"pinned":           {with(agent("e"), func(f *pg.Filter) { f.Pinned = ptr(true) }), "explicit pinned"},
-		"not pinned":       {with(agent("e"), func(f *pg.Filter) { f.Pinned = ptr(false) }), "january"},
+		"who, ignoring case": {with(agent("e"), func(f *pg.Filter) { f.Who = "bOB" }), "january"},
+		"pinned":             {with(agent("e"), func(f *pg.Filter) { f.Pinned = ptr(true) }), "explicit pinned"},
+		"not pinned":         {with(agent("e"), func(f *pg.Filter) { f.Pinned = ptr(false) }), "january"},
 		"types": {with(agent("e"), func(f *pg.Filter) {
 			f.Types = []schema.MemoryType{schema.TypeSemantic}
 		}), "explicit pinned"},
@@ -477,10 +477,10 @@ func TestGetShowsWhatTheCallerMaySee(t *testing.T) {
 		p    schema.Principal
 		want [4]bool // private, group, shared, global
 	}{
-		"owner":         {b, [4]bool{true, true, true, true}},
-		"owner, abroad": {schema.Principal{Tenant: "t", Agent: "b"}, [4]bool{true, true, true, true}},
-		"stranger":      {schema.Principal{Tenant: "t", Agent: "a"}, [4]bool{false, false, false, true}},
-		"colleague":     {schema.Principal{Tenant: "t", Agent: "a", Project: "p"}, [4]bool{false, false, true, true}},
+		"owner":                   {b, [4]bool{true, true, true, true}},
+		"owner without a project": {schema.Principal{Tenant: "t", Agent: "b"}, [4]bool{true, true, true, true}},
+		"stranger":                {schema.Principal{Tenant: "t", Agent: "a"}, [4]bool{false, false, false, true}},
+		"colleague":               {schema.Principal{Tenant: "t", Agent: "a", Project: "p"}, [4]bool{false, false, true, true}},
 		"other project": {schema.Principal{Tenant: "t", Agent: "a", Project: "q", PolicyGroup: "h"},
 			[4]bool{false, false, false, true}},
 		"group member": {schema.Principal{Tenant: "t", Agent: "a", PolicyGroup: "g"},

@@ -32,8 +32,8 @@ func TestShapingReadsThroughTheFilter(t *testing.T) {
 		filter         pg.Filter
 		live, outdated bool
 	}{
-		"the owner":              {pg.Filter{Principal: owner}, true, false},
-		"the owner, of the past": {pg.Filter{Principal: owner, Superseded: true}, true, true},
+		"the owner":                           {pg.Filter{Principal: owner}, true, false},
+		"the owner, with superseded memories": {pg.Filter{Principal: owner, Superseded: true}, true, true},
 		"another agent": {pg.Filter{Principal: schema.Principal{Tenant: owner.Tenant, Agent: "other"},
 			Superseded: true}, false, false},
 		"another tenant": {pg.Filter{Principal: schema.Principal{Tenant: "other", Agent: owner.Agent},

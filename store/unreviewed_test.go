@@ -59,13 +59,13 @@ func TestAnUnreviewedContradictionIsContested(t *testing.T) {
 		before func(w *world, target uuid.UUID)
 		pinned bool
 	}{
-		"words that contradict": {idea: idea{fact: said, action: schema.ActionUpdate}},
-		"a deletion":            {idea: idea{fact: said, action: schema.ActionDelete}},
-		"of what has changed": {idea: idea{fact: said, action: schema.ActionUpdate},
+		"contradicting words": {idea: idea{fact: said, action: schema.ActionUpdate}},
+		"a deletion":          {idea: idea{fact: said, action: schema.ActionDelete}},
+		"a changed target": {idea: idea{fact: said, action: schema.ActionUpdate},
 			before: func(w *world, target uuid.UUID) {
 				w.modifyOne(schema.Patch{ID: target.String(), Tags: &[]string{"drinks"}, Reason: "sorted"})
 			}},
-		"of what is pinned": {idea: idea{fact: said, action: schema.ActionUpdate}, pinned: true},
+		"a pinned target": {idea: idea{fact: said, action: schema.ActionUpdate}, pinned: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -67,14 +67,14 @@ func TestRetractionsAndCues(t *testing.T) {
 		cue      string
 		dropped  bool
 	}{
-		"missing":              {``, false, "", false},
-		"none":                 {`,"retracts":false,"cue":""`, false, "", false},
-		"null":                 {`,"retracts":null,"cue":null`, false, "", false},
-		"a correction":         {`,"retracts":false,"cue":"Actually"`, false, "actually", false},
-		"a retraction":         {`,"retracts":true,"cue":"Forget that"`, true, "forget that", false},
-		"a retraction in text": {`,"retracts":"true","cue":"forget that"`, false, "", true},
-		"a retraction as one":  {`,"retracts":1`, false, "", true},
-		"a bad cue":            {`,"retracts":false,"cue":{"x":1}`, false, "", false},
+		"missing":                  {``, false, "", false},
+		"none":                     {`,"retracts":false,"cue":""`, false, "", false},
+		"null":                     {`,"retracts":null,"cue":null`, false, "", false},
+		"a correction":             {`,"retracts":false,"cue":"Actually"`, false, "actually", false},
+		"a retraction":             {`,"retracts":true,"cue":"Forget that"`, true, "forget that", false},
+		"a retraction in text":     {`,"retracts":"true","cue":"forget that"`, false, "", true},
+		"a retraction as a number": {`,"retracts":1`, false, "", true},
+		"a bad cue":                {`,"retracts":false,"cue":{"x":1}`, false, "", false},
 		"a long cue": {`,"cue":"` + strings.Repeat("é", 200) + `"`, false,
 			strings.Repeat("é", intake.MaxCueLength), false},
 	} {

@@ -68,7 +68,7 @@ var (
 		"thursday": time.Thursday, "friday": time.Friday, "saturday": time.Saturday, "sunday": time.Sunday}
 )
 
-// relativeDate returns how many words of ws are a relative date, and that date.
+// relativeDate returns the length in words of the relative date at the front of ws, and the absolute date.
 func relativeDate(ws []word, at time.Time) (int, string) {
 	low := func(i int) string {
 		if i < len(ws) && (i == 0 || ws[i-1].post == "") {

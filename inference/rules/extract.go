@@ -149,7 +149,7 @@ func fromTool(src inference.Source, content string) []found {
 	return out
 }
 
-// makeFound classifies a fact. original are the words as they were said, resolved the words of the fact.
+// makeFound classifies a fact. original has the words of the source, resolved those of the fact.
 func makeFound(src inference.Source, content string, original, resolved []word, s speaker, indirect bool) found {
 	f := memory.Fact{Content: content, Category: categoryOf(content, original)}
 	// The category of an explicit memory is that of its whole text, not of each of its sentences.

@@ -120,7 +120,7 @@ func TestTableFormatsAreEquivalent(t *testing.T) {
 		"BF16": {"x": of("BF16", []int{5, 3},
 			[]uint16{0, 0, 0x4110, 0x3f80, 0, 0, 0x3f80, 0x3f80, 0, 0, 0x3f00, 0, 0, 0, 0x3f80})},
 		"I8": {"x": of("I8", []int{5, 3}, []int8{0, 0, 18, 2, 0, 0, 2, 2, 0, 0, 1, 0, 0, 0, 2})},
-		"mapped and weighed": {
+		"mapped and weighted": {
 			"embeddings": of("F32", []int{4, 3}, []float32{0, 1, 0, 2, 0, 0, 1, 1, 0, 0, 0, 1}),
 			"mapping":    of("I64", []int{5}, []int64{3, 1, 2, 0, 3}),
 			"weights":    of("F32", []int{5}, []float32{9, 0.5, 1, 0.5, 1})},
@@ -212,7 +212,7 @@ func TestFaultyTables(t *testing.T) {
 			"weights": of("F32", []int{3}, rows[:3])}), []string{"3 weights for 5"}},
 		"mapped outside": {table(map[string]entry{"e": of("F32", []int{5, 3}, rows),
 			"mapping": of("I64", []int{5}, []int64{0, 1, 2, 3, 5})}), []string{"token 4 to row 5 of 5"}},
-		"a layer more": {table(map[string]entry{"e": of("F32", []int{5, 3}, rows),
+		"an additional layer": {table(map[string]entry{"e": of("F32", []int{5, 3}, rows),
 			"f": of("F32", []int{5, 3}, rows)}), []string{`"f"`, "all that is supported"}},
 		"unigram": {words(`"type": "WordPiece"`, `"type": "Unigram"`), []string{"tokenizer.json", `"Unigram"`}},
 		"no vocabulary": {map[string][]byte{"tokenizer.json": []byte(`{"model": {"type": "BPE"}}`)},

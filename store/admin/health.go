@@ -296,7 +296,8 @@ func (i *Inspector) Unanalysed(ctx context.Context) ([]string, error) {
 		ORDER BY 1`, unanalysedRows)
 }
 
-// Bloated names tables with more dead rows than live ones, at least ten thousand: vacuum does not keep up.
+// Bloated lists tables with more dead rows than live ones, and at least ten thousand dead rows, because vacuum does
+// not keep up with them.
 func (i *Inspector) Bloated(ctx context.Context) ([]string, error) {
 	return many[string](ctx, i, "read the statistics", `
 		SELECT relname::text

@@ -163,10 +163,10 @@ type TenantMetrics struct {
 	DeadJobs   int64
 	Due        int64                // memories that a sweep has yet to check; at most MaxDueCounted a tenant
 	OldestDue  *time.Time           // when the first of them became due
-	Swept      map[SweepCount]int64 // what sweeps of the last day did
+	Swept      map[SweepCount]int64 // outcomes of the sweeps of the last day
 }
 
-// Add sums another tenant's numbers into these.
+// Add adds another tenant's numbers.
 func (m *TenantMetrics) Add(o TenantMetrics) {
 	m.Live += o.Live
 	m.Contested += o.Contested
@@ -396,7 +396,7 @@ func (s *Admin) TenantMetrics(ctx context.Context, tenant string, at time.Time) 
 const countRevisions = `count(DISTINCT coalesce(metadata->>'operationId', metadata->>'proposalId', id::text))
 	FILTER (WHERE action IN ('revise', 'fork', 'merge', 'contest', 'resolve', 'retract'))`
 
-// actionRow is how many entries history has of an action, of a day where it is given.
+// actionRow is the number of history entries with an action, on one day if the statement groups by day.
 type actionRow struct {
 	Day                time.Time
 	Action             schema.AuditAction

@@ -20,7 +20,7 @@ import (
 // ErrReported means that another outcome was reported for the same memory and advice before.
 var ErrReported = errors.New("another outcome was reported before")
 
-// reported is a report as it is kept.
+// reported is a report as it is stored.
 type reported struct {
 	Outcome schema.Outcome `json:"outcome,omitempty"`
 	Changed []string       `json:"changed"`

@@ -38,7 +38,7 @@ func (s *Pipeline) ToReview(ctx context.Context, r schema.Range) (n int, err err
 
 // ReviewState is the state of a batch's review.
 type ReviewState struct {
-	Agent    string     `json:"agent,omitempty"` // whose batch it is; empty when there is none
+	Agent    string     `json:"agent,omitempty"` // the agent of the batch; empty if there is no batch
 	Project  string     `json:"project,omitempty"`
 	Open     int        `json:"open"`
 	Approved int        `json:"approved"`

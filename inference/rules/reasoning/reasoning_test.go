@@ -71,7 +71,7 @@ func TestReflect(t *testing.T) {
 			"judge judge.verdict The baker was seen at the mill",
 			"judge verdict.final The smith is free",
 		), "smith found: A burnt letter under the oven. Final verdict: The smith is free.", "e2 e5"},
-		"what recurs": {run(
+		"recurring words": {run(
 			"ann agent.spoke the cache was stale again",
 			"ann agent.spoke I cleared the cache",
 			"ann agent.spoke nothing to see here",
