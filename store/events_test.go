@@ -15,7 +15,7 @@ import (
 	"github.com/mneme/mneme/store/transfer"
 )
 
-// ledger lists what events say: kind, session, and whether they refer to a candidate and a memory.
+// ledger lists the kind and the session of each event, and whether it refers to a candidate and a memory.
 func (w *world) ledger() []string {
 	w.t.Helper()
 	rows, err := w.owner.Query(ctx,

@@ -206,7 +206,7 @@ func TestFaultyTables(t *testing.T) {
 			[]string{`60 bytes for "e"`, "takes 80"}},
 		"too few rows": {table(map[string]entry{"e": of("F32", []int{4, 3}, rows[:12])}),
 			[]string{"4 rows for 5 tokens"}},
-		"no number":     {table(map[string]entry{"e": of("F32", []int{5, 3}, nan)}), []string{`"e"`, "no number"}},
+		"not a number":  {table(map[string]entry{"e": of("F32", []int{5, 3}, nan)}), []string{`"e"`, "no number"}},
 		"only a vector": {table(map[string]entry{"weights": of("F32", []int{5}, rows[:5])}), []string{"no table"}},
 		"too few weights": {table(map[string]entry{"e": of("F32", []int{5, 3}, rows),
 			"weights": of("F32", []int{3}, rows[:3])}), []string{"3 weights for 5"}},
