@@ -149,17 +149,17 @@ func (a *Indexing) FillGeneration(ctx context.Context, in FillRequest) (FillResu
 					lacking++
 				}
 			}
-			told, err := a.refresh(ctx, g, next.Tenant, ids)
+			refreshed, err := a.refresh(ctx, g, next.Tenant, ids)
 			if errors.Is(err, vector.ErrMissing) {
 				if err = a.makeRoom(ctx, g); err == nil {
-					told, err = a.refresh(ctx, g, next.Tenant, ids)
+					refreshed, err = a.refresh(ctx, g, next.Tenant, ids)
 				}
 			}
 			if err != nil {
 				return err
 			}
 			out.Memories, out.Embedded = out.Memories+int64(len(page)), out.Embedded+lacking
-			out.Refused += int64(max(0, len(page)-told))
+			out.Refused += int64(max(0, len(page)-refreshed))
 			out.Cursor = next
 			work.Note(out)
 			return nil
