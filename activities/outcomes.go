@@ -123,7 +123,7 @@ func (o *outcomes[T]) failed(
 			o.answers = true
 		}
 	}
-	if ctx.Err() != nil { // by now
+	if ctx.Err() != nil { // stopped during the probe
 		return context.Cause(ctx)
 	}
 	o.wait = max(o.wait, wait)
