@@ -33,7 +33,7 @@ type description struct {
 	dimensions int  // 0 if the files do not set it
 	query      string
 	passage    string
-	outside    []string // files with weights besides the graph
+	outside    []string // files with weights outside the graph
 }
 
 // describe reads a directory in the layout of sentence-transformers: config.json, tokenizer.json, an ONNX graph, and,
