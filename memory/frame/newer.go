@@ -60,12 +60,8 @@ func (q Question) Successions(texts []Text, least float64, follows func(i, j int
 	var out []Succession
 	answers.pairs(follows, func(i, j int, r ruling) {
 		p := probability(succession.logit(answers.measures(i, j, r)))
-		switch {
-		case r.apart:
-		case r.certainty == Sure:
+		if r.certainty == Sure && !r.apart {
 			p = max(p, SureByRules)
-		case r.certainty == Doubt:
-			p = max(p, DoubtByRules)
 		}
 		if p >= least {
 			out = append(out, Succession{answers.order[i], answers.order[j], p})
@@ -76,10 +72,6 @@ func (q Question) Successions(texts []Text, least float64, follows func(i, j int
 
 // SureByRules is the minimum probability of a succession that the rules of Compare are certain of.
 const SureByRules = 0.9
-
-// DoubtByRules is the minimum probability of a succession that the rules only suspect: the newer one comes first, and
-// the older one is not marked (rank.Latest).
-const DoubtByRules = 0.2
 
 // ruling is the judgement of the rules on an earlier and a later text.
 type ruling struct {
