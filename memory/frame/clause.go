@@ -333,7 +333,9 @@ func (r *reader) bare(i int) bool {
 	modal := slices.ContainsFunc(r.ts[r.verb:i], func(t token) bool {
 		return t.is("do", "does", "did", "will", "can", "could", "would", "should", "must")
 	})
-	return modal && isContent(t) && !t.cap && !strings.HasSuffix(t.low, "ing") && !slices.ContainsFunc(r.ts[:i], isBe)
+	perfect := slices.ContainsFunc(r.ts[r.verb:i], func(t token) bool { return t.is("has", "have", "had") }) &&
+		participle(t)
+	return (modal || perfect) && isContent(t) && !t.cap && !strings.HasSuffix(t.low, "ing") && !slices.ContainsFunc(r.ts[:i], isBe)
 }
 
 // progressive reports whether the word at i is the verb after a form of "be": "Robert is saving up for a campervan".

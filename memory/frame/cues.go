@@ -39,7 +39,7 @@ func (r *reader) cues() {
 			r.cue = max(r.cue, cueNow)
 		case t.low == "over" && i == len(r.ts)-1 && isBe(main), t.low == "gone" && r.copular, t.low == "off" &&
 			i == len(r.ts)-1 && r.copular, t.low == "dead" && r.copular,
-			t.low == "out" && i > 0 && isBe(r.ts[i-1]):
+			t.low == "out" && i > 0 && isBe(r.ts[i-1]) && (i+1 == len(r.ts) || r.ts[i+1].low != "of"):
 			r.ended = true
 			r.cue = cueChange
 		}

@@ -329,7 +329,7 @@ func recovered(a, b Frame) Relation {
 	}
 	rest := func(of, other []part) bool {
 		return slices.ContainsFunc(of, func(p part) bool {
-			return len(p.stems) > 0 && p.stems[0] != "" && !lightVerbs[p.stems[0]] && !manner[p.stems[0]] &&
+			return len(p.stems) > 0 && p.stems[0] != "" && p.role != "for" && !lightVerbs[p.stems[0]] && !manner[p.stems[0]] &&
 				!slices.ContainsFunc(other, func(q part) bool { return opposed(p, q) || samePart(a, b, p, q) })
 		})
 	}

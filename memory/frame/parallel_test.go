@@ -18,6 +18,7 @@ func TestChangesByStructure(t *testing.T) {
 			{"I'm training for a half marathon.", "I train for the full marathon now."},
 			{"My cousin drinks her coffee with oat milk.", "These days my cousin takes whole milk in her coffee."},
 			{"I want to study medicine.", "I changed my mind, I want to study law."},
+			{"We clean the fish tank every two weeks.", "We clean the fish tank every week now."},
 			{"I water the ferns twice a week.", "I water the ferns once a week now."},
 		}, [][2]string{
 			{"Lotte takes the 7:15 ferry.", "Bastian takes the 9:45 ferry now."},
@@ -76,6 +77,8 @@ func TestChangesByStructure(t *testing.T) {
 			{"Grandpa is in hospital.", "Grandpa came home from hospital."},
 			{"Ben works part-time.", "Ben is back to full-time."},
 			{"The lift is broken.", "The lift works again."},
+			{"The scanner is out of order.", "The scanner is working again."},
+			{"The bakery is closed for repairs.", "The bakery has reopened."},
 			{"Nils is off sick.", "Nils is well again."},
 			{"The dishwasher is under warranty.", "The warranty of the dishwasher ran out."},
 			{"I take sugar in my coffee.", "No sugar in my coffee any more."},

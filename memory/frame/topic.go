@@ -108,13 +108,16 @@ func (r *reader) names() {
 	}
 }
 
+// everyday has names of products that are common words, too. They are names only with a capital.
+var everyday = words("fish mint arch bamboo drone")
+
 func (r *reader) nameLike(i int) bool {
 	t := r.ts[i]
 	if r.speaker != "" && t.low == r.speaker || t.low == "i" {
 		return false
 	}
 	if c := categories[t.low]; c != "" && categoryIsName(c) && !lightVerbs[t.stem] &&
-		(t.cap || concepts[t.stem] == nil && !plainVerbs[t.stem]) {
+		(t.cap || !everyday[t.low] && concepts[t.stem] == nil && !plainVerbs[t.stem]) {
 		return true
 	}
 	if t.cap && (month(t) > 0 || weekdays[t.low] > 0 || i == 0) || quarterPattern.MatchString(t.low) {
