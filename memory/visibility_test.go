@@ -90,17 +90,17 @@ func TestInTheOpen(t *testing.T) {
 		targets []memory.Holding
 		want    bool
 	}{
-		"own, hidden":                      {kept(a, private), []memory.Holding{kept(a, public)}, true},
-		"own, shown":                       {kept(a, public), []memory.Holding{kept(a, private)}, true},
-		"another's, unchanged":             {kept(b, shared), []memory.Holding{kept(b, shared)}, true},
-		"another's, hidden from others":    {kept(b, private), []memory.Holding{kept(b, shared)}, false},
-		"another's, hidden from its owner": {kept(a, private), []memory.Holding{kept(b, shared)}, false},
-		"another's, shown to more":         {kept(a, public), []memory.Holding{kept(b, shared)}, false},
-		"another's, other project": {kept(who("a", "q", "g"), shared), []memory.Holding{kept(b, shared)}, false},
-		"two, narrowest":                   {kept(a, group), []memory.Holding{kept(b, public), kept(b, group)}, true},
-		"two, widest":                      {kept(a, public), []memory.Holding{kept(b, public), kept(b, group)}, false},
-		"own targets are ignored": {kept(a, shared), []memory.Holding{kept(a, private), kept(b, shared)}, true},
-		"no targets":                       {kept(a, private), nil, true},
+		"own, hidden":                   {kept(a, private), []memory.Holding{kept(a, public)}, true},
+		"own, shown":                    {kept(a, public), []memory.Holding{kept(a, private)}, true},
+		"another's, unchanged":          {kept(b, shared), []memory.Holding{kept(b, shared)}, true},
+		"another's, hidden from others": {kept(b, private), []memory.Holding{kept(b, shared)}, false},
+		"another's, hidden from it":     {kept(a, private), []memory.Holding{kept(b, shared)}, false},
+		"another's, shown to more":      {kept(a, public), []memory.Holding{kept(b, shared)}, false},
+		"another's, other project":      {kept(who("a", "q", "g"), shared), []memory.Holding{kept(b, shared)}, false},
+		"two, narrowest":                {kept(a, group), []memory.Holding{kept(b, public), kept(b, group)}, true},
+		"two, widest":                   {kept(a, public), []memory.Holding{kept(b, public), kept(b, group)}, false},
+		"own targets are ignored":       {kept(a, shared), []memory.Holding{kept(a, private), kept(b, shared)}, true},
+		"no targets":                    {kept(a, private), nil, true},
 	} {
 		require.Equal(t, c.want, memory.InTheOpen(a, c.record, c.targets), name)
 	}
