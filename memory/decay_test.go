@@ -204,7 +204,7 @@ func TestDueAtAgreesWithSalience(t *testing.T) {
 		}
 		tooOld := d.MaxAge > 0 && due.Sub(created) >= d.MaxAge
 		faded := d.MinSalience > 0 && d.Salience(base, due.Sub(memorytest.Noon)) <= d.MinSalience
-		require.True(t, tooOld || faded, "at DueAt it is due")
+		require.True(t, tooOld || faded, "due at DueAt")
 
 		// Shortly before, it was not due. The tolerance covers the rounding of times that are centuries away.
 		if before := due.Add(-2 * time.Millisecond).Sub(memorytest.Noon); before > 0 {

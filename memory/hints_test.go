@@ -71,10 +71,10 @@ func TestRulesWriteHintsFromClaims(t *testing.T) {
 	for _, word := range []string{"Alice", "home", "address", "city"} {
 		require.Contains(t, hints[0].Text, word)
 	}
-	require.NotContains(t, hints[0].Text, "Lisbon", "the answer is found as it stands")
+	require.NotContains(t, hints[0].Text, "Lisbon", "a hint does not contain the answer")
 	require.Empty(t, memory.RuleHints("x", "",
 		memory.Claim{Subject: "Alice", Predicate: "likes_it_when", Object: "it rains"}),
-		"of a relation that no one knows")
+		"an unknown relation")
 	require.Empty(t, memory.RuleHints("x", "",
 		memory.Claim{Subject: strings.Repeat("a", 201), Predicate: "lives_in", Object: "b"}))
 	require.Empty(t, memory.RuleHints("x", "", memory.Claim{}))

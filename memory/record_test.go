@@ -135,7 +135,7 @@ func TestRecordIDs(t *testing.T) {
 		require.NotEqual(t, id, key.String())
 		require.EqualValues(t, 5, key.Version())
 	}
-	require.Equal(t, "63f65ccc-36ad-5e1a-bf4f-d0465980cfc1", memory.RecordID("t", "mem-1").String(), "fixed for ever")
+	require.Equal(t, "63f65ccc-36ad-5e1a-bf4f-d0465980cfc1", memory.RecordID("t", "mem-1").String(), "IDs are stable")
 }
 
 // Document 002: "Pinned memories have importance = 1.0 and never decay". It does not matter who pins them.

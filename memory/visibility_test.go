@@ -47,7 +47,7 @@ func TestMayLook(t *testing.T) {
 	} {
 		require.Equal(t, c.want, memory.MayLook(c.asker, kept(b, c.v)), name)
 	}
-	require.False(t, memory.MayLook(who("a", "p", ""), kept(who("b", "p", ""), group)), "no group is no one's group")
+	require.False(t, memory.MayLook(who("a", "p", ""), kept(who("b", "p", ""), group)), "empty groups do not match")
 }
 
 func TestNarrower(t *testing.T) {
