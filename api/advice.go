@@ -17,7 +17,7 @@ const (
 	MaxReportSteps = 200
 )
 
-// Validate reports every field that is wrong, as a *schema.ValidationError.
+// Validate returns a *schema.ValidationError that lists every invalid field.
 func (r *AdviseRequest) Validate() error {
 	p := principalProblems(r.Principal, r.ReadPolicy)
 	if r.Task == "" && r.Error == "" {
@@ -31,7 +31,7 @@ func (r *AdviseRequest) Validate() error {
 	return p.Err()
 }
 
-// Validate reports every field that is wrong, as a *schema.ValidationError.
+// Validate returns a *schema.ValidationError that lists every invalid field.
 func (r *ReportRequest) Validate() error {
 	p := principalProblems(r.Principal, r.ReadPolicy)
 	if _, err := uuid.Parse(r.AdviceID); err != nil {

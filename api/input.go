@@ -8,7 +8,7 @@ import (
 // strict is embedded in the inputs that this package defines. It holds the problems found by decoding.
 type strict struct{ decoded check.Decoded }
 
-// Validate reports every field that is wrong, as a *schema.ValidationError.
+// Validate returns a *schema.ValidationError that lists every invalid field.
 func (s *strict) Validate() error { return s.decoded.Err() }
 
 // DropUnread ignores unknown fields, as older versions did, and reports whether there were any.

@@ -81,7 +81,7 @@ func (r *RebuildResult) Add(page RebuildResult) {
 	r.Differences = append(r.Differences, page.Differences[:min(room, len(page.Differences))]...)
 }
 
-// Validate reports every field that is wrong, as a *schema.ValidationError.
+// Validate returns a *schema.ValidationError that lists every invalid field.
 func (r RebuildRequest) Validate() error {
 	var p check.Problems
 	if r.Tenant == "" {

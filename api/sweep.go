@@ -21,7 +21,7 @@ type SweepInput struct {
 	strict
 }
 
-// Validate reports every field that is wrong, as a *schema.ValidationError.
+// Validate returns a *schema.ValidationError that lists every invalid field.
 func (in *SweepInput) Validate() error {
 	if err := in.strict.Validate(); err != nil {
 		return err

@@ -16,7 +16,7 @@ type RefreshTopicInput struct {
 	strict
 }
 
-// Validate reports every field that is wrong, as a *schema.ValidationError.
+// Validate returns a *schema.ValidationError that lists every invalid field.
 func (in *RefreshTopicInput) Validate() error {
 	if err := in.strict.Validate(); err != nil {
 		return err
@@ -73,7 +73,7 @@ type RefreshTopicsInput struct {
 	strict
 }
 
-// Validate reports every field that is wrong, as a *schema.ValidationError.
+// Validate returns a *schema.ValidationError that lists every invalid field.
 func (in *RefreshTopicsInput) Validate() error {
 	if err := in.strict.Validate(); err != nil {
 		return err

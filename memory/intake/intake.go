@@ -54,8 +54,8 @@ func Admit(c schema.Candidate, p schema.Principal, v schema.Visibility, rules *p
 
 // FactSource is the source of a fact.
 type FactSource struct {
-	// Candidate is the source as it was staged. Its sensitivity is the minimum for the fact, the fact inherits its tags,
-	// and rules can use its other fields.
+	// Candidate is the source as it was staged. Its sensitivity is the minimum for the fact, its tags are inherited by
+	// the fact, and rules can use its other fields.
 	Candidate  schema.Candidate
 	Principal  schema.Principal  // the owner, with the source's scope
 	Visibility schema.Visibility // of the source

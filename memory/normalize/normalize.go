@@ -18,8 +18,8 @@ type Normalized struct {
 	Storage string
 	// Normalized is Storage in lower case without trailing punctuation. It is empty if the text is only punctuation.
 	Normalized string
-	// Hash is the SHA-256 (32 raw bytes) of Normalized, or of the lower-cased Storage if Normalized is empty. Two contents
-	// with equal hashes are the same memory.
+	// Hash is the SHA-256 (32 raw bytes) of Normalized, or of the lower-cased Storage if Normalized is empty. Two
+	// contents with equal hashes are the same memory.
 	Hash []byte
 }
 

@@ -91,7 +91,7 @@ type ContextSection struct {
 	Cut     bool   `json:"cut,omitempty"`      // an entry ends before its end
 }
 
-// Validate reports every field that is wrong, as a *schema.ValidationError.
+// Validate returns a *schema.ValidationError that lists every invalid field.
 func (r *ContextRequest) Validate() error {
 	if err := r.decoded.Err(); err != nil {
 		return err
@@ -171,8 +171,7 @@ func (r *ContextRequest) RecallRequest() schema.RecallRequest {
 		MaxSensitivity: r.MaxSensitivity, Trust: r.Trust}
 }
 
-// UnmarshalJSON reads a request. What is unknown, of the wrong type or given twice is remembered, and Validate reports
-// it.
+// UnmarshalJSON reads a request. Unknown fields, wrong types and duplicates are recorded, and Validate reports them.
 func (r *ContextRequest) UnmarshalJSON(data []byte) error {
 	type plain ContextRequest
 	r.decoded = check.DecodeInput(data, (*plain)(r))
