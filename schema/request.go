@@ -25,8 +25,8 @@ type ValidationError = check.ValidationError
 // bytes for one byte of text.
 const MaxEncodedBytes = 2<<20 - 128<<10
 
-// CheckEncoded returns a *ValidationError for field if the request is too large to be sent as JSON. The limits of single
-// fields do not include the overhead of JSON.
+// CheckEncoded returns a *ValidationError for field if the request is too large to be sent as JSON. The limits of
+// single fields do not include the overhead of JSON.
 func CheckEncoded(field string, request any) error {
 	encoded, err := json.Marshal(request)
 	if err != nil {

@@ -16,8 +16,8 @@ const (
 	MaxBudgetTokens    = 1_000_000 // of one answer
 )
 
-// Task describes the task of the caller (document 004 §15.8, "a task descriptor"). The text of the task is the query of
-// the request, and its context keys are the context of the request.
+// Task describes the task of the caller (document 004 §15.8, "a task descriptor"). The text of the task is the query
+// of the request, and its context keys are the context of the request.
 type Task struct {
 	Intent         string `json:"intent,omitempty"`          // a label or a few words, such as setup_project
 	ErrorSignature string `json:"error_signature,omitempty"` // the reported error
