@@ -56,7 +56,7 @@ func (r *ReportRequest) Validate() error {
 	return p.Err()
 }
 
-// principalProblems are the problems that a recall would report for the principal.
+// principalProblems returns the problems that a recall would report for the principal.
 func principalProblems(who schema.Principal, policy schema.ReadPolicy) check.Problems {
 	var p check.Problems
 	asked := schema.RecallRequest{Principal: who, ReadPolicy: policy, Query: "any"}

@@ -17,7 +17,7 @@ const (
 	MaxSummary         = 8_000 // characters of the summary in a CloseRequest
 )
 
-// Idle is after how long without an event the session closes.
+// Idle returns the time without an event after which the session closes.
 func (s SessionSettings) Idle() time.Duration {
 	if s.IdleSeconds <= 0 {
 		return DefaultIdleSeconds * time.Second
@@ -86,8 +86,8 @@ func (r SessionRef) Fill(events []ledger.Event, now time.Time) []ledger.Event {
 	return out
 }
 
-// CheckEvents reports what is wrong with events that Fill returned, as a *schema.ValidationError. All are of the
-// session's stream.
+// CheckEvents checks events that Fill returned. All must belong to the session's stream. It returns a
+// *schema.ValidationError.
 func (r SessionRef) CheckEvents(events []ledger.Event) error {
 	var p check.Problems
 	add(&p, ledger.ValidateEvents(events))

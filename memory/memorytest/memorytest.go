@@ -91,7 +91,7 @@ func Validity() *rapid.Generator[schema.Validity] {
 // Global holds always and everywhere.
 func Global() schema.Validity { return schema.Validity{} }
 
-// During is a window in hours from midday; a negative bound is open.
+// During returns a window in hours from midday; a negative bound is open.
 func During(from, until int, conditions string) schema.Validity {
 	v := schema.Validity{Mode: schema.ValidTimeboxed, Conditions: json.RawMessage(conditions)}
 	if from >= 0 {
@@ -105,7 +105,7 @@ func During(from, until int, conditions string) schema.Validity {
 	return v
 }
 
-// Fact is a fact with a content, of full enough confidence to be written.
+// Fact returns a fact with a content, of full enough confidence to be written.
 func Fact(content string) memory.Fact {
 	return memory.Fact{Content: content, Category: schema.CategoryFact, Confidence: 0.9}
 }
@@ -139,7 +139,7 @@ func AnyDecay() *rapid.Generator[memory.Decay] {
 	})
 }
 
-// At is the time d after now.
+// At returns the time d after now.
 func At(now time.Time, d time.Duration) *time.Time {
 	t := now.Add(d)
 	return &t
