@@ -200,7 +200,7 @@ func procedures(g *promote.Group, known []learning.Known, p evidence.Policy) ([]
 		}
 		out = append(out, learning.Delta{Action: string(d.Action), Target: d.Target, Payload: encoded,
 			Confidence: d.Confidence, Stats: d.Stats, Outcomes: d.Outcomes, Agents: d.Agents, Evidence: d.Evidence,
-			Hash: d.Hash, Sensitivity: d.Sensitivity, Why: d.Why})
+			Others: d.Others, Hash: d.Hash, Sensitivity: d.Sensitivity, Why: d.Why})
 	}
 	return out, refused, nil
 }

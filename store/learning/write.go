@@ -48,6 +48,7 @@ type Delta struct {
 	Outcomes    []evidence.Outcome `json:"outcomes,omitempty"` // in the evidence
 	Agents      []string           `json:"agents,omitempty"`
 	Evidence    []string           `json:"evidence,omitempty"`
+	Others      []string           `json:"others,omitempty"` // other episodes whose words the payload may repeat
 	Hash        string             `json:"hash"`
 	Sensitivity schema.Sensitivity `json:"sensitivity,omitempty"`
 	Why         string             `json:"why,omitempty"`
@@ -68,7 +69,11 @@ func (s *Learning) SaveDraft(ctx context.Context, sc Scope, d Draft, now time.Ti
 	if err != nil {
 		return false, fmt.Errorf("draft: %w", err)
 	}
-	memories, err := sources(d.Deltas)
+	var named []string
+	for _, one := range d.Deltas {
+		named = append(named, one.episodes()...)
+	}
+	memories, err := parsed(named)
 	if err != nil {
 		return false, err
 	}
@@ -98,17 +103,18 @@ func (s *Learning) SaveDraft(ctx context.Context, sc Scope, d Draft, now time.Ti
 	return kept, nil
 }
 
-// sources returns the episodes of deltas, in order and without duplicates.
-func sources(deltas []Delta) ([]uuid.UUID, error) {
-	var out []uuid.UUID
-	for _, d := range deltas {
-		for _, e := range d.Evidence {
-			id, err := uuid.Parse(e)
-			if err != nil {
-				return nil, fmt.Errorf("evidence: %w", err)
-			}
-			out = append(out, id)
+// episodes returns the episodes that a delta repeats: its evidence and the others.
+func (d Delta) episodes() []string { return slices.Concat(d.Evidence, d.Others) }
+
+// parsed returns ids in order and without duplicates.
+func parsed(named []string) ([]uuid.UUID, error) {
+	out := make([]uuid.UUID, 0, len(named))
+	for _, name := range named {
+		id, err := uuid.Parse(name)
+		if err != nil {
+			return nil, fmt.Errorf("evidence: %w", err)
 		}
+		out = append(out, id)
 	}
 	slices.SortFunc(out, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
 	return slices.Compact(out), nil
@@ -228,11 +234,15 @@ func (w *writing) run(ctx context.Context) error {
 
 // delta writes one delta.
 func (w *writing) delta(ctx context.Context, d Delta, there []uuid.UUID) error {
-	needed, err := sources([]Delta{d})
+	needed, err := parsed(d.Evidence)
 	if err != nil {
 		return err
 	}
-	for _, id := range needed {
+	repeated, err := parsed(d.episodes())
+	if err != nil {
+		return err
+	}
+	for _, id := range repeated {
 		if !slices.Contains(there, id) {
 			w.out.Dropped++
 			return nil
@@ -340,9 +350,10 @@ func (w *writing) update(ctx context.Context, d Delta, sources []uuid.UUID) erro
 	}
 	m := schema.MemoryRecord{Type: row.Type, Payload: d.Payload, Content: row.Content}
 	text := memory.RecordContent(m)
+	class := memory.Classification{Sensitivity: row.Sensitivity}.DerivedFrom(d.Sensitivity)
 	if _, err := w.ApplyStep(ctx, row, commit.Step{
 		Set: map[string]any{"payload": string(d.Payload), "confidence": d.Confidence,
-			"content_hash": memory.RecordHash(m, text)},
+			"content_hash": memory.RecordHash(m, text), "sensitivity": class.Sensitivity},
 		NowLive: true, Event: schema.EventModified, Action: schema.AuditModify, By: Actor, Reason: d.Why,
 		Metadata: map[string]any{"workflowId": w.in.WorkflowID, "evidence": d.Hash}}); err != nil {
 		return err

@@ -54,6 +54,7 @@ type Delta struct {
 	// Agents has the agents that contributed evidence. If there is only one, only that agent gets the procedure.
 	Agents      []string
 	Evidence    []string // ids of episodes
+	Others      []string // ids of other episodes whose words the payload may repeat: as a failure mode or a fallback
 	Hash        string   // hash of the evidence
 	Sensitivity schema.Sensitivity
 	Why         string
@@ -64,6 +65,11 @@ type Delta struct {
 // refusals.
 func Learn(g *promote.Group, known []Record, p evidence.Policy) ([]Delta, []promote.Refusal) {
 	solutions, refused := promote.Solutions(g, p)
+	described := *g
+	described.Failures = slices.DeleteFunc(slices.Clone(g.Failures), func(a trace.Attempt) bool {
+		return !(a.Source.Trust >= p.MinTrust) // negated so that NaN counts as low
+	})
+	g = &described
 	var out []Delta
 	taken := map[string]bool{}
 	for i, s := range solutions {
@@ -96,11 +102,8 @@ func check(p schema.CompetencePayload) error {
 func delta(g *promote.Group, s promote.Candidate, known []Record, taken map[string]bool) Delta {
 	out := Delta{Action: Add, Agents: s.Count.Agents, Evidence: s.Evidence, Hash: s.Hash,
 		Why: "a solution that is not known"}
-	for _, a := range s.Attempts {
-		if sensitive.Rank(a.Sensitivity) > sensitive.Rank(out.Sensitivity) {
-			out.Sensitivity = a.Sensitivity
-		}
-	}
+	out.covers(s.Attempts)
+	out.covers(s.Against)
 	out.Stats, out.Outcomes = stats(s), s.Outcomes()
 	out.Payload.Version = "1"
 	for _, k := range known {
@@ -127,6 +130,18 @@ func delta(g *promote.Group, s promote.Candidate, known []Record, taken map[stri
 		}
 	}
 	return out
+}
+
+// covers makes the delta at least as sensitive as attempts, and adds their episodes to Others unless they are evidence.
+func (d *Delta) covers(attempts []trace.Attempt) {
+	for _, a := range attempts {
+		if sensitive.Rank(a.Sensitivity) > sensitive.Rank(d.Sensitivity) {
+			d.Sensitivity = a.Sensitivity
+		}
+		if !slices.Contains(d.Evidence, a.Episode) && !slices.Contains(d.Others, a.Episode) {
+			d.Others = append(d.Others, a.Episode)
+		}
+	}
 }
 
 // told reports whether outcomes of a stored procedure were reported that its record does not have yet.
@@ -226,10 +241,12 @@ func (d *Delta) describe(g *promote.Group, s promote.Candidate, all []promote.Ca
 			}
 		}
 	}
+	d.covers(g.Failures)
 	p.FailureModes = union(p.FailureModes, failureModes(g, s), maxFailureModes)
 	var fallbacks []string
 	for i, other := range all {
 		if i != self {
+			d.covers(other.Attempts)
 			fallbacks = append(fallbacks, sentence(other.Procedure, other.Conditions))
 		}
 	}
