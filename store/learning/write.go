@@ -52,6 +52,8 @@ type Delta struct {
 	Hash        string             `json:"hash"`
 	Sensitivity schema.Sensitivity `json:"sensitivity,omitempty"`
 	Why         string             `json:"why,omitempty"`
+
+	widened bool // the same procedure for more agents: a new record takes over the reports of its target
 }
 
 // Draft is a decision on a group.
@@ -338,7 +340,10 @@ func (w *writing) update(ctx context.Context, d Delta, sources []uuid.UUID) erro
 	if err != nil {
 		return fmt.Errorf("target: %w", err)
 	}
-	p, _ := w.principal(d)
+	p, err := w.ownerOf(ctx, id, d)
+	if err != nil {
+		return err
+	}
 	rows, err := w.LockRows(ctx, p, []uuid.UUID{id})
 	if err != nil {
 		return err
@@ -347,6 +352,10 @@ func (w *writing) update(ctx context.Context, d Delta, sources []uuid.UUID) erro
 	if !ok || !row.Live || row.Version != d.IfVersion {
 		w.out.Dropped++
 		return nil
+	}
+	if w.widens(row.Visibility, d) {
+		d.widened = true
+		return w.supersede(ctx, d, sources)
 	}
 	m := schema.MemoryRecord{Type: row.Type, Payload: d.Payload, Content: row.Content}
 	text := memory.RecordContent(m)
@@ -368,9 +377,43 @@ func (w *writing) update(ctx context.Context, d Delta, sources []uuid.UUID) erro
 	return w.note(ctx, d.Target, d)
 }
 
-func (w *writing) supersede(ctx context.Context, d Delta, sources []uuid.UUID) error {
+// ownerOf returns the principal of a delta with the owner of its target as the agent: a record of one agent may have
+// evidence of several.
+func (w *writing) ownerOf(ctx context.Context, target uuid.UUID, d Delta) (schema.Principal, error) {
 	p, _ := w.principal(d)
-	m := w.record(d, "", sources)
+	owners, err := commit.Values[string](ctx, w.Tx, `
+		SELECT agent_id FROM memories WHERE tenant = @tenant AND id = @id`, pg.Args{"tenant": w.Tenant, "id": target})
+	if len(owners) == 1 {
+		p.Agent = owners[0]
+	}
+	return p, err
+}
+
+// widens reports whether a record that one agent has is now for all agents of the project: their shared evidence
+// supports it.
+func (w *writing) widens(target schema.Visibility, d Delta) bool {
+	_, visibility := w.principal(d)
+	return target == schema.VisibilityPrivate && visibility == schema.VisibilityShared
+}
+
+func (w *writing) supersede(ctx context.Context, d Delta, sources []uuid.UUID) error {
+	target, err := uuid.Parse(d.Target)
+	if err != nil {
+		return fmt.Errorf("target: %w", err)
+	}
+	p, err := w.ownerOf(ctx, target, d)
+	if err != nil {
+		return err
+	}
+	rows, err := w.PeekRows(ctx, p, []uuid.UUID{target})
+	if err != nil {
+		return err
+	}
+	visibility := schema.Visibility("") // that of the target
+	if w.widens(rows[target].Visibility, d) {
+		visibility = schema.VisibilityShared
+	}
+	m := w.record(d, visibility, sources)
 	result, err := edit.ReviseWithin(ctx, w.Change, edit.ReviseInput{
 		Operation: schema.OperationRef{Tenant: w.Tenant, ID: m.ID, WorkflowID: w.in.WorkflowID},
 		Request: schema.ReviseRequest{Operation: w.operation(p, d), Action: schema.ReviseSupersede,
