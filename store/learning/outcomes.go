@@ -34,8 +34,8 @@ func tally(ctx context.Context, c *commit.Change, id string, d Delta) (evidence.
 				OR o.memory_id = @from::uuid AND o.memory_id <> @id::uuid)
 			RETURNING o.*
 		)
-		INSERT INTO outcome_reports (tenant, memory_id, advice_id, used, problem, agent_id, session, context, ok, at)
-		SELECT tenant, @id::uuid, advice_id, used, problem, agent_id, session, context, ok, at
+		INSERT INTO outcome_reports (tenant, memory_id, advice_id, used, problem, agent_id, session, context, ok, at, taken)
+		SELECT tenant, @id::uuid, advice_id, used, problem, agent_id, session, context, ok, at, true
 		FROM moved
 		ORDER BY advice_id, used, ok NULLS LAST, memory_id
 		ON CONFLICT DO NOTHING`, pg.Args{"tenant": c.Tenant, "id": id, "problem": evidence.ProblemHash(d.Key),
