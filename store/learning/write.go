@@ -228,8 +228,8 @@ func (w *writing) run(ctx context.Context) error {
 		WHERE tenant = @tenant AND group_id = @group AND kind = @kind`, args); err != nil {
 		return err
 	}
-	if w.out.Dropped > 0 {
-		return nil
+	if w.out.Dropped > 0 || w.in.Policy.MutationsFrozen() {
+		return nil // the group waits for its next decision
 	}
 	return closeGroup(ctx, w.Change, w.in.Group, w.in.Kind, d.Attempts)
 }
