@@ -3,13 +3,16 @@ package learning_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/activities/learning"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/edit"
 	"github.com/mneme/mneme/store/pg"
 )
 
@@ -108,4 +111,50 @@ func TestASolutionThatASecondAgentConfirms(t *testing.T) {
 			require.Zero(t, w.count("learning_groups", "attempts > procedures AND attempts >= 3"))
 		})
 	}
+}
+
+// What is decided while changes are frozen is written when they are allowed again, without new evidence.
+func TestWhatAFreezeRefusesIsLearnedAfterIt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for n := range 3 {
+		testkit.Build(ana, n, "linux", testkit.ClearCache(n)).Record(t, w.store)
+	}
+	w.a.Policy.Mode = schema.ModeShadow
+	got := w.learn(ana, schema.TypeCompetence)
+	require.Zero(t, got.Changes())
+	require.Equal(t, 1, got.Refused["mutations_frozen"])
+	w.a.Policy.Mode = schema.ModeControlled
+	require.Equal(t, 1, w.learn(ana, schema.TypeCompetence).Added)
+}
+
+// A record that more agents read than the evidence is not changed in words that come from that evidence.
+func TestPrivateEvidenceDoesNotReachARecordOfAGroup(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	bob := schema.Principal{Tenant: "t", Agent: "bob"}
+	for n := range 3 {
+		testkit.Build(bob, n, "linux", testkit.ClearCache(n)).Record(t, w.store)
+		testkit.Build(ana, n, "linux", testkit.ClearCache(n)).Record(t, w.store)
+	}
+	require.Equal(t, 1, w.learn(bob, schema.TypeCompetence).Added)
+	id, team := uuid.NewString(), schema.Principal{Tenant: "t", Agent: "ana", PolicyGroup: "team"}
+	put, err := w.store.Put(ctx, edit.PutInput{Operation: schema.OperationRef{Tenant: "t", ID: id, WorkflowID: "put"},
+		Request: schema.PutRequest{Operation: schema.Operation{Principal: team}, Visibility: schema.VisibilityGroup,
+			Records: []schema.MemoryRecord{{ID: id, Type: schema.TypeCompetence, Payload: w.known(bob)[0].Payload,
+				Confidence: 1, Salience: 1, Importance: 1, SourceTrust: 1}}},
+		Policy: proposals.DefaultWritePolicy(), Now: time.Now()})
+	require.NoError(t, err)
+	require.Equal(t, schema.PutCreated, put.Items[0].Status)
+	w.failed(ana, 9, "reset xyzzycanary")
+	testkit.Build(ana, 10, "linux", testkit.ClearCache(10)).Record(t, w.store)
+	w.learn(ana, schema.TypeCompetence)
+	require.Zero(t, w.count("memories", "visibility = 'group' AND payload::text LIKE '%xyzzycanary%'"))
+
+	for n := 20; n < 26; n++ {
+		testkit.Build(ana, n, "macos", testkit.ClearCache(n), "brew reinstall xyzzycanary").Record(t, w.store)
+	}
+	w.learn(ana, schema.TypeCompetence)
+	require.Zero(t, w.count("memories", "visibility = 'group' AND payload::text LIKE '%xyzzycanary%'"))
+	require.Equal(t, 1, w.count("memories", "visibility = 'group' AND live"))
 }

@@ -41,6 +41,7 @@ type Record struct {
 	Payload  schema.CompetencePayload
 	Evidence string         // hash of its evidence
 	Stats    evidence.Stats // of all outcomes so far, including those of the evidence
+	Wider    bool           // more agents read it than the evidence: only its figures may change
 }
 
 // Delta is one change of the stored procedures.
@@ -58,6 +59,8 @@ type Delta struct {
 	Hash        string   // hash of the evidence
 	Sensitivity schema.Sensitivity
 	Why         string
+
+	wider bool // the target is Wider
 }
 
 // Learn returns the changes of the stored procedures that follow from a group of attempts at one problem. known has the
@@ -118,12 +121,12 @@ func delta(g *promote.Group, s promote.Candidate, known []Record, taken map[stri
 				Why: "the same evidence"}
 		case align.Same(procedure, s.Procedure) && conditions.Equal(s.Conditions):
 			out.Action, out.Target, out.Why = Update, k.ID, "more evidence for the same procedure"
-			out.Payload = k.Payload
+			out.Payload, out.wider = k.Payload, k.Wider
 			if k.Stats.All.Trials() >= out.Stats.All.Trials() {
 				out.Stats = k.Stats.Clone() // reports count these outcomes too, and outcomes without an episode
 			}
 			return out
-		case out.Action == Add && !conditions.Disjoint(s.Conditions) && alike(procedure, s.Procedure):
+		case out.Action == Add && !k.Wider && !conditions.Disjoint(s.Conditions) && alike(procedure, s.Procedure):
 			out.Action, out.Target, out.Why = Supersede, k.ID, "other steps or conditions of the same procedure"
 			out.Payload.Version = next(k.Payload.Version)
 			out.Payload.FailureModes = k.Payload.FailureModes
@@ -241,6 +244,10 @@ func (d *Delta) describe(g *promote.Group, s promote.Candidate, all []promote.Ca
 			}
 		}
 	}
+	p.Performance = performance(d.Stats.All, slices.Concat(s.Attempts, s.Against))
+	if d.wider {
+		return
+	}
 	d.covers(g.Failures)
 	p.FailureModes = union(p.FailureModes, failureModes(g, s), maxFailureModes)
 	var fallbacks []string
@@ -253,7 +260,6 @@ func (d *Delta) describe(g *promote.Group, s promote.Candidate, all []promote.Ca
 	if len(p.FallbackSteps) == 0 {
 		p.Fallbacks = union(p.Fallbacks, fallbacks, maxFallbacks)
 	}
-	p.Performance = performance(d.Stats.All, slices.Concat(s.Attempts, s.Against))
 }
 
 // skillName returns a name for a procedure, from its problem and conditions.
