@@ -209,6 +209,39 @@ func TestReportsOnARecordOfASharedScope(t *testing.T) {
 	require.Equal(t, 1, groups)
 }
 
+// An episode from a writer whose clock is ahead does not hide those that others write before that time.
+func TestAnEpisodeFromTheFuture(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	sc := learning.Scope{Tenant: "t", Agent: w.p.Agent}
+	now := w.now
+	read := func() int {
+		mark, err := w.Learning.Watermark(ctx, sc, learning.Indexing)
+		require.NoError(t, err)
+		page, err := w.Learning.IndexPage(ctx, sc, learning.Position{At: mark.At.Add(-learning.Overlap)}, now)
+		require.NoError(t, err)
+		return page.Read
+	}
+	put := func(at time.Time, n string) {
+		m := episodeRecord()
+		m.Payload = bytes.ReplaceAll(m.Payload, []byte("Build"), []byte("Build "+n))
+		w.putAll(m)
+		w.exec(`UPDATE memories SET created_at = $1, recorded_at = NULL WHERE id = $2`, at, m.ID)
+	}
+	put(now.Add(24*time.Hour), "early")
+	require.Equal(t, 1, read())
+	pending, err := w.Learning.Pending(ctx, sc, due.Rule{Least: 1}, now)
+	require.NoError(t, err)
+	require.Zero(t, pending.New, "it was read")
+	now = now.Add(time.Hour)
+	put(now, "late")
+	pending, err = w.Learning.Pending(ctx, sc, due.Rule{Least: 1}, now)
+	require.NoError(t, err)
+	require.Equal(t, 1, pending.New)
+	require.Equal(t, 1, read())
+	require.Zero(t, read())
+}
+
 func episodeRecord() schema.MemoryRecord {
 	return schema.MemoryRecord{ID: uuid.NewString(), Type: schema.TypeEpisodic,
 		Payload:    []byte(`{"kind":"episodic","timeline":[{"t":"2026-01-02T03:04:05Z","event_kind":"run.started","ref":"e","summary":"run.started: Build the app"}],"outcome":"success"}`),

@@ -55,6 +55,10 @@ const pendingSQL = `
 		(SELECT ` + pendingColumns + pendingWhere + `
 		ORDER BY ` + pg.RecordedAt + `, m.id
 		LIMIT @limit)) x
+	WHERE ( -- not read before, with a time in the future; looked up for each row, which NOT EXISTS is not
+		SELECT a.memory_id
+		FROM learning_attempts a
+		WHERE a.tenant = @tenant AND a.memory_id = x.id AND a.ordinal = 0) IS NULL
 	ORDER BY at, id`
 
 // Pending judges the episodes and the reported outcomes of a scope that no run has read.
