@@ -242,6 +242,27 @@ func TestAnEpisodeFromTheFuture(t *testing.T) {
 	require.Zero(t, read())
 }
 
+// A procedure goes with the last episode in which it helped. One in which it did not help does not keep it.
+func TestAProcedureGoesWithItsLastSuccess(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	procedure := w.learnedRecord(w.p.Agent)
+	w.exec(`UPDATE learned SET evidence_hash = 'x' WHERE memory_id = $1`, procedure)
+	episode := func(ok bool) uuid.UUID {
+		m := episodeRecord()
+		m.Payload = bytes.ReplaceAll(m.Payload, []byte("Build"), []byte("Build "+m.ID))
+		w.putAll(m)
+		w.exec(`INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at)
+			VALUES ('t', $1, 'derived_from', $2, now())`, procedure, m.ID)
+		w.exec(`INSERT INTO learning_attempts (tenant, memory_id, ordinal, group_id, ok, at)
+			VALUES ('t', $1, 1, $2, $3, now())`, m.ID, procedure, ok)
+		return uuid.MustParse(m.ID)
+	}
+	first, second, failed := episode(true), episode(true), episode(false)
+	require.NotContains(t, w.chosen(w.selects(w.forgets(schema.ForgetErase, named(first, failed)))), procedure)
+	require.Contains(t, w.chosen(w.selects(w.forgets(schema.ForgetErase, named(first, second)))), procedure)
+}
+
 func episodeRecord() schema.MemoryRecord {
 	return schema.MemoryRecord{ID: uuid.NewString(), Type: schema.TypeEpisodic,
 		Payload:    []byte(`{"kind":"episodic","timeline":[{"t":"2026-01-02T03:04:05Z","event_kind":"run.started","ref":"e","summary":"run.started: Build the app"}],"outcome":"success"}`),
