@@ -57,6 +57,13 @@ func TestIndependent(t *testing.T) {
 		require.Equal(t, map[string]int{evidence.SameSession: 1, evidence.Repetition: 1, evidence.NotTrusted: 1},
 			count.LeftOut)
 	})
+	t.Run("an account of a session that counts already", func(t *testing.T) {
+		told := attempt(3, trace.Source{Agent: "a", Session: "2", Origin: "a", Trust: 1})
+		count := evidence.Independent([]trace.Attempt{told, witnessed("a", 1), witnessed("a", 2)}, policy)
+		require.Equal(t, []int{1, 2}, count.Independent)
+		require.Equal(t, map[string]int{evidence.SameSession: 1}, count.LeftOut)
+		require.False(t, count.Enough(policy))
+	})
 	t.Run("if the policy requires several agents", func(t *testing.T) {
 		policy := policy
 		policy.PerAgent = 2
