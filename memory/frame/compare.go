@@ -311,6 +311,9 @@ func named(a, b Frame, m alignment) Relation {
 		allNames(a.values):
 		out.Certainty = Likely // "I browse with Firefox instead of Edge"
 	case len(m.restA) > 0 && len(m.restB) > 0 && b.cue == cueNow && len(m.shared) > 0 && len(b.values) > 0 &&
+		(len(m.attributes(a, b)) > 0 || slices.ContainsFunc(b.old, func(o Value) bool {
+			return slices.ContainsFunc(a.values, func(v Value) bool { return v.key == o.key })
+		})) && // not "St Martin's" and "Martin"
 		!slices.ContainsFunc(a.values, func(v Value) bool { return v.Kind == KindNumber || v.Kind == KindTerm }):
 		out.Certainty = Likely // "instead of Freshsales"
 	case len(m.restA) > 0 && len(m.restB) > 0 && b.cue < cueChange, len(m.shared) == 0 && b.cue < cueChange:

@@ -139,6 +139,7 @@ func TestAnotherOldValue(t *testing.T) {
 		earlier, later string
 		changes        bool
 	}{
+		{"Our younger boy goes to St Martin's.", "Zeynep is doing our UI design instead of Martin.", false},
 		{"I train at Pulse.", "I switched my training from Gym Nine to Fit Factory.", false},
 		{"Our log retention is 60 days.", "Our log retention was cut from 60 days to 30 days.", true},
 		{"Our log retention is 90 days.", "Our log retention was cut from 60 days to 30 days.", false},
