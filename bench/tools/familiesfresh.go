@@ -122,6 +122,8 @@ func repairsFor(set string) []repair {
 		return slices.Concat(catalogue, freshRepairs)
 	case "later":
 		return slices.Concat(catalogue, freshRepairs, laterRepairs)
+	case "further":
+		return slices.Concat(catalogue, freshRepairs, laterRepairs, furtherRepairs)
 	}
 	return catalogue
 }

@@ -82,4 +82,6 @@ var words = map[string][]string{
 		plover quail reed salmon thistle urchin vole willow yarrow`),
 	"later": strings.Fields(`anvil bellows chisel dowel easel flask girder hinge ingot jigsaw kiln lathe mallet nozzle
 		oven pulley rivet spindle trowel vise winch yoke`),
+	"further": strings.Fields(`almond barley cumin dill endive fennel ginger hazel jicama kale lentil mustard nutmeg olive
+		parsley radish saffron turnip vanilla walnut yam zucchini`),
 }
