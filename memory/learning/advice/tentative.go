@@ -56,7 +56,7 @@ func Tentative(s Situation, attempts []trace.Attempt) []Candidate {
 			continue
 		}
 		repair, checked := a.Repair()
-		procedure, ok := align.Learn([]trace.Attempt{elsewhere(repair), repair})
+		procedure, ok := align.Learn([]trace.Attempt{elsewhere(repair, s), repair})
 		if !ok {
 			continue
 		}
@@ -96,8 +96,9 @@ func Tentative(s Situation, attempts []trace.Attempt) []Candidate {
 }
 
 // elsewhere returns a copy of an attempt with other names and paths, as if the problem had occurred in another project.
-// align.Learn, given both, keeps what they share as constants and makes parameters of the rest.
-func elsewhere(a trace.Attempt) trace.Attempt {
+// align.Learn, given both, keeps what they share as constants and makes parameters of the rest. Words of the call that
+// failed, and values of other lines of its error, vary if they are not those of the present situation.
+func elsewhere(a trace.Attempt, now Situation) trace.Attempt {
 	marks := map[string]string{}
 	mark := func(text string) {
 		for _, part := range append(strings.Split(text, "/"), text) {
@@ -114,6 +115,14 @@ func elsewhere(a trace.Attempt) trace.Attempt {
 		if dir := path.Dir(v.Text); v.Kind == signature.Path && len(dir) >= minMark {
 			marks[dir] = marked(dir)
 		}
+	}
+	for _, v := range a.Problem.Other {
+		if !strings.Contains(now.Error, v.Text) {
+			mark(v.Text)
+		}
+	}
+	for _, w := range varied(a.Situation.Failed, now.Failed) {
+		mark(w)
 	}
 	if a.Situation.WorkingDir != "" {
 		marks[a.Situation.WorkingDir] = marked(a.Situation.WorkingDir)
@@ -136,6 +145,10 @@ func elsewhere(a trace.Attempt) trace.Attempt {
 	out.Problem.Values = slices.Clone(a.Problem.Values)
 	for i := range out.Problem.Values {
 		out.Problem.Values[i].Text = replace(out.Problem.Values[i].Text)
+	}
+	out.Problem.Other = slices.Clone(a.Problem.Other)
+	for i := range out.Problem.Other {
+		out.Problem.Other[i].Text = replace(out.Problem.Other[i].Text)
 	}
 	out.Intent = replace(a.Intent)
 	out.Situation.WorkingDir = replace(a.Situation.WorkingDir)
@@ -160,6 +173,23 @@ func elsewhere(a trace.Attempt) trace.Attempt {
 				text = by
 			}
 			out.Steps[i].Results[at] = text
+		}
+	}
+	return out
+}
+
+// varied returns the words of a call that failed which the present one has not in their place. Calls of another form are
+// not compared.
+func varied(old, now *trace.Step) (out []string) {
+	if old == nil || now == nil || old.Tool != now.Tool {
+		return nil
+	}
+	for _, arg := range slices.Sorted(maps.Keys(old.Args)) {
+		before, after := align.Words(old.Args[arg].Text), align.Words(now.Args[arg].Text)
+		for i, w := range before {
+			if len(before) == len(after) && w != after[i] {
+				out = append(out, w)
+			}
 		}
 	}
 	return out

@@ -53,6 +53,8 @@ type Signature struct {
 	Codes []string `json:"codes,omitempty"`
 	// Values are in the order of the text.
 	Values []Value `json:"values,omitempty"`
+	// Other has the paths, names and addresses of the other lines of the text: those of lines that say error first.
+	Other []Value `json:"other,omitempty"`
 	// Line is the original line of the text.
 	Line string `json:"line,omitempty"`
 }
@@ -66,6 +68,7 @@ func OfError(text string) Signature {
 	}
 	out := read(line)
 	out.locate(text)
+	out.Other = otherValues(text, line, out.Values)
 	return out
 }
 
