@@ -102,7 +102,9 @@ func elsewhere(a trace.Attempt, now Situation) trace.Attempt {
 	marks := map[string]string{}
 	mark := func(text string) {
 		for _, part := range append(strings.Split(text, "/"), text) {
-			if len(part) >= minMark && strings.ContainsFunc(part, unicode.IsLetter) {
+			// An element of a path that the present error has as well, such as lib, does not vary.
+			if len(part) >= minMark && strings.ContainsFunc(part, unicode.IsLetter) &&
+				(part == text || !hasWord(now.Error, part)) {
 				marks[part] = marked(part)
 			}
 		}
@@ -117,7 +119,7 @@ func elsewhere(a trace.Attempt, now Situation) trace.Attempt {
 		}
 	}
 	for _, v := range a.Problem.Other {
-		if !strings.Contains(now.Error, v.Text) {
+		if !hasWord(now.Error, v.Text) {
 			mark(v.Text)
 		}
 	}
@@ -217,7 +219,7 @@ func firstReturned(a trace.Attempt, step int) (out []string) {
 	}
 	for _, at := range slices.Sorted(maps.Keys(a.Steps[step].Results)) {
 		text := a.Steps[step].Results[at]
-		has := func(in string) bool { return replaceWords(in, []string{text}, map[string]string{text: ""}) != in }
+		has := func(in string) bool { return hasWord(in, text) }
 		if len(text) >= minMark && !strings.ContainsFunc(text, unicode.IsSpace) && marked(text) != text &&
 			!slices.ContainsFunc(known, has) && slices.ContainsFunc(later, has) {
 			out = append(out, text)
@@ -262,6 +264,11 @@ func marked(text string) string {
 		parts[i] = p[:end] + "qx" + p[end:]
 	}
 	return strings.Join(parts, "/")
+}
+
+// hasWord reports whether a text has a word.
+func hasWord(text, word string) bool {
+	return strings.Contains(text, word) && replaceWords(text, []string{word}, map[string]string{word: ""}) != text
 }
 
 // replaceWords replaces whole words, in the order of old. The letters before a name in an option such as -DNAME, or in

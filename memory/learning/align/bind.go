@@ -169,6 +169,30 @@ func bind(known []Known, texts []string) string {
 	return best
 }
 
+// maxOthers is the number of further bindings of a parameter.
+const maxOthers = 3
+
+// others returns bindings of other sources that gave the values of a piece too, the simplest of each source. A caller
+// may know one and not the other: the error, but not the call that failed.
+func others(known []Known, p piece) (out []string) {
+	if p.from == FromCaller || strings.HasPrefix(p.from, "step.") {
+		return nil
+	}
+	best := map[string]string{} // by source
+	for _, name := range slices.Sorted(maps.Keys(known[0])) {
+		source := sourceOf(name)
+		all := source != sourceOf(p.from) && !strings.HasPrefix(name, "step.")
+		for i := 0; i < len(known) && all; i++ {
+			all = known[i][name] == p.texts[i]
+		}
+		if all && (best[source] == "" || simpler(name, best[source])) {
+			best[source] = name
+		}
+	}
+	out = slices.SortedFunc(maps.Values(best), func(a, b string) int { return cmp.Or(rank(a)-rank(b), strings.Compare(a, b)) })
+	return out[:min(len(out), maxOthers)]
+}
+
 // pieces divides a varying piece into constants and pieces with a binding. If that is impossible, it returns one piece
 // that the caller must give.
 func pieces(known []Known, p piece) []piece {
@@ -276,15 +300,29 @@ func Affixed(text string, i int) bool {
 func simpler(a, b string) bool { return rank(a) < rank(b) }
 
 func rank(name string) int {
-	if strings.HasPrefix(name, "failed.") && (strings.Contains(name, ".word.") || strings.Contains(name, ".last_word.")) {
-		name = "words." + name
+	if at := slices.Index(sources, sourceOf(name)); at >= 0 {
+		return 100*at + len(name)
 	}
-	for i, prefix := range []string{"error.", "working_dir", "failed.", "context.", "task.", "output.", "words.", "step."} {
-		if strings.HasPrefix(name, prefix) {
-			return 100*i + len(name)
+	return 100 * len(sources)
+}
+
+// inWords is the source of the bindings of single words of the call that failed.
+const inWords = "words."
+
+// sources are the beginnings of bindings, the simplest first.
+var sources = []string{"error.", "working_dir", "failed.", "context.", "task.", inWords, "output.", "step."}
+
+func sourceOf(name string) string {
+	for _, source := range sources {
+		switch {
+		case !strings.HasPrefix(name, source):
+		case source == "failed." && (strings.Contains(name, ".word.") || strings.Contains(name, ".last_word.")):
+			return inWords
+		default:
+			return source
 		}
 	}
-	return 1_000
+	return ""
 }
 
 // nameOf returns a short unused name for a parameter with a binding, and marks it as taken.
