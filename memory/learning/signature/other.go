@@ -1,6 +1,11 @@
 package signature
 
-import "slices"
+import (
+	"slices"
+	"strings"
+
+	"github.com/mneme/mneme/memory/normalize"
+)
 
 // Limits of otherValues.
 const (
@@ -28,6 +33,41 @@ func otherValues(text, line string, values []Value) (out []Value) {
 				out = append(out, v)
 			}
 		}
+	}
+	return out
+}
+
+// beside separates the values of other lines in a text that keeps an error in one line.
+const beside = " ↵ "
+
+// Beside returns the values of the other lines of the text, at most limit bytes of them, in a form that follows the
+// line of the problem in a record.
+func (s Signature) Beside(limit int) string {
+	var b strings.Builder
+	for _, v := range s.Other {
+		part := beside + string(v.Kind) + " " + v.Text
+		if b.Len()+len(part) > limit || strings.Contains(v.Text, beside) {
+			break // later values keep their numbers only if no earlier one is missing
+		}
+		b.WriteString(part)
+	}
+	return b.String()
+}
+
+// OfRecord returns the signature of an error that a record keeps in one line: the line of the problem, and what Beside
+// returned for it.
+func OfRecord(text string) Signature {
+	line, rest, _ := strings.Cut(text, beside)
+	out := OfError(line)
+	if rest == "" {
+		return out
+	}
+	for part := range strings.SplitSeq(rest, beside) {
+		kind, value, ok := strings.Cut(part, " ")
+		if !ok || value == "" || strings.HasSuffix(value, normalize.CutMark) {
+			break
+		}
+		out.Other = append(out.Other, Value{Kind(kind), value})
 	}
 	return out
 }
