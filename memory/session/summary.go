@@ -77,12 +77,14 @@ func failureOf(label string, r ledger.ToolResult) summary {
 		!signature.LooksLikeError(text) && signature.LooksLikeError(printed) {
 		text = printed
 	}
-	out := summaryOf(label, signature.OfError(text).Line)
+	problem := signature.OfError(text)
+	out := summaryOf(label, problem.Line)
 	out.failed = true
-	if len(text) <= maxSummarized {
-		// Words next to a secret are often what shows that it is one.
-		masked, _ := sensitive.Mask(text)
-		out.beside = cleanText(signature.OfError(masked).Beside(maxBeside))
+	if len(text) <= maxSummarized && len(problem.Other) > 0 {
+		// Of a text with a secret no other values are kept: a value alone may not look like a secret.
+		if _, secret := sensitive.Mask(text); !secret {
+			out.beside = cleanText(problem.Beside(maxBeside))
+		}
 	}
 	return out
 }

@@ -172,7 +172,7 @@ func (o *omitted) summary() string {
 type summary struct {
 	label, text string
 	failed      bool   // a failed call
-	beside      string // values of the other lines of its error, masked
+	beside      string // values of the other lines of its error, none of them a secret
 }
 
 func summaryOf(label, text string) summary {
