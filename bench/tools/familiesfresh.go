@@ -124,6 +124,8 @@ func repairsFor(set string) []repair {
 		return slices.Concat(catalogue, freshRepairs, laterRepairs)
 	case "further":
 		return slices.Concat(catalogue, freshRepairs, laterRepairs, furtherRepairs)
+	case "unseen":
+		return slices.Concat(catalogue, freshRepairs, laterRepairs, furtherRepairs, unseenRepairs)
 	}
 	return catalogue
 }

@@ -51,13 +51,15 @@ func (t task) prepare(root string, on tools) (p *place, f failure, output string
 }
 
 // sets are the families for development, those for reports, and those written after the rules: the fresh ones showed
-// what to change, the later ones were written after these changes, and the further ones are of other tools.
+// what to change, the later ones were written after these changes, and the further and the unseen ones
+// are of other tools.
 var sets = map[string][]family{
 	"dev":      devFamilies,
 	"reported": concat(goFamilies, cFamilies, gitFamilies, scriptFamilies),
 	"fresh":    freshFamilies,
 	"later":    laterFamilies,
 	"further":  furtherFamilies,
+	"unseen":   unseenFamilies,
 }
 
 func concat(lists ...[]family) (out []family) {

@@ -24,7 +24,8 @@ func find() tools {
 	for name, version := range map[string]string{"go": "version", "gcc": "-dumpfullversion", "make": "--version",
 		"git": "--version", "python3": "--version", "npm": "--version", "node": "--version", "sh": "", "tar": "",
 		"gzip": "", "sqlite3": "", "ssh-keygen": "", "perl": "", "bash": "", "cmake": "", "openssl": "", "jq": "",
-		"patch": "", "diff": ""} {
+		"patch": "", "diff": "", "ln": "", "sed": "", "sort": "", "javac": "", "base64": "", "g++": "", "iconv": "",
+		"ninja": ""} {
 		at, err := exec.LookPath(name)
 		if err != nil {
 			continue

@@ -84,4 +84,6 @@ var words = map[string][]string{
 		oven pulley rivet spindle trowel vise winch yoke`),
 	"further": strings.Fields(`almond barley cumin dill endive fennel ginger hazel jicama kale lentil mustard nutmeg olive
 		parsley radish saffron turnip vanilla walnut yam zucchini`),
+	"unseen": strings.Fields(`alcove balcony cellar dormer eaves foyer gable hallway inglenook joist keystone lintel mantel
+		niche oriel pantry rafter scullery turret veranda wicket atrium buttress cupola`),
 }
