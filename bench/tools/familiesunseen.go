@@ -30,13 +30,13 @@ var unseenFamilies = []family{
 			plan{run("mv %[1]s/%[2]s.java %[1]s/%[3]s.java", dir, file, class)}}
 	}},
 	{"base64: characters of another alphabet", []string{"base64"}, func(p *place, n *names) failure {
-		file := n.dashed() + ".b64"
+		file := n.dashed() + ".enc"
 		p.write(file, n.word()+"\n")
 		p.sh(fmt.Sprintf("base64 %[1]s > %[1]s.new && mv %[1]s.new %[1]s && sed -i '1s/^/*/' %[1]s", file))
 		return failure{"base64 -d " + file, plan{run("sed -i 's/[^A-Za-z0-9+=/]//g' %s", file)}}
 	}},
 	{"g++: header of the library not included", []string{"g++"}, func(p *place, n *names) failure {
-		file, header := n.snake()+".cpp", n.one("vector", "map", "set", "deque")
+		file, header := n.snake()+".cpp", n.one("vector", "list", "set", "deque")
 		p.write(file, fmt.Sprintf("template <class T> using %s = std::%s<T>;\n", n.snake(), header))
 		return failure{"g++ -c " + file, plan{run("sed -i '1i #include <%s>' %s", header, file)}}
 	}},
@@ -78,8 +78,8 @@ var unseenRepairs = []repair{
 		return out
 	}},
 	{[]string{"javac"}, always("mkdir -p out")},
-	{[]string{"base64"}, each(ending(".b64"), "sed -i 's/[^A-Za-z0-9+=/]//g' %s")},
-	{[]string{"base64"}, each(ending(".b64"), "tr -d ' ' < %[1]s > %[1]s.new && mv %[1]s.new %[1]s")},
+	{[]string{"base64"}, each(ending(".enc"), "sed -i 's/[^A-Za-z0-9+=/]//g' %s")},
+	{[]string{"base64"}, each(ending(".enc"), "tr -d ' ' < %[1]s > %[1]s.new && mv %[1]s.new %[1]s")},
 	{[]string{"g++"}, func(s seen) (out []plan) {
 		for _, header := range matched(headerForm)(s) {
 			for _, file := range s.with(".cpp") {
