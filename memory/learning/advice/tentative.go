@@ -108,14 +108,14 @@ func elsewhere(a trace.Attempt, now Situation) trace.Attempt {
 				marks[part] = marked(part)
 			}
 		}
+		// A command may have the directory without the file. Its elements may be too short for marks of their own.
+		if dir := path.Dir(text); strings.Contains(text, "/") && len(dir) >= minMark {
+			marks[dir] = marked(dir)
+		}
 	}
 	for _, v := range slices.Concat(a.Problem.Values, signature.OfError(a.Intent).Values) {
 		if v.Kind == signature.Path || v.Kind == signature.Name || v.Kind == signature.URL || v.Kind == signature.ID {
 			mark(v.Text)
-		}
-		// A command may have the directory without the file. Its elements may be too short for marks of their own.
-		if dir := path.Dir(v.Text); v.Kind == signature.Path && len(dir) >= minMark {
-			marks[dir] = marked(dir)
 		}
 	}
 	for _, v := range a.Problem.Other {

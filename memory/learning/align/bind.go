@@ -50,7 +50,11 @@ func KnownOf(problem signature.Signature, task string, s trace.Situation) Known 
 	k.add("working_dir", s.WorkingDir)
 	if s.Failed != nil {
 		for _, arg := range slices.Sorted(maps.Keys(s.Failed.Args)) {
-			k.add("failed."+arg, s.Failed.Args[arg].Text)
+			if text := s.Failed.Args[arg].Text; len(Words(text)) < 2 {
+				k.add("failed."+arg, text)
+			} else if len(k) < maxBindings {
+				k["failed."+arg] = text // parts of a path are those of its words
+			}
 		}
 	}
 	k.values("output", problem.Other)
