@@ -60,8 +60,8 @@ func TestAdviseNamesTheCallThatFailed(t *testing.T) {
 		require.NoError(t, req.Validate())
 		got = append(got, req.Failed.Tool+" "+string(req.Failed.Args))
 	}
-	make := `shell {"fail":true,"line":"make app [withheld: api_key]"}`
-	require.Equal(t, []string{"", make, make, "", `other {"a":1}`, `phone {"to":"Ana"}`, `phone {"to":"Ana"}`, "",
+	masked := `shell {"fail":true,"line":"[withheld: api_key]"}`
+	require.Equal(t, []string{"", masked, masked, "", `other {"a":1}`, `phone {"to":"Ana"}`, `phone {"to":"Ana"}`, "",
 		"phone "}, got)
 }
 
