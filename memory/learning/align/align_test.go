@@ -321,6 +321,46 @@ func TestAParameterHasABindingOfEachSource(t *testing.T) {
 	}
 }
 
+// The place of a value among the values of its kind may change. Its shape decides between the sources that gave it.
+func TestAValueKeepsItsShape(t *testing.T) {
+	attempt := func(n int, problem string) trace.Attempt {
+		a := fix(n, "linux", fmt.Sprintf("sed -i p script%d.sed", n))
+		failed := shell(fmt.Sprintf("sed -f script%d.sed in.txt", n))
+		a.Problem, a.Situation.Failed = signature.OfError(problem), &failed
+		return a
+	}
+	p, ok := align.Learn([]trace.Attempt{attempt(101, "sed: 'script101.sed' ends early"),
+		attempt(202, "sed: 'script202.sed' ends early"), attempt(333, "sed: 'script333.sed' ends early")})
+	require.True(t, ok)
+	require.Equal(t, "error.name.0", p.Params[0].From)
+	for problem, want := range map[string]string{
+		"sed: 'script7.sed' ends early":       "script7.sed",
+		"sed: 's' of 'script7.sed' ends":      "script7.sed",
+		"sed: 's' ends early":                 "script7.sed",
+		"sed: 'script7.sed' or 's' ends here": "script7.sed",
+	} {
+		values, missing := p.Values(align.KnownOf(signature.OfError(problem), "", attempt(7, problem).Situation))
+		require.Empty(t, missing)
+		require.Equal(t, want, values[p.Params[0].Name], problem)
+	}
+	values, _ := p.Values(align.KnownOf(signature.OfError("sed: 's' ends early"), "", trace.Situation{}))
+	require.Equal(t, "s", values[p.Params[0].Name], "no source has such a value")
+}
+
+// A part from the line of the problem is preferred to the whole from another line.
+func TestTheLineOfTheProblemIsPreferredToOthers(t *testing.T) {
+	var attempts []trace.Attempt
+	for _, name := range []string{"vector", "deque", "forward_list"} {
+		a := fix(len(name), "linux", "include <"+name+">")
+		a.Problem = signature.OfError("x.c:1:1: error: ‘" + name + "’ is not a type\nnote: it is in ‘<" + name + ">’")
+		attempts = append(attempts, a)
+	}
+	p, ok := align.Learn(attempts)
+	require.True(t, ok)
+	require.Equal(t, "include <{name}>", p.Steps[0].Args["cmd"].String())
+	require.Equal(t, "error.name.0", p.Params[0].From)
+}
+
 func TestWordsOfAnArgument(t *testing.T) {
 	for text, want := range map[string][]string{
 		"":                              {},

@@ -200,7 +200,13 @@ func others(known []Known, p piece) (out []string) {
 // pieces divides a varying piece into constants and pieces with a binding. If that is impossible, it returns one piece
 // that the caller must give.
 func pieces(known []Known, p piece) []piece {
-	if p.from = bind(known, p.texts); p.from != FromCaller {
+	if p.from = bind(known, p.texts); sourceOf(p.from) == inOutput {
+		// The other lines are the least reliable source: a part from a better one is preferred.
+		if parts, ok := within(without(known, inOutput), p.texts, maxWithin); ok {
+			return parts
+		}
+	}
+	if p.from != FromCaller {
 		return []piece{p}
 	}
 	head, middle, tail := p.trim()
@@ -211,6 +217,16 @@ func pieces(known []Known, p piece) []piece {
 		return parts
 	}
 	return []piece{p}
+}
+
+// without returns the values that have other sources.
+func without(known []Known, source string) []Known {
+	out := make([]Known, len(known))
+	for i, k := range known {
+		out[i] = maps.Clone(k)
+		maps.DeleteFunc(out[i], func(name, _ string) bool { return sourceOf(name) == source })
+	}
+	return out
 }
 
 func around(head string, middle piece, tail string, n int) []piece {
@@ -310,11 +326,14 @@ func rank(name string) int {
 	return 100 * len(sources)
 }
 
-// inWords is the source of the bindings of single words of the call that failed.
-const inWords = "words."
+// Sources of bindings.
+const (
+	inWords  = "words."  // single words of the call that failed
+	inOutput = "output." // other lines of the error
+)
 
 // sources are the beginnings of bindings, the simplest first.
-var sources = []string{"error.", "working_dir", "failed.", "context.", "task.", inWords, "output.", "step."}
+var sources = []string{"error.", "working_dir", "failed.", "context.", inWords, "task.", inOutput, "step."}
 
 func sourceOf(name string) string {
 	for _, source := range sources {

@@ -3,8 +3,10 @@ package align
 import (
 	"cmp"
 	"maps"
+	"path"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/mneme/mneme/memory/learning/trace"
 )
@@ -341,17 +343,44 @@ func (p Procedure) param(name string) Param {
 	return Param{Name: name, From: FromCaller}
 }
 
-// of returns the value of a parameter: that of its binding or, if the situation lacks it, of another one.
-func (k Known) of(q Param) (string, bool) {
+// of returns the value of a parameter: that of its first binding which the situation has and whose value has the shape
+// of earlier ones. The place of a value in an error text may differ from one occurrence to the next. If none has that
+// shape, it returns the value of the first binding.
+func (k Known) of(q Param) (value string, ok bool) {
 	if q.From == FromCaller {
 		return "", false
 	}
 	for _, from := range append([]string{q.From}, q.Or...) {
-		if v, ok := k[from]; ok {
+		v, known := k[from]
+		switch {
+		case known && shaped(v, q.Examples):
 			return v, true
+		case known && !ok:
+			value, ok = v, true
 		}
 	}
-	return "", false
+	return value, ok
+}
+
+// shaped reports whether a value has the shape of earlier values: their extension, if they all have the same one, and no
+// punctuation that none of them has.
+func shaped(value string, examples []string) bool {
+	if len(examples) == 0 {
+		return true
+	}
+	extension := path.Ext(examples[0])
+	for _, e := range examples {
+		if path.Ext(e) != extension {
+			extension = ""
+		}
+	}
+	if extension != "" && path.Ext(value) != extension {
+		return false
+	}
+	return !strings.ContainsFunc(value, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-./", r) &&
+			!slices.ContainsFunc(examples, func(e string) bool { return strings.ContainsRune(e, r) })
+	})
 }
 
 // Guessed returns the number of parameters that the caller must give.

@@ -65,7 +65,7 @@ var patterns = []pattern{
 	{Name, afterKind},
 	{Name, constant},
 	{Name, regexp.MustCompile(`::(\w[\w\[\]-]*)`)},
-	{Name, regexp.MustCompile(`\b((?:[A-Za-z_]\w*\.)+[A-Za-z_]\w*(?:\(\))?)`)}, // a qualified name
+	{Name, regexp.MustCompile(`\b((?:[A-Za-z_][\w-]*\.)+[A-Za-z_]\w*(?:\(\))?)`)}, // a qualified name
 	{Number, regexp.MustCompile(`[+-]?\b\d+(?:[.,]\d+)*(?:%|[kKMGT]i?B?\b)?`)},
 }
 
