@@ -118,13 +118,14 @@ func elsewhere(a trace.Attempt, now Situation) trace.Attempt {
 			mark(v.Text)
 		}
 	}
-	for _, v := range a.Problem.Other {
-		if !hasWord(now.Error, v.Text) {
-			mark(v.Text)
-		}
-	}
 	for _, w := range varied(a.Situation.Failed, now.Failed) {
 		mark(w)
+	}
+	for _, v := range a.Problem.Other {
+		// A value that contains one of those above varies with it.
+		if !hasWord(now.Error, v.Text) && replaceWords(v.Text, longestFirst(marks), marks) == v.Text {
+			mark(v.Text)
+		}
 	}
 	if a.Situation.WorkingDir != "" {
 		marks[a.Situation.WorkingDir] = marked(a.Situation.WorkingDir)

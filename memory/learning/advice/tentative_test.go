@@ -181,6 +181,19 @@ func TestATentativeCandidateKeepsWhatBothErrorsHave(t *testing.T) {
 	require.JSONEq(t, `{"cmd":"builder use lib part2"}`, string(answer.Best.Steps[0].Args))
 }
 
+// A value of another line that contains one of the line of the problem varies with it.
+func TestATentativeCandidateTakesValuesFromTheLineOfTheProblem(t *testing.T) {
+	problem := func(name, beside string) string {
+		return fmt.Sprintf("a.cc:1:1: error: ‘%[1]s’ is not a type\n%[2]s\nnote: it is in header ‘<%[1]s>’", name, beside)
+	}
+	s := newStory("ana", 1).in("linux", "/w", nil).does("builder all", problem("deque", "using it"))
+	attempts := s.does("builder include <deque>", "").does("builder all", "").ends("success").attempts()
+	now := advice.Situation{Error: problem("vector", "using ‘a_b’"), Context: map[string]string{"os": "linux"}}
+	answer := advice.Advise(now, advice.Tentative(now, attempts))
+	require.NotNil(t, answer.Best)
+	require.JSONEq(t, `{"cmd":"builder include <vector>"}`, string(answer.Best.Steps[0].Args))
+}
+
 // The old call may succeed now and do harm: a commit with the old message leaves nothing for the new one.
 func TestATentativeCandidateDoesNotRunTheOldCall(t *testing.T) {
 	call := func(n int) string { return fmt.Sprintf("builder commit -m 'Add part %d'", n) }
