@@ -5,6 +5,5 @@
 //
 // The families of dev were used while developing; those of reported have other causes, other error texts and other
 // names. The other sets were written one after the other, each before it was run: its first run measures the rules as
-// they were then. Families whose tools are not on this machine are left out, and the
-// output names them.
+// they were then. Families whose tools are not on this machine are left out, and the output names them.
 package main
