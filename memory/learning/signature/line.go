@@ -39,17 +39,31 @@ var (
 )
 
 // causeLine returns the line that tells most about the cause, or the first of several equal ones.
-func causeLine(text string) string {
+func causeLine(text string) string { return causeOf(text, scored(text)) }
+
+func causeOf(text string, lines []scoredLine) string {
 	best, most := "", -10
 	python := strings.Contains(text, "Traceback (most recent call last)")
-	for line := range lines(text) {
-		score := scoreOf(line)
+	for _, l := range lines {
 		// The last line of a Python traceback is its error; of chained ones, the last was reported.
-		if score > most || python && score == most && score >= 4 {
-			best, most = line, score
+		if l.score > most || python && l.score == most && l.score >= 4 {
+			best, most = l.text, l.score
 		}
 	}
 	return best
+}
+
+// scoredLine is a line of a text, with what it tells about the cause.
+type scoredLine struct {
+	text  string
+	score int
+}
+
+func scored(text string) (out []scoredLine) {
+	for line := range lines(text) {
+		out = append(out, scoredLine{line, scoreOf(line)})
+	}
+	return out
 }
 
 // lines returns the lines of a text that say something, without the codes of terminals.

@@ -9,21 +9,21 @@ import (
 
 // Limits of otherValues.
 const (
-	maxTelling = 12 // lines that say error
-	maxSilent  = 6  // other lines
+	maxTelling = 8 // lines that say error
+	maxSilent  = 4 // other lines
 )
 
 // otherValues returns the paths, names and addresses of the lines other than the given one, which have those of values.
 // What a repair needs is often in a line that does not name the problem. Lines that say error come first.
-func otherValues(text, line string, values []Value) (out []Value) {
+func otherValues(lines []scoredLine, line string, values []Value) (out []Value) {
 	var telling, silent []string
-	for l := range lines(text) {
+	for _, l := range lines {
 		switch {
-		case l == line:
-		case scoreOf(l) >= says && len(telling) < maxTelling:
-			telling = append(telling, l)
-		case len(silent) < maxSilent:
-			silent = append(silent, l)
+		case l.text == line || slices.Contains(telling, l.text) || slices.Contains(silent, l.text):
+		case l.score >= says && len(telling) < maxTelling:
+			telling = append(telling, l.text)
+		case l.score < says && len(silent) < maxSilent:
+			silent = append(silent, l.text)
 		}
 	}
 	for _, l := range slices.Concat(telling, silent) {

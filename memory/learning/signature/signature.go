@@ -62,13 +62,14 @@ type Signature struct {
 // OfError returns the signature of an error report of a tool or a user. From a text of several lines it takes the line
 // that tells most about the cause, not a warning, a stack frame, or the summary of a calling program.
 func OfError(text string) Signature {
-	line := causeLine(text)
+	lines := scored(text)
+	line := causeOf(text, lines)
 	if line == "" {
 		return Signature{}
 	}
 	out := read(line)
 	out.locate(text)
-	out.Other = otherValues(text, line, out.Values)
+	out.Other = otherValues(lines, line, out.Values)
 	return out
 }
 
