@@ -126,6 +126,8 @@ func repairsFor(set string) []repair {
 		return slices.Concat(catalogue, freshRepairs, laterRepairs, furtherRepairs)
 	case "unseen":
 		return slices.Concat(catalogue, freshRepairs, laterRepairs, furtherRepairs, unseenRepairs)
+	case "last":
+		return slices.Concat(catalogue, freshRepairs, laterRepairs, furtherRepairs, unseenRepairs, lastRepairs)
 	}
 	return catalogue
 }

@@ -25,7 +25,7 @@ func find() tools {
 		"git": "--version", "python3": "--version", "npm": "--version", "node": "--version", "sh": "", "tar": "",
 		"gzip": "", "sqlite3": "", "ssh-keygen": "", "perl": "", "bash": "", "cmake": "", "openssl": "", "jq": "",
 		"patch": "", "diff": "", "ln": "", "sed": "", "sort": "", "javac": "", "base64": "", "g++": "", "iconv": "",
-		"ninja": ""} {
+		"ninja": "", "mkdir": "", "ar": "", "msgfmt": "", "cp": "", "comm": "", "cmp": ""} {
 		at, err := exec.LookPath(name)
 		if err != nil {
 			continue

@@ -84,6 +84,8 @@ var words = map[string][]string{
 		oven pulley rivet spindle trowel vise winch yoke`),
 	"further": strings.Fields(`almond barley cumin dill endive fennel ginger hazel jicama kale lentil mustard nutmeg olive
 		parsley radish saffron turnip vanilla walnut yam zucchini`),
+	"last": strings.Fields(`anchor bosun capstan davit estuary fathom galley halyard inlet jib keel leeward mast nautical oar
+		pontoon quay rudder sextant tiller undertow vessel windlass yawl`),
 	"unseen": strings.Fields(`alcove balcony cellar dormer eaves foyer gable hallway inglenook joist keystone lintel mantel
 		niche oriel pantry rafter scullery turret veranda wicket atrium buttress cupola`),
 }
