@@ -33,7 +33,8 @@ func TestAdviseRequestNamesWhatIsWrongWithTheFailedCall(t *testing.T) {
 		"deep arguments": {&api.FailedCall{Tool: "shell",
 			Args: json.RawMessage(strings.Repeat(`{"a":`, 100) + "1" + strings.Repeat("}", 100))}, "failed.args"},
 	} {
-		req := api.AdviseRequest{Principal: schema.Principal{Tenant: "t", Agent: "a"}, Error: "exit 1", Failed: c.failed}
+		req := api.AdviseRequest{Principal: schema.Principal{Tenant: "t", Agent: "a"}, Error: "exit 1",
+			Failed: c.failed}
 		err := req.Validate()
 		if c.want == "" {
 			require.NoError(t, err, name)

@@ -181,8 +181,8 @@ func elsewhere(a trace.Attempt, now Situation) trace.Attempt {
 	return out
 }
 
-// varied returns the words of a call that failed which the present one has not in their place. Calls of another form are
-// not compared.
+// varied returns the words of a call that failed that the present call does not have in the same place. Calls with
+// another number of words are not compared.
 func varied(old, now *trace.Step) (out []string) {
 	if old == nil || now == nil || old.Tool != now.Tool {
 		return nil

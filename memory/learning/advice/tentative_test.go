@@ -148,12 +148,12 @@ func TestATentativeCandidateTakesValuesFromTheCallThatFailed(t *testing.T) {
 	for name, tt := range map[string]struct {
 		old, repair, now, want string
 	}{
-		"another word":           {"loader merge east", "loader merge --all east", "loader merge west", "loader merge --all west"},
-		"the same word":          {"loader merge east", "loader merge --all east", "loader merge east", "loader merge --all east"},
-		"an element of a path":   {"loader in/east/a.dat", "loader sign in/east", "loader in/west/b.dat", "loader sign in/west"},
-		"another option":         {"loader -v merge east", "loader sign east", "loader -q merge west", "loader sign west"},
-		"a call of another form": {"loader merge east", "loader merge --all east", "loader west", "loader merge --all east"},
-		"no call":                {"loader merge east", "loader merge --all east", "", "loader merge --all east"},
+		"another word":         {"loader merge east", "loader sort all east", "loader merge west", "loader sort all west"},
+		"the same word":        {"loader merge east", "loader sort all east", "loader merge east", "loader sort all east"},
+		"an element of a path": {"loader in/east/a.dat", "loader sign in/east", "loader in/west/b.dat", "loader sign in/west"},
+		"another option":       {"loader -v merge east", "loader sign east", "loader -q merge west", "loader sign west"},
+		"another form":         {"loader merge east", "loader sort all east", "loader west", "loader sort all east"},
+		"no call":              {"loader merge east", "loader sort all east", "", "loader sort all east"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStory("ana", 1).in("linux", "/w", nil).does(tt.old, problem).does(tt.repair, "").does(tt.old, "")
@@ -184,7 +184,7 @@ func TestATentativeCandidateKeepsWhatBothErrorsHave(t *testing.T) {
 // A value of another line that contains one of the line of the problem varies with it.
 func TestATentativeCandidateTakesValuesFromTheLineOfTheProblem(t *testing.T) {
 	problem := func(name, beside string) string {
-		return fmt.Sprintf("a.cc:1:1: error: ‘%[1]s’ is not a type\n%[2]s\nnote: it is in header ‘<%[1]s>’", name, beside)
+		return fmt.Sprintf("a.cc:1:1: error: ‘%[1]s’ is not a type\n%[2]s\nnote: see header ‘<%[1]s>’", name, beside)
 	}
 	s := newStory("ana", 1).in("linux", "/w", nil).does("builder all", problem("deque", "using it"))
 	attempts := s.does("builder include <deque>", "").does("builder all", "").ends("success").attempts()

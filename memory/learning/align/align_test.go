@@ -352,7 +352,7 @@ func TestTheLineOfTheProblemIsPreferredToOthers(t *testing.T) {
 	var attempts []trace.Attempt
 	for _, name := range []string{"vector", "deque", "forward_list"} {
 		a := fix(len(name), "linux", "include <"+name+">")
-		a.Problem = signature.OfError("x.c:1:1: error: ‘" + name + "’ is not a type\nnote: it is in ‘<" + name + ">’")
+		a.Problem = signature.OfError("x.c:1:1: error: ‘" + name + "’ is not a type\nnote: see ‘<" + name + ">’")
 		attempts = append(attempts, a)
 	}
 	p, ok := align.Learn(attempts)

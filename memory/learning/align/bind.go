@@ -193,7 +193,9 @@ func others(known []Known, p piece) (out []string) {
 			best[source] = name
 		}
 	}
-	out = slices.SortedFunc(maps.Values(best), func(a, b string) int { return cmp.Or(rank(a)-rank(b), strings.Compare(a, b)) })
+	out = slices.SortedFunc(maps.Values(best), func(a, b string) int {
+		return cmp.Or(rank(a)-rank(b), strings.Compare(a, b))
+	})
 	return out[:min(len(out), maxOthers)]
 }
 

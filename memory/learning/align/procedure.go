@@ -362,8 +362,8 @@ func (k Known) of(q Param) (value string, ok bool) {
 	return value, ok
 }
 
-// shaped reports whether a value has the shape of earlier values: their extension, if they all have the same one, and no
-// punctuation that none of them has.
+// shaped reports whether a value has the shape of earlier values: their extension, if they all have the same one, and
+// no punctuation that none of them has.
 func shaped(value string, examples []string) bool {
 	if len(examples) == 0 {
 		return true

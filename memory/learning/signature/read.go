@@ -19,7 +19,8 @@ type pattern struct {
 const (
 	dateTime = `\d{4}[-/]\d\d[-/]\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?)?`
 	fileName = `[\w+@-][\w.+@-]*\.(?:go|c|cc|cpp|cxx|h|hh|hpp|py|pyc|js|jsx|mjs|cjs|ts|tsx|rs|rb|java|kt|cs|php|sh|sql|` +
-		`pl|pm|lua|swift|scala|hs|ml|ipynb|vue|tf|class|jar|patch|diff|orig|rej|bak|csr|der|tex|pdf|rst|bz2|xz|deb|rpm|` +
+		`pl|pm|lua|swift|scala|hs|ml|ipynb|vue|tf|class|jar|patch|diff|orig|rej|bak|csr|der|tex|pdf|rst|bz2|xz|deb|` +
+		`rpm|` +
 		`json|ya?ml|toml|txt|md|xml|html?|css|cfg|ini|conf|lock|log|mod|sum|so|a|o|d|dll|exe|lib|obj|whl|tar|gz|zip|` +
 		`tgz|pem|key|crt|proto|cmake|mk|gradle|env|pid|sock|db|csv|png|jpg|svg|wasm|test|out|bin|tmp)(?:\.\d+)*`
 	position = `(?::\d+(?::\d+)?|\(\d+(?:,\d+)?\))?`

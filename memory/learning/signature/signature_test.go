@@ -102,7 +102,8 @@ var sameProblem = map[string][]string{
 	"thread of openssl": {"4077ECA47F00:error:16000069:STORE routines:unregistered scheme:a/store.c:237:scheme=file",
 		"40F2B05B3F11:error:16000069:STORE routines:unregistered scheme:a/store.c:237:scheme=file"},
 	"host with a number": {"error: web7 is not reachable", "error: cache12a is not reachable"},
-	"no word for error": {"package example.com/a\n\timports example.com/a/b: build constraints exclude all Go files in /w/b",
+	"no word for error": {
+		"package example.com/a\n\timports example.com/a/b: build constraints exclude all Go files in /w/b",
 		"package example.com/q\n\timports example.com/q/z: build constraints exclude all Go files in /src/z"},
 	"killed": {"process exited with code 137", "process exited with code 137"},
 }
@@ -302,8 +303,8 @@ func TestOtherLinesHaveValues(t *testing.T) {
 	require.Empty(t, signature.OfRecord(s.Line).Other)
 
 	rapid.Check(t, func(t *rapid.T) {
-		s := signature.OfError(strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"error: no 'a b'\n", "at /x/y.go:3\n", "q\n",
-			"fatal: no \"z ↵ y\"\n", "see http://h/p\n"}), 1, 9).Draw(t, "lines"), ""))
+		s := signature.OfError(strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"error: no 'a b'\n",
+			"at /x/y.go:3\n", "q\n", "fatal: no \"z ↵ y\"\n", "see http://h/p\n"}), 1, 9).Draw(t, "lines"), ""))
 		back := signature.OfRecord(s.Line + s.Beside(rapid.IntRange(0, 200).Draw(t, "limit")))
 		require.LessOrEqual(t, len(back.Other), len(s.Other))
 		for i, v := range back.Other {
