@@ -96,7 +96,7 @@ func TestEvidenceIsReadByIndex(t *testing.T) {
 	}
 }
 
-// The reports of a scope are found however many newer ones of other scopes there are, and taken in once.
+// The reports of a scope are found among many newer ones of other scopes, and are processed once.
 func TestReportsOfAScopeAmongManyOthers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -22,7 +22,7 @@ import (
 	"github.com/mneme/mneme/store/learning"
 )
 
-// DecideRequest asks to decide on the waiting groups of a scope after a given group.
+// DecideRequest is a request to decide on the waiting groups of a scope after a given group.
 type DecideRequest struct {
 	api.LearnScope
 	Kind   schema.MemoryType `json:"kind"`

@@ -15,8 +15,8 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// maxCounted is the number of the newest unread episodes that are counted, and of the oldest: enough to decide whether
-// a run is due, and since when.
+// maxCounted is the number of the newest and of the oldest unread episodes that are counted. It is enough to decide
+// whether a run is due, and since when.
 const maxCounted = 100
 
 // Pending says whether a scope is due, and how far its evidence was read.

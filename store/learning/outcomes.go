@@ -65,8 +65,8 @@ func helped(outcomes []evidence.Outcome) []string {
 	return out
 }
 
-// carryOver returns the outcomes with which a record is adopted: the reported ones, which begin with the record's
-// claims, or else its claims. From then on learned has them.
+// carryOver returns the outcomes for a record that gets its row in learned: the reported ones, which began with the
+// claims of the record, or else its claims. It removes the reported ones from solution_outcomes.
 func carryOver(ctx context.Context, c *commit.Change, id uuid.UUID, claimed evidence.Stats) (evidence.Stats, error) {
 	out, err := commit.Row[struct{ Stats evidence.Stats }](ctx, c.Tx, `
 		DELETE FROM solution_outcomes WHERE tenant = @tenant AND memory_id = @id RETURNING stats`,

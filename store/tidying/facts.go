@@ -159,7 +159,7 @@ func (t *Tidying) Statements(ctx context.Context, s Scope, before Place, limit i
 				return fmt.Errorf("episode %s: %w", r.ID, err)
 			}
 			where := trace.ContextOf(p.Environment)
-			for _, e := range told(p, r.Content, r.Who, r.OccurredAt).Timeline {
+			for _, e := range withContent(p, r.Content, r.Who, r.OccurredAt).Timeline {
 				who, text := speaks(s, e, r.AgentID, r.Who)
 				if text == "" {
 					continue
