@@ -123,7 +123,7 @@ func elsewhere(a trace.Attempt, now Situation) trace.Attempt {
 	}
 	for _, v := range a.Problem.Other {
 		// A value that contains one of those above varies with it.
-		if !hasWord(now.Error, v.Text) && replaceWords(v.Text, longestFirst(marks), marks) == v.Text {
+		if !strings.Contains(now.Error, v.Text) && replaceWords(v.Text, longestFirst(marks), marks) == v.Text {
 			mark(v.Text)
 		}
 	}

@@ -181,6 +181,20 @@ func TestATentativeCandidateKeepsWhatBothErrorsHave(t *testing.T) {
 	require.JSONEq(t, `{"cmd":"builder use lib part2"}`, string(answer.Best.Steps[0].Args))
 }
 
+// What another line of both errors offers, in any quotes, is a constant of the repair.
+func TestATentativeCandidateKeepsWhatAnotherLineOffers(t *testing.T) {
+	problem := func(n int) string {
+		return fmt.Sprintf("a%d.c:1:1: error: loops are not allowed\nnote: use option ‘-std=c99’ or ‘-std=c11’", n)
+	}
+	s := newStory("ana", 1).in("linux", "/w", nil).does("builder all", problem(1))
+	attempts := s.does("builder option -std=c11", "").does("builder all", "").ends("success").attempts()
+	now := advice.Situation{Error: problem(2), Context: map[string]string{"os": "linux"}}
+	answer := advice.Advise(now, advice.Tentative(now, attempts))
+	require.NotNil(t, answer.Best)
+	require.JSONEq(t, `{"cmd":"builder option -std=c11"}`, string(answer.Best.Steps[0].Args))
+	require.Empty(t, answer.Best.Missing)
+}
+
 // A value of another line that contains one of the line of the problem varies with it.
 func TestATentativeCandidateTakesValuesFromTheLineOfTheProblem(t *testing.T) {
 	problem := func(name, beside string) string {
