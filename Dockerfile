@@ -1,4 +1,4 @@
-# bin/worker and bin/mneme in one image; the worker is what it runs.
+# One image with bin/worker and bin/mneme; it runs the worker.
 
 FROM golang:1.26-alpine AS build
 WORKDIR /src

@@ -17,20 +17,20 @@ build := $(GO) build $(tags) -trimpath -buildvcs=false -ldflags "-X main.version
 	.build .std .stack model demo agent test quick test-temporal-postgres race soak check bench bench-learning \
 	plot-learning bench-tools histories fmt generate
 
-help: ## this list
+help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-24s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-build: ## bin/mneme, the command line, and bin/worker (EMBEDDER=local: with the local embedder)
+build: ## build bin/mneme, the command line, and bin/worker (EMBEDDER=local: with the local embedder)
 	$(build) -o bin/mneme ./starter
 	$(build) -o bin/worker ./worker
 
 up: ## start Postgres and Temporal, and wait until they answer
 	@$(stack) up --state $(STATE)
 
-down: ## stop them and the worker; data stay
+down: ## stop them and the worker; keep the data
 	@$(stack) down --state $(STATE)
 
-status: ## what runs, and where
+status: ## show what runs, and where
 	@$(stack) status --state $(STATE)
 
 clean: ## stop everything; delete its data and bin/
@@ -51,8 +51,7 @@ worker-start: migrate ## run the worker in the background (log: .local/worker.lo
 worker-stop: ## stop it
 	@$(stack) down --state $(STATE) worker
 
-# The first time, downloads go on side by side, and the standard library, which all that is built shares, is
-# compiled meanwhile.
+# The first time, downloads run concurrently, while the standard library, which all programs share, is compiled.
 .build:
 	@$(MAKE) --no-print-directory build
 
@@ -65,37 +64,37 @@ worker-stop: ## stop it
 model: ## download a small static embedding model by pip into .local/model, and print its settings
 	@scripts/model
 
-demo: ## see Mneme at work
+demo: ## show Mneme at work
 	@scripts/demo
 
-agent: worker-start ## run samples/agent: it repairs a failing build, and records itself
+agent: worker-start ## run samples/agent, which repairs a failing build and records itself
 	@scripts/agent
 
-test: ## all tests, those of goroutines with -race, against a stack of their own (PKG=./store to choose, without -race)
+test: ## run all tests against a separate stack, those of goroutines with -race (PKG=./store to choose, without -race)
 	@scripts/suite $(PKG)
 
-test-temporal-postgres: ## the core of the workflow tests, against a Temporal server that keeps its data in Postgres (builds it first)
+test-temporal-postgres: ## run the core of the workflow tests against a Temporal server with its data in Postgres (builds it first)
 	@scripts/test-temporal-postgres
 
-quick: ## before a commit: format, vet, tests of touched packages (BASE=COMMIT; else since origin/main)
+quick: ## check before a commit: format, vet, tests of changed packages (BASE=COMMIT; else since origin/main)
 	@scripts/quick
 
-race: ## all tests with -race, half an hour (PKG=./store to choose)
+race: ## run all tests with -race, half an hour (PKG=./store to choose)
 	@scripts/test -race -timeout 60m $(or $(PKG),./...)
 
-soak: ## long random runs, and the tests in which writers meet 200 times with -race (COUNT=…, TESTS=REGEXP, CHECKS=…): a night
+soak: ## run long random tests, and those with concurrent writers 200 times with -race (COUNT=…, TESTS=REGEXP, CHECKS=…): a night
 	@scripts/soak
 
-check: ## format, vet, staticcheck, imports, workflowcheck, tidy, generated files, shell
+check: ## check format, vet, staticcheck, imports, workflowcheck, tidy, generated files, shell
 	@scripts/check
 
-bench: build up ## measure (BENCH_ARGS=…)
+bench: build up ## measure performance and quality (BENCH_ARGS=…)
 	$(GO) run ./bench $(BENCH_ARGS)
 
-bench-learning: ## measure whether an agent with memory does better the second time; no stack (BENCH_ARGS=…)
+bench-learning: ## measure whether an agent with memory does better the second time; needs no stack (BENCH_ARGS=…)
 	$(GO) run ./bench/learning -set reported -seeds 101,102,103,104,105 $(BENCH_ARGS)
 
-bench-tools: ## measure whether failures of real tools are repaired at the first try once they are known; no stack (BENCH_ARGS=…)
+bench-tools: ## measure whether failures of real tools are repaired at the first try once they are known; needs no stack (BENCH_ARGS=…)
 	$(GO) run ./bench/tools -set reported -seeds 101 -times 5 $(BENCH_ARGS)
 
 plot-learning: ## draw the curves that `make bench-learning BENCH_ARGS="-curves FILE"` wrote (CURVES=FILE)

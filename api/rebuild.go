@@ -89,7 +89,7 @@ func (r RebuildRequest) Validate() error {
 	}
 	check.Text(&p, "tenant", r.Tenant, schema.MaxNameLength)
 	if r.Verify && r.Drop {
-		p.Add("drop", "does not go with verify")
+		p.Add("drop", "cannot be combined with verify")
 	}
 	return p.Err()
 }

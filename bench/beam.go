@@ -78,7 +78,7 @@ func (b *bench) beam(ctx context.Context) error {
 	results := make([][]beamResult, len(conversations))
 	_, took, err := measure(2, len(conversations), func(i int) error {
 		of, err := b.askBeam(ctx, s, conversations[i])
-		results[i] = of // each call has a place of its own
+		results[i] = of // each call writes its own element
 		return err
 	})
 	if err != nil {

@@ -133,7 +133,7 @@ func (b *bench) askSet(ctx context.Context, name string, exchanges []exchange, a
 		results[i].kinds = map[string]*sums{}
 	}
 	for _, x := range exchanges {
-		m, err := b.takeIn(ctx, s, x)
+		m, err := b.ingestExchange(ctx, s, x)
 		if err != nil {
 			return nil, fmt.Errorf("conversation %s: %w", x.tenant, err)
 		}
@@ -159,8 +159,8 @@ func (b *bench) keptSite(ctx context.Context, name string) (site, func(), error)
 	}, err
 }
 
-// takeIn ingests a conversation, unless a kept site has it. It returns the turns from which each memory comes.
-func (b *bench) takeIn(ctx context.Context, s site, x exchange) (*told, error) {
+// ingestExchange ingests a conversation, unless a kept site has it. It returns the turns from which each memory comes.
+func (b *bench) ingestExchange(ctx context.Context, s site, x exchange) (*told, error) {
 	known := 0
 	if err := b.owner(ctx, s.url, func(conn *pgx.Conn) error {
 		return conn.QueryRow(ctx, `SELECT count(*) FROM memories WHERE tenant = $1`, x.tenant).Scan(&known)
@@ -185,7 +185,7 @@ func (b *bench) takeIn(ctx context.Context, s site, x exchange) (*told, error) {
 	}
 	m := &told{}
 	m.tenant.Name = x.tenant
-	for _, turn := range slices.Backward(x.turns) { // of turns in the same words the first counts
+	for _, turn := range slices.Backward(x.turns) { // of turns with the same words, the first counts
 		m.tenant.Statements = append(m.tenant.Statements, changes.Statement{Text: turn.Content})
 	}
 	if err := m.trace(ctx, b, s, nil); err != nil {
@@ -300,7 +300,7 @@ func readLocomo(line []byte) (exchange, error) {
 	x := exchange{tenant: "locomo-" + c.ID}
 	var seen map[string]string
 	x.turns, seen = c.candidates()
-	at := map[string]time.Time{} // the last turn of each session: they are told by the minute
+	at := map[string]time.Time{} // time of the last turn of each session; turns are one minute apart
 	for i := range x.turns {
 		t := &x.turns[i]
 		x.ids = append(x.ids, seen[t.Content])

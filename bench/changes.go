@@ -54,7 +54,7 @@ func (b *bench) changes(ctx context.Context) error {
 	results := make([]tenantResult, len(tenants))
 	_, took, err := measure(2, len(tenants), func(i int) error {
 		r, err := b.follow(ctx, s, tenants[i])
-		results[i] = r // each call has a place of its own
+		results[i] = r // each call writes its own element
 		return err
 	})
 	if err != nil {

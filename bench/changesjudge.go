@@ -24,10 +24,10 @@ type tenantResult struct {
 type pairResult struct {
 	changes.Pair
 	newFirst   bool
-	instead    string // what is first when the new one is not
+	instead    string // the first result if it is not the new statement
 	old        fate
 	askedPast  bool
-	oldFirst   bool // the question about the past
+	oldFirst   bool // of the question about the past
 	oldInFirst bool // its first result names the old value
 }
 
@@ -50,7 +50,7 @@ type chainResult struct {
 
 type coexistingResult struct {
 	changes.Coexisting
-	superseded bool // or contested, or marked as older: any of both
+	superseded bool // or contested or marked as older, for either of the two
 	rightFirst int  // of the two questions
 }
 
@@ -67,8 +67,7 @@ type failure struct {
 	belongs        []string // of each result
 }
 
-// outdated returns the mark with which a result says that it may no longer hold, or "". It reads the result as JSON, as
-// a client does.
+// outdated returns the mark of a result that may be outdated, or "". It reads the result as JSON, as a client does.
 func outdated(r schema.RecallResult) string {
 	var f struct {
 		Currentness  string `json:"currentness"`

@@ -183,7 +183,7 @@ func (b *bench) newSite(ctx context.Context) (s site, drop func(), err error) {
 	return b.siteIn(ctx, "bench_"+strings.ReplaceAll(uuid.NewString(), "-", ""))
 }
 
-// applicationName is that of the store's connections.
+// applicationName is the application name of the store's connections.
 const applicationName = "mneme-bench"
 
 // siteIn is newSite with a named schema, which may already exist.

@@ -101,7 +101,7 @@ func (f *scheduleFile) schedule(node *yaml.Node, path string) (spec ScheduleSpec
 	every, calendar := members["every"], members["calendar"]
 	switch {
 	case every != nil && calendar != nil:
-		f.Add(calendar, path+".calendar", "does not go with every: one of them says when")
+		f.Add(calendar, path+".calendar", "cannot be combined with every")
 	case every == nil && calendar == nil:
 		f.Add(node, path+".every", "is required, or calendar")
 	case every != nil:
@@ -162,7 +162,7 @@ func (f *scheduleFile) zone(v *yaml.Node, path string, hasCalendar bool) string 
 	case v.Kind != yaml.ScalarNode || v.Value == "" || v.Value == "Local" || err != nil:
 		f.Add(v, path, "must be the name of a time zone such as UTC or Europe/Berlin")
 	case !hasCalendar:
-		f.Add(v, path, "goes with calendar: an interval is counted from 1970 in UTC")
+		f.Add(v, path, "needs calendar: an interval is counted from 1970 in UTC")
 	case v.Value != "UTC":
 		return v.Value
 	}

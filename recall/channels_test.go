@@ -21,7 +21,7 @@ import (
 	"github.com/mneme/mneme/store/vector"
 )
 
-// statementsOf are parts of statements that one channel alone sends.
+// statementsOf maps each channel to a part of a statement that only it sends.
 var statementsOf = map[string]string{
 	rank.ChannelText:   "ts_rank(x.tsv",
 	rank.ChannelVector: "FROM memory_embeddings",
@@ -31,7 +31,7 @@ var statementsOf = map[string]string{
 	rank.ChannelTime:   "m.validity = 'timeboxed'",
 }
 
-// saboteur breaks the statements that hold a text, on their way to Postgres.
+// saboteur breaks the statements that contain a text before they reach Postgres.
 type saboteur struct {
 	text  string
 	hangs bool
@@ -53,7 +53,7 @@ func (saboteur) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryD
 func (saboteur) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
 
 func (x saboteur) meddle(ctx context.Context, sql string) context.Context {
-	if !strings.Contains(strings.Join(strings.Fields(sql), " "), x.text) { // however its lines are broken
+	if !strings.Contains(strings.Join(strings.Fields(sql), " "), x.text) { // ignoring line breaks
 		return ctx
 	}
 	if x.hangs {
@@ -67,7 +67,7 @@ func (x saboteur) meddle(ctx context.Context, sql string) context.Context {
 
 func (saboteur) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 
-// canary is a memory that every channel finds by canaryQuery.
+// canary returns a memory that every channel finds with canaryQuery.
 func (w *world) canary() uuid.UUID {
 	yesterday := time.Now().UTC().AddDate(0, 0, -1)
 	id := w.put(w.p, schema.VisibilityPrivate,
@@ -101,7 +101,7 @@ func vectorText(t testing.TB, text string) string {
 	return "[" + out.String() + "]"
 }
 
-func TestEveryChannelFindsWhatItIsFor(t *testing.T) {
+func TestEveryChannelFindsItsMemory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.canary()
@@ -112,7 +112,7 @@ func TestEveryChannelFindsWhatItIsFor(t *testing.T) {
 		require.Positive(t, out.Results[0].Channels[channel], channel)
 		require.Equal(t, 1, out.Meta.Channels[channel], channel)
 	}
-	for channel := range statementsOf { // each has a switch
+	for channel := range statementsOf { // each channel can be switched off
 		off, err := w.Recall(ctx, schema.RecallRequest{Principal: w.p, Query: canaryQuery, Without: []string{channel}})
 		require.NoError(t, err)
 		require.Equal(t, []string{id.String()}, ids(off), channel)
@@ -129,8 +129,8 @@ func TestEveryChannelFindsWhatItIsFor(t *testing.T) {
 	require.Equal(t, "traversal", invalid.Fields[0].Field)
 }
 
-// Every channel may fail or hang: it is left out and named, and the others answer. So may the analysis of the
-// query, and with it the channels that go by words.
+// Any channel may fail or hang: it is left out and named, and the others answer. The same holds for the analysis of the
+// query, and with it for the channels that need its words.
 func TestAnyChannelMayFailOrHang(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -157,7 +157,7 @@ func TestAnyChannelMayFailOrHang(t *testing.T) {
 				r := &recall.Recaller{Store: s, Index: vector.PGVector{Store: s}, Embedder: rules.New().Embedder,
 					Patience: 1}
 				out, err := r.Recall(ctx, schema.RecallRequest{Principal: w.p, Query: canaryQuery})
-				// On a busy machine another channel may miss its deadline too: then all get longer ones.
+				// On a busy machine another channel may miss its deadline too: retry with longer deadlines.
 				for err == nil && len(out.Meta.Degraded) > len(c.lost) && r.Patience < 30 {
 					r.Patience *= 3
 					out, err = r.Recall(ctx, schema.RecallRequest{Principal: w.p, Query: canaryQuery})

@@ -16,8 +16,8 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// What was noted and learned in the session of a result comes with the transcript, under expand alone.
-func TestExpandShowsWhatWasNotedInTheSession(t *testing.T) {
+// The notes and facts of a result's session are added to the transcript, but only with expand.
+func TestExpandShowsNotesOfTheSession(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	said := w.put(w.p, schema.VisibilityPrivate,
@@ -52,12 +52,12 @@ func TestExpandShowsWhatWasNotedInTheSession(t *testing.T) {
 	require.NotContains(t, kinds(extra), schema.SupplementSession)
 }
 
-// model reranks and sums up, each in its time.
+// model is a reranker and summarizer with delays.
 type model struct {
 	reranking, summing time.Duration
 	answer             string
 	err                error
-	given              *atomic.Pointer[[]string] // a summary that is late is not waited for
+	given              *atomic.Pointer[[]string] // a late summary is not awaited
 }
 
 func (m model) Rerank(ctx context.Context, _ string, texts []string) (map[int]float64, inference.Usage, error) {
@@ -78,7 +78,7 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-func TestAModelThatReranksSumsUpInTheTimeThatIsLeft(t *testing.T) {
+func TestSummaryUsesTheRemainingTime(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.remember("The kettle is too slow for the whole office.")
@@ -98,7 +98,7 @@ func TestAModelThatReranksSumsUpInTheTimeThatIsLeft(t *testing.T) {
 	got, out, given := ask(model{answer: "It is slow. " + strings.Repeat("Very slow. ", 200)}, 20*time.Second)
 	require.True(t, strings.HasPrefix(got.Content, "It is slow.") && got.Truncated)
 	require.LessOrEqual(t, len([]rune(got.Content)), rank.MaxSupplementChars)
-	require.Equal(t, []string{"The kettle is too slow for the whole office."}, given, "what passed the filter")
+	require.Equal(t, []string{"The kettle is too slow for the whole office."}, given, "only matching texts")
 	require.Equal(t, []string{out.Results[0].ID}, got.Supplement.Of)
 	require.Less(t, got.Score, out.Results[0].Score)
 	require.Empty(t, out.Meta.Degraded)
@@ -118,7 +118,7 @@ func TestAModelThatReranksSumsUpInTheTimeThatIsLeft(t *testing.T) {
 	}
 	req.Expand = false
 	_, _, given = ask(model{answer: "x"}, 20*time.Second)
-	require.Empty(t, given, "no one asked for supplements")
+	require.Empty(t, given, "supplements were not requested")
 	req.Expand, req.Without = true, []string{"expand_summary"}
 	_, _, given = ask(model{answer: "x"}, 20*time.Second)
 	require.Empty(t, given)

@@ -8,7 +8,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// requireExplained checks that every row says how its score came about.
+// requireExplained checks that every row explains its score.
 func requireExplained(t *testing.T, rows []schema.RecallResult, stages ...string) {
 	t.Helper()
 	seen := map[string]bool{}

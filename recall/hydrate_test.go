@@ -14,21 +14,21 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// interrupting does something between the two looks at the candidates: reranking comes after authorisation and
-// before rows are read.
+// interrupting runs a function between the two reads of the candidates: reranking comes after authorisation and before
+// the rows are read.
 type interrupting struct{ between func(texts []string) }
 
 func (r interrupting) Rerank(_ context.Context, _ string, texts []string) (map[int]float64, inference.Usage, error) {
 	r.between(texts)
 	scores := map[int]float64{}
 	for i := range texts {
-		scores[i] = 1 - float64(i)/1000 // what was reranked stays ahead of the rest
+		scores[i] = 1 - float64(i)/1000 // reranked candidates stay ahead of the others
 	}
 	return scores, inference.Usage{}, nil
 }
 
-// A memory that is forgotten during a recall is not shown; the next one takes its place.
-func TestThePageIsFilledWhenRowsFallOut(t *testing.T) {
+// A memory that is forgotten during a recall is not returned; the next one takes its place.
+func TestPageIsFilledWhenRowsAreForgotten(t *testing.T) {
 	t.Parallel()
 	for _, layered := range []bool{false, true} {
 		w := newWorld(t)
@@ -38,12 +38,12 @@ func TestThePageIsFilledWhenRowsFallOut(t *testing.T) {
 		}
 		w.Index = hitting(all...)
 		req := schema.RecallRequest{Query: "needle", Limit: 10, Layers: layered,
-			// nothing else moves or finds them
+			// no other stage may add or move rows
 			Without: append(slices.DeleteFunc(slices.Clone(recall.Stages()), func(stage string) bool {
 				return stage == "rerank"
 			}), "rescue")}
 		require.Len(t, w.answer(req).Results, 10)
-		var gone []string // the best 24: more than three pages of ten would leave room for
+		var gone []string // the best 24, so that three pages of ten do not suffice
 		w.Reranking = inference.Reranking{Top: 24, Blend: 0.01, Reranker: interrupting{func(texts []string) {
 			gone = texts
 			w.exec(`UPDATE memories SET deleted_at = now() WHERE content = ANY($1)`, texts)
@@ -61,8 +61,8 @@ func TestThePageIsFilledWhenRowsFallOut(t *testing.T) {
 	}
 }
 
-// The rate at which importance fades is the deployment's: for the filter as for what is shown.
-func TestImportanceFadesAtTheRateOfTheDeployment(t *testing.T) {
+// The decay rate of importance is configured per deployment, for the filter as well as for the shown value.
+func TestImportanceDecaysAtTheConfiguredRate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.remember("The kettle is loud.")
@@ -73,7 +73,7 @@ func TestImportanceFadesAtTheRateOfTheDeployment(t *testing.T) {
 		out := w.answer(schema.RecallRequest{Query: "kettle", ImportanceMin: left - 0.01})
 		require.Equal(t, []string{id.String()}, ids(out), "rate %v", rate)
 		require.InDelta(t, left, out.Results[0].ImportanceNow, 1e-3)
-		w.exec(`DELETE FROM memory_access`) // what was returned was accessed
+		w.exec(`DELETE FROM memory_access`) // returned memories count as accessed
 		require.Empty(t, ids(w.answer(schema.RecallRequest{Query: "kettle", ImportanceMin: left + 0.01})), "rate %v",
 			rate)
 	}

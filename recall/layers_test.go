@@ -39,7 +39,7 @@ func (w *world) keep(p schema.Principal, v schema.Visibility, m schema.MemoryRec
 	return uuid.MustParse(out.Items[0].ID)
 }
 
-// procedure is a competence whose words say nothing of what it is for: only its trigger does.
+// procedure is a competence that only its trigger matches: its words do not name the problem.
 func procedure(n int, signal, conditions string, won, lost int) schema.MemoryRecord {
 	return schema.MemoryRecord{Type: schema.TypeCompetence, Content: fmt.Sprintf("Number %d of the handbook.", n),
 		Payload: json.RawMessage(fmt.Sprintf(`{"kind":"competence","skill_name":"handbook_%d","triggers":[{"signal":%q,"conditions":%s}],"recipe":[{"step":"wipe it"}],
@@ -61,8 +61,7 @@ func (w *world) answer(req schema.RecallRequest) schema.RecallResponse {
 	return out
 }
 
-// wordsAlone are the channels but for full text and signals, to be switched off where a test is about what words
-// find.
+// wordsAlone lists all channels except full text and signals, to be switched off in tests of text matching.
 func wordsAlone() []string {
 	return slices.DeleteFunc(recall.Channels(), func(name string) bool {
 		return name == rank.ChannelText || name == layers.ChannelSignals
@@ -78,7 +77,7 @@ func selectionOf(out schema.RecallResponse, layer schema.LayerName) schema.Selec
 	return schema.Selection{}
 }
 
-func TestProceduresAreFoundByWhatTheyAreFor(t *testing.T) {
+func TestProceduresAreFoundByTheirTriggers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.Without = wordsAlone()
@@ -101,12 +100,12 @@ func TestProceduresAreFoundByWhatTheyAreFor(t *testing.T) {
 	require.Equal(t, schema.ApplicabilityContradicted, chosen.Candidates[2].Applicability)
 	require.Equal(t, project.String(), selectionOf(out, schema.LayerPlan).Selected)
 	require.NotContains(t, ids(out), mac.String(),
-		"what the situation contradicts stays out, as a conditional fact does")
+		"a procedure is left out if the situation contradicts its conditions, like a conditional fact")
 	require.Equal(t, []string{linux.String(), project.String()},
 		[]string{layerOf(out, schema.LayerCompetence).IDs[0], layerOf(out, schema.LayerPlan).IDs[0]})
 	require.Contains(t, out.Meta.Channels, layers.ChannelSignals)
 
-	// Nothing is known of the situation: all are candidates, and the key that would decide is named.
+	// Without a situation all are candidates, and the missing key is named.
 	req.Context = nil
 	chosen = selectionOf(w.answer(req), schema.LayerCompetence)
 	require.Empty(t, chosen.Selected)
@@ -121,7 +120,7 @@ func TestProceduresAreFoundByWhatTheyAreFor(t *testing.T) {
 		require.NotContains(t, string(response), word)
 	}
 
-	// Who asks for no layers gets one list, and what words find.
+	// Without layers there is one list, which includes text matches.
 	out = w.answer(schema.RecallRequest{Query: "what about the handbook"})
 	require.Len(t, out.Results, 4)
 	require.Empty(t, out.Layers)
@@ -199,7 +198,7 @@ func TestLayersAndBudget(t *testing.T) {
 		require.LessOrEqual(t, out.Results[i+1].Score, out.Results[i].Score, "results stay one list, best first")
 	}
 	plain := w.answer(schema.RecallRequest{Query: "canary", Limit: 5})
-	require.NotContains(t, ids(plain), working.String(), "without layers, turns have every place")
+	require.NotContains(t, ids(plain), working.String(), "without layers, turns fill the page")
 
 	for _, budget := range []int{1, 20, 60, 100, 300, 5000} {
 		out = w.answer(schema.RecallRequest{Query: "canary", Task: &schema.Task{BudgetTokens: budget}, Limit: 50,
@@ -220,7 +219,7 @@ func TestLayersAndBudget(t *testing.T) {
 			require.Contains(t, ids(out), fact.String())
 		}
 	}
-	// One memory larger than the budget is cut, and says so.
+	// One memory larger than the budget is cut and marked as such.
 	long := w.remember("The zebra " + strings.Repeat("runs on and on ", 300))
 	out = w.answer(schema.RecallRequest{Query: "zebra", Task: &schema.Task{BudgetTokens: 100}})
 	require.Equal(t, []string{long.String()}, ids(out))
@@ -228,7 +227,7 @@ func TestLayersAndBudget(t *testing.T) {
 	require.LessOrEqual(t, layers.EstimateTokens(out.Results[0].Content), 100)
 }
 
-func TestALongResultShowsThePassageThatAnswers(t *testing.T) {
+func TestLongResultShowsTheRelevantPassage(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	filler := strings.Repeat("The zebra runs on and on over the plain. ", 60)
@@ -246,7 +245,7 @@ func TestALongResultShowsThePassageThatAnswers(t *testing.T) {
 	out = w.answer(schema.RecallRequest{Query: "what do the keepers call the zebra",
 		Task: &schema.Task{BudgetTokens: 300}})
 	require.True(t, out.Results[0].Truncated)
-	require.Contains(t, out.Results[0].Content, "Matilda", "the budget cuts to the passage, not to the beginning")
+	require.Contains(t, out.Results[0].Content, "Matilda", "the budget keeps the passage, not the beginning")
 	require.LessOrEqual(t, layers.EstimateTokens(out.Results[0].Content), 300)
 }
 
@@ -259,7 +258,7 @@ func TestSelectionFailingOnlyDegrades(t *testing.T) {
 	out := w.answer(schema.RecallRequest{Query: "handbook", Task: &schema.Task{ErrorSignature: "ld: cache mismatch"}})
 	require.ElementsMatch(t, []string{rank.ChannelVector, layers.ChannelSignals}, out.Meta.Degraded)
 	require.Equal(t, []string{id.String()}, ids(out))
-	require.Equal(t, id.String(), selectionOf(out, schema.LayerCompetence).Selected, "words found it")
+	require.Equal(t, id.String(), selectionOf(out, schema.LayerCompetence).Selected, "found by text")
 	off := w.answer(schema.RecallRequest{Query: "handbook", Task: &schema.Task{},
 		Without: []string{layers.StageSelection, rank.ChannelVector, layers.ChannelSignals}})
 	require.Empty(t, off.Selections)
@@ -296,8 +295,8 @@ func TestSignalsOfAnyTextAreSearched(t *testing.T) {
 
 func first(s string, n int) string { return s[:min(len(s), n)] }
 
-// A question that names a time is answered by what held then, at whatever time that was said.
-func TestWhatHeldAtTheTimeThatTheQuestionNames(t *testing.T) {
+// A query that names a time is answered with the facts that were true then, whenever they were stated.
+func TestFactsAtTheTimeInTheQuery(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	day := func(month time.Month) *time.Time { d := time.Date(2025, month, 1, 0, 0, 0, 0, time.UTC); return &d }
@@ -315,5 +314,5 @@ func TestWhatHeldAtTheTimeThatTheQuestionNames(t *testing.T) {
 	req.Query = "where is the office"
 	require.Empty(t, w.answer(req).Results)
 	req.Query, req.ValidAt = "where was the office in July 2025", day(time.October)
-	require.Equal(t, []string{autumn.String()}, ids(w.answer(req)), "who asks for a time gets what held then alone")
+	require.Equal(t, []string{autumn.String()}, ids(w.answer(req)), "only what was true then")
 }

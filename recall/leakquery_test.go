@@ -12,18 +12,18 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// leakQuery is a case: a request, what the deployment says, and what the model grants it.
+// leakQuery is a case: a request, the configuration of the deployment, and what the model grants it.
 type leakQuery struct {
 	req      schema.RecallRequest
 	policy   int
 	key      []byte
 	hostile  bool
-	limit    schema.Sensitivity // content up to here
+	limit    schema.Sensitivity // limit of full content
 	scopes   []string
 	redacted map[schema.Sensitivity]schema.Redaction
 }
 
-// draw makes up a case, and says in plain words what trust it comes to.
+// draw generates a case, and computes the resulting trust without the code under test.
 func (w *leakWorld) draw(n int) leakQuery {
 	r := rand.New(rand.NewPCG(*leakSeed, uint64(n)))
 	q := leakQuery{policy: r.IntN(len(w.policy)), hostile: r.IntN(2) == 0}
@@ -83,20 +83,20 @@ func (w *leakWorld) draw(n int) leakQuery {
 	for range r.IntN(5) {
 		req.Without = append(req.Without, oneOf(r, w.without...))
 	}
-	if r.IntN(2) == 0 { // one kind of supplement, or none, has all the room that there is
+	if r.IntN(2) == 0 { // one or no kind of supplement gets all the space
 		kept := oneOf(r, leakSupplements...)
 		req.Without = append(req.Without,
 			slices.DeleteFunc(slices.Clone(leakSupplements), func(s string) bool {
 				return s == kept || s == "expand_sources"
 			})...)
 	}
-	if r.IntN(8) == 0 { // beginnings of words are for the rescue
+	if r.IntN(8) == 0 { // prefixes of words are for the rescue
 		req.Query, req.KeywordQuery, req.Task, req.Without = oneOf(r, "kestr", "saff graniti", some.mark[:5], "artif",
 			"viol "+some.mark[:5]), "", nil, recall.Channels()
 	}
 	w.drawTrust(r, &q)
 	req.Payload = r.IntN(3) == 0
-	if req.Principal.User != "" { // no grant opens what is another user's
+	if req.Principal.User != "" { // no grant gives access to another user's memories
 		q.scopes = slices.DeleteFunc(slices.Clone(q.scopes), func(s string) bool {
 			return strings.HasPrefix(s, "user/")
 		})
@@ -106,7 +106,7 @@ func (w *leakWorld) draw(n int) leakQuery {
 
 func (w *leakWorld) drawTrust(r *rand.Rand, q *leakQuery) {
 	req := &q.req
-	low := func(levels ...schema.Sensitivity) schema.Sensitivity { // the lowest that is set
+	low := func(levels ...schema.Sensitivity) schema.Sensitivity { // the lowest one that is set
 		out := schema.Sensitivity("hyper")
 		for _, l := range levels {
 			if l != "" && rung(l) < rung(out) {
@@ -155,7 +155,7 @@ func (w *leakWorld) drawTrust(r *rand.Rand, q *leakQuery) {
 	if r.IntN(3) == 0 {
 		q.key = leakKey
 		switch r.IntN(5) {
-		case 0, 1: // signed for this principal, and claimed in full
+		case 0, 1: // signed for this principal, and presented unchanged
 			if claim.MaxSensitivity == "" {
 				claim.MaxSensitivity = "medium"
 			}
@@ -169,7 +169,7 @@ func (w *leakWorld) drawTrust(r *rand.Rand, q *leakQuery) {
 				asked = claim.MaxSensitivity
 			}
 			limit = low(claim.MaxSensitivity, in(claim.Environment))
-		case 2, 3, 4: // not signed, by another key, too late, or for another
+		case 2, 3, 4: // not signed, signed with another key, expired, or for another principal
 			p, key, expires := req.Principal, leakKey, leakNow.Add(time.Minute)
 			switch r.IntN(4) {
 			case 0:
@@ -209,21 +209,21 @@ func (w *leakWorld) drawTrust(r *rand.Rand, q *leakQuery) {
 	}
 }
 
-// readable says whether a case may read a memory's content at all; what was superseded may be told of what
-// succeeded it, where it is asked for.
+// readable reports whether a case may read a memory's content at all. If requested, a superseded memory may name its
+// successor.
 func (q leakQuery) readable(r *leakRow) bool {
 	return (r.live() || r.gone == "" && r.status == schema.StatusSuperseded) && q.reaches(r)
 }
 
-// reaches says whether a case may see a memory, whatever its state.
+// reaches reports whether a case may see a memory, whatever its state.
 func (q leakQuery) reaches(r *leakRow) bool {
 	return rung(r.sensitivity) <= rung(q.limit) && reaches(*r, q.req, q.scopes)
 }
 
-// answers says whether a memory may be an answer of a case, in full.
+// answers reports whether a memory may be a full result of a case.
 func (q leakQuery) answers(r *leakRow) bool { return r.live() && q.readable(r) && meets(*r, q.req) }
 
-// redacts says how a memory may be shown that is above the limit.
+// redacts returns how a memory above the limit may be shown.
 func (q leakQuery) redacts(r *leakRow) schema.Redaction {
 	req := q.req
 	if !r.live() || !reaches(*r, req, q.scopes) || !shownMeets(*r, req) || !holds(*r, leakNow) || len(req.Tags) > 0 ||

@@ -21,14 +21,14 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// leakNames is how many entities of a tenant are named by few memories alone.
+// leakNames is how many entities of a tenant are named by only a few memories.
 const leakNames = 24
 
-// leakPredicates are those under which memories lead to each other, in either direction.
+// leakPredicates are the predicates of relations between memories, in either direction.
 var leakPredicates = []string{revision.RelationDerivedFrom, revision.RelationDerivedFrom, revision.RelationSupersedes,
 	revision.RelationContradicts, "because_of", "based_on", "supports", "justifies"}
 
-// tables are rows to insert, by table, in the order of leakTables.
+// tables maps table names to rows, to be inserted in the order of leakTables.
 type tables map[string][]map[string]any
 
 var leakTables = []string{"memories", "memory_embeddings", "memory_hints", "entity_claims", "entities",
@@ -39,10 +39,10 @@ func (t tables) add(table string, row map[string]any) { t[table] = append(t[tabl
 
 func bytea(b []byte) string { return fmt.Sprintf(`\x%x`, b) }
 
-// storeLeakWorld writes the rows, and around them all by which they are found: vectors, hints, claims, names, the
-// graph with who says its edges, relations of any to any, provenance, artifacts that several refer to, sessions
-// that run across agents. It returns who holds each mark, and each hash of an artifact: what a holder may be
-// asked about is no secret. The same random numbers make the same world.
+// storeLeakWorld writes the memories with everything by which they can be found: vectors, hints, claims, names, the
+// graph with the sources of its edges, random relations, provenance, shared artifacts, and sessions across agents. It
+// returns the memories by mark and by artifact hash: what a caller may see of them is allowed in answers. The same
+// random numbers make the same world.
 func storeLeakWorld(t testing.TB, owner *pgx.Conn, r *rand.Rand, rows []leakRow) map[string][]*leakRow {
 	t.Helper()
 	holders := map[string][]*leakRow{}
@@ -92,7 +92,7 @@ func storeLeakWorld(t testing.TB, owner *pgx.Conn, r *rand.Rand, rows []leakRow)
 	return holders
 }
 
-// beside returns the memories in the same place.
+// beside returns the memories of the same scope.
 func beside(row *leakRow, own []*leakRow) []*leakRow {
 	var out []*leakRow
 	for _, other := range own {
@@ -187,13 +187,13 @@ func storeLeakMemories(t testing.TB, r *rand.Rand, rows []leakRow, all tables, h
 	}
 }
 
-// leakAccesses is how often the n-th memory was recalled before.
+// leakAccesses is the number of earlier recalls of the n-th memory.
 func leakAccesses(n int) int64 { return int64(n % 7) }
 
 func leakName(n int) string { return fmt.Sprintf("kn%04d", n) }
 
-// storeLeakGraph makes the entities of a tenant, who names them, edges of any to any, and who says those: one
-// memory, or a few, to be seen or not.
+// storeLeakGraph generates the entities of a tenant, the memories that name them, and random edges, each stated by one
+// or more memories, which may be hidden.
 func storeLeakGraph(r *rand.Rand, tenant string, own []*leakRow, all tables, holders map[string][]*leakRow) {
 	ids := map[string]uuid.UUID{}
 	names := slices.Concat(leakPeople, leakTopics)
@@ -235,7 +235,7 @@ func storeLeakGraph(r *rand.Rand, tenant string, own []*leakRow, all tables, hol
 	}
 }
 
-// storeLeakArtifacts makes artifacts of a tenant, each of one memory or of several.
+// storeLeakArtifacts generates artifacts of a tenant, each of one memory or of several.
 func storeLeakArtifacts(r *rand.Rand, tenant string, own []*leakRow, all tables, holders map[string][]*leakRow) {
 	for n := range len(own) / 3 {
 		mark := fmt.Sprintf("ar%04d", n)

@@ -24,17 +24,17 @@ import (
 	"github.com/mneme/mneme/store/vector"
 )
 
-// leakTwin is the same world once more, from which memories can be taken away and put back: what an asker may not
-// see must not move what it sees. The tables are views over themselves without what is hidden. What docs/trust.md
-// says shows through stays as it is: how many memories hold a word or name an entity, and the confidence of edges.
+// leakTwin is a copy of the world from which memories can be hidden and restored: memories that a caller may not see
+// must not affect its answers. The tables are replaced by views without the hidden rows. The exceptions in
+// docs/trust.md stay: how many memories contain a word or name an entity, and the confidence of edges.
 type leakTwin struct {
-	mu    sync.Mutex // it hides one set at a time
+	mu    sync.Mutex // hides one set at a time
 	owner *pgx.Conn
 	store *store.Store
 }
 
-// twinned are the tables of the twin, and the columns that name memories. What hangs on a memory that is shown
-// redacted is away with it.
+// twinned are the tables of the twin, with the columns that refer to memories. Rows that refer to a memory shown
+// redacted are hidden with it.
 var twinned = []struct {
 	table, without string
 	ids            []string
@@ -62,7 +62,7 @@ func newLeakTwin(t testing.TB, r *rand.Rand, rows []leakRow) *leakTwin {
 	exec(`CREATE TABLE away (id uuid PRIMARY KEY); CREATE TABLE unread (id uuid PRIMARY KEY); GRANT
 		SELECT ON away, unread TO mneme_app;
 		CREATE TABLE accessed AS SELECT * FROM memory_access`)
-	// An approximate index may find other things when there is less in it.
+	// An approximate index may return other rows when some are missing.
 	exec(`DO $$ DECLARE i text; BEGIN FOR i IN SELECT indexname FROM pg_indexes WHERE schemaname = current_schema() AND indexdef LIKE '%hnsw%' LOOP EXECUTE 'DROP INDEX ' || quote_ident(i); END LOOP; END $$`)
 	views := viewsOf(t, twin.owner)
 	for _, s := range twinned {
@@ -84,8 +84,8 @@ func newLeakTwin(t testing.TB, r *rand.Rand, rows []leakRow) *leakTwin {
 	return twin
 }
 
-// unmoved asks a case of the twin, with what the asker may not see and without it. The answers are the same: no
-// score, no count and no reason is otherwise.
+// unmoved runs a case in the twin with and without the memories that the caller may not see. The answers must be equal,
+// including every score, count and explanation.
 func (w *leakWorld) unmoved(q leakQuery) error {
 	var away, unread []uuid.UUID
 	for i := range w.rows {
@@ -110,7 +110,7 @@ func (w *leakWorld) unmoved(q leakQuery) error {
 	w.compared.Add(1)
 	a, b := plainAnswer(with), plainAnswer(without)
 	if !slices.Equal(a, b) {
-		return fmt.Errorf("what is hidden moves what is seen:\nwith    %s\nwithout %s", differing(a, b),
+		return fmt.Errorf("hidden memories affect the answer:\nwith    %s\nwithout %s", differing(a, b),
 			differing(b, a))
 	}
 	return nil
@@ -131,8 +131,8 @@ func (w *leakTwin) ask(of *leakWorld, q leakQuery, away, unread []uuid.UUID) (sc
 	return of.ask(q, w.store, vector.PGVector{Store: w.store}, rules.New().Embedder, &log).Recall(ctx, q.req)
 }
 
-// plainAnswer is an answer without what differs from one time to the next, a part to a line. Postgres may add up
-// a score in another order.
+// plainAnswer renders an answer without the parts that vary between runs, one part per line. Scores are rounded,
+// because Postgres may add their terms in another order.
 func plainAnswer(out schema.RecallResponse) []string {
 	out.RetrievalID, out.Meta.TimingsMS = "", nil
 	var lines []string
@@ -140,7 +140,7 @@ func plainAnswer(out schema.RecallResponse) []string {
 		line, _ := json.Marshal(x)
 		lines = append(lines, rounded(line))
 	}
-	slices.Sort(lines) // and so order equals otherwise
+	slices.Sort(lines) // removes the order of equal rows
 	out.Results = nil
 	rest, _ := json.Marshal(out)
 	return append(lines, rounded(rest))
@@ -158,7 +158,7 @@ func rounded(line []byte) string {
 	})
 }
 
-// differing are the first lines of an answer that another has otherwise.
+// differing returns the first lines that differ between two answers.
 func differing(a, b []string) string {
 	for i, line := range a {
 		if i >= len(b) || line != b[i] {

@@ -19,8 +19,8 @@ import (
 // leakNow is the time at which every request is made.
 var leakNow = time.Date(2026, 6, 15, 12, 0, 0, 0, time.UTC)
 
-// leakRow is a memory as the model of authorisation sees it. Its marks stand in every text of it: the one may be
-// asked for, the other is in no request.
+// leakRow is a memory in the model of authorisation. Each of its texts contains its two marks: one may occur in
+// requests, the other is in no request.
 type leakRow struct {
 	id          uuid.UUID
 	mark        string
@@ -31,7 +31,7 @@ type leakRow struct {
 	category    schema.Category
 	sensitivity schema.Sensitivity
 	status      schema.Status
-	gone        string // the column that says so: deleted_at or archived_at
+	gone        string // the column that is set: deleted_at or archived_at
 	tags        []string
 	who         string
 	pinned      bool
@@ -41,15 +41,15 @@ type leakRow struct {
 	conditions  map[string]any
 	summary     bool
 	content     string
-	successor   uuid.UUID // of one that was superseded
+	successor   uuid.UUID // of a superseded memory
 }
 
 func (r leakRow) live() bool {
 	return r.gone == "" && (r.status == schema.StatusActive || r.status == schema.StatusContested)
 }
 
-// reaches says whether the asker may see a memory when sensitivity is left out of account; scopes are those
-// that it was granted in addition to its own.
+// reaches reports whether the caller may see a memory, regardless of sensitivity; scopes are those granted in addition
+// to its own.
 func reaches(r leakRow, q schema.RecallRequest, scopes []string) bool {
 	p := q.Principal
 	own := r.p.Scope == p.Scope
@@ -81,14 +81,14 @@ var ladder = []schema.Sensitivity{"public", "low", "medium", "high", "hyper"}
 
 func rung(s schema.Sensitivity) int { return slices.Index(ladder, s) }
 
-// shownMeets says whether what is shown of a redacted memory meets the request.
+// shownMeets reports whether the visible part of a redacted memory matches the request.
 func shownMeets(r leakRow, q schema.RecallRequest) bool {
 	return (len(q.Types) == 0 || slices.Contains(q.Types, r.kind)) && (len(q.Categories) == 0 ||
 		slices.Contains(q.Categories, r.category)) &&
 		(q.Since == nil || !r.occurred.Before(*q.Since)) && (q.Until == nil || r.occurred.Before(*q.Until))
 }
 
-// meets says whether a memory is among what the request asks for.
+// meets reports whether a memory matches the request.
 func meets(r leakRow, q schema.RecallRequest) bool {
 	if !shownMeets(r, q) || q.Pinned != nil && r.pinned != *q.Pinned || r.importance < q.ImportanceMin ||
 		q.Who != "" && !strings.EqualFold(r.who, q.Who) || !holdsThen(r, q) {
@@ -113,7 +113,7 @@ func holds(r leakRow, at time.Time) bool {
 	return (r.from == nil || !r.from.After(at)) && (r.until == nil || r.until.After(at))
 }
 
-// holdsThen says whether a memory holds at the time that the request is about, or at one that its query names.
+// holdsThen reports whether a memory is true at the time of the request, or at a time that its query names.
 func holdsThen(r leakRow, q schema.RecallRequest) bool {
 	if q.ValidAt != nil {
 		return holds(r, *q.ValidAt)
@@ -140,7 +140,7 @@ func leakPrincipal(r *rand.Rand) schema.Principal {
 		Scope:   oneOf(r, "", "", "", "", "s", "z", "user/m", "user/n"), PolicyGroup: oneOf(r, "", "g", "g", "h")}
 }
 
-// leakAsker is who asks where a memory is kept: often on behalf of a user.
+// leakAsker returns a random caller in the place of a memory, often with a user.
 func leakAsker(r *rand.Rand, p schema.Principal) schema.Principal {
 	switch user, of := strings.CutPrefix(p.Scope, "user/"); {
 	case of && r.IntN(4) > 0:
@@ -151,7 +151,7 @@ func leakAsker(r *rand.Rand, p schema.Principal) schema.Principal {
 	return p
 }
 
-// newLeakRow makes up a memory.
+// newLeakRow generates a memory.
 func newLeakRow(r *rand.Rand, n int) leakRow {
 	row := leakRow{id: leakID("row", n), mark: fmt.Sprintf("mk%04d", n), secret: fmt.Sprintf("zz%04d", n),
 		p:           leakPrincipal(r),
@@ -188,23 +188,23 @@ func newLeakRow(r *rand.Rand, n int) leakRow {
 	return row
 }
 
-// leakLong is one in how many memories is so long that it is shown by passages. Every passage has its marks.
+// One in leakLong memories is so long that it is shown by passages. Every passage contains its marks.
 const leakLong = 5
 
-// asked is the content as far as a request may name it.
+// asked is the part of the content that a request may contain.
 func (r leakRow) asked() string {
 	first, _, _ := strings.Cut(r.content, " Of mk")
 	return strings.ReplaceAll(first, " "+r.secret, "")
 }
 
-// leakID is the id of the n-th thing of a kind, in no order.
+// leakID returns the id of the n-th thing of a kind, in no order.
 func leakID(kind string, n int) uuid.UUID {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", kind, n))
 	return planted([8]byte(sum[:8]))
 }
 
-// succeed gives each memory that was superseded a successor, and half of them the sight of theirs: chains that
-// an asker may follow, and such as break off.
+// succeed gives each superseded memory a successor, half of them with the same visibility: some chains can be followed
+// by a caller, and others are interrupted.
 func succeed(r *rand.Rand, rows []leakRow) {
 	for i := range rows {
 		if rows[i].status != schema.StatusSuperseded {
@@ -221,7 +221,7 @@ func succeed(r *rand.Rand, rows []leakRow) {
 	}
 }
 
-// payload is one that its type may have, with the mark in it.
+// payload is a valid payload of its type that contains the mark.
 func (r leakRow) payload() string {
 	switch r.kind {
 	case schema.TypeSemantic:

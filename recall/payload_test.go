@@ -29,7 +29,7 @@ func TestResultsCarryTheirPayloadsOnRequest(t *testing.T) {
 	id := w.keep(w.p, schema.VisibilityPrivate, skill)
 	w.remember("A note about the handbook")
 	out := w.answer(schema.RecallRequest{Query: "handbook"})
-	require.Empty(t, payloadsOf(out), "no one asked")
+	require.Empty(t, payloadsOf(out), "not requested")
 	out = w.answer(schema.RecallRequest{Query: "handbook", Payload: true})
 	require.Len(t, payloadsOf(out), 2)
 	var want, got map[string]any
@@ -40,9 +40,9 @@ func TestResultsCarryTheirPayloadsOnRequest(t *testing.T) {
 	require.Empty(t, payloadsOf(w.answer(schema.RecallRequest{Query: "handbook", Payload: true, IDsOnly: true})))
 }
 
-// Payloads count against the budget. What was selected for the task comes first, and crowds out no more than half
-// of what else there is to say.
-func TestPayloadsKeepToTheBudget(t *testing.T) {
+// Payloads count against the budget. Those of the memories selected for the task come first, and use at most half of
+// the remaining budget.
+func TestPayloadsFitTheBudget(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	skill := procedure(1, "ld: cache mismatch", `{"os":"linux"}`, 10, 0)
@@ -66,7 +66,7 @@ func TestPayloadsKeepToTheBudget(t *testing.T) {
 		for _, r := range out.Results {
 			n, _ := layers.ResultTokens(r)
 			used += n
-			require.NotEqual(t, len(r.Payload) > 0, r.PayloadLeftOut, "it is there, or said to be left out")
+			require.NotEqual(t, len(r.Payload) > 0, r.PayloadLeftOut, "present, or reported as left out")
 		}
 		require.LessOrEqual(t, used, budget)
 		layers := 0
@@ -83,7 +83,7 @@ func TestPayloadsKeepToTheBudget(t *testing.T) {
 	}
 }
 
-func TestWhatIsRedactedCarriesNoPayload(t *testing.T) {
+func TestRedactedResultsHaveNoPayload(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.remember("Salary reviews are in May")
@@ -98,7 +98,7 @@ func TestWhatIsRedactedCarriesNoPayload(t *testing.T) {
 
 	read, err := w.Get(ctx, schema.GetRequest{Principal: w.p, IDs: []string{high.String()}})
 	require.NoError(t, err)
-	require.Empty(t, read.Records, "not by its id either")
+	require.Empty(t, read.Records, "nor by its id")
 	read, err = w.Get(ctx, schema.GetRequest{Principal: w.p, IDs: []string{high.String()},
 		MaxSensitivity: schema.SensitivityHigh,
 		Trust:          &schema.TrustContext{Authenticated: true}})
@@ -107,8 +107,8 @@ func TestWhatIsRedactedCarriesNoPayload(t *testing.T) {
 	require.Contains(t, string(read.Records[0].Payload), "ninety")
 }
 
-// A record tells of others no more than the asker may see, and reading it is no access.
-func TestReadByIDTellsOfOthersAsFarAsTheyMayBeSeen(t *testing.T) {
+// A record names other records only if the caller may see them, and reading it does not count as an access.
+func TestReadByIDHidesReferencesToHiddenRecords(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	secret := w.keepSecret("Dana earns ninety thousand", schema.SensitivityHigh, "")
@@ -123,7 +123,7 @@ func TestReadByIDTellsOfOthersAsFarAsTheyMayBeSeen(t *testing.T) {
 		}
 		out, err := w.Get(ctx, req)
 		require.NoError(t, err)
-		require.Len(t, out.Records, 1, "once, however often it is named")
+		require.Len(t, out.Records, 1, "each id is returned once")
 		encoded, err := json.Marshal(out)
 		require.NoError(t, err)
 		return string(encoded)

@@ -11,7 +11,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Whatever is asked, there is an answer, within its limit, from every channel.
+// Every channel answers any query, within its limit.
 func TestAnyQueryIsAnswered(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -43,11 +43,11 @@ func TestAnyQueryIsAnswered(t *testing.T) {
 		"tsquery": `kestrel & !(tower | 'x') <-> nest:*AB`} {
 		require.Equal(t, "the kestrel nests in the tower", w.recall(query).Results[0].Content, name)
 	}
-	require.Equal(t, "茶隼在塔上筑巢", w.recall("茶隼").Results[0].Content, "a part of what has no spaces")
+	require.Equal(t, "茶隼在塔上筑巢", w.recall("茶隼").Results[0].Content, "a substring of text without spaces")
 	require.Equal(t, "העוף מקנן במגדל", w.recall("מקנן").Results[0].Content)
 }
 
-// embed does what the worker does for the vector index after a write.
+// embed embeds new memories, as the worker does after a write.
 func (w *world) embed() {
 	w.t.Helper()
 	entries, err := w.Store.Outbox(ctx, w.p.Tenant, w.Embedder.Model(), nil, 100)

@@ -50,8 +50,8 @@ type Recaller struct {
 	Without []string
 	With    []string // names stages to switch on that are off by default (docs/recall.md)
 
-	// TrustKey is the key with which trust contexts are signed, of policy.MinTrustKey bytes or more. Without a key,
-	// the trust context of a request is believed.
+	// TrustKey is the key with which trust contexts are signed, of policy.MinTrustKey bytes or more. Without a key, the
+	// trust context of a request is accepted without a signature.
 	TrustKey []byte
 	Policy   func() *policy.Policy // for its trust rules; nil, or a nil policy, means the defaults
 

@@ -35,7 +35,7 @@ import (
 
 var ctx = context.Background()
 
-// stubIndex answers as a test says.
+// stubIndex is an index defined by its fields.
 type stubIndex struct {
 	vector.PGVector
 	search func(context.Context) ([]search.Hit, error)
@@ -71,7 +71,7 @@ func newWorld(t testing.TB) *world {
 	url := testkit.DatabaseURL(t)
 	s := testkit.OpenStore(t, url)
 	return &world{t: t, owner: testkit.Owner(t, url), p: schema.Principal{Tenant: "t", Agent: "a"},
-		// the suite keeps the machine busy
+		// the deadlines are long because other tests keep the machine busy
 		Recaller: &recall.Recaller{Store: s, Index: vector.PGVector{Store: s}, Embedder: rules.New().Embedder,
 			Patience: 10}}
 }
@@ -111,7 +111,7 @@ func ids(r schema.RecallResponse) []string {
 	return out
 }
 
-// row is a memory as the model of authorisation sees it.
+// row is a memory in the model of authorisation.
 type row struct {
 	id          string
 	p           schema.Principal
@@ -121,7 +121,7 @@ type row struct {
 	dead        bool
 }
 
-// mayRead says, independently of the filter's SQL, whether a request may see a memory.
+// mayRead reports whether a request may see a memory, independently of the filter's SQL.
 func mayRead(r row, q schema.RecallRequest) bool {
 	p := q.Principal
 	if r.dead || r.p.Tenant != p.Tenant || r.p.Scope != p.Scope || p.Project != "" && r.p.Project != p.Project {
@@ -163,7 +163,7 @@ func TestNothingUnauthorisedIsReturnedByAnyChannel(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	var rows []row
-	all := []uuid.UUID{uuid.New(), uuid.Nil} // an index may also know ids that never were
+	all := []uuid.UUID{uuid.New(), uuid.Nil} // an index may also return ids that never existed
 	for i := range 150 {
 		r := row{p: schema.Principal{Tenant: pick("t", "t", "t", "t2"), Agent: pick("a", "b", "c"),
 			Project: pick("", "p", "q"), Scope: pick("", "", "s"), PolicyGroup: pick("", "g", "h")},
@@ -226,7 +226,7 @@ func TestNothingUnauthorisedIsReturnedByAnyChannel(t *testing.T) {
 		}
 	})
 	require.Positive(t, returned)
-	// Only what was returned is tracked.
+	// Only returned memories are tracked.
 	var tracked int64
 	require.NoError(t, w.owner.QueryRow(ctx, `SELECT sum(access_count) FROM memory_access`).Scan(&tracked))
 	require.EqualValues(t, returned, tracked)
@@ -266,7 +266,7 @@ func TestRecallReturnsBestFirstWithEvidence(t *testing.T) {
 	require.Empty(t, out.Results)
 }
 
-func TestTimingsTellTheStagesApart(t *testing.T) {
+func TestTimingsAreByStage(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.Index = stubIndex{search: func(context.Context) ([]search.Hit, error) {
@@ -298,7 +298,7 @@ func TestRecallLimitIsClamped(t *testing.T) {
 	require.ErrorAs(t, err, &invalid)
 }
 
-// slowEmbedder answers when its context ends, and says how long that was to be.
+// slowEmbedder blocks until its context ends, and records the deadline.
 type slowEmbedder struct {
 	inference.Embedder
 	given *time.Duration
@@ -309,7 +309,7 @@ func (e slowEmbedder) Embed(ctx context.Context, _ []string) ([][]float32, infer
 	return nil, inference.Usage{}, ctx.Err()
 }
 
-// untilDone waits for a context, and returns how long it had.
+// untilDone waits for the end of a context, and returns how long it lasted.
 func untilDone(ctx context.Context) time.Duration {
 	deadline, _ := ctx.Deadline()
 	left := time.Until(deadline)
@@ -317,7 +317,7 @@ func untilDone(ctx context.Context) time.Duration {
 	return left
 }
 
-// silentEmbedder answers with nothing at all.
+// silentEmbedder returns no vectors and no error.
 type silentEmbedder struct{ inference.Embedder }
 
 func (silentEmbedder) Embed(context.Context, []string) ([][]float32, inference.Usage, error) {
@@ -330,7 +330,7 @@ func TestAFailingChannelOnlyDegrades(t *testing.T) {
 	id := w.remember("the canary sings in the mine")
 	for name, c := range map[string]struct {
 		change func(r *recall.Recaller, given *time.Duration)
-		within time.Duration // where it hangs
+		within time.Duration // the time limit if the channel hangs
 	}{
 		"index down": {func(r *recall.Recaller, _ *time.Duration) {
 			r.Index = failing(errors.New("connection refused"))
@@ -369,7 +369,7 @@ func TestAFailingChannelOnlyDegrades(t *testing.T) {
 	}
 }
 
-func TestWithoutVectorsTextAloneAnswers(t *testing.T) {
+func TestTextAnswersWithoutVectors(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.remember("the canary sings")
@@ -402,7 +402,7 @@ func TestRecallFailsClosed(t *testing.T) {
 	require.NotContains(t, err.Error(), "canary")
 }
 
-// An answer that nothing is known is an answer: it is not given when no one could be asked.
+// An empty answer means that nothing is known: if no channel could be queried, recall returns an error.
 func TestRecallFailsWhenPostgresCannotBeAsked(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -438,10 +438,10 @@ func TestOnlyReturnedRowsAreTrackedAndNoneIsRewritten(t *testing.T) {
 	var query, kept int
 	require.NoError(t, w.owner.QueryRow(ctx,
 		`SELECT count(*), count(*) FILTER (WHERE r::text LIKE '%canary%') FROM retrievals r`).Scan(&query, &kept))
-	require.Equal(t, []int{3, 0}, []int{query, kept}, "the query itself is not kept")
+	require.Equal(t, []int{3, 0}, []int{query, kept}, "the query itself is not stored")
 }
 
-// The clock tells when a stage begins; what is forgotten just before it must not come back.
+// The clock is read at the start of each stage; a memory forgotten just before a stage must not be returned.
 func TestForgottenBetweenTheStagesIsNotReturned(t *testing.T) {
 	t.Parallel()
 	for _, stage := range []string{"authorize", "assemble", "track"} {
@@ -468,7 +468,7 @@ func TestForgottenBetweenTheStagesIsNotReturned(t *testing.T) {
 			require.NoError(t, w.owner.QueryRow(ctx, `SELECT count(*) FROM memories WHERE NOT live`).Scan(&deleted))
 			require.Equal(t, 1, deleted)
 			if stage == "track" {
-				require.Len(t, out.Results, 2, "what had been read by then is returned")
+				require.Len(t, out.Results, 2, "rows that were already read are returned")
 				return
 			}
 			require.Equal(t, []string{kept.String()}, ids(out))

@@ -19,11 +19,11 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// Postgres itself reports what was read: each table with words of memories is replaced by a view, and every column
-// with words passes through a function that sends a notice with the id of the memory. Postgres evaluates only the
-// columns that a statement uses, so there is a notice for each read and for no other column. The function has a high
-// cost, so that a condition on such a column is evaluated after the cheap ones of the filter. An index search is not
-// reported: an index returns ids only.
+// Postgres itself reports what was read: each table with words of memories is replaced by a view, and every column with
+// words passes through a function that sends a notice with the id of the memory. Postgres evaluates only the columns
+// that a statement uses, so there is a notice for each read column and for no other. The function has a high cost, so
+// that a condition on such a column is evaluated after the cheap ones of the filter. Index searches are not reported:
+// an index returns only ids.
 //
 // The function is declared STABLE, which is true except for the notice. The planner then treats it as a column.
 const spySQL = `CREATE FUNCTION spy(what text, id text, value anyelement) RETURNS anyelement LANGUAGE plpgsql STABLE COST 100000
@@ -49,9 +49,9 @@ var spied = []struct {
 	{"proposals", "candidate_id", []string{"fact", "reason"}},
 }
 
-// unspied are views that go on reading their tables: the words of a hint, a claim or an artifact are compared where
-// they are searched, in the statement that filters, and before it where that is cheaper. What leaves that statement is
-// watched on the wire.
+// unspied are views that still read their tables: the words of a hint, a claim or an artifact are compared inside the
+// filtering statement, or before the filter if that is cheaper. The rows that leave that statement are checked on the
+// wire.
 var unspied = []string{"memory_hint_search", "claim_search", "artifact_search"}
 
 // plantSpies turns the tables into views. After that, nothing must be written to them.
@@ -85,7 +85,7 @@ func plantSpies(t testing.TB, owner *pgx.Conn) {
 
 type view struct{ Name, Definition string }
 
-// viewsOf are the views of the schema.
+// viewsOf lists the views of the schema.
 func viewsOf(t testing.TB, owner *pgx.Conn) []view {
 	t.Helper()
 	rows, err := owner.Query(ctx,
@@ -100,7 +100,7 @@ func viewsOf(t testing.TB, owner *pgx.Conn) []view {
 // watch records what Postgres read and returned for one request.
 type watch struct {
 	mu    sync.Mutex
-	reads map[string]map[string]int // how often, by memory and by table and column
+	reads map[string]map[string]int // counts by memory, and by table and column
 	left  map[left]bool
 }
 
@@ -170,8 +170,8 @@ func openWatched(t testing.TB, databaseURL string) *store.Store {
 	return s
 }
 
-// The spies report what is read, and nothing else.
-func TestSpiesTellWhatIsRead(t *testing.T) {
+// The spies report exactly what is read.
+func TestSpiesReportReads(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	one, two := planted([8]byte{1}), planted([8]byte{2})

@@ -274,7 +274,7 @@ func (q *query) currentness(ctx context.Context, evidence []rank.Evidence, texts
 	if err != nil {
 		return nil, err
 	}
-	known := len(best) // of supersessions
+	known := len(best) // number of candidates whose supersessions are known
 	best, evidence = append(best, successors...), append(evidence, successors...)
 	if q.superseded() {
 		older, err := q.predecessors(ctx, best, evidence)

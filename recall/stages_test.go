@@ -16,7 +16,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// reranker answers as a test says.
+// reranker is a reranker defined by a function.
 type reranker func(ctx context.Context, texts []string) (map[int]float64, error)
 
 func (r reranker) Rerank(ctx context.Context, _ string, texts []string) (map[int]float64, inference.Usage, error) {
@@ -78,7 +78,7 @@ func keys(m map[string]float64) []string {
 	return out
 }
 
-// A stage that cannot read what it needs is named and left out.
+// A stage that cannot read its data is named and left out.
 func TestAFailingStageOnlyDegrades(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -94,7 +94,7 @@ func TestAFailingStageOnlyDegrades(t *testing.T) {
 	got := w.ask(func(r *schema.RecallRequest) { r.With = []string{rank.StageDampen} })
 	require.Contains(t, ids(got), lines[0].String())
 	require.ElementsMatch(t, []string{rank.ChannelGraph, rank.StageDampen}, got.Meta.Degraded,
-		"the graph reads what an entity is mentioned by, too")
+		"the graph also reads the mentions of an entity")
 }
 
 func TestDampen(t *testing.T) {
@@ -109,16 +109,16 @@ func TestDampen(t *testing.T) {
 		FROM entities WHERE canonical_name = 'e20'`, hub)
 	w.exec(`INSERT INTO memory_entity_mentions (tenant, memory_id, entity_id, created_at) SELECT 't', $1, id, now()
 		FROM entities WHERE canonical_name IN ('e20', 'e1')`, other)
-	blind := []string{rank.StageRelevance, rank.StageLatest} // they go by what the words say
-	const query = "where does Ana live, zyzzyva?"            // an unknown word keeps scores off their bound
+	blind := []string{rank.StageRelevance, rank.StageLatest} // they depend on the words
+	const query = "where does Ana live, zyzzyva?"            // an unknown word keeps scores below their maximum
 	plain := w.ask(func(r *schema.RecallRequest) { r.Query, r.Without = query, blind })
 	dampened := w.ask(func(r *schema.RecallRequest) {
 		r.Query, r.With, r.Without = query, []string{rank.StageDampen}, blind
 	})
 	require.InDelta(t, 0.7*resultOf(t, plain, hub).Score, resultOf(t, dampened, hub).Score, 1e-9)
 	require.InDelta(t, resultOf(t, plain, other).Score, resultOf(t, dampened, other).Score, 1e-9,
-		"it links to something rare too")
-	require.InDelta(t, 1.1*resultOf(t, plain, dated).Score, resultOf(t, dampened, dated).Score, 1e-9, "it names a date")
+		"it also links to a rare entity")
+	require.InDelta(t, 1.1*resultOf(t, plain, dated).Score, resultOf(t, dampened, dated).Score, 1e-9, "a date")
 	require.Less(t, resultOf(t, dampened, hub).Score, resultOf(t, dampened, other).Score)
 }
 
@@ -126,7 +126,7 @@ func TestTheRerankerOrdersTheBest(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	second, first := w.remember("Ana does live broadcasts for a big old radio near the sea"), w.remember("Ana lives "+
-		"where Ana does live")
+		"the current home")
 	stranger := w.put(schema.Principal{Tenant: "t", Agent: "someone else"}, schema.VisibilityPrivate,
 		schema.Candidate{Content: "Ana does live in a secret place"})
 	w.Index = hitting(stranger, second)
@@ -149,7 +149,7 @@ func TestTheRerankerOrdersTheBest(t *testing.T) {
 	got := w.ask(func(*schema.RecallRequest) {})
 	require.Equal(t, []string{second.String(), first.String()}, ids(got))
 	require.Empty(t, got.Meta.Degraded)
-	require.Len(t, read, 2, "what the asker may not see is not shown to the model")
+	require.Len(t, read, 2, "hidden memories are not sent to the model")
 	require.NotContains(t, ids(w.ask(func(r *schema.RecallRequest) { r.Without = []string{rank.StageRerank} }))[:1],
 		second.String())
 
@@ -158,7 +158,7 @@ func TestTheRerankerOrdersTheBest(t *testing.T) {
 	require.Len(t, read, 1)
 }
 
-func TestARerankerThatFailsIsLeftOut(t *testing.T) {
+func TestFailingRerankerIsLeftOut(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
 	t.Cleanup(func() { close(release) })
@@ -166,14 +166,14 @@ func TestARerankerThatFailsIsLeftOut(t *testing.T) {
 		"it fails": func(context.Context, []string) (map[int]float64, error) {
 			return nil, errors.New("down")
 		},
-		"it scores what it did not get": func(context.Context, []string) (map[int]float64, error) {
+		"it scores texts that it did not get": func(context.Context, []string) (map[int]float64, error) {
 			return map[int]float64{7: 1}, nil
 		},
 		"it waits for its context": func(ctx context.Context, _ []string) (map[int]float64, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		},
-		"it waits for nothing": func(context.Context, []string) (map[int]float64, error) {
+		"it returns no scores": func(context.Context, []string) (map[int]float64, error) {
 			<-release
 			return map[int]float64{}, nil
 		},
@@ -190,8 +190,7 @@ func TestARerankerThatFailsIsLeftOut(t *testing.T) {
 	}
 }
 
-// What was superseded comes in when it is asked for, marked and below its successor, and only what the asker
-// may see.
+// Superseded memories are returned on request, marked, below their successors, and only if the caller may see them.
 func TestSupersededIsMarkedAndDemoted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -207,7 +206,7 @@ func TestSupersededIsMarkedAndDemoted(t *testing.T) {
 	w.exec(`UPDATE memories SET deleted_at = now() WHERE id = $1`, gone)
 
 	got := w.ask(func(*schema.RecallRequest) {})
-	require.Equal(t, []string{now.String()}, ids(got), "no one asked for what was")
+	require.Equal(t, []string{now.String()}, ids(got), "superseded memories were not requested")
 	require.Equal(t, schema.CurrentnessCurrent, got.Results[0].Currentness)
 
 	got = w.ask(func(r *schema.RecallRequest) { r.Superseded, r.Explain = true, true })
@@ -226,12 +225,12 @@ func TestSupersededIsMarkedAndDemoted(t *testing.T) {
 	ended := w.ask(func(r *schema.RecallRequest) {
 		r.Superseded, r.Types = true, []schema.MemoryType{schema.TypeCompetence}
 	})
-	require.Empty(t, ended.Results, "what else the request asks for holds for them too")
+	require.Empty(t, ended.Results, "other filters apply to them too")
 	require.NotContains(t, ids(w.ask(func(r *schema.RecallRequest) {
 		r.Superseded, r.Without = true, []string{rank.StageCurrentness}
 	})), older.String())
 
-	// A successor that the asker may not see is not named.
+	// A successor that the caller may not see is not named.
 	hidden := w.put(schema.Principal{Tenant: "t", Agent: "someone else"}, schema.VisibilityPrivate,
 		schema.Candidate{Content: "Ana lives in hiding"})
 	w.exec(`UPDATE memories SET superseded_by = $2 WHERE id = $1`, oldest, hidden)
@@ -239,15 +238,15 @@ func TestSupersededIsMarkedAndDemoted(t *testing.T) {
 	require.NotContains(t, ids(w.ask(func(r *schema.RecallRequest) { r.Superseded = true })), oldest.String())
 }
 
-// An episode is marked if a fact learned from it no longer holds and the asker may know that.
-func TestAnEpisodeIsAsCurrentAsItsFacts(t *testing.T) {
+// An episode is marked as outdated if a fact learned from it is superseded and the caller may know that.
+func TestEpisodeIsMarkedWithItsFacts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	episode, old, fact := w.remember("I live in Lyon, said Ana"), w.remember("Lyon is the home of "+
 		"A."), w.remember("Oslo is the home of A.")
 	stranger := w.put(schema.Principal{Tenant: "t", Agent: "someone else"}, schema.VisibilityPrivate,
 		schema.Candidate{Content: "Ana was in Lyon"})
-	w.exec(`ALTER TABLE memories DISABLE TRIGGER USER`) // an episode does not turn into a fact otherwise
+	w.exec(`ALTER TABLE memories DISABLE TRIGGER USER`) // so that the type of an episode can be changed
 	w.exec(`UPDATE memories SET type = 'semantic', tier = 'persistent', typology = 'semantic',
 		payload = payload || '{"kind": "semantic"}' WHERE id = ANY($1)`, []uuid.UUID{old, fact, stranger})
 	drawn := func(fact uuid.UUID) {
@@ -260,7 +259,7 @@ func TestAnEpisodeIsAsCurrentAsItsFacts(t *testing.T) {
 	require.Equal(t, schema.CurrentnessCurrent, of())
 	drawn(stranger)
 	w.supersede(stranger, fact)
-	require.Equal(t, schema.CurrentnessCurrent, of(), "what others learnt is theirs")
+	require.Equal(t, schema.CurrentnessCurrent, of(), "facts of other agents do not count")
 	drawn(old)
 	require.Equal(t, schema.CurrentnessCurrent, of())
 	w.supersede(old, fact)

@@ -18,7 +18,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// talk says turns in a session, each by its own speaker, and returns their ids.
+// talk records turns in a session, each with its speaker, and returns their ids.
 func (w *world) talk(p schema.Principal, session string, turns ...string) []uuid.UUID {
 	w.t.Helper()
 	at := time.Now().Add(-time.Hour)
@@ -75,8 +75,7 @@ func kinds(extra []schema.RecallResult) map[schema.SupplementKind]schema.RecallR
 	return out
 }
 
-// supplemented is a world with something of every kind of supplement to the decision that "copper kettle"
-// finds alone.
+// supplemented is a world with every kind of supplement to the decision, which is the only result for "copper kettle".
 type supplemented struct {
 	*world
 	turns                    []uuid.UUID
@@ -156,9 +155,9 @@ func TestExpandAddsSupplementsToResults(t *testing.T) {
 	card := by[schema.SupplementCard]
 	require.Contains(t, card.Content, "counts five heads")
 	require.Contains(t, strings.ToLower(card.Content), "household: ")
-	require.Len(t, extra, 5, "the picture is not a text, and the source in the transcript has no row of its own")
+	require.Len(t, extra, 5, "the picture is not a text, and a source that is in the transcript gets no row of its own")
 
-	// Reading supplements is not tracked, and the retrieval has results alone.
+	// Supplements are not tracked, and the retrieval contains only results.
 	var tracked, retrieved []string
 	require.NoError(t, w.owner.QueryRow(ctx, `SELECT array_agg(memory_id::text) FROM memory_access`).Scan(&tracked))
 	require.NoError(t, w.owner.QueryRow(ctx,
@@ -188,7 +187,7 @@ func TestSupplementsFitTheLimitAndTheBudget(t *testing.T) {
 		out := w.answer(req)
 		results, extra := split(t, out)
 		require.LessOrEqual(t, len(out.Results), limit)
-		require.Equal(t, plain[:len(results)], ids(schema.RecallResponse{Results: results}), "the weakest give way")
+		require.Equal(t, plain[:len(results)], ids(schema.RecallResponse{Results: results}), "the last are dropped")
 		require.LessOrEqual(t, len(plain)-len(results), rank.ReservedPlaces(limit))
 		if limit > 1 {
 			require.NotEmpty(t, extra)
@@ -205,7 +204,7 @@ func TestSupplementsFitTheLimitAndTheBudget(t *testing.T) {
 	}
 }
 
-func TestSupplementsStayWithinWhatTheAskerMaySee(t *testing.T) {
+func TestSupplementsAreAuthorised(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*supplemented) schema.RecallRequest{
 		"another agent's": func(w *supplemented) schema.RecallRequest {
@@ -232,7 +231,7 @@ func TestSupplementsStayWithinWhatTheAskerMaySee(t *testing.T) {
 			req.Principal.Project = "p"
 			return req
 		},
-		"not tagged as asked for": func(w *supplemented) schema.RecallRequest {
+		"without the requested tag": func(w *supplemented) schema.RecallRequest {
 			w.exec(`UPDATE memories SET tags = '{x}' WHERE id = ANY($1)`, []uuid.UUID{w.decision, w.lone, w.log})
 			req := w.request()
 			req.Tags = []string{"x"}
@@ -317,7 +316,7 @@ func TestRescue(t *testing.T) {
 	filed := episode(w.p, artifact.Address)
 	episode(other, secret.Address)
 
-	// The stem of the question's word is not that of the word that was said.
+	// The stems of the query's word and of the stored word differ.
 	out := w.recall("photosynthetic")
 	require.Equal(t, []string{rank.ChannelVector}, out.Meta.Degraded)
 	require.Equal(t, []string{said.String()}, ids(out))
@@ -362,7 +361,7 @@ func TestRescue(t *testing.T) {
 	require.Contains(t, out.Meta.Degraded, "rescue_artifacts")
 }
 
-// Of a long text that a result refers to, the relevant part is shown.
+// An excerpt shows the relevant part of a long text that a result refers to.
 func TestArtifactsAreShownWhereTheyFit(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -9,8 +9,8 @@ import (
 	"github.com/mneme/mneme/memory/frame"
 )
 
-// The cached reading of a text equals a new reading, and depends on the speaker.
-func TestParsedTextsAreTheirReading(t *testing.T) {
+// The cached analysis of a text equals a new one, and depends on the speaker.
+func TestCachedTextsEqualNewReadings(t *testing.T) {
 	t.Parallel()
 	var kept parsedTexts
 	var wg sync.WaitGroup
@@ -31,9 +31,9 @@ func TestParsedTextsAreTheirReading(t *testing.T) {
 	}
 	wg.Wait()
 	if n := kept.kept.Len(); n != 6 {
-		t.Errorf("%d texts are kept, want 6", n)
+		t.Errorf("%d texts are cached, want 6", n)
 	}
 	if n := kept.current(time.Now().Add(2 * textLifetime)).Len(); n != 0 {
-		t.Errorf("%d texts are kept after their time, want none", n)
+		t.Errorf("%d texts are cached after their expiry, want none", n)
 	}
 }

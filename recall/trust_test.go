@@ -49,7 +49,7 @@ func (w *world) asked(change func(*schema.RecallRequest)) schema.RecallResponse 
 	return out
 }
 
-func TestAboveTheLimitIsRedactedAsThePolicySays(t *testing.T) {
+func TestResultsAboveTheLimitAreRedacted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	open := w.remember("Salary reviews are in May")
@@ -103,7 +103,7 @@ func TestAboveTheLimitIsRedactedAsThePolicySays(t *testing.T) {
 	require.Zero(t, tracked)
 	require.NoError(t, w.owner.QueryRow(ctx,
 		`SELECT coalesce(sum(access_count), 0) FROM memory_access WHERE memory_id = $1`, high).Scan(&tracked))
-	require.Equal(t, 1, tracked, "what is redacted was not accessed")
+	require.Equal(t, 1, tracked, "a redacted result does not count as an access")
 }
 
 func (w *world) state() (v string) {
@@ -115,9 +115,9 @@ func (w *world) state() (v string) {
 	return v
 }
 
-// A query cannot find out whether a memory above the limit has a word: the answer is the same for a word of its
-// content and for a word that no memory has. The lexicon has neither.
-func TestNoQueryTellsWhatIsAboveTheLimit(t *testing.T) {
+// A query cannot reveal whether a memory above the limit contains a word: the answer is the same for a word of its
+// content and for a word that no memory contains. The lexicon contains neither.
+func TestNoQueryRevealsHiddenContent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.remember("The salary of a gardener is low")
@@ -140,7 +140,7 @@ func TestNoQueryTellsWhatIsAboveTheLimit(t *testing.T) {
 			require.Equal(t, answers("zyzzyva zyzzyvas zyzzyvan"),
 				answers("Dana earns ninety thousand")[:len(answers("zyzzyva"))], policy)
 		}
-		// Filters on fields that are not shown do not find it either.
+		// Filters on hidden fields do not match it either.
 		for _, narrow := range []func(*schema.RecallRequest){
 			func(r *schema.RecallRequest) { r.Tags = []string{"secret-tag"} }, func(r *schema.RecallRequest) {
 				r.Who = "Mallory"
@@ -157,8 +157,8 @@ func TestNoQueryTellsWhatIsAboveTheLimit(t *testing.T) {
 	}
 }
 
-// A safe summary is found by its own words, regardless of other contents: if it were found only when a content has
-// the word too, that would tell about the content.
+// A safe summary is found by its own words, regardless of the contents of other memories: if it were found only when
+// some content has the word too, the result would reveal that content.
 func TestASummaryIsFoundByItsOwnWordsAlone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -188,7 +188,7 @@ func TestExtraScopesAreRead(t *testing.T) {
 	require.ElementsMatch(t, []string{own.String(), ops.String()}, scoped("ops"))
 	require.ElementsMatch(t, []string{own.String(), ops.String(), hr.String()}, scoped("ops", "hr"))
 	w.TrustKey = []byte(strings.Repeat("k", policy.MinTrustKey))
-	require.Equal(t, []string{own.String()}, scoped("ops", "hr"), "scopes are not the caller's to grant")
+	require.Equal(t, []string{own.String()}, scoped("ops", "hr"), "a caller cannot grant itself scopes")
 	token, err := policy.SignTrust(w.TrustKey, w.p, schema.TrustContext{Scopes: []string{"hr"}},
 		time.Now().Add(time.Minute))
 	require.NoError(t, err)

@@ -13,42 +13,42 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// What leaves Postgres is read from the wire: every row of every statement, whatever code sent it and whatever
-// becomes of it. Rows are searched for what a world plants in what is to be kept: ids that begin as no other id
-// does, marks in texts, and hashes of artifacts.
+// Everything that leaves Postgres is read from the wire: every row of every statement, whatever code sent it. Rows are
+// searched for values that a test world plants in hidden memories: ids with a unique prefix, marks in texts, and hashes
+// of artifacts.
 
-// left is a trace in a row of an answer of Postgres.
+// left is a planted value in a row that Postgres returned.
 type left struct {
 	what      string // an id, a mark, or the hexadecimal digits of a hash
 	statement string
 }
 
-// plantedID begins the ids that the wire is searched for.
+// plantedID is the prefix of the ids that the wire is searched for.
 var plantedID = [8]byte{0x1e, 0xa4, 0x1e, 0xa4, 0x1e, 0xa4, 0x4e, 0xa4}
 
-// planted makes such an id of some bytes.
+// planted makes such an id.
 func planted(rest [8]byte) uuid.UUID { return uuid.UUID(append(plantedID[:], rest[:]...)) }
 
-// plantedText is how such an id begins as text.
+// plantedText is the prefix of such an id as text.
 var plantedText = planted([8]byte{}).String()[:len("00000000-0000-0000-")]
 
-// leakMarks are marks in texts: of a memory, of a memory and in no request, of an entity, of an artifact.
+// leakMarks are marks in texts: of a memory, of a memory but in no request, of an entity, and of an artifact.
 var leakMarks = regexp.MustCompile(`(?:mk|zz|kn|ar)\d{4}`)
 
-// summaryMarks are those of safe summaries.
+// summaryMarks are the marks of safe summaries.
 var summaryMarks = regexp.MustCompile(`sm\d{4}`)
 
-// wire is a connection that is listened to.
+// wire is a connection that is observed.
 type wire struct {
 	net.Conn
 	mu         sync.Mutex
 	told       *watch
-	statements []string // of the batch that is being answered
-	answered   int      // of these
-	pending    []byte   // of a message that has not come in whole
+	statements []string // of the current batch
+	answered   int      // number of them
+	pending    []byte   // incomplete message
 }
 
-// tap listens to the connections of a pool.
+// tap observes the connections of a pool.
 func tap(c *pgx.ConnConfig) {
 	dial := c.DialFunc
 	c.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -60,7 +60,7 @@ func tap(c *pgx.ConnConfig) {
 	}
 }
 
-// begin is called when statements are about to be sent: there is nothing on its way then.
+// begin is called before statements are sent, when no response is pending.
 func (c *wire) begin(w *watch, statements []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -75,7 +75,7 @@ func (c *wire) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// hear takes messages apart: a type, a length with itself, and that many bytes.
+// hear splits messages: a type, a length that includes itself, and the body.
 func (c *wire) hear(b []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -92,7 +92,7 @@ func (c *wire) hear(b []byte) {
 		switch rest[0] {
 		case 'D':
 			c.row(rest[5:size])
-		case 'C', 'I', 'E': // a statement is done
+		case 'C', 'I', 'E': // end of a statement
 			c.answered++
 		}
 		rest = rest[size:]
@@ -100,7 +100,7 @@ func (c *wire) hear(b []byte) {
 	c.pending = append(c.pending[:0], rest...)
 }
 
-// row looks at a DataRow: how many columns, and of each its length, -1 for NULL, and its bytes.
+// row parses a DataRow: the number of columns, and for each its length (-1 for NULL) and its bytes.
 func (c *wire) row(b []byte) {
 	statement := ""
 	if c.answered < len(c.statements) {
@@ -123,7 +123,7 @@ func (c *wire) row(b []byte) {
 	}
 }
 
-// traces finds what was planted in a value of a column.
+// traces finds planted values in a column's value.
 func traces(value []byte) []string {
 	var out []string
 	for rest := value; ; {

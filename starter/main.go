@@ -1,5 +1,4 @@
-// Command mneme is Mneme's command line: it hands experience in, asks what is known, and shows what
-// the pipeline does.
+// Command mneme is Mneme's command line: it stores and recalls memories, and operates an installation.
 package main
 
 import "github.com/mneme/mneme/internal/cli"

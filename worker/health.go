@@ -59,7 +59,7 @@ type health struct {
 
 	died atomic.Pointer[string] // why the worker's loop has ended
 
-	mu      sync.Mutex // one check at a time
+	mu      sync.Mutex // for one check at a time
 	looked  time.Time
 	reasons []string
 

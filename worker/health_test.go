@@ -23,7 +23,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// probed is a health endpoint whose clock the test turns.
+// probed is a health endpoint with a clock of the test.
 type probed struct {
 	*health
 	t   *testing.T
@@ -53,7 +53,7 @@ func (p *probed) now() time.Time {
 	return p.at
 }
 
-// later turns the clock, so that the next probe looks again.
+// later advances the clock, so that the next probe is not cached.
 func (p *probed) later() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -67,7 +67,7 @@ func (p *probed) get(path string) (int, string) {
 	return w.Code, strings.TrimSpace(w.Body.String())
 }
 
-// unready looks again, and returns the reasons.
+// unready probes again, and returns the reasons.
 func (p *probed) unready() []string {
 	p.t.Helper()
 	p.later()
@@ -82,8 +82,8 @@ func (p *probed) unready() []string {
 	return strings.Split(body, "\n")
 }
 
-// Readiness fails for every reason that there is, and names it; liveness does not.
-func TestReadinessTellsTheTruth(t *testing.T) {
+// Readiness fails for each reason and names it; liveness does not fail.
+func TestReadinessNamesEveryReason(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	url := testkit.DatabaseURL(t)
@@ -97,7 +97,7 @@ func TestReadinessTellsTheTruth(t *testing.T) {
 	require.Empty(t, p.unready())
 
 	exec(`INSERT INTO goose_db_version (version_id, is_applied) VALUES ($1, true)`, migrations.Latest()+1)
-	require.Empty(t, p.unready(), "a database that is ahead is fine")
+	require.Empty(t, p.unready(), "a newer schema is fine")
 	exec(`DELETE FROM goose_db_version WHERE version_id >= $1`, migrations.Latest())
 	behind := p.unready()
 	require.Len(t, behind, 1)
@@ -123,17 +123,17 @@ func TestReadinessTellsTheTruth(t *testing.T) {
 	require.Contains(t, all[3], "schedule retention is paused by a failure")
 	require.NotContains(t, strings.Join(all, " "), "wall", "which is for those who may see the namespace")
 
-	p.jobAge, p.indexLag = 0, 0 // switched off
+	p.jobAge, p.indexLag = 0, 0 // disabled
 	require.NoError(t, retention.Unpause(ctx, client.ScheduleUnpauseOptions{}))
 	require.Len(t, p.unready(), 1)
 	exec(`INSERT INTO goose_db_version (version_id, is_applied) VALUES ($1, true)`, migrations.Latest())
-	require.Empty(t, p.unready(), "what an operator paused is no fault")
+	require.Empty(t, p.unready(), "a schedule paused by an operator is no fault")
 
 	p.store.Close()
 	require.Equal(t, []string{"postgres does not answer"}, p.unready())
 }
 
-// An answer holds for a while, for every caller and however often they ask, also when a caller goes away.
+// A result is cached for a while, for all callers, and even if a caller disconnects.
 func TestReadinessIsCheap(t *testing.T) {
 	t.Parallel()
 	url := testkit.DatabaseURL(t)
@@ -142,14 +142,14 @@ func TestReadinessIsCheap(t *testing.T) {
 	cancel()
 	w := httptest.NewRecorder()
 	p.mux.ServeHTTP(w, httptest.NewRequestWithContext(gone, http.MethodGet, "/readyz", nil))
-	require.Equal(t, http.StatusOK, w.Code, "who does not wait spoils no answer")
+	require.Equal(t, http.StatusOK, w.Code, "a cancelled caller does not spoil the cached result")
 	_, err := db.Exec(context.Background(), `DELETE FROM goose_db_version WHERE version_id = $1`, migrations.Latest())
 	require.NoError(t, err)
 	var wg sync.WaitGroup
 	for range 20 {
 		wg.Go(func() {
 			if status, _ := p.get("/readyz"); status != http.StatusOK {
-				t.Errorf("it looked again: %d", status)
+				t.Errorf("not cached: %d", status)
 			}
 		})
 	}
@@ -157,7 +157,7 @@ func TestReadinessIsCheap(t *testing.T) {
 	require.Len(t, p.unready(), 1)
 }
 
-// A worker whose loop has ended is not alive: restarting it is the cure.
+// A worker whose loop has ended is not alive: a restart fixes that.
 func TestLivenessOfADeadLoop(t *testing.T) {
 	t.Parallel()
 	p := newProbed(t, testkit.DatabaseURL(t))
@@ -173,8 +173,8 @@ func TestLivenessOfADeadLoop(t *testing.T) {
 	}
 }
 
-// Readiness does not wait for the workers' connections: under load it would call a Postgres that answers away.
-func TestReadinessHasAWayOfItsOwn(t *testing.T) {
+// Readiness does not wait for the worker's connections: under load it would report a working Postgres as unavailable.
+func TestReadinessHasItsOwnConnection(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	url := testkit.DatabaseURL(t)
@@ -193,7 +193,7 @@ func TestReadinessHasAWayOfItsOwn(t *testing.T) {
 	require.NoError(t, err)
 	long := make(chan error, 1)
 	go func() { _, err := workers.LiveCount(ctx, "t"); long <- err }()
-	require.NoError(t, testkit.Eventually(ctx, func() error { // the workers' only connection is taken
+	require.NoError(t, testkit.Eventually(ctx, func() error { // wait until the worker's only connection is in use
 		short, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
 		defer cancel()
 		if workers.Ping(short) == nil {
@@ -206,7 +206,7 @@ func TestReadinessHasAWayOfItsOwn(t *testing.T) {
 	require.NoError(t, <-long)
 }
 
-// deaf is a Temporal that says nothing of schedules while it is told to.
+// deaf is a Temporal client that blocks on schedules while it is told to.
 type deaf struct {
 	client.Client
 	now *atomic.Bool
@@ -237,8 +237,8 @@ func (d deafHandle) Describe(ctx context.Context) (*client.ScheduleDescription, 
 	return d.ScheduleHandle.Describe(ctx)
 }
 
-// Whether a failure has paused a schedule may be unknown for a while. Then that is a reason.
-func TestReadinessThatIsNotKnown(t *testing.T) {
+// If it is unknown for too long whether a schedule was paused by a failure, the worker is not ready.
+func TestReadinessWithUnknownSchedules(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	p := newProbed(t, testkit.DatabaseURL(t))
@@ -253,13 +253,13 @@ func TestReadinessThatIsNotKnown(t *testing.T) {
 	}
 
 	silent.Store(true)
-	require.Empty(t, after(0), "a server that is just being started has a while")
+	require.Empty(t, after(0), "a starting server is given some time")
 	require.Empty(t, after(schedulesGrace))
 	never := after(schedulesFor)
 	require.Len(t, never, 1)
 	require.Contains(t, never[0], "never")
 
-	// On a busy machine a look may be over before the server has answered; the next one tells.
+	// On a busy machine a probe may time out before the server has answered; the next one has the answer.
 	told := func(n int) bool {
 		for range 10 {
 			if len(after(schedulesFor)) == n {
@@ -277,7 +277,7 @@ func TestReadinessThatIsNotKnown(t *testing.T) {
 
 	silent.Store(true)
 	paused := after(schedulesStale)
-	require.Len(t, paused, 1, "what was known last stands for a while")
+	require.Len(t, paused, 1, "the last known state is used for a while")
 	require.Contains(t, paused[0], "schedule retention is paused")
 	unknown := after(schedulesFor)
 	require.Len(t, unknown, 1)

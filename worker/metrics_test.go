@@ -19,9 +19,9 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// The worker gives its own metrics, Temporal's and those of Postgres at one address, and sends its last
-// traces before it ends. Neither says what was remembered.
-func TestTellsHowItDoes(t *testing.T) {
+// The worker exports its own metrics, Temporal's and those of Postgres at one address, and sends its last traces before
+// it exits. Neither contains content of memories.
+func TestWorkerExportsMetricsAndTraces(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var traces strings.Builder
@@ -30,13 +30,13 @@ func TestTellsHowItDoes(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		traces.WriteString(r.URL.Path + " ")
-		traces.Write(body) // protobuf keeps texts as they are
+		traces.Write(body) // protobuf does not encode strings
 	}))
 	defer collector.Close()
 	at := newPlace(t, testkit.DatabaseURL(t))
 	p := testkit.StartProcess(t, at.with(map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": collector.URL,
 		"OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf",
-		"OTEL_BSP_SCHEDULE_DELAY":     "3600000"})) // only the end flushes
+		"OTEL_BSP_SCHEDULE_DELAY":     "3600000"})) // so only the shutdown flushes
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	started, err := mneme.StartIngest(ctx, at.client, at.queue,
@@ -44,7 +44,7 @@ func TestTellsHowItDoes(t *testing.T) {
 	require.NoError(t, err)
 	testkit.Wait(t, started.Run)
 
-	// The SDK counts a run after the answer that tells its client of the end.
+	// The SDK counts a run after the client has its result.
 	var body string
 	require.NoError(t, testkit.Eventually(ctx, func() error {
 		var status int
@@ -59,7 +59,7 @@ func TestTellsHowItDoes(t *testing.T) {
 		return nil
 	}))
 	require.NotContains(t, body, canary)
-	// What looks after the worker does not take its connections.
+	// The metrics do not use the worker's connections.
 	db := testkit.Owner(t, at.settings["DATABASE_URL"])
 	for _, own := range []string{"mneme-metrics", "mneme-health"} {
 		require.Equal(t, []string{own},

@@ -15,9 +15,8 @@ import (
 	"github.com/mneme/mneme/internal/testkit"
 )
 
-// The worker follows its rules file. One that it cannot use keeps it from starting, but not from
-// working on.
-func TestFollowsItsRules(t *testing.T) {
+// The worker reloads its rules file. An invalid file prevents a start, but does not stop a running worker.
+func TestWorkerReloadsItsPolicy(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "policy.yaml")
 	write := func(text string) { require.NoError(t, os.WriteFile(file, []byte(text), 0o600)) }
@@ -47,7 +46,7 @@ func TestFollowsItsRules(t *testing.T) {
 		return strings.Contains(body, "degraded: policy") && strings.Contains(body, "rules[0] (oops).when")
 	}, 30*time.Second, 50*time.Millisecond)
 
-	write("rules: []") // found without a signal
+	write("rules: []") // detected without a signal
 	require.Eventually(t, func() bool { _, body := get(t, p, "/readyz"); return body == "ok" }, 30*time.Second,
 		50*time.Millisecond)
 	require.Contains(t, p.Output(), "policy reloaded")

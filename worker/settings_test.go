@@ -19,11 +19,11 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// cacheMiss finds that a run had to be read again from its history.
+// cacheMiss matches the metric of a run that was replayed from its history.
 var cacheMiss = regexp.MustCompile(`(?m)^temporal_sticky_cache_miss_total\{[^}]*workflow_type="Ingest"\} [1-9]`)
 
-// The process gives every setting of its environment to what the setting is for.
-func TestTheWorkerObeysItsSettings(t *testing.T) {
+// Every setting of the environment has its effect.
+func TestEverySettingHasItsEffect(t *testing.T) {
 	t.Parallel()
 	url := testkit.DatabaseURL(t)
 	db := testkit.Owner(t, url)
@@ -77,7 +77,7 @@ func TestTheWorkerObeysItsSettings(t *testing.T) {
 		`SELECT max(n) FROM (SELECT count(*) AS n FROM seen GROUP BY tx) x`).Scan(&most))
 	require.Equal(t, batch, most, "MNEME_SWEEP_BATCH")
 
-	// What fails is tried again after the delay of its own key: no setting, but a part of the worker likewise.
+	// A failed change is retried after the delay of its key, which is not a setting but is part of the worker, too.
 	exec(`CREATE FUNCTION broken() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'broken by the test'; END $$`)
 	exec(`CREATE TRIGGER broken BEFORE UPDATE ON jobs FOR EACH ROW EXECUTE FUNCTION broken()`)
 	started, err := mneme.StartIngest(ctx, at.client, at.queue,
@@ -97,9 +97,9 @@ func TestTheWorkerObeysItsSettings(t *testing.T) {
 				a.GetNextAttemptScheduleTime().AsTime(), 5*time.Millisecond)
 			return nil
 		}
-		return context.DeadlineExceeded // none has failed yet
+		return context.DeadlineExceeded // no change has failed yet
 	}))
-	// Two runs are open now and then, and one has room.
+	// Two runs are open at times, and the cache has room for one.
 	second, err := mneme.StartIngest(ctx, at.client, at.queue,
 		testkit.Request(p, schema.SourceMemory, "The ferry rests on Sundays."))
 	require.NoError(t, err)
@@ -122,8 +122,8 @@ func TestTheWorkerObeysItsSettings(t *testing.T) {
 	require.Len(t, result.MemoryIDs, 1)
 }
 
-// However many activities run, a model gets at most as many calls at a time as the setting says.
-func TestTheWorkerAsksAModelAsOftenAsItMay(t *testing.T) {
+// However many activities run, the setting limits the concurrent calls to a model.
+func TestModelCallsAreLimited(t *testing.T) {
 	t.Parallel()
 	var now, most, calls atomic.Int32
 	model := testkit.NewModel(t, func(_ context.Context, call testkit.ModelCall) testkit.ModelReply {
@@ -132,7 +132,7 @@ func TestTheWorkerAsksAModelAsOftenAsItMay(t *testing.T) {
 		for seen := most.Load(); n > seen && !most.CompareAndSwap(seen, n); seen = most.Load() {
 		}
 		calls.Add(1)
-		time.Sleep(time.Second) // longer than it takes to start the next run
+		time.Sleep(time.Second) // longer than the start of the next run takes
 		return testkit.FactsOf("It is known that " + call.Data)
 	})
 	at := newPlace(t, testkit.DatabaseURL(t))

@@ -64,9 +64,8 @@ func get(t *testing.T, p *testkit.Process, path string) (status int, body string
 	return res.StatusCode, strings.TrimSpace(string(data))
 }
 
-// The worker takes a request through, says so in its log without the content, and ends with code 0
-// when it is asked to, having finished what it was working on.
-func TestWorksAndStops(t *testing.T) {
+// The worker processes a request, logs it without the content, and on a signal finishes its work and exits with code 0.
+func TestWorkerProcessesAndStops(t *testing.T) {
 	t.Parallel()
 	asked, answer := make(chan struct{}, 10), make(chan struct{})
 	model := testkit.NewModel(t, func(ctx context.Context, call testkit.ModelCall) testkit.ModelReply {
@@ -103,7 +102,7 @@ func TestWorksAndStops(t *testing.T) {
 	<-asked
 	stopped := make(chan error, 1)
 	go func() { stopped <- p.Terminate(t, 25*time.Second) }()
-	time.Sleep(500 * time.Millisecond) // it is stopping now, and the model still thinks
+	time.Sleep(500 * time.Millisecond) // the worker is stopping, and the model has not answered
 	close(answer)
 	require.NoError(t, <-stopped, p.Output())
 
@@ -114,13 +113,13 @@ func TestWorksAndStops(t *testing.T) {
 	}
 	require.NotContains(t, p.Output(), canary)
 
-	// What it was working on is done: another worker need not ask the model again.
+	// Its work is complete: another worker need not ask the model again.
 	testkit.StartProcess(t, settings)
 	require.Zero(t, testkit.Wait(t, started.Run).Dead)
 	require.Empty(t, asked)
 }
 
-// The process lives while it runs, and is ready while Postgres and Temporal answer.
+// The process is live while it runs, and ready while Postgres and Temporal answer.
 func TestHealth(t *testing.T) {
 	t.Parallel()
 	state, env := testkit.PrivateStack(t, "postgres")
@@ -132,7 +131,7 @@ func TestHealth(t *testing.T) {
 	}
 	out, err := testkit.Stack("kill", "--state", state, "--ephemeral", "postgres")
 	require.NoError(t, err, out)
-	require.Eventually(t, func() bool { // an answer holds for a few seconds
+	require.Eventually(t, func() bool { // a result is cached for a few seconds
 		status, body := get(t, p, "/readyz")
 		return status == http.StatusServiceUnavailable && body == "postgres does not answer"
 	}, 20*time.Second, 200*time.Millisecond)
@@ -146,8 +145,8 @@ func TestHealth(t *testing.T) {
 	require.NoError(t, p.Terminate(t, 25*time.Second), p.Output())
 }
 
-// A worker that cannot work says why, without the password, and ends with code 1.
-func TestRefusesToStart(t *testing.T) {
+// A worker that cannot start prints the reason, without passwords, and exits with code 1.
+func TestWorkerRefusesToStart(t *testing.T) {
 	t.Parallel()
 	at := newPlace(t, testkit.DatabaseURL(t))
 	for name, test := range map[string]struct {
@@ -180,8 +179,8 @@ func TestRefusesToStart(t *testing.T) {
 	}
 }
 
-// The schedule is made once. What an operator makes of it stays.
-func TestScheduleIsLeftAlone(t *testing.T) {
+// The schedule is created once. Changes of an operator are kept.
+func TestChangedScheduleIsKept(t *testing.T) {
 	t.Parallel()
 	at := newPlace(t, testkit.DatabaseURL(t))
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

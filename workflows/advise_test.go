@@ -23,7 +23,7 @@ func linkerError(n int) string {
 	return fmt.Sprintf("ld: cache mismatch in /home/dev%d/.cache/build (expected %d, got %d)", n, n, n+7)
 }
 
-// repairs records a session as it happens: the link fails, a command repairs it, the link passes.
+// repairs records the events of a session: linking fails, a command repairs it, linking succeeds.
 func repairs(t testing.TB, h *testkit.Harness, p schema.Principal, n int) string {
 	t.Helper()
 	ctx := context.Background()
@@ -96,9 +96,9 @@ func putProcedure(t testing.TB, h *testkit.Harness, p schema.Principal, name, cm
 	return out.Items[0].ID
 }
 
-// One repair that was seen is enough to be advised, filled in for other names and paths. Reports of failures take it
-// out of its place, and successes bring it back. A report that is made twice counts once.
-func TestWhatHelpedOnceIsAdvisedAndReported(t *testing.T) {
+// A single repair in the evidence is enough for advice, with its names and paths replaced by those of the request.
+// Reports of failures lower its rank, and reports of successes raise it. A repeated report counts once.
+func TestOneRepairIsAdvisedAndReported(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
 	p := testkit.Principal()
@@ -106,7 +106,7 @@ func TestWhatHelpedOnceIsAdvisedAndReported(t *testing.T) {
 	require.Nil(t, first.Best, "nothing is known")
 	nothing, err := mneme.Report(context.Background(), h.Temporal, h.TaskQueue, api.ReportRequest{Principal: p,
 		AdviceID: first.AdviceID, Outcome: schema.OutcomeSuccess})
-	require.NoError(t, err, "an agent reports after advice without an option too")
+	require.NoError(t, err, "an agent may report after advice without an option")
 	require.Empty(t, nothing.Changed)
 	episode := repairs(t, h, p, 1)
 	out := advise(t, h, asksAbout(p, 99))
@@ -122,10 +122,10 @@ func TestWhatHelpedOnceIsAdvisedAndReported(t *testing.T) {
 		require.Equal(t, []string{episode}, result.Changed)
 	}
 	again := advise(t, h, asksAbout(p, 98))
-	require.Nil(t, again.Best, "it helped as often as it did not")
+	require.Nil(t, again.Best, "as many successes as failures")
 	require.InDelta(t, statsOf(true, false).Chance("linux")/statsOf(true).Chance("linux"),
 		again.Others[0].Confidence/out.Best.Confidence,
-		1e-9, "one failure, though it was reported three times")
+		1e-9, "one failure, reported three times")
 	_, err = mneme.Report(context.Background(), h.Temporal, h.TaskQueue, reportOn(p, out, schema.OutcomeSuccess))
 	require.ErrorContains(t, err, "outcome")
 	for range 4 {
@@ -135,7 +135,7 @@ func TestWhatHelpedOnceIsAdvisedAndReported(t *testing.T) {
 		_, err = mneme.Report(context.Background(), h.Temporal, h.TaskQueue, report)
 		require.NoError(t, err)
 	}
-	require.NotNil(t, advise(t, h, asksAbout(p, 95)).Best, "it works again")
+	require.NotNil(t, advise(t, h, asksAbout(p, 95)).Best, "recommended again")
 }
 
 func statsOf(seen ...bool) (s evidence.Stats) {
@@ -145,9 +145,9 @@ func statsOf(seen ...bool) (s evidence.Stats) {
 	return s
 }
 
-// A procedure that was put is advised by its own figures, in place of what helped once; what is private to another
-// agent or user is not, by any way.
-func TestAdviceComesOnlyFromWhatTheAskerMaySee(t *testing.T) {
+// A procedure that was put is advised with its own figures and replaces the single repair. Private procedures of
+// another agent or user are never advised.
+func TestAdviceUsesOnlyVisibleMemories(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
 	p := testkit.Principal()
@@ -164,9 +164,9 @@ func TestAdviceComesOnlyFromWhatTheAskerMaySee(t *testing.T) {
 	}
 	theirs := advise(t, h, asksAbout(other, 3))
 	require.Equal(t, foreign, theirs.Best.MemoryID)
-	require.Empty(t, theirs.Others, "what helped once is not needed")
+	require.Empty(t, theirs.Others, "single repairs are not used")
 	_, err := mneme.Report(context.Background(), h.Temporal, h.TaskQueue, reportOn(p, theirs, schema.OutcomeFailure))
-	require.ErrorContains(t, err, "advice_id", "advice is its agent's own")
+	require.ErrorContains(t, err, "advice_id", "advice of another agent")
 
 	mine := putProcedure(t, h, p, "my fix", "my-fix")
 	out := advise(t, h, asksAbout(p, 3))
@@ -178,7 +178,8 @@ func TestAdviceComesOnlyFromWhatTheAskerMaySee(t *testing.T) {
 	require.ErrorContains(t, err, "used")
 }
 
-// What is erased between advice and report is not counted, and leaves no figures. The worker may be stopped between.
+// A report on a procedure that was erased after the advice is not counted and leaves no figures, also if the worker
+// stops in between.
 func TestAReportAfterAnEraseAndAnotherWorker(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)

@@ -13,11 +13,11 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
-// asking is a decider that may ask a model, as far as the caller knows.
+// asking is a decider that may call a model, as far as its caller knows.
 type asking struct{ inference.Decider }
 
-// What changes several times in one batch is decided in several rounds. Where no model is asked they are rounds within
-// one activity, and everything that is stored is the same.
+// Facts of one batch that change the same memory are decided in several rounds. Without a model these rounds run within
+// one activity, and the stored result is the same.
 func TestRoundsWithinOneActivityStoreTheSame(t *testing.T) {
 	t.Parallel()
 	var candidates []schema.Candidate

@@ -19,7 +19,7 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
-// The acknowledgement of ReviveJob is lost: its second run finds the job revived already.
+// The acknowledgement of ReviveJob is lost: its second attempt finds the job already revived.
 func TestResumeSurvivesALostAcknowledgement(t *testing.T) {
 	t.Parallel()
 	model := testkit.NewModel(t, func(context.Context, testkit.ModelCall) testkit.ModelReply {
@@ -39,10 +39,10 @@ func TestResumeSurvivesALostAcknowledgement(t *testing.T) {
 	left, err := h.Store.Jobs(context.Background(), p.Tenant, pipeline.JobFilter{})
 	require.NoError(t, err)
 	require.Equal(t, schema.JobDead, left[0].State,
-		"no run is left for it: it must be completed, or dead and replayable")
+		"without a run a job must be completed, or dead and replayable")
 }
 
-// A candidate that dies in an attempt is counted even if the attempt has to be repeated for another candidate.
+// A candidate that is marked dead in one attempt is still counted when the attempt is repeated for another candidate.
 func TestDeadJobsAreCountedOverAttempts(t *testing.T) {
 	t.Parallel()
 	model := stumbleWith(t, func(call testkit.ModelCall, first bool) testkit.ModelReply {
@@ -62,7 +62,7 @@ func TestDeadJobsAreCountedOverAttempts(t *testing.T) {
 	require.Equal(t, 2, result.Extracted.Facts)
 }
 
-// An endpoint that asks for a delay is not called for the other candidates.
+// After an endpoint asks for a delay, it is not called for the other candidates of the range.
 func TestRateLimitStopsTheRange(t *testing.T) {
 	t.Parallel()
 	model := testkit.NewModel(t, func(_ context.Context, call testkit.ModelCall) testkit.ModelReply {

@@ -24,7 +24,7 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
-// counted counts the texts that are embedded.
+// counted counts the embedded texts.
 type counted struct {
 	inference.Embedder
 	texts *atomic.Int64
@@ -35,10 +35,9 @@ func (c counted) Embed(ctx context.Context, texts []string) ([][]float32, infere
 	return c.Embedder.Embed(ctx, texts)
 }
 
-// Postgres alone is enough: what pg_dump writes of it, restored into an empty database with an empty
-// index, gives the same answers after a rebuild. Every row, sequence, trigger, policy and grant is as it
-// was, and no text is embedded again.
-func TestADumpOfPostgresIsEnough(t *testing.T) {
+// A dump of Postgres, restored into an empty database with an empty index, gives the same answers after a rebuild of
+// the index. All rows, sequences, triggers, policies and grants are restored, and no text is embedded a second time.
+func TestPostgresDumpRestoresEverything(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
@@ -52,7 +51,7 @@ func TestADumpOfPostgresIsEnough(t *testing.T) {
 		"memory_provenance", "jobs",
 		"operations", "entities", "retrievals", "retrieval_feedback", "retention_policies", "retention_policy_changes",
 		"index_generations"} {
-		require.NotEmpty(t, wantRows[table], "%s: the test shows nothing of it", table)
+		require.NotEmpty(t, wantRows[table], "%s: not covered by the test", table)
 	}
 	dump := testkit.Dump(t, x.DatabaseURL)
 	at := time.Now().UTC().Truncate(time.Millisecond).Add(time.Second)
@@ -63,7 +62,7 @@ func TestADumpOfPostgresIsEnough(t *testing.T) {
 	}
 	x.StopWorker()
 
-	// The disaster: of the first database and the first index nothing is used from here on.
+	// From here on the first database and the first index are not used.
 	x.server.Stop()
 	url := testkit.RestoreDump(t, dump)
 	restored := testkit.Owner(t, url)
@@ -71,7 +70,7 @@ func TestADumpOfPostgresIsEnough(t *testing.T) {
 	require.Equal(t, wantCatalogue, catalogueOf(t, restored))
 	applied, err := migrations.Up(ctx, url)
 	require.NoError(t, err)
-	require.Empty(t, applied, "the dump knows how far it was migrated")
+	require.Empty(t, applied, "the dump contains the schema version")
 
 	server := qdranttest.Start(t)
 	q, err := vector.OpenQdrant(vector.QdrantConfig{URL: server.URL})
@@ -83,10 +82,10 @@ func TestADumpOfPostgresIsEnough(t *testing.T) {
 		d.Index, d.Embedders = y.qdrant, embedderOf
 		d.Brain.Embedder = counted{d.Brain.Embedder, &embedded}
 	})
-	y.TaskQueue = x.TaskQueue // a worker as before, with another database
+	y.TaskQueue = x.TaskQueue // the same worker with another database
 
-	// Without the index there are answers, but for the vector channel's part. The other tenant asks, for what is
-	// recalled moves what is recalled next.
+	// Without the index, only the vector channel is missing from the answers. The other tenant asks, because a recall
+	// changes the salience of what it returns.
 	lame, err := y.recaller().Recall(ctx, schema.RecallRequest{Principal: other,
 		Query: "What does the keeper of the lighthouse grow?"})
 	require.NoError(t, err)
@@ -110,7 +109,7 @@ func TestADumpOfPostgresIsEnough(t *testing.T) {
 
 	y.requireGuarded(restored)
 
-	// And life goes on: what is known is recognized, and new ids follow the old ones.
+	// The restored database can be written: known content is deduplicated, and new ids follow the old ones.
 	var last int64
 	require.NoError(t, restored.QueryRow(ctx, `SELECT max(seq) FROM memory_history`).Scan(&last))
 	started, result := y.Ingest(t, testkit.Request(x.p, schema.SourceUserInput, dumpTexts[0],
@@ -120,7 +119,7 @@ func TestADumpOfPostgresIsEnough(t *testing.T) {
 	var first int64
 	require.NoError(t, restored.QueryRow(ctx, `SELECT min(seq) FROM memory_history WHERE memory_id = $1`,
 		started.Ack.MemoryIDs[1]).Scan(&first))
-	require.Greater(t, first, last, "the sequence goes on")
+	require.Greater(t, first, last, "the sequence continues")
 }
 
 var dumpTexts = []string{
@@ -136,8 +135,8 @@ var dumpQuestions = []string{
 	"Which editor does the user prefer?",
 }
 
-// fillForDump brings in what a deployment has: through the pipeline, put, revised, modified, forgotten, recalled,
-// judged, with retention of its own, and a second tenant.
+// fillForDump writes data of every kind: ingested, put, revised, modified, forgotten, recalled, rated, with a retention
+// policy, and with a second tenant.
 func (x indexed) fillForDump(other schema.Principal) {
 	x.t.Helper()
 	ctx := context.Background()
@@ -189,7 +188,8 @@ func (x indexed) recallerAt(at time.Time) *recall.Recaller {
 	return r
 }
 
-// answersAt asks everything, one after the other, as of a moment: what is recalled moves what is recalled next.
+// answersAt runs all queries at the given time, one after the other, because a recall changes the salience of what it
+// returns.
 func (x indexed) answersAt(at time.Time) []schema.RecallResponse {
 	x.t.Helper()
 	r := x.recallerAt(at)
@@ -202,7 +202,7 @@ func (x indexed) answersAt(at time.Time) []schema.RecallResponse {
 	return out
 }
 
-// requireGuarded holds a restored database to what the database itself refuses.
+// requireGuarded checks that a restored database still refuses what its constraints and policies forbid.
 func (x indexed) requireGuarded(owner *pgx.Conn) {
 	x.t.Helper()
 	ctx := context.Background()
@@ -211,7 +211,7 @@ func (x indexed) requireGuarded(owner *pgx.Conn) {
 		`UPDATE retention_policy_changes SET reason = 'none'`, `DELETE FROM retention_policy_changes`,
 		`UPDATE memories SET content = 'back again' WHERE erased_at IS NOT NULL`} {
 		_, err := owner.Exec(ctx, sql)
-		require.ErrorContains(x.t, err, "append-only", "even to its owner: %s", sql)
+		require.ErrorContains(x.t, err, "append-only", "refused even to the owner: %s", sql)
 	}
 
 	stranger := schema.Principal{Tenant: "tenant-" + uuid.NewString(), Agent: x.p.Agent}
@@ -229,11 +229,11 @@ func (x indexed) requireGuarded(owner *pgx.Conn) {
 		require.NoError(x.t, tx.QueryRow(ctx, `SELECT count(*) FROM memories`).Scan(&n))
 		return n
 	}
-	require.Zero(x.t, seen(""), "who is bound to no tenant")
+	require.Zero(x.t, seen(""), "a connection without a tenant")
 	require.Zero(x.t, seen(stranger.Tenant))
 	require.NotZero(x.t, seen(x.p.Tenant))
 	_, err = tx.Exec(ctx, `DELETE FROM memory_history`)
-	require.ErrorContains(x.t, err, "permission denied", "the application may not even try")
+	require.ErrorContains(x.t, err, "permission denied", "the application has no permission")
 }
 
 // rowsOf reads every row of every table.
@@ -256,7 +256,7 @@ func rowsOf(t testing.TB, owner *pgx.Conn) map[string][]string {
 	return out
 }
 
-// catalogueOf describes all that makes the schema what it is, but for its rows.
+// catalogueOf describes the schema of the database without its rows.
 func catalogueOf(t testing.TB, owner *pgx.Conn) map[string][]string {
 	t.Helper()
 	out := map[string][]string{}

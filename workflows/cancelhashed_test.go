@@ -14,8 +14,8 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
-// A hashed id names no tenant: whose the run is must be looked up before a caller may cancel it.
-func TestCancelOfAHashedIDReachesOwnRunsAlone(t *testing.T) {
+// A hashed id does not contain the tenant: the owner of the run must be looked up before a caller may cancel it.
+func TestCancelByHashedIDReachesOnlyOwnRuns(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil)
 	p := testkit.Principal()

@@ -21,8 +21,8 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// What an ingest leaves in its history, compared with what the first version left for the same batch: one upsert of
-// Mneme's search attributes, for the outcome, and each id twice, in the acknowledgement and in the result.
+// The size of an ingest's history, compared with that of the first version for the same batch. Search attributes are
+// upserted once, for the outcome, and each id appears twice, in the acknowledgement and in the result.
 func TestHistoryOfAnIngest(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -44,7 +44,7 @@ func TestHistoryOfAnIngest(t *testing.T) {
 		upserted = append(upserted, slices.Collect(maps.Keys(fields))...)
 	}
 	require.Equal(t, []string{"TemporalChangeVersion", mneme.AttrOutcome.GetName()}, upserted,
-		"the first is of the form's marker")
+		"the first is from the marker of the form")
 	text := now.String()
 	for _, id := range result.MemoryIDs {
 		require.Equal(t, 2, strings.Count(text, id), id)
@@ -52,7 +52,7 @@ func TestHistoryOfAnIngest(t *testing.T) {
 	require.Equal(t, started.Ack.MemoryIDs, result.MemoryIDs)
 }
 
-// A namespace knows Mneme's search attributes once a worker has been there. What is started before waits for it.
+// A worker registers Mneme's search attributes in the namespace. Runs that start before the first worker wait for it.
 func TestStartsBeforeTheFirstWorker(t *testing.T) {
 	t.Parallel()
 	address := testkit.TemporalAddress(t)
@@ -66,6 +66,6 @@ func TestStartsBeforeTheFirstWorker(t *testing.T) {
 	defer cancel()
 	req := testkit.Request(p, schema.SourceMemory, "Tea is served hot.")
 	_, err = mneme.StartIngest(ctx, c, api.TaskQueue, req)
-	require.Error(t, err, "no one stages it yet")
+	require.Error(t, err, "no worker stages it yet")
 	require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, statusOf(t, c, api.IngestWorkflowID(req)))
 }

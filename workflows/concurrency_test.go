@@ -25,8 +25,8 @@ import (
 	"github.com/mneme/mneme/workflows/flow"
 )
 
-// Two requests of one scope decide at the same time, and both want to replace the same memory. The
-// second finds its ground changed and decides again.
+// Two requests of one scope decide at the same time, and both want to replace the same memory. The second detects the
+// conflict and decides again.
 func TestConcurrentWritersOfOneScope(t *testing.T) {
 	t.Parallel()
 	const old, successor = "Ana lives in Lisbon.", "Ana lives in Porto now."
@@ -44,7 +44,7 @@ func TestConcurrentWritersOfOneScope(t *testing.T) {
 		if n := deciding.Add(1); n == 2 {
 			close(both)
 		}
-		select { // no one writes before both have been asked
+		select { // wait until both have been asked before either writes
 		case <-both:
 		case <-ctx.Done():
 		}
@@ -74,8 +74,8 @@ func TestConcurrentWritersOfOneScope(t *testing.T) {
 	testkit.CheckInvariants(t, db)
 }
 
-// Every way to change a memory at once, each request started twice: of those that name the version they
-// saw one is carried out, unless the memory was forgotten first, and the others are told.
+// All operations that change a memory run at once, each request twice. Of those that name the current version one
+// succeeds, unless the memory was forgotten first, and the others get a conflict.
 func TestOperationsOnOneMemoryAtOnce(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -158,9 +158,9 @@ func TestOperationsOnOneMemoryAtOnce(t *testing.T) {
 	require.Zero(t, testkit.Rows(t, db, "staged_requests", ""))
 }
 
-// Ground that moves before every write is decided on a bounded number of times, and then a person
-// has to look.
-func TestGroundThatKeepsMoving(t *testing.T) {
+// If the memory changes before every write, the decision is retried a bounded number of times and then waits for a
+// person.
+func TestMemoryThatKeepsChanging(t *testing.T) {
 	t.Parallel()
 	var h *testkit.Harness
 	model := testkit.NewModel(t, func(ctx context.Context, call testkit.ModelCall) testkit.ModelReply {
@@ -191,7 +191,7 @@ func TestGroundThatKeepsMoving(t *testing.T) {
 	require.Zero(t, testkit.Rows(t, db, "jobs", "state <> 'completed'"))
 }
 
-// A memory is forgotten while its facts are being extracted, or decided: nothing is written for it.
+// A memory is forgotten while its facts are extracted or decided: no fact is written for it.
 func TestForgottenWhileThePipelineRuns(t *testing.T) {
 	t.Parallel()
 	const seed = "Ana did something embarrassing once before."
@@ -245,7 +245,7 @@ func TestForgottenWhileThePipelineRuns(t *testing.T) {
 	}
 }
 
-// In shadow mode a run decides all and writes nothing: the proposals are in history.
+// In shadow mode a run makes all decisions but writes only the proposals, to history.
 func TestModes(t *testing.T) {
 	t.Parallel()
 	seed := "Ana lives in Lisbon."
@@ -322,8 +322,8 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// Many ask while much is written: no one fails, and everybody gets what was there before, or is told that
-// something was left out.
+// Many recalls run during a heavy ingest. None fails, and each returns what was stored before or reports a degraded
+// channel.
 func TestRecallsDuringAHeavyIngest(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -349,7 +349,7 @@ func TestRecallsDuringAHeavyIngest(t *testing.T) {
 	for range askers {
 		asking.Go(func() {
 			for asked := 0; asked < 2 || !written.Load(); asked++ {
-				// the first rounds are the crowd; later ones only keep recalls going while the ingest runs
+				// the first rounds make the load; later ones keep recalls running during the ingest
 				if asked >= 2 {
 					time.Sleep(4 * time.Second)
 				}

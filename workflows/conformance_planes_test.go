@@ -36,10 +36,10 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
-// What document 004 §12 and §15.0 to §15.8 ask of the system as a whole, and its examples, run through
-// workflows. docs/reference/conformance.md says which test shows which requirement.
+// The requirements of document 004 §12 and §15.0 to §15.8 for the system as a whole, and its examples, run through
+// workflows. docs/reference/conformance.md maps each requirement to its test.
 
-// onlooker sees what the commands show a principal: recall, get, history, lineage, contradictions.
+// onlooker reads what the commands show a principal: recall, get, history, lineage, contradictions.
 type onlooker struct {
 	t testing.TB
 	h *testkit.Harness
@@ -57,7 +57,7 @@ func (o onlooker) recall(req schema.RecallRequest) schema.RecallResponse {
 	return answer
 }
 
-// found lists the ids of what a query finds among the types, in order of id. Context may be empty.
+// found lists the ids of the query's results of the given types, sorted. The situation may be empty.
 func (o onlooker) found(query, situation string, types ...schema.MemoryType) []string {
 	o.t.Helper()
 	ids := []string{}
@@ -76,7 +76,7 @@ func (o onlooker) get(id string) schema.MemoryRecord {
 	return m
 }
 
-// live lists the ids of the live memories of a type, in order of id.
+// live lists the ids of the live memories of the given types, sorted.
 func (o onlooker) live(types ...schema.MemoryType) []string {
 	o.t.Helper()
 	page, err := o.h.Store.List(context.Background(), pg.Filter{Principal: o.p, Types: types}, pg.Page{})
@@ -89,7 +89,7 @@ func (o onlooker) live(types ...schema.MemoryType) []string {
 	return ids
 }
 
-// lastStep is the latest step of a memory that changed it.
+// lastStep is the latest history entry that changed a memory.
 func (o onlooker) lastStep(id string) schema.HistoryEntry {
 	o.t.Helper()
 	steps := testkit.History(o.t, o.h.Store, o.p, uuid.MustParse(id))
@@ -98,11 +98,11 @@ func (o onlooker) lastStep(id string) schema.HistoryEntry {
 			return step
 		}
 	}
-	require.FailNow(o.t, "no step")
+	require.FailNow(o.t, "no history entry")
 	return schema.HistoryEntry{}
 }
 
-// edges are the relations of a lineage as "from predicate to", by the names that the test gives ids.
+// edges lists the relations of a lineage as "from predicate to", with the test's names for ids.
 func (o onlooker) edges(id string, name map[string]string) []string {
 	o.t.Helper()
 	l, err := o.h.Store.Lineage(context.Background(), o.p, uuid.MustParse(id), 0)
@@ -152,8 +152,8 @@ func recordOf(t testing.TB, text string) schema.MemoryRecord {
 	return m
 }
 
-// TestSection12ConflictsAndSolutions: several solutions of one problem are kept, and conflicts are
-// resolved by context and evidence. TestLinkerError and TestContradictionRules are its examples.
+// TestSection12ConflictsAndSolutions: several solutions of one problem are kept, and conflicts are resolved by context
+// and evidence. TestLinkerError and TestContradictionRules test the examples.
 func TestSection12ConflictsAndSolutions(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -184,10 +184,10 @@ func TestSection12ConflictsAndSolutions(t *testing.T) {
 		forked := o.revise(schema.ReviseFork, &third, nil, ids[0])
 		require.Equal(t, schema.ReviseApplied, forked.Status, forked.Why)
 		require.Equal(t, sorted(ids[0], ids[1], forked.Created[0]), o.live(schema.TypePlanGraph))
-		require.Contains(t, string(o.get(ids[3]).Payload), `"success_count": 9`, "each keeps how it fared")
+		require.Contains(t, string(o.get(ids[3]).Payload), `"success_count": 9`, "each keeps its outcomes")
 	})
 
-	t.Run("a second truth is not forced onto the first", func(t *testing.T) {
+	t.Run("a conflicting fact does not overwrite the first", func(t *testing.T) {
 		t.Parallel()
 		o := onlooker{t, h, testkit.Principal()}
 		golang, python := prefers("go", ""), prefers("python", "")
@@ -195,12 +195,12 @@ func TestSection12ConflictsAndSolutions(t *testing.T) {
 		_, _, result := runPut(t, h, schema.PutRequest{Operation: schema.Operation{Principal: o.p, Reason: "imported"},
 			Records: []schema.MemoryRecord{python}})
 		require.Equal(t, schema.PutItem{ID: first, Status: schema.PutConflict}, result.Items[0],
-			"it names the stored record, for a revision to decide")
+			"it names the stored record, so that a revision can decide")
 		require.Equal(t, []string{first}, o.live())
 		require.Equal(t, golang.Content, o.get(first).Content)
 	})
 
-	t.Run("the context says which of several truths holds", func(t *testing.T) {
+	t.Run("the context selects among conditional facts", func(t *testing.T) {
 		t.Parallel()
 		o := onlooker{t, h, testkit.Principal()}
 		byDay := putRecord(t, h.Temporal, h.TaskQueue, o.p, prefers("tea", `{"time": "morning"}`))
@@ -233,7 +233,7 @@ func TestSection15_0StoragePhilosophy(t *testing.T) {
 		return out
 	}
 
-	t.Run("the rules of learning know no database", func(t *testing.T) {
+	t.Run("the learning rules use no database", func(t *testing.T) {
 		t.Parallel()
 		for _, path := range imports("memory") {
 			for _, engine := range []string{"pgx", "database/sql", "pgvector", "qdrant", "temporal", "net", "os",
@@ -243,7 +243,7 @@ func TestSection15_0StoragePhilosophy(t *testing.T) {
 			}
 		}
 	})
-	t.Run("one package speaks to the database, and it is one that others have proven", func(t *testing.T) {
+	t.Run("one package accesses the database, with a proven driver", func(t *testing.T) {
 		t.Parallel()
 		require.Contains(t, imports("store/pg"), "github.com/jackc/pgx/v5")
 		for _, dir := range []string{"schema", "memory", "inference", "inference/rules", "recall", "activities",
@@ -256,13 +256,12 @@ func TestSection15_0StoragePhilosophy(t *testing.T) {
 	})
 }
 
-// errIndexAway is what an index says that cannot be reached. No one tries again at once: what is to be
-// put off is put off without a wait.
+// errIndexAway is the error of an unreachable index. It is not retryable, so that a test need not wait for retries.
 var errIndexAway = temporal.NewNonRetryableApplicationError("the index is away", "IndexAway", nil)
 
-// faultyIndex is a vector index of its own that can be away, and that never drops an id unasked.
+// faultyIndex is a vector index that can be unreachable and that never drops an id on its own.
 type faultyIndex struct {
-	vector.PGVector // nothing of it is used
+	vector.PGVector // unused
 	away            atomic.Bool
 	mu              sync.Mutex
 	points          map[uuid.UUID]bool
@@ -287,7 +286,7 @@ func (x *faultyIndex) Apply(_ context.Context, _ vector.Generation, _ string, c 
 	return nil
 }
 
-// Search finds everything that it has, whatever is asked for.
+// Search returns all ids, whatever the query.
 func (x *faultyIndex) Search(context.Context, pg.Filter, pg.Embedding, int) ([]search.Hit, error) {
 	if x.away.Load() {
 		return nil, errIndexAway
@@ -312,8 +311,8 @@ func (x *faultyIndex) holds() []string {
 	return ids
 }
 
-// TestSection15_1AuthoritativeStore: one relational store has metadata, lifecycle, revision chains,
-// salience, confidence, relations and audit, with transactions and invariants.
+// TestSection15_1AuthoritativeStore: one relational store holds metadata, lifecycle, revision chains, salience,
+// confidence, relations and audit, with transactions and invariants.
 func TestSection15_1AuthoritativeStore(t *testing.T) {
 	t.Parallel()
 
@@ -344,11 +343,11 @@ func TestSection15_1AuthoritativeStore(t *testing.T) {
 		answer := o.recall(schema.RecallRequest{Query: "What does the user prefer?"})
 		require.Len(t, answer.Results, 1)
 		require.Equal(t, fresh, answer.Results[0].ID)
-		require.Contains(t, answer.Meta.Degraded, rank.ChannelVector) // on a busy machine others may be late as well
+		require.Contains(t, answer.Meta.Degraded, rank.ChannelVector) // others may be late too
 		testkit.CheckInvariants(t, testkit.Owner(t, h.DatabaseURL))
 	})
 
-	t.Run("one active fact per condition set, however many write at once", func(t *testing.T) {
+	t.Run("one active fact per condition set, with concurrent writers", func(t *testing.T) {
 		t.Parallel()
 		h := testkit.NewHarness(t, nil)
 		o := onlooker{t, h, testkit.Principal()}
@@ -403,7 +402,7 @@ func TestSection15_1AuthoritativeStore(t *testing.T) {
 		testkit.CheckInvariants(t, testkit.Owner(t, h.DatabaseURL))
 	})
 
-	t.Run("deletion does the same every time and can be explained", func(t *testing.T) {
+	t.Run("deletion is deterministic and can be explained", func(t *testing.T) {
 		t.Parallel()
 		h := testkit.NewHarness(t, nil)
 		o := onlooker{t, h, testkit.Principal()}
@@ -418,12 +417,12 @@ func TestSection15_1AuthoritativeStore(t *testing.T) {
 		step := o.lastStep(ids[0])
 		require.Equal(t, []string{"delete", "person:mia", "not wanted any more"},
 			[]string{string(step.Action), step.ChangedBy, step.Reason})
-		require.Equal(t, "The kettle is made of copper.", o.get(ids[0]).Content, "it is not lost yet")
+		require.Equal(t, "The kettle is made of copper.", o.get(ids[0]).Content, "still recoverable")
 	})
 }
 
-// TestSection15_2PayloadStores: what lies outside of the authoritative store is a replaceable cache.
-// Payloads lie inside; vectors are what there is to lose.
+// TestSection15_2PayloadStores: data outside of the authoritative store is a replaceable cache. Payloads are stored
+// inside, so only vectors can be lost.
 func TestSection15_2PayloadStores(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -441,11 +440,11 @@ func TestSection15_2PayloadStores(t *testing.T) {
 	}, first)
 	require.Equal(t, schema.ReviseApplied, result.Status, result.Why)
 	require.Equal(t, sorted(result.Created...), o.live())
-	require.Equal(t, 2, testkit.Rows(t, db, "memory_embeddings", ""), "what is new has its vector")
+	require.Equal(t, 2, testkit.Rows(t, db, "memory_embeddings", ""), "new memories have vectors")
 	testkit.CheckInvariants(t, db)
 }
 
-// TestSection15_2CanonicalStructures: what the pipeline makes is a complete record, too.
+// TestSection15_2CanonicalStructures: the pipeline, too, writes complete records.
 func TestSection15_2CanonicalStructures(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -462,7 +461,7 @@ func TestSection15_2CanonicalStructures(t *testing.T) {
 	_, result := h.Ingest(t, req)
 	require.Zero(t, result.Dead)
 	ids, types := o.live(), map[schema.MemoryType]int{}
-	require.Greater(t, len(ids), len(req.Candidates), "facts were drawn")
+	require.Greater(t, len(ids), len(req.Candidates), "facts were extracted")
 	for _, id := range ids {
 		m := o.get(id)
 		types[m.Type]++
@@ -493,8 +492,8 @@ func TestSection15_2CanonicalStructures(t *testing.T) {
 	require.NotZero(t, types[schema.TypeSemantic])
 }
 
-// TestSection15_3VectorIndexes: the index is advisory. What is deleted or revised is so at once, while
-// the index still knows it, and the index is told afterwards.
+// TestSection15_3VectorIndexes: the index is advisory. A deletion or revision has effect at once, while the index still
+// contains the old entry; the index is updated afterwards.
 func TestSection15_3VectorIndexes(t *testing.T) {
 	t.Parallel()
 	index := &faultyIndex{points: map[uuid.UUID]bool{}}
@@ -515,17 +514,16 @@ func TestSection15_3VectorIndexes(t *testing.T) {
 	require.Equal(t, 1, receiptOf(t, run).Forgotten)
 	require.Equal(t, []string{fresh}, o.found("What does the user prefer?", ""), "without the index")
 	index.away.Store(false)
-	require.Equal(t, sorted(tea, golang), index.holds(), "it still knows what is gone")
+	require.Equal(t, sorted(tea, golang), index.holds(), "the index still contains the deleted memory")
 	require.Equal(t, []string{fresh}, o.found("What does the user prefer?", ""))
-	require.Empty(t, o.found("Tea is served", ""), "and is not believed")
+	require.Empty(t, o.found("Tea is served", ""), "the deleted memory is not returned")
 	_, synced, err := syncIndex(t, h)
 	require.NoError(t, err)
 	require.Equal(t, []int{1, 2}, []int{synced.Upserted, synced.Deleted})
 	require.Equal(t, []string{fresh}, index.holds())
 }
 
-// TestSection15_3StorageLayout: artifacts are addressed by their content, also where an episode names
-// them.
+// TestSection15_3StorageLayout: artifacts are addressed by their content, also in the references of an episode.
 func TestSection15_3StorageLayout(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -534,7 +532,7 @@ func TestSection15_3StorageLayout(t *testing.T) {
 	const log = "ld: cache mismatch"
 	address := fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(log)))
 	_, _, result := runPut(t, h, putRequest(t, o.p, linkerFailure(1, "macos", address)))
-	require.Equal(t, schema.PutBadRef, result.Items[0].Status, "there are no such bytes")
+	require.Equal(t, schema.PutBadRef, result.Items[0].Status, "no artifact has this hash")
 	_, err := h.Store.PutArtifact(ctx, o.p, strings.NewReader(log+"!"), "text/plain", address, time.Now())
 	require.ErrorIs(t, err, pipeline.ErrAddressMismatch)
 	for range 2 {
@@ -571,8 +569,8 @@ func TestSection15_4GraphRepresentation(t *testing.T) {
 	require.Equal(t, schema.PutBadRef, result.Items[0].Status, "a relation has two ends")
 }
 
-// TestSection15_4IngestionAPI: user inputs, tool outputs, observations and outcomes are taken in, and
-// each becomes a candidate in the staging area.
+// TestSection15_4IngestionAPI: user inputs, tool outputs, observations and outcomes are ingested, and each becomes a
+// candidate in the staging area.
 func TestSection15_4IngestionAPI(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -588,13 +586,13 @@ func TestSection15_4IngestionAPI(t *testing.T) {
 			require.Equal(t, 2, testkit.Rows(t, db, "memory_candidates", "tenant = $1 AND source_kind = $2", o.p.Tenant,
 				string(kind)))
 			for _, id := range started.Ack.MemoryIDs {
-				require.Equal(t, schema.TypeEpisodic, o.get(id).Type, "what happened is an episode")
+				require.Equal(t, schema.TypeEpisodic, o.get(id).Type, "an event is an episode")
 			}
 		})
 	}
 }
 
-// gatedExtractor waits until it is let go.
+// gatedExtractor blocks until it is released.
 type gatedExtractor struct {
 	inference.Extractor
 	gate chan struct{}
@@ -609,7 +607,7 @@ func (e gatedExtractor) Extract(ctx context.Context, src inference.Source) (memo
 	return e.Extractor.Extract(ctx, src)
 }
 
-// TestSection15_5ProcessModel: ingestion answers at once, what is learned from it comes later.
+// TestSection15_5ProcessModel: ingestion answers at once; facts are extracted later.
 func TestSection15_5ProcessModel(t *testing.T) {
 	t.Parallel()
 	gate := make(chan struct{})
@@ -627,7 +625,7 @@ func TestSection15_5ProcessModel(t *testing.T) {
 	require.Equal(t, started.Ack.MemoryIDs, o.found("moved to Lisbon", ""), "and can be found")
 	close(gate)
 	require.Zero(t, testkit.Wait(t, started.Run).Dead)
-	require.Len(t, o.live(), 2, "and a fact was learned from it")
+	require.Len(t, o.live(), 2, "a fact was extracted from it")
 }
 
 // TestSection15_5Classification: candidates are classified before they are persisted, and rules
@@ -641,7 +639,7 @@ func TestSection15_5Classification(t *testing.T) {
 	require.Equal(t, []any{schema.TypeSemantic, schema.SensitivityLow, 1.0, schema.CurveExponential, "",
 		schema.VisibilityPrivate},
 		[]any{plain.Type, plain.Sensitivity, plain.Confidence, plain.Lifecycle.Decay.Curve, plain.Scope,
-			plain.Visibility}, "the classifier's, and every field has a value")
+			plain.Visibility}, "of the classifier, with a value in every field")
 	require.NotZero(t, plain.Lifecycle.Decay.HalfLifeSeconds)
 	require.NotZero(t, plain.Lifecycle.DeletionPolicy)
 
@@ -663,9 +661,9 @@ rules:
 			m.Lifecycle.DeletionPolicy})
 	require.EqualValues(t, 3*86400, m.Lifecycle.Decay.HalfLifeSeconds)
 	history := testkit.History(t, h.Store, o.p, uuid.MustParse(m.ID))
-	require.Contains(t, string(history[0].Metadata), `"plants"`, "history says which rule it was")
+	require.Contains(t, string(history[0].Metadata), `"plants"`, "history names the rule")
 
-	// What is put whole is classified likewise, but for its type.
+	// A record that is put whole is classified in the same way, except for its type.
 	_, _, put := runPut(t, h, putRequest(t, o.p,
 		`{"type": "semantic", "sensitivity": "low", "confidence": 0.9, "payload": {"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": "plants", "predicate": "need", "object": "light for plants", "validity": {"mode": "global"}}}`))
 	m = o.get(put.Items[0].ID)
@@ -673,7 +671,7 @@ rules:
 		[]any{m.Type, m.Sensitivity, m.Lifecycle.Decay.Curve})
 }
 
-// TestSection15_6DistinctSchemas: what is remembered does not collapse into text.
+// TestSection15_6DistinctSchemas: memories of different types keep their own schemas.
 func TestSection15_6DistinctSchemas(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -711,8 +709,7 @@ func TestSection15_6DistinctSchemas(t *testing.T) {
 	}
 }
 
-// TestSection15_7RevisionGuarantees: a reader sees each running revision whole or not
-// at all.
+// TestSection15_7RevisionGuarantees: a reader sees each running revision as a whole or not at all.
 func TestSection15_7RevisionGuarantees(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -793,19 +790,19 @@ func TestSection15_7RevisionGuarantees(t *testing.T) {
 	close(done)
 	reader.Wait()
 	require.NoError(t, failed)
-	require.Greater(t, len(seen), 2, "somebody looked")
-	// What was seen is what was there, in order: nothing in between.
+	require.Greater(t, len(seen), 2, "the readers read something")
+	// Readers saw the committed states in order and no intermediate state.
 	at := 0
 	for _, s := range seen {
 		i := slices.Index(states[at:], s)
-		require.GreaterOrEqual(t, i, 0, "%q was seen", s)
+		require.GreaterOrEqual(t, i, 0, "readers saw %q", s)
 		at += i
 	}
 	testkit.CheckInvariants(t, testkit.Owner(t, h.DatabaseURL))
 }
 
-// TestSection15_8RetrievalInterface: a task and a trust context go in, structured results come out, and
-// nothing that the context does not allow.
+// TestSection15_8RetrievalInterface: a request has a task and a trust context; the results are structured and within
+// that context.
 func TestSection15_8RetrievalInterface(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -834,7 +831,7 @@ func TestSection15_8RetrievalInterface(t *testing.T) {
 		return out
 	}
 
-	t.Run("nothing above the sensitivity that is allowed", func(t *testing.T) {
+	t.Run("no results above the allowed sensitivity", func(t *testing.T) {
 		for limit, n := range map[schema.Sensitivity]int{"": 3, schema.SensitivityPublic: 1, schema.SensitivityLow: 2,
 			schema.SensitivityMedium: 3, schema.SensitivityHigh: 4, schema.SensitivityHyper: 5} {
 			want := []string{ids[1], ids[0], ids[2], ids[3], ids[4]}[:n]
@@ -843,7 +840,7 @@ func TestSection15_8RetrievalInterface(t *testing.T) {
 			}), "at most %s", limit)
 		}
 	})
-	t.Run("nothing of others", func(t *testing.T) {
+	t.Run("no results of other principals", func(t *testing.T) {
 		for name, change := range map[string]func(*schema.Principal){
 			"tenant": func(p *schema.Principal) { p.Tenant = "another" }, "agent": func(p *schema.Principal) {
 				p.Agent = "another"
@@ -858,7 +855,7 @@ func TestSection15_8RetrievalInterface(t *testing.T) {
 			}), name)
 		}
 	})
-	t.Run("a trust context is required, and a task", func(t *testing.T) {
+	t.Run("a trust context and a task are required", func(t *testing.T) {
 		r := recall.Recaller{Store: h.Store, Index: h.Deps.Index, Embedder: h.Deps.Brain.Embedder}
 		for field, req := range map[string]schema.RecallRequest{
 			"principal.tenant": {Principal: schema.Principal{Agent: "a"}, Query: "x"},
@@ -873,7 +870,7 @@ func TestSection15_8RetrievalInterface(t *testing.T) {
 			require.Equal(t, field, invalid.Fields[0].Field)
 		}
 	})
-	t.Run("the task narrows: situation and layers", func(t *testing.T) {
+	t.Run("the task restricts situation and layers", func(t *testing.T) {
 		require.Equal(t, sorted(ids[0], ids[2]),
 			ask(func(r *schema.RecallRequest) { r.Context = json.RawMessage(`{"stage": "test"}`) }))
 		require.Equal(t, []string{ids[2]},

@@ -21,9 +21,9 @@ import (
 	"github.com/mneme/mneme/store/pipeline"
 )
 
-// The conformance suite of document 004 §4 to §9, §15A (both versions) and §15B: what these sections
-// require of the records, as a client of Temporal sees it. docs/reference/conformance.md lists every requirement,
-// also those that tests elsewhere show.
+// The conformance suite of document 004 §4 to §9, §15A (both versions) and §15B: the requirements of these sections for
+// records, as a Temporal client sees them. docs/reference/conformance.md lists all requirements, including those tested
+// elsewhere.
 
 // conforming is one agent's memory with real workflows.
 type conforming struct {
@@ -36,7 +36,7 @@ func newConforming(t testing.TB) *conforming {
 	return &conforming{Harness: testkit.NewHarness(t, nil), p: testkit.Principal()}
 }
 
-// put puts records given as JSON through the Put workflow, and returns what became of each.
+// put puts JSON records through the Put workflow and returns their results.
 func (c *conforming) put(t testing.TB, records ...string) []schema.PutItem {
 	t.Helper()
 	_, _, result := runPut(t, c.Harness, putRequest(t, c.p, records...))
@@ -44,7 +44,7 @@ func (c *conforming) put(t testing.TB, records ...string) []schema.PutItem {
 	return result.Items
 }
 
-// made is put of one record that is new.
+// made puts one record, which must be new.
 func (c *conforming) made(t testing.TB, record string) string {
 	t.Helper()
 	item := c.put(t, record)[0]
@@ -52,7 +52,7 @@ func (c *conforming) made(t testing.TB, record string) string {
 	return item.ID
 }
 
-// refused starts a put that the request's validation refuses, and returns the fields that it names.
+// refused starts a put that fails the request's validation, and returns the fields of the errors.
 func (c *conforming) refused(t testing.TB, record string) []string {
 	t.Helper()
 	_, err := mneme.StartPut(context.Background(), c.Temporal, c.TaskQueue, putRequest(t, c.p, record))
@@ -72,7 +72,7 @@ func (c *conforming) get(t testing.TB, id string) schema.MemoryRecord {
 	return m
 }
 
-// shown is a record as a client reads it, in one of the two shapes of §15A.
+// shown returns a record as a client reads it, in one of the two shapes of §15A.
 func (c *conforming) shown(t testing.TB, id string, shape schema.Shape) string {
 	t.Helper()
 	encoded, err := schema.EncodeRecord(c.get(t, id), shape)
@@ -80,7 +80,7 @@ func (c *conforming) shown(t testing.TB, id string, shape schema.Shape) string {
 	return string(encoded)
 }
 
-// as names memories in the versions that they have now.
+// as returns targets for the current versions of memories.
 func (c *conforming) as(t testing.TB, ids ...string) []schema.Target {
 	t.Helper()
 	out := make([]schema.Target, 0, len(ids))
@@ -103,7 +103,7 @@ func (c *conforming) revise(t testing.TB, action schema.ReviseAction, record str
 	return result
 }
 
-// applied is revise of what is applied, and returns the id of the new record, if there is one.
+// applied runs a revision that must be applied, and returns the id of the new record, if there is one.
 func (c *conforming) applied(t testing.TB, action schema.ReviseAction, record string, targets ...string) string {
 	t.Helper()
 	result := c.revise(t, action, record, targets...)
@@ -114,7 +114,7 @@ func (c *conforming) applied(t testing.TB, action schema.ReviseAction, record st
 	return result.Record.ID
 }
 
-// forget forgets softly, without a preview.
+// forget deletes memories softly, without a preview.
 func (c *conforming) forget(t testing.TB, ids ...string) {
 	t.Helper()
 	req := forgetRequest(c.p, schema.ForgetSoft, schema.Selector{IDs: ids})
@@ -123,7 +123,7 @@ func (c *conforming) forget(t testing.TB, ids ...string) {
 	require.Equal(t, len(ids), receiptOf(t, run).Forgotten)
 }
 
-// listed are the ids of the live memories of a type that hold in a context; the context may be empty.
+// listed returns the ids of the live memories of a type that apply in a context, which may be empty.
 func (c *conforming) listed(t testing.TB, kind schema.MemoryType, situation string) []string {
 	t.Helper()
 	page, err := c.Store.List(context.Background(),
@@ -136,7 +136,7 @@ func (c *conforming) listed(t testing.TB, kind schema.MemoryType, situation stri
 	return ids
 }
 
-// recalled are the ids of what recall finds; the context may be empty.
+// recalled returns the ids of the results of a recall; the context may be empty.
 func (c *conforming) recalled(t testing.TB, query, situation string) []string {
 	t.Helper()
 	r := recall.Recaller{Store: c.Store, Index: c.Deps.Index, Embedder: c.Deps.Brain.Embedder}
@@ -150,7 +150,7 @@ func (c *conforming) recalled(t testing.TB, query, situation string) []string {
 	return ids
 }
 
-// requireHolds checks that all of a JSON object is in another unchanged, lists at full length.
+// requireHolds checks that one JSON object contains another unchanged; lists must be equal.
 func requireHolds(t testing.TB, want, got string) {
 	t.Helper()
 	var w, g any
@@ -164,7 +164,7 @@ func holds(t testing.TB, path string, want, got any) {
 	switch w := want.(type) {
 	case map[string]any:
 		g, ok := got.(map[string]any)
-		require.True(t, ok, "%s is no object", path)
+		require.True(t, ok, "%s is not an object", path)
 		for name, value := range w {
 			require.Contains(t, g, name, path)
 			holds(t, path+"."+name, value, g[name])
@@ -180,7 +180,7 @@ func holds(t testing.TB, path string, want, got any) {
 	}
 }
 
-// withMembers is a JSON object with members set, or removed where they are nil.
+// withMembers returns a JSON object with members set, or removed where they are nil.
 func withMembers(t testing.TB, object string, members map[string]any) string {
 	t.Helper()
 	var all map[string]any
@@ -195,8 +195,7 @@ func withMembers(t testing.TB, object string, members map[string]any) string {
 	return string(encoded)
 }
 
-// semantic, competence, plan, working and episodic are records of each type with what they need; text
-// makes them differ.
+// semantic, competence, plan, working and episodic build valid records of each type. The text makes them distinct.
 func semantic(subject, object, validity string) string {
 	return fmt.Sprintf(`{"type": "semantic", "confidence": 0.9, "provenance": {"sources": [{"kind": "event", "ref": "evt://1"}]},
 		"payload": {"kind": "semantic", "subject": %q, "predicate": "prefers_backend_language", "object": %q, "validity": %s}}`, subject, object, validity)
@@ -222,7 +221,7 @@ func workingOn(id, state, summary string) string {
 		"next_actions": ["choose a frontend", "write documentation"], "open_questions": ["Which frontend?"], "context_summary": %q}}`, id, state, summary)
 }
 
-// buildFailure is the example of §5: what the compiler said, what was run, where, and how it ended.
+// buildFailure is the example of §5: the compiler's error, the command, the environment and the outcome.
 func buildFailure(id, more string) string {
 	return fmt.Sprintf(`{"id": %q, "type": "episodic", "confidence": 1, "provenance": {"sources": [{"kind": "tool_call", "ref": "tool://build#123"}]},
 		"payload": {"kind": "episodic", "timeline": [
@@ -250,7 +249,7 @@ func TestSection4RecordStructure(t *testing.T) {
 				schema.TypeEpisodic:   buildFailure("", "")} {
 				id := c.made(t, text)
 				m, err := schema.DecodeRecord([]byte(c.shown(t, id, schema.ShapeAppendix)))
-				require.NoError(t, err, "what the schema requires is there")
+				require.NoError(t, err, "all required members are present")
 				require.Equal(t, []any{kind, id}, []any{m.Type, uuid.MustParse(m.ID).String()})
 				require.Equal(t, schema.SensitivityLow, m.Sensitivity)
 				require.Positive(t, m.Salience)
@@ -264,7 +263,7 @@ func TestSection4RecordStructure(t *testing.T) {
 			map[string]any{"provenance": map[string]any{"sources": json.RawMessage(sources)}})
 		requireHolds(t, `{"provenance": {"sources": `+sources+`}}`, c.shown(t, c.made(t, record), schema.ShapeAppendix))
 	})
-	t.Run("editing a preference rewrites nothing that is unrelated", func(t *testing.T) {
+	t.Run("editing a preference changes no unrelated record", func(t *testing.T) {
 		edited, unrelated := c.made(t, semantic("Ana", "go", everywhere)), c.made(t, semantic("Bob", "go", everywhere))
 		before := c.shown(t, unrelated, schema.ShapeAppendix)
 		c.applied(t, schema.ReviseSupersede, semantic("Ana", "rust", everywhere), edited)
@@ -293,7 +292,7 @@ func TestSection5EpisodicMemory(t *testing.T) {
 	require.Equal(t, id, c.made(t, first))
 	fixed := `, {"t": "2026-01-28T10:05:00Z", "event_kind": "outcome", "ref": "evt://3", "summary": "it builds"}`
 
-	t.Run("an episode is kept as it happened, with what it refers to", func(t *testing.T) {
+	t.Run("an episode is kept unchanged, with its references", func(t *testing.T) {
 		requireHolds(t, first, c.shown(t, id, schema.ShapeAppendix))
 		log, err := c.Store.PutArtifact(ctx, c.p, strings.NewReader("ld: cache mismatch\x00\xff"), "text/plain", "",
 			time.Now())
@@ -312,7 +311,7 @@ func TestSection5EpisodicMemory(t *testing.T) {
 		early := strings.Replace(fixed, "10:05", "09:05", 1)
 		require.Equal(t, []string{"records[0].payload.timeline[2].t"}, c.refused(t, buildFailure("", early)))
 	})
-	t.Run("the timeline may be extended, and what it was before stays known", func(t *testing.T) {
+	t.Run("the timeline may be extended, and its earlier state is kept", func(t *testing.T) {
 		before := time.Now()
 		item := c.put(t, buildFailure(id, fixed))[0]
 		require.Equal(t, []any{schema.PutUpdated, 2}, []any{item.Status, item.Version}, item.Problem)
@@ -321,7 +320,7 @@ func TestSection5EpisodicMemory(t *testing.T) {
 		require.NoError(t, err)
 		require.NotContains(t, string(then.Payload), "it builds")
 	})
-	t.Run("nothing stored is edited, replaced, retracted or removed", func(t *testing.T) {
+	t.Run("stored events cannot be edited, replaced, retracted or removed", func(t *testing.T) {
 		before := c.shown(t, id, schema.ShapeAppendix)
 		for _, edit := range []string{strings.Replace(buildFailure(id, fixed), "ld: cache mismatch", "it never failed",
 			1), first,
@@ -342,7 +341,7 @@ func TestSection5EpisodicMemory(t *testing.T) {
 		require.Equal(t, "record.type", invalid.Fields[0].Field)
 		require.JSONEq(t, before, c.shown(t, id, schema.ShapeAppendix))
 	})
-	t.Run("an episode fades faster than what is learned from it", func(t *testing.T) {
+	t.Run("an episode decays faster than the knowledge learned from it", func(t *testing.T) {
 		decay := func(id string) (int64, time.Time) {
 			l := c.get(t, id).Lifecycle
 			require.NotNil(t, l.DecayDueAt)
@@ -355,7 +354,7 @@ func TestSection5EpisodicMemory(t *testing.T) {
 		require.Less(t, learned, fact)
 		require.True(t, due.Before(learnedDue))
 	})
-	t.Run("a fix is written in addition to the episode, which is its evidence", func(t *testing.T) {
+	t.Run("a fix is a new record with the episode as evidence", func(t *testing.T) {
 		before := c.get(t, id)
 		skill := withMembers(t, competence("1", "Clear build cache", "macos"),
 			map[string]any{"relations": []any{map[string]any{"predicate": "derived_from", "target_id": id}}})
@@ -366,7 +365,7 @@ func TestSection5EpisodicMemory(t *testing.T) {
 		lineage, err := c.Store.Lineage(ctx, c.p, uuid.MustParse(derived), 0)
 		require.NoError(t, err)
 		require.Equal(t, id, lineage.Nodes[1].ID)
-		require.Subset(t, c.recalled(t, "ld: cache mismatch", ""), []string{id, derived}, "one does not hide the other")
+		require.Subset(t, c.recalled(t, "ld: cache mismatch", ""), []string{id, derived}, "both are recalled")
 	})
 }
 
@@ -375,7 +374,7 @@ func TestSection6WorkingMemory(t *testing.T) {
 	c := newConforming(t)
 	ctx := context.Background()
 	id := uuid.NewString()
-	t.Run("the state of a task is taken up by another session", func(t *testing.T) {
+	t.Run("another session continues the state of a task", func(t *testing.T) {
 		first := withMembers(t, workingOn(id, "planning", "The backend is initialised; the frontend is pending."),
 			map[string]any{"agent_session_id": "laptop"})
 		require.Equal(t, id, c.made(t, first))
@@ -386,7 +385,7 @@ func TestSection6WorkingMemory(t *testing.T) {
 		require.Equal(t, schema.PutUpdated, c.put(t, later)[0].Status)
 		requireHolds(t, later, c.shown(t, id, schema.ShapeAppendix))
 	})
-	t.Run("it is edited freely: put again in part or whole, modified, revised", func(t *testing.T) {
+	t.Run("it can be put again in part or whole, modified and revised", func(t *testing.T) {
 		shorter := `{"id": "` + id +
 			`", "type": "working", "confidence": 0.5, "payload": {"kind": "working", "task_id": "t-1", "state": "waiting"}}`
 		require.Equal(t, schema.PutUpdated, c.put(t, shorter)[0].Status)
@@ -416,7 +415,7 @@ func TestSection6WorkingMemory(t *testing.T) {
 		last := m.AuditLog[len(m.AuditLog)-1]
 		require.Equal(t, []any{schema.AuditDelete, "task ended"}, []any{last.Action, last.Rationale})
 		require.Equal(t, schema.PutExists, c.put(t, workingOn(id, "executing", "Once more."))[0].Status,
-			"a task that goes on is another")
+			"a discarded task cannot be continued under its id")
 		require.Equal(t, schema.PutDiscarded, c.put(t, workingOn("", "done", "Over before it began."))[0].Status)
 		require.Empty(t, c.listed(t, schema.TypeWorking, ""))
 	})
@@ -430,9 +429,9 @@ func TestSection6WorkingMemory(t *testing.T) {
 		require.Equal(t, "task ended", m.AuditLog[len(m.AuditLog)-1].Rationale)
 		found, err := c.Store.Lineage(ctx, c.p, uuid.MustParse(closed), 0)
 		require.NoError(t, err)
-		require.Len(t, found.Nodes, 2, "what it ended is known")
+		require.Len(t, found.Nodes, 2, "the ended state is in history")
 	})
-	t.Run("what has become irrelevant is forgotten", func(t *testing.T) {
+	t.Run("irrelevant state is forgotten", func(t *testing.T) {
 		open := c.made(t, workingOn("", "planning", "Perhaps a mobile app."))
 		c.forget(t, open)
 		require.Empty(t, c.listed(t, schema.TypeWorking, ""))
@@ -444,7 +443,7 @@ func TestSection7SemanticMemory(t *testing.T) {
 	t.Parallel()
 	c := newConforming(t)
 	ctx := context.Background()
-	t.Run("a record encodes a triple, its evidence, a confidence and where it holds", func(t *testing.T) {
+	t.Run("a record has a triple, evidence, confidence and validity", func(t *testing.T) {
 		for i, object := range []string{`"go"`, `1.5`, `true`, `{"first": "go"}`, `["go", 2]`} {
 			record := strings.Replace(semantic(fmt.Sprint("subject ", i), "OBJECT", onBackends), `"OBJECT"`, object, 1)
 			record = strings.Replace(record, `"kind": "semantic",`,
@@ -462,7 +461,7 @@ func TestSection7SemanticMemory(t *testing.T) {
 			require.Equal(t, []string{"records[0].payload." + member}, c.refused(t, string(encoded)))
 		}
 	})
-	t.Run("a record is replaced, and the old one stays known", func(t *testing.T) {
+	t.Run("a replaced record stays in history", func(t *testing.T) {
 		old := c.made(t, semantic("Ana", "go", everywhere))
 		id := c.applied(t, schema.ReviseSupersede, semantic("Ana", "rust", everywhere), old)
 		requireHolds(t, `{"payload": {"object": "rust", "revision": {"status": "active", "supersedes": "`+old+`"}}}`,
@@ -470,7 +469,7 @@ func TestSection7SemanticMemory(t *testing.T) {
 		requireHolds(t, `{"payload": {"object": "go", "revision": {"status": "superseded", "superseded_by": "`+id+
 			`"}}}`, c.shown(t, old, schema.ShapeAppendix))
 	})
-	t.Run("conditional records coexist and the context decides", func(t *testing.T) {
+	t.Run("conditional records coexist and the context selects", func(t *testing.T) {
 		backend := c.made(t, semantic("Bob", "go", onBackends))
 		data := c.made(t, semantic("Bob", "python", onData))
 		for situation, want := range map[string][2]bool{`{"project_kind": "backend_service"}`: {true, false},
@@ -480,7 +479,7 @@ func TestSection7SemanticMemory(t *testing.T) {
 			require.Equal(t, want, [2]bool{slices.Contains(found, backend), slices.Contains(found, data)}, situation)
 		}
 	})
-	t.Run("a fork is active together with what it was forked from, also for recall", func(t *testing.T) {
+	t.Run("a fork and its original are both active, also for recall", func(t *testing.T) {
 		backend := c.made(t, semantic("Bea", "go", onBackends))
 		data := c.applied(t, schema.ReviseFork, semantic("Bea", "python", onData), backend)
 		require.Subset(t, c.recalled(t, "Bea prefers backend language", ""), []string{backend, data})
@@ -516,32 +515,32 @@ func TestSection7SemanticMemory(t *testing.T) {
 		unexplained.Reason = ""
 		_, err := mneme.StartModify(ctx, c.Temporal, c.TaskQueue, unexplained)
 		require.ErrorAs(t, err, &invalid)
-		require.JSONEq(t, before, c.shown(t, id, schema.ShapeAppendix), "nothing of that changed it")
+		require.JSONEq(t, before, c.shown(t, id, schema.ShapeAppendix), "the refused edits changed nothing")
 
 		_, modified := modify(t, c.Harness, modifyRequest(c.p, schema.Patch{ID: id, Content: &text}))
 		require.Equal(t, schema.PatchUpdated, modified.Results[0].Status)
 		sources := c.get(t, id).Provenance.Sources
-		require.Len(t, sources, 2, "who edited it, and why, is evidence as well")
+		require.Len(t, sources, 2, "the actor and the reason of an edit are evidence")
 		require.Equal(t, []string{"human", "person:mia: it was wrong"}, []string{sources[1].Kind, sources[1].Ref})
 	})
 	t.Run("conflicting evidence ends in replacement, a conditional fork or contestation", func(t *testing.T) {
 		for name, reconcile := range map[string]struct {
 			held, policy, record string
 			want                 schema.ReviseAction
-			status               schema.Status // of what was held
-			believed             int           // how many are live afterwards
+			status               schema.Status // of the old record
+			believed             int           // number of live records afterwards
 		}{
-			"as much speaks for it": {everywhere, "replace", semantic("S", "rust", everywhere), schema.ReviseSupersede,
+			"equal support": {everywhere, "replace", semantic("S", "rust", everywhere), schema.ReviseSupersede,
 				schema.StatusSuperseded, 1},
-			"less speaks for it": {everywhere, "replace",
+			"less support": {everywhere, "replace",
 				withMembers(t, semantic("S", "rust", everywhere), map[string]any{"confidence": 0.2}),
 				schema.ReviseContest,
 				schema.StatusContested, 2},
-			"it holds elsewhere": {onBackends, "replace", semantic("S", "python", onData), schema.ReviseFork,
+			"other conditions": {onBackends, "replace", semantic("S", "python", onData), schema.ReviseFork,
 				schema.StatusActive, 2},
-			"the policy leaves it": {everywhere, "contest", semantic("S", "rust", everywhere), schema.ReviseContest,
+			"policy contest": {everywhere, "contest", semantic("S", "rust", everywhere), schema.ReviseContest,
 				schema.StatusContested, 2},
-			"a special case is made": {everywhere, "replace", semantic("S", "python", onData), schema.ReviseContest,
+			"special case": {everywhere, "replace", semantic("S", "python", onData), schema.ReviseContest,
 				schema.StatusContested, 2},
 		} {
 			subject := "subject: " + name
@@ -563,7 +562,7 @@ func TestSection7SemanticMemory(t *testing.T) {
 			require.Equal(t, reconcile.believed, live, name)
 		}
 	})
-	t.Run("what is contested is uncertain until it is resolved", func(t *testing.T) {
+	t.Run("a contested record is uncertain until it is resolved", func(t *testing.T) {
 		one := c.made(t, semantic("Finn", "go", everywhere))
 		other := c.applied(t, schema.ReviseContest, semantic("Finn", "rust", everywhere), one)
 		for _, id := range []string{one, other} {
@@ -618,7 +617,7 @@ func TestSection8CompetenceMemory(t *testing.T) {
 		require.JSONEq(t, string(before.Payload), string(c.get(t, first).Payload))
 		require.Equal(t, schema.StatusActive, c.get(t, first).Status)
 	})
-	t.Run("a new version takes the place of the old, which stays", func(t *testing.T) {
+	t.Run("a new version replaces the old one, which is kept", func(t *testing.T) {
 		next := c.applied(t, schema.ReviseSupersede, competence("1.1", "Clear build and module cache", "macos"), first)
 		require.NotContains(t, c.recalled(t, "ld: cache mismatch", ""), first)
 		requireHolds(t, `{"status": "superseded", "superseded_by": "`+next+`", "payload": {"version": "1.0"}}`,
@@ -636,7 +635,7 @@ func TestSection9PlanMemory(t *testing.T) {
 	t.Run("actions are nodes, dependencies are edges, branches are conditional", func(t *testing.T) {
 		requireHolds(t, planOf("1", "go", "linux"), c.shown(t, first, schema.ShapeAppendix))
 	})
-	t.Run("an edge leads from a node to a node, in no circle", func(t *testing.T) {
+	t.Run("edges join existing nodes without a cycle", func(t *testing.T) {
 		for broken, field := range map[string]string{
 			strings.Replace(planOf("1", "x", "y"), `"from": "repo"`, `"from": "nowhere"`,
 				1): "records[0].payload.edges[0].from",
@@ -660,7 +659,7 @@ func TestSection9PlanMemory(t *testing.T) {
 		other := c.made(t, planOf("1", "python", "macos"))
 		require.Subset(t, c.recalled(t, "setup_project", ""), []string{first, other})
 	})
-	t.Run("a new version supersedes the old without deleting it", func(t *testing.T) {
+	t.Run("a new version supersedes the old one without deleting it", func(t *testing.T) {
 		before := c.get(t, first)
 		next := c.applied(t, schema.ReviseSupersede, planOf("2", "rust", "linux"), first)
 		require.NotContains(t, c.recalled(t, "setup_project", ""), first)
@@ -672,7 +671,7 @@ func TestSection9PlanMemory(t *testing.T) {
 	testkit.CheckInvariants(t, testkit.Owner(t, c.DatabaseURL))
 }
 
-// requireAudited checks that a record's audit log has a step with its actor and rationale.
+// requireAudited checks that a record's audit log has an entry with the actor and rationale.
 func requireAudited(t testing.TB, m schema.MemoryRecord, action schema.AuditAction, actor, rationale string) {
 	t.Helper()
 	require.True(t, slices.ContainsFunc(m.AuditLog, func(e schema.AuditEntry) bool {
@@ -683,7 +682,7 @@ func requireAudited(t testing.TB, m schema.MemoryRecord, action schema.AuditActi
 func TestSection15BBehaviouralGuarantees(t *testing.T) {
 	t.Parallel()
 	c := newConforming(t)
-	t.Run("memory is created without anybody's approval", func(t *testing.T) {
+	t.Run("memory is created without approval", func(t *testing.T) {
 		_, result := c.Ingest(t, testkit.Request(c.p, schema.SourceUserInput,
 			"I prefer tea over coffee. My sister lives in Lisbon."))
 		require.Positive(t, result.Written.Added)
@@ -692,7 +691,7 @@ func TestSection15BBehaviouralGuarantees(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, waiting)
 	})
-	t.Run("all memory but episodes can be revised", func(t *testing.T) {
+	t.Run("all memories except episodes can be revised", func(t *testing.T) {
 		for kind, version := range map[schema.MemoryType]func(n int) string{
 			schema.TypeSemantic: func(n int) string {
 				return semantic("Ned", fmt.Sprint("language ", n), everywhere)
@@ -714,7 +713,7 @@ func TestSection15BBehaviouralGuarantees(t *testing.T) {
 			require.NotContains(t, c.listed(t, kind, ""), gone)
 		}
 	})
-	t.Run("competing procedures and facts stand side by side and the context chooses among facts", func(t *testing.T) {
+	t.Run("competing procedures and facts coexist and the context selects among facts", func(t *testing.T) {
 		golang, python := c.made(t, semantic("Ora", "go", onBackends)), c.made(t, semantic("Ora", "python", onData))
 		clear, rebuild := c.made(t, competence("1", "Clear the cache", "macos")), c.made(t, competence("1",
 			"Rebuild it all", "macos"))
@@ -722,7 +721,7 @@ func TestSection15BBehaviouralGuarantees(t *testing.T) {
 		require.Contains(t, c.listed(t, schema.TypeSemantic, `{"project_kind": "backend_service"}`), golang)
 		require.NotContains(t, c.listed(t, schema.TypeSemantic, `{"project_kind": "backend_service"}`), python)
 	})
-	t.Run("a deletion can be taken back and leaves its history", func(t *testing.T) {
+	t.Run("a deletion can be undone and keeps its history", func(t *testing.T) {
 		id := c.made(t, semantic("Pia", "go", everywhere))
 		before := c.get(t, id)
 		c.forget(t, id)

@@ -28,7 +28,7 @@ func (o onlooker) putAll(records ...string) []string {
 	return ids
 }
 
-// fixOf is a procedure for one error that applies on one operating system, with what became of it so far.
+// fixOf is a procedure for one error on one operating system, with its outcomes so far.
 func fixOf(name, os string, successes, failures int) string {
 	return fmt.Sprintf(`{"type": "competence", "confidence": 0.8, "payload": {"kind": "competence", "skill_name": %q,
 		"triggers": [{"signal": "ld: cache mismatch", "conditions": {"os": %q}}], "recipe": [{"step": "Run %s"}],
@@ -44,7 +44,7 @@ func selectionIn(answer schema.RecallResponse, layer schema.LayerName) schema.Se
 	return schema.Selection{}
 }
 
-// TestSection15_8TaskDescriptor: each field of the task descriptor has its effect on what is returned.
+// TestSection15_8TaskDescriptor: each field of the task descriptor affects the results.
 func TestSection15_8TaskDescriptor(t *testing.T) {
 	t.Parallel()
 	o := onlooker{t, testkit.NewHarness(t, nil), testkit.Principal()}
@@ -69,12 +69,12 @@ func TestSection15_8TaskDescriptor(t *testing.T) {
 			Context: onLinux}
 		answer := ask(req)
 		require.Contains(t, found(answer), linux)
-		require.NotContains(t, found(answer), macos, "its conditions are contradicted")
+		require.NotContains(t, found(answer), macos, "its conditions do not apply")
 		require.Equal(t, linux, selectionIn(answer, schema.LayerCompetence).Selected)
 		req.Context = json.RawMessage(`{"os": "macos"}`)
 		require.Equal(t, macos, selectionIn(ask(req), schema.LayerCompetence).Selected)
 		req.Task = nil
-		require.Empty(t, ask(req).Selections, "the signature chose")
+		require.Empty(t, ask(req).Selections, "selected by the signature")
 	})
 	t.Run("intent", func(t *testing.T) {
 		require.Contains(t, found(ask(schema.RecallRequest{Query: "what now",
@@ -140,8 +140,8 @@ func TestSection15_8Layers(t *testing.T) {
 	require.Equal(t, []string{ids[4], ids[3], ids[2], ids[1], ids[0]}, got)
 }
 
-// TestSection15_8Redaction: what is above the limit is withheld, or shown as the policy says by a stored summary or by
-// metadata. Its content is in none of these answers.
+// TestSection15_8Redaction: results above the limit are withheld, or redacted to a stored summary or to metadata, as
+// the policy requires. Their content is in none of these answers.
 func TestSection15_8Redaction(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, func(*workflows.Dependencies) {})
@@ -183,8 +183,8 @@ func TestSection15_8Redaction(t *testing.T) {
 	}
 }
 
-// TestSection15BSelection: of competing procedures and plans none displaces the others, and the context selects. Where
-// it does not decide, the answer names what is missing.
+// TestSection15BSelection: competing procedures and plans do not replace one another; the context selects. If it does
+// not decide, the answer names the missing conditions.
 func TestSection15BSelection(t *testing.T) {
 	t.Parallel()
 	o := onlooker{t, testkit.NewHarness(t, nil), testkit.Principal()}

@@ -15,7 +15,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// recordFile is a record of the schema's tests.
+// recordFile reads a record of the schema package's tests.
 func recordFile(t testing.TB, name string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(testkit.Root(), "schema", "testdata", name))
@@ -37,10 +37,10 @@ func recordFiles(t testing.TB, pattern string) []string {
 func TestSection15ASchemaAppendix(t *testing.T) {
 	t.Parallel()
 	c := newConforming(t)
-	target := "7b1f8a52-8c0a-4f2e-9f33-0a2d5a6f1d99" // of the relations in the files
+	target := "7b1f8a52-8c0a-4f2e-9f33-0a2d5a6f1d99" // of the relations in the test files
 	c.made(t, withMembers(t, semantic("what others name", "go", everywhere), map[string]any{"id": target}))
 
-	t.Run("15A.1 the enumerations are these and no others", func(t *testing.T) {
+	t.Run("15A.1 the enumerations have exactly these values", func(t *testing.T) {
 		for i, sensitivity := range []string{"public", "low", "medium", "high", "hyper"} {
 			record := withMembers(t, semantic(fmt.Sprint("sensitive ", i), "x", everywhere),
 				map[string]any{"sensitivity": sensitivity})
@@ -51,19 +51,19 @@ func TestSection15ASchemaAppendix(t *testing.T) {
 		require.Contains(t, c.refused(t, withMembers(t, semantic("x", "y", everywhere),
 			map[string]any{"type": "note"})), "records[0].type")
 	})
-	t.Run("15A.2 to 15A.10 every field of a record comes back as it was put", func(t *testing.T) {
+	t.Run("15A.2 to 15A.10 every field of a record is returned as it was put", func(t *testing.T) {
 		for _, file := range recordFiles(t, "appendix_*.json") {
 			record := recordFile(t, file)
 			item := c.put(t, record)[0]
 			require.Equal(t, schema.PutCreated, item.Status, "%s: %s", file, item.Problem)
 			got := c.shown(t, item.ID, schema.ShapeAppendix)
 			requireHolds(t, withMembers(t, record, map[string]any{"audit_log": nil}), got)
-			require.Equal(t, schema.PutUnchanged, c.put(t, got)[0].Status, "what was read is put again")
+			require.Equal(t, schema.PutUnchanged, c.put(t, got)[0].Status, "a record that was read can be put again")
 			_, err := schema.DecodeRecord([]byte(got))
 			require.NoError(t, err)
 		}
 	})
-	t.Run("15A.2 to 15A.10 what the schemas do not admit is refused under its path", func(t *testing.T) {
+	t.Run("15A.2 to 15A.10 invalid values are refused with their path", func(t *testing.T) {
 		base := recordFile(t, "appendix_semantic.json")
 		for field, spoiled := range map[string]string{
 			"confidence":                        withMembers(t, base, map[string]any{"confidence": 1.5}),
@@ -101,7 +101,7 @@ func TestSection15ASchemaAppendix(t *testing.T) {
 			require.Contains(t, c.refused(t, spoiled), "records[0]."+field)
 		}
 	})
-	t.Run("15A.12 the example records go in as they are printed and come back so", func(t *testing.T) {
+	t.Run("15A.12 the printed example records are stored and returned unchanged", func(t *testing.T) {
 		for file, id := range map[string]string{"rfc_semantic.json": "9a2b...", "rfc_competence.json": "c01d..."} {
 			record := recordFile(t, file)
 			item := c.put(t, record)[0]
@@ -127,7 +127,7 @@ func TestSection15ACanonicalSchemas(t *testing.T) {
 	target := "7b1f8a52-8c0a-4f2e-9f33-0a2d5a6f1c99"
 	c.made(t, withMembers(t, semantic("what others name", "go", everywhere), map[string]any{"id": target}))
 
-	t.Run("15A.1 to 15A.8 a record in this shape goes in and comes back in both", func(t *testing.T) {
+	t.Run("15A.1 to 15A.8 a record in this shape is accepted and returned in both", func(t *testing.T) {
 		for _, file := range recordFiles(t, "canonical_*.json") {
 			record := recordFile(t, file)
 			given, err := schema.DecodeRecord([]byte(record))
@@ -137,8 +137,7 @@ func TestSection15ACanonicalSchemas(t *testing.T) {
 			for _, shape := range []schema.Shape{schema.ShapeCanonical, schema.ShapeAppendix} {
 				want, err := schema.EncodeRecord(given, shape)
 				require.NoError(t, err)
-				// The store's own: owner, defaults of what the record leaves out, when it falls due, what it was made
-				// of.
+				// Set by the store: owner, defaults of missing fields, the next decay, and the derivation.
 				own := map[string]any{"tenant": nil, "agent": nil, "project": nil, "visibility": nil,
 					"policy_group": nil, "version": nil, "category": nil, "tier": nil,
 					"typology": nil, "content": nil, "salience_at": nil, "status": nil, "occurred_at": nil, "tags": nil,
@@ -161,11 +160,11 @@ func TestSection15ACanonicalSchemas(t *testing.T) {
 	t.Run("15A.1 plan and plan_graph are one type", func(t *testing.T) {
 		require.Equal(t, schema.TypePlanGraph, c.get(t, "7b1f8a52-8c0a-4f2e-9f33-0a2d5a6f1c05").Type)
 	})
-	t.Run("15A.1 salience beyond the appendix's maximum of 1 is refused, not cut", func(t *testing.T) {
+	t.Run("15A.1 salience beyond the appendix's maximum of 1 is refused, not clamped", func(t *testing.T) {
 		require.Equal(t, []string{"records[0].salience"},
 			c.refused(t, withMembers(t, recordFile(t, "canonical_working.json"), map[string]any{"salience": 1.5})))
 	})
-	t.Run("15A.1 no type goes past the base record, whichever way it comes in", func(t *testing.T) {
+	t.Run("15A.1 no type bypasses the base record, however it is written", func(t *testing.T) {
 		started, result := c.Ingest(t, testkit.Request(c.p, schema.SourceObservation,
 			"I prefer tea. The kettle is made of copper."))
 		require.Zero(t, result.Dead)
@@ -191,11 +190,11 @@ func TestSection15ACanonicalSchemas(t *testing.T) {
 		require.Len(t, testkit.Strings(t, testkit.Owner(t, c.DatabaseURL),
 			`SELECT id::text FROM memories WHERE subject = 'Gus' AND live AND status = 'active'`), 4)
 	})
-	t.Run("15A.8 every revision is audited and leads to its evidence", func(t *testing.T) {
+	t.Run("15A.8 every revision is audited and linked to its evidence", func(t *testing.T) {
 		held := func(subject string) string { return c.made(t, semantic(subject, "go", onBackends)) }
 		said := func(subject string) string { return semantic(subject, "rust", onBackends) }
 		contested := held("Kai")
-		revised := map[schema.AuditAction][]string{} // what each step touched: the new record, then what it acted on
+		revised := map[schema.AuditAction][]string{} // the records of each step: the new one, then those it changed
 		for action, revision := range map[schema.AuditAction]struct {
 			action  schema.ReviseAction
 			record  string
@@ -226,12 +225,12 @@ func TestSection15ACanonicalSchemas(t *testing.T) {
 		for _, id := range []string{revised[schema.AuditRevise][0], revised[schema.AuditFork][0],
 			revised[schema.AuditMerge][0], rival, resolution} {
 			require.Contains(t, c.get(t, id).Provenance.Sources, schema.Ref{Kind: "event", Ref: "evt://2"},
-				"its evidence")
+				"the evidence")
 		}
 		retracted := revised[schema.AuditRetract][0]
 		history := testkit.History(t, c.Store, c.p, uuid.MustParse(retracted))
 		require.Contains(t, string(history[len(history)-1].Metadata), "evt://2",
-			"what is retracted leads to its evidence through its history")
+			"a retracted record has its evidence in history")
 
 		id := held("Max")
 		requireAudited(t, c.get(t, id), schema.AuditCreate, "agent:agent-1", "known elsewhere")

@@ -18,7 +18,7 @@ import (
 	"github.com/mneme/mneme/internal/testkit"
 )
 
-// conformanceSections are those of document 004 that docs/reference/conformance.md goes through.
+// conformanceSections are the sections of document 004 that docs/reference/conformance.md covers.
 var conformanceSections = strings.Fields("4 5 6 7 8 9 12 13 14 15.0 15.1 15.2 15.3 15.4 15.5 15.6 15.7 15.8 15.9 " +
 	"15.10 15A 15B")
 
@@ -30,7 +30,7 @@ var (
 	openWord           = regexp.MustCompile(`\bopen\b`)
 )
 
-// conformanceRow is one requirement of the page.
+// conformanceRow is one requirement in the page.
 type conformanceRow struct {
 	line               int
 	requirement, level string
@@ -58,7 +58,7 @@ func readConformance(t testing.TB) (sections map[string]int, rows []conformanceR
 			cells[c] = strings.TrimSpace(cells[c])
 		}
 		if strings.EqualFold(cells[len(cells)-1], "test") {
-			continue // the head of a table
+			continue // table header
 		}
 		rows = append(rows, conformanceRow{i + 1, cells[0], cells[1], cells[2], cells[3]})
 		sections[section]++
@@ -66,9 +66,8 @@ func readConformance(t testing.TB) (sections map[string]int, rows []conformanceR
 	return sections, rows
 }
 
-// TestConformanceNamesRealTests holds docs/reference/conformance.md against the tree: every section is there and
-// says something, every test and every place that it names exists, and every requirement has a test or
-// a place, or is open.
+// TestConformanceNamesRealTests checks docs/reference/conformance.md against the source tree: every section has
+// content, every test and place that it names exists, and every requirement has a test or a place, or is open.
 func TestConformanceNamesRealTests(t *testing.T) {
 	t.Parallel()
 	sections, rows := readConformance(t)
@@ -80,7 +79,7 @@ func TestConformanceNamesRealTests(t *testing.T) {
 		tests := backticked.FindAllStringSubmatch(row.test, -1)
 		for _, m := range tests {
 			ref := testReference.FindStringSubmatch(m[1])
-			require.NotNil(t, ref, "%s: %s is no test", at, m[1])
+			require.NotNil(t, ref, "%s: %s is not a test", at, m[1])
 			dir := ref[1]
 			if dir == "" {
 				dir = "workflows"
@@ -97,7 +96,7 @@ func TestConformanceNamesRealTests(t *testing.T) {
 	for _, section := range conformanceSections {
 		require.Positive(t, sections[section], "section %s", section)
 	}
-	// And the other way round: the suite's tests are on the page.
+	// Conversely, the suite's tests are all in the page.
 	found, err := testsOf("workflows")
 	require.NoError(t, err)
 	for name := range found {
@@ -107,8 +106,8 @@ func TestConformanceNamesRealTests(t *testing.T) {
 	}
 }
 
-// checkPlaces checks the files and symbols that a cell names, and returns how many files there are. A
-// symbol is looked for in the files of its cell.
+// checkPlaces checks the files and symbols that a cell names, and returns the number of files. A symbol must occur in
+// the files of its cell.
 func checkPlaces(t testing.TB, at, cell string) int {
 	t.Helper()
 	var text strings.Builder

@@ -50,7 +50,7 @@ func learnedBy(t testing.TB, h *testkit.Harness, p schema.Principal) []storelear
 }
 
 // Sessions become a procedure that a recall finds. A shadow run writes nothing, a second run over the same evidence
-// does nothing, and no history holds content.
+// changes nothing, and no history contains content.
 func TestConsolidateLearnsAProcedure(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -76,7 +76,7 @@ func TestConsolidateLearnsAProcedure(t *testing.T) {
 	for _, item := range answer.Results {
 		found = found || item.ID == known[0].ID.String()
 	}
-	require.True(t, found, "a recall finds it")
+	require.True(t, found, "recall returns it")
 
 	_, out = consolidate(t, h, in)
 	require.Equal(t, []int{0, 0, 0}, []int{out.Read, out.Groups, out.Changes()})
@@ -85,7 +85,7 @@ func TestConsolidateLearnsAProcedure(t *testing.T) {
 	require.Equal(t, []int{1, 0}, []int{out.Groups, out.Changes()}, "the same evidence changes nothing")
 }
 
-// ConsolidateAll consolidates the scopes with new evidence, and nothing then.
+// ConsolidateAll consolidates the scopes with new evidence, and does nothing in a second run.
 func TestConsolidateAll(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -104,13 +104,13 @@ func TestConsolidateAll(t *testing.T) {
 		return out
 	}
 	require.Equal(t, api.ConsolidateAllResult{Scopes: 1, Changed: 1}, sweep(one.Tenant))
-	require.Empty(t, learnedBy(t, h, other), "another tenant is not touched")
+	require.Empty(t, learnedBy(t, h, other), "another tenant is not consolidated")
 	require.Equal(t, api.ConsolidateAllResult{Scopes: 1, Changed: 1}, sweep(""))
 	require.Equal(t, api.ConsolidateAllResult{}, sweep(""))
 	require.Len(t, learnedBy(t, h, other), 1)
 }
 
-// A worker is killed after each step and before Temporal has learned of it: one procedure is there, once.
+// A worker is killed after each step, before the acknowledgement: one procedure is written, once.
 func TestLearningWorkerKilled(t *testing.T) {
 	t.Parallel()
 	for _, step := range []string{"IndexEvidence", "DecideGroups", "WriteDrafts"} {
@@ -148,8 +148,8 @@ func TestLearningWorkerKilled(t *testing.T) {
 	}
 }
 
-// What is erased after the decision and before the write is in nothing that is learned, and what was learned from
-// episodes goes when the last of them is erased.
+// Evidence that is erased after the decision and before the write is not used. What was learned from episodes is
+// removed with the last of them.
 func TestEvidenceErasedWhileLearning(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil)
@@ -187,13 +187,13 @@ func TestEvidenceErasedWhileLearning(t *testing.T) {
 	owner := testkit.Owner(t, h.DatabaseURL)
 	require.Zero(t, testkit.Rows(t, owner, "memories", "type = 'competence' AND payload::text LIKE '%dev0%'"))
 	erase(episodes[1:3])
-	require.Len(t, learnedBy(t, h, p), 1, "one episode still speaks for it")
+	require.Len(t, learnedBy(t, h, p), 1, "one episode still supports it")
 	erase(episodes[3:])
-	require.Empty(t, learnedBy(t, h, p), "it goes with the last episode that it was learned from")
+	require.Empty(t, learnedBy(t, h, p), "removed with its last episode")
 	require.Zero(t, testkit.Rows(t, owner, "learned", "true"))
 }
 
-// The branches of an extraction, with what its activities may return.
+// The branches of an extraction, by the results of its activities.
 func TestExtractBranches(t *testing.T) {
 	t.Parallel()
 	var of *learning.Learning
@@ -222,8 +222,8 @@ func TestExtractBranches(t *testing.T) {
 		Outcome: api.OutcomeOK}, out)
 }
 
-// A part that fails does not keep the later parts from their turn, and the run says that it failed.
-func TestConsolidateGoesOnAfterAPartThatFails(t *testing.T) {
+// After a failed part the later parts still run, and the run reports the failure.
+func TestConsolidateContinuesAfterAFailedPart(t *testing.T) {
 	t.Parallel()
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)))

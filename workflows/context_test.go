@@ -19,8 +19,8 @@ import (
 	"github.com/mneme/mneme/store/events"
 )
 
-// A client without Go gets its context from the workflow and from its query: the scene, what happened, what users said
-// and what a recall found, and nothing that another agent keeps to itself.
+// A client without Go gets its context from the workflow and from its query: the scene, the events, the users' messages
+// and the results of a recall, without private memories of other agents.
 func TestAClientWithoutGoGetsItsContext(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -69,7 +69,7 @@ func TestAClientWithoutGoGetsItsContext(t *testing.T) {
 	require.ErrorContains(t, run.Get(ctx, nil), "stream: unknown field")
 }
 
-// A request for a context that will never be accepted is refused by field before a run is started.
+// An invalid context request is refused with its fields before a run is started.
 func TestAContextRequestIsChecked(t *testing.T) {
 	t.Parallel()
 	p := testkit.Principal()

@@ -25,8 +25,8 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
-// pagesOf has the first activities of a kind end early, as though there were many pages: what they did is done, and
-// they say that there is more.
+// pagesOf makes the first activities of a kind end early, as if there were many pages: they commit their work and
+// report that more is left.
 type pagesOf struct {
 	mu   sync.Mutex
 	left map[string]int // by activity
@@ -57,14 +57,14 @@ func (p *pagesOf) around(_ context.Context, name string, run func() (any, error)
 	return out, err
 }
 
-// Every workflow that may go on as a new one does so on a server that suggests it early, keeps whose it is, and
-// comes to its end.
+// Every workflow that may continue as new does so when the server suggests it early, keeps its principal, and
+// completes.
 func TestRunsThatContinueAsNew(t *testing.T) {
 	t.Parallel()
 	recordContinued(t)
 }
 
-// recordContinued runs them and, when TestReplay records histories, records those of both sides.
+// recordContinued runs them and, when TestReplay records histories, records both runs.
 func recordContinued(t *testing.T) {
 	_, env := testkit.PrivateStackWith(t, []string{"MNEME_TEMPORAL_CONFIG=limit.historyCount.suggestContinueAsNew=30"},
 		"temporal")
@@ -77,7 +77,7 @@ func recordContinued(t *testing.T) {
 	_, err := vector.Ensure(ctx, h.Store, h.Deps.Index, h.Deps.Brain.Embedder.Model(), time.Now())
 	require.NoError(t, err)
 
-	// continued checks both sides of a run, and records them.
+	// continued checks both runs, and records them.
 	continued := func(t *testing.T, name string, run client.WorkflowRun, first, tenant string, out any) {
 		t.Helper()
 		require.NoError(t, h.Temporal.GetWorkflow(ctx, run.GetID(), "").Get(ctx, out))
@@ -89,7 +89,7 @@ func recordContinued(t *testing.T) {
 		require.NoError(t, err)
 		if tenant != "" {
 			is, _ := last.TypedSearchAttributes.GetKeyword(mneme.AttrTenant)
-			require.Equal(t, tenant, is, "the new run says whose it is")
+			require.Equal(t, tenant, is, "the new run keeps the tenant")
 		}
 		if os.Getenv("MNEME_UPDATE_HISTORIES") != "" {
 			record(t, h, name+"-continued", run.GetID(), first)
@@ -161,20 +161,20 @@ func recordContinued(t *testing.T) {
 		run = start(t, workflows.DriftCheck, api.DriftInput{}, "")
 		var drift api.DriftResult
 		continued(t, "drift", run, run.GetRunID(), "", &drift)
-		require.Equal(t, 1, drift.Rounds, "it went on inside its round")
+		require.Equal(t, 1, drift.Rounds, "continued within its round")
 		require.Zero(t, drift.Left.Found())
 
 		many("FillGeneration", "CompareMemories", "ComparePoints")
 		run = start(t, workflows.Reindex, api.ReindexInput{GraceSeconds: -1}, "")
 		var rebuilt api.ReindexResult
 		continued(t, "reindex", run, run.GetRunID(), "", &rebuilt)
-		require.Equal(t, 1, rebuilt.Rounds, "it went on inside its round")
+		require.Equal(t, 1, rebuilt.Rounds, "continued within its round")
 		require.Equal(t, api.PhaseDone, rebuilt.Phase)
 		require.Nil(t, rebuilt.Comparing)
 	})
 }
 
-// The ids of a batch follow from the batch's own, where its candidates have become memories of their own.
+// The ids of staged memories are derived from the batch's id when no candidate was a duplicate.
 func TestStagedIDsNeedNoList(t *testing.T) {
 	t.Parallel()
 	batch := uuid.Must(uuid.NewV7())
@@ -184,7 +184,7 @@ func TestStagedIDsNeedNoList(t *testing.T) {
 		id := schema.CandidateID(batch, i)
 		require.Equal(t, uuid.Version(7), id.Version())
 		require.Equal(t, uuid.RFC4122, id.Variant())
-		require.Equal(t, batch[:6], id[:6], "it has the batch's time")
+		require.Equal(t, batch[:6], id[:6], "derived from the time of the batch")
 		require.Less(t, before.String(), id.String(), "in the order of the candidates")
 		require.False(t, seen[id])
 		before, seen[id] = id, true
@@ -196,5 +196,5 @@ func TestStagedIDsNeedNoList(t *testing.T) {
 	require.Empty(t, short.MemoryIDs)
 	require.Equal(t, map[int]string{1: full.MemoryIDs[1]}, short.Others)
 	require.True(t, reflect.DeepEqual(full, short.Ack()))
-	require.Equal(t, full, activities.StageResult{IngestAck: full}.Ack(), "as earlier versions recorded it")
+	require.Equal(t, full, activities.StageResult{IngestAck: full}.Ack(), "in the form of earlier versions")
 }

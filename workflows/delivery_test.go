@@ -48,7 +48,7 @@ func repeat(n int, req schema.IngestRequest) []schema.IngestRequest {
 	return out
 }
 
-// learned is the landscape without the record of the deliveries themselves.
+// learned returns the landscape without the records of the deliveries themselves.
 func learned(land map[string][]string) map[string][]string {
 	out := map[string][]string{}
 	for _, name := range []string{"memories", "embeddings", "relations", "jobs", "proposals", "entities", "mentions",
@@ -101,8 +101,8 @@ func TestSameRequestDeliveredAgain(t *testing.T) {
 	}
 }
 
-// Eight different batches, at once, have one candidate in common. It becomes one memory with one set
-// of facts, and each acknowledgement names it.
+// Eight different batches with one candidate in common arrive at once. It becomes one memory with one set of facts, and
+// each acknowledgement names it.
 func TestBatchesThatOverlap(t *testing.T) {
 	t.Parallel()
 	for name, key := range map[string]string{"by content": "", "by the candidate's key": "event-17"} {
@@ -145,7 +145,7 @@ func TestBatchesThatOverlap(t *testing.T) {
 					`SELECT e.canonical_name || ' ' || count(x.memory_id) FROM entities e
 						LEFT JOIN memory_entity_mentions x ON x.entity_id = e.id GROUP BY e.id, e.canonical_name
 							ORDER BY 1`))
-			// "Acme" is named by the source and by one fact of it, however often that came.
+			// "Acme" is named by the source and by one of its facts, however often it was delivered.
 			require.Equal(t, []string{"2"},
 				testkit.Strings(t, db, `SELECT mentions::text FROM entities WHERE canonical_name = 'acme'`))
 			require.Equal(t, []string{"1"},
@@ -156,7 +156,7 @@ func TestBatchesThatOverlap(t *testing.T) {
 	}
 }
 
-// unready is a client whose server refuses the first updates, as it does while workers fail or are too slow.
+// unready is a client whose server refuses the first updates, as it does while workers fail or are slow.
 type unready struct {
 	interceptor.ClientInterceptorBase
 	refusals atomic.Int32
@@ -181,8 +181,8 @@ func (u *unreadyOutbound) UpdateWithStartWorkflow(ctx context.Context,
 	return u.Next.UpdateWithStartWorkflow(ctx, in)
 }
 
-// Workers that are slow for a while make the hand-over slow, and lose nothing.
-func TestAHandOverWaitsForWorkersThatAreSlow(t *testing.T) {
+// While workers are slow, the hand-over is slow, but no request is lost.
+func TestHandOverWaitsForSlowWorkers(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
 	var server unready

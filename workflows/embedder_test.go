@@ -22,7 +22,7 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
-// switchable is an embedder that can be down.
+// switchable is an embedder that can be turned off.
 type switchable struct {
 	inference.Embedder
 	down *atomic.Bool
@@ -86,7 +86,7 @@ func TestEmbedderDown(t *testing.T) {
 		require.NotContains(t, found.Channels, "vector")
 	}
 
-	_, _, err := syncIndex(t, h) // it can do nothing yet, and loses nothing
+	_, _, err := syncIndex(t, h) // fails for now, but loses no change
 	require.Error(t, err)
 	require.Equal(t, 3, testkit.Rows(t, db, "index_outbox", ""))
 

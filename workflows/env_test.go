@@ -24,13 +24,13 @@ import (
 	"github.com/mneme/mneme/workflows/flow"
 )
 
-// stage is a workflow's environment in which every activity succeeds unless a test says otherwise.
+// stage is a workflow environment in which every activity succeeds unless a test replaces it.
 type stage struct {
 	*testsuite.TestWorkflowEnvironment
 	mu    sync.Mutex
-	calls []string // activities and the range they were called with, in order
+	calls []string // activities with their ranges, in order
 
-	toReview int // proposals of each range that wait for a person
+	toReview int // proposals of each range that wait for review
 }
 
 var (
@@ -49,12 +49,12 @@ func (s *stage) note(name string, r schema.Range) {
 	s.calls = append(s.calls, fmt.Sprintf("%s %d-%d", name, r.From, r.To))
 }
 
-// refused is an error that no retry can cure.
+// refused is a non-retryable error.
 func refused(what string) error {
 	return temporal.NewNonRetryableApplicationError(what, api.ErrTypeInvalidRequest, nil)
 }
 
-// newStage fakes the activities. A function that is given for one decides what it returns.
+// newStage mocks the activities. A function in fake decides what its activity returns.
 func newStage(t *testing.T, fake map[string]func(schema.Range) error, deduped ...int) *stage {
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite
@@ -161,7 +161,7 @@ func TestInvalidRequestRunsNothing(t *testing.T) {
 	require.Empty(t, s.calls)
 }
 
-func TestRangeThatFailsIsBuried(t *testing.T) {
+func TestFailedRangeIsMarkedDead(t *testing.T) {
 	t.Parallel()
 	for _, phase := range []string{"extract", "decide", "write", "complete"} {
 		t.Run(phase, func(t *testing.T) {
@@ -201,7 +201,7 @@ func TestTemporaryFailureIsRetriedWithBackoff(t *testing.T) {
 	require.Equal(t, time.Duration(1+2+4+8+16+30)*time.Second, s.Now().Sub(began).Truncate(time.Second))
 }
 
-func TestTolerablePhases(t *testing.T) {
+func TestPhasesThatMayFail(t *testing.T) {
 	t.Parallel()
 	for _, phase := range []string{api.PhaseLink, api.PhaseIndex} {
 		t.Run(phase, func(t *testing.T) {
@@ -248,7 +248,7 @@ func TestStaleRoundsAreBounded(t *testing.T) {
 	}
 }
 
-// answer collects what an update returns.
+// answer collects the response of an update.
 type answer struct {
 	accepted, completed bool
 	ack                 schema.IngestAck
@@ -287,17 +287,17 @@ func TestStagedUpdate(t *testing.T) {
 			require.Equal(t, result.IngestAck, a.ack)
 		}
 	})
-	t.Run("of a staging that fails", func(t *testing.T) {
+	t.Run("when staging fails", func(t *testing.T) {
 		t.Parallel()
 		var a answer
 		s := newStage(t, map[string]func(schema.Range) error{"stage": func(schema.Range) error {
-			return refused("no room")
+			return refused("disk full")
 		}})
 		s.RegisterDelayedCallback(func() { s.UpdateWorkflow(api.UpdateStaged, "1", a.callbacks(t)) }, 0)
 		_, err := s.run(t, 2)
-		require.ErrorContains(t, err, "no room")
+		require.ErrorContains(t, err, "disk full")
 		require.True(t, a.completed)
-		require.ErrorContains(t, a.err, "no room")
+		require.ErrorContains(t, a.err, "disk full")
 		require.Equal(t, []string{"stage 0-2"}, s.calls)
 	})
 }
@@ -331,7 +331,7 @@ func TestProgressQuery(t *testing.T) {
 	}
 }
 
-func TestCancelBuriesWhatIsLeft(t *testing.T) {
+func TestCancelMarksOpenJobsDead(t *testing.T) {
 	t.Parallel()
 	var s *stage
 	s = newStage(t, map[string]func(schema.Range) error{"decide": func(schema.Range) error {
@@ -364,7 +364,7 @@ func TestSyncIndexDrainsUntilNothingIsLeft(t *testing.T) {
 	require.Equal(t, 35, result.Upserted)
 }
 
-func TestSyncIndexHasALostIndexFilled(t *testing.T) {
+func TestSyncIndexRefillsALostIndex(t *testing.T) {
 	t.Parallel()
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
@@ -382,6 +382,6 @@ func TestSyncIndexHasALostIndexFilled(t *testing.T) {
 	env.ExecuteWorkflow(workflows.SyncIndex, api.SyncIndexInput{})
 	var result api.SyncIndexResult
 	require.NoError(t, env.GetWorkflowResult(&result))
-	require.Equal(t, 3, result.Deleted, "it goes on")
+	require.Equal(t, 3, result.Deleted, "it continues")
 	env.AssertExpectations(t)
 }

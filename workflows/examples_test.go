@@ -19,8 +19,8 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
-// The preference example of document 004 §7, as it comes about: what the user said is remembered, later
-// experience speaks for another language in another kind of project, and a person lets both hold.
+// The preference example of document 004 §7: the user's statement is remembered, later experience favours another
+// language in another kind of project, and a reviewer keeps both.
 func TestGoAndPythonPreference(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -31,7 +31,7 @@ func TestGoAndPythonPreference(t *testing.T) {
 	require.Zero(t, result.Dead)
 	seen := later.Ack.MemoryIDs[0]
 	require.Equal(t, schema.StatusActive, o.get(golang).Status, "new experience overwrites nothing")
-	noted := o.live(schema.TypeSemantic) // what was said of the notebook lasts as well, and is no preference
+	noted := o.live(schema.TypeSemantic) // the statement about the notebook is kept as well, but is no preference
 	require.Len(t, noted, 2)
 	noted = slices.DeleteFunc(noted, func(id string) bool { return id == golang })
 	preferred := func(situation string) []string {
@@ -47,8 +47,8 @@ func TestGoAndPythonPreference(t *testing.T) {
 	}
 	refused := o.revise(schema.ReviseFork, &python, evidence, golang)
 	require.Equal(t, schema.ReviseOverlap, refused.Status,
-		"a preference that holds everywhere leaves no room for another")
-	require.Equal(t, []string{golang}, preferred(""), "and nothing has changed")
+		"a preference without conditions excludes another one")
+	require.Equal(t, []string{golang}, preferred(""), "nothing has changed")
 	forked := o.revise(schema.ReviseFork, &python, func(req *schema.ReviseRequest) {
 		evidence(req)
 		req.TargetConditions = &schema.Validity{Mode: schema.ValidConditional,
@@ -57,7 +57,7 @@ func TestGoAndPythonPreference(t *testing.T) {
 	require.Equal(t, schema.ReviseApplied, forked.Status, forked.Why)
 	forPython, forGo := forked.Created[0], forked.Created[1]
 
-	// Both hold, each where it does.
+	// Each applies under its own conditions.
 	for situation, want := range map[string][]string{
 		`{"project_kind": "data_science"}`: {forPython}, `{"project_kind": "backend_service"}`: {forGo},
 		`{"project_kind": "game"}`: {}, "": sorted(forPython, forGo), `{"season": "summer"}`: sorted(forPython, forGo),
@@ -69,7 +69,7 @@ func TestGoAndPythonPreference(t *testing.T) {
 		require.Equal(t, schema.StatusActive, m.Status)
 		require.Equal(t, schema.AuditFork, m.AuditLog[len(m.AuditLog)-1].Action)
 	}
-	// Neither deleted the other: what was said before is on record, with who changed it and why.
+	// Neither deleted the other: the earlier preference is in history, with the actor and reason of the change.
 	old := o.get(golang)
 	require.Equal(t, schema.StatusSuperseded, old.Status)
 	require.Nil(t, old.DeletedAt)
@@ -84,7 +84,7 @@ func TestGoAndPythonPreference(t *testing.T) {
 		[]string{"go supersedes said", "go derived_from said", "python derived_from said"})
 	require.Contains(t, o.get(forPython).Provenance.Sources, schema.Ref{Kind: "human", Ref: "Dana"})
 
-	// What the user then learns of Go concerns Go alone.
+	// A later statement of the user about Go changes only the preference for Go.
 	rust := recordOf(t,
 		`{"type": "semantic", "confidence": 0.9, "content": "Dana prefers Rust for backend services.", "payload": {"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": "Dana",
 		"predicate": "prefers_for_backend_services", "object": "Rust", "validity": {"mode": "conditional", "conditions": {"project_kind": "backend_service"}}}}`)
@@ -105,8 +105,8 @@ func linkerFailure(n int, os, log string) string {
 			"artifacts": [%[3]q], "environment": {"os": %[2]q, "tool_versions": {"ld": "1015.7"}}, "outcome": "failure"}}`, n, os, log)
 }
 
-// The linker example of document 004 §5 and §8: what happened stays as it happened, the fix is a
-// competence that rests on it, and the fix for other conditions is active next to the first.
+// The linker example of document 004 §5 and §8: the episodes stay unchanged, the fix is a competence with the episodes
+// as evidence, and the fix for other conditions is active as well.
 func TestLinkerError(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -147,9 +147,9 @@ func TestLinkerError(t *testing.T) {
 				{"step": "Rebuild with clean flags", "tool": "build", "validation": "the build succeeds"}],
 			"required_tools": ["shell", "build"], "failure_modes": ["The cache directory is locked"], "fallbacks": ["Reinstall the toolchain"], "version": "1.0"}}`, derived(episodes)))[0]
 	first := o.get(fix)
-	require.LessOrEqual(t, first.SourceTrust, 0.9, "it is trusted no further than what it was learned from")
+	require.LessOrEqual(t, first.SourceTrust, 0.9, "no more trusted than its evidence")
 
-	// The fix is not written into what happened.
+	// The fix cannot be written into the episode.
 	var changed schema.MemoryRecord
 	require.NoError(t, json.Unmarshal([]byte(strings.Replace(failures[0], "ld: cache mismatch",
 		"ld: cache mismatch, fixed by clearing the cache", 1)), &changed))
@@ -167,9 +167,9 @@ func TestLinkerError(t *testing.T) {
 	require.Equal(t, given, kept)
 	_, log, err := h.Store.GetArtifact(ctx, o.p, kept.Artifacts[0])
 	require.NoError(t, err)
-	require.Contains(t, string(log), "ld: cache mismatch", "the evidence can be looked at")
+	require.Contains(t, string(log), "ld: cache mismatch", "the evidence can be read")
 
-	// Elsewhere another fix works better: it is learned in addition to the first.
+	// On the other system another fix works better: it is learned in addition to the first.
 	elsewhere := put(linkerFailure(4, "linux", keep(4)))[0]
 	lld := recordOf(t,
 		`{"type": "competence", "confidence": 0.9, "payload": {"kind": "competence", "skill_name": "fix_linker_cache_error",
@@ -183,23 +183,23 @@ func TestLinkerError(t *testing.T) {
 	second := forked.Created[0]
 	now := o.get(fix)
 	require.Equal(t, schema.StatusActive, now.Status)
-	require.JSONEq(t, string(first.Payload), string(now.Payload), "the first is as it was")
+	require.JSONEq(t, string(first.Payload), string(now.Payload), "the first is unchanged")
 	require.Equal(t, first.Confidence, now.Confidence)
 
-	// The error text finds both, each with the conditions under which it applies and its steps in order.
+	// A recall of the error text returns both, each with its conditions and its steps in order.
 	require.Equal(t, sorted(fix, second), o.found("ld: cache mismatch", "", schema.TypeCompetence))
 	answer := o.recall(schema.RecallRequest{Query: "ld: cache mismatch"})
 	byID := map[string]schema.RecallResult{}
 	for _, r := range answer.Results {
 		byID[r.ID] = r
 	}
-	require.Contains(t, byID, fix, "episodes do not hide what was learned from them")
+	require.Contains(t, byID, fix, "recall also returns what was learned from episodes")
 	require.Contains(t, byID, second)
 	require.Regexp(t, `(?s)os is macos.*Clear the build cache.*Rebuild with clean flags.*locked.*Reinstall`,
 		byID[fix].Content)
 	require.Regexp(t, `(?s)os is linux.*Link with lld`, byID[second].Content)
 
-	// Lineage says what each was learned from.
+	// Lineage names the evidence of each.
 	name := map[string]string{fix: "fix", second: "second", elsewhere: "elsewhere", episodes[0]: "1", episodes[1]: "2",
 		episodes[2]: "3"}
 	require.Equal(t, []string{"fix derived_from 1", "fix derived_from 2", "fix derived_from 3",
@@ -207,12 +207,12 @@ func TestLinkerError(t *testing.T) {
 	require.Subset(t, o.edges(second, name),
 		[]string{"elsewhere supports second", "fix derived_from 1", "second derived_from fix"})
 	require.Equal(t, []string{"fix derived_from 1", "second derived_from fix"}, o.edges(episodes[0], name),
-		"and an episode, what it gave rise to")
+		"the lineage of an episode leads to its derivations")
 	testkit.CheckInvariants(t, testkit.Owner(t, h.DatabaseURL))
 }
 
-// The contradiction rules of document 004 §7: new evidence replaces, forks or contests what is held, by
-// its revision policy and by what speaks for each side; both sides are kept, and it can be told why.
+// The contradiction rules of document 004 §7: new evidence replaces, forks or contests the existing memory, depending
+// on its revision policy and on the support of each side. Both sides and the reason are kept.
 func TestContradictionRules(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -230,26 +230,26 @@ func TestContradictionRules(t *testing.T) {
 		Conditions: json.RawMessage(`{"season": "winter"}`)}
 	for name, c := range map[string]struct {
 		policy     string
-		confidence float64 // of what is held; the new one has 0.8
-		ground     string  // of what is held
-		conditions string  // of the new one
+		confidence float64 // of the existing memory; the new one has 0.8
+		ground     string  // of the existing memory
+		conditions string  // of the new memory
 		left       *schema.Validity
 		want       schema.ReviseAction
 		why        string
 	}{
-		"replace, and at least as much speaks for the new": {policy: "replace", confidence: 0.5,
+		"replace, and the new one has at least as much support": {policy: "replace", confidence: 0.5,
 			want: schema.ReviseSupersede, why: "at least as much speaks for the record"},
-		"replace, and less speaks for the new": {policy: "replace", confidence: 1,
+		"replace, and the new one has less support": {policy: "replace", confidence: 1,
 			want: schema.ReviseContest, why: "less speaks for the record"},
-		"replace, by a special case": {policy: "replace", confidence: 0.1,
+		"replace, and the new one is a special case": {policy: "replace", confidence: 0.1,
 			conditions: summer, want: schema.ReviseContest, why: "does not hold everywhere"},
-		"fork, where it is said what is left to each": {policy: "fork", confidence: 1, conditions: summer,
+		"fork, with conditions for each": {policy: "fork", confidence: 1, conditions: summer,
 			left: winter, want: schema.ReviseFork, why: "disjoint"},
-		"fork, without saying what is left": {policy: "fork", confidence: 0.1, conditions: summer,
+		"fork, without conditions for the old one": {policy: "fork", confidence: 0.1, conditions: summer,
 			want: schema.ReviseContest, why: "not disjoint"},
-		"contest, whatever speaks for the new": {policy: "contest", confidence: 0.1,
+		"contest, whatever the support": {policy: "contest", confidence: 0.1,
 			want: schema.ReviseContest, why: "policy contest"},
-		"disjoint grounds are no contradiction under any policy": {policy: "contest", confidence: 1,
+		"disjoint conditions are no contradiction under any policy": {policy: "contest", confidence: 1,
 			ground: `{"season": "winter"}`, conditions: summer, want: schema.ReviseFork, why: "both hold"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -283,13 +283,13 @@ func TestContradictionRules(t *testing.T) {
 				require.Equal(t, []string{fresh}, o.found(query, summer))
 				require.Equal(t, []string{other}, o.found(query, `{"season": "winter"}`))
 				require.Equal(t, sorted(fresh, other), o.found(query, ""),
-					"where the season is not known, both may hold")
+					"without a known season, both may apply")
 				require.Empty(t, o.contradictions())
 			default:
 				answer := o.recall(schema.RecallRequest{Query: query})
 				require.Len(t, answer.Results, 2)
 				for _, r := range answer.Results {
-					require.Equal(t, schema.StatusContested, r.Status, "who asks is told of the doubt")
+					require.Equal(t, schema.StatusContested, r.Status, "the result is marked as contested")
 				}
 				sides := o.contradictions()
 				require.Len(t, sides, 1)
@@ -312,7 +312,7 @@ func TestContradictionRules(t *testing.T) {
 		stale.Winner = lisbon
 		_, refused := revise(t, h.Temporal, h.TaskQueue, stale)
 		require.Equal(t, schema.ReviseVersionConflict, refused.Status,
-			"a caller who has not seen the doubt does not resolve it")
+			"a caller with an old version cannot resolve it")
 		require.Len(t, o.contradictions(), 1)
 		result := o.revise(schema.ReviseResolve, nil, func(req *schema.ReviseRequest) { req.Winner = lisbon }, lisbon,
 			fresh)
@@ -322,11 +322,11 @@ func TestContradictionRules(t *testing.T) {
 		require.Equal(t, schema.StatusActive, o.get(lisbon).Status)
 		require.Equal(t, schema.StatusSuperseded, o.get(fresh).Status)
 		require.Equal(t, []string{"new contradicts old", "old contradicts new", "old supersedes new"},
-			o.edges(lisbon, map[string]string{lisbon: "old", fresh: "new"}), "that they contradicted stays on record")
+			o.edges(lisbon, map[string]string{lisbon: "old", fresh: "new"}), "the contradiction stays in history")
 		require.Equal(t, schema.AuditResolve, o.lastStep(fresh).Action)
 	})
 
-	t.Run("what is retracted keeps its evidence", func(t *testing.T) {
+	t.Run("a retracted memory keeps its evidence", func(t *testing.T) {
 		t.Parallel()
 		o := onlooker{t, h, testkit.Principal()}
 		lisbon := putRecord(t, h.Temporal, h.TaskQueue, o.p, lives("Lisbon", "replace", 0.9, ""))
@@ -344,7 +344,7 @@ func TestContradictionRules(t *testing.T) {
 		require.Equal(t, schema.ReviseNotLive, o.revise(schema.ReviseRetract, nil, nil, lisbon).Status)
 	})
 
-	t.Run("what says the same is no conflict", func(t *testing.T) {
+	t.Run("the same value is no conflict", func(t *testing.T) {
 		t.Parallel()
 		o := onlooker{t, h, testkit.Principal()}
 		lisbon := putRecord(t, h.Temporal, h.TaskQueue, o.p, lives("Lisbon", "replace", 0.5, ""))
@@ -354,8 +354,7 @@ func TestContradictionRules(t *testing.T) {
 		require.Equal(t, 1, o.get(lisbon).Version)
 	})
 
-	// Through the pipeline what speaks against a memory waits for a person, and both sides stand until it
-	// is decided.
+	// In the pipeline, a contradiction waits for review, and both sides stay active until the decision.
 	for name, c := range map[string]struct {
 		held, said string
 		listed     bool // as a contradiction
@@ -370,9 +369,9 @@ func TestContradictionRules(t *testing.T) {
 				o := onlooker{t, h, testkit.Principal()}
 				result, item := moved(t, h, o.p, c.held, c.said)
 				require.Equal(t, []string{c.said, c.held}, []string{item.Fact, item.TargetNow.Content},
-					"the review shows both sides")
+					"the review shows both memories")
 				before := o.get(item.TargetID)
-				require.Equal(t, schema.StatusActive, before.Status, "nothing is overwritten by what was only said")
+				require.Equal(t, schema.StatusActive, before.Status, "an unconfirmed statement overwrites nothing")
 				if c.listed {
 					sides := o.contradictions()
 					require.Len(t, sides, 1)
@@ -401,19 +400,19 @@ func TestContradictionRules(t *testing.T) {
 					require.Contains(t, recalled(), c.held)
 					require.Equal(t, before.Version, after.Version)
 				}
-				require.Equal(t, c.held, after.Content, "it stays on record either way")
+				require.Equal(t, c.held, after.Content, "kept in history in both cases")
 			})
 		}
 	}
 
-	// Where updates are allowed, the revision policy of what is held still decides.
+	// Where updates are allowed, the revision policy of the existing memory still decides.
 	eager := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Policy.AllowUpdateDelete = true })
 	for policy, waits := range map[schema.RevisionPolicy]bool{schema.PolicyReplace: false, schema.PolicyFork: true,
 		schema.PolicyContest: true} {
 		t.Run("the pipeline may update, and the policy is "+string(policy), func(t *testing.T) {
 			t.Parallel()
 			o := onlooker{t, eager, testkit.Principal()}
-			held := lives("Lisbon", string(policy), 0.5, "") // more speaks for the new
+			held := lives("Lisbon", string(policy), 0.5, "") // the new one has more support
 			held.Content = "Ana lives in Lisbon."
 			id := putRecord(t, eager.Temporal, eager.TaskQueue, o.p, held)
 			_, result := eager.Ingest(t, testkit.Request(o.p, schema.SourceMemory, "Ana lives in Porto."))
@@ -423,13 +422,13 @@ func TestContradictionRules(t *testing.T) {
 				return
 			}
 			require.Equal(t, 1, result.ToReview)
-			require.Equal(t, schema.StatusActive, o.get(id).Status, "it is not for the pipeline to replace it")
+			require.Equal(t, schema.StatusActive, o.get(id).Status, "the pipeline must not replace it")
 			items, err := eager.Store.ListReviews(context.Background(), o.p, pipeline.ReviewFilter{}, pg.Page{})
 			require.NoError(t, err)
 			require.Equal(t, proposals.ReasonRevisionPolicy, items[0].Outcome)
 			require.Equal(t, schema.ReviewApplied,
 				decide(t, eager, decision(o.p, items[0], schema.DecisionApprove), result.BatchID).Status,
-				"a person may")
+				"a reviewer may")
 			require.Equal(t, schema.StatusSuperseded, o.get(id).Status)
 		})
 	}

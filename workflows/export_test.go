@@ -15,10 +15,10 @@ var RenewReview = mneme.RenewReview
 // OfTenant is ofTenant, for tests.
 var OfTenant = mneme.OfTenant
 
-// ShortSessions makes sessions continue as new after so many events.
+// ShortSessions makes sessions continue as new after this number of events.
 func ShortSessions(events int) { agents.SessionEventsPerRun = events }
 
-// Cancellable checks that callers may cancel a run, for tests.
+// Cancellable checks whether a caller may cancel a run, for tests.
 func Cancellable(ctx context.Context, c client.Client, callers Callers, kind, workflowID string) error {
 	return nexusHandlers{callers: callers}.cancellable(ctx, c, kind, workflowID, "")
 }

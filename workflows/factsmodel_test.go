@@ -19,14 +19,14 @@ import (
 	"github.com/mneme/mneme/workflows/learn"
 )
 
-// saidBy is an episode in which someone says something.
+// saidBy returns an episode with one statement of a speaker.
 func saidBy(t testing.TB, who, session, text string) schema.MemoryRecord {
 	m := sessionEpisode(t, session, text, "go", time.Now().Add(-time.Hour))
 	m.Who = who
 	return m
 }
 
-// answering is a model that gives one answer, as text or as JSON, to every call.
+// answering is a model that answers every call the same way, as text or as JSON.
 func answering(t *testing.T, status int, answer func(data string) any) *testkit.Model {
 	return testkit.NewModel(t, func(_ context.Context, call testkit.ModelCall) testkit.ModelReply {
 		said := answer(call.Data)
@@ -38,8 +38,8 @@ func answering(t *testing.T, status int, answer func(data string) any) *testkit.
 	})
 }
 
-// A model may find that two people said one thing in different words. It becomes a fact only if each of them said all
-// of it. Whatever else a model answers changes nothing, and what was asked once is not asked again.
+// A model may find that two people said the same in different words. It becomes a fact only if each of them said all of
+// it. Other answers change nothing, and the same statements are sent only once.
 func TestFactsFoundByAModel(t *testing.T) {
 	t.Parallel()
 	type proposed = map[string]any
@@ -57,22 +57,22 @@ func TestFactsFoundByAModel(t *testing.T) {
 		refused string
 		tokens  int
 	}{
-		"good":                   {fact("Staging uses Xyzzycanary", 1, 2), 0, 1, "", 110},
-		"nothing is the same":    {proposed{"facts": []proposed{}}, 0, 0, "", 110},
-		"nothing":                {proposed{}, 0, 0, "model_no_answer", 110},
-		"prose":                  {"Staging uses Xyzzycanary.", 0, 0, "model_no_answer", 110},
-		"a statement of its own": {fact("Staging uses Xyzzycanary", 1, 2, 3), 0, 0, "model_no_answer", 110},
+		"good":                  {fact("Staging uses Xyzzycanary", 1, 2), 0, 1, "", 110},
+		"no equal statements":   {proposed{"facts": []proposed{}}, 0, 0, "", 110},
+		"nothing":               {proposed{}, 0, 0, "model_no_answer", 110},
+		"prose":                 {"Staging uses Xyzzycanary.", 0, 0, "model_no_answer", 110},
+		"an invented statement": {fact("Staging uses Xyzzycanary", 1, 2, 3), 0, 0, "model_no_answer", 110},
 		"evidence": {proposed{"facts": []proposed{}, "evidence": []string{"run/1"}}, 0, 0,
 			"model_no_answer", 110},
 		"another name": {fact("Staging uses Oracle", 1, 2), 0, 0, "model_not_said", 110},
 		"a number":     {fact("Staging uses Xyzzycanary 17", 1, 2), 0, 0, "model_not_said", 110},
 		"a date": {fact("Since 2026-01-01 staging uses Xyzzycanary", 1, 2), 0, 0,
 			"model_not_said", 110},
-		"a negation":        {fact("Staging never uses Xyzzycanary", 1, 2), 0, 0, "model_not_said", 110},
-		"one source":        {fact("Staging uses Xyzzycanary", 1, 1), 0, 0, "model_not_said", 110},
-		"too general":       {fact("We use Xyzzycanary", 1, 2), 0, 0, "model_not_said", 110},
-		"10,000 facts":      {proposed{"facts": many}, 0, 0, "model_no_answer", 110},
-		"the endpoint away": {nil, 500, 0, "model_no_answer", 0},
+		"a negation":           {fact("Staging never uses Xyzzycanary", 1, 2), 0, 0, "model_not_said", 110},
+		"one source":           {fact("Staging uses Xyzzycanary", 1, 1), 0, 0, "model_not_said", 110},
+		"too general":          {fact("We use Xyzzycanary", 1, 2), 0, 0, "model_not_said", 110},
+		"10,000 facts":         {proposed{"facts": many}, 0, 0, "model_no_answer", 110},
+		"endpoint unavailable": {nil, 500, 0, "model_no_answer", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -97,7 +97,7 @@ func TestFactsFoundByAModel(t *testing.T) {
 
 			run, out := learnNow(t, h, learn.UpdateFacts, privateOf(p))
 			require.Equal(t, []int{test.added, test.tokens}, []int{out.Added, out.Tokens}, "%+v", out)
-			require.Equal(t, 2, shown, "what shares no word with another statement is not shown")
+			require.Equal(t, 2, shown, "statements without a common word are not sent")
 			require.NotContains(t, strings.ToLower(historyText(t, h, run)), "xyzzycanary")
 			if test.refused == "" {
 				require.Empty(t, out.Refused)
@@ -113,7 +113,7 @@ func TestFactsFoundByAModel(t *testing.T) {
 			}
 			testkit.CheckInvariants(t, db)
 			if test.tokens == 0 {
-				return // a call that failed is made again
+				return // a failed call is repeated
 			}
 			before, calls := testkit.Digest(t, db, "memories", "true"), len(model.Calls(testkit.Decision))
 			again := privateOf(p)
@@ -124,13 +124,13 @@ func TestFactsFoundByAModel(t *testing.T) {
 			require.Equal(t, before, testkit.Digest(t, db, "memories", "true"))
 			insert(t, h, p, schema.VisibilityPrivate, saidBy(t, "Dan", "s-4", "The traffic in Porto is bad."))
 			_, out = learnNow(t, h, learn.UpdateFacts, privateOf(p))
-			require.Zero(t, out.Tokens, "a statement that repeats nothing costs nothing")
+			require.Zero(t, out.Tokens, "a new statement without a counterpart costs nothing")
 		})
 	}
 }
 
-// A fact that a model has joined goes with its evidence, and is not made again from what is left.
-func TestFactsFoundByAModelGoWithTheirEvidence(t *testing.T) {
+// A fact that a model has joined is removed with its evidence, and is not created again from the remaining statements.
+func TestFactsFoundByAModelAreRemovedWithTheirEvidence(t *testing.T) {
 	t.Parallel()
 	model := answering(t, 0, func(string) any {
 		return map[string]any{"facts": []any{map[string]any{"text": "Staging uses Xyzzycanary",
@@ -151,15 +151,15 @@ func TestFactsFoundByAModelGoWithTheirEvidence(t *testing.T) {
 	}
 	receiptOf(t, forget)
 	require.Empty(t, contents(t, h, "true"))
-	require.Zero(t, testkit.Rows(t, db, "model_answers", "true"), "what was asked goes with what it was about")
+	require.Zero(t, testkit.Rows(t, db, "model_answers", "true"), "cached answers are deleted with their statements")
 	again := privateOf(p)
 	again.Full = true
 	_, out = learnNow(t, h, learn.UpdateFacts, again)
 	require.Zero(t, out.Added+out.Tokens)
 }
 
-// A model may say that a fact and a statement can both hold: then nothing is taken away. It is asked once, and where it
-// has no answer, the weights decide.
+// If a model says that a fact and a statement can both be true, no support is subtracted. It is asked once; without an
+// answer the weights decide.
 func TestConflictsJudgedByAModel(t *testing.T) {
 	t.Parallel()
 	verdict := func(v string) any {
@@ -211,7 +211,7 @@ func TestConflictsJudgedByAModel(t *testing.T) {
 	}
 }
 
-// Where the budget of the day is used up, no model reads the statements, and the run says so. The next run asks.
+// When the budget of the day is used up, no model reads the statements, and the run reports it. The next run asks.
 func TestReadingFactsHeldByTheBudget(t *testing.T) {
 	t.Parallel()
 	model := answering(t, 0, func(string) any { return map[string]any{"facts": []any{}} })
@@ -227,8 +227,8 @@ func TestReadingFactsHeldByTheBudget(t *testing.T) {
 	require.Zero(t, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "model_answers", "true"))
 }
 
-// A worker is killed after a model was asked and the fact was written, before Temporal has learned of it. The fact is
-// there once, and the model is not asked again.
+// A worker is killed after a model was asked and the fact was written, before the acknowledgement. The fact is written
+// once, and the model is not asked again.
 func TestReadingFactsWorkerKilled(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)

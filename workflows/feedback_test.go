@@ -29,8 +29,8 @@ func feedback(t testing.TB, h *testkit.Harness,
 	return run, result, err
 }
 
-// An agent meets an error for which it knows two procedures. It says how each went, and is told the one
-// that works. In the last round every activity runs twice, and every verdict counts once.
+// An agent meets an error for which two procedures are known. It gives feedback on each, and the next recall ranks the
+// working one first. In the last round every activity runs twice, and every verdict counts once.
 func TestFeedbackTeachesWhichProcedureWorks(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -46,7 +46,7 @@ func TestFeedbackTeachesWhichProcedureWorks(t *testing.T) {
 		require.Len(t, answer.Selections[0].Candidates, 2)
 		return answer
 	}
-	require.Empty(t, ask().Selections[0].Selected, "no one has tried either")
+	require.Empty(t, ask().Selections[0].Selected, "neither has been tried")
 	const rounds = 3
 	for round := range rounds {
 		answer := ask()
@@ -65,7 +65,7 @@ func TestFeedbackTeachesWhichProcedureWorks(t *testing.T) {
 		again, same, err := feedback(t, h, req)
 		require.NoError(t, err)
 		require.Equal(t, []any{run.GetRunID(), result}, []any{again.GetRunID(), same},
-			"asked again, it answers with the first result")
+			"a repeated request returns the first result")
 	}
 	h.StopWorker()
 	h.StartWorkerWith(t, worker.Options{})
@@ -81,7 +81,7 @@ func TestFeedbackTeachesWhichProcedureWorks(t *testing.T) {
 	testkit.CheckInvariants(t, db)
 }
 
-// A retrieval that is another's, or no one's, fails at once and stores nothing.
+// Feedback on a retrieval of another principal, or on an unknown one, fails at once and stores nothing.
 func TestFeedbackOnAnothersRetrievalFails(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -108,7 +108,7 @@ func TestFeedbackOnAnothersRetrievalFails(t *testing.T) {
 	require.ErrorAs(t, err, &invalid)
 }
 
-// By Nexus feedback has one effect, however often it is delivered, and only on the caller's own retrieval.
+// Feedback through Nexus has one effect, however often it is delivered, and only on the caller's own retrieval.
 func TestNexusFeedback(t *testing.T) {
 	t.Parallel()
 	lossy := &unheard{}
@@ -139,7 +139,7 @@ func TestNexusFeedback(t *testing.T) {
 	}
 }
 
-// recordFeedback records feedback that is taken, and feedback on a retrieval that is not there.
+// recordFeedback records accepted feedback, and feedback on an unknown retrieval.
 func recordFeedback(t *testing.T, h *testkit.Harness) {
 	p := testkit.Principal()
 	id := known(t, h, p, "Tea is served hot.")[0]

@@ -124,7 +124,7 @@ func (run *forgetRun) setup(ctx workflow.Context) error {
 				continue // the update's validator refuses the same; the activity refuses the rest
 			}
 			if _, err := run.confirm(ctx, in); err != nil {
-				workflow.GetLogger(ctx).Warn("confirmation refused", "error", err) // the error never tells the token
+				workflow.GetLogger(ctx).Warn("confirmation refused", "error", err) // the error never contains the token
 			}
 		}
 	})

@@ -26,29 +26,29 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
-// gone waits until Temporal has no such run any more.
+// gone waits until Temporal has deleted the run.
 func gone(t *testing.T, c client.Client, id, runID string) {
 	t.Helper()
-	// the server may take a minute over a run that has just ended
+	// the server may take a minute to delete a run that has just ended
 	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 	defer cancel()
 	require.NoError(t, testkit.Eventually(ctx, func() error {
 		_, err := c.DescribeWorkflowExecution(ctx, id, runID)
 		var missing *serviceerror.NotFound
 		if !errors.As(err, &missing) {
-			return fmt.Errorf("it is still there: %v", err)
+			return fmt.Errorf("the run still exists: %v", err)
 		}
 		return nil
 	}))
 }
 
-// around is a worker whose activities go through a function.
+// around returns options of a worker whose activities run through fn.
 func around(fn func(ctx context.Context, name string, run func() (any, error)) (any, error)) worker.Options {
 	return worker.Options{Interceptors: []interceptor.WorkerInterceptor{&hook{around: fn}}}
 }
 
-// Ids of workflows in history may come from a file that somebody wrote. The runs of another tenant, and
-// of other programs, are neither waited for nor ended nor deleted.
+// Workflow ids in history may come from an imported file. The runs of another tenant, and of other programs, are not
+// waited for, terminated or deleted.
 func TestEraseLeavesForeignRunsAlone(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -59,7 +59,7 @@ func TestEraseLeavesForeignRunsAlone(t *testing.T) {
 	known(t, h, victim, "The victim's tea is served hot.")
 	waiting, _ := startForget(t, h, forgetRequest(victim, "", schema.Selector{Query: "tea"}))
 	ended, _ := h.Ingest(t, testkit.Request(victim, schema.SourceMemory, "The victim keeps a kettle."))
-	// Another program's, which says nothing of a tenant.
+	// A run of another program, without a tenant.
 	program := "program/" + uuid.NewString()
 	_, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: program,
 		TaskQueue: "nobody-" + uuid.NewString()}, "Whatever")
@@ -87,8 +87,8 @@ func TestEraseLeavesForeignRunsAlone(t *testing.T) {
 	require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED, statusOf(t, h.Temporal, ended.ID))
 }
 
-// A reviewer's words are in the history of the review. A review that still waits goes on without them, and
-// expires what no one decides.
+// A reviewer's comment is in the history of the review. An open review continues without the comment, and its undecided
+// proposals expire.
 func TestEraseReachesReviews(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -108,8 +108,8 @@ func TestEraseReachesReviews(t *testing.T) {
 		require.Empty(t, receipt.Pending)
 		return receipt
 	}
-	// Another proposal of the batch waits on. (Deleting a run that has just been ended takes the server a
-	// minute: the receipt counts what it was told to delete.)
+	// Another proposal of the batch keeps waiting. (The server may take a minute to delete a run that has just ended:
+	// the receipt counts the requested deletions.)
 	ctx := context.Background()
 	db := testkit.Owner(t, h.DatabaseURL)
 	_, err := db.Exec(ctx,
@@ -123,7 +123,7 @@ func TestEraseReachesReviews(t *testing.T) {
 	second := runOf(t, h.Temporal, result.ReviewID)
 	require.NotEqual(t, first, second)
 	require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, statusOf(t, h.Temporal, result.ReviewID),
-		"what is open still expires in its time")
+		"open proposals still expire in time")
 	reviewWaits(t, h, result.ReviewID)
 	var old *serviceerror.NotFound
 	if described, err := h.Temporal.DescribeWorkflowExecution(ctx, result.ReviewID, first); !errors.As(err, &old) {
@@ -131,7 +131,7 @@ func TestEraseReachesReviews(t *testing.T) {
 		require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED, described.GetWorkflowExecutionInfo().GetStatus())
 	}
 
-	// One that has ended goes, and does not come back.
+	// An ended review is deleted and not started again.
 	require.NoError(t, h.Temporal.TerminateWorkflow(ctx, result.ReviewID, "", "an operator's"))
 	require.GreaterOrEqual(t, erase(item.SourceID).Removed["temporal_runs"], 2)
 	described, err := h.Temporal.DescribeWorkflowExecution(ctx, result.ReviewID, "")
@@ -141,7 +141,7 @@ func TestEraseReachesReviews(t *testing.T) {
 	}
 }
 
-// A preview with a query that quotes what is erased later goes with it.
+// An earlier preview with a query that quotes the erased text is erased with it.
 func TestEraseReachesEarlierPreviews(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -157,7 +157,7 @@ func TestEraseReachesEarlierPreviews(t *testing.T) {
 	gone(t, h.Temporal, expired.GetID(), "")
 }
 
-// A request that is not carried out leaves no body stored, however its run ends.
+// A request that is not carried out leaves no stored body, however its run ends.
 func TestRequestsAreDroppedWhenTheirRunEnds(t *testing.T) {
 	t.Parallel()
 	t.Run("cancelled", func(t *testing.T) {
@@ -170,7 +170,7 @@ func TestRequestsAreDroppedWhenTheirRunEnds(t *testing.T) {
 		selecting, putting := make(chan struct{}, 100), make(chan struct{}, 100)
 		h.StartWorkerWith(t, around(func(ctx context.Context, name string, run func() (any, error)) (any, error) {
 			switch name {
-			case "SelectForget": // its end is waited for
+			case "SelectForget": // the test waits for its end
 				selecting <- struct{}{}
 				return nil, errors.New("not this time")
 			case "Put":
@@ -195,7 +195,7 @@ func TestRequestsAreDroppedWhenTheirRunEnds(t *testing.T) {
 			require.ErrorAs(t, run.Get(ctx, nil), &cancelled)
 		}
 		require.Zero(t, testkit.Rows(t, db, "staged_requests", ""))
-		// At once: before the worker has seen it.
+		// Cancelled before a worker has seen it.
 		h.StopWorker()
 		forget, err = mneme.StartForget(ctx, h.Temporal, h.TaskQueue,
 			forgetRequest(p, "", schema.Selector{Query: canary + " again"}))
@@ -236,7 +236,7 @@ func putOf(t *testing.T, p schema.Principal, word string) schema.PutRequest {
 	return schema.PutRequest{Operation: schema.Operation{Principal: p}, Records: []schema.MemoryRecord{record}}
 }
 
-// What SyncIndex comes across goes, too.
+// SyncIndex deletes abandoned requests, too.
 func TestSyncIndexSweepsAbandonedRequests(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -254,7 +254,7 @@ func TestSyncIndexSweepsAbandonedRequests(t *testing.T) {
 		testkit.Strings(t, testkit.Owner(t, h.DatabaseURL), `SELECT id FROM staged_requests`))
 }
 
-// A signal without a validator does not keep the next one waiting.
+// Signals have no validator: a malformed one is skipped and does not block the next.
 func TestMalformedConfirmationBySignalIsIgnored(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -278,11 +278,11 @@ func TestMalformedConfirmationBySignalIsIgnored(t *testing.T) {
 		require.NoError(t, h.Temporal.SignalWorkflow(ctx, run.GetID(), "", api.SignalConfirm, in))
 	}
 	require.Equal(t, 1, receiptOf(t, run).Forgotten)
-	require.EqualValues(t, 1, taken.Load(), "the others are refused")
+	require.EqualValues(t, 1, taken.Load(), "the other confirmations are refused")
 }
 
-// A confirmed run whose workflow has failed goes on when the same operation is asked for again.
-func TestFailedForgetGoesOnWhereItStood(t *testing.T) {
+// A confirmed run whose workflow has failed continues when the same operation is requested again.
+func TestFailedForgetResumes(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
 	p := testkit.Principal()
@@ -311,8 +311,8 @@ func TestFailedForgetGoesOnWhereItStood(t *testing.T) {
 	requireForgottenOnce(t, h, 70)
 }
 
-// Two workers are killed, each when a batch has committed and Temporal has not learned of it: the run
-// continues from what is committed, forgets nothing twice, and tells its progress.
+// Two workers are killed, each after a batch has committed and before the acknowledgement: the run continues from the
+// committed state, forgets nothing twice, and reports its progress.
 func TestForgetKilledTwice(t *testing.T) {
 	t.Parallel()
 	address := testkit.TemporalAddress(t)
@@ -355,7 +355,7 @@ func TestForgetKilledTwice(t *testing.T) {
 	require.Equal(t, []int{120, 0}, []int{progress.Forgotten, progress.Remaining})
 }
 
-// A pipeline's workflow id may be in use by somebody else by the time that it would be stopped.
+// A pipeline's workflow id may belong to another tenant's run by the time that it would be stopped.
 func TestForgetStopsNoForeignRun(t *testing.T) {
 	t.Parallel()
 	g := gated{reached: make(chan struct{}), release: make(chan struct{}), stopped: make(chan struct{})}
@@ -387,7 +387,7 @@ func TestForgetStopsNoForeignRun(t *testing.T) {
 	require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, statusOf(t, h.Temporal, waiting.GetID()))
 }
 
-// A run that is cancelled while it selects is closed once the selection has been written.
+// A run that is cancelled while it selects is closed after the selection has been written.
 func TestForgetCancelledWhileItSelects(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -409,7 +409,7 @@ func TestForgetCancelledWhileItSelects(t *testing.T) {
 	require.NoError(t, err)
 	<-reached
 	require.NoError(t, h.Temporal.CancelWorkflow(ctx, run.GetID(), ""))
-	require.NoError(t, testkit.Eventually(ctx, func() error { // the workflow has seen it
+	require.NoError(t, testkit.Eventually(ctx, func() error { // the workflow has seen the cancellation
 		described, err := h.Temporal.DescribeWorkflowExecution(ctx, run.GetID(), "")
 		if err != nil {
 			return err

@@ -12,8 +12,8 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// A person said something and asks that it be erased: no memory of it comes back, from the source neither.
-func TestEraseOfWhatWasSaid(t *testing.T) {
+// A person asks to erase a statement: no memory of it is left or learned again, including its source.
+func TestEraseOfAStatement(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
 	p := testkit.Principal()
@@ -34,7 +34,7 @@ func TestEraseOfWhatWasSaid(t *testing.T) {
 			fact = m.ID
 		}
 	}
-	require.NotEmpty(t, fact, "the fact was drawn from what she said")
+	require.NotEmpty(t, fact, "the fact was extracted from the statement")
 
 	run, preview := startForget(t, h, forgetRequest(p, schema.ForgetErase, schema.Selector{IDs: []string{fact}}))
 	require.True(t, preview.Everywhere)
@@ -46,7 +46,7 @@ func TestEraseOfWhatWasSaid(t *testing.T) {
 			several = e
 		}
 	}
-	require.Equal(t, 1, several.AlsoSays, "that she lives in Oslo")
+	require.Equal(t, 1, several.AlsoSays, "the fact that she lives in Oslo")
 	confirmForget(t, h, p, preview)
 	receipt := receiptOf(t, run)
 	require.Equal(t, 3, receipt.Forgotten)

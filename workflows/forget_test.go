@@ -43,13 +43,13 @@ func forgetRequest(p schema.Principal, mode schema.ForgetMode, sel schema.Select
 		Reason: "not wanted any more"}, Mode: mode, Selector: sel}
 }
 
-// inBatches has so few memories forgotten in one transaction that a test need not fill a database for three.
+// inBatches lowers the batch size, so that a test needs few memories for three batches.
 func inBatches(req schema.ForgetRequest) schema.ForgetRequest {
 	req.BatchSize = 50
 	return req
 }
 
-// startForget starts a run and returns what it would forget.
+// startForget starts a run and returns its preview.
 func startForget(t testing.TB, h *testkit.Harness,
 	req schema.ForgetRequest) (client.WorkflowRun, schema.ForgetPreview) {
 	t.Helper()
@@ -97,7 +97,7 @@ func TestForgetWaitsForItsConfirmation(t *testing.T) {
 	require.ElementsMatch(t, ids[:2], preview.Sample)
 	require.Empty(t, preview.ConfirmToken)
 	_, again := startForget(t, h, forgetRequest(p, "", schema.Selector{Query: "old project"}))
-	require.Equal(t, preview, again, "the same request joins the run that waits")
+	require.Equal(t, preview, again, "the same request joins the waiting run")
 	_, other := startForget(t, h, forgetRequest(p, "", schema.Selector{Query: "tea"}))
 	ctx := context.Background()
 	for token, want := range map[string]error{"x": schema.ErrTokenMalformed,
@@ -109,7 +109,7 @@ func TestForgetWaitsForItsConfirmation(t *testing.T) {
 	db := testkit.Owner(t, h.DatabaseURL)
 	require.Zero(t, testkit.Rows(t, db, "memories", "deleted_at IS NOT NULL"), "a preview changes nothing")
 
-	// Confirmed twice at once: one of them is it.
+	// Two confirmations at once: one of them is accepted.
 	token := forgetToken(t, h, p, preview)
 	var wg sync.WaitGroup
 	var first, failed atomic.Int32
@@ -139,7 +139,7 @@ func TestForgetWaitsForItsConfirmation(t *testing.T) {
 	var ended *serviceerror.NotFound
 	require.ErrorAs(t, err, &ended)
 
-	// By signal, which answers nothing.
+	// A signal returns no answer.
 	require.NoError(t, h.Temporal.SignalWorkflow(ctx, other.WorkflowID, "", api.SignalConfirm,
 		schema.ForgetConfirmation{Token: token}))
 	require.NoError(t, h.Temporal.SignalWorkflow(ctx, other.WorkflowID, "", api.SignalConfirm,
@@ -147,7 +147,7 @@ func TestForgetWaitsForItsConfirmation(t *testing.T) {
 	require.Equal(t, 1, receiptOf(t, h.Temporal.GetWorkflow(ctx, other.WorkflowID, "")).Forgotten)
 }
 
-func TestForgetOfFewNamedOnesGoesAhead(t *testing.T) {
+func TestForgetOfFewIDsNeedsNoConfirmation(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
 	p := testkit.Principal()
@@ -160,7 +160,7 @@ func TestForgetOfFewNamedOnesGoesAhead(t *testing.T) {
 	require.Equal(t, 2, receipt.Forgotten)
 	require.Equal(t, map[string]int{lifecycle.OutcomeNotFound: 1}, receipt.Skipped)
 	again, _ := startForget(t, h, req)
-	require.Equal(t, receipt, receiptOf(t, again), "the operation answers with its first result")
+	require.Equal(t, receipt, receiptOf(t, again), "the operation returns its first result")
 }
 
 func TestForgetIsRefused(t *testing.T) {
@@ -188,7 +188,7 @@ func TestForgetIsRefused(t *testing.T) {
 	require.ErrorAs(t, err, &invalid)
 }
 
-// crowd makes many memories of a principal and returns how many.
+// crowd creates n memories of a principal.
 func crowd(t testing.TB, h *testkit.Harness, p schema.Principal, n int) {
 	t.Helper()
 	for from := 0; from < n; from += 500 {
@@ -242,7 +242,7 @@ func requireForgottenOnce(t testing.TB, h *testkit.Harness, n int) {
 			AND m.live)`))
 }
 
-// The worker stops between two batches, and another goes on.
+// The worker stops between two batches, and another one continues.
 func TestForgetSurvivesAStoppedWorker(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -285,7 +285,7 @@ func TestForgetSurvivesAStoppedWorker(t *testing.T) {
 	requireForgottenOnce(t, h, 120)
 }
 
-// The worker is killed when a batch has committed and Temporal has not learned of it.
+// The worker is killed after a batch has committed and before the acknowledgement.
 func TestForgetKilledBeforeAcknowledgement(t *testing.T) {
 	t.Parallel()
 	address := testkit.TemporalAddress(t)
@@ -345,7 +345,7 @@ func TestForgetEveryActivityTwice(t *testing.T) {
 	}
 }
 
-// A run that is cancelled stops between two batches. What was forgotten stays so.
+// A run that is cancelled stops between two batches. Memories that were forgotten stay forgotten.
 func TestForgetCancelledBetweenBatches(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -371,13 +371,13 @@ func TestForgetCancelledBetweenBatches(t *testing.T) {
 	close(release)
 	require.Equal(t, schema.ForgetCancelled, receipt.State)
 	require.Equal(t, []int{120, 50, 70}, []int{receipt.Total, receipt.Forgotten, receipt.Remaining})
-	h.StopWorker() // the late batch has had its turn
+	h.StopWorker() // the late batch has run
 	requireForgottenOnce(t, h, 50)
 	status, err := h.Store.ForgetStatus(context.Background(), p, uuid.MustParse(preview.RunID))
 	require.NoError(t, err)
 	require.Equal(t, receipt, status.ForgetReceipt)
 
-	// While it waits for its confirmation, it has done nothing.
+	// While the run waits for its confirmation, nothing has been forgotten.
 	h.StartWorker(t)
 	run, preview = startForget(t, h, forgetRequest(p, "", schema.Selector{All: true}))
 	require.Equal(t, 70, preview.Total)
@@ -409,7 +409,7 @@ func (g gated) Extract(ctx context.Context, src inference.Source) (memory.Extrac
 		Category: schema.CategoryFact, Confidence: 0.9}}}, inference.Usage{}, nil
 }
 
-// A pipeline that is processing a memory while it is forgotten stops, and the later answer of its model is not
+// The pipeline that processes a memory stops when the memory is forgotten, and a later answer of its model is not
 // written.
 func TestForgetStopsARunningPipeline(t *testing.T) {
 	t.Parallel()
@@ -441,9 +441,9 @@ func TestForgetStopsARunningPipeline(t *testing.T) {
 				require.Equal(t, 1, receipt.Stopped)
 				var cancelled *temporal.CanceledError
 				require.ErrorAs(t, started.Run.Get(ctx, nil), &cancelled)
-				<-g.stopped // the model is not waited for
+				<-g.stopped // the run does not wait for the model
 			} else {
-				require.Zero(t, receipt.Stopped, "the other one goes on")
+				require.Zero(t, receipt.Stopped, "the other one continues")
 				close(g.release)
 				result := testkit.Wait(t, started.Run)
 				require.NotZero(t, result.Written.Added)
@@ -460,7 +460,7 @@ func TestForgetStopsARunningPipeline(t *testing.T) {
 	}
 }
 
-// cellsHolding lists the columns in which a row holds the word, whatever their type.
+// cellsHolding lists the columns, of any type, in which a row contains the word.
 func cellsHolding(t testing.TB, h *testkit.Harness, word string) []string {
 	t.Helper()
 	db := testkit.Owner(t, h.DatabaseURL)
@@ -471,14 +471,14 @@ func cellsHolding(t testing.TB, h *testkit.Harness, word string) []string {
 			AND NOT a.attisdropped`) {
 		table, name, _ := strings.Cut(column, " ")
 		if n := testkit.Strings(t, db, `SELECT count(*)::text FROM `+table+` WHERE lower(`+name+`::text) LIKE ANY($1)`,
-			[]string{"%" + word + "%", fmt.Sprintf("%%%x%%", word)}); n[0] != "0" { // bytea shows as hex
+			[]string{"%" + word + "%", fmt.Sprintf("%%%x%%", word)}); n[0] != "0" { // bytea is shown as hex
 			out = append(out, table+"."+name)
 		}
 	}
 	return out
 }
 
-// An erased text is nowhere: in no table, and in no history of the runs that brought it.
+// An erased text is left in no table, and in no history of the runs that wrote it.
 func TestEraseLeavesNoTrace(t *testing.T) {
 	t.Parallel()
 	address := testkit.TemporalAddress(t)
@@ -508,12 +508,12 @@ func TestEraseLeavesNoTrace(t *testing.T) {
 	words := "The kettle comes from " + canary + "."
 	_, modified := modify(t, h, modifyRequest(p, schema.Patch{ID: plain[0], Content: &words}))
 	require.Equal(t, schema.PatchUpdated, modified.Results[0].Status)
-	// A soft forget by a query that names it, taken back by what follows: its request quotes the word.
+	// A soft forget by a query that quotes the word: its request contains the word.
 	soft, preview := startForget(t, h, forgetRequest(p, "", schema.Selector{Query: "kettle " + canary}))
 	require.Equal(t, 1, preview.Total)
 	confirmForget(t, h, p, preview)
 	receiptOf(t, soft)
-	require.Greater(t, len(cellsHolding(t, h, canary)), 10, "it is everywhere")
+	require.Greater(t, len(cellsHolding(t, h, canary)), 10, "the test covers all tables")
 	db := testkit.Owner(t, h.DatabaseURL)
 
 	ids := []string{started.Ack.MemoryIDs[0], put.Items[0].ID, plain[0]}
@@ -527,12 +527,12 @@ func TestEraseLeavesNoTrace(t *testing.T) {
 	require.Equal(t, 5, receipt.Removed["temporal_runs"], "ingest, put, ingest, modify and forget: %v", receipt.Removed)
 	require.Empty(t, cellsHolding(t, h, canary))
 
-	require.NoError(t, testkit.Eventually(ctx, func() error { // deletion is the server's, and takes it a moment
+	require.NoError(t, testkit.Eventually(ctx, func() error { // the server deletes asynchronously
 		for _, gone := range []string{started.ID, putRun.GetID(), soft.GetID()} {
 			_, err := c.DescribeWorkflowExecution(ctx, gone, "")
 			var missing *serviceerror.NotFound
 			if !errors.As(err, &missing) {
-				return fmt.Errorf("%s is still there: %v", strings.SplitN(gone, "/", 2)[0], err)
+				return fmt.Errorf("%s still exists: %v", strings.SplitN(gone, "/", 2)[0], err)
 			}
 		}
 		return nil
@@ -552,10 +552,10 @@ func TestEraseLeavesNoTrace(t *testing.T) {
 				for iter.HasNext() {
 					event, err := iter.Next()
 					if err != nil {
-						break // deleted meanwhile
+						break // deleted in the meantime
 					}
 					if bares(t, event, canary) {
-						return fmt.Errorf("a history still has it: %s", strings.SplitN(id.GetWorkflowId(), "/", 2)[0])
+						return fmt.Errorf("still in a history: %s", strings.SplitN(id.GetWorkflowId(), "/", 2)[0])
 					}
 				}
 				left++
@@ -570,7 +570,7 @@ func TestEraseLeavesNoTrace(t *testing.T) {
 		return nil
 	}))
 
-	// The skeleton and the audit are there; the bystander is unharmed.
+	// The erased row and the audit exist; other memories are unchanged.
 	require.Equal(t, receipt.Forgotten,
 		testkit.Rows(t, db, "memories", "erased_at IS NOT NULL AND content = '' AND payload = '{}'"))
 	for _, id := range ids {
@@ -580,11 +580,11 @@ func TestEraseLeavesNoTrace(t *testing.T) {
 			"memory_id = $1 AND event = 'created' AND erased_at IS NOT NULL", id))
 	}
 	require.Equal(t, 2, testkit.Rows(t, db, "memories", "live AND content = 'Tea is served hot in Porto.'"),
-		"said, and kept")
+		"still stored")
 	requireExactGraph(t, h)
 }
 
-// requireExactGraph recounts what is counted in the graph.
+// requireExactGraph recomputes the counts of the graph.
 func requireExactGraph(t testing.TB, h *testkit.Harness) {
 	t.Helper()
 	db := testkit.Owner(t, h.DatabaseURL)
@@ -598,7 +598,7 @@ func requireExactGraph(t testing.TB, h *testkit.Harness) {
 
 var forgettingOf *activities.Forgetting
 
-// forgetStage is a Forget run whose activities are faked: total memories, in batches of 500.
+// forgetStage is a Forget run with mocked activities: total memories, in batches of 500.
 type forgetStage struct {
 	*testsuite.TestWorkflowEnvironment
 	receipt schema.ForgetReceipt
@@ -659,7 +659,7 @@ func TestUnconfirmedForgetExpires(t *testing.T) {
 	require.Zero(t, s.batches)
 }
 
-// The database was told in time, and the workflow was not: it goes ahead.
+// The confirmation reached the database in time but the workflow late: the run proceeds.
 func TestForgetConfirmedAtTheLastMoment(t *testing.T) {
 	t.Parallel()
 	s := newForgetStage(t, 10)
@@ -695,8 +695,8 @@ func TestLongForgetContinuesAsNew(t *testing.T) {
 	require.Equal(t, []int{400, 2}, []int{s.batches, rest.batches})
 }
 
-// An index that is away delays nothing, and the receipt says so.
-func TestForgetReportsWhatItCouldNotReach(t *testing.T) {
+// An unreachable index does not delay the run, and the receipt reports it.
+func TestForgetReportsAnUnreachableIndex(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
 	p := testkit.Principal()

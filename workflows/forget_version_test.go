@@ -17,8 +17,8 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// A memory is forgotten at the version that the request names, or the request fails with a typed error and nothing
-// is changed, for any caller and at any time of the change.
+// A memory is forgotten at the version that the request names; otherwise the request fails with a typed error and
+// changes nothing, for every caller and whenever the memory changes.
 func TestForgetGuardedByItsVersion(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -47,7 +47,7 @@ func TestForgetGuardedByItsVersion(t *testing.T) {
 		require.Nil(t, o.get(id).DeletedAt)
 	}
 
-	// By Go.
+	// From Go.
 	run, err := mneme.StartForget(ctx, h.Temporal, h.TaskQueue, request(version-1))
 	require.NoError(t, err)
 	_, err = mneme.ForgetPreview(ctx, h.Temporal, run)
@@ -55,7 +55,7 @@ func TestForgetGuardedByItsVersion(t *testing.T) {
 	_, err = mneme.Outcome[schema.ForgetReceipt](ctx, run)
 	refused(err, schema.VersionConflict{ID: id, IfVersion: version - 1, Version: version})
 
-	// By a client that knows names alone, and by an agent's workflow.
+	// From a client that knows only names, and from an agent's workflow.
 	plain := map[string]any{"principal": o.p, "reason": "r", "execute": true, "if_version": version + 1,
 		"selector": map[string]any{"ids": []string{id}}}
 	run, err = h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: "plain/" + uuid.NewString(),
@@ -72,7 +72,7 @@ func TestForgetGuardedByItsVersion(t *testing.T) {
 			details)
 	}
 
-	// It changes after it was selected.
+	// The memory changes after it was selected.
 	later := forgetRequest(o.p, "", schema.Selector{IDs: []string{id}})
 	later.IfVersion = version
 	run, preview := startForget(t, h, later)
@@ -82,7 +82,7 @@ func TestForgetGuardedByItsVersion(t *testing.T) {
 	_, err = mneme.Outcome[schema.ForgetReceipt](ctx, run)
 	refused(err, schema.VersionConflict{ID: id, IfVersion: version})
 
-	// At its version it goes.
+	// At the current version it is forgotten.
 	run, err = mneme.StartForget(ctx, h.Temporal, h.TaskQueue, request(now))
 	require.NoError(t, err)
 	receipt := receiptOf(t, run)

@@ -29,8 +29,8 @@ func getBy(t testing.TB, h *testkit.Harness, req schema.GetRequest) client.Workf
 	return run
 }
 
-// A client without Go finds a procedure and gets its steps: from a recall with payloads, from the workflow that
-// reads by id, from a query, and from an agent's workflow in another namespace.
+// A client without Go finds a procedure and reads its steps: from a recall with payloads, from the workflow that reads
+// by id, from a query, and from an agent's workflow in another namespace.
 func TestAClientWithoutGoGetsARecipe(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -102,7 +102,7 @@ func TestAClientWithoutGoGetsARecipe(t *testing.T) {
 	require.Len(t, read.Records, 1)
 	steps(read.Records[0])
 
-	// Others see no record that is private, and do not learn that it is there.
+	// Other principals do not see a private record or learn that it exists.
 	other := p
 	other.Agent = "other"
 	out, err := mneme.Outcome[schema.GetResponse](ctx, getBy(t, h,
@@ -141,7 +141,7 @@ func TestGetOfAnInvalidRequest(t *testing.T) {
 	}
 }
 
-// What was erased is in no history of a read by id, nor can a query bring it back.
+// The content of an erased memory is in no history of a read by id, and no query returns it.
 func TestEraseReachesReadsByID(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -153,7 +153,7 @@ func TestEraseReachesReadsByID(t *testing.T) {
 	require.Len(t, out.Records, 1)
 	require.Equal(t, []string{enumspb.EVENT_TYPE_MARKER_RECORDED.String(),
 		enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED.String()},
-		barers(t, h.Temporal, run.GetID(), run.GetRunID(), canary), "what the documentation says is in the history")
+		barers(t, h.Temporal, run.GetID(), run.GetRunID(), canary), "the content is in the history, as documented")
 	listed(t, h.Temporal, run.GetID())
 	erase, preview := startForget(t, h, forgetRequest(p, schema.ForgetErase, schema.Selector{IDs: []string{id}}))
 	confirmForget(t, h, p, preview)
@@ -161,8 +161,8 @@ func TestEraseReachesReadsByID(t *testing.T) {
 	gone(t, h.Temporal, run.GetID(), run.GetRunID())
 }
 
-// What is too large for Temporal is left out by whole records, and named.
-func TestGetOfMoreThanTemporalTakes(t *testing.T) {
+// When the answer is too large for Temporal, whole records are left out, and their ids are listed.
+func TestGetLargerThanTemporalsLimit(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
 	p := testkit.Principal()

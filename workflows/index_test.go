@@ -29,7 +29,7 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
-// named is an index with a name of the test's own: runs have it in their ids, and tests share the server.
+// named is an index with a unique name: run ids contain the name, and tests share the server.
 type named struct {
 	*vector.Qdrant
 	name string
@@ -46,7 +46,7 @@ type indexed struct {
 	p      schema.Principal
 }
 
-// nextModel is the offline embedder under another name: another space, as far as anybody can tell.
+// nextModel is the offline embedder under another name, and so another embedding space.
 type nextModel struct{ inference.Embedder }
 
 func (e nextModel) Model() inference.EmbeddingModel {
@@ -87,7 +87,7 @@ func (x indexed) recaller() *recall.Recaller {
 			Index: x.qdrant.Name()}}
 }
 
-// ask recalls, and says whether the vector channel had a part in the answer.
+// ask recalls, and reports whether the vector channel contributed to the answer.
 func (x indexed) ask(r *recall.Recaller) (schema.RecallResponse, bool) {
 	x.t.Helper()
 	answer, err := r.Recall(context.Background(),
@@ -109,7 +109,7 @@ func (x indexed) reindex(in api.ReindexInput) (api.ReindexResult, error) {
 	return result, err
 }
 
-// start starts a rebuild under an id of the test's own: tests share the server.
+// start starts a rebuild under a unique id, because tests share the server.
 func (x indexed) start(ctx context.Context, in api.ReindexInput) (func(any) error, error) {
 	run, err := x.Temporal.ExecuteWorkflow(ctx, clientOptions("reindex", x.TaskQueue), workflows.Reindex, in)
 	if err != nil {
@@ -140,8 +140,8 @@ func (x indexed) generations() (models []string, states []vectorindex.Generation
 	return models, states
 }
 
-// The index is killed while questions are asked: none fails, the answers say what is missing, and after it
-// is back, empty, one check has everything in it again.
+// The index is killed during recalls: none fails, the answers report the missing channel, and after the index is back,
+// empty, one drift check refills it.
 func TestIndexKilledDuringRecalls(t *testing.T) {
 	t.Parallel()
 	x := newIndexed(t)
@@ -199,9 +199,9 @@ func TestIndexKilledDuringRecalls(t *testing.T) {
 	require.True(t, byVector)
 }
 
-// The index loses everything while all else goes on. Writing does not make it: with little in it, it would be
-// searched as if that were all. Answers say what they lack until it is whole again, and what was written
-// meanwhile comes to it then.
+// The index loses all its data while the system runs. Writes do not create it: an index with only a few entries would
+// be searched as if it were complete. Answers report the missing channel until the index is complete, including what
+// was written in the meantime.
 func TestALostIndex(t *testing.T) {
 	t.Parallel()
 	x := newIndexed(t)
@@ -225,7 +225,7 @@ func TestALostIndex(t *testing.T) {
 
 	var made, held atomic.Bool
 	reached, release := make(chan struct{}), make(chan struct{})
-	x.server.Before(func(_ context.Context, method string, _ any) error { // there is room, and nothing in it
+	x.server.Before(func(_ context.Context, method string, _ any) error { // the collection exists and is empty
 		made.CompareAndSwap(false, strings.HasSuffix(method, "Points/CreateFieldIndex"))
 		if strings.HasSuffix(method, "Points/Upsert") && made.Load() && held.CompareAndSwap(false, true) {
 			close(reached)
@@ -238,7 +238,7 @@ func TestALostIndex(t *testing.T) {
 	<-reached
 	without()
 	_, _, err = syncIndex(t, x.Harness)
-	require.NoError(t, err, "the check is under way already")
+	require.NoError(t, err, "the check is already running")
 	close(release)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -259,8 +259,8 @@ func TestALostIndex(t *testing.T) {
 	require.Zero(t, x.drift().Found.Found())
 }
 
-// What an index that is wrong returns is seen by no one.
-func TestAnIndexThatIsWrongShowsNothing(t *testing.T) {
+// Wrong entries of an index never reach an answer.
+func TestWrongIndexEntriesAreNotReturned(t *testing.T) {
 	t.Parallel()
 	x := newIndexed(t)
 	x.remember(3)
@@ -276,7 +276,7 @@ func TestAnIndexThatIsWrongShowsNothing(t *testing.T) {
 		return vector.Point{MemoryID: uuid.MustParse(id), Version: 9, Vector: vectors[0],
 			IndexAttributes: vectorindex.IndexAttributes{Agent: x.p.Agent, Sensitivity: schema.SensitivityLow}}
 	}
-	// A foreign memory and one that never was, both under the asker's tenant, both nearest of all.
+	// A memory of another agent and one that does not exist, both under the caller's tenant, both nearest to the query.
 	require.NoError(t, x.qdrant.Apply(ctx, g, x.p.Tenant,
 		vector.Changes{Upserts: []vector.Point{point(result.MemoryIDs[0]), point(uuid.NewString())}}))
 	answer, _ := x.ask(x.recaller())
@@ -295,13 +295,13 @@ func TestAnIndexThatIsWrongShowsNothing(t *testing.T) {
 	require.Contains(t, answer.Meta.Degraded, rank.ChannelVector)
 	x.server.Before(func(ctx context.Context, _ string, _ any) error { <-ctx.Done(); return ctx.Err() })
 	answer, byVector = x.ask(x.recaller())
-	require.False(t, byVector, "an index that hangs is left out in time")
+	require.False(t, byVector, "a hanging index times out")
 	require.Contains(t, answer.Meta.Degraded, rank.ChannelVector)
 	x.server.Before(nil)
 }
 
-// The model is changed: until the rebuild is through, the old generation answers, though writers embed with
-// the new model already; then the new one does.
+// The embedding model changes: until the rebuild is complete, the old generation answers, although writers already
+// embed with the new model; then the new generation answers.
 func TestChangingTheEmbeddingModel(t *testing.T) {
 	t.Parallel()
 	x := newIndexed(t)
@@ -348,9 +348,9 @@ func TestChangingTheEmbeddingModel(t *testing.T) {
 		answer, byVector := x.ask(recaller)
 		return byVector && len(answer.Meta.Degraded) == 0
 	}, 20*time.Second, 50*time.Millisecond)
-	require.Zero(t, x.drift().Found.Found(), "what was written meanwhile is in it")
+	require.Zero(t, x.drift().Found.Found(), "it contains what was written in the meantime")
 
-	// A reader without an embedder for that model goes on without the channel, and says so.
+	// A reader without an embedder for that model runs without the channel and reports it.
 	blind := x.recaller()
 	blind.Embedder = &vector.Embedders{Configured: x.Deps.Brain.Embedder, Store: x.Store, Index: x.qdrant.Name()}
 	answer, byVector = x.ask(blind)
@@ -358,8 +358,8 @@ func TestChangingTheEmbeddingModel(t *testing.T) {
 	require.Contains(t, answer.Meta.Degraded, rank.ChannelVector)
 }
 
-// The worker goes at every step of a rebuild: the next one continues it, and no change is lost.
-func TestReindexIsTakenUp(t *testing.T) {
+// The worker stops at every step of a rebuild: the next one continues it, and no change is lost.
+func TestReindexContinuesOnAnotherWorker(t *testing.T) {
 	t.Parallel()
 	x := newIndexed(t)
 	x.remember(10)
@@ -409,7 +409,7 @@ func TestReindexIsTakenUp(t *testing.T) {
 	require.True(t, byVector)
 }
 
-// Cancelled, a rebuild leaves the index as it was.
+// A cancelled rebuild leaves the index unchanged.
 func TestReindexCancelled(t *testing.T) {
 	t.Parallel()
 	x := newIndexed(t)
@@ -433,7 +433,7 @@ func TestReindexCancelled(t *testing.T) {
 	require.True(t, byVector)
 }
 
-// In Postgres, a rebuild embeds what lacks a vector and builds the model's indexes.
+// In Postgres, a rebuild embeds the memories without a vector and builds the model's indexes.
 func TestReindexInPostgres(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Embedders = embedderOf })
@@ -449,7 +449,7 @@ func TestReindexInPostgres(t *testing.T) {
 	same, err := x.reindex(api.ReindexInput{})
 	require.NoError(t, err)
 	require.Zero(t, same.Embedded)
-	require.NotEqual(t, before, rebuilt(), "the indexes are others than before")
+	require.NotEqual(t, before, rebuilt(), "the indexes were rebuilt")
 	require.Equal(t, 5, len(strings.Fields(rebuilt())))
 	next, err := x.reindex(api.ReindexInput{Model: "next-v1"})
 	require.NoError(t, err)
@@ -464,7 +464,7 @@ func TestReindexInPostgres(t *testing.T) {
 	require.ErrorContains(t, run(nil), "this worker's index is pgvector")
 }
 
-// clientOptions are those of a run under an id of the test's own: tests share the server.
+// clientOptions are the options of a run under a unique id, because tests share the server.
 func clientOptions(kind, taskQueue string) client.StartWorkflowOptions {
 	return client.StartWorkflowOptions{ID: kind + "/" + uuid.NewString(), TaskQueue: taskQueue}
 }

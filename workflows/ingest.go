@@ -163,8 +163,8 @@ func ranges(tenant string, batch uuid.UUID, from, to int) []schema.Range {
 	return out
 }
 
-// pipeline takes each range through all phases. A range whose phase fails permanently becomes a dead job, and
-// the others go on.
+// pipeline takes each range through all phases. A range whose phase fails permanently becomes dead jobs, and the others
+// continue.
 func (run *ingest) pipeline(ctx workflow.Context, all []schema.Range) error {
 	if len(run.result.Deduped)+len(run.result.Recalled) == run.progress.Total {
 		return nil // it has no new facts

@@ -23,7 +23,7 @@ import (
 	"github.com/mneme/mneme/workflows/flow"
 )
 
-// echo extracts one fact that says what its source says, in other words.
+// echo extracts one fact that repeats its source in other words.
 func echo(source string) testkit.ModelReply { return testkit.FactsOf("It is known that " + source) }
 
 func resume(t *testing.T, h *testkit.Harness, in api.ResumeInput) (api.IngestResult, error) {
@@ -37,8 +37,8 @@ func resume(t *testing.T, h *testkit.Harness, in api.ResumeInput) (api.IngestRes
 	return result, err
 }
 
-// One candidate of 500 that the model refuses: the others land, and it is a dead job that says why
-// and can be replayed.
+// The model refuses one candidate of 500: the others are processed, and that one becomes a dead job with a reason,
+// which can be replayed.
 func TestPoisonCandidate(t *testing.T) {
 	t.Parallel()
 	const poison = "Widget 321 is the poison of this batch."
@@ -77,12 +77,12 @@ func TestPoisonCandidate(t *testing.T) {
 	require.Len(t, jobs, 1)
 	dead := jobs[0]
 	require.Equal(t, started.Ack.MemoryIDs[321], dead.MemoryID)
-	require.Equal(t, 1, dead.Attempts, "a refusal is not tried again")
+	require.Equal(t, 1, dead.Attempts, "a refusal is not retried")
 	require.Contains(t, dead.LastError, "400")
 	require.NotContains(t, dead.LastError, "Widget")
 	require.Len(t, dead.Log, 1)
 	require.NotContains(t, fmt.Sprint(dead.Log), "Widget")
-	// Its own text can still be recalled, and its history tells what happened.
+	// The source itself can still be recalled, and its history explains the failure.
 	require.Equal(t, 1, testkit.Rows(t, db, "memories", "content = $1 AND live", poison))
 	require.Equal(t, 1, testkit.Rows(t, db, "memory_history",
 		"memory_id = $1 AND reason LIKE 'not processed further: %400%'", dead.MemoryID))
@@ -113,7 +113,7 @@ func TestPoisonCandidate(t *testing.T) {
 	require.Equal(t, api.ErrTypeNotFound, app.Type(), "another tenant's job does not exist")
 }
 
-// stumble answers a source's first calls with failures, and then well.
+// stumble fails the first calls of each source, and then succeeds.
 func stumble(t *testing.T, kind string, failures map[string]int, failure testkit.ModelReply) *testkit.Model {
 	t.Helper()
 	var mu sync.Mutex
@@ -148,7 +148,7 @@ func TestModelFailsAndRecovers(t *testing.T) {
 					Content: "out of memory while reading: unlucky"})
 			h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Brain = model.Brain(t) })
 			p := testkit.Principal()
-			// a neighbour, so that there is something to decide
+			// a neighbour, so that there is a decision to make
 			known(t, h, p, "The unlucky source is listed as known.")
 			started, result := h.Ingest(t, testkit.Request(p, schema.SourceObservation,
 				"the lucky source is listed.", "the twice unlucky source is listed.",
@@ -160,7 +160,7 @@ func TestModelFailsAndRecovers(t *testing.T) {
 			for _, j := range jobs {
 				byMemory[j.MemoryID] = j
 			}
-			attempts := 1 // of the phase that came last
+			attempts := 1 // of the last phase
 			if kind == testkit.Decision {
 				attempts = 3
 			}
@@ -181,7 +181,7 @@ func TestModelFailsAndRecovers(t *testing.T) {
 	}
 }
 
-// A model that asks for a pause gets it, and the wait does not count as a failure.
+// When a model asks for a pause, the run waits, and the wait does not count as a failure.
 func TestRateLimitedModel(t *testing.T) {
 	t.Parallel()
 	var first, second time.Time
@@ -206,14 +206,14 @@ func TestRateLimitedModel(t *testing.T) {
 	jobs, err := h.Store.Jobs(context.Background(), p.Tenant, pipeline.JobFilter{})
 	require.NoError(t, err)
 	require.Len(t, jobs, 1)
-	require.Equal(t, 1, jobs[0].Attempts, "waiting is no further attempt")
+	require.Equal(t, 1, jobs[0].Attempts, "waiting does not count as an attempt")
 	require.Equal(t, schema.JobCompleted, jobs[0].State)
 	require.EqualValues(t, 100, jobs[0].Log[0].PromptTokens)
 	require.Equal(t, "test-model", jobs[0].Log[0].Model)
 }
 
-// A run that is cancelled leaves no job open: an operator finds it dead and can replay it.
-func TestCancelledRunBuriesItsJobs(t *testing.T) {
+// A cancelled run leaves no open job: its jobs are dead and can be replayed.
+func TestCancelledRunMarksItsJobsDead(t *testing.T) {
 	t.Parallel()
 	blocked := make(chan struct{}, 10)
 	free := &atomic.Bool{}
@@ -261,7 +261,7 @@ func historyEvents(t testing.TB, h *testkit.Harness, id, runID string) []string 
 	return out
 }
 
-// stumbleWith answers knowing whether a call is the first about its data.
+// stumbleWith tells answer whether a call is the first for its data.
 func stumbleWith(t *testing.T, answer func(call testkit.ModelCall, first bool) testkit.ModelReply) *testkit.Model {
 	t.Helper()
 	var mu sync.Mutex

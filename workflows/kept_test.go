@@ -19,17 +19,17 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
-// keptStatement is something that somebody says, and what is asked for it months later.
+// keptStatement is a statement, and the question about it months later.
 type keptStatement struct {
 	who  string
 	kind schema.SourceKind
 	text string
 	ask  string
-	want string // what the answer says
+	want string // expected in the answer
 }
 
-// keptStatements are of all kinds: decisions, appointments, rules, preferences, procedures; of named people, of
-// "we", "our team", "the API" and third persons; in the words that the fact has and in others.
+// keptStatements are of all kinds: decisions, appointments, rules, preferences, procedures; about named people, "we",
+// "our team", "the API" and third persons; asked in the words of the fact and in other words.
 var keptStatements = []keptStatement{
 	{"Maya", schema.SourceUserInput, "We decided to use Kafka for the event bus.",
 		"What did we decide to use for the event bus?", "Kafka"},
@@ -99,8 +99,8 @@ var keptStatements = []keptStatement{
 	{"", schema.SourceMemory, "The gate code is 4471.", "What is the gate code?", "4471"},
 }
 
-// Four months of a tenant: what was said in the first days is asked for when every source has faded and gone.
-func TestWhatWasSaidIsKnownAfterMonths(t *testing.T) {
+// Four months of a tenant: questions about the first days are asked after every source has decayed and been deleted.
+func TestStatementsAreKnownAfterMonths(t *testing.T) {
 	t.Parallel()
 	k := &kept{year: newYear(t, 1)}
 	const perDay = 14
@@ -114,7 +114,7 @@ func TestWhatWasSaidIsKnownAfterMonths(t *testing.T) {
 		k.at(k.within(day+0.2, day+0.3), k.purge)
 	}
 	k.at(k.start.Add(4*yearDay), func(ctx workflow.Context) { k.askAll(ctx, "in the first days") })
-	for day := 10.0; day < 110; day += 20 { // a few are used on the way
+	for day := 10.0; day < 110; day += 20 { // a few are used in the meantime
 		k.at(k.within(day, day+1), func(ctx workflow.Context) { k.ask(ctx, keptStatements[int(day)/10]) })
 	}
 	k.at(k.start.Add(120*yearDay), func(ctx workflow.Context) {
@@ -126,7 +126,7 @@ func TestWhatWasSaidIsKnownAfterMonths(t *testing.T) {
 	require.True(t, k.env.IsWorkflowCompleted())
 	require.NoError(t, k.env.GetWorkflowError())
 	require.Empty(t, strings.Join(k.wrong, "\n"))
-	require.Equal(t, 2*len(keptStatements), k.did["asked"], "everything was asked for, twice")
+	require.Equal(t, 2*len(keptStatements), k.did["asked"], "each question was asked twice")
 	testkit.CheckInvariants(t, k.db)
 }
 
@@ -147,7 +147,7 @@ func (k *kept) say(ctx workflow.Context, session string, said ...keptStatement) 
 	return out
 }
 
-// ask returns the places of the answers that say what was asked for, and complains of a record that does not last.
+// ask returns the ranks of the answers that contain the expected text, and fails on a record that does not last.
 func (k *kept) ask(ctx workflow.Context, s keptStatement) []int {
 	var out schema.RecallResponse
 	k.must(k.child(ctx, workflows.Recall, schema.RecallRequest{Principal: k.p, Query: s.ask, Limit: 5}).Get(ctx, &out))
@@ -195,7 +195,7 @@ func (k *kept) count(ctx workflow.Context, what string, want int, condition stri
 	return n
 }
 
-// sayAgain has some things said again, when their sources are long gone: they are known, and reinforced.
+// sayAgain repeats some statements after their sources are gone: they are recognized, and reinforced.
 func (k *kept) sayAgain(ctx workflow.Context) {
 	again := []keptStatement{keptStatements[0], keptStatements[3], keptStatements[13]}
 	nearly := keptStatements[13]

@@ -21,8 +21,8 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// project is what the tests of lost acknowledgements ingest: three sources, four facts, entities
-// that are named more than once.
+// project is the request of the tests of lost acknowledgements: three sources, four facts, and entities that are named
+// more than once.
 func project(p schema.Principal) schema.IngestRequest {
 	req := testkit.Request(p, schema.SourceUserInput,
 		"I moved to Lisbon. I work at Acme on the Atlas project.",
@@ -34,8 +34,8 @@ func project(p schema.Principal) schema.IngestRequest {
 	return req
 }
 
-// landscape is all that the pipeline has written, without ids, times, rounds and the words of a
-// decision: two landscapes are equal when the same was learned the same number of times.
+// landscape is all that the pipeline has written, without ids, times, rounds and reasons. Two landscapes are equal when
+// the same was learned the same number of times.
 func landscape(t testing.TB, db *pgx.Conn) map[string][]string {
 	t.Helper()
 	out := map[string][]string{}
@@ -71,7 +71,7 @@ func landscape(t testing.TB, db *pgx.Conn) map[string][]string {
 	return out
 }
 
-// undisturbed is the landscape that the request leaves when nothing goes wrong.
+// undisturbed is the landscape of the request after a run without failures.
 func undisturbed(t testing.TB, request func(schema.Principal) schema.IngestRequest) map[string][]string {
 	t.Helper()
 	h := testkit.NewHarness(t, nil)
@@ -88,8 +88,8 @@ func undisturbed(t testing.TB, request func(schema.Principal) schema.IngestReque
 	return want
 }
 
-// A worker is killed after an activity has committed and before Temporal has learned of it. The
-// activity runs a second time, on another worker, and nothing is there twice.
+// A worker is killed after an activity has committed and before the acknowledgement. The activity runs a second time,
+// on another worker, and nothing is written twice.
 func TestWorkerKilledBeforeAcknowledgement(t *testing.T) {
 	t.Parallel()
 	want := undisturbed(t, project)
@@ -128,7 +128,7 @@ func TestWorkerKilledBeforeAcknowledgement(t *testing.T) {
 			got := <-answers
 			require.NoError(t, got.err)
 			result := testkit.Wait(t, got.started.Run)
-			t.Logf("made up for in %s", time.Since(began).Round(time.Second))
+			t.Logf("recovered in %s", time.Since(began).Round(time.Second))
 			require.Zero(t, result.Dead)
 			require.Len(t, got.started.Ack.MemoryIDs, 3)
 			require.Empty(t, got.started.Ack.Deduped)
@@ -137,8 +137,7 @@ func TestWorkerKilledBeforeAcknowledgement(t *testing.T) {
 	}
 }
 
-// twice lets every activity work and then fails its first attempt, as if the acknowledgement had
-// been lost.
+// twice lets the first attempt of every activity do its work and then fail, as if the acknowledgement had been lost.
 type twice struct {
 	interceptor.WorkerInterceptorBase
 }
@@ -164,7 +163,7 @@ func (i *twiceActivity) ExecuteActivity(ctx context.Context, in *interceptor.Exe
 	return out, err
 }
 
-// hasty retries what failed after a fiftieth of the time: for a test of what happens when all attempts have failed.
+// hasty divides the retry intervals by fifty, for tests in which all attempts fail.
 func hasty() *hook {
 	return &hook{around: func(_ context.Context, _ string, run func() (any, error)) (any, error) {
 		out, err := run()
@@ -175,7 +174,7 @@ func hasty() *hook {
 		options := temporal.ApplicationErrorOptions{Cause: failed.Unwrap(),
 			NextRetryDelay: failed.NextRetryDelay() / 50}
 		if failed.HasDetails() {
-			var items int // of the pending ones
+			var items int // of the pending changes
 			if err := failed.Details(&items); err != nil {
 				return nil, err
 			}

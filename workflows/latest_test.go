@@ -14,7 +14,7 @@ import (
 	"github.com/mneme/mneme/store/pipeline"
 )
 
-// told hands in what Maya says on a day, and returns what became of it.
+// told ingests a statement of Maya on a day, and returns the outcome of its fact.
 func told(t *testing.T, o onlooker, day time.Time, text string, more func(*schema.IngestRequest)) schema.FactOutcome {
 	t.Helper()
 	req := schema.IngestRequest{Principal: o.p,
@@ -31,8 +31,9 @@ func told(t *testing.T, o onlooker, day time.Time, text string, more func(*schem
 	return facts[0]
 }
 
-// The latest statement takes the place of what it changes. Nothing is deleted: the older one stays, marked, with
-// who changed it and why, and a question about the past has it with its span. Clients of the workflow read the same.
+// The latest statement replaces the one that it changes. Nothing is deleted: the older one is kept, marked with who
+// changed it and why, and a question about the past returns it with its validity period. Clients of the workflow read
+// the same.
 func TestTheLatestFactWins(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -60,7 +61,7 @@ func TestTheLatestFactWins(t *testing.T) {
 
 	_, past := recallBy(t, h, schema.RecallRequest{Principal: o.p, Query: "where did Maya live before Oslo?"})
 	require.NotEmpty(t, past.Results)
-	require.Contains(t, []string{old.MemoryID, old.SourceID}, past.Results[0].ID, "the fact, or the turn that says it")
+	require.Contains(t, []string{old.MemoryID, old.SourceID}, past.Results[0].ID, "the fact or its turn")
 	require.Equal(t, schema.CurrentnessSuperseded, past.Results[0].Currentness)
 	require.Equal(t, change.MemoryID, past.Results[0].Newer)
 	require.NotNil(t, past.Results[0].HeldUntil)
@@ -75,7 +76,8 @@ func TestTheLatestFactWins(t *testing.T) {
 	testkit.CheckInvariants(t, testkit.Owner(t, h.DatabaseURL))
 }
 
-// A fact that has probably changed is kept next to the change, both marked. If the request asks for reviews, it waits.
+// A fact that has probably changed is kept together with the new one, and both are marked. If the request asks for
+// reviews, it waits for one.
 func TestChangesThatAreNotApplied(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)

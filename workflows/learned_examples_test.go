@@ -16,10 +16,10 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// The examples of the RFC, from the events of sessions to the answers of advice and recall.
+// The examples of the RFC, from the events of sessions to advice and recall.
 
-// A linker's error is fixed by clearing the cache. On another system that does not help, and another command does.
-// Advice gives each system its own fix, for a path that no session had, and a recall of the error finds both.
+// Clearing the cache fixes a linker error. On another system it does not help, and another command does. Advice gives
+// each system its own fix, for a path that occurred in no session, and a recall of the error returns both.
 func TestLinkerErrorFromSessionsToAdvice(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -44,7 +44,7 @@ func TestLinkerErrorFromSessionsToAdvice(t *testing.T) {
 	}
 	consolidate(t, h, in)
 	known := learnedBy(t, h, p)
-	require.Len(t, known, 2, "a second record, and the first one stays")
+	require.Len(t, known, 2, "a second record next to the first")
 	for os, want := range map[string]string{"linux": "rm -rf /home/dev99/.cache/build",
 		"macos": "brew reinstall llvm"} {
 		req := asksAbout(p, 99)
@@ -66,7 +66,7 @@ func TestLinkerErrorFromSessionsToAdvice(t *testing.T) {
 	require.ElementsMatch(t, []string{known[0].ID.String(), known[1].ID.String()}, found)
 }
 
-// Sessions of two kinds of projects have two preferences. A recall in one kind has the one that holds there.
+// Sessions in two kinds of projects show two preferences. A recall in one kind returns the preference for that kind.
 func TestGoAndPythonFromSessionsToRecall(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -92,8 +92,8 @@ func TestGoAndPythonFromSessionsToRecall(t *testing.T) {
 	}
 }
 
-// Projects were set up in two ways. The plan for the next one follows the user's preference; without one, advice says
-// what is missing.
+// Projects were set up in two ways. The plan for the next one follows the user's preference; without one, advice names
+// the missing information.
 func TestSetUpMyProjectFromSessionsToAdvice(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -132,7 +132,7 @@ func TestSetUpMyProjectFromSessionsToAdvice(t *testing.T) {
 	}
 }
 
-// What helps under a constraint alone is advised to who names it, and not to who says that it does not hold.
+// A fix that helps only under a constraint is advised when the task names the constraint, and not when it excludes it.
 func TestAConstraintOfWorkingMemoryFromSessionsToAdvice(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -151,7 +151,7 @@ func TestAConstraintOfWorkingMemoryFromSessionsToAdvice(t *testing.T) {
 		}
 		s.Record(t, h.Store)
 	}
-	for n := range 4 { // in turn: if all failures came last, a change of the world would explain them as well
+	for n := range 4 { // alternating: if all failures came last, a change in the environment would explain them as well
 		session(2*n, `"No network"`, true)
 		session(2*n+1, "", false)
 	}

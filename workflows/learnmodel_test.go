@@ -18,13 +18,13 @@ import (
 	"github.com/mneme/mneme/workflows/learn"
 )
 
-// described is what a model answers about a procedure that it is shown.
+// described is a model's answer about a procedure.
 type described struct {
 	Name  string           `json:"name"`
 	Steps []map[string]any `json:"steps"`
 }
 
-// describe answers as it was asked to.
+// describe answers as the prompt asks.
 func describe(t testing.TB, data string) described {
 	t.Helper()
 	var subject wording.Subject
@@ -36,8 +36,8 @@ func describe(t testing.TB, data string) described {
 	return out
 }
 
-// What was learned may have the words of a model. Its steps, tools and arguments are those of the evidence, whatever
-// the model answers; each answer counts against the budget, and the same evidence is asked about once.
+// A model may word what was learned. The steps, tools and arguments are those of the evidence, whatever the model
+// answers; each answer counts against the budget, and the same evidence is sent once.
 func TestProceduresInTheWordsOfAModel(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -96,7 +96,7 @@ func TestProceduresInTheWordsOfAModel(t *testing.T) {
 
 			run, out := learnNow(t, h, learn.ExtractCompetence, privateOf(p))
 			require.Equal(t, 1, out.Added, "%+v", out)
-			require.Equal(t, 110, out.Tokens, "a bad answer was paid for too")
+			require.Equal(t, 110, out.Tokens, "a rejected answer counts against the budget")
 			require.NotContains(t, historyText(t, h, run), "stale")
 			known := learnedBy(t, h, p)
 			require.Len(t, known, 1)
@@ -114,7 +114,7 @@ func TestProceduresInTheWordsOfAModel(t *testing.T) {
 			advised := advise(t, h, asksAbout(p, 77))
 			require.NotNil(t, advised.Best)
 			require.Equal(t, "rm -rf /home/dev77/.cache/build", advised.Best.Steps[0].Args["cmd"],
-				"the words change no call")
+				"the wording does not change the call")
 
 			calls := len(model.Calls(testkit.Decision))
 			again := privateOf(p)
@@ -129,8 +129,8 @@ func TestProceduresInTheWordsOfAModel(t *testing.T) {
 	}
 }
 
-// A plan may have the name that a model gives it. Its nodes, edges and schemas are those of the evidence, whatever the
-// model answers, and each answer counts against the budget.
+// A model may name a plan. The nodes, edges and schemas are those of the evidence, whatever the model answers, and each
+// answer counts against the budget.
 func TestPlansInTheWordsOfAModel(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -205,8 +205,8 @@ func TestPlansInTheWordsOfAModel(t *testing.T) {
 	}
 }
 
-// A model may keep facts in another form apart, and joins nothing that the rules keep apart. Where it has no answer,
-// the rules decide.
+// A model may keep facts apart that the rules would join, and cannot join those that the rules keep apart. Without an
+// answer the rules decide.
 func TestDuplicatesJudgedByAModel(t *testing.T) {
 	t.Parallel()
 	type verdict = map[string]any
@@ -226,12 +226,12 @@ func TestDuplicatesJudgedByAModel(t *testing.T) {
 		"not the same": {verdict{"pairs": []verdict{differs}}, 0, 0, "model_differs", 110},
 		"nothing":      {verdict{}, 0, 1, "model_no_answer", 110},
 		"prose":        {"They differ.", 0, 1, "model_no_answer", 110},
-		"a pair of its own": {verdict{"pairs": []verdict{same, {"number": 2, "same": true}}}, 0, 1,
+		"an unknown pair": {verdict{"pairs": []verdict{same, {"number": 2, "same": true}}}, 0, 1,
 			"model_no_answer", 110},
 		"invented evidence": {verdict{"pairs": []verdict{differs}, "evidence": []string{"run/1"}}, 0, 1,
 			"model_no_answer", 110},
-		"10,000 pairs":      {verdict{"pairs": many}, 0, 1, "model_no_answer", 110},
-		"the endpoint away": {nil, 500, 1, "model_no_answer", 0},
+		"10,000 pairs":         {verdict{"pairs": many}, 0, 1, "model_no_answer", 110},
+		"endpoint unavailable": {nil, 500, 1, "model_no_answer", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -277,12 +277,12 @@ func TestDuplicatesJudgedByAModel(t *testing.T) {
 			again.Full = true
 			_, out = learnNow(t, h, learn.ResolveDuplicates, again)
 			require.Zero(t, out.Tokens+out.Merged, "%+v", out)
-			require.Len(t, model.Calls(testkit.Decision), calls, "a pair is asked about once")
+			require.Len(t, model.Calls(testkit.Decision), calls, "each pair is sent once")
 		})
 	}
 }
 
-// Where the budget of the day is used up, no model is asked, the rules' words are kept, and the run says so.
+// When the budget of the day is used up, no model is asked, the rules' words are kept, and the run reports it.
 func TestLearningHeldByTheBudget(t *testing.T) {
 	t.Parallel()
 	model := testkit.NewModel(t, func(context.Context, testkit.ModelCall) testkit.ModelReply {
@@ -304,8 +304,8 @@ func TestLearningHeldByTheBudget(t *testing.T) {
 	require.NotNil(t, advise(t, h, asksAbout(p, 77)).Best)
 }
 
-// A model may write the summary of old episodes. One that loses or invents something, or that the endpoint does not
-// give, is not used: the rules' summary is kept.
+// A model may write the summary of old episodes. A summary that loses or invents something is rejected, and so is a
+// failed call: the rules' summary is kept.
 func TestSummariesInTheWordsOfAModel(t *testing.T) {
 	t.Parallel()
 	good := "On Lisbon six builds failed and ended without an outcome:"
@@ -323,11 +323,11 @@ func TestSummariesInTheWordsOfAModel(t *testing.T) {
 		"loses a number": {strings.Replace(good, "4003", "one", 1), 0, "model_loses_names_or_numbers", 110},
 		"loses an outcome": {strings.Replace(good, "ended without an outcome", "stopped", 1), 0,
 			"model_loses_outcomes", 110},
-		"invents a number":  {good + " in all 777", 0, "model_has_numbers_of_no_source", 110},
-		"invents a name":    {good + " as Marek says", 0, "model_invents", 110},
-		"says no":           {good + " and never again", 0, "model_invents", 110},
-		"10,000 sentences":  {good + strings.Repeat(" It failed.", 10_000), 0, "model_not_shorter", 110},
-		"the endpoint away": {"", 500, "model_no_answer", 0},
+		"invents a number":     {good + " in all 777", 0, "model_has_numbers_of_no_source", 110},
+		"invents a name":       {good + " as Marek says", 0, "model_invents", 110},
+		"says no":              {good + " and never again", 0, "model_invents", 110},
+		"10,000 sentences":     {good + strings.Repeat(" It failed.", 10_000), 0, "model_not_shorter", 110},
+		"endpoint unavailable": {"", 500, "model_no_answer", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -362,7 +362,7 @@ func TestSummariesInTheWordsOfAModel(t *testing.T) {
 				require.NotContains(t, summary[0], good)
 			}
 			for i := range 6 {
-				require.Contains(t, summary[0], fmt.Sprint(4000+i), "nothing is lost")
+				require.Contains(t, summary[0], fmt.Sprint(4000+i), "no episode is lost")
 			}
 			calls := len(model.Calls(testkit.Decision))
 			_, out = learnNow(t, h, learn.CompressEpisodes, privateOf(p))

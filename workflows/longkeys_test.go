@@ -18,10 +18,10 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
-// longKey makes ids of more than MaxIDLength bytes, and of fewer than Temporal keeps.
+// longKey makes ids longer than MaxIDLength bytes, and shorter than Temporal's limit.
 var longKey = strings.Repeat("k", 180)
 
-// startUnbounded starts a run as versions did that had no bound on ids, and waits for its result.
+// startUnbounded starts a run as versions without a bound on ids did, and waits for its result.
 func startUnbounded[R any](t *testing.T, h *testkit.Harness, kind string, p schema.Principal, fn, in any) R {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -35,8 +35,8 @@ func startUnbounded[R any](t *testing.T, h *testkit.Harness, kind string, p sche
 	return result
 }
 
-// What was carried out under an id from before MaxIDLength is not carried out again under the hashed one, nor the
-// other way round.
+// An operation that was carried out under an id from before MaxIDLength is not carried out again under the hashed id,
+// and the reverse.
 func TestOperationsWithLongKeysAreCarriedOutOnce(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -58,10 +58,10 @@ func TestOperationsWithLongKeysAreCarriedOutOnce(t *testing.T) {
 	require.NoError(t, err)
 	_, err = mneme.Outcome[schema.PutResult](t.Context(), run)
 	var invalid *schema.ValidationError
-	require.ErrorAs(t, err, &invalid, "the key is that of another request")
+	require.ErrorAs(t, err, &invalid, "the key belongs to another request")
 	_, _, again := runPut(t, h, put)
 	require.Equal(t, created, again)
-	require.Zero(t, live(), "what was deleted meanwhile stays deleted")
+	require.Zero(t, live(), "a memory deleted in the meantime stays deleted")
 
 	id := known(t, h, p, "Tea is served hot.")[0]
 	cold, warm := "Tea is served cold.", "Tea is served warm."
@@ -94,7 +94,7 @@ func TestOperationsWithLongKeysAreCarriedOutOnce(t *testing.T) {
 	testkit.CheckInvariants(t, db)
 }
 
-// A decision has the id of its update in its key, which older versions did not bound.
+// The key of a decision contains the id of its update, which older versions did not bound.
 func TestADecisionWithALongKeyIsCarriedOutOnce(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)

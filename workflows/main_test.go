@@ -8,8 +8,8 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
-// TestMain lets more tests wait at the same time than there are processors: most of their time they
-// wait for Temporal to notice that something is gone.
+// TestMain allows more parallel tests than there are processors: most of the time they wait for Temporal to detect that
+// a worker is gone.
 func TestMain(m *testing.M) {
 	testkit.DefaultFlag("test.parallel", "12")
 	workflows.ShortSessions(500)

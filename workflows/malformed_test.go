@@ -36,7 +36,7 @@ func malformed(t testing.TB, kind string) map[string]string {
 	return out
 }
 
-// unharmed is a hash over all that is known of some memories.
+// unharmed hashes all stored data of some memories.
 func unharmed(t testing.TB, db *pgx.Conn, ids []string) []string {
 	t.Helper()
 	return []string{
@@ -48,7 +48,7 @@ func unharmed(t testing.TB, db *pgx.Conn, ids []string) []string {
 	}
 }
 
-// bold lets a model do all that any configuration allows.
+// bold is a policy that allows a model everything that any configuration allows.
 func bold(d *workflows.Dependencies) { d.Policy.AllowUpdateDelete = true }
 
 // known ingests explicit memories and returns their ids.
@@ -65,8 +65,8 @@ const (
 	secondNamed = "0197f0a0-0000-7000-8000-000000000002"
 )
 
-// aimed points a reply at what is known of Ana, so that nothing but its form keeps it from doing
-// harm. It reports whether both memories were among the candidates.
+// aimed points a reply at the memories about Ana, so that only its form prevents it from changing them. It reports
+// whether both memories were among the candidates.
 func aimed(reply string, offered testkit.Offered) (string, bool) {
 	var targets []string
 	for _, c := range offered.Candidates {
@@ -129,7 +129,7 @@ func TestMalformedDecisions(t *testing.T) {
 	_, result := h.Ingest(t, req)
 	require.Zero(t, result.Dead)
 	require.GreaterOrEqual(t, len(model.Calls(testkit.Decision)), len(req.Candidates),
-		"every fact must have been decided by the model; those that change another of the batch again")
+		"the model must decide every fact, and those that change another fact of the batch twice")
 	require.Zero(t, unaimed.Load())
 	require.Equal(t, before, unharmed(t, db, seeds))
 	require.Zero(t, result.Written.Updated+result.Written.Deleted)
@@ -144,7 +144,7 @@ func TestMalformedDecisions(t *testing.T) {
 		}
 	}
 
-	// The same memories do change when the decision is readable: nothing but the form protected them.
+	// The same memories do change when the decision is well formed: only the form protected them.
 	_, result = h.Ingest(t, testkit.Request(p, schema.SourceObservation, "Source text for 71-ok-action-upper-case.txt"))
 	require.Equal(t, 1, result.Written.Updated+result.Written.Deleted)
 	require.NotEqual(t, before, unharmed(t, db, seeds))

@@ -14,9 +14,9 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
-// Whatever a model decides, a change that the words leave no doubt about is made, keeps what it replaces, and
-// is the only one that needs no person.
-func TestAModelIsAtLeastAsGoodAsTheWords(t *testing.T) {
+// A change that the words prove is made whatever a model decides, keeps the replaced fact, and is the only kind of
+// change that needs no review.
+func TestCertainChangesNeedNoModel(t *testing.T) {
 	t.Parallel()
 	const before, after, other = "Our standup is at 9:30.", "Our standup moved to 10:00.", "Our standup is loud."
 	replyTo := func(action schema.Action, target string, change memory.Change) testkit.ModelReply {
@@ -28,20 +28,20 @@ func TestAModelIsAtLeastAsGoodAsTheWords(t *testing.T) {
 		"agrees": func(right, _ string) testkit.ModelReply {
 			return replyTo(schema.ActionUpdate, right, memory.ChangeSupersede)
 		},
-		"does not say how sure": func(right, _ string) testkit.ModelReply {
+		"without confidence": func(right, _ string) testkit.ModelReply {
 			return replyTo(schema.ActionUpdate, right, "")
 		},
 		"deletes": func(right, _ string) testkit.ModelReply {
 			return replyTo(schema.ActionDelete, right, "")
 		},
 		"adds": func(_, _ string) testkit.ModelReply { return replyTo(schema.ActionAdd, "", "") },
-		"takes it for known": func(right, _ string) testkit.ModelReply {
+		"decides that it is known": func(right, _ string) testkit.ModelReply {
 			return replyTo(schema.ActionNone, right, "")
 		},
-		"takes another memory": func(_, wrong string) testkit.ModelReply {
+		"picks another memory": func(_, wrong string) testkit.ModelReply {
 			return replyTo(schema.ActionUpdate, wrong, memory.ChangeSupersede)
 		},
-		"names what is not offered": func(_, _ string) testkit.ModelReply {
+		"names a memory that was not offered": func(_, _ string) testkit.ModelReply {
 			return replyTo(schema.ActionUpdate, firstNamed, memory.ChangeSupersede)
 		},
 		"says nothing": func(_, _ string) testkit.ModelReply { return testkit.ModelReply{Content: ""} },
@@ -95,7 +95,7 @@ func TestAModelIsAtLeastAsGoodAsTheWords(t *testing.T) {
 	}
 }
 
-// A change that only a model sees is not made without a person: both memories are kept and marked.
+// A change that only a model detects is not applied without review: both memories are kept and marked.
 func TestAModelAloneSupersedesNothing(t *testing.T) {
 	t.Parallel()
 	const before, after = "Maya has two dogs.", "Maya found a new home for both of her pets."

@@ -51,7 +51,7 @@ func recoverMemories(t testing.TB, h *testkit.Harness, req schema.RecoverRequest
 	return result
 }
 
-// soften deletes a memory past the application, with its text statistics.
+// soften soft-deletes a memory directly in the database, with its text statistics.
 func soften(t testing.TB, h *testkit.Harness, id string) {
 	t.Helper()
 	db := testkit.Owner(t, h.DatabaseURL)
@@ -82,14 +82,14 @@ func TestModifyAndRecover(t *testing.T) {
 			Embedded: true},
 		{ID: ids[1], Status: schema.PatchVersionConflict, CurrentVersion: 1}}}, result)
 	db := testkit.Owner(t, h.DatabaseURL)
-	require.Zero(t, testkit.Rows(t, db, "index_outbox", ""), "the index knows")
+	require.Zero(t, testkit.Rows(t, db, "index_outbox", ""), "the index is updated")
 	require.Zero(t, testkit.Rows(t, db, "staged_requests", ""))
 
-	// The operation is done: started again, it answers with the first result.
+	// The operation is done: started again, it returns the first result.
 	again, same := modify(t, h, req)
 	require.Equal(t, run.GetRunID(), again.GetRunID())
 	require.Equal(t, result, same)
-	// So it does where Temporal has forgotten it, and the run is a new one.
+	// The same holds after Temporal has deleted the run; a new run returns the first result.
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	anew, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: run.GetID(), TaskQueue: h.TaskQueue},
@@ -117,7 +117,7 @@ func TestModifyAndRecover(t *testing.T) {
 	require.ErrorAs(t, err, &invalid)
 }
 
-// Without an embedder a modification is not held up, and its embedding is made up for.
+// Without an embedder a modification is not delayed, and the embedding is added later.
 func TestModifyWhileTheEmbedderIsDown(t *testing.T) {
 	t.Parallel()
 	down := &atomic.Bool{}
@@ -131,7 +131,7 @@ func TestModifyWhileTheEmbedderIsDown(t *testing.T) {
 	require.Equal(t, []schema.PatchResult{{ID: ids[0], Status: schema.PatchUpdated, CurrentVersion: 1, NewVersion: 2,
 		ContentChanged: true}}, result.Results)
 	db := testkit.Owner(t, h.DatabaseURL)
-	require.Zero(t, testkit.Rows(t, db, "memory_embeddings", ""), "no vector is of the old text")
+	require.Zero(t, testkit.Rows(t, db, "memory_embeddings", ""), "the vector of the old text is gone")
 	require.Equal(t, 1, testkit.Rows(t, db, "index_outbox", ""))
 
 	down.Store(false)
@@ -151,7 +151,7 @@ func TestModifyWhileTheEmbedderIsDown(t *testing.T) {
 	}
 }
 
-// Every activity of both works twice, and each has one effect.
+// Every activity of both runs twice, and each has one effect.
 func TestModifyAndRecoverRunTwice(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil)
@@ -254,7 +254,7 @@ func TestModifyStartedManyTimes(t *testing.T) {
 	requireOneModification(t, h, ids[0])
 }
 
-// Content is in no event but the one that brought it in, whatever fails on the way.
+// Content is only in the event that delivered it, whatever fails later.
 func TestModifyKeepsContentOutOfHistory(t *testing.T) {
 	t.Parallel()
 	down := &atomic.Bool{}
@@ -264,7 +264,7 @@ func TestModifyKeepsContentOutOfHistory(t *testing.T) {
 	p := testkit.Principal()
 	ids := known(t, h, p, "Tea is served hot.", "Tea is served by the "+canary+".")
 	down.Store(true)
-	// A constraint that the patch breaks: Postgres quotes the row in the error's detail.
+	// The patch violates a constraint: Postgres quotes the row in the error's detail.
 	db := testkit.Owner(t, h.DatabaseURL)
 	_, err := db.Exec(context.Background(),
 		`ALTER TABLE memories ADD CONSTRAINT broken CHECK (who NOT LIKE '%`+canary+`%') NOT VALID`)

@@ -16,8 +16,7 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
-// A start joins the run that has its id. Anyone who hits on the same key must not be answered with the run
-// of another.
+// A start joins the run that has its id. Another principal with the same key must not get the result of that run.
 func TestWorkflowIDsOfDifferentPrincipalsDiffer(t *testing.T) {
 	t.Parallel()
 	names := []string{"a", "a/b", "b", "b/c", "c", "a%2Fb", "job"}
@@ -49,14 +48,14 @@ func TestWorkflowIDsOfDifferentPrincipalsDiffer(t *testing.T) {
 	}
 	require.Equal(t, "ingest/acme/bot/import/42", api.IngestWorkflowID(schema.IngestRequest{
 		Principal: schema.Principal{Tenant: "acme", Agent: "bot"}, IdempotencyKey: "import/42"}),
-		"what is plain stays readable")
+		"plain characters stay readable")
 	of := schema.IngestRequest{Principal: schema.Principal{Tenant: "acme", Agent: "bot", User: "maya@acme.example"},
 		IdempotencyKey: "import/42"}
 	require.Regexp(t, "^ingest/acme/bot%40[0-9a-f]{32}/import/42$", api.IngestWorkflowID(of),
-		"a user's name stays out of ids")
+		"ids do not contain user names")
 }
 
-// Temporal keeps 255 characters of an id where its persistence is SQL. Names and keys may be longer together.
+// Temporal's SQL persistence keeps 255 characters of an id. Names and keys together may be longer.
 func TestWorkflowIDsFitTemporalsTables(t *testing.T) {
 	t.Parallel()
 	seen := map[string][3]string{}
@@ -65,7 +64,7 @@ func TestWorkflowIDsFitTemporalsTables(t *testing.T) {
 			letters := []rune("ab/%@é")
 			return string(rapid.SliceOfN(rapid.SampledFrom(letters), 1, most).Draw(r, label))
 		}
-		if rapid.Bool().Draw(r, "filled") { // to the bounds, and just around the limit
+		if rapid.Bool().Draw(r, "filled") { // at the maximum, and around the limit
 			part = func(label string, most int) string {
 				return strings.Repeat("x", rapid.IntRange(1, most).Draw(r, label))
 			}
@@ -76,14 +75,14 @@ func TestWorkflowIDsFitTemporalsTables(t *testing.T) {
 		require.LessOrEqual(r, len(id), api.MaxIDLength)
 		of := [3]string{p.Tenant, p.Agent, key}
 		if before, ok := seen[id]; ok {
-			require.Equal(r, before, of, "two runs have one id")
+			require.Equal(r, before, of, "two runs have the same id")
 		}
 		seen[id] = of
 		require.Equal(r, id, api.IngestWorkflowID(schema.IngestRequest{Principal: p, IdempotencyKey: key}),
-			"delivered again, it finds its run")
+			"a repeated delivery finds its run")
 		plain := "ingest/" + p.Tenant + "/" + p.Agent + "/" + key
 		if !strings.ContainsAny(p.Tenant+p.Agent, "/%") && len(plain) <= api.MaxIDLength {
-			require.Equal(r, plain, id, "a short id stays as it is")
+			require.Equal(r, plain, id, "a short id is not hashed")
 		}
 		for _, id := range []string{api.OperationWorkflowID(api.KindForget,
 			schema.Operation{Principal: p, OperationID: key}, nil),
@@ -96,11 +95,11 @@ func TestWorkflowIDsFitTemporalsTables(t *testing.T) {
 		Agent: strings.Repeat("a", schema.MaxNameLength)},
 		IdempotencyKey: strings.Repeat("k", schema.MaxIdempotencySize)}
 	require.Equal(t, "ingest/a33a2e903da822977e5e160e74a26716/", api.IngestWorkflowID(longest)[:40],
-		"the scheme stays: a key finds its run after an upgrade")
+		"the scheme is stable: a key finds its run after an upgrade")
 }
 
-// What a run does with its id works with a hashed one: delivering again, reviews, and taking an operation
-// back by Nexus where callers are bound to tenants.
+// All uses of a run's id work with a hashed one: repeated delivery, reviews, and cancelling an operation through Nexus
+// where callers are bound to tenants.
 func TestRunsWithTheLongestNames(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil)

@@ -29,7 +29,7 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
-// callingAgents are workflows of somebody else's, in a namespace of their own.
+// callingAgents are workflows of another program, in their own namespace.
 type callingAgents struct {
 	temporal  client.Client
 	namespace string
@@ -44,7 +44,7 @@ type nexusCall struct {
 	Input     json.RawMessage `json:"input"`
 }
 
-// callMneme calls one operation, and returns what it returns.
+// callMneme calls one operation and returns its result.
 func callMneme(ctx workflow.Context, in nexusCall) (json.RawMessage, error) {
 	var out json.RawMessage
 	mneme := workflow.NewNexusClient(in.Endpoint, api.NexusService)
@@ -53,7 +53,7 @@ func callMneme(ctx workflow.Context, in nexusCall) (json.RawMessage, error) {
 	return out, err
 }
 
-// diary is what TestNexusMemory has an agent do.
+// diary is the input of keepDiary.
 type diary struct {
 	Endpoint string           `json:"endpoint"`
 	By       schema.Principal `json:"by"`
@@ -68,7 +68,7 @@ type diaryResult struct {
 	Left    schema.RecallResponse `json:"left"`
 }
 
-// keepDiary remembers, recalls what it remembered, forgets it, and asks again.
+// keepDiary remembers, recalls, forgets, and recalls again.
 func keepDiary(ctx workflow.Context, in diary) (out diaryResult, err error) {
 	mneme := workflow.NewNexusClient(in.Endpoint, api.NexusService)
 	options := workflow.NexusOperationOptions{ScheduleToCloseTimeout: 2 * time.Minute}
@@ -90,13 +90,13 @@ func keepDiary(ctx workflow.Context, in diary) (out diaryResult, err error) {
 	return out, err
 }
 
-// newAgents starts the worker of the agents, and makes an endpoint that leads to a task queue of Mneme's.
+// newAgents starts the worker of the agents, and creates an endpoint for a task queue of Mneme's.
 func newAgents(t testing.TB, served client.Client, namespace, taskQueue string) *callingAgents {
 	t.Helper()
 	return newAgentsWith(t, served, namespace, taskQueue, func(*client.Options) {})
 }
 
-// newAgentsWith is newAgents with options of their client.
+// newAgentsWith is newAgents with client options.
 func newAgentsWith(t testing.TB, served client.Client, namespace, taskQueue string,
 	change func(*client.Options)) *callingAgents {
 	t.Helper()
@@ -161,7 +161,7 @@ func TestNexusMemory(t *testing.T) {
 	require.Equal(t, 1, accesses(t, h, out.Learned.MemoryIDs[0]))
 }
 
-// Two users keep diaries with the same words and the same key: every operation is its user's own.
+// Two users keep diaries with the same words and the same key: every operation affects only its own user.
 func TestNexusMemoryOfUsers(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -184,7 +184,7 @@ func TestNexusMemoryOfUsers(t *testing.T) {
 		var out schema.RecallResponse
 		require.NoError(t, within(t, a.start(t, api.OperationRecall,
 			schema.RecallRequest{Principal: p, Query: question}), &out))
-		_, by := recallBy(t, h, schema.RecallRequest{Principal: p, Query: question}) // and by the workflow
+		_, by := recallBy(t, h, schema.RecallRequest{Principal: p, Query: question}) // and through the workflow
 		require.Equal(t, len(out.Results), len(by.Results))
 		return out
 	}
@@ -193,7 +193,7 @@ func TestNexusMemoryOfUsers(t *testing.T) {
 	require.Equal(t, ids["maya"], answer.Results[0].ID)
 	require.Empty(t, ask("").Results)
 
-	// Tom can neither rate nor forget what is Maya's, by whatever it is named.
+	// Tom can neither rate nor forget Maya's memories, by any reference.
 	p.User = "tom"
 	err := within(t, a.start(t, api.OperationFeedback,
 		schema.FeedbackRequest{Operation: schema.Operation{Principal: p}, RetrievalID: answer.RetrievalID,
@@ -211,14 +211,14 @@ func TestNexusMemoryOfUsers(t *testing.T) {
 	require.ErrorContains(t, err, "BAD_REQUEST")
 }
 
-// An idempotency key finds the first result, also when its run has ended.
+// An idempotency key returns the first result, even after its run has ended.
 func TestNexusRememberWithAKey(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
 	a := newAgents(t, h.Temporal, testkit.Namespace, h.TaskQueue)
 	req := testkit.Request(testkit.Principal(), schema.SourceMemory, "Tea is served hot.")
 	req.IdempotencyKey = "import/1"
-	started, first := h.Ingest(t, req) // by another way than Nexus
+	started, first := h.Ingest(t, req) // not through Nexus
 	var got api.IngestResult
 	require.NoError(t, within(t, a.start(t, api.OperationRemember, req), &got))
 	require.Equal(t, first, got)
@@ -227,8 +227,8 @@ func TestNexusRememberWithAKey(t *testing.T) {
 	require.Equal(t, started.RunID, described.GetWorkflowExecutionInfo().GetExecution().GetRunId())
 }
 
-// unheard loses the first answer of every operation: the request is delivered again, under the same id. It repeats
-// the request itself, because the server may learn of the outcome first.
+// unheard loses the first answer of every operation, so that the request is delivered again under the same id. It
+// repeats the request itself, because the server may learn of the outcome first.
 type unheard struct {
 	interceptor.WorkerInterceptorBase
 	lost atomic.Int32
@@ -271,7 +271,7 @@ func TestNexusDeliveredTwice(t *testing.T) {
 				var out api.IngestResult
 				require.NoError(t, within(t, a.start(t, operation,
 					testkit.Request(p, schema.SourceMemory, "Tea is served hot.")), &out))
-				require.Empty(t, out.Deduped, "the result is that of the run that learned it")
+				require.Empty(t, out.Deduped, "the result of the first run")
 				require.Equal(t, 1, testkit.Rows(t, db, "memories", ""))
 				require.Equal(t, 1, testkit.Rows(t, db, "ingest_batches", ""))
 			case api.OperationRecall:
@@ -296,8 +296,8 @@ func TestNexusDeliveredTwice(t *testing.T) {
 	}
 }
 
-// The worker is killed when it has started the pipeline, and before the server has learned of it. Another
-// one goes on; the caller gets its result, and everything is there once.
+// The worker is killed after it has started the pipeline, and before the server knows. Another worker continues; the
+// caller gets its result, and everything is written once.
 func TestNexusHandlerKilled(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
@@ -326,8 +326,7 @@ func TestNexusHandlerKilled(t *testing.T) {
 	require.Equal(t, 1, testkit.Rows(t, db, "ingest_batches", ""))
 }
 
-// A caller that is cancelled takes what it has asked for back: a forget that waits changes nothing, and a
-// pipeline stops.
+// A cancelled caller cancels its operations: a waiting forget changes nothing, and a pipeline stops.
 func TestNexusCallerCancelled(t *testing.T) {
 	t.Parallel()
 	asked := make(chan struct{}, 10)
@@ -359,7 +358,7 @@ func TestNexusCallerCancelled(t *testing.T) {
 	var receipt schema.ForgetReceipt
 	require.NoError(t, within(t, joined, &receipt))
 	require.Equal(t, schema.ForgetCancelled, receipt.State)
-	require.NoError(t, within(t, run, &receipt), "the caller is told how it ended")
+	require.NoError(t, within(t, run, &receipt), "the caller gets the result")
 	require.Equal(t, schema.ForgetCancelled, receipt.State)
 	require.Equal(t, 1, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "memories", "id = $1 AND deleted_at IS NULL",
 		ids[0]))
@@ -427,7 +426,7 @@ func TestNexusInvalidInput(t *testing.T) {
 	require.Zero(t, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "memories", ""))
 }
 
-// What the payload says of the tenant does not count where callers are bound.
+// Where callers are bound to tenants, the tenant in the payload is not trusted.
 func TestNexusCallersAreBound(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil)
@@ -445,7 +444,7 @@ func TestNexusCallersAreBound(t *testing.T) {
 			schema.RecallRequest{Principal: schema.Principal{Tenant: tenant, Agent: p.Agent}, Query: "tea"}), &out)
 		return out, err
 	}
-	for _, tenant := range []string{p.Tenant, ""} { // bound to one, a caller need not name it
+	for _, tenant := range []string{p.Tenant, ""} { // a caller bound to one tenant need not name it
 		out, err := ask(a, tenant)
 		require.NoError(t, err)
 		require.Len(t, out.Results, 1)
@@ -467,7 +466,7 @@ func TestNexusCallersAreBound(t *testing.T) {
 	require.Equal(t, 1, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "memories", ""))
 }
 
-// pointing is an index that knows one id, whatever is asked.
+// pointing is an index that returns one id for every query.
 type pointing struct {
 	vector.Index
 	id uuid.UUID
@@ -477,7 +476,7 @@ func (p pointing) Search(context.Context, pg.Filter, pg.Embedding, int) ([]searc
 	return []search.Hit{{ID: p.id, Score: 0.9}}, nil
 }
 
-// A recall that takes longer than a handler has goes on as a workflow, and the caller gets its answer.
+// A recall that takes longer than a handler's deadline continues as a workflow, and the caller gets its answer.
 func TestNexusRecallTakesLong(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil)

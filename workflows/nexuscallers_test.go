@@ -14,7 +14,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// link is what a server writes into a request of a workflow in a namespace.
+// link is the link that a server adds to a request of a workflow in a namespace.
 func link(namespace string) nexus.Link {
 	return temporalnexus.ConvertLinkWorkflowEventToNexusLink(&commonpb.Link_WorkflowEvent{Namespace: namespace,
 		WorkflowId: "w", RunId: "r",
@@ -28,7 +28,7 @@ func TestCallers(t *testing.T) {
 	for _, c := range []struct {
 		bindings, endpoint, tenant string
 		links                      []nexus.Link
-		want                       string // the tenant that the request is for; empty when it is refused
+		want                       string // tenant of the request; empty when it is refused
 	}{
 		{"", "", "acme", nil, "acme"},
 		{"*=acme", "", "acme", nil, "acme"},
@@ -45,7 +45,7 @@ func TestCallers(t *testing.T) {
 		{"namespace:shop=acme,namespace:bank=umbra", "", "umbra", []nexus.Link{link("shop")}, ""},
 		{"endpoint:front=acme", "front", "acme", nil, "acme"},
 		{"endpoint:front=acme", "back", "acme", nil, ""},
-		{"endpoint:front=acme", "", "acme", nil, ""}, // a server that does not tell
+		{"endpoint:front=acme", "", "acme", nil, ""}, // a server that adds no link
 		{"endpoint:front=acme,namespace:shop=acme", "front", "acme", []nexus.Link{link("shop")}, "acme"},
 		{"endpoint:front=acme,namespace:shop=acme", "front", "acme", []nexus.Link{link("bank")}, ""},
 		{"endpoint:front=acme,namespace:shop=umbra", "front", "", []nexus.Link{link("shop")}, ""},
@@ -69,8 +69,8 @@ func TestCallers(t *testing.T) {
 	}
 }
 
-// A token is not signed: a caller that can post a cancellation must not reach every run of the namespace with it.
-func TestCancelReachesOwnRunsAlone(t *testing.T) {
+// A token is not signed: a caller that can send a cancellation must not reach every run of the namespace.
+func TestCancelReachesOnlyOwnRuns(t *testing.T) {
 	t.Parallel()
 	bound, err := ParseCallers("*=acme/eu")
 	require.NoError(t, err)

@@ -19,8 +19,8 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
-// refusedPlainly starts a workflow as a client without this package would, and returns the fields that
-// it was refused for.
+// refusedPlainly starts a workflow as a client without this package would, and returns the fields of its validation
+// error.
 func refusedPlainly(t testing.TB, h *testkit.Harness, id string, fn, request any) []schema.FieldError {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -59,7 +59,7 @@ func TestOperationIDOfAnotherRequest(t *testing.T) {
 	testkit.CheckInvariants(t, db)
 }
 
-// What JSON makes of a text counts: Temporal would refuse the start, and name no field.
+// The size of the JSON counts: Temporal would refuse the start without naming a field.
 func TestOperationTooLargeAsJSON(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -91,9 +91,9 @@ func TestOperationTooLargeAsJSON(t *testing.T) {
 	}
 }
 
-// A client in another language may send what no client in this one can: nothing of it is dropped
-// silently, and nothing makes a run loop.
-func TestOperationsRefuseWhatTheyDoNotKnow(t *testing.T) {
+// A client in another language may send unknown members or wrong types: they are refused with their field, and no run
+// retries forever.
+func TestOperationsRefuseUnknownFields(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
 	whose := `"principal": {"tenant": "t", "agent": "a"}`
@@ -112,7 +112,7 @@ func TestOperationsRefuseWhatTheyDoNotKnow(t *testing.T) {
 			schema.FieldError{Field: "patches[0].pinned", Problem: "is given twice"}},
 		"modify, wrong type": {"Modify", `{` + principal + `, "patches": {}}`,
 			schema.FieldError{Field: "patches", Problem: "must be a list"}},
-		"modify, no object": {"Modify", `[]`, schema.FieldError{Field: "(json)", Problem: "must be an object"}},
+		"modify, not an object": {"Modify", `[]`, schema.FieldError{Field: "(json)", Problem: "must be an object"}},
 		"put, unknown": {"Put", `{` + principal + `, "records": [], "dry_run": true}`,
 			schema.FieldError{Field: "dry_run", Problem: "unknown field"}},
 		"put, twice": {"Put", `{` + principal + `, "records": [], "Records": []}`,
@@ -132,7 +132,7 @@ func TestOperationsRefuseWhatTheyDoNotKnow(t *testing.T) {
 			schema.FieldError{Field: "candidates[0].occurred_at", Problem: "must be a time in RFC 3339"}},
 		"ingest, twice": {"Ingest", `{` + whose + `, "candidates": [{"content": "x", "content": "y"}]}`,
 			schema.FieldError{Field: "candidates[0].content", Problem: "is given twice"}},
-		"ingest, no object": {"Ingest", `"x"`, schema.FieldError{Field: "(json)", Problem: "must be an object"}},
+		"ingest, not an object": {"Ingest", `"x"`, schema.FieldError{Field: "(json)", Problem: "must be an object"}},
 		"recall, wrong type": {"Recall", `{` + whose + `, "query": "x", "limit": "5"}`,
 			schema.FieldError{Field: "limit", Problem: "must be a whole number"}},
 		"drift, wrong type": {"DriftCheck", `{"look_only": "yes"}`,
@@ -153,7 +153,7 @@ func TestOperationsRefuseWhatTheyDoNotKnow(t *testing.T) {
 	}
 }
 
-// raw is JSON as it is.
+// raw is unparsed JSON.
 type raw string
 
 func (r raw) MarshalJSON() ([]byte, error) { return []byte(r), nil }

@@ -11,8 +11,7 @@ import (
 	"github.com/mneme/mneme/workflows/flow"
 )
 
-// Nothing stays open for ever, no attempt is lost to the limit of all of them, and a step of the pipeline ends within
-// minutes.
+// Every activity has a timeout, no attempt is lost to the total limit, and a step of the pipeline ends within minutes.
 func TestEveryActivityHasItsLimits(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]workflow.ActivityOptions{
@@ -27,7 +26,7 @@ func TestEveryActivityHasItsLimits(t *testing.T) {
 		require.GreaterOrEqual(t, o.ScheduleToCloseTimeout,
 			attempts*(o.StartToCloseTimeout+o.RetryPolicy.MaximumInterval), name)
 		require.Greater(t, o.StartToCloseTimeout, pg.ClassLimits[pg.ClassPipeline].Statement,
-			"%s: a statement at its limit is told so", name)
+			"%s: an attempt must outlast the statement limit", name)
 	}
 	for name, o := range map[string]workflow.ActivityOptions{"model": flow.ModelOptions(""),
 		"embed": flow.EmbedOptions("", 1), "link": flow.LinkOptions("")} {

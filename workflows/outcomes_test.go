@@ -19,7 +19,7 @@ import (
 	"github.com/mneme/mneme/workflows/learn"
 )
 
-// reportsIn reports how it went in the session of a number.
+// reportsIn reports an outcome from the session with a number.
 func reportsIn(t testing.TB, h *testkit.Harness, p schema.Principal, session int, used string,
 	outcome schema.Outcome) []string {
 	t.Helper()
@@ -35,8 +35,8 @@ func outcomesOf(k learning.Known) [2]int64 {
 	return [2]int64{k.Stats.All.Successes, k.Stats.All.Failures}
 }
 
-// Advice on a procedure that was learned has its outcomes, and reports change them: it loses its place after a few
-// failures and comes back. A failure in one place does not hide that it works again.
+// Advice on a learned procedure uses its outcomes, and reports change them: after a few failures its rank falls, and
+// after successes it rises again. Failures in one environment do not hide successes in another.
 func TestReportsChangeWhatWasLearned(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -60,18 +60,18 @@ func TestReportsChangeWhatWasLearned(t *testing.T) {
 	reportsIn(t, h, p, 11, id, schema.OutcomeFailure)
 	reportsIn(t, h, p, 12, id, schema.OutcomeFailure)
 	out := advise(t, h, asksAbout(p, 97))
-	require.True(t, out.Best == nil || out.Best.MemoryID != id, "it lost its place")
+	require.True(t, out.Best == nil || out.Best.MemoryID != id, "no longer recommended")
 	for session := 13; session < 17; session++ {
 		reportsIn(t, h, p, session, id, schema.OutcomeSuccess)
 	}
 	out = advise(t, h, asksAbout(p, 96))
 	require.NotNil(t, out.Best)
-	require.Equal(t, id, out.Best.MemoryID, "it works again")
+	require.Equal(t, id, out.Best.MemoryID, "recommended again")
 	require.Equal(t, [2]int64{7, 3}, outcomesOf(learnedBy(t, h, p)[0]))
 }
 
-// An outcome that an agent reports and that the episode of its session shows counts once, whichever comes first. What
-// was reported without an episode is not lost when consolidation counts.
+// An outcome that is both reported and shown by the session's episode counts once, whichever comes first. A report
+// without an episode is not lost when consolidation recomputes the counts.
 func TestAnOutcomeCountsOnce(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -91,18 +91,18 @@ func TestAnOutcomeCountsOnce(t *testing.T) {
 	_, out := consolidate(t, h, in)
 	require.Equal(t, 1, out.Updated)
 	require.Equal(t, [2]int64{4, 1}, outcomesOf(learnedBy(t, h, p)[0]),
-		"session 3 counts once, session 50 still counts")
+		"session 3 counts once, and session 50 still counts")
 	record(4)
 	consolidate(t, h, in)
 	require.Equal(t, [2]int64{5, 1}, outcomesOf(learnedBy(t, h, p)[0]))
-	require.Empty(t, reportsIn(t, h, p, 4, id, schema.OutcomeSuccess), "the episode of session 4 has shown it")
+	require.Empty(t, reportsIn(t, h, p, 4, id, schema.OutcomeSuccess), "already shown by the episode of session 4")
 	require.Equal(t, [2]int64{5, 1}, outcomesOf(learnedBy(t, h, p)[0]))
 	record(5)
 	consolidate(t, h, in)
 	require.Equal(t, [2]int64{6, 1}, outcomesOf(learnedBy(t, h, p)[0]))
 }
 
-// What was reported of a tentative solution counts for the procedure that it becomes, once.
+// The outcomes reported for a tentative solution count, once, for the procedure that it becomes.
 func TestReportsOfATentativeSolutionAreCarriedOver(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -124,7 +124,8 @@ func TestReportsOfATentativeSolutionAreCarriedOver(t *testing.T) {
 	require.Equal(t, [2]int64{3, 2}, outcomesOf(learnedBy(t, h, p)[0]))
 }
 
-// A procedure that was put has what it claims and what was reported, before a run adopts it and after.
+// A procedure that was put has the outcomes that it states and those that were reported, both before a run adopts it
+// and afterwards.
 func TestReportsOfAPutProcedureAreCarriedOver(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -137,13 +138,13 @@ func TestReportsOfAPutProcedureAreCarriedOver(t *testing.T) {
 	require.Len(t, learnedBy(t, h, p), 1)
 	require.Equal(t, [2]int64{5, 1}, outcomesOf(learnedBy(t, h, p)[0]))
 	require.InDelta(t, before.Best.Confidence, advise(t, h, asksAbout(p, 9)).Best.Confidence, 1e-9)
-	require.Contains(t, reportsIn(t, h, p, 2, id, schema.OutcomeFailure), id, "what else was offered was passed over")
+	require.Contains(t, reportsIn(t, h, p, 2, id, schema.OutcomeFailure), id, "the other option was not used")
 	require.Equal(t, [2]int64{5, 2}, outcomesOf(learnedBy(t, h, p)[0]))
 	require.Zero(t, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "solution_outcomes", "true"))
 }
 
-// What a run learned and what it refused is counted once, by step and verdict; a shadow run counts nothing.
-func TestWhatWasLearnedIsCounted(t *testing.T) {
+// Learned and refused items are counted once, by step and verdict; a shadow run counts nothing.
+func TestLearnedItemsAreCounted(t *testing.T) {
 	t.Parallel()
 	seen := make(chan string, 100)
 	h := testkit.NewHarness(t, func(d *workflows.Dependencies) {
@@ -173,8 +174,8 @@ func TestWhatWasLearnedIsCounted(t *testing.T) {
 	}), got)
 }
 
-// Sessions that are handed in whole are accounts: whatever they say, nothing is learned from them alone.
-func TestSessionsHandedInWholeAreAccounts(t *testing.T) {
+// A session that is recorded as a whole is an unverified account: nothing is learned from such sessions alone.
+func TestSessionsRecordedWholeAreAccounts(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
 	p := testkit.Principal()
@@ -194,13 +195,13 @@ func TestSessionsHandedInWholeAreAccounts(t *testing.T) {
 	_, out := consolidate(t, h, in)
 	require.Equal(t, 1, out.Refused["too_few_independent_successes"], "%+v", out)
 	require.Empty(t, learnedBy(t, h, p))
-	require.Nil(t, advise(t, h, asksAbout(p, 9)).Best, "not even as tentative")
+	require.Nil(t, advise(t, h, asksAbout(p, 9)).Best, "not even a tentative solution")
 	for n := 4; n < 6; n++ {
 		testkit.Build(p, n, "linux", testkit.ClearCache(n)).Record(t, h.Store)
 	}
 	consolidate(t, h, in)
 	require.Equal(t, [2]int64{3, 0}, outcomesOf(learnedBy(t, h, p)[0]),
-		"beside two that were witnessed they count as one")
+		"together with two verified sessions they count as one")
 }
 
 // recordLearning captures the histories of learning.

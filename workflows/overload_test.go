@@ -23,8 +23,8 @@ import (
 	"github.com/mneme/mneme/store/vector"
 )
 
-// More work than the worker has connections waits in Temporal, not in activities whose time runs: nothing is tried
-// a second time, and no job dies.
+// Work in excess of the worker's connections waits in Temporal, and not in activities whose timeout runs: nothing is
+// retried, and no job becomes dead.
 func TestOverloadWaits(t *testing.T) {
 	t.Parallel()
 	const conns, requests = 4, 30
@@ -34,7 +34,7 @@ func TestOverloadWaits(t *testing.T) {
 	t.Cleanup(pool.Close)
 	h.Deps.Store, h.Deps.Index = pool, vector.PGVector{Store: pool}
 	db := testkit.Owner(t, h.DatabaseURL)
-	// a database that is slow to stage, and to link
+	// make the staging and linking slow in the database
 	for _, table := range []string{"ingest_batches", "memory_entity_mentions"} {
 		_, err = db.Exec(t.Context(),
 			`CREATE OR REPLACE FUNCTION slowly() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.2); RETURN NEW; END $$;
@@ -43,7 +43,7 @@ func TestOverloadWaits(t *testing.T) {
 	}
 	var now, most atomic.Int32
 	var mu sync.Mutex
-	attempts := map[string]int32{} // the most of any run, by activity
+	attempts := map[string]int32{} // the maximum of all runs, by activity
 	options := config.Config{MaxConns: conns}.WorkerOptions()
 	options.Interceptors = []interceptor.WorkerInterceptor{&hook{around: func(ctx context.Context, name string,
 		run func() (any, error)) (any, error) {
@@ -74,7 +74,7 @@ func TestOverloadWaits(t *testing.T) {
 		})
 	}
 	all.Wait()
-	require.LessOrEqual(t, int(most.Load()), conns, "activities at once")
+	require.LessOrEqual(t, int(most.Load()), conns, "concurrent activities")
 	for _, name := range []string{"StageCandidates", "ExtractFacts", "DecideFacts", "WriteProposals", "LinkEntities",
 		"IndexBatch", "CompleteJobs"} {
 		require.EqualValues(t, 1, attempts[name], name)
@@ -83,7 +83,7 @@ func TestOverloadWaits(t *testing.T) {
 	require.Zero(t, testkit.Rows(t, db, "jobs", "state <> 'completed' OR attempts > 1"))
 }
 
-// Once its texts are staged, a run that waits keeps none of them in the worker's memory.
+// After its texts are staged, a waiting run keeps none of them in the worker's memory.
 func TestARunKeepsNoContentAfterStaging(t *testing.T) {
 	const runs, size = 20, 200 << 10
 	text := func(i int) string { return strings.Repeat(fmt.Sprintf("Hall %d is long. ", i), size/16) }
@@ -130,7 +130,7 @@ func TestARunKeepsNoContentAfterStaging(t *testing.T) {
 			}
 			held := int64(inUse()) - int64(before)
 			t.Logf("%d runs of %d bytes hold %d", runs, size, held)
-			require.Less(t, held, int64(runs*size), "less than the texts themselves")
+			require.Less(t, held, int64(runs*size), "less than the size of the texts")
 		})
 	}
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// An attempt whose time is over returns what it has, and the run asks for the rest before it goes on. What it reports
-// are the range's totals: they are not added up.
-func TestARunAsksForTheRest(t *testing.T) {
+// An attempt that runs out of time returns what it has done, and the run schedules the rest before the next phase. Each
+// attempt reports the totals of its range, so the run does not add them up.
+func TestARunSchedulesTheRestOfARange(t *testing.T) {
 	t.Parallel()
 	env := (&testsuite.WorkflowTestSuite{}).NewTestWorkflowEnvironment()
 	env.RegisterWorkflow(ResumeIngest)
@@ -29,16 +29,16 @@ func TestARunAsksForTheRest(t *testing.T) {
 		return schema.ExtractCounts{Candidates: extractions, Facts: extractions, More: extractions < 3}, nil
 	})
 	decide := func(_ context.Context, in activities.DecideRequest) (schema.DecideCounts, error) {
-		require.Equal(t, 3, extractions, "all of the range is extracted first")
+		require.Equal(t, 3, extractions, "the whole range is extracted first")
 		require.Equal(t, activities.DecideRequest{Range: r, Group: 7 * decisions}, in,
-			"it begins with what was not too much")
+			"it starts with the size of the last group")
 		decisions++
 		return schema.DecideCounts{Candidates: decisions, More: decisions < 2, Group: 7}, nil
 	}
 	env.OnActivity(decision.DecideFacts, mock.Anything, mock.Anything).Return(decide)
 	env.OnActivity(writing.WriteProposals, mock.Anything, mock.Anything).Return(func(context.Context,
 		activities.WriteRequest) (schema.WriteCounts, error) {
-		require.Equal(t, 2, decisions, "all of the range is decided first")
+		require.Equal(t, 2, decisions, "the whole range is decided first")
 		return schema.WriteCounts{Added: 3}, nil
 	}).Once()
 	env.OnActivity(linking.LinkEntities, mock.Anything, mock.Anything).Return(schema.LinkCounts{}, nil)

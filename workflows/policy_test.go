@@ -16,7 +16,7 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
-// Rules are in force for every batch that begins after they change, and history says which they were.
+// Retention rules apply to every batch that begins after their change, and history names the rules that were used.
 func TestRulesInForce(t *testing.T) {
 	t.Parallel()
 	var current atomic.Pointer[policy.Policy]
@@ -57,7 +57,7 @@ rules:
 	require.Equal(t, []any{"plants"}, metadata["rules"])
 }
 
-// What the detectors find is kept out of recall by default, and so is what is drawn from it.
+// Secrets found by the detectors are not recalled by default, and neither are the facts derived from them.
 func TestASecretIsNotRecalledByDefault(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -66,7 +66,7 @@ func TestASecretIsNotRecalledByDefault(t *testing.T) {
 	started, result := h.Ingest(t, testkit.Request(p, schema.SourceUserInput,
 		"Dana lives in Oslo. The password of the vault is hunter2x."))
 	require.Zero(t, result.Dead)
-	require.NotZero(t, result.Written.Added, "facts were drawn from it")
+	require.NotZero(t, result.Written.Added, "facts were extracted from it")
 	m, err := h.Store.Get(ctx, p, uuid.MustParse(started.Ack.MemoryIDs[0]), policy.UpTo(schema.SensitivityHyper))
 	require.NoError(t, err)
 	require.Equal(t, schema.SensitivityHyper, m.Sensitivity)

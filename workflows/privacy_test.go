@@ -33,7 +33,7 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
-// rawHistory reads a run's events as the server keeps them.
+// rawHistory reads a run's events as the server stores them.
 func rawHistory(t testing.TB, c client.Client, id, runID string) []*historypb.HistoryEvent {
 	t.Helper()
 	var out []*historypb.HistoryEvent
@@ -49,8 +49,8 @@ func rawHistory(t testing.TB, c client.Client, id, runID string) []*historypb.Hi
 
 var base64Word = regexp.MustCompile(`[A-Za-z0-9+/]{8,}={0,2}`)
 
-// bares reports whether a message holds the word: in its wire form, or in its JSON form with all
-// that is base64 decoded, twice over.
+// bares reports whether a message contains the word: in its wire form, or in its JSON form with all base64 decoded,
+// twice.
 func bares(t testing.TB, m proto.Message, word string) bool {
 	t.Helper()
 	wire, err := proto.Marshal(m)
@@ -71,7 +71,7 @@ func bares(t testing.TB, m proto.Message, word string) bool {
 	return bytes.Contains(bytes.ToLower(bytes.Join(all, nil)), []byte(strings.ToLower(word)))
 }
 
-// barers lists the types of the events of a run that hold the word.
+// barers lists the types of a run's events that contain the word.
 func barers(t testing.TB, c client.Client, id, runID, word string) []string {
 	t.Helper()
 	out := []string{}
@@ -83,8 +83,8 @@ func barers(t testing.TB, c client.Client, id, runID, word string) []string {
 	return out
 }
 
-// talkative is a model whose failures quote what it was asked: the first call of each source fails,
-// and every call of a poisoned one.
+// talkative is a model whose error messages quote the input: the first call of each source fails, and so does every
+// call of a poisoned source.
 func talkative(t *testing.T) *testkit.Model {
 	return stumbleWith(t, func(call testkit.ModelCall, first bool) testkit.ModelReply {
 		quote := "I refuse: " + call.Data
@@ -102,13 +102,13 @@ func talkative(t *testing.T) *testkit.Model {
 	})
 }
 
-// noisyRun ingests content with the canary in all its places, with failures in every phase that
-// calls out, and replays the dead job. It returns the runs.
+// noisyRun ingests content with the canary in every field, with failures in every phase that calls a service, and
+// replays the dead job. It returns the runs.
 func noisyRun(t *testing.T, h *testkit.Harness, embedderDown *atomic.Bool, p schema.Principal) (runs [][2]string) {
 	t.Helper()
 	known(t, h, p, "The "+canary+" lives here already.")
 	embedderDown.Store(true)
-	// A constraint that the graph breaks: Postgres quotes the row in the error's detail.
+	// A constraint that the graph violates: Postgres quotes the row in the error's detail.
 	db := testkit.Owner(t, h.DatabaseURL)
 	_, err := db.Exec(context.Background(),
 		`ALTER TABLE entities ADD CHECK (canonical_name NOT LIKE '%`+canary+`%') NOT VALID`)
@@ -133,7 +133,7 @@ func noisyRun(t *testing.T, h *testkit.Harness, embedderDown *atomic.Bool, p sch
 		{api.ResumeWorkflowID(p.Tenant, jobs[0].ID), ""}}
 }
 
-// noisyHarness has a model, an embedder and a database that can fail with content in their messages.
+// noisyHarness has a model, an embedder and a database whose error messages contain content.
 func noisyHarness(t *testing.T, c client.Client) (*testkit.Harness, *atomic.Bool) {
 	t.Helper()
 	down := &atomic.Bool{}
@@ -145,14 +145,14 @@ func noisyHarness(t *testing.T, c client.Client) (*testkit.Harness, *atomic.Bool
 	return h, down
 }
 
-// Content is in no event but the one that brought it in.
+// Content is only in the event that delivered it.
 func TestContentStaysOutOfHistory(t *testing.T) {
 	t.Parallel()
 	h, down := noisyHarness(t, testkit.Temporal(t))
 	for i, run := range noisyRun(t, h, down, testkit.Principal()) {
 		want := []string{enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED.String()}
 		if i == 2 {
-			want = []string{} // the replay of a job is given its id alone
+			want = []string{} // the input of a replay is only the job's id
 		}
 		require.Equal(t, want, barers(t, h.Temporal, run[0], run[1], canary), run)
 		described, err := h.Temporal.DescribeWorkflowExecution(context.Background(), run[0], run[1])
@@ -161,7 +161,7 @@ func TestContentStaysOutOfHistory(t *testing.T) {
 	}
 }
 
-// With a payload key, content is nowhere, and neither are the messages of failures.
+// With a payload key, neither content nor error messages can be read in any history.
 func TestPayloadKeyHidesContent(t *testing.T) {
 	t.Parallel()
 	key := make([]byte, 32)
@@ -172,7 +172,7 @@ func TestPayloadKeyHidesContent(t *testing.T) {
 	h, down := noisyHarness(t, sealed)
 	runs := noisyRun(t, h, down, testkit.Principal())
 
-	// A request that is refused, whose error names its fields.
+	// An invalid request, whose error names its fields.
 	id := "raw/" + uuid.NewString()
 	run, err := sealed.ExecuteWorkflow(context.Background(),
 		client.StartWorkflowOptions{ID: id, TaskQueue: h.TaskQueue, StaticSummary: "summary " + canary,

@@ -51,8 +51,8 @@ func runPut(t testing.TB, h *testkit.Harness, req schema.PutRequest) (id, runID 
 	return run.GetID(), run.GetRunID(), result
 }
 
-// What is put is found, its content is in no event but the one that brought it in, and the same
-// operation again is the same run.
+// A record that was put can be recalled, its content is only in the event that delivered it, and repeating the
+// operation returns the same run.
 func TestPutEndToEnd(t *testing.T) {
 	t.Parallel()
 	down := &atomic.Bool{}
@@ -70,7 +70,7 @@ func TestPutEndToEnd(t *testing.T) {
 
 	db := testkit.Owner(t, h.DatabaseURL)
 	require.Equal(t, 2, testkit.Rows(t, db, "memory_embeddings", "true"))
-	require.Equal(t, 0, testkit.Rows(t, db, "index_outbox", "true"), "the index knows")
+	require.Equal(t, 0, testkit.Rows(t, db, "index_outbox", "true"), "the index is updated")
 	require.Equal(t, 0, testkit.Rows(t, db, "staged_requests", "true"))
 	testkit.CheckInvariants(t, db)
 	recaller := recall.Recaller{Store: h.Store, Index: h.Deps.Index, Embedder: h.Deps.Brain.Embedder}
@@ -86,7 +86,7 @@ func TestPutEndToEnd(t *testing.T) {
 	_, _, repeated := runPut(t, h, req)
 	require.Equal(t, schema.PutItem{ID: result.Items[0].ID, Status: schema.PutDuplicate}, repeated.Items[0])
 
-	down.Store(true) // embeddings can wait
+	down.Store(true) // embeddings are added later
 	later := putRequest(t, p, putSkill("cook", "Boil the water"))
 	_, _, result = runPut(t, h, later)
 	require.Equal(t, schema.PutCreated, result.Items[0].Status)
@@ -116,7 +116,7 @@ func TestPutOfAnInvalidRequestFailsAtOnce(t *testing.T) {
 	require.NotContains(t, err.Error(), canary)
 }
 
-// The mode of the worker holds, whatever the request asks for.
+// The mode of the worker applies, whatever the request asks for.
 func TestPutInTheWorkersMode(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, func(d *workflows.Dependencies) {

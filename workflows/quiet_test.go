@@ -29,14 +29,14 @@ import (
 	"github.com/mneme/mneme/workflows/learn"
 )
 
-// quietHarness consolidates by itself after three episodes and a quiet time.
+// quietHarness consolidates automatically after three episodes and a quiet period.
 func quietHarness(t *testing.T, quiet time.Duration) *testkit.Harness {
 	return testkit.NewHarness(t, func(d *workflows.Dependencies) {
 		d.Due = due.Rule{Least: 3, Quiet: quiet}
 	})
 }
 
-// handIn hands the events of a session to its run, which ends with them.
+// handIn appends the events of a session to its run, which completes with them.
 func handIn(t testing.TB, c client.Client, taskQueue string, s *testkit.Story) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
@@ -46,7 +46,7 @@ func handIn(t testing.TB, c client.Client, taskQueue string, s *testkit.Story) {
 	require.NoError(t, err)
 }
 
-// quietRun is the run that has waited for a scope, or that waits; empty where there is none.
+// quietRun returns the run that waits for a scope, or the last one that did; empty if there is none.
 func quietRun(t testing.TB, c client.Client, scope api.LearnScope) (id string, running bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -58,7 +58,7 @@ func quietRun(t testing.TB, c client.Client, scope api.LearnScope) (id string, r
 	return run.WorkflowExecution.RunID, run.WorkflowCloseTime == nil
 }
 
-// quietResult waits for the run that waits for a scope.
+// quietResult waits for the result of a scope's waiting run.
 func quietResult(t testing.TB, c client.Client, scope api.LearnScope) api.ConsolidateWhenQuietResult {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
@@ -72,8 +72,8 @@ func quietResult(t testing.TB, c client.Client, scope api.LearnScope) api.Consol
 	return out
 }
 
-// The third session of a scope that is closed has it consolidated, without any call, and the sessions before do not
-// start a run. What is left then is too little for another run.
+// When the third session of a scope closes, the scope is consolidated automatically; the first two sessions start no
+// run. The remaining evidence is too little for another run.
 func TestEnoughEvidenceFollowedByQuietIsConsolidated(t *testing.T) {
 	t.Parallel()
 	h := quietHarness(t, 300*time.Millisecond)
@@ -87,7 +87,7 @@ func TestEnoughEvidenceFollowedByQuietIsConsolidated(t *testing.T) {
 		handIn(t, h.Temporal, h.TaskQueue, testkit.Build(p, n, "linux", testkit.ClearCache(n)))
 	}
 	require.Eventually(t, func() bool { return episodes() == 2 }, time.Minute, 20*time.Millisecond)
-	time.Sleep(time.Second) // a run that should not be there would have started
+	time.Sleep(time.Second) // time in which an unwanted run would have started
 	id, _ := quietRun(t, h.Temporal, scope)
 	require.Empty(t, id, "no run starts for evidence that is not enough")
 
@@ -104,8 +104,8 @@ func TestEnoughEvidenceFollowedByQuietIsConsolidated(t *testing.T) {
 	require.False(t, running)
 }
 
-// Outcomes that agents report are evidence as well: three sessions that report on a procedure, and record nothing, have
-// the scope consolidated, and its record tells of them. Nothing is left to do then.
+// Reported outcomes are evidence as well: after three sessions that only report on a procedure, the scope is
+// consolidated, and the procedure's record counts the reports. Nothing is left to do after that.
 func TestReportedOutcomesAreConsolidated(t *testing.T) {
 	t.Parallel()
 	h := quietHarness(t, 300*time.Millisecond)
@@ -134,7 +134,7 @@ func TestReportedOutcomesAreConsolidated(t *testing.T) {
 	}
 	report(0)
 	report(1)
-	time.Sleep(time.Second) // a run that should not be there would have started
+	time.Sleep(time.Second) // time in which an unwanted run would have started
 	id, _ := quietRun(t, h.Temporal, scope)
 	require.Equal(t, first, id, "two reports are not enough")
 	report(2)
@@ -151,8 +151,8 @@ func TestReportedOutcomesAreConsolidated(t *testing.T) {
 	require.Zero(t, out.Changes(), "the same reports change nothing")
 }
 
-// Sessions that close at the same time all count, and one run takes them in. Episodes that are put count as well, and
-// those that one origin hands in count once.
+// Sessions that close at the same time are all counted, and one run consolidates them. Episodes that are put count as
+// well; those of one origin count once.
 func TestEvidenceThatArrivesAtOnce(t *testing.T) {
 	t.Parallel()
 	h := quietHarness(t, time.Second)
@@ -173,7 +173,7 @@ func TestEvidenceThatArrivesAtOnce(t *testing.T) {
 	_, _ = h.Ingest(t, req)
 	time.Sleep(time.Second)
 	id, _ := quietRun(t, h.Temporal, scopeOfPrincipal(planted))
-	require.Empty(t, id, "turns that one origin hands in without a session are one account")
+	require.Empty(t, id, "turns of one origin without a session are one account")
 	req = testkit.Request(planted, schema.SourceUserInput, "The build is fast.", "Ana left.",
 		"The disk of ci-5 is full.")
 	for i := range req.Candidates {
@@ -183,8 +183,9 @@ func TestEvidenceThatArrivesAtOnce(t *testing.T) {
 	require.Positive(t, quietResult(t, h.Temporal, scopeOfPrincipal(planted)).Consolidated)
 }
 
-// The worker is killed when an episode is committed and its run told, and when it has looked: one procedure is there.
-func TestConsolidationByItselfSurvivesKills(t *testing.T) {
+// The worker is killed after an episode is committed and its run is signalled, and again after the run has checked the
+// scope: there is one procedure.
+func TestAutomaticConsolidationSurvivesKills(t *testing.T) {
 	t.Parallel()
 	for _, step := range []string{"CloseSession", "EvidenceDue"} {
 		t.Run(step, func(t *testing.T) {
@@ -215,7 +216,7 @@ func TestConsolidationByItselfSurvivesKills(t *testing.T) {
 	}
 }
 
-// quietEnv is an environment in which a scope looks as the test says.
+// quietEnv is an environment in which the checks of a scope return the given results.
 func quietEnv(t *testing.T, looks ...learning.DueResult) *testsuite.TestWorkflowEnvironment {
 	var of *learning.Learning
 	var suite testsuite.WorkflowTestSuite
@@ -270,13 +271,13 @@ func TestConsolidateWhenQuietBranches(t *testing.T) {
 		require.Equal(t, api.ConsolidateWhenQuietResult{New: 2},
 			quietOutcome(t, quietEnv(t, learning.DueResult{New: 2})))
 	})
-	t.Run("a run that takes nothing in is not repeated", func(t *testing.T) {
+	t.Run("a run that consolidates nothing is not repeated", func(t *testing.T) {
 		t.Parallel()
 		env := quietEnv(t, enough, enough)
 		env.OnWorkflow(api.WorkflowConsolidate, mock.Anything, mock.Anything).Return(api.LearnResult{}, nil).Once()
 		require.Equal(t, api.ConsolidateWhenQuietResult{Consolidated: 1, New: 4}, quietOutcome(t, env))
 	})
-	t.Run("new evidence while a run goes on", func(t *testing.T) {
+	t.Run("new evidence during a run", func(t *testing.T) {
 		t.Parallel()
 		later := enough
 		later.Mark = "b"
@@ -298,7 +299,7 @@ func TestConsolidateWhenQuietBranches(t *testing.T) {
 		})
 		require.Equal(t, api.ConsolidateWhenQuietResult{Consolidated: 1, Changed: 1, Failed: 2}, quietOutcome(t, env))
 	})
-	t.Run("a run that always fails is left to the schedule", func(t *testing.T) {
+	t.Run("after repeated failures the schedule takes over", func(t *testing.T) {
 		t.Parallel()
 		env := quietEnv(t, enough, enough, enough, enough, enough)
 		env.OnWorkflow(api.WorkflowConsolidate, mock.Anything, mock.Anything).Return(api.LearnResult{},
@@ -308,7 +309,7 @@ func TestConsolidateWhenQuietBranches(t *testing.T) {
 		require.Error(t, env.GetWorkflowError())
 		env.AssertExpectations(t)
 	})
-	t.Run("another run is under way", func(t *testing.T) {
+	t.Run("another run is in progress", func(t *testing.T) {
 		t.Parallel()
 		env := quietEnv(t, enough, learning.DueResult{New: 1, Mark: "b"})
 		env.OnWorkflow(api.WorkflowConsolidate, mock.Anything, mock.Anything).Return(api.LearnResult{},
@@ -317,7 +318,7 @@ func TestConsolidateWhenQuietBranches(t *testing.T) {
 	})
 }
 
-// A run that is told very often goes on as a new one, with what it knows.
+// A run that receives many signals continues as new with its state.
 func TestConsolidateWhenQuietContinuesAsNew(t *testing.T) {
 	t.Parallel()
 	env := quietEnv(t, enough, loud)
@@ -338,7 +339,7 @@ func TestConsolidateWhenQuietContinuesAsNew(t *testing.T) {
 		SoFar: &api.ConsolidateWhenQuietResult{Failed: 1, New: 3}}, in)
 }
 
-// A run that never waits, because there is no quiet time, continues as a new one when its history is long.
+// A run that never waits, because the quiet period is zero, continues as new when its history is long.
 func TestConsolidateWhenQuietContinuesAsNewWithoutWaiting(t *testing.T) {
 	t.Parallel()
 	env := quietEnv(t, enough)
@@ -357,7 +358,7 @@ func TestConsolidateWhenQuietContinuesAsNewWithoutWaiting(t *testing.T) {
 		SoFar: &api.ConsolidateWhenQuietResult{New: 4, Consolidated: 1, Changed: 1}}, in)
 }
 
-// recordQuiet captures a run that waits, is told of more evidence, consolidates and ends.
+// recordQuiet captures a run that waits, receives more evidence, consolidates and completes.
 func recordQuiet(t *testing.T) {
 	t.Helper()
 	h := quietHarness(t, 2*time.Second)

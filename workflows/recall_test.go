@@ -25,7 +25,7 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
-// recallBy asks through the workflow.
+// recallBy recalls through the workflow.
 func recallBy(t testing.TB, h *testkit.Harness, req schema.RecallRequest) (client.WorkflowRun, schema.RecallResponse) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -49,7 +49,7 @@ func TestRecallWorkflow(t *testing.T) {
 	require.True(t, strings.HasPrefix(run.GetID(), "recall/"+p.Tenant+"/"+p.Agent+"/"), run.GetID())
 	require.Equal(t, []string{enumspb.EVENT_TYPE_MARKER_RECORDED.String(),
 		enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED.String()},
-		barers(t, h.Temporal, run.GetID(), run.GetRunID(), canary), "what the documentation says is in the history")
+		barers(t, h.Temporal, run.GetID(), run.GetRunID(), canary), "the content is in the history, as documented")
 	described, err := h.Temporal.DescribeWorkflowExecution(context.Background(), run.GetID(), run.GetRunID())
 	require.NoError(t, err)
 	require.False(t, bares(t, described, canary))
@@ -57,12 +57,12 @@ func TestRecallWorkflow(t *testing.T) {
 		mneme.AttrOutcome.GetName())
 
 	_, anew := recallBy(t, h, schema.RecallRequest{Principal: p, Query: "who sleeps in the attic"})
-	require.NotEqual(t, out.RetrievalID, anew.RetrievalID, "asked again, it is another retrieval")
+	require.NotEqual(t, out.RetrievalID, anew.RetrievalID, "a repeated request is another retrieval")
 	_, others := recallBy(t, h, schema.RecallRequest{Principal: testkit.Principal(), Query: "who sleeps in the attic"})
 	require.Empty(t, others.Results)
 }
 
-// With ids_only an answer brings no content into the history, whatever a result may hold.
+// With ids_only an answer adds no content to the history.
 func TestRecallOfIDsOnly(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -90,7 +90,7 @@ func TestRecallOfAnInvalidRequest(t *testing.T) {
 		_, err := mneme.StartRecall(context.Background(), h.Temporal, h.TaskQueue, req)
 		require.ErrorAs(t, err, &invalid)
 
-		// A client in another language starts it plainly.
+		// As a client in another language starts it.
 		run, err := h.Temporal.ExecuteWorkflow(context.Background(),
 			client.StartWorkflowOptions{ID: "raw/" + uuid.NewString(), TaskQueue: h.TaskQueue}, "Recall", req)
 		require.NoError(t, err)
@@ -109,7 +109,7 @@ func TestRecallOfAnInvalidRequest(t *testing.T) {
 	}
 }
 
-// accesses is how often a memory has been returned, as far as that was tracked.
+// accesses returns how often a memory has been returned, as far as it was tracked.
 func accesses(t testing.TB, h *testkit.Harness, id string) int {
 	t.Helper()
 	var n int
@@ -118,7 +118,7 @@ func accesses(t testing.TB, h *testkit.Harness, id string) int {
 	return n
 }
 
-// An activity whose acknowledgement is lost asks again; that is one retrieval and one access.
+// An activity whose acknowledgement is lost runs the recall again; it counts as one retrieval and one access.
 func TestRecallIsTrackedOnce(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil)
@@ -133,8 +133,8 @@ func TestRecallIsTrackedOnce(t *testing.T) {
 	require.Equal(t, 2, accesses(t, h, id))
 }
 
-// What is too large for Temporal is left out from the end, and named.
-func TestRecallOfMoreThanTemporalTakes(t *testing.T) {
+// When the answer is too large for Temporal, the last results are left out, and the response says so.
+func TestRecallLargerThanTemporalsLimit(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
 	p := testkit.Principal()
@@ -152,7 +152,7 @@ func TestRecallOfMoreThanTemporalTakes(t *testing.T) {
 	require.NotEmpty(t, run.GetRunID())
 }
 
-// Erased, a text is in no history of a recall either.
+// An erased text is left in no history of a recall.
 func TestEraseReachesRecalls(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -174,7 +174,7 @@ func TestEraseReachesRecalls(t *testing.T) {
 	require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED, statusOf(t, h.Temporal, foreign.GetID()))
 }
 
-// listed waits until a run that has ended is found by a query: the server is a moment late.
+// listed waits until a completed run is found by a query, because visibility is eventually consistent.
 func listed(t testing.TB, c client.Client, id string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -189,8 +189,8 @@ func listed(t testing.TB, c client.Client, id string) {
 	}))
 }
 
-// With a payload key nothing of a recall can be read in its history, nor in that of a caller by Nexus that
-// has the key too.
+// With a payload key nothing of a recall can be read in its history, nor in the history of a Nexus caller that uses the
+// same key.
 func TestPayloadKeyHidesRecalls(t *testing.T) {
 	t.Parallel()
 	key := make([]byte, 32)

@@ -33,7 +33,7 @@ import (
 
 const stream = "run/bakery"
 
-// says is an event of the stream with a text.
+// says returns an event of the stream with a text.
 func says(id, agent, kind, text string) ledger.Event {
 	payload, _ := json.Marshal(ledger.Text{Text: text})
 	return ledger.Event{ID: id, Stream: stream, Agent: agent, Kind: kind, Payload: payload,
@@ -49,7 +49,7 @@ func appendEvents(t testing.TB, s *store.Store, p schema.Principal, list ...ledg
 	}
 }
 
-// thoughts are n events of the principal's agent.
+// thoughts returns n events of the principal's agent.
 func thoughts(p schema.Principal, from, n int) (out []ledger.Event) {
 	for i := from; i < from+n; i++ {
 		out = append(out, says(fmt.Sprintf("e%d", i), p.Agent, ledger.KindAgentThought,
@@ -82,7 +82,7 @@ func believedIn(t testing.TB, s *store.Store, tenant string) (out []ledger.Event
 	return out
 }
 
-// reasoner answers as a test says.
+// reasoner is a reasoner defined by a function.
 type reasoner func(call int, span []ledger.Event) (inference.Belief, error)
 
 type countedReasoner struct {
@@ -106,8 +106,8 @@ func reasoning(answer reasoner) (*countedReasoner, func(*workflows.Dependencies)
 	return c, func(d *workflows.Dependencies) { d.Brain.Reasoner = c }
 }
 
-// An agent reflects when it has seen as many events as the threshold since its last reflection, and not before. What it
-// believes is in the ledger and in no history.
+// An agent reflects when it has seen as many events as the threshold since its last reflection, and not before. Its
+// belief is in the ledger and in no history.
 func TestReflectWhenDue(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -129,7 +129,7 @@ func TestReflectWhenDue(t *testing.T) {
 	require.Contains(t, views.Text(beliefs[0]), "From now on I bake secretive bread.")
 	require.Equal(t, schema.VisibilityGlobal, beliefs[0].Visibility)
 
-	require.False(t, reflectOn(t, h, in).Due, "it has seen nothing since")
+	require.False(t, reflectOn(t, h, in).Due, "no events since then")
 	foreign := []ledger.Event{}
 	appendEvents(t, h.Store, p, says("e1 of other", "other", ledger.KindAgentThought, "x"))
 	for i := range 6 {
@@ -138,13 +138,13 @@ func TestReflectWhenDue(t *testing.T) {
 		foreign = append(foreign, e)
 	}
 	appendEvents(t, h.Store, p, foreign...)
-	require.False(t, reflectOn(t, h, in).Due, "beliefs of others alone")
+	require.False(t, reflectOn(t, h, in).Due, "only beliefs of others")
 	appendEvents(t, h.Store, p, thoughts(p, 10, 1)...)
 	require.Equal(t, 7, reflectOn(t, h, in).Covers)
 }
 
-// An agent with many pending events makes several beliefs in one run, the oldest first, and none past the event that it
-// was asked about.
+// An agent with many pending events forms several beliefs in one run, the oldest first, and none from events after the
+// requested one.
 func TestReflectOnABacklog(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -161,7 +161,7 @@ func TestReflectOnABacklog(t *testing.T) {
 	require.Empty(t, views.ReflectionTracker{Viewer: views.Viewer{Agent: p.Agent}}.Pending(page))
 }
 
-// A run with more beliefs to make than it may continues as new and loses none of the count.
+// A run that reaches its limit of beliefs continues as new and keeps its counts.
 func TestReflectContinuesAsNew(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -175,7 +175,7 @@ func TestReflectContinuesAsNew(t *testing.T) {
 	require.Equal(t, 51, out.Beliefs)
 }
 
-// Requests that meet make one belief, and every activity may run twice.
+// Concurrent requests form one belief, and every activity may run twice.
 func TestReflectStartedTwice(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil)
@@ -203,8 +203,8 @@ func TestReflectStartedTwice(t *testing.T) {
 	}))
 }
 
-// A belief that cites what its agent was not given is refused, and so is one that says or cites nothing. Nothing is
-// appended, and what happened stays pending.
+// A belief that cites events outside of its input is refused, and so is one without text or citations. Nothing is
+// appended, and the events stay pending.
 func TestReflectRefusesBadBeliefs(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -240,7 +240,7 @@ func TestReflectRefusesBadBeliefs(t *testing.T) {
 				says("private", "other", ledger.KindAgentThought, "mine"))...)
 			out := reflectOn(t, h, api.ReflectInput{Principal: p, Threshold: 2})
 			require.Equal(t, api.ReflectResult{Due: true, Refused: c.refused, Tokens: 30}, out)
-			require.Equal(t, 4, asked.calls, "it is asked three times")
+			require.Equal(t, 4, asked.calls, "three attempts")
 			require.Len(t, believedIn(t, h.Store, p.Tenant), 1)
 			require.Empty(t, barers(t, h.Temporal, api.ReflectWorkflowID(p, stream), "", "canary"))
 			require.True(t, reflectOn(t, h, api.ReflectInput{Principal: p, Threshold: 2}).Due, "it is still pending")
@@ -248,7 +248,7 @@ func TestReflectRefusesBadBeliefs(t *testing.T) {
 	}
 }
 
-// Through a real endpoint: an answer that cannot be used is asked for again, and tokens of all answers count.
+// With a real endpoint: after an unusable answer the model is asked again, and the tokens of all answers count.
 func TestReflectAsksAModelAgain(t *testing.T) {
 	t.Parallel()
 	answers := []string{`{"belief":"x","based_on":[9]}`, `I believe`, `{"belief":"The oven is cold.","based_on":[2]}`}
@@ -275,8 +275,8 @@ func TestReflectAsksAModelAgain(t *testing.T) {
 	require.NotContains(t, out.Refused, "canary")
 }
 
-// Evidence that is erased while the reasoner thinks is not cited: it is asked again without it. Where all of the span
-// is erased there is no belief.
+// Evidence that is erased during the model call is not cited: the model is asked again without it. If the whole span is
+// erased, there is no belief.
 func TestReflectOnErasedEvidence(t *testing.T) {
 	t.Parallel()
 	for _, all := range []bool{false, true} {
@@ -312,9 +312,9 @@ func TestReflectOnErasedEvidence(t *testing.T) {
 	}
 }
 
-// A belief has at least the class of its evidence and of its own words, and is not seen by those that the request or
-// the deployment excludes.
-func TestReflectionKeepsToItself(t *testing.T) {
+// A belief has at least the sensitivity of its evidence and of its own text, and is hidden from those that the request
+// or the deployment excludes.
+func TestReflectionKeepsItsSensitivity(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ most, asked, want schema.Visibility }{
 		{"", "", schema.VisibilityGlobal},
@@ -328,7 +328,7 @@ func TestReflectionKeepsToItself(t *testing.T) {
 		high := says("high", p.Agent, ledger.KindAgentThought, "I decided to keep it.")
 		high.Sensitivity = schema.SensitivityHigh
 		appendEvents(t, h.Store, p, high)
-		require.False(t, reflectOn(t, h, api.ReflectInput{Principal: p, Threshold: 1}).Due, "above its ceiling")
+		require.False(t, reflectOn(t, h, api.ReflectInput{Principal: p, Threshold: 1}).Due, "above the limit")
 		require.True(t, reflectOn(t, h,
 			api.ReflectInput{Principal: p, Threshold: 1, Visibility: c.asked,
 				MaxSensitivity: schema.SensitivityHigh}).Due)
@@ -337,7 +337,7 @@ func TestReflectionKeepsToItself(t *testing.T) {
 	}
 }
 
-// A request that is not well formed is refused before anything is read, also where a client sends it raw.
+// A malformed request is refused before anything is read, also when a client sends it as raw JSON.
 func TestReflectRefusesRequests(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -353,8 +353,8 @@ func TestReflectRefusesRequests(t *testing.T) {
 	require.Equal(t, "stream", invalid.Fields[0].Field)
 }
 
-// A worker is killed with a belief that is drafted and not appended, or appended and not acknowledged. Another worker
-// makes up for it, and there is one belief.
+// A worker is killed when a belief is drafted but not appended, or appended but not acknowledged. Another worker
+// continues, and there is one belief.
 func TestReflectingWorkerKilled(t *testing.T) {
 	t.Parallel()
 	for _, point := range []string{"before the append", "after the append"} {
@@ -376,7 +376,7 @@ func TestReflectingWorkerKilled(t *testing.T) {
 			victim := testkit.StartProcess(t, settings(gate.Address))
 			owner := testkit.Owner(t, url)
 			release := func() {}
-			if point == "before the append" { // it waits for the stream
+			if point == "before the append" { // the append waits for the stream
 				tx, err := owner.Begin(ctx)
 				require.NoError(t, err)
 				_, err = tx.Exec(ctx, `SELECT FROM event_streams WHERE stream = $1 FOR UPDATE`, stream)

@@ -15,7 +15,7 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
-// registry notes the names under which a worker would host workflows and activities.
+// registry records the names under which a worker registers workflows and activities.
 type registry struct {
 	worker.Registry
 	workflows, activities []string
@@ -34,8 +34,8 @@ func (r *registry) RegisterActivity(of any) {
 
 func (r *registry) RegisterNexusService(*nexus.Service) {}
 
-// TestRegisteredNames holds the names that histories and clients use. They come from Go names: renaming a function or
-// a method changes them, which breaks every run that is under way.
+// TestRegisteredNames checks the names that histories and clients use. They are derived from Go names: renaming a
+// function or a method changes them, which breaks every running workflow.
 func TestRegisteredNames(t *testing.T) {
 	r := &registry{}
 	workflows.Register(r, workflows.Dependencies{})
@@ -75,7 +75,7 @@ func TestRegisteredNames(t *testing.T) {
 	}
 }
 
-// registeredWorkflows are the workflows' names, in order.
+// registeredWorkflows are the names of the workflows, sorted.
 var registeredWorkflows = []string{
 	"Advise",
 	"CompressEpisodes",
@@ -114,7 +114,7 @@ var registeredWorkflows = []string{
 	"UpdateFacts",
 }
 
-// registeredActivities are the activities' names, in order.
+// registeredActivities are the names of the activities, sorted.
 var registeredActivities = []string{
 	"AbandonGeneration",
 	"Accept",

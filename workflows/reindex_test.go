@@ -23,8 +23,8 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
-// Cancelled between the two halves of its switch, a rebuild makes the second half first. Otherwise it would
-// drop what the index is asked for.
+// A rebuild that is cancelled between the two steps of its switch completes the second step first. Otherwise it would
+// drop the generation that readers use.
 func TestReindexCancelledDuringTheSwitch(t *testing.T) {
 	t.Parallel()
 	x := newIndexed(t)
@@ -37,7 +37,7 @@ func TestReindexCancelledDuringTheSwitch(t *testing.T) {
 	var once sync.Once
 	x.server.Before(func(_ context.Context, method string, _ any) error {
 		if strings.HasSuffix(method, "Collections/UpdateAliases") {
-			once.Do(func() { // Postgres cannot be told of it
+			once.Do(func() { // Postgres cannot record the switch
 				_, err := owner.Exec(ctx, `BEGIN`)
 				if err == nil {
 					_, err = owner.Exec(ctx, `SELECT FROM index_generations WHERE state = 'active' FOR UPDATE`)
@@ -50,7 +50,7 @@ func TestReindexCancelledDuringTheSwitch(t *testing.T) {
 	run, err := x.Temporal.ExecuteWorkflow(ctx, options, workflows.Reindex, api.ReindexInput{GraceSeconds: -1})
 	require.NoError(t, err)
 	require.NoError(t, <-held)
-	require.NoError(t, testkit.Eventually(ctx, func() error { // until the run knows that it is cancelled
+	require.NoError(t, testkit.Eventually(ctx, func() error { // until the run has seen the cancellation
 		asked, known := false, false
 		for _, event := range rawHistory(t, x.Temporal, run.GetID(), run.GetRunID()) {
 			asked = asked || event.GetEventType() == enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_CANCEL_REQUESTED
@@ -74,10 +74,10 @@ func TestReindexCancelledDuringTheSwitch(t *testing.T) {
 	require.Empty(t, answer.Meta.Degraded)
 	again, err := x.reindex(api.ReindexInput{})
 	require.NoError(t, err)
-	require.Equal(t, 2, again.Dropped, "what a cancelled run left is dropped by the next")
+	require.Equal(t, 2, again.Dropped, "the next run drops what a cancelled run left")
 }
 
-// A switch that fails leaves the index on the generation that Postgres names, and keeps what was built.
+// A failed switch leaves the index on the generation that Postgres names, and keeps the new generation.
 func TestAFailedSwitchGoesBack(t *testing.T) {
 	t.Parallel()
 	var suite testsuite.WorkflowTestSuite
@@ -100,7 +100,7 @@ func TestAFailedSwitchGoesBack(t *testing.T) {
 	env.AssertExpectations(t)
 }
 
-// Two checks at once, one of the schedule and one that somebody asked for, get in no one's way.
+// Two concurrent checks, one of the schedule and one on request, do not disturb each other.
 func TestTwoDriftChecksAtOnce(t *testing.T) {
 	t.Parallel()
 	x := newIndexed(t)

@@ -31,10 +31,9 @@ import (
 	"github.com/mneme/mneme/workflows/learn"
 )
 
-// histories are the runs whose histories are in testdata. A change to a workflow has to replay those
-// that are there, or be guarded by workflow.GetVersion; what it adds gets histories of its own.
-// `make histories` records those that are missing and keeps the others: each represents the version
-// that wrote it.
+// histories are the runs whose histories are in testdata. A changed workflow must replay the existing ones, or guard
+// the change with workflow.GetVersion; new code gets new histories. `make histories` records the missing ones and keeps
+// the others, because each represents the version that wrote it.
 var histories = []string{"ingest-single", "ingest-batch", "ingest-duplicate", "ingest-dead-job", "ingest-shadow",
 	"ingest-deferred", "ingest-invalid",
 	"ingest-cancelled", "resume", "resume-refused", "sync-index",
@@ -50,19 +49,19 @@ var histories = []string{"ingest-single", "ingest-batch", "ingest-duplicate", "i
 	"extract-competence", "extract-plans", "resolve-duplicates", "compress-episodes",
 	"update-facts",
 	"sync-index-lost", "drift", "drift-looked", "reindex", "reindex-model", "reindex-cancelled", "reindex-failed",
-	// Of the second form (see lean): started with search attributes, and without.
+	// Of the second form (see lean): with and without search attributes.
 	"lean-ingest", "lean-ingest-review", "lean-ingest-invalid", "lean-ingest-plain", "lean-put", "lean-put-invalid",
 	"lean-recall", "lean-recall-invalid",
 	"lean-forget-confirmed", "lean-forget-invalid", "lean-feedback", "lean-decay-sweep", "lean-drift",
 	"lean-resume-refused",
-	// Both sides of a continue-as-new.
+	// Both runs of a continue-as-new.
 	"review-continued", "review-continues", "forget-continued", "forget-continues", "decay-sweep-continued",
 	"decay-sweep-continues",
 	"retention-purge-continued", "retention-purge-continues", "sync-index-continued", "sync-index-continues",
 	"drift-continued", "drift-continues",
 	"reindex-continued", "reindex-continues",
 	"session-continued", "session-continues", "session-recorded", "erase-events", "erase-events-shown", "rebuild",
-	// Of workers before the second form: a run that a newer client started, and what they continued as new.
+	// Of workers before the second form: a run that a newer client started, and runs that they continued as new.
 	"older-ingest", "older-review-continues", "older-forget-continues", "older-decay-sweep-continues",
 	"older-retention-purge-continues"}
 
@@ -88,7 +87,7 @@ func TestReplay(t *testing.T) {
 			defer func() { _ = file.Close() }()
 			run, err := client.HistoryFromJSON(file, client.HistoryJSONOptions{})
 			require.NoError(t, err)
-			// Consolidate names its children after itself.
+			// Consolidate derives the ids of its children from its own.
 			id := run.Events[0].GetWorkflowExecutionStartedEventAttributes().GetWorkflowId()
 			require.NoError(t, newReplayer().ReplayWorkflowHistoryWithOptions(nil, run,
 				worker.ReplayWorkflowHistoryOptions{
@@ -97,7 +96,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// Earlier versions dropped fields that they did not know: runs that were started with one replay as they were.
+// Earlier versions dropped unknown fields: runs that were started with one replay unchanged.
 func TestReplayOfRequestsWithUnknownFields(t *testing.T) {
 	for _, name := range []string{"ingest-single", "ingest-dead-job", "ingest-invalid", "recall",
 		"recall-invalid-shown", "get", "decay-sweep", "drift", "reindex", "review-approved", "resume"} {
@@ -120,8 +119,8 @@ func TestReplayOfRequestsWithUnknownFields(t *testing.T) {
 	}
 }
 
-// Search attributes do not say which form a history has. A newer client sets them when it starts a run that an older
-// worker takes; and a run that an older worker continued as new has those that the previous run upserted.
+// Search attributes do not identify the form of a history. A newer client sets them when it starts a run on an older
+// worker, and a run that an older worker continued as new has those that the previous run upserted.
 func TestReplayOfOlderRunsWithSearchAttributes(t *testing.T) {
 	for _, name := range []string{"older-ingest", "older-review-continues", "older-forget-continues",
 		"older-decay-sweep-continues", "older-retention-purge-continues"} {
@@ -134,7 +133,7 @@ func TestReplayOfOlderRunsWithSearchAttributes(t *testing.T) {
 	}
 }
 
-// The histories of the second form have its marker, also those that a run continues as new.
+// The histories of the second form have its marker, including those of continued runs.
 func TestHistoriesOfTheSecondFormAreMarked(t *testing.T) {
 	for _, name := range histories {
 		if strings.HasPrefix(name, "lean-") || !strings.HasPrefix(name, "older-") && strings.Contains(name,
@@ -144,8 +143,8 @@ func TestHistoriesOfTheSecondFormAreMarked(t *testing.T) {
 	}
 }
 
-// Rules may become stricter: what a run has validated is recorded, and its replay does not ask again.
-func TestReplayWhereRulesAreStricter(t *testing.T) {
+// Validation may become stricter: the result of a run's validation is recorded, and a replay does not validate again.
+func TestReplayWithStricterValidation(t *testing.T) {
 	for name, spoil := range map[string]func(map[string]any){
 		"lean-ingest":           func(in map[string]any) { in["visibility"] = "of an age to come" },
 		"lean-put":              func(in map[string]any) { in["records"] = []any{} },
@@ -218,7 +217,7 @@ func newReplayer() worker.WorkflowReplayer {
 	return replayer
 }
 
-// recordLean records runs of the second form, as clients start them and as others do.
+// recordLean records runs of the second form, started by Mneme's client and by other clients.
 func recordLean(t *testing.T) {
 	ctx := context.Background()
 	h := testkit.NewHarness(t, nil)
@@ -258,7 +257,7 @@ func recordLean(t *testing.T) {
 		api.ResumeInput{Tenant: p.Tenant, JobID: uuid.NewString(), Actor: "operator:test"}, false)
 }
 
-// record keeps a run's history, unless one of that name exists already.
+// record saves a run's history unless one of that name exists.
 func record(t *testing.T, h *testkit.Harness, name, id, runID string) {
 	t.Helper()
 	if _, err := os.Stat(historyFile(name)); err == nil {
@@ -271,7 +270,7 @@ func record(t *testing.T, h *testkit.Harness, name, id, runID string) {
 	require.NoError(t, os.WriteFile(historyFile(name), append(encoded, '\n'), 0o644))
 }
 
-// recordHistories runs what the histories are of. All content is made up here.
+// recordHistories runs the workflows of the histories. All content is invented.
 func recordHistories(t *testing.T) {
 	h := testkit.NewHarness(t, nil)
 	p := testkit.Principal()
@@ -351,7 +350,8 @@ func recordHistories(t *testing.T) {
 
 	id, runID := startRaw(t, h, badRequests()["candidates[1].category"])
 	record(t, h, "ingest-invalid", id, runID)
-	// "ingest-unknown-field" is of a version that refused such a request, and "older-…" of one before the second form.
+	// "ingest-unknown-field" is of a version that refused such a request, and "older-…" of a version before the second
+	// form.
 	run, err = h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: "raw/" + uuid.NewString(),
 		TaskQueue: h.TaskQueue}, workflows.Forget,
 		schema.ForgetRequest{Operation: schema.Operation{Principal: p}, Selector: schema.Selector{All: true}})
@@ -360,7 +360,7 @@ func recordHistories(t *testing.T) {
 	record(t, h, "forget-invalid", run.GetID(), run.GetRunID())
 }
 
-// recordReflections records an agent that is not due, one that makes a belief, and one whose belief is refused.
+// recordReflections records an agent that is not due, one that forms a belief, and one whose belief is refused.
 func recordReflections(t *testing.T) {
 	refuse := false
 	_, change := reasoning(func(_ int, span []ledger.Event) (inference.Belief, error) {
@@ -384,7 +384,7 @@ func recordReflections(t *testing.T) {
 	}
 }
 
-// recordReviews records an ingest that leaves something to a person, and reviews of each end.
+// recordReviews records an ingest that leaves proposals to a reviewer, and reviews with each outcome.
 func recordReviews(t *testing.T, h *testkit.Harness) {
 	ctx := context.Background()
 	p := testkit.Principal()
@@ -412,7 +412,7 @@ func recordReviews(t *testing.T, h *testkit.Harness) {
 	record(t, h, "review-expired", result.ReviewID, "")
 }
 
-// recordOperations records operations of each kind, and forgets of each end.
+// recordOperations records operations of each kind, and forgets with each outcome.
 func recordOperations(t *testing.T, h *testkit.Harness) {
 	ctx := context.Background()
 	p := testkit.Principal()
@@ -427,7 +427,7 @@ func recordOperations(t *testing.T, h *testkit.Harness) {
 	record(t, h, "put-invalid", started.GetID(), started.GetRunID())
 
 	fact, python := putRecord(t, h.Temporal, h.TaskQueue, p, prefers("go", "")), prefers("python", "")
-	for _, name := range []string{"revise", "revise-refused"} { // the second finds another version
+	for _, name := range []string{"revise", "revise-refused"} { // the second names an old version
 		run, _ := revise(t, h.Temporal, h.TaskQueue,
 			reviseRequest(p, schema.ReviseSupersede, &python, schema.Target{ID: fact, IfVersion: 1}))
 		record(t, h, name, run.GetID(), run.GetRunID())
@@ -481,8 +481,8 @@ func recordOperations(t *testing.T, h *testkit.Harness) {
 	}
 }
 
-// recordIndex records checks and rebuilds of an index: in Postgres with a rest before what was replaced is
-// dropped, else in Qdrant.
+// recordIndex records checks and rebuilds of an index: in Postgres with a delay before the old generation is dropped,
+// otherwise in Qdrant.
 func recordIndex(t *testing.T, h *testkit.Harness, x indexed) {
 	ctx := context.Background()
 	rebuild := func(name string, in api.ReindexInput, before func(method, id string)) {
@@ -524,7 +524,7 @@ func recordIndex(t *testing.T, h *testkit.Harness, x indexed) {
 		}
 	})
 	owner := testkit.Owner(t, x.DatabaseURL)
-	// at its switch, there is nothing to switch to
+	// at the switch, the new generation is missing
 	rebuild("reindex-failed", api.ReindexInput{}, func(method, _ string) {
 		if strings.HasSuffix(method, "Points/Query") {
 			_, _ = owner.Exec(ctx, `DELETE FROM index_generations WHERE state = 'building'`)
@@ -537,7 +537,7 @@ func recordIndex(t *testing.T, h *testkit.Harness, x indexed) {
 	record(t, h, "reindex", run.GetID(), run.GetRunID())
 }
 
-// recordRecalls asks what the principal's memories answer, and what nothing can answer.
+// recordRecalls records recalls with and without results.
 func recordRecalls(t *testing.T, h *testkit.Harness, p schema.Principal) {
 	run, _ := recallBy(t, h, schema.RecallRequest{Principal: p, Query: "where does Ana work"})
 	record(t, h, "recall", run.GetID(), run.GetRunID())

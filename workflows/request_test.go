@@ -21,11 +21,11 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// canary is a word that nothing but content has in it.
+// canary is a word that occurs only in content.
 const canary = "xqcanaryxq"
 
-// badRequests are requests with one bad field each, by the path of that field. Each is made from a
-// good one, given as plain JSON.
+// badRequests are requests with one bad field each, by the path of that field. Each is derived from a valid one, as
+// plain JSON.
 func badRequests() map[string]map[string]any {
 	set := func(path string, value any) map[string]any {
 		req := map[string]any{
@@ -102,7 +102,7 @@ func TestBadRequestsAreRefused(t *testing.T) {
 	defer cancel()
 	runs := map[string]client.WorkflowRun{}
 	for field, raw := range badRequests() {
-		// The client validates the request itself, and starts nothing.
+		// The client validates the request itself and starts no run.
 		encoded, err := json.Marshal(raw)
 		require.NoError(t, err)
 		var req schema.IngestRequest
@@ -116,7 +116,7 @@ func TestBadRequestsAreRefused(t *testing.T) {
 		_, err = h.Temporal.DescribeWorkflowExecution(ctx, api.IngestWorkflowID(req), "")
 		require.Error(t, err, "a run was started")
 
-		// By a client that does not.
+		// A client that does not validate.
 		id := "raw/" + uuid.NewString()
 		runs[field], err = h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: id, TaskQueue: h.TaskQueue},
 			"Ingest", raw)
@@ -137,7 +137,7 @@ func TestBadRequestsAreRefused(t *testing.T) {
 	require.Empty(t, testkit.RowCounts(t, db), "something was written")
 }
 
-// The update fails with the same error, and the run with it, when a client sends it with the start.
+// When a client sends the update with the start, the update and the run fail with the same error.
 func TestBadRequestWithUpdate(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -162,8 +162,8 @@ func TestBadRequestWithUpdate(t *testing.T) {
 	require.Empty(t, testkit.RowCounts(t, testkit.Owner(t, h.DatabaseURL)))
 }
 
-// Values of the wrong type, and no request at all: the run fails at once instead of its task being
-// tried for ever, and nothing is written.
+// With values of the wrong type, or without any request, the run fails at once, instead of retrying its task forever,
+// and nothing is written.
 func TestRequestsOfTheWrongShape(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -195,7 +195,7 @@ func TestRequestsOfTheWrongShape(t *testing.T) {
 	require.Empty(t, testkit.RowCounts(t, testkit.Owner(t, h.DatabaseURL)))
 }
 
-// startRaw runs a request that is refused, as a client starts it that does not validate.
+// startRaw starts a run with an invalid request, as a client that does not validate.
 func startRaw(t *testing.T, h *testkit.Harness, raw map[string]any) (id, runID string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -207,7 +207,8 @@ func startRaw(t *testing.T, h *testkit.Harness, raw map[string]any) (id, runID s
 	return run.GetID(), run.GetRunID()
 }
 
-// Whatever is wrong with a request, the update that comes with its start says so: also what cannot be read.
+// Whatever is wrong with a request, even if it cannot be decoded, the update that is sent with its start returns the
+// error.
 func TestUpdatesSayWhatIsWrongWithTheRequest(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -247,8 +248,8 @@ func TestUpdatesSayWhatIsWrongWithTheRequest(t *testing.T) {
 	require.Empty(t, testkit.RowCounts(t, testkit.Owner(t, h.DatabaseURL)))
 }
 
-// A newer client may set a field that this worker does not know: the run goes on without it, and says so. Where an
-// unknown field may guard a change, the request is refused instead, before anything is changed.
+// A newer client may set a field that this worker does not know: the run ignores it and reports it. Where an unknown
+// field may guard a change, the request is refused before anything is changed.
 func TestFieldsOfNewerClients(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)

@@ -16,8 +16,8 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
-// interrupted ingests while disturb is called in the middle of each phase that asks a model, and
-// checks that what was learned is what is learned when nothing happens.
+// interrupted ingests while disturb is called in the middle of each phase that asks a model, and checks that the same
+// is learned as in an undisturbed run.
 func interrupted(t *testing.T, databaseURL, temporalAddress string, disturb func()) {
 	t.Helper()
 	var once sync.Map
@@ -63,19 +63,18 @@ func interrupted(t *testing.T, databaseURL, temporalAddress string, disturb func
 	require.Contains(t, want["entities"], "atlas|6")
 }
 
-// Temporal is killed while the model is working on a run, in two phases, and is not there when it
-// answers.
+// Temporal is killed while the model works on a run, in two phases, and is down when the model answers.
 func TestTemporalRestartedMidRun(t *testing.T) {
 	t.Parallel()
 	state, env := testkit.PrivateStack(t, "temporal")
 	interrupted(t, testkit.DatabaseURL(t), env["TEMPORAL_ADDRESS"], crash(t, state, "temporal"))
 }
 
-// Postgres is killed, likewise.
+// The same for Postgres.
 func TestPostgresRestartedMidRun(t *testing.T) {
 	t.Parallel()
 	state, env := testkit.PrivateStack(t, "postgres")
-	// Stacks for tests acknowledge commits before they are written out; here none may be lost.
+	// Test stacks acknowledge commits before they are durable; here no commit may be lost.
 	conn, err := pgx.Connect(context.Background(), env["DATABASE_URL"])
 	require.NoError(t, err)
 	_, err = conn.Exec(context.Background(), "ALTER DATABASE mneme SET synchronous_commit = on")
@@ -84,7 +83,7 @@ func TestPostgresRestartedMidRun(t *testing.T) {
 	interrupted(t, testkit.NewSchema(t, env["DATABASE_URL"]), testkit.TemporalAddress(t), crash(t, state, "postgres"))
 }
 
-// crash returns what kills a part of a private stack, and has it come back a little later.
+// crash returns a function that kills a part of a private stack and restarts it a little later.
 func crash(t *testing.T, state, part string) func() {
 	var back sync.WaitGroup
 	t.Cleanup(back.Wait)

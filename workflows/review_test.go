@@ -37,14 +37,14 @@ var (
 	acceptingOf *activities.Accepting
 )
 
-// desk is a Review in the test environment over proposals that only exist here.
+// desk is a Review in the test environment with mocked proposals.
 type desk struct {
 	*testsuite.TestWorkflowEnvironment
 	mu      sync.Mutex // activities run concurrently
 	state   pipeline.ReviewState
 	decided []schema.OperationRef
 	given   []time.Time // times up to which proposals were discarded
-	atOnce  int         // how many of them an attempt has time for; 0: all
+	atOnce  int         // how many an attempt can discard; 0: all
 }
 
 func newDesk(t *testing.T, open int) *desk {
@@ -100,7 +100,7 @@ func rejection(tenant string) schema.ReviewRequest {
 		ProposalID: uuid.NewString(), Decision: schema.DecisionReject}
 }
 
-// send hands a decision in after some time and returns what becomes of it.
+// send sends a decision after a delay and returns its outcome.
 func (d *desk) send(after time.Duration, id string, req schema.ReviewRequest) *reply {
 	r := &reply{}
 	d.RegisterDelayedCallback(func() {
@@ -159,8 +159,8 @@ func TestReviewDiscardsUndecidedProposals(t *testing.T) {
 	}
 }
 
-// What an attempt leaves when its time is over is discarded by the next one, at once.
-func TestReviewGivesUpWhatAnAttemptLeft(t *testing.T) {
+// Proposals that an attempt has no time for are discarded by the next one, at once.
+func TestReviewDiscardsTheRestOfAnAttempt(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, 3)
 	d.atOnce = 2
@@ -197,7 +197,7 @@ func TestReviewWithNothingOpenAnswersAndEnds(t *testing.T) {
 	require.Len(t, d.decided, 1)
 }
 
-func TestReviewRefusesWhatIsNoDecision(t *testing.T) {
+func TestReviewRefusesInvalidDecisions(t *testing.T) {
 	t.Parallel()
 	bad := rejection("t")
 	bad.Reason = " "
@@ -229,7 +229,7 @@ func TestReviewContinuesAsNew(t *testing.T) {
 	require.Equal(t, schema.ReviewRejected, r.result.Status, "the handler was drained")
 }
 
-func TestReviewOutlastsAnOutage(t *testing.T) {
+func TestReviewSurvivesAnOutage(t *testing.T) {
 	t.Parallel()
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
@@ -282,13 +282,13 @@ func TestIngestOfTheFirstVersionStartsNoReview(t *testing.T) {
 	require.Empty(t, result.ReviewID)
 }
 
-// moved ingests a fact and another that replaces it, which the default policy leaves to a person.
+// moved ingests a fact and another that replaces it, which the default policy leaves to a reviewer.
 func moved(t *testing.T, h *testkit.Harness, p schema.Principal,
 	texts ...string) (api.IngestResult, schema.ReviewItem) {
 	t.Helper()
 	h.Ingest(t, testkit.Request(p, schema.SourceMemory, texts[0]))
 	req := testkit.Request(p, schema.SourceMemory, texts[1])
-	req.NoUpdateDelete = true // a change that is certain would be applied
+	req.NoUpdateDelete = true // a certain change would be applied
 	_, result := h.Ingest(t, req)
 	require.Zero(t, result.Dead)
 	require.Equal(t, 1, result.ToReview)
@@ -335,7 +335,7 @@ func runEnds(t *testing.T, h *testkit.Harness, id, runID string) api.ReviewProgr
 	return p
 }
 
-// reviewWaits waits until a run has seen its one open proposal.
+// reviewWaits waits until a run has its one open proposal.
 func reviewWaits(t *testing.T, h *testkit.Harness, id string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -361,7 +361,7 @@ func batchRun(t *testing.T, h *testkit.Harness, p schema.Principal, batch string
 	return b.WorkflowID
 }
 
-// runOf is the run that has a workflow id now.
+// runOf returns the current run of a workflow id.
 func runOf(t *testing.T, c client.Client, id string) string {
 	t.Helper()
 	described, err := c.DescribeWorkflowExecution(context.Background(), id, "")
@@ -369,8 +369,8 @@ func runOf(t *testing.T, c client.Client, id string) string {
 	return described.GetWorkflowExecutionInfo().GetExecution().GetRunId()
 }
 
-// A changed preference waits for a person; once that person approves it, the new one is recalled and
-// the old one is not, and history names the person (document 002 "Decision Engine", document 004 §7).
+// A changed preference waits for review; after the approval the new one is recalled and the old one is not, and history
+// names the reviewer (document 002 "Decision Engine", document 004 §7).
 func TestAChangedPreferenceWaitsForApproval(t *testing.T) {
 	t.Parallel()
 	for name, texts := range map[string][]string{
@@ -389,7 +389,7 @@ func TestAChangedPreferenceWaitsForApproval(t *testing.T) {
 			runID := runOf(t, h.Temporal, result.ReviewID)
 			reviewWaits(t, h, result.ReviewID)
 			for _, event := range rawHistory(t, h.Temporal, batchRun(t, h, p, result.BatchID), "") {
-				require.NotContains(t, event.GetEventType().String(), "Cancel", "the review is left to itself")
+				require.NotContains(t, event.GetEventType().String(), "Cancel", "the child is abandoned")
 			}
 			r := recall.Recaller{Store: h.Store, Index: h.Deps.Index, Embedder: h.Deps.Brain.Embedder}
 			recalled := func() (out []string) {
@@ -401,7 +401,7 @@ func TestAChangedPreferenceWaitsForApproval(t *testing.T) {
 				}
 				return out
 			}
-			require.Len(t, recalled(), 2, "until then both stand")
+			require.Len(t, recalled(), 2, "until then both are active")
 
 			decided := decide(t, h, decision(p, item, schema.DecisionApprove), result.BatchID)
 			require.Equal(t, schema.ReviewApplied, decided.Status)
@@ -417,14 +417,14 @@ func TestAChangedPreferenceWaitsForApproval(t *testing.T) {
 			require.Equal(t, old.Lifecycle.Pinned, successor.Lifecycle.Pinned)
 
 			require.Equal(t, api.ReviewProgress{Approved: 1}, runEnds(t, h, result.ReviewID, runID),
-				"it was the run that the ingest started")
-			// The run has ended; a decision still has its answer.
+				"decided by the run that the ingest started")
+			// The run has ended; a decision is still answered.
 			again := decide(t, h, decision(p, item, schema.DecisionReject), result.BatchID)
 			require.Equal(t, schema.ReviewDecided, again.Status)
 			require.Equal(t, "applied by operator:rita", again.Why)
 			db := testkit.Owner(t, h.DatabaseURL)
-			require.Zero(t, testkit.Rows(t, db, "index_outbox", ""), "the index knows of it")
-			require.Zero(t, testkit.Rows(t, db, "staged_requests", ""), "no decision is left")
+			require.Zero(t, testkit.Rows(t, db, "index_outbox", ""), "the index is updated")
+			require.Zero(t, testkit.Rows(t, db, "staged_requests", ""), "no pending decision is left")
 		})
 	}
 }
@@ -440,9 +440,9 @@ func TestADecisionNeedsNoRun(t *testing.T) {
 	first := decide(t, h, req, result.BatchID)
 	require.Equal(t, schema.ReviewRejected, first.Status)
 	require.Equal(t, api.ReviewProgress{Rejected: 1}, reviewEnds(t, h, result.ReviewID))
-	require.Equal(t, first, decide(t, h, req, result.BatchID), "delivered again, in a run of its own")
+	require.Equal(t, first, decide(t, h, req, result.BatchID), "repeated in another run")
 
-	// Of what is not there, too.
+	// So is a decision on an unknown proposal.
 	missing := item
 	missing.ProposalID = uuid.NewString()
 	require.Equal(t, schema.ReviewNotFound,
@@ -454,7 +454,7 @@ func TestADecisionNeedsNoRun(t *testing.T) {
 	require.ErrorAs(t, err, &invalid)
 }
 
-// Decisions on every proposal of a batch at once, while the run of its review ends under them.
+// Concurrent decisions on all proposals of a batch, while the run of its review ends.
 func TestManyDecideAtOnce(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -497,7 +497,7 @@ func TestADecisionWhoseAcknowledgementIsLost(t *testing.T) {
 	require.Equal(t, 1, testkit.Rows(t, db, "memory_history", "changed_by = 'operator:rita' AND event = 'none'"))
 }
 
-// The worker is killed while a review waits; another takes it up days later.
+// The worker is killed while a review waits; another one continues it days later.
 func TestAReviewSurvivesItsWorker(t *testing.T) {
 	t.Parallel()
 	address := testkit.TemporalAddress(t)
@@ -518,7 +518,7 @@ func TestAReviewSurvivesItsWorker(t *testing.T) {
 	require.Equal(t, api.ReviewProgress{Approved: 1}, runEnds(t, h, result.ReviewID, runID))
 }
 
-// A replayed dead job joins the review that its batch has already.
+// A replayed dead job joins the existing review of its batch.
 func TestAReplayedJobKeepsTheReviewOfItsBatch(t *testing.T) {
 	t.Parallel()
 	cured := false
@@ -557,7 +557,7 @@ func TestAReplayedJobKeepsTheReviewOfItsBatch(t *testing.T) {
 	require.Equal(t, 2, reviewEnds(t, h, result.ReviewID).Rejected)
 }
 
-// No content passes through the history of a review; the reviewer's words come in once.
+// The history of a review contains no content of memories; the reviewer's comment is in it once.
 func TestAReviewKeepsContentOutOfItsHistory(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)

@@ -21,7 +21,7 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
-// prefers is document 004's preference record; conditions may be empty.
+// prefers returns document 004's preference record; conditions may be empty.
 func prefers(language, conditions string) schema.MemoryRecord {
 	validity := `{"mode":"global"}`
 	if conditions != "" {
@@ -66,8 +66,8 @@ func revise(t testing.TB, c client.Client, queue string,
 	return run, result
 }
 
-// The preference example of document 004 §7: Go for backend services; later evidence shows Python for
-// data science. Both coexist, and the context decides.
+// The preference example of document 004 §7: Go for backend services; later evidence shows Python for data science.
+// Both coexist, and the context selects.
 func TestPreferenceIsForked(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -76,7 +76,7 @@ func TestPreferenceIsForked(t *testing.T) {
 	python := prefers("python", `{"project_kind":"data_science"}`)
 	req := reviseRequest(p, schema.ReviseFork, &python, schema.Target{ID: golang, IfVersion: 1})
 	_, result := revise(t, h.Temporal, h.TaskQueue, req)
-	require.Equal(t, schema.ReviseOverlap, result.Status, "a global preference leaves no room")
+	require.Equal(t, schema.ReviseOverlap, result.Status, "a preference without conditions excludes another one")
 	req.TargetConditions = &schema.Validity{Mode: schema.ValidConditional,
 		Conditions: json.RawMessage(`{"project_kind":"backend_service"}`)}
 	req.OperationID = "fork-1"
@@ -101,11 +101,11 @@ func TestPreferenceIsForked(t *testing.T) {
 	}
 	db := testkit.Owner(t, h.DatabaseURL)
 	testkit.CheckInvariants(t, db)
-	require.Zero(t, testkit.Rows(t, db, "index_outbox", ""), "the index knows")
+	require.Zero(t, testkit.Rows(t, db, "index_outbox", ""), "the index is updated")
 	require.Zero(t, testkit.Rows(t, db, "staged_requests", ""))
 	require.Equal(t, 2, testkit.Rows(t, db, "memory_embeddings", "memory_id = ANY($1)", result.Created))
 
-	// Started again, the operation answers with its first result, in whatever run.
+	// Started again, the operation returns its first result, whatever the run.
 	again, same := revise(t, h.Temporal, h.TaskQueue, req)
 	require.Equal(t, run.GetRunID(), again.GetRunID())
 	require.Equal(t, result, same)
@@ -124,7 +124,7 @@ func TestPreferenceIsForked(t *testing.T) {
 	require.Equal(t, "evidence", invalid.Fields[0].Field)
 }
 
-// The request's content is in the history once, as the workflow's input, and in no other event.
+// The request's content is in the history once, in the workflow's input.
 func TestReviseKeepsContentOutOfItsHistory(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -150,14 +150,14 @@ func TestReviseKeepsContentOutOfItsHistory(t *testing.T) {
 	}
 }
 
-// Without an embedder a revision is not held up.
+// Without an embedder a revision is not delayed.
 func TestReviseWhileTheEmbedderIsDown(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, func(d *workflows.Dependencies) {
 		d.Brain.Embedder = testkit.BrokenEmbedder{Embedder: d.Brain.Embedder}
 	})
 	p := testkit.Principal()
-	// The index is made up for later; this run does not wait for it.
+	// The embedding is added later; this run does not wait for it.
 	id, err := uuid.Parse(putRecord(t, h.Temporal, h.TaskQueue, p, prefers("go", "")))
 	require.NoError(t, err)
 	_, result := revise(t, h.Temporal, h.TaskQueue,
@@ -165,7 +165,7 @@ func TestReviseWhileTheEmbedderIsDown(t *testing.T) {
 	require.Equal(t, schema.ReviseApplied, result.Status)
 }
 
-// A worker is killed after the revision has been committed and before Temporal has learned of it.
+// A worker is killed after the revision has been committed and before the acknowledgement.
 func TestReviseWorkerKilledBeforeAcknowledgement(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)

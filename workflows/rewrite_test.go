@@ -12,7 +12,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// A client that only knows the new value loses nothing of the sentence, and what is embedded is the new sentence.
+// A client that knows only the new value keeps the rest of the sentence, and the new sentence is embedded.
 func TestReviseRewritesWithinTheSentence(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -40,7 +40,7 @@ func TestReviseRewritesWithinTheSentence(t *testing.T) {
 	require.NoError(t, err)
 	require.InDeltaSlice(t, want[0], stored.Slice(), 1e-6)
 
-	// One value in the place of a sentence is refused, and nothing changes.
+	// A bare value that would replace a whole sentence is refused, and nothing changes.
 	said := known(t, h, p, "Ben lives in Rome and works at Acme.")[0]
 	bare := record("", "Bari")
 	bare.Payload = json.RawMessage(`{"kind":"semantic","evidence":[{"kind":"event","ref":"evt://told"}],"subject":"Ben","predicate":"states","object":"Bari","validity":{"mode":"global"}}`)

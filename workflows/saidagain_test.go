@@ -18,7 +18,7 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
-// mindful notices that somebody who prefers Go now prefers Python no more.
+// mindful is a decider that detects a certain change of preference from Go to Python.
 type mindful struct{ inference.Decider }
 
 func (d mindful) Decide(ctx context.Context, fact memory.Fact,
@@ -32,7 +32,7 @@ func (d mindful) Decide(ctx context.Context, fact memory.Fact,
 	return d.Decider.Decide(ctx, fact, neighbors)
 }
 
-// spoken takes in what Maya says in a session, and returns the memory that holds it.
+// spoken ingests Maya's statement in a session, and returns the memory of its fact.
 func spoken(t *testing.T, h *testkit.Harness, p schema.Principal, session, text string) (string, api.IngestResult) {
 	t.Helper()
 	started, result := h.Ingest(t, schema.IngestRequest{Principal: p,
@@ -42,9 +42,9 @@ func spoken(t *testing.T, h *testkit.Harness, p schema.Principal, session, text 
 	return started.Ack.MemoryIDs[0], result
 }
 
-// What is said three times is one fact with all its sources: none of them is shown as if it still held when the
-// fact was superseded.
-func TestASupersededFactTakesAllItsSourcesWithIt(t *testing.T) {
+// A statement that is made three times is one fact with three sources. After the fact is superseded, none of its
+// sources is shown as current.
+func TestSupersededFactMarksAllItsSources(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Brain.Decider = mindful{d.Brain.Decider} })
 	o := onlooker{t, h, testkit.Principal()}
@@ -55,7 +55,7 @@ func TestASupersededFactTakesAllItsSourcesWithIt(t *testing.T) {
 		id, _ := spoken(t, h, o.p, session, text)
 		sources[id] = true
 	}
-	require.Len(t, sources, 2, "the same words are one memory while it lives, near ones are another")
+	require.Len(t, sources, 2, "the same words are one live memory, similar words are another")
 	records := o.live(schema.TypeSemantic)
 	require.Len(t, records, 1)
 	var drawn []string
@@ -67,8 +67,8 @@ func TestASupersededFactTakesAllItsSourcesWithIt(t *testing.T) {
 
 	ask := schema.RecallRequest{Query: "Does Maya prefer Python?", Limit: 10}
 	before := o.recall(ask).Results
-	require.Len(t, before, 1, "it is stored once, whoever says it and however often: %v", before)
-	require.True(t, before[0].ID == records[0] || sources[before[0].ID], "the fact or what it was drawn from")
+	require.Len(t, before, 1, "stored once for all speakers: %v", before)
+	require.True(t, before[0].ID == records[0] || sources[before[0].ID], "the fact or its source")
 
 	fourth, result := spoken(t, h, o.p, "s4", "I prefer Go now.")
 	reviews, err := h.Store.ListReviews(ctx, o.p, pipeline.ReviewFilter{}, pg.Page{})
@@ -93,9 +93,9 @@ func TestASupersededFactTakesAllItsSourcesWithIt(t *testing.T) {
 	testkit.CheckInvariants(t, testkit.Owner(t, h.DatabaseURL))
 }
 
-// A fact and the source that has the same words are one answer, by the record that lasts; what was asked for by
-// its type is answered by that.
-func TestTheSameWordsAreAnsweredOnce(t *testing.T) {
+// A fact and a source with the same words are one result, shown as the record that lasts longer; a query for one type
+// returns the record of that type.
+func TestSameWordsAreReturnedOnce(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
 	o := onlooker{t, h, testkit.Principal()}
@@ -114,7 +114,7 @@ func TestTheSameWordsAreAnsweredOnce(t *testing.T) {
 	require.Equal(t, "memory:"+source, found[0].Ref)
 	require.Equal(t, []string{source}, o.found("When is the launch planned?", "", schema.TypeEpisodic))
 
-	// The same again, asked to be remembered, and observed by another agent for all.
+	// The same statement, asked to be remembered, and observed by another agent for all.
 	_, again := h.Ingest(t, testkit.Request(o.p, schema.SourceMemory, "The launch is planned for May 3."))
 	require.Equal(t, []int{0}, again.Deduped)
 	other := o.p
@@ -125,15 +125,15 @@ func TestTheSameWordsAreAnsweredOnce(t *testing.T) {
 	require.Equal(t, 1, again.Written.Added)
 	found = o.recall(schema.RecallRequest{Query: "When is the launch planned?", Limit: 10,
 		ReadPolicy: schema.ReadShared}).Results
-	require.Len(t, found, 2, "two agents say it, and each once: %v", found)
+	require.Len(t, found, 2, "stored once for each agent: %v", found)
 	for _, r := range found {
 		require.Equal(t, schema.TypeSemantic, r.Type)
 	}
 	testkit.CheckInvariants(t, testkit.Owner(t, h.DatabaseURL))
 }
 
-// A fact that is known to few is kept for the many that it is meant for now.
-func TestWhatIsKnownToFewIsKeptForMany(t *testing.T) {
+// When a fact with a restricted audience is stated again for a wider one, it is stored for the wider one, too.
+func TestPrivateFactIsStoredForAWiderAudience(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
 	o := onlooker{t, h, testkit.Principal()}

@@ -24,7 +24,7 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
-// newSchedules are those of a namespace of the test's own, with no worker.
+// newSchedules are the schedules of a new namespace without a worker.
 func newSchedules(t *testing.T) (context.Context, mneme.Schedules) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -50,10 +50,10 @@ func TestDefaultSchedules(t *testing.T) {
 	every := map[string]time.Duration{}
 	for _, s := range mneme.DefaultSchedules() {
 		every[s.Name] = s.Every
-		require.Equal(t, s.Every, s.CatchUp, "one run makes up for all: one interval is enough")
+		require.Equal(t, s.Every, s.CatchUp, "one run catches up: one interval is enough")
 		require.Less(t, s.Jitter, s.Every)
 		require.NotEmpty(t, s.Note)
-		// Who destroys stops when something is wrong; who only tells the index goes on.
+		// Schedules that delete pause on a failure; those that only update the index continue.
 		require.Equal(t, s.Name == mneme.ScheduleDecay || s.Name == mneme.ScheduleRetention, s.PauseOnFailure, s.Name)
 	}
 	require.Equal(t, map[string]time.Duration{mneme.ScheduleDecay: time.Hour, mneme.ScheduleRetention: 6 * time.Hour,
@@ -90,7 +90,7 @@ func TestSchedulesFileIsStrict(t *testing.T) {
 			"pause_on_failure: 2}]",
 		"schedules[0].note: must be a text of one line": "schedules: [{name: decay, every: 1h, " +
 			"note: \"a\\nb\"}]",
-		"schedules[0].calendar: does not go with every": "schedules: [{name: decay, every: 1h, calendar: " +
+		"schedules[0].calendar: cannot be combined with every": "schedules: [{name: decay, every: 1h, calendar: " +
 			"[{hour: 3}]}]",
 		"schedules[0].calendar: must be a list of 1 to 24": "schedules: [{name: decay, calendar: []}]",
 		"schedules[0].calendar[0].second: is unknown":      "schedules: [{name: decay, calendar: [{second: 3}]}]",
@@ -100,7 +100,7 @@ func TestSchedulesFileIsStrict(t *testing.T) {
 			"[{weekday: 5-1}]}]",
 		"schedules[0].time_zone: must be the name": "schedules: [{name: decay, calendar: [{hour: 3}], " +
 			"time_zone: Mars/Base}]",
-		"schedules[0].time_zone: goes with calendar": "schedules: [{name: decay, every: 1h, " +
+		"schedules[0].time_zone: needs calendar": "schedules: [{name: decay, every: 1h, " +
 			"time_zone: UTC}]",
 	} {
 		_, err := mneme.ParseSchedules([]byte(text))
@@ -109,13 +109,13 @@ func TestSchedulesFileIsStrict(t *testing.T) {
 		require.ErrorContains(t, err, problem, text)
 	}
 	_, err := mneme.ParseSchedules([]byte("schedules: [{name: decay, every: 1s, jitter: x}, {name: drift}]"))
-	require.ErrorContains(t, err, "schedules[1].every", "every problem is told")
+	require.ErrorContains(t, err, "schedules[1].every", "every problem is reported")
 	specs, err := mneme.ParseSchedules([]byte("schedules: [{name: consolidation, every: 24h}]"))
-	require.NoError(t, err, "the format knows it")
+	require.NoError(t, err, "the format has every field")
 	require.Equal(t, "consolidation", specs[0].Name)
 }
 
-// Whatever is in a file, reading it ends with schedules or with an error.
+// For any file content, reading returns schedules or an error.
 func TestSchedulesFileNeverPanics(t *testing.T) {
 	t.Parallel()
 	whole := mneme.DefaultSchedulesFile()
@@ -135,14 +135,14 @@ func TestSchedulesFileNeverPanics(t *testing.T) {
 	})
 }
 
-// Applied once, schedules are as described; applied again, nothing is touched. What an operator has paused
-// stays paused, with the reason that was given.
+// The first Apply creates the schedules as described; the second changes nothing. A schedule that an operator has
+// paused stays paused, with its reason.
 func TestApplySchedules(t *testing.T) {
 	t.Parallel()
 	ctx, s := newSchedules(t)
 	specs := mneme.DefaultSchedules()
 
-	var wg sync.WaitGroup // several at once, as workers that start together
+	var wg sync.WaitGroup // several at once, like workers that start together
 	for range 3 {
 		wg.Go(func() {
 			if err := s.Ensure(ctx, specs); err != nil {
@@ -182,13 +182,13 @@ schedules:
 	require.Equal(t, map[string]string{"decay": "unchanged", "retention": "created",
 		"drift": "updated every jitter catch_up pause_on_failure"}, outcomes(applied))
 	after, _ := touched("decay-sweep")
-	require.Equal(t, before, after, "what is as described is not touched")
+	require.Equal(t, before, after, "an equal schedule is not changed")
 	_, drift := touched("drift/pgvector")
 	require.True(t, drift.Schedule.State.Paused)
 	require.Equal(t, "the index moves house", drift.Schedule.State.Note)
 	require.Equal(t, 2*time.Hour, drift.Schedule.Spec.Intervals[0].Every)
 
-	applied, err = s.Apply(ctx, changed) // a calendar comes back from the server in a form of its own
+	applied, err = s.Apply(ctx, changed) // the server returns a calendar in another form
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{"decay": "unchanged", "retention": "unchanged", "drift": "unchanged"},
 		outcomes(applied))
@@ -237,8 +237,8 @@ schedules:
 	require.Equal(t, "updated task queue", outcomes(applied)["decay"])
 }
 
-// What this build cannot run is refused, before anything else is done.
-func TestApplyRefusesWhatItCannotRun(t *testing.T) {
+// A schedule that this build cannot run is refused before anything is changed.
+func TestApplyRefusesUnknownSchedules(t *testing.T) {
 	t.Parallel()
 	ctx, s := newSchedules(t)
 	specs := append(mneme.DefaultSchedules(), mneme.ScheduleSpec{Name: "dream", Every: time.Hour})
@@ -252,8 +252,7 @@ func TestApplyRefusesWhatItCannotRun(t *testing.T) {
 	}
 }
 
-// An installation from before there was a file keeps its schedules, and they are as the default file
-// describes them.
+// An installation from before the file keeps its schedules, which are equal to those of the default file.
 func TestSchedulesOfEarlierReleases(t *testing.T) {
 	t.Parallel()
 	ctx, s := newSchedules(t)
@@ -282,8 +281,8 @@ func TestSchedulesOfEarlierReleases(t *testing.T) {
 		"drift": "unchanged", "topics": "created", "consolidation": "created"}, outcomes(applied))
 }
 
-// A run that fails pauses a schedule that says so, and the status says why. While a run goes on, no other
-// starts.
+// A failed run pauses a schedule that asks for it, and the status shows the reason. While a run is in progress, no
+// other starts.
 func TestSchedulesRunFailAndPause(t *testing.T) {
 	t.Parallel()
 	ctx, s := newSchedules(t)
@@ -321,7 +320,7 @@ func TestSchedulesRunFailAndPause(t *testing.T) {
 
 	applied, err := s.Apply(ctx, mneme.DefaultSchedules())
 	require.NoError(t, err)
-	require.Equal(t, "unchanged", outcomes(applied)["retention"], "only an operator ends a pause")
+	require.Equal(t, "unchanged", outcomes(applied)["retention"], "only an operator resumes it")
 
 	run, err = s.Trigger(ctx, mneme.ScheduleDecay)
 	require.NoError(t, err)

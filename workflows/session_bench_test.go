@@ -18,10 +18,10 @@ import (
 	"github.com/mneme/mneme/store/events"
 )
 
-// BenchmarkSession appends events in each way, by four writers to one session, and reports events a second, and how
-// many events and bytes of history there are for each. An insert is a bare one into the table of events: without a
-// number that the ledger gives, without its id in the index of ids, and without a check. A record is a session of its
-// own that is handed in whole, and becomes an episode.
+// BenchmarkSession appends events in each way, with four writers to one session, and reports events per second, and
+// history events and bytes per event. An insert is a plain one into the table of events: without a sequence number of
+// the ledger, an entry in the index of ids, or a check. A record is a whole session in one request, which becomes an
+// episode.
 func BenchmarkSession(b *testing.B) {
 	h := testkit.NewHarness(b, nil)
 	ctx := context.Background()

@@ -16,7 +16,7 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// appendTwice is somebody's own workflow that hands events to Mneme's activity, the last of them twice.
+// appendTwice is another program's workflow that appends events with Mneme's activity, the last of them twice.
 func appendTwice(ctx workflow.Context, taskQueue string, req api.AppendRequest) (out [2]api.AppendResult, err error) {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{TaskQueue: taskQueue,
 		StartToCloseTimeout: 30 * time.Second})
@@ -28,8 +28,8 @@ func appendTwice(ctx workflow.Context, taskQueue string, req api.AppendRequest) 
 	return out, nil
 }
 
-// Another workflow, on a worker of its own, appends by the activity AppendEvents: the events are in the ledger once,
-// the session is started and takes them in, and it closes with them.
+// A workflow on another worker appends with the activity AppendEvents: the events are in the ledger once, the session
+// is started with them, and it closes.
 func TestAnotherWorkflowAppendsByActivity(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -58,7 +58,7 @@ func TestAnotherWorkflowAppendsByActivity(t *testing.T) {
 	require.Eventually(t, func() bool {
 		working, err := mneme.SessionWorking(ctx, h.Temporal, ref)
 		return err == nil && working.Seq == 2 && working.Working.ContextSummary == "by another workflow"
-	}, 20*time.Second, 50*time.Millisecond, "the session is told")
+	}, 20*time.Second, 50*time.Millisecond, "the session is signalled")
 
 	malformed := thought("c")
 	malformed.Kind = "Not A Kind"
@@ -72,7 +72,7 @@ func TestAnotherWorkflowAppendsByActivity(t *testing.T) {
 	require.Equal(t, 3, closed.Events)
 	require.Equal(t, []string{"a", "b", "d"}, requireGapless(t, h, ref))
 
-	// What the ledger has, told once more, starts a run that answers with the same episode and ends.
+	// A second announcement of stored events starts a run that answers with the same episode and completes.
 	_, err = run(runEnded("d"))
 	require.NoError(t, err)
 	var again api.SessionResult
@@ -80,7 +80,7 @@ func TestAnotherWorkflowAppendsByActivity(t *testing.T) {
 	require.Equal(t, closed, again)
 }
 
-// A session starts the reflection of its agent when that has seen as many events as the threshold, and not before.
+// A session starts the reflection of its agent when the agent has seen as many events as the threshold, and not before.
 func TestSessionStartsReflection(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)

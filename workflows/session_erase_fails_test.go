@@ -21,7 +21,7 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// aviary is a stream that two agents share, and what both heard there is in an episode of each.
+// aviary is a stream that two agents share; events of it are in an episode of each.
 type aviary struct {
 	*testkit.Harness
 	t        *testing.T
@@ -31,7 +31,7 @@ type aviary struct {
 
 const birdsong = "the fourth canary sings at midnight"
 
-// newAviary records sessions of ann, of bob, and of ann for the user mia, on one stream. Their episodes tell of the
+// newAviary records sessions of ann, of bob, and of ann for the user mia, on one stream. Their episodes contain the
 // event u1. The episode of cas, on another stream, does not.
 func newAviary(t *testing.T, h *testkit.Harness) *aviary {
 	t.Helper()
@@ -64,7 +64,7 @@ func newAviary(t *testing.T, h *testkit.Harness) *aviary {
 	return a
 }
 
-// telling are the memories that hold what was said, now or in their history.
+// telling lists the memories that contain the text of u1, now or in their history.
 func (a *aviary) telling() []string {
 	a.t.Helper()
 	return testkit.Strings(a.t, testkit.Owner(a.t, a.DatabaseURL), `
@@ -73,7 +73,8 @@ func (a *aviary) telling() []string {
 		SELECT memory_id::text FROM memory_history h WHERE h::text LIKE '%canary sings%'`)
 }
 
-// erase erases u1 everywhere. It waits a minute at most: what cannot succeed must not be tried for longer.
+// erase erases u1 everywhere. It waits for a minute at most, because a permanent failure must not be retried for
+// longer.
 func (a *aviary) erase() (api.EraseEventsResult, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -98,7 +99,7 @@ func (a *aviary) forgets(status enumspb.WorkflowExecutionStatus) (ids []string) 
 	return ids
 }
 
-// requireErased holds that nothing tells of u1 any more, and that the episode of another stream is as it was.
+// requireErased checks that no memory contains u1, and that the episode of the other stream is unchanged.
 func (a *aviary) requireErased() {
 	a.t.Helper()
 	require.Empty(a.t, a.telling())
@@ -106,7 +107,7 @@ func (a *aviary) requireErased() {
 		"id = $1::uuid AND erased_at IS NULL AND version = 1", a.episodes["cas"]))
 }
 
-// refuseForgetting has Postgres refuse the requests to forget of an agent, for good, and returns what ends that.
+// refuseForgetting makes Postgres refuse all forget requests of an agent, and returns a function that ends this.
 func (a *aviary) refuseForgetting(agent string) func() {
 	a.t.Helper()
 	db := testkit.Owner(a.t, a.DatabaseURL)
@@ -128,8 +129,8 @@ func (a *aviary) refuseForgetting(agent string) func() {
 	}
 }
 
-// An event that several agents' episodes tell of is erased from all of them, also from those that an agent keeps for a
-// user, with a receipt for each agent.
+// An event is erased from the episodes of all agents, including those that an agent keeps for a user, with a receipt
+// for each agent.
 func TestErasedEventsLeaveTheEpisodesOfEveryAgent(t *testing.T) {
 	t.Parallel()
 	a := newAviary(t, testkit.NewHarness(t, nil))
@@ -146,8 +147,8 @@ func TestErasedEventsLeaveTheEpisodesOfEveryAgent(t *testing.T) {
 	require.Empty(t, again.Receipts, "nothing is left")
 }
 
-// When the erasing of one agent's episodes fails, the run says so at once, the events are emptied, the episodes of the
-// other agents are erased, and the same request erases the rest when it is made again.
+// When erasing one agent's episodes fails, the run reports it at once, the events are emptied, the episodes of the
+// other agents are erased, and repeating the request erases the rest.
 func TestErasingOneAgentsEpisodesFails(t *testing.T) {
 	t.Parallel()
 	a := newAviary(t, testkit.NewHarness(t, nil))
@@ -170,7 +171,7 @@ func TestErasingOneAgentsEpisodesFails(t *testing.T) {
 	a.requireErased()
 }
 
-// A record that changed after it was selected is left, and the result lists it. The same request erases it.
+// A record that changes after its selection is kept, and the result lists it. Repeating the request erases it.
 func TestErasingAnEpisodeThatChanges(t *testing.T) {
 	t.Parallel()
 	a := newAviary(t, testkit.NewHarness(t, nil))
@@ -197,8 +198,8 @@ func TestErasingAnEpisodeThatChanges(t *testing.T) {
 	a.requireErased()
 }
 
-// A run of Forget that is cancelled before it was confirmed leaves its records, and the result says so. The other
-// agents' records are erased, and the same request erases the rest.
+// A run of Forget that is cancelled before its confirmation keeps its records, and the result reports it. The other
+// agents' records are erased, and repeating the request erases the rest.
 func TestErasingEpisodesIsCancelled(t *testing.T) {
 	t.Parallel()
 	a := newAviary(t, testkit.NewHarness(t, nil))
@@ -248,7 +249,7 @@ func TestErasingEpisodesIsCancelled(t *testing.T) {
 	a.requireErased()
 }
 
-// ended waits for the end of a run, whatever it is.
+// ended waits for the end of a run, with any status.
 func ended(c client.Client, id string) error {
 	return testkit.Eventually(context.Background(), func() error {
 		d, err := c.DescribeWorkflowExecution(context.Background(), id, "")
@@ -259,9 +260,9 @@ func ended(c client.Client, id string) error {
 	})
 }
 
-// When the run that erases events is terminated, the run of Forget that it has started goes on to its end or expires;
-// the same request, made again, erases what is left.
-func TestErasingIsAskedForAgainAfterATermination(t *testing.T) {
+// When the run that erases events is terminated, the run of Forget that it has started completes or expires; repeating
+// the request erases the rest.
+func TestErasingIsRepeatedAfterATermination(t *testing.T) {
 	t.Parallel()
 	a := newAviary(t, testkit.NewHarness(t, nil))
 	a.StopWorker()

@@ -20,7 +20,7 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
-// carrying lists the runs of a tenant's sessions whose histories hold a text.
+// carrying lists the runs of a tenant's sessions whose histories contain a text.
 func carrying(t testing.TB, c client.Client, ref api.SessionRef, text string) (out []string) {
 	t.Helper()
 	ctx := context.Background()
@@ -50,8 +50,8 @@ func canaryEvent(id, text string) ledger.Event {
 	return e
 }
 
-// After an event is erased, no history of its session carries it, whether the session is open or was closed; the state
-// of the work is computed again without it, and the session goes on.
+// After an event is erased, no history of its session contains it, whether the session is open or closed; the state of
+// the work is recomputed without it, and the session continues.
 func TestErasedEventsAreInNoHistory(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -86,7 +86,7 @@ func TestErasedEventsAreInNoHistory(t *testing.T) {
 	require.Equal(t, 3, out.Erased)
 	require.Equal(t, 2, out.Sessions)
 	require.GreaterOrEqual(t, out.Runs, 2)
-	require.Equal(t, []string{closed.EpisodeID}, out.Episodes, "it tells of them, and is erased by itself")
+	require.Equal(t, []string{closed.EpisodeID}, out.Episodes, "it contains the events, and is erased on its own")
 	require.NoError(t, testkit.Eventually(ctx, func() error {
 		if found := append(carrying(t, h.Temporal, open, text),
 			carrying(t, h.Temporal, over, text)...); len(found) > 0 {
@@ -116,8 +116,8 @@ func TestErasedEventsAreInNoHistory(t *testing.T) {
 	require.Equal(t, "before", working.Working.ContextSummary, "as if it had never been said")
 }
 
-// After an event is erased, no run of Context that showed it is there, also where no session had it, and the hosted
-// index is swept, which is tried again until it succeeds.
+// After an event is erased, no run of Context that showed it is left, even if no session had the event. The sweep of
+// the hosted index is retried until it succeeds.
 func TestErasedEventsAreInNoContext(t *testing.T) {
 	t.Parallel()
 	var sweeps []string
@@ -167,7 +167,7 @@ func TestErasedEventsAreInNoContext(t *testing.T) {
 	require.NoError(t, testkit.Eventually(ctx, gone))
 }
 
-// After the episode of a session is erased, no history of the session carries what it told, and the session goes on.
+// After the episode of a session is erased, no history of the session contains its content, and the session continues.
 func TestErasedEpisodeIsInNoHistory(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)

@@ -16,8 +16,8 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// The worker of a session is killed after a step has committed and before Temporal has learned of it. The step runs
-// again on another worker: each event is in the ledger once, in order and without gaps, and there is one episode.
+// The worker of a session is killed after a step has committed and before the acknowledgement. The step runs again on
+// another worker: each event is in the ledger once, in order and without gaps, and there is one episode.
 func TestSessionWorkerKilledBeforeAcknowledgement(t *testing.T) {
 	t.Parallel()
 	ways := map[string]func(context.Context, client.Client, string, api.SessionRef) (api.SessionResult, error){
@@ -69,7 +69,7 @@ func TestSessionWorkerKilledBeforeAcknowledgement(t *testing.T) {
 				start(address)
 				got := <-answers
 				require.NoError(t, got.err)
-				require.Equal(t, 7, got.closed.Events, "six, and the end")
+				require.Equal(t, 7, got.closed.Events, "six events and the end")
 				require.Equal(t, int64(1), got.closed.FirstSeq)
 				page, err := testkit.OpenStore(t, url).Page(ctx, ref.Principal.Tenant, ref.StreamName(), 0, 100)
 				require.NoError(t, err)

@@ -40,8 +40,8 @@ func runsOf(t testing.TB, c client.Client, ref api.SessionRef) (lengths, sizes [
 	}
 }
 
-// A session of thousands of events goes on over several runs: none is lost or there twice, the state of the work goes
-// on, and it becomes one episode. MNEME_SESSION_EVENTS sets how many.
+// A session of thousands of events continues over several runs: no event is lost or stored twice, the state of the work
+// is kept, and the session becomes one episode. MNEME_SESSION_EVENTS sets the number of events.
 func TestLongSessionContinuesAsNew(t *testing.T) {
 	t.Parallel()
 	total, _ := strconv.Atoi(os.Getenv("MNEME_SESSION_EVENTS"))
@@ -82,7 +82,7 @@ func TestLongSessionContinuesAsNew(t *testing.T) {
 	appended := time.Since(began)
 	working, err := mneme.SessionWorking(ctx, h.Temporal, ref)
 	require.NoError(t, err)
-	require.Equal(t, "half way", working.Working.ContextSummary, "it is carried over")
+	require.Equal(t, "half way", working.Working.ContextSummary, "carried over to the next run")
 	require.Len(t, requireGapless(t, h, ref), total)
 	began = time.Now()
 	closed, err := mneme.CloseSession(ctx, h.Temporal, h.TaskQueue,
@@ -105,8 +105,8 @@ func TestLongSessionContinuesAsNew(t *testing.T) {
 	require.Equal(t, 0, testkit.Rows(t, db, "sessions", "working IS NOT NULL"))
 }
 
-// While some append and others close, no event is lost or there twice, and the episodes follow one another without a
-// gap or an overlap.
+// While some clients append and others close, no event is lost or stored twice, and the episodes follow one another
+// without gaps or overlaps.
 func TestAppendingWhileClosing(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -153,7 +153,7 @@ func TestAppendingWhileClosing(t *testing.T) {
 	requireEpisodes(t, h, 60)
 }
 
-// requireEpisodes checks that episodes cover a stream without gaps and overlaps, and that each has its record.
+// requireEpisodes checks that the episodes cover the stream without gaps and overlaps, and that each has its record.
 func requireEpisodes(t testing.TB, h *testkit.Harness, events int) {
 	t.Helper()
 	db := testkit.Owner(t, h.DatabaseURL)
@@ -164,8 +164,8 @@ func requireEpisodes(t testing.TB, h *testkit.Harness, events int) {
 	require.Equal(t, 1, testkit.Rows(t, db, "sessions", "state = 'closed'"))
 }
 
-// Workers are killed at any moment while events come: the next one goes on, and the ledger and the episode are those of
-// an undisturbed session.
+// Workers are killed at random times while events arrive: the next worker continues, and the ledger and the episode are
+// those of an undisturbed session.
 func TestSessionSurvivesKilledWorkers(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
@@ -222,7 +222,7 @@ func TestSessionSurvivesKilledWorkers(t *testing.T) {
 	t.Logf("%d workers killed", kills)
 }
 
-// A session in which nothing happens closes as idle, and another device reads its state and goes on before that.
+// An idle session closes. Before that, another device reads its state and appends to it.
 func TestIdleSessionCloses(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)

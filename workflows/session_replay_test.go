@@ -14,8 +14,8 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// recordSessions runs what the histories of sessions are of: one that goes on as a new run, with events by update, by
-// signal and through the ledger, and is closed; one that is recorded at once; and the erasing of an event.
+// recordSessions runs the workflows of these histories: a session that continues as new, with events by update, by
+// signal and through the ledger, and is closed; one that is recorded whole; and the erasing of an event.
 func recordSessions(t *testing.T) {
 	h := testkit.NewHarness(t, nil)
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
@@ -58,8 +58,8 @@ func recordSessions(t *testing.T) {
 	recordErasedAndRebuilt(t, h, ref)
 }
 
-// recordErasedAndRebuilt runs what these histories are of: the erasing of an event that no session had, and a rebuild
-// that compares, and makes again what was lost.
+// recordErasedAndRebuilt runs the workflows of these histories: erasing an event that no session had, and a rebuild
+// that compares and restores what was lost.
 func recordErasedAndRebuilt(t *testing.T, h *testkit.Harness, ref api.SessionRef) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -87,8 +87,8 @@ func recordErasedAndRebuilt(t *testing.T, h *testkit.Harness, ref api.SessionRef
 	record(t, h, "rebuild", id, runOf(t, h.Temporal, id))
 }
 
-// The histories of a session hold its events once: an event that was handed in is in the update or the signal that
-// brought it, and the run that goes on is given numbers only.
+// The histories of a session contain each event once: it is in the update or the signal that delivered it, and a
+// continued run gets only sequence numbers.
 func TestSessionHistoriesHoldEventsOnce(t *testing.T) {
 	continued, continues := capturedHistory(t, "session-continued"), capturedHistory(t, "session-continues")
 	holding := 0

@@ -22,7 +22,7 @@ func sessionRef(name string) api.SessionRef {
 	return api.SessionRef{Principal: testkit.Principal(), Session: name}
 }
 
-// thought is an event of the agent of a session.
+// thought is an event of a session's agent.
 func thought(id string) ledger.Event {
 	return ledger.Event{ID: id, Kind: ledger.KindAgentThought, OccurredAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
 		Payload: json.RawMessage(fmt.Sprintf(`{"text":"what %s says"}`, id))}
@@ -48,7 +48,8 @@ func runEnded(id string) ledger.Event {
 	return e
 }
 
-// requireGapless reads a stream: numbers from 1 without gaps, each id once. It returns the ids in order.
+// requireGapless reads a stream and checks that its sequence numbers have no gaps and each id occurs once. It returns
+// the ids in order.
 func requireGapless(t testing.TB, h *testkit.Harness, ref api.SessionRef) []string {
 	t.Helper()
 	var ids []string
@@ -57,20 +58,20 @@ func requireGapless(t testing.TB, h *testkit.Harness, ref api.SessionRef) []stri
 		require.NoError(t, err)
 		if len(page) == 0 {
 			sorted := slices.Sorted(slices.Values(ids))
-			require.Len(t, slices.Compact(sorted), len(ids), "an event is there twice")
+			require.Len(t, slices.Compact(sorted), len(ids), "duplicate event")
 			return ids
 		}
 		for _, e := range page {
 			after++
-			require.Equal(t, after, e.Seq, "the stream has a gap")
+			require.Equal(t, after, e.Seq, "gap in the stream")
 			ids = append(ids, e.ID)
 		}
 	}
 }
 
-// Events come by update, by signal and through the ledger; the state of the work can be asked for, and the session
+// Events arrive by update, by signal and through the ledger; the state of the work can be queried, and the session
 // closes into one episode when the agent ends it.
-func TestSessionTakesEventsInAndCloses(t *testing.T) {
+func TestSessionAppendsAndCloses(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -121,7 +122,7 @@ func TestSessionTakesEventsInAndCloses(t *testing.T) {
 	require.Equal(t, schema.OutcomeSuccess, next.Outcome)
 }
 
-// A session refuses a belief on events that its agent does not see, and names the field.
+// A session refuses a belief that cites events which its agent cannot see, and names the field.
 func TestSessionRefusesABeliefWithoutEvidence(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -179,7 +180,7 @@ func TestRecordSession(t *testing.T) {
 	require.Equal(t, "events[3].id", invalid.Fields[0].Field)
 }
 
-// Sixteen writers append to one session at once: the stream has no gap, and every writer's events are in its order.
+// Sixteen writers append to one session at once: the stream has no gap, and each writer's events are in its order.
 func TestSixteenWritersAppendToOneSession(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)

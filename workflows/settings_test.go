@@ -18,15 +18,14 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
-// forbidden is an extractor that must not be asked.
+// forbidden is an extractor that must not be called.
 type forbidden struct{}
 
 func (forbidden) Extract(context.Context, inference.Source) (memory.Extraction, inference.Usage, error) {
 	return memory.Extraction{}, inference.Usage{}, errors.New("the extractor was asked")
 }
 
-// Document 002 "pipelineV2.enabled": without a pipeline what is handed in is stored and recalled, and nothing is drawn
-// from it.
+// Document 002 "pipelineV2.enabled": without a pipeline, sources are stored and recalled, and no facts are extracted.
 func TestWithoutAPipelineSourcesAreKept(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.NoPipeline, d.Brain.Extractor = true, forbidden{} })
@@ -46,7 +45,7 @@ func TestWithoutAPipelineSourcesAreKept(t *testing.T) {
 	require.Equal(t, started.Ack.MemoryIDs[0], answer.Results[0].ID)
 }
 
-// Document 002 "pipelineV2.graphEnabled": without a graph facts are written, and no entity is.
+// Document 002 "pipelineV2.graphEnabled": without a graph, facts are written but no entities.
 func TestWithoutAGraphNothingIsLinked(t *testing.T) {
 	t.Parallel()
 	const text = "Nadia works at Corvex. Nadia lives in Bergen."
@@ -63,7 +62,7 @@ func TestWithoutAGraphNothingIsLinked(t *testing.T) {
 	}
 }
 
-// Document 002 "batchLimit": one transaction of a sweep touches so many rows at most.
+// Document 002 "batchLimit" bounds the rows that one transaction of a sweep changes.
 func TestSweepBatchBoundsTransactions(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.SweepBatch = 3 })
@@ -96,8 +95,8 @@ func TestSweepBatchBoundsTransactions(t *testing.T) {
 	require.Equal(t, 3, most)
 }
 
-// Where one step of a purge ended says nothing of where the next one begins.
-func TestAPurgeBeginsEachStepAtItsBeginning(t *testing.T) {
+// The cursor of one step of a purge does not affect where the next step begins.
+func TestPurgeStepsHaveTheirOwnCursors(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
 	p := testkit.Principal()

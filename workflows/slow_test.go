@@ -12,8 +12,8 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
-// A local model may need longer for one answer than the heartbeat timeout: its worker is still alive, and the answer
-// is paid for once.
+// A local model may take longer for an answer than the heartbeat timeout: its worker is still alive, and the model is
+// called once.
 func TestSlowModelIsNotADeadWorker(t *testing.T) {
 	t.Parallel()
 	model := testkit.NewModel(t, func(ctx context.Context, _ testkit.ModelCall) testkit.ModelReply {

@@ -63,7 +63,7 @@ func faded(t testing.TB, h *testkit.Harness, p schema.Principal, n int) []string
 	return ids
 }
 
-// sweep runs a sweep under an id of its own.
+// sweep runs a sweep under a unique id.
 func sweep(t testing.TB, h *testkit.Harness, fn any, in api.SweepInput) (client.WorkflowRun, api.SweepResult, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -75,8 +75,8 @@ func sweep(t testing.TB, h *testkit.Harness, fn any, in api.SweepInput) (client.
 	return run, out, err
 }
 
-// What has faded becomes a tombstone, and the tombstone goes when its window is over: of every tenant, by
-// what a schedule starts.
+// Decayed memories become tombstones, and tombstones are deleted after their window, for every tenant, by the workflows
+// that schedules start.
 func TestSweepsOfEveryTenant(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -106,12 +106,12 @@ func TestSweepsOfEveryTenant(t *testing.T) {
 	require.ErrorContains(t, err, "batch_size")
 }
 
-// A cancelled run ends after its current batch; the next one does the rest, and the end is the same as
-// without the cancellation.
+// A cancelled run ends after its current batch; the next one does the rest, and the result is the same as without the
+// cancellation.
 func TestSweepCancelledInTheMiddle(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil)
-	// A cancellation comes with the answer to a heartbeat.
+	// A cancellation arrives with the response to a heartbeat.
 	h.StartWorkerWith(t, worker.Options{MaxHeartbeatThrottleInterval: 50 * time.Millisecond})
 	owner := testkit.Owner(t, h.DatabaseURL)
 	p := testkit.Principal()
@@ -120,7 +120,7 @@ func TestSweepCancelledInTheMiddle(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	left := func() int { return testkit.Rows(t, owner, "memories", "live") }
-	// A row that somebody holds is not waited for, so what holds a sweep up is the table that all batches write to.
+	// A sweep skips locked rows, so the test slows down a table that all batches write to.
 	_, err := owner.Exec(ctx,
 		`CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.1); RETURN NEW; END $$;
 		CREATE TRIGGER aaa_slow BEFORE INSERT ON memory_history FOR EACH ROW EXECUTE FUNCTION slow()`)
@@ -138,7 +138,7 @@ func TestSweepCancelledInTheMiddle(t *testing.T) {
 	require.Error(t, run.Get(ctx, nil))
 	_, err = owner.Exec(ctx, `DROP TRIGGER aaa_slow ON memory_history`)
 	require.NoError(t, err)
-	require.Positive(t, left(), "it was cancelled before it was through")
+	require.Positive(t, left(), "cancelled before the end")
 	_, _, err = sweep(t, h, workflows.DecaySweep, api.SweepInput{Tenant: p.Tenant})
 	require.NoError(t, err)
 	require.Zero(t, left())
@@ -147,8 +147,8 @@ func TestSweepCancelledInTheMiddle(t *testing.T) {
 	testkit.CheckInvariants(t, owner)
 }
 
-// An activity that is killed after any batch and started again has the same result, with or without a heartbeat
-// that tells its position.
+// An activity that is killed after any batch and restarted has the same result, with or without a heartbeat with its
+// position.
 func TestSweepActivitiesKilledAtEveryBatch(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -168,9 +168,9 @@ func TestSweepActivitiesKilledAtEveryBatch(t *testing.T) {
 		step  step
 		at    time.Time
 		sweep schema.Sweep
-		did   map[string]int64 // to each memory
+		did   map[string]int64 // per memory
 
-		failed int // times that words could not be removed
+		failed int // times that removing words failed
 	}{
 		{"decay", a.SweepDecay, time.Now(), schema.SweepDecay, map[string]int64{"pruned": 1}, 0},
 		{"purge", a.PurgeExpired, time.Now().Add(40 * 24 * time.Hour), schema.SweepRetention,
@@ -178,13 +178,13 @@ func TestSweepActivitiesKilledAtEveryBatch(t *testing.T) {
 	} {
 		a.Now = func() time.Time { return act.at }
 		for kill := range 4 {
-			// Its place is lost with it.
+			// Its cursor is lost with it.
 			out, err := act.step(context.Background(),
 				activities.SweepRequest{Run: act.run, At: act.at, MaxBatches: kill + 1, BatchSize: 1})
 			require.NoError(t, err)
 			require.False(t, out.Done)
 		}
-		// Postgres goes away once, between the last memories of a tenant and their words.
+		// Postgres fails once, between the last memories of a tenant and their words.
 		_, err := owner.Exec(context.Background(),
 			`CREATE FUNCTION away() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'away' USING ERRCODE = '57P01'; END $$;
 			CREATE TRIGGER away BEFORE DELETE ON lexeme_stats EXECUTE FUNCTION away()`)
@@ -193,7 +193,7 @@ func TestSweepActivitiesKilledAtEveryBatch(t *testing.T) {
 		var at api.SweepCursor
 		for done := false; !done; {
 			req := activities.SweepRequest{Run: act.run, At: act.at, MaxBatches: 1, BatchSize: 2, Cursor: at}
-			for range 2 { // no one has heard of the first
+			for range 2 { // the first result is lost
 				out, err := act.step(context.Background(), req)
 				if err != nil {
 					failed++
@@ -212,7 +212,7 @@ func TestSweepActivitiesKilledAtEveryBatch(t *testing.T) {
 			require.NoError(t, err)
 			require.Len(t, runs, 1)
 			require.NotContains(t, runs[0].Counts, "without_words",
-				"a mark of what is left to do is nothing that was done")
+				"internal counters are not reported")
 			for what, times := range act.did {
 				require.Equal(t, n*times, runs[0].Counts[what], what)
 			}
@@ -224,7 +224,7 @@ func TestSweepActivitiesKilledAtEveryBatch(t *testing.T) {
 	testkit.CheckInvariants(t, owner)
 }
 
-// purgeable is a tenant that has deleted all it had, which is more than a purge takes without asking, two hours ago.
+// purgeable is a tenant that deleted everything two hours ago, which is more than a purge removes without confirmation.
 type purgeable struct {
 	h        *testkit.Harness
 	p        schema.Principal
@@ -253,7 +253,7 @@ func newPurgeable(t *testing.T) *purgeable {
 	return x
 }
 
-// part runs so many batches of a purge.
+// part runs a number of batches of a purge.
 func (x *purgeable) part(t *testing.T, batches int, from api.SweepCursor) (out api.SweepResult) {
 	t.Helper()
 	value, err := x.env.ExecuteActivity(x.sweeping.PurgeExpired,
@@ -263,7 +263,7 @@ func (x *purgeable) part(t *testing.T, batches int, from api.SweepCursor) (out a
 	return out
 }
 
-// keep sets how long a domain is kept.
+// keep sets the retention of a domain.
 func (x *purgeable) keep(t *testing.T, d schema.RetentionDomain, seconds int64) {
 	t.Helper()
 	_, err := x.h.Store.SetRetention(context.Background(), x.p.Tenant,
@@ -278,12 +278,12 @@ func (x *purgeable) admit(t *testing.T, sweep schema.Sweep, n int) {
 	require.NoError(t, err)
 }
 
-// A policy that is set while a run is at a tenant has the run begin with it again, and ask.
-func TestASweepAsksAgainWhenAPolicyChanges(t *testing.T) {
+// When a policy is set while a run works on a tenant, the run restarts that tenant and asks for confirmation.
+func TestSweepRestartsATenantWhenItsPolicyChanges(t *testing.T) {
 	t.Parallel()
 	x := newPurgeable(t)
 	first := x.part(t, 1, api.SweepCursor{})
-	require.Equal(t, x.p.Tenant, first.Cursor.Tenant, "it was let go ahead")
+	require.Equal(t, x.p.Tenant, first.Cursor.Tenant, "it was confirmed")
 	x.keep(t, schema.RetainMemory, 3600)
 	rest := x.part(t, 100, first.Cursor)
 	require.True(t, rest.Done)
@@ -292,9 +292,9 @@ func TestASweepAsksAgainWhenAPolicyChanges(t *testing.T) {
 	require.Equal(t, x.n, testkit.Rows(t, x.owner, "memories", "purging_at IS NULL"))
 }
 
-// Memories and history are asked about apart, so that an answer about one lets the run go ahead with that, and it says
+// Memories and history are confirmed separately: an answer about one lets the run proceed with it, and the run reports
 // that the other waits.
-func TestAPurgeGoesAheadWithWhatWasAnswered(t *testing.T) {
+func TestPurgeProceedsWithConfirmedPart(t *testing.T) {
 	t.Parallel()
 	x := newPurgeable(t)
 	x.keep(t, schema.RetainMemory, 3600)
@@ -306,9 +306,9 @@ func TestAPurgeGoesAheadWithWhatWasAnswered(t *testing.T) {
 
 	x.admit(t, schema.SweepRetention, x.n)
 	begun := x.part(t, 1, api.SweepCursor{})
-	require.Equal(t, x.p.Tenant, begun.Cursor.Tenant, "it was let go ahead")
-	require.Zero(t, begun.Counts["held"], "it is counted once, when it is done with")
-	x.keep(t, schema.RetainJobsDead, 7200) // has it begin again
+	require.Equal(t, x.p.Tenant, begun.Cursor.Tenant, "it was confirmed")
+	require.Zero(t, begun.Counts["held"], "counted once, at the end")
+	x.keep(t, schema.RetainJobsDead, 7200) // restarts the tenant
 	second := x.part(t, 100, begun.Cursor)
 	require.True(t, second.Done)
 	require.Equal(t, []any{x.n, 1, []string{x.p.Tenant}, 0},
@@ -322,7 +322,7 @@ func TestAPurgeGoesAheadWithWhatWasAnswered(t *testing.T) {
 	require.Equal(t, []int{0, history}, []int{third.Counts["held"], third.Counts["history"]})
 }
 
-// A tenant that would lose too much is skipped; the others are swept, and the run says so.
+// A tenant that would lose too much is skipped; the others are swept, and the run reports the tenant.
 func TestSweepHoldsOneTenant(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -341,10 +341,10 @@ func TestSweepHoldsOneTenant(t *testing.T) {
 	require.NoError(t, err)
 	_, out, err = sweep(t, h, workflows.DecaySweep, api.SweepInput{})
 	require.NoError(t, err)
-	require.Equal(t, 110, out.Counts["pruned"], "what was admitted, and no more")
+	require.Equal(t, 110, out.Counts["pruned"], "only the confirmed memories")
 	_, out, err = sweep(t, h, workflows.DecaySweep, api.SweepInput{})
 	require.NoError(t, err)
-	require.Equal(t, n-110, out.Counts["pruned"], "what is left is a handful")
+	require.Equal(t, n-110, out.Counts["pruned"], "few memories are left")
 }
 
 func attributeOf(t testing.TB, h *testkit.Harness, run client.WorkflowRun,
@@ -356,8 +356,8 @@ func attributeOf(t testing.TB, h *testkit.Harness, run client.WorkflowRun,
 	return value
 }
 
-// A tenant that cannot be swept does not keep the others from it; the run fails at its end, so that somebody looks.
-func TestSweepPassesByATenantThatFails(t *testing.T) {
+// A tenant whose sweep fails does not prevent the others; the run fails at its end, so that an operator notices.
+func TestSweepSkipsAFailingTenant(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
 	owner := testkit.Owner(t, h.DatabaseURL)
@@ -381,8 +381,8 @@ func TestSweepPassesByATenantThatFails(t *testing.T) {
 	require.Equal(t, 2, testkit.Rows(t, owner, "memories", "live"), "those of the tenant that failed")
 }
 
-// A clock that is ahead of the database's takes nothing away.
-func TestSweepByAClockThatIsAhead(t *testing.T) {
+// With a clock ahead of the database's clock, nothing is removed.
+func TestSweepWithAClockAhead(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
 	a := &activities.Sweeping{Store: h.Store}
@@ -397,8 +397,8 @@ func TestSweepByAClockThatIsAhead(t *testing.T) {
 	}
 }
 
-// After so many batches, or when Temporal says that the history is long, a run goes on as a new one from where
-// it was, with the time that it began at.
+// After a number of batches, or when Temporal suggests it, a run continues as new from its position with its start
+// time.
 func TestSweepContinuesAsNew(t *testing.T) {
 	t.Parallel()
 	var suite testsuite.WorkflowTestSuite

@@ -16,7 +16,7 @@ import (
 	"github.com/mneme/mneme/workflows/learn"
 )
 
-// A worker is killed after each step of tidying and before Temporal has learned of it. What the run does is there once.
+// A worker is killed after each step of tidying and before the acknowledgement. The effects occur once.
 func TestTidyingWorkerKilled(t *testing.T) {
 	t.Parallel()
 	at := time.Now().Add(-time.Hour)

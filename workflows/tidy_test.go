@@ -21,7 +21,7 @@ import (
 	"github.com/mneme/mneme/workflows/learn"
 )
 
-// learnNow runs one workflow of learning over a principal's private memories.
+// learnNow runs one learning workflow over a principal's private memories.
 func learnNow(t testing.TB, h *testkit.Harness, workflow any, in api.LearnInput) (client.WorkflowRun, api.LearnResult) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
@@ -39,7 +39,7 @@ func privateOf(p schema.Principal) api.LearnInput {
 		Scope: p.Scope}}
 }
 
-// states is a statement as a semantic record.
+// states returns a statement as a semantic record.
 func states(content string, confidence float64, source string) schema.MemoryRecord {
 	object, _ := json.Marshal(content)
 	payload := fmt.Sprintf(`{"kind":"semantic","subject":"Ana","predicate":"states","object":%s,
@@ -72,8 +72,8 @@ func contents(t testing.TB, h *testkit.Harness, where string) []string {
 		`SELECT content FROM memories m WHERE live AND `+where+` ORDER BY 1`)
 }
 
-// Records that say the same become one with the best confidence and the evidence of all. Shadow mode changes nothing,
-// and a second run does nothing.
+// Records with the same meaning become one, with the best confidence and the evidence of all. Shadow mode changes
+// nothing, and a second run does nothing.
 func TestResolveDuplicates(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -113,7 +113,7 @@ func TestResolveDuplicates(t *testing.T) {
 	_, out = learnNow(t, h, learn.ResolveDuplicates, privateOf(p))
 	require.Zero(t, out.Groups)
 	_, out = learnNow(t, h, learn.ResolveDuplicates, privateOf(p))
-	require.Zero(t, out.Read, "nothing is read twice")
+	require.Zero(t, out.Read, "no pair is read twice")
 	require.Equal(t, before, testkit.Digest(t, db, "memories", "true"))
 }
 
@@ -171,8 +171,8 @@ func TestAdversarialPairsAreNotMerged(t *testing.T) {
 	require.Equal(t, before, contents(t, h, "true"))
 }
 
-// Facts that say the same in another form become one: those of one agent, from whatever session, and those of several
-// agents where all of them may read both. What one agent keeps to itself is not merged with what others have.
+// Facts with the same meaning in another form are merged: those of one agent, from any session, and those of several
+// agents if all of them may read both. Private facts of one agent are not merged with those of others.
 func TestRestatedFactsAreMerged(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -217,9 +217,9 @@ func TestRestatedFactsAreMerged(t *testing.T) {
 	testkit.CheckInvariants(t, db)
 }
 
-// A pinned record is kept. A less trusted record is not merged into another. Records of several agents are merged
-// if all of the agents may read both.
-func TestWhatDuplicatesKeep(t *testing.T) {
+// A pinned record is kept. A less trusted record is not merged into another. Records of several agents are merged only
+// if all of them may read both.
+func TestDuplicatesThatAreNotMerged(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
 	p := testkit.Principal()
@@ -248,8 +248,8 @@ func TestWhatDuplicatesKeep(t *testing.T) {
 	require.Equal(t, []string{"The lunch is at noon"}, contents(t, h, "visibility = 'shared'"))
 }
 
-// Old turns of a thread become a summary that keeps names and numbers. The turns stay as they are and fade faster. Who
-// erases one of them with what says the same erases the summary, and the next run makes one of those that are left.
+// Old turns of a thread become a summary that keeps names and numbers. The turns are unchanged but decay faster.
+// Erasing one of them with its derivations erases the summary, and the next run summarizes the remaining turns.
 func TestCompressEpisodes(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.NoPipeline = true })
@@ -317,7 +317,7 @@ func TestCompressEpisodes(t *testing.T) {
 	require.NotContains(t, contents(t, h, "type = 'semantic'")[0], "4000")
 }
 
-// session is one session's episode in which the user says something in an environment.
+// sessionEpisode is the episode of one session in which the user says something in an environment.
 func sessionEpisode(t testing.TB, session, says, kind string, at time.Time) schema.MemoryRecord {
 	t.Helper()
 	payload, err := json.Marshal(map[string]any{"kind": "episodic", "outcome": "success",
@@ -329,8 +329,8 @@ func sessionEpisode(t testing.TB, session, says, kind string, at time.Time) sche
 		Importance: 0.5, Salience: 1, SourceTrust: 1, Sensitivity: schema.SensitivityLow, OccurredAt: at}
 }
 
-// The preference of the RFC: in sessions of Go projects the user prefers one tool and in Python projects another. Both
-// become facts, each under its conditions, and recall with a project's context answers with the one that holds there.
+// The preference of the RFC: in sessions of Go projects the user prefers one tool, and in Python projects another. Both
+// become facts with their conditions, and a recall with a project's context returns the one that applies.
 func TestPreferencesForkByProjectKind(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -384,8 +384,9 @@ func TestPreferencesForkByProjectKind(t *testing.T) {
 	require.Zero(t, out.Added)
 }
 
-// Who repeats a thing fifty times is one source, whatever the sessions. Two others who say so make it a fact.
-func TestARepeatedFalsehoodIsNoFact(t *testing.T) {
+// A speaker who repeats a statement fifty times is one source, in any number of sessions. Two other speakers make it a
+// fact.
+func TestRepetitionByOneSpeakerIsNoFact(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
 	p := testkit.Principal()

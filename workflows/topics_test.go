@@ -43,7 +43,7 @@ func openTopic(t testing.TB, s *store.Store, p schema.Principal, question string
 	return topic
 }
 
-// readTopic reads a topic as its principal sees it.
+// readTopic reads a topic as its principal.
 func readTopic(t testing.TB, h *testkit.Harness, topic topics.Topic) topics.Topic {
 	t.Helper()
 	r := inprocess.New(inprocess.Options{Store: h.Store})
@@ -66,7 +66,7 @@ func refresh(t testing.TB, h *testkit.Harness, topic topics.Topic,
 	return run, out
 }
 
-// historyText is a run's history with its payloads in clear.
+// historyText is a run's history with decoded payloads.
 func historyText(t testing.TB, h *testkit.Harness, run client.WorkflowRun) string {
 	t.Helper()
 	var out strings.Builder
@@ -87,7 +87,7 @@ func said(parts []topics.Part) string {
 }
 
 // A topic is answered, and a second run over the same evidence does nothing. New evidence makes the answer stale and is
-// in the next one, the newest value first. Histories hold no content.
+// in the next answer, the newest value first. Histories contain no content.
 func TestRefreshTopic(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -116,7 +116,7 @@ func TestRefreshTopic(t *testing.T) {
 	require.NotContains(t, historyText(t, h, run), "DraftTopic")
 	require.Equal(t, 1, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "topic_answers", "true"))
 	require.Zero(t, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "retrievals", "true"),
-		"a refresh leaves no access")
+		"a refresh does not count as an access")
 
 	h.Ingest(t, testkit.Request(p, schema.SourceMemory, "The billing service is deployed to Lisbon."))
 	_, out = refresh(t, h, topic, false)
@@ -155,7 +155,7 @@ func TestRefreshTopics(t *testing.T) {
 	require.Equal(t, []int{4, 0, 4, 0}, []int{second.Checked, second.Answered, second.Fresh, second.Failed})
 }
 
-// A model's answer is kept only where all that it cites was given to it; else the rules answer.
+// A model's answer is kept only if all its citations are in its input; otherwise the rules answer.
 func TestTopicByAModel(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -184,7 +184,7 @@ func TestTopicByAModel(t *testing.T) {
 			topic := openTopic(t, h.Store, p, billing)
 			_, out := refresh(t, h, topic, false)
 			require.Equal(t, api.TopicAnswered, out.Outcome)
-			require.EqualValues(t, 110, out.Tokens, "a bad answer was paid for too")
+			require.EqualValues(t, 110, out.Tokens, "a rejected answer counts against the budget")
 			shown := readTopic(t, h, topic).Answer
 			if test.by == "rules" {
 				require.Equal(t, "rules", shown.WrittenBy)
@@ -206,8 +206,7 @@ func TestTopicByAModel(t *testing.T) {
 	}
 }
 
-// A call that does not fit into the budget of the day is not made: the run ends as held and the previous answer
-// stays.
+// A call that exceeds the budget of the day is not made: the run ends as held, and the previous answer is kept.
 func TestTopicHeldByTheBudget(t *testing.T) {
 	t.Parallel()
 	model := testkit.NewModel(t, func(context.Context, testkit.ModelCall) testkit.ModelReply {
@@ -215,7 +214,7 @@ func TestTopicHeldByTheBudget(t *testing.T) {
 	})
 	held := 0
 	h := testkit.NewHarness(t, func(d *workflows.Dependencies) {
-		d.Brain.TopicWriter, d.TokenBudget = model.Brain(t).TopicWriter, 2_600 // one call and a bit
+		d.Brain.TopicWriter, d.TokenBudget = model.Brain(t).TopicWriter, 2_600 // enough for one call but not for two
 		d.BudgetHeld = func(string) { held++ }
 	})
 	p := testkit.Principal()
@@ -234,7 +233,7 @@ func TestTopicHeldByTheBudget(t *testing.T) {
 	require.Equal(t, []any{topics.Stale, "token_budget", 1}, []any{shown.Freshness, shown.Held, shown.Answer.Number})
 }
 
-// What is erased after the draft was written and before it is published is in no answer.
+// Evidence that is erased between the draft and its publication is in no answer.
 func TestEvidenceErasedBeforePublishing(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil)
@@ -264,8 +263,8 @@ func TestEvidenceErasedBeforePublishing(t *testing.T) {
 	require.Zero(t, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "topic_drafts", "true"))
 }
 
-// A worker is killed after it drafted, or published, and before Temporal has learned of it: the model is asked once,
-// and one answer is there.
+// A worker is killed after it drafted, or published, and before the acknowledgement: the model is asked once, and one
+// answer is stored.
 func TestTopicWorkerKilled(t *testing.T) {
 	t.Parallel()
 	for _, step := range []string{"CheckTopic", "DraftTopic", "PublishTopic"} {
@@ -308,7 +307,7 @@ func TestTopicWorkerKilled(t *testing.T) {
 	}
 }
 
-// The branches of a refresh, with what its activities may return.
+// The branches of a refresh, by the results of its activities.
 func TestRefreshTopicBranches(t *testing.T) {
 	t.Parallel()
 	var of *activity.Topics
@@ -320,12 +319,12 @@ func TestRefreshTopicBranches(t *testing.T) {
 		published storetopics.Outcome
 		want      api.RefreshTopicResult
 	}{
-		"evidence that never stands still": {func(activity.DraftTopicRequest) (activity.DraftTopicResult, error) {
+		"evidence that keeps changing": {func(activity.DraftTopicRequest) (activity.DraftTopicResult, error) {
 			return written, nil
 		},
 			storetopics.Outdated, api.RefreshTopicResult{Outcome: api.TopicMoving, Parts: 2, WrittenBy: "m", Rounds: 3,
 				Tokens: 21}},
-		"a model that is away": {func(in activity.DraftTopicRequest) (activity.DraftTopicResult, error) {
+		"an unavailable model": {func(in activity.DraftTopicRequest) (activity.DraftTopicResult, error) {
 			if !in.Rules {
 				return activity.DraftTopicResult{}, pending
 			}
@@ -333,11 +332,11 @@ func TestRefreshTopicBranches(t *testing.T) {
 				Fallback: "away"}, nil
 		}, storetopics.Written, api.RefreshTopicResult{Outcome: api.TopicAnswered, Number: 4, Parts: 1,
 			WrittenBy: "rules", Fallback: "away", Rounds: 1}},
-		"a budget that is used up": {func(activity.DraftTopicRequest) (activity.DraftTopicResult, error) {
+		"an exhausted budget": {func(activity.DraftTopicRequest) (activity.DraftTopicResult, error) {
 			return activity.DraftTopicResult{}, temporal.NewNonRetryableApplicationError("used up",
 				api.ErrTypeBudgetExceeded, nil)
 		}, "", api.RefreshTopicResult{Outcome: api.TopicHeld, Rounds: 1}},
-		"a draft that is overtaken": {func(activity.DraftTopicRequest) (activity.DraftTopicResult, error) {
+		"a draft with a conflict": {func(activity.DraftTopicRequest) (activity.DraftTopicResult, error) {
 			return activity.DraftTopicResult{Outcome: storetopics.Outdated}, nil
 		}, "", api.RefreshTopicResult{Outcome: api.TopicMoving, Rounds: 3}},
 	} {
@@ -372,7 +371,7 @@ func TestRefreshTopicBranches(t *testing.T) {
 	}
 }
 
-// sweepStage is an environment in which every scan finds fifty topics that are due, and each is answered.
+// sweepStage is an environment in which every scan finds fifty due topics, and each is answered.
 func sweepStage() *testsuite.TestWorkflowEnvironment {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
@@ -392,7 +391,7 @@ func sweepStage() *testsuite.TestWorkflowEnvironment {
 	return env
 }
 
-// A sweep over many topics goes on as a new run with what it has counted and the place that it has come to.
+// A sweep over many topics continues as new with its counts and its position.
 func TestTopicSweepContinuesAsNew(t *testing.T) {
 	t.Parallel()
 	env := sweepStage()
@@ -406,7 +405,7 @@ func TestTopicSweepContinuesAsNew(t *testing.T) {
 	require.NotEmpty(t, in.Sofar.Cursor.Topic)
 }
 
-// A sweep that is cancelled ends, and does not go on as a new run.
+// A cancelled sweep ends, and does not continue as new.
 func TestTopicSweepCancelled(t *testing.T) {
 	t.Parallel()
 	env := sweepStage()
@@ -415,7 +414,7 @@ func TestTopicSweepCancelled(t *testing.T) {
 	require.True(t, temporal.IsCanceledError(env.GetWorkflowError()), env.GetWorkflowError())
 }
 
-func TestRefreshTopicRefusesWhatIsWrong(t *testing.T) {
+func TestRefreshTopicRefusesInvalidRequests(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -430,7 +429,7 @@ func TestRefreshTopicRefusesWhatIsWrong(t *testing.T) {
 	require.ErrorContains(t, err, "tenant")
 }
 
-// recordTopics records refreshes of a topic: answered, of the same evidence, held by the budget, and in a sweep.
+// recordTopics records refreshes of a topic: answered, with unchanged evidence, held by the budget, and in a sweep.
 func recordTopics(t *testing.T) {
 	model := testkit.NewModel(t, func(context.Context, testkit.ModelCall) testkit.ModelReply {
 		return testkit.ModelReply{Content: `{"sentences":[{"text":"Billing runs.","sources":[1]}]}`}

@@ -17,9 +17,9 @@ import (
 	"github.com/mneme/mneme/workflows/flow"
 )
 
-// A contradiction that waits for a person, and that no one reviews, ends after its 14 days in contestation: both
-// sides are recalled, and marked (document 004 §7).
-func TestAContradictionThatIsNotReviewedIsContested(t *testing.T) {
+// A contradiction that nobody reviews becomes contested after 14 days: both memories are recalled and marked (document
+// 004 §7).
+func TestUnreviewedContradictionIsContested(t *testing.T) {
 	t.Parallel()
 	for name, texts := range map[string][]string{
 		"a changed preference": {"Dana prefers Go for backend services.", "Dana prefers Rust for backend services."},
@@ -66,7 +66,7 @@ func TestAContradictionThatIsNotReviewedIsContested(t *testing.T) {
 						sides++
 					}
 				}
-				require.GreaterOrEqual(t, sides, 2, "both sides are recalled, and marked")
+				require.GreaterOrEqual(t, sides, 2, "both memories are recalled and marked")
 			})
 			y.env.ExecuteWorkflow(y.run)
 			require.NoError(t, y.env.GetWorkflowError())

@@ -17,10 +17,10 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
-// held is a worker in which the first run of one activity waits, before or after its work, until it is released.
+// held is a worker in which the first execution of one activity blocks, before or after its work, until it is released.
 type held struct {
 	*testkit.Harness
-	reached chan struct{} // closed when it waits
+	reached chan struct{} // closed when the activity blocks
 	release func()
 }
 
@@ -48,8 +48,8 @@ func newHeld(t *testing.T, activity string, after bool) *held {
 	return h
 }
 
-// A decision that a run has accepted is carried out once, however that run ends: renewed, as an erasure does
-// it, cancelled or terminated.
+// A decision that a run has accepted is carried out once, even if that run is renewed (as by an erasure), cancelled or
+// terminated.
 func TestAnAcceptedDecisionSurvivesItsRun(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(context.Context, *held, schema.Principal, api.IngestResult) error{
@@ -80,7 +80,7 @@ func TestAnAcceptedDecisionSurvivesItsRun(t *testing.T) {
 				})
 				<-h.reached
 				require.NoError(t, end(ctx, h, p, result))
-				time.Sleep(500 * time.Millisecond) // the end reaches the worker first
+				time.Sleep(500 * time.Millisecond) // let the end reach the worker first
 				h.release()
 				answered.Wait()
 				require.NoError(t, err)
@@ -88,13 +88,13 @@ func TestAnAcceptedDecisionSurvivesItsRun(t *testing.T) {
 				db := testkit.Owner(t, h.DatabaseURL)
 				require.Equal(t, 1, testkit.Rows(t, db, "memory_history",
 					"changed_by = 'operator:rita' AND event = 'modified'"), "once")
-				require.Zero(t, testkit.Rows(t, db, "staged_requests", ""), "nothing of the decision is left")
+				require.Zero(t, testkit.Rows(t, db, "staged_requests", ""), "no pending decision is left")
 			})
 		}
 	}
 }
 
-// What Postgres has taken as confirmed is answered so, though the run is cancelled at that moment.
+// A confirmation that Postgres has committed is answered, even if the run is cancelled at that moment.
 func TestAnAcceptedConfirmationIsAnswered(t *testing.T) {
 	t.Parallel()
 	h := newHeld(t, "ConfirmForget", true)
@@ -120,8 +120,8 @@ func TestAnAcceptedConfirmationIsAnswered(t *testing.T) {
 	receiptOf(t, run)
 }
 
-// A client that asks for the staging of a run that is terminated meanwhile starts it again: what was staged
-// is staged once.
+// A client that waits for the staging of a run restarts the run if it was terminated in the meantime; candidates are
+// staged once.
 func TestAnAcceptedStagingSurvivesItsRun(t *testing.T) {
 	t.Parallel()
 	h := newHeld(t, "StageCandidates", true)

@@ -25,9 +25,9 @@ import (
 )
 
 var (
-	villageTurns = flag.Int("village.turns", 20, "turns of the scripted run of four agents")
-	villageKills = flag.Int("village.kills", 2, "how often its worker is killed")
-	villageSeed  = flag.Uint64("village.seed", 1, "of the moments at which it is")
+	villageTurns = flag.Int("village.turns", 20, "turns of TestFourAgentsWithAKilledWorker")
+	villageKills = flag.Int("village.kills", 2, "number of times that its worker is killed")
+	villageSeed  = flag.Uint64("village.seed", 1, "seed of the times at which it is killed")
 )
 
 const (
@@ -39,7 +39,7 @@ var villagers = []string{"baker", "judge", "miller", "smith"}
 
 func villager(name string) schema.Principal { return schema.Principal{Tenant: "village", Agent: name} }
 
-// turnEvents is what happens in a turn. It is the same each time.
+// turnEvents returns the events of a turn, always the same.
 func turnEvents(turn int) []ledger.Event {
 	r := rand.New(rand.NewPCG(18, uint64(turn)))
 	thing := []string{"the oven", "a letter", "the mill", "wet flour", "a burnt coat"}[r.IntN(5)]
@@ -78,7 +78,7 @@ func turnEvents(turn int) []ledger.Event {
 	}
 }
 
-// villageSession is the session of a villager on the village's stream.
+// villageSession is the session of a villager in the village's stream.
 func villageSession(name string) api.SessionRef {
 	return api.SessionRef{Principal: villager(name), Session: "days", Stream: village}
 }
@@ -115,7 +115,7 @@ func live(t *testing.T, s *store.Store, c client.Client, queue string, turn func
 	}
 }
 
-// requireRebuilt holds that nothing that is derived from the ledger differs from it, also after it was lost.
+// requireRebuilt checks that everything derived from the ledger equals a rebuild, also after it was lost.
 func requireRebuilt(t *testing.T, c client.Client, queue string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
@@ -128,14 +128,14 @@ func requireRebuilt(t *testing.T, c client.Client, queue string) {
 		require.NoError(t, run.Get(ctx, &out))
 		require.Zero(t, out.Different, out.Differences)
 		require.Empty(t, out.Kept)
-		require.GreaterOrEqual(t, out.Compared, len(villagers)+1, "every episode, and the marks of the stream")
+		require.GreaterOrEqual(t, out.Compared, len(villagers)+1, "every episode, and the derived rows of the stream")
 		if in.Drop {
 			require.Equal(t, out.Compared, out.Rebuilt)
 		}
 	}
 }
 
-// lived is what is left of the turns: the ledger without its times, and what each agent would read.
+// lived is the result of the turns: the ledger without its times, and what each agent would read.
 type lived struct {
 	ledger   []ledger.Event
 	contexts map[string]string
@@ -143,7 +143,7 @@ type lived struct {
 	beliefs  int
 }
 
-// episodesOf are the episodes of the villagers' sessions.
+// episodesOf returns the episodes of the villagers' sessions.
 func episodesOf(t *testing.T, s *store.Store) map[string]schema.EpisodicPayload {
 	t.Helper()
 	out := map[string]schema.EpisodicPayload{}
@@ -197,8 +197,8 @@ func whatLived(t *testing.T, s *store.Store) lived {
 	return out
 }
 
-// requireWithinWindow holds that an agent's memory is its beliefs and at most a window of other events, and that every
-// event that it saw is there or has a belief there that summarizes it.
+// requireWithinWindow checks that an agent's memory is its beliefs and at most a window of other events, and that every
+// event that it saw is in the memory or summarized by a belief in it.
 func requireWithinWindow(t *testing.T, name string, list []ledger.Event) {
 	t.Helper()
 	v := views.Viewer{Agent: name}
@@ -225,21 +225,21 @@ func requireWithinWindow(t *testing.T, name string, list []ledger.Event) {
 			require.True(t, shown[e.ID], "%s: every belief is shown", name)
 			continue
 		}
-		require.True(t, shown[e.ID] || e.Seq <= upTo, "%s: %s is neither shown nor stood for", name, e.ID)
+		require.True(t, shown[e.ID] || e.Seq <= upTo, "%s: %s is neither shown nor summarized", name, e.ID)
 		if e.Seq <= upTo {
 			covered++
 		}
 	}
-	require.Equal(t, covered, covers, "%s: its beliefs stand for what it saw, each event once", name)
+	require.Equal(t, covered, covers, "%s: beliefs summarize each event once", name)
 }
 
-// A scripted run of four agents that reflect ends the same when its worker is killed at random: the same events in the
-// same places, the same beliefs on the same evidence, and the same contexts. In every one of its turns each agent's
+// A scripted run of four agents that reflect has the same result when its worker is killed at random times: the same
+// events in the same places, the same beliefs from the same evidence, and the same contexts. In every turn each agent's
 // memory fits a window of eight events (document 001).
-func TestFourAgentsAndAWorkerThatIsKilled(t *testing.T) {
+func TestFourAgentsWithAKilledWorker(t *testing.T) {
 	t.Parallel()
-	// Each run has a namespace of its own: the other one has the same names, and a session that is closed answers an
-	// update that it was given before.
+	// Each run has its own namespace: the other one has the same names, and a closed session answers a repeated update
+	// with its earlier result.
 	address := testkit.TemporalAddress(t)
 	quiet := testkit.NewNamespace(t, address)
 	calm := testkit.NewHarnessAt(t, testkit.DatabaseURL(t),

@@ -11,10 +11,9 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// yearModel predicts the state of a tenant's memories. It is written from the documents, and shares no code with the
-// implementation that it is compared with: documents 002 ("Retention and Decay", "Soft-Delete and Recovery"), 003
-// (D10, D12) and 004 (§11, §15.6, §15A.7), and docs/forgetting.md where they say nothing. The test tells it what was
-// requested and when, and when sweeps ran.
+// yearModel predicts the state of a tenant's memories. It is written from the documents and shares no code with the
+// implementation: documents 002 ("Retention and Decay", "Soft-Delete and Recovery"), 003 (D10, D12) and 004 (§11,
+// §15.6, §15A.7), and docs/forgetting.md for the rest. The test records in it all requests and sweeps with their times.
 type yearModel struct {
 	memories   map[string]*yearMemory
 	order      []string
@@ -24,15 +23,15 @@ type yearModel struct {
 	changes    []time.Time // of retention policies
 }
 
-// yearMemory is one memory. Times are as exact as Postgres keeps them.
+// yearMemory is one memory. Times have the precision of Postgres.
 type yearMemory struct {
 	id, name       string
 	kind           schema.MemoryType
 	tier           schema.Tier
 	typology       schema.Typology
 	world          bool
-	actionLinked   bool // something was done because of it
-	actedOn        bool // it is what was done: another memory's link leads here
+	actionLinked   bool // it caused an action
+	actedOn        bool // it is an action that another memory links to
 	pinned         bool
 	deletionPolicy schema.DeletionPolicy
 	validUntil     *time.Time
@@ -40,15 +39,15 @@ type yearMemory struct {
 	importance     float64
 	decay          yearDecay
 
-	salience   float64 // as of since
+	salience   float64 // at since
 	since      time.Time
 	due        *time.Time
 	deleted    *time.Time
 	archived   *time.Time
-	retained   bool // its window was over, and it stays
+	retained   bool // kept after the end of its window
 	erased     bool
 	gone       bool
-	firstTrust float64 // the confidence that it came with
+	firstTrust float64 // initial confidence
 	successes  int64
 	failures   int64
 	accesses   int64
@@ -94,16 +93,16 @@ type yearSaid struct {
 
 const (
 	yearDay        = 24 * time.Hour
-	yearImportance = 0.95 // a day (document 002 "Importance Decay")
+	yearImportance = 0.95 // per day (document 002 "Importance Decay")
 	yearTombstones = 30 * yearDay
 	yearHistory    = 180 * yearDay
 	yearJobsDone   = 14 * yearDay
 	yearJobsDead   = 30 * yearDay
 	yearRetrievals = 30 * yearDay
-	yearLookAgain  = 30 * yearDay // at what a policy keeps: policies change
-	// up to a millisecond, and what floats and Postgres leave of a microsecond
+	yearLookAgain  = 30 * yearDay // at memories kept by a policy, because policies change
+	// tolerance: a millisecond, and the rounding of floats and of Postgres
 	yearRounding    = time.Millisecond + 2*time.Microsecond
-	yearTrustWeight = 3 // outcomes that the first confidence is worth
+	yearTrustWeight = 3 // number of outcomes that the initial confidence counts as
 )
 
 var yearWeights = map[schema.Verdict]float64{schema.VerdictSucceeded: 1, schema.VerdictPartly: 0.5,
@@ -113,7 +112,7 @@ func newYearModel() *yearModel {
 	return &yearModel{memories: map[string]*yearMemory{}, retrievals: map[string]*yearRetrieval{}}
 }
 
-// share is what a curve leaves of salience after a time (document 004 §15A.3, §15A.7).
+// share is the fraction of salience that a curve leaves after a time (document 004 §15A.3, §15A.7).
 func (d yearDecay) share(after time.Duration) float64 {
 	x := after.Seconds()
 	switch {
@@ -135,7 +134,7 @@ func (d yearDecay) share(after time.Duration) float64 {
 	return math.Pow(2, -x/d.halfLife.Seconds())
 }
 
-// reaches is when a curve leaves no more than a share; false for never.
+// reaches returns when a curve falls to a share; false if never.
 func (d yearDecay) reaches(share float64) (time.Duration, bool) {
 	seconds := func(x float64) (time.Duration, bool) { return time.Duration(x * float64(time.Second)), true }
 	switch {
@@ -156,7 +155,7 @@ func (d yearDecay) reaches(share float64) (time.Duration, bool) {
 	return seconds(d.halfLife.Seconds() * math.Log2(1/share))
 }
 
-// at is the salience at a time. It does not change while the memory is hidden: no one could use it.
+// at is the salience at a time. It does not change while the memory is hidden.
 func (m *yearMemory) at(now time.Time) float64 {
 	for _, went := range []*time.Time{m.deleted, m.archived} {
 		if went != nil && went.Before(now) {
@@ -169,14 +168,14 @@ func (m *yearMemory) at(now time.Time) float64 {
 	return max(m.salience*m.decay.share(now.Sub(m.since)), m.decay.floor)
 }
 
-// bearing says whether something that was done rests on the memory (document 003 D10): a link goes with the row
-// at either of its ends.
+// bearing reports whether an action rests on the memory (document 003 D10): a link is deleted with the row at either
+// end.
 func (m *yearMemory) bearing() bool { return m.actionLinked || m.actedOn }
 
 func (m *yearMemory) live() bool { return !m.gone && m.deleted == nil && m.archived == nil }
 
-// schedule notes when the memory falls due: at its threshold or at its age, the earlier. What is pinned does
-// not, nor what a floor holds above the threshold.
+// schedule sets when the memory is due: when it reaches its threshold or its maximum age, whichever is earlier. A
+// pinned memory, or one whose floor is above the threshold, is never due.
 func (m *yearMemory) schedule() {
 	m.due = nil
 	if m.pinned {
@@ -197,7 +196,7 @@ func (m *yearMemory) schedule() {
 	}
 }
 
-// isDue says whether a sweep that looks now finds the memory due.
+// isDue reports whether a sweep at this time finds the memory due.
 func (m *yearMemory) isDue(now time.Time) bool {
 	if m.pinned {
 		return false
@@ -221,11 +220,11 @@ func (m *yearMemory) counts() bool {
 	return m.kind == schema.TypeCompetence || m.kind == schema.TypePlanGraph
 }
 
-// policy is the one that says most of a class, or the default.
+// policy returns the most specific policy for a class, or the default.
 func (y *yearModel) policy(domain schema.RetentionDomain, tier, typology string) yearPolicy {
 	best, says := yearPolicy{keep: yearTombstones}, -1
 	switch domain {
-	case schema.RetainWorld: // document 003 D10, and D12 for what has been learned to do
+	case schema.RetainWorld: // document 003 D10, and D12 for procedures
 		best.archives, best.exempt = true, tier == string(schema.TierPersistent) &&
 			typology == string(schema.TypologyProcedural)
 	case schema.RetainHistory:
@@ -252,7 +251,7 @@ func (y *yearModel) policy(domain schema.RetentionDomain, tier, typology string)
 		if n > says {
 			byDefault := best.exempt
 			best, says = p, n
-			// What is said of all of a domain does not undo what is said of one class.
+			// A policy for all of a domain does not remove the exemption of one class.
 			best.exempt = p.exempt || n == 0 && byDefault
 		}
 	}
@@ -267,12 +266,12 @@ func (y *yearModel) policyOf(m *yearMemory) yearPolicy {
 	return y.policy(domain, string(m.tier), string(m.typology))
 }
 
-// over says whether something that ended then has been kept for as long as it is to be.
+// over reports whether the retention of something that ended at a time is over.
 func (p yearPolicy) over(ended, now time.Time) bool {
 	return p.keep > 0 && !now.Before(ended.Add(p.keep))
 }
 
-// set changes a policy at a time; nil takes back what is set.
+// set changes a policy at a time; nil resets it.
 func (y *yearModel) set(class yearPolicy, p *yearPolicy, now time.Time) {
 	y.changes = append(y.changes, now)
 	y.policies = slices.DeleteFunc(y.policies, func(o yearPolicy) bool {
@@ -283,14 +282,14 @@ func (y *yearModel) set(class yearPolicy, p *yearPolicy, now time.Time) {
 	}
 }
 
-// add takes in a new memory as it is at the beginning.
+// add adds a new memory in its initial state.
 func (y *yearModel) add(m *yearMemory) {
 	m.schedule()
 	y.memories[m.id] = m
 	y.order = append(y.order, m.id)
 }
 
-// recalled: an answer returned these. It resets the timer of importance and nothing else.
+// recalled records that an answer returned these. It resets only the timer of importance.
 func (y *yearModel) recalled(retrieval string, ids []string, now time.Time) {
 	y.retrievals[retrieval] = &yearRetrieval{at: now, returned: ids, said: map[string]*yearSaid{}}
 	for _, id := range ids {
@@ -337,8 +336,8 @@ func (y *yearModel) feedback(retrieval string, verdicts map[string]schema.Verdic
 	return out, true
 }
 
-// judge moves a memory's salience by the gain of its profile (document 004 §11, §15.6). What is left of an
-// earlier verdict's effect is taken back first, with its count.
+// judge moves a memory's salience by the gain of its profile (document 004 §11, §15.6). The remaining effect of an
+// earlier verdict, and its count, are subtracted first.
 func (m *yearMemory) judge(r *yearRetrieval, v schema.Verdict, earlier *yearSaid, now time.Time) schema.FeedbackStatus {
 	bound := func(x float64) float64 { return min(1, max(x, m.decay.floor, 0)) }
 	stood := m.at(now)
@@ -346,7 +345,7 @@ func (m *yearMemory) judge(r *yearRetrieval, v schema.Verdict, earlier *yearSaid
 	if earlier != nil {
 		left := earlier.moved
 		if !m.pinned {
-			begun := m.since // of the curve that the move is a part of
+			begun := m.since // start of the curve that includes the move
 			if begun.After(earlier.at) {
 				begun = earlier.at
 			}
@@ -360,10 +359,10 @@ func (m *yearMemory) judge(r *yearRetrieval, v schema.Verdict, earlier *yearSaid
 	switch scaled := m.salience * after / stood; {
 	case m.pinned:
 		m.salience = after
-	case yearWeights[v] > 0 && after >= stood: // it helped: the curve begins
+	case yearWeights[v] > 0 && after >= stood: // it helped: restart the curve
 		m.salience, m.since = after, now
 	case after == stood:
-	case stood > m.decay.floor && scaled <= 1: // the curve goes on, lower or higher
+	case stood > m.decay.floor && scaled <= 1: // continue the curve at another level
 		m.salience = scaled
 	default:
 		m.salience, m.since = after, now
@@ -399,7 +398,7 @@ func (m *yearMemory) count(v schema.Verdict, n int64) {
 	}
 }
 
-// forget forgets one memory and says whether it went.
+// forget forgets one memory and reports whether it did.
 func (y *yearModel) forget(mode schema.ForgetMode, id string, now time.Time) bool {
 	m := y.memories[id]
 	switch {
@@ -425,13 +424,13 @@ func (y *yearModel) forget(mode schema.ForgetMode, id string, now time.Time) boo
 	return true
 }
 
-// recover takes back one deletion (document 002 "Soft-Delete and Recovery"), or what decay has archived.
+// recover undoes one deletion (document 002 "Soft-Delete and Recovery") or the archiving by decay.
 func (y *yearModel) recover(id string, now time.Time) schema.RecoverStatus {
 	m := y.memories[id]
 	status := schema.RecoverRecovered
 	switch {
 	case m.gone:
-		return schema.RecoverNotFound // and there is nothing to tell it of
+		return schema.RecoverNotFound // no row and no history
 	case m.erased:
 		status = schema.RecoverErased
 	case m.live():
@@ -443,7 +442,7 @@ func (y *yearModel) recover(id string, now time.Time) schema.RecoverStatus {
 		m.note("none", now)
 		return status
 	}
-	switch { // it comes back as what it was, and its curve continues where it stopped
+	switch { // it is restored, and its curve continues where it stopped
 	case m.deleted != nil && m.archived != nil:
 		m.deleted = nil
 	case m.deleted != nil:
@@ -451,7 +450,7 @@ func (y *yearModel) recover(id string, now time.Time) schema.RecoverStatus {
 	default:
 		m.since, m.archived = m.since.Add(now.Sub(*m.archived)), nil
 	}
-	if m.live() && m.isDue(now) { // somebody says that it is worth keeping
+	if m.live() && m.isDue(now) { // recovering shows that it is worth keeping
 		m.salience, m.since = 1, now
 		if age := now.Sub(m.created); m.decay.maxAge > 0 && age >= m.decay.maxAge {
 			m.decay.maxAge += age
@@ -462,7 +461,7 @@ func (y *yearModel) recover(id string, now time.Time) schema.RecoverStatus {
 	return status
 }
 
-// decaySweep removes what is due by now (document 004 §11; document 003 D10, D12).
+// decaySweep removes the memories that are due (document 004 §11; document 003 D10, D12).
 func (y *yearModel) decaySweep(now time.Time) {
 	later := now.Add(yearLookAgain)
 	for _, id := range y.order {
@@ -499,7 +498,7 @@ func (y *yearModel) decaySweep(now time.Time) {
 	}
 }
 
-// purge removes what has been kept for as long as it is to be (document 002 "Retention Worker").
+// purge removes data whose retention is over (document 002 "Retention Worker").
 func (y *yearModel) purge(now time.Time) {
 	for _, id := range y.order {
 		m := y.memories[id]
@@ -536,14 +535,14 @@ func (y *yearModel) purge(now time.Time) {
 	maps.DeleteFunc(y.retrievals, func(_ string, r *yearRetrieval) bool { return retrievals.over(r.at, now) })
 }
 
-// yearState is what is compared of one memory; of one that is gone only its history is left.
+// yearState is the compared state of one memory; after its removal only its history is left.
 type yearState struct {
 	State      string // live, tombstone, archived, kept for good, erased or gone
 	Deleted    string
 	Archived   string
 	Due        *time.Time
-	Salience   float64 // for now, or when it went
-	Importance float64 // for now
+	Salience   float64 // now, or at its removal
+	Importance float64 // now
 	Confidence float64
 	Successes  int64
 	Failures   int64
@@ -552,7 +551,7 @@ type yearState struct {
 	History    string
 }
 
-// yearTotals is what is compared of the rest.
+// yearTotals are the other compared numbers.
 type yearTotals struct {
 	Memories, Completed, Dead, OtherJobs, Retrievals, Feedback, PolicyChanges int
 	Entities                                                                  map[string]int
@@ -586,7 +585,7 @@ func (m *yearMemory) state(now time.Time) yearState {
 	}
 	s.Deleted, s.Archived = yearTime(m.deleted), yearTime(m.archived)
 	s.Accesses, s.Accessed = m.accesses, yearTime(m.accessed)
-	if m.erased { // nothing else of it is left to be known
+	if m.erased { // nothing else is stored about it
 		return s
 	}
 	if m.live() {
@@ -627,7 +626,7 @@ func (y *yearModel) totals() yearTotals {
 	return t
 }
 
-// pick returns the memories that a condition holds of, in the order in which they came.
+// pick returns the memories that satisfy a condition, in the order of their creation.
 func (y *yearModel) pick(holds func(*yearMemory) bool) []*yearMemory {
 	var out []*yearMemory
 	for _, id := range y.order {

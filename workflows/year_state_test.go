@@ -33,7 +33,7 @@ func (y *year) invent(now time.Time) (map[string]any, *yearMemory) {
 	d.halfLife = time.Duration(3*86_400+c.IntN(45*86_400)) * time.Second
 	d.threshold = []float64{0.05, 0.1, 0.2, 0.3}[c.IntN(4)]
 	d.gain = []float64{0.05, 0.1, 0.3, 0.6}[c.IntN(4)]
-	if one(4) { // below the threshold, or above it
+	if one(4) { // on either side of the threshold
 		d.floor = d.threshold + []float64{-0.04, 0.04}[c.IntN(2)]
 	}
 	if one(8) {
@@ -75,7 +75,7 @@ func (y *year) invent(now time.Time) (map[string]any, *yearMemory) {
 	return record, m
 }
 
-// fadingOfAWorld is an episode of a world that fades within weeks, while a policy purges tombstones of its class.
+// fadingOfAWorld is an episode of a world that decays within weeks, while a policy purges tombstones of its class.
 func (y *year) fadingOfAWorld(now time.Time) (map[string]any, *yearMemory) {
 	m := &yearMemory{name: y.name(), kind: schema.TypeEpisodic, world: true, deletionPolicy: schema.DeleteAutoPrune,
 		created: now, since: now, importance: 0.5, salience: 0.8, firstTrust: 0.9,
@@ -87,7 +87,7 @@ func (y *year) fadingOfAWorld(now time.Time) (map[string]any, *yearMemory) {
 				"reinforcement_gain": 0.05}}}, m
 }
 
-// payload is what a record of the kind must have. It places the memory in its default class.
+// payload is a valid payload of the record's kind. It places the memory in its default class.
 func (y *year) payload(m *yearMemory) map[string]any {
 	object := func(more ...any) map[string]any {
 		out := map[string]any{"kind": m.kind}
@@ -166,7 +166,7 @@ func (y *year) learnNew(ctx context.Context) error {
 	return err
 }
 
-// learnMentions tells the model what entities the new memories mention.
+// learnMentions adds the entities of the new memories to the model.
 func (y *year) learnMentions(ctx context.Context) error {
 	rows, err := y.db.Query(ctx,
 		`SELECT x.memory_id::text, e.canonical_name FROM memory_entity_mentions x JOIN entities e ON e.tenant = x.tenant
@@ -184,7 +184,7 @@ func (y *year) learnMentions(ctx context.Context) error {
 	return err
 }
 
-// check compares what is stored with what the model predicts.
+// check compares the stored state with the predicted one.
 func (y *year) check(ctx workflow.Context) {
 	now := y.now()
 	y.step(ctx, func(ctx context.Context) error {
@@ -215,7 +215,7 @@ func (y *year) check(ctx workflow.Context) {
 	y.checked = true
 }
 
-// stored is the state of all memories that have a row or a history.
+// stored returns the state of all memories that have a row or a history.
 func (y *year) stored(ctx context.Context, now time.Time) (map[string]yearState, error) {
 	rows, err := y.db.Query(ctx,
 		`SELECT id::text, coalesce(m.erased_at IS NOT NULL, false), coalesce(m.retained_at IS NOT NULL, false),

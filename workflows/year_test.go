@@ -37,14 +37,13 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
-var yearSeed = flag.Uint64("year.seed", 2026, "of what happens in the year of TestYear")
+var yearSeed = flag.Uint64("year.seed", 2026, "seed of TestYear")
 
-// A year of an agent's life, in the time-skipping environment and on a real Postgres: it puts and ingests,
-// recalls, says what became of it, forgets and takes back, changes retention, and has a week without sweeps.
-// Decay sweeps run daily at an hour of chance, where schedules run them hourly, and purges every six hours in
-// two weeks and every third day in the rest: what decides is when they run, and the model is told. Sessions
-// of Postgres are in a zone with summer time, and so is the activities' clock. What has become of every memory
-// is exactly what the documents' rules predict (yearModel).
+// A year of an agent's life, in the time-skipping environment and on a real Postgres: it puts, ingests, recalls, gives
+// feedback, forgets and recovers, changes retention, and has a week without sweeps. Decay sweeps run once a day at a
+// random hour, and purges every six hours in two weeks and every third day in the others. Only their times matter,
+// which the model knows. The sessions of Postgres and the activities' clock are in a zone with daylight saving time.
+// The state of every memory must be exactly what the documents' rules predict (yearModel).
 func TestYear(t *testing.T) {
 	t.Parallel()
 	t.Logf("-year.seed=%d", *yearSeed)
@@ -55,7 +54,7 @@ func TestYear(t *testing.T) {
 	require.NoError(t, y.env.GetWorkflowError())
 	require.Empty(t, strings.Join(y.wrong, "\n"))
 	t.Logf("%d memories, %v", len(y.model.order), y.did)
-	// The year has to hold what it is about.
+	// The year must include all cases.
 	for _, what := range []string{"put", "ingest", "job dead", "recall", "feedback", "feedback too late",
 		"feedback corrected", "feedback unchanged", "feedback gone", "forget soft", "forget force", "forget erase",
 		"recover recovered", "recover retention_expired", "recover not_found", "policy", "decay sweep", "purge",
@@ -78,13 +77,13 @@ type year struct {
 	chance  *rand.Rand
 	start   time.Time
 	end     time.Time
-	events  []yearEvent // in the order of their times
-	ids     int         // of child workflows
-	names   int         // of memories
+	events  []yearEvent // ordered by time
+	ids     int         // number of child workflows
+	names   int         // number of memories
 	job     func(context.Context) error
 	did     map[string]int
 	wrong   []string
-	checked bool // just now
+	checked bool // by the last event
 }
 
 type yearEvent struct {
@@ -118,13 +117,13 @@ func newYear(t *testing.T, seed uint64) *year {
 		Concurrency: 1, Now: func() time.Time { return y.env.Now().In(zone) }})
 	y.env.RegisterActivityWithOptions(func(ctx context.Context) error { return y.job(ctx) },
 		activity.RegisterOptions{Name: "step of the year"})
-	// Of what is erased, Temporal's runs are deleted too: there is no server here.
+	// There is no Temporal server here whose runs an erasure could delete.
 	y.env.OnActivity(forgettingOf.ForgetRuns, mock.Anything, mock.Anything).Return(activities.ForgetRunsResult{},
 		nil).Maybe()
 	return y
 }
 
-// unreadable fails on texts that say so.
+// unreadable fails on texts that contain its name.
 type unreadable struct{ inference.Extractor }
 
 func (u unreadable) Extract(ctx context.Context, src inference.Source) (memory.Extraction, inference.Usage, error) {
@@ -134,7 +133,7 @@ func (u unreadable) Extract(ctx context.Context, src inference.Source) (memory.E
 	return u.Extractor.Extract(ctx, src)
 }
 
-// at plans an event. Of two at one time the one that was planned first comes first.
+// at plans an event. Events at the same time run in the order of their planning.
 func (y *year) at(at time.Time, do func(workflow.Context)) {
 	at = at.Truncate(time.Microsecond)
 	i, _ := slices.BinarySearchFunc(y.events, at, func(e yearEvent, at time.Time) int {
@@ -146,7 +145,7 @@ func (y *year) at(at time.Time, do func(workflow.Context)) {
 	y.events = slices.Insert(y.events, i, yearEvent{at, do})
 }
 
-// within is a time of chance between two days.
+// within returns a random time between two days.
 func (y *year) within(from, to float64) time.Time {
 	return y.start.Add(time.Duration((from + (to-from)*y.chance.Float64()) * float64(yearDay)))
 }
@@ -162,7 +161,7 @@ func (y *year) run(ctx workflow.Context) error {
 			return err
 		}
 		e.do(ctx)
-		if len(y.wrong) > 0 && y.checked { // the rest would only follow from that
+		if len(y.wrong) > 0 && y.checked { // the other differences would only follow from these
 			return nil
 		}
 		y.checked = false
@@ -170,10 +169,10 @@ func (y *year) run(ctx workflow.Context) error {
 	return nil
 }
 
-// now is the moment of what is being done.
+// now is the time of the current event.
 func (y *year) now() time.Time { return y.env.Now().UTC() }
 
-// must ends the year at what no rule foresees.
+// must ends the year at an unexpected error.
 func (y *year) must(err error) {
 	if err != nil {
 		panic(err)
@@ -189,7 +188,7 @@ func (y *year) complain(format string, args ...any) {
 
 func yearClock(at time.Time) string { return yearTime(&at) }
 
-// step does something outside of the workflow.
+// step runs code outside of the workflow.
 func (y *year) step(ctx workflow.Context, do func(context.Context) error) {
 	y.job = do
 	y.must(workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
@@ -208,7 +207,7 @@ func (y *year) operation() schema.Operation {
 	return schema.Operation{Principal: y.p, Reason: "so it went"}
 }
 
-// plan lays out the year.
+// plan plans the year.
 func (y *year) plan() {
 	const outage, back = 101, 109 // days
 	for day := 0.0; day < 366; day++ {
@@ -216,7 +215,7 @@ func (y *year) plan() {
 			continue
 		}
 		y.at(y.within(day, day+1), y.decaySweep)
-		if week := int(day) / 7; week == 9 || week == 42 { // with the change to summer time, and from it
+		if week := int(day) / 7; week == 9 || week == 42 { // the change to daylight saving time, and the change back
 			for quarter := 0.0; quarter < 1; quarter += 0.25 {
 				y.at(y.within(day+quarter, day+quarter+0.02), y.purge)
 			}
@@ -240,7 +239,7 @@ func (y *year) plan() {
 		y.at(y.within(30, 350), func(ctx workflow.Context) { y.forget(ctx, schema.ForgetForce) })
 		y.at(y.within(30, 350), func(ctx workflow.Context) { y.forget(ctx, schema.ForgetErase) })
 	}
-	for range 15 { // of what is out of sight, whatever took it, and now and then of what is not
+	for range 15 { // mostly of hidden memories, and sometimes of others
 		y.at(y.within(40, 360), func(ctx workflow.Context) {
 			if m := y.one(func(m *yearMemory) bool { return !m.live() || y.chance.IntN(20) == 0 }); m != nil {
 				y.recover(ctx, m)
@@ -255,7 +254,7 @@ func (y *year) plan() {
 	y.at(y.end, y.check)
 }
 
-// planPolicies plans changes of retention. None shortens history: a run that would take much of it asks.
+// planPolicies plans changes of retention. None shortens history, because such a run would ask for confirmation.
 func (y *year) planPolicies() {
 	const day = int64(86_400)
 	session := schema.RetentionPolicy{Domain: schema.RetainMemory, Tier: schema.TierSession, Typology: schema.Any,
@@ -268,7 +267,7 @@ func (y *year) planPolicies() {
 		KeepSeconds: 20 * day, OnExpiry: schema.ExpiryArchive}
 	worlds := schema.RetentionPolicy{Domain: schema.RetainWorld, Tier: schema.Any, Typology: schema.Any, KeepSeconds: 0,
 		OnExpiry: schema.ExpiryArchive}
-	// An operator may have memories of a world purged after deletion; those that fade are archived even so.
+	// A policy may purge memories of a world after deletion; decayed ones are archived nevertheless.
 	episodes := schema.RetentionPolicy{Domain: schema.RetainWorld, Tier: schema.TierSession,
 		Typology: schema.TypologyEpisodic, KeepSeconds: 15 * day, OnExpiry: schema.ExpiryPurge}
 	jobs := schema.RetentionPolicy{Domain: schema.RetainJobsCompleted, Tier: schema.Any, Typology: schema.Any,
@@ -279,7 +278,7 @@ func (y *year) planPolicies() {
 		KeepSeconds: 210 * day, OnExpiry: schema.ExpiryPurge}
 	for _, c := range []struct {
 		policy     schema.RetentionPolicy
-		from, till float64 // days; 0: it stays
+		from, till float64 // days; 0: for the rest of the year
 	}{{session, 140, 0}, {others, 160, 320}, {skills, 90, 250}, {facts, 220, 300}, {worlds, 170, 290},
 		{episodes, 60, 280}, {jobs, 150, 240}, {retrievals, 180, 270}, {history, 255, 0}} {
 		p := c.policy
@@ -337,7 +336,7 @@ func (y *year) purge(ctx workflow.Context) {
 	y.did["purge"]++
 }
 
-// around looks, and purges, just before and just after the window of something of the first few is over.
+// around purges and checks, for the first few of a kind, just before and just after the retention is over.
 func (y *year) around(what string, began time.Time, domain schema.RetentionDomain) {
 	if y.did[what] >= 2 {
 		return
@@ -349,7 +348,7 @@ func (y *year) around(what string, began time.Time, domain schema.RetentionDomai
 	}
 }
 
-// one picks a memory.
+// one returns a random memory.
 func (y *year) one(holds func(*yearMemory) bool) *yearMemory {
 	if some := y.model.pick(holds); len(some) > 0 {
 		return some[y.chance.IntN(len(some))]
@@ -357,7 +356,7 @@ func (y *year) one(holds func(*yearMemory) bool) *yearMemory {
 	return nil
 }
 
-// name is a word that no other memory says.
+// name returns a word that no other memory contains.
 func (y *year) name() string {
 	y.names++
 	return fmt.Sprintf("quark%03d", y.names)
@@ -396,8 +395,8 @@ func (y *year) putThese(ctx workflow.Context, records ...func(time.Time) (map[st
 	y.did["put"]++
 }
 
-// ingest has the pipeline learn from two texts. What it makes of them is its own business, and given to the
-// model as it is; one text in six cannot be read.
+// ingest runs the pipeline on two texts. The model adopts the resulting memories as they are; one text in six cannot be
+// read.
 func (y *year) ingest(ctx workflow.Context) {
 	person, other := y.name(), y.name()
 	texts := []string{person + " uses Postgres. " + person + " works at Corvex.",
@@ -408,7 +407,7 @@ func (y *year) ingest(ctx workflow.Context) {
 	var out api.IngestResult
 	y.must(y.child(ctx, workflows.Ingest, testkit.Request(y.p, schema.SourceMemory, texts...)).Get(ctx, &out))
 	if out.ToReview > 0 || len(out.Deduped) > 0 || len(out.Deferred) > 0 {
-		y.must(fmt.Errorf("an ingest was to bring something new: %+v", out))
+		y.must(fmt.Errorf("want only new memories: %+v", out))
 	}
 	now := y.now()
 	for i := range texts {
@@ -440,7 +439,7 @@ func (y *year) recall(ctx workflow.Context) {
 	y.must(y.child(ctx, workflows.Recall,
 		schema.RecallRequest{Principal: y.p, Query: strings.Join(names, " "), Limit: len(names),
 			IDsOnly: true}).Get(ctx, &out))
-	if slices.Contains(out.Meta.Degraded, "track") { // on a machine that has no time left
+	if slices.Contains(out.Meta.Degraded, "track") { // on an overloaded machine
 		tracked := false
 		y.step(ctx, func(ctx context.Context) error {
 			return y.db.QueryRow(ctx, `SELECT EXISTS (SELECT FROM retrievals WHERE tenant = $1 AND id = $2)`,
@@ -467,7 +466,7 @@ func (y *year) recall(ctx workflow.Context) {
 	y.model.recalled(out.RetrievalID, ids, now)
 	y.around("recall", now, schema.RetainRetrievals)
 	y.did["recall"]++
-	// Feedback comes within the hour, after days, or so late that no one remembers.
+	// Feedback comes within the hour, after days, or after the retrieval has been deleted.
 	after := now
 	for range 1 + y.chance.IntN(3) {
 		after = after.Add(time.Duration([]float64{0.02, 0.3, 4, 11,
@@ -476,7 +475,7 @@ func (y *year) recall(ctx workflow.Context) {
 	}
 }
 
-// feedback says something of what a retrieval returned, in one of the ways there are.
+// feedback gives feedback on the results of a retrieval, in one of the possible ways.
 func (y *year) feedback(ctx workflow.Context, retrieval string, ids []string) {
 	c := y.chance
 	all := []schema.Verdict{schema.VerdictSucceeded, schema.VerdictPartly, schema.VerdictFailed, schema.VerdictUnused,
@@ -538,11 +537,11 @@ func (y *year) nameOf(id string) string {
 	return id
 }
 
-// forget forgets one to three memories. What is deleted softly is often wanted back, sometimes too late.
+// forget forgets one to three memories. Soft deletions are often undone, sometimes too late.
 func (y *year) forget(ctx workflow.Context, mode schema.ForgetMode) {
 	var chosen []*yearMemory
 	for range 1 + y.chance.IntN(3) {
-		// Of worlds and of what was done nothing is removed by force (document 003 D10).
+		// Memories of worlds and those that actions rest on cannot be removed by force (document 003 D10).
 		m := y.one(func(m *yearMemory) bool {
 			return !m.gone && !m.erased && (m.live() || y.chance.IntN(4) == 0) &&
 				(mode != schema.ForgetForce || !m.world && !m.bearing())
@@ -561,10 +560,10 @@ func (y *year) forget(ctx workflow.Context, mode schema.ForgetMode) {
 	for _, m := range chosen {
 		req.Selector.IDs = append(req.Selector.IDs, m.id)
 	}
-	req.Selector.OnlyNamed = mode == schema.ForgetErase // the model knows what was named
+	req.Selector.OnlyNamed = mode == schema.ForgetErase // the model knows the named memories only
 	run := y.child(ctx, workflows.Forget, req)
 	id := fmt.Sprintf("year/%s/%d", y.p.Tenant, y.ids)
-	if mode != schema.ForgetSoft { // it waits for its confirmation
+	if mode != schema.ForgetSoft { // the run waits for confirmation
 		y.must(workflow.Sleep(ctx, 10*time.Minute))
 		var token string
 		now := y.now()
@@ -595,7 +594,7 @@ func (y *year) forget(ctx workflow.Context, mode schema.ForgetMode) {
 		if m.deleted == nil || y.chance.IntN(3) == 0 {
 			continue
 		}
-		// In good time, to the last moment, from the first moment on at which it is too late, and long after.
+		// Early, at the last possible moment, at the first moment that is too late, and long after.
 		window := y.model.policyOf(m).keep
 		delay := []time.Duration{5 * yearDay, window - time.Millisecond, window, window + 5*yearDay}[y.chance.IntN(4)]
 		y.at(m.deleted.Add(delay), func(ctx workflow.Context) { y.recover(ctx, m) })

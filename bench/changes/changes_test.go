@@ -10,12 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestTheSameSeedGivesTheSameTenants(t *testing.T) {
+func TestTenantsAreDeterministic(t *testing.T) {
 	require.Equal(t, Generate(7, 1), Generate(7, 1))
 	require.NotEqual(t, Generate(7, 1), Generate(8, 1))
 }
 
-func TestAShareIsTheFirstTenantsOfTheWhole(t *testing.T) {
+func TestAShareIsAPrefixOfTheTenants(t *testing.T) {
 	all := map[string]Tenant{}
 	for _, tenant := range Generate(3, 1) {
 		all[tenant.Name] = tenant
@@ -27,7 +27,7 @@ func TestAShareIsTheFirstTenantsOfTheWhole(t *testing.T) {
 	}
 }
 
-func TestThereIsEnoughOfEverything(t *testing.T) {
+func TestEveryKindHasEnoughPairs(t *testing.T) {
 	wordings, attributes := map[string]bool{}, map[string]bool{}
 	pairs, past, coexisting := map[bool]int{}, map[bool]int{}, map[bool]int{}
 	unknown, known := map[bool]int{}, map[bool]int{}
@@ -58,7 +58,7 @@ func TestThereIsEnoughOfEverything(t *testing.T) {
 	require.GreaterOrEqual(t, len(attributes), 30)
 }
 
-func TestTheHalvesHaveNothingInCommon(t *testing.T) {
+func TestHalvesAreDisjoint(t *testing.T) {
 	dev, held := devHalf(), heldoutHalf()
 	said := map[string]bool{}
 	for _, c := range dev.changes {

@@ -9,11 +9,11 @@ import (
 // The corpus is text in blocks of lines. A block is separated by an empty line and describes one attribute:
 //
 //	attribute: city                     its name
-//	for: person                         whose it is: person, team, thing or, of no subject, any
-//	values: Lyon | Oslo | Porto         what it may be, in ascending order where it has one
+//	for: person                         what has it: person, team, thing, or any without a subject
+//	values: Lyon | Oslo | Porto         its possible values, ascending if they have an order
 //	old: {I} live{s} in {old}.          ways to say it at first
 //	ask: Where {do} {I} live?           ways to ask for it
-//	before: Where did {I} live before?  ways to ask what it was
+//	before: Where did {I} live before?  ways to ask for the earlier value
 //	moved: {I} moved to {new}.          a change, in the wording named moved
 //	cut-: It was cut to {new}.          a change to a smaller value; + is to a greater one
 //	stopped: OLD || NEW || QUESTION     a change with an old statement and a question of its own, and

@@ -10,7 +10,7 @@ import (
 	"github.com/mneme/mneme/memory/frame"
 )
 
-// relate is the surest relation between the statements of two texts.
+// relate returns the strongest relation between the statements of two texts.
 func relate(earlier, later []frame.Frame) frame.Relation {
 	best := frame.Relation{}
 	for _, x := range earlier {
@@ -23,12 +23,12 @@ func relate(earlier, later []frame.Frame) frame.Relation {
 	return best
 }
 
-// TestFramesOfTheDevelopmentHalf compares the statements of the development halves without a memory. HALF names
-// one of them and SHOW what to print (missed, wrong, apart, attr): for who writes the rules.
+// TestFramesOfTheDevelopmentHalf compares the statements of the development halves without a memory. For developing
+// rules, HALF selects one half and SHOW what to print (missed, wrong, apart, attr).
 func TestFramesOfTheDevelopmentHalf(t *testing.T) {
 	show, share := os.Getenv("SHOW"), 0.2
 	if show != "" || os.Getenv("HALF") != "" {
-		share = 1 // for who develops
+		share = 1 // set while developing rules
 	}
 	found, total, wrong, others := map[frame.Certainty]int{}, 0, 0, 0
 	byAttr := map[string][2]int{}
@@ -93,7 +93,7 @@ func TestFramesOfTheDevelopmentHalf(t *testing.T) {
 	}
 	if os.Getenv("HALF") == "" {
 		if certain := found[frame.Sure] + found[frame.Likely]; 5*certain < 2*total {
-			t.Errorf("%d of %d changes were noticed", certain, total)
+			t.Errorf("%d of %d changes were detected", certain, total)
 		}
 		if 1000*wrong > others {
 			t.Errorf("%d of %d other pairs were taken for changes", wrong, others)

@@ -312,7 +312,7 @@ func (g *generator) chain(back bool) {
 // voice is the form of a statement about a subject: alone, in the first person, or by another speaker.
 type voice struct {
 	speaker string
-	self    *subject // in whose person
+	self    *subject // the speaker
 }
 
 func (v voice) of(template string, s subject, values map[string]string) string {

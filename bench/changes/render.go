@@ -79,7 +79,7 @@ func render(template string, s subject, values map[string]string) string {
 		if v, ok := values[m[1]]; ok {
 			return v + contraction
 		}
-		return t // a test finds what is left
+		return t // a test finds unfilled slots
 	})
 	out = article.ReplaceAllString(out, "${1}n $2")
 	if strings.HasPrefix(template, "~") {
@@ -93,7 +93,7 @@ var (
 	sentenceStart = regexp.MustCompile(`[.?!] +\p{Ll}`)
 )
 
-// sentences begins every sentence with a capital.
+// sentences capitalizes the first letter of every sentence.
 func sentences(text string) string {
 	text = sentenceStart.ReplaceAllStringFunc(text, strings.ToUpper)
 	first, size := utf8.DecodeRuneInString(text)

@@ -34,7 +34,7 @@ type Memory interface {
 type Options struct {
 	NoConsolidation bool // advice from episodes alone: their outcomes are counted, and nothing is promoted
 	Single          bool // the best single episodes are followed: nothing is counted across episodes
-	Timelines       bool // single episodes are known by the record that a session becomes, as a deployment keeps them
+	Timelines       bool // single episodes are read from the record that a session becomes, as in a deployment
 	Forget          bool // episodes and procedures fade and are removed, by the default decay of their types
 	Now             func() time.Time
 }
@@ -47,7 +47,7 @@ type Rules struct {
 	byKey      map[string][]trace.Attempt // the same by problem
 	records    map[string]known
 	read       map[string]string             // evidence of each group at the last consolidation
-	reported   map[string][]evidence.Outcome // by memory id; of what is tentative, by the id of its episode
+	reported   map[string][]evidence.Outcome // by memory id; for a tentative solution, by the id of its episode
 	asked      map[string]asked              // by advice id
 	next       int
 }

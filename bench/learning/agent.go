@@ -53,7 +53,7 @@ type first struct {
 	since    int
 	knew     bool // the first repair tried was the right one
 	solved   bool
-	proposed []int // by memory: numbers of repairs, -1 for what is none
+	proposed []int // by memory: numbers of repairs, -1 for other commands
 	tried    []int
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every arm gets the same tasks, and none may take more steps than the budget allows.
+// Every arm gets the same tasks, and no arm may take more steps than the budget allows.
 func TestArmsHaveTheSameTasksAndBudget(t *testing.T) {
 	for _, composes := range []bool{false, true} {
 		tasks := stream(sets["dev"], 7, 40, composes)
@@ -17,7 +17,7 @@ func TestArmsHaveTheSameTasksAndBudget(t *testing.T) {
 		for _, a := range arms {
 			r, err := runArm(a, tasks, nil)
 			require.NoError(t, err)
-			require.Equal(t, before, tasks, "%s changes no task", a.name)
+			require.Equal(t, before, tasks, "%s changes the tasks", a.name)
 			for i, result := range r.results {
 				require.Equal(t, budget*len(tasks[i].problems), result.limit, a.name)
 				require.LessOrEqual(t, result.steps, result.limit, a.name)
@@ -35,8 +35,8 @@ func TestRunsAreDeterministic(t *testing.T) {
 	require.Equal(t, figures(first.String()), figures(second.String()))
 }
 
-// An agent that explores with what a memory would cost tries more; one that knows everything solves nearly all.
-func TestArmsDifferInWhatTheyKnow(t *testing.T) {
+// An agent that explores within the cost of a memory tries more; one with complete knowledge solves nearly all tasks.
+func TestArmsDifferInTheirKnowledge(t *testing.T) {
 	tasks := stream(sets["dev"], 5, 200, false)
 	solved := map[string]float64{}
 	for _, a := range []arm{armNamed("no memory"), armNamed("exploring instead"), armNamed("oracle")} {
@@ -56,7 +56,7 @@ func TestIntervals(t *testing.T) {
 	require.False(t, interval{0.8, 0.05}.above(interval{0.7, 0.06}))
 }
 
-func TestDevelopmentAndReportedFamiliesShareNothing(t *testing.T) {
+func TestDevelopmentAndReportedFamiliesAreDisjoint(t *testing.T) {
 	dev, reported := sets["dev"], sets["reported"]
 	for _, s := range []set{dev, reported} {
 		require.Len(t, s.problems, families)
@@ -69,8 +69,8 @@ func TestDevelopmentAndReportedFamiliesShareNothing(t *testing.T) {
 	}
 }
 
-// An agent tries what it has not tried first, then what failed, the likeliest first.
-func TestAnAgentTriesLastWhatDidNotHelp(t *testing.T) {
+// An agent first tries untried repairs, then failed ones, the likeliest first.
+func TestAgentTriesFailedRepairsLast(t *testing.T) {
 	p := problem{repairs: [][]string{{"a"}, {"b"}, {"c"}, {"d"}}, order: []int{2, 0, 3, 1}}
 	require.Equal(t, [][]string{{"a"}, {"d"}, {"b"}, {"c"}}, guesses(p, [][]string{{"b"}, {"c"}}))
 	require.Equal(t, [][]string{{"c"}, {"a"}, {"d"}, {"b"}}, guesses(p, nil))

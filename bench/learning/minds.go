@@ -53,7 +53,7 @@ type episode struct {
 	done
 }
 
-// what helped.
+// what returns the repair that helped.
 func (e episode) what() []string { return e.tried[len(e.tried)-1] }
 
 const (
@@ -72,7 +72,7 @@ func (e *episodes) propose(t task, p problem) ([][]string, error) {
 			out = append(out, plan)
 		}
 	}
-	if len(found) == topK && len(out) == 1 { // all agree: the repair is tried again before a guess
+	if len(found) == topK && len(out) == 1 { // all agree: try the repair again before guessing
 		out = append(out, out[0])
 	}
 	return out, nil

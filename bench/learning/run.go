@@ -32,7 +32,7 @@ var arms = []arm{
 }
 
 // reader is an upper bound for learners: it knows how the world is generated, but not which repairs are right.
-var reader = arm{"told how the world is made", func() victim { return &told{beliefs: map[int]belief{}} }}
+var reader = arm{"learner that knows the generator", func() victim { return &told{beliefs: map[int]belief{}} }}
 
 var forgetful = arm{"Mneme, forgetting", func() victim { return newRules(learner.Options{Forget: true}) }}
 

@@ -4,6 +4,6 @@
 // advises. Only the exit code of the command that failed says whether a repair helped. Nothing needs the network.
 //
 // There are two sets of families. The families of dev were used while developing; those of reported have other causes,
-// other error texts and other names, and decide. Families whose tools are not on this machine are left out, and the
-// output names them.
+// other error texts and other names, and their results are published. Families whose tools are not on this machine are
+// left out, and the output names them.
 package main

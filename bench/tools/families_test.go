@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every family fails as it is, and passes after the repair that is said to be right.
+// Every family fails at first, and passes after its correct repair.
 func TestFamiliesFailAndCanBeRepaired(t *testing.T) {
 	on := find()
 	for set, families := range sets {
@@ -17,7 +17,7 @@ func TestFamiliesFailAndCanBeRepaired(t *testing.T) {
 				}
 				p, failure, output, err := task{n: i, family: f, set: set, seed: 3}.prepare(t.TempDir(), on)
 				if err != nil && output != "" {
-					t.Skip(err) // this version of the tool accepts it; the bench leaves the family out
+					t.Skip(err) // this version of the tool accepts the fault; the benchmark leaves the family out
 				}
 				require.NoError(t, err)
 				for _, a := range failure.right {

@@ -11,7 +11,7 @@ import (
 	"github.com/mneme/mneme/bench/learner"
 )
 
-// some are families whose tools are nearly everywhere, and that do not take long.
+// some returns families whose tools are widely installed and that run fast.
 func some(t *testing.T, root string, on tools) []family {
 	names := []string{"gcc: maths library not linked", "git: lock left behind",
 		"python: package outside the search path",
@@ -24,7 +24,7 @@ func some(t *testing.T, root string, on tools) []family {
 		t.Logf("left out: %s", name)
 	}
 	if len(families) == 0 {
-		t.Skip("no tool is there")
+		t.Skip("no tool is installed")
 	}
 	return families
 }
@@ -38,8 +38,8 @@ func short(t *testing.T) string {
 	return root
 }
 
-// What helped the first time is what the actor tries first the second time, with the names of the second time, before
-// anything was consolidated.
+// In the second occurrence the actor first tries what helped in the first, with the names of the second, before any
+// consolidation.
 func TestSecondOccurrenceIsSolvedAtTheFirstRepair(t *testing.T) {
 	root, on := short(t), find()
 	results, err := runArm(arm{"Mneme", func() mind {
@@ -56,7 +56,7 @@ func TestSecondOccurrenceIsSolvedAtTheFirstRepair(t *testing.T) {
 	}
 }
 
-// Without advice the actor finds the repair within its budget, but seldom at once.
+// Without advice the actor finds the repair within its budget, but rarely at the first attempt.
 func TestActorExplores(t *testing.T) {
 	root, on := short(t), find()
 	tasks := stream("dev", some(t, root, on), 3, 6)
@@ -76,7 +76,7 @@ func TestActorExplores(t *testing.T) {
 	}
 }
 
-func TestSetsShareNothing(t *testing.T) {
+func TestSetsAreDisjoint(t *testing.T) {
 	for _, f := range sets["dev"] {
 		require.False(t, slices.ContainsFunc(sets["reported"], func(o family) bool { return o.name == f.name }), f.name)
 	}
@@ -86,7 +86,7 @@ func TestSetsShareNothing(t *testing.T) {
 	require.GreaterOrEqual(t, len(sets["reported"]), 15)
 }
 
-// A repair that did not help is undone.
+// A repair that does not help is undone.
 func TestPlacesAreRestored(t *testing.T) {
 	p, err := newPlace(short(t)+"/one", "work", find())
 	require.NoError(t, err)

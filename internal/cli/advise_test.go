@@ -18,7 +18,7 @@ const procedure = `{"type":"competence","confidence":0.9,"content":"How to fix a
 "recipe":[{"step":"remove the cache","tool":"shell","args_schema":{"type":"object","properties":{"cmd":{"const":"rm -rf cache"}}}}],
 "fallbacks":["build without a cache"],"performance":{"success_count":5}}}`
 
-// The command says what to do, what is missing and how sure it is, and takes the report of how it went.
+// The command prints the steps, the missing parameters and the confidence, and accepts the report of the outcome.
 func TestAdviseCommand(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))

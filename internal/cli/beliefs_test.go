@@ -13,8 +13,8 @@ import (
 	"github.com/mneme/mneme/internal/testkit"
 )
 
-// An agent reflects by command; its beliefs are listed, shown and drawn with what they rest on, and with what they
-// lost.
+// An agent reflects by command; its beliefs are listed, shown and drawn with their evidence, including evidence that
+// was erased.
 func TestReflectAndBeliefsCommands(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
@@ -47,7 +47,7 @@ func TestReflectAndBeliefsCommands(t *testing.T) {
 	require.Contains(t, c.run("beliefs", "show", made.EventID, "--agent", "baker").is(app.ExitOK).out,
 		"It has lost support")
 	require.Contains(t, c.run("events", "erase", "e2", "--yes").is(app.ExitOK).out, "2 events emptied",
-		"the belief with it")
+		"the belief is listed with it")
 	var left record.BeliefList
 	c.run("beliefs", "list", "--agent", "baker", "--json").is(app.ExitOK).json(&left)
 	require.Empty(t, left.Beliefs)

@@ -26,7 +26,7 @@ type cli struct {
 
 func newCLI(t *testing.T, h *testkit.Harness) *cli {
 	t.Helper()
-	// The worker that these tests ask is there; on a busy machine it may take long to say so.
+	// The worker of these tests is running, but on a busy machine it may answer late.
 	return &cli{t: t, probe: 30 * time.Second, cfg: config.Config{
 		TemporalEnv: temporalAt(testkit.TemporalAddress(t), testkit.Namespace),
 		DatabaseURL: h.DatabaseURL, MaxConns: 4, TaskQueue: h.TaskQueue, Namespace: testkit.Namespace,
@@ -35,7 +35,8 @@ func newCLI(t *testing.T, h *testkit.Harness) *cli {
 	}}
 }
 
-// environment is one of a test's own: tests that change the process's cannot run in parallel.
+// environment is the environment of one test, because a test that changes the process's environment cannot run in
+// parallel.
 type environment map[string]string
 
 func (e environment) Environ() []string {
@@ -51,15 +52,15 @@ func (e environment) LookupEnv(name string) (string, bool) {
 	return value, set
 }
 
-// temporalAt is the environment of a program that reaches Temporal there.
+// temporalAt is the environment of a program that uses this Temporal server.
 func temporalAt(address, namespace string) environment {
 	return environment{"TEMPORAL_ADDRESS": address, "TEMPORAL_NAMESPACE": namespace}
 }
 
-// noTemporal is that of one whose Temporal is away.
+// noTemporal is the environment of a program whose Temporal server is unreachable.
 func noTemporal() environment { return temporalAt("127.0.0.1:1", testkit.Namespace) }
 
-// outcome is what a command line did.
+// outcome is the result of a command line.
 type outcome struct {
 	t        *testing.T
 	code     int
@@ -83,7 +84,7 @@ func (o outcome) is(code int) outcome {
 	return o
 }
 
-// json reads standard output, which must hold one JSON value and nothing else.
+// json decodes standard output, which must be exactly one JSON value.
 func (o outcome) json(into any) {
 	o.t.Helper()
 	decoder := json.NewDecoder(strings.NewReader(o.out))
@@ -92,7 +93,7 @@ func (o outcome) json(into any) {
 	require.False(o.t, decoder.More(), o.out)
 }
 
-// problem reads the error that --json puts on standard error.
+// problem decodes the error that --json writes to standard error.
 func (o outcome) problem() app.ErrorBody {
 	o.t.Helper()
 	var body map[string]app.ErrorBody

@@ -128,7 +128,7 @@ func TestListPagesAndFilters(t *testing.T) {
 	}
 }
 
-// poisoned refuses what holds the word poison, until it is cured.
+// poisoned refuses texts that contain the word poison, until it is cured.
 type poisoned struct {
 	inference.Extractor
 	cured *atomic.Bool
@@ -206,14 +206,14 @@ func TestStatus(t *testing.T) {
 	c.run("status", "--json").is(app.ExitUnavailable)
 	c.cfg.TaskQueue = h.TaskQueue
 
-	// Another tenant sees nothing of it.
+	// Another tenant sees none of these.
 	s = operate.SystemStatus{}
 	c.run("status", "--json", "--tenant", "stranger-"+uuid.NewString()).is(app.ExitOK).json(&s)
 	require.Empty(t, s.Counts.Memories)
 	require.Contains(t, s.Note, "is not known")
 }
 
-// A tenant whose name is misspelt is told from one that knows nothing of what is asked.
+// A misspelt tenant is distinguished from one without results.
 func TestUnknownTenantIsNamed(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
@@ -249,7 +249,7 @@ func TestMigrate(t *testing.T) {
 	require.Equal(t, migrations.Latest(), up.Version)
 	c.run("migrate", "status").is(app.ExitOK)
 
-	// An empty schema: everything says what to do, and one command does it.
+	// With an empty schema, every command says what to do, and one command does it.
 	name := "t_" + strings.ReplaceAll(uuid.NewString(), "-", "")
 	owner := testkit.Owner(t, h.DatabaseURL)
 	_, err := owner.Exec(t.Context(), "CREATE SCHEMA "+name)
@@ -269,7 +269,7 @@ func TestMigrate(t *testing.T) {
 	c.run("migrate", "status").is(app.ExitOK)
 	c.run("list").is(app.ExitOK)
 
-	// A database of the former series of migrations: the commands say what leads out.
+	// With a database of the former series of migrations, the commands say how to proceed.
 	_, err = owner.Exec(t.Context(),
 		"UPDATE "+name+".goose_db_version SET version_id = version_id - 100 WHERE version_id > 0")
 	require.NoError(t, err)
@@ -304,7 +304,8 @@ func TestUnavailable(t *testing.T) {
 	}
 }
 
-// Postgres answers and does not let this user in: another password, database or role is wanted, and no restart.
+// Postgres answers but rejects the user: the message asks for another password, database or role, and not for a
+// restart.
 func TestWrongCredentials(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -334,7 +335,7 @@ func TestWrongCredentials(t *testing.T) {
 	}
 }
 
-// Temporal answers, and does not accept this client.
+// Temporal answers but rejects this client.
 func TestTemporalRefusesCredentials(t *testing.T) {
 	t.Parallel()
 	for _, code := range []codes.Code{codes.Unauthenticated, codes.PermissionDenied} {
@@ -384,7 +385,7 @@ func TestExitCodes(t *testing.T) {
 		{nil, fmt.Errorf("deep: %w", pg.ErrNotFound), app.ExitNotFound},
 		{nil, fmt.Errorf("deep: %w", pg.ErrNotMigrated), app.ExitUnavailable},
 		{nil, pipeline.ErrNotDead, app.ExitFailure},
-		// Postgres is there
+		// Postgres is reachable
 		{nil, fmt.Errorf("deep: %w", &pg.TimeoutError{Class: pg.ClassPipeline, Err: &pgconn.PgError{Code: "57014"}}),
 			app.ExitFailure},
 		{nil, app.DatabaseError(&pgconn.PgError{Code: "55P03"}), app.ExitFailure},
@@ -392,7 +393,7 @@ func TestExitCodes(t *testing.T) {
 		{nil, fmt.Errorf("slow: %w", context.DeadlineExceeded), app.ExitUnavailable},
 		{nil, serviceerror.NewUnavailable("gone"), app.ExitUnavailable},
 		{nil, fmt.Errorf("deep: %w", &pgconn.PgError{Code: "28P01"}), app.ExitUnavailable},
-		{nil, &pgconn.PgError{Code: "42501"}, app.ExitFailure}, // of a row, not of a connection
+		{nil, &pgconn.PgError{Code: "42501"}, app.ExitFailure}, // permission for a row, not for a connection
 		{nil, serviceerror.NewDeadlineExceeded("slow"), app.ExitUnavailable},
 		{nil, fmt.Errorf("deep: %w", app.WithCode(app.ExitPartial, errors.New("some"))), app.ExitPartial},
 		{interrupted, app.Unavailable("gone"), app.ExitInterrupted},
@@ -440,7 +441,7 @@ func TestParseTime(t *testing.T) {
 	require.Error(t, err)
 }
 
-// Content must not be able to drive a terminal or break a table.
+// Content must not be able to control the terminal or break a table.
 func TestOutputIsSafe(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "a b [31mred", app.OneLine("a\n\tb \x1b[31mred\u202e"))

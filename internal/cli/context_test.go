@@ -20,7 +20,7 @@ const fire = `
 {"id": "f4", "stream": "run/night", "kind": "world.observed", "turn": 4, "payload": {"text": "The bakery burns."}}
 `
 
-// Every part of a context can be given on the command line.
+// Every part of a context request has a flag.
 func TestContextFlags(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
@@ -48,8 +48,8 @@ Answer in JSON.
 `, out)
 }
 
-// `mneme context` shows the same events where its memory index in Qdrant is down, says that the index is left out, and
-// ends with success.
+// `mneme context` prints the same events when its memory index in Qdrant is down, reports that the index was left out,
+// and exits with success.
 func TestContextWithoutItsIndex(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))

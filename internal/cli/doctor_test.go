@@ -35,7 +35,7 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
-// quietSchedules are those of an installation that nothing of its own disturbs during a test.
+// quietSchedules are schedules that start no run during a test.
 const quietSchedules = `
 schedules:
   - {name: decay, every: 24h}
@@ -46,7 +46,7 @@ schedules:
   - {name: consolidation, every: 24h}
 `
 
-// patient is a healthy installation, in a database and a namespace of its own.
+// patient is a healthy installation, in its own database and namespace.
 type patient struct {
 	t         *testing.T
 	cli       *cli
@@ -56,7 +56,7 @@ type patient struct {
 	schedules mneme.Schedules
 	specs     []mneme.ScheduleSpec
 	memory    string
-	since     time.Duration // by how much the doctor's clock is ahead
+	since     time.Duration // by which the doctor's clock is ahead
 	adjust    func(*app.App)
 }
 
@@ -86,7 +86,7 @@ func newPatient(t *testing.T) *patient {
 	return p
 }
 
-// examine has a doctor look.
+// examine runs the doctor.
 func (p *patient) examine() doctor.Diagnosis {
 	p.t.Helper()
 	a := &app.App{In: strings.NewReader(""), Out: &bytes.Buffer{}, ErrOut: &bytes.Buffer{}, Cfg: p.cli.cfg,
@@ -99,7 +99,7 @@ func (p *patient) examine() doctor.Diagnosis {
 	return d.Examine(p.t.Context())
 }
 
-// complaints are the checks that are not ok, but for those that are skipped.
+// complaints are the checks that are not ok, without those that are skipped.
 func complaints(d doctor.Diagnosis) map[string]doctor.CheckStatus {
 	out := map[string]doctor.CheckStatus{}
 	for _, f := range d.Checks {
@@ -128,19 +128,19 @@ func (p *patient) keepHistories(d time.Duration) {
 	require.NoError(p.t, err)
 }
 
-// fault is something that is wrong, planted in an installation that is otherwise well.
+// fault is a fault that is planted in a healthy installation.
 type fault struct {
 	name  string
 	plant func()
 	undo  func()
-	check string // that must complain, and no other
+	check string // the only check that must fail
 	as    doctor.CheckStatus
-	found string // part of what it says
-	do    string // part of what it advises
+	found string // part of the finding
+	do    string // part of the advice
 }
 
-// A healthy installation has no complaints. Each planted fault is found by the check that is for it, and by
-// that alone, with advice; taken back, all is well again.
+// A healthy installation has no complaints. Each planted fault is found by its check, and only by that one, with
+// advice; after the fault is removed, there are no complaints.
 func TestDoctorFindsPlantedFaults(t *testing.T) {
 	t.Parallel()
 	p := newPatient(t)
@@ -156,7 +156,7 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 	p.cli.run("doctor", "--json", "--schedules", file).is(app.ExitOK).json(&printed)
 	require.True(t, printed.OK)
 	require.Contains(t, p.cli.run("doctor", "--schedules", file).is(app.ExitOK).out, "row_level_security")
-	p.cli.run("doctor", "--json").is(app.ExitPartial).json(&printed) // compared with the defaults, which run more often
+	p.cli.run("doctor", "--json").is(app.ExitPartial).json(&printed) // compares with the default schedules
 	require.Equal(t, map[string]doctor.CheckStatus{"schedules_differ": doctor.CheckWarn}, complaints(printed))
 
 	open, none := "open-"+uuid.NewString(), "none-"+uuid.NewString()
@@ -184,7 +184,7 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 		require.NoError(t, err)
 	}
 	well := func() { onto(p.schedules.TaskQueue, p.specs...) }
-	// What the doctor advises for a job without a run helps.
+	// The doctor's advice for a job without a run works.
 	principal := p.cli.cfg.Principal
 	ack, err := p.st.Stage(ctx, pipeline.StageInput{OperationID: none, WorkflowID: none, MaxAttempts: 3,
 		Now: time.Now(), Policy: proposals.DefaultWritePolicy(),
@@ -209,7 +209,7 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 			p.adjust = func(a *app.App) { a.CfgErr = errors.New("configuration: MNEME_MODE must be one of these") }
 		}, healed,
 			"configuration", doctor.CheckFail, "MNEME_MODE", "Correct"},
-		{"rules that are not valid", func() { p.cli.cfg.PolicyFile = writeFile(t, "rules: [{name: x}]") }, healed,
+		{"invalid rules", func() { p.cli.cfg.PolicyFile = writeFile(t, "rules: [{name: x}]") }, healed,
 			"policy_file", doctor.CheckFail, "rules[0] (x).when", "policy check"},
 		{"Postgres away", func() { p.cli.cfg.DatabaseURL = "postgres://u:secret@127.0.0.1:1/x" }, healed, "postgres",
 			doctor.CheckFail, "does not answer", "make up"},
@@ -220,7 +220,7 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 		{"a schema from the future", sql(`INSERT INTO goose_db_version (version_id, is_applied) VALUES ($1, true)`,
 			migrations.Latest()+1),
 			sql(`DELETE FROM goose_db_version WHERE version_id > $1`,
-				migrations.Latest()), "migrations", doctor.CheckWarn, "this program knows", "up to date"},
+				migrations.Latest()), "migrations", doctor.CheckWarn, "this program knows", "Update this program"},
 		{"a clock that is ahead", func() { p.since = 10 * time.Second }, healed, "clock", doctor.CheckWarn,
 			"behind this machine", "NTP"},
 		{"a clock far behind", func() { p.since = -2 * time.Minute }, healed, "clock", doctor.CheckFail,
@@ -231,18 +231,18 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 		{"an old extension", sql(`UPDATE pg_extension SET extversion = '0.7.4' WHERE extname = 'vector'`),
 			sql(`UPDATE pg_extension SET extversion = '0.8.0' WHERE extname = 'vector'`),
 			"extensions", doctor.CheckFail, "vector 0.7.4 (needs 0.8.0)", "ALTER EXTENSION"},
-		{"tenants not kept apart", sql(`ALTER TABLE entities DISABLE ROW LEVEL SECURITY`),
+		{"row-level security disabled", sql(`ALTER TABLE entities DISABLE ROW LEVEL SECURITY`),
 			sql(`ALTER TABLE entities ENABLE ROW LEVEL SECURITY`),
 			"row_level_security", doctor.CheckFail, "entities", "ENABLE ROW LEVEL SECURITY"},
-		{"a history that can be written over",
+		{"a history that can be overwritten",
 			sql(`ALTER TABLE memory_history DISABLE TRIGGER memory_history_append_only`),
 			sql(`ALTER TABLE memory_history ENABLE TRIGGER memory_history_append_only`), "append_only",
 			doctor.CheckFail, "memory_history_append_only", "ENABLE TRIGGER"},
-		{"an index half built", sql(`UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'jobs_dead'::regclass`),
+		{"a half-built index", sql(`UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'jobs_dead'::regclass`),
 			sql(`UPDATE pg_index SET indisvalid = true WHERE indexrelid = 'jobs_dead'::regclass`), "invalid_indexes",
 			doctor.CheckFail, "jobs_dead", "REINDEX"},
-		{"a planner that guesses", func() {
-			p.exec(`ALTER TABLE lexeme_stats SET (autovacuum_enabled = false)`) // which would analyse it meanwhile
+		{"a table without statistics", func() {
+			p.exec(`ALTER TABLE lexeme_stats SET (autovacuum_enabled = false)`) // which would analyze it
 			p.exec(`INSERT INTO lexeme_stats (tenant, lexeme, docs) SELECT 'nobody', n::text, 1
 				FROM generate_series(1, 1500) n`)
 			p.exec(`SELECT pg_stat_force_next_flush()`)
@@ -265,10 +265,10 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 		{"no worker", func() {
 			p.cli.cfg.TaskQueue = "nobody-" + uuid.NewString()
 			onto(p.cli.cfg.TaskQueue, p.specs...)
-		}, func() { healed(); well() }, "worker", doctor.CheckFail, "no worker asks", "make worker"},
-		{"a worker without the key", func() { p.cli.cfg.PayloadKey = []byte(strings.Repeat("k", 32)) }, healed,
+		}, func() { healed(); well() }, "worker", doctor.CheckFail, "no worker polls", "make worker"},
+		{"a worker without a key", func() { p.cli.cfg.PayloadKey = []byte(strings.Repeat("k", 32)) }, healed,
 			"payload_key", doctor.CheckWarn, "does not encrypt", "MNEME_PAYLOAD_KEY"},
-		{"callers that are believed", func() {
+		{"callers that are not authenticated", func() {
 			var err error
 			endpoint, _, err = mneme.EnsureNexusEndpoint(ctx, p.temporal,
 				mneme.Endpoint{Name: "t-" + uuid.NewString(), Namespace: cfg.Namespace, TaskQueue: cfg.TaskQueue},
@@ -278,7 +278,7 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 			_, err := p.temporal.OperatorService().DeleteNexusEndpoint(ctx,
 				&operatorservice.DeleteNexusEndpointRequest{Id: endpoint.ID, Version: endpoint.Version})
 			require.NoError(t, err)
-		}, "trust_key", doctor.CheckWarn, "are believed", "MNEME_TRUST_KEY"},
+		}, "trust_key", doctor.CheckWarn, "are not authenticated", "MNEME_TRUST_KEY"},
 		{"a schedule missing", func() { require.NoError(t, p.handle("drift/pgvector").Delete(ctx)) }, well,
 			"schedules_missing", doctor.CheckFail, "drift", "schedules apply"},
 		{"a schedule paused by a failure", func() {
@@ -306,12 +306,12 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 			onto(p.schedules.TaskQueue, changed...)
 			onto("elsewhere", p.specs[3])
 		}, well, "schedules_differ", doctor.CheckWarn, "drift (belongs to task queue elsewhere)",
-			"a file that names decay alone"},
-		{"a job that waits for long", job("leased", open, 20*time.Minute), noJobs, "jobs_waiting", doctor.CheckFail,
+			"a file that names decay only"},
+		{"a job that waits too long", job("leased", open, 20*time.Minute), noJobs, "jobs_waiting", doctor.CheckFail,
 			"of tenant " + tenant, "jobs show ID --tenant T"},
 		{"a dead job", job("dead", open, time.Hour), noJobs, "jobs_dead", doctor.CheckWarn,
 			"1 jobs are dead, such as 1 of tenant " + tenant, "`mneme jobs retry ID --tenant T`"},
-		{"a job that no one works on", job("leased", none, 10*time.Minute), noJobs, "jobs_orphaned", doctor.CheckFail,
+		{"a job without a run", job("leased", none, 10*time.Minute), noJobs, "jobs_orphaned", doctor.CheckFail,
 			"1 open jobs have no run", "jobs retry"},
 		{"no generation of the index",
 			sql(`CREATE TEMP TABLE kept AS SELECT * FROM index_generations; DELETE FROM index_generations`),
@@ -322,7 +322,7 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 			p.cli.cfg.OpenAI = openai.Config{BaseURL: "http://127.0.0.1:1/v1", EmbeddingModel: "other",
 				EmbeddingDimensions: 8}
 		}, healed, "index_generation", doctor.CheckWarn, "other with 8 dimensions", "reindex"},
-		{"a rebuild left hanging",
+		{"an abandoned rebuild",
 			sql(`INSERT INTO index_generations (id, index_name, model, dims, state, created_at)
 				VALUES ($1, 'pgvector', 'next', 8, 'building', $2)`, uuid.New(), ago(time.Hour)),
 			sql(`DELETE FROM index_generations WHERE state = 'building'`), "index_rebuild", doctor.CheckWarn,
@@ -331,32 +331,32 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 			sql(`INSERT INTO index_outbox (tenant, memory_id, version, op, created_at)
 				VALUES ($1, $2, 1, 'upsert', now() - interval '20 minutes')`, tenant, uuid.New()),
 			sql(`DELETE FROM index_outbox`), "index_lag", doctor.CheckFail, "the oldest for 20m", "index status"},
-		{"a change given up",
+		{"an abandoned change",
 			sql(`INSERT INTO index_outbox (tenant, memory_id, version, op, created_at, parked_at)
 				VALUES ($1, $2, 1, 'upsert', $3, $3)`, tenant, uuid.New(), ago(time.Hour)),
 			sql(`DELETE FROM index_outbox`), "index_parked", doctor.CheckWarn, "such as 1 memories of tenant " + tenant,
 			"`mneme index retry --tenant T`"},
-		{"points that are lost",
+		{"lost points",
 			sql(`CREATE TEMP TABLE kept AS SELECT * FROM memory_embeddings WHERE memory_id::text = '` + p.memory +
 				`'; DELETE FROM memory_embeddings WHERE memory_id::text = '` + p.memory + `'`),
 			sql(`INSERT INTO memory_embeddings SELECT * FROM kept; DROP TABLE kept`), "index_drift", doctor.CheckWarn,
-			"1 apart", "index drift"},
+			"a difference of 1", "index drift"},
 		{"decay that does not run", sql(`UPDATE memories SET decay_due_at = $1 WHERE id::text = $2`, ago(72*time.Hour),
 			p.memory),
 			sql(`UPDATE memories SET decay_due_at = NULL WHERE id::text = $1`,
 				p.memory), "decay_overdue", doctor.CheckWarn, "of 1 tenants have been due for more than 48h",
 			"schedules trigger decay"},
-		{"a sweep that asks",
+		{"a sweep that waits for an answer",
 			sql(`INSERT INTO sweep_holds (tenant, sweep, would_take, stored, share, asked_at)
 				VALUES ($1, 'decay', 90, 100, 0.2, now())`, tenant),
-			sql(`DELETE FROM sweep_holds`), "sweep_holds", doctor.CheckWarn, "would take 90 of 100",
+			sql(`DELETE FROM sweep_holds`), "sweep_holds", doctor.CheckWarn, "would remove 90 of 100",
 			"mneme sweeps admit SWEEP --tenant T"},
 		{"a window shorter than recovery",
 			sql(`INSERT INTO retention_policies (tenant, domain, keep, on_expiry, updated_at, updated_by, reason)
 				VALUES ($1, 'memory', '7 days', 'purge', now(), 'o', 'r')`, tenant),
 			sql(`DELETE FROM retention_policies`), "retention_windows", doctor.CheckWarn, "after 7 days",
 			"mneme retention set"},
-		{"evidence that no run takes in", func() {
+		{"evidence that no run consolidates", func() {
 			for n := range 3 {
 				testkit.Build(p.cli.cfg.Principal, n, "linux", testkit.ClearCache(n)).Record(t, p.st)
 			}
@@ -366,7 +366,7 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 			sql(`INSERT INTO learning_watermarks (tenant, agent_id, workflow, at, memory_id, run_at)
 				SELECT tenant, agent_id, 'attempts', now(), id, now() FROM memories WHERE type = 'episodic' LIMIT 1`),
 			"evidence_waiting", doctor.CheckWarn, "1 scopes of tenant " + tenant, "`mneme schedules list`"},
-		// The last: a server takes its time until runs may use an attribute again that was removed.
+		// The last one, because a server takes a while until a removed attribute can be used again.
 		{"a search attribute missing", func() {
 			_, err := p.temporal.OperatorService().RemoveSearchAttributes(ctx,
 				&operatorservice.RemoveSearchAttributesRequest{Namespace: cfg.Namespace,
@@ -390,7 +390,7 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 			}
 		})
 	}
-	// Callers that are held to their tenants are no reason to complain.
+	// Callers that are bound to their tenants are no reason to complain.
 	endpoint, _, err = mneme.EnsureNexusEndpoint(ctx, p.temporal,
 		mneme.Endpoint{Name: "t-" + uuid.NewString(), Namespace: cfg.Namespace, TaskQueue: cfg.TaskQueue}, false)
 	require.NoError(t, err)
@@ -405,7 +405,7 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 	after := p.examine()
 	require.Empty(t, complaints(after), "%+v", after.Checks)
 
-	// What is due is late by the interval of the schedule; of a calendar nothing can be said.
+	// A due run is late after the interval of its schedule; a calendar has no interval.
 	overdue := func() doctor.Finding {
 		for _, f := range p.examine().Checks {
 			if f.Check == "decay_overdue" {
@@ -416,13 +416,13 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 	}
 	sql(`UPDATE memories SET decay_due_at = $1 WHERE id::text = $2`, ago(40*time.Hour), p.memory)()
 	require.Equal(t, doctor.CheckOK, overdue().Status)
-	// An answer to a sweep that asked does not mean that something is due.
+	// A confirmation of a sweep does not mean that rows are due.
 	p.exec(`INSERT INTO sweep_holds (tenant, sweep, would_take, stored, share, asked_at, admitted, answered_by, reason,
 		answered_at)
 		VALUES ($1, 'decay', 90, 100, 0.2, now(), 90, 'o', 'r', now())`, tenant)
 	require.Equal(t, doctor.CheckOK, overdue().Status)
 	sql(`UPDATE memories SET decay_due_at = $1 WHERE id::text = $2`, ago(72*time.Hour), p.memory)()
-	require.Equal(t, doctor.CheckWarn, overdue().Status, "nor that nothing is")
+	require.Equal(t, doctor.CheckWarn, overdue().Status, "and does not hide them")
 	p.exec(`DELETE FROM sweep_holds`)
 	nightly, err := mneme.ParseSchedules([]byte("schedules: [{name: decay, calendar: [{hour: 3}]}]"))
 	require.NoError(t, err)
@@ -430,7 +430,7 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 	require.Equal(t, doctor.CheckSkipped, overdue().Status)
 	onto(p.schedules.TaskQueue, p.specs[0])
 
-	// Where there is no time to look at every job, what was looked at is told.
+	// If there is no time to check every job, the finding gives the number that was checked.
 	for range 3 {
 		job("leased", none, 10*time.Minute)()
 	}
@@ -442,10 +442,10 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 	v, err := d.JobsOrphaned(short)
 	require.NoError(t, err)
 	require.Equal(t, doctor.CheckFail, v.Status)
-	require.Contains(t, v.Found, "2 open jobs have no run that works on them (of the first 2 open jobs)")
+	require.Contains(t, v.Found, "2 open jobs have no run (of the first 2 open jobs)")
 }
 
-// stuck is a Temporal that answers so many questions about runs and then no more.
+// stuck is a Temporal client that answers a number of queries about runs and then blocks.
 type stuck struct {
 	client.Client
 	after int
@@ -460,8 +460,8 @@ func (s *stuck) DescribeWorkflowExecution(ctx context.Context, id,
 	return s.Client.DescribeWorkflowExecution(ctx, id, run)
 }
 
-// What is not there costs the checks that need it, and no others; and the exit code says so.
-func TestDoctorGoesOn(t *testing.T) {
+// A missing service fails only the checks that need it, and the exit code reports it.
+func TestDoctorContinuesAfterFailures(t *testing.T) {
 	t.Parallel()
 	c := &cli{t: t, cfg: config.Config{TemporalEnv: noTemporal(), DatabaseURL: "postgres://127.0.0.1:1/x",
 		Namespace: testkit.Namespace, TaskQueue: "none", Brain: "rules", Embedder: "hash"}}
@@ -476,7 +476,7 @@ func TestDoctorGoesOn(t *testing.T) {
 		"x").is(app.ExitUsage).problem().Fields[0].Field)
 }
 
-// What the triggers are that the doctor looks for, the migrations say.
+// The triggers that the doctor checks are those of the migrations.
 func TestDoctorKnowsEveryGuard(t *testing.T) {
 	t.Parallel()
 	url := testkit.DatabaseURL(t)
@@ -512,7 +512,7 @@ func TestDoctorJudges(t *testing.T) {
 	}
 	for code, found := range map[string]string{"53300": "no more connections", "53200": "lacks resources",
 		"57P03": "not ready yet", "28P01": "it refuses"} {
-		v := doctor.JudgeRefusal(code, "said so")
+		v := doctor.JudgeRefusal(code, "as configured")
 		require.Contains(t, v.Found, found)
 		require.Equal(t, code == "28P01", strings.Contains(v.Do, "DATABASE_URL"), code)
 	}
@@ -537,7 +537,7 @@ func TestDoctorJudges(t *testing.T) {
 	}
 }
 
-// README's own `mneme nexus apply` on a server of one's own must not be reported for ever.
+// The `mneme nexus apply` of the README on a private server must not be reported forever.
 func TestJudgeCallers(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, doctor.CheckOK, doctor.JudgeCallers(nil, false, "shop").Status)

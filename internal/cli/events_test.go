@@ -66,7 +66,7 @@ func TestEventsCommands(t *testing.T) {
 	require.NotContains(t, table.out, "lies to me")
 }
 
-// A line that is not well formed is named, and none of its text is shown.
+// A malformed line is named without its text.
 func TestEventsAppendRefuses(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
@@ -87,7 +87,7 @@ func TestEventsAppendRefuses(t *testing.T) {
 	require.Contains(t, o.err, "events[0].id: is the id of another event")
 }
 
-// Which kinds of events every agent sees can be set, for the command line and for the worker.
+// The kinds of events that every agent sees can be configured, for the command line and for the worker.
 func TestGlobalKindsAreSet(t *testing.T) {
 	t.Parallel()
 	kinds := []string{"market.closed"}

@@ -54,7 +54,7 @@ func TestExportAndImportRestore(t *testing.T) {
 	require.Contains(t, c.run("export").is(app.ExitOK).out, "vault", "whatever its sensitivity")
 	require.NotContains(t, c.run("export", "--max-sensitivity", "low").is(app.ExitOK).out, "vault")
 
-	// Into an empty tenant, from a file and from a stream; again it changes nothing.
+	// Into an empty tenant, from a file and from a stream; the second import changes nothing.
 	from := c.cfg.Principal.Tenant
 	for _, stdin := range []bool{false, true} {
 		c.cfg.Principal.Tenant = "other-" + uuid.NewString()
@@ -92,8 +92,8 @@ func TestExportAndImportRestore(t *testing.T) {
 	c.run("export", "--read-policy", "shared").is(app.ExitUsage)
 }
 
-// everything fills a tenant through the commands: the pipeline, put, modify, revise, review, forget in
-// every mode, erase and recover, of two agents and in a scope. It returns some of the memories.
+// everything fills a tenant with all commands: the pipeline, put, modify, revise, review, forget in every mode, erase
+// and recover, of two agents and in a scope. It returns the ids of some memories.
 func (c *cli) everything() map[string]string {
 	c.t.Helper()
 	why := []string{"--reason", "a test", "--evidence", "human=Mia"}
@@ -143,7 +143,7 @@ func (c *cli) everything() map[string]string {
 		"skill": skill.Items[0].ID}
 }
 
-// tables reads what an export carries, row by row, without what names the tenant.
+// tables reads the exported rows of every table, without the tenant's name.
 func tables(t *testing.T, databaseURL, tenant string) map[string][]string {
 	t.Helper()
 	db, out := testkit.Owner(t, databaseURL), map[string][]string{}
@@ -170,9 +170,9 @@ func tables(t *testing.T, databaseURL, tenant string) map[string][]string {
 	return out
 }
 
-// What every command has stored comes back in another database and in another tenant: row by row,
-// and as the commands show it.
-func TestExportAndImportOfAllThatCommandsDo(t *testing.T) {
+// Everything that the commands store is restored in another database and in another tenant: row by row, and as the
+// commands show it.
+func TestExportAndImportOfAllCommands(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
 	c := newCLI(t, h)
@@ -215,7 +215,7 @@ func TestExportAndImportOfAllThatCommandsDo(t *testing.T) {
 			require.Equal(t, want[table], got[table], test.name+": "+table)
 		}
 		require.Equal(t, was, shown(&to), test.name)
-		// What was deleted can be recovered, what is current can be revised, and the erased stays erased.
+		// Deleted memories can be recovered, current ones can be revised, and erased ones stay erased.
 		to.run("recover", ids["soft"], "--reason", "it was mine").is(app.ExitOK)
 		to.run("recover", ids["erased"], "--reason", "r").is(app.ExitConflict)
 		to.run("revise", "supersede", ids["rust"], "--object", "zig", "--reason", "r", "--evidence",
@@ -260,7 +260,7 @@ func TestExportNarrowed(t *testing.T) {
 	require.Empty(t, exported("--since", "2099-01-01"))
 	require.Len(t, exported("--max-sensitivity", "medium"), len(all)-1)
 
-	// A part is whole in itself: what its relations lead to outside of it is left out, and counted.
+	// A partial export is consistent: relations to memories outside of it are left out and counted.
 	path := writeFile(t, c.run("export", "--type", "competence").is(app.ExitOK).out)
 	c.cfg.Principal.Tenant = "other-" + uuid.NewString()
 	var r exchange.Restored
@@ -301,7 +301,7 @@ func TestImportOfADamagedExport(t *testing.T) {
 	require.Equal(t, "version", c.run("import", writeFile(t, `{"kind":"header","format":"mneme-export","version":9}`),
 		"--json").is(app.ExitUsage).problem().Fields[0].Field)
 
-	// A file in which memories supersede each other in a circle is refused as a whole.
+	// A file in which memories supersede each other in a cycle is refused as a whole.
 	var ids []string
 	for _, line := range lines[1 : len(lines)-1] {
 		var m transfer.ExportLine
@@ -341,7 +341,7 @@ func TestImportMem0(t *testing.T) {
 	require.True(t, m.UpdatedAt.Equal(time.Date(2024, 8, 1, 17, 0, 0, 0, time.UTC)))
 	require.Equal(t, "mem0:f38b689d-6b24-45b7-bced-17fbb4d8bac7", m.Provenance.Sources[0].Ref)
 	require.Equal(t, "8ae61a6ee8bd8b0bfe1d2d2e5a1a2b0c", m.Provenance.Sources[0].Hash)
-	require.Equal(t, "0190edd4", m.ID[:8], "its id is ordered by its time")
+	require.Equal(t, "0190edd4", m.ID[:8], "ids are ordered by time")
 	var payload schema.SemanticPayload
 	m = c.record(r.Items[1].ID)
 	require.NoError(t, json.Unmarshal(m.Payload, &payload))
@@ -350,19 +350,19 @@ func TestImportMem0(t *testing.T) {
 	require.Equal(t, []string{"Dana is travelling until May"},
 		contents(c.list("--user", "dana", "--valid-at", "2025-04-30", "--who", "dana", "--until", "2025-12-01",
 			"--since", "2025-01-01")))
-	require.Empty(t, c.list("--user", "dana", "--since", "2025-01-01").Items, "it holds no longer")
+	require.Empty(t, c.list("--user", "dana", "--since", "2025-01-01").Items, "no longer valid")
 	require.Empty(t, c.list("--user", "tom", "--valid-at", "2025-04-30").Items)
 
 	r = exchange.ForeignReport{}
 	c.run("import", "--format", "mem0", "testdata/mem0.json", "--json").is(app.ExitPartial).json(&r)
 	require.Equal(t, 2, r.Counts[schema.PutUnchanged])
-	require.Zero(t, r.Counts[schema.PutCreated], "again it is the same")
+	require.Zero(t, r.Counts[schema.PutCreated], "the second import changes nothing")
 	o := c.run("import", "--format", "mem0", "testdata/mem0.json").is(app.ExitPartial)
 	require.Contains(t, o.err, "memory 4: created_at")
 	require.NotContains(t, o.err+o.out, "secret")
 	c.run("import", "--format", "mem0", "testdata/mem0.json", "--strict").is(app.ExitUsage)
 
-	// For one user, what is another's stays out. An explicit scope takes all of it.
+	// For one user, memories of others are left out. An explicit scope includes all of them.
 	r = exchange.ForeignReport{}
 	mixed := `{"id":"m1","memory":"Tom likes tea","user_id":"tom"} {"id":"m2","memory":"Dana likes tea","user_id":"dana"} {"id":"m3","memory":"Somebody likes tea"}`
 	c.runWith(t.Context(), mixed, "import", "--format", "mem0", "-", "--user", "tom",
@@ -380,9 +380,9 @@ func TestImportMem0(t *testing.T) {
 	c.run("import", "--format", "mem0", writeFile(t, "not json")).is(app.ExitUsage)
 }
 
-// What cannot become a record is said by memory and by the other system's name of the field, without the
-// value, and keeps nothing else out.
-func TestImportMem0SaysWhatIsWrong(t *testing.T) {
+// A memory that cannot become a record is reported with its number and the other system's name of the field, without
+// the value. The other memories are imported.
+func TestImportMem0ReportsErrors(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	long := strings.Repeat("secret", 1000)
@@ -417,8 +417,8 @@ func TestImportMem0SaysWhatIsWrong(t *testing.T) {
 	require.Equal(t, "must be at most 262144 bytes, got 1050000", r.Errors[2].Fields[0].Problem)
 
 	for _, format := range []string{"mem0", "membrane"} {
-		for in, problem := range map[string]string{"": "holds no record", " \n": "holds no record",
-			"[]": "holds no record", "{\"id\":\"a\"}\n{\"id\":": "is not JSON at or after line 1",
+		for in, problem := range map[string]string{"": "contains no record", " \n": "contains no record",
+			"[]": "contains no record", "{\"id\":\"a\"}\n{\"id\":": "is not JSON at or after line 1",
 			"{\"id\":\"\xff\"}": "is not valid UTF-8"} {
 			fields := c.runWith(t.Context(), in, "import", "--format", format, "-",
 				"--json").is(app.ExitUsage).problem().Fields
@@ -432,20 +432,20 @@ func TestImportMem0SaysWhatIsWrong(t *testing.T) {
 	require.Equal(t, "is also the id of memory 1", r.Errors[0].Fields[0].Problem)
 }
 
-// docs/import.md names every field and every kind of line, and shows what the commands print.
-func TestTheDocumentedImport(t *testing.T) {
+// docs/import.md names every field and every kind of line, and shows the output of the commands.
+func TestImportDocumentation(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile(filepath.Join(testkit.Root(), "docs", "import.md"))
 	require.NoError(t, err)
 	text := string(data)
 	names := regexp.MustCompile("`([^`]+)`")
-	// table lists the names in the first column of the table that begins with a header.
+	// table lists the first column of the table with a given header.
 	table := func(header string) (out []string) {
 		_, rows, found := strings.Cut(text, "\n| "+header+" |")
 		require.True(t, found, header)
 		for i, row := range strings.Split(rows, "\n") {
 			if i < 2 {
-				continue // the rest of the header, and the line below it
+				continue // the rest of the header and the line below it
 			}
 			if !strings.HasPrefix(row, "|") {
 				break
@@ -526,7 +526,7 @@ func TestImportMembrane(t *testing.T) {
 	require.Equal(t, schema.StatusRetracted, old.Status)
 	require.Equal(t, id+"3", old.SupersededBy)
 	require.Equal(t, []schema.Ref{{Kind: "event", Ref: "membrane:" + id + "2"}}, proposals.PayloadEvidence(old.Payload),
-		"it came without evidence")
+		"imported without evidence")
 	require.Equal(t, "obs-2", proposals.PayloadEvidence(m.Payload)[0].Ref)
 	episode := c.record(id + "1")
 	require.True(t, episode.Lifecycle.Pinned)
@@ -540,7 +540,7 @@ func TestImportMembrane(t *testing.T) {
 	}
 	require.Equal(t, "java", strings.Trim(string(payloadMember(t, old, "object")), `"`))
 
-	// In the other shape of the document, and as the tree that it came with.
+	// In the other shape of the document, and as its original tree.
 	canonical := c.run("get", id+"3", "--shape", "canonical").is(app.ExitOK).out
 	require.Contains(t, canonical, `"decay_profile"`)
 	again, err := schema.DecodeRecord([]byte(canonical))
@@ -581,9 +581,9 @@ func TestForeignTime(t *testing.T) {
 	require.Less(t, a, exchange.ImportedID("mem0", "x", time.UnixMilli(1_700_000_000_001)))
 }
 
-// What only the database refuses is left out like any other bad line. What was restored before it stays, and
-// the exit code does not hide that.
-func TestImportOfWhatTheDatabaseRefuses(t *testing.T) {
+// A line that only the database refuses is left out like any other bad line. Earlier lines stay restored, and the exit
+// code reports it.
+func TestImportOfLinesThatTheDatabaseRefuses(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	c.remember("Dana prefers tabs over spaces.")
@@ -600,7 +600,7 @@ func TestImportOfWhatTheDatabaseRefuses(t *testing.T) {
 	require.NoError(t, err)
 
 	file := []string{lines[0]}
-	for range exchange.RestoreLines { // a batch that is good
+	for range exchange.RestoreLines { // a good batch
 		file = append(file, lines[1])
 	}
 	path := writeFile(t, strings.Join(append(append(file, string(refused)), lines[3:]...), "\n"))

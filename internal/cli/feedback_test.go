@@ -22,7 +22,7 @@ func TestFeedbackCommand(t *testing.T) {
 	retrieval := answer.RetrievalID
 	require.Contains(t, c.run("recall", "tea").is(app.ExitOK).out, "(retrieval ")
 
-	// Before and after anything was said.
+	// Before and after the feedback.
 	var read schema.Retrieved
 	c.run("feedback", retrieval, "--json").is(app.ExitOK).json(&read)
 	require.Equal(t, []string{answer.Results[0].ID, answer.Results[1].ID},
@@ -35,7 +35,7 @@ func TestFeedbackCommand(t *testing.T) {
 		c.run(append([]string{"feedback", retrieval, "--json"}, args...)...).is(code).json(&out)
 		return out
 	}
-	out := give(app.ExitOK, "--used", two, "--others-unused", "--reason", "it was asked for")
+	out := give(app.ExitOK, "--used", two, "--others-unused", "--reason", "it was recalled")
 	require.Equal(t, []any{two, schema.FeedbackReinforced, schema.VerdictSucceeded},
 		[]any{out.Items[0].MemoryID, out.Items[0].Status, out.Items[0].Verdict})
 	require.Equal(t, []any{one, schema.FeedbackPenalised, schema.VerdictUnused},

@@ -30,7 +30,7 @@ func TestForgetCommand(t *testing.T) {
 	pinned := c.remember("critical: Never deploy the old project on Fridays.").MemoryIDs[0]
 	tea := c.remember("Tea is served hot.").MemoryIDs[0]
 
-	// Preview, with the contents and how to go on.
+	// The preview shows contents and how to proceed.
 	f := c.forget(app.ExitOK, "--query", "old project")
 	require.Equal(t, 3, f.Preview.Total)
 	require.Equal(t, 1, f.Preview.Pinned)
@@ -43,7 +43,7 @@ func TestForgetCommand(t *testing.T) {
 	require.Contains(t, o.out, "1 pinned ones are not changed")
 	require.Len(t, c.list().Items, 4, "nothing is changed")
 
-	// Strings that are not tokens, and tokens of another run.
+	// Invalid tokens, and tokens of another run.
 	other := c.forget(app.ExitOK, "--query", "tea")
 	confirm := []string{"forget", "confirm", f.Preview.RunID, "--token"}
 	require.Equal(t, "token", c.run(append(confirm, "nonsense",
@@ -61,10 +61,10 @@ func TestForgetCommand(t *testing.T) {
 		[]any{r.State, r.Forgotten, r.Skipped})
 	again := schema.ForgetReceipt{}
 	c.run(append(confirm, f.Preview.ConfirmToken, "--json")...).is(app.ExitOK).json(&again)
-	require.Equal(t, r, again, "a second time nothing is done")
+	require.Equal(t, r, again, "the second confirmation does nothing")
 	require.Len(t, c.list().Items, 2)
 
-	// A run that is cancelled.
+	// A cancelled run.
 	c.run("forget", "cancel", other.Preview.RunID, "--json").is(app.ExitOK).json(&r)
 	require.Equal(t, schema.ForgetCancelled, r.State)
 	c.run("forget", "cancel", other.Preview.RunID).is(app.ExitConflict)
@@ -75,7 +75,7 @@ func TestForgetCommand(t *testing.T) {
 	require.Contains(t, c.run("forget", "status", f.Preview.RunID).is(app.ExitOK).out, "2 of 3 (soft)")
 	c.run("forget", "status", f.Preview.RunID, "--agent", "stranger").is(app.ExitNotFound)
 
-	// By id, at once; what is pinned needs force.
+	// By id, immediately; pinned memories need force.
 	require.Equal(t, 1, c.forget(app.ExitOK, tea, "--execute").Receipt.Forgotten)
 	require.Equal(t, map[string]int{lifecycle.OutcomePinned: 1},
 		c.forget(app.ExitConflict, pinned, "--execute").Receipt.Skipped)
@@ -91,7 +91,7 @@ func TestForgetCommand(t *testing.T) {
 	require.Empty(t, c.get(one).Content)
 	var f2 memories.Forgotten
 	c.run("erase", tea, "--reason", "asked for", "--json").is(app.ExitOK).json(&f2)
-	require.NotEmpty(t, f2.Preview.ConfirmToken, "it is confirmed always")
+	require.NotEmpty(t, f2.Preview.ConfirmToken, "always needs a confirmation")
 
 	for field, args := range map[string][]string{
 		"selector": {}, "ids[0]": {"x"}, "reason": {"--all", "--reason", ""}, "mode": {"--all", "--mode", "gone"},
@@ -108,8 +108,8 @@ func TestForgetCommand(t *testing.T) {
 	c.run("forget", strings.Repeat("x", 3), "--reason", "r").is(app.ExitUsage)
 }
 
-// A memory that must stay is refused by name with force, and emptied by erase.
-func TestForceLeavesAWorldAlone(t *testing.T) {
+// With force, a memory that must be kept is refused if named by id; erase empties it.
+func TestForceDoesNotRemoveAWorld(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	id := c.put(strings.Replace(event(0), `"relations": [{"predicate": "supports", "target_id": "e0"}]`,
@@ -123,7 +123,7 @@ func TestForceLeavesAWorldAlone(t *testing.T) {
 	require.Equal(t, []any{"", "harbour"}, []any{c.get(id).Content, c.get(id).WorldID})
 }
 
-// The whole selection of a run can be read, in pages, with what became of each memory.
+// The whole selection of a run can be listed, in pages, with the outcome of each memory.
 func TestForgetStatusListsItems(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
@@ -160,7 +160,7 @@ func TestForgetStatusListsItems(t *testing.T) {
 			args...)...).is(app.ExitUsage).problem().Fields[0].Field)
 	}
 	require.Equal(t, "query", c.run("forget", "--query", "-zebra", "--reason", "r",
-		"--json").is(app.ExitUsage).problem().Fields[0].Field, "it would select everything else")
+		"--json").is(app.ExitUsage).problem().Fields[0].Field, "without ids it would select everything")
 }
 
 func TestForgetAtAVersion(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// preferences has Maya say something, and returns the fact that was drawn from it and what she said.
+// preferences ingests a statement of Maya, and returns the ids of the extracted fact and of its source.
 func (c *cli) preferences(text, fact string) (factID, source string) {
 	c.t.Helper()
 	said := c.remember(text, "--speaker", "Maya", "--source-kind", "user_input").MemoryIDs[0]
@@ -24,8 +24,8 @@ func (c *cli) preferences(text, fact string) (factID, source string) {
 	return "", ""
 }
 
-// What says the same as an erased fact is shown, and goes with --everywhere.
-func TestEraseCommandTellsWhatSaysTheSame(t *testing.T) {
+// Memories with the same content as an erased fact are shown, and --everywhere erases them too.
+func TestEraseCommandShowsRepetitions(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	fact, source := c.preferences("I prefer Python. I live in Oslo.", "Maya prefers Python.")
@@ -46,7 +46,7 @@ func TestEraseCommandTellsWhatSaysTheSame(t *testing.T) {
 	require.Contains(t, o.out, "1 other memory says the same and is forgotten, too:")
 	require.Contains(t, o.out, "Other facts extracted from it stay.")
 
-	// Gone ahead without it, the result warns; an erase of what is erased still finds the rest.
+	// Without --everywhere the result warns; erasing an erased memory still finds the rest.
 	o = c.run("erase", fact, "--reason", "asked for", "--yes").is(app.ExitOK)
 	require.Contains(t, o.err, "1 other memory says the same and stays")
 	require.Contains(t, o.out, "1 other memory says the same: "+source+" (source); --everywhere takes it")
@@ -58,8 +58,8 @@ func TestEraseCommandTellsWhatSaysTheSame(t *testing.T) {
 	require.Contains(t, c.run("recall", "Where does Maya live?").is(app.ExitOK).out, "Oslo")
 }
 
-// A soft forget offers the same; nothing of it is taken unasked.
-func TestForgetCommandTellsWhatSaysTheSame(t *testing.T) {
+// A soft forget offers the same, and forgets none of them unless asked.
+func TestForgetCommandShowsRepetitions(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	fact, source := c.preferences("I prefer Python.", "Maya prefers Python.")
@@ -75,7 +75,7 @@ func TestForgetCommandTellsWhatSaysTheSame(t *testing.T) {
 	c.run("recover", fact, "--reason", "after all").is(app.ExitOK)
 
 	f := c.forget(app.ExitOK, fact, "--everywhere", "--execute")
-	require.Nil(t, f.Receipt, "what is found and not named is confirmed")
+	require.Nil(t, f.Receipt, "memories that were found but not named need a confirmation")
 	require.Equal(t, 2, f.Preview.Total)
 	f = c.forget(app.ExitOK, fact, "--everywhere", "--yes")
 	require.Equal(t, []string{fact, source}, f.Receipt.IDs)

@@ -10,7 +10,7 @@ import (
 	"github.com/mneme/mneme/internal/cli/app"
 )
 
-// The flags that every command takes are listed once, and help of a command points there.
+// Global flags are listed once, and the help of each command refers to them.
 func TestHelpPointsToGlobalFlags(t *testing.T) {
 	t.Parallel()
 	c := &cli{t: t}
@@ -35,7 +35,7 @@ func TestHelpPointsToGlobalFlags(t *testing.T) {
 	require.Contains(t, c.run("help", "recall").is(app.ExitOK).out, "--limit")
 }
 
-// What a flag takes is said in words, not by the function that could not read it.
+// Errors of flags describe the expected value, instead of quoting a parse function.
 func TestFlagErrors(t *testing.T) {
 	t.Parallel()
 	c := &cli{t: t}

@@ -66,7 +66,7 @@ func TestImport(t *testing.T) {
 	require.Equal(t, map[int][]string{5: {"colour"}, 6: {"content"}, 7: {"source_kind", "importance"}, 8: {"(json)"},
 		9: {"(json)"}}, bad)
 
-	// Again: nothing is repeated, and the report says so.
+	// The second import adds nothing, and reports it.
 	before := len(c.list().Items)
 	r = c.importFile(app.ExitPartial, path, "--wait")
 	require.Equal(t, []int{9, 0, 3, 1, 5, 1, 1},
@@ -76,7 +76,7 @@ func TestImport(t *testing.T) {
 	require.Equal(t, []int{0, 3, 1, 0}, []int{r.Added, r.Deduplicated, r.Recalled, r.Resumed})
 	require.Len(t, c.list().Items, before)
 
-	// Another principal's import of the same file is its own.
+	// The same file can be imported for another principal.
 	r = c.importFile(app.ExitPartial, path, "--agent", "agent-2")
 	require.Equal(t, 2, r.Added)
 
@@ -108,8 +108,8 @@ func TestImportFromStandardInput(t *testing.T) {
 	c.runWith(t.Context(), "", "import", "-", "--json").is(app.ExitOK).json(&r)
 }
 
-// An import that is interrupted and run again hands everything in once.
-func TestImportGoesOnAfterAnInterruption(t *testing.T) {
+// Repeating an interrupted import delivers every message once.
+func TestImportContinuesAfterAnInterruption(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	var lines strings.Builder
@@ -234,9 +234,9 @@ func TestBatcher(t *testing.T) {
 	frame := len(`{"content":""}`)
 	require.Equal(t, [][]int{{1, 2}, {3, 4}, {5}}, cut(2, 1000, 1, 1, 1, 1, 1))
 	require.Equal(t, [][]int{{1, 2}, {3}}, cut(10, 2*(frame+10), 10, 10, 10))
-	require.Equal(t, [][]int{{1}, {2}, {3, 4}}, cut(10, 60, 10, 500, 10, 10), "what is too long goes alone")
+	require.Equal(t, [][]int{{1}, {2}, {3, 4}}, cut(10, 60, 10, 500, 10, 10), "a long message is sent alone")
 	require.Empty(t, cut(10, 100))
-	// Characters that JSON escapes count as they are sent.
+	// Characters that JSON escapes count with their escaped size.
 	encoded, err := json.Marshal(schema.Candidate{Content: strings.Repeat("\x01", 100)})
 	require.NoError(t, err)
 	require.Greater(t, len(encoded), 600)
@@ -262,7 +262,7 @@ func TestBatchKey(t *testing.T) {
 	require.NoError(t, req.Validate())
 }
 
-// The demo's transcript is what the issue asks for.
+// The demo transcript contains what the issue asks for.
 func TestDemoTranscript(t *testing.T) {
 	t.Parallel()
 	file, err := os.Open(filepath.Join(testkit.Root(), "scripts", "demo-data", "transcript.jsonl"))
@@ -290,7 +290,8 @@ func TestDemoTranscript(t *testing.T) {
 	require.Positive(t, duplicates)
 }
 
-// A message above the limit is kept whole, and learned from its beginning; with --oversized refuse it is reported.
+// A message above the limit is stored whole, and facts are extracted from its beginning; with --oversized refuse it is
+// reported.
 func TestImportKeepsOversizedMessages(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
@@ -320,5 +321,5 @@ func TestImportKeepsOversizedMessages(t *testing.T) {
 	require.Equal(t, long, c.run("artifact", "get", address).is(app.ExitOK).out)
 	require.Contains(t, c.run("recall", "Where does Ana live?").is(app.ExitOK).out, "Ana lives in Lisbon.")
 	c.runWith(t.Context(), input, "import", "-", "--wait", "--json").is(app.ExitOK).json(&r)
-	require.Zero(t, r.Added, "run again it repeats nothing")
+	require.Zero(t, r.Added, "the second run adds nothing")
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// What is gone is not shown as active.
-func TestGetShowsWhatIsGone(t *testing.T) {
+// A deleted memory is not shown as active.
+func TestGetShowsDeletedMemories(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	id := c.remember("Dana prefers tabs.").MemoryIDs[0]
@@ -36,7 +36,7 @@ func TestStanding(t *testing.T) {
 		memories.Standing(schema.MemoryRecord{Status: schema.StatusSuperseded, DeletedAt: &at}))
 }
 
-// History says which fact of a source a step was about.
+// History names the fact of a source that an entry is about.
 func TestHistoryShowsWhichFact(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
@@ -46,8 +46,8 @@ func TestHistoryShowsWhichFact(t *testing.T) {
 	require.Regexp(t, `fact 2, proposal [0-9a-f-]{36}`, out)
 }
 
-// Lists, memories and recalls use the importance of now, at the configured rate.
-func TestImportanceFadesAtTheConfiguredRate(t *testing.T) {
+// Lists, memories and recalls show the current importance, at the configured decay rate.
+func TestShownImportanceDecaysAtTheConfiguredRate(t *testing.T) {
 	h := testkit.NewHarness(t, nil)
 	c := newCLI(t, h)
 	id := c.remember("The kettle is loud.").MemoryIDs[0]
@@ -58,7 +58,7 @@ func TestImportanceFadesAtTheConfiguredRate(t *testing.T) {
 	for _, at := range []struct {
 		rate float64
 		left string
-	}{{0.5, "0.20"}, {1, "0.80"}} { // a recall at the first finds nothing, and so is no access
+	}{{0.5, "0.20"}, {1, "0.80"}} { // the first recall finds nothing, so it is no access
 		rate, left := at.rate, at.left
 		c.cfg.ImportanceDecay = rate
 		require.Contains(t, c.run("get", id).is(app.ExitOK).out, "importance "+left+" (0.80 at first)")

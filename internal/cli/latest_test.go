@@ -13,8 +13,8 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// A model reads of every result whether it is current, how long it held, and what took its place.
-func TestPromptSaysWhatIsCurrent(t *testing.T) {
+// The prompt tells a model, for every result, whether it is current, how long it was true, and what replaced it.
+func TestPromptMarksCurrentResults(t *testing.T) {
 	t.Parallel()
 	said, changed := time.Date(2026, 2, 3, 0, 0, 0, 0, time.UTC), time.Date(2026, 3, 10, 9, 0, 0, 0, time.UTC)
 	of := func(id string, c schema.Currentness, change func(*schema.RecallResult)) schema.RecallResult {
@@ -52,8 +52,8 @@ func TestPromptSaysWhatIsCurrent(t *testing.T) {
 	}, strings.Split(text, "\n"))
 }
 
-// An answer is empty for one of two reasons: nothing was found, or nothing that is relevant enough.
-func TestAnEmptyAnswerSaysWhy(t *testing.T) {
+// An empty answer has one of two reasons: nothing was found, or nothing was relevant enough.
+func TestEmptyAnswerHasAReason(t *testing.T) {
 	t.Parallel()
 	zero, most := 0.0, 0.9
 	found := schema.RecallMeta{Unknown: true, Relevance: 0.21, Floor: 0.4,
@@ -68,11 +68,11 @@ func TestAnEmptyAnswerSaysWhy(t *testing.T) {
 	require.Equal(t, "nothing is known about that",
 		memories.Nothing(schema.RecallMeta{Unknown: true, Channels: map[string]int{"text": 0}}, nil))
 	filtered := found
-	filtered.Relevance = 0.8 // relevant, and left out for something else
+	filtered.Relevance = 0.8 // relevant, but left out for another reason
 	require.Equal(t, "nothing is known about that", memories.Nothing(filtered, nil))
 }
 
-func TestRecallKnowsWhatItDoesNotKnow(t *testing.T) {
+func TestRecallReportsThatNothingIsKnown(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	c.remember("I live in Lyon.", "--speaker", "Maya", "--occurred-at", "2026-02-03")

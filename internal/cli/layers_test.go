@@ -41,7 +41,7 @@ func TestRecallForATask(t *testing.T) {
 	require.Contains(t, out, `it would help to know: os ("linux", "macos")`)
 	require.Contains(t, out, mac)
 
-	// What Ana prefers is a card in addition to what else is said of her.
+	// Ana's preferences are a card in addition to other facts about her.
 	c.put(`{"type": "semantic", "confidence": 0.9, "payload": {"kind": "semantic", "subject": "Ana", "predicate": "owns", "object": "a zither", "validity": {"mode": "global"}}}`, app.ExitOK, "-")
 	out = c.run("recall", "who owns the zither", "--expand").is(app.ExitOK).out
 	require.Contains(t, out, "card")

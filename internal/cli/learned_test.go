@@ -13,7 +13,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// What sessions hold is learned by `consolidate`, and shown with its chance and its evidence.
+// `consolidate` learns from sessions; the result is shown with its success rate and its evidence.
 func TestConsolidateAndLearnedCommands(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)

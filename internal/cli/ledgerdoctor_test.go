@@ -12,7 +12,7 @@ import (
 	"github.com/mneme/mneme/store/sessions"
 )
 
-// The state of the ledger is that of all tenants: an open session whose workflow is gone is seen.
+// The state of the ledger covers all tenants: an open session without a workflow is found.
 func TestLedgerState(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)

@@ -43,7 +43,7 @@ func TestLineageCommand(t *testing.T) {
 		"--json").is(app.ExitUsage).problem().Fields[0].Field)
 	c.run("lineage", "x").is(app.ExitUsage)
 
-	// What was believed before it was known is nothing.
+	// Before the fact was recorded, there is no version.
 	c.run("get", fact.ID, "--as-of", "2020-01-01").is(app.ExitNotFound)
 	require.Empty(t, c.list("--as-of", "2020-01-01").Items)
 	require.Equal(t, contents(c.list()), contents(c.list("--as-of", "2999-01-01", "--valid-at", "2026-01-01")))
@@ -89,7 +89,7 @@ func TestRecallInAContext(t *testing.T) {
 		"--json").is(app.ExitUsage).problem().Fields[0].Field)
 }
 
-// Content can neither end a label nor begin anything outside of it.
+// Content can neither end a label nor start an element.
 func TestLineageDrawingsAreEscaped(t *testing.T) {
 	t.Parallel()
 	nasty := "\"]; click n0 \"javascript:alert(1)\"\n\\N \\\" --> <b>#quot;`|{}[]()%% ü"

@@ -72,7 +72,7 @@ func TestModifyCommand(t *testing.T) {
 	require.Equal(t, schema.PatchUpdated, c.modify(app.ExitOK, id, "--unpin", "--importance", "0.2").Results[0].Status)
 	require.False(t, c.get(id).Lifecycle.Pinned)
 
-	// Refusals: the result on standard output, what is in the way on standard error.
+	// Refusals: the result is on standard output, the reason on standard error.
 	require.Equal(t, schema.PatchNotFound, c.modify(app.ExitNotFound, uuid.NewString(), "--pin").Results[0].Status)
 	require.Equal(t, schema.PatchPinned,
 		c.modify(app.ExitConflict, pinned, "--content", "Deploy on Fridays.").Results[0].Status)
@@ -86,7 +86,7 @@ func TestModifyCommand(t *testing.T) {
 
 	first := c.modify(app.ExitOK, id, "--who", "carl", "--operation-id", "op-1")
 	require.Equal(t, first, c.modify(app.ExitOK, id, "--who", "dora", "--operation-id", "op-1"),
-		"the same id answers with the first result")
+		"the same id returns the first result")
 
 	for field, args := range map[string][]string{
 		"id": {"x", "--pin"}, "(patch)": {id}, "category": {id, "--category", "dream"},
@@ -131,7 +131,7 @@ func TestModifyFile(t *testing.T) {
 		}
 		fmt.Fprintf(&patches, `{"id":%q,"content":"Machine %d was sold.","if_version":%d}`+"\n", id, i, version)
 	}
-	// The same memory once more: a run of its own, after the first.
+	// A second patch of the same memory: another run, after the first.
 	fmt.Fprintf(&patches,
 		"\n"+`{"id":%q,"content":"Machine 0 was bought back.","if_version":2,"reason":"they regretted it"}`+"\n",
 		ids[0])
@@ -140,7 +140,7 @@ func TestModifyFile(t *testing.T) {
 	m := c.modify(app.ExitPartial, "--file", path)
 	require.Equal(t, map[schema.PatchStatus]int{schema.PatchUpdated: n, schema.PatchVersionConflict: 1}, m.Counts)
 	require.Equal(t, n, m.Updated)
-	require.Len(t, m.Runs, 2, "the second run holds the rest and the repetition")
+	require.Len(t, m.Runs, 2, "the second run has the rest and the repetition")
 	require.Len(t, m.Results, n+1)
 	require.Equal(t, schema.PatchVersionConflict, m.Results[7].Status)
 	for i, id := range ids {
@@ -150,7 +150,7 @@ func TestModifyFile(t *testing.T) {
 	require.Equal(t, "Machine 239 was sold.", c.get(ids[239]).Content)
 	require.Contains(t, c.run("history", ids[0]).is(app.ExitOK).out, "they regretted it")
 
-	// A bad line: nothing is changed, and every one is named.
+	// With a bad line nothing is changed, and every bad line is named.
 	bad := writeFile(t, fmt.Sprintf(`{"id":%q,"who":"x"}`+"\n"+`{"id":%q,"whom":"x"}`+"\n\n"+`{"id":%q,"importance":7}`+
 		"\nno json\n", ids[1], ids[2], ids[3]))
 	o := c.run("modify", "--file", bad, "--reason", "x", "--json").is(app.ExitUsage)
@@ -237,7 +237,7 @@ func TestRecoverCommand(t *testing.T) {
 	c.run("recover").is(app.ExitUsage)
 }
 
-// What the worker may not do is a refusal, not a failure.
+// An operation that the worker's mode forbids is refused, and does not fail.
 func TestModifyFrozenWorker(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Policy.Mode = schema.ModeFrozen }))

@@ -38,7 +38,7 @@ func TestNexusCommands(t *testing.T) {
 
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	require.NoError(t, testkit.Eventually(ctx, func() error { // the worker has only just begun to ask
+	require.NoError(t, testkit.Eventually(ctx, func() error { // the worker has just started polling
 		c.run("nexus", "show", "--json", "--endpoint", name).is(app.ExitOK).json(&shown)
 		if !shown.Polling {
 			return context.DeadlineExceeded

@@ -14,7 +14,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// newOfflineCLI is a command line without a database or Temporal.
+// newOfflineCLI is a command line without a database and without Temporal.
 func newOfflineCLI(t *testing.T) *cli {
 	t.Helper()
 	return &cli{t: t, cfg: config.Config{TemporalEnv: noTemporal(),

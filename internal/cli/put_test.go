@@ -47,7 +47,7 @@ func TestPut(t *testing.T) {
 	require.Equal(t, "Ana prefers language go", got.Content)
 	require.Contains(t, c.run("history", one.Items[0].ID).is(app.ExitOK).out, "told")
 
-	// Refused alone, and among others.
+	// Refused alone, and with others.
 	refused := c.runWith(t.Context(), fact("", "rust"), "put", "-").is(app.ExitConflict)
 	require.Contains(t, refused.out, one.Items[0].ID)
 	require.Contains(t, refused.out, "revise it")
@@ -57,7 +57,7 @@ func TestPut(t *testing.T) {
 	all := c.put(fact("", "rust")+fact("", "zig"), app.ExitConflict, "-")
 	require.Len(t, all.Items, 2)
 
-	// More records than one run takes; each record names the previous one.
+	// More records than fit into one run; each record refers to the previous one.
 	lines := []string{strings.Replace(event(0), `"relations": [{"predicate": "supports", "target_id": "e0"}],`, "", 1)}
 	for i := range schema.MaxPutRecords + 4 {
 		lines = append(lines, event(i+1))

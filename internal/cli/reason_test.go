@@ -14,8 +14,8 @@ import (
 	"github.com/mneme/mneme/internal/testkit"
 )
 
-// Help says of every --reason whether it can be left out, and the command keeps to it.
-func TestHelpSaysWhetherAReasonIsRequired(t *testing.T) {
+// The help of every --reason says whether it is required, and the command enforces it.
+func TestHelpMarksRequiredReasons(t *testing.T) {
 	t.Parallel()
 	id := uuid.NewString()
 	one, by, record := id+"@1", uuid.NewString()+"@1", writeFile(t, `{"type":"semantic"}`)

@@ -17,7 +17,7 @@ const oneSession = `
 {"id": "s3", "kind": "run.ended", "payload": {"outcome": "success"}}
 `
 
-// What is lost is named by its id, without its content, and made again.
+// Lost records are listed by id, without content, and restored.
 func TestRebuildCommand(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)

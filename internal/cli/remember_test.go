@@ -13,7 +13,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// What the README promises of remember and recall.
+// The README's description of remember and recall.
 func TestRememberThenRecall(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
@@ -52,7 +52,7 @@ func TestRememberThenRecall(t *testing.T) {
 	c.run("get", first.MemoryIDs[0], "--json").is(app.ExitOK).json(&m)
 	require.Equal(t, "Never deploy on Fridays.", m.Content)
 
-	// The same for people.
+	// The same as text.
 	text := c.run("remember", "--wait", said).is(app.ExitOK)
 	require.Contains(t, text.out, "already known")
 	require.Contains(t, c.run("recall", "when", "may", "we", "deploy").is(app.ExitOK).out, "Never deploy on Fridays.")
@@ -102,7 +102,7 @@ func TestRememberReadsStandardInput(t *testing.T) {
 	for _, args := range [][]string{{"remember", "-"}, {"modify", r.MemoryIDs[0], "--content", "-", "--reason", "r"}} {
 		body := c.runWith(t.Context(), tooLong, append(args, "--json")...).is(app.ExitUsage).problem()
 		require.Equal(t, schema.FieldError{Field: "content", Problem: "must be at most 262144 bytes, got 400000"},
-			body.Fields[0], "its true size")
+			body.Fields[0], "its actual size")
 	}
 }
 
@@ -124,8 +124,8 @@ func TestIdempotencyKeyAnswersWithTheFirstResult(t *testing.T) {
 	require.Equal(t, first, again)
 }
 
-// What became of each fact is said in words, and nothing of the codes that programs read.
-func TestRememberSaysWhatHappened(t *testing.T) {
+// The outcome of each fact is described in words, without the codes for programs.
+func TestRememberDescribesOutcomes(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	said := func(text string, more ...string) string {
@@ -154,7 +154,7 @@ func TestRememberSaysWhatHappened(t *testing.T) {
 		require.NotContains(t, out, code)
 	}
 
-	// Programs read the codes.
+	// JSON contains the codes.
 	r := c.remember("I live in Porto.", "--source-kind", "user_input", "--speaker", "Maya", "--no-update-delete")
 	f := (*r.Facts)[0]
 	require.Equal(t, []any{schema.ActionUpdate, schema.ProposalBlocked}, []any{f.Action, f.State})
@@ -163,7 +163,7 @@ func TestRememberSaysWhatHappened(t *testing.T) {
 	require.Equal(t, "kept as said", r.Message)
 }
 
-// A secret is named and never printed, with --wait and without, for people and for programs.
+// A secret is reported and never printed, with and without --wait, as text and as JSON.
 func TestRememberDoesNotEchoSecrets(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
@@ -183,7 +183,7 @@ func TestRememberDoesNotEchoSecrets(t *testing.T) {
 	require.NotContains(t, o.out, "salaries")
 }
 
-// Shadow mode writes no memory row and leaves the proposals in history.
+// Shadow mode stores no memory, and its proposals are in history.
 func TestRememberInShadowMode(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
@@ -229,7 +229,7 @@ func TestRememberRefusesBadFields(t *testing.T) {
 	require.Empty(t, c.list().Items)
 }
 
-// Without a worker the request is durable, and the command says so instead of hanging.
+// Without a worker the request is durable, and the command reports it instead of blocking.
 func TestRememberWithoutWorker(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil)
@@ -246,7 +246,7 @@ func TestRememberWithoutWorker(t *testing.T) {
 	require.Len(t, c.list("--type", "episodic").Items, 0)
 }
 
-func TestAPromptHasThePassageThatAnswers(t *testing.T) {
+func TestPromptHasTheRelevantPassage(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	filler := strings.Repeat("The zebra runs on and on over the plain. ", 40)
@@ -264,8 +264,8 @@ func TestAPromptHasThePassageThatAnswers(t *testing.T) {
 
 	prompt := c.run(append(question, "--format", "prompt")...).is(app.ExitOK).out
 	require.Contains(t, prompt, "Matilda")
-	require.Contains(t, prompt, "[…] ", "the beginning is left out")
-	require.Less(t, len(prompt), 1_200, "the passage and not the whole")
+	require.Contains(t, prompt, "[…] ", "the beginning is cut")
+	require.Less(t, len(prompt), 1_200, "only the passage")
 }
 
 func TestRecalledTextIsNotLearnedAgain(t *testing.T) {
@@ -287,7 +287,7 @@ func TestRecalledTextIsNotLearnedAgain(t *testing.T) {
 		"not learned again")
 }
 
-func TestRememberedJSONKeepsItsNames(t *testing.T) {
+func TestRememberedJSONFieldNames(t *testing.T) {
 	t.Parallel()
 	encoded, err := json.Marshal(exchange.Remembered{MemoryIDs: []string{"m"},
 		Facts: &[]schema.FactOutcome{{Warnings: []string{}}}})

@@ -12,8 +12,8 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// A window says how long, and nothing of decay: what is not said stays as it is in force.
-func TestRetentionSetLeavesWhatIsNotSaid(t *testing.T) {
+// Setting a window does not change whether memories decay: omitted settings keep their current values.
+func TestRetentionSetKeepsOmittedSettings(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	exempt := func() bool {
@@ -27,7 +27,7 @@ func TestRetentionSetLeavesWhatIsNotSaid(t *testing.T) {
 	c.run("retention", "set", "world", "--tier", "persistent", "--keep", "90d", "--reason", "a test",
 		"--json").is(app.ExitOK).json(&said)
 	require.Equal(t, schema.Any, string(said.Typology))
-	require.Len(t, said.Also, 1, "what is set as well is shown")
+	require.Len(t, said.Also, 1, "the other setting is shown")
 	require.Equal(t, schema.TypologyProcedural, said.Also[0].Typology)
 	require.True(t, exempt())
 
@@ -40,10 +40,10 @@ func TestRetentionSetLeavesWhatIsNotSaid(t *testing.T) {
 
 	c.run("retention", "set", "world", "--tier", "persistent", "--typology", "procedural", "--keep", "90d",
 		"--decay-exempt=false", "--reason", "a test").is(app.ExitOK)
-	require.False(t, exempt(), "who says so lifts it")
+	require.False(t, exempt(), "an explicit flag removes the exemption")
 }
 
-// Someone who reads a time in another zone, or in a ticket, has to know which it is in.
+// Times are printed with their zone, so that they can be read elsewhere.
 func TestTimesHaveAZone(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))

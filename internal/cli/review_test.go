@@ -49,14 +49,14 @@ func (c *cli) contradictions(args ...string) app.Page[schema.Contradiction] {
 	return p
 }
 
-// preference hands in that somebody prefers one thing and then another, and has the change wait for a person.
+// preference ingests a preference and then another one, so that the change waits for review.
 func (c *cli) preference(who string) schema.ReviewItem {
 	c.t.Helper()
 	c.remember(who + " prefers Go for backend services.")
 	c.remember(who+" prefers Rust for backend services.", "--ref", "event=chat/17", "--no-update-delete")
 	item := c.reviews("--limit", "1").Items[0]
 	require.Equal(c.t, who+" prefers Rust for backend services.", item.Fact)
-	// The review that was started for it may not have opened yet.
+	// The review of the batch may not have started yet.
 	require.Eventually(c.t, func() bool { return !c.showReview(item.ProposalID).ExpiresAt.IsZero() }, time.Minute,
 		50*time.Millisecond)
 	return item
@@ -71,7 +71,7 @@ func TestReviewCommand(t *testing.T) {
 	item := c.preference("Dana")
 	id := item.ProposalID
 
-	// Both sides, why it waits, and until when.
+	// Both memories, the reason, and the expiry.
 	shown := c.showReview(id)
 	require.Equal(t, []any{schema.ProposalBlocked, schema.ActionUpdate, 1},
 		[]any{shown.State, shown.Action, shown.TargetVersion})
@@ -91,7 +91,7 @@ func TestReviewCommand(t *testing.T) {
 	require.Contains(t, text, "waiting")
 	require.Len(t, c.list().Items, 2, "nothing is changed")
 
-	// The reviewer read a version that is no longer the current one.
+	// The reviewer saw an old version.
 	c.run("modify", item.TargetID, "--who", "Dana", "--reason", "a test").is(app.ExitOK)
 	stale := c.decision(app.ExitConflict, "approve", id)
 	require.Equal(t, []any{schema.ReviewVersionConflict, 2}, []any{stale[0].Status, stale[0].CurrentVersion})
@@ -100,7 +100,7 @@ func TestReviewCommand(t *testing.T) {
 	require.Contains(t, c.run("review", "show", id).is(app.ExitOK).out, "version 2, active")
 	require.Equal(t, schema.ReviewVersionConflict,
 		c.decision(app.ExitConflict, "approve", id, "--target-version", "7")[0].Status)
-	require.Len(t, c.reviews().Items, 1, "it waits on")
+	require.Len(t, c.reviews().Items, 1, "it still waits")
 
 	r := c.decision(app.ExitOK, "approve", id, "--target-version", "2", "--operation-id", "op-1")[0]
 	require.Equal(t, []any{schema.ReviewApplied, schema.ProposalApplied, []string{item.TargetID}},
@@ -119,7 +119,7 @@ func TestReviewCommand(t *testing.T) {
 	}
 	require.Contains(t, c.run("history", item.TargetID).is(app.ExitOK).out, "operator:rita")
 
-	// A second time: refused, unless it is the same operation.
+	// A second decision is refused unless it is the same operation.
 	again := c.decision(app.ExitOK, "approve", id, "--target-version", "2", "--operation-id", "op-1")[0]
 	require.Equal(t, r, again)
 	for _, verb := range []string{"approve", "reject"} {
@@ -135,7 +135,7 @@ func TestReviewCommand(t *testing.T) {
 	require.Contains(t, c.run("review", "show", id).is(app.ExitOK).out, "operator:rita")
 }
 
-func TestReviewsOfSeveralAndTheirPages(t *testing.T) {
+func TestReviewsOfSeveralProposals(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	var ids []string
@@ -156,7 +156,7 @@ func TestReviewsOfSeveralAndTheirPages(t *testing.T) {
 	require.Equal(t, ids, paged())
 	require.Contains(t, c.run("review", "list", "--limit", "2").is(app.ExitOK).out, "more: --before "+ids[1])
 
-	// One after another, each with its own answer.
+	// Several decisions, each with its own result.
 	rows := c.decision(app.ExitPartial, "reject", ids[0], uuid.NewString(), ids[1], ids[0])
 	var status []schema.ReviewStatus
 	for _, r := range rows {
@@ -180,7 +180,7 @@ func TestReviewsOfSeveralAndTheirPages(t *testing.T) {
 	}
 	require.Contains(t, c.run("review", "list", "--state", "decided").is(app.ExitOK).out, "rejected")
 
-	// Not those of others, and not one that does not exist.
+	// Proposals of others, and unknown ones, are not found.
 	mine := c.cfg.Principal
 	for _, stranger := range []schema.Principal{{Tenant: "other-" + uuid.NewString(), Agent: mine.Agent},
 		{Tenant: mine.Tenant, Agent: "stranger"}} {
@@ -216,7 +216,7 @@ func TestReviewsOfSeveralAndTheirPages(t *testing.T) {
 	c.run("review", "approve").is(app.ExitUsage)
 	c.run("review", "reject", ids[4], "--target-version", "1", "--reason", "r").is(app.ExitUsage)
 
-	// No worker answers: said, with how to go on.
+	// Without a worker, the command says how to proceed.
 	run := api.ReviewWorkflowID(mine.Tenant, c.showReview(ids[4]).BatchID)
 	require.NoError(t, testkit.Temporal(t).TerminateWorkflow(t.Context(), run, "", "a careless operator"))
 	c.cfg.TaskQueue = "nobody-" + uuid.NewString()
@@ -225,7 +225,7 @@ func TestReviewsOfSeveralAndTheirPages(t *testing.T) {
 	require.NoError(t, testkit.Temporal(t).TerminateWorkflow(t.Context(), run, "", "nobody takes it"))
 }
 
-// adding takes every fact for a new one.
+// adding decides that every fact is new.
 type adding struct{ inference.Decider }
 
 func (adding) Decide(context.Context, memory.Fact, []memory.Neighbor) (memory.Proposal, inference.Usage, error) {
@@ -261,7 +261,7 @@ func TestContradictionsCommand(t *testing.T) {
 	shown := c.showReview(proposal.ProposalID)
 	require.Equal(t, &proposal.Right, shown.Stands)
 	require.Contains(t, c.run("review", "show", proposal.ProposalID).is(app.ExitOK).out,
-		"memory "+proposal.Right.ID+" makes the claim, version 1, active")
+		"memory "+proposal.Right.ID+" has the claim, version 1, active")
 	text := c.run("contradictions").is(app.ExitOK).out
 	for _, want := range []string{golang, python, "python", "she said both", "contested", proposal.ProposalID,
 		"Dana lives in Porto.", "Dana lives in Lisbon.", app.When(pair.Since)} {
@@ -281,7 +281,7 @@ func TestContradictionsCommand(t *testing.T) {
 	require.Equal(t, "limit", c.run("contradictions", "--limit", "0",
 		"--json").is(app.ExitUsage).problem().Fields[0].Field)
 
-	// What is settled is none any more.
+	// A resolved contradiction is no longer listed.
 	c.revise(app.ExitOK, "resolve", golang, python, "--winner", python, "--evidence", "human=Mia", "--reason",
 		"she decided")
 	require.Equal(t, []schema.Contradiction{proposal}, c.contradictions().Items)

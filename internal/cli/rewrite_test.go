@@ -11,7 +11,7 @@ import (
 	"github.com/mneme/mneme/internal/testkit"
 )
 
-// A new value does not cost the rest of the sentence.
+// Setting a new value keeps the rest of the sentence.
 func TestReviseCommandKeepsTheSentence(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
@@ -21,7 +21,7 @@ func TestReviseCommandKeepsTheSentence(t *testing.T) {
 	}
 	said := c.remember("Maya lives in Lyon and works at Acme.").MemoryIDs[0]
 
-	// A sentence without a triple: which value changes must be said.
+	// For a sentence without a triple, the old value must be given.
 	refused := revise(said, "--object", "Oslo").is(app.ExitUsage).problem().Fields[0]
 	require.Equal(t, "object", refused.Field)
 	require.Contains(t, refused.Problem, "--content")
@@ -43,7 +43,7 @@ func TestReviseCommandKeepsTheSentence(t *testing.T) {
 	revise(moved.ID, "--content", "Maya lives in Bergen and works at Acme.").is(app.ExitOK).json(&r)
 	require.Equal(t, "Maya lives in Bergen and works at Acme.", c.get(r.Created[0]).Content)
 
-	// A triple: its object is found in the sentence once, or else the sentence is asked for.
+	// The object of a triple must occur exactly once in the sentence; otherwise the command asks for the sentence.
 	triple := func(content string) string {
 		var p exchange.Put
 		c.run("put", writeFile(t, `{"type":"semantic","confidence":0.9,"content":"`+content+

@@ -54,7 +54,7 @@ func TestSchedulesCommands(t *testing.T) {
 			writeFile(t, "schedules: [{name: drift, every: often}]")).is(app.ExitUsage).problem().Fields[0].Field)
 	c.run("schedules", "apply", "/nowhere/schedules.yaml").is(app.ExitUsage)
 
-	for _, name := range []string{"dream", "day"} { // only what exists is offered
+	for _, name := range []string{"dream", "day"} { // only existing schedules are offered
 		require.Equal(t, "must be one of decay, retention, sync_index, drift, topics, consolidation",
 			c.run("schedules", "trigger", name, "--json").is(app.ExitUsage).problem().Fields[0].Problem)
 	}
@@ -65,7 +65,7 @@ func TestSchedulesCommands(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	require.NoError(t, h.Temporal.GetWorkflow(ctx, run.WorkflowID, "").Get(ctx, nil))
-	// each starts what the worker has, with an input that it takes
+	// each starts a registered workflow with a valid input
 	for _, name := range []string{"decay", "retention", "drift", "topics", "consolidation"} {
 		c.run("schedules", "trigger", name, "--json").is(app.ExitOK).json(&run)
 		require.NoError(t, h.Temporal.GetWorkflow(ctx, run.WorkflowID, "").Get(ctx, nil), name)

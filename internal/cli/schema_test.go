@@ -17,7 +17,7 @@ import (
 
 func TestSchemaListAndShow(t *testing.T) {
 	t.Parallel()
-	c := &cli{t: t} // neither Postgres nor Temporal
+	c := &cli{t: t} // needs neither Postgres nor Temporal
 	var list app.Page[operate.SchemaInfo]
 	c.run("schema", "list", "--json").is(app.ExitOK).json(&list)
 	names := map[string]string{}

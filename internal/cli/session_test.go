@@ -21,7 +21,7 @@ const workDay = `
 {"id": "w3", "kind": "tool.called", "payload": {"call_id": "c1", "tool": "go test"}}
 `
 
-// A session as a user drives it: events, the state of the work, the context, the episode.
+// A session from the command line: events, the state of the work, the context, the episode.
 func TestSessionCommands(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
@@ -33,7 +33,7 @@ func TestSessionCommands(t *testing.T) {
 		"the same request has the same answer")
 	more := workDay + `{"id": "w4", "kind": "agent.thought", "payload": {"text": "Where is the log?"}}`
 	c.runWith(t.Context(), more, "session", "append", "monday", "-", "--json").is(app.ExitOK).json(&again)
-	require.Equal(t, ledger.Appended{ID: "w1", Stream: "run/monday", Seq: 1}, again.Events[0], "it was there already")
+	require.Equal(t, ledger.Appended{ID: "w1", Stream: "run/monday", Seq: 1}, again.Events[0], "it was already stored")
 
 	working := c.run("session", "working", "monday").is(app.ExitOK)
 	for _, line := range []string{"executing monday, up to event 4 of run/monday", "Two tests fail.",
@@ -49,7 +49,7 @@ func TestSessionCommands(t *testing.T) {
 	require.Contains(t, context.out, "Task:")
 	require.Contains(t, context.out, "read the log")
 	require.NotContains(t, c.run("context", "run/monday", "--agent", "another").is(app.ExitOK).out, "Task:",
-		"it is another's")
+		"the task of another agent")
 	require.NotContains(t, c.run("context", "run/tuesday").is(app.ExitOK).out, "Task:",
 		"its session is on another stream")
 	require.Contains(t, c.run("context", "run/tuesday", "--session", "monday").is(app.ExitOK).out, "read the log")
@@ -77,8 +77,8 @@ func TestSessionCommands(t *testing.T) {
 	require.Contains(t, c.run("session", "list", "--agent", "another", "--every-agent").is(app.ExitOK).out, "tuesday")
 }
 
-// Erasing events lists the episode that tells of them. With --everywhere the text is in no memory either, and the
-// receipt says so.
+// Erasing events lists the episode that contains them. With --everywhere the text is erased from memories too, and the
+// receipt reports it.
 func TestEraseEventsEverywhere(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
@@ -98,7 +98,7 @@ func TestEraseEventsEverywhere(t *testing.T) {
 	var out record.EraseResult
 	c.run("events", "erase", "w4", "--yes", "--json").is(app.ExitOK).json(&out)
 	require.Equal(t, episode, out.Episodes)
-	require.Equal(t, episode, holding(), "without the flag it stays, and is listed")
+	require.Equal(t, episode, holding(), "without the flag it is kept and listed")
 
 	var all record.EraseResult
 	c.run("events", "erase", "w4", "--everywhere", "--reason", "asked for", "--yes", "--json").is(app.ExitOK).json(&all)
@@ -115,7 +115,7 @@ func TestEraseEventsEverywhere(t *testing.T) {
 	require.Contains(t, c.run("events", "replay", "run/monday").is(app.ExitOK).out, "(erased by ")
 }
 
-// What is wrong is said in one line, by field.
+// An error is one line with the field.
 func TestSessionCommandsRefuse(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))

@@ -12,13 +12,14 @@ import (
 	"github.com/mneme/mneme/internal/testkit"
 )
 
-// A worker that has stopped stays in Temporal's list for minutes; status asks it, and is not taken in.
-func TestStatusNoticesAWorkerThatHasStopped(t *testing.T) {
+// A stopped worker stays in Temporal's list of pollers for minutes; status queries the worker instead of trusting the
+// list.
+func TestStatusDetectsAStoppedWorker(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
 	c := newCLI(t, h)
 	c.remember("Never deploy on Fridays.")
-	require.Eventually(t, func() bool { // until Temporal lists the run, there is nothing to ask about
+	require.Eventually(t, func() bool { // wait until Temporal lists the run
 		var s operate.SystemStatus
 		c.run("status", "--json").is(app.ExitOK).json(&s)
 		return s.Worker.Answers
@@ -27,11 +28,11 @@ func TestStatusNoticesAWorkerThatHasStopped(t *testing.T) {
 	h.StopWorker()
 	c.probe = time.Second
 	o := c.run("status").is(app.ExitUnavailable)
-	require.Regexp(t, `worker +none on task queue .*: the last one asked for work \d+s ago, and does not answer`, o.out)
+	require.Regexp(t, `worker +none on task queue .*: the last one polled \d+s ago, and does not answer`, o.out)
 	require.Contains(t, o.err, "no worker is running")
 }
 
-// Where Postgres is what is away, it is named at once, and not the worker after the whole time.
+// If Postgres is down, it is named at once, instead of reporting the worker after the full wait.
 func TestRememberNamesPostgres(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
@@ -47,7 +48,7 @@ func TestRememberNamesPostgres(t *testing.T) {
 	require.NotContains(t, message, "worker")
 }
 
-// An import waits for a worker that restarts, and says that it does.
+// An import waits for a restarting worker, and reports that it waits.
 func TestImportWaitsForAWorker(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil)

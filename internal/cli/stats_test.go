@@ -27,7 +27,7 @@ func TestStats(t *testing.T) {
 	require.Positive(t, s.Live)
 	require.EqualValues(t, 1, s.Retrievals.Day)
 	require.Len(t, s.Days, 7)
-	require.EqualValues(t, 1, s.Days[5].Retrievals+s.Days[6].Retrievals) // it may have passed midnight
+	require.EqualValues(t, 1, s.Days[5].Retrievals+s.Days[6].Retrievals) // midnight may have passed
 	require.Len(t, s.Salience, admin.SalienceBuckets)
 	all := int64(0)
 	for _, b := range s.Salience {
@@ -42,7 +42,7 @@ func TestStats(t *testing.T) {
 	require.NotContains(t, text, "14_DAYS")
 	require.NotContains(t, text, "Fridays")
 
-	// Another tenant sees nothing of it.
+	// Another tenant sees none of these.
 	s = operate.TenantStats{}
 	c.run("stats", "--json", "--tenant", "stranger-"+uuid.NewString()).is(app.ExitOK).json(&s)
 	require.Zero(t, s.Live+s.Retrievals.Week)

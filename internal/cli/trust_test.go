@@ -30,7 +30,7 @@ func TestTrustFlags(t *testing.T) {
 	}
 	require.Empty(t, c.list().Items)
 
-	// With a key, no caller is believed without a token.
+	// With a key, every caller needs a token.
 	c.cfg.TrustKey = bytes.Repeat([]byte("k"), 32)
 	require.Empty(t, c.recall(append(whole, "vault")...).Results)
 	require.Contains(t, c.run(append([]string{"recall", "vault"}, whole...)...).is(app.ExitOK).err, "unproven")
@@ -45,7 +45,7 @@ func TestTrustFlags(t *testing.T) {
 		"another").Results)
 	c.run("get", id, "--max-sensitivity", "high", "--trust-token", token).is(app.ExitOK)
 
-	// A policy says what is shown of it otherwise.
+	// A policy redacts results above the limit.
 	c.cfg.PolicyFile = tempFile(t, "policy.yaml", "trust: {above_limit: {high: metadata}, environments: {kiosk: low}}")
 	stub := c.recall("vault", "--type", "semantic").Results
 	for _, r := range stub {
@@ -66,7 +66,7 @@ func TestTrustSignAndVerify(t *testing.T) {
 	var out, back app.SignedTrust
 	c.run("trust", "sign", "--authenticated", "--scope", "hr", "--json").is(app.ExitOK).json(&out)
 	require.Equal(t, schema.TrustContext{Authenticated: true, MaxSensitivity: schema.SensitivityMedium}, out.Trust,
-		"what is not said is not granted")
+		"omitted rights are not granted")
 	c.run("trust", "verify", out.Token, "--json").is(app.ExitOK).json(&back)
 	out.Token = ""
 	require.Equal(t, out, back)

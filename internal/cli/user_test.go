@@ -14,14 +14,14 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// as is the command line with other settings of its principal.
+// as returns the command line for a changed principal.
 func (c *cli) as(change func(*schema.Principal)) *cli {
 	other := *c
 	change(&other.cfg.Principal)
 	return &other
 }
 
-// Two users say the same words under the same key. No command of one user changes the other's memories.
+// Two users state the same words under the same key. No command of one user changes the other's memories.
 func TestUsersOnTheCommandLine(t *testing.T) {
 	t.Parallel()
 	agent := newCLI(t, testkit.NewHarness(t, nil))
@@ -46,7 +46,7 @@ func TestUsersOnTheCommandLine(t *testing.T) {
 	}
 	require.Contains(t, seen(maya, "who lives in Lyon"), "user/maya")
 	require.NotContains(t, seen(maya, "who lives in Lyon"), "user/tom")
-	require.Contains(t, seen(maya, "opening hours"), "", "what is the agent's is for all of its users")
+	require.Contains(t, seen(maya, "opening hours"), "", "the agent's memories are visible to all of its users")
 	require.NotContains(t, seen(agent, "who lives in Lyon"), "user/maya")
 	require.Equal(t, []string{""}, seen(agent, "opening hours"))
 	require.Contains(t, seen(agent.as(func(p *schema.Principal) { p.Scope = "user/maya" }), "who lives in Lyon"),
@@ -64,7 +64,7 @@ func TestUsersOnTheCommandLine(t *testing.T) {
 	tom.run("erase", ids[maya], "--yes", "--reason", "mine").is(app.ExitNotFound)
 	require.Equal(t, said, maya.record(ids[maya]).Content)
 
-	// All that is kept for one person goes, and nothing else.
+	// Erasing one person's memories leaves the others unchanged.
 	var out memories.Forgotten
 	tom.run("forget", "--all", "--mode", "erase", "--reason", "asked for by the user", "--yes",
 		"--json").is(app.ExitOK).json(&out)
@@ -75,7 +75,7 @@ func TestUsersOnTheCommandLine(t *testing.T) {
 	require.Contains(t, seen(maya, "who lives in Lyon"), "user/maya")
 	require.Equal(t, []string{""}, seen(agent, "opening hours"))
 
-	// What a user exports is the user's, and comes back as it was.
+	// A user's export contains only that user's memories, and its import restores them.
 	path := filepath.Join(t.TempDir(), "maya.jsonl")
 	maya.run("export", "-o", path).is(app.ExitOK)
 	data, err := os.ReadFile(path)

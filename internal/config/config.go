@@ -230,7 +230,7 @@ func (c Config) NewBrain(ctx context.Context) (inference.Brain, error) {
 	if c.Embedder == "static" {
 		if c.Local.Dir == "" {
 			return inference.Brain{}, errors.New(
-				"MNEME_EMBED_MODEL_DIR: is required when MNEME_EMBEDDER is static; `make model` brings a model")
+				"MNEME_EMBED_MODEL_DIR: is required when MNEME_EMBEDDER is static; `make model` downloads a model")
 		}
 		embedder, err := static.New(static.Config{Dir: c.Local.Dir, Name: c.Local.Model})
 		if err != nil {

@@ -34,8 +34,7 @@ import (
 	"github.com/mneme/mneme/store/eventindex"
 )
 
-// clean removes every variable that Load reads, for the time of the test, and puts the test into a
-// directory of its own.
+// clean removes every variable that Load reads, for the duration of the test, and changes to a temporary directory.
 func clean(t *testing.T) string {
 	t.Helper()
 	for _, kv := range os.Environ() {
@@ -166,11 +165,11 @@ func TestLoadNamesTheVariableThatIsWrong(t *testing.T) {
 	t.Setenv("MNEME_BRAIN", "gpt")
 	c, err := config.Load()
 	require.ErrorContains(t, err, "MNEME_MODE")
-	require.ErrorContains(t, err, "MNEME_BRAIN", "every problem at once")
+	require.ErrorContains(t, err, "MNEME_BRAIN", "all problems at once")
 	require.Equal(t, schema.ModeControlled, c.Policy.Mode)
 }
 
-// A call that takes as long as an attempt may wait without a heartbeat would be cancelled with each attempt.
+// A model call without a heartbeat must end before the heartbeat timeout, or each attempt would be cancelled.
 func TestAModelCallEndsBeforeItsAttemptIsCancelled(t *testing.T) {
 	clean(t)
 	t.Setenv("MNEME_OPENAI_TIMEOUT_SECONDS", "150")
@@ -184,7 +183,7 @@ func TestAModelCallEndsBeforeItsAttemptIsCancelled(t *testing.T) {
 	require.Less(t, openai.DefaultTimeout, step.MaxStall)
 }
 
-func TestABrainThatIsNotConfiguredIsNamed(t *testing.T) {
+func TestUnconfiguredBrainIsNamed(t *testing.T) {
 	clean(t)
 	t.Setenv("MNEME_OPENAI_BASE_URL", "http://127.0.0.1:1")
 	t.Setenv("MNEME_BRAIN", "openai")
@@ -206,7 +205,7 @@ func TestABrainThatIsNotConfiguredIsNamed(t *testing.T) {
 	require.ErrorContains(t, err, "MNEME_OPENAI_CHAT_MODEL")
 }
 
-func TestTheRerankerIsTheOneNamed(t *testing.T) {
+func TestConfiguredRerankerIsUsed(t *testing.T) {
 	for name, blend := range map[string]float64{"off": 0, "embedding": rank.RerankBlendEmbedding,
 		"model": rank.RerankBlendModel} {
 		clean(t)
@@ -224,9 +223,9 @@ func TestTheRerankerIsTheOneNamed(t *testing.T) {
 	}
 }
 
-// All calls of an endpoint go through the process's one gate, also those of an embedder with prefixes and a cache; a
-// question does not wait.
-func TestAnEndpointIsAskedThroughTheGate(t *testing.T) {
+// All calls to an endpoint go through one gate per process, including those of an embedder with prefixes and a cache;
+// queries do not wait for it.
+func TestEndpointCallsUseTheGate(t *testing.T) {
 	clean(t)
 	var asked atomic.Int32
 	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -262,15 +261,15 @@ func TestAnEndpointIsAskedThroughTheGate(t *testing.T) {
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	_, _, err = brain.Embedder.Embed(brief(), []string{"x"})
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	require.Zero(t, asked.Load(), "no one was asked")
+	require.Zero(t, asked.Load(), "no call was made")
 	bounded, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	_, _, err = inference.EmbedQuery(bounded, brain.Embedder, "x")
 	require.Error(t, err)
-	require.Positive(t, asked.Load(), "a question does not wait")
+	require.Positive(t, asked.Load(), "a query does not wait")
 }
 
-// occupant runs until it may leave.
+// occupant is a call that runs until it is released.
 type occupant struct{ occupied, leave chan struct{} }
 
 func (o occupant) Extract(context.Context, inference.Source) (memory.Extraction, inference.Usage, error) {
@@ -279,7 +278,7 @@ func (o occupant) Extract(context.Context, inference.Source) (memory.Extraction,
 	return memory.Extraction{}, inference.Usage{}, nil
 }
 
-func TestTheStacksEnvFileFillsInWhatIsNotSet(t *testing.T) {
+func TestEnvFileSetsUnsetVariables(t *testing.T) {
 	dir := clean(t)
 	below := filepath.Join(dir, "a", "b")
 	require.NoError(t, os.MkdirAll(below, 0o755))
@@ -295,9 +294,9 @@ func TestTheStacksEnvFileFillsInWhatIsNotSet(t *testing.T) {
 	c, err := config.Load()
 	require.NoError(t, err)
 	require.Equal(t, "postgres://u:p=w@h/db?sslmode=disable", c.DatabaseURL)
-	require.Equal(t, "from-environment", c.Principal.Agent, "the real environment wins")
+	require.Equal(t, "from-environment", c.Principal.Agent, "the real environment takes precedence")
 	require.Equal(t, "from-file", c.Principal.Tenant)
-	require.Empty(t, c.Principal.Project, "also when it is set to nothing")
+	require.Empty(t, c.Principal.Project, "even if it is empty")
 	_, commented := os.LookupEnv("# made by make up")
 	require.False(t, commented)
 }
@@ -343,7 +342,7 @@ func TestAnotherKeyAndForeignPayloads(t *testing.T) {
 
 	broken := proto.Clone(p).(*commonpb.Payload)
 	broken.Data[len(broken.Data)-1] ^= 1
-	require.Error(t, o.DataConverter.FromPayload(broken, &out), "what was changed on the way is refused")
+	require.Error(t, o.DataConverter.FromPayload(broken, &out), "a modified payload is refused")
 	broken.Data = broken.Data[:5]
 	require.ErrorContains(t, o.DataConverter.FromPayload(broken, &out), "too short")
 
@@ -358,8 +357,8 @@ func TestAnotherKeyAndForeignPayloads(t *testing.T) {
 	require.Error(t, config.Encrypt(&plain, []byte("short")))
 }
 
-// Without a graph no entity is written (workflows.Dependencies), and recall does not walk one.
-func TestWithoutAGraphRecallLeavesItOut(t *testing.T) {
+// Without a graph no entity is written (workflows.Dependencies), and recall does not use it.
+func TestRecallWithoutAGraph(t *testing.T) {
 	clean(t)
 	t.Setenv("MNEME_GRAPH", "false")
 	t.Setenv("MNEME_RECALL_WITHOUT", "facets")

@@ -57,7 +57,7 @@ func (c Config) OpenIndex(st *store.Store) (index vector.Index, closeIndex func(
 			settings.RootCA = x509.NewCertPool()
 		}
 		if !settings.RootCA.AppendCertsFromPEM(pem) {
-			return nil, nil, errors.New("QDRANT_CA_FILE: holds no certificate")
+			return nil, nil, errors.New("QDRANT_CA_FILE: contains no certificate")
 		}
 	}
 	q, err := vector.OpenQdrant(settings)

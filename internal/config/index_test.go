@@ -10,7 +10,7 @@ import (
 	"github.com/mneme/mneme/store/vector"
 )
 
-// The endpoint is asked for models that it may know, and for none that another embedder has named.
+// The endpoint is used for models that it may have, and not for those of other embedders.
 func TestTheEmbedderOfAnotherModel(t *testing.T) {
 	clean(t)
 	load := func() config.Config {
@@ -45,5 +45,5 @@ func TestTheEmbedderOfAnotherModel(t *testing.T) {
 		require.ErrorIs(t, err, vector.ErrNoEmbedder, name)
 	}
 	_, err = load().OtherEmbedder(inference.EmbeddingModel{Name: "text-embedding-3-small"})
-	require.ErrorIs(t, err, vector.ErrNoEmbedder, "how long its vectors are is not known")
+	require.ErrorIs(t, err, vector.ErrNoEmbedder, "its dimensions are unknown")
 }

@@ -21,7 +21,7 @@ import (
 
 const strict = "rules: [{name: strict, when: 'true', set: {sensitivity: high}}]\n"
 
-// lockedBuffer is a log that may be read while it is written.
+// lockedBuffer is a log that can be read while it is written.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -76,7 +76,7 @@ func TestNoFileNoRules(t *testing.T) {
 	p.Watch(t.Context(), time.Nanosecond, nil) // returns at once
 }
 
-func TestABadFileRefusesToStart(t *testing.T) {
+func TestInvalidPolicyFilePreventsStart(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "policy.yaml")
 	_, err := config.LoadPolicies(path, slog.New(slog.DiscardHandler))
@@ -87,7 +87,7 @@ func TestABadFileRefusesToStart(t *testing.T) {
 	require.ErrorContains(t, err, "MNEME_POLICY_FILE: policy: rules[0] (a).when")
 }
 
-func TestAChangedFileIsTakenOver(t *testing.T) {
+func TestChangedPolicyFileIsLoaded(t *testing.T) {
 	t.Parallel()
 	f := newRulesFile(t, strict)
 	first := f.Current()
@@ -98,11 +98,11 @@ func TestAChangedFileIsTakenOver(t *testing.T) {
 	f.write("rules: [{name: strict, when: 'true', set: {sensitivity: low }}]\n") // of the same length
 	require.True(t, f.Reload())
 	require.Equal(t, schema.SensitivityLow, level(f.Current()))
-	require.Equal(t, schema.SensitivityHigh, level(first), "who has the old rules keeps them")
+	require.Equal(t, schema.SensitivityHigh, level(first), "users of the old rules keep them")
 	require.Contains(t, f.log.String(), f.Current().Hash())
 }
 
-func TestABadVersionKeepsTheOneBefore(t *testing.T) {
+func TestInvalidPolicyKeepsThePreviousOne(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(*rulesFile){
 		"invalid": func(f *rulesFile) {
@@ -123,7 +123,7 @@ func TestABadVersionKeepsTheOneBefore(t *testing.T) {
 			require.Error(t, f.Stale())
 			require.NotContains(t, f.Stale().Error(), filepath.Dir(f.path))
 			require.Equal(t, 1, bytes.Count([]byte(f.log.String()), []byte("cannot be used")),
-				"one version, one complaint")
+				"logged once per version")
 			if name == "invalid" {
 				require.ErrorContains(t, f.Stale(), "rules[0] (oops).when")
 			}
@@ -137,7 +137,7 @@ func TestABadVersionKeepsTheOneBefore(t *testing.T) {
 	}
 }
 
-// Readers go on while the file changes, is broken and fixed.
+// Readers continue while the file changes, breaks and is fixed.
 func TestReadersWhileTheFileChanges(t *testing.T) {
 	t.Parallel()
 	f := newRulesFile(t, strict)
@@ -157,7 +157,7 @@ func TestReadersWhileTheFileChanges(t *testing.T) {
 	for i := range 30 {
 		next := []string{"medium", "hyper", "broken"}[i%3]
 		f.write(fmt.Sprintf("rules: [{name: r%d, when: 'true', set: {sensitivity: %s}}]", i, next))
-		hangup <- os.Interrupt // taken when the reload before is through
+		hangup <- os.Interrupt // received after the previous reload
 		hangup <- os.Interrupt
 		if next == "broken" {
 			require.Error(t, f.Stale())

@@ -41,12 +41,12 @@ func TestTheStaticEmbedderIsConfigured(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "model.safetensors"), table, 0o600))
 	made, err := brain()
 	require.NoError(t, err)
-	require.NotNil(t, made.Extractor, "the rules do the rest")
+	require.NotNil(t, made.Extractor, "the rest is by rules")
 	model := made.Embedder.Model()
 	require.True(t, strings.HasPrefix(model.Name, "pets:static:"), model.Name)
 	require.Equal(t, 2, model.Dimensions)
 
-	// An endpoint is not asked for a table's space.
+	// A remote endpoint is not used for the space of a static table.
 	t.Setenv("MNEME_EMBEDDER", "openai")
 	c, err := config.Load()
 	require.NoError(t, err)

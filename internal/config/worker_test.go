@@ -9,7 +9,8 @@ import (
 	"github.com/mneme/mneme/internal/config"
 )
 
-// Activities and local activities together never want more connections than there are, unless a setting says so.
+// Activities and local activities together never need more connections than the pool has, unless a setting overrides
+// it.
 func TestSlotsFollowThePool(t *testing.T) {
 	t.Parallel()
 	for conns, want := range map[int][2]int{1: {1, 1}, 2: {1, 1}, 4: {3, 1}, 8: {6, 2}, 16: {12, 4}, 64: {48, 4}} {
@@ -23,6 +24,6 @@ func TestSlotsFollowThePool(t *testing.T) {
 	pollers := worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{MaximumNumberOfPollers: 20})
 	for _, behavior := range []any{options.WorkflowTaskPollerBehavior, options.ActivityTaskPollerBehavior,
 		options.NexusTaskPollerBehavior} {
-		require.Equal(t, pollers, behavior, "pollers follow what waits")
+		require.Equal(t, pollers, behavior, "pollers adapt to the backlog")
 	}
 }

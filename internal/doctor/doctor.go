@@ -227,9 +227,9 @@ func (d *Doctor) check(ctx context.Context, c check) verdict {
 		v.Found = app.OneLine(v.Found)
 		return v
 	case ctx.Err() != nil:
-		return fail("Look at what keeps it busy, and try again.", "it was not answered within %s", d.limit())
+		return fail("Find out what keeps the server busy, and try again.", "no answer within %s", d.limit())
 	}
-	return fail("Look at the server's log, and try again.", "it could not be checked: %s", app.OneLine(err.Error()))
+	return fail("Read the server's log, and try again.", "it could not be checked: %s", app.OneLine(err.Error()))
 }
 
 // lacks returns the verdict of a check whose dependency is missing, and whether that is so.
@@ -309,7 +309,7 @@ func (d *Doctor) policyFile(context.Context) (verdict, error) {
 	}
 	policies, err := config.LoadPolicies(path, slog.New(slog.DiscardHandler))
 	if err != nil {
-		return fail("Correct the file: `mneme policy check FILE` says more. A running worker "+
+		return fail("Correct the file: `mneme policy check FILE` gives details. A running worker "+
 			"keeps its previous rules; a worker that starts refuses the file.", "%s", err), nil
 	}
 	return fine("rules %s", policies.Current().Hash()), nil

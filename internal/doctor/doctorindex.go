@@ -16,7 +16,7 @@ func (d *Doctor) memoryIndex(context.Context) (verdict, error) {
 	case config.MemoryIndexVectors:
 		return fine("in Postgres"), nil
 	case config.MemoryIndexQdrant:
-		return fine("in the Qdrant server of the vector index, which the check index asks"), nil
+		return fine("in the Qdrant server of the vector index, which the check index covers"), nil
 	default:
 		return fine("off"), nil
 	}

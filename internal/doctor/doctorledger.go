@@ -24,9 +24,9 @@ func (d *Doctor) sessionsIdle(ctx context.Context) (verdict, error) {
 	}
 	idle := d.Now().Sub(*ledger.Oldest)
 	if idle > api.MaxIdleSeconds*time.Second+24*time.Hour {
-		return warn("Their workflows are gone, as after they were terminated. `mneme session list --open "+
+		return warn("Their workflows no longer exist, perhaps because they were terminated. `mneme session list --open "+
 			"--every-agent --tenant T` "+
-			"names them, `mneme session close SESSION --agent A --tenant T` closes one; an event would start it again.",
+			"names them, `mneme session close SESSION --agent A --tenant T` closes one; a new event restarts it.",
 			"%d are open, the oldest has had no event for %s", ledger.OpenSessions, app.Span(idle)), nil
 	}
 	return fine("%d are open, the oldest has had no event for %s", ledger.OpenSessions, app.Span(idle)), nil

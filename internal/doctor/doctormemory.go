@@ -30,15 +30,15 @@ func (d *Doctor) jobsWaiting(ctx context.Context) (verdict, error) {
 	}
 	waited, most := d.Now().Sub(*queue.Oldest), d.A.Cfg.ReadyJobAge
 	if most > 0 && waited > most {
-		return fail("`mneme jobs show ID --tenant T` names the run that has it: look at that "+
-			"in the UI; most often the model endpoint fails or throttles.",
+		return fail("`mneme jobs show ID --tenant T` names its run: look at it "+
+			"in the UI; usually the model endpoint fails or throttles.",
 			"%d wait, the oldest for %s, longer than MNEME_READY_JOB_AGE (%s)%s", queue.Waiting,
 			app.Span(waited), app.Span(most), d.someJobs(ctx, most)), nil
 	}
 	return fine("%d wait, the oldest for %s", queue.Waiting, app.Span(waited)), nil
 }
 
-// someJobs names a few jobs that have waited for longer than the given time, among those that the scan reads.
+// someJobs names a few jobs that have waited for longer than the given time, among those that it reads.
 func (d *Doctor) someJobs(ctx context.Context, most time.Duration) string {
 	const few = 3
 	var names []string
@@ -162,8 +162,8 @@ func (d *Doctor) JobsOrphaned(ctx context.Context) (verdict, error) {
 	}
 	if orphans > 0 {
 		return fail("`mneme jobs retry ID --tenant T` replays one, and `mneme jobs show ID "+
-			"--tenant T` says how far it got. Its run was terminated, or was in another namespace.",
-			"%d open jobs have no run that works on them%s, such as %s", orphans, among, listed(names)), nil
+			"--tenant T` shows its progress. Its run was terminated, or was in another namespace.",
+			"%d open jobs have no run%s, such as %s", orphans, among, listed(names)), nil
 	}
 	return fine("none%s", among), nil
 }
@@ -207,8 +207,8 @@ func ofTenants(looked int, more bool) string {
 
 // indexAnswers checks whether the vector index answers.
 func (d *Doctor) indexAnswers(ctx context.Context) (verdict, error) {
-	const do = "Start it, or correct QDRANT_URL. Recall uses full text and says so; what is written " +
-		"meanwhile waits."
+	const do = "Start it, or correct QDRANT_URL. Until then recall uses full text and reports it, and new " +
+		"memories wait."
 	index, closeIndex, err := d.A.Cfg.OpenIndex(d.Store)
 	if err != nil {
 		return fail(do, "%s", err), nil
@@ -243,8 +243,8 @@ func (d *Doctor) indexGeneration(ctx context.Context) (verdict, error) {
 		return verdict{}, err
 	}
 	if active == nil {
-		return fail("Start a worker: it makes one. If one runs, `mneme reindex`.",
-			"index %s has no generation: recall finds nothing by vector", d.A.IndexName()), nil
+		return fail("Start a worker, which creates one. If one is running, `mneme reindex`.",
+			"index %s has no generation: recall cannot search by vector", d.A.IndexName()), nil
 	}
 	found := fmt.Sprintf("%s, %d dimensions", active.Model.Name, active.Model.Dimensions)
 	if c := d.A.Cfg; c.Embedder == "local" && c.Local.Dir == "" {
@@ -282,7 +282,7 @@ func (d *Doctor) indexRebuild(ctx context.Context) (verdict, error) {
 	}
 	if !runs && since > rebuildGrace {
 		return warn("`mneme reindex` continues it where it stopped.",
-			"a rebuild was begun %s ago and no run continues it: every write goes to it too", app.Span(since)), nil
+			"a rebuild was started %s ago and no run continues it; all writes still go to it too", app.Span(since)), nil
 	}
 	return fine("one has been running for %s", app.Span(since)), nil
 }
@@ -312,7 +312,7 @@ func (d *Doctor) indexParked(ctx context.Context) (verdict, error) {
 	}
 	if lag.Parked > 0 {
 		return warn("`mneme index parked --tenant T` says why; `mneme index retry --tenant T` retries them.",
-			"%d changes are not tried any more%s: recall does not find those memories by vector",
+			"%d changes are no longer retried%s: recall does not find those memories by vector",
 			lag.Parked, d.whose(ctx, func(ctx context.Context, tenant string) (int, error) {
 				parked, err := d.Store.ParkedOutbox(ctx, tenant, uuid.Nil, doctorCounts)
 				return len(parked), err
@@ -358,7 +358,7 @@ func (d *Doctor) indexDrift(ctx context.Context) (verdict, error) {
 	}
 	if apart > lag.Pending+lag.Parked {
 		return warn("`mneme index drift` compares them one by one and repairs what differs.",
-			"%d live memories and %d points%s: %d apart, and %d changes wait or are parked",
+			"%d live memories and %d points%s: a difference of %d, and %d changes wait or are parked",
 			live, points, ofTenants(looked, more), apart, lag.Pending+lag.Parked), nil
 	}
 	return fine("%d live memories, %d points%s", live, points, ofTenants(looked, more)), nil
@@ -422,8 +422,8 @@ func (d *Doctor) decayOverdue(ctx context.Context) (verdict, error) {
 	}
 	if len(late) > 0 {
 		return warn("`mneme schedules list` says whether decay runs; `mneme schedules trigger "+
-			"decay` has it run now. If it runs and they stay, an open job may hold them: see jobs_orphaned.",
-			"memories of %s%d tenants have been due for more than %s, such as of %s", atLeast,
+			"decay` runs it now. If it runs and they remain, an open job may hold them: see jobs_orphaned.",
+			"memories of %s%d tenants have been due for more than %s, such as %s", atLeast,
 			len(late), app.Span(overdueIntervals*every), late[0]), nil
 	}
 	return fine("nothing has been due for more than %s", app.Span(overdueIntervals*every)), nil
@@ -438,9 +438,9 @@ func (d *Doctor) sweepHolds(ctx context.Context) (verdict, error) {
 		return fine("none waits for an answer"), nil
 	}
 	h := holds[0]
-	return warn("`mneme sweeps` lists them: fix the cause, or let it go ahead with `mneme "+
+	return warn("`mneme sweeps` lists them: fix the cause, or admit them with `mneme "+
 		"sweeps admit SWEEP --tenant T --up-to N --reason …`.",
-		"%d sweeps wait for an answer: %s of tenant %s would take %d of %d", len(holds), h.Sweep,
+		"%d sweeps wait for an answer: %s of tenant %s would remove %d of %d", len(holds), h.Sweep,
 		h.Tenant, h.WouldTake, h.Stored), nil
 }
 

@@ -36,11 +36,11 @@ func JudgeRefusal(code, message string) verdict {
 	switch {
 	case code == "53300": // too_many_connections
 		return fail("Lower MNEME_DB_MAX_CONNS, run fewer workers, or raise max_connections.",
-			"it takes no more connections: %s", message)
+			"no more connections: %s", message)
 	case strings.HasPrefix(code, "53"): // insufficient_resources
-		return fail("Give the server what it lacks: memory, or room on its disk.", "it lacks resources: %s", message)
+		return fail("Give the server more memory or disk space.", "it lacks resources: %s", message)
 	case code == "57P03": // cannot_connect_now
-		return fail("Wait until it has started or recovered, and try again; its log says how far it is.",
+		return fail("Wait until it has started or recovered, and try again; its log shows the progress.",
 			"it is not ready yet: %s", message)
 	}
 	return fail("Correct DATABASE_URL, or the rights of its role.", "it refuses: %s", message)
@@ -59,7 +59,7 @@ func (d *Doctor) migrations(ctx context.Context) (verdict, error) {
 		return fail("`mneme migrate up`, as the schema's owner.", "the database is at version %d of %d", at, latest),
 			nil
 	case at > latest:
-		return warn("Bring this program up to date: it is older than the schema.",
+		return warn("Update this program: it is older than the schema.",
 			"the database is at version %d, and this program knows %d", at, latest), nil
 	}
 	return fine("version %d", at), nil
@@ -105,11 +105,11 @@ func JudgeConnections(c admin.Connections) verdict {
 	const do = "Lower MNEME_DB_MAX_CONNS, run fewer workers, or raise max_connections."
 	switch share := float64(c.Open) / float64(max(1, c.Most)); {
 	case share >= 0.95:
-		return fail(do, "%d of %d connections are taken", c.Open, c.Most)
+		return fail(do, "%d of %d connections are in use", c.Open, c.Most)
 	case share >= 0.8:
-		return warn(do, "%d of %d connections are taken", c.Open, c.Most)
+		return warn(do, "%d of %d connections are in use", c.Open, c.Most)
 	}
-	return fine("%d of %d are taken", c.Open, c.Most)
+	return fine("%d of %d are in use", c.Open, c.Most)
 }
 
 // databaseRole checks whether row-level security separates tenants even if a query lacks its filter.
@@ -130,7 +130,7 @@ func (d *Doctor) databaseRole(ctx context.Context) (verdict, error) {
 			"role %s owns %d tables, and row-level security does not bind an owner", name, role.Owns), nil
 	case !role.Usable:
 		return fail("GRANT "+name+" TO the role in DATABASE_URL.",
-			"the role in DATABASE_URL may not become %s", name), nil
+			"the role in DATABASE_URL may not SET ROLE %s", name), nil
 	}
 	return fine("row-level security binds %s", name), nil
 }
@@ -199,8 +199,8 @@ func (d *Doctor) invalidIndexes(ctx context.Context) (verdict, error) {
 	if err != nil || len(invalid) == 0 {
 		return fine("none"), err
 	}
-	return fail("REINDEX INDEX CONCURRENTLY …, for each; one of embeddings is built again by `mneme reindex`.",
-		"a build left them unusable: %s", listed(invalid)), nil
+	return fail("REINDEX INDEX CONCURRENTLY …, for each; `mneme reindex` rebuilds those of embeddings.",
+		"unusable after a failed build: %s", listed(invalid)), nil
 }
 
 func (d *Doctor) statistics(ctx context.Context) (verdict, error) {
@@ -214,11 +214,11 @@ func (d *Doctor) statistics(ctx context.Context) (verdict, error) {
 	}
 	switch {
 	case len(unknown) > 0:
-		return warn("ANALYZE, and see that autovacuum runs.", "never analysed, with over 1,000 rows: %s",
+		return warn("ANALYZE, and check that autovacuum runs.", "never analysed, with over 1,000 rows: %s",
 			listed(unknown)), nil
 	case len(bloated) > 0:
-		return warn("VACUUM (ANALYZE) for each, and see that autovacuum keeps up: long transactions keep it "+
-			"from its work.",
+		return warn("VACUUM (ANALYZE) for each, and check that autovacuum keeps up: long transactions block "+
+			"it.",
 			"more dead rows than live ones: %s", listed(bloated)), nil
 	}
 	return fine("every larger table has planner statistics"), nil

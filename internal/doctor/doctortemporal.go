@@ -47,7 +47,7 @@ func (d *Doctor) searchAttributes(ctx context.Context) (verdict, error) {
 	if err != nil || len(missing) == 0 {
 		return fine("registered"), err
 	}
-	return fail("Start a worker: it registers them. A run that sets one that is not registered hangs.",
+	return fail("Start a worker: it registers them. A run that sets an unregistered one is stuck.",
 		"not registered: %s", listed(missing)), nil
 }
 
@@ -63,9 +63,9 @@ func (d *Doctor) namespaceRetention(ctx context.Context) (verdict, error) {
 	kept := described.GetConfig().GetWorkflowExecutionRetentionTtl().AsDuration()
 	if kept > lifecycle.TombstoneWindow {
 		return warn(
-			fmt.Sprintf("`temporal operator namespace update --namespace %s --retention %dh`: what requests "+
-				"brought is still in histories when a purge has removed it, unless it was erased or payloads "+
-				"are encrypted.",
+			fmt.Sprintf("`temporal operator namespace update --namespace %s --retention %dh`: the text of "+
+				"requests stays in histories after a purge has removed it elsewhere, unless it was erased or "+
+				"payloads are encrypted.",
 				d.A.Cfg.Namespace, int(lifecycle.TombstoneWindow.Hours())),
 			"histories are kept for %s, longer than a deleted memory (%s)", days(kept),
 			days(lifecycle.TombstoneWindow)), nil
@@ -85,12 +85,12 @@ func (d *Doctor) worker(ctx context.Context) (verdict, error) {
 	const do = "Start one (`make worker`), with this MNEME_TASK_QUEUE."
 	switch away := app.Span(d.Now().Sub(w.Seen)); {
 	case w.Seen.IsZero():
-		return fail(do, "no worker asks for work on task queue %s", d.A.Cfg.TaskQueue), nil
+		return fail(do, "no worker polls task queue %s", d.A.Cfg.TaskQueue), nil
 	case !w.There():
-		return fail(do, "the last worker asked for work on task queue %s %s ago, and does not answer",
+		return fail(do, "the last worker polled task queue %s %s ago, and does not answer",
 			d.A.Cfg.TaskQueue, away), nil
 	case !w.Asked:
-		return fine("one asked for work on task queue %s %s ago", d.A.Cfg.TaskQueue, away), nil
+		return fine("one polled task queue %s %s ago", d.A.Cfg.TaskQueue, away), nil
 	}
 	return fine("one answers on task queue %s", d.A.Cfg.TaskQueue), nil
 }
@@ -137,7 +137,7 @@ func (d *Doctor) payloadKey(ctx context.Context) (verdict, error) {
 			}
 		}
 	}
-	return fine("no scheduled run has ended yet: it cannot be told whether the worker has the same"), nil
+	return fine("no scheduled run has ended yet: unknown whether the worker has the same"), nil
 }
 
 // JudgePayload judges whether the worker that wrote a payload has the same payload key as dc, if any.
@@ -147,7 +147,7 @@ func JudgePayload(dc converter.DataConverter, keyed bool, p *commonpb.Payload) v
 	switch err := dc.FromPayload(p, &read); {
 	case err != nil && keyed:
 		return fail("Set the MNEME_PAYLOAD_KEY here that the worker has.",
-			"the worker encrypts with another key: its runs cannot be read here, nor requests from here there")
+			"the worker encrypts with another key: neither side can read the other's payloads")
 	case err != nil:
 		return fail("Set the MNEME_PAYLOAD_KEY here that the worker has.",
 			"the worker encrypts, and MNEME_PAYLOAD_KEY is not set here")
@@ -172,7 +172,7 @@ func (d *Doctor) trustKey(ctx context.Context) (verdict, error) {
 		var absent *serviceerror.Unimplemented
 		var denied *serviceerror.PermissionDenied
 		if errors.As(err, &absent) || errors.As(err, &denied) {
-			return fine("not set; whether a Nexus endpoint leads here cannot be told"), nil
+			return fine("not set; unknown whether a Nexus endpoint leads here"), nil
 		}
 		if err != nil {
 			return verdict{}, err
@@ -201,16 +201,16 @@ func JudgeCallers(endpoints []string, bound bool, other string) verdict {
 	case len(endpoints) == 0:
 		return fine("not set, and no Nexus endpoint leads here")
 	case bound:
-		return fine("not set; MNEME_NEXUS_CALLERS holds callers of Nexus endpoint %s to their tenants",
+		return fine("not set; MNEME_NEXUS_CALLERS binds callers of Nexus endpoint %s to their tenants",
 			listed(endpoints))
 	case other == "":
-		return fine("not set; Nexus endpoint %s can be called from this namespace alone, the server has no other",
+		return fine("not set; Nexus endpoint %s can be called only from this namespace; the server has no other",
 			listed(endpoints))
 	}
 	return warn("Set MNEME_NEXUS_CALLERS (docs/nexus.md) for the worker and here; or MNEME_TRUST_KEY, "+
 		"and give callers tokens (docs/trust.md).",
 		"MNEME_TRUST_KEY and MNEME_NEXUS_CALLERS are not set: callers of Nexus endpoint %s "+
-			"from other namespaces, such as %s, are believed", listed(endpoints), other)
+			"from other namespaces, such as %s, are not authenticated", listed(endpoints), other)
 }
 
 // otherNamespace names a namespace that is neither this one nor the server's own, or "" if there is none.
@@ -220,7 +220,7 @@ func (d *Doctor) otherNamespace(ctx context.Context) (string, error) {
 		found, err := d.Client.WorkflowService().ListNamespaces(ctx, request)
 		var denied *serviceerror.PermissionDenied
 		if errors.As(err, &denied) {
-			return "those that this client may not list", nil
+			return "one that this client may not list", nil
 		}
 		if err != nil {
 			return "", err
@@ -315,12 +315,12 @@ func (d *Doctor) schedulesDiffer(ctx context.Context) (verdict, error) {
 	switch {
 	case elsewhere != "" && len(ours) > 0: // apply refuses a file at the first schedule that is elsewhere
 		return warn("`mneme schedules apply FILE` with a file that names "+listed(ours)+
-			" alone; leave those of task queue "+
+			" only; leave those of task queue "+
 			elsewhere+" to the installation that has them, or correct MNEME_TASK_QUEUE.",
 			"different from the file: %s", listed(found)), nil
 	case elsewhere != "":
-		return warn("Leave them to the installation that has them, or correct MNEME_TASK_QUEUE; only where task queue "+
-			elsewhere+" does not exist any more, --take-over with the file moves them here.",
+		return warn("Leave them to the installation that has them, or correct MNEME_TASK_QUEUE; only if task queue "+
+			elsewhere+" no longer exists, use --take-over with the file to move them here.",
 			"not of this task queue: %s", listed(found)), nil
 	}
 	return warn("`mneme schedules apply [FILE]`; or `mneme doctor --schedules FILE`, if they are another file's.",

@@ -23,7 +23,7 @@ import (
 	"github.com/mneme/mneme/store/pipeline"
 )
 
-// holding stages so many memories for a tenant.
+// holding stages n memories for a tenant.
 func holding(t *testing.T, st *store.Store, tenant string, n int) {
 	t.Helper()
 	req := schema.IngestRequest{Principal: schema.Principal{Tenant: tenant, Agent: "a"},
@@ -60,7 +60,7 @@ func TestTenantsAreBounded(t *testing.T) {
 		return names
 	}
 	for limit, want := range map[int]map[string]float64{
-		2:  {"large": 5, "middle": 4, telemetry.Others: 12}, // a tenant of that name is among them
+		2:  {"large": 5, "middle": 4, telemetry.Others: 12}, // a tenant with the name of Others is included
 		10: {"large": 5, "middle": 4, "small": 2, "tiny": 1, telemetry.Others: 9},
 	} {
 		m := newMetrics(t)
@@ -84,7 +84,7 @@ func TestTenantsAreBounded(t *testing.T) {
 	require.NotContains(t, scrape(t, m), `tenant="`)
 }
 
-// However often numbers are asked for, they are read once in a while.
+// However often a scrape comes, the database is read once in an interval.
 func TestScrapesShareARound(t *testing.T) {
 	t.Parallel()
 	st := testkit.Store(t)
@@ -101,8 +101,8 @@ func TestScrapesShareARound(t *testing.T) {
 	is(t, m, 1, "mneme_metrics_round_duration_seconds")
 }
 
-// A scrape is answered while Postgres is away: with what was read before, how old that is, and how often
-// reading failed. When Postgres is back, so are the numbers.
+// Scrapes are answered while Postgres is down: with the last values, their age, and the number of failed reads. When
+// Postgres is back, the values are updated.
 func TestScrapesWithoutPostgres(t *testing.T) {
 	t.Parallel()
 	url := testkit.DatabaseURL(t)
@@ -142,7 +142,7 @@ func TestScrapesWithoutPostgres(t *testing.T) {
 	require.GreaterOrEqual(t, age, time.Since(before).Seconds()/2)
 	require.Contains(t, scrape(t, m), "mneme_jobs_dead 0")
 
-	// An alert may be long outdated: it is not repeated.
+	// Old values might raise an outdated alert, so they are dropped.
 	later.Store(int64(16 * time.Minute))
 	text := scrape(t, m)
 	for _, name := range []string{"mneme_jobs_dead", "mneme_jobs_oldest_waiting_seconds", "mneme_index_lag_seconds",
@@ -154,7 +154,7 @@ func TestScrapesWithoutPostgres(t *testing.T) {
 	require.Greater(t, age, (15 * time.Minute).Seconds())
 
 	away.Store(false)
-	holding(t, testkit.OpenStore(t, url), "kept", 5) // two are new
+	holding(t, testkit.OpenStore(t, url), "kept", 5) // two of them are new
 	require.NoError(t, testkit.Eventually(within(t), func() error {
 		if n, _ := value(t, m, "mneme_memories", "tenant", "kept"); n != 5 {
 			return fmt.Errorf("%v memories", n)
@@ -163,8 +163,8 @@ func TestScrapesWithoutPostgres(t *testing.T) {
 	}))
 }
 
-// A tenant that cannot be read, and never could, is in the age from when it was first seen.
-func TestATenantThatIsNeverRead(t *testing.T) {
+// For a tenant that could never be read, the age counts from when it was first seen.
+func TestTenantThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	url := testkit.DatabaseURL(t)
 	st := testkit.OpenStore(t, url)
@@ -183,7 +183,7 @@ func TestATenantThatIsNeverRead(t *testing.T) {
 	defer stop()
 	is(t, m, 1, "mneme_metrics_tenants")
 	later.Store(int64(20 * time.Minute))
-	require.NoError(t, testkit.Eventually(within(t), func() error { // the one that can be read is
+	require.NoError(t, testkit.Eventually(within(t), func() error { // the other tenant can be read
 		if n, _ := value(t, m, "mneme_metrics_failures_total"); n < 2 {
 			return fmt.Errorf("%v reads failed", n)
 		}
@@ -194,8 +194,8 @@ func TestATenantThatIsNeverRead(t *testing.T) {
 	require.Greater(t, age, (19 * time.Minute).Seconds())
 }
 
-// Without Postgres from the beginning there are no numbers of it, and the age says for how long.
-func TestNothingWasEverRead(t *testing.T) {
+// Without Postgres since the start, its metrics are missing, and the age says for how long.
+func TestScrapesWithoutAnyRead(t *testing.T) {
 	t.Parallel()
 	st := testkit.Store(t)
 	st.Close()
@@ -209,11 +209,11 @@ func TestNothingWasEverRead(t *testing.T) {
 	require.Contains(t, text, "mneme_metrics_failures_total 1")
 	require.Contains(t, text, "mneme_metrics_age_seconds ")
 	require.True(t, strings.Contains(text, "mneme_phase_duration_seconds_count{"),
-		"what the process knows itself is there")
+		"metrics of the process itself are present")
 }
 
-// Whatever a sweep may ask about is shown, also when no one has asked.
-func TestEveryQuestionOfASweepIsShown(t *testing.T) {
+// Every kind of confirmation is exported, even if no sweep has asked.
+func TestEverySweepConfirmationIsExported(t *testing.T) {
 	t.Parallel()
 	url := testkit.DatabaseURL(t)
 	_, err := testkit.Owner(t, url).Exec(ctx,

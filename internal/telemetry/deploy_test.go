@@ -18,7 +18,7 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
-// rule is a rule of Prometheus.
+// rule is a Prometheus rule.
 type rule struct {
 	Alert, Record, Expr string
 	Labels, Annotations map[string]string
@@ -42,7 +42,7 @@ func rules(t *testing.T) (out []rule) {
 	return out
 }
 
-// expressions of the dashboard, and the names that its variable takes.
+// dashboard returns the expressions of the dashboard, with the values of its variable.
 func dashboard(t *testing.T) (out []string) {
 	t.Helper()
 	var file struct {
@@ -66,8 +66,8 @@ func dashboard(t *testing.T) (out []string) {
 	return out
 }
 
-// What rules and dashboard name is what a worker that has worked gives, to the label and its values.
-func TestRulesAndDashboardNameWhatThereIs(t *testing.T) {
+// Rules and dashboard use only metrics, labels and values that a worker exports.
+func TestRulesAndDashboardUseExistingMetrics(t *testing.T) {
 	t.Parallel()
 	m := newMetrics(t)
 	h := observed(t, m, nil)
@@ -91,7 +91,7 @@ func TestRulesAndDashboardNameWhatThereIs(t *testing.T) {
 		return nil
 	}))
 
-	scrape(t, m) // it counts its own errors
+	scrape(t, m) // the second scrape includes errors of the first
 	there := map[string]bool{"up": true}
 	families, err := m.Gatherer().Gather()
 	require.NoError(t, err)
@@ -136,8 +136,8 @@ func TestRulesAndDashboardNameWhatThereIs(t *testing.T) {
 	require.Contains(t, telemetry.Phases(), telemetry.PhaseRetention)
 }
 
-// The runbook has the heading that each alert names.
-func TestAlertsSayWhatToDo(t *testing.T) {
+// The runbook has a heading for each alert.
+func TestAlertsHaveRunbookEntries(t *testing.T) {
 	t.Parallel()
 	headings := map[string]bool{}
 	for line := range strings.Lines(string(read(t, "docs", "operations.md"))) {

@@ -63,7 +63,7 @@ func (c *collector) describe() {
 		indexPending: desc("mneme_index_pending_changes",
 			"Changes that are not in the vector index yet, over all tenants."),
 		indexParked: desc("mneme_index_parked_changes",
-			"Changes that could not be written to the vector index and are not tried any more."),
+			"Changes that could not be written to the vector index and are no longer retried."),
 		indexLag: desc("mneme_index_lag_seconds",
 			"Age of the oldest change that is not in the vector index yet; 0 when there is none."),
 		held: desc("mneme_sweeps_held",
@@ -95,9 +95,9 @@ func (c *collector) describe() {
 		contested: of("mneme_memories_contested",
 			"Memories that contradict each other until it is resolved, both sides."),
 		salience: of("mneme_salience_memories",
-			"Live memories with a salience for now of at most le. Of a tenant with more than 2,000 "+
+			"Live memories with a current salience of at most le. Of a tenant with more than 2,000 "+
 				"they are taken from a sample.", "le"),
-		salienceMean: of("mneme_salience_mean", "Mean salience for now of the live memories, in [0,1]."),
+		salienceMean: of("mneme_salience_mean", "Current mean salience of the live memories, in [0,1]."),
 		retrievals:   of("mneme_retrievals", "Recalls in the window that ends now.", "window"),
 		degraded:     of("mneme_retrievals_degraded", "Those of them that omitted a channel or stage.", "window"),
 		judged:       of("mneme_retrievals_judged", "Retrievals with feedback on an item in the window.", "window"),
@@ -106,18 +106,18 @@ func (c *collector) describe() {
 		verdicts: of("mneme_retrieval_verdicts",
 			"Items of retrievals, by the feedback given on them in the window.", "verdict", "window"),
 		outcomes: of("mneme_procedure_outcomes",
-			"Uses of procedures (competence) and plans (plan_graph) that were said in the window to have "+
-				"gone well or not.",
+			"Uses of procedures (competence) and plans (plan_graph) in the window, by reported "+
+				"outcome.",
 			"type", "outcome", "window"),
 		reused: of("mneme_retrievals_with_procedure",
 			"Retrievals in the window that returned a procedure (competence) or a plan (plan_graph).", "type",
 			"window"),
 		changes: of("mneme_memory_changes",
-			"Entries in the history of memories in the window, by action: one for each memory that a change touches.",
+			"Entries in the history of memories in the window, by action: one for each changed memory.",
 			"action", "window"),
 		revisions: of("mneme_memory_revisions",
 			"Revisions in the window, by action: one for each operation, or proposal of the pipeline, "+
-				"that made it, however many memories it touches.", "action", "window"),
+				"that made it, no matter how many memories it changes.", "action", "window"),
 		toReview: of("mneme_proposals_to_review",
 			"Proposals that wait for a person, by whether they would contradict what is known.", "contradiction"),
 		due: of("mneme_decay_due_memories",

@@ -9,22 +9,22 @@ import (
 	"go.opentelemetry.io/otel/codes"
 )
 
-// For tests.
+// Exported for tests.
 var (
 	TracesWanted  = tracesWanted
 	StatementName = statementName
 )
 
-// Register adds a part to the registry.
+// Register adds a collector to the registry.
 func (m *Metrics) Register(c prometheus.Collector) error { return m.registry.Register(c) }
 
-// Aged tells the age of numbers by another clock.
+// Aged makes a Reading compute ages with another clock.
 func (r Reading) Aged(wall func() time.Time) Reading {
 	r.wall = wall
 	return r
 }
 
-// RunForTest makes a span that ends with an error, and has its text as the id of an update.
+// RunForTest records a span that ends with an error, with the error's text also as an update's id.
 func (t *Traces) RunForTest(ctx context.Context, name string, err error) {
 	_, span := t.provider.Tracer("test").Start(ctx, name)
 	if err != nil {

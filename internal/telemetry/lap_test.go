@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// How long a lap takes follows from how many tenants there are and what they take to read.
+// The duration of a lap depends on the number of tenants and on the time to read one.
 func TestALapOfManyTenants(t *testing.T) {
 	t.Parallel()
 	tenants := func(n, unread int, took time.Duration) map[string]reading {
@@ -28,12 +28,12 @@ func TestALapOfManyTenants(t *testing.T) {
 		want      time.Duration
 	}{
 		{0, 0, 0, time.Minute},
-		{0, 500, 0, time.Minute}, // nothing is known yet
+		{0, 500, 0, time.Minute}, // no tenant has been read
 		{50, 0, 300 * time.Millisecond, time.Minute},
 		{100, 0, 300 * time.Millisecond, time.Minute},
 		{101, 0, 300 * time.Millisecond, 2 * time.Minute},
 		{20_000, 0, 30 * time.Millisecond, 20 * time.Minute},
-		{10, 19_990, 30 * time.Millisecond, 20 * time.Minute}, // one not read yet takes what the others take
+		{10, 19_990, 30 * time.Millisecond, 20 * time.Minute}, // an unread tenant counts like the others
 		{1, 0, readDeadline, time.Minute},
 	} {
 		require.Equal(t, test.want, lap(tenants(test.n, test.unread, test.took), c.Every, c.budget()), "%+v", test)

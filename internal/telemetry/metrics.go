@@ -70,7 +70,7 @@ func NewMetrics(version string) (*Metrics, error) {
 		degraded: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mneme_recall_degraded_total",
 			Help: "Recalls in this process that omitted a channel or stage, by which."}, []string{"stage"}),
 		tokens: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mneme_model_tokens_total",
-			Help: "Tokens that models of this process were paid for, by use (extract, decide, " +
+			Help: "Tokens that models charged to this process, by use (extract, decide, " +
 				"embed, rerank, summary, reflect), model and direction (prompt, completion)."},
 			[]string{"use", "model", "direction"}),
 		calls: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mneme_model_calls_total",
@@ -86,7 +86,7 @@ func NewMetrics(version string) (*Metrics, error) {
 			"not appended."},
 		[]string{"outcome"})
 	m.held = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mneme_token_budget_held_total",
-		Help: "Calls of models from this process that did not fit into a tenant's token budget of the day, by use."},
+		Help: "Calls of models from this process that exceeded a tenant's token budget of the day, by use."},
 		[]string{"use"})
 	m.held.WithLabelValues(useTopic)
 	m.advice = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "mneme_advice_duration_seconds",
@@ -105,8 +105,9 @@ func NewMetrics(version string) (*Metrics, error) {
 		m.learned.WithLabelValues(name, "dropped")
 	}
 	m.arrivals = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mneme_consolidation_triggers_total",
-		Help: "Times that a scope had enough new evidence to be consolidated by itself, by outcome: the run that " +
-			"waits for a quiet time was told, or failed to start and the schedule does it."}, []string{"outcome"})
+		Help: "Times that a scope had enough new evidence to be consolidated automatically, by outcome: the run that " +
+			"waits for a quiet period was signalled, or failed to start and the schedule consolidates."},
+		[]string{"outcome"})
 	for _, outcome := range []string{step.ArrivalTold, step.ArrivalFailed} {
 		m.arrivals.WithLabelValues(outcome)
 	}

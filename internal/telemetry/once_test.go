@@ -18,9 +18,9 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
-// The lag of the index is told once, also by a worker that has brought the index up to date: of two by one
-// name, a scrape would have either.
-func TestTheLagOfTheIndexIsToldOnce(t *testing.T) {
+// The lag of the index is exported once, even by a worker that has synced the index: with two metrics of one name, a
+// scrape could return either.
+func TestIndexLagIsExportedOnce(t *testing.T) {
 	t.Parallel()
 	m := newMetrics(t)
 	h := observed(t, m, nil)
@@ -44,8 +44,8 @@ func TestTheLagOfTheIndexIsToldOnce(t *testing.T) {
 	require.Equal(t, 1, series)
 }
 
-// What cannot be collected is missing from an answer, and the log says so.
-func TestAPartThatIsMissingIsLogged(t *testing.T) {
+// A metric that cannot be collected is missing from the scrape, and the failure is logged.
+func TestFailedCollectorIsLogged(t *testing.T) {
 	t.Parallel()
 	m := newMetrics(t)
 	require.NoError(t, m.Register(broken{}))
@@ -59,7 +59,7 @@ func TestAPartThatIsMissingIsLogged(t *testing.T) {
 	require.Equal(t, 1, bytes.Count(log.Bytes(), []byte("\n")), "one line: %s", log.String())
 }
 
-// broken is a part whose numbers cannot be had.
+// broken is a collector that fails.
 type broken struct{}
 
 func (broken) Describe(chan<- *prometheus.Desc) {}

@@ -42,7 +42,7 @@ func newMetrics(t testing.TB) *telemetry.Metrics {
 	return m
 }
 
-// scrape returns the unchanged answer of a scrape.
+// scrape returns the response of a scrape.
 func scrape(t testing.TB, m *telemetry.Metrics) string {
 	t.Helper()
 	answer := httptest.NewRecorder()
@@ -51,8 +51,8 @@ func scrape(t testing.TB, m *telemetry.Metrics) string {
 	return answer.Body.String()
 }
 
-// value is the sum over the series of a name that have the labels, given as name, value, …; false when
-// there are none. Of a histogram it is how often something was observed.
+// value is the sum over the series of a name that have the labels, given as name, value, …; false if there are none.
+// For a histogram it is the number of observations.
 func value(t testing.TB, m *telemetry.Metrics, name string, labels ...string) (float64, bool) {
 	t.Helper()
 	families, err := m.Gatherer().Gather()
@@ -93,7 +93,7 @@ func is(t testing.TB, m *telemetry.Metrics, want float64, name string, labels ..
 	require.InDelta(t, want, got, 1e-9, "%s %v", name, labels)
 }
 
-// model simulates an endpoint that is paid by token and refuses poisoned texts.
+// model simulates an endpoint that is billed by token and refuses poisoned texts.
 type model struct {
 	inference.Extractor
 	inference.Decider
@@ -102,14 +102,14 @@ type model struct {
 func (m model) Extract(ctx context.Context, src inference.Source) (memory.Extraction, inference.Usage, error) {
 	usage := inference.Usage{Model: "chat-1", Calls: 1, PromptTokens: 11, CompletionTokens: 7}
 	if strings.Contains(src.Content, "poison") {
-		usage.Calls = 3 // two were answered
+		usage.Calls = 3 // two of them were answered
 		return memory.Extraction{}, usage, &inference.PermanentError{Reason: "refused"}
 	}
 	out, _, err := m.Extractor.Extract(ctx, src)
 	return out, usage, err
 }
 
-// observed is a harness whose worker is measured as the real one is.
+// observed is a harness whose worker exports metrics and traces like the real one.
 func observed(t *testing.T, m *telemetry.Metrics, traces *telemetry.Traces) *testkit.Harness {
 	t.Helper()
 	url := testkit.DatabaseURL(t)
@@ -143,7 +143,7 @@ func TestMetricsOfARealRun(t *testing.T) {
 		"A poison "+canary+"."))
 	require.Equal(t, 1, result.Dead)
 
-	// One recall through Temporal, one that has to do without vectors, one that is refused, one that fails.
+	// One recall through Temporal, one without vectors, one that is refused, and one that fails.
 	r := &recall.Recaller{Store: h.Store, Index: h.Deps.Index, Embedder: h.Deps.Brain.Embedder,
 		Observe: m.ObserveRecall}
 	req := schema.RecallRequest{Principal: p, Query: "which port does the " + canary + " listen on"}
@@ -193,7 +193,7 @@ func TestMetricsOfARealRun(t *testing.T) {
 		live += float64(n)
 	}
 	require.Positive(t, live)
-	require.NoError(t, testkit.Eventually(within(t), func() error { // values are cached for a moment
+	require.NoError(t, testkit.Eventually(within(t), func() error { // values are cached briefly
 		if got, _ := value(t, m, "mneme_retrievals", "tenant", p.Tenant, "window", "1d"); got != 2 {
 			return errors.New("not read again yet")
 		}
@@ -224,7 +224,7 @@ func within(t testing.TB) context.Context {
 	return c
 }
 
-// registrations collects the names of the workflows that a worker hosts.
+// registrations collects the names of the workflows that a worker registers.
 type registrations struct {
 	worker.Registry
 	names []string
@@ -250,10 +250,10 @@ func TestEveryWorkflowHasAPhase(t *testing.T) {
 	require.Equal(t, telemetry.PhaseAppend, telemetry.PhaseOf("Session", "AppendSessionEvents"))
 	require.Equal(t, telemetry.PhaseAppend, telemetry.PhaseOf("AnAgentOfAnotherProgram", "AppendEvents"))
 	require.Equal(t, telemetry.PhaseOther, telemetry.PhaseOf("ingest/"+canary, canary),
-		"what comes from outside is no label")
+		"external names do not become labels")
 }
 
-func TestTwoInOneProcess(t *testing.T) {
+func TestTwoCollectorsInOneProcess(t *testing.T) {
 	t.Parallel()
 	one, other := newMetrics(t), newMetrics(t)
 	one.ObserveRecall(schema.RecallMeta{Degraded: []string{"vector"}}, time.Millisecond, nil)
@@ -267,7 +267,7 @@ func TestTwoInOneProcess(t *testing.T) {
 		stop, err := m.Read(st, telemetry.Reading{Tenants: 5})
 		require.NoError(t, err)
 		_, err = m.Read(st, telemetry.Reading{Tenants: 5})
-		require.Error(t, err, "one collector a registry")
+		require.Error(t, err, "one collector per registry")
 		is(t, m, 0, "mneme_jobs_dead")
 		stop()
 		_, found := value(t, m, "mneme_jobs_dead")

@@ -12,7 +12,7 @@ import (
 	"github.com/mneme/mneme/memory/learning/wording"
 )
 
-// ranker is a model that reranks and sums up.
+// ranker is a model that reranks and summarizes.
 type ranker struct{}
 
 func (ranker) Rerank(context.Context, string, []string) (map[int]float64, inference.Usage, error) {
@@ -23,7 +23,7 @@ func (ranker) Summarize(context.Context, string, []string) (string, inference.Us
 	return "It is so.", inference.Usage{Model: "chat-1", Calls: 1, PromptTokens: 9, CompletionTokens: 4}, nil
 }
 
-// learner words what is learned.
+// learner is a model that words what was learned.
 type learner struct{ err error }
 
 func (l learner) SummarizeEpisodes(context.Context, []string) (string, inference.Usage, error) {
@@ -46,8 +46,8 @@ func (l learner) JudgeConflicts(context.Context, []facts.Pair) ([]facts.Verdict,
 	return nil, inference.Usage{Model: "chat-1", Calls: 1, CompletionTokens: 17}, l.err
 }
 
-// A model that words what is learned costs tokens, also where its call failed.
-func TestWordsOfWhatIsLearnedAreCounted(t *testing.T) {
+// Tokens of a model that words what was learned are counted, even if the call failed.
+func TestLearnerTokensAreCounted(t *testing.T) {
 	t.Parallel()
 	m := newMetrics(t)
 	brain := m.Count(inference.Brain{EpisodeWriter: learner{}, Describer: learner{errors.New("cut off")},
@@ -70,7 +70,7 @@ func TestWordsOfWhatIsLearnedAreCounted(t *testing.T) {
 	is(t, m, 1, "mneme_model_calls_total", "use", "description", "outcome", "failed")
 }
 
-// What a recall asks of a model costs tokens, too.
+// Tokens of a recall's model calls are counted, too.
 func TestRerankingAndSummariesAreCounted(t *testing.T) {
 	t.Parallel()
 	m := newMetrics(t)

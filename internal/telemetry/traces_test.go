@@ -17,9 +17,9 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// One trace leads from the start of a run through its workflow and activities to their statements, and
-// nothing in it says what was remembered.
-func TestATraceGoesAllTheWay(t *testing.T) {
+// One trace leads from the start of a run through its workflow and activities to their statements, and contains no
+// content of memories.
+func TestTraceLeadsToStatements(t *testing.T) {
 	t.Parallel()
 	exporter := tracetest.NewInMemoryExporter()
 	traces := telemetry.NewTraces(exporter)
@@ -31,7 +31,7 @@ func TestATraceGoesAllTheWay(t *testing.T) {
 	h.Ingest(t, req)
 
 	var spans tracetest.SpanStubs
-	require.NoError(t, testkit.Eventually(within(t), func() error { // the last task of the workflow may be on its way
+	require.NoError(t, testkit.Eventually(within(t), func() error { // the last workflow task may still be pending
 		if err := traces.Flush(ctx); err != nil {
 			return err
 		}
@@ -47,7 +47,7 @@ func TestATraceGoesAllTheWay(t *testing.T) {
 	for _, s := range spans {
 		byID[s.SpanContext.SpanID().String()] = s
 	}
-	// lineage is the way from a span up to where its trace began, by the first part of each name.
+	// lineage returns the first parts of the span names from a span up to the root.
 	lineage := func(s tracetest.SpanStub) (names []string) {
 		for {
 			name, _, _ := strings.Cut(s.Name, ":")
@@ -84,8 +84,8 @@ func TestATraceGoesAllTheWay(t *testing.T) {
 	require.Positive(t, runs, "a run is found by its own id")
 }
 
-// Postgres quotes values in its errors. A span says that a statement failed, and not with what.
-func TestErrorsInTracesAreMute(t *testing.T) {
+// Postgres quotes values in its errors. A span records that a statement failed, without the error text.
+func TestTracesOmitErrorTexts(t *testing.T) {
 	t.Parallel()
 	exporter := tracetest.NewInMemoryExporter()
 	traces := telemetry.NewTraces(exporter)
@@ -143,7 +143,7 @@ func TestStatementsAreNamedByVerbAndTable(t *testing.T) {
 	}
 }
 
-// An endpoint that is away costs no more than the time to say goodbye.
+// With an unreachable endpoint, Close takes no longer than its timeout.
 func TestAnUnavailableEndpointBlocksNoCaller(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
 	traces, err := telemetry.OpenTraces(ctx, "test", "1")

@@ -50,9 +50,9 @@ func FreshDatabaseURL(t testing.TB) string {
 	return u
 }
 
-// pool lends databases to the tests of this process. It resets a database before it lends it again, which takes a
-// fraction of the time of a copy. The databases outlive the process, so that the next process uses them again. A
-// session lock shows whether a database belongs to a running process.
+// pool has the databases for the tests of this process. It resets a database before it is used again, which takes a
+// fraction of the time of a copy. The databases outlive the process, so that the next process can use them. A session
+// lock shows whether a database belongs to a running process.
 type pool struct {
 	server   string // URL of the database that the others are created from
 	template string

@@ -9,8 +9,8 @@ import (
 	"github.com/mneme/mneme/internal/testkit"
 )
 
-// A database is used again, without what was stored in it: no rows, no statistics, sequences from the start.
-func TestDatabasesAreUsedAgain(t *testing.T) {
+// A reused database contains nothing of the previous test: no rows, no statistics, and sequences at their start.
+func TestDatabasesAreReused(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	again := false
@@ -38,8 +38,8 @@ func TestDatabasesAreUsedAgain(t *testing.T) {
 	require.True(t, again)
 }
 
-// A database whose schema was changed is not used again, even if the change was taken back.
-func TestAChangedSchemaIsNotUsedAgain(t *testing.T) {
+// A database whose schema was changed is not reused, even if the change was reverted.
+func TestChangedSchemaIsNotReused(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string][]string{
 		"a column":     {`ALTER TABLE events ADD COLUMN x int`},
@@ -63,7 +63,7 @@ func TestAChangedSchemaIsNotUsedAgain(t *testing.T) {
 					require.NoError(t, err)
 				}
 			})
-			db := testkit.Owner(t, testkit.DatabaseURL(t)) // the one used last is the first that is tried
+			db := testkit.Owner(t, testkit.DatabaseURL(t)) // the most recently used one is tried first
 			require.Eventually(t, func() bool { return testkit.Rows(t, db, "pg_database", "datname = $1", used) == 0 },
 				10*time.Second, 10*time.Millisecond)
 		})

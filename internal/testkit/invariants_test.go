@@ -23,68 +23,68 @@ import (
 	"github.com/mneme/mneme/store/pipeline"
 )
 
-// plants violate one invariant each, past all triggers and keys; double semicolons stand between several ways. Names in
+// plants violate one invariant each, bypassing all triggers and keys; double semicolons separate alternatives. Names in
 // braces are memories of plantable.
 var plants = map[string]string{
 	"one active fact per claim and ground": `DROP INDEX memories_active_fact; UPDATE memories SET subject = 'Ana' WHERE id IN ('{new}', '{artful}')`,
-	"live says what it means": `ALTER TABLE memories ALTER COLUMN live DROP EXPRESSION; UPDATE memories
+	"live agrees with status and deletion": `ALTER TABLE memories ALTER COLUMN live DROP EXPRESSION; UPDATE memories
 		SET live = true WHERE id = '{old}'`,
-	"what is superseded has a successor": `UPDATE memories SET superseded_by = gen_random_uuid()
+	"a superseded memory has a successor": `UPDATE memories SET superseded_by = gen_random_uuid()
 		WHERE id = '{old}'`,
-	"what is not superseded has none": `UPDATE memories SET superseded_by = '{artful}'
+	"a current memory has no successor": `UPDATE memories SET superseded_by = '{artful}'
 		WHERE id = '{new}'`,
-	"supersession ends": `UPDATE memories SET superseded_by = '{old}'
+	"supersession has no cycles": `UPDATE memories SET superseded_by = '{old}'
 		WHERE id = '{new}'`,
-	"a successor says what it supersedes": `DELETE FROM memory_links WHERE target_id = '{old}'
+	"a successor has a supersedes relation": `DELETE FROM memory_links WHERE target_id = '{old}'
 		AND predicate = 'supersedes'`,
-	"what is said to be superseded names its successor": `UPDATE memories SET superseded_by = '{artful}'
+	"supersedes and superseded_by agree": `UPDATE memories SET superseded_by = '{artful}'
 		WHERE id = '{old}'`,
-	"who says again what a record says is tied to it": `UPDATE proposals
+	"a repeated statement is linked to its record": `UPDATE proposals
 		SET state = 'skipped', outcome = 'already_known', memory_id = '{artful}'`,
-	"relations have two ends": `INSERT INTO memory_links (tenant, source_id,
+	"relations have existing ends": `INSERT INTO memory_links (tenant, source_id,
 		predicate, target_id, created_at) VALUES ('t', '{new}', 'supports', gen_random_uuid(), now())`,
-	"a revision leaves its relations": `UPDATE forget_runs SET mode = 'soft'; DELETE
+	"a revision writes its relations": `UPDATE forget_runs SET mode = 'soft'; DELETE
 		FROM memory_links WHERE source_id = '{rival}'`,
 	"a revision names its evidence": `UPDATE memory_history
 		SET metadata = metadata - 'evidence' WHERE memory_id = '{new}'`,
-	"what was concluded rests on evidence": `DELETE FROM memory_provenance
+	"a concluded memory has evidence": `DELETE FROM memory_provenance
 		WHERE memory_id = '{fact}'; DELETE FROM memory_links WHERE source_id = '{fact}'`,
 	"contradiction is mutual": `DELETE FROM memory_links WHERE source_id = '{other}'
 		AND predicate = 'contradicts'`,
-	"one history row a version": `DELETE FROM memory_history WHERE memory_id = '{old}'
+	"one history row for each version": `DELETE FROM memory_history WHERE memory_id = '{old}'
 		AND version = 2`,
-	"no history row without its version": `UPDATE memories SET version = 1 WHERE id = '{old}'`,
-	"history is in the order of the versions": `UPDATE memory_history SET version = 3 - version
+	"no history row without a version": `UPDATE memories SET version = 1 WHERE id = '{old}'`,
+	"history is ordered by version": `UPDATE memory_history SET version = 3 - version
 		WHERE memory_id = '{old}'`,
-	"history begins with the creation": `UPDATE memory_history SET event = 'modified'
+	"history starts with the creation": `UPDATE memory_history SET event = 'modified'
 		WHERE memory_id = '{new}' AND version = 1`,
-	"the history of what is gone is whole and ends with that": `DELETE FROM memory_history
+	"the history of a removed memory is complete and ends with the removal": `DELETE FROM memory_history
 		WHERE memory_id = '{forced}' AND version = 2`,
-	"history has the content that was replaced": `UPDATE memory_history SET old_content = 'another'
+	"history has the replaced content": `UPDATE memory_history SET old_content = 'another'
 		WHERE memory_id = '{old}' AND version = 2`,
 	"history has the current content": `UPDATE memories SET content = 'another'
 		WHERE id = '{new}'`,
-	"what is deleted was said to be": `UPDATE memories SET deleted_at = now()
+	"a deleted memory has a deletion in history": `UPDATE memories SET deleted_at = now()
 		WHERE id = '{new}'`,
-	"every earlier version is kept": `DELETE FROM memory_versions
+	"every earlier version is stored": `DELETE FROM memory_versions
 		WHERE memory_id = '{old}'`,
-	"kept versions follow each other": `UPDATE memory_versions
+	"stored versions are contiguous in time": `UPDATE memory_versions
 		SET until = since - interval '1 s' WHERE memory_id = '{old}'`,
-	"the last kept version ends where the present one begins": `UPDATE memory_versions
+	"the last stored version ends at the start of the current one": `UPDATE memory_versions
 		SET until = until + interval '1 s' WHERE memory_id = '{old}'`,
-	"a kept version is that version": `UPDATE memory_versions
+	"a stored version has its version number": `UPDATE memory_versions
 		SET record = jsonb_set(record, '{version}', '7') WHERE memory_id = '{old}'`,
 	"a derived memory is no more trusted than its sources": `UPDATE memories SET source_trust = 0.1
 		WHERE id = '{source}'`,
-	"the payload says where the memory holds": `UPDATE memories SET validity = 'conditional'
+	"the payload agrees with the validity": `UPDATE memories SET validity = 'conditional'
 		WHERE id = '{new}'`,
-	"the payload is of the type": `ALTER TABLE memories DROP CONSTRAINT memories_payload_of_type; UPDATE memories
+	"the payload has the type of the memory": `ALTER TABLE memories DROP CONSTRAINT memories_payload_of_type; UPDATE memories
 		SET payload = payload - 'kind' WHERE id = '{new}'`,
-	"what is pinned is as important as can be and does not fade": `UPDATE memories SET pinned = true, importance = 0.5
+	"a pinned memory has maximal importance and no decay": `UPDATE memories SET pinned = true, importance = 0.5
 		WHERE id = '{new}'`,
-	"what was erased says nothing": `UPDATE memories SET who = 'Ana'
+	"an erased memory has no content": `UPDATE memories SET who = 'Ana'
 		WHERE id = '{erased}'`,
-	"nothing else says what was erased": `INSERT INTO memory_provenance (tenant, memory_id, position, kind, ref,
+	"no other row contains erased content": `INSERT INTO memory_provenance (tenant, memory_id, position, kind, ref,
 		created_at) VALUES ('t', '{erased}', 0, 'event', 'e', now());;
 		INSERT INTO memory_versions SELECT tenant, '{erased}', version, since, until, record FROM memory_versions
 		LIMIT 1;;
@@ -99,37 +99,37 @@ var plants = map[string]string{
 		AND version = 1;; UPDATE memory_history SET reason = 'again' WHERE memory_id = '{erased}' AND version = 1;;
 		UPDATE memory_candidates SET memory_id = '{erased}';; UPDATE proposals
 			SET memory_id = '{erased}';; UPDATE proposals SET target_id = '{erased}', decided_at = '-infinity'`,
-	"nothing says what was forgotten by force": `UPDATE memory_history SET old_content = 'again'
+	"no row contains content forgotten by force": `UPDATE memory_history SET old_content = 'again'
 		WHERE memory_id = '{forced}' AND version = 1`,
-	"no request waits that names what was erased long ago": `INSERT INTO staged_requests (tenant, id, kind, body,
+	"no staged request refers to memories erased long ago": `INSERT INTO staged_requests (tenant, id, kind, body,
 		created_at)
 		SELECT 't', 'x', 'modify', '{"id": "{erased}"}', erased_at - interval '1 day' FROM memories
 			WHERE id = '{erased}'`,
-	"what belongs to a memory has one": `UPDATE entity_claims
+	"dependent rows have a memory": `UPDATE entity_claims
 		SET memory_id = gen_random_uuid() WHERE memory_id = '{new}'`,
 	"embeddings are of the current text": `UPDATE memory_embeddings
 		SET content_hash = sha256('other') WHERE memory_id = '{artful}'`,
-	"mentions are counted":               `UPDATE entities SET mentions = mentions + 1`,
-	"edges are counted":                  `DELETE FROM entity_relation_sources`,
-	"artifacts that are named are there": `DELETE FROM artifacts`,
-	"an artifact has a memory that names it or somebody who brought it": `DELETE FROM memory_artifacts; DELETE
+	"counts of mentions are exact": `UPDATE entities SET mentions = mentions + 1`,
+	"counts of edges are exact":    `DELETE FROM entity_relation_sources`,
+	"referenced artifacts exist":   `DELETE FROM artifacts`,
+	"an artifact has a memory or an uploader": `DELETE FROM memory_artifacts; DELETE
 		FROM artifact_holders`,
-	"documents are counted": `UPDATE lexeme_stats SET docs = docs + 1
+	"counts of documents are exact": `UPDATE lexeme_stats SET docs = docs + 1
 		WHERE lexeme = 'bob'`,
-	"words are counted": `UPDATE corpus_stats
+	"counts of words are exact": `UPDATE corpus_stats
 		SET lexemes = lexemes - 1`,
-	"the last thing the index hears is the current version": `DELETE FROM index_outbox
+	"the last outbox entry has the current version": `DELETE FROM index_outbox
 		WHERE memory_id = '{old}' AND op = 'delete'`,
-	"a run of forgetting counts what it did": `UPDATE forget_items SET outcome = 'pinned'
+	"counts of a forget run are exact": `UPDATE forget_items SET outcome = 'pinned'
 		WHERE memory_id = '{erased}'`,
-	"a memory is forgotten once a version": `INSERT INTO forget_items
+	"a memory is forgotten once per version": `INSERT INTO forget_items
 		SELECT tenant, gen_random_uuid(), ordinal, memory_id, version, outcome FROM forget_items
 			WHERE memory_id = '{erased}'`,
 	"no request outlives its operation": `INSERT INTO staged_requests (tenant, id, kind,
 		body, created_at) SELECT tenant, id, 'put', '{}', now() FROM operations LIMIT 1`,
 }
 
-// Every invariant can be seen to be violated.
+// Every invariant can fail.
 func TestInvariantsCanFail(t *testing.T) {
 	t.Parallel()
 	url := DatabaseURL(t)
@@ -155,7 +155,7 @@ func TestInvariantsCanFail(t *testing.T) {
 	require.Len(t, plants, len(invariants))
 }
 
-// plantable makes a memory of every kind that an invariant is about, and returns their names.
+// plantable creates a memory of every kind that an invariant covers, and returns their names.
 func plantable(t *testing.T, s *store.Store) *strings.Replacer {
 	t.Helper()
 	ctx, now := context.Background(), time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

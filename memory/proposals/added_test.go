@@ -20,7 +20,7 @@ func TestAddedChanged(t *testing.T) {
 	require.True(t, added.Changed(fact("I live in Lyon."), at.Add(time.Hour)))
 	require.True(t, added.Changed(fact("I live in Lyon."), at))
 	require.False(t, added.Changed(fact("I live in Lyon."), at.Add(-time.Hour)), "the added fact is the later one")
-	require.False(t, added.Changed(fact("I live in Paris."), at.Add(time.Hour)), "it says the same")
+	require.False(t, added.Changed(fact("I live in Paris."), at.Add(time.Hour)), "it has the same content")
 	require.False(t, added.Changed(fact("The kettle is made of copper."), at.Add(time.Hour)),
 		"it is about something else")
 }

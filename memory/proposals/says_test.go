@@ -118,7 +118,7 @@ func TestSays(t *testing.T) {
 		"a procedure learned from it": {spoken("Maya", "We cleared the cache."), proposals.TieDerived, skill,
 			false},
 		"an episode of a procedure": {skill, proposals.TieSource, spoken("Maya", "We cleared the cache."), false},
-		"a sibling that says the same": {oslo, proposals.TieSame, claimed("Maya's home is Oslo", "Maya",
+		"a sibling that has the same content": {oslo, proposals.TieSame, claimed("Maya's home is Oslo", "Maya",
 			"lives_in", "Oslo"), true},
 		"a sibling that says something else": {oslo, proposals.TieSame, claimed("Ben has a dog", "Ben", "has", "dog"),
 			false},

@@ -44,7 +44,7 @@ const fillSQL = `
 	ANALYZE memories;
 	SET session_replication_role = DEFAULT;`
 
-// BenchmarkAdvise reports the median and the 95th percentile of an answer, asked one after the other.
+// BenchmarkAdvise reports the median and the 95th percentile of the latency of sequential requests.
 func BenchmarkAdvise(b *testing.B) {
 	ctx := context.Background()
 	url := testkit.FreshDatabaseURL(b)

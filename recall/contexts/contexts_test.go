@@ -31,8 +31,7 @@ import (
 // village is the stream of these tests.
 const village = "world/village"
 
-// laid appends n events of ann and bob to the village: what the world shows, what both say to everyone, and what each
-// keeps to itself.
+// laid appends n events of ann and bob to the village: world events, public statements, and private thoughts.
 func laid(t *testing.T, st *store.Store, n int) {
 	t.Helper()
 	topics := []string{"The oven smokes.", "Rain fell on the mill.", "A letter came.", "Bread burns in the bakery."}
@@ -54,7 +53,7 @@ func laid(t *testing.T, st *store.Store, n int) {
 	}
 }
 
-// watched notes which events an index is given.
+// watched records the events that an index is given.
 type watched struct {
 	views.MemoryIndex
 	eligible *[]string
@@ -68,11 +67,11 @@ func (w watched) Index(ctx context.Context, list []ledger.Event) error {
 	return w.MemoryIndex.Index(ctx, list)
 }
 
-// bakery is a builder whose memory index is in a Qdrant server of the test's own.
+// bakery is a builder whose memory index is in its own Qdrant server.
 type bakery struct {
 	contexts.Builder
 	server   *qdranttest.Server
-	eligible []string // the events that the index was last given
+	eligible []string // events of the last search
 }
 
 func newBakery(t *testing.T, n int) *bakery {
@@ -91,7 +90,7 @@ func newBakery(t *testing.T, n int) *bakery {
 	return b
 }
 
-// build builds ann's context by salience, by the index where it is asked for.
+// build builds ann's context by salience, with the index if requested.
 func (b *bakery) build(t *testing.T, useIndex bool) ledger.ContextResponse {
 	t.Helper()
 	out, err := b.Build(t.Context(), ledger.ContextRequest{Principal: schema.Principal{Tenant: "t", Agent: "ann"},
@@ -102,17 +101,17 @@ func (b *bakery) build(t *testing.T, useIndex bool) ledger.ContextResponse {
 	return out
 }
 
-// A memory index in Qdrant that is down, refuses, fails half-way or does not answer is no error and hides no event. The
-// same events are eligible, the context is that of words in common, and the answer says that the index is missing. When
-// the server is back, so is the index.
-func TestAnIndexThatIsDownChangesNoEvents(t *testing.T) {
+// If a memory index in Qdrant is down, refuses, fails in the middle or does not answer, there is no error and no event
+// is hidden. The same events are eligible, salience falls back to words in common, and the answer reports the missing
+// index. When the server is back, the index is used again.
+func TestUnavailableIndexHidesNoEvents(t *testing.T) {
 	t.Parallel()
 	b := newBakery(t, 60)
 	byWords := b.build(t, false)
 	require.Empty(t, byWords.Degraded)
 	byMeaning := b.build(t, true)
 	require.Empty(t, byMeaning.Degraded)
-	require.NotEqual(t, byWords.Text, byMeaning.Text, "else the test shows nothing")
+	require.NotEqual(t, byWords.Text, byMeaning.Text, "otherwise the test is vacuous")
 	eligible := b.eligible
 	require.Greater(t, len(eligible), 20)
 
@@ -159,8 +158,8 @@ func TestAnIndexThatIsDownChangesNoEvents(t *testing.T) {
 	require.Equal(t, eligible, b.eligible)
 }
 
-// An embedder that fails is an index that fails.
-func TestAnIndexWithoutItsEmbedder(t *testing.T) {
+// A failing embedder is reported as a failing index.
+func TestIndexWithAFailingEmbedder(t *testing.T) {
 	t.Parallel()
 	b := newBakery(t, 12)
 	want := b.build(t, false)
@@ -178,9 +177,9 @@ func (noEmbedder) Embed(context.Context, []string) ([][]float32, inference.Usage
 	return nil, inference.Usage{}, fmt.Errorf("the endpoint is away")
 }
 
-// With an index more events may be among the most salient than with words, and sooner there are too many to read all.
-// When the index fails, the context is that of a request without one, which is not partial.
-func TestAnIndexThatFailsOverALongStream(t *testing.T) {
+// With an index, more events may be among the most salient than with words, and the limit of events to read is reached
+// sooner. When the index fails, the context equals that of a request without an index, which is not partial.
+func TestIndexFailsOnALongStream(t *testing.T) {
 	t.Parallel()
 	b := newBakery(t, 0)
 	var list []ledger.Event

@@ -123,11 +123,11 @@ type agent struct {
 	env  schema.Environment
 	acts int
 
-	// Of what it tries now.
+	// State of the current attempt.
 	complaint string
 	advice    api.AdviseResponse
-	command   string            // the last command that it ran; empty: one of its rules repaired it
-	followed  *api.AdviceOption // whose command that was
+	command   string            // the last command that it ran; empty if one of its rules made the repair
+	followed  *api.AdviceOption // the advice with that command
 	tried     []string          // commands that did not change the complaint
 }
 

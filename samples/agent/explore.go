@@ -70,7 +70,7 @@ func commandIn(steps []api.AdviceStep) (command string) {
 	return command
 }
 
-// sameComplaint reports whether two outputs of a check say the same. How long tests took does not count.
+// sameComplaint reports whether two outputs of a check are equal, ignoring the duration of tests.
 func sameComplaint(a, b string) bool {
 	return duration.ReplaceAllString(a, "") == duration.ReplaceAllString(b, "")
 }

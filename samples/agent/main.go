@@ -37,7 +37,7 @@ const agentName = "builder"
 func newWorker(c client.Client, taskQueue string) worker.Worker {
 	w := worker.New(c, taskQueue, worker.Options{
 		Interceptors: []interceptor.WorkerInterceptor{recorder.Interceptor(recorder.InterceptorOptions{})},
-		// How long a run waits for a worker that was killed, before another one takes it.
+		// How long a run waits for a worker that was killed, before another one takes over.
 		StickyScheduleToStartTimeout: time.Second})
 	w.RegisterWorkflow(FixBuild)
 	w.RegisterActivity(WriteProject)

@@ -20,7 +20,7 @@ import (
 )
 
 // The agent repairs the build, and its session becomes an episode that shows how. Its worker stops in the middle;
-// another one goes on with the state of the work.
+// another one continues with the state of the work.
 func TestAgent(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -44,7 +44,7 @@ func TestAgent(t *testing.T) {
 	}))
 	first.Stop()
 	working, err := mneme.SessionWorking(ctx, h.Temporal, ref)
-	require.NoError(t, err, "the session goes on without a worker of the agent")
+	require.NoError(t, err, "the session continues without a worker of the agent")
 	require.Equal(t, checks, working.Working.NextActions)
 	second := newWorker(h.Temporal, queue)
 	require.NoError(t, second.Start())
@@ -68,8 +68,8 @@ func TestAgent(t *testing.T) {
 	require.Contains(t, string(source), "words.Greeting(name)")
 }
 
-// What no rule knows is left, and the agent says so.
-func TestRepairKnowsWhatItCannot(t *testing.T) {
+// A problem that no rule covers is left unsolved, and the agent reports it.
+func TestUnknownProblemIsReported(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	_, err := project(dir).repair("main.go:1:1: this is no complaint that anybody knows")
@@ -81,8 +81,8 @@ func TestRepairKnowsWhatItCannot(t *testing.T) {
 	require.ErrorIs(t, err, errNoRule)
 }
 
-// The agent finds by trying what repairs a service. With another one, under other names, it does at once what helped
-// before, and it reports that it helped.
+// The agent finds the repair of a service by trial. For another service with other names it applies that repair at
+// once, and reports that it helped.
 func TestAgentLearns(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
@@ -111,7 +111,7 @@ func TestAgentLearns(t *testing.T) {
 	require.Equal(t, []string{"gofmt -w .", "go mod tidy", "go mod vendor"}, first.Repairs[1].Tried)
 	require.Contains(t, text, "2. internal/orderssite/site.go: go generate ./internal/orderssite (found by trying; ")
 	for _, name := range []string{api.WorkflowAdvise, api.WorkflowReport} {
-		require.NotContains(t, text, "call "+name+":", "advice is not a step of the work")
+		require.NotContains(t, text, "call "+name+":", "asking for advice is not a step of the work")
 	}
 
 	second, text := repair("billing")
@@ -130,7 +130,7 @@ func TestAgentLearns(t *testing.T) {
 	}
 }
 
-// Only commands like those of the catalogue are followed, whatever a memory says.
+// The agent follows only commands like those of its catalogue, whatever a memory contains.
 func TestAdviceThatIsNotFollowed(t *testing.T) {
 	t.Parallel()
 	steps := func(steps ...api.AdviceStep) api.AdviceOption { return api.AdviceOption{Steps: steps} }
@@ -141,12 +141,12 @@ func TestAdviceThatIsNotFollowed(t *testing.T) {
 	require.Equal(t, "go mod tidy", commandOf(steps(run("go mod tidy"), check)))
 	require.Empty(t, commandOf(steps(run("rm -rf /"), check)))
 	require.Empty(t, commandOf(steps(run("go generate {dir}"), check)), "a parameter is missing")
-	require.Empty(t, commandOf(steps(run("go mod tidy"), run("go mod vendor"))), "two commands are not one")
+	require.Empty(t, commandOf(steps(run("go mod tidy"), run("go mod vendor"))), "a second command is refused")
 	require.Empty(t, commandOf(steps(api.AdviceStep{Tool: "Repair"}, check)))
 	require.Empty(t, commandOf(steps()))
 	missing := steps(run("go mod tidy"))
 	missing.Missing = []string{"failed"}
-	require.Equal(t, "go mod tidy", commandOf(missing), "the agent knows its directory")
+	require.Equal(t, "go mod tidy", commandOf(missing), "the agent chooses its own directory")
 
 	didNot := []api.DidNotHelp{{Steps: []api.AdviceStep{run("gofmt -w .")}}}
 	require.Equal(t, []string{"go mod tidy", "go mod vendor", "go generate ./a", "gofmt -w ."},

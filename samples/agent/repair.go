@@ -18,7 +18,7 @@ type Repaired struct {
 	File   string `json:"file"`
 	Change string `json:"change"`
 
-	// Of a command: what was tried before it, and the advice that it came from.
+	// For a command: the commands that were tried before it, and the advice that it came from.
 	Tried   []string          `json:"tried,omitempty"`
 	Advised *api.AdviceOption `json:"advised,omitempty"`
 }
@@ -46,7 +46,7 @@ var rules = []rule{
 // errNoRule means that no rule knows what to do about an output.
 var errNoRule = errors.New("no rule knows what to do about this")
 
-// knows reports whether a rule is about a complaint.
+// knows reports whether a rule covers a complaint.
 func knows(output string) bool {
 	return slices.ContainsFunc(rules, func(r rule) bool { return r.complaint.MatchString(output) })
 }
@@ -152,7 +152,7 @@ func (p project) addImport(found []string) (Repaired, error) {
 	return Repaired{File: filepath.Clean(found[0]), Change: "import " + name}, err
 }
 
-// text puts what a test misses in an answer into the literal that the answer is made with.
+// text inserts the text that a test expects into the string literal that produces the answer.
 func (p project) text(found []string) (Repaired, error) {
 	got, want := found[2], found[3]
 	at := 0

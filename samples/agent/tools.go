@@ -41,7 +41,7 @@ func WriteProject(ctx context.Context, in Place) (schema.Environment, error) {
 		if err != nil {
 			return err
 		}
-		rel := strings.TrimSuffix(strings.TrimPrefix(path, root+"/"), ".txt") // so that it is no part of ours
+		rel := strings.TrimSuffix(strings.TrimPrefix(path, root+"/"), ".txt") // so that it is not part of this module
 		to := filepath.Join(in.Dir, filepath.FromSlash(names.Replace(rel)))
 		if err := os.MkdirAll(filepath.Dir(to), 0o750); err != nil {
 			return err
@@ -63,7 +63,7 @@ type Check struct {
 	Command string `json:"command"`
 }
 
-// checkFailed is the type of the error of a command that does not pass. Its message is what the command printed.
+// checkFailed is the type of the error of a command that fails. Its message is the output of the command.
 const checkFailed = "check_failed"
 
 // RunCheck runs a command. A command that fails is not retried unchanged.
@@ -81,13 +81,13 @@ func RunCheck(ctx context.Context, in Check) (string, error) {
 // RunCommand runs a command that may repair something. A command that fails is not retried unchanged.
 func RunCommand(ctx context.Context, in Check) (string, error) { return RunCheck(ctx, in) }
 
-// Complaint is what a check printed.
+// Complaint is the output of a check.
 type Complaint struct {
 	Dir    string `json:"dir"`
 	Output string `json:"output"`
 }
 
-// Repair repairs one of the things that a check complains about.
+// Repair repairs one of the problems that a check reports.
 func Repair(ctx context.Context, in Complaint) (Repaired, error) {
 	defer heartbeat(ctx)()
 	out, err := project(in.Dir).repair(in.Output)

@@ -1,6 +1,6 @@
 """An agent that uses Mneme, with nothing but Temporal's SDK for Python: pip install temporalio
 
-It hands in the turns of a conversation, asks what is known before it answers the next turn, and reports what helped.
+It stores the turns of a conversation, asks what is known before it answers the next turn, and reports what helped.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ async def remember(client, user, key, *turns):
     start = WithStartWorkflowOperation(
         "Ingest",
         request,
-        id=f"ingest/{TENANT}/{AGENT}/{user}/{key}",  # turns delivered twice are handed in once
+        id=f"ingest/{TENANT}/{AGENT}/{user}/{key}",  # turns delivered twice are stored once
         task_queue=TASK_QUEUE,
         id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
         id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
@@ -62,7 +62,7 @@ async def helped(client, user, answer, *used):
 
 def prompt(answer):
     """Return the text for the model's context: one line per memory, with its date and any reason to doubt it. The
-    block is marked, so that it is skipped when a transcript that contains it is handed in."""
+    block is marked, so that it is skipped when a transcript that contains it is ingested."""
     lines = ["What you know (say that you do not know where this does not help):"]
     for memory in answer["results"]:
         line = f"- {memory['occurred_at'][:10]}"

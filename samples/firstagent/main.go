@@ -1,4 +1,4 @@
-// Command firstagent shows how an agent uses Mneme. It hands in the turns of a conversation, asks what is known
+// Command firstagent shows how an agent uses Mneme. It stores the turns of a conversation, asks what is known
 // before it answers the next turn, and reports what helped. It reaches Mneme only through Temporal.
 package main
 
@@ -34,13 +34,13 @@ func (d desk) principal(user string) schema.Principal {
 	return schema.Principal{Tenant: d.tenant, Agent: d.agent, User: user}
 }
 
-// remember hands in the turns of a conversation and returns when they are durable. The function that it returns waits
+// remember stores the turns of a conversation and returns when they are durable. The function that it returns waits
 // until their facts are extracted. An agent in a conversation need not call it.
 func (d desk) remember(ctx context.Context, user, key string, turns ...schema.Candidate) (func() error, error) {
 	started, err := mneme.StartIngest(ctx, d.temporal, d.taskQueue, schema.IngestRequest{
 		Principal:      d.principal(user),
 		Candidates:     turns,
-		IdempotencyKey: key, // turns delivered twice are handed in once
+		IdempotencyKey: key, // turns delivered twice are stored once
 	})
 	if err != nil {
 		return nil, fmt.Errorf("remember: %w", err)
@@ -79,7 +79,7 @@ func (d desk) helped(ctx context.Context, user string, answer schema.RecallRespo
 }
 
 // prompt returns the text for the model's context: one line per memory, with its date and any reason to doubt it.
-// The block is marked, so that it is skipped when a transcript that contains it is handed in.
+// The block is marked, so that it is skipped when a transcript that contains it is ingested.
 func prompt(answer schema.RecallResponse) string {
 	lines := []string{"What you know (say that you do not know where this does not help):"}
 	for _, m := range answer.Results {

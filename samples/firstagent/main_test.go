@@ -18,7 +18,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// page is the block of docs/first-agent.md that follows a comment.
+// page returns the block of docs/first-agent.md after a comment.
 func page(t *testing.T, comment string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(testkit.Root(), "docs", "first-agent.md"))
@@ -31,8 +31,8 @@ func page(t *testing.T, comment string) string {
 	return block + "\n"
 }
 
-// The page shows the programs as they are.
-func TestThePageShowsThePrograms(t *testing.T) {
+// The page contains the programs unchanged.
+func TestPageShowsThePrograms(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"main.go", "agent.py"} {
 		data, err := os.ReadFile(name)
@@ -42,8 +42,8 @@ func TestThePageShowsThePrograms(t *testing.T) {
 	}
 }
 
-// So does the README, in part.
-func TestTheReadmeShowsThePrograms(t *testing.T) {
+// The README contains parts of them.
+func TestReadmeShowsThePrograms(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile(filepath.Join(testkit.Root(), "README.md"))
 	require.NoError(t, err)
@@ -58,7 +58,7 @@ func TestTheReadmeShowsThePrograms(t *testing.T) {
 
 var anyID = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 
-// plain is output without what differs from one run to the next.
+// plain removes what differs between runs.
 func plain(output string) string { return anyID.ReplaceAllString(output, "…") }
 
 func TestConversation(t *testing.T) {
@@ -71,7 +71,7 @@ func TestConversation(t *testing.T) {
 	require.NoError(t, converse(ctx, d, &out))
 	require.Equal(t, page(t, "output"), plain(out.String()), "docs/first-agent.md shows other output")
 
-	// Tom's agent knows the rule of the house and nothing of Maya; Maya's knows both.
+	// Tom's agent knows the house rule but nothing about Maya; Maya's agent knows both.
 	texts := func(user, question string) string {
 		answer, err := d.recall(ctx, user, question)
 		require.NoError(t, err)
@@ -81,13 +81,13 @@ func TestConversation(t *testing.T) {
 	require.Contains(t, texts("maya", "which trips need an approval"), "500 euros")
 	require.Contains(t, texts("tom", "which trips need an approval"), "500 euros")
 
-	// It can be run again: what was handed in is there already.
+	// The program can be repeated: its messages are already stored.
 	out.Reset()
 	require.NoError(t, converse(ctx, d, &out))
 	require.Equal(t, page(t, "output"), plain(out.String()))
 }
 
-func TestPromptSaysWhatSpeaksAgainst(t *testing.T) {
+func TestPromptMarksContradictions(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 2, 0, 0, 0, 0, time.UTC)
 	end := at.AddDate(0, 1, 0)
@@ -117,7 +117,7 @@ func TestPromptSaysWhatSpeaksAgainst(t *testing.T) {
 	require.Contains(t, prompt(schema.RecallResponse{}), "nothing about this")
 }
 
-// The program in Python says the same. Its SDK is not part of the project: without it there is nothing to run.
+// The program in Python has the same output. Its SDK is not part of the project: without it the test is skipped.
 func TestPython(t *testing.T) {
 	t.Parallel()
 	python := os.Getenv("MNEME_TEST_PYTHON")

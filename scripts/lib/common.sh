@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What the scripts share: messages, settings, locks, processes, ports.
+# Shared by the scripts: messages, settings, locks, processes, ports.
 # shellcheck disable=SC2154 # state, cache and ephemeral come from the script
 
 note() { printf '%s\n' "$*" >&2; }
@@ -18,7 +18,7 @@ fail_with_log() {
 have() { command -v "$1" >/dev/null 2>&1; }
 is_root() { [[ $(id -u) -eq 0 ]]; }
 
-# ---- settings: what this stack chose before, one KEY=VALUE a line ----------
+# ---- settings: earlier choices for this stack, one KEY=VALUE per line -------
 
 recall() { sed -n "s/^$1=//p" "$state/settings" 2>/dev/null || true; }
 
@@ -34,15 +34,15 @@ remember() {
 	mv "$state/settings.new" "$state/settings"
 }
 
-# ---- where a part keeps its data: $state/PART -------------------------------
+# ---- the data directory of a part: $state/PART ------------------------------
 
-# make_home PART. Of a stack for tests it is a link to a directory in memory, where there is room: tests
-# make and drop hundreds of databases of five hundred files each, and ext4 looks the longer for the inode
-# of a new file the more files were deleted in the last seconds.
+# make_home PART. For a test stack it is a link to a directory in memory, if there is space: tests create and drop
+# hundreds of databases of five hundred files each, and ext4 takes longer to find an inode for a new file the more files
+# were deleted in the last seconds.
 make_home() {
 	local memory
 	[[ ! -d $state/$1 ]] || return 0
-	rm -f "$state/$1" # a link to what was in memory before the machine was restarted
+	rm -f "$state/$1" # a link to memory from before a reboot
 	if [[ -z $ephemeral ]] || ! memory_to_spare; then
 		mkdir -p "$state/$1"
 		return
@@ -72,8 +72,8 @@ memory_to_spare() {
 	((free > 4 << 30 && ${available:-0} > 8 << 20))
 }
 
-# sweep_memory deletes what stacks left whose state directory was deleted without `down`, a day after they
-# were made: a younger one may be that of a container that shares this memory, and sees other directories.
+# sweep_memory deletes the directories of stacks whose state directory was deleted without `down`, a day after they were
+# created: a newer one may belong to a container that shares this memory but not the file system.
 sweep_memory() {
 	local memory
 	for memory in "$in_memory".*; do
@@ -89,12 +89,11 @@ lock_state() {
 	have flock || return 0
 	exec 8>"$state/lock"
 	flock 8
-	# `clean` may have deleted the file while we waited for it.
+	# `clean` may have deleted the file while this process waited for it.
 	[[ /dev/fd/8 -ef $state/lock ]] || lock_state
 }
 
-# Ports are chosen and bound under one lock, so that two stacks which start at
-# the same time do not choose the same one.
+# Ports are chosen and bound under one lock, so that two stacks that start at the same time do not choose the same port.
 lock_ports() {
 	mkdir -p "$cache"
 	have flock || return 0
@@ -117,8 +116,8 @@ unlock_build() { exec 9>&-; }
 
 # ---- processes -------------------------------------------------------------
 
-# detach NAME COMMAND...: run it in a session of its own, holding none of our
-# descriptors, with its pid in NAME.pid and its output in NAME.log.
+# detach NAME COMMAND...: runs it in a separate session without inherited descriptors, with its pid in NAME.pid and its
+# output in NAME.log.
 detach() {
 	local name=$1 log=$state/$1.log
 	shift
@@ -132,15 +131,14 @@ detach() {
 
 pid_of() { cat "$state/$1.pid" 2>/dev/null; }
 
-# runs PART: whether the process in its pid file is the part's. The file
-# outlives a crash, and pids are used again, so the part is asked whether it
-# knows the process.
+# runs PART: whether the process in its pid file is the part's. The file outlives a crash, and pids are reused, so the
+# function of the part must recognize the process.
 runs() {
 	local pid
 	pid=$(pid_of "$1") && [[ -n $pid ]] && "$1_is" "$pid"
 }
 
-# must_be_vacant PART: no process of it is left, even if its pid file is lost.
+# must_be_vacant PART: fails if a process of it is left, even if its pid file is lost.
 must_be_vacant() {
 	until_true 15 vacant "$1" || die "$1: process $occupant still runs on $state; stop it first"
 }
@@ -162,7 +160,7 @@ descendants() {
 	done
 }
 
-# gone PID...: none of them runs any more (zombies have no exe).
+# gone PID...: whether none of them is running (zombies have no exe).
 gone() {
 	local pid
 	for pid; do
@@ -170,8 +168,8 @@ gone() {
 	done
 }
 
-# end PART SIGNAL: send it and wait until the process and its children are
-# gone. SIGKILL goes to the children too, as when a machine dies.
+# end PART SIGNAL: sends it and waits until the process and its children have ended. SIGKILL is sent to the children
+# too, as when a machine fails.
 end() {
 	local name=$1 signal=$2 pid children=()
 	if runs "$name"; then
@@ -194,7 +192,7 @@ until_true() {
 	done
 }
 
-# await PART SECONDS: wait until it answers, or say why it does not.
+# await PART SECONDS: waits until it answers, or reports why it does not.
 await() {
 	local name=$1 seconds=$2 log=$state/$1.log deadline pid
 	deadline=$((SECONDS + seconds))
@@ -210,8 +208,7 @@ await() {
 	runs "$name" || fail_with_log "$name ended, and something else answers on its port" "$log"
 }
 
-# long_step LOG COMMAND...: run it, with a sign of life now and then, and show
-# its output only if it fails.
+# long_step LOG COMMAND...: runs it, prints the elapsed time now and then, and shows its output only if it fails.
 long_step() {
 	local log=$1 start=$SECONDS ticker status=0
 	shift
@@ -230,14 +227,13 @@ long_step() {
 # shellcheck disable=SC2016 # expanded by the inner shell
 listens() { timeout 5 bash -c 'exec 3<>"/dev/tcp/$1/$0"' "$1" "${2:-127.0.0.1}" 2>/dev/null; }
 
-# choose_port NAME DEFAULT: into $port. What was asked for in the environment,
-# else what this stack had before, else the default or the next free one. Test
-# stacks ask for nothing and start anywhere.
+# choose_port NAME DEFAULT: sets $port. The environment takes precedence, then the earlier choice of this stack, then
+# the default or the next free port. Test stacks have no default and start anywhere.
 choose_port() {
 	local name=$1 default=$2
 	if [[ -z $ephemeral && -n ${!name:-} ]]; then
 		port=${!name}
-		! listens "$port" || die "$name=$port: something else listens there"
+		! listens "$port" || die "$name=$port: another process listens there"
 		remember "$name" "$port"
 		return
 	fi

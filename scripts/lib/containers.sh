@@ -1,8 +1,8 @@
 # shellcheck shell=bash
-# The same parts as containers, from docker-compose.yml, where an engine answers.
+# The same parts as containers, from docker-compose.yml, if a container engine answers.
 # shellcheck disable=SC2154 # variables of scripts/stack and of the other files here
 
-# find_engine: into $engine.
+# find_engine: sets $engine.
 find_engine() {
 	for engine in docker podman; do
 		if have "$engine" && timeout 10 "$engine" info >/dev/null 2>&1 &&
@@ -14,7 +14,7 @@ find_engine() {
 	return 1
 }
 
-# Every state directory is a project of its own, so that two do not meet.
+# Every state directory is a separate project, so that two of them do not conflict.
 compose() {
 	[[ -n ${engine:-} ]] || find_engine || die "no container engine with compose answers (docker info, podman info)"
 	MNEME_PG_PASSWORD=$(postgres_password) \
@@ -26,8 +26,8 @@ compose() {
 		--project-name "mneme-$(printf '%s' "$state" | cksum | cut -d' ' -f1)" "$@" 7>&- 8>&- 9>&-
 }
 
-# services PART: its services in docker-compose.yml, one a line. Qdrant is
-# an index of what is in Postgres, and only to be had as a container.
+# services PART: its services in docker-compose.yml, one per line. Qdrant is an index of the data in Postgres, and
+# available only as a container.
 services() {
 	case $1 in
 	postgres) printf '%s\n' postgres qdrant ;;
@@ -41,8 +41,7 @@ qdrant_url() { printf 'http://127.0.0.1:%s' "$(recall MNEME_QDRANT_PORT)"; }
 
 container_runs() { [[ -n $(compose ps --quiet "$1" 2>/dev/null) ]]; }
 
-# Temporal keeps its runs in that Postgres, so either part may start it, and all
-# ports are chosen at once.
+# Temporal keeps its runs in that Postgres, so either part may start it, and all ports are chosen together.
 container_start() {
 	local names
 	mapfile -t names < <(services "$1")

@@ -1,17 +1,17 @@
 # shellcheck shell=bash
-# A private Postgres with pgvector: the distribution's binaries where it has
-# them, else those of a small Debian tree in the cache, entered by chroot.
+# A private Postgres with pgvector: the distribution's binaries if they are installed, otherwise those of a small Debian
+# tree in the cache, entered with chroot.
 # shellcheck disable=SC2154 # variables of scripts/stack and of the other files here
 
-# Default ports lie below the range from which the kernel takes the ports of
-# outgoing connections, so that none of those can be sitting on one.
+# Default ports are below the kernel's range for outgoing connections, so that no such connection can occupy one of
+# them.
 postgres_port=15432
 
-pg_release=trixie # the Debian release of the private root, and its Postgres
+pg_release=trixie # the Debian release of the private root, which determines its Postgres
 pg_major=17
-pg_root_key=postgres-$pg_major-$pg_release-1 # the last figure: this recipe
+pg_root_key=postgres-$pg_major-$pg_release-1 # the last number is the version of this recipe
 pg_root_uid=55432                            # owns the data under a private root
-pgvector_oldest=0.8.0                        # the first with iterative index scans
+pgvector_oldest=0.8.0                        # the first version with iterative index scans
 
 postgres_is() { [[ /proc/$1/cwd -ef $state/postgres/data ]]; }
 
@@ -56,7 +56,7 @@ postgres_erase() {
 	rm -rf --one-file-system "$state/root"
 }
 
-# ---- where the binaries come from: into $pg_root ("/" when installed) -------
+# ---- the source of the binaries: sets $pg_root ("/" if installed) -----------
 
 pg_find() {
 	pg_root=/
@@ -84,7 +84,7 @@ pg_fits() { [[ $(pg_data_version || echo "$1") == "$1" ]]; }
 
 recent_pgvector() { printf '%s\n' $pgvector_oldest "$1" | sort --version-sort --check=quiet; }
 
-# An installed Postgres with a recent pgvector, newest first: into $pg_major.
+# An installed Postgres with a recent pgvector, the newest first: sets $pg_major.
 pg_find_installed() {
 	local control major vector
 	while IFS= read -r control; do
@@ -99,7 +99,7 @@ pg_find_installed() {
 	return 1
 }
 
-# The distribution's own package, where it has one that is recent enough.
+# The distribution's own package, if it is recent enough.
 pg_install() {
 	local package version
 	package=$(apt-cache search --names-only '^postgresql-[0-9]+-pgvector$' |
@@ -113,13 +113,13 @@ pg_install() {
 	apt_install "$package"
 }
 
-# Debian's packages would create and start a server of the machine's own.
+# Debian's packages would create and start a server on this machine.
 pg_no_cluster() { echo 'create_main_cluster = false'; }
 
 apt_update() {
 	have apt-get || die "no apt-get here to install Postgres with. $(pg_hint)"
 	note "apt-get update…"
-	apt-get update -qq >/dev/null 2>&1 || note "  it failed; going on with the package lists that are there"
+	apt-get update -qq >/dev/null 2>&1 || note "  it failed; continuing with the existing package lists"
 }
 
 apt_install() {
@@ -156,12 +156,11 @@ pg_mmdebstrap() {
 	mmdebstrap "${options[@]}" "$pg_release" "$1"
 }
 
-# ---- running them: into $pg_enter, the words before a Postgres program, and --
-# $pg_home, the path by which that program knows $state/postgres
+# ---- running them: sets $pg_enter, the command prefix for a Postgres program, and $pg_home, the path of
+# $state/postgres for that program
 #
-# Postgres refuses to run as root, and the user it runs as may not be let into
-# the checkout; under a private root the checkout is not even there. So each
-# server gets a mount namespace of its own in which its directory is at /mnt.
+# Postgres refuses to run as root, and its user may not have access to the checkout; inside a private root the checkout
+# does not exist. So each server gets a separate mount namespace in which its directory is mounted at /mnt.
 
 pg_prepare() {
 	local owner
@@ -204,10 +203,10 @@ mount --bind "$home" "$root/mnt"
 [ "$root" = / ] || mount --rbind /dev "$root/dev"
 exec chroot --userspec="$owner" "$root" "$@"'
 
-# Where mounts are forbidden, the root comes to the data: by hard links, so that
-# it costs neither time nor space.
+# Where mounts are forbidden, the root is copied into the data directory with hard links, which takes neither time nor
+# space.
 pg_copy_root() {
-	[[ -e $state/postgres ]] || rm -f "$state/postgres" # a link that leads nowhere
+	[[ -e $state/postgres ]] || rm -f "$state/postgres" # a dangling link
 	if [[ ! -d $state/root ]]; then
 		[[ ! -e $state/postgres ]] || die "$state/postgres was made where mounts are permitted: scripts/stack clean"
 		rm -rf "$state/root.new"
@@ -236,9 +235,8 @@ pg_create() {
 	mv "$home/new" "$home/data"
 }
 
-# pg_unlock: after a crash, remove the lock file. Postgres would by itself, but
-# takes a dead server that no one has waited for (init does not always) for one
-# that runs.
+# pg_unlock: removes the lock file after a crash. Postgres does this itself, but not if the dead server is a zombie,
+# which it takes for a running one.
 pg_unlock() {
 	[[ -e $state/postgres/data/postmaster.pid ]] || return 0
 	must_be_vacant postgres
@@ -252,8 +250,8 @@ pg_create_database() {
 		fail_with_log "cannot create the database" "$state/postgres.log"
 }
 
-# pg_cheap_password: every test opens connections, and with Postgres' 4096 rounds each costs more than its
-# first query. Before Postgres 16 it stays as it is.
+# pg_cheap_password: every test opens connections, and with Postgres' 4096 rounds each costs more than its first query.
+# Versions before Postgres 16 keep the default.
 pg_cheap_password() {
 	pg_query "set scram_iterations = 1; alter role postgres password '$(postgres_password)'" || true
 }
@@ -264,7 +262,7 @@ pg_query() {
 		--no-psqlrc --quiet --tuples-only --no-align --command="$1" 2>/dev/null
 }
 
-# Sized for a machine with some gigabytes to spare; memory is taken when used.
+# Sized for a machine with some free gigabytes; memory is allocated when used.
 pg_settings() {
 	cat <<CONF
 # Written by scripts/stack at every start.

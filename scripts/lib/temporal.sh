@@ -1,7 +1,6 @@
 # shellcheck shell=bash
-# Temporal's development server with its UI: the `temporal` on the PATH, or one
-# built from Go modules. It keeps its runs in an SQLite file, so they survive a
-# restart.
+# Temporal's development server with its UI: the `temporal` on the PATH, or one built from Go modules. It keeps its runs
+# in an SQLite file, so they survive a restart.
 # shellcheck disable=SC2154 # variables of scripts/stack and of the other files here
 
 temporal_port=17233
@@ -28,7 +27,7 @@ temporal_start() {
 	detach temporal env -C "$state/temporal" "$tool" "${words[@]}"
 	await temporal 60
 	unlock_ports
-	# The server's own default is one day: gone over a weekend.
+	# The server's default is one day, which is shorter than a weekend.
 	[[ -z $fresh ]] || temporal_cli operator namespace update --namespace default --retention 168h ||
 		note "could not set how long runs are kept"
 }
@@ -51,12 +50,10 @@ temporal_erase() {
 
 temporal_cli() { timeout 20 "$tool" "$@" --address "$(temporal_address)" >/dev/null 2>&1; }
 
-# temporal_words FRONTEND-PORT UI-PORT: the arguments, one a line. Update with
-# start is on by default since server 1.28; priorities and fairness between
-# tenants are not. Ids are held to what Postgres keeps of them, 255 characters:
-# SQLite would keep longer ones. A run that has just closed is deleted when the
-# queues of its shard have noted how far they are, every 30 s by default: here
-# every second, so that an erasure is over soon.
+# temporal_words FRONTEND-PORT UI-PORT: prints the arguments, one per line. Update with start is on by default since
+# server 1.28; priorities and fairness between tenants are not. Ids are limited to 255 characters, as in Postgres,
+# because SQLite would accept longer ones. A run that has just closed is deleted after the queues of its shard have
+# saved their positions, by default every 30 s; here every second, so that an erasure completes soon.
 temporal_words() {
 	printf '%s\n' server start-dev --ip 127.0.0.1 --port "$1" \
 		--db-filename "$state/temporal/temporal.db" --log-level warn \
@@ -74,8 +71,8 @@ temporal_words() {
 	for setting in ${MNEME_TEMPORAL_CONFIG:-}; do
 		printf '%s\n' --dynamic-config-value "$setting"
 	done
-	# With a write-ahead log a commit need not wait for the disk; a killed server loses nothing, only a power cut may
-	# cost the last moments. It also takes less of the processor than a rollback journal.
+	# With a write-ahead log a commit need not wait for the disk: a killed server loses nothing, and only a power
+	# failure may lose the last moments. It also uses less processor time than a rollback journal.
 	printf '%s\n' --sqlite-pragma journal_mode=WAL
 	if [[ -n $ephemeral ]]; then
 		printf '%s\n' --headless --sqlite-pragma synchronous=OFF

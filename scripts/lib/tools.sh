@@ -1,12 +1,12 @@
 # shellcheck shell=bash
-# Tools built from Go modules of their own, so that their requirements stay out
-# of ours. scripts/tools/*/go.mod pins the versions.
+# Tools built from separate Go modules, so that their requirements do not affect the main module. scripts/tools/*/go.mod
+# pins the versions.
 # shellcheck disable=SC2154 # variables of scripts/stack and of the other files here
 
-# module_version DIR MODULE: the version its go.mod pins.
+# module_version DIR MODULE: prints the version that its go.mod pins.
 module_version() { sed -n "s,^[[:space:]]*$2 \(v[^ ]*\).*,\1,p" "$checkout/scripts/tools/$1/go.mod"; }
 
-# describe_tool NAME: into $tool_dir, $tool_package, $tool_version, $tool_tags, $tool_flags, $tool_hint.
+# describe_tool NAME: sets $tool_dir, $tool_package, $tool_version, $tool_tags, $tool_flags and $tool_hint.
 describe_tool() {
 	local module
 	tool_tags=() tool_flags=() tool_hint=
@@ -49,16 +49,16 @@ describe_tool() {
 	if [[ $1 == temporal ]]; then
 		tool_flags=(-ldflags "-s -w -X $module/temporalcli.Version=${tool_version#v}")
 	else
-		# A checker must be built by the Go whose code it is to check.
+		# A checker must be built with the same Go version as the code that it checks.
 		tool_version+=-$(go env GOVERSION)
 	fi
 }
 
-# The oldest Temporal server that has fairness between tenants.
+# The oldest Temporal server with fairness between tenants.
 temporal_oldest=1.29.0
 
-# temporal_installed: into $tool, a `temporal` on the PATH that is new enough. MNEME_TEMPORAL_CLI names
-# another one, or is "build".
+# temporal_installed: sets $tool to a `temporal` on the PATH that is recent enough. MNEME_TEMPORAL_CLI names another
+# one, or is "build".
 temporal_installed() {
 	local server
 	case ${MNEME_TEMPORAL_CLI:-} in
@@ -76,7 +76,7 @@ temporal_installed() {
 	return 1
 }
 
-# build_tool NAME: into $tool, the path of the binary.
+# build_tool NAME: sets $tool to the path of the binary.
 build_tool() {
 	local name=$1 scratch
 	! find_tool "$name" || return 0
@@ -92,7 +92,7 @@ build_tool() {
 	unlock_build
 }
 
-# find_tool NAME: into $tool, the path of the binary; false when it is still to be built.
+# find_tool NAME: sets $tool to the path of the binary; fails if it must still be built.
 find_tool() {
 	[[ $1 != temporal ]] || ! temporal_installed || return 0
 	describe_tool "$1"
@@ -100,7 +100,7 @@ find_tool() {
 	[[ -x $tool ]]
 }
 
-# download_tool NAME: the modules that building it needs.
+# download_tool NAME: downloads the modules that building it needs.
 download_tool() {
 	! find_tool "$1" && have go || return 0
 	note "downloading the modules of $1…"
@@ -108,9 +108,8 @@ download_tool() {
 		go list -deps "${tool_tags[@]}" "$tool_package" >/dev/null || note "  it failed; building $1 tries again"
 }
 
-# make_scratch NAME: a directory to build in. What is built goes to its place by
-# a rename, so that an interruption leaves nothing that looks finished; what it
-# does leave is removed here, by the next one to hold the lock.
+# make_scratch NAME: creates a directory to build in. The result is moved to its place by a rename, so that an
+# interruption leaves nothing that looks complete; leftovers are removed here by the next process that holds the lock.
 make_scratch() {
 	local directory
 	find "$cache" -maxdepth 1 -name ".$1.*" -exec rm -rf --one-file-system {} +

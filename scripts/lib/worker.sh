@@ -1,11 +1,11 @@
 # shellcheck shell=bash
-# bin/worker in the background. It is told where to serve /readyz by
-# MNEME_HEALTH_ADDR, and where everything else is by the stack's env file.
+# bin/worker in the background. MNEME_HEALTH_ADDR sets the address of /readyz, and the stack's env file sets all other
+# addresses.
 # shellcheck disable=SC2154 # variables of scripts/stack and of the other files here
 
 worker_port=19233
 
-# However it was started, if its pid was left in worker.pid.
+# Accepts any worker process whose pid is in worker.pid, however it was started.
 worker_is() { [[ $(cat "/proc/$1/comm" 2>/dev/null) == worker ]]; }
 
 worker_url() { printf 'http://127.0.0.1:%s' "$(recall MNEME_WORKER_PORT)"; }
@@ -31,12 +31,12 @@ worker_fetch() { :; }
 
 worker_stop() { end worker TERM; }
 
-# worker_current: whether the running worker is the binary that is there now, and not one that a build has replaced.
+# worker_current: whether the running worker is the current binary, and not one that a build has replaced.
 worker_current() { [[ /proc/$(cat "$state/worker.pid" 2>/dev/null)/exe -ef ${MNEME_WORKER:-$checkout/bin/worker} ]]; }
 
 worker_listens() { listens "$(recall MNEME_WORKER_PORT)"; }
 
-# worker_answers: whether /readyz says 200. Bash speaks enough HTTP for that.
+# worker_answers: whether /readyz returns 200. Bash can send the HTTP request itself.
 # shellcheck disable=SC2016 # expanded by the inner shell
 worker_answers() {
 	timeout 5 bash -c 'exec 3<>"/dev/tcp/127.0.0.1/$0" &&

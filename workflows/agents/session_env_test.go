@@ -26,15 +26,15 @@ import (
 
 var steps *sessions.Sessions
 
-// sessionStage runs Session in the SDK's environment, where time advances automatically. Its ledger is in memory and
-// answers as the one in Postgres does: an event counts once, and numbers have no gaps.
+// sessionStage runs Session in the SDK's test environment, where time advances automatically. Its ledger is in memory
+// and behaves like the one in Postgres: an event is stored once, and sequence numbers have no gaps.
 type sessionStage struct {
 	*testsuite.TestWorkflowEnvironment
 	mu     sync.Mutex
 	ledger []string // ids of events; the first is number 1
-	first  int64    // of the open episode
+	first  int64    // first event of the open episode
 	closed []sessions.CloseRequest
-	during func(append int) // called in each append that has events, before they are in the ledger
+	during func(append int) // called in each append with events, before they are stored
 }
 
 func newSessionStage(t *testing.T) *sessionStage {
@@ -67,7 +67,7 @@ func (s *sessionStage) state() sessions.State {
 	defer s.mu.Unlock()
 	st := sessions.State{FirstSeq: s.first, LastSeq: int64(len(s.ledger))}
 	for seq := st.FirstSeq; seq <= st.LastSeq; seq++ {
-		if strings.HasPrefix(s.ledger[seq-1], "end") { // as run.ended does
+		if strings.HasPrefix(s.ledger[seq-1], "end") { // like run.ended
 			st.Ended, st.LastSeq = seq, seq
 		}
 	}
@@ -128,14 +128,14 @@ func sessionInput() api.SessionInput {
 		Session: "s"}}
 }
 
-// answer is what an update was answered with.
+// answer is the response to an update.
 type answer[T any] struct {
 	done   bool
 	result T
 	err    error
 }
 
-// update sends an update after a time.
+// update sends an update after a delay.
 func update[T any](s *sessionStage, after time.Duration, name, id string, arg any) *answer[T] {
 	out := &answer[T]{}
 	s.RegisterDelayedCallback(func() {
@@ -153,7 +153,8 @@ func update[T any](s *sessionStage, after time.Duration, name, id string, arg an
 	return out
 }
 
-// A session in which nothing happens closes as idle after its time and completes. An event starts the time again.
+// A session without events closes its episode as idle after the idle time and completes. An event restarts the idle
+// time.
 func TestAnIdleSessionCompletes(t *testing.T) {
 	s := newSessionStage(t)
 	in := sessionInput()
@@ -172,8 +173,8 @@ func TestAnIdleSessionCompletes(t *testing.T) {
 	require.InDelta(t, 20, s.Now().Sub(begin).Minutes(), 0.1, "ten minutes after the last event")
 }
 
-// A close that comes while events are appended waits for them, and for events that come with it. All are in the
-// episode.
+// A close that arrives while events are appended waits for them, and for events that arrive together with it. All of
+// them are in the episode.
 func TestCloseDuringAppend(t *testing.T) {
 	s := newSessionStage(t)
 	s.during = func(append int) {
@@ -195,7 +196,7 @@ func TestCloseDuringAppend(t *testing.T) {
 	require.Equal(t, []ledger.Appended{{ID: "a", Stream: "run/s", Seq: 1, Added: true}}, appended.result.Appended)
 }
 
-// A request to close is for all events that were there before it: also those after an event that ended the session.
+// A close covers all events that arrived before it, including those after an event that ended the session.
 func TestCloseAfterAnEnd(t *testing.T) {
 	t.Parallel()
 	s := newSessionStage(t)
@@ -206,7 +207,7 @@ func TestCloseAfterAnEnd(t *testing.T) {
 	began := s.Now()
 	s.ExecuteWorkflow(agents.Session, sessionInput())
 	require.NoError(t, s.GetWorkflowError())
-	require.Less(t, s.Now().Sub(began), time.Minute, "it does not wait until it is idle")
+	require.Less(t, s.Now().Sub(began), time.Minute, "before the idle time")
 	require.Len(t, s.closed, 2)
 	require.Equal(t, int64(1), s.closed[0].FirstSeq)
 	require.Empty(t, s.closed[0].Outcome)
@@ -215,14 +216,14 @@ func TestCloseAfterAnEnd(t *testing.T) {
 	require.Equal(t, schema.OutcomePartial, s.closed[1].Outcome)
 }
 
-// An event of a closed episode that is handed in again, or told again, starts a run. It answers and ends at once, with
-// the episode that the event is in: an agent that repeats its last append leaves no open session.
+// An event of a closed episode that is sent or announced again starts a run, which answers with the episode of that
+// event and completes at once. A repeated append thus leaves no open session.
 func TestEventsOfAClosedEpisodeStartNoSession(t *testing.T) {
 	for name, again := range map[string]func(s *sessionStage){
 		"told": func(s *sessionStage) {
 			s.SignalWorkflow(api.SignalAppended, api.AppendedSignal{Seq: 2})
 		},
-		"handed in by signal": func(s *sessionStage) { s.SignalWorkflow(api.SignalAppend, handIn("b")) },
+		"by signal": func(s *sessionStage) { s.SignalWorkflow(api.SignalAppend, handIn("b")) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSessionStage(t)
@@ -235,7 +236,7 @@ func TestEventsOfAClosedEpisodeStartNoSession(t *testing.T) {
 			require.Equal(t, []string{"a", "b"}, s.ledger)
 		})
 	}
-	t.Run("handed in, and told of what the ledger does not have meanwhile", func(t *testing.T) {
+	t.Run("with a new event announced in the meantime", func(t *testing.T) {
 		s := newSessionStage(t)
 		s.ledger, s.first = []string{"a", "b"}, 3
 		begin := s.Now()
@@ -245,7 +246,7 @@ func TestEventsOfAClosedEpisodeStartNoSession(t *testing.T) {
 		require.NoError(t, s.GetWorkflowError())
 		require.Less(t, s.Now().Sub(begin), time.Minute)
 	})
-	t.Run("handed in by update", func(t *testing.T) {
+	t.Run("by update", func(t *testing.T) {
 		s := newSessionStage(t)
 		s.ledger, s.first = []string{"a", "b"}, 3
 		begin := s.Now()
@@ -259,7 +260,7 @@ func TestEventsOfAClosedEpisodeStartNoSession(t *testing.T) {
 	})
 }
 
-// An event that is handed in again, by update or by signal, is answered with the number that it has, and counts once.
+// An event that is sent again, by update or by signal, is answered with its existing number and counted once.
 func TestSessionCountsDuplicatesOnce(t *testing.T) {
 	s := newSessionStage(t)
 	first := update[api.AppendResult](s, time.Second, api.UpdateAppend, "1", handIn("a", "b"))
@@ -276,8 +277,8 @@ func TestSessionCountsDuplicatesOnce(t *testing.T) {
 	require.Equal(t, 3, closed.result.Events)
 }
 
-// A run that is cancelled appends what it has accepted, answers who waits, and ends as cancelled without an episode:
-// the session stays open.
+// A cancelled run appends the events that it accepted, answers waiting callers, and ends as cancelled without an
+// episode: the session stays open.
 func TestCancelledSessionKeepsItsEvents(t *testing.T) {
 	s := newSessionStage(t)
 	s.during = func(append int) {
@@ -298,8 +299,8 @@ func TestCancelledSessionKeepsItsEvents(t *testing.T) {
 	require.Equal(t, int64(1), appended.result.Appended[0].Seq)
 }
 
-// A run that goes on as a new one hands numbers on and nothing else. The next run counts on and closes one episode of
-// all events.
+// A run that continues as new passes only sequence numbers. The next run continues them and closes one episode with all
+// events.
 func TestSessionContinuesAsNewWithItsState(t *testing.T) {
 	per := agents.SessionEventsPerRun
 	agents.SessionEventsPerRun = 3
@@ -336,7 +337,7 @@ func TestSessionContinuesAsNewWithItsState(t *testing.T) {
 	require.Equal(t, int64(1), out.FirstSeq)
 }
 
-// A run that is asked for a new history goes on as a new one, also when it has nothing to do.
+// A run that is asked for a new history continues as new, even when it is idle.
 func TestSessionRenewsItsHistoryWhenAsked(t *testing.T) {
 	s := newSessionStage(t)
 	s.RegisterDelayedCallback(func() { s.SignalWorkflow(api.SignalRenew, nil) }, time.Second)

@@ -70,7 +70,7 @@ func (run *quietRun) loop(ctx workflow.Context) error {
 			return err
 		}
 		if run.in.Failures == 0 {
-			stuck := ran && due.Mark == before // the run took nothing in: another one would not either
+			stuck := ran && due.Mark == before // the run consolidated nothing, and neither would another one
 			if !due.Enough || stuck {
 				if run.signals.Len() == 0 || stuck {
 					return nil

@@ -131,7 +131,7 @@ func (a *App) OpenTemporal(ctx context.Context) (client.Client, error) {
 			return nil, Unavailable(
 				"Temporal refuses the connection (correct its credentials: TEMPORAL_API_KEY, TEMPORAL_TLS_…): %w", err)
 		case TimedOut(err) || temporalAway(err):
-			return nil, Unavailable("Temporal does not answer (is it up? `make up`): %w", err)
+			return nil, Unavailable("Temporal does not answer (is it running? `make up`): %w", err)
 		}
 		return nil, err
 	}

@@ -78,7 +78,7 @@ func statementTimeout(err error) error {
 }
 
 func postgresAway(err error) error {
-	return Unavailable("Postgres does not answer (is it up? `make up`): %w", err)
+	return Unavailable("Postgres does not answer (is it running? `make up`): %w", err)
 }
 
 // ExitCode chooses the exit code for an error; ctx is the one that an interrupt cancels.

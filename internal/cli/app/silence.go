@@ -159,7 +159,7 @@ func (a *App) WorkerState(ctx context.Context, c client.Client) (workerState, er
 	return w, nil
 }
 
-// workerSeen returns when a worker last asked for work, or the zero time.
+// workerSeen returns when a worker last polled, or the zero time.
 func (a *App) workerSeen(ctx context.Context, c client.Client) (time.Time, error) {
 	queue, err := c.DescribeTaskQueue(ctx, a.Cfg.TaskQueue, enumspb.TASK_QUEUE_TYPE_WORKFLOW)
 	if err != nil {

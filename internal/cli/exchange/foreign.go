@@ -188,7 +188,7 @@ func putForeign(
 	}
 	switch {
 	case failed != nil:
-		return fmt.Errorf("not finished (run the same command again to go on): %w", failed)
+		return fmt.Errorf("not finished (run the same command again to continue): %w", failed)
 	case report.Failed+refused > 0:
 		return app.WithCode(app.ExitPartial, fmt.Errorf("%d of %d memories were not imported",
 			report.Failed+refused, report.Read))

@@ -81,7 +81,7 @@ speaker, text, session, when, image_caption}]); each turn becomes an observation
 			case !slices.Contains(importFormats, f.format):
 				return app.Invalid("format", "must be one of %s", strings.Join(importFormats, ", "))
 			case f.conversation != "" && f.format != formatLocomo:
-				return app.Invalid("conversation", "goes with --format locomo")
+				return app.Invalid("conversation", "needs --format locomo")
 			case !schema.Oversized(f.oversized).Valid():
 				return app.Invalid("oversized", "must be artifact or refuse")
 			case f.batchSize < 1 || f.batchSize > schema.MaxBatch:
@@ -103,7 +103,7 @@ speaker, text, session, when, image_caption}]); each turn becomes an observation
 	flags := cmd.Flags()
 	flags.StringVar(&f.format, "format", FormatMneme, strings.Join(importFormats, ", "))
 	flags.StringVar(&f.conversation, "conversation", "", "with --format locomo: only the conversation with this id")
-	flags.IntVar(&f.batchSize, "batch-size", schema.MaxBatch, "highest number of candidates in one request")
+	flags.IntVar(&f.batchSize, "batch-size", schema.MaxBatch, "maximum number of candidates in one request")
 	flags.IntVar(&f.parallel, "parallel", 4, "batches in progress at the same time")
 	flags.StringVar(&f.oversized, "oversized", string(schema.OversizedArtifact),
 		fmt.Sprintf("content above %d KiB: artifact (kept whole, and learned from its beginning) or refuse",
@@ -203,7 +203,7 @@ func importFile(ctx context.Context, a *app.App, path string, f importFlags, req
 	if f.wait {
 		im.report.Facts, im.report.DeadJobs = &factCount{}, new(int)
 	}
-	a.Interrupted = "run the same command again to go on"
+	a.Interrupted = "run the same command again to continue"
 	err := im.run(ctx, input)
 	_ = im.bar.Exit()
 	if err != nil && im.report.Batches == 0 {
@@ -214,7 +214,7 @@ func importFile(ctx context.Context, a *app.App, path string, f importFlags, req
 	}
 	switch r := im.report; {
 	case err != nil:
-		return fmt.Errorf("not finished (run the same command again to go on): %w", err)
+		return fmt.Errorf("not finished (run the same command again to continue): %w", err)
 	case r.Failed > 0:
 		return app.WithCode(app.ExitPartial, fmt.Errorf("%d of %d could not be imported", r.Failed, r.Total))
 	case r.DeadJobs != nil && *r.DeadJobs > 0:

@@ -143,7 +143,7 @@ func splitRecords(data []byte) ([]json.RawMessage, error) {
 		out = append(out, list...)
 	}
 	if len(out) == 0 {
-		return nil, app.Invalid("file", "holds no record")
+		return nil, app.Invalid("file", "contains no record")
 	}
 	return out, nil
 }

@@ -78,7 +78,7 @@ func restore(ctx context.Context, a *app.App, file *os.File, input io.Reader, f 
 	if f.strict && r.report.CutOff {
 		return app.Invalid("file", "has been cut off")
 	}
-	a.Interrupted = "run the same command again to go on"
+	a.Interrupted = "run the same command again to continue"
 	failed := r.write(ctx, file)
 	if failed != nil && r.report.Restored+r.report.Unchanged+r.report.Artifacts == 0 {
 		return failed
@@ -91,7 +91,7 @@ func restore(ctx context.Context, a *app.App, file *os.File, input io.Reader, f 
 	case errors.As(failed, &refused): // the lines before the invalid one are stored
 		return app.WithCode(app.ExitPartial, fmt.Errorf("not finished: %w", failed))
 	case failed != nil:
-		return fmt.Errorf("not finished (run the same command again to go on): %w", failed)
+		return fmt.Errorf("not finished (run the same command again to continue): %w", failed)
 	case p.Failed > 0:
 		return app.WithCode(app.ExitPartial, fmt.Errorf("%d lines could not be restored", p.Failed))
 	case len(p.Conflicts) > 0:
@@ -150,7 +150,7 @@ func (r *restorer) lines(file *os.File, fn func(n int, data []byte) error) error
 }
 
 // check reads the whole file before anything is written. It returns an error if the file is not an export of a known
-// version, or if memories supersede each other in a circle.
+// version, or if memories supersede each other in a cycle.
 func (r *restorer) check(file *os.File) error {
 	var revisions transfer.SupersessionCheck
 	r.bad, r.report.CutOff = map[int]bool{}, true
@@ -188,7 +188,7 @@ func (r *restorer) check(file *os.File) error {
 		return app.Invalid("file", "is not an export: it has no header")
 	}
 	if id, cyclic := revisions.Cycle(); cyclic {
-		return app.Invalid("file", "has a circle of supersessions: memory %s superseded itself", id)
+		return app.Invalid("file", "has a cycle of supersessions: memory %s superseded itself", id)
 	}
 	return nil
 }

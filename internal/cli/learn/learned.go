@@ -116,7 +116,7 @@ func newList(a *app.App) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().IntVar(&limit, "limit", limit, "highest number of items, up to 500")
+	cmd.Flags().IntVar(&limit, "limit", limit, "maximum number of items, up to 500")
 	cmd.Flags().StringVar(&after, "after", "", "id of the last item of the previous page")
 	return cmd
 }
@@ -214,7 +214,7 @@ func NewPlan(a *app.App) *cobra.Command {
 				return err
 			}
 			if l.Type != schema.TypePlanGraph {
-				return app.Invalid("id", "is not that of a plan")
+				return app.Invalid("id", "is not the id of a plan")
 			}
 			out := drawn{ID: l.ID}
 			if err := json.Unmarshal(l.Payload, &out.Plan); err != nil {

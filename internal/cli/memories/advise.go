@@ -81,7 +81,7 @@ func adviceText(t *app.Text, out api.AdviseResponse) {
 		if len(out.Others) == 0 {
 			t.Line("nothing is known about this")
 		} else {
-			t.Line("nothing is certain enough; what there is:")
+			t.Line("nothing is certain enough; candidates:")
 		}
 	} else {
 		optionText(t, *out.Best)
@@ -124,10 +124,10 @@ func optionText(t *app.Text, o api.AdviceOption) {
 			t.Line("  %s: %s", title, app.OneLine(strings.Join(values, "; ")))
 		}
 	}
-	list("you must give", o.Missing)
-	list("not known", o.Unknown)
+	list("missing parameters", o.Missing)
+	list("unknown", o.Unknown)
 	list("otherwise", o.Fallbacks)
-	list("may go wrong", o.FailureModes)
+	list("possible failures", o.FailureModes)
 	list("evidence", o.Evidence)
 }
 

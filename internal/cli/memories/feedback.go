@@ -152,7 +152,7 @@ func (f FedBack) problem() error {
 	case refused == 0:
 		return nil
 	case len(f.Items) > 1:
-		return app.WithCode(app.ExitPartial, fmt.Errorf("of %d of %d memories the feedback was refused",
+		return app.WithCode(app.ExitPartial, fmt.Errorf("the feedback on %d of %d memories was refused",
 			refused, len(f.Items)))
 	}
 	return app.WithCode(app.ExitConflict, errors.New("refused: "+feedbackNote(f.Items[0])))
@@ -184,9 +184,9 @@ func feedbackNote(r schema.FeedbackResultItem) string {
 	case schema.FeedbackNotRetrieved:
 		return "this retrieval did not return it"
 	case schema.FeedbackGone:
-		return "it is gone, or no longer visible to you"
+		return "it was deleted, or is no longer visible to you"
 	case schema.FeedbackFrozen:
-		return "the worker changes no memories"
+		return "the worker is configured to change no memories"
 	}
 	return ""
 }

@@ -341,7 +341,7 @@ func (f Forgotten) previewText(t *app.Text) {
 	f.sameText(t)
 	t.Line("")
 	t.Fields("run", f.Preview.RunID, "waits until", app.When(f.Preview.ExpiresAt), "ui", f.URL)
-	t.Line("nothing is forgotten yet. To go ahead:")
+	t.Line("nothing is forgotten yet. To confirm:")
 	t.Line("  mneme forget confirm %s --token %s", f.Preview.RunID, f.Preview.ConfirmToken)
 }
 

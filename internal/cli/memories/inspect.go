@@ -230,7 +230,7 @@ time (validity; with --as-of the same time by default). Both together list what 
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&before, "before", "", "id of the last memory of the previous page")
-	flags.IntVar(&limit, "limit", 50, "highest number of memories, up to 500")
+	flags.IntVar(&limit, "limit", 50, "maximum number of memories, up to 500")
 	flags.StringVar(&asOf, "as-of", "", "as it was at this time (RFC 3339, or a date)")
 	filter.Register(flags)
 	return cmd
@@ -276,7 +276,7 @@ nothing changed.`,
 	}
 	sensitivity = app.SensitivityFlag(cmd.Flags())
 	cmd.Flags().StringVar(&page.After, "after", "", "id of the last step of the previous page")
-	cmd.Flags().IntVar(&page.Limit, "limit", 200, "highest number of steps, up to 1000")
+	cmd.Flags().IntVar(&page.Limit, "limit", 200, "maximum number of steps, up to 1000")
 	return cmd
 }
 

@@ -70,7 +70,7 @@ func payloads(t *app.Text, found []schema.RecallResult) {
 			t.Line("payload of %s: %s", r.ID, r.Payload)
 		case r.PayloadLeftOut:
 			t.Line("")
-			t.Line("payload of %s: no room for it", r.ID)
+			t.Line("payload of %s: omitted, because the budget is used up", r.ID)
 		}
 	}
 }

@@ -66,7 +66,7 @@ edges; "cut" says why the rest is missing.`,
 	}
 	sensitivity = app.SensitivityFlag(cmd.Flags())
 	cmd.Flags().IntVar(&depth, "depth", read.DefaultLineageDepth,
-		"highest number of relations between the memory and a shown one")
+		"maximum number of relations between the memory and a shown one")
 	cmd.Flags().StringVar(&format, "format", "tree", "tree, mermaid or dot")
 	return cmd
 }

@@ -56,8 +56,8 @@ Nothing is changed if a line is invalid. Patches are applied in order, ` + strco
 			` in one run at most.
 
 Each memory has a status: updated, no_changes, not_found, deleted, not_live, version_conflict,
-duplicate_content_hash, pinned, append_only, structured_content or mutations_frozen. Of one memory, not
-found exits with 3 and refused with 6; of several, some that were refused exit with 5.`,
+duplicate_content_hash, pinned, append_only, structured_content or mutations_frozen. For one
+memory, the exit code is 3 if it is not found and 6 if it is refused. For several, it is 5 if some were refused.`,
 		Example: `  mneme modify 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --content "Ana lives in Porto." \
     --if-version 3 --reason "she moved"
   mneme modify --file patches.jsonl --reason "clean-up of the tags" --json`,
@@ -66,11 +66,11 @@ found exits with 3 and refused with 6; of several, some that were refused exit w
 			flags := cmd.Flags()
 			if flags.Changed("file") {
 				if len(args) > 0 {
-					return app.Invalid("file", "goes without an id")
+					return app.Invalid("file", "cannot be combined with an id")
 				}
 				for _, name := range onePatch {
 					if flags.Changed(name) {
-						return app.Invalid(name, "goes with an id, not with --file")
+						return app.Invalid(name, "needs an id, and cannot be combined with --file")
 					}
 				}
 				patches, err := readPatches(a, f.file, f.Operation(a.Cfg.Principal))
@@ -114,9 +114,9 @@ func (f *modifyFlags) patch(a *app.App, flags *pflag.FlagSet, id string) (schema
 		Category: app.Optional(flags, "category", schema.Category(f.category)), Force: f.force}
 	switch {
 	case f.pin && f.unpin:
-		return p, app.Invalid("unpin", "does not go with --pin")
+		return p, app.Invalid("unpin", "cannot be combined with --pin")
 	case f.noTags && p.Tags != nil:
-		return p, app.Invalid("no-tags", "does not go with --tag")
+		return p, app.Invalid("no-tags", "cannot be combined with --tag")
 	case f.noTags:
 		p.Tags = &[]string{}
 	}
@@ -175,7 +175,7 @@ func readPatches(a *app.App, path string, op schema.Operation) ([]schema.Patch, 
 	case len(bad) > 0:
 		return nil, &schema.ValidationError{Fields: bad}
 	case len(out) == 0:
-		return nil, app.Invalid("file", "holds no patch")
+		return nil, app.Invalid("file", "contains no patch")
 	}
 	return out, nil
 }
@@ -297,11 +297,11 @@ func patchNote(r schema.PatchResult) string {
 	switch r.Status {
 	case schema.PatchUpdated:
 		if r.ContentChanged && !r.Embedded {
-			return "to be embedded later"
+			return "will be embedded later"
 		}
 		return ""
 	case schema.PatchDuplicate:
-		return "memory " + r.DuplicateID + " says the same"
+		return "memory " + r.DuplicateID + " has the same content"
 	case schema.PatchVersionConflict:
 		return fmt.Sprintf("the current version is %d", r.CurrentVersion)
 	case schema.PatchDeleted:
@@ -315,7 +315,7 @@ func patchNote(r schema.PatchResult) string {
 	case schema.PatchStructured:
 		return "its content follows its structure: put or revise it"
 	case schema.PatchFrozen:
-		return "the worker changes no memories"
+		return "the worker is configured to change no memories"
 	case schema.PatchNotFound:
 		return "not found, or not visible to you"
 	}

@@ -88,7 +88,7 @@ order: the response, and "query". A query that fails has "error" instead, and th
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&limit, "limit", 0, fmt.Sprintf("highest number of results, clamped to 1 to %d (default %d)",
+	flags.IntVar(&limit, "limit", 0, fmt.Sprintf("maximum number of results, clamped to 1 to %d (default %d)",
 		schema.MaxRecallLimit, schema.DefaultRecallLimit))
 	flags.StringVar(&batch, "batch", "", "-: read one query a line from standard input")
 	flags.StringVar(&format, "format", "text", "text, prompt or json")

@@ -37,7 +37,7 @@ code is 3 if it is not found and 6 if it is refused. For several, it is 5 if som
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if ifVersion != 0 && len(args) > 1 {
-				return app.Invalid("if-version", "goes with one id")
+				return app.Invalid("if-version", "needs exactly one id")
 			}
 			req := schema.RecoverRequest{Operation: f.Operation(a.Cfg.Principal)}
 			for _, id := range args {
@@ -105,11 +105,11 @@ func recoverNote(r schema.RecoverItem) string {
 	case schema.RecoverVersionConflict:
 		return fmt.Sprintf("the current version is %d", r.CurrentVersion)
 	case schema.RecoverDuplicate:
-		return "memory " + r.ConflictID + " says the same"
+		return "memory " + r.ConflictID + " has the same content"
 	case schema.RecoverActiveFact:
-		return "memory " + r.ConflictID + " makes the claim now"
+		return "memory " + r.ConflictID + " now has the claim"
 	case schema.RecoverFrozen:
-		return "the worker changes no memories"
+		return "the worker is configured to change no memories"
 	}
 	return ""
 }

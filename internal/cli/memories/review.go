@@ -88,7 +88,7 @@ func newReviewList(a *app.App) *cobra.Command {
 	flags.StringVar(&state, "state", string(schema.ReviewsWaiting), "waiting, decided (expired ones included) or all")
 	flags.BoolVar(&f.Contradictions, "contradictions", false, "only proposals that seem to contradict their target")
 	flags.StringVar(&before, "before", "", "id of the last proposal of the previous page")
-	flags.IntVar(&limit, "limit", 50, "highest number of proposals, up to 500")
+	flags.IntVar(&limit, "limit", 50, "maximum number of proposals, up to 500")
 	sensitivity = app.SensitivityFlag(cmd.Flags())
 	return cmd
 }
@@ -235,10 +235,10 @@ func reviewText(a *app.App, t *app.Text, r ShownReview) {
 		t.Line("")
 		t.Line("target %s no longer exists (the proposal is about version %d)", r.TargetID, r.TargetVersion)
 	case r.Stands != nil:
-		side(fmt.Sprintf("memory %s makes the claim, %s:", r.Stands.ID, sideState(*r.Stands)), r.Stands.Content)
+		side(fmt.Sprintf("memory %s has the claim, %s:", r.Stands.ID, sideState(*r.Stands)), r.Stands.Content)
 	}
 	if r.Source != "" && r.Source != r.Fact {
-		side("drawn from:", r.Source)
+		side("extracted from:", r.Source)
 	}
 }
 
@@ -274,7 +274,7 @@ func newReviewDecide(a *app.App, decision schema.Decision) *cobra.Command {
 				f.Reason = pastOf(decision) + " by " + f.Actor
 			}
 			if targetVersion != 0 && len(args) > 1 {
-				return app.Invalid("target-version", "goes with one id")
+				return app.Invalid("target-version", "needs exactly one id")
 			}
 			requests := make([]schema.ReviewRequest, len(args))
 			for i, id := range args { // all of them are checked before any is decided
@@ -302,8 +302,8 @@ nothing is changed: read it (review show) and name its version with --target-ver
 	cmd.Long += `
 
 Each proposal has a status: ` + decidedStatus(decision) + `, already_decided, expired, version_conflict (a memory has
-changed; the proposal still waits), not_found or mutations_frozen. Of one proposal, not found exits with 3 and
-refused with 6; of several, some that were refused exit with 5.`
+changed; the proposal still waits), not_found or mutations_frozen. For one proposal, the exit
+code is 3 if it is not found and 6 if it is refused. For several, it is 5 if some were refused.`
 	return cmd
 }
 
@@ -377,7 +377,7 @@ func decideOne(ctx context.Context, a *app.App, req schema.ReviewRequest) (Revie
 	out.URL = a.RunURL(out.WorkflowID, "")
 	out.ReviewResult, err = mneme.Decide(limited, c, a.Cfg.TaskQueue, req, item.BatchID)
 	if err != nil && ctx.Err() == nil && (limited.Err() != nil || app.TimedOut(err)) {
-		return out, app.Unavailable("no worker has answered within %s (is one up? `make worker`); "+
+		return out, app.Unavailable("no worker has answered within %s (is one running? `make worker`); "+
 			"the decision may still be carried out, and deciding again is harmless", a.Timeout)
 	}
 	return out, err
@@ -457,7 +457,7 @@ JSON is {"items":[…],"next":"CURSOR"}; --before takes next, for the next page.
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&before, "before", "", "cursor of the last contradiction of the previous page")
-	flags.IntVar(&limit, "limit", 50, "highest number of contradictions, up to 500")
+	flags.IntVar(&limit, "limit", 50, "maximum number of contradictions, up to 500")
 	sensitivity = app.SensitivityFlag(cmd.Flags())
 	return cmd
 }

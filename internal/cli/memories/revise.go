@@ -42,9 +42,9 @@ leads from one to the other.`, true, true, false},
 		`Both are valid, each under its own conditions, which must be disjoint. A memory that is global, or whose
 conditions overlap, needs --target-conditions: the conditions under which it stays valid. It is replaced by a copy with
 these conditions. A competence or a plan needs none: the new one is added.`, true, false, true},
-	{schema.ReviseRetract, "ID...", "Say that memories are no longer true",
+	{schema.ReviseRetract, "ID...", "Mark memories as no longer true",
 		"Nothing replaces them. They stay on record, but recall and list do not return them.", false, false, false},
-	{schema.ReviseMerge, "ID ID...", "Unite memories in one",
+	{schema.ReviseMerge, "ID ID...", "Merge memories into one",
 		"A new memory, or an existing one (--by), supersedes the memories, all of one type.", true, true, false},
 	{schema.ReviseContest, "ID...", "Mark memories as contradicted, until it is resolved",
 		"Memory and record are both contested: recall and list return them and say so.", true, true, false},
@@ -102,7 +102,7 @@ the version that is current when the command begins.`,
 				"its text; without --object, a semantic memory becomes a statement of it")
 			flags.StringVar(&f.conditions, "conditions", "",
 				"conditions under which the record is valid: key=value, or a JSON object; a list admits each element")
-			flags.StringVar(&f.from, "valid-from", "", "begin of its validity (RFC 3339, or a date)")
+			flags.StringVar(&f.from, "valid-from", "", "start of its validity (RFC 3339, or a date)")
 			flags.StringVar(&f.until, "valid-until", "", "end of its validity")
 			flags.Float64Var(&f.confidence, "confidence", 0, "confidence, 0 to 1; that of the memory by default")
 		}
@@ -190,17 +190,17 @@ func (f *reviseFlags) combine(flags *pflag.FlagSet) error {
 		for _, other := range []string{"with", "by", "object", "replace", "content", "conditions",
 			"valid-from", "valid-until", "confidence"} {
 			if other != source && flags.Changed(other) {
-				return app.Invalid(other, "does not go with --%s", source)
+				return app.Invalid(other, "cannot be combined with --%s", source)
 			}
 		}
 	}
 	if flags.Changed("replace") && (!flags.Changed("object") || flags.Changed("content")) {
-		return app.Invalid("replace", "goes with --object and without --content")
+		return app.Invalid("replace", "needs --object, and cannot be combined with --content")
 	}
 	if !f.copies(flags) {
 		for _, other := range []string{"conditions", "valid-from", "valid-until", "confidence"} {
 			if flags.Changed(other) {
-				return app.Invalid(other, "goes with --object or --content")
+				return app.Invalid(other, "needs --object or --content")
 			}
 		}
 	}
@@ -443,14 +443,14 @@ func (r Revised) text(t *app.Text) {
 	}
 	for _, id := range r.Created {
 		if r.Record == nil || id != r.Record.ID {
-			row("what is left", schema.RevisedMemory{ID: id, Version: 1, Status: schema.StatusActive})
+			row("remaining", schema.RevisedMemory{ID: id, Version: 1, Status: schema.StatusActive})
 		}
 	}
 	for _, m := range r.Targets {
 		row("target", m)
 	}
 	for _, m := range r.Conflicts {
-		row("in the way", m)
+		row("conflicting", m)
 	}
 	t.Line("%s: %s", r.Action, r.Status)
 	if r.Why != "" {

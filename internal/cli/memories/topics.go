@@ -60,7 +60,7 @@ one of the schedule, or ` + "`mneme topics refresh ID`" + `.`,
 	}
 	cmd.Flags().StringVar(&policy, "read-policy", "", "read policy of the answer: isolated, shared or group")
 	cmd.Flags().IntVar(&req.Evidence, "evidence", 0,
-		fmt.Sprintf("highest number of memories in an answer (default %d)",
+		fmt.Sprintf("maximum number of memories in an answer (default %d)",
 			topics.DefaultEvidence))
 	return cmd
 }
@@ -124,7 +124,7 @@ func newTopicList(a *app.App) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().IntVar(&limit, "limit", limit, "highest number of topics, up to 500")
+	cmd.Flags().IntVar(&limit, "limit", limit, "maximum number of topics, up to 500")
 	cmd.Flags().StringVar(&after, "after", "", "id of the last topic of the previous page")
 	return cmd
 }

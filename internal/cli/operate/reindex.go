@@ -91,10 +91,10 @@ func (r Reindexed) text(t *app.Text) {
 	p := r.Result
 	resumed := ""
 	if p.Resumed {
-		resumed = "an earlier run's"
+		resumed = "an earlier run"
 	}
 	t.Fields("generation", p.Generation.ID, "model", fmt.Sprintf("%s, %d dimensions", p.Generation.Model,
-		p.Generation.Dimensions), "took up", resumed,
+		p.Generation.Dimensions), "resumed", resumed,
 		"memories", fmt.Sprintf("%d (%d embedded, %d refused by the embedder)", p.Filled, p.Embedded, p.Refused),
 		"verified", fmt.Sprintf("%d memories, %d points; %d of %d found by their own vectors",
 			p.Verified.Memories, p.Verified.Points, p.Verified.Found, p.Verified.Sampled),
@@ -367,7 +367,7 @@ JSON is {"items":[…],"next":"ID"}; --after takes next, for the next page.`,
 		},
 	}
 	cmd.Flags().StringVar(&after, "after", "", "id of the last memory of the previous page")
-	cmd.Flags().IntVar(&limit, "limit", 50, "highest number of memories, up to 500")
+	cmd.Flags().IntVar(&limit, "limit", 50, "maximum number of memories, up to 500")
 	return cmd
 }
 

@@ -296,7 +296,7 @@ func newRetentionChanges(a *app.App) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&after, "after", "", "id of the last change of the previous page")
-	cmd.Flags().IntVar(&limit, "limit", 50, "highest number of changes (500)")
+	cmd.Flags().IntVar(&limit, "limit", 50, "maximum number of changes (500)")
 	return cmd
 }
 

@@ -111,7 +111,7 @@ wrong is named with its path; values are not shown. The exit code is 2 if a reco
 				return err
 			}
 			if out.Records == 0 {
-				return app.Invalid("file", "holds no record")
+				return app.Invalid("file", "contains no record")
 			}
 			err = a.Print(out, func(t *app.Text) {
 				for _, bad := range out.Invalid {

@@ -171,9 +171,9 @@ func (s SystemStatus) text(t *app.Text) {
 	case w.Answers:
 		worker = "answers on task queue " + w.TaskQueue
 	case w.Polling:
-		worker = fmt.Sprintf("asked for work %s ago on task queue %s", app.Span(time.Since(*w.Seen)), w.TaskQueue)
+		worker = fmt.Sprintf("polled %s ago on task queue %s", app.Span(time.Since(*w.Seen)), w.TaskQueue)
 	case w.Seen != nil:
-		worker += fmt.Sprintf(": the last one asked for work %s ago, and does not answer",
+		worker += fmt.Sprintf(": the last one polled %s ago, and does not answer",
 			app.Span(time.Since(*w.Seen)))
 	}
 	t.Fields("postgres", postgres, "temporal", temporal, "worker", worker, "ui", s.UI)

@@ -187,11 +187,11 @@ history, for the rows of history that a retention purge would remove.`,
 				if sweep == schema.SweepHistory {
 					schedule = schema.SweepRetention
 				}
-				t.Line("The next run goes ahead: `mneme schedules trigger %s`, or wait for it.", schedule)
+				t.Line("The next run proceeds: `mneme schedules trigger %s`, or wait for it.", schedule)
 			})
 		},
 	}
-	cmd.Flags().Int64Var(&upTo, "up-to", 0, "highest number of memories, or rows of history, to remove")
+	cmd.Flags().Int64Var(&upTo, "up-to", 0, "maximum number of memories, or rows of history, to remove")
 	cmd.Flags().StringVar(&reason, "reason", "", "reason (required)")
 	cmd.Flags().StringVar(&actor, "actor", app.Operator(), "actor")
 	return cmd

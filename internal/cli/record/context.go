@@ -69,7 +69,7 @@ it, and the command says so.`,
 	flags.StringVar(&in.Extra, "extra", "", "text of EXTRA")
 	flags.StringVar(&ceiling, "max-sensitivity", ceiling, "show events up to this class")
 	flags.IntVar(&in.Turn, "turn", 0, "the current turn; the latest by default")
-	flags.IntVar(&in.BudgetTokens, "budget", 0, "highest number of tokens; 0 for the limit")
+	flags.IntVar(&in.BudgetTokens, "budget", 0, "maximum number of tokens; 0 for the limit")
 	flags.StringVar(&in.Session, "session", "",
 		"the session whose state of the work is shown while it is open; the latest on one of the streams by default")
 	flags.StringVar(&in.Recall, "recall", "", "a question; YOUR MEMORY also shows its answers")

@@ -90,7 +90,7 @@ func (f *eraseFlags) erase(ctx context.Context, a *app.App, ids []string) error 
 	}
 	gone, err := eraseHistories(ctx, a, ids)
 	if err != nil && len(erased.Workflows) > 0 {
-		return fmt.Errorf("%d events are emptied, but histories of sessions may still carry them: %w", out.Erased, err)
+		return fmt.Errorf("%d events are emptied, but session histories may still contain them: %w", out.Erased, err)
 	}
 	out.Runs, out.Indexed, out.Unreached = gone.Runs, gone.Indexed, err != nil
 	if f.everywhere && len(out.Episodes) > 0 {
@@ -148,7 +148,7 @@ func (f *eraseFlags) confirm(ctx context.Context, a *app.App, c client.Client, r
 func (r EraseResult) text(t *app.Text) {
 	t.Line("%d events emptied", r.Erased)
 	if r.Runs > 0 {
-		t.Line("%d runs that carried or showed them deleted", r.Runs)
+		t.Line("%d runs that contained or showed them deleted", r.Runs)
 	}
 	if r.Indexed > 0 {
 		t.Line("%d events removed from the memory index", r.Indexed)

@@ -45,7 +45,7 @@ func newAppend(a *app.App) *cobra.Command {
     {"id": "e1", "stream": "run/build-42", "kind": "tool.called", "turn": 1,
      "payload": {"call_id": "c1", "tool": "go", "args": {"cmd": "go build ./..."}}}
 
-Without "id" an event gets a new one, without "agent" that of --agent, without "occurred_at" the time of now. An event
+Without "id" an event gets a new one, without "agent" that of --agent, without "occurred_at" the current time. An event
 whose id exists already is not appended again. An invalid line ends the command. Events appended before it stay, and
 the command can be run again.`,
 		Args: cobra.ExactArgs(1),

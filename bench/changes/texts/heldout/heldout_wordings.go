@@ -1,7 +1,7 @@
 package heldout
 
-// Wordings changes the attributes of the development half in wordings that no rule was written for. What is
-// said at first and asked may be in other words too.
+// Wordings changes the attributes of the development half in wordings that no rule was written for. Old statements and
+// questions may be reworded, too.
 const Wordings = `
 attribute: city
 old: Home for {me} is {old}.

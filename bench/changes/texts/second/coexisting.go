@@ -1,6 +1,6 @@
 package second
 
-// Coexisting holds pairs of statements that hold side by side, in either order.
+// Coexisting holds pairs of statements that can both be true, in either order.
 const Coexisting = `
 kind: brothers and sisters
 values: Aberdeen | Split | Utrecht | Cork | Lublin

@@ -1,3 +1,2 @@
-// Package second holds the texts of the second half, told in unusual ways. Package changes makes
-// conversations of them.
+// Package second holds the texts of the second half, in unusual wordings. Package changes makes conversations of them.
 package second

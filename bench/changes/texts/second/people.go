@@ -1,6 +1,6 @@
 package second
 
-// People holds more attributes of people's lives to develop against: see attribute for the notation.
+// People holds more attributes of people's lives, for developing rules: see attribute for the notation.
 const People = `
 attribute: hair
 for: person

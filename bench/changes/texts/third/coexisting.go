@@ -1,6 +1,6 @@
 package third
 
-// Coexisting holds pairs of plain statements that hold side by side.
+// Coexisting holds pairs of plain statements that can both be true.
 const Coexisting = `
 kind: two siblings
 values: Bristol | Malmö | Rotterdam | Valencia | Hamburg

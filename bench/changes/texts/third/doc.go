@@ -1,3 +1,2 @@
-// Package third holds the texts of the third half, told in plain ways. Package changes makes
-// conversations of them.
+// Package third holds the texts of the third half, in plain wordings. Package changes makes conversations of them.
 package third

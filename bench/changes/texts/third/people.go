@@ -1,7 +1,7 @@
 package third
 
-// People holds attributes of people's lives in the plain words of every day, to develop against: see
-// attribute for the notation.
+// People holds attributes of people's lives in plain everyday words, for developing rules: see attribute for the
+// notation.
 const People = `
 attribute: bedtime
 for: person
