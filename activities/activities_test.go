@@ -38,8 +38,8 @@ import (
 
 var ctx = context.Background()
 
-// beats counts the heartbeats of all tests, and carried is what the last one carried. The test environment itself
-// batches them.
+// beats counts the heartbeats of all tests, and carried holds the details of the last one. The test environment
+// itself batches them.
 var (
 	beats   atomic.Int32
 	carried atomic.Value
@@ -55,10 +55,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// canary is in every text. Nothing that leaves an activity may quote it.
+// canary is in every text. No error or result of an activity may quote it.
 const canary = "XyzzyCanary"
 
-// world is a store with one tenant and an environment in which activities run.
+// world is a store with one tenant and an environment that runs activities.
 type world struct {
 	url   string
 	t     *testing.T
@@ -100,7 +100,7 @@ func run[T any](w *world, fn, in any) (T, error) {
 	var out T
 	value, err := w.env.ExecuteActivity(fn, in)
 	if err != nil {
-		require.NotContains(w.t, err.Error(), canary, "errors never carry content")
+		require.NotContains(w.t, err.Error(), canary, "errors do not contain content")
 		return out, err
 	}
 	require.NoError(w.t, value.Get(&out))
@@ -127,7 +127,7 @@ func (w *world) count(table, where string) int {
 	return n
 }
 
-// extractor answers as a test says, and counts.
+// extractor answers as a test sets it to, and counts its calls.
 type extractor struct {
 	calls atomic.Int32
 	mu    sync.Mutex
@@ -149,7 +149,7 @@ func (e *extractor) Extract(ctx context.Context, src inference.Source) (memory.E
 		Category: schema.CategoryFact, Confidence: 0.9}}}, inference.Usage{Model: "m", Calls: 1, PromptTokens: 3}, nil
 }
 
-// decider answers as a test says.
+// decider answers as a test sets it to.
 type decider struct {
 	calls atomic.Int32
 	away  bool
@@ -159,14 +159,14 @@ type decider struct {
 func (d *decider) Decide(ctx context.Context, f memory.Fact,
 	_ []memory.Neighbor) (memory.Proposal, inference.Usage, error) {
 	d.calls.Add(1)
-	if !d.away && !strings.Contains(f.Content, canary) { // of no one's fact it can say something
+	if !d.away && !strings.Contains(f.Content, canary) { // it can decide on the text of a probe
 		return memory.Proposal{Action: schema.ActionNone}, inference.Usage{Model: "m", Calls: 1}, nil
 	}
 	p, err := d.fn(ctx)
 	return p, inference.Usage{Model: "m", Calls: 1}, err
 }
 
-// only fails for one candidate.
+// only returns err for one candidate.
 func only(n int, err error) func(context.Context, inference.Source) error {
 	return func(_ context.Context, src inference.Source) error {
 		if src.Content == fmt.Sprintf("%s says number %d", canary, n) {
@@ -185,12 +185,12 @@ func pending(t *testing.T, err error) *temporal.ApplicationError {
 	return app
 }
 
-func TestExtractRetriesPayOnlyForWhatIsLeft(t *testing.T) {
+func TestExtractRetriesOnlyTheRest(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	_, r := w.stage(5)
 	e := &extractor{fn: only(2, errors.New("connection reset"))}
-	// One after the other: a failure before the first answer would have the model probed.
+	// Sequentially: a failure before the first answer would make the activity probe the model.
 	a := &activities.Extraction{Store: w.store, Extractor: e, Concurrency: 1}
 	_, err := run[schema.ExtractCounts](w, a.ExtractFacts, r)
 	app := pending(t, err)
@@ -210,14 +210,14 @@ func TestExtractRetriesPayOnlyForWhatIsLeft(t *testing.T) {
 	require.EqualValues(t, 6, e.calls.Load(), "a third run finds nothing to do")
 }
 
-func TestAPoisonCandidateDiesAndTheRestGoOn(t *testing.T) {
+func TestPermanentFailureOfOneCandidate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	_, r := w.stage(4)
 	e := &extractor{fn: only(1, &inference.PermanentError{Reason: "status 400"})}
 	out, err := run[schema.ExtractCounts](w, (&activities.Extraction{Store: w.store, Extractor: e,
 		Concurrency: 2}).ExtractFacts, r)
-	require.NoError(t, err, "what is dead is not tried again")
+	require.NoError(t, err, "a dead job is not tried again")
 	require.Equal(t, schema.ExtractCounts{Candidates: 3, Facts: 3, Dead: 1}, out)
 	require.EqualValues(t, 1, w.jobs()[schema.JobDead])
 	dead, err := w.store.Jobs(ctx, "t", pipeline.JobFilter{State: schema.JobDead})
@@ -239,17 +239,17 @@ func TestACandidateThatKeepsFailingDies(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, out.Dead)
 	require.EqualValues(t, 1+3+3, e.calls.Load(),
-		"each failure was held against what the endpoint says to another text")
+		"each failure was confirmed by a probe of the endpoint with another text")
 }
 
-// spread requires that a delay is the one that is wanted, and jitter.
+// spread requires that a delay is the expected one plus jitter.
 func spread(t *testing.T, want, got time.Duration) {
 	t.Helper()
 	require.GreaterOrEqual(t, got, want)
 	require.LessOrEqual(t, got, want+lifecycle.RetryJitterMax)
 }
 
-func TestThrottlingCostsNoAttemptAndIsWaitedFor(t *testing.T) {
+func TestThrottlingCountsNoAttempt(t *testing.T) {
 	t.Parallel()
 	for asked, want := range map[time.Duration]time.Duration{7 * time.Second: 7 * time.Second, 0: time.Second,
 		5 * time.Hour: 10 * time.Minute} {
@@ -264,7 +264,7 @@ func TestThrottlingCostsNoAttemptAndIsWaitedFor(t *testing.T) {
 			spread(t, want, delay)
 			most = max(most, delay-want)
 		}
-		require.Positive(t, most, "the wait is spread")
+		require.Positive(t, most, "the delay has jitter")
 		require.Zero(t, w.jobs()[schema.JobDead])
 		e.fn = nil
 		_, err := run[schema.ExtractCounts](w, a.ExtractFacts, r)
@@ -272,7 +272,7 @@ func TestThrottlingCostsNoAttemptAndIsWaitedFor(t *testing.T) {
 	}
 }
 
-func TestAnEndpointThatIsAwayCostsNoAttempt(t *testing.T) {
+func TestUnavailableEndpointCountsNoAttempt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	_, r := w.stage(30)
@@ -281,17 +281,17 @@ func TestAnEndpointThatIsAwayCostsNoAttempt(t *testing.T) {
 	for n := range int32(5) { // more often than a job may fail
 		_, err := run[schema.ExtractCounts](w, a.ExtractFacts, r)
 		spread(t, time.Second, pending(t, err).NextRetryDelay())
-		require.ErrorContains(t, err, "connection refused", "the run says what it waits for")
-		require.Equal(t, 2*(n+1), e.calls.Load(), "it is not asked for everything that is left")
+		require.ErrorContains(t, err, "connection refused", "the error says what the run waits for")
+		require.Equal(t, 2*(n+1), e.calls.Load(), "the remaining candidates are not sent to it")
 	}
-	require.Zero(t, w.count("jobs", "attempts > 1"), "the first goes on")
+	require.Zero(t, w.count("jobs", "attempts > 1"), "the first attempt continues")
 	require.Zero(t, w.jobs()[schema.JobDead])
 	e.fn = nil
 	_, err := run[schema.ExtractCounts](w, a.ExtractFacts, r)
 	require.NoError(t, err)
 	for _, text := range e.seen {
 		require.True(t, strings.Contains(text, canary) || text == "Nothing happened.",
-			"what it is asked of its own is no one's")
+			"the answer to a probe is not stored")
 	}
 }
 
@@ -316,7 +316,7 @@ func TestExtractStopsAtTheFirstInfrastructureError(t *testing.T) {
 	_, r := w.stage(300)
 	e := &extractor{}
 	e.fn = func(ctx context.Context, _ inference.Source) error {
-		// later than the first save begins: an activity that goes on after it would go on here
+		// if the activity continued after the first failed save, it would call the extractor again here
 		if e.calls.Load() > 100 {
 			select {
 			case <-ctx.Done():
@@ -333,11 +333,11 @@ func TestExtractStopsAtTheFirstInfrastructureError(t *testing.T) {
 	require.Less(t, e.calls.Load(), int32(120), "it stops at the first save that fails")
 	var app *temporal.ApplicationError
 	require.ErrorAs(t, err, &app)
-	require.False(t, app.NonRetryable(), "Postgres may come back")
-	require.Zero(t, w.count("jobs", "attempts > 1 OR state <> 'leased'"), "no candidate is blamed for it")
+	require.False(t, app.NonRetryable(), "Postgres may be available again")
+	require.Zero(t, w.count("jobs", "attempts > 1 OR state <> 'leased'"), "no candidate is counted as failed")
 }
 
-func TestAStoppedActivityBlamesNoCandidate(t *testing.T) {
+func TestStoppedActivityCountsNoAttempt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	_, r := w.stage(3)
@@ -349,10 +349,10 @@ func TestAStoppedActivityBlamesNoCandidate(t *testing.T) {
 	}}
 	_, err := (&activities.Extraction{Store: w.store, Extractor: e}).ExtractFacts(stop, r)
 	require.ErrorIs(t, err, context.Canceled)
-	require.Zero(t, w.count("jobs", "attempts > 1"), "the first goes on")
+	require.Zero(t, w.count("jobs", "attempts > 1"), "the first attempt continues")
 }
 
-func TestASlowModelCallStillSendsHeartbeats(t *testing.T) { // alone, for the count
+func TestASlowModelCallStillSendsHeartbeats(t *testing.T) { // not parallel, because it counts heartbeats
 	before := beats.Load()
 	w := newWorld(t)
 	_, r := w.stage(1)
@@ -365,7 +365,7 @@ func TestASlowModelCallStillSendsHeartbeats(t *testing.T) { // alone, for the co
 	require.GreaterOrEqual(t, beats.Load()-before, int32(3), "one call may take longer than the heartbeat timeout")
 }
 
-func TestExtractCutsAndChecksWhatItGets(t *testing.T) {
+func TestExtractValidatesAnswers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	long := make([]byte, normalize.MaxExtractInput+100)
@@ -379,11 +379,11 @@ func TestExtractCutsAndChecksWhatItGets(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, []rune(e.seen[0]), normalize.MaxExtractInput)
 	require.Contains(t, e.seen[0], "[truncated]")
-	require.Zero(t, out.Facts, "a fact of 12,000 characters is none")
-	require.Equal(t, 3, out.Warnings, "the rules read what no fact was left of")
+	require.Zero(t, out.Facts, "a fact of 12,000 characters is dropped")
+	require.Equal(t, 3, out.Warnings, "the rules extract from a source if no fact is left")
 	m, err := w.store.Get(ctx, schema.Principal{Tenant: "t", Agent: "a"}, uuid.MustParse(ack.MemoryIDs[0]))
 	require.NoError(t, err)
-	require.Equal(t, string(long), m.Content, "the memory itself is whole")
+	require.Equal(t, string(long), m.Content, "the memory itself has the whole text")
 }
 
 // extracted stages candidates and extracts one fact from each.
@@ -396,7 +396,7 @@ func (w *world) extracted(n int) schema.Range {
 	return r
 }
 
-func TestDecideAsksOnlyWhenThereIsSomethingToDecide(t *testing.T) {
+func TestDecideCallsTheModelOnlyIfNeeded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	d := &decider{fn: func(context.Context) (memory.Proposal, error) {
@@ -413,7 +413,7 @@ func TestDecideAsksOnlyWhenThereIsSomethingToDecide(t *testing.T) {
 	out, err = run[schema.DecideCounts](w, a.DecideFacts, activities.DecideRequest{Range: r})
 	require.NoError(t, err)
 	require.Positive(t, d.calls.Load())
-	require.Zero(t, out.Actions.Update, "a target that was not offered is not believed")
+	require.Zero(t, out.Actions.Update, "a target that was not offered is ignored")
 	require.Zero(t, w.count("proposals", "target_id IS NOT NULL AND action <> 'none'"))
 	_, err = run[schema.DecideCounts](w, a.DecideFacts, activities.DecideRequest{Range: r})
 	require.NoError(t, err)
@@ -438,11 +438,11 @@ func TestDecideTreatsFailuresAsExtractDoes(t *testing.T) {
 	fail = &inference.RateLimitError{RetryAfter: 3 * time.Second}
 	_, err := run[schema.DecideCounts](w, a.DecideFacts, activities.DecideRequest{Range: r})
 	spread(t, 3*time.Second, pending(t, err).NextRetryDelay())
-	require.Zero(t, w.count("jobs", "attempts > 1"), "the first goes on")
+	require.Zero(t, w.count("jobs", "attempts > 1"), "the first attempt continues")
 	fail, d.away = errors.New("boom"), true
 	_, err = run[schema.DecideCounts](w, a.DecideFacts, activities.DecideRequest{Range: r})
 	spread(t, time.Second, pending(t, err).NextRetryDelay())
-	require.Zero(t, w.count("jobs", "attempts > 1"), "it says nothing to anything")
+	require.Zero(t, w.count("jobs", "attempts > 1"), "the probe of the model has no answer either")
 	d.away = false
 	_, err = run[schema.DecideCounts](w, a.DecideFacts, activities.DecideRequest{Range: r})
 	pending(t, err)
@@ -454,7 +454,7 @@ func TestDecideTreatsFailuresAsExtractDoes(t *testing.T) {
 	require.EqualValues(t, 1, w.jobs()[schema.JobDead])
 }
 
-func TestAnEmbedderThatIsDownDelaysOnlyTheVectors(t *testing.T) {
+func TestUnavailableEmbedderDelaysOnlyVectors(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	good := rules.New().Embedder
@@ -481,7 +481,7 @@ func TestAnEmbedderThatIsDownDelaysOnlyTheVectors(t *testing.T) {
 		Index: index}).DrainOutbox, indexing.DrainRequest{MaxPages: 10})
 	require.Error(t, err)
 	before := w.count("index_outbox", "true")
-	require.Positive(t, before, "the outbox still asks")
+	require.Positive(t, before, "the outbox still requests the vectors")
 	drained, err := run[indexing.DrainResult](w, (&indexing.Indexing{Store: w.store, Embedder: good,
 		Index: index}).DrainOutbox, indexing.DrainRequest{MaxPages: 10})
 	require.NoError(t, err)
@@ -505,7 +505,7 @@ func TestWriteEmbedsSourcesBeforeTheTransaction(t *testing.T) {
 	require.Equal(t, w.count("memories", "live"), w.count("memory_embeddings", "true"))
 	again, err := run[schema.WriteCounts](w, a.WriteProposals, activities.WriteRequest{Range: r, MaxRounds: 3})
 	require.NoError(t, err)
-	require.Equal(t, schema.WriteCounts{Stale: first.Stale}, again, "only what is to be decided again is left")
+	require.Equal(t, schema.WriteCounts{Stale: first.Stale}, again, "only stale proposals are left")
 }
 
 // brokenIndex refuses every change.
@@ -515,7 +515,7 @@ func (brokenIndex) Apply(context.Context, vector.Generation, string, vector.Chan
 	return errors.New("index is down")
 }
 
-// recordingIndex remembers what it was told.
+// recordingIndex records the changes that it gets.
 type recordingIndex struct {
 	vector.PGVector
 	mu      sync.Mutex
@@ -533,7 +533,7 @@ func (x *recordingIndex) Apply(_ context.Context, _ vector.Generation, _ string,
 	return nil
 }
 
-func TestIndexBatchTellsTheIndexAndThenForgets(t *testing.T) {
+func TestIndexBatchSettlesTheOutboxAfterTheIndex(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ack, r := w.stage(3)
@@ -546,26 +546,26 @@ func TestIndexBatchTellsTheIndexAndThenForgets(t *testing.T) {
 	_, err = run[api.IndexResult](w, (&indexing.Indexing{Store: w.store, Embedder: rules.New().Embedder,
 		Index: brokenIndex{vector.PGVector{Store: w.store}}}).IndexBatch, r)
 	require.Error(t, err)
-	require.Equal(t, 4, w.count("index_outbox", "true"), "what the index was not told stays")
+	require.Equal(t, 4, w.count("index_outbox", "true"), "changes that the index refused stay")
 	x := &recordingIndex{PGVector: vector.PGVector{Store: w.store}}
 	out, err := run[api.IndexResult](w, (&indexing.Indexing{Store: w.store, Embedder: rules.New().Embedder,
 		Index: x}).IndexBatch, r)
 	require.NoError(t, err)
-	require.Equal(t, api.IndexResult{Upserted: 2, Deleted: 1}, out, "the vectors had been kept")
+	require.Equal(t, api.IndexResult{Upserted: 2, Deleted: 1}, out, "the vectors were stored already")
 	require.Equal(t, 2, w.count("memory_embeddings", "true"))
 	require.Equal(t, []uuid.UUID{gone}, x.deletes)
 	for _, p := range x.upserts {
 		require.Len(t, p.Vector, 384)
 		require.NotEqual(t, gone, p.MemoryID)
 	}
-	require.Equal(t, 1, w.count("index_outbox", "true"), "the other batch's change is its own run's")
+	require.Equal(t, 1, w.count("index_outbox", "true"), "another batch's change is left to its own run")
 }
 
 func TestDrainContinuesAfterFoldedChanges(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	_, _ = w.stage(2)
-	// More pending changes than a page holds, of few memories.
+	// There are more pending changes than fit a page, all of a few memories.
 	w.exec(`INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) SELECT 't', (SELECT id FROM memories
 		ORDER BY id LIMIT 1), g, 'upsert', now() FROM generate_series(1, 1200) g`)
 	out, err := run[indexing.DrainResult](w, (&indexing.Indexing{Store: w.store, Embedder: rules.New().Embedder,
@@ -573,7 +573,7 @@ func TestDrainContinuesAfterFoldedChanges(t *testing.T) {
 		indexing.DrainRequest{MaxPages: 50})
 	require.NoError(t, err)
 	require.False(t, out.More)
-	require.Zero(t, w.count("index_outbox", "true"), "no more means none is left")
+	require.Zero(t, w.count("index_outbox", "true"), "without More, none is left")
 
 	w.exec(`INSERT INTO index_outbox (tenant, memory_id, version, op, created_at)
 		SELECT 't', gen_random_uuid(), g, 'upsert', now() FROM generate_series(1, 1200) g`)
@@ -581,7 +581,7 @@ func TestDrainContinuesAfterFoldedChanges(t *testing.T) {
 		Index: &recordingIndex{PGVector: vector.PGVector{Store: w.store}}}).DrainOutbox,
 		indexing.DrainRequest{MaxPages: 2})
 	require.NoError(t, err)
-	require.True(t, out.More, "bounded, and it says so")
+	require.True(t, out.More, "the result reports that there are more")
 	require.Equal(t, 1000, out.Deleted)
 }
 
@@ -684,7 +684,7 @@ func TestErrorsOfEveryPhaseCarryNoContent(t *testing.T) {
 	require.Positive(t, w.count("memory_embeddings", "true"))
 }
 
-// failingFor is an index that one tenant cannot be told to.
+// failingFor is an index that refuses the changes of one tenant.
 type failingFor struct {
 	recordingIndex
 	tenant string
@@ -697,7 +697,8 @@ func (x *failingFor) Apply(ctx context.Context, g vector.Generation, tenant stri
 	return x.recordingIndex.Apply(ctx, g, tenant, c)
 }
 
-// Neither a tenant whose changes cannot be indexed nor requests that cannot be swept keep the others waiting.
+// If the changes of one tenant cannot be indexed, or staged requests cannot be swept, the other tenants are still
+// drained.
 func TestDrainContinuesAfterAnError(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -711,10 +712,10 @@ func TestDrainContinuesAfterAnError(t *testing.T) {
 		Index: x}).DrainOutbox, indexing.DrainRequest{MaxPages: 50})
 	require.ErrorContains(t, err, "index is down for a")
 	require.Len(t, x.upserts, 2)
-	require.Equal(t, 1, w.count("index_outbox", "true"), "what failed stays")
+	require.Equal(t, 1, w.count("index_outbox", "true"), "failed changes stay")
 }
 
-// short is an embedder that leaves a vector out.
+// short is an embedder that omits one vector.
 type short struct{ inference.Embedder }
 
 func (e short) Embed(ctx context.Context, texts []string) ([][]float32, inference.Usage, error) {
@@ -723,7 +724,7 @@ func (e short) Embed(ctx context.Context, texts []string) ([][]float32, inferenc
 }
 
 // An embedder that answers with too few vectors delays only the embeddings.
-func TestAnEmbedderThatLeavesOneOut(t *testing.T) {
+func TestEmbedderWithTooFewVectors(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	embedder := short{rules.New().Embedder}

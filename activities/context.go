@@ -7,7 +7,7 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// ContextRequest asks for a context.
+// ContextRequest is a request for a context.
 type ContextRequest struct {
 	Request ledger.ContextRequest `json:"request"`
 

@@ -250,8 +250,8 @@ func (a *Decision) decide(ctx context.Context, d decidable) ([]pipeline.Decided,
 	return out, nil
 }
 
-// propose calls the decider only if there is a choice: without neighbours a fact is new, and with an identical lasting
-// one it is known (document 002 "Decision Engine"). visibility says who may read the fact.
+// propose calls the decider only if there is a choice: a fact without neighbours is new, and a fact with an identical
+// lasting neighbour is known (document 002 "Decision Engine"). visibility says who may read the fact.
 func (a *Decision) propose(
 	ctx context.Context,
 	fact memory.Fact,

@@ -29,10 +29,10 @@ type runDeleter struct {
 
 	cancelAfter, terminateAfter int32 // attempts; 0 means never
 
-	until time.Time // a run that is deleted after that is the last of this attempt
+	until time.Time // a run deleted after this time is the last one of the attempt
 }
 
-// errTimeIsOver means that the rest is for another attempt.
+// errTimeIsOver means that the rest is left to another attempt.
 var errTimeIsOver = errors.New("the time of this attempt is over")
 
 // describe returns a run, or the latest run of a workflow if no run is named. It returns nil if there is none or if it
@@ -71,9 +71,9 @@ func (d *runDeleter) delete(ctx context.Context, workflowID string) error {
 	return d.deleteRuns(ctx, workflowID, latest)
 }
 
-// renew deletes the runs of a review. A review holds no state of its own: one that waits continues as a new run, so
-// that open proposals are still decided or expire in time. A reviewer who decides at this moment tries again, and
-// finds the first result or the new run.
+// renew deletes the runs of a review. A review has no state of its own: one that waits continues as a new run, so
+// that open proposals are still decided or expire in time. A reviewer who decides at that moment must try again, and
+// gets the first result or reaches the new run.
 func (d *runDeleter) renew(ctx context.Context, workflowID string, restart func() error) error {
 	latest, err := d.describe(ctx, workflowID, "")
 	if err != nil {
@@ -108,7 +108,7 @@ func (d *runDeleter) deleteRuns(
 		return err
 	}
 	for _, run := range runs {
-		if run != latest.GetExecution().GetRunId() { // an id may have had several tenants' runs
+		if run != latest.GetExecution().GetRunId() { // an id may have had runs of several tenants
 			own, err := d.describe(ctx, workflowID, run)
 			if err != nil {
 				return err
@@ -125,8 +125,8 @@ func (d *runDeleter) deleteRuns(
 }
 
 // deleteRecalls deletes all of the tenant's runs of Recall, Get and Context, because supplements of answers are not
-// tracked and so any of these runs may contain an erased text. They have answered, and are not needed any more. An open
-// run is counted; it ends within a minute.
+// tracked and so any of these runs may contain an erased text. These runs have answered and are no longer needed. An
+// open run is counted; it ends within a minute.
 func (d *runDeleter) deleteRecalls(ctx context.Context) error {
 	if err := d.listed(ctx); err != nil {
 		return err
@@ -197,7 +197,7 @@ func (d *runDeleter) list(ctx context.Context, query string, each func(*workflow
 	}
 }
 
-// quoted is a literal of a list query: a quote in it would end it.
+// quoted renders a literal of a list query.
 func quoted(s string) string { return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'" }
 
 // deleteRun deletes a run and counts it. It is not a failure if the run is already gone.

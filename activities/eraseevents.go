@@ -64,14 +64,15 @@ func (a *Forgetting) EraseEvents(ctx context.Context, in api.EraseEventsRequest)
 	return out, nil
 }
 
-// ForgetSessionsRequest asks to delete the histories of sessions. The sessions continue with new histories.
+// ForgetSessionsRequest is a request to delete the histories of sessions. The sessions continue with new histories.
 type ForgetSessionsRequest struct {
 	Tenant   string   `json:"tenant"`
 	Sessions []string `json:"sessions"` // workflow ids
 	// Shown also deletes the runs of Context, Recall and Get of the tenant, and removes events from a memory index
 	// outside Postgres that the ledger no longer has.
 	Shown bool `json:"shown,omitempty"`
-	// The attempts after which a session that does not renew its history is cancelled, and terminated. 0 means never.
+	// CancelAfter and TerminateAfter are the numbers of attempts after which a session that does not renew its
+	// history is cancelled and then terminated. 0 means never.
 	CancelAfter    int32 `json:"cancel_after"`
 	TerminateAfter int32 `json:"terminate_after"`
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/mneme/mneme/activities/step"
 )
 
-// ListenToHeartbeats makes work in progress report this often, and to fn as well.
+// ListenToHeartbeats sets the interval of heartbeats, and also passes their details to fn.
 func ListenToHeartbeats(every time.Duration, fn func(details []any)) {
 	record := step.RecordHeartbeat
 	step.HeartbeatEvery, step.RecordHeartbeat = every, func(ctx context.Context, details ...any) {
@@ -18,24 +18,24 @@ func ListenToHeartbeats(every time.Duration, fn func(details []any)) {
 	}
 }
 
-// RetryWait is how long an endpoint that is away is waited for after an attempt.
+// RetryWait is the delay after an attempt for an unavailable endpoint.
 func RetryWait(attempt int32) time.Duration { return step.RetryWait(attempt) }
 
-// StalledAfter makes an attempt without progress end this soon, until the function it returns is called.
+// StalledAfter sets how long an attempt may run without progress, until restore is called.
 func StalledAfter(d time.Duration) (restore func()) {
 	was := step.StalledAfter
 	step.StalledAfter = d
 	return func() { step.StalledAfter = was }
 }
 
-// LongStatement makes an attempt at a long statement end this soon, until the function it returns is called.
+// LongStatement sets how long a long statement may take, until restore is called.
 func LongStatement(d time.Duration) (restore func()) {
 	was := step.LongStatement
 	step.LongStatement = d
 	return func() { step.LongStatement = was }
 }
 
-// PartialAfter makes an attempt over a range return this soon, until the function it returns is called.
+// PartialAfter sets how long an attempt over a range works, until restore is called.
 func PartialAfter(d time.Duration) (restore func()) {
 	was := partialAfter
 	partialAfter = d
@@ -45,7 +45,7 @@ func PartialAfter(d time.Duration) (restore func()) {
 // Listed waits until the list of runs is up to date.
 func Listed(ctx context.Context, c client.Client) error { return (&runDeleter{client: c}).listed(ctx) }
 
-// ListedWait makes that wait end this soon, until the function it returns is called.
+// ListedWait sets how long Listed waits, until restore is called.
 func ListedWait(d time.Duration) (restore func()) {
 	was := listedWait
 	listedWait = d

@@ -14,7 +14,7 @@ import (
 
 // A write that the database will never accept is not retried, and its message, which may quote a value, is
 // dropped.
-func TestFailDoesNotRetryWhatTheDatabaseCannotKeep(t *testing.T) {
+func TestFailDoesNotRetryRefusedValues(t *testing.T) {
 	t.Parallel()
 	for code, permanent := range map[string]bool{"22P02": true, "22021": true, "54000": true, "40001": false,
 		"57P01": false, "23505": false} {

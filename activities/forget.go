@@ -111,7 +111,7 @@ func (a *Forgetting) ConfirmForget(ctx context.Context, in ConfirmForgetRequest)
 	return out, step.Fail(err)
 }
 
-// ForgetBatchRequest asks for a run's next batch.
+// ForgetBatchRequest is a request for a run's next batch.
 type ForgetBatchRequest struct {
 	ForgetRef
 	BatchSize int `json:"batch_size,omitempty"` // memories; 0: schema.MaxForgetBatch
@@ -222,13 +222,13 @@ func (a *Forgetting) ForgetVectors(ctx context.Context, in ForgetRef) error {
 	return step.Fail(step.Stalled(ctx, err))
 }
 
-// ForgetRunsRequest asks to delete the workflow runs that carried forgotten memories, for the run's items from an
-// ordinal on.
+// ForgetRunsRequest is a request to delete the workflow runs that carried forgotten memories, for the run's items
+// from an ordinal on.
 type ForgetRunsRequest struct {
 	Run  ForgetRef `json:"run"`
 	From int       `json:"from"`
-	// The attempts after which an open workflow is cancelled, and terminated. The caller's retry policy sets how many
-	// attempts there are. 0 means never.
+	// CancelAfter and TerminateAfter are the numbers of attempts after which an open workflow is cancelled and then
+	// terminated. The caller's retry policy limits the attempts. 0 means never.
 	CancelAfter    int32 `json:"cancel_after"`
 	TerminateAfter int32 `json:"terminate_after"`
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Where an attempt has no time for all the runs that carried an erased text, the run asks for the rest.
-func TestDeletingRunsGoesOnInAnotherAttempt(t *testing.T) {
+// If an attempt has no time for all runs that carried an erased text, the rest is left to another attempt.
+func TestDeletingRunsContinuesInAnotherAttempt(t *testing.T) {
 	defer activities.PartialAfter(0)()
 	h := testkit.NewHarness(t, nil)
 	p := testkit.Principal()

@@ -24,7 +24,7 @@ import (
 	"github.com/mneme/mneme/store/vector/qdranttest"
 )
 
-// picky is an embedder that never takes a text with a word in it, and fails any batch that has one.
+// picky is an embedder that refuses texts with a certain word, and any batch with such a text.
 type picky struct {
 	inference.Embedder
 	word  string
@@ -43,7 +43,7 @@ func (e *picky) Embed(ctx context.Context, texts []string) ([][]float32, inferen
 	return e.Embedder.Embed(ctx, texts)
 }
 
-// renamed is the offline embedder under another model's name.
+// renamed is the offline embedder with another model name.
 type renamed struct {
 	inference.Embedder
 	name string
@@ -81,9 +81,9 @@ func (w *world) drain(a *indexing.Indexing) (indexing.DrainResult, error) {
 	return run[indexing.DrainResult](w, a.DrainOutbox, indexing.DrainRequest{MaxPages: 50})
 }
 
-// A text that the embedder always refuses delays no other, waits longer each time, is parked where it can be
-// seen, and is tried again on request or when its memory changes.
-func TestPoisonIsPutAside(t *testing.T) {
+// A text that the embedder always refuses does not delay others. It is delayed longer each time and then parked, is
+// listed, and is tried again on request or when its memory changes.
+func TestRefusedTextIsParked(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	q, _ := w.qdrant()
@@ -136,8 +136,8 @@ func TestPoisonIsPutAside(t *testing.T) {
 	require.Zero(t, w.count("index_outbox", "true"))
 }
 
-// An embedder that is down counts against no memory; what needs no vector goes through.
-func TestAnEmbedderThatIsDownCountsAgainstNoMemory(t *testing.T) {
+// If the embedder is unavailable, no memory is postponed, and changes that need no vector are written.
+func TestUnavailableEmbedderParksNoMemory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	q, _ := w.qdrant()
@@ -161,7 +161,7 @@ func TestAnEmbedderThatIsDownCountsAgainstNoMemory(t *testing.T) {
 	g := w.active(q)
 	n, err := q.Count(ctx, g, "t")
 	require.NoError(t, err)
-	require.EqualValues(t, 1, n, "the deleted one is gone from the index")
+	require.EqualValues(t, 1, n, "the deleted memory is removed from the index")
 }
 
 func (w *world) active(index vector.Index) vector.Generation {
@@ -171,7 +171,7 @@ func (w *world) active(index vector.Index) vector.Generation {
 	return g
 }
 
-// While a generation is being built, every change reaches both; what is retired hears of what goes.
+// While a generation is being built, every change is written to both. A retired generation gets deletions only.
 func TestChangesReachEveryGeneration(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -203,7 +203,7 @@ func TestChangesReachEveryGeneration(t *testing.T) {
 	}
 	require.True(t, has(first, meanwhile))
 	require.True(t, has(second, meanwhile))
-	require.False(t, has(second, old), "what was there before is the filling's")
+	require.False(t, has(second, old), "earlier changes are written by the fill")
 	filled, err := run[indexing.FillResult](w, a.FillGeneration,
 		indexing.FillRequest{Generation: began.Generation.ID, MaxPages: 10})
 	require.NoError(t, err)
@@ -224,10 +224,10 @@ func TestChangesReachEveryGeneration(t *testing.T) {
 	require.NoError(t, err)
 	_, err = w.drain(a)
 	require.NoError(t, err)
-	require.False(t, has(first, meanwhile), "what waits to be dropped hears of it, too")
+	require.False(t, has(first, meanwhile), "a generation that waits to be dropped gets deletions too")
 	require.False(t, has(second, meanwhile))
 
-	// A model that no one can embed for any more holds up nothing.
+	// A model without an embedder does not block the others.
 	a = &indexing.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: q}
 	late := w.remember("t", "Said when the model's embedder had gone.")[0]
 	_, err = w.drain(a)
@@ -236,8 +236,8 @@ func TestChangesReachEveryGeneration(t *testing.T) {
 	require.Zero(t, w.count("index_outbox", "true"))
 }
 
-// Of two who drain at once, the one with the older news may come last.
-func TestOlderNewsAreTakenBack(t *testing.T) {
+// If two runs drain at once, the one with the older version may write last.
+func TestOlderWriteIsCorrected(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	q, _ := w.qdrant()
@@ -261,7 +261,7 @@ func TestOlderNewsAreTakenBack(t *testing.T) {
 	require.NoError(t, w.store.SettleOutbox(ctx, "t", old, w.now()))
 	n, err := q.Count(ctx, g, "t")
 	require.NoError(t, err)
-	require.EqualValues(t, 1, n, "the dead one is back")
+	require.EqualValues(t, 1, n, "the deleted memory is in the index again")
 	_, err = w.drain(a)
 	require.NoError(t, err)
 	n, err = q.Count(ctx, g, "t")
@@ -269,7 +269,7 @@ func TestOlderNewsAreTakenBack(t *testing.T) {
 	require.Zero(t, n)
 }
 
-// Every way in which the two sides may differ is found and repaired.
+// Every difference between Postgres and the index is found and repaired.
 func TestDriftIsFoundFromBothSides(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -299,12 +299,12 @@ func TestDriftIsFoundFromBothSides(t *testing.T) {
 	w.exec(fmt.Sprintf(`UPDATE memories SET deleted_at = now() WHERE id = '%s'`, ids[3])) // dead
 	stranger := byID[ids[4]]
 	stranger.MemoryID = uuid.New()
-	apply("t", vector.Changes{Upserts: []vector.Point{stranger}}) // of no one
+	apply("t", vector.Changes{Upserts: []vector.Point{stranger}}) // of no memory
 	apply("nobody", vector.Changes{Upserts: []vector.Point{stranger}})
 	pending := w.remember("t", "On its way.")
 	want := api.Drift{Memories: 6, Points: 7, Missing: 1, Behind: 1, Ahead: 1, Dead: 3, Pending: 1}
 	require.Equal(t, want, w.compare(a, false))
-	require.Equal(t, want, w.compare(a, false), "looking repairs nothing")
+	require.Equal(t, want, w.compare(a, false), "a comparison without repair changes nothing")
 	want.Repaired, want.Points = 6, 8
 	require.Equal(t, want, w.compare(a, true))
 	require.Equal(t, api.Drift{Memories: 6, Points: 5, Pending: 1}, w.compare(a, true))
@@ -315,7 +315,7 @@ func TestDriftIsFoundFromBothSides(t *testing.T) {
 
 	server.Stop()
 	server.Restart(t, false)
-	// The connection comes back in its own time; in a workflow the activity would be tried again.
+	// The connection is restored after a while; in a workflow the activity would be retried.
 	waiting, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	require.NoError(t, testkit.Eventually(waiting, func() error {

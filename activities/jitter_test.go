@@ -19,7 +19,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// A retryable error gets a delay with jitter; an error with its own delay, or without retries, is not changed.
+// A retryable error gets a delay with jitter. An error with its own delay, or without retries, is not changed.
 func TestRetriesAreSpread(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("the database is away")
@@ -43,7 +43,7 @@ func TestRetriesAreSpread(t *testing.T) {
 	}
 	require.NotErrorIs(t, step.Delayed(cause, "a", 1), context.Canceled)
 
-	// Errors of a statement at its limit and of an attempt without progress keep their type, and have no own delay.
+	// A statement timeout and an attempt without progress keep their error type, and set no delay of their own.
 	timeout := step.Fail(fmt.Errorf("search: %w", &pg.TimeoutError{Class: pg.ClassPipeline, Err: cause}))
 	for _, typed := range []error{timeout, temporal.NewApplicationError("no progress for 150s", api.ErrTypeStalled)} {
 		var was *temporal.ApplicationError
@@ -58,7 +58,7 @@ func TestRetriesAreSpread(t *testing.T) {
 	require.Equal(t, refused, step.Delayed(refused, "a", 1))
 }
 
-// A worker with the interceptor spreads the retries of every activity that fails.
+// The interceptor adds jitter to the retries of every activity.
 func TestTheInterceptorSpreadsRetries(t *testing.T) {
 	t.Parallel()
 	env := (&testsuite.WorkflowTestSuite{}).NewTestActivityEnvironment()

@@ -19,7 +19,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// The tests that change how long an attempt has are not parallel: the others would see it.
+// Tests that change the time limit of an attempt are not parallel, because the limit is global.
 
 func TestAnAttemptWithoutProgressIsCancelled(t *testing.T) {
 	defer activities.StalledAfter(400 * time.Millisecond)()
@@ -34,8 +34,8 @@ func TestAnAttemptWithoutProgressIsCancelled(t *testing.T) {
 	require.Equal(t, api.ErrTypeStalled, app.Type())
 	require.False(t, app.NonRetryable(), "another attempt may do better")
 	require.Less(t, time.Since(began), 5*time.Second)
-	require.LessOrEqual(t, beats.Load()-before, int32(9), "it stopped saying that it is alive")
-	require.Zero(t, w.count("jobs", "attempts > 1 OR last_error <> ''"), "no candidate is to blame")
+	require.LessOrEqual(t, beats.Load()-before, int32(9), "heartbeats have stopped")
+	require.Zero(t, w.count("jobs", "attempts > 1 OR last_error <> ''"), "no candidate is counted as failed")
 }
 
 func TestSlowProgressIsProgress(t *testing.T) {
@@ -51,7 +51,7 @@ func TestSlowProgressIsProgress(t *testing.T) {
 	require.Equal(t, 5, out.Candidates)
 }
 
-func TestAnAttemptReturnsWhatItHas(t *testing.T) {
+func TestAttemptReturnsPartialResults(t *testing.T) {
 	defer activities.PartialAfter(0)()
 	w := newWorld(t)
 	_, r := w.stage(3)
@@ -63,7 +63,7 @@ func TestAnAttemptReturnsWhatItHas(t *testing.T) {
 		require.Equal(t, i, out.Candidates, "the totals of the range")
 		require.Equal(t, i < 3, out.More)
 	}
-	require.EqualValues(t, 3, e.calls.Load(), "nothing is paid for again")
+	require.EqualValues(t, 3, e.calls.Load(), "no model call is repeated")
 	decision := &activities.Decision{Store: w.store, Decider: &decider{}, Embedder: rules.New().Embedder}
 	for i := 1; i <= 3; i++ {
 		out, err := run[schema.DecideCounts](w, decision.DecideFacts, activities.DecideRequest{Range: r})
@@ -74,11 +74,11 @@ func TestAnAttemptReturnsWhatItHas(t *testing.T) {
 	require.Equal(t, 3, w.count("proposals", "true"))
 }
 
-// A search that takes longer than its limit is asked for fewer candidates at once.
-func TestAStatementAtItsLimitIsAskedForLess(t *testing.T) {
+// After a search that takes longer than its limit, fewer candidates are searched at once.
+func TestSearchShrinksAfterATimeout(t *testing.T) {
 	w := newWorld(t)
 	r := w.extracted(16)
-	// Each word of a fact that is looked up takes a hundredth of a second now.
+	// Looking up each word of a fact now takes a hundredth of a second.
 	w.exec(`CREATE POLICY slow ON lexeme_stats AS RESTRICTIVE FOR SELECT USING (pg_sleep(0.01)::text IS NOT NULL)`)
 	var timeouts atomic.Int32
 	limited := func(limit time.Duration) *store.Store {
@@ -94,9 +94,9 @@ func TestAStatementAtItsLimitIsAskedForLess(t *testing.T) {
 	out, err := run[schema.DecideCounts](w, decision.DecideFacts, activities.DecideRequest{Range: r})
 	require.NoError(t, err)
 	require.Equal(t, 16, out.Candidates)
-	require.Positive(t, timeouts.Load(), "the whole group was too much")
+	require.Positive(t, timeouts.Load(), "the whole group took too long")
 
-	// An attempt whose time is over by then has still decided something: else another would follow for ever.
+	// An attempt whose time is over has still decided something; otherwise attempts would follow forever.
 	w.exec(`UPDATE memory_candidates SET decided_at = NULL`)
 	later := activities.PartialAfter(time.Nanosecond)
 	out, err = run[schema.DecideCounts](w, decision.DecideFacts, activities.DecideRequest{Range: r})
@@ -107,7 +107,8 @@ func TestAStatementAtItsLimitIsAskedForLess(t *testing.T) {
 	w.exec(`UPDATE memory_candidates SET decided_at = now()`)
 	require.Equal(t, 16, w.count("memory_candidates", "decided_at IS NOT NULL"))
 
-	// What is too slow for a single candidate fails, with a type of its own, and does not count as an outage.
+	// A search that is too slow for a single candidate fails with its own error type, and does not count as an
+	// outage.
 	w.exec(`UPDATE memory_candidates SET decided_at = NULL`)
 	decision.Store = limited(20 * time.Millisecond)
 	_, err = run[schema.DecideCounts](w, decision.DecideFacts, activities.DecideRequest{Range: r})
@@ -115,11 +116,11 @@ func TestAStatementAtItsLimitIsAskedForLess(t *testing.T) {
 	require.True(t, errors.As(err, &app), err)
 	require.Equal(t, api.ErrTypeStatementTimeout, app.Type())
 	require.False(t, app.NonRetryable())
-	require.Zero(t, w.count("jobs", "attempts > 1 OR last_error <> ''"), "no candidate is to blame")
+	require.Zero(t, w.count("jobs", "attempts > 1 OR last_error <> ''"), "no candidate is counted as failed")
 }
 
-// A transaction that takes longer than its limit is tried for half of the range, and half of that.
-func TestATransactionAtItsLimitIsHalved(t *testing.T) {
+// A transaction that takes longer than its limit is repeated for half of the range, and again for half of that.
+func TestTransactionIsHalvedAfterATimeout(t *testing.T) {
 	w := newWorld(t)
 	const n = 16
 	r := w.extracted(n)
@@ -134,14 +135,14 @@ func TestATransactionAtItsLimitIsHalved(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(limited.Close)
 
-	// Each row that is locked takes a while now: all of them are too much for one statement.
+	// Locking each row now takes a while, so that all of them take too long for one statement.
 	w.exec(`CREATE POLICY slow ON proposals AS RESTRICTIVE FOR UPDATE USING (pg_sleep(0.03)::text IS NOT NULL)`)
 	counts, err := run[schema.WriteCounts](w, (&activities.Writing{Store: limited,
 		Embedder: rules.New().Embedder}).WriteProposals,
 		activities.WriteRequest{Range: r, MaxRounds: 3})
 	require.NoError(t, err)
-	require.Positive(t, timeouts.Swap(0), "the whole range was too much")
-	require.Equal(t, added, counts.Added+counts.Stale, "of all halves; what is written changes the ground of the rest")
+	require.Positive(t, timeouts.Swap(0), "the whole range took too long")
+	require.Equal(t, added, counts.Added+counts.Stale, "the sum over all halves; a write makes later proposals stale")
 	require.Zero(t, w.count("proposals", "state = 'proposed'"))
 
 	w.exec(`UPDATE memory_candidates
@@ -150,6 +151,6 @@ func TestATransactionAtItsLimitIsHalved(t *testing.T) {
 	w.exec(`CREATE POLICY slow ON memories AS RESTRICTIVE FOR UPDATE USING (pg_sleep(0.02)::text IS NOT NULL)`)
 	linked, err := run[schema.LinkCounts](w, (&activities.Linking{Store: limited}).LinkEntities, r)
 	require.NoError(t, err)
-	require.Positive(t, timeouts.Load(), "the whole range was too much")
-	require.Equal(t, 2*n, linked.Entities, "of all halves")
+	require.Positive(t, timeouts.Load(), "the whole range took too long")
+	require.Equal(t, 2*n, linked.Entities, "the sum over all halves")
 }

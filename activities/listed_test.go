@@ -16,11 +16,11 @@ import (
 	"github.com/mneme/mneme/activities"
 )
 
-// What showed an erased text may have ended a moment ago, and not be in the server's list of runs yet. Nothing is
-// deleted by that list before it has the run that asks.
-func TestRunsAreDeletedByAListThatIsUpToDate(t *testing.T) {
+// A run that showed an erased text may have ended just now and be missing from the server's list of runs. Runs are
+// deleted by this list only once it contains the requesting run.
+func TestRunsAreDeletedOnceTheListIsUpToDate(t *testing.T) {
 	defer activities.ListedWait(time.Second)()
-	for _, listedAt := range []int{1, 3, 0} { // at which look; 0 is never
+	for _, listedAt := range []int{1, 3, 0} { // the number of the query, 0 for never
 		looks := 0
 		list := func(
 			context.Context,
@@ -44,7 +44,7 @@ func TestRunsAreDeletedByAListThatIsUpToDate(t *testing.T) {
 			require.Equal(t, listedAt, looks)
 			continue
 		}
-		require.ErrorContains(t, err, "not up to date", "the step is tried again")
+		require.ErrorContains(t, err, "not up to date", "the step is retried")
 		require.Greater(t, looks, 2)
 	}
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/mneme/mneme/store/vector"
 )
 
-// step compares one page of memories and repairs what differs.
+// step compares one page of memories and repairs differences.
 func (w *world) step(a *indexing.Indexing, at api.IndexCursor) indexing.CompareResult {
 	w.t.Helper()
 	out, err := run[indexing.CompareResult](w, a.CompareMemories,
@@ -29,7 +29,7 @@ func (w *world) step(a *indexing.Indexing, at api.IndexCursor) indexing.CompareR
 	return out
 }
 
-// lost is an index that knew two memories, of two tenants, and has lost them.
+// lost is an index that had two memories, of two tenants, and has lost them.
 func lost(t *testing.T) (w *world, a *indexing.Indexing, q *vector.Qdrant, old uuid.UUID) {
 	w = newWorld(t)
 	q, _ = w.qdrant()
@@ -43,9 +43,9 @@ func lost(t *testing.T) (w *world, a *indexing.Indexing, q *vector.Qdrant, old u
 	return w, a, q, old
 }
 
-// An index that was lost is not made by the next write: it would be searched for what it has, which is next to
-// nothing. It is searched again when a whole pass has filled it.
-func TestALostIndexIsSearchedWhenItIsWhole(t *testing.T) {
+// A lost index is not created by the next write: searches would find only the few changes since then. It is searched
+// again after a whole pass has filled it.
+func TestLostIndexIsSearchedOnceItIsFilled(t *testing.T) {
 	t.Parallel()
 	w, a, q, old := lost(t)
 	model := a.Embedder.Model()
@@ -67,15 +67,16 @@ func TestALostIndexIsSearchedWhenItIsWhole(t *testing.T) {
 	require.True(t, out.Lost)
 	require.Equal(t, api.IndexResult{Deleted: 1, Embedded: 1}, out.IndexResult)
 	require.False(t, out.More)
-	require.Equal(t, 1, w.count("index_outbox", "op = 'upsert' AND attempts = 0"), "a deletion is done, the rest stays")
+	require.Equal(t, 1, w.count("index_outbox", "op = 'upsert' AND attempts = 0"),
+		"the deletion is settled, the other change stays")
 	require.Equal(t, 1, w.count("index_outbox", "true"))
 	_, err = run[api.IndexResult](w, a.IndexBatch, r)
 	var app *temporal.ApplicationError
 	require.ErrorAs(t, err, &app)
 	require.Equal(t, api.ErrTypeIndexLost, app.Type())
-	require.True(t, app.NonRetryable(), "to try again does not help")
+	require.True(t, app.NonRetryable(), "a retry does not help")
 	_, err = q.Count(ctx, g, "t")
-	require.ErrorIs(t, err, vector.ErrMissing, "no one has made it")
+	require.ErrorIs(t, err, vector.ErrMissing, "it was not created")
 
 	half := w.step(a, api.IndexCursor{})
 	require.False(t, half.Done)
@@ -85,10 +86,10 @@ func TestALostIndexIsSearchedWhenItIsWhole(t *testing.T) {
 	require.ErrorIs(t, err, vector.ErrMissing)
 	require.NoError(t, w.do(a.SearchActive))
 	_, err = w.asked(q, model, embedded(t, "harbour"))
-	require.ErrorIs(t, err, vector.ErrMissing, "it is not whole")
+	require.ErrorIs(t, err, vector.ErrMissing, "it is not filled yet")
 	out, err = w.drain(a)
 	require.NoError(t, err)
-	require.True(t, out.Lost, "it has room, and nothing to search yet")
+	require.True(t, out.Lost, "it is created but not searched yet")
 	require.Equal(t, 1, out.Upserted)
 	for at := half.Cursor; ; {
 		next := w.step(a, at)
@@ -108,7 +109,7 @@ func TestALostIndexIsSearchedWhenItIsWhole(t *testing.T) {
 	require.Equal(t, api.Drift{Memories: 3, Points: 3}, w.compare(a, true))
 }
 
-// With an embedder that is down besides, it is still said that the index is lost.
+// If the embedder is unavailable too, the index is still reported as lost.
 func TestALostIndexAndNoEmbedder(t *testing.T) {
 	t.Parallel()
 	w, _, q, _ := lost(t)
@@ -122,7 +123,7 @@ func TestALostIndexAndNoEmbedder(t *testing.T) {
 	require.Equal(t, 1, w.count("index_outbox", "attempts = 0"))
 }
 
-// Lost on the way, an index is compared from the beginning.
+// If the index is lost during a pass, the comparison begins again.
 func TestAnIndexLostDuringAPass(t *testing.T) {
 	t.Parallel()
 	w, a, q, old := lost(t)
@@ -138,8 +139,8 @@ func TestAnIndexLostDuringAPass(t *testing.T) {
 	require.Equal(t, old, hits[0].ID)
 }
 
-// Of two checks, one has begun before the index was lost, and ends while the other fills it: what it has seen is
-// not there any more.
+// One of two concurrent checks began before the index was lost, and ends while the other fills the index: the points
+// that it compared no longer exist.
 func TestACheckThatBeganBeforeTheLoss(t *testing.T) {
 	t.Parallel()
 	w, a, q, _ := lost(t)
@@ -166,8 +167,8 @@ func TestACheckThatBeganBeforeTheLoss(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A generation that is lost while it is built holds up no change, and is filled like any other.
-func TestABuildThatIsLost(t *testing.T) {
+// A generation that is lost while it is being built does not block changes, and is filled like any other.
+func TestLostBuild(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	q, _ := w.qdrant()
@@ -183,7 +184,7 @@ func TestABuildThatIsLost(t *testing.T) {
 	w.remember("t", "The harbour was built in May.")
 	out, err := w.drain(a)
 	require.NoError(t, err)
-	require.False(t, out.Lost, "what is searched is there")
+	require.False(t, out.Lost, "the searched generation exists")
 	require.Equal(t, 1, out.Upserted)
 	require.Zero(t, w.count("index_outbox", "true"))
 	_, err = q.Count(ctx, g, "t")
@@ -200,8 +201,8 @@ func TestABuildThatIsLost(t *testing.T) {
 	require.False(t, searched)
 }
 
-// However fast somebody writes, a comparison comes to its end.
-func TestComparingEndsWhileSomebodyWrites(t *testing.T) {
+// A comparison ends however fast another program writes.
+func TestCompareEndsDuringWrites(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	q, server := w.qdrant()
@@ -217,7 +218,7 @@ func TestComparingEndsWhileSomebodyWrites(t *testing.T) {
 		}
 		look := looks.Add(1)
 		if look > 5 {
-			return nil // it would go on without end
+			return nil // it would not end otherwise
 		}
 		ids := w.remember("t", fmt.Sprintf("Written at look %d.", look))
 		entries, err := w.store.IndexEntries(ctx, "t", g.Model, ids)
@@ -235,7 +236,7 @@ func TestComparingEndsWhileSomebodyWrites(t *testing.T) {
 	require.EqualValues(t, 1, looks.Load())
 }
 
-// An activity over many pages says how far it has come after a while, and goes on in the next.
+// An activity over many pages returns after a while, and the next one continues.
 func TestWorkIsDividedByTime(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -17,8 +17,8 @@ import (
 	"github.com/mneme/mneme/store/pipeline"
 )
 
-// saveEvery is how many results are stored together: few enough that a crash repeats few model calls, many enough
-// that commits do not slow down the offline brain.
+// saveEvery is how many results are stored together. It is small, so that a crash repeats few model calls, and large
+// enough that commits do not slow down the rules.
 const (
 	saveEvery = 100
 	saveAfter = 2 * time.Second
@@ -31,7 +31,7 @@ type outcomes[T any] struct {
 	clock  func() time.Time
 	save   func(context.Context, []T) error
 
-	probe func(context.Context) error // asks the model about a fixed text
+	probe func(context.Context) error // sends the model a fixed text
 
 	mu       sync.Mutex
 	answers  bool // the model has answered in this run
@@ -40,7 +40,7 @@ type outcomes[T any] struct {
 	failures []pipeline.Failure
 	waiting  int           // items for which the endpoint was only busy or away
 	wait     time.Duration // the longest wait that an endpoint asked for
-	why      string        // why the last of them waits
+	why      string        // the reason for the last wait
 }
 
 func newOutcomes[T any](
@@ -99,9 +99,9 @@ func (o *outcomes[T]) keep(ctx context.Context, results []T) error {
 }
 
 // failed records an item whose model call failed. It is not the item's failure if the activity itself is being
-// stopped, or if the endpoint is unavailable. If the endpoint has not answered in this run, it is asked about a fixed
-// text; only if it answers that can the item be at fault. If such failures counted as attempts, an outage of seconds
-// would kill every job that it meets.
+// stopped, or if the endpoint is unavailable. If the endpoint has not answered in this run, failed sends it a fixed
+// text, and the item is at fault only if that is answered. If such failures counted as attempts, an outage of seconds
+// would kill every job that it affects.
 func (o *outcomes[T]) failed(
 	ctx context.Context,
 	candidate uuid.UUID,
@@ -123,7 +123,7 @@ func (o *outcomes[T]) failed(
 			o.answers = true
 		}
 	}
-	if ctx.Err() != nil { // by now
+	if ctx.Err() != nil { // stopped during the probe
 		return context.Cause(ctx)
 	}
 	o.wait = max(o.wait, wait)
@@ -137,7 +137,7 @@ func (o *outcomes[T]) failed(
 	return nil
 }
 
-// errAway ends a run over a range: if an endpoint is busy or unavailable, the rest of the items are not sent to it.
+// errAway ends a run over a range: if an endpoint is busy or unavailable, the remaining items are not sent to it.
 var errAway = errors.New("the model endpoint is busy or away")
 
 // close stores the remaining results and records the failures. It returns an error if some items must be retried.

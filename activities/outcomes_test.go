@@ -9,7 +9,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// Results that have been paid for are stored in smaller groups where a statement of all of them meets its limit; only
+// If storing a group of results times out, the results are stored in smaller groups, because they were paid for. Only
 // a single result that is too large fails.
 func TestResultsAreStoredInHalves(t *testing.T) {
 	t.Parallel()

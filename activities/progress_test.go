@@ -23,7 +23,7 @@ import (
 	"github.com/mneme/mneme/store/vector"
 )
 
-// The tests that change how long an attempt has are not parallel: the others would see it.
+// Tests that change the time limit of an attempt are not parallel, because the limit is global.
 
 // slowIndexes makes each index build in Postgres take a while.
 func (w *world) slowIndexes(seconds float64) *indexing.Indexing {
@@ -38,7 +38,7 @@ func (w *world) slowIndexes(seconds float64) *indexing.Indexing {
 	return a
 }
 
-// An index build that a comparison begins with is one long statement: it has its own limit.
+// An index build at the start of a comparison is one long statement, which has its own limit.
 func TestAnIndexBuildIsNotAStall(t *testing.T) {
 	defer activities.StalledAfter(300 * time.Millisecond)()
 	w := newWorld(t)
@@ -52,7 +52,7 @@ func TestAnIndexBuildIsNotAStall(t *testing.T) {
 	stalls(t, err)
 }
 
-// Of several long statements each has the limit for itself.
+// Each of several long statements has the whole limit.
 func TestEachIndexThatIsBuiltIsProgress(t *testing.T) {
 	defer activities.LongStatement(700 * time.Millisecond)()
 	w := newWorld(t)
@@ -62,9 +62,9 @@ func TestEachIndexThatIsBuiltIsProgress(t *testing.T) {
 	require.Equal(t, 5, w.count("builds", "true"))
 	require.Equal(t, map[string]any{"parts": 5.0}, w.lastBeat())
 
-	w.env.SetHeartbeatDetails(map[string]any{"parts": 3}) // of an attempt that was cut off
+	w.env.SetHeartbeatDetails(map[string]any{"parts": 3}) // from an interrupted attempt
 	require.NoError(t, w.do(a.RebuildIndexes, indexing.GenerationRequest{Generation: g.ID.String()}))
-	require.Equal(t, 7, w.count("builds", "true"), "what is built is not built again")
+	require.Equal(t, 7, w.count("builds", "true"), "finished indexes are not built again")
 }
 
 func stalls(t *testing.T, err error) {
@@ -75,7 +75,7 @@ func stalls(t *testing.T, err error) {
 	require.False(t, app.NonRetryable())
 }
 
-// slowly makes a table's statements of a kind take so long for each row.
+// slowly delays the statements of a kind on a table, for each row.
 func (w *world) slowly(table, event string, seconds float64) {
 	w.t.Helper()
 	w.exec(fmt.Sprintf(`CREATE OR REPLACE FUNCTION slow_%[1]s() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -83,7 +83,7 @@ func (w *world) slowly(table, event string, seconds float64) {
 		CREATE TRIGGER slow BEFORE %[2]s ON %[1]s FOR EACH ROW EXECUTE FUNCTION slow_%[1]s()`, table, event, seconds))
 }
 
-// A long loop of small steps is progress: of pages that the index forgets, and of words that no one needs any more.
+// A long loop of small steps is progress: pages removed from the index, and words removed from the statistics.
 func TestForgettingManyPagesIsProgress(t *testing.T) {
 	defer activities.StalledAfter(time.Second)()
 	w := newWorld(t)
@@ -107,12 +107,12 @@ func TestForgettingManyPagesIsProgress(t *testing.T) {
 		Embedder: rules.New().Embedder}
 	began := time.Now()
 	require.NoError(t, w.do(forgetting.ForgetVectors, activities.ForgetRef{Tenant: "t", RunID: id}))
-	require.Greater(t, time.Since(began), 2*time.Second, "it took longer than an attempt may stand still")
+	require.Greater(t, time.Since(began), 2*time.Second, "it took longer than an attempt may run without progress")
 	require.Zero(t, w.count("index_outbox", "true"))
 	require.Zero(t, w.count("lexeme_stats", "docs = 0"))
 }
 
-// limited is a store whose statements have a stricter limit; it counts those that meet it.
+// limited is a store with a stricter limit for statements. It counts the statements that time out.
 func (w *world) limited(limit time.Duration) (*store.Store, *atomic.Int32) {
 	w.t.Helper()
 	var timeouts atomic.Int32
@@ -124,7 +124,7 @@ func (w *world) limited(limit time.Duration) (*store.Store, *atomic.Int32) {
 	return s, &timeouts
 }
 
-// lastBeat is what the last heartbeat carried, as the next attempt is given it. The test must not be parallel.
+// lastBeat returns the details of the last heartbeat, as the next attempt gets them. The test must not be parallel.
 func (w *world) lastBeat() (details map[string]any) {
 	w.t.Helper()
 	last, _ := carried.Load().([]any)
@@ -135,8 +135,8 @@ func (w *world) lastBeat() (details map[string]any) {
 	return details
 }
 
-// A purge whose statement meets its limit is asked for fewer rows at once.
-func TestAPurgeAtItsLimitIsAskedForLess(t *testing.T) {
+// After a purge statement that times out, the next one removes fewer rows.
+func TestPurgeBatchShrinksAfterATimeout(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.remember("t", "Something that is kept.")
@@ -156,11 +156,11 @@ func TestAPurgeAtItsLimitIsAskedForLess(t *testing.T) {
 	}
 	require.Zero(t, w.count("retrievals", "true"))
 	require.EqualValues(t, 5, timeouts.Load(),
-		"500, 250, 125, 62 and 31 rows were too many, and are not asked for again")
+		"500, 250, 125, 62 and 31 rows took too long, and these sizes are not tried again")
 }
 
-// What was too much for a search is not asked for again by the next attempt, or by the next activity for the rest.
-func TestTheSizeThatWorkedIsKept(t *testing.T) {
+// The next attempt, and the next activity for the rest, begin with the size that the search was reduced to.
+func TestBatchSizeIsKept(t *testing.T) {
 	w := newWorld(t)
 	r := w.extracted(16)
 	w.exec(`CREATE POLICY slow ON lexeme_stats AS RESTRICTIVE FOR SELECT USING (pg_sleep(0.01)::text IS NOT NULL)`)
@@ -176,17 +176,18 @@ func TestTheSizeThatWorkedIsKept(t *testing.T) {
 	w.exec(`UPDATE memory_candidates SET decided_at = NULL`)
 	_, err = run[schema.DecideCounts](w, decision.DecideFacts, activities.DecideRequest{Range: r, Group: out.Group})
 	require.NoError(t, err)
-	require.LessOrEqual(t, timeouts.Swap(0), int32(2), "a try at more at the most, and one on a busy machine")
+	require.LessOrEqual(t, timeouts.Swap(0), int32(2),
+		"at most one try with a larger size, and one more on a busy machine")
 
 	w.exec(`UPDATE memory_candidates SET decided_at = NULL`)
 	w.env.SetHeartbeatDetails(w.lastBeat())
 	_, err = run[schema.DecideCounts](w, decision.DecideFacts, activities.DecideRequest{Range: r})
 	require.NoError(t, err)
-	require.LessOrEqual(t, timeouts.Load(), int32(2), "another attempt begins where the one before ended")
+	require.LessOrEqual(t, timeouts.Load(), int32(2), "another attempt begins with the last size of the previous one")
 }
 
-// A size that is small comes back to the most, by and by.
-func TestTheSizeGrowsAgain(t *testing.T) {
+// A small size grows back to the maximum.
+func TestBatchSizeGrowsAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	r := w.extracted(60)
@@ -197,8 +198,8 @@ func TestTheSizeGrowsAgain(t *testing.T) {
 	require.Equal(t, 16, out.Group, "after four searches of each size: 4 of 1, 4 of 2, 4 of 4 and 4 of 8 are 60")
 }
 
-// So does a write.
-func TestAWriteBeginsWithTheSizeThatWorked(t *testing.T) {
+// A write also begins with the last size.
+func TestWriteStartsWithTheLastBatchSize(t *testing.T) {
 	write := func(details any) (timeouts int32, last map[string]any) {
 		w := newWorld(t)
 		r := w.extracted(6)
@@ -220,10 +221,10 @@ func TestAWriteBeginsWithTheSizeThatWorked(t *testing.T) {
 	require.Positive(t, timeouts)
 	require.Less(t, last["size"], 6.0)
 	timeouts, _ = write(last)
-	require.Zero(t, timeouts, "another attempt begins where the one before ended")
+	require.Zero(t, timeouts, "another attempt begins with the last size of the previous one")
 }
 
-// waiting stages memories, and as many contradictions of them that wait for a person, whose time is over.
+// waiting stages memories, and as many contradictions of them whose review has expired.
 func (w *world) waiting(n int) activities.ReviewRef {
 	w.t.Helper()
 	known := make([]string, n)
@@ -246,7 +247,7 @@ func (w *world) waiting(n int) activities.ReviewRef {
 	return activities.ReviewRef{Tenant: "t", BatchID: r.BatchID.String()}
 }
 
-// What no one decided is ended page by page: each page is progress, and after a while the rest is for another attempt.
+// Proposals expire page by page. Each page is progress, and after a while the rest is left to another attempt.
 func TestProposalsExpireByPages(t *testing.T) {
 	w := newWorld(t)
 	const n = pipeline.ExpirePage + 20

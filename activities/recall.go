@@ -98,7 +98,7 @@ func fitting(out schema.RecallResponse) schema.RecallResponse {
 	return out
 }
 
-// GetRequest asks for records by id.
+// GetRequest is a request for records by id.
 type GetRequest struct {
 	Request schema.GetRequest `json:"request"`
 

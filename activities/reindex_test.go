@@ -28,7 +28,7 @@ import (
 	"github.com/mneme/mneme/store/vectorindex"
 )
 
-// do executes an activity that returns nothing but an error.
+// do executes an activity without a result.
 func (w *world) do(fn any, in ...any) error {
 	w.t.Helper()
 	w.env.RegisterActivity(fn)
@@ -36,7 +36,7 @@ func (w *world) do(fn any, in ...any) error {
 	return err
 }
 
-// asked searches the index of tenant t as recall does.
+// asked searches the index for tenant t as recall does.
 func (w *world) asked(q vector.Index, model inference.EmbeddingModel, v []float32) ([]search.Hit, error) {
 	return q.Search(ctx, pg.Filter{Principal: schema.Principal{Tenant: "t", Agent: "a"}},
 		pg.Embedding{Model: model, Vector: v}, 10)
@@ -49,7 +49,7 @@ func embedded(t *testing.T, text string) []float32 {
 	return vectors[0]
 }
 
-// compare looks from both sides once.
+// compare compares in both directions once.
 func (w *world) compare(a *indexing.Indexing, repair bool) api.Drift {
 	w.t.Helper()
 	memories, err := run[indexing.CompareResult](w, a.CompareMemories, api.CompareRequest{MaxPages: 50, Repair: repair})
@@ -61,7 +61,7 @@ func (w *world) compare(a *indexing.Indexing, repair bool) api.Drift {
 	return memories.Drift.Add(points.Drift)
 }
 
-// verifyTwice verifies with an attempt that fails and one that takes up what that has reported.
+// verifyTwice verifies in an attempt that fails and in one that continues from its heartbeat.
 func verifyTwice(t *testing.T, a *indexing.Indexing, g vector.Generation,
 	between func()) (out api.VerifyResult, failed error) {
 	t.Helper()
@@ -90,9 +90,9 @@ func verifyTwice(t *testing.T, a *indexing.Indexing, g vector.Generation,
 	return out, failed
 }
 
-// A rebuild ends between the two halves of its switch: the index searches the new generation, Postgres calls
-// the old one active. What is active is searched before the other is dropped.
-func TestHalfASwitchIsTakenBack(t *testing.T) {
+// A rebuild is interrupted halfway through its switch: the index searches the new generation, and in Postgres the old
+// one is active. The active one is searched again before the other is dropped.
+func TestInterruptedSwitchIsReverted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	q, _ := w.qdrant()
@@ -112,7 +112,7 @@ func TestHalfASwitchIsTakenBack(t *testing.T) {
 		require.NoError(t, q.Activate(ctx, g))
 		hits, err := w.asked(q, model, embedded(t, "harbour"))
 		require.NoError(t, err)
-		require.Empty(t, hits, "nothing was brought to the new one")
+		require.Empty(t, hits, "the new generation has no points")
 		return g
 	}
 	finds := func() {
@@ -129,16 +129,16 @@ func TestHalfASwitchIsTakenBack(t *testing.T) {
 	require.NoError(t, w.do(a.SearchActive))
 	finds()
 
-	// Begun for another model, a rebuild drops it.
+	// A rebuild for another model drops it.
 	half()
 	_, err = run[indexing.BeginReindexResult](w, a.BeginReindex, indexing.BeginReindexRequest{Model: "next-v1"})
 	require.NoError(t, err)
 	finds()
 }
 
-// An index that has lost the name under which it is searched gets it again from the drift check, although
-// no point differs; one that only looks fixes nothing.
-func TestDriftCheckMendsTheAlias(t *testing.T) {
+// An index that has lost its alias gets it again from the drift check, although no point differs. A check without
+// repair changes nothing.
+func TestDriftCheckRestoresTheAlias(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	q, _ := w.qdrant()
@@ -154,15 +154,15 @@ func TestDriftCheckMendsTheAlias(t *testing.T) {
 	require.ErrorIs(t, err, vector.ErrMissing)
 	require.Zero(t, w.compare(a, false).Found())
 	_, err = w.asked(q, model, embedded(t, "harbour"))
-	require.ErrorIs(t, err, vector.ErrMissing, "looking fixes nothing")
+	require.ErrorIs(t, err, vector.ErrMissing, "a check without repair changes nothing")
 	require.Zero(t, w.compare(a, true).Found())
 	hits, err := w.asked(q, model, embedded(t, "harbour"))
 	require.NoError(t, err)
 	require.Len(t, hits, 1)
 }
 
-// A check that only looks makes nothing where the index has lost everything.
-func TestLookingMakesNothing(t *testing.T) {
+// A check without repair creates nothing if the index has lost everything.
+func TestCompareWithoutRepairCreatesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	q, _ := w.qdrant()
@@ -179,8 +179,8 @@ func TestLookingMakesNothing(t *testing.T) {
 	require.Equal(t, api.Drift{Memories: 2, Points: 2}, w.compare(a, true))
 }
 
-// The deletion of a memory that was purged may still be pending: that is lag.
-func TestADeletionOnItsWayIsNoDrift(t *testing.T) {
+// If the deletion of a purged memory is pending, the point is lag and not drift.
+func TestPendingDeletionIsNoDrift(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	q, _ := w.qdrant()
@@ -201,8 +201,8 @@ func TestADeletionOnItsWayIsNoDrift(t *testing.T) {
 	require.Equal(t, api.Drift{Memories: 1, Points: 1}, w.compare(a, true))
 }
 
-// A memory that becomes a text which the embedder refuses has no vector any more: its old one is not
-// searched, and does not prevent a rebuild.
+// If a memory gets a text that the embedder refuses, it has no vector: its old vector is not searched, and does not
+// prevent a rebuild.
 func TestARefusedTextLeavesNoOldPoint(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -214,7 +214,7 @@ func TestARefusedTextLeavesNoOldPoint(t *testing.T) {
 	g := w.active(q)
 	old, err := w.store.IndexEntries(ctx, "t", g.Model, ids[:1])
 	require.NoError(t, err)
-	w.exec(`SET session_replication_role = replica`) // the triggers let nothing of an episode be changed
+	w.exec(`SET session_replication_role = replica`) // the triggers protect the content of an episode
 	_, err = w.owner.Exec(ctx,
 		`WITH m AS (UPDATE memories SET content = 'poison', content_hash = sha256('poison'), version = version + 1
 			WHERE id = $1 RETURNING tenant, id, version)
@@ -233,7 +233,8 @@ func TestARefusedTextLeavesNoOldPoint(t *testing.T) {
 	}
 	verified()
 
-	// Anyone who has read it before may tell of it after. When it is parked, no one tells of it again.
+	// A program that read the memory before may still write its old point. After the change is parked, no program
+	// writes it again.
 	require.NoError(t, q.Apply(ctx, g, "t", vector.Changes{Upserts: []vector.Point{vector.PointOf(old[0])}}))
 	require.Zero(t, w.compare(a, true).Found(), "it will be tried again")
 	w.exec(`UPDATE index_outbox SET parked_at = now(), attempts = 8`)
@@ -243,8 +244,8 @@ func TestARefusedTextLeavesNoOldPoint(t *testing.T) {
 	verified()
 }
 
-// A verification that fails at one tenant goes on there, with what it has counted.
-func TestVerificationGoesOn(t *testing.T) {
+// A verification that fails at one tenant continues there, with its counts.
+func TestVerificationContinues(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	q, server := w.qdrant()
@@ -273,8 +274,8 @@ func TestVerificationGoesOn(t *testing.T) {
 	require.Equal(t, 4, counts, "t once, u twice, v once")
 }
 
-// A sample that was not found is drawn again by the next attempt: what it counted before proves nothing.
-func TestAVerificationThatFoundTooLittleBeginsAgain(t *testing.T) {
+// A sample that was not found is drawn again by the next attempt, because its counts are outdated.
+func TestVerificationDrawsANewSample(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	q, server := w.qdrant()
@@ -295,7 +296,7 @@ func TestAVerificationThatFoundTooLittleBeginsAgain(t *testing.T) {
 	require.Equal(t, api.VerifyResult{Memories: 2, Points: 2, Sampled: 2, Found: 2}, out)
 }
 
-// unknown is an endpoint that knows no such model, or is not to be reached.
+// unknown is an endpoint without the model, or one that is unavailable.
 type unknown struct {
 	renamed
 	err error
@@ -305,9 +306,9 @@ func (e unknown) Embed(context.Context, []string) ([][]float32, inference.Usage,
 	return nil, inference.Usage{}, e.err
 }
 
-// Whether an endpoint knows a model shows when it is asked. One that says no is like none; one that does
-// not answer is waited for.
-func TestAnEndpointThatDoesNotKnowTheModel(t *testing.T) {
+// Whether an endpoint has a model is known only after a call. An endpoint that refuses the model is treated as
+// missing; for one that does not answer, the activity waits.
+func TestEndpointWithoutTheModel(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	q, _ := w.qdrant()
@@ -324,7 +325,7 @@ func TestAnEndpointThatDoesNotKnowTheModel(t *testing.T) {
 	w.remember("t", "Said when nobody knew the old model any more.")
 	configured.down.Store(true)
 	_, err = w.drain(a)
-	require.Error(t, err, "the endpoint may refuse everything: a key that is not valid any more")
+	require.Error(t, err, "the endpoint may refuse everything, for example because of an invalid key")
 	configured.down.Store(false)
 	_, err = w.drain(a)
 	require.NoError(t, err)
@@ -339,8 +340,8 @@ func TestAnEndpointThatDoesNotKnowTheModel(t *testing.T) {
 	require.Equal(t, 1, w.count("index_outbox", "attempts = 0"))
 }
 
-// A cache that remembers what the embedder has said before says nothing of how it is now.
-func TestAnEmbedderIsAskedAgain(t *testing.T) {
+// Cached answers of an embedder do not show whether it works now.
+func TestProbeBypassesTheCache(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	q, _ := w.qdrant()
@@ -355,5 +356,5 @@ func TestAnEmbedderIsAskedAgain(t *testing.T) {
 	w.remember("t", "This comes while it is down.")
 	_, err = w.drain(a)
 	require.ErrorContains(t, err, "down")
-	require.Equal(t, 1, w.count("index_outbox", "attempts = 0"), "it counts against no memory")
+	require.Equal(t, 1, w.count("index_outbox", "attempts = 0"), "no memory is postponed")
 }

@@ -43,7 +43,8 @@ func (r ReviewRef) batch() (uuid.UUID, error) {
 	return id, nil
 }
 
-// OpenRequest asks for the state of a review, and sets the deadline of proposals that have just begun to wait.
+// OpenRequest is a request for the state of a review. It also sets the deadline of proposals that have just begun to
+// wait.
 type OpenRequest struct {
 	ReviewRef
 	WindowSeconds int64 `json:"window_seconds"`
@@ -60,7 +61,7 @@ func (a *Reviewing) OpenReview(ctx context.Context, in OpenRequest) (pipeline.Re
 	return st, step.Fail(err)
 }
 
-// ExpireRequest asks to expire the proposals of a review.
+// ExpireRequest is a request to expire the proposals of a review.
 type ExpireRequest struct {
 	ReviewRef
 	// Proposals with a deadline up to Before expire. The workflow sets it to the time that it waited for, because the

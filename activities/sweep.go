@@ -34,7 +34,7 @@ func (a *Sweeping) share() float64 {
 	return a.Share
 }
 
-// SweepRequest asks for up to MaxBatches batches of a run, starting at a cursor.
+// SweepRequest is a request for up to MaxBatches batches of a run, starting at a cursor.
 type SweepRequest struct {
 	Run        string          `json:"run"`              // the run that the counts belong to
 	At         time.Time       `json:"at"`               // when the run began; later due times are for the next run

@@ -17,7 +17,7 @@ const (
 	MaxReportSteps = 200
 )
 
-// Validate reports every field that is wrong, as a *schema.ValidationError.
+// Validate returns a *schema.ValidationError that lists every invalid field.
 func (r *AdviseRequest) Validate() error {
 	p := principalProblems(r.Principal, r.ReadPolicy)
 	if r.Task == "" && r.Error == "" {
@@ -31,7 +31,7 @@ func (r *AdviseRequest) Validate() error {
 	return p.Err()
 }
 
-// Validate reports every field that is wrong, as a *schema.ValidationError.
+// Validate returns a *schema.ValidationError that lists every invalid field.
 func (r *ReportRequest) Validate() error {
 	p := principalProblems(r.Principal, r.ReadPolicy)
 	if _, err := uuid.Parse(r.AdviceID); err != nil {
@@ -56,7 +56,7 @@ func (r *ReportRequest) Validate() error {
 	return p.Err()
 }
 
-// principalProblems are the problems that a recall would report for the principal.
+// principalProblems returns the problems that a recall would report for the principal.
 func principalProblems(who schema.Principal, policy schema.ReadPolicy) check.Problems {
 	var p check.Problems
 	asked := schema.RecallRequest{Principal: who, ReadPolicy: policy, Query: "any"}

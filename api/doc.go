@@ -1,7 +1,7 @@
-// Package api is Mneme's contract for programs that talk to it through Temporal: the names of workflows, updates,
-// queries, signals and search attributes, the builders of workflow ids, the Nexus service, and the inputs and results
-// of workflows. Requests and results of operations on memories are in package schema.
+// Package api defines Mneme's interface for programs that use it through Temporal: the names of workflows, updates,
+// queries, signals and search attributes, the functions that build workflow ids, the Nexus service, and the inputs and
+// results of workflows. Requests and results of operations on memories are in package schema.
 //
-// It imports nothing of Mneme but schema, and not the Temporal SDK, so that others can import it without the program.
-// Package client starts workflows by it; a client in another language uses the same names and shapes as JSON.
+// Of Mneme's packages it imports only schema, and it does not import the Temporal SDK, so that importing it is cheap.
+// Package client uses it to start workflows. A client in another language uses the same names and JSON.
 package api

@@ -28,7 +28,7 @@ const (
 	ErrTypeTokenRefused = "TokenRefused"    // a confirmation token is not valid; details: the reason, a string
 )
 
-// ErrTypeTenantsFailed means that a sweep failed for some tenants; details: the names that the result holds.
+// ErrTypeTenantsFailed means that a sweep failed for some tenants; details: the names in the result.
 const ErrTypeTenantsFailed = "TenantsFailed"
 
 // ErrTypeStalled means that an attempt made no progress for too long and was cancelled. It is retried.

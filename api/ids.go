@@ -10,13 +10,12 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// DecisionUpdateID is the id of the update that carries a decision with an operation id.
+// DecisionUpdateID returns the id of the update for a decision with an operation id.
 func DecisionUpdateID(req schema.ReviewRequest) string {
 	return boundedUpdateID(req.OperationID + "/" + req.ProposalID)
 }
 
-// EarlierDecisionKeys returns the keys under which earlier versions of the program have stored the decision of a key,
-// given the workflow id of the review and the id of the update.
+// EarlierDecisionKeys returns the keys under which earlier versions of the program stored a decision.
 func EarlierDecisionKeys(key, workflowID, updateID, batchID string, req schema.ReviewRequest) []string {
 	tenant := req.Principal.Tenant
 	plain := plainID(KindReview, idEscaper.Replace(tenant), batchID)
@@ -35,12 +34,11 @@ var (
 	idUnescaper = strings.NewReplacer("%25", "%", "%2F", "/")
 )
 
-// IngestWorkflowID is the id of the run that takes a request.
+// IngestWorkflowID returns the id of the run for a request.
 //
-// With an idempotency key the id is made of the agent and the key, so that a second start finds the first run. Two
-// agents of a tenant that use the same key have two runs, and so have two users of an agent. Without a key it is
-// derived from the principal and the content, so that a repeated request joins the run that is still open. Ids longer
-// than MaxIDLength are hashed (boundedID).
+// With an idempotency key, the id is derived from the agent, its user and the key, so that a second start finds the
+// first run. Without a key, it is derived from the principal and the content, so that a repeated request joins the open
+// run. Ids longer than MaxIDLength are hashed (boundedID).
 func IngestWorkflowID(r schema.IngestRequest) string {
 	key := contentKey(r)
 	if r.IdempotencyKey != "" {
@@ -49,14 +47,14 @@ func IngestWorkflowID(r schema.IngestRequest) string {
 	return principalID(KindIngest, r.Principal, key)
 }
 
-// principalID is the id of a run of a principal: kind/tenant/agent/key. A user is a digest after its agent:
-// the name may be an address, and ids stay in lists, logs and history when the memories are erased. %40 is
-// no part of an escaped agent.
+// principalID returns the id of a run of a principal: kind/tenant/agent/key. A digest of the user follows the agent.
+// The name itself may be an address, and ids remain in lists, logs and histories after memories are erased. An escaped
+// agent never contains %40.
 func principalID(kind string, p schema.Principal, key string) string {
 	return boundedID(kind, ownerOf(p), key)
 }
 
-// ownerOf is the part of an id that says whose the run is.
+// ownerOf returns the part of an id that identifies the owner of the run.
 func ownerOf(p schema.Principal) string {
 	owner := idEscaper.Replace(p.Tenant) + "/" + idEscaper.Replace(p.Agent)
 	if p.User == "" {
@@ -66,7 +64,7 @@ func ownerOf(p schema.Principal) string {
 	return owner + "%40" + hex.EncodeToString(sum[:16])
 }
 
-// WorkflowID joins the parts of an id. Different parts never give the same id, so that a run that is joined by its id
+// WorkflowID joins the parts of an id. Different parts never give the same id, so a run that is joined by its id
 // belongs to the same tenant and agent. The last part is not escaped.
 func WorkflowID(kind string, parts ...string) string {
 	last := len(parts) - 1
@@ -77,11 +75,11 @@ func WorkflowID(kind string, parts ...string) string {
 	return boundedID(kind, strings.Join(escaped, "/"), parts[last])
 }
 
-// MaxIDLength is the highest length in bytes of a workflow id or an update id of Mneme. Temporal with an SQL database
-// stores at most 255 characters of a workflow id, and appends the time to the ids of a schedule's runs.
+// MaxIDLength is the maximum length in bytes of a workflow id or an update id of Mneme. With an SQL database, Temporal
+// stores at most 255 characters of a workflow id, and it appends the time to the ids of a schedule's runs.
 const MaxIDLength = 200
 
-// boundedID is kind/owner/key or, if that is longer than MaxIDLength, kind/<32 digits of the owner's
+// boundedID returns kind/owner/key or, if that is longer than MaxIDLength, kind/<32 digits of the owner's
 // SHA-256>/<SHA-256 of the key>, both in hexadecimal. The owner may be empty.
 func boundedID(kind, owner, key string) string {
 	id := plainID(kind, owner, key)
@@ -92,7 +90,7 @@ func boundedID(kind, owner, key string) string {
 	return kind + "/" + hex.EncodeToString(of[:16]) + "/" + hex.EncodeToString(whole[:])
 }
 
-// plainID is an id as versions before MaxIDLength made it, whatever its length.
+// plainID returns an id of any length, as in versions before MaxIDLength.
 func plainID(kind, owner, key string) string {
 	if owner == "" {
 		return kind + "/" + key
@@ -100,9 +98,8 @@ func plainID(kind, owner, key string) string {
 	return kind + "/" + owner + "/" + key
 }
 
-// bothForms returns an id in its present form and in the form of versions before MaxIDLength, if these differ and the
-// run has one of them; otherwise only the run's id. A request that was carried out under one form is found under
-// both.
+// bothForms returns an id in its current form and in the form of versions before MaxIDLength, if these differ and id is
+// one of them. Otherwise it returns only id. This finds results of a request that were stored under either form.
 func bothForms(id, bounded, plain string) []string {
 	if bounded == plain || id != bounded && id != plain {
 		return []string{id}
@@ -110,7 +107,7 @@ func bothForms(id, bounded, plain string) []string {
 	return []string{bounded, plain}
 }
 
-// boundedUpdateID is the id, or its SHA-256 where it is longer than MaxIDLength.
+// boundedUpdateID returns the id, or its SHA-256 if it is longer than MaxIDLength.
 func boundedUpdateID(id string) string {
 	if len(id) <= MaxIDLength {
 		return id
@@ -119,8 +116,8 @@ func boundedUpdateID(id string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// TenantOfID is the tenant that an id of a principal's run names. A hashed id names none: such an id has
-// three parts, and others have four or more.
+// TenantOfID returns the tenant in an id of a principal's run. Hashed ids, which have three parts instead of four or
+// more, contain no tenant.
 func TenantOfID(id string) (tenant string, ok bool) {
 	parts := strings.SplitN(id, "/", 4)
 	if len(parts) != 4 {
@@ -129,7 +126,7 @@ func TenantOfID(id string) (tenant string, ok bool) {
 	return idUnescaper.Replace(parts[1]), true
 }
 
-// contentKey is a digest of everything in the request. Equal requests have equal keys.
+// contentKey returns a digest of everything in the request. Equal requests have equal keys.
 func contentKey(r schema.IngestRequest) string {
 	encoded, err := json.Marshal(r) // field order is fixed and there are no maps
 	if err != nil {
@@ -139,57 +136,56 @@ func contentKey(r schema.IngestRequest) string {
 	return "content-" + hex.EncodeToString(sum[:16])
 }
 
-// ResumeWorkflowID is the id of the run that replays a dead job.
+// ResumeWorkflowID returns the id of the run that replays a dead job.
 func ResumeWorkflowID(tenant, jobID string) string { return WorkflowID("resume", tenant, jobID) }
 
-// ReviewWorkflowID is the id of the run in which the proposals of a batch wait for a decision.
+// ReviewWorkflowID returns the id of the run in which the proposals of a batch wait for a decision.
 func ReviewWorkflowID(tenant, batchID string) string { return WorkflowID(KindReview, tenant, batchID) }
 
-// SyncIndexWorkflowID is the id of the run that drains the outbox into an index.
+// SyncIndexWorkflowID returns the id of the run that drains the outbox into an index.
 func SyncIndexWorkflowID(index string) string { return "sync-index/" + index }
 
-// RecallWorkflowID is the id of the run that answers a request (principalID). The key is a digest: it is
-// of all that the request says, so that the same question of the same agent, asked while it is being
-// answered, joins that run.
+// RecallWorkflowID returns the id of the run that answers a request (principalID). The key is a digest of the whole
+// request, so that a request joins the open run of an equal request.
 func RecallWorkflowID(r schema.RecallRequest) string {
 	return contentID(KindRecall, r.Principal, r)
 }
 
-// GetWorkflowID is the id of the run that answers a request: see RecallWorkflowID.
+// GetWorkflowID returns the id of the run that answers a request: see RecallWorkflowID.
 func GetWorkflowID(r schema.GetRequest) string { return contentID(KindGet, r.Principal, r) }
 
-// ContextWorkflowID is the id of the run that answers a request: see RecallWorkflowID.
+// ContextWorkflowID returns the id of the run that answers a request: see RecallWorkflowID.
 func ContextWorkflowID(r ledger.ContextRequest) string { return contentID(KindContext, r.Principal, r) }
 
-// AdviseWorkflowID is the id of the run that answers a request: see RecallWorkflowID.
+// AdviseWorkflowID returns the id of the run that answers a request: see RecallWorkflowID.
 func AdviseWorkflowID(r AdviseRequest) string { return contentID(KindAdvise, r.Principal, r) }
 
-// ReportWorkflowID is the id of the run that takes a report: report/TENANT/AGENT/ADVICE and a digest of the report. A
-// repeated report joins the run if it is still open, and otherwise is not counted again.
+// ReportWorkflowID returns the id of the run for a report: report/TENANT/AGENT/ADVICE and a digest of the report. A
+// repeated report joins the open run. If the run has ended, the report is not counted again.
 func ReportWorkflowID(r ReportRequest) string { return contentID(KindReport, r.Principal, r) }
 
-// SessionWorkflowID is the id of the run of a session: session/TENANT/AGENT/SESSION.
+// SessionWorkflowID returns the id of the run of a session: session/TENANT/AGENT/SESSION.
 func SessionWorkflowID(r SessionRef) string { return principalID(KindSession, r.Principal, r.Session) }
 
-// RecordWorkflowID is the id of the run that takes in a whole session: record/TENANT/AGENT/SESSION.
+// RecordWorkflowID returns the id of the run that records a complete session: record/TENANT/AGENT/SESSION.
 func RecordWorkflowID(r SessionRef) string { return principalID(KindRecord, r.Principal, r.Session) }
 
-// RecordIDOf is the id of the run that takes in a whole session, from that of the session's runs.
+// RecordIDOf converts the workflow id of a session to the id of the run that records a complete session.
 func RecordIDOf(sessionWorkflowID string) string {
 	return KindRecord + strings.TrimPrefix(sessionWorkflowID, KindSession)
 }
 
-// EraseEventsWorkflowID is the id of the run that erases events: the same for the same events.
+// EraseEventsWorkflowID returns the id of the run that erases events. It is the same for the same events.
 func EraseEventsWorkflowID(r EraseEventsRequest) string {
 	return contentID(KindErase, schema.Principal{Tenant: r.Tenant, Agent: "events"}, r)
 }
 
-// ReflectWorkflowID is the id of the run in which an agent reflects on a stream; one runs at a time.
+// ReflectWorkflowID returns the id of the run in which an agent reflects on a stream; one runs at a time.
 func ReflectWorkflowID(p schema.Principal, stream string) string {
 	return principalID(KindReflect, p, stream)
 }
 
-// contentID is the id of a run that only reads, with a digest of the whole request as its key.
+// contentID returns the id of a run that only reads, with a digest of the whole request as its key.
 func contentID(kind string, p schema.Principal, request any) string {
 	encoded, err := json.Marshal(request)
 	if err != nil {
@@ -199,8 +195,8 @@ func contentID(kind string, p schema.Principal, request any) string {
 	return principalID(kind, p, "content-"+hex.EncodeToString(sum[:16]))
 }
 
-// OperationWorkflowID is the id of the run of an operation (principalID), the key being the
-// operation id or, without one, a digest of the request.
+// OperationWorkflowID returns the id of the run of an operation (principalID). The key is the operation id or, without
+// one, a digest of the request.
 func OperationWorkflowID(kind string, op schema.Operation, request any) string {
 	key := op.OperationID
 	if key == "" {
@@ -214,17 +210,17 @@ func OperationWorkflowID(kind string, op schema.Operation, request any) string {
 	return KeyedWorkflowID(kind, op.Principal, key)
 }
 
-// KeyedWorkflowID is the same for an operation that has an operation id. A workflow may call it.
+// KeyedWorkflowID is OperationWorkflowID for an operation with an operation id. A workflow may call it.
 func KeyedWorkflowID(kind string, p schema.Principal, operationID string) string {
 	return principalID(kind, p, operationID)
 }
 
-// DriftWorkflowID is the id of the run that an operator starts, one at a time, and of the schedule. Temporal appends
-// the time to the ids of the schedule's runs, so that such a run and an operator's may overlap: that costs a second
-// comparison and does no harm, because a repair writes what is in Postgres.
+// DriftWorkflowID returns the id of the drift checks of operators and of the schedule. Temporal appends the time to the
+// ids of scheduled runs, so these may overlap with a run of an operator. This is harmless, because repairs only write
+// the contents of Postgres.
 func DriftWorkflowID(index string) string { return WorkflowID("drift", index) }
 
-// ReindexWorkflowID is the id of the run that rebuilds an index: one at a time.
+// ReindexWorkflowID returns the id of the run that rebuilds an index. An index has one such run at a time.
 func ReindexWorkflowID(index string) string { return WorkflowID("reindex", index) }
 
 // DecaySweepID is the workflow id of a sweep of every tenant; schedules add their time to it.
@@ -233,8 +229,8 @@ const DecaySweepID = "decay-sweep"
 // RetentionPurgeID is the workflow id of a purge of every tenant; schedules add their time to it.
 const RetentionPurgeID = "retention-purge"
 
-// otherKeys are the keys under which other versions of the program have stored the operation of a key that its caller
-// chose.
+// EarlierOperationKeys returns the keys under which other versions of the program stored the operation with a key that
+// the caller chose.
 func EarlierOperationKeys(id, kind string, p schema.Principal, key string) []string {
 	owner := ownerOf(p)
 	return without(bothForms(id, boundedID(kind, owner, key), plainID(kind, owner, key)), id)
@@ -252,5 +248,5 @@ func without(keys []string, own string) (others []string) {
 // RefreshTopicsID is the workflow id of a sweep over the topics of every tenant; schedules add their time to it.
 const RefreshTopicsID = "refresh-topics"
 
-// RefreshTopicWorkflowID is the id of the run that refreshes a topic, one at a time.
+// RefreshTopicWorkflowID returns the id of the run that refreshes a topic. A topic has one such run at a time.
 func RefreshTopicWorkflowID(tenant, topic string) string { return WorkflowID("topic", tenant, topic) }

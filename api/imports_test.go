@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestImports holds the contract light: it imports nothing of Mneme but schema and its rules, and not the Temporal SDK.
+// Package api imports only schema of Mneme's packages, and not the Temporal SDK.
 func TestImports(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", ".").Output()
 	require.NoError(t, err)

@@ -11,19 +11,19 @@ type SyncIndexInput struct {
 	After string      `json:"after,omitempty"` // the tenant after which the previous run stopped
 }
 
-// SyncIndexProgress counts what a run has written to the index so far, and says how far the index lags behind
+// SyncIndexProgress counts the changes that a run has written to the index so far, and has the lag of the index behind
 // Postgres. The query "progress" returns it.
 type SyncIndexProgress struct {
 	IndexResult
 	Lag schema.IndexLag `json:"lag"`
 }
 
-// SyncIndexResult counts what a run wrote to the index.
+// SyncIndexResult counts the changes that a run wrote to the index.
 type SyncIndexResult struct {
 	IndexResult
 }
 
-// DriftInput asks to compare the searched generation of a vector index with Postgres.
+// DriftInput starts a comparison of the searched generation of a vector index with Postgres.
 type DriftInput struct {
 	Index    string `json:"index"`               // name of the index, part of the run's id; empty: the worker's index
 	LookOnly bool   `json:"look_only,omitempty"` // only compare, repair nothing
@@ -36,25 +36,25 @@ type DriftInput struct {
 	strict
 }
 
-// UnmarshalJSON reads the input strictly; Validate reports what it found.
+// UnmarshalJSON reads the input strictly. Validate reports the problems.
 func (in *DriftInput) UnmarshalJSON(data []byte) error {
 	type plain DriftInput
 	in.decoded = check.DecodeInput(data, (*plain)(in))
 	return nil
 }
 
-// DriftResult is what the comparisons found. The query "progress" returns it while the run is open.
+// DriftResult is the result of the comparisons. The query "progress" returns it while the run is open.
 type DriftResult struct {
 	Rounds int   `json:"rounds"`
 	Found  Drift `json:"found"` // differences that the first round found
 	Left   Drift `json:"left"`  // differences that the last round found and did not repair
 	// Repaired counts the repairs of all rounds.
 	Repaired int64 `json:"repaired"`
-	// Looked is what the current round has found so far.
+	// Looked is the result of the current round so far.
 	Looked Drift `json:"looked"`
 }
 
-// Comparison is a round that compares a generation with Postgres in both directions, and how far it has come.
+// Comparison is the state of a round that compares a generation with Postgres in both directions.
 type Comparison struct {
 	Generation string         `json:"generation,omitempty"` // empty: the searched generation
 	Repair     bool           `json:"repair,omitempty"`
@@ -63,7 +63,7 @@ type Comparison struct {
 	Next       CompareRequest `json:"next"`           // the next request in that direction
 }
 
-// ReindexInput asks to rebuild a vector index from Postgres.
+// ReindexInput starts a rebuild of a vector index from Postgres.
 type ReindexInput struct {
 	Index string `json:"index"`           // empty: the worker's index
 	Model string `json:"model,omitempty"` // the embedding model; empty: the model that the worker is configured with
@@ -77,14 +77,14 @@ type ReindexInput struct {
 	strict
 }
 
-// UnmarshalJSON reads the input strictly; Validate reports what it found.
+// UnmarshalJSON reads the input strictly. Validate reports the problems.
 func (in *ReindexInput) UnmarshalJSON(data []byte) error {
 	type plain ReindexInput
 	in.decoded = check.DecodeInput(data, (*plain)(in))
 	return nil
 }
 
-// ReindexProgress is how far a rebuild has come. The query "progress" returns it.
+// ReindexProgress is the progress of a rebuild. The query "progress" returns it.
 type ReindexProgress struct {
 	Phase      string         `json:"phase"`
 	Generation GenerationRef  `json:"generation"`
@@ -104,7 +104,7 @@ type ReindexProgress struct {
 	Comparing  *Comparison    `json:"comparing,omitempty"`
 }
 
-// ReindexResult is what a rebuild did.
+// ReindexResult is the result of a rebuild.
 type ReindexResult struct{ ReindexProgress }
 
 // Drift counts the differences between an index and Postgres. A change that is pending in the outbox is lag, not
@@ -123,7 +123,7 @@ type Drift struct {
 	Repaired int64 `json:"repaired"`
 }
 
-// Found returns how many differences there are.
+// Found returns the number of differences.
 func (d Drift) Found() int64 { return d.Missing + d.Behind + d.Ahead + d.Dead }
 
 // Add returns the sum of both counts.
@@ -134,7 +134,7 @@ func (d Drift) Add(o Drift) Drift {
 		Repaired: d.Repaired + o.Repaired}
 }
 
-// IndexCursor is how far a pass over all tenants' memories has come.
+// IndexCursor is the position of a pass over the memories of all tenants.
 type IndexCursor struct {
 	Tenant string `json:"tenant,omitempty"`
 	After  string `json:"after,omitempty"` // the last memory of the tenant that was compared
@@ -142,7 +142,7 @@ type IndexCursor struct {
 	Activate bool `json:"mend,omitempty"`
 }
 
-// CompareRequest asks to compare a generation with Postgres, starting at a cursor.
+// CompareRequest requests a comparison of a generation with Postgres from a cursor on.
 type CompareRequest struct {
 	Generation string      `json:"generation,omitempty"` // empty: the searched generation
 	Cursor     IndexCursor `json:"cursor"`               // the cursor of CompareMemories
@@ -158,7 +158,7 @@ type GenerationRef struct {
 	Dimensions int    `json:"dimensions"`
 }
 
-// VerifyResult says what was verified.
+// VerifyResult is the result of a verification.
 type VerifyResult struct {
 	Memories int64 `json:"memories"` // live memories in Postgres with a vector of the model
 	Points   int64 `json:"points"`

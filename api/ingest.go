@@ -5,7 +5,7 @@ import (
 	"github.com/mneme/mneme/schema/check"
 )
 
-// IngestResult says what became of a request. It holds ids and counts, never content.
+// IngestResult is the result of an ingest. It contains ids and counts, never content.
 type IngestResult struct {
 	schema.IngestAck
 	Extracted schema.ExtractCounts `json:"extracted"`
@@ -14,9 +14,9 @@ type IngestResult struct {
 	Linked    schema.LinkCounts    `json:"linked"`
 	Indexed   IndexResult          `json:"indexed"`
 	Dead      int                  `json:"dead"`                // candidates that could not be processed
-	Deferred  []string             `json:"deferred,omitempty"`  // phases that failed and are made up for later
+	Deferred  []string             `json:"deferred,omitempty"`  // phases that failed and are repeated later
 	ToReview  int                  `json:"to_review,omitempty"` // proposals that wait for a person
-	ReviewID  string               `json:"review_id,omitempty"` // of the run that waits for the decisions
+	ReviewID  string               `json:"review_id,omitempty"` // id of the run that waits for the decisions
 }
 
 // Progress answers QueryProgress.
@@ -33,12 +33,12 @@ type Progress struct {
 type ResumeInput struct {
 	Tenant string `json:"tenant"`
 	JobID  string `json:"job_id"`
-	Actor  string `json:"actor"` // who wants it, for history
+	Actor  string `json:"actor"` // name in history
 
 	strict
 }
 
-// UnmarshalJSON reads the input strictly; Validate reports what it found.
+// UnmarshalJSON reads the input strictly. Validate reports the problems.
 func (in *ResumeInput) UnmarshalJSON(data []byte) error {
 	type plain ResumeInput
 	in.decoded = check.DecodeInput(data, (*plain)(in))
@@ -49,7 +49,7 @@ func (in *ResumeInput) UnmarshalJSON(data []byte) error {
 type IndexResult struct {
 	Upserted  int `json:"upserted"`
 	Deleted   int `json:"deleted"`
-	Embedded  int `json:"embedded"`            // memories that had been left without an embedding
+	Embedded  int `json:"embedded"`            // memories that were missing an embedding
 	Postponed int `json:"postponed,omitempty"` // memories that the embedder refuses; they are retried later
 	Parked    int `json:"parked,omitempty"`    // of those, parked until an operator retries them
 }

@@ -8,14 +8,14 @@ import (
 // strict is embedded in the inputs that this package defines. It holds the problems found by decoding.
 type strict struct{ decoded check.Decoded }
 
-// Validate reports every field that is wrong, as a *schema.ValidationError.
+// Validate returns a *schema.ValidationError that lists every invalid field.
 func (s *strict) Validate() error { return s.decoded.Err() }
 
 // DropUnread ignores unknown fields, as older versions did, and reports whether there were any.
 func (s *strict) DropUnread() bool { return s.decoded.DropUnread() }
 
-// MisreadErr returns the problems that every version rejects, as a *schema.ValidationError. Fields that this version
-// does not know are not among them: a newer client may have set them.
+// MisreadErr returns the problems that every version rejects, as a *schema.ValidationError. It does not include unknown
+// fields, which a newer client may have set.
 func (s *strict) MisreadErr() error {
 	if wrong := s.decoded.Misread(); len(wrong) > 0 {
 		return &schema.ValidationError{Fields: wrong}

@@ -7,12 +7,13 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// LearnScope has the memories that one run of learning reads and writes: those of a tenant with the same readers.
+// LearnScope identifies the memories that one run of learning reads and writes: memories of a tenant with the same
+// readers.
 type LearnScope struct {
 	Tenant  string `json:"tenant"`
-	Agent   string `json:"agent,omitempty"`   // private memories of this agent; empty: memories that all agents see
-	Project string `json:"project,omitempty"` // empty: memories without a project
-	Scope   string `json:"scope,omitempty"`   // empty: memories without a scope
+	Agent   string `json:"agent,omitempty"`   // private memories of this agent; empty for memories that all agents see
+	Project string `json:"project,omitempty"` // empty for memories without a project
+	Scope   string `json:"scope,omitempty"`   // empty for memories without a scope
 }
 
 // LearnInput starts Consolidate for one scope, and each of the workflows that Consolidate starts: UpdateFacts,
@@ -20,7 +21,7 @@ type LearnScope struct {
 type LearnInput struct {
 	LearnScope
 	Shadow bool `json:"shadow,omitempty"` // decide and report, but write nothing
-	Full   bool `json:"full,omitempty"`   // read all evidence, also that before the watermark
+	Full   bool `json:"full,omitempty"`   // read all evidence, including evidence before the watermark
 
 	// Set by continue-as-new.
 	Cursor string       `json:"cursor,omitempty"`
@@ -84,17 +85,17 @@ type ConsolidateAllResult struct {
 	Failed  int `json:"failed,omitempty"`
 }
 
-// ConsolidateAllID begins the id of a run of ConsolidateAll. The scheduled time follows, or for a run of one tenant its
-// name.
+// ConsolidateAllID is the prefix of the id of a run of ConsolidateAll. The scheduled time follows, or the name of the
+// tenant for a run of one tenant.
 const ConsolidateAllID = "consolidate-all"
 
-// ConsolidateWorkflowID is the id of a run that consolidates a scope. A scope has one run at a time.
+// ConsolidateWorkflowID returns the id of a run that consolidates a scope. A scope has one run at a time.
 func ConsolidateWorkflowID(s LearnScope) string {
 	return WorkflowID("consolidate", s.Tenant, s.Agent, s.Project, s.Scope)
 }
 
-// ConsolidateWhenQuietInput starts ConsolidateWhenQuiet. Activities that write episodes start it, and signal it when
-// there are more.
+// ConsolidateWhenQuietInput starts ConsolidateWhenQuiet. Activities that write episodes start it, and signal further
+// episodes to it.
 type ConsolidateWhenQuietInput struct {
 	LearnScope
 
@@ -112,38 +113,38 @@ type ConsolidateWhenQuietResult struct {
 	New          int `json:"new"` // unprocessed independent episodes at the last check
 }
 
-// ConsolidateWhenQuietID is the id of the run that waits for a scope to be quiet. A scope has one run at a time.
+// ConsolidateWhenQuietID returns the id of the run that waits for a scope to be quiet. A scope has one run at a time.
 func ConsolidateWhenQuietID(s LearnScope) string {
 	return WorkflowID("consolidate-when-quiet", s.Tenant, s.Agent, s.Project, s.Scope)
 }
 
-// AdviseRequest asks for the best procedure or plan in a situation.
+// AdviseRequest requests the best procedure or plan for a situation.
 type AdviseRequest struct {
 	Principal   schema.Principal  `json:"principal"`
-	Task        string            `json:"task"`                  // in words; task or error is required
-	Error       string            `json:"error,omitempty"`       // as the tool printed it
+	Task        string            `json:"task"`                  // description; task or error is required
+	Error       string            `json:"error,omitempty"`       // error as the tool printed it
 	Context     map[string]string `json:"context,omitempty"`     // os, project_kind, go_version and so on
 	Preferences map[string]string `json:"preferences,omitempty"` // by the same keys; context takes precedence
 	WorkingDir  string            `json:"working_dir,omitempty"`
 	ReadPolicy  schema.ReadPolicy `json:"read_policy,omitempty"` // as in a recall; empty: the agent's own memories
 }
 
-// AdviseResponse is the best procedure or plan for a situation, filled in.
+// AdviseResponse is the best procedure or plan for a situation, with its parameters filled in.
 type AdviseResponse struct {
-	AdviceID string         `json:"advice_id"`      // for the report on the outcome
+	AdviceID string         `json:"advice_id"`      // for the report of the outcome
 	Best     *AdviceOption  `json:"best,omitempty"` // absent if no option has enough confidence
 	Others   []AdviceOption `json:"others,omitempty"`
 	// MissingContext lists context keys that would help to choose.
 	MissingContext []string `json:"missing_context,omitempty"`
-	// DidNotHelp lists earlier attempts at the problem that probably do not help here, the most promising first. It
-	// is filled only if the best option is not certain.
+	// DidNotHelp lists earlier attempts at the problem that probably do not help here, the most promising first. It is
+	// set only if the best option is not certain.
 	DidNotHelp []DidNotHelp `json:"did_not_help,omitempty"`
 }
 
-// DidNotHelp are steps that did not solve the problem before.
+// DidNotHelp describes steps that did not solve the problem before.
 type DidNotHelp struct {
 	Steps   []AdviceStep `json:"steps"`
-	Chance  float64      `json:"chance"`  // that they help now, [0,1]
+	Chance  float64      `json:"chance"`  // probability that they help now, [0,1]
 	Episode string       `json:"episode"` // the newest episode in which they failed
 }
 
@@ -163,7 +164,7 @@ type AdviceOption struct {
 	FailureModes []string `json:"failure_modes,omitempty"`
 }
 
-// AdviceStep is what to do.
+// AdviceStep is one step of an option.
 type AdviceStep struct {
 	Text       string         `json:"text"`
 	Tool       string         `json:"tool,omitempty"`
@@ -173,13 +174,13 @@ type AdviceStep struct {
 	Missing    []string       `json:"missing,omitempty"`
 }
 
-// ReportRequest says how it went after advice.
+// ReportRequest reports the outcome after advice.
 type ReportRequest struct {
 	Principal schema.Principal `json:"principal"`
 	AdviceID  string           `json:"advice_id"`
-	// the memory that was followed; empty: something else was done
+	// the memory that was followed; empty if something else was done
 	Used    string            `json:"used,omitempty"`
-	Outcome schema.Outcome    `json:"outcome,omitempty"` // empty: it follows from the steps
+	Outcome schema.Outcome    `json:"outcome,omitempty"` // default: derived from the steps
 	Steps   []StepReport      `json:"steps,omitempty"`
 	Context map[string]string `json:"context,omitempty"`
 	Session string            `json:"session,omitempty"` // the session of the work
@@ -187,14 +188,14 @@ type ReportRequest struct {
 	ReadPolicy schema.ReadPolicy `json:"read_policy,omitempty"` // the read policy of the request for advice
 }
 
-// StepReport is how one step went.
+// StepReport is the outcome of one step.
 type StepReport struct {
 	OK      bool   `json:"ok"`
 	Skipped bool   `json:"skipped,omitempty"`
 	Error   string `json:"error,omitempty"`
 }
 
-// ReportResult says what the report changed.
+// ReportResult lists the changes of a report.
 type ReportResult struct {
 	Changed []string `json:"changed,omitempty"` // ids of memories whose figures changed
 }

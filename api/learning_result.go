@@ -1,6 +1,6 @@
 package api
 
-// Plus adds the counts of another result. Parts and outcome stay.
+// Plus adds the counts of another result. Parts and outcome are not changed.
 func (r LearnResult) Plus(o LearnResult) LearnResult {
 	r.Read, r.Groups, r.Added, r.Updated = r.Read+o.Read, r.Groups+o.Groups, r.Added+o.Added, r.Updated+o.Updated
 	r.Replaced, r.Merged, r.Contested = r.Replaced+o.Replaced, r.Merged+o.Merged, r.Contested+o.Contested
@@ -18,5 +18,5 @@ func (r LearnResult) Plus(o LearnResult) LearnResult {
 	return r
 }
 
-// Changes is how many records a run changed.
+// Changes returns the number of records that a run changed.
 func (r LearnResult) Changes() int { return r.Added + r.Updated + r.Replaced + r.Merged + r.Contested }

@@ -1,6 +1,6 @@
 package api
 
-// TaskQueue is the queue that the worker listens on, unless it is configured otherwise.
+// TaskQueue is the default task queue of the worker.
 const TaskQueue = "mneme"
 
 // Names of updates and queries.
@@ -13,7 +13,7 @@ const (
 
 	UpdateSelected = "selected" // Forget: waits for the selection and returns schema.ForgetPreview
 	UpdateConfirm  = "confirm"  // Forget: takes schema.ForgetConfirmation, returns schema.ForgetApproval
-	SignalConfirm  = "confirm"  // Forget: the same, without an answer
+	SignalConfirm  = "confirm"  // Forget: like UpdateConfirm, without an answer
 	QueryPreview   = "preview"  // Forget: schema.ForgetPreview
 
 	QueryContext = "context" // Context: ledger.ContextResponse, the context that the run has built
@@ -30,8 +30,7 @@ const (
 	SignalEvidence = "evidence" // ConsolidateWhenQuiet: without an argument; there may be new evidence
 )
 
-// The Nexus service, its operations, and the endpoint that `mneme nexus apply` creates unless another name
-// is given.
+// The Nexus service, its operations, and the default name of the endpoint that `mneme nexus apply` creates.
 const (
 	NexusEndpoint     = "mneme"
 	NexusService      = "mneme"
@@ -86,8 +85,8 @@ const (
 	// ConsolidateWhenQuietInput to ConsolidateWhenQuietResult
 	WorkflowConsolidateWhenQuiet = "ConsolidateWhenQuiet"
 
-	WorkflowConsolidate       = "Consolidate"       // LearnInput to LearnResult, as the five after it
-	WorkflowUpdateFacts       = "UpdateFacts"       // facts that recur
+	WorkflowConsolidate       = "Consolidate"       // LearnInput to LearnResult, like the next five
+	WorkflowUpdateFacts       = "UpdateFacts"       // facts from repeated statements
 	WorkflowCompressEpisodes  = "CompressEpisodes"  // old episodes of a thread
 	WorkflowExtractCompetence = "ExtractCompetence" // procedures
 	WorkflowExtractPlans      = "ExtractPlans"      // plan graphs
@@ -96,11 +95,11 @@ const (
 	WorkflowReport            = "Report" // ReportRequest to ReportResult
 )
 
-// ActivityAppendEvents takes an AppendRequest and returns an AppendResult. The worker hosts it on its task queue for
-// workflows of others: it writes to the ledger and tells the session, which it starts if need be.
+// ActivityAppendEvents takes an AppendRequest and returns an AppendResult. The worker runs it on its task queue for
+// workflows of other programs. It writes to the ledger and signals the session, which it starts if necessary.
 const ActivityAppendEvents = "AppendEvents"
 
-// Phases of an ingest run, as AttrPhase, Progress and the jobs table name them.
+// Phases of an ingest run in AttrPhase, Progress and the jobs table.
 const (
 	PhaseStage   = "stage"
 	PhaseExtract = "extract"
@@ -117,24 +116,24 @@ const (
 	PhaseReflect = "reflect" // Reflect
 )
 
-// Outcomes of an ingest run, as AttrOutcome names them.
+// Outcomes of an ingest run in AttrOutcome.
 const (
 	OutcomeOK     = "ok"
 	OutcomeDead   = "dead_jobs" // some candidates could not be processed
 	OutcomeFailed = "failed"
 )
 
-// OutcomeRefused is the outcome of a Reflect run whose last belief was not accepted; otherwise it is OutcomeOK or
-// OutcomeFailed, and none where the agent was not due.
+// OutcomeRefused is the outcome of a Reflect run whose last belief was not accepted. Other runs have OutcomeOK,
+// OutcomeFailed or, if the agent was not due, no outcome.
 const OutcomeRefused = "refused"
 
-// OutcomeDegraded is the outcome of a recall that left channels or stages out; its other two are OutcomeOK
-// and OutcomeFailed.
+// OutcomeDegraded is the outcome of a recall with failed channels or stages. Other recalls have OutcomeOK or
+// OutcomeFailed.
 const OutcomeDegraded = "degraded"
 
 // Outcomes of a review.
 const (
-	OutcomeReviewed = "reviewed" // people decided all of it
+	OutcomeReviewed = "reviewed" // all proposals were decided by people
 	OutcomeExpired  = "expired"  // some proposals were discarded
 )
 
@@ -159,7 +158,7 @@ const (
 	KindReport   = "report"  // of ReportWorkflowID
 )
 
-// Phases of a rebuild, as AttrPhase and ReindexProgress name them.
+// Phases of a rebuild in AttrPhase and ReindexProgress.
 const (
 	PhaseBegin   = "begin"
 	PhaseFill    = "fill"
@@ -169,8 +168,8 @@ const (
 	PhaseDrop    = "drop"
 )
 
-// PhaseQuiet is the phase of ConsolidateWhenQuiet in which it waits for a scope to be quiet. PhaseLearn is that in
-// which it waits for the run over the scope, and PhaseRetry that in which it waits after one that failed.
+// Phases of ConsolidateWhenQuiet. In PhaseQuiet it waits for a scope to be quiet, in PhaseLearn for the run over the
+// scope, and in PhaseRetry for the next attempt after a failed run.
 const (
 	PhaseQuiet = "quiet"
 	PhaseLearn = "learn"
@@ -180,14 +179,14 @@ const (
 // PhaseSweep is the only phase of a sweep.
 const PhaseSweep = "sweep"
 
-// OutcomeHeld is the outcome of a sweep that left tenants alone, because it would have taken too much of
-// them: `mneme sweeps` lists them. Otherwise it is OutcomeOK.
+// OutcomeHeld is the outcome of a sweep that skipped tenants because it would have removed too much of their data.
+// `mneme sweeps` lists them. Otherwise the outcome is OutcomeOK.
 const OutcomeHeld = "held"
 
-// PhaseCompare is DriftCheck's only phase.
+// PhaseCompare is the only phase of DriftCheck.
 const PhaseCompare = "compare"
 
-// OutcomeDrift is the outcome of a check that left differences; without any it is OutcomeOK.
+// OutcomeDrift is the outcome of a check that left differences. Otherwise it is OutcomeOK.
 const OutcomeDrift = "drift"
 
 // Phases of RefreshTopic. PhaseWrite follows, unless nothing has changed.

@@ -18,19 +18,19 @@ type RebuildRequest struct {
 	State *RebuildState `json:"state,omitempty"` // set by continue-as-new
 }
 
-// RebuildState is how far a rebuild has come.
+// RebuildState is the progress of a rebuild.
 type RebuildState struct {
 	Place  RebuildPlace  `json:"place"`
 	Result RebuildResult `json:"result"`
 }
 
-// RebuildPlace is where the next page begins.
+// RebuildPlace is the start of the next page.
 type RebuildPlace struct {
 	Phase string `json:"phase,omitempty"` // streams, then sessions, then vectors; RebuildOver at the end
-	After string `json:"after,omitempty"` // the stream, the session or the event after which it begins
+	After string `json:"after,omitempty"` // the stream, session or event after which it begins
 }
 
-// Phases of a rebuild of what is derived from the ledger.
+// Phases of a rebuild of data derived from the ledger.
 const (
 	RebuildStreams  = "streams"
 	RebuildSessions = "sessions"
@@ -38,21 +38,21 @@ const (
 	RebuildOver     = "over"
 )
 
-// MaxRebuildDifferences is how many differences a result lists. All are counted.
+// MaxRebuildDifferences is the maximum number of differences that a result lists. All are counted.
 const MaxRebuildDifferences = 200
 
-// RebuildResult says what was compared. It names things by id, and fields that differ, never content.
+// RebuildResult is the result of a comparison or rebuild. It contains ids and names of fields, never content.
 type RebuildResult struct {
 	Compared  int            `json:"compared"`
 	Different int            `json:"different"`
 	Rebuilt   int            `json:"rebuilt"`        // includes equal items if everything is rebuilt
-	Left      int            `json:"left"`           // that differ now
-	Kept      map[string]int `json:"kept,omitempty"` // by reason: not compared, or not replaced
+	Left      int            `json:"left"`           // remaining differences
+	Kept      map[string]int `json:"kept,omitempty"` // items that were not compared or not replaced, by reason
 
 	Differences []RebuildDifference `json:"differences,omitempty"` // the first MaxRebuildDifferences
 }
 
-// RebuildDifference is one thing that differs from what the ledger gives.
+// RebuildDifference is one item that differs from the data derived from the ledger.
 type RebuildDifference struct {
 	Kind    string   `json:"kind"` // working, episode, marks or vectors
 	ID      string   `json:"id"`   // of the session, the record or the event; of marks the event's number
@@ -62,10 +62,10 @@ type RebuildDifference struct {
 	Kept    string   `json:"kept,omitempty"` // why it was not rebuilt
 }
 
-// Equal reports whether everything is as the ledger gives it.
+// Equal reports whether all data agrees with the ledger.
 func (r *RebuildResult) Equal() bool { return r.Left == 0 }
 
-// Add counts a page.
+// Add adds the counts of a page.
 func (r *RebuildResult) Add(page RebuildResult) {
 	r.Compared += page.Compared
 	r.Different += page.Different
@@ -81,7 +81,7 @@ func (r *RebuildResult) Add(page RebuildResult) {
 	r.Differences = append(r.Differences, page.Differences[:min(room, len(page.Differences))]...)
 }
 
-// Validate reports every field that is wrong, as a *schema.ValidationError.
+// Validate returns a *schema.ValidationError that lists every invalid field.
 func (r RebuildRequest) Validate() error {
 	var p check.Problems
 	if r.Tenant == "" {
@@ -94,7 +94,7 @@ func (r RebuildRequest) Validate() error {
 	return p.Err()
 }
 
-// RebuildWorkflowID is the id of the run that rebuilds or verifies: one of each at a time.
+// RebuildWorkflowID returns the id of the run that rebuilds or verifies. There is one of each at a time.
 func RebuildWorkflowID(r RebuildRequest) string {
 	kind := map[bool]string{r.Verify: "verify", r.Drop: "drop"}[true]
 	return WorkflowID("rebuild", r.Tenant, cmp.Or(kind, "repair"), cmp.Or(r.Stream, "all"))

@@ -35,5 +35,5 @@ func (in ReflectInput) Validate() error {
 	return p.Err()
 }
 
-// MaxReflectionThreshold is the highest threshold of a reflection. What an agent reflects on is read at once.
+// MaxReflectionThreshold is the maximum threshold of a reflection. All events of a reflection are read at once.
 const MaxReflectionThreshold = 1_000

@@ -6,12 +6,12 @@ import (
 	"github.com/mneme/mneme/schema/check"
 )
 
-// ReviewInput names the batch whose proposals wait for a person.
+// ReviewInput names the batch whose proposals wait for a decision.
 type ReviewInput struct {
 	Tenant  string `json:"tenant"`
 	BatchID string `json:"batch_id"`
-	// ExpiresAfterSeconds is how long a proposal waits for a decision; 0 means ReviewWindow. It applies to proposals
-	// that begin to wait with this run, not to those that wait already.
+	// ExpiresAfterSeconds is how long a proposal waits for a decision; 0 means ReviewWindow. It applies only to
+	// proposals that begin to wait with this run.
 	ExpiresAfterSeconds int64 `json:"expires_after_seconds,omitempty"`
 
 	strict
@@ -24,7 +24,7 @@ func (in *ReviewInput) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// ReviewProgress answers QueryProgress, and is the result of a run. It counts over all runs of a batch.
+// ReviewProgress is the answer to QueryProgress and the result of a run. It counts over all runs of a batch.
 type ReviewProgress struct {
 	Open     int        `json:"open"`
 	Approved int        `json:"approved"`

@@ -10,8 +10,8 @@ import (
 // SessionRef names a session: the work of one agent on one stream of the ledger.
 type SessionRef struct {
 	Principal schema.Principal `json:"principal"`
-	Session   string           `json:"session"` // chosen by the agent, unique for it
-	// where its events go; empty: run/SESSION. Agents may share one
+	Session   string           `json:"session"` // chosen by the agent and unique for it
+	// stream of its events; default run/SESSION. Agents may share a stream
 	Stream string `json:"stream,omitempty"`
 }
 
@@ -25,14 +25,14 @@ func (r SessionRef) StreamName() string {
 
 // SessionSettings are fixed when a session starts. The zero value has the defaults.
 type SessionSettings struct {
-	// IdleSeconds is after how long without an event the session closes; 0: 1,800. At most 7 days.
+	// IdleSeconds is the time without an event after which the session closes. 0 means 1,800. The maximum is 7 days.
 	IdleSeconds int `json:"idle_seconds,omitempty"`
-	// ReflectionThreshold is after how many visible events the agent reflects; 0: it does not.
+	// ReflectionThreshold is the number of visible events after which the agent reflects. 0 disables reflection.
 	ReflectionThreshold int `json:"reflection_threshold,omitempty"`
 }
 
-// SessionInput starts the workflow Session. Clients that send events by Signal-With-Start or Update-With-Start
-// give the reference and the settings; the rest is set by continue-as-new.
+// SessionInput starts the workflow Session. Clients that send events by Signal-With-Start or Update-With-Start set the
+// reference and the settings. Continue-as-new sets the other fields.
 type SessionInput struct {
 	SessionRef
 	Settings SessionSettings `json:"settings"`
@@ -40,26 +40,26 @@ type SessionInput struct {
 	State *SessionState `json:"state,omitempty"`
 }
 
-// SessionState is what a run of Session hands to the next one. It holds numbers and ids, never content.
+// SessionState is the state that a run of Session passes to the next one. It contains numbers and ids, never content.
 type SessionState struct {
-	FirstSeq int64 `json:"first_seq"` // of the episode that is open
-	LastSeq  int64 `json:"last_seq"`  // the newest event that was taken in
-	Events   int   `json:"events"`    // of the session, so far
+	FirstSeq int64 `json:"first_seq"` // first event of the open episode
+	LastSeq  int64 `json:"last_seq"`  // newest processed event
+	Events   int   `json:"events"`    // events of the session so far
 	Runs     int   `json:"runs"`
 
-	Told        int64 `json:"told,omitempty"`        // the ledger has the session's events up to this number
+	Told        int64 `json:"told,omitempty"`        // number of the newest event that the ledger is known to have
 	Unreflected int   `json:"unreflected,omitempty"` // events since the agent was last asked to reflect
 }
 
-// AppendRequest hands events of a session to the ledger. Events without a stream are of the session's stream, and
-// events without an agent are the principal's. The id of an event makes it count once.
+// AppendRequest adds events of a session to the ledger. Events without a stream belong to the session's stream, and
+// events without an agent belong to the principal. Events with a known id are not added again.
 type AppendRequest struct {
 	SessionRef
 	Settings SessionSettings `json:"settings"` // for a session that this request starts
 	Events   []ledger.Event  `json:"events"`
 }
 
-// AppendSignal is what SignalAppend carries.
+// AppendSignal is the payload of SignalAppend.
 type AppendSignal struct {
 	Events []ledger.Event `json:"events"`
 }
@@ -69,104 +69,104 @@ type AppendedSignal struct {
 	Seq int64 `json:"seq"`
 }
 
-// AppendResult says where the events of a request are in the ledger, in their order.
+// AppendResult lists the places of the events of a request in the ledger, in the order of the request.
 type AppendResult struct {
 	Appended []ledger.Appended `json:"appended"`
 	LastSeq  int64             `json:"last_seq"` // of the session's stream
 }
 
-// CloseRequest ends a session. Where Outcome is given, an event run.ended is appended first.
+// CloseRequest ends a session. If Outcome is set, an event run.ended is appended first.
 type CloseRequest struct {
 	SessionRef
 	Outcome schema.Outcome `json:"outcome,omitempty"`
 	Summary string         `json:"summary,omitempty"`
 }
 
-// SessionResult says what became of a session.
+// SessionResult is the result of a session.
 type SessionResult struct {
 	Stream    string         `json:"stream"`
 	Events    int            `json:"events"`
 	FirstSeq  int64          `json:"first_seq"`
 	LastSeq   int64          `json:"last_seq"`
-	EpisodeID string         `json:"episode_id,omitempty"` // of the episodic record; empty: the session had no event
+	EpisodeID string         `json:"episode_id,omitempty"` // id of the episodic record; empty without events
 	Outcome   schema.Outcome `json:"outcome,omitempty"`
 	Closed    string         `json:"closed,omitempty"` // finished or idle
 }
 
-// SessionWorking answers QueryWorking.
+// SessionWorking is the answer to QueryWorking.
 type SessionWorking struct {
 	Stream  string                `json:"stream"`
-	Seq     int64                 `json:"seq"` // the newest event that it takes into account
+	Seq     int64                 `json:"seq"` // newest event included
 	Working schema.WorkingPayload `json:"working"`
 }
 
-// SessionProgress answers QueryProgress of Session.
+// SessionProgress is the answer to QueryProgress of Session.
 type SessionProgress struct {
 	Phase   string `json:"phase"` // open, closing or done
 	Events  int    `json:"events"`
 	LastSeq int64  `json:"last_seq"`
-	Waiting int    `json:"waiting"` // events accepted and not in the ledger yet
-	// events of signals that cannot be kept: not well formed, or the id is another's
+	Waiting int    `json:"waiting"` // accepted events that are not yet in the ledger
+	// events of signals that cannot be stored, because they are invalid or their id is in use
 	Refused  int       `json:"refused"`
-	Runs     int       `json:"runs"` // this one included
+	Runs     int       `json:"runs"` // including this one
 	IdleFrom time.Time `json:"idle_from"`
 }
 
-// RecordRequest sends a whole session that has ended to the workflow RecordSession: one request, one episode. It has
-// at most ledger.MaxAppend events; send more with AppendRequest, page by page.
+// RecordRequest starts the workflow RecordSession, which makes one episode of a complete session. It has at most
+// ledger.MaxAppend events. Send larger sessions in several AppendRequests.
 type RecordRequest struct {
 	SessionRef
 	Outcome schema.Outcome `json:"outcome,omitempty"` // if the events do not have it
 	Events  []ledger.Event `json:"events"`
 }
 
-// ReflectInput starts the workflow Reflect: the agent reflects on what it saw since its last reflection, if that is
-// at least Threshold events.
+// ReflectInput starts the workflow Reflect. The agent reflects on the events that it saw since its last reflection, if
+// there are at least Threshold.
 type ReflectInput struct {
 	Principal schema.Principal `json:"principal"`
 	Stream    string           `json:"stream"`
 	Threshold int              `json:"threshold"`         // events; 1 or more
 	Through   int64            `json:"through,omitempty"` // only events up to this number of the stream; 0 for all
 
-	// Visibility is who else sees the belief. Empty: every agent of the tenant, or the deployment's setting, which is
-	// also the widest that a request gets. An agent's conclusion may reveal its private events.
+	// Visibility determines who else sees the belief. The default is the setting of the deployment or, without one,
+	// every agent of the tenant. A request cannot exceed the setting, because a belief may reveal private events.
 	Visibility schema.Visibility `json:"visibility,omitempty"`
-	// MaxSensitivity is the highest class of events that the agent reflects on. Empty: medium.
+	// MaxSensitivity is the highest class of events that the agent reflects on; default medium.
 	MaxSensitivity schema.Sensitivity `json:"max_sensitivity,omitempty"`
 
 	Sofar *ReflectResult `json:"so_far,omitempty"` // set by continue-as-new
 }
 
-// ReflectResult says whether a reflection was due, and where the belief is: the last one, if there were many events
-// and the agent made several.
+// ReflectResult tells whether a reflection was due, and names the belief. If there were many events and several
+// beliefs, it names the last one.
 type ReflectResult struct {
 	Due     bool   `json:"due"`
-	Beliefs int    `json:"beliefs,omitempty"`  // how many were made
-	EventID string `json:"event_id,omitempty"` // of agent.reflected
+	Beliefs int    `json:"beliefs,omitempty"`  // number of beliefs
+	EventID string `json:"event_id,omitempty"` // id of the event agent.reflected
 	Seq     int64  `json:"seq,omitempty"`
 	Covers  int    `json:"covers,omitempty"`   // number of events that it summarizes
 	BasedOn int    `json:"based_on,omitempty"` // number of events that it cites
-	Refused string `json:"refused,omitempty"`  // why there is no belief: a field and a problem, never content
-	Tokens  int    `json:"tokens,omitempty"`   // that a model used, for all of them
+	Refused string `json:"refused,omitempty"`  // reason why there is no belief: a field and a problem, never content
+	Tokens  int    `json:"tokens,omitempty"`   // tokens that a model used for all beliefs
 }
 
-// EraseEventsRequest starts the workflow EraseEvents: events are emptied permanently, and the histories of the sessions
-// that may have carried them are deleted.
+// EraseEventsRequest starts the workflow EraseEvents. It erases the payloads of events permanently, and deletes the
+// histories of the sessions that may contain them.
 type EraseEventsRequest struct {
 	Tenant string   `json:"tenant"`
 	IDs    []string `json:"ids"` // at most ledger.MaxAppend
-	// Everywhere also erases the episodes that repeat the events, and other memories with the same content. It needs
+	// Everywhere also erases the episodes that repeat the events, and other memories with the same content. It requires
 	// a reason, which their history keeps.
 	Everywhere bool   `json:"everywhere,omitempty"`
 	Actor      string `json:"actor,omitempty"`
 	Reason     string `json:"reason,omitempty"`
 }
 
-// EraseEventsResult says what was erased.
+// EraseEventsResult counts the erased items.
 type EraseEventsResult struct {
-	Erased   int      `json:"erased"`             // events that were emptied now
-	Sessions int      `json:"sessions"`           // whose histories were deleted
-	Runs     int      `json:"runs"`               // that were deleted
+	Erased   int      `json:"erased"`             // newly erased events
+	Sessions int      `json:"sessions"`           // sessions whose histories were deleted
+	Runs     int      `json:"runs"`               // deleted runs
 	Indexed  int      `json:"indexed,omitempty"`  // events that were removed from a memory index outside Postgres
 	Episodes []string `json:"episodes,omitempty"` // ids of records that repeat the events and were not erased
 	// Receipts are the receipts of records that were erased with Everywhere, one for each agent that had such

@@ -17,7 +17,7 @@ const (
 	MaxSummary         = 8_000 // characters of the summary in a CloseRequest
 )
 
-// Idle is after how long without an event the session closes.
+// Idle returns the time without an event after which the session closes.
 func (s SessionSettings) Idle() time.Duration {
 	if s.IdleSeconds <= 0 {
 		return DefaultIdleSeconds * time.Second
@@ -34,7 +34,7 @@ func (s SessionSettings) validate(p *check.Problems) {
 	}
 }
 
-// Validate reports every field that is wrong, as a *schema.ValidationError.
+// Validate returns a *schema.ValidationError that lists every invalid field.
 func (r SessionRef) Validate() error {
 	var p check.Problems
 	r.validate(&p)
@@ -60,7 +60,7 @@ func add(p *check.Problems, err error) {
 	}
 }
 
-// Validate reports every field that is wrong, as a *schema.ValidationError.
+// Validate returns a *schema.ValidationError that lists every invalid field.
 func (in SessionInput) Validate() error {
 	var p check.Problems
 	in.SessionRef.validate(&p)
@@ -86,8 +86,8 @@ func (r SessionRef) Fill(events []ledger.Event, now time.Time) []ledger.Event {
 	return out
 }
 
-// CheckEvents reports what is wrong with events that Fill returned, as a *schema.ValidationError. All are of the
-// session's stream.
+// CheckEvents checks events that Fill returned. All must belong to the session's stream. It returns a
+// *schema.ValidationError.
 func (r SessionRef) CheckEvents(events []ledger.Event) error {
 	var p check.Problems
 	add(&p, ledger.ValidateEvents(events))
@@ -100,7 +100,7 @@ func (r SessionRef) CheckEvents(events []ledger.Event) error {
 	return p.Err()
 }
 
-// Validate reports every field that is wrong, as a *schema.ValidationError.
+// Validate returns a *schema.ValidationError that lists every invalid field.
 func (r AppendRequest) Validate() error {
 	if err := (SessionInput{SessionRef: r.SessionRef, Settings: r.Settings}).Validate(); err != nil {
 		return err
@@ -108,7 +108,7 @@ func (r AppendRequest) Validate() error {
 	return r.CheckEvents(r.Fill(r.Events, time.Unix(0, 0)))
 }
 
-// Validate reports every field that is wrong, as a *schema.ValidationError.
+// Validate returns a *schema.ValidationError that lists every invalid field.
 func (r CloseRequest) Validate() error {
 	var p check.Problems
 	r.SessionRef.validate(&p)
@@ -126,7 +126,7 @@ func validateOutcome(p *check.Problems, o schema.Outcome) {
 	}
 }
 
-// Validate reports every field that is wrong, as a *schema.ValidationError.
+// Validate returns a *schema.ValidationError that lists every invalid field.
 func (r RecordRequest) Validate() error {
 	var p check.Problems
 	r.SessionRef.validate(&p)

@@ -8,10 +8,10 @@ import (
 	"github.com/mneme/mneme/schema/check"
 )
 
-// SweepInput asks for a sweep. The zero value is what schedules start: every tenant.
+// SweepInput starts a sweep. Schedules use the zero value, which means every tenant.
 type SweepInput struct {
 	Tenant string `json:"tenant,omitempty"` // only this tenant
-	// Rows in one transaction; 0: sweeping.SweepBatchSize, which is also the maximum.
+	// BatchSize is the number of rows in one transaction. The default and the maximum are sweeping.SweepBatchSize.
 	BatchSize int `json:"batch_size,omitempty"`
 
 	// Set by continue-as-new.
@@ -21,7 +21,7 @@ type SweepInput struct {
 	strict
 }
 
-// Validate reports every field that is wrong, as a *schema.ValidationError.
+// Validate returns a *schema.ValidationError that lists every invalid field.
 func (in *SweepInput) Validate() error {
 	if err := in.strict.Validate(); err != nil {
 		return err
@@ -40,9 +40,9 @@ func (in *SweepInput) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// SweepResult is what a run has done so far, with the cursor.
+// SweepResult is the result of a run so far, with the cursor.
 type SweepResult struct {
-	Tenants int            `json:"tenants"`          // that were visited
+	Tenants int            `json:"tenants"`          // visited tenants
 	Counts  map[string]int `json:"counts"`           // by outcome
 	Held    []string       `json:"held,omitempty"`   // tenants whose sweep would have removed too much
 	Failed  []string       `json:"failed,omitempty"` // tenants that could not be swept
@@ -67,8 +67,8 @@ func (r SweepResult) Add(o SweepResult) SweepResult {
 
 // SweepCursor is the progress of a run. Tenants are visited in order of their names.
 type SweepCursor struct {
-	After  string `json:"after,omitempty"`  // the last tenant that is finished
-	Tenant string `json:"tenant,omitempty"` // the one that is being swept
+	After  string `json:"after,omitempty"`  // last finished tenant
+	Tenant string `json:"tenant,omitempty"` // current tenant
 
 	Due  schema.DueCursor `json:"due,omitzero"`   // of a decay sweep
 	Step schema.PurgeStep `json:"step,omitempty"` // of a purge
@@ -78,11 +78,11 @@ type SweepCursor struct {
 	Expired schema.HistoryCursor `json:"expired,omitzero"` // of its step expire, to which it returns
 	Limit   int                  `json:"limit,omitempty"`  // rows of a batch, if a statement with more rows timed out
 
-	Rules string `json:"rules,omitempty"` // the rules when the tenant was begun (sweeping.Begun)
-	Held  bool   `json:"held,omitempty"`  // it continues while a question about it waits
+	Rules string `json:"rules,omitempty"` // the rules at the start of the tenant (sweeping.Begun)
+	Held  bool   `json:"held,omitempty"`  // it continues while it waits for an answer
 }
 
-// maxNamed is how many held or failed tenants a result names; the counts include all of them.
+// maxNamed is the maximum number of held or failed tenants that a result names. The counts include all of them.
 const maxNamed = 20
 
 func Named(list []string, more ...string) []string {

@@ -7,7 +7,8 @@ import (
 	"github.com/mneme/mneme/schema/check"
 )
 
-// RefreshTopicInput asks to compare one topic with memory, and to answer it again if its evidence has changed.
+// RefreshTopicInput starts a comparison of one topic with memory. The topic is answered again if its evidence has
+// changed.
 type RefreshTopicInput struct {
 	Tenant string `json:"tenant"`
 	Topic  string `json:"topic"`
@@ -16,7 +17,7 @@ type RefreshTopicInput struct {
 	strict
 }
 
-// Validate reports every field that is wrong, as a *schema.ValidationError.
+// Validate returns a *schema.ValidationError that lists every invalid field.
 func (in *RefreshTopicInput) Validate() error {
 	if err := in.strict.Validate(); err != nil {
 		return err
@@ -39,30 +40,30 @@ func (in *RefreshTopicInput) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// What became of a topic.
+// Outcomes of a refresh.
 const (
 	TopicFresh      = "fresh"       // its evidence has not changed: nothing was done
 	TopicAnswered   = "answered"    // a new answer was published
 	TopicWouldWrite = "would_write" // in shadow mode: the draft is ready
-	TopicHeld       = "held"        // the token budget of the day is used up: the previous answer stays
-	TopicMoving     = "moving"      // its evidence changed in each round: the next refresh answers it
+	TopicHeld       = "held"        // the token budget of the day is used up; the previous answer stays
+	TopicMoving     = "moving"      // its evidence changed in each round; the next refresh answers it
 )
 
-// RefreshTopicResult is what became of a topic. It has no content.
+// RefreshTopicResult is the result of a refresh. It has no content.
 type RefreshTopicResult struct {
 	Topic     string `json:"topic"`
 	Outcome   string `json:"outcome"`
 	Changed   int    `json:"changed"`              // memories of its evidence that were added, changed or removed
-	Memories  int    `json:"memories"`             // of its evidence
-	Number    int    `json:"number,omitempty"`     // of the answer that was published
+	Memories  int    `json:"memories"`             // memories of its evidence
+	Number    int    `json:"number,omitempty"`     // number of the published answer
 	Parts     int    `json:"parts,omitempty"`      // sentences of the answer or draft
 	WrittenBy string `json:"written_by,omitempty"` // rules, or the model's name
-	Fallback  string `json:"fallback,omitempty"`   // why the rules wrote it although there is a model
+	Fallback  string `json:"fallback,omitempty"`   // why the rules wrote it although a model is configured
 	Rounds    int    `json:"rounds"`               // how often the evidence was read
-	Tokens    int64  `json:"tokens,omitempty"`     // of models, failed attempts of the last draft included
+	Tokens    int64  `json:"tokens,omitempty"`     // tokens of models, including failed attempts of the last draft
 }
 
-// RefreshTopicsInput asks for a sweep over topics. The zero value is what a schedule starts: every tenant.
+// RefreshTopicsInput starts a sweep over topics. Schedules use the zero value, which means every tenant.
 type RefreshTopicsInput struct {
 	Tenant string `json:"tenant,omitempty"` // only this tenant
 	Shadow bool   `json:"shadow,omitempty"`
@@ -73,7 +74,7 @@ type RefreshTopicsInput struct {
 	strict
 }
 
-// Validate reports every field that is wrong, as a *schema.ValidationError.
+// Validate returns a *schema.ValidationError that lists every invalid field.
 func (in *RefreshTopicsInput) Validate() error {
 	if err := in.strict.Validate(); err != nil {
 		return err
@@ -90,7 +91,7 @@ func (in *RefreshTopicsInput) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// RefreshTopicsResult is what a sweep has done so far, with the cursor.
+// RefreshTopicsResult is the result of a sweep so far, with the cursor.
 type RefreshTopicsResult struct {
 	Checked  int         `json:"checked"` // topics whose evidence was compared
 	Fresh    int         `json:"fresh"`
@@ -106,7 +107,7 @@ type RefreshTopicsResult struct {
 
 // TopicCursor is the progress of a sweep: tenants by name, topics of one by id.
 type TopicCursor struct {
-	After  string `json:"after,omitempty"`  // the last tenant that is finished
-	Tenant string `json:"tenant,omitempty"` // the one whose topics are being compared
-	Topic  string `json:"topic,omitempty"`  // its last topic that was compared
+	After  string `json:"after,omitempty"`  // last finished tenant
+	Tenant string `json:"tenant,omitempty"` // current tenant
+	Topic  string `json:"topic,omitempty"`  // last compared topic of the current tenant
 }

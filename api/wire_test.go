@@ -12,8 +12,7 @@ import (
 	"github.com/mneme/mneme/api"
 )
 
-// TestWireShape compares every input and result with the JSON that the types had when they embedded those of
-// activities and the store: histories and clients of that time have it.
+// The JSON of every input and result must stay the same, because existing histories and clients use it.
 func TestWireShape(t *testing.T) {
 	data, err := os.ReadFile("testdata/filled.json")
 	require.NoError(t, err)
@@ -38,7 +37,7 @@ func TestWireShape(t *testing.T) {
 	}
 }
 
-// fill sets every field to a value that is not left out.
+// fill sets every field to a non-zero value.
 func fill(v reflect.Value) {
 	if !v.CanSet() {
 		return

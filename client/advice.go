@@ -9,20 +9,20 @@ import (
 	"github.com/mneme/mneme/api"
 )
 
-// AdviseStart is how a run of Advise is started.
+// AdviseStart returns the options of an Advise run.
 func AdviseStart(taskQueue string, req api.AdviseRequest) client.StartWorkflowOptions {
 	return readStart(taskQueue, api.AdviseWorkflowID(req), api.KindAdvise, req.Principal)
 }
 
-// ReportStart is how a run of Report is started.
+// ReportStart returns the options of a Report run.
 func ReportStart(taskQueue string, req api.ReportRequest) client.StartWorkflowOptions {
 	options := readStart(taskQueue, api.ReportWorkflowID(req), api.KindReport, req.Principal)
-	options.WorkflowExecutionTimeout = 0 // a report waits without limit
+	options.WorkflowExecutionTimeout = 0 // reports have no time limit
 	return options
 }
 
-// Advise asks what to do in a situation, and waits for the answer. It returns a *schema.ValidationError for a request
-// that will never be accepted.
+// Advise requests advice for a situation, and waits for the answer. It returns a *schema.ValidationError for an invalid
+// request.
 func Advise(ctx context.Context, c client.Client, taskQueue string,
 	req api.AdviseRequest) (api.AdviseResponse, error) {
 	run, err := StartAdvise(ctx, c, taskQueue, req)

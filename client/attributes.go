@@ -26,12 +26,12 @@ var (
 	AttrOutcome = temporal.NewSearchAttributeKeyKeyword(api.AttributeOutcome)
 )
 
-// OfPrincipal are the search attributes with which a run is started.
+// OfPrincipal returns the search attributes with which a run is started.
 func OfPrincipal(p schema.Principal) temporal.SearchAttributes {
 	return temporal.NewSearchAttributes(Whose(p)...)
 }
 
-// OfTenant are those where only the tenant is known.
+// OfTenant returns the search attributes of a run of which only the tenant is known.
 func OfTenant(tenant string) temporal.SearchAttributes {
 	return temporal.NewSearchAttributes(AttrTenant.ValueSet(tenant))
 }
@@ -41,8 +41,8 @@ func Whose(p schema.Principal) []temporal.SearchAttributeUpdate {
 		AttrProject.ValueSet(p.Project)}
 }
 
-// RegisterSearchAttributes makes sure that the namespace knows Mneme's search attributes. It may be
-// called any number of times. A run that sets an attribute that is not registered would hang.
+// RegisterSearchAttributes registers Mneme's search attributes in the namespace. It may be called repeatedly. A run
+// that sets an unregistered attribute would not make progress.
 func RegisterSearchAttributes(ctx context.Context, c client.Client, namespace string) error {
 	wanted, err := missingSearchAttributes(ctx, c, namespace)
 	if err != nil {
@@ -60,7 +60,7 @@ func RegisterSearchAttributes(ctx context.Context, c client.Client, namespace st
 	return nil
 }
 
-// missingSearchAttributes are those that the namespace does not know.
+// missingSearchAttributes returns Mneme's search attributes that the namespace does not know.
 func missingSearchAttributes(
 	ctx context.Context,
 	c client.Client,
@@ -82,7 +82,7 @@ func missingSearchAttributes(
 	return wanted, nil
 }
 
-// MissingSearchAttributes names, in order, those of Mneme's search attributes that the namespace does not know.
+// MissingSearchAttributes returns the sorted names of Mneme's search attributes that the namespace does not know.
 func MissingSearchAttributes(ctx context.Context, c client.Client, namespace string) ([]string, error) {
 	wanted, err := missingSearchAttributes(ctx, c, namespace)
 	return slices.Sorted(maps.Keys(wanted)), err

@@ -30,8 +30,7 @@ func StartConsolidate(
 	return run, nil
 }
 
-// TellEvidence tells the run that waits for a scope to be quiet that there is new evidence. It starts the run if need
-// be.
+// TellEvidence signals new evidence to the run that waits for a scope to be quiet. It starts the run if necessary.
 func TellEvidence(ctx context.Context, c client.Client, taskQueue string, scope api.LearnScope) error {
 	id := api.ConsolidateWhenQuietID(scope)
 	options := topicStart(taskQueue, id, "consolidate a scope when it is quiet", OfTenant(scope.Tenant))

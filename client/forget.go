@@ -25,7 +25,7 @@ func StartForget(
 		api.WorkflowForget, req, "forget")
 }
 
-// ForgetPreview waits until a run has selected, and returns what it would forget.
+// ForgetPreview waits for the selection of a run, and returns what the run would forget.
 func ForgetPreview(ctx context.Context, c client.Client, run client.WorkflowRun) (schema.ForgetPreview, error) {
 	var preview schema.ForgetPreview
 	options := client.UpdateWorkflowOptions{WorkflowID: run.GetID(), UpdateName: api.UpdateSelected,
@@ -46,8 +46,8 @@ func ForgetPreview(ctx context.Context, c client.Client, run client.WorkflowRun)
 	return preview, forgetError("preview", err)
 }
 
-// ConfirmForget lets a run go ahead. A refused token is lifecycle.ErrTokenMalformed, ErrTokenExpired,
-// ErrTokenOther or forgetting.ErrForgetClosed; the workflow's own NotFound says that the run has ended.
+// ConfirmForget confirms a run. If the token is refused, the error is schema.ErrTokenMalformed, ErrTokenExpired,
+// ErrTokenOther or ErrForgetClosed. A NotFound error of Temporal means that the run has ended.
 func ConfirmForget(
 	ctx context.Context,
 	c client.Client,
@@ -85,7 +85,7 @@ func ApproveForget(
 	return err
 }
 
-// forgetError turns what Temporal wraps around a refusal into the refusal.
+// forgetError extracts a refusal from the error of Temporal.
 func forgetError(what string, err error) error {
 	if err == nil {
 		return nil

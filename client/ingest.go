@@ -17,7 +17,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Started is a request that has been accepted.
+// Started is an accepted request.
 type Started struct {
 	Ack   schema.IngestAck
 	RunID string
@@ -28,9 +28,8 @@ type Started struct {
 // StartIngest sends a request to the Ingest workflow and returns once its candidates are durable. Clients in other
 // languages do the same with Update-with-Start, or start the workflow directly.
 //
-// A repeated request joins the run that has it. With an idempotency key it also finds a run that has ended, unless
-// that run failed, and returns the first acknowledgement. It returns a *schema.ValidationError for a request that
-// will never be accepted.
+// A repeated request joins the open run of the same request. With an idempotency key it also finds a completed run that
+// did not fail, and returns the first acknowledgement. It returns a *schema.ValidationError for an invalid request.
 func StartIngest(ctx context.Context, c client.Client, taskQueue string, req schema.IngestRequest) (Started, error) {
 	if err := req.Validate(); err != nil {
 		return Started{}, err
@@ -66,9 +65,9 @@ func StartIngest(ctx context.Context, c client.Client, taskQueue string, req sch
 	return Started{Ack: ack, ID: run.GetID(), RunID: run.GetRunID(), Run: run}, nil
 }
 
-// startStaging starts the run and asks it to stage. If a run's workers have failed or been too slow several times,
-// Temporal refuses updates of it until they recover; the run then continues. This function waits for that, as it does
-// when there is no worker.
+// startStaging starts the run and sends the update that stages the candidates. Temporal refuses updates of a run whose
+// workers have repeatedly failed or been too slow, until they recover. This function waits for that, as it does if
+// there is no worker.
 func startStaging(ctx context.Context, c client.Client, options client.StartWorkflowOptions, updateID string,
 	req schema.IngestRequest) (client.WithStartWorkflowOperation, client.WorkflowUpdateHandle, error) {
 	for {
@@ -93,7 +92,7 @@ func startStaging(ctx context.Context, c client.Client, options client.StartWork
 	}
 }
 
-// IngestStart is how a run of Ingest is started.
+// IngestStart returns the options of an Ingest run.
 func IngestStart(taskQueue string, req schema.IngestRequest) client.StartWorkflowOptions {
 	options := client.StartWorkflowOptions{
 		ID:                       api.IngestWorkflowID(req),
@@ -120,7 +119,7 @@ func finishedIngest(ctx context.Context, c client.Client, id string) (Started, e
 	return Started{Ack: result.IngestAck, ID: id, RunID: run.GetRunID(), Run: run}, nil
 }
 
-// invalidOr digs a validation error out of what Temporal wraps around it.
+// invalidOr returns the validation error inside an error of Temporal, or the error itself.
 func invalidOr(err error) error {
 	var app *temporal.ApplicationError
 	if !errors.As(err, &app) {
@@ -137,7 +136,7 @@ func invalidOr(err error) error {
 	return err
 }
 
-// StartResume replays a dead job. A second call while it is being replayed joins that run.
+// StartResume replays a dead job, or joins the open run that replays it.
 func StartResume(
 	ctx context.Context,
 	c client.Client,
@@ -158,7 +157,7 @@ func StartResume(
 	return run, nil
 }
 
-// startRun starts a run, also in a namespace that does not know Mneme's search attributes yet.
+// startRun starts a run. It also works in a namespace without Mneme's search attributes.
 func startRun(
 	ctx context.Context,
 	c client.Client,
@@ -172,8 +171,8 @@ func startRun(
 	return run, err
 }
 
-// WithoutAttributes takes the search attributes off a start that was refused for them, and reports whether it is
-// worth trying again: the first worker registers them, and runs wait for it.
+// WithoutAttributes removes the search attributes from options if the start was refused because of them, and reports
+// whether to retry. The first worker registers the attributes later.
 func WithoutAttributes(err error, options *client.StartWorkflowOptions) bool {
 	if err == nil || options.TypedSearchAttributes.Size() == 0 ||
 		!strings.Contains(strings.ToLower(err.Error()), "search attribute") {

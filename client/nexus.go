@@ -11,20 +11,20 @@ import (
 	"go.temporal.io/sdk/client"
 )
 
-// Endpoint is a Nexus endpoint of the server. Endpoints belong to no namespace: their names are unique on a
+// Endpoint is a Nexus endpoint of the server. Endpoints do not belong to a namespace, and their names are unique on a
 // server.
 type Endpoint struct {
 	Name      string `json:"name"`
 	ID        string `json:"id"`
 	Version   int64  `json:"version"`
-	Namespace string `json:"namespace"` // of the target
+	Namespace string `json:"namespace"` // namespace of the target
 	TaskQueue string `json:"task_queue"`
 }
 
-// ErrEndpointElsewhere says that an endpoint of the name leads to another place.
+// ErrEndpointElsewhere means that the endpoint has another target.
 var ErrEndpointElsewhere = errors.New("the endpoint leads to another namespace or task queue")
 
-// NexusEndpointNamed returns an endpoint; found says whether there is one.
+// NexusEndpointNamed returns the endpoint with a name. found reports whether it exists.
 func NexusEndpointNamed(ctx context.Context, c client.Client, name string) (out Endpoint, found bool, err error) {
 	listed, err := c.OperatorService().ListNexusEndpoints(ctx, &operatorservice.ListNexusEndpointsRequest{Name: name})
 	if err != nil {
@@ -38,9 +38,9 @@ func NexusEndpointNamed(ctx context.Context, c client.Client, name string) (out 
 	return Endpoint{}, false, nil
 }
 
-// EnsureNexusEndpoint makes sure that an endpoint leads to the queue. It may be called any number of times;
-// changed says whether it did anything. One that leads elsewhere is redirected only with retarget set, and
-// is ErrEndpointElsewhere otherwise: its callers may expect another service.
+// EnsureNexusEndpoint creates or updates an endpoint so that its target is the task queue. It may be called repeatedly.
+// changed reports whether it changed anything. An endpoint with another target is changed only if retarget is set.
+// Otherwise the error is ErrEndpointElsewhere, because its callers may expect another service.
 func EnsureNexusEndpoint(
 	ctx context.Context,
 	c client.Client,
@@ -64,7 +64,7 @@ func EnsureNexusEndpoint(
 		if !errors.As(err, &exists) {
 			return Endpoint{}, false, fmt.Errorf("create nexus endpoint: %w", err)
 		}
-		if there, found, err = NexusEndpointNamed(ctx, c, want.Name); err != nil || !found { // another was quicker
+		if there, found, err = NexusEndpointNamed(ctx, c, want.Name); err != nil || !found { // created concurrently
 			return Endpoint{}, false, errors.Join(errors.New("create nexus endpoint: it exists and is not listed"), err)
 		}
 	}

@@ -68,8 +68,8 @@ func StartFeedback(
 		api.WorkflowFeedback, req, "feedback")
 }
 
-// startOperation starts a run, or joins the run that has the request. With an operation id it also finds a run that
-// has ended, unless that failed: its result is the first one.
+// startOperation starts a run, or joins the open run with the same request. With an operation id it also finds a
+// completed run that did not fail.
 func startOperation(
 	ctx context.Context,
 	c client.Client,
@@ -85,7 +85,7 @@ func startOperation(
 	if err := schema.CheckEncoded(api.LargeField(kind), request); err != nil {
 		return nil, err
 	}
-	// of a run that has ended, it returns the handle
+	// for a completed run, startRun returns its handle
 	run, err := startRun(ctx, c, OperationStart(taskQueue, kind, op, request, summary), fn, request)
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", kind, err)
@@ -93,7 +93,7 @@ func startOperation(
 	return run, nil
 }
 
-// OperationStart is how the run of an operation is started.
+// OperationStart returns the options of the run of an operation.
 func OperationStart(
 	taskQueue, kind string,
 	op schema.Operation,
@@ -114,8 +114,7 @@ func OperationStart(
 	return options
 }
 
-// Outcome waits for a run and returns its result. A request that was refused is a
-// *schema.ValidationError.
+// Outcome waits for a run and returns its result. The error of an invalid request is a *schema.ValidationError.
 func Outcome[R any](ctx context.Context, run client.WorkflowRun) (R, error) {
 	var result R
 	if err := run.Get(ctx, &result); err != nil {

@@ -58,7 +58,7 @@ func StartContext(
 	return run, nil
 }
 
-// RecallStart returns the options of a Recall run. A question that was answered before is asked again.
+// RecallStart returns the options of a Recall run. A completed run with the same question is not reused.
 func RecallStart(taskQueue string, req schema.RecallRequest) client.StartWorkflowOptions {
 	return readStart(taskQueue, api.RecallWorkflowID(req), api.KindRecall, req.Principal)
 }
@@ -94,6 +94,5 @@ func StartRecall(
 	return run, nil
 }
 
-// RecallTimeout is how long a client waits for an answer. After a minute the recall fails, and the caller can ask
-// again.
+// RecallTimeout is the time limit of a recall. After it, the recall fails and the caller can retry.
 const RecallTimeout = time.Minute

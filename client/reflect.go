@@ -35,8 +35,8 @@ func StartReflect(
 	return run, nil
 }
 
-// Reflect lets an agent reflect, if a reflection is due, and waits for the end. It joins a run that is already open.
-// That run may have been started before the newest events; these are left to the next reflection.
+// Reflect lets an agent reflect, if a reflection is due, and waits for the end. It joins an open run. If that run
+// started before the newest events, these are left to the next reflection.
 func Reflect(ctx context.Context, c client.Client, taskQueue string, in api.ReflectInput) (api.ReflectResult, error) {
 	run, err := StartReflect(ctx, c, taskQueue, in)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Names of schedules: what a schedules file and the commands call them.
+// Names of schedules in schedules files and commands.
 const (
 	ScheduleDecay         = "decay"         // DecaySweep
 	ScheduleRetention     = "retention"     // RetentionPurge
@@ -31,34 +31,33 @@ const (
 	ScheduleConsolidation = "consolidation" // ConsolidateAll
 )
 
-// ScheduleSpec describes one schedule. Two of its runs never overlap: a start that comes due during a run is skipped,
-// because the run does all that is due.
+// ScheduleSpec describes one schedule. Its runs never overlap. A start that is due during a run is skipped, because the
+// run does all pending work.
 type ScheduleSpec struct {
 	Name     string // one of ScheduleNames
-	Workflow string // that it starts
+	Workflow string // the workflow that it starts
 
-	// Every or Calendar says when.
+	// Either Every or Calendar must be set.
 	Every    time.Duration                 // counted from 1970 in UTC
-	Calendar []client.ScheduleCalendarSpec // any of them
-	TimeZone string                        // of Calendar; UTC when empty
+	Calendar []client.ScheduleCalendarSpec // the schedule is due at each of them
+	TimeZone string                        // of Calendar; default UTC
 
-	Jitter time.Duration // a run starts so much later at most, by chance
-	// starts that were missed while the server was down are made up for if they are not older
+	Jitter time.Duration // maximum random delay of a start
+	// maximum age of starts that are caught up after an outage of the server
 	CatchUp        time.Duration
-	PauseOnFailure bool   // a run that fails pauses the schedule
+	PauseOnFailure bool   // a failed run pauses the schedule
 	Note           string // shown in the Temporal UI
 }
 
-// scheduleKind is what there can be a schedule of.
+// scheduleKind is a kind of schedule.
 type scheduleKind struct {
 	name, workflow string
-	least          time.Duration // interval
+	least          time.Duration // minimum interval
 	id             func(index string) string
 	args           func(index string) []any
 }
 
-// Ids are those of the first releases, so that an installation keeps its schedules. A workflow that sweeps
-// takes an empty input for all tenants.
+// The ids must not change, so that installations keep their schedules. An empty input of a sweep means all tenants.
 var scheduleKinds = []scheduleKind{
 	{ScheduleDecay, api.WorkflowDecaySweep, time.Minute, fixed(api.DecaySweepID), func(string) []any {
 		return []any{struct{}{}}
@@ -90,7 +89,7 @@ func kindOf(name string) (scheduleKind, bool) {
 	return scheduleKinds[i], true
 }
 
-// ScheduleNames are the schedules that this build can have.
+// ScheduleNames returns the names of the schedules that this build supports.
 func ScheduleNames() []string {
 	var out []string
 	for _, k := range scheduleKinds {
@@ -101,17 +100,17 @@ func ScheduleNames() []string {
 	return out
 }
 
-// Schedules are Mneme's schedules in a namespace: those of the installation, and of one vector index.
+// Schedules manages Mneme's schedules in a namespace: those of the installation, and of one vector index.
 type Schedules struct {
 	Client    client.Client
-	Namespace string // of Client
-	TaskQueue string // that the workflows run on
-	Index     string // vector.Index's name
-	// Converter is the client's: it tells whether a schedule's arguments are those that it should have. The
-	// default one when nil.
+	Namespace string // namespace of Client
+	TaskQueue string // task queue of the workflows
+	Index     string // name of the vector index
+	// Converter is the data converter of the client. It is used to compare the arguments of schedules. Nil means the
+	// default converter.
 	Converter converter.DataConverter
-	// TakeOver lets Apply move a schedule here that starts its runs on another task queue. Without it that is
-	// refused: it may be another installation's.
+	// TakeOver allows Apply to change the task queue of a schedule. Otherwise Apply refuses this, because the schedule
+	// may belong to another installation.
 	TakeOver bool
 }
 
@@ -119,28 +118,28 @@ type Schedules struct {
 var (
 	ErrNoSchedule   = errors.New("there is no such schedule: `mneme schedules apply` creates missing ones")
 	ErrScheduleBusy = errors.New("a run of the schedule is open, and two runs never overlap")
-	// ErrScheduleElsewhere is of a schedule whose runs another task queue has.
+	// ErrScheduleElsewhere means that the runs of the schedule use another task queue.
 	ErrScheduleElsewhere = errors.New("it belongs to another task queue: `mneme schedules " +
 		"apply --take-over` moves it to this one")
 )
 
-// What Apply did.
+// Outcomes of Apply.
 const (
 	ScheduleCreated   = "created"
 	ScheduleUpdated   = "updated"
 	ScheduleUnchanged = "unchanged"
 )
 
-// AppliedSchedule is what Apply did with one schedule.
+// AppliedSchedule is the result of Apply for one schedule.
 type AppliedSchedule struct {
 	Name    string   `json:"name"`
 	ID      string   `json:"id"`
 	Outcome string   `json:"outcome"`           // created, updated or unchanged
 	Changed []string `json:"changed,omitempty"` // properties that differed from the description
-	Paused  bool     `json:"paused,omitempty"`  // an operator, or a failure, paused it: it stays paused
+	Paused  bool     `json:"paused,omitempty"`  // the schedule is paused, by an operator or a failure, and stays paused
 }
 
-// check refuses schedules that this build cannot run, and duplicates, before anything is changed.
+// check reports schedules that this build does not support, and duplicates, before anything is changed.
 func (s Schedules) check(specs []ScheduleSpec) error {
 	var fields []schema.FieldError
 	seen := map[string]bool{}
@@ -165,10 +164,9 @@ func (s Schedules) check(specs []ScheduleSpec) error {
 	return nil
 }
 
-// Apply makes schedules match their specs: it creates missing ones and updates those that differ. A paused schedule
-// stays paused and keeps its note, which says why. Other schedules are not touched. A schedule of another task queue
-// is refused with ErrScheduleElsewhere, unless TakeOver is set. Apply may be called any number of times, also
-// concurrently.
+// Apply creates missing schedules and updates those that differ from their specs. A paused schedule stays paused and
+// keeps its note, which gives the reason. Schedules without a spec are not changed. For a schedule of another task
+// queue, Apply returns ErrScheduleElsewhere unless TakeOver is set. Apply may be called repeatedly and concurrently.
 func (s Schedules) Apply(ctx context.Context, specs []ScheduleSpec) ([]AppliedSchedule, error) {
 	if err := s.check(specs); err != nil {
 		return nil, err
@@ -190,7 +188,7 @@ func (s Schedules) apply(ctx context.Context, spec ScheduleSpec) (AppliedSchedul
 	described, err := handle.Describe(ctx)
 	if missing(err) {
 		var created bool
-		if created, err = s.create(ctx, spec); err == nil && !created { // another was quicker
+		if created, err = s.create(ctx, spec); err == nil && !created { // created concurrently
 			described, err = handle.Describe(ctx)
 		}
 		if created {
@@ -214,7 +212,7 @@ func (s Schedules) apply(ctx context.Context, spec ScheduleSpec) (AppliedSchedul
 			wanted := s.options(spec)
 			action, kept := *wanted.Action.(*client.ScheduleWorkflowAction), client.ScheduleWorkflowAction{}
 			if there, ok := next.Action.(*client.ScheduleWorkflowAction); ok {
-				kept = *there // a memo, or attributes that an operator added
+				kept = *there // keep memo and attributes that an operator added
 			}
 			kept.ID, kept.Workflow, kept.Args, kept.TaskQueue = action.ID, action.Workflow, action.Args, action.TaskQueue
 			next.Action, next.Spec = &kept, &wanted.Spec
@@ -227,7 +225,7 @@ func (s Schedules) apply(ctx context.Context, spec ScheduleSpec) (AppliedSchedul
 		}})
 }
 
-// taskQueueOf is the task queue of a schedule's runs; empty if it starts none.
+// taskQueueOf returns the task queue of a schedule's runs, or "" if it starts none.
 func taskQueueOf(s client.Schedule) string {
 	if action, ok := s.Action.(*client.ScheduleWorkflowAction); ok {
 		return action.TaskQueue
@@ -235,8 +233,8 @@ func taskQueueOf(s client.Schedule) string {
 	return ""
 }
 
-// Ensure creates missing schedules and does not change existing ones, so that an operator's changes stay. Workers
-// call it at start.
+// Ensure creates missing schedules. It does not change existing ones, so that changes of an operator are kept. Workers
+// call it at startup.
 func (s Schedules) Ensure(ctx context.Context, specs []ScheduleSpec) error {
 	if err := s.check(specs); err != nil {
 		return err
@@ -258,7 +256,7 @@ func (s Schedules) create(ctx context.Context, spec ScheduleSpec) (created bool,
 	return err == nil, err
 }
 
-// options are a schedule as the client takes it.
+// options converts a spec to the options of the Temporal client.
 func (s Schedules) options(spec ScheduleSpec) client.ScheduleOptions {
 	kind, _ := kindOf(spec.Name)
 	o := client.ScheduleOptions{
@@ -277,7 +275,7 @@ func (s Schedules) options(spec ScheduleSpec) client.ScheduleOptions {
 	return o
 }
 
-// id is a schedule's id in Temporal; empty for one that this build has not.
+// id returns the id of a schedule in Temporal, or "" for an unknown name.
 func (s Schedules) id(name string) string {
 	if kind, _ := kindOf(name); kind.id != nil {
 		return kind.id(s.Index)
@@ -285,14 +283,14 @@ func (s Schedules) id(name string) string {
 	return ""
 }
 
-// What differences calls a note, and a task queue.
+// Names of properties that differences returns.
 const (
 	differentNote      = "note"
 	DifferentTaskQueue = "task queue"
 )
 
-// differences names the properties of a schedule that differ from its description. The note of a paused schedule says
-// why it is paused, and is ignored.
+// differences returns the names of the properties of a schedule that differ from its spec. It ignores the note of a
+// paused schedule, which gives the reason of the pause.
 func (s Schedules) differences(have client.Schedule, spec ScheduleSpec) []string {
 	want := s.options(spec)
 	action, _ := have.Action.(*client.ScheduleWorkflowAction)
@@ -325,8 +323,8 @@ func (s Schedules) differences(have client.Schedule, spec ScheduleSpec) []string
 	return out
 }
 
-// sameArguments compares arguments as the workflow will read them. Those that cannot be read, as when they
-// were encrypted with another key, are not the same: no worker could read them either.
+// sameArguments compares decoded arguments. Arguments that cannot be decoded, for example because they were encrypted
+// with another key, are not equal. No worker could read them.
 func (s Schedules) sameArguments(have, want []any) bool {
 	dc := s.Converter
 	if dc == nil {
@@ -354,7 +352,7 @@ func sameCalendars(a, b []client.ScheduleCalendarSpec) bool {
 	return slices.EqualFunc(a, b, func(a, b client.ScheduleCalendarSpec) bool { return timesOf(a) == timesOf(b) })
 }
 
-// timesOf writes a calendar out, whichever of its equal forms it has.
+// timesOf returns a canonical text of a calendar, which has several equivalent forms.
 func timesOf(c client.ScheduleCalendarSpec) string {
 	var out strings.Builder
 	write := func(name string, ranges []client.ScheduleRange, least, most int) {
@@ -392,7 +390,7 @@ func timesOf(c client.ScheduleCalendarSpec) string {
 	return out.String()
 }
 
-// scheduled says in words when a schedule runs.
+// scheduled describes when a schedule runs.
 func scheduled(spec client.ScheduleSpec) string {
 	var parts []string
 	for _, i := range spec.Intervals {
@@ -411,7 +409,7 @@ func scheduled(spec client.ScheduleSpec) string {
 	return strings.Join(parts, "; ")
 }
 
-// ShortDuration writes a duration without the parts that are nothing: 6h, not 6h0m0s.
+// ShortDuration formats a duration without zero parts: 6h instead of 6h0m0s.
 func ShortDuration(d time.Duration) string {
 	text := d.String()
 	if s, ok := strings.CutSuffix(text, "m0s"); ok {
@@ -423,7 +421,7 @@ func ShortDuration(d time.Duration) string {
 	return text
 }
 
-// missing says whether an error of Temporal's means that there is no such thing.
+// missing reports whether an error of Temporal means that the object does not exist.
 func missing(err error) bool {
 	var none *serviceerror.NotFound
 	return errors.As(err, &none)

@@ -19,7 +19,7 @@ import (
 //go:embed schedules.yaml
 var defaultSchedules []byte
 
-// DefaultSchedules are the schedules of an installation without a file.
+// DefaultSchedules returns the schedules of an installation without a file.
 func DefaultSchedules() []ScheduleSpec {
 	specs, err := ParseSchedules(defaultSchedules)
 	if err != nil {
@@ -28,22 +28,22 @@ func DefaultSchedules() []ScheduleSpec {
 	return specs
 }
 
-// DefaultSchedulesFile is the text that DefaultSchedules are read from, to begin a file of one's own with.
+// DefaultSchedulesFile returns the text of the default schedules file, as a template.
 func DefaultSchedulesFile() string { return string(defaultSchedules) }
 
 // Limits of a schedules file.
 const (
 	maxSchedulesBytes = 64 << 10
 	maxScheduleNote   = 500 // bytes
-	// Longest of intervals and catch-up windows. What is to run more rarely is better paused and triggered.
+	// Maximum interval and catch-up window. Rarer runs are better triggered by hand.
 	maxScheduleEvery = 31 * 24 * time.Hour
 	maxJitterOfTimes = time.Hour        // if a calendar is given
 	minCatchUp       = 10 * time.Second // Temporal's own minimum
 	catchUpOfTimes   = 24 * time.Hour   // if a calendar is given
 )
 
-// ParseSchedules reads a schedules file: YAML, one document, nothing in it that is not known. Every problem
-// is reported at once, as a *schema.ValidationError whose fields are paths such as schedules[2].every.
+// ParseSchedules reads a schedules file: one YAML document without unknown members. It returns a
+// *schema.ValidationError that lists all problems. Its fields are paths such as schedules[2].every.
 func ParseSchedules(data []byte) ([]ScheduleSpec, error) {
 	f := scheduleFile{File: yamlfile.File{NoAliases: true}}
 	if members, ok := f.Read(data, maxSchedulesBytes, "schedules"); ok {
@@ -80,7 +80,7 @@ func (f *scheduleFile) list(list *yaml.Node) {
 	}
 }
 
-// schedule reads one schedule; ok says that it has a name that is known.
+// schedule reads one schedule. ok reports whether its name is known.
 func (f *scheduleFile) schedule(node *yaml.Node, path string) (spec ScheduleSpec, ok bool) {
 	members, isMap := f.Object(node, path, "name", "every", "calendar", "time_zone", "jitter",
 		"catch_up", "pause_on_failure", "note")
@@ -156,7 +156,7 @@ func (f *scheduleFile) duration(v *yaml.Node, path string, least, most time.Dura
 }
 
 func (f *scheduleFile) zone(v *yaml.Node, path string, hasCalendar bool) string {
-	// Local is of the machine that reads the file, and means another zone at the server.
+	// Local refers to the zone of the machine that reads the file, which may differ from that of the server.
 	_, err := time.LoadLocation(v.Value)
 	switch {
 	case v.Kind != yaml.ScalarNode || v.Value == "" || v.Value == "Local" || err != nil:
@@ -169,8 +169,8 @@ func (f *scheduleFile) zone(v *yaml.Node, path string, hasCalendar bool) string 
 	return ""
 }
 
-// calendarFields are the parts of a moment: their allowed values, and the default of a missing part. A file cannot
-// set seconds: nothing here has to run more often than every minute, except schedules with an interval.
+// calendarFields lists the parts of a moment with their allowed values and defaults. A file cannot set seconds, because
+// only schedules with an interval need to run more often than every minute.
 var calendarFields = []struct {
 	name        string
 	least, most int
@@ -222,7 +222,7 @@ func (f *scheduleFile) calendar(v *yaml.Node, path string) []client.ScheduleCale
 
 var calendarRange = regexp.MustCompile(`^(?:\*|(\d{1,2})(?:-(\d{1,2}))?)(?:/(\d{1,2}))?$`)
 
-// parseRanges reads 5, 1-5, *, */15, 8-18/2, and several of them with commas between.
+// parseRanges reads 5, 1-5, *, */15, 8-18/2, or a comma-separated list of these.
 func parseRanges(text string, least, most int) ([]client.ScheduleRange, bool) {
 	var out []client.ScheduleRange
 	for part := range strings.SplitSeq(strings.ReplaceAll(text, " ", ""), ",") {

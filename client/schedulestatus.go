@@ -23,25 +23,25 @@ const (
 	PausedByOperator = "operator" // anyone else
 )
 
-// ScheduleStatus is a schedule as Temporal has it.
+// ScheduleStatus is the state of a schedule in Temporal.
 type ScheduleStatus struct {
 	Name     string `json:"name"`
 	ID       string `json:"id"`
 	Missing  bool   `json:"missing,omitempty"`
-	When     string `json:"when,omitempty"` // in words
+	When     string `json:"when,omitempty"` // description of the times
 	Paused   bool   `json:"paused"`
 	PausedBy string `json:"paused_by,omitempty"` // failure or operator
-	Note     string `json:"note,omitempty"`      // of a paused schedule: the reason
+	Note     string `json:"note,omitempty"`      // the reason, if the schedule is paused
 	Running  bool   `json:"running"`
-	// Next is when it is due; nil for one that is paused.
+	// Next is the time of the next run; nil if the schedule is paused.
 	Next *time.Time   `json:"next,omitempty"`
 	Last *ScheduleRun `json:"last,omitempty"`
-	// TaskQueue is where its runs go.
+	// TaskQueue is the task queue of its runs.
 	TaskQueue string `json:"task_queue,omitempty"`
-	// Differs names what is not as the description says that it was compared with.
+	// Differs lists the properties that differ from the spec.
 	Differs []string `json:"differs,omitempty"`
 
-	// Every is the interval; 0 where a calendar says when.
+	// Every is the interval; 0 if the schedule has a calendar.
 	Every time.Duration `json:"-"`
 }
 
@@ -50,13 +50,13 @@ type ScheduleRun struct {
 	WorkflowID string    `json:"workflow_id"`
 	RunID      string    `json:"run_id,omitempty"`
 	StartedAt  time.Time `json:"started_at"`
-	// Completed, Failed, Running and so on; empty when its history is gone
+	// Completed, Failed, Running and so on; empty if its history no longer exists
 	Status string `json:"status,omitempty"`
 	Error  string `json:"error,omitempty"` // why it failed
 }
 
-// Statuses reads the schedules of this build concurrently, and compares each with its description, if it has one. It
-// reads no run: Last names the last one, and Outcome says how it ended.
+// Statuses reads the schedules of this build concurrently, and compares each with its spec, if it has one. It does not
+// read runs: Last names the last one, and Outcome reads its status.
 func (s Schedules) Statuses(ctx context.Context, specs []ScheduleSpec) ([]ScheduleStatus, error) {
 	var out []ScheduleStatus
 	for _, kind := range scheduleKinds {
@@ -112,7 +112,7 @@ func (s Schedules) look(ctx context.Context, out *ScheduleStatus, specs []Schedu
 	}
 	for _, spec := range specs {
 		if spec.Name == out.Name {
-			// A note is not a setting: a person who resumes a schedule may leave another.
+			// A note is not a setting. Resuming a schedule may change it.
 			out.Differs = slices.DeleteFunc(s.differences(have, spec), func(what string) bool {
 				return what == differentNote
 			})
@@ -121,18 +121,18 @@ func (s Schedules) look(ctx context.Context, out *ScheduleStatus, specs []Schedu
 	return nil
 }
 
-// describeWithin is the delay after which a schedule is read again. The answer takes milliseconds; sometimes the
-// server asks one of its own workers that has just stopped, and would wait for it.
+// describeWithin is the delay after which a schedule is read again. An answer takes milliseconds, but sometimes the
+// server waits for one of its own workers that has just stopped.
 const describeWithin = time.Second
 
-// isLate says whether a call was not answered in its time.
+// isLate reports whether a call timed out.
 func isLate(err error) bool {
 	var late *serviceerror.DeadlineExceeded
 	return errors.As(err, &late) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// pausedBy reports who wrote a note. The server writes one of these texts when a run failed; there is no field for
-// it.
+// pausedBy derives from a note who paused the schedule. After a failed run the server writes one of these texts. There
+// is no field for it.
 func pausedBy(note string) string {
 	if strings.HasPrefix(note, "paused due to workflow ") || strings.HasPrefix(note, "paused, workflow ") {
 		return PausedByFailure
@@ -140,10 +140,9 @@ func pausedBy(note string) string {
 	return PausedByOperator
 }
 
-// Outcome completes the data of a run: how it ended, and why if it failed. Nothing is known of a run that Temporal
-// has forgotten.
+// Outcome sets the status of a run, and the error if it failed. If Temporal no longer has the run, they stay empty.
 func (s Schedules) Outcome(ctx context.Context, run *ScheduleRun) error {
-	// the last of those that it continued as
+	// the latest run of its chain of continue-as-new
 	described, err := s.Client.DescribeWorkflowExecution(ctx, run.WorkflowID, "")
 	if missing(err) {
 		return nil
@@ -163,7 +162,7 @@ func (s Schedules) Outcome(ctx context.Context, run *ScheduleRun) error {
 	return nil
 }
 
-// reasonOf is the innermost message of a failed run.
+// reasonOf returns the innermost message of a failed run.
 func reasonOf(err error) string {
 	var app *temporal.ApplicationError
 	for errors.As(err, &app) {
@@ -179,7 +178,7 @@ func reasonOf(err error) string {
 	return err.Error()
 }
 
-// handle is one schedule's.
+// handle returns the handle of a schedule.
 func (s Schedules) handle(ctx context.Context, name string) (client.ScheduleHandle, error) {
 	id := s.id(name)
 	if id == "" {
@@ -188,7 +187,7 @@ func (s Schedules) handle(ctx context.Context, name string) (client.ScheduleHand
 	return s.Client.ScheduleClient().GetHandle(ctx, id), nil
 }
 
-// described is Temporal's description of one schedule; ErrNoSchedule if there is none.
+// described returns Temporal's description of a schedule, or ErrNoSchedule.
 func (s Schedules) described(
 	ctx context.Context,
 	name string,
@@ -216,7 +215,7 @@ func (s Schedules) Pause(ctx context.Context, name, reason string) error {
 	return nil
 }
 
-// Resume lets a schedule start runs again. Its note becomes the given one.
+// Resume resumes a paused schedule and sets its note.
 func (s Schedules) Resume(ctx context.Context, name, note string) error {
 	handle, _, err := s.described(ctx, name)
 	if err == nil {
@@ -262,7 +261,7 @@ func (s Schedules) Trigger(ctx context.Context, name string) (ScheduleRun, error
 					StartedAt: a.ActualTime}, nil
 			}
 		}
-		// its own time came at the same moment
+		// the schedule started a run at the same time
 		if now.Info.NumActionsSkippedOverlap > before.Info.NumActionsSkippedOverlap {
 			return ScheduleRun{}, fmt.Errorf("trigger schedule %s: %w", name, ErrScheduleBusy)
 		}
@@ -281,8 +280,8 @@ const maxBackfill = 100
 // ErrBackfillTooLong means that a backfill would start more than maxBackfill runs.
 var ErrBackfillTooLong = fmt.Errorf("the schedule would have run more than %d times between these moments", maxBackfill)
 
-// Backfill makes a schedule start the runs that it would have started between from and to, one after the other, even
-// if it is paused, and returns how many.
+// Backfill makes a schedule start the runs that were due between from and to, one after the other, even if it is
+// paused. It returns the number of runs.
 func (s Schedules) Backfill(ctx context.Context, name string, from, to time.Time) (int, error) {
 	handle, _, err := s.described(ctx, name)
 	if err != nil {

@@ -18,10 +18,10 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// ErrNoSession means that no run takes in events of the session: it is closed, or was never open.
+// ErrNoSession means that the session has no open run: it is closed or was never open.
 var ErrNoSession = errors.New("the session is not running")
 
-// SessionStart is how a run of Session is started.
+// SessionStart returns the options of a Session run.
 func SessionStart(taskQueue string, r api.SessionRef) client.StartWorkflowOptions {
 	return client.StartWorkflowOptions{
 		ID:                       api.SessionWorkflowID(r),
@@ -33,9 +33,8 @@ func SessionStart(taskQueue string, r api.SessionRef) client.StartWorkflowOption
 	}
 }
 
-// AppendEvents adds events of a session to the ledger and returns their places. It starts the session if necessary.
-// For repeated events it returns the places that they have. It returns a *schema.ValidationError for events that will
-// never be accepted.
+// AppendEvents adds events of a session to the ledger and returns their places. It starts the session if necessary. For
+// repeated events it returns their existing places. It returns a *schema.ValidationError for invalid events.
 func AppendEvents(ctx context.Context, c client.Client, taskQueue string,
 	req api.AppendRequest) (api.AppendResult, error) {
 	req.Events = req.Fill(req.Events, time.Now())
@@ -55,7 +54,7 @@ func AppendEvents(ctx context.Context, c client.Client, taskQueue string,
 	return out, nil
 }
 
-// appendUpdateID is the id of the update that carries events: the same for the same events.
+// appendUpdateID returns the id of the update that appends events. It is the same for the same events.
 func appendUpdateID(events []ledger.Event) string {
 	sum := sha256.New()
 	for _, e := range events {
@@ -64,8 +63,8 @@ func appendUpdateID(events []ledger.Event) string {
 	return "append-" + hex.EncodeToString(sum.Sum(nil)[:16])
 }
 
-// SignalEvents hands events of a session to the ledger without waiting for it. It starts the session if need be. Events
-// that cannot be kept are counted by the session (api.SessionProgress).
+// SignalEvents sends events of a session to the ledger without waiting. It starts the session if necessary. The session
+// counts events that cannot be stored (api.SessionProgress).
 func SignalEvents(ctx context.Context, c client.Client, taskQueue string, req api.AppendRequest) error {
 	req.Events = req.Fill(req.Events, time.Now())
 	if err := req.Validate(); err != nil {
@@ -78,7 +77,7 @@ func SignalEvents(ctx context.Context, c client.Client, taskQueue string, req ap
 		api.SignalAppend, api.AppendSignal{Events: req.Events})
 }
 
-// TellSession tells a session, which it starts if need be, that the ledger has events up to a number.
+// TellSession signals a session that the ledger has events up to a number. It starts the session if necessary.
 func TellSession(ctx context.Context, c client.Client, taskQueue string, in api.SessionInput, seq int64) error {
 	return signalSession(ctx, c, taskQueue, in, api.SignalAppended, api.AppendedSignal{Seq: seq})
 }
@@ -96,7 +95,7 @@ func signalSession(ctx context.Context, c client.Client, taskQueue string, in ap
 	return nil
 }
 
-// CloseSession ends a session and returns its episode. A session that was closed before answers with its last episode.
+// CloseSession ends a session and returns its episode. For a closed session it returns the last episode.
 func CloseSession(ctx context.Context, c client.Client, taskQueue string,
 	req api.CloseRequest) (api.SessionResult, error) {
 	if err := req.Validate(); err != nil {
@@ -111,8 +110,8 @@ func CloseSession(ctx context.Context, c client.Client, taskQueue string,
 	return out, nil
 }
 
-// SessionWorking asks the run of a session for the state of the work. It returns ErrNoSession if none is running; the
-// state of an open session is also in Postgres.
+// SessionWorking queries the run of a session for the state of the work. It returns ErrNoSession if none is running.
+// Postgres also has the state of an open session.
 func SessionWorking(ctx context.Context, c client.Client, ref api.SessionRef) (api.SessionWorking, error) {
 	if err := ref.Validate(); err != nil {
 		return api.SessionWorking{}, err
@@ -132,8 +131,8 @@ func SessionWorking(ctx context.Context, c client.Client, ref api.SessionRef) (a
 	return out, nil
 }
 
-// RecordSession records a whole session that has ended, and returns its episode. It returns a *schema.ValidationError
-// for a request that will never be accepted.
+// RecordSession records a complete session and returns its episode. It returns a *schema.ValidationError for an invalid
+// request.
 func RecordSession(ctx context.Context, c client.Client, taskQueue string,
 	req api.RecordRequest) (api.SessionResult, error) {
 	req.Events = req.Fill(req.Events, time.Now())
@@ -156,7 +155,7 @@ func RecordSession(ctx context.Context, c client.Client, taskQueue string,
 	return out, nil
 }
 
-// updateSession updates a session, which it starts if need be, until the update is answered.
+// updateSession sends an update to a session until it is answered. It starts the session if necessary.
 func updateSession(ctx context.Context, c client.Client, taskQueue string, in api.SessionInput,
 	update client.UpdateWorkflowOptions, out any) error {
 	options := SessionStart(taskQueue, in.SessionRef)

@@ -22,7 +22,7 @@ func StartDecaySweep(
 	return startSweep(ctx, c, taskQueue, api.DecaySweepID, api.WorkflowDecaySweep, in, "remove faded memories")
 }
 
-// startSweep starts a sweep under its id, or under the tenant's.
+// startSweep starts a sweep of all tenants, or of one tenant under its own id.
 func startSweep(
 	ctx context.Context,
 	c client.Client,

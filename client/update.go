@@ -63,8 +63,8 @@ func unanswered(err error) bool {
 	return errors.As(err, &app) && app.Type() == errTypeAcceptedUpdate
 }
 
-// unaccepted reports whether one call ended before a run had accepted the update: the SDK gives a call a minute,
-// whatever time the caller has.
+// unaccepted reports whether a call ended before a run had accepted the update. The SDK limits a call to a minute,
+// even if the caller has more time.
 func unaccepted(err error) bool {
 	var waited *client.WorkflowUpdateServiceTimeoutOrCanceledError
 	return errors.As(err, &waited)

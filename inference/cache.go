@@ -68,8 +68,8 @@ func (c *Cache) EmbedQuery(ctx context.Context, text string) ([]float32, Usage, 
 	return vectors[0], usage, nil
 }
 
-// get fills in cached vectors, embeds texts that no other caller is embedding, and waits for the rest. If another
-// caller's call failed, for example because its context ended, the text is tried again here.
+// get fills in cached vectors, embeds texts that no other caller is embedding, and waits for the rest. If the call of
+// another caller failed, for example because its context ended, get tries the text again.
 func (c *Cache) get(
 	ctx context.Context,
 	query bool,
@@ -87,7 +87,7 @@ func (c *Cache) get(
 		}
 		mine, theirs := c.claim(keys, out)
 		if len(mine) > 0 {
-			spent, err := c.bring(ctx, texts, keys, out, mine, embed)
+			spent, err := c.embedClaimed(ctx, texts, keys, out, mine, embed)
 			usage = usage.Add(spent)
 			if err != nil {
 				return nil, usage, err
@@ -106,8 +106,8 @@ func (c *Cache) get(
 	}
 }
 
-// claim fills in cached vectors. It returns the places of the texts that the caller must embed, each text once, and the
-// calls of other callers to wait for.
+// claim fills in cached vectors. It returns the positions of the texts that the caller must embed, each text once,
+// and the calls of other callers to wait for.
 func (c *Cache) claim(keys []cacheKey, out [][]float32) (mine []int, theirs []chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -128,8 +128,8 @@ func (c *Cache) claim(keys []cacheKey, out [][]float32) (mine []int, theirs []ch
 	return mine, theirs
 }
 
-// bring embeds the claimed texts, caches their vectors, and always releases the claims.
-func (c *Cache) bring(ctx context.Context, texts []string, keys []cacheKey, out [][]float32, mine []int,
+// embedClaimed embeds the claimed texts, caches their vectors, and always releases the claims.
+func (c *Cache) embedClaimed(ctx context.Context, texts []string, keys []cacheKey, out [][]float32, mine []int,
 	embed func(context.Context, []string) ([][]float32, Usage, error)) (usage Usage, err error) {
 	var vectors [][]float32
 	defer func() {
@@ -156,12 +156,12 @@ func (c *Cache) bring(ctx context.Context, texts []string, keys []cacheKey, out 
 	}
 	vectors = got
 	// This map serves texts that occur more than once, and entries that the cache evicts at once.
-	brought := make(map[cacheKey][]float32, len(mine))
+	embedded := make(map[cacheKey][]float32, len(mine))
 	for n, i := range mine {
-		brought[keys[i]] = got[n]
+		embedded[keys[i]] = got[n]
 	}
 	for i, key := range keys {
-		if v := brought[key]; v != nil && out[i] == nil {
+		if v := embedded[key]; v != nil && out[i] == nil {
 			out[i] = slices.Clone(v)
 		}
 	}

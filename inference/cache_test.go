@@ -14,8 +14,8 @@ import (
 	"github.com/mneme/mneme/inference"
 )
 
-// counting returns [length, 1] of a text and keeps what it was asked for. When gate is set, a call waits
-// until it is closed or the context ends.
+// counting returns [length, 1] for a text and records its calls. If gate is set, a call waits until it is closed or
+// the context ends.
 type counting struct {
 	mu    sync.Mutex
 	calls [][]string
@@ -53,7 +53,7 @@ func (c *counting) Embed(ctx context.Context, texts []string) ([][]float32, infe
 	return out, inference.Usage{Model: "counting", Calls: 1}, nil
 }
 
-// asking tells questions from passages.
+// asking embeds questions differently from passages.
 type asking struct{ *counting }
 
 func (a asking) EmbedQuery(ctx context.Context, text string) ([]float32, inference.Usage, error) {
@@ -79,7 +79,7 @@ func TestCacheEmbedsEveryTextOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, [][]float32{{1, 1}, {2, 1}, {1, 1}}, v)
 	require.Equal(t, 1, usage.Calls)
-	v[0][0] = 99 // the caller's own
+	v[0][0] = 99 // the caller's own slice
 
 	v, usage, err = c.Embed(t.Context(), []string{"bb", "ccc", "a"})
 	require.NoError(t, err)
@@ -91,10 +91,11 @@ func TestCacheEmbedsEveryTextOnce(t *testing.T) {
 	q, _, err := c.EmbedQuery(t.Context(), "a")
 	require.NoError(t, err)
 	require.Equal(t, []float32{1, 1}, q)
-	require.Equal(t, [][]string{{"a", "bb"}, {"ccc"}}, inner.calls, "a question is a text like any other here")
+	require.Equal(t, [][]string{{"a", "bb"}, {"ccc"}}, inner.calls,
+		"without QueryEmbedder a question is a text like any other")
 }
 
-func TestCacheTellsQuestionsFromPassages(t *testing.T) {
+func TestCacheDistinguishesQuestionsFromPassages(t *testing.T) {
 	t.Parallel()
 	inner := asking{&counting{}}
 	c := cached(t, inner, 10)
@@ -120,7 +121,7 @@ func TestCacheIsBounded(t *testing.T) {
 	v, _, err := c.Embed(t.Context(), texts)
 	require.NoError(t, err)
 	require.Len(t, v, 20)
-	require.NotContains(t, v, []float32(nil), "more texts than it holds at once")
+	require.NotContains(t, v, []float32(nil), "more texts than it can store")
 	_, usage, err := c.Embed(t.Context(), texts[17:])
 	require.NoError(t, err)
 	require.Zero(t, usage.Calls, "the last three stay")
@@ -131,7 +132,7 @@ func TestCacheIsBounded(t *testing.T) {
 	require.Error(t, err)
 }
 
-func TestCacheRemembersNoFailure(t *testing.T) {
+func TestCacheDoesNotStoreFailures(t *testing.T) {
 	t.Parallel()
 	inner := &counting{err: errors.New("down")}
 	c := cached(t, inner, 10)
@@ -164,14 +165,14 @@ func TestCallersOfOneTextShareOneCall(t *testing.T) {
 				require.Equal(t, []float32{4, 1}, v[0])
 			})
 		}
-		synctest.Wait() // one is in the model, seven wait for it
+		synctest.Wait() // one caller is in the model, seven wait for it
 		close(inner.gate)
 		wg.Wait()
 		require.Equal(t, [][]string{{"same"}}, inner.calls)
 	})
 }
 
-func TestACallerThatGivesUpDoesNotFailOthers(t *testing.T) {
+func TestCancelledCallerDoesNotFailOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		inner := &counting{gate: make(chan struct{})}
@@ -210,9 +211,9 @@ func TestPrefixes(t *testing.T) {
 	require.Equal(t, inference.Embedder(inner), inference.WithPrefixes(inner, "", ""))
 
 	questions := inference.WithPrefixes(inner, "query: ", "")
-	require.Equal(t, inner.Model(), questions.Model(), "what is stored is as without")
+	require.Equal(t, inner.Model(), questions.Model(), "a query prefix does not change the space of stored vectors")
 	both := inference.WithPrefixes(inner, "query: ", "passage: ")
-	require.NotEqual(t, inner.Model().Name, both.Model().Name, "what is stored differs")
+	require.NotEqual(t, inner.Model().Name, both.Model().Name, "a passage prefix does")
 	require.NotEqual(t, inference.WithPrefixes(inner, "", "text: ").Model().Name, both.Model().Name)
 	require.Equal(t, 2, both.Model().Dimensions)
 
@@ -224,7 +225,7 @@ func TestPrefixes(t *testing.T) {
 	_, _, err = inference.EmbedQuery(t.Context(), inner, "d")
 	require.NoError(t, err)
 	require.Equal(t, [][]string{{"passage: a", "passage: b"}, {"query: c"}, {"d"}}, inner.calls)
-	require.Equal(t, []string{"a", "b"}, texts, "the caller's texts are left alone")
+	require.Equal(t, []string{"a", "b"}, texts, "the caller's texts are unchanged")
 
 	inner.short = true
 	_, _, err = inference.EmbedQuery(t.Context(), inner, "d")

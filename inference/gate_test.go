@@ -14,7 +14,7 @@ import (
 	"github.com/mneme/mneme/memory"
 )
 
-// tallying is a model that takes its time and counts how many calls it has at once.
+// tallying is a slow model that counts its concurrent calls.
 type tallying struct{ now, most, calls atomic.Int32 }
 
 func (c *tallying) call() {
@@ -70,12 +70,12 @@ func TestGateBoundsCallsOfEveryKindTogether(t *testing.T) {
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		all.Wait()
 		require.EqualValues(t, 13, model.calls.Load())
-		require.EqualValues(t, 3, model.most.Load(), "two of the pipeline and the question")
+		require.EqualValues(t, 3, model.most.Load(), "two calls of the pipeline and the question")
 		require.NotZero(t, waited.Load(), "a waiting call is reported")
 	})
 }
 
-func TestNoGateLetsEverythingThrough(t *testing.T) {
+func TestNilGateHasNoLimit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		model := &tallying{}

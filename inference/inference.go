@@ -66,7 +66,7 @@ type Brain struct {
 	// DuplicateJudge confirms restated facts; nil leaves them to the rules (memory/learning/duplicates).
 	DuplicateJudge DuplicateJudge
 
-	// FactReader is asked about statements that the rules find said too rarely, and about doubtful conflicts; nil
+	// FactReader is asked about statements that the rules find too rarely repeated, and about doubtful conflicts; nil
 	// leaves them to the rules (memory/learning/facts).
 	FactReader FactReader
 }
@@ -105,7 +105,7 @@ func (u Usage) Add(v Usage) Usage {
 
 // RateLimitError means that the endpoint asked for a later call.
 type RateLimitError struct {
-	RetryAfter time.Duration // zero when the endpoint did not say
+	RetryAfter time.Duration // zero if the endpoint set none
 }
 
 // Error implements error.

@@ -14,8 +14,8 @@ type Reranker interface {
 	Rerank(ctx context.Context, query string, texts []string) (map[int]float64, Usage, error)
 }
 
-// Reranking sets who reranks the best candidates of a recall, and how much that weighs (document 002 Phase 4). The
-// zero value disables reranking.
+// Reranking selects the reranker of the best candidates of a recall, and the weight of its scores (document 002 Phase
+// 4). The zero value disables reranking.
 type Reranking struct {
 	Reranker Reranker
 	Blend    float64       // the share of its scores in the result, [0,1]
@@ -33,8 +33,8 @@ type Summarizer interface {
 	Summarize(ctx context.Context, query string, texts []string) (string, Usage, error)
 }
 
-// EmbeddingReranker scores texts by their cosine with the query in the space of an Embedder; opposed and
-// unrelated texts score 0.
+// EmbeddingReranker scores texts by their cosine with the query in the space of an Embedder. Opposed and unrelated
+// texts score 0.
 type EmbeddingReranker struct{ Embedder Embedder }
 
 // Rerank implements Reranker.

@@ -10,7 +10,7 @@ import (
 	"github.com/mneme/mneme/inference"
 )
 
-// fixed embeds what it knows.
+// fixed embeds only known texts.
 type fixed struct {
 	vectors map[string][]float32
 	err     error

@@ -103,7 +103,7 @@ func TestClassify(t *testing.T) {
 		"observation":    {schema.Candidate{Content: "text", SourceKind: schema.SourceObservation}, episode},
 		"kind not given": {schema.Candidate{Content: "text"}, episode},
 		"explicit save":  {schema.Candidate{Content: "text", SourceKind: schema.SourceMemory}, explicit},
-		"category sought": {schema.Candidate{Content: "User prefers tea"},
+		"category inferred": {schema.Candidate{Content: "User prefers tea"},
 			with(episode, func(c *memory.Classification) { c.Category = schema.CategoryPreference })},
 		"category given": {schema.Candidate{Content: "User prefers tea", Category: schema.CategorySemantic},
 			with(episode, func(c *memory.Classification) { c.Category = schema.CategorySemantic })},
@@ -111,7 +111,7 @@ func TestClassify(t *testing.T) {
 			with(episode, func(c *memory.Classification) { c.Sensitivity = schema.SensitivityHyper })},
 		"importance given": {schema.Candidate{Content: "text", Importance: ptr(0)},
 			with(episode, func(c *memory.Classification) { c.Importance = 0 })},
-		"importance absurd": {schema.Candidate{Content: "text", Importance: ptr(math.NaN())}, episode},
+		"importance NaN": {schema.Candidate{Content: "text", Importance: ptr(math.NaN())}, episode},
 		"pinned": {schema.Candidate{Content: "critical: [B,c]: text", SourceKind: schema.SourceMemory,
 			Importance: ptr(0.1), Tags: []string{"A", "b"}},
 			with(explicit, func(c *memory.Classification) {
@@ -172,7 +172,7 @@ func TestClassifyFact(t *testing.T) {
 	for want, sources := range map[schema.Sensitivity][]schema.Sensitivity{
 		schema.SensitivityLow:  {"", schema.SensitivityPublic, schema.SensitivityLow},
 		schema.SensitivityHigh: {schema.SensitivityMedium, schema.SensitivityHigh, schema.SensitivityPublic},
-		// A class of a later version is not less than those known here.
+		// A class that this version does not know ranks above all known classes.
 		schema.SensitivityHyper: {schema.SensitivityLow, "cosmic"},
 	} {
 		require.Equal(t, want, got.DerivedFrom(sources...).Sensitivity)
@@ -191,7 +191,7 @@ func TestPlacement(t *testing.T) {
 		schema.TypeSemantic:   {schema.TierPersistent, schema.TypologySemantic, schema.DeleteAutoPrune},
 		schema.TypeCompetence: {schema.TierPersistent, schema.TypologyProcedural, schema.DeleteManualOnly},
 		schema.TypePlanGraph:  {schema.TierPersistent, schema.TypologyProcedural, schema.DeleteManualOnly},
-		"unheard of":          {schema.TierSession, schema.TypologyEpisodic, schema.DeleteAutoPrune},
+		"unknown category":    {schema.TierSession, schema.TypologyEpisodic, schema.DeleteAutoPrune},
 	} {
 		tier, typology := memory.Placement(memoryType)
 		require.Equal(t, want.tier, tier, memoryType)

@@ -39,21 +39,21 @@ func TestSalience(t *testing.T) {
 		"exponential half":      {exponential, 0.8, 10 * memorytest.Day, 0.4},
 		"exponential quarter":   {exponential, 0.8, 20 * memorytest.Day, 0.2},
 		"linear half":           {linear, 0.8, 10 * memorytest.Day, 0.4},
-		"linear nothing":        {linear, 0.8, 20 * memorytest.Day, 0},
+		"linear zero":           {linear, 0.8, 20 * memorytest.Day, 0},
 		"linear long after":     {linear, 0.8, 900 * memorytest.Day, 0},
 		"custom as exponential": {custom, 0.8, 10 * memorytest.Day, 0.4},
 		"points, now":           {drawn, 0.8, 0, 0.8},
-		"points, level":         {drawn, 0.8, 10 * memorytest.Day, 0.8},
+		"points, flat":          {drawn, 0.8, 10 * memorytest.Day, 0.8},
 		"points, between":       {drawn, 0.8, 15 * memorytest.Day, 0.6},
 		"points, plateau":       {drawn, 0.8, 30 * memorytest.Day, 0.4},
-		"points, down again":    {drawn, 0.8, 45 * memorytest.Day, 0.3},
+		"points, falling again": {drawn, 0.8, 45 * memorytest.Day, 0.3},
 		"points, last":          {drawn, 0.8, 50 * memorytest.Day, 0.2},
 		"points, long after":    {drawn, 0.8, 9000 * memorytest.Day, 0.2},
 		"points, floor":         {drawnFloored, 0.8, 50 * memorytest.Day, 0.3},
 		"points, clock skew":    {drawn, 0.8, -15 * memorytest.Day, 0.8},
-		"first point implied":   {sloping, 0.8, 5 * memorytest.Day, 0.4},
-		"first point, the end":  {sloping, 0.8, 11 * memorytest.Day, 0},
-		"points of no use":      {other, 0.8, memorytest.Day, 0.4},
+		"implied first point":   {sloping, 0.8, 5 * memorytest.Day, 0.4},
+		"implied first, end":    {sloping, 0.8, 11 * memorytest.Day, 0},
+		"points of exponential": {other, 0.8, memorytest.Day, 0.4},
 		"clock skew":            {exponential, 0.8, -time.Hour, 0.8},
 		"floor":                 {floored, 0.8, 100 * memorytest.Day, 0.3},
 		"floor above base":      {floored, 0.1, 0, 0.3},
@@ -74,8 +74,8 @@ func TestDefaultDecay(t *testing.T) {
 	for memoryType, halfLife := range map[schema.MemoryType]time.Duration{
 		schema.TypeWorking:    memorytest.Day,
 		schema.TypeEpisodic:   7 * memorytest.Day,
-		schema.TypeSemantic:   7776000 * time.Second, // the RFC's example preference
-		schema.TypeCompetence: 2592000 * time.Second, // the RFC's example procedure
+		schema.TypeSemantic:   7776000 * time.Second, // the preference in the RFC's example
+		schema.TypeCompetence: 2592000 * time.Second, // the procedure in the RFC's example
 		schema.TypePlanGraph:  30 * memorytest.Day,
 		"unheard of":          7 * memorytest.Day,
 	} {
@@ -85,7 +85,7 @@ func TestDefaultDecay(t *testing.T) {
 		require.Equal(t, 0.05, d.MinSalience)
 		require.Zero(t, d.MaxAge)
 	}
-	// a memory begins with all of its salience
+	// A new memory has salience 1.
 	due, ok := memory.DefaultDecay(schema.TypeEpisodic).DueAt(1, memorytest.Noon, memorytest.Noon, false)
 	require.True(t, ok)
 	require.WithinRange(t, due, memorytest.Noon.Add(28*memorytest.Day), memorytest.Noon.Add(35*memorytest.Day),
@@ -138,16 +138,16 @@ func TestDueAt(t *testing.T) {
 		"never fades":          {with(func(d *memory.Decay) { d.HalfLife = 0 }), 0.8, false, time.Time{}},
 		"points, at a point":   {threshold(0.1), 0.8, false, memorytest.Noon.Add(30 * memorytest.Day)},
 		"points, on a plateau": {threshold(0.4), 0.8, false, memorytest.Noon.Add(10 * memorytest.Day)},
-		"points, under it": {threshold(0.1), 0.4, false,
+		"points, starts between": {threshold(0.1), 0.4, false,
 			memorytest.Noon.Add(20*memorytest.Day + 10*memorytest.Day*2/3)},
-		"points, none so low": {threshold(0.03), 0.8, false, time.Time{}},
-		"points, last of all": {threshold(0.05), 0.8, false, memorytest.Noon.Add(40 * memorytest.Day)},
+		"points, threshold below all": {threshold(0.03), 0.8, false, time.Time{}},
+		"points, last":                {threshold(0.05), 0.8, false, memorytest.Noon.Add(40 * memorytest.Day)},
 		"points, at once": {with(func(d *memory.Decay) {
 			d.Curve, d.Points = schema.CurveCustom, []memory.DecayPoint{{Share: 0.1}}
 		}), 0.8, false, memorytest.Noon},
-		"points, pinned":   {threshold(0.1), 0.8, true, time.Time{}},
-		"no limits":        {memory.Decay{HalfLife: memorytest.Day}, 0.8, false, time.Time{}},
-		"beyond all dates": {with(func(d *memory.Decay) { d.HalfLife = math.MaxInt64 }), 0.8, false, time.Time{}},
+		"points, pinned":       {threshold(0.1), 0.8, true, time.Time{}},
+		"no limits":            {memory.Decay{HalfLife: memorytest.Day}, 0.8, false, time.Time{}},
+		"beyond the last date": {with(func(d *memory.Decay) { d.HalfLife = math.MaxInt64 }), 0.8, false, time.Time{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -158,8 +158,8 @@ func TestDueAt(t *testing.T) {
 	}
 }
 
-// Without its last correction DueAt would name moments at which these are still a bit too salient.
-func TestDueAtInTheLastBit(t *testing.T) {
+// Without its last correction, DueAt returns times at which the salience is still slightly above the threshold.
+func TestDueAtRounding(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		halfLife        time.Duration
@@ -194,7 +194,7 @@ func TestDueAtAgreesWithSalience(t *testing.T) {
 		if !ok {
 			require.Zero(t, d.MaxAge)
 			far := d.Salience(base, 100*365*memorytest.Day)
-			if len(d.Points) > 0 { // it is known when nothing fades any more
+			if len(d.Points) > 0 { // constant after the last point
 				require.True(t, d.MinSalience == 0 || d.Floor >= d.MinSalience || d.Salience(base,
 					math.MaxInt64) > d.MinSalience, "never due, yet faded")
 				return
@@ -204,18 +204,18 @@ func TestDueAtAgreesWithSalience(t *testing.T) {
 		}
 		tooOld := d.MaxAge > 0 && due.Sub(created) >= d.MaxAge
 		faded := d.MinSalience > 0 && d.Salience(base, due.Sub(memorytest.Noon)) <= d.MinSalience
-		require.True(t, tooOld || faded, "at DueAt it is due")
+		require.True(t, tooOld || faded, "due at DueAt")
 
-		// A little before it was not. Coarse floats of centuries allow for some slack.
+		// Shortly before, it was not due. The tolerance covers the rounding of times that are centuries away.
 		if before := due.Add(-2 * time.Millisecond).Sub(memorytest.Noon); before > 0 {
 			require.False(t, d.MaxAge > 0 && memorytest.Noon.Add(before).Sub(created) >= d.MaxAge)
 			if len(d.Points) > 0 && d.MinSalience > d.Floor {
 				require.Greater(t, d.Salience(base, before), d.MinSalience,
-					"two ticks late, though it follows a curve that is known to the bit")
+					"two ticks late, although the curve is exact")
 			}
 			require.GreaterOrEqual(t, d.Salience(base, before), d.MinSalience-1e-12)
 		}
-		require.Equal(t, due.Truncate(time.Microsecond), due, "Postgres stores it as it is")
+		require.Equal(t, due.Truncate(time.Microsecond), due, "Postgres stores it exactly")
 	})
 }
 
@@ -239,9 +239,8 @@ func TestSalienceProperties(t *testing.T) {
 	})
 }
 
-// Just before the end of a segment that is long the line is a bit lower than the point that it leads to: 1 − 0.9
-// is less than 0.1.
-func TestSalienceDoesNotRiseInTheLastBit(t *testing.T) {
+// Near the end of a long segment, interpolation rounds to a value below the end point: 1 − 0.9 is less than 0.1.
+func TestSalienceDoesNotRiseByRounding(t *testing.T) {
 	t.Parallel()
 	d := memory.Decay{Curve: schema.CurveCustom,
 		Points: []memory.DecayPoint{{After: schema.MaxDurationSeconds * time.Second, Share: 0.1}}}
@@ -249,8 +248,8 @@ func TestSalienceDoesNotRiseInTheLastBit(t *testing.T) {
 	require.GreaterOrEqual(t, d.Salience(1, at-1), d.Salience(1, at))
 }
 
-// TestAnyPointsAtAll holds a curve to its contract that no validation has seen.
-func TestAnyPointsAtAll(t *testing.T) {
+// Salience and DueAt keep their contracts for points that validation would refuse.
+func TestDecayWithInvalidPoints(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		d := memory.Decay{Curve: schema.CurveCustom, MinSalience: rapid.Float64Range(0, 1).Draw(t, "threshold")}
@@ -269,14 +268,14 @@ func TestAnyPointsAtAll(t *testing.T) {
 		require.True(t, first >= second && second >= 0 && first <= base)
 		if due, ok := d.DueAt(base, memorytest.Noon, memorytest.Noon, false); ok {
 			require.LessOrEqual(t, d.Salience(base, due.Sub(memorytest.Noon)), d.MinSalience)
-		} else if d.MinSalience > 0 { // or it falls due after all that a time can say
+		} else if d.MinSalience > 0 { // or it is due after the last representable time
 			require.Greater(t, d.Salience(base, math.MaxInt64/time.Millisecond*time.Millisecond), d.MinSalience)
 		}
 	})
 }
 
-// TestARecordFadesAsItSays goes from what a record says of its decay to the rules, and back.
-func TestARecordFadesAsItSays(t *testing.T) {
+// The decay profile of a record survives the conversion to a Decay and back.
+func TestDecayOfRecord(t *testing.T) {
 	t.Parallel()
 	profile := schema.DecayProfile{Curve: schema.CurveCustom, HalfLifeSeconds: 60, MinSalience: 0.1,
 		MaxAgeSeconds: 3600, Floor: 0.01, ReinforcementGain: 0.3,
@@ -308,7 +307,8 @@ func TestARecordFadesAsItSays(t *testing.T) {
 		require.False(t, d.Equal(other), name)
 	}
 
-	// A record that leaves out the half-life fades as its type does, but for a curve of its own.
+	// A record without a half-life gets the defaults of its type. If it has its own points, only the half-life
+	// comes from the defaults.
 	m := schema.MemoryRecord{Type: schema.TypeEpisodic}
 	m.Lifecycle.Decay = profile
 	m.Lifecycle.Decay.HalfLifeSeconds = 0
@@ -348,8 +348,8 @@ func TestImportance(t *testing.T) {
 		"pinned":       {0.2, 100 * memorytest.Day, 0.95, true, 1},
 		"clock skew":   {0.8, -memorytest.Day, 0.95, false, 0.8},
 		"rate zero":    {1, memorytest.Day, 0, false, 0.95},
-		"rate absurd":  {1, memorytest.Day, 1.5, false, 0.95},
-		"rate no num":  {1, memorytest.Day, math.NaN(), false, 0.95},
+		"rate above 1": {1, memorytest.Day, 1.5, false, 0.95},
+		"rate NaN":     {1, memorytest.Day, math.NaN(), false, 0.95},
 		"base too big": {3, 0, 0.95, false, 1},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"github.com/mneme/mneme/memory/rank"
 )
 
-func TestHintsAreQuestionsOfTheRightLength(t *testing.T) {
+func TestCheckHints(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"Where does Alice live?":                 "Where does Alice live?",
@@ -43,7 +43,7 @@ func TestHintsAreQuestionsOfTheRightLength(t *testing.T) {
 		"Where is D now?", "Where is E now?", "Where is F now?"}), memory.MaxHints)
 }
 
-func TestCheckedHintsStayAsTheyAre(t *testing.T) {
+func TestCheckHintsIsIdempotent(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		once := memory.CheckHints(rapid.SliceOfN(rapid.OneOf(rapid.String(),
@@ -71,10 +71,10 @@ func TestRulesWriteHintsFromClaims(t *testing.T) {
 	for _, word := range []string{"Alice", "home", "address", "city"} {
 		require.Contains(t, hints[0].Text, word)
 	}
-	require.NotContains(t, hints[0].Text, "Lisbon", "the answer is found as it stands")
+	require.NotContains(t, hints[0].Text, "Lisbon", "a hint does not contain the answer")
 	require.Empty(t, memory.RuleHints("x", "",
 		memory.Claim{Subject: "Alice", Predicate: "likes_it_when", Object: "it rains"}),
-		"of a relation that no one knows")
+		"an unknown relation")
 	require.Empty(t, memory.RuleHints("x", "",
 		memory.Claim{Subject: strings.Repeat("a", 201), Predicate: "lives_in", Object: "b"}))
 	require.Empty(t, memory.RuleHints("x", "", memory.Claim{}))
@@ -85,11 +85,11 @@ func TestRulesWriteHintsFromTurns(t *testing.T) {
 	hints := memory.RuleHints("We got a puppy, and my daughter plays the violin now!", "Ann", memory.Claim{})
 	require.Len(t, hints, 2, "two topics at most")
 	require.Contains(t, hints[0].Text+hints[1].Text, "Ann")
-	require.Empty(t, memory.RuleHints("We got a puppy", "", memory.Claim{}), "no one knows whose")
+	require.Empty(t, memory.RuleHints("We got a puppy", "", memory.Claim{}), "the speaker is unknown")
 	require.Empty(t, memory.RuleHints("We catalogued the dogma of sonship", "Ann", memory.Claim{}), "whole words")
 }
 
-func TestAModelsHintsComeFirstAndAreMarked(t *testing.T) {
+func TestModelHintsComeFirst(t *testing.T) {
 	t.Parallel()
 	f := memory.Fact{Content: "Alice lives in Lisbon",
 		Claim: memory.Claim{Subject: "Alice", Predicate: "lives_in", Object: "Lisbon"},
@@ -102,8 +102,8 @@ func TestAModelsHintsComeFirstAndAreMarked(t *testing.T) {
 	require.Equal(t, []string{"Where could we visit Alice?"}, checked.Hints)
 }
 
-// However many hints ask for a home, it is whose home that chooses among them.
-func TestWhatRulesAskWithDoesNotChoose(t *testing.T) {
+// Words of the hint templates, such as "home", do not select candidates. They only rank them.
+func TestHintTemplateWordsOnlyRank(t *testing.T) {
 	t.Parallel()
 	quote := func(s string) string { return s }
 	corpus := rank.Corpus{Docs: 1_000_000, Lexemes: 10_000_000}
@@ -113,14 +113,14 @@ func TestWhatRulesAskWithDoesNotChoose(t *testing.T) {
 	require.Equal(t, "alic", plan.Match(quote))
 	require.Len(t, plan.Terms, 3, "the others rank")
 	plan = rank.PlanHints([]rank.Lexeme{{Text: "address"}, {Text: "home"}}, nil, vocabulary, corpus)
-	require.Equal(t, "address & (home)", plan.Match(quote), "nothing but common words: two of them")
+	require.Equal(t, "address & (home)", plan.Match(quote), "only common words: both are required")
 	require.True(t, rank.PlanHints(nil, nil, vocabulary, corpus).IsEmpty())
 	require.True(t, rank.PlanHints(vocabulary, nil, nil, rank.Corpus{}).IsEmpty())
 	require.Contains(t, memory.HintVocabulary, "address")
 	require.NotContains(t, memory.HintVocabulary, "$")
 }
 
-// A hint asks for what the sentence answers: it depends on the kind of its value and on the person it is about.
+// A hint asks for the kind of value that the claim has, and for the kind of subject.
 func TestHintsFitTheValueAndTheSubject(t *testing.T) {
 	t.Parallel()
 	claim := func(subject, predicate, object string) memory.Claim {
@@ -172,7 +172,7 @@ func TestHintsFitTheValueAndTheSubject(t *testing.T) {
 	}
 }
 
-func TestTurnsOfOthersAskNothingOfTheSpeaker(t *testing.T) {
+func TestHintsOnlyForTheSpeakersOwnThings(t *testing.T) {
 	t.Parallel()
 	require.Empty(t, memory.RuleHints("The neighbour has a dog and a parrot.", "Ann", memory.Claim{}))
 	require.Len(t, memory.RuleHints("My dog hates the rain.", "Ann", memory.Claim{}), 1)

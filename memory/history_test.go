@@ -29,20 +29,20 @@ func TestMayReadHistory(t *testing.T) {
 		of    memory.HistorySubject
 		want  bool
 	}{
-		"of one's own memory":          {a, of(memory.HistoryOfMemory, a, private, schema.SensitivityLow), true},
-		"of a memory that is shared":   {a, of(memory.HistoryOfMemory, b, shared, schema.SensitivityLow), true},
-		"of another's memory":          {a, of(memory.HistoryOfMemory, b, private, schema.SensitivityLow), false},
-		"of what is too sensitive":     {a, of(memory.HistoryOfMemory, a, private, schema.SensitivityHigh), false},
-		"of one's own candidate":       {a, of(memory.HistoryOfCandidate, a, public, schema.SensitivityLow), true},
-		"of another's candidate":       {a, of(memory.HistoryOfCandidate, b, public, schema.SensitivityLow), false},
-		"of a candidate too sensitive": {a, of(memory.HistoryOfCandidate, a, public, schema.SensitivityHigh), false},
-		"of the user's candidate": {maya, of(memory.HistoryOfCandidate, hers, private, schema.SensitivityLow),
+		"own memory":                    {a, of(memory.HistoryOfMemory, a, private, schema.SensitivityLow), true},
+		"a shared memory":               {a, of(memory.HistoryOfMemory, b, shared, schema.SensitivityLow), true},
+		"another agent's memory":        {a, of(memory.HistoryOfMemory, b, private, schema.SensitivityLow), false},
+		"a memory above the ceiling":    {a, of(memory.HistoryOfMemory, a, private, schema.SensitivityHigh), false},
+		"own candidate":                 {a, of(memory.HistoryOfCandidate, a, public, schema.SensitivityLow), true},
+		"another agent's candidate":     {a, of(memory.HistoryOfCandidate, b, public, schema.SensitivityLow), false},
+		"a candidate above the ceiling": {a, of(memory.HistoryOfCandidate, a, public, schema.SensitivityHigh), false},
+		"the user's candidate": {maya, of(memory.HistoryOfCandidate, hers, private, schema.SensitivityLow),
 			true},
-		"of another user's candidate": {maya, of(memory.HistoryOfCandidate, toms, private, schema.SensitivityLow),
+		"another user's candidate": {maya, of(memory.HistoryOfCandidate, toms, private, schema.SensitivityLow),
 			false},
-		"of one's own, forgotten":         {a, of(memory.HistoryOfForgotten, a, "", ""), true},
-		"of another's, forgotten":         {a, of(memory.HistoryOfForgotten, b, "", ""), false},
-		"of what was forgotten, a user's": {maya, of(memory.HistoryOfForgotten, a, "", ""), false},
+		"own forgotten memory":                 {a, of(memory.HistoryOfForgotten, a, "", ""), true},
+		"another agent's forgotten memory":     {a, of(memory.HistoryOfForgotten, b, "", ""), false},
+		"a forgotten memory, asked for a user": {maya, of(memory.HistoryOfForgotten, a, "", ""), false},
 	} {
 		require.Equal(t, c.want, memory.MayReadHistory(c.asker, low, c.of), name)
 	}

@@ -19,7 +19,7 @@ func TestNaming(t *testing.T) {
 	}
 	require.Equal(t, []uuid.UUID{fact, source, other}, memory.Naming(texts, source, "maya"))
 	require.Equal(t, []uuid.UUID{fact, source}, memory.Naming(texts, source, "maya", "lyon"))
-	require.Equal(t, []uuid.UUID{source}, memory.Naming(texts, source, "acme corp"), "no text has it: the source")
-	require.Equal(t, []uuid.UUID{fact}, memory.Naming(texts[:1], source, "acme corp"), "the source is gone")
+	require.Equal(t, []uuid.UUID{source}, memory.Naming(texts, source, "acme corp"), "not in any text: the source")
+	require.Equal(t, []uuid.UUID{fact}, memory.Naming(texts[:1], source, "acme corp"), "without the source")
 	require.Empty(t, memory.Naming(nil, source, "maya"))
 }

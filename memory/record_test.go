@@ -18,7 +18,7 @@ func recordOf(t schema.MemoryType, payload string) schema.MemoryRecord {
 	return schema.MemoryRecord{Type: t, Payload: json.RawMessage(payload)}
 }
 
-func TestRecordTextSaysThePayloadInWords(t *testing.T) {
+func TestRecordTextDescribesThePayload(t *testing.T) {
 	t.Parallel()
 	for want, m := range map[string]schema.MemoryRecord{
 		"user prefers backend language go when project kind is backend_service": recordOf(schema.TypeSemantic,
@@ -58,7 +58,7 @@ func TestRecordTextSaysThePayloadInWords(t *testing.T) {
 	require.Less(t, len(memory.RecordText(long)), normalize.MaxExtractInput)
 }
 
-func TestRecordHashTellsRecordsApart(t *testing.T) {
+func TestRecordHash(t *testing.T) {
 	t.Parallel()
 	hash := func(kind schema.MemoryType, content, payload string) string {
 		m := recordOf(kind, payload)
@@ -83,7 +83,7 @@ func TestRecordHashTellsRecordsApart(t *testing.T) {
 			hash(schema.TypeWorking, "x", `{"thread_id": "t", "state": "blocked"}`)},
 		{hash(schema.TypeEpisodic, "", fmt.Sprintf(begun, "2026-01-01T00:00:00Z")),
 			hash(schema.TypeEpisodic, "", fmt.Sprintf(begun, "2026-01-01T01:00:00+01:00"))},
-		// What grew is what it was, also when it is read back with the content that was made for it.
+		// An episode that grew keeps its hash, also when it is read back with its generated content.
 		{hash(schema.TypeEpisodic, "deployed", fmt.Sprintf(begun, "2026-01-01T00:00:00Z")),
 			hash(schema.TypeEpisodic, "deployed",
 				`{"timeline": [{"t": "2026-01-01T00:00:00Z", "ref": "r", "event_kind": "deployed"}, {"event_kind": "rolled_back"}]}`)},
@@ -135,10 +135,10 @@ func TestRecordIDs(t *testing.T) {
 		require.NotEqual(t, id, key.String())
 		require.EqualValues(t, 5, key.Version())
 	}
-	require.Equal(t, "63f65ccc-36ad-5e1a-bf4f-d0465980cfc1", memory.RecordID("t", "mem-1").String(), "fixed for ever")
+	require.Equal(t, "63f65ccc-36ad-5e1a-bf4f-d0465980cfc1", memory.RecordID("t", "mem-1").String(), "IDs are stable")
 }
 
-// Document 002: "Pinned memories have importance = 1.0 and never decay", regardless of who pins them.
+// Document 002: "Pinned memories have importance = 1.0 and never decay". It does not matter who pins them.
 func TestAPinnedRecordHasImportanceOne(t *testing.T) {
 	t.Parallel()
 	m := schema.MemoryRecord{Type: schema.TypeSemantic, Content: "The office is closed.", Importance: 0.3}
@@ -173,8 +173,8 @@ func TestEpisodeGrows(t *testing.T) {
 	}
 }
 
-// Numbers are compared as Postgres compares them, whatever their notation.
-func TestSameJSONReadsNumbers(t *testing.T) {
+// Numbers are compared by value, as Postgres does, not by notation.
+func TestSameJSONComparesNumbersByValue(t *testing.T) {
 	t.Parallel()
 	for _, pair := range [][2]string{{"100", "1e2"}, {"1.0", "1"}, {"-0.00", "0"}, {"0.05", "5E-2"}, {"120e-1", "12"},
 		{"1e999999999", "10e999999998"}, {"-12.50", "-1.25e+1"}} {

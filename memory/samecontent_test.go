@@ -16,7 +16,7 @@ func TestSameContent(t *testing.T) {
 	require.False(t, memory.SameContent(nil, nil), "a missing hash equals none")
 
 	said := normalize.Normalize("Tea is  served hot.")
-	require.True(t, memory.Neighbor{Content: "tea is served hot."}.Says(said), "without a hash the words decide")
+	require.True(t, memory.Neighbor{Content: "tea is served hot."}.Says(said), "without a hash, texts are compared")
 	require.True(t, memory.Neighbor{Hash: said.Hash, Content: "as it was"}.Says(said))
 	require.False(t, memory.Neighbor{Hash: []byte("other"), Content: "Tea is served hot."}.Says(said))
 	require.False(t, memory.Neighbor{Content: "Tea is served cold."}.Says(said))

@@ -36,7 +36,7 @@ var shapes = map[string]struct {
 		`{"task_id": "t-17", "state": "waiting", "next_actions": ["ask Ana"]}`, schema.TypeWorking},
 	"dependencies as arrows": {schema.SourceMemory,
 		"Plan: ship the release\nbuild -> test -> deploy\nbuild -> docs", schema.TypePlanGraph},
-	"nodes and what they need": {schema.SourceMemory,
+	"nodes and their dependencies": {schema.SourceMemory,
 		"Plan ship: the release\nbuild: make build\ntest: make test (after build)\ndeploy: make deploy (needs build, " +
 			"test)", schema.TypePlanGraph},
 	"a plan as JSON": {schema.SourceMemory,
@@ -45,8 +45,8 @@ var shapes = map[string]struct {
 
 	"a tool's output": {schema.SourceToolOutput,
 		`{"plan_id": "p", "nodes": [{"id": "a", "op": "x"}, {"id": "b", "op": "y", "depends_on": ["a"]}]}`, ""},
-	"a plan that is a circle": {schema.SourceMemory, "Plan: round\na -> b\nb -> a", ""},
-	"a shopping list":         {schema.SourceUserInput, "To buy:\n- milk\n- bread\n- figs", ""},
+	"a plan with a cycle": {schema.SourceMemory, "Plan: round\na -> b\nb -> a", ""},
+	"a shopping list":     {schema.SourceUserInput, "To buy:\n- milk\n- bread\n- figs", ""},
 	"one command": {schema.SourceUserInput,
 		"To deploy:\n- Run `make release`\n- Tell the team\n- Have a coffee", ""},
 	"steps within an answer": {schema.SourceObservation,
@@ -59,7 +59,7 @@ var shapes = map[string]struct {
 	"an arrow in a chat":        {schema.SourceUserInput, "I went Lyon -> Milan\nand it was nice", ""},
 	"a plan in words":           {schema.SourceUserInput, "Plan: we go to the lake\nthen we swim", ""},
 	"any other object":          {schema.SourceObservation, `{"state": "blocked", "user": "ana"}`, ""},
-	"JSON that is cut":          {schema.SourceObservation, `{"task_id": "t", "state": "blo`, ""},
+	"truncated JSON":            {schema.SourceObservation, `{"task_id": "t", "state": "blo`, ""},
 }
 
 func TestShapeOf(t *testing.T) {
@@ -92,12 +92,12 @@ func TestShapeOf(t *testing.T) {
 	require.Equal(t, []string{"reinstall the toolchain"}, p.Fallbacks)
 	var plan schema.PlanGraphPayload
 	require.NoError(t, json.Unmarshal(memory.ShapeOf(schema.SourceMemory,
-		shapes["nodes and what they need"].content).Payload, &plan))
+		shapes["nodes and their dependencies"].content).Payload, &plan))
 	require.Equal(t, []string{"ship", "make deploy"}, []string{plan.PlanID, plan.Nodes[2].Op})
 	require.Len(t, plan.Edges, 3)
 }
 
-// What people say in chats is not a procedure, a plan or a task: none of the 500 sentences of the extractor's corpus.
+// None of the 500 chat sentences in the extractor's corpus is recognized as a procedure, a plan or a task.
 func TestSentencesHaveNoShape(t *testing.T) {
 	t.Parallel()
 	file, err := os.Open(filepath.Join("..", "inference", "rules", "testdata", "corpus.jsonl"))
@@ -115,7 +115,7 @@ func TestSentencesHaveNoShape(t *testing.T) {
 	require.Equal(t, 500, n)
 }
 
-// A rule has the last word: it may say that a text is a procedure, and that what looks like one is not.
+// A rule overrides the recognized shape in both directions.
 func TestARuleOverridesTheShape(t *testing.T) {
 	t.Parallel()
 	rules, err := policy.Parse([]byte(`rules:

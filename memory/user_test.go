@@ -9,8 +9,8 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// A user is a wall, whatever the visibility and the owner are.
-func TestMayLookForAUser(t *testing.T) {
+// A request for one user never reads or changes the memories of another, whatever their visibility and owner.
+func TestMayLookOfUser(t *testing.T) {
 	t.Parallel()
 	maya := who("a", "p", "g")
 	maya.User = "maya"
@@ -24,14 +24,14 @@ func TestMayLookForAUser(t *testing.T) {
 		v            schema.Visibility
 		look, change bool
 	}{
-		"her own":                               {scope("a", "user/maya"), private, true, true},
-		"another user's":                        {scope("a", "user/tom"), private, false, false},
-		"another user's, shared with everybody": {scope("a", "user/tom"), public, false, false},
-		"the agent's":                           {scope("a", ""), private, true, false},
-		"the agent's, of a scope":               {scope("a", "kitchen"), private, false, false},
-		"hers, kept by another agent":           {scope("b", "user/maya"), private, false, false},
-		"hers, shared by another agent":         {scope("b", "user/maya"), shared, true, true},
-		"shared by another agent":               {scope("b", ""), shared, true, false},
+		"her own":                       {scope("a", "user/maya"), private, true, true},
+		"another user's":                {scope("a", "user/tom"), private, false, false},
+		"another user's, global":        {scope("a", "user/tom"), public, false, false},
+		"the agent's":                   {scope("a", ""), private, true, false},
+		"the agent's, in a scope":       {scope("a", "kitchen"), private, false, false},
+		"hers, of another agent":        {scope("b", "user/maya"), private, false, false},
+		"hers, shared by another agent": {scope("b", "user/maya"), shared, true, true},
+		"shared by another agent":       {scope("b", ""), shared, true, false},
 	} {
 		require.Equal(t, c.look, memory.MayLook(maya, kept(c.owner, c.v)), name)
 		require.Equal(t, c.change, memory.MayChange(maya, kept(c.owner, c.v)), name)

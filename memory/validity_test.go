@@ -46,7 +46,7 @@ func TestGrounds(t *testing.T) {
 			false, true},
 		"windows that overlap": {memorytest.During(0, 4, ""), memorytest.During(2, 6, ""), true, false},
 		"windows that touch":   {memorytest.During(0, 4, ""), memorytest.During(4, 6, ""), false, true},
-		"windows apart":        {memorytest.During(0, 1, ""), memorytest.During(4, -1, ""), false, true},
+		"disjoint windows":     {memorytest.During(0, 1, ""), memorytest.During(4, -1, ""), false, true},
 		"open windows": {memorytest.During(-1, 4, ""), memorytest.During(2, -1, ""), true,
 			false},
 		"a window and no window": {memorytest.During(0, 4, ""), memorytest.Global(), false, false},
@@ -85,24 +85,24 @@ func TestCovers(t *testing.T) {
 	}{
 		"global covers a condition": {memorytest.Global(), memorytest.When(`{"os":"linux"}`), true},
 		"global covers a window":    {memorytest.Global(), memorytest.During(0, 1, ""), true},
-		"a condition not the rest":  {memorytest.When(`{"os":"linux"}`), memorytest.Global(), false},
+		"a condition, not global":   {memorytest.When(`{"os":"linux"}`), memorytest.Global(), false},
 		"more conditions are narrower": {memorytest.When(`{"os":"linux"}`),
 			memorytest.When(`{"os":"linux","arch":"arm"}`), true},
-		"fewer are not": {memorytest.When(`{"os":"linux","arch":"arm"}`),
+		"fewer conditions are not": {memorytest.When(`{"os":"linux","arch":"arm"}`),
 			memorytest.When(`{"os":"linux"}`), false},
 		"one of several values": {memorytest.When(`{"os":["linux","bsd"]}`), memorytest.When(`{"os":"bsd"}`),
 			true},
-		"several of one": {memorytest.When(`{"os":"bsd"}`), memorytest.When(`{"os":["linux","bsd"]}`),
+		"several values of one": {memorytest.When(`{"os":"bsd"}`), memorytest.When(`{"os":["linux","bsd"]}`),
 			false},
 		"a window within":              {memorytest.During(0, 4, ""), memorytest.During(1, 4, ""), true},
 		"a window that begins earlier": {memorytest.During(1, 4, ""), memorytest.During(0, 4, ""), false},
 		"a window that never ends":     {memorytest.During(1, 4, ""), memorytest.During(2, -1, ""), false},
-		"a window that always was":     {memorytest.During(1, -1, ""), memorytest.During(-1, 4, ""), false},
+		"a window without a start":     {memorytest.During(1, -1, ""), memorytest.During(-1, 4, ""), false},
 		"a window within, other grounds": {memorytest.During(0, 4, `{"os":"bsd"}`),
 			memorytest.During(1, 4, `{"os":"linux"}`), false},
 		"a condition covers its timebox": {memorytest.When(`{"os":"bsd"}`), memorytest.During(1, 4, `{"os":"bsd"}`),
 			true},
-		"a timebox not the bare condition": {memorytest.During(1, 4, `{"os":"bsd"}`), memorytest.When(`{"os":"bsd"}`),
+		"a timebox, not its condition alone": {memorytest.During(1, 4, `{"os":"bsd"}`), memorytest.When(`{"os":"bsd"}`),
 			false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -124,19 +124,19 @@ func TestHolds(t *testing.T) {
 			memory.Applicability{Verdict: memory.AppliesYes}},
 		"the condition holds": {memorytest.When(`{"os":"linux"}`), memorytest.Midday, `{"os":"linux","x":1}`,
 			memory.Applicability{Verdict: memory.AppliesYes}},
-		"it does not": {memorytest.When(`{"os":"linux"}`), memorytest.Midday, `{"os":"macos"}`,
+		"the condition does not hold": {memorytest.When(`{"os":"linux"}`), memorytest.Midday, `{"os":"macos"}`,
 			memory.Applicability{Verdict: memory.AppliesNo}},
 		"one of a list": {memorytest.When(`{"os":["linux","bsd"]}`), memorytest.Midday, `{"os":"bsd"}`,
 			memory.Applicability{Verdict: memory.AppliesYes}},
 		"none of an empty list": {memorytest.When(`{"os":[]}`), memorytest.Midday, `{"os":"bsd"}`,
 			memory.Applicability{Verdict: memory.AppliesNo}},
-		"nobody knows": {memorytest.When(`{"os":"linux","arch":"arm"}`), memorytest.Midday, `{}`,
+		"unknown": {memorytest.When(`{"os":"linux","arch":"arm"}`), memorytest.Midday, `{}`,
 			memory.Applicability{Verdict: memory.AppliesUnknown, Missing: []string{"arch", "os"}}},
-		"a contradiction decides": {memorytest.When(`{"os":"linux","arch":"arm"}`), memorytest.Midday,
+		"one known contradiction is enough": {memorytest.When(`{"os":"linux","arch":"arm"}`), memorytest.Midday,
 			`{"os":"bsd"}`, memory.Applicability{Verdict: memory.AppliesNo}},
-		"part of it is known": {memorytest.When(`{"os":"linux","arch":"arm"}`), memorytest.Midday,
+		"partly known": {memorytest.When(`{"os":"linux","arch":"arm"}`), memorytest.Midday,
 			`{"os":"linux"}`, memory.Applicability{Verdict: memory.AppliesUnknown, Missing: []string{"arch"}}},
-		"no context asks nothing": {memorytest.When(`{"os":"linux"}`), memorytest.Midday, ``,
+		"no context": {memorytest.When(`{"os":"linux"}`), memorytest.Midday, ``,
 			memory.Applicability{Verdict: memory.AppliesYes}},
 		"at its start": {memorytest.During(0, 1, ""), memorytest.Midday, ``,
 			memory.Applicability{Verdict: memory.AppliesYes}},
@@ -144,7 +144,7 @@ func TestHolds(t *testing.T) {
 			memory.Applicability{Verdict: memory.AppliesNo}},
 		"before its start": {memorytest.During(1, 2, ""), memorytest.Midday, ``,
 			memory.Applicability{Verdict: memory.AppliesNo}},
-		"at no time in particular": {memorytest.During(1, 2, ""), time.Time{}, ``,
+		"without a time": {memorytest.During(1, 2, ""), time.Time{}, ``,
 			memory.Applicability{Verdict: memory.AppliesYes}},
 		"in its window, else unknown": {memorytest.During(0, 2, `{"os":"linux"}`), memorytest.Midday, `{}`,
 			memory.Applicability{Verdict: memory.AppliesUnknown, Missing: []string{"os"}}},
@@ -177,10 +177,10 @@ func TestGroundsProperties(t *testing.T) {
 		}
 		if a.Mode == schema.ValidConditional && b.Mode == schema.ValidConditional && memory.SameGround(a, b) {
 			require.Equal(t, memory.ConditionsHash(a), memory.ConditionsHash(b),
-				"the unique key sees what the rule sees")
+				"the unique key agrees with the rule")
 		}
 
-		// Disjoint grounds never hold at once; what covers another holds wherever that does.
+		// Disjoint grounds never hold at the same time. A ground that covers another holds wherever the other does.
 		at := memorytest.Midday.Add(time.Duration(rapid.IntRange(-2, 8).Draw(t, "at")) * time.Hour)
 		var situation map[string]json.RawMessage
 		require.NoError(t, json.Unmarshal([]byte(memorytest.Conditions().Draw(t, "context")), &situation))
@@ -194,8 +194,7 @@ func TestGroundsProperties(t *testing.T) {
 	})
 }
 
-// TestHoldsAgreesWithTheDatabase draws conditions and contexts and compares Holds with the function
-// by which queries filter.
+// Holds agrees with the SQL function that queries filter by.
 func TestHoldsAgreesWithTheDatabase(t *testing.T) {
 	t.Parallel()
 	db := testkit.Owner(t, testkit.DatabaseURL(t))

@@ -10,7 +10,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// who is an agent of a project and a policy group.
+// who returns an agent of a project and a policy group.
 func who(agent, project, group string) schema.Principal {
 	return schema.Principal{Tenant: "t", Agent: agent, Project: project, PolicyGroup: group}
 }
@@ -47,7 +47,7 @@ func TestMayLook(t *testing.T) {
 	} {
 		require.Equal(t, c.want, memory.MayLook(c.asker, kept(b, c.v)), name)
 	}
-	require.False(t, memory.MayLook(who("a", "p", ""), kept(who("b", "p", ""), group)), "no group is no one's group")
+	require.False(t, memory.MayLook(who("a", "p", ""), kept(who("b", "p", ""), group)), "empty groups do not match")
 }
 
 func TestNarrower(t *testing.T) {
@@ -70,11 +70,11 @@ func TestRevisionHolding(t *testing.T) {
 		want    memory.Holding
 	}{
 		"its owner's":          {[]memory.Holding{kept(b, shared)}, kept(b, shared)},
-		"one owner, the least": {[]memory.Holding{kept(b, public), kept(b, group)}, kept(b, group)},
+		"one owner, narrowest": {[]memory.Holding{kept(b, public), kept(b, group)}, kept(b, group)},
 		"several owners":       {[]memory.Holding{kept(b, shared), kept(a, public)}, kept(a, shared)},
 		"back to one of them": {[]memory.Holding{kept(b, shared), kept(who("c", "p", ""), shared), kept(b, shared)},
 			kept(a, shared)},
-		"one agent's, but apart": {[]memory.Holding{kept(b, shared), kept(who("b", "q", "g"), shared)},
+		"one agent, two projects": {[]memory.Holding{kept(b, shared), kept(who("b", "q", "g"), shared)},
 			kept(a, shared)},
 		"none": {nil, kept(a, public)},
 	} {
@@ -90,17 +90,17 @@ func TestInTheOpen(t *testing.T) {
 		targets []memory.Holding
 		want    bool
 	}{
-		"one's own, hidden":               {kept(a, private), []memory.Holding{kept(a, public)}, true},
-		"one's own, shown":                {kept(a, public), []memory.Holding{kept(a, private)}, true},
-		"another's, as it was":            {kept(b, shared), []memory.Holding{kept(b, shared)}, true},
-		"another's, hidden from others":   {kept(b, private), []memory.Holding{kept(b, shared)}, false},
-		"another's, hidden from it":       {kept(a, private), []memory.Holding{kept(b, shared)}, false},
-		"another's, shown to more":        {kept(a, public), []memory.Holding{kept(b, shared)}, false},
-		"another's, in another project":   {kept(who("a", "q", "g"), shared), []memory.Holding{kept(b, shared)}, false},
-		"two, as the least":               {kept(a, group), []memory.Holding{kept(b, public), kept(b, group)}, true},
-		"two, as the most":                {kept(a, public), []memory.Holding{kept(b, public), kept(b, group)}, false},
-		"one's own does not count":        {kept(a, shared), []memory.Holding{kept(a, private), kept(b, shared)}, true},
-		"no target, nothing to be hidden": {kept(a, private), nil, true},
+		"own, hidden":                   {kept(a, private), []memory.Holding{kept(a, public)}, true},
+		"own, shown":                    {kept(a, public), []memory.Holding{kept(a, private)}, true},
+		"another's, unchanged":          {kept(b, shared), []memory.Holding{kept(b, shared)}, true},
+		"another's, hidden from others": {kept(b, private), []memory.Holding{kept(b, shared)}, false},
+		"another's, hidden from it":     {kept(a, private), []memory.Holding{kept(b, shared)}, false},
+		"another's, shown to more":      {kept(a, public), []memory.Holding{kept(b, shared)}, false},
+		"another's, other project":      {kept(who("a", "q", "g"), shared), []memory.Holding{kept(b, shared)}, false},
+		"two, narrowest":                {kept(a, group), []memory.Holding{kept(b, public), kept(b, group)}, true},
+		"two, widest":                   {kept(a, public), []memory.Holding{kept(b, public), kept(b, group)}, false},
+		"own targets are ignored":       {kept(a, shared), []memory.Holding{kept(a, private), kept(b, shared)}, true},
+		"no targets":                    {kept(a, private), nil, true},
 	} {
 		require.Equal(t, c.want, memory.InTheOpen(a, c.record, c.targets), name)
 	}
@@ -113,21 +113,20 @@ func TestHides(t *testing.T) {
 		known, other memory.Holding
 		want         bool
 	}{
-		"one's own":                    {kept(a, private), kept(a, public), false},
-		"another's behind a private":   {kept(a, private), kept(b, shared), true},
-		"another's behind its private": {kept(b, private), kept(b, shared), true},
-		"another's behind a group":     {kept(a, group), kept(b, shared), true},
-		"another's behind the same":    {kept(a, shared), kept(b, shared), false},
-		"another's behind a wider":     {kept(a, public), kept(b, shared), false},
+		"own":                          {kept(a, private), kept(a, public), false},
+		"another's by a private one":   {kept(a, private), kept(b, shared), true},
+		"another's by its private one": {kept(b, private), kept(b, shared), true},
+		"another's by a group's":       {kept(a, group), kept(b, shared), true},
+		"another's by an equal one":    {kept(a, shared), kept(b, shared), false},
+		"another's by a wider one":     {kept(a, public), kept(b, shared), false},
 		"another's of another project": {kept(who("a", "q", "g"), shared), kept(b, shared), true},
 	} {
 		require.Equal(t, c.want, memory.Hides(a, c.known, c.other), name)
 	}
 }
 
-// TestARevisionIsKeptInTheOpen: where no one says otherwise, what one agent revises of others is neither
-// hidden from them nor shown to more.
-func TestARevisionIsKeptInTheOpen(t *testing.T) {
+// By default, the result of a revision of other agents' memories stays visible to them and to no one else.
+func TestRevisionKeepsVisibility(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		a := who("a", "p", "g")
@@ -135,13 +134,13 @@ func TestARevisionIsKeptInTheOpen(t *testing.T) {
 		for range rapid.IntRange(1, 4).Draw(t, "targets") {
 			target := kept(who(rapid.SampledFrom([]string{"b", "c"}).Draw(t, "agent"), "p", "g"),
 				rapid.SampledFrom([]schema.Visibility{group, shared, public}).Draw(t, "visibility"))
-			targets = append(targets, target) // of one project and group: the principal sees them, and they each other
+			targets = append(targets, target) // of one project and group, so all agents see all targets
 		}
 		held := memory.RevisionHolding(a, targets)
 		require.True(t, memory.InTheOpen(a, held, targets))
 		for _, target := range targets {
 			require.True(t, memory.MayLook(target.Owner, held))
-			require.False(t, memory.Narrower(target.Visibility, held.Visibility), "no wider than the least visible")
+			require.False(t, memory.Narrower(target.Visibility, held.Visibility), "no wider than the narrowest target")
 		}
 	})
 }

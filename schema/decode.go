@@ -14,13 +14,13 @@ import (
 	"github.com/mneme/mneme/schema/check"
 )
 
-// MaxRecordBytes is the size of one record as JSON. It has room for a long audit log.
+// MaxRecordBytes is the maximum size of one record as JSON. It leaves room for a long audit log.
 const MaxRecordBytes = 4 << 20
 
-// What a record has that does not say otherwise.
+// Defaults of a record.
 const (
-	DefaultSalience    = 1.0 // nothing has faded yet
-	DefaultImportance  = 0.8 // someone asked to remember this
+	DefaultSalience    = 1.0 // no decay yet
+	DefaultImportance  = 0.8 // that of an explicit memory
 	DefaultSourceTrust = 1.0
 	DefaultGain        = 0.1 // decay must be reversible by reinforcement (document 004 §15A.7)
 	AnySignal          = "*" // the signal of a trigger that has only conditions
@@ -28,20 +28,21 @@ const (
 
 // UnmarshalJSON reads a record in either shape of document 004 §15A: the schema appendix (lifecycle, provenance with
 // sources, relations, payload with kind) or the canonical schemas (decay_profile, provenance as a list,
-// relationships, payload without kind), whose names are converted to those of the appendix. It does not fail on a
-// well-formed object: unknown fields, wrong types and duplicates are kept, and validation reports them with their
-// paths. A record that nests too deeply or is too large is not decoded at all; validation reports that too.
+// relationships, payload without kind). It converts the names of the canonical schemas to those of the appendix. It
+// returns no error for a well-formed object. Unknown fields, wrong types and duplicates are recorded, and validation
+// reports them with their paths. A record that is nested too deeply or is too large is not decoded, which validation
+// reports too.
 //
-// By default a record has full salience, trusted sources, the importance of an explicit memory, a gain from being
-// reinforced, and relations of weight 1. An id that is not a UUID becomes the external id.
+// Missing values have defaults: full salience, trusted sources, the importance of an explicit memory, DefaultGain, and
+// weight 1 for relations. An id that is not a UUID becomes the external id.
 func (m *MemoryRecord) UnmarshalJSON(data []byte) error {
 	d := decode(data, m)
 	m.problems, m.unbuilt = d.Fields, d.broken
 	return nil
 }
 
-// DecodeRecord reads exactly one record and checks it as Validate does; what document 004 §15A
-// requires must be there. Its *ValidationError names paths as the input does.
+// DecodeRecord reads exactly one record and checks it like Validate. All fields that document 004 §15A requires must
+// be present. The *ValidationError uses the names of the input.
 func DecodeRecord(data []byte) (MemoryRecord, error) {
 	var m MemoryRecord
 	d := decode(data, &m)
@@ -64,13 +65,13 @@ func DecodeRecord(data []byte) (MemoryRecord, error) {
 	return m, nil
 }
 
-// decoder reads one record and collects what is wrong with it.
+// decoder reads one record and collects its problems.
 type decoder struct {
 	check.Problems
 	canonical bool              // the record has the shape of the canonical schemas
 	broken    bool              // nothing was decoded
-	seen      map[string]bool   // paths of the appendix that have a value
-	given     map[string]string // by path of the appendix, the path in the input if it differs
+	seen      map[string]bool   // paths in the appendix that have a value
+	given     map[string]string // path in the input by path in the appendix, where they differ
 }
 
 func decode(data []byte, m *MemoryRecord) *decoder {
@@ -98,7 +99,7 @@ func decode(data []byte, m *MemoryRecord) *decoder {
 	return d
 }
 
-// complete gives a record what it says by leaving it out.
+// complete sets the defaults of a record.
 func (d *decoder) complete(m *MemoryRecord) {
 	if !d.seen["confidence"] {
 		d.Add("confidence", "is required")
@@ -148,14 +149,14 @@ func (d *decoder) complete(m *MemoryRecord) {
 	}
 }
 
-// required is what document 004 §15A.2 to §15A.4 require of a complete record. Confidence is required of every
-// record.
+// required lists the fields that document 004 §15A.2 to §15A.4 require in a complete record. Confidence is required
+// in every record.
 var required = []string{"id", "type", "sensitivity", "salience", "created_at", "updated_at",
 	"lifecycle", "lifecycle.decay", "lifecycle.decay.curve",
 	"lifecycle.decay.half_life_seconds", "lifecycle.last_reinforced_at", "provenance", "provenance.sources", "payload"}
 
-// missing lists required fields that the record does not have, by their names in the input. An invalid field is not
-// missing, and the parts of a missing object are not listed.
+// missing lists the required fields that the record lacks, by their names in the input. It lists neither invalid fields
+// nor the parts of a missing object.
 func (d *decoder) missing(lacking []string) []string {
 	var out []string
 	for _, path := range required {
@@ -183,13 +184,13 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s[:i], s[i+len(sep):], true
 }
 
-// under reports whether path is that of a value or lies in it.
+// under reports whether path is of or a path within it.
 func under(path, of string) bool {
 	rest, ok := strings.CutPrefix(path, of)
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// asGiven is a path of the appendix as the input names it.
+// asGiven converts a path of the appendix to the path in the input.
 func (d *decoder) asGiven(path string) string {
 	for end := len(path); end > 0; end = strings.LastIndexAny(path[:end], ".[") {
 		if name, ok := d.given[path[:end]]; ok {
@@ -199,7 +200,7 @@ func (d *decoder) asGiven(path string) string {
 	return path
 }
 
-// move gives a member another name. Both at once is an error: one of them would be lost.
+// move renames a member. It reports a problem if both names are used, because one value would be lost.
 func (d *decoder) move(from map[string]any, name, path string, into map[string]any, as, intoPath string) {
 	v, ok := from[name]
 	if !ok {
@@ -214,8 +215,8 @@ func (d *decoder) move(from map[string]any, name, path string, into map[string]a
 	d.given[check.Join(intoPath, as)] = check.Join(path, name)
 }
 
-// unite turns the names of the canonical schemas (document 004 §15A.1 to §15A.8) into those of the
-// appendix, in place.
+// unite converts the names of the canonical schemas (document 004 §15A.1 to §15A.8) to those of the appendix, in
+// place.
 func (d *decoder) unite(record map[string]any) {
 	if record["type"] == "plan" {
 		record["type"] = string(TypePlanGraph)
@@ -238,7 +239,7 @@ func (d *decoder) unite(record map[string]any) {
 	}
 }
 
-// lifecycle moves decay_profile and the fields next to it to their places in the appendix.
+// lifecycle moves decay_profile and related fields to their places in the appendix.
 func (d *decoder) lifecycle(record map[string]any) {
 	outside := []string{"last_reinforced_at", "pinned", "deletion_policy", "decay_due_at"}
 	profile, hasProfile := record["decay_profile"]
@@ -294,7 +295,7 @@ func (d *decoder) refs(list []any, path, given string) {
 			continue
 		}
 		at, from := fmt.Sprintf("%s[%d]", path, i), fmt.Sprintf("%s[%d]", given, i)
-		if ref["kind"] == nil && ref["ref"] == nil { // canonical, and perhaps in want of a member
+		if ref["kind"] == nil && ref["ref"] == nil { // canonical, possibly incomplete
 			d.given[at+".kind"], d.given[at+".ref"] = from+".source_type", from+".source_id"
 		}
 		if ref["source_type"] == "tool" {
@@ -310,7 +311,7 @@ func (d *decoder) payload(record, payload map[string]any) {
 	if payload["kind"] == "plan" {
 		payload["kind"] = string(TypePlanGraph)
 	}
-	bare := payload["kind"] == nil // as the canonical schemas have it
+	bare := payload["kind"] == nil // as in the canonical schemas
 	if bare {
 		if kind, ok := record["type"].(string); ok && MemoryType(kind).Valid() {
 			payload["kind"] = kind
@@ -360,7 +361,7 @@ func (d *decoder) payload(record, payload map[string]any) {
 	}
 }
 
-// window gives the optional ValidityWindow of §15A.4 the mode that it leaves out.
+// window sets the mode of the optional ValidityWindow of §15A.4, which does not have one.
 func window(payload map[string]any) {
 	if payload["validity"] == nil {
 		payload["validity"] = map[string]any{}
@@ -379,7 +380,7 @@ func window(payload map[string]any) {
 	validity["mode"] = string(mode)
 }
 
-// steps turns texts into steps.
+// steps converts texts to steps.
 func steps(list any) {
 	if list, ok := list.([]any); ok {
 		for i, v := range list {
@@ -390,8 +391,8 @@ func steps(list any) {
 	}
 }
 
-// triggers turns the bare conditions of §15A.5 into triggers: a text is a signal, an object without
-// one holds whatever the signal.
+// triggers converts the conditions of §15A.5 to triggers. A text becomes a signal. An object without a signal gets
+// AnySignal.
 func triggers(list any) {
 	items, _ := list.([]any)
 	for i, v := range items {
@@ -412,8 +413,8 @@ func triggers(list any) {
 	}
 }
 
-// fallbacks keeps fallbacks that are steps (§15A.5) as texts, which is what §15A.9 has, and in full
-// with them when a step says more than its text.
+// fallbacks converts fallbacks that are steps (§15A.5) to texts (§15A.9). If a step has more than a text, the full
+// steps are kept in fallback_steps.
 func fallbacks(payload map[string]any) {
 	list, _ := payload["fallbacks"].([]any)
 	texts, full, more := make([]any, len(list)), make([]any, len(list)), false
@@ -425,7 +426,7 @@ func fallbacks(payload map[string]any) {
 		}
 		text, ok := step["step"].(string)
 		if !ok {
-			return // validation says that fallbacks are texts
+			return // validation reports a fallback that is not a text
 		}
 		texts[i], full[i], more = text, step, more || len(step) > 1
 	}
@@ -438,8 +439,8 @@ func fallbacks(payload map[string]any) {
 	}
 }
 
-// plan gives a plan of §15A.6 the id of its record, because it has none, and sets the weaker kind for edges without
-// one.
+// plan sets the id of a plan of §15A.6, which has none, to the id of its record. Edges without a kind get the weaker
+// kind.
 func plan(record, payload map[string]any) {
 	if payload["plan_id"] == nil && record["id"] != nil {
 		payload["plan_id"] = record["id"]

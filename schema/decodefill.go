@@ -13,7 +13,7 @@ import (
 	"github.com/mneme/mneme/schema/check"
 )
 
-// payloadFields are the members of each payload.
+// payloadFields holds the members of each payload.
 var payloadFields = map[MemoryType]map[string]int{
 	TypeEpisodic:   members(reflect.TypeFor[EpisodicPayload]()),
 	TypeWorking:    members(reflect.TypeFor[WorkingPayload]()),
@@ -22,7 +22,7 @@ var payloadFields = map[MemoryType]map[string]int{
 	TypePlanGraph:  members(reflect.TypeFor[PlanGraphPayload]()),
 }
 
-// members are the JSON names of a struct's fields, with the number of each field.
+// members returns the index of each field of a struct by its JSON name.
 func members(t reflect.Type) map[string]int {
 	out := make(map[string]int, t.NumField())
 	for i := range t.NumField() {
@@ -33,7 +33,7 @@ func members(t reflect.Type) map[string]int {
 	return out
 }
 
-// fill sets the fields of a struct from an object, and reports what does not fit.
+// fill sets the fields of a struct from an object and reports problems.
 func (d *decoder) fill(v any, into reflect.Value, path string) {
 	object, ok := v.(map[string]any)
 	if !ok {
@@ -47,7 +47,7 @@ func (d *decoder) fill(v any, into reflect.Value, path string) {
 		switch {
 		case !known:
 			d.Add(d.asGiven(at), "unknown field")
-		case object[name] != nil: // null is as good as absent
+		case object[name] != nil: // null is the same as absent
 			d.seen[at] = true
 			omit := strings.HasSuffix(into.Type().Field(i).Tag.Get("json"), ",omitempty")
 			d.set(object[name], into.Field(i), at, omit)
@@ -153,7 +153,7 @@ func asTime(v any) (time.Time, bool) {
 	return at.UTC(), true
 }
 
-// asInt reads a whole number, however it is written.
+// asInt reads a whole number in any notation.
 func asInt(v any) (int64, bool) {
 	n, ok := v.(json.Number)
 	if !ok {

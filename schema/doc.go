@@ -1,5 +1,4 @@
-// Package schema has the types of Mneme's contract: requests, results and memory records, with their limits, their
-// validation and their JSON. It has no rules of memory (package memory), no storage and no workflows. Its subpackages
-// have the parts with a vocabulary of their own: the ledger's events, topics, JSON Schema documents, and the checks that
-// all of them share.
+// Package schema defines the types of Mneme's interface: requests, results and memory records, with their limits,
+// validation and JSON encoding. It contains no memory rules (see package memory), no storage and no workflows. Its
+// subpackages define ledger events, topics, JSON Schema documents, and the checks that all of them share.
 package schema

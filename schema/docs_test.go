@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// docs/revision.md says what every status and action means.
+// docs/revision.md describes every status and action.
 func TestStatusesAreDocumented(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../docs/revision.md")
@@ -50,8 +50,8 @@ func TestStatusesAreDocumented(t *testing.T) {
 	}
 }
 
-// What users read cites the documents that the project follows by a short name, and leads to the page that says
-// what they are. Only that page numbers them, for readers of the code.
+// The user documentation cites the source documents by a short name with a link to docs/sources.md. Only that page
+// uses their numbers, for readers of the code.
 func TestSourcesAreCitedByName(t *testing.T) {
 	t.Parallel()
 	const page = "../docs/sources.md"

@@ -14,14 +14,13 @@ import (
 // Shape is one of the two shapes of records in document 004 §15A.
 type Shape string
 
-// The shapes. Both carry every field: fields that one version of §15A does not have are added to it.
+// The shapes. Both contain every field. Fields that one version of §15A lacks are added to it.
 const (
 	ShapeAppendix  Shape = "appendix"  // the schema appendix: lifecycle, provenance with sources, relations
 	ShapeCanonical Shape = "canonical" // the canonical schemas: decay_profile, provenance as a list, relationships
 )
 
-// EncodeRecord writes a record in a shape. Both shapes are read back as the same record. json.Marshal
-// writes the appendix.
+// EncodeRecord encodes a record in a shape. Both shapes decode to the same record. json.Marshal uses ShapeAppendix.
 func EncodeRecord(m MemoryRecord, shape Shape) ([]byte, error) {
 	if len(m.Payload) == 0 {
 		m.Payload = json.RawMessage(`{}`)
@@ -49,7 +48,7 @@ func EncodeRecord(m MemoryRecord, shape Shape) ([]byte, error) {
 	return out, nil
 }
 
-// toCanonical renames members in place: what decoder.unite takes back.
+// toCanonical renames members in place. It is the inverse of decoder.unite.
 func (m *MemoryRecord) toCanonical(record map[string]any) {
 	decay := m.Lifecycle.Decay
 	profile := map[string]any{"function": decay.Curve, "half_life": formatSeconds(decay.HalfLifeSeconds),
@@ -87,7 +86,7 @@ func (m *MemoryRecord) toCanonical(record map[string]any) {
 
 	payload, ok := record["payload"].(map[string]any)
 	if !ok || payload["kind"] != string(m.Type) || !m.Type.Valid() {
-		return // not a payload of its type: it is not changed
+		return // not a payload of its type
 	}
 	delete(payload, "kind")
 	rename := func(from, to string) {
@@ -129,7 +128,7 @@ func toSourceRefs(refs []any) {
 	}
 }
 
-// toSteps makes steps of fallbacks.
+// toSteps converts fallbacks to steps.
 func toSteps(payload map[string]any) {
 	list, _ := payload["fallbacks"].([]any)
 	if full, ok := payload["fallback_steps"].([]any); ok {
@@ -142,7 +141,7 @@ func toSteps(payload map[string]any) {
 	}
 }
 
-// isoDuration is an ISO 8601 duration of lengths that do not depend on a calendar.
+// isoDuration matches an ISO 8601 duration without months and years, whose length does not depend on a calendar.
 var isoDuration = regexp.MustCompile(`^P(?:(\d+)W|(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?)$`)
 
 // parseSeconds reads a duration in whole seconds: ISO 8601 (P90D, PT1H30M) or Go's form (2160h0m0s).
@@ -172,5 +171,5 @@ func parseSeconds(s string) (int64, bool) {
 	return int64(d / time.Second), true
 }
 
-// formatSeconds writes a duration as ISO 8601 has it.
+// formatSeconds formats a duration in ISO 8601.
 func formatSeconds(n int64) string { return fmt.Sprintf("PT%dS", n) }

@@ -19,7 +19,7 @@ const (
 	TypePlanGraph  MemoryType = "plan_graph"
 )
 
-// Category says what kind of statement a memory is (document 002 "Memory Types").
+// Category is the kind of statement that a memory contains (document 002 "Memory Types").
 type Category string
 
 // The categories of document 002. The extractor assigns five of them; the other three are inferred for explicit saves.
@@ -34,7 +34,7 @@ const (
 	CategoryIssue      Category = "issue"
 )
 
-// Tier says how long a memory is kept, not what it is about (document 003 D1).
+// Tier determines how long a memory is kept, independent of its subject (document 003 D1).
 type Tier string
 
 // The three tiers.
@@ -66,10 +66,10 @@ const (
 	SensitivityHyper  Sensitivity = "hyper"
 )
 
-// Visibility says which other agents of the tenant may read a memory.
+// Visibility determines which other agents of the tenant may read a memory.
 type Visibility string
 
-// The visibilities: the owner alone, its policy group, its project, or the whole tenant.
+// The visibilities: only the owner, its policy group, its project, or the whole tenant.
 const (
 	VisibilityPrivate Visibility = "private"
 	VisibilityGroup   Visibility = "group"
@@ -77,17 +77,17 @@ const (
 	VisibilityGlobal  Visibility = "global"
 )
 
-// ReadPolicy is how far beyond its own memories an agent reads (document 002 "Hybrid Recall").
+// ReadPolicy determines which memories of other agents an agent reads (document 002 "Hybrid Recall").
 type ReadPolicy string
 
-// The read policies. Isolated is the default: own memories only.
+// The read policies. The default is isolated, which means only own memories.
 const (
 	ReadIsolated ReadPolicy = "isolated"
 	ReadShared   ReadPolicy = "shared"
 	ReadGroup    ReadPolicy = "group"
 )
 
-// SourceKind names the ingestion function that received a candidate (document 004 §15.4).
+// SourceKind is the ingestion function that received a candidate (document 004 §15.4).
 type SourceKind string
 
 // The source kinds. SourceMemory is an explicit save; the other four are observed experience.
@@ -114,17 +114,17 @@ const (
 // deleted or archived. The empty status, which a record may omit, means active.
 func (s Status) Live() bool { return s == "" || s == StatusActive || s == StatusContested }
 
-// WriteMode says what the pipeline may do with its proposals (document 002 "Shadow Mode vs. Controlled Writes").
+// WriteMode determines what the pipeline may do with proposals (document 002 "Shadow Mode vs. Controlled Writes").
 type WriteMode string
 
 // The write modes, from strictest to loosest.
 const (
-	ModeShadow     WriteMode = "shadow"     // the whole pipeline runs, but creates and changes no memory row
+	ModeShadow     WriteMode = "shadow"     // the whole pipeline runs, but no memory is created or changed
 	ModeFrozen     WriteMode = "frozen"     // the source is stored; no proposal is applied
-	ModeControlled WriteMode = "controlled" // adds are applied; updates and deletes only when allowed
+	ModeControlled WriteMode = "controlled" // adds are applied; updates and deletes only if allowed
 )
 
-// Action is what a decision proposes to do with a fact (document 002 "Decision Engine").
+// Action is the proposed action for a fact (document 002 "Decision Engine").
 type Action string
 
 // The four actions.
@@ -142,7 +142,7 @@ type ProposalState string
 const (
 	ProposalProposed ProposalState = "proposed" // decided, but not yet evaluated by the write phase
 	ProposalApplied  ProposalState = "applied"
-	ProposalSkipped  ProposalState = "skipped"  // evaluated: there was nothing to write, and the reason says why
+	ProposalSkipped  ProposalState = "skipped"  // evaluated, and there was nothing to write; see its reason
 	ProposalBlocked  ProposalState = "blocked"  // the write mode or a rule does not allow it; it waits for review
 	ProposalStale    ProposalState = "stale"    // its target or source changed; the fact must be decided again
 	ProposalRejected ProposalState = "rejected" // a reviewer rejected it
@@ -184,7 +184,7 @@ const (
 	CurveCustom      DecayCurve = "custom"
 )
 
-// DeletionPolicy says what may remove a memory (document 004 §15A.3).
+// DeletionPolicy determines what may remove a memory (document 004 §15A.3).
 type DeletionPolicy string
 
 // The deletion policies.
@@ -207,28 +207,28 @@ var (
 	jobStates    = []JobState{JobPending, JobLeased, JobCompleted, JobFailed, JobDead}
 )
 
-// Valid reports whether the value is one of the enumeration.
+// Valid reports whether v is a value of the enumeration.
 func (v MemoryType) Valid() bool { return slices.Contains(memoryTypes, v) }
 
-// Valid reports whether the value is one of the enumeration.
+// Valid reports whether v is a value of the enumeration.
 func (v Category) Valid() bool { return slices.Contains(categories, v) }
 
-// Valid reports whether the value is one of the enumeration.
+// Valid reports whether v is a value of the enumeration.
 func (v Sensitivity) Valid() bool { return slices.Contains(sensitivities, v) }
 
-// Valid reports whether the value is one of the enumeration.
+// Valid reports whether v is a value of the enumeration.
 func (v Visibility) Valid() bool { return slices.Contains(visibilities, v) }
 
-// Valid reports whether the value is one of the enumeration.
+// Valid reports whether v is a value of the enumeration.
 func (v ReadPolicy) Valid() bool { return slices.Contains(readPolicies, v) }
 
-// Valid reports whether the value is one of the enumeration.
+// Valid reports whether v is a value of the enumeration.
 func (v SourceKind) Valid() bool { return slices.Contains(sourceKinds, v) }
 
-// Valid reports whether the value is one of the enumeration.
+// Valid reports whether v is a value of the enumeration.
 func (v WriteMode) Valid() bool { return slices.Contains(writeModes, v) }
 
-// Valid reports whether the value is one of the enumeration.
+// Valid reports whether v is a value of the enumeration.
 func (v JobState) Valid() bool { return slices.Contains(jobStates, v) }
 
 // AtMost returns the sensitivity classes up to and including v, in ascending order. It returns none for an unknown
@@ -237,8 +237,8 @@ func (v Sensitivity) AtMost() []Sensitivity {
 	return sensitivities[:slices.Index(sensitivities, v)+1]
 }
 
-// Stricter returns the stricter of two write modes. An empty or unknown mode counts as the loosest,
-// so that a request can only restrict what the worker allows.
+// Stricter returns the stricter of two write modes. An empty or unknown mode counts as the loosest, so a request can
+// only restrict what the worker allows.
 func (v WriteMode) Stricter(other WriteMode) WriteMode {
 	rank := func(m WriteMode) int {
 		if i := slices.Index(writeModes, m); i >= 0 {
@@ -259,21 +259,21 @@ const (
 	MaxSafeSummaryChars = 1_000
 )
 
-// TrustContext is the trust context of a recall (document 004 §13 and §15.8). It affects what is shown, never what
+// TrustContext is the trust context of a recall (document 004 §13 and §15.8). It affects only what is shown, not what
 // is stored.
 //
-// If the deployment has a trust key, claims above the minimum are believed only if the token grants them too: see
+// If the deployment has a trust key, claims above the minimum are accepted only if the token grants them. See
 // docs/trust.md.
 type TrustContext struct {
 	Authenticated  bool        `json:"authenticated,omitempty"`
-	MaxSensitivity Sensitivity `json:"max_sensitivity,omitempty"` // limit for the request's; empty: no limit
-	Scopes         []string    `json:"scopes,omitempty"`          // may be read in addition to principal.scope
-	// Environment is where the answer is shown. A policy may lower the limit for it.
+	MaxSensitivity Sensitivity `json:"max_sensitivity,omitempty"` // upper bound for the request's; empty for none
+	Scopes         []string    `json:"scopes,omitempty"`          // readable in addition to principal.scope
+	// Environment is the place where the answer is shown. A policy may lower the limit for it.
 	Environment string `json:"environment,omitempty"`
 	Token       string `json:"token,omitempty"` // signed token that proves the other fields
 }
 
-// Redaction says what is shown of a memory whose sensitivity is above the limit.
+// Redaction determines what is shown of a memory whose sensitivity is above the limit.
 type Redaction string
 
 // The redactions. Neither shows content.
@@ -290,7 +290,7 @@ type TrustMeta struct {
 	Problems       []TrustProblem `json:"problems,omitempty"` // claims and requests that were not granted
 }
 
-// TrustProblem says why a claim or a request was not fully granted.
+// TrustProblem is the reason why a claim or a request was not fully granted.
 type TrustProblem string
 
 // The problems of a trust context.
@@ -327,7 +327,7 @@ func (t *TrustContext) validate(p *check.Problems, path string) {
 	check.Text(p, path+"token", t.Token, MaxTrustToken)
 }
 
-// Validate reports every field that is wrong, as a *ValidationError.
+// Validate returns a *ValidationError that lists every invalid field.
 func (t *TrustContext) Validate() error {
 	var p check.Problems
 	t.validate(&p, "")

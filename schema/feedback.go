@@ -11,16 +11,16 @@ import (
 	"github.com/mneme/mneme/schema/check"
 )
 
-// FeedbackRequest reports how the results of a recall were used, and how that ended (document 004 §11, §15.6). A
+// FeedbackRequest reports how the results of a recall were used, and with what outcome (document 004 §11, §15.6). A
 // reason is optional.
 //
-// If an item has no verdict, its Used and the request's Outcome give one. Without items, Outcome applies to
-// everything that was returned.
+// If an item has no verdict, its Used and the request's Outcome determine it. Without items, Outcome applies to all
+// returned memories.
 type FeedbackRequest struct {
 	Operation
-	RetrievalID string         `json:"retrieval_id"`    // of the answer
+	RetrievalID string         `json:"retrieval_id"`    // id of the answer
 	Items       []FeedbackItem `json:"items,omitempty"` // up to MaxRecallLimit, each memory once
-	// Outcome is how the task ended for which the items without a verdict were used; default success.
+	// Outcome is the outcome of the task for which items without a verdict were used; default success.
 	Outcome Outcome `json:"outcome,omitempty"`
 	// AllOthersUnused marks every other returned memory as unused. It does not correct an earlier verdict on a single
 	// memory.
@@ -33,10 +33,10 @@ type FeedbackRequest struct {
 type FeedbackItem struct {
 	MemoryID string  `json:"memory_id"`
 	Verdict  Verdict `json:"verdict,omitempty"`
-	Used     *bool   `json:"used,omitempty"` // instead of a verdict; true uses the request's outcome
+	Used     *bool   `json:"used,omitempty"` // alternative to a verdict; true uses the request's outcome
 }
 
-// Verdict says how a memory that was returned was used.
+// Verdict tells whether a returned memory was used, and whether it helped.
 type Verdict string
 
 // The verdicts.
@@ -49,15 +49,15 @@ const (
 
 var verdicts = []Verdict{VerdictSucceeded, VerdictPartly, VerdictFailed, VerdictUnused}
 
-// Valid reports whether the value is one of the enumeration.
+// Valid reports whether v is a value of the enumeration.
 func (v Verdict) Valid() bool { return slices.Contains(verdicts, v) }
 
 var outcomes = []Outcome{OutcomeSuccess, OutcomeFailure, OutcomePartial}
 
-// Valid reports whether the value is one of the enumeration.
+// Valid reports whether v is a value of the enumeration.
 func (v Outcome) Valid() bool { return slices.Contains(outcomes, v) }
 
-// verdict is that on what was used with this outcome; the empty one means success.
+// verdict returns the verdict on memories that were used with this outcome. The empty outcome means success.
 func (v Outcome) verdict() Verdict {
 	switch v {
 	case OutcomeFailure:
@@ -69,75 +69,73 @@ func (v Outcome) verdict() Verdict {
 	}
 }
 
-// FeedbackStatus is what feedback on one memory did.
+// FeedbackStatus is the effect of feedback on one memory.
 type FeedbackStatus string
 
-// The feedback statuses. The first three change the memory, the others leave it as it was.
+// The feedback statuses. Only the first three change the memory.
 const (
 	FeedbackReinforced   FeedbackStatus = "reinforced"
 	FeedbackPenalised    FeedbackStatus = "penalised"
 	FeedbackCorrected    FeedbackStatus = "corrected"     // it replaces an earlier verdict, whose effect is undone
-	FeedbackUnchanged    FeedbackStatus = "unchanged"     // the same was said before
+	FeedbackUnchanged    FeedbackStatus = "unchanged"     // the same verdict was given before
 	FeedbackNotRetrieved FeedbackStatus = "not_retrieved" // this retrieval did not return it
-	// Deleted, erased, archived, superseded, retracted, or not the asker's to see any more.
+	// The memory was deleted, erased, archived, superseded or retracted, or the caller may no longer see it.
 	FeedbackGone   FeedbackStatus = "gone"
 	FeedbackFrozen FeedbackStatus = "mutations_frozen"
 )
 
-// FeedbackResultItem is what feedback on one memory did.
+// FeedbackResultItem is the result of feedback on one memory.
 type FeedbackResultItem struct {
 	MemoryID string         `json:"memory_id"`
 	Status   FeedbackStatus `json:"status"`
-	// the current verdict; if there is none, the one in the request
+	// the current verdict, or the one in the request if there is none
 	Verdict  Verdict `json:"verdict"`
 	Corrects Verdict `json:"corrects,omitempty"` // the verdict before this one
 
-	// Salience for now, [0,1], before and after. Nil where the memory was not read.
+	// Current salience before and after, in [0,1]. Nil if the memory was not read.
 	SalienceBefore *float64 `json:"salience_before,omitempty"`
 	SalienceAfter  *float64 `json:"salience_after,omitempty"`
-	// How often a procedure or a plan has worked and failed, and its confidence in [0,1], after. Nil for others.
+	// Outcomes and confidence of a procedure or a plan after the feedback. Nil for other types.
 	SuccessCount *int64   `json:"success_count,omitempty"`
 	FailureCount *int64   `json:"failure_count,omitempty"`
 	Confidence   *float64 `json:"confidence,omitempty"`
 }
 
-// FeedbackResult has the items in the order of the request, followed by those that were not named, in the order in
-// which they were returned.
+// FeedbackResult has the items in the order of the request, followed by the other returned memories in their order.
 type FeedbackResult struct {
 	RetrievalID string               `json:"retrieval_id"`
 	Items       []FeedbackResultItem `json:"items"`
 }
 
-// Retrieved is what a recall returned, in its order, with the feedback on it.
+// Retrieved lists the memories that a recall returned, in order, with the feedback on them.
 type Retrieved struct {
 	RetrievalID string          `json:"retrieval_id"`
 	At          time.Time       `json:"at"`
 	Items       []RetrievedItem `json:"items"`
 }
 
-// RetrievedItem is one memory that a recall returned; without a verdict it had no feedback.
+// RetrievedItem is one returned memory. The verdict is empty if there was no feedback.
 type RetrievedItem struct {
 	MemoryID    string     `json:"memory_id"`
 	Verdict     Verdict    `json:"verdict,omitempty"`
 	Actor       string     `json:"actor,omitempty"`
-	SaidAt      *time.Time `json:"said_at,omitempty"` // the current verdict
+	SaidAt      *time.Time `json:"said_at,omitempty"` // time of the current verdict
 	Corrections int        `json:"corrections,omitempty"`
 }
 
-// UnmarshalJSON reads a request. What is unknown, of the wrong type or given twice is remembered, and
-// Validate reports it.
+// UnmarshalJSON reads a request. Unknown fields, wrong types and duplicates are recorded, and Validate reports them.
 func (r *FeedbackRequest) UnmarshalJSON(data []byte) error {
 	type plain FeedbackRequest
 	r.decoded = check.DecodeInput(data, (*plain)(r))
 	return nil
 }
 
-// DropUnread reads the request as earlier versions did: see Decoded.
+// DropUnread drops the fields that earlier versions ignored. See check.Decoded.
 func (r *FeedbackRequest) DropUnread() bool { return r.decoded.DropUnread() }
 
-// Validate reports every field that is wrong, as a *ValidationError.
+// Validate returns a *ValidationError that lists every invalid field.
 func (r *FeedbackRequest) Validate() error {
-	if err := r.decoded.Err(); err != nil { // other checks would report consequences of these
+	if err := r.decoded.Err(); err != nil { // other checks would report consequential errors
 		return err
 	}
 	var p check.Problems
@@ -172,7 +170,7 @@ func (r *FeedbackRequest) Validate() error {
 	return p.Err()
 }
 
-// VerdictOf is the verdict on an item of the request.
+// VerdictOf returns the verdict on an item of the request.
 func (r *FeedbackRequest) VerdictOf(item FeedbackItem) Verdict {
 	if item.Used != nil && !*item.Used {
 		return VerdictUnused
@@ -180,7 +178,7 @@ func (r *FeedbackRequest) VerdictOf(item FeedbackItem) Verdict {
 	return cmp.Or(item.Verdict, r.Outcome.verdict())
 }
 
-// Rest is the verdict on memories that the request does not name, or "" if it has none.
+// Rest returns the verdict on memories that the request does not name, or "".
 func (r *FeedbackRequest) Rest() Verdict {
 	switch {
 	case r.AllOthersUnused:
@@ -191,7 +189,7 @@ func (r *FeedbackRequest) Rest() Verdict {
 	return ""
 }
 
-// Refused counts the items whose feedback could not be taken.
+// Refused counts the items whose feedback could not be applied.
 func (r FeedbackResult) Refused() int {
 	n := 0
 	for _, item := range r.Items {
@@ -203,11 +201,11 @@ func (r FeedbackResult) Refused() int {
 	return n
 }
 
-// Summary is a word for operators: ok, partial or refused.
+// Summary returns ok, partial or refused.
 func (r FeedbackResult) Summary() string {
 	refused := r.Refused()
 	return summaryWord(len(r.Items)-refused, refused)
 }
 
-// Changed lists no memory: nothing that an index holds follows from salience, confidence or counts.
+// Changed returns nil, because no index depends on salience, confidence or counts.
 func (r FeedbackResult) Changed() []string { return nil }

@@ -29,10 +29,10 @@ func TestFeedbackRequestValidate(t *testing.T) {
 		"no retrieval": {func(r *schema.FeedbackRequest) { r.RetrievalID = "" }, []string{"retrieval_id"}},
 		"an odd retrieval": {func(r *schema.FeedbackRequest) { r.RetrievalID = "{" + r.RetrievalID + "}" },
 			[]string{"retrieval_id"}},
-		"says nothing": {func(r *schema.FeedbackRequest) { r.Items = nil }, []string{"items"}},
+		"no items": {func(r *schema.FeedbackRequest) { r.Items = nil }, []string{"items"}},
 		"too many": {func(r *schema.FeedbackRequest) { r.Items = many(schema.MaxRecallLimit + 1) },
 			[]string{"items"}},
-		"as many as may be": {func(r *schema.FeedbackRequest) { r.Items = many(schema.MaxRecallLimit) }, nil},
+		"maximum": {func(r *schema.FeedbackRequest) { r.Items = many(schema.MaxRecallLimit) }, nil},
 		"an odd id": {func(r *schema.FeedbackRequest) { r.Items[1].MemoryID = "x" },
 			[]string{"items[1].memory_id"}},
 		"an id twice": {func(r *schema.FeedbackRequest) { r.Items[1].MemoryID = one },
@@ -41,10 +41,10 @@ func TestFeedbackRequestValidate(t *testing.T) {
 			[]string{"items[0].verdict"}},
 		"no verdict": {func(r *schema.FeedbackRequest) { r.Items[0].Verdict = "" },
 			[]string{"items[0].verdict"}},
-		"used for a verdict": {func(r *schema.FeedbackRequest) {
+		"used instead of a verdict": {func(r *schema.FeedbackRequest) {
 			r.Items[0].Verdict, r.Items[0].Used = "", ptr(true)
 		}, nil},
-		"both": {func(r *schema.FeedbackRequest) { r.Items[0].Used = ptr(false) },
+		"used and a verdict": {func(r *schema.FeedbackRequest) { r.Items[0].Used = ptr(false) },
 			[]string{"items[0].used"}},
 		"an outcome for all": {func(r *schema.FeedbackRequest) { r.Items, r.Outcome = nil, schema.OutcomePartial },
 			nil},
@@ -53,10 +53,10 @@ func TestFeedbackRequestValidate(t *testing.T) {
 		}, nil},
 		"an unknown outcome": {func(r *schema.FeedbackRequest) { r.Outcome = "draw" }, []string{"outcome"}},
 		"nothing was used":   {func(r *schema.FeedbackRequest) { r.Items, r.AllOthersUnused = nil, true }, nil},
-		"of all and of no other": {func(r *schema.FeedbackRequest) {
+		"outcome for all and all others unused": {func(r *schema.FeedbackRequest) {
 			r.Items, r.AllOthersUnused, r.Outcome = nil, true, "success"
 		}, []string{"all_others_unused"}},
-		"all that is wrong": {func(r *schema.FeedbackRequest) {
+		"several problems": {func(r *schema.FeedbackRequest) {
 			r.RetrievalID, r.Outcome, r.Items[1].Verdict = "x", "y", "z"
 		},
 			[]string{"retrieval_id", "outcome", "items[1].verdict"}},

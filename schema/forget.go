@@ -24,19 +24,19 @@ const (
 	MaxForgetBatch = 500
 )
 
-// ForgetMode is how much is removed.
+// ForgetMode determines how much is removed.
 type ForgetMode string
 
 // The forget modes.
 const (
 	ForgetSoft  ForgetMode = "soft"  // leaves a tombstone, which can be recovered within the window
-	ForgetForce ForgetMode = "force" // deletes the row and its texts; history keeps who, when and why
+	ForgetForce ForgetMode = "force" // deletes the row and its texts; history keeps actor, time and reason
 	ForgetErase ForgetMode = "erase" // removes the texts everywhere; an empty row and the audit remain
 )
 
 var forgetModes = []ForgetMode{ForgetSoft, ForgetForce, ForgetErase}
 
-// Valid reports whether the value is one of the enumeration.
+// Valid reports whether v is a value of the enumeration.
 func (v ForgetMode) Valid() bool { return slices.Contains(forgetModes, v) }
 
 // Selector chooses memories to forget. A memory must meet all conditions.
@@ -85,7 +85,7 @@ type ForgetRequest struct {
 	// Smaller batches hold locks for a shorter time.
 	BatchSize int `json:"batch_size,omitempty"`
 
-	problems []FieldError // what decoding found wrong
+	problems []FieldError // found by decoding
 }
 
 // ForgetPreview is what a run would forget.
@@ -116,7 +116,7 @@ type ForgetPreview struct {
 	ExpiresAt    time.Time `json:"expires_at"`
 }
 
-// ForgetEcho is a memory that says what a selected one says, or a part of it.
+// ForgetEcho is a memory with the same content as a selected one, or with a part of it.
 type ForgetEcho struct {
 	ID  string `json:"id"`
 	Tie string `json:"tie"` // source, restatement or derived
@@ -146,7 +146,7 @@ const (
 	ForgetCancelled ForgetState = "cancelled"
 )
 
-// ForgetReceipt says what a run removed, by place.
+// ForgetReceipt counts what a run removed, by place.
 type ForgetReceipt struct {
 	State     ForgetState `json:"state"`
 	RunID     string      `json:"run_id"`
@@ -172,7 +172,7 @@ type ForgetReceipt struct {
 	Echoes    []ForgetEcho `json:"echoes,omitempty"`     // these memories, at most 100
 }
 
-// selectorFilters says whether the selector has a condition other than ids.
+// selectorFilters reports whether the selector has a condition other than ids.
 func (s *Selector) selectorFilters() bool {
 	return s.Query != "" || len(s.Types) > 0 || len(s.Categories) > 0 || len(s.Tags) > 0 ||
 		s.Who != "" || s.SourceKind != "" ||
@@ -184,7 +184,7 @@ func (s *Selector) Named() bool {
 	return len(s.IDs) > 0 && !s.selectorFilters() && !s.IncludeDerived && !s.Everywhere
 }
 
-// maxListedIDs bounds how many invalid ids of a request are reported one by one.
+// maxListedIDs is the maximum number of invalid ids of a request that are reported.
 const maxListedIDs = 20
 
 func (s *Selector) validate(p *check.Problems, path string) {
@@ -277,10 +277,9 @@ type ForgetApproval struct {
 	Already bool        `json:"already,omitempty"` // the run was confirmed before, and this call changed nothing
 }
 
-// Validate reports every field that is wrong, as a *ValidationError. It does not set defaults: see HowMuch and
-// Expiry.
+// Validate returns a *ValidationError that lists every invalid field. It does not set defaults: see HowMuch and Expiry.
 func (r *ForgetRequest) Validate() error {
-	if len(r.problems) > 0 { // other checks would report consequences of these
+	if len(r.problems) > 0 { // other checks would report consequential errors
 		return &ValidationError{Fields: r.problems}
 	}
 	var p check.Problems
@@ -319,7 +318,7 @@ func (r *ForgetRequest) TakesEverywhere() bool {
 	return r.Selector.Everywhere || r.HowMuch() == ForgetErase && !r.Selector.OnlyNamed
 }
 
-// Expiry is how long the run waits for its confirmation.
+// Expiry returns how long the run waits for its confirmation.
 func (r *ForgetRequest) Expiry() time.Duration {
 	if r.ExpiresSeconds == 0 {
 		return DefaultForgetExpiry * time.Second
@@ -330,10 +329,10 @@ func (r *ForgetRequest) Expiry() time.Duration {
 // maxTokenLength is longer than any token.
 const maxTokenLength = 200
 
-// Validate reports every field that is wrong, as a *ValidationError. It cannot tell whether the token is the right
-// one: that needs the run.
+// Validate returns a *ValidationError that lists every invalid field. It cannot check whether the token belongs to the
+// run.
 func (c *ForgetConfirmation) Validate() error {
-	if err := c.decoded.Err(); err != nil { // other checks would report consequences of these
+	if err := c.decoded.Err(); err != nil { // other checks would report consequential errors
 		return err
 	}
 	var p check.Problems
@@ -383,15 +382,15 @@ func tally(m *map[string]int, key string, n int) {
 	(*m)[key] += n
 }
 
-// Why a confirm token is refused. None of them says anything about the token's text.
+// Reasons for refusing a confirm token. The errors do not quote the token.
 var (
 	// ErrTokenMalformed means that the text is not a token.
 	ErrTokenMalformed = errors.New("the confirm token is malformed")
-	// ErrTokenExpired means that the token was good and has expired.
+	// ErrTokenExpired means that the token was valid and has expired.
 	ErrTokenExpired = errors.New("the confirm token has expired")
 	// ErrTokenOther means that the token is not for this run, its rows and its mode.
 	ErrTokenOther = errors.New("the confirm token is for other memories")
 )
 
-// ErrForgetClosed means that a forget run has ended without having been confirmed.
+// ErrForgetClosed means that a forget run has ended without a confirmation.
 var ErrForgetClosed = errors.New("the run has expired or was cancelled")

@@ -19,9 +19,9 @@ import (
 // Limits of a request. Sizes are in bytes unless they say otherwise.
 const (
 	MaxBatch           = 500       // candidates in one request
-	MaxContentBytes    = 256 << 10 // one candidate's content
-	MaxRequestBytes    = 1 << 20   // all content of one request: Temporal refuses payloads over 2 MiB
-	MaxTags            = 32        // tags of one candidate, including those of a prefix
+	MaxContentBytes    = 256 << 10 // content of one candidate
+	MaxRequestBytes    = 1 << 20   // content of one request; Temporal refuses payloads over 2 MiB
+	MaxTags            = 32        // tags of one candidate, including those of its prefix
 	MaxTagLength       = 64        // characters
 	MaxRefs            = 32        // provenance refs of one candidate
 	MaxRefLength       = 512       // characters of one provenance ref
@@ -29,7 +29,7 @@ const (
 	MaxIdempotencySize = 200       // characters of an idempotency key
 )
 
-// Principal says on whose behalf a request is made. Every read and write starts with the tenant.
+// Principal is the agent on whose behalf a request is made. Every read and write is restricted to its tenant.
 type Principal struct {
 	Tenant      string `json:"tenant"`
 	Agent       string `json:"agent"`
@@ -42,7 +42,7 @@ type Principal struct {
 	User string `json:"user,omitempty"`
 }
 
-// Ref points at the evidence for a memory in the host system (document 004 §15A.4).
+// Ref points to the evidence for a memory in the host system (document 004 §15A.4).
 type Ref struct {
 	Kind string `json:"kind"`           // event, artifact, tool_call, observation, outcome, human or retrieval
 	Ref  string `json:"ref"`            // opaque reference into the host system
@@ -51,7 +51,7 @@ type Ref struct {
 	Timestamp *time.Time `json:"timestamp,omitempty"` // when the evidence was given (document 004 §15A.8)
 }
 
-// RefRetrieval is the ref kind that marks text as a result of recall. Such a candidate is recorded and not learned
+// RefRetrieval is the ref kind that marks text as a result of recall. Such a candidate is recorded but not learned
 // again.
 const RefRetrieval = "retrieval"
 
@@ -61,9 +61,9 @@ var refKinds = []string{"event", "artifact", "tool_call", "observation", "outcom
 type Candidate struct {
 	Content        string      `json:"content"`
 	SourceKind     SourceKind  `json:"source_kind,omitempty"` // default observation
-	Speaker        string      `json:"speaker,omitempty"`     // who says it; resolves the first person
+	Speaker        string      `json:"speaker,omitempty"`     // the person who said it; resolves the first person
 	Session        string      `json:"session,omitempty"`
-	OccurredAt     *time.Time  `json:"occurred_at,omitempty"` // default: when it is staged
+	OccurredAt     *time.Time  `json:"occurred_at,omitempty"` // default: the time of staging
 	Refs           []Ref       `json:"refs,omitempty"`
 	Category       Category    `json:"category,omitempty"` // default: inferred
 	Tags           []string    `json:"tags,omitempty"`
@@ -72,50 +72,50 @@ type Candidate struct {
 	IdempotencyKey string      `json:"idempotency_key,omitempty"` // a repeated key returns the first result
 }
 
-// IngestRequest hands one candidate or a batch to the Ingest workflow.
+// IngestRequest submits one candidate or a batch to the Ingest workflow.
 type IngestRequest struct {
 	Principal      Principal   `json:"principal"`
 	Visibility     Visibility  `json:"visibility,omitempty"` // default private
 	Candidates     []Candidate `json:"candidates"`
 	IdempotencyKey string      `json:"idempotency_key,omitempty"`
 
-	// The three below can only narrow what the worker is configured to allow.
+	// The following three fields can only restrict what the worker is configured to allow.
 	Mode              WriteMode `json:"mode,omitempty"`
 	NoUpdateDelete    bool      `json:"no_update_delete,omitempty"`
 	MinFactConfidence *float64  `json:"min_fact_confidence,omitempty"` // [0,1]
 
-	Oversized Oversized `json:"oversized,omitempty"` // what becomes of content above MaxContentBytes; default refuse
+	Oversized Oversized `json:"oversized,omitempty"` // handling of content above MaxContentBytes; default refuse
 
 	decoded check.Decoded
 }
 
-// Oversized says what becomes of content above MaxContentBytes.
+// Oversized determines how content above MaxContentBytes is handled.
 type Oversized string
 
-// What may become of it.
+// The ways to handle oversized content.
 const (
 	OversizedRefuse Oversized = "refuse"
-	// It is kept whole as an artifact; the memory is its beginning, and refers to it.
+	// The whole content is stored as an artifact. The memory contains its beginning and refers to the artifact.
 	OversizedArtifact Oversized = "artifact"
 )
 
 var oversizeds = []Oversized{OversizedRefuse, OversizedArtifact}
 
-// Valid reports whether the value is one of the enumeration.
+// Valid reports whether v is a value of the enumeration.
 func (v Oversized) Valid() bool { return slices.Contains(oversizeds, v) }
 
-// keptWhole reports whether a candidate's content becomes an artifact.
+// keptWhole reports whether a candidate's content is stored as an artifact.
 func (r *IngestRequest) keptWhole(c *Candidate) bool {
 	return r.Oversized == OversizedArtifact && len(c.Content) > MaxContentBytes
 }
 
-// IngestAck is what the caller gets back at once: every candidate is staged durably and its id is
-// final. MemoryIDs is in the order of the candidates.
+// IngestAck is the immediate answer to an ingest. Every candidate is staged durably, and its id is final. MemoryIDs is
+// in the order of the candidates.
 type IngestAck struct {
 	BatchID   string   `json:"batch_id"`
 	MemoryIDs []string `json:"memory_ids"`
 	Deduped   []int    `json:"deduped,omitempty"`  // positions whose id is that of an existing memory
-	Recalled  []int    `json:"recalled,omitempty"` // positions of results of recall, which are not learned again
+	Recalled  []int    `json:"recalled,omitempty"` // positions of recalled text, which is not learned again
 	Ignored   []string `json:"ignored,omitempty"`  // unknown fields of the request, which the worker ignored
 }
 
@@ -146,15 +146,15 @@ func decodeStrict(data []byte, into any) error {
 	if bytes.Equal(bytes.TrimSpace(data), []byte("null")) {
 		return &ValidationError{Fields: []FieldError{{Field: "(json)", Problem: "must be an object"}}}
 	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) { // More would overlook a closing bracket
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) { // dec.More would miss a closing bracket
 		return &ValidationError{Fields: []FieldError{{Field: "(json)", Problem: "trailing data after the object"}}}
 	}
 	return nil
 }
 
-// Validate checks the whole request and reports every field that is wrong, as a *ValidationError.
+// Validate checks the whole request and returns a *ValidationError that lists every invalid field.
 func (r *IngestRequest) Validate() error {
-	if err := r.decoded.Err(); err != nil { // other checks would report consequences of these
+	if err := r.decoded.Err(); err != nil { // other checks would report consequential errors
 		return err
 	}
 	var p check.Problems

@@ -66,7 +66,7 @@ func TestSchemasAndStructsHaveTheSameProperties(t *testing.T) {
 	}
 }
 
-// agree holds a schema of an object against a struct, to any depth.
+// agree compares a schema of an object with a struct, to any depth.
 func agree(t *testing.T, path string, root, d document, goType reflect.Type) {
 	t.Helper()
 	require.Equal(t, false, d.Additional, "%s is ours: a member that no one keeps would be lost", path)
@@ -123,13 +123,12 @@ func agreeType(t *testing.T, path string, root, d document, goType reflect.Type)
 	case goType.Kind() == reflect.Bool:
 		require.Equal(t, "boolean", d.Type, path)
 	default:
-		t.Fatalf("%s is of a kind that this test does not know: %s", path, goType)
+		t.Fatalf("%s has an unknown kind: %s", path, goType)
 	}
 }
 
-// TestTheDocumentsStandAlone compiles them with a loader that has nothing but them: another program
-// that is given the documents can validate as Mneme does.
-func TestTheDocumentsStandAlone(t *testing.T) {
+// The documents compile with a loader that has only them, so another program can use them to validate as Mneme does.
+func TestDocumentsCompileAlone(t *testing.T) {
 	t.Parallel()
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertFormat()
@@ -160,8 +159,8 @@ func TestTheDocumentsStandAlone(t *testing.T) {
 	require.False(t, ok)
 }
 
-// TestTheDocumentsRequireWhatTheRFCRequires holds them against document 004 §15A.2 to §15A.10.
-func TestTheDocumentsRequireWhatTheRFCRequires(t *testing.T) {
+// The required properties of the documents are those of document 004 §15A.2 to §15A.10.
+func TestDocumentsRequirePropertiesOfRFC(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
 		"MemoryRecord": "id type sensitivity confidence salience created_at updated_at lifecycle provenance payload",
@@ -169,7 +168,7 @@ func TestTheDocumentsRequireWhatTheRFCRequires(t *testing.T) {
 		"ProvenanceRef": "kind ref",
 		"Relation":      "predicate target_id", "AuditEntry": "action actor timestamp rationale",
 		"EpisodicPayload":   "kind timeline",
-		"WorkingPayload":    "kind state", // and thread_id or, as §15A.3 of the canonical schemas has it, task_id
+		"WorkingPayload":    "kind state", // and thread_id or task_id (§15A.3 of the canonical schemas)
 		"SemanticPayload":   "kind subject predicate object validity",
 		"CompetencePayload": "kind skill_name triggers recipe",
 		"PlanGraphPayload":  "kind plan_id version nodes edges",

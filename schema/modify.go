@@ -13,29 +13,29 @@ import (
 // Patch changes one memory (document 002 "Modify"). Nil fields are not changed.
 type Patch struct {
 	ID         string    `json:"id"`                   // UUID
-	IfVersion  int       `json:"if_version,omitempty"` // 0: any
-	Reason     string    `json:"reason,omitempty"`     // default: the request's
-	Content    *string   `json:"content,omitempty"`    // kept in storage form
+	IfVersion  int       `json:"if_version,omitempty"` // 0 accepts any version
+	Reason     string    `json:"reason,omitempty"`     // default: the reason of the request
+	Content    *string   `json:"content,omitempty"`    // stored in storage form
 	Category   *Category `json:"category,omitempty"`   // document 002 calls it type
-	Importance *float64  `json:"importance,omitempty"` // [0,1]; that of a pinned memory is 1
+	Importance *float64  `json:"importance,omitempty"` // [0,1]; must be 1 for a pinned memory
 	Tags       *[]string `json:"tags,omitempty"`       // all of them; an empty list removes them
 	Pinned     *bool     `json:"pinned,omitempty"`
-	Who        *string   `json:"who,omitempty"`   // empty for no one in particular
+	Who        *string   `json:"who,omitempty"`   // empty for no speaker
 	Force      bool      `json:"force,omitempty"` // change the content of a pinned memory
 }
 
-// ModifyRequest applies patches, each on its own.
+// ModifyRequest applies patches independently of each other.
 type ModifyRequest struct {
 	Operation
-	Patches []Patch `json:"patches"` // 1 to MaxPatches, each of another memory
+	Patches []Patch `json:"patches"` // 1 to MaxPatches, of different memories
 
-	problems []FieldError // what decoding found wrong
+	problems []FieldError // found by decoding
 }
 
 // PatchStatus is the outcome of a patch.
 type PatchStatus string
 
-// The patch statuses. All but updated leave the memory as it was.
+// The patch statuses. Only updated changes the memory.
 const (
 	PatchUpdated         PatchStatus = "updated"
 	PatchNoChanges       PatchStatus = "no_changes"
@@ -45,7 +45,7 @@ const (
 	PatchDuplicate       PatchStatus = "duplicate_content_hash"
 	PatchPinned          PatchStatus = "pinned"      // content without force, or an importance other than 1
 	PatchAppendOnly      PatchStatus = "append_only" // the content of an episode
-	// The content of a competence or a plan, which says in words what its payload says: put or revise it.
+	// The content of a competence or a plan follows from its payload. Put or revise the record instead.
 	PatchStructured PatchStatus = "structured_content"
 	PatchNotLive    PatchStatus = "not_live" // superseded, retracted or archived
 	PatchFrozen     PatchStatus = "mutations_frozen"
@@ -55,15 +55,15 @@ const (
 type PatchResult struct {
 	ID             string      `json:"id"`
 	Status         PatchStatus `json:"status"`
-	CurrentVersion int         `json:"current_version,omitempty"` // before, or the current one
+	CurrentVersion int         `json:"current_version,omitempty"` // version before the change, or the current one
 	NewVersion     int         `json:"new_version,omitempty"`
 	ContentChanged bool        `json:"content_changed,omitempty"`
-	// The new content is; false: the embedding follows with the outbox.
+	// Embedded reports whether the new content has an embedding. If not, the outbox worker adds it later.
 	Embedded    bool   `json:"embedded,omitempty"`
 	DuplicateID string `json:"duplicate_memory_id,omitempty"`
 }
 
-// ModifyResult is in the order of the patches.
+// ModifyResult holds the results in the order of the patches.
 type ModifyResult struct {
 	Results []PatchResult `json:"results"`
 	Updated int           `json:"updated"`
@@ -78,9 +78,9 @@ func DecodePatch(data []byte) (Patch, error) {
 	return p, nil
 }
 
-// Validate reports every field that is wrong, as a *ValidationError.
+// Validate returns a *ValidationError that lists every invalid field.
 func (r *ModifyRequest) Validate() error {
-	if len(r.problems) > 0 { // other checks would report consequences of these
+	if len(r.problems) > 0 { // other checks would report consequential errors
 		return &ValidationError{Fields: r.problems}
 	}
 	var p check.Problems
@@ -107,7 +107,7 @@ func (r *ModifyRequest) Validate() error {
 	return p.Err()
 }
 
-// validate checks all of a patch but its id. needsReason: the request gives none.
+// validate checks a patch except its id. needsReason means that the request has no reason.
 func (v *Patch) validate(p *check.Problems, path string, needsReason bool) {
 	if v.Content == nil && v.Category == nil && v.Importance == nil && v.Tags == nil && v.Pinned == nil &&
 		v.Who == nil {
@@ -151,7 +151,7 @@ func (v *Patch) validate(p *check.Problems, path string, needsReason bool) {
 	}
 }
 
-// size is the bytes of a patch's texts.
+// size returns the total size of a patch's texts in bytes.
 func (v *Patch) size() int {
 	n := len(v.Reason)
 	if v.Content != nil {
@@ -165,7 +165,7 @@ func (v *Patch) size() int {
 	return n
 }
 
-// checkPatchContent checks a new content as that of a candidate.
+// checkPatchContent checks new content like that of a candidate.
 func checkPatchContent(p *check.Problems, field, content string) {
 	switch {
 	case isBlank(content):
@@ -179,10 +179,10 @@ func checkPatchContent(p *check.Problems, field, content string) {
 	}
 }
 
-// distinctIDs are the memory ids of a request so far, with the field that named each.
+// distinctIDs maps the memory ids of a request to the fields that name them.
 type distinctIDs map[uuid.UUID]string
 
-// check refuses text that is not a memory id of 36 characters, and an id that was named before.
+// check reports a text that is not a memory id of 36 characters, and a repeated id.
 func (seen distinctIDs) check(p *check.Problems, field, id string) {
 	parsed, err := uuid.Parse(id)
 	if err != nil || len(id) != 36 {
@@ -196,14 +196,14 @@ func (seen distinctIDs) check(p *check.Problems, field, id string) {
 	seen[parsed] = field
 }
 
-// Words for the outcome of a request of several parts.
+// Summaries of a request with several parts.
 const (
-	summaryOK      = "ok"      // every part was done, or no change was needed
-	summaryPartial = "partial" // some were refused
-	summaryRefused = "refused" // none was done
+	summaryOK      = "ok"      // no part was refused
+	summaryPartial = "partial" // some parts were refused
+	summaryRefused = "refused" // all parts were refused
 )
 
-// summaryWord is the word for a request when some parts were done and some refused.
+// summaryWord returns the summary of a request with the given numbers of done and refused parts.
 func summaryWord(done, refused int) string {
 	switch {
 	case refused == 0:
@@ -215,7 +215,7 @@ func summaryWord(done, refused int) string {
 	}
 }
 
-// Refused counts the patches that could not be applied: all but updated and no_changes.
+// Refused counts the patches that could not be applied: all except updated and no_changes.
 func (r ModifyResult) Refused() int {
 	n := 0
 	for _, item := range r.Results {
@@ -226,7 +226,7 @@ func (r ModifyResult) Refused() int {
 	return n
 }
 
-// Summary is a word for operators: ok, partial or refused.
+// Summary returns ok, partial or refused.
 func (r ModifyResult) Summary() string {
 	refused := r.Refused()
 	return summaryWord(len(r.Results)-refused, refused)
@@ -243,11 +243,11 @@ func (r ModifyResult) Changed() []string {
 	return out
 }
 
-// VersionConflict says that a memory is not at the version that a request names. Nothing was changed.
+// VersionConflict means that a memory does not have the version that a request names. Nothing was changed.
 type VersionConflict struct {
 	ID        string `json:"id"`
-	IfVersion int    `json:"if_version"`        // of the request
-	Version   int    `json:"version,omitempty"` // of the memory; 0 if it changed during the request
+	IfVersion int    `json:"if_version"`        // version in the request
+	Version   int    `json:"version,omitempty"` // version of the memory; 0 if it changed during the request
 }
 
 // Error implements error.

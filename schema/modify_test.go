@@ -54,8 +54,8 @@ func TestModifyRequestValidate(t *testing.T) {
 		"none":      {func(r *schema.ModifyRequest) { r.Patches = nil }, []string{"patches"}},
 		"too many": {func(r *schema.ModifyRequest) { r.Patches = manyPatches(schema.MaxPatches + 1) },
 			[]string{"patches"}},
-		"as many as may be": {func(r *schema.ModifyRequest) { r.Patches = manyPatches(schema.MaxPatches) }, nil},
-		"no id":             {func(r *schema.ModifyRequest) { r.Patches[1].ID = "" }, []string{"patches[1].id"}},
+		"maximum": {func(r *schema.ModifyRequest) { r.Patches = manyPatches(schema.MaxPatches) }, nil},
+		"no id":   {func(r *schema.ModifyRequest) { r.Patches[1].ID = "" }, []string{"patches[1].id"}},
 		"an odd id": {func(r *schema.ModifyRequest) { r.Patches[1].ID = "{" + r.Patches[1].ID + "}" },
 			[]string{"patches[1].id"}},
 		"an id twice": {func(r *schema.ModifyRequest) { r.Patches[2].ID = strings.ToUpper(r.Patches[1].ID) },
@@ -87,12 +87,12 @@ func TestModifyRequestValidate(t *testing.T) {
 		}, []string{"patches[1].category"}},
 		"importance": {func(r *schema.ModifyRequest) { r.Patches[1].Importance = ptr(1.1) },
 			[]string{"patches[1].importance"}},
-		"importance is no number": {func(r *schema.ModifyRequest) { r.Patches[1].Importance = ptr(math.NaN()) },
+		"importance NaN": {func(r *schema.ModifyRequest) { r.Patches[1].Importance = ptr(math.NaN()) },
 			[]string{"patches[1].importance"}},
-		"a pin of less": {func(r *schema.ModifyRequest) {
+		"pinned with less importance": {func(r *schema.ModifyRequest) {
 			r.Patches[1].Importance, r.Patches[1].Pinned = ptr(0.5), ptr(true)
 		}, []string{"patches[1].importance"}},
-		"a pin of all": {func(r *schema.ModifyRequest) {
+		"pinned with importance 1": {func(r *schema.ModifyRequest) {
 			r.Patches[1].Importance, r.Patches[1].Pinned = ptr(1.0), ptr(true)
 		}, nil},
 		"tags": {func(r *schema.ModifyRequest) {

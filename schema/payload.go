@@ -5,17 +5,16 @@ import (
 	"time"
 )
 
-// The five payloads, one a memory type, carrying the union of the two versions of document 004's
-// schema appendix (§15A.6 to §15A.10, and §15A.2 to §15A.6 of the canonical schemas). Fields named
-// differently there are read under both names and written under the first; see
-// MemoryRecord.UnmarshalJSON and EncodeRecord.
+// The payloads of the five memory types have the fields of both versions of document 004's schema appendix (§15A.6 to
+// §15A.10, and §15A.2 to §15A.6 of the canonical schemas). Fields with two names are read under both and written
+// under the first. See MemoryRecord.UnmarshalJSON and EncodeRecord.
 
-// EpisodicPayload is what happened (document 004 §5). It is append-only: the timeline, the tool graph
-// and the artifacts may grow; existing entries may not change.
+// EpisodicPayload records what happened (document 004 §5). It is append-only: entries may be added to the timeline,
+// the tool graph and the artifacts, but existing entries may not change.
 type EpisodicPayload struct {
 	Kind     MemoryType      `json:"kind"`
 	Timeline []TimelineEvent `json:"timeline"`
-	// Sha256:<hex> of stored bytes, or a reference into the host system.
+	// References of the form sha256:<hex> to stored bytes, or references into the host system.
 	Artifacts    []string     `json:"artifacts,omitempty"`
 	ToolGraphRef string       `json:"tool_graph_ref,omitempty"`
 	ToolGraph    []ToolNode   `json:"tool_graph,omitempty"`
@@ -31,16 +30,16 @@ type TimelineEvent struct {
 	Summary   string    `json:"summary,omitempty"`
 }
 
-// ToolNode is one tool call of an episode and where its data came from.
+// ToolNode is one tool call of an episode with its data dependencies.
 type ToolNode struct {
 	ID        string          `json:"id"`
 	Tool      string          `json:"tool"`
 	Args      json.RawMessage `json:"args,omitempty"`       // an object
 	ResultRef string          `json:"result_ref,omitempty"` // artifact or event
-	DependsOn []string        `json:"depends_on,omitempty"` // ids of nodes whose results it took
+	DependsOn []string        `json:"depends_on,omitempty"` // ids of nodes whose results it used
 }
 
-// Environment is a snapshot of where an episode happened.
+// Environment is a snapshot of the environment of an episode.
 type Environment struct {
 	OS           string            `json:"os,omitempty"`
 	ToolVersions map[string]string `json:"tool_versions,omitempty"`
@@ -48,7 +47,7 @@ type Environment struct {
 	Context      json.RawMessage   `json:"context,omitempty"` // an object
 }
 
-// Outcome is how an episode ended.
+// Outcome is the outcome of an episode.
 type Outcome string
 
 // The outcomes.
@@ -58,11 +57,11 @@ const (
 	OutcomePartial Outcome = "partial"
 )
 
-// WorkingPayload is the state of a task under way (document 004 §6). It is freely edited, and
-// discarded when the task is done.
+// WorkingPayload is the state of a running task (document 004 §6). It may be edited freely, and is discarded when the
+// task is done.
 type WorkingPayload struct {
 	Kind              MemoryType        `json:"kind"`
-	ThreadID          string            `json:"thread_id,omitempty"` // it or task_id is required
+	ThreadID          string            `json:"thread_id,omitempty"` // this or task_id is required
 	TaskID            string            `json:"task_id,omitempty"`
 	State             TaskState         `json:"state"`
 	ActiveConstraints []json.RawMessage `json:"active_constraints,omitempty"` // strings or objects
@@ -98,22 +97,21 @@ type SemanticPayload struct {
 	Kind           MemoryType      `json:"kind"`
 	Subject        string          `json:"subject"`
 	Predicate      string          `json:"predicate"`
-	Object         json.RawMessage `json:"object"` // any JSON value but null
+	Object         json.RawMessage `json:"object"` // any JSON value except null
 	Validity       Validity        `json:"validity"`
 	Evidence       []Ref           `json:"evidence,omitempty"`
 	RevisionPolicy RevisionPolicy  `json:"revision_policy,omitempty"` // default replace
-	// Shown; kept by the revision operations, not by writers.
+	// Revision is shown when a record is read. Only the revision operations set it.
 	Revision *Revision `json:"revision,omitempty"`
-	// Cardinality is how many objects the predicate has at a time. It is an extension: without it, it would be
-	// unknown whether a second object contradicts the first. The default is one, except for the predicate states,
-	// under which free text is stored.
+	// Cardinality is the number of objects that the predicate has at a time. It is an extension that tells whether a
+	// second object contradicts the first. The default is one, except for the predicate states, which has free text.
 	Cardinality Cardinality `json:"cardinality,omitempty"`
 }
 
-// PredicateStates is the predicate of a statement without a finer triple.
+// PredicateStates is the predicate of a statement that has no more specific triple.
 const PredicateStates = "states"
 
-// Validity says where and when a semantic memory holds. The zero Validity is global.
+// Validity determines where and when a semantic memory is valid. The zero Validity is global.
 type Validity struct {
 	Mode       ValidityMode    `json:"mode"`
 	Conditions json.RawMessage `json:"conditions,omitempty"` // an object; required when conditional
@@ -131,8 +129,7 @@ const (
 	ValidTimeboxed   ValidityMode = "timeboxed"
 )
 
-// RevisionPolicy says what becomes of a semantic memory when evidence speaks against it (document
-// 004 §7).
+// RevisionPolicy determines how contradicting evidence changes a semantic memory (document 004 §7).
 type RevisionPolicy string
 
 // The revision policies.
@@ -149,7 +146,7 @@ type Revision struct {
 	Status       Status `json:"status,omitempty"`
 }
 
-// Cardinality says how many objects a predicate has at a time.
+// Cardinality is the number of objects that a predicate has at a time.
 type Cardinality string
 
 // The cardinalities.
@@ -158,7 +155,7 @@ const (
 	CardinalityMany Cardinality = "many"
 )
 
-// CompetencePayload is how to do something (document 004 §8).
+// CompetencePayload describes how to do something (document 004 §8).
 type CompetencePayload struct {
 	Kind          MemoryType `json:"kind"`
 	SkillName     string     `json:"skill_name"`
@@ -167,13 +164,13 @@ type CompetencePayload struct {
 	RequiredTools []string   `json:"required_tools,omitempty"`
 	FailureModes  []string   `json:"failure_modes,omitempty"`
 	Fallbacks     []string   `json:"fallbacks,omitempty"`
-	// The fallbacks in full, one each, where a step says more than its text.
+	// FallbackSteps has one step per fallback, if a step has more than a text.
 	FallbackSteps []Step       `json:"fallback_steps,omitempty"`
 	Performance   *Performance `json:"performance,omitempty"`
 	Version       string       `json:"version,omitempty"`
 }
 
-// Trigger says when a competence applies.
+// Trigger determines when a competence applies.
 type Trigger struct {
 	Signal     string          `json:"signal"` // an error signature or an intent
 	Conditions json.RawMessage `json:"conditions,omitempty"`
@@ -188,7 +185,7 @@ type Step struct {
 	Conditions json.RawMessage `json:"conditions,omitempty"`
 }
 
-// Performance is how often something worked.
+// Performance counts how often something worked.
 type Performance struct {
 	SuccessCount int64      `json:"success_count,omitempty"`
 	FailureCount int64      `json:"failure_count,omitempty"`
@@ -227,7 +224,7 @@ type PlanEdge struct {
 	Kind EdgeKind `json:"kind"`
 }
 
-// EdgeKind says what flows along an edge of a plan.
+// EdgeKind is the kind of a dependency in a plan.
 type EdgeKind string
 
 // The edge kinds.
@@ -236,8 +233,7 @@ const (
 	EdgeControl EdgeKind = "control"
 )
 
-// AuditAction is the kind of an audited step (document 004 §15A.8; all after delete are added to the
-// RFC's five).
+// AuditAction is the kind of an audited step (document 004 §15A.8). Those after delete extend the five of the RFC.
 type AuditAction string
 
 // The audit actions.
@@ -254,14 +250,14 @@ const (
 	AuditModify  AuditAction = "modify"
 	AuditErase   AuditAction = "erase"
 
-	AuditArchive   AuditAction = "archive"   // it faded or its window is over, and it is no longer shown
-	AuditKeep      AuditAction = "keep"      // it fell due, and a policy says that it stays
-	AuditPurge     AuditAction = "purge"     // its row is removed
+	AuditArchive   AuditAction = "archive"   // it decayed or its window ended, and it is no longer shown
+	AuditKeep      AuditAction = "keep"      // it was due, and a policy kept it
+	AuditPurge     AuditAction = "purge"     // its row was removed
 	AuditReinforce AuditAction = "reinforce" // it helped
-	AuditPenalise  AuditAction = "penalise"  // it was recalled without use
+	AuditPenalise  AuditAction = "penalise"  // it was recalled and not used, or failed
 )
 
-// AuditEntry is one audited step of a memory, drawn from its history.
+// AuditEntry is one audited step of a memory, taken from its history.
 type AuditEntry struct {
 	Action    AuditAction `json:"action"`
 	Actor     string      `json:"actor"`

@@ -8,33 +8,33 @@ import (
 	"github.com/mneme/mneme/schema/check"
 )
 
-// WriteCounts gives the outcome of the proposals of a range.
+// WriteCounts counts the proposals of a range by outcome.
 type WriteCounts struct {
 	Added   int `json:"added"`
 	Updated int `json:"updated"`
 	Deleted int `json:"deleted"`
 	Skipped int `json:"skipped"`
 	Blocked int `json:"blocked"`
-	Stale   int `json:"stale"` // to be decided again
-	// Decided counts the decisions of the range, when writing made some of them again.
+	Stale   int `json:"stale"` // must be decided again
+	// Decided counts the decisions of the range if the write phase repeated some of them.
 	Decided *DecideCounts `json:"decided,omitempty"`
 }
 
-// Add returns the sum of two counts. Stale and Decided are not summed: they are a state, not an outcome.
+// Add returns the sum of two counts. Stale and Decided are not summed because they describe a state.
 func (w WriteCounts) Add(v WriteCounts) WriteCounts {
 	return WriteCounts{Added: w.Added + v.Added, Updated: w.Updated + v.Updated, Deleted: w.Deleted + v.Deleted,
 		Skipped: w.Skipped + v.Skipped, Blocked: w.Blocked + v.Blocked, Stale: v.Stale,
 		Decided: v.Decided}
 }
 
-// ExtractCounts counts what a range yielded, over all attempts.
+// ExtractCounts counts the results of a range over all attempts.
 type ExtractCounts struct {
 	Candidates int `json:"candidates"`
 	Facts      int `json:"facts"`
 	Triples    int `json:"triples"`
 	Warnings   int `json:"warnings"`
 	Dead       int `json:"dead"`
-	// More says that the time of one attempt was over: the rest of the range is for another.
+	// More means that the time of an attempt was over and the rest of the range needs another attempt.
 	More bool `json:"more,omitempty" db:"-"`
 }
 
@@ -50,11 +50,11 @@ type DecideCounts struct {
 	Candidates int          `json:"candidates"`
 	Actions    ActionCounts `json:"actions"`
 	Dead       int          `json:"dead"`
-	// WithoutVectors says that the embedder was not available: neighbours were found by text alone.
+	// WithoutVectors means that the embedder was not available and neighbors were found only by text.
 	WithoutVectors bool `json:"without_vectors,omitempty"`
-	// More says that the time of one attempt was over: the rest of the range is for another.
+	// More means that the time of an attempt was over and the rest of the range needs another attempt.
 	More bool `json:"more,omitempty" db:"-"`
-	// Group is how many candidates were searched together last, if a statement with more timed out.
+	// Group is the last number of candidates that were searched together, if a statement with more timed out.
 	Group int `json:"group,omitempty"`
 }
 
@@ -79,7 +79,7 @@ func (c ActionCounts) Sum(d ActionCounts) ActionCounts {
 		None: c.None + d.None}
 }
 
-// LinkCounts says what a range added to the graph.
+// LinkCounts counts the additions of a range to the graph.
 type LinkCounts struct {
 	Entities  int `json:"entities"`
 	Relations int `json:"relations"`
@@ -92,11 +92,11 @@ func (l LinkCounts) Add(m LinkCounts) LinkCounts {
 		Mentions: l.Mentions + m.Mentions}
 }
 
-// IndexLag is how far the index lags Postgres.
+// IndexLag describes how far an index is behind Postgres.
 type IndexLag struct {
-	Pending int64      `json:"pending"`          // changes that the index does not have yet
+	Pending int64      `json:"pending"`          // changes that are not yet in the index
 	Parked  int64      `json:"parked"`           // changes that are no longer retried
-	Oldest  *time.Time `json:"oldest,omitempty"` // when the oldest pending change was made
+	Oldest  *time.Time `json:"oldest,omitempty"` // time of the oldest pending change
 }
 
 // DueCursor is a place in the order in which memories fall due.
@@ -105,20 +105,20 @@ type DueCursor struct {
 	ID    uuid.UUID `json:"id"`
 }
 
-// HistoryCursor is a place in a table ordered by age. Rows that stay are thus read once a run, and not again by each
-// batch.
+// HistoryCursor is a place in a table ordered by age. With it, rows that are kept are read once per run instead of once
+// per batch.
 type HistoryCursor struct {
 	CreatedAt time.Time `json:"created_at"`
 	ID        uuid.UUID `json:"id"`
-	Key       string    `json:"key,omitempty"`     // instead of ID, if that is not a UUID
-	Version   int       `json:"version,omitempty"` // of the step versions
+	Key       string    `json:"key,omitempty"`     // instead of ID, if the key is not a UUID
+	Version   int       `json:"version,omitempty"` // in the step versions
 }
 
 // PurgeStep is one step of a retention purge.
 type PurgeStep string
 
-// Range names a run of candidates of one batch: those with From <= position < To. It is all that travels through a
-// workflow's history; content stays in Postgres (claim check).
+// Range names the candidates of one batch with From <= position < To. Workflow histories contain only ranges; content
+// stays in Postgres (claim check).
 type Range struct {
 	Tenant  string    `json:"tenant"`
 	BatchID uuid.UUID `json:"batch_id"`
@@ -126,7 +126,7 @@ type Range struct {
 	To      int       `json:"to"`
 }
 
-// Decision is a reviewer's.
+// Decision is the decision of a reviewer.
 type Decision string
 
 // The decisions.
@@ -135,14 +135,14 @@ const (
 	DecisionReject  Decision = "reject"
 )
 
-// ReviewRequest decides on a waiting proposal. History keeps its reason. Without an operation id every request is a
-// separate decision, and a second one finds what the first did.
+// ReviewRequest decides on a waiting proposal. History keeps its reason. Without an operation id, every request is a
+// separate decision, and a second one reports the result of the first.
 type ReviewRequest struct {
 	Operation
 	ProposalID string   `json:"proposal_id"` // UUID
 	Decision   Decision `json:"decision"`
-	// TargetVersion is the version of the target that the reviewer read, if it is not the one that the proposal was
-	// decided on. Approve only; 0 means the proposal's.
+	// TargetVersion is the version of the target that the reviewer read, if it differs from the version in the
+	// proposal. It is allowed only with approve. 0 means the version in the proposal.
 	TargetVersion int `json:"target_version,omitempty"`
 
 	decoded check.Decoded
@@ -151,30 +151,30 @@ type ReviewRequest struct {
 // ReviewStatus is the outcome of a review.
 type ReviewStatus string
 
-// The review statuses. All but applied and rejected leave everything as it was.
+// The review statuses. Only applied and rejected have an effect.
 const (
 	ReviewApplied         ReviewStatus = "applied"
 	ReviewRejected        ReviewStatus = "rejected"
 	ReviewExpired         ReviewStatus = "expired"
-	ReviewVersionConflict ReviewStatus = "version_conflict" // the ground has changed; the proposal waits on
+	ReviewVersionConflict ReviewStatus = "version_conflict" // the target has changed; the proposal continues to wait
 	ReviewDecided         ReviewStatus = "already_decided"
 	ReviewNotFound        ReviewStatus = "not_found"
-	ReviewFrozen          ReviewStatus = "mutations_frozen" // of the request or of the worker; the proposal waits on
+	ReviewFrozen          ReviewStatus = "mutations_frozen" // by request or worker; the proposal continues to wait
 )
 
-// ReviewResult gives the outcome of a review.
+// ReviewResult is the result of a review.
 type ReviewResult struct {
 	ProposalID     string        `json:"proposal_id"`
 	Status         ReviewStatus  `json:"status"`
-	State          ProposalState `json:"state,omitempty"`           // of the proposal, after the review
-	MemoryID       string        `json:"memory_id,omitempty"`       // written, already there or removed
+	State          ProposalState `json:"state,omitempty"`           // state of the proposal after the review
+	MemoryID       string        `json:"memory_id,omitempty"`       // memory that was written, existed or was removed
 	Superseded     []string      `json:"superseded,omitempty"`      // memories that the written one replaces
-	CurrentVersion int           `json:"current_version,omitempty"` // of the target, on a version conflict
-	// What prevented it, or who decided before; ids, never content.
+	CurrentVersion int           `json:"current_version,omitempty"` // version of the target, on a version conflict
+	// Why names what prevented the decision, or who decided before. It contains ids, never content.
 	Why string `json:"why,omitempty"`
 }
 
-// Summary is a word for operators: the outcome of the request.
+// Summary returns the outcome of the request in one word.
 func (r ReviewResult) Summary() string { return string(r.Status) }
 
 // Changed lists the memories that the decision changed.
@@ -200,7 +200,7 @@ func (v ReviewFilter) Valid() bool {
 	return v == ReviewsWaiting || v == ReviewsDecided || v == ReviewsAll
 }
 
-// ReviewItem is a proposal that waits, or waited, for a decision: both sides, and why it waits.
+// ReviewItem is a proposal that waits or waited for a decision, with both sides and the reason for waiting.
 type ReviewItem struct {
 	ProposalID        string        `json:"proposal_id"`
 	BatchID           string        `json:"batch_id"`
@@ -209,21 +209,21 @@ type ReviewItem struct {
 	Outcome           string        `json:"outcome"` // why the pipeline did not apply it
 	Fact              string        `json:"fact"`
 	Category          Category      `json:"category"`
-	Confidence        float64       `json:"confidence"`         // in the fact, [0,1]
-	Reason            string        `json:"reason"`             // the decider's
-	Warnings          []string      `json:"warnings,omitempty"` // likewise
+	Confidence        float64       `json:"confidence"`         // confidence in the fact, [0,1]
+	Reason            string        `json:"reason"`             // reason of the decision engine
+	Warnings          []string      `json:"warnings,omitempty"` // warnings of the decision engine
 	ContradictionRisk bool          `json:"contradiction_risk,omitempty"`
 	SourceID          string        `json:"source_id"`
 	Source            string        `json:"source,omitempty"`   // text that the fact was extracted from
-	Evidence          []Ref         `json:"evidence,omitempty"` // of the source
+	Evidence          []Ref         `json:"evidence,omitempty"` // evidence of the source
 	TargetID          string        `json:"target_id,omitempty"`
-	TargetVersion     int           `json:"target_version,omitempty"` // that the proposal was decided on
+	TargetVersion     int           `json:"target_version,omitempty"` // version at the time of the proposal
 	TargetNow         *Side         `json:"target_now,omitempty"`     // current state; absent if it no longer exists
-	MemoryID          string        `json:"memory_id,omitempty"`      // written, or what made the claim already
-	// other memories that it was compared with, and their versions
+	MemoryID          string        `json:"memory_id,omitempty"`      // memory that was written or has the claim
+	// other memories with which the fact was compared, and their versions
 	Offered      []Target   `json:"offered,omitempty"`
 	DecidedAt    time.Time  `json:"decided_at"`
-	ExpiresAt    time.Time  `json:"expires_at,omitzero"` // absent when no review run waits
+	ExpiresAt    time.Time  `json:"expires_at,omitzero"` // absent if no review run waits
 	ReviewedBy   string     `json:"reviewed_by,omitempty"`
 	ReviewReason string     `json:"review_reason,omitempty"`
 	ReviewedAt   *time.Time `json:"reviewed_at,omitempty"`
@@ -232,18 +232,18 @@ type ReviewItem struct {
 // Kinds of contradictions.
 const (
 	ContradictionOfMemories = "memories" // two contested memories
-	ContradictionOfProposal = "proposal" // a waiting proposal's fact, and the memory that it would replace
+	ContradictionOfProposal = "proposal" // the fact of a waiting proposal, and the memory that it would replace
 )
 
 // Contradiction is a pair of memories that contradict each other, or a memory and a proposal.
 type Contradiction struct {
 	Kind       string    `json:"kind"`
-	Left       Side      `json:"left"`  // the younger of two memories, or the proposal's fact
-	Right      Side      `json:"right"` // the older, or the stored memory
+	Left       Side      `json:"left"`  // the newer of two memories, or the fact of the proposal
+	Right      Side      `json:"right"` // the older of two memories, or the stored memory
 	Reason     string    `json:"reason,omitempty"`
 	ProposalID string    `json:"proposal_id,omitempty"`
 	Since      time.Time `json:"since"`
-	Cursor     string    `json:"cursor"` // to go on after this one
+	Cursor     string    `json:"cursor"` // to continue after this one
 }
 
 // Side is one side of a contradiction.
@@ -257,9 +257,9 @@ type Side struct {
 	Confidence float64 `json:"confidence"` // [0,1]
 }
 
-// Validate reports every field that is wrong, as a *ValidationError.
+// Validate returns a *ValidationError that lists every invalid field.
 func (r *ReviewRequest) Validate() error {
-	if err := r.decoded.Err(); err != nil { // other checks would report consequences of these
+	if err := r.decoded.Err(); err != nil { // other checks would report consequential errors
 		return err
 	}
 	var p check.Problems

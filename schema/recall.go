@@ -10,11 +10,11 @@ import (
 	"github.com/mneme/mneme/schema/check"
 )
 
-// Limits of recall (document 002 Phase 1: limit is clamped so that callers cannot force unbounded work).
+// Limits of recall. They bound the work that a caller can cause (document 002 Phase 1).
 const (
 	DefaultRecallLimit = 10
 	MaxRecallLimit     = 50
-	MaxQueryBytes      = 128 << 10 // an error log is a question too; full text takes the rarest words of it
+	MaxQueryBytes      = 128 << 10 // leaves room for an error log; full text uses its rarest words
 	MaxContextBytes    = 16 << 10
 )
 
@@ -27,7 +27,7 @@ type RecallRequest struct {
 
 	Types          []MemoryType `json:"types,omitempty"`
 	Categories     []Category   `json:"categories,omitempty"`
-	Tags           []string     `json:"tags,omitempty"` // all of them
+	Tags           []string     `json:"tags,omitempty"` // memories must have all of them
 	Who            string       `json:"who,omitempty"`
 	Pinned         *bool        `json:"pinned,omitempty"`
 	ImportanceMin  float64      `json:"importance_min,omitempty"`  // [0,1], of ImportanceNow
@@ -40,49 +40,47 @@ type RecallRequest struct {
 	Context json.RawMessage `json:"context,omitempty"`
 	ValidAt *time.Time      `json:"valid_at,omitempty"` // the time that the question is about; default now
 
-	// Superseded also asks for superseded memories: marked, and below those that replaced them (document 002 Phase
-	// 4).
+	// Superseded includes superseded memories. They are marked and rank below their successors (document 002 Phase 4).
 	Superseded bool `json:"superseded,omitempty"`
 
-	// Task says what the asker is about to do; with it, or with Layers, the answer has layers, and chooses among
-	// the procedures and the plans that match (document 004 §15.8 and §15A.11).
+	// Task describes the task of the caller. With Task or Layers, the answer has layers, and procedures and plans that
+	// match are selected (document 004 §15.8 and §15A.11).
 	Task   *Task `json:"task,omitempty"`
 	Layers bool  `json:"layers,omitempty"`
-	// Expand adds supplementary rows below the results: what was said around them, their sources, and more
-	// (document 002 Phase 5).
+	// Expand adds supplementary rows below the results, such as surrounding turns and sources (document 002 Phase 5).
 	Expand bool `json:"expand,omitempty"`
 
-	// KeywordQuery replaces the query for full text and hints; vectors and models see the query itself.
+	// KeywordQuery replaces the query for full text and hints. Vectors and models use the query itself.
 	KeywordQuery string `json:"keyword_query,omitempty"`
 
-	// Traversal is the weight of the entity graph: one channel of several (flat, the default), or equal to all others
-	// together (primary; document 002 Phase 2).
+	// Traversal sets the weight of the entity graph: one of several channels (flat, the default), or equal to all other
+	// channels together (primary; document 002 Phase 2).
 	Traversal Traversal `json:"traversal,omitempty"`
 
-	// Channels and stages to leave out, by the names that meta.timings_ms shows.
+	// Without lists channels and stages to leave out, by their names in meta.timings_ms.
 	Without []string `json:"without,omitempty"`
 	With    []string `json:"with,omitempty"` // stages to use that are off by default
-	// MinScore drops results whose relevance is lower, [0,1]. Nil is the default floor: if the best result is below
-	// it, the answer is empty. 0 is no floor.
+	// MinScore drops results with a lower relevance, [0,1]. Nil means the default floor: the answer is empty if the
+	// best result is below it. 0 means no floor.
 	MinScore *float64 `json:"min_score,omitempty"`
 	Explain  bool     `json:"explain,omitempty"` // explain the score of each result
 
 	Trust *TrustContext `json:"trust,omitempty"` // nil makes no claim
 
-	// Payload asks for the structured payload of each result, within the token budget: the steps of a procedure,
-	// the nodes of a plan, the timeline of an episode.
+	// Payload adds the structured payload of each result, within the token budget: the steps of a procedure, the nodes
+	// of a plan, the timeline of an episode.
 	Payload bool `json:"payload,omitempty"`
 
-	// IDsOnly leaves every text out of the answer: see RecallResponse.WithoutContent.
+	// IDsOnly omits all texts from the answer. See RecallResponse.WithoutContent.
 	IDsOnly bool `json:"ids_only,omitempty"`
 
 	decoded check.Decoded
 }
 
-// Traversal is a way to use the graph of entities in a recall.
+// Traversal determines how a recall uses the entity graph.
 type Traversal string
 
-// Ways to use the graph.
+// The traversals.
 const (
 	TraversalFlat    Traversal = "flat"
 	TraversalPrimary Traversal = "primary"
@@ -90,12 +88,12 @@ const (
 
 var traversals = []Traversal{TraversalFlat, TraversalPrimary}
 
-// Valid reports whether v is a known way.
+// Valid reports whether v is a known traversal.
 func (v Traversal) Valid() bool { return slices.Contains(traversals, v) }
 
-// Validate reports every field that is wrong, as a *ValidationError.
+// Validate returns a *ValidationError that lists every invalid field.
 func (r *RecallRequest) Validate() error {
-	if err := r.decoded.Err(); err != nil { // other checks would report consequences of these
+	if err := r.decoded.Err(); err != nil { // other checks would report consequential errors
 		return err
 	}
 	var p check.Problems
@@ -152,8 +150,7 @@ func (r *RecallRequest) Validate() error {
 	return p.Err()
 }
 
-// checkContext checks that a context is an object of scalars: anything else could not equal a condition
-// by accident, and would only cost.
+// checkContext checks that a context is an object of scalars.
 func checkContext(p *check.Problems, context json.RawMessage) {
 	if len(context) == 0 {
 		return
@@ -167,7 +164,7 @@ func checkContext(p *check.Problems, context json.RawMessage) {
 		p.Add("context", "must be an object")
 		return
 	}
-	for _, key := range slices.Sorted(maps.Keys(keys)) { // the first problem is the same every time
+	for _, key := range slices.Sorted(maps.Keys(keys)) { // deterministic errors
 		value := keys[key]
 		text, _ := value.(string)
 		switch value.(type) {
@@ -183,12 +180,12 @@ func checkContext(p *check.Problems, context json.RawMessage) {
 	}
 }
 
-// RecallResponse is the answer: results best first, and how they came about.
+// RecallResponse is the answer to a recall, with the best results first.
 type RecallResponse struct {
 	RetrievalID string         `json:"retrieval_id"`
 	Results     []RecallResult `json:"results"`
 
-	// Layers and Selections answer a request with a task or with layers, and are absent otherwise.
+	// Layers and Selections are set only if the request has a task or layers.
 	Layers     []Layer     `json:"layers,omitempty"`
 	Selections []Selection `json:"selections,omitempty"` // one for procedures, one for plans, if any matched
 
@@ -202,79 +199,79 @@ type RecallResult struct {
 	Type       MemoryType         `json:"type"`
 	Category   Category           `json:"category"`
 	Score      float64            `json:"score"`    // [0,1]
-	Channels   map[string]float64 `json:"channels"` // each channel's own calibrated score
+	Channels   map[string]float64 `json:"channels"` // calibrated score by channel
 	CreatedAt  time.Time          `json:"created_at"`
 	OccurredAt time.Time          `json:"occurred_at"`
 	Tags       []string           `json:"tags"`
 	Who        string             `json:"who,omitempty"`
-	Ref        string             `json:"ref"` // first provenance ref; empty when there is none
+	Ref        string             `json:"ref"` // first provenance ref; empty if there is none
 	Pinned     bool               `json:"pinned"`
-	Importance float64            `json:"importance"` // base worth, [0,1]
-	// ImportanceNow is the importance that is left since the memory was last returned, and Salience the salience that
-	// is left (document 002 "Importance Decay", document 004 §11); [0,1], at the time of the recall.
+	Importance float64            `json:"importance"` // base importance, [0,1]
+	// ImportanceNow and Salience are the importance and salience after decay, at the time of the recall, in [0,1]
+	// (document 002 "Importance Decay", document 004 §11).
 	ImportanceNow float64  `json:"importance_now"`
 	Salience      float64  `json:"salience"`
-	Validity      Validity `json:"validity"` // where and when it holds
-	Status        Status   `json:"status"`   // active, or contested: something speaks against it
+	Validity      Validity `json:"validity"` // where and when the memory is valid
+	Status        Status   `json:"status"`   // active, or contested if another memory contradicts it
 
 	Currentness Currentness `json:"currentness,omitempty"` // whether its content still holds
-	Newer       string      `json:"newer,omitempty"`       // a later statement of the same thing, if there is one
-	HeldUntil   *time.Time  `json:"held_until,omitempty"`  // when that was said
-	// how likely it is about the question, [0,1]; 0: not known
+	Newer       string      `json:"newer,omitempty"`       // a later statement about the same thing, if there is one
+	HeldUntil   *time.Time  `json:"held_until,omitempty"`  // time of the later statement
+	// relevance to the question, [0,1]; 0 if unknown
 	Relevance    float64 `json:"relevance,omitempty"`
-	SupersededBy string  `json:"superseded_by,omitempty"` // its successor, if the asker may see it
+	SupersededBy string  `json:"superseded_by,omitempty"` // its successor, if the caller may see it
 
 	Session string `json:"session,omitempty"` // the session in which it was said or done
 
-	// Redacted means that the memory is above the limit, and how much of it is shown. Hidden fields have their zero
-	// value. Content is the safe summary then, or empty.
+	// Redacted is set if the memory is above the limit, and tells what is shown. Hidden fields have their zero value.
+	// Content is the safe summary or empty.
 	Redacted    Redaction   `json:"redacted,omitempty"`
-	Sensitivity Sensitivity `json:"sensitivity,omitempty"` // of a redacted one
+	Sensitivity Sensitivity `json:"sensitivity,omitempty"` // set for redacted memories
 
-	// Supplementary rows come last. They are not results: see Supplement. Their ids name memories if the kind is
-	// rationale, source or rescue; other ids cannot be read.
+	// Supplementary rows come last and are not results. See Supplement. Their ids are ids of memories only if the kind
+	// is rationale, source or rescue.
 	Supplementary bool        `json:"supplementary,omitempty"`
 	Supplement    *Supplement `json:"supplement,omitempty"`
 	Truncated     bool        `json:"truncated,omitempty"` // the content was cut; marks show where
 
-	// Passage is the part of a long text that answers, if words of the question show it. Its offsets are those of the
+	// Passage is the part of a long text that answers, if it contains words of the question. Its offsets refer to the
 	// whole text, even if Content was cut.
 	Passage *Passage `json:"passage,omitempty"`
 
-	// Payload is the record's structured payload as it is stored, if the request asks for it (document 004 §15A.6 to
-	// §15A.10). PayloadLeftOut means that the budget had no room for it.
+	// Payload is the stored payload of the record, if requested (document 004 §15A.6 to §15A.10). PayloadLeftOut
+	// means that it did not fit into the budget.
 	Payload        json.RawMessage `json:"payload,omitempty"`
 	PayloadLeftOut bool            `json:"payload_left_out,omitempty"`
 
-	Explain []ScoreStep `json:"explain,omitempty"` // in order; the last step's score is Score
+	Explain []ScoreStep `json:"explain,omitempty"` // in order; the score of the last step is Score
 }
 
-// ScoreStep is what one stage made of a result's score.
+// ScoreStep is the score of a result after one stage.
 type ScoreStep struct {
 	Stage string  `json:"stage"`
 	Score float64 `json:"score"` // after the stage, [0,1]
 	Why   string  `json:"why,omitempty"`
 }
 
-// RecallMeta says how a recall went.
+// RecallMeta has statistics of a recall.
 type RecallMeta struct {
-	TimingsMS map[string]float64 `json:"timings_ms"` // by stage, and total
-	Channels  map[string]int     `json:"channels"`   // candidates found by channel
+	TimingsMS map[string]float64 `json:"timings_ms"` // by stage, and in total
+	Channels  map[string]int     `json:"channels"`   // number of candidates by channel
 	Degraded  []string           `json:"degraded"`   // channels or stages that failed
 
-	// Unknown means that nothing relevant enough was found: the answer is "I do not know". Relevance is that of the
-	// best candidate, [0,1].
+	// Unknown means that no candidate was relevant enough, so the answer is "I do not know". Relevance is the relevance
+	// of the best candidate, [0,1].
 	Unknown   bool    `json:"unknown,omitempty"`
 	Relevance float64 `json:"relevance,omitempty"`
 	Floor     float64 `json:"floor,omitempty"` // the relevance that the best candidate had to reach
 
 	Trust    *TrustMeta        `json:"trust,omitempty"`    // the result of the trust context
 	Redacted map[Redaction]int `json:"redacted,omitempty"` // results by redaction
-	// Fields of the request that the worker does not know and left out.
+	// Ignored lists fields of the request that the worker does not know.
 	Ignored []string `json:"ignored,omitempty"`
 }
 
-// Currentness says whether the content of a recalled memory still holds (document 002 Phase 4).
+// Currentness tells whether the content of a recalled memory is current (document 002 Phase 4).
 type Currentness string
 
 // Passage is a part of the text of a memory.
@@ -287,14 +284,13 @@ type Passage struct {
 // The kinds of currentness. Every result has one.
 const (
 	CurrentnessCurrent    Currentness = "current"    // no later statement is known to change it
-	CurrentnessOlder      Currentness = "older"      // a later statement of the same thing says something else
+	CurrentnessOlder      Currentness = "older"      // a later statement about the same thing differs
 	CurrentnessMixed      Currentness = "mixed"      // some of the facts extracted from it were superseded
 	CurrentnessSuperseded Currentness = "superseded" // it was superseded, or all facts extracted from it were
 )
 
-// WithoutContent returns the answer with ids, scores and kinds, but without any remembered text: a client may keep it
-// in a workflow's history for any time. It copies a list of allowed fields, so that fields added later are not
-// included by mistake.
+// WithoutContent returns the answer with ids, scores and kinds, but without any remembered text, so that a client may
+// keep it in workflow history. It copies only listed fields, so that new fields are not included by mistake.
 func (r RecallResponse) WithoutContent() RecallResponse {
 	out := RecallResponse{RetrievalID: r.RetrievalID, Results: make([]RecallResult, len(r.Results)),
 		Layers: r.Layers, Selections: selectionIDs(r.Selections),

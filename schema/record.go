@@ -8,15 +8,15 @@ import (
 	"github.com/mneme/mneme/schema/check"
 )
 
-// MemoryRecord is the canonical record (document 004 §15A.2) with the columns that the other
-// documents add. It is what list, get and export show.
+// MemoryRecord is the canonical record (document 004 §15A.2) with the fields that the other documents add. List, get
+// and export return it.
 type MemoryRecord struct {
 	ID          string      `json:"id"`                    // UUID
-	ExternalID  string      `json:"external_id,omitempty"` // the id in the input, if it is not a UUID
+	ExternalID  string      `json:"external_id,omitempty"` // id of the input, if it is not a UUID
 	Type        MemoryType  `json:"type"`
 	Sensitivity Sensitivity `json:"sensitivity"`
 	Confidence  float64     `json:"confidence"` // [0,1]
-	Salience    float64     `json:"salience"`   // [0,1], as of salience_at; decay is applied by readers
+	Salience    float64     `json:"salience"`   // [0,1], as of salience_at; readers apply decay
 	Scope       string      `json:"scope"`
 	Tags        []string    `json:"tags"`
 	CreatedAt   time.Time   `json:"created_at"`
@@ -28,7 +28,7 @@ type MemoryRecord struct {
 	// Payload is the structured content by type (document 004 §15A.6 to §15A.10).
 	Payload json.RawMessage `json:"payload"`
 
-	// AuditLog is what happened to the record, oldest first (document 004 §15A.1). Get and export fill it.
+	// AuditLog lists the changes of the record, oldest first (document 004 §15A.1). Get and export set it.
 	AuditLog []AuditEntry `json:"audit_log,omitempty"`
 
 	Tenant       string     `json:"tenant"`
@@ -42,7 +42,7 @@ type MemoryRecord struct {
 	Typology     Typology   `json:"typology"`
 	Content      string     `json:"content"`
 	Who          string     `json:"who"`
-	Importance   float64    `json:"importance"` // [0,1], base worth
+	Importance   float64    `json:"importance"` // [0,1], base importance
 	SalienceAt   time.Time  `json:"salience_at"`
 	Status       Status     `json:"status"`
 	OccurredAt   time.Time  `json:"occurred_at"`
@@ -55,23 +55,23 @@ type MemoryRecord struct {
 	ErasedAt     *time.Time `json:"erased_at,omitempty"`
 	Supersedes   string     `json:"supersedes,omitempty"`
 	SupersededBy string     `json:"superseded_by,omitempty"`
-	SourceTrust  float64    `json:"source_trust"` // [0,1]; at most that of the memories it is derived from
+	SourceTrust  float64    `json:"source_trust"` // [0,1]; at most the trust of its sources
 	Language     string     `json:"language,omitempty"`
 	KeyID        string     `json:"key_id,omitempty"`
 	WorldID      string     `json:"world_id,omitempty"`
 	WorldVersion string     `json:"world_version,omitempty"`
 	Interaction  string     `json:"agent_interaction_id,omitempty"`
 
-	// SafeSummary is what may be shown of the memory to callers who may not read its content (document 004 §13).
-	// Mneme does not write it: the writer of the record is responsible for it.
+	// SafeSummary may be shown to callers that may not read the content (document 004 §13). The writer of the record
+	// provides it; Mneme never generates it.
 	SafeSummary string `json:"safe_summary,omitempty"`
 
-	problems []FieldError // what decoding found wrong; validation reports it
+	problems []FieldError // found by decoding; validation reports it
 	unbuilt  bool         // nothing else of the record was decoded
 }
 
-// ShowRevision writes the record's status and its place in the chain of revisions into the payload of a
-// semantic record, where document 004 §15A.8 has them. They are kept in columns, not in the payload.
+// ShowRevision sets the status of a semantic record and its place in the chain of revisions in its payload, as in
+// document 004 §15A.8. They are stored in columns, not in the payload.
 func (m *MemoryRecord) ShowRevision() error {
 	if m.Type != TypeSemantic || m.ErasedAt != nil {
 		return nil
@@ -104,22 +104,22 @@ type DecayProfile struct {
 	HalfLifeSeconds   int64      `json:"half_life_seconds"`
 	MinSalience       float64    `json:"min_salience"`
 	MaxAgeSeconds     int64      `json:"max_age_seconds,omitempty"`
-	Floor             float64    `json:"floor,omitempty"` // [0,1]; what salience never fades below
+	Floor             float64    `json:"floor,omitempty"` // [0,1]; minimum salience
 	ReinforcementGain float64    `json:"reinforcement_gain"`
-	// Points define a custom curve: the share of the base salience that is left, linear between two points. At 0
-	// seconds the share is 1, whether or not a point says so, and after the last point its share stays. Times ascend
-	// and shares never rise, because decay is monotonic (document 004 §15A.7). A custom curve without points fades as
-	// an exponential one.
+	// Points define a custom curve: the remaining share of the base salience over time, with linear interpolation. At 0
+	// seconds the share is 1, even without a point, and after the last point the share is constant. Times must ascend
+	// and shares must not rise, because decay is monotonic (document 004 §15A.7). A custom curve without points is
+	// exponential.
 	Points []DecayPoint `json:"points,omitempty"`
 }
 
 // DecayPoint is one point of a custom curve.
 type DecayPoint struct {
 	AfterSeconds int64   `json:"after_seconds"` // since salience_at; 0 to MaxDurationSeconds
-	Share        float64 `json:"share"`         // of the base salience that is left then, [0,1]
+	Share        float64 `json:"share"`         // remaining share of the base salience, [0,1]
 }
 
-// Provenance links a memory to what justifies it (document 004 §15A.4).
+// Provenance links a memory to its evidence (document 004 §15A.4).
 type Provenance struct {
 	Sources   []Ref  `json:"sources"`
 	CreatedBy string `json:"created_by"`
@@ -127,7 +127,7 @@ type Provenance struct {
 
 // Relation is an edge from this memory to another (document 004 §15A.5).
 type Relation struct {
-	// derived_from, supersedes, contradicts, supports, or a snake_case name of the writer's own.
+	// Predicate is derived_from, supersedes, contradicts, supports, or a custom snake_case name.
 	Predicate string  `json:"predicate"`
 	TargetID  string  `json:"target_id"`
 	Weight    float64 `json:"weight"`           // [0,1]
@@ -146,11 +146,11 @@ type HistoryEntry struct {
 	Metadata   json.RawMessage `json:"metadata"`
 	CreatedAt  time.Time       `json:"created_at"`
 	Action     AuditAction     `json:"action,omitempty"`    // empty if nothing changed
-	Version    int             `json:"version,omitempty"`   // of the memory after the step
+	Version    int             `json:"version,omitempty"`   // version of the memory after the step
 	ErasedAt   *time.Time      `json:"erased_at,omitempty"` // when the texts were removed
 }
 
-// Job is the durable projection of one memory's way through the pipeline (document 002 "Job Queue").
+// Job is the durable state of one memory in the pipeline (document 002 "Job Queue").
 type Job struct {
 	ID          string       `json:"id"`
 	Kind        string       `json:"kind"`
@@ -167,10 +167,10 @@ type Job struct {
 	CreatedAt   time.Time    `json:"created_at"`
 	UpdatedAt   time.Time    `json:"updated_at"`
 	FinishedAt  *time.Time   `json:"finished_at,omitempty"`
-	RevivedAt   *time.Time   `json:"revived_at,omitempty"` // when it was put back to be done, the last time
+	RevivedAt   *time.Time   `json:"revived_at,omitempty"` // when it was last requeued
 }
 
-// WaitsSince is when an open job was handed in, or put back to be done.
+// WaitsSince returns when an open job was created or requeued.
 func (j Job) WaitsSince() time.Time {
 	if j.RevivedAt != nil {
 		return *j.RevivedAt
@@ -178,12 +178,12 @@ func (j Job) WaitsSince() time.Time {
 	return j.CreatedAt
 }
 
-// JobAttempt is one attempt at one phase of a job, with what it cost.
+// JobAttempt is one attempt at one phase of a job, with its cost.
 type JobAttempt struct {
 	Attempt          int       `json:"attempt"`
 	Phase            string    `json:"phase"`
 	At               time.Time `json:"at"`
-	Outcome          string    `json:"outcome"` // ok, or why not; never content
+	Outcome          string    `json:"outcome"` // ok, or the reason of the failure; never content
 	Model            string    `json:"model,omitempty"`
 	PromptTokens     int64     `json:"prompt_tokens,omitempty"`
 	CompletionTokens int64     `json:"completion_tokens,omitempty"`
@@ -196,34 +196,35 @@ type FactOutcome struct {
 	Confidence        float64       `json:"confidence"`
 	Action            Action        `json:"action"`
 	State             ProposalState `json:"state"`
-	MemoryID          string        `json:"memory_id,omitempty"` // written, or already known
+	MemoryID          string        `json:"memory_id,omitempty"` // memory that was written or has the fact already
 	TargetID          string        `json:"target_id,omitempty"`
 	Reason            string        `json:"reason"`
-	Skipped           string        `json:"skipped,omitempty"` // machine reason why nothing was written
+	Skipped           string        `json:"skipped,omitempty"` // machine-readable reason why nothing was written
 	ContradictionRisk bool          `json:"contradiction_risk,omitempty"`
 	ReviewNeeded      bool          `json:"review_needed,omitempty"`
 	Warnings          []string      `json:"warnings"`
 
 	ProposalID string `json:"proposal_id,omitempty"`
 	SourceID   string `json:"source_id,omitempty"` // the memory that it was extracted from
-	// Content of the memory that it changes or contradicts, as its owner may see it.
+	// Target is the content of the memory that the fact changes or contradicts, as its owner may see it.
 	Target    string `json:"target,omitempty"`
 	Contested bool   `json:"contested,omitempty"` // written although it contradicts another memory; both are kept
 	Retracts  bool   `json:"retracts,omitempty"`  // the fact takes a statement back
 
-	// What is too sensitive to be shown by default is withheld: content, target, reason and warnings are empty.
+	// Withheld means that the fact is too sensitive to be shown by default. Content, target, reason and warnings are
+	// empty.
 	Withheld    bool        `json:"withheld,omitempty"`
 	Sensitivity Sensitivity `json:"sensitivity,omitempty"`
 	Detected    []string    `json:"detected,omitempty"` // kinds of sensitive data found in it, such as api_key
-	Message     string      `json:"message,omitempty"`  // the outcome, in words
+	Message     string      `json:"message,omitempty"`  // description of the outcome
 }
 
 // CandidateOutcome is the outcome of a candidate itself.
 type CandidateOutcome struct {
 	MemoryID    string      `json:"memory_id"`
-	Stored      bool        `json:"stored"`             // as a memory; shadow mode stores none
+	Stored      bool        `json:"stored"`             // as a memory; false in shadow mode
 	Deduped     bool        `json:"deduped,omitempty"`  // its text was stored before
-	Recalled    bool        `json:"recalled,omitempty"` // it is a result of recall and is not learned again
+	Recalled    bool        `json:"recalled,omitempty"` // it is recalled text, which is not learned again
 	Withheld    bool        `json:"withheld,omitempty"` // too sensitive to be shown by default
 	Sensitivity Sensitivity `json:"sensitivity,omitempty"`
 	Detected    []string    `json:"detected,omitempty"`
@@ -233,11 +234,11 @@ type CandidateOutcome struct {
 // PutRequest writes full records of any type (document 004 §15A).
 type PutRequest struct {
 	Operation
-	Visibility Visibility     `json:"visibility,omitempty"` // of records that name none; default private
+	Visibility Visibility     `json:"visibility,omitempty"` // for records without one; default private
 	Records    []MemoryRecord `json:"records"`
-	Mode       WriteMode      `json:"mode,omitempty"` // can only narrow what the worker allows
+	Mode       WriteMode      `json:"mode,omitempty"` // can only restrict what the worker allows
 
-	problems []FieldError // what decoding found wrong
+	problems []FieldError // found by decoding
 }
 
 // PutStatus is the outcome of one record.
@@ -250,8 +251,8 @@ const (
 	PutDiscarded PutStatus = "discarded"          // working memory whose task is done
 	PutUnchanged PutStatus = "unchanged"          // the record is stored unchanged
 	PutDuplicate PutStatus = "duplicate"          // a live memory has this content; its id is returned
-	PutConflict  PutStatus = "active_fact_exists" // another active fact has the claim: revise it
-	// Another record has this id, or had it until it was forgotten by force; or the record would supersede a live
+	PutConflict  PutStatus = "active_fact_exists" // another active fact has the claim; revise it instead
+	// Another record has this id, or had it until it was forgotten with force, or the record would supersede a live
 	// memory.
 	PutExists     PutStatus = "exists"
 	PutAppendOnly PutStatus = "append_only" // an episode may grow, not change
@@ -260,10 +261,10 @@ const (
 	PutShadow     PutStatus = "shadow_mode"
 	PutBadRef     PutStatus = "unknown_reference"   // it names a relation or artifact that does not exist
 	PutNoEvidence PutStatus = "no_evidence"         // a semantic record without evidence
-	PutCycle      PutStatus = "cyclic_supersession" // its chain of supersessions leads back to it
+	PutCycle      PutStatus = "cyclic_supersession" // its chain of successors leads back to it
 )
 
-// Stands reports whether the store now has what the record says, either written by this request or before.
+// Stands reports whether the store contains the content of the record, written by this request or before.
 func (s PutStatus) Stands() bool {
 	switch s {
 	case PutCreated, PutUpdated, PutDiscarded, PutUnchanged, PutDuplicate:
@@ -274,22 +275,22 @@ func (s PutStatus) Stands() bool {
 
 // PutItem is the outcome of one record.
 type PutItem struct {
-	ID         string    `json:"id"` // of the record, or of the one that conflicts with it
+	ID         string    `json:"id"` // id of the record, or of the one that conflicts with it
 	ExternalID string    `json:"external_id,omitempty"`
 	Status     PutStatus `json:"status"`
 	Version    int       `json:"version,omitempty"`
 	Problem    string    `json:"problem,omitempty"` // names a field, never a value
 }
 
-// PutResult is in the order of the records.
+// PutResult holds the results in the order of the records.
 type PutResult struct {
 	Items []PutItem `json:"items"`
 }
 
-// Validate reports every field that is wrong, as a *ValidationError. The records of a request are at
+// Validate returns a *ValidationError that lists every invalid field. The records of a request are at
 // most MaxRequestBytes as JSON, together.
 func (r *PutRequest) Validate() error {
-	if len(r.problems) > 0 { // other checks would report consequences of these
+	if len(r.problems) > 0 { // other checks would report consequential errors
 		return &ValidationError{Fields: r.problems}
 	}
 	var p check.Problems
@@ -313,12 +314,12 @@ func (r *PutRequest) Validate() error {
 			size += len(encoded)
 		}
 		if i >= MaxPutRecords || size > MaxRequestBytes {
-			continue // refused already: further problems do not matter
+			continue // already refused
 		}
 		path := fmt.Sprintf("records[%d].", i)
 		m.validate(&p, path)
 		r.validateOwner(&p, m, path)
-		for k, entry := range m.AuditLog { // history has no row without these
+		for k, entry := range m.AuditLog { // required in every row of history
 			if isBlank(entry.Actor) {
 				p.Add(fmt.Sprintf("%saudit_log[%d].actor", path, k), "is required")
 			}
@@ -342,7 +343,7 @@ func (r *PutRequest) Validate() error {
 	return p.Err()
 }
 
-// validateOwner refuses a record that is another's: what it does not say, the principal says.
+// validateOwner reports a record of another owner. Missing fields are those of the principal.
 func (r *PutRequest) validateOwner(p *check.Problems, m *MemoryRecord, path string) {
 	o := &r.Principal
 	same := func(field, value, principal string) {
@@ -354,7 +355,7 @@ func (r *PutRequest) validateOwner(p *check.Problems, m *MemoryRecord, path stri
 	same("agent", m.Agent, o.Agent)
 	same("project", m.Project, o.Project)
 	same("policy_group", m.PolicyGroup, o.PolicyGroup)
-	// a principal without a scope writes into those that its records name
+	// a principal without a scope writes to the scopes of its records
 	if scope := o.EffectiveScope(); scope != "" {
 		same("scope", m.Scope, scope)
 	}
@@ -376,7 +377,7 @@ func (r *PutRequest) validateOwner(p *check.Problems, m *MemoryRecord, path stri
 	}
 }
 
-// Summary is a word for operators: the outcome of the request.
+// Summary returns the outcome of the request in one word.
 func (r PutResult) Summary() string {
 	stand := 0
 	for _, item := range r.Items {

@@ -20,7 +20,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-func TestARecordSurvivesBothShapes(t *testing.T) {
+func TestRecordSurvivesBothShapes(t *testing.T) {
 	t.Parallel()
 	for _, kind := range testkit.MemoryTypes {
 		t.Run(string(kind), func(t *testing.T) {
@@ -44,7 +44,7 @@ func TestARecordSurvivesBothShapes(t *testing.T) {
 	}
 }
 
-func TestTheCanonicalShapeHasTheNamesOfTheCanonicalSchemas(t *testing.T) {
+func TestCanonicalShapeHasNamesOfCanonicalSchemas(t *testing.T) {
 	t.Parallel()
 	want := map[schema.MemoryType][]string{
 		schema.TypeEpisodic: {"timeline", "tool_graph", "environment", "outcome", "artifact_refs"},
@@ -100,7 +100,7 @@ func read(t *testing.T, file string) []byte {
 	return data
 }
 
-func TestTheExamplesOfTheRFC(t *testing.T) {
+func TestExamplesOfRFC(t *testing.T) {
 	t.Parallel()
 	m, err := schema.DecodeRecord(read(t, "testdata/rfc_semantic.json"))
 	require.NoError(t, err)
@@ -140,7 +140,7 @@ func TestTheExamplesOfTheRFC(t *testing.T) {
 	}
 }
 
-// within is what got has of want's members, to any depth.
+// within returns the part of got that has the members of want, to any depth.
 func within(want, got any) any {
 	switch w := want.(type) {
 	case map[string]any:
@@ -169,7 +169,7 @@ func within(want, got any) any {
 	return got
 }
 
-func TestWhatTheCanonicalSchemasMeanInTheAppendix(t *testing.T) {
+func TestCanonicalSchemasInAppendix(t *testing.T) {
 	t.Parallel()
 	decode := func(name string) schema.MemoryRecord {
 		m, err := schema.DecodeRecord(read(t, "testdata/canonical_"+name+".json"))
@@ -217,7 +217,7 @@ func TestWhatTheCanonicalSchemasMeanInTheAppendix(t *testing.T) {
 	require.JSONEq(t, `"mem://inputs/project"`, string(plan.InputsSchema))
 }
 
-// tree is a record as a tree to spoil.
+// tree returns a record as a tree that a test may change.
 func tree(t *testing.T, file string) map[string]any {
 	t.Helper()
 	var out map[string]any
@@ -245,7 +245,7 @@ func part(t *testing.T, v any, path string) (holder map[string]any, name string)
 	return holder, names[len(names)-1]
 }
 
-// full are appendix records of every type with every required part, as the schemas require them.
+// requiredFields lists the required fields in complete records of every type.
 var requiredFields = map[string][]string{
 	"appendix_episodic.json": {"id", "type", "sensitivity", "confidence", "salience", "created_at", "updated_at",
 		"lifecycle", "lifecycle.decay", "lifecycle.last_reinforced_at",
@@ -272,7 +272,7 @@ var requiredFields = map[string][]string{
 	"canonical_plan.json": {"payload.version", "payload.nodes", "payload.edges", "payload.edges[0].from"},
 }
 
-func TestEveryRequiredFieldIsMissed(t *testing.T) {
+func TestEveryRequiredFieldIsRequired(t *testing.T) {
 	t.Parallel()
 	for file, paths := range requiredFields {
 		for _, path := range paths {
@@ -288,7 +288,7 @@ func TestEveryRequiredFieldIsMissed(t *testing.T) {
 				saved := holder[name]
 				delete(holder, name)
 				if path == "payload.triggers[0].signal" {
-					delete(holder, "conditions") // which alone would be a trigger
+					delete(holder, "conditions") // conditions alone would be a trigger
 				}
 				requireProblem(t, decodeTree(t, record), path)
 				for _, wrong := range []any{[]any{[]any{true}}, map[string]any{"canary": canary}, true} {
@@ -325,7 +325,7 @@ func decodeTree(t *testing.T, record map[string]any) error {
 	return err
 }
 
-// requireProblem asserts that a field is named, and that nothing is quoted.
+// requireProblem requires that the error names a field and quotes no values.
 func requireProblem(t *testing.T, err error, path string) {
 	t.Helper()
 	var invalid *schema.ValidationError
@@ -335,7 +335,7 @@ func requireProblem(t *testing.T, err error, path string) {
 	require.NotContains(t, err.Error(), canary)
 }
 
-func TestEveryFieldOfEveryTypeMayBeOfTheWrongTypeAndIsNamed(t *testing.T) {
+func TestWrongTypeOfEveryFieldIsReported(t *testing.T) {
 	t.Parallel()
 	for _, kind := range testkit.MemoryTypes {
 		rapid.Check(t, func(t *rapid.T) {
@@ -372,7 +372,7 @@ func TestEveryFieldOfEveryTypeMayBeOfTheWrongTypeAndIsNamed(t *testing.T) {
 	}
 }
 
-func TestAPayloadOfAnotherTypeIsRefused(t *testing.T) {
+func TestPayloadOfAnotherTypeIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, kind := range testkit.MemoryTypes {
 		for _, other := range testkit.MemoryTypes {
@@ -391,7 +391,7 @@ func TestAPayloadOfAnotherTypeIsRefused(t *testing.T) {
 	}
 }
 
-func TestWhatASchemaCannotSay(t *testing.T) {
+func TestRulesBeyondSchemas(t *testing.T) {
 	t.Parallel()
 	const at = `"t":"2026-01-02T00:00:00Z","event_kind":"e","ref":"r"`
 	semantic := func(validity string) string {
@@ -409,14 +409,14 @@ func TestWhatASchemaCannotSay(t *testing.T) {
 		"events out of order": {schema.TypeEpisodic,
 			`{"kind":"episodic","timeline":[{` + at + `},{"t":"2026-01-01T00:00:00Z","event_kind":"e","ref":"r"}]}`,
 			"payload.timeline[1].t"},
-		"an artifact that is no hash": {schema.TypeEpisodic,
+		"an artifact that is not a hash": {schema.TypeEpisodic,
 			`{"kind":"episodic","timeline":[],"artifacts":["file:///x","sha256:ABC"]}`, "payload.artifacts[1]"},
-		"a tool that is not there": {schema.TypeEpisodic,
+		"an unknown tool": {schema.TypeEpisodic,
 			`{"kind":"episodic","timeline":[],"tool_graph":[{"id":"a","tool":"t","depends_on":["z"]}]}`,
 			"payload.tool_graph[0].depends_on[0]"},
-		"tools in a circle": {schema.TypeEpisodic,
+		"a cycle of tools": {schema.TypeEpisodic,
 			`{"kind":"episodic","timeline":[],"tool_graph":[{"id":"a","tool":"t","depends_on":["b"]},{"id":"b","tool":"t","depends_on":["a"]}]}`, "payload.tool_graph"},
-		"two tools of one id": {schema.TypeEpisodic,
+		"two tools with one id": {schema.TypeEpisodic,
 			`{"kind":"episodic","timeline":[],"tool_graph":[{"id":"a","tool":"t"},{"id":"a","tool":"t"}]}`,
 			"payload.tool_graph[1].id"},
 		"no thread and no task": {schema.TypeWorking, `{"kind":"working","state":"done"}`, "payload.thread_id"},
@@ -426,39 +426,39 @@ func TestWhatASchemaCannotSay(t *testing.T) {
 		"a blank subject": {schema.TypeSemantic,
 			`{"kind":"semantic","subject":" \n","predicate":"p","object":1,"validity":{"mode":"global"}}`,
 			"payload.subject"},
-		"conditional on nothing": {schema.TypeSemantic, semantic(`{"mode":"conditional"}`),
+		"conditional without conditions": {schema.TypeSemantic, semantic(`{"mode":"conditional"}`),
 			"payload.validity.conditions"},
-		"conditional on no condition": {schema.TypeSemantic, semantic(`{"mode":"conditional","conditions":{}}`),
+		"conditional with empty conditions": {schema.TypeSemantic, semantic(`{"mode":"conditional","conditions":{}}`),
 			"payload.validity.conditions"},
 		"conditions that are a list": {schema.TypeSemantic, semantic(`{"mode":"conditional","conditions":["a"]}`),
 			"payload.validity.conditions"},
-		"timeboxed for ever": {schema.TypeSemantic, semantic(`{"mode":"timeboxed"}`),
+		"timeboxed without times": {schema.TypeSemantic, semantic(`{"mode":"timeboxed"}`),
 			"payload.validity.start"},
 		"a window that ends early": {schema.TypeSemantic,
 			semantic(`{"mode":"timeboxed","start":"2026-01-02T00:00:00Z","end":"2026-01-02T00:00:00Z"}`),
 			"payload.validity.end"},
-		"global, but conditional": {schema.TypeSemantic, semantic(`{"mode":"global","conditions":{"a":1}}`),
+		"global with conditions": {schema.TypeSemantic, semantic(`{"mode":"global","conditions":{"a":1}}`),
 			"payload.validity.conditions"},
-		"global, but for a while": {schema.TypeSemantic, semantic(`{"mode":"global","end":"2026-01-02T00:00:00Z"}`),
+		"global with a window": {schema.TypeSemantic, semantic(`{"mode":"global","end":"2026-01-02T00:00:00Z"}`),
 			"payload.validity.end"},
 		"no trigger": {schema.TypeCompetence,
 			`{"kind":"competence","skill_name":"s","triggers":[],"recipe":[{"step":"s"}]}`, "payload.triggers"},
 		"no step": {schema.TypeCompetence,
 			`{"kind":"competence","skill_name":"s","triggers":[{"signal":"s"}],"recipe":[]}`, "payload.recipe"},
-		"a detail of nothing": {schema.TypeCompetence,
+		"a fallback step without fallback": {schema.TypeCompetence,
 			`{"kind":"competence","skill_name":"s","triggers":[{"signal":"s"}],"recipe":[{"step":"s"}],"fallback_steps":[{"step":"x"}]}`, "payload.fallback_steps[0].step"},
 		"a rate over one": {schema.TypeCompetence,
 			`{"kind":"competence","skill_name":"s","triggers":[{"signal":"s"}],"recipe":[{"step":"s"}],"performance":{"success_rate":1.5}}`, "payload.performance.success_rate"},
 		"no node": {schema.TypePlanGraph, plan(``, ``), "payload.nodes"},
-		"two nodes of one id": {schema.TypePlanGraph, plan(`{"id":"a","op":"o"},{"id":"a","op":"p"}`, ``),
+		"two nodes with one id": {schema.TypePlanGraph, plan(`{"id":"a","op":"o"},{"id":"a","op":"p"}`, ``),
 			"payload.nodes[1].id"},
-		"an edge from nowhere": {schema.TypePlanGraph, plan(ab, `{"from":"z","to":"a","kind":"data"}`),
+		"an edge from an unknown node": {schema.TypePlanGraph, plan(ab, `{"from":"z","to":"a","kind":"data"}`),
 			"payload.edges[0].from"},
-		"an edge to nowhere": {schema.TypePlanGraph, plan(ab, `{"from":"a","to":"z","kind":"data"}`),
+		"an edge to an unknown node": {schema.TypePlanGraph, plan(ab, `{"from":"a","to":"z","kind":"data"}`),
 			"payload.edges[0].to"},
 		"an edge to itself": {schema.TypePlanGraph, plan(ab, `{"from":"a","to":"a","kind":"data"}`),
 			"payload.edges"},
-		"nodes in a circle": {schema.TypePlanGraph,
+		"a cycle of nodes": {schema.TypePlanGraph,
 			plan(ab, `{"from":"a","to":"b","kind":"data"},{"from":"b","to":"a","kind":"control"}`), "payload.edges"},
 		"an edge twice": {schema.TypePlanGraph,
 			plan(ab, `{"from":"a","to":"b","kind":"data"},{"from":"a","to":"b","kind":"data"}`), "payload.edges[1]"},
@@ -488,7 +488,7 @@ func TestWhatASchemaCannotSay(t *testing.T) {
 	requireFields(t, schema.ValidatePayload(schema.TypeWorking, json.RawMessage(`{} {}`)), "payload")
 }
 
-func TestARecordNamesEveryBadField(t *testing.T) {
+func TestRecordReportsEveryInvalidField(t *testing.T) {
 	t.Parallel()
 	cases := map[string]func(*schema.MemoryRecord){
 		"id":          func(m *schema.MemoryRecord) { m.ID = canary },
@@ -577,7 +577,7 @@ func TestARecordNamesEveryBadField(t *testing.T) {
 	requireProblem(t, empty.Validate(), "provenance.sources")
 }
 
-func TestDecodingReportsWhatItCannotKeep(t *testing.T) {
+func TestDecodingReportsLosses(t *testing.T) {
 	t.Parallel()
 	spoil := map[string]func(map[string]any){
 		"colour":           func(r map[string]any) { r["colour"] = canary },
@@ -626,7 +626,7 @@ func TestDecodingReportsWhatItCannotKeep(t *testing.T) {
 	}
 }
 
-func TestThePointsOfACurve(t *testing.T) {
+func TestDecayPoints(t *testing.T) {
 	t.Parallel()
 	const most = schema.MaxDurationSeconds
 	type points = []schema.DecayPoint
@@ -638,13 +638,13 @@ func TestThePointsOfACurve(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		points points
-		wrong  string // under lifecycle.decay.points; "ok" where nothing is
+		wrong  string // path under lifecycle.decay.points; "ok" for none
 	}{
 		"one":            {points{{AfterSeconds: 5, Share: 0.5}}, "ok"},
 		"from the start": {points{{Share: 1}, {AfterSeconds: 5, Share: 0.5}}, "ok"},
-		"level, to nought": {points{{AfterSeconds: 5, Share: 0.5}, {AfterSeconds: 6, Share: 0.5}, {AfterSeconds: most}},
+		"flat, to zero": {points{{AfterSeconds: 5, Share: 0.5}, {AfterSeconds: 6, Share: 0.5}, {AfterSeconds: most}},
 			"ok"},
-		"as many as may":   {line(schema.MaxDecayPoints), "ok"},
+		"maximum":          {line(schema.MaxDecayPoints), "ok"},
 		"one too many":     {line(schema.MaxDecayPoints + 1), ""},
 		"before the start": {points{{AfterSeconds: -1, Share: 1}}, "[0].after_seconds"},
 		"too late":         {points{{AfterSeconds: most + 1, Share: 1}}, "[0].after_seconds"},
@@ -652,8 +652,8 @@ func TestThePointsOfACurve(t *testing.T) {
 		"twice":            {points{{AfterSeconds: 5, Share: 1}, {AfterSeconds: 5, Share: 0.5}}, "[1].after_seconds"},
 		"backwards":        {points{{AfterSeconds: 5, Share: 1}, {AfterSeconds: 4, Share: 0.5}}, "[1].after_seconds"},
 		"rising":           {points{{AfterSeconds: 5, Share: 0.5}, {AfterSeconds: 6, Share: 0.6}}, "[1].share"},
-		"more than all":    {points{{AfterSeconds: 5, Share: 1.1}}, "[0].share"},
-		"less than none":   {points{{AfterSeconds: 5, Share: -0.1}}, "[0].share"},
+		"share above 1":    {points{{AfterSeconds: 5, Share: 1.1}}, "[0].share"},
+		"negative share":   {points{{AfterSeconds: 5, Share: -0.1}}, "[0].share"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -676,7 +676,7 @@ func TestThePointsOfACurve(t *testing.T) {
 		})
 	}
 
-	// In the canonical shape, and what lacks: a share that is left out is not the end of all salience.
+	// The canonical shape, and missing fields: a missing share must not count as 0.
 	for text, field := range map[string]string{
 		`[{"after_seconds": 5, "share": 0.5}]`:  "",
 		`[]`:                                    "",
@@ -725,7 +725,7 @@ func TestDurations(t *testing.T) {
 	}
 }
 
-// bomb is a semantic record whose object is the given JSON.
+// bomb returns a semantic record with the given JSON as its object.
 func bomb(object string) []byte {
 	return []byte(`{"id":"7b1f8a52-8c0a-4f2e-9f33-0a2d5a6f1c03","type":"semantic","sensitivity":"low","confidence":0.8,"salience":0.5,"created_at":"2026-01-28T00:00:00Z",
 		"updated_at":"2026-01-28T00:00:00Z","lifecycle":{"decay":{"curve":"linear","half_life_seconds":1},"last_reinforced_at":"2026-01-28T00:00:00Z"},"provenance":{"sources":[]},
@@ -733,7 +733,7 @@ func bomb(object string) []byte {
 		`}}`)
 }
 
-func TestPayloadBombsAreRefusedBeforeAnythingIsBuilt(t *testing.T) {
+func TestPayloadBombsAreRefused(t *testing.T) {
 	t.Parallel()
 	nested := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 	many := func(n int, of string) string { return strings.TrimSuffix(strings.Repeat(of+",", n), ",") }
@@ -789,8 +789,8 @@ func TestPayloadBombsAreRefusedBeforeAnythingIsBuilt(t *testing.T) {
 	}
 }
 
-func TestNoBombIsBuilt(t *testing.T) {
-	// Not parallel: it counts allocations.
+func TestPayloadBombsAreNotDecoded(t *testing.T) {
+	// Not parallel, because it counts allocations.
 	data := bomb(strings.Repeat("[", 1_000_000) + strings.Repeat("]", 1_000_000))
 	deep := testing.Benchmark(func(b *testing.B) {
 		b.ReportAllocs()
@@ -803,7 +803,7 @@ func TestNoBombIsBuilt(t *testing.T) {
 
 func TestDecodingNeverPanicsAndNeverQuotes(t *testing.T) {
 	t.Parallel()
-	const hidden = "Xyzzy Canary" // a space, so that it can be no name
+	const hidden = "Xyzzy Canary" // a space, so that it is not a plain name
 	rapid.Check(t, func(t *rapid.T) {
 		kind := rapid.SampledFrom(testkit.MemoryTypes).Draw(t, "type")
 		m := testkit.WithAudit(testkit.RecordGen(kind)).Draw(t, "record")

@@ -15,18 +15,18 @@ import (
 	"github.com/mneme/mneme/schema/check"
 )
 
-// FieldError is one thing that is wrong with a request or a record.
+// FieldError is the problem of one field of a request or a record.
 type FieldError = check.FieldError
 
-// ValidationError says what is wrong with a request or a record, field by field.
+// ValidationError lists the invalid fields of a request or a record.
 type ValidationError = check.ValidationError
 
-// MaxEncodedBytes is the size of a request as JSON. Temporal refuses payloads over 2 MiB, and JSON may
-// write one byte of a text in six.
+// MaxEncodedBytes is the maximum size of a request as JSON. Temporal refuses payloads over 2 MiB, and JSON may need six
+// bytes for one byte of text.
 const MaxEncodedBytes = 2<<20 - 128<<10
 
-// CheckEncoded reports a request that is too large to be sent, as a *ValidationError that names the
-// field which may be large. Limits on what the fields hold do not count what JSON adds.
+// CheckEncoded returns a *ValidationError for field if the request is too large to be sent as JSON. The limits of
+// single fields do not include the overhead of JSON.
 func CheckEncoded(field string, request any) error {
 	encoded, err := json.Marshal(request)
 	if err != nil {
@@ -44,9 +44,9 @@ func CheckEncodedSize(field string, size int) error {
 	return p.Err()
 }
 
-// decodeRequest reads a request and returns its problems: unknown fields, wrong types and duplicates. A decoder that
-// failed would fail a workflow before it could report them. With deep, nested objects are checked too; records check
-// themselves.
+// decodeRequest reads a request and returns its problems: unknown fields, wrong types and duplicates. It returns no
+// error, because that would fail a workflow before it could report the problems. With deep, it checks nested objects
+// too. Records check themselves.
 func decodeRequest(data []byte, into any, deep bool) []FieldError {
 	var p check.Problems
 	if deep {
@@ -70,15 +70,14 @@ func decodeRequest(data []byte, into any, deep bool) []FieldError {
 		switch {
 		case f.Problem == "unknown field":
 			err.Fields[i].Field = check.Join("", f.Field)
-		case f.Field == "occurred_at": // no request has this field: it is another time
+		case f.Field == "occurred_at": // no request has this field, so it is another time field
 			err.Fields[i] = FieldError{Field: "(json)", Problem: "has a time that is not in RFC 3339"}
 		}
 	}
 	return err.Fields
 }
 
-// repeated adds a problem for every member of an object that is given twice, in whatever case: a
-// decoder would take the last.
+// repeated adds a problem for every duplicate member of an object, ignoring case. A decoder would use the last one.
 func repeated(data []byte, p *check.Problems) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
@@ -103,115 +102,106 @@ func repeated(data []byte, p *check.Problems) {
 	}
 }
 
-// UnmarshalJSON reads a request. What is unknown, of the wrong type or given twice is remembered, and
-// Validate reports it.
+// UnmarshalJSON reads a request. Unknown fields, wrong types and duplicates are recorded, and Validate reports them.
 func (r *PutRequest) UnmarshalJSON(data []byte) error {
 	type plain PutRequest
 	r.problems = decodeRequest(data, (*plain)(r), false)
 	return nil
 }
 
-// UnmarshalJSON reads a request. What is unknown, of the wrong type or given twice is remembered, and
-// Validate reports it.
+// UnmarshalJSON reads a request. Unknown fields, wrong types and duplicates are recorded, and Validate reports them.
 func (r *ReviseRequest) UnmarshalJSON(data []byte) error {
 	type plain ReviseRequest
 	r.problems = decodeRequest(data, (*plain)(r), false)
 	return nil
 }
 
-// UnmarshalJSON reads a request. What is unknown, of the wrong type or given twice is remembered, and
-// Validate reports it.
+// UnmarshalJSON reads a request. Unknown fields, wrong types and duplicates are recorded, and Validate reports them.
 func (r *ModifyRequest) UnmarshalJSON(data []byte) error {
 	type plain ModifyRequest
 	r.problems = decodeRequest(data, (*plain)(r), true)
 	return nil
 }
 
-// UnmarshalJSON reads a request. What is unknown, of the wrong type or given twice is remembered, and
-// Validate reports it.
+// UnmarshalJSON reads a request. Unknown fields, wrong types and duplicates are recorded, and Validate reports them.
 func (r *RecoverRequest) UnmarshalJSON(data []byte) error {
 	type plain RecoverRequest
 	r.problems = decodeRequest(data, (*plain)(r), true)
 	return nil
 }
 
-// UnmarshalJSON reads a request. What is unknown, of the wrong type or given twice is remembered, and
-// Validate reports it.
+// UnmarshalJSON reads a request. Unknown fields, wrong types and duplicates are recorded, and Validate reports them.
 func (r *ForgetRequest) UnmarshalJSON(data []byte) error {
 	type plain ForgetRequest
 	r.problems = decodeRequest(data, (*plain)(r), true)
 	return nil
 }
 
-// UnmarshalJSON reads a request. What is unknown, of the wrong type or given twice is remembered, and
-// Validate reports it.
+// UnmarshalJSON reads a request. Unknown fields, wrong types and duplicates are recorded, and Validate reports them.
 func (r *IngestRequest) UnmarshalJSON(data []byte) error {
 	type plain IngestRequest
 	r.decoded = check.DecodeInput(data, (*plain)(r))
 	return nil
 }
 
-// DropUnread reads the request as earlier versions did: see Decoded.
+// DropUnread drops the fields that earlier versions ignored. See check.Decoded.
 func (r *IngestRequest) DropUnread() bool { return r.decoded.DropUnread() }
 
-// UnmarshalJSON reads a request. What is unknown, of the wrong type or given twice is remembered, and
-// Validate reports it.
+// UnmarshalJSON reads a request. Unknown fields, wrong types and duplicates are recorded, and Validate reports them.
 func (r *RecallRequest) UnmarshalJSON(data []byte) error {
 	type plain RecallRequest
 	r.decoded = check.DecodeInput(data, (*plain)(r))
 	return nil
 }
 
-// DropUnread reads the request as earlier versions did: see Decoded.
+// DropUnread drops the fields that earlier versions ignored. See check.Decoded.
 func (r *RecallRequest) DropUnread() bool { return r.decoded.DropUnread() }
 
-// UnmarshalJSON reads a request. What is unknown, of the wrong type or given twice is remembered, and
-// Validate reports it.
+// UnmarshalJSON reads a request. Unknown fields, wrong types and duplicates are recorded, and Validate reports them.
 func (r *ReviewRequest) UnmarshalJSON(data []byte) error {
 	type plain ReviewRequest
 	r.decoded = check.DecodeInput(data, (*plain)(r))
 	return nil
 }
 
-// DropUnread reads the request as earlier versions did: see Decoded.
+// DropUnread drops the fields that earlier versions ignored. See check.Decoded.
 func (r *ReviewRequest) DropUnread() bool { return r.decoded.DropUnread() }
 
-// UnmarshalJSON reads a request. What is unknown, of the wrong type or given twice is remembered, and
-// Validate reports it.
+// UnmarshalJSON reads a request. Unknown fields, wrong types and duplicates are recorded, and Validate reports them.
 func (r *ForgetConfirmation) UnmarshalJSON(data []byte) error {
 	type plain ForgetConfirmation
 	r.decoded = check.DecodeInput(data, (*plain)(r))
 	return nil
 }
 
-// DropUnread reads the request as earlier versions did: see Decoded.
+// DropUnread drops the fields that earlier versions ignored. See check.Decoded.
 func (r *ForgetConfirmation) DropUnread() bool { return r.decoded.DropUnread() }
 
-// Misread is what no version can read; Unknown names what only this version does not know.
+// Misread returns the problems of decoding, except unknown fields.
 func (r *IngestRequest) Misread() []FieldError { return r.decoded.Misread() }
 
-// Unknown names the fields that this version does not know.
+// Unknown returns the names of fields that this version does not know.
 func (r *IngestRequest) Unknown() []string { return r.decoded.Unknown() }
 
-// Misread is what no version can read; Unknown names what only this version does not know.
+// Misread returns the problems of decoding, except unknown fields.
 func (r *RecallRequest) Misread() []FieldError { return r.decoded.Misread() }
 
-// Unknown names the fields that this version does not know.
+// Unknown returns the names of fields that this version does not know.
 func (r *RecallRequest) Unknown() []string { return r.decoded.Unknown() }
 
-// Misread is what no version can read; Unknown names what only this version does not know.
+// Misread returns the problems of decoding, except unknown fields.
 func (r *GetRequest) Misread() []FieldError { return r.decoded.Misread() }
 
-// Unknown names the fields that this version does not know.
+// Unknown returns the names of fields that this version does not know.
 func (r *GetRequest) Unknown() []string { return r.decoded.Unknown() }
 
-// Misread is what no version can read; Unknown names what only this version does not know.
+// Misread returns the problems of decoding, except unknown fields.
 func (r *FeedbackRequest) Misread() []FieldError { return r.decoded.Misread() }
 
-// Unknown names the fields that this version does not know.
+// Unknown returns the names of fields that this version does not know.
 func (r *FeedbackRequest) Unknown() []string { return r.decoded.Unknown() }
 
-// Misread returns the problems of decoding. An unknown field is one: it would change the record.
+// Misread returns the problems of decoding. Unknown fields are included, because they would change the record.
 func (r *PutRequest) Misread() []FieldError {
 	p := check.Problems{Fields: r.problems}
 	for i := range r.Records {
@@ -220,7 +210,7 @@ func (r *PutRequest) Misread() []FieldError {
 	return p.Fields
 }
 
-// misread adds the problems found when a record was decoded.
+// misread adds the problems that decoding a record found.
 func (m *MemoryRecord) misread(p *check.Problems, path string) {
 	for _, f := range m.problems {
 		if f.Field == "(json)" {
@@ -232,7 +222,7 @@ func (m *MemoryRecord) misread(p *check.Problems, path string) {
 	}
 }
 
-// Misread returns the problems of decoding. An unknown field is one: it may guard the change.
+// Misread returns the problems of decoding. Unknown fields are included, because they may guard the change.
 func (r *ReviseRequest) Misread() []FieldError {
 	p := check.Problems{Fields: r.problems}
 	if r.Record != nil {
@@ -241,18 +231,18 @@ func (r *ReviseRequest) Misread() []FieldError {
 	return p.Fields
 }
 
-// Misread returns the problems of decoding. An unknown field is one: it may guard the change.
+// Misread returns the problems of decoding. Unknown fields are included, because they may guard the change.
 func (r *ModifyRequest) Misread() []FieldError { return r.problems }
 
-// Misread returns the problems of decoding. An unknown field is one: it may guard the change.
+// Misread returns the problems of decoding. Unknown fields are included, because they may guard the change.
 func (r *RecoverRequest) Misread() []FieldError { return r.problems }
 
-// Misread returns the problems of decoding. An unknown field is one: it may exclude memories from the selection.
+// Misread returns the problems of decoding. Unknown fields are included, because they may restrict the selection.
 func (r *ForgetRequest) Misread() []FieldError { return r.problems }
 
-// CandidateID is the id of a candidate of a batch, and of the memory that it becomes unless there is one with its
-// content. It is a UUID of version 7 with the time of the batch's id, in the order of the positions. So a history
-// need not list the ids of a batch.
+// CandidateID returns the id of a candidate of a batch. The memory made from it has the same id, unless a memory with
+// its content exists. It is a UUID of version 7 with the time of the batch's id, ordered by position, so a workflow
+// history does not list the ids of a batch.
 func CandidateID(batch uuid.UUID, position int) uuid.UUID {
 	sum := sha256.Sum256(binary.BigEndian.AppendUint32(batch[:], uint32(position)))
 	id := uuid.UUID(sum[:16])
@@ -263,33 +253,34 @@ func CandidateID(batch uuid.UUID, position int) uuid.UUID {
 	return id
 }
 
-// Requests that change what is known directly, and their results. Each is the one input of a workflow;
-// its operation id makes delivery idempotent: a repeated id returns the first result.
+// The following requests change memories directly. Each is the input of a workflow. Its operation id makes delivery
+// idempotent: a repeated id returns the first result.
 
 // Limits of the operations.
 const (
 	MaxPutRecords      = 100   // records in one put
 	MaxPatches         = 200   // patches in one modify (document 002 "Modify")
 	MaxRevisionTargets = 50    // targets of one revision
-	MaxForgetIDs       = 1_000 // ids named in one forget; a query or a filter may select more
+	MaxForgetIDs       = 1_000 // ids in one forget; a query or a filter may select more memories
 	MaxForgetSelected  = 200_000
 	MaxRecoverIDs      = 200
 	MaxReasonLength    = 1_000     // characters
-	MaxPayloadBytes    = 320 << 10 // of names and values, escapes aside: room for a statement of MaxContentBytes
+	MaxPayloadBytes    = 320 << 10 // names and values without escapes; enough for a statement of MaxContentBytes
 	MaxPayloadDepth    = check.MaxDepth
-	MaxPayloadItems    = check.MaxItems // elements of any one array, members of any one object
+	MaxPayloadItems    = check.MaxItems // elements of an array, members of an object
 )
 
-// Operation is what every such request carries.
+// Operation has the fields that all these requests share.
 type Operation struct {
 	Principal Principal `json:"principal"`
-	// Once only; without one, the same request joins a run that is under way, and is a new operation after it.
+	// OperationID identifies the operation. Without one, an equal request joins a running operation, and is a new
+	// operation after that has ended.
 	OperationID string `json:"operation_id,omitempty"`
-	Actor       string `json:"actor,omitempty"`  // who history names; default agent:<agent>
-	Reason      string `json:"reason,omitempty"` // required by all but put and feedback
+	Actor       string `json:"actor,omitempty"`  // name in history; default agent:<agent>
+	Reason      string `json:"reason,omitempty"` // required except by put and feedback
 }
 
-// validate checks what all operations have in common.
+// validate checks the common fields of all operations.
 func (o *Operation) validate(p *check.Problems) {
 	o.Principal.validate(p, "principal.")
 	check.Text(p, "operation_id", o.OperationID, MaxIdempotencySize)
@@ -297,14 +288,14 @@ func (o *Operation) validate(p *check.Problems) {
 	check.Text(p, "reason", o.Reason, MaxReasonLength)
 }
 
-// requireReason adds a problem when no reason is given.
+// requireReason adds a problem if there is no reason.
 func (o *Operation) requireReason(p *check.Problems) {
 	if isBlank(o.Reason) {
 		p.Add("reason", "is required")
 	}
 }
 
-// By is the name in history.
+// By returns the actor that history names.
 func (o *Operation) By() string {
 	if o.Actor != "" {
 		return o.Actor
@@ -312,15 +303,14 @@ func (o *Operation) By() string {
 	return "agent:" + o.Principal.Agent
 }
 
-// OperationRef names a request that a workflow has taken in: all that travels through its history from then on
-// (claim check).
+// OperationRef names a staged request. Workflow history contains only this reference (claim check).
 type OperationRef struct {
 	Tenant     string `json:"tenant"`
 	ID         string `json:"id"`          // key of the staged body and of the result
-	WorkflowID string `json:"workflow_id"` // for history: erasing finds the runs that carried a text
+	WorkflowID string `json:"workflow_id"` // stored in history, so that erasing finds the runs that contained a text
 
-	// Others are the keys of the same operation in other versions of the program. If it was carried out under one of
-	// them, that result is returned.
+	// Others are the keys of the same operation in other versions of the program. If the operation was done under one
+	// of them, its result is returned.
 	Others []string `json:"others,omitempty"`
 }
 

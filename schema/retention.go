@@ -8,25 +8,25 @@ import (
 	"github.com/mneme/mneme/schema/check"
 )
 
-// RetentionDomain is a kind of thing that is kept for a while after it has ended.
+// RetentionDomain is a kind of data that is kept for a limited time.
 type RetentionDomain string
 
-// The domains. Memories are kept from their deletion on, all others from when they were made or had ended.
+// The domains. The time of memories starts with their deletion, that of other data with its creation or end.
 const (
 	RetainMemory        RetentionDomain = "memory"         // tombstones of memories that belong to no world
 	RetainWorld         RetentionDomain = "world"          // tombstones of memories with a world_id (document 003 D2)
 	RetainHistory       RetentionDomain = "history"        // history of memories
-	RetainJobsCompleted RetentionDomain = "jobs_completed" // jobs that were done, and what sweeps did
+	RetainJobsCompleted RetentionDomain = "jobs_completed" // completed jobs, and results of sweeps
 	RetainJobsDead      RetentionDomain = "jobs_dead"      // jobs that failed permanently
-	RetainRetrievals    RetentionDomain = "retrievals"     // what recalls returned, and the feedback on it
+	RetainRetrievals    RetentionDomain = "retrievals"     // results of recalls, and the feedback on them
 	RetainIngest        RetentionDomain = "ingest"         // batches, their candidates and proposals
-	RetainForgetRuns    RetentionDomain = "forget_runs"    // what runs of Forget selected and did
+	RetainForgetRuns    RetentionDomain = "forget_runs"    // selections and results of Forget runs
 	RetainEvents        RetentionDomain = "events"         // the ledger of events
 	RetainOperations    RetentionDomain = "operations"     // results of operations, by idempotency key
 	RetainArtifacts     RetentionDomain = "artifacts"      // artifacts that no memory refers to
 )
 
-// RetentionDomains lists all of them.
+// RetentionDomains lists all domains.
 var RetentionDomains = []RetentionDomain{RetainMemory, RetainWorld, RetainHistory, RetainJobsCompleted,
 	RetainJobsDead, RetainRetrievals,
 	RetainIngest, RetainForgetRuns, RetainEvents, RetainOperations, RetainArtifacts}
@@ -37,16 +37,16 @@ func (d RetentionDomain) Valid() bool { return slices.Contains(RetentionDomains,
 // OfMemories reports whether the domain's policies may differ by tier and typology, and may archive.
 func (d RetentionDomain) OfMemories() bool { return d == RetainMemory || d == RetainWorld }
 
-// OnExpiry is what becomes of something when its window is over.
+// OnExpiry is the action at the end of a retention window.
 type OnExpiry string
 
-// What may become of it.
+// The actions on expiry.
 const (
-	ExpiryPurge   OnExpiry = "purge"   // it is removed permanently
-	ExpiryArchive OnExpiry = "archive" // the row stays, out of sight and beyond recovery (document 003 D10)
+	ExpiryPurge   OnExpiry = "purge"   // remove the row permanently
+	ExpiryArchive OnExpiry = "archive" // keep the row, but neither show nor recover it (document 003 D10)
 )
 
-// Any is the tier or the typology of a retention policy that holds whatever it is.
+// Any is the tier or the typology of a retention policy that applies to all tiers or typologies.
 const Any = "any"
 
 // RetentionPolicy is how long a tenant keeps ended data (document 003 D12, document 002 "Retention Worker").
@@ -55,22 +55,22 @@ type RetentionPolicy struct {
 	Tier     Tier            `json:"tier"`     // or Any
 	Typology Typology        `json:"typology"` // or Any
 
-	KeepSeconds int64    `json:"keep_seconds"` // 0: without limit
+	KeepSeconds int64    `json:"keep_seconds"` // 0 means without limit
 	OnExpiry    OnExpiry `json:"on_expiry"`
-	// DecayExempt keeps memories of the class from being taken by decay, whatever their salience.
+	// DecayExempt excludes memories of the class from removal by decay, for any salience.
 	DecayExempt bool `json:"decay_exempt,omitempty"`
 
 	Default   bool       `json:"default"`           // no policy was set
-	Version   int        `json:"version,omitempty"` // of a stored row; 0 for a default
+	Version   int        `json:"version,omitempty"` // version of the stored row; 0 for a default
 	UpdatedAt *time.Time `json:"updated_at,omitempty"`
 	UpdatedBy string     `json:"updated_by,omitempty"`
 	Reason    string     `json:"reason,omitempty"`
 }
 
-// MinRetention is the shortest window there is: less is a slip of the hand.
+// MinRetention is the shortest window. A shorter one is most likely a mistake.
 const MinRetention = time.Hour
 
-// Validate reports every field that is wrong, as a *ValidationError.
+// Validate returns a *ValidationError that lists every invalid field.
 func (r *RetentionPolicy) Validate() error {
 	var p check.Problems
 	if !r.Domain.Valid() {
@@ -121,8 +121,8 @@ type RetentionChange struct {
 	Domain    RetentionDomain  `json:"domain"`
 	Tier      Tier             `json:"tier"`
 	Typology  Typology         `json:"typology"`
-	Before    *RetentionPolicy `json:"before,omitempty"` // nil: the default applied
-	After     *RetentionPolicy `json:"after,omitempty"`  // nil: the default applies again
+	Before    *RetentionPolicy `json:"before,omitempty"` // nil if the default applied
+	After     *RetentionPolicy `json:"after,omitempty"`  // nil if the default applies again
 	ChangedBy string           `json:"changed_by"`
 	Reason    string           `json:"reason"`
 	ChangedAt time.Time        `json:"changed_at"`
@@ -135,30 +135,30 @@ type Sweep string
 const (
 	SweepDecay     Sweep = "decay"
 	SweepRetention Sweep = "retention"
-	// SweepHistory is the part of a retention purge that removes history. It asks separately: an answer for memories
-	// does not apply to history, nor the other way round.
+	// SweepHistory is the part of a retention purge that removes history. It needs its own approval: an approval for
+	// memories does not apply to history, and vice versa.
 	SweepHistory Sweep = "history"
 )
 
 // Valid reports whether s is one of the sweeps above.
 func (s Sweep) Valid() bool { return s == SweepDecay || s == SweepRetention || s == SweepHistory }
 
-// SweepHold is a sweep that would take too much of a tenant's, and waits until an operator allows it.
+// SweepHold is a sweep that would remove too large a share of a tenant's data, and waits for an operator to allow it.
 type SweepHold struct {
 	Tenant     string     `json:"tenant"`
 	Sweep      Sweep      `json:"sweep"`
-	WouldTake  int64      `json:"would_take"` // at least
+	WouldTake  int64      `json:"would_take"` // lower bound
 	Stored     int64      `json:"stored"`
-	Share      float64    `json:"share"` // [0,1]; that would be passed
+	Share      float64    `json:"share"` // [0,1]; the limit that would be exceeded
 	AskedAt    time.Time  `json:"asked_at"`
-	Admitted   *int64     `json:"admitted,omitempty"` // how many more may be removed; nil: not answered
+	Admitted   *int64     `json:"admitted,omitempty"` // how many more rows may be removed; nil if not answered
 	AnsweredBy string     `json:"answered_by,omitempty"`
 	Reason     string     `json:"reason,omitempty"`
 	AnsweredAt *time.Time `json:"answered_at,omitempty"`
 }
 
-// needPoints reports missing fields of a curve's points: read as zero, a missing share would end all salience. Points
-// with other problems are not checked further.
+// needPoints reports missing fields of a curve's points, because a missing share would be read as zero and end all
+// salience. Points with other problems are not checked further.
 func (d *decoder) needPoints(points *[]DecayPoint) {
 	const path = "lifecycle.decay.points"
 	if len(*points) > MaxDecayPoints {
@@ -180,7 +180,7 @@ func (d *decoder) needPoints(points *[]DecayPoint) {
 	}
 }
 
-// checkDecayPoints holds the points of a custom curve to document 004 §15A.7: decay is monotonic.
+// checkDecayPoints checks the points of a custom curve. Decay must be monotonic (document 004 §15A.7).
 func checkDecayPoints(p *check.Problems, path string, d DecayProfile) {
 	switch {
 	case len(d.Points) == 0, d.Curve != "" && !slices.Contains(decayCurves, d.Curve):

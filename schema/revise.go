@@ -18,7 +18,7 @@ const (
 	ReviseSupersede ReviseAction = "supersede" // the record replaces the targets
 	ReviseFork      ReviseAction = "fork"      // the record holds along with the target, under disjoint conditions
 	ReviseRetract   ReviseAction = "retract"   // the targets are no longer considered true
-	ReviseMerge     ReviseAction = "merge"     // the record unites the targets
+	ReviseMerge     ReviseAction = "merge"     // the record combines the targets
 	ReviseContest   ReviseAction = "contest"   // target and record contradict each other until it is resolved
 	ReviseResolve   ReviseAction = "resolve"   // one of the contested targets, or the record, becomes active
 	ReviseReconcile ReviseAction = "reconcile" // choose supersede, fork or contest by policy and evidence
@@ -28,23 +28,23 @@ const (
 var reviseActions = []ReviseAction{ReviseSupersede, ReviseFork, ReviseRetract, ReviseMerge,
 	ReviseContest, ReviseResolve, ReviseReconcile}
 
-// Valid reports whether the value is one of the enumeration.
+// Valid reports whether v is a value of the enumeration.
 func (v ReviseAction) Valid() bool { return slices.Contains(reviseActions, v) }
 
-// Target names a memory to be revised in the version that the caller saw.
+// Target names a memory and the version that the caller read.
 type Target struct {
 	ID        string `json:"id"`
-	IfVersion int    `json:"if_version"` // required: another version means version_conflict
+	IfVersion int    `json:"if_version"` // required; another version results in version_conflict
 }
 
-// ReviseRequest revises what is known, in one transaction.
+// ReviseRequest revises memories in one transaction.
 type ReviseRequest struct {
 	Operation
 	Action  ReviseAction `json:"action"`
 	Targets []Target     `json:"targets"` // 1 to MaxRevisionTargets, each once
-	// Record is the new truth: required by supersede, fork, merge, contest and reconcile; an alternative to winner
-	// for resolve; none for retract. A record that has an id and neither payload nor content names an existing memory
-	// (supersede, merge and contest); its version, if given, must be the current one.
+	// Record is the new statement. Supersede, fork, merge, contest and reconcile require it, resolve accepts it instead
+	// of a winner, and retract does not allow it. A record that has an id and neither payload nor content names an
+	// existing memory (supersede, merge and contest). Its version, if given, must be the current one.
 	//
 	// It belongs to the owner of the targets and is as visible as the least visible of them, unless it or a rule sets
 	// a visibility. A revision must not hide another agent's targets from their readers: the record is then as
@@ -55,22 +55,22 @@ type ReviseRequest struct {
 	// is the target's sentence with the new object instead of the old one. If the old value does not occur exactly
 	// once in the sentence, the revision is refused: give the record content, or Replace.
 	Record *MemoryRecord `json:"record,omitempty"`
-	// Replace is the text of the first target that the record's object takes the place of, by default the target's
-	// object. Under the predicate states, where the object is the whole sentence, it is needed for a new value.
+	// Replace is the text of the first target that the record's object replaces, by default the target's object. The
+	// predicate states needs it for a new value, because its object is the whole sentence.
 	Replace string `json:"replace,omitempty"`
-	// TargetConditions is the validity that a fork leaves to a target that is global or whose conditions overlap
-	// those of the record. The target is then replaced by a copy with this validity, which must be within the
-	// target's and disjoint from the record's.
+	// TargetConditions is the new validity of the target of a fork, if the target is global or its conditions overlap
+	// those of the record. The target is replaced by a copy with this validity, which must be within the target's
+	// validity and disjoint from the record's.
 	TargetConditions *Validity `json:"target_conditions,omitempty"`
-	Winner           string    `json:"winner,omitempty"` // resolve: which target holds; the others are superseded by it
-	// Evidence is what justifies the revision, at least one ref. A ref that is the id of a memory which
-	// the caller may see makes a relation supports from that memory to the new one.
+	Winner           string    `json:"winner,omitempty"` // for resolve: the target that supersedes the others
+	// Evidence justifies the revision. At least one ref is required. If a ref is the id of a memory that the caller may
+	// see, a relation supports from that memory to the new one is added.
 	Evidence []Ref `json:"evidence"`
 
-	problems []FieldError // what decoding found wrong
+	problems []FieldError // found by decoding
 }
 
-// Names reports whether the record only names a memory that exists already.
+// Names reports whether the record only names an existing memory.
 func (r *ReviseRequest) Names() bool {
 	return r.Record != nil && r.Record.ID != "" && r.Record.Content == "" &&
 		(len(r.Record.Payload) == 0 || string(r.Record.Payload) == "null")
@@ -79,53 +79,53 @@ func (r *ReviseRequest) Names() bool {
 // ReviseStatus is the outcome of a revision.
 type ReviseStatus string
 
-// The revision statuses. All but applied leave everything as it was.
+// The revision statuses. Only applied changes memories.
 const (
 	ReviseApplied         ReviseStatus = "applied"
 	ReviseVersionConflict ReviseStatus = "version_conflict"
 	ReviseNotFound        ReviseStatus = "not_found"
 	ReviseNotLive         ReviseStatus = "not_live"           // deleted, archived, superseded or retracted
-	ReviseEpisodic        ReviseStatus = "append_only"        // episodes are not corrected
+	ReviseEpisodic        ReviseStatus = "append_only"        // episodes cannot be corrected
 	ReviseOverlap         ReviseStatus = "conditions_overlap" // a fork whose grounds are not disjoint
 	ReviseActiveFact      ReviseStatus = "active_fact_exists" // a third memory has the claim
 	ReviseDuplicate       ReviseStatus = "duplicate_content_hash"
 	ReviseCycle           ReviseStatus = "cyclic_supersession"
-	RevisePinned          ReviseStatus = "pinned" // reconcile does not choose over a pin; a named action may
+	RevisePinned          ReviseStatus = "pinned" // reconcile does not change a pinned memory; an explicit action may
 	ReviseFrozen          ReviseStatus = "mutations_frozen"
-	// The targets differ in type, or from the record, or cannot be revised so.
+	// The types of the targets and the record differ, or do not allow the action.
 	ReviseWrongType    ReviseStatus = "wrong_type"
 	ReviseNotContested ReviseStatus = "not_contested" // resolve of a target that is not contested
 	ReviseNoConflict   ReviseStatus = "no_conflict"   // reconcile of statements that can both hold
 	ReviseExists       ReviseStatus = "exists"        // another memory has the record's id
-	// A target belongs to another agent, and the record would be seen by others than it.
+	// A target belongs to another agent, and the record would have other readers than the target.
 	ReviseNotOwner ReviseStatus = "not_owner"
 	ReviseBadRef   ReviseStatus = "unknown_reference" // the record names a memory or an artifact that does not exist
-	ReviseInvalid  ReviseStatus = "invalid_record"    // what only the database could tell; Why names the field
+	ReviseInvalid  ReviseStatus = "invalid_record"    // the database refused the record; Why names the field
 )
 
-// RevisedMemory is a target after the revision, or what prevented it.
+// RevisedMemory is a target after the revision, or a memory that prevented it.
 type RevisedMemory struct {
 	ID      string `json:"id"`
 	Version int    `json:"version"`
 	Status  Status `json:"status,omitempty"`
 }
 
-// ReviseResult says what was done. Action is what reconcile chose, or the request's.
+// ReviseResult is the result of a revision. Action is the action that reconcile chose, or that of the request.
 type ReviseResult struct {
 	Status ReviseStatus `json:"status"`
 	Action ReviseAction `json:"action"`
-	Why    string       `json:"why,omitempty"` // reconcile: which rule chose; a refusal: what prevented it
-	// Ids of new memories: the record first, then what a fork leaves of its target.
+	Why    string       `json:"why,omitempty"` // the rule that reconcile applied, or the reason of a refusal
+	// Created lists ids of new memories: the record first, then the copy of the target of a fork.
 	Created []string        `json:"created,omitempty"`
 	Targets []RevisedMemory `json:"targets,omitempty"` // in the order of the request; a refusal lists the current ones
 	Record  *RevisedMemory  `json:"record,omitempty"`  // the record after the revision
-	// Conflicts are memories other than the targets that prevent the revision: they have the claim or the content.
+	// Conflicts are other memories that prevent the revision, because they have the claim or the content.
 	Conflicts []RevisedMemory `json:"conflicts,omitempty"`
 }
 
-// Validate reports every field that is wrong, as a *ValidationError.
+// Validate returns a *ValidationError that lists every invalid field.
 func (r *ReviseRequest) Validate() error {
-	if len(r.problems) > 0 { // other checks would report consequences of these
+	if len(r.problems) > 0 { // other checks would report consequential errors
 		return &ValidationError{Fields: r.problems}
 	}
 	var p check.Problems
@@ -222,7 +222,7 @@ func (r *ReviseRequest) validateRecord(p *check.Problems) {
 	r.Record.validate(p, "record.")
 }
 
-// validateReplace checks what is replaced: only a record that is worded from a target needs to know.
+// validateReplace checks Replace, which only a record without its own content can have.
 func (r *ReviseRequest) validateReplace(p *check.Problems) {
 	switch {
 	case r.Replace == "":
@@ -234,7 +234,7 @@ func (r *ReviseRequest) validateReplace(p *check.Problems) {
 	check.Text(p, "replace", r.Replace, MaxContentBytes)
 }
 
-// sameID reports whether two spellings of a UUID are the same.
+// sameID reports whether two strings are the same UUID.
 func sameID(a, b string) bool { return a != "" && strings.EqualFold(a, b) }
 
 func isUUID(s string) bool {
@@ -242,7 +242,7 @@ func isUUID(s string) bool {
 	return err == nil && len(s) == 36
 }
 
-// Summary is a word for operators: the outcome of the request.
+// Summary returns the outcome of the request in one word.
 func (r ReviseResult) Summary() string { return string(r.Status) }
 
 // Changed lists the memories that the request changed.
@@ -260,23 +260,23 @@ func (r ReviseResult) Changed() []string {
 	return out
 }
 
-// RecoverRequest takes back soft deletions inside the window (document 002 "Recovery").
+// RecoverRequest undoes soft deletions within the recovery window (document 002 "Recovery").
 type RecoverRequest struct {
 	Operation
-	Targets []Target `json:"targets"` // 1 to MaxRecoverIDs, each once; if_version 0: any
+	Targets []Target `json:"targets"` // 1 to MaxRecoverIDs, each once; if_version 0 accepts any version
 
-	problems []FieldError // what decoding found wrong
+	problems []FieldError // found by decoding
 }
 
 // RecoverStatus is the outcome of one recovery.
 type RecoverStatus string
 
-// The recover statuses. All but recovered leave the memory as it was.
+// The recover statuses. Only recovered changes the memory.
 const (
 	RecoverRecovered       RecoverStatus = "recovered"
 	RecoverNotFound        RecoverStatus = "not_found"
 	RecoverNotDeleted      RecoverStatus = "not_deleted"
-	RecoverExpired         RecoverStatus = "retention_expired" // the window is over
+	RecoverExpired         RecoverStatus = "retention_expired" // the window has ended
 	RecoverErased          RecoverStatus = "erased"            // no content is left to recover
 	RecoverVersionConflict RecoverStatus = "version_conflict"
 	RecoverDuplicate       RecoverStatus = "duplicate_content_hash" // a live memory has the same content
@@ -288,19 +288,19 @@ const (
 type RecoverItem struct {
 	ID             string        `json:"id"`
 	Status         RecoverStatus `json:"status"`
-	CurrentVersion int           `json:"current_version,omitempty"` // before, or the current one
+	CurrentVersion int           `json:"current_version,omitempty"` // version before the change, or the current one
 	NewVersion     int           `json:"new_version,omitempty"`
-	ConflictID     string        `json:"conflict_id,omitempty"` // the live memory in the way
+	ConflictID     string        `json:"conflict_id,omitempty"` // the live memory that prevents the recovery
 }
 
-// RecoverResult is in the order of the targets.
+// RecoverResult holds the results in the order of the targets.
 type RecoverResult struct {
 	Items []RecoverItem `json:"items"`
 }
 
-// Validate reports every field that is wrong, as a *ValidationError.
+// Validate returns a *ValidationError that lists every invalid field.
 func (r *RecoverRequest) Validate() error {
-	if len(r.problems) > 0 { // other checks would report consequences of these
+	if len(r.problems) > 0 { // other checks would report consequential errors
 		return &ValidationError{Fields: r.problems}
 	}
 	var p check.Problems
@@ -326,7 +326,7 @@ func (r *RecoverRequest) Validate() error {
 // Refused counts the memories that were not recovered.
 func (r RecoverResult) Refused() int { return len(r.Items) - len(r.Changed()) }
 
-// Summary is a word for operators: ok, partial or refused.
+// Summary returns ok, partial or refused.
 func (r RecoverResult) Summary() string { return summaryWord(len(r.Changed()), r.Refused()) }
 
 // Changed lists the memories that the request changed.

@@ -68,7 +68,7 @@ func TestDecodeInput(t *testing.T) {
 	}
 }
 
-// What earlier versions dropped can be dropped again; what they could not read stays wrong.
+// Fields that earlier versions ignored can be ignored. Fields that they could not read remain errors.
 func TestDropUnread(t *testing.T) {
 	t.Parallel()
 	var req schema.IngestRequest
@@ -88,7 +88,7 @@ func TestDropUnread(t *testing.T) {
 	require.EqualError(t, req.Validate(), "invalid request: candidates[0].content: must be a string")
 }
 
-// Every field of a request that a client in this language can set is known.
+// Decoding knows every field of the Go request types.
 func TestRequestsRoundTrip(t *testing.T) {
 	t.Parallel()
 	at, half, yes := time.Now().UTC().Truncate(time.Second), 0.5, true

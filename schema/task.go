@@ -16,14 +16,14 @@ const (
 	MaxBudgetTokens    = 1_000_000 // of one answer
 )
 
-// Task says what the asker is about to do (document 004 §15.8, "a task descriptor"). Its text is the
-// request's query, its context keys are the request's context.
+// Task describes the task of the caller (document 004 §15.8, "a task descriptor"). The text of the task is the query
+// of the request, and its context keys are the context of the request.
 type Task struct {
-	Intent         string `json:"intent,omitempty"`          // a label or a few words: setup_project
-	ErrorSignature string `json:"error_signature,omitempty"` // the error to solve, as it was reported
+	Intent         string `json:"intent,omitempty"`          // a label or a few words, such as setup_project
+	ErrorSignature string `json:"error_signature,omitempty"` // the reported error
 
-	// BudgetTokens bounds the texts that are returned, supplements included, by layers.EstimateTokens. 0: no
-	// bound but the limit.
+	// BudgetTokens bounds the returned texts, including supplements, as estimated by layers.EstimateTokens. 0 means no
+	// bound other than the limit.
 	BudgetTokens int `json:"budget_tokens,omitempty"`
 }
 
@@ -50,12 +50,12 @@ const (
 	LayerEpisodic   LayerName = "episodic"
 )
 
-// Layers are all layers in their order.
+// Layers returns all layers in order.
 func Layers() []LayerName {
 	return []LayerName{LayerWorking, LayerSemantic, LayerCompetence, LayerPlan, LayerEpisodic}
 }
 
-// LayerOf is the layer of memories of a type; an unknown type is in the layer of episodes.
+// LayerOf returns the layer of a memory type. Unknown types belong to the layer of episodes.
 func LayerOf(t MemoryType) LayerName {
 	switch t {
 	case TypeWorking:
@@ -78,38 +78,37 @@ type Layer struct {
 	Tokens int       `json:"tokens"` // estimated, of these results
 }
 
-// Selection is the choice among the procedures, or among the plans, that match the task (document 004
-// §15A.11).
+// Selection ranks the procedures or the plans that match the task (document 004 §15A.11).
 type Selection struct {
 	Layer      LayerName `json:"layer"`      // competence or plan
-	Selected   string    `json:"selected"`   // id; empty where confidence is below the threshold
-	Confidence float64   `json:"confidence"` // in the first candidate, [0,1]
-	Threshold  float64   `json:"threshold"`  // lowest score with which the first candidate is selected
+	Selected   string    `json:"selected"`   // id; empty if the confidence is below the threshold
+	Confidence float64   `json:"confidence"` // confidence in the first candidate, [0,1]
+	Threshold  float64   `json:"threshold"`  // minimum confidence to select the first candidate
 
 	Candidates []Choice `json:"candidates"` // best first; those whose conditions contradict the context come last
 
-	// MissingContext are the context keys that would decide: those that candidates name and the context does
-	// not, best first. It is empty when something was selected.
+	// MissingContext lists the context keys that candidates name and the context does not, most useful first. It is
+	// empty if a candidate was selected.
 	MissingContext []MissingKey `json:"missing_context"`
 }
 
-// Choice is one candidate of a selection, with the signals that speak for and against it.
+// Choice is one candidate of a selection with its signals.
 type Choice struct {
 	ID            string        `json:"id"`
 	Score         float64       `json:"score"`         // [0,1]
 	Applicability Applicability `json:"applicability"` // of its conditions
 	Match         float64       `json:"match"`         // with intent, error signature or query, [0,1]
-	Fit           float64       `json:"fit"`           // match, and how certain it is that its conditions hold, [0,1]
+	Fit           float64       `json:"fit"`           // match times the certainty that its conditions hold, [0,1]
 	Successes     int64         `json:"successes"`
 	Failures      int64         `json:"failures"`
 	SuccessRate   float64       `json:"success_rate"` // lower bound from the observed outcomes, [0,1]
-	Recency       float64       `json:"recency"`      // of the last reinforcement, [0,1]
+	Recency       float64       `json:"recency"`      // recency of the last reinforcement, [0,1]
 	ReinforcedAt  time.Time     `json:"reinforced_at"`
-	// Context keys that its conditions name and the context does not.
+	// Missing lists context keys that its conditions name and the context does not.
 	Missing []string `json:"missing,omitempty"`
 }
 
-// Applicability says whether conditions hold in a context.
+// Applicability tells whether conditions hold in a context.
 type Applicability string
 
 // The applicabilities.
@@ -117,15 +116,15 @@ const (
 	ApplicabilityMatched       Applicability = "matched"       // all conditions hold
 	ApplicabilityUnconditional Applicability = "unconditional" // there are none
 	ApplicabilityUnknown       Applicability = "unknown"       // the context does not name all keys
-	ApplicabilityContradicted  Applicability = "contradicted"  // the context says otherwise; never selected
+	ApplicabilityContradicted  Applicability = "contradicted"  // the context contradicts them; never selected
 )
 
 // MissingKey is a context key that would help to choose.
 type MissingKey struct {
 	Key string `json:"key"`
-	// Share of the candidates that knowing it rules out on average, [0,1].
+	// Splits is the average share of candidates that the value of the key rules out, [0,1].
 	Splits float64           `json:"splits"`
-	Values []json.RawMessage `json:"values,omitempty"` // that the candidates' conditions admit; some of them
+	Values []json.RawMessage `json:"values,omitempty"` // some of the values that conditions of candidates admit
 }
 
 // SupplementKind is the kind of a supplementary row.
@@ -133,7 +132,7 @@ type SupplementKind string
 
 // The supplements (document 002 Phase 5).
 const (
-	SupplementRationale  SupplementKind = "rationale"  // a memory that a decision rests on
+	SupplementRationale  SupplementKind = "rationale"  // a memory that is the basis of a decision
 	SupplementTranscript SupplementKind = "transcript" // turns around a result, or around the source of a fact
 	SupplementSource     SupplementKind = "source"     // the memory that a fact was extracted from
 	SupplementArtifact   SupplementKind = "artifact"   // a text that a result refers to
@@ -144,14 +143,14 @@ const (
 	SupplementRescue SupplementKind = "rescue"
 )
 
-// Supplement says what a supplementary row is. It is not an answer, and reading it is not tracked.
+// Supplement describes a supplementary row. It is not a result, and access to it is not counted.
 type Supplement struct {
 	Kind    SupplementKind `json:"kind"`
 	Of      []string       `json:"of,omitempty"`      // ids of the results that it belongs to
 	Members []string       `json:"members,omitempty"` // ids of the memories that it was made from
 }
 
-// selectionIDs are selections with ids and numbers: the keys of conditions are words of memories.
+// selectionIDs returns selections with ids and numbers only, because keys of conditions are content of memories.
 func selectionIDs(selections []Selection) []Selection {
 	var out []Selection
 	for _, s := range selections {
@@ -165,11 +164,11 @@ func selectionIDs(selections []Selection) []Selection {
 	return out
 }
 
-// MaxGetIDs is how many records one request reads by id.
+// MaxGetIDs is the maximum number of records that one request reads by id.
 const MaxGetIDs = 50
 
-// GetRequest reads records by id that the asker may see. It is for clients that cannot reach Postgres and have an id
-// from a recall, a put or a notification.
+// GetRequest reads records by id that the caller may see. It is for clients that have ids from a recall, a put or a
+// notification and cannot reach Postgres.
 type GetRequest struct {
 	Principal      Principal     `json:"principal"`
 	ReadPolicy     ReadPolicy    `json:"read_policy,omitempty"` // default isolated
@@ -181,9 +180,9 @@ type GetRequest struct {
 	decoded check.Decoded
 }
 
-// Validate reports every field that is wrong, as a *ValidationError.
+// Validate returns a *ValidationError that lists every invalid field.
 func (r *GetRequest) Validate() error {
-	if err := r.decoded.Err(); err != nil { // other checks would report consequences of these
+	if err := r.decoded.Err(); err != nil { // other checks would report consequential errors
 		return err
 	}
 	var p check.Problems
@@ -212,23 +211,22 @@ func (r *GetRequest) Validate() error {
 	return p.Err()
 }
 
-// UnmarshalJSON reads a request. What is unknown, of the wrong type or given twice is remembered, and
-// Validate reports it.
+// UnmarshalJSON reads a request. Unknown fields, wrong types and duplicates are recorded, and Validate reports them.
 func (r *GetRequest) UnmarshalJSON(data []byte) error {
 	type plain GetRequest
 	r.decoded = check.DecodeInput(data, (*plain)(r))
 	return nil
 }
 
-// DropUnread reads the request as earlier versions did: see Decoded.
+// DropUnread drops the fields that earlier versions ignored. See check.Decoded.
 func (r *GetRequest) DropUnread() bool { return r.decoded.DropUnread() }
 
-// GetResponse is what was read.
+// GetResponse holds the records of a GetRequest.
 type GetResponse struct {
 	Records []MemoryRecord `json:"records"` // in the order of the request
-	// Missing are the ids of records that may not be shown. Whether there is such a record is not told.
+	// Missing lists ids of records that do not exist or may not be shown, without telling which.
 	Missing []string `json:"missing"`
-	// LeftOut are the ids of records for which the answer had no room: request them separately.
+	// LeftOut lists ids of records that did not fit into the answer. Request them separately.
 	LeftOut []string `json:"left_out,omitempty"`
 
 	Trust *TrustMeta `json:"trust,omitempty"` // the result of the trust context

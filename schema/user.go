@@ -8,16 +8,16 @@ import (
 	"github.com/mneme/mneme/schema/check"
 )
 
-// UserScopePrefix begins the scope of a user: an agent's memories for the user maya have the scope user/maya.
+// UserScopePrefix is the prefix of the scope of a user. An agent's memories for the user maya have the scope user/maya.
 const UserScopePrefix = "user/"
 
-// MaxUserLength is how many characters the name of a user may have: its scope is a name as well.
+// MaxUserLength is the maximum number of characters of the name of a user. The scope of the user must be a valid name.
 const MaxUserLength = MaxNameLength - len(UserScopePrefix)
 
-// UserScope is the scope of a user.
+// UserScope returns the scope of a user.
 func UserScope(name string) string { return UserScopePrefix + name }
 
-// UserOf returns the name of the user that a scope belongs to; empty for any other scope.
+// UserOf returns the name of the user of a scope, or "" for other scopes.
 func UserOf(scope string) string {
 	name, _ := strings.CutPrefix(scope, UserScopePrefix)
 	if name == scope {
@@ -26,7 +26,7 @@ func UserOf(scope string) string {
 	return name
 }
 
-// EffectiveScope is the scope in which the principal writes: that of its user, if it acts for one.
+// EffectiveScope returns the scope in which the principal writes: that of its user, if it acts for one.
 func (v Principal) EffectiveScope() string {
 	if v.User != "" {
 		return UserScope(v.User)
@@ -34,8 +34,7 @@ func (v Principal) EffectiveScope() string {
 	return v.Scope
 }
 
-// ReadScopes are the scopes whose memories the principal reads: its own and, if it acts for a user, also the memories
-// of the agent without a scope.
+// ReadScopes returns the scopes that the principal reads: its own and, if it acts for a user, also the empty scope.
 func (v Principal) ReadScopes() []string {
 	if v.User != "" {
 		return []string{UserScope(v.User), ""}
@@ -43,15 +42,14 @@ func (v Principal) ReadScopes() []string {
 	return []string{v.Scope}
 }
 
-// Owner is the principal as the owner of what it writes: the user has become the scope.
+// Owner returns the principal as the owner of its writes, with the scope of the user instead of the user.
 func (v Principal) Owner() Principal {
 	v.Scope, v.User = v.EffectiveScope(), ""
 	return v
 }
 
 // MayRead reports whether the principal may read memories of a scope by their ids. A principal that acts for a user
-// reads that user's memories and those without a scope. Without a user, an agent can read all of its memories by id,
-// whatever their scope.
+// reads that user's memories and those without a scope. Without a user, an agent can read its memories of all scopes.
 func (v Principal) MayRead(scope string) bool {
 	return v.User == "" || scope == "" || scope == UserScope(v.User)
 }
@@ -62,14 +60,14 @@ func (v Principal) MayChange(scope string) bool {
 	return v.User == "" || scope == UserScope(v.User)
 }
 
-// CheckUser reports what is wrong with the principal's user, as a *ValidationError.
+// CheckUser checks the user of the principal. It returns a *ValidationError.
 func (v *Principal) CheckUser() error {
 	var p check.Problems
 	v.validateUser(&p, "principal.")
 	return p.Err()
 }
 
-// validateUser checks the name of a user, and that the request does not name a scope as well.
+// validateUser checks the name of a user, and that the request does not also name a scope.
 func (v *Principal) validateUser(p *check.Problems, path string) {
 	if v.User == "" {
 		return
@@ -82,7 +80,7 @@ func (v *Principal) validateUser(p *check.Problems, path string) {
 	}
 }
 
-// UserNameProblem returns what is wrong with the name of a user, or "".
+// UserNameProblem returns the problem of the name of a user, or "".
 func UserNameProblem(name string) string {
 	var p check.Problems
 	switch check.Text(&p, "user", name, MaxUserLength); {
@@ -94,13 +92,13 @@ func UserNameProblem(name string) string {
 	return ""
 }
 
-// notInUserName reports whether a name may not contain a character. The replacement character replaces bytes that are
-// not UTF-8, so that two different names would become equal.
+// notInUserName reports whether a character is not allowed in a name. The replacement character is not allowed because
+// invalid UTF-8 becomes it, and two different names would become equal.
 func notInUserName(r rune) bool {
 	return !unicode.IsGraphic(r) || unicode.IsSpace(r) || r == '/' || r == utf8.RuneError
 }
 
-// Check reports what is wrong with a principal of a request, as a *ValidationError.
+// Check checks the principal of a request. It returns a *ValidationError.
 func (v *Principal) Check() error {
 	var p check.Problems
 	v.validate(&p, "principal.")

@@ -25,8 +25,8 @@ func problemsOf(t *testing.T, err error) map[string]string {
 	return out
 }
 
-// Every request names its user in the same place, and is refused with both fields where it names a scope as well.
-func TestUserAndScopeAreNotGivenTogether(t *testing.T) {
+// Every request with both a user and a scope is refused.
+func TestUserAndScopeExcludeEachOther(t *testing.T) {
 	t.Parallel()
 	p := schema.Principal{Tenant: "acme", Agent: "support", Scope: "kitchen", User: "maya"}
 	op := schema.Operation{Principal: p, Reason: "asked"}
@@ -69,7 +69,7 @@ func TestUserNames(t *testing.T) {
 		"the scope is a name as well")
 }
 
-func TestWhatAUserReadsAndChanges(t *testing.T) {
+func TestScopesOfUser(t *testing.T) {
 	t.Parallel()
 	agent := schema.Principal{Tenant: "acme", Agent: "support"}
 	maya, scoped := agent, agent
@@ -97,7 +97,7 @@ func TestWhatAUserReadsAndChanges(t *testing.T) {
 	}
 }
 
-// A principal without a user is the same JSON as before there were users: ids and digests are made of it.
+// The JSON of a principal without a user must not change, because ids and digests are derived from it.
 func TestPrincipalWithoutUserIsUnchanged(t *testing.T) {
 	t.Parallel()
 	encoded, err := json.Marshal(schema.Principal{Tenant: "acme", Agent: "support", Project: "p", Scope: "s",
@@ -107,8 +107,8 @@ func TestPrincipalWithoutUserIsUnchanged(t *testing.T) {
 		string(encoded))
 }
 
-// A record that is put for a user is the user's: it names no other scope.
-func TestPutForAUserNamesNoOtherScope(t *testing.T) {
+// A record that is put for a user must not name another scope.
+func TestPutForUserRefusesOtherScope(t *testing.T) {
 	t.Parallel()
 	for scope, refused := range map[string]bool{"": false, "user/maya": false, "user/tom": true, "kitchen": true} {
 		r := schema.PutRequest{Operation: schema.Operation{Principal: schema.Principal{Tenant: "acme", Agent: "support",

@@ -128,8 +128,8 @@ func checkPayload[T Payload](
 	validate(p, path, &v)
 }
 
-// ArtifactPrefix begins a reference to stored bytes. Their SHA-256 follows, as 64 lower-case hexadecimal digits. Any
-// other reference points into the host system.
+// ArtifactPrefix is the prefix of a reference to stored bytes. Their SHA-256 follows, as 64 lower-case hexadecimal
+// digits. All other references point into the host system.
 const ArtifactPrefix = "sha256:"
 
 var artifactRef = regexp.MustCompile(`^` + ArtifactPrefix + `[0-9a-f]{64}$`)
@@ -306,7 +306,7 @@ func (g *graph) has(name string) bool {
 	return ok
 }
 
-// node adds a node. It returns false if there already is a node of that name.
+// node adds a node. It returns false if a node of that name exists.
 func (g *graph) node(name string) bool {
 	if g.has(name) {
 		return false
@@ -325,8 +325,8 @@ func (g *graph) edge(from, to string) bool {
 	return true
 }
 
-// cyclic reports whether some nodes depend on each other in a circle. It removes nodes without dependencies
-// until there are none. Each remaining node is in a circle or depends on one.
+// cyclic reports whether the graph has a cycle. It removes nodes without dependencies until there are none. Each
+// remaining node is in a cycle or depends on one.
 func (g *graph) cyclic() bool {
 	waiting := maps.Clone(g.in)
 	var free []string

@@ -14,11 +14,11 @@ import (
 	"github.com/mneme/mneme/schema/jsonschema"
 )
 
-// Limits of a record. Those of a request apply to what both have.
+// Limits of a record. Limits of a request also apply to the fields that both have.
 const (
 	MaxRecordRefs      = 1_000         // provenance sources, evidence
 	MaxRelations       = 1_000         // edges from one record
-	MaxDurationSeconds = 9_000_000_000 // half-life and maximal age: 285 years
+	MaxDurationSeconds = 9_000_000_000 // half-life and maximum age: 285 years
 	MaxSubjectLength   = 256           // characters of a semantic memory's subject
 	MaxPredicateLength = 256           // characters of its predicate
 	MaxDecayPoints     = 32            // points of a custom curve
@@ -49,7 +49,7 @@ func (m *MemoryRecord) Validate() error {
 	return p.Err()
 }
 
-// lacking lists what a complete record has and this one does not.
+// lacking lists the fields that a complete record needs and this one lacks.
 func (m *MemoryRecord) lacking() []string {
 	var out []string
 	need := func(path string, missing bool) {
@@ -73,13 +73,13 @@ func (m *MemoryRecord) lacking() []string {
 // empty.
 func (m *MemoryRecord) validate(p *check.Problems, path string) {
 	found := check.Problems{Fields: slices.Clone(m.problems)}
-	if !m.unbuilt { // nothing else is known of a record that was not decoded
+	if !m.unbuilt { // a record that was not decoded has no type
 		m.check(&found)
 	}
 	for i, f := range found.Fields {
 		earlier := func(g FieldError) bool { return under(f.Field, g.Field) }
 		if i >= len(m.problems) && slices.ContainsFunc(found.Fields[:i], earlier) {
-			continue // the consequence of a problem that is listed
+			continue // the consequence of a listed problem
 		}
 		switch {
 		case f.Field == "(json)" && path != "":
@@ -312,7 +312,7 @@ func checkTags(p *check.Problems, field string, tags []string) {
 	}
 }
 
-// checkID refuses a value that is neither empty nor the usual text of a UUID.
+// checkID reports a value that is neither empty nor a UUID in the standard form.
 func checkID(p *check.Problems, field, value string) {
 	if value == "" {
 		return

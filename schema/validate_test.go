@@ -15,7 +15,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// canary is in every bad value; no error may quote it.
+// canary is part of every invalid value. No error may quote it.
 const canary = "XyzzyCanary"
 
 func ptr[T any](v T) *T { return &v }
@@ -52,12 +52,12 @@ func requireFields(t *testing.T, err error, want ...string) {
 
 func long(n int) string { return canary + strings.Repeat("é", n+1-len(canary)) }
 
-// texts are the ways in which a short text can be bad.
+// texts returns invalid short texts by reason.
 func texts(limit int) map[string]string {
 	return map[string]string{"NUL": canary + "\x00", "not UTF-8": canary + "\xff", "too long": long(limit)}
 }
 
-func TestIngestRequestNamesEveryBadField(t *testing.T) {
+func TestIngestRequestReportsEveryInvalidField(t *testing.T) {
 	t.Parallel()
 	type bad struct {
 		field string
@@ -229,7 +229,7 @@ func fillRefs(refs []schema.Ref) {
 	}
 }
 
-func TestValidateReportsAllFieldsAndKeepsTheMessageShort(t *testing.T) {
+func TestValidateMessageIsShort(t *testing.T) {
 	t.Parallel()
 	r := goodRequest()
 	r.Principal.Tenant, r.Candidates[0].Content, r.Candidates[1].Category = "", "", canary
@@ -245,7 +245,7 @@ func TestValidateReportsAllFieldsAndKeepsTheMessageShort(t *testing.T) {
 	require.Contains(t, err.Error(), "490 more")
 }
 
-func TestRecallRequestNamesEveryBadField(t *testing.T) {
+func TestRecallRequestReportsEveryInvalidField(t *testing.T) {
 	t.Parallel()
 	since := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
 	good := func() schema.RecallRequest {
@@ -385,7 +385,7 @@ func TestSensitivityAtMost(t *testing.T) {
 	require.Empty(t, schema.Sensitivity("HIGH").AtMost())
 }
 
-func TestValidKnowsOnlyTheEnumerations(t *testing.T) {
+func TestValid(t *testing.T) {
 	t.Parallel()
 	for _, ok := range []bool{schema.TypePlanGraph.Valid(), schema.CategoryIssue.Valid(),
 		schema.SensitivityHyper.Valid(), schema.VisibilityGlobal.Valid(),

@@ -35,7 +35,7 @@ func TestArtifactsAreAddressedByContent(t *testing.T) {
 	require.ErrorAs(t, err, &invalid)
 	_, err = w.PutArtifact(ctx, w.p, strings.NewReader(strings.Repeat("x", pipeline.MaxArtifactBytes+1)), "", "", w.now)
 	require.ErrorIs(t, err, pipeline.ErrArtifactTooLarge)
-	// The database enforces it too.
+	// The database enforces this too.
 	_, err = w.owner.Exec(ctx,
 		`INSERT INTO artifacts (tenant, sha256, media_type, size, content, agent_id, created_at)
 			VALUES ('t', sha256('a'), 'x', 1, 'b', 'a', now())`)
@@ -50,7 +50,7 @@ func TestArtifactsAreAddressedByContent(t *testing.T) {
 		_, _, err = w.GetArtifact(ctx, p, a.Address)
 		require.ErrorIs(t, err, pg.ErrNotFound)
 	}
-	// Knowing an address is not having the bytes.
+	// An address alone gives no access to the content.
 	naming := episode(t, "", "saw it")
 	naming.Payload = json.RawMessage(strings.Replace(string(naming.Payload), "{", `{"artifacts": ["`+a.Address+`"],`,
 		1))

@@ -16,7 +16,7 @@ import (
 	"github.com/mneme/mneme/store/read"
 )
 
-// step changes a memory at a time, past the store, as an operation would: a version more.
+// step changes a memory directly in the database as an operation would do at a time: the version goes up by one.
 func (w *world) step(id uuid.UUID, at time.Time, set string, args ...any) {
 	w.t.Helper()
 	w.exec(`UPDATE memories SET version = version + 1, updated_at = $2`+set+` WHERE id = $1`,
@@ -44,9 +44,9 @@ func (w *world) listAsOf(at, validAt time.Time) []string {
 	return out
 }
 
-// The life of a fact: known, reworded, replaced, contested, resolved, retracted, forgotten, recovered,
-// erased. At each time it is read as it was believed then, and its successor too.
-func TestWhatWasBelievedThen(t *testing.T) {
+// A fact is changed, superseded, contested, resolved, retracted, forgotten, recovered and erased. At each time, the
+// fact and its successor are read as they were believed at that time.
+func TestReadAsOf(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	first := w.now
@@ -97,7 +97,7 @@ func TestWhatWasBelievedThen(t *testing.T) {
 			require.Equal(t, n >= 4, m.Supersedes != "", at)
 			var payload schema.SemanticPayload
 			require.NoError(t, json.Unmarshal(m.Payload, &payload))
-			require.Equal(t, want.status, payload.Revision.Status, "the payload shows the status of then")
+			require.Equal(t, want.status, payload.Revision.Status, "the payload shows the status at that time")
 			require.Equal(t, want.listed, w.listAsOf(at, time.Time{}), at)
 		}
 	}
@@ -107,10 +107,10 @@ func TestWhatWasBelievedThen(t *testing.T) {
 	_, err = w.GetAsOf(ctx, w.p, other, day(-1))
 	require.ErrorIs(t, err, pg.ErrNotFound)
 
-	// As of now it is the plain read.
+	// As of a time in the future, the result is that of a plain read.
 	require.Equal(t, w.get(id), w.asOf(id, time.Now().AddDate(1, 0, 0)))
 
-	// Who may look is judged by what holds now, and the listing by both.
+	// A single read is authorized by the current state, the listing also by the state at that time.
 	stranger := schema.Principal{Tenant: "t", Agent: "b"}
 	_, err = w.GetAsOf(ctx, stranger, id, day(1))
 	require.ErrorIs(t, err, pg.ErrNotFound)
@@ -127,7 +127,7 @@ func TestWhatWasBelievedThen(t *testing.T) {
 		require.Len(t, found, want)
 	}
 
-	// What is erased is gone from the past too.
+	// An erased memory cannot be read as of any earlier time either.
 	w.exec(`UPDATE memories SET erased_at = $2, deleted_at = $2, content = '', payload = '{}', version = version + 1,
 		updated_at = $2 WHERE id = $1`, id, day(10))
 	w.exec(`DELETE FROM memory_versions WHERE memory_id = $1`, id)
@@ -135,8 +135,8 @@ func TestWhatWasBelievedThen(t *testing.T) {
 	require.ErrorIs(t, err, pg.ErrNotFound)
 }
 
-// Two times: what was then believed to hold at another.
-func TestWhatWasThenBelievedToHold(t *testing.T) {
+// With two times, the listing has what was believed at the first about the second.
+func TestListAsOfTwoTimes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	day := func(n int) time.Time { return w.now.AddDate(0, 0, n) }
@@ -156,8 +156,8 @@ func TestWhatWasThenBelievedToHold(t *testing.T) {
 	}
 }
 
-// Reading as of any time gives what a plain read gave at that time.
-func TestAsOfIsWhatWasRead(t *testing.T) {
+// Reading as of a time gives what a plain read gave at that time.
+func TestReadAsOfMatchesThePlainRead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	rapid.Check(t, func(rt *rapid.T) {

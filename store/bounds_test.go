@@ -23,19 +23,19 @@ import (
 	"github.com/mneme/mneme/store/sweeping"
 )
 
-// bound says why a table does not grow for ever under a load that stays the same.
+// bound says why a table does not grow without limit under a constant load.
 type bound int
 
 const (
-	// steady: what is over goes. The table has no more rows in the last quarter of the year than before it.
+	// steady: expired rows are removed. The table has no more rows in the last quarter of the year than before it.
 	steady bound = iota
-	// perMemory: so many rows a memory at most, and they go with it.
+	// perMemory: a bounded number of rows per memory, which are removed with it.
 	perMemory
-	// few: a number that does not depend on what comes in.
+	// few: a number that does not depend on the load.
 	few
 )
 
-// bounds has every table. A new table fails the test until it says what bounds it. docs/forgetting.md lists the same.
+// bounds lists every table. A new table fails the test until it has an entry. docs/forgetting.md has the same list.
 var bounds = map[string]bound{
 	"memories": steady, "memory_history": steady, "memory_versions": steady, "memory_candidates": steady,
 	"proposals":      steady,
@@ -65,9 +65,9 @@ var bounds = map[string]bound{
 	"goose_db_version": few,
 }
 
-// A year of the same week, with sweeps and purges every second or third day, less often than schedules run them: no
-// table has more rows in the end than it had when its longest window had passed once.
-func TestAYearBoundsEveryTable(t *testing.T) {
+// The same week is repeated for a year, with sweeps and purges every second or third day, less often than by the
+// schedules. At the end, no table has more rows than after its longest window had passed once.
+func TestEveryTableIsBoundedOverAYear(t *testing.T) {
 	t.Parallel()
 	y := &steadyYear{world: newWorld(t)}
 	y.now = time.Now().UTC().Truncate(time.Second).Add(-380 * day) // requests are swept by the database's clock
@@ -78,16 +78,16 @@ func TestAYearBoundsEveryTable(t *testing.T) {
 	y.tables, err = pgx.CollectRows(rows, pgx.RowTo[string])
 	require.NoError(t, err)
 	for _, table := range y.tables {
-		require.Contains(t, bounds, table, "%s is a new table: give it a bound, and say it in docs/forgetting.md",
+		require.Contains(t, bounds, table, "%s is a new table: add it to bounds and to docs/forgetting.md",
 			table)
 	}
-	require.Len(t, y.tables, len(bounds), "a table is gone")
+	require.Len(t, y.tables, len(bounds), "a table was removed")
 
-	// Kept for as long as their longest window, half a year, tables have filled up by day 200.
+	// The longest window is half a year, so that tables have reached their size by day 200.
 	filled, later := map[string]int{}, map[string]int{}
 	for week := range 53 {
 		y.week(week)
-		switch at := week * 7; { // before what the week brought is looked after
+		switch at := week * 7; { // before the sweeps and purges of the week
 		case at > 285:
 			y.measure(later)
 		case at > 200:
@@ -101,7 +101,7 @@ func TestAYearBoundsEveryTable(t *testing.T) {
 	memories := later["memories"]
 	for _, table := range y.tables {
 		t.Logf("%-26s %4d until day 285, %4d after", table, filled[table], later[table])
-		require.Positive(t, max(filled[table], mayBeEmpty(bounds[table])), "the load puts nothing into %s", table)
+		require.Positive(t, max(filled[table], mayBeEmpty(bounds[table])), "the load adds no rows to %s", table)
 		switch bounds[table] {
 		case steady:
 			require.LessOrEqual(t, later[table], filled[table]+filled[table]/10+2, "%s grows", table)
@@ -113,7 +113,7 @@ func TestAYearBoundsEveryTable(t *testing.T) {
 	}
 }
 
-// mayBeEmpty lets tables of few rows be empty.
+// mayBeEmpty reports, as 1 or 0, whether a table may be empty: tables of kind few may.
 func mayBeEmpty(b bound) int {
 	if b == few {
 		return 1
@@ -121,15 +121,15 @@ func mayBeEmpty(b bound) int {
 	return 0
 }
 
-// steadyYear is a tenant to which the same happens every week.
+// steadyYear is a tenant with the same load every week.
 type steadyYear struct {
 	*world
 	tables []string
 	pinned uuid.UUID
 }
 
-// measure records the most rows that each table had. Rows that are kept permanently on purpose do not count: the
-// empty row of an erased memory.
+// measure records the most rows that each table had. It does not count the empty rows of erased memories, which are
+// kept permanently.
 func (y *steadyYear) measure(most map[string]int) {
 	y.t.Helper()
 	for _, table := range y.tables {
@@ -141,13 +141,13 @@ func (y *steadyYear) measure(most map[string]int) {
 	}
 }
 
-// week is what happens in it.
+// week applies the load of one week.
 func (y *steadyYear) week(n int) {
 	y.t.Helper()
 	name := fmt.Sprintf("Quill%03d", n)
 	knows := memory.Triple{Source: name, Relationship: "knows", Target: "Alice", Confidence: 1}
 
-	// The pipeline: a memory with a key, links and a vector; the same again; a fact that waits for a review and
+	// The pipeline: a memory with a key, links and a vector; the same memory again; a fact that waits for review and
 	// expires; a job that is parked; a batch in shadow mode.
 	y.linked(name+" knows Alice and brought the blue folder.", knows)
 	keyed := schema.Candidate{Content: name + " handed the report in.", SourceKind: schema.SourceUserInput,
@@ -200,7 +200,7 @@ func (y *steadyYear) week(n int) {
 	require.NoError(y.t, err)
 	require.NotNil(y.t, closed.MemoryID)
 
-	// What is derived of events; a standing question that is answered again, and what that cost.
+	// Data derived from events; a topic that is answered twice, and its token cost.
 	seen := said("seen"+name, "run/"+name, "ann", ledger.KindWorldObserved)
 	_, err = y.Store.Append(ctx, events.AppendInput{Tenant: y.p.Tenant, Events: []ledger.Event{seen}, Now: y.now})
 	require.NoError(y.t, err)
@@ -209,7 +209,7 @@ func (y *steadyYear) week(n int) {
 	topic := y.asks(y.p, "Who knows Alice?")
 	draft, _ := y.drafts(topic, y.pinned, fades)
 	y.publishes(topic, draft)
-	// What learning keeps of a memory, and of the problem that it is about.
+	// What learning stores about a memory and about the problem that the memory solves.
 	require.NoError(y.t, y.SaveAdvice(ctx, advising.Advice{ID: uuid.New(), Principal: y.p}, y.now))
 	for _, sql := range []string{
 		`INSERT INTO learning_attempts (tenant, memory_id, ordinal, at) SELECT tenant, id, 0, now() FROM memories
@@ -232,7 +232,7 @@ func (y *steadyYear) week(n int) {
 	require.NoError(y.t, y.ReserveTokens(ctx, budgets.Reservation{Tenant: y.p.Tenant, Key: name, Purpose: "topic",
 		Tokens: 30}, y.now))
 
-	// Forgetting of each kind, and a policy that goes back and forth.
+	// Forgetting in each mode, and a policy that alternates between two values.
 	for i, mode := range []schema.ForgetMode{schema.ForgetSoft, schema.ForgetForce, schema.ForgetErase} {
 		text := fmt.Sprintf("%s lives in house number %d.", name, i)
 		source, facts := y.told(name, text, add(lives(text, name+fmt.Sprint(i), "house")))
@@ -246,7 +246,7 @@ func (y *steadyYear) week(n int) {
 	require.NoError(y.t, err)
 }
 
-// keepUp is what schedules do, and what runs do at their end.
+// keepUp does what the schedules and the ends of runs do.
 func (y *steadyYear) keepUp() {
 	y.t.Helper()
 	for _, batch := range y.batches(`SELECT DISTINCT batch_id FROM proposals WHERE state = 'blocked'
@@ -260,7 +260,7 @@ func (y *steadyYear) keepUp() {
 		require.NoError(y.t, y.AdvanceJobs(ctx, schema.Range{Tenant: y.p.Tenant, BatchID: batch, To: 10}, "done",
 			y.now))
 	}
-	for { // the index learns of what has changed
+	for { // sends pending changes to the index
 		entries, err := y.Outbox(ctx, y.p.Tenant, hash, nil, 100)
 		require.NoError(y.t, err)
 		if len(entries) == 0 {
@@ -278,7 +278,7 @@ func (y *steadyYear) keepUp() {
 				Step: step, After: after,
 				Limit: 7, At: y.now, Now: y.now})
 			require.NoError(y.t, err)
-			require.LessOrEqual(y.t, b.Removed, 7, "%s: the cap holds", step)
+			require.LessOrEqual(y.t, b.Removed, 7, "%s: a batch is capped", step)
 			after, more = b.Next, b.More
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Rows are written a hundred at a time. Each is stored as if it had come alone, in its place.
+// Rows are written a hundred at a time. Each is stored as if it were the only one, in its position.
 func TestALargeBatchIsStoredLikeSingleCandidates(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

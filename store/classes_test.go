@@ -22,8 +22,7 @@ var classIndexes = map[string]string{
 	"interaction semantic": "brief_learned", "interaction procedural": "brief_learned",
 }
 
-// Whatever class a record is stored in, the vector search, the neighbour search and the check of an index
-// find it.
+// The vector search, the neighbour search and the check of an index find a record of any class.
 func TestVectorsOfEveryClassAreFound(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -57,7 +56,7 @@ func TestVectorsOfEveryClassAreFound(t *testing.T) {
 	}
 }
 
-// Every class is searched by its index, in a model's own indexes as in those of the offline embedder.
+// Every class is searched by its index, for the indexes of a model and for those of the offline embedder.
 func TestVectorsOfEveryClassAreSearchedByTheirIndex(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -68,7 +67,7 @@ func TestVectorsOfEveryClassAreSearchedByTheirIndex(t *testing.T) {
 	require.Equal(t, 5, built)
 	built, err = w.BuildVectorIndexes(ctx, model, false)
 	require.NoError(t, err)
-	require.Zero(t, built, "they are there already")
+	require.Zero(t, built, "they exist already")
 	var prefix string
 	require.NoError(t, w.owner.QueryRow(ctx, `SELECT replace(mneme_vector_index_name($1, 384, '', ''), '__', '_')`,
 		model.Name).Scan(&prefix))
@@ -87,10 +86,10 @@ func TestVectorsOfEveryClassAreSearchedByTheirIndex(t *testing.T) {
 	}
 	w.exec(`ANALYZE memory_embeddings`)
 	listen := &tracer{}
-	s, err := store.OpenTraced(ctx, w.url+"&enable_sort=off", listen) // the table is too small for an index to pay
+	s, err := store.OpenTraced(ctx, w.url+"&enable_sort=off", listen) // so that a small table uses the index
 	require.NoError(t, err)
 	t.Cleanup(s.Close)
-	s.ScanUpTo = -1 // small tenants are compared one by one
+	s.ScanUpTo = -1 // by default, small tenants are scanned
 	for _, m := range []struct {
 		name, indexes string
 	}{{hash.Name, "memory_embeddings_hash_v1_"}, {model.Name, prefix}} {

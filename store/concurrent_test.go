@@ -30,13 +30,13 @@ import (
 	"github.com/mneme/mneme/store/pipeline"
 )
 
-// TestOperationsAtOnce lets eight callers, of two agents, run every kind of operation on a few memories and claims at
-// the same time. No operation fails, no invariant is violated, and each operation delivered again returns its first
-// result and changes nothing.
+// TestConcurrentOperations lets eight callers, of two agents, run every kind of operation on a few memories and
+// claims at the same time. No operation fails, no invariant is violated, and each operation delivered again returns
+// its first result and changes nothing.
 //
-// What the callers do follows from the seed, which a failure shows and MNEME_TEST_SEED sets; which of them comes
-// first does not.
-func TestOperationsAtOnce(t *testing.T) {
+// The operations of the callers follow from the seed, which a failure shows and MNEME_TEST_SEED sets; their order
+// does not.
+func TestConcurrentOperations(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
 	if s := os.Getenv("MNEME_TEST_SEED"); s != "" {
@@ -85,24 +85,24 @@ func TestOperationsAtOnce(t *testing.T) {
 	require.Equal(t, before, a.snapshot())
 }
 
-// arena is what the callers share.
+// arena is the state that the callers share.
 type arena struct {
 	*world
 	agents  []schema.Principal
 	clock   atomic.Int64
-	working map[string][]string // by agent, ids of records that are put repeatedly
+	working map[string][]string // record ids that are put repeatedly, by agent
 	grown   map[string][]string
 
 	mu        sync.Mutex
-	ids       []uuid.UUID // of memories, in whatever state
+	ids       []uuid.UUID // of memories in any state
 	delivered []delivery
 }
 
-// delivery is an operation that was carried out and can be delivered again.
+// delivery is an operation that was carried out and can be delivered a second time.
 type delivery struct {
 	what    string
 	deliver func() (any, error)
-	result  any // nil where a second delivery answers otherwise: that there is nothing to do
+	result  any // nil if a second delivery answers that there is nothing to do
 }
 
 func newArena(t *testing.T) *arena {
@@ -121,7 +121,7 @@ func newArena(t *testing.T) *arena {
 	return a
 }
 
-// The words are few, so that callers say the same.
+// There are few words, so that callers state the same facts.
 var (
 	people  = []string{"Ana", "Bob"}
 	places  = []string{"Lisbon", "Porto", "Rome"}
@@ -133,10 +133,11 @@ var (
 		"The key is under the mat."}
 )
 
-// now passes with every operation. Who takes it first need not be first at the locks.
+// tick advances the clock with every operation. The order of times is not the order in which locks are taken.
 func (a *arena) tick() time.Time { return a.world.now.Add(time.Duration(a.clock.Add(1)) * time.Second) }
 
-func (a *arena) met(ids ...string) {
+// addIDs adds the ids of memories to a.ids.
+func (a *arena) addIDs(ids ...string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, s := range ids {
@@ -152,7 +153,7 @@ func (a *arena) keepDelivery(d delivery) {
 	a.delivered = append(a.delivered, d)
 }
 
-// caller is one of those who work at once.
+// caller is one of the concurrent callers.
 type caller struct {
 	*arena
 	*rand.Rand
@@ -172,7 +173,7 @@ func (c *caller) asks(reason string) schema.Operation {
 	return schema.Operation{Principal: c.p, Reason: reason}
 }
 
-// pick chooses memories, rather later ones.
+// pick chooses memories and prefers later ones.
 func (c *caller) pick(n int) []uuid.UUID {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -186,7 +187,7 @@ func (c *caller) pick(n int) []uuid.UUID {
 	return out
 }
 
-// pickLive chooses a memory that is live and that the caller may see; the zero record where there is none.
+// pickLive chooses a memory that is live and visible to the caller. It returns the zero record if there is none.
 func (c *caller) pickLive() (schema.MemoryRecord, error) {
 	known, err := c.List(ctx, pg.Filter{Principal: c.p}, pg.Page{})
 	if err != nil || len(known) == 0 {
@@ -195,7 +196,7 @@ func (c *caller) pickLive() (schema.MemoryRecord, error) {
 	return one(c, known), nil
 }
 
-// version is the one that the caller saw: not always the current one.
+// version returns a version that the caller saw, which is sometimes not the current one.
 func (c *caller) version(id uuid.UUID) (int, error) {
 	m, err := c.Get(ctx, c.p, id)
 	if errors.Is(err, pg.ErrNotFound) {
@@ -207,7 +208,7 @@ func (c *caller) version(id uuid.UUID) (int, error) {
 	return m.Version, err
 }
 
-// carry delivers an operation, sometimes twice at the same time, and keeps it for a repeated delivery.
+// carry delivers an operation, sometimes twice concurrently, and keeps it for a repeated delivery.
 func carry[R any](c *caller, what string, fn func() (R, error)) (R, error) {
 	result, err := fn, error(nil)
 	first, second := *new(R), *new(R)
@@ -235,7 +236,7 @@ func sameJSON(a, b any) bool {
 	return errA == nil && errB == nil && string(x) == string(y)
 }
 
-// step does one thing and says what.
+// step does one operation and returns its name.
 func (c *caller) step() (string, error) {
 	steps := []struct {
 		what   string
@@ -280,7 +281,7 @@ func (c *caller) ingest() error {
 	if err != nil {
 		return err
 	}
-	c.met(ack.MemoryIDs...)
+	c.addIDs(ack.MemoryIDs...)
 	if len(ack.Deduped) > 0 {
 		return nil
 	}
@@ -315,7 +316,7 @@ func (c *caller) ingest() error {
 		}
 		if counts.Stale == 0 || round == 2 {
 			again := in
-			// a source that was changed and changed back lacks an embedding, and would rightly get it
+			// a source that was changed and changed back has no embedding, and a repeated write would add one
 			again.Sources = nil
 			c.keepDelivery(delivery{what: "write", deliver: func() (any, error) { return c.Write(ctx, again) }})
 			break
@@ -326,7 +327,7 @@ func (c *caller) ingest() error {
 		return err
 	}
 	for _, o := range outcomes {
-		c.met(o.MemoryID)
+		c.addIDs(o.MemoryID)
 	}
 	linking := c.tick()
 	link := func() (any, error) { return c.Link(ctx, r, linking) }
@@ -337,7 +338,7 @@ func (c *caller) ingest() error {
 	return nil
 }
 
-// decides proposes something for each fact, on the ground of what the caller sees now.
+// decides proposes an action for each fact, based on what the caller sees now.
 func (c *caller) decides(r schema.Range, source uuid.UUID, facts []memory.Fact) error {
 	var decided []pipeline.Decided
 	for i, f := range facts {
@@ -360,7 +361,7 @@ func (c *caller) decides(r schema.Range, source uuid.UUID, facts []memory.Fact) 
 	return c.SaveDecisions(ctx, r, []uuid.UUID{source}, decided, c.tick())
 }
 
-// put writes records: claims, working memory that is replaced and discarded, an episode that grows.
+// put writes records: claims, working memory that is replaced and discarded, and an episode that is extended.
 func (c *caller) put() error {
 	record := semantic("", one(c, people), "lives_in", one(c, places), one(c, grounds))
 	switch {
@@ -399,15 +400,15 @@ func (c *caller) put() error {
 		return err
 	}
 	for _, item := range result.Items {
-		// A record that is put repeatedly is not forgotten by force: it would begin a second history under its id.
+		// A record that is put repeatedly is not forgotten by force: a second history would begin under its id.
 		if !slices.Contains(c.working[c.p.Agent], item.ID) && !slices.Contains(c.grown[c.p.Agent], item.ID) {
-			c.met(item.ID)
+			c.addIDs(item.ID)
 		}
 	}
 	return nil
 }
 
-// revises revises in one of the ways, mostly what is live, in the version that the caller sees.
+// revises carries out a random kind of revision, mostly of live memories, with the version that the caller sees.
 func (c *caller) revises() error {
 	record := semantic("", one(c, people), "lives_in", one(c, places), one(c, grounds))
 	req := schema.ReviseRequest{Operation: c.asks("heard otherwise"), Record: &record, Evidence: slices.Clone(heard),
@@ -453,12 +454,12 @@ func (c *caller) revises() error {
 		req.Evidence = append(req.Evidence, schema.Ref{Kind: "observation", Ref: c.pick(1)[0].String()})
 	}
 	if req.Validate() != nil {
-		return nil // one target twice, or itself
+		return nil // the same target twice, or the record itself
 	}
 	in := edit.ReviseInput{Operation: c.operation(), Request: req, Policy: c.policy,
 		Embedding: &pg.Embedding{Model: hash, Vector: axis()}, Now: c.tick()}
 	result, err := carry(c, "revise", func() (schema.ReviseResult, error) { return c.Revise(ctx, in) })
-	c.met(result.Created...)
+	c.addIDs(result.Created...)
 	return err
 }
 
@@ -499,7 +500,7 @@ func (c *caller) modifies() error {
 	return err
 }
 
-// forgets previews, confirms (or does not) and carries out.
+// forgets previews a selection, confirms it or not, and carries it out.
 func (c *caller) forgets() error {
 	req := schema.ForgetRequest{Operation: c.asks("no longer wanted"), Execute: c.chance(50),
 		Mode: one(c, []schema.ForgetMode{schema.ForgetSoft, schema.ForgetSoft, schema.ForgetForce, schema.ForgetErase})}
@@ -514,7 +515,7 @@ func (c *caller) forgets() error {
 	op, at := c.operation(), c.tick()
 	preview, err := carry(c, "select", func() (schema.ForgetPreview, error) {
 		preview, err := c.SelectForget(ctx, op, req, at)
-		preview.State = "" // what is selected is the first answer; how far the run is, is not
+		preview.State = "" // only the selection is repeated; the state of the run changes
 		return preview, err
 	})
 	if err != nil {
@@ -579,7 +580,7 @@ func (c *caller) recovers() error {
 	return err
 }
 
-// reviews decides on a proposal that waits.
+// reviews decides on a proposal that waits for review.
 func (c *caller) reviews() error {
 	waiting, err := c.ListReviews(ctx, c.p, pipeline.ReviewFilter{}, pg.Page{Limit: 5})
 	if err != nil || len(waiting) == 0 {
@@ -597,11 +598,11 @@ func (c *caller) reviews() error {
 	}
 	op := c.operation()
 	result, err := carry(c, "review", func() (schema.ReviewResult, error) { return c.DecideProposal(ctx, op, in) })
-	c.met(result.MemoryID)
+	c.addIDs(result.MemoryID)
 	return err
 }
 
-// index tells the index what has changed, embedding what has no vector.
+// index drains the outbox, embedding what has no vector.
 func (c *caller) index() error {
 	entries, err := c.Outbox(ctx, c.p.Tenant, hash, nil, 5)
 	if err != nil {
@@ -646,8 +647,8 @@ func (b *between) TraceBatchStart(ctx context.Context, _ *pgx.Conn, d pgx.TraceB
 func (b *between) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
 func (b *between) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData)     {}
 
-// interrupted is the world's store, which does something else before its first statement with a text:
-// until that is done or waits for a lock. done waits for its end.
+// interrupted returns a store that calls do before its first statement that contains text, and goes on once do has
+// returned or waits for a lock. done waits until do has returned and returns its error.
 func (w *world) interrupted(text string, do func() error) (s *store.Store, done func() error) {
 	w.t.Helper()
 	watch, ended := testkit.Owner(w.t, w.url), make(chan error, 1)
@@ -690,7 +691,7 @@ func (w *world) interrupted(text string, do func() error) (s *store.Store, done 
 	return s, func() error { return <-ended }
 }
 
-// erasing takes an erasure up to its batch, which it returns.
+// erasing starts an erasure and returns its batch.
 func (w *world) erasing(ids ...uuid.UUID) func() error {
 	w.t.Helper()
 	preview := w.selects(w.forgets(schema.ForgetErase, named(ids...)))
@@ -702,9 +703,9 @@ func (w *world) erasing(ids ...uuid.UUID) func() error {
 	}
 }
 
-// A text comes in again while the memory that has it is being erased: the erasure waits and removes the
-// new text too, and no copy is left next to an empty row.
-func TestStageMeetsAnErasureOfTheSameText(t *testing.T) {
+// A text is staged while the memory with the same text is being erased. The erasure waits and removes the new text
+// too, so that no copy remains next to an empty row.
+func TestStageDuringAnErasureOfTheSameText(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []schema.WriteMode{schema.ModeControlled, schema.ModeShadow} {
 		w := newWorld(t)
@@ -721,8 +722,8 @@ func TestStageMeetsAnErasureOfTheSameText(t *testing.T) {
 	}
 }
 
-// What nothing mentions any more goes from the graph between two statements of a link that mentions it.
-func TestLinkMeetsTheEndOfAnEntity(t *testing.T) {
+// An entity loses its last mention between two statements of a link that mentions it.
+func TestLinkDuringTheRemovalOfAnEntity(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id, r := w.linkable("Ana knows Bob", triple("Ana", "knows", "Bob"))
@@ -736,8 +737,8 @@ func TestLinkMeetsTheEndOfAnEntity(t *testing.T) {
 	testkit.CheckInvariants(t, w.owner)
 }
 
-// A fact is being erased while the graph of its source is written: it is not added to the graph.
-func TestLinkMeetsAnErasureOfAFact(t *testing.T) {
+// A fact is erased while the graph of its source is written. It is not added to the graph.
+func TestLinkDuringAnErasureOfAFact(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	source, r := w.linkable("Ana wrote a letter", triple("Ana", "knows", "Bob"))
@@ -752,9 +753,9 @@ func TestLinkMeetsAnErasureOfAFact(t *testing.T) {
 	testkit.CheckInvariants(t, w.owner)
 }
 
-// A request that is repeated after its memory was erased brings the text once more. It is answered as
-// before, and the text is not kept.
-func TestReplayedKeyOfWhatIsForgotten(t *testing.T) {
+// A request repeated after its memory was erased contains the text again. It is answered as before, and the text is
+// not stored.
+func TestReplayedKeyOfAForgottenMemory(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []schema.ForgetMode{schema.ForgetErase, schema.ForgetForce} {
 		w := newWorld(t)
@@ -770,8 +771,8 @@ func TestReplayedKeyOfWhatIsForgotten(t *testing.T) {
 	}
 }
 
-// An id whose memory was forgotten by force has a history that has ended: nothing else is put under it.
-func TestAnIDThatWasForgottenByForceIsNotTakenAgain(t *testing.T) {
+// The history of an id ends when its memory is forgotten by force. No other record can be put under the id.
+func TestIDForgottenByForceIsNotReused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	record, other := claims("Ana", "Rome", ""), w.keep(claims("Ana", "Lisbon", ""))
@@ -784,8 +785,7 @@ func TestAnIDThatWasForgottenByForceIsNotTakenAgain(t *testing.T) {
 	testkit.CheckInvariants(t, w.owner)
 }
 
-// Writers in scopes that do not wait for each other bring records of one id: one has it, and the others
-// are told so.
+// Concurrent writers in different scopes put records with the same id. One succeeds, and the others get a conflict.
 func TestConcurrentPutsOfOneID(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -16,11 +16,11 @@ import (
 	"github.com/mneme/mneme/store/search"
 )
 
-// planned is a fact in the words of its source.
+// planned is a fact in the same words as its source.
 const planned = "The launch is planned for May 3."
 
-// said stages an observation and takes what it says through the pipeline. It returns the source, and the lasting
-// record that says it.
+// said stages an observation and takes it through the pipeline. It returns the source and the lasting record of the
+// fact.
 func (w *world) said(c schema.Candidate, i idea) (source, record uuid.UUID) {
 	w.t.Helper()
 	ack, r := w.stage(c)
@@ -39,7 +39,7 @@ func evidenceOf(m schema.MemoryRecord) []string {
 	return out
 }
 
-func TestAFactInTheWordsOfItsSourceLasts(t *testing.T) {
+func TestFactInTheWordsOfItsSourceIsStored(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	source, record := w.said(schema.Candidate{Content: planned, Speaker: "Maya", Session: "s1"},
@@ -52,7 +52,7 @@ func TestAFactInTheWordsOfItsSourceLasts(t *testing.T) {
 	require.Equal(t, "Maya", m.Who)
 	require.Equal(t, []schema.Relation{{Predicate: "derived_from", TargetID: source.String(), Weight: 1}}, m.Relations)
 	require.Equal(t, []string{"observation memory:" + source.String()}, evidenceOf(m),
-		"it keeps where it comes from when the source is gone")
+		"it keeps its provenance when the source is removed")
 	require.True(t, w.now.Equal(*m.Provenance.Sources[0].Timestamp))
 	require.Equal(t, schema.TypeEpisodic, w.get(source).Type)
 	require.Equal(t, 2, w.count("memories", "live AND content = $1", planned))
@@ -69,7 +69,7 @@ func TestTheSourcesReferencesAreTheFactsEvidence(t *testing.T) {
 	require.Equal(t, refs, w.get(record).Provenance.Sources)
 }
 
-func TestAPinHoldsForTheRecordInTheSameWords(t *testing.T) {
+func TestPinAppliesToTheRecordOfTheFact(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	_, record := w.said(schema.Candidate{Content: "critical: " + planned},
@@ -81,8 +81,8 @@ func TestAPinHoldsForTheRecordInTheSameWords(t *testing.T) {
 	testkit.CheckInvariants(t, w.owner)
 }
 
-// Anyone who says again what is known becomes one more source of the record, and keeps it from fading.
-func TestWhatIsSaidAgainIsTiedToWhatIsKnown(t *testing.T) {
+// When a known fact is stated again, the new source is added to the record's evidence, and the record is reinforced.
+func TestRestatedFactGetsAnotherSource(t *testing.T) {
 	t.Parallel()
 	for name, again := range map[string]func(record uuid.UUID) idea{
 		"known": func(record uuid.UUID) idea {
@@ -100,7 +100,7 @@ func TestWhatIsSaidAgainIsTiedToWhatIsKnown(t *testing.T) {
 				Refs: []schema.Ref{{Kind: "event", Ref: "chat:99"}}})
 			second := uuid.MustParse(ack.MemoryIDs[0])
 			i := again(record)
-			w.decided(r, second, i, i) // twice in one text
+			w.decided(r, second, i, i) // stated twice in one text
 			require.Equal(t, schema.WriteCounts{Skipped: 2}, w.write(r))
 			w.write(r) // delivered again
 
@@ -108,8 +108,8 @@ func TestWhatIsSaidAgainIsTiedToWhatIsKnown(t *testing.T) {
 			require.ElementsMatch(t, []schema.Relation{{Predicate: "derived_from", TargetID: first.String(), Weight: 1},
 				{Predicate: "derived_from", TargetID: second.String(), Weight: 1}}, m.Relations)
 			require.Equal(t, []string{"observation memory:" + first.String(), "event chat:99"}, evidenceOf(m))
-			require.Equal(t, 1, m.Version, "it says what it said")
-			require.InDelta(t, 0.6, m.Salience, 1e-9, "half after a half-life, and what one success adds")
+			require.Equal(t, 1, m.Version, "the content is unchanged")
+			require.InDelta(t, 0.6, m.Salience, 1e-9, "half after one half-life, plus the gain of one success")
 			require.True(t, w.now.Equal(m.SalienceAt) && w.now.Equal(m.Lifecycle.LastReinforcedAt))
 			h := w.history(record)
 			require.Len(t, h, 2)
@@ -117,7 +117,7 @@ func TestWhatIsSaidAgainIsTiedToWhatIsKnown(t *testing.T) {
 			require.Equal(t, second.String(), metadata(t, h[1])["parentId"])
 			require.InDelta(t, 0.5, metadata(t, h[1])["salience_before"], 1e-9)
 			require.Equal(t, 2, w.count("memories", "live AND content = $1", planned),
-				"the record and its first source: nothing is doubled")
+				"the record and its first source only")
 			w.requireExactDue()
 			w.requireExactStats()
 			testkit.CheckInvariants(t, w.owner)
@@ -125,8 +125,8 @@ func TestWhatIsSaidAgainIsTiedToWhatIsKnown(t *testing.T) {
 	}
 }
 
-// In shadow mode and with mutations frozen nothing is tied either.
-func TestAFrozenPipelineTiesNothing(t *testing.T) {
+// In shadow mode and with frozen mutations, no source is added either.
+func TestFrozenPipelineAddsNoSource(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []schema.WriteMode{schema.ModeShadow, schema.ModeFrozen} {
 		w := newWorld(t)
@@ -142,8 +142,8 @@ func TestAFrozenPipelineTiesNothing(t *testing.T) {
 	}
 }
 
-// A source that is trusted less does not lower the record that others speak for: it restates it.
-func TestALesserSourceRestatesTheRecord(t *testing.T) {
+// A source that is trusted less does not lower a record that has other sources: it restates the record.
+func TestLessTrustedSourceRestatesTheRecord(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	_, record := w.said(schema.Candidate{Content: planned}, idea{fact: fact(planned), action: schema.ActionAdd})
@@ -153,7 +153,8 @@ func TestALesserSourceRestatesTheRecord(t *testing.T) {
 	w.decided(r, lesser, idea{fact: fact(planned), action: schema.ActionNone, target: record})
 	w.write(r)
 	require.Len(t, w.get(record).Relations, 1)
-	require.Len(t, w.get(record).Provenance.Sources, 1, "what is more sensitive is not named where less is asked for")
+	require.Len(t, w.get(record).Provenance.Sources, 1,
+		"a more sensitive source is not listed to readers with a lower limit")
 	require.Equal(t, []schema.Relation{{Predicate: proposals.RelationRestates, TargetID: record.String(), Weight: 1}},
 		w.get(lesser).Relations)
 	testkit.CheckInvariants(t, w.owner)
@@ -182,7 +183,7 @@ func TestOneRecordHasABoundedNumberOfSources(t *testing.T) {
 	require.NoError(t, json.Unmarshal(encoded, &back))
 }
 
-// All records that say what was superseded are marked with it, from any source.
+// When a fact is superseded, all records of the fact are marked, from any source.
 func TestEverySourceOfASupersededRecordIsMarked(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -207,7 +208,7 @@ func TestEverySourceOfASupersededRecordIsMarked(t *testing.T) {
 	require.Empty(t, marks())
 	fourth, item := w.proposed("Maya: I prefer Go now.",
 		idea{fact: fact("Maya prefers Go now."), action: schema.ActionUpdate, target: record})
-	require.Equal(t, proposals.ReasonRevisionPolicy, item.Outcome, "three speak for the one, and one for the other")
+	require.Equal(t, proposals.ReasonRevisionPolicy, item.Outcome, "three sources against one")
 	result := w.settle(item, schema.DecisionApprove)
 	require.Equal(t, result.MemoryID, w.get(record).SupersededBy)
 	require.Equal(t, map[uuid.UUID]schema.Currentness{first: schema.CurrentnessSuperseded,
@@ -215,8 +216,9 @@ func TestEverySourceOfASupersededRecordIsMarked(t *testing.T) {
 	require.NotContains(t, marks(), fourth)
 }
 
-// If a lasting record repeats an episode, the record is the neighbour to decide on, and not the episode.
-func TestEpisodesThatRecordsSpeakForAreNoNeighbours(t *testing.T) {
+// If a lasting record has the content of an episode, the record is the neighbour to decide on, and the episode is
+// not.
+func TestEpisodesWithARecordAreNoNeighbours(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	source, record := w.said(schema.Candidate{Content: planned}, idea{fact: fact(planned), action: schema.ActionAdd})
@@ -231,11 +233,11 @@ func TestEpisodesThatRecordsSpeakForAreNoNeighbours(t *testing.T) {
 		return out
 	}
 	require.Equal(t, []string{record.String()}, ids(planned))
-	require.Equal(t, []string{bare.String()}, ids("Rain fell on Tuesday."), "of which nothing was drawn")
+	require.Equal(t, []string{bare.String()}, ids("Rain fell on Tuesday."), "no record has its content")
 	w.said(schema.Candidate{Content: "It is planned for June 10."},
 		idea{fact: fact("The launch is planned for June 10."), action: schema.ActionUpdate, target: record})
 	require.Equal(t, schema.StatusSuperseded, w.get(record).Status)
-	require.NotContains(t, ids(planned), source.String(), "what the source says was replaced with the record")
+	require.NotContains(t, ids(planned), source.String(), "the source's fact was replaced with the record")
 	w.forget(record)
-	require.Contains(t, ids(planned), source.String(), "nothing else says it")
+	require.Contains(t, ids(planned), source.String(), "no other memory has this content")
 }

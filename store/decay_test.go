@@ -20,7 +20,7 @@ import (
 	"github.com/mneme/mneme/store/sweeping"
 )
 
-// fading puts an episode that falls due in an hour, and returns it.
+// fading puts an episode that is due in an hour, and returns it.
 func (w *world) fading(content string, change ...func(*schema.MemoryRecord)) uuid.UUID {
 	w.t.Helper()
 	m := episode(w.t, uuid.NewString(), content)
@@ -57,8 +57,8 @@ func (w *world) last(id uuid.UUID) schema.HistoryEntry {
 	return h[len(h)-1]
 }
 
-// Document 004 §5: what happened fades fast. An episode that nothing reinforces falls due in its fifth week.
-func TestAnEpisodeFallsDueInItsFifthWeek(t *testing.T) {
+// Document 004 §5: episodes fade fast. An episode that is not reinforced is due in its fifth week.
+func TestAnEpisodeIsDueInItsFifthWeek(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ack, r := w.stage(schema.Candidate{Content: "The build failed on node 7.", SourceKind: schema.SourceToolOutput})
@@ -128,7 +128,7 @@ func TestDecayDoesWhatThePolicySays(t *testing.T) {
 	require.Equal(t, "It goes.", *w.last(auto).OldContent)
 	require.Equal(t, 5, w.count("index_outbox", "op = 'delete'"))
 	require.Zero(t, w.count("memories", "id = $1 AND decay_due_at IS NOT NULL", never),
-		"no one looks at it again before it changes")
+		"it is not due again before it changes")
 	w.requireExactStats()
 	testkit.CheckInvariants(t, w.owner)
 
@@ -140,7 +140,7 @@ func TestDecayDoesWhatThePolicySays(t *testing.T) {
 	require.Len(t, runs, 1)
 	require.Equal(t, map[string]int64{"pruned": 2, "archived": 3, "kept": 1}, runs[0].Counts)
 
-	// What decay took can be taken back, and starts afresh: it is not swept away at once.
+	// A memory that decay deleted can be recovered. Its curve starts again, so that it is not due at once.
 	for _, id := range []uuid.UUID{auto, manual} {
 		require.Equal(t, schema.RecoverRecovered, w.recoverOne(id).Status)
 		m := w.get(id)
@@ -150,8 +150,8 @@ func TestDecayDoesWhatThePolicySays(t *testing.T) {
 	testkit.CheckInvariants(t, w.owner)
 }
 
-// What a policy exempts is checked again when the policy may have changed.
-func TestDecayLooksAgainAtWhatIsExempt(t *testing.T) {
+// A memory that a policy exempts is checked again after the policy may have changed.
+func TestDecayRechecksExemptMemories(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.fading("It is exempt.")
@@ -178,7 +178,7 @@ func TestDecayLooksAgainAtWhatIsExempt(t *testing.T) {
 	require.Nil(t, changes[1].Before)
 }
 
-// However a sweep is cut into batches and wherever it is killed, the end is the same.
+// The result of a sweep depends neither on its batches nor on where it is interrupted.
 func TestDecayInterruptedAnywhere(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -195,7 +195,7 @@ func TestDecayInterruptedAnywhere(t *testing.T) {
 			require.Error(t, err)
 		})
 		require.Equal(t, before, w.snapshot(), "a batch is all or nothing")
-		// One that is killed after its commit begins again, without its position.
+		// A sweep that is killed after its commit begins again without its position.
 		_, err := w.DecayBatch(ctx, sweeping.DecayInput{Tenant: "t", Run: "run", Until: w.now, Limit: 2, Now: w.now})
 		require.NoError(t, err)
 	}
@@ -203,11 +203,11 @@ func TestDecayInterruptedAnywhere(t *testing.T) {
 	require.Equal(t, n, w.count("memory_history", "action = 'delete'"))
 	runs, err := w.SweepRuns(ctx, "t", schema.SweepDecay, 10)
 	require.NoError(t, err)
-	require.Equal(t, map[string]int64{"pruned": n}, runs[0].Counts, "counted with what is done, not by who reports it")
+	require.Equal(t, map[string]int64{"pruned": n}, runs[0].Counts, "counted in the transaction of each batch")
 	testkit.CheckInvariants(t, w.owner)
 }
 
-func TestTwoDecaySweepsAtOnce(t *testing.T) {
+func TestConcurrentDecaySweeps(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const n = 40
@@ -235,7 +235,7 @@ func TestTwoDecaySweepsAtOnce(t *testing.T) {
 	wg.Wait()
 	require.NoError(t, errors.Join(errs...))
 	left := w.sweepDecay("rest", 500).Pruned
-	require.Less(t, left, n, "they take something")
+	require.Less(t, left, n, "some were removed before")
 	for _, k := range taken {
 		left += k
 	}
@@ -245,8 +245,8 @@ func TestTwoDecaySweepsAtOnce(t *testing.T) {
 	testkit.CheckInvariants(t, w.owner)
 }
 
-// A memory that a pipeline still works on, or that somebody is changing, is skipped; those after it are not.
-func TestDecayLeavesWhatIsBusy(t *testing.T) {
+// A memory that a pipeline processes or that another transaction has locked is skipped; the ones after it are not.
+func TestDecaySkipsBusyMemories(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	busy := w.memory("A pipeline works on it.")
@@ -265,19 +265,19 @@ func TestDecayLeavesWhatIsBusy(t *testing.T) {
 	require.Equal(t, 1, w.sweepDecay("run", 500).Pruned)
 }
 
-// A moment that was stored wrong takes nothing away before its time, and is repaired.
-func TestDecayMendsAWrongMoment(t *testing.T) {
+// A stored due time that is too early removes nothing before the correct time, and is repaired.
+func TestDecayRepairsAWrongDueTime(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.fading("It has an hour.")
 	w.exec(`UPDATE memories SET decay_due_at = $2 WHERE id = $1`, id, w.now.Add(-time.Hour))
 	require.Equal(t, 1, w.sweepDecay("run", 500).NotDue)
 	require.Equal(t, w.now.Add(time.Hour), w.get(id).Lifecycle.DecayDueAt.UTC())
-	require.Len(t, w.history(id), 1, "nothing happened to it")
+	require.Len(t, w.history(id), 1, "the memory did not change")
 }
 
-// One clock that is ahead is enough, whosever it is.
-func TestClocksThatAreAhead(t *testing.T) {
+// CheckClock fails if any of the clocks is ahead.
+func TestClockAhead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	now := time.Now()
@@ -288,13 +288,13 @@ func TestClocksThatAreAhead(t *testing.T) {
 	}
 }
 
-// A clock that has jumped ahead makes everything due at once. The sweep asks, and takes what is admitted,
-// whatever run it is that takes it.
-func TestDecayAsksBeforeItTakesMuch(t *testing.T) {
+// A clock that jumped ahead makes everything due at once. The sweep asks for approval. Approved memories are removed
+// by any run.
+func TestLargeDecaySweepNeedsApproval(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const n = lifecycle.SweepFree + 20
-	w.crowd(n)
+	w.insertMany(n)
 	w.exec(`UPDATE jobs SET state = 'completed', finished_at = now()`)
 	w.exec(`UPDATE memories SET half_life = '1 hour', min_salience = 0.5, salience_at = $1,
 		decay_due_at = $1::timestamptz + interval '1 hour'`, w.now)
@@ -313,18 +313,19 @@ func TestDecayAsksBeforeItTakesMuch(t *testing.T) {
 	require.Nil(t, begin())
 	early := w.now
 	w.now = w.now.Add(24 * time.Hour)
-	for range 2 { // it asks once
+	for range 2 { // asked for once
 		held := begin()
 		require.Equal(t, []any{int64(lifecycle.SweepFree + 1), int64(n), w.now},
 			[]any{held.WouldTake, held.Stored, held.AskedAt.UTC()})
-		require.Zero(t, batch(), "a run that began before the question was asked takes nothing either")
+		require.Zero(t, batch(), "a run that began before the question removes nothing either")
 	}
 	holds, err := w.SweepHolds(ctx)
 	require.NoError(t, err)
 	require.Len(t, holds, 1)
 	tenants, err := w.DecayTenants(ctx, "", 10, early)
 	require.NoError(t, err)
-	require.Equal(t, []string{"t"}, tenants, "who has asked is looked at, though nothing may be due any more")
+	require.Equal(t, []string{"t"}, tenants,
+		"a tenant with an open question is visited, although nothing may be due any more")
 	_, err = w.AdmitSweep(ctx, "other", schema.SweepDecay, 5, "alice", "x", w.now)
 	require.ErrorIs(t, err, pg.ErrNotFound)
 	_, err = w.AdmitSweep(ctx, "t", schema.SweepDecay, 15, "alice", "it was a long holiday", w.now)
@@ -336,22 +337,22 @@ func TestDecayAsksBeforeItTakesMuch(t *testing.T) {
 		wg.Go(func() { taken[i] = batch() })
 	}
 	wg.Wait()
-	require.Equal(t, 15, taken[0]+taken[1]+taken[2]+taken[3], "what was admitted, once")
-	require.NotNil(t, begin(), "what was admitted is used up, and there is still too much")
+	require.Equal(t, 15, taken[0]+taken[1]+taken[2]+taken[3], "the approved memories, each once")
+	require.NotNil(t, begin(), "the approval is used up, and the rest is still too much")
 	_, err = w.AdmitSweep(ctx, "t", schema.SweepDecay, 2*n, "alice", "all of it", w.now)
 	require.NoError(t, err)
 	w.sweepDecay("run", 500)
-	require.Nil(t, begin(), "nothing is left to ask about")
-	require.Zero(t, w.count("sweep_holds", "true"), "and what is left of the answer is good for nothing")
+	require.Nil(t, begin(), "nothing is left to approve")
+	require.Zero(t, w.count("sweep_holds", "true"), "the rest of the approval is discarded")
 	w.requireExactStats()
 }
 
-// What stays though it is due is not counted: it would have the sweep ask for nothing.
-func TestDecayDoesNotAskAboutWhatStays(t *testing.T) {
+// A memory that is due but stays is not counted: the sweep would ask for approval of nothing.
+func TestDecayApprovalDoesNotCountMemoriesThatStay(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const n = lifecycle.SweepFree + 20
-	w.crowd(n)
+	w.insertMany(n)
 	w.exec(`UPDATE jobs SET state = 'completed', finished_at = now()`)
 	due := `half_life = '1 hour', min_salience = 0.5, salience_at = $1, decay_due_at = $1::timestamptz + interval '1 hour'`
 	for _, stays := range []string{`deletion_policy = 'never'`,
@@ -366,15 +367,15 @@ func TestDecayDoesNotAskAboutWhatStays(t *testing.T) {
 		world_id = 'w'`, w.now)
 	begun, err := w.BeginSweep(ctx, "t", schema.SweepDecay, 0.5, w.now.Add(day))
 	require.NoError(t, err)
-	require.NotNil(t, begun.Held, "what held, and holds no more, goes")
+	require.NotNil(t, begun.Held, "a hold that no longer applies is released")
 }
 
-// What the statement counts before it asks is what the rule takes, whatever a memory's policy, class and validity.
-func TestDecayCountsWhatTheRuleTakes(t *testing.T) {
+// The count before approval equals what the rule removes, for any policy, class and validity.
+func TestDecayCountMatchesTheRule(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const n = lifecycle.SweepFree + 20
-	w.crowd(n)
+	w.insertMany(n)
 	w.exec(`UPDATE jobs SET state = 'completed', finished_at = now()`)
 	w.exec(`UPDATE memories SET half_life = '1 hour', min_salience = 0.5, salience = 1, salience_at = $1,
 		decay_due_at = $1::timestamptz + interval '1 hour', decay_curve = 'exponential', decay_floor = 0`, w.now)
@@ -420,8 +421,8 @@ func TestDecayCountsWhatTheRuleTakes(t *testing.T) {
 	require.NotZero(t, taken[false])
 }
 
-// What is shown of a memory's worth is what is left of it now, and reading it moves the importance alone.
-func TestWorthIsComputedForNow(t *testing.T) {
+// The salience and importance that are shown are computed for now. Reading changes the importance only.
+func TestSalienceAndImportanceAreComputedForNow(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.fading("It fades by the hour.", func(m *schema.MemoryRecord) { m.Importance = 0.8 })
@@ -439,8 +440,8 @@ func TestWorthIsComputedForNow(t *testing.T) {
 	require.NoError(t, w.TrackRetrieval(ctx, search.Retrieval{ID: uuid.New(), Principal: w.p, QueryHash: []byte{1},
 		MemoryIDs: []uuid.UUID{id}}, w.now))
 	require.InDeltaSlice(t, []float64{math.Exp2(-24), 0.8, 0.8}, worth(id), 1e-9,
-		"to be read resets the importance, and nothing else")
+		"reading resets the importance and nothing else")
 	require.Equal(t, due, w.get(id).Lifecycle.DecayDueAt)
 	w.now = w.now.Add(-2 * day)
-	require.InDeltaSlice(t, []float64{1, 0.8, 0.8}, worth(id), 1e-9, "a clock that was put back decays nothing")
+	require.InDeltaSlice(t, []float64{1, 0.8, 0.8}, worth(id), 1e-9, "a clock that was put back causes no decay")
 }

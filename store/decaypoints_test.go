@@ -12,16 +12,16 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// curved gives a record a curve of its own; of no points, one that reads as exponential.
+// curved gives a record a custom curve. Without points, it is read as exponential.
 func curved(m schema.MemoryRecord, points ...schema.DecayPoint) schema.MemoryRecord {
 	m.Lifecycle.Decay = schema.DecayProfile{Curve: schema.CurveCustom, HalfLifeSeconds: 86400, MinSalience: 0.25,
 		ReinforcementGain: 0.1, Points: points}
 	return m
 }
 
-// A custom curve goes wherever the rest of a record's decay goes: it decides when the record falls due, is
-// replaced in place, read as of any time, and carried to another database.
-func TestACurveOfARecordsOwn(t *testing.T) {
+// A custom curve is stored with the other decay settings: it determines the due time, can be replaced, is read as of
+// any time, and is exported and restored.
+func TestCustomCurve(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.created(curved(task(t, "curve", "planning", "set the project up")))
@@ -45,14 +45,14 @@ func TestACurveOfARecordsOwn(t *testing.T) {
 	require.Equal(t, schema.PutUpdated,
 		w.putAll(curved(task(t, "curve", "planning", "set the project up"), cliff...))[0].Status)
 	require.Equal(t, cliff, w.get(id).Lifecycle.Decay.Points)
-	require.Nil(t, w.get(id).Lifecycle.DecayDueAt, "it never fades so far")
+	require.Nil(t, w.get(id).Lifecycle.DecayDueAt, "it never fades below the minimum")
 
 	for at, want := range map[time.Time][]schema.DecayPoint{plain: nil, sloped: slope, w.now: cliff} {
 		m, err := w.GetAsOf(ctx, w.p, id, at, policy.UpTo(schema.SensitivityHyper))
 		require.NoError(t, err)
 		require.Equal(t, want, m.Lifecycle.Decay.Points)
 	}
-	// A version from before there were such curves had none, whatever the row has now.
+	// A version from before custom curves existed has none, whatever the current row has.
 	w.exec(`ALTER TABLE memory_versions DISABLE TRIGGER USER`)
 	w.exec(`UPDATE memory_versions SET record = record - 'decay_points'`)
 	w.exec(`ALTER TABLE memory_versions ENABLE TRIGGER USER`)
@@ -60,7 +60,7 @@ func TestACurveOfARecordsOwn(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, m.Lifecycle.Decay.Points)
 
-	// A change that recomputes the due time uses the curve, too.
+	// A change that recomputes the due time uses the curve too.
 	tea := w.created(curved(likes(t, "", "tea", always), slope...))
 	w.now = w.now.Add(90 * time.Minute)
 	pinned, loose := true, false
@@ -70,9 +70,9 @@ func TestACurveOfARecordsOwn(t *testing.T) {
 		w.get(tea).CreatedAt, false)
 	require.True(t, ok)
 	require.Equal(t, want, w.get(tea).Lifecycle.DecayDueAt.UTC())
-	require.Less(t, due(tea), 3*time.Hour, "not the days of an exponential curve")
+	require.Less(t, due(tea), 3*time.Hour, "not in days, as for an exponential curve")
 
-	// The copy of a fork's target that holds on narrower ground fades as the target does.
+	// A fork copies its target for narrower conditions. The copy has the target's curve.
 	fork := w.revision(schema.ReviseFork,
 		same(likes(t, "", "water", `{"mode":"conditional","conditions":{"at":"night"}}`)), w.as(tea)...)
 	fork.TargetConditions = &schema.Validity{Mode: schema.ValidConditional, Conditions: []byte(`{"at":"day"}`)}

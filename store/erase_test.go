@@ -16,8 +16,8 @@ import (
 	"github.com/mneme/mneme/store/pipeline"
 )
 
-// holding lists the columns of the schema in which some row holds the word, whatever their type.
-func (w *world) holding(word string) []string {
+// columnsWith lists the columns of any type in which some row contains the word.
+func (w *world) columnsWith(word string) []string {
 	w.t.Helper()
 	rows, err := w.owner.Query(ctx,
 		`SELECT c.relname::text, a.attname::text FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
@@ -37,7 +37,7 @@ func (w *world) holding(word string) []string {
 		var n int
 		require.NoError(w.t, w.owner.QueryRow(ctx, `SELECT count(*) FROM "`+c[0]+`" WHERE lower("`+c[1]+
 			`"::text) LIKE ANY($1)`,
-			// bytea shows as hex
+			// bytea is shown as hex
 			[]string{"%" + strings.ToLower(word) + "%", fmt.Sprintf("%%%x%%", word),
 				fmt.Sprintf("%%%x%%", strings.ToLower(word))}).Scan(&n))
 		if n > 0 {
@@ -70,7 +70,7 @@ func TestEraseLeavesNoWordAndKeepsTheAudit(t *testing.T) {
 			require.Equal(t, 1, w.write(r).Added)
 			w.link(r)
 			w.exec(`UPDATE memory_links SET reason = 'because of XyzzyCanary'`)
-			// A proposal about it, from another source, that waits for review; its reason quotes.
+			// A proposal about it from another source waits for review; its reason quotes the memory.
 			derived := w.derived(parent)
 			w.policy.AllowUpdateDelete = false
 			_, r2 := w.source("Somebody moved to Faro",
@@ -87,7 +87,7 @@ func TestEraseLeavesNoWordAndKeepsTheAudit(t *testing.T) {
 				parent.String(), w.now.Add(-2*time.Hour))
 			w.exec(`UPDATE memories SET payload = payload || '{"environment": {"note": "XyzzyCanary"}}',
 				external_id = 'XyzzyCanary-1', version = version + 1 WHERE id = $1`, parent)
-			require.Greater(t, len(w.holding("XyzzyCanary")), 15, "it is everywhere")
+			require.Greater(t, len(w.columnsWith("XyzzyCanary")), 15, "many columns contain the word")
 
 			sel := named(parent)
 			sel.IncludeDerived = true
@@ -95,17 +95,17 @@ func TestEraseLeavesNoWordAndKeepsTheAudit(t *testing.T) {
 			require.Equal(t, 2, receipt.Forgotten)
 			_, err := w.SweepLexemes(ctx, "t", w.now)
 			require.NoError(t, err)
-			require.Empty(t, w.holding("XyzzyCanary"))
+			require.Empty(t, w.columnsWith("XyzzyCanary"))
 			for _, place := range []string{"memories", "memory_history", "memory_candidates", "proposals",
 				"memory_embeddings", "memory_provenance", "memory_versions",
 				"entities", "entity_claims", "artifacts", "staged_requests", "memory_relations"} {
 				require.NotZero(t, receipt.Removed[place], place)
 			}
-			require.Equal(t, 1, receipt.Removed["artifacts"], "what another memory refers to stays")
+			require.Equal(t, 1, receipt.Removed["artifacts"], "an artifact that another memory refers to stays")
 			w.requireExactStats()
 			w.requireExactEdges()
 
-			// What happened, and who did it, is still told.
+			// The history still has the events and their actors.
 			for _, id := range []uuid.UUID{parent, derived} {
 				rows := w.count("memory_history",
 					"memory_id = $1 AND event = 'deleted' AND changed_by = 'operator:bob' AND reason = 'no longer "+
@@ -116,7 +116,7 @@ func TestEraseLeavesNoWordAndKeepsTheAudit(t *testing.T) {
 			}
 			require.Equal(t, "Bob lives in Porto", w.get(bystander).Content)
 			require.Equal(t, 1, w.count("proposals", "state = 'skipped' AND outcome = 'forgotten'"),
-				"nothing waits to replace what is gone")
+				"no proposal waits to replace a removed memory")
 			if mode == schema.ForgetForce {
 				require.Zero(t, w.count("memories", "id IN ($1, $2)", parent, derived))
 				return
@@ -128,12 +128,12 @@ func TestEraseLeavesNoWordAndKeepsTheAudit(t *testing.T) {
 			require.JSONEq(t, "{}", string(m.Payload))
 			require.Equal(t, 1, w.count("memory_links",
 				"predicate = 'derived_from' AND source_id = $1 AND target_id = $2 AND reason = ''", derived, parent),
-				"lineage stays")
+				"the lineage is kept")
 			require.Zero(t, w.count("memories", "content_hash = $2 AND id = $1", parent,
 				normalize.Normalize("I am the XyzzyCanary of Lisbon").Hash))
 			require.Zero(t, w.count("memories", "content_hash = $2 AND id = $1", parent, normalize.Normalize("").Hash))
 
-			// It can be learned again, and be erased no second time.
+			// It can be learned again. A second erasure of the empty row has no effect.
 			again := w.memory("I am the XyzzyCanary of Lisbon")
 			require.NotEqual(t, parent, again)
 			receipt = w.forgetAll(w.forgets(mode, named(parent)))
@@ -152,9 +152,9 @@ func (w *world) derived(parent uuid.UUID) uuid.UUID {
 	return id
 }
 
-// Of a fact that is erased without its source, the source's extraction loses the words and keeps the
-// place.
-func TestEraseOfAFactAlone(t *testing.T) {
+// A fact is erased without its source. The extraction of the source loses the words of the fact and keeps its
+// position.
+func TestEraseOfAFactWithoutItsSource(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	parent, r := w.source("Somebody said two things",
@@ -167,7 +167,7 @@ func TestEraseOfAFactAlone(t *testing.T) {
 	w.forgetAll(w.forgets(schema.ForgetErase, onlyNamed(id)))
 	_, err := w.SweepLexemes(ctx, "t", w.now)
 	require.NoError(t, err)
-	require.Empty(t, w.holding("XyzzyCanary"))
+	require.Empty(t, w.columnsWith("XyzzyCanary"))
 	require.Equal(t, "Somebody said two things", w.get(parent).Content)
 	out := w.outcomes(r)
 	require.Len(t, out, 2)
@@ -175,14 +175,14 @@ func TestEraseOfAFactAlone(t *testing.T) {
 	require.Equal(t, "Bob is asleep", out[1].Content)
 }
 
-// An embedding that was being made while its memory was erased does not come back.
+// An embedding computed while its memory was erased is not stored.
 func TestLateEmbeddingOfAnErasedMemory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.memory("the first")
 	entries, err := w.Outbox(ctx, "t", hash, nil, 10)
 	require.NoError(t, err)
-	tx, err := w.owner.Begin(ctx) // as an erasure that has not committed yet
+	tx, err := w.owner.Begin(ctx) // in place of an erasure that has not committed yet
 	require.NoError(t, err)
 	_, err = tx.Exec(ctx,
 		`UPDATE memories SET deleted_at = now(), erased_at = now(), content = '', version = 2 WHERE id = $1`, id)
@@ -207,7 +207,7 @@ func TestLateEmbeddingOfAnErasedMemory(t *testing.T) {
 	require.Zero(t, w.count("memory_embeddings", "true"))
 }
 
-// A sweep goes through a vocabulary of any size, and takes only what nothing holds.
+// A sweep visits a vocabulary of any size and removes only lexemes that no row uses.
 func TestSweepOfManyLexemes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -226,7 +226,7 @@ func TestSweepOfManyLexemes(t *testing.T) {
 	w.requireExactStats()
 }
 
-func TestWhatIsBuriedKeepsItsWords(t *testing.T) {
+func TestForgetRemoved(t *testing.T) {
 	t.Parallel()
 	for mode, want := range map[schema.ForgetMode]bool{schema.ForgetSoft: false, schema.ForgetErase: true,
 		schema.ForgetForce: true} {

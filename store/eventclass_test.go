@@ -12,9 +12,9 @@ import (
 	"github.com/mneme/mneme/store/events"
 )
 
-// An event is at least as sensitive as what its payload holds, as a memory is, and no caller can lower that. An event
-// may state a higher class. A user's words are an event for every agent, but a secret among them is shown only to those
-// who ask for more than medium.
+// An event is at least as sensitive as its payload, as a memory is, and no caller can lower its class. An event may
+// set a higher class. A user's words are visible to every agent, but a secret in them only to agents that ask for
+// more than medium.
 func TestAppendedEventsAreClassified(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -35,7 +35,7 @@ func TestAppendedEventsAreClassified(t *testing.T) {
 		event("belief", ledger.KindAgentReflected, `{"belief":"There is a card.","based_on":["card","plain"]}`, ""),
 	}
 	w.append(time.Now(), list...)
-	w.append(time.Now(), list...) // the same events: an id is compared as it was handed in
+	w.append(time.Now(), list...) // the same events again: an id is compared with the id as given in the request
 	page, err := w.Store.Page(ctx, "t", "run/x", 0, 10)
 	require.NoError(t, err)
 	classes := map[string]schema.Sensitivity{}

@@ -12,8 +12,8 @@ import (
 	"github.com/mneme/mneme/store/sessions"
 )
 
-// What is left of an erased event says who erased it and why, also of a belief that went with it. The first receipt
-// stays, through an export too, and nothing but erasing sets one.
+// An erased event has a receipt that says who erased it and why, and so has a belief that was erased with it. The
+// first receipt stays, also through an export, and only erasing sets one.
 func TestErasedEventsHaveReceipts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -27,7 +27,7 @@ func TestErasedEventsHaveReceipts(t *testing.T) {
 		return erased.Events
 	}
 	first := ledger.Receipt{By: "person:mia", Reason: "asked for", Run: "erase/t/1"}
-	require.Equal(t, 2, erase(first, "a"), "with the belief")
+	require.Equal(t, 2, erase(first, "a"), "including the belief")
 	require.Zero(t, erase(ledger.Receipt{By: "person:bo", Reason: "again"}, "a"))
 	require.Equal(t, 1, erase(ledger.Receipt{}, "c"))
 
@@ -55,7 +55,7 @@ func TestErasedEventsHaveReceipts(t *testing.T) {
 func TestEventsOfAnErasedMemoryHaveItsReceipt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	id := w.hear("The pump leaks.", "s1")
+	id := w.stageTurn("The pump leaks.", "s1")
 	var event string
 	require.NoError(t, w.owner.QueryRow(ctx, `SELECT id FROM events WHERE memory_id = $1`, id).Scan(&event))
 	receipt := w.forgetAll(w.forgets(schema.ForgetErase, named(id)))

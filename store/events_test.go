@@ -15,7 +15,7 @@ import (
 	"github.com/mneme/mneme/store/transfer"
 )
 
-// ledger lists what events say: kind, session, and whether they refer to a candidate and a memory.
+// ledger lists the kind and the session of each event, and whether it refers to a candidate and a memory.
 func (w *world) ledger() []string {
 	w.t.Helper()
 	rows, err := w.owner.Query(ctx,
@@ -28,16 +28,16 @@ func (w *world) ledger() []string {
 	return out
 }
 
-// hear stages a turn of a session and completes its job.
-func (w *world) hear(content, session string) uuid.UUID {
+// stageTurn stages a turn of a session and completes its job.
+func (w *world) stageTurn(content, session string) uuid.UUID {
 	w.t.Helper()
 	ack, r := w.stage(schema.Candidate{Content: content, SourceKind: schema.SourceUserInput, Session: session})
 	require.NoError(w.t, w.AdvanceJobs(ctx, r, "done", w.now))
 	return uuid.MustParse(ack.MemoryIDs[0])
 }
 
-// Erasing a memory, or forgetting it by force, removes the session and the references of every event that it became or
-// repeated, also when the candidates are long purged. What came in, and when, stays in the ledger.
+// Erasing a memory, or forgetting it by force, removes the session and the references of every event that it came
+// from, even if the candidates were purged long before. The ledger keeps the kind and the time of each event.
 func TestErasureReachesTheLedger(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -45,9 +45,9 @@ func TestErasureReachesTheLedger(t *testing.T) {
 		after int // days
 	}{{schema.ForgetErase, 0}, {schema.ForgetForce, 0}, {schema.ForgetErase, 100}, {schema.ForgetForce, 100}} {
 		w := newWorld(t)
-		secret := w.hear("My locker is 14.", "clinic-visit")
-		require.Equal(t, secret, w.hear("My locker is 14.", "second-visit"))
-		w.hear("The bus was late.", "bus")
+		secret := w.stageTurn("My locker is 14.", "clinic-visit")
+		require.Equal(t, secret, w.stageTurn("My locker is 14.", "second-visit"))
+		w.stageTurn("The bus was late.", "bus")
 		w.now = w.now.AddDate(0, 0, c.after)
 		w.purge(500)
 		require.Equal(t, []string{"user_input clinic-visit candidate memory",
@@ -59,18 +59,18 @@ func TestErasureReachesTheLedger(t *testing.T) {
 		require.Equal(t, []string{"user_input", "user_input", "user_input bus candidate memory"}, w.ledger(),
 			"%s after %d days", c.mode, c.after)
 		require.Equal(t, 2, receipt.Removed["events"])
-		require.NotContains(t, w.holding("clinic-visit"), "events.session")
+		require.NotContains(t, w.columnsWith("clinic-visit"), "events.session")
 		testkit.CheckInvariants(t, w.owner)
 	}
 }
 
-// A deletion that can be undone does not change the ledger; its purge does.
+// A deletion that can be undone does not change the ledger; the purge of its tombstone does.
 func TestPurgeOfATombstoneReachesTheLedger(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	id := w.hear("The kettle is loud.", "kitchen")
+	id := w.stageTurn("The kettle is loud.", "kitchen")
 	for range 4 {
-		w.hear("The kettle is loud.", "kitchen")
+		w.stageTurn("The kettle is loud.", "kitchen")
 	}
 	w.forgetAll(w.forgets(schema.ForgetSoft, named(id)))
 	require.Equal(t, "user_input kitchen candidate memory", w.ledger()[4])
@@ -79,14 +79,15 @@ func TestPurgeOfATombstoneReachesTheLedger(t *testing.T) {
 	require.Equal(t, []string{"user_input", "user_input", "user_input", "user_input", "user_input"}, w.ledger())
 }
 
-// An export has the events of what it exports, and a restore takes them; it does not bring back what was erased.
+// An export contains the events of the exported memories, and a restore adds them. It does not bring back what was
+// erased.
 func TestEventsAreExportedAndRestored(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	_, erased := w.hear("The pump leaks.", "s1"), w.hear("The tap drips.", "s2")
+	_, erased := w.stageTurn("The pump leaks.", "s1"), w.stageTurn("The tap drips.", "s2")
 	other := *w
 	other.p = schema.Principal{Tenant: "t", Agent: "b"}
-	other.hear("The roof is new.", "s3")
+	other.stageTurn("The roof is new.", "s3")
 	_, err := w.Stage(ctx, w.input(schema.Candidate{Content: intake.WrapRecalled(uuid.NewString(), "The pump leaks."),
 		SourceKind: schema.SourceToolOutput, Session: "s4"}))
 	require.NoError(t, err)
@@ -109,26 +110,26 @@ func TestEventsAreExportedAndRestored(t *testing.T) {
 	to := newWorld(t)
 	require.Equal(t, 4, to.restore("t", whole, 2).Events)
 	require.Equal(t, w.ledger(), to.ledger())
-	require.Zero(t, to.restore("t", whole, 2).Events, "again it changes nothing")
+	require.Zero(t, to.restore("t", whole, 2).Events, "a second restore changes nothing")
 
 	w.forgetAll(w.forgets(schema.ForgetErase, named(erased)))
 	ledger := w.ledger()
 	w.restore("t", whole, 100)
-	require.Equal(t, ledger, w.ledger(), "the file still names the session")
+	require.Equal(t, ledger, w.ledger(), "the session is still in the file")
 	elsewhere := newWorld(t)
 	elsewhere.explicit("The tap drips.")
 	elsewhere.exec(`UPDATE memories SET type = 'episodic', payload = '{"kind": "episodic", "timeline": []}'
 		WHERE content = 'The tap drips.'`)
 	elsewhere.restore("t", own, 100)
-	require.Contains(t, elsewhere.ledger(), "user_input", "its memory is not there")
+	require.Contains(t, elsewhere.ledger(), "user_input", "its memory was not restored")
 	require.Contains(t, elsewhere.ledger(), "user_input s1 candidate memory")
 }
 
-// The ledger is append-only for the application and its owner, but for what erasure and purge do through functions.
+// The application and the owner can only append to the ledger, except through the functions of erasure and purge.
 func TestTheLedgerRefusesOtherChanges(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.hear("The pump leaks.", "s1")
+	w.stageTurn("The pump leaks.", "s1")
 	for _, sql := range []string{`UPDATE events SET session = 's2'`,
 		`UPDATE events SET session = '', candidate_id = NULL, memory_id = NULL, kind = 'x'`,
 		`UPDATE events SET session = 's2', candidate_id = NULL, memory_id = NULL`, `UPDATE events SET session = ''`,

@@ -16,7 +16,7 @@ func OpenTraced(ctx context.Context, url string, tracer pgx.QueryTracer) (*Store
 	return Open(ctx, pg.Config{URL: url, Configure: func(pc *pgxpool.Config) { pc.ConnConfig.Tracer = tracer }})
 }
 
-// SearchText ranks by a query's words alone.
+// SearchText ranks by the words of a query alone.
 func (s *Store) SearchText(ctx context.Context, f pg.Filter, query string, limit int) ([]search.Hit, error) {
 	q, err := s.Analyse(ctx, f.Principal.Tenant, search.Wording{Query: query})
 	if err != nil {
@@ -26,7 +26,7 @@ func (s *Store) SearchText(ctx context.Context, f pg.Filter, query string, limit
 	return ranking.Hits, err
 }
 
-// Add adds another ranking to this one.
+// Add adds another ranking to r.
 func Add(r search.TextRanking, other search.TextRanking, limit int) search.TextRanking {
 	r.Add(other, limit)
 	return r

@@ -64,7 +64,7 @@ func (w *world) feedbackOn(retrieval, id uuid.UUID, v schema.Verdict) schema.Fee
 	return w.feedback(retrieval, says(id, v)).Items[0]
 }
 
-// requireExactDue computes from what is stored when every memory falls due.
+// requireExactDue recomputes the due time of every memory from the stored fields and compares.
 func (w *world) requireExactDue() {
 	w.t.Helper()
 	memories, err := w.List(ctx, pg.Filter{Principal: w.p, MaxSensitivity: schema.SensitivityHyper},
@@ -78,7 +78,7 @@ func (w *world) requireExactDue() {
 			ReinforcementGain: l.Decay.ReinforcementGain}
 		due, falls := d.DueAt(m.Salience, m.SalienceAt, m.CreatedAt, l.Pinned)
 		require.Equal(w.t, falls, l.DecayDueAt != nil, m.ID)
-		require.True(w.t, !falls || due.Equal(*l.DecayDueAt), "%s is due %s, stored %s", m.ID, due, l.DecayDueAt)
+		require.True(w.t, !falls || due.Equal(*l.DecayDueAt), "%s is due at %s, stored %s", m.ID, due, l.DecayDueAt)
 	}
 }
 
@@ -111,8 +111,8 @@ func TestFeedbackReinforcesAndPenalises(t *testing.T) {
 	for _, id := range []uuid.UUID{helped, inVain, failed, procedure} {
 		before[id] = w.get(id)
 		require.True(t, before[id].SalienceAt.Before(w.now) && before[id].Salience == 0.5,
-			"to be returned moves nothing")
-		require.True(t, w.now.Equal(*before[id].LastAccessed), "but the time of the last access")
+			"being returned changes nothing else")
+		require.True(t, w.now.Equal(*before[id].LastAccessed), "only the time of the last access changes")
 	}
 	w.now = w.now.Add(time.Hour)
 	outbox := w.count("index_outbox", "true")
@@ -145,9 +145,9 @@ func TestFeedbackReinforcesAndPenalises(t *testing.T) {
 		require.InDelta(t, *got.SalienceAfter,
 			memory.DefaultDecay(m.Type).Salience(m.Salience, w.now.Sub(m.SalienceAt)), 1e-12)
 		if expected.weight > 0 {
-			require.True(t, m.SalienceAt.Equal(w.now), "the curve begins")
+			require.True(t, m.SalienceAt.Equal(w.now), "the curve starts again")
 		} else {
-			require.True(t, m.SalienceAt.Equal(was.SalienceAt), "the curve goes on")
+			require.True(t, m.SalienceAt.Equal(was.SalienceAt), "the curve continues")
 		}
 		require.Equal(t, expected.weight > 0, m.Lifecycle.LastReinforcedAt.Equal(w.now))
 		require.Equal(t, []any{was.Version, was.UpdatedAt, was.Content, was.Importance},
@@ -166,9 +166,9 @@ func TestFeedbackReinforcesAndPenalises(t *testing.T) {
 		require.Equal(t, []any{retrieval.String(), string(expected.verdict), *got.SalienceAfter, "feedback/t/a/1"},
 			[]any{told["retrieval_id"], told["verdict"], told["salience_after"], told["workflow_id"]})
 	}
-	require.Equal(t, outbox, w.count("index_outbox", "true"), "the index has nothing to hear")
+	require.Equal(t, outbox, w.count("index_outbox", "true"), "the index needs no update")
 
-	// The procedure has counted.
+	// The feedback counts for the procedure.
 	p := w.performance(procedure)
 	require.Equal(t, []any{int64(1), int64(0), 1.0, 0.0, 12.5},
 		[]any{p.SuccessCount, p.FailureCount, *p.SuccessRate, *p.FailureRate, *p.AvgLatencyMS})
@@ -179,7 +179,7 @@ func TestFeedbackReinforcesAndPenalises(t *testing.T) {
 	require.Nil(t, out.Items[1].SuccessCount)
 	require.Equal(t, before[helped].Confidence, w.get(helped).Confidence)
 
-	// It is read back in the order in which it was returned.
+	// A retrieval is read with its memories in the order in which they were returned.
 	read, err := w.Retrieved(ctx, w.p, retrieval)
 	require.NoError(t, err)
 	require.Len(t, read.Items, 4)
@@ -188,7 +188,7 @@ func TestFeedbackReinforcesAndPenalises(t *testing.T) {
 	testkit.CheckInvariants(t, w.owner)
 }
 
-// What was said of an item is said once; another verdict takes its place, whenever it comes.
+// A repeated verdict on an item has no effect. Another verdict replaces it at any later time.
 func TestFeedbackIsCorrected(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -200,20 +200,20 @@ func TestFeedbackIsCorrected(t *testing.T) {
 	w.now = w.now.Add(24 * time.Hour)
 	again := w.feedbackOn(first, id, schema.VerdictSucceeded)
 	require.Equal(t, []any{schema.FeedbackUnchanged, *again.SalienceBefore}, []any{again.Status, *again.SalienceAfter})
-	require.Equal(t, stands.Salience, w.get(id).Salience, "the same again changes nothing")
+	require.Equal(t, stands.Salience, w.get(id).Salience, "the same verdict again changes nothing")
 	require.Equal(t, int64(1), w.performance(id).SuccessCount)
 
-	// Another retrieval of the same memory is another use.
+	// Another retrieval of the same memory is a separate use.
 	require.Equal(t, schema.FeedbackReinforced, w.feedbackOn(second, id, schema.VerdictSucceeded).Status)
 	require.Equal(t, int64(2), w.performance(id).SuccessCount)
 
-	// Weeks later it turns out that it had failed.
+	// Weeks later it turns out that the use had failed.
 	w.now = w.now.Add(20 * 24 * time.Hour)
 	item := w.feedbackOn(first, id, schema.VerdictFailed)
 	require.Equal(t, []any{schema.FeedbackCorrected, schema.VerdictSucceeded, int64(1), int64(1)},
 		[]any{item.Status, item.Corrects, *item.SuccessCount, *item.FailureCount})
 	d := memory.DefaultDecay(schema.TypeCompetence)
-	once := d.Salience(start.Salience, 24*time.Hour) + 0.1 // had the first not been said
+	once := d.Salience(start.Salience, 24*time.Hour) + 0.1 // without the first verdict
 	require.InDelta(t, d.Salience(once, 20*24*time.Hour)-0.1, *item.SalienceAfter, 1e-9)
 	require.InDelta(t, *item.SalienceAfter, d.Salience(w.get(id).Salience, w.now.Sub(w.get(id).SalienceAt)), 1e-9)
 	require.InDelta(t, (3*0.7+1)/5, w.get(id).Confidence, 1e-9)
@@ -223,7 +223,7 @@ func TestFeedbackIsCorrected(t *testing.T) {
 	require.Equal(t, []any{schema.AuditPenalise, "succeeded"},
 		[]any{h[len(h)-1].Action, metadataOf(t, h[len(h)-1])["corrects"]})
 
-	// "All others" is said of no memory in particular, and corrects none.
+	// "All others" names no memory in particular, and corrects none.
 	in := w.feedbackInput(first)
 	in.Request.AllOthersUnused = true
 	out := w.feed(in)
@@ -231,7 +231,7 @@ func TestFeedbackIsCorrected(t *testing.T) {
 		[]any{out.Items[0].Status, out.Items[0].Verdict})
 	require.Equal(t, []any{schema.FeedbackPenalised, schema.VerdictUnused},
 		[]any{out.Items[1].Status, out.Items[1].Verdict})
-	// The outcome of everything is.
+	// An outcome of the whole retrieval corrects all items.
 	in = w.feedbackInput(first)
 	in.Request.Outcome = schema.OutcomeSuccess
 	out = w.feed(in)
@@ -294,7 +294,7 @@ func TestFeedbackStatuses(t *testing.T) {
 	refused := w.feedback(retrieval, items[:8]...)
 	require.Equal(t, want[:8], statuses(refused))
 	for _, item := range refused.Items {
-		require.Nil(t, item.SalienceBefore, "nothing is told of it")
+		require.Nil(t, item.SalienceBefore, "the result has no values of the memory")
 	}
 	after := w.snapshot()
 	for table, digest := range before {
@@ -303,21 +303,21 @@ func TestFeedbackStatuses(t *testing.T) {
 		}
 	}
 	require.Equal(t, 4, w.count("memory_history", "metadata->>'refused' = 'gone' AND event = 'none'"),
-		"what may be looked at says that it was refused")
+		"a visible memory has the refusal in its history")
 	require.Zero(t, w.count("memory_history", "memory_id = ANY($1) AND event = 'none'",
 		[]uuid.UUID{hidden, byForce, never, unknown}))
 
 	out := w.feedback(retrieval, items...)
 	require.Equal(t, want, statuses(out))
 	require.Equal(t, "partial", out.Summary())
-	require.Nil(t, w.get(pinned).Lifecycle.DecayDueAt, "what is pinned does not fade")
+	require.Nil(t, w.get(pinned).Lifecycle.DecayDueAt, "a pinned memory does not fade")
 
-	// What comes back is what it was, and late feedback on it counts.
+	// A recovered memory has its previous values, and late feedback on it counts.
 	w.recoverOne(deleted)
 	require.Equal(t, schema.FeedbackReinforced, w.feedbackOn(retrieval, deleted, schema.VerdictSucceeded).Status)
 }
 
-// Another agent's retrieval, another tenant's and none at all have one answer, and change nothing.
+// A retrieval of another agent or tenant and one that does not exist have the same answer, and nothing changes.
 func TestFeedbackOnRetrievalsOfOthers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -340,7 +340,7 @@ func TestFeedbackOnRetrievalsOfOthers(t *testing.T) {
 		require.ErrorIs(t, err, pg.ErrNotFound, name)
 	}
 	require.Equal(t, before, w.snapshot())
-	// Once retention has taken the retrieval, it is unknown, and what was said of it is gone with it.
+	// Once retention has removed the retrieval, it is unknown, and its feedback is removed with it.
 	w.feedbackOn(retrieval, id, schema.VerdictSucceeded)
 	w.exec(`DELETE FROM retrievals`)
 	_, err := w.Feedback(ctx, w.feedbackInput(retrieval, says(id, schema.VerdictFailed)))
@@ -348,7 +348,7 @@ func TestFeedbackOnRetrievalsOfOthers(t *testing.T) {
 	require.Zero(t, w.count("retrieval_feedback", "true"))
 	_, err = w.Feedback(ctx, pipeline.FeedbackInput{Operation: w.modification(), Policy: w.policy, Now: w.now,
 		Request: schema.FeedbackRequest{Operation: schema.Operation{Principal: w.p}}})
-	require.ErrorIs(t, err, pg.ErrNotFound, "a request whose body is gone")
+	require.ErrorIs(t, err, pg.ErrNotFound, "a request whose body was removed")
 }
 
 func TestFeedbackDeliveredAgainHasOneEffect(t *testing.T) {
@@ -379,9 +379,9 @@ func TestFeedbackDeliveredAgainHasOneEffect(t *testing.T) {
 	require.Zero(t, w.count("staged_requests", "true"))
 }
 
-// Feedbacks on one memory at once all count, whichever order they name it in; of two on one item, the last
+// Concurrent feedback on one memory counts in full, in any order of the items. Of two verdicts on one item, the last
 // one is kept.
-func TestFeedbackAtOnce(t *testing.T) {
+func TestConcurrentFeedback(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const n = 12
@@ -425,8 +425,8 @@ func TestFeedbackAtOnce(t *testing.T) {
 	testkit.CheckInvariants(t, w.owner)
 }
 
-// A worker whose clock is slow changes salience, and not its time.
-func TestFeedbackWithAClockPutBack(t *testing.T) {
+// A worker whose clock is slow changes the salience but not its time.
+func TestFeedbackWithASlowClock(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.procedure("rebuild")
@@ -438,13 +438,13 @@ func TestFeedbackWithAClockPutBack(t *testing.T) {
 	require.True(t, stands.SalienceAt.Equal(ahead))
 	w.now = ahead.Add(-9 * 24 * time.Hour)
 	item := w.feedbackOn(second, id, schema.VerdictSucceeded)
-	require.Equal(t, stands.Salience, *item.SalienceBefore, "what was ahead does not start to fade a second time")
+	require.Equal(t, stands.Salience, *item.SalienceBefore, "a salience from the future does not decay a second time")
 	require.InDelta(t, stands.Salience+0.1, *item.SalienceAfter, 1e-12)
 	m := w.get(id)
 	require.True(t, m.SalienceAt.Equal(ahead))
 	require.True(t, m.Lifecycle.LastReinforcedAt.Equal(ahead))
 	require.True(t, w.performance(id).LastUsedAt.Equal(ahead))
-	// A correction takes back all of it: for the memory no time has passed.
+	// A correction reverts the whole change: for the memory, no time has passed.
 	w.now = ahead.Add(-8 * 24 * time.Hour)
 	w.feedbackOn(second, id, schema.VerdictPartly)
 	require.InDelta(t, stands.Salience+0.05, w.get(id).Salience, 1e-12)
@@ -452,7 +452,7 @@ func TestFeedbackWithAClockPutBack(t *testing.T) {
 	require.InDelta(t, (stands.Salience+0.05)/2, *w.feedbackOn(third, id, schema.VerdictUnused).SalienceBefore, 1e-12)
 }
 
-func TestFeedbackFailsAsAWhole(t *testing.T) {
+func TestFeedbackIsAtomic(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id, other := w.procedure("rebuild"), w.explicit("Tea is served hot.")

@@ -10,9 +10,9 @@ import (
 	"github.com/mneme/mneme/store/read"
 )
 
-// Who, when and why stays to be read of what was really deleted, in a restored database too; by its
-// agent, and by no one else (document 002 "History").
-func TestTheHistoryOfWhatWasReallyDeletedIsItsAgents(t *testing.T) {
+// The actor, time and reason of a forced deletion can be read afterwards, in a restored database too, but only by the
+// agent of the memory (document 002 "History").
+func TestHistoryAfterForceIsReadByItsAgentOnly(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	put, said := w.created(likes(t, "", "go", always)), w.explicit("Milk is sour")

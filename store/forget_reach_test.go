@@ -15,8 +15,8 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// What cannot be taken back is for the agent that the memory belongs to, however it is selected.
-func TestOnlyItsOwnAgentDestroysAMemory(t *testing.T) {
+// Only the agent that owns a memory can delete it irreversibly, however it is selected.
+func TestOnlyTheOwningAgentDestroysAMemory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.vis = schema.VisibilityGlobal
@@ -33,7 +33,7 @@ func TestOnlyItsOwnAgentDestroysAMemory(t *testing.T) {
 	for _, mode := range []schema.ForgetMode{schema.ForgetForce, schema.ForgetErase} {
 		before := w.get(shared)
 		sel := named(shared, hidden, own)
-		sel.IncludeDerived = true // Ana's fact, which is a's as well
+		sel.IncludeDerived = true // Ana's fact, which belongs to a as well
 		req := b.forgets(mode, sel)
 		preview := b.selects(req)
 		require.Equal(t, 2, preview.NotOwner, mode)
@@ -45,15 +45,15 @@ func TestOnlyItsOwnAgentDestroysAMemory(t *testing.T) {
 		require.Equal(t, before, w.get(shared), mode)
 		own = b.memory("Another of b's own")
 	}
-	// Forgetting softly is shared work: it can be taken back, and a pin stops it.
+	// Every agent that sees a memory may forget it softly: that can be undone, and a pin prevents it.
 	require.Equal(t, map[string]int{lifecycle.OutcomePinned: 1}, b.forgetAll(b.forgets("", named(shared))).Skipped)
 	w.exec(`UPDATE memories SET pinned = false WHERE id = $1`, shared)
 	require.Zero(t, b.selects(b.forgets("", named(shared))).NotOwner)
 	require.Equal(t, 1, b.forgetAll(b.forgets("", named(shared))).Forgotten)
 }
 
-// A query that only says what must not be there would select everything else.
-func TestForgetQueryMustLookForAWord(t *testing.T) {
+// A query of excluded words only would select everything else.
+func TestForgetQueryMustIncludeAWord(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	english := w.memory("The vault has a door")
@@ -70,10 +70,10 @@ func TestForgetQueryMustLookForAWord(t *testing.T) {
 	}
 	for query, want := range map[string][]uuid.UUID{
 		"vault -zebra": {english}, "vault or tresor": {english, german}, `"vault has"`: {english}, "vault -door": nil,
-		"the -zebra":    {german}, // in English nothing is left of it but what must not be there
+		"the -zebra":    {german}, // in English only the excluded word is left
 		"doors":         {english},
 		"tresor -vault": {german},
-		// A stop word in English that French keeps as an English memory has it.
+		// French keeps this word, which is a stop word in English. An English memory contains it.
 		"themselves -zebra": nil,
 	} {
 		require.ElementsMatch(t, want,
@@ -107,8 +107,8 @@ func TestSelectForgetReturnsTheStateOfTheRun(t *testing.T) {
 	require.Equal(t, first, again)
 }
 
-// The result of the put has the caller's name of its record, too.
-func TestEraseTakesExternalIDsOutOfResults(t *testing.T) {
+// The result of the put contains the caller's name of its record too.
+func TestEraseRemovesExternalIDsFromResults(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	private, other := likes(t, "ana@xyzzycanary.example", "go",
@@ -117,23 +117,23 @@ func TestEraseTakesExternalIDsOutOfResults(t *testing.T) {
 	first := w.putInput(private, other)
 	result, err := w.Put(ctx, first)
 	require.NoError(t, err)
-	again, err := w.Put(ctx, w.putInput(private)) // finds it there, and writes no history
+	again, err := w.Put(ctx, w.putInput(private)) // finds the record, and writes no history
 	require.NoError(t, err)
 	require.Equal(t, result.Items[0].ID, again.Items[0].ID)
-	require.NotEmpty(t, w.holding("xyzzycanary"))
+	require.NotEmpty(t, w.columnsWith("xyzzycanary"))
 	for _, mode := range []schema.ForgetMode{schema.ForgetErase, schema.ForgetForce} {
 		receipt := w.forgetAll(w.forgets(mode, named(uuid.MustParse(result.Items[0].ID))))
 		require.Equal(t, 1, receipt.Forgotten)
-		require.Empty(t, w.holding("xyzzycanary"))
+		require.Empty(t, w.columnsWith("xyzzycanary"))
 	}
 	replayed, err := w.Put(ctx, first)
 	require.NoError(t, err)
 	result.Items[0].ExternalID = ""
-	require.Equal(t, result, replayed, "it still answers with its first result, without the name")
+	require.Equal(t, result, replayed, "the first result, without the name")
 }
 
-// What a revision rests on is in the history of what it revised; it goes with the record it made.
-func TestEraseTakesEvidenceOutOfTheTargetsHistory(t *testing.T) {
+// The evidence of a revision is in the history of its target. It is removed with the record that the revision wrote.
+func TestEraseRemovesEvidenceFromTheTargetsHistory(t *testing.T) {
 	t.Parallel()
 	const canary = "xyzzycanary"
 	for _, action := range []schema.ReviseAction{schema.ReviseSupersede, schema.ReviseContest} {
@@ -148,12 +148,12 @@ func TestEraseTakesEvidenceOutOfTheTargetsHistory(t *testing.T) {
 				req.Reason = "told by " + canary
 				made := w.applied(req).Record
 				require.NotNil(t, made)
-				require.Contains(t, w.holding(canary), "memory_history.metadata")
+				require.Contains(t, w.columnsWith(canary), "memory_history.metadata")
 				texts := w.count("memory_history",
 					"memory_id = $1 AND (old_content IS NOT NULL OR new_content IS NOT NULL)", target)
 				receipt := w.forgetAll(w.forgets(mode, named(uuid.MustParse(made.ID))))
 				require.Equal(t, 1, receipt.Forgotten)
-				require.Empty(t, w.holding(canary))
+				require.Empty(t, w.columnsWith(canary))
 				require.Equal(t, texts, w.count("memory_history",
 					"memory_id = $1 AND (old_content IS NOT NULL OR new_content IS NOT NULL) AND erased_at IS NULL",
 					target), "its own texts stay")
@@ -161,7 +161,7 @@ func TestEraseTakesEvidenceOutOfTheTargetsHistory(t *testing.T) {
 					"memory_id = $1 AND reason = '[erased]' AND metadata ? 'operationId' AND NOT metadata ? 'evidence'",
 					target))
 
-				// The target can be erased in its turn, its old texts with it.
+				// The target can be erased afterwards, including its old texts.
 				w.forgetAll(w.forgets(schema.ForgetErase, named(target)))
 				require.Zero(t, w.count("memory_history",
 					"memory_id = $1 AND (old_content IS NOT NULL OR new_content IS NOT NULL)", target))
@@ -170,7 +170,7 @@ func TestEraseTakesEvidenceOutOfTheTargetsHistory(t *testing.T) {
 	}
 }
 
-// Bodies that no one will carry out: any old one may hold an erased text.
+// Requests that no run will carry out: any old one may contain an erased text.
 func TestEraseDeletesAbandonedRequests(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -186,7 +186,7 @@ func TestEraseDeletesAbandonedRequests(t *testing.T) {
 	require.Equal(t, 1, receipt.Removed["staged_requests"])
 	require.Equal(t, 3, w.count("staged_requests", "id IN ('fresh', 'waiting', 'foreign')"))
 
-	// By age, of all tenants; the clock is the database's.
+	// They expire by age in all tenants, by the database's clock.
 	w.exec(`UPDATE staged_requests SET created_at = now() - interval '6 days'`)
 	n, err := w.SweepStaged(ctx)
 	require.NoError(t, err)
@@ -199,7 +199,7 @@ func TestEraseDeletesAbandonedRequests(t *testing.T) {
 	require.Zero(t, w.count("staged_requests", "true"))
 }
 
-// Erasing has to reach the reviews in which a memory was shown, and forget runs that had selected it.
+// An erasure has to include the reviews that showed a memory, and the forget runs that selected it.
 func TestForgottenWorkflowsNameReviewsAndForgets(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -228,7 +228,7 @@ func TestForgottenWorkflowsNameReviewsAndForgets(t *testing.T) {
 		require.Contains(t, out.Workflows, "wf")
 		require.Contains(t, out.Workflows, "forget/waits")
 		require.NotContains(t, out.Workflows, "forget/elsewhere")
-		require.NotContains(t, out.Workflows, "forget/at work", "it is not stopped in the middle of others")
+		require.NotContains(t, out.Workflows, "forget/at work", "it is not stopped halfway")
 		require.NotContains(t, out.Workflows, "forget/wf", "that is the run itself")
 		require.Equal(t, []uuid.UUID{r.BatchID}, out.Batches)
 		require.Equal(t, 1, out.Next)
@@ -271,8 +271,8 @@ func TestForgetItemsAreListedInPages(t *testing.T) {
 	require.True(t, errors.Is(err, pg.ErrNotFound))
 }
 
-// Rows that explain what was done stay (document 003 D10): force does not change them, and erase empties them.
-func TestForceLeavesWhatMustStay(t *testing.T) {
+// Rows that explain actions stay (document 003 D10): force does not change them, and erase empties them.
+func TestForceKeepsProtectedMemories(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	plain, ofWorld := w.fading("The plain note is short"), w.fading("The harbour is north of the river",
@@ -295,7 +295,7 @@ func TestForceLeavesWhatMustStay(t *testing.T) {
 	}
 	require.Equal(t, 1, w.count("memory_links", "source_id = $1", decision))
 
-	// A link that comes between the preview and the batch counts.
+	// A link added between the preview and the batch counts.
 	late := w.fading("The ferry sails at noon")
 	req = w.forgets(schema.ForgetForce, onlyNamed(late))
 	preview := w.selects(req)
@@ -315,7 +315,7 @@ func TestForceLeavesWhatMustStay(t *testing.T) {
 		"id = ANY($1) AND erased_at IS NOT NULL AND content = '' AND payload = '{}'", stays))
 	require.Equal(t, 1, w.count("memories", "id = $1 AND world_id = 'harbour'", ofWorld))
 	require.Equal(t, 1, w.count("memory_links", "source_id = $1 AND target_id = $2", decision, acted))
-	// What is erased is not deleted by force afterwards.
+	// An erased memory is not deleted by force afterwards.
 	require.Equal(t, map[string]int{lifecycle.OutcomeWorld: 1, lifecycle.OutcomeActionLinked: 2},
 		w.forgetAll(w.forgets(schema.ForgetForce, onlyNamed(stays...))).Skipped)
 	testkit.CheckInvariants(t, w.owner)

@@ -19,7 +19,7 @@ import (
 	"github.com/mneme/mneme/store/pipeline"
 )
 
-// forgets is a request of the world's principal.
+// forgets returns a request of the world's principal.
 func (w *world) forgets(mode schema.ForgetMode, sel schema.Selector) schema.ForgetRequest {
 	return schema.ForgetRequest{Operation: schema.Operation{Principal: w.p, Reason: "no longer wanted",
 		Actor: "operator:ana"}, Mode: mode, Selector: sel}
@@ -41,7 +41,7 @@ func (w *world) selects(req schema.ForgetRequest) schema.ForgetPreview {
 	return preview
 }
 
-// chosen lists what a run has selected, in its order.
+// chosen lists the memories that a run has selected, in its order.
 func (w *world) chosen(preview schema.ForgetPreview) []uuid.UUID {
 	w.t.Helper()
 	rows, err := w.owner.Query(ctx,
@@ -70,7 +70,7 @@ func (w *world) confirm(preview schema.ForgetPreview, token string) (schema.Forg
 		schema.ForgetConfirmation{Token: token, Actor: "operator:bob"}, w.now)
 }
 
-// forgetAll takes a request all the way.
+// forgetAll carries out a request to its end.
 func (w *world) forgetAll(req schema.ForgetRequest) schema.ForgetReceipt {
 	w.t.Helper()
 	preview := w.selects(req)
@@ -88,7 +88,7 @@ func (w *world) forgetAll(req schema.ForgetRequest) schema.ForgetReceipt {
 			return receipt
 		}
 	}
-	require.FailNow(w.t, "it never ends")
+	require.FailNow(w.t, "the run does not end")
 	return schema.ForgetReceipt{}
 }
 
@@ -111,7 +111,7 @@ func TestForgetSelectsWhatAReferenceFilterSelects(t *testing.T) {
 	for i, id := range ack.MemoryIDs {
 		ids[i] = uuid.MustParse(id)
 	}
-	// The same words of others: another agent, another scope, another tenant; and one that is gone.
+	// The same words of another agent, in another scope and in another tenant; and a deleted memory.
 	for _, p := range []schema.Principal{{Tenant: "t", Agent: "b"}, {Tenant: "t", Agent: "a", Scope: "s"},
 		{Tenant: "t2", Agent: "a"}} {
 		other := *w
@@ -165,7 +165,7 @@ func TestForgetSelectsWhatAReferenceFilterSelects(t *testing.T) {
 		"a tombstone still has its text")
 	require.Len(t, w.chosen(w.selects(w.forgets("", schema.Selector{Query: "vault", Limit: 2}))), 2)
 
-	// Ids: whatever state, and of others only what is shared.
+	// Ids select memories in any state, and memories of others only if they are shared.
 	stranger := *w
 	stranger.p = schema.Principal{Tenant: "t", Agent: "stranger"}
 	preview := stranger.selects(stranger.forgets("", named(append(ids, uuid.New())...)))
@@ -180,7 +180,7 @@ func TestForgetSelectsWhatAReferenceFilterSelects(t *testing.T) {
 	}
 }
 
-func TestForgetDigestIsThatOfTheRules(t *testing.T) {
+func TestForgetDigestMatchesTheRules(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	one, two := w.memory("the first"), w.memory("the second")
@@ -194,7 +194,7 @@ func TestForgetDigestIsThatOfTheRules(t *testing.T) {
 	require.Equal(t, 1, w.count("forget_runs", "id = $1 AND digest = $2", preview.RunID, lifecycle.ForgetDigest(rows)))
 }
 
-func TestSelectForgetAnswersTwiceWithTheFirst(t *testing.T) {
+func TestSelectForgetIsIdempotent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.memory("the first")
@@ -210,7 +210,7 @@ func TestSelectForgetAnswersTwiceWithTheFirst(t *testing.T) {
 	_, err = w.SelectForget(ctx, schema.OperationRef{Tenant: "t", ID: "lost", WorkflowID: "wf"}, schema.ForgetRequest{},
 		w.now)
 	var invalid *schema.ValidationError
-	require.ErrorAs(t, err, &invalid, "a request that is lost selects nothing, not everything")
+	require.ErrorAs(t, err, &invalid, "a request whose body was lost selects nothing, not everything")
 	require.Equal(t, 1, w.count("forget_runs", "true"))
 }
 
@@ -228,10 +228,10 @@ func TestForgetIncludesWhatWasDerived(t *testing.T) {
 	preview = w.selects(w.forgets("", sel))
 	require.Equal(t, 2, preview.Total)
 	require.Zero(t, preview.Derived)
-	require.Equal(t, schema.ForgetPreviewed, preview.State, "what is not named is confirmed")
+	require.Equal(t, schema.ForgetPreviewed, preview.State, "memories that are not named need confirmation")
 }
 
-func TestForgetTokenIsGoodForOneRunAndOnce(t *testing.T) {
+func TestForgetTokenConfirmsOneRunOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.memory("the first")
@@ -264,7 +264,7 @@ func TestForgetTokenIsGoodForOneRunAndOnce(t *testing.T) {
 	require.True(t, got.Already)
 	require.Equal(t, before, w.snapshot(), "the second time does nothing")
 	_, err = w.confirm(one, w.token(two))
-	require.ErrorIs(t, err, schema.ErrTokenOther, "a wrong token is wrong after the right one, too")
+	require.ErrorIs(t, err, schema.ErrTokenOther, "a wrong token is wrong after the right one too")
 
 	late := w.token(two)
 	w.now = w.now.Add(25 * time.Hour)
@@ -278,10 +278,10 @@ func TestForgetTokenIsGoodForOneRunAndOnce(t *testing.T) {
 	out, err := w.ForgetBatch(ctx, "t", uuid.MustParse(two.RunID), 10, w.now)
 	require.NoError(t, err)
 	require.Equal(t, schema.ForgetExpired, out.Receipt.State)
-	require.Empty(t, out.Forgotten, "what is not confirmed is not forgotten")
+	require.Empty(t, out.Forgotten, "without confirmation nothing is forgotten")
 	receipt, err = w.CloseForget(ctx, "t", uuid.MustParse(one.RunID), schema.ForgetExpired, w.now)
 	require.NoError(t, err)
-	require.Equal(t, schema.ForgetConfirmed, receipt.State, "what is confirmed does not expire")
+	require.Equal(t, schema.ForgetConfirmed, receipt.State, "a confirmed run does not expire")
 }
 
 func TestForgetKeyIsMadeOnce(t *testing.T) {
@@ -302,10 +302,10 @@ func TestForgetKeyIsMadeOnce(t *testing.T) {
 	require.NotEmpty(t, tokens[0])
 	require.Equal(t, 1, w.count("tenant_secrets", "tenant = 't'"))
 	other.token(theirs)
-	require.Equal(t, 2, w.count("tenant_secrets", "true"), "one a tenant")
+	require.Equal(t, 2, w.count("tenant_secrets", "true"), "one per tenant")
 }
 
-// newWorldAt is the world as another tenant sees it.
+// newWorldAt returns the world for another tenant.
 func newWorldAt(w *world, tenant string) *world {
 	other := *w
 	other.p.Tenant = tenant
@@ -359,20 +359,20 @@ func TestForgetSoftly(t *testing.T) {
 	require.Equal(t, 1, w.count("index_outbox", "memory_id = $1 AND op = 'delete' AND version = 2", gone))
 	w.requireExactStats()
 
-	// Few named ones go ahead at once when asked to; force takes pinned ones.
+	// A few named memories need no confirmation if the request says so; force includes pinned ones.
 	req := w.forgets("", named(kept))
 	req.Execute = true
 	require.Equal(t, schema.ForgetConfirmed, w.selects(req).State)
 	req = w.forgets(schema.ForgetForce, named(pinned))
 	req.Execute = true
-	require.Equal(t, schema.ForgetPreviewed, w.selects(req).State, "force is confirmed always")
+	require.Equal(t, schema.ForgetPreviewed, w.selects(req).State, "force always needs confirmation")
 	require.Equal(t, 1, w.forgetAll(req).Forgotten)
 	require.Zero(t, w.count("memories", "id = $1", pinned))
 	w.requireExactStats()
 }
 
-// crowd makes many memories past the pipeline.
-func (w *world) crowd(n int) {
+// insertMany inserts many memories directly.
+func (w *world) insertMany(n int) {
 	w.t.Helper()
 	for from := 0; from < n; from += 500 {
 		var candidates []schema.Candidate
@@ -384,11 +384,11 @@ func (w *world) crowd(n int) {
 	}
 }
 
-// Deliveries of batches that come at once, and again, forget each row once.
+// Batches delivered concurrently and repeatedly forget each row once.
 func TestForgetBatchesDeliveredTwice(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.crowd(1000)
+	w.insertMany(1000)
 	preview := w.selects(w.forgets("", schema.Selector{All: true}))
 	_, err := w.confirm(preview, w.token(preview))
 	require.NoError(t, err)
@@ -427,7 +427,7 @@ func TestForgetBatchesDeliveredTwice(t *testing.T) {
 }
 
 // A batch that fails at any of its writes changes nothing.
-func TestForgetBatchIsWholeOrNotAtAll(t *testing.T) {
+func TestForgetBatchIsAtomic(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []schema.ForgetMode{schema.ForgetSoft, schema.ForgetForce, schema.ForgetErase} {
 		t.Run(string(mode), func(t *testing.T) {
@@ -473,7 +473,7 @@ func (w *world) linkedSource(content string) (uuid.UUID, schema.Range) {
 	return id, r
 }
 
-// requireExactEdges recounts the edges from what memories say.
+// requireExactEdges recounts the edges from the memories.
 func (w *world) requireExactEdges() {
 	w.t.Helper()
 	require.Zero(w.t, w.count("entity_relations r", `mentions <> (SELECT count(*) FROM entity_relation_sources m
@@ -481,7 +481,7 @@ func (w *world) requireExactEdges() {
 	w.requireExactMentions()
 }
 
-func TestForgettingTakesExactlyItsMentionsBack(t *testing.T) {
+func TestForgettingSubtractsExactlyItsMentions(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []schema.ForgetMode{schema.ForgetForce, schema.ForgetErase} {
 		t.Run(string(mode), func(t *testing.T) {
@@ -496,7 +496,7 @@ func TestForgettingTakesExactlyItsMentionsBack(t *testing.T) {
 			w.requireExactEdges()
 			require.Equal(t, 2, w.mentions("alice"))
 			require.Equal(t, 1, w.mentions("the director"),
-				"an entity that no text names word for word is its source's")
+				"an entity whose name is in no text is mentioned by its source only")
 			require.Equal(t, 1, w.count("entity_relations", "mentions = 2"))
 
 			receipt := w.forgetAll(w.forgets(mode, named(one)))
@@ -515,7 +515,7 @@ func TestForgettingTakesExactlyItsMentionsBack(t *testing.T) {
 	}
 }
 
-// Links and forgetting at once: nothing counts twice, and no run fails.
+// Linking and forgetting run concurrently: nothing is counted twice, and no run fails.
 func TestForgetWhileLinking(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -530,7 +530,7 @@ func TestForgetWhileLinking(t *testing.T) {
 	errs := make(chan error, 200)
 	retry := func(fn func() error) {
 		var err error
-		for range 10 { // as the activity is
+		for range 10 { // retried as the activity is
 			if err = fn(); err == nil {
 				return
 			}
@@ -571,7 +571,7 @@ func TestForgetWhileLinking(t *testing.T) {
 		"NOT EXISTS (SELECT FROM memories m WHERE m.id = x.memory_id AND m.erased_at IS NULL)"))
 }
 
-// A pipeline that is processing forgotten memories writes nothing any more, whatever its phase.
+// A pipeline that is processing forgotten memories writes nothing more, in any phase.
 func TestForgottenMemoriesLeaveThePipeline(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []schema.ForgetMode{schema.ForgetSoft, schema.ForgetForce, schema.ForgetErase} {
@@ -600,7 +600,7 @@ func TestForgottenMemoriesLeaveThePipeline(t *testing.T) {
 			require.Empty(t, out.Stop)
 			require.Equal(t, 3, w.count("memory_candidates", "state = 'dead'"))
 
-			// What was under way comes back from the model.
+			// A model call that was in progress returns.
 			before := w.snapshot()
 			require.NoError(t, w.SaveExtractions(ctx, "t",
 				[]pipeline.Extracted{{CandidateID: at(0), Extraction: extraction}}, w.now))
@@ -613,10 +613,10 @@ func TestForgottenMemoriesLeaveThePipeline(t *testing.T) {
 			require.Len(t, left, 1)
 			require.Equal(t, at(3), left[0].CandidateID)
 			if mode != schema.ForgetSoft {
-				require.Empty(t, w.holding("XyzzyCanary"))
+				require.Empty(t, w.columnsWith("XyzzyCanary"))
 			}
 
-			// The last one: now the run has nothing left to do.
+			// After the last memory the run has nothing left to do.
 			last := w.selects(w.forgets(mode, named(at(3))))
 			_, err = w.confirm(last, w.token(last))
 			require.NoError(t, err)
@@ -627,7 +627,7 @@ func TestForgottenMemoriesLeaveThePipeline(t *testing.T) {
 	}
 }
 
-// decideQuietly saves a decision without looking at the memories.
+// decideQuietly saves a decision that looked at no memories.
 func (w *world) decideQuietly(r schema.Range, candidate uuid.UUID, f memory.Fact) {
 	w.t.Helper()
 	require.NoError(w.t, w.SaveDecisions(ctx, r, []uuid.UUID{candidate},
@@ -639,7 +639,7 @@ func (w *world) decideQuietly(r schema.Range, candidate uuid.UUID, f memory.Fact
 func TestCancelledForgetKeepsWhatIsLeft(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.crowd(10)
+	w.insertMany(10)
 	preview := w.selects(w.forgets("", schema.Selector{All: true}))
 	run := uuid.MustParse(preview.RunID)
 	_, err := w.confirm(preview, w.token(preview))

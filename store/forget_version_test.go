@@ -26,7 +26,7 @@ func TestForgetOfAnotherVersionChangesNothing(t *testing.T) {
 			Version: before.Version}, *conflict)
 	}
 	require.Equal(t, before, w.get(id))
-	require.Zero(t, w.count("forget_runs", "true"), "not even a run is left")
+	require.Zero(t, w.count("forget_runs", "true"), "no run is stored")
 
 	req := w.forgets("", named(id))
 	req.Execute, req.IfVersion = true, before.Version

@@ -12,7 +12,7 @@ import (
 	"github.com/mneme/mneme/store/read"
 )
 
-// Who may read which history is one rule, in Go and in SQL: of memories, of what shadow mode evaluated, and of what was
+// Go and SQL have the same rule for who may read a history: of memories, of shadow evaluations, and of memories
 // forgotten by force.
 func TestMayReadHistoryInSQL(t *testing.T) {
 	t.Parallel()
@@ -70,7 +70,7 @@ func TestMayReadHistoryInSQL(t *testing.T) {
 	require.NotZero(t, readable)
 }
 
-// What a history shows of a revision together with a hidden memory is one rule, too.
+// Go and SQL also agree on what a history shows about a revision that involves a hidden memory.
 func TestShowHistoryInSQL(t *testing.T) {
 	t.Parallel()
 	a := newWorld(t)

@@ -17,7 +17,8 @@ import (
 	"github.com/mneme/mneme/store/search"
 )
 
-// worth sets what a memory's importance follows from, past the store. A zero access means none.
+// worth sets the values that a memory's importance is computed from, directly in the database. A zero access means
+// none.
 func (w *world) worth(id uuid.UUID, base float64, pinned bool, created, accessed time.Time) {
 	w.t.Helper()
 	w.exec(`UPDATE memories SET importance = $2, pinned = $3, created_at = $4, recorded_at = $4, updated_at = $4
@@ -29,7 +30,7 @@ func (w *world) worth(id uuid.UUID, base float64, pinned bool, created, accessed
 	}
 }
 
-// The filter in SQL and memory.Importance are one rule, whatever the numbers are.
+// The filter in SQL and memory.Importance agree for all values.
 func TestImportanceFadesInSQLAsInGo(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -62,7 +63,7 @@ func TestImportanceFadesInSQLAsInGo(t *testing.T) {
 			least = min(1, worth*rapid.SampledFrom([]float64{0.5, 0.99, 1.01, 2}).Draw(rt, "times"))
 		}
 		if least < 1e-90 || math.Abs(worth-least) < 1e-9 {
-			return // the last bits of two ways to compute it
+			return // rounding differs between the two computations
 		}
 		f := pg.Filter{Principal: w.p, Now: w.now, DailyDecay: rate, ImportanceMin: least}
 		say := fmt.Sprintf("%v of %v (pinned %v) after %v at %v", worth, base, pinned, w.now.Sub(last), rate)
@@ -88,13 +89,13 @@ func TestImportanceFadesInSQLAsInGo(t *testing.T) {
 }
 
 // A listing as of a time uses the importance at that time.
-func TestListAsOfUsesTheImportanceOfThen(t *testing.T) {
+func TestListAsOfUsesTheImportanceAtThatTime(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.memory("the kestrel nests in the tower")
 	day := 24 * time.Hour
 	w.worth(id, 0.8, false, w.now.Add(-40*day), w.now.Add(-time.Hour))
-	then := w.now.Add(-20 * day) // 20 days after it was made; the access came later
+	then := w.now.Add(-20 * day) // 20 days after its creation; the access came later
 	for least, want := range map[float64]int{0.3: 0, 0.25: 1} {
 		listed, err := w.List(ctx, pg.Filter{Principal: w.p, Now: w.now, AsOf: &then, ImportanceMin: least}, pg.Page{})
 		require.NoError(t, err)
@@ -102,8 +103,8 @@ func TestListAsOfUsesTheImportanceOfThen(t *testing.T) {
 	}
 }
 
-// Every channel that ranks by importance, and cards, rank by what is left of it.
-func TestRankingsUseTheImportanceOfNow(t *testing.T) {
+// Every channel and every card that ranks by importance uses the importance as of now.
+func TestRankingsUseTheCurrentImportance(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	day := 24 * time.Hour
@@ -155,7 +156,7 @@ func TestRankingsUseTheImportanceOfNow(t *testing.T) {
 	require.Equal(t, faded, cards[0].Claims[0].Memory, "nothing fades at a rate of 1")
 }
 
-// entity is a memory with a claim, linked to the entity that it is about.
+// entity puts a memory with a claim, linked to the entity that it is about.
 func (w *world) entity(subject, predicate, object string) uuid.UUID {
 	w.t.Helper()
 	f := fact(subject + " " + predicate + " " + object)
@@ -170,12 +171,12 @@ func (w *world) entity(subject, predicate, object string) uuid.UUID {
 	return id
 }
 
-// What was noted in a session is listed by what is left of its importance, too.
-func TestSessionNotesAreRankedByTheImportanceOfNow(t *testing.T) {
+// Session notes are also listed by their importance as of now.
+func TestSessionNotesAreRankedByCurrentImportance(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	day := 24 * time.Hour
-	turn := w.hear("The office moves in spring.", "s1")
+	turn := w.stageTurn("The office moves in spring.", "s1")
 	note := func(subject string) uuid.UUID {
 		return w.created(*with(semantic(subject+" is decided", subject, "is", "decided", always),
 			func(m *schema.MemoryRecord) { m.Session = "s1" }))

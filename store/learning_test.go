@@ -96,7 +96,7 @@ func TestEvidenceIsReadByIndex(t *testing.T) {
 	}
 }
 
-// The reports of a scope are found however many newer ones of other scopes there are, and taken in once.
+// The reports of a scope are found among many newer ones of other scopes, and are processed once.
 func TestReportsOfAScopeAmongManyOthers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -124,10 +124,143 @@ func TestReportsOfAScopeAmongManyOthers(t *testing.T) {
 		groups, err = w.Learning.TakeReports(ctx, sc, w.now)
 		require.NoError(t, err)
 		require.Zero(t, groups, "a second run")
-		pending, err := w.Learning.Pending(ctx, sc, due.DefaultRule(), w.now)
-		require.NoError(t, err)
-		require.Equal(t, "2026-01-02", pending.Reports.At.UTC().Format(time.DateOnly))
 	}
+}
+
+// learnedRecord stores a procedure with an open group in the scope of an agent; an empty agent is the shared scope.
+func (w *world) learnedRecord(agent string) uuid.UUID {
+	w.t.Helper()
+	id := w.procedure(uuid.NewString())
+	w.exec(`INSERT INTO learning_groups (tenant, id, agent_id, kind, attempts, procedures, updated_at)
+		VALUES ('t', $1, $2, 'error', 3, 3, now())`, id, agent)
+	w.exec(`INSERT INTO learned (tenant, memory_id, kind, group_id, key, updated_at)
+		VALUES ('t', $1, 'competence', $1, 'error:x', now())`, id)
+	return id
+}
+
+func (w *world) reported(memory uuid.UUID, session, at string) {
+	w.t.Helper()
+	w.exec(`INSERT INTO outcome_reports (tenant, memory_id, advice_id, agent_id, session, ok, at)
+		VALUES ('t', $1, gen_random_uuid(), 'a', $2, true, $3::timestamptz)`, memory, session, at)
+}
+
+// A report that is committed after a later one was taken in is not lost.
+func TestAReportThatIsCommittedLate(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	sc := learning.Scope{Tenant: "t", Agent: w.p.Agent}
+	first, second := w.learnedRecord(w.p.Agent), w.learnedRecord(w.p.Agent)
+	w.reported(first, "", "2026-01-01 10:00")
+	groups, err := w.Learning.TakeReports(ctx, sc, w.now)
+	require.NoError(t, err)
+	require.Equal(t, 1, groups)
+	w.reported(second, "", "2026-01-01 09:59")
+	pending, err := w.Learning.Pending(ctx, sc, due.Rule{Least: 1}, w.now)
+	require.NoError(t, err)
+	require.True(t, pending.Enough)
+	groups, err = w.Learning.TakeReports(ctx, sc, w.now)
+	require.NoError(t, err)
+	require.Equal(t, 1, groups)
+	groups, err = w.Learning.TakeReports(ctx, sc, w.now)
+	require.NoError(t, err)
+	require.Zero(t, groups)
+}
+
+// A scope is due by its own reports, however many newer ones other scopes have.
+func TestPendingReportsAmongManyOthers(t *testing.T) {
+	t.Parallel()
+	w := newUnplannedWorld(t)
+	mine, other := w.learnedRecord(w.p.Agent), w.learnedRecord("b")
+	w.exec(`UPDATE memories SET agent_id = 'b' WHERE id = $1`, other)
+	for n := range 3 {
+		w.reported(mine, strconv.Itoa(n), "2026-01-01")
+	}
+	w.exec(`INSERT INTO outcome_reports (tenant, memory_id, advice_id, ok, at)
+		SELECT 't', $1, gen_random_uuid(), true, '2026-01-02'::timestamptz + n * interval '1 second'
+		FROM generate_series(1, 5000) n`, other)
+	listen := &tracer{}
+	traced, err := store.OpenTraced(ctx, w.url, listen)
+	require.NoError(t, err)
+	t.Cleanup(traced.Close)
+	sc := learning.Scope{Tenant: "t", Agent: w.p.Agent}
+	n, worst := rowsRead(t, traced, listen, func() error {
+		pending, err := traced.Learning.Pending(ctx, sc, due.DefaultRule(), w.now)
+		require.Equal(t, 3, pending.New)
+		return err
+	})
+	require.LessOrEqual(t, n, 100.0, worst)
+}
+
+// A record that only one agent has may be learned from shared episodes. Its reports are for the scope of these.
+func TestReportsOnARecordOfASharedScope(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	shared := learning.Scope{Tenant: "t"}
+	record := w.learnedRecord("")
+	w.reported(record, "", "2026-01-01")
+	scopes, err := w.Learning.ScopesOfReported(ctx, "t", []uuid.UUID{record})
+	require.NoError(t, err)
+	require.Equal(t, []learning.Scope{shared}, scopes)
+	pending, err := w.Learning.Pending(ctx, shared, due.Rule{Least: 1}, w.now)
+	require.NoError(t, err)
+	require.Equal(t, 1, pending.New)
+	groups, err := w.Learning.TakeReports(ctx, shared, w.now)
+	require.NoError(t, err)
+	require.Equal(t, 1, groups)
+}
+
+// An episode from a writer whose clock is ahead does not hide those that others write before that time.
+func TestAnEpisodeFromTheFuture(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	sc := learning.Scope{Tenant: "t", Agent: w.p.Agent}
+	now := w.now
+	read := func() int {
+		mark, err := w.Learning.Watermark(ctx, sc, learning.Indexing)
+		require.NoError(t, err)
+		page, err := w.Learning.IndexPage(ctx, sc, learning.Position{At: mark.At.Add(-learning.Overlap)}, now)
+		require.NoError(t, err)
+		return page.Read
+	}
+	put := func(at time.Time, n string) {
+		m := episodeRecord()
+		m.Payload = bytes.ReplaceAll(m.Payload, []byte("Build"), []byte("Build "+n))
+		w.putAll(m)
+		w.exec(`UPDATE memories SET created_at = $1, recorded_at = NULL WHERE id = $2`, at, m.ID)
+	}
+	put(now.Add(24*time.Hour), "early")
+	require.Equal(t, 1, read())
+	pending, err := w.Learning.Pending(ctx, sc, due.Rule{Least: 1}, now)
+	require.NoError(t, err)
+	require.Zero(t, pending.New, "it was read")
+	now = now.Add(time.Hour)
+	put(now, "late")
+	pending, err = w.Learning.Pending(ctx, sc, due.Rule{Least: 1}, now)
+	require.NoError(t, err)
+	require.Equal(t, 1, pending.New)
+	require.Equal(t, 1, read())
+	require.Zero(t, read())
+}
+
+// A procedure goes with the last episode in which it helped. One in which it did not help does not keep it.
+func TestAProcedureGoesWithItsLastSuccess(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	procedure := w.learnedRecord(w.p.Agent)
+	w.exec(`UPDATE learned SET evidence_hash = 'x' WHERE memory_id = $1`, procedure)
+	episode := func(ok bool) uuid.UUID {
+		m := episodeRecord()
+		m.Payload = bytes.ReplaceAll(m.Payload, []byte("Build"), []byte("Build "+m.ID))
+		w.putAll(m)
+		w.exec(`INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at)
+			VALUES ('t', $1, 'derived_from', $2, now())`, procedure, m.ID)
+		w.exec(`INSERT INTO learning_attempts (tenant, memory_id, ordinal, group_id, ok, at)
+			VALUES ('t', $1, 1, $2, $3, now())`, m.ID, procedure, ok)
+		return uuid.MustParse(m.ID)
+	}
+	first, second, failed := episode(true), episode(true), episode(false)
+	require.NotContains(t, w.chosen(w.selects(w.forgets(schema.ForgetErase, named(first, failed)))), procedure)
+	require.Contains(t, w.chosen(w.selects(w.forgets(schema.ForgetErase, named(first, second)))), procedure)
 }
 
 func episodeRecord() schema.MemoryRecord {

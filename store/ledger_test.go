@@ -35,7 +35,7 @@ func (w *world) append(at time.Time, list ...ledger.Event) []ledger.Appended {
 	return out
 }
 
-// Numbers of a stream begin with 1 and have no gaps, and an event that is appended again is where it was.
+// Numbers of a stream begin with 1 and have no gaps. An event that is appended again keeps its number.
 func TestAppendEvents(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -81,7 +81,7 @@ func idsOf(list []ledger.Event) []string {
 	return ids
 }
 
-// An id that another event has is refused by name, and nothing of the request is appended.
+// A request is refused if another event has one of its ids. The error names the id, and nothing is appended.
 func TestAppendAnotherEventUnderTheSameID(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -97,9 +97,9 @@ func TestAppendAnotherEventUnderTheSameID(t *testing.T) {
 	require.Equal(t, []string{"a"}, idsOf(page))
 }
 
-// Sixteen writers append to one stream and to another of their own, some of them the same events: no number is left out
-// or given twice, and each event is there once.
-func TestAppendAtOnce(t *testing.T) {
+// Sixteen writers append to a shared stream and each to its own, some of them the same events. No number is missing
+// or used twice, and each event is stored once.
+func TestConcurrentAppends(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const writers, rounds = 16, 12
@@ -139,8 +139,8 @@ func TestAppendAtOnce(t *testing.T) {
 	}
 }
 
-// What is read for an agent is what the rule of package views lets it see.
-func TestLatestIsWhatTheViewShows(t *testing.T) {
+// Latest returns for an agent what the rule of package views lets it see.
+func TestLatestMatchesTheView(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	agents, groups := []string{"ann", "bob", "cas"}, []string{"", "g", "h"}
@@ -164,7 +164,7 @@ func TestLatestIsWhatTheViewShows(t *testing.T) {
 			}
 			list = append(list, e)
 		}
-		err := w.lay(time.Now(), list...)
+		err := w.appendUnchecked(time.Now(), list...)
 		require.NoError(r, err)
 		if rapid.Bool().Draw(r, "erase") {
 			_, err = w.Store.Empty(ctx, "t", []string{list[0].ID}, time.Now())
@@ -191,7 +191,7 @@ func TestLatestIsWhatTheViewShows(t *testing.T) {
 	})
 }
 
-// Erasing leaves the skeleton. The event may be appended again by a late writer, which restores nothing.
+// Erasing keeps the skeleton row. A late writer may append the event again, which restores nothing.
 func TestEmptyEvents(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -217,7 +217,7 @@ func TestEmptyEvents(t *testing.T) {
 	}
 }
 
-// Partitions are made ahead, and go when their month is over and nothing is left in them.
+// Partitions are created ahead, and are dropped when their month is over and they are empty.
 func TestEventPartitions(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -238,8 +238,8 @@ func TestEventPartitions(t *testing.T) {
 	require.Len(t, page, 1)
 }
 
-// A request of nothing, or of too much, names the field.
-func TestAppendWhatIsNotWellFormed(t *testing.T) {
+// An invalid request is refused with the name of the field.
+func TestAppendRefusesInvalidRequests(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for _, list := range [][]ledger.Event{nil, make([]ledger.Event, ledger.MaxAppend+1), {{ID: "a"}}} {
@@ -249,7 +249,8 @@ func TestAppendWhatIsNotWellFormed(t *testing.T) {
 	}
 }
 
-// An event goes after its window, unless it is of a world, became a memory that is there, or is a memory's evidence.
+// An event is removed after its window, unless it is of a world, became a memory that still exists, or is the
+// evidence of a memory.
 func TestPurgeOfEvents(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -267,12 +268,12 @@ func TestPurgeOfEvents(t *testing.T) {
 	left := testkit.Strings(t, w.owner, `SELECT id FROM events WHERE memory_id IS NULL ORDER BY id`)
 	require.Equal(t, []string{"evidence", "new", "of a world"}, left)
 	require.Zero(t, w.count("event_ids", "id IN ('old', 'alone')"))
-	require.Zero(t, w.count("event_streams", "stream = 'run/z'"), "nothing is left of it")
+	require.Zero(t, w.count("event_streams", "stream = 'run/z'"), "the stream is empty")
 	require.Equal(t, []ledger.Appended{{ID: "newer", Stream: "run/x", Seq: 3, Added: true}},
 		w.append(w.now, said("newer", "run/x", "ann", ledger.KindAgentSpoke)))
 }
 
-// Reads of the ledger read few rows of 100,000, with statistics and without.
+// Reads of the ledger read few of 100,000 rows, with and without statistics.
 func TestTheLedgerReadsFewRows(t *testing.T) {
 	t.Parallel()
 	w := newUnplannedWorld(t)

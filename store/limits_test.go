@@ -15,7 +15,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// setting reads a setting of a connection or transaction in milliseconds.
+// settingSQL reads a setting of a connection or transaction in milliseconds.
 const settingSQL = `SELECT (SELECT setting::bigint FROM pg_settings WHERE name = $1)`
 
 func TestEveryClassHasItsLimits(t *testing.T) {
@@ -36,13 +36,13 @@ func TestEveryClassHasItsLimits(t *testing.T) {
 		require.Equal(t, want.Idle, limit(reads(class), "idle_in_transaction_session_timeout"), class)
 	}
 	byDefault := func(fn func(pgx.Tx) error) error { return s.Read(ctx, "t", fn) }
-	require.Equal(t, 5*time.Second, limit(byDefault, "statement_timeout"), "somebody waits for what is read")
+	require.Equal(t, 5*time.Second, limit(byDefault, "statement_timeout"), "a caller waits for a read")
 	for name, want := range map[string]time.Duration{"statement_timeout": 30 * time.Second,
 		"lock_timeout":                        20 * time.Second,
 		"idle_in_transaction_session_timeout": time.Minute} {
 		var ms int64
 		require.NoError(t, s.Pool.QueryRow(ctx, settingSQL, name).Scan(&ms))
-		require.Equal(t, want, time.Duration(ms)*time.Millisecond, "what is bound to no tenant: %s", name)
+		require.Equal(t, want, time.Duration(ms)*time.Millisecond, "without a tenant: %s", name)
 	}
 }
 
@@ -61,7 +61,7 @@ func TestChangesHaveTheLimitsOfThePipeline(t *testing.T) {
 	}
 }
 
-func TestAStatementAtItsLimitIsNoOutage(t *testing.T) {
+func TestAStatementTimeoutIsNoOutage(t *testing.T) {
 	t.Parallel()
 	url := testkit.DatabaseURL(t)
 	type ended struct {
@@ -103,8 +103,8 @@ func TestAStatementAtItsLimitIsNoOutage(t *testing.T) {
 	require.True(t, pg.IsUnavailable(&pgconn.PgError{Code: "57P01"}), "an administrator stops the server")
 }
 
-// A client that has died leaves no lock that others wait for.
-func TestATransactionDoesNotWaitForItsClientForever(t *testing.T) {
+// A client that has died does not hold locks that others wait for.
+func TestIdleTransactionsTimeOut(t *testing.T) {
 	t.Parallel()
 	s := testkit.Store(t)
 	err := s.Read(ctx, "t", func(tx pgx.Tx) error {

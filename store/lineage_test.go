@@ -13,7 +13,7 @@ import (
 	"github.com/mneme/mneme/store/read"
 )
 
-// edge relates two memories past the store.
+// edge adds a relation between two memories directly in the database.
 func (w *world) edge(from uuid.UUID, predicate string, to uuid.UUID, reason string) {
 	w.t.Helper()
 	w.exec(`INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at, reason)
@@ -47,7 +47,7 @@ func sorted(ids ...uuid.UUID) []string {
 	return out
 }
 
-func TestLineageGoesWhereItCameFrom(t *testing.T) {
+func TestLineage(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	talk, log := w.memory("a long talk with Dana"), w.memory("a log file")
@@ -64,7 +64,7 @@ func TestLineageGoesWhereItCameFrom(t *testing.T) {
 	w.edge(fact, "contradicts", rival, "")
 	w.edge(friend, "supports", fact, "")
 	w.exec(`UPDATE memories SET status = 'superseded', superseded_by = $2 WHERE id = $1`, older, fact)
-	// Superseded by column alone, as a record that was put may be.
+	// Superseded by the column alone, as a record that was put may be.
 	ancestor := w.explicit("Dana drinks milk")
 	w.exec(`UPDATE memories SET status = 'superseded', superseded_by = $2 WHERE id = $1`, ancestor, oldest)
 
@@ -72,7 +72,7 @@ func TestLineageGoesWhereItCameFrom(t *testing.T) {
 	require.Equal(t, sorted(fact, talk, older, oldest, ancestor, log, skill, rival, friend), nodesOf(l),
 		"all but the sibling")
 	require.Empty(t, l.Cut)
-	require.Len(t, l.Edges, 8, "an edge told by columns and relation is one")
+	require.Len(t, l.Edges, 8, "an edge in both the columns and the relations is returned once")
 	for _, e := range l.Edges {
 		if e.Predicate == "supersedes" && e.To == older.String() {
 			require.Equal(t, "she changed her mind", e.Reason)
@@ -80,7 +80,7 @@ func TestLineageGoesWhereItCameFrom(t *testing.T) {
 			require.True(t, w.now.Equal(*e.At))
 		}
 		if e.Predicate == "derived_from" && e.From == fact.String() {
-			require.Equal(t, "ingested as memory", e.Reason, "the step that made it explains it")
+			require.Equal(t, "ingested as memory", e.Reason, "the reason is that of the step that created it")
 		}
 	}
 	for _, n := range l.Nodes {
@@ -89,13 +89,13 @@ func TestLineageGoesWhereItCameFrom(t *testing.T) {
 		require.Equal(t, "agent:a", n.CreatedBy)
 	}
 	require.Equal(t, sorted(oldest, ancestor, older, fact), nodesOf(w.lineage(oldest, 0)),
-		"forwards along the chain, not to what others were derived from")
+		"forwards along the chain, not to memories derived from others")
 	require.Equal(t, sorted(talk, fact, sibling, skill), nodesOf(w.lineage(talk, 0)))
 
 	near := w.lineage(fact, 1)
 	require.Equal(t, sorted(fact, talk, older, skill, rival, friend), nodesOf(near))
 	require.Equal(t, []string{"depth"}, near.Cut)
-	require.Empty(t, w.lineage(fact, 3).Cut, "nothing is further away")
+	require.Empty(t, w.lineage(fact, 3).Cut, "nothing is farther away")
 }
 
 func TestLineageWithholds(t *testing.T) {
@@ -110,7 +110,7 @@ func TestLineageWithholds(t *testing.T) {
 	stranger := schema.Principal{Tenant: "t", Agent: "b"}
 	l, err := w.Lineage(ctx, stranger, open, 0)
 	require.NoError(t, err)
-	require.Equal(t, sorted(open, secret), nodesOf(l), "nothing after what is withheld")
+	require.Equal(t, sorted(open, secret), nodesOf(l), "nothing after a withheld memory")
 	require.Equal(t, read.LineageNode{ID: secret.String(), Distance: 1, Withheld: true}, l.Nodes[1])
 	require.Equal(t, read.LineageEdge{From: open.String(), Predicate: "derived_from", To: secret.String(), Weight: 1},
 		l.Edges[0])
@@ -119,12 +119,12 @@ func TestLineageWithholds(t *testing.T) {
 	_, err = w.Lineage(ctx, w.p, uuid.New(), 0)
 	require.ErrorIs(t, err, pg.ErrNotFound)
 
-	// What is gone is withheld as well.
+	// A deleted memory is withheld as well.
 	w.exec(`UPDATE memories SET superseded_by = $2, status = 'superseded' WHERE id = $1`, open, uuid.New())
 	require.True(t, w.lineage(open, 0).Nodes[1].Withheld || w.lineage(open, 0).Nodes[2].Withheld)
 }
 
-func TestLineageEndsInCyclesAndAtItsCap(t *testing.T) {
+func TestLineageStopsAtCyclesAndAtItsLimit(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	a, b, c := w.memory("one"), w.memory("two"), w.memory("three")

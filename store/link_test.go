@@ -35,7 +35,7 @@ func (w *world) link(r schema.Range) schema.LinkCounts {
 	return counts
 }
 
-// requireExactMentions recounts from the mentions themselves.
+// requireExactMentions recounts the mentions of entities.
 func (w *world) requireExactMentions() {
 	w.t.Helper()
 	require.Zero(w.t, w.count("entities e",
@@ -64,7 +64,7 @@ func TestLinkCountsEachMentionOnce(t *testing.T) {
 	require.Equal(t, schema.LinkCounts{Relations: 1, Mentions: 2}, w.link(r))
 	require.Equal(t, 2, w.mentions("alice"))
 	require.Equal(t, 1, w.count("entity_relations", "mentions = 2"))
-	require.Equal(t, 2, w.count("entities", "true"), "names are unique whatever their spelling")
+	require.Equal(t, 2, w.count("entities", "true"), "names that differ in spelling only are one entity")
 	w.requireExactMentions()
 
 	other := *w
@@ -90,7 +90,7 @@ func TestLinkMentionsTheFactsThatNameAnEntity(t *testing.T) {
 	w.requireExactMentions()
 }
 
-func TestLinkByManyAtOnceCountsExactly(t *testing.T) {
+func TestConcurrentLinksCountExactly(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	var ranges []schema.Range
@@ -118,7 +118,7 @@ func TestLinkByManyAtOnceCountsExactly(t *testing.T) {
 	w.requireExactMentions()
 }
 
-func TestLinkLeavesOutWhatWasForgotten(t *testing.T) {
+func TestLinkSkipsForgottenMemories(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ack, r := w.stage(say("Alice owes Bob money", "Alice likes Bob")...)
@@ -147,7 +147,7 @@ func TestLinkFailureRevertsNoFact(t *testing.T) {
 		require.Equal(t, before, w.snapshot(), table)
 	}
 	require.NotEmpty(t, w.get(id).Content)
-	require.Equal(t, 2, w.link(r).Mentions, "a retry makes up for it")
+	require.Equal(t, 2, w.link(r).Mentions, "a retry adds the facts")
 }
 
 func TestShadowLinksNothing(t *testing.T) {
@@ -159,7 +159,7 @@ func TestShadowLinksNothing(t *testing.T) {
 	require.Zero(t, w.count("entities", "true"))
 }
 
-func TestOutboxFoldsAndSettlesWhatWasSeen(t *testing.T) {
+func TestOutboxMergesAndSettlesEntries(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	one, two, three := w.memory("the first"), w.memory("the second"), w.memory("the third")
@@ -175,7 +175,7 @@ func TestOutboxFoldsAndSettlesWhatWasSeen(t *testing.T) {
 	require.Len(t, entries[1].Vector, 384)
 	require.Equal(t, schema.TierSession, entries[0].Tier)
 
-	// Something changes after the index was told and before that is settled.
+	// A memory changes after the index was updated and before the entry is settled.
 	_, r := w.source("a correction",
 		idea{fact: fact("the second, corrected"), action: schema.ActionUpdate, target: two})
 	w.write(r)
@@ -202,7 +202,7 @@ func TestOutboxFoldsAndSettlesWhatWasSeen(t *testing.T) {
 	require.Len(t, ids, 3, "source, fact and target")
 	require.Contains(t, ids, two)
 
-	// What changed content since it was embedded keeps no vector of the old words.
+	// A memory whose content changed after it was embedded has no vector of the old words.
 	w.exec(`UPDATE memories SET content_hash = sha256('x') WHERE id = $1`, one)
 	w.exec(`INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) VALUES ('t', $1, 2, 'upsert', now())`,
 		one)

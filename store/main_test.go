@@ -7,8 +7,8 @@ import (
 	"github.com/mneme/mneme/internal/testkit"
 )
 
-// TestMain draws fewer cases of each property than the rules in memory/ are given: here a case is a dozen
-// transactions, and every run of the suite draws others. -rapid.checks asks for as many as it says.
+// TestMain runs fewer cases of each property than the rules in memory/ get: here a case is a dozen transactions. The
+// flag -rapid.checks overrides the number.
 func TestMain(m *testing.M) {
 	testkit.DefaultFlag("rapid.checks", "40")
 	os.Exit(m.Run())

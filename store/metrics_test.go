@@ -17,8 +17,8 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// measured makes n live memories of a tenant at once, ten days old by salience: every tenth a procedure, every
-// hundredth a plan, the others facts.
+// measured inserts n live memories of a tenant, with a salience that is ten days old: every tenth is a procedure,
+// every hundredth a plan, the others facts.
 func (w *world) measured(tenant string, n int) {
 	w.t.Helper()
 	_, err := w.owner.Exec(ctx,
@@ -48,7 +48,7 @@ func (w *world) metrics(tenant string) admin.TenantMetrics {
 	return m
 }
 
-// What is measured of a tenant is what the rules say of each of its memories.
+// The metrics of a tenant are what the rules compute for each of its memories.
 func TestTenantMetricsOfASmallTenant(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -95,13 +95,13 @@ func TestTenantMetricsOfASmallTenant(t *testing.T) {
 	both.Add(m)
 	both.Add(w.metrics("other"))
 	require.EqualValues(t, 1300, both.Live)
-	require.EqualValues(t, 1000, m.Live, "summing leaves what is summed")
+	require.EqualValues(t, 1000, m.Live, "summing does not change the summands")
 	require.EqualValues(t, 900, m.ByType[schema.TypeSemantic])
 	require.EqualValues(t, 200, both.Due)
 }
 
-// Of a large tenant procedures and plans are counted, and the rest is taken from a sample: near what is
-// there, and never more or less in all.
+// In a large tenant, procedures and plans are counted and the rest is estimated from a sample. Estimates are close,
+// and their total is exact.
 func TestTenantMetricsOfALargeTenant(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -125,7 +125,7 @@ func TestTenantMetricsOfALargeTenant(t *testing.T) {
 	require.EqualValues(t, min(n, admin.MaxDueCounted), w.metrics("t").Due)
 }
 
-// salienceBucket is the first bucket whose upper edge a salience is at most.
+// salienceBucket returns the first bucket whose upper edge is at least the salience.
 func salienceBucket(worth float64) (i int) {
 	for worth > float64(i+1)/admin.SalienceBuckets {
 		i++
@@ -151,8 +151,8 @@ func (w *world) exactSalience(tenant string) (out [admin.SalienceBuckets]int64) 
 	return out
 }
 
-// What became of retrievals, memories and sweeps counts in the window in which it did.
-func TestTenantMetricsOfWhatHappened(t *testing.T) {
+// The results of retrievals, memories and sweeps count in the window in which they happened.
+func TestTenantMetricsByWindow(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.measured("t", 200)
@@ -227,7 +227,7 @@ func TestTenantMetricsOfWhatHappened(t *testing.T) {
 	_, err = w.owner.Exec(ctx,
 		`UPDATE memories SET deleted_at = $2, version = version + 1, updated_at = $2 WHERE tenant = 't' AND id = $1`,
 		plan, w.now)
-	require.NoError(t, err, "what was returned and is gone since was returned")
+	require.NoError(t, err, "a returned memory that was deleted since")
 
 	m := w.metrics("t")
 	require.Equal(t, admin.Spans{Day: 3, Week: 4}, m.Retrievals)
@@ -271,7 +271,7 @@ func TestTenantMetricsOfWhatHappened(t *testing.T) {
 	require.EqualValues(t, 12, days.Recall.P95)
 }
 
-// The numbers are read without a connection that could change anything: the tenant's own policy binds them.
+// The metrics are read with a connection that cannot write; the tenant policy applies to it.
 func TestTenantMetricsReadOnly(t *testing.T) {
 	t.Parallel()
 	url := testkit.DatabaseURL(t)
@@ -286,7 +286,7 @@ func TestTenantMetricsReadOnly(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// One contest and one revision are one each, whatever they write.
+// A contest and a revision count as one each, however many rows they write.
 func TestRevisionsCountOperations(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -300,7 +300,7 @@ func TestRevisionsCountOperations(t *testing.T) {
 	require.EqualValues(t, 2, m.Contested)
 }
 
-// What is all of a total stays all of it, and what is scaled never adds up to more or less.
+// Shares of a total always add up to the total.
 func TestSharesOfATotal(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int64{47, 49, 22} {
@@ -314,7 +314,7 @@ func TestSharesOfATotal(t *testing.T) {
 	require.Equal(t, map[int]int64{0: 67, 1: 33}, store.Shares(map[int]int64{0: 2, 1: 1}, 100))
 }
 
-// A salience at an edge is at most the edge: it belongs to the bucket that ends there.
+// A salience at an edge belongs to the bucket that ends there.
 func TestSalienceAtTheEdges(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

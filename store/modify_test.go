@@ -24,7 +24,7 @@ import (
 	"github.com/mneme/mneme/store/pipeline"
 )
 
-// explicit saves a memory in so many words: a semantic one that states its text.
+// explicit saves a semantic memory with a text, which is also its claim.
 func (w *world) explicit(content string) uuid.UUID {
 	w.t.Helper()
 	ack, _ := w.stage(schema.Candidate{Content: content, SourceKind: schema.SourceMemory})
@@ -66,7 +66,7 @@ func (w *world) modifyOne(p schema.Patch) schema.PatchResult {
 	return w.modify(p).Results[0]
 }
 
-// types are memories of the types that only records bring.
+// ofType saves a memory of a type that only put records have.
 func (w *world) ofType(t schema.MemoryType, content, payload string) uuid.UUID {
 	w.t.Helper()
 	id := w.explicit(content)
@@ -105,7 +105,7 @@ func TestModifyStatuses(t *testing.T) {
 		{"no changes", schema.Patch{ID: tea.String(), Content: ptr(" Tea is  served hot. ")},
 			want(tea, schema.PatchNoChanges, 1)},
 		{"not there", schema.Patch{ID: uuid.Nil.String(), Who: ptr("x")}, want(uuid.Nil, schema.PatchNotFound, 0)},
-		{"not to be seen", schema.Patch{ID: theirs.String(), Who: ptr("x")}, want(theirs, schema.PatchNotFound, 0)},
+		{"hidden", schema.Patch{ID: theirs.String(), Who: ptr("x")}, want(theirs, schema.PatchNotFound, 0)},
 		{"deleted", schema.Patch{ID: gone.String(), Who: ptr("x")}, want(gone, schema.PatchDeleted, 2)},
 		{"superseded", schema.Patch{ID: replaced.String(), Who: ptr("x")}, want(replaced, schema.PatchNotLive, 2)},
 		{"archived", schema.Patch{ID: archived.String(), Who: ptr("x")}, want(archived, schema.PatchNotLive, 2)},
@@ -140,7 +140,7 @@ func TestModifyStatuses(t *testing.T) {
 		case schema.PatchNoChanges, schema.PatchNotFound:
 			require.Zero(t, told, test.name)
 		default:
-			require.NotZero(t, told, "%s: what is refused leaves word", test.name)
+			require.NotZero(t, told, "%s: a refusal is in the history", test.name)
 		}
 	}
 
@@ -158,7 +158,7 @@ func TestModifyStatuses(t *testing.T) {
 	w.requireExactStats()
 }
 
-// A memory that another agent shares is another's, and found where it may be seen.
+// A memory shared by another agent can be modified by those who see it.
 func TestModifyFindsWhatIsShared(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -168,7 +168,7 @@ func TestModifyFindsWhatIsShared(t *testing.T) {
 	other.p.Agent = "b"
 	mine := other.explicit("The office is closed.")
 	out := other.modifyOne(schema.Patch{ID: id.String(), Content: ptr("The office is closed.")})
-	require.Equal(t, schema.PatchUpdated, out.Status, "duplicates are those of the memory's owner")
+	require.Equal(t, schema.PatchUpdated, out.Status, "duplicates are searched among the memories of the owner")
 	require.NotEqual(t, mine, id)
 	require.Equal(t, "a", w.get(id).Agent)
 }
@@ -212,7 +212,7 @@ func TestModifyChangesEveryField(t *testing.T) {
 	require.Empty(t, w.get(id).Tags)
 	require.Len(t, w.get(id).Provenance.Sources, 2, "the same evidence once")
 
-	// The history has every step, in order.
+	// The history has every step in order.
 	h := w.history(id)
 	type step struct {
 		event       schema.HistoryEvent
@@ -245,7 +245,7 @@ func TestModifyChangesEveryField(t *testing.T) {
 	require.Equal(t, []string{"1 Tea is served hot.", "2 Tea is served cold.", "3 Tea is served cold."},
 		testkit.Strings(t, w.owner,
 			`SELECT version || ' ' || (record->>'content') FROM memory_versions ORDER BY version`),
-		"every version stays")
+		"every version is kept")
 	w.requireExactStats()
 }
 
@@ -274,8 +274,8 @@ func TestPinAndUnpin(t *testing.T) {
 		m.Lifecycle.DecayDueAt.Sub(w.now), "and it goes on where it stood")
 }
 
-// The claim that a memory made is not what it says any more.
-func TestModifyGivesUpAFinerClaim(t *testing.T) {
+// A change of content removes the claim that was extracted from the old content.
+func TestModifyRemovesTheExtractedClaim(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.claimed("Alice lives in Paris.", "Alice", "Paris")
@@ -292,12 +292,12 @@ func TestModifyGivesUpAFinerClaim(t *testing.T) {
 		"id = $1 AND subject IS NULL AND predicate IS NULL AND object IS NULL AND NOT functional", id))
 	require.Zero(t, w.count("entity_claims", "memory_id = $1", id))
 	require.Equal(t, 1, w.count("memory_versions", "memory_id = $1 AND record->>'predicate' = 'lives_in'", id),
-		"the old version keeps it")
+		"the old version keeps the claim")
 
-	second := w.claimed("Alice lives in Berlin.", "Alice", "Berlin") // the place of the active fact is free
+	second := w.claimed("Alice lives in Berlin.", "Alice", "Berlin") // the previous claim no longer blocks it
 	require.Equal(t, 1, w.count("memories", "id = $1 AND functional", second))
 
-	// A claim under states follows its text.
+	// A claim with the predicate "states" follows the content.
 	w.exec(`UPDATE memories SET subject = 'Alice', predicate = 'states', object = '"old"' WHERE id = $1`, id)
 	w.exec(`INSERT INTO entity_claims (tenant, memory_id, subject, predicate, object, functional, created_at)
 		VALUES ('t', $1, 'Alice', 'states', 'old', false, now())`, id)
@@ -319,7 +319,7 @@ func TestModifyWorkingMemory(t *testing.T) {
 		`{"kind":"working","task_id":"t1","state":"executing","context_summary":"Nearly there.","next_actions":["go on"]}`, string(w.get(id).Payload))
 }
 
-// A text that is written into a memory later is checked like one that was handed in.
+// Content set by a patch is classified like the content of a candidate.
 func TestModifyRaisesTheSensitivity(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -332,11 +332,11 @@ func TestModifyRaisesTheSensitivity(t *testing.T) {
 	require.NotEmpty(t, metadata(t, h[len(h)-1])["detected"])
 	require.Equal(t, schema.PatchUpdated,
 		w.modifyOne(schema.Patch{ID: id.String(), Content: ptr("The vault is in hall 5.")}).Status)
-	require.Equal(t, raised, w.get(id).Sensitivity, "its old versions still say it")
+	require.Equal(t, raised, w.get(id).Sensitivity, "its old versions still have the text")
 }
 
-// Two claims that hold on different grounds may have the same words.
-func TestModifyKeepsGroundsApart(t *testing.T) {
+// Two claims with different conditions may have the same words.
+func TestModifyKeepsConditionsApart(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	summer, winter := w.explicit("The pool is open in summer."), w.explicit("The pool is open in winter.")
@@ -353,7 +353,7 @@ func TestModifyKeepsGroundsApart(t *testing.T) {
 	require.Equal(t, 2, out.Updated)
 }
 
-// Two hundred patches, and some conflict: each has its own result.
+// Of two hundred patches some conflict: each has its own result.
 func TestModifyManyWithSomeConflicts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -371,7 +371,7 @@ func TestModifyManyWithSomeConflicts(t *testing.T) {
 			Content: ptr(fmt.Sprintf("Machine %d was sold.", i))}, schema.PatchResult{ID: id,
 			Status: schema.PatchUpdated, CurrentVersion: 1, NewVersion: 2, ContentChanged: true}
 		switch i % 8 {
-		case 1: // somebody was faster
+		case 1: // another writer was first
 			w.touch(uuid.MustParse(id))
 			r = schema.PatchResult{ID: id, Status: schema.PatchVersionConflict, CurrentVersion: 2}
 		case 2:
@@ -380,15 +380,15 @@ func TestModifyManyWithSomeConflicts(t *testing.T) {
 		case 3:
 			p.Content = ptr(fmt.Sprintf("Machine %d stands in hall %d", i, i%7))
 			r.NewVersion, r.ContentChanged = 2, true
-		case 4: // what another one says
+		case 4: // the content of another memory
 			p.Content = ptr(fmt.Sprintf("machine %d stands in hall %d", i+4-1, (i+4-1)%7))
 			r = schema.PatchResult{ID: id, Status: schema.PatchDuplicate, CurrentVersion: 1,
 				DuplicateID: ack.MemoryIDs[i+3]}
-		case 5: // what an earlier patch made another one say
+		case 5: // a content that an earlier patch gave another memory
 			p.Content = ptr(fmt.Sprintf("Machine %d was sold", i-5))
 			r = schema.PatchResult{ID: id, Status: schema.PatchDuplicate, CurrentVersion: 1,
 				DuplicateID: ack.MemoryIDs[i-5]}
-		case 6: // a field that an earlier patch has dropped
+		case 6: // a content that an earlier patch has removed
 			p.Content = ptr(fmt.Sprintf("Machine %d stands in hall %d.", i-6, (i-6)%7))
 		case 7:
 			p.Content = nil
@@ -437,7 +437,7 @@ func TestModifyDeliveredAgainHasOneEffect(t *testing.T) {
 		require.Equal(t, first, <-results)
 	}
 	before := w.snapshot()
-	in.Request.Patches = nil // the body is gone by now
+	in.Request.Patches = nil // the body was removed by now
 	again, err := w.Modify(ctx, in)
 	require.NoError(t, err)
 	require.Equal(t, first, again)
@@ -452,8 +452,8 @@ func TestModifyDeliveredAgainHasOneEffect(t *testing.T) {
 	require.ErrorIs(t, err, pg.ErrNotFound)
 }
 
-// Of two that saw the same version one wins, and the other is told the current version.
-func TestTwoModifyAtOnce(t *testing.T) {
+// Of two patches for the same version, one is applied and the other is told the current version.
+func TestConcurrentModifications(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for round := range 20 {
@@ -486,7 +486,7 @@ func TestTwoModifyAtOnce(t *testing.T) {
 	w.requireExactStats()
 }
 
-// Modifications, new memories and the pipeline run at once: no change is lost, and none waits forever.
+// Modifications, new memories and the pipeline run concurrently: no change is lost, and no operation waits forever.
 func TestModifyConcurrentlyWithOtherOperations(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -502,7 +502,7 @@ func TestModifyConcurrentlyWithOtherOperations(t *testing.T) {
 	for worker := range 6 {
 		var patches []schema.Patch
 		for i := range ids {
-			at := (i*5 + worker*7) % n // each in another order
+			at := (i*5 + worker*7) % n // each worker in another order
 			patches = append(patches, schema.Patch{ID: ids[at].String(),
 				Content: ptr(fmt.Sprintf("Item %d is in place.", (at+worker)%n))})
 		}
@@ -528,7 +528,7 @@ func TestModifyConcurrentlyWithOtherOperations(t *testing.T) {
 	for _, job := range jobs {
 		go func() {
 			err := job()
-			for pg.IsUnavailable(err) { // a deadlock that another one lost, as the retry policy sees it
+			for pg.IsUnavailable(err) { // a deadlock, which the retry policy repeats
 				err = job()
 			}
 			errs <- err
@@ -545,8 +545,8 @@ func TestModifyConcurrentlyWithOtherOperations(t *testing.T) {
 	w.requireExactStats()
 }
 
-// A content that another transaction takes in the same moment is a duplicate, not a failure.
-func TestModifyMeetsAContentThatAppears(t *testing.T) {
+// A content that another transaction writes at the same time is a duplicate, not a failure.
+func TestModifyDuringAWriteOfTheSameContent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.explicit("Tea is served hot.")
@@ -583,8 +583,8 @@ func TestModifyMeetsAContentThatAppears(t *testing.T) {
 	require.Equal(t, "Tea is served hot.", w.get(id).Content)
 }
 
-// A crash between any two statements leaves nothing; afterwards the same operation is carried out.
-func TestModifyFailsAsAWhole(t *testing.T) {
+// A crash between any two statements changes nothing. Afterwards the same operation can be carried out.
+func TestModifyIsAtomic(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id, other := w.claimed("Alice lives in Paris.", "Alice", "Paris"), w.explicit("Tea is served hot.")
@@ -610,7 +610,7 @@ func TestModifyFailsAsAWhole(t *testing.T) {
 	w.requireExactStats()
 }
 
-// Both, ended before each of their statements, the commit included.
+// Modify and Recover are cancelled before each of their statements, including the commit.
 func TestModifyAndRecoverCutShort(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -643,7 +643,7 @@ func TestModifyAndRecoverCutShort(t *testing.T) {
 			cut.at, cut.seen = at, 0
 			done, err := c.carry()
 			if err == nil {
-				require.Less(t, cut.seen, at, "a failure was overlooked")
+				require.Less(t, cut.seen, at, "the error was ignored")
 				require.Greater(t, at, 10, c.name)
 				require.Equal(t, 2, done)
 				break
@@ -655,7 +655,7 @@ func TestModifyAndRecoverCutShort(t *testing.T) {
 	w.requireExactStats()
 }
 
-// racer does something of another's when a statement begins.
+// racer runs a function when a statement begins.
 type racer struct {
 	statement string
 	once      sync.Once
@@ -671,9 +671,9 @@ func (r *racer) TraceQueryStart(ctx context.Context, _ *pgx.Conn, q pgx.TraceQue
 
 func (*racer) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 
-// A new memory finds its content there already, and before it has seen where, the content is changed:
-// then it is new after all.
-func TestStageMeetsAContentThatGoes(t *testing.T) {
+// A new memory finds its content in the database, and the content is changed before the memory is read: the candidate
+// is then a new memory.
+func TestStageDuringAChangeOfTheSameContent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.explicit("Tea is served hot.")
@@ -723,7 +723,7 @@ func TestModifyReplacesTheEmbedding(t *testing.T) {
 	require.Equal(t, 1, w.count("memory_embeddings e",
 		"memory_id = $1 AND content_hash = (SELECT content_hash FROM memories m WHERE m.id = e.memory_id)", id))
 
-	// Without a vector there is none to be found by, until the outbox is drained.
+	// Without an embedding, the vector search does not find it until the outbox is drained.
 	require.False(t, w.modifyOne(schema.Patch{ID: id.String(), Content: ptr("The copper kettle hums.")}).Embedded)
 	require.Zero(t, w.count("memory_embeddings", "memory_id = $1", id))
 	require.InDelta(t, -1, score("The copper kettle whistles."), 0)
@@ -732,7 +732,7 @@ func TestModifyReplacesTheEmbedding(t *testing.T) {
 	require.Len(t, pending, 1)
 	require.Equal(t, "The copper kettle hums.", pending[0].Content)
 
-	// A new spelling gets its own vector, though its hash is the same.
+	// Another spelling gets its own vector, although the hash is the same.
 	in = w.modifyInput(schema.Patch{ID: id.String(), Content: ptr("The Copper Kettle hums")})
 	in.Embeddings = []*pg.Embedding{{Model: hash, Vector: embed(t, "The Copper Kettle hums")}}
 	out, err = w.Modify(ctx, in)
@@ -741,9 +741,9 @@ func TestModifyReplacesTheEmbedding(t *testing.T) {
 	require.Equal(t, 1, w.count("memory_embeddings", "memory_id = $1", id))
 }
 
-// The pipeline embeds a source, and before it has written, the source is modified: the vector is of a
-// text that no one says any more.
-func TestModifyOvertakesTheEmbeddingOfASource(t *testing.T) {
+// The pipeline embeds a source, and the source is modified before the vector is written: the vector belongs to a text
+// that no longer exists.
+func TestModifyDuringTheEmbeddingOfASource(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ack, r := w.stage(schema.Candidate{Content: "Tea is served hot.", SourceKind: schema.SourceMemory})

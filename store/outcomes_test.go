@@ -12,8 +12,8 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// An outcome has what the target says, as far as the owner of the batch may read it.
-func TestOutcomesTellOfTheTarget(t *testing.T) {
+// An outcome shows the content of its target if the owner of the batch may read it.
+func TestOutcomesShowTheTarget(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	held := w.claimed("Ana lives in Lyon.", "Ana", "Lyon")
@@ -28,7 +28,7 @@ func TestOutcomesTellOfTheTarget(t *testing.T) {
 	require.Empty(t, out[1].Target)
 	require.False(t, out[0].Contested || out[0].Retracts || out[0].Withheld)
 
-	// The target of a proposal that waits, and the memory that makes a claim.
+	// An outcome names the target of a waiting proposal, or the memory that has the claim.
 	item := func(id string) schema.FactOutcome {
 		w.policy.AllowUpdateDelete = false
 		_, r := w.source("Ana moved again, it is said in "+id,
@@ -39,15 +39,15 @@ func TestOutcomesTellOfTheTarget(t *testing.T) {
 	require.Equal(t, "Ana lives in Oslo.", item.Target)
 	require.Equal(t, item.ProposalID, w.review(item.ProposalID).ProposalID)
 
-	// Nothing of what is above the limit, or gone.
+	// A target above the sensitivity limit or deleted is not shown.
 	w.exec(`UPDATE memories SET sensitivity = 'high' WHERE id = $1`, held)
 	require.Empty(t, w.outcomes(r)[0].Target)
 	w.exec(`UPDATE memories SET sensitivity = 'low', content = '' WHERE id = $1`, held)
 	require.Empty(t, w.outcomes(r)[0].Target)
 }
 
-// A memory that contradicts another and is kept says so.
-func TestOutcomesOfWhatIsContested(t *testing.T) {
+// A contested memory is reported with the memory that it contradicts.
+func TestOutcomesOfContestedMemories(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	_, r := w.source("Ana said so.", idea{fact: fact("The launch is on May 3."), action: schema.ActionAdd},
@@ -62,7 +62,7 @@ func TestOutcomesOfWhatIsContested(t *testing.T) {
 	require.Equal(t, "The launch is on May 3.", out[1].Target)
 }
 
-// A fact that takes a statement back is stored as such.
+// A fact that retracts a statement is reported as stored.
 func TestOutcomesOfRetractions(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -73,7 +73,7 @@ func TestOutcomesOfRetractions(t *testing.T) {
 	require.True(t, w.outcomes(r)[0].Retracts)
 }
 
-// Of a secret the outcomes tell its kind, and no word.
+// The outcome of a secret has its kind and none of its words.
 func TestOutcomesWithholdSecrets(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -106,7 +106,7 @@ func TestOutcomesWithholdSecrets(t *testing.T) {
 	require.Empty(t, candidates[3].Detected)
 	require.True(t, candidates[0].Stored)
 
-	// A rule has the last word on what is a secret.
+	// A rule decides what is a secret.
 	w.exec(`UPDATE memories SET sensitivity = 'low'`)
 	require.False(t, w.outcomes(r)[0].Withheld)
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// Content above the limit is kept whole in an artifact. The memory has its beginning and refers to it.
+// Content above the limit is stored whole in an artifact. The memory has its beginning and a reference to the
+// artifact.
 func TestOversizedContentIsAnArtifact(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -30,7 +31,7 @@ func TestOversizedContentIsAnArtifact(t *testing.T) {
 	require.NoError(t, in.Request.Validate())
 	ack, err := w.Stage(ctx, in)
 	require.NoError(t, err)
-	require.Equal(t, long, in.Request.Candidates[0].Content, "the caller's own request stays as it is")
+	require.Equal(t, long, in.Request.Candidates[0].Content, "the caller's own request is unchanged")
 
 	id := uuid.MustParse(ack.MemoryIDs[0])
 	m := w.get(id)
@@ -44,9 +45,9 @@ func TestOversizedContentIsAnArtifact(t *testing.T) {
 	require.Equal(t, 1, w.count("artifacts", "true"))
 	left, err := w.LeaseExtract(ctx, w.rangeOf(ack), w.now)
 	require.NoError(t, err)
-	require.Len(t, left, 2, "it is extracted, from its beginning")
+	require.Len(t, left, 2, "facts are extracted from its beginning")
 
-	// Another text that begins alike is another memory; the same one is the same.
+	// Another text with the same beginning is another memory; the same text is the same memory.
 	in = w.input(schema.Candidate{Content: long, SourceKind: schema.SourceUserInput},
 		schema.Candidate{Content: long + "It ends here.", SourceKind: schema.SourceUserInput})
 	in.Request.Oversized = schema.OversizedArtifact
@@ -55,13 +56,13 @@ func TestOversizedContentIsAnArtifact(t *testing.T) {
 	require.Equal(t, []int{0}, again.Deduped)
 	require.Equal(t, 2, w.count("artifacts", "true"))
 
-	// The text goes with the memory.
+	// The artifact is removed with the memory.
 	w.forgetAll(w.forgets(schema.ForgetErase, onlyNamed(id)))
 	_, _, err = w.GetArtifact(ctx, w.p, address)
 	require.ErrorIs(t, err, pg.ErrNotFound)
 	testkit.CheckInvariants(t, w.owner)
 
-	// In shadow mode nothing is kept.
+	// In shadow mode no artifact is stored.
 	in = w.input(schema.Candidate{Content: long + "Of a shadow.", SourceKind: schema.SourceUserInput})
 	in.Request.Oversized, in.Policy.Mode = schema.OversizedArtifact, schema.ModeShadow
 	before := w.count("artifacts", "true")
@@ -70,7 +71,7 @@ func TestOversizedContentIsAnArtifact(t *testing.T) {
 	require.Equal(t, before, w.count("artifacts", "true"))
 }
 
-func TestOversizedNeedsRoomForItsReference(t *testing.T) {
+func TestOversizedContentNeedsRoomForAReference(t *testing.T) {
 	t.Parallel()
 	c := schema.Candidate{Content: strings.Repeat("a word ", 50_000)}
 	for range schema.MaxRefs {

@@ -10,8 +10,8 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// requirePinnedAsItWas demands that a memory is pinned with the salience of a moment, from which it fades when
-// it is unpinned, and that what may remove it then is what was said of it.
+// requirePinnedAsItWas requires that a memory is pinned with a salience as of a time, from which it fades once it is
+// unpinned, and that its deletion policy is unchanged.
 func (w *world) requirePinnedAsItWas(id uuid.UUID, salience float64, at time.Time, deletion schema.DeletionPolicy) {
 	w.t.Helper()
 	var got float64
@@ -25,7 +25,7 @@ func (w *world) requirePinnedAsItWas(id uuid.UUID, salience float64, at time.Tim
 	require.Equal(w.t, deletion, w.get(id).Lifecycle.DeletionPolicy)
 }
 
-// A pin that a revision passes on is a pin: the salience of its moment stays.
+// A successor that inherits a pin also keeps the salience at the time of the pin.
 func TestARevisionsPinKeepsTheSalience(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -43,7 +43,8 @@ func TestARevisionsPinKeepsTheSalience(t *testing.T) {
 	w.now = w.now.Add(24 * time.Hour)
 	w.modifyOne(schema.Patch{ID: faded.String(), Pinned: &no})
 	m := w.get(faded)
-	require.InDelta(t, 0.125, m.Salience, 1e-9, "the time under the pin does not count, and it does not start afresh")
+	require.InDelta(t, 0.125, m.Salience, 1e-9,
+		"the time under the pin does not count, and the curve does not start again")
 	w.requireExactDue()
 }
 
@@ -58,11 +59,11 @@ func TestAnUpdatesPinKeepsTheSalience(t *testing.T) {
 		min_salience = 0.01, deletion_policy = 'auto_prune' WHERE id = $1`, stood, w.now)
 	w.now = w.now.Add(3 * time.Hour)
 	require.Equal(t, stood.String(), w.settle(item, schema.DecisionApprove).MemoryID)
-	w.requirePinnedAsItWas(stood, 0.225, w.now, schema.DeleteAutoPrune) // which was said again
+	w.requirePinnedAsItWas(stood, 0.225, w.now, schema.DeleteAutoPrune) // restated by the update
 }
 
-// A narrowed copy is made now, and its maximal age counts from now.
-func TestANarrowedCopyFallsDueByItsOwnAge(t *testing.T) {
+// A narrowed copy is created now, and its maximum age counts from now.
+func TestANarrowedCopyIsDueByItsOwnAge(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.keep(*with(claims("Ana", "Lisbon", ""), func(m *schema.MemoryRecord) {

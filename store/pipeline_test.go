@@ -51,7 +51,7 @@ func TestExtractionResumesWhereItStopped(t *testing.T) {
 	require.ElementsMatch(t, []string{ids[0], ids[2], ids[3]}, candidates(second, extractable))
 	third, err := w.LeaseExtract(ctx, schema.Range{Tenant: "t", BatchID: r.BatchID, From: 0, To: 2}, w.now)
 	require.NoError(t, err)
-	require.Equal(t, []string{ids[0]}, candidates(third, extractable), "a range is not left")
+	require.Equal(t, []string{ids[0]}, candidates(third, extractable), "candidates outside the range are not leased")
 	foreign, err := w.LeaseExtract(ctx, schema.Range{Tenant: "t2", BatchID: r.BatchID, From: 0, To: 4}, w.now)
 	require.NoError(t, err)
 	require.Empty(t, foreign)
@@ -66,8 +66,8 @@ func TestExtractionResumesWhereItStopped(t *testing.T) {
 	require.NoError(t, w.SaveExtractions(ctx, "t", changed, w.now))
 	due, err := w.LeaseDecide(ctx, r, w.now)
 	require.NoError(t, err)
-	require.Equal(t, []string{ids[1]}, candidates(due, undecided), "only what has been extracted")
-	require.Equal(t, "two is a number", due[0].Facts[0].Content, "the first result stands")
+	require.Equal(t, []string{ids[1]}, candidates(due, undecided), "only candidates that were extracted")
+	require.Equal(t, "two is a number", due[0].Facts[0].Content, "the first result is kept")
 }
 
 func TestDecisionsResumeWhereTheyStopped(t *testing.T) {
@@ -82,7 +82,7 @@ func TestDecisionsResumeWhereTheyStopped(t *testing.T) {
 		[]pipeline.Extracted{{CandidateID: b, Extraction: memory.Extraction{Facts: []memory.Fact{}}}}, w.now))
 	due, err := w.LeaseDecide(ctx, r, w.now)
 	require.NoError(t, err)
-	require.Equal(t, []string{b.String()}, candidates(due, undecided), "what is decided is not decided again")
+	require.Equal(t, []string{b.String()}, candidates(due, undecided), "a decided candidate is not decided again")
 	require.NoError(t, w.SaveDecisions(ctx, r, []uuid.UUID{b}, nil, w.now))
 	due, err = w.LeaseDecide(ctx, r, w.now)
 	require.NoError(t, err)
@@ -98,7 +98,7 @@ func TestDecisionsResumeWhereTheyStopped(t *testing.T) {
 	due, err = w.LeaseDecide(ctx, r, w.now)
 	require.NoError(t, err)
 	require.Equal(t, []string{a.String()}, candidates(due, undecided))
-	require.Equal(t, []int{0}, due[0].Stale, "only the fact whose ground has moved")
+	require.Equal(t, []int{0}, due[0].Stale, "only the fact whose candidates have changed")
 }
 
 func TestFailedAttemptsLeadToRetryOrDeath(t *testing.T) {
@@ -148,7 +148,7 @@ func TestFailedAttemptsLeadToRetryOrDeath(t *testing.T) {
 	lease(ids[0], ids[2])
 	require.Equal(t, []any{schema.JobLeased, 2}, []any{w.job(r, 0).State, w.job(r, 0).Attempts})
 	require.Equal(t, []any{schema.JobLeased, 1}, []any{w.job(r, 2).State, w.job(r, 2).Attempts},
-		"of a lease that stood the attempt goes on")
+		"an attempt with a valid lease continues")
 	require.Equal(t, 1, fail(false, ids[0]))
 	lease(ids[0], ids[2])
 	require.Zero(t, fail(false, ids[0]), "the third of three attempts")
@@ -164,7 +164,7 @@ func TestFailedAttemptsLeadToRetryOrDeath(t *testing.T) {
 
 	left, err := w.LeaseExtract(ctx, r, w.now)
 	require.NoError(t, err)
-	require.Equal(t, []string{ids[2].String()}, candidates(left, extractable), "the rest go on")
+	require.Equal(t, []string{ids[2].String()}, candidates(left, extractable), "the others continue")
 	require.NoError(t, w.AdvanceJobs(ctx, r, "done", w.now))
 	counts, err := w.JobCounts(ctx, "t")
 	require.NoError(t, err)
@@ -179,8 +179,8 @@ func leasedIDs(left []pipeline.Extractable) (ids []uuid.UUID) {
 	return ids
 }
 
-// A phase begins with no attempt: what extraction needed does not count against the decision.
-func TestAttemptsAreOfAPhase(t *testing.T) {
+// Attempts are counted per phase: attempts of the extraction do not count against the decision.
+func TestAttemptsArePerPhase(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ack, r := w.stage(say("one")...)
@@ -208,12 +208,12 @@ func TestAttemptsAreOfAPhase(t *testing.T) {
 	failure("decide")
 	due, err = w.LeaseDecide(ctx, r, w.now)
 	require.NoError(t, err)
-	require.Len(t, due, 1, "what has failed is tried again")
+	require.Len(t, due, 1, "a failed job is tried again")
 	require.Equal(t, 2, w.job(r, 0).Attempts)
 }
 
-// A job that is put back days later has not waited all that time: no one is to be woken for it.
-func TestARevivedJobHasWaitedSinceThen(t *testing.T) {
+// The waiting time of a job that is revived days later starts at the revival, so that no alert is raised for it.
+func TestWaitingTimeOfARevivedJob(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ack, r := w.stage(say("zero")...)
@@ -233,7 +233,7 @@ func TestARevivedJobHasWaitedSinceThen(t *testing.T) {
 	require.WithinDuration(t, w.now, *stats.OldestJob, time.Millisecond)
 	open, err := w.OpenJobs(ctx, "t", w.now, 10)
 	require.NoError(t, err)
-	require.Empty(t, open, "nor is it left behind")
+	require.Empty(t, open, "nor is it counted as stalled")
 	open, err = w.OpenJobs(ctx, "t", w.now.Add(time.Minute), 10)
 	require.NoError(t, err)
 	require.Len(t, open, 1)
@@ -254,12 +254,12 @@ func TestADeadJobIsRevived(t *testing.T) {
 		Permanent: true}}, w.now)
 	require.NoError(t, err)
 	_, err = w.ReviveJob(ctx, "t2", uuid.MustParse(job.ID), "op", "ops", w.now)
-	require.ErrorIs(t, err, pg.ErrNotFound, "another tenant's job")
+	require.ErrorIs(t, err, pg.ErrNotFound, "a job of another tenant")
 	got, err := w.ReviveJob(ctx, "t", uuid.MustParse(job.ID), "op", "ops", w.now)
 	require.NoError(t, err)
 	require.Equal(t, schema.Range{Tenant: "t", BatchID: r.BatchID, From: 1, To: 2}, got)
 	again, err := w.ReviveJob(ctx, "t", uuid.MustParse(job.ID), "op", "ops", w.now)
-	require.NoError(t, err, "the acknowledgement of the first was lost")
+	require.NoError(t, err, "a repeated request: the acknowledgement of the first was lost")
 	require.Equal(t, got, again)
 	_, err = w.ReviveJob(ctx, "t", uuid.MustParse(job.ID), "another", "ops", w.now)
 	require.ErrorIs(t, err, pipeline.ErrNotDead)

@@ -31,7 +31,7 @@ import (
 	"github.com/mneme/mneme/store/transfer"
 )
 
-// tracer keeps the statements that a store sends.
+// tracer records the statements that a store sends.
 type tracer struct {
 	mu   sync.Mutex
 	sent []statement
@@ -61,7 +61,7 @@ func (x *tracer) TraceBatchQuery(_ context.Context, _ *pgx.Conn, d pgx.TraceBatc
 }
 func (x *tracer) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
 
-// of returns what fn sends.
+// of returns the statements that fn sends.
 func (x *tracer) of(fn func() error) ([]statement, error) {
 	x.mu.Lock()
 	x.sent = nil
@@ -72,11 +72,11 @@ func (x *tracer) of(fn func() error) ([]statement, error) {
 	return x.sent, err
 }
 
-// fill loads 100,000 memories of two agents with what belongs to them, past the store. Embeddings
-// are fewer: building their index is what takes long.
+// fillSQL inserts 100,000 memories of two agents with their dependent rows. There are fewer embeddings, because
+// building their index takes longest.
 //
-// No trigger runs: looking up every foreign key would take half of the time. Every claim has another object: were they
-// the same, a forget would follow them as restatements through the whole tree of derived memories.
+// No trigger runs: checking every foreign key would take half of the time. Every claim has another object. If they
+// were the same, a forget would follow them as restatements through the whole tree of derived memories.
 const fillSQL = `
 	BEGIN;
 	SET LOCAL synchronous_commit = off;
@@ -142,8 +142,8 @@ const fillSQL = `
 		WHERE model = 'hash-v1' AND tier = 'session' AND typology = 'episodic';
 	COMMIT;`
 
-// TestQueriesUseIndexesAtSize explains, as the application's role and with its settings, every
-// statement that the store's readers and the pipeline's phases send.
+// TestQueriesUseIndexesAtSize explains every statement of the store's readers and the pipeline's phases, with the
+// role and the settings of the application.
 func TestQueriesUseIndexesAtSize(t *testing.T) {
 	t.Parallel()
 	w := newUnplannedWorld(t)
@@ -192,7 +192,7 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 	hour := []timeexpr.TimeWindow{{Start: time.Now(), End: time.Now().Add(time.Hour), Kind: timeexpr.WindowSpan}}
 	type planned struct {
 		run  func() error
-		want []string // indexes that some statement must use
+		want []string // indexes of which each must be used by some statement
 	}
 	cases := map[string]planned{
 		"put": {func() error { return second(s.Put(ctx, w.putInput(likes(t, "", "rust", always)))) },
@@ -261,7 +261,7 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 		"vector": {func() error { return second(s.SearchVector(ctx, isolated, *vec, 150)) },
 			[]string{"memory_embeddings_hash_v1_session_episodic"}},
 		"vector, planned once": {func() error {
-			for range 10 { // the last ones name their tenant
+			for range 10 { // a busy tenant is a literal in the last statements
 				if _, err := s.SearchVector(ctx, isolated, *vec, 150); err != nil {
 					return err
 				}
@@ -444,7 +444,7 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 				MemoryIDs: []uuid.UUID{id}}, w.now)
 		}, []string{"memories_pkey"}},
 	}
-	for _, name := range slices.Sorted(maps.Keys(cases)) { // the purge of forgets after the forgets
+	for _, name := range slices.Sorted(maps.Keys(cases)) { // in this order forgets run before purges, which need them
 		c := cases[name]
 		t.Run(name, func(t *testing.T) {
 			sent, err := listen.of(c.run)
@@ -466,7 +466,7 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 				for _, table := range big {
 					for line := range strings.Lines(plan) {
 						require.False(t, strings.Contains(line, "Seq Scan on "+table+" "),
-							"the whole of %s is read:\n%s\n%s", table, st.sql, plan)
+							"sequential scan of %s:\n%s\n%s", table, st.sql, plan)
 					}
 				}
 				plans.WriteString(plan)
@@ -478,7 +478,7 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 	}
 }
 
-// purges takes one batch of a step.
+// purges runs one batch of a step.
 func purges(s *store.Store, step schema.PurgeStep) error {
 	return second(s.Purge(ctx, purge(step)))
 }
@@ -489,10 +489,10 @@ func purge(step schema.PurgeStep) sweeping.PurgeInput {
 
 func second[T any](_ T, err error) error { return err }
 
-// nth is the id that the n-th memory was filled in with.
+// nth is the id of the n-th inserted memory.
 func nth(n int) uuid.UUID { return uuid.MustParse(fmt.Sprintf("%032x", n)) }
 
-// explain plans a statement in a transaction of the store's own: for its arguments, or once for all.
+// explain plans a statement in a transaction of the store's own, either for its arguments or as a generic plan.
 func explain(t *testing.T, s *store.Store, st statement, generic bool) string {
 	t.Helper()
 	var lines []string

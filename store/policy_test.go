@@ -39,7 +39,7 @@ func (w *world) writeUnder(p *policy.Policy, r schema.Range) schema.WriteCounts 
 	return counts
 }
 
-// createdWith is the metadata of the row with which a memory's history begins.
+// createdWith is the metadata of the first row in a memory's history.
 func (w *world) createdWith(id uuid.UUID) map[string]any {
 	w.t.Helper()
 	var out map[string]any
@@ -47,7 +47,7 @@ func (w *world) createdWith(id uuid.UUID) map[string]any {
 	return out
 }
 
-// facts returns the memories drawn from a source.
+// facts returns the memories extracted from a source.
 func (w *world) facts(source uuid.UUID) []schema.MemoryRecord {
 	w.t.Helper()
 	rows, err := w.owner.Query(ctx,
@@ -119,7 +119,7 @@ rules:
 	other := uuid.MustParse(ack.MemoryIDs[1])
 	require.Equal(t, schema.TypeEpisodic, w.get(other).Type)
 	require.Empty(t, w.get(other).Scope)
-	require.Equal(t, p.Hash(), w.createdWith(other)["policy"], "the policy in force, also where no rule had a say")
+	require.Equal(t, p.Hash(), w.createdWith(other)["policy"], "the policy in force, also if no rule applied")
 	require.NotContains(t, w.createdWith(other), "rules")
 }
 
@@ -134,13 +134,13 @@ func TestARuleCanMakeACandidateWorkingMemory(t *testing.T) {
 	require.NoError(t, schema.ValidatePayload(m.Type, m.Payload))
 }
 
-func TestDuplicatesAreFoundWhereRulesPutThem(t *testing.T) {
+func TestDuplicatesAreFoundInTheScopeSetByRules(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	p := policyOf(t,
 		`rules: [{name: hr, when: "candidate.content.contains('salary') && candidate.speaker != 'Bob'", set: {scope: hr, visibility: shared}}]`)
 	one := schema.Candidate{Content: "The salary is paid in May."}
-	other := schema.Candidate{Content: "The salary is paid in May.", Speaker: "Bob"} // stays where the request says
+	other := schema.Candidate{Content: "The salary is paid in May.", Speaker: "Bob"} // stays where the request puts it
 	first, _ := w.stageUnder(p, one, other, one)
 	require.Equal(t, []int{2}, first.Deduped)
 	require.NotEqual(t, first.MemoryIDs[0], first.MemoryIDs[1])
@@ -150,12 +150,12 @@ func TestDuplicatesAreFoundWhereRulesPutThem(t *testing.T) {
 	require.Equal(t, []int{0, 1}, again.Deduped)
 	require.Equal(t, first.MemoryIDs[:2], again.MemoryIDs)
 
-	w.policy.Mode = schema.ModeShadow // which only looks
+	w.policy.Mode = schema.ModeShadow // which only evaluates
 	shadow, _ := w.stageUnder(p, one, other)
 	require.Equal(t, first.MemoryIDs[:2], shadow.MemoryIDs)
 }
 
-func TestFactsAreAsSensitiveAndAsHiddenAsTheirSource(t *testing.T) {
+func TestFactsInheritSensitivityAndVisibility(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.vis = schema.VisibilityShared
@@ -175,12 +175,12 @@ func TestFactsAreAsSensitiveAndAsHiddenAsTheirSource(t *testing.T) {
 	require.Equal(t, "vault", facts[0].Scope)
 	require.InDelta(t, 0.4, facts[0].SourceTrust, 0)
 
-	// The claim is made where the fact is, and holds there.
+	// The claim has the visibility of the fact.
 	ack, r = w.stageUnder(p, schema.Candidate{Content: "Dana moved to Rome; the password is hunter3x."})
 	second := uuid.MustParse(ack.MemoryIDs[0])
 	w.decided(r, second, idea{fact: lives("Dana lives in Rome", "Dana", "Rome"), action: schema.ActionAdd})
 	require.Equal(t, 1, w.writeUnder(p, r).Blocked)
-	// Under another policy the fact may be active.
+	// Without the rule, the fact may be active.
 	ack, r = w.stageUnder(nil, schema.Candidate{Content: "Dana says she has moved to Bergen."})
 	elsewhere := uuid.MustParse(ack.MemoryIDs[0])
 	w.decided(r, elsewhere, idea{fact: lives("Dana lives in Bergen", "Dana", "Bergen"), action: schema.ActionAdd})
@@ -214,13 +214,13 @@ rules:
 		metadata := w.createdWith(uuid.MustParse(f.ID))
 		require.Equal(t, p.Hash(), metadata["policy"])
 		require.Equal(t, []any{"towns-are-public"}, metadata["rules"])
-		require.Contains(t, metadata, "proposalId", "in addition to what the pipeline says")
+		require.Contains(t, metadata, "proposalId", "in addition to the pipeline's own metadata")
 	}
 }
 
-// What a source says of its own kind is how it is kept: with the payload of its type, found by its words, and facts
-// are still drawn from it.
-func TestASourceIsKeptByItsShape(t *testing.T) {
+// A source is stored by the type that its text indicates, with the payload of the type. It is found by its words, and
+// facts are still extracted from it.
+func TestSourceTypeFollowsItsText(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for want, content := range map[schema.MemoryType]string{

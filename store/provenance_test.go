@@ -16,8 +16,8 @@ import (
 	"github.com/mneme/mneme/store/pipeline"
 )
 
-// What is handed in without references rests on its candidate and the event of the ledger, and a fact drawn from
-// it says in its payload what it rests on.
+// A candidate without references has its own id and its event as provenance, and a fact extracted from it lists its
+// evidence in the payload.
 func TestEveryMemoryHasProvenance(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -41,7 +41,7 @@ func TestEveryMemoryHasProvenance(t *testing.T) {
 		{Kind: "event", Ref: "ledger:" + event.String(), Timestamp: &utc}},
 		at(w.get(said).Provenance.Sources))
 	own := []schema.Ref{{Kind: "human", Ref: "candidate:" + stated.String(), Timestamp: &utc}}
-	require.Equal(t, own, at(w.get(stated).Provenance.Sources), "what is stated as a memory is no event")
+	require.Equal(t, own, at(w.get(stated).Provenance.Sources), "an explicit memory has no event")
 	require.Equal(t, own, at(proposals.PayloadEvidence(w.get(stated).Payload)))
 	require.Equal(t, []schema.Ref{{Kind: "tool_call", Ref: "call-7"}}, w.get(called).Provenance.Sources)
 
@@ -56,7 +56,7 @@ func TestEveryMemoryHasProvenance(t *testing.T) {
 		proposals.PayloadEvidence(w.facts(called)[0].Payload))
 }
 
-// A record that a revision writes rests on the evidence of the request, where it names none itself.
+// A record written by a revision has the evidence of the request, unless it has its own.
 func TestARevisedFactHasTheEvidenceOfItsRevision(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -67,8 +67,8 @@ func TestARevisedFactHasTheEvidenceOfItsRevision(t *testing.T) {
 	require.Equal(t, heard, proposals.PayloadEvidence(w.get(uuid.MustParse(r.Created[0])).Payload))
 }
 
-// How a memory was handed in says nothing for it: the sources that are weighed against each other stay the same.
-func TestBeingHandedInIsNoFurtherSource(t *testing.T) {
+// The candidate of a memory is no evidence for it: the number of sources that are compared does not change.
+func TestACandidateIsNoSource(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ack, _ := w.stage(schema.Candidate{Content: "Ana lives in Lisbon", SourceKind: schema.SourceMemory})
@@ -84,8 +84,8 @@ func TestBeingHandedInIsNoFurtherSource(t *testing.T) {
 	require.Equal(t, schema.StatusSuperseded, w.get(id).Status, "one source against none")
 }
 
-// History says of every proposal which fact of its source it came from: by its place and its hash, which goes with
-// the text.
+// The history of each proposal names its fact by the position in the source and by a hash, which is removed with the
+// text.
 func TestHistorySaysWhichFact(t *testing.T) {
 	t.Parallel()
 	w := reviewWorld(t)
@@ -109,7 +109,7 @@ func TestHistorySaysWhichFact(t *testing.T) {
 	}
 	require.Equal(t, map[float64][]string{0: {hash(texts[0])}, 1: {hash(texts[1])}, 2: {hash(texts[2])}}, said())
 
-	// The same of a decision, and of what no one decided.
+	// The same for a decision, and for a proposal that expired without one.
 	_, err := w.OpenReview(ctx, "t", r.BatchID, time.Hour, w.now)
 	require.NoError(t, err)
 	for _, item := range w.reviews(pipeline.ReviewFilter{}) {

@@ -25,7 +25,7 @@ import (
 
 const day = 24 * time.Hour
 
-// purge takes the tenant through the steps, in batches of limit rows, and returns what each removed.
+// purge runs the steps for the tenant in batches of limit rows, and returns how many rows each removed.
 func (w *world) purge(limit int, steps ...schema.PurgeStep) map[schema.PurgeStep]int {
 	w.t.Helper()
 	if len(steps) == 0 {
@@ -38,7 +38,7 @@ func (w *world) purge(limit int, steps ...schema.PurgeStep) map[schema.PurgeStep
 			b, err := w.Purge(ctx, sweeping.PurgeInput{Tenant: w.p.Tenant, Run: "run", Step: step, After: after,
 				Limit: limit, At: w.now, Now: w.now})
 			require.NoError(w.t, err)
-			require.LessOrEqual(w.t, b.Removed, limit, "the cap holds")
+			require.LessOrEqual(w.t, b.Removed, limit, "a batch is capped")
 			if out[step] += b.Counts[string(step)]; step == lifecycle.PurgeExpire {
 				out[step] += b.Removed
 			}
@@ -61,14 +61,14 @@ func (w *world) linked(content string, triples ...memory.Triple) uuid.UUID {
 	return id
 }
 
-// deletion is a transaction that deleted rows, as triggers saw it.
+// deletion is a transaction that deleted rows, as triggers recorded it.
 type deletion struct {
 	Table, Step string
 	Tx          int64
 	Rows        int
 }
 
-// watchDeletions notes every deleted row with its transaction.
+// watchDeletions records every deleted row with its transaction.
 func (w *world) watchDeletions(tables ...string) func() []deletion {
 	w.t.Helper()
 	w.exec(`CREATE TABLE deletions (seq bigint GENERATED ALWAYS AS IDENTITY, place text, what text, tx bigint)`)
@@ -87,9 +87,9 @@ func (w *world) watchDeletions(tables ...string) func() []deletion {
 	}
 }
 
-// Document 002 "Retention Worker": the order is mandatory, each step has short transactions of its own, and
-// none of them removes more than the batch's limit.
-func TestPurgeInItsOrder(t *testing.T) {
+// Document 002 "Retention Worker": the order is mandatory, each step has its own short transactions, and none of them
+// removes more rows than the batch's limit.
+func TestPurgeOrder(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const n, limit = 7, 3
@@ -115,7 +115,7 @@ func TestPurgeInItsOrder(t *testing.T) {
 	alice := w.mentions("alice")
 	require.Equal(t, n+1, alice)
 
-	require.Equal(t, map[schema.PurgeStep]int{}, nonzero(w.purge(limit)), "nothing is over yet")
+	require.Equal(t, map[schema.PurgeStep]int{}, nonzero(w.purge(limit)), "no window is over yet")
 	preview, err := w.PreviewPurge(ctx, "t", 0.5, w.now.Add(200*day))
 	require.NoError(t, err)
 
@@ -147,10 +147,10 @@ func TestPurgeInItsOrder(t *testing.T) {
 	for _, d := range seen() {
 		step := stepOf(d)
 		if known, ok := steps[d.Tx]; ok {
-			require.Equal(t, known, step, "a transaction is of one step")
+			require.Equal(t, known, step, "a transaction belongs to one step")
 		}
 		steps[d.Tx] = step
-		if d.Table != "entities" { // those that nothing mentions go with their last mention
+		if d.Table != "entities" { // entities are removed with their last mention
 			capped[d.Tx] += d.Rows
 		}
 		if len(passed) == 0 || passed[len(passed)-1] != step {
@@ -163,7 +163,7 @@ func TestPurgeInItsOrder(t *testing.T) {
 		require.LessOrEqual(t, rows, limit)
 	}
 
-	// Exactly what was said by those that are gone is taken back.
+	// Exactly the mentions of the removed memories are subtracted.
 	require.Equal(t, 1, w.mentions("alice"))
 	require.Equal(t, []string{"alice", "carol"},
 		testkit.Strings(t, w.owner, `SELECT canonical_name FROM entities ORDER BY 1`))
@@ -183,15 +183,15 @@ func TestPurgeInItsOrder(t *testing.T) {
 			runs[0].Counts["jobs_dead"]})
 
 	require.Empty(t, nonzero(w.purge(limit)), "a second run finds nothing")
-	w.now = w.now.Add(170 * day) // by the windows of before: all that happened until then
+	w.now = w.now.Add(170 * day) // the rows from before the first run are now older than their windows
 	second := w.purge(limit)
 	require.NotZero(t, second[lifecycle.PurgeHistory])
-	require.Equal(t, 1, second[lifecycle.PurgeSweepRuns], "of the run before")
+	require.Equal(t, 1, second[lifecycle.PurgeSweepRuns], "from the previous run")
 	require.Zero(t, w.count("memory_history", "created_at < $1", w.now.Add(-lifecycle.HistoryWindow)))
-	require.NotZero(t, w.count("memory_history", "action = 'purge'"), "what the first run did is younger")
+	require.NotZero(t, w.count("memory_history", "action = 'purge'"), "the rows of the first run are younger")
 	for _, step := range []schema.PurgeStep{lifecycle.PurgeGraphLinks, lifecycle.PurgeEmbeddings,
 		lifecycle.PurgeTombstones, lifecycle.PurgeJobsCompleted, lifecycle.PurgeJobsDead, lifecycle.PurgeRetrievals} {
-		require.EqualValues(t, first[step], preview.Would[step], "a dry run says what goes: %s", step)
+		require.EqualValues(t, first[step], preview.Would[step], "a dry run counts the rows of step %s", step)
 	}
 }
 
@@ -206,7 +206,7 @@ func nonzero(m map[schema.PurgeStep]int) map[schema.PurgeStep]int {
 }
 
 // In any other order a step finds nothing that it may remove, and the foreign keys enforce that.
-func TestPurgeInAnotherOrder(t *testing.T) {
+func TestPurgeInTheWrongOrder(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.linked("Alice knows Bob.",
@@ -237,9 +237,9 @@ func TestPurgeInAnotherOrder(t *testing.T) {
 	require.Zero(t, w.count("memories", "true"))
 }
 
-// Document 003 D10: nothing of a world goes, nor what an action rests on, nor what was archived; and an
-// erased row stays for the audit.
-func TestPurgeLeavesWhatMustStay(t *testing.T) {
+// Document 003 D10: a purge removes neither memories of a world, nor the basis of an action, nor archived memories.
+// An erased row stays for the audit.
+func TestPurgeKeepsProtectedMemories(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ofWorld, acted, archived, erased, plain, decision := w.fading("Of a world.", func(m *schema.MemoryRecord) {
@@ -266,13 +266,13 @@ func TestPurgeLeavesWhatMustStay(t *testing.T) {
 	for _, id := range []uuid.UUID{ofWorld, acted} {
 		h := w.last(id)
 		require.Equal(t, []any{schema.AuditArchive, "retention"}, []any{h.Action, h.ChangedBy})
-		require.Equal(t, schema.EventCreated, w.history(id)[0].Event, "and what it went through stays with it")
-		require.Equal(t, schema.RecoverExpired, w.recoverOne(id).Status, "archived for good")
+		require.Equal(t, schema.EventCreated, w.history(id)[0].Event, "its history stays with it")
+		require.Equal(t, schema.RecoverExpired, w.recoverOne(id).Status, "archived permanently")
 	}
-	require.Empty(t, nonzero(w.purge(500)), "what stays is not looked at again")
+	require.Empty(t, nonzero(w.purge(500)), "kept rows are not visited again")
 }
 
-// A tombstone that a purge has begun to take apart does not come back half, whatever the policy says by then.
+// A tombstone that a purge has begun to remove cannot be recovered, even if the policy has changed since.
 func TestPurgeAndRecover(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -286,7 +286,7 @@ func TestPurgeAndRecover(t *testing.T) {
 	_, err := w.SetRetention(ctx, "t", longer, nil, nil, w.now)
 	require.NoError(t, err)
 	require.Zero(t, w.purge(500)[lifecycle.PurgeExpire])
-	require.Equal(t, schema.RecoverRecovered, w.recoverOne(id).Status, "the window is the policy's")
+	require.Equal(t, schema.RecoverRecovered, w.recoverOne(id).Status, "the policy sets the window")
 	w.softDelete(id)
 	require.NoError(t, w.ResetRetention(ctx, "t", longer, "alice", "a test", w.now))
 	w.now = w.now.Add(31 * day)
@@ -298,7 +298,7 @@ func TestPurgeAndRecover(t *testing.T) {
 	require.Equal(t, schema.RecoverNotFound, w.recoverOne(id).Status)
 }
 
-// Purges, recalls, deletions and recoveries at once leave nothing half done.
+// Concurrent purges, recalls, deletions and recoveries leave no partial state.
 func TestPurgeWhileOthersWork(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -328,7 +328,7 @@ func TestPurgeWhileOthersWork(t *testing.T) {
 			}
 		})
 	}
-	wg.Go(func() { // recovers, which is too late
+	wg.Go(func() { // recovers too late
 		for _, id := range ids[:16] {
 			in := later.recoverInput(schema.Target{ID: id.String()})
 			if out, err := w.Recover(ctx, in); err != nil || out.Items[0].Status == schema.RecoverRecovered {
@@ -343,7 +343,7 @@ func TestPurgeWhileOthersWork(t *testing.T) {
 			}
 		}
 	})
-	wg.Go(func() { // forgets by force what is on its way out, and what is not
+	wg.Go(func() { // forgets by force both memories that are being purged and others
 		req := later.forgets(schema.ForgetForce, schema.Selector{IDs: []string{ids[0].String(), ids[20].String()}})
 		preview, err := w.SelectForget(ctx, schema.OperationRef{Tenant: "t", ID: "force", WorkflowID: "force"}, req,
 			later.now)
@@ -376,12 +376,12 @@ func TestPurgeWhileOthersWork(t *testing.T) {
 	testkit.CheckInvariants(t, w.owner)
 }
 
-// A window that was set wrong would empty a tenant: the purge asks.
-func TestPurgeAsksBeforeItTakesMuch(t *testing.T) {
+// A window set too short would empty a tenant: the purge asks for approval.
+func TestLargePurgeNeedsApproval(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const n = lifecycle.SweepFree + 10
-	w.crowd(n)
+	w.insertMany(n)
 	w.exec(`UPDATE jobs SET state = 'completed', finished_at = $1`, w.now)
 	w.forgetAll(w.forgets("", schema.Selector{All: true}))
 	w.now = w.now.Add(2 * time.Hour)
@@ -393,7 +393,7 @@ func TestPurgeAsksBeforeItTakesMuch(t *testing.T) {
 	begun, err := w.BeginSweep(ctx, "t", schema.SweepRetention, 0.5, w.now)
 	require.NoError(t, err)
 	require.Equal(t, []any{int64(lifecycle.SweepFree + 1), int64(n)}, []any{begun.Held.WouldTake, begun.Held.Stored})
-	require.Zero(t, w.purge(500)[lifecycle.PurgeExpire], "it has asked")
+	require.Zero(t, w.purge(500)[lifecycle.PurgeExpire], "it waits for approval")
 	preview, err := w.PreviewPurge(ctx, "t", 0.5, w.now)
 	require.NoError(t, err)
 	require.NotNil(t, preview.Held)
@@ -401,13 +401,14 @@ func TestPurgeAsksBeforeItTakesMuch(t *testing.T) {
 	require.NoError(t, err)
 	preview, err = w.PreviewPurge(ctx, "t", 0.5, w.now)
 	require.NoError(t, err)
-	require.Nil(t, preview.Held, "it has its answer")
+	require.Nil(t, preview.Held, "it is approved")
 	require.Equal(t, n, w.purge(500)[lifecycle.PurgeTombstones])
 	begun, err = w.BeginSweep(ctx, "t", schema.SweepRetention, 0.5, w.now)
 	require.NoError(t, err)
 	require.Nil(t, begun.Held)
 
-	// A shorter window for history asks as well; the documents' own does not, however old everything is.
+	// A shorter window for history needs approval as well; the window of the documents does not, however old the rows
+	// are.
 	require.Positive(t, w.count("memory_history", "true"))
 	short := schema.RetentionPolicy{Domain: schema.RetainHistory, Tier: schema.Any, Typology: schema.Any,
 		KeepSeconds: 3600, OnExpiry: schema.ExpiryPurge, UpdatedBy: "alice", Reason: "a slip"}
@@ -420,19 +421,19 @@ func TestPurgeAsksBeforeItTakesMuch(t *testing.T) {
 	_, err = w.AdmitSweep(ctx, "t", schema.SweepHistory, 7, "alice", "a few", w.now)
 	require.NoError(t, err)
 	require.Equal(t, 7, w.purge(500, lifecycle.PurgeHistory)[lifecycle.PurgeHistory],
-		"history is not more than was admitted either")
-	require.NoError(t, w.ResetRetention(ctx, "t", short, "alice", "mended", w.now))
+		"the history to remove does not exceed the approval either")
+	require.NoError(t, w.ResetRetention(ctx, "t", short, "alice", "corrected", w.now))
 	begun, err = w.BeginSweep(ctx, "t", schema.SweepRetention, 0.5, w.now.Add(400*day))
 	require.NoError(t, err)
 	require.Nil(t, begun.Held)
 }
 
-// Memories and history are asked about one by one: what is admitted of the one is not admitted of the other.
-func TestPurgeAsksOfMemoriesAndHistoryApart(t *testing.T) {
+// Memories and history need separate approvals.
+func TestPurgeOfMemoriesAndHistoryNeedsTwoApprovals(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const n = lifecycle.SweepFree + 10
-	w.crowd(n)
+	w.insertMany(n)
 	w.exec(`UPDATE jobs SET state = 'completed', finished_at = $1`, w.now)
 	w.forgetAll(w.forgets("", schema.Selector{All: true}))
 	for _, d := range []schema.RetentionDomain{schema.RetainMemory, schema.RetainHistory} {
@@ -456,11 +457,11 @@ func TestPurgeAsksOfMemoriesAndHistoryApart(t *testing.T) {
 	require.Equal(t, n, w.count("memories", "true"))
 }
 
-// History that stays is not asked about.
-func TestPurgeDoesNotAskAboutHistoryThatStays(t *testing.T) {
+// History that stays is not counted for the approval.
+func TestPurgeApprovalDoesNotCountHistoryThatStays(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.crowd(lifecycle.SweepFree + 10)
+	w.insertMany(lifecycle.SweepFree + 10)
 	w.exec(`UPDATE memories SET world_id = 'w', world_version = '1', tier = 'session'`)
 	_, err := w.SetRetention(ctx, "t",
 		schema.RetentionPolicy{Domain: schema.RetainHistory, Tier: schema.Any, Typology: schema.Any, KeepSeconds: 3600,
@@ -472,8 +473,8 @@ func TestPurgeDoesNotAskAboutHistoryThatStays(t *testing.T) {
 	require.Nil(t, begun.Held)
 	require.Zero(t, w.purge(500)[lifecycle.PurgeHistory])
 
-	// A world's tombstones stay as well, unless its policy says that they go; then their history does, in the same run,
-	// once their window is over.
+	// Tombstones of a world stay as well unless the policy removes them. Then their history is removed in the same
+	// run, once its window is over.
 	begin := func(after time.Duration) sweeping.SweepStart {
 		t.Helper()
 		begun, err := w.BeginSweep(ctx, "t", schema.SweepRetention, 0.5, w.now.Add(after))
@@ -498,13 +499,14 @@ func TestPurgeDoesNotAskAboutHistoryThatStays(t *testing.T) {
 	require.NoError(t, err)
 	w.now = w.now.Add(10 * day)
 	require.Positive(t, w.purge(500, lifecycle.PurgeExpire)[lifecycle.PurgeExpire])
-	require.Equal(t, schema.SweepHistory, begin(0).Held.Sweep, "what is on its way out takes its history with it")
+	require.Equal(t, schema.SweepHistory, begin(0).Held.Sweep,
+		"the history of memories that are being purged goes with them")
 	w.exec(`UPDATE memories SET erased_at = $1`, w.now)
-	require.Nil(t, begin(0).Held, "what is erased is there for the audit")
+	require.Nil(t, begin(0).Held, "an erased memory is kept for the audit")
 }
 
-// History that must stay is read once a run: each batch continues where the previous one ended.
-func TestPurgeGoesThroughHistoryOnce(t *testing.T) {
+// History that must stay is read once per run: each batch continues where the previous one ended.
+func TestPurgeReadsHistoryOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for i := range 6 {
@@ -524,8 +526,9 @@ func TestPurgeGoesThroughHistoryOnce(t *testing.T) {
 	}
 	first := batch(schema.HistoryCursor{})
 	require.Equal(t, []any{2, true}, []any{first.Removed, first.More})
-	require.Equal(t, w.now.Add(-200*day-3*time.Minute), first.Next.CreatedAt, "it ended at the second that may go")
-	require.Zero(t, batch(schema.HistoryCursor{CreatedAt: w.now}).Removed, "what lies before it is not looked at")
+	require.Equal(t, w.now.Add(-200*day-3*time.Minute), first.Next.CreatedAt,
+		"it ended at the second row that may be removed")
+	require.Zero(t, batch(schema.HistoryCursor{CreatedAt: w.now}).Removed, "earlier rows are not read again")
 	again := batch(schema.HistoryCursor{}) // repeated delivery: the rest
 	require.Equal(t, 2, again.Removed)
 	last := batch(first.Next)
@@ -535,9 +538,9 @@ func TestPurgeGoesThroughHistoryOnce(t *testing.T) {
 	require.Equal(t, []any{0, false, last.Next}, []any{none.Removed, none.More, none.Next})
 }
 
-// Who leans on what a purge is about to take comes first, and it stays, or comes late, and is told so: in no case
-// is what an action rests on gone.
-func TestLinksAndPurgeAtOnce(t *testing.T) {
+// A link to a memory that a purge is about to remove is either written first, and the memory stays, or fails because
+// it came too late. The basis of an action is never removed.
+func TestConcurrentLinksAndPurge(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const rounds, n, hands = 5, 60, 6
@@ -550,7 +553,7 @@ func TestLinksAndPurgeAtOnce(t *testing.T) {
 		w.now = w.now.Add(31 * day)
 		var mu sync.Mutex
 		var held []uuid.UUID
-		begun := make(chan struct{}) // one link is there; or a purge might be through before any is
+		begun := make(chan struct{}) // wait until one link exists, or the purge could finish before
 		var once sync.Once
 		var group errgroup.Group
 		for hand := range hands {
@@ -590,15 +593,16 @@ func TestLinksAndPurgeAtOnce(t *testing.T) {
 		require.NoError(t, group.Wait())
 		w.purge(500)
 		require.NotEmpty(t, held)
-		require.Equal(t, len(held), w.count("memories", "id = ANY($1)", held), "what an action rests on stays")
+		require.Equal(t, len(held), w.count("memories", "id = ANY($1)", held), "the basis of an action stays")
 	}
 }
 
-// What a run was let go ahead with is what it goes by: a policy that was set since has it begin again, and ask.
-func TestSweepsRemoveNothingByUnconfirmedRules(t *testing.T) {
+// A run uses the policy that it was confirmed with. If the policy has changed since, the run begins again and asks
+// for approval.
+func TestSweepsUseConfirmedRulesOnly(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.crowd(lifecycle.SweepFree + 10)
+	w.insertMany(lifecycle.SweepFree + 10)
 	for keep, sweep := range map[int64]schema.Sweep{3600: schema.SweepRetention, 7200: schema.SweepDecay} {
 		begun, err := w.BeginSweep(ctx, "t", sweep, 0.5, w.now)
 		require.NoError(t, err)
@@ -619,12 +623,13 @@ func TestSweepsRemoveNothingByUnconfirmedRules(t *testing.T) {
 		w.now = w.now.Add(3 * time.Hour)
 		require.ErrorIs(t, batch(), sweeping.ErrRulesChanged)
 		require.Equal(t, history, w.count("memory_history", "true"))
-		require.NoError(t, w.ResetRetention(ctx, "t", hasty, "alice", "mended", w.now))
+		require.NoError(t, w.ResetRetention(ctx, "t", hasty, "alice", "corrected", w.now))
 	}
 }
 
-// What a purge has marked goes, so nothing can lean on it any more; until then, a link to what was done holds it.
-func TestNothingLeansOnWhatIsOnItsWayOut(t *testing.T) {
+// A memory that a purge has marked is removed, so that no new link to it is allowed. Until then, a link to an action
+// keeps it.
+func TestNoLinkToAMemoryBeingPurged(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	kept, gone := w.linked("Kept is here."), w.linked("Gone is here.")
@@ -643,8 +648,8 @@ func TestNothingLeansOnWhatIsOnItsWayOut(t *testing.T) {
 	require.Equal(t, []int{1, 0}, []int{w.count("memories", "id = $1", kept), w.count("memories", "id = $1", gone)})
 }
 
-// A tenant's purge touches no one else's rows, and history cannot be removed by any other way.
-func TestPurgeIsTheTenants(t *testing.T) {
+// A purge affects no other tenant's rows, and history cannot be removed in any other way.
+func TestPurgeAffectsOneTenant(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	other := *w
@@ -666,7 +671,7 @@ func TestPurgeIsTheTenants(t *testing.T) {
 	require.True(t, slices.Equal([]string{"t", "u"}, tenants))
 }
 
-// Recalls and their history expire even in a tenant that never stored a memory.
+// Retrievals and their history expire even in a tenant that never stored a memory.
 func TestSweepsVisitTenantsWithoutMemories(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

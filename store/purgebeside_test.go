@@ -16,8 +16,8 @@ import (
 	"github.com/mneme/mneme/store/sweeping"
 )
 
-// An accepted write waits for its retry for as long as its run does; no one has asked that what a purge
-// removes goes with every copy.
+// An accepted request waits for its retry as long as its run does. A purge removes memories, but not such copies of
+// their text.
 func TestPurgeLeavesAcceptedRequestsAlone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -31,13 +31,13 @@ func TestPurgeLeavesAcceptedRequestsAlone(t *testing.T) {
 	require.Equal(t, 1, w.purge(500)[lifecycle.PurgeTombstones])
 	require.Equal(t, 2, w.count("staged_requests", "true"))
 
-	// What an explicit erasure does about them is another thing.
+	// An explicit erasure removes them.
 	w.forgetAll(w.forgets(schema.ForgetErase, schema.Selector{IDs: []string{w.fading("It is erased.").String()}}))
 	require.Zero(t, w.count("staged_requests", "id IN ('other', 'naming')"))
 }
 
-// grown is a memory with many versions and many relations to it and from it, all of them on its way out.
-func (w *world) grown(content string, by, n int, end uuid.UUID) uuid.UUID {
+// manyVersions puts a memory with many versions and many relations in both directions, all of them due for a purge.
+func (w *world) manyVersions(content string, by, n int, end uuid.UUID) uuid.UUID {
 	w.t.Helper()
 	id := w.fading(content)
 	w.exec(`INSERT INTO memory_versions (tenant, memory_id, version, since, until, record)
@@ -48,15 +48,16 @@ func (w *world) grown(content string, by, n int, end uuid.UUID) uuid.UUID {
 	return id
 }
 
-// A memory may have grown a thousand times, and as many may be derived from it: none of a purge's transactions
-// removes more than its share for that.
+// A memory may have a thousand versions and as many derived memories: no transaction of a purge removes more than its
+// share of them.
 func TestPurgeRemovesDependentRowsInParts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const limit = 10
 	stays, other := w.fading("It stays."), w.fading("It stays too.")
 	w.edge(stays, revision.RelationSupports, other, "because")
-	grown := []uuid.UUID{w.grown("It has grown.", 12, 7, stays), w.grown("It has grown as well.", 3, 11, stays)}
+	grown := []uuid.UUID{w.manyVersions("It has grown.", 12, 7, stays),
+		w.manyVersions("It has grown as well.", 3, 11, stays)}
 	for i := range 8 {
 		grown = append(grown, w.fading(fmt.Sprintf("It is small %d.", i)))
 	}
@@ -91,15 +92,15 @@ func TestPurgeRemovesDependentRowsInParts(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []int64{int64(beside), int64(len(grown))},
 		[]int64{runs[0].Counts["beside"], runs[0].Counts["tombstones"]})
-	require.Equal(t, 1, w.count("memory_links", "true"), "what others say of each other stays")
+	require.Equal(t, 1, w.count("memory_links", "true"), "links between other memories stay")
 	testkit.CheckInvariants(t, w.owner)
 }
 
-// Somebody may erase what a purge has begun to take apart: the row stays for the audit, and the purge ends.
-func TestPurgeEndsWhereAnotherHasErased(t *testing.T) {
+// A memory may be erased after a purge has begun to remove it: the row stays for the audit, and the purge ends.
+func TestPurgeEndsAfterAConcurrentErasure(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	id := w.grown("It has grown.", 12, 7, w.fading("It stays."))
+	id := w.manyVersions("It has grown.", 12, 7, w.fading("It stays."))
 	w.softDelete(id)
 	w.now = w.now.Add(31 * day)
 	w.purge(500, lifecycle.PurgeExpire)
@@ -116,20 +117,20 @@ func TestPurgeEndsWhereAnotherHasErased(t *testing.T) {
 		[]int{w.count("memories", "id = $1 AND erased_at IS NOT NULL", id), w.count("memory_links", "true")})
 }
 
-// Proposals from a memory or about it are emptied before it, in parts: neither a source with many facts nor a fact
-// that was said many times makes a transaction large.
+// Proposals from or about a memory are emptied before the memory is removed, in parts: neither a source with many
+// facts nor a fact that was stated many times makes a transaction large.
 func TestPurgeEmptiesProposalsInParts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const limit = 5
 	often := w.memory("The gate is open")
-	for i := range 4 { // said again: each of a source that stays
+	for i := range 4 { // stated again, each time by a source that stays
 		w.source(fmt.Sprintf("a talk about the gate, part %d", i),
 			idea{fact: fact("gate is open"), action: schema.ActionDelete, target: often},
 			idea{fact: fact("open it is"), action: schema.ActionUpdate, target: often})
 	}
 	var ideas []idea
-	for i := range 12 { // of one source that goes
+	for i := range 12 { // of one source that is removed
 		ideas = append(ideas, idea{fact: fact(fmt.Sprintf("gate %d is open", i)), action: schema.ActionAdd})
 	}
 	source, _ := w.source("a long talk about gates", ideas...)
@@ -154,12 +155,12 @@ func TestPurgeEmptiesProposalsInParts(t *testing.T) {
 	require.GreaterOrEqual(t, batches, 20/limit)
 	require.Zero(t, w.count("memories", "id = ANY($1)", gone))
 	require.Zero(t, w.count("proposals", full))
-	require.Equal(t, 4, w.count("memory_candidates", "content <> ''"), "what sources that stay said is theirs")
+	require.Equal(t, 4, w.count("memory_candidates", "content <> ''"), "the text of sources that stay is kept")
 	testkit.CheckInvariants(t, w.owner)
 }
 
-// A fact of a source that stays is emptied in what was extracted from it, also where its proposal was emptied
-// before, for another memory's sake.
+// A fact of a source that stays is removed from the source's extraction, even if its proposal was emptied earlier
+// because of another memory.
 func TestPurgeEmptiesExtractionsOfEmptiedProposals(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -182,7 +183,7 @@ func TestPurgeEmptiesExtractionsOfEmptiedProposals(t *testing.T) {
 }
 
 // A shadow evaluation belongs to no memory: it is removed with its job, in parts.
-func TestPurgeEmptiesWhatWasEvaluatedInShadowMode(t *testing.T) {
+func TestPurgeEmptiesShadowEvaluations(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	stays, _ := w.source("a talk about doors", idea{fact: fact("The door is green."), action: schema.ActionAdd})
@@ -194,7 +195,7 @@ func TestPurgeEmptiesWhatWasEvaluatedInShadowMode(t *testing.T) {
 	_, r := w.source("a long talk about gates", ideas...)
 	w.write(r)
 	require.Equal(t, 12, w.count("proposals", "outcome = 'shadow_mode'"))
-	w.stage(say("a long talk about gates", "a talk about doors")...) // the first again, which has a job of its own
+	w.stage(say("a long talk about gates", "a talk about doors")...) // the first text again, with its own job
 	w.exec(`UPDATE jobs SET state = 'completed', finished_at = $1 WHERE memory_id <> $2`, w.now, stays)
 	memories, proposals := w.count("memories", "true"), w.count("proposals", "true")
 
@@ -216,16 +217,16 @@ func TestPurgeEmptiesWhatWasEvaluatedInShadowMode(t *testing.T) {
 	}
 	require.Equal(t, 4, batches, "14 texts and 2 jobs")
 	require.Equal(t, []int{2, 1}, []int{w.count("memory_candidates", candidate), w.count("proposals", proposal)},
-		"what became a memory goes with that")
-	require.Zero(t, w.count("memory_history", said, stays), "the model's words are about what is gone")
+		"what became a memory is removed with the memory")
+	require.Zero(t, w.count("memory_history", said, stays), "the model's words quote the removed text")
 	require.Equal(t, []int{memories, proposals, 1},
 		[]int{w.count("memories", "true"), w.count("proposals", "true"), w.count("jobs", "true")})
 	testkit.CheckInvariants(t, w.owner)
 }
 
-// What comes again of a memory while a purge is at it holds the memory until its copy of the text is there: the purge
-// sees that, and has it go too.
-func TestPurgeSeesWhatWasDeliveredMeanwhile(t *testing.T) {
+// A candidate delivered during a purge of its memory holds the memory until the copy of its text is stored. The purge
+// sees the copy and removes it too.
+func TestPurgeRemovesConcurrentlyDeliveredText(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.memory("The gate is open")
@@ -234,7 +235,7 @@ func TestPurgeSeesWhatWasDeliveredMeanwhile(t *testing.T) {
 	w.now = w.now.Add(31 * day)
 	w.purge(500, lifecycle.PurgeExpire, lifecycle.PurgeGraphLinks, lifecycle.PurgeEmbeddings)
 
-	tx, err := w.owner.Begin(ctx) // as Stage does it
+	tx, err := w.owner.Begin(ctx) // in place of Stage
 	require.NoError(t, err)
 	_, err = tx.Exec(ctx, `SELECT FROM memories WHERE id = $1 FOR SHARE`, id)
 	require.NoError(t, err)

@@ -23,7 +23,7 @@ func (w *world) keeps(d schema.RetentionDomain, days int64) {
 	require.NoError(w.t, err)
 }
 
-// A batch goes when nothing needs it: no job is left, and no proposal waits for a person.
+// A batch is removed when nothing needs it: it has no job left, and no proposal of it waits for review.
 func TestPurgeLeavesBatchesThatAreNeeded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -35,7 +35,7 @@ func TestPurgeLeavesBatchesThatAreNeeded(t *testing.T) {
 	_, err := w.MarkRangeDead(ctx, dead, "extract", "broken", w.now)
 	require.NoError(t, err)
 	w.keeps(schema.RetainJobsDead, 400)
-	waits := w.source2("The door code was changed.",
+	waits := w.blockedSource("The door code was changed.",
 		idea{fact: fact("The door code is void."), action: schema.ActionDelete, target: target})
 
 	w.now = w.now.Add(100 * day)
@@ -45,7 +45,7 @@ func TestPurgeLeavesBatchesThatAreNeeded(t *testing.T) {
 	left := func(r schema.Range) int { return w.count("ingest_batches", "id = $1", r.BatchID) }
 	require.Equal(t, []int{0, 1, 1, 1}, []int{left(done), left(open), left(dead), left(waits)})
 	require.Equal(t, 2, counts[lifecycle.PurgeIngest], "a batch and its candidate")
-	require.EqualValues(t, 0, preview.Would[lifecycle.PurgeIngest], "their jobs go ahead of them in the same run")
+	require.EqualValues(t, 0, preview.Would[lifecycle.PurgeIngest], "their jobs are removed earlier in the same run")
 	require.Zero(t, w.count("memory_candidates", "batch_id = $1", done.BatchID))
 
 	require.NoError(t, w.AdvanceJobs(ctx, open, "done", w.now))
@@ -61,11 +61,11 @@ func TestPurgeLeavesBatchesThatAreNeeded(t *testing.T) {
 
 	w.now = w.now.Add(300 * day)
 	w.purge(3)
-	require.Zero(t, left(dead), "no one has replayed it")
+	require.Zero(t, left(dead), "it was not replayed")
 }
 
-// source2 takes ideas through a write that may not apply them, and completes the job.
-func (w *world) source2(content string, ideas ...idea) schema.Range {
+// blockedSource takes ideas through a write that may not apply them, and completes the job.
+func (w *world) blockedSource(content string, ideas ...idea) schema.Range {
 	w.t.Helper()
 	_, r := w.source(content, ideas...)
 	require.Equal(w.t, schema.WriteCounts{Blocked: len(ideas)}, w.write(r))
@@ -73,7 +73,8 @@ func (w *world) source2(content string, ideas ...idea) schema.Range {
 	return r
 }
 
-// A key is remembered for as long as anything that it keeps from being done twice, whatever its own window says.
+// An idempotency key is kept as long as the data that it prevents from being written twice, even if its own window is
+// shorter.
 func TestAnIdempotencyKeyOutlivesWhatItProtects(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -90,9 +91,9 @@ func TestAnIdempotencyKeyOutlivesWhatItProtects(t *testing.T) {
 	require.Equal(t, 1, w.count("ingest_batches", "true"), "kept for 90 days")
 	again, err := w.Stage(ctx, in)
 	require.NoError(t, err)
-	require.Equal(t, ack, again, "the request is known, though its key's own window is a day")
+	require.Equal(t, ack, again, "the request is known, although the window of its key is a day")
 	other, _ := w.stage(keyed)
-	require.Equal(t, ack.MemoryIDs, other.MemoryIDs, "and so is the candidate: what was deleted does not come back")
+	require.Equal(t, ack.MemoryIDs, other.MemoryIDs, "the candidate is known too: a deleted memory is not stored again")
 	require.NoError(t, w.AdvanceJobs(ctx, w.rangeOf(other), "done", w.now))
 
 	w.now = w.now.Add(2 * day)
@@ -101,7 +102,7 @@ func TestAnIdempotencyKeyOutlivesWhatItProtects(t *testing.T) {
 	require.NotEqual(t, ack.MemoryIDs, later.MemoryIDs, "after 90 days it is a new request")
 }
 
-// What a memory's source was is known when its candidate is gone.
+// The source kind of a memory is known after its candidate was removed.
 func TestSourceKindOutlivesTheCandidate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -121,8 +122,8 @@ func TestSourceKindOutlivesTheCandidate(t *testing.T) {
 		w.chosen(w.selects(w.forgets(schema.ForgetSoft, schema.Selector{SourceKind: schema.SourceUserInput}))))
 }
 
-// Runs of Forget, the ledger, lost artifacts and earlier versions go when their windows are over, and not before.
-func TestPurgeOfWhatOnlyGrew(t *testing.T) {
+// Forget runs, events, lost artifacts and earlier versions are removed when their windows are over, and not before.
+func TestPurgeOfUnboundedTables(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	gone := w.memory("Something to forget.")
@@ -144,16 +145,16 @@ func TestPurgeOfWhatOnlyGrew(t *testing.T) {
 		[]int{w.count("events", "true"), w.count("forget_runs", "true"), w.count("memory_versions", "true")})
 	w.now = w.now.Add(10 * day)
 	counts := w.purge(1)
-	require.Equal(t, 1, counts[lifecycle.PurgeEvents], "that of a memory that is there stays")
-	require.Zero(t, w.count("forget_runs", "true"), "the one that no one confirmed as well")
+	require.Equal(t, 1, counts[lifecycle.PurgeEvents], "the event of a memory that still exists stays")
+	require.Zero(t, w.count("forget_runs", "true"), "including the run that was not confirmed")
 	require.Zero(t, w.count("forget_items", "true"))
-	require.Equal(t, 1, w.count("memory_versions", "memory_id = $1", world), "what a world's memory went through stays")
+	require.Equal(t, 1, w.count("memory_versions", "memory_id = $1", world), "the versions of a world's memory stay")
 	require.Zero(t, w.count("memory_versions", "memory_id = $1", kept))
 	_, err = w.ConfirmForget(ctx, "t", uuid.MustParse(waiting.RunID), schema.ForgetConfirmation{Token: "x"}, w.now)
 	require.ErrorIs(t, err, pg.ErrNotFound)
 
 	_, err = w.owner.Exec(ctx, `DELETE FROM retention_policy_changes`)
-	require.NoError(t, err) // there are none
+	require.NoError(t, err) // there are no partitions
 	w.keeps(schema.RetainEvents, 7)
 	_, err = w.owner.Exec(ctx, `DELETE FROM retention_policy_changes`)
 	require.ErrorContains(t, err, "append-only")

@@ -9,13 +9,13 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// What a purge counts before it asks, and what its preview shows, is what the rule makes of each tombstone, whatever
-// its class, its links and its age.
-func TestPurgeCountsWhatTheRuleTakes(t *testing.T) {
+// The counts that a purge shows before approval and in its preview equal what the rule decides for each tombstone,
+// for any class, links and age.
+func TestPurgeCountMatchesTheRule(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const n = lifecycle.SweepFree + 10
-	w.crowd(n)
+	w.insertMany(n)
 	w.exec(`UPDATE jobs SET state = 'completed', finished_at = now()`)
 	w.forgetAll(w.forgets("", schema.Selector{All: true}))
 	deleted := w.now

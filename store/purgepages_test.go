@@ -12,8 +12,8 @@ import (
 	"github.com/mneme/mneme/store/sweeping"
 )
 
-// A purge reads a page at a time, however much of a table stays: of a world, of what is needed, of other classes.
-func TestAPurgeLooksAtAPageAtATime(t *testing.T) {
+// A purge reads one page at a time, however many rows stay: of a world, still needed, or of other classes.
+func TestPurgeReadsAPageAtATime(t *testing.T) {
 	t.Parallel()
 	const stays, limit = 250, 5
 	filler := func(sql string, args ...any) func(w *world) {
@@ -102,7 +102,7 @@ func TestAPurgeLooksAtAPageAtATime(t *testing.T) {
 				}
 				removed, after, more = removed+b.Removed, b.Next, b.More
 			}
-			require.Equal(t, 3, batches, "twenty rows are looked at for each that may go")
+			require.Equal(t, 3, batches, "twenty rows are read for each row that may be removed")
 			require.Equal(t, 1, removed)
 		})
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// replaced is a claim that is believed no longer.
+// replaced is a claim that was superseded.
 func replaced(t testing.TB, id, object, by string) schema.MemoryRecord {
 	t.Helper()
 	m := likes(t, id, object, always)
@@ -24,7 +24,7 @@ func replaced(t testing.TB, id, object, by string) schema.MemoryRecord {
 	return m
 }
 
-// after is a claim that takes the place of another.
+// after is a claim that supersedes another.
 func after(t testing.TB, id, object, of string) schema.MemoryRecord {
 	t.Helper()
 	m := likes(t, id, object, always)
@@ -48,9 +48,9 @@ func TestPutRefusesCyclicSupersession(t *testing.T) {
 	own.ExternalID = "notes/1"
 	require.Equal(t, schema.PutCycle, w.putAll(own)[0].Status, "its own successor")
 	require.Equal(t, 0, w.count("memory_links", "predicate = 'supersedes'"))
-	require.Equal(t, 1, w.count("memories", "true"), "what does not go round goes in")
+	require.Equal(t, 1, w.count("memories", "true"), "the record without a cycle is stored")
 
-	// A new record between two that are stored: what it supersedes has superseded what supersedes it.
+	// A new record would close a cycle between two stored ones: what it supersedes has superseded its successor.
 	d, e, f := uuid.NewString(), uuid.NewString(), uuid.NewString()
 	likesTea := func(m schema.MemoryRecord) schema.MemoryRecord {
 		m.Payload = json.RawMessage(strings.Replace(string(m.Payload), "prefers_language", "prefers_drink", 1))
@@ -64,7 +64,7 @@ func TestPutRefusesCyclicSupersession(t *testing.T) {
 	require.Equal(t, schema.PutCycle, w.putAll(between)[0].Status)
 	edge := likesTea(replaced(t, uuid.NewString(), "juice", d))
 	edge.Relations = []schema.Relation{{Predicate: "supersedes", TargetID: e, Weight: 1}}
-	require.Equal(t, schema.PutCycle, w.putAll(edge)[0].Status, "a relation says the same as the field")
+	require.Equal(t, schema.PutCycle, w.putAll(edge)[0].Status, "a relation means the same as the field")
 	testkit.CheckInvariants(t, w.owner)
 }
 
@@ -83,10 +83,10 @@ func TestPutSupersedesNothingThatIsLive(t *testing.T) {
 	require.Equal(t, 0, w.count("memory_links", "true"))
 	require.Equal(t, 1, w.count("memories", "true"))
 	h := w.history(golang)
-	require.Len(t, h, 3, "no refusal is silent")
+	require.Len(t, h, 3, "every refusal is in the history")
 	require.Equal(t, schema.EventNone, h[2].Event)
 
-	// Within one put as well, and what names the refused falls with it.
+	// The same within one put. A record that names a refused one is refused too.
 	x, y := uuid.NewString(), uuid.NewString()
 	zig := after(t, y, "zig", x)
 	zig.Status = schema.StatusContested
@@ -97,7 +97,7 @@ func TestPutSupersedesNothingThatIsLive(t *testing.T) {
 		statuses(w.putAll(lua, zig, told)))
 	testkit.CheckInvariants(t, w.owner)
 
-	// A chain that is whole goes in, whatever the order.
+	// A complete chain is stored in any order of its records.
 	p, q := uuid.NewString(), uuid.NewString()
 	drink := func(m schema.MemoryRecord) schema.MemoryRecord {
 		m.Payload = json.RawMessage(strings.Replace(string(m.Payload), "prefers_language", "prefers_drink", 1))
@@ -107,7 +107,7 @@ func TestPutSupersedesNothingThatIsLive(t *testing.T) {
 		statuses(w.putAll(drink(after(t, q, "tea", p)), drink(replaced(t, p, "milk", q)))))
 	require.Equal(t, 1, w.count("memory_links", "source_id = $1 AND predicate = 'supersedes' AND target_id = $2", q, p))
 
-	// What is stored and believed is not superseded by being put again.
+	// A stored active record is not superseded by being put again.
 	plan := task(t, uuid.NewString(), "planning", "set the project up")
 	w.created(plan)
 	plan.Status, plan.SupersededBy = schema.StatusSuperseded, q
@@ -136,7 +136,7 @@ func TestPutSupersededByADuplicate(t *testing.T) {
 	testkit.CheckInvariants(t, w.owner)
 }
 
-// The longest names that validation lets through, in characters of four bytes that do not compress.
+// The longest names that validation admits, with characters of four bytes that do not compress.
 func TestPutKeepsTheLongestNames(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -161,7 +161,7 @@ func TestPutKeepsTheLongestNames(t *testing.T) {
 	require.Equal(t, schema.PutConflict, w.putAll(claim("zig"))[0].Status, "found by its digest")
 }
 
-func TestPutTellsNothingOfHiddenRecords(t *testing.T) {
+func TestPutRevealsNoHiddenRecords(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	m := likes(t, "", "go", always)
@@ -176,7 +176,8 @@ func TestPutTellsNothingOfHiddenRecords(t *testing.T) {
 	require.Len(t, w.history(hidden), 1)
 }
 
-// Whose trust falls because of another's put learns that it fell, not who did what.
+// If a source is distrusted by another's put, the owners of derived memories learn that their trust fell, but not
+// whose put it was.
 func TestPutDistrustsHiddenRecordsWithoutAName(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -196,7 +197,7 @@ func TestPutDistrustsHiddenRecordsWithoutAName(t *testing.T) {
 	source.SourceTrust = 0.3
 	require.Equal(t, schema.PutUpdated, w.putAll(source)[0].Status)
 	h := w.history(ofB)
-	require.Equal(t, "put/wf", metadata(t, h[len(h)-1])["workflowId"], "what it may see it may trace")
+	require.Equal(t, "put/wf", metadata(t, h[len(h)-1])["workflowId"], "the workflow id is shown for visible memories")
 	w.p.Agent = "a"
 	require.InDelta(t, 0.3, w.get(derived).SourceTrust, 1e-9)
 	h = w.history(derived)
@@ -219,7 +220,7 @@ func TestPutRefusesAnIDThatAnExternalIDMakes(t *testing.T) {
 	testkit.CheckInvariants(t, w.owner)
 }
 
-// A result answers the request that it was given for, and no other.
+// A stored result answers only the request that it was given for.
 func TestOperationAnswersItsOwnRequestOnly(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -250,22 +251,22 @@ func TestOperationAnswersItsOwnRequestOnly(t *testing.T) {
 	require.Equal(t, first, again)
 	require.Equal(t, before, w.snapshot())
 
-	// Before it is carried out, too.
+	// The same before the request is carried out.
 	waiting := schema.OperationRef{Tenant: w.p.Tenant, ID: "waiting", WorkflowID: "wf"}
 	require.NoError(t, w.Accept(ctx, waiting, "put", in.Request, w.now))
 	require.NoError(t, w.Accept(ctx, waiting, "put", in.Request, w.now))
 	require.ErrorContains(t, w.Accept(ctx, waiting, "put", other, w.now), "operation_id")
 	require.ErrorContains(t, w.Accept(ctx, waiting, "modify", patch.Request, w.now), "operation_id")
 
-	// What was done before results had kinds answers anyone.
+	// A result stored before results had kinds answers any request.
 	w.exec(`UPDATE operations SET kind = NULL, digest = NULL`)
 	_, err = w.Modify(ctx, patch)
 	require.NoError(t, err)
 	require.NoError(t, w.Accept(ctx, in.Operation, "put", other, w.now))
 }
 
-// What keeps a record from being built is all that is said of it.
-func TestPutNamesWhatIsWrongAndNothingElse(t *testing.T) {
+// If a record cannot be built, only the reason for that is reported.
+func TestPutReportsOnlyTheCause(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ record, want string }{
 		"twice": {`{"type": "semantic", "type": "semantic", "confidence": 1}`, "records[0].type: is given twice"},
@@ -285,15 +286,15 @@ func TestPutNamesWhatIsWrongAndNothingElse(t *testing.T) {
 	}
 }
 
-// What was believed when is the store's to say: a record that was made long ago is believed from when
-// it was put.
-func TestPutIsBelievedFromWhenItWasPut(t *testing.T) {
+// The store decides from when a record is believed: a record that was created long ago is believed from the time of
+// its put.
+func TestPutIsBelievedFromTheTimeOfThePut(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	m := task(t, uuid.NewString(), "planning", "set the project up")
 	m.CreatedAt, m.UpdatedAt = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2020, 1, 2, 0, 0, 0, 0, time.UTC)
 	id, put := w.created(m), w.now
-	require.Equal(t, m.CreatedAt, w.get(id).CreatedAt, "when it was made is the record's to say")
+	require.Equal(t, m.CreatedAt, w.get(id).CreatedAt, "the creation time is the record's own")
 	believed := func(at time.Time) bool {
 		t.Helper()
 		_, err := w.GetAsOf(ctx, w.p, id, at)
@@ -311,7 +312,7 @@ func TestPutIsBelievedFromWhenItWasPut(t *testing.T) {
 	w.now = put.Add(time.Hour)
 	m.Confidence = 0.5
 	require.Equal(t, schema.PutUpdated, w.putAll(m)[0].Status)
-	require.False(t, believed(put.Add(-time.Second)), "nor is the version that was")
+	require.False(t, believed(put.Add(-time.Second)), "nor is the previous version")
 	require.True(t, believed(put))
 	require.Equal(t, 1, w.count("memory_versions", "memory_id = $1 AND since = $2 AND until = $3", id, put, w.now))
 	testkit.CheckInvariants(t, w.owner)

@@ -57,7 +57,7 @@ func TestPutIsDeliveredOnce(t *testing.T) {
 	require.ErrorIs(t, err, pg.ErrNotFound)
 }
 
-// Eight first deliveries at once: one effect.
+// Eight concurrent first deliveries have one effect.
 func TestConcurrentFirstDeliveriesOfOnePut(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -80,8 +80,8 @@ func TestConcurrentFirstDeliveriesOfOnePut(t *testing.T) {
 	require.Equal(t, 1, w.count("memory_history", "true"))
 }
 
-// Two runs have one operation under two keys, as while programs are replaced by such as make ids otherwise: one carries
-// it out, the other answers with that result, and no body is left.
+// Two runs carry the same operation under two keys, as during a deployment that changes how ids are made. One carries
+// it out, the other returns the same result, and no body is left.
 func TestAPutIsDeliveredOnceUnderTwoKeys(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -94,7 +94,7 @@ func TestAPutIsDeliveredOnceUnderTwoKeys(t *testing.T) {
 		require.NoError(t, w.Accept(ctx, in.Operation, "put", in.Request, w.now))
 		require.ErrorAs(t, w.Accept(ctx, in.Operation, "put", other, w.now), &invalid)
 	}
-	require.Equal(t, 2, w.count("staged_requests", "true"), "each run finds its own")
+	require.Equal(t, 2, w.count("staged_requests", "true"), "each run finds its own body")
 	results := make([]schema.PutResult, 2)
 	var wg sync.WaitGroup
 	for i, in := range []edit.PutInput{long, short} {
@@ -111,11 +111,11 @@ func TestAPutIsDeliveredOnceUnderTwoKeys(t *testing.T) {
 	require.Equal(t, 1, w.count("operations", "true"))
 	require.Zero(t, w.count("staged_requests", "true"))
 	require.NoError(t, w.Accept(ctx, short.Operation, "put", short.Request, w.now))
-	require.Zero(t, w.count("staged_requests", "true"), "it is done")
+	require.Zero(t, w.count("staged_requests", "true"), "the bodies are removed")
 	require.ErrorAs(t, w.Accept(ctx, short.Operation, "put", other, w.now), &invalid)
 }
 
-// Whatever statement of a put fails, nothing of it remains.
+// If any statement of a put fails, no part of it remains.
 func TestPutIsAllOrNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -150,8 +150,8 @@ func TestPutIsAllOrNothing(t *testing.T) {
 	testkit.CheckInvariants(t, w.owner)
 }
 
-// Many writers claim the same at once, from projects that do not wait for each other: one of them holds
-// it, the others are told who.
+// Many concurrent writers put the same claim from projects that do not wait for each other. One of them succeeds, and
+// the others are told the memory that has the claim.
 func TestConcurrentPutsOfOneClaim(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -190,7 +190,7 @@ func TestConcurrentPutsOfOneClaim(t *testing.T) {
 			}
 		}
 	}
-	require.Len(t, created, 2, "one for ever, one window")
+	require.Len(t, created, 2, "one that is always valid and one with a window")
 	require.Equal(t, 14, refused[keysOf(created)[0]]+refused[keysOf(created)[1]])
 	require.Equal(t, 2, w.count("memories", "true"))
 	testkit.CheckInvariants(t, w.owner)
@@ -204,8 +204,9 @@ func keysOf(m map[string]int) []string {
 	return out
 }
 
-// An ingest does not wait for the scope: what it stages between the look and the insert is found then.
-func TestPutMeetsAnIngestOfTheSameContent(t *testing.T) {
+// An ingest does not wait for the lock of the scope: a memory that it stages between the read and the insert is found
+// at the insert.
+func TestPutDuringAnIngestOfTheSameContent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	texts := []string{}
@@ -218,7 +219,7 @@ func TestPutMeetsAnIngestOfTheSameContent(t *testing.T) {
 		m.Content = text
 		records = append(records, m)
 	}
-	for i := range records[1:] { // each leads to the preceding record, whether that is written now or was stored
+	for i := range records[1:] { // each refers to the preceding record, whether that is written now or was stored
 		records[i+1].Relations = []schema.Relation{{Predicate: "supports", TargetID: fmt.Sprintf("n%d", i), Weight: 1}}
 	}
 	for i := range records {

@@ -28,7 +28,7 @@ func record(t testing.TB, format string, args ...any) schema.MemoryRecord {
 	return m
 }
 
-// likes is a functional claim about Ana's language.
+// likes is a functional claim about the language that Ana prefers.
 func likes(t testing.TB, id, object, validity string) schema.MemoryRecord {
 	t.Helper()
 	return record(t,
@@ -45,7 +45,7 @@ func task(t testing.TB, id, state, summary string) schema.MemoryRecord {
 		"context_summary": %q}}`, id, state, summary)
 }
 
-// episode has one event a text.
+// episode has one event for each text.
 func episode(t testing.TB, id string, events ...string) schema.MemoryRecord {
 	t.Helper()
 	timeline := []string{}
@@ -59,7 +59,7 @@ func episode(t testing.TB, id string, events ...string) schema.MemoryRecord {
 		strings.Join(timeline, ","))
 }
 
-// No fact is accepted without evidence: the record names it, or a person or an importer is the evidence.
+// A fact needs evidence: the record names it, or its author is a person or an importer.
 func TestPutOfAFactNeedsEvidence(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -92,7 +92,7 @@ func TestPutOfAFactNeedsEvidence(t *testing.T) {
 	ana := []schema.Ref{{Kind: "human", Ref: "operator:ana"}}
 	first := put("operator:ana", bare("Faro"))
 	require.Equal(t, ana, evidence(first))
-	require.Equal(t, schema.PutUnchanged, put("operator:bob", bare("Faro")).Status, "another author says it again")
+	require.Equal(t, schema.PutUnchanged, put("operator:bob", bare("Faro")).Status, "another author states it again")
 	require.Equal(t, schema.PutUnchanged, put("", bare("Faro")).Status)
 
 	told := bare("Porto")
@@ -104,7 +104,7 @@ func TestPutOfAFactNeedsEvidence(t *testing.T) {
 	require.Equal(t, []schema.Ref{{Kind: "observation", Ref: "importer:mem0"}},
 		evidence(put("importer:mem0", imported)))
 
-	// A record that is refused keeps those that refer to it out, and no others.
+	// Records that refer to a refused record are refused too, and no others.
 	in := w.putInput(bare("Evora"),
 		record(t,
 			`{"type": "working", "confidence": 1, "payload": {"kind": "working", "thread_id": "t", "state": "planning"},
@@ -116,7 +116,7 @@ func TestPutOfAFactNeedsEvidence(t *testing.T) {
 		[]schema.PutStatus{result.Items[0].Status, result.Items[1].Status, result.Items[2].Status})
 }
 
-// The key that a payload was encrypted with is kept, also where the record is put again.
+// The id of the key that encrypted a payload is kept, also when the record is put again.
 func TestPutKeepsTheKeyID(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -134,7 +134,7 @@ func TestPutKeepsTheKeyID(t *testing.T) {
 	r := w.applied(w.revision(schema.ReviseSupersede, next, schema.Target{ID: town.String(), IfVersion: 1}))
 	require.Equal(t, "kms/5", w.get(uuid.MustParse(r.Created[0])).KeyID)
 	w.forgetAll(w.forgets(schema.ForgetErase, onlyNamed(id)))
-	require.Empty(t, w.get(id).KeyID, "it goes with the payload")
+	require.Empty(t, w.get(id).KeyID, "it is removed with the payload")
 }
 
 func (w *world) putInput(records ...schema.MemoryRecord) edit.PutInput {
@@ -155,7 +155,7 @@ func (w *world) putAll(records ...schema.MemoryRecord) []schema.PutItem {
 	return result.Items
 }
 
-// created puts one record that is new.
+// created puts one new record.
 func (w *world) created(m schema.MemoryRecord) uuid.UUID {
 	w.t.Helper()
 	item := w.putAll(m)[0]
@@ -215,8 +215,8 @@ func TestPutFillsInWhatARecordLeavesOut(t *testing.T) {
 	testkit.CheckInvariants(t, w.owner)
 }
 
-// The same content is the same memory; what differs only in where it holds, in its steps or in when it
-// happened is not.
+// The same content is the same memory. Records that differ in their conditions, their steps or the time of the event
+// are different memories.
 func TestPutFindsDuplicates(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -241,12 +241,12 @@ func TestPutFindsDuplicates(t *testing.T) {
 	w.created(later)
 
 	said, lasting := w.memory("Ana prefers tea."), w.explicit("Ana prefers tea.")
-	require.NotEqual(t, said, lasting, "that it was said, and that it is so")
+	require.NotEqual(t, said, lasting, "the statement and the fact are different")
 	told := record(t,
 		`{"type": "semantic", "confidence": 1, "content": "Ana prefers  tea", "payload": {"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": "Ana",
 		"predicate": "prefers", "object": "tea", "validity": {"mode": "global"}, "cardinality": "many"}}`)
 	require.Equal(t, schema.PutItem{ID: lasting.String(), Status: schema.PutDuplicate}, w.putAll(told)[0],
-		"what the pipeline took in counts")
+		"candidates of the pipeline count too")
 	w.forget(lasting)
 	w.created(told)
 	h := w.history(first)
@@ -269,7 +269,7 @@ func TestPutLeavesActiveFactsToRevision(t *testing.T) {
 		likes(t, "", "d", `{"mode": "timeboxed", "start": "2026-02-01T00:00:00Z", "end": "2026-03-01T00:00:00Z"}`),
 		likes(t, "", "e", `{"mode": "timeboxed", "start": "2026-01-20T00:00:00Z", "end": "2026-02-10T00:00:00Z"}`))
 	require.Equal(t, []schema.PutStatus{schema.PutCreated, schema.PutCreated, schema.PutConflict}, statuses(windows),
-		"windows that overlap exclude each other")
+		"claims with overlapping windows exclude each other")
 
 	many := likes(t, "", "lua", always)
 	many.Payload = json.RawMessage(strings.Replace(string(many.Payload), "{", `{"cardinality": "many",`, 1))
@@ -277,7 +277,7 @@ func TestPutLeavesActiveFactsToRevision(t *testing.T) {
 	contested.Status = schema.StatusContested
 	require.Equal(t, []schema.PutStatus{schema.PutCreated, schema.PutCreated}, statuses(w.putAll(many, contested)))
 	w.p.Agent = "b"
-	w.created(likes(t, "", "rust", always)) // another agent's private truth
+	w.created(likes(t, "", "rust", always)) // private to another agent
 	w.p.Agent = "a"
 	require.Len(t, w.history(go1), 2)
 	testkit.CheckInvariants(t, w.owner)
@@ -291,7 +291,7 @@ func TestPutUnderATakenID(t *testing.T) {
 	m.Tags, m.CreatedAt = []string{"x"}, time.Date(2026, 1, 28, 0, 0, 0, 123456789, time.UTC)
 	w.created(m)
 	require.Equal(t, schema.PutItem{ID: id.String(), Status: schema.PutUnchanged, Version: 1}, w.putAll(m)[0])
-	require.Equal(t, schema.PutUnchanged, w.putAll(w.get(id))[0].Status, "what was read can be put again")
+	require.Equal(t, schema.PutUnchanged, w.putAll(w.get(id))[0].Status, "a record that was read can be put again")
 	other := m
 	other.Confidence = 0.8
 	require.Equal(t, schema.PutItem{ID: id.String(), Status: schema.PutExists, Version: 1}, w.putAll(other)[0])
@@ -374,14 +374,14 @@ func TestPutRefusesUnknownReferences(t *testing.T) {
 		require.True(t, strings.HasPrefix(item.Problem, field), item.Problem)
 		require.NotContains(t, item.Problem, sum)
 	}
-	// What refers to a refused record of the same request is refused with it, and the rest goes in.
+	// A record that refers to a refused one of the same request is refused too, and the others are stored.
 	lost, chained, fine := episode(t, "one", "1"), episode(t, "two", "2"), episode(t, "three", "3")
 	relation(uuid.NewString())(&lost)
 	relation("one")(&chained)
 	require.Equal(t, []schema.PutStatus{schema.PutBadRef, schema.PutBadRef, schema.PutCreated},
 		statuses(w.putAll(lost, chained, fine)))
 	require.Equal(t, 2, w.count("memories", "true"))
-	// A duplicate represents the memory that duplicates it.
+	// A duplicate is represented by the stored memory.
 	twin, child := episode(t, "four", "3"), episode(t, "five", "5")
 	relation("four")(&child)
 	items := w.putAll(child, twin)
@@ -389,7 +389,7 @@ func TestPutRefusesUnknownReferences(t *testing.T) {
 	require.Equal(t, memory.RecordID("t", "three").String(), w.get(uuid.MustParse(items[0].ID)).Relations[0].TargetID)
 }
 
-func TestDerivedRecordsAreTrustedNoFurtherThanTheirSources(t *testing.T) {
+func TestDerivedRecordsAreTrustedAtMostAsTheirSources(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	doubtful, secret := episode(t, "doubtful", "heard it"), episode(t, "secret", "read it")
@@ -411,7 +411,7 @@ func TestDerivedRecordsAreTrustedNoFurtherThanTheirSources(t *testing.T) {
 	}
 	require.InDelta(t, 1, w.get(memory.RecordID("t", "secret")).SourceTrust, 0)
 
-	// A source that loses trust takes it from all that is derived from it.
+	// A source that loses trust lowers the trust of everything derived from it.
 	state, known := task(t, "state", "planning", "a plan"), from(episode(t, "known", "5"), "state")
 	w.putAll(state, known, from(episode(t, "further", "6"), "known"))
 	state.SourceTrust = 0.5
@@ -426,7 +426,7 @@ func TestDerivedRecordsAreTrustedNoFurtherThanTheirSources(t *testing.T) {
 	testkit.CheckInvariants(t, w.owner)
 }
 
-// A chain of revisions made elsewhere goes in as it is, contradictions at both ends.
+// A chain of revisions made elsewhere is stored as it is, with contradictions at both ends.
 func TestPutOfAChainOfRevisions(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -454,7 +454,7 @@ func TestPutOfAChainOfRevisions(t *testing.T) {
 	require.ErrorContains(t, r.Validate(), "records[0].superseded_by: must not be given")
 }
 
-// Records are under the same policy as what the pipeline takes in.
+// Records are subject to the same policy as candidates.
 func TestPutIsClassifiedByThePolicy(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -462,7 +462,7 @@ func TestPutIsClassifiedByThePolicy(t *testing.T) {
 	secret.Sensitivity = schema.SensitivityPublic
 	secret.Content = "A harmless title."
 	id := w.created(secret)
-	require.Equal(t, schema.SensitivityHyper, w.get(id).Sensitivity, "what is in the payload counts")
+	require.Equal(t, schema.SensitivityHyper, w.get(id).Sensitivity, "the payload is classified too")
 	require.NotEmpty(t, metadata(t, w.history(id)[0])["detected"])
 
 	rules, err := policy.Parse([]byte(`
@@ -584,7 +584,7 @@ func TestEpisodesGrowAndDoNotChange(t *testing.T) {
 	stale.Version = 1
 	require.Equal(t, schema.PutVersion, w.putAll(stale)[0].Status)
 	require.Equal(t, 2, w.get(uuid.MustParse(id)).Version)
-	// The database enforces it too.
+	// The database enforces this too.
 	_, err := w.owner.Exec(ctx,
 		`UPDATE memories SET payload = jsonb_set(payload, '{timeline,0,summary}', '"else"') WHERE id = $1`, id)
 	require.ErrorContains(t, err, "append-only")
@@ -707,7 +707,7 @@ func TestPutWritesIntoTheScopesOfItsRecords(t *testing.T) {
 	require.Equal(t, "team", w.get(uuid.MustParse(items[0].ID)).Scope)
 }
 
-// The example records of document 004 §15A.12 go in and come out as they are.
+// The example records of document 004 §15A.12 are stored and returned unchanged.
 func TestExampleRecordsOfTheRFC(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -738,7 +738,7 @@ func TestExampleRecordsOfTheRFC(t *testing.T) {
 		strings.ReplaceAll(w.get(uuid.MustParse("9a2b0000-0000-4000-8000-000000000001")).Content, "_", " "))
 }
 
-// requireContains checks that everything in one JSON object is in the other as it is.
+// requireContains requires that everything in the first JSON object is in the second.
 func requireContains(t testing.TB, want, got string) {
 	t.Helper()
 	var w, g map[string]any
@@ -769,8 +769,8 @@ func contains(t testing.TB, path string, want, got any) {
 	}
 }
 
-// What is derived, directly or by a long way, loses trust once, also where derivations form a circle;
-// what the principal may not see does not learn who it was.
+// A memory that is derived directly or through others loses trust once, even if derivations form a cycle. The history
+// of a memory that the principal may not see does not name the principal.
 func TestTrustFallsAlongLongDerivations(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -798,7 +798,7 @@ func TestTrustFallsAlongLongDerivations(t *testing.T) {
 	require.Equal(t, schema.PutUpdated, w.putAll(state)[0].Status)
 	require.Equal(t, n-1, w.count("memories", "content ~ '^n[0-9]+$' AND source_trust = 0.5 AND version = 2"))
 	require.Equal(t, 1, w.count("memories", "content = 'n5' AND source_trust = 0.2 AND version = 1"),
-		"trust does not rise")
+		"trust is never raised")
 	const told = "reason = 'a source is trusted less' AND changed_by = 'trust-policy' AND action = 'modify' " +
 		"AND version = 2"
 	require.Equal(t, n-2, w.count("memory_history", told+" AND metadata ? 'operationId'"))

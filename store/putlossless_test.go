@@ -17,24 +17,24 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// A put record comes back with every field of every type (document 004 §4): JSON to store to JSON. The store adds
-// only the id, the version, the due time, and a created entry after the audit log.
+// A record that was put is returned with every field of every type (document 004 §4). The store adds only the id, the
+// version, the due time, and a created entry after the audit log.
 func TestPutAndGetLoseNothing(t *testing.T) {
 	t.Parallel()
 	for _, kind := range testkit.MemoryTypes {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			w.now = time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC) // nothing is yet to come
+			w.now = time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC) // no time in the record is in the future
 			generator := testkit.WithAudit(testkit.RecordGen(kind))
 			rapid.Check(t, func(rt *rapid.T) {
 				m := generator.Draw(rt, "record")
-				w.p = schema.Principal{Tenant: uuid.NewString(), Agent: "a"} // where its id is free
+				w.p = schema.Principal{Tenant: uuid.NewString(), Agent: "a"} // so that its id is free
 				target := w.created(episode(t, "", "something that others may name"))
 				past := episode(t, "", "something that is believed no longer")
 				past.Status = schema.StatusRetracted
-				before := w.created(past) // nothing else may be said to be superseded
-				// What a record names must be there, and decides on its trust.
+				before := w.created(past) // no other record may be superseded
+				// The records that it refers to must exist, and they determine its trust.
 				for i := range m.Relations {
 					m.Relations[i].TargetID = target.String()
 					if m.Relations[i].Predicate == "supersedes" {
@@ -68,19 +68,19 @@ func TestPutAndGetLoseNothing(t *testing.T) {
 				require.True(rt, memory.SameJSON(withoutRevision(rt, sent), withoutRevision(rt, back)),
 					"payload\n%s\n%s", sent.Payload, back.Payload)
 				require.Subset(rt, back.Relations, sent.Relations)
-				if len(sent.Relations) != len(back.Relations) { // besides, a successor says what it supersedes
+				if len(sent.Relations) != len(back.Relations) { // a successor also has its supersedes relation
 					require.Len(rt, back.Relations, len(sent.Relations)+1)
 					require.NotEmpty(rt, sent.Supersedes)
 				}
 				if _, found := sensitive.Detect(memory.RecordContent(sent).Storage + "\n" +
 					string(sent.Payload)); len(found) > 0 {
-					back.Sensitivity = sent.Sensitivity // raised
+					back.Sensitivity = sent.Sensitivity // raised by the store
 				}
-				sent.Content = normalize.StorageContent(sent.Content) // as document 002 has it
+				sent.Content = normalize.StorageContent(sent.Content) // normalized as in document 002
 				if sent.SupersededAt == nil {
-					back.SupersededAt = nil // when it was last updated
+					back.SupersededAt = nil // set to the last update
 				}
-				// The store's own.
+				// Set by the store.
 				for _, r := range []*schema.MemoryRecord{&sent, &back} {
 					r.AuditLog, r.Payload, r.Relations = nil, nil, nil
 					r.Lifecycle.DecayDueAt, r.Version, r.Tenant, r.Agent = nil, 0, "", ""
@@ -91,7 +91,7 @@ func TestPutAndGetLoseNothing(t *testing.T) {
 	}
 }
 
-// withoutRevision is a payload without what the record's own fields say.
+// withoutRevision is a payload without the values that repeat fields of the record.
 func withoutRevision(t require.TestingT, m schema.MemoryRecord) json.RawMessage {
 	var members map[string]json.RawMessage
 	require.NoError(t, json.Unmarshal(m.Payload, &members))

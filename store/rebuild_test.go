@@ -18,7 +18,8 @@ import (
 	"github.com/mneme/mneme/store/sessions"
 )
 
-// rebuild compares or makes again all that sessions of the tenant derived, page by page, and the marks of streams.
+// rebuild compares or rebuilds everything that sessions of the tenant derived, page by page, and the marks of
+// streams.
 func (w *world) rebuild(verify, drop bool, streams ...string) (out []sessions.Compared) {
 	w.t.Helper()
 	in := sessions.RebuildInput{Tenant: "t", Limit: 2, Verify: verify, Drop: drop,
@@ -43,7 +44,7 @@ func (w *world) rebuild(verify, drop bool, streams ...string) (out []sessions.Co
 	return out
 }
 
-// differing are those that differ and are not kept on purpose.
+// differing selects the differences, except those that are kept on purpose.
 func differing(list []sessions.Compared) (out []sessions.Compared) {
 	for _, c := range list {
 		if len(c.Fields) > 0 && c.Kept == "" {
@@ -53,8 +54,8 @@ func differing(list []sessions.Compared) (out []sessions.Compared) {
 	return out
 }
 
-// drawn is all that follows from the ledger, as Postgres has it.
-func (w *world) drawn() map[string]string {
+// derivedRows returns everything derived from the ledger, as stored in Postgres.
+func (w *world) derivedRows() map[string]string {
 	w.t.Helper()
 	out := map[string]string{}
 	for name, sql := range map[string]string{
@@ -80,7 +81,7 @@ func (w *world) sql(statement string, args ...any) {
 	require.NoError(w.t, err)
 }
 
-// Whatever the ledger, what sessions derived from it can be lost and made again as it was.
+// Whatever the ledger contains, everything that sessions derived from it can be lost and rebuilt unchanged.
 func TestDerivedIsRebuiltFromTheLedger(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -158,7 +159,7 @@ func TestDerivedIsRebuiltFromTheLedger(t *testing.T) {
 		for _, stream := range streams {
 			all = append(all, stream+run)
 		}
-		before := w.drawn()
+		before := w.derivedRows()
 		compared := w.rebuild(true, false, all...)
 		require.Empty(t, differing(compared), "nothing differs")
 
@@ -166,7 +167,7 @@ func TestDerivedIsRebuiltFromTheLedger(t *testing.T) {
 		w.sql(`UPDATE sessions SET working = NULL, events = 0, ended_seq = NULL, changed_seq = 0 WHERE state = 'open'`)
 		w.sql(`DELETE FROM event_marks`)
 		lost := differing(w.rebuild(true, false))
-		require.Len(t, lost, len(compared), "every record and every state is missed")
+		require.Len(t, lost, len(compared), "every record and every state is reported missing")
 		for _, c := range lost {
 			require.NotEmpty(t, c.Fields)
 			require.False(t, c.Rebuilt, "it only compares")
@@ -174,8 +175,8 @@ func TestDerivedIsRebuiltFromTheLedger(t *testing.T) {
 		for _, c := range w.rebuild(false, false, all...) {
 			require.True(t, c.Rebuilt, c)
 		}
-		// Marks of streams of earlier cases stay lost: they are not of this ledger.
-		after := w.drawn()
+		// Marks of streams of earlier cases stay lost: they belong to another ledger.
+		after := w.derivedRows()
 		require.Equal(t, before["memories"], after["memories"])
 		require.Equal(t, before["evidence"], after["evidence"])
 		require.Equal(t, before["sessions"], after["sessions"])
@@ -185,14 +186,14 @@ func TestDerivedIsRebuiltFromTheLedger(t *testing.T) {
 		for _, c := range w.rebuild(false, true, all...) {
 			require.True(t, c.Rebuilt || c.Kept != "", c)
 		}
-		again := w.drawn()
-		require.Equal(t, after, again, "dropped and rebuilt, it is as it was")
-		w.sql(`DELETE FROM memories WHERE type = 'episodic'`) // no two cases share contents
+		again := w.derivedRows()
+		require.Equal(t, after, again, "after a rebuild everything is as before")
+		w.sql(`DELETE FROM memories WHERE type = 'episodic'`) // contents must not repeat across cases
 	})
 }
 
-// What a person changed, what was forgotten, and what the ledger does not have any more is not a difference.
-func TestRebuildKeepsWhatIsNotTheLedgers(t *testing.T) {
+// A record changed by a person or forgotten, and events missing from the ledger, are not reported as differences.
+func TestRebuildKeepsChangesMadeElsewhere(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	var closed []sessions.Closed
@@ -220,19 +221,19 @@ func TestRebuildKeepsWhatIsNotTheLedgers(t *testing.T) {
 	want := map[uuid.UUID]string{id(0): ledger.KeptChanged, id(1): ledger.KeptForgotten, id(2): ledger.KeptEventsGone,
 		id(3): ledger.KeptEventsGone, id(4): ledger.KeptForgotten}
 	for _, drop := range []bool{false, true} {
-		before := w.drawn()
+		before := w.derivedRows()
 		got := map[uuid.UUID]string{}
 		for _, c := range w.rebuild(false, drop) {
 			require.False(t, c.Rebuilt, c)
 			got[uuid.MustParse(c.ID)] = c.Kept
 		}
 		require.Equal(t, want, got)
-		require.Equal(t, before, w.drawn())
+		require.Equal(t, before, w.derivedRows())
 	}
 }
 
-// A difference is named by its field. A record that others refer to is not removed.
-func TestRebuildNamesWhatDiffers(t *testing.T) {
+// A difference is reported with its field. A record that others refer to is not removed.
+func TestRebuildNamesDifferences(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	key := sessionKey("ann", "x", "run/x")
@@ -262,7 +263,7 @@ func TestRebuildNamesWhatDiffers(t *testing.T) {
 	require.Empty(t, differing(w.rebuild(true, false)))
 }
 
-// The state of the work is that of the agent's own open session, up to the end of the stream, and as its group sees it.
+// The working state is that of the agent's own open session, up to the end of the stream, as its group sees it.
 func TestWorkingOfAnOpenSession(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -273,22 +274,22 @@ func TestWorkingOfAnOpenSession(t *testing.T) {
 		return out
 	}
 	in := sessions.WorkingInput{Principal: key.Principal, Streams: []string{"world/w", "run/x"}}
-	require.Nil(t, working(in), "there is none")
+	require.Nil(t, working(in), "there is no session")
 	w.append(time.Now(), updated("a", "run/x", "ann", "so far"))
 	w.takeIn(key)
 	w.append(time.Now(), updated("b", "run/x", "ann", "on"))
-	before := w.drawn()
-	require.Equal(t, "on", working(in).Payload.ContextSummary, "what the session has not taken in counts")
-	require.Equal(t, before, w.drawn(), "it only reads")
+	before := w.derivedRows()
+	require.Equal(t, "on", working(in).Payload.ContextSummary, "events after the last snapshot of the session count")
+	require.Equal(t, before, w.derivedRows(), "it only reads")
 	in.Streams = []string{"run/y"}
 	require.Nil(t, working(in))
 	in.Session = "x"
-	require.Equal(t, "on", working(in).Payload.ContextSummary, "by its name")
+	require.Equal(t, "on", working(in).Payload.ContextSummary, "by the name of the session")
 	in.Principal.Agent = "bob"
-	require.Nil(t, working(in), "it is ann's")
+	require.Nil(t, working(in), "it is ann's session")
 	in.Principal = key.Principal
 	in.Principal.User = "u"
-	require.Nil(t, working(in), "it is not of this user")
+	require.Nil(t, working(in), "it belongs to no user")
 
 	in.Principal = key.Principal
 	thing := ended("c", "run/x", "bob")
@@ -300,7 +301,7 @@ func TestWorkingOfAnOpenSession(t *testing.T) {
 	require.NotEqual(t, schema.TaskDone, working(in).Payload.State, "another group does not see that")
 	_, err := w.Store.EraseEvents(ctx, sessions.EraseInput{Tenant: "t", IDs: []string{"b"}, Now: time.Now()})
 	require.NoError(t, err)
-	require.Equal(t, "so far", working(in).Payload.ContextSummary, "what was erased is not told")
+	require.Equal(t, "so far", working(in).Payload.ContextSummary, "erased events are not shown")
 	w.closeSession(key, 0, session.Finished)
 	require.Nil(t, working(in), "it is closed")
 }

@@ -58,7 +58,7 @@ func TestRecoverBringsBackWhatWasDeleted(t *testing.T) {
 	require.Nil(t, m.DeletedAt)
 	require.Equal(t, 3, m.Version)
 	require.Equal(t, before.Salience, m.Salience)
-	require.Equal(t, 20*24*time.Hour, m.SalienceAt.Sub(before.SalienceAt), "the days in the grave do not count")
+	require.Equal(t, 20*24*time.Hour, m.SalienceAt.Sub(before.SalienceAt), "the days as a tombstone do not count")
 	require.Equal(t, 20*24*time.Hour, m.Lifecycle.DecayDueAt.Sub(*before.Lifecycle.DecayDueAt))
 	require.Equal(t, 1, w.count("index_outbox", "memory_id = $1 AND version = 3 AND op = 'upsert'", id))
 	h := w.history(id)
@@ -126,14 +126,14 @@ func TestRecoverStatuses(t *testing.T) {
 	frost := *w
 	frost.policy.Mode = schema.ModeFrozen
 	require.Equal(t, schema.RecoverFrozen, frost.recoverOne(frozen).Status)
-	require.Equal(t, schema.RecoverRecovered, w.recoverOne(frozen).Status, "the last moment of the window")
+	require.Equal(t, schema.RecoverRecovered, w.recoverOne(frozen).Status, "the last instant of the window")
 	w.now = deletedAt.Add(revision.RecoveryWindow)
 	require.Equal(t, schema.RecoverExpired, w.recoverOne(late).Status)
 	w.requireExactStats()
 }
 
-// Two deleted memories that say the same: the first one comes back.
-func TestRecoverTwins(t *testing.T) {
+// Of two deleted memories with the same content, the first recovery succeeds.
+func TestRecoverDuplicates(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	first := w.explicit("A twin.")
@@ -147,8 +147,8 @@ func TestRecoverTwins(t *testing.T) {
 	require.Equal(t, "partial", out.Summary())
 }
 
-// On another ground a claim may hold next to the one that replaced it.
-func TestRecoverOnAnotherGround(t *testing.T) {
+// With other conditions, a claim may be active together with the one that replaced it.
+func TestRecoverWithOtherConditions(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	paris := w.claimed("Alice lives in Paris.", "Alice", "Paris")
@@ -161,8 +161,8 @@ func TestRecoverOnAnotherGround(t *testing.T) {
 	require.Equal(t, schema.RecoverRecovered, w.recoverOne(paris).Status)
 }
 
-// What was not live before it was deleted is not live again.
-func TestRecoverComesBackAsItWas(t *testing.T) {
+// A memory that was not live before its deletion is not live after its recovery.
+func TestRecoverRestoresThePreviousState(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	tea := w.explicit("Tea is served hot.")
@@ -173,7 +173,7 @@ func TestRecoverComesBackAsItWas(t *testing.T) {
 		w.exec(`UPDATE memories SET `+set+` WHERE id = $1`, id)
 		twin := w.explicit("This was " + name)
 		require.Equal(t, schema.RecoverRecovered, w.recoverOne(id).Status,
-			"a live memory of the same content is in no one's way")
+			"a live memory with the same content does not block it")
 		require.Equal(t, 1, w.count("memories", "id = $1 AND deleted_at IS NULL AND NOT live", id))
 		require.Equal(t, 1, w.count("index_outbox", "memory_id = $1 AND op = 'delete'", id))
 		require.NotEqual(t, twin, id)
@@ -212,8 +212,8 @@ func TestRecoverDeliveredAgainHasOneEffect(t *testing.T) {
 	w.requireExactStats()
 }
 
-// Two deleted facts that exclude each other, recovered at once: one holds.
-func TestTwoRecoverTheSameClaimAtOnce(t *testing.T) {
+// Two deleted facts that exclude each other are recovered concurrently: one becomes active.
+func TestConcurrentRecoveriesOfOneClaim(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for range 10 {
@@ -243,7 +243,7 @@ func TestTwoRecoverTheSameClaimAtOnce(t *testing.T) {
 	w.requireExactStats()
 }
 
-func TestRecoverFailsAsAWhole(t *testing.T) {
+func TestRecoverIsAtomic(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.explicit("Tea is served hot.")
@@ -266,8 +266,8 @@ func TestRecoverFailsAsAWhole(t *testing.T) {
 	}())
 }
 
-// Anyone who makes several claims takes their locks in one order: with any one of them held by another, a
-// put and a recovery have come as far as each other.
+// Operations with several claims take their locks in one order: whichever lock another transaction holds, a put and a
+// recovery have taken the same locks before it.
 func TestClaimLocksHaveOneOrder(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -308,7 +308,7 @@ func TestClaimLocksHaveOneOrder(t *testing.T) {
 			waits := func(lock string) bool { return strings.HasSuffix(lock, " false") }
 			for before := []string{"none yet"}; !slices.ContainsFunc(reached[name], waits) || !slices.Equal(before,
 				reached[name]); {
-				before = reached[name] // pg_locks is no snapshot: what it says twice is so
+				before = reached[name] // pg_locks is no snapshot: accept what two reads agree on
 				reached[name] = testkit.Strings(t, watcher, `SELECT s.subject || ' ' || l.granted FROM pg_locks l
 					JOIN (SELECT s, hashtextextended(concat_ws(E'\x1f', 't', 'claim', '', 'private::a', lower(s),
 					'lives_in'), hashtext(current_schema())) FROM unnest($2::text[]) s) s(subject, key)

@@ -31,9 +31,9 @@ func believed(id, stream, agent, through string, basedOn ...string) ledger.Event
 	return e
 }
 
-// lay appends events without looking at what reflections cite. Ledgers have such events: what they cite was purged
-// since, or they were appended by an earlier version.
-func (w *world) lay(at time.Time, list ...ledger.Event) error {
+// appendUnchecked appends events without checking the citations of reflections. Ledgers contain such events: the
+// cited events were purged since, or the events were appended by an earlier version.
+func (w *world) appendUnchecked(at time.Time, list ...ledger.Event) error {
 	open, ids := views.GlobalKinds(), map[string]bool{}
 	return commit.Write(ctx, w.Store.DB, "t", at, func(c *commit.Change) error {
 		rows := []events.Row{}
@@ -54,8 +54,8 @@ func (w *world) lay(at time.Time, list ...ledger.Event) error {
 	})
 }
 
-// What is read for a reflection is what package views finds pending in the whole stream.
-func TestPendingIsWhatTheTrackerFinds(t *testing.T) {
+// The events read for a reflection are those that package views finds pending in the whole stream.
+func TestPendingMatchesTheTracker(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	agents, groups := []string{"ann", "bob"}, []string{"", "g", "h"}
@@ -82,7 +82,7 @@ func TestPendingIsWhatTheTrackerFinds(t *testing.T) {
 			}
 			list = append(list, e)
 		}
-		err := w.lay(time.Now(), list...)
+		err := w.appendUnchecked(time.Now(), list...)
 		require.NoError(r, err)
 		if rapid.Bool().Draw(r, "erase") {
 			_, err = w.Store.Empty(ctx, "t", []string{rapid.SampledFrom(list).Draw(r, "erased").ID}, time.Now())
@@ -121,8 +121,8 @@ func TestPendingIsWhatTheTrackerFinds(t *testing.T) {
 	})
 }
 
-// A reflection is found by index, and what comes after it, in a stream of 100,000 events: of an agent that reflects, of
-// one that never did, and of one whose beliefs are among those of fifty others.
+// A reflection and the events after it are found by index in a stream of 100,000 events: for an agent that reflects,
+// for one that never did, and for one whose beliefs are among those of fifty others.
 func TestReflectionsReadFewRows(t *testing.T) {
 	t.Parallel()
 	w := newUnplannedWorld(t)
@@ -149,7 +149,7 @@ func TestReflectionsReadFewRows(t *testing.T) {
 				return second(s.Pending(ctx, events.PendingInput{Principal: schema.Principal{Tenant: "t",
 					Agent: "agent7"}, Stream: "run/1", Limit: 20}))
 			},
-			"pending of one that never reflected": func() error {
+			"pending without a reflection": func() error {
 				return second(s.Pending(ctx, events.PendingInput{Principal: schema.Principal{Tenant: "t",
 					Agent: "agent9"}, Stream: "run/1", Limit: 20}))
 			},
@@ -161,7 +161,7 @@ func TestReflectionsReadFewRows(t *testing.T) {
 			n, worst := rowsRead(t, s, listen, run)
 			require.LessOrEqual(t, n, 200.0, "%s, analysed %v\n%s", name, analysed, worst)
 		}
-		// The search of mneme_empty_events for the beliefs that cite what is erased.
+		// The search in mneme_empty_events for the beliefs that cite an erased event.
 		plan := testkit.Strings(t, w.owner,
 			`EXPLAIN SELECT b.id FROM (SELECT * FROM events WHERE kind = 'agent.reflected'
 			AND payload -> 'based_on' ?| ARRAY['e7', 'e107'] OFFSET 0) b WHERE b.tenant = 't' AND b.erased_at IS NULL`)
@@ -177,7 +177,8 @@ func (w *world) reflect(e ledger.Event, r ledger.Reflection) (ledger.Appended, e
 		Open: views.GlobalKinds(), Now: w.now})
 }
 
-// A belief is appended on events that its agent sees, with the class of the highest, once; on others it is refused.
+// A belief is appended once, on events that its agent sees, with the highest class of these. A belief on other events
+// is refused.
 func TestAppendReflection(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -219,8 +220,8 @@ func TestAppendReflection(t *testing.T) {
 	require.Equal(t, "the cache lies", r.Belief)
 }
 
-// A reflection that is appended as any event must have evidence, too: events that are in the ledger or come before it
-// in the request, that its agent sees, and that were not erased. Otherwise nothing of the request is appended.
+// A reflection appended as a plain event needs evidence too: events that are in the ledger or earlier in the request,
+// that its agent sees, and that were not erased. Otherwise no event of the request is appended.
 func TestAppendedReflectionsNeedEvidence(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -260,16 +261,16 @@ func TestAppendedReflectionsNeedEvidence(t *testing.T) {
 	require.Equal(t, []bool{true, true, true}, []bool{done[0].Added, done[1].Added, done[2].Added})
 	require.Equal(t, []string{"high", "high"},
 		testkit.Strings(t, w.owner, `SELECT sensitivity FROM events WHERE kind = 'agent.reflected'`),
-		"as its evidence, also of a belief on a belief")
+		"the class of its evidence, also for a belief on a belief")
 
 	_, err = w.Store.Empty(ctx, "t", []string{"first"}, w.now)
 	require.NoError(t, err)
 	again := w.append(w.now, believed("r", "run/x", "ann", "first", "own", "high", "grouped", "world", "first"))
-	require.False(t, again[0].Added, "a retry finds it, though its evidence was erased since")
+	require.False(t, again[0].Added, "a retry finds the event, although its evidence was erased since")
 }
 
-// A belief that is appended and an erasure of its evidence that meet: no belief stays on what is erased.
-func TestAppendedReflectionMeetsErasure(t *testing.T) {
+// A belief is appended while its evidence is erased: no belief remains whose evidence was erased.
+func TestAppendedReflectionDuringErasure(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for i := range 30 {
@@ -290,8 +291,8 @@ func TestAppendedReflectionMeetsErasure(t *testing.T) {
 	require.Zero(t, w.count("events", "kind = 'agent.reflected' AND erased_at IS NULL"))
 }
 
-// Erasing events empties the beliefs that rest on nothing else, and those that rest on these; a belief with other
-// evidence stays, and the view says that it has lost support.
+// Erasing events empties the beliefs that have no other evidence, and the beliefs based on these. A belief with other
+// evidence stays, and the view reports the lost support.
 func TestErasingEmptiesBeliefs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -313,11 +314,11 @@ func TestErasingEmptiesBeliefs(t *testing.T) {
 
 	n, err = w.Store.Empty(ctx, "t", []string{"b", "a"}, w.now)
 	require.NoError(t, err)
-	require.Equal(t, 2, n, "now the second belief has nothing left")
+	require.Equal(t, 2, n, "the second belief has no evidence left")
 }
 
-// A belief and an erasure of its evidence that meet: whichever comes first, no belief stays on what is erased.
-func TestReflectionMeetsErasure(t *testing.T) {
+// A reflection runs while its evidence is erased: in either order, no belief remains whose evidence was erased.
+func TestReflectionDuringErasure(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for i := range 40 {
@@ -337,7 +338,7 @@ func TestReflectionMeetsErasure(t *testing.T) {
 	require.Zero(t, w.count("events", "kind = 'agent.reflected' AND erased_at IS NULL"))
 }
 
-// The beliefs of a stream are those that the agent sees; without a stream they are its own.
+// With a stream, the beliefs are those that the agent sees; without a stream, its own.
 func TestReflections(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -358,7 +359,7 @@ func TestReflections(t *testing.T) {
 	require.Equal(t, []string{"1", "3"}, own)
 }
 
-// Erasing a memory empties the event that it came from, and with it the belief on that event alone.
+// Erasing a memory empties the event that it came from, and the beliefs based on that event alone.
 func TestErasingAMemoryEmptiesBeliefs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -370,7 +371,7 @@ func TestErasingAMemoryEmptiesBeliefs(t *testing.T) {
 		believed("belief", "run/x", w.p.Agent, "", ids[0]),
 		believed("other", "run/x", w.p.Agent, "", "a", ids[0]))
 	receipt := w.forgetAll(w.forgets(schema.ForgetErase, named(uuid.MustParse(ack.MemoryIDs[0]))))
-	require.Equal(t, 2, receipt.Removed["events"], "the belief is in the receipt")
+	require.Equal(t, 2, receipt.Removed["events"], "the receipt counts the belief")
 	require.Equal(t, []string{"other"},
 		testkit.Strings(t, w.owner, `SELECT id FROM events WHERE kind = 'agent.reflected' AND erased_at IS NULL`))
 }

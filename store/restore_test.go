@@ -15,8 +15,8 @@ import (
 	"github.com/mneme/mneme/store/transfer"
 )
 
-// varied fills a world with all that there is: ingested, linked, put, revised, modified, contested,
-// forgotten in every mode, recovered, read; of two agents and in a scope.
+// varied fills a world with every kind of data: ingested, linked, put, revised, modified, contested, forgotten in
+// every mode, recovered and read, by two agents and in a scope.
 func (w *world) varied() {
 	w.t.Helper()
 	_, r := w.linkable("Alice knows Bob. Bob lives in Rome.", triple("Alice", "knows", "Bob"),
@@ -50,7 +50,7 @@ func (w *world) varied() {
 	w.recoverOne(back)
 	require.NoError(w.t, w.TrackRetrieval(ctx, search.Retrieval{ID: uuid.New(), Principal: w.p, QueryHash: []byte("h"),
 		MemoryIDs: []uuid.UUID{tea, back}}, w.now))
-	for i, session := range []string{"s1", "s1", "s2"} { // the ledger: one of them is a repetition, one is erased
+	for i, session := range []string{"s1", "s1", "s2"} { // the ledger, with a repeated and an erased event
 		_, err = w.Stage(ctx, w.input(schema.Candidate{Content: []string{"The pump leaks", "The pump leaks",
 			"The tap drips"}[i], SourceKind: schema.SourceUserInput, Session: session}))
 		require.NoError(w.t, err)
@@ -63,7 +63,7 @@ func (w *world) varied() {
 		Refs: []schema.Ref{{Kind: "event", Ref: "e/1", Hash: "h"}}})
 }
 
-// dump reads what an export carries, row by row.
+// dump reads the rows that an export contains.
 func (w *world) dump(tenant string) map[string][]string {
 	w.t.Helper()
 	out := map[string][]string{}
@@ -82,7 +82,7 @@ func (w *world) dump(tenant string) map[string][]string {
 		case "lexeme_stats":
 			filter = " AND docs <> 0"
 		case "entities", "entity_relations":
-			filter = " AND mentions > 0" // what nothing names any more belongs to no memory
+			filter = " AND mentions > 0" // an entity without mentions belongs to no memory
 		}
 		rows, err := w.owner.Query(ctx,
 			`SELECT ((to_jsonb(x) - '{tenant,seq,embedding_id}'::text[])#-'{record,tenant}')::text FROM `+table+
@@ -103,7 +103,7 @@ func (w *world) whole() transfer.ExportSelection {
 	return transfer.ExportSelection{Filter: pg.Filter{Principal: w.p}, AllAgents: true, IncludeDeleted: true}
 }
 
-// export writes lines as a file has them.
+// export writes the lines of a file.
 func (w *world) export(x transfer.ExportSelection) [][]byte {
 	w.t.Helper()
 	var out [][]byte
@@ -127,7 +127,7 @@ func parsed(t testing.TB, lines ...[]byte) []transfer.ExportLine {
 	return out
 }
 
-// restore takes lines in, some at a time.
+// restore restores lines in batches.
 func (w *world) restore(tenant string, lines [][]byte, size int) transfer.RestoreResult {
 	w.t.Helper()
 	var total transfer.RestoreResult
@@ -163,7 +163,7 @@ func TestARestoredDatabaseIsEqual(t *testing.T) {
 	got := to.restore("t", lines, 7)
 	require.Equal(t, len(want["memories"]), got.Restored)
 	require.Empty(t, got.Conflicts)
-	require.Zero(t, got.Relations, "every relation leads somewhere")
+	require.Zero(t, got.Relations, "every relation has its target")
 	require.Equal(t, want, to.dump("t"))
 	to.requireExactStats()
 	require.Zero(t, to.count("memories m",
@@ -173,9 +173,9 @@ func TestARestoredDatabaseIsEqual(t *testing.T) {
 	}
 	all, err := to.Outbox(ctx, "t", hash, nil, 500)
 	require.NoError(t, err)
-	require.Len(t, all, to.count("memories", "live"), "the index can learn of them all")
+	require.Len(t, all, to.count("memories", "live"), "every live memory can be indexed")
 
-	// Again it changes nothing, whatever has been read meanwhile; and what is exported again is the same.
+	// A second restore changes nothing, even after reads. A second export is the same.
 	require.NoError(t, to.TrackRetrieval(ctx, search.Retrieval{ID: uuid.New(), Principal: to.p, QueryHash: []byte("h"),
 		MemoryIDs: []uuid.UUID{uuid.MustParse(to.ids("live")[0])}}, to.now))
 	before := to.snapshot()
@@ -183,7 +183,7 @@ func TestARestoredDatabaseIsEqual(t *testing.T) {
 	require.Equal(t, transfer.RestoreResult{Unchanged: len(want["memories"])}, got)
 	require.Equal(t, before, to.snapshot())
 
-	// Into another tenant it goes as well: the ids are the tenant's own.
+	// It can be restored into another tenant: ids are per tenant.
 	to.restore("t2", lines, 1000)
 	second := to.dump("t2")
 	delete(second, "memory_access")
@@ -204,8 +204,8 @@ func (w *world) ids(where string) []string {
 	return out
 }
 
-// A restore that is cut off anywhere, and started again from the beginning, ends in the same database.
-func TestAnInterruptedRestoreGoesOn(t *testing.T) {
+// A restore that is interrupted anywhere and started again from the beginning ends with the same database.
+func TestAnInterruptedRestoreCanBeRepeated(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.varied()
@@ -217,7 +217,7 @@ func TestAnInterruptedRestoreGoesOn(t *testing.T) {
 			_, err := to.Restore(ctx, "t", parsed(t, lines[i]), to.now)
 			require.NoError(t, err)
 		}
-		// The batch in which it stops changes nothing.
+		// The batch that fails changes nothing.
 		before := to.snapshot()
 		to.breaking("memory_history", func() {
 			_, err := to.Restore(ctx, "t", parsed(t, lines[cut:]...), to.now)
@@ -250,10 +250,10 @@ func TestRestoreOverwritesNothing(t *testing.T) {
 		require.Equal(t, transfer.ConflictDifferent, c.Reason)
 	}
 	require.Equal(t, len(w.ids("true"))-2, got.Unchanged)
-	require.Equal(t, before, w.dump("t"), "what was erased stays erased, although the file has it")
+	require.Equal(t, before, w.dump("t"), "an erased memory stays erased, although the file contains it")
 	_ = same
 
-	// Another database has the same content under other ids.
+	// Another database has the same content with other ids.
 	to := newWorld(t)
 	to.explicit("Said by two")
 	to.claimed("Bob lives in Oslo", "Bob", "Oslo")
@@ -283,7 +283,7 @@ func TestExportSelects(t *testing.T) {
 	own := transfer.ExportSelection{Filter: pg.Filter{Principal: w.p}}
 	require.NotContains(t, contents(own), "Another agent")
 	require.NotContains(t, contents(own), "Coffee", "deleted")
-	require.Contains(t, contents(own), "Rome", "what is superseded belongs to the chain")
+	require.Contains(t, contents(own), "Rome", "a superseded memory belongs to its chain")
 	own.IncludeDeleted = true
 	require.Contains(t, contents(own), "Coffee")
 	own.Filter.Tags = []string{"drinks"}
@@ -298,7 +298,7 @@ func TestExportSelects(t *testing.T) {
 	scoped.Filter.Principal.Tenant = "t2"
 	require.Empty(t, contents(scoped))
 
-	// A part can be restored alone; its missing targets are reported.
+	// A selection can be restored alone; its missing targets are reported.
 	to := newWorld(t)
 	got := to.restore("t", w.export(transfer.ExportSelection{Filter: pg.Filter{Principal: w.p,
 		Types: []schema.MemoryType{schema.TypeSemantic}}}), 10)
@@ -307,7 +307,7 @@ func TestExportSelects(t *testing.T) {
 	to.requireExactStats()
 	to.requireExactMentions()
 
-	// The end of a file tells how much there was; a reader that fails ends it.
+	// The last line of a file has the counts. An error of the receiver ends the export.
 	all := parsed(t, w.export(w.whole())...)
 	require.Equal(t, transfer.ExportFormat, all[0].Format)
 	require.Equal(t, transfer.LineEnd, all[len(all)-1].Kind)
@@ -317,8 +317,8 @@ func TestExportSelects(t *testing.T) {
 	require.ErrorIs(t, err, full)
 }
 
-// What is written while an export runs is not in it: it is one state of the database.
-func TestAnExportIsOneState(t *testing.T) {
+// An export does not contain what is written while it runs: it has one state of the database.
+func TestAnExportHasOneStateOfTheDatabase(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.explicit("Before")
@@ -337,8 +337,8 @@ func TestAnExportIsOneState(t *testing.T) {
 	require.Equal(t, 1, n)
 }
 
-// Files from elsewhere: nothing of a value shows in an error, and nothing stays of the batch.
-func TestRestoreRefusesWhatDoesNotFit(t *testing.T) {
+// Files from elsewhere: no value appears in an error, and no row of the batch stays.
+func TestRestoreRefusesInvalidLines(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.explicit("Secret words")
@@ -437,8 +437,8 @@ func TestSupersessionCheck(t *testing.T) {
 	require.False(t, cyclic)
 }
 
-// A line from before a column was added gets the column's default, next to lines that have the column.
-func TestRestoreFillsInWhatAFileLacks(t *testing.T) {
+// A line from before a column existed gets the column's default, also among lines that have the column.
+func TestRestoreSetsDefaultsOfMissingColumns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	older, newer := w.explicit("From an older release"), w.explicit("From this release")
@@ -471,7 +471,7 @@ func TestRestoreFillsInWhatAFileLacks(t *testing.T) {
 	require.Equal(t, 1, to.count("memory_history", "memory_id = $1 AND metadata = '{}'", older))
 }
 
-// A deadlock with other writers costs a restore another attempt, and nothing of the file.
+// After a deadlock with other writers a restore repeats the batch, and loses no line of the file.
 func TestRestoreAfterADeadlock(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -25,7 +25,7 @@ func (w *world) proposed(source string, d idea) (uuid.UUID, schema.ReviewItem) {
 			return parent, item
 		}
 	}
-	require.Fail(w.t, "the proposal does not wait")
+	require.Fail(w.t, "the proposal does not wait for review")
 	return parent, schema.ReviewItem{}
 }
 
@@ -49,7 +49,7 @@ func (w *world) decision(item schema.ReviewItem, d schema.Decision) pipeline.Dec
 		By: "operator:rita", Reason: "looked at both", Policy: w.policy, Now: w.now}
 }
 
-// expire ends what no one decided by a time.
+// expire ends proposals that were not decided by a time.
 func (w *world) expire(r schema.Range, before time.Time) (int, error) {
 	out, err := w.ExpireProposals(ctx, pipeline.ExpireInput{Tenant: r.Tenant, BatchID: r.BatchID, Before: before,
 		Policy: w.policy, Now: w.now})
@@ -120,7 +120,7 @@ func TestAnApprovedUpdateIsAppliedByTheReviewer(t *testing.T) {
 	decided := w.reviews(pipeline.ReviewFilter{State: schema.ReviewsDecided})
 	require.Len(t, decided, 1)
 	require.Equal(t, schema.ProposalApplied, decided[0].State)
-	require.Equal(t, proposals.ReasonDestructiveDisabled, decided[0].Outcome, "why it waited stays known")
+	require.Equal(t, proposals.ReasonDestructiveDisabled, decided[0].Outcome, "the reason for the review stays known")
 	require.Equal(t, "operator:rita", decided[0].ReviewedBy)
 	require.Equal(t, "looked at both", decided[0].ReviewReason)
 	w.requireExactStats()
@@ -158,7 +158,7 @@ func TestTheSuccessorOfAPinnedMemoryIsPinned(t *testing.T) {
 		require.Equal(t, schema.DeleteManualOnly, m.Lifecycle.DeletionPolicy)
 		require.Nil(t, m.Lifecycle.DecayDueAt)
 	})
-	t.Run("one that stood there", func(t *testing.T) {
+	t.Run("one that exists already", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t)
 		target := w.memory("critical: deploy on Mondays")
@@ -211,14 +211,14 @@ func TestARejectedProposalChangesNothingElse(t *testing.T) {
 	require.Equal(t, "rejected", metadata(t, h[len(h)-1])["decision"])
 	require.Equal(t, schema.ProposalRejected, w.review(item.ProposalID).State)
 
-	// Anyone who comes second learns of the first.
+	// A later reviewer is told the first decision.
 	second := w.settle(item, schema.DecisionApprove)
 	require.Equal(t, schema.ReviewDecided, second.Status)
 	require.Equal(t, schema.ProposalRejected, second.State)
 	require.Equal(t, "rejected by operator:rita", second.Why)
 }
 
-func TestAnApprovalOnChangedGroundWaitsOn(t *testing.T) {
+func TestApprovalOfAStaleProposalIsNotApplied(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		change func(w *world, source, target uuid.UUID)
@@ -227,7 +227,7 @@ func TestAnApprovalOnChangedGroundWaitsOn(t *testing.T) {
 		"another version":  {func(w *world, _, target uuid.UUID) { w.touch(target) }, "has version 2, not 1"},
 		"target forgotten": {func(w *world, _, target uuid.UUID) { w.forget(target) }, "no longer live"},
 		"source forgotten": {func(w *world, source, _ uuid.UUID) { w.forget(source) }, "the source"},
-		"target is no more": {func(w *world, _, target uuid.UUID) {
+		"target removed": {func(w *world, _, target uuid.UUID) {
 			w.exec(`DELETE FROM memory_provenance WHERE memory_id = $1`, target)
 			w.exec(`UPDATE memories SET id = gen_random_uuid() WHERE id = $1`, target)
 		}, "is gone"},
@@ -251,7 +251,7 @@ func TestAnApprovalOnChangedGroundWaitsOn(t *testing.T) {
 			require.Equal(t, schema.ReviewRejected, w.settle(item, schema.DecisionReject).Status)
 		})
 	}
-	t.Run("looked at again", func(t *testing.T) {
+	t.Run("reviewed again", func(t *testing.T) {
 		t.Parallel()
 		w := reviewWorld(t)
 		target := w.memory("the sky is blue")
@@ -266,7 +266,7 @@ func TestAnApprovalOnChangedGroundWaitsOn(t *testing.T) {
 	})
 }
 
-func TestNothingIsApprovedUnderAModeThatAppliesNothing(t *testing.T) {
+func TestNoApprovalInAModeWithoutWrites(t *testing.T) {
 	t.Parallel()
 	w := reviewWorld(t)
 	target := w.memory("the sky is blue")
@@ -281,7 +281,7 @@ func TestNothingIsApprovedUnderAModeThatAppliesNothing(t *testing.T) {
 	}
 	require.Equal(t, schema.StatusActive, w.get(target).Status)
 
-	// Nor what was handed in under one.
+	// The same for a proposal made in such a mode.
 	w.policy.Mode = schema.ModeFrozen
 	_, frozen := w.proposed("about the sea",
 		idea{fact: fact("the sea is rather green"), action: schema.ActionUpdate, target: target})
@@ -291,7 +291,7 @@ func TestNothingIsApprovedUnderAModeThatAppliesNothing(t *testing.T) {
 	require.Equal(t, schema.ReviewApplied, w.settle(item, schema.DecisionApprove).Status)
 }
 
-func TestAnApprovedFactReplacesTheOneThatMakesItsClaim(t *testing.T) {
+func TestAnApprovedFactReplacesTheActiveOne(t *testing.T) {
 	t.Parallel()
 	setup := func(t *testing.T) (*world, uuid.UUID) {
 		w := newWorld(t)
@@ -307,7 +307,7 @@ func TestAnApprovedFactReplacesTheOneThatMakesItsClaim(t *testing.T) {
 			idea{fact: lives("Alice lives in Rome", "Alice", "Rome"), action: schema.ActionAdd})
 		require.Equal(t, "active_fact_exists", item.Outcome)
 		require.Equal(t, holder.String(), item.MemoryID)
-		w.touch(holder) // it was no target: what holds now is replaced
+		w.touch(holder) // it was not the target: the current version is replaced
 		result := w.settle(item, schema.DecisionApprove)
 		require.Equal(t, schema.ReviewApplied, result.Status)
 		require.Equal(t, []string{holder.String()}, result.Superseded)
@@ -332,7 +332,7 @@ func TestAnApprovedFactReplacesTheOneThatMakesItsClaim(t *testing.T) {
 		}
 		w.requireExactStats()
 	})
-	t.Run("where another memory says it already", func(t *testing.T) {
+	t.Run("another memory has the content", func(t *testing.T) {
 		t.Parallel()
 		w, holder := setup(t)
 		_, item := w.proposed("second talk",
@@ -342,7 +342,7 @@ func TestAnApprovedFactReplacesTheOneThatMakesItsClaim(t *testing.T) {
 		require.Equal(t, there.String(), result.MemoryID)
 		require.Equal(t, there.String(), w.get(holder).SupersededBy)
 	})
-	t.Run("where it holds no more", func(t *testing.T) {
+	t.Run("the claim is no longer active", func(t *testing.T) {
 		t.Parallel()
 		w, holder := setup(t)
 		_, item := w.proposed("second talk",
@@ -354,7 +354,7 @@ func TestAnApprovedFactReplacesTheOneThatMakesItsClaim(t *testing.T) {
 	})
 }
 
-func TestOneReviewerOfManyDecides(t *testing.T) {
+func TestConcurrentReviewersDecideOnce(t *testing.T) {
 	t.Parallel()
 	w := reviewWorld(t)
 	target := w.memory("the sky is blue")
@@ -389,8 +389,8 @@ func TestOneReviewerOfManyDecides(t *testing.T) {
 	require.Equal(t, 1, w.count("memory_history", "metadata->>'reviewed' = 'true' AND event = 'none'"))
 }
 
-// Reviewers of one claim and the pipeline meet: one fact is active at the end, and none of them fails.
-func TestApprovalsOfOneClaimAtOnce(t *testing.T) {
+// Reviewers of one claim and the pipeline run concurrently: one fact is active at the end, and no call fails.
+func TestConcurrentApprovalsOfOneClaim(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	_, r := w.source("first talk",
@@ -421,7 +421,7 @@ func TestApprovalsOfOneClaimAtOnce(t *testing.T) {
 	w.requireExactStats()
 }
 
-func TestADecisionDeliveredAgainFindsItsFirstResult(t *testing.T) {
+func TestADecisionIsDeliveredOnce(t *testing.T) {
 	t.Parallel()
 	w := reviewWorld(t)
 	target := w.memory("the sky is blue")
@@ -437,7 +437,7 @@ func TestADecisionDeliveredAgainFindsItsFirstResult(t *testing.T) {
 	require.Equal(t, before, w.snapshot())
 }
 
-func TestADecisionLeavesNothingHalfDone(t *testing.T) {
+func TestADecisionIsAtomic(t *testing.T) {
 	t.Parallel()
 	w := reviewWorld(t)
 	_, r := w.source("first talk",
@@ -469,7 +469,7 @@ func TestADecisionLeavesNothingHalfDone(t *testing.T) {
 	require.Equal(t, schema.ReviewApplied, w.settle(item, schema.DecisionApprove).Status)
 }
 
-func TestReviewsAreTheirAgents(t *testing.T) {
+func TestReviewsAreVisibleToTheirAgent(t *testing.T) {
 	t.Parallel()
 	w := reviewWorld(t)
 	target := w.memory("the sky is blue")
@@ -505,9 +505,9 @@ func TestReviewsAreTheirAgents(t *testing.T) {
 		return in
 	}())
 	require.NoError(t, err)
-	require.Equal(t, schema.ReviewNotFound, result.Status, "of another batch")
+	require.Equal(t, schema.ReviewNotFound, result.Status, "a proposal of another batch")
 
-	// A shared batch is everyone's in the project, but not where it would show a private target.
+	// A shared batch is visible to everyone in the project, unless a private target would be shown.
 	w.p.Project, w.vis = "p", schema.VisibilityShared
 	_, shared := w.proposed("about the sea",
 		idea{fact: fact("the sea is not calm"), action: schema.ActionUpdate, target: target})
@@ -549,7 +549,7 @@ func TestReviewsInPages(t *testing.T) {
 	require.Equal(t, []string{want[0], want[2], want[3], want[4]}, collect(pipeline.ReviewFilter{}))
 	require.Equal(t, want[1:2], collect(pipeline.ReviewFilter{State: schema.ReviewsDecided}))
 	require.Equal(t, want, collect(pipeline.ReviewFilter{State: schema.ReviewsAll}),
-		"all were decided at the same time: the id goes on")
+		"all were decided at the same time, so that the id orders them")
 	require.Empty(t, collect(pipeline.ReviewFilter{Contradictions: true}))
 	var invalid *schema.ValidationError
 	_, err := w.ListReviews(ctx, w.p, pipeline.ReviewFilter{}, pg.Page{Before: "x"})
@@ -580,7 +580,7 @@ func TestUndecidedProposalsExpire(t *testing.T) {
 	require.Equal(t, pipeline.ReviewState{Agent: "a", Open: 2, NextAt: st.NextAt}, st)
 	again, err := w.OpenReview(ctx, "t", r.BatchID, 2*time.Hour, w.now.Add(time.Minute))
 	require.NoError(t, err)
-	require.True(t, again.NextAt.Equal(next), "looking again gives no one more time")
+	require.True(t, again.NextAt.Equal(next), "reading it again does not extend the time")
 	items := w.reviews(pipeline.ReviewFilter{})
 	require.True(t, items[0].ExpiresAt.Equal(next))
 	require.Equal(t, schema.ReviewRejected, w.settle(items[0], schema.DecisionReject).Status)
@@ -604,7 +604,7 @@ func TestUndecidedProposalsExpire(t *testing.T) {
 	require.Equal(t, pipeline.ReviewState{Agent: "a", Rejected: 1, Expired: 1}, st)
 	st, err = w.OpenReview(ctx, "t", uuid.New(), time.Hour, next)
 	require.NoError(t, err)
-	require.Zero(t, st, "of a batch that is not there")
+	require.Zero(t, st, "of a batch that does not exist")
 	require.Equal(t, schema.StatusActive, w.get(target).Status)
 }
 
@@ -650,7 +650,7 @@ func TestContradictionsShowBothSides(t *testing.T) {
 	require.Equal(t, d.String(), out[0].Left.ID)
 	require.Equal(t, schema.StatusContested, out[0].Right.Status)
 	require.Equal(t, []string{"memories", "spaces are better", "tabs are better"}, sides(out[1]),
-		"once, though each names the other")
+		"listed once, although each names the other")
 	require.Equal(t, []string{"proposal", "Alice lives in Rome", "Alice lives in Paris"}, sides(out[2]))
 	require.Equal(t, claim.ProposalID, out[2].ProposalID)
 	require.Equal(t, []string{"proposal", "the flag is disabled in production", "the flag is enabled in production"},
@@ -659,7 +659,7 @@ func TestContradictionsShowBothSides(t *testing.T) {
 	require.Equal(t, target.String(), out[3].Right.ID)
 	require.Len(t, w.reviews(pipeline.ReviewFilter{Contradictions: true}), 2)
 
-	// What is resolved or forgotten is not a contradiction any more.
+	// A resolved or forgotten contradiction is not listed.
 	w.exec(`UPDATE memories SET status = 'active' WHERE id IN ($1, $2)`, a, b)
 	w.forget(c)
 	w.settle(item, schema.DecisionReject)

@@ -9,7 +9,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// contest sets a further claim against one that is held, and returns both.
+// contest contests an active claim with another one, and returns both.
 func (w *world) contest(held, against schema.MemoryRecord) (uuid.UUID, uuid.UUID) {
 	w.t.Helper()
 	a := w.keep(held)
@@ -17,8 +17,8 @@ func (w *world) contest(held, against schema.MemoryRecord) (uuid.UUID, uuid.UUID
 	return a, uuid.MustParse(result.Created[0])
 }
 
-// TestARevisionDoesNotDecideAContest: while a contest is open, no revision adds an active fact with the claim of its
-// parties, unless they are its targets.
+// TestARevisionDoesNotDecideAContest checks that, while a contest is open, no revision adds an active fact with the
+// claim of its parties, unless they are its targets.
 func TestARevisionDoesNotDecideAContest(t *testing.T) {
 	t.Parallel()
 	rome := same(claims("Ana", "Rome", ""))
@@ -45,7 +45,7 @@ func TestARevisionDoesNotDecideAContest(t *testing.T) {
 		"merge both": {schema.ReviseMerge, func(w *world, a, b uuid.UUID) []schema.Target {
 			return w.as(a, b)
 		}, true},
-		"fork beside the parties": {schema.ReviseFork, func(w *world, _, _ uuid.UUID) []schema.Target {
+		"fork a stranger": {schema.ReviseFork, func(w *world, _, _ uuid.UUID) []schema.Target {
 			return w.as(other(w))
 		}, false},
 		"resolve for one party": {schema.ReviseResolve, func(w *world, a, _ uuid.UUID) []schema.Target {
@@ -59,7 +59,7 @@ func TestARevisionDoesNotDecideAContest(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			conditions := ""
-			if c.action == schema.ReviseFork { // its record holds where the parties do, and its target does not
+			if c.action == schema.ReviseFork { // its record has the conditions of the parties, and its target does not
 				conditions = `{"season":"summer"}`
 			}
 			a, b := w.contest(claims("Ana", "Lisbon", conditions), claims("Ana", "Porto", conditions))
@@ -95,11 +95,11 @@ func note2(w *world) uuid.UUID {
 	return w.keep(semantic("Ana fears snow.", "Ana", "fears", "snow", `{"mode":"global"}`))
 }
 
-// other is a fact of the winter.
+// other is a fact that is valid in winter.
 func other(w *world) uuid.UUID { return w.keep(claims("Ana", "Oslo", `{"season":"winter"}`)) }
 
-// TestAContestedSuccessorIsActive: who names a contested memory as what holds instead of the other party
-// has decided between them.
+// TestAContestedSuccessorIsActive checks that a revision whose successor is a contested memory, and whose target is
+// the other party, decides the contest.
 func TestAContestedSuccessorIsActive(t *testing.T) {
 	t.Parallel()
 	named := func(id uuid.UUID) *schema.MemoryRecord { return &schema.MemoryRecord{ID: id.String()} }
@@ -109,7 +109,7 @@ func TestAContestedSuccessorIsActive(t *testing.T) {
 			w := newWorld(t)
 			a, b := w.contest(claims("Ana", "Lisbon", ""), claims("Ana", "Porto", ""))
 			targets := []uuid.UUID{a}
-			if action == schema.ReviseMerge { // takes two at least
+			if action == schema.ReviseMerge { // needs at least two
 				targets = append(targets, note2(w))
 			}
 			result := w.applied(w.revision(action, named(b), w.as(targets...)...))
@@ -119,7 +119,7 @@ func TestAContestedSuccessorIsActive(t *testing.T) {
 			require.Equal(t, schema.StatusSuperseded, w.get(a).Status)
 		})
 	}
-	t.Run("not while a third party stands", func(t *testing.T) {
+	t.Run("not while there is a third party", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t)
 		a, b := w.contest(claims("Ana", "Lisbon", ""), claims("Ana", "Porto", ""))

@@ -11,7 +11,7 @@ import (
 	"github.com/mneme/mneme/store/commit"
 )
 
-// Insert stores a record as it is, past the operations, and returns its id.
+// Insert stores a record directly, without an operation, and returns its id.
 func (s *Store) Insert(ctx context.Context, p schema.Principal, v schema.Visibility, m schema.MemoryRecord,
 	now time.Time) (uuid.UUID, error) {
 	var id uuid.UUID
@@ -23,7 +23,7 @@ func (s *Store) Insert(ctx context.Context, p schema.Principal, v schema.Visibil
 		id = row.ID
 		ids, err := c.InsertMemories(ctx, []commit.NewMemory{row})
 		if err == nil && ids[0] != id {
-			err = fmt.Errorf("is there as %s", ids[0])
+			err = fmt.Errorf("is stored as %s", ids[0])
 		}
 		return err
 	})

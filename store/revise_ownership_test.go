@@ -37,9 +37,9 @@ func seenBy(v schema.Visibility, m schema.MemoryRecord) *schema.MemoryRecord {
 	return &m
 }
 
-// What another agent shares may be revised, but not so that it vanishes into what that agent cannot see,
-// nor so that the answer tells what it keeps to itself.
-func TestAnothersMemoryIsRevisedInTheOpen(t *testing.T) {
+// A memory shared by another agent may be revised. The result must stay visible to its owner, and the answer must not
+// reveal the owner's private memories.
+func TestRevisionOfASharedMemoryStaysVisibleToItsOwner(t *testing.T) {
 	t.Parallel()
 	for _, action := range []schema.ReviseAction{schema.ReviseSupersede, schema.ReviseContest, schema.ReviseReconcile} {
 		t.Run(string(action), func(t *testing.T) {
@@ -50,7 +50,7 @@ func TestAnothersMemoryIsRevisedInTheOpen(t *testing.T) {
 			secret := a.keepAs(schema.VisibilityPrivate, claims("Ana", "Porto", ""))
 			for _, v := range []schema.Visibility{schema.VisibilityPrivate, schema.VisibilityGroup,
 				schema.VisibilityShared} {
-				for _, town := range []string{"Porto", "Faro"} { // which is a's content, and its claim
+				for _, town := range []string{"Porto", "Faro"} { // the content and claim of a's private memory
 					r := b.refused(schema.ReviseNotOwner,
 						b.revision(action, seenBy(v, claims("Ana", town, "")), b.as(shown)...))
 					require.Empty(t, r.Conflicts)
@@ -59,7 +59,7 @@ func TestAnothersMemoryIsRevisedInTheOpen(t *testing.T) {
 			}
 			r := b.applied(b.revision(action, same(claims("Ana", "Porto", "")), b.as(shown)...))
 			require.Equal(t, schema.VisibilityGlobal, a.get(uuid.MustParse(r.Created[0])).Visibility,
-				"what takes its place is as visible")
+				"its successor has the same visibility")
 			require.Equal(t, schema.StatusActive, a.get(secret).Status)
 		})
 	}
@@ -86,7 +86,7 @@ func TestAnothersMemoryIsRevisedInTheOpen(t *testing.T) {
 		r := b.applied(merge(seenBy(schema.VisibilityGlobal, claims("Ana", "Faro", ""))))
 		require.Equal(t, "Ana lives in Faro.", a.get(uuid.MustParse(r.Created[0])).Content)
 	})
-	t.Run("by what exists", func(t *testing.T) {
+	t.Run("by an existing memory", func(t *testing.T) {
 		t.Parallel()
 		a := newWorld(t)
 		b := a.another("b")
@@ -102,7 +102,7 @@ func TestAnothersMemoryIsRevisedInTheOpen(t *testing.T) {
 		win.Winner = own.String()
 		b.refused(schema.ReviseNotOwner, win)
 		win.Winner = shown.String()
-		require.Equal(t, schema.ReviseApplied, b.revise(win).Status, "what everybody sees may win")
+		require.Equal(t, schema.ReviseApplied, b.revise(win).Status, "a memory that everyone sees may be the successor")
 	})
 	t.Run("seen by its owner only", func(t *testing.T) {
 		t.Parallel()
@@ -115,12 +115,12 @@ func TestAnothersMemoryIsRevisedInTheOpen(t *testing.T) {
 		hidden := a.keepAs(schema.VisibilityGroup, claims("Ana", "Porto", ""))
 		r := b.refused(schema.ReviseDuplicate,
 			b.revision(schema.ReviseSupersede, same(claims("Ana", "Porto", "")), b.as(shown)...))
-		require.Empty(t, r.Conflicts, "the content stands in the way, and whose it is is not told")
+		require.Empty(t, r.Conflicts, "the conflicting memory is not named")
 		require.NotContains(t, r.Why, hidden.String())
 	})
 }
 
-// Rules decide last who sees a record and where it is kept, also of one that a revision brings.
+// Rules finally decide the visibility and scope of a record, also for a record of a revision.
 func TestRulesDecideWhereARevisionIsKept(t *testing.T) {
 	t.Parallel()
 	a := newWorld(t)
@@ -142,7 +142,7 @@ rules:
 	earns := semantic("Ana earns much.", "Ana", "earns", "much", `{"mode":"global"}`)
 	old := a.keepAs(schema.VisibilityGlobal, claims("Ana", "Lisbon", ""))
 	r := under(b, b.revision(schema.ReviseSupersede, &earns, b.as(old)...))
-	require.Equal(t, schema.ReviseNotOwner, r.Status, "b may not hide a's memory by a rule either")
+	require.Equal(t, schema.ReviseNotOwner, r.Status, "b may not hide a's memory through a rule either")
 	r = under(a, a.revision(schema.ReviseSupersede, seenBy(schema.VisibilityGlobal, earns), a.as(old)...))
 	require.Equal(t, schema.ReviseApplied, r.Status)
 	m := a.get(uuid.MustParse(r.Created[0]))
@@ -151,8 +151,8 @@ rules:
 	testkit.CheckInvariants(t, a.owner)
 }
 
-// With updates and deletes allowed, the pipeline replaces what revision would have the fact replace.
-func TestThePipelineKeepsToTheRevisionPolicy(t *testing.T) {
+// If updates and deletes are allowed, the pipeline supersedes a fact where a revision would.
+func TestPipelineFollowsTheRevisionPolicy(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		policy     schema.RevisionPolicy
@@ -214,7 +214,7 @@ func TestThePipelineKeepsToTheRevisionPolicy(t *testing.T) {
 	}
 }
 
-// A record that exists already is trusted no more than what is merged into it, nor is what was drawn from it.
+// An existing record is trusted at most as much as what is merged into it, and so is what was derived from it.
 func TestMergingIntoAMemoryLowersItsTrust(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -240,7 +240,7 @@ func TestMergingIntoAMemoryLowersItsTrust(t *testing.T) {
 		require.Equal(t, 2, w.get(id).Version)
 	}
 
-	// A target that is itself drawn from the record changes twice, and the answer says so.
+	// A target that is derived from the record changes twice, and the answer reports both changes.
 	rumour := w.keep(weak(claims("Eva", "Lisbon", `{"season":"summer"}`)))
 	whole = w.keep(claims("Eva", "Faro", ""))
 	drawn = w.keep(*with(claims("Eva's cat", "Faro", ""), func(m *schema.MemoryRecord) {
@@ -254,8 +254,8 @@ func TestMergingIntoAMemoryLowersItsTrust(t *testing.T) {
 	require.InDelta(t, 0.2, w.get(drawn).SourceTrust, 0)
 }
 
-// However a condition set is written, there is one active fact on it.
-func TestOneActiveFactPerConditionSetHoweverWritten(t *testing.T) {
+// However a set of conditions is written, it has one active fact.
+func TestOneActiveFactPerConditionSet(t *testing.T) {
 	t.Parallel()
 	for name, grounds := range map[string][]string{
 		"a value as a list": {`{"mode":"conditional","conditions":{"os":"linux"}}`,
@@ -293,7 +293,7 @@ func (w *world) putOne(m schema.MemoryRecord) schema.PutItem {
 	return result.Items[0]
 }
 
-// While a claim is contested, no further memory makes it past the contest.
+// While a claim is contested, no further memory makes the claim active.
 func TestNoActiveFactIsAddedToAContest(t *testing.T) {
 	t.Parallel()
 	contested := func(t *testing.T) (*world, []uuid.UUID) {
@@ -314,7 +314,7 @@ func TestNoActiveFactIsAddedToAContest(t *testing.T) {
 		require.Equal(t, schema.PutConflict, item.Status)
 		require.Contains(t, []string{sides[0].String(), sides[1].String()}, item.ID)
 		require.Equal(t, schema.PutCreated, w.putOne(claims("Ana", "Faro", `{"season":"summer"}`)).Status,
-			"another ground")
+			"other conditions")
 		resolve(w, sides)
 	})
 	t.Run("pipeline", func(t *testing.T) {
@@ -327,7 +327,7 @@ func TestNoActiveFactIsAddedToAContest(t *testing.T) {
 		for i, town := range []string{"Lisbon", "Porto"} {
 			_, r = w.source("a chat about "+town,
 				idea{fact: lives("Ana lives in "+town+".", "Ana", town), action: schema.ActionAdd})
-			require.Equal(t, schema.WriteCounts{Skipped: 1}, w.write(r), "a side of it is no news")
+			require.Equal(t, schema.WriteCounts{Skipped: 1}, w.write(r), "a party of the contest is not new")
 			require.Equal(t, sides[i].String(), w.outcomes(r)[0].MemoryID)
 		}
 		resolve(w, sides)
@@ -365,8 +365,8 @@ func TestNoActiveFactIsAddedToAContest(t *testing.T) {
 	})
 }
 
-// What leads to a memory that the asker may not read is not shown, nor why it was made.
-func TestWhatIsSharedDoesNotTellOfWhatIsHidden(t *testing.T) {
+// A relation to a memory that the caller may not read is not shown, nor its reason.
+func TestSharedMemoriesRevealNoHiddenOnes(t *testing.T) {
 	t.Parallel()
 	a := newWorld(t)
 	b := a.another("b")
@@ -413,7 +413,7 @@ func TestWhatIsSharedDoesNotTellOfWhatIsHidden(t *testing.T) {
 	}
 	after := tell(a.revision(schema.ReviseSupersede, seenBy(schema.VisibilityPrivate, claims("Ana", "Porto", "")),
 		a.as(shown)...))
-	require.Equal(t, why, a.history(shown)[1].Reason, "the owner is told")
+	require.Equal(t, why, a.history(shown)[1].Reason, "the owner sees it")
 	h := b.history(shown)
 	require.Equal(t, "[withheld]", h[1].Reason)
 	require.NotContains(t, string(h[1].Metadata), after.String())

@@ -24,7 +24,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// claims is a record that states where somebody lives; conditions may be empty.
+// claims is a record of where a person lives; conditions may be empty.
 func claims(who, where, conditions string) schema.MemoryRecord {
 	validity := `{"mode":"global"}`
 	if conditions != "" {
@@ -47,7 +47,7 @@ func with(m schema.MemoryRecord, change func(*schema.MemoryRecord)) *schema.Memo
 
 func same(m schema.MemoryRecord) *schema.MemoryRecord { return &m }
 
-// keep stores a record as it is.
+// keep stores a record directly.
 func (w *world) keep(m schema.MemoryRecord) uuid.UUID {
 	w.t.Helper()
 	id, err := w.Insert(ctx, w.p, w.vis, m, w.now)
@@ -55,7 +55,7 @@ func (w *world) keep(m schema.MemoryRecord) uuid.UUID {
 	return id
 }
 
-// as names a memory in its current version.
+// as names memories with their current versions.
 func (w *world) as(ids ...uuid.UUID) []schema.Target {
 	w.t.Helper()
 	out := make([]schema.Target, len(ids))
@@ -74,7 +74,7 @@ func (w *world) revision(action schema.ReviseAction, record *schema.MemoryRecord
 		Targets: targets, Record: record, Evidence: heard}
 }
 
-// input is a request under an operation of its own.
+// reviseInput is a request with its own operation id.
 func (w *world) reviseInput(req schema.ReviseRequest) edit.ReviseInput {
 	return edit.ReviseInput{Operation: schema.OperationRef{Tenant: w.p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"},
 		Request: req, Policy: w.policy, Now: w.now}
@@ -89,7 +89,7 @@ func (w *world) revise(req schema.ReviseRequest) schema.ReviseResult {
 	return result
 }
 
-// applied revises and demands that it was done.
+// applied revises and requires that the revision was applied.
 func (w *world) applied(req schema.ReviseRequest) schema.ReviseResult {
 	w.t.Helper()
 	result := w.revise(req)
@@ -99,7 +99,7 @@ func (w *world) applied(req schema.ReviseRequest) schema.ReviseResult {
 	return result
 }
 
-// refused revises and demands that nothing was changed but the operation's result.
+// refused revises and requires that nothing changed except the operation's result.
 func (w *world) refused(status schema.ReviseStatus, req schema.ReviseRequest) schema.ReviseResult {
 	w.t.Helper()
 	before := w.snapshot()
@@ -145,7 +145,7 @@ func TestReviseSupersede(t *testing.T) {
 	require.Equal(t, schema.StatusActive, after.Status)
 	require.Equal(t, old.String(), after.Supersedes)
 	require.Equal(t, schema.SensitivityHigh, after.Sensitivity, "never less sensitive than what it replaces")
-	require.True(t, after.Lifecycle.Pinned, "the pin passes on")
+	require.True(t, after.Lifecycle.Pinned, "the pin is inherited")
 	require.InDelta(t, 1, after.Importance, 0)
 	require.Equal(t, req.Evidence, after.Provenance.Sources)
 	require.Equal(t, []string{"supersedes " + old.String() + ": heard otherwise"}, w.edges(id))
@@ -180,7 +180,7 @@ func TestReviseFork(t *testing.T) {
 	}
 	backend := `{"mode":"conditional","conditions":{"project_kind":"backend_service"}}`
 	science := `{"mode":"conditional","conditions":{"project_kind":"data_science"}}`
-	t.Run("beside", func(t *testing.T) {
+	t.Run("narrower", func(t *testing.T) {
 		golang := w.keep(prefers("go", backend))
 		result := w.applied(w.revision(schema.ReviseFork, same(prefers("python", science)), w.as(golang)...))
 		python := uuid.MustParse(result.Created[0])
@@ -195,7 +195,7 @@ func TestReviseFork(t *testing.T) {
 		r := w.refused(schema.ReviseActiveFact, again)
 		require.Equal(t, python.String(), r.Conflicts[0].ID)
 	})
-	t.Run("of what is global", func(t *testing.T) {
+	t.Run("of a global fact", func(t *testing.T) {
 		w := newWorld(t)
 		golang := w.keep(*with(prefers("go", `{"mode":"global"}`), func(m *schema.MemoryRecord) {
 			m.SourceTrust, m.Provenance.Sources = 0.5, []schema.Ref{{Kind: "human", Ref: "somebody"}}
@@ -243,7 +243,7 @@ func TestReviseFork(t *testing.T) {
 			Conditions: json.RawMessage(`{"project_kind":"backend_service"}`)}
 		left := w.applied(req).Created[1]
 		require.Equal(t, 2, w.count("memory_entity_mentions", "memory_id = $1", left),
-			"who looks for what the user prefers still finds it")
+			"a search for the user's preference still finds it")
 		require.Equal(t, 1, w.count("entity_relation_sources", "memory_id = $1", left))
 		require.Equal(t, []int{2, 2}, []int{w.mentions("user"), w.mentions("go")})
 		w.requireExactEdges()
@@ -352,7 +352,7 @@ func TestReviseContestAndResolve(t *testing.T) {
 				require.Equal(t, schema.AuditResolve, w.history(id)[len(w.history(id))-1].Action)
 			}
 			require.Contains(t, w.edges(old), "contradicts "+other.String()+": heard otherwise",
-				"what was contested stays on record")
+				"the contest stays in the history")
 			require.Len(t, w.list(), 1)
 			w.refused(schema.ReviseNotContested, func() schema.ReviseRequest {
 				r := w.revision(schema.ReviseResolve, nil, w.as(winner)...)
@@ -395,7 +395,7 @@ func TestReviseReconcile(t *testing.T) {
 		w.revision(schema.ReviseReconcile, same(claims("Cleo", "Porto", "")), w.as(id)...))
 }
 
-// TestReviseRefusals goes through every status that leaves everything as it was.
+// TestReviseRefusals checks every status that changes nothing.
 func TestReviseRefusals(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -456,7 +456,7 @@ func newPrincipal(w *world, agent string) schema.Principal {
 	return p
 }
 
-func TestReviseByAMemoryThatExists(t *testing.T) {
+func TestReviseByAnExistingMemory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	a := w.keep(claims("Ana", "Lisbon", ""))
@@ -473,12 +473,12 @@ func TestReviseByAMemoryThatExists(t *testing.T) {
 	require.Equal(t, b.String(), w.get(a).SupersededBy)
 	require.Equal(t, a.String(), w.get(b).Supersedes)
 
-	// What supersedes a memory cannot be superseded by it.
+	// A memory that supersedes another cannot be superseded by it.
 	w.refused(schema.ReviseCycle, w.revision(schema.ReviseSupersede, named(a, 0), w.as(b)...))
 	c := w.keep(claims("Cleo", "Rome", ""))
 	w.applied(w.revision(schema.ReviseSupersede, named(c, 0), w.as(b)...))
 	w.refused(schema.ReviseCycle, w.revision(schema.ReviseSupersede, named(a, 0), w.as(c)...))
-	// Even where a cycle exists already, the walk ends.
+	// The search ends even if a cycle exists already.
 	w.exec(`UPDATE memories SET superseded_by = $2 WHERE id = $1`, c, a)
 	w.refused(schema.ReviseCycle, w.revision(schema.ReviseSupersede, named(a, 0), w.as(c)...))
 	w.exec(`UPDATE memories SET superseded_by = NULL WHERE id = $1`, c)
@@ -489,7 +489,7 @@ func TestReviseByAMemoryThatExists(t *testing.T) {
 	require.Equal(t, schema.StatusContested, w.get(d).Status)
 }
 
-// TestReviseOwnership: the successor has the target's owner, and no additional readers.
+// TestReviseOwnership checks that the successor has the target's owner, and no additional readers.
 func TestReviseOwnership(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -521,12 +521,13 @@ func TestReviseOwnership(t *testing.T) {
 	result = w.applied(w.revision(schema.ReviseSupersede,
 		with(claims("Carl", "Oslo", ""), func(m *schema.MemoryRecord) { m.Visibility = schema.VisibilityShared }),
 		w.as(named)...))
-	require.Equal(t, schema.VisibilityShared, w.get(uuid.MustParse(result.Created[0])).Visibility, "unless it says so")
+	require.Equal(t, schema.VisibilityShared, w.get(uuid.MustParse(result.Created[0])).Visibility,
+		"unless the record sets it")
 }
 
-// TestReviseAtOnce has eight writers revise the same fact: one succeeds, the others learn that another
-// version is the current one.
-func TestReviseAtOnce(t *testing.T) {
+// TestConcurrentRevisions has eight writers revise the same fact: one succeeds, the others are told the current
+// version.
+func TestConcurrentRevisions(t *testing.T) {
 	t.Parallel()
 	for _, action := range []schema.ReviseAction{schema.ReviseSupersede, schema.ReviseContest, schema.ReviseRetract,
 		schema.ReviseReconcile} {
@@ -574,7 +575,7 @@ func inParallel[R any](t *testing.T, n int, fn func(int) (R, error)) []R {
 	return out
 }
 
-// everyRevision gives a request of each kind on memories of its own.
+// everyRevision returns a request of each kind, each for its own memories.
 func everyRevision(w *world) map[string]schema.ReviseRequest {
 	w.t.Helper()
 	contested := func(who string) []uuid.UUID {
@@ -596,7 +597,7 @@ func everyRevision(w *world) map[string]schema.ReviseRequest {
 			w.as(w.keep(claims("G", "Lisbon", `{"s":2}`)))...),
 		"narrow": w.revision(schema.ReviseFork, same(claims("H", "Porto", `{"s":1}`)),
 			w.as(w.keep(claims("H", "Lisbon", "")))...),
-		"by one that exists": w.revision(schema.ReviseSupersede,
+		"by an existing memory": w.revision(schema.ReviseSupersede,
 			&schema.MemoryRecord{ID: w.keep(claims("I", "Porto", "")).String()},
 			w.as(w.keep(claims("J", "Lisbon", "")))...),
 		"resolve": w.revision(schema.ReviseResolve, nil, w.as(contested("K")...)...),
@@ -615,8 +616,8 @@ func everyRevision(w *world) map[string]schema.ReviseRequest {
 	return out
 }
 
-// TestReviseIsDeliveredOnce delivers each kind of revision twice, and eight times at once: it has one
-// effect and one result.
+// TestReviseIsDeliveredOnce delivers each kind of revision twice, and eight times concurrently: it has one effect and
+// one result.
 func TestReviseIsDeliveredOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -630,7 +631,7 @@ func TestReviseIsDeliveredOnce(t *testing.T) {
 			require.Equal(t, results[0], r, name)
 		}
 		before := w.snapshot()
-		// the body is gone by now
+		// the body was removed by now
 		again, err := w.Revise(ctx, edit.ReviseInput{Operation: in.Operation, Policy: w.policy,
 			Now: w.now.Add(time.Hour)})
 		require.NoError(t, err)
@@ -644,7 +645,7 @@ func TestReviseIsDeliveredOnce(t *testing.T) {
 	require.ErrorIs(t, err, pg.ErrNotFound)
 }
 
-// cutter fails the statement, or the batch of statements, at a position of the transaction.
+// cutter makes the statement or the batch at a position of the transaction fail.
 type cutter struct{ at, seen int }
 
 var errCut = errors.New("cut")
@@ -669,9 +670,8 @@ func (c *cutter) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBa
 func (c *cutter) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
 func (c *cutter) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData)     {}
 
-// TestReviseCutShort ends each kind of revision before each of its statements, the commit included,
-// and by a failure in each table that it writes: everything is as before, and the revision can be
-// carried out after all.
+// TestReviseCutShort cancels each kind of revision before each of its statements, including the commit, and makes
+// each table that it writes fail: nothing changes, and the revision can be carried out afterwards.
 func TestReviseCutShort(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -688,7 +688,7 @@ func TestReviseCutShort(t *testing.T) {
 			cut.at, cut.seen = at, 0
 			result, err := cutStore.Revise(ctx, in)
 			if err == nil {
-				require.Less(t, cut.seen, at, "a failure was overlooked")
+				require.Less(t, cut.seen, at, "the error was ignored")
 				require.Greater(t, at, 8, name)
 				require.Equal(t, schema.ReviseApplied, result.Status, "%s: %s", name, result.Why)
 				break
@@ -700,7 +700,7 @@ func TestReviseCutShort(t *testing.T) {
 	testkit.CheckOutbox(t, w.owner)
 }
 
-func TestReviseFailsWhole(t *testing.T) {
+func TestReviseIsAtomic(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	revisions := everyRevision(w)
@@ -710,7 +710,7 @@ func TestReviseFailsWhole(t *testing.T) {
 		in := w.reviseInput(revisions[name])
 		failed := 0
 		for _, table := range tables {
-			if name == "fork" && table == "memory_provenance" { // one of each is enough for the rest
+			if name == "fork" && table == "memory_provenance" { // one of each is enough for the others
 				continue
 			}
 			before := w.snapshot()
@@ -728,7 +728,7 @@ func TestReviseFailsWhole(t *testing.T) {
 	testkit.CheckInvariants(t, w.owner)
 }
 
-// TestReviseAnyOrder draws what several writers do at once, and looks for violated invariants.
+// TestReviseAnyOrder draws random concurrent revisions and checks the invariants.
 func TestReviseAnyOrder(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -740,7 +740,7 @@ func TestReviseAnyOrder(t *testing.T) {
 		for i := range plans {
 			plans[i] = rapid.SliceOfN(drawn(), 1, 6).Draw(rt, "steps")
 		}
-		w.p.Tenant = uuid.NewString() // a world of its own
+		w.p.Tenant = uuid.NewString() // each case has its own tenant
 		principal := w.p
 		var wg sync.WaitGroup
 		errs := make(chan error, 64)
@@ -795,7 +795,7 @@ func drawn() *rapid.Generator[draw] {
 	})
 }
 
-// run takes the step: an error is one that no writer should see.
+// run takes the step. It returns only errors that no writer should see.
 func (d draw) run(w *world, p schema.Principal) error {
 	record := semantic(d.who+" lives in "+d.where+".", d.who, "lives_in", d.where, d.ground)
 	if d.action == "" {

@@ -13,7 +13,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// prefers is the fact that the extractor finds in "I prefer Python." of Maya.
+// prefers is the fact that the extractor finds if Maya says "I prefer Python."
 func prefers(what string) memory.Fact {
 	f := fact("Maya prefers " + what)
 	f.Category = schema.CategoryPreference
@@ -21,7 +21,7 @@ func prefers(what string) memory.Fact {
 	return f
 }
 
-// told stages a turn of a speaker and takes its ideas up to write.
+// told stages a turn of a speaker and runs the pipeline for its ideas up to the write.
 func (w *world) told(speaker, content string, ideas ...idea) (source uuid.UUID, facts []uuid.UUID) {
 	w.t.Helper()
 	ack, r := w.stage(schema.Candidate{Content: content, SourceKind: schema.SourceUserInput, Speaker: speaker})
@@ -41,7 +41,7 @@ func (w *world) told(speaker, content string, ideas ...idea) (source uuid.UUID, 
 
 func add(f memory.Fact) idea { return idea{fact: f, action: schema.ActionAdd} }
 
-// found are the ids that full text finds for the world's principal.
+// found returns the ids that full-text search finds for the world's principal.
 func (w *world) found(query string) []uuid.UUID {
 	w.t.Helper()
 	hits, err := w.SearchText(ctx, pg.Filter{Principal: w.p}, query, 20)
@@ -53,8 +53,8 @@ func (w *world) found(query string) []uuid.UUID {
 	return out
 }
 
-// A person asks that a fact be erased: the turn that it was drawn from says the same.
-func TestEraseOfAFactTakesItsSource(t *testing.T) {
+// A person asks to erase a fact: the turn that it was extracted from has the same content.
+func TestEraseOfAFactIncludesItsSource(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	source, facts := w.told("Maya", "I prefer Python.", add(prefers("Python")))
@@ -65,13 +65,13 @@ func TestEraseOfAFactTakesItsSource(t *testing.T) {
 	require.Empty(t, w.found("python"))
 	_, err := w.SweepLexemes(ctx, "t", w.now)
 	require.NoError(t, err)
-	require.Empty(t, w.holding("python"))
+	require.Empty(t, w.columnsWith("python"))
 	require.Equal(t, 2, w.count("index_outbox", "op = 'delete' AND memory_id IN ($1, $2)", source, facts[0]))
 	require.Zero(t, w.count("memory_hints", "true"))
 	w.requireExactStats()
 }
 
-// everywhere and onlyNamed are a selector that takes what says the same, and one that does not.
+// everywhere and onlyNamed are selectors with and without the memories that have the same content.
 func everywhere(ids ...uuid.UUID) schema.Selector {
 	s := named(ids...)
 	s.Everywhere = true
@@ -84,7 +84,7 @@ func onlyNamed(ids ...uuid.UUID) schema.Selector {
 	return s
 }
 
-// echoOf is what a list says of a memory; empty where it does not name it.
+// echoOf is the entry of a memory in a list, or the zero value.
 func echoOf(echoes []schema.ForgetEcho, id uuid.UUID) schema.ForgetEcho {
 	for _, e := range echoes {
 		if e.ID == id.String() {
@@ -103,7 +103,7 @@ func tiesOf(echoes []schema.ForgetEcho) map[string]string {
 }
 
 // Without everywhere, memories with the same content are shown, not changed, and named in the result.
-func TestForgetTellsWhatSaysTheSame(t *testing.T) {
+func TestForgetShowsMemoriesWithTheSameContent(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []schema.ForgetMode{schema.ForgetSoft, schema.ForgetForce, schema.ForgetErase} {
 		t.Run(string(mode), func(t *testing.T) {
@@ -129,7 +129,7 @@ func TestForgetTellsWhatSaysTheSame(t *testing.T) {
 	}
 }
 
-// Everywhere takes them in every mode, under a token that is for all of them.
+// Everywhere includes them in every mode, with a token that covers all of them.
 func TestForgetEverywhere(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []schema.ForgetMode{schema.ForgetSoft, schema.ForgetForce, schema.ForgetErase} {
@@ -140,7 +140,8 @@ func TestForgetEverywhere(t *testing.T) {
 			req := w.forgets(mode, everywhere(facts[0]))
 			req.Execute = true
 			preview := w.selects(req)
-			require.Equal(t, schema.ForgetPreviewed, preview.State, "what was found and not named is confirmed")
+			require.Equal(t, schema.ForgetPreviewed, preview.State,
+				"memories that were found and not named need confirmation")
 			require.Equal(t, []any{2, true, 1}, []any{preview.Total, preview.Everywhere, preview.SaysSame})
 			require.ElementsMatch(t, []string{facts[0].String(), source.String()}, preview.Sample)
 			require.Equal(t, 1, w.count("forget_runs", "id = $1 AND digest = $2", preview.RunID,
@@ -162,8 +163,8 @@ func TestForgetEverywhere(t *testing.T) {
 	}
 }
 
-// An erase takes everywhere by default; nothing else does.
-func TestOnlyAnEraseTakesEverywhereByDefault(t *testing.T) {
+// Only an erase includes them by default.
+func TestOnlyEraseIsEverywhereByDefault(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	_, facts := w.told("Maya", "I prefer Python.", add(prefers("Python")))
@@ -181,8 +182,8 @@ func TestOnlyAnEraseTakesEverywhereByDefault(t *testing.T) {
 	require.Equal(t, "selector.only_named", invalid.Fields[0].Field)
 }
 
-// A turn that says several things is marked. Erased, it takes none of its other facts along.
-func TestEraseOfAFactOfATurnThatSaysSeveralThings(t *testing.T) {
+// A turn with several facts is marked. If one fact is erased, the others stay.
+func TestEraseOfOneOfSeveralFactsOfATurn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	home := lives("Maya lives in Oslo", "Maya", "Oslo")
@@ -195,20 +196,21 @@ func TestEraseOfAFactOfATurnThatSaysSeveralThings(t *testing.T) {
 	w.forgetAll(w.forgets(schema.ForgetErase, named(facts[0])))
 	_, err := w.SweepLexemes(ctx, "t", w.now)
 	require.NoError(t, err)
-	require.Empty(t, w.holding("python"))
+	require.Empty(t, w.columnsWith("python"))
 	require.NotNil(t, w.get(source).ErasedAt)
 	require.ElementsMatch(t, []uuid.UUID{facts[1], facts[2]}, w.found("oslo"))
 	require.Equal(t, "Maya lives in Oslo", w.get(facts[1]).Content)
 
-	// Further sentences count where they are more than the facts that were drawn from them.
+	// Additional sentences count if there are more of them than facts extracted from them.
 	long, more := w.told("Maya", "I prefer Rust. My sister is a nurse. My brother sells boats. Bye!",
 		add(prefers("Rust")))
 	preview = w.selects(w.forgets(schema.ForgetErase, onlyNamed(more[0])))
 	require.Equal(t, schema.ForgetEcho{ID: long.String(), Tie: "source", AlsoSays: 2}, echoOf(preview.Echoes, long))
 }
 
-// What the asker may not see is neither shown nor taken nor counted; what it may see and does not own is counted.
-func TestEverywhereKeepsToTheAsker(t *testing.T) {
+// A memory that the caller may not see is neither shown nor removed nor counted. One that it sees and does not own is
+// counted.
+func TestEverywhereIsLimitedToTheCaller(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	say := func(p schema.Principal, vis schema.Visibility) (uuid.UUID, uuid.UUID) {
@@ -225,12 +227,12 @@ func TestEverywhereKeepsToTheAsker(t *testing.T) {
 	say(schema.Principal{Tenant: "t", Agent: "c"}, schema.VisibilityGlobal)
 	preview := w.selects(w.forgets(schema.ForgetErase, named(asked)))
 	require.ElementsMatch(t, []uuid.UUID{asked, source}, w.chosen(preview))
-	require.Zero(t, preview.SaysSameNotOwner, "copies are looked for where the original is kept")
+	require.Zero(t, preview.SaysSameNotOwner, "copies are searched in the scope of the original")
 	before := w.count("memories", "erased_at IS NULL AND content LIKE '%Python%'")
 	w.forgetAll(w.forgets(schema.ForgetErase, named(asked)))
 	require.Equal(t, before-2, w.count("memories", "erased_at IS NULL AND content LIKE '%Python%'"))
 
-	// Another agent draws on what is shared: that is its own to destroy.
+	// Another agent extracted a fact from the shared memory: only that agent can destroy its fact.
 	w.vis = schema.VisibilityGlobal
 	shared, facts := w.told("Maya", "I prefer Zig.", add(prefers("Zig")))
 	w.exec(`UPDATE memories SET agent_id = 'b' WHERE id = $1`, shared)
@@ -238,14 +240,15 @@ func TestEverywhereKeepsToTheAsker(t *testing.T) {
 	require.Equal(t, []int{1, 0, 1}, []int{preview.Total, preview.SaysSame, preview.SaysSameNotOwner})
 	require.Empty(t, preview.Echoes)
 	preview = w.selects(w.forgets(schema.ForgetSoft, everywhere(facts[0])))
-	require.ElementsMatch(t, []uuid.UUID{facts[0], shared}, w.chosen(preview), "what can be taken back is shared work")
+	require.ElementsMatch(t, []uuid.UUID{facts[0], shared}, w.chosen(preview),
+		"a soft deletion may include shared memories")
 	w.exec(`UPDATE memories SET visibility = 'private' WHERE id = $1`, shared)
 	preview = w.selects(w.forgets(schema.ForgetErase, named(facts[0])))
 	require.Equal(t, []int{1, 0, 0}, []int{preview.Total, preview.SaysSame, preview.SaysSameNotOwner})
 }
 
-// Restatements are found by text, by triple, by their words and by what the pipeline found to be known; what was
-// said by somebody else, or of something else, is not.
+// Restatements are found by content, by claim, by their words and by the pipeline's decisions. A statement by another
+// person or about another subject is not found.
 func TestEverywhereFindsRestatements(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -269,7 +272,7 @@ func TestEverywhereFindsRestatements(t *testing.T) {
 	require.Equal(t, map[string]string{source.String(): "source", worded[0].String(): "restatement",
 		knownTurn.String(): "source", again.String(): "restatement",
 		old.String(): "restatement"}, without(ties, w.sourceOf(worded[0])))
-	require.Equal(t, "source", ties[w.sourceOf(worded[0]).String()], "where the restatement comes from")
+	require.Equal(t, "source", ties[w.sourceOf(worded[0]).String()], "the source of the restatement")
 	for _, id := range []uuid.UUID{ben, rust, negated[0]} {
 		require.Empty(t, ties[id.String()])
 	}
@@ -285,7 +288,7 @@ func without(ties map[string]string, id uuid.UUID) map[string]string {
 	return out
 }
 
-// sourceOf is the one memory that another was drawn from.
+// sourceOf returns the one memory that another was extracted from.
 func (w *world) sourceOf(id uuid.UUID) uuid.UUID {
 	w.t.Helper()
 	var out uuid.UUID
@@ -295,8 +298,8 @@ func (w *world) sourceOf(id uuid.UUID) uuid.UUID {
 	return out
 }
 
-// What was drawn from what is erased goes too, over any number of steps, but not what else that was drawn from.
-func TestEverywhereTakesWhatWasDerived(t *testing.T) {
+// Memories derived from an erased memory are erased too, over any number of steps, but not their other sources.
+func TestEverywhereIncludesDerivedMemories(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	source, facts := w.told("Maya", "I prefer Python.", add(prefers("Python")))
@@ -314,7 +317,7 @@ func TestEverywhereTakesWhatWasDerived(t *testing.T) {
 		further.String(): "derived"}, tiesOf(preview.Echoes))
 	require.Equal(t, 1, echoOf(preview.Echoes, summary).AlsoSays)
 
-	// A turn that is named takes its facts along, and where else the same was said.
+	// A named turn includes its facts and the other turns with the same content.
 	again, _ := w.told("Maya", "Python, as I said.",
 		idea{fact: prefers("Python"), action: schema.ActionNone, target: facts[0]})
 	preview = w.selects(w.forgets(schema.ForgetErase, named(source)))
@@ -322,7 +325,7 @@ func TestEverywhereTakesWhatWasDerived(t *testing.T) {
 		summary.String(): "derived", further.String(): "derived"}, tiesOf(preview.Echoes))
 }
 
-// A turn that says several things takes its facts along, and the turns that say one of them.
+// A turn with several facts includes its facts, and the turns with one of them.
 func TestEverywhereOfATurn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -336,7 +339,7 @@ func TestEverywhereOfATurn(t *testing.T) {
 		first.String(): "source"}, tiesOf(preview.Echoes))
 	require.NotContains(t, w.chosen(preview), other)
 
-	// A procedure that was learned from it is derived, and does not say it.
+	// A procedure learned from it is derived and does not restate it.
 	skill := w.created(record(t,
 		`{"type": "competence", "confidence": 0.9, "payload": {"kind": "competence", "skill_name": "set up Python", "triggers": [{"signal": "setup"}],
 		"recipe": [{"step": "install it"}]}}`))
@@ -347,8 +350,8 @@ func TestEverywhereOfATurn(t *testing.T) {
 	require.Equal(t, 1, preview.Derived)
 }
 
-// A fork says something else of the same, and is no one's restatement; a narrowed copy is.
-func TestEverywhereLeavesForksAlone(t *testing.T) {
+// A fork makes a different claim about the same subject, and is not a restatement; a narrowed copy is.
+func TestEverywhereKeepsForks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	golang := w.created(likes(t, "", "go", always))
@@ -363,8 +366,9 @@ func TestEverywhereLeavesForksAlone(t *testing.T) {
 	require.Empty(t, w.selects(w.forgets(schema.ForgetErase, named(python))).Echoes)
 }
 
-// Pinned memories stay with soft, as ever, and the result says so. What changes before the confirmation stays, too.
-func TestEverywhereLeavesPinnedAndChangedAlone(t *testing.T) {
+// A soft forget keeps pinned memories, and the result reports them. Memories changed before the confirmation are kept
+// too.
+func TestEverywhereKeepsPinnedAndChangedMemories(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	source, facts := w.told("Maya", "I prefer Python.", add(prefers("Python")))
@@ -376,7 +380,7 @@ func TestEverywhereLeavesPinnedAndChangedAlone(t *testing.T) {
 	require.Equal(t, 1, receipt.StillSaid)
 	require.Equal(t, source.String(), receipt.Echoes[0].ID)
 
-	// It is found from a tombstone, too, and taken by erase.
+	// It is also found from a tombstone, and removed by erase.
 	preview = w.selects(w.forgets(schema.ForgetErase, named(facts[0])))
 	require.Equal(t, 2, preview.Total)
 	w.touch(source)
@@ -390,14 +394,14 @@ func TestEverywhereLeavesPinnedAndChangedAlone(t *testing.T) {
 	require.Equal(t, []any{1, 1, 1},
 		[]any{receipt.Forgotten, receipt.Skipped[lifecycle.OutcomeVersionConflict], receipt.StillSaid})
 
-	// A fact that was erased alone still leads to its source.
+	// A fact that was erased alone still has its source.
 	receipt = w.forgetAll(w.forgets(schema.ForgetErase, named(facts[0])))
 	require.Equal(t, map[string]int{lifecycle.OutcomeErased: 1}, receipt.Skipped)
 	require.Equal(t, []string{source.String()}, receipt.IDs)
 	require.Empty(t, w.found("python"))
 }
 
-// A filter that selects facts takes their sources, however many there are.
+// A filter that selects facts includes their sources, however many there are.
 func TestEverywhereOfMany(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -30,7 +30,7 @@ func (w *world) search(query string) []search.Hit {
 	return hits
 }
 
-// question is a query as the filter's tenant asks it.
+// question is a query as the filter's tenant analyzes it.
 func question(t testing.TB, s interface {
 	Analyse(context.Context, string, search.Wording) (search.Question, error)
 }, f pg.Filter, query string) search.Question {
@@ -45,7 +45,7 @@ func TestSearchTextTakesAnyString(t *testing.T) {
 	w := newWorld(t)
 	w.stage(say(`quotes ' " : * | & ! ( ) \ are words`, "plain words", `it's a "test":* of <-> operators`,
 		"日本語 слова ümläut 🧠 a-b_c https://x.de/y?z=1 a@b.de 1.5e3 ../x")...)
-	link := w.memory(`see http://x.de/it's or http://h.de/a(b)|c'd`) // whose lexemes hold quotes
+	link := w.memory(`see http://x.de/it's or http://h.de/a(b)|c'd`) // the lexemes contain quotes
 	for _, q := range []string{`http://x.de/it's`, `x.de/it's`, `h.de/a(b)`} {
 		require.Equal(t, link, w.search(q)[0].ID, q)
 	}
@@ -73,7 +73,7 @@ func TestSearchTextTakesAnyString(t *testing.T) {
 	})
 }
 
-func TestSearchTextFindsWhatAnyStagedTextQuotes(t *testing.T) {
+func TestSearchTextFindsQuotedText(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	rapid.Check(t, func(rt *rapid.T) {
@@ -106,12 +106,12 @@ func TestSearchTextRanksByRarityFrequencyAndLength(t *testing.T) {
 
 	require.Equal(t, rare, w.search("common kubernetes")[0].ID, "the rare word decides")
 	hits := w.search("kestrels")
-	require.Equal(t, []uuid.UUID{short, long}, []uuid.UUID{hits[0].ID, hits[1].ID}, "the shorter text is more about it")
+	require.Equal(t, []uuid.UUID{short, long}, []uuid.UUID{hits[0].ID, hits[1].ID}, "the shorter text is more relevant")
 	require.Greater(t, hits[0].Score, hits[1].Score)
 	hits = w.search("falcon")
 	require.Equal(t, []uuid.UUID{thrice, once}, []uuid.UUID{hits[0].ID, hits[1].ID})
 	require.Less(t, w.search("kestrels zyzzyva")[0].Score, w.search("kestrels")[0].Score,
-		"a query with an unknown word is not fully answered")
+		"a query with an unknown word has less than the full score")
 	require.Empty(t, w.search("zyzzyva"))
 	require.Empty(t, w.search("the of and"), "stop words find nothing")
 	require.NotEmpty(t, w.search("deploying"), "words are stemmed")
@@ -128,8 +128,8 @@ func (w *world) neighbors(f memory.Fact, exclude uuid.UUID, v []float32) []memor
 	return out[0]
 }
 
-// setVector gives a memory an embedding at an angle to axis, in a direction of its own: the graph of
-// an approximate index loses points among many that are the same.
+// setVector gives a memory an embedding at an angle to axis, in a random direction: an approximate index loses points
+// if many are the same.
 func (w *world) setVector(id uuid.UUID, angle float64) {
 	w.t.Helper()
 	v := make([]string, 384)
@@ -203,20 +203,20 @@ func TestNeighborsAreTheOwnersLiveMemories(t *testing.T) {
 	for _, id := range []uuid.UUID{same, claimed, textual, near} {
 		w.forget(id)
 	}
-	require.Empty(t, w.neighbors(f, uuid.Nil, axis()), "the dead are no neighbours")
+	require.Empty(t, w.neighbors(f, uuid.Nil, axis()), "deleted memories are no neighbours")
 	for name, other := range foreign {
-		require.Len(t, other.neighbors(f, uuid.Nil, axis()), 1, "%s: each sees its own", name)
+		require.Len(t, other.neighbors(f, uuid.Nil, axis()), 1, "%s: each tenant sees its own", name)
 	}
 }
 
-func TestTheDeadAndForeignTakeNoPlaceAmongNeighbors(t *testing.T) {
+func TestDeletedAndForeignMemoriesAreNoNeighbors(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	parent := w.memory("heron heron heron said the source")
 	w.setVector(parent, 0)
 	other := *w
 	other.p.Agent = "b"
-	for i := range 6 { // more in all than a channel yields, fewer than a point of the index has links
+	for i := range 6 { // more in total than a channel returns, fewer than a point of the index has links
 		for _, x := range []*world{w, &other} {
 			id := x.memory(fmt.Sprintf("heron heron %d", i))
 			x.setVector(id, 0.1)
@@ -237,7 +237,7 @@ func TestTheDeadAndForeignTakeNoPlaceAmongNeighbors(t *testing.T) {
 	f.Claim = memory.Claim{Subject: "heron", Predicate: "eats", Object: "eels"}
 	require.ElementsMatch(t, []string{byText.String(), byVector.String(), byClaim.String()},
 		ids(w.neighbors(f, parent, axis())),
-		"what is excluded is excluded before the cut, in every channel")
+		"memories are excluded before the limit, in every channel")
 }
 
 func TestNeighborsOfManyFactsAreFivePerFact(t *testing.T) {
@@ -294,7 +294,7 @@ func TestSearchVectorKeepsTenantsAndModelsApart(t *testing.T) {
 	require.NotEmpty(t, index.Name())
 }
 
-// TestFilterAdmits goes through the shared filter row by row; every reader uses this one.
+// TestFilterAdmits checks the shared filter row by row. Every reader uses this filter.
 func TestFilterAdmits(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -383,13 +383,13 @@ func TestFilterAdmits(t *testing.T) {
 			"tagged"},
 		"since": {with(agent("e"), func(f *pg.Filter) { f.Since = ptr(jan.Add(time.Second)) }),
 			"explicit pinned"},
-		"since, that moment": {with(agent("e"), func(f *pg.Filter) { f.Since = &jan }), "january,explicit pinned"},
-		"until, that moment": {with(agent("e"), func(f *pg.Filter) { f.Until = &jan }), ""},
+		"since, inclusive": {with(agent("e"), func(f *pg.Filter) { f.Since = &jan }), "january,explicit pinned"},
+		"until, exclusive": {with(agent("e"), func(f *pg.Filter) { f.Until = &jan }), ""},
 		"until": {with(agent("e"), func(f *pg.Filter) { f.Until = ptr(jan.Add(time.Second)) }),
 			"january"},
-		"who, in any case": {with(agent("e"), func(f *pg.Filter) { f.Who = "bOB" }), "january"},
-		"pinned":           {with(agent("e"), func(f *pg.Filter) { f.Pinned = ptr(true) }), "explicit pinned"},
-		"not pinned":       {with(agent("e"), func(f *pg.Filter) { f.Pinned = ptr(false) }), "january"},
+		"who, ignoring case": {with(agent("e"), func(f *pg.Filter) { f.Who = "bOB" }), "january"},
+		"pinned":             {with(agent("e"), func(f *pg.Filter) { f.Pinned = ptr(true) }), "explicit pinned"},
+		"not pinned":         {with(agent("e"), func(f *pg.Filter) { f.Pinned = ptr(false) }), "january"},
 		"types": {with(agent("e"), func(f *pg.Filter) {
 			f.Types = []schema.MemoryType{schema.TypeSemantic}
 		}), "explicit pinned"},
@@ -442,7 +442,7 @@ func TestFilterAdmits(t *testing.T) {
 	}
 }
 
-func TestTimeboxedMemoriesHoldInTheirTime(t *testing.T) {
+func TestTimeboxedMemoriesAreValidInTheirWindow(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.memory("the office is closed")
@@ -477,10 +477,10 @@ func TestGetShowsWhatTheCallerMaySee(t *testing.T) {
 		p    schema.Principal
 		want [4]bool // private, group, shared, global
 	}{
-		"owner":         {b, [4]bool{true, true, true, true}},
-		"owner, abroad": {schema.Principal{Tenant: "t", Agent: "b"}, [4]bool{true, true, true, true}},
-		"stranger":      {schema.Principal{Tenant: "t", Agent: "a"}, [4]bool{false, false, false, true}},
-		"colleague":     {schema.Principal{Tenant: "t", Agent: "a", Project: "p"}, [4]bool{false, false, true, true}},
+		"owner":                   {b, [4]bool{true, true, true, true}},
+		"owner without a project": {schema.Principal{Tenant: "t", Agent: "b"}, [4]bool{true, true, true, true}},
+		"stranger":                {schema.Principal{Tenant: "t", Agent: "a"}, [4]bool{false, false, false, true}},
+		"colleague":               {schema.Principal{Tenant: "t", Agent: "a", Project: "p"}, [4]bool{false, false, true, true}},
 		"other project": {schema.Principal{Tenant: "t", Agent: "a", Project: "q", PolicyGroup: "h"},
 			[4]bool{false, false, false, true}},
 		"group member": {schema.Principal{Tenant: "t", Agent: "a", PolicyGroup: "g"},
@@ -503,7 +503,7 @@ func TestGetShowsWhatTheCallerMaySee(t *testing.T) {
 	w.forget(global)
 	m, err := w.Get(ctx, b, global)
 	require.NoError(t, err)
-	require.NotNil(t, m.DeletedAt, "an operator may look at what was forgotten")
+	require.NotNil(t, m.DeletedAt, "an operator may read a forgotten memory")
 }
 
 func TestListIsPagedNewestFirst(t *testing.T) {
@@ -554,7 +554,7 @@ func TestTrackingCountsWithoutRewriting(t *testing.T) {
 	require.NoError(t, w.TrackRetrieval(ctx, r, w.now))
 	r.ID = uuid.New()
 	require.NoError(t, w.TrackRetrieval(ctx, r, w.now.Add(-time.Hour)))
-	require.Equal(t, before, xmin(), "reading does not rewrite what is read")
+	require.Equal(t, before, xmin(), "reading does not rewrite rows")
 	m := w.get(one)
 	require.EqualValues(t, 2, m.AccessCount)
 	require.True(t, w.now.Equal(*m.LastAccessed), "the latest access, whatever the order of arrival")
@@ -582,9 +582,9 @@ func TestStatsCountWhatATenantHolds(t *testing.T) {
 	require.NotNil(t, s.OldestJob)
 }
 
-// Of a large tenant an asker may see a small part: what most of the tenant's memories say of a query's common
-// words takes no place from it.
-func TestRankTextLooksWiderWhereLittleIsSeen(t *testing.T) {
+// In a large tenant, a caller may see only a small part: the memories that it may not see do not take the places of
+// those that it may see, even if they contain the common words of the query.
+func TestRankTextSearchesWiderForLimitedReaders(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	mine := w.memory("the otter and the heron")
@@ -607,9 +607,9 @@ func TestRankTextLooksWiderWhereLittleIsSeen(t *testing.T) {
 	require.Equal(t, mine, ranking.Hits[0].ID)
 }
 
-// The source of a fact is told only to those who may read it: the id of a hidden source does not leave the store, and
-// is not used to collapse results.
-func TestASheetTellsOfSourcesInSightAlone(t *testing.T) {
+// The source of a fact is shown only to those who may read it: the id of a hidden source does not leave the store,
+// and is not used to collapse results.
+func TestFeaturesShowVisibleSourcesOnly(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	drawn := w.claimed("Mia lives in the north", "Mia", "the north")
@@ -628,7 +628,7 @@ func TestASheetTellsOfSourcesInSightAlone(t *testing.T) {
 	require.Zero(t, sheets[drawn].Source)
 }
 
-func TestASecondRankingLosesNothingOfTheFirst(t *testing.T) {
+func TestASecondRankingKeepsTheFirst(t *testing.T) {
 	t.Parallel()
 	a, b, c := uuid.UUID{1}, uuid.UUID{2}, uuid.UUID{3}
 	first := search.TextRanking{Hits: []search.Hit{{ID: a, Score: 0.5, Terms: 1}, {ID: b, Score: 0.3, Terms: 2}}}

@@ -15,7 +15,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// talk stages turns of a session, all at the same time, and returns their ids in order.
+// talk stages turns of a session, all with the same time, and returns their ids in order.
 func (w *world) talk(session string, turns ...string) []uuid.UUID {
 	w.t.Helper()
 	candidates := say(turns...)
@@ -30,7 +30,7 @@ func (w *world) talk(session string, turns ...string) []uuid.UUID {
 	return out
 }
 
-// around are the turns near one memory, as distance to id.
+// around returns the turns near one memory, by their distance.
 func (w *world) around(f pg.Filter, id, place uuid.UUID, radius int) map[int]uuid.UUID {
 	w.t.Helper()
 	turns, err := w.SessionTurns(ctx, f, []rank.Anchor{{ID: id, Place: place}}, radius)
@@ -57,7 +57,7 @@ func TestSessionTurns(t *testing.T) {
 	require.Equal(t, map[int]uuid.UUID{-1: one[4]}, w.around(isolated, one[5], one[5], 1), "at the end")
 	require.Empty(t, w.around(isolated, loose, loose, 3))
 	require.Equal(t, map[int]uuid.UUID{-1: one[2], 1: one[4]}, w.around(isolated, loose, one[3], 1),
-		"a fact stands where its source stands")
+		"a fact has the position of its source")
 
 	turns, err := w.SessionTurns(ctx, isolated, []rank.Anchor{{ID: one[0], Place: one[0]}, {ID: one[4], Place: one[4]}},
 		1)
@@ -69,11 +69,11 @@ func TestSessionTurns(t *testing.T) {
 	}
 	require.Len(t, turns, 3)
 
-	// A memory that is gone or hidden is not a neighbour, and lends nothing.
+	// A deleted or hidden memory is no neighbour, and has none.
 	w.exec(`UPDATE memories SET deleted_at = now() WHERE id = $1`, one[1])
 	w.exec(`UPDATE memories SET sensitivity = 'hyper' WHERE id = $1`, one[3])
 	require.Equal(t, map[int]uuid.UUID{-1: one[0], 1: one[4]}, w.around(isolated, one[2], one[2], 1))
-	require.Empty(t, w.around(isolated, one[1], one[1], 1), "a forgotten anchor")
+	require.Empty(t, w.around(isolated, one[1], one[1], 1), "a deleted anchor")
 	require.Empty(t, w.around(isolated, one[3], one[3], 1), "a hidden anchor")
 }
 
@@ -90,7 +90,7 @@ func TestSessionTurnsFollowTimeBeforeIDs(t *testing.T) {
 	require.Equal(t, map[int]uuid.UUID{-1: id(1), 1: id(0)}, w.around(pg.Filter{Principal: w.p}, id(2), id(2), 3))
 }
 
-// Two agents may name their sessions alike; what one may read of the other is still no turn of its own.
+// Two agents may use the same session name; a readable turn of the other agent is still not part of the session.
 func TestSessionTurnsStayWithinOneAgent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -100,12 +100,12 @@ func TestSessionTurnsStayWithinOneAgent(t *testing.T) {
 	theirs := w.talk("standup", "theirs one", "theirs two", "theirs three")
 	shared := pg.Filter{Principal: w.p, ReadPolicy: schema.ReadShared}
 	require.Equal(t, map[int]uuid.UUID{1: mine[1]}, w.around(shared, mine[0], mine[0], 5),
-		"a shared session is read as its own agent's")
+		"a shared session is read as that of its agent")
 	require.Len(t, w.around(shared, theirs[1], theirs[1], 5), 2)
 	require.Empty(t, w.around(pg.Filter{Principal: w.p}, mine[0], mine[0], 5), "isolated")
 }
 
-// BM25 in full, over the analysed words, against what the database answers.
+// Compares with BM25 computed over the analyzed words.
 func TestRankTextIsBM25(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -127,7 +127,8 @@ func TestRankTextIsBM25(t *testing.T) {
 	}
 }
 
-// What a person says in a sentence ranks above a long answer that has the same words, whatever the others' length.
+// A short statement of a person ranks above a long answer with the same words, whatever the length of the other
+// texts.
 func TestRankTextPrefersTheShortAmongLongTexts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -141,8 +142,8 @@ func TestRankTextPrefersTheShortAmongLongTexts(t *testing.T) {
 	require.Equal(t, []uuid.UUID{said, answer}, []uuid.UUID{hits[0].ID, hits[1].ID})
 }
 
-// bm25 is the textbook's formula, written again: k1 1.2, b 0.4, length in units of 250 bytes, as shares of the
-// weight of all words asked for and of the most that one occurrence can give.
+// bm25 is an independent implementation of the formula: k1 1.2, b 0.4, length in units of 250 bytes, as a share of
+// the weight of all query words and of the maximum for one occurrence.
 func bm25(texts []string, query string) map[string]float64 {
 	const k1, b = 1.2, 0.4
 	docs := make([]map[string]float64, len(texts))

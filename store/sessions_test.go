@@ -48,8 +48,8 @@ func ended(id, stream, agent string) ledger.Event {
 	return e
 }
 
-// A session takes its stream's events in, as its agent sees them, and closes into one episode with its evidence. What
-// comes after the end belongs to the next episode.
+// A session processes the events of its stream that its agent sees, and closes into one episode with its evidence.
+// Later events belong to the next episode.
 func TestSessionClosesIntoAnEpisode(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -60,7 +60,7 @@ func TestSessionClosesIntoAnEpisode(t *testing.T) {
 	require.True(t, st.Open)
 	require.Equal(t, []int64{1, 4, 2}, []int64{st.FirstSeq, st.LastSeq, st.Changed},
 		"its own stream begins with its first event")
-	require.Equal(t, 3, st.Events, "what bob thinks is his")
+	require.Equal(t, 3, st.Events, "bob's thoughts are private")
 	require.Equal(t, "so far", st.Working.Payload.ContextSummary)
 	require.Equal(t, st, w.takeIn(key), "nothing new")
 
@@ -77,14 +77,14 @@ func TestSessionClosesIntoAnEpisode(t *testing.T) {
 	again := w.closeSession(key, 1, session.Idle)
 	require.Equal(t, closed.MemoryID, again.MemoryID)
 	require.Equal(t, 1, w.count("memories", "true"))
-	require.Equal(t, 1, w.count("sessions", "state = 'closed' AND working IS NULL"), "the state of the work is dropped")
+	require.Equal(t, 1, w.count("sessions", "state = 'closed' AND working IS NULL"), "the working state is removed")
 	require.Equal(t, 4, w.count("memory_provenance", "kind = 'event'"))
 	require.Equal(t, 1, w.count("memories",
 		"type = 'episodic' AND agent_id = 'ann' AND agent_session_id = 'x' AND visibility = 'private'"))
 	require.Equal(t, 1, w.count("memory_history", "event = 'created' AND metadata->>'workflowId' = 'session/t/ann/x'"))
 
 	st = w.takeIn(key)
-	require.Equal(t, []int64{6, 6}, []int64{st.FirstSeq, st.LastSeq}, "f is of the next episode")
+	require.Equal(t, []int64{6, 6}, []int64{st.FirstSeq, st.LastSeq}, "f belongs to the next episode")
 	require.Empty(t, st.Working.Payload.ContextSummary)
 	next := w.closeSession(key, 6, session.Idle)
 	require.Equal(t, schema.OutcomePartial, next.Outcome)
@@ -94,11 +94,11 @@ func TestSessionClosesIntoAnEpisode(t *testing.T) {
 	_, err := w.Store.OpenSession(ctx, key, time.Now())
 	require.NoError(t, err)
 	nothing := w.closeSession(key, 0, session.Finished)
-	require.Equal(t, next.MemoryID, nothing.MemoryID, "nothing happened since")
+	require.Equal(t, next.MemoryID, nothing.MemoryID, "there are no events since")
 	require.Equal(t, 2, w.count("memories", "true"))
 }
 
-// A session on a stream that others use begins with what comes next; one of no event has no episode.
+// A session on a stream that others use begins with the next event. A session without events has no episode.
 func TestSessionOnASharedStream(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -115,8 +115,8 @@ func TestSessionOnASharedStream(t *testing.T) {
 	require.ErrorContains(t, err, "stream: is not the stream of the session")
 }
 
-// Erasing events names the sessions and episodes that may tell of them, and the state of the work is as if they had
-// never been.
+// Erasing events names the sessions and episodes that may contain them, and the working state is as if they had not
+// existed.
 func TestEraseEventsOfASession(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

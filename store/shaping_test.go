@@ -13,7 +13,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// Anyone who may not see a memory gets nothing of it from what shaping reads, whatever ids it names.
+// Shaping reads nothing of a memory that the caller may not see, whatever ids are requested.
 func TestShapingReadsThroughTheFilter(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -32,8 +32,8 @@ func TestShapingReadsThroughTheFilter(t *testing.T) {
 		filter         pg.Filter
 		live, outdated bool
 	}{
-		"the owner":              {pg.Filter{Principal: owner}, true, false},
-		"the owner, of the past": {pg.Filter{Principal: owner, Superseded: true}, true, true},
+		"the owner":                           {pg.Filter{Principal: owner}, true, false},
+		"the owner, with superseded memories": {pg.Filter{Principal: owner, Superseded: true}, true, true},
 		"another agent": {pg.Filter{Principal: schema.Principal{Tenant: owner.Tenant, Agent: "other"},
 			Superseded: true}, false, false},
 		"another tenant": {pg.Filter{Principal: schema.Principal{Tenant: "other", Agent: owner.Agent},
@@ -65,7 +65,7 @@ func TestShapingReadsThroughTheFilter(t *testing.T) {
 	}
 }
 
-// So it is with what supplements read: a link shows nothing of its other end.
+// The same for supplements: a link shows nothing of the memory at its other end.
 func TestSupplementsReadThroughTheFilter(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -120,8 +120,7 @@ func TestSupplementsReadThroughTheFilter(t *testing.T) {
 	}
 }
 
-// The fallback search looks through all texts there are, by the words of their first 256 KiB, whatever bytes they
-// hold.
+// The fallback search covers all texts, by the words of their first 256 KiB, whatever bytes they contain.
 func TestArtifactsAreSearchedByTheirWords(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -133,7 +132,7 @@ func TestArtifactsAreSearchedByTheirWords(t *testing.T) {
 			strings.TrimPrefix(a.Address, schema.ArtifactPrefix))
 		return a.Address
 	}
-	long := strings.Repeat("ü", 128<<10-1) + "ü saffron" // a character lies across the end of what is indexed
+	long := strings.Repeat("ü", 128<<10-1) + "ü saffron" // a character crosses the end of the indexed part
 	texts := map[string]string{
 		"kestr":  put("text/plain", []byte("the Kestrel nests")),
 		"quoin":  put("application/json", []byte(`{"kind": "Quoin"}`)),
@@ -156,12 +155,12 @@ func TestArtifactsAreSearchedByTheirWords(t *testing.T) {
 	}
 	require.Empty(t, find("saffr"), "after the indexed part")
 	require.Equal(t, []string{texts["quoin"], texts["kestr"]}, find("quoin", "kind", "kestr"),
-		"those with most of the words first")
+		"texts with most of the words first")
 	w.forget(id)
 	require.Empty(t, find("kestr"))
 }
 
-func TestHubDegreeIsBelievedForAWhile(t *testing.T) {
+func TestHubDegreeIsCached(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.exec(`INSERT INTO entities (tenant, id, canonical_name, name, mentions, created_at, updated_at)

@@ -80,7 +80,7 @@ func TestStageMakesCandidatesDurableAndRecallable(t *testing.T) {
 		require.Equal(t, "wf", j.WorkflowID)
 		require.Equal(t, 3, j.MaxAttempts)
 	}
-	require.Equal(t, 1, w.count("events", "true"), "an explicit memory is no experience")
+	require.Equal(t, 1, w.count("events", "true"), "an explicit memory has no event")
 	require.Equal(t, 2, w.count("index_outbox", "op = 'upsert' AND version = 1"))
 	hits, err := w.SearchText(ctx, pg.Filter{Principal: w.p, MaxSensitivity: schema.SensitivityHyper},
 		"deploy on a friday", 10)
@@ -101,7 +101,7 @@ func TestStageFindsDuplicates(t *testing.T) {
 	require.Equal(t, ack.MemoryIDs[0], ack.MemoryIDs[2], "a repetition within the batch has the id of the first")
 	require.Equal(t, 3, w.count("memories", "true"))
 	require.Equal(t, 3, w.count("jobs", "true"))
-	require.Equal(t, 6, w.count("memory_candidates", "true"), "every candidate is on record")
+	require.Equal(t, 6, w.count("memory_candidates", "true"), "every candidate is recorded")
 	h := w.history(first)
 	require.Len(t, h, 3)
 	require.Contains(t, h[1].Reason, "duplicate")
@@ -110,7 +110,7 @@ func TestStageFindsDuplicates(t *testing.T) {
 
 	w.forget(first)
 	again := w.memory("The sky is blue.")
-	require.NotEqual(t, first, again, "what was forgotten can be learned again")
+	require.NotEqual(t, first, again, "a forgotten text can be learned again")
 }
 
 func TestStageDeduplicatesWithinItsScopeOnly(t *testing.T) {
@@ -132,7 +132,7 @@ func TestStageDeduplicatesWithinItsScopeOnly(t *testing.T) {
 	require.Equal(t, 6, w.count("memories", "live"))
 }
 
-// many is a batch in which every candidate has words of its own.
+// many is a batch whose candidates have no words in common.
 func many() []schema.Candidate {
 	var out []schema.Candidate
 	for i := range 150 {
@@ -141,7 +141,7 @@ func many() []schema.Candidate {
 	return out
 }
 
-func TestStageByManyAtOnceKeepsOneRow(t *testing.T) {
+func TestConcurrentStagesKeepOneRow(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const clients = 8
@@ -150,7 +150,7 @@ func TestStageByManyAtOnceKeepsOneRow(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range clients {
 		in := w.input(many()...)
-		if i%2 == 1 { // in another order: no deadlock
+		if i%2 == 1 { // in another order, which must not deadlock
 			slices.Reverse(in.Request.Candidates)
 		}
 		wg.Go(func() { acks[i], errs[i] = w.Stage(ctx, in) })
@@ -162,7 +162,7 @@ func TestStageByManyAtOnceKeepsOneRow(t *testing.T) {
 		if i%2 == 1 {
 			slices.Reverse(got)
 		}
-		require.Equal(t, acks[0].MemoryIDs, got, "everyone is given the same ids")
+		require.Equal(t, acks[0].MemoryIDs, got, "all callers get the same ids")
 	}
 	n := len(many())
 	require.Equal(t, n, w.count("memories", "true"))
@@ -195,7 +195,7 @@ func TestStageReplaysAnOperation(t *testing.T) {
 	other.Request.Principal.Tenant = "t2"
 	ack, err := w.Stage(ctx, other)
 	require.NoError(t, err)
-	require.NotEqual(t, first.BatchID, ack.BatchID, "operations belong to a tenant")
+	require.NotEqual(t, first.BatchID, ack.BatchID, "operation ids are per tenant")
 }
 
 func TestStageHonoursCandidateKeys(t *testing.T) {
@@ -230,7 +230,7 @@ func TestStageKeepsTextThatOnlyAReplayedCandidateRepeats(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.stage(schema.Candidate{Content: "what came first", IdempotencyKey: "k"})
-	// The keyed candidate is not written; so the one after it, of the same words, has to be.
+	// The candidate with the key is not written, so the next one with the same words must be.
 	ack, _ := w.stage(schema.Candidate{Content: "words not seen yet", IdempotencyKey: "k"},
 		schema.Candidate{Content: "words not seen yet"},
 		schema.Candidate{Content: "Words not seen yet."})
@@ -244,7 +244,7 @@ func TestStageKeepsTextThatOnlyAReplayedCandidateRepeats(t *testing.T) {
 	require.Equal(t, "beta", w.get(uuid.MustParse(ack.MemoryIDs[2])).Content)
 }
 
-func TestStageByManyWithOneKeyGivesOneResult(t *testing.T) {
+func TestConcurrentStagesWithOneKeyHaveOneResult(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ids := make([]string, 8)
@@ -271,7 +271,7 @@ func TestStageByManyWithOneKeyGivesOneResult(t *testing.T) {
 	require.Equal(t, 2, w.count("memories", "true"))
 }
 
-func TestStageDoesNotLearnWhatCameOutOfRecall(t *testing.T) {
+func TestStageDoesNotStoreRecalledText(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	wrapped := intake.WrapRecalled("r1", "Alice lives in Paris.")
@@ -290,8 +290,8 @@ func TestStageDoesNotLearnWhatCameOutOfRecall(t *testing.T) {
 	require.Contains(t, h[0].Reason, "recall")
 }
 
-// Text that belongs to no memory could not be forgotten, and is not kept: neither what recall handed out nor a second
-// delivery of a memory that is gone.
+// Text that belongs to no memory could not be forgotten, and is not kept: neither text that recall returned nor a
+// second delivery of a deleted memory.
 func TestStageKeepsNoTextWithoutAMemory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -315,7 +315,7 @@ func TestStageKeepsNoTextWithoutAMemory(t *testing.T) {
 	w.now = w.now.Add(31 * day)
 	require.Equal(t, 1, w.purge(500)[lifecycle.PurgeTombstones])
 	w.keeps(schema.RetainHistory, 40)
-	w.now = w.now.Add(50 * day) // its history goes too, and the key is still remembered
+	w.now = w.now.Add(50 * day) // its history is purged too, and the key is still known
 	w.purge(500)
 	w.stage(plain)
 	require.Equal(t, []int{8, 0}, []int{w.count("memory_candidates", "true"), w.count("memory_candidates", kept)})
@@ -335,7 +335,7 @@ func TestStageInShadowModeWritesNoMemory(t *testing.T) {
 	require.Equal(t, 1, w.count("index_outbox", "true"))
 	left, err := w.LeaseExtract(ctx, r, w.now)
 	require.NoError(t, err)
-	require.Len(t, left, 1, "the pipeline runs on")
+	require.Len(t, left, 1, "the pipeline continues")
 	w.requireExactStats()
 }
 
@@ -346,7 +346,7 @@ func TestStageInFrozenModeKeepsTheSource(t *testing.T) {
 	require.Equal(t, "kept", w.get(w.memory("kept")).Content)
 }
 
-func TestStageLeavesNothingHalfWritten(t *testing.T) {
+func TestStageIsAtomic(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.memory("what was there")
@@ -367,7 +367,7 @@ func TestStageLeavesNothingHalfWritten(t *testing.T) {
 	require.Empty(t, ack.Deduped)
 }
 
-func TestStageTakesWhateverValidateAdmits(t *testing.T) {
+func TestStageAcceptsEveryValidRequest(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	longName := strings.Repeat("\U0001F9E0", schema.MaxNameLength)
@@ -405,7 +405,7 @@ func distinct(size int, word func(int) string) string {
 	}
 }
 
-func TestOpenRefusesWhatItCannotTrust(t *testing.T) {
+func TestOpenErrorsContainNoPassword(t *testing.T) {
 	t.Parallel()
 	_, err := store.Open(ctx, pg.Config{URL: "postgres://u:hunter2secret@127.0.0.1:port/x"})
 	require.Error(t, err)
@@ -420,7 +420,7 @@ func TestOpenRefusesWhatItCannotTrust(t *testing.T) {
 	require.ErrorContains(t, err, "no tenant")
 }
 
-// A client that stops waiting leaves the statement running at the server, unless the server cancels it too.
+// A client that stops waiting does not end the statement at the server. The server's timeout must.
 func TestStatementTimeoutEndsAtTheServer(t *testing.T) {
 	t.Parallel()
 	url := testkit.DatabaseURL(t)

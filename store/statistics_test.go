@@ -25,29 +25,29 @@ import (
 	"github.com/mneme/mneme/store/search"
 )
 
-// The tests of this file ask how much a statement reads when the planner does not know the tables. They assert on
-// rows, not on time: EXPLAIN ANALYZE counts every row that a node returned or rejected.
+// The tests of this file check how many rows a statement reads when the planner's statistics are wrong. They compare
+// rows, not time: EXPLAIN ANALYZE counts every row that a node returned or rejected.
 
 const (
-	knownRows = 4000 // of the tenant that the statistics know
-	freshRows = 2000 // of a tenant that came after them
+	knownRows = 4000 // of the tenant in the statistics
+	freshRows = 2000 // of a tenant added later
 )
 
-// ignorance is one way in which the planner's statistics can be wrong. Its SQL runs once the known tenant is stored,
-// and once the fresh one is.
+// ignorance is one way in which the planner's statistics can be wrong. Its SQL runs after the known tenant is stored
+// and after the fresh one is.
 type ignorance struct {
 	name          string
 	before, after string
 }
 
-// plannedTables are those that the pipeline goes through.
+// plannedTables are the tables that the pipeline reads.
 const plannedTables = `'memories', 'memory_embeddings', 'memory_candidates', 'proposals', 'lexeme_stats', 'corpus_stats', 'jobs', 'entity_claims',
 	'memory_links', 'memory_hints', 'index_outbox', 'memory_provenance'`
 
 const (
 	ofSchema = `relnamespace = current_schema()::regnamespace AND relname IN (` + plannedTables + `)`
 
-	// forgetStatistics leaves the tables as a restored dump does.
+	// forgetStatistics removes the statistics, as restoring a dump does.
 	forgetStatistics = `
 		DELETE FROM pg_statistic WHERE starelid IN (SELECT oid FROM pg_class WHERE ` + ofSchema + `);
 		UPDATE pg_class SET reltuples = -1, relpages = 0 WHERE ` + ofSchema + `;`
@@ -59,7 +59,7 @@ const (
 var ignorances = []ignorance{
 	{name: "missing", after: forgetStatistics},
 	{name: "stale", before: `ANALYZE`},
-	// The planner takes a tenant for a single row, whichever it is.
+	// The planner assumes that any tenant has a single row.
 	{name: "false", after: `
 		` + eachTable + `ALTER COLUMN tenant SET (n_distinct = -1)', t); END LOOP; END $$;
 		ANALYZE;
@@ -67,13 +67,13 @@ var ignorances = []ignorance{
 		WHERE staattnum = 1 AND starelid IN (SELECT oid FROM pg_class WHERE ` + ofSchema + `)`},
 }
 
-// newIgnorant returns a world with a tenant that the statistics know, and the tenant t that they do not.
+// newIgnorant returns a world with a tenant that is in the statistics and the tenant t that is not.
 func newIgnorant(t *testing.T, how ignorance) *world {
 	t.Helper()
 	w := newUnplannedWorld(t)
 	w.exec(eachTable + `SET (autovacuum_enabled = false)', t); END LOOP; END $$`)
 	require.NoError(t, pgxvec.RegisterTypes(ctx, w.owner))
-	// An index for nearest neighbours takes several times as long to fill row by row as to build.
+	// Filling an index for nearest neighbours row by row takes several times as long as building it.
 	const nearest = "memory_embeddings_hash_v1_session_episodic"
 	var build string
 	require.NoError(t, w.owner.QueryRow(ctx, `SELECT pg_get_indexdef($1::regclass)`, nearest).Scan(&build))
@@ -90,12 +90,13 @@ func newIgnorant(t *testing.T, how ignorance) *world {
 	return w
 }
 
-// alike is the n-th of many observations that differ in their numbers alone.
+// alike is the n-th of many observations that differ only in their numbers.
 func alike(n int) string {
 	return fmt.Sprintf("Probe item %d: the service s%d listens on port %d and belongs to team %d.", n, n, 10000+n, n%37)
 }
 
-// fillAlike stores observations with their embeddings past the store: staging thousands takes longer than the test.
+// fillAlike inserts observations with their embeddings directly, because staging thousands takes longer than the
+// test.
 func (w *world) fillAlike(tenant string, n int) {
 	w.t.Helper()
 	texts := make([]string, n)
@@ -148,7 +149,7 @@ func (w *world) fillAlike(tenant string, n int) {
 	}
 }
 
-// planNode is what EXPLAIN (ANALYZE, FORMAT JSON) says of one step.
+// planNode is one step in the output of EXPLAIN (ANALYZE, FORMAT JSON).
 type planNode struct {
 	Type     string     `json:"Node Type"`
 	Relation string     `json:"Relation Name"`
@@ -162,7 +163,7 @@ type planNode struct {
 	Plans    []planNode `json:"Plans"`
 }
 
-// tree renders the plan, one step a line.
+// tree renders the plan, one step per line.
 func (p planNode) tree(depth int) string {
 	out := fmt.Sprintf("%s%s %s %s loops=%.0f rows=%.0f filtered=%.0f joined=%.0f %.160s\n", strings.Repeat(" ", depth),
 		p.Type, p.Relation, p.Index, p.Loops, p.Rows, p.Filtered, p.Joined, p.Cond)
@@ -172,7 +173,7 @@ func (p planNode) tree(depth int) string {
 	return out
 }
 
-// read is how many rows a plan's scans of tables and its joins read.
+// read is the number of rows that a plan's scans and joins read.
 func (p planNode) read() float64 {
 	n := p.Loops * p.Joined
 	if p.Relation != "" || p.Index != "" {
@@ -184,7 +185,7 @@ func (p planNode) read() float64 {
 	return n
 }
 
-// rowsRead runs fn and returns how many rows its statements read, and the plan that read most.
+// rowsRead runs fn and returns how many rows its statements read, and the plan that read the most.
 func rowsRead(t *testing.T, s *store.Store, listen *tracer, fn func() error) (total float64, worst string) {
 	t.Helper()
 	sent, err := listen.of(fn)
@@ -193,7 +194,7 @@ func rowsRead(t *testing.T, s *store.Store, listen *tracer, fn func() error) (to
 	require.NoError(t, s.Read(ctx, "t", func(tx pgx.Tx) error {
 		for _, st := range sent {
 			verb := strings.ToUpper(strings.Fields(strings.TrimLeft(st.sql, "( \t\n"))[0])
-			if strings.Contains(st.sql, "set_config(") { // planner settings of the statements that follow
+			if strings.Contains(st.sql, "set_config(") { // planner settings for the following statements
 				if _, err := tx.Exec(ctx, st.sql, st.args...); err != nil {
 					return err
 				}
@@ -222,7 +223,7 @@ func rowsRead(t *testing.T, s *store.Store, listen *tracer, fn func() error) (to
 	return total, worst
 }
 
-func TestThePipelineReadsFewRowsWhateverTheStatistics(t *testing.T) {
+func TestPipelineReadsFewRowsWithoutStatistics(t *testing.T) {
 	t.Parallel()
 	for _, how := range ignorances {
 		t.Run(how.name, func(t *testing.T) {
@@ -233,7 +234,7 @@ func TestThePipelineReadsFewRowsWhateverTheStatistics(t *testing.T) {
 	}
 }
 
-// neighborsReadFewRows checks the search for what may be about the same thing as a new fact.
+// neighborsReadFewRows checks the search for neighbours of a new fact.
 func neighborsReadFewRows(t *testing.T, w *world) {
 	t.Helper()
 	listen := &tracer{}
@@ -248,7 +249,7 @@ func neighborsReadFewRows(t *testing.T, w *world) {
 		queries = append(queries, search.NeighborQuery{Fact: f, Exclude: uuid.New(), At: time.Now(),
 			Embedding: &pg.Embedding{Model: hash, Vector: embed(t, f.Content)}})
 	}
-	// A small tenant's vectors are read once, a large one's are asked of the index.
+	// The vectors of a small tenant are scanned once, those of a large one are searched by the index.
 	for _, scan := range []int64{freshRows, 1} {
 		s.ScanUpTo = scan
 		var found [][]memory.Neighbor
@@ -268,7 +269,7 @@ func neighborsReadFewRows(t *testing.T, w *world) {
 	}
 }
 
-// tableReads is how many rows and index entries were read of each table of the schema since it was made.
+// tableReads is how many rows and index entries have been read from each table since it was created.
 func (w *world) tableReads() map[string]int64 {
 	w.t.Helper()
 	rows, err := w.owner.Query(ctx, `SELECT t.relname, coalesce(t.seq_tup_read, 0) + coalesce(t.idx_tup_fetch, 0)
@@ -283,8 +284,8 @@ func (w *world) tableReads() map[string]int64 {
 	return out
 }
 
-// phasesReadFewRows checks the phases of the pipeline. They go through the same tables by ids of the range. None may
-// read a tenant once a candidate.
+// phasesReadFewRows checks the phases of the pipeline. They read the same tables by the ids of the range. None may
+// read a whole tenant for each candidate.
 func phasesReadFewRows(t *testing.T, w *world) {
 	t.Helper()
 	const size = 200
@@ -378,11 +379,11 @@ func phasesReadFewRows(t *testing.T, w *world) {
 		s, err := store.Open(ctx, pg.Config{URL: w.url, MaxConns: 1})
 		require.NoError(t, err)
 		require.NoError(t, phase.run(s), phase.name)
-		s.Close() // has the server add up what was read
+		s.Close() // the server adds up what was read
 		time.Sleep(50 * time.Millisecond)
 		after := w.tableReads()
-		// An index entry and its row are two, and how many a vector index reads varies by a third. A plan that
-		// runs away reads all rows once a fact: 200 times.
+		// An index entry and its row count as two, and the number that a vector index reads varies by a third. A bad
+		// plan reads all rows for each fact: 200 times as many.
 		for table, n := range after {
 			require.LessOrEqual(t, n-before[table], int64(20*(freshRows+size)), "%s reads %s", phase.name,
 				table)

@@ -56,7 +56,7 @@ func TestTextStatisticsStayExact(t *testing.T) {
 		}
 		w.requireExactStats()
 	})
-	require.Positive(t, retired, "the sequences retired something")
+	require.Positive(t, retired, "the sequences retired some memories")
 }
 
 func TestTextStatisticsStayExactUnderConcurrency(t *testing.T) {
@@ -70,7 +70,7 @@ func TestTextStatisticsStayExactUnderConcurrency(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 6 {
 		other := *w
-		other.p.Scope = []string{"", "s"}[i%2] // two scope locks: statistics are what they share
+		other.p.Scope = []string{"", "s"}[i%2] // two scope locks: only the statistics are shared
 		ack, r := other.stage(say(fmt.Sprintf("source %d of delta", i))...)
 		w.decided(r, uuid.MustParse(ack.MemoryIDs[0]),
 			idea{fact: fact(fmt.Sprintf("epsilon alpha %d", i)), action: schema.ActionUpdate, target: targets[2*i]},

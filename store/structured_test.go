@@ -47,7 +47,7 @@ func hitIDs(t testing.TB, hits []search.Hit, err error) []uuid.UUID {
 	return out
 }
 
-// written takes a source and a fact from it through the pipeline and returns the fact's memory.
+// written takes a source and one of its facts through the pipeline and returns the memory of the fact.
 func (w *world) written(source string, f memory.Fact) uuid.UUID {
 	w.t.Helper()
 	_, r := w.source(source, idea{fact: f, action: schema.ActionAdd})
@@ -59,7 +59,7 @@ func (w *world) written(source string, f memory.Fact) uuid.UUID {
 	return id
 }
 
-func TestHintsFindWhatIsToldInOtherWords(t *testing.T) {
+func TestHintsFindMemoriesInOtherWords(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	f := lives("Alice lives in Lisbon", "Alice", "Lisbon")
@@ -88,7 +88,7 @@ func TestHintsFindWhatIsToldInOtherWords(t *testing.T) {
 	require.Empty(t, hitIDs(t, hits, err))
 }
 
-// A hint asks in one word, the query in another that means the same: the expansion of the query finds it.
+// A hint and a query use different words with the same meaning: the expansion of the query finds the hint.
 func TestKeywordExpansionReachesHints(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -106,7 +106,7 @@ func TestKeywordExpansionReachesHints(t *testing.T) {
 	require.Equal(t, []uuid.UUID{id}, ask(rank.ExpandQuery("what pet is there")))
 }
 
-func TestASourceThatIsItsOwnFactGetsTheFactsHintsOnce(t *testing.T) {
+func TestASourceGetsTheHintsOfItsFactOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	f := lives("Alice lives in Lisbon", "Alice", "Lisbon")
@@ -118,7 +118,7 @@ func TestASourceThatIsItsOwnFactGetsTheFactsHintsOnce(t *testing.T) {
 	require.Len(t, w.hints(parent), 1)
 }
 
-func TestHintsGoWithTheTextThatTheyAreOf(t *testing.T) {
+func TestHintsAreReplacedWithTheirText(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	f := lives("Alice lives in Lisbon", "Alice", "Lisbon")
@@ -152,12 +152,12 @@ func TestErasureLeavesNoHint(t *testing.T) {
 		require.Empty(t, w.hints(id))
 		require.Len(t, w.hints(kept), 1)
 		require.Zero(t, w.count("memory_candidates", "extraction::text LIKE '%Portugal%'"),
-			"nor in what it was extracted with")
+			"nor in the extraction")
 		require.Zero(t, w.count("proposals", "fact::text LIKE '%Portugal%'"))
 	}
 }
 
-func TestClaimsAreFoundByWhatTheySay(t *testing.T) {
+func TestClaimsAreFoundByTheirWords(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	f := fact("She goes there every morning, rain or shine")
@@ -170,9 +170,9 @@ func TestClaimsAreFoundByWhatTheySay(t *testing.T) {
 	hits, err := w.SearchClaims(ctx, mine, question(t, w, mine, "where does Alice work?"), 10)
 	require.Equal(t, []uuid.UUID{id}, hitIDs(t, hits, err))
 	m := w.get(id)
-	require.InDelta(t, 0.55+0.3*m.Importance+0.15*m.Confidence, hits[0].Score, 1e-9, "each word of the query matched")
+	require.InDelta(t, 0.55+0.3*m.Importance+0.15*m.Confidence, hits[0].Score, 1e-9, "each word of the query matches")
 	hits, err = w.SearchClaims(ctx, mine, question(t, w, mine, "does Bob or Alice like tea, or Alice's coffee"), 10)
-	require.Equal(t, []uuid.UUID{tea, id}, hitIDs(t, hits, err), "the claim that holds more of it first")
+	require.Equal(t, []uuid.UUID{tea, id}, hitIDs(t, hits, err), "the claim with more of the words first")
 	for _, other := range []pg.Filter{{Principal: schema.Principal{Tenant: "t", Agent: "b"}},
 		{Principal: schema.Principal{Tenant: "t2", Agent: "a"}}} {
 		hits, err = w.SearchClaims(ctx, other, question(t, w, other, "where does Alice work?"), 10)
@@ -184,7 +184,7 @@ func TestClaimsAreFoundByWhatTheySay(t *testing.T) {
 	}
 }
 
-// graph puts a chain of entities past the store, each named by one memory: c0 - c1 - c2 …
+// graph inserts a chain of entities directly, each named by one memory: c0 - c1 - c2 …
 func (w *world) graph(names ...string) []uuid.UUID {
 	w.t.Helper()
 	var memories, entities []uuid.UUID
@@ -201,7 +201,7 @@ func (w *world) graph(names ...string) []uuid.UUID {
 	return memories
 }
 
-// graphEdge puts an edge past the store, said by so many memories of the world's own.
+// graphEdge inserts an edge directly, with a number of mentions by the world's own memories.
 func (w *world) graphEdge(from, to uuid.UUID, confidence float64, mentions int) {
 	w.t.Helper()
 	w.exec(`INSERT INTO entity_relations VALUES ('t', $1, 'knows', $2, $3, $4, now(), now())`, from, to, mentions,
@@ -216,8 +216,8 @@ func (w *world) says(memory, from, to uuid.UUID) {
 	w.exec(`INSERT INTO entity_relation_sources VALUES ('t', $1, $2, 'knows', $3)`, memory, from, to)
 }
 
-// What only others know, or was forgotten, connects nothing.
-func TestTheGraphIsWalkedAlongWhatTheAskerMaySee(t *testing.T) {
+// A forgotten memory, or one that only others may see, connects no entities.
+func TestTheGraphIsWalkedAlongVisibleEdges(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	named := w.graph("ann", "bob")
@@ -232,13 +232,13 @@ func TestTheGraphIsWalkedAlongWhatTheAskerMaySee(t *testing.T) {
 	}
 	require.Equal(t, named, find(mine))
 	w.exec(`DELETE FROM entity_relation_sources`)
-	require.Equal(t, named[:1], find(mine), "no one says so any more")
+	require.Equal(t, named[:1], find(mine), "no memory mentions it any more")
 
 	said := w.memory("ann and bob are old friends")
 	w.says(said, ann, bob)
 	require.Equal(t, named, find(mine))
 	w.exec(`UPDATE memories SET agent_id = 'other' WHERE id = $1`, said)
-	require.Equal(t, named[:1], find(mine), "somebody else's secret")
+	require.Equal(t, named[:1], find(mine), "another agent's secret")
 	w.exec(`UPDATE memories SET visibility = 'global' WHERE id = $1`, said)
 	require.Equal(t, named, find(pg.Filter{Principal: w.p, ReadPolicy: schema.ReadShared}))
 	w.exec(`UPDATE memories SET agent_id = 'a', sensitivity = 'high' WHERE id = $1`, said)
@@ -248,15 +248,15 @@ func TestTheGraphIsWalkedAlongWhatTheAskerMaySee(t *testing.T) {
 	require.Equal(t, named[:1], find(mine), "forgotten")
 }
 
-func TestTheGraphIsWalkedFromWhatTheQueryNames(t *testing.T) {
+func TestTheGraphIsWalkedFromEntitiesOfTheQuery(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	chain := w.graph("atlas project", "initech", "berlin", "spree")
 	mine := pg.Filter{Principal: w.p}
 	hits, err := w.SearchGraph(ctx, mine, question(t, w, mine, "who runs the Atlas Project?"), 10)
-	require.Equal(t, chain[:3], hitIDs(t, hits, err), "two edges far, the nearest first")
+	require.Equal(t, chain[:3], hitIDs(t, hits, err), "two edges away, the nearest first")
 	hits, err = w.SearchGraph(ctx, mine, question(t, w, mine, "what flows through Berlin?"), 10)
-	require.ElementsMatch(t, chain, hitIDs(t, hits, err), "against the direction of an edge as well")
+	require.ElementsMatch(t, chain, hitIDs(t, hits, err), "an edge is followed in both directions")
 	for _, query := range []string{"nobody", "?!", "", "atlas"} {
 		hits, err = w.SearchGraph(ctx, mine, question(t, w, mine, query), 10)
 		require.Empty(t, hitIDs(t, hits, err), query)
@@ -268,15 +268,15 @@ func TestTheGraphIsWalkedFromWhatTheQueryNames(t *testing.T) {
 	}
 	w.exec(`UPDATE entity_relations SET confidence = 0.4 WHERE tenant = 't'`)
 	hits, err = w.SearchGraph(ctx, mine, question(t, w, mine, "atlas project"), 10)
-	require.Equal(t, chain[:1], hitIDs(t, hits, err), "edges that are doubtful are not followed")
+	require.Equal(t, chain[:1], hitIDs(t, hits, err), "edges of low confidence are not followed")
 	w.exec(`UPDATE entity_relations SET confidence = 0.55, mentions = 1 WHERE tenant = 't'`)
 	w.exec(`DELETE FROM entity_relation_sources x USING entity_relation_sources y WHERE x.source_id = y.source_id
 		AND x.target_id = y.target_id AND x.memory_id > y.memory_id`)
 	hits, err = w.SearchGraph(ctx, mine, question(t, w, mine, "atlas project"), 10)
-	require.Equal(t, chain[:1], hitIDs(t, hits, err), "nor those that are weak: 0.55 of a half")
+	require.Equal(t, chain[:1], hitIDs(t, hits, err), "nor weak edges: 0.55 of a half")
 }
 
-// A hub costs what its bounds say, and no statement an edge or a node.
+// The cost of a hub is bounded, and no statement is sent for each edge or node.
 func TestAHubCostsOneStatement(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -312,7 +312,7 @@ func TestAHubCostsOneStatement(t *testing.T) {
 	require.LessOrEqual(t, selects, 3, "the words, the corpus, the walk")
 }
 
-func TestTimeFindsWhatIsOfIt(t *testing.T) {
+func TestTimeSearch(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	at := func(days int) *time.Time { d := w.now.AddDate(0, 0, days); return &d }
@@ -337,7 +337,7 @@ func TestTimeFindsWhatIsOfIt(t *testing.T) {
 
 	w.exec(`UPDATE memories SET validity = 'timeboxed', valid_from = '2025-06-01', valid_until = '2025-09-01'
 		WHERE id = $1`, before)
-	require.Equal(t, []uuid.UUID{before}, find("in July 2025", mine), "what held then")
+	require.Equal(t, []uuid.UUID{before}, find("in July 2025", mine), "what was valid then")
 	require.Equal(t, []uuid.UUID{before}, find("before July 2025", mine))
 	require.Empty(t, find("in September 2025", mine))
 }

@@ -23,13 +23,13 @@ import (
 	"github.com/mneme/mneme/store/transfer"
 )
 
-// whatSees is the filter of a topic's principal without clearance.
-func whatSees(t topics.Topic) pg.Filter {
+// topicFilter is the filter of a topic's principal without clearance.
+func topicFilter(t topics.Topic) pg.Filter {
 	return pg.Filter{Principal: t.Principal, ReadPolicy: t.ReadPolicy}
 }
 
-// knows keeps a memory of the principal.
-func (w *world) knows(p schema.Principal, v schema.Visibility, content string) uuid.UUID {
+// storeMemory stores a memory of the principal.
+func (w *world) storeMemory(p schema.Principal, v schema.Visibility, content string) uuid.UUID {
 	w.t.Helper()
 	id, err := w.Insert(ctx, p, v, semantic(content, "Billing", "states", content, `{"mode":"global"}`), w.now)
 	require.NoError(w.t, err)
@@ -44,28 +44,29 @@ func (w *world) asks(p schema.Principal, question string) topics.Topic {
 	return t
 }
 
-// drafts saves the extract of memories as the draft of a topic, and returns the evidence's hash.
+// drafts saves the extract of memories as the draft of a topic, and returns the hash of the evidence.
 func (w *world) drafts(t topics.Topic, ids ...uuid.UUID) (string, storetopics.Outcome) {
 	w.t.Helper()
-	evidence, err := w.Evidence(ctx, whatSees(t), ids)
+	evidence, err := w.Evidence(ctx, topicFilter(t), ids)
 	require.NoError(w.t, err)
 	refs := rules.Refs(evidence)
-	out, err := w.SaveDraft(ctx, storetopics.Draft{Tenant: w.p.Tenant, Topic: uuid.MustParse(t.ID), Filter: whatSees(t),
-		Parts: rules.Extract(evidence), Evidence: refs, WrittenBy: "rules", AsOf: w.now}, w.now)
+	out, err := w.SaveDraft(ctx, storetopics.Draft{Tenant: w.p.Tenant, Topic: uuid.MustParse(t.ID),
+		Filter: topicFilter(t),
+		Parts:  rules.Extract(evidence), Evidence: refs, WrittenBy: "rules", AsOf: w.now}, w.now)
 	require.NoError(w.t, err)
 	return rules.Hash(refs), out
 }
 
 func (w *world) publishes(t topics.Topic, hash string) (storetopics.Outcome, int) {
 	w.t.Helper()
-	out, number, err := w.PublishDraft(ctx, w.p.Tenant, uuid.MustParse(t.ID), whatSees(t), hash, w.now)
+	out, number, err := w.PublishDraft(ctx, w.p.Tenant, uuid.MustParse(t.ID), topicFilter(t), hash, w.now)
 	require.NoError(w.t, err)
 	return out, number
 }
 
 func (w *world) topic(t topics.Topic) topics.Topic {
 	w.t.Helper()
-	out, err := w.Topic(ctx, t.Principal, uuid.MustParse(t.ID), whatSees)
+	out, err := w.Topic(ctx, t.Principal, uuid.MustParse(t.ID), topicFilter)
 	require.NoError(w.t, err)
 	return out
 }
@@ -77,7 +78,7 @@ func TestTopicIsOpenedOnceAndAnsweredWithHistory(t *testing.T) {
 	require.Equal(t, topic, w.asks(w.p, "What do we know about billing?"))
 	require.Equal(t, topics.NeverAnswered, w.topic(topic).Freshness)
 
-	one := w.knows(w.p, schema.VisibilityPrivate, "Billing runs on Postgres.")
+	one := w.storeMemory(w.p, schema.VisibilityPrivate, "Billing runs on Postgres.")
 	hash, out := w.drafts(topic, one)
 	require.Equal(t, storetopics.Written, out)
 	require.Equal(t, topics.NeverAnswered, w.topic(topic).Freshness, "a draft is not shown")
@@ -92,7 +93,7 @@ func TestTopicIsOpenedOnceAndAnsweredWithHistory(t *testing.T) {
 	require.Equal(t, []topics.Part{{Text: "Billing runs on Postgres.", Memories: []string{one.String()}}},
 		shown.Answer.Parts)
 
-	two := w.knows(w.p, schema.VisibilityPrivate, "Billing is owned by payments.")
+	two := w.storeMemory(w.p, schema.VisibilityPrivate, "Billing is owned by payments.")
 	for i := range topics.KeptAnswers + 3 {
 		hash, _ = w.drafts(topic, one, two)
 		if i%2 == 0 {
@@ -101,7 +102,7 @@ func TestTopicIsOpenedOnceAndAnsweredWithHistory(t *testing.T) {
 		out, _ = w.publishes(topic, hash)
 		require.Equal(t, storetopics.Written, out)
 	}
-	history, err := w.Answers(ctx, topic.Principal, uuid.MustParse(topic.ID), whatSees)
+	history, err := w.Answers(ctx, topic.Principal, uuid.MustParse(topic.ID), topicFilter)
 	require.NoError(t, err)
 	require.Len(t, history, topics.KeptAnswers)
 	require.Equal(t, topics.KeptAnswers+4, history[0].Number)
@@ -110,12 +111,12 @@ func TestTopicIsOpenedOnceAndAnsweredWithHistory(t *testing.T) {
 		w.now),
 		pg.ErrNotFound)
 	require.NoError(t, w.RemoveTopic(ctx, w.p, uuid.MustParse(topic.ID), w.now))
-	_, err = w.Topic(ctx, w.p, uuid.MustParse(topic.ID), whatSees)
+	_, err = w.Topic(ctx, w.p, uuid.MustParse(topic.ID), topicFilter)
 	require.ErrorIs(t, err, pg.ErrNotFound)
 	require.Zero(t, w.count("topic_answers", "true"))
 }
 
-// What repeats a memory goes with it in the same transaction, however it is forgotten; a draft too.
+// An answer or draft that quotes a memory is removed in the same transaction, in any mode of forgetting.
 func TestForgettingBlanksAnswersAndDropsDrafts(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []schema.ForgetMode{schema.ForgetSoft, schema.ForgetForce, schema.ForgetErase} {
@@ -123,8 +124,8 @@ func TestForgettingBlanksAnswersAndDropsDrafts(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			topic, other := w.asks(w.p, "What about billing?"), w.asks(w.p, "What about parking?")
-			gone := w.knows(w.p, schema.VisibilityPrivate, "Billing uses the xyzzycanary vault.")
-			kept := w.knows(w.p, schema.VisibilityPrivate, "Billing is in Lisbon.")
+			gone := w.storeMemory(w.p, schema.VisibilityPrivate, "Billing uses the xyzzycanary vault.")
+			kept := w.storeMemory(w.p, schema.VisibilityPrivate, "Billing is in Lisbon.")
 			hash, _ := w.drafts(topic, gone, kept)
 			w.publishes(topic, hash)
 			hash, _ = w.drafts(other, kept)
@@ -141,20 +142,20 @@ func TestForgettingBlanksAnswersAndDropsDrafts(t *testing.T) {
 			require.NotNil(t, shown.Answer.BlankedAt)
 			require.Empty(t, shown.Answer.Parts)
 			require.False(t, shown.Answer.Unknown())
-			require.Equal(t, topics.Fresh, w.topic(other).Freshness, "an answer that is not made of it stays")
+			require.Equal(t, topics.Fresh, w.topic(other).Freshness, "an answer that does not use it stays")
 			out, _ = w.publishes(topic, pending)
-			require.Equal(t, storetopics.NotDrafted, out, "a draft of what is forgotten is not published")
+			require.Equal(t, storetopics.NotDrafted, out, "a draft that uses a forgotten memory is not published")
 		})
 	}
 }
 
-// A memory that changes, or that the principal may no longer see, between reading and publishing keeps the answer back.
+// If a memory changes, or is hidden from the principal, between reading and publishing, the answer is not published.
 func TestOutdatedDraftIsDropped(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	bob := schema.Principal{Tenant: w.p.Tenant, Agent: "bob", Project: w.p.Project}
 	topic := w.asks(bob, "What about billing?")
-	id := w.knows(w.p, schema.VisibilityGlobal, "Billing is in Lisbon.")
+	id := w.storeMemory(w.p, schema.VisibilityGlobal, "Billing is in Lisbon.")
 	hash, out := w.drafts(topic, id)
 	require.Equal(t, storetopics.Written, out)
 	_, err := w.owner.Exec(ctx, `UPDATE memories SET visibility = 'private' WHERE id = $1`, id)
@@ -171,13 +172,13 @@ func TestOutdatedDraftIsDropped(t *testing.T) {
 	require.Equal(t, storetopics.State{Refs: []rules.Ref{}}, state)
 }
 
-// Forgetting and publishing at the same time leave no answer that repeats the memory, in either order.
+// Concurrent forgetting and publishing, in either order, leave no answer that quotes the memory.
 func TestPublishWhileForgetting(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for i := range 12 {
 		topic := w.asks(w.p, fmt.Sprintf("What about billing %d?", i))
-		id := w.knows(w.p, schema.VisibilityPrivate, fmt.Sprintf("Billing %d uses the xyzzycanary vault.", i))
+		id := w.storeMemory(w.p, schema.VisibilityPrivate, fmt.Sprintf("Billing %d uses the xyzzycanary vault.", i))
 		hash, _ := w.drafts(topic, id)
 		preview := w.selects(w.forgets(schema.ForgetErase, named(id)))
 		_, err := w.confirm(preview, w.token(preview))
@@ -185,7 +186,7 @@ func TestPublishWhileForgetting(t *testing.T) {
 		var both sync.WaitGroup
 		var published, forgot error
 		both.Go(func() {
-			_, _, published = w.PublishDraft(ctx, w.p.Tenant, uuid.MustParse(topic.ID), whatSees(topic), hash, w.now)
+			_, _, published = w.PublishDraft(ctx, w.p.Tenant, uuid.MustParse(topic.ID), topicFilter(topic), hash, w.now)
 		})
 		both.Go(func() {
 			_, forgot = w.ForgetBatch(ctx, w.p.Tenant, uuid.MustParse(preview.RunID), 3, w.now)
@@ -198,8 +199,8 @@ func TestPublishWhileForgetting(t *testing.T) {
 	}
 }
 
-// A topic never shows what its principal may not see: neither when it was answered, nor when who may see a memory, or
-// how sensitive it is, has changed since.
+// A topic never shows a memory that its principal may not see, neither when it is answered nor after the visibility
+// or the sensitivity of a memory has changed.
 func TestTopicShowsOnlyWhatItsPrincipalMaySee(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -216,10 +217,10 @@ func TestTopicShowsOnlyWhatItsPrincipalMaySee(t *testing.T) {
 			owner := rapid.SampledFrom(owners).Draw(r, "owner")
 			v := rapid.SampledFrom([]schema.Visibility{schema.VisibilityPrivate, schema.VisibilityShared,
 				schema.VisibilityGlobal}).Draw(r, "visibility")
-			ids = append(ids, w.knows(owner, v, fmt.Sprintf("Statement %d of case %d.", i, n)))
+			ids = append(ids, w.storeMemory(owner, v, fmt.Sprintf("Statement %d of case %d.", i, n)))
 		}
 		visible := func() map[uuid.UUID]bool {
-			seen, err := w.Evidence(ctx, whatSees(topic), ids)
+			seen, err := w.Evidence(ctx, topicFilter(topic), ids)
 			require.NoError(r, err)
 			out := map[uuid.UUID]bool{}
 			for _, e := range seen {
@@ -238,7 +239,7 @@ func TestTopicShowsOnlyWhatItsPrincipalMaySee(t *testing.T) {
 			}
 		}
 		may := visible()
-		history, err := w.Answers(ctx, topic.Principal, uuid.MustParse(topic.ID), whatSees)
+		history, err := w.Answers(ctx, topic.Principal, uuid.MustParse(topic.ID), topicFilter)
 		require.NoError(r, err)
 		for _, answer := range append(history, *w.topic(topic).Answer) {
 			for _, part := range answer.Parts {
@@ -249,8 +250,8 @@ func TestTopicShowsOnlyWhatItsPrincipalMaySee(t *testing.T) {
 		}
 		for _, other := range owners {
 			if other != asker {
-				_, err := w.Topic(ctx, other, uuid.MustParse(topic.ID), whatSees)
-				require.ErrorIs(r, err, pg.ErrNotFound, "a topic is its owner's")
+				_, err := w.Topic(ctx, other, uuid.MustParse(topic.ID), topicFilter)
+				require.ErrorIs(r, err, pg.ErrNotFound, "a topic is visible to its owner only")
 			}
 		}
 	})
@@ -278,8 +279,8 @@ func TestTenantsWithTopics(t *testing.T) {
 	require.Equal(t, "question", invalid.Fields[0].Field)
 }
 
-// Calls that reserve at once never come to more than the day's limit; an attempt that never settles keeps counting; the
-// next day begins with nothing used.
+// Concurrent reservations never exceed the day's limit. A reservation that is never settled keeps counting. The next
+// day begins with nothing used.
 func TestTokenBudget(t *testing.T) {
 	t.Parallel()
 	s := testkit.Store(t)
@@ -323,13 +324,13 @@ func TestTokenBudget(t *testing.T) {
 	require.Zero(t, other.Used())
 }
 
-// An export has the open topics of its owners without their answers; restored, they wait for a refresh.
+// An export contains the open topics of its owners without their answers. Restored topics wait for a refresh.
 func TestTopicsAreExportedWithoutAnswers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	topic, other := w.asks(w.p, "What about billing?"), w.asks(schema.Principal{Tenant: w.p.Tenant, Agent: "zoe"},
 		"What about zoe?")
-	id := w.knows(w.p, schema.VisibilityPrivate, "Billing uses the xyzzycanary vault.")
+	id := w.storeMemory(w.p, schema.VisibilityPrivate, "Billing uses the xyzzycanary vault.")
 	hash, _ := w.drafts(topic, id)
 	w.publishes(topic, hash)
 	for all, want := range map[bool]int{false: 1, true: 2} {

@@ -13,8 +13,8 @@ import (
 	"github.com/mneme/mneme/store/read"
 )
 
-// Every read of single memories has the limit of recall, unless the caller gives another limit.
-func TestLooksAreBoundedBySensitivity(t *testing.T) {
+// Every read of single memories has the sensitivity limit of recall, unless the caller sets another one.
+func TestReadsAreLimitedBySensitivity(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	open := w.keep(semantic("open", "x", "states", "open", `{"mode":"global"}`))
@@ -47,7 +47,7 @@ func TestLooksAreBoundedBySensitivity(t *testing.T) {
 
 	m, err := w.Get(ctx, w.p, open)
 	require.NoError(t, err)
-	require.Empty(t, m.Relations, "what leads to it may tell of it")
+	require.Empty(t, m.Relations, "a relation to it could reveal it")
 	m, err = w.Get(ctx, w.p, open, high)
 	require.NoError(t, err)
 	require.Len(t, m.Relations, 1)
@@ -59,7 +59,7 @@ func TestLooksAreBoundedBySensitivity(t *testing.T) {
 	}
 }
 
-func TestSafeSummariesAreKeptAndGoWithTheRest(t *testing.T) {
+func TestSafeSummariesAreErasedWithTheMemory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	record := semantic("Dana earns much", "x", "states", "much", `{"mode":"global"}`)
@@ -85,5 +85,5 @@ func TestSafeSummariesAreKeptAndGoWithTheRest(t *testing.T) {
 	require.NotContains(t, err.Error(), "hunter2x")
 
 	w.forgetAll(w.forgets(schema.ForgetErase, named(id)))
-	require.Empty(t, w.holding("is on record"))
+	require.Empty(t, w.columnsWith("is on record"))
 }

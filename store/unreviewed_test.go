@@ -15,7 +15,7 @@ import (
 	"github.com/mneme/mneme/store/pipeline"
 )
 
-// unreviewed is a world in which a proposal waits for a person, whose time is over.
+// unreviewed prepares a proposal whose review has expired.
 func unreviewed(t *testing.T, w *world, source string, d idea) (uuid.UUID, schema.Range) {
 	t.Helper()
 	parent, r := w.source(source, d)
@@ -35,7 +35,7 @@ func (w *world) expireAll(r schema.Range) {
 	n, err = w.expire(r, w.now)
 	require.NoError(w.t, err)
 	require.Zero(w.t, n)
-	require.Equal(w.t, before, w.snapshot(), "the second time does nothing")
+	require.Equal(w.t, before, w.snapshot(), "a second call does nothing")
 	testkit.CheckInvariants(w.t, w.owner)
 	testkit.CheckOutbox(w.t, w.owner)
 }
@@ -50,7 +50,7 @@ func (w *world) contested(a, b uuid.UUID) {
 		"predicate = 'contradicts' AND ARRAY[source_id, target_id] <@ ARRAY[$1, $2]::uuid[]", a, b))
 }
 
-// A contradiction that no one reviews ends in contestation, not in nothing (document 004 §7).
+// A contradiction that is not reviewed becomes a contest (document 004 §7).
 func TestAnUnreviewedContradictionIsContested(t *testing.T) {
 	t.Parallel()
 	said := fact("Ana does not like green tea")
@@ -59,13 +59,13 @@ func TestAnUnreviewedContradictionIsContested(t *testing.T) {
 		before func(w *world, target uuid.UUID)
 		pinned bool
 	}{
-		"words that contradict": {idea: idea{fact: said, action: schema.ActionUpdate}},
-		"a deletion":            {idea: idea{fact: said, action: schema.ActionDelete}},
-		"of what has changed": {idea: idea{fact: said, action: schema.ActionUpdate},
+		"contradicting words": {idea: idea{fact: said, action: schema.ActionUpdate}},
+		"a deletion":          {idea: idea{fact: said, action: schema.ActionDelete}},
+		"a changed target": {idea: idea{fact: said, action: schema.ActionUpdate},
 			before: func(w *world, target uuid.UUID) {
 				w.modifyOne(schema.Patch{ID: target.String(), Tags: &[]string{"drinks"}, Reason: "sorted"})
 			}},
-		"of what is pinned": {idea: idea{fact: said, action: schema.ActionUpdate}, pinned: true},
+		"a pinned target": {idea: idea{fact: said, action: schema.ActionUpdate}, pinned: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -101,7 +101,7 @@ func TestAnUnreviewedContradictionIsContested(t *testing.T) {
 			require.Equal(t, []any{schema.AuditContest, "review-policy"},
 				[]any{h[len(h)-1].Action, h[len(h)-1].ChangedBy})
 
-			// A person may still settle it, as any contested pair.
+			// A person may still resolve it, as any contest.
 			found, err := w.Contradictions(ctx, w.p, pg.Page{})
 			require.NoError(t, err)
 			require.Len(t, found, 1)
@@ -109,7 +109,7 @@ func TestAnUnreviewedContradictionIsContested(t *testing.T) {
 	}
 }
 
-// Of one claim with another value, which the pipeline may not replace.
+// A claim with another value, which the pipeline may not replace, becomes a contest.
 func TestAnUnreviewedClaimIsContested(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -125,8 +125,8 @@ func TestAnUnreviewedClaimIsContested(t *testing.T) {
 		"memory_id = $1 AND changed_by = 'review-policy' AND metadata->>'expired' = 'true'", second))
 }
 
-// Where the other side is known already, that memory is contested, and nothing is written twice.
-func TestAnUnreviewedContradictionThatIsKnown(t *testing.T) {
+// If the other side is stored already, that memory is contested, and nothing is written twice.
+func TestAnUnreviewedContradictionOfAStoredMemory(t *testing.T) {
 	t.Parallel()
 	w := reviewWorld(t)
 	target := w.memory("Ana likes green tea")
@@ -140,8 +140,8 @@ func TestAnUnreviewedContradictionThatIsKnown(t *testing.T) {
 	require.Equal(t, 1, w.count("memories", "content = 'Ana does not like green tea'"))
 }
 
-// The pipeline's own contestation finds the other side, too.
-func TestAContestOfWhatIsKnownMarksBoth(t *testing.T) {
+// A contest by the pipeline itself also finds the stored memory.
+func TestAContestWithAStoredMemoryMarksBoth(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.policy.Supersede = proposals.SupersedeAuto
@@ -156,7 +156,7 @@ func TestAContestOfWhatIsKnownMarksBoth(t *testing.T) {
 }
 
 // A proposal that no longer contradicts anything is discarded.
-func TestWhatContradictsNothingIsGivenUp(t *testing.T) {
+func TestAProposalWithoutAContradictionIsDiscarded(t *testing.T) {
 	t.Parallel()
 	said := idea{fact: fact("Ana does not like green tea"), action: schema.ActionUpdate}
 	for name, c := range map[string]struct {
@@ -191,8 +191,8 @@ func TestWhatContradictsNothingIsGivenUp(t *testing.T) {
 	}
 }
 
-// A transaction that fails leaves nothing half done, and the proposal waits on.
-func TestAContestationIsWholeOrNotAtAll(t *testing.T) {
+// A transaction that fails changes nothing, and the proposal still waits.
+func TestAContestIsAtomic(t *testing.T) {
 	t.Parallel()
 	w := reviewWorld(t)
 	target := w.memory("Ana likes green tea")

@@ -28,10 +28,10 @@ func (w *world) forUser(name string) *world {
 	return &other
 }
 
-// bystanders are the tables that say what was asked, and nothing of memories.
+// bystanders are the tables of requests, which do not contain memories.
 var bystanders = []string{"operations", "forget_runs", "forget_items", "tenant_secrets"}
 
-// unchanged demands that nothing is different after fn, but for what was asked.
+// unchanged requires that fn changes nothing except the tables of requests.
 func (w *world) unchanged(what string, fn func()) {
 	w.t.Helper()
 	before := w.snapshot()
@@ -44,7 +44,8 @@ func (w *world) unchanged(what string, fn func()) {
 	require.Equal(w.t, before, after, what)
 }
 
-// Two users who say the same words have a memory each, and the agent a third. What each says later changes its own.
+// Two users who say the same words have one memory each, and the agent has a third. Later statements change only the
+// memory of their speaker.
 func TestUsersWhoSayTheSameAreKeptApart(t *testing.T) {
 	t.Parallel()
 	agent := newWorld(t)
@@ -60,7 +61,7 @@ func TestUsersWhoSayTheSameAreKeptApart(t *testing.T) {
 	ack, _ := tom.stage(schema.Candidate{Content: said})
 	require.NotEqual(t, held[maya].String(), ack.MemoryIDs[0])
 
-	// Deciding is offered the user's own, by words, by claim and by vector.
+	// The decider is offered the user's own memories, by words, by claim and by vector.
 	moved := lives("I live in Oslo now with two cats.", "user", "Oslo")
 	for _, w := range []*world{maya, tom} {
 		found, err := w.Neighbors(ctx, w.p.Owner(),
@@ -88,12 +89,12 @@ func TestUsersWhoSayTheSameAreKeptApart(t *testing.T) {
 		}
 		return out
 	}
-	require.Equal(t, []string{"", "user/maya"}, keys(seen(maya)), "a user reads what is the agent's as well")
+	require.Equal(t, []string{"", "user/maya"}, keys(seen(maya)), "a user also reads the agent's memories")
 	require.Equal(t, []string{"", "user/tom"}, keys(seen(tom)))
 	require.Equal(t, []string{""}, keys(seen(agent)))
 }
 
-// A key that two users hit on is two keys.
+// The same key of two users is two keys.
 func TestIdempotencyKeysAreTheUsersOwn(t *testing.T) {
 	t.Parallel()
 	agent := newWorld(t)
@@ -107,11 +108,11 @@ func TestIdempotencyKeysAreTheUsersOwn(t *testing.T) {
 	require.Len(t, ids, 4)
 }
 
-// No operation of one user sees or changes what is another's, and none changes what is the agent's.
-func TestUsersDoNotReachEachOther(t *testing.T) {
+// No operation for one user reads or changes another user's memories, and none changes the agent's.
+func TestUsersAreIsolated(t *testing.T) {
 	t.Parallel()
 	agent := newWorld(t)
-	agent.vis = schema.VisibilityGlobal // whatever the visibility
+	agent.vis = schema.VisibilityGlobal // for any visibility
 	maya, tom := agent.forUser("maya"), agent.forUser("tom")
 	const said = "The safe is behind the painting."
 	agents := agent.explicit(said)
@@ -142,7 +143,7 @@ func TestUsersDoNotReachEachOther(t *testing.T) {
 				}
 				require.Equal(t, schema.ReviseNotFound, tom.revise(req).Status, "%s %s", action, name)
 			}
-			// Nor does it become the successor of what is his.
+			// It does not become the successor of his memory either.
 			req := tom.revision(schema.ReviseSupersede, &schema.MemoryRecord{ID: id.String()}, tom.as(toms)...)
 			require.Equal(t, schema.ReviseNotFound, tom.revise(req).Status, "succeed by %s", name)
 		})
@@ -155,7 +156,7 @@ func TestUsersDoNotReachEachOther(t *testing.T) {
 			})
 		}
 	}
-	// A record does not take the place of one that is there, nor refer to another user's.
+	// A record neither replaces nor refers to another user's record.
 	m := record(t,
 		`{"type": "working", "confidence": 1, "payload": {"kind": "working", "thread_id": "th", "state": "planning", "context_summary": "mine"}}`)
 	m.ID = maya.created(m).String()
@@ -165,7 +166,7 @@ func TestUsersDoNotReachEachOther(t *testing.T) {
 	require.Equal(t, schema.PutBadRef, tom.putAll(m)[0].Status)
 }
 
-// withFact remembers a text, and the fact that was drawn from it.
+// withFact ingests a text with a fact that is extracted from it.
 func (w *world) withFact(said string) (source, derived uuid.UUID) {
 	w.t.Helper()
 	source, r := w.source(said, idea{fact: fact("As a fact: " + said), action: schema.ActionAdd})
@@ -177,8 +178,8 @@ func keys[V any](m map[string]V) []string {
 	return slices.Sorted(maps.Keys(m))
 }
 
-// A query, filters and "all" find what is the user's, and nothing that is the agent's or another's. What comes
-// of an erasure is the same.
+// A query, filters and "all" find the user's memories, and none of the agent's or of another user. Everything that an
+// erasure removes is limited in the same way.
 func TestAUserForgetsAndErasesItsOwn(t *testing.T) {
 	t.Parallel()
 	for name, sel := range map[string]schema.Selector{
@@ -200,7 +201,7 @@ func TestAUserForgetsAndErasesItsOwn(t *testing.T) {
 			require.ElementsMatch(t, ids[tom], tom.chosen(preview))
 			require.Zero(t, preview.Derived)
 
-			// Whose run it is: others learn nothing of it, and confirm nothing.
+			// Others see nothing of the run and cannot confirm it.
 			run := uuid.MustParse(preview.RunID)
 			for _, other := range []*world{maya, tom.another("b")} {
 				_, err := other.ForgetStatus(ctx, other.p, run)
@@ -213,7 +214,7 @@ func TestAUserForgetsAndErasesItsOwn(t *testing.T) {
 			_, err := tom.ForgetStatus(ctx, tom.p, run)
 			require.NoError(t, err)
 			_, err = agent.ForgetStatus(ctx, agent.p, run)
-			require.NoError(t, err, "the agent answers for what it did for its users")
+			require.NoError(t, err, "the agent may see the runs of its users")
 
 			receipt := tom.forgetAll(tom.forgets(schema.ForgetErase, sel))
 			require.Equal(t, 2, receipt.Forgotten)
@@ -225,13 +226,13 @@ func TestAUserForgetsAndErasesItsOwn(t *testing.T) {
 					require.NotEmpty(t, w.get(id).Content)
 				}
 			}
-			// The agent without a user forgets what belongs to no user.
+			// The agent without a user forgets the memories that belong to no user.
 			require.ElementsMatch(t, ids[agent], agent.chosen(agent.selects(agent.forgets(schema.ForgetSoft, sel))))
 		})
 	}
 }
 
-// What a user's record says of the agent's memory is in no other user's lineage of it, not even as an id.
+// A relation from a user's record to the agent's memory appears in no other user's lineage, not even as an id.
 func TestLineageLeavesOtherUsersOut(t *testing.T) {
 	t.Parallel()
 	agent := newWorld(t)
@@ -250,7 +251,7 @@ func TestLineageLeavesOtherUsersOut(t *testing.T) {
 	require.Len(t, maya.lineage(mayas, 0).Nodes, 2)
 }
 
-// Feedback of a user is on its own retrievals, and reaches what they returned, the agent's memories too.
+// A user gives feedback on its own retrievals only, and on all memories that they returned, including the agent's.
 func TestFeedbackOfAUser(t *testing.T) {
 	t.Parallel()
 	agent := newWorld(t)
@@ -263,7 +264,7 @@ func TestFeedbackOfAUser(t *testing.T) {
 		require.ErrorIs(t, err, pg.ErrNotFound)
 		_, err = tom.Retrieved(ctx, tom.p, retrieval)
 		require.ErrorIs(t, err, pg.ErrNotFound)
-		// Nor by way of a retrieval of his own that names them.
+		// The same through his own retrieval with their ids.
 		gone := tom.feedbackOn(forged, mayas, schema.VerdictSucceeded)
 		require.Equal(t, schema.FeedbackGone, gone.Status)
 	})
@@ -272,7 +273,7 @@ func TestFeedbackOfAUser(t *testing.T) {
 	for _, item := range maya.feed(in).Items {
 		require.Equal(t, schema.FeedbackReinforced, item.Status)
 	}
-	// What she said of the agent's memory is not in the history that Tom reads.
+	// Her feedback on the agent's memory is not in the history that Tom reads.
 	steps := tom.history(agents)
 	require.Equal(t, "agent:a", steps[len(steps)-1].ChangedBy)
 	require.Equal(t, "feedback on a retrieval: succeeded", steps[len(steps)-1].Reason)
@@ -285,7 +286,7 @@ func TestFeedbackOfAUser(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// retrievedQuietly records a retrieval past the store, without the access to what it returned.
+// retrievedQuietly inserts a retrieval directly, without recording the access to its memories.
 func (w *world) retrievedQuietly(ids ...uuid.UUID) uuid.UUID {
 	w.t.Helper()
 	id := uuid.New()
@@ -295,7 +296,7 @@ func (w *world) retrievedQuietly(ids ...uuid.UUID) uuid.UUID {
 	return id
 }
 
-// What waits for a review is shown to the user that it is of, and to the agent.
+// A proposal that waits for review is shown to its user and to the agent.
 func TestReviewsOfUsers(t *testing.T) {
 	t.Parallel()
 	agent := reviewWorld(t)
@@ -323,7 +324,7 @@ func TestReviewsOfUsers(t *testing.T) {
 	require.Equal(t, schema.ReviewApplied, maya.settle(item, schema.DecisionApprove).Status)
 }
 
-// What a user brought and what it exports is its own.
+// The artifacts and exports of a user contain only its own data.
 func TestArtifactsAndExportsOfUsers(t *testing.T) {
 	t.Parallel()
 	agent := newWorld(t)
@@ -360,7 +361,7 @@ func TestArtifactsAndExportsOfUsers(t *testing.T) {
 			require.Contains(t, agents, text)
 		}
 	}
-	// A copy keeps them apart as well.
+	// A restored copy keeps them apart as well.
 	lines := agent.export(agent.whole())
 	there := newWorldAt(agent, "u")
 	there.restore("u", lines, 100)
@@ -369,8 +370,8 @@ func TestArtifactsAndExportsOfUsers(t *testing.T) {
 	require.ErrorIs(t, err, pg.ErrNotFound)
 }
 
-// Shadow mode has history and no memory; what is purged does not say which user's it was.
-func TestHistoryOfWhatIsNotThere(t *testing.T) {
+// Shadow mode writes history without a memory. The history of a purged memory does not name its user.
+func TestHistoryWithoutAMemory(t *testing.T) {
 	t.Parallel()
 	agent := newWorld(t)
 	agent.policy.Mode = schema.ModeShadow
@@ -389,11 +390,11 @@ func TestHistoryOfWhatIsNotThere(t *testing.T) {
 	require.NotEmpty(t, agent.history(gone))
 	require.Empty(t, tom.history(gone))
 	require.Zero(t, agent.count("memory_history", `memory_id = $1 AND metadata::text LIKE '%maya%'`, gone),
-		"no name of a user is left")
+		"no user name is left")
 }
 
-// A rule says where a memory is kept, but not that others read what is a user's.
-func TestRulesLeaveUsersTheirScope(t *testing.T) {
+// A rule sets the scope of a memory, but cannot make a user's memory readable to others.
+func TestRulesKeepUsersApart(t *testing.T) {
 	t.Parallel()
 	agent := newWorld(t)
 	rules, err := policy.Parse([]byte("rules:\n  - {name: hr, when: 'candidate.content.contains(\"salary\")', set: " +

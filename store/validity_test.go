@@ -17,7 +17,7 @@ import (
 	"github.com/mneme/mneme/store/search"
 )
 
-// setValidity gives a memory a validity past the store.
+// setValidity sets the validity of a memory directly in the database.
 func (w *world) setValidity(id uuid.UUID, v schema.Validity) {
 	w.t.Helper()
 	var conditions any
@@ -28,9 +28,9 @@ func (w *world) setValidity(id uuid.UUID, v schema.Validity) {
 		id, v.Mode, conditions, v.Start, v.End)
 }
 
-// For any validity, time and context: no channel, and neither of the two later reads, returns a
-// memory that does not hold, and all of them return one that does or may.
-func TestReadersReturnWhatHolds(t *testing.T) {
+// For any validity, time and context, no channel and neither of the two later reads return a memory that is not
+// valid, and all of them return one that is or may be valid.
+func TestReadersReturnValidMemories(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	day := func(n int) time.Time { return w.now.AddDate(0, 0, n) }
@@ -125,7 +125,7 @@ func TestAContextIsAnObjectOfScalars(t *testing.T) {
 	}
 }
 
-// Half a surrogate pair is JSON to Go and not to Postgres.
+// Go accepts half a surrogate pair in JSON; Postgres does not.
 func TestAnyContextReachesPostgres(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -137,7 +137,7 @@ func TestAnyContextReachesPostgres(t *testing.T) {
 	require.Len(t, hits, 1)
 }
 
-// A fact whose time is over is not used for a decision; one whose time is to come is.
+// A fact whose validity is over is not used for a decision; one whose validity has not begun is.
 func TestNeighborsHoldAtTheTimeOfTheDecision(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

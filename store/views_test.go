@@ -18,7 +18,7 @@ import (
 	"github.com/mneme/mneme/store/events"
 )
 
-// randomEvent draws an event for a ledger in which everything about a view can go wrong.
+// randomEvent draws an event for a ledger with every condition that can break a view.
 func randomEvent(r *rapid.T, id, stream string, before []ledger.Event) ledger.Event {
 	e := said(id, stream, rapid.SampledFrom([]string{"ann", "ann", "bob", "cas"}).Draw(r, "agent"),
 		rapid.SampledFrom([]string{ledger.KindAgentSpoke, ledger.KindAgentThought, ledger.KindWorldObserved,
@@ -61,8 +61,8 @@ func randomEvent(r *rapid.T, id, stream string, before []ledger.Event) ledger.Ev
 	return e
 }
 
-// What is read for a view gives the context that all events give, over several streams, with clocks that step back,
-// events that are erased, and other agents' secrets in between.
+// Reading for a view gives the same context as reading all events, over several streams, with clocks that step back,
+// erased events, and secrets of other agents.
 func TestReadingForAViewGivesTheSameContext(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -78,7 +78,7 @@ func TestReadingForAViewGivesTheSameContext(t *testing.T) {
 		}
 		for batch := range slices.Chunk(list, 7) {
 			at := w.now.Add(time.Duration(rapid.IntRange(-50, 50).Draw(r, "clock")) * time.Minute)
-			require.NoError(r, w.lay(at, batch...))
+			require.NoError(r, w.appendUnchecked(at, batch...))
 		}
 		if rapid.Bool().Draw(r, "erase") {
 			_, err := w.Store.Empty(ctx, "t", []string{rapid.SampledFrom(list).Draw(r, "erased").ID}, time.Now())
@@ -119,10 +119,10 @@ func TestReadingForAViewGivesTheSameContext(t *testing.T) {
 		require.NoError(r, err)
 		require.Equal(r, whole.Text(), part.Text())
 	})
-	require.Positive(t, left, "something was left out")
+	require.Positive(t, left, "some events were left out")
 }
 
-// Marks are derived: made again from the ledger they are what they were, and those of an erased event are gone.
+// Marks are derived: rebuilt from the ledger they are unchanged, and an erased event has none.
 func TestMarksCanBeRebuilt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -131,7 +131,7 @@ func TestMarksCanBeRebuilt(t *testing.T) {
 		for i := range rapid.IntRange(1, 20).Draw(r, "events") {
 			list = append(list, randomEvent(r, fmt.Sprintf("%d-%d", time.Now().UnixNano(), i), "run/x", list))
 		}
-		require.NoError(r, w.lay(w.now, list...))
+		require.NoError(r, w.appendUnchecked(w.now, list...))
 		_, err := w.Store.Empty(ctx, "t", []string{list[0].ID}, time.Now())
 		require.NoError(r, err)
 	})
@@ -155,7 +155,7 @@ func TestMarksCanBeRebuilt(t *testing.T) {
 	require.Equal(t, before, marks())
 }
 
-// A view of 100,000 events reads few of them, with statistics and without.
+// A view of 100,000 events reads few of them, with and without statistics.
 func TestAViewReadsFewRows(t *testing.T) {
 	t.Parallel()
 	w := newUnplannedWorld(t)
@@ -198,8 +198,8 @@ func TestAViewReadsFewRows(t *testing.T) {
 	}
 }
 
-// Salience stops reading when nothing older can be salient enough, and finds what it finds among all events. Without
-// words in the scene, old events of any kind can be left out; with words, only those of kinds that matter little.
+// Salience stops reading when no older event can be salient enough, and has the same result as over all events.
+// Without words in the scene, old events of any kind can be left out; with words, only those of unimportant kinds.
 func TestSalienceStopsReading(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -16,9 +16,9 @@ import (
 	"github.com/mneme/mneme/store/read"
 )
 
-// TestMayLookInSQL: one rule decides who may read a memory, in every statement: for a memory by its id, for its
-// history, for a list of shared memories, and for a row that a request would change. A principal that acts for a user
-// is limited to that user's memories and, for reading, those without a scope.
+// One rule decides who may read a memory in every statement: a read by id, a history, a list of shared memories, and
+// the lock of a row that a request would change. A principal that acts for a user is limited to that user's memories
+// and, for reading, those without a scope.
 func TestMayLookInSQL(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -40,7 +40,7 @@ func TestMayLookInSQL(t *testing.T) {
 			content := owner.Agent + " of " + owner.Project + " and " + owner.PolicyGroup + ": " + string(v)
 			id, err := w.Insert(ctx, owner, v, semantic(content, owner.Agent, "states", content, `{"mode":"global"}`),
 				w.now)
-			if err != nil { // no one's group, it may be
+			if err != nil { // the agent has no group
 				require.Equal(t, schema.VisibilityGroup, v, err)
 				require.Empty(t, owner.PolicyGroup)
 				continue
@@ -50,7 +50,7 @@ func TestMayLookInSQL(t *testing.T) {
 	}
 	for _, owner := range slices.Clone(agents) {
 		if owner.Project == "q" || owner.PolicyGroup == "h" {
-			continue // enough of them without
+			continue // there are enough cases without them
 		}
 		for _, user := range []string{"maya", "tom"} {
 			owner.User = user
@@ -72,7 +72,7 @@ func TestMayLookInSQL(t *testing.T) {
 	}
 	slices.SortFunc(ids, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
 
-	// every asker sees exactly the memories that the rule names, and of those its project's where it has one
+	// every agent lists exactly the memories that the rule admits, and only those of its project if it has one
 	for _, p := range agents {
 		listed := map[string]bool{}
 		list, err := w.List(ctx, pg.Filter{Principal: p, ReadPolicy: schema.ReadShared}, pg.Page{Limit: 500})
@@ -90,7 +90,7 @@ func TestMayLookInSQL(t *testing.T) {
 		p, id := rapid.SampledFrom(agents).Draw(t, "asker"), rapid.SampledFrom(ids).Draw(t, "memory")
 		m := held[id]
 		if p.User == "" {
-			p.Scope = rapid.SampledFrom([]string{"", "kitchen"}).Draw(t, "scope") // no wall
+			p.Scope = rapid.SampledFrom([]string{"", "kitchen"}).Draw(t, "scope") // a scope is no boundary
 		}
 		want := memory.MayLook(p, m)
 		_, err := w.Get(ctx, p, id)
@@ -100,7 +100,7 @@ func TestMayLookInSQL(t *testing.T) {
 		steps, err := w.HistoryAt(ctx, p, id, read.HistoryPage{Limit: 5})
 		require.NoError(t, err)
 		require.Equal(t, want, len(steps) > 0, "history")
-		// A request that can change nothing: its row is locked by the same condition.
+		// A request that cannot change anything locks its row with the same condition.
 		req := schema.ReviseRequest{Operation: schema.Operation{Principal: p, Reason: "asked"},
 			Action:  schema.ReviseRetract,
 			Targets: []schema.Target{{ID: id.String(), IfVersion: 99}}, Evidence: heard}

@@ -28,7 +28,7 @@ var (
 	hash = inference.EmbeddingModel{Name: rank.HashModel, Dimensions: 384}
 )
 
-// world is a schema of the test's own with one principal in it.
+// world is a schema of its own for one test, with one principal.
 type world struct {
 	*store.Store
 	t      testing.TB
@@ -45,7 +45,7 @@ func newWorld(t testing.TB) *world {
 	return worldAt(t, testkit.DatabaseURL(t))
 }
 
-// newUnplannedWorld is for a test of the planner's choices: its database has never had rows or statistics.
+// newUnplannedWorld is for tests of the planner's choices: its database never had rows or statistics.
 func newUnplannedWorld(t testing.TB) *world {
 	t.Helper()
 	return worldAt(t, testkit.FreshDatabaseURL(t))
@@ -102,7 +102,7 @@ func lives(content, who, where string) memory.Fact {
 	return f
 }
 
-// idea is a fact with what is proposed for it; target and the others are offered as they are.
+// idea is a fact with its proposed action. The target and the others are offered as candidates.
 type idea struct {
 	fact    memory.Fact
 	action  schema.Action
@@ -112,7 +112,7 @@ type idea struct {
 	change  memory.Change
 }
 
-// decided takes a candidate's ideas through extract and decide.
+// decided runs extraction and decision for a candidate with the given ideas.
 func (w *world) decided(r schema.Range, candidate uuid.UUID, ideas ...idea) {
 	w.t.Helper()
 	facts := make([]memory.Fact, len(ideas))
@@ -150,7 +150,7 @@ func (w *world) neighbor(id uuid.UUID) memory.Neighbor {
 	return memory.Neighbor{ID: m.ID, Version: m.Version, Content: m.Content, Score: 0.5}
 }
 
-// source stages a parent and takes its ideas up to write.
+// source stages a parent and runs the pipeline for its ideas up to the write.
 func (w *world) source(content string, ideas ...idea) (parent uuid.UUID, r schema.Range) {
 	w.t.Helper()
 	ack, r := w.stage(say(content)...)
@@ -186,7 +186,7 @@ func (w *world) outcomes(r schema.Range) []schema.FactOutcome {
 	return out
 }
 
-// failing makes every statement that touches a table fail while fn runs: inserts, updates and deletes.
+// failing makes every insert, update and delete of a table fail while fn runs.
 func (w *world) failing(table string, fn func()) {
 	w.t.Helper()
 	w.exec(`CREATE OR REPLACE FUNCTION test_fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'broken by the test'; END $$`)
@@ -196,7 +196,7 @@ func (w *world) failing(table string, fn func()) {
 	w.exec(`DROP TRIGGER aaa_broken ON ` + table)
 }
 
-// awaitWaiter returns when somebody waits for what the owner's transaction holds.
+// awaitWaiter waits until another session waits for a lock of the owner's transaction.
 func (w *world) awaitWaiter() {
 	w.t.Helper()
 	watch := testkit.Owner(w.t, w.url)
@@ -227,19 +227,19 @@ func (w *world) count(table, where string, args ...any) int {
 	return n
 }
 
-// forget soft-deletes a memory past the store.
+// forget soft-deletes a memory directly in the database.
 func (w *world) forget(id uuid.UUID) {
 	w.t.Helper()
 	w.exec(`UPDATE memories SET deleted_at = now(), version = version + 1 WHERE id = $1`, id)
 }
 
-// touch gives a memory another version.
+// touch increments the version of a memory.
 func (w *world) touch(id uuid.UUID) {
 	w.t.Helper()
 	w.exec(`UPDATE memories SET version = version + 1 WHERE id = $1`, id)
 }
 
-// snapshot digests every table, so that two of them tell whether anything changed.
+// snapshot digests every table, so that two snapshots show whether anything changed.
 func (w *world) snapshot() map[string]string {
 	w.t.Helper()
 	rows, err := w.owner.Query(ctx,
@@ -268,7 +268,7 @@ func (w *world) breaking(table string, fn func()) {
 	w.exec(`ALTER TABLE ` + table + ` DROP CONSTRAINT broken`)
 }
 
-// embed is the offline embedder's vector.
+// embed returns the offline embedder's vector.
 func embed(t testing.TB, text string) []float32 {
 	t.Helper()
 	v, _, err := rules.New().Embedder.Embed(ctx, []string{text})

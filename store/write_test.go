@@ -50,7 +50,7 @@ func TestWriteAddsAFactWithItsEvidence(t *testing.T) {
 	require.Equal(t, 1, w.count("memory_embeddings", "memory_id = $1 AND model = 'hash-v1' AND dims = 384", id))
 	require.Equal(t, 1, w.count("index_outbox", "memory_id = $1 AND op = 'upsert'", id))
 	require.Equal(t, 1, w.count("entity_claims", "memory_id = $1 AND subject = 'Alice' AND functional", id))
-	require.Zero(t, w.count("proposals", "embedding IS NOT NULL"), "the proposal gives its vector away")
+	require.Zero(t, w.count("proposals", "embedding IS NOT NULL"), "the vector moves from the proposal to the memory")
 	w.requireExactStats()
 }
 
@@ -87,7 +87,7 @@ func TestEveryProposalLeavesHistoryWithItsMetadata(t *testing.T) {
 		require.InDelta(t, 0.8, m["confidence"], 1e-6)
 		require.Contains(t, m, "factConfidence")
 		require.Contains(t, m, "proposalId")
-		require.NotContains(t, string(e.Metadata), "vague", "the fact's text stands in the proposal alone")
+		require.NotContains(t, string(e.Metadata), "vague", "the text of the fact is in the proposal only")
 		switch {
 		case m["blockedReason"] != nil:
 			states["blocked"] = m
@@ -106,7 +106,7 @@ func TestEveryProposalLeavesHistoryWithItsMetadata(t *testing.T) {
 	require.Equal(t, true, blocked["contradictionRisk"])
 	require.Equal(t, true, blocked["reviewNeeded"])
 	require.Equal(t, proposals.ReasonLowFactConfidence, states["skipped"]["skippedReason"])
-	require.Len(t, w.history(target), 1, "what is blocked leaves the target alone")
+	require.Len(t, w.history(target), 1, "a blocked proposal does not change the target")
 }
 
 func TestWriteSkipsAndBlocksWithReasons(t *testing.T) {
@@ -169,7 +169,7 @@ func TestWriteSkipsAndBlocksWithReasons(t *testing.T) {
 			if name == "known" || name == "duplicate" {
 				require.Equal(t, target.String(), out[0].MemoryID, "it says which memory covers the fact")
 				require.Equal(t, 1, w.get(target).Version)
-				require.Len(t, w.get(target).Relations, 1, "which was said once more")
+				require.Len(t, w.get(target).Relations, 1, "which has one more source")
 			} else {
 				tables = append(tables, "memories", "memory_links")
 			}
@@ -218,7 +218,7 @@ func TestUpdateSupersedesItsTarget(t *testing.T) {
 	require.Equal(t, schema.StatusSuperseded, old.Status)
 	require.Equal(t, next.String(), old.SupersededBy)
 	require.Equal(t, 2, old.Version)
-	require.Equal(t, "Alice lives in Paris", old.Content, "the old truth stays as it was")
+	require.Equal(t, "Alice lives in Paris", old.Content, "the superseded memory is unchanged")
 	require.ElementsMatch(t, []schema.Relation{{Predicate: "derived_from", TargetID: parent.String(), Weight: 1},
 		{Predicate: "supersedes", TargetID: target.String(), Weight: 1}},
 		w.get(next).Relations)
@@ -236,10 +236,10 @@ func TestUpdateSupersedesItsTarget(t *testing.T) {
 	w.requireExactStats()
 }
 
-func TestUpdateBySourceThatSaysItVerbatim(t *testing.T) {
+func TestUpdateBySourceWithTheSameWords(t *testing.T) {
 	t.Parallel()
 	to := lives("Alice lives in Rome now.", "Alice", "Rome")
-	t.Run("a source that lasts is the successor itself", func(t *testing.T) {
+	t.Run("a lasting source is the successor itself", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t)
 		target := w.explicit("Alice lives in Paris")
@@ -253,7 +253,7 @@ func TestUpdateBySourceThatSaysItVerbatim(t *testing.T) {
 			w.get(parent).Relations)
 		w.requireExactStats()
 	})
-	t.Run("one that fades has a record drawn from it", func(t *testing.T) {
+	t.Run("a fading source has a record", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t)
 		target := w.explicit("Alice lives in Paris")
@@ -269,13 +269,13 @@ func TestUpdateBySourceThatSaysItVerbatim(t *testing.T) {
 	})
 }
 
-func TestUpdateToWhatAnotherMemoryAlreadySays(t *testing.T) {
+func TestUpdateToTheContentOfAnotherMemory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	target := w.memory("Alice lives in Paris")
 	_, r := w.source("a chat with Alice",
 		idea{fact: fact("Alice lives in Rome now"), action: schema.ActionUpdate, target: target})
-	twin := w.explicit("alice lives in rome NOW.") // arrives between decide and write
+	twin := w.explicit("alice lives in rome NOW.") // written between decide and write
 	w.write(r)
 	old := w.get(target)
 	require.Equal(t, schema.StatusSuperseded, old.Status)
@@ -309,7 +309,7 @@ func TestDeleteForgetsItsTarget(t *testing.T) {
 	w.requireExactStats()
 }
 
-func TestWriteRefusesToActOnChangedGround(t *testing.T) {
+func TestWriteRefusesStaleProposals(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*world, uuid.UUID){
 		"another version": (*world).touch,
@@ -336,11 +336,11 @@ func TestWriteRefusesToActOnChangedGround(t *testing.T) {
 				after := w.snapshot()
 				delete(before, "proposals")
 				delete(after, "proposals")
-				require.Equal(t, before, after, "nothing is done with a stale proposal")
+				require.Equal(t, before, after, "a stale proposal is not applied")
 				require.Equal(t, schema.WriteCounts{}, w.write(r), "not before it is decided again")
 				require.Equal(t, schema.ProposalStale, w.outcomes(r)[0].State)
 
-				// Decided again on the current version, it is written.
+				// After a decision on the current version, it is written.
 				due, err := w.LeaseDecide(ctx, r, w.now)
 				require.NoError(t, err)
 				require.Equal(t, []int{0}, due[0].Stale)
@@ -351,7 +351,7 @@ func TestWriteRefusesToActOnChangedGround(t *testing.T) {
 	}
 }
 
-func TestGroundThatKeepsMovingEndsInReview(t *testing.T) {
+func TestRepeatedlyStaleProposalsNeedReview(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	known := w.memory("the train leaves at nine")
@@ -382,11 +382,11 @@ func TestProposalsOfOneChangeSeeEachOther(t *testing.T) {
 		idea{fact: fact("the train leaves at eleven"), action: schema.ActionUpdate, target: known},
 		idea{fact: fact("the train leaves at about nine"), action: schema.ActionNone, target: known})
 	require.Equal(t, schema.WriteCounts{Updated: 1, Stale: 2}, w.write(r),
-		"the first took the ground of the others: they are decided again")
-	require.Equal(t, schema.WriteCounts{}, w.write(r), "an attempt after it finds nothing to write")
+		"the first changed the candidates of the others: they are decided again")
+	require.Equal(t, schema.WriteCounts{}, w.write(r), "a second attempt has nothing to write")
 	stale, err := w.StaleProposals(ctx, r)
 	require.NoError(t, err)
-	require.Equal(t, 2, stale, "and still has to say what is to be decided again")
+	require.Equal(t, 2, stale, "and still returns what must be decided again")
 	w.requireExactStats()
 }
 
@@ -410,7 +410,7 @@ func TestNothingIsWrittenFromAForgottenSource(t *testing.T) {
 	}
 	require.Equal(t, "parent_forgotten", w.outcomes(r)[0].Skipped)
 
-	// Also when the very change that writes forgets it.
+	// Nothing is written either if the writing transaction itself forgets the source.
 	ack, r := w.stage(say("first source", "second source")...)
 	a, b := uuid.MustParse(ack.MemoryIDs[0]), uuid.MustParse(ack.MemoryIDs[1])
 	w.decided(r, a, idea{fact: fact("unrelated words"), action: schema.ActionDelete, target: b})
@@ -418,7 +418,7 @@ func TestNothingIsWrittenFromAForgottenSource(t *testing.T) {
 	require.Equal(t, schema.WriteCounts{Deleted: 1, Skipped: 1}, w.write(r))
 }
 
-func TestAFunctionalFactThatHoldsIsNotContradicted(t *testing.T) {
+func TestAnActiveFunctionalFactIsNotContradicted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	_, r := w.source("first talk",
@@ -443,11 +443,11 @@ func TestAFunctionalFactThatHoldsIsNotContradicted(t *testing.T) {
 			require.True(t, out[i].ContradictionRisk)
 		}
 	}
-	require.Equal(t, holder, out[0].MemoryID, "it names the active fact")
+	require.Equal(t, holder, out[0].MemoryID, "the existing active fact")
 	require.Equal(t, schema.WriteCounts{Added: 1, Blocked: 2, Stale: 1}, counts)
 	require.Equal(t, schema.StatusActive, w.get(other).Status)
 
-	// The update that names the holder may replace it.
+	// An update whose target is the active fact may replace it.
 	_, r = w.source("third talk", idea{fact: lives("Alice lives in Rome", "Alice", "Rome"), action: schema.ActionUpdate,
 		target: uuid.MustParse(holder)})
 	require.Equal(t, schema.WriteCounts{Updated: 1}, w.write(r))
@@ -484,7 +484,7 @@ func TestWritingARangeAgainChangesNothing(t *testing.T) {
 	require.Equal(t, before, w.snapshot())
 }
 
-func TestWriteByManyAtOnceAppliesEachProposalOnce(t *testing.T) {
+func TestConcurrentWritesApplyEachProposalOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	target := w.memory("the first thing")
@@ -506,7 +506,7 @@ func TestWriteByManyAtOnceAppliesEachProposalOnce(t *testing.T) {
 	require.Equal(t, 1, w.count("memory_history", "event = 'modified'"))
 }
 
-func TestTwoUpdatesOfOneTargetAtOnce(t *testing.T) {
+func TestConcurrentUpdatesOfOneTarget(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	target := w.memory("the train leaves at nine")
@@ -533,7 +533,7 @@ func TestTwoUpdatesOfOneTargetAtOnce(t *testing.T) {
 	require.Equal(t, 2, w.get(target).Version)
 }
 
-func TestFunctionalClaimsAtOnceEndInOneFactAndNoError(t *testing.T) {
+func TestConcurrentFunctionalClaimsGiveOneFact(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	var ranges []schema.Range
@@ -543,7 +543,7 @@ func TestFunctionalClaimsAtOnceEndInOneFactAndNoError(t *testing.T) {
 				action: schema.ActionAdd})
 		ranges = append(ranges, r)
 	}
-	// Slow inserts, so that writers that do not wait for each other do meet.
+	// Slow inserts make writers that do not wait for each other overlap.
 	w.exec(`CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.05); RETURN NEW; END'`)
 	w.exec(`CREATE TRIGGER slow BEFORE INSERT ON memories FOR EACH ROW EXECUTE FUNCTION slow()`)
 	counts := make([]schema.WriteCounts, len(ranges))
@@ -561,8 +561,8 @@ func TestFunctionalClaimsAtOnceEndInOneFactAndNoError(t *testing.T) {
 	require.Equal(t, schema.WriteCounts{Added: 1, Blocked: 7}, sum)
 }
 
-// Something outside the pipeline, such as Forget, does not take the scope's lock.
-func TestWriteWaitsForAChangeOfItsGroundThatIsUnderWay(t *testing.T) {
+// Operations outside the pipeline, such as Forget, do not take the scope's lock.
+func TestWriteWaitsForAConcurrentChangeOfItsTarget(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	known := w.memory("the train leaves at nine")
@@ -589,7 +589,7 @@ func TestWriteWaitsForAChangeOfItsGroundThatIsUnderWay(t *testing.T) {
 	require.Equal(t, schema.WriteCounts{Stale: 1}, counts)
 }
 
-func TestWriteLeavesNothingHalfWritten(t *testing.T) {
+func TestWriteIsAtomic(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	one, two := w.memory("the first thing"), w.memory("the second thing")
@@ -643,15 +643,15 @@ func TestSourcesAreEmbeddedWithTheWrite(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 2, w.count("memory_embeddings", "true"))
 	require.Zero(t, w.count("memory_embeddings", "memory_id = $1", gone),
-		"what was forgotten meanwhile is not embedded")
+		"a memory forgotten meanwhile is not embedded")
 	missing, err = w.Unembedded(ctx, r, hash)
 	require.NoError(t, err)
 	require.Empty(t, missing)
 	missing, err = w.Unembedded(ctx, r, otherModel)
 	require.NoError(t, err)
-	require.Len(t, missing, 2, "each embedding space for itself")
+	require.Len(t, missing, 2, "per embedding space")
 
-	// A fact that repeats its source shares the vector that was paid for.
+	// A fact that repeats its source uses the vector of the source.
 	ack, r = w.stage(say("delta words")...)
 	w.decided(r, uuid.MustParse(ack.MemoryIDs[0]),
 		idea{fact: fact("delta words"), action: schema.ActionNone, vector: embed(t, "delta words")})

@@ -384,6 +384,31 @@ func TestPreferencesForkByProjectKind(t *testing.T) {
 	require.Zero(t, out.Added)
 }
 
+// What an agent heard in private does not replace a fact of its group with a text that the group reads.
+func TestPrivateStatementsDoNotReachAGroup(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	p := testkit.Principal()
+	p.PolicyGroup = "team"
+	held := states("My editor is Vim.", 0.9, "evt://1")
+	held.Who, held.OccurredAt = "user", time.Now().Add(-48*time.Hour)
+	insert(t, h, p, schema.VisibilityGroup, held)
+	at := time.Now().Add(-time.Hour)
+	for i := range 3 {
+		insert(t, h, p, schema.VisibilityPrivate, sessionEpisode(t, fmt.Sprint("s-", i),
+			"I switched: my editor is Emacs now.", "go", at.Add(time.Duration(i)*time.Minute)))
+	}
+	_, out := learnNow(t, h, learn.UpdateFacts, privateOf(p))
+	require.Equal(t, 1, out.Added, "%+v", out)
+	require.Equal(t, []string{"My editor is Vim."}, contents(t, h, "type = 'semantic' AND visibility = 'group'"))
+	require.Equal(t, []string{"I switched: my editor is Emacs now."},
+		contents(t, h, "type = 'semantic' AND visibility = 'private'"))
+	in := privateOf(p)
+	in.Full = true
+	_, out = learnNow(t, h, learn.UpdateFacts, in)
+	require.Zero(t, out.Added+out.Updated+out.Replaced+out.Contested, "%+v", out)
+}
+
 // A speaker who repeats a statement fifty times is one source, in any number of sessions. Two other speakers make it a
 // fact.
 func TestRepetitionByOneSpeakerIsNoFact(t *testing.T) {

@@ -217,7 +217,7 @@ func (a *Indexing) refresh(ctx context.Context, g vector.Generation, tenant stri
 	if err != nil {
 		return 0, err
 	}
-	done, err := a.bring(ctx, g, tenant, entries)
+	done, err := a.writeTo(ctx, g, tenant, entries)
 	if err = cmp.Or(done.index, err); err != nil {
 		return 0, err
 	}

@@ -25,7 +25,7 @@ import (
 // Indexing writes changes from the outbox to the vector index, and builds and compares the generations of the index.
 type Indexing struct {
 	Store    *store.Store
-	Embedder inference.Embedder // the configured one
+	Embedder inference.Embedder // the embedder of the configured model
 	// Others returns the embedder for another model, which a generation may use; its error is vector.ErrNoEmbedder if
 	// there is none. Nil means that no other model is available. The model's dimensions are 0 if only its name is
 	// known.
@@ -189,9 +189,9 @@ func (a *Indexing) drain(ctx context.Context, tenant string, only []uuid.UUID) (
 		}
 	}
 	out.full = read >= limit
-	told, failures, err := a.tell(ctx, tenant, entries, &out)
+	stored, failures, err := a.writeAll(ctx, tenant, entries, &out)
 	settled := slices.DeleteFunc(slices.Clone(entries), func(e vectorindex.OutboxEntry) bool {
-		return !told[e.MemoryID]
+		return !stored[e.MemoryID]
 	})
 	if len(settled) > 0 {
 		if settleErr := a.Store.SettleOutbox(ctx, tenant, settled, step.Now(a.Now)); settleErr != nil {
@@ -209,7 +209,7 @@ func (a *Indexing) drain(ctx context.Context, tenant string, only []uuid.UUID) (
 	return out, err
 }
 
-// tell writes entries to every generation that needs them: the searched one, one that is being built, and, for
+// writeAll writes entries to every generation that needs them: the searched one, one that is being built, and, for
 // deletions, those that wait to be dropped. It returns the memories that all of these generations now have, and those
 // whose content an embedder refuses. The counts are of the searched generation.
 //
@@ -217,7 +217,7 @@ func (a *Indexing) drain(ctx context.Context, tenant string, only []uuid.UUID) (
 // include these changes. The same applies if the index has lost a generation that is being built: a worker creates and
 // fills it again. If the searched generation is lost, it is not created here, because it would contain only the changes
 // from now on, and answers would miss everything else.
-func (a *Indexing) tell(
+func (a *Indexing) writeAll(
 	ctx context.Context,
 	tenant string,
 	entries []vectorindex.OutboxEntry,
@@ -228,26 +228,26 @@ func (a *Indexing) tell(
 		out.IndexResult = api.IndexResult{}
 		return nil, nil, err
 	}
-	told := make(map[uuid.UUID]bool, len(entries))
+	stored := make(map[uuid.UUID]bool, len(entries))
 	for _, e := range entries {
-		told[e.MemoryID] = true
+		stored[e.MemoryID] = true
 	}
 	refused := map[uuid.UUID]vectorindex.OutboxFailure{}
 	var failed error
 	for _, g := range generations {
 		mine := entries
 		if g.Model != a.Embedder.Model() {
-			if mine, err = a.again(ctx, tenant, g.Model, entries); err != nil {
+			if mine, err = a.entriesForModel(ctx, tenant, g.Model, entries); err != nil {
 				return nil, nil, err
 			}
 		}
-		done, err := a.bring(ctx, g, tenant, mine)
+		done, err := a.writeTo(ctx, g, tenant, mine)
 		for _, f := range done.refused {
 			refused[f.MemoryID] = f
-			delete(told, f.MemoryID)
+			delete(stored, f.MemoryID)
 		}
 		for _, e := range done.waiting {
-			delete(told, e)
+			delete(stored, e)
 		}
 		failed = cmp.Or(failed, err) // unwrapped: its type decides whether it is retried
 		if errors.Is(done.index, vector.ErrMissing) {
@@ -255,7 +255,7 @@ func (a *Indexing) tell(
 				out.lost = true
 				for _, e := range mine {
 					if !e.Delete { // a deletion from a lost generation is complete
-						delete(told, e.MemoryID)
+						delete(stored, e.MemoryID)
 					}
 				}
 			}
@@ -269,11 +269,12 @@ func (a *Indexing) tell(
 			out.Upserted, out.Embedded = done.upserted, done.embedded
 		}
 	}
-	return told, slices.Collect(maps.Values(refused)), failed
+	return stored, slices.Collect(maps.Values(refused)), failed
 }
 
-// again reads entries a second time, for another model. Sequence numbers and attempts are those of the outbox.
-func (a *Indexing) again(
+// entriesForModel reads entries a second time, for another model. Sequence numbers and attempts are those of the
+// outbox.
+func (a *Indexing) entriesForModel(
 	ctx context.Context,
 	tenant string,
 	model inference.EmbeddingModel,
@@ -291,23 +292,23 @@ func (a *Indexing) again(
 	return out, err
 }
 
-// brought is the result of writing to one generation.
-type brought struct {
+// written is the result of writing to one generation.
+type written struct {
 	upserted, embedded int
 	waiting            []uuid.UUID                 // not written, because the embedder is unavailable
 	refused            []vectorindex.OutboxFailure // not written, because the embedder refuses them but accepts others
 	index              error                       // why the index was not changed
 }
 
-// bring writes entries to one generation, and embeds those without a vector of its model. Its error is the
+// writeTo writes entries to one generation, and embeds those without a vector of its model. Its error is the
 // embedder's; entries that need no embedding are written even then.
-func (a *Indexing) bring(
+func (a *Indexing) writeTo(
 	ctx context.Context,
 	g vector.Generation,
 	tenant string,
 	entries []vectorindex.OutboxEntry,
-) (brought, error) {
-	var out brought
+) (written, error) {
+	var out written
 	var changes vector.Changes
 	var lacking []vectorindex.OutboxEntry
 	for _, e := range entries {

@@ -20,7 +20,7 @@ func refOf(g vector.Generation) api.GenerationRef {
 	return api.GenerationRef{ID: g.ID.String(), Model: g.Model.Name, Dimensions: g.Model.Dimensions}
 }
 
-// BeginReindexRequest asks for a new generation.
+// BeginReindexRequest is a request for a new generation.
 type BeginReindexRequest struct {
 	Index string `json:"index"`           // the name of the worker's index
 	Model string `json:"model,omitempty"` // empty for the configured one
@@ -72,7 +72,7 @@ func (a *Indexing) BeginReindex(ctx context.Context, in BeginReindexRequest) (Be
 		return out, step.Fail(err)
 	}
 	if g.Model != model {
-		// by a run under another id; the next attempt sees it
+		// started by a run with another id; the next attempt finds it
 		return out, fmt.Errorf("another generation is being built")
 	}
 	if err := a.Index.Create(ctx, g); err != nil {
@@ -113,7 +113,7 @@ func (a *Indexing) modelNamed(
 	return embedder.Model(), nil
 }
 
-// FillRequest asks to write memories to a generation, starting at a cursor.
+// FillRequest is a request to write memories to a generation, starting at a cursor.
 type FillRequest struct {
 	Generation string          `json:"generation"`
 	Cursor     api.IndexCursor `json:"cursor"`
@@ -149,17 +149,17 @@ func (a *Indexing) FillGeneration(ctx context.Context, in FillRequest) (FillResu
 					lacking++
 				}
 			}
-			told, err := a.refresh(ctx, g, next.Tenant, ids)
+			refreshed, err := a.refresh(ctx, g, next.Tenant, ids)
 			if errors.Is(err, vector.ErrMissing) {
 				if err = a.makeRoom(ctx, g); err == nil {
-					told, err = a.refresh(ctx, g, next.Tenant, ids)
+					refreshed, err = a.refresh(ctx, g, next.Tenant, ids)
 				}
 			}
 			if err != nil {
 				return err
 			}
 			out.Memories, out.Embedded = out.Memories+int64(len(page)), out.Embedded+lacking
-			out.Refused += int64(max(0, len(page)-told))
+			out.Refused += int64(max(0, len(page)-refreshed))
 			out.Cursor = next
 			work.Note(out)
 			return nil
@@ -172,7 +172,7 @@ type GenerationRequest struct {
 	Generation string `json:"generation"`
 }
 
-// rebuilt is how far a rebuild of indexes has come.
+// rebuilt is the progress of a rebuild of indexes.
 type rebuilt struct {
 	Parts int `json:"parts"`
 }
@@ -200,12 +200,12 @@ const (
 	sampleTenants   = 50
 	samplePerTenant = 10
 	sampleNearest   = 20
-	// sampleShare of the sample has to be found: a graph is an approximation, an index that lost something
-	// misses much more.
+	// sampleShare is the share of the sample that must be found. A graph is an approximation; an index that lost
+	// points misses many more.
 	sampleShare = 0.95
 )
 
-// verified is how far a verification has come.
+// verified is the progress of a verification.
 type verified struct {
 	api.VerifyResult
 	After   string `json:"after"`   // the last tenant that was counted
@@ -247,7 +247,7 @@ func (a *Indexing) VerifyGeneration(ctx context.Context, in GenerationRequest) (
 	return out, nil
 }
 
-// verify counts one tenant, and samples it when it is one of the first.
+// verify counts the points of one tenant, and searches for a sample if the tenant is one of the first.
 func (a *Indexing) verify(ctx context.Context, g vector.Generation, tenant string, at *verified) error {
 	var memories, points int64
 	err := step.RunLong(ctx, func() (err error) {
@@ -293,7 +293,7 @@ func (a *Indexing) sample(ctx context.Context, g vector.Generation, tenant strin
 		step.Advance(ctx)
 		out.Sampled++
 		for i, hit := range hits {
-			// Many may say the same: then all that comes back is as near as can be.
+			// If many vectors are equal, hits with a perfect score count as found.
 			if hit.ID == e.MemoryID || i == len(hits)-1 && len(hits) == sampleNearest && hit.Score > 0.999 {
 				out.Found++
 				break
@@ -318,11 +318,11 @@ func (a *Indexing) ActivateGeneration(ctx context.Context, in GenerationRequest)
 	if err := a.Store.ActivateGeneration(ctx, g, step.Now(a.Now)); err != nil {
 		return step.Fail(err)
 	}
-	return step.Fail(a.searchActive(ctx, false)) // a drift check at the same time may have taken the first half back
+	return step.Fail(a.searchActive(ctx, false)) // a concurrent drift check may have reverted the first half
 }
 
-// SearchActive has the index search the generation that Postgres calls active, after a switch that was cut
-// off between the two.
+// SearchActive makes the index search the generation that is active in Postgres, after a switch that was interrupted
+// halfway.
 func (a *Indexing) SearchActive(ctx context.Context) error {
 	ctx, stop := step.Heartbeat(ctx)
 	defer stop()
@@ -395,8 +395,8 @@ func (a *Indexing) AbandonGeneration(ctx context.Context, in GenerationRequest) 
 	return step.Fail(a.drop(ctx, g))
 }
 
-// drop removes a generation. A switch that was cut off may have left the index searching it, so that what is
-// active would go without a name together with this one.
+// drop removes a generation. After an interrupted switch, the index may still search this generation, and the active
+// one would lose its alias together with it.
 func (a *Indexing) drop(ctx context.Context, g vector.Generation) error {
 	if err := a.searchActive(ctx, false); err != nil {
 		return err

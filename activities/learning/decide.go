@@ -22,7 +22,7 @@ import (
 	"github.com/mneme/mneme/store/learning"
 )
 
-// DecideRequest asks to decide on the waiting groups of a scope after a given group.
+// DecideRequest is a request to decide on the waiting groups of a scope after a given group.
 type DecideRequest struct {
 	api.LearnScope
 	Kind   schema.MemoryType `json:"kind"`
@@ -60,7 +60,7 @@ func (a *Learning) DecideGroups(ctx context.Context, in DecideRequest) (DecideRe
 		if err != nil {
 			return out, step.Fail(step.Stalled(ctx, err))
 		}
-		if a.Describer != nil && !in.Shadow {
+		if a.Describer != nil && !in.Shadow && !a.Policy.MutationsFrozen() {
 			if err := a.describe(ctx, sc, &draft, &found); err != nil {
 				return out, step.Fail(step.Stalled(ctx, err))
 			}
@@ -144,11 +144,11 @@ func (a *Learning) decide(ctx context.Context, sc learning.Scope, g learning.Wai
 		if err != nil {
 			return draft, found, err
 		}
-		draft.Deltas, refused, err = plans(&group, known, skills, a.needs())
+		draft.Deltas, refused, err = plans(&group, sc, known, skills, a.needs())
 		if err != nil {
 			return draft, found, err
 		}
-	} else if draft.Deltas, refused, err = procedures(&group, known, a.needs()); err != nil {
+	} else if draft.Deltas, refused, err = procedures(&group, sc, known, a.needs()); err != nil {
 		return draft, found, err
 	}
 	versions := map[string]int{}
@@ -178,11 +178,11 @@ func wordsOf(attempts []trace.Attempt) []string {
 
 // procedures returns the changes of a group to the known procedures. A task of three or more steps becomes a plan and
 // not also a procedure.
-func procedures(g *promote.Group, known []learning.Known, p evidence.Policy) ([]learning.Delta, []promote.Refusal,
-	error) {
+func procedures(g *promote.Group, sc learning.Scope, known []learning.Known, p evidence.Policy) ([]learning.Delta,
+	[]promote.Refusal, error) {
 	records := make([]competence.Record, len(known))
 	for i, k := range known {
-		records[i] = competence.Record{ID: k.ID.String(), Evidence: k.Hash, Stats: k.Stats}
+		records[i] = competence.Record{ID: k.ID.String(), Evidence: k.Hash, Stats: k.Stats, Wider: k.WiderThan(sc)}
 		if err := json.Unmarshal(k.Payload, &records[i].Payload); err != nil {
 			return nil, nil, fmt.Errorf("procedure %s: %w", k.ID, err)
 		}
@@ -200,7 +200,7 @@ func procedures(g *promote.Group, known []learning.Known, p evidence.Policy) ([]
 		}
 		out = append(out, learning.Delta{Action: string(d.Action), Target: d.Target, Payload: encoded,
 			Confidence: d.Confidence, Stats: d.Stats, Outcomes: d.Outcomes, Agents: d.Agents, Evidence: d.Evidence,
-			Hash: d.Hash, Sensitivity: d.Sensitivity, Why: d.Why})
+			Others: d.Others, Hash: d.Hash, Sensitivity: d.Sensitivity, Why: d.Why})
 	}
 	return out, refused, nil
 }
@@ -217,11 +217,11 @@ func required(recipe []schema.Step) int {
 }
 
 // plans returns the changes of a group to the known plans.
-func plans(g *promote.Group, known []learning.Known, skills []plan.Skill, p evidence.Policy) ([]learning.Delta,
-	[]promote.Refusal, error) {
+func plans(g *promote.Group, sc learning.Scope, known []learning.Known, skills []plan.Skill, p evidence.Policy) (
+	[]learning.Delta, []promote.Refusal, error) {
 	records := make([]plan.Record, len(known))
 	for i, k := range known {
-		records[i] = plan.Record{ID: k.ID.String(), Evidence: k.Hash}
+		records[i] = plan.Record{ID: k.ID.String(), Evidence: k.Hash, Wider: k.WiderThan(sc)}
 		if err := json.Unmarshal(k.Payload, &records[i].Payload); err != nil {
 			return nil, nil, fmt.Errorf("plan %s: %w", k.ID, err)
 		}

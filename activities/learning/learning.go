@@ -76,7 +76,7 @@ const (
 	tenantPage = 100
 )
 
-// ScopesRequest asks for a page of scopes with something to learn from.
+// ScopesRequest is a request for a page of scopes with something to learn from.
 type ScopesRequest struct {
 	Tenant string `json:"tenant,omitempty"` // only this tenant
 	After  string `json:"after,omitempty"`  // the cursor of the previous page
@@ -158,7 +158,7 @@ func (a *Learning) nextTenant(ctx context.Context, only, after string) (string, 
 	return tenants[0], nil
 }
 
-// IndexRequest asks to record the attempts in a scope's new episodes.
+// IndexRequest is a request to record the attempts in a scope's new episodes.
 type IndexRequest struct {
 	api.LearnScope
 	Full bool `json:"full,omitempty"` // from the first episode on
@@ -172,7 +172,7 @@ type IndexResult struct {
 	Attempts int `json:"attempts"`
 }
 
-// indexing is how far an attempt has come.
+// indexing is the progress of an attempt.
 type indexing struct {
 	IndexResult
 	At     learning.Position `json:"at"`
@@ -234,17 +234,17 @@ func validScope(s api.LearnScope) error {
 	return nil
 }
 
-// WriteRequest asks to write the drafts of groups.
+// WriteRequest is a request to write the drafts of groups.
 type WriteRequest struct {
 	api.LearnScope
 	Kind   schema.MemoryType `json:"kind"`
 	Groups []string          `json:"groups"`
 }
 
-// writing is how far an attempt has come.
+// writing is the progress of an attempt.
 type writing struct {
 	Result api.LearnResult `json:"result"`
-	Next   int             `json:"next"` // place of the next group
+	Next   int             `json:"next"` // position of the next group
 }
 
 // WriteDrafts writes the decisions on groups, each in a transaction of its own. A repeated call finds no drafts and

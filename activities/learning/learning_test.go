@@ -25,7 +25,7 @@ import (
 
 var ctx = context.Background()
 
-// world is a store with the activities over it.
+// world is a store with the activities that use it.
 type world struct {
 	t     *testing.T
 	url   string
@@ -108,9 +108,9 @@ func procedureOf(t *testing.T, k storelearning.Known) schema.CompetencePayload {
 	return out
 }
 
-// Three sessions in which the same repair helped become a procedure that rests on them; the same evidence changes
-// nothing; other steps under another system become a second record, and the first one stays.
-func TestARepairThatHelpedThreeTimesIsLearned(t *testing.T) {
+// Three sessions in which the same repair helped become a procedure with these sessions as its evidence. The same
+// evidence again changes nothing. Other steps on another system become a second record, and the first one stays.
+func TestRepairThatHelpedThreeTimesIsLearned(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	var episodes []uuid.UUID
@@ -140,7 +140,7 @@ func TestARepairThatHelpedThreeTimesIsLearned(t *testing.T) {
 	require.Zero(t, w.count("learning_drafts", "true"))
 
 	again := w.learn(ana, schema.TypeCompetence)
-	require.Equal(t, api.LearnResult{}, again, "the same evidence is neither read nor decided again")
+	require.Equal(t, api.LearnResult{}, again, "the same evidence is neither read nor decided on again")
 
 	for n := 10; n < 14; n++ {
 		testkit.Build(ana, n, "macos", testkit.ClearCache(n), "brew reinstall llvm").Record(t, w.store)
@@ -157,7 +157,7 @@ func TestARepairThatHelpedThreeTimesIsLearned(t *testing.T) {
 	near, err := w.store.Learning.Find(ctx, storelearning.Lookup{Filter: pg.Filter{Principal: ana},
 		Words: known[0].Words[:1], Limit: 10})
 	require.NoError(t, err)
-	require.Len(t, near, 2, "found by words as well")
+	require.Len(t, near, 2, "also found by words")
 }
 
 func setUp(p schema.Principal, n int, language string, commands ...string) *testkit.Story {
@@ -180,7 +180,7 @@ func TestATaskOfThreeStepsBecomesAPlan(t *testing.T) {
 			setUp(ana, n, "python", "git init", "uv init", "uv add ruff", "pytest").Record(t, w.store)
 		}
 	}
-	require.Zero(t, w.learn(ana, schema.TypeCompetence).Added, "not a procedure as well")
+	require.Zero(t, w.learn(ana, schema.TypeCompetence).Added, "not also a procedure")
 	got := w.learn(ana, schema.TypePlanGraph)
 	require.Equal(t, 2, got.Added, "%+v", got)
 	for _, k := range w.known(ana) {
@@ -190,7 +190,7 @@ func TestATaskOfThreeStepsBecomesAPlan(t *testing.T) {
 	require.Equal(t, api.LearnResult{}, w.learn(ana, schema.TypePlanGraph))
 }
 
-// Evidence that is erased between decision and write is not resurrected, and the group is decided again without it.
+// Evidence erased between decision and write is not restored, and the group is decided again without it.
 func TestEvidenceErasedBeforeTheWrite(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -204,15 +204,15 @@ func TestEvidenceErasedBeforeTheWrite(t *testing.T) {
 	require.Equal(t, 1, w.count("learning_drafts", "true"))
 	_, err := testkit.Owner(t, w.url).Exec(ctx, `UPDATE memories SET deleted_at = now() WHERE id = $1`, first)
 	require.NoError(t, err)
-	require.Zero(t, w.count("learning_drafts", "true"), "the draft repeats the episode, and goes with it")
+	require.Zero(t, w.count("learning_drafts", "true"), "the draft quotes the episode and is removed with it")
 	require.Zero(t, w.write(ana, schema.TypeCompetence, decided.Drafted).Changes())
 	got := w.learn(ana, schema.TypeCompetence)
-	require.Zero(t, got.Changes(), "two are not enough")
+	require.Zero(t, got.Changes(), "two sessions are not enough")
 	require.Empty(t, w.known(ana))
 	require.Equal(t, 1, got.Refused["too_few_independent_successes"])
 }
 
-// Accounts of successes that no ledger has witnessed never become a procedure, however many there are.
+// Accounts of successes that the ledger did not witness never become a procedure, however many there are.
 func TestPlantedEpisodesAreNotLearned(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -227,10 +227,10 @@ func TestPlantedEpisodesAreNotLearned(t *testing.T) {
 		testkit.Build(ana, n, "linux", testkit.ClearCache(n)).Record(t, w.store)
 	}
 	require.Equal(t, 1, w.learn(ana, schema.TypeCompetence).Added)
-	require.NotContains(t, string(w.known(ana)[0].Payload), "evil", "what was seen is learned all the same")
+	require.NotContains(t, string(w.known(ana)[0].Payload), "evil", "the witnessed repair is still learned")
 }
 
-// plant puts the episode of a session that never happened.
+// plant puts an episode of a session that never happened.
 func plant(t *testing.T, st *store.Store, s *testkit.Story, n int) {
 	t.Helper()
 	acc := session.NewAccumulator("run/" + s.Session)
@@ -253,7 +253,7 @@ func plant(t *testing.T, st *store.Store, s *testkit.Story, n int) {
 	require.Equal(t, schema.PutCreated, result.Items[0].Status)
 }
 
-// A shadow run counts what it would do, and what it counted is still to be done.
+// A shadow run counts what it would change, and leaves the groups undecided.
 func TestShadowDecidesAndWritesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -266,7 +266,7 @@ func TestShadowDecidesAndWritesNothing(t *testing.T) {
 	require.Equal(t, 1, w.learn(ana, schema.TypeCompetence).Added)
 }
 
-// Only scopes with new evidence are listed, and one scope's evidence stays out of another's.
+// Only scopes with new evidence are listed, and the evidence of one scope does not appear in another.
 func TestScopesWithNewEvidence(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -283,6 +283,6 @@ func TestScopesWithNewEvidence(t *testing.T) {
 	require.Zero(t, w.count("learned", "memory_id IN (SELECT id FROM memories WHERE agent_id = 'bob')"))
 	require.Equal(t, []api.LearnScope{scopeOf(bob)}, list())
 	w.learn(bob, schema.TypeCompetence)
-	require.Empty(t, list(), "too few attempts to decide on are not something to do")
+	require.Empty(t, list(), "a group with too few attempts is not listed")
 	require.Empty(t, call[learning.ScopesResult](w, w.a.ListScopes, learning.ScopesRequest{Tenant: "u"}).Scopes)
 }

@@ -17,12 +17,12 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// recorded is how many sessions are recorded one by one; more are copies of these in the tables.
+// recorded is the number of sessions that are recorded; the others are copies of their rows.
 const recorded = 50
 
-// Episodes a second and memory, with MNEME_MEASURE_EPISODES episodes of ten problems; 100 without it, as a test that a
-// second run has nothing to do.
-func TestEpisodesASecond(t *testing.T) {
+// TestEpisodesPerSecond measures the throughput and the memory use for MNEME_MEASURE_EPISODES episodes of ten
+// problems. Without it, 100 episodes test that a second run has nothing to do.
+func TestEpisodesPerSecond(t *testing.T) {
 	w := newWorld(t)
 	n, err := strconv.Atoi(os.Getenv("MNEME_MEASURE_EPISODES"))
 	if err != nil {
@@ -56,7 +56,7 @@ func TestEpisodesASecond(t *testing.T) {
 
 var words = []string{"alpha", "bravo", "charlie", "delta", "echo", "foxtrot", "golf", "hotel", "india", "juliet"}
 
-// watchHeap returns a function that stops watching and says how large the heap in use was at most.
+// watchHeap returns a function that stops watching and returns the largest heap size in use.
 func watchHeap(t *testing.T) (stop func() uint64) {
 	t.Helper()
 	runtime.GC()
@@ -86,7 +86,7 @@ func watchHeap(t *testing.T) (stop func() uint64) {
 	}
 }
 
-// multiply copies what was recorded, with the sessions and their events, until there are n episodes.
+// multiply copies the recorded sessions and their events until there are n episodes.
 func multiply(t *testing.T, db *pgx.Conn, n int) {
 	t.Helper()
 	require.Zero(t, n%recorded)

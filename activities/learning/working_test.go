@@ -11,7 +11,7 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// offline is a session in which the cache is restored under a constraint, which helps or does not.
+// offline is a session in which the cache is restored under a constraint, with or without success.
 func offline(n int, helps bool, constraint string) *testkit.Story {
 	s := testkit.NewStory(ana, n).Says("Build the app please").In("linux", "/w/app", nil)
 	update := ledger.WorkingUpdate{ActiveConstraints: []json.RawMessage{}}
@@ -25,12 +25,12 @@ func offline(n int, helps bool, constraint string) *testkit.Story {
 	return s.Does("make app", testkit.Mismatch(n))
 }
 
-// What the working memory of sessions says is learned: the constraint under which a repair works is a condition of the
-// procedure, and the question that was open when it failed is one of its failure modes.
+// The working memory of sessions is learned from: the constraint under which a repair works becomes a condition of
+// the procedure, and the question that was open when it failed becomes one of its failure modes.
 func TestWorkingMemoryIsLearnedFrom(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	// In turn: if all failures came last, a change of the world would explain them as well.
+	// Alternating: if all failures came last, a change over time would explain them as well.
 	for n := range 4 {
 		offline(2*n, true, "No network.").Record(t, w.store)
 	}
@@ -48,7 +48,7 @@ func TestWorkingMemoryIsLearnedFrom(t *testing.T) {
 	require.Zero(t, w.learn(ana, schema.TypeCompetence).Changes(), "the same evidence changes nothing")
 }
 
-// An agent that ends a session without an outcome, and says that it is blocked, has an attempt that failed.
+// A session that ends without an outcome and reports a blocked task is a failed attempt.
 func TestABlockedSessionIsAFailure(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -36,7 +36,7 @@ type Rebuilding struct {
 	Now       func() time.Time
 }
 
-// PageRequest asks for the page at Place.
+// PageRequest is a request for the page at Place.
 type PageRequest struct {
 	Request api.RebuildRequest `json:"request"` // without its state
 	Place   api.RebuildPlace   `json:"place"`

@@ -13,8 +13,8 @@ import (
 	"github.com/mneme/mneme/internal/testkit"
 )
 
-// Where all that is derived is dropped, an index outside Postgres is emptied too, and the step is tried again as long as
-// its server does not answer. A comparison empties nothing.
+// If everything derived is dropped, an index outside Postgres is emptied too, and the step is retried until its
+// server answers. A comparison empties nothing.
 func TestDroppingEmptiesAnIndexOutsidePostgres(t *testing.T) {
 	var wiped []string
 	away := errors.New("the server is away")

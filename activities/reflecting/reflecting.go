@@ -77,7 +77,7 @@ func viewer(in api.ReflectInput) views.Viewer {
 	return views.Viewer{Agent: in.Principal.Agent, PolicyGroup: in.Principal.PolicyGroup, MaxSensitivity: ceiling(in)}
 }
 
-// BeliefRequest asks for the belief on a span.
+// BeliefRequest is a request for the belief on a span.
 type BeliefRequest struct {
 	Input api.ReflectInput `json:"input"`
 	Span  Span             `json:"span"`

@@ -199,7 +199,7 @@ func (a *Sessions) append(ctx context.Context, ref api.SessionRef, part []ledger
 	return appended, nil
 }
 
-// CloseRequest asks to close a session.
+// CloseRequest is a request to close a session.
 type CloseRequest struct {
 	api.CloseRequest
 	FirstSeq int64           `json:"first_seq"` // of the episode; 0 for the open one

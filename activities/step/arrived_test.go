@@ -18,9 +18,9 @@ import (
 	"github.com/mneme/mneme/memory/learning/due"
 )
 
-// Where the server is away, the activity fails and is tried again. Any other refusal leaves the scope to the schedule,
-// and never fails what has been written.
-func TestArrivalsThatCannotBeTold(t *testing.T) {
+// If the server is unavailable, the activity fails and is retried. After any other error the scope is left to the
+// schedule, and the write succeeds.
+func TestArrivalsThatCannotBeSignalled(t *testing.T) {
 	t.Parallel()
 	st := testkit.OpenStore(t, testkit.DatabaseURL(t))
 	p := testkit.Principal()
@@ -46,7 +46,7 @@ func TestArrivalsThatCannotBeTold(t *testing.T) {
 
 	told, outcomes, err := arrive(2, nil)
 	require.NoError(t, err)
-	require.Equal(t, []api.LearnScope{scope}, told, "both episodes are of one scope, which is told once")
+	require.Equal(t, []api.LearnScope{scope}, told, "both episodes are of one scope, which is signalled once")
 	require.Equal(t, []string{step.ArrivalTold}, outcomes)
 	for _, refusal := range []error{serviceerror.NewUnavailable("away"), context.DeadlineExceeded,
 		serviceerror.NewResourceExhausted(0, "busy")} {

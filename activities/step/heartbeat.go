@@ -75,7 +75,7 @@ func (p *pulse) allow(limit time.Duration) (was time.Duration) {
 	return was
 }
 
-// heartbeatWithin is Heartbeat with a limit of its own.
+// heartbeatWithin is Heartbeat with a given limit.
 func heartbeatWithin(ctx context.Context, limit time.Duration) (_ context.Context, stop func()) {
 	if !activity.IsActivity(ctx) {
 		return ctx, func() {}
@@ -108,7 +108,7 @@ func heartbeatWithin(ctx context.Context, limit time.Duration) (_ context.Contex
 	return ctx, func() { close(done); wg.Wait(); cancel(nil) }
 }
 
-// report sends a heartbeat, with how far the attempt has come, unless it has made no progress for the limit.
+// report sends a heartbeat with the place of the attempt, unless it has made no progress for the limit.
 func (p *pulse) report(ctx context.Context) (limit time.Duration, moves bool) {
 	p.mu.Lock() // to the end: a newer step is never reported before an older one
 	defer p.mu.Unlock()

@@ -48,7 +48,7 @@ type Page struct {
 	More   bool          `json:"more"`
 }
 
-// WriteRequest asks to decide on the groups of a page and to write what is decided.
+// WriteRequest is a request to decide on the groups of a page and to write what is decided.
 type WriteRequest struct {
 	Request
 	Groups [][]string `json:"groups"`

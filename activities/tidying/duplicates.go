@@ -27,7 +27,7 @@ const (
 // Reasons not to merge duplicates.
 const (
 	lessTrusted = "less_trusted" // a record is not merged into a more trusted one
-	notTheSame  = "not_the_same" // they changed since they were found
+	notTheSame  = "not_the_same" // a record has changed since it was found
 
 	modelDiffers = "model_differs" // a model distinguishes records that the rules consider the same
 )

@@ -123,6 +123,11 @@ func (a *Tidying) learn(ctx context.Context, in Request, model *readings, out *a
 		updates = append(updates, facts.Update{Action: facts.Reinforce, Target: fact, Text: k.Text, Who: k.Who,
 			Conditions: k.Conditions, Confidence: k.Confidence, Evidence: again[fact], Why: "said again"})
 	}
+	for i, u := range updates {
+		if k := byID[u.Target]; k != nil && k.WiderThan(saidIn(u.Evidence, episodes)) {
+			updates[i] = u.Beside()
+		}
+	}
 	if a.asks(in) {
 		if err := a.judge(ctx, in, updates, byID, model, out); err != nil {
 			return err
@@ -185,10 +190,7 @@ func (a *Tidying) update(ctx context.Context, in Request, u facts.Update, target
 		count(out, u.Action)
 		return nil
 	}
-	said := make([]tidying.Said, len(evidence))
-	for i, id := range evidence {
-		said[i] = episodes[id]
-	}
+	said := saidIn(evidence, episodes)
 	write := tidying.FactInput{Writes: a.writes(in, "fact:"+string(u.Action)+":"+u.Target, keysOf(u, target, evidence)),
 		Scope: in.scope(), Update: u, Target: target, Said: said, Policy: a.Policy, Rules: a.rules()}
 	if u.Action != facts.Reinforce {
@@ -210,6 +212,15 @@ func (a *Tidying) update(ctx context.Context, in Request, u facts.Update, target
 		refuse(out, string(status))
 	}
 	return nil
+}
+
+// saidIn returns the statements of episodes.
+func saidIn(evidence []string, episodes map[string]tidying.Said) []tidying.Said {
+	said := make([]tidying.Said, len(evidence))
+	for i, id := range evidence {
+		said[i] = episodes[id]
+	}
+	return said
 }
 
 // keysOf are the inputs of a change's key: the statement, its conditions, its speaker and its sessions.

@@ -25,7 +25,7 @@ const (
 	scanMost = 50
 )
 
-// ScanTopicsRequest asks for topics whose evidence has changed, starting at a cursor.
+// ScanTopicsRequest is a request for topics whose evidence has changed, starting at a cursor.
 type ScanTopicsRequest struct {
 	Tenant  string              `json:"tenant,omitempty"` // only this tenant
 	Cursor  api.TopicCursor     `json:"cursor"`

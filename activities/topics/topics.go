@@ -52,8 +52,8 @@ func (r TopicRef) id() (uuid.UUID, error) {
 	return id, nil
 }
 
-// CheckTopicRequest asks to compare a topic's evidence. Misread has the problems found when the run's input was
-// decoded.
+// CheckTopicRequest is a request to compare a topic's evidence. Misread has the problems found when the run's input
+// was decoded.
 type CheckTopicRequest struct {
 	TopicRef
 	Misread []schema.FieldError `json:"misread,omitempty"`
@@ -143,7 +143,7 @@ func (a *Topics) evidence(ctx context.Context, t topics.Topic) ([]rules.Evidence
 	return evidence, err
 }
 
-// DraftTopicRequest asks for an answer of an evidence set.
+// DraftTopicRequest is a request for an answer of an evidence set.
 type DraftTopicRequest struct {
 	TopicRef
 	Hash  string `json:"hash"`            // of the evidence set that was checked
@@ -280,7 +280,7 @@ func attempt(ctx context.Context) int {
 	return int(activity.GetInfo(ctx).Attempt)
 }
 
-// PublishTopicRequest asks for the draft of an evidence set to become the answer.
+// PublishTopicRequest is a request to publish the draft of an evidence set.
 type PublishTopicRequest struct {
 	TopicRef
 	Hash string `json:"hash"`

@@ -1,5 +1,5 @@
-// Package inprocess makes a recaller for a Go program that can reach Mneme's Postgres: it recalls without Temporal.
-// Unlike package client, it imports the store. Writes still use the workflows, which package client starts.
+// Package inprocess recalls without Temporal, for Go programs that can reach Mneme's Postgres. Unlike package client,
+// it imports the store. Writes still use the workflows, which package client starts.
 package inprocess
 
 import (
@@ -12,16 +12,15 @@ import (
 	"github.com/mneme/mneme/store/vector"
 )
 
-// Options are what a recaller reads from. Only Store is required.
+// Options are the sources of a recaller. Only Store is required.
 type Options struct {
 	Store     *store.Store
-	Index     vector.Index // the vector index; pgvector, in Store, when nil
+	Index     vector.Index // the vector index; nil means pgvector in Store
 	Embedder  inference.Embedder
-	Reranking inference.Reranking // the zero value leaves reranking out
-	// Others makes the embedder of another model than Embedder's, while the index that is searched is of one; may be
-	// nil.
+	Reranking inference.Reranking // the zero value disables reranking
+	// Others returns the embedder of another model than Embedder's, if the searched index uses one. It may be nil.
 	Others func(inference.EmbeddingModel) (inference.Embedder, error)
-	Now    func() time.Time // time.Now when nil
+	Now    func() time.Time // nil means time.Now
 }
 
 // New returns a recaller. A query is embedded with the model of the index generation that is searched. Without an
@@ -35,7 +34,7 @@ func New(o Options) *recall.Recaller {
 	return &recall.Recaller{Store: o.Store, Index: o.Index, Embedder: embedder, Reranking: o.Reranking, Now: o.Now}
 }
 
-// NewAdviser returns an adviser: it says what to do, and takes the report of how it went, without Temporal.
+// NewAdviser returns an adviser, which gives advice and counts reports without Temporal.
 func NewAdviser(o Options) *advising.Adviser {
 	return &advising.Adviser{Store: o.Store, Recaller: New(o), Now: o.Now}
 }

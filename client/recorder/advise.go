@@ -9,14 +9,14 @@ import (
 	"github.com/mneme/mneme/api"
 )
 
-// How long advice and reports are waited for. An agent works without advice when Mneme is away.
+// Timeouts of advice and reports. An agent works without advice if Mneme is not available.
 const (
 	adviseWithin = 10 * time.Second
 	reportWithin = time.Minute
 )
 
-// Advise asks Mneme what to do, on behalf of whose session it is, and waits at most ten seconds. A recorder that is
-// nil answers with no advice.
+// Advise requests advice for the principal of the session, and waits at most ten seconds. A nil Recorder returns no
+// advice.
 func (r *Recorder) Advise(ctx workflow.Context, req api.AdviseRequest) (api.AdviseResponse, error) {
 	var out api.AdviseResponse
 	if r == nil {
@@ -26,7 +26,8 @@ func (r *Recorder) Advise(ctx workflow.Context, req api.AdviseRequest) (api.Advi
 	return out, r.ask(ctx, api.OperationAdvise, api.WorkflowAdvise, adviseWithin, req, &out)
 }
 
-// Report says how it went after advice, and waits at most a minute until it is counted. Made twice, it counts once.
+// Report reports the outcome after advice, and waits at most a minute until it is counted. A repeated report counts
+// once.
 func (r *Recorder) Report(ctx workflow.Context, req api.ReportRequest) (api.ReportResult, error) {
 	var out api.ReportResult
 	if r == nil {

@@ -21,18 +21,18 @@ import (
 
 const (
 	cutMark  = " […]"
-	maxRead  = 40_000 // bytes of a text or a value that are searched for secrets; the rest is omitted
+	maxRead  = 40_000 // bytes of a text or a value that are searched for secrets and may be kept
 	maxDepth = 16     // levels of a value; a payload may have 32, including its own
 	maxItems = 1_000  // elements of a list
 	maxDigit = 40     // characters of a number
 )
 
-// clean is a text that Postgres can hold.
+// clean removes characters that Postgres cannot store.
 func clean(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, ""), "\x00", "")
 }
 
-// cut cuts a text to limit bytes of JSON, the mark at its end included.
+// cut cuts a text to limit bytes of JSON, including the mark at its end.
 func cut(text string, limit int, mark string) string {
 	size, fits := 0, 0
 	for i, r := range text {
@@ -54,7 +54,7 @@ func cut(text string, limit int, mark string) string {
 	return text
 }
 
-// readable is the beginning of a text in which secrets are looked for.
+// readable returns the beginning of a text that is searched for secrets.
 func readable(text string, limit int) string {
 	if text = clean(text); len(text) <= limit {
 		return text
@@ -62,12 +62,12 @@ func readable(text string, limit int) string {
 	return wholeWords(text[:limit]) + cutMark
 }
 
-// wholeWords is a text that was cut, without the word at the cut: half a secret is not recognised as one.
+// wholeWords removes the last word of a text that was cut, because a partial secret would not be recognized.
 func wholeWords(text string) string {
 	return text[:strings.LastIndexAny(text, " \t\r\n,;\"'")+1]
 }
 
-// textOf is a text as an event holds it: without secrets, and of at most limit bytes.
+// textOf returns a text for an event: without secrets, and of at most limit bytes.
 //
 //workflowcheck:ignore
 func textOf(text string, limit int) string {
@@ -75,7 +75,7 @@ func textOf(text string, limit int) string {
 	return cut(masked, limit, cutMark)
 }
 
-// valueOf is a value as an event holds it: as JSON, without secrets, and of at most limit bytes.
+// valueOf returns a value for an event: as JSON, without secrets, and of at most limit bytes.
 //
 //workflowcheck:ignore
 func valueOf(v any, limit int) json.RawMessage {
@@ -86,8 +86,8 @@ func valueOf(v any, limit int) json.RawMessage {
 	return fit(tree, limit)
 }
 
-// argsOf are the arguments of a call as an object: a single object as it is, a single other value as its member
-// "value", and more as arg1, arg2.
+// argsOf returns the arguments of a call as an object: a single object unchanged, a single other value as the member
+// "value", and several arguments as arg1, arg2.
 //
 //workflowcheck:ignore
 func argsOf(args []any, limit int) json.RawMessage {
@@ -112,9 +112,9 @@ func argsOf(args []any, limit int) json.RawMessage {
 	return fit(members, limit)
 }
 
-// treeOf is a value as a tree of JSON that the ledger can hold.
+// treeOf converts a value to a JSON tree that the ledger can store.
 func treeOf(v any) (tree any, ok bool) {
-	defer func() { // a type of the agent's may panic when it is encoded
+	defer func() { // encoding a type of the agent may panic
 		if recover() != nil {
 			tree, ok = nil, false
 		}
@@ -154,7 +154,7 @@ func encodePayload(p *commonpb.Payload) (json.RawMessage, error) {
 	}
 }
 
-// tidy makes what cannot be stored storable.
+// tidy replaces parts that cannot be stored.
 func tidy(v any, depth int) any {
 	switch v := v.(type) {
 	case string:
@@ -189,7 +189,7 @@ func tidy(v any, depth int) any {
 	return v
 }
 
-// room is how much of a value is kept: the bytes of a text in it, and the elements of a list or members of an object.
+// room limits a value: the bytes of each text, and the elements of each list or members of each object.
 type room struct {
 	text, items int
 	unmasked    bool // secrets were not masked yet

@@ -15,7 +15,7 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// Whatever an agent gives, the event can be appended, is not too long, and has no secret in it.
+// For any value of an agent, the event can be appended, is not too long, and contains no secret.
 func TestValuesCanBeAppended(t *testing.T) {
 	t.Parallel()
 	key := "ghp_" + "q7Rt2VbX9kLmZ4pW8sYc3NfH6jDg5TaE1uQo"
@@ -78,8 +78,8 @@ func encodedOr(v any) []byte {
 	return out
 }
 
-// What is cut is cut between words before secrets are looked for, so that none is left in half.
-func TestACutLeavesNoHalfSecret(t *testing.T) {
+// Texts are cut between words before secrets are searched for, so that no partial secret is left.
+func TestCutLeavesNoPartialSecret(t *testing.T) {
 	t.Parallel()
 	key := "ghp_" + "q7Rt2VbX9kLmZ4pW8sYc3NfH6jDg5TaE1uQo"
 	for at := maxRead - 60; at < maxRead+5; at++ {

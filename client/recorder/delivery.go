@@ -13,15 +13,15 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// How a delivery is tried. Within Options.RetryFor it is repeated, however long Mneme is away.
+// Retries of a delivery. It is repeated for Options.RetryFor.
 const (
 	deliverWithin = 30 * time.Second
 	retryFirst    = time.Second
 	retryMost     = time.Minute
-	maxRefusals   = 3 // deliveries refused in a row, after which the rest of the run is not recorded
+	maxRefusals   = 3 // consecutive refusals after which the rest of the run is not recorded
 )
 
-// deliver sends events to the ledger as long as the run lasts. Events that come in during a delivery go with the next
+// deliver sends events to the ledger until the run ends. Events that arrive during a delivery are sent with the next
 // one.
 func (r *Recorder) deliver(ctx workflow.Context) {
 	for {
@@ -57,7 +57,7 @@ func (r *Recorder) failed(events int, err error) {
 	}
 }
 
-// reasonOf is why a delivery failed, without what was delivered.
+// reasonOf returns the reason of a failed delivery, without content.
 func reasonOf(err error) string {
 	if app := new(temporal.ApplicationError); errors.As(err, &app) {
 		return app.Type()
@@ -68,7 +68,7 @@ func reasonOf(err error) string {
 	return "failure"
 }
 
-// send appends events. It returns when they are in the ledger, or when it no longer tries.
+// send appends events. It returns after they are in the ledger, or after the last retry.
 func (r *Recorder) send(ctx workflow.Context, events []ledger.Event) error {
 	req := api.AppendRequest{SessionRef: r.set.ref(), Settings: r.set.Settings, Events: events}
 	if r.set.Endpoint != "" {
@@ -115,8 +115,8 @@ func (r *Recorder) Flush(ctx workflow.Context) bool {
 	return r.lost == 0
 }
 
-// Close records how the work ended (run.ended), and waits as Flush does. The event closes the session, which makes an
-// episode of it. Nothing is recorded after it.
+// Close records the outcome (run.ended), and waits like Flush. The event closes the session, which then becomes an
+// episode. Nothing is recorded after it.
 func (r *Recorder) Close(ctx workflow.Context, outcome schema.Outcome, summary string) bool {
 	if r == nil || r.closed {
 		return r == nil || r.lost == 0

@@ -52,7 +52,7 @@ func (w *workers) InterceptWorkflow(
 	return in
 }
 
-// filter says which activities are recorded.
+// filter determines which activities are recorded.
 type filter struct {
 	Allow []string `json:"allow,omitempty"`
 	Deny  []string `json:"deny,omitempty"`
@@ -71,7 +71,7 @@ func matches(patterns []string, name string) bool {
 	})
 }
 
-// holder is what the parts of an interceptor know of one run.
+// holder is the state that the parts of an interceptor share for one run.
 type holder struct {
 	filter  filter
 	current *Recorder
@@ -166,7 +166,7 @@ func (h *holder) call(ctx workflow.Context, name string, args []any) *Call {
 	return c
 }
 
-// follow notes the future of a call. The workflow gets the same future.
+// follow stores the future of a call and returns it.
 func (c *Call) follow(future workflow.Future) workflow.Future {
 	if c != nil {
 		c.future = future

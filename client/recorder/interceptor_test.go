@@ -23,8 +23,8 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// plain is an agent that knows nothing of a recorder: activities one after another and side by side, a local one, a
-// child, and a failure.
+// plain is an agent without a recorder. It runs sequential and parallel activities, a local activity, a child workflow,
+// and an activity that fails.
 func plain(ctx workflow.Context) error {
 	act := doing(ctx)
 	local := workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{StartToCloseTimeout: time.Second})
@@ -114,7 +114,7 @@ func calls(events []ledger.Event) (tools []string) {
 	return tools
 }
 
-// Of an agent that knows nothing of it, the interceptor records every run from its beginning to its end.
+// The interceptor records every run of an agent without a recorder from its beginning to its end.
 func TestInterceptEveryRun(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -144,7 +144,7 @@ func TestInterceptEveryRun(t *testing.T) {
 		`{"line": "last"} {"text": "did last"}`}, results)
 }
 
-// What a run returned, and that it failed, is the same with the interceptor, and in the ledger.
+// The result and the error of a run are the same with the interceptor and in the ledger.
 func TestInterceptAFailingRun(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -159,7 +159,7 @@ func TestInterceptAFailingRun(t *testing.T) {
 	require.JSONEq(t, `{"outcome":"failure","summary":"[withheld: password]"}`, string(events[0].Payload))
 }
 
-// What is denied is not recorded, and what is hidden only that it was called.
+// Denied activities are not recorded. Of hidden ones, only the call is recorded.
 func TestInterceptLists(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -174,8 +174,8 @@ func TestInterceptLists(t *testing.T) {
 	}
 }
 
-// A worker with a recorder takes over runs of one without, under way and finished, and the other way round none breaks
-// whose options were changed, or that was switched off.
+// A worker with a recorder continues and replays runs of a worker without one. Runs also survive changed options and
+// Options.Off.
 func TestToggle(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -209,7 +209,7 @@ func TestToggle(t *testing.T) {
 		Open: func(*workflow.Info) *recorder.Options { return &off }})
 	d.work(changed, denies)
 	require.NoError(t, d.goOn(after))
-	require.Len(t, calls(d.events(after.GetID())), 7, "what a run records is settled when it begins")
+	require.Len(t, calls(d.events(after.GetID())), 7, "the options of a run are fixed at its start")
 	require.NoError(t, replay(t, d.history(after), changed, denies))
 	fresh := d.start("fresh")
 	require.NoError(t, d.goOn(fresh))
@@ -230,7 +230,7 @@ func (d *desk) reaches(run client.WorkflowRun, _ string) {
 	}, 20*time.Second, 50*time.Millisecond)
 }
 
-// A worker that is killed between two steps loses no event and doubles none.
+// If a worker is killed between two steps, no event is lost or duplicated.
 func TestRecordOnAnotherWorker(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -244,8 +244,8 @@ func TestRecordOnAnotherWorker(t *testing.T) {
 		calls(d.events(run.GetID())))
 }
 
-// The captured history of a run with recorder and interceptor replays. MNEME_UPDATE_HISTORIES records it if it is not
-// there.
+// The captured history of a run with recorder and interceptor replays. MNEME_UPDATE_HISTORIES records a missing
+// history.
 func TestReplay(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join("testdata", "recorded.json")
@@ -267,6 +267,6 @@ func TestReplay(t *testing.T) {
 	d := &desk{t: t}
 	require.NoError(t, replay(t, &captured, d.recorded, intercept))
 
-	// It would notice: without the recorder, the same history does not replay.
+	// The replay detects differences: without the recorder, the same history does not replay.
 	require.Error(t, replay(t, &captured, plain))
 }

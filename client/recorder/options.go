@@ -11,26 +11,26 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// Options say whose session is recorded and how. Only Principal is required. They are read once, when a run opens its
-// recorder, and kept in its history: a change holds for runs that start later.
+// Options configure the recording of a session. Only Principal is required. They are read once, when a run opens its
+// recorder, and kept in its history, so a change applies only to later runs.
 type Options struct {
-	Principal schema.Principal `json:"principal"`         // whose session it is
-	Session   string           `json:"session,omitempty"` // empty: the id of the workflow, for all of its runs
-	Stream    string           `json:"stream,omitempty"`  // empty: run/SESSION
-	// Settings are those of the session, if its first event starts it.
+	Principal schema.Principal `json:"principal"`         // owner of the session
+	Session   string           `json:"session,omitempty"` // default: the id of the workflow, for all of its runs
+	Stream    string           `json:"stream,omitempty"`  // default: run/SESSION
+	// Settings apply if the first event of the recorder starts the session.
 	Settings    api.SessionSettings `json:"settings"`
-	Sensitivity schema.Sensitivity  `json:"sensitivity,omitempty"` // the least of each event; empty: low
-	Visibility  schema.Visibility   `json:"visibility,omitempty"`  // of each event; empty for the default of its kind
+	Sensitivity schema.Sensitivity  `json:"sensitivity,omitempty"` // minimum for each event; default low
+	Visibility  schema.Visibility   `json:"visibility,omitempty"`  // of each event; default: that of its kind
 
-	TaskQueue string `json:"task_queue,omitempty"` // Mneme's in the workflow's namespace; empty: api.TaskQueue
-	// Endpoint is a Nexus endpoint of Mneme, for a workflow of another namespace. It takes the place of TaskQueue.
+	TaskQueue string `json:"task_queue,omitempty"` // Mneme's task queue in this namespace; default api.TaskQueue
+	// Endpoint is a Nexus endpoint of Mneme, for a workflow of another namespace. It replaces TaskQueue.
 	Endpoint string `json:"endpoint,omitempty"`
 
-	// of a text, of arguments or a result; 8,000, at most 24,000
+	// maximum size of a text, of arguments or of a result; default 8,000, at most 24,000
 	MaxBytes    int           `json:"max_bytes,omitempty"`
-	MaxWaiting  int           `json:"max_waiting,omitempty"`  // events that wait for delivery; 1,000
-	RetryFor    time.Duration `json:"retry_for,omitempty"`    // how long a delivery of events is retried; 24 hours
-	CloseWithin time.Duration `json:"close_within,omitempty"` // how long Flush and Close wait; 10 minutes
+	MaxWaiting  int           `json:"max_waiting,omitempty"`  // events that wait for delivery; default 1,000
+	RetryFor    time.Duration `json:"retry_for,omitempty"`    // how long a delivery is retried; default 24 hours
+	CloseWithin time.Duration `json:"close_within,omitempty"` // how long Flush and Close wait; default 10 minutes
 
 	Off bool `json:"off,omitempty"` // new runs record nothing; runs that already record continue
 }
@@ -44,8 +44,8 @@ const (
 	defaultWithin = 10 * time.Minute
 )
 
-// settings are what a run recorded of its options. All that may change the commands of the workflow is here, so that a
-// replay with other options is the same.
+// settings are the options that a run records in its history. They include all options that affect the commands of the
+// workflow, so that a replay does not depend on the current options.
 type settings struct {
 	Options
 	Run   string  `json:"run"`             // the run that opened the recorder
@@ -73,7 +73,7 @@ func (o Options) settle(workflowID string) Options {
 	return o
 }
 
-// problem says why nothing can be recorded with these options.
+// problem returns the reason why the options are invalid, or nil.
 func (o Options) problem() error {
 	probe := ledger.Event{ID: "1", Stream: o.ref().StreamName(), Agent: o.Principal.Agent, Kind: ledger.KindRunStarted,
 		OccurredAt: time.Unix(0, 0), Visibility: o.Visibility, Sensitivity: o.Sensitivity}
@@ -87,7 +87,7 @@ func (o Options) ref() api.SessionRef {
 	return api.SessionRef{Principal: o.Principal, Session: o.Session, Stream: o.Stream}
 }
 
-// sessionOf names a session after a workflow. A long name is cut, and told from others by a hash of the whole.
+// sessionOf returns a session name for a workflow id. A long name is cut and gets a hash of the whole id.
 func sessionOf(workflowID string) string {
 	workflowID = clean(workflowID)
 	if len(workflowID) <= schema.MaxNameLength {

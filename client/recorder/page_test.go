@@ -26,7 +26,7 @@ import (
 )
 
 // docs/record-your-agent.md shows code that is compiled and runs.
-func TestThePageShowsTheExample(t *testing.T) {
+func TestPageShowsExample(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(filepath.Join(testkit.Root(), "docs", "record-your-agent.md"))
 	require.NoError(t, err)
@@ -40,8 +40,8 @@ func TestThePageShowsTheExample(t *testing.T) {
 	}
 }
 
-// The example records what it says, with the worker of Mneme, and its session becomes an episode.
-func TestTheExampleRecords(t *testing.T) {
+// The example records its session with Mneme's worker, and the session becomes an episode.
+func TestExampleRecords(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	h := testkit.NewHarness(t, nil)

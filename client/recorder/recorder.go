@@ -21,22 +21,22 @@ import (
 // was added replays without it, and records nothing.
 const changeID = "mneme-recorder"
 
-// Recorder records one session. A nil Recorder records nothing; neither does one that is off or has invalid options.
-// Methods do not block, except Flush and Close, and are for workflow code only.
+// Recorder records one session. A Recorder that is nil, off or has invalid options records nothing. Methods are for
+// workflow code only. Except Flush and Close, they do not block.
 type Recorder struct {
 	ctx      workflow.Context // of the run, not cancelled with it
 	set      settings
 	prefix   string // of the ids of events
-	attempts int    // events so far, those included that were dropped
+	attempts int    // events so far, including dropped ones
 	calls    int
 	turn     int
 
 	open      []*Call        // calls whose result the interceptor waits for
 	waiting   []ledger.Event // not in the ledger yet; the first `sending` of them are being delivered
 	sending   int
-	dropped   int // since the last event that was accepted
-	lost      int // in all
-	refusals  int // deliveries refused in a row
+	dropped   int // dropped events since the last accepted one
+	lost      int // all lost events
+	refusals  int // consecutive refused deliveries
 	closed    bool
 	abandoned bool // delivery has stopped
 }
@@ -51,7 +51,7 @@ func Open(ctx workflow.Context, o Options) *Recorder {
 	return open(ctx, func() Options { return o }, h)
 }
 
-// From is the recorder that was opened last in this run, by Open or by the interceptor. It is nil on a worker without
+// From returns the recorder that Open or the interceptor opened last in this run. It returns nil on a worker without
 // the interceptor.
 func From(ctx workflow.Context) *Recorder {
 	if h := holderOf(ctx); h != nil {
@@ -76,7 +76,7 @@ func open(ctx workflow.Context, options func() Options, h *holder) *Recorder {
 		s := settings{Options: o, Run: info.WorkflowExecution.RunID, Batch: batchSize}
 		if h != nil {
 			tools := h.filter
-			// Advice is not a step of the work. Runs that recorded it go on doing so.
+			// Advice is not a step of the work. Runs of earlier versions continue to record it.
 			tools.Deny = append(slices.Clone(tools.Deny), api.WorkflowAdvise, api.WorkflowReport)
 			s.Tools = &tools
 		}
@@ -95,7 +95,7 @@ func open(ctx workflow.Context, options func() Options, h *holder) *Recorder {
 	return r
 }
 
-// Session is the name of the session, and "" if nothing is recorded.
+// Session returns the name of the session, and "" if nothing is recorded.
 func (r *Recorder) Session() string {
 	if r == nil {
 		return ""
@@ -110,7 +110,7 @@ func (r *Recorder) Turn(turn int) {
 	}
 }
 
-// Started records that the work began, and what it is (run.started). Every agent of the tenant sees it.
+// Started records the start of the work and its description (run.started). Every agent of the tenant sees it.
 func (r *Recorder) Started(text string) { r.text(ledger.KindRunStarted, text, nil) }
 
 // Heard records what a user said (user.injected). Every agent of the tenant sees it, unless Options limit that.
@@ -136,7 +136,7 @@ func (r *Recorder) Observed(what any) {
 	r.Event(ledger.KindWorldObserved, what)
 }
 
-// Environment records where the agent works (world.environment).
+// Environment records the environment of the agent (world.environment).
 func (r *Recorder) Environment(e schema.Environment) { r.Event(ledger.KindEnvironment, e) }
 
 // Working records the state of the task (working.updated): a field that is left out keeps its value.
@@ -157,7 +157,7 @@ func (r *Recorder) text(kind, text string, artifacts []string) {
 	r.compose(kind, ledger.Text{Text: textOf(text, r.set.MaxBytes), Artifacts: artifactsOf(artifacts)})
 }
 
-// artifactsOf are references without secrets.
+// artifactsOf removes secrets from references.
 func artifactsOf(refs []string) []string {
 	var out []string
 	for _, ref := range refs[:min(len(refs), 20)] {
@@ -206,8 +206,8 @@ func (r *Recorder) miss(events int) {
 	r.lost += events
 }
 
-// event makes an event. Its id is made of the run, the event's place in it, and a digest of its content. A repeated
-// delivery has the same id; a run that was reset and took another path has another one.
+// event makes an event. Its id is derived from the run, the event's place in it, and its content. A repeated delivery
+// has the same id. A run that was reset and took another path has another id.
 //
 //workflowcheck:ignore
 func (r *Recorder) event(kind string, payload json.RawMessage) ledger.Event {
@@ -218,14 +218,14 @@ func (r *Recorder) event(kind string, payload json.RawMessage) ledger.Event {
 		Sensitivity: r.set.Sensitivity, Payload: payload}
 	e.Sensitivity = sensitive.Raised(e.Sensitivity, string(payload))
 	if err := e.Validate(); err != nil {
-		// The number of events must not depend on what is valid: a later version may see it otherwise in a replay.
+		// The number of events must not depend on validation, because a later version may validate differently.
 		e.Kind = kindMissed
 		e.Payload, _ = json.Marshal(map[string]any{"events": 1, "why": strings.ToValidUTF8(err.Error(), "")})
 	}
 	return e
 }
 
-// outcomeOf is how a run ended, as Close takes it.
+// outcomeOf returns the outcome of a run for Close.
 func outcomeOf(err error, cancelled bool) schema.Outcome {
 	switch {
 	case cancelled:

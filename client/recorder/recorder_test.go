@@ -19,11 +19,11 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// A key that is assembled, so that scanners of the repository stay quiet.
+// The key is assembled from parts so that secret scanners do not report this file.
 var key = "ghp_" + "q7Rt2VbX9kLmZ4pW8sYc3NfH6jDg5TaE1uQo"
 
-// An agent records what is said, what it does, and what comes of it. The ledger has it in the order in which the
-// workflow saw it, and the episode shows for each call whose results it used.
+// An agent records messages, tool calls and results. The ledger has them in the order in which the workflow saw them,
+// and the episode shows for each call which results it used.
 func TestRecord(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -75,8 +75,8 @@ func TestRecord(t *testing.T) {
 	require.Equal(t, schema.TaskDone, session.WorkingOf(d.p.Agent, events[0].Stream, events).Payload.State)
 }
 
-// A run that continues as new goes on with the session. Nothing has an id that another run gave, also if both say the
-// same.
+// A run that continues as new continues the session. Events of different runs have different ids, even with the same
+// content.
 func TestRecordAcrossContinueAsNew(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -97,7 +97,7 @@ func TestRecordAcrossContinueAsNew(t *testing.T) {
 	require.Len(t, d.events(run.GetID()), 7)
 }
 
-// While the ledger cannot be reached, the agent goes on. What it recorded arrives later, in order and once.
+// While the ledger cannot be reached, the agent continues. Its events arrive later, in order and once.
 func TestRecordWhileTheLedgerIsAway(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -129,7 +129,7 @@ func TestRecordWhileTheLedgerIsAway(t *testing.T) {
 	}
 }
 
-// More than may wait is not kept. The ledger says how much is missing, and where.
+// Events beyond the limit of waiting events are dropped. The ledger shows how many are missing, and where.
 func TestRecordMoreThanMayWait(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -152,8 +152,7 @@ func TestRecordMoreThanMayWait(t *testing.T) {
 	require.JSONEq(t, `{"events":3,"why":"not delivered"}`, string(events[5].Payload))
 }
 
-// An agent ends as it would without a recorder, whatever becomes of its events: refused, never taken, or of options
-// that are wrong.
+// An agent ends as without a recorder, even if its events are refused or never delivered, or its options are invalid.
 func TestRecordNeverFailsTheAgent(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*desk, *recorder.Options){
@@ -190,7 +189,7 @@ func TestRecordNeverFailsTheAgent(t *testing.T) {
 	}
 }
 
-// A workflow that is cancelled still says how it ended.
+// A cancelled workflow still records its outcome.
 func TestRecordCancelled(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -211,7 +210,7 @@ func TestRecordCancelled(t *testing.T) {
 	require.Equal(t, []string{"run.started", "agent.thought", "run.ended"}, kinds(d.events(run.GetID())))
 }
 
-// Nothing recorded is too long to be delivered.
+// Long values are cut so that they can be delivered.
 func TestRecordLongValues(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)

@@ -25,7 +25,7 @@ import (
 	"github.com/mneme/mneme/store/events"
 )
 
-// desk is a ledger that takes events, and a place for an agent's worker.
+// desk provides a ledger that accepts events, and workers for an agent.
 type desk struct {
 	t        *testing.T
 	store    *store.Store
@@ -50,7 +50,7 @@ func newDesk(t *testing.T) *desk {
 	return d
 }
 
-// append is the end of a delivery without the session, which is tested where it is.
+// append adds events to the ledger without a session workflow, which has its own tests.
 func (d *desk) append(ctx context.Context, req api.AppendRequest) (api.AppendResult, error) {
 	d.mu.Lock()
 	d.count++
@@ -83,7 +83,7 @@ func (d *desk) options(change func(*recorder.Options)) recorder.Options {
 	return o
 }
 
-// work starts a worker of the agent and returns what stops it.
+// work starts a worker of the agent and returns a function that stops it.
 func (d *desk) work(agent any, interceptors ...interceptor.WorkerInterceptor) (stop func()) {
 	d.t.Helper()
 	w := worker.New(d.temporal, d.agent, worker.Options{Interceptors: interceptors, WorkerStopTimeout: time.Second})
@@ -115,7 +115,7 @@ func (d *desk) run(name string) (client.WorkflowRun, error) {
 	return run, run.Get(ctx, nil)
 }
 
-// events are those of a session, in the order of the ledger.
+// events returns the events of a session in the order of the ledger.
 func (d *desk) events(session string) []ledger.Event {
 	d.t.Helper()
 	out, err := d.store.Page(context.Background(), d.p.Tenant, ledger.StreamRun.Stream(session), 0, events.MaxPage)

@@ -13,7 +13,7 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// Call is a tool call that was recorded and has no result yet.
+// Call is a recorded tool call without a result yet.
 type Call struct {
 	recorder *Recorder
 	id       string
@@ -77,7 +77,7 @@ func (c *Call) Failed(err error) {
 	r.compose(ledger.KindToolFailed, out)
 }
 
-// messageOf is what a tool said when it failed, without the frame that Temporal puts around it.
+// messageOf returns the error message of a tool, without the text that Temporal adds.
 func messageOf(err error) string {
 	if app := new(temporal.ApplicationError); errors.As(err, &app) && app.Message() != "" {
 		return app.Message()
@@ -85,8 +85,8 @@ func messageOf(err error) string {
 	return err.Error()
 }
 
-// settle records the results that have arrived. It is called before anything else is recorded, so that events are in
-// the order in which the workflow saw them; the workflow's futures are not changed.
+// settle records the results that have arrived. It is called before any other event is recorded, so that events are in
+// the order in which the workflow saw them. It does not change the futures of the workflow.
 func (r *Recorder) settle() {
 	if !r.ready() {
 		return
@@ -105,7 +105,7 @@ func (r *Recorder) settle() {
 	}
 }
 
-// ready reports whether a result has come that is not recorded.
+// ready reports whether a result has arrived that is not recorded.
 func (r *Recorder) ready() bool {
 	return slices.ContainsFunc(r.open, func(c *Call) bool { return c.future.IsReady() })
 }

@@ -108,7 +108,7 @@ func download(ctx context.Context, c Config) (string, error) {
 	}
 }
 
-// fetch brings the model's files into the client's cache and returns their paths by name.
+// fetch downloads the model's files into the client's cache and returns their paths by name.
 func fetch(c Config, name, revision, cache string) (_ map[string]string, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -116,7 +116,7 @@ func fetch(c Config, name, revision, cache string) (_ map[string]string, err err
 		}
 	}()
 	repo := hub.New(name).WithCacheDir(cache).WithRevision(revision).WithProgressBar(false)
-	repo.Verbosity = 0 // it would write to standard output, where answers go
+	repo.Verbosity = 0 // it would write to standard output, which is for answers
 	if c.Endpoint != "" {
 		repo.WithEndpoint(c.Endpoint)
 	}
@@ -192,7 +192,7 @@ func graphAmong(files []string, named string) (string, error) {
 	)
 }
 
-// assemble moves the files to a directory of their own, all of them or none.
+// assemble moves the files to a directory of their own, either all of them or none.
 func assemble(paths map[string]string, dir string) error {
 	staging, err := os.MkdirTemp(filepath.Dir(dir), ".model-")
 	if err != nil {

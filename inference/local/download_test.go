@@ -27,7 +27,7 @@ type modelHub struct {
 	*httptest.Server
 	mu     sync.Mutex
 	asked  []string
-	broken bool // the graph cannot be fetched
+	broken bool // the graph cannot be downloaded
 	hang   chan struct{}
 }
 
@@ -95,7 +95,7 @@ func TestDownload(t *testing.T) {
 	require.True(t, strings.HasPrefix(e.Model().Name, "tiny:mean:"), e.Model().Name)
 	require.Contains(t, progress.String(), "owner/tiny: complete")
 	for _, r := range h.requests() {
-		require.NotContains(t, r, "README.md", "only what is needed")
+		require.NotContains(t, r, "README.md", "only the required files")
 		require.NotContains(t, r, "model_int8.onnx")
 	}
 	require.True(t, local.Named(e.Model().Name))
@@ -107,13 +107,13 @@ func TestDownload(t *testing.T) {
 	_, err := local.New(t.Context(), other)
 	require.ErrorContains(t, err, "it has no onnx/model_int4.onnx")
 	h.Close()
-	require.Equal(t, e.Model(), load(t, c).Model(), "once is enough: now without a network")
+	require.Equal(t, e.Model(), load(t, c).Model(), "the second time without a network")
 	other.Graph = "onnx/model_int8.onnx"
 	load(t, other)
 }
 
-// Another graph of a model that was downloaded with one is fetched, whichever came first, and so is one
-// that an earlier version left out.
+// If a model was downloaded with one graph and another is requested, that one is downloaded, in either order. This
+// includes a graph that an earlier version did not download.
 func TestDownloadOfAnotherGraph(t *testing.T) {
 	t.Parallel()
 	h := newModelHub(t, "onnx/model.onnx", "onnx/model_int8.onnx")
@@ -131,7 +131,7 @@ func TestDownloadOfAnotherGraph(t *testing.T) {
 	load(t, c)
 }
 
-func TestDownloadThatBreaksOffIsNoModel(t *testing.T) {
+func TestInterruptedDownloadIsNoModel(t *testing.T) {
 	t.Parallel()
 	h := newModelHub(t, "model.onnx")
 	c := local.Config{Model: "owner/tiny@v1", CacheDir: t.TempDir(), Endpoint: h.URL}
@@ -150,7 +150,7 @@ func TestDownloadWithoutANetwork(t *testing.T) {
 	h.Close()
 	_, err := local.New(t.Context(), local.Config{Model: "owner/tiny", CacheDir: t.TempDir(), Endpoint: h.URL})
 	require.ErrorContains(t, err, "owner/tiny cannot be downloaded")
-	require.ErrorContains(t, err, "MNEME_EMBED_MODEL_DIR", "what to do")
+	require.ErrorContains(t, err, "MNEME_EMBED_MODEL_DIR", "the error says what to do")
 }
 
 func TestDownloadHonoursItsContext(t *testing.T) {
@@ -160,21 +160,21 @@ func TestDownloadHonoursItsContext(t *testing.T) {
 	defer close(h.hang)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	cache, err := os.MkdirTemp("", "mneme-models") // not t.TempDir: the client ends a little later
+	cache, err := os.MkdirTemp("", "mneme-models") // not t.TempDir, because the client ends a little later
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(cache) })
 	_, err = local.New(ctx, local.Config{Model: "owner/tiny", CacheDir: cache, Endpoint: h.URL})
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-func TestDownloadOfWhatIsNoModel(t *testing.T) {
+func TestDownloadOfARepositoryWithoutAModel(t *testing.T) {
 	t.Parallel()
 	_, err := local.New(t.Context(),
 		local.Config{Model: "owner/tiny", CacheDir: t.TempDir(), Endpoint: newModelHub(t).URL})
 	require.ErrorContains(t, err, "no ONNX file")
 	_, err = local.New(t.Context(),
 		local.Config{Model: "owner/tiny", CacheDir: t.TempDir(), Endpoint: newModelHub(t, "onnx/a.onnx").URL})
-	require.ErrorContains(t, err, "onnx/a.onnx", "what there is to choose from")
+	require.ErrorContains(t, err, "onnx/a.onnx", "the error lists the available graphs")
 	for _, name := range []string{"tiny", "a/b/c", "/x", "../../etc", "owner/..", "owner/x@a/b"} {
 		_, err := local.New(t.Context(),
 			local.Config{Model: name, CacheDir: t.TempDir(), Endpoint: "http://127.0.0.1:1"})

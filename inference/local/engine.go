@@ -26,7 +26,7 @@ var (
 // engine runs the graph. Its methods may be called concurrently, except destroy, which must be called after all others
 // have returned.
 type engine struct {
-	mu      sync.Mutex // hugot writes to the model while it lays out a batch
+	mu      sync.Mutex // hugot writes to the model when it prepares a batch
 	base    *backends.BasePipeline
 	output  int
 	pooling string
@@ -157,7 +157,7 @@ func (e *engine) run(lists [][]int32) (vectors [][]float32, err error) {
 		case [][][]float32:
 			vectors[i] = out[i][0]
 			if e.pooling == poolMean {
-				vectors[i] = sum(out[i]) // the mean, but for its length
+				vectors[i] = sum(out[i]) // the mean, without the factor
 			}
 		default:
 			return nil, fmt.Errorf("its output is of type %T", out)
@@ -197,7 +197,7 @@ func sum(rows [][]float32) []float32 {
 	return out
 }
 
-// normalise scales v to length one. It fails on a vector that has no direction.
+// normalise scales v to length one. It returns false for a vector without a direction.
 func normalise(v []float32) bool {
 	square := 0.0
 	for _, x := range v {

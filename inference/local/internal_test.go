@@ -14,7 +14,7 @@ func TestAQuestionDoesNotWaitForAnIngest(t *testing.T) {
 	e, err := New(t.Context(), Config{Dir: "testdata/tiny"})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, e.Close()) }()
-	e.passages <- struct{}{} // an ingest has its lane
+	e.passages <- struct{}{} // an ingest uses its lane
 	_, _, err = e.EmbedQuery(t.Context(), "who likes tea?")
 	require.NoError(t, err)
 
@@ -28,10 +28,10 @@ func TestAQuestionDoesNotWaitForAnIngest(t *testing.T) {
 	require.ErrorIs(t, <-done, context.Canceled)
 	<-e.passages
 	_, _, err = e.Embed(t.Context(), []string{"tea"})
-	require.NoError(t, err, "who gave up took no place")
+	require.NoError(t, err, "a cancelled call holds no lane")
 }
 
-func TestBatchesAreOfShapesThatNeedNoPadding(t *testing.T) {
+func TestBatchSizesNeedNoPadding(t *testing.T) {
 	t.Parallel()
 	lists := make([][]int32, 23)
 	order := make([]int, len(lists))

@@ -21,7 +21,7 @@ import (
 
 const tiny = "testdata/tiny"
 
-// modelWith returns a copy of the tiny model with the given files replaced, or removed where empty.
+// modelWith returns a copy of the tiny model with the given files replaced, or removed if empty.
 func modelWith(t *testing.T, name string, files map[string]string) string {
 	dir := filepath.Join(t.TempDir(), name)
 	require.NoError(t, os.CopyFS(dir, os.DirFS(tiny)))
@@ -71,7 +71,7 @@ func dot(a, b []float32) float64 {
 	return sum
 }
 
-// golden is what other people's software makes of some texts.
+// golden returns texts with their vectors from the reference implementation.
 func golden(t *testing.T, file string) (texts []string, mean, cls [][]float32) {
 	raw, err := os.ReadFile(file)
 	require.NoError(t, err)
@@ -86,7 +86,7 @@ func golden(t *testing.T, file string) (texts []string, mean, cls [][]float32) {
 	return texts, mean, cls
 }
 
-func TestVectorsAreThoseOfTheReference(t *testing.T) {
+func TestVectorsMatchTheReference(t *testing.T) {
 	t.Parallel()
 	texts, mean, cls := golden(t, "testdata/golden.json")
 	for pooling, want := range map[string][][]float32{"mean": mean, "cls": cls} {
@@ -129,7 +129,7 @@ func TestLongTextsAreCut(t *testing.T) {
 	}
 }
 
-func TestTextIsOnlyText(t *testing.T) {
+func TestSpecialTokensInTextAreText(t *testing.T) {
 	t.Parallel()
 	e := load(t, local.Config{Dir: tiny})
 	v := embed(t, e, "cat [SEP] [PAD] dog", "cat", "cat [ sep ] [ pad ] dog")
@@ -177,11 +177,11 @@ func TestPoolingOfFamilies(t *testing.T) {
 	near(t, mean[0], embed(t, e, texts[0])[0], "what the files say goes before what the name says")
 }
 
-func TestTheNameTellsSpacesApart(t *testing.T) {
+func TestModelNameIdentifiesTheSpace(t *testing.T) {
 	t.Parallel()
 	name := func(c local.Config) string { return load(t, c).Model().Name }
 	base := name(local.Config{Dir: modelWith(t, "m", nil)})
-	require.Equal(t, base, name(local.Config{Dir: modelWith(t, "m", nil)}), "the same files, the same name")
+	require.Equal(t, base, name(local.Config{Dir: modelWith(t, "m", nil)}), "the same files have the same name")
 	require.Equal(t, base, name(local.Config{Dir: modelWith(t, "elsewhere", nil), Model: "owner/m@main"}),
 		"a given name goes before the directory's")
 	require.Equal(t, base, name(local.Config{Dir: modelWith(t, "m", nil), QueryPrefix: "q: "}),
@@ -198,7 +198,7 @@ func TestTheNameTellsSpacesApart(t *testing.T) {
 	}
 }
 
-func TestADirectoryThatIsNoModel(t *testing.T) {
+func TestInvalidModelDirectories(t *testing.T) {
 	t.Parallel()
 	file := func(name string) string {
 		raw, err := os.ReadFile(filepath.Join(tiny, name))
@@ -258,7 +258,7 @@ func TestGraphNextToOtherFiles(t *testing.T) {
 	load(t, local.Config{Dir: dir, Graph: "onnx/model.onnx"})
 }
 
-func TestManyCallersAtOnce(t *testing.T) {
+func TestConcurrentCallers(t *testing.T) {
 	t.Parallel()
 	texts, want, _ := golden(t, "testdata/golden.json")
 	e := load(t, local.Config{Dir: tiny})
@@ -295,12 +295,12 @@ func TestContextAndClose(t *testing.T) {
 	require.True(t, inference.IsPermanent(err))
 }
 
-// The real thing, where there is one: testdata/make_model.py says how to make a directory.
+// TestRealModel uses a real model; testdata/make_model.py says how to prepare its directory.
 func TestRealModel(t *testing.T) {
 	t.Parallel()
 	dir := os.Getenv("MNEME_TEST_MODEL_DIR")
 	if dir == "" {
-		t.Skip("MNEME_TEST_MODEL_DIR is not set: no real embedding model here")
+		t.Skip("MNEME_TEST_MODEL_DIR is not set: there is no real embedding model")
 	}
 	e := load(t, local.Config{Dir: dir})
 	v := embed(t, e, "The cat sat on the mat.", "Quarterly revenue rose by a tenth.", "She moved to Lisbon in 2021.")

@@ -26,14 +26,14 @@ type description struct {
 	onnx       string // path of the graph
 	onnxBytes  []byte
 	tokenizer  []byte
-	pooling    string // empty when the files do not say
+	pooling    string // empty if the files do not set it
 	maxTokens  int
 	lower      bool // convert to lower case, even if the tokenizer does not
 	dense      bool // layers follow that are not in the graph
-	dimensions int  // 0 when the files do not say
+	dimensions int  // 0 if the files do not set it
 	query      string
 	passage    string
-	outside    []string // files with weights besides the graph
+	outside    []string // files with weights outside the graph
 }
 
 // describe reads a directory in the layout of sentence-transformers: config.json, tokenizer.json, an ONNX graph, and,

@@ -32,7 +32,7 @@ type responseFormat struct {
 	JSONSchema *namedSchema `json:"json_schema,omitempty"`
 }
 
-// namedSchema has the schema in its written form, because models answer in the order of its properties.
+// namedSchema has the schema as text, because models answer in the order of its properties.
 type namedSchema struct {
 	Name   string          `json:"name"`
 	Strict bool            `json:"strict"`

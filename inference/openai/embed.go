@@ -80,7 +80,7 @@ func (e *embedder) embedBatch(ctx context.Context, texts []string, usage *infere
 	return vectors, nil
 }
 
-// unit scales v to length one. It fails on vectors that have no direction.
+// unit scales v to length one. It returns false for a vector without a direction.
 func unit(v []float64) ([]float32, bool) {
 	var largest, sum float64
 	for _, x := range v {
@@ -92,7 +92,7 @@ func unit(v []float64) ([]float32, bool) {
 	if largest == 0 {
 		return nil, false
 	}
-	for _, x := range v { // divided by the largest first, so that squares neither overflow nor underflow
+	for _, x := range v { // divide by the largest first, so that squares neither overflow nor underflow
 		sum += (x / largest) * (x / largest)
 	}
 	out := make([]float32, len(v))

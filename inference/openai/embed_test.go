@@ -15,7 +15,7 @@ import (
 	"github.com/mneme/mneme/inference/openai"
 )
 
-// embeddings answers with one vector a text, in reverse order: [len, i, 0] of the text.
+// embeddings answers with one vector per text, in reverse order: [len, i, 0] of the text.
 func embeddings(w http.ResponseWriter, r request) {
 	var data []string
 	for i := len(r.Input) - 1; i >= 0; i-- {

@@ -18,13 +18,13 @@ func TestReadFacts(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, []facts.Proposed{{Text: "We use Postgres", Statements: []int{1, 2}}}, got)
 	require.Equal(t, 1, usage.Calls)
-	require.NotContains(t, s.requests()[0].Messages[0].Content, canary, "the system prompt holds no content")
+	require.NotContains(t, s.requests()[0].Messages[0].Content, canary, "the system prompt has no content")
 	_, rest, _ := enclosed(t, s.requests()[0].Messages[1].Content)
 	require.NotContains(t, rest, canary)
 	_, ok, _, err = s.brain(t).FactReader.ReadFacts(ctx, given[:1])
 	require.NoError(t, err)
 	require.True(t, ok)
-	require.Len(t, s.requests(), 1, "one statement repeats nothing")
+	require.Len(t, s.requests(), 1, "one statement repeats no other")
 	for answer, end := range map[string]string{"the same": "stop", `{"facts":[]}`: "length",
 		`{"facts":[{"text":"x","statements":[1,3]}]}`: "stop"} {
 		s := serve(t, status(200, completion(answer, end)))
@@ -32,7 +32,7 @@ func TestReadFacts(t *testing.T) {
 		require.NoError(t, err, answer)
 		require.False(t, ok, answer)
 		require.Empty(t, got, answer)
-		require.Equal(t, 1, usage.Calls, "it was paid for")
+		require.Equal(t, 1, usage.Calls, "the call was charged")
 	}
 }
 
@@ -56,6 +56,6 @@ func TestJudgeConflicts(t *testing.T) {
 		got, usage, err := s.brain(t).FactReader.JudgeConflicts(ctx, pairs)
 		require.NoError(t, err, answer)
 		require.Empty(t, got, answer)
-		require.Equal(t, 1, usage.Calls, "it was paid for")
+		require.Equal(t, 1, usage.Calls, "the call was charged")
 	}
 }

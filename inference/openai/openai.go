@@ -162,7 +162,7 @@ func (c *chat) ask(ctx context.Context, p prompt) (answer, inference.Usage, erro
 		case no.badRequest() && format < formatPlain && no.about("response_format", "json_schema",
 			"json_object", "json_validate_failed", "structured output", "guided", "grammar"):
 			format++
-			remember = remember && !no.about("json_validate_failed") // one answer went wrong, not the format
+			remember = remember && !no.about("json_validate_failed") // one answer failed validation, the format works
 		case no.badRequest() && warm && no.about("temperature"):
 			warm = false
 		default:
@@ -194,7 +194,7 @@ func (c *chat) request(p prompt, format int32, warm bool) completionRequest {
 	return req
 }
 
-// read takes the first choice of a completion.
+// read reads the first choice of a completion.
 func read(res completion) answer {
 	if len(res.Choices) == 0 {
 		return answer{warnings: []string{"answer: has no choices"}}

@@ -14,8 +14,8 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// A decision is told who said what, when, and the state of each candidate.
-func TestDecisionsKnowTimesAndSpeakers(t *testing.T) {
+// The prompt of a decision has the speaker and the time of each statement, and the state of each candidate.
+func TestDecisionPromptHasTimesAndSpeakers(t *testing.T) {
 	t.Parallel()
 	s := serve(t, status(200, completion(goodDecision, "stop")))
 	b := s.brain(t)
@@ -41,24 +41,24 @@ func TestDecisionsKnowTimesAndSpeakers(t *testing.T) {
 			{"number": 2, "id": "`+second+`", "content": "I live in Lyon.", "kind": "episode"}]}`, data)
 	require.NotContains(t, rest, "Ben")
 	for _, word := range []string{"said_by", "said_at", `"episode"`, "status", "supersede", "contest"} {
-		require.Contains(t, s.requests()[0].Messages[0].Content, word, "the prompt says what it means")
+		require.Contains(t, s.requests()[0].Messages[0].Content, word, "the prompt explains the word")
 	}
 
 	_, _, err = b.Decider.Decide(ctx, fact, known[1:])
 	require.NoError(t, err)
 	data, _, _ = enclosed(t, s.requests()[1].Messages[1].Content)
-	require.NotContains(t, data, "0001-01-01", "an unknown time is left out")
+	require.NotContains(t, data, "0001-01-01", "an unknown time is omitted")
 }
 
-// What a model says of its certainty, and of what is taken back, is read from its answers.
-func TestAnswersTellChangesAndRetractions(t *testing.T) {
+// Changes, retractions and cues are read from a model's answers.
+func TestAnswersWithChangesAndRetractions(t *testing.T) {
 	t.Parallel()
 	b := serve(t, status(200, completion(strings.Replace(goodDecision, `"action"`, `"change":"supersede","action"`, 1),
 		"stop"))).brain(t)
 	p, _, err := b.Decider.Decide(ctx, fact, neighbors)
 	require.NoError(t, err)
 	require.Equal(t, memory.ChangeSupersede, p.Change)
-	require.False(t, p.Own, "whose statement it is, no model tells")
+	require.False(t, p.Own, "a model does not decide who made a statement")
 
 	b = serve(t, status(200, completion(strings.Replace(goodExtraction, `"claim"`,
 		`"retracts":true,"cue":"Forget that","claim"`, 1), "stop"))).brain(t)
@@ -68,8 +68,9 @@ func TestAnswersTellChangesAndRetractions(t *testing.T) {
 	require.Equal(t, "forget that", e.Facts[0].Cue)
 }
 
-// Small models answer with the example of the prompt. What the source does not name is not taken from it.
-func TestTheExampleIsNoAnswer(t *testing.T) {
+// Small models sometimes answer with the example of the prompt. Its names are dropped if the source does not contain
+// them.
+func TestTheExampleIsDroppedFromAnswers(t *testing.T) {
 	t.Parallel()
 	mixed := serve(t, status(200,
 		completion(`{"facts":[{"content":"Maya hates cilantro.","category":"preference","confidence":0.9,
@@ -91,7 +92,7 @@ func TestTheExampleIsNoAnswer(t *testing.T) {
 		"neither named":  {"I live in Lyon and work at Acme.", "Maya", 0, 0},
 		"the speaker":    {"I moved from Lyon to Oslo.", "Ilse", 1, 1},
 		"in the source":  {"Never call the Tamarack API without a timeout.", "Maya", 1, 0},
-		"part of a word": {"Tamaracks grow by the lake.", "Maya", 1, 0}, // believed rather than lost
+		"part of a word": {"Tamaracks grow by the lake.", "Maya", 1, 0}, // kept rather than lost
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, _, err := b.Extractor.Extract(ctx, inference.Source{Content: c.content, Speaker: c.speaker})

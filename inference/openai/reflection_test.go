@@ -12,7 +12,7 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// A model is shown events by number, and cites by number what it was shown; what it says is data, also in the prompt.
+// A model gets events with numbers and cites these numbers. The text of events is enclosed as data.
 func TestReflect(t *testing.T) {
 	t.Parallel()
 	span := []ledger.Event{
@@ -27,7 +27,7 @@ func TestReflect(t *testing.T) {
 	require.Equal(t, inference.Belief{Text: "The cache lies.", BasedOn: []string{"a", "b"}}, got)
 	require.Equal(t, 1, usage.Calls)
 	require.Equal(t, int64(11), usage.PromptTokens)
-	require.NotContains(t, s.requests()[0].Messages[0].Content, canary, "the system prompt holds no content")
+	require.NotContains(t, s.requests()[0].Messages[0].Content, canary, "the system prompt has no content")
 	data, rest, _ := enclosed(t, s.requests()[0].Messages[1].Content)
 	require.NotContains(t, rest, canary)
 	require.Contains(t, data, `"n":1`)
@@ -45,7 +45,7 @@ func TestReflect(t *testing.T) {
 		var unusable *inference.AnswerError
 		require.True(t, errors.As(err, &unusable), "%s: %v", name, err)
 		require.NotContains(t, err.Error(), canary)
-		require.Equal(t, 1, usage.Calls, "it is paid for")
+		require.Equal(t, 1, usage.Calls, "the call is charged")
 	}
 	s = serve(t, status(401, `{"error":{"message":"`+canary+`"}}`))
 	_, _, err = s.brain(t).Reasoner.Reflect(ctx, "ann", span)

@@ -27,7 +27,7 @@ func TestRerank(t *testing.T) {
 	require.Equal(t, inference.Usage{Model: "chat-1", Calls: 1, PromptTokens: 11, CompletionTokens: 7}, usage)
 
 	require.Equal(t, "json_schema", s.requests()[0].format())
-	require.NotContains(t, s.requests()[0].Messages[0].Content, canary, "the system prompt holds no content")
+	require.NotContains(t, s.requests()[0].Messages[0].Content, canary, "the system prompt has no content")
 	data, rest, _ := enclosed(t, s.requests()[0].Messages[1].Content)
 	require.NotContains(t, rest, canary)
 	var in struct {
@@ -47,10 +47,10 @@ func TestRerank(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, got)
 	require.Zero(t, usage)
-	require.Len(t, s.requests(), 1, "without texts no one is asked")
+	require.Len(t, s.requests(), 1, "without texts no model is called")
 }
 
-func TestRerankRefusesWhatItCannotUse(t *testing.T) {
+func TestRerankRefusesUnusableAnswers(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]func(http.ResponseWriter, request){
 		"a text that was not offered": status(200, completion(`{"scores":[{"n":3,"score":0.2}]}`, "stop")),

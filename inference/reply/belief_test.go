@@ -9,7 +9,7 @@ import (
 	"github.com/mneme/mneme/inference/reply"
 )
 
-// A belief is read with the events that it cites, or refused as a whole without a word of it in the error.
+// A belief is read with the events that it cites, or refused as a whole. The error does not quote it.
 func TestBelief(t *testing.T) {
 	t.Parallel()
 	text, places, err := reply.Belief("<think>{\"belief\":\"draft\",\"based_on\":[1]}</think>```json\n{\"belief\":\" "+

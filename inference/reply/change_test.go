@@ -53,10 +53,10 @@ func TestChangeOfDecisions(t *testing.T) {
 	for _, answers := range []string{sure + likely, likely + sure, sure + likely + sure} {
 		got := reply.Decision(answers, neighbors)
 		require.Equal(t, update, got.Action)
-		require.Empty(t, got.Change, "where decisions agree but for the change, none is given")
+		require.Empty(t, got.Change, "decisions that differ only in the change have none")
 	}
 	got := reply.Decision(strings.Replace(sure, `"supersede"`, `"supersede","change":"contest"`, 1), neighbors)
-	require.Equal(t, none, got.Action, "an object that says one thing twice is dropped")
+	require.Equal(t, none, got.Action, "an object with a duplicate field is dropped")
 }
 
 func TestRetractionsAndCues(t *testing.T) {
@@ -67,14 +67,14 @@ func TestRetractionsAndCues(t *testing.T) {
 		cue      string
 		dropped  bool
 	}{
-		"missing":              {``, false, "", false},
-		"none":                 {`,"retracts":false,"cue":""`, false, "", false},
-		"null":                 {`,"retracts":null,"cue":null`, false, "", false},
-		"a correction":         {`,"retracts":false,"cue":"Actually"`, false, "actually", false},
-		"a retraction":         {`,"retracts":true,"cue":"Forget that"`, true, "forget that", false},
-		"a retraction in text": {`,"retracts":"true","cue":"forget that"`, false, "", true},
-		"a retraction as one":  {`,"retracts":1`, false, "", true},
-		"a bad cue":            {`,"retracts":false,"cue":{"x":1}`, false, "", false},
+		"missing":                  {``, false, "", false},
+		"none":                     {`,"retracts":false,"cue":""`, false, "", false},
+		"null":                     {`,"retracts":null,"cue":null`, false, "", false},
+		"a correction":             {`,"retracts":false,"cue":"Actually"`, false, "actually", false},
+		"a retraction":             {`,"retracts":true,"cue":"Forget that"`, true, "forget that", false},
+		"a retraction in text":     {`,"retracts":"true","cue":"forget that"`, false, "", true},
+		"a retraction as a number": {`,"retracts":1`, false, "", true},
+		"a bad cue":                {`,"retracts":false,"cue":{"x":1}`, false, "", false},
 		"a long cue": {`,"cue":"` + strings.Repeat("é", 200) + `"`, false,
 			strings.Repeat("é", intake.MaxCueLength), false},
 	} {
@@ -82,7 +82,7 @@ func TestRetractionsAndCues(t *testing.T) {
 			t.Parallel()
 			got := reply.Extraction(`{"facts":[{"content":"Maya likes tabs.","category":"preference","confidence":0.9,"claim":null` + c.fields + `}],"entities":[]}`)
 			if c.dropped {
-				require.Empty(t, got.Facts, "what may be a retraction is not kept as a statement")
+				require.Empty(t, got.Facts, "a possible retraction is not kept as a statement")
 				require.Equal(t, warn("answer.facts[0].retracts: must be a boolean"), got.Warnings)
 				return
 			}

@@ -18,7 +18,7 @@ func TestFacts(t *testing.T) {
 	require.Equal(t, []learned.Proposed{{Text: "Staging uses Postgres", Statements: []int{3, 1}}}, got)
 	got, err = reply.Facts(`{"facts":[]}`, 3)
 	require.NoError(t, err)
-	require.Empty(t, got, "nothing is the same")
+	require.Empty(t, got, "no statements say the same")
 
 	one := `{"text":"CANARY","statements":[1,2]}`
 	for name, text := range map[string]string{

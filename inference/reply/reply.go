@@ -118,7 +118,7 @@ func Decision(text string, neighbors []memory.Neighbor) memory.Proposal {
 			valid = false
 		}
 		if i > 0 && next.Change != p.Change {
-			next.Change = "" // and stays empty
+			next.Change = "" // and it stays empty
 		}
 		if p, ok = next, valid; !ok {
 			break

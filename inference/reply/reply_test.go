@@ -17,7 +17,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// The neighbours that the malformed decisions are about.
+// The neighbours in the malformed decisions.
 const (
 	first  = "0197f0a0-0000-7000-8000-000000000001"
 	second = "0197f0a0-0000-7000-8000-000000000002"
@@ -32,7 +32,7 @@ const (
 	remove = schema.ActionDelete
 )
 
-// The facts that the malformed extractions are made of.
+// The facts in the malformed extractions.
 const (
 	ana  = "Ana lives in Oslo since 2026."
 	team = "The team deploys on Tuesdays only."
@@ -58,7 +58,7 @@ func notObjects(n int) []string {
 	return out
 }
 
-// An extractionCase is a file of testdata/malformed/extraction and what is read from it.
+// An extractionCase is a file of testdata/malformed/extraction with the expected result.
 type extractionCase struct {
 	name     string
 	facts    []string
@@ -66,8 +66,8 @@ type extractionCase struct {
 	warnings []string
 }
 
-// A decisionCase is a file of testdata/malformed/decision and what is read from it. The files that
-// are readable in spite of their form have names in ok-; all others come to nothing.
+// A decisionCase is a file of testdata/malformed/decision with the expected result. The names of files that are
+// readable despite their form begin with ok-; all others give no decision.
 type decisionCase struct {
 	name     string
 	action   schema.Action
@@ -270,7 +270,7 @@ var decisions = []decisionCase{
 
 func TestExtractionOfMalformedAnswers(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, len(files(t, "extraction")), len(extractions), "every file has its case")
+	require.Equal(t, len(files(t, "extraction")), len(extractions), "every file has a case")
 	for _, c := range extractions {
 		t.Run(c.name, func(t *testing.T) {
 			got := reply.Extraction(load(t, "extraction", c.name))
@@ -278,7 +278,7 @@ func TestExtractionOfMalformedAnswers(t *testing.T) {
 			for _, f := range got.Facts {
 				contents = append(contents, f.Content)
 				require.True(t, f.Category.Valid())
-				require.True(t, f.Claim.IsZero(), "no file holds a claim that is well formed")
+				require.True(t, f.Claim.IsZero(), "no file has a well-formed claim")
 			}
 			require.Equal(t, c.facts, contents)
 			require.Len(t, got.Triples, c.triples)
@@ -289,7 +289,7 @@ func TestExtractionOfMalformedAnswers(t *testing.T) {
 
 func TestDecisionOfMalformedAnswers(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, len(files(t, "decision")), len(decisions), "every file has its case")
+	require.Equal(t, len(files(t, "decision")), len(decisions), "every file has a case")
 	for _, c := range decisions {
 		t.Run(c.name, func(t *testing.T) {
 			got := reply.Decision(load(t, "decision", c.name), neighbors)
@@ -334,10 +334,10 @@ func TestWellFormedAnswers(t *testing.T) {
 	}, reply.Decision(goodDecision, neighbors))
 
 	nobody := reply.Decision(goodDecision, nil)
-	require.Equal(t, none, nobody.Action, "nothing was offered, so nothing can be a target")
+	require.Equal(t, none, nobody.Action, "without candidates there is no target")
 }
 
-// An answer that is cut off anywhere yields its complete facts and never a decision.
+// Any prefix of an answer yields its complete facts, and never a decision.
 func TestEveryPrefix(t *testing.T) {
 	t.Parallel()
 	whole := reply.Extraction(goodExtraction)
@@ -356,7 +356,7 @@ func TestEveryPrefix(t *testing.T) {
 	}
 }
 
-// Text around an answer changes nothing.
+// Text around an answer does not change the result.
 func TestSurroundings(t *testing.T) {
 	t.Parallel()
 	around := rapid.SampledFrom([]string{
@@ -418,7 +418,7 @@ func TestHugeAnswers(t *testing.T) {
 	}
 }
 
-func TestWarningsHoldNoContent(t *testing.T) {
+func TestWarningsContainNoContent(t *testing.T) {
 	t.Parallel()
 	const canary = "CANARY-7f3a"
 	for _, kind := range []string{"extraction", "decision"} {

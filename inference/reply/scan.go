@@ -37,16 +37,16 @@ func prepare(text string, w *warnings) string {
 	return text
 }
 
-// objects returns the top-level objects of s that have one of the keys, in order. Reasoning blocks,
-// prose, fences and top-level arrays are skipped. Its work is linear in len(s).
+// objects returns the top-level objects of s that have one of the keys, in order. It skips reasoning blocks, prose,
+// fences and top-level arrays. Its work is linear in len(s).
 func objects(s string, w *warnings, keys ...string) []object {
 	var found []object
 	for i := 0; i < len(s); {
-		end, open := i+1, false // open: what begins at i never ends
+		end, open := i+1, false // open: the value that begins at i never ends
 		switch s[i] {
 		case '<':
 			if n, closing := reasoningTag(s[i:]); n > 0 && closing {
-				found, end = nil, i+n // the opening tag was part of the prompt: all before it was reasoning
+				found, end = nil, i+n // the opening tag was part of the prompt: everything before was reasoning
 			} else if n > 0 {
 				if end = reasoningEnd(s, i); end < 0 {
 					open = true
@@ -177,8 +177,8 @@ func balance(s string) (length, deepest int) {
 	return -1, deepest
 }
 
-// elements yields the comma-separated parts of the object or array at the start of s, trimmed. The
-// last part of a container that never ends is yielded as it is.
+// elements yields the comma-separated parts of the object or array at the start of s, trimmed. If the object or array
+// never ends, its last part is yielded as it is.
 func elements(s string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		depth, quoted, start := 0, false, 1

@@ -21,13 +21,13 @@ type objectKind int
 const (
 	anything objectKind = iota
 	place               // a proper name
-	date                // holds a digit
+	date                // has a digit
 )
 
 // claimPatterns is the table of relations. Only those that have one value at a time are
 // functional: people like many things, have more than one job and can be born in a place and in a year.
 //
-//	said                                     predicate          functional
+//	words                                    predicate          functional
 //	X lives in / resides in / is based in Y  lives_in           yes, Y a proper name
 //	X was born on Y                          born_on            yes, Y a date
 //	X was born in Y                          born_in            no (a place and a year)
@@ -41,14 +41,14 @@ const (
 //	X switched to / migrated to Y            switched_to        no
 //	X moved to Y                             moved_to           no (it is an event)
 //	X speaks, plays, studies, owns … Y       speaks …           no
-//	X runs on port N                         port               yes, when nothing limits it
+//	X runs on port N                         port               yes, without a limitation
 //	X runs on, depends on, requires … Y      runs_on …          no
 //	X is named Y                             name               yes
 //	X is a Y                                 is_a               no
 //	X's A is Y, the A of X is Y              A                  yes, A in singleValued or "favorite …"
 //	the A is Y                               is (subject A)     yes, A ends in a singleValued word
 //
-// A sentence that is negated, hedged, conditional, said by others, or in the past tense gives no claim.
+// A sentence that is negated, hedged, conditional, quoted from others, or in the past tense gives no claim.
 var claimPatterns = func() map[string][]*pattern {
 	out := map[string][]*pattern{}
 	add := func(predicate string, functional bool, kind objectKind, stops wordSet, forms string) {

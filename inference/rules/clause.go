@@ -32,7 +32,7 @@ func splitClauses(ws []word) [][]word {
 	return append(out, startSentence(ws[start:]))
 }
 
-// endsSomething reports whether a clause says that something no longer holds.
+// endsSomething reports whether a clause says that something has ended.
 func endsSomething(ws []word) bool {
 	for i, w := range ws {
 		if w.low == "anymore" ||
@@ -90,7 +90,7 @@ func presentClause(ws []word) bool {
 	return low == "am" || low == "don't" || low == "can't" || verbs.has(low) && !unchanging.has(low)
 }
 
-// binding are words that connect the clauses of a sentence, so that it is not split.
+// binding holds words that connect the clauses of a sentence, so that it is not split.
 var binding = set(`because if when while unless although though so since until after before
 		whenever whether that which who whose where but or then it it's its they they're them their this
 		these those there he she him her his hers both too either same one ones we we're we've our us you

@@ -16,26 +16,26 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// corpusRate is the share of the corpus that must come out as expected.
+// corpusRate is the share of the corpus that must give the expected facts.
 const corpusRate = 0.98
 
-// corpusHalf is the number of sentences that the rules were developed against. The others were written
-// at the same time and only measured before the rules were done.
+// corpusHalf is the number of sentences that the rules were developed with. The others were written at the same time
+// and used only to measure the finished rules.
 const corpusHalf = 250
 
-// sentence is one line of testdata/corpus.jsonl: a text, and what should be kept of it. The expected
-// facts were written by hand, not taken from the program.
+// sentence is one line of testdata/corpus.jsonl: a text, and the facts to extract from it. The expected facts were
+// written by hand, not by the program.
 type sentence struct {
 	Input      string            `json:"input"`
 	Speaker    string            `json:"speaker"`
 	SourceKind schema.SourceKind `json:"source_kind"`
 	OccurredAt time.Time         `json:"occurred_at"`
 	Want       []expected        `json:"want"`
-	WantAny    [][]expected      `json:"want_any"` // renderings that are equally right
+	WantAny    [][]expected      `json:"want_any"` // alternatives that are equally correct
 }
 
-// expected is a fact, compared without its final full stop or exclamation mark. Category and cue are
-// compared when they are given.
+// expected is a fact, compared without its final full stop or exclamation mark. Category and cue are compared if they
+// are set.
 type expected struct {
 	Content  string          `json:"content"`
 	Category schema.Category `json:"category"`
@@ -104,11 +104,11 @@ func TestCorpus(t *testing.T) {
 				got, _ := json.Marshal(ex.Facts)
 				t.Logf("%s: %q\n\tgot %s", s.Speaker, s.Input, got)
 			}
-			t.Logf("%d of %d sentences of the %s half come out as expected", right, len(part), half)
+			t.Logf("%d of %d sentences of the %s half give the expected facts", right, len(part), half)
 			passed += right
 		})
 	}
 	rate := float64(passed) / float64(len(all))
-	t.Logf("corpus: %d of %d sentences come out as expected (%.1f %%)", passed, len(all), 100*rate)
+	t.Logf("corpus: %d of %d sentences give the expected facts (%.1f %%)", passed, len(all), 100*rate)
 	require.GreaterOrEqual(t, rate, corpusRate)
 }

@@ -9,9 +9,9 @@ import (
 // maxDates is how many relative dates of one sentence are resolved.
 const maxDates = 4
 
-// resolveDates puts the absolute date after relative ones: "yesterday" → "yesterday (2023-05-07)". The words stay,
-// because they are what was said. The date keeps the statement true later, and lets it be found. Only expressions
-// with a single meaning are resolved:
+// resolveDates adds the absolute date after relative ones: "yesterday" → "yesterday (2023-05-07)". The original words
+// stay. The date keeps the statement true later and makes it searchable. Only expressions with a single meaning are
+// resolved:
 //
 //	yesterday, today, tonight, this morning …   the day
 //	two days ago, in three days                 the day
@@ -19,7 +19,7 @@ const maxDates = 4
 //	last month, three months ago, next year     the month or the year
 //	last Friday, next Friday, this Friday       the day, if the nearest one and that of the
 //	                                            calendar week before or after are the same
-//	last weekend, this weekend                  its Saturday, unless it is weekend now
+//	last weekend, this weekend                  its Saturday, unless today is on a weekend
 //
 // "on Friday", "recently" and "the last week of May" are not changed.
 func resolveDates(ws []word, at time.Time) ([]word, bool) {
@@ -68,7 +68,7 @@ var (
 		"thursday": time.Thursday, "friday": time.Friday, "saturday": time.Saturday, "sunday": time.Sunday}
 )
 
-// relativeDate returns how many words of ws are a relative date, and that date.
+// relativeDate returns the length in words of the relative date at the front of ws, and the absolute date.
 func relativeDate(ws []word, at time.Time) (int, string) {
 	low := func(i int) string {
 		if i < len(ws) && (i == 0 || ws[i-1].post == "") {

@@ -15,26 +15,26 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Decider compares a fact with its neighbours by rules. The zero value is ready and safe for concurrent use. The first
-// rule that holds for any neighbour decides; if it holds for several, the first of them counts. Decider proposes "add"
-// unless the words are certain, because a fact that is stored twice costs only a row, but a fact that is wrongly merged
-// into another is lost.
+// Decider compares a fact with its neighbours by rules. The zero value is ready and safe for concurrent use. The
+// first rule that applies to any neighbour decides; if it applies to several, the first of them counts. Decider
+// proposes "add" unless the words are certain, because a fact that is stored twice costs only a row, but a fact that
+// is wrongly merged into another is lost.
 //
 //	rule                                                        action  confidence
 //	same content hash                                           none    1.00
 //	same words in the same order, except articles, plurals,
 //	"really", "just" …; same numbers, names, tense, negation    none    0.95
-//	same subject, functional predicate and object, and the
-//	fact has no word besides                                    none    0.90
+//	same subject, functional predicate and object, and no
+//	other word in the fact                                      none    0.90
 //	"no longer", "stopped …ing", "was removed", "used to" …
-//	of what the neighbour says: and more is said                update  0.85
-//	the same, and nothing else is said                          delete  0.85
-//	the fact changes what the neighbour says (proposals.FindChange)
-//	surely: it takes its place                                  update  0.90
+//	with the words of the neighbour, and other words            update  0.85
+//	the same, without other words                               delete  0.85
+//	the fact changes the neighbour (proposals.FindChange)
+//	surely: it supersedes the neighbour                         update  0.90
 //	probably: both are kept and marked                          update  0.70
 //	same subject and functional predicate, another object       update  0.90
-//	same words in the same order, but one negates, or they
-//	hold antonyms (revision.DetectContradiction)                  update  0.80
+//	same words in the same order, except a negation or
+//	antonyms (revision.DetectContradiction)                     update  0.80
 //	otherwise, refinements included                             add     0.80
 //
 // "Used to" never deletes, because it is about the past.
@@ -42,7 +42,7 @@ type Decider struct{}
 
 var _ inference.Decider = Decider{}
 
-// Reasons of the Decider. They name the rule and never hold content.
+// Reasons of the Decider. They name the rule and never have content.
 const (
 	ReasonIdentical     = "already known: identical"
 	ReasonNearDuplicate = "already known: same words"
@@ -104,7 +104,7 @@ func decide(fact memory.Fact, neighbors []memory.Neighbor) memory.Proposal {
 	}
 	for i, n := range neighbors {
 		if n.Type == schema.TypeEpisodic || later(n, fact) {
-			continue // what was said stays true; what was said later is not changed
+			continue // the neighbour stays true, and what was said later than the fact is not changed
 		}
 		if ends, more := f.endsWhat(views[i]); ends {
 			if more {
@@ -159,7 +159,7 @@ type view struct {
 }
 
 var (
-	// ignorable words make no difference to a statement.
+	// ignorable words do not change a statement.
 	ignorable = set(`a an the is are am be that really very just also please so`)
 
 	// auxiliary words are added or removed with a negation.
@@ -325,7 +325,7 @@ func (v view) newValue(o view) bool {
 	}
 	a, b := strings.Fields(nameKey(v.claim.Object)), strings.Fields(nameKey(o.claim.Object))
 	if subset(a, b) || subset(b, a) {
-		return false // the same, said more or less closely
+		return false // the same value, more or less precise
 	}
 	return o.beyond(v, o.claim) <= 2
 }

@@ -81,7 +81,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-func TestDecideAddsWhatIsDistinct(t *testing.T) {
+func TestDecideAddsDistinctFacts(t *testing.T) {
 	for _, pair := range [][2]string{
 		{"Alice likes Bob.", "Bob likes Alice."},
 		{"Caroline works at Google.", "Caroline worked at Google."},
@@ -114,7 +114,7 @@ func TestDecideAddsWhatIsDistinct(t *testing.T) {
 	}
 }
 
-// Twenty distinct facts about one subject were merged into one elsewhere.
+// Twenty distinct facts about one subject are not merged into one.
 func TestDecideNeverMergesDistinctFacts(t *testing.T) {
 	facts := []string{
 		"Caroline likes tea.", "Caroline likes coffee.", "Caroline likes climbing.",
@@ -173,7 +173,7 @@ func TestDecideIsSymmetricAndDeterministic(t *testing.T) {
 
 func TestDecideKeepsRefinements(t *testing.T) {
 	p := decideOn(t, "Caroline lives in Oslo but doesn't like the rain.", "Caroline lives in Oslo.")
-	assert.Equal(t, schema.ActionAdd, p.Action, "it says more")
+	assert.Equal(t, schema.ActionAdd, p.Action, "it has more information")
 }
 
 func TestDecidePrefersTheFirstNeighbour(t *testing.T) {
@@ -186,7 +186,7 @@ func TestDecidePrefersTheFirstNeighbour(t *testing.T) {
 	assert.Equal(t, memory.Proposal{Action: schema.ActionAdd, Confidence: 0.8, Reason: ReasonNew}, p)
 }
 
-func TestDecideUsesTheClaimsItIsGiven(t *testing.T) {
+func TestDecideUsesGivenClaims(t *testing.T) {
 	claim := func(object string) memory.Claim {
 		return memory.Claim{Subject: "the Ledger", Predicate: "owner", Object: object, Functional: true}
 	}

@@ -10,21 +10,21 @@ import (
 	"github.com/mneme/mneme/memory/rank"
 )
 
-// The embedding space of HashEmbedder. A change of any weight, word list or hash below makes
-// vectors that must not be compared with older ones: it needs a new name.
+// The embedding space of HashEmbedder. Vectors made with any other weight, word list or hash must not be compared
+// with these: such a change needs a new name.
 const (
 	HashModel      = rank.HashModel
 	HashDimensions = 384
 )
 
-// Feature weights, in fixed-point units: sums are integers, so a vector is the same to the last
-// bit on every machine. Chosen among some 240 random combinations by recall on conversation turns
-// (LoCoMo, five conversations, 786 questions): recall@5 0.366, @10 0.437, @20 0.510, where BM25 has
-// 0.598 @10. Without lengthPrior it is 0.37 @10; the rest is a plateau within 0.01.
+// Feature weights, in fixed-point units: sums are integers, so a vector is the same to the last bit on every machine.
+// The weights were chosen from some 240 random combinations by recall on conversation turns (LoCoMo, five
+// conversations, 786 questions): recall@5 0.366, @10 0.437, @20 0.510; BM25 has 0.598 @10. Without lengthPrior it is
+// 0.37 @10; the other weights change it by at most 0.01.
 const (
 	weightWord   = 1000 // the stem of a content word of lengthPrior letters or more
 	weightCommon = 750  // the stem of a word that says little on its own ("good", "time", "get")
-	weightStop   = 30   // function words: only enough to tell texts apart that have nothing else
+	weightStop   = 30   // function words: only enough to distinguish texts that have no others
 	weightNumber = 1000 // digits, versions, years
 	weightBigram = 150  // two neighbouring content words
 	weightGrams  = 500  // all character n-grams of one word together
@@ -85,7 +85,7 @@ func embed(text string) []float32 {
 	}
 	for i, r := range text {
 		switch {
-		case isIdeograph(r): // written without spaces: every sign is a word, pairs carry the rest
+		case isIdeograph(r): // written without spaces: every character is a word, and pairs represent longer words
 			e.flush()
 			e.push(r)
 			e.flush()
@@ -176,7 +176,7 @@ func (e *embedding) addGrams(total int64) {
 	if count == 0 {
 		return
 	}
-	// Signs make n-grams add up like a random walk: share out the square.
+	// Signed n-grams add up like a random walk, so the square of the total is divided.
 	each := int64(float64(total) / math.Sqrt(float64(count)))
 	for n := gramMin; n <= gramMax && n <= length; n++ {
 		for at := 0; at+n <= length; at++ {
@@ -274,9 +274,9 @@ func isIdeograph(r rune) bool {
 	return r >= 0x3040 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana)
 }
 
-// lightStem removes the common English inflections of a lower-case word: plural and third-person
-// s, ed, ing, ly, with the doubling or silent e that goes with them. It is a fraction of the cost
-// of a full stemmer and, within one embedding space, about as good. The result shares word's array.
+// lightStem removes the common English inflections of a lower-case word: plural and third-person s, ed, ing, ly, with
+// the doubling or silent e that belongs to them. It costs a fraction of a full stemmer and, within one embedding
+// space, is about as good. The result shares word's array.
 func lightStem(word []byte) []byte {
 	w := word
 	if n := len(w); n > 3 && w[n-1] == 's' {

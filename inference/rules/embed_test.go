@@ -37,8 +37,8 @@ func TestEmbedIsAlwaysAUnitVector(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) { check(r, rapid.String().Draw(r, "text")) })
 }
 
-// The space is hash-v1 for ever: vectors in a database outlive the process that made them. If this
-// fails, the space has changed and needs a new name.
+// The space hash-v1 must never change, because vectors in a database outlive the process that made them. If this test
+// fails, the space needs a new name.
 func TestEmbedIsPinned(t *testing.T) {
 	h := fnv.New64a()
 	for _, text := range []string{"", "!!!", "Caroline prefers Go over Rust for backend services.",
@@ -51,7 +51,7 @@ func TestEmbedIsPinned(t *testing.T) {
 	assert.Equal(t, "dc8e21e301586b3d", hex.EncodeToString(h.Sum(nil)))
 }
 
-func TestEmbedPutsRelatedTextsTogether(t *testing.T) {
+func TestEmbedOfRelatedTexts(t *testing.T) {
 	query := embed("Which programming language does Caroline prefer?")
 	near := cosine(query, embed("Caroline prefers Go over other programming languages."))
 	far := cosine(query, embed("The staging database was migrated to Frankfurt last week."))
@@ -63,10 +63,10 @@ func TestEmbedPutsRelatedTextsTogether(t *testing.T) {
 	assert.Greater(t, cosine(embed("the port is 5432"), embed("the port is 5432 now")),
 		cosine(embed("the port is 5432"), embed("the port is 5433")))
 	assert.Less(t, cosine(embed("bread bread bread bread butter"), embed("bread")), 0.95,
-		"repetition does not drown the rest")
+		"repeated words do not hide the others")
 }
 
-func TestEmbedManyAtOnce(t *testing.T) {
+func TestEmbedConcurrently(t *testing.T) {
 	texts := []string{"The cache is Redis.", "", "Never deploy on Fridays."}
 	var wg sync.WaitGroup
 	for range 8 {

@@ -116,8 +116,8 @@ func namesIn(ws []word, s speaker) []string {
 	return names
 }
 
-// nameAtStart guesses whether the capitalised first word of a sentence is a name: it is possessive,
-// or a verb in the third person follows.
+// nameAtStart guesses whether the capitalised first word of a sentence is a name: it is possessive, or is followed by
+// a verb in the third person.
 func nameAtStart(ws []word, i int) bool {
 	if _, ok := stripPossessive(ws[i].core); ok {
 		return true

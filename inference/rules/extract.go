@@ -15,14 +15,14 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Confidence of facts. The default threshold for writing is 0.7, so that hedged statements are
-// proposed and recorded, but not written. See confidenceOf.
+// Confidence of facts. The default threshold for writing is 0.7, so hedged statements are proposed and recorded, but
+// not written. See confidenceOf.
 //
 //	1.0   an explicit save: someone asked to remember this
 //	0.9   a rule, decision or preference, or "remember that …": said on purpose
 //	0.8   a plain statement
 //	0.75  tool output, or a pronoun replaced by the previous sentence's subject
-//	0.6   speaks of "you", who is not known, and is not a rule
+//	0.6   speaks of "you", whose identity is not known, and is not a rule
 //	0.5   hedged: maybe, might, I think, probably, apparently
 const (
 	ConfidenceExplicit  = 1.0
@@ -38,13 +38,13 @@ const truncationMarker = "[truncated]"
 
 // Extractor finds facts in text by rules. The zero value is ready and safe for concurrent use.
 //
-// What it does, in order:
+// It does the following, in order:
 //
 //   - splits the text into sentences (segments), without code blocks, headings, tables and quoted mail;
 //   - removes the introduction of a statement, and keeps its cues with the fact (Fact.Cue);
 //   - drops questions, greetings, thanks, small talk, requests to the assistant, and sentences whose
 //     subject is a pronoun that the previous sentence does not resolve;
-//   - turns a sentence that takes something back into a fact that no longer holds (Fact.Retracts);
+//   - turns a sentence that retracts a statement into a fact that is no longer true (Fact.Retracts);
 //   - replaces the first person by the speaker, if that is certain, and adds a date after relative dates;
 //   - gives each fact a category, a confidence and, if its words are plain, a claim.
 //
@@ -149,7 +149,7 @@ func fromTool(src inference.Source, content string) []found {
 	return out
 }
 
-// makeFound classifies a fact. original are the words as they were said, resolved the words of the fact.
+// makeFound classifies a fact. original has the words of the source, resolved those of the fact.
 func makeFound(src inference.Source, content string, original, resolved []word, s speaker, indirect bool) found {
 	f := memory.Fact{Content: content, Category: categoryOf(content, original)}
 	// The category of an explicit memory is that of its whole text, not of each of its sentences.
@@ -252,7 +252,7 @@ func isDefinition(ws []word) bool {
 			ws[0].low == "an"
 		for _, w := range ws[i+2:] {
 			if definers.has(w.low) {
-				return true // "Temporal is a workflow engine": a person is not
+				return true // a person is usually not described like this
 			}
 		}
 		return term && i < 4

@@ -19,7 +19,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// monday is the day on which everything in these tests is said.
+// monday is the time of all statements in these tests.
 var monday = time.Date(2023, 5, 8, 13, 56, 0, 0, time.UTC)
 
 func extractFrom(t interface {
@@ -46,7 +46,7 @@ func contents(ex memory.Extraction) []string {
 	return out
 }
 
-func TestExtractKeepsWhatStandsAlone(t *testing.T) {
+func TestExtractKeepsIndependentSentences(t *testing.T) {
 	for name, tc := range map[string]struct {
 		text string
 		want []string
@@ -75,11 +75,11 @@ func TestExtractKeepsWhatStandsAlone(t *testing.T) {
 			[]string{"The build server runs on port 8080.", "The build server uses Docker 24.0."}},
 		"possessive resolved": {"The staging cluster is in Oslo. Its nodes run Debian.",
 			[]string{"The staging cluster is in Oslo.", "The staging cluster's nodes run Debian."}},
-		"pronoun unresolved": {"It works now. They said so yesterday.", []string{}},
-		"person is no thing": {"Caroline is a nurse. It rains a lot there.", []string{"Caroline is a nurse."}},
-		"not this way round": {"Alice and Bob met Carol. She was late for dinner.",
+		"pronoun unresolved":   {"It works now. They said so yesterday.", []string{}},
+		"pronoun for a person": {"Caroline is a nurse. It rains a lot there.", []string{"Caroline is a nurse."}},
+		"ambiguous pronoun": {"Alice and Bob met Carol. She was late for dinner.",
 			[]string{"Alice and Bob met Carol."}},
-		"empty it": {"It is important to rotate the keys monthly.",
+		"pleonastic it": {"It is important to rotate the keys monthly.",
 			[]string{"It is important to rotate the keys monthly."}},
 		"abbreviations": {"Dr. Smith uses e.g. Go v1.2.3 at approx. 3.5 GHz. See docs.example.com for more.",
 			[]string{"Dr. Smith uses e.g. Go v1.2.3 at approx. 3.5 GHz.", "See docs.example.com for more."}},
@@ -154,7 +154,7 @@ func TestExtractResolvesTheSpeaker(t *testing.T) {
 		contents(extractFrom(t, said("Caroline", "I work at Google. He lives in Berlin."))), "he is not the speaker")
 }
 
-func TestExtractDatesWhatIsRelative(t *testing.T) {
+func TestExtractResolvesRelativeDates(t *testing.T) {
 	for text, want := range map[string]string{
 		"The group met yesterday.":               "The group met yesterday (2023-05-07).",
 		"The build broke today, sadly.":          "The build broke today (2023-05-08), sadly.",
@@ -194,7 +194,7 @@ func TestExtractExplicitMemory(t *testing.T) {
 			assert.Equal(t, normalize.Normalize(content).Hash, normalize.Normalize(ex.Facts[0].Content).Hash, content)
 		}
 		assert.Equal(t, ConfidenceExplicit, ex.Facts[0].Confidence)
-		assert.Equal(t, schema.CategoryLearning, ex.Facts[0].Category, "the category of the source wins")
+		assert.Equal(t, schema.CategoryLearning, ex.Facts[0].Category, "the category of the source is used")
 	}
 	ex := extractFrom(t, save("I prefer Go for servers"))
 	assert.Equal(t, memory.Claim{Subject: "Caroline", Predicate: "prefers_for_servers", Object: "Go", Functional: true},
@@ -368,7 +368,7 @@ func TestSplitSentences(t *testing.T) {
 	}
 }
 
-func TestExtractStopsWithItsContext(t *testing.T) {
+func TestExtractStopsWhenItsContextEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	brain := New()
@@ -380,7 +380,7 @@ func TestExtractStopsWithItsContext(t *testing.T) {
 	assert.ErrorIs(t, err, context.Canceled)
 }
 
-// checkLimits is what holds for any input.
+// checkLimits checks the limits that apply to any input.
 func checkLimits(t interface {
 	require.TestingT
 	Helper()
@@ -405,10 +405,10 @@ func checkLimits(t interface {
 			require.NotEmpty(t, f.Claim.Object)
 		}
 	}
-	require.Equal(t, ex, intake.CheckExtraction(ex), "checked output is unchanged by another check")
+	require.Equal(t, ex, intake.CheckExtraction(ex), "a second check does not change the result")
 }
 
-func TestExtractLimitsHoldForAnything(t *testing.T) {
+func TestExtractLimits(t *testing.T) {
 	words := rapid.SampledFrom(strings.Fields(`I my me Caroline it It she the The port is 5432 yesterday last week two days ago never
 		always don't prefers Go over for and , . ! ? " ( ) ''' ... - * # > 1. lives in Oslo Its was born on https://x.y/z v1.2 main.go
 		@bob no longer maybe please run before [truncated] “ ” ` + "`code` ```" +
@@ -439,7 +439,7 @@ func TestExtractKeepsTheBestOfMany(t *testing.T) {
 	assert.Len(t, ex.Warnings, 1)
 }
 
-func TestExtractIsUnchangedWhereNothingIsResolved(t *testing.T) {
+func TestExtractKeepsTextWithNothingToResolve(t *testing.T) {
 	for _, text := range []string{"  The  cache is\tRedis ", "we ship on Mondays", "Tom said my car broke",
 		"I took our dog to the vet"} {
 		ex := extractFrom(t, said("Caroline", text))

@@ -6,15 +6,15 @@ import "strings"
 type resolution struct {
 	words   []word
 	changed bool
-	// certain is false if the words may be someone else's, or if the sentence would be wrong. Then it is kept as it was
-	// said.
+	// certain is false if the words may be another person's, or if the sentence would be wrong. Then the sentence is
+	// kept unchanged.
 	certain bool
 }
 
 // resolveFirstPerson replaces "I", "me", "my" and their contractions by the speaker, and changes the verbs to the
-// third person: "I've moved and I don't cook" → "Caroline has moved and Caroline doesn't cook".
-// Quoted words stay, because they are someone else's. "We" and "our" become "they" and "their" after "Ana and I".
-// Elsewhere it is not known who "we" are, and a sentence with both "I" and "we" is not certain.
+// third person: "I've moved and I don't cook" → "Caroline has moved and Caroline doesn't cook". Quoted words are not
+// changed, because they are another person's. "We" and "our" become "they" and "their" after "Ana and I". Elsewhere
+// it is not known who "we" are, and a sentence with both "I" and "we" is not certain.
 func resolveFirstPerson(ws []word, s speaker) resolution {
 	if !s.known() || !speaksOfSelf(ws) {
 		return resolution{words: ws, certain: true}
@@ -61,7 +61,7 @@ const (
 type resolver struct {
 	s        speaker
 	in, out  []word
-	due      bool // the verb of "I" is still to come
+	due      bool // the verb of "I" has not been read yet
 	plural   bool // of "Ana and I"
 	chain    chain
 	last     int  // the position of the last verb of the chain that was changed
@@ -164,7 +164,7 @@ func (r *resolver) self(i int) int {
 	return 1
 }
 
-// separate is the name to write at i. If the word before is the name too, "that" goes between: "told me I am".
+// separate returns the name to write at i. If the previous word is the name too, it inserts "that": "told me I am".
 func (r *resolver) separate(i int) string {
 	name := r.name()
 	if n := len(r.out); n > 0 && r.out[n-1].core == name && r.out[n-1].post == "" {

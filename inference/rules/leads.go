@@ -10,12 +10,12 @@ type lead struct {
 	topic    []word // the subject of the error: "I was wrong about the port, …"
 
 	polite bool // the request to remember has the form of a question
-	led    bool // something was taken off
+	led    bool // something was removed
 }
 
 var (
-	// cues are lead-ins that say that what follows corrects or changes something said before. They need
-	// punctuation after them, or are in bareLeads.
+	// cues are lead-ins that announce a correction or change of an earlier statement. They need punctuation after
+	// them, or are in bareLeads.
 	cues = phraseList(`actually|correction|small correction|a correction|one correction|scratch that
 		|strike that|scrap that|never mind|nevermind|never mind that|forget that|wait|oh wait|no wait
 		|wait no|wait a minute|hold on|hang on|oops|whoops|my mistake|my bad|my error|my apologies|apologies
@@ -82,7 +82,7 @@ var (
 		|i told you that|i told you|i already told you that|i already told you|i've told you that
 		|i already said that|til that|i can confirm that|i can tell you that|heads up that|as you know`)
 
-	// remembers ask to remember what follows, besides rememberStarts.
+	// remembers are requests to remember what follows, in addition to rememberStarts.
 	remembers = phraseList(`can you remember that|can you please remember that|could you remember that
 		|could you please remember that|can you note that|could you note that|can you please note that
 		|would you remember that|will you remember that|can you keep in mind that
@@ -97,7 +97,7 @@ var (
 		|please remember this|please note|jot down that|jot this down|add to memory|add to your memory
 		|save to memory|for your notes|for the notes|let the record show that`)
 
-	// unsure are openings before "but" that do not make the rest uncertain.
+	// unsureStarts are openings before "but" that do not make the rest uncertain.
 	unsureStarts = phraseList(`not sure if|not sure whether|i'm not sure if|i'm not sure whether|don't know if
 		|i don't know if|i don't know whether|dunno if|i dunno if|you may know|you might know
 		|you probably know|maybe you know|you may have heard|you might have heard|i may have told you
@@ -136,7 +136,7 @@ func cutLead(ws []word, s speaker) lead {
 	return l
 }
 
-// next returns how many words at the front are a lead-in, and notes the cues.
+// next returns the length in words of the lead-in at the front, and records the cues.
 func (l *lead) next(said *[]string) int {
 	ws := l.rest
 	if n := max(rememberStarts.at(ws), remembers.at(ws)); n > 0 && n < len(ws) && remembersStatement(ws, n) {
@@ -229,7 +229,7 @@ func leadsIn(ws []word) bool {
 		thatLeads.at(ws) > 0 || rememberStarts.at(ws) > 1
 }
 
-// labelEnds returns how many words a longer label has: "Update 2:", "Correction to my last note:".
+// labelEnds returns the length in words of a longer label: "Update 2:", "Correction to my last note:".
 func labelEnds(ws []word, n int) int {
 	if n >= len(ws) || ws[n-1].post != "" || strings.Trim(ws[n].core, "0123456789") != "" &&
 		!labelTopics.has(ws[n].low) {
@@ -283,8 +283,8 @@ func holdsVerb(ws []word) bool {
 	return false
 }
 
-// commaWithin returns the first of limit words from start on that a comma follows, 0 when there is none
-// or it is the last.
+// commaWithin returns the first of limit words from start on that is followed by a comma. It returns 0 if there is
+// none or it is the last word.
 func commaWithin(ws []word, start, limit int) int {
 	for i := start; i < len(ws)-1 && i < start+limit; i++ {
 		if strings.HasSuffix(ws[i].post, ",") {
@@ -294,8 +294,8 @@ func commaWithin(ws []word, start, limit int) int {
 	return 0
 }
 
-// vocative returns how many words at the front greet someone: "Hey Mel, …", "Hi all! …". After another lead-in, or
-// before "I", a name with a comma also addresses someone.
+// vocative returns the length in words of a greeting at the front: "Hey Mel, …", "Hi all! …". After another lead-in,
+// or before "I", a name with a comma is a vocative too.
 func vocative(ws []word, led bool) int {
 	if len(ws) < 3 {
 		return 0
@@ -351,8 +351,8 @@ func startSentence(ws []word) []word {
 }
 
 // cutIntroduction removes the words in which the speaker gives a name that is already known: "I'm Maya, I live in
-// Lyon", "Maya here, …", "My name is Maya and …". Other information stays: "I'm Maya from Acme" becomes "I'm from
-// Acme". It returns no words if nothing else is said.
+// Lyon", "Maya here, …", "My name is Maya and …". It keeps other information: "I'm Maya from Acme" becomes "I'm from
+// Acme". It returns no words if there is no other information.
 func cutIntroduction(ws []word, s speaker) ([]word, bool) {
 	if !s.known() || roles.has(s.name) || len(ws) < 2 {
 		return ws, false

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// pronounSubject reports whether the subject of a sentence is a pronoun that its text does not
-// resolve, and which: "it", "person" (he, she), "they", "that" or "you".
+// pronounSubject returns the kind of pronoun that is the subject of a sentence and that the sentence does not
+// resolve: "it", "person" (he, she), "they", "that" or "you".
 func pronounSubject(ws []word) (kind string) {
 	ws = skipLeadIns(ws)
 	if len(ws) == 0 {
@@ -126,7 +126,7 @@ func subjectOf(ws []word, s speaker) antecedent {
 	ws = skipLeadIns(ws)
 	if s.known() && len(ws) > 0 && hasPrefixFold(joinWords(ws), s.first) && !hasPrefixFold(joinWords(ws),
 		s.first+"'s ") {
-		return antecedent{} // no one calls themselves "he"
+		return antecedent{} // a person is not "he" to himself
 	}
 	for i := 1; i < len(ws) && i <= 5; i++ {
 		if ws[i-1].ends() {
@@ -240,7 +240,7 @@ var namedThings = set(`uses used prefers preferred speaks spoke plays played stu
 var timeUnits = set(`seconds minutes hours days weeks months years times mornings evenings nights
 		mondays tuesdays wednesdays thursdays fridays saturdays sundays weekdays weekends`)
 
-// hasPrefixFold reports whether s starts with prefix, whatever the case.
+// hasPrefixFold reports whether s starts with prefix, ignoring case.
 func hasPrefixFold(s, prefix string) bool {
 	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }
@@ -255,7 +255,7 @@ func lowerFirstUnlessName(text string, subject []word) string {
 	return string(unicode.ToLower(r)) + text[n:]
 }
 
-// resolvePronoun replaces the pronoun subject of ws by ante. It reports false if they do not agree.
+// resolvePronoun replaces the pronoun subject of ws by ante. It returns false if they do not agree.
 func resolvePronoun(ws []word, kind string, ante antecedent) ([]word, bool) {
 	if ante.text == "" || kind == "that" || kind == "you" || (kind == "they") != ante.many ||
 		kind == "it" && !ante.thing || kind == "person" && !ante.person {

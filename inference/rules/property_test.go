@@ -13,8 +13,8 @@ import (
 	"github.com/mneme/mneme/memory/intake"
 )
 
-// thirdForms are verbs that somebody says of themselves, with what is said of another. They are written
-// out here so that the rules are not tested by themselves.
+// thirdForms maps verbs in the first person to the third person. They are listed here so that the test does not
+// depend on the rules.
 var thirdForms = map[string]string{
 	"live in Lyon": "lives in Lyon", "work at Acme": "works at Acme", "own a boat": "owns a boat",
 	"have two cats": "has two cats",
@@ -38,12 +38,12 @@ var (
 		"also still ", "usually ", "kind of "})
 	speakers = rapid.SampledFrom([]string{"Maya", "James", "Ed Sheeran", "Anne-Marie", "maya", "user"})
 
-	// presentVerbs can be joined by "and": nothing in them takes another verb.
+	// presentVerbs can be joined by "and", because none of them takes another verb.
 	presentVerbs = rapid.SampledFrom([]string{"live in Lyon", "own a boat", "have two cats", "do yoga", "watch birds",
 		"fix bikes", "study physics",
 		"teach yoga", "carry an umbrella", "prefer tea", "write poems", "play chess"})
 
-	// leadsWithCues are lead-ins, with the cue that a fact keeps of them.
+	// leadsWithCues maps lead-ins to the cue that a fact keeps.
 	leadsWithCues = map[string]string{
 		"Actually, ": "actually", "Actually ": "actually", "Correction: ": "correction", "FYI, ": "",
 		"By the way, ": "", "So, ": "", "So ": "",
@@ -62,7 +62,7 @@ var (
 	}
 	leadTexts = rapid.SampledFrom(sortedKeys(leadsWithCues))
 
-	// plainStatements stand alone and lead in to nothing.
+	// plainStatements have no lead-in and can be understood alone.
 	plainStatements = rapid.SampledFrom([]string{"the port is 8080.", "we deploy with Argo.", "my dog is a beagle.",
 		"I live in Lyon.", "I don't eat meat.",
 		"my sister works at Acme.", "the deadline moved to March 28.", "I own the ledger service.", "there is no lift.",
@@ -125,7 +125,7 @@ func TestNoLeadInIsLeft(t *testing.T) {
 		require.Equal(r, plain.Facts[0].Claim, led.Facts[0].Claim)
 
 		if strings.HasSuffix(lead, "that ") {
-			return // a statement follows, not another lead-in
+			return // another lead-in, not a statement
 		}
 		second := leadTexts.Filter(func(s string) bool { return !strings.ContainsAny(s, "!.") }).Draw(r, "second lead")
 		both := extractFrom(r, said(speaker, lead+strings.ToLower(second[:1])+second[1:]+text))
@@ -133,7 +133,7 @@ func TestNoLeadInIsLeft(t *testing.T) {
 	})
 }
 
-func TestWhatWasExtractedIsExtractedAgainUnchanged(t *testing.T) {
+func TestExtractedFactsAreExtractedUnchanged(t *testing.T) {
 	corpus := readCorpus(t)
 	rapid.Check(t, func(r *rapid.T) {
 		s := rapid.SampledFrom(corpus).Draw(r, "sentence")
@@ -149,7 +149,7 @@ func TestWhatWasExtractedIsExtractedAgainUnchanged(t *testing.T) {
 	})
 }
 
-// unquoted is a text without its quoted parts.
+// unquoted returns a text without its quoted parts.
 func unquoted(s string) string { return quotedText.ReplaceAllString(s, " ") }
 
 var (
@@ -158,7 +158,7 @@ var (
 	doubled    = regexp.MustCompile(`(?i)(\bMaya Maya\b|\bMaya is Maya\b([^']|$)|\bMaya, Maya\b([^']|$)|\bMaya and Maya\b([^']|$))`)
 )
 
-func TestNoFirstPersonIsLeftWhereASentenceWasRewritten(t *testing.T) {
+func TestRewrittenSentencesHaveNoFirstPerson(t *testing.T) {
 	word := rapid.SampledFrom(strings.Fields(`I I I'm I've I'd I'll my my me myself mine we our us Tom Maya said says told that my the car dog is was
 		live own have like work in at Oslo Acme and and but or to not don't never "quoted" it because when if , . ; and, I, Tom, also now no longer
 		thinks asked if 'single' am do went put read every day May from here this`))

@@ -75,7 +75,7 @@ func (r *reader) read(seg segment) {
 		}
 	}
 	if strings.HasSuffix(text, ":") || !statesWords(text) {
-		return // "it" keeps its meaning
+		return // the meaning of "it" does not change
 	}
 	if !retracts && (isQuestion(text, l.rest) || !seg.item && isChatter(text, l.rest)) {
 		return

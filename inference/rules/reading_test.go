@@ -11,7 +11,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-func TestRetractionsSayWhatDoesNotHold(t *testing.T) {
+func TestRetractedStatements(t *testing.T) {
 	for text, want := range map[string]struct{ content, cue string }{
 		"Forget that I like tabs.":                                {"Maya likes tabs.", "forget that"},
 		"Please forget that I'm allergic to nuts.":                {"Maya is allergic to nuts.", "forget that"},
@@ -38,7 +38,7 @@ func TestRetractionsSayWhatDoesNotHold(t *testing.T) {
 			assert.True(t, f.Retracts, text)
 			assert.Equal(t, want.cue, f.Cue, text)
 			assert.GreaterOrEqual(t, f.Confidence, ConfidenceStrong, text)
-			assert.Empty(t, ex.Triples, "nothing is known by it")
+			assert.Empty(t, ex.Triples, "a retraction gives no edges")
 		}
 	}
 	for _, text := range []string{"Forget it.", "Ignore that.", "Forget my last message.", "Let's forget about it.",
@@ -58,7 +58,7 @@ func TestRetractionsSayWhatDoesNotHold(t *testing.T) {
 	assert.Equal(t, plain, both.Facts[1])
 }
 
-func TestWhatIsScratchedIsLeftOut(t *testing.T) {
+func TestScratchedSentencesAreLeftOut(t *testing.T) {
 	for text, want := range map[string][]string{
 		"The demo is at 3 pm. Scratch that, it's at 4 pm.":       {"The demo is at 4 pm."},
 		"The demo is at 3 pm. Scratch that.":                     {},
@@ -71,7 +71,7 @@ func TestWhatIsScratchedIsLeftOut(t *testing.T) {
 	}
 }
 
-// A decider gets only the content: an announced correction is a separate field.
+// A decider gets only the content: a cue is a separate field.
 func TestCuesAreKeptWithTheFact(t *testing.T) {
 	for text, cue := range map[string]string{
 		"Actually the cache is Redis.":                    "actually",
@@ -105,7 +105,7 @@ func TestCuesAreKeptWithTheFact(t *testing.T) {
 	assert.Equal(t, "Maya's dog", f.Claim.Subject)
 }
 
-func TestWordsOfOthersAreNotTheSpeakers(t *testing.T) {
+func TestQuotedWordsAreNotTheSpeakers(t *testing.T) {
 	for text, want := range map[string]string{
 		`Tom said "my car broke" again.`:             `Tom said "my car broke" again.`,
 		"Tom said my car broke again.":               "Tom said my car broke again.",
@@ -128,7 +128,7 @@ func TestWordsOfOthersAreNotTheSpeakers(t *testing.T) {
 	}
 }
 
-func TestAQuestionAtTheEndLeavesTheStatement(t *testing.T) {
+func TestAQuestionAtTheEndIsCut(t *testing.T) {
 	for text, want := range map[string][]string{
 		"I moved to Oslo, what should I register?":                       {"Maya moved to Oslo."},
 		"I have a dog, a cat, and a parrot, so which food should I buy?": {"Maya has a dog, a cat, and a parrot."},
@@ -142,7 +142,7 @@ func TestAQuestionAtTheEndLeavesTheStatement(t *testing.T) {
 	}
 }
 
-func TestIntroductionsSayWhatElseIsSaid(t *testing.T) {
+func TestIntroductionsKeepOtherInformation(t *testing.T) {
 	for text, want := range map[string][]string{
 		"I'm Maya, I live in Lyon and I work at Acme": {"Maya lives in Lyon.", "Maya works at Acme"},
 		"My name is Maya and I'm a nurse.":            {"Maya is a nurse."},

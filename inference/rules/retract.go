@@ -4,9 +4,9 @@ import "strings"
 
 // retraction is a sentence that retracts an earlier statement.
 type retraction struct {
-	content []word // the statement that does not hold
-	cue     string // the words that say so, in lower case
-	polite  bool   // it has the form of a question
+	content []word // the statement that is retracted
+	cue     string // the words that retract it, in lower case
+	polite  bool   // in the form of a question
 	topic   bool   // content names the topic of the statement, not the statement
 	rest    []word // the statement after the retraction
 }
@@ -24,7 +24,7 @@ var (
 		|it's incorrect that|it is a lie that|it's a lie that|it was never true that|it is not correct that
 		|it's not correct that|it isn't correct that|it's a myth that|it is a myth that|that's not true that`)
 
-	// denials say that something was not said; "that" may follow.
+	// denials deny that something was said; "that" may follow.
 	denials = phraseList(`i never said|i never told you|i never mentioned|i never claimed|i never wrote
 		|i never told anyone|i've never said|i have never said|i didn't say|i did not say|i didn't tell you
 		|i did not tell you|i didn't claim|i did not claim|i didn't mention|i did not mention|i didn't mean
@@ -32,7 +32,7 @@ var (
 		|forget that i ever said|forget that i told you|forget that i mentioned|forget me saying
 		|disregard that i said|ignore that i said|i take back that`)
 
-	// takeBacks are followed by the remark that the speaker takes back, and its topic.
+	// takeBacks are followed by the remark that is taken back, and its topic.
 	takeBacks = phraseList(`forget what|disregard what|ignore what|forget everything|disregard everything
 		|ignore everything|i take back what|i take back everything|please forget what|please disregard what
 		|please ignore what`)
@@ -40,12 +40,12 @@ var (
 		|i have said about|i said earlier about|i told you earlier about|i said before about
 		|i said yesterday about|i just said about|i said on|i said regarding`)
 
-	// forgetRequests are words before "forget".
+	// forgetRequests are the words of a request before "forget".
 	forgetRequests = phraseList(`can you|can you please|could you|could you please|would you|would you please
 		|will you|will you please|i want you to|i'd like you to|i would like you to|i need you to
 		|i asked you to|you can|you should|you may|you can just|just|let's`)
 	forgetVerbs = set("forget disregard ignore")
-	// remarks are what a speaker may ask to disregard: "my last message about the outage".
+	// remarks are what a speaker may ask the listener to disregard: "my last message about the outage".
 	remarks = set(`message comment note statement remark mail email post question answer claim
 		words messages comments notes remarks`)
 )

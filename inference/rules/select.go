@@ -36,7 +36,7 @@ var (
 		`i see|i understand|i agree|i'm here|i know|i get it|bet|i don't know|i hope|i appreciate|i'm glad`,
 	)
 
-	// chatterWords carry no fact of their own.
+	// chatterWords are words without information.
 	chatterWords = set(
 		`hey hi hello wow yeah yes yep yup nope no ok okay oh ah aw aww haha lol hmm um uh hm cheers great cool
 		awesome nice amazing wonderful fantastic lovely sweet perfect good fine right sure thanks thank please welcome
@@ -77,7 +77,7 @@ var (
 	// policyVerbs make an instruction general without other words: "Use tabs, not spaces".
 	policyVerbs = set("use prefer avoid keep ensure follow treat store pin name")
 
-	// standing are words that say that a request holds from now on.
+	// standing are words by which a request applies from now on.
 	standing = phraseList(
 		"stop using|stop adding|stop writing|stop saying|stop putting|stop calling|always|never|from " +
 			"now on|every time|by default|in future|in the future",
@@ -88,7 +88,7 @@ var (
 		`never|always|do not|don't|dont|must|must not|make sure|be sure to|ensure|avoid|prefer|no deploys|no deployments`,
 	)
 
-	// rememberStarts ask to remember what follows.
+	// rememberStarts are requests to remember what follows.
 	rememberStarts = phraseList(
 		`please remember that|please remember|remember that|please note that|please note|note that|note|fyi
 		|for the record|keep in mind that|please keep in mind that|bear in mind that|don't forget that|do not forget that
@@ -290,7 +290,7 @@ func trimPlease(ws []word) []word {
 	return ws
 }
 
-// generalHowTo reports whether an imperative holds beyond the moment.
+// generalHowTo reports whether an imperative applies beyond the moment.
 func generalHowTo(ws []word) bool {
 	if len(ws) < 3 || !howToVerbs.has(ws[0].low) {
 		return false

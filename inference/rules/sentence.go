@@ -12,17 +12,17 @@ type segment struct {
 	item bool // of a list that an introduction was joined to: not a sentence
 }
 
-// limits of joining a list with its introduction
+// Limits for joining a list with its introduction.
 const (
 	maxIntro      = 80  // characters of an introduction that is repeated
 	maxJoinedList = 600 // characters of a list that becomes one fact
 	itemWords     = 8   // an item with this many words can be understood alone
 )
 
-// segments cuts a text into sentences. Fenced code blocks, headings, tables and rules are left out
-// (hasCode reports the first): code is not a statement, and the text around it says what it is for.
-// Quoted lines ("> …") repeat other people's words and are left out unless trusted.
-// A list is cut into its items; short items are joined with the line that introduces them.
+// segments cuts a text into sentences. It leaves out fenced code blocks, headings, tables and rulers (hasCode reports
+// a code block): code is not a statement, and the text around it describes its purpose. Quoted lines ("> …") repeat
+// another person's words and are left out unless trusted. A list is cut into its items; short items are joined with
+// the line that introduces them.
 func segments(text string, trusted bool) (out []segment, hasCode bool) {
 	var (
 		para  strings.Builder
@@ -71,8 +71,8 @@ func segments(text string, trusted bool) (out []segment, hasCode bool) {
 		switch body, bullet := cutBullet(trimmed); {
 		case trimmed == "":
 			flushPara()
-			// An empty line between an introduction and its items, or between items, is common:
-			// the list goes on until something else comes.
+			// Empty lines between an introduction and its items, or between items, are common: the list continues
+			// until another kind of line.
 		case isHeading(trimmed), isRuler(trimmed), isTableRow(trimmed):
 			flushPara()
 			flushItems()
@@ -177,7 +177,7 @@ func softWrap(prev, line string) bool {
 	return last == ',' || unicode.IsLower(first)
 }
 
-// abbreviations that do not end a sentence.
+// Abbreviations that do not end a sentence.
 var (
 	abbreviations = set(
 		`mr mrs ms mx dr prof st mt ft gen col sgt capt lt rev hon vs cf e.g i.e eg ie viz approx ca cca resp

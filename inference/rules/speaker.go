@@ -32,7 +32,7 @@ func newSpeaker(name string) speaker {
 func (s speaker) known() bool { return s.name != "" }
 
 // quotesOther reports whether words of the first person may be someone else's, quoted without quotation marks: "Tom
-// said my car broke". After "that" they are the speaker's own.
+// said my car broke". After "that" they are the speaker's own words.
 func quotesOther(ws []word) bool {
 	if len(ws) > 2 && strings.HasSuffix(ws[0].post, ":") && capital(ws[0].core) && !labels.has(ws[0].low) {
 		return speaksOfSelf(ws[1:]) // a transcript: "Tom: I prefer spaces."
@@ -87,10 +87,10 @@ var (
 	// sayers are verbs that quote words; after "thinks" no words are quoted.
 	sayers = set(`said says say saying replied replies answered answers wrote writes texted texts
 		shouted yelled whispered announced added adds tweeted posted`)
-	// indirect are words that make reported speech the reporter's own.
+	// indirect are words that begin indirect speech, whose words are the reporter's own.
 	indirect = set("that whether if how why what when where who which about")
 
-	// labels end in a colon and name no speaker.
+	// labels end in a colon and do not name a speaker.
 	labels = set(`note notes decision rule todo update correction reminder fyi btw edit ps warning
 		question answer summary status goal goals plan agenda reason result results context background
 		preference preferences fact facts issue fix`)

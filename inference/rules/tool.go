@@ -51,15 +51,14 @@ var (
 	logLevels = set("error err warn warning info debug trace fatal notice critical")
 )
 
-// toolLines reads the output of a tool: lines that name an error, an exit code or an outcome, and
-// whole sentences. Progress bars, stack frames, hex dumps, rulers and bare timestamps are noise.
-// Leading timestamps and log levels are removed, so that a repeated error is the same fact. The level helps to classify
-// the line.
+// toolLines reads the output of a tool: lines with an error, an exit code or an outcome, and whole sentences. It
+// drops progress bars, stack frames, hex dumps, rulers and lone timestamps. It removes leading timestamps and log
+// levels, so that a repeated error is the same fact. The level helps to classify the line.
 func toolLines(text string) []toolLine {
 	var out []toolLine
 	for line := range strings.SplitSeq(text, "\n") {
 		if i := strings.LastIndexByte(line, '\r'); i >= 0 && i < len(line)-1 {
-			line = line[i+1:] // a progress line shows its last state
+			line = line[i+1:] // a progress line ends with its last state
 		}
 		line = strings.Join(strings.Fields(stripANSI(line)), " ")
 		if isNoise(line) {
@@ -133,7 +132,7 @@ func isProse(line string, ws []word) bool {
 	return plain*4 >= len(ws)*3
 }
 
-// isNoise reports whether a line of output has no content: empty, drawn, a bar, a stack frame, a dump.
+// isNoise reports whether a line of output has no content: empty, a ruler, a progress bar, a stack frame, a dump.
 func isNoise(line string) bool {
 	if line == "" || isRuler(line) || strings.Contains(line, "====") || strings.Contains(line, "####") ||
 		strings.ContainsAny(line, "█▓▒░━⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏") {

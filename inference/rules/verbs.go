@@ -3,7 +3,7 @@ package rules
 import "strings"
 
 var (
-	// modals do not change with the person; the rest is past or base form that stays.
+	// modals do not change with the person. After them, the base form stays.
 	modals = set(`can could will would shall should may might must can't cannot couldn't won't
 		wouldn't shan't shouldn't mightn't mustn't didn't did had hadn't was wasn't were weren't used ought`)
 
@@ -29,8 +29,8 @@ var (
 		whenever regularly generally normally typically mostly rarely seldom mondays tuesdays wednesdays
 		thursdays fridays saturdays sundays weekends weekdays`)
 
-	// verbs are the base forms of common verbs. They tell the verbs of a coordination and of a
-	// subject from nouns; a verb right after "I" need not be here.
+	// verbs are the base forms of common verbs. They distinguish verbs after "and" or after a subject from nouns. A
+	// verb directly after "I" need not be listed.
 	verbs = set(`accept achieve act add admire adopt adore advise agree allow analyse analyze
 		announce apply appreciate approve argue arrange arrive ask assume attend avoid bake be become bike
 		begin believe belong bet borrow break brew bring build burn buy call carry catch celebrate change
@@ -56,8 +56,8 @@ var (
 		translate travel treat trust try tune turn tweet type understand update upgrade use vacuum visit
 		volunteer vote wait wake walk want wash watch water wear win wish work worry write`)
 
-	// nounVerbs are verbs that are common nouns too: after "and" they are verbs only when something
-	// follows them ("and work at Acme", not "and work").
+	// nounVerbs are verbs that are common nouns too. After "and" they are verbs only if something follows them ("and
+	// work at Acme", not "and work").
 	nounVerbs = set(`act bike break brew burn call change charge check climb cook cost cover cut
 		cycle dance deal design drink drive end exercise face fall feed fight file fill fish fit fix focus
 		forward garden guess handle help hike hold host import export land last laugh launch lead leave lift
@@ -68,7 +68,7 @@ var (
 		treat trust try tune turn tweet type update upgrade use visit vote wait walk wash watch water win
 		wish work worry clean open complete close`)
 
-	// motion verbs go with "to" and a place: "go to work and get home late".
+	// motion verbs are followed by "to" and a place: "go to work and get home late".
 	motion = set(`bike bikes hike hikes jog jogs swim swims go goes come comes walk walks drive
 		drives commute commutes travel travels head heads get gets move moves cycle cycles listen listens
 		run runs ride rides return returns fly flies`)
@@ -113,7 +113,7 @@ func participle(low string) bool {
 	return pastForms.has(low) && !unchanging.has(low) || strings.HasSuffix(low, "ed") && !edVerbs.has(low)
 }
 
-// pastTense reports whether low is a past form, or may be one.
+// pastTense reports whether low is, or may be, a past form.
 func pastTense(low string) bool {
 	return pastForms.has(low) || strings.HasSuffix(low, "ed") && !edVerbs.has(low)
 }
@@ -143,7 +143,7 @@ func finiteVerb(low string) bool {
 	return auxiliaries.has(low) || singularVerb(low) || pastTense(low) || thingVerbs.has(low) || claimVerb(low) != nil
 }
 
-// thirdPerson is the form of a first-person verb that goes with a name, and whether it is present tense.
+// thirdPerson returns the form of a first-person verb that agrees with a name, and whether it is present tense.
 func thirdPerson(core, low string) (string, bool) {
 	switch low {
 	case "am":
@@ -173,7 +173,7 @@ func thirdPerson(core, low string) (string, bool) {
 	return singularForm(core), true
 }
 
-// singularForm is a verb's base form with the ending of the third person.
+// singularForm returns the third-person form of a verb.
 func singularForm(core string) string {
 	switch core {
 	case "am":
@@ -194,7 +194,7 @@ func singularForm(core string) string {
 	return core + "s"
 }
 
-// complementNext reports whether what follows ws[0] shows that it is a verb, not a noun.
+// complementNext reports whether the words after ws[0] show that it is a verb, not a noun.
 func complementNext(ws []word) bool {
 	if len(ws) < 2 || ws[0].ends() {
 		return false

@@ -50,7 +50,7 @@ func splitWords(s string) []word {
 		marks += quoteMarks(f) - before
 		out[i] = w
 	}
-	if marks%2 == 1 { // unbalanced: what is quoted is not known
+	if marks%2 == 1 { // unbalanced: the quoted part is not known
 		for i := range out {
 			out[i].quoted = false
 		}
@@ -103,7 +103,7 @@ func joinWords(ws []word) string {
 	return b.String()
 }
 
-// coreText joins the words without the punctuation at either end and between sentences' parts.
+// coreText joins the words without the punctuation at both ends and between clauses.
 func coreText(ws []word) string {
 	var b strings.Builder
 	for i, w := range ws {
@@ -128,7 +128,7 @@ func capital(s string) bool {
 	return unicode.IsUpper(r)
 }
 
-// capitalize raises the first letter of s.
+// capitalize converts the first letter of s to upper case.
 func capitalize(s string) string {
 	r, n := utf8.DecodeRuneInString(s)
 	if !unicode.IsLower(r) {
@@ -137,7 +137,7 @@ func capitalize(s string) string {
 	return string(unicode.ToUpper(r)) + s[n:]
 }
 
-// stripPossessive cuts 's or s' off.
+// stripPossessive removes 's or s'.
 func stripPossessive(s string) (string, bool) {
 	for _, suffix := range [...]string{"'s", "’s"} {
 		if rest, ok := strings.CutSuffix(s, suffix); ok && rest != "" {
@@ -147,7 +147,7 @@ func stripPossessive(s string) (string, bool) {
 	return s, false
 }
 
-// ownerForm is a name or a noun that something belongs to: Ana's, James's, the tests'.
+// ownerForm returns the possessive form of a name or noun: Ana's, James's, the tests'.
 func ownerForm(s string) string {
 	if low := fold(s); plural(low) && strings.HasPrefix(low, "the ") {
 		return s + "'"
@@ -183,7 +183,7 @@ func phraseList(lists ...string) phrases {
 	return p
 }
 
-// at returns the length in words of the longest phrase that starts ws, 0 for none.
+// at returns the length in words of the longest phrase that starts ws, or 0 if none does.
 func (p phrases) at(ws []word) int {
 	if len(ws) == 0 {
 		return 0
@@ -220,7 +220,7 @@ func set(lists ...string) wordSet {
 	return s
 }
 
-// has reports whether the list holds w.
+// has reports whether the list contains w.
 func (s wordSet) has(w string) bool {
 	_, ok := s[w]
 	return ok
@@ -232,7 +232,7 @@ func (s wordSet) hasBytes(w []byte) bool {
 	return ok
 }
 
-// stopWords are the function words of English, contractions without their apostrophe included.
+// stopWords are the function words of English, including contractions without their apostrophe.
 var stopWords = set(`
 	a an the and or but nor so if then else than that this these those there here
 	i me my mine myself you your yours yourself he him his himself she her hers herself it its itself

@@ -23,7 +23,7 @@ const maxTokens = 32_768
 // Config names the table.
 type Config struct {
 	Dir  string // has model.safetensors and tokenizer.json
-	Name string // of the model, for the name of the space; empty for the directory's
+	Name string // of the model, for the name of the space; empty for the name of the directory
 }
 
 // Embedder embeds by a table of token vectors. It is safe for concurrent use.
@@ -152,7 +152,7 @@ func (e *Embedder) vector(tokens []int32) []float32 {
 	return append([]float32(nil), e.empty...)
 }
 
-// unit scales a vector to length one; nil if it has none.
+// unit scales a vector to length one, or returns nil if it has no direction.
 func unit(sum []float64) []float32 {
 	square := 0.0
 	for _, v := range sum {

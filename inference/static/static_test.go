@@ -55,7 +55,8 @@ const wordPiece = `{"normalizer": {"type": "BertNormalizer", "lowercase": true},
 
 var rows = []float32{0, 0, 9, 1, 0, 0, 1, 1, 0, 0, 0.5, 0, 0, 0, 1}
 
-// model writes a directory with a table of three dimensions for the tokens of wordPiece; files replaces some.
+// model writes a directory with a table of three dimensions for the tokens of wordPiece; files replaces some of its
+// files.
 func model(t *testing.T, files map[string][]byte) string {
 	dir := filepath.Join(t.TempDir(), "pets")
 	require.NoError(t, os.Mkdir(dir, 0o755))
@@ -106,11 +107,11 @@ func TestATextIsTheMeanOfItsTokens(t *testing.T) {
 		embed(t, e, "cats"),
 		1e-6,
 	)
-	require.Equal(t, embed(t, e, "zebra"), embed(t, e, ""), "of no known token, and of none")
+	require.Equal(t, embed(t, e, "zebra"), embed(t, e, ""), "a text without known tokens, and an empty one")
 	require.Equal(t, embed(t, e, "dog tea dog"), embed(t, load(t, model(t, nil)), "dog tea dog"))
 }
 
-func TestTablesOfOtherKindsSayTheSame(t *testing.T) {
+func TestTableFormatsAreEquivalent(t *testing.T) {
 	t.Parallel()
 	want := embed(t, load(t, model(t, nil)), "cats tea")
 	halves := []uint16{0, 0, 0x4880, 0x3c00, 0, 0, 0x3c00, 0x3c00, 0, 0, 0x3800, 0, 0, 0, 0x3c00}
@@ -119,7 +120,7 @@ func TestTablesOfOtherKindsSayTheSame(t *testing.T) {
 		"BF16": {"x": of("BF16", []int{5, 3},
 			[]uint16{0, 0, 0x4110, 0x3f80, 0, 0, 0x3f80, 0x3f80, 0, 0, 0x3f00, 0, 0, 0, 0x3f80})},
 		"I8": {"x": of("I8", []int{5, 3}, []int8{0, 0, 18, 2, 0, 0, 2, 2, 0, 0, 1, 0, 0, 0, 2})},
-		"mapped and weighed": {
+		"mapped and weighted": {
 			"embeddings": of("F32", []int{4, 3}, []float32{0, 1, 0, 2, 0, 0, 1, 1, 0, 0, 0, 1}),
 			"mapping":    of("I64", []int{5}, []int64{3, 1, 2, 0, 3}),
 			"weights":    of("F32", []int{5}, []float32{9, 0.5, 1, 0.5, 1})},
@@ -129,7 +130,7 @@ func TestTablesOfOtherKindsSayTheSame(t *testing.T) {
 	}
 }
 
-// A vocabulary of the Llama family: words begin with ▁, pairs are joined, the rest is spelled in bytes.
+// A vocabulary of the Llama family: words begin with ▁, pairs are joined, and other characters are written as bytes.
 func TestABytePairVocabulary(t *testing.T) {
 	t.Parallel()
 	vocab := map[string]int{
@@ -168,13 +169,13 @@ func TestABytePairVocabulary(t *testing.T) {
 		return out
 	}
 	require.Equal(t, []int{7}, tokens("cat cat"))
-	require.Equal(t, []int{4, 10}, tokens("at"), "▁a has the lower rank, and takes the a")
+	require.Equal(t, []int{4, 10}, tokens("at"), "▁a has the lower rank and is joined first")
 	require.Equal(t, []int{7, 8, 9}, tokens("caté"))
-	require.Equal(t, []int{1, 7}, tokens(" cat"), "a second space is one by itself")
-	require.Equal(t, []int{1, 6}, tokens(" ?cat"), "? has no byte token here, and parts what is around it")
+	require.Equal(t, []int{1, 7}, tokens(" cat"), "a second space is a token of its own")
+	require.Equal(t, []int{1, 6}, tokens(" ?cat"), "? has no byte token here, and separates the text around it")
 }
 
-func TestAFaultyTableIsNamed(t *testing.T) {
+func TestFaultyTables(t *testing.T) {
 	t.Parallel()
 	good := tensors(t, map[string]entry{"embeddings": of("F32", []int{5, 3}, rows)})
 	table := func(e map[string]entry) map[string][]byte {
@@ -205,13 +206,13 @@ func TestAFaultyTableIsNamed(t *testing.T) {
 			[]string{`60 bytes for "e"`, "takes 80"}},
 		"too few rows": {table(map[string]entry{"e": of("F32", []int{4, 3}, rows[:12])}),
 			[]string{"4 rows for 5 tokens"}},
-		"no number":     {table(map[string]entry{"e": of("F32", []int{5, 3}, nan)}), []string{`"e"`, "no number"}},
+		"not a number":  {table(map[string]entry{"e": of("F32", []int{5, 3}, nan)}), []string{`"e"`, "no number"}},
 		"only a vector": {table(map[string]entry{"weights": of("F32", []int{5}, rows[:5])}), []string{"no table"}},
 		"too few weights": {table(map[string]entry{"e": of("F32", []int{5, 3}, rows),
 			"weights": of("F32", []int{3}, rows[:3])}), []string{"3 weights for 5"}},
 		"mapped outside": {table(map[string]entry{"e": of("F32", []int{5, 3}, rows),
 			"mapping": of("I64", []int{5}, []int64{0, 1, 2, 3, 5})}), []string{"token 4 to row 5 of 5"}},
-		"a layer more": {table(map[string]entry{"e": of("F32", []int{5, 3}, rows),
+		"an additional layer": {table(map[string]entry{"e": of("F32", []int{5, 3}, rows),
 			"f": of("F32", []int{5, 3}, rows)}), []string{`"f"`, "all that is supported"}},
 		"unigram": {words(`"type": "WordPiece"`, `"type": "Unigram"`), []string{"tokenizer.json", `"Unigram"`}},
 		"no vocabulary": {map[string][]byte{"tokenizer.json": []byte(`{"model": {"type": "BPE"}}`)},
@@ -232,7 +233,7 @@ func TestAFaultyTableIsNamed(t *testing.T) {
 	require.ErrorContains(t, err, "there is no directory")
 }
 
-func TestTheSpaceIsNamedByWhatMakesVectors(t *testing.T) {
+func TestModelNameDependsOnTheFiles(t *testing.T) {
 	t.Parallel()
 	dir := model(t, nil)
 	name := load(t, dir).Model().Name
@@ -249,11 +250,11 @@ func TestTheSpaceIsNamedByWhatMakesVectors(t *testing.T) {
 	require.True(t, strings.HasPrefix(called.Model().Name, "animals:static:"), called.Model().Name)
 }
 
-// Run with the directory that `make model` made, this compares with vectors that the model's own package gives.
+// With the directory from `make model`, the vectors are compared with those of the model's own package.
 func TestRealTable(t *testing.T) {
 	dir := os.Getenv("MNEME_TEST_STATIC_DIR")
 	if dir == "" {
-		t.Skip("MNEME_TEST_STATIC_DIR is not set: no real table of vectors here")
+		t.Skip("MNEME_TEST_STATIC_DIR is not set: there is no real table of vectors")
 	}
 	e := load(t, dir)
 	raw, err := os.ReadFile("testdata/golden.json")
@@ -284,7 +285,7 @@ func TestRealTable(t *testing.T) {
 func BenchmarkEmbed(b *testing.B) {
 	dir := os.Getenv("MNEME_TEST_STATIC_DIR")
 	if dir == "" {
-		b.Skip("MNEME_TEST_STATIC_DIR is not set: no real table of vectors here")
+		b.Skip("MNEME_TEST_STATIC_DIR is not set: there is no real table of vectors")
 	}
 	e, err := static.New(static.Config{Dir: dir})
 	require.NoError(b, err)

@@ -151,7 +151,7 @@ func (b *bpe) Tokens(text string, limit int) []int32 {
 		}
 		run, length = run[:0], 0
 	}
-	spaced := false // the run so far is spaces
+	spaced := false // only spaces so far
 	add := func(r rune) {
 		if r == ' ' {
 			if !spaced {

@@ -44,7 +44,7 @@ func NewWordPiece(raw []byte, lower bool) (*WordPiece, error) {
 	return w, nil
 }
 
-// special is a token that is not text, and where its id belongs.
+// special is a token that is not text, with the place of its id.
 type special struct {
 	token string
 	id    *int32
@@ -119,7 +119,7 @@ func readWordPiece(raw []byte, lower bool) (*WordPiece, []special, error) {
 	if n.Lowercase != nil && *n.Lowercase {
 		w.lower = true
 	}
-	w.strip = n.Lowercase != nil && *n.Lowercase // null: as lowercase says
+	w.strip = n.Lowercase != nil && *n.Lowercase // null means the same as lowercase
 	set(&w.strip, n.StripAccents)
 
 	start, end := "[CLS]", "[SEP]"
@@ -156,7 +156,7 @@ func (w *WordPiece) Tokens(text string, limit int) []int32 {
 func (w *WordPiece) Framed(text string, limit int) []int32 {
 	out := append(make([]int32, 0, min(limit, 2+len(text)/2)), w.start)
 	word := make([]byte, 0, 64)
-	room := limit - 1 // the last place is the end's
+	room := limit - 1 // the last place is for the end token
 	flush := func() {
 		if len(word) > 0 {
 			out = w.appendWord(out, word)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestTokensAreThoseOfTheReference(t *testing.T) {
+func TestTokensMatchTheReference(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("../local/testdata/tiny/tokenizer.json")
 	require.NoError(t, err)
@@ -27,8 +27,8 @@ func TestTokensAreThoseOfTheReference(t *testing.T) {
 	}
 }
 
-// Text after a long run without spaces is read: the run ends at the next sign.
-func TestALongRunEndsAtTheNextSign(t *testing.T) {
+// Text after a long run without spaces is read: the run ends at the next punctuation.
+func TestALongRunEndsAtTheNextPunctuation(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("../local/testdata/tiny/tokenizer.json")
 	require.NoError(t, err)

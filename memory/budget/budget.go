@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// Day is what a tenant has used of its budget on one day.
+// Day is the use of a tenant's budget on one day.
 type Day struct {
-	Limit    int64 // tokens; 0: no limit
-	Settled  int64 // of calls that were made, as the endpoint counted them
-	Reserved int64 // of calls under way, and of attempts that ended without settling
+	Limit    int64 // tokens; 0 means no limit
+	Settled  int64 // tokens of completed calls, as counted by the endpoint
+	Reserved int64 // tokens of running calls, and of attempts that ended without settling
 }
 
-// Used is what counts against the limit.
+// Used returns the tokens that count against the limit.
 func (d Day) Used() int64 { return d.Settled + d.Reserved }
 
 // Admits reports whether a call that may use the given number of tokens fits.
@@ -20,21 +20,21 @@ func (d Day) Admits(tokens int64) bool {
 	return d.Limit <= 0 || tokens <= d.Limit-d.Used()
 }
 
-// DayOf is the day that a time counts for. Days begin at midnight UTC.
+// DayOf returns the start of the budget day of a time. Days begin at midnight UTC.
 func DayOf(at time.Time) time.Time {
 	return at.UTC().Truncate(24 * time.Hour)
 }
 
-// bytesPerToken is a low estimate, so that a reservation is rather too high than too low.
+// bytesPerToken is a low estimate, so that reservations are more often too high than too low.
 const bytesPerToken = 3
 
-// Estimate is how many tokens a call may use: those of its prompt, estimated from its size, and those of the longest
-// answer.
+// Estimate returns how many tokens a call may use: those of its prompt, estimated from its size, and those of the
+// longest allowed answer.
 func Estimate(promptBytes, answerTokens int) int64 {
 	return int64((max(promptBytes, 0)+bytesPerToken-1)/bytesPerToken) + int64(max(answerTokens, 0))
 }
 
-// ExceededError says that a call does not fit into what is left of a day's budget. No retry of the day can help.
+// ExceededError reports that a call exceeds the rest of a day's budget. Retries on the same day cannot succeed.
 type ExceededError struct {
 	Day    time.Time
 	Limit  int64

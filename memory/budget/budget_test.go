@@ -10,8 +10,8 @@ import (
 	"github.com/mneme/mneme/memory/budget"
 )
 
-// However calls are reserved and settled, those that were admitted never come to more than the limit by their
-// reservations, and settling for less makes room.
+// The reservations of admitted calls never exceed the limit. Settling a call for less than its reservation makes
+// room for others.
 func TestAdmittedCallsStayWithinTheLimit(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -1,4 +1,4 @@
-// Package budget is the rule of a tenant's token budget: how many tokens of models its learning may use in a day. A
-// call is reserved before it is made and settled after; a reservation that is never settled counts as used, so that
-// failed attempts count. Package store/budgets keeps the counts.
+// Package budget implements a tenant's daily token budget for models that its learning calls. Tokens are reserved
+// before a call and settled after it. A reservation that is never settled counts as used, so failed attempts count.
+// Package store/budgets stores the counts.
 package budget

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Apostrophes of every shape read the same.
+// All apostrophe characters read the same.
 func TestApostrophesReadTheSame(t *testing.T) {
 	t.Parallel()
 	const text = "Maya's favourite colour isn't green, it's blue."

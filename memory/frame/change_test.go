@@ -2,8 +2,8 @@ package frame
 
 import "testing"
 
-// What only the verb tells apart, what is had no more, and times of the day.
-func TestChangesInPlainWords(t *testing.T) {
+// Changes that only the verb shows, endings, and times of the day.
+func TestChangesWithoutMarkers(t *testing.T) {
 	for _, c := range []struct {
 		earlier, later string
 		certainty      Certainty

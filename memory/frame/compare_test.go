@@ -27,7 +27,7 @@ func describe(speaker, s string) string {
 	return out
 }
 
-func TestChangesOfEveryDay(t *testing.T) {
+func TestEverydayChanges(t *testing.T) {
 	for _, c := range [][2]string{
 		{"I live in Lyon.", "We moved from Lyon to Oslo last month."},
 		{"The launch is planned for May 3.", "The launch is postponed to June 10."},
@@ -86,7 +86,7 @@ func TestChangesOfEveryDay(t *testing.T) {
 	}
 }
 
-func TestWhatHoldsSideBySide(t *testing.T) {
+func TestCompatibleStatements(t *testing.T) {
 	for _, c := range [][2]string{
 		{"My sister lives in Rome.", "My brother lives in Paris."},
 		{"The API listens on port 8080.", "The admin panel listens on port 9090."},

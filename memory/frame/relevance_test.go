@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The answer is more relevant than what only shares its owner or its attribute.
-func TestTheAnswerIsTheMostRelevant(t *testing.T) {
+// The answer is more relevant than a text that shares only its owner or its attribute.
+func TestAnswerIsMostRelevant(t *testing.T) {
 	for _, c := range []struct{ question, answer, other string }{
 		{"Where do I live?", "I live in Lyon.", "I work for Nokia."},
 		{"Where does Dana live?", "Dana lives in Lyon.", "Tom lives in Oslo."},
@@ -27,8 +27,8 @@ func TestTheAnswerIsTheMostRelevant(t *testing.T) {
 	}
 }
 
-// What is known of who asks is no answer about their relatives.
-func TestARelativeIsSomeoneElse(t *testing.T) {
+// A fact about the asker does not answer a question about a relative.
+func TestFactAboutAskerDoesNotAnswerForRelative(t *testing.T) {
 	for _, c := range []struct{ question, text string }{
 		{"What kind of boat does my cousin sail?", "My boat was stolen in the harbour."},
 		{"Which paper does my uncle read in the morning?", "I'm reading the Guardian in the mornings."},
@@ -56,8 +56,8 @@ func TestRelevanceIsAProbability(t *testing.T) {
 	})
 }
 
-// Weights without their measures, or the other way round, would be silently wrong.
-func TestModelsHaveAWeightForEachMeasure(t *testing.T) {
+// If weights and measures differed in number, results would be wrong without an error.
+func TestModelsHaveOneWeightPerMeasure(t *testing.T) {
 	q := ReadQuestion("Where does Dana live?")
 	texts := []Text{ReadText("Dana lives in Lyon.", ""), ReadText("Dana moved to Oslo.", "")}
 	if got := len(RelevanceMeasures(q, texts[0])); got != len(RelevanceNames()) {
@@ -99,7 +99,7 @@ func TestSuccessions(t *testing.T) {
 	}
 }
 
-func TestQuestionsForThePast(t *testing.T) {
+func TestQuestionsAboutThePast(t *testing.T) {
 	for question, want := range map[string]bool{
 		"Where did Dana live before Oslo?":                 true,
 		"Who taught my niece the violin before?":           true,
@@ -116,8 +116,8 @@ func TestQuestionsForThePast(t *testing.T) {
 	}
 }
 
-// The word of change and the question's words are in one sentence.
-func TestATextTellsOfAChangeOfWhatIsAsked(t *testing.T) {
+// The verb of change and the words of the question must be in one sentence.
+func TestUpdatedBy(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		question, text string

@@ -2,7 +2,7 @@ package frame
 
 import "testing"
 
-func TestChangesByTheFormOfTheSentence(t *testing.T) {
+func TestChangesBySentenceForm(t *testing.T) {
 	for _, c := range []struct {
 		earlier, later string
 		certainty      Certainty
@@ -32,7 +32,7 @@ func TestChangesByTheFormOfTheSentence(t *testing.T) {
 	}
 }
 
-func TestOwnersByTheFormOfTheSentence(t *testing.T) {
+func TestOwnersBySentenceForm(t *testing.T) {
 	for text, want := range map[string]string{
 		"The book I'm reading is Emma.":               SelfTerm,
 		"Every Monday I meet friends for cards.":      SelfTerm,

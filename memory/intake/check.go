@@ -12,25 +12,23 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Limits of what a model says in addition to its facts. Lengths are in characters.
+// Limits of a model's output other than facts. Lengths are in characters.
 const (
-	MaxWarnings      = 50  // of one extraction or proposal, the final count included
-	MaxWarningLength = 200 // of one warning
-	MaxReasonLength  = 300 // of a proposal's reason
-	MaxCueLength     = 60  // of a fact's cue
+	MaxWarnings      = 50 // warnings of one extraction or proposal, including the final count
+	MaxWarningLength = 200
+	MaxReasonLength  = 300 // reason of a proposal
+	MaxCueLength     = 60  // cue of a fact
 )
 
-// CheckExtraction returns what of a model's extraction can be trusted in form (document 002
-// "Extraction"): it keeps the valid parts, repairs what has one obvious meaning, drops the rest, and
-// adds a warning for each. Warnings name index and cause, never content. It accepts anything, and
-// what it returns it would return unchanged.
+// CheckExtraction returns the well-formed parts of a model's extraction (document 002 "Extraction"). It repairs parts
+// that have one obvious meaning, drops the others, and adds a warning for each change. Warnings name index and cause,
+// never content. It accepts any input and is idempotent.
 //
-// Content takes the storage form; invalid UTF-8 and NUL, which Postgres cannot hold, are removed. An
-// unknown category is inferred from the words rather than the fact lost. An incomplete claim is
-// cleared and its fact kept; predicates become snake_case, since they are part of a key. Dropped are
-// facts too short, too long, said before in this extraction, or with a confidence outside [0,1],
-// which shows that the model did not follow; triples without all three names; and what exceeds
-// MaxFacts and MaxTriples.
+// Content is converted to the storage form. Invalid UTF-8 and NUL, which Postgres cannot store, are removed. An unknown
+// category is replaced by the one inferred from the words. An incomplete claim is cleared. Predicates become
+// snake_case, because they are part of a key. CheckExtraction drops facts that are too short, too long, duplicates, or
+// have a confidence outside [0,1], which shows that the model did not follow its instructions. It also drops triples
+// without all three names, and everything beyond MaxFacts and MaxTriples.
 func CheckExtraction(raw memory.Extraction) memory.Extraction {
 	var w warnings
 	w.inherit(raw.Warnings)
@@ -45,10 +43,10 @@ func CheckExtraction(raw memory.Extraction) memory.Extraction {
 	return out
 }
 
-// CheckProposal returns p if it is well-formed for the neighbours that were offered (document 002 "Decision Engine").
-// Otherwise it returns ActionNone with a machine reason (ReasonInvalidAction, ReasonInvalidConfidence,
-// ReasonMissingTarget, ReasonUnknownTarget) and a warning. The result never names a target outside neighbors: an add
-// loses its target, and none keeps it only if it was offered, as the memory that already covers the fact.
+// CheckProposal returns p if it is well-formed for the given neighbors (document 002 "Decision Engine"). Otherwise it
+// returns ActionNone with a machine-readable reason (ReasonInvalidAction, ReasonInvalidConfidence, ReasonMissingTarget,
+// ReasonUnknownTarget) and a warning. The result never names a target outside neighbors. The target of an add is
+// cleared. The target of a none is the memory that already covers the fact, and is cleared if it is not a neighbor.
 func CheckProposal(p memory.Proposal, neighbors []memory.Neighbor) memory.Proposal {
 	var w warnings
 	w.inherit(p.Warnings)
@@ -66,7 +64,7 @@ func CheckProposal(p memory.Proposal, neighbors []memory.Neighbor) memory.Propos
 	}
 
 	if !memory.InUnit(p.Confidence) {
-		out.Confidence = 0 // NaN could not even be written as JSON
+		out.Confidence = 0 // JSON has no NaN
 	}
 	changes := out.Action == schema.ActionUpdate || out.Action == schema.ActionDelete
 	switch {
@@ -86,7 +84,7 @@ func CheckProposal(p memory.Proposal, neighbors []memory.Neighbor) memory.Propos
 		w.add("proposal: target was not among the candidates; ignored")
 	}
 	if changes := out.Action == schema.ActionUpdate || out.Action == schema.ActionDelete; changes {
-		// A change fits its action: a delete would remove what is only to be superseded or contested.
+		// Only an update may supersede or contest. A delete would remove the memory.
 		if out.Action == schema.ActionUpdate && (p.Change == memory.ChangeSupersede ||
 			p.Change == memory.ChangeContest) ||
 			out.Action == schema.ActionDelete && p.Change == memory.ChangeRetract {
@@ -103,7 +101,7 @@ func CheckProposal(p memory.Proposal, neighbors []memory.Neighbor) memory.Propos
 	return out
 }
 
-// checkAll checks items in order and keeps the first limit of the good ones, each key once.
+// checkAll checks items in order and returns the first limit valid ones. Keys are unique.
 func checkAll[T any](
 	w *warnings,
 	field string,
@@ -135,7 +133,7 @@ func checkAll[T any](
 	return out
 }
 
-// factKey is what two facts share that say the same.
+// factKey returns a key that is equal for facts that say the same.
 func factKey(f memory.Fact) string {
 	key := string(normalize.Normalize(f.Content).Hash)
 	if f.Retracts {
@@ -144,7 +142,7 @@ func factKey(f memory.Fact) string {
 	return key
 }
 
-// tripleKey is what two triples share that say the same.
+// tripleKey returns a key that is equal for triples that say the same.
 func tripleKey(t memory.Triple) string {
 	return normalize.Lower(t.Source + "\x00" + t.Relationship + "\x00" + t.Target)
 }
@@ -208,7 +206,7 @@ func checkTriple(w *warnings, path string, t memory.Triple) (memory.Triple, bool
 	return memory.Triple{}, false
 }
 
-// tooLong reports whether one of names is longer than a name may be.
+// tooLong reports whether one of names exceeds the maximum length.
 func tooLong(names ...string) bool {
 	return slices.ContainsFunc(
 		names,
@@ -216,7 +214,7 @@ func tooLong(names ...string) bool {
 	)
 }
 
-// warnings collects what was wrong. A model gone astray may produce thousands.
+// warnings collects a bounded number of warnings. A misbehaving model may cause thousands.
 type warnings struct {
 	list    []string
 	dropped int
@@ -239,7 +237,7 @@ func (w *warnings) inherit(list []string) {
 	}
 }
 
-// result returns at most MaxWarnings warnings; the last one counts those left out.
+// result returns at most MaxWarnings warnings. The last one counts the omitted ones.
 func (w *warnings) result() []string {
 	if w.dropped > 0 {
 		w.list[MaxWarnings-1] = fmt.Sprintf("and %d more warnings", w.dropped+1)
@@ -247,7 +245,7 @@ func (w *warnings) result() []string {
 	return w.list
 }
 
-// cleanText returns s in storage form without invalid UTF-8 and NUL, and warns if it had any.
+// cleanText returns s in storage form without invalid UTF-8 and NUL, and adds a warning if it removed any.
 func (w *warnings) cleanText(path, s string) string {
 	clean := strings.ReplaceAll(strings.ToValidUTF8(s, ""), "\x00", "")
 	if clean != s {

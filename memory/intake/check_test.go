@@ -55,7 +55,7 @@ func TestCheckExtractionFacts(t *testing.T) {
 			[]string{"facts[0]: confidence is not between 0 and 1, dropped"}},
 		"confidence NaN": {with(func(f *memory.Fact) { f.Confidence = math.NaN() }), nil,
 			[]string{"facts[0]: confidence is not between 0 and 1, dropped"}},
-		"category shouted": {with(func(f *memory.Fact) { f.Category = " FACT " }), new(memorytest.Fact(prefersTea)),
+		"category in capitals": {with(func(f *memory.Fact) { f.Category = " FACT " }), new(memorytest.Fact(prefersTea)),
 			nil},
 		"category unknown": {with(func(f *memory.Fact) { f.Category = "opinion" }),
 			new(with(func(f *memory.Fact) { f.Category = schema.CategoryPreference })),
@@ -141,7 +141,7 @@ func TestCheckExtractionLimits(t *testing.T) {
 	require.JSONEq(t, `{"facts":[]}`, string(empty))
 }
 
-// requireChecked holds an extraction to the limits of fact.go.
+// requireChecked requires that an extraction is within the limits of memory/fact.go.
 func requireChecked(t require.TestingT, got memory.Extraction) {
 	name := func(s string) {
 		require.True(t, s != "" && utf8.ValidString(s) && !strings.Contains(s, "\x00"))
@@ -157,7 +157,7 @@ func requireChecked(t require.TestingT, got memory.Extraction) {
 		require.True(t, n >= memory.MinFactLength && n <= memory.MaxFactLength)
 		require.True(t, f.Category.Valid())
 		require.True(t, f.Confidence >= 0 && f.Confidence <= 1)
-		require.False(t, seen[string(normalized.Hash)], "said twice")
+		require.False(t, seen[string(normalized.Hash)], "duplicate fact")
 		seen[string(normalized.Hash)] = true
 		if f.Claim != (memory.Claim{}) {
 			name(f.Claim.Subject)
@@ -178,7 +178,7 @@ func requireChecked(t require.TestingT, got memory.Extraction) {
 	}
 	_, err := json.Marshal(got)
 	require.NoError(t, err)
-	require.Equal(t, got, intake.CheckExtraction(got), "checked once is checked")
+	require.Equal(t, got, intake.CheckExtraction(got), "checking is idempotent")
 }
 
 func TestCheckExtractionProperties(t *testing.T) {
@@ -206,7 +206,7 @@ func TestCheckExtractionProperties(t *testing.T) {
 		}
 		got := intake.CheckExtraction(raw)
 		requireChecked(t, got)
-		require.NotContains(t, strings.Join(got.Warnings, "\n"), "secret", "warnings hold no content")
+		require.NotContains(t, strings.Join(got.Warnings, "\n"), "secret", "warnings contain no content")
 	})
 }
 
@@ -217,7 +217,7 @@ func FuzzCheckExtraction(f *testing.F) {
 	f.Add([]byte(`{"facts":[{},{},{}],"triples":[{}],"warnings":["x"]}`), strings.Repeat("é", 500))
 	f.Fuzz(func(t *testing.T, data []byte, text string) {
 		var raw memory.Extraction
-		_ = json.Unmarshal(data, &raw) // whatever could be read of it
+		_ = json.Unmarshal(data, &raw) // possibly a partial extraction
 		raw.Warnings = append(raw.Warnings, text)
 		raw.Facts = append(raw.Facts, memorytest.Fact(text),
 			memory.Fact{Content: string(data), Category: schema.Category(text), Confidence: 1})
@@ -238,10 +238,10 @@ func TestCheckProposal(t *testing.T) {
 		"update": {
 			memory.Proposal{Action: " UPDATE ", TargetID: " m1 ", Confidence: 1, Reason: "newer"},
 			memory.Proposal{Action: "update", TargetID: "m1", Confidence: 1, Reason: "newer"}},
-		"none naming what covers it": {
+		"none with a known target": {
 			memory.Proposal{Action: "none", TargetID: "m2"},
 			memory.Proposal{Action: "none", TargetID: "m2"}},
-		"none naming something else": {
+		"none with an unknown target": {
 			memory.Proposal{Action: "none", TargetID: "m9", Reason: "known"},
 			memory.Proposal{Action: "none", Reason: "known",
 				Warnings: []string{"proposal: target was not among the candidates; ignored"}}},
@@ -317,6 +317,6 @@ func TestCheckProposalProperties(t *testing.T) {
 		require.True(t, got.Confidence >= 0 && got.Confidence <= 1)
 		require.LessOrEqual(t, utf8.RuneCountInString(got.Reason), intake.MaxReasonLength)
 		require.LessOrEqual(t, len(got.Warnings), intake.MaxWarnings)
-		require.Equal(t, got, intake.CheckProposal(got, neighbors), "checked once is checked")
+		require.Equal(t, got, intake.CheckProposal(got, neighbors), "checking is idempotent")
 	})
 }

@@ -9,17 +9,17 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Intake is a candidate as it is staged: cleaned, classified, and marked when it came out of recall.
+// Intake is a candidate ready for staging: cleaned, classified, and marked if it came from recall.
 type Intake struct {
 	Text           normalize.Normalized
 	Classification memory.Classification
-	Explanation    policy.Explanation // who decided what of the classification
+	Explanation    policy.Explanation // which rule decided each field of the classification
 
-	// Payload is that of a procedure, a plan or the state of a task; nil where the text is all there is.
+	// Payload is the payload of a procedure, a plan or the state of a task; nil for other texts.
 	Payload json.RawMessage
 
-	// Recalled marks text that recall handed out before. It is recorded and not learned again:
-	// otherwise one memory feeds on itself until it fills the store (notes on peers).
+	// Recalled marks text that recall returned before. It is recorded but not learned again. Otherwise a memory would
+	// copy itself until it fills the store.
 	Recalled bool
 }
 
@@ -52,19 +52,18 @@ func Admit(c schema.Candidate, p schema.Principal, v schema.Visibility, rules *p
 	return in
 }
 
-// FactSource is what a fact was drawn from.
+// FactSource is the source of a fact.
 type FactSource struct {
-	// Candidate is the source as it was staged: its sensitivity is a floor for the fact's, its tags
-	// are the fact's, and rules see its other fields.
+	// Candidate is the source as it was staged. Its sensitivity is the minimum for the fact, its tags are inherited by
+	// the fact, and rules can use its other fields.
 	Candidate  schema.Candidate
-	Principal  schema.Principal  // whose it is, with the source's scope
+	Principal  schema.Principal  // the owner, with the source's scope
 	Visibility schema.Visibility // of the source
 	Trust      float64           // of the source, [0,1]
 }
 
-// AdmitFact classifies a fact that the pipeline drew from a source, and applies the rules. A fact is
-// never less sensitive than its source and never more trusted, unless, for sensitivity, a rule that
-// matches the fact says so.
+// AdmitFact classifies a fact that the pipeline extracted from a source, and applies the rules. A fact is never more
+// trusted than its source. It is less sensitive only if a rule that matches the fact sets its sensitivity.
 func AdmitFact(f memory.Fact, src FactSource, rules *policy.Policy) policy.Explanation {
 	cl := memory.ClassifyFact(f).DerivedFrom(src.Candidate.Sensitivity)
 	cl.Tags = src.Candidate.Tags
@@ -88,8 +87,8 @@ func AdmitFact(f memory.Fact, src FactSource, rules *policy.Policy) policy.Expla
 	return e
 }
 
-// AdmitRecord classifies a record as it is put, and applies the rules. The record's own values apply unless a rule
-// overrides them; its sensitivity is a floor (ClassifyRecord).
+// AdmitRecord classifies a record that is put, and applies the rules. The record's own values apply unless a rule
+// overrides them. Its sensitivity is a minimum (see memory.ClassifyRecord).
 func AdmitRecord(m schema.MemoryRecord, p schema.Principal, rules *policy.Policy) policy.Explanation {
 	text := memory.RecordContent(m)
 	cl := memory.ClassifyRecord(m, text)

@@ -23,14 +23,14 @@ func TestAdmit(t *testing.T) {
 	}{
 		"plain":  {schema.Candidate{Content: "  Tea   is hot. "}, "Tea is hot.", false, false},
 		"prefix": {schema.Candidate{Content: "critical: [a]: Tea is hot"}, "Tea is hot", false, true},
-		"machine output no prefix": {schema.Candidate{Content: "CRITICAL: disk full",
+		"machine output has no prefix": {schema.Candidate{Content: "CRITICAL: disk full",
 			SourceKind: schema.SourceToolOutput}, "CRITICAL: disk full", false, false},
 		"recalled alone":       {schema.Candidate{Content: recalled}, "", true, false},
 		"recalled with spaces": {schema.Candidate{Content: " \n" + recalled + "\ufeff\t"}, "", true, false},
 		"recalled and more":    {schema.Candidate{Content: recalled + " Bob moved."}, "Bob moved.", false, false},
 		"more around": {schema.Candidate{Content: "Bob moved." + recalled + "Carol too."},
 			"Bob moved. Carol too.", false, false},
-		"prefix behind recalled": {schema.Candidate{Content: recalled + " critical: stop"}, "stop", false, true},
+		"prefix after recalled": {schema.Candidate{Content: recalled + " critical: stop"}, "stop", false, true},
 		"from a retrieval": {schema.Candidate{Content: "Bob moved.",
 			Refs: []schema.Ref{{Kind: "event"}, {Kind: schema.RefRetrieval}}}, "", true, false},
 	} {
@@ -44,7 +44,7 @@ func TestAdmit(t *testing.T) {
 	}
 }
 
-func TestAdmitNeverLearnsRecalledWords(t *testing.T) {
+func TestAdmitDropsRecalledText(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		before, after := rapid.StringMatching(`[a-m ]{0,12}`).Draw(rt,

@@ -8,13 +8,13 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// beginningChars is how many characters of an oversized text the memory keeps. With the marker, this is as much as an
-// extractor reads of any text.
+// beginningChars is the number of characters of an oversized text that the memory keeps. With the marker, this is as
+// much as an extractor reads.
 const beginningChars = normalize.MaxExtractInput - 64
 
-// Beginning returns the content of a memory whose whole text is stored as an artifact. It is the beginning of the text
-// and a marker that names the artifact. The text is cut after a sentence, or after a word, if one ends near the limit.
-// Because of the marker, two different texts with the same beginning have different contents.
+// Beginning returns the content of a memory whose whole text is stored as an artifact: the beginning of the text and a
+// marker that names the artifact. The text is cut after a sentence, or after a word, if one ends near the limit. The
+// marker makes the contents of two texts with the same beginning different.
 func Beginning(content, address string) string {
 	text := normalize.FirstChars(strings.TrimSpace(content), beginningChars)
 	const near = 500 // bytes

@@ -31,8 +31,8 @@ func TestBeginning(t *testing.T) {
 		"figs. [truncated 0123456789ab]"), "after a sentence")
 }
 
-// What is kept is as sensitive as all of it, and refers to it.
-func TestAbridgeIsAsSensitiveAsTheWhole(t *testing.T) {
+// The kept part is as sensitive as the whole text, and refers to it.
+func TestAbridgeKeepsSensitivityOfWhole(t *testing.T) {
 	t.Parallel()
 	c := schema.Candidate{Content: strings.Repeat("Ana likes figs. ", 30_000) + "My card is 4111 1111 1111 1111.",
 		Refs: []schema.Ref{{Kind: "event", Ref: "e"}}}

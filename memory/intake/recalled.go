@@ -14,9 +14,9 @@ import (
 //	…
 //	</mneme-recall>
 //
-// Agents ingest transcripts of what they read, so without a mark each recall would be learned again and the store
-// would fill with copies of itself. StripRecalled removes the block. No text can close the block early or open
-// another: the tag's name is written with a space inside it.
+// Agents ingest transcripts of the text that they read. Without the mark, each recall would be learned again and the
+// store would fill with copies. StripRecalled removes the block. No text can close the block early or open another one,
+// because the name of the tag is written with a space inside the block.
 func WrapRecalled(retrievalID, text string) string {
 	id := strings.Map(func(r rune) rune {
 		if 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-_.:", r) {
@@ -28,13 +28,12 @@ func WrapRecalled(retrievalID, text string) string {
 	return "<mneme-recall id=\"" + id + "\">\n" + text + "\n</mneme-recall>"
 }
 
-// StripRecalled removes what WrapRecalled marked and reports whether there was any. Markers are
-// recognised in any case, with whitespace inside, and as JSON or HTML escapes them. Blocks may nest.
+// StripRecalled removes the blocks of WrapRecalled and reports whether there were any. It recognizes markers in upper
+// and lower case, with whitespace inside, and escaped in JSON or HTML. Blocks may nest.
 //
-// A window cut out of a transcript may begin or end within a block. An opening marker without its
-// closing one therefore takes everything after it along, and a closing marker without its opening
-// one everything before it, back to the last block: to miss a sentence is better than to learn an
-// echo. Where a block was between two words, a line break separates them.
+// A part of a transcript may begin or end within a block. Therefore everything after an unclosed opening marker is
+// removed, and everything before an unopened closing marker, back to the previous block. It is better to lose a
+// sentence than to learn a recalled one. If a block was between two words, a line break separates them.
 func StripRecalled(content string) (rest string, had bool) {
 	markers := recallMarker.FindAllStringSubmatchIndex(content, -1)
 	if markers == nil {
@@ -70,11 +69,11 @@ func StripRecalled(content string) (rest string, had bool) {
 }
 
 var (
-	// recallName is the tag's name, in two parts. Whatever lacks it cannot be a marker.
+	// recallName is the name of the tag, in two groups. Text without it has no marker.
 	recallName = regexp.MustCompile(`(?i)(mneme)-(recall)`)
 
-	// recallMarker is an opening or (with group 1) closing marker. A marker cut off in the middle
-	// has no end bracket; attributes are short and stay on one line.
+	// recallMarker is an opening or (with group 1) closing marker. A truncated marker has no end bracket. Attributes
+	// are short and stay on one line.
 	recallMarker = regexp.MustCompile(`(?i)` +
 		`(?:<|&lt;|\\+u003c)[\s\p{Z}\x{FEFF}]*(\\*/)?[\s\p{Z}\x{FEFF}]*` +
 		`mneme-recall\b(?:[^<>\n]{0,300}?(?:>|&gt;|\\+u003e))?`)

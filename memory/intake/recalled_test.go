@@ -47,7 +47,7 @@ func TestStripRecalled(t *testing.T) {
 		"unopened after one":    {"a <mneme-recall>echo</mneme-recall> echo </mneme-recall> b", "a  b", true},
 		"another case":          {"a <MNEME-Recall>echo</Mneme-RECALL> b", "a  b", true},
 		"whitespace":            {"a < mneme-recall\tid='r' >echo<\n/\u00a0mneme-recall > b", "a  b", true},
-		"self-closing look":     {"a <mneme-recall/>echo</mneme-recall> b", "a  b", true},
+		"self-closing tag":      {"a <mneme-recall/>echo</mneme-recall> b", "a  b", true},
 		"as JSON":               {`{"out":` + string(asJSON) + `}`, "{\"out\":\"\n\"}", true},
 		"as JSON in JSON":       {`a \\u003cmneme-recall\\u003eecho\\u003c\\/mneme-recall\\u003e b`, "a  b", true},
 		"as HTML":               {"a " + html.EscapeString(intake.WrapRecalled("r", "echo")) + " b", "a  b", true},
@@ -84,7 +84,7 @@ func TestRecalledRoundTrip(t *testing.T) {
 		require.NotContains(t, rest, echo)
 		require.True(t, rest == a+b || rest == a+"\n"+b, "%q", rest)
 
-		// Recalled text that holds recalled text, and one block after another.
+		// Nested blocks, followed by another block.
 		rest, had = intake.StripRecalled(intake.WrapRecalled("outer", wrapped+x) + wrapped)
 		require.True(t, had)
 		require.Empty(t, rest)

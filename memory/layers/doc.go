@@ -1,3 +1,3 @@
-// Package layers lays ranked results out as a task needs them, within a budget, and chooses which procedure or plan
-// fits a situation. Ranking itself is in package rank.
+// Package layers arranges ranked results by layer within a budget, and selects the procedure or plan that fits a
+// situation. Package rank does the ranking.
 package layers

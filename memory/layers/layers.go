@@ -12,29 +12,29 @@ import (
 )
 
 const (
-	resultTokens = 12 // what an agent is shown of a result in addition to its text: category, date, speaker
-	minCutTokens = 32 // a text that is cut to less says nothing
+	resultTokens = 12 // category, date and speaker, which are shown with the text of a result
+	minCutTokens = 32 // a shorter text is not useful
 )
 
-// layerShares are the shares of an answer reserved for the layers, in their order. The unused part of a layer goes to
-// the best of the rest. Facts have most, because most questions ask for facts.
+// layerShares are the shares of an answer that are reserved for the layers. The unused part of a share goes to the best
+// remaining results. Facts have the largest share, because most questions ask for facts.
 var layerShares = map[schema.LayerName]float64{
 	schema.LayerWorking: 0.15, schema.LayerSemantic: 0.35, schema.LayerCompetence: 0.2, schema.LayerPlan: 0.1,
 	schema.LayerEpisodic: 0.2,
 }
 
-// Item is a result that may be taken into a layered answer.
+// Item is a candidate for a layered answer.
 type Item struct {
 	Layer    schema.LayerName
-	Selected bool // what was chosen for the task goes before the rest of its layer
-	Tokens   int  // estimated, all of it
+	Selected bool // selected for the task; comes before the rest of its layer
+	Tokens   int  // estimate for the whole item
 	// Shell is the part of Tokens that cannot be cut: the frame around the text.
 	Shell int
-	// Passage is what the item takes with the passage that answers instead of its whole text; 0: it has none.
+	// Passage is the estimate for the item with only the passage that answers; 0 if there is no such passage.
 	Passage int
 }
 
-// need is the least that an item takes of a budget without losing its answer.
+// need returns the tokens that the item needs at least, to keep its answer.
 func (i Item) need(budget int) int {
 	if budget > 0 && i.Passage > 0 {
 		return min(i.Tokens, i.Passage)
@@ -42,23 +42,23 @@ func (i Item) need(budget int) int {
 	return i.Tokens
 }
 
-// Placed is a result that was taken: whole, or cut to some tokens.
+// Placed is an item of the answer, possibly cut.
 type Placed struct {
-	Index  int // of the item
-	Tokens int // that it may have, its shell included
+	Index  int // index of the item
+	Tokens int // tokens that the item may use, including its shell
 	Cut    bool
 }
 
-// Fill takes the results that an answer has room for: at most limit of them, whose tokens sum to at
-// most budget; a budget of 0 means no bound. Items come best first, and are returned in that order.
+// Fill returns the items that fit into an answer: at most limit items with at most budget tokens in total. A budget of
+// 0 means no bound. Items must be sorted best first, and are returned in that order.
 //
-// In the order of the layers (document 004 §15.8), each takes its best until its share of the places or of
-// the tokens is used up, and the remaining tokens go to the best of the remaining results of any layer. A share is
-// at least one place, where there are as many places as layers with something in them.
+// Layers are filled in their order (document 004 §15.8). Each layer gets its best items until its share of the places
+// or of the tokens is used up. The rest goes to the best remaining items of any layer. If there are at least as many
+// places as layers with items, each of these layers gets at least one place.
 //
-// A long text is taken by the passage that answers, and made whole if there is room in the end, the best first. Other
-// memories are taken whole or left. Only the best of a layer, when it is larger than its share, is cut to the share,
-// and when nothing else was taken the best of all to the budget.
+// A long text is first reduced to the passage that answers. At the end, such texts are completed while there is room,
+// the best first. Other items are not cut, with two exceptions: the best item of a layer is cut to the share of the
+// layer, and if no item fits at all, the best one is cut to the budget.
 func Fill(items []Item, limit, budget int) []Placed {
 	f := &filling{items: items, limit: limit, budget: budget, placed: map[int]Placed{}}
 	filled, total := f.layers()
@@ -85,7 +85,7 @@ type filling struct {
 	placed        map[int]Placed
 }
 
-// layers returns the layers that have items, in their order, and the sum of their shares.
+// layers returns the layers that have items, in order, and the sum of their shares.
 func (f *filling) layers() (filled []schema.LayerName, total float64) {
 	for _, layer := range schema.Layers() {
 		if slices.ContainsFunc(f.items, func(i Item) bool { return i.Layer == layer }) {
@@ -101,7 +101,7 @@ func (f *filling) place(index, tokens int) {
 	f.used += tokens
 }
 
-// fill gives a layer its share.
+// fill places the items of one layer within its share.
 func (f *filling) fill(layer schema.LayerName, places, tokens int) {
 	var own []int
 	for i, item := range f.items {
@@ -134,8 +134,8 @@ func before(i Item) int {
 	return 1
 }
 
-// rest fills the remaining budget, best items first. Items that were cut without regard to a passage are completed
-// first, if there is room, and items with only a passage last.
+// rest fills the remaining budget, best items first. Before that it completes items that were cut without a passage,
+// and after that items that were reduced to a passage.
 func (f *filling) rest() {
 	f.complete(func(i Item) bool { return i.Passage == 0 })
 	for i, item := range f.items {
@@ -151,7 +151,7 @@ func (f *filling) rest() {
 	f.complete(func(i Item) bool { return i.Passage > 0 })
 }
 
-// complete restores items that were cut, the best first, while there is room.
+// complete restores the full length of cut items, the best first, while there is room.
 func (f *filling) complete(which func(Item) bool) {
 	for i, item := range f.items {
 		if p, ok := f.placed[i]; ok && p.Cut && which(item) && f.used-p.Tokens+item.Tokens <= f.budget {
@@ -161,24 +161,23 @@ func (f *filling) complete(which func(Item) bool) {
 	}
 }
 
-// ResultTokens estimates the tokens of a result as --format prompt shows it: its text, its payload where it has
-// one, its speaker, and the frame around them. Speaker and surroundings alone are shell.
+// ResultTokens estimates the tokens of a result as --format prompt shows it: its text, its payload if any, its speaker,
+// and the frame around them. The shell is the speaker and the frame.
 func ResultTokens(r schema.RecallResult) (tokens, shell int) {
 	shell = resultTokens + EstimateTokens(r.Who)
 	return shell + EstimateTokens(r.Content) + EstimateTokens(string(r.Payload)), shell
 }
 
-// EstimateTokens estimates how many tokens a language model reads a text as, without knowing the model. It
-// is meant to be a little high: by the vocabularies in use, English prose has 0.75 words a token.
+// EstimateTokens estimates the number of tokens of a text for any language model. The estimate is slightly high: with
+// common vocabularies, English prose has 0.75 words per token.
 //
-//   - a run of Latin letters counts one for each five letters or part of them, a run of digits one for each
-//     three;
-//   - letters of other alphabets count one for each two;
-//   - ideographs, kana, hangul, punctuation and symbols count one each, and what is outside the Basic
-//     Multilingual Plane two;
-//   - white space counts nothing, since tokens include the blank before a word, except line breaks: one each.
+//   - A run of Latin letters counts one for every five letters or part of five, a run of digits one for every three.
+//   - Letters of other alphabets count one for every two.
+//   - Ideographs, kana, hangul, punctuation and symbols count one each, characters outside the Basic Multilingual
+//     Plane two.
+//   - White space counts 0, because tokens include the space before a word. Line breaks count one each.
 //
-// It never falls when text is added, and of two texts put together it is at most the sum.
+// Adding text never lowers the estimate, and the estimate of a concatenation is at most the sum of its parts.
 func EstimateTokens(text string) int {
 	const latin, digit, other = 60 / 5, 60 / 3, 60 / 2 // sixtieths of a token
 	total, run, kind := 0, 0, 0
@@ -217,8 +216,8 @@ func EstimateTokens(text string) int {
 	return total
 }
 
-// CutTokens cuts a text to an estimated number of tokens, including the mark at its end, at the end of a word if one
-// is near. It reports whether it cut. If there is no room for text, the result is the mark alone, or nothing.
+// CutTokens cuts a text to an estimated number of tokens, including the mark at its end. It cuts at the end of a word
+// if one is near, and reports whether it cut. If there is no room for text, the result is the mark alone or empty.
 func CutTokens(text string, tokens int) (string, bool) {
 	if EstimateTokens(text) <= tokens {
 		return text, false
@@ -230,7 +229,7 @@ func CutTokens(text string, tokens int) (string, bool) {
 		}
 		return "", true
 	}
-	low, high := 0, len(text) // the longest beginning that fits lies in [low, high)
+	low, high := 0, len(text) // the longest prefix that fits is in [low, high)
 	for low+1 < high {
 		middle := (low + high) / 2
 		for middle > low && !utf8.RuneStart(text[middle]) {

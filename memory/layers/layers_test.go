@@ -22,9 +22,9 @@ func items(layer schema.LayerName, tokens ...int) []layers.Item {
 	return out
 }
 
-func TestNoLayerStarvesTheRest(t *testing.T) {
+func TestFillLeavesRoomForEachLayer(t *testing.T) {
 	t.Parallel()
-	// Every set of layers, every limit, the last layer at the end after a hundred of each other.
+	// For every set of layers and every limit, each layer has a hundred items, and the layers follow one another.
 	for set := 1; set < 1<<5; set++ {
 		var all []layers.Item
 		var in []schema.LayerName
@@ -49,19 +49,19 @@ func TestNoLayerStarvesTheRest(t *testing.T) {
 			require.Equal(t, limit, sum)
 		}
 	}
-	// By tokens: a hundred strong turns leave the one procedure its place.
+	// With a token budget, a hundred higher-ranked turns leave room for the only procedure.
 	all := append(items(schema.LayerEpisodic, slices.Repeat([]int{50}, 100)...), items(schema.LayerCompetence, 90)...)
 	placed := layers.Fill(all, 50, 500)
 	require.Equal(t, 100, placed[len(placed)-1].Index)
-	// What no one else wants the turns may have.
+	// If no other layer has items, the turns use the whole budget.
 	require.Len(t, layers.Fill(items(schema.LayerEpisodic, slices.Repeat([]int{50}, 100)...), 50, 500), 10)
 }
 
-func TestFillLayersTakesWholeMemories(t *testing.T) {
+func TestFillPrefersWholeItems(t *testing.T) {
 	t.Parallel()
 	require.Empty(t, layers.Fill(nil, 10, 100))
 	require.Empty(t, layers.Fill(items(schema.LayerSemantic, 20), 0, 100))
-	// The best of a layer is cut to the layer's share, not left out; and what has room is whole.
+	// The best item of a layer is cut to the share of the layer if it is too long. Items that fit are not cut.
 	all := append(items(schema.LayerSemantic, 400), items(schema.LayerEpisodic, 30, 30)...)
 	placed := layers.Fill(all, 10, 200)
 	require.Equal(t, 0, placed[0].Index)
@@ -69,29 +69,29 @@ func TestFillLayersTakesWholeMemories(t *testing.T) {
 	require.Len(t, placed, 3)
 	placed = layers.Fill(append(items(schema.LayerSemantic, 150), items(schema.LayerEpisodic, 30)...), 10, 200)
 	require.Equal(t, []layers.Placed{{Index: 0, Tokens: 150}, {Index: 1, Tokens: 30}}, placed,
-		"cut at first, then there was room")
-	// Nothing at all fits: the best is cut to the budget.
+		"the other layer leaves room")
+	// If no item fits, the best one is cut to the budget.
 	require.Equal(t, []layers.Placed{{Index: 0, Tokens: 20, Cut: true}},
 		layers.Fill(items(schema.LayerSemantic, 400, 300), 10, 20))
 	require.Empty(t, layers.Fill(items(schema.LayerSemantic, 400), 10, 12), "no room for a word")
-	// What was selected goes before the rest of its layer.
+	// The selected item comes before the rest of its layer.
 	all = items(schema.LayerCompetence, 60, 60, 60)
 	all[2].Selected = true
 	placed = layers.Fill(all, 10, 60)
 	require.Equal(t, []layers.Placed{{Index: 2, Tokens: 60}}, placed)
 }
 
-func TestFillLayersTakesPassages(t *testing.T) {
+func TestFillPassages(t *testing.T) {
 	t.Parallel()
 	long := layers.Item{Layer: schema.LayerEpisodic, Tokens: 1000, Shell: 12, Passage: 150}
-	require.Len(t, layers.Fill(slices.Repeat([]layers.Item{long}, 8), 10, 1300), 8, "whole, one would have room")
+	require.Len(t, layers.Fill(slices.Repeat([]layers.Item{long}, 8), 10, 1300), 8, "only one fits uncut")
 	three := slices.Repeat([]layers.Item{long}, 3)
 	require.Equal(t, []layers.Placed{{Index: 0, Tokens: 1000}, {Index: 1, Tokens: 150, Cut: true},
-		{Index: 2, Tokens: 150, Cut: true}}, layers.Fill(three, 10, 1300), "the best is whole with what is left")
+		{Index: 2, Tokens: 150, Cut: true}}, layers.Fill(three, 10, 1300), "the best item gets the rest")
 	require.Equal(t, []layers.Placed{{Index: 0, Tokens: 1000}}, layers.Fill(three[:1], 10, 0), "without a budget")
 }
 
-func TestFillLayersProperties(t *testing.T) {
+func TestFillProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		var all []layers.Item
@@ -123,7 +123,7 @@ func TestFillLayersProperties(t *testing.T) {
 		if budget == 0 && len(placed) != min(limit, len(all)) {
 			rt.Fatalf("%d of %d", len(placed), len(all))
 		}
-		again := make([]layers.Item, len(placed)) // what was fitted fits
+		again := make([]layers.Item, len(placed)) // the placed items fit
 		for i, p := range placed {
 			again[i] = all[p.Index]
 			again[i].Tokens = p.Tokens

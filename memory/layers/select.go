@@ -18,52 +18,52 @@ import (
 // Names of the channel and the stages of selection.
 const (
 	ChannelSignals = "signals"   // procedures and plans by their purpose
-	StageSelection = "selection" // the choice among them
+	StageSelection = "selection" // the selection among them
 )
 
 // Constants of selection (document 004 §15A.11). A candidate's score is
 //
 //	fit × (selectBase + selectSuccess·success + selectRecency·recency)
 //
-// Fit is a factor: a procedure that does not apply is worth nothing, however often it worked. The observed success
-// weighs three times as much as its recency.
+// Fit is a factor, so a procedure that does not apply has score 0 even if it often worked. Observed success weighs
+// three times as much as recency.
 const (
 	selectBase    = 0.30
 	selectSuccess = 0.55
 	selectRecency = 0.15
 
-	// SelectThreshold is the lowest confidence with which one candidate is selected. A candidate that certainly
-	// applies reaches it with two successes and no failure. One that worked twice in twelve never does, nor one that
-	// is not known to apply at all, however often it worked elsewhere.
+	// SelectThreshold is the minimum confidence to select a candidate. A candidate that certainly applies reaches it
+	// with two successes and no failure. A candidate that worked twice in twelve never does, and neither does one that
+	// is not known to apply.
 	SelectThreshold = 0.5
 	// clearMargin is the lead over the next candidate from which the confidence is not reduced; a tie halves it.
 	clearMargin = 0.15
 
 	fitUnconditional = 0.8 // procedures whose conditions hold come before those without conditions
-	fitUnknown       = 0.5 // the value of a condition whose key the context does not name
+	fitUnknown       = 0.5 // for each condition whose key the context does not name
 
-	// minMatch is the lowest match of a candidate. firedMatch is the lowest match with which a memory's own trigger
-	// counts as set off; then its other triggers do not count.
+	// minMatch is the minimum match of a candidate. A trigger with at least firedMatch counts as fired, and then the
+	// other triggers of the memory are ignored.
 	minMatch   = 0.3
 	firedMatch = 0.5
 	// queryMatch is the weight of a match with the query, or of a channel's score, compared with a match with the
 	// intent or the error.
 	queryMatch = 0.8
 
-	untriedSuccess  = 0.2 // success rate before the first trial: better than that of a solution that mostly failed
-	ClaimedTrials   = 3   // how many trials a rate without counts is worth
+	untriedSuccess  = 0.2 // success rate before the first trial, above that of a solution that mostly failed
+	ClaimedTrials   = 3   // a rate without counts counts as this many trials
 	recencyHalfLife = 30 * 24 * time.Hour
 	wilsonZ         = 1.645 // one-sided, 95 %
 
 	maxChoices       = 10 // candidates shown
-	maxMissingValues = 8  // values shown of a missing key
+	maxMissingValues = 8  // values shown for a missing key
 	maxSignalWords   = 512
 )
 
-// Situation is what a selection is made for.
+// Situation describes the request of a selection.
 type Situation struct {
 	Query, Intent, ErrorSignature string
-	Context                       json.RawMessage // an object of scalars; empty: nothing is known
+	Context                       json.RawMessage // an object of scalars; empty if nothing is known
 	Now                           time.Time
 }
 
@@ -76,11 +76,11 @@ type Solution struct {
 	Evidence     float64 // score of the channels, [0,1]
 }
 
-// Select chooses among the solutions, of one type, that match the situation (document 004 §15A.11): by applicability
-// of their conditions, observed success, and recency of reinforcement. If the first reaches SelectThreshold it is
-// selected; otherwise MissingContext lists the keys that would decide. Solutions that the context contradicts are
-// never selected, and they are ruled out however little they match. Equal input gives equal output, whatever its
-// order.
+// Select ranks the solutions of one type that match the situation (document 004 §15A.11), by applicability of their
+// conditions, observed success, and recency of reinforcement. If the first one reaches SelectThreshold, it is
+// selected. Otherwise MissingContext lists the keys that would decide. Solutions that the context contradicts are
+// never selected and are returned in ruledOut, even if they do not match. The result does not depend on the order of
+// solutions.
 func Select(s Situation, layer schema.LayerName, solutions []Solution) (out schema.Selection, ruledOut []uuid.UUID) {
 	out = schema.Selection{
 		Layer:          layer,
@@ -121,7 +121,7 @@ func Select(s Situation, layer schema.LayerName, solutions []Solution) (out sche
 	return out, ruledOut
 }
 
-// TrimSelection cuts a selection's candidates to those worth showing.
+// TrimSelection limits the candidates of a selection to the number that is shown.
 func TrimSelection(s schema.Selection) schema.Selection {
 	s.Candidates = s.Candidates[:min(len(s.Candidates), maxChoices)]
 	return s
@@ -134,7 +134,7 @@ func contradicted(c schema.Choice) int {
 	return 0
 }
 
-// confidence is the score of the first of the ranked candidates, less up to half of it if the next one is close.
+// confidence returns the score of the first candidate, reduced by up to half if the second one is close.
 func confidence(ranked []schema.Choice) float64 {
 	if len(ranked) == 0 || contradicted(ranked[0]) == 1 {
 		return 0
@@ -146,7 +146,7 @@ func confidence(ranked []schema.Choice) float64 {
 	return ranked[0].Score * (0.5 + 0.5*min(1, lead/clearMargin))
 }
 
-// conditions are what must hold: by key, the values that it admits.
+// conditions maps each key to its admitted values.
 type conditions map[string][]string
 
 // option is one way in which a solution may apply.
@@ -158,7 +158,7 @@ type option struct {
 	missing    []string
 }
 
-// weigh gives a solution's signals.
+// weigh computes a solution's signals.
 func weigh(
 	s Situation,
 	known map[string]json.RawMessage,
@@ -197,9 +197,9 @@ func weigh(
 	return choice, best.conditions
 }
 
-// optionsOf returns the ways in which a solution may apply to the request; there is at least one. The triggers of a
-// procedure are alternatives. Those whose signal matches count; if none matches, the procedure was found by other
-// words, and any of them may apply.
+// optionsOf returns the ways in which a solution may apply to the request, at least one. The triggers of a procedure
+// are alternatives. Only triggers whose signal matches count. If none matches, the procedure was found by other words,
+// and any trigger may apply.
 func optionsOf(wanted []wantedText, solution Solution) ([]option, *schema.Performance, []string) {
 	base := queryMatch * memory.ClampUnit(solution.Evidence)
 	if solution.Type == schema.TypePlanGraph {
@@ -232,8 +232,8 @@ func optionsOf(wanted []wantedText, solution Solution) ([]option, *schema.Perfor
 	return []option{{match: base}}, p.Performance, p.RequiredTools
 }
 
-// constraints are the conditions of a plan: an object, or a list of objects that must all hold. Other elements of a
-// list cannot be checked and are ignored.
+// constraints parses the conditions of a plan: an object, or a list of objects that must all hold. Other elements of
+// a list cannot be checked and are ignored.
 func constraints(raw json.RawMessage) conditions {
 	var list []json.RawMessage
 	if json.Unmarshal(raw, &list) != nil {
@@ -253,8 +253,8 @@ func constraints(raw json.RawMessage) conditions {
 	return out
 }
 
-// settle decides whether the option applies. As with conditional facts, a key that the context does not name
-// contradicts nothing, and a list admits any of its elements (Holds).
+// settle decides whether the option applies. As in memory.Holds, a key that the context does not name contradicts
+// nothing, and a list admits any of its elements.
 func (o *option) settle(known map[string]json.RawMessage) {
 	o.verdict, o.fit = schema.ApplicabilityUnconditional, o.match*fitUnconditional
 	if len(o.conditions) == 0 {
@@ -299,8 +299,8 @@ func observed(p *schema.Performance) (successes, failures int64, rate float64) {
 	return 0, 0, untriedSuccess
 }
 
-// SuccessBound is the lower end of Wilson's score interval of a success rate, one-sided at 95 %: two of
-// two is 0.43, ten of ten 0.79, two of twelve 0.06. Without a trial it is 0. Counts are not negative.
+// SuccessBound returns the lower end of the Wilson score interval of a success rate, one-sided at 95 %. It is 0.43 for
+// two of two, 0.79 for ten of ten, 0.06 for two of twelve, and 0 without trials. Counts must not be negative.
 func SuccessBound(successes, failures float64) float64 {
 	n := successes + failures
 	if n <= 0 {
@@ -310,10 +310,10 @@ func SuccessBound(successes, failures float64) float64 {
 	rate := successes / n
 	centre := rate + z2/(2*n)
 	spread := wilsonZ * math.Sqrt(rate*(1-rate)/n+z2/(4*n*n))
-	return memory.ClampUnit(min(rate, (centre-spread)/(1+z2/n))) // rounding may lift it above the rate
+	return memory.ClampUnit(min(rate, (centre-spread)/(1+z2/n))) // rounding may raise it above the rate
 }
 
-// recency halves every 30 days since the last reinforcement.
+// recency returns a value that halves every 30 days since the last reinforcement.
 func recency(now, reinforced time.Time) float64 {
 	if reinforced.IsZero() {
 		return 0
@@ -322,9 +322,9 @@ func recency(now, reinforced time.Time) float64 {
 	return math.Exp2(-float64(since) / float64(recencyHalfLife))
 }
 
-// missingKeys are the keys in candidates' conditions that the context does not name. The most useful comes first: the
-// one whose value would rule out the largest share of candidates on average, if all values that candidates name, and
-// any other value, are equally likely.
+// missingKeys returns the keys in the conditions of candidates that the context does not name, the most useful first.
+// That is the key whose value rules out the most candidates on average, if all values that candidates name, and any
+// other value, are equally likely.
 func missingKeys(known map[string]json.RawMessage, needs map[string]conditions) []schema.MissingKey {
 	out := []schema.MissingKey{}
 	named := map[string][][]string{} // by key, the values that each candidate admits
@@ -342,7 +342,7 @@ func missingKeys(known map[string]json.RawMessage, needs map[string]conditions) 
 		}
 		slices.Sort(values)
 		values = slices.Compact(values)
-		ruledOut := len(admitted) // ruled out by any other value
+		ruledOut := len(admitted) // by any other value
 		for _, value := range values {
 			for _, v := range admitted {
 				if !slices.Contains(v, value) {
@@ -368,9 +368,8 @@ func contextOf(context json.RawMessage) map[string]json.RawMessage {
 	return out
 }
 
-// ApplySelections applies the selections to the ranking: a candidate's score becomes at least that of its choice, and
-// solutions that were ruled out are removed, as conditional facts are. Candidates that ranking had dropped are added
-// again from solutions.
+// ApplySelections applies the selections to the ranking. It raises the score of a candidate to that of its choice, and
+// removes solutions that were ruled out. Candidates that the ranking had dropped are added from solutions.
 func ApplySelections(
 	ranked, solutions []rank.Evidence,
 	selections []schema.Selection,
@@ -407,7 +406,7 @@ func ApplySelections(
 	return out
 }
 
-// SelectedFirst moves the ids that were selected to the front.
+// SelectedFirst moves the selected ids to the front.
 func SelectedFirst(ids []string, selections []schema.Selection) []string {
 	out := slices.Clone(ids)
 	slices.SortStableFunc(

@@ -18,7 +18,7 @@ import (
 
 var selectNow = time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
 
-// solution is a procedure with one trigger a signal and conditions pair.
+// solution returns a procedure. Its triggers are given as pairs of a signal and conditions.
 func solution(n byte, performance string, triggers ...string) layers.Solution {
 	list := "["
 	for i := 0; i+1 < len(triggers); i += 2 {
@@ -61,43 +61,43 @@ func TestSelect(t *testing.T) {
 		verdict   schema.Applicability
 		missing   []string
 	}{
-		"one that works": {`{}`, []layers.Solution{solution(1, tenOfTen, ld, any)}, 1, []byte{1},
+		"a reliable procedure": {`{}`, []layers.Solution{solution(1, tenOfTen, ld, any)}, 1, []byte{1},
 			schema.ApplicabilityUnconditional, nil},
-		"two successes and ten failures are no success": {`{}`,
+		"two successes and ten failures": {`{}`,
 			[]layers.Solution{solution(1, twoOfTwelve, ld, any)}, 0, []byte{1}, schema.ApplicabilityUnconditional, nil},
-		"nor where its conditions hold": {`{"os":"linux"}`,
+		"two successes and ten failures, conditions hold": {`{"os":"linux"}`,
 			[]layers.Solution{solution(1, twoOfTwelve, ld, `{"os":"linux"}`)}, 0, []byte{1},
 			schema.ApplicabilityMatched, nil},
-		"what mostly fails comes after what was never tried": {`{}`,
+		"one that mostly fails comes after an untried one": {`{}`,
 			[]layers.Solution{solution(1, twoOfTwelve, ld, any), solution(2, untried, ld, any)}, 0, []byte{2, 1},
 			schema.ApplicabilityUnconditional, nil},
-		"the one for this system": {`{"os":"linux"}`,
+		"the procedure for this system": {`{"os":"linux"}`,
 			[]layers.Solution{solution(1, tenOfTen, ld, `{"os":"macos"}`),
 				solution(2, `{"success_count":3}`, ld, `{"os":["linux","bsd"]}`)}, 2, []byte{2, 1},
 			schema.ApplicabilityMatched, nil},
-		"contradicted is never selected, however good": {`{"os":"linux"}`,
+		"contradicted is never selected": {`{"os":"linux"}`,
 			[]layers.Solution{solution(1, `{"success_count":100000}`, ld, `{"os":"macos"}`)}, 0, []byte{1},
 			schema.ApplicabilityContradicted, nil},
-		"unknown asks": {`{}`, []layers.Solution{solution(1, tenOfTen, ld, `{"os":"macos"}`),
+		"unknown conditions": {`{}`, []layers.Solution{solution(1, tenOfTen, ld, `{"os":"macos"}`),
 			solution(2, tenOfTen, ld, `{"os":"linux"}`), solution(3, tenOfTen, ld, `{"os":"linux","arch":"arm64"}`)}, 0,
 			[]byte{1, 2, 3}, schema.ApplicabilityUnknown, []string{"os", "arch"}},
-		"however often it worked": {`{}`,
+		"unknown conditions, many successes": {`{}`,
 			[]layers.Solution{solution(1, `{"success_count":1000000}`, ld, `{"os":"macos"}`)}, 0, []byte{1},
 			schema.ApplicabilityUnknown, []string{"os"}},
-		"a tie is no choice": {`{}`,
+		"a tie": {`{}`,
 			[]layers.Solution{solution(1, tenOfTen, ld, any), solution(2, tenOfTen, ld, any)}, 0, []byte{1, 2},
 			schema.ApplicabilityUnconditional, nil},
-		"the trigger that was set off decides": {`{"os":"linux"}`,
+		"the trigger that matches decides": {`{"os":"linux"}`,
 			[]layers.Solution{solution(1, tenOfTen, ld, `{"os":"macos"}`, "disk full", any)}, 0, []byte{1},
 			schema.ApplicabilityContradicted, nil},
-		"either trigger may": {`{"os":"linux"}`,
+		"either of two matching triggers": {`{"os":"linux"}`,
 			[]layers.Solution{solution(1, tenOfTen, ld, `{"os":"macos"}`, "cache mismatch", `{"os":"linux"}`)}, 1,
 			[]byte{1}, schema.ApplicabilityMatched, nil},
 		"another error": {`{}`, []layers.Solution{solution(1, tenOfTen, "disk full", any)}, 0,
 			nil, "", nil},
-		"numbers are equal however written": {`{"go":1.0}`, []layers.Solution{solution(1, tenOfTen, ld, `{"go":1}`)},
+		"numbers are compared by value": {`{"go":1.0}`, []layers.Solution{solution(1, tenOfTen, ld, `{"go":1}`)},
 			1, []byte{1}, schema.ApplicabilityMatched, nil},
-		"but not their texts": {`{"go":"1"}`, []layers.Solution{solution(1, tenOfTen, ld, `{"go":1}`)},
+		"a number and its text": {`{"go":"1"}`, []layers.Solution{solution(1, tenOfTen, ld, `{"go":1}`)},
 			0, []byte{1}, schema.ApplicabilityContradicted, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -142,7 +142,7 @@ func TestSelectPlans(t *testing.T) {
 	})
 	require.Equal(t, idOf(2), got.Selected, "%+v", got)
 	require.Len(t, got.Candidates, 3)
-	require.Equal(t, []uuid.UUID{{15: 1}, {15: 4}}, ruledOut, "a list of constraints is met as a whole")
+	require.Equal(t, []uuid.UUID{{15: 1}, {15: 4}}, ruledOut, "all constraints of a list must hold")
 	require.InDelta(t, layers.SuccessBound(3, 0), got.Candidates[0].SuccessRate, 1e-9,
 		"a rate without counts is believed little")
 
@@ -223,14 +223,14 @@ func TestSelectionProperties(t *testing.T) {
 		rand.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
 		again, _ := layers.Select(s, schema.LayerCompetence, shuffled)
 		if fmt.Sprint(again) != fmt.Sprint(got) {
-			rt.Fatal("the order of the input shows")
+			rt.Fatal("the result depends on the order of the input")
 		}
-		if n > 0 { // one more success never lowers a candidate, one more failure never raises it
+		if n > 0 { // a success never lowers a candidate, a failure never raises it
 			i := rapid.IntRange(0, n-1).Draw(rt, "which")
 			before := scoreOf(got, solutions[i].ID)
 			var p schema.CompetencePayload
 			_ = json.Unmarshal(solutions[i].Payload, &p)
-			// the first failure is news about what was never tried
+			// the score of an untried candidate is not comparable
 			if p.Performance.SuccessCount+p.Performance.FailureCount > 0 {
 				p.Performance.SuccessCount++
 				if after := scoreOf(selectWith(s, solutions, i, p), solutions[i].ID); after < before {

@@ -10,7 +10,7 @@ import (
 	"github.com/mneme/mneme/memory/normalize"
 )
 
-// wantedText is something that a signal may match.
+// wantedText is a text of the request that a signal may match.
 type wantedText struct {
 	signalWords
 	weight float64
@@ -38,19 +38,19 @@ func bestMatch(signal string, wanted []wantedText) float64 {
 	return best
 }
 
-// SignalMatch returns how well a signal, an error signature or an intent, matches the request, in [0,1]. It is 1 if
-// both say the same, or if the request contains the signal word by word and the signal has two words or more, or is
-// one word that can only be a code. Otherwise it is the cosine of their words. Numbers and addresses, which differ
-// between occurrences of an error, do not count, nor do case, inflection and how words are joined.
+// SignalMatch returns how well a signal, such as an error signature or an intent, matches the request, in [0,1]. It is
+// 1 if both are equal, or if the request contains the signal and the signal has two or more words or is a code.
+// Otherwise it is the cosine of their words. Numbers and addresses are ignored because they differ between occurrences
+// of an error. Case, inflection and the way in which words are joined are ignored too.
 func SignalMatch(signal, wanted string) float64 {
 	return signalWordsOf(signal).match(signalWordsOf(wanted))
 }
 
-// signalWords is a text as signals are compared.
+// signalWords is a text in the form in which signals are compared.
 type signalWords struct {
 	stems []string
 	code  bool   // a single word that can only be an identifier or an error code
-	plain string // all in one
+	plain string // all words in one string
 }
 
 func signalWordsOf(text string) signalWords {
@@ -118,7 +118,7 @@ func (s signalWords) match(wanted signalWords) float64 {
 	return float64(both) / math.Sqrt(float64(len(own))*float64(len(has)))
 }
 
-// containsRun reports whether the words are in the text one after the other.
+// containsRun reports whether the text contains the words in sequence.
 func containsRun(text, words []string) bool {
 	for i := 0; i+len(words) <= len(text); i++ {
 		if slices.Equal(text[i:i+len(words)], words) {

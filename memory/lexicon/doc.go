@@ -1,6 +1,6 @@
-// Package lexicon knows English words by meaning: how near two words are, and how common a word is. It is a table of
-// 43,000 words with a vector each, made once by make/make_lexicon.py and embedded in the program; it is read when it
-// is first used. Words that it lacks have no meaning here, and texts in other languages have almost none.
+// Package lexicon gives the similarity of two English words and the frequency of a word. Its table has 43,000 words
+// with a vector each. The table was made by make/make_lexicon.py, is embedded in the program, and is unpacked on first
+// use. Unknown words, including most words of other languages, are similar to no other word.
 //
-// It holds no rule about memory: callers decide what nearness means.
+// The package contains no rules about memories. Callers decide how to use similarity.
 package lexicon

@@ -15,13 +15,13 @@ import (
 	"sync/atomic"
 )
 
-// Dimensions is how many components a vector has.
+// Dimensions is the number of components of a vector.
 const Dimensions = 128
 
 //go:embed words.bin
 var packed []byte
 
-// table holds the words by rank, the most frequent first, and a vector of length one for each.
+// table holds the words by rank, most frequent first, with a unit vector each.
 type table struct {
 	rank    map[string]int32
 	names   []string
@@ -37,8 +37,8 @@ var words = sync.OnceValue(func() *table {
 	return t
 })
 
-// read unpacks a table: the number of words, of dimensions and of bytes of the words, the words, a line each,
-// and four bits a component, 8 for zero.
+// read unpacks a table. It consists of the numbers of words, of dimensions and of bytes of the words, the words, one
+// per line, and four bits per component, where 8 stands for zero.
 func read(packed []byte) (*table, error) {
 	z, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
@@ -81,7 +81,7 @@ func (t *table) at(rank int32) []int8 {
 	return t.vectors[int(rank)*Dimensions : (int(rank)+1)*Dimensions]
 }
 
-// find returns the rank of a word in lower case, of its singular where it has only that.
+// find returns the rank of a word in lower case, or of its singular if the table has only that.
 func (t *table) find(word string) (int32, bool) {
 	if r, ok := t.rank[word]; ok {
 		return r, true
@@ -94,8 +94,8 @@ func (t *table) find(word string) (int32, bool) {
 	return 0, false
 }
 
-// Similarity is how near two words in lower case are in meaning: 1 for the same word, about 0 for unrelated words,
-// and 0 if one is unknown. Of random pairs of words, one in a hundred has more than 0.3.
+// Similarity returns the similarity in meaning of two words in lower case: 1 for the same word, about 0 for unrelated
+// words, and 0 if one is unknown. One in a hundred random pairs of words has more than 0.3.
 func Similarity(a, b string) float64 {
 	if a == b {
 		return 1
@@ -103,10 +103,10 @@ func Similarity(a, b string) float64 {
 	return PlaceOf(a).Similarity(PlaceOf(b))
 }
 
-// Place is the place of a word in the lexicon: who compares it with many others looks it up once.
+// Place is the index of a word in the lexicon. It avoids repeated lookups of a word that is compared with many others.
 type Place int32
 
-// PlaceOf returns the place of a word in lower case; negative when it is unknown.
+// PlaceOf returns the place of a word in lower case. It is negative if the word is unknown.
 func PlaceOf(word string) Place {
 	if r, ok := words().find(word); ok {
 		return Place(r)
@@ -117,7 +117,7 @@ func PlaceOf(word string) Place {
 // Places returns the number of places, which are numbered from 0.
 func Places() int { return len(words().lengths) }
 
-// Similarity is that of the words of two places; 0 if one is unknown.
+// Similarity returns the similarity of the words at two places, or 0 if one is unknown.
 func (p Place) Similarity(o Place) float64 {
 	if p < 0 || o < 0 {
 		return 0
@@ -142,7 +142,7 @@ func (t *table) similarity(i, j int32) float64 {
 // rareRank is the rank from which words count as rare.
 const rareRank = 20_000
 
-// Rarity says how rare a word in lower case is, in [0,1]: 0 for the most frequent, 1 for what is unknown.
+// Rarity returns how rare a word in lower case is, in [0,1]: 0 for the most frequent word, 1 for unknown words.
 func Rarity(word string) float64 {
 	r, ok := words().find(word)
 	if !ok {
@@ -151,10 +151,10 @@ func Rarity(word string) float64 {
 	return min(1, math.Log1p(float64(r))/math.Log1p(rareRank))
 }
 
-// Vector is the meaning of several words.
+// Vector is the sum of the vectors of several words.
 type Vector [Dimensions]float32
 
-// Add adds a word in lower case with a weight; an unknown word adds nothing.
+// Add adds a word in lower case with a weight. Unknown words are ignored.
 func (v *Vector) Add(word string, weight float64) {
 	t := words()
 	r, ok := t.find(word)
@@ -167,7 +167,7 @@ func (v *Vector) Add(word string, weight float64) {
 	}
 }
 
-// Cosine is the cosine of two vectors; 0 where one is zero.
+// Cosine returns the cosine of two vectors, or 0 if one is zero.
 func (v *Vector) Cosine(o *Vector) float64 {
 	var sum, a, b float64
 	for k := range v {
@@ -180,26 +180,26 @@ func (v *Vector) Cosine(o *Vector) float64 {
 	return sum / math.Sqrt(a*b)
 }
 
-// Nearest words: how many there are at most, and among how many of the most frequent words they are looked for.
+// Limits of Nearest.
 const (
 	nearestWords = 8
 	nearestOf    = 20_000
-	maxCached    = 20_000 // words whose nearest are remembered
+	maxCached    = 20_000 // words whose results are cached
 )
 
 var (
-	nearest      sync.Map // of the words that were asked for
+	nearest      sync.Map // results by word
 	nearestCount atomic.Int64
 )
 
-// Near is a word near to another.
+// Near is a word with its similarity to another.
 type Near struct {
 	Word       string
 	Similarity float64
 }
 
-// Nearest returns the frequent words nearest in meaning to a word in lower case, the nearest first and without
-// the word itself. It takes a millisecond for a word that was not asked for before.
+// Nearest returns the frequent words that are most similar to a word in lower case, most similar first, without the
+// word itself. A call takes about a millisecond if the result is not cached.
 func Nearest(word string) []Near {
 	if found, ok := nearest.Load(word); ok {
 		return found.([]Near)

@@ -2,7 +2,7 @@ package lexicon
 
 import "testing"
 
-func TestNearWordsAreNearer(t *testing.T) {
+func TestSimilarityOrdersWords(t *testing.T) {
 	for _, c := range []struct{ word, near, far string }{
 		{"car", "vehicle", "kitchen"},
 		{"dentist", "doctor", "database"},
@@ -19,12 +19,12 @@ func TestNearWordsAreNearer(t *testing.T) {
 	}
 }
 
-func TestSimilarityOfTheSameAndTheUnknown(t *testing.T) {
+func TestSimilarityOfEqualAndUnknownWords(t *testing.T) {
 	if got := Similarity("zzxqy", "zzxqy"); got != 1 {
-		t.Errorf("the same unknown word: %v", got)
+		t.Errorf("similarity of an unknown word with itself: %v", got)
 	}
 	if got := Similarity("zzxqy", "car"); got != 0 {
-		t.Errorf("an unknown word: %v", got)
+		t.Errorf("similarity with an unknown word: %v", got)
 	}
 	if a, b := Similarity("car", "road"), Similarity("road", "car"); a != b {
 		t.Errorf("not symmetric: %v and %v", a, b)
@@ -51,16 +51,16 @@ func TestVectorsOfTexts(t *testing.T) {
 		t.Errorf("%.2f is not above %.2f", a.Cosine(b), a.Cosine(c))
 	}
 	if got := a.Cosine(&Vector{}); got != 0 {
-		t.Errorf("cosine with nothing: %v", got)
+		t.Errorf("cosine with an empty vector: %v", got)
 	}
 }
 
-func TestReadRefusesWhatIsCutShort(t *testing.T) {
+func TestReadRefusesTruncatedTable(t *testing.T) {
 	if _, err := read(packed[:len(packed)/2]); err == nil {
-		t.Error("half of the table was read")
+		t.Error("no error for half a table")
 	}
 	if _, err := read(nil); err == nil {
-		t.Error("nothing was read")
+		t.Error("no error for an empty table")
 	}
 }
 

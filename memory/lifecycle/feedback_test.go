@@ -41,21 +41,21 @@ func TestVerdicts(t *testing.T) {
 		request schema.FeedbackRequest
 		want    []lifecycle.ItemVerdict
 	}{
-		"as named, in the order of the request": {schema.FeedbackRequest{Items: []schema.FeedbackItem{item(c, "failed"),
+		"in the order of the request": {schema.FeedbackRequest{Items: []schema.FeedbackItem{item(c, "failed"),
 			item(stranger, "succeeded"), item(a, "unused")}},
 			[]lifecycle.ItemVerdict{says(c, "failed"), says(stranger, "succeeded"), says(a, "unused")}},
 		"used means that it succeeded": {schema.FeedbackRequest{Items: []schema.FeedbackItem{used(a, true),
 			used(b, false)}},
 			[]lifecycle.ItemVerdict{says(a, "succeeded"), says(b, "unused")}},
-		"used goes with the outcome": {schema.FeedbackRequest{Outcome: "partial",
+		"used takes the outcome": {schema.FeedbackRequest{Outcome: "partial",
 			Items: []schema.FeedbackItem{used(a, true), used(b, false), item(c, "")}},
 			[]lifecycle.ItemVerdict{says(a, "partly"), says(b, "unused"), says(c, "partly")}},
-		"a verdict goes before the outcome": {schema.FeedbackRequest{Outcome: "failure",
+		"a verdict overrides the outcome": {schema.FeedbackRequest{Outcome: "failure",
 			Items: []schema.FeedbackItem{item(a, "succeeded"), item(b, "")}},
 			[]lifecycle.ItemVerdict{says(a, "succeeded"), says(b, "failed")}},
-		"an outcome alone is of all": {schema.FeedbackRequest{Outcome: "failure"},
+		"an outcome alone applies to all": {schema.FeedbackRequest{Outcome: "failure"},
 			[]lifecycle.ItemVerdict{says(a, "failed"), says(b, "failed"), says(c, "failed")}},
-		"all others, in the order they came": {schema.FeedbackRequest{AllOthersUnused: true,
+		"all others, in the order of the results": {schema.FeedbackRequest{AllOthersUnused: true,
 			Items: []schema.FeedbackItem{item(b, "succeeded")}},
 			[]lifecycle.ItemVerdict{says(b, "succeeded"), fills(a), fills(c)}},
 		"nothing was used": {schema.FeedbackRequest{AllOthersUnused: true},
@@ -66,7 +66,7 @@ func TestVerdicts(t *testing.T) {
 	require.Empty(t, lifecycle.Verdicts(schema.FeedbackRequest{Outcome: "success"}, nil))
 }
 
-// fact is a memory that fades by half in ten days and gains 0.2 by a success.
+// fadingFact returns a memory with a half-life of ten days and a gain of 0.2, after change.
 func fadingFact(change func(*lifecycle.Rated)) lifecycle.Rated {
 	m := lifecycle.Rated{Type: schema.TypeSemantic, Payload: json.RawMessage(`{"kind":"semantic"}`), Confidence: 0.7,
 		CreatedAt: memorytest.Noon.Add(-20 * memorytest.Day),
@@ -86,7 +86,7 @@ func reinforce(t require.TestingT, m lifecycle.Rated, v schema.Verdict, earlier 
 	return r
 }
 
-// after is a memory as a verdict leaves it, and what was said.
+// after returns the memory after a verdict, and the verdict to pass as the earlier one.
 func after(m lifecycle.Rated, v schema.Verdict, r lifecycle.Reinforcement) (lifecycle.Rated, *lifecycle.Said) {
 	m.Salience, m.SalienceAt, m.Confidence = r.Salience, r.SalienceAt, r.Confidence
 	if r.Payload != nil {
@@ -95,7 +95,7 @@ func after(m lifecycle.Rated, v schema.Verdict, r lifecycle.Reinforcement) (life
 	return m, &lifecycle.Said{Verdict: v, Moved: r.Moved, Counted: r.Counted, At: r.At}
 }
 
-// salience is what a memory's stored salience is at a time, after feedback.
+// salience returns the salience of a memory at a time, from the values stored after feedback.
 func salience(m lifecycle.Rated, r lifecycle.Reinforcement, at time.Time) float64 {
 	if m.Pinned {
 		return r.Salience
@@ -132,10 +132,10 @@ func TestReinforceMovesSalience(t *testing.T) {
 		"no gain": {schema.VerdictSucceeded, func(m *lifecycle.Rated) {
 			m.Decay.ReinforcementGain, m.Decay.MinSalience = 0, 0
 		}, 0.4, 0.4, memorytest.Noon, time.Time{}, true},
-		"a clock put back": {schema.VerdictSucceeded, func(m *lifecycle.Rated) {
+		"a clock that was set back": {schema.VerdictSucceeded, func(m *lifecycle.Rated) {
 			m.SalienceAt, m.Decay.MinSalience, m.Salience = memorytest.Noon.Add(memorytest.Day), 0, 0.4
 		}, 0.4, 0.6, memorytest.Noon.Add(memorytest.Day), time.Time{}, true},
-		"too old all along": {schema.VerdictSucceeded, func(m *lifecycle.Rated) { m.Decay.MaxAge = memorytest.Day },
+		"already too old": {schema.VerdictSucceeded, func(m *lifecycle.Rated) { m.Decay.MaxAge = memorytest.Day },
 			0.4, 0.6, memorytest.Noon, memorytest.Noon, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -147,11 +147,11 @@ func TestReinforceMovesSalience(t *testing.T) {
 			require.InDelta(t, tt.after-tt.before, r.Moved, 1e-12)
 			require.Equal(t, tt.at, r.At)
 			if tt.reinforced && !m.Pinned {
-				require.Equal(t, tt.at, r.SalienceAt, "the curve begins")
+				require.Equal(t, tt.at, r.SalienceAt, "a new curve begins")
 			} else {
-				require.Equal(t, m.SalienceAt, r.SalienceAt, "the curve goes on")
+				require.Equal(t, m.SalienceAt, r.SalienceAt, "the curve continues")
 			}
-			require.InDelta(t, tt.after, salience(m, r, tt.at), 1e-12, "what is stored says so")
+			require.InDelta(t, tt.after, salience(m, r, tt.at), 1e-12, "the stored values agree")
 			require.Equal(t, tt.reinforced, r.Reinforced)
 			require.Equal(t, map[bool]schema.FeedbackStatus{true: schema.FeedbackReinforced,
 				false: schema.FeedbackPenalised}[tt.reinforced], r.Status)
@@ -163,7 +163,7 @@ func TestReinforceMovesSalience(t *testing.T) {
 			require.Nil(t, r.Outcomes)
 			require.Nil(t, r.Payload)
 			require.Empty(t, r.Counted)
-			require.Equal(t, 0.7, r.Confidence, "what is known of the world does not follow from its use")
+			require.Equal(t, 0.7, r.Confidence, "use does not change the confidence in a fact")
 
 			same := reinforce(t, m, tt.verdict, &lifecycle.Said{Verdict: tt.verdict, Moved: r.Moved, At: r.At},
 				memorytest.Noon)
@@ -186,7 +186,7 @@ func TestReinforceCountsOutcomes(t *testing.T) {
 		verdict    schema.Verdict
 		earlier    *lifecycle.Said
 		before     stats
-		after      stats // nil: the payload stays
+		after      stats // nil if the payload does not change
 		confidence float64
 	}{
 		"the first success": {schema.VerdictSucceeded, nil, nil,
@@ -201,10 +201,10 @@ func TestReinforceCountsOutcomes(t *testing.T) {
 		"in part": {schema.VerdictPartly, nil, stats{"success_count": 3},
 			stats{"success_count": 3.0, "last_used_at": used}, 0.7},
 		"unused": {schema.VerdictUnused, nil, stats{"success_count": 3}, nil, 0.7},
-		"a claimed rate gives way": {schema.VerdictFailed, nil, stats{"success_rate": 0.9},
+		"counted outcomes replace a claimed rate": {schema.VerdictFailed, nil, stats{"success_rate": 0.9},
 			stats{"success_count": 0.0, "failure_count": 1.0, "success_rate": 0.0, "failure_rate": 1.0,
 				"last_used_at": used}, 0.525},
-		"used later than it is now": {schema.VerdictPartly, nil, stats{"last_used_at": "2030-01-01T00:00:00Z"},
+		"used in the future": {schema.VerdictPartly, nil, stats{"last_used_at": "2030-01-01T00:00:00Z"},
 			stats{"last_used_at": "2030-01-01T00:00:00Z"}, 0.7},
 		"corrected": {schema.VerdictFailed,
 			&lifecycle.Said{Verdict: schema.VerdictSucceeded, Counted: lifecycle.CountedSuccess, At: memorytest.Noon},
@@ -214,7 +214,7 @@ func TestReinforceCountsOutcomes(t *testing.T) {
 		"the only one is taken back": {schema.VerdictUnused,
 			&lifecycle.Said{Verdict: schema.VerdictSucceeded, Counted: lifecycle.CountedSuccess, At: memorytest.Noon},
 			stats{"success_count": 1, "success_rate": 1}, stats{}, 0.6},
-		"taken back from nothing": {schema.VerdictUnused,
+		"taken back without a count": {schema.VerdictUnused,
 			&lifecycle.Said{Verdict: schema.VerdictFailed, Counted: lifecycle.CountedFailure, At: memorytest.Noon},
 			stats{"success_count": 2}, nil, 0.7},
 	} {
@@ -244,7 +244,7 @@ func TestReinforceCountsOutcomes(t *testing.T) {
 	}
 }
 
-// anyRated draws memories of every kind.
+// anyRated draws memories of every type.
 func anyRated() *rapid.Generator[lifecycle.Rated] {
 	return rapid.Custom(func(t *rapid.T) lifecycle.Rated {
 		d := memorytest.AnyDecay().Draw(t, "decay")
@@ -279,7 +279,7 @@ func TestReinforceProperties(t *testing.T) {
 				continue
 			}
 			require.True(t, r.After >= m.Decay.Floor && r.After <= 1, "in [floor,1]")
-			require.InDelta(t, r.After, salience(m, r, r.At), 1e-9, "what is stored says so")
+			require.InDelta(t, r.After, salience(m, r, r.At), 1e-9, "the stored values agree")
 			require.True(t, r.Confidence >= 0 && r.Confidence <= 1)
 			require.False(t, r.SalienceAt.Before(m.SalienceAt), "time does not go back")
 			due, falls := m.Decay.DueAt(r.Salience, r.SalienceAt, m.CreatedAt, m.Pinned)
@@ -291,9 +291,9 @@ func TestReinforceProperties(t *testing.T) {
 			require.True(t, !falls || due.Equal(*r.DueAt), "due is exact")
 			if fell && !r.Reinforced && r.After <= r.Before {
 				require.True(t, falls && (due.Equal(now) || !due.After(before)),
-					"what counts against a memory does not let it stay longer")
+					"a negative verdict does not prolong the life of a memory")
 			}
-			if said[i.retrieval] == nil { // better never ends below worse, and a success not below nothing
+			if said[i.retrieval] == nil { // a better verdict never gives a lower salience
 				worse := r.After
 				for _, v := range []schema.Verdict{schema.VerdictFailed, schema.VerdictUnused, schema.VerdictPartly,
 					schema.VerdictSucceeded} {
@@ -314,7 +314,7 @@ func TestReinforceProperties(t *testing.T) {
 			require.Equal(t, first, m.Confidence)
 			return
 		}
-		// What is counted is what was said last of each retrieval, in whatever order: and so is confidence.
+		// Only the last verdict of each retrieval counts, in any order, for the outcomes and for the confidence.
 		var successes, failures int64
 		for _, s := range said {
 			if s.Verdict == schema.VerdictSucceeded {
@@ -330,9 +330,9 @@ func TestReinforceProperties(t *testing.T) {
 	})
 }
 
-// Where nothing clamps, a correction leaves what the right verdict would have left, had nothing been said
-// before it: on an exponential curve whatever else was said in between, on others when nothing was that raised it.
-func TestCorrectionTakesTheEarlierVerdictBack(t *testing.T) {
+// Unless a value is clamped, a correction gives the same result as if only the right verdict had been given. On
+// curves that are not exponential, this requires that no verdict in between raised the salience.
+func TestCorrectionUndoesEarlierVerdict(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		m := anyRated().Draw(t, "memory")
@@ -340,7 +340,7 @@ func TestCorrectionTakesTheEarlierVerdictBack(t *testing.T) {
 			400).Draw(t, "half-life"))*memorytest.Day
 		m.Decay.Points = slices.Clone(m.Decay.Points)
 		for i := range m.Decay.Points {
-			m.Decay.Points[i].Share = (1 + m.Decay.Points[i].Share) / 2 // so that there is something left to take
+			m.Decay.Points[i].Share = (1 + m.Decay.Points[i].Share) / 2 // keep the salience above zero
 		}
 		m.Decay.ReinforcementGain = rapid.Float64Range(0, 0.05).Draw(t, "gain")
 		m.Salience = rapid.Float64Range(0.6, 0.8).Draw(t, "salience")
@@ -349,7 +349,7 @@ func TestCorrectionTakesTheEarlierVerdictBack(t *testing.T) {
 			return v != wrong
 		}).Draw(t, "right")
 		most := int64(15)
-		if m.Pinned { // and does not fade
+		if m.Pinned { // does not fade
 			most = 1000
 		}
 		days := func(name string) time.Duration {
@@ -358,7 +358,7 @@ func TestCorrectionTakesTheEarlierVerdictBack(t *testing.T) {
 		exponential := m.Decay.Curve == schema.CurveExponential
 		said := memorytest.Noon.Add(days("until it was said"))
 		if helped := wrong == schema.VerdictSucceeded || wrong == schema.VerdictPartly; helped && !exponential {
-			said = m.SalienceAt // a rise starts a new curve; only here it is the same one
+			said = m.SalienceAt // a rise starts a new curve; here it is the same one
 		}
 		between := said.Add(days("until another was"))
 		corrected := between.Add(days("until it was corrected"))
@@ -382,7 +382,7 @@ func TestCorrectionTakesTheEarlierVerdictBack(t *testing.T) {
 		if helps := func(v schema.Verdict) bool {
 			return v == schema.VerdictSucceeded || v == schema.VerdictPartly
 		}; !helps(wrong) && !helps(right) {
-			require.True(t, got.SalienceAt.Equal(want.SalienceAt), "on the curve that it was on")
+			require.True(t, got.SalienceAt.Equal(want.SalienceAt), "the same curve")
 			require.InDelta(t, want.Salience, got.Salience, 1e-9)
 		}
 		require.InDelta(t, want.Moved, got.Moved, 1e-9)
@@ -392,8 +392,8 @@ func TestCorrectionTakesTheEarlierVerdictBack(t *testing.T) {
 	})
 }
 
-// Among procedures that fit alike, feedback decides (document 004 §15A.11): what worked is selected, and
-// what failed gives way to what was not tried.
+// Among procedures that match equally, feedback decides (document 004 §15A.11). A procedure that worked is selected,
+// and one that failed ranks below an untried one.
 func TestFeedbackDecidesBetweenProcedures(t *testing.T) {
 	t.Parallel()
 	s := layers.Situation{ErrorSignature: "ld: cache mismatch", Now: memorytest.Noon}
@@ -429,7 +429,7 @@ func TestFeedbackDecidesBetweenProcedures(t *testing.T) {
 	require.Equal(t, ids[1].String(), choose().Selected)
 	require.Equal(t, int64(5), choose().Candidates[0].Successes)
 	say(1, schema.VerdictFailed, 15)
-	require.Empty(t, choose().Selected, "what mostly fails is not chosen, even alone")
+	require.Empty(t, choose().Selected, "a procedure that mostly fails is not selected, even alone")
 	say(0, schema.VerdictSucceeded, 5)
 	require.Equal(t, ids[0].String(), choose().Selected)
 	require.Greater(t, procedures[0].Confidence, procedures[1].Confidence)

@@ -28,7 +28,7 @@ func drawSubject(t *rapid.T) (lifecycle.ForgetSubject, []lifecycle.SelectedRow) 
 	}, rows
 }
 
-func TestConfirmTokenIsForItsSubjectAlone(t *testing.T) {
+func TestConfirmTokenIsBoundToSubject(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		key := rapid.SliceOfN(rapid.Byte(), 32, 64).Draw(t, "key")
@@ -44,7 +44,7 @@ func TestConfirmTokenIsForItsSubjectAlone(t *testing.T) {
 			require.Error(t, err)
 			require.NotErrorIs(t, err, schema.ErrTokenExpired)
 			if len(token) > 12 {
-				require.NotContains(t, err.Error(), token[5:12], "a token is never echoed")
+				require.NotContains(t, err.Error(), token[5:12], "errors contain no token")
 			}
 		}
 		at := rapid.IntRange(0, len(token)-1).Draw(t, "at")
@@ -86,7 +86,7 @@ func TestConfirmTokenIsForItsSubjectAlone(t *testing.T) {
 	})
 }
 
-func TestTokenPartsDoNotRunIntoEachOther(t *testing.T) {
+func TestTokenPartsAreSeparated(t *testing.T) {
 	t.Parallel()
 	key, at := []byte(strings.Repeat("k", 32)), time.Unix(100, 0)
 	a := lifecycle.ForgetSubject{Tenant: "ab", Mode: "soft"}
@@ -143,9 +143,9 @@ func TestForgetOutcome(t *testing.T) {
 	}
 }
 
-// A preview counts what ForgetOutcome would not change: memories of another agent, and rows that must stay. Pinned
-// memories are counted in every mode.
-func TestForgetCountsAreTheOutcomes(t *testing.T) {
+// A preview counts the memories that ForgetOutcome would not change: those of another agent, and rows that must stay.
+// Pinned memories are counted in every mode.
+func TestForgetCountsAgreeWithOutcomes(t *testing.T) {
 	t.Parallel()
 	both := []bool{false, true}
 	for _, mode := range []schema.ForgetMode{schema.ForgetSoft, schema.ForgetForce, schema.ForgetErase} {
@@ -166,7 +166,7 @@ func TestForgetCountsAreTheOutcomes(t *testing.T) {
 						if outcome == lifecycle.OutcomeNotOwner {
 							want.NotOwner = 2
 						}
-						m.Foreign = false // a row that must stay counts for any owner
+						m.Foreign = false // a row that must stay counts, for any owner
 						if o := lifecycle.ForgetOutcome(mode, 3,
 							m); o == lifecycle.OutcomeWorld || o == lifecycle.OutcomeActionLinked {
 							want.MustStay = 2

@@ -10,7 +10,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// setAll is what holds once policies are set.
+// setAll returns the rules with policies added or replaced.
 func setAll(r lifecycle.RetentionRules, set []schema.RetentionPolicy) lifecycle.RetentionRules {
 	out := append(lifecycle.RetentionRules{}, r...)
 	for _, p := range set {
@@ -25,8 +25,8 @@ func setAll(r lifecycle.RetentionRules, set []schema.RetentionPolicy) lifecycle.
 	return out
 }
 
-// Document 003 D12: the lasting procedures of a world do not decay, until somebody says so.
-func TestAWindowLiftsNoExemption(t *testing.T) {
+// Document 003 D12: persistent procedures of a world do not decay unless a policy ends their exemption.
+func TestWindowKeepsDecayExemption(t *testing.T) {
 	t.Parallel()
 	var none lifecycle.RetentionRules
 	exempt := func(r lifecycle.RetentionRules) bool {
@@ -43,10 +43,10 @@ func TestAWindowLiftsNoExemption(t *testing.T) {
 		require.EqualValues(t, 90*86400,
 			rules.For(schema.RetainWorld, schema.TierPersistent, schema.TypologyProcedural).KeepSeconds)
 		require.False(t, rules.For(schema.RetainWorld, schema.TierPersistent, schema.TypologySemantic).DecayExempt,
-			"no more than was")
+			"no other class becomes exempt")
 		no := false
-		if class.Tier != schema.Any || class.Typology != schema.Any { // of all of a world it is not said
-			require.False(t, exempt(setAll(none, none.Set(class, nil, &no))), "who says so lifts it")
+		if class.Tier != schema.Any || class.Typology != schema.Any { // a policy for all classes keeps the exemption
+			require.False(t, exempt(setAll(none, none.Set(class, nil, &no))), "an explicit policy ends the exemption")
 		}
 	}
 	require.Len(t, none.Set(schema.RetentionPolicy{Domain: schema.RetainMemory, Tier: schema.TierSession,
@@ -55,8 +55,8 @@ func TestAWindowLiftsNoExemption(t *testing.T) {
 		Typology: schema.Any}, nil, nil), 1)
 }
 
-// Whatever is set already: what is said holds of the class wherever nothing says more, and what is not said stays.
-func TestSettingAPolicyChangesWhatIsSaid(t *testing.T) {
+// Set changes only the given fields of the class. More specific policies still apply.
+func TestSetChangesOnlyGivenFields(t *testing.T) {
 	t.Parallel()
 	tiers := []schema.Tier{schema.Any, schema.TierInteraction, schema.TierSession, schema.TierPersistent}
 	typologies := []schema.Typology{schema.Any, schema.TypologyEpisodic, schema.TypologySemantic,
@@ -86,11 +86,11 @@ func TestSettingAPolicyChangesWhatIsSaid(t *testing.T) {
 		after := setAll(rules, set)
 		last := set[len(set)-1]
 		require.Equal(r, []any{p.Tier, p.Typology}, []any{last.Tier, last.Typology},
-			"the class itself comes last: nothing is lifted in between")
+			"the class itself comes last, so that no exemption ends in between")
 		whole := p.Tier == schema.Any && p.Typology == schema.Any
 		for _, class := range lifecycle.RetentionClasses(domain) {
 			was, is := rules.For(domain, class.Tier, class.Typology), after.For(domain, class.Tier, class.Typology)
-			if is.KeepSeconds != 7200 { // not of the class, or more is said of it
+			if is.KeepSeconds != 7200 { // another class, or a more specific policy
 				require.Equal(r, was, is)
 				continue
 			}
@@ -108,8 +108,8 @@ func TestSettingAPolicyChangesWhatIsSaid(t *testing.T) {
 	})
 }
 
-// An idempotency key is kept for as long as anything that it protects, whichever window is changed.
-func TestKeysOutliveWhatTheyProtect(t *testing.T) {
+// An idempotency key is kept at least as long as the records that it protects, for any change of the windows.
+func TestKeysOutliveProtectedRecords(t *testing.T) {
 	t.Parallel()
 	const day = 86_400
 	var none lifecycle.RetentionRules

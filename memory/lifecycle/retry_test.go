@@ -19,14 +19,14 @@ func TestRetryDelay(t *testing.T) {
 		for n := range 2000 {
 			key := fmt.Sprintf("ingest/acme/bot/%d", n)
 			d := lifecycle.RetryDelay(attempt, key) - base
-			require.Equal(t, d, lifecycle.RetryDelay(attempt, key)-base, "the same every time")
+			require.Equal(t, d, lifecycle.RetryDelay(attempt, key)-base, "the delay is deterministic")
 			seen[d], least, most = true, min(least, d), max(most, d)
 		}
 		require.GreaterOrEqual(t, least, time.Duration(0))
 		require.LessOrEqual(t, most, lifecycle.RetryJitterMax)
 		require.Less(t, least, 20*time.Millisecond)
 		require.Greater(t, most, 480*time.Millisecond)
-		require.Greater(t, len(seen), 400, "spread over the whole of it")
+		require.Greater(t, len(seen), 400, "delays use the whole range")
 	}
 	require.NotEqual(t, lifecycle.RetryJitter(1, "a"), lifecycle.RetryJitter(2, "a"))
 }

@@ -49,7 +49,7 @@ func TestJudgeDue(t *testing.T) {
 		next    *time.Time
 	}{
 		"faded": {due(), purge, lifecycle.SweepPrune, "faded", nil},
-		"too old, though it has not faded": {due(func(m *lifecycle.Decayed) {
+		"too old, not faded": {due(func(m *lifecycle.Decayed) {
 			m.SalienceAt = now
 			m.Decay.MaxAge = 6 * memorytest.Day
 		}), purge, lifecycle.SweepPrune, "max_age", nil},
@@ -62,21 +62,21 @@ func TestJudgeDue(t *testing.T) {
 			lifecycle.SweepNotDue, "pinned", nil},
 		"exempt":        {due(), exempt, lifecycle.SweepKeep, "decay_exempt", &recheck},
 		"never deleted": {due(is(schema.DeleteNever)), purge, lifecycle.SweepKeep, "never", nil},
-		"deleted by hand only": {due(is(schema.DeleteManualOnly)), purge, lifecycle.SweepArchive,
+		"manual deletion only": {due(is(schema.DeleteManualOnly)), purge, lifecycle.SweepArchive,
 			"manual_only", nil},
-		"load-bearing for an action": {due(func(m *lifecycle.Decayed) { m.ActionLinked = true }), purge,
+		"linked to an action": {due(func(m *lifecycle.Decayed) { m.ActionLinked = true }), purge,
 			lifecycle.SweepArchive, "action_linked", nil},
-		"of a class that archives": {due(), archive, lifecycle.SweepArchive, "retention", nil},
-		"of a world":               {due(world), purge, lifecycle.SweepArchive, "world", nil},
-		"a lasting fact of a world": {due(world, lasting(schema.TypologySemantic)), archive,
+		"a class that archives": {due(), archive, lifecycle.SweepArchive, "retention", nil},
+		"a world's memory":      {due(world), purge, lifecycle.SweepArchive, "world", nil},
+		"a persistent fact of a world": {due(world, lasting(schema.TypologySemantic)), archive,
 			lifecycle.SweepKeep, "valid", &recheck},
-		"a fact of a world that still holds": {due(world, lasting(schema.TypologySemantic), until(tomorrow)), archive,
+		"a fact of a world, still valid": {due(world, lasting(schema.TypologySemantic), until(tomorrow)), archive,
 			lifecycle.SweepKeep, "valid", &tomorrow},
-		"a fact of a world that held": {due(world, lasting(schema.TypologySemantic), until(yesterday)), archive,
+		"a fact of a world, no longer valid": {due(world, lasting(schema.TypologySemantic), until(yesterday)), archive,
 			lifecycle.SweepArchive, "world", nil},
-		"a fact of no world, still valid": {due(lasting(schema.TypologySemantic), until(tomorrow)), purge,
+		"a fact outside worlds, still valid": {due(lasting(schema.TypologySemantic), until(tomorrow)), purge,
 			lifecycle.SweepPrune, "faded", nil},
-		"never deleted, of a world that held": {due(world, is(schema.DeleteNever)), purge, lifecycle.SweepKeep, "never",
+		"never deleted, invalid, of a world": {due(world, is(schema.DeleteNever)), purge, lifecycle.SweepKeep, "never",
 			nil},
 	} {
 		v := lifecycle.JudgeDue(test.m, test.p, now)
@@ -90,8 +90,8 @@ func TestJudgeDue(t *testing.T) {
 	}
 }
 
-// Whatever a memory is: nothing goes before it is due, nothing that must stay goes, and what stays due is not
-// checked forever.
+// No memory is removed before it is due or if it must stay. A memory that stays although it is due is checked again
+// only later.
 func TestJudgeDueProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
@@ -123,18 +123,18 @@ func TestJudgeDueProperties(t *testing.T) {
 		require.Equal(r, v.Outcome != lifecycle.SweepNotDue && !m.Pinned, !m.Pinned && fades && !now.Before(due))
 		if gone {
 			require.False(r, m.Pinned || p.DecayExempt || m.DeletionPolicy == schema.DeleteNever)
-			require.LessOrEqual(r, v.Salience, m.Decay.MinSalience, "there is no maximal age here")
+			require.LessOrEqual(r, v.Salience, m.Decay.MinSalience, "no maximum age is set")
 		}
 		if v.Outcome == lifecycle.SweepPrune {
 			require.False(r, m.World || m.ActionLinked || m.DeletionPolicy != schema.DeleteAutoPrune)
 		}
 		if v.NextDue != nil {
-			require.True(r, v.NextDue.After(now), "a sweep would find it due again at once")
+			require.True(r, v.NextDue.After(now), "the next check is in the future")
 		}
 	})
 }
 
-func TestDefaultRetentionIsTheDocuments(t *testing.T) {
+func TestDefaultRetentionMatchesDocument(t *testing.T) {
 	t.Parallel()
 	var none lifecycle.RetentionRules
 	for domain, want := range map[schema.RetentionDomain]time.Duration{schema.RetainMemory: 30 * memorytest.Day,
@@ -154,7 +154,7 @@ func TestDefaultRetentionIsTheDocuments(t *testing.T) {
 	require.False(t, none.For(schema.RetainWorld, schema.TierSession, schema.TypologyProcedural).DecayExempt)
 }
 
-// What says most decides, and says all of it.
+// The most specific policy decides, with all of its fields.
 func TestRetentionRulesFor(t *testing.T) {
 	t.Parallel()
 	rule := func(d schema.RetentionDomain, tier schema.Tier, typology schema.Typology,
@@ -178,7 +178,7 @@ func TestRetentionRulesFor(t *testing.T) {
 	}
 	require.True(t, rules.For(schema.RetainWorld, schema.TierSession, schema.TypologyEpisodic).Default)
 
-	// What is said of a whole domain does not undo what the default says of one class.
+	// A policy for a whole domain does not override the default of one class.
 	world := lifecycle.RetentionRules{{Domain: schema.RetainWorld, Tier: schema.Any, Typology: schema.Any,
 		KeepSeconds: 60, OnExpiry: schema.ExpiryArchive}}
 	lasting := world.For(schema.RetainWorld, schema.TierPersistent, schema.TypologyProcedural)
@@ -188,7 +188,7 @@ func TestRetentionRulesFor(t *testing.T) {
 		For(schema.RetainWorld, schema.TierPersistent, schema.TypologyProcedural).DecayExempt)
 }
 
-// The order of a purge is document 002's, and every step is come to once.
+// A purge runs each step once, in the order of document 002.
 func TestPurgeStepsInOrder(t *testing.T) {
 	t.Parallel()
 	var passed []schema.PurgeStep
@@ -210,5 +210,5 @@ func TestSweepAllowance(t *testing.T) {
 	require.EqualValues(t, lifecycle.SweepFree, lifecycle.SweepAllowance(1_000_000, 0))
 	require.EqualValues(t, 1_000_000, lifecycle.SweepAllowance(1_000_000, 1))
 	require.EqualValues(t, 500_000, lifecycle.SweepAllowance(1_000_000, math.NaN()),
-		"what is no share is the default one")
+		"NaN means the default share")
 }

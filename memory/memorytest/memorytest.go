@@ -13,7 +13,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// AnyText draws text with the characters that matter here over-represented.
+// AnyText draws text in which characters that need special handling are frequent.
 func AnyText() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		parts := rapid.SliceOfN(rapid.OneOf(
@@ -66,7 +66,7 @@ func When(conditions string) schema.Validity {
 	return schema.Validity{Mode: schema.ValidConditional, Conditions: json.RawMessage(conditions)}
 }
 
-// Validity draws a validity of any mode.
+// Validity draws a valid Validity of any mode.
 func Validity() *rapid.Generator[schema.Validity] {
 	return rapid.Custom(func(t *rapid.T) schema.Validity {
 		switch rapid.IntRange(0, 2).Draw(t, "mode") {
@@ -91,7 +91,7 @@ func Validity() *rapid.Generator[schema.Validity] {
 // Global holds always and everywhere.
 func Global() schema.Validity { return schema.Validity{} }
 
-// During is a window in hours from midday; a negative bound is open.
+// During returns a window in hours from midday; a negative bound is open.
 func During(from, until int, conditions string) schema.Validity {
 	v := schema.Validity{Mode: schema.ValidTimeboxed, Conditions: json.RawMessage(conditions)}
 	if from >= 0 {
@@ -105,7 +105,7 @@ func During(from, until int, conditions string) schema.Validity {
 	return v
 }
 
-// Fact is a fact with a content, of full enough confidence to be written.
+// Fact returns a fact with a confidence that is high enough to be written.
 func Fact(content string) memory.Fact {
 	return memory.Fact{Content: content, Category: schema.CategoryFact, Confidence: 0.9}
 }
@@ -139,7 +139,7 @@ func AnyDecay() *rapid.Generator[memory.Decay] {
 	})
 }
 
-// At is the time d after now.
+// At returns the time d after now.
 func At(now time.Time, d time.Duration) *time.Time {
 	t := now.Add(d)
 	return &t
@@ -148,8 +148,8 @@ func At(now time.Time, d time.Duration) *time.Time {
 // Midday is the time from which During counts.
 var Midday = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// anyPoints draws curves as validation admits them: from a second to centuries, with plateaus, cliffs of one
-// second, slopes that are hardly any, and ends above and at nothing.
+// anyPoints draws valid curves that last from a second to centuries, with plateaus, drops within a second, very
+// small slopes, and last shares of zero and above.
 func anyPoints() *rapid.Generator[[]memory.DecayPoint] {
 	return rapid.Custom(func(t *rapid.T) []memory.DecayPoint {
 		var points []memory.DecayPoint
@@ -196,7 +196,7 @@ func Conditions() *rapid.Generator[string] {
 	})
 }
 
-// value draws a JSON value from a few, so that equal ones meet.
+// value draws a JSON value from a small set, so that equal values are likely.
 func value() *rapid.Generator[string] {
 	return rapid.SampledFrom(
 		[]string{

@@ -6,11 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// CutMark is the end of a text that was cut. Without its blank it is the start of a text whose beginning was cut off.
+// CutMark marks the end of a text that was cut. Without its space, it marks the start of a text whose beginning was
+// removed.
 const CutMark = " […]"
 
-// CutChars cuts a text to some characters, including the mark at its end, at the end of a word if one is near. It
-// reports whether it cut.
+// CutChars cuts a text to a number of characters, including the mark at its end. It cuts at the end of a word if one is
+// near, and reports whether it cut.
 func CutChars(text string, chars int) (string, bool) {
 	if utf8.RuneCountInString(text) <= chars {
 		return text, false
@@ -18,7 +19,7 @@ func CutChars(text string, chars int) (string, bool) {
 	return AtWord(text, len(FirstChars(text, max(0, chars-utf8.RuneCountInString(CutMark))))) + CutMark, true
 }
 
-// MarkCut is text[start:end] with a mark at each side where something other than blanks is missing.
+// MarkCut returns text[start:end] with a mark on each side where more than white space is missing.
 func MarkCut(text string, start, end int) string {
 	out := text[start:end]
 	if strings.TrimSpace(text[:start]) != "" {
@@ -30,7 +31,7 @@ func MarkCut(text string, start, end int) string {
 	return out
 }
 
-// AtWord returns text[:end], or cuts at an earlier white space if one is near.
+// AtWord returns text[:end], or a shorter prefix if white space is near its end.
 func AtWord(text string, end int) string {
 	const near = 40 // bytes
 	if end == len(text) || end == 0 {

@@ -1,3 +1,3 @@
-// Package normalize holds the forms that texts are compared in: the storage form and the normalized form of a
-// content, its hash, words, tags, names of entities, and cuts to a length. It knows nothing of memories.
+// Package normalize converts texts to the forms in which they are stored and compared: storage form, normalized form,
+// hash, words, tags and names of entities. It also cuts texts to a length.
 package normalize

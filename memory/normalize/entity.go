@@ -2,8 +2,8 @@ package normalize
 
 import "strings"
 
-// CanonicalEntity is the form in which an entity is unique in its tenant: lower-cased, with whitespace collapsed and
-// trailing punctuation removed (document 002 "Graph Entity Persistence"), even if a space precedes it.
+// CanonicalEntity returns the form of a name that identifies an entity in its tenant: in lower case, with whitespace
+// collapsed and trailing punctuation removed, even after a space (document 002 "Graph Entity Persistence").
 func CanonicalEntity(name string) string {
 	return strings.TrimRight(Normalize(name).Normalized, trailingPunctuation+" ")
 }

@@ -14,31 +14,31 @@ import (
 
 // Normalized holds the forms of one content (document 002 "Content Normalization").
 type Normalized struct {
-	// Storage is what is stored and shown: trimmed, every run of whitespace a single space.
+	// Storage is the content as it is stored and shown: trimmed, and with every run of whitespace as a single space.
 	Storage string
 	// Normalized is Storage in lower case without trailing punctuation. It is empty if the text is only punctuation.
 	Normalized string
-	// Hash is the SHA-256 (32 raw bytes) of Normalized, or of the lower-cased Storage when
-	// Normalized is empty. Two contents of equal Hash are the same memory.
+	// Hash is the SHA-256 (32 raw bytes) of Normalized, or of the lower-cased Storage if Normalized is empty. Two
+	// contents with equal hashes are the same memory.
 	Hash []byte
 }
 
-// trailingPunctuation is what Normalized loses at its end.
+// trailingPunctuation contains the characters that are removed from the end of Normalized.
 const trailingPunctuation = ".,!?;:"
 
-// Normalize returns the storage form, the normalized form and the content hash of content, as
-// document 002 defines them. Clients in other languages compute the same hash, so what the
-// document leaves open is fixed here and pinned by testdata/normalize.json:
+// Normalize returns the storage form, the normalized form and the content hash of content, as document 002 defines
+// them. Clients in other languages must compute the same hash. Therefore the details that the document leaves open are
+// defined here and tested with testdata/normalize.json:
 //
-//   - Whitespace is JavaScript's \s: Unicode White_Space and U+FEFF (the byte order mark), but not
-//     U+0085. The zero-width space and joiners are not whitespace.
-//   - Lower case is Unicode's full mapping in no locale, as in JavaScript, Python, Java (Locale.ROOT)
-//     and Rust: İ becomes i and a combining dot, a word-final Σ becomes ς, ß stays.
-//     The tables are those of Unicode 15 or later; letters younger than that may differ by client.
-//   - Nothing else is unified: a precomposed é and e with a combining accent differ.
-//   - Invalid UTF-8 becomes U+FFFD, one for each run of bad bytes.
+//   - Whitespace is JavaScript's \s: Unicode White_Space and U+FEFF (the byte order mark), but not U+0085. The
+//     zero-width space and joiners are not whitespace.
+//   - Lower case is Unicode's full mapping without a locale, as in JavaScript, Python, Java (Locale.ROOT) and Rust: İ
+//     becomes i and a combining dot, a word-final Σ becomes ς, and ß stays. The tables are those of Unicode 15 or
+//     later. Newer letters may differ between clients.
+//   - There is no other Unicode normalization: a precomposed é and e with a combining accent differ.
+//   - Every run of invalid UTF-8 becomes one U+FFFD.
 //
-// Normalize of the storage form gives the same result again.
+// Normalizing the storage form gives the same result.
 func Normalize(content string) Normalized {
 	storage := StorageContent(content)
 	lowered := Lower(storage)
@@ -46,23 +46,22 @@ func Normalize(content string) Normalized {
 
 	basis := normalized
 	if basis == "" {
-		basis = lowered // "!!!" and "?" are different contents
+		basis = lowered // "!!!" and "?" must have different hashes
 	}
 	hash := sha256.Sum256([]byte(basis))
 	return Normalized{Storage: storage, Normalized: normalized, Hash: hash[:]}
 }
 
-// StorageContent returns the storage form alone: Normalize without the price of a hash.
+// StorageContent returns only the storage form. It is faster than Normalize because it computes no hash.
 func StorageContent(content string) string {
 	return Collapse(strings.ToValidUTF8(content, "\uFFFD"))
 }
 
-// truncationMarker tells a model that it sees the beginning only.
+// truncationMarker tells a model that it sees only the beginning.
 const truncationMarker = " [truncated]"
 
-// TruncateForExtraction cuts content to at most MaxExtractInput characters, the marker
-// " [truncated]" included (document 002 "Extraction"), and reports whether it did. Characters are
-// code points; none is split.
+// TruncateForExtraction cuts content to at most MaxExtractInput code points, including the marker " [truncated]"
+// (document 002 "Extraction"), and reports whether it did.
 func TruncateForExtraction(content string) (text string, truncated bool) {
 	if utf8.RuneCountInString(content) <= MaxExtractInput {
 		return content, false
@@ -70,11 +69,11 @@ func TruncateForExtraction(content string) (text string, truncated bool) {
 	return FirstChars(content, MaxExtractInput-len(truncationMarker)) + truncationMarker, true
 }
 
-// Collapse trims s and makes every run of whitespace a single space.
+// Collapse trims s and replaces every run of whitespace by a single space.
 func Collapse(s string) string { return strings.Join(strings.FieldsFunc(s, IsSpace), " ") }
 
-// IsSpace reports whether r matches JavaScript's \s, which trim uses as well. unicode.IsSpace
-// differs in two characters: it has U+0085 and lacks U+FEFF.
+// IsSpace reports whether r matches JavaScript's \s, which JavaScript's trim also uses. unicode.IsSpace differs in two
+// characters: it includes U+0085 and excludes U+FEFF.
 func IsSpace(r rune) bool {
 	switch r {
 	case '\t', '\n', '\v', '\f', '\r', ' ',
@@ -84,19 +83,19 @@ func IsSpace(r rune) bool {
 	return '\u2000' <= r && r <= '\u200A'
 }
 
-// Lower maps s to lower case as Normalize documents. strings.ToLower would not do: it maps each
-// character without its context, and so handles neither İ nor the final sigma.
+// Lower maps s to lower case as described at Normalize. strings.ToLower maps each character without its context, and so
+// does not handle İ and the final sigma.
 func Lower(s string) string {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {
-			// A Caser keeps state, so there is none to share between goroutines.
+			// A Caser has state and cannot be shared between goroutines.
 			return cases.Lower(language.Und).String(s)
 		}
 	}
 	return strings.ToLower(s)
 }
 
-// FirstChars returns the first n characters of s, or s when it is no longer.
+// FirstChars returns the first n characters of s, or s if it is not longer.
 func FirstChars(s string, n int) string {
 	for i := range s {
 		if n == 0 {
@@ -107,17 +106,17 @@ func FirstChars(s string, n int) string {
 	return s
 }
 
-// WritePart writes a part with its length first, so that no two lists of parts write the same bytes.
+// WritePart writes the length of a part and the part, so that different lists of parts never write the same bytes.
 func WritePart(h hash.Hash, part []byte) {
 	h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
 	h.Write(part)
 }
 
-// MaxExtractInput is how many characters of a text extraction reads.
+// MaxExtractInput is the maximum number of characters that extraction reads of a text.
 const MaxExtractInput = 12_000
 
-// CleanLine makes s one line of at most n characters that is safe to show in a terminal or the
-// Temporal UI: control characters become spaces, bidirectional overrides vanish.
+// CleanLine converts s to one line of at most n characters that is safe to show in a terminal or the Temporal UI.
+// Control characters become spaces, and bidirectional overrides are removed.
 func CleanLine(s string, n int) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
@@ -131,7 +130,7 @@ func CleanLine(s string, n int) string {
 	return strings.TrimRightFunc(FirstChars(Collapse(s), n), IsSpace)
 }
 
-// Basis is what Hash is the hash of.
+// Basis returns the text of which Hash is the hash.
 func (n Normalized) Basis() string {
 	if n.Normalized != "" {
 		return n.Normalized

@@ -16,7 +16,7 @@ import (
 	"github.com/mneme/mneme/memory/normalize"
 )
 
-// TestNormalizeVectors holds Go to what the document's JavaScript computes (testdata/normalize.mjs).
+// The Go implementation agrees with the document's JavaScript (testdata/normalize.mjs).
 func TestNormalizeVectors(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("testdata/normalize.json")
@@ -42,8 +42,8 @@ func TestNormalizeSameMemory(t *testing.T) {
 	}
 	require.True(t, same("User prefers dark mode", "  user\u00a0PREFERS dark\n mode!?"))
 	require.True(t, same("ΟΔΟΣ", "οδος"))
-	require.False(t, same("!!!", "???"), "punctuation alone is content")
-	require.False(t, same("Caf\u00e9", "Cafe\u0301"), "nothing is composed")
+	require.False(t, same("!!!", "???"), "punctuation alone is kept")
+	require.False(t, same("Caf\u00e9", "Cafe\u0301"), "no Unicode composition")
 	require.False(t, same("Istanbul", "İstanbul"))
 	require.Equal(t, "a\uFFFDb", normalize.Normalize("a\xff\xfeb").Storage)
 }

@@ -8,21 +8,20 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Prefix is what an explicit save says ahead of its text (document 002 "Importance and Tags").
+// Prefix holds the parsed prefixes of an explicit save (document 002 "Importance and Tags").
 type Prefix struct {
-	Content string   // what is left; empty only when the content was blank
+	Content string   // the rest of the content; empty only if the content was blank
 	Tags    []string // in NormalizeTags form
 	Pinned  bool     // "critical:"
 }
 
 const criticalPrefix = "critical:"
 
-// ParsePrefix splits the prefixes off content: "critical:" in any case pins, "[tag1,tag2]:" tags.
-// Both may occur, in either order, each once; "critical: [a]: critical: x" is about "critical: x".
+// ParsePrefix removes the prefixes of content: "critical:", in upper or lower case, pins it, and "[tag1,tag2]:" adds
+// tags. Each may occur once, in either order. The content of "critical: [a]: critical: x" is "critical: x".
 //
-// What looks like a prefix is content when nothing follows it, and so are brackets without a
-// colon ("[note] text"), without a tag ("[]:"), or with something no tag could be: more than
-// schema.MaxTags, or one longer than schema.MaxTagLength.
+// A prefix that no text follows is content. So are brackets without a colon ("[note] text"), without a tag ("[]:"),
+// with more than schema.MaxTags tags, or with a tag longer than schema.MaxTagLength.
 func ParsePrefix(content string) Prefix {
 	p := Prefix{Content: strings.TrimFunc(content, IsSpace)}
 	for {
@@ -47,9 +46,8 @@ func CandidatePrefix(c schema.Candidate) Prefix {
 	}
 }
 
-// NormalizeTags returns tags as they are stored and filtered by: trimmed, whitespace runs a single
-// space, lower-cased, each once in order of appearance, the empty ones dropped. The result is nil
-// when none is left.
+// NormalizeTags returns tags in the form in which they are stored and filtered: trimmed, in lower case, and with every
+// run of whitespace as a single space. Empty tags and repetitions are dropped. The result is nil if no tag is left.
 func NormalizeTags(tags []string) []string {
 	var out []string
 	for _, tag := range tags {
@@ -61,7 +59,7 @@ func NormalizeTags(tags []string) []string {
 	return out
 }
 
-// cutCritical cuts a leading "critical:" when text follows it.
+// cutCritical removes a leading "critical:" if text follows it.
 func cutCritical(s string) (rest string, ok bool) {
 	n := len(criticalPrefix)
 	if len(s) < n || !strings.EqualFold(s[:n], criticalPrefix) {
@@ -71,7 +69,7 @@ func cutCritical(s string) (rest string, ok bool) {
 	return rest, rest != ""
 }
 
-// cutTags cuts a leading "[tag1,tag2]:" when it has tags and text follows it.
+// cutTags removes a leading "[tag1,tag2]:" if it has tags and text follows it.
 func cutTags(s string) (tags []string, rest string, ok bool) {
 	inner, rest, found := strings.Cut(s, "]:")
 	inner, bracketed := strings.CutPrefix(inner, "[")

@@ -33,33 +33,33 @@ func TestParsePrefix(t *testing.T) {
 			normalize.Prefix{Content: "never expose tokens", Pinned: true}},
 		"critical in any case":     {"  CRITICAL:never", normalize.Prefix{Content: "never", Pinned: true}},
 		"critical as an adjective": {"critical path: deploy", normalize.Prefix{Content: "critical path: deploy"}},
-		"critical behind text":     {"this is critical: yes", normalize.Prefix{Content: "this is critical: yes"}},
+		"critical after text":      {"this is critical: yes", normalize.Prefix{Content: "this is critical: yes"}},
 		"tags": {"[project,auth]: text",
 			normalize.Prefix{Content: "text", Tags: []string{"project", "auth"}}},
 		"tags cleaned": {"[ Project , ,AUTH,auth,  two  words ]:text",
 			normalize.Prefix{Content: "text", Tags: []string{"project", "auth", "two words"}}},
 		"both, as documented": {"critical: [project,auth]: never expose tokens",
 			normalize.Prefix{Content: "never expose tokens", Tags: []string{"project", "auth"}, Pinned: true}},
-		"both, the other way": {"[a]: critical: text",
+		"both, reversed": {"[a]: critical: text",
 			normalize.Prefix{Content: "text", Tags: []string{"a"}, Pinned: true}},
 		"multi-line": {"critical:\n[a]:\nline one\nline two",
 			normalize.Prefix{Content: "line one\nline two", Tags: []string{"a"}, Pinned: true}},
 		"critical twice": {"critical: critical: text",
 			normalize.Prefix{Content: "critical: text", Pinned: true}},
-		"tags twice":                 {"[a]: [b]: text", normalize.Prefix{Content: "[b]: text", Tags: []string{"a"}}},
-		"no colon":                   {"[note] text", normalize.Prefix{Content: "[note] text"}},
-		"colon later":                {"[note] see [a]: text", normalize.Prefix{Content: "[note] see [a]: text"}},
-		"space before colon":         {"[note] : text", normalize.Prefix{Content: "[note] : text"}},
-		"nested brackets":            {"[[a]]: text", normalize.Prefix{Content: "[[a]]: text"}},
-		"no tags":                    {"[]: text", normalize.Prefix{Content: "[]: text"}},
-		"only empty tags":            {"[ , ]: text", normalize.Prefix{Content: "[ , ]: text"}},
-		"too many tags":              {tooMany, normalize.Prefix{Content: tooMany}},
-		"too long a tag":             {tooLong, normalize.Prefix{Content: tooLong}},
-		"unclosed":                   {"[a, b", normalize.Prefix{Content: "[a, b"}},
-		"nothing behind critical":    {"critical: ", normalize.Prefix{Content: "critical:"}},
-		"nothing behind tags":        {"[a]:", normalize.Prefix{Content: "[a]:"}},
-		"nothing behind either":      {"critical: [a]:", normalize.Prefix{Content: "[a]:", Pinned: true}},
-		"nothing behind the reverse": {"[a]: critical:", normalize.Prefix{Content: "critical:", Tags: []string{"a"}}},
+		"tags twice":                   {"[a]: [b]: text", normalize.Prefix{Content: "[b]: text", Tags: []string{"a"}}},
+		"no colon":                     {"[note] text", normalize.Prefix{Content: "[note] text"}},
+		"colon later":                  {"[note] see [a]: text", normalize.Prefix{Content: "[note] see [a]: text"}},
+		"space before colon":           {"[note] : text", normalize.Prefix{Content: "[note] : text"}},
+		"nested brackets":              {"[[a]]: text", normalize.Prefix{Content: "[[a]]: text"}},
+		"no tags":                      {"[]: text", normalize.Prefix{Content: "[]: text"}},
+		"only empty tags":              {"[ , ]: text", normalize.Prefix{Content: "[ , ]: text"}},
+		"too many tags":                {tooMany, normalize.Prefix{Content: tooMany}},
+		"too long a tag":               {tooLong, normalize.Prefix{Content: tooLong}},
+		"unclosed":                     {"[a, b", normalize.Prefix{Content: "[a, b"}},
+		"nothing after critical":       {"critical: ", normalize.Prefix{Content: "critical:"}},
+		"nothing after tags":           {"[a]:", normalize.Prefix{Content: "[a]:"}},
+		"nothing after both":           {"critical: [a]:", normalize.Prefix{Content: "[a]:", Pinned: true}},
+		"nothing after both, reversed": {"[a]: critical:", normalize.Prefix{Content: "critical:", Tags: []string{"a"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -74,11 +74,11 @@ func TestParsePrefixProperties(t *testing.T) {
 		content := memorytest.AnyText().Draw(t, "content")
 		p := normalize.ParsePrefix(content)
 		blank := normalize.StorageContent(content) == ""
-		require.Equal(t, blank, p.Content == "", "content is never lost to a prefix")
+		require.Equal(t, blank, p.Content == "", "parsing a prefix never removes all content")
 		require.True(t, strings.HasSuffix(normalize.StorageContent(content), normalize.StorageContent(p.Content)))
 		require.Equal(t, p.Tags, normalize.NormalizeTags(p.Tags))
 
-		// Whatever the text, a prefix ahead of it pins and leaves the rest as it was.
+		// A critical prefix before any text pins it and leaves the rest unchanged.
 		if !blank && !p.Pinned {
 			pinned := normalize.ParsePrefix("Critical: " + content)
 			require.True(t, pinned.Pinned)

@@ -5,8 +5,8 @@ import (
 	"unicode"
 )
 
-// Words splits text into lower-cased words: runs of letters, digits and marks, in which a joiner may
-// stand between two of them. Apostrophes of any shape become the straight one first.
+// Words splits text into lower-cased words. A word is a run of letters, digits and marks, with single joiners allowed
+// inside. All apostrophe characters are replaced by the straight one first.
 func Words(text, joiners string) []string {
 	text = Apostrophes.Replace(Lower(text))
 	fields := strings.FieldsFunc(text, func(r rune) bool {
@@ -21,8 +21,8 @@ func Words(text, joiners string) []string {
 	return out
 }
 
-// Apostrophes unifies what keyboards and word processors put into don't. Backquote and acute accent
-// are what is typed where a keyboard hides the apostrophe.
+// Apostrophes replaces all characters that are used as an apostrophe by the straight one, including backquote and acute
+// accent, which some keyboards offer instead.
 var Apostrophes = strings.NewReplacer(
 	"\u2019",
 	"'",
@@ -49,15 +49,15 @@ func Set(list string) map[string]bool {
 	return out
 }
 
-// SignalFillers say nothing of what is to be done or what went wrong. Particles do: to set up is not to set.
+// SignalFillers are words without meaning for a task or an error. Particles are not among them: "set up" differs from
+// "set".
 var SignalFillers = Set(
 	"a an the this that these those of to in at for from with as and or is are was were " +
 		"be been i you we my your our me us it its please",
 )
 
-// Negations are the words that turn a statement round, as contradictionWords spells them. "No
-// longer", "not any more" and "can not" are covered by their first or second word. Words that negate
-// by meaning only (lacks, fails, stopped) are left to the model that made the proposal.
+// Negations are words that negate a statement, in the form of Words. "No longer", "not any more" and "can not" are
+// covered by one of their words. Words that negate only by meaning (lacks, fails, stopped) are left to models.
 var Negations = Set(`
 	no not never none nobody nothing nowhere neither nor without cannot
 	aint arent cant couldnt darent didnt doesnt dont hadnt hasnt havent isnt mightnt mustnt neednt

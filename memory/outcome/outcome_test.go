@@ -25,11 +25,11 @@ const (
 	lyon, oslo                = "Maya lives in Lyon.", "Maya lives in Oslo."
 )
 
-func TestWhatBecameOfAFact(t *testing.T) {
+func TestFactMessages(t *testing.T) {
 	t.Parallel()
 	for want, f := range map[string]schema.FactOutcome{
 		"remembered: Maya lives in Oslo.": {Action: add, State: applied},
-		"remembered: Maya lives in Oslo. ": { // the sentence that was handed in says just this
+		"remembered: Maya lives in Oslo. ": { // the submitted sentence is the fact itself
 			Action: none, State: skipped, Skipped: proposals.ReasonAlreadyKnown, MemoryID: "s", SourceID: "s"},
 		"already known: Maya lives in Oslo.": {Action: none, State: skipped, Skipped: proposals.ReasonAlreadyKnown,
 			MemoryID: "m", SourceID: "s"},
@@ -92,8 +92,8 @@ func TestWhatBecameOfAFact(t *testing.T) {
 	}
 }
 
-// What is withheld is named, and quoted nowhere.
-func TestWithheldIsNamed(t *testing.T) {
+// Withheld content is named by its kind and never quoted.
+func TestWithheldContentIsNotQuoted(t *testing.T) {
 	t.Parallel()
 	hyper := func(f schema.FactOutcome, kinds ...string) schema.FactOutcome {
 		f.Withheld, f.Sensitivity, f.Detected = true, schema.SensitivityHyper, kinds
@@ -121,8 +121,8 @@ func TestWithheldIsNamed(t *testing.T) {
 			nil))
 }
 
-// Every kind that a detector raises above what recall shows has words of its own.
-func TestEveryWithheldKindHasWords(t *testing.T) {
+// Every sensitive kind that recall withholds by default has its own words.
+func TestEveryWithheldKindHasMessage(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"-----BEGIN RSA PRIVATE KEY-----", "AKIAIOSFODNN7EXAMPLQ",
 		"Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.abc", "my password is hunter2x",
@@ -135,7 +135,7 @@ func TestEveryWithheldKindHasWords(t *testing.T) {
 	require.False(t, sensitive.IsWithheld(schema.SensitivityMedium))
 }
 
-func TestWhatBecameOfACandidate(t *testing.T) {
+func TestCandidateMessages(t *testing.T) {
 	t.Parallel()
 	took := schema.FactOutcome{SourceID: "s", Action: add, State: applied}
 	unsure := schema.FactOutcome{SourceID: "s", State: skipped, Skipped: proposals.ReasonLowFactConfidence}
@@ -165,8 +165,8 @@ func TestWhatBecameOfACandidate(t *testing.T) {
 	}
 }
 
-// A message is one line, however long the memories are.
-func TestMessagesAreOneShortLine(t *testing.T) {
+// A message is one short line, also for long memories.
+func TestMessagesAreShortLines(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("on and\n on ", 500)
 	line := outcome.Fact(schema.FactOutcome{Action: update, State: applied, Content: long, Target: long})
@@ -175,8 +175,8 @@ func TestMessagesAreOneShortLine(t *testing.T) {
 	require.Contains(t, line, "…")
 }
 
-// Every machine reason that packages memory and store give has words.
-func TestEveryReasonHasWords(t *testing.T) {
+// Every machine-readable reason of packages memory and store has a message.
+func TestEveryReasonHasMessage(t *testing.T) {
 	t.Parallel()
 	seen, named := map[string]bool{}, regexp.MustCompile("^[rR]eason[A-Z]")
 	for _, dir := range []string{"..", "../../store"} {

@@ -7,7 +7,7 @@ import (
 	"github.com/mneme/mneme/memory/passages"
 )
 
-// BenchmarkBest chooses among the passages of an answer of 5 kB, as a recall does for each long result.
+// BenchmarkBest selects a passage of a 5 kB answer, as recall does for each long result.
 func BenchmarkBest(b *testing.B) {
 	paragraph := "The database listens on another port since Monday, which the team wrote down in the handbook. " +
 		"Whoever deploys reads it first. It has three steps:\n\n- open the tunnel\n- wait for the prompt\n" +

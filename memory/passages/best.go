@@ -8,10 +8,10 @@ import (
 	"github.com/mneme/mneme/memory/normalize"
 )
 
-// Best returns the passage of a long text that has most of the words that are looked for, without the blanks around
-// it. wanted are beginnings of words in small letters. A word counts by how few passages of the text have it, so that
-// the subject of the whole text says little. Of equal passages the first is the best. It reports false if the text
-// is one passage or has none of the words.
+// Best returns the passage of a long text that best matches the wanted words, without surrounding white space. wanted
+// contains prefixes of words in lower case. A word weighs more if fewer passages contain it, so the subject of the
+// whole text weighs little. Of equal passages, the first is returned. Best reports false if the text is one passage or
+// contains none of the words.
 func Best(text string, wanted []string) (Span, bool) {
 	if len(wanted) == 0 {
 		return Span{}, false
@@ -48,7 +48,7 @@ func Best(text string, wanted []string) (Span, bool) {
 	return trim(text, spans[best]), true
 }
 
-// find reports for each of the beginnings whether a word of the text has it.
+// find reports for each prefix whether a word of the text has it.
 func find(text string, wanted []string) []bool {
 	out := make([]bool, len(wanted))
 	between := func(r rune) bool { return !unicode.In(r, unicode.L, unicode.N, unicode.M) }
@@ -61,7 +61,7 @@ func find(text string, wanted []string) []bool {
 	return out
 }
 
-// trim leaves out the blanks at both ends.
+// trim removes white space at both ends.
 func trim(text string, s Span) Span {
 	inner := strings.TrimLeftFunc(text[s.Start:s.End], unicode.IsSpace)
 	s.Start = s.End - len(inner)

@@ -11,7 +11,7 @@ import (
 	"github.com/mneme/mneme/memory/passages"
 )
 
-// texts are prose, lists, code, headings and arbitrary characters, put together at random.
+// texts draws random mixtures of prose, lists, code, headings and arbitrary characters.
 var texts = rapid.Custom(func(t *rapid.T) string {
 	parts := rapid.SliceOfN(rapid.OneOf(
 		rapid.SampledFrom([]string{
@@ -84,7 +84,7 @@ func split(text string) []string {
 	return out
 }
 
-func TestSplitRespectsStructure(t *testing.T) {
+func TestSplitKeepsStructure(t *testing.T) {
 	t.Parallel()
 	prose := strings.Repeat("The river rose in the night. ", 14) // 406 bytes
 	sentence := "The bridge, e.g. the one of 3.5 m, was closed. "
@@ -93,7 +93,7 @@ func TestSplitRespectsStructure(t *testing.T) {
 		require.True(t, strings.HasPrefix(passage, "The bridge") && strings.HasSuffix(passage, "closed. "), passage)
 	}
 	code := "```go\nfunc main() {\n\n\tprintln(1)\n\n\tprintln(2)\n}\n```\n"
-	long := strings.Repeat("The river rose in the night. ", 22) // 638 bytes, so that the code has no room after it
+	long := strings.Repeat("The river rose in the night. ", 22) // 638 bytes, too long for the code to fit after it
 	require.Contains(t, strings.Join(split(prose+"\n\n"+code+"\n"+long), "|"), code,
 		"blank lines within code separate nothing")
 	require.Contains(t, strings.Join(split(long+"\n\n"+code+"\n"+long), "|"), code)
@@ -109,7 +109,7 @@ func TestSplitRespectsStructure(t *testing.T) {
 	require.Empty(t, passages.Split(""))
 }
 
-func TestBestIsThePassageWithTheRareWords(t *testing.T) {
+func TestBestPrefersRareWords(t *testing.T) {
 	t.Parallel()
 	filler := strings.Repeat("The database is fast and the database is small. ", 30)
 	answer := "The database listens on port 6543 since Monday."
@@ -121,7 +121,7 @@ func TestBestIsThePassageWithTheRareWords(t *testing.T) {
 	_, ok = passages.Best(text, []string{"zebra"})
 	require.False(t, ok, "no word of the question")
 	_, ok = passages.Best(answer, []string{"port"})
-	require.False(t, ok, "one passage is the whole")
+	require.False(t, ok, "the text is one passage")
 	_, ok = passages.Best(text, nil)
 	require.False(t, ok)
 }

@@ -11,7 +11,7 @@ import (
 
 // Sizes of passages in bytes.
 const (
-	// MaxBytes is the size of the longest passage. A text that is not longer is one passage.
+	// MaxBytes is the maximum size of a passage. A text of at most this size is one passage.
 	MaxBytes = 700
 	// enough is the size at which a passage ends with the next sentence, about sixty words of English.
 	enough = 350
@@ -22,24 +22,24 @@ const (
 // Span is a part of a text: text[Start:End].
 type Span struct{ Start, End int }
 
-// breakKind says what lies between two units.
+// breakKind is the kind of boundary between two units.
 type breakKind int
 
 const (
 	sentenceBreak  breakKind = iota // a sentence or a line ends
 	paragraphBreak                  // a blank line, or the beginning or end of a block of code
-	noBreak                         // what precedes introduces what follows: a heading, a lead-in, code
+	noBreak                         // a heading, a lead-in or code belongs to the text after it
 )
 
-// unit is the smallest part that a passage is made of: a sentence, a line, or a piece of one that is too long.
+// unit is the smallest part of a passage: a sentence, a line, or a piece of one that is too long.
 type unit struct {
 	Span
 	after breakKind
 }
 
-// Split splits a text into passages of at most MaxBytes. They cover the text without gaps, in order, and no rune is
-// divided. Passages end after sentences, lines and list items. A heading, and a line that ends in a colon, stays with
-// the text after it. Code between fences is divided only if it is longer than a passage, and then between lines.
+// Split splits a text into passages of at most MaxBytes. They cover the text in order, without gaps, and never split a
+// rune. Passages end after sentences, lines and list items. A heading, or a line that ends in a colon, stays with the
+// text after it. Fenced code is split only if it is longer than a passage, and then between lines.
 func Split(text string) []Span {
 	if len(text) == 0 {
 		return nil
@@ -69,8 +69,8 @@ func Split(text string) []Span {
 	return out
 }
 
-// lastBreak returns after how many units a passage without room for the next one ends: all of them, but for a
-// heading or a lead-in at the end, unless they are all that.
+// lastBreak returns the number of units to keep in a full passage: all except headings and lead-ins at the end, unless
+// there are no others.
 func lastBreak(units []unit) int {
 	for n := len(units); n > 0; n-- {
 		if units[n-1].after != noBreak {
@@ -80,7 +80,7 @@ func lastBreak(units []unit) int {
 	return len(units)
 }
 
-// units divides a text into units that cover it.
+// units splits a text into units that cover it.
 func units(text string) []unit {
 	var out []unit
 	inCode := false
@@ -148,8 +148,8 @@ func appendSentences(out []unit, text string, line Span) []unit {
 	return out
 }
 
-// sentenceEnd returns where a sentence with a final mark before at ends, the blanks after it included. A point after
-// the number of a list item, within a word or before a small letter is not the end of a sentence.
+// sentenceEnd returns the end of a sentence whose final mark is before at, including white space after it. A period
+// after the number of a list item, within a word or before a lower-case letter does not end a sentence.
 func sentenceEnd(text string, start, at, end int, mark rune) (int, bool) {
 	if mark == '.' && strings.Trim(text[start:at], " \t0123456789") == "." {
 		return 0, false
@@ -165,7 +165,7 @@ func sentenceEnd(text string, start, at, end int, mark rune) (int, bool) {
 	return end - len(next), true
 }
 
-// appendPieces adds a unit, in pieces that end with a word where it is too long for a passage.
+// appendPieces adds a unit. If it is too long for a passage, it is split at words.
 func appendPieces(out []unit, text string, s Span, after breakKind) []unit {
 	for s.End-s.Start > MaxBytes {
 		cut := s.Start + MaxBytes

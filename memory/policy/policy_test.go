@@ -92,7 +92,7 @@ rules:
 		decision(t, e, "decay.half_life"))
 }
 
-func TestRulesDrawCurves(t *testing.T) {
+func TestRulesSetCurves(t *testing.T) {
 	t.Parallel()
 	const rules = `
 rules:
@@ -109,11 +109,11 @@ rules:
 		By: "rule:drawn", Was: []string{}}, decision(t, e, "decay.points"))
 	e = admit(t, rules, schema.Candidate{Content: "tea"})
 	require.Equal(t, schema.CurveLinear, e.Classification.Decay.Curve)
-	require.Empty(t, e.Classification.Decay.Points, "points without their curve")
+	require.Empty(t, e.Classification.Decay.Points, "points of another curve are dropped")
 	require.Equal(t, []policy.RuleProblem{{Rule: "drawn", Field: "set.decay.points",
 		Problem: "an earlier rule has set another curve"}}, e.Problems)
 
-	// A record's own curve goes when a rule sets another.
+	// A record's own curve is replaced if a rule sets another.
 	p, err := policy.Parse([]byte(rules))
 	require.NoError(t, err)
 	own := memory.Classification{Type: schema.TypeSemantic,
@@ -163,7 +163,7 @@ rules:
 	require.Equal(t, []string{"a", "b", "d"}, e.Deciding())
 }
 
-func TestWhoDecidedWithoutRules(t *testing.T) {
+func TestDecisionsWithoutRules(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		in    schema.Candidate
@@ -199,7 +199,7 @@ func TestWhoDecidedWithoutRules(t *testing.T) {
 	}
 }
 
-func TestWhatFollowsFromTypeAndPin(t *testing.T) {
+func TestRulesSetDependentFields(t *testing.T) {
 	t.Parallel()
 	e := admit(t,
 		`rules: [{name: save, when: "type == 'episodic'", set: {type: semantic, decay: {min_salience: 0.3}}}]`,
@@ -222,17 +222,17 @@ func TestWhatFollowsFromTypeAndPin(t *testing.T) {
 	require.Equal(t, schema.DeleteAutoPrune, e.Classification.DeletionPolicy)
 }
 
-func TestWhatNoRuleCanDo(t *testing.T) {
+func TestRefusedRuleSettings(t *testing.T) {
 	t.Parallel()
 	p := parsePolicy(t,
 		`rules: [{name: r, when: "true", set: {type: semantic, importance: 0.1, visibility: group, source_trust: 0.9, sensitivity: public}}]`)
 	cl := memory.Classify(schema.Candidate{Content: "critical: x"}, normalize.ParsePrefix("critical: x"))
 	trust := 0.3
 	e := p.Explain(cl, policy.Input{Kind: policy.KindFact, Principal: memorytest.Principal, TrustCap: &trust})
-	require.Equal(t, schema.TypeEpisodic, e.Classification.Type, "the type of a payload")
+	require.Equal(t, schema.TypeEpisodic, e.Classification.Type, "the type belongs to the payload")
 	require.Equal(t, 1.0, e.Classification.Importance, "a pinned memory has importance 1")
-	require.Empty(t, e.Classification.Visibility, "there is no group")
-	require.Nil(t, e.Classification.SourceTrust, "its source is trusted less")
+	require.Empty(t, e.Classification.Visibility, "the principal has no group")
+	require.Nil(t, e.Classification.SourceTrust, "the trust of the source is lower")
 	require.Equal(t, schema.SensitivityPublic, e.Classification.Sensitivity)
 	var refused []string
 	for _, problem := range e.Problems {
@@ -260,11 +260,11 @@ rules:
 	require.Equal(t, policy.RuleProblem{Rule: "index", Field: "when",
 		Problem: "cannot be evaluated: index out of bounds"}, e.Problems[0])
 	require.Equal(t, "takes longer than a condition may", e.Problems[4].Problem)
-	require.NotContains(t, fmt.Sprint(e.Problems), "canary", "no content in what is recorded")
+	require.NotContains(t, fmt.Sprint(e.Problems), "canary", "recorded problems contain no content")
 	require.Equal(t, []string{"index", "number", "time", "key", "costly"}, e.Metadata()["rules_failed"])
 }
 
-func TestWhatConditionsSee(t *testing.T) {
+func TestConditionVariables(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 	importance := 0.7
@@ -296,7 +296,7 @@ func TestWhatConditionsSee(t *testing.T) {
 		intake.AdmitFact(fact, intake.FactSource{Candidate: c, Principal: memorytest.Principal, Trust: 1}, p).Matched)
 }
 
-func TestAFactIsAsSensitiveAsItsSourceUnlessARuleSaysOtherwise(t *testing.T) {
+func TestFactInheritsSensitivityOfSource(t *testing.T) {
 	t.Parallel()
 	src := intake.FactSource{Candidate: schema.Candidate{Sensitivity: schema.SensitivityHyper, Tags: []string{"x"}},
 		Principal: memorytest.Principal, Trust: 0.4}
@@ -356,7 +356,7 @@ func TestParsePolicyNamesRuleAndField(t *testing.T) {
 		"secret}\n  - name: b\n    when: 'true'\n    set: {}\n"))
 	require.ErrorContains(t, err, "rules[0] (a).when: 1:10: undefined field 'contnet' (line 3)")
 	require.ErrorContains(t, err, "rules[0] (a).set.sensitivity: must be one of")
-	require.ErrorContains(t, err, "rules[1] (b).set: sets nothing", "every problem at once")
+	require.ErrorContains(t, err, "rules[1] (b).set: sets nothing", "all problems are reported")
 
 	_, err = policy.Parse([]byte(strings.Repeat("#", policy.MaxBytes+1)))
 	require.ErrorContains(t, err, "must be at most")
@@ -370,7 +370,7 @@ func TestParsePolicyNamesRuleAndField(t *testing.T) {
 	require.ErrorContains(t, err, "one document")
 }
 
-func TestParsePolicySharesByAnchors(t *testing.T) {
+func TestParsePolicyAnchors(t *testing.T) {
 	t.Parallel()
 	p := parsePolicy(t,
 		"rules:\n  - name: a\n    when: 'true'\n    set: &strict {sensitivity: high}\n  - name: b\n    when: "+
@@ -383,7 +383,7 @@ func TestParsePolicySharesByAnchors(t *testing.T) {
 	require.Empty(t, (*policy.Policy)(nil).Rules())
 }
 
-// anyRules is a rules file of simple rules, with what each of them sets.
+// anyRule is a simple rule: whether it matches, and what it sets.
 type anyRule struct {
 	matches     bool
 	sensitivity schema.Sensitivity
@@ -429,7 +429,7 @@ func TestPolicyProperties(t *testing.T) {
 		plain := memory.Classify(c, normalize.CandidatePrefix(c))
 		in := policy.Input{Kind: policy.KindCandidate, Candidate: c, Principal: memorytest.Principal}
 
-		want := plain // the first rule that matches and sets a field
+		want := plain // of the first rule that matches and sets a field
 		set := map[string]bool{}
 		for _, r := range rules {
 			if !r.matches {
@@ -448,7 +448,7 @@ func TestPolicyProperties(t *testing.T) {
 		before := plain
 		got, decisions := p.Apply(plain, in)
 		require.Equal(t, want, got)
-		require.Equal(t, before, plain, "what was given is not changed")
+		require.Equal(t, before, plain, "the input is not changed")
 		again, same := p.Apply(plain, in)
 		require.Equal(t, got, again)
 		require.Equal(t, decisions, same)
@@ -457,11 +457,11 @@ func TestPolicyProperties(t *testing.T) {
 		require.Equal(t, typology, got.Typology)
 
 		unruled, _ := (*policy.Policy)(nil).Apply(plain, in)
-		require.Equal(t, plain, unruled, "no rules: the classifier's output")
+		require.Equal(t, plain, unruled, "without rules, the output of the classifier")
 	})
 }
 
-func TestAgesReadAsTheyAreWritten(t *testing.T) {
+func TestAgesSurviveFormatting(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		d := time.Duration(rapid.Int64Range(1,
@@ -479,7 +479,7 @@ func TestAgesReadAsTheyAreWritten(t *testing.T) {
 	require.Zero(t, none)
 }
 
-func TestTagsOfRulesAreKeptWhereThereAreTooMany(t *testing.T) {
+func TestTooManyTagsKeepRuleTags(t *testing.T) {
 	t.Parallel()
 	var own []string
 	for i := range schema.MaxTags {
@@ -490,8 +490,8 @@ func TestTagsOfRulesAreKeptWhereThereAreTooMany(t *testing.T) {
 	require.Equal(t, append(append([]string{}, own[:schema.MaxTags-2]...), "a", "b"), e.Classification.Tags)
 }
 
-// The example of docs/policy.md is valid, and does what it says.
-func TestTheDocumentedRules(t *testing.T) {
+// The example of docs/policy.md is valid and works as described.
+func TestDocumentedRules(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/policy.md")
 	require.NoError(t, err)
@@ -522,7 +522,7 @@ func TestTheDocumentedRules(t *testing.T) {
 		parsePolicy(t, examples[0]))
 	require.Equal(t, schema.SensitivityMedium, e.Classification.Sensitivity)
 
-	// Every field, kind and variable is in its table.
+	// The tables of docs/policy.md list every field, kind and variable.
 	for _, d := range e.Decisions {
 		if name := strings.TrimPrefix(d.Field, "decay."); d.Field != "tier" && d.Field != "typology" {
 			require.Contains(t, string(text), "`"+name+"`")
@@ -551,7 +551,7 @@ rules:
 	}
 }
 
-// Rules see whose the memory is, and do not move it to where others read it.
+// Rules see the user of a memory, and cannot move it to a scope that others read.
 func TestRulesAndUsers(t *testing.T) {
 	t.Parallel()
 	p := parsePolicy(t, `rules:
@@ -566,7 +566,7 @@ func TestRulesAndUsers(t *testing.T) {
 	in.Principal.User = "maya"
 	e := classify()
 	require.Empty(t, e.Classification.Scope)
-	require.Equal(t, schema.SensitivityHigh, e.Classification.Sensitivity, "the rest of the rule holds")
+	require.Equal(t, schema.SensitivityHigh, e.Classification.Sensitivity, "the rest of the rule applies")
 	require.Contains(t, e.Classification.Tags, "maya")
 	require.Equal(t, []policy.RuleProblem{{Rule: "hr", Field: "set.scope",
 		Problem: "a user's memory stays in the user's scope"}}, e.Problems)

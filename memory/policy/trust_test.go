@@ -48,42 +48,42 @@ func TestClearance(t *testing.T) {
 		scopes   []string
 		problems []schema.TrustProblem
 	}{
-		"nothing said":   {limit: medium},
-		"less asked for": {asked: public, limit: public},
+		"empty":         {limit: medium},
+		"a lower limit": {asked: public, limit: public},
 		"high without authentication": {asked: high, limit: medium,
 			problems: is(schema.TrustUnauthenticated)},
 		"hyper, authenticated": {asked: hyper, trust: &schema.TrustContext{Authenticated: true},
 			limit: hyper, authed: true},
-		"authenticated, and nothing asked for": {trust: &schema.TrustContext{Authenticated: true}, limit: medium,
+		"authenticated, without a limit": {trust: &schema.TrustContext{Authenticated: true}, limit: medium,
 			authed: true},
 		"the context allows high": {trust: &schema.TrustContext{Authenticated: true,
 			MaxSensitivity: high}, limit: high, authed: true},
-		"the context allows high, to no one": {trust: &schema.TrustContext{MaxSensitivity: high}, limit: medium,
+		"the context allows high, unauthenticated": {trust: &schema.TrustContext{MaxSensitivity: high}, limit: medium,
 			problems: is(schema.TrustUnauthenticated)},
 		"the lower of both, the context's": {asked: hyper,
 			trust: &schema.TrustContext{Authenticated: true, MaxSensitivity: low}, limit: low, authed: true,
 			problems: is(schema.TrustCeiling)},
 		"the lower of both, the request's": {asked: public,
 			trust: &schema.TrustContext{Authenticated: true, MaxSensitivity: high}, limit: public, authed: true},
-		"scopes, each once, without the own": {trust: &schema.TrustContext{Scopes: []string{"z", "s", "own", "z"}},
+		"scopes, sorted and unique": {trust: &schema.TrustContext{Scopes: []string{"z", "s", "own", "z"}},
 			limit: medium, scopes: []string{"s", "z"}},
 		"an environment": {rules: rules, asked: hyper,
 			trust: &schema.TrustContext{Authenticated: true, Environment: "KIOSK"}, limit: low, authed: true,
 			problems: is(schema.TrustEnvironment)},
-		"an environment that raises nothing": {rules: rules, trust: &schema.TrustContext{Environment: "office"},
+		"an environment above the default": {rules: rules, trust: &schema.TrustContext{Environment: "office"},
 			limit: medium},
-		"any other environment": {rules: rules, asked: hyper,
+		"an unlisted environment": {rules: rules, asked: hyper,
 			trust: &schema.TrustContext{Authenticated: true, Environment: "train"}, limit: medium, authed: true,
 			problems: is(schema.TrustEnvironment)},
-		"no environment is any other": {rules: rules, asked: hyper,
+		"no environment counts as unlisted": {rules: rules, asked: hyper,
 			trust: &schema.TrustContext{Authenticated: true}, limit: medium, authed: true,
 			problems: is(schema.TrustEnvironment)},
-		"a token that no one can check": {trust: &schema.TrustContext{Token: "x", Authenticated: true},
+		"a token without a key": {trust: &schema.TrustContext{Token: "x", Authenticated: true},
 			limit: medium, authed: true, problems: is(schema.TrustTokenUnchecked)},
 		"with a key, a claim": {key: true, asked: hyper,
 			trust: &schema.TrustContext{Authenticated: true, Scopes: []string{"s"}}, limit: medium,
 			problems: is(schema.TrustUnproven, schema.TrustUnauthenticated)},
-		"with a key, a limit is taken at once": {key: true, trust: &schema.TrustContext{MaxSensitivity: low},
+		"with a key, a lower limit needs no token": {key: true, trust: &schema.TrustContext{MaxSensitivity: low},
 			limit: low},
 		"with a key, nothing claimed": {key: true, limit: medium},
 		"a token": {key: true, asked: hyper, trust: &schema.TrustContext{Token: good},
@@ -96,18 +96,18 @@ func TestClearance(t *testing.T) {
 		"a token, and more claimed": {key: true, asked: hyper,
 			trust: &schema.TrustContext{Token: good, MaxSensitivity: hyper, Scopes: []string{"s", "q"}}, limit: high,
 			authed: true, scopes: []string{"s"}, problems: is(schema.TrustScopes, schema.TrustCeiling)},
-		"a token grants what it says, no more": {key: true, asked: hyper,
+		"a token without a limit": {key: true, asked: hyper,
 			trust: &schema.TrustContext{Token: plain, MaxSensitivity: hyper}, limit: medium, authed: true,
 			problems: is(schema.TrustCeiling)},
-		"a token says where": {rules: rules, key: true, asked: high,
+		"a token with an environment": {rules: rules, key: true, asked: high,
 			trust: &schema.TrustContext{Token: good}, limit: high, authed: true, scopes: []string{"s", "z"}},
-		"a token says where, the request worse": {rules: rules, key: true, asked: high,
+		"a token and a stricter environment": {rules: rules, key: true, asked: high,
 			trust: &schema.TrustContext{Token: good, Environment: "kiosk"}, limit: low, authed: true,
 			scopes: []string{"s", "z"}, problems: is(schema.TrustEnvironment)},
-		"a request alone says where": {rules: rules, key: true, asked: high,
+		"an environment of the request alone": {rules: rules, key: true, asked: high,
 			trust: &schema.TrustContext{Token: plain, Environment: "office"}, limit: medium, authed: true,
 			problems: is(schema.TrustCeiling)},
-		"nonsense": {key: true, asked: hyper,
+		"an invalid token": {key: true, asked: hyper,
 			trust: &schema.TrustContext{Token: "mt1.x.y", Authenticated: true, Scopes: []string{"s"}}, limit: medium,
 			problems: is(schema.TrustTokenInvalid, schema.TrustUnauthenticated)},
 	} {
@@ -150,9 +150,9 @@ func TestTrustTokens(t *testing.T) {
 	_, err = policy.SignTrust([]byte("short"), trustedOne, said, trustNow)
 	require.ErrorIs(t, err, policy.ErrTrustKey)
 	_, err = policy.ReadTrust(nil, token, trustNow)
-	require.ErrorIs(t, err, policy.ErrTrustMalformed, "no key opens nothing")
+	require.ErrorIs(t, err, policy.ErrTrustMalformed, "without a key, no token is valid")
 
-	// The MAC of a forget's confirmation with the same key opens nothing, and a body of one's own neither.
+	// Forged and truncated tokens are refused.
 	body, _ := json.Marshal(policy.SignedTrust{Principal: trustedOne, Trust: said, Expires: trustNow.Unix() + 60})
 	parts := strings.Split(token, ".")
 	for _, forged := range []string{"", token + "\n", parts[0] + "." + base64.RawURLEncoding.EncodeToString(body) + ".",
@@ -161,7 +161,7 @@ func TestTrustTokens(t *testing.T) {
 		_, err := policy.ReadTrust(trustKey, forged, trustNow)
 		require.ErrorIs(t, err, policy.ErrTrustMalformed)
 	}
-	rapid.Check(t, func(rt *rapid.T) { // not one bit of it can be another
+	rapid.Check(t, func(rt *rapid.T) { // no byte of a token can be changed
 		raw := []byte(token)
 		at := rapid.IntRange(0, len(raw)-1).Draw(rt, "at")
 		raw[at] = byte(rapid.IntRange(1, 127).Draw(rt, "byte"))
@@ -173,8 +173,8 @@ func TestTrustTokens(t *testing.T) {
 	})
 }
 
-// Whatever is said, asked for and ruled: a clearance is bounded by every one of them.
-func TestClearanceIsBoundedByAll(t *testing.T) {
+// A clearance never exceeds the request, the trust context or the rules.
+func TestClearanceBounds(t *testing.T) {
 	t.Parallel()
 	ladder := schema.SensitivityHyper.AtMost()
 	level := rapid.SampledFrom(append([]schema.Sensitivity{""}, ladder...))
@@ -241,7 +241,7 @@ func TestClearanceIsBoundedByAll(t *testing.T) {
 		}
 		require.NotContains(rt, c.Scopes, trustedOne.Scope)
 		for _, l := range slices.Concat(c.Metadata, c.Summary) {
-			require.Greater(rt, rank(l), rank(c.Limit), "what may be read is not redacted")
+			require.Greater(rt, rank(l), rank(c.Limit), "a readable class is not redacted")
 			require.False(rt, l == schema.SensitivityHyper && !c.Authenticated, "hyper without authentication")
 		}
 	})
@@ -284,8 +284,8 @@ func TestTrustRulesOfAFile(t *testing.T) {
 	}
 }
 
-// Nothing grants one user the memories of another: not a claim that is believed, and not a signed token.
-func TestClearanceOfAUser(t *testing.T) {
+// Neither an accepted claim nor a signed token grants one user the memories of another.
+func TestClearanceOfUser(t *testing.T) {
 	t.Parallel()
 	maya := trustedOne
 	maya.Scope, maya.User = "", "maya"

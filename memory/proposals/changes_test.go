@@ -28,24 +28,24 @@ func TestFindChange(t *testing.T) {
 		fact      string
 		at        time.Time
 		neighbors []memory.Neighbor
-		target    string // empty: none
+		target    string // empty for none
 		also      []string
 		change    memory.Change
 	}{
 		"a new value": {"Our standup moved to 10:00.", tuesday,
 			[]memory.Neighbor{neighbor("a", "Our retro is at 15:00.", monday),
 				neighbor("b", "Our standup is at 9:30.", monday)}, "b", nil, memory.ChangeSupersede},
-		"restatements go with the target": {"I live in Oslo now.", tuesday,
+		"restatements change with the target": {"I live in Oslo now.", tuesday,
 			[]memory.Neighbor{neighbor("a", "I live in Lyon.", monday), neighbor("b", "My home is in Lyon.", monday)},
 			"a", []string{"b"}, memory.ChangeSupersede},
-		"what was said later is not changed": {"Our standup is at 9:30.", monday,
+		"a later statement is not changed": {"Our standup is at 9:30.", monday,
 			[]memory.Neighbor{neighbor("a", "Our standup is at 10:00.", tuesday)}, "", nil, ""},
 		"an episode is not changed": {"Our standup moved to 10:00.", tuesday,
 			[]memory.Neighbor{{ID: "a", Content: "Our standup is at 9:30.", Type: schema.TypeEpisodic,
 				OccurredAt: monday}}, "", nil, ""},
-		"what says other things too is not changed": {"Maya lives in Oslo.", tuesday,
+		"a text with other statements is not changed": {"Maya lives in Oslo.", tuesday,
 			[]memory.Neighbor{neighbor("a", "Maya lives in Lyon. She has two dogs.", monday)}, "", nil, ""},
-		"two things of which either could be meant": {"The rate limit was raised to 500.", tuesday,
+		"an ambiguous change": {"The rate limit was raised to 500.", tuesday,
 			[]memory.Neighbor{neighbor("a", "The rate limit of the search API is 100.", monday),
 				neighbor("b", "The rate limit of the billing API is 200.", monday)}, "", nil, ""},
 		"a probable change contests": {"Maya works at Globex.", tuesday,
@@ -72,7 +72,7 @@ func TestOwnStatements(t *testing.T) {
 	require.True(t, found.Own)
 	_, ok = proposals.FindChange(memory.Fact{Content: "I live in Oslo now.", Speaker: "Tom", SaidAt: tuesday},
 		[]memory.Neighbor{old})
-	require.False(t, ok, "Tom speaks of himself")
+	require.False(t, ok, "Tom speaks about himself")
 }
 
 func TestFindRetracted(t *testing.T) {
@@ -86,7 +86,7 @@ func TestFindRetracted(t *testing.T) {
 	require.Equal(t, schema.ActionNone, p.Action)
 }
 
-func TestTheMostChangedAreOffered(t *testing.T) {
+func TestMostChangedNeighborsAreOffered(t *testing.T) {
 	t.Parallel()
 	var found []memory.Neighbor
 	for _, text := range []string{"The launch party is loud.", "The launch was fun.", "A launch needs a checklist.",
@@ -116,11 +116,11 @@ func TestEvaluateChanges(t *testing.T) {
 			schema.ProposalApplied, ""},
 		"likely": {proposals.SupersedeAuto, memory.ChangeContest, false, target, schema.ProposalApplied,
 			""},
-		"not told": {proposals.SupersedeAuto, "", false, target, schema.ProposalBlocked,
+		"no change in the text": {proposals.SupersedeAuto, "", false, target, schema.ProposalBlocked,
 			proposals.ReasonDestructiveDisabled},
-		"another's, own allowed": {proposals.SupersedeOwn, memory.ChangeSupersede, false, target,
+		"another speaker's, own allowed": {proposals.SupersedeOwn, memory.ChangeSupersede, false, target,
 			schema.ProposalBlocked, proposals.ReasonDestructiveDisabled},
-		"their own": {proposals.SupersedeOwn, memory.ChangeSupersede, true, target, schema.ProposalApplied,
+		"the speaker's own": {proposals.SupersedeOwn, memory.ChangeSupersede, true, target, schema.ProposalApplied,
 			""},
 		"review": {proposals.SupersedeReview, memory.ChangeSupersede, true, target,
 			schema.ProposalBlocked, proposals.ReasonDestructiveDisabled},

@@ -10,7 +10,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-func TestWhatKeepsItsPlace(t *testing.T) {
+func TestKeepsItsPlace(t *testing.T) {
 	t.Parallel()
 	held := revision.Standing{Type: schema.TypeSemantic, Status: schema.StatusActive, Confidence: 0.8, SourceTrust: 1,
 		Sources: 1}
@@ -19,29 +19,29 @@ func TestWhatKeepsItsPlace(t *testing.T) {
 		held, said func(*revision.Standing)
 		want       bool
 	}{
-		"as much speaks for the fact": {func(*revision.Standing) {}, func(s *revision.Standing) {
+		"equal support": {func(*revision.Standing) {}, func(s *revision.Standing) {
 			s.Confidence = 0.8
 		}, false},
-		"more speaks for the memory": {func(*revision.Standing) {}, func(s *revision.Standing) {
+		"more support for the memory": {func(*revision.Standing) {}, func(s *revision.Standing) {
 			s.Confidence = 0.5
 		}, true},
-		"the fact's source is mistrusted": {func(*revision.Standing) {}, func(s *revision.Standing) {
+		"the fact's source is less trusted": {func(*revision.Standing) {}, func(s *revision.Standing) {
 			s.SourceTrust = 0.2
 		}, true},
-		"to be contested": {func(s *revision.Standing) { s.Policy = schema.PolicyContest },
+		"policy contest": {func(s *revision.Standing) { s.Policy = schema.PolicyContest },
 			func(*revision.Standing) {}, true},
-		"to be forked": {func(s *revision.Standing) { s.Policy = schema.PolicyFork },
+		"policy fork": {func(s *revision.Standing) { s.Policy = schema.PolicyFork },
 			func(*revision.Standing) {}, true},
-		"to be replaced": {func(s *revision.Standing) { s.Policy = schema.PolicyReplace },
+		"policy replace": {func(s *revision.Standing) { s.Policy = schema.PolicyReplace },
 			func(*revision.Standing) {}, false},
-		"a special case": {func(s *revision.Standing) {
+		"a narrower ground": {func(s *revision.Standing) {
 			s.Validity = memorytest.When(`{"os":"linux"}`)
 		}, func(*revision.Standing) {}, true},
-		"for a time": {func(s *revision.Standing) { s.Validity = memorytest.During(0, 4, "") },
+		"a time window": {func(s *revision.Standing) { s.Validity = memorytest.During(0, 4, "") },
 			func(*revision.Standing) {}, true},
 		"contested": {func(s *revision.Standing) { s.Status = schema.StatusContested },
 			func(*revision.Standing) {}, true},
-		"no semantic memory": {func(s *revision.Standing) {
+		"an episode": {func(s *revision.Standing) {
 			s.Type, s.Policy = schema.TypeEpisodic, schema.PolicyContest
 		}, func(*revision.Standing) {}, false},
 	} {

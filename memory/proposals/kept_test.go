@@ -28,15 +28,15 @@ func TestKeepsTarget(t *testing.T) {
 		target   revision.Standing
 		want     bool
 	}{
-		"as much speaks for the fact":  {memory.Proposal{Action: schema.ActionUpdate}, standing(1), false},
-		"more speaks for the target":   {memory.Proposal{Action: schema.ActionUpdate}, standing(9), true},
-		"a delete is judged alike":     {memory.Proposal{Action: schema.ActionDelete}, standing(9), true},
-		"nothing is replaced":          {memory.Proposal{Action: schema.ActionAdd}, standing(9), false},
-		"what happened is not revised": {memory.Proposal{Action: schema.ActionUpdate}, episode, false},
-		"contested":                    {memory.Proposal{Action: schema.ActionUpdate}, contested, true},
-		"a change outweighs how often it was said": {
+		"equal support":               {memory.Proposal{Action: schema.ActionUpdate}, standing(1), false},
+		"more support for the target": {memory.Proposal{Action: schema.ActionUpdate}, standing(9), true},
+		"a delete":                    {memory.Proposal{Action: schema.ActionDelete}, standing(9), true},
+		"an addition":                 {memory.Proposal{Action: schema.ActionAdd}, standing(9), false},
+		"an episode":                  {memory.Proposal{Action: schema.ActionUpdate}, episode, false},
+		"contested":                   {memory.Proposal{Action: schema.ActionUpdate}, contested, true},
+		"a change outweighs the support of the target": {
 			memory.Proposal{Action: schema.ActionUpdate, Change: memory.ChangeSupersede}, standing(9), false},
-		"a change settles what is contested": {
+		"a change resolves a contest": {
 			memory.Proposal{Action: schema.ActionUpdate, Change: memory.ChangeSupersede}, contested, false},
 		"a change does not outweigh the policy": {
 			memory.Proposal{Action: schema.ActionUpdate, Change: memory.ChangeSupersede}, forks, true},

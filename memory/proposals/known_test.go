@@ -19,8 +19,8 @@ func TestSourceStates(t *testing.T) {
 	fact := memory.Fact{Content: "Maya lives in Lyon"}
 	require.True(t, proposals.SourceStates(fact, source(schema.TypeSemantic, "maya lives in  Lyon.")))
 	require.False(t, proposals.SourceStates(fact, source(schema.TypeSemantic, "Maya lives in Lyon and likes tea.")))
-	require.False(t, proposals.SourceStates(fact, source(schema.TypeEpisodic, "Maya lives in Lyon")), "it fades")
-	require.False(t, proposals.SourceStates(fact, memory.Neighbor{}), "it is not stored")
+	require.False(t, proposals.SourceStates(fact, source(schema.TypeEpisodic, "Maya lives in Lyon")), "episodes fade")
+	require.False(t, proposals.SourceStates(fact, memory.Neighbor{}), "the source is not stored")
 }
 
 func TestTypeOfSource(t *testing.T) {

@@ -33,20 +33,20 @@ func TestKeepLasting(t *testing.T) {
 		in, want memory.Proposal
 		meantFor schema.Visibility
 	}{
-		"a lasting record stands for it": {none("lasting"), none("lasting"), schema.VisibilityShared},
-		"also for fewer":                 {none("lasting"), none("lasting"), schema.VisibilityPrivate},
-		"not for more": {none("lasting"), add(proposals.WhyKnownToFew),
+		"a lasting record":      {none("lasting"), none("lasting"), schema.VisibilityShared},
+		"a narrower visibility": {none("lasting"), none("lasting"), schema.VisibilityPrivate},
+		"a wider visibility": {none("lasting"), add(proposals.WhyKnownToFew),
 			schema.VisibilityGlobal},
-		"an episode fades": {none("said"), add(proposals.WhyOnlyFading),
+		"an episode": {none("said"), add(proposals.WhyOnlyFading),
 			schema.VisibilityPrivate},
-		"so does working memory": {none("task"), add(proposals.WhyOnlyFading),
+		"working memory": {none("task"), add(proposals.WhyOnlyFading),
 			schema.VisibilityPrivate},
-		"a skill is no fact": {none("skill"), add(proposals.WhyOnlyFading),
+		"a procedure": {none("skill"), add(proposals.WhyOnlyFading),
 			schema.VisibilityPrivate},
-		"a condition may not hold": {none("bounded"), add(proposals.WhyBounded),
+		"a bounded fact": {none("bounded"), add(proposals.WhyBounded),
 			schema.VisibilityPrivate},
-		"none without a target is left alone":    {none(""), none(""), schema.VisibilityPrivate},
-		"an unknown target is left to the write": {none("gone"), none("gone"), schema.VisibilityPrivate},
+		"none without a target": {none(""), none(""), schema.VisibilityPrivate},
+		"an unknown target":     {none("gone"), none("gone"), schema.VisibilityPrivate},
 	} {
 		require.Equal(t, c.want, proposals.KeepLasting(c.in, all, c.meantFor), name)
 	}
@@ -63,25 +63,25 @@ func TestTieOf(t *testing.T) {
 		again proposals.Restated
 		want  string
 	}{
-		"alike": {record, revision.RelationDerivedFrom},
+		"equal": {record, revision.RelationDerivedFrom},
 		"trusted more": {proposals.Restated{Trust: 1, Sensitivity: schema.SensitivityMedium,
 			Visibility: schema.VisibilityShared}, revision.RelationDerivedFrom},
 		"less sensitive": {proposals.Restated{Trust: 0.8, Sensitivity: schema.SensitivityLow,
 			Visibility: schema.VisibilityShared}, revision.RelationDerivedFrom},
-		"for more": {proposals.Restated{Trust: 0.8, Sensitivity: schema.SensitivityMedium,
+		"wider": {proposals.Restated{Trust: 0.8, Sensitivity: schema.SensitivityMedium,
 			Visibility: schema.VisibilityGlobal}, revision.RelationDerivedFrom},
 		"trusted less": {proposals.Restated{Trust: 0.7, Sensitivity: schema.SensitivityMedium,
 			Visibility: schema.VisibilityShared}, proposals.RelationRestates},
 		"more sensitive": {proposals.Restated{Trust: 0.8, Sensitivity: schema.SensitivityHigh,
 			Visibility: schema.VisibilityShared}, proposals.RelationRestates},
-		"for fewer": {proposals.Restated{Trust: 0.8, Sensitivity: schema.SensitivityMedium,
+		"narrower": {proposals.Restated{Trust: 0.8, Sensitivity: schema.SensitivityMedium,
 			Visibility: schema.VisibilityPrivate}, proposals.RelationRestates},
 	} {
 		require.Equal(t, c.want, proposals.TieOf(record, c.again), name)
 	}
 }
 
-func TestRestateIsOneSuccess(t *testing.T) {
+func TestRestateCountsAsOneSuccess(t *testing.T) {
 	t.Parallel()
 	created := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	m := lifecycle.Rated{Type: schema.TypeSemantic, Confidence: 0.8, CreatedAt: created,
@@ -91,7 +91,7 @@ func TestRestateIsOneSuccess(t *testing.T) {
 	require.NoError(t, err)
 	require.InDelta(t, 0.5, r.Before, 1e-9)
 	require.InDelta(t, 0.6, r.After, 1e-9)
-	require.Equal(t, later, r.SalienceAt, "the curve begins again")
+	require.Equal(t, later, r.SalienceAt, "a new curve begins")
 	require.True(t, r.Reinforced)
 	require.InDelta(t, 0.8, r.Confidence, 1e-9)
 	require.Nil(t, r.Payload)
@@ -101,7 +101,7 @@ func TestRestateIsOneSuccess(t *testing.T) {
 	m.Pinned = true
 	r, err = proposals.Restate(m, later)
 	require.NoError(t, err)
-	require.Nil(t, r.DueAt, "what is pinned does not fade")
+	require.Nil(t, r.DueAt, "a pinned memory does not fade")
 }
 
 func TestSourceRef(t *testing.T) {

@@ -13,20 +13,20 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// spoken is what somebody said.
+// spoken returns a statement of a speaker in an episode.
 func spoken(speaker, content string) proposals.Statement {
 	return proposals.Statement{Type: schema.TypeEpisodic, Speaker: speaker, Content: content,
 		Hash: normalize.Normalize(content).Hash}
 }
 
-// stated is a semantic memory without a triple.
+// statement returns a semantic memory without a triple.
 func statement(content string) proposals.Statement {
 	s := spoken("", content)
 	s.Type = schema.TypeSemantic
 	return s
 }
 
-// claimed is one with a triple.
+// claimed returns a semantic memory with a triple.
 func claimed(content, subject, predicate, object string) proposals.Statement {
 	s := statement(content)
 	s.Claim = memory.Claim{Subject: subject, Predicate: predicate, Object: object}
@@ -49,39 +49,39 @@ func TestSaysSame(t *testing.T) {
 	}{
 		"the same words": {statement("Deploys are on Friday."), spoken("Ben",
 			"deploys are on Friday"), true},
-		"speakers of themselves": {spoken("Maya", "I prefer Python."), statement("Maya prefers Python"), true},
-		"their own things": {spoken("Maya", "My dog is called Rex."),
+		"speakers about themselves": {spoken("Maya", "I prefer Python."), statement("Maya prefers Python"), true},
+		"the speaker's own things": {spoken("Maya", "My dog is called Rex."),
 			statement("Maya's dog is called Rex"), true},
 		"contractions": {spoken("Maya", "I'm allergic to nuts"),
 			statement("Maya is allergic to nuts."), true},
 		"a negation, either way": {spoken("Maya", "I don't eat meat."), statement("Maya does not eat meat"),
 			true},
-		"words that pass": {spoken("Maya", "Well, I actually live in the Hague now!"),
+		"filler words": {spoken("Maya", "Well, I actually live in the Hague now!"),
 			statement("Maya lives in Hague"), true},
 		"two speakers": {spoken("Maya", "I prefer Python."), spoken("Ben", "I prefer Python."),
 			false},
-		"two speakers of a third thing": {spoken("Maya", "The build is red."), spoken("Ben",
+		"two speakers about a third thing": {spoken("Maya", "The build is red."), spoken("Ben",
 			"The build is red."), true},
-		"one of them unknown":       {spoken("Maya", "I prefer Python."), spoken("", "I prefer Python."), true},
-		"an unknown one and a fact": {spoken("", "I prefer Python."), statement("Maya prefers Python"), false},
-		"a negation":                {statement("Maya likes tabs"), statement("Maya does not like tabs"), false},
-		"another tense":             {statement("Maya lives in Oslo"), statement("Maya lived in Oslo"), false},
-		"roles the other way round": {statement("Ana manages Bo"), statement("Bo manages Ana"), false},
-		"more is said": {statement("Maya lives in Oslo"),
+		"one of them unknown":           {spoken("Maya", "I prefer Python."), spoken("", "I prefer Python."), true},
+		"an unknown speaker and a fact": {spoken("", "I prefer Python."), statement("Maya prefers Python"), false},
+		"a negation":                    {statement("Maya likes tabs"), statement("Maya does not like tabs"), false},
+		"another tense":                 {statement("Maya lives in Oslo"), statement("Maya lived in Oslo"), false},
+		"roles reversed":                {statement("Ana manages Bo"), statement("Bo manages Ana"), false},
+		"more content": {statement("Maya lives in Oslo"),
 			statement("Maya lives in Oslo and works at Acme"), false},
-		"nothing is said": {statement(""), statement(""), false},
+		"no content": {statement(""), statement(""), false},
 		"one triple in other words": {oslo, claimed("Oslo is where Maya lives", "maya", "lives_in", "Oslo"),
 			true},
 		"another object":      {oslo, claimed("Maya lives in Oslo", "Maya", "lives_in", "Bergen"), false},
 		"another predicate":   {oslo, claimed("Maya works in Oslo", "Maya", "works_in", "Oslo"), false},
 		"a triple and a turn": {oslo, spoken("Maya", "I live in Oslo."), true},
-		"a sentence is no triple": {claimed("x one two", "Maya", "states", "x one two"),
+		"objects that are sentences": {claimed("x one two", "Maya", "states", "x one two"),
 			claimed("x one three", "Maya", "states", "x one three"), false},
-		"on a ground within the other":     {oslo, work, true},
-		"on disjoint grounds":              {work, summer, false},
-		"procedures that are equal":        {skill, skill, true},
-		"procedures of one name":           {skill, other, false},
-		"a procedure and what tells of it": {skill, statement("Fix the linker error"), false},
+		"on a ground within the other":    {oslo, work, true},
+		"on disjoint grounds":             {work, summer, false},
+		"procedures that are equal":       {skill, skill, true},
+		"procedures of one name":          {skill, other, false},
+		"a procedure and a text about it": {skill, statement("Fix the linker error"), false},
 		"plurals and the third person": {spoken("Maya", "I use buses and study flies"),
 			statement("Maya uses buses and studies flies"), true},
 	} {
@@ -100,15 +100,15 @@ func TestSays(t *testing.T) {
 		other proposals.Statement
 		want  bool
 	}{
-		"the turn that it came from": {oslo, proposals.TieSource, spoken("Maya",
+		"its source turn": {oslo, proposals.TieSource, spoken("Maya",
 			"We left Lyon for Oslo, and Ben got a dog."), true},
-		"a sentence that it came from": {oslo, proposals.TieSource, statement("Maya moved to Oslo"), true},
+		"its source sentence": {oslo, proposals.TieSource, statement("Maya moved to Oslo"), true},
 		"the target of a fork": {oslo, proposals.TieSource, claimed("Maya lives in Lyon", "Maya",
 			"lives_in", "Lyon"), false},
 		"the target of a narrowing": {oslo, proposals.TieSource, oslo, true},
-		"what was merged into a sentence": {statement("Maya lives in Oslo and likes it"), proposals.TieSource, oslo,
+		"a fact merged into a sentence": {statement("Maya lives in Oslo and likes it"), proposals.TieSource, oslo,
 			true},
-		"what follows from it": {oslo, proposals.TieDerived, claimed("Maya is in CET", "Maya",
+		"a conclusion from it": {oslo, proposals.TieDerived, claimed("Maya is in CET", "Maya",
 			"timezone", "CET"), true},
 		"a summary": {oslo, proposals.TieDerived, statement("Maya's year in three lines"), true},
 		"a fork of it": {oslo, proposals.TieDerived, claimed("Maya lives in Lyon", "Maya",
@@ -127,7 +127,7 @@ func TestSays(t *testing.T) {
 	}
 }
 
-// What else was drawn from a source, and what else a summary was made from, is not reached.
+// Other facts of a source, and other sources of a summary, are not reached.
 func TestReached(t *testing.T) {
 	t.Parallel()
 	const same, source, derived = proposals.TieSame, proposals.TieSource, proposals.TieDerived
@@ -181,7 +181,7 @@ func TestSaysMore(t *testing.T) {
 	require.False(t, proposals.SaysMore(spoken("Maya", "I prefer Python and live in Oslo."), python))
 }
 
-// Whatever is said, a statement says the same as itself, and the order does not matter.
+// SaysSame is reflexive and symmetric for any statements.
 func TestSaysSameIsReflexiveAndSymmetric(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

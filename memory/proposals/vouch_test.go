@@ -46,18 +46,18 @@ func TestVouch(t *testing.T) {
 	}{
 		"both are sure": {moved, []memory.Neighbor{lyon}, propose(update, "lyon", supersede), update, "lyon", supersede,
 			"the model's"},
-		"the model doubts what the words are sure of": {moved, []memory.Neighbor{lyon},
+		"the model is less sure than the words": {moved, []memory.Neighbor{lyon},
 			propose(update, "lyon", contest), update, "lyon", supersede, "the model's"},
-		"the model does not say how sure it is": {moved, []memory.Neighbor{lyon}, propose(update, "lyon", ""),
+		"the model gives no certainty": {moved, []memory.Neighbor{lyon}, propose(update, "lyon", ""),
 			update, "lyon", supersede, "the model's"},
 		"a delete is a change that keeps the target": {moved, []memory.Neighbor{lyon}, propose(remove, "lyon", ""),
 			update, "lyon", supersede,
 			"change: names the value that it replaces, by the rules; the model proposed delete"},
-		"the model is sure of what is probable": {globex, []memory.Neighbor{acme}, propose(update, "acme", supersede),
+		"the model is surer than the words": {globex, []memory.Neighbor{acme}, propose(update, "acme", supersede),
 			update, "acme", supersede, "the model's"},
 		"both think it probable": {globex, []memory.Neighbor{acme}, propose(update, "acme", contest),
 			update, "acme", contest, "the model's"},
-		"probable, and the model does not say": {globex, []memory.Neighbor{acme}, propose(update, "acme", ""), update,
+		"probable, the model's certainty unset": {globex, []memory.Neighbor{acme}, propose(update, "acme", ""), update,
 			"acme", contest, "the model's"},
 		"probable, and the model adds": {globex, []memory.Neighbor{acme}, propose(add, "", ""), add, "", "",
 			"the model's"},
@@ -72,15 +72,15 @@ func TestVouch(t *testing.T) {
 		"the model overlooks a change": {moved, []memory.Neighbor{dogs, lyon}, propose(add, "", ""), update, "lyon",
 			supersede,
 			"change: names the value that it replaces, by the rules; the model proposed add"},
-		"the model takes a change for known": {moved, []memory.Neighbor{lyon}, propose(none, "lyon", ""), update,
+		"the model mistakes a change for known": {moved, []memory.Neighbor{lyon}, propose(none, "lyon", ""), update,
 			"lyon", supersede,
 			"change: names the value that it replaces, by the rules; the model proposed none"},
 		"the model changes another memory": {moved, []memory.Neighbor{dogs, lyon}, propose(update, "dogs", supersede),
 			update, "lyon", supersede,
 			"change: names the value that it replaces, by the rules; the model proposed update"},
-		"what is known stays known": {"Maya lives in Oslo now.", []memory.Neighbor{oslo, lyon},
+		"a known fact": {"Maya lives in Oslo now.", []memory.Neighbor{oslo, lyon},
 			propose(none, "oslo", ""), none, "oslo", "", "the model's"},
-		"known, in words that only models match": {garden, []memory.Neighbor{dogs}, propose(none, "dogs", ""), none,
+		"known, in words that only a model matches": {garden, []memory.Neighbor{dogs}, propose(none, "dogs", ""), none,
 			"dogs", "", "the model's"},
 		"the model chooses between two": {limits, []memory.Neighbor{search, billing},
 			propose(update, "billing", supersede), update, "billing", supersede, "the model's"},
@@ -88,9 +88,9 @@ func TestVouch(t *testing.T) {
 			add, "", "", proposals.WhyStaysTrue},
 		"an episode is not deleted": {garden, []memory.Neighbor{said}, propose(remove, "said", ""), add,
 			"", "", proposals.WhyStaysTrue},
-		"what was said later stays": {garden, []memory.Neighbor{later},
+		"a later statement stays": {garden, []memory.Neighbor{later},
 			propose(update, "later", supersede), add, "", "", proposals.WhyStaysTrue},
-		"known only to what fades": {garden, []memory.Neighbor{said}, propose(none, "", ""), add, "", "",
+		"known only from an episode": {garden, []memory.Neighbor{said}, propose(none, "", ""), add, "", "",
 			proposals.WhyOnlyFading},
 		"known, but not where": {garden, []memory.Neighbor{said, dogs}, propose(none, "", ""), none,
 			"", "", "the model's"},
@@ -105,14 +105,14 @@ func TestVouch(t *testing.T) {
 			require.Equal(t, tt.target, got.TargetID)
 			require.Equal(t, tt.change, got.Change)
 			require.Equal(t, tt.reason, got.Reason)
-			require.Equal(t, got, intake.CheckProposal(got, tt.neighbors), "it is well-formed")
-			require.Equal(t, got, proposals.Vouch(got, fact, tt.neighbors), "it vouches for what it gives")
+			require.Equal(t, got, intake.CheckProposal(got, tt.neighbors), "the result is well-formed")
+			require.Equal(t, got, proposals.Vouch(got, fact, tt.neighbors), "Vouch is idempotent")
 		})
 	}
 }
 
-// Whatever a model answers, it supersedes and retracts nothing that the words of the fact do not change.
-func TestVouchNeverTrustsAModelAlone(t *testing.T) {
+// A model's answer never supersedes or retracts a memory that the words of the fact do not change.
+func TestVouchNeedsMoreThanTheModel(t *testing.T) {
 	t.Parallel()
 	neighbors := []memory.Neighbor{neighbor("dogs", "Maya has two dogs.", monday),
 		neighbor("tea", "Maya likes tea.", monday)}
@@ -127,7 +127,7 @@ func TestVouchNeverTrustsAModelAlone(t *testing.T) {
 				p := intake.CheckProposal(memory.Proposal{Action: action, TargetID: target, Change: change,
 					Confidence: 1, Also: []string{"dogs", "tea"}}, neighbors)
 				if change == memory.ChangeRetract && p.Change == change {
-					continue // models cannot say it: package reply
+					continue // package reply does not allow this answer
 				}
 				got := proposals.Vouch(p, fact, neighbors)
 				require.Contains(t, []memory.Change{memory.ChangeContest, ""}, got.Change)
@@ -146,18 +146,18 @@ func TestVouchRetractions(t *testing.T) {
 	const tabs = "Maya likes tabs."
 	cleared := proposals.VouchRetractions(memory.Extraction{Facts: []memory.Fact{{Content: tabs, Cue: "actually"}}},
 		tabs)
-	require.Equal(t, []memory.Fact{{Content: tabs}}, cleared.Facts, "a cue that the source does not hold")
+	require.Equal(t, []memory.Fact{{Content: tabs}}, cleared.Facts, "a cue that is not in the source")
 	for name, tt := range map[string]struct {
 		source string
 		fact   memory.Fact
 		kept   bool
 	}{
-		"in so many words": {"Forget  that Maya likes tabs.",
+		"explicitly": {"Forget  that Maya likes tabs.",
 			memory.Fact{Content: tabs, Retracts: true, Cue: "forget that"}, true},
 		"the source states it": {"Maya likes tabs.", memory.Fact{Content: tabs, Retracts: true, Cue: "forget that"},
 			false},
-		"without a cue":         {"Forget that Maya likes tabs.", memory.Fact{Content: tabs, Retracts: true}, false},
-		"nothing is taken back": {"Actually Maya likes tabs.", memory.Fact{Content: tabs, Cue: "actually"}, true},
+		"without a cue":    {"Forget that Maya likes tabs.", memory.Fact{Content: tabs, Retracts: true}, false},
+		"not a retraction": {"Actually Maya likes tabs.", memory.Fact{Content: tabs, Cue: "actually"}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

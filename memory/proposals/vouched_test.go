@@ -11,7 +11,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-func TestHandedInNamesCandidateAndEvent(t *testing.T) {
+func TestHandedIn(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("", 3600))
 	utc := at.UTC()

@@ -26,15 +26,15 @@ func TestNarrow(t *testing.T) {
 		min            *float64
 		want           proposals.WritePolicy
 	}{
-		"nothing asked": {open, "", false, nil, open},
+		"empty request": {open, "", false, nil, open},
 		"everything narrowed": {open, schema.ModeShadow, true, ptr(0.9),
 			proposals.WritePolicy{Mode: schema.ModeShadow, Supersede: proposals.SupersedeReview,
 				MinFactConfidence: 0.9}},
-		"looser mode":       {frozen, schema.ModeControlled, false, nil, frozen},
-		"lower confidence":  {open, "", false, ptr(0.1), open},
-		"absurd confidence": {open, "", false, ptr(math.NaN()), open},
-		"unknown mode":      {open, "yolo", false, nil, open},
-		"zero worker": {proposals.WritePolicy{}, schema.ModeControlled, false, nil,
+		"looser mode":      {frozen, schema.ModeControlled, false, nil, frozen},
+		"lower confidence": {open, "", false, ptr(0.1), open},
+		"confidence NaN":   {open, "", false, ptr(math.NaN()), open},
+		"unknown mode":     {open, "yolo", false, nil, open},
+		"zero worker policy": {proposals.WritePolicy{}, schema.ModeControlled, false, nil,
 			proposals.WritePolicy{Mode: schema.ModeShadow}},
 		"documented defaults": {proposals.DefaultWritePolicy(), "", false, nil,
 			proposals.WritePolicy{Mode: schema.ModeControlled, Supersede: proposals.SupersedeAuto,
@@ -85,12 +85,12 @@ func TestEvaluateWrite(t *testing.T) {
 		want     proposals.Verdict
 	}{
 		"add": {defaults, good, add, nil, applied},
-		"just sure enough": {defaults, memory.Fact{Content: good.Content, Confidence: 0.7}, add, nil,
+		"at the minimum confidence": {defaults, memory.Fact{Content: good.Content, Confidence: 0.7}, add, nil,
 			applied},
-		"not sure enough": {defaults, unsure, add, nil, skipped("low_fact_confidence")},
+		"below the minimum confidence": {defaults, unsure, add, nil, skipped("low_fact_confidence")},
 		"confidence not a number": {proposals.WritePolicy{Mode: schema.ModeControlled}, noNumber, add, nil,
 			skipped("low_fact_confidence")},
-		"nothing but punctuation":     {defaults, empty, add, nil, skipped("empty_fact_content")},
+		"only punctuation":            {defaults, empty, add, nil, skipped("empty_fact_content")},
 		"retraction of nothing":       {open, retracting, add, nil, skipped("retraction_without_target")},
 		"retraction of what is known": {open, retracting, none, nil, skipped("retraction_without_target")},
 		"retraction, undecided": {open, retracting,
@@ -169,12 +169,12 @@ func TestEvaluateWriteProperties(t *testing.T) {
 			target = nil
 		}
 		got := proposals.EvaluateWrite(policy, f, p, target)
-		require.Equal(t, got.State == schema.ProposalApplied, got.Reason == "", "a reason unless applied")
+		require.Equal(t, got.State == schema.ProposalApplied, got.Reason == "", "a reason if and only if not applied")
 		if got.State == schema.ProposalApplied {
 			require.Equal(t, schema.ModeControlled, policy.Mode)
 			require.GreaterOrEqual(t, f.Confidence, policy.MinFactConfidence)
 			require.False(t, got.ReviewNeeded)
-			require.False(t, f.Retracts && p.Action == schema.ActionAdd, "what does not hold is never added")
+			require.False(t, f.Retracts && p.Action == schema.ActionAdd, "a retraction is never added")
 			if p.Action != schema.ActionAdd {
 				require.True(t, policy.AllowUpdateDelete && !target.Pinned && !target.Kept && target.ID == p.TargetID)
 			}

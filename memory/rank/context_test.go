@@ -11,10 +11,10 @@ import (
 	"github.com/mneme/mneme/memory/rank"
 )
 
-// scored is a candidate with a score.
+// scored returns a candidate with a score.
 func scored(id int, score float64) evidence { return evidence{ID: number(id), Score: score} }
 
-// scores are the scores by the last byte of the id.
+// scores returns the scores by the last byte of the id.
 func scores(of []evidence) map[int]float64 {
 	out := map[int]float64{}
 	for _, e := range of {
@@ -33,15 +33,15 @@ func TestNeighbourhood(t *testing.T) {
 	asks := turn(1, 4, 1)
 	asks.AnchorAsks = true
 	got := scores(rank.Neighbourhood(in, []rank.Turn{turn(1, 2, 1), turn(1, 3, -2), asks, turn(2, 1, -1)}))
-	require.InDelta(t, 1-0.8*(1-0.4*0.5), got[2], 1e-12, "own evidence and the neighbour's")
-	require.InDelta(t, 0.2*0.5, got[3], 1e-12, "two turns away, found by nothing else")
-	require.InDelta(t, 0.6*0.5, got[4], 1e-12, "right after one that asks")
-	require.InDelta(t, 1-0.5*(1-0.4*0.2), got[1], 1e-12, "direct evidence is lent, not what was lent before")
-	require.Equal(t, 0.5, in[0].Score, "the input stays")
+	require.InDelta(t, 1-0.8*(1-0.4*0.5), got[2], 1e-12, "its own evidence and its neighbour's")
+	require.InDelta(t, 0.2*0.5, got[3], 1e-12, "two turns away, no evidence of its own")
+	require.InDelta(t, 0.6*0.5, got[4], 1e-12, "right after a question")
+	require.InDelta(t, 1-0.5*(1-0.4*0.2), got[1], 1e-12, "only direct evidence is passed on")
+	require.Equal(t, 0.5, in[0].Score, "the input is unchanged")
 }
 
-// Facts of one source stand in its place: what they say together is said once.
-func TestNeighbourhoodHearsOnePlaceOnce(t *testing.T) {
+// Facts of one source count as one place, so a turn next to it is raised once.
+func TestNeighbourhoodCountsOnePlaceOnce(t *testing.T) {
 	t.Parallel()
 	fact := func(id int, score float64) evidence {
 		e := scored(id, score)
@@ -53,7 +53,7 @@ func TestNeighbourhoodHearsOnePlaceOnce(t *testing.T) {
 	require.InDelta(t, 0.4*0.5, got[7], 1e-12, "the strongest of the three")
 }
 
-func TestAnchorsStandWhereTheirSourcesStand(t *testing.T) {
+func TestAnchorsHaveThePlaceOfTheirSource(t *testing.T) {
 	t.Parallel()
 	fact := scored(1, 0.9)
 	fact.Source = number(5)
@@ -61,7 +61,7 @@ func TestAnchorsStandWhereTheirSourcesStand(t *testing.T) {
 	said.Session = "s"
 	require.Equal(t, []rank.Anchor{{ID: number(1), Place: number(5)}, {ID: number(2), Place: number(2)}},
 		rank.Anchors([]evidence{fact, scored(3, 0.7), said}),
-		"what is of no session stands nowhere")
+		"a candidate without a session or source has no place")
 	many := make([]evidence, 1000)
 	for i := range many {
 		many[i] = said
@@ -71,10 +71,10 @@ func TestAnchorsStandWhereTheirSourcesStand(t *testing.T) {
 
 	again := scored(4, 0.4)
 	again.Source = number(5)
-	require.Len(t, rank.Anchors([]evidence{fact, again, said}), 2, "facts of one source stand in one place")
+	require.Len(t, rank.Anchors([]evidence{fact, again, said}), 2, "facts of one source have one place")
 }
 
-// A long text says alone what it is about.
+// A long text needs less context to be understood.
 func TestLongTextsNeedLessContext(t *testing.T) {
 	t.Parallel()
 	long := turn(1, 3, 1)
@@ -106,12 +106,12 @@ func TestSessions(t *testing.T) {
 	other.Agent = "another"
 	got := scores(rank.Sessions([]evidence{in(1, "a", 0b001), in(2, "a", 0b010), in(3, "b", 0b001), in(4, "", 0b111),
 		in(5, "c", 0), other}, []float64{0.5, 0.3, 0.2}))
-	require.InDelta(t, 1-0.9*(1-0.15*0.8*0.8), got[1], 1e-12, "what the session holds together")
+	require.InDelta(t, 1-0.9*(1-0.15*0.8*0.8), got[1], 1e-12, "the evidence of the whole session")
 	require.Equal(t, got[1], got[2])
 	require.Greater(t, got[1], got[3])
-	require.Equal(t, got[3], got[6], "another agent's session of the same name")
+	require.Equal(t, got[3], got[6], "a session of the same name is another agent's")
 	require.Equal(t, 0.1, got[4], "no session")
-	require.Equal(t, 0.1, got[5], "the session holds nothing")
+	require.Equal(t, 0.1, got[5], "no evidence in the session")
 }
 
 func TestSpeakers(t *testing.T) {

@@ -27,7 +27,7 @@ func TestSessionDigest(t *testing.T) {
 	require.False(t, cut)
 }
 
-func TestSessionDigestKeepsToItsLength(t *testing.T) {
+func TestSessionDigestLength(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		var records []rank.Noted

@@ -10,14 +10,14 @@ import (
 	"github.com/mneme/mneme/memory/rank"
 )
 
-func TestAQueryIsExpanded(t *testing.T) {
+func TestExpandQuery(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "went gone", rank.ExpandQuery("Where did Ann go?"))
 	require.Equal(t, "buy", rank.ExpandQuery("what was BOUGHT"))
 	require.Contains(t, strings.Fields(rank.ExpandQuery("which pets has Ann")), "puppy")
 	require.Contains(t, strings.Fields(rank.ExpandQuery("which physician does she see")), "doctor")
-	require.Empty(t, rank.ExpandQuery("who is Anne"), "no one else is asked for")
-	require.Empty(t, rank.ExpandQuery("go went gone"), "nothing that is asked for already")
+	require.Empty(t, rank.ExpandQuery("who is Anne"), "names are not expanded")
+	require.Empty(t, rank.ExpandQuery("go went gone"), "words of the query are not repeated")
 	require.Empty(t, rank.ExpandQuery("?! & | !'x"))
 	rapid.Check(t, func(rt *rapid.T) {
 		words := rapid.SliceOf(rapid.SampledFrom(strings.Fields("go pets sport jobs instruments take run see "+
@@ -28,7 +28,7 @@ func TestAQueryIsExpanded(t *testing.T) {
 	})
 }
 
-func TestExpansionsCountForLessAndSelectTheRare(t *testing.T) {
+func TestExpansionsWeighLessAndSelectRareWords(t *testing.T) {
 	t.Parallel()
 	quote := func(s string) string { return s }
 	corpus := rank.Corpus{Docs: 100_000, Lexemes: 1_000_000}

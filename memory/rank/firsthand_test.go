@@ -29,5 +29,5 @@ func TestFirstHandRanksAboveTheAssistant(t *testing.T) {
 		require.Equal(t, 0.35, scores(rank.FirstHand(slices.Clone(in), query))[1], query)
 	}
 	alone := []evidence{said(1, "assistant"), said(4, "")}
-	require.Equal(t, 0.5, scores(rank.FirstHand(alone, "my budget"))[1], "no one else spoke")
+	require.Equal(t, 0.5, scores(rank.FirstHand(alone, "my budget"))[1], "the only speaker")
 }

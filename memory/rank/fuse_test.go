@@ -12,7 +12,7 @@ import (
 
 type evidence = rank.Evidence
 
-// number is the n-th id.
+// number returns the n-th id.
 func number(n int) uuid.UUID { return uuid.UUID{15: byte(n)} }
 
 func found(id int, text, vector float64) evidence {
@@ -76,7 +76,7 @@ func TestFuseKeepsItsBounds(t *testing.T) {
 	})
 }
 
-func TestTrustIsABelievableShare(t *testing.T) {
+func TestTrustIn(t *testing.T) {
 	t.Parallel()
 	for _, model := range []string{rank.HashModel, "text-embedding-3-small", "potion:static:0123abcd", ""} {
 		trust := rank.TrustIn(model)
@@ -88,7 +88,7 @@ func TestTrustIsABelievableShare(t *testing.T) {
 	require.Less(t, rank.TrustIn(rank.HashModel).Alone, rank.TrustIn("trained").Alone)
 }
 
-func TestTheStrongestEvidenceWins(t *testing.T) {
+func TestStrongestEvidenceWins(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		channels map[string]float64

@@ -13,7 +13,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// ranking is a list of candidates, said in their order a day apart, with scores.
+// ranking is a list of candidates with scores. Each is a day later than the one before.
 type ranking struct {
 	evidence []rank.Evidence
 	said     map[uuid.UUID]rank.Quote
@@ -32,7 +32,7 @@ func ranked(scores []float64, texts ...string) ranking {
 	return r
 }
 
-// asked returns the numbers of the candidates in their new order, and what they are marked with.
+// asked returns the numbers of the candidates in their new order, and their marks.
 func (r ranking) asked(question string) (order []int, marks map[int]schema.Currentness) {
 	marks = map[int]schema.Currentness{}
 	for _, e := range rank.Latest(r.evidence, r.said, []frame.Question{frame.ReadQuestion(question)}) {
@@ -45,7 +45,7 @@ func (r ranking) asked(question string) (order []int, marks map[int]schema.Curre
 	return order, marks
 }
 
-func TestTheNewestComesFirstAndTheOlderIsMarked(t *testing.T) {
+func TestLatestRanksNewestFirstAndMarksOlder(t *testing.T) {
 	t.Parallel()
 	r := ranked(
 		[]float64{0.9, 0.4, 0.3},
@@ -62,7 +62,7 @@ func TestTheNewestComesFirstAndTheOlderIsMarked(t *testing.T) {
 	require.Equal(t, map[int]schema.Currentness{1: schema.CurrentnessOlder}, marks)
 }
 
-func TestOnlyAPartOfWhatSaysMoreIsOutdated(t *testing.T) {
+func TestLatestMarksPartlyOutdatedText(t *testing.T) {
 	t.Parallel()
 	r := ranked([]float64{0.9, 0.4}, "I live in Lyon. I drive a Skoda.", "I moved from Lyon to Oslo.")
 	order, marks := r.asked("Where do I live?")
@@ -70,7 +70,7 @@ func TestOnlyAPartOfWhatSaysMoreIsOutdated(t *testing.T) {
 	require.Equal(t, map[int]schema.Currentness{1: schema.CurrentnessMixed}, marks)
 }
 
-func TestWhatCoexistsKeepsItsPlace(t *testing.T) {
+func TestLatestKeepsCompatibleStatements(t *testing.T) {
 	t.Parallel()
 	for question, texts := range map[string][2]string{
 		"Where does Dana's brother live?": {"Dana's brother lives in Lyon.", "Dana's sister moved to Oslo."},
@@ -87,7 +87,7 @@ func TestWhatCoexistsKeepsItsPlace(t *testing.T) {
 	}
 }
 
-func TestLatestOfFewAndOfLongTexts(t *testing.T) {
+func TestLatestIgnoresLongTexts(t *testing.T) {
 	t.Parallel()
 	require.Empty(t, rank.Latest(nil, nil, nil))
 	r := ranked([]float64{0.9, 0.4}, "We use Jenkins for CI.", "We switched from Jenkins to GitHub Actions for CI.")
@@ -100,8 +100,8 @@ func TestLatestOfFewAndOfLongTexts(t *testing.T) {
 	require.Empty(t, marks)
 }
 
-// A link of a revision needs no words.
-func TestASupersededMemoryRanksBelowItsSuccessor(t *testing.T) {
+// A supersedes link is enough. The texts need not be related.
+func TestLatestRanksSupersededBelowSuccessor(t *testing.T) {
 	t.Parallel()
 	r := ranked([]float64{0.9, 0.4}, "one thing", "quite another")
 	r.evidence[0].SupersededBy = r.evidence[1].ID
@@ -110,9 +110,9 @@ func TestASupersededMemoryRanksBelowItsSuccessor(t *testing.T) {
 	require.Equal(t, map[int]schema.Currentness{1: schema.CurrentnessOlder}, marks)
 }
 
-// A change is told in fewer of the words asked for. It comes before what it changed, unless it is an assistant's word,
-// the question asks for no value that holds now, or it is hardly relevant.
-func TestWhatTellsOfAChangeComesFirst(t *testing.T) {
+// A text that reports a change often shares fewer words with the question. It comes before the old value unless an
+// assistant wrote it, the question does not ask for a current value, or it is hardly relevant.
+func TestLatestRanksReportedChangeFirst(t *testing.T) {
 	t.Parallel()
 	texts := []string{"I spent $43 on books in January, which is $8 over my $35 monthly budget for books and magazines",
 		"I want to spend my increased January book budget of $50 on a new series; which fits quiet winter " +
@@ -140,8 +140,8 @@ func TestWhatTellsOfAChangeComesFirst(t *testing.T) {
 	require.Equal(t, 1, first("What is my weekly limit on groceries?", "user", 0.7), "a change of something else")
 }
 
-// Turns that say many things share words by chance. Statements from such turns are compared as before.
-func TestTurnsOfAConversationReplaceEachOtherLessEasily(t *testing.T) {
+// Long turns share words by chance, so they need stronger evidence. Short statements are compared as before.
+func TestLatestOfLongTurns(t *testing.T) {
 	t.Parallel()
 	const (
 		old = "I live in Lyon. The old harbour is near, and my sister runs a bakery there with her husband and two cousins."
@@ -162,5 +162,5 @@ func TestTurnsOfAConversationReplaceEachOtherLessEasily(t *testing.T) {
 		r.evidence[i].Status = schema.StatusContested
 	}
 	order, _ = r.asked(question)
-	require.Equal(t, []int{2, 1, 3}, order, "noticed when it was written")
+	require.Equal(t, []int{2, 1, 3}, order, "the contradiction was found at write time")
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/mneme/mneme/memory/rank"
 )
 
-// neighbours are n candidates of a trained space: the first has the cosine nearest, the others fall to background,
-// which the 50th has. The first has no word of the question.
+// neighbours returns n candidates of a trained space, without words of the question. The first has the cosine nearest.
+// From the second on, cosines fall to background, which the 50th and later ones have.
 func neighbours(n int, nearest, background float64) []evidence {
 	out := []evidence{found(1, -1, nearest)}
 	for i := 1; i < n; i++ {
@@ -19,8 +19,8 @@ func neighbours(n int, nearest, background float64) []evidence {
 	return out
 }
 
-// Spaces differ in what is near. What full text found keeps its place before background, however high its cosine.
-func TestNearnessIsTakenFromTheBackgroundOfTheQuestion(t *testing.T) {
+// Spaces differ in the cosine of unrelated texts. A full-text match ranks before background matches with any cosine.
+func TestNearnessIsMeasuredFromBackground(t *testing.T) {
 	t.Parallel()
 	trust := rank.TrustIn("trained")
 	for name, space := range map[string][2]float64{"wide": {0.6, 0.3}, "narrow": {0.86, 0.78}} {
@@ -38,16 +38,16 @@ func TestNearnessIsTakenFromTheBackgroundOfTheQuestion(t *testing.T) {
 	}
 }
 
-func TestWordsAndMeaningAddUp(t *testing.T) {
+func TestTextAndVectorScoresAddUp(t *testing.T) {
 	t.Parallel()
 	in := append(neighbours(60, 0.6, 0.3), found(200, 0.5, 0.6), found(201, 0.5, -1), found(202, 0.5, 0.3))
 	got := rank.Fuse(in, rank.TrustIn("trained"))
 	require.Equal(t, []byte{200, 202, 201}, []byte{got[0].ID[15], got[1].ID[15], got[2].ID[15]})
-	require.InDelta(t, 0.5+0.5*0.5*0.5, got[0].Score, 1e-12, "the nearest counts like the best text, by half")
+	require.InDelta(t, 0.5+0.5*0.5*0.5, got[0].Score, 1e-12, "the nearest counts half as much as the best text")
 }
 
-// Of few neighbours none shows what is background, and a text in other words is still found.
-func TestFewNeighboursAreComparedWithUnrelatedTexts(t *testing.T) {
+// With few neighbours, the background cannot be measured. A text in other words is still found.
+func TestNearnessOfFewNeighbours(t *testing.T) {
 	t.Parallel()
 	got := rank.Fuse(
 		[]evidence{found(1, -1, 0.6), found(2, -1, 0.55), found(3, -1, 0.25), found(4, -1, 0.1)},
@@ -60,11 +60,11 @@ func TestFewNeighboursAreComparedWithUnrelatedTexts(t *testing.T) {
 	require.Positive(
 		t,
 		rank.Fuse([]evidence{found(1, -1, 0.15)}, rank.TrustIn("trained"))[0].Score,
-		"the nearest of little",
+		"a single weak neighbour",
 	)
 }
 
-func TestMoreNearnessIsNeverLess(t *testing.T) {
+func TestNearnessIsMonotone(t *testing.T) {
 	t.Parallel()
 	unit := rapid.Float64Range(0, 1)
 	rapid.Check(t, func(rt *rapid.T) {
@@ -87,13 +87,13 @@ func TestMoreNearnessIsNeverLess(t *testing.T) {
 	})
 }
 
-func TestNearnessIsRelevance(t *testing.T) {
+func TestNearnessCountsAsRelevance(t *testing.T) {
 	t.Parallel()
 	fused := rank.Fuse([]evidence{found(1, -1, 0.7), found(2, 0.2, -1)}, rank.TrustIn("trained"))
 	var far evidence
 	for _, e := range rank.PreferRelevant(fused, rank.RelevanceBlend(fused, 0)) {
 		if e.ID == number(1) {
-			require.InDelta(t, 0.625, e.Relevance, 1e-12, "no word of it is in the question, and it is an answer")
+			require.InDelta(t, 0.625, e.Relevance, 1e-12, "relevant without a word of the question")
 			require.InDelta(t, 0.625, e.Near(), 1e-12)
 		} else {
 			far = e
@@ -101,5 +101,5 @@ func TestNearnessIsRelevance(t *testing.T) {
 	}
 	require.Zero(t, far.Relevance)
 	hashed := rank.Fuse([]evidence{found(1, -1, 0.7)}, rank.TrustIn(rank.HashModel))
-	require.Zero(t, rank.PreferRelevant(hashed, 0.5)[0].Relevance, "letters are no meaning")
+	require.Zero(t, rank.PreferRelevant(hashed, 0.5)[0].Relevance, "hashed letters carry no meaning")
 }

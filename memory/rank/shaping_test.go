@@ -21,7 +21,7 @@ var (
 	trained    = rank.VectorTrust{Blend: 0.7, Alone: 1}
 )
 
-// judged is evidence with a score that fusion made.
+// judged returns evidence with a fused score, after change.
 func judged(id int, score float64, change ...func(*evidence)) evidence {
 	e := evidence{ID: number(id), Channels: map[string]float64{}, Score: score}
 	for _, c := range change {
@@ -38,7 +38,7 @@ func order(list []evidence) []int {
 	return out
 }
 
-// drawEvidence is a ranked list of candidates of every kind, with texts for most of them.
+// drawEvidence draws a ranked list of candidates of every kind, with texts for most of them.
 func drawEvidence(rt *rapid.T) ([]evidence, map[uuid.UUID]string) {
 	unit := rapid.Float64Range(0, 1)
 	texts := map[uuid.UUID]string{}
@@ -69,8 +69,8 @@ func drawEvidence(rt *rapid.T) ([]evidence, map[uuid.UUID]string) {
 	return out, texts
 }
 
-// Every rule keeps scores in bounds, leaves its input as it was, loses and makes up nothing, answers equal
-// lists equally, and returns the best first.
+// Every rule keeps scores in bounds, does not change its input, neither loses nor adds candidates, is deterministic,
+// and returns the best first.
 func TestShapingKeepsItsBounds(t *testing.T) {
 	t.Parallel()
 	type rule = func([]evidence, map[uuid.UUID]string) []evidence
@@ -104,8 +104,8 @@ func TestShapingKeepsItsBounds(t *testing.T) {
 				in, texts := drawEvidence(rt)
 				before := slices.Clone(in)
 				out := apply(in, texts)
-				require.Equal(rt, before, in, "the input stays as it was")
-				require.Equal(rt, out, apply(in, texts), "the same again")
+				require.Equal(rt, before, in, "the input is unchanged")
+				require.Equal(rt, out, apply(in, texts), "deterministic")
 				ids := map[uuid.UUID]evidence{}
 				for _, e := range in {
 					ids[e.ID] = e
@@ -114,10 +114,10 @@ func TestShapingKeepsItsBounds(t *testing.T) {
 					require.True(rt, e.Score >= 0 && e.Score <= 1, "%s: %v", name, e.Score)
 					require.True(rt, i == 0 || e.Score <= out[i-1].Score, "best first")
 					was, known := ids[e.ID]
-					require.True(rt, known, "made up or returned twice")
+					require.True(rt, known, "added or returned twice")
 					delete(ids, e.ID)
 					if e.Score != was.Score {
-						require.NotEmpty(rt, e.Steps, "a score that changes says why")
+						require.NotEmpty(rt, e.Steps, "a changed score has a step")
 						require.Equal(rt, e.Score, e.Steps[len(e.Steps)-1].Score)
 					}
 				}
@@ -135,12 +135,12 @@ func TestConvolve(t *testing.T) {
 		channels    map[string]float64
 		fused, want float64
 	}{
-		"nothing stands as fused":      {map[string]float64{}, 0.4, 0.4},
-		"lexical is a floor":           {map[string]float64{"text": 0.6}, 0.2, 0.6},
-		"fusion is a floor":            {map[string]float64{"text": 0.2}, 0.6, 0.6},
-		"a hint alone is capped":       {map[string]float64{"hints": 1}, 0.1, 0.75},
-		"a hint beside lexical is not": {map[string]float64{"hints": 0.9, "text": 0.1}, 0.1, 0.9},
-		"what agrees adds up": {map[string]float64{"text": 0.8, "vector": 0.8, "hints": 0.8,
+		"no channels":                {map[string]float64{}, 0.4, 0.4},
+		"lexical is a floor":         {map[string]float64{"text": 0.6}, 0.2, 0.6},
+		"fusion is a floor":          {map[string]float64{"text": 0.2}, 0.6, 0.6},
+		"a hint alone is capped":     {map[string]float64{"hints": 1}, 0.1, 0.75},
+		"a hint with lexical is not": {map[string]float64{"hints": 0.9, "text": 0.1}, 0.1, 0.9},
+		"agreeing channels add up": {map[string]float64{"text": 0.8, "vector": 0.8, "hints": 0.8,
 			"claims": 0.8, "graph": 0.8}, 0.5, 0.92},
 		"the sum is bounded": {map[string]float64{"text": 1, "vector": 1, "hints": 1, "claims": 1,
 			"graph": 1}, 0.5, 1},
@@ -151,11 +151,11 @@ func TestConvolve(t *testing.T) {
 		"one with a structured anchor":      {map[string]float64{"graph": 1, "claims": 0.35}, 0.9, 0.9},
 		"one with a lexical anchor":         {map[string]float64{"graph": 1, "text": 0.01}, 0.9, 0.9},
 		"one with a hint":                   {map[string]float64{"graph": 1, "hints": 0.01}, 0.9, 0.9},
-		"a weak traversal stands":           {map[string]float64{"graph": 1}, 0.2, 0.2},
-		"semantic alone is no traversal":    {map[string]float64{"vector": 0.2}, 0.9, 0.9},
-		"what is no number is nothing": {map[string]float64{"text": math.NaN(), "graph": math.Inf(1)}, 0.3,
+		"a weak traversal is kept":          {map[string]float64{"graph": 1}, 0.2, 0.2},
+		"semantic without a traversal":      {map[string]float64{"vector": 0.2}, 0.9, 0.9},
+		"NaN and infinity count as 0": {map[string]float64{"text": math.NaN(), "graph": math.Inf(1)}, 0.3,
 			0.3},
-		"what is out of bounds is at the bound": {map[string]float64{"text": 7}, 0.3, 1},
+		"scores are clamped": {map[string]float64{"text": 7}, 0.3, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -165,10 +165,10 @@ func TestConvolve(t *testing.T) {
 	}
 	hashed := rank.Convolve([]evidence{{ID: number(1), Channels: map[string]float64{"graph": 1, "vector": 1},
 		Score: 0.9}}, rank.TrustIn(rank.HashModel))
-	require.InDelta(t, 0.35, hashed[0].Score, 1e-12, "a space that is not believed alone anchors nothing")
+	require.InDelta(t, 0.35, hashed[0].Score, 1e-12, "an untrusted space is no anchor")
 }
 
-// More evidence in an anchored candidate never lowers its score.
+// More evidence never lowers the score of an anchored candidate.
 func TestConvolveIsMonotone(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -194,10 +194,10 @@ func TestCoverFacets(t *testing.T) {
 	terms := func(bits uint64) func(*evidence) { return func(e *evidence) { e.Terms = bits } }
 	got := rank.CoverFacets([]evidence{judged(1, 0.5, terms(0b11)), judged(2, 0.45, terms(0b11)),
 		judged(3, 0.4, terms(0b100)), judged(4, 0.42)})
-	require.Equal(t, []int{1, 3, 4, 2}, order(got), "what is new goes before what says again")
+	require.Equal(t, []int{1, 3, 4, 2}, order(got), "new facets come before repeated ones")
 	require.InDelta(t, 0.66, got[0].Score, 1e-12)
 	require.InDelta(t, 0.48, got[1].Score, 1e-12)
-	require.InDelta(t, 0.42, got[2].Score, 1e-12, "what was not matched by words stands as it was")
+	require.InDelta(t, 0.42, got[2].Score, 1e-12, "a candidate without matched words keeps its score")
 	require.InDelta(t, 0.41, got[3].Score, 1e-12)
 	require.Empty(t, rank.CoverFacets(nil))
 }
@@ -226,8 +226,8 @@ func TestRehearse(t *testing.T) {
 		of := func(n int64, days int) float64 {
 			return rank.Rehearse([]evidence{judged(1, 0.2, accessed(n, days))}, shapingNow)[0].Score
 		}
-		require.GreaterOrEqual(rt, of(n+1, days), of(n, days), "more often is not less")
-		require.LessOrEqual(rt, of(n, days+1), of(n, days), "longer ago is not more")
+		require.GreaterOrEqual(rt, of(n+1, days), of(n, days), "more accesses never lower the score")
+		require.LessOrEqual(rt, of(n, days+1), of(n, days), "an older access never raises the score")
 	})
 }
 
@@ -238,7 +238,7 @@ func TestRerankBlends(t *testing.T) {
 	require.Equal(t, []int{2, 1, 3}, order(got))
 	require.InDelta(t, 0.75, got[0].Score, 1e-12)
 	require.InDelta(t, 0.45, got[1].Score, 1e-12)
-	require.InDelta(t, 0.4, got[2].Score, 1e-12, "what was not read keeps its score")
+	require.InDelta(t, 0.4, got[2].Score, 1e-12, "a candidate that was not reranked keeps its score")
 	require.Equal(t, []int{1, 2, 3}, order(rank.Rerank(in, nil, 0.5)))
 	require.Equal(t, []int{1, 2, 3}, order(rank.Rerank(in, map[uuid.UUID]float64{number(2): math.NaN()}, 1)))
 }
@@ -254,7 +254,7 @@ func TestDampening(t *testing.T) {
 	}{
 		"semantic only":      {judged(1, 0.8, vector), 0.4},
 		"down to the floor":  {judged(1, 0.5, vector), 0.3},
-		"weak stands":        {judged(1, 0.3, vector), 0.3},
+		"weak is kept":       {judged(1, 0.3, vector), 0.3},
 		"with words":         {judged(1, 0.8, vector, text), 0.8},
 		"with a term":        {judged(1, 0.8, vector, func(e *evidence) { e.Terms = 1 }), 0.8},
 		"with a hint":        {judged(1, 0.8, vector, func(e *evidence) { e.Channels["hints"] = 0.1 }), 0.8},
@@ -268,7 +268,7 @@ func TestDampening(t *testing.T) {
 
 	hubs := rank.DampenHubs([]evidence{judged(1, 0.8), judged(2, 0.7), judged(3, 0.6)},
 		map[uuid.UUID]int64{number(1): 10, number(2): 9}, 10)
-	require.Equal(t, []int{2, 3, 1}, order(hubs), "what links to something rarer, or to nothing, stands")
+	require.Equal(t, []int{2, 3, 1}, order(hubs), "links to rarer entities, or none, are not dampened")
 	require.InDelta(t, 0.56, hubs[2].Score, 1e-12)
 	require.Equal(t, []int{1}, order(rank.DampenHubs([]evidence{judged(1, 0.8)}, map[uuid.UUID]int64{number(1): 10},
 		0)))
@@ -283,7 +283,7 @@ func TestDampening(t *testing.T) {
 func TestSharesWord(t *testing.T) {
 	t.Parallel()
 	require.True(t, rank.SharesWord("Where does Ana live?", "ANA moved"))
-	require.False(t, rank.SharesWord("Where does Ana live?", "where does she go to"), "function words are no overlap")
+	require.False(t, rank.SharesWord("Where does Ana live?", "where does she go to"), "function words are ignored")
 	require.False(t, rank.SharesWord("", "Ana"))
 	require.True(t, rank.SharesWord("東京", "東京"))
 }
@@ -291,12 +291,12 @@ func TestSharesWord(t *testing.T) {
 func TestHubDegree(t *testing.T) {
 	t.Parallel()
 	require.Zero(t, rank.HubDegree(nil))
-	require.Zero(t, rank.HubDegree([]int64{3, 3, 3, 3}), "nothing stands out")
+	require.Zero(t, rank.HubDegree([]int64{3, 3, 3, 3}), "no entity is a hub")
 	require.Zero(t, rank.HubDegree([]int64{1, 2, 1, 2, 1, 2, 1, 2, 1, 2}))
 	require.Equal(t, int64(40), rank.HubDegree([]int64{1, 1, 1, 2, 1, 1, 1, 1, 40, 50, 1}))
 }
 
-func TestBoostDatedKnowsDates(t *testing.T) {
+func TestBoostDated(t *testing.T) {
 	t.Parallel()
 	for text, dated := range map[string]bool{
 		"on 2026-03-18": true, "in 2023": true, "5 May": true, "the 5th of June": true, "March 3rd": true,
@@ -318,11 +318,11 @@ func TestCurrent(t *testing.T) {
 		kind  schema.Currentness
 		score float64
 	}{
-		"nothing known":   {judged(1, 0.5), rank.Supersession{}, "", 0.5},
-		"facts that hold": {judged(1, 0.5), rank.Supersession{Active: 2}, "", 0.5},
+		"nothing known": {judged(1, 0.5), rank.Supersession{}, "", 0.5},
+		"active facts":  {judged(1, 0.5), rank.Supersession{Active: 2}, "", 0.5},
 		"itself superseded": {judged(1, 0.5, replaced), rank.Supersession{SupersededBy: number(9), Active: 1},
 			"superseded", 0.325},
-		"by none that is visible":  {judged(1, 0.5, replaced), rank.Supersession{}, "superseded", 0.325},
+		"by an invisible one":      {judged(1, 0.5, replaced), rank.Supersession{}, "superseded", 0.325},
 		"all of its facts":         {judged(1, 0.5), rank.Supersession{Superseded: 2}, "superseded", 0.325},
 		"some of its facts":        {judged(1, 0.5), rank.Supersession{Active: 1, Superseded: 1}, "mixed", 0.425},
 		"a replacement":            {judged(1, 0.5), rank.Supersession{Replaces: true}, "current", 0.515},
@@ -351,36 +351,36 @@ func TestCollapseDuplicates(t *testing.T) {
 		dropped              bool
 	}{
 		"the same words": {"Ana likes green tea.", "ana likes GREEN tea", semantic, semantic, true},
-		"with an article more": {"Ana bought the new house", "Ana bought a new house", semantic, semantic,
+		"with another article": {"Ana bought the new house", "Ana bought a new house", semantic, semantic,
 			true},
-		"another number":                    {"Ana has 3 cats", "Ana has 4 cats", semantic, semantic, false},
-		"another number in a long text":     {long + " 3 times", long + " 4 times", semantic, semantic, false},
-		"another name in a long text":       {long + " says Ana", long + " says Bo", semantic, semantic, false},
-		"a name that the upper has besides": {long + " says Ana", long, semantic, semantic, false},
-		"another value in a long text":      {long + " in red", long + " in blue", semantic, semantic, false},
-		"a number that the upper has":       {long + " 3", long, semantic, semantic, false},
-		"a negation that the upper has":     {long + " never", long, semantic, semantic, false},
-		"a condition that the upper has":    {long + " unless forced", long, semantic, semantic, false},
-		"a word that the lower has":         {long, long + " usually", semantic, semantic, false},
-		"a word that the upper has":         {long + " usually", long, semantic, semantic, true},
-		"turned round": {"Ana beat Bo at chess", "Bo beat Ana at chess", semantic, semantic,
+		"another number":                      {"Ana has 3 cats", "Ana has 4 cats", semantic, semantic, false},
+		"another number in a long text":       {long + " 3 times", long + " 4 times", semantic, semantic, false},
+		"another name in a long text":         {long + " says Ana", long + " says Bo", semantic, semantic, false},
+		"a name that only the upper has":      {long + " says Ana", long, semantic, semantic, false},
+		"another value in a long text":        {long + " in red", long + " in blue", semantic, semantic, false},
+		"a number that only the upper has":    {long + " 3", long, semantic, semantic, false},
+		"a negation that only the upper has":  {long + " never", long, semantic, semantic, false},
+		"a condition that only the upper has": {long + " unless forced", long, semantic, semantic, false},
+		"a word that only the lower has":      {long, long + " usually", semantic, semantic, false},
+		"a word that only the upper has":      {long + " usually", long, semantic, semantic, true},
+		"roles reversed": {"Ana beat Bo at chess", "Bo beat Ana at chess", semantic, semantic,
 			false},
 		"another tense": {"Ana is a nurse", "Ana was a nurse", semantic, semantic, false},
 		"one part of a long text": {"Ana likes green tea and Bo likes black coffee with milk",
 			"Ana likes green tea", semantic, semantic, false},
 		"a negated text": {"Ana does not like tea", "Ana does like tea", semantic, semantic, false},
-		"said by another": {"I like green tea", "I like green tea!", episode("Ana", 0),
+		"another speaker": {"I like green tea", "I like green tea!", episode("Ana", 0),
 			episode("Bo", 0), false},
-		"said on another day": {"we shipped it today", "we shipped it today!", episode("Ana", 0),
+		"another day": {"we shipped it today", "we shipped it today!", episode("Ana", 0),
 			episode("Ana", 30), false},
-		"said again within the day": {"we shipped it today", "we shipped it today!", episode("Ana", 0),
+		"repeated within a day": {"we shipped it today", "we shipped it today!", episode("Ana", 0),
 			episode("ana", 5), true},
 		"a fact and an episode": {"Ana likes tea", "Ana likes tea", semantic, episode("", 0), false},
-		"one that is contested": {"Ana likes tea", "Ana likes tea", semantic, func(e *evidence) {
+		"a contested one": {"Ana likes tea", "Ana likes tea", semantic, func(e *evidence) {
 			semantic(e)
 			e.Status = schema.StatusContested
 		}, false},
-		"texts of nothing but function mark": {"!!!", "???", semantic, semantic, true},
+		"texts of punctuation only": {"!!!", "???", semantic, semantic, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -395,10 +395,10 @@ func TestCollapseDuplicates(t *testing.T) {
 		})
 	}
 	in := []evidence{judged(1, 0.9), judged(2, 0.8)}
-	require.Equal(t, []int{1, 2}, order(rank.CollapseDuplicates(in, nil)), "what was not read stays")
+	require.Equal(t, []int{1, 2}, order(rank.CollapseDuplicates(in, nil)), "candidates without texts stay")
 }
 
-// Whatever two texts differ in that is a number or a name, both stay.
+// Two texts that differ in a number or a name both stay.
 func TestDuplicatesNeverDropANumberOrAName(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

@@ -25,7 +25,7 @@ func TestExcerpt(t *testing.T) {
 	long := strings.Repeat("word ", 60)
 	text, shown, cut = rank.Excerpt([]rank.Utterance{turn(0, "b"), turn(1, long), turn(-1, long), turn(2, long),
 		turn(-2, long)})
-	require.Equal(t, []uuid.UUID{{15: 9}, {15: 10}, {15: 11}}, shown, "the farthest go first")
+	require.Equal(t, []uuid.UUID{{15: 9}, {15: 10}, {15: 11}}, shown, "the farthest are dropped first")
 	require.True(t, strings.HasPrefix(text, "[…]\n") && strings.HasSuffix(text, "\n[…]"))
 	require.False(t, cut, "no turn is cut")
 	text, _, cut = rank.Excerpt([]rank.Utterance{turn(0, strings.Repeat(long, 5)), turn(1, "c")})
@@ -61,7 +61,7 @@ func TestCard(t *testing.T) {
 	})
 }
 
-func TestPlacesOfSupplements(t *testing.T) {
+func TestSupplementPlaces(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, []int{1, 4, 2, 3}, rank.TakeTurns([]int{1, 2, 3}, nil, []int{4}))
 	for limit, want := range map[int]int{1: 0, 2: 1, 5: 1, 10: 3, 50: 15} {
@@ -74,7 +74,7 @@ func TestPlacesOfSupplements(t *testing.T) {
 	}
 }
 
-func TestRescueFinds(t *testing.T) {
+func TestRescue(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, []string{"photo", "green"}, rank.RescueWords("What is the photosynthetic greenhouse's it of"))
 	require.Equal(t, []string{"茶隼在塔上"}, rank.RescueWords("茶隼在塔上筑巢"))
@@ -98,7 +98,7 @@ func TestRescueFinds(t *testing.T) {
 	})
 }
 
-func TestPassageFits(t *testing.T) {
+func TestPassage(t *testing.T) {
 	t.Parallel()
 	filler := strings.Repeat("lorem ipsum ", 200)
 	wanted := rank.RescueWords("What did the kettle cost in İzmir, with its warranty?")

@@ -30,26 +30,26 @@ func TestPlanText(t *testing.T) {
 		match string
 		terms int
 	}{
-		"rare ones select":          {plan(5, 50, 900), "l0 | l1", 3},
+		"rare words select":         {plan(5, 50, 900), "l0 | l1", 3},
 		"rarest first":              {plan(60, 5), "l1 | l0", 2},
 		"over budget only scores":   {plan(60, 50), "l1", 2},
 		"one common":                {plan(900), "l0", 1},
 		"all common: all of them":   {plan(900, 800, 950), "l1 & l0 & l2", 3},
 		"all common: most of them":  {plan(150, 200, 150), "l0 & (l2 | l1) | l2 & l1", 3},
 		"no more terms than wanted": {plan(1, 2, 3, 4, 5), "l0 | l1 | l2", 3},
-		"unknown words do not":      {plan(5, 0), "l0", 1},
+		"unknown words are dropped": {plan(5, 0), "l0", 1},
 	} {
 		require.Equal(t, c.match, c.plan.Match(plain), name)
 		require.Len(t, c.plan.Terms, c.terms, name)
 		require.False(t, c.plan.IsEmpty(), name)
 	}
 	width.Enough = 10
-	require.Equal(t, "l0 | l2 & l1", plan(5, 300, 200).Match(plain), "few of the rare: what holds the rest as well")
-	require.Equal(t, "l0", plan(5, 800, 700).Match(plain), "too many are assumed to match")
-	require.Equal(t, "l0", plan(10, 300, 200).Match(plain), "enough of the rare")
+	require.Equal(t, "l0 | l2 & l1", plan(5, 300, 200).Match(plain), "few rare matches: also the other words")
+	require.Equal(t, "l0", plan(5, 800, 700).Match(plain), "too many expected matches")
+	require.Equal(t, "l0", plan(10, 300, 200).Match(plain), "enough rare matches")
 	width.Pairs = true
 	require.Equal(t, "l1 & (l0 | l2)", plan(900, 800, 950).Match(plain),
-		"texts of few words seldom hold most of a query")
+		"short texts rarely contain most words of a query")
 	require.True(t, plan(0, 0).IsEmpty())
 	require.True(t, plan().IsEmpty())
 	require.True(t, rank.PlanText([]rank.Lexeme{{Text: "x", Docs: 1}}, rank.Corpus{}, width).IsEmpty())
@@ -60,7 +60,7 @@ func TestPlanText(t *testing.T) {
 		return s
 	}
 	require.InDelta(t, 1, sum(plan(5, 50)), 1e-9)
-	require.Less(t, sum(plan(5, 0)), 0.6, "a query whose key word is unknown does not look fully answered")
+	require.Less(t, sum(plan(5, 0)), 0.6, "an unknown key word leaves the query partly unanswered")
 }
 
 func TestPlanTextProperties(t *testing.T) {
@@ -73,7 +73,7 @@ func TestPlanTextProperties(t *testing.T) {
 		var ls []rank.Lexeme
 		docs := map[string]int64{}
 		for i := range rapid.IntRange(0, 40).Draw(rt, "n") {
-			// counts may run ahead of the corpus
+			// counts may be newer than the corpus size
 			l := rank.Lexeme{Text: fmt.Sprint("l", i), Docs: rapid.Int64Range(0, corpus.Docs+5).Draw(rt, "df")}
 			ls, docs[l.Text] = append(ls, l), l.Docs
 		}
@@ -111,8 +111,8 @@ func TestPlanTextProperties(t *testing.T) {
 	})
 }
 
-// What is ranked is about as many memories as the width says: those that hold a rare word of the query, and those
-// that hold most of the weight of its common ones.
+// About as many memories are ranked as the width allows: those with a rare word of the query, and those with most of
+// the weight of its common words.
 func TestPlanTextSelectsByWeight(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -148,21 +148,21 @@ func TestPlanTextSelectsByWeight(t *testing.T) {
 		all := strings.Join(lexemesOf(p.Terms), " & ")
 		if expected := chance * float64(corpus.Docs); match != all &&
 			expected > float64(rank.BroadSearch.Matches)*1.001 {
-			rt.Fatalf("%s takes %v of %d", match, expected, corpus.Docs)
+			rt.Fatalf("%s selects %v of %d", match, expected, corpus.Docs)
 		}
 		if !rare && heaviest > lightest+1e-6 {
-			rt.Fatalf("%s takes what weighs %v and leaves what weighs %v", match, lightest, heaviest)
+			rt.Fatalf("%s selects weight %v and leaves out weight %v", match, lightest, heaviest)
 		}
 		every := map[string]bool{}
 		for word := range docs {
 			every[word] = true
 		}
 		if !matches(every) {
-			rt.Fatalf("%s leaves what holds every word", match)
+			rt.Fatalf("%s leaves out texts with every word", match)
 		}
 		if selected := chance * float64(corpus.Docs); !p.FoundLittle(0, 10) && selected > 1 || p.FoundLittle(9, 10) &&
 			selected < 45 {
-			rt.Fatalf("little of %v", selected)
+			rt.Fatalf("few of %v", selected)
 		}
 	})
 }
@@ -175,7 +175,7 @@ func lexemesOf(terms []rank.Term) []string {
 	return out
 }
 
-// selects reads a condition of &, | and brackets, & before |, as to_tsquery does.
+// selects parses a condition of &, | and parentheses like to_tsquery. & binds tighter than |.
 func selects(match string) func(has map[string]bool) bool {
 	return func(has map[string]bool) bool {
 		tokens := strings.Fields(strings.NewReplacer("(", "( ", ")", " )").Replace(match))

@@ -12,7 +12,7 @@ import (
 	"github.com/mneme/mneme/memory/rank"
 )
 
-func TestFocalNamesAreTheRunsOfAQuerysWords(t *testing.T) {
+func TestFocalNames(t *testing.T) {
 	t.Parallel()
 	names := rank.FocalNames("What is Caroline's LGBTQ support group (in New York)?")
 	for _, want := range []string{"caroline", "lgbtq support group", "new york", "what is caroline lgbtq", "support"} {
@@ -36,7 +36,7 @@ func graphed(n int, score float64, channels map[string]float64) rank.Evidence {
 	return rank.Evidence{ID: number(n), Score: score, Channels: channels}
 }
 
-func TestPrimaryPutsTheGraphOnALevelWithTheRest(t *testing.T) {
+func TestPrimaryScalesGraphScores(t *testing.T) {
 	t.Parallel()
 	var in []rank.Evidence
 	for i := range 20 {
@@ -56,18 +56,18 @@ func TestPrimaryPutsTheGraphOnALevelWithTheRest(t *testing.T) {
 			graph++
 		}
 	}
-	require.Equal(t, 8, flat, "at least 40 % stay with what was found directly")
+	require.Equal(t, 8, flat, "at least 40 % of the results are direct matches")
 	require.Equal(t, 12, graph)
 	weak := out[slices.IndexFunc(out, func(e rank.Evidence) bool { return e.ID == number(1) })]
-	require.InDelta(t, 0.79, weak.Score, 1e-9, "a weak graph score discards nothing")
-	require.Equal(t, out[0].Score, out[1].Score, "the best of the graph ranks with the best of the rest")
+	require.InDelta(t, 0.79, weak.Score, 1e-9, "a weak graph score does not lower a strong one")
+	require.Equal(t, out[0].Score, out[1].Score, "the best graph match ranks equal to the best direct match")
 
 	require.Len(t, rank.Primary(in, 1), 4)
 	require.Len(t, rank.Primary(in, 50), 50)
-	require.Equal(t, in[2:5], rank.Primary(in[2:5], 10), "without a graph nothing changes")
+	require.Equal(t, in[2:5], rank.Primary(in[2:5], 10), "unchanged without graph matches")
 }
 
-func TestPrimaryNeverLosesNorInvents(t *testing.T) {
+func TestPrimaryProperties(t *testing.T) {
 	t.Parallel()
 	share := rapid.Float64Range(0, 1)
 	rapid.Check(t, func(rt *rapid.T) {

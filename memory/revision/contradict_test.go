@@ -94,8 +94,8 @@ func TestDetectContradictionProperties(t *testing.T) {
 		got := revision.DetectContradiction(a, b)
 		require.Equal(t, got, revision.DetectContradiction(b, a), "symmetric")
 		require.Equal(t, got.Overlap >= 2 && (got.NegationMismatch || len(got.Antonyms) > 0), got.Risk)
-		require.False(t, revision.DetectContradiction(a, a).NegationMismatch, "no text is at odds with itself")
+		require.False(t, revision.DetectContradiction(a, a).NegationMismatch, "a text does not contradict itself")
 		require.False(t, revision.DetectContradiction(a, a).Risk)
-		require.Equal(t, got, revision.DetectContradiction(strings.ReplaceAll(a, "’", "'"), b), "apostrophes are alike")
+		require.Equal(t, got, revision.DetectContradiction(strings.ReplaceAll(a, "’", "'"), b), "apostrophes")
 	})
 }

@@ -20,7 +20,7 @@ func of[T any](v T) *T { return &v }
 
 var patchTime = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// known is a memory of a month ago that a test may alter.
+// known returns a memory that is a month old, after change.
 func known(change func(*revision.Snapshot)) revision.Snapshot {
 	at := patchTime.AddDate(0, -1, 0)
 	m := revision.Snapshot{Version: 3, Type: schema.TypeSemantic, Category: schema.CategoryFact,
@@ -53,7 +53,7 @@ func TestEvaluatePatch(t *testing.T) {
 			schema.Patch{Content: cold, Category: of(schema.CategoryRule), Importance: of(0.9), Tags: &[]string{"x"},
 				Who: of("bob"), Pinned: of(false)}, schema.PatchUpdated,
 			[]string{"content", "category", "importance", "tags", "who"}},
-		"the version that stands": {nil, schema.Patch{IfVersion: 3, Who: of("bob")}, schema.PatchUpdated,
+		"the current version": {nil, schema.Patch{IfVersion: 3, Who: of("bob")}, schema.PatchUpdated,
 			[]string{"who"}},
 		"no tags": {nil, schema.Patch{Tags: &[]string{}}, schema.PatchUpdated, []string{"tags"}},
 		"same content": {nil, schema.Patch{Content: of("  Tea is\n served hot. ")},
@@ -90,7 +90,7 @@ func TestEvaluatePatch(t *testing.T) {
 			[]string{"content"}},
 		"pinned, unpinned": {pin, schema.Patch{Content: cold, Pinned: of(false)}, schema.PatchUpdated,
 			[]string{"content", "pinned"}},
-		"pinned now": {nil, schema.Patch{Content: cold, Pinned: of(true)}, schema.PatchUpdated,
+		"to be pinned": {nil, schema.Patch{Content: cold, Pinned: of(true)}, schema.PatchUpdated,
 			[]string{"content", "importance", "pinned"}},
 		"pinned's importance":           {pin, schema.Patch{Importance: of(0.9), Force: true}, schema.PatchPinned, nil},
 		"pinned's importance, the same": {pin, schema.Patch{Importance: of(1.0)}, schema.PatchNoChanges, nil},
@@ -113,7 +113,7 @@ func TestEvaluatePatch(t *testing.T) {
 	}
 }
 
-// What a patch has done needs no doing again.
+// A patch that is applied twice changes nothing the second time.
 func TestPatchIsIdempotent(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -151,13 +151,13 @@ func TestPatchIsIdempotent(t *testing.T) {
 		if c.Pinned != nil {
 			m.Pinned = *c.Pinned
 		}
-		require.True(t, !m.Pinned || m.Importance == 1, "what is pinned has importance 1")
+		require.True(t, !m.Pinned || m.Importance == 1, "a pinned memory has importance 1")
 		c, status = revision.EvaluatePatch(m, p, patchTime)
 		require.Equal(t, schema.PatchNoChanges, status, c.Fields())
 	})
 }
 
-func TestPinStopsFadingAndUnpinGoesOn(t *testing.T) {
+func TestPinStopsDecayAndUnpinResumesIt(t *testing.T) {
 	t.Parallel()
 	m := known(nil)
 	c, _ := revision.EvaluatePatch(m, schema.Patch{Pinned: of(true)}, patchTime)
@@ -169,7 +169,7 @@ func TestPinStopsFadingAndUnpinGoesOn(t *testing.T) {
 	later := patchTime.AddDate(3, 0, 0)
 	c, status := revision.EvaluatePatch(m, schema.Patch{Pinned: of(false)}, later)
 	require.Equal(t, schema.PatchUpdated, status)
-	require.Nil(t, c.Importance, "it stays what it was")
+	require.Nil(t, c.Importance, "unchanged")
 	due, ok := m.Decay.DueAt(faded, later, m.CreatedAt, false)
 	require.True(t, ok)
 	require.True(t, due.After(later))
@@ -190,9 +190,9 @@ func TestEvaluateRecovery(t *testing.T) {
 		"at once":                {gone, 0, deleted, schema.RecoverRecovered},
 		"the version":            {gone, 3, deleted, schema.RecoverRecovered},
 		"another version":        {gone, 2, deleted, schema.RecoverVersionConflict},
-		"just inside":            {gone, 0, last.Add(-time.Microsecond), schema.RecoverRecovered},
+		"just before the end":    {gone, 0, last.Add(-time.Microsecond), schema.RecoverRecovered},
 		"the window is over":     {gone, 0, last, schema.RecoverExpired},
-		"and after":              {gone, 2, last.AddDate(1, 0, 0), schema.RecoverExpired},
+		"after the window":       {gone, 2, last.AddDate(1, 0, 0), schema.RecoverExpired},
 		"a clock that is behind": {gone, 0, deleted.Add(-time.Hour), schema.RecoverRecovered},
 		"not deleted":            {nil, 2, deleted, schema.RecoverNotDeleted},
 		"erased": {func(m *revision.Snapshot) { gone(m); m.ErasedAt = &deleted }, 0, deleted,
@@ -265,8 +265,8 @@ func TestMutationsFrozen(t *testing.T) {
 	}
 }
 
-// Who recovers what decay took wants to have it: it does not go again with the next sweep.
-func TestRecoveryOfWhatWasDue(t *testing.T) {
+// A memory that decayed and is recovered must not be removed again by the next sweep.
+func TestRecoveryOfDecayedMemory(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 	m := revision.Snapshot{Version: 2, DeletedAt: memorytest.At(now, -time.Hour),
@@ -279,17 +279,17 @@ func TestRecoveryOfWhatWasDue(t *testing.T) {
 	require.True(t, f.DueAt.After(now))
 	m.Decay.MaxAge = 10 * memorytest.Day
 	f, _ = revision.EvaluateRecovery(m, 0, revision.RecoveryWindow, now)
-	require.Equal(t, 22*memorytest.Day, *f.MaxAge, "as much again, from now")
+	require.Equal(t, 22*memorytest.Day, *f.MaxAge, "the same lifetime again, from now")
 	require.True(t, f.DueAt.After(now))
 
 	m.DeletedAt, m.ArchivedAt = nil, memorytest.At(now, -400*memorytest.Day)
 	_, status = revision.EvaluateRecovery(m, 0, revision.RecoveryWindow, now)
-	require.Equal(t, schema.RecoverRecovered, status, "what was archived can be taken back at any time")
+	require.Equal(t, schema.RecoverRecovered, status, "an archived memory can be recovered at any time")
 	both := m
 	both.DeletedAt = memorytest.At(now, -time.Hour)
 	f, status = revision.EvaluateRecovery(both, 0, revision.RecoveryWindow, now)
 	require.Equal(t, []any{schema.RecoverRecovered, both.Salience, both.SalienceAt},
-		[]any{status, f.Salience, f.SalienceAt}, "its time away is counted once, from when it was archived")
+		[]any{status, f.Salience, f.SalienceAt}, "its absence counts once, from the archiving")
 	m.DeletedAt, m.Over = memorytest.At(now, -time.Hour), true
 	_, status = revision.EvaluateRecovery(m, 0, revision.RecoveryWindow, now)
 	require.Equal(t, schema.RecoverExpired, status)

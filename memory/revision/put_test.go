@@ -22,7 +22,7 @@ var (
 	user   = schema.Principal{Tenant: "t", Agent: "a", User: "maya"}
 )
 
-// asPut is a record of a type that a test may alter. It says what it is kept as.
+// asPut returns a record of type mt after change. Its Kept and Put fields agree.
 func asPut(id string, mt schema.MemoryType, payload string, change func(*revision.PutRecord)) revision.PutRecord {
 	m := schema.MemoryRecord{
 		ID:          id,
@@ -43,7 +43,7 @@ func asPut(id string, mt schema.MemoryType, payload string, change func(*revisio
 	return r
 }
 
-// asStored is a record as it is stored, in version 3.
+// asStored returns the stored form of a record, in version 3.
 func asStored(r revision.PutRecord, owner schema.Principal, change func(*revision.PutStored)) revision.PutStored {
 	m := revision.PutStored{
 		Record:  r.Kept,
@@ -85,23 +85,23 @@ func TestPlanPutOfANewRecord(t *testing.T) {
 		id     string
 		silent bool
 	}{
-		"nothing prevents it": {fact(nil), schema.PutCreated, "x", false},
-		"it names what is not there": {fact(func(r *revision.PutRecord) { r.UnknownReference = "supersedes" }),
+		"no obstacle": {fact(nil), schema.PutCreated, "x", false},
+		"an unknown reference": {fact(func(r *revision.PutRecord) { r.UnknownReference = "supersedes" }),
 			schema.PutBadRef, "x", false},
 		"a live memory has its content": {fact(func(r *revision.PutRecord) { r.Twin = "w" }), schema.PutDuplicate, "w",
 			false},
-		"it is not believed": {fact(func(r *revision.PutRecord) {
+		"retracted": {fact(func(r *revision.PutRecord) {
 			r.Twin, r.Kept.Status = "w", schema.StatusRetracted
 		}), schema.PutCreated, "x", false},
 		"another fact makes its claim": {fact(holder("Porto", schema.Validity{})), schema.PutConflict, "h", false},
-		"the fact that makes its claim": {fact(holder("content of x", schema.Validity{})), schema.PutDuplicate, "h",
+		"the same fact makes its claim": {fact(holder("content of x", schema.Validity{})), schema.PutDuplicate, "h",
 			false},
 		"another fact, on another ground": {fact(holder("Porto", elsewhere)), schema.PutCreated, "x", false},
 		"a contested record claims nothing": {fact(func(r *revision.PutRecord) {
 			holder("Porto", schema.Validity{})(r)
 			r.Kept.Status = schema.StatusContested
 		}), schema.PutCreated, "x", false},
-		"its id was forgotten by force": {fact(func(r *revision.PutRecord) { r.Forgotten = true }),
+		"its id was forgotten with force": {fact(func(r *revision.PutRecord) { r.Forgotten = true }),
 			schema.PutExists, "x", true},
 		"no evidence": {fact(func(r *revision.PutRecord) {
 			r.Kept.Payload = json.RawMessage(`{"evidence":[]}`)
@@ -122,7 +122,7 @@ func TestPlanPutOfANewRecord(t *testing.T) {
 	}
 }
 
-// plan is PlanPut of the writer, in a mode that writes.
+// plan calls PlanPut for the writer, in a mode that writes.
 func plan(p revision.Put, records ...revision.PutRecord) []revision.PutVerdict {
 	if p.Principal.Agent == "" {
 		p.Principal = writer
@@ -158,9 +158,9 @@ func TestPlanPutOfAStoredRecord(t *testing.T) {
 		id      string
 	}{
 		"the same": {plain, asStored(plain, writer, nil), writer, schema.PutUnchanged, 3, "x"},
-		"the same but for the version": {with(plain, func(r *revision.PutRecord) { r.Put.Version = 1 }),
+		"the same except for the version": {with(plain, func(r *revision.PutRecord) { r.Put.Version = 1 }),
 			asStored(plain, writer, nil), writer, schema.PutUnchanged, 3, "x"},
-		"the same of another time": {with(plain, func(r *revision.PutRecord) { r.Put.CreatedAt = patchTime }),
+		"the same with another time": {with(plain, func(r *revision.PutRecord) { r.Put.CreatedAt = patchTime }),
 			asStored(plain, writer, nil), writer, schema.PutUpdated, 3, "x"},
 		"working memory, changed": {with(plain, text("more")), asStored(plain, writer, nil), writer,
 			schema.PutUpdated, 3, "x"},
@@ -179,7 +179,7 @@ func TestPlanPutOfAStoredRecord(t *testing.T) {
 			schema.PutUpdated, 3, "x"},
 		"an episode that shrank": {log, asStored(with(log, payload(grown)), writer, nil), writer,
 			schema.PutAppendOnly, 3, "x"},
-		"an episode in other words": {with(with(log, payload(grown)), text("more")), asStored(log, writer, nil),
+		"an episode with another text": {with(with(log, payload(grown)), text("more")), asStored(log, writer, nil),
 			writer, schema.PutAppendOnly, 3, "x"},
 		"an episode with other tags": {with(log, func(r *revision.PutRecord) { r.Kept.Tags = []string{"x"} }),
 			asStored(log, writer, nil), writer, schema.PutAppendOnly, 3, "x"},
@@ -216,7 +216,7 @@ func TestPlanPutOfAStoredRecord(t *testing.T) {
 	}
 }
 
-func TestPlanPutJudgesRecordsTogether(t *testing.T) {
+func TestPlanPutOfDependentRecords(t *testing.T) {
 	t.Parallel()
 	fact := func(id, content string) revision.PutRecord {
 		return asPut(id, schema.TypeSemantic, claimed, func(r *revision.PutRecord) {
@@ -235,9 +235,9 @@ func TestPlanPutJudgesRecordsTogether(t *testing.T) {
 	y.Kept.Visibility = schema.VisibilityGlobal
 	require.Equal(t, []string{"created x", "created y"}, got(revision.Put{}, x, withClaim(y, "shared")))
 	require.Equal(t, []string{"created x", "active_fact_exists x"}, got(revision.Put{}, x, fact("y", "Porto")))
-	require.Equal(t, []string{"created x", "exists x"}, got(revision.Put{}, x, fact("x", "Porto")), "one id")
+	require.Equal(t, []string{"created x", "exists x"}, got(revision.Put{}, x, fact("x", "Porto")), "the same id")
 
-	// What refers to a refused record falls with it, however long the chain; what refers to a duplicate leads on.
+	// A record that refers to a refused one is refused too. A reference to a duplicate is resolved to its twin.
 	derived := func(id, from string) revision.PutRecord {
 		return asPut(id, schema.TypeWorking, working, func(r *revision.PutRecord) {
 			r.Kept.Relations = []schema.Relation{{Predicate: revision.RelationDerivedFrom, TargetID: from, Weight: 1}}
@@ -276,13 +276,13 @@ func TestPlanPutOfChains(t *testing.T) {
 	}{
 		"a chain": {revision.Put{}, []revision.PutRecord{past("x", "", "y"), past("y", "x", "")},
 			[]schema.PutStatus{schema.PutCreated, schema.PutCreated}},
-		"a circle of the request": {revision.Put{}, []revision.PutRecord{past("x", "y", "y"), past("y", "", "")},
+		"a cycle in the request": {revision.Put{}, []revision.PutRecord{past("x", "y", "y"), past("y", "", "")},
 			[]schema.PutStatus{schema.PutCycle, schema.PutCreated}},
-		"a circle through the stored": {revision.Put{Older: map[string][]string{"s": {"r"}, "r": {"x"}}},
+		"a cycle through stored records": {revision.Put{Older: map[string][]string{"s": {"r"}, "r": {"x"}}},
 			[]revision.PutRecord{past("x", "s", "")}, []schema.PutStatus{schema.PutCycle}},
-		"what is live": {revision.Put{Links: map[string]revision.PutLink{"s": {Version: 4,
+		"a live record": {revision.Put{Links: map[string]revision.PutLink{"s": {Version: 4,
 			Live: true}}}, []revision.PutRecord{past("x", "s", "")}, []schema.PutStatus{schema.PutExists}},
-		"what is no longer live": {revision.Put{Links: map[string]revision.PutLink{"s": {Version: 4}}},
+		"a record that is no longer live": {revision.Put{Links: map[string]revision.PutLink{"s": {Version: 4}}},
 			[]revision.PutRecord{past("x", "s", "")}, []schema.PutStatus{schema.PutCreated}},
 		"a live record of the request": {revision.Put{}, []revision.PutRecord{past("x", "y", ""), past("y", "", "")},
 			[]schema.PutStatus{schema.PutExists, schema.PutCreated}},
@@ -296,7 +296,7 @@ func TestPlanPutOfChains(t *testing.T) {
 	}
 }
 
-func TestPlanPutCarriesTrustAlongDerivations(t *testing.T) {
+func TestPlanPutBoundsTrustByDerivation(t *testing.T) {
 	t.Parallel()
 	from := func(id string, trust float64, s schema.Sensitivity, sources ...string) revision.PutRecord {
 		return asPut(id, schema.TypeWorking, working, func(r *revision.PutRecord) {
@@ -309,7 +309,7 @@ func TestPlanPutCarriesTrustAlongDerivations(t *testing.T) {
 	}
 	v := plan(revision.Put{},
 		from("x", 0.9, schema.SensitivityLow, "y"),
-		from("y", 0.8, schema.SensitivityLow, "z", "x"), // a circle
+		from("y", 0.8, schema.SensitivityLow, "z", "x"), // a cycle
 		from("z", 0.3, schema.SensitivityHigh),
 		from("u", 0.5, schema.SensitivityLow))
 	for i, want := range []float64{0.3, 0.3, 0.3, 0.5} {
@@ -331,13 +331,13 @@ func TestPlanPutInModesThatDoNotWrite(t *testing.T) {
 		require.Equal(t, status, v[0].Status)
 		require.Equal(t, schema.PutCreated, v[0].WouldBe)
 		require.Zero(t, v[0].Version)
-		require.Empty(t, v[0].Note(), "what would have been is noted otherwise")
+		require.Empty(t, v[0].Note(), "WouldBe reports the result")
 		require.Equal(t, schema.PutDuplicate, v[1].Status)
 		require.Empty(t, v[1].WouldBe)
 	}
 }
 
-// Every record that is not written leaves a note, but for the one whose obstacle its writer may not see.
+// Every record that is not written has a note, unless the writer may not see the reason.
 func TestPutNotes(t *testing.T) {
 	t.Parallel()
 	for _, status := range []schema.PutStatus{schema.PutUnchanged, schema.PutDuplicate, schema.PutConflict,
@@ -351,9 +351,9 @@ func TestPutNotes(t *testing.T) {
 	}
 }
 
-// Whatever records refer to each other, the plan ends, changes nothing that it is given, and keeps no record that names
-// one of the request that is not there.
-func TestPlanPutOfAnyRequest(t *testing.T) {
+// For any references between records, planning ends, leaves its input unchanged, and writes no record that refers to
+// a record that is not written.
+func TestPlanPutProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		ids := []string{"a", "b", "c", "d", "e"}

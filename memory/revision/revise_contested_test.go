@@ -9,8 +9,8 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// TestPlanLeavesAContestOpen: no memory becomes active next to the parties of a contest.
-func TestPlanLeavesAContestOpen(t *testing.T) {
+// No revision makes a memory active while others contest the same claim.
+func TestPlanKeepsContestsOpen(t *testing.T) {
 	t.Parallel()
 	contested := as(schema.StatusContested)
 	a, b, c := held("a", contested), held("b", contested), held("c", contested)
@@ -18,11 +18,11 @@ func TestPlanLeavesAContestOpen(t *testing.T) {
 	for name, x := range map[string]struct {
 		action  schema.ReviseAction
 		targets []revision.Standing
-		record  *revision.Standing // one that exists; nil for a new one
+		record  *revision.Standing // nil for a new record
 		holders []revision.Standing
 		want    []string
 	}{
-		"beside both": {schema.ReviseSupersede, []revision.Standing{held("x")}, nil,
+		"next to both": {schema.ReviseSupersede, []revision.Standing{held("x")}, nil,
 			[]revision.Standing{a, b}, []string{"a", "b"}},
 		"instead of one": {schema.ReviseSupersede, []revision.Standing{a}, nil,
 			[]revision.Standing{a, b}, []string{"b"}},
@@ -34,7 +34,7 @@ func TestPlanLeavesAContestOpen(t *testing.T) {
 			[]revision.Standing{a, b, c}, []string{"c"}},
 		"resolved for two of three": {schema.ReviseResolve, []revision.Standing{a, b}, nil,
 			[]revision.Standing{a, b, c}, []string{"c"}},
-		"contested further": {schema.ReviseContest, []revision.Standing{a}, nil,
+		"contested again": {schema.ReviseContest, []revision.Standing{a}, nil,
 			[]revision.Standing{a, b}, nil},
 		"retracted": {schema.ReviseRetract, []revision.Standing{a}, nil,
 			[]revision.Standing{a, b}, nil},

@@ -14,7 +14,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// held is an active global fact in version 3, as the caller saw it.
+// held returns an active global fact in version 3, the version that the caller expects.
 func held(id string, change ...func(*revision.Standing)) revision.Standing {
 	s := revision.Standing{ID: id, Found: true, Version: 3, IfVersion: 3, Type: schema.TypeSemantic,
 		Status: schema.StatusActive, Live: true,
@@ -27,7 +27,7 @@ func held(id string, change ...func(*revision.Standing)) revision.Standing {
 	return s
 }
 
-// brought is a record that says otherwise.
+// brought returns a new record that contradicts held.
 func brought(change ...func(*revision.Standing)) *revision.Standing {
 	s := held("new", func(s *revision.Standing) {
 		s.Version, s.IfVersion, s.Content, s.Claim.Object = 0, 0, "Ana lives in Porto.", "Porto"
@@ -56,7 +56,7 @@ var everyAction = []schema.ReviseAction{schema.ReviseSupersede, schema.ReviseFor
 	schema.ReviseMerge,
 	schema.ReviseContest, schema.ReviseResolve, schema.ReviseReconcile}
 
-// revisionOf is a revision that is carried out when the targets allow it.
+// revisionOf returns a revision that is applied if the targets allow it.
 func revisionOf(action schema.ReviseAction, targets ...revision.Standing) revision.Revision {
 	r := revision.Revision{Action: action, Targets: targets, Narrowed: "narrowed"}
 	switch action {
@@ -73,7 +73,7 @@ func revisionOf(action schema.ReviseAction, targets ...revision.Standing) revisi
 	return r
 }
 
-// TestPlanOfEachState takes each action to a target in each state.
+// Plans each action for a target in each state.
 func TestPlanOfEachState(t *testing.T) {
 	t.Parallel()
 	gone := func(s *revision.Standing) { s.Live = false }
@@ -101,11 +101,11 @@ func TestPlanOfEachState(t *testing.T) {
 		"superseded": {[]func(*revision.Standing){as(schema.StatusSuperseded)}, all(schema.ReviseNotLive)},
 		"retracted":  {[]func(*revision.Standing){as(schema.StatusRetracted)}, all(schema.ReviseNotLive)},
 		"deleted":    {[]func(*revision.Standing){gone}, all(schema.ReviseNotLive)},
-		"unseen": {[]func(*revision.Standing){func(s *revision.Standing) { s.Found = false }},
+		"not visible": {[]func(*revision.Standing){func(s *revision.Standing) { s.Found = false }},
 			all(schema.ReviseNotFound)},
 		"changed": {[]func(*revision.Standing){func(s *revision.Standing) { s.Version = 4 }},
 			all(schema.ReviseVersionConflict)},
-		"changed and gone": {[]func(*revision.Standing){gone, func(s *revision.Standing) { s.Version = 4 }},
+		"changed and deleted": {[]func(*revision.Standing){gone, func(s *revision.Standing) { s.Version = 4 }},
 			all(schema.ReviseVersionConflict)},
 		"an episode": {[]func(*revision.Standing){ofType(schema.TypeEpisodic)}, all(schema.ReviseEpisodic)},
 		"pinned": {[]func(*revision.Standing){func(s *revision.Standing) { s.Pinned = true }},
@@ -134,12 +134,12 @@ func TestPlanOfEachState(t *testing.T) {
 	}
 }
 
-// TestPlanOfEachType takes each action to each type that can be revised (document 004 §15B).
+// Plans each action for each type that can be revised (document 004 §15B).
 func TestPlanOfEachType(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		of   schema.MemoryType
-		only []schema.ReviseAction // that are refused for their type
+		only []schema.ReviseAction // refused because of the type
 	}{
 		{schema.TypeWorking, []schema.ReviseAction{schema.ReviseFork, schema.ReviseContest, schema.ReviseReconcile}},
 		{schema.TypeCompetence, []schema.ReviseAction{schema.ReviseContest, schema.ReviseReconcile}},
@@ -194,7 +194,7 @@ func TestPlanMerge(t *testing.T) {
 	r.Record.SourceTrust, r.Record.Confidence = 1, 0
 	plan := revision.Plan(r)
 	require.Equal(t, schema.AuditMerge, plan.Audit)
-	require.InDelta(t, 0.3, plan.Record.SourceTrust, 0, "never above the lowest of its sources")
+	require.InDelta(t, 0.3, plan.Record.SourceTrust, 0, "at most the lowest trust of its sources")
 	require.InDelta(t, 0.95, plan.Record.Confidence, 0)
 	require.Equal(t, []revision.PlannedRelation{{"new", "supersedes", "a"}, {"new", "supersedes", "b"},
 		{"new", "derived_from", "a"}, {"new", "derived_from", "b"}}, plan.Relations)
@@ -245,7 +245,7 @@ func TestPlanFork(t *testing.T) {
 	require.Equal(t, []revision.PlannedRelation{{"new", "derived_from", "a"}}, plan.Relations)
 
 	plan = fork(memorytest.Global(), data, nil)
-	require.Equal(t, schema.ReviseOverlap, plan.Status, "where does a global fact still hold?")
+	require.Equal(t, schema.ReviseOverlap, plan.Status, "the rest of a global fact is not given")
 
 	plan = fork(memorytest.Global(), data, &backend)
 	require.Equal(t, schema.ReviseApplied, plan.Status)
@@ -255,15 +255,15 @@ func TestPlanFork(t *testing.T) {
 		{"narrowed", "derived_from", "a"}}, plan.Relations)
 
 	either := memorytest.When(`{"project":["backend","data_science"]}`)
-	require.Equal(t, schema.ReviseOverlap, fork(memorytest.Global(), data, &either).Status, "what is left overlaps")
+	require.Equal(t, schema.ReviseOverlap, fork(memorytest.Global(), data, &either).Status, "the rest overlaps")
 	require.Equal(t, schema.ReviseOverlap,
 		fork(backend, data, &schema.Validity{Mode: schema.ValidConditional,
 			Conditions: json.RawMessage(`{"project":"web"}`)}).Status,
-		"what is left was never the target's")
-	require.Nil(t, fork(backend, data, &backend).Narrowed, "there is nothing to narrow")
+		"the rest is not within the target's ground")
+	require.Nil(t, fork(backend, data, &backend).Narrowed, "the target already has this ground")
 }
 
-func TestPlanRefusesAThirdClaim(t *testing.T) {
+func TestPlanRefusesConflictingHolder(t *testing.T) {
 	t.Parallel()
 	third := held("third")
 	for _, action := range []schema.ReviseAction{schema.ReviseSupersede, schema.ReviseMerge} {
@@ -274,27 +274,27 @@ func TestPlanRefusesAThirdClaim(t *testing.T) {
 		require.Equal(t, []string{"third"}, plan.Conflicts)
 
 		r.Holders[2].Validity = memorytest.When(`{"os":"linux"}`)
-		require.Equal(t, schema.ReviseApplied, revision.Plan(r).Status, "on another ground it may")
+		require.Equal(t, schema.ReviseApplied, revision.Plan(r).Status, "allowed on another ground")
 		r.Holders[2] = third
 		r.Holders[2].ClaimKey = "somebody else"
 		require.Equal(t, schema.ReviseApplied, revision.Plan(r).Status)
 	}
-	// What a contest makes is not active, so that no one is in its way.
+	// A contested memory is not active, so it conflicts with no active fact.
 	r := revisionOf(schema.ReviseContest, held("a"))
 	r.Holders = []revision.Standing{held("a"), third}
 	require.Equal(t, schema.ReviseApplied, revision.Plan(r).Status)
-	// But the winner of one is.
+	// The winner of a contest becomes active.
 	r = revisionOf(schema.ReviseResolve, held("a", as(schema.StatusContested)))
 	r.Holders = []revision.Standing{third}
 	require.Equal(t, schema.ReviseActiveFact, revision.Plan(r).Status)
-	// As is what a fork leaves of its target.
+	// The narrowed target of a fork is active.
 	left := memorytest.When(`{"season":"winter"}`)
 	r = revisionOf(schema.ReviseFork, held("a"))
 	r.Holders = []revision.Standing{held("a"), held("third", on(left))}
 	require.Equal(t, schema.ReviseActiveFact, revision.Plan(r).Status)
 }
 
-func TestPlanByAMemoryThatExists(t *testing.T) {
+func TestPlanWithExistingMemory(t *testing.T) {
 	t.Parallel()
 	r := revisionOf(schema.ReviseSupersede, held("a"))
 	r.Record, r.Exists = brought(func(s *revision.Standing) { s.ID, s.Version = "b", 2 }), true
@@ -329,26 +329,26 @@ func TestChooseRevision(t *testing.T) {
 		left    *schema.Validity
 		want    schema.ReviseAction
 	}{
-		"replace, as much evidence":    {held("a"), brought(), nil, schema.ReviseSupersede},
-		"replace, more evidence":       {held("a", weak), brought(), nil, schema.ReviseSupersede},
-		"replace, less evidence":       {held("a"), brought(weak), nil, schema.ReviseContest},
-		"replace, by a special case":   {held("a"), brought(on(summer)), nil, schema.ReviseContest},
-		"replace, of a special case":   {held("a", on(summer)), brought(), nil, schema.ReviseSupersede},
-		"replace, on the same ground":  {held("a", on(summer)), brought(on(summer)), nil, schema.ReviseSupersede},
-		"replace, on disjoint grounds": {held("a", on(summer)), brought(on(winter)), nil, schema.ReviseFork},
+		"replace, as much evidence":     {held("a"), brought(), nil, schema.ReviseSupersede},
+		"replace, more evidence":        {held("a", weak), brought(), nil, schema.ReviseSupersede},
+		"replace, less evidence":        {held("a"), brought(weak), nil, schema.ReviseContest},
+		"replace, by a narrower ground": {held("a"), brought(on(summer)), nil, schema.ReviseContest},
+		"replace, of a narrower ground": {held("a", on(summer)), brought(), nil, schema.ReviseSupersede},
+		"replace, on the same ground":   {held("a", on(summer)), brought(on(summer)), nil, schema.ReviseSupersede},
+		"replace, on disjoint grounds":  {held("a", on(summer)), brought(on(winter)), nil, schema.ReviseFork},
 		"fork, on disjoint grounds": {held("a", on(summer), policy(schema.PolicyFork)), brought(on(winter)),
 			nil, schema.ReviseFork},
 		"fork, on the same ground": {held("a", on(summer), policy(schema.PolicyFork)), brought(on(summer)),
 			nil, schema.ReviseContest},
 		"fork, of a global fact": {held("a", policy(schema.PolicyFork)), brought(on(summer)), nil,
 			schema.ReviseContest},
-		"fork, of one that can be narrowed": {held("a", policy(schema.PolicyFork)), brought(on(summer)), &winter,
+		"fork, with a narrowed target": {held("a", policy(schema.PolicyFork)), brought(on(summer)), &winter,
 			schema.ReviseFork},
-		"fork, of one narrowed to the same": {held("a", policy(schema.PolicyFork)), brought(on(summer)), &summer,
+		"fork, narrowed to the same ground": {held("a", policy(schema.PolicyFork)), brought(on(summer)), &summer,
 			schema.ReviseContest},
 		"contest": {held("a", policy(schema.PolicyContest)), brought(), nil,
 			schema.ReviseContest},
-		"contest, however much evidence": {held("a", weak, policy(schema.PolicyContest)), brought(), nil,
+		"contest, with more evidence": {held("a", weak, policy(schema.PolicyContest)), brought(), nil,
 			schema.ReviseContest},
 		"both say the same": {held("a"), brought(says("Lisbon is where Ana lives.", "Lisbon")), nil,
 			""},
@@ -403,7 +403,7 @@ func TestWeight(t *testing.T) {
 		"number does not make up for trust")
 }
 
-// TestPlanProperties: whatever is planned keeps what the document guarantees.
+// Every plan keeps the guarantees of document 004.
 func TestPlanProperties(t *testing.T) {
 	t.Parallel()
 	sensitivities := []schema.Sensitivity{schema.SensitivityPublic, schema.SensitivityLow, schema.SensitivityMedium,

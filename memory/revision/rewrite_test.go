@@ -13,7 +13,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// tripleOf is a semantic record with a triple whose object is JSON.
+// tripleOf returns a semantic record with a triple. The object is JSON.
 func tripleOf(content, subject, predicate, object string) schema.MemoryRecord {
 	payload, err := json.Marshal(schema.SemanticPayload{Kind: schema.TypeSemantic, Subject: subject,
 		Predicate: predicate, Object: json.RawMessage(object),
@@ -45,7 +45,7 @@ func TestRewrittenRecord(t *testing.T) {
 	for name, c := range map[string]struct {
 		target, record schema.MemoryRecord
 		replace        string
-		text, object   string // of the record afterwards
+		text, object   string // expected in the new record
 		problem        string
 	}{
 		"a value within a sentence": {tripleOf(lyon, "Maya", "lives_in", `"Lyon"`),
@@ -60,9 +60,9 @@ func TestRewrittenRecord(t *testing.T) {
 			tripleOf("", "Maya", "lives_in", `"Oslo"`), "", "", `"Oslo"`, ""},
 		"the same value on another ground": {tripleOf(lyon, "Maya", "lives_in", `"Lyon"`),
 			tripleOf("", "Maya", "lives_in", `"Lyon"`), "", lyon, `"Lyon"`, ""},
-		"a value that is not there": {tripleOf("Maya has left Paris for good.", "Maya", "lives_in",
+		"a value that does not occur": {tripleOf("Maya has left Paris for good.", "Maya", "lives_in",
 			`"Lyon"`), tripleOf("", "Maya", "lives_in", `"Oslo"`), "", "", "", "does not occur"},
-		"a value that is there twice": {tripleOf("Maya lives in Lyon, and Lyon is nice.", "Maya", "lives_in", `"Lyon"`),
+		"a value that occurs twice": {tripleOf("Maya lives in Lyon, and Lyon is nice.", "Maya", "lives_in", `"Lyon"`),
 			tripleOf("", "Maya", "lives_in", `"Oslo"`), "", "", "",
 			"more than once"},
 		"a value that is part of a name": {tripleOf("Maya lives near Lyon-Perrache station.", "Maya", "lives_in",
@@ -75,17 +75,17 @@ func TestRewrittenRecord(t *testing.T) {
 		"a structure": {tripleOf("Maya lives in Lyon, we think.", "Maya", "lives_in", `{"city": "Lyon"}`),
 			tripleOf("", "Maya", "lives_in", `{"city": "Oslo"}`), "", "", "", "not text"},
 
-		"a text of its own": {tripleOf(lyon, "Maya", "lives_in", `"Lyon"`),
+		"its own text": {tripleOf(lyon, "Maya", "lives_in", `"Lyon"`),
 			tripleOf("Oslo it is.", "Maya", "lives_in", `"Oslo"`), "", "Oslo it is.", `"Oslo"`, ""},
 		"another predicate": {tripleOf(lyon, "Maya", "lives_in", `"Lyon"`),
 			tripleOf("", "Maya", "works_in", `"Oslo"`), "", "", `"Oslo"`, ""},
 		"text, and what to find": {tripleOf(lyon, "Maya", "lives_in", `"Lyon"`),
 			tripleOf("Oslo it is.", "Maya", "lives_in", `"Oslo"`), "Lyon", "", "", "subject and predicate"},
 
-		// The employer is not lost.
+		// The statement also names an employer, which the new value would drop.
 		"one value for a sentence": {sentenceOf(lyon), tripleOf("", "Maya", "states", `"Oslo"`), "", "", "",
 			"without a value of its own"},
-		"a value that somebody else states": {sentenceOf(lyon), tripleOf("", "Ben", "states", `"Oslo"`), "", "", "",
+		"a value that another subject states": {sentenceOf(lyon), tripleOf("", "Ben", "states", `"Oslo"`), "", "", "",
 			"without a value of its own"},
 		"a number for a sentence": {sentenceOf(lyon), tripleOf("", "Maya", "states", `7`), "", "", "",
 			"without a value of its own"},
@@ -148,7 +148,7 @@ func TestReplaceValue(t *testing.T) {
 	}
 }
 
-// What is rewritten keeps all words but the old value, and the way back leads to the old sentence.
+// The rewritten text keeps all words except the old value, and rewriting back restores the old sentence.
 func TestReplaceValueKeepsTheRest(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -11,7 +11,7 @@ import (
 	"github.com/mneme/mneme/memory/sensitive"
 )
 
-// A line that gives something away is replaced by a note that says what kind of thing it was; other lines stay.
+// A sensitive line is replaced by a note that names the kind of secret. Other lines stay.
 func TestMask(t *testing.T) {
 	t.Parallel()
 	key := "ghp_" + "q7Rt2VbX9kLmZ4pW8sYc3NfH6jDg5TaE1uQo"
@@ -52,8 +52,8 @@ func TestMaskJSON(t *testing.T) {
 	}
 }
 
-// Nothing that may not be shown is left, and masking again changes nothing.
-func TestMaskLeavesNothing(t *testing.T) {
+// A masked text contains nothing sensitive, and masking it again changes nothing.
+func TestMaskProperties(t *testing.T) {
 	t.Parallel()
 	part := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{
 		"\n", " ", "\"", "password", ": ", "=", "hunter2x", "pin", "4821", "Bearer ",

@@ -15,7 +15,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// No line below holds a real secret: keys are assembled so that scanners of the repository stay quiet.
+// These are not real secrets. Keys are assembled from parts so that secret scanners do not report this file.
 func TestDetectSensitive(t *testing.T) {
 	t.Parallel()
 	random := "q7Rt2VbX9kLmZ4pW8sYc3NfH6jDg5TaE1uQo"
@@ -81,7 +81,7 @@ func TestDetectSensitive(t *testing.T) {
 	}
 }
 
-func TestDetectSensitiveIsSilentOnOrdinaryText(t *testing.T) {
+func TestDetectSensitiveIgnoresOrdinaryText(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		"", "Tea is hot.", "The password is required.", "Password: must be at least 8 characters",
@@ -118,7 +118,7 @@ func TestDetectSensitiveIsSilentOnOrdinaryText(t *testing.T) {
 	}
 }
 
-func TestDetectSensitiveOrdersKindsAndTakesTheWorst(t *testing.T) {
+func TestDetectSensitiveReturnsHighestClass(t *testing.T) {
 	t.Parallel()
 	level, kinds := sensitive.Detect("ann@acme.io, 4111 1111 1111 1111, password: hunter2x, bob@acme.io")
 	require.Equal(t, schema.SensitivityHyper, level)
@@ -149,8 +149,7 @@ func TestDetectSensitiveProperties(t *testing.T) {
 	})
 }
 
-// Work has to grow as the text does: a scan that were quadratic in any of these would take minutes
-// and run into the time limit of the tests.
+// Scanning takes linear time. A scan quadratic in any of these units would exceed the time limit of the tests.
 func TestDetectSensitiveIsLinear(t *testing.T) {
 	t.Parallel()
 	for _, unit := range []string{"a", "1", "1 ", "1-", "1.", "+", "+1 ", "@", "a@", "a.", "a@a.", "://", "a://b:c",
@@ -164,8 +163,8 @@ func TestDetectSensitiveIsLinear(t *testing.T) {
 	}
 }
 
-// An engineer's everyday work, with addresses, hosts, versions and times in it, holds no secret.
-func TestDetectSensitiveIsSilentOnEverydayWork(t *testing.T) {
+// Everyday engineering text, with addresses, hosts, versions and times, contains no secrets.
+func TestDetectSensitiveIgnoresEngineeringText(t *testing.T) {
 	t.Parallel()
 	file, err := os.Open("../../scripts/demo-data/transcript.jsonl")
 	require.NoError(t, err)

@@ -11,9 +11,9 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// What a tool prints has many lines. The timeline keeps the one that says why the call failed, so that the problem
-// is the same one when only the episode is left.
-func TestTimelineKeepsTheCauseOfAFailure(t *testing.T) {
+// The timeline keeps the line of a tool's output that gives the cause of a failure, so that the problem has the same
+// signature when only the episode is left.
+func TestTimelineKeepsCauseOfFailure(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ printed, cause string }{
 		"go": {"# example.com/app/cmd\ncmd/main.go:5:2: \"os\" imported and not used",
@@ -42,8 +42,8 @@ func TestTimelineKeepsTheCauseOfAFailure(t *testing.T) {
 	}
 }
 
-// Where the error says nothing, what the tool printed does.
-func TestTimelineKeepsTheCauseThatWasPrinted(t *testing.T) {
+// If the error gives no cause, the timeline takes it from the output.
+func TestTimelineTakesCauseFromOutput(t *testing.T) {
 	t.Parallel()
 	s := new(story).call("1", "sh", `{}`).
 		add(ledger.KindToolFailed,

@@ -18,7 +18,7 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// build is the session of document 004 §5: a build fails, and is fixed.
+// build returns the session of document 004 §5: a build fails and is fixed.
 func build() *story {
 	s := new(story)
 	s.text(ledger.KindUserInjected, "The build fails,\nplease fix it.")
@@ -102,28 +102,28 @@ func TestEpisodeOutcome(t *testing.T) {
 		story          *story
 		finished, idle schema.Outcome
 	}{
-		"said": {used().add(ledger.KindOutcome, `{"outcome":"failure"}`), "failure", "failure"},
-		"said twice": {used().add(ledger.KindOutcome, `{"outcome":"failure"}`).
+		"reported": {used().add(ledger.KindOutcome, `{"outcome":"failure"}`), "failure", "failure"},
+		"reported twice": {used().add(ledger.KindOutcome, `{"outcome":"failure"}`).
 			add(ledger.KindOutcome, `{"outcome":"success"}`), "success", "success"},
-		"begun after": {used().add(ledger.KindOutcome, `{"outcome":"failure"}`).
+		"another run started": {used().add(ledger.KindOutcome, `{"outcome":"failure"}`).
 			add(ledger.KindRunStarted, ""), "success", "partial"},
-		"erased":            {used().add(ledger.KindOutcome, ""), "success", "partial"},
-		"no tool":           {new(story).text(ledger.KindUserInjected, "hello"), "partial", "partial"},
-		"all well":          {used(), "success", "partial"},
-		"no result":         {used().call("2", "go", `{}`), "partial", "partial"},
-		"last call failed":  {broken(), "failure", "partial"},
-		"given up":          {broken().call("3", "go", `{}`).returned("3", `1`), "partial", "partial"},
-		"tried again":       {broken().call("3", "git", `{}`).returned("3", `1`), "success", "partial"},
-		"result of no call": {new(story).call("1", "go", `{}`).returned("0", `1`), "partial", "partial"},
+		"erased":                       {used().add(ledger.KindOutcome, ""), "success", "partial"},
+		"no tool":                      {new(story).text(ledger.KindUserInjected, "hello"), "partial", "partial"},
+		"success":                      {used(), "success", "partial"},
+		"no result":                    {used().call("2", "go", `{}`), "partial", "partial"},
+		"last call failed":             {broken(), "failure", "partial"},
+		"another tool after a failure": {broken().call("3", "go", `{}`).returned("3", `1`), "partial", "partial"},
+		"retried":                      {broken().call("3", "git", `{}`).returned("3", `1`), "success", "partial"},
+		"result of no call":            {new(story).call("1", "go", `{}`).returned("0", `1`), "partial", "partial"},
 	} {
 		require.Equal(t, c.finished, c.story.episode(t, session.Finished).Payload.Outcome, name)
 		require.Equal(t, c.idle, c.story.episode(t, session.Idle).Payload.Outcome, name)
 	}
 	_, ok := session.Close(run, nil, session.Idle)
-	require.False(t, ok, "nothing happened")
+	require.False(t, ok, "no events")
 }
 
-// A later snapshot replaces what it gives. What has no room is left out, and what is replaced makes room.
+// A later snapshot replaces the fields that it sets. Values beyond the limit are dropped. Replaced values free room.
 func TestEpisodeEnvironment(t *testing.T) {
 	t.Parallel()
 	var s story
@@ -145,7 +145,7 @@ func TestEpisodeEnvironment(t *testing.T) {
 	)
 }
 
-// The order is that of the ledger. An event whose clock was slow gets the time of the preceding event.
+// Events keep the order of the ledger. An event with an earlier time than its predecessor gets the predecessor's time.
 func TestEpisodeOfLateEvents(t *testing.T) {
 	t.Parallel()
 	s := new(story).text(ledger.KindAgentSpoke, "one").
@@ -165,7 +165,7 @@ func summaries(timeline []schema.TimelineEvent) []string {
 	return out
 }
 
-// Arguments may be nested as deep as an event allows, and longer than a graph shows.
+// Arguments may be nested as deeply as an event allows, and longer than a graph can show.
 func TestEpisodeShortensArguments(t *testing.T) {
 	t.Parallel()
 	s := new(story)
@@ -209,10 +209,10 @@ func TestEpisodeShortensArguments(t *testing.T) {
 	var kept map[string]any
 	require.NoError(t, json.Unmarshal([]byte(args["many"]), &kept))
 	require.Contains(t, kept, "k00")
-	require.EqualValues(t, 100-(len(kept)-1), kept["left_out"], "with what the first cut left out")
+	require.EqualValues(t, 100-(len(kept)-1), kept["left_out"], "including values dropped by the first cut")
 }
 
-// A summary says in words what an event holds, whatever its kind and shape, and has no line breaks.
+// Every event has a summary in words without line breaks, for any kind and shape.
 func TestEpisodeSummaries(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ kind, payload, want string }{
@@ -238,8 +238,8 @@ func TestEpisodeSummaries(t *testing.T) {
 	}
 }
 
-// Secrets are in no part of an episode, wherever the events have them. The key is assembled, so that scanners of the
-// repository stay quiet.
+// No part of an episode contains a secret of its events. The key is assembled from parts so that secret scanners do
+// not report this file.
 func TestEpisodeMasksSecrets(t *testing.T) {
 	t.Parallel()
 	token := "ghp_" + "q7Rt2VbX9kLmZ4pW8sYc3NfH6jDg5TaE1uQo"
@@ -272,7 +272,7 @@ func TestEpisodeMasksSecrets(t *testing.T) {
 	require.Equal(t, []string{"log://1"}, episode.Payload.Artifacts)
 }
 
-// An erased event keeps its place and says nothing.
+// An erased event keeps its place in the timeline, without content.
 func TestEpisodeOfErasedEvents(t *testing.T) {
 	t.Parallel()
 	s := build()
@@ -288,9 +288,9 @@ func TestEpisodeOfErasedEvents(t *testing.T) {
 	require.Nil(t, episode.Payload.Environment)
 }
 
-// A whole session at once, in any order and with duplicates, makes the same episode as its events one by one. Reading
-// them directly gives that episode too.
-func TestEpisodeAtOnceIsEpisodeByEvent(t *testing.T) {
+// Close makes the same episode from all events at once, in any order and with duplicates, as an accumulator makes from
+// single events.
+func TestCloseAgreesWithAccumulator(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawEvents(t)
@@ -298,7 +298,7 @@ func TestEpisodeAtOnceIsEpisodeByEvent(t *testing.T) {
 		a := session.NewAccumulator(run)
 		for i, e := range s.events {
 			require.True(t, a.Add(e))
-			// Closing does not change the accumulator, nor does an event seen before.
+			// Neither closing nor a repeated event changes the accumulator.
 			if rapid.IntRange(0, 5).Draw(t, "look") == 0 {
 				_, ok := a.Episode(why)
 				require.True(t, ok)
@@ -356,7 +356,7 @@ func ExampleClose() {
 func ExampleAccumulator() {
 	a := session.NewAccumulator("run/build-42")
 	events := build().events
-	for len(events) > 0 { // page by page, as the ledger gives them
+	for len(events) > 0 { // page by page, as the ledger returns them
 		page := events[:min(4, len(events))]
 		for _, e := range page {
 			a.Add(e)

@@ -16,8 +16,8 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// long makes a session of n events: calls and their results, a failure in every thousand, a user who speaks now and
-// then, and an end. Events are made when they are asked for, so that they need no memory.
+// long generates a session of n events: calls and results, one failure per thousand events, occasional user input, and
+// an outcome. It passes events to the callback one by one, to keep memory small.
 func long(n int, event func(ledger.Event)) (failures []string) {
 	var s story
 	for i := range n {
@@ -44,9 +44,9 @@ func long(n int, event func(ledger.Event)) (failures []string) {
 	return failures
 }
 
-// A session of 100,000 events makes an episode that a record can hold. It has the first and the last events, every
-// failure and what the user said. It also has the number of events of each kind between those that it shows.
-func TestEpisodeOfALongSession(t *testing.T) {
+// An episode of 100,000 events fits into a record. It contains the first and last events, every failure and the user's
+// input, and counts the omitted events by kind.
+func TestEpisodeOfLongSession(t *testing.T) {
 	t.Parallel()
 	const n = 100_000
 	a := session.NewAccumulator(run)
@@ -56,7 +56,7 @@ func TestEpisodeOfALongSession(t *testing.T) {
 	require.True(t, ok)
 	t.Logf("%d events in %v", n, time.Since(began))
 	encoded := valid(t, schema.TypeEpisodic, episode.Payload)
-	require.Greater(t, len(encoded), 150_000, "room is used")
+	require.Greater(t, len(encoded), 150_000, "the episode uses the available room")
 	require.Equal(t, n, episode.Events)
 	require.Equal(t, schema.OutcomeFailure, episode.Payload.Outcome)
 
@@ -76,7 +76,7 @@ func TestEpisodeOfALongSession(t *testing.T) {
 		require.NoError(t, err)
 		_, err = fmt.Sscanf(e.Summary, "%d event", &events)
 		require.NoError(t, err)
-		require.Equal(t, next, first, "nothing is missing")
+		require.Equal(t, next, first, "shown and counted events are all events")
 		require.EqualValues(t, last-first+1, events)
 		_, kinds, found := strings.Cut(e.Summary, ": ")
 		require.True(t, found)
@@ -118,8 +118,7 @@ func TestEpisodeOfALongSession(t *testing.T) {
 	require.Equal(t, []string{nodes[0].ID}, nodes[1].DependsOn)
 }
 
-// However long the names and texts of events are, and whatever their kind, an episode fits into a record, and what is
-// kept in the meantime is bounded.
+// An episode fits into a record, and the accumulator is bounded, for events of any kind with long names and texts.
 func TestEpisodeAlwaysFits(t *testing.T) {
 	t.Parallel()
 	const n = 3_000
@@ -175,7 +174,7 @@ func TestEpisodeAlwaysFits(t *testing.T) {
 	}
 }
 
-// What an accumulator keeps does not grow with the session. It is not parallel, since it measures memory.
+// The memory of an accumulator does not grow with the session.
 func TestAccumulatorIsBounded(t *testing.T) { //nolint:paralleltest // it measures memory
 	used := func(n int) uint64 {
 		a := session.NewAccumulator(run)

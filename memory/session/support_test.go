@@ -63,7 +63,7 @@ func (s *story) episode(t require.TestingT, why session.Closing) session.Episode
 	return episode
 }
 
-// valid requires that a record can have the payload.
+// valid requires that the payload is valid for a record, and returns it as JSON.
 func valid(t require.TestingT, kind schema.MemoryType, payload any) json.RawMessage {
 	encoded, err := json.Marshal(payload)
 	require.NoError(t, err)
@@ -91,8 +91,8 @@ var kinds = []string{
 	ledger.KindOutcome, ledger.KindCandidate, "market.closed",
 }
 
-// drawEvents are random events as a ledger may hold them: of any kind, with payloads of the right shape, of another
-// one, and erased.
+// drawEvents draws events that a ledger may hold: of any kind, with valid payloads, with payloads of another shape,
+// and erased.
 func drawEvents(t *rapid.T) *story {
 	var s story
 	text := rapid.OneOf(
@@ -163,7 +163,7 @@ func drawEvents(t *rapid.T) *story {
 		e.OccurredAt = start.Add(time.Duration(rapid.IntRange(-1000, 1000).Draw(t, "at")) * time.Second)
 		e.Agent = rapid.SampledFrom([]string{"a", "a", "b"}).Draw(t, "agent")
 		unnumbered := *e
-		if unnumbered.Seq = 0; unnumbered.Validate() != nil { // the ledger does not hold what it refuses
+		if unnumbered.Seq = 0; unnumbered.Validate() != nil { // the ledger refuses invalid events
 			e.Payload, e.Erased = nil, true
 		}
 		e.Sensitivity = rapid.SampledFrom([]schema.Sensitivity{"", schema.SensitivityLow, schema.SensitivityMedium}).

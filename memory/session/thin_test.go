@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What is kept fits into the budget, but for the first and the last item; both ends are kept; and no item that is left
-// out weighs more than one that is kept between the ends, unless its own weight did not fit as a whole.
+// The first and the last item are kept. All others fit into the budget. Between the two ends, lighter items are kept
+// only if all heavier ones fit.
 func TestThin(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -44,7 +44,7 @@ func TestThin(t *testing.T) {
 		for to >= 0 && keep[to] {
 			to--
 		}
-		whole := int(weights) // the lightest weight that is kept as a whole
+		whole := int(weights) // the lightest weight of which every item is kept
 		for w := int(weights) - 1; w >= 0; w-- {
 			left := false
 			for i := from; i <= to; i++ {
@@ -63,8 +63,8 @@ func TestThin(t *testing.T) {
 	})
 }
 
-// Of items that do not fit as a whole, some from everywhere are kept, and the last one.
-func TestThinTakesSomeFromEverywhere(t *testing.T) {
+// If the items of one weight do not all fit, an even sample of them is kept, and the last one.
+func TestThinSamplesEvenly(t *testing.T) {
 	t.Parallel()
 	keep := thin(1_000, 80, 0, func(int) int { return 1 }, func(int) weight { return failure })
 	require.True(t, keep[9] && keep[979] && keep[980])

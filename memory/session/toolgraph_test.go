@@ -15,7 +15,7 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// An argument that an earlier result brought into the session makes an edge, in whatever form it is passed on.
+// An argument that first occurred in an earlier result makes an edge, in any form.
 func TestToolGraphFindsDataFlow(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -74,8 +74,8 @@ func TestToolGraphFindsDataFlow(t *testing.T) {
 	}
 }
 
-// What did not come from a result makes no edge.
-func TestToolGraphInventsNothing(t *testing.T) {
+// An argument that did not come from a result makes no edge.
+func TestToolGraphWithoutDataFlow(t *testing.T) {
 	t.Parallel()
 	for name, s := range map[string]*story{
 		"said by the user": new(story).text(ledger.KindUserInjected, "Please look at TCK-4821.").call("l", "list",
@@ -135,8 +135,8 @@ func TestToolGraphInventsNothing(t *testing.T) {
 	}
 }
 
-// What the agent names is kept if it names an earlier call.
-func TestToolGraphKeepsWhatTheAgentNames(t *testing.T) {
+// A dependency that the agent names is kept if it names an earlier call.
+func TestToolGraphKeepsNamedDependencies(t *testing.T) {
 	t.Parallel()
 	s := new(story).call("a", "x", `{}`)
 	s.add(
@@ -147,8 +147,8 @@ func TestToolGraphKeepsWhatTheAgentNames(t *testing.T) {
 	require.Equal(t, []string{"b<-a"}, edges(session.ToolGraph(s.events)))
 }
 
-// Of more calls than a graph has room for, those are kept through which data flowed.
-func TestToolGraphKeepsWhatIsConnected(t *testing.T) {
+// If there are more calls than a graph can hold, the calls with edges are kept.
+func TestToolGraphPrefersConnectedCalls(t *testing.T) {
 	t.Parallel()
 	g := session.NewGraph(20_000)
 	var s story
@@ -168,7 +168,7 @@ func TestToolGraphKeepsWhatIsConnected(t *testing.T) {
 	require.Equal(t, []string{"to<-from"}, edges(nodes))
 }
 
-// script is a random session: calls that take values of earlier results, and the edges that this makes.
+// script is a random session whose calls use values of earlier results, with the expected edges.
 type script struct {
 	story
 	want []string
@@ -176,10 +176,10 @@ type script struct {
 
 func drawScript(t *rapid.T) *script {
 	s := &script{}
-	var said []string // by the user
+	var said []string // values from the user
 	type made struct{ call, value string }
 	var brought []made
-	var open []string // calls that wait for their results
+	var open []string // calls without a result yet
 	fresh := 0
 	newValue := func() any {
 		fresh++
@@ -209,7 +209,7 @@ func drawScript(t *rapid.T) *script {
 			v := fmt.Sprint(newValue())
 			said = append(said, v)
 			s.text(ledger.KindUserInjected, "I want "+v+" now")
-		case what <= 4 && len(open) > 0: // a result, of any call that waits
+		case what <= 4 && len(open) > 0: // a result of any open call
 			i := rapid.IntRange(0, len(open)-1).Draw(t, "result")
 			id := open[i]
 			open = slices.Delete(open, i, i+1)
@@ -257,8 +257,8 @@ func drawScript(t *rapid.T) *script {
 	return s
 }
 
-// The graph has the edges along which data flowed, and no others: values of the user, values that an agent makes up,
-// and calls that run in parallel make none.
+// The graph has exactly the edges along which data flowed. Values of the user, values that the agent invents, and
+// parallel calls make no edges.
 func TestToolGraphRecoversRandomGraphs(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -267,7 +267,7 @@ func TestToolGraphRecoversRandomGraphs(t *testing.T) {
 	})
 }
 
-// Whatever the events hold, edges point backward and the graph is one that a record can have.
+// For any events, edges point to earlier calls and the graph is valid for a record.
 func TestToolGraphPointsBackward(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -298,7 +298,7 @@ func TestToolGraphPointsBackward(t *testing.T) {
 	})
 }
 
-// Finding the data flow of many calls takes time in proportion to their number.
+// The time to find data flow grows linearly with the number of calls.
 func TestToolGraphOfManyCalls(t *testing.T) {
 	t.Parallel()
 	const calls = 10_000
@@ -321,8 +321,8 @@ func TestToolGraphOfManyCalls(t *testing.T) {
 	nodes := session.ToolGraph(s.events)
 	took := time.Since(began)
 	require.Len(t, nodes, calls)
-	require.Len(t, edges(nodes), calls-2) // item-0 was made up by the agent
-	require.Less(t, took, 30*time.Second, "a square of the calls takes minutes; alone it takes well under a second")
+	require.Len(t, edges(nodes), calls-2) // the agent invented item-0
+	require.Less(t, took, 30*time.Second, "quadratic time would take minutes")
 	t.Logf("%d calls in %v", calls, took)
 }
 

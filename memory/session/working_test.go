@@ -22,7 +22,7 @@ func TestWorkingState(t *testing.T) {
 		story *story
 		want  schema.TaskState
 	}{
-		"nothing yet":          {new(story), schema.TaskPlanning},
+		"no events":            {new(story), schema.TaskPlanning},
 		"started":              {new(story).add(ledger.KindRunStarted, ""), schema.TaskPlanning},
 		"user input":           {new(story).text(ledger.KindUserInjected, "fix the build"), schema.TaskPlanning},
 		"thought":              {new(story).text(ledger.KindAgentThought, "hm"), schema.TaskPlanning},
@@ -35,7 +35,7 @@ func TestWorkingState(t *testing.T) {
 			`1`), schema.TaskBlocked},
 		"failure, then a thought": {call().failed("1", "exit 1").text(ledger.KindAgentThought, "hm"),
 			schema.TaskBlocked},
-		"failure, agent goes on": {call().failed("1", "exit 1").add(ledger.KindWorkingUpdated,
+		"failure, agent continues": {call().failed("1", "exit 1").add(ledger.KindWorkingUpdated,
 			`{"state":"planning"}`), schema.TaskPlanning},
 		"waiting": {call().add(ledger.KindWorkingUpdated, `{"state":"waiting"}`), schema.TaskWaiting},
 		"waiting, answered": {call().add(ledger.KindWorkingUpdated, `{"state":"waiting"}`).
@@ -43,16 +43,16 @@ func TestWorkingState(t *testing.T) {
 			schema.TaskExecuting},
 		"waiting before any call, answered": {new(story).add(ledger.KindWorkingUpdated, `{"state":"waiting"}`).
 			text(ledger.KindUserInjected, "yes"), schema.TaskPlanning},
-		"said to be blocked, user speaks": {call().add(ledger.KindWorkingUpdated, `{"state":"blocked"}`).
+		"blocked by update, user speaks": {call().add(ledger.KindWorkingUpdated, `{"state":"blocked"}`).
 			text(ledger.KindUserInjected, "well"), schema.TaskBlocked},
 		"unknown state": {call().add(ledger.KindWorkingUpdated, `{"state":"resting"}`), schema.TaskExecuting},
 		"ended":         {call().add(ledger.KindOutcome, `{"outcome":"success"}`), schema.TaskDone},
 		"ended, late call": {call().add(ledger.KindOutcome, `{"outcome":"success"}`).call("2", "go", `{}`).
 			failed("2", "no"), schema.TaskDone},
 		"ended and erased": {call().add(ledger.KindOutcome, ""), schema.TaskDone},
-		"ended, then begun": {call().add(ledger.KindOutcome, `{"outcome":"failure"}`).
+		"ended, then started": {call().add(ledger.KindOutcome, `{"outcome":"failure"}`).
 			add(ledger.KindRunStarted, ""), schema.TaskPlanning},
-		"ended, then the agent goes on": {call().add(ledger.KindOutcome, `{"outcome":"partial"}`).
+		"ended, then the agent continues": {call().add(ledger.KindOutcome, `{"outcome":"partial"}`).
 			add(ledger.KindWorkingUpdated, `{"state":"executing"}`), schema.TaskExecuting},
 	} {
 		w := session.WorkingOf("a", run, c.story.events)
@@ -61,8 +61,8 @@ func TestWorkingState(t *testing.T) {
 	}
 }
 
-// What other agents do in the same run does not change what this one is doing; that the run ends does.
-func TestWorkingIsOfOneAgent(t *testing.T) {
+// Events of other agents in the same run do not change the working memory, except the end of the run.
+func TestWorkingIgnoresOtherAgents(t *testing.T) {
 	t.Parallel()
 	s := new(story).call("1", "go", `{}`).failed("1", "no").add(ledger.KindWorkingUpdated, `{"context_summary":"x"}`).
 		add(ledger.KindOutcome, `{"outcome":"success"}`)
@@ -78,15 +78,15 @@ func TestWorkingIsOfOneAgent(t *testing.T) {
 	require.Equal(t, schema.TaskDone, w.Payload.State)
 }
 
-// Fields that are given replace fields, lists as a whole; what is left out stays.
+// Fields that an update sets are replaced, lists as a whole. Other fields stay.
 func TestWorkingMerges(t *testing.T) {
 	t.Parallel()
 	empty := ""
 	for name, c := range map[string]struct {
 		update any
-		want   string // of the payload, without kind, state and last_updated
+		want   string // the payload without kind, state and last_updated
 	}{
-		"nothing": {`{}`,
+		"empty update": {`{}`,
 			`{"task_id":"build-42","active_constraints":["no network",{"os":"linux"}],"next_actions":["a","b"],
 			"open_questions":["q"],"context_summary":"s"}`},
 		"list": {`{"next_actions":["c"]}`,
@@ -94,15 +94,15 @@ func TestWorkingMerges(t *testing.T) {
 			"open_questions":["q"],"context_summary":"s"}`},
 		"empty lists": {`{"next_actions":[],"open_questions":null,"active_constraints":[]}`,
 			`{"task_id":"build-42","context_summary":"s"}`},
-		"empty in Go": {ledger.WorkingUpdate{NextActions: []string{}, ContextSummary: &empty},
+		"empty values in Go": {ledger.WorkingUpdate{NextActions: []string{}, ContextSummary: &empty},
 			`{"task_id":"build-42","active_constraints":["no network",{"os":"linux"}],"open_questions":["q"]}`},
-		"nothing in Go": {ledger.WorkingUpdate{State: schema.TaskExecuting},
+		"unset fields in Go": {ledger.WorkingUpdate{State: schema.TaskExecuting},
 			`{"task_id":"build-42","active_constraints":["no network",{"os":"linux"}],
 			"next_actions":["a","b"],"open_questions":["q"],"context_summary":"s"}`},
 		"thread": {`{"thread_id":"t1","task_id":""}`,
 			`{"thread_id":"t1","active_constraints":["no network",{"os":"linux"}],"next_actions":["a","b"],
 			"open_questions":["q"],"context_summary":"s"}`},
-		"no name at all": {`{"task_id":"","context_summary":"t"}`,
+		"no name": {`{"task_id":"","context_summary":"t"}`,
 			`{"task_id":"build-42","active_constraints":["no network",{"os":"linux"}],
 			"next_actions":["a","b"],"open_questions":["q"],"context_summary":"t"}`},
 		"another shape": {`{"next_actions":"c","context_summary":7,"active_constraints":[5,"new",null]}`,
@@ -125,7 +125,7 @@ func TestWorkingMerges(t *testing.T) {
 	}
 }
 
-// A task is named after its run, a thread after its conversation, whatever the length of the name.
+// A task is named after its run and a thread after its conversation. Long names are shortened.
 func TestWorkingNames(t *testing.T) {
 	t.Parallel()
 	w := session.NewWorking("a", "conversation/with/ann")
@@ -137,7 +137,7 @@ func TestWorkingNames(t *testing.T) {
 	require.NotEqual(t, long.TaskID, other.TaskID)
 }
 
-// What is longer than a record or the input of a workflow may be is cut, constraints as well.
+// Texts, lists and constraints are cut to the limits of a record and of a workflow's input.
 func TestWorkingIsBounded(t *testing.T) {
 	t.Parallel()
 	texts := make([]string, 200)
@@ -158,8 +158,7 @@ func TestWorkingIsBounded(t *testing.T) {
 	require.Contains(t, string(w.Payload.ActiveConstraints[0]), "n 0, text ä word")
 }
 
-// An event that was applied, or that comes after a later one, changes nothing; a state that was carried as JSON goes
-// on as if it had not been.
+// An event that was already applied, or is older than an applied one, changes nothing. A state survives JSON.
 func TestWorkingAppliesAnEventOnce(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -191,7 +190,7 @@ func TestWorkingAppliesAnEventOnce(t *testing.T) {
 	})
 }
 
-// The time of the last update does not go back when an agent's clock does.
+// The time of the last update never goes back, even if an agent's clock does.
 func TestWorkingLastUpdated(t *testing.T) {
 	t.Parallel()
 	s := new(story).call("1", "go", `{}`).call("2", "go", `{}`)
@@ -200,7 +199,7 @@ func TestWorkingLastUpdated(t *testing.T) {
 	require.Equal(t, s.events[0].OccurredAt, *w.Payload.LastUpdated)
 }
 
-// An update that is sensitive makes the state as sensitive.
+// The state is as sensitive as its most sensitive update.
 func TestWorkingSensitivity(t *testing.T) {
 	t.Parallel()
 	s := new(

@@ -24,7 +24,7 @@ func (p *timeParser) word(i int) string {
 	return p.words[i]
 }
 
-// expression reads a whole expression at i and returns how many words it takes, 0 for none.
+// expression reads a whole expression at i and returns its number of words, or 0 if there is none.
 func (p *timeParser) expression(i int) (TimeWindow, int) {
 	switch low := p.word(i); low {
 	case "between", "from":
@@ -75,7 +75,7 @@ func (p *timeParser) expression(i int) (TimeWindow, int) {
 	return p.simple(i)
 }
 
-// after reads a simple expression after a word that goes with one, articles passed over.
+// after reads a simple expression after a word such as "since". It skips articles.
 func (p *timeParser) after(i int) (TimeWindow, int) {
 	skipped := 0
 	for skipped < 2 && (p.word(i+skipped) == "the" || p.word(i+skipped) == "on" || p.word(i+skipped) == "in") {
@@ -87,7 +87,7 @@ func (p *timeParser) after(i int) (TimeWindow, int) {
 	return TimeWindow{}, 0
 }
 
-// withYear gives the first of two times the year of the second, where only that names one: "from May to
+// withYear applies the year of the second of two times to the first if only the second names one, as in "from May to
 // July 2022".
 func (p *timeParser) withYear(from, to TimeWindow, at, n int) TimeWindow {
 	for k := range n {
@@ -145,7 +145,7 @@ func (p *timeParser) adjacent(i int) (TimeWindow, int) {
 	return windowFrom(last.AddDate(0, 0, 1), size[0], size[1], size[2], kind), n
 }
 
-// windowFrom is the window from a day on, over years, months and days.
+// windowFrom returns the window that starts at a day and lasts the given years, months and days.
 func windowFrom(start time.Time, years, months, days int, kind WindowKind) TimeWindow {
 	return TimeWindow{start, start.AddDate(years, months, days), kind}
 }
@@ -160,7 +160,7 @@ func (p *timeParser) simple(i int) (TimeWindow, int) {
 	return TimeWindow{}, 0
 }
 
-// numeric reads "2023-05-07", "2023/05/07", "2023-05" and dates whose day cannot be a month, "15/07/2023".
+// numeric reads "2023-05-07", "2023/05/07", "2023-05", and dates whose day cannot be a month, such as "15/07/2023".
 func (p *timeParser) numeric(i int) (TimeWindow, int) {
 	parts := strings.FieldsFunc(p.word(i), func(r rune) bool { return r == '-' || r == '/' })
 	n := make([]int, len(parts))
@@ -186,7 +186,7 @@ func (p *timeParser) numeric(i int) (TimeWindow, int) {
 	return TimeWindow{}, 0
 }
 
-// day is the window of a date, if there is such a date.
+// day returns the window of a date if the date exists.
 func (p *timeParser) day(year, month, day int) (TimeWindow, int) {
 	if year < 1900 || year > 2100 || month < 1 || month > 12 || day < 1 {
 		return TimeWindow{}, 0
@@ -202,7 +202,7 @@ func (p *timeParser) first(year int, month time.Month) time.Time {
 	return time.Date(year, month, 1, 0, 0, 0, 0, p.now.Location())
 }
 
-// relative reads what is said from now, without a number.
+// relative reads expressions relative to now that have no number.
 func (p *timeParser) relative(i int) (TimeWindow, int) {
 	days := func(n int) TimeWindow { return windowFrom(p.today.AddDate(0, 0, n), 0, 0, 1, WindowDay) }
 	switch p.word(i) {
@@ -254,7 +254,7 @@ func (p *timeParser) stepped(i, step int) (TimeWindow, int) {
 		return windowFrom(p.first(p.now.Year()+step, time.January), 1, 0, 0, WindowYear), 2
 	}
 	if day, ok := weekdayNames[unit]; ok {
-		ahead := (int(day) - int(p.today.Weekday()) + 7) % 7 // to the next one, today counted
+		ahead := (int(day) - int(p.today.Weekday()) + 7) % 7 // days to the next one, 0 if it is today
 		switch {
 		case step < 0:
 			ahead -= 7
@@ -273,7 +273,7 @@ func (p *timeParser) stepped(i, step int) (TimeWindow, int) {
 	}
 	if first, ok := seasonNames[unit]; ok {
 		w := p.season(p.now.Year()+1, first)
-		for w.End.After(p.now) { // the latest that is over
+		for w.End.After(p.now) { // the latest that has ended
 			w = p.season(w.Start.Year()-1, first)
 		}
 		if next := p.season(w.Start.Year()+1, first); step > 0 || step == 0 {
@@ -290,7 +290,7 @@ func (p *timeParser) season(year int, first time.Month) TimeWindow {
 	return windowFrom(p.first(year, first), 0, 3, 0, WindowSeason)
 }
 
-// counted reads "two months ago", "a couple of weeks ago", and after "last" or "past" "ten days".
+// counted reads "two months ago", "a couple of weeks ago", and "ten days" after "last" or "past".
 func (p *timeParser) counted(i int) (TimeWindow, int) {
 	at, rolling := i, false
 	if low := p.word(i); low == "last" || low == "past" || low == "previous" {
@@ -340,8 +340,8 @@ func (p *timeParser) counted(i int) (TimeWindow, int) {
 	return windowFrom(start, 0, 0, 1, WindowDay), n + 1
 }
 
-// dated reads a month with a day or a year next to it: "7 May 2023", "7th of May", "May 7th, 2023", "May 2023"; a
-// month alone if the word has no other meaning; a holiday; a season or quarter with its year.
+// dated reads a month with a day or a year, such as "7 May 2023", "7th of May", "May 7th, 2023" or "May 2023". It also
+// reads a month alone if the word has no other meaning, a holiday, and a season or quarter with its year.
 func (p *timeParser) dated(i int) (TimeWindow, int) {
 	if day, ok := dayOfMonth(p.word(i)); ok {
 		at := i + 1
@@ -389,8 +389,8 @@ func (p *timeParser) dated(i int) (TimeWindow, int) {
 	return TimeWindow{}, 0
 }
 
-// dateOf completes a day and a month, read from the n words at i, with a year: the one that
-// follows, or that in which the day was last.
+// dateOf completes a day and a month, read from the n words at i, with the year that follows. Without a year, it
+// uses the latest one in which the day has passed.
 func (p *timeParser) dateOf(i, n, day int, month time.Month) (TimeWindow, int) {
 	if year, m := p.year(i + n); m > 0 {
 		if w, ok := p.day(year, int(month), day); ok > 0 {
@@ -398,7 +398,7 @@ func (p *timeParser) dateOf(i, n, day int, month time.Month) (TimeWindow, int) {
 		}
 		return TimeWindow{}, 0
 	}
-	for back := range 9 { // 29 February comes every four years, and once in eight
+	for back := range 9 { // 29 February may be up to eight years apart
 		if w, ok := p.day(p.now.Year()-back, int(month), day); ok > 0 && !w.Start.After(p.now) {
 			return w, n
 		}
@@ -406,7 +406,7 @@ func (p *timeParser) dateOf(i, n, day int, month time.Month) (TimeWindow, int) {
 	return TimeWindow{}, 0
 }
 
-// year reads a year at i, with "of" or "in" before it.
+// year reads a year at i, optionally after "of" or "in".
 func (p *timeParser) year(i int) (int, int) {
 	n := 1
 	if low := p.word(i); low == "of" || low == "in" {
@@ -419,7 +419,7 @@ func (p *timeParser) year(i int) (int, int) {
 	return year, n
 }
 
-// named reads years, days of the week and holidays, where the words before them say that they are meant.
+// named reads years, days of the week and holidays after words that show that a time is meant.
 func (p *timeParser) named(i int) (TimeWindow, int) {
 	low, before := p.word(i), p.word(i-1)
 	if year, ok := yearOf(low); ok && (timePrepositions[before] || before == "the" || before == "year" ||

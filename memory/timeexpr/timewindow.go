@@ -8,27 +8,27 @@ import (
 	"github.com/mneme/mneme/memory/rank"
 )
 
-// StageTime is the stage that lowers memories of another time than the query names. The channel ChannelTime finds
-// memories of that time.
+// StageTime is the stage that lowers memories outside the times that the query names. The channel ChannelTime finds
+// memories within them.
 const StageTime = "timeliness"
 
-// Constants of time. People talk about events after they happened: a statement shortly after the window is more
-// likely to be about it than a later one, and an earlier one is not. Measured on the evaluation conversations, where
-// the stage is worth about one point of recall@10 (docs/reference/benchmarks.md).
+// People talk about events after they happened. A statement shortly after the window is more likely to be about it than
+// a later one, and an earlier one is not. On the evaluation conversations, the stage adds about one point of recall@10
+// (docs/reference/benchmarks.md).
 const (
-	outsideWindow  = 1 / 1.3  // factor for what is of another time
-	afterWindow    = 1 / 1.15 // factor for what is of shortly after
+	outsideWindow  = 1 / 1.3  // factor for other times
+	afterWindow    = 1 / 1.15 // factor for times shortly after the window
 	maxAfterWindow = 10 * 24 * time.Hour
 
-	// inWindow is the evidence that a memory has by its time alone, times its worth. It is little: it is to
-	// answer "what happened yesterday", and to rank below what the other words of the query find.
+	// inWindow, times a memory's worth, is the evidence of its time alone. It is low, so that it can answer "what
+	// happened yesterday" and still ranks below memories that other words of the query find.
 	inWindow = 0.12
 
-	maxTimeWindows = 4   // of one query
-	maxTimeWords   = 400 // of a query that are read
+	maxTimeWindows = 4   // per query
+	maxTimeWords   = 400 // words of a query that are read
 )
 
-// WindowKind says how exactly a time expression names its time.
+// WindowKind is the precision of a time expression.
 type WindowKind string
 
 // Kinds of windows.
@@ -37,12 +37,12 @@ const (
 	WindowWeekend WindowKind = "weekend"
 	WindowWeek    WindowKind = "week"
 	WindowMonth   WindowKind = "month"
-	WindowSeason  WindowKind = "season" // three months; a quarter of the year is one as well
+	WindowSeason  WindowKind = "season" // three months; also a quarter of the year
 	WindowYear    WindowKind = "year"
-	WindowSpan    WindowKind = "span" // from one time to another, or without an end
+	WindowSpan    WindowKind = "span" // between two times, or open-ended
 )
 
-// TimeWindow is the time that an expression names: from Start until before End. It is never empty.
+// TimeWindow is the time that an expression names, including Start and excluding End. It is never empty.
 type TimeWindow struct {
 	Start, End time.Time
 	Kind       WindowKind
@@ -82,12 +82,12 @@ func ParseTimes(text string, now time.Time) []TimeWindow {
 	return out
 }
 
-// Begun returns those of the windows that have begun by now: nothing is remembered of those to come.
+// Begun returns the windows that have begun by now. No memory can be of a future window.
 func Begun(windows []TimeWindow, now time.Time) []TimeWindow {
 	return slices.DeleteFunc(slices.Clone(windows), func(w TimeWindow) bool { return w.Start.After(now) })
 }
 
-// Timely lowers what is not of the time that the query names.
+// Timely lowers the score of memories outside the times that the query names.
 func Timely(ranked []rank.Evidence, windows []TimeWindow) []rank.Evidence {
 	if len(windows) == 0 {
 		return ranked
@@ -96,7 +96,7 @@ func Timely(ranked []rank.Evidence, windows []TimeWindow) []rank.Evidence {
 	for i := range out {
 		e := &out[i]
 		if e.OccurredAt.IsZero() || e.Channels[rank.ChannelTime] > 0 {
-			continue // found by its time: it may hold then, and have been said at another
+			continue // found by its time; OccurredAt may be another time
 		}
 		if share := timeliness(e.OccurredAt, windows); share < 1 {
 			e.SetMeasured(StageTime, e.Score*share, "of another time: × %.2f", share)
@@ -106,7 +106,7 @@ func Timely(ranked []rank.Evidence, windows []TimeWindow) []rank.Evidence {
 	return out
 }
 
-// timeliness is the factor of a memory of time t: 1 in a window, (0,1) elsewhere.
+// timeliness returns the factor for a memory of time t: 1 in a window, less than 1 elsewhere.
 func timeliness(t time.Time, windows []TimeWindow) float64 {
 	share := outsideWindow
 	for _, w := range windows {
@@ -121,5 +121,5 @@ func timeliness(t time.Time, windows []TimeWindow) float64 {
 	return share
 }
 
-// TimeScore is the evidence of a memory that is of the time that the query names, [0,1].
+// TimeScore returns the evidence of a memory whose time is in a window of the query, in [0,1].
 func TimeScore(importance float64) float64 { return inWindow * rank.Worth(importance) }

@@ -14,7 +14,7 @@ import (
 	"github.com/mneme/mneme/memory/timeexpr"
 )
 
-// asked is a Thursday.
+// asked is the time of the questions, a Thursday.
 var asked = time.Date(2024, 2, 29, 15, 4, 5, 0, time.UTC)
 
 func dateOf(t *testing.T, s string) time.Time {
@@ -24,7 +24,7 @@ func dateOf(t *testing.T, s string) time.Time {
 	return d
 }
 
-func TestTimesAreParsed(t *testing.T) {
+func TestParseTimes(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		// dates
@@ -143,15 +143,15 @@ func TestTimesAreParsed(t *testing.T) {
 		[]time.Time{two[0].Start, two[1].Start})
 }
 
-func TestWindowsAreOfThePlaceWhereItIsAsked(t *testing.T) {
+func TestWindowsUseTheLocationOfTheQuestion(t *testing.T) {
 	t.Parallel()
 	tokyo := time.FixedZone("", 9*3600)
 	got := timeexpr.ParseTimes("yesterday", time.Date(2024, 3, 1, 0, 30, 0, 0, tokyo))
 	require.Equal(t, time.Date(2024, 2, 29, 0, 0, 0, 0, tokyo), got[0].Start)
 }
 
-// Whatever is asked whenever, a window holds something, and a date that is named lies in it.
-func TestAWindowHoldsWhatItNames(t *testing.T) {
+// A window is never empty, and it contains the named date.
+func TestWindowContainsNamedDate(t *testing.T) {
 	t.Parallel()
 	pieces := strings.Fields(`on in the last next this past before after since between and from to until of a few couple two 3 12 2022 2023-02-29 2023-05-07
 		may march january dec monday friday weekend week month year day days months ago summer winter q2 christmas eve 7th 31st 29 yesterday today tomorrow night cat`)
@@ -202,7 +202,7 @@ func FuzzParseTimes(f *testing.F) {
 	})
 }
 
-func TestWhatIsOfAnotherTimeCountsForLess(t *testing.T) {
+func TestOtherTimesRankLower(t *testing.T) {
 	t.Parallel()
 	at := func(s string) rank.Evidence {
 		return rank.Evidence{ID: uuid.NewSHA1(uuid.Nil, []byte(s)), Score: 0.6,
@@ -217,16 +217,16 @@ func TestWhatIsOfAnotherTimeCountsForLess(t *testing.T) {
 		got[e.OccurredAt] = e.Score
 	}
 	require.Equal(t, 0.6, got[inside.OccurredAt])
-	require.Equal(t, 0.6, got[time.Time{}], "what has no time is not judged by it")
-	require.InDelta(t, 0.6/1.15, got[after.OccurredAt], 1e-9, "people talk of things after they happened")
-	require.InDelta(t, 0.6/1.3, got[long.OccurredAt], 1e-9, "ten days later at most")
+	require.Equal(t, 0.6, got[time.Time{}], "a candidate without a time keeps its score")
+	require.InDelta(t, 0.6/1.15, got[after.OccurredAt], 1e-9, "events are often mentioned after they happened")
+	require.InDelta(t, 0.6/1.3, got[long.OccurredAt], 1e-9, "the full penalty applies after ten days")
 	require.InDelta(t, 0.6/1.3, got[before.OccurredAt], 1e-9)
-	require.Equal(t, before.Score, 0.6, "the input stays as it was")
+	require.Equal(t, before.Score, 0.6, "the input is unchanged")
 	oneDay := timeexpr.Timely([]rank.Evidence{at("2023-05-08"), at("2023-05-09")},
 		timeexpr.ParseTimes("on 7 May 2023", asked))
-	require.InDelta(t, 0.6/1.15, oneDay[0].Score, 1e-9, "as long as the window itself at most")
+	require.InDelta(t, 0.6/1.15, oneDay[0].Score, 1e-9, "the grace period is at most the length of the window")
 	require.InDelta(t, 0.6/1.3, oneDay[1].Score, 1e-9)
 	require.Empty(t, timeexpr.Begun(timeexpr.ParseTimes("next week", asked), asked),
-		"nothing is remembered of what is to come")
+		"no window lies entirely in the future")
 	require.Len(t, timeexpr.Begun(timeexpr.ParseTimes("this week", asked), asked), 1)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/mneme/mneme/memory/normalize"
 )
 
-// yearOf reads a year of four digits that someone living may speak of.
+// yearOf reads a year from 1900 to 2100.
 func yearOf(word string) (int, bool) {
 	year, err := strconv.Atoi(word)
 	return year, err == nil && len(word) == 4 && year >= 1900 && year <= 2100
@@ -24,7 +24,7 @@ func dayOfMonth(word string) (int, bool) {
 	return day, err == nil && len(digits) <= 2 && day >= 1 && day <= 31
 }
 
-// number reads a count at the beginning of words and returns how many words it takes.
+// number reads a count at the beginning of words and returns its number of words.
 func number(ws []string) (count, n int) {
 	at := func(i int) string {
 		if i < len(ws) {
@@ -117,7 +117,7 @@ var (
 		"winter": time.December,
 	}
 	quarterNames = map[string]time.Month{"q1": time.January, "q2": time.April, "q3": time.July, "q4": time.October}
-	// alsoWords are months that are other words as well.
+	// alsoWords are months whose names have another meaning.
 	alsoWords        = normalize.Set("may march")
 	timePrepositions = normalize.Set(
 		"in on during since before after until till by of from throughout for early late mid " +

@@ -11,16 +11,16 @@ import (
 	"github.com/mneme/mneme/schema/topics"
 )
 
-// Cited is a sentence of a model with the numbers, from 1, of the texts that it cites.
+// Cited is a sentence of a model with the numbers of the texts that it cites, counted from 1.
 type Cited struct {
 	Text    string
 	Sources []int
 }
 
-// Check makes an answer of a model's sentences, or says why they cannot be one. Every sentence must have a text and
-// cite texts that the model was given, and every number in it must be in a text that it cites or in the date of one.
-// One bad sentence refuses the whole answer: a model that invents one source may have invented the rest. The error
-// holds no content.
+// Check converts a model's sentences to an answer, or returns an error if they are invalid. Every sentence must have a
+// text and cite given texts. Every number in it must occur in a cited text or in the date of one. One invalid sentence
+// makes the whole answer invalid, because a model that invents one source may have invented the rest. The error
+// contains no content.
 func Check(said []Cited, evidence []Evidence) ([]topics.Part, error) {
 	switch {
 	case len(said) == 0:
@@ -57,7 +57,7 @@ func Check(said []Cited, evidence []Evidence) ([]topics.Part, error) {
 			part.Contested = part.Contested || e.Status == schema.StatusContested
 		}
 		if !numbersKnown(text, cited) {
-			return nil, fmt.Errorf("sentence %d has a number that no text has which it cites", i+1)
+			return nil, fmt.Errorf("sentence %d has a number that is not in the texts it cites", i+1)
 		}
 		out = append(out, part)
 	}
@@ -66,7 +66,7 @@ func Check(said []Cited, evidence []Evidence) ([]topics.Part, error) {
 
 var number = regexp.MustCompile(`[0-9]+`)
 
-// numbersKnown reports whether each number of a sentence is in one of the texts, or in the date of one.
+// numbersKnown reports whether every number of a sentence occurs in one of the texts or in the date of one.
 func numbersKnown(text string, cited []Evidence) bool {
 	known := map[string]bool{}
 	for _, e := range cited {
@@ -83,7 +83,7 @@ func numbersKnown(text string, cited []Evidence) bool {
 	})
 }
 
-// Shown is the text of a memory as a model is shown it: on one line, marked where it does not hold or is contradicted.
+// Shown returns the text of a memory for a model: on one line, and marked if it is outdated or contradicted.
 func Shown(e Evidence) string {
 	text := normalize.CleanLine(e.Text, MaxShownChars)
 	if e.Type == schema.TypeEpisodic && e.Who != "" {
@@ -98,5 +98,5 @@ func Shown(e Evidence) string {
 	return text
 }
 
-// MaxShownChars is how much of a memory a model is shown.
+// MaxShownChars is the maximum number of characters of a memory that a model sees.
 const MaxShownChars = 900

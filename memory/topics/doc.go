@@ -1,4 +1,4 @@
-// Package topics has the rules of standing questions: the answer of the rules, whether a model's text may be the
-// answer, and which memories of its evidence have changed, so that a new answer is due. It only reads the results of
-// recall. Package store/topics says of an answer that it is stale.
+// Package topics implements standing questions. It builds an answer by rules, checks the answer of a model, and decides
+// whether the evidence has changed so that a new answer is due. It uses only the results of recall. Package
+// store/topics marks stale answers.
 package topics

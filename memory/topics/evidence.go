@@ -11,7 +11,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Ref names a memory as it was when evidence was read.
+// Ref names a version of a memory.
 type Ref struct {
 	ID      string `json:"id"`
 	Version int    `json:"version"`
@@ -22,20 +22,20 @@ type Evidence struct {
 	Ref
 	Text        string
 	Type        schema.MemoryType
-	Subject     string // of its claim; empty where it makes none
+	Subject     string // of its claim; empty if it makes none
 	Who         string // who said it
 	OccurredAt  time.Time
 	Status      schema.Status
 	Currentness schema.Currentness
 }
 
-// outdated reports whether something newer says otherwise.
+// outdated reports whether a newer memory replaces this one.
 func (e Evidence) outdated() bool {
 	return e.Currentness == schema.CurrentnessOlder || e.Currentness == schema.CurrentnessSuperseded ||
 		e.Status == schema.StatusSuperseded || e.Status == schema.StatusRetracted
 }
 
-// Refs are the references of evidence, ordered by id.
+// Refs returns the references of evidence, ordered by id.
 func Refs(evidence []Evidence) []Ref {
 	out := make([]Ref, len(evidence))
 	for i, e := range evidence {
@@ -45,17 +45,17 @@ func Refs(evidence []Evidence) []Ref {
 	return out
 }
 
-// Hash is the same for the same memories in the same versions, in whatever order. It is of no content.
+// Hash returns a hash of the ids and versions of the memories. It does not depend on their order or content.
 func Hash(refs []Ref) string {
 	sorted := slices.SortedFunc(slices.Values(refs), func(a, b Ref) int { return strings.Compare(a.ID, b.ID) })
 	sum := sha256.New()
 	for _, r := range sorted {
-		_, _ = fmt.Fprintf(sum, "%s:%d\n", r.ID, r.Version) // a hash takes everything
+		_, _ = fmt.Fprintf(sum, "%s:%d\n", r.ID, r.Version) // a hash never returns an error
 	}
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// Changed counts the memories that differ between two evidence sets: added, gone, or of another version.
+// Changed counts the memories that differ between two sets of evidence: added, removed, or of another version.
 func Changed(answered, now []Ref) int {
 	before := make(map[string]int, len(answered))
 	for _, r := range answered {
@@ -71,14 +71,14 @@ func Changed(answered, now []Ref) int {
 	return n + len(before)
 }
 
-// Due is what a check of a topic found.
+// Due is the result of checking a topic.
 type Due struct {
 	Refresh bool
 	Changed int
 }
 
-// Judge says whether a topic needs a new answer: it has none, its answer was blanked, or its evidence set is another
-// one. The same evidence gives the same answer and is never paid for twice.
+// Judge decides whether a topic needs a new answer: it has none, its answer was blanked, or its set of evidence
+// changed. The same evidence is never sent to a model twice.
 func Judge(number int, blanked bool, answered, now []Ref) Due {
 	switch {
 	case number == 0:

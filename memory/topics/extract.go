@@ -18,10 +18,9 @@ const (
 	MaxChars     = 3_000 // characters of all sentences
 )
 
-// Extract is the answer of the rules: the memories' own words. Equal texts become one sentence that cites all of
-// them. Memories about one subject are adjacent: current ones first, the newest before the older, then outdated ones.
-// Statements about a subject that contradict each other are marked. If there is no room for all, outdated sentences
-// are dropped first.
+// Extract builds an answer from the memories' own words. Equal texts become one sentence that cites all of them.
+// Memories about one subject are adjacent: current ones first, newest first, then outdated ones. Statements about a
+// subject that contradict each other are marked. If there is no room for all, outdated sentences are dropped first.
 func Extract(evidence []Evidence) []topics.Part {
 	parts := joinEqual(evidence)
 	markContested(parts)
@@ -33,14 +32,14 @@ func Extract(evidence []Evidence) []topics.Part {
 	return out
 }
 
-// sentence is a part of an extract with what orders it.
+// sentence is a part of an extract with its sort keys.
 type sentence struct {
 	topics.Part
-	first Evidence // the newest of the memories that say it
+	first Evidence // the newest memory with this text
 	rank  int      // its place in the results of recall
 }
 
-// joinEqual makes a sentence of each text.
+// joinEqual returns one sentence per distinct text.
 func joinEqual(evidence []Evidence) []*sentence {
 	var out []*sentence
 	said := map[string]*sentence{}
@@ -69,7 +68,7 @@ func joinEqual(evidence []Evidence) []*sentence {
 	return out
 }
 
-// sentenceOf is the text of a memory on one line, with its speaker where the text is what a person said.
+// sentenceOf returns the text of a memory on one line, with its speaker if a person said it.
 func sentenceOf(e Evidence) string {
 	text := normalize.CleanLine(e.Text, 2*MaxPartChars)
 	if text == "" {
@@ -84,7 +83,7 @@ func sentenceOf(e Evidence) string {
 	return text
 }
 
-// minOpposed is how many words, other than their subject, two sentences share when one may contradict the other.
+// minOpposed is the minimum number of words, other than the subject, that two contradicting sentences share.
 const minOpposed = 2
 
 // markContested marks current statements about one subject that contradict each other.
@@ -106,7 +105,7 @@ func sameSubject(a, b *sentence) bool {
 	return normalize.CanonicalEntity(a.first.Subject) == normalize.CanonicalEntity(b.first.Subject)
 }
 
-// grouped puts sentences about one subject next to each other. Groups keep the order of their best members.
+// grouped makes sentences about one subject adjacent. Groups are ordered by their best members.
 func grouped(all []*sentence) []*sentence {
 	out := make([]*sentence, 0, len(all))
 	taken := map[*sentence]bool{}
@@ -141,8 +140,8 @@ func inGroup(a, b *sentence) int {
 	return a.rank - b.rank
 }
 
-// within keeps what the bounds have room for: current sentences before outdated ones, and of either the better ones by
-// recall. The order of what is kept does not change.
+// within keeps the sentences that fit into the bounds. It prefers current sentences, then those that recall ranked
+// higher. It does not change the order of the sentences.
 func within(all []*sentence) []*sentence {
 	byWorth := slices.Clone(all)
 	slices.SortStableFunc(byWorth, func(a, b *sentence) int {

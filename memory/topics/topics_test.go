@@ -39,7 +39,7 @@ func TestExtract(t *testing.T) {
 		older,
 		known("m1", "Ana", "Ana leads payments.", 1),
 		known("m2", "billing", "Billing runs on Postgres 17.", 9),
-		known("m4", "Billing", "billing runs on  Postgres 17", 3), // the same, said earlier
+		known("m4", "Billing", "billing runs on  Postgres 17", 3), // the same text, earlier
 		spoken,
 	})
 	require.Equal(t, []topics.Part{
@@ -51,7 +51,7 @@ func TestExtract(t *testing.T) {
 	require.Empty(t, rules.Extract(nil))
 }
 
-func TestContradictionsAreShownAndOtherNegationsAreNot(t *testing.T) {
+func TestExtractMarksContradictions(t *testing.T) {
 	t.Parallel()
 	got := rules.Extract([]rules.Evidence{
 		known("m1", "billing service", "The billing service deploys on Fridays.", 1),
@@ -69,8 +69,8 @@ func TestContradictionsAreShownAndOtherNegationsAreNot(t *testing.T) {
 	require.True(t, rules.Extract([]rules.Evidence{stored})[0].Contested)
 }
 
-// Every sentence of an extract cites memories that it was given and no memory is cited twice; it stays within its
-// bounds; current sentences are never left out for outdated ones; it is the same each time.
+// Every sentence of an extract cites given memories, and no memory is cited twice. The extract is bounded and
+// deterministic, and never omits a current sentence in favor of an outdated one.
 func TestExtractProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -118,7 +118,7 @@ func TestExtractProperties(t *testing.T) {
 	})
 }
 
-func TestCheckRefusesWhatAModelInvents(t *testing.T) {
+func TestCheckRefusesInventedContent(t *testing.T) {
 	t.Parallel()
 	evidence := []rules.Evidence{known("m1", "", "Billing runs on Postgres 17.", 3),
 		known("m2", "", "Ana leads it.", 4)}
@@ -141,12 +141,12 @@ func TestCheckRefusesWhatAModelInvents(t *testing.T) {
 	} {
 		_, err := rules.Check(said, evidence)
 		require.ErrorContains(t, err, problem)
-		require.NotContains(t, err.Error(), "Postgres", "errors end up in logs")
+		require.NotContains(t, err.Error(), "Postgres", "errors contain no content")
 	}
 }
 
-// An answer is stale exactly where the set of its evidence differs, and the count says by how many memories.
-func TestChangedCountsTheDifference(t *testing.T) {
+// An answer is stale if and only if its set of evidence changed. Changed counts the memories that differ.
+func TestChanged(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var before, after []rules.Ref
@@ -170,6 +170,6 @@ func TestChangedCountsTheDifference(t *testing.T) {
 		require.Equal(t, want == 0, rules.Hash(before) == rules.Hash(after))
 		require.Equal(t, rules.Due{Refresh: want > 0, Changed: want}, rules.Judge(1, false, before, after))
 		require.True(t, rules.Judge(0, false, before, after).Refresh)
-		require.True(t, rules.Judge(1, true, before, before).Refresh, "a blanked answer is made again")
+		require.True(t, rules.Judge(1, true, before, before).Refresh, "a cleared answer is generated again")
 	})
 }

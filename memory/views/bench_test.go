@@ -7,7 +7,7 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// BenchmarkBuild measures a context over 100,000 events of one stream, which is far more than a reader passes.
+// BenchmarkBuild builds contexts from 100,000 events of one stream, far more than a reader passes.
 func BenchmarkBuild(b *testing.B) {
 	var events []ledger.Event
 	for seq := range 100_000 {

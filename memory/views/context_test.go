@@ -27,7 +27,7 @@ func golden(t *testing.T, name, got string) {
 	}
 	want, err := os.ReadFile(file)
 	require.NoError(t, err)
-	require.Equal(t, string(want), got, "go test ./memory/views -update writes it again")
+	require.Equal(t, string(want), got, "update it with: go test ./memory/views -update")
 }
 
 func object(e ledger.Event, payload string) ledger.Event {
@@ -83,7 +83,7 @@ func plural(n int) string {
 	return "several parts"
 }
 
-// build returns the context as text, with what became of each section after it.
+// build returns the context as text, followed by the statistics of each section.
 func build(t *testing.T, r views.Request) string {
 	t.Helper()
 	built, err := views.Build(t.Context(), r)
@@ -125,8 +125,8 @@ func TestContexts(t *testing.T) {
 	}
 }
 
-// What is left out, and what is cut, when there is much to say and little room.
-func TestWhatIsLeftOut(t *testing.T) {
+// With a small budget, entries are left out or cut.
+func TestContextsOfLongLedgers(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("The wheel turns and turns. ", 100)
 	r := village()
@@ -151,9 +151,9 @@ func TestWhatIsLeftOut(t *testing.T) {
 	}
 }
 
-// Whatever the budget: identity and format are whole, the visitor's entries are all there, the order is the document's,
-// and the context is within the budget unless that alone is not.
-func TestContextsKeepToTheBudget(t *testing.T) {
+// For any budget, identity and format are complete, all visitor entries are present, and the sections are in the
+// order of document 001. A context exceeds the budget only if this minimum does.
+func TestContextsKeepBudget(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		r := village()
@@ -191,13 +191,13 @@ func TestContextsKeepToTheBudget(t *testing.T) {
 		least, err := views.Build(t.Context(), r)
 		require.NoError(t, err)
 		if built.Over {
-			require.Equal(t, least.Text(), built.Text(), "nothing that could be left out was taken")
+			require.Equal(t, least.Text(), built.Text(), "a context over budget is the minimum")
 		}
 	})
 }
 
-// More room never means that an entry of the memory is lost.
-func TestMoreRoomShowsMore(t *testing.T) {
+// A larger budget never shows fewer memory entries.
+func TestLargerBudgetShowsMore(t *testing.T) {
 	t.Parallel()
 	shown := func(budget int) int {
 		r := village()
@@ -211,8 +211,8 @@ func TestMoreRoomShowsMore(t *testing.T) {
 	}
 }
 
-// What others said stays on a line of its own, so that it cannot pass for a section.
-func TestNoEntryPassesForASection(t *testing.T) {
+// Each entry stays on one line, so that its text cannot imitate a section.
+func TestEntryCannotImitateSection(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		breaks := rapid.SampledFrom([]string{"\n", "\r", "\v", "\f", "\u0085", "\u2028", "\u2029",
@@ -244,8 +244,8 @@ func TestNoEntryPassesForASection(t *testing.T) {
 	})
 }
 
-// The hook for EXTRA is given what the viewer sees, and no more.
-func TestTheHookSeesWhatTheViewerSees(t *testing.T) {
+// The hook for EXTRA receives only what the viewer sees.
+func TestHookSeesWhatViewerSees(t *testing.T) {
 	t.Parallel()
 	r := village()
 	var seen views.Seen

@@ -20,7 +20,7 @@ var (
 	words = []string{"bread", "oven", "fire", "rain", "letter", "mill", "Bread!", "don't"}
 )
 
-// say is an event of the stream run/village with a text.
+// say returns an event of the stream run/village with a text.
 func say(seq int, agent, kind, text string) ledger.Event {
 	payload, err := json.Marshal(ledger.Text{Text: text})
 	if err != nil {
@@ -31,7 +31,7 @@ func say(seq int, agent, kind, text string) ledger.Event {
 		Turn: seq, OccurredAt: at, RecordedAt: &at, Payload: payload}
 }
 
-// reflect is a reflection as an event.
+// reflect returns an event that holds a reflection.
 func reflect(seq int, agent string, r ledger.Reflection) ledger.Event {
 	e := say(seq, agent, ledger.KindAgentReflected, "")
 	payload, err := json.Marshal(r)
@@ -50,7 +50,7 @@ func ids(events []ledger.Event) []string {
 	return out
 }
 
-// anyLedger draws a ledger of one stream, in order, as document 001 knows it: no event says who may see it.
+// anyLedger draws a ledger as in document 001: one stream, in order, without visibility.
 func anyLedger() *rapid.Generator[[]ledger.Event] {
 	return rapid.Custom(func(t *rapid.T) []ledger.Event {
 		var out []ledger.Event
@@ -70,7 +70,7 @@ func anyLedger() *rapid.Generator[[]ledger.Event] {
 	})
 }
 
-// hardLedger draws a ledger of several streams with everything that an event can have.
+// hardLedger draws a ledger of several streams whose events use all fields.
 func hardLedger() *rapid.Generator[[]ledger.Event] {
 	return rapid.Custom(func(t *rapid.T) []ledger.Event {
 		events := anyLedger().Draw(t, "events")

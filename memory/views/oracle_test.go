@@ -14,8 +14,7 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// What follows is document 001 read word by word, written without the package. It knows ledgers of one stream in order,
-// whose events say nothing about who may see them.
+// These functions implement document 001 literally, without the package. They expect ledgers of anyLedger.
 
 // "own events (any kind, any turn)", "globally-visible event kinds".
 func oracleVisible(agent string, events []ledger.Event) []ledger.Event {
@@ -45,7 +44,7 @@ var (
 	oracleKind = map[string]float64{"user.injected": 0.95, "verdict.final": 1, "judge.verdict": 0.9,
 		"agent.reflected": 0.85,
 		"clue.found":      0.8, "world.observed": 0.7, "agent.spoke": 0.5, "agent.thought": 0.4, "run.started": 0.3,
-		"tool.called": 0.5, "market.closed": 0.5} // the last two are not in the document: ours
+		"tool.called": 0.5, "market.closed": 0.5} // the last two are not in the document
 )
 
 func oracleWords(text string) map[string]bool {
@@ -77,7 +76,7 @@ func oracleSalience(e ledger.Event, turn int, relevance float64) float64 {
 	return 0.30*relevance + 0.40*math.Exp(-0.1*delta) + 0.30*oracleKind[e.Kind]
 }
 
-// "Top-K events by salience score are returned in chronological order". Ties are ours: the later one first.
+// "Top-K events by salience score are returned in chronological order". Of equal scores, the later event wins.
 func oracleTop(visible []ledger.Event, k, turn int, relevance func(ledger.Event) float64) []ledger.Event {
 	order := make([]int, len(visible))
 	for i := range order {
@@ -114,8 +113,8 @@ func oracleSinceReflection(agent string, events []ledger.Event) int {
 	return seen
 }
 
-// The views are what document 001 says they are.
-func TestViewsAreTheDocuments(t *testing.T) {
+// The views agree with document 001.
+func TestViewsAgreeWithDocument(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		events := anyLedger().Draw(t, "ledger")
@@ -140,8 +139,8 @@ func TestViewsAreTheDocuments(t *testing.T) {
 	})
 }
 
-// The order in which events are given does not matter, nor that some are given twice.
-func TestViewsDoNotDependOnHowEventsAreRead(t *testing.T) {
+// Neither the order of the given events nor duplicates change a view.
+func TestViewsDoNotDependOnInputOrder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		events := hardLedger().Draw(t, "ledger")
@@ -161,8 +160,8 @@ func TestViewsDoNotDependOnHowEventsAreRead(t *testing.T) {
 	})
 }
 
-// Streams are merged by time, and within a stream the ledger's numbers decide, whatever the clock did.
-func TestOrderKeepsEachStream(t *testing.T) {
+// Streams are merged by time. Within a stream, sequence numbers decide, also if a clock jumped.
+func TestOrderKeepsStreamOrder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		last := map[string]int64{}

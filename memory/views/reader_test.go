@@ -11,10 +11,10 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// A reader of a large ledger may leave most of it out. The context is the same as long as it passes, of what the viewer
-// sees: the viewer's own reflections, the last event that each covers, what came after the last of these, the latest
-// Window events, the world's events, and the latest 3 inputs of users.
-func TestAContextNeedsOnlyPartOfTheLedger(t *testing.T) {
+// A reader of a large ledger may leave most of it out. The context is the same if it passes, of the events that the
+// viewer sees: the viewer's own reflections, the last event that each covers, the events after the last of these, the
+// latest Window events, the world's events, and the latest 3 inputs of users.
+func TestContextNeedsOnlyPartOfLedger(t *testing.T) {
 	t.Parallel()
 	left := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -68,7 +68,7 @@ func TestAContextNeedsOnlyPartOfTheLedger(t *testing.T) {
 	require.Positive(t, left, "something was left out")
 }
 
-// reflecting has the baker reflect whenever it is due, in place of the reflections that it made before.
+// reflecting replaces the baker's reflections by new ones, made whenever a reflection is due.
 func reflecting(events []ledger.Event, memory views.Memory) []ledger.Event {
 	var out []ledger.Event
 	for _, e := range events {

@@ -16,7 +16,7 @@ import (
 
 var baker = views.Viewer{Agent: "baker"}
 
-// run plays turns of a village: each turn one agent of four speaks to all, and those that are due reflect.
+// run simulates turns of a village. In each turn one of four agents speaks to all, and agents that are due reflect.
 func run(turns, threshold int) []ledger.Event {
 	var events []ledger.Event
 	for turn := 1; turn <= turns; turn++ {
@@ -36,9 +36,9 @@ func run(turns, threshold int) []ledger.Event {
 	return events
 }
 
-// Four agents stay within a window of 8 events for 200 turns: each event that one of them saw is in its view or
-// covered by a reflection in its view.
-func TestTwoHundredTurnsFitAWindowOfEight(t *testing.T) {
+// For 200 turns of four agents, a window of 8 events is enough. Each event that an agent saw is in its view or covered
+// by a reflection in its view.
+func TestWindowWithReflectionsLosesNoEvent(t *testing.T) {
 	t.Parallel()
 	events := run(200, 8)
 	for _, agent := range []string{"baker", "smith", "judge", "miller"} {
@@ -70,9 +70,9 @@ func TestTwoHundredTurnsFitAWindowOfEight(t *testing.T) {
 	}
 }
 
-// What a reflection covers is no longer eligible for salience, but for the latest events, and comes back when the
-// reflection is erased.
-func TestAReflectionReplacesTheEventsItCovers(t *testing.T) {
+// Events that a reflection covers are not eligible for salience, except the latest ones. They are eligible again if
+// the reflection is erased.
+func TestReflectionReplacesCoveredEvents(t *testing.T) {
 	t.Parallel()
 	events := []ledger.Event{
 		say(1, "baker", "agent.spoke", "one"), say(2, "baker", "agent.spoke", "two"),
@@ -90,27 +90,27 @@ func TestAReflectionReplacesTheEventsItCovers(t *testing.T) {
 	require.Equal(t, []string{"e4", "e5", "e6"}, salient(baker, 1))
 	require.Equal(t, []string{"e2", "e3", "e4", "e5", "e6"}, salient(baker, 4))
 	require.Equal(t, []string{"e3", "e4", "e5"}, salient(views.Viewer{Agent: "miller"}, 1),
-		"it stands for nothing of another agent")
+		"another agent's reflection covers nothing")
 	require.Equal(t, []string{"e4", "e6"}, ids(views.ReflectionTracker{Viewer: baker}.Pending(events)))
 
 	events[4].Sensitivity = schema.SensitivityHigh
 	low := views.Viewer{Agent: "baker", MaxSensitivity: schema.SensitivityLow}
-	require.Equal(t, []string{"e1", "e2", "e3", "e4", "e6"}, salient(low, 1), "a belief that is not shown")
+	require.Equal(t, []string{"e1", "e2", "e3", "e4", "e6"}, salient(low, 1), "the belief is above the ceiling")
 	events[4].Erased, events[4].Payload = true, nil
 	require.Equal(t, []string{"e1", "e2", "e3", "e4", "e6"}, salient(baker, 1))
-	require.Equal(t, []string{"e6"}, ids(views.ReflectionTracker{Viewer: baker}.Pending(events)), "it was reflected on")
+	require.Equal(t, []string{"e6"}, ids(views.ReflectionTracker{Viewer: baker}.Pending(events)), "erased")
 
 	later := []ledger.Event{events[0],
 		reflect(2, "baker", ledger.Reflection{Belief: "b", BasedOn: []string{"e1"}, Through: "e3"}), events[2]}
 	require.Equal(t, []string{"e3"}, ids(views.ReflectionTracker{Viewer: baker}.Pending(later)),
-		"nothing covers what came after it")
+		"a reflection covers no later events")
 	noThrough := []ledger.Event{events[0], events[3],
 		reflect(5, "baker", ledger.Reflection{Belief: "b", BasedOn: []string{"e1"}}), events[5]}
-	require.Equal(t, []string{"e6"}, ids(views.ReflectionTracker{Viewer: baker}.Pending(noThrough)), "up to itself")
+	require.Equal(t, []string{"e6"}, ids(views.ReflectionTracker{Viewer: baker}.Pending(noThrough)), "without Through")
 }
 
-// What is pending follows from the agent's own reflections and what came after the last Through.
-func TestPendingNeedsOnlyTheEndOfTheLedger(t *testing.T) {
+// Pending needs only the agent's own reflections and the events after the last Through.
+func TestPendingNeedsOnlyEndOfLedger(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		events := run(rapid.IntRange(1, 60).Draw(t, "turns"), rapid.IntRange(2, 12).Draw(t, "threshold"))
@@ -168,7 +168,7 @@ func TestDue(t *testing.T) {
 	require.Equal(t, "e201", span.Events[0].ID)
 }
 
-// A reflection that cites what its agent has not seen, or what was erased, is refused.
+// A reflection is refused if it cites an event that its agent has not seen or that was erased.
 func TestCheckReflection(t *testing.T) {
 	t.Parallel()
 	seen, hidden, erased, hiddenErased := say(1, "baker", "agent.spoke", "one"), say(2, "smith", "agent.thought",
@@ -189,7 +189,7 @@ func TestCheckReflection(t *testing.T) {
 	}
 	least, problems := check(ledger.Reflection{Belief: "b", BasedOn: []string{"e5", "e1"}, Through: "e5"})
 	require.Empty(t, problems)
-	require.Equal(t, schema.SensitivityHigh, least, "of the most sensitive evidence")
+	require.Equal(t, schema.SensitivityHigh, least, "the class of the most sensitive evidence")
 	least, _ = check(ledger.Reflection{Belief: "b", BasedOn: []string{"e5"}})
 	require.Equal(t, schema.SensitivityLow, least)
 
@@ -206,7 +206,7 @@ func TestCheckReflection(t *testing.T) {
 	require.Len(t, problems, 3)
 }
 
-// The graph shows beliefs, what they are based on and which share evidence; of what the viewer may not see only the id.
+// The graph shows beliefs, their evidence, and which of them share evidence. Of hidden events it shows only the id.
 func TestBeliefs(t *testing.T) {
 	t.Parallel()
 	gone := say(3, "smith", "user.injected", "")

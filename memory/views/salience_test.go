@@ -16,8 +16,8 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// index is a MemoryIndex in memory: its score is the share of the query's letters that an event has. It is not what the
-// package computes without an index, and it knows events that the ledger does not.
+// index is a MemoryIndex in memory. Its score is the share of the query's letters that occur in an event, which differs
+// from the package's own measure. It also returns events that are not in the ledger.
 type index struct {
 	events map[string]string
 	alien  []views.Hit
@@ -50,9 +50,9 @@ func letters(text, query string) float64 {
 	return float64(found) / float64(len(query))
 }
 
-// An index changes the term of relevance, and nothing else: not which events are eligible, not their recency, not their
+// An index changes only the relevance of events. It does not change which events are eligible, nor their recency or
 // importance.
-func TestAnIndexChangesOnlyRelevance(t *testing.T) {
+func TestIndexChangesOnlyRelevance(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		events := hardLedger().Draw(t, "ledger")
@@ -67,7 +67,7 @@ func TestAnIndexChangesOnlyRelevance(t *testing.T) {
 		for range 2 { // indexing again changes nothing
 			with, err := indexed.Rank(t.Context(), events, now)
 			require.NoError(t, err)
-			require.Len(t, with, len(without), "as many are eligible")
+			require.Len(t, with, len(without), "the same number is eligible")
 			for _, s := range with {
 				i := slices.IndexFunc(without, func(o views.Scored) bool { return o.Event.ID == s.Event.ID })
 				require.GreaterOrEqual(t, i, 0, "an event became eligible")
@@ -98,7 +98,7 @@ func cmpFloat(a, b float64) int {
 	return 0
 }
 
-// fixed is an index that answers with the relevance of events that were ranked before.
+// fixed is an index that returns the relevance of events that were ranked before.
 type fixed []views.Scored
 
 func (fixed) Index(context.Context, []ledger.Event) error { return nil }
@@ -111,7 +111,7 @@ func (f fixed) Search(context.Context, string, int) ([]views.Hit, error) {
 	return out, nil
 }
 
-func TestAnIndexThatFails(t *testing.T) {
+func TestIndexFails(t *testing.T) {
 	t.Parallel()
 	down := errors.New("down")
 	memory := views.SalienceMemory{Viewer: views.Viewer{Agent: "baker"},
@@ -122,8 +122,8 @@ func TestAnIndexThatFails(t *testing.T) {
 	require.NotContains(t, err.Error(), "secret")
 }
 
-// Scores outside [0,1] are taken as its ends, and a number that is none as 0.
-func TestScoresOfAnIndexAreBounded(t *testing.T) {
+// Scores are clamped to [0,1], and NaN counts as 0.
+func TestIndexScoresAreClamped(t *testing.T) {
 	t.Parallel()
 	events := []ledger.Event{say(1, "baker", "agent.spoke", "a"), say(2, "baker", "agent.spoke", "b"),
 		say(3, "baker", "agent.spoke", "c")}
@@ -143,7 +143,7 @@ type hits []views.Hit
 func (hits) Index(context.Context, []ledger.Event) error                { return nil }
 func (h hits) Search(context.Context, string, int) ([]views.Hit, error) { return h, nil }
 
-// Weights, decay and importance can be set, and an important event outlives later ones.
+// Weights, decay and importance can be set. An important event can outrank later ones.
 func TestSalienceSettings(t *testing.T) {
 	t.Parallel()
 	events := []ledger.Event{say(1, "judge", "judge.verdict", "guilty"), say(2, "baker", "agent.thought", "hm"),
@@ -160,9 +160,9 @@ func TestSalienceSettings(t *testing.T) {
 	require.Equal(t, []string{"e4"},
 		top(views.SalienceMemory{Lambda: 9, Weights: views.Weights{Recency: 2, Importance: 1}}))
 	require.Equal(t, []string{"e3"}, top(views.SalienceMemory{Weights: views.Weights{Importance: 1},
-		Importance: views.Importance{"": 0.99}}), "kinds without a weight of their own")
+		Importance: views.Importance{"": 0.99}}), "the default for other kinds")
 	require.Equal(t, []string{"e4"}, top(views.SalienceMemory{Weights: views.Weights{Importance: 1},
-		Importance: views.Importance{"agent.thought": 1}}), "of equals the later one")
+		Importance: views.Importance{"agent.thought": 1}}), "the later one of equal events")
 }
 
 func TestMemorySettings(t *testing.T) {

@@ -22,8 +22,8 @@ func TestSees(t *testing.T) {
 		want   bool
 	}{
 		"a private kind": {smith, func(e *ledger.Event) {}, false},
-		"one's own":      {views.Viewer{Agent: "baker"}, func(e *ledger.Event) {}, true},
-		"one's own, explicitly private": {views.Viewer{Agent: "baker"}, func(e *ledger.Event) {
+		"own":            {views.Viewer{Agent: "baker"}, func(e *ledger.Event) {}, true},
+		"own, explicitly private": {views.Viewer{Agent: "baker"}, func(e *ledger.Event) {
 			e.Visibility = "private"
 		}, true},
 		"global": {smith, func(e *ledger.Event) { e.Visibility = "global" }, true},
@@ -41,7 +41,7 @@ func TestSees(t *testing.T) {
 		"a global kind, private": {smith, func(e *ledger.Event) {
 			e.Kind, e.Visibility = "judge.verdict", "private"
 		}, false},
-		"a global kind, of other groups": {smith, func(e *ledger.Event) {
+		"a global kind, for another group": {smith, func(e *ledger.Event) {
 			e.Kind, e.Visibility = "judge.verdict", "group"
 		}, false},
 		"an unknown visibility": {smith, func(e *ledger.Event) {
@@ -53,7 +53,7 @@ func TestSees(t *testing.T) {
 			func(e *ledger.Event) { e.Kind = "judge.verdict" }, false},
 		"below the ceiling": {views.Viewer{Agent: "baker", MaxSensitivity: "medium"},
 			func(e *ledger.Event) { e.Sensitivity = "medium" }, true},
-		"one's own above the ceiling": {views.Viewer{Agent: "baker", MaxSensitivity: "medium"},
+		"own above the ceiling": {views.Viewer{Agent: "baker", MaxSensitivity: "medium"},
 			func(e *ledger.Event) { e.Sensitivity = "high" }, false},
 		"no class is low": {views.Viewer{Agent: "baker", MaxSensitivity: "public"}, func(e *ledger.Event) {}, false},
 		"an unknown class": {views.Viewer{Agent: "baker", MaxSensitivity: "hyper"},
@@ -61,7 +61,7 @@ func TestSees(t *testing.T) {
 		"an unknown ceiling": {views.Viewer{Agent: "baker", MaxSensitivity: "odd"},
 			func(e *ledger.Event) { e.Sensitivity = "public" }, false},
 		"erased":              {views.Viewer{Agent: "baker"}, func(e *ledger.Event) { e.Erased = true }, false},
-		"no agent is no name": {views.Viewer{}, func(e *ledger.Event) { e.Agent = "" }, false},
+		"an empty agent name": {views.Viewer{}, func(e *ledger.Event) { e.Agent = "" }, false},
 	} {
 		e := say(1, "baker", ledger.KindAgentSpoke, "the oven is hot")
 		c.change(&e)
@@ -69,7 +69,7 @@ func TestSees(t *testing.T) {
 	}
 }
 
-// "No global kinds" must not turn into "the default kinds" on its way through a workflow.
+// An empty list of global kinds must survive JSON. A missing list means the default kinds.
 func TestGlobalKindsSurviveJSON(t *testing.T) {
 	t.Parallel()
 	for _, kinds := range [][]string{nil, {}, {"clue.found"}} {
@@ -83,15 +83,16 @@ func TestGlobalKindsSurviveJSON(t *testing.T) {
 	require.Equal(t, "world.observed", views.GlobalKinds()[0], "the list is a copy")
 }
 
-// Over random ledgers, no view and no context shows an agent what is another's, above its ceiling, or erased.
-func TestNoViewShowsWhatIsNotTheViewers(t *testing.T) {
+// For random ledgers, no view and no context shows an agent a private event of another agent, an event above its
+// ceiling, or an erased one.
+func TestViewsShowOnlyVisibleEvents(t *testing.T) {
 	t.Parallel()
 	classes := []schema.Sensitivity{"public", "low", "medium", "high", "hyper"}
 	rapid.Check(t, func(t *rapid.T) {
 		events := hardLedger().Draw(t, "ledger")
 		viewer := views.Viewer{Agent: rapid.SampledFrom(agents).Draw(t, "viewer"), PolicyGroup: "guild",
 			MaxSensitivity: rapid.SampledFrom(append(classes, "")).Draw(t, "ceiling")}
-		// Every event says its own id, so that a leak shows in a text as well.
+		// The text of every event contains its id, so that a leak into a text is found.
 		for i := range events {
 			word := "secretof" + events[i].ID + "x"
 			if events[i].Kind == ledger.KindAgentReflected {
@@ -135,7 +136,7 @@ func TestNoViewShowsWhatIsNotTheViewers(t *testing.T) {
 				require.NotContains(t, graph, "secretof"+e.ID+"x")
 			}
 		}
-		require.Len(t, viewer.Visible(events), len(events)-count(events, forbidden), "and everything else is visible")
+		require.Len(t, viewer.Visible(events), len(events)-count(events, forbidden), "all other events are visible")
 	})
 }
 

@@ -1,4 +1,4 @@
-// Package check holds what validation is made of: the errors of fields, the checks of texts and enumerations, and a
-// strict reader of JSON that finds repeated names, unknown fields and values of another type. What a request or a
-// record must fulfil is said at its type, in package schema.
+// Package check provides the parts of validation: field errors, checks of texts and enumerations, and a strict JSON
+// reader that reports duplicate names, unknown fields and wrong types. The types in package schema use them to define
+// what a valid request or record is.
 package check

@@ -5,22 +5,21 @@ import (
 	"strings"
 )
 
-// FieldError names one field of a request and what is wrong with it. It never quotes the value:
-// the value may be memory content.
+// FieldError describes the problem of one field of a request. It never quotes the value, which may be memory content.
 type FieldError struct {
 	Field   string `json:"field"`   // path of the field, such as candidates[3].content
-	Problem string `json:"problem"` // what is wrong, in words
+	Problem string `json:"problem"` // description of the problem
 }
 
 // Error implements error.
 func (e FieldError) Error() string { return e.Field + ": " + e.Problem }
 
-// ValidationError lists every field of a request that is wrong. It is permanent: retrying cannot help.
+// ValidationError lists every invalid field of a request. It is permanent: retrying cannot help.
 type ValidationError struct {
 	Fields []FieldError `json:"fields"`
 }
 
-// maxListedFields keeps the message of a batch with hundreds of bad candidates readable.
+// maxListedFields keeps the message of a batch with hundreds of invalid candidates readable.
 const maxListedFields = 10
 
 // Error implements error.
@@ -43,7 +42,7 @@ func (e *ValidationError) Error() string {
 // Problems collects field errors under a path prefix.
 type Problems struct{ Fields []FieldError }
 
-// Add notes what is wrong with a field.
+// Add adds a problem of a field.
 func (p *Problems) Add(field, format string, args ...any) {
 	p.Fields = append(p.Fields, FieldError{Field: field, Problem: fmt.Sprintf(format, args...)})
 }

@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// jsonProblem words a decoding error without quoting the input, which may be memory content.
+// JSONProblem describes a decoding error without quoting the input, which may be memory content.
 func JSONProblem(err error) FieldError {
 	var syntax *json.SyntaxError
 	var wrongType *json.UnmarshalTypeError
@@ -18,7 +18,7 @@ func JSONProblem(err error) FieldError {
 		return FieldError{Field: "(json)", Problem: "is not valid JSON (it ends too early)"}
 	case errors.As(err, &wrongType):
 		return FieldError{Field: "(json)", Problem: "must be an object"}
-	default: // the one field that decodes itself
+	default: // the only field that decodes itself
 		return FieldError{Field: "occurred_at", Problem: "must be a time in RFC 3339"}
 	}
 }

@@ -13,20 +13,20 @@ import (
 	"unicode/utf8"
 )
 
-// Limits that hold before anything is built from a record.
+// Limits that are checked before a record is decoded.
 const (
 	MaxDepth = 32     // levels of arrays and objects
-	MaxItems = 10_000 // elements of any one array, members of any one object
+	MaxItems = 10_000 // elements of an array, members of an object
 
-	maxNumberLength = 400 // characters; float64 needs at most 309 digits before the point
+	maxNumberLength = 400 // characters; float64 has at most 309 digits before the point
 	maxScanProblems = 20
 )
 
-// plainName is a member name that may be shown in an error. Others are data: keys of conditions or
+// plainName matches member names that errors may show. Other names may be data, such as keys of conditions or of
 // arguments that an agent chose.
 var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
 
-// Join names a member of the object at path.
+// Join returns the path of a member of the object at path.
 func Join(path, name string) string {
 	if !plainName.MatchString(name) {
 		name = "(other)"
@@ -37,26 +37,26 @@ func Join(path, name string) string {
 	return path + "." + name
 }
 
-// frame is one array or object that a scan is in.
+// frame is an open array or object.
 type frame struct {
 	keys  map[string]struct{} // of an object; nil for an array
-	key   string              // of the member being read
+	key   string              // name of the member that is being read
 	n     int                 // members or elements so far
 	named bool                // the member's name has been read, its value has not
 }
 
-// scanner reads JSON token by token and keeps nothing of it but the names of open objects.
+// scanner reads JSON token by token. It keeps only the member names of open objects.
 type scanner struct {
 	p     *Problems
 	root  string
 	stack []frame
-	size  int // bytes of names and values without escapes, quotes and spaces
+	size  int // bytes of names and values, without escapes, quotes and spaces
 	fatal bool
 }
 
-// Scan looks for input that must not be decoded or cannot be stored: nesting deeper than maxDepth, arrays and objects
-// over MaxItems, duplicate names, text that Postgres cannot store, numbers outside float64. It reports problems under
-// root and returns how many bytes of text and numbers there are, and whether the value may be decoded.
+// Scan finds input that must not be decoded or cannot be stored: nesting deeper than maxDepth, arrays and objects with
+// more than MaxItems, duplicate names, text that Postgres cannot store, and numbers outside float64. It adds problems
+// to p under root. It returns the number of bytes of text and numbers, and whether the value may be decoded.
 func Scan(data []byte, root string, maxDepth, maxBytes int, p *Problems) (size int, ok bool) {
 	s := scanner{p: p, root: root}
 	if len(data) > maxBytes {
@@ -87,7 +87,7 @@ func Scan(data []byte, root string, maxDepth, maxBytes int, p *Problems) (size i
 	return s.size, !s.fatal && len(p.Fields) == before
 }
 
-// RootName is the name of the value itself.
+// RootName returns the name of the value itself.
 func RootName(root string) string {
 	if root == "" {
 		return "(json)"
@@ -105,7 +105,7 @@ func (s *scanner) add(format string, args ...any) {
 	s.fatal = len(s.p.Fields) >= maxScanProblems
 }
 
-// path names the value being read.
+// path returns the path of the value that is being read.
 func (s *scanner) path() string {
 	var b strings.Builder
 	b.WriteString(s.root)
@@ -164,7 +164,7 @@ func (s *scanner) token(token json.Token, raw []byte, maxDepth int) {
 	s.done()
 }
 
-// done notes that a value has been read to its end.
+// done is called after a value has been read.
 func (s *scanner) done() {
 	if len(s.stack) > 0 {
 		s.stack[len(s.stack)-1].named = false
@@ -186,7 +186,7 @@ func (s *scanner) name(top *frame, name string, raw []byte) {
 	}
 }
 
-// text refuses a text that Postgres text or jsonb cannot store, or would return changed.
+// text reports a text that Postgres text or jsonb cannot store unchanged.
 func (s *scanner) text(v string, raw []byte) {
 	switch {
 	case strings.ContainsRune(v, 0):
@@ -199,8 +199,8 @@ func (s *scanner) text(v string, raw []byte) {
 	}
 }
 
-// loneSurrogate reports whether an encoded JSON string has an escaped surrogate without its partner,
-// which decoders replace silently and Postgres refuses.
+// loneSurrogate reports whether an encoded JSON string has an escaped surrogate without its partner. Decoders replace
+// it silently, and Postgres refuses it.
 func loneSurrogate(raw []byte) bool {
 	unit := func(at int) (uint64, bool) {
 		if at+6 > len(raw) || raw[at] != '\\' || raw[at+1] != 'u' {
@@ -244,7 +244,7 @@ func (s *scanner) number(n json.Number) {
 	}
 }
 
-// mantissa is a number without its exponent.
+// mantissa returns a number without its exponent.
 func mantissa(n string) string {
 	if i := strings.IndexAny(n, "eE"); i >= 0 {
 		return n[:i]
@@ -252,7 +252,7 @@ func mantissa(n string) string {
 	return n
 }
 
-// BuildTree builds a value that was scanned. Numbers keep their digits.
+// BuildTree decodes a scanned value. Numbers keep their digits.
 func BuildTree(data []byte) (any, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
@@ -261,7 +261,7 @@ func BuildTree(data []byte) (any, error) {
 	return v, err
 }
 
-// EncodeTree writes a tree: names in order, no escapes that JSON does not need.
+// EncodeTree encodes a tree with sorted names and without unnecessary escapes.
 func EncodeTree(v any) (json.RawMessage, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -12,17 +12,17 @@ import (
 	"time"
 )
 
-// Decoded holds the problems that strict decoding found. A decoder that failed would fail a workflow before it could
-// report the problems, so they are kept and the workflow reports them.
+// Decoded holds the problems that strict decoding found. An error of the decoder would fail a workflow before it could
+// report the problems, so they are recorded for the workflow to report.
 //
-// Earlier versions decoded requests with encoding/json, which ignores unknown fields. A history that they wrote may
-// begin with such a request: DropUnread decodes it as they did.
+// Earlier versions decoded requests with encoding/json, which ignores unknown fields. A workflow history of such a
+// version may begin with a request that has unknown fields. DropUnread ignores them as those versions did.
 type Decoded struct {
-	Wrong  []FieldError // of the wrong type: such an input never was accepted
-	Unread []FieldError // unknown, or given twice: dropped by earlier versions
+	Wrong  []FieldError // fields of the wrong type, which no version accepts
+	Unread []FieldError // unknown or duplicate fields, which earlier versions ignored
 }
 
-// Err returns the findings as a *ValidationError, or nil.
+// Err returns the problems as a *ValidationError, or nil.
 func (d *Decoded) Err() error {
 	if len(d.Wrong)+len(d.Unread) == 0 {
 		return nil
@@ -30,14 +30,14 @@ func (d *Decoded) Err() error {
 	return &ValidationError{Fields: append(append([]FieldError{}, d.Wrong...), d.Unread...)}
 }
 
-// DropUnread forgets what earlier versions dropped, and reports whether there was any.
+// DropUnread drops the problems of fields that earlier versions ignored, and reports whether there were any.
 func (d *Decoded) DropUnread() bool {
 	dropped := len(d.Unread) > 0
 	d.Unread = nil
 	return dropped
 }
 
-// DecodeInput reads one JSON object into a struct. It fills what fits, and returns what does not.
+// DecodeInput decodes one JSON object into a struct. It sets the valid fields and returns the problems of the others.
 func DecodeInput(data []byte, into any) Decoded {
 	var d Decoded
 	d.Check(data, reflect.TypeOf(into).Elem(), "")
@@ -55,7 +55,7 @@ func DecodeInput(data []byte, into any) Decoded {
 
 var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
 
-// Check compares a value with the type that it is read into.
+// Check compares a value with the type into which it is decoded.
 func (d *Decoded) Check(data []byte, t reflect.Type, path string) {
 	data = bytes.TrimSpace(data)
 	null := bytes.Equal(data, []byte("null"))
@@ -68,7 +68,7 @@ func (d *Decoded) Check(data []byte, t reflect.Type, path string) {
 	}
 	self := path != "" && reflect.PointerTo(t).Implements(unmarshaler)
 	switch {
-	case null: // as good as absent
+	case null: // same as absent
 	case t == reflect.TypeFor[time.Time]():
 		var at time.Time
 		if json.Unmarshal(data, &at) != nil {
@@ -104,10 +104,10 @@ func (d *Decoded) checkObject(data []byte, t reflect.Type, path string) {
 		token, err := dec.Token()
 		var value json.RawMessage
 		if err != nil || dec.Decode(&value) != nil {
-			return // decoding says that it is not JSON
+			return // decoding reports invalid JSON
 		}
 		name, _ := token.(string)
-		key := strings.ToLower(name) // as encoding/json finds fields
+		key := strings.ToLower(name) // encoding/json ignores case
 		at := Join(path, name)
 		field, known := fields[key]
 		switch {
@@ -129,7 +129,7 @@ func (d *Decoded) mistyped(path, want string) {
 	d.Wrong = append(d.Wrong, FieldError{Field: path, Problem: "must be " + want})
 }
 
-// kindName says in words what a value has to be.
+// kindName describes the values of a kind.
 func kindName(k reflect.Kind) string {
 	switch k {
 	case reflect.String:
@@ -147,12 +147,12 @@ func kindName(k reflect.Kind) string {
 	}
 }
 
-// known keeps what fieldTypes found, by type.
+// known caches the results of fieldTypes by type.
 var known sync.Map
 
-// fieldTypes are the types of a struct's fields by their names in JSON, in lower case, including those of embedded
-// structs. The tag decode:"state" marks the state that a run passes to the next one. It is not checked, and its type
-// is nil here, so that workers of two versions can exchange it.
+// fieldTypes returns the types of a struct's fields by their JSON names in lower case, including those of embedded
+// structs. The tag decode:"state" marks the state that a run passes to the next one. Its type is nil, so it is not
+// checked and workers of two versions can exchange it.
 func fieldTypes(t reflect.Type) map[string]reflect.Type {
 	if found, ok := known.Load(t); ok {
 		return found.(map[string]reflect.Type)
@@ -177,7 +177,7 @@ func fieldTypes(t reflect.Type) map[string]reflect.Type {
 	return out
 }
 
-// Misread is what no version can read: fields of the wrong type, and fields that are given twice.
+// Misread returns the fields that no version can read: those of the wrong type, and duplicates.
 func (d *Decoded) Misread() []FieldError {
 	out := append([]FieldError(nil), d.Wrong...)
 	for _, f := range d.Unread {
@@ -188,7 +188,7 @@ func (d *Decoded) Misread() []FieldError {
 	return out
 }
 
-// Unknown names the fields that this version does not know: a newer client may have set them.
+// Unknown returns the names of fields that this version does not know. A newer client may have set them.
 func (d *Decoded) Unknown() []string {
 	var out []string
 	for _, f := range d.Unread {

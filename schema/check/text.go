@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Text refuses what Postgres cannot store or an operator could not read in a table.
+// Text reports a text that Postgres cannot store or that is longer than maxChars.
 func Text(p *Problems, field, value string, maxChars int) {
 	switch {
 	case !utf8.ValidString(value):
@@ -19,14 +19,14 @@ func Text(p *Problems, field, value string, maxChars int) {
 	}
 }
 
-// Enum refuses a value that is neither empty nor one of values.
+// Enum reports a value that is neither empty nor one of values.
 func Enum[T enum](p *Problems, field string, value T, values []T) {
 	if value != "" && !slices.Contains(values, value) {
 		p.Add(field, "must be one of %s", Names(values))
 	}
 }
 
-// Year refuses times that Postgres or JSON cannot hold. The zero time is not checked.
+// Year reports a time that Postgres or JSON cannot represent. The zero time is valid.
 func Year(p *Problems, field string, at time.Time) {
 	if year := at.UTC().Year(); year < 1 || year > 9999 {
 		p.Add(field, "must lie between the years 1 and 9999")
@@ -36,7 +36,7 @@ func Year(p *Problems, field string, at time.Time) {
 // enum is a string enumeration.
 type enum interface{ ~string }
 
-// Names renders an enumeration for error messages.
+// Names lists the values of an enumeration for error messages.
 func Names[T enum](values []T) string {
 	out := ""
 	for i, v := range values {

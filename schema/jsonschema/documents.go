@@ -17,7 +17,7 @@ import (
 	"github.com/mneme/mneme/schema/check"
 )
 
-// Base begins the ids of the documents (document 004 §15A).
+// Base is the prefix of the ids of the documents (document 004 §15A).
 const Base = "mem://schemas/"
 
 //go:embed *.json
@@ -71,8 +71,8 @@ var compiled = sync.OnceValue(func() map[string]*jsonschema.Schema {
 	return out
 })
 
-// Check validates a tree, as json.Unmarshal returns it, against the document with the name, and adds to p what is
-// wrong, with field paths below path. It panics if there is no such document.
+// Check validates a tree, as json.Unmarshal returns it, against the document with the name. It adds problems to p, with
+// field paths below path. It panics if there is no such document.
 func Check(p *check.Problems, path, name string, tree any) {
 	err := compiled()[name].Validate(tree)
 	if err == nil {
@@ -92,7 +92,7 @@ func Check(p *check.Problems, path, name string, tree any) {
 	}
 }
 
-// translate words the errors of the JSON Schema library. Its own words quote values.
+// translate describes the errors of the JSON Schema library without its own messages, which quote values.
 func translate(p *check.Problems, path string, tree any, e *jsonschema.ValidationError) {
 	at := instancePath(path, tree, e.InstanceLocation)
 	if _, ok := e.ErrorKind.(*kind.AnyOf); ok {
@@ -177,7 +177,7 @@ func trimRoot(path string) string {
 	return path
 }
 
-// instancePath names a place in a tree: lists by position, objects by member.
+// instancePath returns the path of a place in a tree, with indexes for lists and names for objects.
 func instancePath(path string, tree any, location []string) string {
 	for _, token := range location {
 		switch v := tree.(type) {

@@ -9,15 +9,15 @@ import (
 	"github.com/mneme/mneme/schema/check"
 )
 
-// Appended says where an event is in the ledger.
+// Appended is the place of an event in the ledger.
 type Appended struct {
 	ID     string `json:"id"`
 	Stream string `json:"stream"`
 	Seq    int64  `json:"seq"`
-	Added  bool   `json:"added"` // false: it was appended before
+	Added  bool   `json:"added"` // false if the event was appended before
 }
 
-// ValidateEvents checks the events of one request. It returns a *schema.ValidationError that names each by its place.
+// ValidateEvents checks the events of one request. It returns a *schema.ValidationError that names each by its index.
 func ValidateEvents(events []Event) error {
 	var p check.Problems
 	switch {
@@ -33,8 +33,8 @@ func ValidateEvents(events []Event) error {
 	return p.Err()
 }
 
-// VisibilityOf returns who may see an event: its own setting or, by default, everyone for the open kinds and its own
-// agent for all others.
+// VisibilityOf returns the visibility of an event: its own setting or, by default, global for the open kinds and
+// private for all others.
 func VisibilityOf(e Event, open []string) schema.Visibility {
 	switch {
 	case e.Visibility != "":
@@ -45,10 +45,10 @@ func VisibilityOf(e Event, open []string) schema.Visibility {
 	return schema.VisibilityPrivate
 }
 
-// Receipt says who erased an event, and why.
+// Receipt records who erased an event, and why.
 type Receipt struct {
 	By     string    `json:"by,omitempty"`
 	Reason string    `json:"reason,omitempty"`
-	Run    string    `json:"run,omitempty"` // of Forget, or the workflow; empty: the command line
+	Run    string    `json:"run,omitempty"` // id of the Forget run or workflow; empty for the command line
 	At     time.Time `json:"at,omitzero"`
 }

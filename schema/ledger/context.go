@@ -19,7 +19,7 @@ const (
 	MaxContextTokens  = 200_000
 )
 
-// ContextRequest asks for the context that an agent reads before it acts (document 001, Context Builder).
+// ContextRequest requests the context that an agent reads before it acts (document 001, Context Builder).
 type ContextRequest struct {
 	Principal schema.Principal `json:"principal"`
 	Streams   []string         `json:"streams"`        // 1 to MaxContextStreams
@@ -32,14 +32,14 @@ type ContextRequest struct {
 
 	Memory MemorySettings `json:"memory,omitzero"`
 
-	// Recall is a question whose answers are part of YOUR MEMORY; empty: none.
+	// Recall is a question whose results are part of YOUR MEMORY; empty for none.
 	Recall      string               `json:"recall,omitempty"`
 	RecallLimit int                  `json:"recall_limit,omitempty"` // 0: schema.DefaultRecallLimit
 	ReadPolicy  schema.ReadPolicy    `json:"read_policy,omitempty"`  // of the recall; default isolated
 	Trust       *schema.TrustContext `json:"trust,omitempty"`        // nil makes no claim
 
-	// Session names the agent's session whose state of the task is part of YOUR MEMORY, while it is open. Empty means
-	// the agent's open session on one of the streams that changed last.
+	// Session names the agent's session whose task state is part of YOUR MEMORY while the session is open. The default
+	// is the agent's open session on one of the streams that changed last.
 	Session string `json:"session,omitempty"`
 
 	MaxSensitivity schema.Sensitivity `json:"max_sensitivity,omitempty"` // default medium
@@ -76,22 +76,22 @@ type ContextResponse struct {
 	Tokens   int              `json:"tokens"`   // estimated
 	Over     bool             `json:"over,omitempty"`
 	Turn     int              `json:"turn"`   // of now
-	Events   int              `json:"events"` // that were read
-	// salience chose from the latest events only: there were too many
+	Events   int              `json:"events"` // number of events read
+	// there were too many events, and salience used only the latest
 	Partial bool `json:"partial,omitempty"`
 	// Degraded names requested parts that are missing: index, recall, or a channel or stage of the recall.
 	Degraded []string          `json:"degraded,omitempty"`
 	Trust    *schema.TrustMeta `json:"trust,omitempty"`
 }
 
-// ContextSection says how much of a section there was room for.
+// ContextSection has the statistics of a section.
 type ContextSection struct {
 	Name    string `json:"name"`
 	LeftOut int    `json:"left_out,omitempty"` // entries for which there was no room
 	Cut     bool   `json:"cut,omitempty"`      // an entry ends before its end
 }
 
-// Validate reports every field that is wrong, as a *schema.ValidationError.
+// Validate returns a *schema.ValidationError that lists every invalid field.
 func (r *ContextRequest) Validate() error {
 	if err := r.decoded.Err(); err != nil {
 		return err
@@ -171,8 +171,7 @@ func (r *ContextRequest) RecallRequest() schema.RecallRequest {
 		MaxSensitivity: r.MaxSensitivity, Trust: r.Trust}
 }
 
-// UnmarshalJSON reads a request. What is unknown, of the wrong type or given twice is remembered, and Validate reports
-// it.
+// UnmarshalJSON reads a request. Unknown fields, wrong types and duplicates are recorded, and Validate reports them.
 func (r *ContextRequest) UnmarshalJSON(data []byte) error {
 	type plain ContextRequest
 	r.decoded = check.DecodeInput(data, (*plain)(r))

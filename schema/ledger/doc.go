@@ -1,3 +1,3 @@
-// Package ledger holds the shapes of the event ledger (document 001): an event with its payload by kind, requests to
-// append and to read, and their validation. How events are seen by an agent is decided in package memory/views.
+// Package ledger defines the types of the event ledger (document 001): events with payloads by kind, requests to append
+// and to read, and their validation. Package memory/views determines what an agent sees of the ledger.
 package ledger

@@ -14,19 +14,20 @@ const (
 	MaxEventID      = 200     // characters of an id
 	MaxStream       = 200     // characters of a stream's name
 	MaxKind         = 64      // characters of a kind
-	MaxPayloadBytes = 256_000 // bytes of a payload; more belongs into an artifact
+	MaxPayloadBytes = 256_000 // bytes of a payload; use an artifact for larger data
 	MaxAppend       = 1_000   // events of one request
 )
 
-// Event is one entry of the ledger. The ledger is append-only: an event never changes, but erasing empties its payload.
+// Event is one entry of the ledger. The ledger is append-only: an event never changes, except that its payload can be
+// erased.
 type Event struct {
-	// chosen by the caller; unique in the tenant, so that appending it again adds nothing
+	// chosen by the caller and unique in the tenant; an event with a known id is not added again
 	ID     string `json:"id"`
 	Stream string `json:"stream"`        // StreamKind/name, such as run/build-42
 	Seq    int64  `json:"seq,omitempty"` // place in the stream: 1, 2, 3 without gaps; set by the ledger
 
-	Agent string `json:"agent"` // whose event it is
-	// PolicyGroup is the agent's policy group when the event was appended: who sees it when Visibility is group.
+	Agent string `json:"agent"` // owner of the event
+	// PolicyGroup is the agent's policy group at the time of the append. It sees the event if Visibility is group.
 	PolicyGroup string `json:"policy_group,omitempty"`
 
 	Kind string `json:"kind"`           // such as tool.called
@@ -35,15 +36,15 @@ type Event struct {
 	OccurredAt time.Time  `json:"occurred_at"`
 	RecordedAt *time.Time `json:"recorded_at,omitempty"` // set by the ledger
 
-	// empty: private, or global for kinds that everyone sees
+	// default: private, or global for kinds that everyone sees
 	Visibility  schema.Visibility  `json:"visibility,omitempty"`
-	Sensitivity schema.Sensitivity `json:"sensitivity,omitempty"` // empty: low
+	Sensitivity schema.Sensitivity `json:"sensitivity,omitempty"` // default low
 
-	Payload json.RawMessage `json:"payload,omitempty"` // an object; its shape follows from Kind
-	Erased  bool            `json:"erased,omitempty"`  // the payload was removed; the skeleton stays
+	Payload json.RawMessage `json:"payload,omitempty"` // an object whose type depends on Kind
+	Erased  bool            `json:"erased,omitempty"`  // the payload was erased
 }
 
-// StreamKind says what a stream records.
+// StreamKind is the kind of a stream.
 type StreamKind string
 
 // The kinds of streams.
@@ -56,7 +57,7 @@ const (
 // Stream returns the name of a stream.
 func (k StreamKind) Stream(name string) string { return string(k) + "/" + name }
 
-// StreamKindOf returns the kind of a stream, or "" when its name has none.
+// StreamKindOf returns the kind of a stream, or "" if its name has none.
 func StreamKindOf(stream string) StreamKind {
 	kind, name, found := strings.Cut(stream, "/")
 	if !found || name == "" {
@@ -69,7 +70,7 @@ func StreamKindOf(stream string) StreamKind {
 	return ""
 }
 
-// Kinds of events that Mneme itself reads or writes. Others may be appended freely.
+// Kinds of events that Mneme itself reads or writes. Events of other kinds may be appended too.
 const (
 	KindRunStarted     = "run.started"
 	KindUserInjected   = "user.injected"     // what a user said (Text)
@@ -90,7 +91,7 @@ const (
 	KindCandidate      = "memory.ingested"   // a candidate was ingested; its text is with the candidate
 )
 
-// Text is the payload of an event that is a text.
+// Text is the payload of an event with a text.
 type Text struct {
 	Text      string   `json:"text"`
 	Artifacts []string `json:"artifacts,omitempty"` // references sha256:<hex>
@@ -113,12 +114,12 @@ type ToolResult struct {
 	Artifacts  []string        `json:"artifacts,omitempty"`
 }
 
-// Reflection is the payload of agent.reflected: a belief and the events that it rests on.
+// Reflection is the payload of agent.reflected: a belief and the events on which it is based.
 type Reflection struct {
 	Belief  string   `json:"belief"`
 	BasedOn []string `json:"based_on"`          // ids of events
 	Covers  int      `json:"covers,omitempty"`  // number of events that it summarizes in later views
-	Through string   `json:"through,omitempty"` // the last of them; empty: the last event before the reflection
+	Through string   `json:"through,omitempty"` // last of these events; default: the last event before the reflection
 }
 
 // Outcome is the payload of run.ended.
@@ -171,10 +172,10 @@ func (e *Event) validate(p *check.Problems, path string) {
 	e.validatePayload(p, path+"payload")
 }
 
-// ValidKind reports whether a kind may be one of an event.
+// ValidKind reports whether a kind is valid for an event.
 func ValidKind(kind string) bool { return kindForm(kind) }
 
-// kindForm reports whether a kind is lower-case words of letters, digits and underscores, joined by dots.
+// kindForm reports whether a kind consists of lower-case words of letters, digits and underscores, joined by dots.
 func kindForm(kind string) bool {
 	if kind == "" || len(kind) > MaxKind {
 		return false
@@ -228,7 +229,7 @@ func (e *Event) validatePayload(p *check.Problems, path string) {
 	}
 }
 
-// read decodes a payload, and notes when it has another shape.
+// read decodes a payload, and adds a problem if it has another shape.
 func read[T any](payload json.RawMessage, p *check.Problems, path string) (T, bool) {
 	var v T
 	if err := json.Unmarshal(payload, &v); err != nil {
@@ -238,8 +239,8 @@ func read[T any](payload json.RawMessage, p *check.Problems, path string) (T, bo
 	return v, true
 }
 
-// Payload decodes the payload of an event into the shape of its kind. It reports false for an event that has none, was
-// erased, or has another shape.
+// Payload decodes the payload of an event into the type of its kind. It returns false if the event has no payload, was
+// erased, or has a payload of another shape.
 func Payload[T any](e Event) (T, bool) {
 	var v T
 	if len(e.Payload) == 0 || json.Unmarshal(e.Payload, &v) != nil {

@@ -21,7 +21,7 @@ func event(change func(*ledger.Event)) ledger.Event {
 	return e
 }
 
-// Every field that is wrong is named, and nothing of its value is shown.
+// The error names every invalid field and quotes no values.
 func TestValidateEvent(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -51,7 +51,7 @@ func TestValidateEvent(t *testing.T) {
 		"no call id": {func(e *ledger.Event) { e.Payload = json.RawMessage(`{"tool":"a"}`) },
 			[]string{"payload.call_id"}},
 		"another shape": {func(e *ledger.Event) { e.Payload = json.RawMessage(`{"tool":5}`) }, []string{"payload"}},
-		"belief of nothing": {func(e *ledger.Event) {
+		"belief without events": {func(e *ledger.Event) {
 			e.Kind, e.Payload = ledger.KindAgentReflected, json.RawMessage(`{"belief":"x","based_on":[]}`)
 		}, []string{"payload.based_on"}},
 		"long group": {func(e *ledger.Event) { e.PolicyGroup = strings.Repeat("x", 999) }, []string{"policy_group"}},

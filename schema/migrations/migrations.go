@@ -1,4 +1,4 @@
-// Package migrations holds the SQL that creates Mneme's tables, and runs it.
+// Package migrations contains and runs the SQL that creates Mneme's tables.
 //
 // Migrations are forward-only. They run as the owner of the schema, never as the application's role. Their versions
 // begin with 101: see ErrFormerSeries.
@@ -22,12 +22,12 @@ import (
 //go:embed *.sql
 var files embed.FS
 
-// first is the version of the first migration. A series of files before these, which was never released, had the
-// versions from 1 to 24. It made the same tables step by step; the numbers tell its databases from ours.
+// first is the version of the first migration. An unreleased earlier series created the same tables step by step with
+// versions 1 to 24. The numbers distinguish its databases.
 const first = 101
 
-// ErrFormerSeries means that the database was made by a build before the migrations began with version 101. No
-// migration leads from there to here.
+// ErrFormerSeries means that the database was created by a build before the migrations began with version 101. Such a
+// database cannot be migrated.
 var ErrFormerSeries = errors.New("the database was made by an earlier build and cannot be migrated. " +
 	"Export each tenant with that build (mneme export --tenant T --all-agents --include-deleted -o FILE), " +
 	"create a new " +
@@ -41,9 +41,9 @@ type Status struct {
 	AppliedAt time.Time `json:"applied_at,omitzero"`
 }
 
-// Up applies every pending migration to the schema that the connection's search_path names first,
-// and returns the names of those it applied. Two callers at once are safe: one waits. A database of the former series
-// is refused with ErrFormerSeries, and not changed.
+// Up applies every pending migration to the first schema of the connection's search_path, and returns the names of the
+// applied migrations. Concurrent calls are safe: one waits for the other. For a database of the former series, Up
+// returns ErrFormerSeries and changes nothing.
 func Up(ctx context.Context, databaseURL string) ([]string, error) {
 	provider, closeDB, err := open(ctx, databaseURL)
 	if err != nil {
@@ -98,8 +98,8 @@ func open(ctx context.Context, databaseURL string) (*goose.Provider, func(), err
 	if err != nil {
 		return nil, nil, fmt.Errorf("database URL: %w", err)
 	}
-	// A migration takes as long as it takes, whatever the server or the role sets. What it waits for is bounded: those
-	// who come after a waiting migration wait for it.
+	// A migration has no time limit, regardless of server and role settings. Waiting for locks is limited, because
+	// other statements queue behind a waiting migration.
 	cfg.RuntimeParams["statement_timeout"], cfg.RuntimeParams["lock_timeout"] = "0", "60s"
 	db := stdlib.OpenDB(*cfg)
 	closeDB := func() { _ = db.Close() }
@@ -120,7 +120,7 @@ func open(ctx context.Context, databaseURL string) (*goose.Provider, func(), err
 	return provider, closeDB, nil
 }
 
-// refuseFormerSeries looks for versions of the former series in the schema where goose keeps its versions.
+// refuseFormerSeries returns ErrFormerSeries if goose's version table has versions of the former series.
 func refuseFormerSeries(ctx context.Context, db *sql.DB) error {
 	var exists bool
 	err := db.QueryRowContext(ctx, `SELECT EXISTS (SELECT FROM pg_tables
@@ -143,7 +143,7 @@ func refuseFormerSeries(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// lockID gives each schema its own migration lock.
+// lockID returns a lock id for migrations that differs between schemas.
 func lockID(cfg *pgx.ConnConfig) int64 {
 	const offset, prime = int64(-3750763034362895579), int64(1099511628211) // FNV-1a, 64 bit
 	h := offset

@@ -13,10 +13,10 @@ import (
 	"github.com/mneme/mneme/internal/testkit"
 )
 
-// hashes makes contents differ.
+// hashes is a counter for distinct content hashes.
 var hashes atomic.Int64
 
-// remembered puts a memory there, past the store, and returns its id.
+// remembered inserts a memory without the store, and returns its id.
 func remembered(t *testing.T, conn *pgx.Conn, kind, payload string) uuid.UUID {
 	t.Helper()
 	id, err := row{tenant: "t", agent: "a", visibility: "private", kind: kind, hash: byte(hashes.Add(1))}.insert(conn)
@@ -30,7 +30,7 @@ func remembered(t *testing.T, conn *pgx.Conn, kind, payload string) uuid.UUID {
 
 const episodePayload = `{"kind": "episodic", "timeline": [{"t": 1}, {"t": 2}], "artifacts": ["x", "y"], "tool_graph": [{"id": "a"}], "outcome": "success", "tool_graph_ref": "r"}`
 
-func TestAnEpisodeOnlyGrows(t *testing.T) {
+func TestEpisodeOnlyGrows(t *testing.T) {
 	t.Parallel()
 	url := testkit.DatabaseURL(t)
 	owner, conn := testkit.Owner(t, url), app(t, url)
@@ -78,7 +78,7 @@ func TestAnEpisodeOnlyGrows(t *testing.T) {
 	require.NoError(t, err, "working memory is freely edited")
 }
 
-func TestWhatIsErasedStaysErased(t *testing.T) {
+func TestErasedMemoryStaysErased(t *testing.T) {
 	t.Parallel()
 	url := testkit.DatabaseURL(t)
 	owner, conn := testkit.Owner(t, url), app(t, url)
@@ -98,7 +98,7 @@ func TestWhatIsErasedStaysErased(t *testing.T) {
 	}
 }
 
-func TestAPayloadIsOfItsRowsType(t *testing.T) {
+func TestPayloadMatchesTypeOfRow(t *testing.T) {
 	t.Parallel()
 	owner := testkit.Owner(t, testkit.DatabaseURL(t))
 	id := remembered(t, owner, "semantic", "")
@@ -171,7 +171,7 @@ func TestEveryReplacedVersionIsKept(t *testing.T) {
 	require.Equal(t, before-2, kept(), "what is really deleted takes its versions along")
 }
 
-func TestHistoryAdmitsErasureAndNothingElse(t *testing.T) {
+func TestHistoryAllowsOnlyErasure(t *testing.T) {
 	t.Parallel()
 	url := testkit.DatabaseURL(t)
 	owner, conn := testkit.Owner(t, url), app(t, url)
@@ -230,7 +230,7 @@ func TestHistoryAdmitsErasureAndNothingElse(t *testing.T) {
 	require.Equal(t, 1, n)
 }
 
-func TestAnArtifactIsWhatItsAddressSays(t *testing.T) {
+func TestArtifactMatchesItsAddress(t *testing.T) {
 	t.Parallel()
 	url := testkit.DatabaseURL(t)
 	owner, conn := testkit.Owner(t, url), app(t, url)
@@ -277,7 +277,7 @@ func TestRelationsHaveNamesAndTwoEnds(t *testing.T) {
 	}
 }
 
-// TestConditionsApply holds mneme_applies against what the RFC's example needs (document 004 §7).
+// mneme_applies gives the results that the RFC's example needs (document 004 §7).
 func TestConditionsApply(t *testing.T) {
 	t.Parallel()
 	owner := testkit.Owner(t, testkit.DatabaseURL(t))
@@ -302,8 +302,8 @@ func TestConditionsApply(t *testing.T) {
 	}
 }
 
-// A caller's temporary table has the name of one that a function reads which acts as the owner.
-func TestTemporaryTablesStandInForNone(t *testing.T) {
+// A function with the owner's rights must not read a caller's temporary table of the same name as its own.
+func TestTemporaryTablesDoNotReplaceTables(t *testing.T) {
 	t.Parallel()
 	url := testkit.DatabaseURL(t)
 	owner, conn := testkit.Owner(t, url), app(t, url)

@@ -11,8 +11,8 @@ import (
 
 const invalidParameter = "22023"
 
-// The application's role has the indexes of a model made, and can have nothing else made that way.
-func TestTheApplicationMakesIndexesOfModels(t *testing.T) {
+// The application's role can create only the indexes of a model through the function.
+func TestApplicationCreatesIndexesOfModels(t *testing.T) {
 	t.Parallel()
 	url := testkit.DatabaseURL(t)
 	owner, conn := testkit.Owner(t, url), app(t, url)
@@ -76,8 +76,8 @@ func TestTheApplicationMakesIndexesOfModels(t *testing.T) {
 	requireCode(t, err, insufficientPrivilege)
 }
 
-// Vectors of another length under the same name do not keep anything from being written.
-func TestAModelMayChangeItsDimensions(t *testing.T) {
+// Vectors of another length under the same model name do not prevent writes.
+func TestModelMayChangeDimensions(t *testing.T) {
 	t.Parallel()
 	url := testkit.DatabaseURL(t)
 	conn := app(t, url)

@@ -10,23 +10,23 @@ import (
 // Limits of topics.
 const (
 	MaxQuestion     = 500 // characters of a question
-	DefaultEvidence = 12  // memories that an answer is made of, unless the topic says otherwise
-	MaxEvidence     = 30  // the highest number that a topic may ask for
+	DefaultEvidence = 12  // memories of an answer, if the topic does not set a number
+	MaxEvidence     = 30  // maximum number that a topic may set
 	MaxPerOwner     = 200 // open topics of one agent in one project and scope
-	KeptAnswers     = 20  // answers of a topic that history keeps
+	KeptAnswers     = 20  // answers that the history of a topic keeps
 )
 
 // TopicRequest opens a topic.
 type TopicRequest struct {
-	// whose topic it is; it is answered from what this principal may see
+	// owner of the topic; answers use only memories that this principal may see
 	Principal  schema.Principal  `json:"principal"`
 	ReadPolicy schema.ReadPolicy `json:"read_policy,omitempty"` // default isolated
 	Question   string            `json:"question"`
-	// memories that an answer is made of at most; 0: DefaultEvidence
+	// maximum number of memories of an answer; 0 means DefaultEvidence
 	Evidence int `json:"evidence,omitempty"`
 }
 
-// Validate reports every field that is wrong, as a *schema.ValidationError.
+// Validate returns a *schema.ValidationError that lists every invalid field.
 func (r *TopicRequest) Validate() error {
 	recall := schema.RecallRequest{Principal: r.Principal, ReadPolicy: r.ReadPolicy, Query: r.Question}
 	var p check.Problems
@@ -49,7 +49,7 @@ func (r *TopicRequest) Validate() error {
 	return p.Err()
 }
 
-// Freshness says whether an answer is that of the current evidence.
+// Freshness tells whether an answer is based on the current evidence.
 type Freshness string
 
 // The kinds of freshness.
@@ -69,8 +69,8 @@ type Topic struct {
 	CreatedAt  time.Time         `json:"created_at"`
 
 	Freshness Freshness `json:"freshness"`
-	// Changed is how many memories of the evidence were changed, removed or added since the answer. Additions are
-	// known as of CheckedAt, changes and removals as of now.
+	// Changed counts the memories of the evidence that were changed, removed or added since the answer. Additions are
+	// counted as of CheckedAt, changes and removals as of now.
 	Changed   int        `json:"changed,omitempty"`
 	CheckedAt *time.Time `json:"checked_at,omitempty"` // when the evidence was last compared
 	Held      string     `json:"held,omitempty"`       // why the last refresh did not answer, such as token_budget
@@ -80,17 +80,17 @@ type Topic struct {
 
 // TopicAnswer is one answer of a topic.
 type TopicAnswer struct {
-	Number       int       `json:"number"` // 1, 2, 3: the history of the topic
-	Parts        []Part    `json:"parts"`  // empty: nothing is known, or the text is withheld or was blanked
+	Number       int       `json:"number"` // counts the answers of the topic, from 1
+	Parts        []Part    `json:"parts"`  // empty if nothing is known, or the text is withheld or was blanked
 	AsOf         time.Time `json:"as_of"`  // when the evidence was read
 	Memories     int       `json:"memories"`
 	EvidenceHash string    `json:"evidence_hash"`
 	WrittenBy    string    `json:"written_by"` // rules, or the model's name
-	// Fallback says why the rules wrote the answer although a model is configured.
+	// Fallback is the reason why the rules wrote the answer although a model is configured.
 	Fallback string `json:"fallback,omitempty"`
 
-	BlankedAt *time.Time `json:"blanked_at,omitempty"` // a memory that it was made of was forgotten or erased
-	Withheld  bool       `json:"withheld,omitempty"`   // the asker may no longer see all that it was made of
+	BlankedAt *time.Time `json:"blanked_at,omitempty"` // when a memory of the evidence was forgotten or erased
+	Withheld  bool       `json:"withheld,omitempty"`   // the caller may no longer see all of the evidence
 }
 
 // Part is a sentence of an answer with the memories that support it.

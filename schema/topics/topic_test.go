@@ -11,7 +11,7 @@ import (
 	"github.com/mneme/mneme/schema/topics"
 )
 
-func TestTopicRequestNamesEveryBadField(t *testing.T) {
+func TestTopicRequestReportsEveryInvalidField(t *testing.T) {
 	t.Parallel()
 	good := topics.TopicRequest{Principal: schema.Principal{Tenant: "t", Agent: "a"}, Question: "What is known?"}
 	require.NoError(t, good.Validate())

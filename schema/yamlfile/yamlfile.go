@@ -1,6 +1,6 @@
-// Package yamlfile reads the YAML files that operators write, strictly: one document, known members only, each once.
-// It collects every problem with its path and line. What the members mean is decided by the package that reads the
-// file: client for schedules, memory/policy for classification rules.
+// Package yamlfile reads YAML files of operators strictly: one document with only known members and without duplicates.
+// It collects every problem with its path and line. The packages that read a file interpret its members: client for
+// schedules, memory/policy for classification rules.
 package yamlfile
 
 import (
@@ -21,14 +21,14 @@ const Whole = "(file)"
 
 // File is a file that is being read.
 type File struct {
-	// Problems are what was found so far, in the order of being found. A field is a path such as rules[2].when.
+	// Problems lists the problems found so far, in order. A field is a path such as rules[2].when.
 	Problems []schema.FieldError
 
-	// NoAliases refuses members that refer to another value; otherwise they are that value.
+	// NoAliases refuses aliases. Otherwise an alias is replaced by the value to which it refers.
 	NoAliases bool
 }
 
-// Add adds a problem. Where at is a node, its line is part of the problem.
+// Add adds a problem. If at is not nil, its line is part of the problem.
 func (f *File) Add(at *yaml.Node, field, format string, args ...any) {
 	problem := fmt.Sprintf(format, args...)
 	if at != nil && at.Line > 0 {
@@ -37,8 +37,8 @@ func (f *File) Add(at *yaml.Node, field, format string, args ...any) {
 	f.Problems = append(f.Problems, schema.FieldError{Field: field, Problem: problem})
 }
 
-// Read parses the only document of a file of at most max bytes and returns its members. The member required must be
-// given unless the file has another one; an empty file lacks it. It returns false after a problem.
+// Read parses the only document of a file of at most max bytes and returns its members. For a file without members, it
+// reports that required is missing. It returns false after a problem.
 func (f *File) Read(data []byte, max int, required string, names ...string) (map[string]*yaml.Node, bool) {
 	if len(data) > max {
 		f.Add(nil, Whole, "must be at most %d bytes", max)
@@ -94,7 +94,7 @@ func (f *File) Object(node *yaml.Node, path string, names ...string) (map[string
 	return members, true
 }
 
-// Resolve follows an alias. An alias names an anchor before it, so there is no circle.
+// Resolve follows an alias. An alias refers to an earlier anchor, so there are no cycles.
 func Resolve(node *yaml.Node) *yaml.Node {
 	for node.Kind == yaml.AliasNode {
 		node = node.Alias
@@ -102,7 +102,7 @@ func Resolve(node *yaml.Node) *yaml.Node {
 	return node
 }
 
-// PrintableKey returns a key as an error may show it, or "(key)" for one that is long or has unusual characters.
+// PrintableKey returns a key for error messages, or "(key)" if it is long or has unusual characters.
 func PrintableKey(key *yaml.Node) string {
 	if key.Kind != yaml.ScalarNode || len(key.Value) > 40 ||
 		strings.ContainsFunc(key.Value, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {

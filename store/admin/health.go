@@ -72,8 +72,8 @@ func (s *Admin) OpenJobs(ctx context.Context, tenant string, before time.Time, l
 	return out, nil
 }
 
-// MarkJobDead marks an open job dead whose run no longer exists, so that it can be revived. If the tenant has no
-// such open job, it returns ErrNotFound.
+// MarkJobDead marks an open job as dead, so that it can be revived. It is for jobs whose run no longer exists. If the
+// tenant has no such open job, it returns ErrNotFound.
 func (s *Admin) MarkJobDead(ctx context.Context, tenant string, id uuid.UUID, reason string, now time.Time) error {
 	err := commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
 		var candidate, memoryID uuid.UUID
@@ -166,9 +166,9 @@ func (i *Inspector) ClockAhead(ctx context.Context, now func() time.Time) (time.
 // AppRoleState is the state of the application's role.
 type AppRoleState struct {
 	Exists   bool
-	Bypasses bool // row-level security does not bind it
-	Owns     int  // tables of the schema: row-level security does not bind their owner
-	Usable   bool // the user in the URL may become it
+	Bypasses bool // row-level security does not apply to it
+	Owns     int  // number of tables of the schema that it owns: row-level security does not apply to their owner
+	Usable   bool // the user in the URL may switch to it
 }
 
 // AppRole reads the state of the role pg.AppRole.
@@ -296,7 +296,8 @@ func (i *Inspector) Unanalysed(ctx context.Context) ([]string, error) {
 		ORDER BY 1`, unanalysedRows)
 }
 
-// Bloated names tables with more dead rows than live ones, at least ten thousand: vacuum does not keep up.
+// Bloated lists tables with more dead rows than live ones, and at least ten thousand dead rows, because vacuum does
+// not keep up with them.
 func (i *Inspector) Bloated(ctx context.Context) ([]string, error) {
 	return many[string](ctx, i, "read the statistics", `
 		SELECT relname::text

@@ -47,7 +47,7 @@ type LedgerState struct {
 	// last event of the open session that has waited longest
 	Oldest   *time.Time `json:"oldest_session,omitempty"`
 	Events   int64      `json:"events"`   // estimated by Postgres
-	Unplaced bool       `json:"unplaced"` // there are events in no month's partition
+	Unplaced bool       `json:"unplaced"` // some events are outside the monthly partitions
 }
 
 const ledgerStateSQL = `SELECT open_sessions, oldest_session, events, unplaced FROM mneme_ledger_state()`
@@ -160,13 +160,13 @@ type TenantMetrics struct {
 	Outcomes   map[ProcedureOutcome]Spans  // of reused procedures and plans
 	ToReview   int64                       // proposals that wait for a person
 	Disputed   int64                       // proposals to review that contradict a memory
-	DeadJobs   int64                       //
-	Due        int64                       // memories that a sweep has yet to check; at most MaxDueCounted a tenant
-	OldestDue  *time.Time                  // since when the first of them is
-	Swept      map[SweepCount]int64        // what sweeps of the last day did
+	DeadJobs   int64
+	Due        int64                // memories that a sweep has yet to check; at most MaxDueCounted a tenant
+	OldestDue  *time.Time           // when the first of them became due
+	Swept      map[SweepCount]int64 // outcomes of the sweeps of the last day
 }
 
-// Add sums another tenant's numbers into these.
+// Add adds another tenant's numbers.
 func (m *TenantMetrics) Add(o TenantMetrics) {
 	m.Live += o.Live
 	m.Contested += o.Contested
@@ -396,7 +396,7 @@ func (s *Admin) TenantMetrics(ctx context.Context, tenant string, at time.Time) 
 const countRevisions = `count(DISTINCT coalesce(metadata->>'operationId', metadata->>'proposalId', id::text))
 	FILTER (WHERE action IN ('revise', 'fork', 'merge', 'contest', 'resolve', 'retract'))`
 
-// actionRow is how many entries history has of an action, of a day where it is given.
+// actionRow is the number of history entries with an action, on one day if the statement groups by day.
 type actionRow struct {
 	Day                time.Time
 	Action             schema.AuditAction
@@ -479,7 +479,7 @@ func Shares[K int | schema.MemoryType](counts map[K]int64, total int64) map[K]in
 	}
 	given, largest, most := int64(0), *new(K), int64(-1)
 	for k, n := range counts {
-		out[k] = n * total / all // in integers: with floats, all of 49 gives 48
+		out[k] = n * total / all // integers, because in floating point a share of 49 of 49 can be 48
 		given += out[k]
 		if n > most || n == most && k < largest {
 			largest, most = k, n

@@ -14,7 +14,7 @@ import (
 // MaxMetricsDays is the largest number of days for TenantDays.
 const MaxMetricsDays = 90
 
-// TenantDays are a tenant's daily metrics, and figures for a person's question.
+// TenantDays holds a tenant's daily metrics, the latency of its recalls and its token use.
 type TenantDays struct {
 	Days   []DayMetrics  `json:"days"`   // oldest first, the last is today so far
 	Recall RecallLatency `json:"recall"` // of the last 24 hours
@@ -47,7 +47,7 @@ type TokenSpend struct {
 }
 
 // TenantDays reads the metrics of a tenant's last 1 to MaxMetricsDays days as of a time. Its cost grows with the
-// activity in these days, so it is for a person's question, not for scrapes.
+// activity in these days, so it is for interactive use and not for scraping.
 func (s *Admin) TenantDays(ctx context.Context, tenant string, days int, at time.Time) (TenantDays, error) {
 	ctx = pg.WithClass(ctx, pg.ClassLong)
 	at = at.UTC().Truncate(time.Microsecond)
@@ -62,7 +62,7 @@ func (s *Admin) TenantDays(ctx context.Context, tenant string, days int, at time
 	place := func(day time.Time) (*DayMetrics, bool) {
 		i := int(day.Sub(from) / MetricsDay)
 		if i < 0 || i >= days {
-			return nil, false // it is of tomorrow, by another clock
+			return nil, false // a later day: the clocks differ
 		}
 		return &out.Days[i], true
 	}

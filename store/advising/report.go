@@ -20,7 +20,7 @@ import (
 // ErrReported means that another outcome was reported for the same memory and advice before.
 var ErrReported = errors.New("another outcome was reported before")
 
-// reported is a report as it is kept.
+// reported is a report as it is stored.
 type reported struct {
 	Outcome schema.Outcome `json:"outcome,omitempty"`
 	Changed []string       `json:"changed"`
@@ -143,7 +143,7 @@ var saveSQL = map[string]string{
 // on; these begin with the outcomes in the advice.
 func lockOutcomes(ctx context.Context, tx pgx.Tx, f pg.Filter, offered []Offer, now time.Time) ([]advice.Candidate,
 	map[string]string, error) {
-	if len(offered) == 0 { // and no array in JSON
+	if len(offered) == 0 { // a nil slice would be null in JSON
 		return nil, nil, nil
 	}
 	encoded, err := json.Marshal(offered)

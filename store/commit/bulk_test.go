@@ -10,7 +10,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-func TestRowsGoTogetherBetweenOtherStatements(t *testing.T) {
+func TestRowsAreBatchedBetweenOtherStatements(t *testing.T) {
 	first := BulkInsert("one", "id text, tags text[]", "")
 	second := BulkInsert("two", "id text", "ON CONFLICT (id) DO UPDATE SET id = excluded.id", "id")
 	c := &Change{}
@@ -45,7 +45,7 @@ func TestRowsGoTogetherBetweenOtherStatements(t *testing.T) {
 	require.Equal(t, "INSERT INTO two", got[6][:len("INSERT INTO two")])
 }
 
-func TestArraysAreWrittenAsPostgresReadsThem(t *testing.T) {
+func TestArrayLiterals(t *testing.T) {
 	require.Equal(t, `{}`, arrayLiteral([]string{}))
 	require.Equal(t, `{"a","b c","d,e","{f}","\"g\"","\\h","","NULL"}`,
 		arrayLiteral([]string{"a", "b c", "d,e", "{f}", `"g"`, `\h`, "", "NULL"}))

@@ -20,7 +20,7 @@ import (
 type MemoryRow struct {
 	ID             uuid.UUID
 	Version        int
-	Owner          schema.Principal `db:"-"` // whose it is
+	Owner          schema.Principal `db:"-"`
 	Visibility     schema.Visibility
 	Type           schema.MemoryType
 	Category       schema.Category

@@ -131,7 +131,7 @@ func (m *modifying) patch(ctx context.Context, id uuid.UUID, at int) (schema.Pat
 	version, err := m.ApplyStep(ctx, row, commit.Step{
 		Set:      set,
 		NowLive:  true,
-		NewText:  c.Content != nil || c.Who != nil, // who is searched with the content
+		NewText:  c.Content != nil || c.Who != nil, // the column who is searched too
 		Event:    schema.EventModified,
 		Action:   schema.AuditModify,
 		Old:      &row.Content,

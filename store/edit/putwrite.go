@@ -67,7 +67,7 @@ func (p *putting) writeItem(ctx context.Context, it *putItem) error {
 	return err
 }
 
-// noteKept records in history a record that is only not written because of the mode.
+// noteKept records in history a record that is not written only because of the mode.
 func (p *putting) noteKept(it *putItem) {
 	if it.WouldBe == "" {
 		return

@@ -154,7 +154,7 @@ func (r *revising) decide(ctx context.Context) (*schema.ReviseResult, error) {
 	return r.refuseDuplicates(ctx)
 }
 
-// takenSQL tells whether a memory has an id.
+// takenSQL reports whether the id of a memory is in use.
 const takenSQL = `
 	SELECT EXISTS (
 		SELECT FROM memories

@@ -22,14 +22,14 @@ import (
 	"github.com/mneme/mneme/store/events"
 )
 
-// service behaves like the hosted one: it gives memories ids of its own, and adds whatever it is given.
+// service behaves like the hosted service: it assigns its own ids to memories, and adds everything it receives.
 type service struct {
 	mu       sync.Mutex
 	memories []map[string]any
 	status   int
 	wait     time.Duration
-	dropped  int // calls that remove one memory
-	failsAt  int // the one of them that fails
+	dropped  int // the number of calls that remove one memory
+	failsAt  int // the number of the call that fails
 }
 
 func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -114,8 +114,8 @@ func says(n int, text string) ledger.Event {
 		RecordedAt: &at, OccurredAt: at, Payload: payload}
 }
 
-// Events are added once, verbatim, however often a view is made; what is not eligible is not a hit; and a wiped service
-// is filled again.
+// Events are added once and verbatim, however often a view is built. Events that are not eligible are not returned. A
+// service that was wiped is filled again.
 func TestAHostedServiceAsAMemoryIndex(t *testing.T) {
 	t.Parallel()
 	s := &service{}
@@ -143,7 +143,7 @@ func TestAHostedServiceAsAMemoryIndex(t *testing.T) {
 	require.NoError(t, h.Index(ctx, list[:2]))
 	hits, err = h.Search(ctx, "day 77", 2)
 	require.NoError(t, err)
-	require.Len(t, hits, 2, "the others take no places")
+	require.Len(t, hits, 2, "events of others do not use up the limit")
 
 	memory := views.SalienceMemory{Viewer: views.Viewer{Agent: "ann"}, K: 1, Weights: views.Weights{Relevance: 1},
 		Index: h}
@@ -157,7 +157,7 @@ func TestAHostedServiceAsAMemoryIndex(t *testing.T) {
 	require.Len(t, s.memories, 120)
 }
 
-// A service that refuses, fails or hangs is an error that says nothing of what was sent.
+// A service that refuses, fails or hangs causes an error that contains nothing of the request.
 func TestAHostedServiceThatFails(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -185,9 +185,9 @@ func TestAHostedServiceThatFails(t *testing.T) {
 		eventindex.HostedConfig{APIKey: "secret"}, eventindex.HostedConfig{APIKey: "secret"}), "secret")
 }
 
-// What was erased, what rested on it and what was purged leaves the service, for all agents of the tenant and for no
-// other tenant. A call that fails is made again, and goes on.
-func TestASweepRemovesWhatTheLedgerHasNoMore(t *testing.T) {
+// Erased events, beliefs based on them and purged events are removed from the service, for all agents of the tenant
+// and for no other tenant. A call that fails is repeated, and the sweep continues.
+func TestSweepRemovesEventsMissingFromTheLedger(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	st := testkit.OpenStore(t, testkit.DatabaseURL(t))
@@ -218,7 +218,8 @@ func TestASweepRemovesWhatTheLedgerHasNoMore(t *testing.T) {
 	require.Equal(t, 1, removed)
 	removed, err = sweep(ctx, "t")
 	require.NoError(t, err)
-	require.Equal(t, 5, removed, "the event, its belief and the one that is gone, twice, but for the first")
+	require.Equal(t, 5, removed,
+		"the event, its belief and the unknown one, for two agents, without the one removed before")
 	var left []string
 	for _, m := range s.memories {
 		left = append(left, fmt.Sprint(m["user_id"], " ", m["memory"]))

@@ -16,7 +16,7 @@ import (
 )
 
 // TestAMillionEvents measures views over one stream of 1,000,000 events and over 1,000 streams of 1,000. It takes
-// minutes, so that it is run by name, with MNEME_MEASURE_VIEWS set (docs/ledger.md has the figures).
+// minutes, so it runs only if MNEME_MEASURE_VIEWS is set (docs/ledger.md has the results).
 func TestAMillionEvents(t *testing.T) {
 	if os.Getenv("MNEME_MEASURE_VIEWS") == "" {
 		t.Skip("MNEME_MEASURE_VIEWS is not set")
@@ -50,7 +50,7 @@ func TestAMillionEvents(t *testing.T) {
 			_, err = owner.Exec(ctx, sql)
 			require.NoError(t, err)
 		}
-		t.Logf("%d streams: made in %s", streams, time.Since(began).Round(time.Second))
+		t.Logf("%d streams: appended in %s", streams, time.Since(began).Round(time.Second))
 		for _, c := range []struct {
 			name   string
 			memory views.Memory

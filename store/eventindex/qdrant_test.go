@@ -26,7 +26,7 @@ import (
 	"github.com/mneme/mneme/store/vector/qdranttest"
 )
 
-// openQdrant opens collections of a test's own, which go with it. The server is a real one where QDRANT_URL is set.
+// openQdrant opens collections for one test, which are removed with it. It uses a real server if QDRANT_URL is set.
 func openQdrant(t *testing.T, a qdranttest.Address) *vector.Qdrant {
 	t.Helper()
 	q, err := vector.OpenQdrant(vector.QdrantConfig{URL: a.URL, APIKey: a.APIKey, RootCA: a.RootCA,
@@ -39,7 +39,7 @@ func openQdrant(t *testing.T, a qdranttest.Address) *vector.Qdrant {
 	return q
 }
 
-// appended appends events of the texts to run/a of a tenant, and returns them as they are in the ledger.
+// appended appends events with the texts to run/a of a tenant, and returns them as stored.
 func appended(t *testing.T, st *store.Store, tenant string, texts ...string) []ledger.Event {
 	t.Helper()
 	var list []ledger.Event
@@ -65,8 +65,8 @@ func count(t *testing.T, q *vector.Qdrant, tenant string) int {
 	return n
 }
 
-// Vectors in Qdrant rank as those in Postgres do: they change the relevance of events and nothing else. They are made
-// once, can be wiped, and are made again from the ledger.
+// Vectors in Qdrant rank as those in Postgres do: they change the relevance of events and nothing else. They are
+// computed once, can be wiped, and are computed again from the ledger.
 func TestQdrantRanksAsPostgresDoes(t *testing.T) {
 	t.Parallel()
 	st := testkit.OpenStore(t, testkit.DatabaseURL(t))
@@ -122,7 +122,7 @@ func (c *counted) Embed(ctx context.Context, texts []string) ([][]float32, infer
 	return out, usage, err
 }
 
-// Two tenants may have events with the same ids. Each finds, wipes and loses only its own.
+// Two tenants may have events with the same ids. Each tenant finds, wipes and removes only its own.
 func TestQdrantKeepsTheEventsOfTenantsApart(t *testing.T) {
 	t.Parallel()
 	st := testkit.OpenStore(t, testkit.DatabaseURL(t))
@@ -156,8 +156,8 @@ func TestQdrantKeepsTheEventsOfTenantsApart(t *testing.T) {
 	require.Equal(t, "e2", best(other))
 }
 
-// An erased event and one that the ledger does not have leave Qdrant with the sweep, of all models. One that is erased
-// while it is being embedded does not stay, though the sweep has passed before.
+// A sweep removes erased events, and events that the ledger does not have, from the collections of all models. An
+// event that is erased while it is embedded does not stay, even if the sweep passed earlier.
 func TestErasedEventsLeaveQdrant(t *testing.T) {
 	t.Parallel()
 	st := testkit.OpenStore(t, testkit.DatabaseURL(t))
@@ -170,7 +170,7 @@ func TestErasedEventsLeaveQdrant(t *testing.T) {
 		index := &eventindex.Qdrant{Events: st.Events, Server: q, Embedder: embedder, Tenant: "t"}
 		require.NoError(t, index.Index(ctx, append(slices.Clone(all), says(9, "of the past"))))
 	}
-	require.Equal(t, 6, count(t, q, "t"), "an event that the ledger does not have gets no vector")
+	require.Equal(t, 6, count(t, q, "t"), "no vector is stored for an event that the ledger does not have")
 	require.NoError(t, q.PutEvents(ctx, "t", e.Model(), []string{"purged"}, [][]float32{unit(e.Model().Dimensions)}))
 	_, err := st.Empty(ctx, "t", []string{"e1"}, time.Now())
 	require.NoError(t, err)
@@ -196,7 +196,7 @@ func TestErasedEventsLeaveQdrant(t *testing.T) {
 	require.Equal(t, 1, count(t, q, "t"), "the one that was not erased")
 }
 
-// named is an embedder under another model's name.
+// named is an embedder with another model name.
 type named struct{ inference.Embedder }
 
 func (n *named) Model() inference.EmbeddingModel {
@@ -209,8 +209,8 @@ func unit(n int) []float32 {
 	return out
 }
 
-// Each filter names the tenant first, and no text is sent. A server that fails is an error without content.
-func TestQdrantIsToldNoText(t *testing.T) {
+// Each filter names the tenant first, and no text is sent. A server that fails causes an error without content.
+func TestNoTextIsSentToQdrant(t *testing.T) {
 	t.Parallel()
 	st := testkit.OpenStore(t, testkit.DatabaseURL(t))
 	server := qdranttest.Start(t)

@@ -17,7 +17,7 @@ import (
 )
 
 // Vectors change the relevance of events and nothing else: the same events are eligible, with the same recency and
-// importance. They are made once, go with an event that is erased, and can be wiped.
+// importance. They are computed once, removed with an erased event, and can be wiped.
 func TestVectorsChangeOnlyRelevance(t *testing.T) {
 	t.Parallel()
 	url := testkit.DatabaseURL(t)
@@ -58,7 +58,7 @@ func TestVectorsChangeOnlyRelevance(t *testing.T) {
 	for range 2 {
 		require.Equal(t, before, terms(indexed))
 	}
-	require.Equal(t, 4, testkit.Rows(t, owner, "event_vectors", ""), "of those with a text that ann sees, each once")
+	require.Equal(t, 4, testkit.Rows(t, owner, "event_vectors", ""), "one for each event with a text that ann sees")
 	ranked, err := indexed.Rank(ctx, all, now)
 	require.NoError(t, err)
 	for _, r := range ranked {
@@ -79,7 +79,7 @@ func TestVectorsChangeOnlyRelevance(t *testing.T) {
 	require.NoError(t, s.PutVectors(ctx, "t", model, []string{"e1", "unknown"},
 		[][]float32{make([]float32, model.Dimensions), make([]float32, model.Dimensions)}, time.Now()))
 	require.Zero(t, testkit.Rows(t, owner, "event_vectors", "event_id IN ('e1', 'unknown')"),
-		"an erased event gets no vector")
+		"no vector is stored for an erased event")
 	n, err := s.WipeVectors(ctx, "t", time.Now())
 	require.NoError(t, err)
 	require.EqualValues(t, 3, n)
@@ -87,5 +87,5 @@ func TestVectorsChangeOnlyRelevance(t *testing.T) {
 	require.Equal(t, 3, testkit.Rows(t, owner, "event_vectors", ""))
 	found, err := plain.Recall(ctx, all, now)
 	require.NoError(t, err)
-	require.Len(t, found, 5, "without an index nothing has changed")
+	require.Len(t, found, 5, "without an index the result is the same")
 }

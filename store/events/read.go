@@ -77,8 +77,8 @@ type LatestInput struct {
 	Limit          int
 }
 
-// latestSQL reads the agent's own events and the events of each of the agent's audiences, each from its own index
-// and up to the limit. An own event that others may see is found twice. The second part does not exclude it,
+// latestSQL reads the agent's own events and the events of each of the agent's audiences, each from its own index and
+// up to the limit. An event of the agent that others may see is found twice. The second part does not exclude it,
 // because in a stream with only this agent's events it would have to skip all of them, possibly millions.
 const latestSQL = `
 	SELECT ` + columns + `

@@ -11,7 +11,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// expectedMarksSQL are the marks that the events of a stream give.
+// expectedMarksSQL computes the marks of the events of a stream.
 const expectedMarksSQL = `
 	SELECT e.seq, v.audience, m.mark, e.sensitivity
 	FROM events e
@@ -21,7 +21,7 @@ const expectedMarksSQL = `
 	AND e.kind IN ('world.observed', 'world.environment', 'user.injected')
 		AND e.erased_at IS NULL`
 
-// RebuildInput asks to compare what is derived from single events with the events.
+// RebuildInput is a request to compare the data derived from single events with the events.
 type RebuildInput struct {
 	Tenant string
 	Stream string
@@ -30,14 +30,14 @@ type RebuildInput struct {
 	Now    time.Time
 }
 
-// StreamCompared says what differs in what is derived from the events of a stream.
+// StreamCompared holds the differences between the events of a stream and the data derived from them.
 type StreamCompared struct {
 	Marks   []int64 // numbers of events whose marks differ, at most 1,000
 	Rebuilt bool
 }
 
 // RebuildStream compares the marks of a stream's events with the events and, unless the request only verifies,
-// computes differing marks again. During this, nothing is appended to the stream and nothing of the tenant is erased.
+// computes differing marks again. Meanwhile no event is appended to the stream and no event of the tenant is erased.
 func (s *Events) RebuildStream(ctx context.Context, in RebuildInput) (out StreamCompared, err error) {
 	args := pg.Args{"tenant": in.Tenant, "stream": in.Stream}
 	err = commit.Write(pg.WithClass(ctx, pg.ClassPipeline), s.DB, in.Tenant, in.Now, func(c *commit.Change) error {
@@ -84,8 +84,8 @@ func (s *Events) RebuildStream(ctx context.Context, in RebuildInput) (out Stream
 	return out, nil
 }
 
-// StrayVectors lists ids of events that have vectors and must have none, because they were erased or do not exist, in
-// order after an id. Unless the request only verifies, the vectors are removed.
+// StrayVectors lists, in order after an id, the ids of events that have vectors although they were erased or do not
+// exist. Unless the request only verifies, it removes these vectors.
 func (s *Events) StrayVectors(ctx context.Context, in RebuildInput, after string, limit int) (out []string, err error) {
 	args := pg.Args{"tenant": in.Tenant, "after": after, "limit": max(1, min(limit, MaxPage))}
 	const sql = `

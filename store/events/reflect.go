@@ -20,7 +20,7 @@ import (
 // ReflectInput is a belief to append.
 type ReflectInput struct {
 	Tenant string
-	Viewer views.Viewer // whose belief it is
+	Viewer views.Viewer // the agent whose belief it is
 	// Event has the stream and the visibility of the belief. Its payload is set from Reflection, and its class is
 	// raised to that of the evidence.
 	Event      ledger.Event
@@ -91,16 +91,16 @@ func appendReflection(
 	if err != nil {
 		return ledger.Appended{}, err
 	}
-	if !done.Same { // another attempt has appended it since it was looked for
+	if !done.Same { // appended by another attempt in the meantime
 		return ledger.Appended{}, pg.ErrConflict
 	}
 	return ledger.Appended{ID: e.ID, Stream: done.Stream, Seq: done.Seq, Added: done.Added}, nil
 }
 
-// ReflectionsInput asks for beliefs.
+// ReflectionsInput is a request for reflections.
 type ReflectionsInput struct {
 	Principal      schema.Principal
-	Stream         string             // empty: the agent's own, of all streams
+	Stream         string             // empty: the agent's own, in all streams
 	MaxSensitivity schema.Sensitivity // empty: medium
 	Limit          int
 }
@@ -133,8 +133,8 @@ const reflectionsSQL = `
 	ORDER BY e.seq DESC
 	LIMIT @limit`
 
-// Reflections reads the latest reflections that an agent may see, oldest first: those of a stream or, without one, its
-// own of all streams. Erased ones are included, without their text.
+// Reflections reads the latest reflections that an agent may see, oldest first: those of a stream or, without one,
+// its own in all streams. Erased ones are included, without their text.
 func (s *Events) Reflections(ctx context.Context, in ReflectionsInput) ([]ledger.Event, error) {
 	args := pg.Args{
 		"tenant":        in.Principal.Tenant,

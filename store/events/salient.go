@@ -11,15 +11,15 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// lane is the events of one kind of a stream that a viewer sees in one way: as its own, or with everyone or its group.
-// They are read by turn, the latest first.
+// lane holds the events of one kind of a stream that belong to one audience: the viewer itself, its group, or
+// everyone. They are read by turn, latest first.
 type lane struct {
 	stream   string
 	own      bool
 	audience string
 	kind     string
-	turn     int   // of the last one that was read
-	seq      int64 // of the last one that was read
+	turn     int   // of the last event read
+	seq      int64 // of the last event read
 }
 
 // kindsSQL lists the lanes of a stream. It steps from one kind to the next in the index.
@@ -53,11 +53,12 @@ const kindsSQL = `
 	UNION ALL
 	SELECT false, audience, kind FROM open`
 
-// audienceSQL is the expression of the indexes of events that others may see. It does not tell an event for a group
-// without a name, which no other agent sees, from one for everyone; statements that read events do.
+// audienceSQL is the expression in the indexes of events that others may see. It has the same value for everyone and
+// for a group without a name, which no other agent sees; statements that read events distinguish these.
 const audienceSQL = `(CASE WHEN visibility = 'group' THEN policy_group ELSE '' END)`
 
-// The kind is a sub-select so that the planner does not see it, and the small index of reflections does not seem fit.
+// The kind is a sub-select to hide its value from the planner, which would otherwise choose the small index of
+// reflections.
 const ownLaneSQL = `
 	SELECT ` + columns + `
 	FROM events e
@@ -101,7 +102,7 @@ func (r *viewReader) lanes() ([]*lane, error) {
 	return out, nil
 }
 
-// page reads the next events of each lane, without moving on.
+// page reads the next events of each lane without advancing the lanes.
 func (r *viewReader) page(lanes []*lane, limit int) ([][]ledger.Event, error) {
 	out := make([][]ledger.Event, len(lanes))
 	for i, l := range lanes {
@@ -118,11 +119,11 @@ func (r *viewReader) page(lanes []*lane, limit int) ([][]ledger.Event, error) {
 	return out, nil
 }
 
-// firstPage is how many events of a lane are read first. Each page after it is twice as long.
+// firstPage is the number of events in the first page of a lane. Each further page is twice as long.
 const firstPage = 32
 
-// readSalient reads the lanes until nothing that is left can be among the most salient. With reflections, what happened
-// before the last of them is covered, so that only what came after it is read, and the reflections themselves.
+// readSalient reads the lanes until no unread event can be among the most salient. An agent's last reflection covers
+// the events before it, so that only the reflections and the events after the last one are read.
 func (r *viewReader) readSalient(lanes []*lane) error {
 	salience := r.Memory.Salience(r.Viewer, r.Index)
 	now := views.Now{Turn: r.turn, Scene: r.Scene}
@@ -135,7 +136,7 @@ func (r *viewReader) readSalient(lanes []*lane) error {
 			return err
 		}
 		if done {
-			lanes = nil // there are own reflections: all that are read cover something
+			lanes = nil // the uncovered events are complete
 		}
 	}
 	ranked := 0
@@ -171,8 +172,9 @@ func (r *viewReader) readSalient(lanes []*lane) error {
 	return nil
 }
 
-// readUncovered reads the events after those that the last reflection covers. It reports whether nothing else is
-// eligible: a reflection that the viewer does not see, or that was erased, uncovers what it summarized.
+// readUncovered reads the events after those that the last reflection covers. It reports whether no other event is
+// eligible. Other events are eligible if a reflection was erased or is hidden from the viewer, because they are then
+// no longer covered.
 func (r *viewReader) readUncovered() (bool, error) {
 	var own int
 	for _, e := range r.found {
@@ -211,7 +213,7 @@ func (r *viewReader) readUncovered() (bool, error) {
 	return true, nil
 }
 
-// after reports whether an event comes after another in ledger order. Times of a stream never step back.
+// after reports whether an event comes after another in ledger order. Times within a stream never decrease.
 func after(a, b ledger.Event) bool {
 	return cmp.Or(a.RecordedAt.Compare(*b.RecordedAt), cmp.Compare(a.Stream, b.Stream), cmp.Compare(a.Seq, b.Seq)) > 0
 }

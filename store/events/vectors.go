@@ -46,7 +46,7 @@ func (s *Events) PutVectors(ctx context.Context, tenant string, m inference.Embe
 		texts[i] = pgvector.NewVector(v).String()
 	}
 	err := commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
-		// An erasure waits for this, or this for the erasure: it would not see the vectors that it must delete.
+		// This and an erasure wait for each other. Otherwise the erasure would not see vectors that it must delete.
 		if _, err := c.Tx.Exec(ctx, `SELECT pg_advisory_xact_lock_shared(mneme_event_vectors_lock(@tenant))`,
 			pg.Args{"tenant": tenant}); err != nil {
 			return err
@@ -72,8 +72,8 @@ func (s *Events) PutVectors(ctx context.Context, tenant string, m inference.Embe
 }
 
 // NearestEvents returns those of the events with these ids whose vectors are nearest to one, at most k, with their
-// cosine similarity as a score in [0,1]. It compares all of them: no event of another agent takes a place, and none is
-// missed.
+// cosine similarity as a score in [0,1]. It compares all of them exactly, so that none is missed and events of other
+// agents do not use up the limit.
 func (s *Events) NearestEvents(ctx context.Context, tenant string, m inference.EmbeddingModel, vector []float32,
 	ids []string, k int) (out []views.Hit, err error) {
 	err = s.Read(ctx, tenant, func(tx pgx.Tx) error {
@@ -97,7 +97,7 @@ func (s *Events) NearestEvents(ctx context.Context, tenant string, m inference.E
 	return out, nil
 }
 
-// WipeVectors removes the vectors of a tenant's events of all models. They are made again when they are asked for.
+// WipeVectors removes the vectors of a tenant's events of all models. They are computed again when needed.
 func (s *Events) WipeVectors(ctx context.Context, tenant string, now time.Time) (n int64, err error) {
 	err = commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
 		gone, err := c.Tx.Exec(ctx, `DELETE FROM event_vectors WHERE tenant = @tenant`, pg.Args{"tenant": tenant})

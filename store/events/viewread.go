@@ -18,27 +18,27 @@ import (
 // Limits of what is read for one view.
 const (
 	MaxRanked      = 5_000  // events that salience chooses from, unless fewer are known to be enough
-	MaxReflections = 10_000 // own reflections from which salience knows what is covered
+	MaxReflections = 10_000 // own reflections read to find the covered events
 )
 
-// ViewInput asks for the events that a view or a context of a viewer is computed from.
+// ViewInput is a request for the events that a view or a context of a viewer is computed from.
 type ViewInput struct {
 	Tenant  string
 	Viewer  views.Viewer // without MaxSensitivity: medium
 	Streams []string
 	Memory  views.Memory
 	Turn    int    // 0 or less: the latest that the viewer has seen
-	Scene   string // takes the place of the scene of the events
+	Scene   string // replaces the scene of the events
 	Index   views.MemoryIndex
 }
 
-// View is the part of the ledger that package views needs: its result is the same as for all events of the streams.
+// View holds the events that package views needs: its result is the same as with all events of the streams.
 type View struct {
 	Viewer views.Viewer   // with its MaxSensitivity
 	Events []ledger.Event // in no order, each once
-	Turn   int            // of now
-	// Partial says that salience chooses from the latest events of each kind only: there were more than MaxRanked that
-	// might have been among the most salient, or more than MaxReflections reflections.
+	Turn   int            // the current turn
+	// Partial reports that salience chose only from the latest events of each kind, because more than MaxRanked
+	// events could be among the most salient, or there are more than MaxReflections reflections.
 	Partial bool
 }
 
@@ -71,7 +71,7 @@ type viewReader struct {
 	ViewInput
 	ctx     context.Context //nolint:containedctx // it lives as long as one call
 	tx      pgx.Tx
-	heads   map[string]int64 // what is appended while the view is read is not part of it
+	heads   map[string]int64 // events appended during the call are not part of the view
 	found   map[string]ledger.Event
 	turn    int
 	partial bool
@@ -153,7 +153,7 @@ const coverSQL = `
 	ORDER BY e.seq DESC
 	LIMIT @limit`
 
-// throughSQL reads the events that reflections end with, without their payloads.
+// throughSQL reads the last event that each reflection covers, without its payload.
 const throughSQL = `
 	SELECT e.stream, e.seq, e.id, e.agent_id, e.policy_group, e.kind, e.turn, e.visibility, e.sensitivity, e.payload,
 		e.occurred_at, e.recorded_at, e.erased_at IS NOT NULL AS erased
@@ -165,7 +165,7 @@ const throughSQL = `
 			OFFSET 0) e
 	WHERE i.tenant = @tenant AND i.id = ANY(@ids)`
 
-// readReflections reads what says which events an agent's reflections stand for.
+// readReflections reads the reflections of an agent and the last event that each of them covers.
 func (r *viewReader) readReflections(stream string) error {
 	own, err := r.query(coverSQL, stream, pg.Args{"limit": MaxReflections})
 	if err != nil {
@@ -182,7 +182,7 @@ func (r *viewReader) readReflections(stream string) error {
 	through, err := r.query(throughSQL, stream, pg.Args{"ids": ids})
 	for _, e := range through {
 		if head, asked := r.heads[e.Stream]; !asked || e.Seq > head {
-			continue // to a view of these streams it does not exist
+			continue // in another stream, or appended since the view began
 		}
 		if !r.Viewer.Sees(e) {
 			e.Payload = nil
@@ -235,7 +235,7 @@ func (r *viewReader) query(sql, stream string, args pg.Args) ([]ledger.Event, er
 	return collectRows(rows)
 }
 
-// rows runs a statement about a stream, with those of the viewer's arguments that the statement names.
+// rows runs a statement about a stream, with the viewer's arguments that the statement names.
 func (r *viewReader) rows(sql, stream string, args pg.Args) (pgx.Rows, error) {
 	for name, value := range map[string]any{
 		"tenant": r.Tenant, "stream": stream, "head": r.heads[stream], "agent": r.Viewer.Agent,
@@ -258,7 +258,7 @@ func audiences(policyGroup string) []string {
 	return []string{"", policyGroup}
 }
 
-// marked are the audiences of marks that the viewer sees.
+// marked returns the audiences of the marks that the viewer sees.
 func marked(v views.Viewer) []string {
 	out := []string{"", "agent " + v.Agent}
 	if v.PolicyGroup != "" {
@@ -294,7 +294,7 @@ func (r *viewReader) readMarked(stream string) error {
 	return r.readVisits(stream)
 }
 
-// readVisits reads inputs of users until there are enough that say something.
+// readVisits reads inputs of users until there are enough visits.
 func (r *viewReader) readVisits(stream string) error {
 	for before, visits := r.heads[stream]+1, 0; visits < views.Visits; {
 		const page = 8

@@ -214,7 +214,7 @@ const (
 // toBlank locks the proposals made from the memories or about them.
 func (f *Forgetting) toBlank(ctx context.Context, limit int) ([]uuid.UUID, error) {
 	became, about, from := ``, ``, ``
-	if limit > 0 { // only what still holds something
+	if limit > 0 { // only those that still have text
 		became = ` AND (` + proposalFull + ` OR ` + factFull + `)`
 		about = ` AND CASE WHEN p.state IN ('proposed', 'stale') THEN p.reason <> '' ELSE ` + proposalFull + ` END`
 		from = ` AND ` + proposalFull

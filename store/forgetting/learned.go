@@ -11,7 +11,8 @@ import (
 )
 
 // takeLearned selects the procedures and plans that were learned only from selected episodes, and returns how many
-// there are. They repeat the content of the episodes. A soft forget, which can be undone, does not select them.
+// there are. They repeat the content of the episodes. An episode in which one did not help does not count. A soft
+// forget, which can be undone, does not select them.
 func takeLearned(ctx context.Context, c *commit.Change, run uuid.UUID, req schema.ForgetRequest,
 	first int) (int, error) {
 	if req.HowMuch() == schema.ForgetSoft {
@@ -33,6 +34,10 @@ func takeLearned(ctx context.Context, c *commit.Change, run uuid.UUID, req schem
 						JOIN memories e ON e.tenant = @tenant AND e.id = o.target_id AND e.deleted_at IS NULL
 							AND e.type = 'episodic'
 					WHERE o.tenant = @tenant AND o.source_id = l.memory_id AND o.predicate = 'derived_from'
+						AND coalesce((
+							SELECT bool_or(a.ok)
+							FROM learning_attempts a
+							WHERE a.tenant = @tenant AND a.memory_id = e.id AND a.group_id = l.group_id), true)
 						AND NOT EXISTS (
 							SELECT FROM forget_items s
 							WHERE s.tenant = @tenant AND s.run_id = @run AND s.memory_id = e.id AND s.outcome = ''))

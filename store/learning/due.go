@@ -15,15 +15,15 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// maxCounted is the number of the newest unread episodes that are counted, and of the oldest: enough to decide whether
-// a run is due, and since when.
+// maxCounted is the number of the newest and of the oldest unread episodes that are counted. It is enough to decide
+// whether a run is due, and since when.
 const maxCounted = 100
 
 // Pending says whether a scope is due, and how far its evidence was read.
 type Pending struct {
 	due.Verdict
 	Mark Position // the watermark, which a run moves when it reads evidence
-	// Reports is the watermark of reported outcomes.
+	// Reports is the watermark of reported outcomes, which a run moves when it takes some in.
 	Reports Position
 }
 
@@ -55,6 +55,10 @@ const pendingSQL = `
 		(SELECT ` + pendingColumns + pendingWhere + `
 		ORDER BY ` + pg.RecordedAt + `, m.id
 		LIMIT @limit)) x
+	WHERE ( -- not read before, with a time in the future; looked up for each row, which NOT EXISTS is not
+		SELECT a.memory_id
+		FROM learning_attempts a
+		WHERE a.tenant = @tenant AND a.memory_id = x.id AND a.ordinal = 0) IS NULL
 	ORDER BY at, id`
 
 // Pending judges the episodes and the reported outcomes of a scope that no run has read.
@@ -74,7 +78,7 @@ func (s *Learning) Pending(ctx context.Context, sc Scope, rule due.Rule, now tim
 		if rows, err = commit.Rows[pendingRow](ctx, tx, pendingSQL, args); err != nil {
 			return err
 		}
-		more, err := reported(ctx, tx, sc, reports)
+		more, err := reported(ctx, tx, sc)
 		rows = append(rows, more...)
 		return err
 	})
@@ -96,30 +100,26 @@ func (s *Learning) ScopesOf(ctx context.Context, tenant string, ids []uuid.UUID)
 
 func (s *Learning) scopesOf(ctx context.Context, tenant string, ids []uuid.UUID, types []schema.MemoryType) ([]Scope,
 	error) {
-	type row struct {
-		Agent, Project, Scope string
-		Vis                   schema.Visibility `db:"visibility"`
-	}
+	type row struct{ Agent, Project, Scope string }
 	var rows []row
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) (err error) {
+		// What was learned belongs to the scope of its group (mneme_place_report).
 		rows, err = commit.Rows[row](ctx, tx, `
-			SELECT DISTINCT m.agent_id AS agent, m.project, m.scope, m.visibility
+			SELECT DISTINCT coalesce(g.agent_id, `+agentSQL+`) AS agent, coalesce(g.project, m.project) AS project,
+				coalesce(g.scope, m.scope) AS scope
 			FROM memories m
+			LEFT JOIN learned l ON l.tenant = @tenant AND l.memory_id = m.id
+			LEFT JOIN learning_groups g ON g.tenant = @tenant AND g.id = l.group_id
 			WHERE m.tenant = @tenant AND m.id = ANY(@ids) AND m.live AND m.type = ANY(@types::text[])
-			ORDER BY 1, 2, 3, 4`, pg.Args{"tenant": tenant, "ids": ids, "types": types})
+			ORDER BY 1, 2, 3`, pg.Args{"tenant": tenant, "ids": ids, "types": types})
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("scopes of evidence: %w", err)
 	}
 	var out []Scope
-	seen := map[Scope]bool{}
 	for _, r := range rows {
-		sc := scopeOf(tenant, r.Agent, r.Project, r.Scope, r.Vis)
-		if !seen[sc] {
-			seen[sc] = true
-			out = append(out, sc)
-		}
+		out = append(out, Scope{Tenant: tenant, Agent: r.Agent, Project: r.Project, Scope: r.Scope})
 	}
 	return out, nil
 }

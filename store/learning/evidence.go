@@ -157,12 +157,21 @@ func (s *Learning) IndexPage(ctx context.Context, sc Scope, after Position, now 
 		if err != nil {
 			return err
 		}
-		return MoveWatermark(ctx, c, sc, Indexing, out.Next, set.String())
+		return MoveWatermark(ctx, c, sc, Indexing, notAfter(out.Next, c.Now), set.String())
 	})
 	if err != nil {
 		return Indexed{}, fmt.Errorf("enter attempts: %w", err)
 	}
 	return out, nil
+}
+
+// notAfter returns a position that is not in the future. An episode from a writer whose clock is ahead must not hide
+// those that others write until then.
+func notAfter(p Position, now time.Time) Position {
+	if p.At.After(now) {
+		return Position{At: now}
+	}
+	return p
 }
 
 // entry is a row of learning_attempts.

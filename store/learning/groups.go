@@ -144,12 +144,21 @@ type Known struct {
 	Stats      evidence.Stats // of its outcomes
 	Tentative  bool
 	Confidence float64
+	Visibility schema.Visibility
 	Version    int // of the record
 	Row        int // version of the row in learned, for UpdateStats
 }
 
+// WiderThan reports whether more agents may read the record than some episodes of a scope.
+func (k Known) WiderThan(sc Scope) bool {
+	if sc.Agent != "" {
+		return k.Visibility != schema.VisibilityPrivate
+	}
+	return k.Visibility == schema.VisibilityGlobal
+}
+
 const knownColumns = `l.memory_id AS id, l.kind, l.key, l.words, m.payload, l.evidence_hash AS hash, l.stats, l.tentative,
-	m.confidence, m.version, l.version AS row`
+	m.confidence, m.visibility, m.version, l.version AS row`
 
 const knownTables = `
 	FROM learned l

@@ -14,27 +14,32 @@ import (
 )
 
 // tally counts the outcomes in a delta's evidence and those that agents reported. Reports on the episodes in which
-// the tentative solution helped are moved to the record.
+// the tentative solution helped, and those on a record that is superseded for more agents, are moved to the record.
 func tally(ctx context.Context, c *commit.Change, id string, d Delta) (evidence.Stats, error) {
+	from := id
+	if d.widened {
+		from = d.Target
+	}
 	// A report locks this row before it is stored, so no report is missed between the two reads.
 	before, err := commit.Values[evidence.Stats](ctx, c.Tx, `
 		SELECT stats FROM learned WHERE tenant = @tenant AND memory_id = @id FOR UPDATE`,
-		pg.Args{"tenant": c.Tenant, "id": id})
+		pg.Args{"tenant": c.Tenant, "id": from})
 	if err != nil {
 		return evidence.Stats{}, err
 	}
 	if _, err := c.Tx.Exec(ctx, `
 		WITH moved AS (
 			DELETE FROM outcome_reports o
-			WHERE o.tenant = @tenant AND o.memory_id = ANY(@episodes::uuid[]) AND o.problem = @problem
+			WHERE o.tenant = @tenant AND (o.memory_id = ANY(@episodes::uuid[]) AND o.problem = @problem
+				OR o.memory_id = @from::uuid AND o.memory_id <> @id::uuid)
 			RETURNING o.*
 		)
-		INSERT INTO outcome_reports (tenant, memory_id, advice_id, used, problem, agent_id, session, context, ok, at)
-		SELECT tenant, @id::uuid, advice_id, used, problem, agent_id, session, context, ok, at
+		INSERT INTO outcome_reports (tenant, memory_id, advice_id, used, problem, agent_id, session, context, ok, at, taken)
+		SELECT tenant, @id::uuid, advice_id, used, problem, agent_id, session, context, ok, at, true
 		FROM moved
 		ORDER BY advice_id, used, ok NULLS LAST, memory_id
 		ON CONFLICT DO NOTHING`, pg.Args{"tenant": c.Tenant, "id": id, "problem": evidence.ProblemHash(d.Key),
-		"episodes": helped(d.Outcomes)}); err != nil {
+		"from": from, "episodes": helped(d.Outcomes)}); err != nil {
 		return evidence.Stats{}, err
 	}
 	reported, err := commit.Rows[evidence.Outcome](ctx, c.Tx, `
@@ -65,8 +70,8 @@ func helped(outcomes []evidence.Outcome) []string {
 	return out
 }
 
-// carryOver returns the outcomes with which a record is adopted: the reported ones, which begin with the record's
-// claims, or else its claims. From then on learned has them.
+// carryOver returns the outcomes for a record that gets its row in learned: the reported ones, which began with the
+// claims of the record, or else its claims. It removes the reported ones from solution_outcomes.
 func carryOver(ctx context.Context, c *commit.Change, id uuid.UUID, claimed evidence.Stats) (evidence.Stats, error) {
 	out, err := commit.Row[struct{ Stats evidence.Stats }](ctx, c.Tx, `
 		DELETE FROM solution_outcomes WHERE tenant = @tenant AND memory_id = @id RETURNING stats`,

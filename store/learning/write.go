@@ -48,9 +48,12 @@ type Delta struct {
 	Outcomes    []evidence.Outcome `json:"outcomes,omitempty"` // in the evidence
 	Agents      []string           `json:"agents,omitempty"`
 	Evidence    []string           `json:"evidence,omitempty"`
+	Others      []string           `json:"others,omitempty"` // other episodes whose words the payload may repeat
 	Hash        string             `json:"hash"`
 	Sensitivity schema.Sensitivity `json:"sensitivity,omitempty"`
 	Why         string             `json:"why,omitempty"`
+
+	widened bool // the same procedure for more agents: a new record takes over the reports of its target
 }
 
 // Draft is a decision on a group.
@@ -68,7 +71,11 @@ func (s *Learning) SaveDraft(ctx context.Context, sc Scope, d Draft, now time.Ti
 	if err != nil {
 		return false, fmt.Errorf("draft: %w", err)
 	}
-	memories, err := sources(d.Deltas)
+	var named []string
+	for _, one := range d.Deltas {
+		named = append(named, one.episodes()...)
+	}
+	memories, err := parsed(named)
 	if err != nil {
 		return false, err
 	}
@@ -98,17 +105,18 @@ func (s *Learning) SaveDraft(ctx context.Context, sc Scope, d Draft, now time.Ti
 	return kept, nil
 }
 
-// sources returns the episodes of deltas, in order and without duplicates.
-func sources(deltas []Delta) ([]uuid.UUID, error) {
-	var out []uuid.UUID
-	for _, d := range deltas {
-		for _, e := range d.Evidence {
-			id, err := uuid.Parse(e)
-			if err != nil {
-				return nil, fmt.Errorf("evidence: %w", err)
-			}
-			out = append(out, id)
+// episodes returns the episodes that a delta repeats: its evidence and the others.
+func (d Delta) episodes() []string { return slices.Concat(d.Evidence, d.Others) }
+
+// parsed returns ids in order and without duplicates.
+func parsed(named []string) ([]uuid.UUID, error) {
+	out := make([]uuid.UUID, 0, len(named))
+	for _, name := range named {
+		id, err := uuid.Parse(name)
+		if err != nil {
+			return nil, fmt.Errorf("evidence: %w", err)
 		}
+		out = append(out, id)
 	}
 	slices.SortFunc(out, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
 	return slices.Compact(out), nil
@@ -220,19 +228,23 @@ func (w *writing) run(ctx context.Context) error {
 		WHERE tenant = @tenant AND group_id = @group AND kind = @kind`, args); err != nil {
 		return err
 	}
-	if w.out.Dropped > 0 {
-		return nil
+	if w.out.Dropped > 0 || w.in.Policy.MutationsFrozen() {
+		return nil // the group waits for its next decision
 	}
 	return closeGroup(ctx, w.Change, w.in.Group, w.in.Kind, d.Attempts)
 }
 
 // delta writes one delta.
 func (w *writing) delta(ctx context.Context, d Delta, there []uuid.UUID) error {
-	needed, err := sources([]Delta{d})
+	needed, err := parsed(d.Evidence)
 	if err != nil {
 		return err
 	}
-	for _, id := range needed {
+	repeated, err := parsed(d.episodes())
+	if err != nil {
+		return err
+	}
+	for _, id := range repeated {
 		if !slices.Contains(there, id) {
 			w.out.Dropped++
 			return nil
@@ -328,7 +340,10 @@ func (w *writing) update(ctx context.Context, d Delta, sources []uuid.UUID) erro
 	if err != nil {
 		return fmt.Errorf("target: %w", err)
 	}
-	p, _ := w.principal(d)
+	p, err := w.ownerOf(ctx, id, d)
+	if err != nil {
+		return err
+	}
 	rows, err := w.LockRows(ctx, p, []uuid.UUID{id})
 	if err != nil {
 		return err
@@ -338,11 +353,16 @@ func (w *writing) update(ctx context.Context, d Delta, sources []uuid.UUID) erro
 		w.out.Dropped++
 		return nil
 	}
+	if w.widens(row.Visibility, d) {
+		d.widened = true
+		return w.supersede(ctx, d, sources)
+	}
 	m := schema.MemoryRecord{Type: row.Type, Payload: d.Payload, Content: row.Content}
 	text := memory.RecordContent(m)
+	class := memory.Classification{Sensitivity: row.Sensitivity}.DerivedFrom(d.Sensitivity)
 	if _, err := w.ApplyStep(ctx, row, commit.Step{
 		Set: map[string]any{"payload": string(d.Payload), "confidence": d.Confidence,
-			"content_hash": memory.RecordHash(m, text)},
+			"content_hash": memory.RecordHash(m, text), "sensitivity": class.Sensitivity},
 		NowLive: true, Event: schema.EventModified, Action: schema.AuditModify, By: Actor, Reason: d.Why,
 		Metadata: map[string]any{"workflowId": w.in.WorkflowID, "evidence": d.Hash}}); err != nil {
 		return err
@@ -357,9 +377,43 @@ func (w *writing) update(ctx context.Context, d Delta, sources []uuid.UUID) erro
 	return w.note(ctx, d.Target, d)
 }
 
-func (w *writing) supersede(ctx context.Context, d Delta, sources []uuid.UUID) error {
+// ownerOf returns the principal of a delta with the owner of its target as the agent: a record of one agent may have
+// evidence of several.
+func (w *writing) ownerOf(ctx context.Context, target uuid.UUID, d Delta) (schema.Principal, error) {
 	p, _ := w.principal(d)
-	m := w.record(d, "", sources)
+	owners, err := commit.Values[string](ctx, w.Tx, `
+		SELECT agent_id FROM memories WHERE tenant = @tenant AND id = @id`, pg.Args{"tenant": w.Tenant, "id": target})
+	if len(owners) == 1 {
+		p.Agent = owners[0]
+	}
+	return p, err
+}
+
+// widens reports whether a record that one agent has is now for all agents of the project: their shared evidence
+// supports it.
+func (w *writing) widens(target schema.Visibility, d Delta) bool {
+	_, visibility := w.principal(d)
+	return target == schema.VisibilityPrivate && visibility == schema.VisibilityShared
+}
+
+func (w *writing) supersede(ctx context.Context, d Delta, sources []uuid.UUID) error {
+	target, err := uuid.Parse(d.Target)
+	if err != nil {
+		return fmt.Errorf("target: %w", err)
+	}
+	p, err := w.ownerOf(ctx, target, d)
+	if err != nil {
+		return err
+	}
+	rows, err := w.PeekRows(ctx, p, []uuid.UUID{target})
+	if err != nil {
+		return err
+	}
+	visibility := schema.Visibility("") // that of the target
+	if w.widens(rows[target].Visibility, d) {
+		visibility = schema.VisibilityShared
+	}
+	m := w.record(d, visibility, sources)
 	result, err := edit.ReviseWithin(ctx, w.Change, edit.ReviseInput{
 		Operation: schema.OperationRef{Tenant: w.Tenant, ID: m.ID, WorkflowID: w.in.WorkflowID},
 		Request: schema.ReviseRequest{Operation: w.operation(p, d), Action: schema.ReviseSupersede,

@@ -20,10 +20,10 @@ func rewrite(t *testing.T, sql string, args pg.Args) (string, []any) {
 	return text, values
 }
 
-func TestNamesBecomePlaces(t *testing.T) {
+func TestNamesBecomePositions(t *testing.T) {
 	t.Parallel()
 	const sql = `SELECT '@c', a @> @a FROM t WHERE b = @b::text AND c = @a`
-	for _, want := range [][]any{{1, "x"}, {2, "y"}} { // the second time the text is known
+	for _, want := range [][]any{{1, "x"}, {2, "y"}} { // the second time from the cache
 		text, values := rewrite(t, sql, pg.Args{"a": want[0], "b": want[1]})
 		require.Equal(t, `SELECT '@c', a @> $1 FROM t WHERE b = $2::text AND c = $1`, text)
 		require.Equal(t, want, values)
@@ -37,7 +37,7 @@ func TestArgumentsMustMatchTheText(t *testing.T) {
 		_, _, err := args.RewriteQuery(t.Context(), nil, sql, nil)
 		require.Error(t, err)
 	}
-	for range 2 { // the second time the text is known
+	for range 2 { // the second time from the cache
 		refuse(pg.Args{"only": 1})
 		refuse(pg.Args{"only": 1, "others": 2})
 		refuse(pg.Args{"only": 1, "these": 2, "others": 3})
@@ -76,7 +76,7 @@ func TestPartsOfAStatementShareOneFilter(t *testing.T) {
 
 	theirs := ours
 	theirs.Principal.Agent = "b"
-	require.Panics(t, func() { theirs.Visible("n", args) }, "one of the filters would get the other's agent")
+	require.Panics(t, func() { theirs.Visible("n", args) }, "one filter would get the arguments of the other")
 }
 
 var _ pgx.QueryRewriter = pg.Args{}

@@ -182,10 +182,10 @@ func (f Filter) InScopes() []string {
 	return append(f.Principal.ReadScopes(), f.Scopes...)
 }
 
-// SharedWith renders that a memory is an agent's own or shared with it, whatever its state and sensitivity:
-// memory.MayLook, or memory.MayChange. agent, project and within are the statement's placeholders; within is the
-// result of ReadGrants or ChangeGrants. It is used wherever memories of others are read, changed or forgotten by
-// id.
+// SharedWith renders the condition that a memory is an agent's own or shared with it, whatever its state and
+// sensitivity: memory.MayLook, or memory.MayChange. agent, project and within are the statement's placeholders;
+// within is the result of ReadGrants or ChangeGrants. It is used wherever memories of others are read, changed or
+// forgotten by id.
 func SharedWith(m, agent, project, within string) string {
 	return fmt.Sprintf(sharedWith, m, agent, project, within, OfUser(m+".scope", within))
 }
@@ -197,8 +197,8 @@ const sharedWith = `((%[1]s.agent_id = %[2]s
 	OR %[1]s.visibility = 'group' AND %[1]s.policy_group <> '' AND %[1]s.policy_group = (%[4]s::text[])[1])
 	AND %[5]s)`
 
-// OfUser renders that the principal may reach a scope. An agent reaches all scopes. A principal that acts for a
-// user reaches those in ReadGrants or ChangeGrants.
+// OfUser renders the condition that the principal may reach a scope. An agent reaches all scopes. A principal that
+// acts for a user reaches those in ReadGrants or ChangeGrants.
 func OfUser(scope, within string) string {
 	return "(cardinality(" + within + "::text[]) = 1 OR " + scope + " = ANY((" + within + "::text[])[2:]))"
 }

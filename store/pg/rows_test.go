@@ -50,7 +50,7 @@ func TestColumnsGoToTheFieldsOfTheirNames(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []row{
 		{Name: "a", Tags: []string{"x", "y"}, Payload: json.RawMessage(`{"k": 1}`), part: part{&seven}},
-		{Name: "b"}, // nothing of the row before
+		{Name: "b"}, // not the value of the previous row
 		{Name: "c", Tags: []string{"z"}, Payload: json.RawMessage(`{"k": 2}`), part: part{&nine}},
 	}, found)
 

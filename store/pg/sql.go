@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// RecordedAt is the time at which the store learned of a memory m, as the expression of the index memories_evidence. It
+// RecordedAt is the time at which the store recorded a memory m, as the expression of the index memories_evidence. It
 // is a CASE because row-level security does not let coalesce be an index condition.
 const RecordedAt = `(CASE WHEN m.recorded_at IS NULL THEN m.created_at ELSE m.recorded_at END)`
 

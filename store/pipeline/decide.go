@@ -26,7 +26,7 @@ type Undecided struct {
 	MemoryID    uuid.UUID          // its source memory, which is never a neighbour of facts extracted from it
 	Content     string             // of the source
 	Scope       *string            // of the source memory; nil in shadow mode, which has none
-	Type        schema.MemoryType  `db:"-"` // of the source memory, or what it would be
+	Type        schema.MemoryType  `db:"-"` // of the source memory; in shadow mode, the type that it would have
 	Visibility  *schema.Visibility // of the source memory; nil in shadow mode
 	Attempts    int
 	MaxAttempts int

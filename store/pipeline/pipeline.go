@@ -23,7 +23,7 @@ import (
 // candidatesInRange selects the candidates c of a range. Its arguments are those of rangeArgs.
 //
 // Rows that belong to the candidates are read by the set of their ids, never by a join. If the planner expects one
-// row of the tenant, a join reads all rows of the tenant for each candidate; a set reads them once at most.
+// row of the tenant, a join reads all rows of the tenant for each candidate; a set reads them at most once.
 const candidatesInRange = `c AS MATERIALIZED (
 		SELECT *
 		FROM memory_candidates

@@ -38,7 +38,7 @@ func (s *Pipeline) ToReview(ctx context.Context, r schema.Range) (n int, err err
 
 // ReviewState is the state of a batch's review.
 type ReviewState struct {
-	Agent    string     `json:"agent,omitempty"` // whose batch it is; empty when there is none
+	Agent    string     `json:"agent,omitempty"` // the agent of the batch; empty if there is no batch
 	Project  string     `json:"project,omitempty"`
 	Open     int        `json:"open"`
 	Approved int        `json:"approved"`
@@ -107,7 +107,7 @@ type reviewing struct {
 	memoryID   string // the memory that was written, already existed or was removed
 	superseded []string
 	why        string
-	expired    bool // no one decided in time, so the fact is stored as contested
+	expired    bool // the review has expired, so the fact is stored as contested
 }
 
 // DecideProposal carries out a person's decision in one transaction (document 002 "Shadow Mode vs. Controlled

@@ -19,10 +19,10 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// actorExpiry is the actor in history if no one decided in time.
+// actorExpiry is the actor in history for a review that has expired.
 const actorExpiry = "review-policy"
 
-// ExpireInput asks for the proposals of a batch that no one decided in time.
+// ExpireInput is a request to end the proposals of a batch whose review has expired.
 type ExpireInput struct {
 	Tenant  string
 	BatchID uuid.UUID
@@ -44,9 +44,9 @@ type Expired struct {
 	More  bool
 }
 
-// ExpireProposals ends the proposals of a batch that no one decided in time, one page in order of their ids. A
-// fact that contradicts a memory is kept with it, both marked as contested (proposals.ContestUnreviewed). Every
-// other proposal is discarded. Each leaves a row in the history of its source. Calling it again ends the rest.
+// ExpireProposals ends the proposals of a batch whose review has expired, one page in order of their ids. A fact that
+// contradicts a memory is kept with it, both marked as contested (proposals.ContestUnreviewed). Every other proposal
+// is discarded. Each leaves a row in the history of its source. Calling it again ends the rest.
 func (s *Pipeline) ExpireProposals(ctx context.Context, in ExpireInput) (Expired, error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	var out Expired
@@ -68,7 +68,7 @@ func (s *Pipeline) ExpireProposals(ctx context.Context, in ExpireInput) (Expired
 			return out, fmt.Errorf("expire proposals: %w", err)
 		}
 	}
-	for _, id := range rest { // in a transaction each, so that a failure undoes only one
+	for _, id := range rest { // one transaction each, so that a failure undoes only one
 		var ended bool
 		err := pg.RetryChange(ctx, func() error {
 			return commit.Write(ctx, s.DB, in.Tenant, in.Now, func(c *commit.Change) (err error) {
@@ -86,7 +86,7 @@ func (s *Pipeline) ExpireProposals(ctx context.Context, in ExpireInput) (Expired
 	return out, nil
 }
 
-// unreviewedProposal is a proposal that no one decided in time.
+// unreviewedProposal is a proposal whose review has expired.
 type unreviewedProposal struct {
 	ID      uuid.UUID
 	Action  schema.Action
@@ -214,7 +214,7 @@ func (w *writing) contradicted(ctx context.Context, l *lockedProposal) ([]uuid.U
 		return nil, err
 	}
 	if source, ok := w.known[p.ParentID]; !ok || !source.live {
-		return nil, nil // its source is gone
+		return nil, nil // its source was deleted
 	}
 	var against []uuid.UUID
 	contradicts := func(id uuid.UUID, claims bool) {

@@ -53,12 +53,12 @@ func withheld(may looks) string {
 				AND NOT ` + may("o") + `))`
 }
 
-// reasonShown is the reason of the history row h as the asker may see it.
+// reasonShown is the reason of the history row h as the caller may see it.
 func reasonShown(may looks) string {
 	return `CASE WHEN ` + withheld(may) + ` THEN ` + pg.QuoteLiteral(memory.WithheldReason) + ` ELSE h.reason END`
 }
 
-// metadataShown is the metadata of the history row h as the asker may see it.
+// metadataShown is the metadata of the history row h as the caller may see it.
 func metadataShown(may looks) string {
 	members := pg.QuoteLiteral("{" + strings.Join(memory.WithheldMetadata, ",") + "}")
 	return `CASE WHEN ` + withheld(may) + ` THEN h.metadata - ` + members + `::text[] ELSE h.metadata END`

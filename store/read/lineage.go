@@ -160,7 +160,7 @@ type lineageWalk struct {
 	seen    map[lineageStep]bool
 	nodes   map[uuid.UUID]*LineageNode
 	edges   map[lineageEdge]bool
-	others  map[string]bool // what a user may not read of its agent, by id
+	others  map[string]bool // memories that the user may not read, by id
 	out     Lineage
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// looks renders the condition that the caller may read the memory of an alias.
+// looks renders the condition that the caller may read the memory with an alias.
 type looks func(alias string) string
 
 // mayLook is looks for a caller who is shown the content: pg.SharedWith, within the given sensitivities. The

@@ -59,7 +59,7 @@ var occurrenceRanks = sync.OnceValue(func() []float32 {
 	return out
 })
 
-// sortHits puts the best first, and equal ones in the order of their ids.
+// sortHits sorts hits by score, best first, and by id.
 func sortHits(hits []Hit) {
 	slices.SortFunc(hits, func(a, b Hit) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), bytes.Compare(a.ID[:], b.ID[:]))

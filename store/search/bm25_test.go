@@ -10,14 +10,14 @@ import (
 
 func TestOccurrencesFollowTheRank(t *testing.T) {
 	t.Parallel()
-	// What Postgres' ts_rank gives a lexeme that occurs once, twice, three times.
+	// What ts_rank returns for a lexeme that occurs once, twice and three times.
 	for n, ranked := range map[int]float32{1: 0.06079271, 2: 0.07599089, 3: 0.082745634} {
 		require.Equal(t, n, occurrences(ranked))
 	}
 	for i, ranked := range occurrenceRanks() {
 		require.Equal(t, i+1, occurrences(ranked))
 	}
-	require.Equal(t, 256, occurrences(1), "more cannot be told apart")
+	require.Equal(t, 256, occurrences(1), "higher counts have the same rank")
 }
 
 func TestBM25(t *testing.T) {
@@ -25,7 +25,7 @@ func TestBM25(t *testing.T) {
 	terms := []rank.Term{{Lexeme: "sea", Weight: 0.5}, {Lexeme: "ship", Weight: 0.3}, {Lexeme: "harbour", Weight: 0.2}}
 	once := occurrenceRanks()[0]
 	score, bits := bm25(terms, []float32{once, 0, once}, 2, 1.72, 0, 100)
-	require.InDelta(t, 0.7, score, 1e-9, "each once, in a text whose length does not count")
+	require.InDelta(t, 0.7, score, 1e-9, "each once, in a text of average length")
 	require.Equal(t, uint64(0b01), bits, "the third is not a term of the plan")
 	twice, _ := bm25(terms, []float32{occurrenceRanks()[1], 0, once}, 2, 1.72, 0, 100)
 	require.Greater(t, twice, score)

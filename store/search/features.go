@@ -11,7 +11,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// ownFeatures are the features that the row of the memory m has itself, in the order of featureRow.columns.
+// ownFeatures are the features in the row of the memory m, in the order of featureRow.columns.
 const ownFeatures = `m.type, m.category, m.status, m.agent_id, m.agent_session_id, m.who, m.occurred_at, m.importance,
 			m.bytes, m.conditions IS NOT NULL AS conditional, substr(m.content_hash, 1, 8) AS words`
 

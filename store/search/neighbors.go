@@ -27,7 +27,7 @@ type NeighborQuery struct {
 	Fact      memory.Fact
 	Exclude   uuid.UUID     // the source of the fact
 	Embedding *pg.Embedding // nil leaves the vector channel out
-	At        time.Time     // of the decision; memories that no longer hold then are left out, unless At is zero
+	At        time.Time     // of the decision; memories that are no longer valid then are left out, unless At is zero
 }
 
 // neighborScan is the number of memories of a tenant up to which the vectors of a batch are compared one by one.

@@ -69,7 +69,7 @@ func (s *Search) Analyse(ctx context.Context, tenant string, w Wording) (Questio
 	return q, nil
 }
 
-// named are lexemes of names, predicates and summaries, which need not occur in a text.
+// named prepares lexemes for a search in names, predicates or summaries, which may have words that no content has.
 func named(lexemes []rank.Lexeme) []rank.Lexeme {
 	out := slices.Clone(lexemes)
 	for i := range out {
@@ -79,7 +79,8 @@ func named(lexemes []rank.Lexeme) []rank.Lexeme {
 }
 
 const (
-	// Not a join: a subquery probes once a lexeme, whatever the planner's estimate of the tenant's vocabulary.
+	// A subquery instead of a join probes once per lexeme, whatever the planner's estimate of the tenant's
+	// vocabulary.
 	lexemesSQL = `
 		SELECT t.n - 1, l.lexeme, coalesce((
 			SELECT s.docs

@@ -182,10 +182,10 @@ const (
 )
 
 // Predecessors returns the memories that the given ones superseded, and the predecessors of those, each with its
-// successor. It returns at most 200, the nearest first. The filter must admit superseded memories; a chain ends at
-// a memory that it does not admit.
+// successor. It returns at most 200, the nearest first. The filter must admit superseded memories; a chain ends at a
+// memory that it does not admit.
+//
 // This is how superseded memories enter a recall. No search index has them, but following a chain costs only a few
-// index probes.
 // index probes.
 func (s *Search) Predecessors(ctx context.Context, f pg.Filter, ids []uuid.UUID) ([]Succession, error) {
 	args := pg.Args{"tenant": f.Principal.Tenant, "ids": ids, "deep": predecessorsDeep, "most": predecessorsMost}

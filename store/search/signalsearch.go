@@ -17,7 +17,8 @@ const (
 	// maxSignalLexemes bounds a search by signals. An error with its stack has many words, and the first ones
 	// identify it.
 	maxSignalLexemes = 48
-	// maxSignalMatches is the number of matching procedures that are ranked. If there are more, any of them are.
+	// maxSignalMatches is the number of matching procedures that are ranked. If there are more, an arbitrary subset
+	// is ranked.
 	maxSignalMatches = 2_000
 )
 

@@ -38,7 +38,7 @@ func (s *Search) Sources(ctx context.Context, f pg.Filter, ids []uuid.UUID) ([]L
 }
 
 // Predicates of relations to a decision's reasons: from the decision to its reason, and from the reason to the
-// decision. They include predicates that writers use beyond those of document 004.
+// decision. They include predicates that writers use in addition to those of document 004.
 var (
 	reasonsOf = []string{revision.RelationDerivedFrom, "based_on", "because", "because_of", "caused_by",
 		"motivated_by", "supported_by", "justified_by", "follows_from"}

@@ -9,9 +9,9 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// A tenant that keeps searching is busy. Among more tenants than may be busy at a time none is, or each search would
-// prepare a statement of its own.
-func TestTenantsAreBusyWhileFewSearch(t *testing.T) {
+// A tenant that keeps searching is busy. If more tenants search than may be busy at a time, none is, because each
+// search would prepare its own statement.
+func TestFewTenantsAreBusy(t *testing.T) {
 	var b busyTenants
 	for range busyFrom - 1 {
 		require.False(t, b.search("one"))
@@ -23,11 +23,11 @@ func TestTenantsAreBusyWhileFewSearch(t *testing.T) {
 			require.False(t, b.search(fmt.Sprint("tenant ", i)[:6]+fmt.Sprint(i)))
 		}
 	}
-	require.False(t, b.search("one"), "others took its place")
+	require.False(t, b.search("one"), "others replaced it")
 }
 
 // Only a plain name is written into a statement.
-func TestOnlyPlainTenantsAreWrittenOut(t *testing.T) {
+func TestOnlyPlainTenantNamesAreInlined(t *testing.T) {
 	for _, tenant := range []string{"", "o'neill", `a\b`, "a b", "@f_at", "ü", fmt.Sprintf("%065d", 0)} {
 		var s Search
 		for range 2 * busyFrom {

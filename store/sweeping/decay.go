@@ -293,22 +293,22 @@ func (d *decaying) inPipeline(ctx context.Context, ids []uuid.UUID) (map[uuid.UU
 // prune makes tombstones, as a soft deletion does (document 004 §15B: safe deletion via decay rather than hard
 // loss).
 func (d *decaying) prune(j *judged) {
-	d.takeAway(j, prune, schema.EventDeleted, schema.AuditDelete)
+	d.retire(j, prune, schema.EventDeleted, schema.AuditDelete)
 }
 
 // archive hides memories from all readers, without deleting them.
 func (d *decaying) archive(j *judged) {
-	d.takeAway(j, archive, schema.EventModified, schema.AuditArchive)
+	d.retire(j, archive, schema.EventModified, schema.AuditArchive)
 }
 
 // Statements that end the life of memories by setting a time. History keeps the text of deleted memories.
 var (
-	prune   = takeAwaySQL("deleted_at", "taken.content")
-	archive = takeAwaySQL("archived_at", "NULL")
+	prune   = retireSQL("deleted_at", "taken.content")
+	archive = retireSQL("archived_at", "NULL")
 )
 
-// takeAwaySQL renders one statement for a batch, so that it costs little more than the update itself.
-func takeAwaySQL(moment, oldContent string) string {
+// retireSQL renders one statement for a batch, so that it costs little more than the update itself.
+func retireSQL(moment, oldContent string) string {
 	return `
 		WITH taken AS (
 			UPDATE memories m
@@ -328,8 +328,8 @@ func takeAwaySQL(moment, oldContent string) string {
 		FROM taken`
 }
 
-// takeAway sets the time at which memories ceased to be live.
-func (d *decaying) takeAway(j *judged, statement string, event schema.HistoryEvent, action schema.AuditAction) {
+// retire sets the time at which memories ceased to be live.
+func (d *decaying) retire(j *judged, statement string, event schema.HistoryEvent, action schema.AuditAction) {
 	if len(j.ids) == 0 {
 		return
 	}

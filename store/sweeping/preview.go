@@ -167,9 +167,9 @@ func (s *Sweeping) PreviewPurge(ctx context.Context, tenant string, share float6
 	return out, nil
 }
 
-// goingTombstones selects the tombstones whose window is over (going, with whether they would be deleted), and the
-// tombstones to delete among these and those already marked (dying). lifecycle.ExpiredTombstone archives
-// action-linked ones.
+// goingTombstones defines two tables. going has the tombstones whose window is over, and whether each would be
+// deleted. dying has the tombstones to delete: those of going, and those that are marked already.
+// lifecycle.ExpiredTombstone archives action-linked ones.
 var goingTombstones = `
 	WITH going AS (
 		SELECT m.id, w.purge AND NOT ` + forgetting.ActionLinked("m", "id") + ` AS purge ` + expired + `

@@ -204,8 +204,8 @@ func (p *purging) embeddings(ctx context.Context) error {
 }
 
 // tombstones deletes the memories without dependent rows. First it empties the pipeline's copies of their texts and
-// removes their dependent rows, in parts: a source may have brought a hundred facts, and a fact may have been
-// repeated a hundred thousand times. History keeps its texts until its own window is over.
+// removes their dependent rows, in parts: a hundred facts may come from one source, and a fact may have been repeated
+// a hundred thousand times. History keeps its texts until its own window is over.
 func (p *purging) tombstones(ctx context.Context) error {
 	ids, err := p.marked(ctx, "NOT "+hasLinks+" AND NOT "+hasEmbeddings, "")
 	if err != nil || len(ids) == 0 {

@@ -63,7 +63,7 @@ func (w windows) args(more pg.Args) pg.Args {
 	return args
 }
 
-// expired selects the tombstones m that are over and not yet marked, with their windows w. Its arguments are those of
+// expired selects the tombstones m whose window w is over and that are not marked yet. Its arguments are those of
 // windows.args, @tenant and @last_before, which is windows.last.
 const expired = `
 	FROM memories m

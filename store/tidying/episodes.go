@@ -24,10 +24,10 @@ import (
 // Summarises is the predicate of the relation from a summary to each of its episodes.
 const Summarises = "summarizes"
 
-// hasten is the factor by which a summary shortens the half-life of its episodes, and shortestLife the lower bound.
+// A summary divides the half-life of its episodes by halfLifeDivisor, but not below shortestLife.
 const (
-	hasten       = 4
-	shortestLife = 24 * time.Hour
+	halfLifeDivisor = 4
+	shortestLife    = 24 * time.Hour
 )
 
 // ThreadPage is one page of episodes that became old, by their threads.
@@ -129,7 +129,7 @@ func (t *Tidying) Thread(ctx context.Context, s Scope, of uuid.UUID) ([]Old, err
 			if err := json.Unmarshal(r.Payload, &e.Payload); err != nil {
 				return fmt.Errorf("episode %s: %w", r.ID, err)
 			}
-			e.Payload = told(e.Payload, r.Content, r.Who, r.OccurredAt)
+			e.Payload = withContent(e.Payload, r.Content, r.Who, r.OccurredAt)
 			out = append(out, e)
 		}
 		return err
@@ -140,9 +140,9 @@ func (t *Tidying) Thread(ctx context.Context, s Scope, of uuid.UUID) ([]Old, err
 	return out, nil
 }
 
-// told returns the payload of an episode. If its words are its content, as in a turn from an ingest, they are added
-// to the timeline.
-func told(p schema.EpisodicPayload, content, who string, at time.Time) schema.EpisodicPayload {
+// withContent returns the payload of an episode. If its words are its content, as in a turn from an ingest, they are
+// added to the timeline.
+func withContent(p schema.EpisodicPayload, content, who string, at time.Time) schema.EpisodicPayload {
 	for _, e := range p.Timeline {
 		if e.Summary != "" {
 			return p
@@ -238,7 +238,7 @@ func keepSummary(ctx context.Context, c *commit.Change, in SummaryInput) (schema
 		return result, err
 	}
 	for _, id := range ids {
-		if err := hurry(ctx, c, rows[id], in); err != nil {
+		if err := shortenHalfLife(ctx, c, rows[id], in); err != nil {
 			return schema.PutResult{}, err
 		}
 	}
@@ -268,11 +268,11 @@ func summaryRecord(in SummaryInput, now time.Time) (schema.MemoryRecord, error) 
 	return record, err
 }
 
-// hurry shortens the half-life of an episode with a summary. Its content does not change.
-func hurry(ctx context.Context, c *commit.Change, m commit.MemoryRow, in SummaryInput) error {
+// shortenHalfLife shortens the half-life of an episode with a summary. Its content does not change.
+func shortenHalfLife(ctx context.Context, c *commit.Change, m commit.MemoryRow, in SummaryInput) error {
 	now := c.Now
 	salience := m.Decay.Salience(m.Salience, now.Sub(m.SalienceAt))
-	m.Decay.HalfLife = max(m.Decay.HalfLife/hasten, min(m.Decay.HalfLife, shortestLife))
+	m.Decay.HalfLife = max(m.Decay.HalfLife/halfLifeDivisor, min(m.Decay.HalfLife, shortestLife))
 	var due *time.Time
 	if at, ok := m.Decay.DueAt(salience, now, m.CreatedAt, m.Pinned); ok {
 		due = &at

@@ -32,6 +32,15 @@ type Known struct {
 	owner    owned
 }
 
+// WiderThan reports whether more agents, or others, may read the fact than one of the statements.
+func (k Known) WiderThan(said []Said) bool {
+	return slices.ContainsFunc(said, func(s Said) bool {
+		return memory.Narrower(s.owner.Visibility, k.owner.Visibility) ||
+			k.owner.Visibility == schema.VisibilityGroup && s.owner.Visibility == schema.VisibilityGroup &&
+				s.owner.PolicyGroup != k.owner.PolicyGroup
+	})
+}
+
 // knownPage lists the facts of a scope, last changed first, with the number of people who support each.
 const knownPage = `
 	SELECT m.id, m.version, m.agent_id, m.policy_group, m.visibility, m.content, m.who, m.validity, m.conditions,
@@ -159,7 +168,7 @@ func (t *Tidying) Statements(ctx context.Context, s Scope, before Place, limit i
 				return fmt.Errorf("episode %s: %w", r.ID, err)
 			}
 			where := trace.ContextOf(p.Environment)
-			for _, e := range told(p, r.Content, r.Who, r.OccurredAt).Timeline {
+			for _, e := range withContent(p, r.Content, r.Who, r.OccurredAt).Timeline {
 				who, text := speaks(s, e, r.AgentID, r.Who)
 				if text == "" {
 					continue

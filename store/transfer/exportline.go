@@ -186,7 +186,7 @@ type ExportArtifact struct {
 	// all agents that may read it without a memory that refers to it; in an agent's export only that agent
 	Holders []string `json:"holders,omitempty"`
 
-	UserHolders []UserHolder `json:"user_holders,omitempty"` // likewise, the agents that brought it for a user
+	UserHolders []UserHolder `json:"user_holders,omitempty"` // likewise, the agents that stored it for a user
 	CreatedAt   time.Time    `json:"created_at"`
 	Content     []byte       `json:"content"` // base64 in JSON
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/mneme/mneme/store/vectorindex"
 )
 
-// What the index lets through is a superset of what Postgres admits, whatever is asked for, and nothing more
-// than that where the whole filter can be pushed down.
+// The index returns a superset of what Postgres admits for any filter, and exactly that if the whole filter can be
+// pushed down.
 func TestPushedFilterIsNeverNarrower(t *testing.T) {
 	t.Parallel()
 	url := testkit.DatabaseURL(t)
@@ -54,14 +54,14 @@ func TestPushedFilterIsNeverNarrower(t *testing.T) {
 			got[h.ID] = true
 		}
 		for id := range want {
-			require.True(t, got[id], "%s is admitted and was not let through: %+v", id, f)
+			require.True(t, got[id], "Postgres admits %s, but the index does not: %+v", id, f)
 		}
 		if whole {
 			require.Len(t, got, len(want), "%+v", f)
 		}
 		admitted += len(want)
 	}
-	require.Greater(t, admitted, 400, "the filters admit something")
+	require.Greater(t, admitted, 400, "the filters admit too little")
 }
 
 func pick[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
@@ -122,7 +122,7 @@ func someMemories(t *testing.T, r *rand.Rand, owner *pgx.Conn, n int) []uuid.UUI
 	return ids
 }
 
-// someFilter makes a filter, and says whether all of it can be pushed down.
+// someFilter returns a random filter, and reports whether all of it can be pushed down.
 func someFilter(r *rand.Rand) (pg.Filter, bool) {
 	base := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
 	f := pg.Filter{Principal: schema.Principal{Tenant: "t", Agent: pick(r, someAgents...),
@@ -146,7 +146,7 @@ func someFilter(r *rand.Rand) (pg.Filter, bool) {
 	often(func() { f.Pinned = new(r.IntN(2) == 0) })
 	often(func() {
 		f.ImportanceMin = float64(r.IntN(11)) / 10
-		whole = whole && f.ImportanceMin == 0 // the index knows the base, and not what it has faded to
+		whole = whole && f.ImportanceMin == 0 // the index has the base importance only
 	})
 	often(func() { f.Since = new(base.Add(time.Duration(r.IntN(1000))*time.Hour + 1500*time.Nanosecond)) })
 	often(func() { f.Until = new(base.Add(time.Duration(r.IntN(1000))*time.Hour + time.Microsecond)) })

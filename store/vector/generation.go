@@ -30,7 +30,7 @@ func Ensure(ctx context.Context, st *store.Store, index Index, model inference.E
 	return g, index.Create(ctx, g)
 }
 
-// ErrNoEmbedder means that this program cannot embed for an embedding model.
+// ErrNoEmbedder means that this program has no embedder for an embedding model.
 var ErrNoEmbedder = errors.New("no embedder is configured for the index's embedding model: run `mneme reindex`")
 
 // Embedders has the embedder of every embedding model that this program supports. A query needs that of the

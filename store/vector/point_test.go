@@ -9,8 +9,8 @@ import (
 	"github.com/mneme/mneme/store/vector"
 )
 
-// A point is an id, a version, a vector and what it may be filtered by. It has no content, and nothing of it is
-// authoritative: docs/reference/conformance.md, §15.3.
+// A point has an id, a version, a vector and the fields to filter by. It has no content and is not authoritative:
+// docs/reference/conformance.md, §15.3.
 func TestAPointCarriesNoContent(t *testing.T) {
 	t.Parallel()
 	var fields []string

@@ -36,7 +36,7 @@ func eventPoints(tenant string, events []string) []*qd.PointId {
 func (q *Qdrant) eventPrefix() string { return q.prefix + "-events-" }
 
 // eventCollection returns the name of the collection of a model's event vectors. It has no generations, because the
-// text of an event never changes and a missing vector is made when its event is ranked.
+// text of an event never changes and a missing vector is computed when its event is ranked.
 func (q *Qdrant) eventCollection(m inference.EmbeddingModel) string {
 	return q.eventPrefix() + vectorName(m)
 }
@@ -228,7 +228,7 @@ func (q *Qdrant) deleteEvents(ctx context.Context, collection, tenant string, ev
 	return nil
 }
 
-// WipeEvents removes all vectors of a tenant's events, of all models. They are made again when needed.
+// WipeEvents removes all vectors of a tenant's events, of all models. They are computed again when needed.
 func (q *Qdrant) WipeEvents(ctx context.Context, tenant string) (int, error) {
 	all := func(_ context.Context, events []string) ([]string, error) { return events, nil }
 	return q.SweepEvents(ctx, tenant, qdrantBatchPoints, all)

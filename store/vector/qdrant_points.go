@@ -153,7 +153,7 @@ func pushedFilter(f pg.Filter) *qd.Filter {
 	return &qd.Filter{Must: must}
 }
 
-// visibleTo admits points with a visibility and, if a key is given, a value of it.
+// visibleTo admits points with a visibility and, if a key is given, with the value for that key.
 func visibleTo(v schema.Visibility, key, value string) *qd.Condition {
 	must := []*qd.Condition{qd.NewMatchKeyword(keyVisibility, string(v))}
 	if key != "" {

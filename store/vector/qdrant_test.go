@@ -35,8 +35,8 @@ var (
 	anja = schema.Principal{Tenant: "t", Agent: "anja"}
 )
 
-// open opens an index with collections of its own, which go with the test. The server is a real one where
-// QDRANT_URL is set.
+// open opens an index with its own collections, which are removed with the test. It uses a real server if QDRANT_URL
+// is set.
 func open(t *testing.T, a qdranttest.Address) *vector.Qdrant {
 	t.Helper()
 	q, err := vector.OpenQdrant(vector.QdrantConfig{URL: a.URL, APIKey: a.APIKey, RootCA: a.RootCA,
@@ -81,7 +81,7 @@ func search(t *testing.T, q *vector.Qdrant, f pg.Filter) []uuid.UUID {
 	return out
 }
 
-func TestQdrantFindsWhatItWasTold(t *testing.T) {
+func TestQdrantFindsItsPoints(t *testing.T) {
 	t.Parallel()
 	q := open(t, qdranttest.Any(t))
 	g := generation(t, q, flat, vectorindex.GenerationActive)
@@ -89,7 +89,7 @@ func TestQdrantFindsWhatItWasTold(t *testing.T) {
 	apply := func(c vector.Changes) { require.NoError(t, q.Apply(ctx, g, "t", c)) }
 	points := vector.Changes{Upserts: []vector.Point{at(far, 1, 1), at(near, 3, 0.1), at(opposite, 1, math.Pi)}}
 	apply(points)
-	apply(points) // once more is harmless
+	apply(points) // a second time changes nothing
 	require.Equal(t, []uuid.UUID{near, far, opposite}, search(t, q, pg.Filter{Principal: anja}))
 	n, err := q.Count(ctx, g, "t")
 	require.NoError(t, err)
@@ -111,7 +111,7 @@ func TestQdrantFindsWhatItWasTold(t *testing.T) {
 	require.Empty(t, hits)
 }
 
-// One record may be in two tenants, under one id.
+// The same record id may exist in two tenants.
 func TestQdrantKeepsTenantsApart(t *testing.T) {
 	t.Parallel()
 	q := open(t, qdranttest.Any(t))
@@ -153,16 +153,17 @@ func TestQdrantGenerations(t *testing.T) {
 		require.NoError(t, err)
 		return is
 	}
-	require.ErrorIs(t, ask(flat), vector.ErrMissing, "nothing was made yet")
+	require.ErrorIs(t, ask(flat), vector.ErrMissing, "no generation exists yet")
 	_, err := q.Searched(ctx, vector.Generation{ID: uuid.New(), Model: flat})
 	require.ErrorIs(t, err, vector.ErrMissing)
 	first := generation(t, q, flat, vectorindex.GenerationActive)
-	require.NoError(t, q.Create(ctx, first), "what is there is left alone")
+	require.NoError(t, q.Create(ctx, first), "an existing collection is not changed")
 	old, fresh := uuid.New(), uuid.New()
 	require.NoError(t, q.Apply(ctx, first, "t", vector.Changes{Upserts: []vector.Point{at(old, 1, 0)}}))
 	second := generation(t, q, flat, vectorindex.GenerationBuilding)
 	require.NoError(t, q.Apply(ctx, second, "t", vector.Changes{Upserts: []vector.Point{at(fresh, 1, 0)}}))
-	require.Equal(t, []uuid.UUID{old}, search(t, q, pg.Filter{Principal: anja}), "what is being built is not searched")
+	require.Equal(t, []uuid.UUID{old}, search(t, q, pg.Filter{Principal: anja}),
+		"a generation that is being built is not searched")
 	require.True(t, searched(first))
 	require.False(t, searched(second))
 	hits, err := q.Nearest(ctx, second, "t", []float32{1, 0}, 5)
@@ -177,9 +178,9 @@ func TestQdrantGenerations(t *testing.T) {
 	deep := inference.EmbeddingModel{Name: "deep/v1", Dimensions: 3}
 	third := generation(t, q, deep, vectorindex.GenerationActive)
 	require.NoError(t, ask(deep))
-	require.NoError(t, ask(flat), "of two models both can be asked, until one is dropped")
+	require.NoError(t, ask(flat), "both models can be searched until one is dropped")
 	require.ErrorIs(t, ask(inference.EmbeddingModel{Name: "flat_v1", Dimensions: 2}), vector.ErrMissing,
-		"a name that differs in a sign is another's")
+		"a name that differs in one character is another collection")
 	require.NoError(t, q.Drop(ctx, second))
 	require.NoError(t, q.Drop(ctx, second))
 	require.ErrorIs(t, ask(flat), vector.ErrMissing)
@@ -194,7 +195,7 @@ func TestQdrantGenerations(t *testing.T) {
 	require.ErrorIs(t, err, vector.ErrMismatch)
 }
 
-func TestQdrantAnswersInTimeOrSaysWhy(t *testing.T) {
+func TestQdrantTimeoutsAndErrors(t *testing.T) {
 	t.Parallel()
 	server := qdranttest.Start(t)
 	q := open(t, qdranttest.Address{URL: server.URL})
@@ -212,23 +213,23 @@ func TestQdrantAnswersInTimeOrSaysWhy(t *testing.T) {
 	server.Before(func(context.Context, string, any) error { return status.Error(codes.Internal, secret) })
 	err := ask(10 * time.Second)
 	require.Error(t, err)
-	require.NotContains(t, err.Error(), secret, "a server's words may quote what it was sent")
+	require.NotContains(t, err.Error(), secret, "a server's error may quote the request")
 	server.Before(nil)
 	server.Stop()
 	require.ErrorContains(t, ask(10*time.Second), "cannot be reached")
 	server.Restart(t, true)
 	require.Eventually(t, func() bool { return ask(10*time.Second) == nil }, 20*time.Second, 50*time.Millisecond,
-		"it is found again")
+		"it is searched again")
 	server.Stop()
 	server.Restart(t, false)
 	require.Eventually(t, func() bool { _, err := q.Count(ctx, g, "t"); return errors.Is(err, vector.ErrMissing) },
 		20*time.Second, 50*time.Millisecond)
 	require.NoError(t, q.Create(ctx, g))
-	require.NoError(t, ask(10*time.Second), "an active generation is made again with its alias")
+	require.NoError(t, ask(10*time.Second), "an active generation is created again with its alias")
 }
 
 // An existing alias is not moved to a collection that does not exist.
-func TestQdrantActivatesNothingThatIsLost(t *testing.T) {
+func TestQdrantDoesNotActivateALostCollection(t *testing.T) {
 	t.Parallel()
 	q := open(t, qdranttest.Any(t))
 	first := generation(t, q, flat, vectorindex.GenerationActive)
@@ -238,8 +239,8 @@ func TestQdrantActivatesNothingThatIsLost(t *testing.T) {
 	require.Equal(t, []uuid.UUID{id}, search(t, q, pg.Filter{Principal: anja}))
 }
 
-// A server that runs out of the time that it was given answers without an error.
-func TestQdrantSaysWhatIsNotDone(t *testing.T) {
+// A server that runs out of time answers without an error.
+func TestQdrantReportsUnfinishedCalls(t *testing.T) {
 	t.Parallel()
 	server := qdranttest.Start(t)
 	q := open(t, qdranttest.Address{URL: server.URL})
@@ -257,8 +258,8 @@ func TestQdrantSaysWhatIsNotDone(t *testing.T) {
 	require.Equal(t, []uuid.UUID{id}, search(t, q, pg.Filter{Principal: anja}))
 }
 
-// Only who asks can have called it off: a server says Canceled, too, when its clock runs out before the caller's.
-func TestQdrantTellsWhoGaveUp(t *testing.T) {
+// Only the caller can cancel: a server also returns Canceled when its timeout expires before the caller's.
+func TestQdrantDistinguishesCancellations(t *testing.T) {
 	t.Parallel()
 	server := qdranttest.Start(t)
 	q := open(t, qdranttest.Address{URL: server.URL})
@@ -293,7 +294,7 @@ func TestQdrantSettings(t *testing.T) {
 	require.ErrorContains(t, open(t, qdranttest.Address{URL: server.URL, APIKey: "open"}).Check(ctx), "API key")
 	old := qdranttest.Start(t, qdranttest.WithVersion("1.15.4"))
 	require.ErrorContains(t, open(t, qdranttest.Address{URL: old.URL}).Check(ctx), "1.16",
-		"conditional upserts are needed")
+		"conditional upserts are required")
 	require.NoError(t, open(t, qdranttest.Address{URL: qdranttest.Start(t,
 		qdranttest.WithVersion("our own")).URL}).Check(ctx))
 }
@@ -322,7 +323,7 @@ func TestQdrantOverTLS(t *testing.T) {
 	}
 }
 
-// certify makes an authority, and a certificate of it for 127.0.0.1.
+// certify creates a certificate authority and a certificate of it for 127.0.0.1.
 func certify(t *testing.T) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
 	ca := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test authority"},

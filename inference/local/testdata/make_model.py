@@ -2,7 +2,7 @@
 
     make_model.py tiny OUT           a model of a few kilobytes with fixed pseudo-random weights
     make_model.py convert DIR OUT    the weights in DIR/model.safetensors, with DIR's other files
-    make_model.py golden DIR FILE    token ids and vectors of some texts, by other people's software
+    make_model.py golden DIR FILE    token ids and vectors of some texts, from onnxruntime and tokenizers
 
 Needs Python 3 with numpy and onnx; convert needs safetensors too, golden onnxruntime and tokenizers.
 The files in this folder were made with:

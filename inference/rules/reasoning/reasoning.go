@@ -31,7 +31,7 @@ const (
 type finding struct {
 	text   string
 	weight float64
-	places []int // of the events that it rests on, in order
+	places []int // of the events that it is based on, in order
 }
 
 // rules are applied in this order. Of equally important findings, the one of the earlier rule comes first.
@@ -94,7 +94,7 @@ func quote(e ledger.Event) string {
 	return text + "."
 }
 
-// of makes a finding of each event of the given kinds that has a text.
+// of makes a finding from each event of the given kinds that has a text.
 func of(span []ledger.Event, weight float64, lead func(ledger.Event) string, kinds ...string) []finding {
 	var out []finding
 	for i, e := range span {

@@ -16,7 +16,7 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// run makes events of lines "agent kind payload"; a payload that is not JSON is a text.
+// run makes events from lines "agent kind payload"; a payload that is not JSON is a text.
 func run(lines ...string) []ledger.Event {
 	var out []ledger.Event
 	for i, line := range lines {
@@ -31,7 +31,7 @@ func run(lines ...string) []ledger.Event {
 	return out
 }
 
-// TestReflect holds what is said of runs of several kinds, and on what.
+// TestReflect checks the beliefs on runs of several kinds, with their citations.
 func TestReflect(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -71,7 +71,7 @@ func TestReflect(t *testing.T) {
 			"judge judge.verdict The baker was seen at the mill",
 			"judge verdict.final The smith is free",
 		), "smith found: A burnt letter under the oven. Final verdict: The smith is free.", "e2 e5"},
-		"what recurs": {run(
+		"recurring words": {run(
 			"ann agent.spoke the cache was stale again",
 			"ann agent.spoke I cleared the cache",
 			"ann agent.spoke nothing to see here",
@@ -99,7 +99,7 @@ func TestReflect(t *testing.T) {
 	}
 }
 
-// Of any events there is a short belief that cites some of them, in order, each once, and it is the same each time.
+// Any events give a short belief that cites some of them in order, each once, and is the same each time.
 func TestAnyEventsGiveABelief(t *testing.T) {
 	t.Parallel()
 	kinds := []string{"user.injected", "agent.spoke", "tool.called", "tool.failed", "tool.returned", "agent.reflected",

@@ -37,7 +37,7 @@ func TestConditionsDecide(t *testing.T) {
 	asked := advice.Situation{Error: "ld: cache mismatch in /a/b", Context: map[string]string{"os": "macos"}}
 	got := advice.Advise(asked, candidates)
 	require.Equal(t, "macos", got.Best.ID)
-	require.Empty(t, got.Others, "what is contradicted is not offered")
+	require.Empty(t, got.Others, "a contradicted candidate is not offered")
 	got = advice.Advise(advice.Situation{Error: asked.Error}, candidates)
 	require.Nil(t, got.Best)
 	require.Len(t, got.Others, 2)
@@ -46,7 +46,7 @@ func TestConditionsDecide(t *testing.T) {
 	require.Nil(t, advice.Advise(asked, candidates).Best, "another error")
 }
 
-func TestWhatFailsOfLateLosesItsPlaceAndComesBack(t *testing.T) {
+func TestRecentFailuresChangeTheBestCandidate(t *testing.T) {
 	candidates := []advice.Candidate{
 		fix("old", "disk full", "", "rm", worked(true, true, true, true, true, true)),
 		fix("new", "disk full", "", "resize", worked(true, true)),
@@ -75,10 +75,10 @@ func TestWhatFailsOfLateLosesItsPlaceAndComesBack(t *testing.T) {
 	for use(map[string]bool{"old": true}) != "old" {
 		tries++
 	}
-	require.LessOrEqual(t, tries, 10, "it comes back when the other one fails")
+	require.LessOrEqual(t, tries, 10, "it is used again when the other one fails")
 }
 
-func TestPreferencesDecideWhereTheContextIsSilent(t *testing.T) {
+func TestPreferencesFillGapsInTheContext(t *testing.T) {
 	plan := func(id, language string) advice.Candidate {
 		return advice.Candidate{ID: id, Stats: worked(true, true, true), Plan: &schema.PlanGraphPayload{PlanID: id,
 			Intent: "set up my project", Constraints: json.RawMessage(`[{"language":"` + language +
@@ -112,7 +112,7 @@ func TestReportsCountOnce(t *testing.T) {
 	require.Equal(t, int64(0), c.Stats.All.Failures, "the candidate itself does not change")
 }
 
-func TestTheOrderOfCandidatesDoesNotMatter(t *testing.T) {
+func TestOrderOfCandidatesDoesNotMatter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var candidates []advice.Candidate
 		for _, id := range []string{"a", "b", "c", "d"} {

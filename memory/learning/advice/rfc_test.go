@@ -20,7 +20,7 @@ func mismatch(n int) string {
 	return fmt.Sprintf("ld: cache mismatch in /home/dev%d/.cache/build (expected %d, got %d)", n, n, n+7)
 }
 
-// build is a session in which a build fails until the command that helps has run.
+// build returns a session in which a build fails until the last of the commands has run.
 func build(agent string, n int, os string, commands ...string) *story {
 	s := newStory(agent, n).says("Build the app please").in(os, fmt.Sprintf("/w/app%d", n), nil)
 	s.does("make app", mismatch(n))
@@ -35,9 +35,9 @@ func build(agent string, n int, os string, commands ...string) *story {
 
 func clearCache(n int) string { return fmt.Sprintf("rm -rf /home/dev%d/.cache/build", n) }
 
-// The examples of the RFC, from the events of sessions to advice.
+// These tests run the examples of the RFC, from the events of sessions to advice.
 
-func TestLinkerErrorFixedByClearingTheCacheThenOtherwiseElsewhere(t *testing.T) {
+func TestLinkerErrorHasOneFixPerSystem(t *testing.T) {
 	for name, read := range map[string]func(*story) []trace.Attempt{
 		"events":   (*story).attempts,
 		"episodes": func(s *story) []trace.Attempt { return s.fromEpisode(t) },
@@ -45,7 +45,7 @@ func TestLinkerErrorFixedByClearingTheCacheThenOtherwiseElsewhere(t *testing.T) 
 		t.Run(name, func(t *testing.T) {
 			m := newMemory()
 			asked := advice.Situation{Error: mismatch(99), Context: map[string]string{"os": "linux"}}
-			require.Nil(t, advice.Advise(asked, m.candidates()).Best, "nothing is known at first")
+			require.Nil(t, advice.Advise(asked, m.candidates()).Best, "no advice without evidence")
 			for n := range 3 {
 				m.remember(read(build("ana", n, "linux", "make clean", clearCache(n)))...)
 			}
@@ -57,16 +57,16 @@ func TestLinkerErrorFixedByClearingTheCacheThenOtherwiseElsewhere(t *testing.T) 
 			require.NotNil(t, best)
 			require.Len(t, best.Steps, 2)
 			require.JSONEq(t, `{"cmd":"rm -rf /home/dev99/.cache/build"}`, string(best.Steps[0].Args),
-				"a path never seen")
+				"a new path")
 			require.JSONEq(t, `{"cmd":"make app"}`, string(best.Steps[1].Args))
 			require.Contains(t, best.FailureModes, "did not help: shell: make clean")
 			require.Nil(t, advice.Advise(advice.Situation{Error: "ld: cannot find -lssl"}, m.candidates()).Best)
 
-			for n := 10; n < 14; n++ { // elsewhere the fix does not help, and another one does
+			for n := 10; n < 14; n++ { // on another system the fix fails, and another one helps
 				m.remember(read(build("ana", n, "macos", clearCache(n), "brew reinstall llvm"))...)
 			}
 			m.consolidate(t)
-			require.Len(t, m.records, 2, "a second record, and the first one stays")
+			require.Len(t, m.records, 2, "a second record next to the first")
 			asked.Context["os"] = "macos"
 			best = advice.Advise(asked, m.candidates()).Best
 			require.NotNil(t, best)
@@ -102,7 +102,7 @@ func TestGoForBackendsAndPythonForDataScience(t *testing.T) {
 	require.Equal(t, promote.Conditions{"project_kind": {"data_science"}}, got[1].Conditions)
 }
 
-func TestSetUpMyProjectIsChosenByPreference(t *testing.T) {
+func TestSetUpMyProjectByPreference(t *testing.T) {
 	m := newMemory()
 	for n := range 6 {
 		language, commands := "go", []string{"git init", fmt.Sprintf("go mod init /w/p%d", n), "gofmt -l ."}

@@ -18,7 +18,7 @@ import (
 type world struct {
 	rand   *rand.Rand
 	helps  map[string]int // by family and system
-	change map[string]int // the repair that helps from the change on
+	change map[string]int // the repair that helps after the change
 }
 
 const (
@@ -26,9 +26,9 @@ const (
 	repairs   = 8
 	tasks     = 400
 	changeAt  = 150
-	budget    = 2    // repairs that may be tried at one task
+	budget    = 2    // repairs that may be tried per task
 	misfires  = 0.08 // how often the right repair does not help
-	learnEach = 10   // tasks between two consolidations
+	learnEach = 10   // tasks between consolidations
 )
 
 var systems = []string{"linux", "macos"}
@@ -76,11 +76,11 @@ func (t task) error() string { return "builder: " + fmt.Sprintf(problems[t.famil
 
 func (t task) repair(r int) string { return fmt.Sprintf("repair-%c --target %s", 'a'+rune(r), t.path) }
 
-// result is what one arm did: whether each task was solved, and at which repair.
+// result records the tasks of one arm: whether each was solved, its family, and whether its repair had changed.
 type result struct {
 	solved  []bool
 	family  []int
-	changed []bool // the task is of a family and system whose repair changed
+	changed []bool // whether the repair for the task's family and system changed
 }
 
 func (r result) last(n int) float64 {
@@ -94,7 +94,7 @@ func (r result) last(n int) float64 {
 }
 
 type arm struct {
-	memory *memoryOf // nil: no memory
+	memory *memoryOf // nil for no memory
 	oracle bool
 	poison bool
 }
@@ -118,8 +118,8 @@ func (a arm) run(t require.TestingT, seed uint64) (out result) {
 	return out
 }
 
-// plant hands in accounts of successes that never were: fifty of one origin for each of five families, in the names of
-// many agents, all with a repair that harms.
+// plant submits accounts of invented successes: fifty of one origin for each of five families, under the names of many
+// agents, all with a harmful repair.
 func (a arm) plant() {
 	for f := range 5 {
 		for n := range 50 {
@@ -134,7 +134,7 @@ func (a arm) plant() {
 	}
 }
 
-// solve tries repairs at one task until one helps or the budget is spent.
+// solve tries repairs for one task until one helps or the budget is used up.
 func (a arm) solve(t require.TestingT, w *world, k task, choice *rand.Rand) bool {
 	s := newStory("ana", k.n).in(k.os, "/w", nil).does("make app", k.error())
 	order := choice.Perm(repairs)
@@ -148,7 +148,7 @@ func (a arm) solve(t require.TestingT, w *world, k task, choice *rand.Rand) bool
 		if answer.Best != nil {
 			args := trace.ArgsOf(answer.Best.Steps[0].Args)["cmd"]
 			used, first = answer.Best.ID, args.Text
-			require.NotContains(t, first, "evil", "poison is never advised")
+			require.NotContains(t, first, "evil", "a planted repair is never advised")
 		}
 	}
 	for try := range budget {
@@ -189,7 +189,7 @@ func (a arm) solve(t require.TestingT, w *world, k task, choice *rand.Rand) bool
 }
 
 func TestLearningBeatsNoMemory(t *testing.T) {
-	for _, seed := range []uint64{101, 202} { // others than those used while developing
+	for _, seed := range []uint64{101, 202} { // not the seeds used during development
 		none := arm{}.run(t, seed)
 		mneme := arm{memory: newMemory()}.run(t, seed)
 		poisoned := arm{memory: newMemory(), poison: true}
@@ -201,7 +201,7 @@ func TestLearningBeatsNoMemory(t *testing.T) {
 		require.Greater(t, withPoison.last(200), 1.5*none.last(200))
 		for _, r := range poisoned.memory.records {
 			for _, step := range r.Payload.Recipe {
-				require.NotContains(t, string(step.ArgsSchema), "evil", "poison never becomes competence")
+				require.NotContains(t, string(step.ArgsSchema), "evil", "a planted repair never becomes a procedure")
 			}
 		}
 	}

@@ -21,7 +21,7 @@ import (
 
 var start = time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
 
-// story is the events of one session of an agent.
+// story collects the events of one session of an agent.
 type story struct {
 	agent  string
 	n      int
@@ -55,7 +55,7 @@ func (s *story) in(os, dir string, context map[string]string) *story {
 	return s.add(ledger.KindEnvironment, schema.Environment{OS: os, WorkingDir: dir, Context: raw})
 }
 
-// does appends a call of the shell; problem is empty for one that succeeds.
+// does appends a shell call. An empty problem means success.
 func (s *story) does(cmd, problem string) *story {
 	if problem == "" {
 		return s.returns(cmd, "ok")
@@ -67,7 +67,7 @@ func (s *story) does(cmd, problem string) *story {
 	return s.add(ledger.KindToolFailed, ledger.ToolResult{CallID: id, Error: problem, DurationMS: 20})
 }
 
-// returns appends a call of the shell that succeeds.
+// returns appends a successful shell call with its result.
 func (s *story) returns(cmd, result string) *story {
 	s.calls++
 	id := fmt.Sprintf("c%d", s.calls)
@@ -86,7 +86,7 @@ func (s *story) meta() trace.Meta {
 		Witnessed: true, Trust: 0.9}}
 }
 
-// attempts are what can be learned from the session, read from its events.
+// attempts returns the attempts of the session, read from its events.
 func (s *story) attempts() []trace.Attempt {
 	t := trace.NewSession(s.meta())
 	for _, e := range s.events {
@@ -95,14 +95,14 @@ func (s *story) attempts() []trace.Attempt {
 	return t.Attempts()
 }
 
-// fromEpisode are the same, read from the episode that memory/session makes.
+// fromEpisode returns the attempts of the session, read from its episode.
 func (s *story) fromEpisode(t require.TestingT) []trace.Attempt {
 	episode, ok := session.Close(s.stream(), s.events, session.Finished)
 	require.True(t, ok)
 	return trace.OfEpisode(s.meta(), episode.Payload)
 }
 
-// memoryOf is what a scope knows, as a store would hold it.
+// memoryOf holds the memory of a scope, as a store would.
 type memoryOf struct {
 	groups  promote.Groups
 	records map[string]competence.Record
@@ -128,12 +128,12 @@ func (m *memoryOf) id() string {
 	return fmt.Sprintf("m%03d", m.next)
 }
 
-// consolidate learns from all groups, and carries the deltas out. It returns how many changed something.
+// consolidate learns from all groups and applies the deltas. It returns the number of deltas that changed a record.
 func (m *memoryOf) consolidate(t require.TestingT) int {
 	changes := 0
 	for _, g := range m.groups.All() {
 		if m.read[g.Key] == g.Set.String() {
-			continue // as a watermark has it
+			continue // already consolidated
 		}
 		m.read[g.Key] = g.Set.String()
 		var known []competence.Record
@@ -174,7 +174,7 @@ func (m *memoryOf) consolidate(t require.TestingT) int {
 	return changes
 }
 
-// about are the procedures for the problem of a group.
+// about returns the procedures for the problem of a group.
 func (m *memoryOf) about(known []competence.Record, g *promote.Group) (out []competence.Record) {
 	for _, k := range known {
 		if len(g.Successes) > 0 && k.Payload.Triggers[0].Signal == g.Successes[0].Signal() {
@@ -211,7 +211,7 @@ func (m *memoryOf) candidates() (out []advice.Candidate) {
 	return out
 }
 
-// report counts an outcome. Only candidates for the same problem have seen an occurrence.
+// report counts an outcome. It concerns only candidates for the same problem.
 func (m *memoryOf) report(r advice.Report, signal string) {
 	var offered []advice.Candidate
 	for _, c := range m.candidates() {

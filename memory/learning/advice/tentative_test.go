@@ -25,7 +25,7 @@ func TestOneWitnessedSuccessIsAdvisedTentatively(t *testing.T) {
 	require.NotNil(t, answer.Best)
 	require.True(t, answer.Best.Tentative)
 	require.Equal(t, []string{"run/ana-1"}, answer.Best.Evidence)
-	require.Len(t, answer.Best.Steps, 1, "what did not help and the old check are left out")
+	require.Len(t, answer.Best.Steps, 1, "failed repairs and the old check are left out")
 	require.JSONEq(t, `{"cmd":"rm -rf /home/dev99/.cache/build"}`, string(answer.Best.Steps[0].Args))
 	require.Equal(t, competence.CallPasses, answer.Best.Steps[0].Validation)
 	require.GreaterOrEqual(t, answer.Best.Confidence, advice.Threshold)
@@ -33,8 +33,8 @@ func TestOneWitnessedSuccessIsAdvisedTentatively(t *testing.T) {
 	elsewhere := linuxAt(99)
 	elsewhere.Context["os"] = "macos"
 	there := advice.Advise(elsewhere, advice.Tentative(elsewhere, attempts))
-	require.Nil(t, there.Best, "seen on linux alone")
-	require.Len(t, there.Others, 1, "and better than a guess")
+	require.Nil(t, there.Best, "only seen on linux")
+	require.Len(t, there.Others, 1, "offered as an alternative")
 	other := advice.Situation{Error: "ld: cannot find -lssl"}
 	require.Empty(t, advice.Tentative(other, attempts))
 }
@@ -56,7 +56,7 @@ func TestUntrustedSuccessesAreNotAdvised(t *testing.T) {
 
 func TestFailuresCountAgainstATentativeCandidate(t *testing.T) {
 	attempts := build("ana", 1, "linux", clearCache(1)).attempts()
-	for n := 2; n < 6; n++ { // the same repair does not help, and something else does
+	for n := 2; n < 6; n++ { // the same repair fails, and another one helps
 		attempts = append(attempts, build("ana", n, "linux", clearCache(n), "brew reinstall llvm").attempts()...)
 	}
 	answer := advice.Advise(linuxAt(99), advice.Tentative(linuxAt(99), attempts))
@@ -64,7 +64,7 @@ func TestFailuresCountAgainstATentativeCandidate(t *testing.T) {
 	require.JSONEq(t, `{"cmd":"brew reinstall llvm"}`, string(answer.Best.Steps[0].Args))
 }
 
-func TestATentativeCandidateNeverGoesBeforeAPromotedOne(t *testing.T) {
+func TestTentativeCandidateRanksBelowPromotedOne(t *testing.T) {
 	signal := "ld: cache mismatch in /home/dev1/.cache/build (expected 1, got 8)"
 	promoted := fix("promoted", signal, "", "drop-caches", worked(true, false, true, false))
 	tentative := advice.Tentative(linuxAt(9), build("ana", 1, "linux", clearCache(1)).attempts())
@@ -75,10 +75,10 @@ func TestATentativeCandidateNeverGoesBeforeAPromotedOne(t *testing.T) {
 
 	promoted.Stats = worked(true, false, false, false, false, false)
 	answer = advice.Advise(linuxAt(9), append(tentative, promoted))
-	require.True(t, answer.Best.Tentative, "what fails of late does not keep it back")
+	require.True(t, answer.Best.Tentative, "a promoted candidate that fails now does not suppress it")
 }
 
-func TestATentativeCandidateNamesTheDirectoryOfTheNewPath(t *testing.T) {
+func TestTentativeCandidateUsesDirectoryOfNewPath(t *testing.T) {
 	text := func(n int) string {
 		return fmt.Sprintf("builder: journal /srv/v%d/d%d/f%d.dat was not replayed", n, n, n)
 	}
@@ -90,8 +90,8 @@ func TestATentativeCandidateNamesTheDirectoryOfTheNewPath(t *testing.T) {
 	require.JSONEq(t, `{"cmd":"spool flush /srv/v2/d2"}`, string(answer.Best.Steps[0].Args))
 }
 
-// A tool reports the whole path of what the command names from the directory it is run in.
-func TestATentativeCandidateNamesAPathFromTheWorkingDirectory(t *testing.T) {
+// A tool may report the absolute path of a file that the command names relative to the working directory.
+func TestTentativeCandidateUsesPathRelativeToWorkingDirectory(t *testing.T) {
 	text := func(n int) string {
 		return fmt.Sprintf("builder: cannot create '/work/d%d/.store/index.lock': File exists.", n)
 	}
@@ -103,8 +103,8 @@ func TestATentativeCandidateNamesAPathFromTheWorkingDirectory(t *testing.T) {
 	require.JSONEq(t, `{"cmd":"rm -f .store/index.lock"}`, string(answer.Best.Steps[0].Args))
 }
 
-// What varies from one occurrence to the next is not only in the line that names the problem.
-func TestATentativeCandidateTakesValuesFromWhereTheyAre(t *testing.T) {
+// Values that vary between occurrences may come from other places than the line of the problem.
+func TestTentativeCandidateBindsValues(t *testing.T) {
 	for name, tt := range map[string]struct {
 		task, cmd, problem, repair func(n int) string
 	}{
@@ -141,8 +141,8 @@ func TestATentativeCandidateTakesValuesFromWhereTheyAre(t *testing.T) {
 	}
 }
 
-// The old call may succeed now and do harm: a commit with the old message leaves nothing for the new one.
-func TestATentativeCandidateDoesNotRunTheOldCall(t *testing.T) {
+// The old call could succeed now and do harm. A commit with the old message would leave nothing for the new one.
+func TestTentativeCandidateDoesNotRunOldCall(t *testing.T) {
 	call := func(n int) string { return fmt.Sprintf("builder commit -m 'Add part %d'", n) }
 	problem := "builder: no author is set"
 	s := newStory("ana", 1).in("linux", "/w", nil).does(call(1), problem)
@@ -154,8 +154,8 @@ func TestATentativeCandidateDoesNotRunTheOldCall(t *testing.T) {
 	require.JSONEq(t, `{"cmd":"builder author ana"}`, string(answer.Best.Steps[0].Args))
 }
 
-// A promoted procedure has the check as a step, and is the same repair.
-func TestAPromotedProcedureReplacesItsTentativeCandidate(t *testing.T) {
+// A promoted procedure contains the check as a step, but is the same repair.
+func TestPromotedProcedureReplacesTentativeCandidate(t *testing.T) {
 	m := newMemory()
 	var attempts []trace.Attempt
 	for n := 1; n < 5; n++ {
@@ -170,8 +170,8 @@ func TestAPromotedProcedureReplacesItsTentativeCandidate(t *testing.T) {
 	require.Empty(t, answer.Others)
 }
 
-// A timeline keeps 160 characters of an error. Wherever the text was cut, it is the same problem.
-func TestATentativeCandidateIsFoundAlthoughTheErrorWasCut(t *testing.T) {
+// A timeline keeps 160 characters of an error. The problem must be recognized wherever the text was cut.
+func TestTentativeCandidateOfTruncatedError(t *testing.T) {
 	problem := func(dir string) string {
 		return "builder: bad encoding of character found in file " + dir +
 			"/feed.dat on a line in the middle, but no " +
@@ -189,8 +189,8 @@ func TestATentativeCandidateIsFoundAlthoughTheErrorWasCut(t *testing.T) {
 	}
 }
 
-// What a step returned and a later step takes is not the value of the old episode.
-func TestATentativeCandidateTakesWhatAStepReturns(t *testing.T) {
+// A value that one step returns and a later step uses must not be taken from the old episode.
+func TestTentativeCandidateUsesResultOfStep(t *testing.T) {
 	problem := func(n int) string { return fmt.Sprintf("builder: cannot find -lzone%d", n) }
 	story := func(result, option string) advice.Answer {
 		s := newStory("ana", 1).in("linux", "/w", nil).does("builder all", problem(1))
@@ -205,18 +205,18 @@ func TestATentativeCandidateTakesWhatAStepReturns(t *testing.T) {
 	answer := story("./lib/parts", "-L./lib/parts")
 	require.JSONEq(t, `{"cmd":"builder set -L{step}"}`, string(answer.Best.Steps[1].Args))
 	require.Equal(t, []string{"step"}, answer.Best.Steps[1].Missing)
-	require.Empty(t, answer.Best.Missing, "the caller need not give it")
+	require.Empty(t, answer.Best.Missing, "the caller does not provide it")
 
 	answer = story("./lib/parts", "-O2")
 	require.JSONEq(t, `{"cmd":"builder set -O2"}`, string(answer.Best.Steps[1].Args), "another value")
 	answer = story("builder", "builder")
 	require.JSONEq(t, `{"cmd":"builder set builder"}`, string(answer.Best.Steps[1].Args), "known before")
 	answer = story("done with all", "all")
-	require.JSONEq(t, `{"cmd":"builder set all"}`, string(answer.Best.Steps[1].Args), "a sentence is no value")
+	require.JSONEq(t, `{"cmd":"builder set all"}`, string(answer.Best.Steps[1].Args), "a sentence is not a value")
 }
 
-// A condition may have been found by chance. Where it rules a procedure out, what the episodes say still counts.
-func TestWhatHelpedIsWeighedWhereAConditionRulesTheProcedureOut(t *testing.T) {
+// A condition may be wrong. If it rules a procedure out, the evidence of single episodes still counts.
+func TestEpisodesCountIfConditionRulesProcedureOut(t *testing.T) {
 	attempts := build("ana", 1, "linux", clearCache(1)).attempts()
 	tentative := advice.Tentative(linuxAt(99), attempts)
 	promoted := tentative[0]
@@ -229,15 +229,15 @@ func TestWhatHelpedIsWeighedWhereAConditionRulesTheProcedureOut(t *testing.T) {
 
 	payload.Triggers[0].Conditions = []byte(`{"os": "macos"}`)
 	answer := advice.Advise(linuxAt(99), append([]advice.Candidate{promoted}, tentative...))
-	require.Nil(t, answer.Best, "it is not sure")
+	require.Nil(t, answer.Best, "not certain enough")
 	require.Len(t, answer.Others, 1)
 	require.Equal(t, tentative[0].ID, answer.Others[0].ID)
 	require.Less(t, answer.Others[0].Confidence, advice.Advise(linuxAt(99), tentative).Best.Confidence)
 }
 
-// The call that checks is the caller's own. A promoted procedure whose check has a value that only the call had is
-// advised without it.
-func TestACheckThatCannotBeFilledInIsTheCallers(t *testing.T) {
+// The caller repeats its own call as the check. A promoted procedure is advised without its check if the check needs a
+// value that only the call has.
+func TestCheckWithUnknownValueIsLeftToCaller(t *testing.T) {
 	var group promote.Group
 	for n := range 4 {
 		commit := fmt.Sprintf("git commit -m 'Add the %d chapter'", 30+n)

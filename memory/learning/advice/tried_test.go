@@ -17,7 +17,7 @@ func commands(tried []advice.DidNotHelp) (out []string) {
 	return out
 }
 
-func TestWhatDidNotHelpIsNamedForTheNewSituation(t *testing.T) {
+func TestTriedBindsFailedRepairsToSituation(t *testing.T) {
 	attempts := build("ana", 1, "linux", "make clean", clearCache(1), "brew reinstall llvm").attempts()
 	require.ElementsMatch(t, []string{"make clean", "rm -rf /home/dev9/.cache/build"},
 		commands(advice.Tried(linuxAt(9), attempts)))
@@ -25,11 +25,11 @@ func TestWhatDidNotHelpIsNamedForTheNewSituation(t *testing.T) {
 	for i := range attempts {
 		attempts[i].Source.Witnessed = false
 	}
-	require.Empty(t, advice.Tried(linuxAt(9), attempts), "an account")
+	require.Empty(t, advice.Tried(linuxAt(9), attempts), "an account without a witness")
 }
 
-// What failed is tried after what never was, and of what failed the longest ago first.
-func TestWhatFailedLongAgoIsTheLikeliestToHelp(t *testing.T) {
+// Untried repairs come before failed ones. Of the failed ones, the oldest failure comes first.
+func TestTriedOrdersOldestFailureFirst(t *testing.T) {
 	attempts := build("ana", 1, "linux", "make clean", "brew reinstall llvm").attempts()
 	for n := 2; n < 12; n++ {
 		attempts = append(attempts, build("ana", n, "linux", "brew reinstall llvm").attempts()...)
@@ -40,10 +40,10 @@ func TestWhatFailedLongAgoIsTheLikeliestToHelp(t *testing.T) {
 	require.Less(t, tried[0].Chance, evidence.Prior)
 }
 
-// Which key matters is a property of the problem: what the outcomes of its solution say of a key counts for what failed.
-func TestSolutionsSayWhichKeysMatterToWhatFailed(t *testing.T) {
+// Which context keys matter is a property of the problem. The outcomes of its solution also show it for failed repairs.
+func TestTriedLearnsKeysFromSolutions(t *testing.T) {
 	var attempts []trace.Attempt
-	for n := 1; n < 3; n++ { // they failed once each: on this system and on another one
+	for n := 1; n < 3; n++ { // each failed once, on different systems
 		os, cmd := []string{"linux", "macos"}[n-1], []string{"make clean", "sync"}[n-1]
 		attempts = append(attempts, build("ana", n, os, cmd, "brew reinstall llvm").attempts()...)
 	}
@@ -58,13 +58,13 @@ func TestSolutionsSayWhichKeysMatterToWhatFailed(t *testing.T) {
 				return d.Chance
 			}
 		}
-		t.Fatal("it is not named")
+		t.Fatal("make clean is not listed")
 		return 0
 	}
-	require.Less(t, chance(advice.Candidate{Stats: stats}), chance(), "it failed on this system, and systems matter")
+	require.Less(t, chance(advice.Candidate{Stats: stats}), chance(), "it failed on this system")
 }
 
-func TestWhatHelpsHereIsNotNamedAlthoughItFailsElsewhere(t *testing.T) {
+func TestTriedOmitsRepairThatHelpsHere(t *testing.T) {
 	var attempts []trace.Attempt
 	for n := 1; n < 9; n += 2 {
 		attempts = append(attempts, build("ana", n, "linux", clearCache(n)).attempts()...)

@@ -33,7 +33,7 @@ func clear(n int, os string) trace.Attempt {
 	return fix(n, os, fmt.Sprintf("rm -rf /home/u%d/c%d", n, n), "make all")
 }
 
-func TestWhatVariedIsAParameterFromTheError(t *testing.T) {
+func TestVaryingValueIsParameterFromError(t *testing.T) {
 	p, ok := align.Learn([]trace.Attempt{clear(1, "linux"), clear(2, "linux"), clear(3, "linux")})
 	require.True(t, ok)
 	require.Len(t, p.Steps, 2)
@@ -44,7 +44,7 @@ func TestWhatVariedIsAParameterFromTheError(t *testing.T) {
 	require.True(t, p.Replay(clear(9, "linux")))
 	wrong := clear(9, "linux")
 	wrong.Steps[0] = shell("rm -rf /elsewhere")
-	require.False(t, p.Replay(wrong), "the path of another error")
+	require.False(t, p.Replay(wrong), "a path from another error")
 
 	values, missing := p.Values(align.KnownOf(clear(7, "").Problem, "", trace.Situation{}))
 	require.Empty(t, missing)
@@ -53,9 +53,8 @@ func TestWhatVariedIsAParameterFromTheError(t *testing.T) {
 	require.JSONEq(t, `{"cmd":"rm -rf /home/u7/c7"}`, string(args))
 }
 
-// The call that failed has the directory among its arguments. Who asks for advice knows the directory, and not that
-// call.
-func TestADirectoryIsBoundToWhatAnAskerKnows(t *testing.T) {
+// The failed call has the directory as an argument. A caller who asks for advice knows the directory, but not the call.
+func TestDirectoryIsBoundToWorkingDirectory(t *testing.T) {
 	var attempts []trace.Attempt
 	for n := range 3 {
 		dir := trace.Scalar{Text: fmt.Sprintf("/home/w%d", n), Type: "string"}
@@ -71,7 +70,7 @@ func TestADirectoryIsBoundToWhatAnAskerKnows(t *testing.T) {
 	require.Equal(t, "working_dir", p.Params[0].From)
 }
 
-func TestStepsThatOnlySomeTookAreConditionalOrOptional(t *testing.T) {
+func TestPartialStepsAreConditionalOrOptional(t *testing.T) {
 	var attempts []trace.Attempt
 	for i := range 6 {
 		os, commands := "linux", []string{fmt.Sprintf("rm -rf /home/u%d/c%d", i, i), "make all"}
@@ -83,7 +82,7 @@ func TestStepsThatOnlySomeTookAreConditionalOrOptional(t *testing.T) {
 	attempts[0].Steps = append(attempts[0].Steps, shell("date"))
 	p, ok := align.Learn(attempts)
 	require.True(t, ok)
-	require.Len(t, p.Steps, 3, "what one attempt did alone is left out")
+	require.Len(t, p.Steps, 3, "a step of only one attempt is left out")
 	require.Equal(t, map[string][]string{"os": {"macos"}}, p.Steps[0].When)
 	require.True(t, p.Replay(clear(8, "linux")))
 	require.False(t, p.Replay(clear(8, "macos")))
@@ -103,7 +102,7 @@ func TestValuesComeFromResultsOfEarlierSteps(t *testing.T) {
 	require.Equal(t, []int{0}, p.Steps[1].Needs)
 }
 
-func TestAPartOfAValueIsBound(t *testing.T) {
+func TestPartOfValueIsBound(t *testing.T) {
 	var attempts []trace.Attempt
 	for i, lib := range []string{"ssl", "png", "zip"} {
 		a := fix(i, "linux", "apt-get install -y lib"+lib+"-dev")
@@ -121,7 +120,7 @@ func TestDifferentFixesAreDifferentClusters(t *testing.T) {
 	require.Equal(t, [][]int{{0, 2}, {1}, {3}}, align.Clusters(attempts, 0.75))
 }
 
-func TestAProcedureSurvivesItsRecord(t *testing.T) {
+func TestProcedureSurvivesRecord(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		word := rapid.StringMatching(`[a-z{}]{1,6}`)
 		var attempts []trace.Attempt
@@ -140,7 +139,7 @@ func TestAProcedureSurvivesItsRecord(t *testing.T) {
 	})
 }
 
-func TestTemplatesReadWhatTheyWrote(t *testing.T) {
+func TestTemplatesRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		value := rapid.StringMatching(`[a-z]{1,8}`).Draw(t, "value")
 		tpl := align.Template{Type: "string",
@@ -174,7 +173,7 @@ func TestAnySequencesAlign(t *testing.T) {
 	})
 }
 
-// A value may be a part of a word: a file name in a copy's name, an account in a directory's name.
+// A value may be part of a word, such as a file name in the name of a copy or an account in the name of a directory.
 func TestAValueInsideAWordIsAParameter(t *testing.T) {
 	for name, c := range map[string]struct {
 		command func(n int) string
@@ -192,7 +191,7 @@ func TestAValueInsideAWordIsAParameter(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var attempts []trace.Attempt
-			for _, n := range []int{101, 102, 131} { // their values begin and end with the same characters
+			for _, n := range []int{101, 102, 131} { // the values share their first and last characters
 				attempts = append(attempts, fix(n, "linux", c.command(n)))
 			}
 			p, ok := align.Learn(attempts)
@@ -204,8 +203,7 @@ func TestAValueInsideAWordIsAParameter(t *testing.T) {
 	}
 }
 
-// The check that ends an attempt is a step of it where it passes. Where it fails, the attempt went the same way.
-// The letters of an option and of a library's file make no other word of a value. Any other letter does.
+// Letters of an option or of a library's file name around a value do not make it another word. All other letters do.
 func TestAValueAfterAnAffixIsAParameter(t *testing.T) {
 	learned := func(before string) string {
 		var attempts []trace.Attempt
@@ -232,15 +230,15 @@ func TestAValueAfterAnAffixIsAParameter(t *testing.T) {
 	})
 }
 
-func TestAnAttemptWhoseCheckFailedWentAsTheProcedureSays(t *testing.T) {
+func TestReplayOfAttemptWithFailedCheck(t *testing.T) {
 	check := shell("make all")
 	p, ok := align.Learn([]trace.Attempt{clear(1, "linux"), clear(2, "linux"), clear(3, "linux")})
 	require.True(t, ok)
 	failed := fix(4, "linux", "rm -rf /home/u4/c4")
 	failed.Outcome, failed.Situation.Failed = schema.OutcomeFailure, &check
-	require.False(t, p.Replay(failed), "nothing says that it was checked")
+	require.False(t, p.Replay(failed), "the attempt has no check")
 	failed.Checked = true
 	require.True(t, p.Replay(failed))
 	failed.Steps[0] = shell("rm -rf bin")
-	require.False(t, p.Replay(failed), "something else was done")
+	require.False(t, p.Replay(failed), "another repair")
 }

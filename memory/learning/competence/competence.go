@@ -41,6 +41,7 @@ type Record struct {
 	Payload  schema.CompetencePayload
 	Evidence string         // hash of its evidence
 	Stats    evidence.Stats // of all outcomes so far, including those of the evidence
+	Wider    bool           // more agents read it than the evidence: only its figures may change
 }
 
 // Delta is one change of the stored procedures.
@@ -54,9 +55,12 @@ type Delta struct {
 	// Agents has the agents that contributed evidence. If there is only one, only that agent gets the procedure.
 	Agents      []string
 	Evidence    []string // ids of episodes
+	Others      []string // ids of other episodes whose words the payload may repeat: as a failure mode or a fallback
 	Hash        string   // hash of the evidence
 	Sensitivity schema.Sensitivity
 	Why         string
+
+	wider bool // the target is Wider
 }
 
 // Learn returns the changes of the stored procedures that follow from a group of attempts at one problem. known has the
@@ -64,6 +68,11 @@ type Delta struct {
 // refusals.
 func Learn(g *promote.Group, known []Record, p evidence.Policy) ([]Delta, []promote.Refusal) {
 	solutions, refused := promote.Solutions(g, p)
+	described := *g
+	described.Failures = slices.DeleteFunc(slices.Clone(g.Failures), func(a trace.Attempt) bool {
+		return !(a.Source.Trust >= p.MinTrust) // negated so that NaN counts as low
+	})
+	g = &described
 	var out []Delta
 	taken := map[string]bool{}
 	for i, s := range solutions {
@@ -96,11 +105,8 @@ func check(p schema.CompetencePayload) error {
 func delta(g *promote.Group, s promote.Candidate, known []Record, taken map[string]bool) Delta {
 	out := Delta{Action: Add, Agents: s.Count.Agents, Evidence: s.Evidence, Hash: s.Hash,
 		Why: "a solution that is not known"}
-	for _, a := range s.Attempts {
-		if sensitive.Rank(a.Sensitivity) > sensitive.Rank(out.Sensitivity) {
-			out.Sensitivity = a.Sensitivity
-		}
-	}
+	out.covers(s.Attempts)
+	out.covers(s.Against)
 	out.Stats, out.Outcomes = stats(s), s.Outcomes()
 	out.Payload.Version = "1"
 	for _, k := range known {
@@ -115,18 +121,30 @@ func delta(g *promote.Group, s promote.Candidate, known []Record, taken map[stri
 				Why: "the same evidence"}
 		case align.Same(procedure, s.Procedure) && conditions.Equal(s.Conditions):
 			out.Action, out.Target, out.Why = Update, k.ID, "more evidence for the same procedure"
-			out.Payload = k.Payload
+			out.Payload, out.wider = k.Payload, k.Wider
 			if k.Stats.All.Trials() >= out.Stats.All.Trials() {
 				out.Stats = k.Stats.Clone() // reports count these outcomes too, and outcomes without an episode
 			}
 			return out
-		case out.Action == Add && !conditions.Disjoint(s.Conditions) && alike(procedure, s.Procedure):
+		case out.Action == Add && !k.Wider && !conditions.Disjoint(s.Conditions) && alike(procedure, s.Procedure):
 			out.Action, out.Target, out.Why = Supersede, k.ID, "other steps or conditions of the same procedure"
 			out.Payload.Version = next(k.Payload.Version)
 			out.Payload.FailureModes = k.Payload.FailureModes
 		}
 	}
 	return out
+}
+
+// covers makes the delta at least as sensitive as attempts, and adds their episodes to Others unless they are evidence.
+func (d *Delta) covers(attempts []trace.Attempt) {
+	for _, a := range attempts {
+		if sensitive.Rank(a.Sensitivity) > sensitive.Rank(d.Sensitivity) {
+			d.Sensitivity = a.Sensitivity
+		}
+		if !slices.Contains(d.Evidence, a.Episode) && !slices.Contains(d.Others, a.Episode) {
+			d.Others = append(d.Others, a.Episode)
+		}
+	}
 }
 
 // told reports whether outcomes of a stored procedure were reported that its record does not have yet.
@@ -226,17 +244,22 @@ func (d *Delta) describe(g *promote.Group, s promote.Candidate, all []promote.Ca
 			}
 		}
 	}
+	p.Performance = performance(d.Stats.All, slices.Concat(s.Attempts, s.Against))
+	if d.wider {
+		return
+	}
+	d.covers(g.Failures)
 	p.FailureModes = union(p.FailureModes, failureModes(g, s), maxFailureModes)
 	var fallbacks []string
 	for i, other := range all {
 		if i != self {
+			d.covers(other.Attempts)
 			fallbacks = append(fallbacks, sentence(other.Procedure, other.Conditions))
 		}
 	}
 	if len(p.FallbackSteps) == 0 {
 		p.Fallbacks = union(p.Fallbacks, fallbacks, maxFallbacks)
 	}
-	p.Performance = performance(d.Stats.All, slices.Concat(s.Attempts, s.Against))
 }
 
 // skillName returns a name for a procedure, from its problem and conditions.

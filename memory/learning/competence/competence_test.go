@@ -60,7 +60,7 @@ func clears(from, to int, os string) (out []trace.Attempt) {
 	return out
 }
 
-func TestAProcedureHasAllItsParts(t *testing.T) {
+func TestProcedureIsComplete(t *testing.T) {
 	attempts := append(clears(0, 3, "linux"), attempt(7, "failure", "linux", "rm -rf bin"),
 		attempt(8, "success", "linux", "brew reinstall llvm", "make"))
 	failing := trace.Step{ID: "f", Tool: "shell", Failed: true, Error: signature.OfError("rm: permission denied")}
@@ -101,7 +101,7 @@ func TestMoreEvidenceUpdatesOutcomesOnly(t *testing.T) {
 	require.Greater(t, got[0].Confidence, first[0].Confidence)
 }
 
-func TestABetterFixElsewhereIsASecondRecord(t *testing.T) {
+func TestBetterFixElsewhereIsSecondRecord(t *testing.T) {
 	first := learn(t, nil, clears(0, 3, "linux")...)
 	attempts := clears(0, 3, "linux")
 	for i := 10; i < 13; i++ {
@@ -115,7 +115,7 @@ func TestABetterFixElsewhereIsASecondRecord(t *testing.T) {
 			require.JSONEq(t, `{"os":"macos"}`, string(d.Payload.Triggers[0].Conditions))
 			require.NotEmpty(t, d.Payload.Fallbacks)
 		} else {
-			require.Equal(t, competence.Supersede, d.Action, "its conditions are known now")
+			require.Equal(t, competence.Supersede, d.Action, "the new record has conditions")
 			require.Equal(t, "r", d.Target)
 			require.Equal(t, "2", d.Payload.Version)
 			require.JSONEq(t, `{"os":"linux"}`, string(d.Payload.Triggers[0].Conditions))
@@ -123,7 +123,7 @@ func TestABetterFixElsewhereIsASecondRecord(t *testing.T) {
 	}
 }
 
-func TestDeltasNeverShrinkWhatIsKnown(t *testing.T) {
+func TestUpdatesKeepKnownOutcomes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		draw := func(label string) []trace.Attempt {
 			var out []trace.Attempt
@@ -141,14 +141,14 @@ func TestDeltasNeverShrinkWhatIsKnown(t *testing.T) {
 			known = append(known, record(fmt.Sprint(i), d))
 		}
 		for _, d := range learn(t, known, attempts...) {
-			require.Equal(t, competence.Keep, d.Action, "a second run does nothing")
+			require.Equal(t, competence.Keep, d.Action, "a second run changes nothing")
 		}
 		targets := map[string]bool{}
 		for _, d := range learn(t, known, append(attempts, draw("second")...)...) {
 			if d.Target == "" {
 				continue
 			}
-			require.False(t, targets[d.Target], "one delta a record")
+			require.False(t, targets[d.Target], "one delta per record")
 			targets[d.Target] = true
 			if d.Action == competence.Update {
 				for _, k := range known {

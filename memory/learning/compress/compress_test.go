@@ -35,7 +35,7 @@ func batch() []compress.Episode {
 	}
 }
 
-func TestAnExtractKeepsNamesNumbersAndOutcomes(t *testing.T) {
+func TestExtractKeepsNamesNumbersAndOutcomes(t *testing.T) {
 	s, ok := compress.Summarise(batch())
 	require.True(t, ok)
 	problem, ok := compress.Check(s.Text, batch())
@@ -47,7 +47,7 @@ func TestAnExtractKeepsNamesNumbersAndOutcomes(t *testing.T) {
 	require.Equal(t, []string{"ep-a", "ep-b", "ep-c"}, s.Sources)
 }
 
-func TestWhatLosesSomethingIsRefused(t *testing.T) {
+func TestLossySummaryIsRefused(t *testing.T) {
 	s, _ := compress.Summarise(batch())
 	for reason, text := range map[string]string{
 		compress.Empty:        " \n…",
@@ -61,7 +61,7 @@ func TestWhatLosesSomethingIsRefused(t *testing.T) {
 		require.Equal(t, reason, problem.Reason)
 	}
 	_, ok := compress.Check(strings.ReplaceAll(s.Text, "8443", "84431"), batch())
-	require.False(t, ok, "a number inside another is not it")
+	require.False(t, ok, "a number inside another does not count")
 }
 
 func TestWhichEpisodesAreCompressed(t *testing.T) {
@@ -82,7 +82,7 @@ func TestWhichEpisodesAreCompressed(t *testing.T) {
 		}
 	}
 	require.Equal(t, 26, total)
-	require.Empty(t, compress.Batches(all, all[3].At), "too young")
+	require.Empty(t, compress.Batches(all, all[3].At), "too recent")
 	require.Empty(t, compress.Batches(nil, now))
 }
 

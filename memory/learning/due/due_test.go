@@ -49,7 +49,7 @@ func TestIndependentEpisodes(t *testing.T) {
 	}
 }
 
-func TestAScopeIsDueAfterAQuietTime(t *testing.T) {
+func TestScopeIsDueAfterQuietTime(t *testing.T) {
 	t.Parallel()
 	rule := due.Rule{Least: 3, Quiet: 5 * time.Minute}
 	for name, c := range map[string]struct {
@@ -70,7 +70,7 @@ func TestAScopeIsDueAfterAQuietTime(t *testing.T) {
 		"off":        {due.Rule{Quiet: time.Minute}, episodes(9), now, due.Verdict{New: 9}},
 		"no waiting": {due.Rule{Least: 1}, episodes(1), now, due.Verdict{New: 1, Enough: true}},
 	} {
-		if c.want.Enough { // the latest of them made it enough
+		if c.want.Enough { // since the latest episode
 			c.want.Since = c.given[0].At
 			c.want.DueAt = c.now.Add(c.want.Wait)
 			if c.want.Wait == 0 {
@@ -81,9 +81,9 @@ func TestAScopeIsDueAfterAQuietTime(t *testing.T) {
 	}
 }
 
-// A scope has had enough since the episode that made it enough, not since the first: one that gets an episode a day has
-// not been waiting for days when the third comes.
-func TestSinceWhenThereIsEnough(t *testing.T) {
+// A scope waits from the episode that completes the minimum, not from the first. If it gets one episode a day and
+// needs three, it has not been waiting for days when the third arrives.
+func TestEnoughSince(t *testing.T) {
 	t.Parallel()
 	given := episodes(4)
 	for i := range given {
@@ -95,7 +95,7 @@ func TestSinceWhenThereIsEnough(t *testing.T) {
 	require.Zero(t, rule.Judge(given[:2], now).Since)
 }
 
-// The order does not matter, more evidence never makes a scope less due, and no wait is longer than the quiet time.
+// Judge does not depend on the order, more evidence never makes a scope less due, and no wait exceeds the quiet time.
 func TestJudgeProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
@@ -119,8 +119,8 @@ func TestJudgeProperties(t *testing.T) {
 	})
 }
 
-// A scope that is never quiet is due ten quiet times after it had enough, and its evidence is overdue from then on.
-func TestAScopeThatIsNeverQuietIsDue(t *testing.T) {
+// A scope that is never quiet is due ten quiet times after it has enough evidence. From then on it is overdue.
+func TestScopeThatIsNeverQuietIsDue(t *testing.T) {
 	t.Parallel()
 	rule := due.Rule{Least: 3, Quiet: 5 * time.Minute}
 	given := episodes(120) // one a minute, the third 117 minutes ago

@@ -18,7 +18,7 @@ func fact(text string) duplicates.Record {
 	return duplicates.Record{ID: text, Type: schema.TypeSemantic, Ground: "t/s", Content: text, Who: "ana"}
 }
 
-func TestWhatSaysTheSame(t *testing.T) {
+func TestCompare(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
 		kind duplicates.Kind
@@ -41,15 +41,15 @@ func TestWhatSaysTheSame(t *testing.T) {
 	} {
 		got := duplicates.Compare(fact(c.a), fact(c.b))
 		if c.kind == duplicates.Spelling && got == duplicates.Near {
-			continue // how far spelling goes is normalize's to say
+			continue // package normalize defines spelling
 		}
 		require.Equal(t, c.kind, got, "%s / %s", c.a, c.b)
 	}
 }
 
-// What is kept apart here is kept apart where a model joins statements as well: it cannot cite one of a pair for the
-// words of the other.
-func TestNoModelJoinsWhatDiffers(t *testing.T) {
+// A model that joins statements must keep these pairs apart too. It cannot cite one of a pair for the words of the
+// other.
+func TestModelCannotJoinDifferentStatements(t *testing.T) {
 	for _, pair := range apart {
 		for i := range pair {
 			_, err := facts.Check(pair[i], []facts.Alone{{Text: pair[i]}, {Text: pair[1-i]}})
@@ -58,7 +58,7 @@ func TestNoModelJoinsWhatDiffers(t *testing.T) {
 	}
 }
 
-// apart are pairs that a similarity of texts or vectors takes for one.
+// apart lists pairs of different statements that are similar as texts or vectors.
 var apart = [][2]string{
 	{"Deploys are allowed on Fridays", "Deploys are not allowed on Fridays"},
 	{"We never deploy on Fridays", "We deploy on Fridays"},
@@ -92,7 +92,7 @@ var apart = [][2]string{
 	{"a/b is broken", "ab is broken"},
 	{"Ana Bel leads", "Anabel leads"},
 	{"It was -5 degrees", "It was 5 degrees"},
-	// In another form, and not the same.
+	// Another form and another meaning.
 	{"Ana lives in Lisbon", "Ana's home is Porto"},
 	{"Ana lives in Lisbon", "Ana's home was Lisbon"},
 	{"Ana lives in Lisbon", "Ana does not reside in Lisbon"},
@@ -137,7 +137,7 @@ var apart = [][2]string{
 	{"The primary replicates to the standby", "The standby replicates to the primary"},
 	{"Ana is the successor of Bob", "Bob is the successor of Ana"},
 	{"The build of the docs blocks the release", "The release blocks the build of the docs"},
-	// Words of one attribute are not one word.
+	// Different words for values of one attribute.
 	{"Ana's car is a Volvo", "Ana's van is a Volvo"},
 	{"Ana's husband is Bob", "Ana's boyfriend is Bob"},
 	{"Ana's home is Lisbon", "Ana's hometown is Lisbon"},
@@ -154,7 +154,7 @@ var apart = [][2]string{
 	{"The rent is 900 euros", "The fee is 900 euros"},
 	{"Ana owns the billing service", "Ana maintains the billing service"},
 	{"The live page is slow", "The home page is slow"},
-	// Signs, numbers that change places, and small words.
+	// Signs, exchanged numbers, and function words.
 	{"The latency is <5 ms", "The latency is >5 ms"},
 	{"The latency is <5 ms", "The latency is 5 ms"},
 	{"The lowest temperature is -5 degrees", "The lowest temperature is 5 degrees"},
@@ -178,7 +178,7 @@ var apart = [][2]string{
 	{"The billing service owner is Ana", "The service billing owner is Ana"},
 }
 
-func TestWhatDiffersInOneThingIsNeverMerged(t *testing.T) {
+func TestDifferentStatementsAreNotMerged(t *testing.T) {
 	for _, pair := range apart {
 		require.Equal(t, duplicates.Different, duplicates.Compare(fact(pair[0]), fact(pair[1])), "%q", pair)
 		_, ok := duplicates.Plan([]duplicates.Record{fact(pair[0]), fact(pair[1])})
@@ -186,7 +186,7 @@ func TestWhatDiffersInOneThingIsNeverMerged(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotInTheWordsKeepsApart(t *testing.T) {
+func TestOtherFieldsKeepRecordsApart(t *testing.T) {
 	a := fact("Use Go")
 	conditional := a
 	conditional.Validity = schema.Validity{Mode: schema.ValidConditional, Conditions: []byte(`{"os":"linux"}`)}
@@ -202,7 +202,7 @@ func TestWhatIsNotInTheWordsKeepsApart(t *testing.T) {
 	}
 }
 
-func TestOneWordMoreOrOtherNeverMerges(t *testing.T) {
+func TestOneOtherWordPreventsMerge(t *testing.T) {
 	word := rapid.StringMatching(`[a-z]{2,8}|[A-Z][a-z]{2,6}|\d{1,4}|not|never|no`)
 	soft := map[string]bool{"a": true, "an": true, "the": true, "is": true, "are": true, "am": true, "please": true,
 		"really": true, "actually": true, "indeed": true, "simply": true, "basically": true}
@@ -219,7 +219,7 @@ func TestOneWordMoreOrOtherNeverMerges(t *testing.T) {
 	})
 }
 
-func TestAMergeLosesNothing(t *testing.T) {
+func TestMergeKeepsAllEvidence(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var records []duplicates.Record
 		var evidence []string
@@ -242,7 +242,7 @@ func TestAMergeLosesNothing(t *testing.T) {
 	})
 }
 
-func TestGroupsAreFoundAmongMany(t *testing.T) {
+func TestGroupsOfManyRecords(t *testing.T) {
 	var records []duplicates.Record
 	for i := range 10_000 {
 		records = append(records, fact(fmt.Sprintf("The port of service %d is %d", i/2, i/2)))
@@ -251,9 +251,8 @@ func TestGroupsAreFoundAmongMany(t *testing.T) {
 	require.Len(t, duplicates.Groups(records)[0], 2)
 }
 
-// Of thousands of facts, a fact is compared with the few that share its words, and what is found does not depend on
-// the order.
-func TestRestatedAmongMany(t *testing.T) {
+// A fact is compared only with the few facts that share its words. The result does not depend on the order.
+func TestRestatedOfManyRecords(t *testing.T) {
 	var pool, reversed duplicates.Pool
 	var records []duplicates.Record
 	for i := range 2_000 {
@@ -293,8 +292,8 @@ func BenchmarkRestated(b *testing.B) {
 	}
 }
 
-// If only some records of a group say the same, these are merged. No pinned record is merged into another one.
-func TestAGroupIsMergedAsFarAsItSaysTheSame(t *testing.T) {
+// Only the records of a group that say the same are merged. A pinned record is never merged into another one.
+func TestPlansMergeOnlyEqualStatements(t *testing.T) {
 	group := []duplicates.Record{fact("Ana owns the billing service"), fact("The billing service is owned by Ana"),
 		fact("Bea owns the billing service"), fact("The billing service is owned by Bea"),
 		fact("Ana really owns the billing service"), fact("Ana owns the billing service."),

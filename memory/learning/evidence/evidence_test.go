@@ -23,13 +23,13 @@ func witnessed(agent string, n int) trace.Attempt {
 	return attempt(n, trace.Source{Agent: agent, Session: fmt.Sprint(n), Witnessed: true, Trust: 1})
 }
 
-func TestWhatCountsAsIndependent(t *testing.T) {
+func TestIndependent(t *testing.T) {
 	policy := evidence.Default()
 	count := evidence.Independent([]trace.Attempt{witnessed("a", 1), witnessed("a", 2), witnessed("b", 3)}, policy)
 	require.True(t, count.Enough(policy))
 	require.Equal(t, []string{"a", "b"}, count.Agents)
 
-	t.Run("one origin that hands in fifty accounts", func(t *testing.T) {
+	t.Run("one origin that submits fifty accounts", func(t *testing.T) {
 		var many []trace.Attempt
 		for i := range 50 {
 			many = append(many, attempt(i, trace.Source{Agent: fmt.Sprint("agent", i), Session: fmt.Sprint(i),
@@ -47,7 +47,7 @@ func TestWhatCountsAsIndependent(t *testing.T) {
 		}
 		require.False(t, evidence.Independent(many, policy).Enough(policy))
 	})
-	t.Run("the same session, word for word, and without trust", func(t *testing.T) {
+	t.Run("a repeated session, a repeated text and low trust", func(t *testing.T) {
 		again, same, distrusted := witnessed("a", 1), witnessed("b", 7), witnessed("c", 8)
 		again.Intent = "another"
 		same.Intent = "task 1"
@@ -57,7 +57,14 @@ func TestWhatCountsAsIndependent(t *testing.T) {
 		require.Equal(t, map[string]int{evidence.SameSession: 1, evidence.Repetition: 1, evidence.NotTrusted: 1},
 			count.LeftOut)
 	})
-	t.Run("where several agents are asked for", func(t *testing.T) {
+	t.Run("an account of a session that counts already", func(t *testing.T) {
+		told := attempt(3, trace.Source{Agent: "a", Session: "2", Origin: "a", Trust: 1})
+		count := evidence.Independent([]trace.Attempt{told, witnessed("a", 1), witnessed("a", 2)}, policy)
+		require.Equal(t, []int{1, 2}, count.Independent)
+		require.Equal(t, map[string]int{evidence.SameSession: 1}, count.LeftOut)
+		require.False(t, count.Enough(policy))
+	})
+	t.Run("if the policy requires several agents", func(t *testing.T) {
 		policy := policy
 		policy.PerAgent = 2
 		require.False(t, evidence.Independent([]trace.Attempt{witnessed("a", 1), witnessed("a", 2), witnessed("a", 3)},
@@ -83,7 +90,7 @@ func TestRepeatingNeverAddsEvidence(t *testing.T) {
 	})
 }
 
-func TestTheFiguresOfATrack(t *testing.T) {
+func TestTrack(t *testing.T) {
 	var track evidence.Track
 	require.Equal(t, evidence.Prior, track.Chance())
 	at := time.Unix(0, 0)
@@ -92,7 +99,7 @@ func TestTheFiguresOfATrack(t *testing.T) {
 	}
 	for n, want := range []float64{0.89, 0.76, 0.46, 0.22, 0.13} {
 		require.InDelta(t, want, track.Chance(), 0.01)
-		require.Equal(t, n < 3, track.InPlace(), "lost with the third failure in a row")
+		require.Equal(t, n < 3, track.InPlace(), "lost after the third failure in a row")
 		track.Observe(false, at)
 	}
 	for range 50 {
@@ -110,10 +117,10 @@ func TestTheFiguresOfATrack(t *testing.T) {
 	}
 	require.LessOrEqual(t, occurrences, 20)
 	track.Observe(false, at)
-	require.False(t, track.InPlace(), "one failure more, and it waits again")
+	require.False(t, track.InPlace(), "lost again after one more failure")
 }
 
-func TestWhatWorksNowAndThenKeepsItsPlace(t *testing.T) {
+func TestIntermittentSuccessKeepsPlace(t *testing.T) {
 	for name, outcomes := range map[string]string{"three of four": "1110111011101110",
 		"two of three": "110110110110110"} {
 		var track evidence.Track
@@ -126,10 +133,10 @@ func TestWhatWorksNowAndThenKeepsItsPlace(t *testing.T) {
 	}
 }
 
-func TestATrackOfEarlierReleasesGoesOn(t *testing.T) {
+func TestTrackOfEarlierReleases(t *testing.T) {
 	var stored evidence.Track
 	require.NoError(t, json.Unmarshal([]byte(`{"good": 3.36, "bad": 0, "successes": 5, "failures": 0}`), &stored))
-	require.Greater(t, stored.Chance(), 0.8, "what is known of it counts")
+	require.Greater(t, stored.Chance(), 0.8, "stored outcomes count")
 	stored.Observe(false, time.Unix(0, 0))
 	require.True(t, stored.InPlace())
 	stored.Observe(false, time.Unix(0, 0))
@@ -137,7 +144,7 @@ func TestATrackOfEarlierReleasesGoesOn(t *testing.T) {
 	require.False(t, stored.InPlace())
 }
 
-func TestAChanceIsOne(t *testing.T) {
+func TestChanceIsProbability(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var track evidence.Track
 		for _, o := range rapid.SliceOfN(rapid.IntRange(0, 2), 0, 200).Draw(t, "outcomes") {
@@ -171,7 +178,7 @@ func TestSituationsDiffer(t *testing.T) {
 	require.LessOrEqual(t, len(stats.In), 64)
 }
 
-func TestASetHasOneHash(t *testing.T) {
+func TestHashOfSet(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ids := rapid.SliceOfDistinct(rapid.StringN(1, 8, 16), func(s string) string { return s }).Draw(t, "ids")
 		shuffled := rapid.Permutation(ids).Draw(t, "shuffled")
@@ -180,22 +187,22 @@ func TestASetHasOneHash(t *testing.T) {
 	})
 }
 
-func TestClaimsCountAsTheLastOutcomesDo(t *testing.T) {
+func TestClaimedOutcomes(t *testing.T) {
 	many := evidence.Claimed(&schema.Performance{SuccessCount: 1_000_000})
-	require.InDelta(t, 0.86, many.Chance(""), 0.01, "as what always worked")
+	require.InDelta(t, 0.86, many.Chance(""), 0.01, "like a long row of successes")
 	for range 4 {
 		many.Observe("", false, time.Unix(0, 0))
 	}
-	require.False(t, many.InPlace(""), "four failures count, whatever was claimed")
+	require.False(t, many.InPlace(""), "four failures outweigh any claim")
 	half := 0.5
 	require.InDelta(t, 0.5, evidence.Claimed(&schema.Performance{SuccessRate: &half}).Chance(""), 1e-9)
 	require.Equal(t, evidence.Stats{}, evidence.Claimed(nil))
 }
 
-func TestTheKeyThatMattersIsLearned(t *testing.T) {
+func TestRelevantKeyIsLearned(t *testing.T) {
 	var stats evidence.Stats
 	shells := []string{"bash", "zsh"}
-	for i := range 16 { // it helps for services, whatever the shell is
+	for i := range 16 { // it helps for services with any shell
 		kind := []string{"service", "library"}[i%2]
 		stats.ObserveIn(map[string]string{"project_kind": kind, "shell": shells[i/2%2], "build": fmt.Sprint(i)},
 			kind == "service", time.Unix(0, 0))
@@ -207,11 +214,11 @@ func TestTheKeyThatMattersIsLearned(t *testing.T) {
 		require.Greater(t, in("service", shell), 0.7)
 		require.Less(t, in("library", shell), 0.3)
 	}
-	require.InDelta(t, 0.5, stats.ChanceIn(nil), 0.1, "where nothing is known of the situation")
-	require.LessOrEqual(t, len(stats.In), 2+2+8, "a key whose values never recur is not told apart")
+	require.InDelta(t, 0.5, stats.ChanceIn(nil), 0.1, "an unknown situation")
+	require.LessOrEqual(t, len(stats.In), 2+2+8, "a key whose values never recur is not tracked")
 }
 
-func TestAKeyThatDoesNotMatterChangesLittle(t *testing.T) {
+func TestIrrelevantKeyHasLittleEffect(t *testing.T) {
 	var stats evidence.Stats
 	for i := range 12 {
 		stats.ObserveIn(map[string]string{"shell": []string{"bash", "zsh"}[i%2]}, i%3 != 0, time.Unix(0, 0))
@@ -220,8 +227,8 @@ func TestAKeyThatDoesNotMatterChangesLittle(t *testing.T) {
 	require.InDelta(t, bash, zsh, 0.15)
 }
 
-// What has changed where a key has one value may have changed elsewhere: one failure is enough there then.
-func TestAChangeInOneSituationCastsDoubtOnOthers(t *testing.T) {
+// A change in one situation may also affect others, so fewer failures are needed there.
+func TestChangeInOneSituationAffectsOthers(t *testing.T) {
 	var stats evidence.Stats
 	for range 10 {
 		stats.Observe("linux", true, time.Unix(0, 0))
@@ -234,16 +241,16 @@ func TestAChangeInOneSituationCastsDoubtOnOthers(t *testing.T) {
 	require.Greater(t, stats.Of("macos"), stats.Of("linux"))
 	once := stats.Clone()
 	once.Observe("macos", true, time.Unix(0, 0))
-	require.Greater(t, once.Of("macos"), 0.75, "one success is enough against it")
+	require.Greater(t, once.Of("macos"), 0.75, "one success removes the doubt")
 
-	for range 10 { // where it is known not to work, failures say nothing of the others
+	for range 10 { // expected failures do not affect other situations
 		stats.Observe("macos", true, time.Unix(0, 0))
 		stats.Observe("linux", false, time.Unix(0, 0))
 	}
 	require.Greater(t, stats.Of("macos"), 0.8)
 }
 
-func TestWhatMattersToOneSolutionMattersToAnother(t *testing.T) {
+func TestRelevantKeysAreSharedBetweenSolutions(t *testing.T) {
 	var known, fresh evidence.Stats
 	for i := range 16 {
 		os := []string{"linux", "macos"}[i%2]
@@ -259,7 +266,7 @@ func TestWhatMattersToOneSolutionMattersToAnother(t *testing.T) {
 	require.Equal(t, fresh.ChanceIn(on), fresh.ChanceWith(on, evidence.Earned([]evidence.Stats{fresh})))
 }
 
-func TestWhatNobodyWaitsForFadesSlowly(t *testing.T) {
+func TestUnusedSolutionRecoversSlowly(t *testing.T) {
 	var waits, passes evidence.Stats
 	for _, s := range []*evidence.Stats{&waits, &passes} {
 		s.Observe("linux", false, time.Unix(0, 0))

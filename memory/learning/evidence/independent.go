@@ -43,8 +43,8 @@ func (c Count) Enough(p Policy) bool {
 }
 
 // Independent counts attempts. Witnessed attempts count separately from accounts, because any caller can submit an
-// account: all accounts of one origin count once, even if they name different agents. Witnessed attempts count once per
-// session. An attempt that repeats another word for word, with the same names, paths and results, does not count, even
+// account: all accounts of one origin count once, even if they name different agents. A session counts once: witnessed
+// attempts come first, so that an account of it cannot replace or repeat them. An attempt that repeats another word for word, with the same names, paths and results, does not count, even
 // if another agent reports it.
 func Independent(attempts []trace.Attempt, p Policy) Count {
 	order := make([]int, len(attempts))
@@ -67,7 +67,7 @@ func Independent(attempts []trace.Attempt, p Policy) Count {
 			why = NotTrusted
 		case seen[what]:
 			why = Repetition
-		case a.Source.Witnessed && seen[session]:
+		case seen[session]:
 			why = SameSession
 		case a.Source.Witnessed && p.PerAgent > 0 && perAgent[a.Source.Agent] >= p.PerAgent:
 			why = AgentShare

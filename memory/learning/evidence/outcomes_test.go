@@ -17,25 +17,25 @@ func outcomeAt(minute int, session string, ok bool) evidence.Outcome {
 		At: time.Unix(int64(60*minute), 0).UTC()}
 }
 
-func TestAnOutcomeThatIsShownAndReportedCountsOnce(t *testing.T) {
+func TestShownAndReportedOutcomeCountsOnce(t *testing.T) {
 	shown := []evidence.Outcome{outcomeAt(1, "s1", true), outcomeAt(2, "s2", false), outcomeAt(3, "", true)}
 	alone := evidence.Tally(shown, nil)
 	require.Equal(t, []int64{2, 1}, []int64{alone.All.Successes, alone.All.Failures})
 	require.Equal(t, alone, evidence.Tally(shown,
 		[]evidence.Outcome{outcomeAt(5, "s1", true), outcomeAt(6, "s2", true)}),
-		"what the episode shows counts, whatever was reported")
+		"the episode overrides the report")
 
 	more := evidence.Tally(shown, []evidence.Outcome{outcomeAt(5, "s1", true), outcomeAt(6, "s1", false),
 		outcomeAt(7, "s3", true),
 		outcomeAt(8, "", true)})
 	require.Equal(t, []int64{4, 2}, []int64{more.All.Successes, more.All.Failures},
-		"a second report of one session, one of another session and one of no session are further outcomes")
+		"reports of other sessions, repeated reports and reports without a session count separately")
 	other := outcomeAt(5, "s1", true)
 	other.Agent = "b"
 	require.EqualValues(t, 3, evidence.Tally(shown, []evidence.Outcome{other}).All.Successes, "another agent's session")
 }
 
-func TestOutcomesCountInTheOrderOfTheirTimes(t *testing.T) {
+func TestOutcomesCountInOrderOfTime(t *testing.T) {
 	var want evidence.Stats
 	want.Observe("linux", true, time.Unix(60, 0).UTC())
 	want.Idle("linux")
@@ -46,7 +46,7 @@ func TestOutcomesCountInTheOrderOfTheirTimes(t *testing.T) {
 		[]evidence.Outcome{outcomeAt(3, "s2", false), idle}))
 }
 
-func TestNoOrderChangesATally(t *testing.T) {
+func TestTallyDoesNotDependOnOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var shown, reported []evidence.Outcome
 		for i := range rapid.IntRange(1, 12).Draw(t, "n") {

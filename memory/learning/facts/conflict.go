@@ -41,3 +41,14 @@ func (u Update) Judged(v Verdict) Update {
 	}
 	return u
 }
+
+// Beside returns the change as a new fact that leaves its target as it is. It is for a target that more agents read than
+// the statement.
+func (u Update) Beside() Update {
+	if u.Action == Reinforce {
+		return u
+	}
+	u.Action, u.Target, u.TargetConditions = New, "", nil
+	u.Why = "said in several sessions; more agents read the fact that it would change"
+	return u
+}

@@ -33,20 +33,20 @@ func learn(known []facts.Fact, seen ...facts.Observation) []facts.Update {
 	return l.Updates()
 }
 
-func TestWhatRecursBecomesAFact(t *testing.T) {
+func TestRepeatedStatementBecomesFact(t *testing.T) {
 	got := learn(nil, said(1, "ana", "I prefer Go", ""), said(2, "ana", "I prefer Go", ""))
 	require.Len(t, got, 1)
 	require.Equal(t, facts.New, got[0].Action)
-	require.Equal(t, 1, got[0].Sources, "who says it twice is one source")
+	require.Equal(t, 1, got[0].Sources, "one person counts as one source")
 	require.Equal(t, []string{"o1", "o2"}, got[0].Evidence)
 	require.Empty(t, learn(nil, said(1, "ana", "I prefer Go", "")), "once is not enough")
 	one := []facts.Observation{said(1, "bot", "The staging server is in Berlin", ""),
 		said(2, "bot", "The staging server is in Berlin", "")}
-	require.Empty(t, learn(nil, one...), "one source does not make what is not about itself a fact")
+	require.Empty(t, learn(nil, one...), "a fact about others needs several sources")
 	require.Len(t, learn(nil, append(one, said(3, "eva", "The staging server is in Berlin", ""))...), 1)
 }
 
-func TestWhatIsKnownIsReinforced(t *testing.T) {
+func TestKnownFactIsReinforced(t *testing.T) {
 	known := []facts.Fact{{ID: "f", Text: "I prefer Go", Who: "ana", Confidence: 0.8, Trust: 0.9, Sources: 1}}
 	got := learn(known, said(1, "ana", "I prefer Go.", ""), said(2, "ana", "I prefer Go", ""))
 	require.Len(t, got, 1)
@@ -88,7 +88,7 @@ func TestTwoPeopleMayDiffer(t *testing.T) {
 	}
 }
 
-func TestALaterValueReplaces(t *testing.T) {
+func TestLaterValueReplacesEarlier(t *testing.T) {
 	known := []facts.Fact{{ID: "f", Text: "I live in Porto", Who: "ana", Confidence: 0.8, Trust: 0.9, Sources: 1}}
 	got := learn(known, said(1, "ana", "I live in Lisbon now", ""), said(2, "ana", "I live in Lisbon now", ""))
 	require.Len(t, got, 1)
@@ -99,7 +99,7 @@ func TestALaterValueReplaces(t *testing.T) {
 	require.Equal(t, facts.Contest, got[0].Action)
 }
 
-func TestOneSourceThatRepeatsDoesNotOutweighSeveral(t *testing.T) {
+func TestRepeatedSourceDoesNotOutweighSeveral(t *testing.T) {
 	known := []facts.Fact{{ID: "f", Text: "The staging server is in Berlin", Confidence: 0.9, Trust: 0.9, Sources: 5,
 		At: time.Unix(1e9, 0)}}
 	var seen []facts.Observation

@@ -20,8 +20,8 @@ func alone(texts ...string) []facts.Alone {
 	return out
 }
 
-// Words that each of the statements says are taken.
-func TestWhatEachStatementSaysIsTaken(t *testing.T) {
+// A proposed text is accepted if every statement supports each of its words.
+func TestSupportedTextIsAccepted(t *testing.T) {
 	for text, said := range map[string][]string{
 		"We use Postgres in staging":    {"The staging database is Postgres", "We settled on Postgres in staging"},
 		"Staging uses Postgres":         {"We chose Postgres for staging", "The staging database is Postgres"},
@@ -37,8 +37,8 @@ func TestWhatEachStatementSaysIsTaken(t *testing.T) {
 	}
 }
 
-// What one of the statements does not say, or says in a limited way, is refused without a word of it.
-func TestWhatAStatementDoesNotSayIsRefused(t *testing.T) {
+// A proposed text is refused if a statement does not say it or limits it. The error quotes no content.
+func TestUnsupportedTextIsRefused(t *testing.T) {
 	long := strings.Repeat("CANARY is here and ", 30)
 	for text, said := range map[string][]string{
 		"": {"x", "y"}, "...": {"x", "y"}, long: {long, long},
@@ -74,8 +74,8 @@ func TestWhatAStatementDoesNotSayIsRefused(t *testing.T) {
 
 const fake = "16C7e42F292c6912E7710c838347Ae178B4a"
 
-// Statements in different words become a fact if a model says that they are one, as if they had been made in its words:
-// two sessions and two sources are still needed, and whoever repeats a thing is one source.
+// Statements in different words become a fact if a model joins them. They still need two sessions and two sources, and
+// repetitions of one person count as one source.
 func TestStatementsInOtherWordsBecomeAFact(t *testing.T) {
 	everything := func(string) bool { return true }
 	join := func(seen ...facts.Observation) ([]facts.Update, [][]facts.Alone) {
@@ -83,7 +83,7 @@ func TestStatementsInOtherWordsBecomeAFact(t *testing.T) {
 		for _, o := range seen {
 			require.True(t, l.Add(o))
 		}
-		require.Empty(t, l.Updates(), "the rules find nothing that recurs")
+		require.Empty(t, l.Updates(), "the rules find no repetition")
 		batches := l.Alone(everything, 10, 5)
 		if len(batches) == 0 {
 			return nil, nil
@@ -98,7 +98,7 @@ func TestStatementsInOtherWordsBecomeAFact(t *testing.T) {
 	one, other := "We chose Postgres for staging", "The staging database is Postgres"
 	got, batches := join(said(1, "ana", one, ""), said(2, "eva", other, ""), said(3, "bob", "Lunch was cold", ""))
 	require.Len(t, batches, 1)
-	require.Len(t, batches[0], 2, "what shares no word is not asked about")
+	require.Len(t, batches[0], 2, "unrelated statements are not in the batch")
 	require.Len(t, got, 1)
 	require.Equal(t, facts.New, got[0].Action)
 	require.Equal(t, "Staging uses Postgres", got[0].Text)
@@ -112,8 +112,8 @@ func TestStatementsInOtherWordsBecomeAFact(t *testing.T) {
 	require.Empty(t, got, "one session is not enough")
 }
 
-// A fact that is held is reinforced by statements in other words, and its words stay.
-func TestAFactIsReinforcedInOtherWords(t *testing.T) {
+// A known fact is reinforced by statements in other words and keeps its own words.
+func TestFactIsReinforcedInOtherWords(t *testing.T) {
 	var l facts.Learner
 	l.Know(facts.Fact{ID: "f", Text: "The staging database is Postgres", Confidence: 0.8, Trust: 0.9, Sources: 1})
 	require.True(t, l.Add(said(1, "ana", "We chose Postgres for staging", "")))
@@ -131,8 +131,8 @@ func TestAFactIsReinforcedInOtherWords(t *testing.T) {
 	require.Equal(t, []string{"o1", "o2"}, got[0].Evidence)
 }
 
-// A proposal cites what it was shown, and at least two of it.
-func TestAProposalCitesWhatItWasShown(t *testing.T) {
+// A proposal must cite at least two of the statements in its batch.
+func TestProposalCitesItsBatch(t *testing.T) {
 	var l facts.Learner
 	given := alone("Staging uses Postgres", "Staging uses Postgres")
 	for _, cites := range [][]int{nil, {1}, {1, 1}, {0, 1}, {1, 3}, {-1, 2}} {
@@ -140,7 +140,7 @@ func TestAProposalCitesWhatItWasShown(t *testing.T) {
 	}
 }
 
-// Batches hold statements of new episodes with what they may restate, and are limited in size and number.
+// A batch contains statements of new episodes and the facts that they may restate. Size and number are limited.
 func TestBatchesForAModel(t *testing.T) {
 	var l facts.Learner
 	for i := range 200 {
@@ -153,13 +153,13 @@ func TestBatchesForAModel(t *testing.T) {
 		require.LessOrEqual(t, len(b), 12)
 		require.Greater(t, len(b), 1)
 	}
-	require.Empty(t, l.Alone(func(string) bool { return false }, 12, 4), "nothing is new")
+	require.Empty(t, l.Alone(func(string) bool { return false }, 12, 4), "no new episodes")
 	require.Len(t, l.Alone(func(id string) bool { return id == "o7" }, 12, 4), 1)
 }
 
-// A model turns a replacement into a contest and a doubtful contest into two facts. It never takes a fact away, and
-// what the words leave no doubt about is not asked.
-func TestAModelOnlyWeakensAConflict(t *testing.T) {
+// A model may turn a replacement into a contest and a doubtful contest into two facts. It never removes a fact, and is
+// not asked about conflicts that the words make certain.
+func TestModelOnlyWeakensConflict(t *testing.T) {
 	replace := facts.Update{Action: facts.Replace, Target: "f", Certainty: frame.Likely}
 	contest := facts.Update{Action: facts.Contest, Target: "f", Certainty: frame.Doubt}
 	sure := facts.Update{Action: facts.Replace, Target: "f", Certainty: frame.Sure}

@@ -40,6 +40,7 @@ type Record struct {
 	ID       string
 	Payload  schema.PlanGraphPayload
 	Evidence string // hash of its evidence
+	Wider    bool   // more agents read it than the evidence: only its metrics may change
 }
 
 // Skill is a stored procedure that plans may use as a node.
@@ -116,7 +117,7 @@ func delta(s promote.Candidate, known []Record, skills []Skill, taken map[string
 			out.Action, out.Target, out.Payload, out.Why = Update, k.ID, k.Payload, "more evidence for the same plan"
 			out.Payload.Metrics = metrics
 			return out
-		case out.Action == Add && !conditions.Disjoint(s.Conditions) && likeSteps(k.Payload, s.Procedure):
+		case out.Action == Add && !k.Wider && !conditions.Disjoint(s.Conditions) && likeSteps(k.Payload, s.Procedure):
 			out.Action, out.Target, out.Why = Supersede, k.ID, "other steps or conditions of the same plan"
 			out.Payload.PlanID = k.Payload.PlanID
 			n, _ := strconv.Atoi(k.Payload.Version) // a version that is not a number counts as 0

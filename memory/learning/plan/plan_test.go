@@ -120,7 +120,7 @@ func TestVersionsOfAPlan(t *testing.T) {
 	require.Equal(t, first.Payload.PlanID, got.Payload.PlanID)
 }
 
-func TestTwoStepsAreNoPlan(t *testing.T) {
+func TestTwoStepsMakeNoPlan(t *testing.T) {
 	require.Empty(t, learn(t, nil, nil, setup(1, "go", shell("1", "a"), shell("2", "b")),
 		setup(2, "go", shell("1", "a"), shell("2", "b")), setup(3, "go", shell("1", "a"), shell("2", "b"))))
 }
@@ -174,7 +174,7 @@ func TestAnyGraphIsOrderedOrRefused(t *testing.T) {
 			}
 		}
 		drawing := strings.Split(strings.TrimSpace(plan.Mermaid(p)), "\n")
-		require.LessOrEqual(t, len(drawing), 1+len(p.Nodes)+len(p.Edges), "a label stays in its line")
+		require.LessOrEqual(t, len(drawing), 1+len(p.Nodes)+len(p.Edges), "a label stays on its line")
 		for _, line := range drawing[1 : 1+len(p.Nodes)] {
 			require.Regexp(t, `^    n\d+\["[^"\r\n]*"\]$`, line)
 		}

@@ -17,7 +17,7 @@ import (
 
 var start = time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
 
-// attempt is one at the linker's error, by agent a in a session of its own.
+// attempt returns an attempt to fix the linker error, by agent a in a session of its own.
 func attempt(n int, outcome schema.Outcome, context map[string]string, commands ...string) trace.Attempt {
 	a := trace.Attempt{ID: fmt.Sprintf("ep%d#1", n), Episode: fmt.Sprintf("ep%d", n),
 		At:        start.Add(time.Duration(n) * time.Hour),
@@ -55,7 +55,7 @@ func TestThreeIndependentSuccessesArePromoted(t *testing.T) {
 	require.InDelta(t, 0.87, got[0].Track.Chance(), 0.01)
 }
 
-func TestWhatIsRefused(t *testing.T) {
+func TestRefusedSolutions(t *testing.T) {
 	told := func(n int, commands ...string) trace.Attempt {
 		a := attempt(n, "success", on("linux"), commands...)
 		a.Source = trace.Source{Agent: fmt.Sprint("x", n), Session: fmt.Sprint(n), Origin: "import:evil", Trust: 1}
@@ -118,7 +118,7 @@ func TestConditionsAreWhatSuccessesShareAndFailuresLack(t *testing.T) {
 	got, _ := promote.Solutions(group(attempts...), evidence.Default())
 	require.Len(t, got, 1)
 	require.Equal(t, promote.Conditions{"os": {"linux"}}, got[0].Conditions)
-	require.Empty(t, got[0].Against, "failures elsewhere do not speak against it")
+	require.Empty(t, got[0].Against, "failures elsewhere do not count against it")
 }
 
 func TestAnotherFixElsewhereIsASecondSolution(t *testing.T) {
@@ -133,7 +133,7 @@ func TestAnotherFixElsewhereIsASecondSolution(t *testing.T) {
 	require.True(t, got[0].Conditions.Disjoint(got[1].Conditions))
 }
 
-func TestARandomFailureMakesNoCondition(t *testing.T) {
+func TestRandomFailureMakesNoCondition(t *testing.T) {
 	var attempts []trace.Attempt
 	for i := range 10 {
 		outcome := schema.OutcomeSuccess
@@ -159,7 +159,7 @@ func TestGroupsAreBounded(t *testing.T) {
 	require.Equal(t, 2_000, groups.All()[0].Seen)
 }
 
-func TestTheOrderOfEvidenceDoesNotMatter(t *testing.T) {
+func TestOrderOfEvidenceDoesNotMatter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var attempts []trace.Attempt
 		for i := range rapid.IntRange(0, 14).Draw(t, "n") {
@@ -181,8 +181,8 @@ func TestTheOrderOfEvidenceDoesNotMatter(t *testing.T) {
 	})
 }
 
-// What did not help before a change may help after it: old failures neither keep it back nor become conditions.
-func TestOldFailuresDoNotKeepBackWhatWorksNow(t *testing.T) {
+// A repair may start to work after a change. Old failures neither prevent its promotion nor become conditions.
+func TestOldFailuresDoNotPreventPromotion(t *testing.T) {
 	var attempts []trace.Attempt
 	for i := range 12 {
 		attempts = append(attempts, attempt(i, schema.OutcomeFailure, on("macos"), rm(i), "make"))
@@ -196,8 +196,8 @@ func TestOldFailuresDoNotKeepBackWhatWorksNow(t *testing.T) {
 	require.Empty(t, got[0].Conditions)
 }
 
-// The more keys there are, the more likely one of them tells few failures apart by chance.
-func TestAKeyThatTellsFewOutcomesApartAmongManyIsNoCondition(t *testing.T) {
+// With many keys, one of them may separate a few failures from the successes by chance.
+func TestKeyWithFewOutcomesIsNoCondition(t *testing.T) {
 	in := func(n int, shell string) map[string]string {
 		out := map[string]string{"shell": shell}
 		for i, key := range []string{"a", "b", "c", "d", "e"} {
@@ -206,7 +206,7 @@ func TestAKeyThatTellsFewOutcomesApartAmongManyIsNoCondition(t *testing.T) {
 		return out
 	}
 	var attempts []trace.Attempt
-	for n := range 8 { // it failed twice with bash, and helped once there and seven times elsewhere
+	for n := range 8 { // with bash: two failures, one success; elsewhere: seven successes
 		attempts = append(attempts, attempt(n, "success", in(n, []string{"bash", "zsh"}[min(n, 1)]), rm(n)))
 	}
 	attempts = append(attempts, attempt(20, "failure", in(3, "bash"), rm(20)), attempt(5, "failure", in(4, "bash"), rm(5)))
@@ -215,8 +215,8 @@ func TestAKeyThatTellsFewOutcomesApartAmongManyIsNoCondition(t *testing.T) {
 	require.Empty(t, got[0].Conditions)
 }
 
-// What failed after a change fails everywhere. Where it was tried then says nothing.
-func TestFailuresAfterAChangeMakeNoCondition(t *testing.T) {
+// A repair that stops working fails everywhere. The system on which it was tried then is not a condition.
+func TestFailuresAfterChangeMakeNoCondition(t *testing.T) {
 	var attempts []trace.Attempt
 	for n := range 12 {
 		attempts = append(attempts, attempt(n, "success", on([]string{"linux", "macos"}[min(n%4, 1)]), rm(n)))
@@ -225,12 +225,12 @@ func TestFailuresAfterAChangeMakeNoCondition(t *testing.T) {
 		attempts = append(attempts, attempt(n, "failure", on("linux"), rm(n)))
 	}
 	got, refused := promote.Solutions(group(attempts...), evidence.Default())
-	require.Empty(t, got, "it does not work any more")
+	require.Empty(t, got, "it no longer works")
 	require.Equal(t, promote.OftenFails, refused[0].Reason)
 }
 
-// Attempts of one moment, as an import gives them, have no order: nothing changed between them.
-func TestNothingChangesBetweenAttemptsOfOneMoment(t *testing.T) {
+// Attempts with the same time, as from an import, have no order, so no change can lie between them.
+func TestAttemptsOfOneTimeHaveNoOrder(t *testing.T) {
 	var attempts []trace.Attempt
 	for i := range 12 {
 		os, outcome := "linux", schema.OutcomeSuccess

@@ -12,7 +12,7 @@ import (
 	"github.com/mneme/mneme/memory/normalize"
 )
 
-// sameProblem are occurrences of one problem each.
+// sameProblem lists occurrences of the same problem by name.
 var sameProblem = map[string][]string{
 	"go undefined": {"./main.go:12:5: undefined: parseFlags", "cmd/x/run.go:3:17: undefined: Foo"},
 	"go undefined build": {"# example.com/a\n./main.go:12:5: undefined: parse",
@@ -98,7 +98,7 @@ var sameProblem = map[string][]string{
 	"killed":    {"process exited with code 137", "process exited with code 137"},
 }
 
-// otherProblem are pairs of different problems, most of one tool.
+// otherProblem lists pairs of different problems, most of them of the same tool.
 var otherProblem = [][2]string{
 	{"./a.go:1:2: undefined: x", "./a.go:1:2: declared and not used: x"},
 	{`./a.go:1:2: "os" imported and not used`, "./a.go:1:2: declared and not used: os"},
@@ -161,7 +161,7 @@ var otherProblem = [][2]string{
 	{"error: node down is reported", "error: node lost is reported"},
 	{"error: cannot connect to the server", "error: cannot listen to the server"},
 	{"disk quota exceeded", "no space left on device"},
-	// Pairs that embeddings put nearer to each other than most rewordings of one problem (docs/learning.md).
+	// Embeddings of these pairs are closer than those of most rewordings of one problem (docs/learning.md).
 	{"error: connection refused by server", "error: connection reset by server"},
 	{"error: cannot open database connection for writing", "error: cannot open database connection for reading"},
 	{"error: certificate has expired", "error: certificate is not yet valid"},
@@ -189,7 +189,7 @@ func TestOneProblemHasOneSignature(t *testing.T) {
 	}
 }
 
-func TestDifferentProblemsKeepApart(t *testing.T) {
+func TestDifferentProblemsHaveDifferentSignatures(t *testing.T) {
 	for _, pair := range otherProblem {
 		a, b := signature.OfError(pair[0]), signature.OfError(pair[1])
 		require.Falsef(t, signature.Same(a, b), "%q\n%q\n%q\n%q", pair[0], pair[1], a.Words, b.Words)
@@ -234,7 +234,7 @@ func TestSignatureIsTotalAndSymmetric(t *testing.T) {
 	})
 }
 
-func TestValuesKeepWhatWasParticular(t *testing.T) {
+func TestValuesOfOccurrence(t *testing.T) {
 	s := signature.OfError("ld: cache mismatch in /home/ana/.cache/build (expected 12, got 14)")
 	path, ok := s.Of(signature.Path, 0)
 	require.True(t, ok)
@@ -248,7 +248,7 @@ func TestValuesKeepWhatWasParticular(t *testing.T) {
 	require.Equal(t, "build", name)
 }
 
-func TestAPythonErrorHasTheFileOfItsLastFrame(t *testing.T) {
+func TestPythonErrorHasFileOfLastFrame(t *testing.T) {
 	s := signature.OfError("Traceback (most recent call last):\n  File \"/srv/run.py\", line 3, in " +
 		"<module>\n    go()\n" +
 		"  File \"lib/harbour.py\", line 8, in go\n    return 1 / 0\nZeroDivisionError: division by zero\n")
@@ -260,14 +260,14 @@ func TestAPythonErrorHasTheFileOfItsLastFrame(t *testing.T) {
 	require.Empty(t, s.Values, "not a file")
 }
 
-func TestATextThatWasCutIsTheSameProblem(t *testing.T) {
+func TestTruncatedTextIsTheSameProblem(t *testing.T) {
 	whole := "error: failed to solve process because the builder has no network access in this sandbox"
 	require.True(t, signature.Same(signature.OfError(whole), signature.OfError(whole[:60]+normalize.CutMark)))
 	require.False(t, signature.Same(signature.OfError(whole), signature.OfError(whole[:60])))
 	require.False(t, signature.Same(signature.OfError("error: failed to solve"), signature.OfError(whole)))
 }
 
-func TestARecordKeepsTheSignature(t *testing.T) {
+func TestRecordKeepsSignature(t *testing.T) {
 	for name, texts := range sameProblem {
 		s := signature.OfError(texts[0])
 		require.True(t, signature.Same(s, signature.Parse(s.Text)), "%s: %q, %q", name, s.Words, s.Text)

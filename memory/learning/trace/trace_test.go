@@ -62,7 +62,7 @@ func linker() *story {
 		ok("5", "make app", "built")
 }
 
-func TestAFixThatDidNotHelpIsAnAttemptOfItsOwn(t *testing.T) {
+func TestFailedFixIsSeparateAttempt(t *testing.T) {
 	got := linker().attempts()
 	require.Len(t, got, 2)
 	require.True(t, got[0].Failed())
@@ -76,26 +76,26 @@ func TestAFixThatDidNotHelpIsAnAttemptOfItsOwn(t *testing.T) {
 	require.Equal(t, "make app", got[1].Situation.Failed.Args["cmd"].Text)
 }
 
-func TestARepairIsAnAttemptWithoutItsCheck(t *testing.T) {
+func TestRepairWithoutCheck(t *testing.T) {
 	got := linker().attempts()
 	repair, checked := got[1].Repair()
 	require.True(t, checked)
 	require.Len(t, repair.Steps, 1)
 	require.Equal(t, "rm -rf /home/ana/c1", repair.Steps[0].Args["cmd"].Text)
-	require.Len(t, got[1].Steps, 2, "the attempt is as it was")
+	require.Len(t, got[1].Steps, 2, "the attempt is unchanged")
 
 	same, checked := got[0].Repair()
-	require.False(t, checked, "it failed: the check is none of its steps")
+	require.False(t, checked, "a failed check is not a step")
 	require.Equal(t, got[0], same)
 
 	var again story
 	alone := again.fails("1", "make app", mismatch(1)).ok("2", "make app", "built").attempts()
 	require.Len(t, alone, 1)
 	_, checked = alone[0].Repair()
-	require.False(t, checked, "running it again is all that was done")
+	require.False(t, checked, "the repeated call is the only step")
 }
 
-func TestTheNextFailureIsAnotherProblem(t *testing.T) {
+func TestNextFailureIsAnotherProblem(t *testing.T) {
 	s := linker().fails("6", "make test", "--- FAIL: TestAdd (0.01s)").ok("7", "edit add.go", "").ok("8", "make test",
 		"")
 	got := s.attempts()
@@ -104,7 +104,7 @@ func TestTheNextFailureIsAnotherProblem(t *testing.T) {
 	require.True(t, got[2].Succeeded())
 }
 
-func TestWhatTheUserReportsIsTheProblem(t *testing.T) {
+func TestUserReportIsProblem(t *testing.T) {
 	var s story
 	s.add(ledger.KindUserInjected, ledger.Text{Text: mismatch(3)}).ok("1", "rm -rf /home/ana/c3", "").
 		add(ledger.KindOutcome, ledger.Outcome{Outcome: schema.OutcomeSuccess})
@@ -115,7 +115,7 @@ func TestWhatTheUserReportsIsTheProblem(t *testing.T) {
 	require.Equal(t, linker().attempts()[0].Key(), got[0].Key())
 }
 
-func TestATaskIsOneAttempt(t *testing.T) {
+func TestTaskIsOneAttempt(t *testing.T) {
 	var s story
 	s.add(ledger.KindUserInjected, ledger.Text{Text: "set up my project"}).
 		ok("1", "git init", "").ok("2", "go mod init", "").
@@ -125,7 +125,7 @@ func TestATaskIsOneAttempt(t *testing.T) {
 	require.Equal(t, "intent:set up project", got[0].Key())
 }
 
-func TestAnEpisodeSaysTheSameAsItsEvents(t *testing.T) {
+func TestEpisodeAgreesWithEvents(t *testing.T) {
 	s := linker()
 	episode, ok := session.Close("run/1", s.events, session.Finished)
 	require.True(t, ok)
@@ -169,9 +169,8 @@ func TestAnySessionIsRead(t *testing.T) {
 	})
 }
 
-// A build that fails with one error after the other has a problem for each: what was done between them solved the
-// first.
-func TestAnotherErrorOfTheSameCallIsTheNextProblem(t *testing.T) {
+// If a build fails with another error, the steps before solved the first problem, and the new error is the next one.
+func TestNewErrorOfSameCallIsNextProblem(t *testing.T) {
 	var s story
 	s.fails("1", "make app", mismatch(1)).
 		ok("2", "rm -rf bin", "").
@@ -186,14 +185,14 @@ func TestAnotherErrorOfTheSameCallIsTheNextProblem(t *testing.T) {
 	require.True(t, got[1].Succeeded())
 	require.Equal(t, got[0].Key(), got[1].Key())
 	require.Equal(t, "rm -rf /home/ana/c1", got[1].Steps[0].Args["cmd"].Text)
-	require.Len(t, got[1].Done(), 2, "the check passed as far as this problem goes")
+	require.Len(t, got[1].Done(), 2, "the check passed for this problem")
 	require.True(t, got[2].Succeeded())
 	require.NotEqual(t, got[1].Key(), got[2].Key())
 	require.Equal(t, "apt install libc-dev", got[2].Steps[0].Args["cmd"].Text)
 	require.Len(t, got[2].Steps, 2)
 }
 
-func TestAnErrorThatWasOnlyHiddenWasNotSolved(t *testing.T) {
+func TestHiddenErrorIsNotSolved(t *testing.T) {
 	var s story
 	s.fails("1", "make app", mismatch(1)).
 		ok("2", "mv Makefile Makefile.old", "").

@@ -24,8 +24,8 @@ func constraints(values ...string) []json.RawMessage {
 
 func (s *story) works(u ledger.WorkingUpdate) *story { return s.add(ledger.KindWorkingUpdated, u) }
 
-// The constraints that hold when an attempt begins are part of its situation. They replace those before, they do not
-// replace what the environment says, and what cannot be a condition is left out.
+// The constraints at the start of an attempt are part of its situation. They replace earlier constraints but not the
+// environment. Constraints that cannot be conditions are left out.
 func TestConstraintsAreConditions(t *testing.T) {
 	t.Parallel()
 	var s story
@@ -46,13 +46,12 @@ func TestConstraintsAreConditions(t *testing.T) {
 		"constraint_do_not_touch_the_database": "yes", "build_host": "ci-4", "jobs": "2"}, got[0].Situation.Context)
 	require.Equal(t, map[string]string{"os": "linux", "constraint_no_network": "yes"}, got[1].Situation.Context)
 	require.True(t, got[0].Bound)
-	require.Empty(t, got[1].Open, "it was solved and checked")
-	require.Equal(t, got[0].Key(), got[1].Key(), "a constraint does not make another problem of it")
+	require.Empty(t, got[1].Open, "solved and checked")
+	require.Equal(t, got[0].Key(), got[1].Key(), "a constraint does not change the problem")
 }
 
-// What another agent says in the same stream is not this agent's working memory, and a session without any is as
-// before.
-func TestWorkingMemoryIsOfTheAgent(t *testing.T) {
+// Updates of another agent in the same stream do not change this agent's working memory.
+func TestWorkingMemoryIgnoresOtherAgents(t *testing.T) {
 	t.Parallel()
 	session := trace.NewSession(trace.Meta{Episode: "ep", Source: trace.Source{Agent: "a"}})
 	var s story
@@ -68,7 +67,7 @@ func TestWorkingMemoryIsOfTheAgent(t *testing.T) {
 		len(got[0].Situation.Context)})
 }
 
-// An agent that says that it is blocked, and does nothing more, has failed, unless the session says how it ended.
+// A session whose last state is blocked is a failure unless the session has an outcome.
 func TestBlockedAtTheEndIsAFailure(t *testing.T) {
 	t.Parallel()
 	blocked := ledger.WorkingUpdate{State: schema.TaskBlocked, OpenQuestions: []string{"Which linker is it?"}}
@@ -78,13 +77,13 @@ func TestBlockedAtTheEndIsAFailure(t *testing.T) {
 		open []string
 	}{
 		"blocked": {func(s *story) { s.works(blocked) }, schema.OutcomeFailure, blocked.OpenQuestions},
-		"blocked, then it went on": {func(s *story) { s.works(blocked).ok("9", "ls", "") }, "",
+		"blocked, then continued": {func(s *story) { s.works(blocked).ok("9", "ls", "") }, "",
 			blocked.OpenQuestions},
 		"blocked, then not": {func(s *story) {
 			s.works(blocked).works(ledger.WorkingUpdate{State: schema.TaskWaiting, OpenQuestions: []string{}})
 		}, "", nil},
 		"a state that does not exist": {func(s *story) { s.works(ledger.WorkingUpdate{State: "stuck"}) }, "", nil},
-		"blocked, and it ended well": {func(s *story) {
+		"blocked, with outcome success": {func(s *story) {
 			s.works(blocked).add(ledger.KindOutcome, ledger.Outcome{Outcome: schema.OutcomeSuccess})
 		}, schema.OutcomeSuccess, blocked.OpenQuestions},
 		"only waiting": {func(s *story) { s.works(ledger.WorkingUpdate{State: schema.TaskWaiting}) }, "", nil},
@@ -99,7 +98,7 @@ func TestBlockedAtTheEndIsAFailure(t *testing.T) {
 	}
 }
 
-// Where one attempt was under a constraint, the others that name theirs were not. Of the rest, nothing is known.
+// If one attempt has a constraint, other attempts with known constraints did not have it. For the rest it is unknown.
 func TestSharedConstraints(t *testing.T) {
 	t.Parallel()
 	of := func(bound bool, context map[string]string) trace.Attempt {
@@ -115,7 +114,7 @@ func TestSharedConstraints(t *testing.T) {
 		require.Equal(t, map[string]string{"os": "linux", "constraint_offline": "no"}, attempts[i].Situation.Context)
 	}
 	require.Equal(t, map[string]string{"os": "linux"}, attempts[3].Situation.Context)
-	require.Equal(t, map[string]string{"os": "linux"}, shared, "what attempts share is not changed")
+	require.Equal(t, map[string]string{"os": "linux"}, shared, "the shared map is not changed")
 	require.Equal(t, map[string]string{"constraint_offline": "no"}, attempts[4].Situation.Context)
 
 	for _, trust := range []float64{0.49, 0, math.NaN()} {
@@ -124,11 +123,11 @@ func TestSharedConstraints(t *testing.T) {
 		attempts = []trace.Attempt{planted, of(true, map[string]string{"os": "linux"})}
 		trace.ShareConstraints(attempts)
 		require.Equal(t, map[string]string{"os": "linux"}, attempts[1].Situation.Context,
-			"what is not trusted puts no key into the situations of others")
+			"an untrusted attempt adds no key to other situations")
 	}
 }
 
-// Working memory is bounded, whatever an agent puts into it.
+// Working memory is bounded for any updates of an agent.
 func TestWorkingMemoryIsBounded(t *testing.T) {
 	t.Parallel()
 	var many []json.RawMessage

@@ -30,7 +30,7 @@ func said(name string, texts ...string) wording.Description {
 	return out
 }
 
-func TestADescriptionWordsAProcedureAndChangesNothingElse(t *testing.T) {
+func TestDescribeChangesOnlyWords(t *testing.T) {
 	t.Parallel()
 	p := procedure()
 	subject, ok := wording.Of(p)
@@ -42,7 +42,7 @@ func TestADescriptionWordsAProcedureAndChangesNothingElse(t *testing.T) {
 	got := wording.Apply(d, p)
 	require.Equal(t, "clear_the_stale_linker_cache", got.SkillName)
 	require.Equal(t, "Delete the cache at {path}.", got.Recipe[0].Step)
-	require.Equal(t, "shell: cmd=rm -rf {path}", p.Recipe[0].Step, "the procedure that was given stays")
+	require.Equal(t, "shell: cmd=rm -rf {path}", p.Recipe[0].Step, "the given procedure is unchanged")
 	got.SkillName = p.SkillName
 	for i := range got.Recipe {
 		got.Recipe[i].Step = p.Recipe[i].Step
@@ -50,7 +50,7 @@ func TestADescriptionWordsAProcedureAndChangesNothingElse(t *testing.T) {
 	require.Equal(t, p, got)
 }
 
-func TestWhatAModelInventsIsRefused(t *testing.T) {
+func TestInventedContentIsRefused(t *testing.T) {
 	t.Parallel()
 	good := []string{"Delete the cache at {path}", "Build again with make app"}
 	for name, bad := range map[string]wording.Description{
@@ -88,13 +88,13 @@ func TestWhatAModelInventsIsRefused(t *testing.T) {
 			subject, _ := wording.Of(procedure())
 			_, err := wording.Check(bad, subject)
 			require.Error(t, err)
-			require.NotContains(t, err.Error(), "Marek", "errors quote nothing")
+			require.NotContains(t, err.Error(), "Marek", "errors contain no content")
 		})
 	}
 }
 
-// Any answer is refused or bounded.
-func TestAnyDescriptionIsBounded(t *testing.T) {
+// Every answer is either refused or bounded.
+func TestDescriptionIsBounded(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		subject, _ := wording.Of(procedure())
@@ -115,7 +115,7 @@ func TestAnyDescriptionIsBounded(t *testing.T) {
 	})
 }
 
-func TestWhatAModelIsNotAskedAbout(t *testing.T) {
+func TestProceduresWithoutDescription(t *testing.T) {
 	t.Parallel()
 	_, ok := wording.Of(schema.CompetencePayload{})
 	require.False(t, ok)
@@ -125,7 +125,7 @@ func TestWhatAModelIsNotAskedAbout(t *testing.T) {
 	require.False(t, ok)
 }
 
-func TestASummarySaysOnlyWhatItsSourcesSay(t *testing.T) {
+func TestSummaryContainsOnlySources(t *testing.T) {
 	t.Parallel()
 	sources := []string{"2026-11-01 success (e1):\n- user: Deploy the ledger to Lisbon with 4 replicas",
 		"2026-11-02 ended without an outcome (e2):\n- user: Deploy the ledger to Porto"}

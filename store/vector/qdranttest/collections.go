@@ -10,10 +10,10 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// collection is what is stored under one name.
+// collection holds the data of one collection.
 type collection struct {
 	name    string
-	vectors map[string]*qd.VectorParams // "" is the unnamed one
+	vectors map[string]*qd.VectorParams // "" is the unnamed vector is the unnamed one
 	hnsw    *qd.HnswConfigDiff
 	indexes map[string]*qd.PayloadSchemaInfo
 	points  map[string]*point
@@ -63,7 +63,7 @@ func (s collections) Create(_ context.Context, req *qd.CreateCollection) (*qd.Co
 	return &qd.CollectionOperationResponse{Result: true}, nil
 }
 
-// Delete implements qdrant.CollectionsServer. Aliases go with their collection.
+// Delete implements qdrant.CollectionsServer. Aliases are deleted with their collection.
 func (s collections) Delete(_ context.Context, req *qd.DeleteCollection) (*qd.CollectionOperationResponse, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,8 +125,8 @@ func (s collections) Get(_ context.Context, req *qd.GetCollectionInfoRequest) (*
 	}}, nil
 }
 
-// UpdateAliases implements qdrant.CollectionsServer: one action after the other, with no reader in between. If one
-// fails, the earlier ones stay. Creating an alias that exists gives it another collection.
+// UpdateAliases implements qdrant.CollectionsServer. It applies the actions in order, and no reader sees a state in
+// between. If one fails, the earlier ones stay. Creating an existing alias moves it to another collection.
 func (s collections) UpdateAliases(_ context.Context, req *qd.ChangeAliases) (*qd.CollectionOperationResponse, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,8 +7,8 @@ import (
 	qd "github.com/qdrant/go-client/qdrant"
 )
 
-// checkFilter refuses what is not implemented, anywhere in a filter: ignoring a condition would let through what it
-// excludes.
+// checkFilter returns an error for any unimplemented condition in a filter. Ignoring the condition would admit points
+// that it excludes.
 func checkFilter(f *qd.Filter) error {
 	if f == nil {
 		return nil
@@ -32,7 +32,7 @@ func checkFilter(f *qd.Filter) error {
 			}
 		case *qd.Condition_IsEmpty, *qd.Condition_IsNull, *qd.Condition_HasVector:
 		case nil:
-			return unimplemented("an empty condition") // which a real one passes over
+			return unimplemented("an empty condition") // which a real server ignores
 		default:
 			return unimplemented("a nested condition")
 		}
@@ -58,7 +58,7 @@ func checkField(f *qd.FieldCondition) error {
 	return nil
 }
 
-// matches says whether a point meets a filter; no filter admits all.
+// matches reports whether a point matches a filter. A nil filter admits all points.
 func matches(p *point, f *qd.Filter) bool {
 	if f == nil {
 		return true
@@ -109,7 +109,7 @@ func (p *point) meets(c *qd.Condition) bool {
 	return false // checkFilter has refused the others
 }
 
-// isEmpty: the key is absent, null, or an empty list.
+// isEmpty reports whether the key is absent, null, or an empty list.
 func (p *point) isEmpty(key string) bool {
 	v, there := p.payload[key]
 	if !there {
@@ -124,7 +124,7 @@ func (p *point) isEmpty(key string) bool {
 	return false
 }
 
-// isNull: the key is present, and null or a list with a null.
+// isNull reports whether the key is present, and null or a list with a null.
 func (p *point) isNull(key string) bool {
 	return slices.ContainsFunc(p.values(key), func(v *qd.Value) bool {
 		_, null := v.GetKind().(*qd.Value_NullValue)
@@ -132,7 +132,7 @@ func (p *point) isNull(key string) bool {
 	})
 }
 
-// values are the values under a key: the elements of a list, or the single value.
+// values returns the values under a key: the elements of a list, or the single value.
 func (p *point) values(key string) []*qd.Value {
 	v, there := p.payload[key]
 	if !there {
@@ -168,7 +168,7 @@ func (p *point) meetsField(f *qd.FieldCondition) bool {
 	return true
 }
 
-// equals says whether a value is one that a match means. Types are not converted into each other.
+// equals reports whether a value is one that a match accepts. Types are not converted into each other.
 func equals(m *qd.Match, v *qd.Value) bool {
 	text, isText := v.GetKind().(*qd.Value_StringValue)
 	number, isNumber := v.GetKind().(*qd.Value_IntegerValue)

@@ -15,14 +15,14 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// point is one stored point. Vectors of the cosine distance are stored at unit length, as Qdrant does it.
+// point is one stored point. Vectors for the cosine distance are stored at unit length, as in Qdrant.
 type point struct {
 	id      *qd.PointId
 	payload map[string]*qd.Value
 	vectors map[string][]float32
 }
 
-// applyAfter is how long an update that no caller waits for takes.
+// applyAfter is the delay of an update without wait.
 const applyAfter = 20 * time.Millisecond
 
 // points implements the calls on points.
@@ -31,7 +31,7 @@ type points struct {
 	*Server
 }
 
-// keyOf is a key that sorts as Qdrant sorts ids: numbers first, then UUIDs by their bytes.
+// keyOf returns a key that sorts as Qdrant sorts ids: numbers first, then UUIDs by their bytes.
 func keyOf(id *qd.PointId) (string, error) {
 	switch v := id.GetPointIdOptions().(type) {
 	case *qd.PointId_Num:
@@ -51,14 +51,15 @@ func keyOf(id *qd.PointId) (string, error) {
 	}
 }
 
-// update applies a change now, after the acknowledged ones, or soon if no caller waits. The lock is held.
+// update applies a change: at once, after the acknowledged ones, if the caller waits, and otherwise soon. The lock is
+// held.
 func (s points) update(c *collection, wait bool, apply func()) *qd.PointsOperationResponse {
 	s.operations++
 	result := &qd.UpdateResult{OperationId: new(s.operations), Status: qd.UpdateStatus_Acknowledged}
 	c.waiting = append(c.waiting, apply)
 	switch {
 	case wait && s.stalled:
-		result.Status = qd.UpdateStatus_WaitTimeout // at once, and not at the end of the time
+		result.Status = qd.UpdateStatus_WaitTimeout // at once, instead of at the end of the timeout
 	case wait:
 		c.flush()
 		result.Status = qd.UpdateStatus_Completed
@@ -87,7 +88,7 @@ func (s points) Upsert(_ context.Context, req *qd.UpsertPoints) (*qd.PointsOpera
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var order []string
-	// malformed requests are refused before the collection is looked up
+	// a malformed request is refused before the collection is looked up
 	for _, p := range req.GetPoints() {
 		if p.GetVectors() == nil {
 			return nil, status.Error(codes.InvalidArgument, "Expected some vectors")
@@ -112,7 +113,7 @@ func (s points) Upsert(_ context.Context, req *qd.UpsertPoints) (*qd.PointsOpera
 	for i, p := range req.GetPoints() {
 		vectors, err := c.vectorsOf(p.GetVectors())
 		if status.Code(err) == codes.InvalidArgument && !req.GetWait() {
-			// it would be seen when the change is made, and no caller waits for that
+			// the mistake would be found when the change is applied, and the caller does not wait for that
 			return s.update(c, false, func() {}), nil
 		}
 		if err != nil {
@@ -158,7 +159,7 @@ func (c *collection) vectorsOf(v *qd.Vectors) (map[string][]float32, error) {
 	return out, nil
 }
 
-// check refuses a vector that the collection cannot hold, and returns it as it is stored.
+// check returns a vector as it is stored, or an error if the collection cannot store it.
 func (c *collection) check(name string, data []float32) ([]float32, error) {
 	params := c.vectors[name]
 	if params == nil {
@@ -184,7 +185,7 @@ func (c *collection) check(name string, data []float32) ([]float32, error) {
 	return out, nil
 }
 
-// chosen lists the keys of the points that a selector means. The lock is held.
+// chosen returns a function that lists the keys of the points that a selector selects. The lock is held.
 func (c *collection) chosen(selector *qd.PointsSelector) (func() []string, error) {
 	switch sel := selector.GetPointsSelectorOneOf().(type) {
 	case *qd.PointsSelector_Points:
@@ -234,7 +235,7 @@ func (s points) Delete(_ context.Context, req *qd.DeletePoints) (*qd.PointsOpera
 	}), nil
 }
 
-// SetPayload implements qdrant.PointsServer: the given keys are replaced, the others stay. If a waiting caller names
+// SetPayload implements qdrant.PointsServer. The given keys are replaced, the others stay. If a waiting caller names
 // points that do not exist, it gets an error after the others have been changed.
 func (s points) SetPayload(_ context.Context, req *qd.SetPayloadPoints) (*qd.PointsOperationResponse, error) {
 	s.mu.Lock()
@@ -280,8 +281,8 @@ var schemaTypes = map[qd.FieldType]qd.PayloadSchemaType{
 	qd.FieldType_FieldTypeUuid:     qd.PayloadSchemaType_Uuid,
 }
 
-// CreateFieldIndex implements qdrant.PointsServer. It changes what Get returns for the collection; filters mean the
-// same with and without it.
+// CreateFieldIndex implements qdrant.PointsServer. It changes what Get returns for the collection; the results of
+// filters do not depend on it.
 func (s points) CreateFieldIndex(_ context.Context, req *qd.CreateFieldIndexCollection) (*qd.PointsOperationResponse,
 	error) {
 	s.mu.Lock()
@@ -462,7 +463,7 @@ func (s points) nearest(req *qd.QueryPoints, vector []float32) (*qd.QueryRespons
 	return out, nil
 }
 
-// retrieved is a point as it is returned: without payload and vectors unless they are asked for.
+// retrieved returns a point for an answer, with payload and vectors only if they are requested.
 func (p *point) retrieved(payload *qd.WithPayloadSelector, vectors *qd.WithVectorsSelector) *qd.RetrievedPoint {
 	out := &qd.RetrievedPoint{Id: p.id, Payload: map[string]*qd.Value{}}
 	switch sel := payload.GetSelectorOptions().(type) {

@@ -1,8 +1,7 @@
-// Package qdranttest is a Qdrant service within the process, for tests on machines that have no Qdrant. It
-// speaks the gRPC interface of the real one, from the client's own protobufs, and holds to its semantics in
-// the calls that are implemented: collections, aliases, payload indexes, conditional upserts, deletions,
-// payload updates, filters, search, scroll, count, waiting, and their errors. Whatever it does not implement
-// it refuses as Unimplemented instead of guessing. Search is exact.
+// Package qdranttest is a Qdrant service within the process, for tests on machines without Qdrant. It implements the
+// gRPC interface of the real server, from the client's own protobufs, with the same semantics: collections, aliases,
+// payload indexes, conditional upserts, deletions, payload updates, filters, search, scroll, count, waiting, and
+// their errors. It answers any other call with Unimplemented. Search is exact.
 package qdranttest
 
 import (
@@ -26,7 +25,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Version is what the service says it is.
+// Version is the version that the service reports by default.
 const Version = "1.17.1"
 
 // Server is one service. It is safe for concurrent use.
@@ -50,20 +49,20 @@ type Server struct {
 // Option changes a server before it starts.
 type Option func(*Server)
 
-// WithAPIKey has the server refuse calls that do not carry the key, but for HealthCheck.
+// WithAPIKey makes the server refuse calls without the key, except HealthCheck.
 func WithAPIKey(key string) Option { return func(s *Server) { s.apiKey = key } }
 
-// WithVersion has the server say that it is of another version.
+// WithVersion sets the version that the server reports.
 func WithVersion(v string) Option { return func(s *Server) { s.version = v } }
 
-// WithTLS has the server speak TLS, as the host that the certificate names.
+// WithTLS makes the server use TLS with a certificate.
 func WithTLS(certificate tls.Certificate) Option {
 	return func(s *Server) {
 		s.tls = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{certificate}}
 	}
 }
 
-// Start starts a server of the test's own; it ends with the test.
+// Start starts a server for one test, which ends with the test.
 func Start(t testing.TB, options ...Option) *Server {
 	t.Helper()
 	s := &Server{version: Version, address: "127.0.0.1:0"}
@@ -80,15 +79,15 @@ func Start(t testing.TB, options ...Option) *Server {
 	return s
 }
 
-// Address is how a server is reached.
+// Address is the address of a server and the credentials for it.
 type Address struct {
 	URL    string
 	APIKey string         // empty if none is needed
 	RootCA *x509.CertPool // nil for the system's
 }
 
-// Any returns how the tests that run unchanged against a real server reach one: by QDRANT_URL, QDRANT_API_KEY and
-// QDRANT_CA_FILE. Where no URL is set it is a server within the process.
+// Any returns the address of a server for tests that also run against a real one: the server in QDRANT_URL,
+// QDRANT_API_KEY and QDRANT_CA_FILE or, if no URL is set, a new one within the process.
 func Any(t testing.TB) Address {
 	t.Helper()
 	if !Real() {
@@ -104,7 +103,7 @@ func Any(t testing.TB) Address {
 	return a
 }
 
-// Real says whether Any is a real server.
+// Real reports whether Any returns a real server.
 func Real() bool { return os.Getenv("QDRANT_URL") != "" }
 
 func (s *Server) listen() error {
@@ -114,7 +113,7 @@ func (s *Server) listen() error {
 	}
 	s.address = listener.Addr().String()
 	options := []grpc.ServerOption{grpc.MaxRecvMsgSize(64 << 20), grpc.UnaryInterceptor(s.intercept),
-		// The client pings to see whether the server is alive, more often than gRPC servers in Go allow by default.
+		// The client's keepalive pings are more frequent than gRPC servers in Go allow by default.
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: time.Second, PermitWithoutStream: true})}
 	if s.tls != nil {
 		options = append(options, grpc.Creds(credentials.NewTLS(s.tls)))
@@ -130,8 +129,7 @@ func (s *Server) listen() error {
 	return nil
 }
 
-// Stop kills the server: calls under way break off, and its port refuses connections. What it holds stays
-// for Restart.
+// Stop kills the server: running calls fail, and its port refuses connections. The data stays for Restart.
 func (s *Server) Stop() {
 	s.mu.Lock()
 	server := s.grpc
@@ -142,7 +140,7 @@ func (s *Server) Stop() {
 	}
 }
 
-// Restart starts a stopped server on its port again, with its former data or empty.
+// Restart starts a stopped server on its port again, with or without its previous data.
 func (s *Server) Restart(t testing.TB, keep bool) {
 	t.Helper()
 	if !keep {
@@ -165,8 +163,8 @@ func (s *Server) wipe() {
 	s.collections, s.aliases = map[string]*collection{}, map[string]string{}
 }
 
-// Before has fn called ahead of every call, with its full method name: it may wait, and an error that it
-// returns is the call's. Nil takes it away.
+// Before makes the server call fn before every call, with the full method name. fn may wait, and an error that it
+// returns becomes the result of the call. Nil removes the function.
 func (s *Server) Before(fn func(ctx context.Context, method string, req any) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -174,7 +172,7 @@ func (s *Server) Before(fn func(ctx context.Context, method string, req any) err
 }
 
 // Stall makes the server accept changes without applying them, as an overloaded server does: a caller that waits for
-// one learns, without an error, that the time is over. With false, all accepted changes are applied.
+// one is told, without an error, that its timeout has expired. With false, all accepted changes are applied.
 func (s *Server) Stall(stalled bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -218,7 +216,7 @@ func (h health) HealthCheck(context.Context, *qd.HealthCheckRequest) (*qd.Health
 	return &qd.HealthCheckReply{Title: "qdrant - vector search engine", Version: h.version}, nil
 }
 
-// checkName refuses what is not a name of a collection or alias.
+// checkName returns an error for an invalid name of a collection or alias.
 func checkName(name, never string) error {
 	if name == "" || len(name) > 255 {
 		return status.Error(codes.InvalidArgument,

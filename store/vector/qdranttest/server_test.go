@@ -21,8 +21,8 @@ import (
 
 var ctx = context.Background()
 
-// server is a client of the service, with a collection of the test's own. It is the real service where
-// QDRANT_URL is set: what holds here holds there.
+// server is a client of the service with its own collection. It uses the real service if QDRANT_URL is set, so that
+// both are tested to behave alike.
 type server struct {
 	*qd.GrpcClient
 	t    *testing.T
@@ -147,10 +147,10 @@ func TestConditionalUpserts(t *testing.T) {
 		return res.GetResult()[0].GetPayload()["version"].GetIntegerValue()
 	}
 	require.NoError(t, s.put(qd.NewIDNum(1), 1, 0, map[string]any{"version": 2}, version(2)),
-		"what is not there is inserted")
+		"a missing point is inserted")
 	require.EqualValues(t, 2, stands())
 	require.NoError(t, s.put(qd.NewIDNum(1), 1, 0, map[string]any{"version": 1}, version(1)))
-	require.EqualValues(t, 2, stands(), "the older one is passed over")
+	require.EqualValues(t, 2, stands(), "the older point is ignored")
 	require.NoError(t, s.put(qd.NewIDNum(1), 1, 0, map[string]any{"version": 3}, version(3)))
 	require.EqualValues(t, 3, stands())
 }
@@ -179,11 +179,11 @@ func TestPayloadsAndDeletions(t *testing.T) {
 	require.Equal(t, []uint64{0, 2, 3, 4}, s.found(nil))
 	_, err = s.Points().Delete(ctx, &qd.DeletePoints{CollectionName: s.name, Wait: new(true),
 		Points: qd.NewPointsSelector(qd.NewIDNum(0), qd.NewIDNum(77))})
-	require.NoError(t, err, "what is not there is no error")
+	require.NoError(t, err, "deleting a missing point is no error")
 	require.Equal(t, []uint64{2, 3, 4}, s.found(nil))
 }
 
-func TestScrollGoesThroughAllInTheOrderOfIDs(t *testing.T) {
+func TestScrollReturnsAllPointsByID(t *testing.T) {
 	t.Parallel()
 	s := connect(t)
 	want := map[string]bool{}
@@ -242,7 +242,7 @@ func TestAliases(t *testing.T) {
 	require.EqualValues(t, 1, n)
 	_, err = s.Collections().UpdateAliases(ctx,
 		&qd.ChangeAliases{Actions: []*qd.AliasOperations{qd.NewAliasCreate(alias, other)}})
-	require.NoError(t, err, "one that is there changes hands")
+	require.NoError(t, err, "an existing alias is moved")
 	n, err = count()
 	require.NoError(t, err)
 	require.Zero(t, n)
@@ -322,8 +322,8 @@ func TestRefusals(t *testing.T) {
 	require.Empty(t, s.found(nil))
 }
 
-// What no one waits for is acknowledged first and applied in order, if it can be; who waits, waits for what came
-// before.
+// An upsert without wait is acknowledged first and applied in order, if it can be. An upsert with wait also waits for
+// the earlier ones.
 func TestWaiting(t *testing.T) {
 	t.Parallel()
 	s := connect(t)
@@ -347,7 +347,7 @@ func TestWaiting(t *testing.T) {
 	_, err = s.Points().Upsert(ctx, &qd.UpsertPoints{CollectionName: s.name,
 		Points: []*qd.PointStruct{{Id: qd.NewIDNum(4),
 			Vectors: qd.NewVectorsMap(map[string]*qd.Vector{"v": qd.NewVector(1, 1, 1)})}}})
-	require.NoError(t, err, "no one waits to hear that it is of another length")
+	require.NoError(t, err, "without wait, a wrong vector length is not reported")
 	require.NoError(t, s.put(qd.NewIDNum(3), 0, 1, nil))
 	require.Equal(t, []uint64{1, 2, 3}, s.found(nil))
 }
@@ -367,8 +367,8 @@ func TestPayloadIndexesAreShown(t *testing.T) {
 	require.True(t, index.GetParams().GetKeywordIndexParams().GetIsTenant())
 }
 
-// Of the service in the process: it does not guess.
-func TestWhatIsNotImplementedIsRefused(t *testing.T) {
+// The in-process service refuses what it does not implement.
+func TestUnimplementedCallsAreRefused(t *testing.T) {
 	t.Parallel()
 	if qdranttest.Real() {
 		t.Skip("a real server implements it")
