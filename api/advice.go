@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/google/uuid"
@@ -14,6 +15,8 @@ const (
 	MaxAdviceError = 64 << 10 // bytes of an error
 	MaxAdviceKeys  = 40       // of the context, and of the preferences
 	MaxAdviceValue = 400      // bytes of a value of these
+	MaxAdviceTool  = 200      // characters of the name of the tool that failed
+	MaxAdviceArgs  = 64 << 10 // bytes of its arguments
 	MaxReportSteps = 200
 )
 
@@ -28,7 +31,25 @@ func (r *AdviseRequest) Validate() error {
 	check.Text(&p, "working_dir", r.WorkingDir, schema.MaxNameLength)
 	keys(&p, "context", r.Context)
 	keys(&p, "preferences", r.Preferences)
+	r.Failed.check(&p, "failed")
 	return p.Err()
+}
+
+func (c *FailedCall) check(p *check.Problems, field string) {
+	if c == nil {
+		return
+	}
+	if c.Tool == "" {
+		p.Add(field+".tool", "is required")
+	}
+	check.Text(p, field+".tool", c.Tool, MaxAdviceTool)
+	if args := bytes.TrimSpace(c.Args); len(args) > 0 {
+		if args[0] != '{' {
+			p.Add(field+".args", "must be an object")
+			return
+		}
+		check.Scan(args, field+".args", check.MaxDepth, MaxAdviceArgs, p)
+	}
 }
 
 // Validate returns a *schema.ValidationError that lists every invalid field.

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/json"
 	"maps"
 	"time"
 
@@ -126,7 +127,15 @@ type AdviseRequest struct {
 	Context     map[string]string `json:"context,omitempty"`     // os, project_kind, go_version and so on
 	Preferences map[string]string `json:"preferences,omitempty"` // by the same keys; context takes precedence
 	WorkingDir  string            `json:"working_dir,omitempty"`
+	Failed      *FailedCall       `json:"failed,omitempty"`      // the call that failed with the error
 	ReadPolicy  schema.ReadPolicy `json:"read_policy,omitempty"` // as in a recall; empty: the agent's own memories
+}
+
+// FailedCall is a tool call that failed. Its arguments may have values that the error does not repeat, such as the name
+// of a file.
+type FailedCall struct {
+	Tool string          `json:"tool"`
+	Args json.RawMessage `json:"args,omitempty"` // an object
 }
 
 // AdviseResponse is the best procedure or plan for a situation, with its parameters filled in.

@@ -26,6 +26,12 @@ func linkerError(n int) string {
 // repairs records the events of a session: linking fails, a command repairs it, linking succeeds.
 func repairs(t testing.TB, h *testkit.Harness, p schema.Principal, n int) string {
 	t.Helper()
+	return repairsWith(t, h, p, n, "make app", linkerError(n), fmt.Sprintf("rm -rf /home/dev%d/.cache/build", n))
+}
+
+// repairsWith records a session as it happens: a command fails, another one repairs it, the first passes.
+func repairsWith(t testing.TB, h *testkit.Harness, p schema.Principal, n int, cmd, problem, repair string) string {
+	t.Helper()
 	ctx := context.Background()
 	ref := api.SessionRef{Principal: p, Session: fmt.Sprintf("repair-%d-%s", n, uuid.NewString()[:8])}
 	at := time.Now().UTC().Add(-time.Hour)
@@ -43,11 +49,10 @@ func repairs(t testing.TB, h *testkit.Harness, p schema.Principal, n int) string
 		api.AppendRequest{SessionRef: ref, Events: []ledger.Event{
 			add("u", ledger.KindUserInjected, ledger.Text{Text: "Build the app please"}),
 			add("e", ledger.KindEnvironment, schema.Environment{OS: "linux", WorkingDir: fmt.Sprintf("/w/app%d", n)}),
-			call("1", "make app"), add("r1", ledger.KindToolFailed,
-				ledger.ToolResult{CallID: "1", Error: linkerError(n)}),
-			call("2", fmt.Sprintf("rm -rf /home/dev%d/.cache/build", n)),
+			call("1", cmd), add("r1", ledger.KindToolFailed, ledger.ToolResult{CallID: "1", Error: problem}),
+			call("2", repair),
 			add("r2", ledger.KindToolReturned, ledger.ToolResult{CallID: "2", Result: json.RawMessage(`"ok"`)}),
-			call("3", "make app"), add("r3", ledger.KindToolReturned,
+			call("3", cmd), add("r3", ledger.KindToolReturned,
 				ledger.ToolResult{CallID: "3", Result: json.RawMessage(`"ok"`)}),
 		}})
 	require.NoError(t, err)
@@ -136,6 +141,54 @@ func TestOneRepairIsAdvisedAndReported(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.NotNil(t, advise(t, h, asksAbout(p, 95)).Best, "recommended again")
+}
+
+// A value that only the call that failed has is known to advice, from one success and from a procedure. Without the
+// call, the caller is told that a value is missing.
+func TestAdviceKnowsTheCallThatFailed(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	p := testkit.Principal()
+	const problem = "fatal: refusing to merge unrelated histories"
+	repair := func(n int) string { return fmt.Sprintf("git merge --allow-unrelated-histories topic%d", n) }
+	call := func(n int) string { return fmt.Sprintf("git merge -q topic%d", n) }
+	asks := func(n int) api.AdviseRequest {
+		args, err := json.Marshal(map[string]string{"cmd": call(n)})
+		require.NoError(t, err)
+		return api.AdviseRequest{Principal: p, Task: "join the branches", Error: problem,
+			Context: map[string]string{"os": "linux"}, Failed: &api.FailedCall{Tool: "shell", Args: args}}
+	}
+	repairsWith(t, h, p, 1, call(1), problem, repair(1))
+	out := advise(t, h, asks(99))
+	require.NotNil(t, out.Best)
+	require.True(t, out.Best.Tentative)
+	require.Equal(t, repair(99), out.Best.Steps[0].Args["cmd"])
+
+	repairsWith(t, h, p, 2, call(2), problem, repair(2))
+	repairsWith(t, h, p, 3, call(3), problem, repair(3))
+	consolidate(t, h, api.LearnInput{LearnScope: scopeOfPrincipal(p)})
+	out = advise(t, h, asks(98))
+	require.NotNil(t, out.Best)
+	require.False(t, out.Best.Tentative)
+	require.Equal(t, repair(98), out.Best.Steps[0].Args["cmd"])
+	require.Empty(t, out.Best.Missing)
+	without := asks(97)
+	without.Failed = nil
+	out = advise(t, h, without)
+	require.NotNil(t, out.Best)
+	require.NotEmpty(t, out.Best.Missing)
+	require.Equal(t, "git merge --allow-unrelated-histories {"+out.Best.Missing[0]+"}", out.Best.Steps[0].Args["cmd"])
+
+	wrong := asks(96)
+	wrong.Failed.Tool = ""
+	_, err := mneme.Advise(context.Background(), h.Temporal, h.TaskQueue, wrong)
+	require.ErrorContains(t, err, "failed.tool")
+	// A client that does not check is refused by the workflow.
+	run, err := h.Temporal.ExecuteWorkflow(context.Background(), mneme.AdviseStart(h.TaskQueue, wrong),
+		api.WorkflowAdvise, wrong)
+	require.NoError(t, err)
+	_, err = mneme.Outcome[api.AdviseResponse](context.Background(), run)
+	require.ErrorContains(t, err, "failed.tool")
 }
 
 func statsOf(seen ...bool) (s evidence.Stats) {

@@ -93,6 +93,9 @@ func (m *Rules) Remember(_ context.Context, s *Session) error {
 func (m *Rules) Advise(_ context.Context, req api.AdviseRequest) (api.AdviseResponse, error) {
 	s := advice.Situation{Task: req.Task, Error: req.Error, Context: req.Context, Preferences: req.Preferences,
 		WorkingDir: req.WorkingDir}
+	if f := req.Failed; f != nil {
+		s.Failed = trace.CallOf(f.Tool, f.Args)
+	}
 	key := trace.Attempt{Problem: signature.OfError(req.Error)}.Key()
 	if m.opts.Single {
 		return m.single(s, m.visible(key, req.Principal.Agent))

@@ -230,7 +230,8 @@ var ana = schema.Principal{Tenant: "bench", Agent: "ana"}
 func (m *byRules) propose(t task, p problem) ([][]string, error) {
 	m.now = t.at
 	answer, err := m.memory.Advise(stdcontext.Background(), api.AdviseRequest{Principal: ana, Task: "Build the app.",
-		Error: p.text, Context: t.context, WorkingDir: t.dir})
+		Error: p.text, Context: t.context, WorkingDir: t.dir,
+		Failed: &api.FailedCall{Tool: "shell", Args: []byte(fmt.Sprintf(`{"cmd":%q}`, checking))}})
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,7 @@
 // or sh fails for a real reason. An actor with a catalogue of repairs tries them in random order, or does what Mneme
 // advises. Only the exit code of the command that failed says whether a repair helped. Nothing needs the network.
 //
-// There are two sets of families. The families of dev were used while developing; those of reported have other causes,
-// other error texts and other names, and their results are published. Families whose tools are not on this machine are
-// left out, and the output names them.
+// The families of dev were used while developing; those of reported have other causes, other error texts and other
+// names. The other sets were written one after the other, each before it was run: its first run measures the rules as
+// they were then. Families whose tools are not on this machine are left out, and the output names them.
 package main

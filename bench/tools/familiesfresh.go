@@ -122,6 +122,12 @@ func repairsFor(set string) []repair {
 		return slices.Concat(catalogue, freshRepairs)
 	case "later":
 		return slices.Concat(catalogue, freshRepairs, laterRepairs)
+	case "further":
+		return slices.Concat(catalogue, freshRepairs, laterRepairs, furtherRepairs)
+	case "unseen":
+		return slices.Concat(catalogue, freshRepairs, laterRepairs, furtherRepairs, unseenRepairs)
+	case "last":
+		return slices.Concat(catalogue, freshRepairs, laterRepairs, furtherRepairs, unseenRepairs, lastRepairs)
 	}
 	return catalogue
 }

@@ -51,12 +51,16 @@ func (t task) prepare(root string, on tools) (p *place, f failure, output string
 }
 
 // sets are the families for development, those for reports, and those written after the rules: the fresh ones showed
-// what to change, and the later ones were written after these changes.
+// what to change, the later ones were written after these changes. So it went on with the further, the unseen and the
+// last ones, which are of other tools.
 var sets = map[string][]family{
 	"dev":      devFamilies,
 	"reported": concat(goFamilies, cFamilies, gitFamilies, scriptFamilies),
 	"fresh":    freshFamilies,
 	"later":    laterFamilies,
+	"further":  furtherFamilies,
+	"unseen":   unseenFamilies,
+	"last":     lastFamilies,
 }
 
 func concat(lists ...[]family) (out []family) {

@@ -23,7 +23,9 @@ func find() tools {
 	t := tools{paths: map[string]string{}, versions: map[string]string{}}
 	for name, version := range map[string]string{"go": "version", "gcc": "-dumpfullversion", "make": "--version",
 		"git": "--version", "python3": "--version", "npm": "--version", "node": "--version", "sh": "", "tar": "",
-		"gzip": "", "sqlite3": "", "ssh-keygen": ""} {
+		"gzip": "", "sqlite3": "", "ssh-keygen": "", "perl": "", "bash": "", "cmake": "", "openssl": "", "jq": "",
+		"patch": "", "diff": "", "ln": "", "sed": "", "sort": "", "javac": "", "base64": "", "g++": "", "iconv": "",
+		"ninja": "", "mkdir": "", "ar": "", "msgfmt": "", "cp": "", "comm": "", "cmp": ""} {
 		at, err := exec.LookPath(name)
 		if err != nil {
 			continue

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -45,10 +46,13 @@ func newAdvised(o learner.Options) *advised {
 
 func (m *advised) propose(s situation, _ plan) ([]plan, error) {
 	m.now = s.at
-	var err error
+	args, err := json.Marshal(map[string]string{"cmd": s.command})
+	if err != nil {
+		return nil, err
+	}
 	m.answer, err = m.memory.Advise(context.Background(),
-		api.AdviseRequest{Principal: ana, Task: s.task, Error: s.output,
-			Context: s.context, WorkingDir: s.dir})
+		api.AdviseRequest{Principal: ana, Task: s.task, Error: s.output, Context: s.context, WorkingDir: s.dir,
+			Failed: &api.FailedCall{Tool: shell, Args: args}})
 	if err != nil {
 		return nil, err
 	}

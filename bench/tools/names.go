@@ -82,4 +82,10 @@ var words = map[string][]string{
 		plover quail reed salmon thistle urchin vole willow yarrow`),
 	"later": strings.Fields(`anvil bellows chisel dowel easel flask girder hinge ingot jigsaw kiln lathe mallet nozzle
 		oven pulley rivet spindle trowel vise winch yoke`),
+	"further": strings.Fields(`almond barley cumin dill endive fennel ginger hazel jicama kale lentil mustard nutmeg
+		olive parsley radish saffron turnip vanilla walnut yam zucchini`),
+	"last": strings.Fields(`anchor bosun capstan davit estuary fathom galley halyard inlet jib keel leeward mast nautical
+		oar pontoon quay rudder sextant tiller undertow vessel windlass yawl`),
+	"unseen": strings.Fields(`alcove balcony cellar dormer eaves foyer gable hallway inglenook joist keystone lintel
+		mantel niche oriel pantry rafter scullery turret veranda wicket atrium buttress cupola`),
 }

@@ -50,8 +50,10 @@ func look(command, output, dir, home string) seen {
 // programs returns the programs that the command names. A command that names none is a command of the shell.
 func (s seen) programs() (out []string) {
 	for _, p := range []string{"go", "gcc", "make", "git", "python3", "npm", "node", "gzip", "sqlite3",
-		"ssh-keygen"} {
-		if regexp.MustCompile(`(^|[\s;])` + p + `\s`).MatchString(s.command) {
+		"ssh-keygen", "tar", "perl", "bash", "cmake", "openssl", "jq", "patch",
+		"ln", "sed", "sort", "javac", "base64", "g++", "iconv", "ninja", "mkdir", "ar", "msgfmt", "cp",
+		"comm", "cmp"} {
+		if regexp.MustCompile(`(^|[\s;])` + regexp.QuoteMeta(p) + `\s`).MatchString(s.command) {
 			out = append(out, p)
 		}
 	}

@@ -15,14 +15,18 @@ const (
 	reportWithin = time.Minute
 )
 
-// Advise requests advice for the principal of the session, and waits at most ten seconds. A nil Recorder returns no
-// advice.
+// Advise requests advice for the principal of the session, and waits at most ten seconds. A request with an error and
+// without the call that failed gets the last recorded call that failed and did not succeed since, as it was recorded. A
+// nil Recorder returns no advice.
 func (r *Recorder) Advise(ctx workflow.Context, req api.AdviseRequest) (api.AdviseResponse, error) {
 	var out api.AdviseResponse
 	if r == nil {
 		return out, nil
 	}
 	req.Principal = r.set.Principal
+	if req.Error != "" && req.Failed == nil {
+		req.Failed = r.lastFailed()
+	}
 	return out, r.ask(ctx, api.OperationAdvise, api.WorkflowAdvise, adviseWithin, req, &out)
 }
 

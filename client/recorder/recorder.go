@@ -31,6 +31,7 @@ type Recorder struct {
 	calls    int
 	turn     int
 
+	problem   *Call          // the last call that failed and did not succeed since
 	open      []*Call        // calls whose result the interceptor waits for
 	waiting   []ledger.Event // not in the ledger yet; the first `sending` of them are being delivered
 	sending   int

@@ -37,6 +37,7 @@ type desk struct {
 	mu    sync.Mutex
 	fail  func(delivery int) error // before a delivery
 	count int
+	asked []api.AdviseRequest
 }
 
 func newDesk(t *testing.T) *desk {
@@ -44,6 +45,7 @@ func newDesk(t *testing.T) *desk {
 	d := &desk{t: t, store: testkit.Store(t), temporal: testkit.Temporal(t), p: testkit.Principal(),
 		ledger: "ledger-" + uuid.NewString(), agent: "agent-" + uuid.NewString()}
 	w := worker.New(d.temporal, d.ledger, worker.Options{})
+	w.RegisterWorkflowWithOptions(d.advise, workflow.RegisterOptions{Name: api.WorkflowAdvise})
 	w.RegisterActivityWithOptions(d.append, activity.RegisterOptions{Name: api.ActivityAppendEvents})
 	require.NoError(t, w.Start())
 	t.Cleanup(w.Stop)
@@ -67,6 +69,14 @@ func (d *desk) append(ctx context.Context, req api.AppendRequest) (api.AppendRes
 		return api.AppendResult{}, temporal.NewNonRetryableApplicationError(err.Error(), "invalid_request", nil)
 	}
 	return api.AppendResult{Appended: out}, err
+}
+
+// advise keeps the request, and knows nothing.
+func (d *desk) advise(_ workflow.Context, req api.AdviseRequest) (api.AdviseResponse, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.asked = append(d.asked, req)
+	return api.AdviseResponse{}, nil
 }
 
 func (d *desk) failing(fail func(delivery int) error) {

@@ -1,6 +1,8 @@
 package recorder
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,6 +12,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/schema/ledger"
 )
 
@@ -18,6 +21,7 @@ type Call struct {
 	recorder *Recorder
 	id       string
 	tool     string
+	args     json.RawMessage // as recorded
 	began    time.Time
 	ended    bool
 	hidden   bool            // its result is not recorded
@@ -44,8 +48,9 @@ func (r *Recorder) call(tool string, args []any) *Call {
 	if tool == "" {
 		tool = "unknown"
 	}
-	c := &Call{recorder: r, tool: tool, began: workflow.Now(r.ctx), id: fmt.Sprintf("%s-%d", r.prefix[:12], r.calls)}
-	r.compose(ledger.KindToolCalled, ledger.ToolCall{CallID: c.id, Tool: tool, Args: argsOf(args, r.set.MaxBytes)})
+	c := &Call{recorder: r, tool: tool, args: argsOf(args, r.set.MaxBytes), began: workflow.Now(r.ctx),
+		id: fmt.Sprintf("%s-%d", r.prefix[:12], r.calls)}
+	r.compose(ledger.KindToolCalled, ledger.ToolCall{CallID: c.id, Tool: tool, Args: c.args})
 	return c
 }
 
@@ -56,6 +61,7 @@ func (c *Call) Returned(result any, artifacts ...string) {
 	}
 	c.ended = true
 	r := c.recorder
+	r.problem = c.after(r.problem, true)
 	out := ledger.ToolResult{CallID: c.id, DurationMS: r.since(c.began), Artifacts: artifactsOf(artifacts)}
 	if result != nil && !c.hidden {
 		out.Result = valueOf(result, r.set.MaxBytes)
@@ -70,11 +76,41 @@ func (c *Call) Failed(err error) {
 	}
 	c.ended = true
 	r := c.recorder
+	r.problem = c.after(r.problem, false)
 	out := ledger.ToolResult{CallID: c.id, DurationMS: r.since(c.began), Error: "failed"}
 	if err != nil && !c.hidden {
 		out.Error = textOf(messageOf(err), r.set.MaxBytes)
 	}
 	r.compose(ledger.KindToolFailed, out)
+}
+
+// after returns the call whose failure is the problem after c has ended: the last one that failed and did not succeed
+// since. A call whose arguments are not recorded is not named.
+func (c *Call) after(problem *Call, ok bool) *Call {
+	switch {
+	case !ok && c.hidden:
+		return nil
+	case !ok:
+		return c
+	case problem != nil && problem.tool == c.tool && bytes.Equal(problem.args, c.args):
+		return nil
+	}
+	return problem
+}
+
+// lastFailed returns the call whose failure is the problem now, or nil. It records nothing: a result that has arrived
+// is recorded with the next event.
+func (r *Recorder) lastFailed() *api.FailedCall {
+	problem := r.problem
+	for _, c := range r.open {
+		if c.future.IsReady() {
+			problem = c.after(problem, c.future.Get(c.ctx, nil) == nil) // does not wait
+		}
+	}
+	if problem == nil || len(problem.args) > api.MaxAdviceArgs {
+		return nil
+	}
+	return &api.FailedCall{Tool: problem.tool, Args: problem.args}
 }
 
 // messageOf returns the error message of a tool, without the text that Temporal adds.

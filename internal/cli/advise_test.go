@@ -38,6 +38,13 @@ func TestAdviseCommand(t *testing.T) {
 	}
 	require.Contains(t, c.run("advise", "build", "--error-file", problem).is(app.ExitOK).out, "--context os=…")
 	c.run("advise").is(app.ExitUsage)
+	failed := []string{"advise", "build", "--error-file", problem, "--context", "os=linux"}
+	require.Contains(t, c.run(append(failed, "--failed-tool", "shell", "--failed-args",
+		`{"cmd":"make app"}`)...).is(app.ExitOK).out, "clear the cache")
+	require.Contains(t, c.run(append(failed, "--failed-args", `{"cmd":"make app"}`)...).is(app.ExitUsage).err,
+		"failed.tool")
+	require.Contains(t, c.run(append(failed, "--failed-tool", "shell", "--failed-args",
+		"make app")...).is(app.ExitUsage).err, "failed.args")
 
 	var out api.AdviseResponse
 	c.run("advise", "build", "--error", "ld: cache mismatch", "--context", "os=linux",

@@ -167,7 +167,8 @@ func disjoint(a, b []int) bool {
 // onDays returns the weekdays on which a text is true. If the text has a value of another kind, such as a time or a
 // number, its weekdays are not the value.
 func (t *Text) onDays() []int {
-	if len(t.typed[KindTime])+len(t.typed[KindDuration])+len(t.typed[KindAmount])+len(t.typed[KindNumber]) > 0 {
+	if len(t.typed[KindTime])+len(t.typed[KindDuration])+len(t.typed[KindAmount])+len(t.typed[KindNumber])+
+		len(t.typed[KindOften]) > 0 {
 		return slices.Concat(t.places.days, t.places.valueDays)
 	}
 	return t.places.days
@@ -185,7 +186,8 @@ func ApartAs(earlier, later Quote) bool {
 // addition, a single case or hypothetical.
 func Apart(earlier, later Text) bool {
 	a, b := earlier.places, later.places
-	return b.also && later.cue < cueChange || b.instance && !a.instance || b.imagined && !a.imagined ||
+	return b.also && later.cue < cueChange || a.also && later.cue < cueNow ||
+		b.instance && !a.instance || b.imagined && !a.imagined ||
 		disjoint(earlier.onDays(), later.onDays()) || conflict(a.qualifiers, b.qualifiers) ||
 		conflict(a.names, b.names) ||
 		slices.ContainsFunc(a.within, func(x modified) bool {

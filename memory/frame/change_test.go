@@ -22,7 +22,7 @@ func TestChangesWithoutMarkers(t *testing.T) {
 		{"We draw our charts in Tableau.", "Turns out our charts are in Superset, not in Tableau.", Sure, Updates},
 		{"My gardener is Olga. Just saying.", "Olga retired, so my new gardener is Ines.", Sure, Updates},
 		{"I get my bread at Keller.", "Keller got too crowded, so I get my bread at Brandt.", Sure, Updates},
-		{"I use Opera as my browser.", "I browse with Vivaldi instead of Opera.", Likely, Updates},
+		{"I use Opera as my browser.", "I browse with Vivaldi instead of Opera.", Sure, Updates},
 		{"Nina pays for Spotify.", "Nina pays for the Guardian.", Doubt, Updates},
 		{"Max won 30 euros at darts.", "Max switched from a road bike to a cargo bike.", Unrelated, ""},
 		{"I post my photos on Flickr.", "I left Pinterest and post my photos on Flickr.", Unrelated, ""},

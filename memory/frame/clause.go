@@ -18,7 +18,7 @@ func splitClauses(ts []token) [][]token {
 			start, verbs = n, 0
 			continue
 		}
-		if i-start < 2 || i+2 >= len(ts) || verbs == 0 {
+		if i-start < 1 || i+2 >= len(ts) || verbs == 0 {
 			continue
 		}
 		next := i + 1
@@ -41,8 +41,9 @@ func splitClauses(ts []token) [][]token {
 			begins = hasVerb(ts[next:min(len(ts), next+5)])
 		case end == ',' || and:
 			t := ts[next]
-			begins = (pronouns[t.low] || selfWords[t.low]) && !(t.low == "the") &&
-				hasVerb(ts[next+1:min(len(ts), next+3)]) ||
+			begins = and && t.cap && isAux(ts[next+1]) && !pronouns[t.low] ||
+				(pronouns[t.low] || selfWords[t.low]) && !(t.low == "the") &&
+					hasVerb(ts[next+1:min(len(ts), next+3)]) ||
 				(possessives[t.low] || t.cap && end == ',' || articles[t.low] && end == ',') &&
 					hasAux(ts[next+1:min(len(ts), next+5)]) ||
 				and && isVerb(t) && !articles[ts[next-1].low] &&
@@ -102,7 +103,24 @@ func (r *reader) elliptic(prev *Frame) bool {
 		return false
 	}
 	v.Kind = KindName
-	prev.old = append(prev.old, prev.values...)
+	if parts := prev.outline.parts; !prev.holder && len(prev.old) == 0 && prev.bareName && len(parts) > 1 &&
+		parts[0].role == roleAgent {
+		// "Samir does not write it any more, Jule does": someone else does the same
+		parts[0].stems, prev.owner = strings.Fields(v.key), strings.Fields(v.key)
+		prev.topic = append(slices.DeleteFunc(slices.Clone(prev.topic), func(t string) bool {
+			return slices.Contains(prev.subject, t)
+		}), prev.owner...)
+		prev.subject = prev.owner
+		prev.ended, prev.negated, prev.cue = false, false, cueChange
+		return true
+	}
+	for _, old := range prev.values {
+		if len(prev.old) > 0 && old.Kind == KindTerm { // "Oliver is not our lead any more, Tomasz is"
+			prev.topic = append(prev.topic, strings.Fields(old.key)...)
+		} else {
+			prev.old = append(prev.old, old)
+		}
+	}
 	prev.values = []Value{v}
 	prev.ended, prev.negated, prev.cue = false, false, cueChange
 	return true
@@ -111,6 +129,10 @@ func (r *reader) elliptic(prev *Frame) bool {
 // inherit gives a clause without its own subject that of the clause before.
 func (r *reader) inherit(prev Frame, sameSentence bool) {
 	r.unresolved = r.unresolved && len(prev.subject) == 0
+	if sameSentence && r.byPronoun && prev.actor != "" && len(prev.subject) == 0 && prev.cue == cueChange {
+		r.unresolved = false // "I changed my dentist, it is Dr. Roth now": completes joins them
+		return
+	}
 	if !r.byPronoun && !(sameSentence && r.subjectless) || len(prev.subject) == 0 {
 		return
 	}
@@ -139,8 +161,10 @@ func completes(prev, f Frame, close bool) bool {
 	if len(prev.values) > 0 && !prev.ended && !prev.negated {
 		return false // it has its own value
 	}
-	m := match(prev, f)
-	return !m.strangers
+	if f.byPronoun && prev.actor != "" && len(prev.subject) == 0 {
+		return true // "I changed my dentist, it is Dr. Roth now"
+	}
+	return !match(prev, f).strangers
 }
 
 func joined(prev, f Frame) Frame {
@@ -155,6 +179,7 @@ func joined(prev, f Frame) Frame {
 	}
 	out.ended, out.negated, out.event, out.cue = false, false, false, cueChange
 	out.copular = prev.copular || f.copular
+	out.outline = outline{}
 	return out
 }
 
@@ -299,6 +324,18 @@ func withoutCleft(ts []token) []token {
 		}
 	}
 	return ts
+}
+
+// bare reports whether the word at i is the verb after "do not", "will" or "can", also if it is in no list: "my knee
+// does not hurt".
+func (r *reader) bare(i int) bool {
+	t := r.ts[i]
+	modal := slices.ContainsFunc(r.ts[r.verb:i], func(t token) bool {
+		return t.is("do", "does", "did", "will", "can", "could", "would", "should", "must")
+	})
+	perfect := slices.ContainsFunc(r.ts[r.verb:i], func(t token) bool { return t.is("has", "have", "had") }) &&
+		participle(t)
+	return (modal || perfect) && isContent(t) && !t.cap && !strings.HasSuffix(t.low, "ing") && !slices.ContainsFunc(r.ts[:i], isBe)
 }
 
 // progressive reports whether the word at i is the verb after a form of "be": "Robert is saving up for a campervan".

@@ -1,6 +1,7 @@
 package frame
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -52,14 +53,32 @@ func Compare(earlier, later Frame) Relation {
 		return Relation{}
 	}
 	m := match(a, b)
-	if m.strangers || m.conditions {
+	if m.conditions {
+		return Relation{}
+	}
+	if m.strangers {
+		return handed(a, b)
+	}
+	if otherModifier(a, b) {
 		return Relation{}
 	}
 	r := compare(a, b, m)
-	if a.hedged || b.hedged {
+	if opposite := without(a, b); opposite.Certainty > Unrelated {
+		return opposite
+	}
+	if r.Certainty < Likely {
+		r = surest(r, handed(a, b), recovered(a, b), moved(a, b), equated(a, b), replaced(a, b),
+			parallel(a, b))
+	}
+	if a.hedged || b.hedged || r.Why == WhyCue && otherSense(a, b) {
 		r.Certainty = min(r.Certainty, Doubt)
 	}
 	return r
+}
+
+// surest returns the first of the most certain relations.
+func surest(of ...Relation) Relation {
+	return slices.MaxFunc(of, func(x, y Relation) int { return cmp.Compare(x.Certainty, y.Certainty) })
 }
 
 func compare(a, b Frame, m alignment) Relation {
@@ -114,10 +133,19 @@ func match(a, b Frame) alignment {
 	m.strangers = strangers(a, b)
 	m.restA, m.restB = withoutTeam(m.restA), withoutTeam(m.restB)
 	m.conditions = len(a.condition) > 0 && len(b.condition) > 0 && !slices.Equal(a.condition, b.condition) ||
-		len(b.condition) > 0 && len(a.condition) == 0 ||
-		len(a.condition) > 0 && len(b.condition) == 0 && b.cue < cueChange
+		len(b.condition) > 0 && len(a.condition) == 0 && !about(b, a) ||
+		len(a.condition) > 0 && len(b.condition) == 0 && b.cue < cueChange && !about(a, b) &&
+			(b.cue < cueNow || slices.ContainsFunc(a.condition, func(t string) bool { return environments[t] }))
 	m.hearsay = a.speaker != "" && slices.Contains(a.topic, a.speaker) && b.speaker != a.speaker && b.speaker != ""
 	return m
+}
+
+// about reports whether the other statement f has the words of a condition, so that they are not a condition but say
+// what both statements are about: "For maps we use …", "we use … for maps".
+func about(limited, f Frame) bool {
+	return !limited.owned && !slices.ContainsFunc(limited.condition, func(t string) bool {
+		return !slices.Contains(f.topic, t) || environments[t]
+	})
 }
 
 // unmatched returns the terms of f that the other frame lacks. A term is not missing if the other frame has one with
@@ -218,7 +246,7 @@ func samePerson(a, b Frame, x, y string) bool {
 
 // sameTerm reports whether two words mean the same: they have the same stem or belong to one concept.
 func sameTerm(x, y string) bool {
-	if x == y {
+	if x == y || len(x) > 4 && len(y) > 4 && sameDeed(x, y) {
 		return true
 	}
 	for _, c := range concepts[x] {
@@ -247,9 +275,20 @@ func named(a, b Frame, m alignment) Relation {
 		for _, v := range a.values {
 			hit = hit || o.Same(v) || v.Kind == KindName && o.Kind == KindName && partOf(o.key, v.key)
 		}
-		if !hit && len(a.values) == 0 {
+		if !hit && (len(a.values) == 0 || a.values[0].Kind == KindOften) {
 			hit = subset(strings.Fields(o.key), a.topic)
 		}
+	}
+	within := !hit && sharesSubject(m) && len(b.values) > 0 && slices.ContainsFunc(b.old, func(o Value) bool {
+		return slices.ContainsFunc(a.outline.parts, func(p part) bool {
+			words := strings.Fields(o.key)
+			return (p.role != roleAgent || len(m.attributes(a, b)) > 0) && subset(words, p.stems) &&
+				subset(p.stems, words)
+		})
+	})
+	if within && !exclusive(a, b) && a.sentiment == 0 {
+		// "I put money aside for a car", "I'm saving up for a boat instead of a car"
+		return Relation{Certainty: Likely, Change: Updates, Why: WhyNamed}
 	}
 	if !hit || exclusive(a, b) {
 		return Relation{}
@@ -271,6 +310,12 @@ func named(a, b Frame, m alignment) Relation {
 	case len(m.restA) == 1 && len(m.restB) == 1 && b.cue < cueChange && personal(a) && personal(b) &&
 		allNames(a.values):
 		out.Certainty = Likely // "I browse with Firefox instead of Edge"
+	case len(m.restA) > 0 && len(m.restB) > 0 && b.cue == cueNow && len(m.shared) > 0 && len(b.values) > 0 &&
+		(len(m.attributes(a, b)) > 0 || slices.ContainsFunc(b.old, func(o Value) bool {
+			return slices.ContainsFunc(a.values, func(v Value) bool { return v.key == o.key })
+		})) && // not "St Martin's" and "Martin"
+		!slices.ContainsFunc(a.values, func(v Value) bool { return v.Kind == KindNumber || v.Kind == KindTerm }):
+		out.Certainty = Likely // "instead of Freshsales"
 	case len(m.restA) > 0 && len(m.restB) > 0 && b.cue < cueChange, len(m.shared) == 0 && b.cue < cueChange:
 		out.Certainty = Doubt
 	case len(m.shared) == 0, len(m.restA) > 1 && len(m.restB) > 1:
@@ -288,10 +333,14 @@ func partOf(short, long string) bool {
 // exclusive reports whether the statements are about attributes that exclude each other.
 func exclusive(a, b Frame) bool {
 	birth := func(f Frame) bool {
-		return slices.ContainsFunc(f.topic, func(t string) bool { return slices.Contains(concepts[t], conceptBirth) })
+		return slices.ContainsFunc(f.topic, func(t string) bool {
+			return slices.Contains(concepts[t], conceptBirth) && t != birthday
+		})
 	}
 	return birth(a) != birth(b)
 }
+
+var birthday = stemOf("birthday")
 
 // ended handles "no longer", "cancelled", "gave up".
 func ended(a, b Frame, m alignment) Relation {
@@ -305,13 +354,17 @@ func ended(a, b Frame, m alignment) Relation {
 	for _, v := range b.values {
 		values = values && slices.ContainsFunc(a.values, v.Same)
 	}
-	aligned := len(m.attributes(a, b)) > 0 && (len(m.restA) == 0 || len(m.restB) == 0)
+	thing := !personal(a) && slices.ContainsFunc(m.shared, func(t string) bool { return !isPerson(a, t) })
+	aligned := (len(m.attributes(a, b)) > 0 || thing) && (len(m.restA) == 0 || len(m.restB) == 0)
 	sameValue := len(b.values) > 0 && values && len(a.values) > 0
 	switch {
 	case sameValue && (aligned || len(m.shared) > 0 && len(m.restA)+len(m.restB) <= 1):
 		return Relation{Certainty: Sure, Change: Ends, Why: WhyEnded}
 	case sameValue && len(m.shared) > 0 && len(m.restB) == 0 && b.sentiment == 0 && allNames(b.values):
 		return Relation{Certainty: Sure, Change: Ends, Why: WhyEnded} // "I don't have the Steam Deck any more"
+	case len(b.values) == 0 && len(b.old) == 0 && !b.past && !b.negated && len(a.values) == 1 && len(m.restA) == 0 &&
+		subset(strings.Fields(a.values[0].key), b.subject) && len(m.shared) > 0 && len(m.restB) == 0:
+		return Relation{Certainty: Sure, Change: Ends, Why: WhyEnded} // "is under warranty", "the warranty ran out"
 	case len(b.values) == 0 && len(b.old) == 0 && aligned && len(m.restB) == 0 && !b.past:
 		if len(m.restA) > 0 {
 			return Relation{Certainty: Likely, Change: Ends, Why: WhyEnded}
@@ -343,7 +396,9 @@ func flipped(a, b Frame, m alignment) Relation {
 	if a.negated != b.negated && same && aligned && len(m.shared) > 0 && !a.ended && !b.ended {
 		return sure
 	}
-	if len(a.values) == 1 && len(b.values) == 1 && aligned && sharesSubject(m) &&
+	onlyVerb := func(rest []string, f Frame) bool { return len(rest) == 0 || len(rest) == 1 && rest[0] == f.mainVerb }
+	if len(a.values) == 1 && len(b.values) == 1 && sharesSubject(m) &&
+		(aligned || b.cue >= cueNow && onlyVerb(m.restA, a) && onlyVerb(m.restB, b)) &&
 		opposite(a.values[0].key, b.values[0].key) && !a.negated && !b.negated {
 		return sure
 	}

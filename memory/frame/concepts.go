@@ -173,6 +173,9 @@ var opposites = func() map[string]string {
 		passing/failing green/red fixed/broken done/pending approved/rejected supported/unsupported vegetarian/vegan
 		yes/no true/false frozen/unfrozen paused/running signed/unsigned encrypted/unencrypted full/empty
 		full-time/part-time window/aisle squash/rebase aisle/window cash/card left/right hot/cold iced/hot
+		broken/work defective/work broken/repair order/work jammed/work sick/well ill/well sick/healthy
+		ill/healthy sick/fit ill/fit injured/fit closed/reopen lost/found missing/found vacant/occupied
+		sold/available busy/free busy/available dirty/clean wet/dry unemployed/job asleep/awake sold-out/available
 		morning/evening morning/afternoon afternoon/evening`) {
 		a, b, _ := strings.Cut(pair, "/")
 		out[stemOf(a)] += " " + stemOf(b)

@@ -16,7 +16,26 @@ func Best(earlier, later []Frame) (best Relation, more bool) {
 			}
 		}
 	}
+	if best.Certainty < Likely && slices.ContainsFunc(earlier, func(f Frame) bool { return succeeded(f, later) }) {
+		best = Relation{Certainty: Sure, Change: Updates, Why: WhyNamed}
+	}
 	return best, len(earlier) > 1
+}
+
+// succeeded reports whether one of the later statements ends what the earlier one names, and another gives a new name
+// for the same: "Mr. Olsen retired, the night guard is Mrs. Brandt".
+func succeeded(f Frame, later []Frame) bool {
+	if len(f.values) != 1 || f.values[0].Kind != KindName || len(f.topic) == 0 || f.negated || f.ended {
+		return false
+	}
+	ended := slices.ContainsFunc(later, func(g Frame) bool {
+		words := strings.Fields(f.values[0].key)
+		return g.ended && !g.negated && len(g.values) == 0 && subset(words, g.subject) && subset(g.subject, words)
+	})
+	return ended && slices.ContainsFunc(later, func(g Frame) bool {
+		return len(g.values) == 1 && g.values[0].Kind == KindName && !g.values[0].Same(f.values[0]) && !g.ended &&
+			!g.negated && slices.ContainsFunc(g.topic, func(t string) bool { return !isPerson(g, t) }) && covered(g, f)
+	})
 }
 
 // Terms returns the terms of the topic and of the values, without the speaker. Related statements share some of them.

@@ -1,5 +1,7 @@
 package frame
 
+import "slices"
+
 // leadIns drops the introduction of a statement, and records whether it marks the statement as a correction.
 func (r *reader) leadIns() {
 	r.label()
@@ -35,7 +37,7 @@ func (r *reader) label() {
 	for i := 0; i < min(5, len(r.ts)-2); i++ {
 		t := r.ts[i]
 		if t.end == ':' {
-			if !hasVerb(r.ts[:i+1]) && hasVerb(r.ts[i+1:]) {
+			if (!hasVerb(r.ts[:i+1]) || t.low == "know") && hasVerb(r.ts[i+1:]) {
 				r.ts = r.ts[i+1:]
 			}
 			return
@@ -67,6 +69,13 @@ func (r *reader) leadingTime() {
 			break
 		}
 	}
+	if comma < 0 && first.is("after", "since", "until") {
+		if n := r.adverbial(2); n > 0 {
+			r.cue = max(r.cue, cueNow)
+			at(n) // "After the trial the team decided on Zoho"
+		}
+		return
+	}
 	starts := first.is("asof", "since", "starting", "effective", "beginning", "fromnowon")
 	switch {
 	case starts:
@@ -84,6 +93,9 @@ func (r *reader) leadingTime() {
 				n = 3
 			}
 		}
+		if k := r.adverbial(n); k > n {
+			n = k
+		}
 		at(n)
 	case nowCues[first.low] && first.low != "instead":
 		r.cue = max(r.cue, cueNow)
@@ -95,6 +107,26 @@ func (r *reader) leadingTime() {
 		}
 		at(comma + 1)
 	}
+}
+
+// adverbial returns where the phrase after "as of" ends, "this release" or "the last review", if the subject of the
+// statement follows it. Otherwise it returns 0.
+func (r *reader) adverbial(from int) int {
+	i := 1
+	if !articles[r.ts[i].low] && !possessives[r.ts[i].low] && !r.ts[i].is("last", "next") {
+		return 0
+	}
+	for i < len(r.ts) && (articles[r.ts[i].low] || possessives[r.ts[i].low] || fillers[r.ts[i].low]) {
+		i++
+	}
+	for i = max(i, from); i < min(len(r.ts)-2, 5); i++ {
+		next := r.ts[i]
+		if articles[next.low] || possessives[next.low] || selfWords[next.low] || teamWords[next.low] ||
+			pronouns[next.low] || next.cap {
+			return i
+		}
+	}
+	return 0
 }
 
 // clauses removes explanations from the statement, and keeps the conditions under which it is true.
@@ -146,6 +178,7 @@ func (r *reader) leadingPlace() {
 				return
 			}
 			r.condition = append(r.condition, contentStems(r.ts[1:i+1])...)
+			r.owned = slices.ContainsFunc(r.ts[1:i+1], func(t token) bool { return possessives[t.low] || t.poss })
 			r.ts = r.ts[i+1:]
 			return
 		}

@@ -25,10 +25,20 @@ func (r *reader) findOld() {
 			for from < len(r.ts)-1 && prepositions[r.ts[from].low] {
 				from++ // "not in Metabase"
 			}
+		case t.low == "nolonger" && r.leaves(i):
 		case oldMarkers[t.low] && (t.low != "nolonger" || r.copular || i+1 < len(r.ts) && !isVerb(r.ts[i+1])):
 			from = i + 1
+			for from < len(r.ts)-1 && prepositions[r.ts[from].low] && r.ts[from].end == 0 {
+				from++ // "instead of at the Blue Swan"
+			}
 		case t.low == "from" && (r.cue == cueChange && r.changes() || toward) && !isTimeOf(r.ts, i+1):
 			from = i + 1
+			if _, n := typedAt(r.ts, i+1); n > 0 && toward && main.is("went", "gone") {
+				r.cue, r.event = cueChange, false // "the limit went from 25 MB to 1 GB"
+			}
+		case t.low == "from" && i > r.verb && r.ts[i-1].is("back", "home") && !isTimeOf(r.ts, i+1):
+			from = i + 1 // "is back from leave"
+			r.ended, r.cue, r.event, r.past = true, cueChange, false, false
 		case t.low == "over" && main.stem == stemOf("prefer") && i > r.verb:
 			from = i + 1
 		case i == r.verb && replacers[t.stem] && i+1 < len(r.ts) && strings.HasSuffix(r.ts[i+1].low, "ing"):
@@ -55,6 +65,29 @@ func (r *reader) findOld() {
 		}
 	}
 	r.oldSubject()
+}
+
+// leaves reads "Oliver is no longer the team's scrum master", with "no longer" at i: the outdated value is the person.
+func (r *reader) leaves(i int) bool {
+	start := i
+	for start > 0 && isAux(r.ts[start-1]) {
+		start--
+	}
+	if !r.copular || start == 0 || i+2 >= len(r.ts) || !r.personSubject(start) || r.isSelf(0, start) {
+		return false
+	}
+	next := r.ts[i+1]
+	if next.low != "the" && !possessives[next.low] && !next.poss {
+		return false
+	}
+	v, ok := r.value(0, start)
+	if !ok {
+		return false
+	}
+	v.Kind = KindName
+	r.old, r.holder = append(r.old, v), true
+	r.take(0, start)
+	return true
 }
 
 // changes reports whether the main verb describes a change, so that the value after "from" is outdated.

@@ -47,6 +47,7 @@ func (r *reader) findOwner(actor int, agent bool) {
 			} else {
 				add(cmp.Or(r.speaker, selfTerm))
 			}
+		case t.low == "of" && i+1 < len(r.ts) && hasDigit(r.ts[i+1].low): // "a weight of 68 kg"
 		case t.low == "of" && i+1 < len(r.ts):
 			for k := i + 1; k < len(r.ts) && (isContent(r.ts[k]) && !r.taken[k] || articles[r.ts[k].low] ||
 				possessives[r.ts[k].low]); k++ {

@@ -30,9 +30,12 @@ type Frame struct {
 	copular   bool     // a form of "be" connects subject and value
 	sentiment int      // +1 likes, -1 dislikes
 	ifClause  bool     // it begins with a condition
+	owned     bool     // such a phrase names an owner: "for my thyroid"
 	condition []string // stems of the phrases that limit it: "in staging", "on weekdays"
 
 	said []string // the words of the topic as in the text
+
+	outline outline
 
 	unresolved  bool // the subject is a pronoun with an unknown referent
 	byPronoun   bool // the subject is a pronoun
@@ -78,10 +81,13 @@ func appendSentence(out []Frame, words []token, speaker string) []Frame {
 	whole.leadIns()
 	whole.ts = withoutCleft(whole.ts)
 	for i, clause := range splitClauses(whole.ts) {
-		r := &reader{ts: clause}
+		r := &reader{ts: clause, continues: i > 0}
 		r.speaker = whole.speaker
 		if i == 0 {
 			r.cue, r.corrects = whole.cue, whole.corrects
+		}
+		if i > 0 && slices.ContainsFunc(whole.ts[:min(3, len(whole.ts))], token.isChangeOfMind) {
+			r.cue = cueChange // "I changed my mind, …"
 		}
 		if len(out) > 0 && r.elliptic(&out[len(out)-1]) {
 			continue
@@ -156,9 +162,11 @@ func speakerKey(speaker string) string {
 // reader is the state of reading one sentence.
 type reader struct {
 	Frame
-	ts    []token
-	taken []bool // tokens of values and cues
-	verb  int    // index of the main verb, or len(ts) if there is none
+	ts        []token
+	taken     []bool // tokens of values and cues
+	verb      int    // index of the main verb, or len(ts) if there is none
+	continues bool   // the clause may begin with its verb
+	mover     string // stem of a main verb that only says that a date, a number or the like changed
 }
 
 // read fills in the frame. It returns false if the clause is too short.
@@ -178,6 +186,7 @@ func (r *reader) read() bool {
 	r.findValues()
 	r.findTopic()
 	r.mainVerb = r.main().stem
+	r.outline = r.outlineOf()
 	for i := range r.values {
 		v := &r.values[i]
 		k := v.from - 1
@@ -195,6 +204,12 @@ func (r *reader) read() bool {
 // outdated.
 func (r *reader) but() {
 	at := slices.IndexFunc(r.ts, func(t token) bool { return t.low == "but" })
+	if at < 0 { // "no longer until 18:00, only until 16:30"
+		at = slices.IndexFunc(r.ts, func(t token) bool { return t.is("only", "just") })
+		if at <= 0 || r.ts[at-1].end != ',' {
+			return
+		}
+	}
 	if at <= 0 || at+1 >= len(r.ts) {
 		return
 	}
@@ -221,7 +236,13 @@ func (r *reader) but() {
 		return
 	}
 	from := not + 1
-	for i := at - 1; i > not; i-- { // the last phrase before "but"
+	if r.ts[at].low != "but" && not == r.verb { // "does not use Jira for bugs any more, only Linear"
+		for from < at-1 && prepositions[r.ts[from].low] {
+			from++
+		}
+		at = min(at, r.nounPhrase(from))
+	}
+	for i := at - 1; i > not && r.ts[at-1].end != ','; i-- { // the last phrase before "but"
 		if prepositions[r.ts[i].low] || articles[r.ts[i].low] || isVerb(r.ts[i]) {
 			from = i + 1
 			break
@@ -274,9 +295,12 @@ func (r *reader) findVerb() {
 			continue
 		}
 		if i == 0 {
-			if !isAux(t) && len(r.ts) > 1 && (isVerb(r.ts[1]) && !articles[r.ts[1].low] ||
+			if !isAux(t) && !r.continues && len(r.ts) > 1 && (isVerb(r.ts[1]) && !articles[r.ts[1].low] ||
 				prepositions[r.ts[1].low] && !changeVerbs[t.stem] && !endVerbs[t.stem] && !startVerbs[t.stem]) {
 				continue // "Release moved to …", "Work on …"
+			}
+			if !isAux(t) && compound(r.ts) {
+				continue // "Travel requests go to …"
 			}
 			r.verb = 0
 			break
@@ -310,7 +334,7 @@ func (r *reader) findVerb() {
 			continue
 		}
 		if !isAux(t) && !fillers[t.low] && !nowCues[t.low] && t.low != "to" && t.low != "not" && t.low != "never" {
-			if (isVerb(t) || r.progressive(i)) && i > r.verb && !isBe(t) && !thirdPerson(t.low) &&
+			if (isVerb(t) || r.progressive(i) || r.bare(i)) && i > r.verb && !isBe(t) && !thirdPerson(t.low) &&
 				!articles[r.ts[i-1].low] && !possessives[r.ts[i-1].low] {
 				r.verb = i
 			}
@@ -326,9 +350,33 @@ func (r *reader) findVerb() {
 	}
 }
 
+// compound reports whether a clause begins with two nouns and a verb, although the first word may be a verb, too.
+func compound(ts []token) bool {
+	if len(ts) < 4 || !isContent(ts[1]) || ts[0].end != 0 || ts[1].end != 0 || ts[1].cap ||
+		!strings.HasSuffix(ts[1].low, "s") {
+		return false
+	}
+	return isAux(ts[2]) || isVerb(ts[2]) && !prepositions[ts[2].low]
+}
+
 // guessVerb takes a word that is in no list as the main verb if it is in the position of a verb: after "I" and other
 // pronouns or, in the third person, after a name or a noun with a possessive ("my sister runs").
 func (r *reader) guessVerb() {
+	for i := 2; i < len(r.ts) && (possessives[r.ts[0].low] || r.ts[0].low == "the"); i++ {
+		if noun := r.ts[i-1]; irregularPast(r.ts[i]) && isContent(noun) && !noun.poss && noun.end == 0 {
+			r.verb = i // "the kettle broke this morning"
+			return
+		}
+	}
+	if n := len(r.ts); n > 1 && n < 6 && (possessives[r.ts[0].low] || r.ts[0].low == "the") {
+		// "my knee hurts"
+		last, noun := r.ts[n-1], r.ts[n-2]
+		if n > 2 && isContent(last) && !last.cap && isContent(noun) && !noun.poss && noun.end == 0 &&
+			(thirdPerson(last.low) && !strings.HasSuffix(noun.low, "s") && n == 3) {
+			r.verb = n - 1
+			return
+		}
+	}
 	if len(r.ts) < 3 {
 		return
 	}
@@ -380,99 +428,6 @@ func (r *reader) main() token {
 		return r.ts[r.verb]
 	}
 	return token{}
-}
-
-// cues records the words that report a change, an end or a past state.
-func (r *reader) cues() {
-	main := r.main()
-	for i, t := range r.ts {
-		switch {
-		case t.low == "nolonger":
-			r.ended, r.negated = true, true
-			r.cue = cueChange
-		case t.low == "anymore":
-			r.ended = true
-			r.cue = cueChange
-		case t.low == "usedto", t.low == "inthepast":
-			r.past = true
-		case t.low == "afterall":
-			r.corrects = true
-			r.cue = max(r.cue, cueNow)
-			r.taken[i] = true
-		case hedges[t.low] && (i == 0 || !t.cap):
-			r.hedged = true
-		case nowCues[t.low] && (t.low != "instead" || i > 0):
-			r.cue = max(r.cue, cueNow)
-			r.taken[i] = true
-		case t.low == "insteadof", t.low == "ratherthan":
-			r.cue = max(r.cue, cueNow)
-		case t.low == "not" || t.low == "never" || t.low == "neither" ||
-			t.low == "no" && i < len(r.ts)-1 && !hasDigit(r.ts[i+1].low):
-			if !r.contrast(i) {
-				r.negated = true
-			}
-		case t.low == "back" && r.cue >= cueNow, t.low == "again":
-			r.cue = max(r.cue, cueNow)
-		case t.is("new", "latest", "updated", "revised") && i < len(r.ts)-1 && i < r.verb+2:
-			r.cue = max(r.cue, cueNow)
-		case t.low == "over" && i == len(r.ts)-1 && isBe(main), t.low == "gone" && r.copular, t.low == "off" &&
-			i == len(r.ts)-1 && r.copular, t.low == "dead" && r.copular,
-			t.low == "out" && i > 0 && isBe(r.ts[i-1]):
-			r.ended = true
-			r.cue = cueChange
-		}
-	}
-	if r.verb < len(r.ts) {
-		for i := r.verb; i < min(len(r.ts), r.verb+6); i++ {
-			t := r.ts[i]
-			if i > r.verb && (articles[r.ts[i-1].low] || possessives[r.ts[i-1].low] || prepositions[r.ts[i-1].low]) &&
-				t.low != "takeover" {
-				continue
-			}
-			if i > r.verb && !(r.ts[i-1].low == "to" || conjunctions[r.ts[i-1].low] || isAux(r.ts[i-1])) {
-				continue
-			}
-			switch {
-			case changeVerbs[t.stem] && !r.past:
-				r.cue = cueChange
-			case endVerbs[t.stem] && !r.past:
-				r.ended = true
-				r.cue = cueChange
-			case startVerbs[t.stem]:
-				r.cue = max(r.cue, cueNow)
-			}
-		}
-	}
-	if s := sentiments[main.stem]; s != 0 {
-		r.sentiment = s
-		if r.negated || r.ended {
-			r.sentiment = -1
-		}
-	}
-	was := r.verb < len(r.ts) && slices.ContainsFunc(r.ts[:r.verb+1], func(t token) bool {
-		return t.text == "was" ||
-			t.text == "were" || t.low == "had"
-	})
-	if was && isBe(main) && r.cue < cueChange {
-		r.past = true
-	}
-	if main.stem == "get" || main.stem == stemOf("become") {
-		r.cue = max(r.cue, cueNow)
-	}
-	if r.cue == cueNone && !r.copular && pastTense(main) {
-		r.event = true
-	}
-}
-
-// contrast reports whether the negation at i only contrasts two values: "Rex, not Max".
-func (r *reader) contrast(i int) bool {
-	if r.ts[i].low != "not" || i+1 >= len(r.ts) {
-		return false
-	}
-	if i > 0 && (r.ts[i-1].end == ',' || r.ts[i-1].end == '–' || r.ts[i-1].low == "and") {
-		return true // ", not Max"
-	}
-	return slices.ContainsFunc(r.ts[i+1:], func(t token) bool { return t.low == "but" }) // "not Max but Rex"
 }
 
 // irregularPast reports whether a word is the past of an irregular verb.

@@ -21,7 +21,7 @@ func TestChangesBySentenceForm(t *testing.T) {
 		{"Dana looks after billing.", "Priya looks after billing now.", Sure, Updates},
 		{"My sister lives in Graz.", "My sister has just moved to Linz.", Sure, Updates},
 		{"My sister lives in Graz.", "My brother has just moved to Linz.", Unrelated, ""},
-		{"I'm training for a half marathon.", "I train for the full marathon now.", Doubt, Updates},
+		{"I'm training for a half marathon.", "I train for the full marathon now.", Sure, Updates},
 		{"I work at Acme.", "I work at Acme Corp.", Sure, Restates},
 		{"Our backend is written in Python.", "We rewrote the backend in Go.", Sure, Updates},
 	} {

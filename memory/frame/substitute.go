@@ -8,7 +8,11 @@ import (
 // substituted compares statements with different values of the same attribute.
 func substituted(a, b Frame, m alignment) Relation {
 	va, vb, ok := valuePair(a, b)
-	if !ok {
+	if !ok && len(a.values) == 1 && len(b.values) == 1 && allNames(a.values) && allNames(b.values) &&
+		b.cue >= cueNow && len(m.restB) == 0 {
+		va, vb, ok = a.values[0], b.values[0], true // of two categories, but in the same place
+	}
+	if !ok || otherOld(va, b) || a.outline.able && b.outline.able {
 		return Relation{}
 	}
 	attributes := m.attributes(a, b)
@@ -86,8 +90,16 @@ func substituted(a, b Frame, m alignment) Relation {
 		return Relation{}
 	case len(m.restB) == 0 && b.cue == cueChange && (single || category): // the later one is shorter and refers back
 		out.Certainty, out.Why = Sure, WhyCue
+	case sameButVerb(a, b, m) && b.cue >= cueNow && va.Kind == KindName && vb.Kind == KindName &&
+		len(attributes) > 0 && !conjoined(a) && !conjoined(b):
+		out.Certainty, out.Why = Likely, WhyCue
+	case len(m.restB) == 0 && b.cue == cueChange && len(m.restA) < 3 && va.Kind == KindName && vb.Kind == KindName &&
+		len(attributes) > 0 && len(a.values) == 1 && !b.ended && len(b.old) == 0 && covered(b, a):
+		out.Certainty, out.Why = Likely, WhyCue
 	case len(m.restA) == 0 && b.cue == cueChange && (single || category):
 		out.Certainty, out.Why = Sure, WhyCue
+	case len(m.restB) > 0 && allIn(m.restB, b.subject) && b.cue < cueChange:
+		return Relation{} // "the bins", "the glass bin": one of them, or another
 	case (len(m.restA) == 0 || len(m.restB) == 0) && b.cue >= cueNow && (single || category):
 		out.Certainty, out.Why = Likely, WhyCue
 	case (len(m.restA) == 0 || len(m.restB) == 0) && single && !restInSubject(a, b, m):
@@ -99,6 +111,35 @@ func substituted(a, b Frame, m alignment) Relation {
 		out.Certainty = Likely
 	}
 	return out
+}
+
+// sameButVerb reports whether only one of two statements has a verb that says something: "the dashboards are in
+// Superset", "we build the dashboards in Looker".
+func sameButVerb(a, b Frame, m alignment) bool {
+	only := func(rest []string, f, g Frame) bool {
+		return len(rest) == 0 || len(rest) == 1 && rest[0] == f.mainVerb &&
+			(g.mainVerb == "be" || lightVerbs[g.mainVerb])
+	}
+	return only(m.restA, a, b) && only(m.restB, b, a)
+}
+
+func allIn(words, of []string) bool {
+	return !slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(of, w) })
+}
+
+// covered reports whether each word of the topic of b is in a, as such or as another form of it.
+func covered(b, a Frame) bool {
+	return !slices.ContainsFunc(b.topic, func(t string) bool {
+		return !strings.HasPrefix(t, "@") && !softTerms[t] && !isPerson(b, t) &&
+			!slices.ContainsFunc(a.topic, func(o string) bool { return sameDeed(t, o) })
+	})
+}
+
+// otherOld reports whether the later statement names the value that it replaces, and that is not the earlier value v.
+func otherOld(v Value, b Frame) bool {
+	return len(b.old) > 0 && !slices.ContainsFunc(b.old, func(o Value) bool {
+		return !interchangeable(o, v) || o.Same(v) || partOf(o.key, v.key)
+	})
 }
 
 // paidFor reports whether a value is the thing that is paid for, not the amount. People pay for many things at a time.
@@ -171,7 +212,7 @@ func categoryName(v Value) string {
 // singleKind reports whether a thing has only one value of this kind at a time.
 func singleKind(k Kind) bool {
 	switch k {
-	case KindDate, KindTime, KindDuration, KindAmount, KindPercent, KindNumber, KindVersion, KindContact:
+	case KindOften, KindDate, KindTime, KindDuration, KindAmount, KindPercent, KindNumber, KindVersion, KindContact:
 		return true
 	}
 	return false

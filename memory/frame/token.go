@@ -25,6 +25,8 @@ type token struct {
 // is reports whether the word is one of the given words.
 func (t token) is(words ...string) bool { return slices.Contains(words, t.low) }
 
+func (t token) isChangeOfMind() bool { return t.low == "changemind" }
+
 const (
 	openers = "\"'“”‘’«([{*`„!&|<>~=:"
 	closers = "\"'“”‘’»)]}*`.,!?;:…&|<>~="
@@ -38,6 +40,9 @@ func tokenize(s string) []token {
 		core := strings.TrimLeft(field, openers)
 		trimmed := strings.TrimRight(core, closers)
 		end := clauseEnd(core[len(trimmed):])
+		if titles[trimmed] && core[len(trimmed):] == "." {
+			end = 0
+		}
 		if trimmed == "" {
 			if end != 0 && len(out) > 0 {
 				out[len(out)-1].end = end
@@ -54,6 +59,9 @@ func tokenize(s string) []token {
 	}
 	return joinPhrases(out)
 }
+
+// titles has abbreviations that stand before a name, so that their full stop ends nothing.
+var titles = words("Mr Mrs Ms Dr Prof St Sr Jr")
 
 var dashes = strings.NewReplacer("—", " — ", "–", " — ", "→", " -> ", "=>", " -> ", "->", " -> ")
 
@@ -198,6 +206,9 @@ func joinPhrases(ts []token) []token {
 	out := ts[:0]
 	for i := 0; i < len(ts); {
 		n, name := phraseAt(ts[i:])
+		if name == "calloff" && isBe(ts[i]) && i+n < len(ts) && ts[i+n-1].end == 0 && isContent(ts[i+n]) {
+			n = 0 // "Nils is off sick"
+		}
 		if n == 0 {
 			out = append(out, ts[i])
 			i++

@@ -16,6 +16,7 @@ func (r *reader) findValues() {
 		r.addValue(v)
 	}
 	r.productVersions()
+	r.noneLeft()
 	inverted := r.invert()
 	if !inverted {
 		r.names()
@@ -24,6 +25,17 @@ func (r *reader) findValues() {
 		r.tail()
 	}
 	r.dropAdverbialDates()
+}
+
+// noneLeft reads a statement without a verb: "No sugar in my coffee any more".
+func (r *reader) noneLeft() {
+	if r.verb < len(r.ts) || len(r.ts) < 3 || r.ts[0].low != "no" || !r.ended && r.ts[1].low != "more" {
+		return
+	}
+	if v, ok := r.value(1, r.nounPhrase(1)); ok {
+		r.ended, r.negated, r.cue = true, true, cueChange
+		r.addValue(v)
+	}
 }
 
 // modifies reports whether a date or a time belongs to the word after it: "the Q3 budget".
@@ -96,13 +108,16 @@ func (r *reader) names() {
 	}
 }
 
+// everyday has names of products that are common words, too. They are names only with a capital.
+var everyday = words("fish mint arch bamboo drone")
+
 func (r *reader) nameLike(i int) bool {
 	t := r.ts[i]
 	if r.speaker != "" && t.low == r.speaker || t.low == "i" {
 		return false
 	}
 	if c := categories[t.low]; c != "" && categoryIsName(c) && !lightVerbs[t.stem] &&
-		(t.cap || concepts[t.stem] == nil && !plainVerbs[t.stem]) {
+		(t.cap || !everyday[t.low] && concepts[t.stem] == nil && !plainVerbs[t.stem]) {
 		return true
 	}
 	if t.cap && (month(t) > 0 || weekdays[t.low] > 0 || i == 0) || quarterPattern.MatchString(t.low) {
@@ -141,6 +156,8 @@ func (r *reader) invert() bool {
 		!slices.ContainsFunc(rest, func(t token) bool { return t.is("with", "by", "for") }) ||
 		main.stem == stemOf("succeed") || main.stem == stemOf("become") && person && len(rest) > 0 &&
 		(articles[rest[0].low] && rest[0].low == "the" || possessives[rest[0].low])
+	took = took || startVerbs[main.stem] && person && len(rest) > 1 && rest[0].low == "as" &&
+		(possessives[rest[1].low] || rest[1].low == "the") // "Rosa started as my cleaner"
 	holds := main.low == "oncall"
 	if len(rest) > 0 {
 		possessed := possessives[rest[0].low] || rest[0].low == "the" || rest[0].poss
@@ -274,6 +291,8 @@ func (r *reader) dropAdverbialDates() {
 	}
 	times := func(v Value) bool { return v.Kind == KindDate || v.Kind == KindTime || v.Kind == KindDuration }
 	slices.SortStableFunc(r.values, func(a, b Value) int { return a.from - b.from })
+	start := r.values[0].from
+	r.values = slices.DeleteFunc(r.values, func(v Value) bool { return v.Kind == KindOften && v.from > start })
 	first := times(r.values[0])
 	if head := r.values[0]; head.Kind != KindName && head.Kind != KindTerm { // "v1.2.4 for Windows": a condition
 		r.values = slices.DeleteFunc(r.values, func(v Value) bool {
@@ -337,8 +356,11 @@ func (r *reader) findTopic() {
 			r.addTerm(subject || agent && i == r.verb+1, cmp.Or(r.speaker, selfTerm))
 		case !isContent(t) && !(t.cap && i > 0 && lightVerbs[t.stem]) &&
 			!(concepts[t.stem] != nil && !auxiliaries[t.low] && !prepositions[t.low] && !fillers[t.low]):
-		case (changeVerbs[t.stem] || endVerbs[t.stem] && concepts[t.stem] == nil) && i >= actor && i <= r.verb+1:
+		case t.stem == r.mover && i >= actor:
+		case (changeVerbs[t.stem] || endVerbs[t.stem] && concepts[t.stem] == nil && !endsAt(r.ts, i)) &&
+			i >= actor && i <= r.verb+1:
 		case i >= actor && isMarker(t):
+		case i == r.verb && t.is("starts", "begins", "start", "begin") && r.isWhen():
 		case isAdverb(t):
 		default:
 			for w := range strings.FieldsSeq(t.stem) {
@@ -390,11 +412,19 @@ func (r *reader) implied(main token) {
 	switch {
 	case main.stem == stemOf("join"), main.stem == stemOf("start") && r.followed("at") ||
 		main.stem == stemOf("start") && r.followed("with"):
+		if len(r.values) > 0 && r.values[0].Kind != KindName && r.values[0].Kind != KindTerm {
+			return // "the lesson starts at four"
+		}
 		r.topic = append(r.topic, stemOf("employer"))
 	case main.stem == stemOf("move") && person && len(r.values) > 0 && r.values[0].Kind == KindName &&
 		r.values[0].category == "" && r.moversOnly():
 		r.topic = append(r.topic, stemOf("home"))
 	}
+}
+
+// isWhen reports whether the first value is a date or a time, so that "starts" says no more than "is".
+func (r *reader) isWhen() bool {
+	return len(r.values) > 0 && (r.values[0].Kind == KindDate || r.values[0].Kind == KindTime)
 }
 
 // moversOnly reports whether the statement names only people who move, which means that they move home.
@@ -428,13 +458,14 @@ func (r *reader) agent(actor int, main token) bool {
 		return false
 	}
 	doer := r.isSelf(0, actor) || actor == 1 && r.ts[0].cap && concepts[r.ts[0].stem] == nil
-	if !doer || !(changeVerbs[main.stem] || endVerbs[main.stem] || startVerbs[main.stem]) {
+	if !doer || !(changeVerbs[main.stem] || endVerbs[main.stem] || starts(main) || main.stem == r.mover) {
 		return false
 	}
 	if r.verb+1 >= len(r.ts) {
 		return false
 	}
-	if !changeVerbs[main.stem] && !endVerbs[main.stem] && main.low != "takeover" && strings.HasSuffix(main.text, "s") {
+	if !changeVerbs[main.stem] && !endVerbs[main.stem] && main.stem != r.mover && main.low != "takeover" &&
+		strings.HasSuffix(main.text, "s") {
 		return false // "Zelda takes the tram": a habit has its subject
 	}
 	next := r.ts[r.verb+1]

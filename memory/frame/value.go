@@ -19,6 +19,7 @@ const (
 	KindPercent  Kind = "percent"
 	KindNumber   Kind = "number"
 	KindVersion  Kind = "version"
+	KindOften    Kind = "frequency"
 	KindContact  Kind = "contact" // an address, a telephone number or a path
 	KindName     Kind = "name"    // of a person, a place, a tool
 	KindTerm     Kind = "term"    // other words
@@ -76,6 +77,8 @@ var (
 		return out
 	}()
 	units = stems(`second minute hour day week month year quarter ms millisecond sec min hr hrs fortnight sprint night`)
+
+	dayparts = words("morning mornings afternoon afternoons evening evenings night nights noon")
 
 	currencies = words("usd eur gbp chf dollars dollar euros euro pounds pound bucks k francs yen")
 
@@ -156,6 +159,9 @@ func typedAt(ts []token, i int) (Value, int) {
 	if v, n := timeAt(ts, i); n > 0 {
 		return v, n
 	}
+	if v, n := oftenAt(ts, i); n > 0 {
+		return v, n
+	}
 	t := ts[i]
 	low := t.low
 	if !hasDigit(low) && numerals[low] == 0 && !strings.ContainsAny(low, "@/%#.$€£") {
@@ -223,6 +229,31 @@ func typedAt(ts []token, i int) (Value, int) {
 	return Value{}, 0
 }
 
+// oftenAt reads "once a week", "three times a day" and "every two weeks".
+func oftenAt(ts []token, i int) (Value, int) {
+	n := 1
+	switch t := ts[i]; {
+	case t.is("once", "twice", "thrice"):
+	case (numerals[t.low] > 0 || numberPattern.MatchString(t.low)) && i+1 < len(ts) && ts[i+1].low == "times":
+		n = 2
+	case t.is("every", "each") && i+1 < len(ts) && !ts[i+1].is("day", "night", "hour", "time", "minute"):
+		k := i + 1
+		if numerals[ts[k].low] > 0 || ts[k].is("other", "second", "third") || numberPattern.MatchString(ts[k].low) {
+			k++
+		}
+		if k < len(ts) && units[ts[k].stem] {
+			return Value{Kind: KindOften, key: textOfLow(ts[i : k+1])}, k + 1 - i
+		}
+		return Value{}, 0
+	default:
+		return Value{}, 0
+	}
+	if k := i + n; k+1 < len(ts) && ts[k].is("a", "an", "per", "every", "each") && units[ts[k+1].stem] {
+		return Value{Kind: KindOften, key: textOfLow(ts[i:i+n]) + " " + ts[k+1].stem}, n + 2
+	}
+	return Value{}, 0
+}
+
 // digitGroups returns the number of tokens at the start that form a telephone number: 0677 120 458.
 func digitGroups(ts []token) int {
 	n, digits := 0, 0
@@ -282,6 +313,8 @@ func dateAt(ts []token, i int) (Value, int) {
 	case digit && ordinalPattern.MatchString(low) && (i == 0 || ts[i-1].is("the", "on")) &&
 		!strings.HasPrefix(at(1).low, "fl"):
 		return date("00-"+low, 1)
+	case (weekdays[low] > 0 || weekAb[low] && t.cap) && t.end == 0 && dayparts[at(1).low]:
+		return date("day:"+low[:min(3, len(low))]+" "+at(1).stem, 2)
 	case weekdays[low] > 0, weekdays[strings.TrimSuffix(low, "s")] > 0, weekAb[low] && t.cap:
 		return date("day:"+strings.TrimSuffix(low, "s")[:min(3, len(low))], 1)
 	case digit && quarterPattern.MatchString(low):

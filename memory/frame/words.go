@@ -88,6 +88,7 @@ have has had having
 go goes went gone going
 become became
 begin began begun
+break broke broken breaking
 bring brought
 build built
 rebuild rebuilt
@@ -219,6 +220,7 @@ infavor: in favor of | in favour of
 oncall: on call | on-call | oncall | pager duty | pagerduty rotation | carry the pager | carry the phone
 takeover: take over | takeover | take charge | step in | step up | step into
 handover: hand over | hand off | pass on | hand the reins
+lapse: run out | be used up
 giveup: give up | swear off | lay off | cut out | kick
 getridof: get rid of | do away with | be done with | throw out
 moveoff: move off | move away from | migrate off | migrate away from | get off | come off | step away from
@@ -279,7 +281,7 @@ var changeVerbs = stems(
 var endVerbs = stems(`stop quit leave cancel abandon retire deprecate sunset scrap kill remove ditch drop end finish
 	resign sell divorce withdraw delete decommission discontinue revoke dissolve expire cease lose axe suspend pause
 	skip reject decline dump lapse`,
-	"giveup getridof calloff shutdown breakup stepdown moveoff")
+	"lapse giveup getridof calloff shutdown breakup stepdown moveoff")
 
 // startVerbs has verbs that report a beginning.
 var startVerbs = stems(`start begin join launch introduce enable open found adopt hire accept choose pick decide

@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,15 +16,20 @@ import (
 // signature when only the episode is left.
 func TestTimelineKeepsCauseOfFailure(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct{ printed, cause string }{
+	for name, c := range map[string]struct{ printed, cause, beside string }{
 		"go": {"# example.com/app/cmd\ncmd/main.go:5:2: \"os\" imported and not used",
-			`cmd/main.go:5:2: "os" imported and not used`},
+			`cmd/main.go:5:2: "os" imported and not used`, " ↵ path example.com/app/cmd"},
 		"make": {"cc -c -o a.o a.c\nMakefile:4: *** missing separator.  Stop.",
-			"Makefile:4: *** missing separator. Stop."},
+			"Makefile:4: *** missing separator. Stop.", " ↵ path a.o ↵ path a.c"},
 		"python": {"Traceback (most recent call last):\n  File \"/src/a.py\", line 1, in <module>\n    " +
 			"import billing\n" +
-			"ModuleNotFoundError: No module named 'billing'", "ModuleNotFoundError: No module named 'billing'"},
-		"one line": {"no", "no"},
+			"ModuleNotFoundError: No module named 'billing'", "ModuleNotFoundError: No module named 'billing'",
+			" ↵ name /src/a.py"},
+		"git": {"remote: error: refusing to update checked out branch: refs/heads/main\nTo ../depot\n",
+			"remote: error: refusing to update checked out branch: refs/heads/main", " ↵ path ../depot"},
+		"a secret in another line": {"error: no such host 'h'\nexport DB_PASSWORD=\"abc12345\"\nfor 'ana'",
+			"error: no such host 'h'", ""},
+		"one line": {"no", "no", ""},
 	} {
 		s := new(story).call("1", "sh", `{"cmd":"build"}`).failed("1", c.printed)
 		s.call("2", "sh", `{"cmd":"fix"}`).returned("2", `"ok"`).call("3", "sh", `{"cmd":"build"}`).returned("3",
@@ -35,10 +41,14 @@ func TestTimelineKeepsCauseOfFailure(t *testing.T) {
 				failed = e.Summary
 			}
 		}
-		require.Equal(t, "sh failed: "+c.cause, failed, name)
+		require.Equal(t, "sh failed: "+c.cause+c.beside, failed, name)
 		attempts := trace.OfEpisode(trace.Meta{Episode: "e"}, payload)
 		require.NotEmpty(t, attempts, name)
-		require.True(t, signature.Same(signature.OfError(c.printed), attempts[len(attempts)-1].Problem), name)
+		problem := attempts[len(attempts)-1].Problem
+		require.True(t, signature.Same(signature.OfError(c.printed), problem), name)
+		if !strings.Contains(name, "secret") {
+			require.Equal(t, signature.OfError(c.printed).Other, problem.Other, name)
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/mneme/mneme/memory/learning/signature"
+	"github.com/mneme/mneme/memory/sensitive"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/ledger"
 )
@@ -45,7 +46,7 @@ func summarize(e ledger.Event, tool string) summary {
 		return summaryOf(strings.TrimSpace(tool+" returned"), wordsOf(result.Result))
 	case ledger.KindToolFailed:
 		result, _ := ledger.Payload[ledger.ToolResult](e)
-		return summaryOf(strings.TrimSpace(tool+" failed"), causeOf(result))
+		return failureOf(strings.TrimSpace(tool+" failed"), result)
 	case ledger.KindAgentReflected:
 		belief, _ := ledger.Payload[ledger.Reflection](e)
 		return summaryOf(speakers[e.Kind], belief.Belief)
@@ -67,15 +68,25 @@ func summarize(e ledger.Event, tool string) summary {
 	return summaryOf(speakers[e.Kind], wordsOf(e.Payload))
 }
 
-// causeOf returns the line that tells most about the cause of a failed call. Learning identifies the problem by it
-// after the events were deleted. The beginning of a tool's output is rarely the cause.
-func causeOf(r ledger.ToolResult) string {
+// failureOf returns the summary of a failed call: the line that tells most about the cause, and the paths and names of
+// the other lines. Learning identifies the problem by the line after the events were deleted, and a repair may need
+// the values. The beginning of a tool's output is rarely the cause.
+func failureOf(label string, r ledger.ToolResult) summary {
 	text := r.Error
 	if printed := wordsOf(r.Result); text == "" ||
 		!signature.LooksLikeError(text) && signature.LooksLikeError(printed) {
 		text = printed
 	}
-	return signature.OfError(text).Line
+	problem := signature.OfError(text)
+	out := summaryOf(label, problem.Line)
+	out.failed = true
+	if len(text) <= maxSummarized && len(problem.Other) > 0 {
+		// Of a text with a secret no other values are kept: a value alone may not look like a secret.
+		if _, secret := sensitive.Mask(text); !secret {
+			out.beside = cleanText(problem.Beside(maxBeside))
+		}
+	}
+	return out
 }
 
 // wordsOf returns a JSON value in words.

@@ -19,6 +19,8 @@ const KindOmitted = "events.omitted"
 
 const (
 	maxSummary   = 160 // characters of a summary
+	maxFailure   = 240 // characters of the summary of a failed call, without the values of other lines
+	maxBeside    = 160 // bytes of these values
 	summaryRead  = 700 // bytes of a text that a summary is made from, so that a secret at the cut is recognised
 	omittedTakes = 260 // approximate bytes of an entry for omitted events
 	maxKinds     = 12  // kinds that such an entry counts separately
@@ -169,6 +171,8 @@ func (o *omitted) summary() string {
 // summary has the label and the text of an event, not yet masked.
 type summary struct {
 	label, text string
+	failed      bool   // a failed call
+	beside      string // values of the other lines of its error, none of them a secret
 }
 
 func summaryOf(label, text string) summary {
@@ -179,9 +183,9 @@ func summaryOf(label, text string) summary {
 	return summary{label: label, text: text}
 }
 
-func (s summary) cost() int { return min(len(s.label)+len(s.text), 2*maxSummary) }
+func (s summary) cost() int { return min(len(s.label)+len(s.text)+len(s.beside), 2*maxSummary) }
 
-// String returns one line of at most maxSummary characters with secrets masked.
+// String returns one line of at most maxSummary characters with secrets masked. The line of a failed call is longer.
 func (s summary) String() string {
 	text, _ := sensitive.Mask(s.text)
 	line, label := normalize.CleanLine(text, summaryRead), normalize.CleanLine(s.label, summaryRead)
@@ -191,6 +195,10 @@ func (s summary) String() string {
 	case line == "":
 		line = label
 	}
-	line, _ = normalize.CutChars(line, maxSummary)
-	return line
+	if !s.failed {
+		line, _ = normalize.CutChars(line, maxSummary)
+		return line
+	}
+	line, _ = normalize.CutChars(line, maxFailure)
+	return strings.TrimSpace(line + " " + normalize.CleanLine(s.beside, maxBeside))
 }

@@ -80,6 +80,9 @@ func (a *Adviser) advise(ctx context.Context, id uuid.UUID, req api.AdviseReques
 	f := a.filter(req.Principal, req.ReadPolicy)
 	s := advice.Situation{Task: req.Task, Error: req.Error, Context: req.Context, Preferences: req.Preferences,
 		WorkingDir: req.WorkingDir}
+	if f := req.Failed; f != nil {
+		s.Failed = trace.CallOf(f.Tool, f.Args)
+	}
 	candidates, err := a.candidates(ctx, f, s)
 	if err != nil {
 		return api.AdviseResponse{}, err

@@ -18,7 +18,7 @@ import (
 // NewAdvise returns the command that advises what to do, and records reports of the outcome.
 func NewAdvise(a *app.App) *cobra.Command {
 	var req api.AdviseRequest
-	errorFile, policy := "", ""
+	errorFile, policy, failed, failedArgs := "", "", "", ""
 	cmd := &cobra.Command{
 		Use:   "advise TASK",
 		Short: "Ask what to do, based on what worked before",
@@ -28,6 +28,7 @@ enough, the answer lists the candidates and the context that would decide betwee
 
 Afterwards ` + "`mneme advise report ID`" + ` reports the outcome, so that the next answer is better.`,
 		Example: `  make app 2> error.txt || mneme advise "build the app" --error-file error.txt --context os=linux
+  mneme advise "load the data" --error "invalid header" --failed-tool shell --failed-args '{"cmd":"load sales.csv"}'
   mneme advise report 01a209df-163f-7e14-a0e0-26682bfb2f46 --outcome success --used 01a209df-0000-7000-8000-000000000000`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -44,6 +45,9 @@ Afterwards ` + "`mneme advise report ID`" + ` reports the outcome, so that the n
 					return err
 				}
 				req.Error = strings.ToValidUTF8(string(text), "")
+			}
+			if failed != "" || failedArgs != "" {
+				req.Failed = &api.FailedCall{Tool: failed, Args: json.RawMessage(failedArgs)}
 			}
 			if err := req.Validate(); err != nil {
 				return err
@@ -69,6 +73,8 @@ Afterwards ` + "`mneme advise report ID`" + ` reports the outcome, so that the n
 		"the situation, as key=value pairs: os=linux,project_kind=service")
 	flags.StringToStringVar(&req.Preferences, "prefer", nil, "preferences of the user, by the same keys")
 	flags.StringVar(&req.WorkingDir, "working-dir", "", "the directory in which to work")
+	flags.StringVar(&failed, "failed-tool", "", "the tool whose call failed")
+	flags.StringVar(&failedArgs, "failed-args", "", "the arguments of that call, as a JSON object")
 	flags.StringVar(&policy, "read-policy", "", "memories to use: isolated (the agent's own), shared or group")
 	cmd.MarkFlagsMutuallyExclusive("error", "error-file")
 	cmd.AddCommand(newAdviseReport(a))

@@ -56,7 +56,7 @@ func Tentative(s Situation, attempts []trace.Attempt) []Candidate {
 			continue
 		}
 		repair, checked := a.Repair()
-		procedure, ok := align.Learn([]trace.Attempt{elsewhere(repair), repair})
+		procedure, ok := align.Learn([]trace.Attempt{elsewhere(repair, s), repair})
 		if !ok {
 			continue
 		}
@@ -96,23 +96,35 @@ func Tentative(s Situation, attempts []trace.Attempt) []Candidate {
 }
 
 // elsewhere returns a copy of an attempt with other names and paths, as if the problem had occurred in another project.
-// align.Learn, given both, keeps what they share as constants and makes parameters of the rest.
-func elsewhere(a trace.Attempt) trace.Attempt {
+// align.Learn, given both, keeps what they share as constants and makes parameters of the rest. Words of the call that
+// failed, and values of other lines of its error, vary if they are not those of the present situation.
+func elsewhere(a trace.Attempt, now Situation) trace.Attempt {
 	marks := map[string]string{}
 	mark := func(text string) {
 		for _, part := range append(strings.Split(text, "/"), text) {
-			if len(part) >= minMark && strings.ContainsFunc(part, unicode.IsLetter) {
+			// An element of a path that the present error has as well, such as lib, does not vary.
+			if len(part) >= minMark && strings.ContainsFunc(part, unicode.IsLetter) &&
+				(part == text || !hasWord(now.Error, part)) {
 				marks[part] = marked(part)
 			}
+		}
+		// A command may have the directory without the file. Its elements may be too short for marks of their own.
+		if dir := path.Dir(text); strings.Contains(text, "/") && len(dir) >= minMark {
+			marks[dir] = marked(dir)
 		}
 	}
 	for _, v := range slices.Concat(a.Problem.Values, signature.OfError(a.Intent).Values) {
 		if v.Kind == signature.Path || v.Kind == signature.Name || v.Kind == signature.URL || v.Kind == signature.ID {
 			mark(v.Text)
 		}
-		// A command may have the directory without the file. Its elements may be too short for marks of their own.
-		if dir := path.Dir(v.Text); v.Kind == signature.Path && len(dir) >= minMark {
-			marks[dir] = marked(dir)
+	}
+	for _, w := range varied(a.Situation.Failed, now.Failed) {
+		mark(w)
+	}
+	for _, v := range a.Problem.Other {
+		// A value that contains one of those above varies with it.
+		if !strings.Contains(now.Error, v.Text) && replaceWords(v.Text, longestFirst(marks), marks) == v.Text {
+			mark(v.Text)
 		}
 	}
 	if a.Situation.WorkingDir != "" {
@@ -136,6 +148,10 @@ func elsewhere(a trace.Attempt) trace.Attempt {
 	out.Problem.Values = slices.Clone(a.Problem.Values)
 	for i := range out.Problem.Values {
 		out.Problem.Values[i].Text = replace(out.Problem.Values[i].Text)
+	}
+	out.Problem.Other = slices.Clone(a.Problem.Other)
+	for i := range out.Problem.Other {
+		out.Problem.Other[i].Text = replace(out.Problem.Other[i].Text)
 	}
 	out.Intent = replace(a.Intent)
 	out.Situation.WorkingDir = replace(a.Situation.WorkingDir)
@@ -165,6 +181,23 @@ func elsewhere(a trace.Attempt) trace.Attempt {
 	return out
 }
 
+// varied returns the words of a call that failed that the present call does not have in the same place. Calls with
+// another number of words are not compared.
+func varied(old, now *trace.Step) (out []string) {
+	if old == nil || now == nil || old.Tool != now.Tool {
+		return nil
+	}
+	for _, arg := range slices.Sorted(maps.Keys(old.Args)) {
+		before, after := align.Words(old.Args[arg].Text), align.Words(now.Args[arg].Text)
+		for i, w := range before {
+			if len(before) == len(after) && w != after[i] {
+				out = append(out, w)
+			}
+		}
+	}
+	return out
+}
+
 func longestFirst(marks map[string]string) []string {
 	return slices.SortedFunc(maps.Keys(marks), func(x, y string) int {
 		return cmp.Or(len(y)-len(x), strings.Compare(x, y))
@@ -187,7 +220,7 @@ func firstReturned(a trace.Attempt, step int) (out []string) {
 	}
 	for _, at := range slices.Sorted(maps.Keys(a.Steps[step].Results)) {
 		text := a.Steps[step].Results[at]
-		has := func(in string) bool { return replaceWords(in, []string{text}, map[string]string{text: ""}) != in }
+		has := func(in string) bool { return hasWord(in, text) }
 		if len(text) >= minMark && !strings.ContainsFunc(text, unicode.IsSpace) && marked(text) != text &&
 			!slices.ContainsFunc(known, has) && slices.ContainsFunc(later, has) {
 			out = append(out, text)
@@ -232,6 +265,11 @@ func marked(text string) string {
 		parts[i] = p[:end] + "qx" + p[end:]
 	}
 	return strings.Join(parts, "/")
+}
+
+// hasWord reports whether a text has a word.
+func hasWord(text, word string) bool {
+	return strings.Contains(text, word) && replaceWords(text, []string{word}, map[string]string{word: ""}) != text
 }
 
 // replaceWords replaces whole words, in the order of old. The letters before a name in an option such as -DNAME, or in

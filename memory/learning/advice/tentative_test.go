@@ -1,6 +1,7 @@
 package advice_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -139,6 +140,72 @@ func TestTentativeCandidateBindsValues(t *testing.T) {
 			require.JSONEq(t, fmt.Sprintf(`{"cmd":%q}`, tt.repair(27)), string(answer.Best.Steps[0].Args))
 		})
 	}
+}
+
+// Of the call that failed, the words that differ from those of the present call are values.
+func TestATentativeCandidateTakesValuesFromTheCallThatFailed(t *testing.T) {
+	const problem = "builder: the input is not ready"
+	for name, tt := range map[string]struct {
+		old, repair, now, want string
+	}{
+		"another word":         {"loader merge east", "loader sort all east", "loader merge west", "loader sort all west"},
+		"the same word":        {"loader merge east", "loader sort all east", "loader merge east", "loader sort all east"},
+		"an element of a path": {"loader in/east/a.dat", "loader sign in/east", "loader in/west/b.dat", "loader sign in/west"},
+		"another option":       {"loader -v merge east", "loader sign east", "loader -q merge west", "loader sign west"},
+		"another form":         {"loader merge east", "loader sort all east", "loader west", "loader sort all east"},
+		"no call":              {"loader merge east", "loader sort all east", "", "loader sort all east"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory("ana", 1).in("linux", "/w", nil).does(tt.old, problem).does(tt.repair, "").does(tt.old, "")
+			now := advice.Situation{Error: problem, Context: map[string]string{"os": "linux"}}
+			if tt.now != "" {
+				args, err := json.Marshal(map[string]string{"cmd": tt.now})
+				require.NoError(t, err)
+				now.Failed = trace.CallOf("shell", args)
+			}
+			answer := advice.Advise(now, advice.Tentative(now, s.ends("success").attempts()))
+			require.NotNil(t, answer.Best)
+			require.JSONEq(t, fmt.Sprintf(`{"cmd":%q}`, tt.want), string(answer.Best.Steps[0].Args))
+		})
+	}
+}
+
+// A directory of the system is in the old error and in the present one. Its name is a word of the repair, and no value.
+func TestATentativeCandidateKeepsWhatBothErrorsHave(t *testing.T) {
+	problem := func(n int) string { return fmt.Sprintf("builder: no part%d in /usr/lib/parts", n) }
+	s := newStory("ana", 1).in("linux", "/w", nil).does("builder all", problem(1))
+	attempts := s.does("builder use lib part1", "").does("builder all", "").ends("success").attempts()
+	now := advice.Situation{Error: problem(2), Context: map[string]string{"os": "linux"}}
+	answer := advice.Advise(now, advice.Tentative(now, attempts))
+	require.NotNil(t, answer.Best)
+	require.JSONEq(t, `{"cmd":"builder use lib part2"}`, string(answer.Best.Steps[0].Args))
+}
+
+// What another line of both errors offers, in any quotes, is a constant of the repair.
+func TestATentativeCandidateKeepsWhatAnotherLineOffers(t *testing.T) {
+	problem := func(n int) string {
+		return fmt.Sprintf("a%d.c:1:1: error: loops are not allowed\nnote: use option ‘-std=c99’ or ‘-std=c11’", n)
+	}
+	s := newStory("ana", 1).in("linux", "/w", nil).does("builder all", problem(1))
+	attempts := s.does("builder option -std=c11", "").does("builder all", "").ends("success").attempts()
+	now := advice.Situation{Error: problem(2), Context: map[string]string{"os": "linux"}}
+	answer := advice.Advise(now, advice.Tentative(now, attempts))
+	require.NotNil(t, answer.Best)
+	require.JSONEq(t, `{"cmd":"builder option -std=c11"}`, string(answer.Best.Steps[0].Args))
+	require.Empty(t, answer.Best.Missing)
+}
+
+// A value of another line that contains one of the line of the problem varies with it.
+func TestATentativeCandidateTakesValuesFromTheLineOfTheProblem(t *testing.T) {
+	problem := func(name, beside string) string {
+		return fmt.Sprintf("a.cc:1:1: error: ‘%[1]s’ is not a type\n%[2]s\nnote: see header ‘<%[1]s>’", name, beside)
+	}
+	s := newStory("ana", 1).in("linux", "/w", nil).does("builder all", problem("deque", "using it"))
+	attempts := s.does("builder include <deque>", "").does("builder all", "").ends("success").attempts()
+	now := advice.Situation{Error: problem("vector", "using ‘a_b’"), Context: map[string]string{"os": "linux"}}
+	answer := advice.Advise(now, advice.Tentative(now, attempts))
+	require.NotNil(t, answer.Best)
+	require.JSONEq(t, `{"cmd":"builder include <vector>"}`, string(answer.Best.Steps[0].Args))
 }
 
 // The old call could succeed now and do harm. A commit with the old message would leave nothing for the new one.

@@ -2,6 +2,7 @@ package align_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -228,6 +229,147 @@ func TestAValueAfterAnAffixIsAParameter(t *testing.T) {
 		require.False(t, align.Affixed("x"+before+"zone.a", 1+len(before)), "a part of another word")
 		require.True(t, align.Affixed("cc -"+before[:1]+"zone", 5))
 	})
+}
+
+// What the repair needs may be in no error: it is a word of the call that failed, or a part of one.
+func TestAWordOfTheFailedCallIsAParameter(t *testing.T) {
+	for name, c := range map[string]struct {
+		failed, repair func(n int) string
+		want, from     string
+	}{
+		"a word": {
+			func(n int) string { return fmt.Sprintf("git merge -q topic%d", n) },
+			func(n int) string { return fmt.Sprintf("git merge --force topic%d", n) },
+			"git merge --force {word}", "failed.cmd.word.2"},
+		"the last element of a path": {
+			func(n int) string { return fmt.Sprintf("go build ./cmd/tool%d", n) },
+			func(n int) string { return fmt.Sprintf("go generate ./internal/tool%d/api", n) },
+			"go generate ./internal/{word}/api", "failed.cmd.word.2.base"},
+		"a name without its ending": {
+			func(n int) string { return fmt.Sprintf("python3 src/job%d.py", n) },
+			func(n int) string { return fmt.Sprintf("rm -f src/job%d.lock", n) },
+			"rm -f src/{word}.lock", "failed.cmd.word.1.stem"},
+		"a word of a statement in quotes": {
+			func(n int) string { return fmt.Sprintf("sqlite3 app.db 'SELECT id FROM table%d'", n) },
+			func(n int) string { return fmt.Sprintf("sqlite3 app.db 'CREATE TABLE table%d (id)'", n) },
+			"sqlite3 app.db 'CREATE TABLE {word} (id)'", "failed.cmd.word.5"},
+		"the last word of calls of different lengths": {
+			func(n int) string { return "load " + strings.Repeat("again ", n%3) + fmt.Sprintf("feed%d", n) },
+			func(n int) string { return fmt.Sprintf("sign feed%d", n) },
+			"sign {last_word}", "failed.cmd.last_word.0"},
+		"the value of an option": {
+			func(n int) string { return fmt.Sprintf("serve --root=/srv/site%d -v", n) },
+			func(n int) string { return fmt.Sprintf("mkdir -p /srv/site%d/log", n) },
+			"mkdir -p {word}/log", "failed.cmd.word.1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			attempt := func(n int) trace.Attempt {
+				a := fix(n, "linux", c.repair(n))
+				a.Problem = signature.OfError("tool: the input is not ready")
+				failed := shell(c.failed(n))
+				a.Situation.Failed = &failed
+				return a
+			}
+			p, ok := align.Learn([]trace.Attempt{attempt(101), attempt(202), attempt(333)})
+			require.True(t, ok)
+			require.Equal(t, c.want, p.Steps[0].Args["cmd"].String())
+			require.Len(t, p.Params, 1)
+			require.Equal(t, c.from, p.Params[0].From)
+			require.True(t, p.Replay(attempt(7777)))
+			failed := shell(c.failed(55))
+			values, missing := p.Values(align.KnownOf(signature.Signature{}, "", trace.Situation{Failed: &failed}))
+			require.Empty(t, missing)
+			text, _ := p.Steps[0].Args["cmd"].Fill(values)
+			require.Equal(t, c.repair(55), text)
+			_, missing = p.Values(align.KnownOf(signature.Signature{}, "", trace.Situation{}))
+			require.Equal(t, []string{p.Params[0].Name}, missing)
+		})
+	}
+}
+
+// A value that several sources gave is taken from the one that a caller has.
+func TestAParameterHasABindingOfEachSource(t *testing.T) {
+	problem := func(n int) signature.Signature {
+		return signature.OfError(fmt.Sprintf("error: the depot is closed\nTo ../depot%d", n))
+	}
+	failed := func(n int) *trace.Step {
+		s := shell(fmt.Sprintf("push ../depot%d now", n))
+		return &s
+	}
+	var attempts []trace.Attempt
+	for n := 1; n < 4; n++ {
+		a := fix(n, "linux", fmt.Sprintf("open ../depot%d", n))
+		a.Problem, a.Situation.Failed = problem(n), failed(n)
+		attempts = append(attempts, a)
+	}
+	p, ok := align.Learn(attempts)
+	require.True(t, ok)
+	back := align.OfRecipe(p.Recipe())
+	require.Equal(t, p.Params, back.Params)
+	require.Equal(t, "failed.cmd.word.1", back.Params[0].From)
+	require.Equal(t, []string{"output.path.0"}, back.Params[0].Or)
+	for name, known := range map[string]align.Known{
+		"both":       align.KnownOf(problem(8), "", trace.Situation{Failed: failed(8)}),
+		"the call":   align.KnownOf(signature.Signature{}, "", trace.Situation{Failed: failed(8)}),
+		"the output": align.KnownOf(problem(8), "", trace.Situation{}),
+	} {
+		values, missing := back.Values(known)
+		require.Empty(t, missing, name)
+		require.Equal(t, "../depot8", values[back.Params[0].Name], name)
+	}
+}
+
+// The place of a value among the values of its kind may change. Its shape decides between the sources that gave it.
+func TestAValueKeepsItsShape(t *testing.T) {
+	attempt := func(n int, problem string) trace.Attempt {
+		a := fix(n, "linux", fmt.Sprintf("sed -i p script%d.sed", n))
+		failed := shell(fmt.Sprintf("sed -f script%d.sed in.txt", n))
+		a.Problem, a.Situation.Failed = signature.OfError(problem), &failed
+		return a
+	}
+	p, ok := align.Learn([]trace.Attempt{attempt(101, "sed: 'script101.sed' ends early"),
+		attempt(202, "sed: 'script202.sed' ends early"), attempt(333, "sed: 'script333.sed' ends early")})
+	require.True(t, ok)
+	require.Equal(t, "error.name.0", p.Params[0].From)
+	for problem, want := range map[string]string{
+		"sed: 'script7.sed' ends early":       "script7.sed",
+		"sed: 's' of 'script7.sed' ends":      "script7.sed",
+		"sed: 's' ends early":                 "script7.sed",
+		"sed: 'script7.sed' or 's' ends here": "script7.sed",
+	} {
+		values, missing := p.Values(align.KnownOf(signature.OfError(problem), "", attempt(7, problem).Situation))
+		require.Empty(t, missing)
+		require.Equal(t, want, values[p.Params[0].Name], problem)
+	}
+	values, _ := p.Values(align.KnownOf(signature.OfError("sed: 's' ends early"), "", trace.Situation{}))
+	require.Equal(t, "s", values[p.Params[0].Name], "no source has such a value")
+}
+
+// A part from the line of the problem is preferred to the whole from another line.
+func TestTheLineOfTheProblemIsPreferredToOthers(t *testing.T) {
+	var attempts []trace.Attempt
+	for _, name := range []string{"vector", "deque", "forward_list"} {
+		a := fix(len(name), "linux", "include <"+name+">")
+		a.Problem = signature.OfError("x.c:1:1: error: ‘" + name + "’ is not a type\nnote: see ‘<" + name + ">’")
+		attempts = append(attempts, a)
+	}
+	p, ok := align.Learn(attempts)
+	require.True(t, ok)
+	require.Equal(t, "include <{name}>", p.Steps[0].Args["cmd"].String())
+	require.Equal(t, "error.name.0", p.Params[0].From)
+}
+
+func TestWordsOfAnArgument(t *testing.T) {
+	for text, want := range map[string][]string{
+		"":                              {},
+		"make":                          {"make"},
+		"git merge -q --no-ff topic":    {"git", "merge", "topic"},
+		"run --path=/a/b -DX=1 'c d'":   {"run", "/a/b", "1", "c", "d"},
+		`echo "a b" > out.txt && cat x`: {"echo", "a", "b", "out.txt", "cat", "x"},
+		"f(a, b)":                       {"f", "a", "b"},
+	} {
+		require.Equal(t, want, align.Words(text), text)
+	}
 }
 
 func TestReplayOfAttemptWithFailedCheck(t *testing.T) {

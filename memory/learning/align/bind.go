@@ -16,10 +16,13 @@ import (
 // FromCaller is the empty binding: the caller must give the value. A binding names the source of a parameter's value:
 //
 //	error.KIND.N     the N-th value of a kind in the error text (signature.Value), from 0: error.path.0
+//	output.KIND.N    the same for the other lines of the error text
 //	task.KIND.N      the same for the text of the task
 //	context.KEY      a key of the context: context.os, context.go_version
 //	working_dir      the working directory
 //	failed.ARG       an argument of the call that failed
+//	failed.ARG.word.N       the N-th word of such an argument, options not counted: failed.cmd.word.2
+//	failed.ARG.last_word.N  the same, counted from the end
 //	step.N.PATH      the result of an earlier step, numbered from 0
 //
 // A suffix takes a part of a path: .dir the directory, .base the last element, .stem the last element without its
@@ -27,7 +30,7 @@ import (
 const FromCaller = ""
 
 const (
-	maxBindings = 200 // bindings of one situation
+	maxBindings = 300 // bindings of one situation
 	bindShare   = 0.9 // a binding must give the right value in this share of the attempts
 )
 
@@ -37,9 +40,9 @@ type Known map[string]string
 // KnownOf returns the values that are known before the first step.
 func KnownOf(problem signature.Signature, task string, s trace.Situation) Known {
 	k := Known{}
-	k.values("error", problem)
+	k.values("error", problem.Values)
 	if task != "" {
-		k.values("task", signature.OfError(task))
+		k.values("task", signature.OfError(task).Values)
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.Context)) {
 		k.add("context."+key, s.Context[key])
@@ -47,8 +50,16 @@ func KnownOf(problem signature.Signature, task string, s trace.Situation) Known 
 	k.add("working_dir", s.WorkingDir)
 	if s.Failed != nil {
 		for _, arg := range slices.Sorted(maps.Keys(s.Failed.Args)) {
-			k.add("failed."+arg, s.Failed.Args[arg].Text)
+			if text := s.Failed.Args[arg].Text; len(Words(text)) < 2 {
+				k.add("failed."+arg, text)
+			} else if len(k) < maxBindings {
+				k["failed."+arg] = text // parts of a path are those of its words
+			}
 		}
+	}
+	k.values("output", problem.Other)
+	if s.Failed != nil {
+		k.words(*s.Failed)
 	}
 	k.relative(s.WorkingDir)
 	return k
@@ -74,14 +85,44 @@ func (k Known) Returned(step int, results map[string]string) {
 		name := strings.TrimSuffix(fmt.Sprintf("step.%d.%s", step, at), ".")
 		k.add(name, results[at])
 		if i < read && strings.ContainsAny(results[at], " \n") {
-			k.values(name, signature.OfError(results[at]))
+			k.values(name, signature.OfError(results[at]).Values)
 		}
 	}
 }
 
-func (k Known) values(prefix string, s signature.Signature) {
+// words adds the words of the arguments of the call that failed.
+func (k Known) words(failed trace.Step) {
+	const (
+		read = 4  // number of arguments with several words that are read
+		most = 12 // number of words of an argument
+		last = 3  // number of words counted from the end
+	)
+	n := 0
+	for _, arg := range slices.Sorted(maps.Keys(failed.Args)) {
+		words := Words(failed.Args[arg].Text)
+		if len(words) < 2 || n == read {
+			continue
+		}
+		n++
+		for i, w := range words[:min(len(words), most)] {
+			k.add(fmt.Sprintf("failed.%s.word.%d", arg, i), w)
+		}
+		for i := range min(len(words), last) {
+			k.add(fmt.Sprintf("failed.%s.last_word.%d", arg, i), words[len(words)-1-i])
+		}
+	}
+}
+
+// Words returns the words of an argument, without quotes and without options. The value of an option is a word.
+func Words(text string) []string {
+	return slices.DeleteFunc(strings.FieldsFunc(text, func(r rune) bool {
+		return unicode.IsSpace(r) || strings.ContainsRune("'\"`;|&<>(){}=,", r)
+	}), func(w string) bool { return strings.HasPrefix(w, "-") })
+}
+
+func (k Known) values(prefix string, values []signature.Value) {
 	seen := map[signature.Kind]int{}
-	for _, v := range s.Values {
+	for _, v := range values {
 		k.add(fmt.Sprintf("%s.%s.%d", prefix, v.Kind, seen[v.Kind]), v.Text)
 		seen[v.Kind]++
 	}
@@ -132,10 +173,42 @@ func bind(known []Known, texts []string) string {
 	return best
 }
 
+// maxOthers is the number of further bindings of a parameter.
+const maxOthers = 3
+
+// others returns bindings of other sources that gave the values of a piece too, the simplest of each source. A caller
+// may know one and not the other: the error, but not the call that failed.
+func others(known []Known, p piece) (out []string) {
+	if p.from == FromCaller || strings.HasPrefix(p.from, "step.") {
+		return nil
+	}
+	best := map[string]string{} // by source
+	for _, name := range slices.Sorted(maps.Keys(known[0])) {
+		source := sourceOf(name)
+		all := source != sourceOf(p.from) && !strings.HasPrefix(name, "step.")
+		for i := 0; i < len(known) && all; i++ {
+			all = known[i][name] == p.texts[i]
+		}
+		if all && (best[source] == "" || simpler(name, best[source])) {
+			best[source] = name
+		}
+	}
+	out = slices.SortedFunc(maps.Values(best), func(a, b string) int {
+		return cmp.Or(rank(a)-rank(b), strings.Compare(a, b))
+	})
+	return out[:min(len(out), maxOthers)]
+}
+
 // pieces divides a varying piece into constants and pieces with a binding. If that is impossible, it returns one piece
 // that the caller must give.
 func pieces(known []Known, p piece) []piece {
-	if p.from = bind(known, p.texts); p.from != FromCaller {
+	if p.from = bind(known, p.texts); sourceOf(p.from) == inOutput {
+		// The other lines are the least reliable source: a part from a better one is preferred.
+		if parts, ok := within(without(known, inOutput), p.texts, maxWithin); ok {
+			return parts
+		}
+	}
+	if p.from != FromCaller {
 		return []piece{p}
 	}
 	head, middle, tail := p.trim()
@@ -146,6 +219,16 @@ func pieces(known []Known, p piece) []piece {
 		return parts
 	}
 	return []piece{p}
+}
+
+// without returns the values that have other sources.
+func without(known []Known, source string) []Known {
+	out := make([]Known, len(known))
+	for i, k := range known {
+		out[i] = maps.Clone(k)
+		maps.DeleteFunc(out[i], func(name, _ string) bool { return sourceOf(name) == source })
+	}
+	return out
 }
 
 func around(head string, middle piece, tail string, n int) []piece {
@@ -234,16 +317,37 @@ func Affixed(text string, i int) bool {
 }
 
 // simpler reports whether a is the better binding: known before the first step, more likely to be known to a caller
-// (the directory rather than arguments of the failed call), and without a suffix.
+// (the directory rather than arguments of the failed call), a whole value rather than a word of it, and without a
+// suffix.
 func simpler(a, b string) bool { return rank(a) < rank(b) }
 
 func rank(name string) int {
-	for i, prefix := range []string{"error.", "working_dir", "failed.", "context.", "task.", "step."} {
-		if strings.HasPrefix(name, prefix) {
-			return 100*i + len(name)
+	if at := slices.Index(sources, sourceOf(name)); at >= 0 {
+		return 100*at + len(name)
+	}
+	return 100 * len(sources)
+}
+
+// Sources of bindings.
+const (
+	inWords  = "words."  // single words of the call that failed
+	inOutput = "output." // other lines of the error
+)
+
+// sources are the beginnings of bindings, the simplest first.
+var sources = []string{"error.", "working_dir", "failed.", "context.", inWords, "task.", inOutput, "step."}
+
+func sourceOf(name string) string {
+	for _, source := range sources {
+		switch {
+		case !strings.HasPrefix(name, source):
+		case source == "failed." && (strings.Contains(name, ".word.") || strings.Contains(name, ".last_word.")):
+			return inWords
+		default:
+			return source
 		}
 	}
-	return 1_000
+	return ""
 }
 
 // nameOf returns a short unused name for a parameter with a binding, and marks it as taken.

@@ -30,6 +30,7 @@ type property struct {
 
 type parameter struct {
 	From     string   `json:"from,omitempty"`
+	Or       []string `json:"or,omitempty"`
 	Examples []string `json:"examples,omitempty"`
 }
 
@@ -58,7 +59,7 @@ func (p Procedure) Recipe() []schema.Step {
 				}
 				for _, q := range p.Params {
 					if q.Name == part.Param {
-						args.Parameters[q.Name] = parameter{q.From, q.Examples}
+						args.Parameters[q.Name] = parameter{q.From, q.Or, q.Examples}
 					}
 				}
 			}
@@ -151,7 +152,7 @@ func OfRecipe(recipe []schema.Step) Procedure {
 			if !seen[name] {
 				seen[name] = true
 				q := args.Parameters[name]
-				out.Params = append(out.Params, Param{Name: name, From: q.From, Examples: q.Examples})
+				out.Params = append(out.Params, Param{Name: name, From: q.From, Or: q.Or, Examples: q.Examples})
 			}
 		}
 		out.Steps = append(out.Steps, s)
@@ -250,7 +251,7 @@ func (p Procedure) outline() string {
 				if part.Param == "" {
 					b.WriteString("\x02" + part.Text)
 				} else {
-					b.WriteString("\x03" + p.binding(part.Param))
+					b.WriteString("\x03" + p.param(part.Param).From)
 				}
 			}
 		}

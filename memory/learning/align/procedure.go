@@ -3,8 +3,10 @@ package align
 import (
 	"cmp"
 	"maps"
+	"path"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/mneme/mneme/memory/learning/trace"
 )
@@ -39,6 +41,7 @@ type Step struct {
 type Param struct {
 	Name     string   `json:"name"`
 	From     string   `json:"from,omitempty"` // its binding, or FromCaller
+	Or       []string `json:"or,omitempty"`   // bindings of other sources that gave the same values, the best first
 	Examples []string `json:"examples,omitempty"`
 }
 
@@ -149,7 +152,7 @@ func (l *learner) template(values []string, known []Known, kind, ids string) Tem
 			if p.constant {
 				text(p.texts[0])
 			} else {
-				out.Parts = append(out.Parts, Part{Param: l.param(p.from, p.texts, ids)})
+				out.Parts = append(out.Parts, Part{Param: l.param(p, known, ids)})
 			}
 		}
 	}
@@ -158,14 +161,15 @@ func (l *learner) template(values []string, known []Known, kind, ids string) Tem
 
 // param returns the name of a parameter. It reuses a parameter with the same binding or, for FromCaller, with the same
 // texts in the same attempts.
-func (l *learner) param(from string, texts []string, ids string) string {
-	key := cmp.Or(from, "\x00"+ids+"\x00"+strings.Join(texts, "\x00"))
+func (l *learner) param(p piece, known []Known, ids string) string {
+	key := cmp.Or(p.from, "\x00"+ids+"\x00"+strings.Join(p.texts, "\x00"))
 	if name, ok := l.byTexts[key]; ok {
 		return name
 	}
-	name := nameOf(from, l.taken)
-	examples := slices.Compact(slices.Sorted(slices.Values(texts)))
-	l.params = append(l.params, Param{Name: name, From: from, Examples: examples[:min(len(examples), 3)]})
+	name := nameOf(p.from, l.taken)
+	examples := slices.Compact(slices.Sorted(slices.Values(p.texts)))
+	l.params = append(l.params, Param{Name: name, From: p.from, Or: others(known, p),
+		Examples: examples[:min(len(examples), 3)]})
 	l.byTexts[key] = name
 	return name
 }
@@ -316,8 +320,8 @@ func (p Procedure) made(s Step, done trace.Step, known Known, said map[string]st
 			return false
 		}
 		for name, v := range values {
-			if from := p.binding(name); from != FromCaller {
-				if want, ok := known[from]; !ok || want != v {
+			if q := p.param(name); q.From != FromCaller {
+				if want, ok := known.of(q); !ok || want != v {
 					return false
 				}
 			} else if before, ok := said[name]; ok && before != v {
@@ -330,13 +334,53 @@ func (p Procedure) made(s Step, done trace.Step, known Known, said map[string]st
 	return true
 }
 
-func (p Procedure) binding(name string) string {
+func (p Procedure) param(name string) Param {
 	for _, q := range p.Params {
 		if q.Name == name {
-			return q.From
+			return q
 		}
 	}
-	return FromCaller
+	return Param{Name: name, From: FromCaller}
+}
+
+// of returns the value of a parameter: that of its first binding which the situation has and whose value has the shape
+// of earlier ones. The place of a value in an error text may differ from one occurrence to the next. If none has that
+// shape, it returns the value of the first binding.
+func (k Known) of(q Param) (value string, ok bool) {
+	if q.From == FromCaller {
+		return "", false
+	}
+	for _, from := range append([]string{q.From}, q.Or...) {
+		v, known := k[from]
+		switch {
+		case known && shaped(v, q.Examples):
+			return v, true
+		case known && !ok:
+			value, ok = v, true
+		}
+	}
+	return value, ok
+}
+
+// shaped reports whether a value has the shape of earlier values: their extension, if they all have the same one, and
+// no punctuation that none of them has.
+func shaped(value string, examples []string) bool {
+	if len(examples) == 0 {
+		return true
+	}
+	extension := path.Ext(examples[0])
+	for _, e := range examples {
+		if path.Ext(e) != extension {
+			extension = ""
+		}
+	}
+	if extension != "" && path.Ext(value) != extension {
+		return false
+	}
+	return !strings.ContainsFunc(value, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-./", r) &&
+			!slices.ContainsFunc(examples, func(e string) bool { return strings.ContainsRune(e, r) })
+	})
 }
 
 // Guessed returns the number of parameters that the caller must give.
@@ -355,8 +399,8 @@ func (p Procedure) Guessed() int {
 func (p Procedure) Values(known Known) (values map[string]string, missing []string) {
 	values = map[string]string{}
 	for _, q := range p.Params {
-		switch v, ok := known[q.From]; {
-		case ok && q.From != FromCaller:
+		switch v, ok := known.of(q); {
+		case ok:
 			values[q.Name] = v
 		case !strings.HasPrefix(q.From, "step."):
 			missing = append(missing, q.Name)

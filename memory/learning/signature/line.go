@@ -1,6 +1,7 @@
 package signature
 
 import (
+	"iter"
 	"regexp"
 	"strings"
 
@@ -29,43 +30,87 @@ var (
 		`^fatal error: all goroutines|` +
 		`^error: process didn't exit|^error: command failed|ninja: build stopped|for more information about this error|` +
 		`the following error occurred|^hint:|^to https?:`)
-	lesser = regexp.MustCompile(`(?i)\b(warning|note|hint|info|debug|deprecated)\b\s*[:\[(]|npm warn|` +
+	// diagnostic matches the form in which tools report a problem if no word says that it is one: where it is, a colon,
+	// and several words.
+	diagnostic = regexp.MustCompile(`^\S.*\S: [\pL'"` + "`" + `(]\S*(?: \S+){2,}`)
+	lesser     = regexp.MustCompile(`(?i)\b(warning|note|hint|info|debug|deprecated)\b\s*[:\[(]|npm warn|` +
 		`^\s*(at |in |from )|` +
 		`^\s*File "|^\s*\^|^\s*\d+ \||^\s*-->|^goroutine \d|In function|required from|^\$ |^\+ `)
 )
 
 // causeLine returns the line that tells most about the cause, or the first of several equal ones.
-func causeLine(text string) string {
+func causeLine(text string) string { return causeOf(text, scored(text)) }
+
+func causeOf(text string, lines []scoredLine) string {
+	best, most := "", -10
+	python := strings.Contains(text, "Traceback (most recent call last)")
+	for _, l := range lines {
+		// The last line of a Python traceback is its error; of chained ones, the last was reported.
+		if l.score > most || python && l.score == most && l.score >= 4 {
+			best, most = l.text, l.score
+		}
+	}
+	return best
+}
+
+// scoredLine is a line of a text, with what it tells about the cause.
+type scoredLine struct {
+	text  string
+	score int
+}
+
+func scored(text string) (out []scoredLine) {
+	for line := range lines(text) {
+		out = append(out, scoredLine{line, scoreOf(line)})
+	}
+	return out
+}
+
+// lines returns the lines of a text that say something, without the codes of terminals.
+func lines(text string) iter.Seq[string] {
 	if len(text) > maxRead {
 		text = text[:maxRead/2] + "\n" + text[len(text)-maxRead/2:]
 	}
 	text = ansi.ReplaceAllString(strings.ToValidUTF8(text, ""), "")
-	best, most := "", -10
-	python := strings.Contains(text, "Traceback (most recent call last)")
-	for line := range strings.SplitSeq(strings.ReplaceAll(text, "\r", "\n"), "\n") {
-		line = normalize.CleanLine(line, maxLine)
-		if line == "" || !strings.ContainsFunc(line, isLetter) && !strings.ContainsAny(line, "0123456789") {
-			continue
-		}
-		score := 0
-		if saysError.MatchString(line) {
-			score += 2
-		}
-		if saysStrongly.MatchString(line) {
-			score += 2
-		}
-		if lesser.MatchString(line) {
-			score -= 3
-		}
-		if callers.MatchString(line) {
-			score -= 4
-		}
-		// The last line of a Python traceback is its error; of chained ones, the last was reported.
-		if score > most || python && score == most && score >= 4 {
-			best, most = line, score
+	return func(yield func(string) bool) {
+		for line := range strings.SplitSeq(strings.ReplaceAll(text, "\r", "\n"), "\n") {
+			line = normalize.CleanLine(line, maxLine)
+			if line == "" || !strings.ContainsFunc(line, isLetter) && !strings.ContainsAny(line, "0123456789") {
+				continue
+			}
+			if !yield(line) {
+				return
+			}
 		}
 	}
-	return best
+}
+
+// Scores of lines.
+const (
+	says     = 2 // a line that says error
+	located  = 1 // a line in the form of a diagnostic
+	asLesser = 3
+	asCaller = 4
+)
+
+// scoreOf returns how much a line tells about the cause.
+func scoreOf(line string) (score int) {
+	if saysError.MatchString(line) {
+		score += says
+	}
+	if saysStrongly.MatchString(line) {
+		score += says
+	}
+	if lesser.MatchString(line) {
+		score -= asLesser
+	}
+	if callers.MatchString(line) {
+		score -= asCaller
+	}
+	if score == 0 && diagnostic.MatchString(line) {
+		score = located
+	}
+	return score
 }
 
 // LooksLikeError reports whether a text is an error report and not a request.

@@ -19,6 +19,8 @@ type pattern struct {
 const (
 	dateTime = `\d{4}[-/]\d\d[-/]\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?)?`
 	fileName = `[\w+@-][\w.+@-]*\.(?:go|c|cc|cpp|cxx|h|hh|hpp|py|pyc|js|jsx|mjs|cjs|ts|tsx|rs|rb|java|kt|cs|php|sh|sql|` +
+		`pl|pm|lua|swift|scala|hs|ml|ipynb|vue|tf|class|jar|patch|diff|orig|rej|bak|csr|der|tex|pdf|rst|bz2|xz|deb|` +
+		`rpm|` +
 		`json|ya?ml|toml|txt|md|xml|html?|css|cfg|ini|conf|lock|log|mod|sum|so|a|o|d|dll|exe|lib|obj|whl|tar|gz|zip|` +
 		`tgz|pem|key|crt|proto|cmake|mk|gradle|env|pid|sock|db|csv|png|jpg|svg|wasm|test|out|bin|tmp)(?:\.\d+)*`
 	position = `(?::\d+(?::\d+)?|\(\d+(?:,\d+)?\))?`
@@ -53,6 +55,7 @@ var patterns = []pattern{
 	{Version, regexp.MustCompile(`\bgo\d\.\d+(?:\.\d+)?\b|\bv\d+\b`)},
 	{Version, regexp.MustCompile(`[\^~>=<]*\bv?\d+\.\d+(?:\.\d+)*(?:[-+][\w.]+)?\b(?:\.x)?`)},
 	{Hex, regexp.MustCompile(`\b[0-9a-f]*(?:\d[0-9a-f]*[a-f]|[a-f][0-9a-f]*\d)[0-9a-f]*\b`)},
+	{Hex, regexp.MustCompile(`\b[0-9A-F]*(?:\d[0-9A-F]*[A-F]|[A-F][0-9A-F]*\d)[0-9A-F]*\b`)},
 	{Name, regexp.MustCompile(`(?:^|\s)-l([\w.+-]+)`)},
 	{Name, regexp.MustCompile(`(?i)(?:^|[\s:])([\w.+-]+): (?:command )?not found`)},
 	{Name, regexp.MustCompile(`(?:^|: )([A-Za-z_]\w*) declared and not used`)},
@@ -61,8 +64,9 @@ var patterns = []pattern{
 	{Name, regexp.MustCompile(`(?i)\) as (?:type )?([\w.*\[\]]+) value in`)},
 	{Name, regexp.MustCompile(`--- FAIL: (\S+)`)},
 	{Name, afterKind},
+	{Name, constant},
 	{Name, regexp.MustCompile(`::(\w[\w\[\]-]*)`)},
-	{Name, regexp.MustCompile(`\b((?:[A-Za-z_]\w*\.)+[A-Za-z_]\w*(?:\(\))?)`)}, // a qualified name
+	{Name, regexp.MustCompile(`\b((?:[A-Za-z_][\w-]*\.)+[A-Za-z_]\w*(?:\(\))?)`)}, // a qualified name
 	{Number, regexp.MustCompile(`[+-]?\b\d+(?:[.,]\d+)*(?:%|[kKMGT]i?B?\b)?`)},
 }
 
@@ -135,7 +139,8 @@ func read(line string) Signature {
 			if strings.Contains(text, "\x01") && p.kind != Name && p.kind != Path || strings.Trim(text, "\x01") == "" {
 				continue
 			}
-			if (p.match == afterKind || p.match == firstOfTwo || p.match == secondOfTwo) && !namesSomething(text) {
+			if (p.match == afterKind || p.match == firstOfTwo || p.match == secondOfTwo) && !namesSomething(text) ||
+				p.match == constant && weakLeads[normalize.Lower(text)] {
 				continue
 			}
 			if p.kind == Hex && !strings.HasPrefix(text, "0x") && len(text) < 7 || thrown.MatchString(text) ||
@@ -182,6 +187,7 @@ func lastWord(work string, take func(from, to int, kind Kind, text string)) {
 func (s *Signature) assemble(line string, hits []hit) {
 	var text []string
 	var bare []string // words and kinds of values, for a line without other words
+	files := stems(hits)
 	add := func(word string) {
 		low := normalize.Lower(word)
 		text, bare = append(text, low), append(bare, low)
@@ -210,7 +216,8 @@ func (s *Signature) assemble(line string, hits []hit) {
 			case word == "" || strings.Contains(word, "\x01"):
 			case codeWord.MatchString(word), thrown.MatchString(word):
 				add(word[strings.LastIndexByte(word, '.')+1:])
-			case inner.MatchString(word) && !strings.Contains(word, "'"):
+			case (inner.MatchString(word) || hasNumber(word)) && !strings.Contains(word, "'") ||
+				files[word] && namesSomething(word):
 				value(Name, word)
 			default:
 				for _, w := range strings.FieldsFunc(word, func(r rune) bool {

@@ -53,6 +53,8 @@ type Signature struct {
 	Codes []string `json:"codes,omitempty"`
 	// Values are in the order of the text.
 	Values []Value `json:"values,omitempty"`
+	// Other has the paths, names and addresses of the other lines of the text: those of lines that say error first.
+	Other []Value `json:"other,omitempty"`
 	// Line is the original line of the text.
 	Line string `json:"line,omitempty"`
 }
@@ -60,12 +62,14 @@ type Signature struct {
 // OfError returns the signature of an error report of a tool or a user. From a text of several lines it takes the line
 // that tells most about the cause, not a warning, a stack frame, or the summary of a calling program.
 func OfError(text string) Signature {
-	line := causeLine(text)
+	lines := scored(text)
+	line := causeOf(text, lines)
 	if line == "" {
 		return Signature{}
 	}
 	out := read(line)
 	out.locate(text)
+	out.Other = otherValues(lines, line, out.Values)
 	return out
 }
 

@@ -95,7 +95,17 @@ var sameProblem = map[string][]string{
 	"name with its file": {"error: two modules here: plain (a/b.rs) and orchard (a/c.rs)",
 		"error: two modules here: cedar (x.rs) and pebble (q/y.rs)"},
 	"container": {"Error: container web-1 is unhealthy", "Error: container ledger is unhealthy"},
-	"killed":    {"process exited with code 137", "process exited with code 137"},
+	"shell variable": {"deploy.sh: line 3: HOST9: unbound variable", "etc/run.sh: line 17: HARBOUR: unbound variable",
+		"run2.sh: line 1: DATA_DIR: unbound variable"},
+	"perl module": {"Can't locate Cedar.pm in @INC (you may need to install the Cedar module) at load4-all.pl line 1.",
+		"Can't locate Pier7Log.pm in @INC (you may need to install the Pier7Log module) at x.pl line 30."},
+	"thread of openssl": {"4077ECA47F00:error:16000069:STORE routines:unregistered scheme:a/store.c:237:scheme=file",
+		"40F2B05B3F11:error:16000069:STORE routines:unregistered scheme:a/store.c:237:scheme=file"},
+	"host with a number": {"error: web7 is not reachable", "error: cache12a is not reachable"},
+	"no word for error": {
+		"package example.com/a\n\timports example.com/a/b: build constraints exclude all Go files in /w/b",
+		"package example.com/q\n\timports example.com/q/z: build constraints exclude all Go files in /src/z"},
+	"killed": {"process exited with code 137", "process exited with code 137"},
 }
 
 // otherProblem lists pairs of different problems, most of them of the same tool.
@@ -175,6 +185,12 @@ var otherProblem = [][2]string{
 	{"permission denied while reading config", "permission denied while writing cache"},
 	{"error: missing header file", "error: missing library file"},
 	{"login failed: wrong password", "login failed: unknown user"},
+	{"a.sh: line 3: HOME: unbound variable", "a.sh: line 3: HOME: readonly variable"},
+	{"error: text is not valid utf8", "error: text is not valid latin1"},
+	{"error: unknown digest sha1", "error: unknown digest sha256"},
+	{"psql: FATAL: not allowed here", "psql: PANIC: not allowed here now"},
+	{"package example.com/a\n\timports example.com/a/b: build constraints exclude all Go files in /w/b",
+		"package example.com/a\n\timports example.com/a/b: import path has a dot in it"},
 	{"build failed in stage compile", "build failed in stage link"},
 }
 
@@ -272,6 +288,29 @@ func TestRecordKeepsSignature(t *testing.T) {
 		s := signature.OfError(texts[0])
 		require.True(t, signature.Same(s, signature.Parse(s.Text)), "%s: %q, %q", name, s.Words, s.Text)
 	}
+}
+
+// What the other lines name is known too, that of lines which say error first. A record keeps it in one line.
+func TestOtherLinesHaveValues(t *testing.T) {
+	s := signature.OfError("Enumerating objects: 4, done.\nremote: error: refusing to update checked out branch: " +
+		"refs/heads/main\nTo ../depot\nerror: failed to push some refs to '../depot/x'\n")
+	require.Equal(t, "remote: error: refusing to update checked out branch: refs/heads/main", s.Line)
+	require.Equal(t, []signature.Value{{Kind: signature.Name, Text: "../depot/x"},
+		{Kind: signature.Path, Text: "../depot"}}, s.Other)
+	back := signature.OfRecord(s.Line + s.Beside(100))
+	require.Equal(t, s, back)
+	require.Equal(t, s.Other[:1], signature.OfRecord(s.Line+s.Beside(25)).Other, "what fits")
+	require.Empty(t, signature.OfRecord(s.Line).Other)
+
+	rapid.Check(t, func(t *rapid.T) {
+		s := signature.OfError(strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"error: no 'a b'\n",
+			"at /x/y.go:3\n", "q\n", "fatal: no \"z ↵ y\"\n", "see http://h/p\n"}), 1, 9).Draw(t, "lines"), ""))
+		back := signature.OfRecord(s.Line + s.Beside(rapid.IntRange(0, 200).Draw(t, "limit")))
+		require.LessOrEqual(t, len(back.Other), len(s.Other))
+		for i, v := range back.Other {
+			require.Equal(t, s.Other[i], v)
+		}
+	})
 }
 
 func TestIntentsAreLabels(t *testing.T) {

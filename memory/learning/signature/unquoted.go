@@ -1,6 +1,7 @@
 package signature
 
 import (
+	"path"
 	"regexp"
 	"strings"
 
@@ -26,6 +27,45 @@ var (
 	firstOfTwo  = regexp.MustCompile(`\b([A-Za-z_]\w*)` + inFile + ` and [A-Za-z_]\w*` + inFile)
 	secondOfTwo = regexp.MustCompile(inFile + ` and ([A-Za-z_]\w*)` + inFile)
 )
+
+// constant finds the name of a constant or a variable that a statement is about: "line 3: HOME: unbound variable".
+var constant = regexp.MustCompile(`: ([A-Z][A-Z0-9_]+): [a-z][\w'-]* [a-z]`)
+
+// numbered matches a word with a number in it, as names of files, hosts and variables have.
+var numbered = regexp.MustCompile(`^([a-z]{3,})\d+[a-z]*(?:\d+[a-z]*)*$`)
+
+// terms has the words that are written with a number and describe a problem: utf8, sha256, int64.
+var terms = normalize.Set(`amd arm base col column ecma exit float http int ipv iso latin level line log oauth phase
+	python release rsa sha signal sqlite stage status step sys tier uint utf version win`)
+
+// hasNumber reports whether a word, or a part of one with hyphens, is a name because it has a number in it.
+func hasNumber(word string) bool {
+	for part := range strings.FieldsFuncSeq(normalize.Lower(word), func(r rune) bool { return r == '-' || r == '.' }) {
+		if m := numbered.FindStringSubmatch(part); m != nil && !terms[m[1]] {
+			return true
+		}
+	}
+	return false
+}
+
+// stems returns the names of the files in a line without their extensions. A message often names the module next to
+// its file.
+func stems(hits []hit) map[string]bool {
+	out := map[string]bool{}
+	for _, h := range hits {
+		if h.kind != Path {
+			continue
+		}
+		base := path.Base(cleanPath(h.text))
+		if stem := strings.TrimSuffix(base, path.Ext(base)); stem != base && len(stem) >= minStem {
+			out[stem] = true
+		}
+	}
+	return out
+}
+
+// minStem is the least length of such a name; a shorter one may be any word.
+const minStem = 3
 
 // namesSomething reports whether a word after a kind may be a name. Other words of the sentence, and words that form a
 // compound noun with the kind ("container runtime", "index size"), describe the problem instead.

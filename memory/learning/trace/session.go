@@ -169,7 +169,7 @@ func OfEpisode(meta Meta, p schema.EpisodicPayload) []Attempt {
 		e, known := events[node.ResultRef]
 		_, text, _ := strings.Cut(e.Summary, ": ")
 		if known && e.EventKind == ledger.KindToolFailed {
-			step.Failed, step.Error = true, signature.OfError(text)
+			step.Failed, step.Error = true, signature.OfRecord(text)
 		} else if text != "" {
 			step.Results = map[string]string{"": text}
 		}

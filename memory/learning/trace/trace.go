@@ -242,6 +242,9 @@ func leaves(v any, limit int, f func(path string, s Scalar)) {
 	walk("", v, 0)
 }
 
+// CallOf returns a call of a tool with the scalars of its arguments.
+func CallOf(tool string, args json.RawMessage) *Step { return &Step{Tool: tool, Args: ArgsOf(args)} }
+
 // ArgsOf returns the scalars of arguments by path.
 func ArgsOf(raw json.RawMessage) map[string]Scalar {
 	out := map[string]Scalar{}

@@ -1,0 +1,73 @@
+package signature
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/mneme/mneme/memory/normalize"
+)
+
+// Limits of otherValues.
+const (
+	maxTelling = 8 // lines that say error
+	maxSilent  = 4 // other lines
+)
+
+// otherValues returns the paths, names and addresses of the lines other than the given one, which have those of values.
+// What a repair needs is often in a line that does not name the problem. Lines that say error come first.
+func otherValues(lines []scoredLine, line string, values []Value) (out []Value) {
+	var telling, silent []string
+	for _, l := range lines {
+		switch {
+		case l.text == line || slices.Contains(telling, l.text) || slices.Contains(silent, l.text):
+		case l.score >= says && len(telling) < maxTelling:
+			telling = append(telling, l.text)
+		case l.score < says && len(silent) < maxSilent:
+			silent = append(silent, l.text)
+		}
+	}
+	for _, l := range slices.Concat(telling, silent) {
+		for _, v := range read(l).Values {
+			named := v.Kind == Path || v.Kind == Name || v.Kind == URL || v.Kind == Address
+			if named && len(out) < maxValues && !slices.Contains(values, v) && !slices.Contains(out, v) {
+				out = append(out, v)
+			}
+		}
+	}
+	return out
+}
+
+// beside separates the values of other lines in a text that keeps an error in one line.
+const beside = " ↵ "
+
+// Beside returns the values of the other lines of the text, at most limit bytes of them, in a form that follows the
+// line of the problem in a record.
+func (s Signature) Beside(limit int) string {
+	var b strings.Builder
+	for _, v := range s.Other {
+		part := beside + string(v.Kind) + " " + v.Text
+		if b.Len()+len(part) > limit || strings.Contains(v.Text, beside) {
+			break // later values keep their numbers only if no earlier one is missing
+		}
+		b.WriteString(part)
+	}
+	return b.String()
+}
+
+// OfRecord returns the signature of an error that a record keeps in one line: the line of the problem, and what Beside
+// returned for it.
+func OfRecord(text string) Signature {
+	line, rest, _ := strings.Cut(text, beside)
+	out := OfError(line)
+	if rest == "" {
+		return out
+	}
+	for part := range strings.SplitSeq(rest, beside) {
+		kind, value, ok := strings.Cut(part, " ")
+		if !ok || value == "" || strings.HasSuffix(value, normalize.CutMark) {
+			break
+		}
+		out.Other = append(out.Other, Value{Kind(kind), value})
+	}
+	return out
+}
