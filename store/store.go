@@ -58,11 +58,16 @@ func Open(ctx context.Context, cfg pg.Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	return New(db), nil
+}
+
+// New returns a store on open connections. Closing it closes them.
+func New(db *pg.DB) *Store {
 	return &Store{DB: db, Pipeline: pipeline.New(db), Search: search.New(db), Reading: read.New(db),
 		Editing:   edit.New(db),
 		Forgetter: forgetting.New(db), Sweeping: sweeping.New(db), Transfer: transfer.New(db),
 		VectorIndex: vectorindex.New(db),
 		Admin:       admin.New(db), Events: events.New(db), Sessions: sessions.New(db),
 		Topics: topics.New(db), Budgets: budgets.New(db), Tidying: tidying.New(db),
-		Learning: learning.New(db), Advising: advising.New(db)}, nil
+		Learning: learning.New(db), Advising: advising.New(db)}
 }

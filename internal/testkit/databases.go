@@ -61,8 +61,8 @@ type pool struct {
 
 	mu    sync.Mutex
 	locks *pgx.Conn            // its session holds the locks
-	own   map[string]*pgx.Conn // the databases of this process, with their connections for resets; nil at first
-	free  []string             // its databases that no test uses
+	own   map[string]*database // the databases of this process
+	free  []string             // those that no test uses
 }
 
 // databases makes the template and the pool on first use.
@@ -71,7 +71,7 @@ var databases = sync.OnceValues(func() (*pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &pool{server: env["DATABASE_URL"], own: map[string]*pgx.Conn{}}
+	p := &pool{server: env["DATABASE_URL"], own: map[string]*database{}}
 	ctx := context.Background()
 	if p.locks, err = pgx.Connect(ctx, p.server); err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func (p *pool) reserve(ctx context.Context) (name string, exists bool, err error
 		return name, true, err
 	}
 	name = p.prefix + strings.ReplaceAll(uuid.NewString(), "-", "")[:16]
-	p.own[name] = nil
+	p.own[name] = &database{}
 	_, err = p.lock(ctx, name)
 	return name, false, err
 }
@@ -154,7 +154,7 @@ func (p *pool) adopt(ctx context.Context, prefix string) (string, error) {
 		if locked, err := p.lock(ctx, name); err != nil {
 			return "", err
 		} else if locked {
-			p.own[name] = nil
+			p.own[name] = &database{}
 			return name, nil
 		}
 	}
@@ -168,9 +168,7 @@ func (p *pool) lock(ctx context.Context, name string) (locked bool, err error) {
 
 // drop removes a database of this process from the server and the pool.
 func (p *pool) drop(ctx context.Context, name string) error {
-	if conn := p.connection(name); conn != nil {
-		_ = conn.Close(ctx)
-	}
+	p.database(name).close(ctx)
 	if err := dropDatabase(p.server, name); err != nil {
 		return err
 	}
@@ -193,41 +191,39 @@ func (p *pool) dropOthers(ctx context.Context) error {
 	}
 }
 
-func (p *pool) connection(name string) *pgx.Conn {
+func (p *pool) database(name string) *database {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.own[name]
 }
 
-// reset ends the connections of the test before, removes its rows and statistics, restarts sequences, and returns the
-// digest of the catalog.
+// reset ends the connections of the test before, except idle ones of the store, removes its rows and statistics,
+// restarts sequences, and returns the digest of the catalog.
 func (p *pool) reset(ctx context.Context, name string) (digest string, err error) {
-	conn := p.connection(name)
-	if conn == nil {
+	d := p.database(name)
+	if d.owner == nil {
 		u, err := in(p.server, name, "main")
 		if err != nil {
 			return "", err
 		}
-		if conn, err = pgx.Connect(ctx, u); err != nil {
+		if d.owner, err = pgx.Connect(ctx, u); err != nil {
 			return "", err
 		}
-		p.mu.Lock()
-		p.own[name] = conn
-		p.mu.Unlock()
 	}
-	if err := conn.QueryRow(ctx, "SELECT ("+alone+" IS NOT NULL)::text || ("+catalogDigest+
-		")").Scan(&digest); err != nil {
+	if err := d.owner.QueryRow(ctx, "SELECT ("+alone+" IS NOT NULL)::text || ("+catalogDigest+
+		")", d.idle(ctx)).Scan(&digest); err != nil {
 		return "", err
 	}
 	if digest = strings.TrimPrefix(digest, "true"); digest != p.asMade {
 		return digest, nil
 	}
-	return digest, second(conn.Exec(ctx, emptyTables))
+	return digest, second(d.owner.Exec(ctx, emptyTables))
 }
 
-// alone ends all other connections to the database, and waits until they have ended.
+// alone ends all other connections to the database but those given, and waits until they have ended.
 const alone = `(SELECT count(pg_terminate_backend(pid, 10000)) FROM pg_stat_activity
-	WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend')`
+	WHERE datname = current_database() AND pid <> pg_backend_pid() AND pid <> ALL($1::int[])
+		AND backend_type = 'client backend')`
 
 // emptyTables empties the tables that were written to; the others have no file. In replica mode no trigger runs, so it
 // also works on append-only tables, in any order. Deleting the few rows of a small table takes a tenth of the time of a

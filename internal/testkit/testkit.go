@@ -33,7 +33,6 @@ import (
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/migrations"
 	"github.com/mneme/mneme/store"
-	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/vector"
 	"github.com/mneme/mneme/workflows"
 )
@@ -138,13 +137,16 @@ func Store(t testing.TB) *store.Store {
 	return OpenStore(t, DatabaseURL(t))
 }
 
-// OpenStore opens a store and closes it with the test.
+// OpenStore opens a store for one test. The first store of a pooled database uses the connections that the test before
+// left; any other store is closed with the test.
 func OpenStore(t testing.TB, databaseURL string) *store.Store {
 	t.Helper()
-	s, err := store.Open(context.Background(), pg.Config{URL: databaseURL, MaxConns: 12})
+	p, err := databases()
 	require.NoError(t, err)
-	t.Cleanup(s.Close)
-	return s
+	db, giveBack, err := p.connections(t.Context(), databaseURL)
+	require.NoError(t, err)
+	t.Cleanup(giveBack)
+	return store.New(db)
 }
 
 // Owner connects to the test's schema as its owner, who is not subject to row-level security, to read rows or to cause

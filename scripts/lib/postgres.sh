@@ -291,6 +291,7 @@ CONF
 	[[ -z $ephemeral ]] || cat <<CONF
 fsync = off
 synchronous_commit = off
+max_connections = 600
 full_page_writes = off
 shared_buffers = 256MB
 wal_level = minimal
