@@ -13,7 +13,7 @@ type Rule struct {
 	Quiet time.Duration // time without a new episode
 }
 
-// Patience is the number of quiet times after which a scope with enough evidence is due even if it is never quiet.
+// A scope with enough evidence that is never quiet is due when Patience times the quiet time has passed.
 const Patience = 10
 
 // DefaultRule returns a rule with as many independent episodes as a promotion needs successes. A person who pauses for
