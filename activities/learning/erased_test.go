@@ -111,7 +111,7 @@ func TestAProcedureForgetsWhatItRepeatsOfAnErasedEpisode(t *testing.T) {
 				require.NoError(t, err)
 				require.Len(t, found, 1, "the procedure stays")
 				require.Empty(t, procedureOf(t, found[0]).FailureModes)
-				require.Len(t, procedureOf(t, found[0]).Recipe, 1)
+				require.Len(t, procedureOf(t, found[0]).Recipe, 2)
 				written := fmt.Sprintf("memory_id = '%s' AND version = %d", found[0].ID, found[0].Version)
 				require.Equal(t, 1, w.count("index_outbox", "op = 'upsert' AND "+written), "it is indexed again")
 				require.Equal(t, 1, w.count("memory_history",
@@ -186,7 +186,7 @@ func TestASharedProcedureForgetsTheEpisodeOfAnotherAgent(t *testing.T) {
 	mia, zoe := schema.Principal{Tenant: "t", Agent: "mia"}, schema.Principal{Tenant: "t", Agent: "zoe"}
 	for n := range 2 {
 		testkit.Build(ana, n, "linux", testkit.ClearCache(n)).Record(t, w.store)
-		testkit.Build(mia, n, "linux", testkit.ClearCache(n)).Record(t, w.store)
+		testkit.Build(mia, 20+n, "linux", testkit.ClearCache(20+n)).Record(t, w.store)
 	}
 	failed := w.failed(zoe, 9, "reset xyzzycanary")
 	_, err := testkit.Owner(t, w.url).Exec(ctx, `UPDATE memories SET visibility = 'shared'`)

@@ -117,14 +117,13 @@ func (f *Forgetting) strip(ctx context.Context, rows []commit.MemoryRow) error {
 			return fmt.Errorf("procedure %s: %w", row.ID, err)
 		}
 	}
-	of := pg.Args{"ids": ids}
-	if err := f.exec(ctx, "memory_versions",
-		`DELETE FROM memory_versions WHERE tenant = @tenant AND memory_id = ANY(@ids)`, of); err != nil {
-		return err
-	}
-	if err := f.exec(ctx, "memory_embeddings",
-		`DELETE FROM memory_embeddings WHERE tenant = @tenant AND memory_id = ANY(@ids)`, of); err != nil {
-		return err
+	for _, table := range []string{"memory_versions", "memory_embeddings"} {
+		tag, err := f.Tx.Exec(ctx, `DELETE FROM `+table+` WHERE tenant = @tenant AND memory_id = ANY(@ids)`,
+			pg.Args{"tenant": f.Tenant, "ids": ids})
+		if err != nil {
+			return fmt.Errorf("%s: %w", table, err)
+		}
+		f.Run.Receipt.Remove(table, int(tag.RowsAffected()))
 	}
 	var n int
 	if err := f.Tx.QueryRow(ctx, `SELECT mneme_erase_repeated(@ids, @now)`,
