@@ -316,7 +316,7 @@ func TestDriftIsFoundFromBothSides(t *testing.T) {
 	server.Stop()
 	server.Restart(t, false)
 	// The connection is restored after a while; in a workflow the activity would be retried.
-	waiting, cancel := context.WithTimeout(ctx, time.Minute)
+	waiting, cancel := context.WithTimeout(ctx, 3*time.Minute)
 	defer cancel()
 	require.NoError(t, testkit.Eventually(waiting, func() error {
 		_, err := run[indexing.CompareResult](w, a.CompareMemories, api.CompareRequest{MaxPages: 50})

@@ -4,12 +4,12 @@ import (
 	"os"
 	"testing"
 
-	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/testflag"
 )
 
 // TestMain runs fewer cases of each property than the rules in memory/ get: here a case is a dozen transactions. The
 // flag -rapid.checks overrides the number.
 func TestMain(m *testing.M) {
-	testkit.DefaultFlag("rapid.checks", "40")
+	testflag.Default("rapid.checks", "40")
 	os.Exit(m.Run())
 }

@@ -254,7 +254,7 @@ func neighborsReadFewRows(t *testing.T, w *world) {
 		s.ScanUpTo = scan
 		var found [][]memory.Neighbor
 		read, plan := rowsRead(t, s, listen, func() (err error) {
-			bounded, cancel := context.WithTimeout(ctx, time.Minute)
+			bounded, cancel := context.WithTimeout(ctx, 3*time.Minute)
 			defer cancel()
 			found, err = s.Neighbors(bounded, schema.Principal{Tenant: "t", Agent: "a"}, queries)
 			return err

@@ -37,7 +37,7 @@ func TestWorkerExportsMetricsAndTraces(t *testing.T) {
 	p := testkit.StartProcess(t, at.with(map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": collector.URL,
 		"OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf",
 		"OTEL_BSP_SCHEDULE_DELAY":     "3600000"})) // so only the shutdown flushes
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	started, err := mneme.StartIngest(ctx, at.client, at.queue,
 		testkit.Request(testkit.Principal(), schema.SourceObservation, "The "+canary+" is in here."))

@@ -47,7 +47,7 @@ func TestWorkerReloadsItsPolicy(t *testing.T) {
 	}, 30*time.Second, 50*time.Millisecond)
 
 	write("rules: []") // detected without a signal
-	require.Eventually(t, func() bool { _, body := get(t, p, "/readyz"); return body == "ok" }, 30*time.Second,
+	require.Eventually(t, func() bool { _, body := get(t, p, "/readyz"); return body == "ok" }, 2*time.Minute,
 		50*time.Millisecond)
 	require.Contains(t, p.Output(), "policy reloaded")
 	require.NoError(t, p.Terminate(t, 25*time.Second), p.Output())

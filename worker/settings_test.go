@@ -139,7 +139,7 @@ func TestModelCallsAreLimited(t *testing.T) {
 	testkit.StartProcess(t, at.with(map[string]string{"MNEME_BRAIN": "openai", "MNEME_OPENAI_BASE_URL": model.URL,
 		"MNEME_OPENAI_CHAT_MODEL": "test-model",
 		"MNEME_MODEL_CONCURRENCY": "1"}))
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	var runs []mneme.Started
 	for i := range 4 {

@@ -86,7 +86,7 @@ func TestWorkerProcessesAndStops(t *testing.T) {
 		"MNEME_BRAIN": "openai", "MNEME_OPENAI_BASE_URL": model.URL, "MNEME_OPENAI_CHAT_MODEL": "test-model",
 		"MNEME_OPENAI_API_KEY": "key" + canary})
 	p := testkit.StartProcess(t, settings)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	principal := testkit.Principal()
 	started, err := mneme.StartIngest(ctx, at.client, at.queue, testkit.Request(principal, schema.SourceObservation,
@@ -183,7 +183,7 @@ func TestWorkerRefusesToStart(t *testing.T) {
 func TestChangedScheduleIsKept(t *testing.T) {
 	t.Parallel()
 	at := newPlace(t, testkit.DatabaseURL(t))
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	require.NoError(t, testkit.StartProcess(t, at.settings).Terminate(t, 25*time.Second))
 	schedule := at.client.ScheduleClient().GetHandle(ctx, scheduleID)
@@ -211,7 +211,7 @@ func TestScheduleDrainsTheOutbox(t *testing.T) {
 	t.Parallel()
 	url := testkit.DatabaseURL(t)
 	at := newPlace(t, url)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	testkit.StartProcess(t, at.settings)
 	db := testkit.Owner(t, url)
@@ -225,6 +225,6 @@ func TestScheduleDrainsTheOutbox(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, at.client.ScheduleClient().GetHandle(ctx, scheduleID).Trigger(ctx,
 		client.ScheduleTriggerOptions{}))
-	require.Eventually(t, func() bool { return testkit.Rows(t, db, "index_outbox", "") == 0 }, 30*time.Second,
+	require.Eventually(t, func() bool { return testkit.Rows(t, db, "index_outbox", "") == 0 }, 2*time.Minute,
 		200*time.Millisecond)
 }

@@ -220,7 +220,7 @@ func TestForgottenWhileThePipelineRuns(t *testing.T) {
 			h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Brain = model.Brain(t) })
 			p := testkit.Principal()
 			known(t, h, p, seed)
-			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 			defer cancel()
 			started, err := mneme.StartIngest(ctx, h.Temporal, h.TaskQueue,
 				testkit.Request(p, schema.SourceObservation, "Something embarrassing happened to Ana."))

@@ -615,7 +615,7 @@ func TestSection15_5ProcessModel(t *testing.T) {
 		d.Brain.Extractor = gatedExtractor{d.Brain.Extractor, gate}
 	})
 	o := onlooker{t, h, testkit.Principal()}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	req := testkit.Request(o.p, schema.SourceUserInput, "I moved to Lisbon.")
 	req.Candidates[0].Speaker = "Ana"

@@ -21,7 +21,7 @@ import (
 // atOnce delivers requests at the same time and waits for every run.
 func atOnce(t *testing.T, h *testkit.Harness, requests ...schema.IngestRequest) []mneme.Started {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 90*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	started := make([]mneme.Started, len(requests))
 	errs := make([]error, len(requests))

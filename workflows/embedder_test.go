@@ -37,7 +37,7 @@ func (e switchable) Embed(ctx context.Context, texts []string) ([][]float32, inf
 
 func syncIndex(t *testing.T, h *testkit.Harness) (client.WorkflowRun, api.SyncIndexResult, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	run, err := h.Temporal.ExecuteWorkflow(ctx,
 		client.StartWorkflowOptions{ID: api.SyncIndexWorkflowID(uuid.NewString()), TaskQueue: h.TaskQueue},

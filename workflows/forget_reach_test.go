@@ -240,7 +240,7 @@ func putOf(t *testing.T, p schema.Principal, word string) schema.PutRequest {
 func TestSyncIndexSweepsAbandonedRequests(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	for name, age := range map[string]time.Duration{"old": 8 * 24 * time.Hour, "young": 6 * 24 * time.Hour} {
 		require.NoError(t, h.Store.Accept(ctx, schema.OperationRef{Tenant: "t-" + name, ID: name}, "put",
@@ -259,7 +259,7 @@ func TestMalformedConfirmationBySignalIsIgnored(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
 	p := testkit.Principal()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	known(t, h, p, "Tea is served hot.")
 	h.StopWorker()
@@ -299,7 +299,7 @@ func TestFailedForgetResumes(t *testing.T) {
 	req.OperationID = "op-1"
 	run, preview := startForget(t, h, req)
 	confirmForget(t, h, p, preview)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	require.Error(t, run.Get(ctx, nil))
 	again, second := startForget(t, h, req)
@@ -365,7 +365,7 @@ func TestForgetStopsNoForeignRun(t *testing.T) {
 	})
 	p, victim := testkit.Principal(), testkit.Principal()
 	victim.Tenant = p.Tenant + "-victim"
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	known(t, h, victim, "The victim's tea is served hot.")
 	waiting, _ := startForget(t, h, forgetRequest(victim, "", schema.Selector{Query: "tea"}))
@@ -403,7 +403,7 @@ func TestForgetCancelledWhileItSelects(t *testing.T) {
 		}
 		return out, err
 	}))
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	run, err := mneme.StartForget(ctx, h.Temporal, h.TaskQueue, forgetRequest(p, "", schema.Selector{Query: "tea"}))
 	require.NoError(t, err)

@@ -53,7 +53,7 @@ func inBatches(req schema.ForgetRequest) schema.ForgetRequest {
 func startForget(t testing.TB, h *testkit.Harness,
 	req schema.ForgetRequest) (client.WorkflowRun, schema.ForgetPreview) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	run, err := mneme.StartForget(ctx, h.Temporal, h.TaskQueue, req)
 	require.NoError(t, err)
@@ -71,7 +71,7 @@ func forgetToken(t testing.TB, h *testkit.Harness, p schema.Principal, preview s
 
 func confirmForget(t testing.TB, h *testkit.Harness, p schema.Principal, preview schema.ForgetPreview) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	_, err := mneme.ConfirmForget(ctx, h.Temporal, preview.WorkflowID,
 		schema.ForgetConfirmation{Token: forgetToken(t, h, p, preview), Actor: "person:bo"})
@@ -302,7 +302,7 @@ func TestForgetKilledBeforeAcknowledgement(t *testing.T) {
 	victim := testkit.StartProcess(t, settings)
 	run, preview := startForget(t, h, inBatches(forgetRequest(p, "", schema.Selector{All: true})))
 	confirmForget(t, h, p, preview)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	require.NoError(t, gate.WaitHeld(ctx), victim.Output())
 	victim.Kill()
@@ -422,7 +422,7 @@ func TestForgetStopsARunningPipeline(t *testing.T) {
 				d.Brain.Extractor = g
 			})
 			p := testkit.Principal()
-			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 			defer cancel()
 			texts := []string{"The " + canary + " came by."}
 			if !alone {

@@ -22,7 +22,7 @@ import (
 // getBy reads by id through the workflow.
 func getBy(t testing.TB, h *testkit.Harness, req schema.GetRequest) client.WorkflowRun {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	run, err := mneme.StartGet(ctx, h.Temporal, h.TaskQueue, req)
 	require.NoError(t, err)

@@ -120,7 +120,7 @@ func (x indexed) start(ctx context.Context, in api.ReindexInput) (func(any) erro
 
 func (x indexed) drift() api.DriftResult {
 	x.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	run, err := x.Temporal.ExecuteWorkflow(ctx, clientOptions("drift", x.TaskQueue), workflows.DriftCheck,
 		api.DriftInput{})
@@ -180,7 +180,7 @@ func TestIndexKilledDuringRecalls(t *testing.T) {
 	reaches := func(n *atomic.Int64) {
 		t.Helper()
 		from := n.Load()
-		require.Eventually(t, func() bool { return n.Load() > from+5 || t.Failed() }, 30*time.Second,
+		require.Eventually(t, func() bool { return n.Load() > from+5 || t.Failed() }, 2*time.Minute,
 			10*time.Millisecond)
 	}
 	reaches(&with)
@@ -240,7 +240,7 @@ func TestALostIndex(t *testing.T) {
 	_, _, err = syncIndex(t, x.Harness)
 	require.NoError(t, err, "the check is already running")
 	close(release)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	var result api.DriftResult
 	require.NoError(t, x.Temporal.GetWorkflow(ctx, api.DriftWorkflowID(x.qdrant.Name()), "").Get(ctx, &result))
@@ -414,7 +414,7 @@ func TestReindexCancelled(t *testing.T) {
 	t.Parallel()
 	x := newIndexed(t)
 	x.remember(4)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	options := clientOptions("reindex", x.TaskQueue)
 	var once sync.Once

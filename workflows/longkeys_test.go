@@ -24,7 +24,7 @@ var longKey = strings.Repeat("k", 180)
 // startUnbounded starts a run as versions without a bound on ids did, and waits for its result.
 func startUnbounded[R any](t *testing.T, h *testkit.Harness, kind string, p schema.Principal, fn, in any) R {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	id := kind + "/" + p.Tenant + "/" + p.Agent + "/" + longKey
 	require.Greater(t, len(id), api.MaxIDLength)

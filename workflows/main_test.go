@@ -4,14 +4,14 @@ import (
 	"os"
 	"testing"
 
-	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/testflag"
 	"github.com/mneme/mneme/workflows"
 )
 
 // TestMain allows more parallel tests than there are processors: most of the time they wait for Temporal to detect that
 // a worker is gone.
 func TestMain(m *testing.M) {
-	testkit.DefaultFlag("test.parallel", "12")
+	testflag.Default("test.parallel", "12")
 	workflows.ShortSessions(500)
 	os.Exit(m.Run())
 }

@@ -90,7 +90,7 @@ func TestModifyAndRecover(t *testing.T) {
 	require.Equal(t, run.GetRunID(), again.GetRunID())
 	require.Equal(t, result, same)
 	// The same holds after Temporal has deleted the run; a new run returns the first result.
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	anew, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: run.GetID(), TaskQueue: h.TaskQueue},
 		workflows.Modify, req)

@@ -341,7 +341,7 @@ func TestNexusCallerCancelled(t *testing.T) {
 	a := newAgents(t, h.Temporal, testkit.Namespace, h.TaskQueue)
 	p := testkit.Principal()
 	ids := known(t, h, p, "Tea is served hot.")
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	cancelled := func(run client.WorkflowRun) {
 		require.NoError(t, a.temporal.CancelWorkflow(ctx, run.GetID(), run.GetRunID()))
@@ -487,7 +487,7 @@ func TestNexusRecallTakesLong(t *testing.T) {
 	p := testkit.Principal()
 	id := known(t, h, p, "Tea is served hot.")[0]
 	at.id = uuid.MustParse(id)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	db := testkit.Owner(t, h.DatabaseURL)
 	_, err := db.Exec(ctx, "BEGIN")

@@ -42,7 +42,7 @@ func putSkill(name, step string) string {
 
 func runPut(t testing.TB, h *testkit.Harness, req schema.PutRequest) (id, runID string, result schema.PutResult) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	run, err := mneme.StartPut(ctx, h.Temporal, h.TaskQueue, req)
 	require.NoError(t, err)

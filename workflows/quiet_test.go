@@ -49,7 +49,7 @@ func handIn(t testing.TB, c client.Client, taskQueue string, s *testkit.Story) {
 // quietRun returns the run that waits for a scope, or the last one that did; empty if there is none.
 func quietRun(t testing.TB, c client.Client, scope api.LearnScope) (id string, running bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	run, err := c.DescribeWorkflow(ctx, api.ConsolidateWhenQuietID(scope), "")
 	if err != nil {
@@ -66,7 +66,7 @@ func quietResult(t testing.TB, c client.Client, scope api.LearnScope) api.Consol
 	require.Eventually(t, func() bool {
 		id, _ := quietRun(t, c, scope)
 		return id != ""
-	}, time.Minute, 20*time.Millisecond, "no run waits for the scope")
+	}, 3*time.Minute, 20*time.Millisecond, "no run waits for the scope")
 	var out api.ConsolidateWhenQuietResult
 	require.NoError(t, c.GetWorkflow(ctx, api.ConsolidateWhenQuietID(scope), "").Get(ctx, &out))
 	return out
@@ -141,7 +141,7 @@ func TestReportedOutcomesAreConsolidated(t *testing.T) {
 	require.Eventually(t, func() bool {
 		id, running := quietRun(t, h.Temporal, scope)
 		return id != first && !running
-	}, time.Minute, 20*time.Millisecond)
+	}, 3*time.Minute, 20*time.Millisecond)
 	require.Equal(t, api.ConsolidateWhenQuietResult{Consolidated: 1, Changed: 1}, quietResult(t, h.Temporal, scope))
 	require.EqualValues(t, 6, counts().SuccessCount)
 

@@ -60,7 +60,7 @@ func thoughts(p schema.Principal, from, n int) (out []ledger.Event) {
 
 func reflectOn(t testing.TB, h *testkit.Harness, in api.ReflectInput) api.ReflectResult {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	if in.Stream == "" {
 		in.Stream = stream

@@ -29,7 +29,7 @@ func TestReindexCancelledDuringTheSwitch(t *testing.T) {
 	t.Parallel()
 	x := newIndexed(t)
 	x.remember(4)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	owner := testkit.Owner(t, x.DatabaseURL)
 	options := clientOptions("reindex", x.TaskQueue)
@@ -108,7 +108,7 @@ func TestTwoDriftChecksAtOnce(t *testing.T) {
 	known, err := x.Store.Generations(context.Background(), x.qdrant.Name())
 	require.NoError(t, err)
 	require.NoError(t, x.qdrant.Drop(context.Background(), known[0]))
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	var runs []client.WorkflowRun
 	for range 2 {

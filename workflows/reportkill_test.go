@@ -56,7 +56,7 @@ func TestReportWorkerKilled(t *testing.T) {
 					err := owner.QueryRow(ctx, `SELECT count(*) FROM pg_stat_activity
 						WHERE pg_backend_pid() = ANY(pg_blocking_pids(pid))`).Scan(&waiting)
 					return err == nil && waiting > 0
-				}, time.Minute, 20*time.Millisecond, "the report waits for the row")
+				}, 3*time.Minute, 20*time.Millisecond, "the report waits for the row")
 			} else {
 				require.NoError(t, gate.WaitHeld(ctx), victim.Output())
 			}

@@ -307,7 +307,7 @@ func decision(p schema.Principal, item schema.ReviewItem, d schema.Decision) sch
 
 func decide(t *testing.T, h *testkit.Harness, req schema.ReviewRequest, batch string) schema.ReviewResult {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	result, err := mneme.Decide(ctx, h.Temporal, h.TaskQueue, req, batch)
 	require.NoError(t, err)
@@ -328,7 +328,7 @@ func reviewEnds(t *testing.T, h *testkit.Harness, id string) api.ReviewProgress 
 
 func runEnds(t *testing.T, h *testkit.Harness, id, runID string) api.ReviewProgress {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	var p api.ReviewProgress
 	require.NoError(t, h.Temporal.GetWorkflow(ctx, id, runID).Get(ctx, &p))
@@ -338,7 +338,7 @@ func runEnds(t *testing.T, h *testkit.Harness, id, runID string) api.ReviewProgr
 // reviewWaits waits until a run has its one open proposal.
 func reviewWaits(t *testing.T, h *testkit.Harness, id string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	require.NoError(t, testkit.Eventually(ctx, func() error {
 		answer, err := h.Temporal.QueryWorkflow(ctx, id, "", api.QueryProgress)
@@ -467,7 +467,7 @@ func TestManyDecideAtOnce(t *testing.T) {
 		go func() {
 			req := decision(p, item, schema.DecisionApprove)
 			req.Actor = fmt.Sprintf("operator:%d", i)
-			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 			defer cancel()
 			r, err := mneme.Decide(ctx, h.Temporal, h.TaskQueue, req, result.BatchID)
 			results <- r

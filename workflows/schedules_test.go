@@ -27,7 +27,7 @@ import (
 // newSchedules are the schedules of a new namespace without a worker.
 func newSchedules(t *testing.T) (context.Context, mneme.Schedules) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	t.Cleanup(cancel)
 	address := testkit.TemporalAddress(t)
 	namespace := testkit.NewNamespace(t, address)

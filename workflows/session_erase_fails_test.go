@@ -76,7 +76,7 @@ func (a *aviary) telling() []string {
 // erase erases u1 everywhere. It waits for a minute at most, because a permanent failure must not be retried for
 // longer.
 func (a *aviary) erase() (api.EraseEventsResult, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	return mneme.EraseEvents(ctx, a.Temporal, a.TaskQueue, a.request())
 }

@@ -78,7 +78,7 @@ func TestLongSessionContinuesAsNew(t *testing.T) {
 	require.Eventually(t, func() bool {
 		working, err := mneme.SessionWorking(ctx, h.Temporal, ref)
 		return err == nil && working.Seq == int64(total)
-	}, time.Minute, 50*time.Millisecond)
+	}, 3*time.Minute, 50*time.Millisecond)
 	appended := time.Since(began)
 	working, err := mneme.SessionWorking(ctx, h.Temporal, ref)
 	require.NoError(t, err)
@@ -226,7 +226,7 @@ func TestSessionSurvivesKilledWorkers(t *testing.T) {
 func TestIdleSessionCloses(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	ref := sessionRef("idle")
 	settings := api.SessionSettings{IdleSeconds: 2}

@@ -33,7 +33,7 @@ func recordSessions(t *testing.T) {
 	require.NoError(t, mneme.TellSession(ctx, h.Temporal, h.TaskQueue, api.SessionInput{SessionRef: ref}, 3))
 	hand(thought("d"))
 	require.NoError(t, h.Temporal.SignalWorkflow(ctx, id, "", api.SignalRenew, nil))
-	require.Eventually(t, func() bool { return runOf(t, h.Temporal, id) != first }, 20*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return runOf(t, h.Temporal, id) != first }, 2*time.Minute, 50*time.Millisecond)
 	hand(thought("e"), runEnded("f"), thought("g"))
 	hand(thought("h"))
 	_, err := mneme.CloseSession(ctx, h.Temporal, h.TaskQueue,
@@ -61,7 +61,7 @@ func recordSessions(t *testing.T) {
 // recordErasedAndRebuilt runs the workflows of these histories: erasing an event that no session had, and a rebuild
 // that compares and restores what was lost.
 func recordErasedAndRebuilt(t *testing.T, h *testkit.Harness, ref api.SessionRef) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	lone := says("lone", ref.Principal.Agent, ledger.KindAgentThought, "on a stream without a session")
 	appendEvents(t, h.Store, ref.Principal, lone)

@@ -74,7 +74,7 @@ func requireGapless(t testing.TB, h *testkit.Harness, ref api.SessionRef) []stri
 func TestSessionAppendsAndCloses(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	ref := sessionRef("build-1")
 	out, err := mneme.AppendEvents(ctx, h.Temporal, h.TaskQueue,
@@ -126,7 +126,7 @@ func TestSessionAppendsAndCloses(t *testing.T) {
 func TestSessionRefusesABeliefWithoutEvidence(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	ref := sessionRef("beliefs")
 	belief := func(id, on string) ledger.Event {
@@ -162,7 +162,7 @@ func TestSessionRefusesABeliefWithoutEvidence(t *testing.T) {
 func TestRecordSession(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	req := api.RecordRequest{SessionRef: sessionRef("whole"),
 		Events: append(sessionThoughts("w", 0, 20), runEnded("end"))}

@@ -66,7 +66,7 @@ func faded(t testing.TB, h *testkit.Harness, p schema.Principal, n int) []string
 // sweep runs a sweep under a unique id.
 func sweep(t testing.TB, h *testkit.Harness, fn any, in api.SweepInput) (client.WorkflowRun, api.SweepResult, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	run, err := h.Temporal.ExecuteWorkflow(ctx, clientOptions("sweep", h.TaskQueue), fn, in)
 	require.NoError(t, err)
@@ -117,7 +117,7 @@ func TestSweepCancelledInTheMiddle(t *testing.T) {
 	p := testkit.Principal()
 	const n = 40
 	faded(t, h, p, n)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	left := func() int { return testkit.Rows(t, owner, "memories", "live") }
 	// A sweep skips locked rows, so the test slows down a table that all batches write to.

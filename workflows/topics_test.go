@@ -136,7 +136,7 @@ func TestRefreshTopics(t *testing.T) {
 		open = append(open, openTopic(t, h.Store, p, billing), openTopic(t, h.Store, p, "Who owns the moon?"))
 	}
 	sweep := func() api.RefreshTopicsResult {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 		defer cancel()
 		run, err := mneme.StartRefreshTopics(ctx, h.Temporal, h.TaskQueue, api.RefreshTopicsInput{})
 		require.NoError(t, err)
@@ -417,7 +417,7 @@ func TestTopicSweepCancelled(t *testing.T) {
 func TestRefreshTopicRefusesInvalidRequests(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	for topic, problem := range map[string]string{"x": "must be the id of a topic", uuid.NewString(): "not found"} {
 		run, err := h.Temporal.ExecuteWorkflow(ctx, clientOptions("topic", h.TaskQueue), learn.RefreshTopic,

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -10,6 +11,9 @@ import (
 func TestFamiliesFailAndCanBeRepaired(t *testing.T) {
 	on := find()
 	for set, families := range sets {
+		if set != "dev" && set != "reported" && os.Getenv("MNEME_ALL_FAMILIES") == "" {
+			continue // compilers take half a minute; scripts/soak runs them
+		}
 		for i, f := range families {
 			t.Run(f.name, func(t *testing.T) {
 				if !on.has(f.needs) {

@@ -78,7 +78,7 @@ func (d *desk) everyRun() interceptor.WorkerInterceptor {
 
 func (d *desk) goOn(run client.WorkflowRun) error {
 	d.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	require.NoError(d.t, d.temporal.SignalWorkflow(ctx, run.GetID(), run.GetRunID(), "go on", nil))
 	return run.Get(ctx, nil)
@@ -227,7 +227,7 @@ func (d *desk) reaches(run client.WorkflowRun, _ string) {
 			}
 		}
 		return false
-	}, 20*time.Second, 50*time.Millisecond)
+	}, 2*time.Minute, 50*time.Millisecond)
 }
 
 // If a worker is killed between two steps, no event is lost or duplicated.

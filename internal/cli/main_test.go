@@ -4,11 +4,11 @@ import (
 	"os"
 	"testing"
 
-	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/testflag"
 )
 
 // TestMain allows more parallel tests than there are processors: most of the time they wait for a workflow.
 func TestMain(m *testing.M) {
-	testkit.DefaultFlag("test.parallel", "8")
+	testflag.Default("test.parallel", "8")
 	os.Exit(m.Run())
 }

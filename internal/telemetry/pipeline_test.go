@@ -219,7 +219,7 @@ func TestMetricsOfARealRun(t *testing.T) {
 }
 
 func within(t testing.TB) context.Context {
-	c, cancel := context.WithTimeout(ctx, 30*time.Second)
+	c, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	t.Cleanup(cancel)
 	return c
 }

@@ -152,7 +152,7 @@ func TestUnavailableIndexHidesNoEvents(t *testing.T) {
 	b.server.Before(refuse("/Upsert"))
 	down("takes no vectors")
 	b.server.Before(nil)
-	require.Eventually(t, func() bool { return len(b.build(t, true).Degraded) == 0 }, 30*time.Second,
+	require.Eventually(t, func() bool { return len(b.build(t, true).Degraded) == 0 }, 2*time.Minute,
 		100*time.Millisecond)
 	require.Equal(t, byMeaning.Text, b.build(t, true).Text)
 	require.Equal(t, eligible, b.eligible)

@@ -23,7 +23,7 @@ import (
 // another one continues with the state of the work.
 func TestAgent(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	h := testkit.NewHarness(t, nil)
 	p := schema.Principal{Tenant: "acme-" + uuid.NewString(), Agent: agentName}

@@ -261,6 +261,7 @@ var guards = [][2]string{
 	{"memories", "memories_forget_learning"}, {"memories", "memories_keep_version"},
 	{"memories", "memories_stay_erased"}, {"memories", "memories_versions_in_time"},
 	{"memory_history", "memory_history_append_only"}, {"memory_history", "memory_history_no_truncate"},
+	{"outcome_reports", "outcome_reports_place"},
 	{"retention_policy_changes", "retention_policy_changes_append_only"},
 	{"retention_policy_changes", "retention_policy_changes_no_truncate"},
 }

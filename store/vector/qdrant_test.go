@@ -218,7 +218,7 @@ func TestQdrantTimeoutsAndErrors(t *testing.T) {
 	server.Stop()
 	require.ErrorContains(t, ask(10*time.Second), "cannot be reached")
 	server.Restart(t, true)
-	require.Eventually(t, func() bool { return ask(10*time.Second) == nil }, 20*time.Second, 50*time.Millisecond,
+	require.Eventually(t, func() bool { return ask(10*time.Second) == nil }, 2*time.Minute, 50*time.Millisecond,
 		"it is searched again")
 	server.Stop()
 	server.Restart(t, false)
