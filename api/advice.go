@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"encoding/json"
 	"slices"
 
 	"github.com/google/uuid"
@@ -19,6 +20,70 @@ const (
 	MaxAdviceArgs  = 64 << 10 // bytes of its arguments
 	MaxReportSteps = 200
 )
+
+// AdviseRequest requests the best procedure or plan for a situation.
+type AdviseRequest struct {
+	Principal   schema.Principal  `json:"principal"`
+	Task        string            `json:"task"`                  // description; task or error is required
+	Error       string            `json:"error,omitempty"`       // error as the tool printed it
+	Context     map[string]string `json:"context,omitempty"`     // os, project_kind, go_version and so on
+	Preferences map[string]string `json:"preferences,omitempty"` // by the same keys; context takes precedence
+	WorkingDir  string            `json:"working_dir,omitempty"`
+	Failed      *FailedCall       `json:"failed,omitempty"`      // the call that failed with the error
+	ReadPolicy  schema.ReadPolicy `json:"read_policy,omitempty"` // as in a recall; empty: the agent's own memories
+}
+
+// FailedCall is a tool call that failed. Its arguments may have values that the error does not repeat, such as the name
+// of a file.
+type FailedCall struct {
+	Tool string          `json:"tool"`
+	Args json.RawMessage `json:"args,omitempty"` // an object
+}
+
+// AdviseResponse is the best procedure or plan for a situation, with its parameters filled in.
+type AdviseResponse struct {
+	AdviceID string         `json:"advice_id"`      // for the report of the outcome
+	Best     *AdviceOption  `json:"best,omitempty"` // absent if no option has enough confidence
+	Others   []AdviceOption `json:"others,omitempty"`
+	// MissingContext lists context keys that would help to choose.
+	MissingContext []string `json:"missing_context,omitempty"`
+	// DidNotHelp lists earlier attempts at the problem that probably do not help here, the most promising first. It is
+	// set only if the best option is not certain.
+	DidNotHelp []DidNotHelp `json:"did_not_help,omitempty"`
+}
+
+// DidNotHelp describes steps that did not solve the problem before.
+type DidNotHelp struct {
+	Steps   []AdviceStep `json:"steps"`
+	Chance  float64      `json:"chance"`  // probability that they help now, [0,1]
+	Episode string       `json:"episode"` // the newest episode in which they failed
+}
+
+// AdviceOption is a procedure or a plan for the situation.
+type AdviceOption struct {
+	MemoryID   string       `json:"memory_id"`
+	Name       string       `json:"name"`
+	Type       string       `json:"type"` // competence or plan_graph
+	Steps      []AdviceStep `json:"steps"`
+	Confidence float64      `json:"confidence"` // [0,1]
+	Tentative  bool         `json:"tentative,omitempty"`
+	Evidence   []string     `json:"evidence,omitempty"` // ids of episodes
+	Missing    []string     `json:"missing,omitempty"`  // parameters that the caller must give
+	// context keys that its conditions name and the request does not
+	Unknown      []string `json:"unknown,omitempty"`
+	Fallbacks    []string `json:"fallbacks,omitempty"`
+	FailureModes []string `json:"failure_modes,omitempty"`
+}
+
+// AdviceStep is one step of an option.
+type AdviceStep struct {
+	Text       string         `json:"text"`
+	Tool       string         `json:"tool,omitempty"`
+	Args       map[string]any `json:"args,omitempty"` // parameters without a value stay in braces
+	Validation string         `json:"validation,omitempty"`
+	Optional   bool           `json:"optional,omitempty"`
+	Missing    []string       `json:"missing,omitempty"`
+}
 
 // Validate returns a *schema.ValidationError that lists every invalid field.
 func (r *AdviseRequest) Validate() error {
@@ -50,6 +115,32 @@ func (c *FailedCall) check(p *check.Problems, field string) {
 		}
 		check.Scan(args, field+".args", check.MaxDepth, MaxAdviceArgs, p)
 	}
+}
+
+// ReportRequest reports the outcome after advice.
+type ReportRequest struct {
+	Principal schema.Principal `json:"principal"`
+	AdviceID  string           `json:"advice_id"`
+	// the memory that was followed; empty if something else was done
+	Used    string            `json:"used,omitempty"`
+	Outcome schema.Outcome    `json:"outcome,omitempty"` // default: derived from the steps
+	Steps   []StepReport      `json:"steps,omitempty"`
+	Context map[string]string `json:"context,omitempty"`
+	Session string            `json:"session,omitempty"` // the session of the work
+
+	ReadPolicy schema.ReadPolicy `json:"read_policy,omitempty"` // the read policy of the request for advice
+}
+
+// StepReport is the outcome of one step.
+type StepReport struct {
+	OK      bool   `json:"ok"`
+	Skipped bool   `json:"skipped,omitempty"`
+	Error   string `json:"error,omitempty"`
+}
+
+// ReportResult lists the changes of a report.
+type ReportResult struct {
+	Changed []string `json:"changed,omitempty"` // ids of memories whose figures changed
 }
 
 // Validate returns a *schema.ValidationError that lists every invalid field.

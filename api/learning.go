@@ -1,11 +1,8 @@
 package api
 
 import (
-	"encoding/json"
 	"maps"
 	"time"
-
-	"github.com/mneme/mneme/schema"
 )
 
 // LearnScope identifies the memories that one run of learning reads and writes: memories of a tenant with the same
@@ -59,6 +56,27 @@ func (r LearnResult) Verdicts() map[string]int {
 	maps.DeleteFunc(out, func(_ string, n int) bool { return n == 0 })
 	return out
 }
+
+// Plus adds the counts of another result. Parts and outcome are not changed.
+func (r LearnResult) Plus(o LearnResult) LearnResult {
+	r.Read, r.Groups, r.Added, r.Updated = r.Read+o.Read, r.Groups+o.Groups, r.Added+o.Added, r.Updated+o.Updated
+	r.Replaced, r.Merged, r.Contested = r.Replaced+o.Replaced, r.Merged+o.Merged, r.Contested+o.Contested
+	r.Dropped, r.Tokens, r.Held = r.Dropped+o.Dropped, r.Tokens+o.Tokens, r.Held || o.Held
+	if len(o.Refused) > 0 {
+		sum := make(map[string]int, len(r.Refused)+len(o.Refused))
+		for reason, n := range r.Refused {
+			sum[reason] += n
+		}
+		for reason, n := range o.Refused {
+			sum[reason] += n
+		}
+		r.Refused = sum
+	}
+	return r
+}
+
+// Changes returns the number of records that a run changed.
+func (r LearnResult) Changes() int { return r.Added + r.Updated + r.Replaced + r.Merged + r.Contested }
 
 // LearnPart is the result of one workflow that Consolidate started.
 type LearnPart struct {
@@ -117,94 +135,4 @@ type ConsolidateWhenQuietResult struct {
 // ConsolidateWhenQuietID returns the id of the run that waits for a scope to be quiet. A scope has one run at a time.
 func ConsolidateWhenQuietID(s LearnScope) string {
 	return WorkflowID("consolidate-when-quiet", s.Tenant, s.Agent, s.Project, s.Scope)
-}
-
-// AdviseRequest requests the best procedure or plan for a situation.
-type AdviseRequest struct {
-	Principal   schema.Principal  `json:"principal"`
-	Task        string            `json:"task"`                  // description; task or error is required
-	Error       string            `json:"error,omitempty"`       // error as the tool printed it
-	Context     map[string]string `json:"context,omitempty"`     // os, project_kind, go_version and so on
-	Preferences map[string]string `json:"preferences,omitempty"` // by the same keys; context takes precedence
-	WorkingDir  string            `json:"working_dir,omitempty"`
-	Failed      *FailedCall       `json:"failed,omitempty"`      // the call that failed with the error
-	ReadPolicy  schema.ReadPolicy `json:"read_policy,omitempty"` // as in a recall; empty: the agent's own memories
-}
-
-// FailedCall is a tool call that failed. Its arguments may have values that the error does not repeat, such as the name
-// of a file.
-type FailedCall struct {
-	Tool string          `json:"tool"`
-	Args json.RawMessage `json:"args,omitempty"` // an object
-}
-
-// AdviseResponse is the best procedure or plan for a situation, with its parameters filled in.
-type AdviseResponse struct {
-	AdviceID string         `json:"advice_id"`      // for the report of the outcome
-	Best     *AdviceOption  `json:"best,omitempty"` // absent if no option has enough confidence
-	Others   []AdviceOption `json:"others,omitempty"`
-	// MissingContext lists context keys that would help to choose.
-	MissingContext []string `json:"missing_context,omitempty"`
-	// DidNotHelp lists earlier attempts at the problem that probably do not help here, the most promising first. It is
-	// set only if the best option is not certain.
-	DidNotHelp []DidNotHelp `json:"did_not_help,omitempty"`
-}
-
-// DidNotHelp describes steps that did not solve the problem before.
-type DidNotHelp struct {
-	Steps   []AdviceStep `json:"steps"`
-	Chance  float64      `json:"chance"`  // probability that they help now, [0,1]
-	Episode string       `json:"episode"` // the newest episode in which they failed
-}
-
-// AdviceOption is a procedure or a plan for the situation.
-type AdviceOption struct {
-	MemoryID   string       `json:"memory_id"`
-	Name       string       `json:"name"`
-	Type       string       `json:"type"` // competence or plan_graph
-	Steps      []AdviceStep `json:"steps"`
-	Confidence float64      `json:"confidence"` // [0,1]
-	Tentative  bool         `json:"tentative,omitempty"`
-	Evidence   []string     `json:"evidence,omitempty"` // ids of episodes
-	Missing    []string     `json:"missing,omitempty"`  // parameters that the caller must give
-	// context keys that its conditions name and the request does not
-	Unknown      []string `json:"unknown,omitempty"`
-	Fallbacks    []string `json:"fallbacks,omitempty"`
-	FailureModes []string `json:"failure_modes,omitempty"`
-}
-
-// AdviceStep is one step of an option.
-type AdviceStep struct {
-	Text       string         `json:"text"`
-	Tool       string         `json:"tool,omitempty"`
-	Args       map[string]any `json:"args,omitempty"` // parameters without a value stay in braces
-	Validation string         `json:"validation,omitempty"`
-	Optional   bool           `json:"optional,omitempty"`
-	Missing    []string       `json:"missing,omitempty"`
-}
-
-// ReportRequest reports the outcome after advice.
-type ReportRequest struct {
-	Principal schema.Principal `json:"principal"`
-	AdviceID  string           `json:"advice_id"`
-	// the memory that was followed; empty if something else was done
-	Used    string            `json:"used,omitempty"`
-	Outcome schema.Outcome    `json:"outcome,omitempty"` // default: derived from the steps
-	Steps   []StepReport      `json:"steps,omitempty"`
-	Context map[string]string `json:"context,omitempty"`
-	Session string            `json:"session,omitempty"` // the session of the work
-
-	ReadPolicy schema.ReadPolicy `json:"read_policy,omitempty"` // the read policy of the request for advice
-}
-
-// StepReport is the outcome of one step.
-type StepReport struct {
-	OK      bool   `json:"ok"`
-	Skipped bool   `json:"skipped,omitempty"`
-	Error   string `json:"error,omitempty"`
-}
-
-// ReportResult lists the changes of a report.
-type ReportResult struct {
-	Changed []string `json:"changed,omitempty"` // ids of memories whose figures changed
 }

@@ -1,8 +1,3 @@
-// Package inference defines the interfaces of models and of the rules that can replace them. Their results are
-// proposals: package memory checks them, and package store checks them again at commit.
-//
-// Implementations: inference/rules (offline, deterministic) and inference/openai (any
-// OpenAI-compatible endpoint).
 package inference
 
 import (

@@ -40,8 +40,8 @@ type Source struct {
 }
 
 // Payload returns the payload for the source's type (document 004 §15A.6 and §15A.8). A semantic source gets the
-// predicate states, with its author as subject and the whole text as object. Facts extracted from it have more precise
-// claims.
+// predicate "states", with its author as subject and the whole text as object. Facts extracted from it have more
+// precise claims.
 func (s Source) Payload() any {
 	switch s.Type {
 	case schema.TypeSemantic:

@@ -29,7 +29,7 @@ const (
 )
 
 // offByDefault holds the stages that did not help on the evaluation conversations, or cost more than they gained;
-// docs/recall.md has the figures. Requests and deployments switch them on in With.
+// docs/recall.md has the figures. A request or a deployment switches them on by name in its field With.
 var offByDefault = map[string]bool{
 	rank.StageConvolve: true, rank.StageFacets: true, rank.StageRehearse: true, rank.StageDampen: true,
 }
@@ -148,7 +148,8 @@ func (q *query) rehearse(ctx context.Context, evidence []rank.Evidence) ([]rank.
 }
 
 // rerank scores the best candidates with the reranker, which sees the query and contents that passed the filter. It
-// returns the evidence and the time left of the reranker's deadline, also when the reranker fails.
+// returns the evidence and the time left until the reranker's deadline. If the reranker fails, it returns only the time
+// left and the error.
 func (q *query) rerank(
 	ctx context.Context,
 	evidence []rank.Evidence,

@@ -59,7 +59,7 @@ func TestSessionClosesIntoAnEpisode(t *testing.T) {
 	st := w.takeIn(key)
 	require.True(t, st.Open)
 	require.Equal(t, []int64{1, 4, 2}, []int64{st.FirstSeq, st.LastSeq, st.Changed},
-		"its own stream begins with its first event")
+		"a session on its own stream begins with the first event")
 	require.Equal(t, 3, st.Events, "bob's thoughts are private")
 	require.Equal(t, "so far", st.Working.Payload.ContextSummary)
 	require.Equal(t, st, w.takeIn(key), "nothing new")
@@ -94,7 +94,7 @@ func TestSessionClosesIntoAnEpisode(t *testing.T) {
 	_, err := w.Store.OpenSession(ctx, key, time.Now())
 	require.NoError(t, err)
 	nothing := w.closeSession(key, 0, session.Finished)
-	require.Equal(t, next.MemoryID, nothing.MemoryID, "there are no events since")
+	require.Equal(t, next.MemoryID, nothing.MemoryID, "there are no new events")
 	require.Equal(t, 2, w.count("memories", "true"))
 }
 
@@ -115,8 +115,8 @@ func TestSessionOnASharedStream(t *testing.T) {
 	require.ErrorContains(t, err, "stream: is not the stream of the session")
 }
 
-// Erasing events names the sessions and episodes that may contain them, and the working state is as if they had not
-// existed.
+// EraseEvents returns the sessions and episodes that may contain the events. After it, the working state no longer
+// depends on them.
 func TestEraseEventsOfASession(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

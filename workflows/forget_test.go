@@ -109,7 +109,7 @@ func TestForgetWaitsForItsConfirmation(t *testing.T) {
 	db := testkit.Owner(t, h.DatabaseURL)
 	require.Zero(t, testkit.Rows(t, db, "memories", "deleted_at IS NOT NULL"), "a preview changes nothing")
 
-	// Two confirmations at once: one of them is accepted.
+	// Four confirmations at once: one of them is accepted.
 	token := forgetToken(t, h, p, preview)
 	var wg sync.WaitGroup
 	var first, failed atomic.Int32
@@ -443,7 +443,7 @@ func TestForgetStopsARunningPipeline(t *testing.T) {
 				require.ErrorAs(t, started.Run.Get(ctx, nil), &cancelled)
 				<-g.stopped // the run does not wait for the model
 			} else {
-				require.Zero(t, receipt.Stopped, "the other one continues")
+				require.Zero(t, receipt.Stopped, "the run continues with the other candidate")
 				close(g.release)
 				result := testkit.Wait(t, started.Run)
 				require.NotZero(t, result.Written.Added)
@@ -478,7 +478,7 @@ func cellsHolding(t testing.TB, h *testkit.Harness, word string) []string {
 	return out
 }
 
-// An erased text is left in no table, and in no history of the runs that wrote it.
+// No table, and no history of a run that wrote it, contains an erased text.
 func TestEraseLeavesNoTrace(t *testing.T) {
 	t.Parallel()
 	address := testkit.TemporalAddress(t)
@@ -565,12 +565,12 @@ func TestEraseLeavesNoTrace(t *testing.T) {
 			}
 		}
 		if left == 0 {
-			return errors.New("nothing was looked at")
+			return errors.New("no run was listed")
 		}
 		return nil
 	}))
 
-	// The erased row and the audit exist; other memories are unchanged.
+	// The erased rows and their history still exist. Other memories are unchanged.
 	require.Equal(t, receipt.Forgotten,
 		testkit.Rows(t, db, "memories", "erased_at IS NOT NULL AND content = '' AND payload = '{}'"))
 	for _, id := range ids {
@@ -598,19 +598,19 @@ func requireExactGraph(t testing.TB, h *testkit.Harness) {
 
 var forgettingOf *activities.Forgetting
 
-// forgetStage is a Forget run with mocked activities: total memories, in batches of 500.
-type forgetStage struct {
+// forgetEnv is a Forget run with mocked activities: total memories, in batches of 500.
+type forgetEnv struct {
 	*testsuite.TestWorkflowEnvironment
 	receipt schema.ForgetReceipt
 	closed  []schema.ForgetState
 	batches int
 }
 
-func newForgetStage(t *testing.T, total int) *forgetStage {
+func newForgetEnv(t *testing.T, total int) *forgetEnv {
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
-	s := &forgetStage{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment()}
+	s := &forgetEnv{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment()}
 	s.SetTestTimeout(30 * time.Second)
 	workflows.Register(s.TestWorkflowEnvironment, workflows.Dependencies{})
 	s.receipt = schema.ForgetReceipt{State: schema.ForgetPreviewed, RunID: uuid.NewString(), Mode: schema.ForgetSoft,
@@ -649,7 +649,7 @@ func newForgetStage(t *testing.T, total int) *forgetStage {
 
 func TestUnconfirmedForgetExpires(t *testing.T) {
 	t.Parallel()
-	s := newForgetStage(t, 10)
+	s := newForgetEnv(t, 10)
 	s.ExecuteWorkflow(workflows.Forget,
 		forgetRequest(schema.Principal{Tenant: "t", Agent: "a"}, "", schema.Selector{All: true}))
 	var receipt schema.ForgetReceipt
@@ -659,10 +659,10 @@ func TestUnconfirmedForgetExpires(t *testing.T) {
 	require.Zero(t, s.batches)
 }
 
-// The confirmation reached the database in time but the workflow late: the run proceeds.
+// The confirmation reaches the database in time and the workflow too late. The run continues.
 func TestForgetConfirmedAtTheLastMoment(t *testing.T) {
 	t.Parallel()
-	s := newForgetStage(t, 10)
+	s := newForgetEnv(t, 10)
 	s.receipt.State = schema.ForgetConfirmed
 	s.ExecuteWorkflow(workflows.Forget,
 		forgetRequest(schema.Principal{Tenant: "t", Agent: "a"}, "", schema.Selector{All: true}))
@@ -674,7 +674,7 @@ func TestForgetConfirmedAtTheLastMoment(t *testing.T) {
 
 func TestLongForgetContinuesAsNew(t *testing.T) {
 	t.Parallel()
-	s := newForgetStage(t, 400*500+700)
+	s := newForgetEnv(t, 400*500+700)
 	s.RegisterDelayedCallback(func() { s.SignalWorkflow(api.SignalConfirm, schema.ForgetConfirmation{Token: "t"}) },
 		time.Hour)
 	s.ExecuteWorkflow(workflows.Forget,
@@ -684,7 +684,7 @@ func TestLongForgetContinuesAsNew(t *testing.T) {
 	require.Equal(t, "ContinueForget", next.WorkflowType.Name)
 	require.NotContains(t, next.Input.String(), canary)
 
-	rest := newForgetStage(t, 400*500+700)
+	rest := newForgetEnv(t, 400*500+700)
 	rest.receipt = s.receipt
 	rest.ExecuteWorkflow(workflows.ContinueForget,
 		workflows.ForgetRest{Tenant: "t", Preview: schema.ForgetPreview{RunID: s.receipt.RunID}, Receipt: s.receipt})
@@ -706,7 +706,7 @@ func TestForgetReportsAnUnreachableIndex(t *testing.T) {
 		worker.Options{Interceptors: []interceptor.WorkerInterceptor{&hook{around: func(_ context.Context, name string,
 			run func() (any, error)) (any, error) {
 			if name == "ForgetVectors" {
-				return nil, temporal.NewNonRetryableApplicationError("the index is away", "Away", nil)
+				return nil, temporal.NewNonRetryableApplicationError("the index cannot be reached", "Unreachable", nil)
 			}
 			return run()
 		}}}})

@@ -1,5 +1,3 @@
-// Package inprocess recalls without Temporal, for Go programs that can reach Mneme's Postgres. Unlike package client,
-// it imports the store. Writes still use the workflows, which package client starts.
 package inprocess
 
 import (

@@ -103,7 +103,7 @@ func joinWords(ws []word) string {
 	return b.String()
 }
 
-// coreText joins the words without the punctuation at both ends and between clauses.
+// coreText joins the words without the punctuation before the first word and after the last.
 func coreText(ws []word) string {
 	var b strings.Builder
 	for i, w := range ws {
@@ -137,7 +137,7 @@ func capitalize(s string) string {
 	return string(unicode.ToUpper(r)) + s[n:]
 }
 
-// stripPossessive removes 's or s'.
+// stripPossessive removes a final 's, and reports whether s had one.
 func stripPossessive(s string) (string, bool) {
 	for _, suffix := range [...]string{"'s", "’s"} {
 		if rest, ok := strings.CutSuffix(s, suffix); ok && rest != "" {
@@ -226,7 +226,7 @@ func (s wordSet) has(w string) bool {
 	return ok
 }
 
-// hasBytes is has for bytes, without allocating.
+// hasBytes is like has, for bytes. It does not allocate.
 func (s wordSet) hasBytes(w []byte) bool {
 	_, ok := s[string(w)]
 	return ok

@@ -32,7 +32,7 @@ func TestEraseCommandShowsRepetitions(t *testing.T) {
 
 	o := c.run("erase", fact, "--reason", "asked for").is(app.ExitOK)
 	require.Contains(t, o.out, "1 memory selected (erase); 1 other memory says the same and stays (--everywhere)")
-	require.Contains(t, o.out, "1 other memory says the same; --everywhere takes it:")
+	require.Contains(t, o.out, "1 other memory says the same; --everywhere selects it too:")
 	require.Regexp(t, source+` +episodic +source +says 1 other thing +I prefer Python\. I live in Oslo\.`, o.out)
 	var f memories.Forgotten
 	c.run("erase", fact, "--reason", "asked for", "--json").is(app.ExitOK).json(&f)
@@ -49,7 +49,7 @@ func TestEraseCommandShowsRepetitions(t *testing.T) {
 	// Without --everywhere the result warns; erasing an erased memory still finds the rest.
 	o = c.run("erase", fact, "--reason", "asked for", "--yes").is(app.ExitOK)
 	require.Contains(t, o.err, "1 other memory says the same and stays")
-	require.Contains(t, o.out, "1 other memory says the same: "+source+" (source); --everywhere takes it")
+	require.Contains(t, o.out, "1 other memory says the same: "+source+" (source); --everywhere selects it too")
 	require.NotEmpty(t, c.get(source).Content)
 	c.run("erase", fact, "--everywhere", "--reason", "asked for", "--yes", "--json").is(app.ExitPartial).json(&f)
 	require.Equal(t, []string{source}, f.Receipt.IDs)
@@ -64,7 +64,7 @@ func TestForgetCommandShowsRepetitions(t *testing.T) {
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	fact, source := c.preferences("I prefer Python.", "Maya prefers Python.")
 	o := c.run("forget", fact, "--execute", "--reason", "asked for").is(app.ExitOK)
-	require.Contains(t, o.out, "1 other memory says the same: "+source+" (source); --everywhere takes it")
+	require.Contains(t, o.out, "1 other memory says the same: "+source+" (source); --everywhere selects it too")
 	require.Nil(t, c.get(source).DeletedAt)
 	c.run("recover", fact, "--reason", "after all").is(app.ExitOK)
 

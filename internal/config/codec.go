@@ -15,7 +15,7 @@ import (
 // encodingEncrypted marks a payload that encryptingCodec made.
 const encodingEncrypted = "binary/mneme-aes-256-gcm"
 
-// encryptingCodec encrypts payloads with AES-256-GCM under one key, a fresh nonce each.
+// encryptingCodec encrypts payloads with AES-256-GCM and one key. Each payload has a new nonce.
 type encryptingCodec struct{ aead cipher.AEAD }
 
 func newEncryptingCodec(key []byte) (*encryptingCodec, error) {

@@ -1,4 +1,3 @@
-// Package config reads the environment and makes what the two programs need: settings, a Temporal client and a brain.
 package config
 
 import (

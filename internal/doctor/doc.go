@@ -1,3 +1,3 @@
-// Package doctor is the command doctor: it checks Postgres, Temporal, the settings and the stored data, and says how
-// to fix problems.
+// Package doctor is the command doctor: it checks Postgres, Temporal, the settings and the stored data, and says how to
+// fix problems. It fixes nothing itself; the commands that do are in internal/cli/operate.
 package doctor

@@ -1,6 +1,3 @@
-// Package testkit gives tests real servers: Postgres with pgvector, a separate schema for each, and the real Temporal
-// server. `make test` starts both and passes their addresses; a test that is run by hand starts them itself and
-// leaves them up for the next.
 package testkit
 
 import (

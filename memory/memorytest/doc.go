@@ -1,2 +1,3 @@
-// Package memorytest has values and generators for tests of the rules.
+// Package memorytest has values and generators for tests of the rules. It needs no database and no clock. Servers and
+// worker processes for tests are in internal/testkit.
 package memorytest

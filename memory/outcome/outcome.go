@@ -1,5 +1,3 @@
-// Package outcome puts the outcomes of requests into words. It is the one place for these words: the command
-// line, and whatever else answers people, takes them from here. Codes and fields for programs do not change.
 package outcome
 
 import (

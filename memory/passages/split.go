@@ -1,6 +1,3 @@
-// Package passages splits long texts into passages and finds the one that answers a question.
-//
-// A passage is a few sentences, list items or lines of code. Offsets are in bytes of the text.
 package passages
 
 import (

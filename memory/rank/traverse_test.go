@@ -27,7 +27,7 @@ func TestFocalNames(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		if n := len(rank.FocalNames(strings.Repeat(rapid.String().Draw(rt, "query")+" ",
 			rapid.IntRange(1, 5000).Draw(rt, "times")))); n > 4*64 {
-			rt.Fatalf("%d names", n)
+			rt.Fatalf("got %d names, want at most 256", n)
 		}
 	})
 }
@@ -84,12 +84,12 @@ func TestPrimaryProperties(t *testing.T) {
 		limit := rapid.IntRange(1, 50).Draw(rt, "limit")
 		out := rank.Primary(in, limit)
 		if len(out) < min(limit, len(in)) {
-			rt.Fatalf("%d of %d for %d", len(out), len(in), limit)
+			rt.Fatalf("got %d of %d results for limit %d", len(out), len(in), limit)
 		}
 		seen := map[uuid.UUID]bool{}
 		for i, e := range out {
 			if seen[e.ID] || e.Score < before[e.ID] || e.Score > 1 || i > 0 && e.Score > out[i-1].Score {
-				rt.Fatalf("%+v", e)
+				rt.Fatalf("result %d repeats an id, lost score, exceeds 1 or is out of order: %+v", i, e)
 			}
 			seen[e.ID] = true
 		}

@@ -1,3 +1,3 @@
-// Package timeexpr reads the times that a question names, such as "last week", as windows. Package frame reads the
-// times in statements.
+// Package timeexpr reads the times that a question names, such as "last week", as windows. Relative dates in
+// statements are resolved in inference/rules (dates.go); dates as values are read in memory/frame (value.go).
 package timeexpr

@@ -1,5 +1,3 @@
-// Package vector defines the advisory vector index. Postgres has the authoritative data: an index may be stale,
-// slow, wiped or gone, and then recall loses quality, never correctness.
 package vector
 
 import (

@@ -76,12 +76,12 @@ func TestReflect(t *testing.T) {
 			"ann agent.spoke I cleared the cache",
 			"ann agent.spoke nothing to see here",
 			"ann agent.spoke the cache is stale as before",
-		), "What recurs in 4 events: cache.", "e1 e2 e4"},
+		), "Recurring words in 4 events: cache.", "e1 e2 e4"},
 		"nothing notable": {run("ann agent.spoke good morning", "ann agent.spoke lunch?"),
-			"Nothing notable in 2 events; last, ann: lunch?", "e2"},
+			"Nothing notable in 2 events. The last, by ann: lunch?", "e2"},
 		"events without a text": {run("ann market.closed {}", "ann market.opened {}"),
-			"2 events that say nothing: market.closed, market.opened.", "e2"},
-		"the latest demands, and no secret": {run(
+			"2 events without text: market.closed, market.opened.", "e2"},
+		"the latest requests, without the secret": {run(
 			"user user.injected first", "user user.injected second",
 			"user user.injected the key is sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD",
 		), "A user said: second. A user said: [withheld: api_key].", "e2 e3"},
@@ -99,7 +99,8 @@ func TestReflect(t *testing.T) {
 	}
 }
 
-// Any events give a short belief that cites some of them in order, each once, and is the same each time.
+// Reflect makes a short belief from any events. It cites some of them in order, each once, and is the same on every
+// call.
 func TestAnyEventsGiveABelief(t *testing.T) {
 	t.Parallel()
 	kinds := []string{"user.injected", "agent.spoke", "tool.called", "tool.failed", "tool.returned", "agent.reflected",

@@ -53,7 +53,7 @@ func recurring(span []ledger.Event) []finding {
 		places = append(places, in[word][max(0, len(in[word])-shown):]...)
 	}
 	slices.Sort(places)
-	text := fmt.Sprintf("What recurs in %d events: %s.", speaking, strings.Join(order, ", "))
+	text := fmt.Sprintf("Recurring words in %d events: %s.", speaking, strings.Join(order, ", "))
 	return []finding{{text, 0.2, slices.Compact(places)}}
 }
 
@@ -73,8 +73,8 @@ var common = func() map[string]bool {
 func last(span []ledger.Event) []finding {
 	for i, e := range slices.Backward(span) {
 		if said := quote(e); said != "" {
-			return []finding{{fmt.Sprintf("Nothing notable in %d events; last, %s: %s", len(span), e.Agent, said), 0,
-				[]int{i}}}
+			text := fmt.Sprintf("Nothing notable in %d events. The last, by %s: %s", len(span), e.Agent, said)
+			return []finding{{text, 0, []int{i}}}
 		}
 	}
 	kinds := []string{}
@@ -84,5 +84,5 @@ func last(span []ledger.Event) []finding {
 		}
 	}
 	text, _ := normalize.CutChars(strings.Join(kinds, ", "), maxQuote)
-	return []finding{{fmt.Sprintf("%d events that say nothing: %s.", len(span), text), 0, []int{len(span) - 1}}}
+	return []finding{{fmt.Sprintf("%d events without text: %s.", len(span), text), 0, []int{len(span) - 1}}}
 }

@@ -83,7 +83,7 @@ func (f Forgotten) sameText(t *app.Text) {
 	if f.Preview.Everywhere {
 		t.Line("%s the same and %s forgotten, too:", others(f.Preview.SaysSame, "says", "say"), is(f.Preview.SaysSame))
 	} else {
-		t.Line("%s the same; --everywhere takes %s:", others(f.Preview.SaysSame, "says", "say"),
+		t.Line("%s the same; --everywhere selects %s too:", others(f.Preview.SaysSame, "says", "say"),
 			them(f.Preview.SaysSame))
 	}
 	t.Table("ID TYPE HOW ALSO MEMORY", rows)
@@ -144,6 +144,6 @@ func stillSaidText(t *app.Text, r schema.ForgetReceipt) {
 	if r.Everywhere {
 		t.Line("%s the same and %s not forgotten: %s", said, was(r.StillSaid), ids)
 	} else {
-		t.Line("%s the same: %s; --everywhere takes %s", said, ids, them(r.StillSaid))
+		t.Line("%s the same: %s; --everywhere selects %s too", said, ids, them(r.StillSaid))
 	}
 }

@@ -1,5 +1,3 @@
-// Package due decides when a scope is consolidated without being asked: when it has enough new evidence, followed by a
-// quiet time.
 package due
 
 import (
@@ -13,7 +11,8 @@ type Rule struct {
 	Quiet time.Duration // time without a new episode
 }
 
-// Patience is the number of quiet times after which a scope with enough evidence is due even if it is never quiet.
+// Patience is a factor: a scope that is never quiet is due when Patience times the quiet time has passed since it had
+// enough evidence.
 const Patience = 10
 
 // DefaultRule returns a rule with as many independent episodes as a promotion needs successes. A person who pauses for
@@ -67,9 +66,9 @@ type Verdict struct {
 	DueAt  time.Time     // when the scope is due; zero if there is not enough
 }
 
-// Judge applies the rule to the unread episodes of a scope. A scope is due after a quiet time, and after Patience quiet
-// times at the latest. A time in the future, from another clock, counts as now, so that a run never waits longer than
-// that.
+// Judge applies the rule to the unread episodes of a scope. A scope with enough evidence is due after a quiet time, or
+// when Patience times the quiet time has passed since it had enough. A time in the future, from another clock, counts as
+// now, so that a run never waits longer than that.
 func (r Rule) Judge(episodes []Episode, now time.Time) Verdict {
 	sorted := slices.SortedStableFunc(slices.Values(episodes), func(a, b Episode) int { return a.At.Compare(b.At) })
 	counted := independent(sorted)

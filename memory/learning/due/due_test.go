@@ -119,7 +119,8 @@ func TestJudgeProperties(t *testing.T) {
 	})
 }
 
-// A scope that is never quiet is due ten quiet times after it has enough evidence. From then on it is overdue.
+// A scope that is never quiet is due when ten times the quiet time has passed since it had enough evidence. After that
+// it is overdue.
 func TestScopeThatIsNeverQuietIsDue(t *testing.T) {
 	t.Parallel()
 	rule := due.Rule{Least: 3, Quiet: 5 * time.Minute}
