@@ -133,7 +133,10 @@ var invariants = []struct{ name, query string }{
 		WHERE m.erased_at IS NULL AND NOT EXISTS (SELECT FROM memory_versions k WHERE k.tenant = m.tenant
 			AND k.memory_id = m.id AND k.version = v)
 			-- A purge takes a version with the history of the step that replaced it.
-			AND EXISTS (SELECT FROM memory_history h WHERE h.tenant = m.tenant AND h.memory_id = m.id AND h.version = v + 1)`},
+			AND EXISTS (SELECT FROM memory_history h WHERE h.tenant = m.tenant AND h.memory_id = m.id AND h.version = v + 1)
+			-- The erasure of an episode takes the versions of what repeated it.
+			AND NOT EXISTS (SELECT FROM memory_history h WHERE h.tenant = m.tenant AND h.memory_id = m.id AND h.version > v
+				AND h.metadata ? 'versions_erased')`},
 	{"stored versions are contiguous in time", `
 		SELECT format('%s version %s', memory_id, version) FROM (
 			SELECT k.memory_id, k.version, k.since, k.until, lead(k.since) OVER w AS next,

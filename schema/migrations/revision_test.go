@@ -339,6 +339,9 @@ func TestErasedHistoryOnlyShrinks(t *testing.T) {
 		return n
 	}
 	require.Zero(t, erase(), "the memory stands")
+	var repeated int
+	require.NoError(t, conn.QueryRow(ctx, `SELECT mneme_erase_repeated($1, now())`, []uuid.UUID{id}).Scan(&repeated))
+	require.Zero(t, repeated, "it was not learned")
 	for _, set := range []string{`reason = 'forged'`, `reason = '[erased]', metadata = '{"forged": 1}'`} {
 		_, err = owner.Exec(ctx,
 			`UPDATE memory_history SET old_content = NULL, new_content = NULL, erased_at = now(), `+set)

@@ -24,8 +24,8 @@ func (f *Forgetting) remove(ctx context.Context) error {
 	if err := f.NoteLostText(ctx, f.live); err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context) error{f.removeFromGraph, f.blankRevised, f.removeDependents,
-		f.blankPipeline, f.dropStaged, f.BlankResults, f.removeRows} {
+	for _, step := range []func(context.Context) error{f.removeRepeated, f.removeFromGraph, f.blankRevised,
+		f.removeDependents, f.blankPipeline, f.dropStaged, f.BlankResults, f.removeRows} {
 		if err := step(ctx); err != nil {
 			return err
 		}

@@ -1,0 +1,239 @@
+package forgetting
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/commit"
+	"github.com/mneme/mneme/store/pg"
+)
+
+const (
+	// learner is the actor that makes learned records.
+	learner = "consolidation"
+	// reasonRepeated is the reason in the history of a procedure.
+	reasonRepeated = "an episode that it may repeat was removed"
+	// staleEvidence is the evidence hash of a procedure that the next run of learning must decide on again. It is
+	// the hash of no evidence, and it is not empty, which would mean that the procedure was put.
+	staleEvidence = "erased"
+)
+
+// removeRepeated removes what procedures repeat of the memories: the failure modes and fallbacks of each procedure that
+// was learned from a group with an attempt in one of them. These words may come from any attempt of the group, so all
+// of them are removed, with the former versions and the texts of history. The next run of learning decides on the
+// groups again and restores what the remaining episodes show.
+//
+// It must run while learning_attempts still has the memories.
+func (f *Forgetting) removeRepeated(ctx context.Context) error {
+	groups, err := commit.Values[uuid.UUID](ctx, f.Tx, `
+		SELECT DISTINCT group_id
+		FROM learning_attempts
+		WHERE tenant = @tenant AND memory_id = ANY(@memories) AND group_id IS NOT NULL`,
+		pg.Args{"tenant": f.Tenant, "memories": f.Gone})
+	if err != nil {
+		return fmt.Errorf("groups of attempts: %w", err)
+	}
+	if len(groups) == 0 {
+		return nil
+	}
+	changed := false
+	// A new version of a procedure may be written while its row is locked here. The next pass finds that version.
+	for {
+		rows, err := f.repeating(ctx, groups)
+		if err != nil {
+			return fmt.Errorf("what repeats the memories: %w", err)
+		}
+		if len(rows) == 0 {
+			break
+		}
+		if err := f.strip(ctx, rows); err != nil {
+			return err
+		}
+		changed = true
+	}
+	if !changed {
+		return nil
+	}
+	return f.decideAgain(ctx, groups)
+}
+
+// hasRepeated renders the condition that a payload has words that may come from any attempt of a group. Learning adds
+// no fallbacks to a record with fallback_steps.
+func hasRepeated(payload string) string {
+	return `(` + payload + ` ? 'failure_modes'
+		OR ` + payload + ` ? 'fallbacks' AND NOT ` + payload + ` ? 'fallback_steps')`
+}
+
+var repeatingSQL = `
+	SELECT ` + commit.RowColumns + `
+	FROM learned l
+		JOIN memories m ON m.tenant = @tenant AND m.id = l.memory_id
+	WHERE l.tenant = @tenant AND l.group_id = ANY(@groups) AND m.type = 'competence'
+		AND (l.evidence_hash <> '' OR m.created_by = @learner) -- others were put, and nothing was added to them
+		AND m.erased_at IS NULL AND m.purging_at IS NULL AND m.id <> ALL(@memories)
+		AND (` + hasRepeated("m.payload") + ` OR EXISTS (
+			SELECT FROM memory_versions v
+			WHERE v.tenant = @tenant AND v.memory_id = m.id AND ` + hasRepeated("(v.record->'payload')") + `))
+	ORDER BY m.id
+	FOR UPDATE OF m`
+
+// repeating locks the procedures of groups that may repeat the memories. It includes those of other agents, and those
+// that are superseded or can be recovered.
+func (f *Forgetting) repeating(ctx context.Context, groups []uuid.UUID) ([]commit.MemoryRow, error) {
+	rows, err := f.Tx.Query(ctx, repeatingSQL,
+		pg.Args{"tenant": f.Tenant, "groups": groups, "memories": f.Gone, "learner": learner})
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, commit.ScanRow)
+}
+
+// strip removes failure modes and fallbacks from locked procedures, and all copies of them.
+func (f *Forgetting) strip(ctx context.Context, rows []commit.MemoryRow) error {
+	ids := make([]uuid.UUID, len(rows))
+	for i, row := range rows {
+		ids[i] = row.ID
+	}
+	made, err := commit.Values[uuid.UUID](ctx, f.Tx, `
+		SELECT id
+		FROM memories
+		WHERE tenant = @tenant AND id = ANY(@ids) AND created_by = @learner`,
+		pg.Args{"tenant": f.Tenant, "ids": ids, "learner": learner})
+	if err != nil {
+		return fmt.Errorf("learned procedures: %w", err)
+	}
+	for _, row := range rows {
+		if err := f.stripRow(ctx, row, slices.Contains(made, row.ID)); err != nil {
+			return fmt.Errorf("procedure %s: %w", row.ID, err)
+		}
+	}
+	for _, table := range []string{"memory_versions", "memory_embeddings"} {
+		tag, err := f.Tx.Exec(ctx, `DELETE FROM `+table+` WHERE tenant = @tenant AND memory_id = ANY(@ids)`,
+			pg.Args{"tenant": f.Tenant, "ids": ids})
+		if err != nil {
+			return fmt.Errorf("%s: %w", table, err)
+		}
+		f.Run.Receipt.Remove(table, int(tag.RowsAffected()))
+	}
+	var n int
+	if err := f.Tx.QueryRow(ctx, `SELECT mneme_erase_repeated(@ids, @now)`,
+		pg.Args{"ids": ids, "now": f.Now}).Scan(&n); err != nil {
+		return fmt.Errorf("history: %w", err)
+	}
+	f.Run.Receipt.Remove("memory_history", n)
+	f.Run.Receipt.Remove("failure_modes", len(rows))
+	_, err = f.Tx.Exec(ctx, `
+		UPDATE learned
+		SET evidence_hash = @hash, updated_at = @now
+		WHERE tenant = @tenant AND memory_id = ANY(@ids) AND evidence_hash <> ''`,
+		pg.Args{"tenant": f.Tenant, "ids": ids, "hash": staleEvidence, "now": f.Now})
+	return err
+}
+
+// stripRow writes a version of a procedure without failure modes and fallbacks.
+func (f *Forgetting) stripRow(ctx context.Context, row commit.MemoryRow, made bool) error {
+	payload, text, err := stripped(row, made)
+	if err != nil {
+		return err
+	}
+	hash, err := f.hashOf(ctx, row, payload, text)
+	if err != nil {
+		return err
+	}
+	version, err := f.ApplyStep(ctx, row, commit.Step{
+		Set: map[string]any{"payload": string(payload), "content": text.Storage,
+			"normalized_content": text.Normalized, "content_hash": hash, "safe_summary": ""},
+		NowLive: row.Live,
+		NewText: true,
+		Event:   schema.EventModified,
+		Action:  schema.AuditModify,
+		New:     &text.Storage,
+		By:      f.Run.ConfirmedBy,
+		Reason:  reasonRepeated,
+		Metadata: map[string]any{"forget_run": f.Run.ID, "workflow_id": f.Run.WorkflowID,
+			"versions_erased": true},
+	})
+	if err != nil {
+		return err
+	}
+	// A run that also selected the procedure still removes it.
+	_, err = f.Tx.Exec(ctx, `
+		UPDATE forget_items
+		SET version = @new
+		WHERE tenant = @tenant AND memory_id = @id AND run_id = @run AND outcome = '' AND version = @old`,
+		pg.Args{"tenant": f.Tenant, "id": row.ID, "run": f.Run.ID, "old": row.Version, "new": version})
+	return err
+}
+
+// stripped returns the payload and the text of a procedure without failure modes and fallbacks. A content that learning
+// made follows from the payload; a content that was put has none of the learned words.
+func stripped(row commit.MemoryRow, made bool) (json.RawMessage, normalize.Normalized, error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(row.Payload, &members); err != nil {
+		return nil, normalize.Normalized{}, err
+	}
+	delete(members, "failure_modes")
+	if _, own := members["fallback_steps"]; !own {
+		delete(members, "fallbacks")
+	}
+	payload, err := json.Marshal(members)
+	m := schema.MemoryRecord{Type: row.Type, Payload: payload, Content: row.Content}
+	if made {
+		m.Content = ""
+	}
+	return payload, memory.RecordContent(m), err
+}
+
+// hashOf returns the content hash of a stripped procedure. If a live memory already has it, the hash is one of its own,
+// because an erasure must not fail; ResolveDuplicates merges the two.
+func (f *Forgetting) hashOf(ctx context.Context, row commit.MemoryRow, payload json.RawMessage,
+	text normalize.Normalized) ([]byte, error) {
+	hash := memory.RecordHash(schema.MemoryRecord{Type: row.Type, Payload: payload}, text)
+	if !row.Live {
+		return hash, nil
+	}
+	other, err := f.LiveByHash(ctx, commit.DedupKey{Owner: row.Owner, Visibility: row.Visibility, Type: row.Type,
+		Hash: hash})
+	switch {
+	case errors.Is(err, pgx.ErrNoRows) || err == nil && other == row.ID:
+		return hash, nil
+	case err != nil:
+		return nil, fmt.Errorf("find duplicate: %w", err)
+	}
+	own := sha256.Sum256(append(hash, row.ID[:]...))
+	return own[:], nil
+}
+
+// decideAgain marks groups for a new decision, and removes their waiting decisions, which may have the removed words
+// from the procedures.
+func (f *Forgetting) decideAgain(ctx context.Context, groups []uuid.UUID) error {
+	for _, statement := range []string{`
+		DELETE FROM learning_drafts
+		WHERE tenant = @tenant AND group_id = ANY(@groups)`, `
+		WITH chosen AS (
+			SELECT id
+			FROM learning_groups
+			WHERE tenant = @tenant AND id = ANY(@groups) AND attempts > 0 AND procedures >= attempts
+			ORDER BY id
+			FOR UPDATE
+		)
+		UPDATE learning_groups g
+		SET procedures = g.attempts - 1
+		FROM chosen c
+		WHERE g.tenant = @tenant AND g.id = c.id`} {
+		if _, err := f.Tx.Exec(ctx, statement, pg.Args{"tenant": f.Tenant, "groups": groups}); err != nil {
+			return fmt.Errorf("groups of attempts: %w", err)
+		}
+	}
+	return nil
+}
