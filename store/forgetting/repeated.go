@@ -21,8 +21,8 @@ import (
 const (
 	// learner is the actor that makes learned records.
 	learner = "consolidation"
-	// reasonRepeated is the reason in the history of a procedure.
-	reasonRepeated = "an episode that it may repeat was removed"
+	// historyRepeated is the text in the history of a procedure.
+	historyRepeated = "an episode that it may repeat was removed"
 	// staleEvidence is the evidence hash of a procedure that the next run of learning must decide on again. It is
 	// the hash of no evidence, and it is not empty, which would mean that the procedure was put.
 	staleEvidence = "erased"
@@ -159,7 +159,7 @@ func (f *Forgetting) stripRow(ctx context.Context, row commit.MemoryRow, made bo
 		Action:  schema.AuditModify,
 		New:     &text.Storage,
 		By:      f.Run.ConfirmedBy,
-		Reason:  reasonRepeated,
+		Reason:  historyRepeated,
 		Metadata: map[string]any{"forget_run": f.Run.ID, "workflow_id": f.Run.WorkflowID,
 			"versions_erased": true},
 	})
