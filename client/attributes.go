@@ -31,7 +31,7 @@ func OfPrincipal(p schema.Principal) temporal.SearchAttributes {
 	return temporal.NewSearchAttributes(Whose(p)...)
 }
 
-// OfTenant returns the search attributes of a run of which only the tenant is known.
+// OfTenant returns the search attributes of a run for which only the tenant is known.
 func OfTenant(tenant string) temporal.SearchAttributes {
 	return temporal.NewSearchAttributes(AttrTenant.ValueSet(tenant))
 }

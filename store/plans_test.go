@@ -192,7 +192,7 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 	hour := []timeexpr.TimeWindow{{Start: time.Now(), End: time.Now().Add(time.Hour), Kind: timeexpr.WindowSpan}}
 	type planned struct {
 		run  func() error
-		want []string // indexes of which each must be used by some statement
+		want []string // indexes that must each be used by some statement
 	}
 	cases := map[string]planned{
 		"put": {func() error { return second(s.Put(ctx, w.putInput(likes(t, "", "rust", always)))) },

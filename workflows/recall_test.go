@@ -56,8 +56,8 @@ func TestRecallWorkflow(t *testing.T) {
 	require.Contains(t, described.GetWorkflowExecutionInfo().GetSearchAttributes().GetIndexedFields(),
 		mneme.AttrOutcome.GetName())
 
-	_, anew := recallBy(t, h, schema.RecallRequest{Principal: p, Query: "who sleeps in the attic"})
-	require.NotEqual(t, out.RetrievalID, anew.RetrievalID, "a repeated request is another retrieval")
+	_, repeated := recallBy(t, h, schema.RecallRequest{Principal: p, Query: "who sleeps in the attic"})
+	require.NotEqual(t, out.RetrievalID, repeated.RetrievalID, "a repeated request is another retrieval")
 	_, others := recallBy(t, h, schema.RecallRequest{Principal: testkit.Principal(), Query: "who sleeps in the attic"})
 	require.Empty(t, others.Results)
 }

@@ -223,8 +223,8 @@ func TestReviewContinuesAsNew(t *testing.T) {
 	d.RegisterDelayedCallback(func() { d.SetContinueAsNewSuggested(true) }, time.Minute)
 	r := d.send(time.Hour, "1", rejection("t"))
 	_, err := d.run(t, api.ReviewInput{ExpiresAfterSeconds: 7200})
-	var anew *workflow.ContinueAsNewError
-	require.ErrorAs(t, err, &anew)
+	var continued *workflow.ContinueAsNewError
+	require.ErrorAs(t, err, &continued)
 	require.NoError(t, r.err)
 	require.Equal(t, schema.ReviewRejected, r.result.Status, "the handler was drained")
 }

@@ -109,11 +109,11 @@ func TestPreferenceIsForked(t *testing.T) {
 	again, same := revise(t, h.Temporal, h.TaskQueue, req)
 	require.Equal(t, run.GetRunID(), again.GetRunID())
 	require.Equal(t, result, same)
-	anew, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: run.GetID(), TaskQueue: h.TaskQueue},
+	second, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: run.GetID(), TaskQueue: h.TaskQueue},
 		workflows.Revise, req)
 	require.NoError(t, err)
-	require.NotEqual(t, run.GetRunID(), anew.GetRunID())
-	same, err = mneme.Outcome[schema.ReviseResult](ctx, anew)
+	require.NotEqual(t, run.GetRunID(), second.GetRunID())
+	same, err = mneme.Outcome[schema.ReviseResult](ctx, second)
 	require.NoError(t, err)
 	require.Equal(t, result, same)
 

@@ -17,7 +17,7 @@ import (
 	"github.com/mneme/mneme/workflows/flow"
 )
 
-// A contradiction that nobody reviews becomes contested after 14 days: both memories are recalled and marked (document
+// A contradiction that no one reviews becomes contested after 14 days: both memories are recalled and marked (document
 // 004 §7).
 func TestUnreviewedContradictionIsContested(t *testing.T) {
 	t.Parallel()

@@ -125,7 +125,7 @@ func (a *Tidying) learn(ctx context.Context, in Request, model *readings, out *a
 	}
 	for i, u := range updates {
 		if k := byID[u.Target]; k != nil && k.WiderThan(saidIn(u.Evidence, episodes)) {
-			updates[i] = u.Beside()
+			updates[i] = u.AsNewFact()
 		}
 	}
 	if a.asks(in) {

@@ -333,8 +333,8 @@ func TestWellFormedAnswers(t *testing.T) {
 		Action: remove, TargetID: first, Confidence: 0.75, Reason: `The city "Oslo" {changed}.`,
 	}, reply.Decision(goodDecision, neighbors))
 
-	nobody := reply.Decision(goodDecision, nil)
-	require.Equal(t, none, nobody.Action, "without candidates there is no target")
+	alone := reply.Decision(goodDecision, nil)
+	require.Equal(t, none, alone.Action, "without candidates there is no target")
 }
 
 // Any prefix of an answer yields its complete facts, and never a decision.

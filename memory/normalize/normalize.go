@@ -130,7 +130,7 @@ func CleanLine(s string, n int) string {
 	return strings.TrimRightFunc(FirstChars(Collapse(s), n), IsSpace)
 }
 
-// Basis returns the text of which Hash is the hash.
+// Basis returns the text that Hash hashes.
 func (n Normalized) Basis() string {
 	if n.Normalized != "" {
 		return n.Normalized

@@ -16,7 +16,7 @@ import (
 // signature when only the episode is left.
 func TestTimelineKeepsCauseOfFailure(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct{ printed, cause, beside string }{
+	for name, c := range map[string]struct{ printed, cause, otherLines string }{
 		"go": {"# example.com/app/cmd\ncmd/main.go:5:2: \"os\" imported and not used",
 			`cmd/main.go:5:2: "os" imported and not used`, " ↵ path example.com/app/cmd"},
 		"make": {"cc -c -o a.o a.c\nMakefile:4: *** missing separator.  Stop.",
@@ -41,7 +41,7 @@ func TestTimelineKeepsCauseOfFailure(t *testing.T) {
 				failed = e.Summary
 			}
 		}
-		require.Equal(t, "sh failed: "+c.cause+c.beside, failed, name)
+		require.Equal(t, "sh failed: "+c.cause+c.otherLines, failed, name)
 		attempts := trace.OfEpisode(trace.Meta{Episode: "e"}, payload)
 		require.NotEmpty(t, attempts, name)
 		problem := attempts[len(attempts)-1].Problem

@@ -83,7 +83,7 @@ func failureOf(label string, r ledger.ToolResult) summary {
 	if len(text) <= maxSummarized && len(problem.Other) > 0 {
 		// Of a text with a secret no other values are kept: a value alone may not look like a secret.
 		if _, secret := sensitive.Mask(text); !secret {
-			out.beside = cleanText(problem.Beside(maxBeside))
+			out.otherLines = cleanText(problem.OtherLines(maxOtherLines))
 		}
 	}
 	return out

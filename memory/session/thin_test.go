@@ -44,7 +44,7 @@ func TestThin(t *testing.T) {
 		for to >= 0 && keep[to] {
 			to--
 		}
-		whole := int(weights) // the lightest weight of which every item is kept
+		whole := int(weights) // every item of this weight or more is kept
 		for w := int(weights) - 1; w >= 0; w-- {
 			left := false
 			for i := from; i <= to; i++ {

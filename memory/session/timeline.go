@@ -18,12 +18,12 @@ import (
 const KindOmitted = "events.omitted"
 
 const (
-	maxSummary   = 160 // characters of a summary
-	maxFailure   = 240 // characters of the summary of a failed call, without the values of other lines
-	maxBeside    = 160 // bytes of these values
-	summaryRead  = 700 // bytes of a text that a summary is made from, so that a secret at the cut is recognised
-	omittedTakes = 260 // approximate bytes of an entry for omitted events
-	maxKinds     = 12  // kinds that such an entry counts separately
+	maxSummary    = 160 // characters of a summary
+	maxFailure    = 240 // characters of the summary of a failed call, without the values of other lines
+	maxOtherLines = 160 // bytes of these values
+	summaryRead   = 700 // bytes of a text that a summary is made from, so that a secret at the cut is recognised
+	omittedTakes  = 260 // approximate bytes of an entry for omitted events
+	maxKinds      = 12  // kinds that such an entry counts separately
 )
 
 // timeline has the events of a session in ledger order. Less important ones may be only counted.
@@ -172,7 +172,7 @@ func (o *omitted) summary() string {
 type summary struct {
 	label, text string
 	failed      bool   // a failed call
-	beside      string // values of the other lines of its error, none of them a secret
+	otherLines  string // values of the other lines of its error, none of them a secret
 }
 
 func summaryOf(label, text string) summary {
@@ -183,7 +183,7 @@ func summaryOf(label, text string) summary {
 	return summary{label: label, text: text}
 }
 
-func (s summary) cost() int { return min(len(s.label)+len(s.text)+len(s.beside), 2*maxSummary) }
+func (s summary) cost() int { return min(len(s.label)+len(s.text)+len(s.otherLines), 2*maxSummary) }
 
 // String returns one line of at most maxSummary characters with secrets masked. The line of a failed call is longer.
 func (s summary) String() string {
@@ -200,5 +200,5 @@ func (s summary) String() string {
 		return line
 	}
 	line, _ = normalize.CutChars(line, maxFailure)
-	return strings.TrimSpace(line + " " + normalize.CleanLine(s.beside, maxBeside))
+	return strings.TrimSpace(line + " " + normalize.CleanLine(s.otherLines, maxOtherLines))
 }

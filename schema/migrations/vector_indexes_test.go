@@ -16,10 +16,10 @@ func TestApplicationCreatesIndexesOfModels(t *testing.T) {
 	t.Parallel()
 	url := testkit.DatabaseURL(t)
 	owner, conn := testkit.Owner(t, url), app(t, url)
-	build := func(model string, dims int, tier, typology string, anew bool) (bool, error) {
+	build := func(model string, dims int, tier, typology string, rebuild bool) (bool, error) {
 		var built bool
 		err := conn.QueryRow(ctx, `SELECT mneme_build_vector_index($1, $2, $3, $4, $5)`, model, dims, tier, typology,
-			anew).Scan(&built)
+			rebuild).Scan(&built)
 		return built, err
 	}
 	indexes := func() map[string]uint32 {

@@ -197,8 +197,8 @@ func TestATentativeCandidateKeepsWhatAnotherLineOffers(t *testing.T) {
 
 // A value of another line that contains one of the line of the problem varies with it.
 func TestATentativeCandidateTakesValuesFromTheLineOfTheProblem(t *testing.T) {
-	problem := func(name, beside string) string {
-		return fmt.Sprintf("a.cc:1:1: error: ‘%[1]s’ is not a type\n%[2]s\nnote: see header ‘<%[1]s>’", name, beside)
+	problem := func(name, other string) string {
+		return fmt.Sprintf("a.cc:1:1: error: ‘%[1]s’ is not a type\n%[2]s\nnote: see header ‘<%[1]s>’", name, other)
 	}
 	s := newStory("ana", 1).in("linux", "/w", nil).does("builder all", problem("deque", "using it"))
 	attempts := s.does("builder include <deque>", "").does("builder all", "").ends("success").attempts()

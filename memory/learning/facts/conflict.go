@@ -42,9 +42,9 @@ func (u Update) Judged(v Verdict) Update {
 	return u
 }
 
-// Beside returns the change as a new fact that leaves its target as it is. It is for a target that more agents read than
-// the statement.
-func (u Update) Beside() Update {
+// AsNewFact returns the change as a new fact that leaves its target as it is. It is for a target that more agents read
+// than the statement.
+func (u Update) AsNewFact() Update {
 	if u.Action == Reinforce {
 		return u
 	}

@@ -37,16 +37,16 @@ func otherValues(lines []scoredLine, line string, values []Value) (out []Value) 
 	return out
 }
 
-// beside separates the values of other lines in a text that keeps an error in one line.
-const beside = " ↵ "
+// lineSeparator separates the values of other lines in a text that keeps an error in one line.
+const lineSeparator = " ↵ "
 
-// Beside returns the values of the other lines of the text, at most limit bytes of them, in a form that follows the
+// OtherLines returns the values of the other lines of the text, at most limit bytes of them, in a form that follows the
 // line of the problem in a record.
-func (s Signature) Beside(limit int) string {
+func (s Signature) OtherLines(limit int) string {
 	var b strings.Builder
 	for _, v := range s.Other {
-		part := beside + string(v.Kind) + " " + v.Text
-		if b.Len()+len(part) > limit || strings.Contains(v.Text, beside) {
+		part := lineSeparator + string(v.Kind) + " " + v.Text
+		if b.Len()+len(part) > limit || strings.Contains(v.Text, lineSeparator) {
 			break // later values keep their numbers only if no earlier one is missing
 		}
 		b.WriteString(part)
@@ -54,15 +54,15 @@ func (s Signature) Beside(limit int) string {
 	return b.String()
 }
 
-// OfRecord returns the signature of an error that a record keeps in one line: the line of the problem, and what Beside
+// OfRecord returns the signature of an error that a record keeps in one line: the line of the problem, and what OtherLines
 // returned for it.
 func OfRecord(text string) Signature {
-	line, rest, _ := strings.Cut(text, beside)
+	line, rest, _ := strings.Cut(text, lineSeparator)
 	out := OfError(line)
 	if rest == "" {
 		return out
 	}
-	for part := range strings.SplitSeq(rest, beside) {
+	for part := range strings.SplitSeq(rest, lineSeparator) {
 		kind, value, ok := strings.Cut(part, " ")
 		if !ok || value == "" || strings.HasSuffix(value, normalize.CutMark) {
 			break

@@ -297,15 +297,15 @@ func TestOtherLinesHaveValues(t *testing.T) {
 	require.Equal(t, "remote: error: refusing to update checked out branch: refs/heads/main", s.Line)
 	require.Equal(t, []signature.Value{{Kind: signature.Name, Text: "../depot/x"},
 		{Kind: signature.Path, Text: "../depot"}}, s.Other)
-	back := signature.OfRecord(s.Line + s.Beside(100))
+	back := signature.OfRecord(s.Line + s.OtherLines(100))
 	require.Equal(t, s, back)
-	require.Equal(t, s.Other[:1], signature.OfRecord(s.Line+s.Beside(25)).Other, "what fits")
+	require.Equal(t, s.Other[:1], signature.OfRecord(s.Line+s.OtherLines(25)).Other, "what fits")
 	require.Empty(t, signature.OfRecord(s.Line).Other)
 
 	rapid.Check(t, func(t *rapid.T) {
 		s := signature.OfError(strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"error: no 'a b'\n",
 			"at /x/y.go:3\n", "q\n", "fatal: no \"z ↵ y\"\n", "see http://h/p\n"}), 1, 9).Draw(t, "lines"), ""))
-		back := signature.OfRecord(s.Line + s.Beside(rapid.IntRange(0, 200).Draw(t, "limit")))
+		back := signature.OfRecord(s.Line + s.OtherLines(rapid.IntRange(0, 200).Draw(t, "limit")))
 		require.LessOrEqual(t, len(back.Other), len(s.Other))
 		for i, v := range back.Other {
 			require.Equal(t, s.Other[i], v)
