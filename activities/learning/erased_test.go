@@ -16,6 +16,18 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
+// newLearned returns a world with a procedure that was learned, and the episode of a failure that it repeats.
+func newLearned(t *testing.T) (*world, uuid.UUID) {
+	t.Helper()
+	w := newWorld(t)
+	for n := range 3 {
+		testkit.Build(ana, n, "linux", testkit.ClearCache(n)).Record(t, w.store)
+	}
+	failed := w.failed(ana, 9, "reset xyzzycanary")
+	require.Equal(t, 1, w.learn(ana, schema.TypeCompetence).Added)
+	return w, failed
+}
+
 // forget forgets memories of an agent.
 func (w *world) forget(p schema.Principal, mode schema.ForgetMode, ids ...uuid.UUID) schema.ForgetReceipt {
 	w.t.Helper()
@@ -131,12 +143,7 @@ func TestAProcedureForgetsWhatItRepeatsOfAnErasedEpisode(t *testing.T) {
 // An erased episode also goes from a procedure that is deleted and can be recovered.
 func TestAFormerProcedureForgetsAnErasedEpisode(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	for n := range 3 {
-		testkit.Build(ana, n, "linux", testkit.ClearCache(n)).Record(t, w.store)
-	}
-	failed := w.failed(ana, 9, "reset xyzzycanary")
-	require.Equal(t, 1, w.learn(ana, schema.TypeCompetence).Added)
+	w, failed := newLearned(t)
 	id := w.known(ana)[0].ID
 	w.forget(ana, schema.ForgetSoft, id)
 	require.Empty(t, w.known(ana))
@@ -154,12 +161,7 @@ func TestAFormerProcedureForgetsAnErasedEpisode(t *testing.T) {
 // A soft forget can be undone, so it changes no procedure.
 func TestASoftForgetChangesNoProcedure(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	for n := range 3 {
-		testkit.Build(ana, n, "linux", testkit.ClearCache(n)).Record(t, w.store)
-	}
-	failed := w.failed(ana, 9, "reset xyzzycanary")
-	require.Equal(t, 1, w.learn(ana, schema.TypeCompetence).Added)
+	w, failed := newLearned(t)
 	w.forget(ana, schema.ForgetSoft, failed)
 	require.Contains(t, string(w.known(ana)[0].Payload), "xyzzycanary")
 }
@@ -167,12 +169,7 @@ func TestASoftForgetChangesNoProcedure(t *testing.T) {
 // A run that selects an episode and the procedure that repeats it removes both, in separate batches.
 func TestAnEpisodeIsErasedTogetherWithAProcedure(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	for n := range 3 {
-		testkit.Build(ana, n, "linux", testkit.ClearCache(n)).Record(t, w.store)
-	}
-	failed := w.failed(ana, 9, "reset xyzzycanary")
-	require.Equal(t, 1, w.learn(ana, schema.TypeCompetence).Added)
+	w, failed := newLearned(t)
 	receipt := w.forget(ana, schema.ForgetErase, failed, w.known(ana)[0].ID)
 	require.Equal(t, 2, receipt.Forgotten, "%+v", receipt)
 	require.Empty(t, w.known(ana))
@@ -202,12 +199,7 @@ func TestASharedProcedureForgetsTheEpisodeOfAnotherAgent(t *testing.T) {
 // An erasure does not fail if a procedure then equals another one.
 func TestAProcedureThatEqualsAnotherAfterAnErasure(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	for n := range 3 {
-		testkit.Build(ana, n, "linux", testkit.ClearCache(n)).Record(t, w.store)
-	}
-	failed := w.failed(ana, 9, "reset xyzzycanary")
-	require.Equal(t, 1, w.learn(ana, schema.TypeCompetence).Added)
+	w, failed := newLearned(t)
 	p := procedureOf(t, w.known(ana)[0])
 	p.FailureModes = nil
 	payload, err := json.Marshal(p)
