@@ -196,6 +196,15 @@ func contains(text, word string) bool {
 	}
 }
 
+// numbersOf returns the numbers of a text, without marks at their ends.
+func numbersOf(text string) []string {
+	found := numbers.FindAllString(text, -1)
+	for i, n := range found {
+		found[i] = strings.Trim(n, ".,:/-")
+	}
+	return found
+}
+
 // joins reports whether the byte at an index continues a word or a number. A mark does only if a digit follows it.
 func joins(text string, at, step int) bool {
 	if at < 0 || at >= len(text) {
@@ -236,7 +245,7 @@ func Check(summary string, sources []Episode) (Problem, bool) {
 		return Problem{Reason: NotShorter}, false
 	}
 	var missing, outcomes []string
-	known := ""
+	known, uncited := "", text // the numbers within ids count on neither side
 	count := map[string]int{}
 	for _, e := range sources {
 		for _, want := range must(e) {
@@ -245,7 +254,8 @@ func Check(summary string, sources []Episode) (Problem, bool) {
 			}
 		}
 		count[OutcomeWord(e.Payload.Outcome)]++
-		known += " " + e.ID + " " + e.At.UTC().Format(time.DateOnly)
+		uncited = strings.ReplaceAll(uncited, e.ID, "")
+		known += " " + e.At.UTC().Format(time.DateOnly)
 		for _, event := range e.Payload.Timeline {
 			known += " " + event.Summary
 		}
@@ -262,10 +272,10 @@ func Check(summary string, sources []Episode) (Problem, bool) {
 		slices.Sort(outcomes)
 		return Problem{LosesOutcome, outcomes}, false
 	}
+	given := numbersOf(known)
 	var invented []string
-	for _, n := range numbers.FindAllString(text, -1) {
-		n = strings.Trim(n, ".,:/-")
-		if len(n) > 1 && !strings.Contains(known, n) {
+	for _, n := range numbersOf(uncited) {
+		if len(n) > 1 && !slices.Contains(given, n) && !contains(known, n) {
 			invented = append(invented, n)
 		}
 	}

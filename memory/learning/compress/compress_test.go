@@ -62,6 +62,14 @@ func TestLossySummaryIsRefused(t *testing.T) {
 	}
 	_, ok := compress.Check(strings.ReplaceAll(s.Text, "8443", "84431"), batch())
 	require.False(t, ok, "a number inside another does not count")
+
+	sources := batch()
+	sources[0].ID = "01a206b4-b843-7277-a059-37faed777c83"
+	problem, ok := compress.Check(s.Text+" It took 777 minutes, twice 844.", sources)
+	require.False(t, ok, "digits of an id or of another number are no source")
+	require.Equal(t, compress.Problem{Reason: compress.Invents, Missing: []string{"777", "844"}}, problem)
+	_, ok = compress.Check(s.Text+" See "+sources[0].ID+".", sources)
+	require.True(t, ok, "a summary may cite a source")
 }
 
 func TestWhichEpisodesAreCompressed(t *testing.T) {
