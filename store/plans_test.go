@@ -248,6 +248,22 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 			[]string{"memories_text"}},
 		"text, shared": {func() error { return second(s.SearchText(ctx, shared, "word12 rare345", 150)) },
 			[]string{"memories_text"}},
+		"text, planned once": {func() error {
+			for range 10 { // a large and busy tenant is a literal in the last statements
+				if _, err := s.SearchText(ctx, isolated, "word12 rare345", 150); err != nil {
+					return err
+				}
+			}
+			return nil
+		}, []string{"memories_text"}},
+		"text, common, planned once": {func() error {
+			for range 10 {
+				if _, err := s.SearchText(ctx, shared, "topic3 topic4 word7", 150); err != nil {
+					return err
+				}
+			}
+			return nil
+		}, []string{"memories_text"}},
 		"text, important": {func() error { return second(s.SearchText(ctx, important, "word12 rare345", 150)) },
 			[]string{"memories_text", "memory_access_pkey"}},
 		"vector, important": {func() error {
@@ -279,6 +295,18 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 		"claims": {func() error {
 			return second(s.SearchClaims(ctx, isolated, question(t, s, isolated, "does subject7 like tea"), 150))
 		}, []string{"entity_claims_text", "memories_pkey"}},
+		"hints and claims, planned once": {func() error {
+			for range 10 {
+				asked := question(t, s, isolated, "does subject7 like the home of subject8")
+				if _, err := s.SearchHints(ctx, isolated, asked, 150); err != nil {
+					return err
+				}
+				if _, err := s.SearchClaims(ctx, isolated, asked, 150); err != nil {
+					return err
+				}
+			}
+			return nil
+		}, []string{"memory_hints_text", "entity_claims_text", "memories_pkey"}},
 		"graph": {func() error {
 			return second(s.SearchGraph(ctx, isolated, question(t, s, isolated, "who likes subject7"), 150))
 		}, graphIndexes},

@@ -47,9 +47,10 @@ const pendingSQL = `
 		FROM (
 			(SELECT *
 			FROM events
-			WHERE tenant = @tenant AND stream = @stream AND agent_id = @agent AND seq > @after AND seq <= @through
+			WHERE tenant = @tenant AND stream = @stream
+				AND (agent_id, seq) > (@agent, @after) AND (agent_id, seq) <= (@agent, @through)
 				AND kind <> 'agent.reflected' AND erased_at IS NULL AND sensitivity = ANY(@sensitivities)
-			ORDER BY seq
+			ORDER BY agent_id, seq
 			LIMIT @limit)
 			UNION ALL
 			(SELECT o.*

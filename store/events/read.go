@@ -80,6 +80,10 @@ type LatestInput struct {
 // latestSQL reads the agent's own events and the events of each of the agent's audiences, each from its own index and
 // up to the limit. An event of the agent that others may see is found twice. The second part does not exclude it,
 // because in a stream with only this agent's events it would have to skip all of them, possibly millions.
+//
+// The agent is compared together with the number, and is part of the order, so that only the index of the agent's events
+// has the order (inIndexOrder). Without statistics, Postgres may prefer the primary key, and read a stream of other
+// agents whole.
 const latestSQL = `
 	SELECT ` + columns + `
 	FROM (
@@ -87,10 +91,11 @@ const latestSQL = `
 		FROM (
 			(SELECT *
 			FROM events
-			WHERE tenant = @tenant AND stream = @stream AND agent_id = @agent AND seq < @before
+			WHERE tenant = @tenant AND stream = @stream
+				AND (agent_id, seq) < (@agent, @before) AND (agent_id, seq) > (@agent, 0)
 				AND erased_at IS NULL AND sensitivity = ANY(@sensitivities)
 				AND NOT (@skip_reflections AND kind = 'agent.reflected')
-			ORDER BY seq DESC
+			ORDER BY agent_id DESC, seq DESC
 			LIMIT @limit)
 			UNION ALL
 			(SELECT o.*
@@ -157,10 +162,20 @@ func (s *Events) ByID(ctx context.Context, tenant string, ids []string) ([]ledge
 func (s *Events) query(ctx context.Context, tenant, sql string, args pg.Args) ([]ledger.Event, error) {
 	var out []ledger.Event
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) (err error) {
+		if err := inIndexOrder(ctx, tx); err != nil {
+			return err
+		}
 		out, err = collect(ctx, tx, sql, args)
 		return err
 	})
 	return out, err
+}
+
+// inIndexOrder makes the statements of a transaction read from an index that has their order, if there is one. Without
+// statistics, Postgres expects one row of a stream, and would read all its rows from any index and sort them.
+func inIndexOrder(ctx context.Context, tx pgx.Tx) error {
+	_, err := tx.Exec(ctx, `SELECT set_config('enable_sort', 'off', true)`)
+	return err
 }
 
 func collect(ctx context.Context, tx pgx.Tx, sql string, args pg.Args) ([]ledger.Event, error) {

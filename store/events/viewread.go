@@ -50,6 +50,9 @@ func (s *Events) ForView(ctx context.Context, in ViewInput) (View, error) {
 	in.Viewer.MaxSensitivity = cmp.Or(in.Viewer.MaxSensitivity, sensitive.DefaultLimit)
 	out := View{Viewer: in.Viewer, Turn: max(0, in.Turn)}
 	err := s.Read(ctx, in.Tenant, func(tx pgx.Tx) error {
+		if err := inIndexOrder(ctx, tx); err != nil {
+			return err
+		}
 		r := viewReader{ViewInput: in, ctx: ctx, tx: tx, found: map[string]ledger.Event{}}
 		if err := r.read(); err != nil {
 			return err

@@ -57,8 +57,8 @@ func claimSearchSQL(f pg.Filter, q Question, limit int) (string, pg.Args) {
 				FROM (
 					SELECT m.id, m.importance, m.pinned, m.created_at, m.confidence, s.tsv
 					FROM claim_search s
-					JOIN memory_search m ON m.id = s.memory_id AND ` + f.Where("m", args) + `
-					WHERE s.tenant = @tenant AND s.tsv @@ @match::tsquery
+					JOIN memory_search m ON m.id = s.memory_id AND ` + f.Where("m", args) + q.ofTenant("m", f) + `
+					WHERE s.tenant = @tenant AND s.tsv @@ @match::tsquery` + q.ofTenant("s", f) + `
 					LIMIT ` + claimMatches + `
 				) c
 				GROUP BY c.id, c.importance, c.pinned, c.created_at, c.confidence

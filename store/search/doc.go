@@ -12,10 +12,11 @@ import "github.com/mneme/mneme/store/pg"
 type Search struct {
 	*pg.DB
 
-	hubs  hubDegrees  // for dampening hubs
-	hints vocabulary  // lexemes of the words in hints
-	busy  busyTenants // for the plans of vector searches
+	hubs        hubDegrees  // for dampening hubs
+	hints       vocabulary  // lexemes of the words in hints
+	busy        busyTenants // for the plans of vector searches
+	busyByWords busyTenants // for the plans of large tenants' searches by words
 }
 
 // New returns a Search on a database.
-func New(db *pg.DB) *Search { return &Search{DB: db} }
+func New(db *pg.DB) *Search { return &Search{DB: db, busyByWords: busyTenants{most: busyByWordsMost}} }

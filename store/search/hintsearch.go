@@ -37,8 +37,8 @@ func hintsSQL(f pg.Filter, q Question, limit int) (string, pg.Args) {
 		FROM (
 			SELECT m.id, h.tsv
 			FROM memory_hint_search h
-			JOIN memory_search m ON m.id = h.memory_id AND ` + f.Where("m", args) + `
-			WHERE h.tenant = @tenant AND ` + match + `
+			JOIN memory_search m ON m.id = h.memory_id AND ` + f.Where("m", args) + q.ofTenant("m", f) + `
+			WHERE h.tenant = @tenant AND ` + match + q.ofTenant("h", f) + `
 			LIMIT ` + hintMatches + `
 		) h
 		GROUP BY h.id

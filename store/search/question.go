@@ -31,6 +31,7 @@ type Question struct {
 	vocabulary                 []rank.Lexeme // of the hints that rules write
 	names                      []string      // that may be an entity's
 	corpus                     rank.Corpus
+	busy                       bool // the tenant is large and searches often
 }
 
 // Analyse makes a question of a wording. Postgres parses the text from a parameter, with the configuration of the
@@ -58,6 +59,7 @@ func (s *Search) Analyse(ctx context.Context, tenant string, w Wording) (Questio
 	if err := s.SendQueryBatch(ctx, b); err != nil {
 		return Question{}, fmt.Errorf("analyse: %w", err)
 	}
+	q.busy = q.isLarge() && s.busyByWords.search(tenant)
 	q.query, q.keywords, q.expansion, q.vocabulary = lexemes[0], lexemes[1], lexemes[2], known
 	if w.Keywords == "" || w.Keywords == w.Query {
 		q.keywords = q.query
@@ -108,12 +110,24 @@ func scanLexemes(rows pgx.Rows, texts int) ([][]rank.Lexeme, error) {
 }
 
 // planning returns how a search by words is planned. In a small tenant the search takes less time than its
-// planning, so one plan serves all. That plan would not fit a tenant that is large among many small ones.
+// planning, so one plan serves all. That plan would not fit a tenant that is large among many small ones: such a tenant
+// has plans of its own if it is busy (ofTenant), and otherwise each search is planned.
 func (q Question) planning() pg.Planning {
-	if q.corpus.Docs > planOnceUpTo {
+	if q.isLarge() && !q.busy {
 		return pg.PlanForValues
 	}
 	return pg.PlanOnce
+}
+
+func (q Question) isLarge() bool { return q.corpus.Docs > planOnceUpTo }
+
+// ofTenant renders a condition on a table's tenant, in addition to those of the filter. For a large and busy tenant it
+// has the tenant as a literal, so that the statement is planned for that tenant, and once.
+func (q Question) ofTenant(alias string, f pg.Filter) string {
+	if !q.busy {
+		return ""
+	}
+	return " AND " + alias + ".tenant = " + pg.QuoteLiteral(f.Principal.Tenant)
 }
 
 // planOnceUpTo is the number of memories of a tenant up to which one plan serves all its searches by words.

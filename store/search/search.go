@@ -97,7 +97,7 @@ func (s *Search) rankText(ctx context.Context, f pg.Filter, q Question, plan ran
 			SELECT m.id, m.tsv, m.bytes,
 				(` + sum + `) / (@length_base::float8 + @length_slope::float8 * m.bytes) AS score
 			FROM memory_text m
-			WHERE ` + match + ` AND ` + f.Where("m", args) + `
+			WHERE ` + match + q.ofTenant("m", f) + ` AND ` + f.Where("m", args) + `
 			ORDER BY score DESC, m.id
 			LIMIT @chosen
 		) x`

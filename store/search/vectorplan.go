@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"regexp"
 	"strconv"
 	"sync"
@@ -14,6 +15,9 @@ import (
 const (
 	busyMost = 8 // tenants
 	busyFrom = 5 // searches after which a tenant is busy
+
+	// Searches by words have three statements for each number of words.
+	busyByWordsMost = 2
 )
 
 // plainTenant matches tenants that may be literals in a statement.
@@ -24,11 +28,12 @@ var plainTenant = regexp.MustCompile(`^[A-Za-z0-9_.:/-]{1,64}$`)
 // longer than searching, so a busy tenant is a literal in its statements, which are planned once on each
 // connection. Postgres plans them again when the statistics of the table change. The zero value is ready.
 type busyTenants struct {
+	most     int // tenants; 0: busyMost
 	mu       sync.Mutex
 	searches *simplelru.LRU[string, int]
 }
 
-// search counts a search and reports whether the tenant is busy. If more than busyMost tenants search in turn, none
+// search counts a search and reports whether the tenant is busy. If more than most tenants search in turn, none
 // is busy.
 func (b *busyTenants) search(tenant string) bool {
 	if !plainTenant.MatchString(tenant) {
@@ -37,7 +42,7 @@ func (b *busyTenants) search(tenant string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.searches == nil {
-		b.searches, _ = simplelru.NewLRU[string, int](busyMost, nil) // fails only for a size below 1
+		b.searches, _ = simplelru.NewLRU[string, int](cmp.Or(b.most, busyMost), nil) // fails only for a size below 1
 	}
 	n, _ := b.searches.Get(tenant)
 	n = min(n+1, busyFrom)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pg"
 )
 
@@ -47,4 +48,17 @@ func TestOnlyPlainTenantNamesAreInlined(t *testing.T) {
 	require.Equal(t, pg.PlanOnce, how)
 	require.Equal(t, "'acme:eu-1' 7", named+" "+limit)
 	require.Empty(t, args)
+}
+
+// A search by words of a tenant that is not both large and busy names no tenant besides the filter's.
+func TestOnlyLargeBusyTenantsAreLiterals(t *testing.T) {
+	f := pg.Filter{Principal: schema.Principal{Tenant: "acme"}}
+	small, large := Question{}, Question{}
+	large.corpus.Docs = planOnceUpTo + 1
+	require.Equal(t, pg.PlanOnce, small.planning())
+	require.Equal(t, pg.PlanForValues, large.planning())
+	require.Empty(t, small.ofTenant("m", f)+large.ofTenant("m", f))
+	large.busy = true
+	require.Equal(t, pg.PlanOnce, large.planning())
+	require.Equal(t, " AND m.tenant = 'acme'", large.ofTenant("m", f))
 }
