@@ -74,8 +74,7 @@ func (s *Events) PutVectors(ctx context.Context, tenant string, m inference.Embe
 
 // NearestEvents returns the events, among those with these ids, whose vectors are nearest to a vector, at most k, with
 // their cosine similarity as a score in [0,1]. It compares all of them exactly, so that none is missed and events of
-// other
-// agents do not use up the limit.
+// other agents do not use up the limit.
 func (s *Events) NearestEvents(ctx context.Context, tenant string, m inference.EmbeddingModel, vector []float32,
 	ids []string, k int) (out []views.Hit, err error) {
 	err = s.Read(ctx, tenant, func(tx pgx.Tx) error {
