@@ -19,8 +19,8 @@ const (
 	timeDeadline   = 500 * time.Millisecond
 )
 
-// structuredDeadline is the deadline of one query for hints, claims and the graph together. After it each is
-// queried separately, within the rest of its own deadline.
+// structuredDeadline is the deadline of one query for hints, claims and the graph together. If the query misses it,
+// each channel is queried separately, within the rest of its own deadline.
 const structuredDeadline = graphDeadline / 2
 
 // structured queries hints, claims and the graph together, once. The first channel to call it runs the query, and

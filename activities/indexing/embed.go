@@ -84,7 +84,7 @@ func (a *Indexing) embed(
 	return made, refused, err
 }
 
-// embedInto embeds the contents of entries, all or nothing.
+// embedInto embeds the contents of all entries, or of none.
 func embedInto(
 	ctx context.Context,
 	e inference.Embedder,

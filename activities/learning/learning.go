@@ -68,7 +68,7 @@ func scopeOf(s api.LearnScope) learning.Scope {
 	return learning.Scope{Tenant: s.Tenant, Agent: s.Agent, Project: s.Project, Scope: s.Scope}
 }
 
-// Limits of one activity. A cancelled run ends within this time.
+// Limits of one activity. goOnFor is how long it looks for scopes before it returns a page.
 const (
 	scopesPage = 200
 	groupsPage = 50
@@ -89,7 +89,7 @@ type ScopesResult struct {
 	Done   bool             `json:"done,omitempty"`
 }
 
-// place is the content of a cursor of scopes.
+// place is the decoded cursor of ListScopes.
 type place struct {
 	Passed string          `json:"passed,omitempty"` // the last tenant that is finished
 	At     *learning.Scope `json:"at,omitempty"`     // the last visited scope of the tenant after it
@@ -172,7 +172,7 @@ type IndexResult struct {
 	Attempts int `json:"attempts"`
 }
 
-// indexing is the progress of an attempt.
+// indexing is the progress of IndexEvidence.
 type indexing struct {
 	IndexResult
 	At     learning.Position `json:"at"`
@@ -241,13 +241,13 @@ type WriteRequest struct {
 	Groups []string          `json:"groups"`
 }
 
-// writing is the progress of an attempt.
+// writing is the progress of WriteDrafts.
 type writing struct {
 	Result api.LearnResult `json:"result"`
 	Next   int             `json:"next"` // position of the next group
 }
 
-// WriteDrafts writes the decisions on groups, each in a transaction of its own. A repeated call finds no drafts and
+// WriteDrafts writes the decisions on groups, each in its own transaction. A repeated call finds no drafts and
 // changes nothing.
 func (a *Learning) WriteDrafts(ctx context.Context, in WriteRequest) (api.LearnResult, error) {
 	if err := validScope(in.LearnScope); err != nil {

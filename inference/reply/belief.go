@@ -15,7 +15,7 @@ import (
 //
 //	{"belief": "…", "based_on": [3, 7]}
 //
-// It returns the text on one line, and the places of the events that it cites, counted from 0, in order and each once.
+// It returns the text on one line, and the positions of the cited events, from 0, sorted and without duplicates.
 //
 // An answer is used completely or not at all. If a model cites no event, or an event that it was not given, its belief
 // has no reliable evidence. The error names fields and never quotes the answer.

@@ -95,7 +95,7 @@ func objects(s string, w *warnings, keys ...string) []object {
 // reasoningTags are the elements in which models write their reasoning.
 var reasoningTags = []string{"think", "thinking", "thought", "reasoning"}
 
-// reasoningTag reads a reasoning tag at the start of s and returns its length, 0 if there is none.
+// reasoningTag reads a reasoning tag at the start of s and returns its length, or 0 if there is none.
 func reasoningTag(s string) (n int, closing bool) {
 	const longest = 24
 	end := strings.IndexByte(s[:min(len(s), longest)], '>')
@@ -140,7 +140,7 @@ func reasoningEnd(s string, i int) int {
 	return -1
 }
 
-// afterLastReasoning returns the position after the last closing reasoning tag beyond from, or 0.
+// afterLastReasoning returns the position after the last closing reasoning tag in s[from:], or 0 if there is none.
 func afterLastReasoning(s string, from int) int {
 	for end := len(s); ; {
 		at := strings.LastIndex(s[from:end], "</")
@@ -155,7 +155,7 @@ func afterLastReasoning(s string, from int) int {
 	}
 }
 
-// balance returns the length of the bracketed value at the start of s and its depth; -1 if it never ends.
+// balance returns the length and depth of the bracketed value at the start of s. The length is -1 if it never ends.
 func balance(s string) (length, deepest int) {
 	depth, quoted := 0, false
 	for i := 0; i < len(s); i++ {
@@ -212,8 +212,8 @@ func elements(s string) iter.Seq[string] {
 	}
 }
 
-// members yields the keys and raw values of the object at the start of s. A part that is not a
-// member is yielded with an empty value.
+// members yields the keys and raw values of the object at the start of s. A part that is not a member is yielded with
+// an empty value.
 func members(s string) iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		for part := range elements(s) {

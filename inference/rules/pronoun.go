@@ -240,7 +240,7 @@ var namedThings = set(`uses used prefers preferred speaks spoke plays played stu
 var timeUnits = set(`seconds minutes hours days weeks months years times mornings evenings nights
 		mondays tuesdays wednesdays thursdays fridays saturdays sundays weekdays weekends`)
 
-// hasPrefixFold reports whether s starts with prefix, ignoring case.
+// hasPrefixFold reports whether s begins with prefix, ignoring case.
 func hasPrefixFold(s, prefix string) bool {
 	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }

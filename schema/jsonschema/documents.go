@@ -23,7 +23,7 @@ const Base = "mem://schemas/"
 //go:embed *.json
 var files embed.FS
 
-// Names lists the documents by name, in order.
+// Names returns the names of the documents, sorted.
 func Names() []string {
 	names, err := fs.Glob(files, "*.json")
 	if err != nil {

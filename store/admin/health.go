@@ -151,8 +151,8 @@ func (i *Inspector) MigrationVersion(ctx context.Context) (int64, error) {
 	return v, err
 }
 
-// ClockAhead returns by how much the server's clock is ahead of this machine's clock, which now reads. It assumes
-// that the request and the answer took equally long.
+// ClockAhead returns how far the server's clock is ahead of this machine's clock. The function now reads this
+// machine's clock. The result assumes that the request and the answer took equally long.
 func (i *Inspector) ClockAhead(ctx context.Context, now func() time.Time) (time.Duration, error) {
 	before := now()
 	theirs, err := one[time.Time](ctx, i, "read the server's clock", `SELECT clock_timestamp()`)
@@ -236,7 +236,7 @@ func (i *Inspector) InvalidIndexes(ctx context.Context) ([]string, error) {
 		ORDER BY 1`)
 }
 
-// UnboundTables lists tables with a tenant column without row-level security.
+// UnboundTables lists the tables that have a tenant column but no row-level security.
 func (i *Inspector) UnboundTables(ctx context.Context) ([]string, error) {
 	return many[string](ctx, i, "read row-level security", `
 		SELECT c.relname::text
@@ -250,7 +250,8 @@ func (i *Inspector) UnboundTables(ctx context.Context) ([]string, error) {
 		ORDER BY 1`)
 }
 
-// guards are the triggers that protect written data from being overwritten, by table.
+// guards are the triggers, by table, that keep data append-only, keep versions in order, and remove or blank what is
+// derived from changed or deleted memories.
 var guards = [][2]string{
 	{"events", "events_append_only"}, {"events", "events_derived"}, {"events", "events_marks"},
 	{"events", "events_no_truncate"},
@@ -266,8 +267,7 @@ var guards = [][2]string{
 	{"retention_policy_changes", "retention_policy_changes_no_truncate"},
 }
 
-// AbsentGuards names the triggers that are missing or disabled, among those that keep histories append-only
-// and versions in order.
+// AbsentGuards returns the names of the guards that are missing or disabled.
 func (i *Inspector) AbsentGuards(ctx context.Context) ([]string, error) {
 	tables, triggers := make([]string, len(guards)), make([]string, len(guards))
 	for n, g := range guards {
@@ -285,10 +285,11 @@ func (i *Inspector) AbsentGuards(ctx context.Context) ([]string, error) {
 		ORDER BY 1`, pg.Args{"tables": tables, "triggers": triggers})
 }
 
-// unanalysedRows is the number of rows from which a table needs statistics.
+// unanalysedRows is the number of rows above which a table needs statistics.
 const unanalysedRows = 1000
 
-// Unanalysed lists tables with more than a thousand rows that were never analysed, so that the planner guesses.
+// Unanalysed lists the tables that have more than a thousand rows and were never analysed. The planner has to guess
+// for these.
 func (i *Inspector) Unanalysed(ctx context.Context) ([]string, error) {
 	return many[string](ctx, i, "read the statistics", `
 		SELECT relname::text

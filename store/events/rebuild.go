@@ -36,8 +36,9 @@ type StreamCompared struct {
 	Rebuilt bool
 }
 
-// RebuildStream compares the marks of a stream's events with the events and, unless the request only verifies,
-// computes differing marks again. Meanwhile no event is appended to the stream and no event of the tenant is erased.
+// RebuildStream compares the marks of a stream's events with the events. If any differ, it replaces all marks of the
+// stream, unless the request only verifies. Meanwhile no event is appended to the stream and no event of the tenant is
+// erased.
 func (s *Events) RebuildStream(ctx context.Context, in RebuildInput) (out StreamCompared, err error) {
 	args := pg.Args{"tenant": in.Tenant, "stream": in.Stream}
 	err = commit.Write(pg.WithClass(ctx, pg.ClassPipeline), s.DB, in.Tenant, in.Now, func(c *commit.Change) error {
@@ -84,8 +85,8 @@ func (s *Events) RebuildStream(ctx context.Context, in RebuildInput) (out Stream
 	return out, nil
 }
 
-// StrayVectors lists, in order after an id, the ids of events that have vectors although they were erased or do not
-// exist. Unless the request only verifies, it removes these vectors.
+// StrayVectors returns, sorted and after the given id, the ids of events that have vectors although they were erased
+// or do not exist. Unless the request only verifies, it removes these vectors.
 func (s *Events) StrayVectors(ctx context.Context, in RebuildInput, after string, limit int) (out []string, err error) {
 	args := pg.Args{"tenant": in.Tenant, "after": after, "limit": max(1, min(limit, MaxPage))}
 	const sql = `
@@ -119,7 +120,7 @@ func (s *Events) StrayVectors(ctx context.Context, in RebuildInput, after string
 		})
 	}
 	if err != nil {
-		return nil, fmt.Errorf("vectors of no event: %w", err)
+		return nil, fmt.Errorf("find stray vectors: %w", err)
 	}
 	return out, nil
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// WithoutVector returns those of the ids of events that have no vector of a model yet.
+// WithoutVector returns the ids of the given events that have no vector of a model yet.
 func (s *Events) WithoutVector(ctx context.Context, tenant string, m inference.EmbeddingModel,
 	ids []string) (out []string, err error) {
 	err = s.Read(ctx, tenant, func(tx pgx.Tx) error {
@@ -46,7 +46,8 @@ func (s *Events) PutVectors(ctx context.Context, tenant string, m inference.Embe
 		texts[i] = pgvector.NewVector(v).String()
 	}
 	err := commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
-		// This and an erasure wait for each other. Otherwise the erasure would not see vectors that it must delete.
+		// This transaction and an erasure wait for each other. Otherwise the erasure would not see vectors that it must
+		// delete.
 		if _, err := c.Tx.Exec(ctx, `SELECT pg_advisory_xact_lock_shared(mneme_event_vectors_lock(@tenant))`,
 			pg.Args{"tenant": tenant}); err != nil {
 			return err
@@ -71,9 +72,9 @@ func (s *Events) PutVectors(ctx context.Context, tenant string, m inference.Embe
 	return nil
 }
 
-// NearestEvents returns those of the events with these ids whose vectors are nearest to one, at most k, with their
-// cosine similarity as a score in [0,1]. It compares all of them exactly, so that none is missed and events of other
-// agents do not use up the limit.
+// NearestEvents returns the events, among those with these ids, whose vectors are nearest to a vector, at most k, with
+// their cosine similarity as a score in [0,1]. It compares all of them exactly, so that none is missed and events of
+// other agents do not use up the limit.
 func (s *Events) NearestEvents(ctx context.Context, tenant string, m inference.EmbeddingModel, vector []float32,
 	ids []string, k int) (out []views.Hit, err error) {
 	err = s.Read(ctx, tenant, func(tx pgx.Tx) error {

@@ -22,7 +22,8 @@ const (
 	maxSignalMatches = 2_000
 )
 
-// signalLexemes parses the texts as mneme_signals does, so that no text can be a syntax error.
+// signalLexemes parses the texts as mneme_signals does. The query is built from the lexemes, so that a text cannot
+// cause a syntax error.
 const signalLexemes = `
 	SELECT coalesce(array_agg(lexeme ORDER BY first), '{}')
 	FROM (
