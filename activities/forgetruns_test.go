@@ -13,13 +13,14 @@ import (
 	"github.com/mneme/mneme/activities"
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 )
 
 // If an attempt has no time for all runs that carried an erased text, the rest is left to another attempt.
 func TestDeletingRunsContinuesInAnotherAttempt(t *testing.T) {
 	defer activities.PartialAfter(0)()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()

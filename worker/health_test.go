@@ -18,6 +18,7 @@ import (
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/config"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema/migrations"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/store/pg"
@@ -35,8 +36,8 @@ type probed struct {
 func newProbed(t *testing.T, databaseURL string) *probed {
 	t.Helper()
 	address := testkit.TemporalAddress(t)
-	namespace := testkit.NewNamespace(t, address)
-	c := testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
+	namespace := harness.NewNamespace(t, address)
+	c := harness.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
 	policies, err := config.LoadPolicies("", nil)
 	require.NoError(t, err)
 	p := &probed{t: t, mux: http.NewServeMux(), at: time.Now()}

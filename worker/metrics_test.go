@@ -16,6 +16,7 @@ import (
 
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -34,7 +35,7 @@ func TestWorkerExportsMetricsAndTraces(t *testing.T) {
 	}))
 	defer collector.Close()
 	at := newPlace(t, testkit.DatabaseURL(t))
-	p := testkit.StartProcess(t, at.with(map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": collector.URL,
+	p := harness.StartProcess(t, at.with(map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": collector.URL,
 		"OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf",
 		"OTEL_BSP_SCHEDULE_DELAY":     "3600000"})) // so only the shutdown flushes
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
@@ -42,7 +43,7 @@ func TestWorkerExportsMetricsAndTraces(t *testing.T) {
 	started, err := mneme.StartIngest(ctx, at.client, at.queue,
 		testkit.Request(testkit.Principal(), schema.SourceObservation, "The "+canary+" is in here."))
 	require.NoError(t, err)
-	testkit.Wait(t, started.Run)
+	harness.Wait(t, started.Run)
 
 	// The SDK counts a run after the client has its result.
 	var body string

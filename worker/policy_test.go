@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 )
 
 // The worker reloads its rules file. An invalid file prevents a start, but does not stop a running worker.
@@ -25,7 +26,7 @@ func TestWorkerReloadsItsPolicy(t *testing.T) {
 
 	const bad = "rules: [{name: oops, when: 'candidate.contnet == 1', set: {pinned: true}}]"
 	write(bad)
-	refused := testkit.SpawnProcess(t, settings)
+	refused := harness.SpawnProcess(t, settings)
 	var exit *exec.ExitError
 	require.ErrorAs(t, refused.Exit(t, 40*time.Second), &exit, refused.Output())
 	require.Equal(t, 1, exit.ExitCode())
@@ -33,7 +34,7 @@ func TestWorkerReloadsItsPolicy(t *testing.T) {
 	require.Contains(t, refused.Output(), "rules[0] (oops).when")
 
 	write("rules: [{name: a, when: 'true', set: {pinned: false}}]")
-	p := testkit.StartProcess(t, settings)
+	p := harness.StartProcess(t, settings)
 	status, body := get(t, p, "/readyz")
 	require.Equal(t, http.StatusOK, status)
 	require.Equal(t, "ok", body)

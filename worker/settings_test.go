@@ -14,6 +14,7 @@ import (
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
@@ -38,11 +39,11 @@ func TestEverySettingHasItsEffect(t *testing.T) {
 		started, err := mneme.StartIngest(ctx, at.client, at.queue,
 			testkit.Request(p, schema.SourceUserInput, "Nadia works at Corvex. Nadia lives in Bergen."))
 		require.NoError(t, err)
-		return testkit.Wait(t, started.Run)
+		return harness.Wait(t, started.Run)
 	}
 
 	const rate, batch = 0.5, 3
-	first := testkit.StartProcess(t, at.with(map[string]string{"MNEME_GRAPH": "false", "MNEME_IMPORTANCE_DECAY": "0.5",
+	first := harness.StartProcess(t, at.with(map[string]string{"MNEME_GRAPH": "false", "MNEME_IMPORTANCE_DECAY": "0.5",
 		"MNEME_SWEEP_BATCH": strconv.Itoa(batch), "MNEME_ACTIVITY_SLOTS": "7", "MNEME_WORKFLOW_CACHE": "1"}))
 	_, metrics := get(t, first, "/metrics")
 	require.Regexp(t, `temporal_worker_task_slots_available\{[^}]*worker_type="ActivityWorker"[^}]*\} 7\n`, metrics,
@@ -111,11 +112,11 @@ func TestEverySettingHasItsEffect(t *testing.T) {
 		return nil
 	}))
 	exec(`DROP TRIGGER broken ON jobs`)
-	testkit.Wait(t, started.Run)
-	testkit.Wait(t, second.Run)
+	harness.Wait(t, started.Run)
+	harness.Wait(t, second.Run)
 	require.NoError(t, first.Terminate(t, 25*time.Second))
 
-	testkit.StartProcess(t, at.with(map[string]string{"MNEME_PIPELINE": "false"}))
+	harness.StartProcess(t, at.with(map[string]string{"MNEME_PIPELINE": "false"}))
 	q := testkit.Principal()
 	result = ingest(q)
 	require.Equal(t, []int{0, 1}, []int{result.Extracted.Facts, result.Extracted.Warnings}, "MNEME_PIPELINE")
@@ -136,7 +137,7 @@ func TestModelCallsAreLimited(t *testing.T) {
 		return testkit.FactsOf("It is known that " + call.Data)
 	})
 	at := newPlace(t, testkit.DatabaseURL(t))
-	testkit.StartProcess(t, at.with(map[string]string{"MNEME_BRAIN": "openai", "MNEME_OPENAI_BASE_URL": model.URL,
+	harness.StartProcess(t, at.with(map[string]string{"MNEME_BRAIN": "openai", "MNEME_OPENAI_BASE_URL": model.URL,
 		"MNEME_OPENAI_CHAT_MODEL": "test-model",
 		"MNEME_MODEL_CONCURRENCY": "1"}))
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
@@ -149,7 +150,7 @@ func TestModelCallsAreLimited(t *testing.T) {
 		runs = append(runs, started)
 	}
 	for _, started := range runs {
-		require.Zero(t, testkit.Wait(t, started.Run).Dead)
+		require.Zero(t, harness.Wait(t, started.Run).Dead)
 	}
 	require.GreaterOrEqual(t, calls.Load(), int32(4))
 	require.EqualValues(t, 1, most.Load(), "calls at once")

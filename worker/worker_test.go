@@ -16,6 +16,7 @@ import (
 
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -34,10 +35,10 @@ type place struct {
 func newPlace(t *testing.T, databaseURL string) place {
 	t.Helper()
 	address := testkit.TemporalAddress(t)
-	namespace := testkit.NewNamespace(t, address)
+	namespace := harness.NewNamespace(t, address)
 	queue := "test-" + uuid.NewString()
 	return place{queue: queue,
-		client: testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace }),
+		client: harness.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace }),
 		settings: map[string]string{"DATABASE_URL": databaseURL, "TEMPORAL_ADDRESS": address,
 			"TEMPORAL_NAMESPACE": namespace,
 			"MNEME_TASK_QUEUE":   queue}}
@@ -53,7 +54,7 @@ func (p place) with(more map[string]string) map[string]string {
 	return out
 }
 
-func get(t *testing.T, p *testkit.Process, path string) (status int, body string) {
+func get(t *testing.T, p *harness.Process, path string) (status int, body string) {
 	t.Helper()
 	c := http.Client{Timeout: 5 * time.Second}
 	res, err := c.Get("http://" + p.Health + path)
@@ -85,14 +86,14 @@ func TestWorkerProcessesAndStops(t *testing.T) {
 	settings := at.with(map[string]string{
 		"MNEME_BRAIN": "openai", "MNEME_OPENAI_BASE_URL": model.URL, "MNEME_OPENAI_CHAT_MODEL": "test-model",
 		"MNEME_OPENAI_API_KEY": "key" + canary})
-	p := testkit.StartProcess(t, settings)
+	p := harness.StartProcess(t, settings)
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	principal := testkit.Principal()
 	started, err := mneme.StartIngest(ctx, at.client, at.queue, testkit.Request(principal, schema.SourceObservation,
 		"The "+canary+" is in here.", "A poison "+canary+"."))
 	require.NoError(t, err)
-	result := testkit.Wait(t, started.Run)
+	result := harness.Wait(t, started.Run)
 	require.Equal(t, 1, result.Dead)
 	require.Equal(t, 1, result.Written.Added)
 
@@ -114,8 +115,8 @@ func TestWorkerProcessesAndStops(t *testing.T) {
 	require.NotContains(t, p.Output(), canary)
 
 	// Its work is complete: another worker need not ask the model again.
-	testkit.StartProcess(t, settings)
-	require.Zero(t, testkit.Wait(t, started.Run).Dead)
+	harness.StartProcess(t, settings)
+	require.Zero(t, harness.Wait(t, started.Run).Dead)
 	require.Empty(t, asked)
 }
 
@@ -124,7 +125,7 @@ func TestHealth(t *testing.T) {
 	t.Parallel()
 	state, env := testkit.PrivateStack(t, "postgres")
 	at := newPlace(t, testkit.NewSchema(t, env["DATABASE_URL"]))
-	p := testkit.StartProcess(t, at.settings)
+	p := harness.StartProcess(t, at.settings)
 	for _, path := range []string{"/livez", "/readyz"} {
 		status, body := get(t, p, path)
 		require.Equal(t, http.StatusOK, status, body)
@@ -168,7 +169,7 @@ func TestWorkerRefusesToStart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := testkit.SpawnProcess(t, at.with(test.settings))
+			p := harness.SpawnProcess(t, at.with(test.settings))
 			err := p.Exit(t, 40*time.Second)
 			var exit *exec.ExitError
 			require.ErrorAs(t, err, &exit, p.Output())
@@ -185,7 +186,7 @@ func TestChangedScheduleIsKept(t *testing.T) {
 	at := newPlace(t, testkit.DatabaseURL(t))
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
-	require.NoError(t, testkit.StartProcess(t, at.settings).Terminate(t, 25*time.Second))
+	require.NoError(t, harness.StartProcess(t, at.settings).Terminate(t, 25*time.Second))
 	schedule := at.client.ScheduleClient().GetHandle(ctx, scheduleID)
 	made, err := schedule.Describe(ctx)
 	require.NoError(t, err)
@@ -198,7 +199,7 @@ func TestChangedScheduleIsKept(t *testing.T) {
 			in.Description.Schedule.State.Note = "the operator's"
 			return &client.ScheduleUpdate{Schedule: &in.Description.Schedule}, nil
 		}}))
-	require.NoError(t, testkit.StartProcess(t, at.settings).Terminate(t, 25*time.Second))
+	require.NoError(t, harness.StartProcess(t, at.settings).Terminate(t, 25*time.Second))
 	kept, err := schedule.Describe(ctx)
 	require.NoError(t, err)
 	require.True(t, kept.Schedule.State.Paused)
@@ -213,12 +214,12 @@ func TestScheduleDrainsTheOutbox(t *testing.T) {
 	at := newPlace(t, url)
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
-	testkit.StartProcess(t, at.settings)
+	harness.StartProcess(t, at.settings)
 	db := testkit.Owner(t, url)
 	started, err := mneme.StartIngest(ctx, at.client, at.queue,
 		testkit.Request(testkit.Principal(), schema.SourceMemory, "The outbox is to be drained."))
 	require.NoError(t, err)
-	testkit.Wait(t, started.Run)
+	harness.Wait(t, started.Run)
 	_, err = db.Exec(ctx,
 		`INSERT INTO index_outbox (tenant, memory_id, version, op, created_at)
 			SELECT tenant, id, version, 'upsert', now() FROM memories`)

@@ -14,6 +14,7 @@ import (
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/memory/learning/evidence"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/ledger"
@@ -24,13 +25,13 @@ func linkerError(n int) string {
 }
 
 // repairs records the events of a session: linking fails, a command repairs it, linking succeeds.
-func repairs(t testing.TB, h *testkit.Harness, p schema.Principal, n int) string {
+func repairs(t testing.TB, h *harness.Harness, p schema.Principal, n int) string {
 	t.Helper()
 	return repairsWith(t, h, p, n, "make app", linkerError(n), fmt.Sprintf("rm -rf /home/dev%d/.cache/build", n))
 }
 
 // repairsWith records a session as it happens: a command fails, another one repairs it, the first passes.
-func repairsWith(t testing.TB, h *testkit.Harness, p schema.Principal, n int, cmd, problem, repair string) string {
+func repairsWith(t testing.TB, h *harness.Harness, p schema.Principal, n int, cmd, problem, repair string) string {
 	t.Helper()
 	ctx := context.Background()
 	ref := api.SessionRef{Principal: p, Session: fmt.Sprintf("repair-%d-%s", n, uuid.NewString()[:8])}
@@ -68,7 +69,7 @@ func asksAbout(p schema.Principal, n int) api.AdviseRequest {
 		Context: map[string]string{"os": "linux"}}
 }
 
-func advise(t testing.TB, h *testkit.Harness, req api.AdviseRequest) api.AdviseResponse {
+func advise(t testing.TB, h *harness.Harness, req api.AdviseRequest) api.AdviseResponse {
 	t.Helper()
 	out, err := mneme.Advise(context.Background(), h.Temporal, h.TaskQueue, req)
 	require.NoError(t, err)
@@ -81,7 +82,7 @@ func reportOn(p schema.Principal, a api.AdviseResponse, outcome schema.Outcome) 
 }
 
 // putProcedure puts a procedure for the linker's problem.
-func putProcedure(t testing.TB, h *testkit.Harness, p schema.Principal, name, cmd string) string {
+func putProcedure(t testing.TB, h *harness.Harness, p schema.Principal, name, cmd string) string {
 	t.Helper()
 	payload, err := json.Marshal(schema.CompetencePayload{Kind: schema.TypeCompetence, SkillName: name,
 		Triggers: []schema.Trigger{{Signal: linkerError(1)}},
@@ -105,7 +106,7 @@ func putProcedure(t testing.TB, h *testkit.Harness, p schema.Principal, name, cm
 // Reports of failures lower its rank, and reports of successes raise it. A repeated report counts once.
 func TestOneRepairIsAdvisedAndReported(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	first := advise(t, h, asksAbout(p, 9))
 	require.Nil(t, first.Best, "nothing is known")
@@ -147,7 +148,7 @@ func TestOneRepairIsAdvisedAndReported(t *testing.T) {
 // call, the caller is told that a value is missing.
 func TestAdviceKnowsTheCallThatFailed(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	const problem = "fatal: refusing to merge unrelated histories"
 	repair := func(n int) string { return fmt.Sprintf("git merge --allow-unrelated-histories topic%d", n) }
@@ -202,7 +203,7 @@ func statsOf(seen ...bool) (s evidence.Stats) {
 // another agent or user are never advised.
 func TestAdviceUsesOnlyVisibleMemories(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	other := p
 	other.Agent = "another"
@@ -235,7 +236,7 @@ func TestAdviceUsesOnlyVisibleMemories(t *testing.T) {
 // stops in between.
 func TestAReportAfterAnEraseAndAnotherWorker(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	ctx := context.Background()
 	p := testkit.Principal()
 	id := putProcedure(t, h, p, "the fix", "the-fix")
@@ -257,7 +258,7 @@ func TestAReportAfterAnEraseAndAnotherWorker(t *testing.T) {
 	require.Nil(t, advise(t, h, asksAbout(p, 3)).Best)
 }
 
-func forgetNow(t testing.TB, h *testkit.Harness, p schema.Principal, id string) {
+func forgetNow(t testing.TB, h *harness.Harness, p schema.Principal, id string) {
 	t.Helper()
 	run, err := mneme.StartForget(context.Background(), h.Temporal, h.TaskQueue, schema.ForgetRequest{
 		Operation: schema.Operation{Principal: p, Reason: "asked"}, Selector: schema.Selector{IDs: []string{id}},
@@ -269,7 +270,7 @@ func forgetNow(t testing.TB, h *testkit.Harness, p schema.Principal, id string) 
 
 // recordAdvice captures the histories of advice and reports.
 func recordAdvice(t *testing.T) {
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	putProcedure(t, h, p, "the fix", "the-fix")
 	ctx := context.Background()

@@ -9,6 +9,7 @@ import (
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
 )
@@ -32,7 +33,7 @@ func TestRoundsWithinOneActivityStoreTheSame(t *testing.T) {
 				SourceKind: schema.SourceObservation})
 	}
 	run := func(change func(*workflows.Dependencies)) (stored []string, result api.IngestResult, writes int) {
-		h := testkit.NewHarness(t, change)
+		h := harness.New(t, change)
 		p := testkit.Principal()
 		started, result := h.Ingest(t, schema.IngestRequest{Principal: p, Candidates: candidates})
 		for _, event := range rawHistory(t, h.Temporal, started.Run.GetID(), started.Run.GetRunID()) {

@@ -14,6 +14,7 @@ import (
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pipeline"
 	"github.com/mneme/mneme/workflows"
@@ -25,7 +26,7 @@ func TestResumeSurvivesALostAcknowledgement(t *testing.T) {
 	model := testkit.NewModel(t, func(context.Context, testkit.ModelCall) testkit.ModelReply {
 		return testkit.ModelReply{Status: http.StatusBadRequest}
 	})
-	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Brain = model.Brain(t) })
+	h := harness.New(t, func(d *workflows.Dependencies) { d.Brain = model.Brain(t) })
 	p := testkit.Principal()
 	_, result := h.Ingest(t, testkit.Request(p, schema.SourceObservation, "A poison for one."))
 	require.Equal(t, 1, result.Dead)
@@ -54,7 +55,7 @@ func TestDeadJobsAreCountedOverAttempts(t *testing.T) {
 		}
 		return echo(call.Data)
 	})
-	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Brain = model.Brain(t) })
+	h := harness.New(t, func(d *workflows.Dependencies) { d.Brain = model.Brain(t) })
 	_, result := h.Ingest(t, testkit.Request(testkit.Principal(), schema.SourceObservation, "A poison for one.",
 		"An unlucky one.", "A lucky one."))
 	require.Equal(t, 1, result.Dead)
@@ -71,7 +72,7 @@ func TestRateLimitStopsTheRange(t *testing.T) {
 		}
 		return echo(call.Data)
 	})
-	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Brain = model.Brain(t); d.Concurrency = 2 })
+	h := harness.New(t, func(d *workflows.Dependencies) { d.Brain = model.Brain(t); d.Concurrency = 2 })
 	req := testkit.Request(testkit.Principal(), schema.SourceObservation)
 	for i := range 50 {
 		req.Candidates = append(req.Candidates, schema.Candidate{Content: fmt.Sprintf("Lamp %d is %x.", i, i*i)})

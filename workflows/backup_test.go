@@ -14,6 +14,7 @@ import (
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
@@ -78,7 +79,7 @@ func TestPostgresDumpRestoresEverything(t *testing.T) {
 	t.Cleanup(func() { _ = q.Close() })
 	var embedded atomic.Int64
 	y := indexed{t: t, qdrant: named{q, x.qdrant.name}, server: server, p: x.p}
-	y.Harness = testkit.NewIdleHarness(t, url, x.Temporal, func(d *workflows.Dependencies) {
+	y.Harness = harness.NewIdle(t, url, x.Temporal, func(d *workflows.Dependencies) {
 		d.Index, d.Embedders = y.qdrant, embedderOf
 		d.Brain.Embedder = counted{d.Brain.Embedder, &embedded}
 	})

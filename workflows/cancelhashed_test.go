@@ -10,6 +10,7 @@ import (
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
 )
@@ -17,7 +18,7 @@ import (
 // A hashed id does not contain the tenant: the owner of the run must be looked up before a caller may cancel it.
 func TestCancelByHashedIDReachesOnlyOwnRuns(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil)
+	h := harness.NewIdle(t, testkit.DatabaseURL(t), harness.Temporal(t), nil)
 	p := testkit.Principal()
 	p.Tenant += strings.Repeat("t", schema.MaxNameLength-len(p.Tenant))
 	p.Agent = strings.Repeat("a", schema.MaxNameLength)

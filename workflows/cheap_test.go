@@ -18,6 +18,7 @@ import (
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -25,7 +26,7 @@ import (
 // upserted once, for the outcome, and each id appears twice, in the acknowledgement and in the result.
 func TestHistoryOfAnIngest(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	batch := testkit.Request(testkit.Principal(), schema.SourceObservation)
 	for i := range 300 { // as in ingest-batch
 		batch.Candidates = append(batch.Candidates,
@@ -56,7 +57,7 @@ func TestHistoryOfAnIngest(t *testing.T) {
 func TestStartsBeforeTheFirstWorker(t *testing.T) {
 	t.Parallel()
 	address := testkit.TemporalAddress(t)
-	c, err := client.Dial(client.Options{HostPort: address, Namespace: testkit.NewNamespace(t, address)})
+	c, err := client.Dial(client.Options{HostPort: address, Namespace: harness.NewNamespace(t, address)})
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
 	p := testkit.Principal()

@@ -16,6 +16,7 @@ import (
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/inference/rules"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/recall"
@@ -55,7 +56,7 @@ func TestConcurrentWritersOfOneScope(t *testing.T) {
 		}
 		return testkit.DecisionOf(schema.ActionNone, "")
 	})
-	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { bold(d); d.Brain = model.Brain(t) })
+	h := harness.New(t, func(d *workflows.Dependencies) { bold(d); d.Brain = model.Brain(t) })
 	p := testkit.Principal()
 	target := known(t, h, p, old)[0]
 	started := atOnce(t, h, testkit.Request(p, schema.SourceObservation, "Report 1 from the moving company."),
@@ -78,7 +79,7 @@ func TestConcurrentWritersOfOneScope(t *testing.T) {
 // succeeds, unless the memory was forgotten first, and the others get a conflict.
 func TestOperationsOnOneMemoryAtOnce(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	id := putRecord(t, h.Temporal, h.TaskQueue, p, prefers("go", ""))
 	target := schema.Target{ID: id, IfVersion: 1}
@@ -162,7 +163,7 @@ func TestOperationsOnOneMemoryAtOnce(t *testing.T) {
 // person.
 func TestMemoryThatKeepsChanging(t *testing.T) {
 	t.Parallel()
-	var h *testkit.Harness
+	var h *harness.Harness
 	model := testkit.NewModel(t, func(ctx context.Context, call testkit.ModelCall) testkit.ModelReply {
 		if call.Kind == testkit.Extraction {
 			if strings.HasPrefix(call.Data, "Report") {
@@ -177,7 +178,7 @@ func TestMemoryThatKeepsChanging(t *testing.T) {
 		}
 		return testkit.DecisionOf(schema.ActionAdd, "")
 	})
-	h = testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Brain = model.Brain(t) })
+	h = harness.New(t, func(d *workflows.Dependencies) { d.Brain = model.Brain(t) })
 	p := testkit.Principal()
 	known(t, h, p, "Ana lives in Lisbon.")
 	_, result := h.Ingest(t, testkit.Request(p, schema.SourceObservation, "Report from the moving company."))
@@ -217,7 +218,7 @@ func TestForgottenWhileThePipelineRuns(t *testing.T) {
 					return testkit.FactsOf()
 				}
 			})
-			h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Brain = model.Brain(t) })
+			h := harness.New(t, func(d *workflows.Dependencies) { d.Brain = model.Brain(t) })
 			p := testkit.Principal()
 			known(t, h, p, seed)
 			ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
@@ -232,7 +233,7 @@ func TestForgottenWhileThePipelineRuns(t *testing.T) {
 			require.NoError(t, err)
 			before := testkit.Digest(t, db, "memories", "true")
 			close(answer)
-			result := testkit.Wait(t, started.Run)
+			result := harness.Wait(t, started.Run)
 			require.Zero(t, result.Written.Added)
 			require.Equal(t, before, testkit.Digest(t, db, "memories", "true"))
 			require.Equal(t, []string{"skipped parent_forgotten"},
@@ -284,7 +285,7 @@ func TestModes(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			h := testkit.NewHarness(t, func(d *workflows.Dependencies) {
+			h := harness.New(t, func(d *workflows.Dependencies) {
 				d.Brain = model.Brain(t)
 				d.Policy.AllowUpdateDelete, d.Policy.Supersede = test.allow, proposals.SupersedeReview
 			})
@@ -326,7 +327,7 @@ func TestModes(t *testing.T) {
 // channel.
 func TestRecallsDuringAHeavyIngest(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	before := known(t, h, p, "The lighthouse keeper of Skagen is called Ingrid.")[0]
 	recaller := &recall.Recaller{Store: h.Store, Index: vector.PGVector{Store: h.Store}, Embedder: rules.New().Embedder}

@@ -22,6 +22,7 @@ import (
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/memory/policy"
@@ -42,7 +43,7 @@ import (
 // onlooker reads what the commands show a principal: recall, get, history, lineage, contradictions.
 type onlooker struct {
 	t testing.TB
-	h *testkit.Harness
+	h *harness.Harness
 	p schema.Principal
 }
 
@@ -156,7 +157,7 @@ func recordOf(t testing.TB, text string) schema.MemoryRecord {
 // and evidence. TestLinkerError and TestContradictionRules test the examples.
 func TestSection12ConflictsAndSolutions(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 
 	t.Run("several solutions of one problem are kept, each with its conditions", func(t *testing.T) {
 		t.Parallel()
@@ -320,7 +321,7 @@ func TestSection15_1AuthoritativeStore(t *testing.T) {
 		t.Parallel()
 		index := &faultyIndex{points: map[uuid.UUID]bool{}}
 		index.away.Store(true)
-		h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Index = index })
+		h := harness.New(t, func(d *workflows.Dependencies) { d.Index = index })
 		o := onlooker{t, h, testkit.Principal()}
 		old := putRecord(t, h.Temporal, h.TaskQueue, o.p, prefers("go", ""))
 		python := prefers("python", "")
@@ -349,7 +350,7 @@ func TestSection15_1AuthoritativeStore(t *testing.T) {
 
 	t.Run("one active fact per condition set, with concurrent writers", func(t *testing.T) {
 		t.Parallel()
-		h := testkit.NewHarness(t, nil)
+		h := harness.New(t, nil)
 		o := onlooker{t, h, testkit.Principal()}
 		const writers = 8
 		statuses := make(chan string, 2*writers)
@@ -404,7 +405,7 @@ func TestSection15_1AuthoritativeStore(t *testing.T) {
 
 	t.Run("deletion is deterministic and can be explained", func(t *testing.T) {
 		t.Parallel()
-		h := testkit.NewHarness(t, nil)
+		h := harness.New(t, nil)
 		o := onlooker{t, h, testkit.Principal()}
 		ids := known(t, h, o.p, "The kettle is made of copper.", "critical: The kettle must not boil dry.")
 		req := forgetRequest(o.p, schema.ForgetSoft, schema.Selector{IDs: ids})
@@ -425,7 +426,7 @@ func TestSection15_1AuthoritativeStore(t *testing.T) {
 // inside, so only vectors can be lost.
 func TestSection15_2PayloadStores(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	o := onlooker{t, h, testkit.Principal()}
 	first := putRecord(t, h.Temporal, h.TaskQueue, o.p, prefers("go", ""))
 	db := testkit.Owner(t, h.DatabaseURL)
@@ -447,7 +448,7 @@ func TestSection15_2PayloadStores(t *testing.T) {
 // TestSection15_2CanonicalStructures: the pipeline, too, writes complete records.
 func TestSection15_2CanonicalStructures(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	o := onlooker{t, h, testkit.Principal()}
 	req := schema.IngestRequest{Principal: o.p, Candidates: []schema.Candidate{
 		{Content: "I moved to Lisbon. I work at Acme on the Atlas project.", SourceKind: schema.SourceUserInput,
@@ -497,7 +498,7 @@ func TestSection15_2CanonicalStructures(t *testing.T) {
 func TestSection15_3VectorIndexes(t *testing.T) {
 	t.Parallel()
 	index := &faultyIndex{points: map[uuid.UUID]bool{}}
-	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Index = index })
+	h := harness.New(t, func(d *workflows.Dependencies) { d.Index = index })
 	o := onlooker{t, h, testkit.Principal()}
 	tea := known(t, h, o.p, "Tea is served hot.")[0]
 	golang := putRecord(t, h.Temporal, h.TaskQueue, o.p, prefers("go", ""))
@@ -526,7 +527,7 @@ func TestSection15_3VectorIndexes(t *testing.T) {
 // TestSection15_3StorageLayout: artifacts are addressed by their content, also in the references of an episode.
 func TestSection15_3StorageLayout(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	o := onlooker{t, h, testkit.Principal()}
 	ctx := context.Background()
 	const log = "ld: cache mismatch"
@@ -548,7 +549,7 @@ func TestSection15_3StorageLayout(t *testing.T) {
 // TestSection15_4GraphRepresentation: relations are part of the record in the authoritative store.
 func TestSection15_4GraphRepresentation(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	o := onlooker{t, h, testkit.Principal()}
 	_, _, result := runPut(t, h, putRequest(t, o.p,
 		`{"id": "9a2b0000-0000-4000-8000-000000000001", "type": "semantic", "confidence": 0.9, "payload": {"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": "cache", "predicate": "is", "object": "shared", "validity": {"mode": "global"}}}`,
@@ -573,7 +574,7 @@ func TestSection15_4GraphRepresentation(t *testing.T) {
 // candidate in the staging area.
 func TestSection15_4IngestionAPI(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	db := testkit.Owner(t, h.DatabaseURL)
 	for _, kind := range []schema.SourceKind{schema.SourceUserInput, schema.SourceToolOutput, schema.SourceObservation,
 		schema.SourceOutcome} {
@@ -611,7 +612,7 @@ func (e gatedExtractor) Extract(ctx context.Context, src inference.Source) (memo
 func TestSection15_5ProcessModel(t *testing.T) {
 	t.Parallel()
 	gate := make(chan struct{})
-	h := testkit.NewHarness(t, func(d *workflows.Dependencies) {
+	h := harness.New(t, func(d *workflows.Dependencies) {
 		d.Brain.Extractor = gatedExtractor{d.Brain.Extractor, gate}
 	})
 	o := onlooker{t, h, testkit.Principal()}
@@ -624,7 +625,7 @@ func TestSection15_5ProcessModel(t *testing.T) {
 	require.Equal(t, started.Ack.MemoryIDs, o.live(), "it is stored")
 	require.Equal(t, started.Ack.MemoryIDs, o.found("moved to Lisbon", ""), "and can be found")
 	close(gate)
-	require.Zero(t, testkit.Wait(t, started.Run).Dead)
+	require.Zero(t, harness.Wait(t, started.Run).Dead)
 	require.Len(t, o.live(), 2, "a fact was extracted from it")
 }
 
@@ -633,7 +634,7 @@ func TestSection15_5ProcessModel(t *testing.T) {
 func TestSection15_5Classification(t *testing.T) {
 	t.Parallel()
 	var rules atomic.Pointer[policy.Policy]
-	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Rules = rules.Load })
+	h := harness.New(t, func(d *workflows.Dependencies) { d.Rules = rules.Load })
 	o := onlooker{t, h, testkit.Principal()}
 	plain := o.get(known(t, h, o.p, "The office plants are watered on Mondays.")[0])
 	require.Equal(t, []any{schema.TypeSemantic, schema.SensitivityLow, 1.0, schema.CurveExponential, "",
@@ -674,7 +675,7 @@ rules:
 // TestSection15_6DistinctSchemas: memories of different types keep their own schemas.
 func TestSection15_6DistinctSchemas(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	o := onlooker{t, h, testkit.Principal()}
 	req := testkit.Request(o.p, schema.SourceUserInput, "I moved to Lisbon.")
 	req.Candidates[0].Speaker = "Ana"
@@ -712,7 +713,7 @@ func TestSection15_6DistinctSchemas(t *testing.T) {
 // TestSection15_7RevisionGuarantees: a reader sees each running revision as a whole or not at all.
 func TestSection15_7RevisionGuarantees(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	o := onlooker{t, h, testkit.Principal()}
 	filter := pg.Filter{Principal: o.p}
 	state := func() (string, error) {
@@ -805,7 +806,7 @@ func TestSection15_7RevisionGuarantees(t *testing.T) {
 // that context.
 func TestSection15_8RetrievalInterface(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	o := onlooker{t, h, testkit.Principal()}
 	o.p.Project = "atlas"
 	_, _, result := runPut(t, h, putRequest(t, o.p,

@@ -14,6 +14,7 @@ import (
 
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
@@ -27,13 +28,13 @@ import (
 
 // conforming is one agent's memory with real workflows.
 type conforming struct {
-	*testkit.Harness
+	*harness.Harness
 	p schema.Principal
 }
 
 func newConforming(t testing.TB) *conforming {
 	t.Helper()
-	return &conforming{Harness: testkit.NewHarness(t, nil), p: testkit.Principal()}
+	return &conforming{Harness: harness.New(t, nil), p: testkit.Principal()}
 }
 
 // put puts JSON records through the Put workflow and returns their results.

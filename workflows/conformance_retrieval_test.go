@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/memory/layers"
 	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/recall"
@@ -47,7 +48,7 @@ func selectionIn(answer schema.RecallResponse, layer schema.LayerName) schema.Se
 // TestSection15_8TaskDescriptor: each field of the task descriptor affects the results.
 func TestSection15_8TaskDescriptor(t *testing.T) {
 	t.Parallel()
-	o := onlooker{t, testkit.NewHarness(t, nil), testkit.Principal()}
+	o := onlooker{t, harness.New(t, nil), testkit.Principal()}
 	ids := o.putAll(
 		fixOf("clear_cache", "linux", 9, 1), fixOf("reinstall_tools", "macos", 9, 1),
 		`{"type": "plan_graph", "confidence": 0.9, "payload": {"kind": "plan_graph", "plan_id": "release", "version": "1", "intent": "publish_release",
@@ -115,7 +116,7 @@ func TestSection15_8TaskDescriptor(t *testing.T) {
 // TestSection15_8Layers: an answer for a task has the five layers in their order, each with the results of its type.
 func TestSection15_8Layers(t *testing.T) {
 	t.Parallel()
-	o := onlooker{t, testkit.NewHarness(t, nil), testkit.Principal()}
+	o := onlooker{t, harness.New(t, nil), testkit.Principal()}
 	ids := o.putAll(
 		`{"type": "episodic", "confidence": 1, "payload": {"kind": "episodic", "timeline": [{"t": "2026-11-01T10:00:00Z", "event_kind": "tool_call",
 			"ref": "tool://1", "summary": "deploy Atlas failed once"}]}}`,
@@ -144,7 +145,7 @@ func TestSection15_8Layers(t *testing.T) {
 // the policy requires. Their content is in none of these answers.
 func TestSection15_8Redaction(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, func(*workflows.Dependencies) {})
+	h := harness.New(t, func(*workflows.Dependencies) {})
 	o := onlooker{t, h, testkit.Principal()}
 	ids := o.putAll(`{"type": "semantic", "category": "decision", "sensitivity": "high", "confidence": 0.9, "safe_summary": "Dana's salary is on record",
 		"payload": {"kind": "semantic", "subject": "Dana's salary", "predicate": "is", "object": "ninety thousand", "validity": {"mode": "global"},
@@ -187,7 +188,7 @@ func TestSection15_8Redaction(t *testing.T) {
 // not decide, the answer names the missing conditions.
 func TestSection15BSelection(t *testing.T) {
 	t.Parallel()
-	o := onlooker{t, testkit.NewHarness(t, nil), testkit.Principal()}
+	o := onlooker{t, harness.New(t, nil), testkit.Principal()}
 	plan := func(id, os string) string {
 		return fmt.Sprintf(`{"type": "plan_graph", "confidence": 0.9, "payload": {"kind": "plan_graph", "plan_id": %q, "version": "1", "intent": "publish_release",
 			"constraints": {"os": %q}, "nodes": [{"id": "a", "op": "tag"}], "edges": []}}`, id, os)

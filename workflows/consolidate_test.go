@@ -20,6 +20,7 @@ import (
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 	storelearning "github.com/mneme/mneme/store/learning"
 	"github.com/mneme/mneme/store/pg"
@@ -31,7 +32,7 @@ func scopeOfPrincipal(p schema.Principal) api.LearnScope {
 	return api.LearnScope{Tenant: p.Tenant, Agent: p.Agent, Project: p.Project, Scope: p.EffectiveScope()}
 }
 
-func consolidate(t testing.TB, h *testkit.Harness, in api.LearnInput) (client.WorkflowRun, api.LearnResult) {
+func consolidate(t testing.TB, h *harness.Harness, in api.LearnInput) (client.WorkflowRun, api.LearnResult) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
@@ -42,7 +43,7 @@ func consolidate(t testing.TB, h *testkit.Harness, in api.LearnInput) (client.Wo
 	return run, out
 }
 
-func learnedBy(t testing.TB, h *testkit.Harness, p schema.Principal) []storelearning.Known {
+func learnedBy(t testing.TB, h *harness.Harness, p schema.Principal) []storelearning.Known {
 	t.Helper()
 	out, err := h.Store.Learning.List(context.Background(), pg.Filter{Principal: p}, uuid.Nil, 100)
 	require.NoError(t, err)
@@ -53,7 +54,7 @@ func learnedBy(t testing.TB, h *testkit.Harness, p schema.Principal) []storelear
 // changes nothing, and no history contains content.
 func TestConsolidateLearnsAProcedure(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	for n := range 3 {
 		testkit.Build(p, n, "linux", "make clean", testkit.ClearCache(n)).Record(t, h.Store)
@@ -88,7 +89,7 @@ func TestConsolidateLearnsAProcedure(t *testing.T) {
 // ConsolidateAll consolidates the scopes with new evidence, and does nothing in a second run.
 func TestConsolidateAll(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	one, other := testkit.Principal(), testkit.Principal()
 	for n := range 3 {
 		testkit.Build(one, n, "linux", testkit.ClearCache(n)).Record(t, h.Store)
@@ -119,23 +120,23 @@ func TestLearningWorkerKilled(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 			defer cancel()
 			address := testkit.TemporalAddress(t)
-			gate := testkit.NewGate(t, address, step)
-			namespace := testkit.NewNamespace(t, address)
-			c := testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
-			h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), c, nil)
+			gate := harness.NewGate(t, address, step)
+			namespace := harness.NewNamespace(t, address)
+			c := harness.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
+			h := harness.NewIdle(t, testkit.DatabaseURL(t), c, nil)
 			p := testkit.Principal()
 			for n := range 3 {
 				testkit.Build(p, n, "linux", testkit.ClearCache(n)).Record(t, h.Store)
 			}
 			env := map[string]string{"DATABASE_URL": h.DatabaseURL, "TEMPORAL_ADDRESS": gate.Address,
 				"TEMPORAL_NAMESPACE": namespace, "MNEME_TASK_QUEUE": h.TaskQueue}
-			victim := testkit.StartProcess(t, env)
+			victim := harness.StartProcess(t, env)
 			run, err := mneme.StartConsolidate(ctx, c, h.TaskQueue, api.LearnInput{LearnScope: scopeOfPrincipal(p)})
 			require.NoError(t, err)
 			require.NoError(t, gate.WaitHeld(ctx), victim.Output())
 			victim.Kill()
 			env["TEMPORAL_ADDRESS"] = address
-			testkit.StartProcess(t, env)
+			harness.StartProcess(t, env)
 			_, err = mneme.Outcome[api.LearnResult](ctx, run)
 			require.NoError(t, err)
 			require.Len(t, learnedBy(t, h, p), 1)
@@ -152,7 +153,7 @@ func TestLearningWorkerKilled(t *testing.T) {
 // removed with the last of them.
 func TestEvidenceErasedWhileLearning(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil)
+	h := harness.NewIdle(t, testkit.DatabaseURL(t), harness.Temporal(t), nil)
 	p, erased := testkit.Principal(), false
 	var episodes []string
 	erase := func(ids []string) {

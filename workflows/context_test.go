@@ -13,6 +13,7 @@ import (
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/memory/views"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/ledger"
@@ -23,7 +24,7 @@ import (
 // and the results of a recall, without private memories of other agents.
 func TestAClientWithoutGoGetsItsContext(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	ctx := context.Background()
 	p := testkit.Principal()
 	event := func(id, stream, agent, kind, payload string) ledger.Event {

@@ -20,6 +20,7 @@ import (
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/vector"
 	"github.com/mneme/mneme/workflows"
@@ -68,7 +69,7 @@ func TestRunsThatContinueAsNew(t *testing.T) {
 func recordContinued(t *testing.T) {
 	_, env := testkit.PrivateStackWith(t, []string{"MNEME_TEMPORAL_CONFIG=limit.historyCount.suggestContinueAsNew=30"},
 		"temporal")
-	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.DialTemporal(t, env["TEMPORAL_ADDRESS"], nil), nil)
+	h := harness.NewIdle(t, testkit.DatabaseURL(t), harness.DialTemporal(t, env["TEMPORAL_ADDRESS"], nil), nil)
 	pages := &pagesOf{left: map[string]int{}}
 	h.StartWorkerWith(t, worker.Options{Interceptors: []interceptor.WorkerInterceptor{&hook{around: pages.around}}})
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)

@@ -15,11 +15,12 @@ import (
 
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 )
 
 // atOnce delivers requests at the same time and waits for every run.
-func atOnce(t *testing.T, h *testkit.Harness, requests ...schema.IngestRequest) []mneme.Started {
+func atOnce(t *testing.T, h *harness.Harness, requests ...schema.IngestRequest) []mneme.Started {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
@@ -71,7 +72,7 @@ func TestSameRequestDeliveredAgain(t *testing.T) {
 			}
 			t.Run("three times", func(t *testing.T) {
 				t.Parallel()
-				h := testkit.NewHarness(t, nil)
+				h := harness.New(t, nil)
 				req := request(testkit.Principal())
 				first, _ := h.Ingest(t, req)
 				require.Empty(t, first.Ack.Deduped)
@@ -90,7 +91,7 @@ func TestSameRequestDeliveredAgain(t *testing.T) {
 			})
 			t.Run("by eight clients at once", func(t *testing.T) {
 				t.Parallel()
-				h := testkit.NewHarness(t, nil)
+				h := harness.New(t, nil)
 				all := atOnce(t, h, repeat(8, request(testkit.Principal()))...)
 				for _, s := range all {
 					require.Equal(t, all[0].Ack.MemoryIDs, s.Ack.MemoryIDs)
@@ -108,7 +109,7 @@ func TestBatchesThatOverlap(t *testing.T) {
 	for name, key := range map[string]string{"by content": "", "by the candidate's key": "event-17"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := testkit.NewHarness(t, nil)
+			h := harness.New(t, nil)
 			p := testkit.Principal()
 			var requests []schema.IngestRequest
 			for i := range 8 {
@@ -184,10 +185,10 @@ func (u *unreadyOutbound) UpdateWithStartWorkflow(ctx context.Context,
 // While workers are slow, the hand-over is slow, but no request is lost.
 func TestHandOverWaitsForSlowWorkers(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	var server unready
 	server.refusals.Store(1)
-	c := testkit.TemporalWith(t, func(o *client.Options) { o.Interceptors = []interceptor.ClientInterceptor{&server} })
+	c := harness.TemporalWith(t, func(o *client.Options) { o.Interceptors = []interceptor.ClientInterceptor{&server} })
 	started, err := mneme.StartIngest(context.Background(), c, h.TaskQueue,
 		testkit.Request(testkit.Principal(), schema.SourceObservation, "The crane is out of order."))
 	require.NoError(t, err)

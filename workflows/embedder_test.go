@@ -17,6 +17,7 @@ import (
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/inference/rules"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
@@ -35,7 +36,7 @@ func (e switchable) Embed(ctx context.Context, texts []string) ([][]float32, inf
 	return e.Embedder.Embed(ctx, texts)
 }
 
-func syncIndex(t *testing.T, h *testkit.Harness) (client.WorkflowRun, api.SyncIndexResult, error) {
+func syncIndex(t *testing.T, h *harness.Harness) (client.WorkflowRun, api.SyncIndexResult, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
@@ -53,7 +54,7 @@ func TestEmbedderDown(t *testing.T) {
 	down := &atomic.Bool{}
 	down.Store(true)
 	embedder := switchable{Embedder: rules.HashEmbedder{}, down: down}
-	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), func(d *workflows.Dependencies) {
+	h := harness.NewIdle(t, testkit.DatabaseURL(t), harness.Temporal(t), func(d *workflows.Dependencies) {
 		d.Brain.Embedder = embedder
 	})
 	h.StartWorkerWith(t, worker.Options{Interceptors: []interceptor.WorkerInterceptor{hasty()}})

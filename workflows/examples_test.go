@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pg"
@@ -23,7 +24,7 @@ import (
 // language in another kind of project, and a reviewer keeps both.
 func TestGoAndPythonPreference(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	o := onlooker{t, h, testkit.Principal()}
 	golang := known(t, h, o.p, "Dana prefers Go for backend services.")[0]
 	later, result := h.Ingest(t, testkit.Request(o.p, schema.SourceOutcome,
@@ -109,7 +110,7 @@ func linkerFailure(n int, os, log string) string {
 // as evidence, and the fix for other conditions is active as well.
 func TestLinkerError(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	o := onlooker{t, h, testkit.Principal()}
 	ctx := context.Background()
 	put := func(records ...string) (ids []string) {
@@ -215,7 +216,7 @@ func TestLinkerError(t *testing.T) {
 // on its revision policy and on the support of each side. Both sides and the reason are kept.
 func TestContradictionRules(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	lives := func(town, policy string, confidence float64, conditions string) schema.MemoryRecord {
 		validity := `{"mode": "global"}`
 		if conditions != "" {
@@ -406,7 +407,7 @@ func TestContradictionRules(t *testing.T) {
 	}
 
 	// Where updates are allowed, the revision policy of the existing memory still decides.
-	eager := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Policy.AllowUpdateDelete = true })
+	eager := harness.New(t, func(d *workflows.Dependencies) { d.Policy.AllowUpdateDelete = true })
 	for policy, waits := range map[schema.RevisionPolicy]bool{schema.PolicyReplace: false, schema.PolicyFork: true,
 		schema.PolicyContest: true} {
 		t.Run("the pipeline may update, and the policy is "+string(policy), func(t *testing.T) {

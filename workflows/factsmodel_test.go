@@ -13,6 +13,7 @@ import (
 
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/memory/learning/facts"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
@@ -83,7 +84,7 @@ func TestFactsFoundByAModel(t *testing.T) {
 				shown = len(statements)
 				return test.answer
 			})
-			h := testkit.NewHarness(t, func(d *workflows.Dependencies) {
+			h := harness.New(t, func(d *workflows.Dependencies) {
 				d.Brain.FactReader = model.Brain(t).FactReader
 			})
 			p := testkit.Principal()
@@ -136,7 +137,7 @@ func TestFactsFoundByAModelAreRemovedWithTheirEvidence(t *testing.T) {
 		return map[string]any{"facts": []any{map[string]any{"text": "Staging uses Xyzzycanary",
 			"statements": []int{1, 2}}}}
 	})
-	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Brain.FactReader = model.Brain(t).FactReader })
+	h := harness.New(t, func(d *workflows.Dependencies) { d.Brain.FactReader = model.Brain(t).FactReader })
 	p := testkit.Principal()
 	ids := insert(t, h, p, schema.VisibilityPrivate, saidBy(t, "Ana", "s-1", "We chose Xyzzycanary for staging."),
 		saidBy(t, "Bea", "s-2", "The staging database is Xyzzycanary."))
@@ -190,7 +191,7 @@ func TestConflictsJudgedByAModel(t *testing.T) {
 				require.Contains(t, data, `"held":"Our CI runs on Jenkins."`)
 				return test.answer
 			})
-			h := testkit.NewHarness(t, func(d *workflows.Dependencies) {
+			h := harness.New(t, func(d *workflows.Dependencies) {
 				d.Brain.FactReader = model.Brain(t).FactReader
 			})
 			p := testkit.Principal()
@@ -215,7 +216,7 @@ func TestConflictsJudgedByAModel(t *testing.T) {
 func TestReadingFactsHeldByTheBudget(t *testing.T) {
 	t.Parallel()
 	model := answering(t, 0, func(string) any { return map[string]any{"facts": []any{}} })
-	h := testkit.NewHarness(t, func(d *workflows.Dependencies) {
+	h := harness.New(t, func(d *workflows.Dependencies) {
 		d.Brain.FactReader, d.TokenBudget = model.Brain(t).FactReader, 10
 	})
 	p := testkit.Principal()
@@ -238,24 +239,24 @@ func TestReadingFactsWorkerKilled(t *testing.T) {
 			"statements": []int{1, 2}}}}
 	})
 	address := testkit.TemporalAddress(t)
-	gate := testkit.NewGate(t, address, "UpdateFacts")
-	namespace := testkit.NewNamespace(t, address)
-	c := testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
-	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), c, nil)
+	gate := harness.NewGate(t, address, "UpdateFacts")
+	namespace := harness.NewNamespace(t, address)
+	c := harness.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
+	h := harness.NewIdle(t, testkit.DatabaseURL(t), c, nil)
 	p := testkit.Principal()
 	insert(t, h, p, schema.VisibilityPrivate, saidBy(t, "Ana", "s-1", "We chose Postgres for staging."),
 		saidBy(t, "Bea", "s-2", "The staging database is Postgres."))
 	env := map[string]string{"DATABASE_URL": h.DatabaseURL, "TEMPORAL_ADDRESS": gate.Address,
 		"TEMPORAL_NAMESPACE": namespace, "MNEME_TASK_QUEUE": h.TaskQueue, "MNEME_BRAIN": "openai",
 		"MNEME_OPENAI_BASE_URL": model.URL, "MNEME_OPENAI_CHAT_MODEL": "test-model"}
-	victim := testkit.StartProcess(t, env)
+	victim := harness.StartProcess(t, env)
 	run, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: "learn/" + uuid.NewString(),
 		TaskQueue: h.TaskQueue}, learn.UpdateFacts, privateOf(p))
 	require.NoError(t, err)
 	require.NoError(t, gate.WaitHeld(ctx), victim.Output())
 	victim.Kill()
 	env["TEMPORAL_ADDRESS"] = address
-	testkit.StartProcess(t, env)
+	harness.StartProcess(t, env)
 	var out api.LearnResult
 	require.NoError(t, run.Get(ctx, &out))
 	require.Equal(t, api.OutcomeOK, out.Outcome)

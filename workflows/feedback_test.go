@@ -15,10 +15,11 @@ import (
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 )
 
-func feedback(t testing.TB, h *testkit.Harness,
+func feedback(t testing.TB, h *harness.Harness,
 	req schema.FeedbackRequest) (client.WorkflowRun, schema.FeedbackResult, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
@@ -33,7 +34,7 @@ func feedback(t testing.TB, h *testkit.Harness,
 // working one first. In the last round every activity runs twice, and every verdict counts once.
 func TestFeedbackTeachesWhichProcedureWorks(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	_, _, put := runPut(t, h, putRequest(t, p, putSkill("clear_cache", "Clear the cache"),
 		putSkill("reinstall", "Reinstall the toolchain")))
@@ -84,7 +85,7 @@ func TestFeedbackTeachesWhichProcedureWorks(t *testing.T) {
 // Feedback on a retrieval of another principal, or on an unknown one, fails at once and stores nothing.
 func TestFeedbackOnAnothersRetrievalFails(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	known(t, h, p, "Tea is served hot.")
 	_, answer := recallBy(t, h, schema.RecallRequest{Principal: p, Query: "tea"})
@@ -112,9 +113,9 @@ func TestFeedbackOnAnothersRetrievalFails(t *testing.T) {
 func TestNexusFeedback(t *testing.T) {
 	t.Parallel()
 	lossy := &unheard{}
-	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil)
+	h := harness.NewIdle(t, testkit.DatabaseURL(t), harness.Temporal(t), nil)
 	h.StartWorkerWith(t, worker.Options{Interceptors: []interceptor.WorkerInterceptor{lossy}})
-	a := newAgents(t, h.Temporal, testkit.Namespace, h.TaskQueue)
+	a := newAgents(t, h.Temporal, harness.Namespace, h.TaskQueue)
 	p := testkit.Principal()
 	id := known(t, h, p, "Tea is served hot.")[0]
 	var answer schema.RecallResponse
@@ -140,7 +141,7 @@ func TestNexusFeedback(t *testing.T) {
 }
 
 // recordFeedback records accepted feedback, and feedback on an unknown retrieval.
-func recordFeedback(t *testing.T, h *testkit.Harness) {
+func recordFeedback(t *testing.T, h *harness.Harness) {
 	p := testkit.Principal()
 	id := known(t, h, p, "Tea is served hot.")[0]
 	_, answer := recallBy(t, h, schema.RecallRequest{Principal: p, Query: "tea"})

@@ -21,6 +21,7 @@ import (
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
@@ -51,7 +52,7 @@ func around(fn func(ctx context.Context, name string, run func() (any, error)) (
 // waited for, terminated or deleted.
 func TestEraseLeavesForeignRunsAlone(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p, victim := testkit.Principal(), testkit.Principal()
 	victim.Tenant = p.Tenant + "-victim"
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
@@ -91,7 +92,7 @@ func TestEraseLeavesForeignRunsAlone(t *testing.T) {
 // proposals expire.
 func TestEraseReachesReviews(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	result, item := moved(t, h, p, "Dana prefers Go for backend services.", "Dana prefers Rust for backend services.")
 	reviewWaits(t, h, result.ReviewID)
@@ -144,7 +145,7 @@ func TestEraseReachesReviews(t *testing.T) {
 // An earlier preview with a query that quotes the erased text is erased with it.
 func TestEraseReachesEarlierPreviews(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	id := known(t, h, p, "The "+canary+" sings.")[0]
 	req := forgetRequest(p, "", schema.Selector{Query: canary})
@@ -164,7 +165,7 @@ func TestRequestsAreDroppedWhenTheirRunEnds(t *testing.T) {
 		t.Parallel()
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		defer cancel()
-		h := testkit.NewHarness(t, nil)
+		h := harness.New(t, nil)
 		p := testkit.Principal()
 		h.StopWorker()
 		selecting, putting := make(chan struct{}, 100), make(chan struct{}, 100)
@@ -209,7 +210,7 @@ func TestRequestsAreDroppedWhenTheirRunEnds(t *testing.T) {
 		t.Parallel()
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		defer cancel()
-		h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Policy.Mode = schema.ModeFrozen })
+		h := harness.New(t, func(d *workflows.Dependencies) { d.Policy.Mode = schema.ModeFrozen })
 		p := testkit.Principal()
 		run, err := mneme.StartForget(ctx, h.Temporal, h.TaskQueue,
 			forgetRequest(p, "", schema.Selector{Query: canary}))
@@ -239,7 +240,7 @@ func putOf(t *testing.T, p schema.Principal, word string) schema.PutRequest {
 // SyncIndex deletes abandoned requests, too.
 func TestSyncIndexSweepsAbandonedRequests(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	for name, age := range map[string]time.Duration{"old": 8 * 24 * time.Hour, "young": 6 * 24 * time.Hour} {
@@ -257,7 +258,7 @@ func TestSyncIndexSweepsAbandonedRequests(t *testing.T) {
 // Signals have no validator: a malformed one is skipped and does not block the next.
 func TestMalformedConfirmationBySignalIsIgnored(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
@@ -284,7 +285,7 @@ func TestMalformedConfirmationBySignalIsIgnored(t *testing.T) {
 // A confirmed run whose workflow has failed continues when the same operation is requested again.
 func TestFailedForgetResumes(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	crowd(t, h, p, 70)
 	h.StopWorker()
@@ -316,17 +317,17 @@ func TestFailedForgetResumes(t *testing.T) {
 func TestForgetKilledTwice(t *testing.T) {
 	t.Parallel()
 	address := testkit.TemporalAddress(t)
-	namespace := testkit.NewNamespace(t, address)
-	c := testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
+	namespace := harness.NewNamespace(t, address)
+	c := harness.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
 	url := testkit.DatabaseURL(t)
-	h := testkit.NewHarnessAt(t, url, c, nil)
+	h := harness.NewAt(t, url, c, nil)
 	p := testkit.Principal()
 	crowd(t, h, p, 120)
 	h.StopWorker()
 	settings := map[string]string{"DATABASE_URL": url, "TEMPORAL_NAMESPACE": namespace, "MNEME_TASK_QUEUE": h.TaskQueue}
-	gates := []*testkit.Gate{testkit.NewGate(t, address, "ForgetBatch"), testkit.NewGate(t, address, "ForgetBatch")}
+	gates := []*harness.Gate{harness.NewGate(t, address, "ForgetBatch"), harness.NewGate(t, address, "ForgetBatch")}
 	settings["TEMPORAL_ADDRESS"] = gates[0].Address
-	victim := testkit.StartProcess(t, settings)
+	victim := harness.StartProcess(t, settings)
 	run, preview := startForget(t, h, inBatches(forgetRequest(p, "", schema.Selector{All: true})))
 	confirmForget(t, h, p, preview)
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
@@ -342,7 +343,7 @@ func TestForgetKilledTwice(t *testing.T) {
 		if i+1 < len(gates) {
 			settings["TEMPORAL_ADDRESS"] = gates[i+1].Address
 		}
-		victim = testkit.StartProcess(t, settings)
+		victim = harness.StartProcess(t, settings)
 	}
 	receipt := receiptOf(t, run)
 	require.Equal(t, 120, receipt.Forgotten)
@@ -359,7 +360,7 @@ func TestForgetKilledTwice(t *testing.T) {
 func TestForgetStopsNoForeignRun(t *testing.T) {
 	t.Parallel()
 	g := gated{reached: make(chan struct{}), release: make(chan struct{}), stopped: make(chan struct{})}
-	h := testkit.NewHarness(t, func(d *workflows.Dependencies) {
+	h := harness.New(t, func(d *workflows.Dependencies) {
 		g.Extractor = d.Brain.Extractor
 		d.Brain.Extractor = g
 	})
@@ -390,7 +391,7 @@ func TestForgetStopsNoForeignRun(t *testing.T) {
 // A run that is cancelled while it selects is closed after the selection has been written.
 func TestForgetCancelledWhileItSelects(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	known(t, h, p, "Tea is served hot.")
 	h.StopWorker()

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 )
@@ -15,7 +16,7 @@ import (
 // A person asks to erase a statement: no memory of it is left or learned again, including its source.
 func TestEraseOfAStatement(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	said := testkit.Request(p, schema.SourceUserInput, "I prefer Python.", "I prefer Python. I live in Oslo.")
 	said.Candidates[0].Speaker, said.Candidates[1].Speaker = "Maya", "Maya"

@@ -31,6 +31,7 @@ import (
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/memory/proposals"
@@ -50,7 +51,7 @@ func inBatches(req schema.ForgetRequest) schema.ForgetRequest {
 }
 
 // startForget starts a run and returns its preview.
-func startForget(t testing.TB, h *testkit.Harness,
+func startForget(t testing.TB, h *harness.Harness,
 	req schema.ForgetRequest) (client.WorkflowRun, schema.ForgetPreview) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
@@ -62,14 +63,14 @@ func startForget(t testing.TB, h *testkit.Harness,
 	return run, preview
 }
 
-func forgetToken(t testing.TB, h *testkit.Harness, p schema.Principal, preview schema.ForgetPreview) string {
+func forgetToken(t testing.TB, h *harness.Harness, p schema.Principal, preview schema.ForgetPreview) string {
 	t.Helper()
 	token, err := h.Store.ForgetToken(context.Background(), p, uuid.MustParse(preview.RunID), time.Now())
 	require.NoError(t, err)
 	return token
 }
 
-func confirmForget(t testing.TB, h *testkit.Harness, p schema.Principal, preview schema.ForgetPreview) {
+func confirmForget(t testing.TB, h *harness.Harness, p schema.Principal, preview schema.ForgetPreview) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
@@ -89,7 +90,7 @@ func receiptOf(t testing.TB, run client.WorkflowRun) schema.ForgetReceipt {
 
 func TestForgetWaitsForItsConfirmation(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	ids := known(t, h, p, "The old project used Subversion.", "The old project had no tests.", "Tea is served hot.")
 	run, preview := startForget(t, h, forgetRequest(p, "", schema.Selector{Query: "old project"}))
@@ -149,7 +150,7 @@ func TestForgetWaitsForItsConfirmation(t *testing.T) {
 
 func TestForgetOfFewIDsNeedsNoConfirmation(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	ids := known(t, h, p, "Tea is served hot.", "The kettle is made of copper.")
 	req := forgetRequest(p, "", schema.Selector{IDs: append(ids, uuid.NewString())})
@@ -165,7 +166,7 @@ func TestForgetOfFewIDsNeedsNoConfirmation(t *testing.T) {
 
 func TestForgetIsRefused(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Policy.Mode = schema.ModeFrozen })
+	h := harness.New(t, func(d *workflows.Dependencies) { d.Policy.Mode = schema.ModeFrozen })
 	p := testkit.Principal()
 	ctx := context.Background()
 	run, err := mneme.StartForget(ctx, h.Temporal, h.TaskQueue, forgetRequest(p, "", schema.Selector{All: true}))
@@ -189,7 +190,7 @@ func TestForgetIsRefused(t *testing.T) {
 }
 
 // crowd creates n memories of a principal.
-func crowd(t testing.TB, h *testkit.Harness, p schema.Principal, n int) {
+func crowd(t testing.TB, h *harness.Harness, p schema.Principal, n int) {
 	t.Helper()
 	for from := 0; from < n; from += 500 {
 		var texts []string
@@ -227,7 +228,7 @@ func (i *hookActivity) ExecuteActivity(ctx context.Context, in *interceptor.Exec
 }
 
 // requireForgottenOnce checks that each of n memories has exactly one deleted row and one more version.
-func requireForgottenOnce(t testing.TB, h *testkit.Harness, n int) {
+func requireForgottenOnce(t testing.TB, h *harness.Harness, n int) {
 	t.Helper()
 	db := testkit.Owner(t, h.DatabaseURL)
 	require.Equal(t, n, testkit.Rows(t, db, "memory_history", "event = 'deleted'"))
@@ -245,7 +246,7 @@ func requireForgottenOnce(t testing.TB, h *testkit.Harness, n int) {
 // The worker stops between two batches, and another one continues.
 func TestForgetSurvivesAStoppedWorker(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	crowd(t, h, p, 120)
 	h.StopWorker()
@@ -289,17 +290,17 @@ func TestForgetSurvivesAStoppedWorker(t *testing.T) {
 func TestForgetKilledBeforeAcknowledgement(t *testing.T) {
 	t.Parallel()
 	address := testkit.TemporalAddress(t)
-	gate := testkit.NewGate(t, address, "ForgetBatch")
-	namespace := testkit.NewNamespace(t, address)
-	c := testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
+	gate := harness.NewGate(t, address, "ForgetBatch")
+	namespace := harness.NewNamespace(t, address)
+	c := harness.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
 	url := testkit.DatabaseURL(t)
-	h := testkit.NewHarnessAt(t, url, c, nil)
+	h := harness.NewAt(t, url, c, nil)
 	p := testkit.Principal()
 	crowd(t, h, p, 100)
 	h.StopWorker()
 	settings := map[string]string{"DATABASE_URL": url, "TEMPORAL_ADDRESS": gate.Address,
 		"TEMPORAL_NAMESPACE": namespace, "MNEME_TASK_QUEUE": h.TaskQueue}
-	victim := testkit.StartProcess(t, settings)
+	victim := harness.StartProcess(t, settings)
 	run, preview := startForget(t, h, inBatches(forgetRequest(p, "", schema.Selector{All: true})))
 	confirmForget(t, h, p, preview)
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
@@ -307,7 +308,7 @@ func TestForgetKilledBeforeAcknowledgement(t *testing.T) {
 	require.NoError(t, gate.WaitHeld(ctx), victim.Output())
 	victim.Kill()
 	settings["TEMPORAL_ADDRESS"] = address
-	testkit.StartProcess(t, settings)
+	harness.StartProcess(t, settings)
 	require.Equal(t, 100, receiptOf(t, run).Forgotten)
 	requireForgottenOnce(t, h, 100)
 }
@@ -318,7 +319,7 @@ func TestForgetEveryActivityTwice(t *testing.T) {
 	for _, mode := range []schema.ForgetMode{schema.ForgetSoft, schema.ForgetForce, schema.ForgetErase} {
 		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()
-			h := testkit.NewHarness(t, nil)
+			h := harness.New(t, nil)
 			p := testkit.Principal()
 			h.Ingest(t, project(p))
 			db := testkit.Owner(t, h.DatabaseURL)
@@ -348,7 +349,7 @@ func TestForgetEveryActivityTwice(t *testing.T) {
 // A run that is cancelled stops between two batches. Memories that were forgotten stay forgotten.
 func TestForgetCancelledBetweenBatches(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	crowd(t, h, p, 120)
 	h.StopWorker()
@@ -417,7 +418,7 @@ func TestForgetStopsARunningPipeline(t *testing.T) {
 		t.Run(fmt.Sprintf("alone %v", alone), func(t *testing.T) {
 			t.Parallel()
 			g := gated{reached: make(chan struct{}), release: make(chan struct{}), stopped: make(chan struct{})}
-			h := testkit.NewHarness(t, func(d *workflows.Dependencies) {
+			h := harness.New(t, func(d *workflows.Dependencies) {
 				g.Extractor = d.Brain.Extractor
 				d.Brain.Extractor = g
 			})
@@ -445,7 +446,7 @@ func TestForgetStopsARunningPipeline(t *testing.T) {
 			} else {
 				require.Zero(t, receipt.Stopped, "the run continues with the other candidate")
 				close(g.release)
-				result := testkit.Wait(t, started.Run)
+				result := harness.Wait(t, started.Run)
 				require.NotZero(t, result.Written.Added)
 				require.Zero(t, result.Dead)
 			}
@@ -461,7 +462,7 @@ func TestForgetStopsARunningPipeline(t *testing.T) {
 }
 
 // cellsHolding lists the columns, of any type, in which a row contains the word.
-func cellsHolding(t testing.TB, h *testkit.Harness, word string) []string {
+func cellsHolding(t testing.TB, h *harness.Harness, word string) []string {
 	t.Helper()
 	db := testkit.Owner(t, h.DatabaseURL)
 	out := []string{}
@@ -482,9 +483,9 @@ func cellsHolding(t testing.TB, h *testkit.Harness, word string) []string {
 func TestEraseLeavesNoTrace(t *testing.T) {
 	t.Parallel()
 	address := testkit.TemporalAddress(t)
-	namespace := testkit.NewNamespace(t, address)
-	c := testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
-	h := testkit.NewHarnessAt(t, testkit.DatabaseURL(t), c, nil)
+	namespace := harness.NewNamespace(t, address)
+	c := harness.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
+	h := harness.NewAt(t, testkit.DatabaseURL(t), c, nil)
 	p := testkit.Principal()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
@@ -585,7 +586,7 @@ func TestEraseLeavesNoTrace(t *testing.T) {
 }
 
 // requireExactGraph recomputes the counts of the graph.
-func requireExactGraph(t testing.TB, h *testkit.Harness) {
+func requireExactGraph(t testing.TB, h *harness.Harness) {
 	t.Helper()
 	db := testkit.Owner(t, h.DatabaseURL)
 	require.Zero(t, testkit.Rows(t, db, "entities",
@@ -698,7 +699,7 @@ func TestLongForgetContinuesAsNew(t *testing.T) {
 // An unreachable index does not delay the run, and the receipt reports it.
 func TestForgetReportsAnUnreachableIndex(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	known(t, h, p, "Tea is served hot.")
 	h.StopWorker()

@@ -13,6 +13,7 @@ import (
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
 )
@@ -21,7 +22,7 @@ import (
 // changes nothing, for every caller and whenever the memory changes.
 func TestForgetGuardedByItsVersion(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	o := onlooker{t, h, testkit.Principal()}
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
@@ -61,7 +62,7 @@ func TestForgetGuardedByItsVersion(t *testing.T) {
 	run, err = h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: "plain/" + uuid.NewString(),
 		TaskQueue: h.TaskQueue}, "Forget", plain)
 	require.NoError(t, err)
-	a := newAgents(t, h.Temporal, testkit.Namespace, h.TaskQueue)
+	a := newAgents(t, h.Temporal, harness.Namespace, h.TaskQueue)
 	for _, err := range []error{run.Get(ctx, nil), within(t, a.start(t, api.OperationForget, plain), nil)} {
 		var app *temporal.ApplicationError
 		require.ErrorAs(t, err, &app)

@@ -16,11 +16,12 @@ import (
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 )
 
 // getBy reads by id through the workflow.
-func getBy(t testing.TB, h *testkit.Harness, req schema.GetRequest) client.WorkflowRun {
+func getBy(t testing.TB, h *harness.Harness, req schema.GetRequest) client.WorkflowRun {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
@@ -33,7 +34,7 @@ func getBy(t testing.TB, h *testkit.Harness, req schema.GetRequest) client.Workf
 // by id, from a query, and from an agent's workflow in another namespace.
 func TestAClientWithoutGoGetsARecipe(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	ctx := context.Background()
 	p := testkit.Principal()
 	plain := func(workflow string, in map[string]any) client.WorkflowRun {
@@ -95,7 +96,7 @@ func TestAClientWithoutGoGetsARecipe(t *testing.T) {
 	_, err = h.Temporal.QueryWorkflow(ctx, run.GetID(), run.GetRunID(), api.QueryRecord, unknown)
 	require.Error(t, err)
 
-	a := newAgents(t, h.Temporal, testkit.Namespace, h.TaskQueue)
+	a := newAgents(t, h.Temporal, harness.Namespace, h.TaskQueue)
 	read.Records = nil
 	require.NoError(t, within(t, a.start(t, api.OperationGet, map[string]any{"principal": who, "ids": []string{id}}),
 		&read))
@@ -121,7 +122,7 @@ func TestAClientWithoutGoGetsARecipe(t *testing.T) {
 
 func TestGetOfAnInvalidRequest(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	for field, in := range map[string]any{
 		"principal.tenant": schema.GetRequest{Principal: schema.Principal{Agent: "a"}, IDs: []string{uuid.NewString()}},
 		"ids":              schema.GetRequest{Principal: testkit.Principal()},
@@ -144,7 +145,7 @@ func TestGetOfAnInvalidRequest(t *testing.T) {
 // The content of an erased memory is in no history of a read by id, and no query returns it.
 func TestEraseReachesReadsByID(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	id := known(t, h, p, "The "+canary+" sleeps in the attic.")[0]
 	run := getBy(t, h, schema.GetRequest{Principal: p, IDs: []string{id}})
@@ -164,7 +165,7 @@ func TestEraseReachesReadsByID(t *testing.T) {
 // When the answer is too large for Temporal, whole records are left out, and their ids are listed.
 func TestGetLargerThanTemporalsLimit(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	var ids []string
 	for i := range 10 {

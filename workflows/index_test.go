@@ -20,6 +20,7 @@ import (
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/inference/rules"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
@@ -39,7 +40,7 @@ func (n named) Name() string { return n.name }
 
 // indexed is a harness whose index is in Qdrant.
 type indexed struct {
-	*testkit.Harness
+	*harness.Harness
 	t      *testing.T
 	qdrant named
 	server *qdranttest.Server
@@ -67,7 +68,7 @@ func newIndexed(t *testing.T) indexed {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = q.Close() })
 	x := indexed{t: t, qdrant: named{q, "qdrant-" + uuid.NewString()}, server: server, p: testkit.Principal()}
-	x.Harness = testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Index, d.Embedders = x.qdrant, embedderOf })
+	x.Harness = harness.New(t, func(d *workflows.Dependencies) { d.Index, d.Embedders = x.qdrant, embedderOf })
 	return x
 }
 
@@ -436,7 +437,7 @@ func TestReindexCancelled(t *testing.T) {
 // In Postgres, a rebuild embeds the memories without a vector and builds the model's indexes.
 func TestReindexInPostgres(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Embedders = embedderOf })
+	h := harness.New(t, func(d *workflows.Dependencies) { d.Embedders = embedderOf })
 	x := indexed{Harness: h, t: t, p: testkit.Principal()}
 	x.remember(5)
 	owner := testkit.Owner(t, h.DatabaseURL)

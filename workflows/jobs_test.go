@@ -17,6 +17,7 @@ import (
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pipeline"
 	"github.com/mneme/mneme/workflows"
@@ -26,7 +27,7 @@ import (
 // echo extracts one fact that repeats its source in other words.
 func echo(source string) testkit.ModelReply { return testkit.FactsOf("It is known that " + source) }
 
-func resume(t *testing.T, h *testkit.Harness, in api.ResumeInput) (api.IngestResult, error) {
+func resume(t *testing.T, h *harness.Harness, in api.ResumeInput) (api.IngestResult, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
@@ -52,7 +53,7 @@ func TestPoisonCandidate(t *testing.T) {
 		}
 		return echo(call.Data)
 	})
-	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Brain = model.Brain(t); d.Concurrency = 8 })
+	h := harness.New(t, func(d *workflows.Dependencies) { d.Brain = model.Brain(t); d.Concurrency = 8 })
 	p := testkit.Principal()
 	req := testkit.Request(p, schema.SourceObservation)
 	for i := range 500 {
@@ -146,7 +147,7 @@ func TestModelFailsAndRecovers(t *testing.T) {
 			model := stumble(t, kind, map[string]int{"twice unlucky": 2, "thrice unlucky": 3},
 				testkit.ModelReply{Status: http.StatusInternalServerError,
 					Content: "out of memory while reading: unlucky"})
-			h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Brain = model.Brain(t) })
+			h := harness.New(t, func(d *workflows.Dependencies) { d.Brain = model.Brain(t) })
 			p := testkit.Principal()
 			// a neighbour, so that there is a decision to make
 			known(t, h, p, "The unlucky source is listed as known.")
@@ -198,7 +199,7 @@ func TestRateLimitedModel(t *testing.T) {
 		}
 		return echo(call.Data)
 	})
-	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Brain = model.Brain(t) })
+	h := harness.New(t, func(d *workflows.Dependencies) { d.Brain = model.Brain(t) })
 	p := testkit.Principal()
 	_, result := h.Ingest(t, testkit.Request(p, schema.SourceObservation, "somebody is in a hurry."))
 	require.Equal(t, 1, result.Written.Added)
@@ -224,7 +225,7 @@ func TestCancelledRunMarksItsJobsDead(t *testing.T) {
 		}
 		return echo(call.Data)
 	})
-	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Brain = model.Brain(t) })
+	h := harness.New(t, func(d *workflows.Dependencies) { d.Brain = model.Brain(t) })
 	p := testkit.Principal()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
@@ -249,7 +250,7 @@ func TestCancelledRunMarksItsJobsDead(t *testing.T) {
 }
 
 // historyEvents reads a run's history.
-func historyEvents(t testing.TB, h *testkit.Harness, id, runID string) []string {
+func historyEvents(t testing.TB, h *harness.Harness, id, runID string) []string {
 	t.Helper()
 	var out []string
 	iter := h.Temporal.GetWorkflowHistory(context.Background(), id, runID, false, 0)

@@ -18,6 +18,7 @@ import (
 
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -74,7 +75,7 @@ func landscape(t testing.TB, db *pgx.Conn) map[string][]string {
 // undisturbed is the landscape of the request after a run without failures.
 func undisturbed(t testing.TB, request func(schema.Principal) schema.IngestRequest) map[string][]string {
 	t.Helper()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	_, result := h.Ingest(t, request(testkit.Principal()))
 	require.Zero(t, result.Dead)
 	require.Empty(t, result.Deferred)
@@ -100,13 +101,13 @@ func TestWorkerKilledBeforeAcknowledgement(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 			defer cancel()
 			address := testkit.TemporalAddress(t)
-			gate := testkit.NewGate(t, address, activity)
-			namespace := testkit.NewNamespace(t, address)
-			c := testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
+			gate := harness.NewGate(t, address, activity)
+			namespace := harness.NewNamespace(t, address)
+			c := harness.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
 			url := testkit.DatabaseURL(t)
 			queue := "test-" + uuid.NewString()
 
-			victim := testkit.StartProcess(t, map[string]string{
+			victim := harness.StartProcess(t, map[string]string{
 				"DATABASE_URL": url, "TEMPORAL_ADDRESS": gate.Address, "TEMPORAL_NAMESPACE": namespace,
 				"MNEME_TASK_QUEUE": queue})
 			type answer struct {
@@ -122,12 +123,12 @@ func TestWorkerKilledBeforeAcknowledgement(t *testing.T) {
 			victim.Kill()
 			began := time.Now()
 
-			testkit.StartProcess(t, map[string]string{
+			harness.StartProcess(t, map[string]string{
 				"DATABASE_URL": url, "TEMPORAL_ADDRESS": address, "TEMPORAL_NAMESPACE": namespace,
 				"MNEME_TASK_QUEUE": queue})
 			got := <-answers
 			require.NoError(t, got.err)
-			result := testkit.Wait(t, got.started.Run)
+			result := harness.Wait(t, got.started.Run)
 			t.Logf("recovered in %s", time.Since(began).Round(time.Second))
 			require.Zero(t, result.Dead)
 			require.Len(t, got.started.Ack.MemoryIDs, 3)
@@ -187,7 +188,7 @@ func hasty() *hook {
 func TestEveryActivityRunsTwice(t *testing.T) {
 	t.Parallel()
 	want := undisturbed(t, project)
-	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil)
+	h := harness.NewIdle(t, testkit.DatabaseURL(t), harness.Temporal(t), nil)
 	h.StartWorkerWith(t, worker.Options{Interceptors: []interceptor.WorkerInterceptor{&twice{}}})
 	_, result := h.Ingest(t, project(testkit.Principal()))
 	require.Zero(t, result.Dead)

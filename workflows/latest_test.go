@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/pipeline"
@@ -36,7 +37,7 @@ func told(t *testing.T, o onlooker, day time.Time, text string, more func(*schem
 // the same.
 func TestTheLatestFactWins(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	o := onlooker{t, h, testkit.Principal()}
 	first, later := time.Date(2026, 2, 3, 9, 0, 0, 0, time.UTC), time.Date(2026, 3, 10, 9, 0, 0, 0, time.UTC)
 	old := told(t, o, first, "I live in Lyon.", nil)
@@ -80,7 +81,7 @@ func TestTheLatestFactWins(t *testing.T) {
 // reviews, it waits for one.
 func TestChangesThatAreNotApplied(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	o := onlooker{t, h, testkit.Principal()}
 	first, later := time.Date(2026, 2, 3, 9, 0, 0, 0, time.UTC), time.Date(2026, 3, 10, 9, 0, 0, 0, time.UTC)
 	skoda := told(t, o, first, "I drive a Skoda.", nil)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/ledger"
@@ -22,7 +23,7 @@ import (
 // each system its own fix, for a path that occurred in no session, and a recall of the error returns both.
 func TestLinkerErrorFromSessionsToAdvice(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	in := api.LearnInput{LearnScope: scopeOfPrincipal(p)}
 	for n := range 3 {
@@ -69,7 +70,7 @@ func TestLinkerErrorFromSessionsToAdvice(t *testing.T) {
 // Sessions in two kinds of projects show two preferences. A recall in one kind returns the preference for that kind.
 func TestGoAndPythonFromSessionsToRecall(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	for n := range 6 {
 		language, kind := "Go", "backend_service"
@@ -96,7 +97,7 @@ func TestGoAndPythonFromSessionsToRecall(t *testing.T) {
 // the missing information.
 func TestSetUpMyProjectFromSessionsToAdvice(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	for n := range 6 {
 		language, commands := "go", []string{"git init", fmt.Sprintf("go mod init /w/p%d", n), "gofmt -l ."}
@@ -135,7 +136,7 @@ func TestSetUpMyProjectFromSessionsToAdvice(t *testing.T) {
 // A fix that helps only under a constraint is advised when the task names the constraint, and not when it excludes it.
 func TestAConstraintOfWorkingMemoryFromSessionsToAdvice(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	session := func(n int, constraint string, helps bool) {
 		update := ledger.WorkingUpdate{ActiveConstraints: []json.RawMessage{}}

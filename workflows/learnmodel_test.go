@@ -12,6 +12,7 @@ import (
 
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/memory/learning/wording"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
@@ -83,7 +84,7 @@ func TestProceduresInTheWordsOfAModel(t *testing.T) {
 				encoded, _ := json.Marshal(answer)
 				return testkit.ModelReply{Content: string(encoded)}
 			})
-			h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Brain.Describer = model.Brain(t).Describer })
+			h := harness.New(t, func(d *workflows.Dependencies) { d.Brain.Describer = model.Brain(t).Describer })
 			p := testkit.Principal()
 			for n := range 3 {
 				testkit.Build(p, n, "linux", "make clean", testkit.ClearCache(n)).Record(t, h.Store)
@@ -169,7 +170,7 @@ func TestPlansInTheWordsOfAModel(t *testing.T) {
 				encoded, _ := json.Marshal(test.answer(said))
 				return testkit.ModelReply{Content: string(encoded)}
 			})
-			h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Brain.Describer = model.Brain(t).Describer })
+			h := harness.New(t, func(d *workflows.Dependencies) { d.Brain.Describer = model.Brain(t).Describer })
 			p := testkit.Principal()
 			for n := range 3 {
 				s := testkit.NewStory(p, n).Says("Set up my project").In("linux", fmt.Sprintf("/w/p%d", n), nil)
@@ -242,7 +243,7 @@ func TestDuplicatesJudgedByAModel(t *testing.T) {
 				encoded, _ := json.Marshal(test.answer)
 				return testkit.ModelReply{Content: string(encoded), Status: test.status}
 			})
-			h := testkit.NewHarness(t, func(d *workflows.Dependencies) {
+			h := harness.New(t, func(d *workflows.Dependencies) {
 				d.Brain.DuplicateJudge = model.Brain(t).DuplicateJudge
 			})
 			p := testkit.Principal()
@@ -289,7 +290,7 @@ func TestLearningHeldByTheBudget(t *testing.T) {
 		return testkit.ModelReply{Content: `{}`}
 	})
 	held := 0
-	h := testkit.NewHarness(t, func(d *workflows.Dependencies) {
+	h := harness.New(t, func(d *workflows.Dependencies) {
 		d.Brain.Describer, d.TokenBudget = model.Brain(t).Describer, 10
 		d.BudgetHeld = func(string) { held++ }
 	})
@@ -335,7 +336,7 @@ func TestSummariesInTheWordsOfAModel(t *testing.T) {
 				encoded, _ := json.Marshal(map[string]string{"summary": test.summary})
 				return testkit.ModelReply{Content: string(encoded), Status: test.status}
 			})
-			h := testkit.NewHarness(t, func(d *workflows.Dependencies) {
+			h := harness.New(t, func(d *workflows.Dependencies) {
 				d.NoPipeline, d.Brain.EpisodeWriter = true, model.Brain(t).EpisodeWriter
 			})
 			p := testkit.Principal()

@@ -13,6 +13,7 @@ import (
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
@@ -22,7 +23,7 @@ import (
 var longKey = strings.Repeat("k", 180)
 
 // startUnbounded starts a run as versions without a bound on ids did, and waits for its result.
-func startUnbounded[R any](t *testing.T, h *testkit.Harness, kind string, p schema.Principal, fn, in any) R {
+func startUnbounded[R any](t *testing.T, h *harness.Harness, kind string, p schema.Principal, fn, in any) R {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
@@ -39,7 +40,7 @@ func startUnbounded[R any](t *testing.T, h *testkit.Harness, kind string, p sche
 // and the reverse.
 func TestOperationsWithLongKeysAreCarriedOutOnce(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	db := testkit.Owner(t, h.DatabaseURL)
 	live := func() int { return testkit.Rows(t, db, "memories", "live") }
@@ -97,7 +98,7 @@ func TestOperationsWithLongKeysAreCarriedOutOnce(t *testing.T) {
 // The key of a decision contains the id of its update, which older versions did not bound.
 func TestADecisionWithALongKeyIsCarriedOutOnce(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	result, item := moved(t, h, p, "Dana lives in Lisbon.", "Dana lives in Porto.")
 	req := decision(p, item, schema.DecisionApprove)

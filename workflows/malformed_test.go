@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
 )
@@ -52,7 +53,7 @@ func unharmed(t testing.TB, db *pgx.Conn, ids []string) []string {
 func bold(d *workflows.Dependencies) { d.Policy.AllowUpdateDelete = true }
 
 // known ingests explicit memories and returns their ids.
-func known(t testing.TB, h *testkit.Harness, p schema.Principal, contents ...string) []string {
+func known(t testing.TB, h *harness.Harness, p schema.Principal, contents ...string) []string {
 	t.Helper()
 	started, result := h.Ingest(t, testkit.Request(p, schema.SourceMemory, contents...))
 	require.Zero(t, result.Dead)
@@ -114,7 +115,7 @@ func TestMalformedDecisions(t *testing.T) {
 		}
 		return testkit.ModelReply{Content: reply}
 	})
-	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { bold(d); d.Brain = model.Brain(t) })
+	h := harness.New(t, func(d *workflows.Dependencies) { bold(d); d.Brain = model.Brain(t) })
 	p := testkit.Principal()
 	seeds := known(t, h, p, "Ana lives in Lisbon.", "Ana lives with a cat in Lisbon.")
 	db := testkit.Owner(t, h.DatabaseURL)
@@ -178,7 +179,7 @@ func TestMalformedExtractions(t *testing.T) {
 		}
 		return testkit.ModelReply{Content: replies[name]}
 	})
-	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { bold(d); d.Brain = model.Brain(t) })
+	h := harness.New(t, func(d *workflows.Dependencies) { bold(d); d.Brain = model.Brain(t) })
 	p := testkit.Principal()
 	seeds := known(t, h, p, "Ana keeps bees in Lisbon.", "The team eats lunch together on Mondays.",
 		"Ben drinks coffee and tea.")

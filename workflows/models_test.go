@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
@@ -71,7 +72,7 @@ func TestCertainChangesNeedNoModel(t *testing.T) {
 				}
 				return answer(right, wrong)
 			})
-			h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Brain = model.Brain(t) })
+			h := harness.New(t, func(d *workflows.Dependencies) { d.Brain = model.Brain(t) })
 			p := testkit.Principal()
 			monday := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 			for i, text := range []string{before, other, after} {
@@ -110,7 +111,7 @@ func TestAModelAloneSupersedesNothing(t *testing.T) {
 		}
 		return testkit.DecisionOf(schema.ActionAdd, "")
 	})
-	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Brain = model.Brain(t) })
+	h := harness.New(t, func(d *workflows.Dependencies) { d.Brain = model.Brain(t) })
 	p := testkit.Principal()
 	for _, text := range []string{before, after} {
 		_, result := h.Ingest(t, testkit.Request(p, schema.SourceUserInput, text))

@@ -18,6 +18,7 @@ import (
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/inference/rules"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
@@ -29,7 +30,7 @@ func modifyRequest(p schema.Principal, patches ...schema.Patch) schema.ModifyReq
 		Patches: patches}
 }
 
-func modify(t testing.TB, h *testkit.Harness, req schema.ModifyRequest) (client.WorkflowRun, schema.ModifyResult) {
+func modify(t testing.TB, h *harness.Harness, req schema.ModifyRequest) (client.WorkflowRun, schema.ModifyResult) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
@@ -40,7 +41,7 @@ func modify(t testing.TB, h *testkit.Harness, req schema.ModifyRequest) (client.
 	return run, result
 }
 
-func recoverMemories(t testing.TB, h *testkit.Harness, req schema.RecoverRequest) schema.RecoverResult {
+func recoverMemories(t testing.TB, h *harness.Harness, req schema.RecoverRequest) schema.RecoverResult {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
@@ -52,7 +53,7 @@ func recoverMemories(t testing.TB, h *testkit.Harness, req schema.RecoverRequest
 }
 
 // soften soft-deletes a memory directly in the database, with its text statistics.
-func soften(t testing.TB, h *testkit.Harness, id string) {
+func soften(t testing.TB, h *harness.Harness, id string) {
 	t.Helper()
 	db := testkit.Owner(t, h.DatabaseURL)
 	for _, sql := range []string{
@@ -69,7 +70,7 @@ func soften(t testing.TB, h *testkit.Harness, id string) {
 
 func TestModifyAndRecover(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	ids := known(t, h, p, "Tea is served hot.", "The kettle is made of copper.")
 	cold := "Tea is served cold."
@@ -122,7 +123,7 @@ func TestModifyWhileTheEmbedderIsDown(t *testing.T) {
 	t.Parallel()
 	down := &atomic.Bool{}
 	embedder := switchable{Embedder: rules.HashEmbedder{}, down: down}
-	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Brain.Embedder = embedder })
+	h := harness.New(t, func(d *workflows.Dependencies) { d.Brain.Embedder = embedder })
 	p := testkit.Principal()
 	ids := known(t, h, p, "The kettle is made of copper.")
 	down.Store(true)
@@ -154,7 +155,7 @@ func TestModifyWhileTheEmbedderIsDown(t *testing.T) {
 // Every activity of both runs twice, and each has one effect.
 func TestModifyAndRecoverRunTwice(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil)
+	h := harness.NewIdle(t, testkit.DatabaseURL(t), harness.Temporal(t), nil)
 	h.StartWorkerWith(t, worker.Options{Interceptors: []interceptor.WorkerInterceptor{&twice{}}})
 	p := testkit.Principal()
 	ids := known(t, h, p, "Tea is served hot.", "The kettle is made of copper.")
@@ -171,7 +172,7 @@ func TestModifyAndRecoverRunTwice(t *testing.T) {
 }
 
 // requireOneModification checks that a memory was modified exactly once.
-func requireOneModification(t testing.TB, h *testkit.Harness, id string) {
+func requireOneModification(t testing.TB, h *harness.Harness, id string) {
 	t.Helper()
 	db := testkit.Owner(t, h.DatabaseURL)
 	require.Equal(t, 1, testkit.Rows(t, db, "memories", "version = 2 AND id = '"+id+"'"))
@@ -197,17 +198,17 @@ func TestModifyWorkerKilledBeforeAcknowledgement(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 			defer cancel()
 			address := testkit.TemporalAddress(t)
-			gate := testkit.NewGate(t, address, activity)
-			namespace := testkit.NewNamespace(t, address)
-			c := testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
-			h := testkit.NewHarnessAt(t, testkit.DatabaseURL(t), c, nil)
+			gate := harness.NewGate(t, address, activity)
+			namespace := harness.NewNamespace(t, address)
+			c := harness.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
+			h := harness.NewAt(t, testkit.DatabaseURL(t), c, nil)
 			p := testkit.Principal()
 			ids := known(t, h, p, "Tea is served hot.")
 			h.StopWorker()
 
 			settings := map[string]string{"DATABASE_URL": h.DatabaseURL, "TEMPORAL_ADDRESS": gate.Address,
 				"TEMPORAL_NAMESPACE": namespace, "MNEME_TASK_QUEUE": h.TaskQueue}
-			victim := testkit.StartProcess(t, settings)
+			victim := harness.StartProcess(t, settings)
 			cold := "Tea is served cold."
 			run, err := mneme.StartModify(ctx, c, h.TaskQueue,
 				modifyRequest(p, schema.Patch{ID: ids[0], IfVersion: 1, Content: &cold}))
@@ -215,7 +216,7 @@ func TestModifyWorkerKilledBeforeAcknowledgement(t *testing.T) {
 			require.NoError(t, gate.WaitHeld(ctx), victim.Output())
 			victim.Kill()
 			settings["TEMPORAL_ADDRESS"] = address
-			testkit.StartProcess(t, settings)
+			harness.StartProcess(t, settings)
 			result, err := mneme.Outcome[schema.ModifyResult](ctx, run)
 			require.NoError(t, err)
 			require.Equal(t, []schema.PatchResult{{ID: ids[0], Status: schema.PatchUpdated, CurrentVersion: 1,
@@ -228,7 +229,7 @@ func TestModifyWorkerKilledBeforeAcknowledgement(t *testing.T) {
 // The same request from eight callers at once is one operation.
 func TestModifyStartedManyTimes(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	ids := known(t, h, p, "Tea is served hot.")
 	cold := "Tea is served cold."
@@ -258,7 +259,7 @@ func TestModifyStartedManyTimes(t *testing.T) {
 func TestModifyKeepsContentOutOfHistory(t *testing.T) {
 	t.Parallel()
 	down := &atomic.Bool{}
-	h := testkit.NewHarness(t, func(d *workflows.Dependencies) {
+	h := harness.New(t, func(d *workflows.Dependencies) {
 		d.Brain.Embedder = switchable{Embedder: d.Brain.Embedder, down: down}
 	})
 	p := testkit.Principal()

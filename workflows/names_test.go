@@ -12,6 +12,7 @@ import (
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
 )
@@ -102,7 +103,7 @@ func TestWorkflowIDsFitTemporalsTables(t *testing.T) {
 // where callers are bound to tenants.
 func TestRunsWithTheLongestNames(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil)
+	h := harness.NewIdle(t, testkit.DatabaseURL(t), harness.Temporal(t), nil)
 	p := testkit.Principal()
 	p.Tenant += strings.Repeat("t", schema.MaxNameLength-len(p.Tenant))
 	p.Agent = strings.Repeat("a", schema.MaxNameLength)
@@ -118,7 +119,7 @@ func TestRunsWithTheLongestNames(t *testing.T) {
 	require.Equal(t, 1, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "ingest_batches", ""))
 	require.Len(t, result.MemoryIDs, 1)
 
-	a := newAgents(t, h.Temporal, testkit.Namespace, h.TaskQueue)
+	a := newAgents(t, h.Temporal, harness.Namespace, h.TaskQueue)
 	forget := forgetRequest(p, "", schema.Selector{Query: "tea"})
 	forget.OperationID = strings.Repeat("f", schema.MaxIdempotencySize)
 	run := a.start(t, api.OperationForget, forget)

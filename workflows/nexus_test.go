@@ -22,6 +22,7 @@ import (
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/search"
@@ -101,8 +102,8 @@ func newAgentsWith(t testing.TB, served client.Client, namespace, taskQueue stri
 	change func(*client.Options)) *callingAgents {
 	t.Helper()
 	address := testkit.TemporalAddress(t)
-	a := &callingAgents{namespace: testkit.NewNamespace(t, address), queue: "agents", endpoint: "t-" + uuid.NewString()}
-	a.temporal = testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = a.namespace; change(o) })
+	a := &callingAgents{namespace: harness.NewNamespace(t, address), queue: "agents", endpoint: "t-" + uuid.NewString()}
+	a.temporal = harness.DialTemporal(t, address, func(o *client.Options) { o.Namespace = a.namespace; change(o) })
 	made, changed, err := mneme.EnsureNexusEndpoint(context.Background(), served,
 		mneme.Endpoint{Name: a.endpoint, Namespace: namespace, TaskQueue: taskQueue}, false)
 	require.NoError(t, err)
@@ -141,8 +142,8 @@ func within(t testing.TB, run client.WorkflowRun, out any) error {
 
 func TestNexusMemory(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
-	a := newAgents(t, h.Temporal, testkit.Namespace, h.TaskQueue)
+	h := harness.New(t, nil)
+	a := newAgents(t, h.Temporal, harness.Namespace, h.TaskQueue)
 	p := testkit.Principal()
 	run, err := a.temporal.ExecuteWorkflow(context.Background(),
 		client.StartWorkflowOptions{ID: "diary/" + uuid.NewString(), TaskQueue: a.queue},
@@ -164,8 +165,8 @@ func TestNexusMemory(t *testing.T) {
 // Two users keep diaries with the same words and the same key: every operation affects only its own user.
 func TestNexusMemoryOfUsers(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
-	a := newAgents(t, h.Temporal, testkit.Namespace, h.TaskQueue)
+	h := harness.New(t, nil)
+	a := newAgents(t, h.Temporal, harness.Namespace, h.TaskQueue)
 	const text, question = "The copper kettle stands in the attic.", "where is the kettle"
 	p := testkit.Principal()
 	ids := map[string]string{}
@@ -214,8 +215,8 @@ func TestNexusMemoryOfUsers(t *testing.T) {
 // An idempotency key returns the first result, even after its run has ended.
 func TestNexusRememberWithAKey(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
-	a := newAgents(t, h.Temporal, testkit.Namespace, h.TaskQueue)
+	h := harness.New(t, nil)
+	a := newAgents(t, h.Temporal, harness.Namespace, h.TaskQueue)
 	req := testkit.Request(testkit.Principal(), schema.SourceMemory, "Tea is served hot.")
 	req.IdempotencyKey = "import/1"
 	started, first := h.Ingest(t, req) // not through Nexus
@@ -261,9 +262,9 @@ func TestNexusDeliveredTwice(t *testing.T) {
 		t.Run(operation, func(t *testing.T) {
 			t.Parallel()
 			lossy := &unheard{}
-			h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil)
+			h := harness.NewIdle(t, testkit.DatabaseURL(t), harness.Temporal(t), nil)
 			h.StartWorkerWith(t, worker.Options{Interceptors: []interceptor.WorkerInterceptor{lossy}})
-			a := newAgents(t, h.Temporal, testkit.Namespace, h.TaskQueue)
+			a := newAgents(t, h.Temporal, harness.Namespace, h.TaskQueue)
 			p := testkit.Principal()
 			db := testkit.Owner(t, h.DatabaseURL)
 			switch operation {
@@ -303,20 +304,20 @@ func TestNexusHandlerKilled(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	address := testkit.TemporalAddress(t)
-	gate := testkit.NewGate(t, address, "RespondNexusTaskCompleted")
-	namespace := testkit.NewNamespace(t, address)
-	c := testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
+	gate := harness.NewGate(t, address, "RespondNexusTaskCompleted")
+	namespace := harness.NewNamespace(t, address)
+	c := harness.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
 	url := testkit.DatabaseURL(t)
 	settings := map[string]string{"DATABASE_URL": url, "TEMPORAL_ADDRESS": gate.Address,
 		"TEMPORAL_NAMESPACE": namespace, "MNEME_TASK_QUEUE": "mneme"}
-	victim := testkit.StartProcess(t, settings)
+	victim := harness.StartProcess(t, settings)
 	a := newAgents(t, c, namespace, "mneme")
 	run := a.start(t, api.OperationRemember,
 		testkit.Request(testkit.Principal(), schema.SourceMemory, "Tea is served hot."))
 	require.NoError(t, gate.WaitHeld(ctx), victim.Output())
 	victim.Kill()
 	settings["TEMPORAL_ADDRESS"] = address
-	testkit.StartProcess(t, settings)
+	harness.StartProcess(t, settings)
 	var out api.IngestResult
 	require.NoError(t, within(t, run, &out))
 	require.Len(t, out.MemoryIDs, 1)
@@ -337,8 +338,8 @@ func TestNexusCallerCancelled(t *testing.T) {
 		}
 		return echo(call.Data)
 	})
-	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Brain = model.Brain(t) })
-	a := newAgents(t, h.Temporal, testkit.Namespace, h.TaskQueue)
+	h := harness.New(t, func(d *workflows.Dependencies) { d.Brain = model.Brain(t) })
+	a := newAgents(t, h.Temporal, harness.Namespace, h.TaskQueue)
 	p := testkit.Principal()
 	ids := known(t, h, p, "Tea is served hot.")
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
@@ -387,8 +388,8 @@ func waitFor(ctx context.Context, c client.Client, id string) (client.WorkflowRu
 
 func TestNexusInvalidInput(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
-	a := newAgents(t, h.Temporal, testkit.Namespace, h.TaskQueue)
+	h := harness.New(t, nil)
+	a := newAgents(t, h.Temporal, harness.Namespace, h.TaskQueue)
 	p := testkit.Principal()
 	for operation, cases := range map[string]map[string]any{
 		api.OperationRemember: {"candidates[1].content": badRequests()["candidates[1].content"],
@@ -429,9 +430,9 @@ func TestNexusInvalidInput(t *testing.T) {
 // Where callers are bound to tenants, the tenant in the payload is not trusted.
 func TestNexusCallersAreBound(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil)
-	a := newAgents(t, h.Temporal, testkit.Namespace, h.TaskQueue)
-	foreign := newAgents(t, h.Temporal, testkit.Namespace, h.TaskQueue)
+	h := harness.NewIdle(t, testkit.DatabaseURL(t), harness.Temporal(t), nil)
+	a := newAgents(t, h.Temporal, harness.Namespace, h.TaskQueue)
+	foreign := newAgents(t, h.Temporal, harness.Namespace, h.TaskQueue)
 	p := testkit.Principal()
 	var err error
 	h.Deps.Callers, err = workflows.ParseCallers("namespace:" + a.namespace + "=" + p.Tenant)
@@ -479,11 +480,11 @@ func (p pointing) Search(context.Context, pg.Filter, pg.Embedding, int) ([]searc
 // A recall that takes longer than a handler's deadline continues as a workflow, and the caller gets its answer.
 func TestNexusRecallTakesLong(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil)
+	h := harness.NewIdle(t, testkit.DatabaseURL(t), harness.Temporal(t), nil)
 	at := &pointing{Index: h.Deps.Index}
 	h.Deps.Index = at
 	h.StartWorker(t)
-	a := newAgents(t, h.Temporal, testkit.Namespace, h.TaskQueue)
+	a := newAgents(t, h.Temporal, harness.Namespace, h.TaskQueue)
 	p := testkit.Principal()
 	id := known(t, h, p, "Tea is served hot.")[0]
 	at.id = uuid.MustParse(id)
@@ -509,9 +510,9 @@ func TestNexusRecallTakesLong(t *testing.T) {
 
 func TestEnsureNexusEndpoint(t *testing.T) {
 	t.Parallel()
-	c := testkit.Temporal(t)
+	c := harness.Temporal(t)
 	ctx := context.Background()
-	want := mneme.Endpoint{Name: "t-" + uuid.NewString(), Namespace: testkit.Namespace, TaskQueue: "q1"}
+	want := mneme.Endpoint{Name: "t-" + uuid.NewString(), Namespace: harness.Namespace, TaskQueue: "q1"}
 	made, changed, err := mneme.EnsureNexusEndpoint(ctx, c, want, false)
 	require.NoError(t, err)
 	require.True(t, changed)

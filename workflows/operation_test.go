@@ -15,13 +15,14 @@ import (
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
 )
 
 // refusedPlainly starts a workflow as a client without this package would, and returns the fields of its validation
 // error.
-func refusedPlainly(t testing.TB, h *testkit.Harness, id string, fn, request any) []schema.FieldError {
+func refusedPlainly(t testing.TB, h *harness.Harness, id string, fn, request any) []schema.FieldError {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
@@ -39,7 +40,7 @@ func refusedPlainly(t testing.TB, h *testkit.Harness, id string, fn, request any
 
 func TestOperationIDOfAnotherRequest(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	req := putRequest(t, p, putSkill("paint", "Mix the colours"))
 	req.OperationID = "op-1"
@@ -62,7 +63,7 @@ func TestOperationIDOfAnotherRequest(t *testing.T) {
 // The size of the JSON counts: Temporal would refuse the start without naming a field.
 func TestOperationTooLargeAsJSON(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	common := schema.Operation{Principal: p, Reason: "because"}
 	text := strings.Repeat("<", 250<<10)
@@ -95,7 +96,7 @@ func TestOperationTooLargeAsJSON(t *testing.T) {
 // retries forever.
 func TestOperationsRefuseUnknownFields(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	whose := `"principal": {"tenant": "t", "agent": "a"}`
 	principal := whose + `, "reason": "r"`
 	target := `{"id": "` + uuid.NewString() + `", "if_version": 1}`

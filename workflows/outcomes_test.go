@@ -13,6 +13,7 @@ import (
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/learning"
 	"github.com/mneme/mneme/workflows"
@@ -20,7 +21,7 @@ import (
 )
 
 // reportsIn reports an outcome from the session with a number.
-func reportsIn(t testing.TB, h *testkit.Harness, p schema.Principal, session int, used string,
+func reportsIn(t testing.TB, h *harness.Harness, p schema.Principal, session int, used string,
 	outcome schema.Outcome) []string {
 	t.Helper()
 	out := advise(t, h, asksAbout(p, 900+session))
@@ -39,7 +40,7 @@ func outcomesOf(k learning.Known) [2]int64 {
 // after successes it rises again. Failures in one environment do not hide successes in another.
 func TestReportsChangeWhatWasLearned(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	for n := range 3 {
 		testkit.Build(p, n, "linux", testkit.ClearCache(n)).Record(t, h.Store)
@@ -74,7 +75,7 @@ func TestReportsChangeWhatWasLearned(t *testing.T) {
 // without an episode is not lost when consolidation recomputes the counts.
 func TestAnOutcomeCountsOnce(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	record := func(n int) { testkit.Build(p, n, "linux", testkit.ClearCache(n)).Record(t, h.Store) }
 	for n := range 3 {
@@ -105,7 +106,7 @@ func TestAnOutcomeCountsOnce(t *testing.T) {
 // The outcomes reported for a tentative solution count, once, for the procedure that it becomes.
 func TestReportsOfATentativeSolutionAreCarriedOver(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	episode := testkit.Build(p, 0, "linux", testkit.ClearCache(0)).Record(t, h.Store).String()
 	require.Equal(t, []string{episode}, reportsIn(t, h, p, 1, episode, schema.OutcomeSuccess))
@@ -128,7 +129,7 @@ func TestReportsOfATentativeSolutionAreCarriedOver(t *testing.T) {
 // and afterwards.
 func TestReportsOfAPutProcedureAreCarriedOver(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	id := putProcedure(t, h, p, "the fix", "the-fix")
 	require.Equal(t, []string{id}, reportsIn(t, h, p, 1, id, schema.OutcomeFailure))
@@ -147,7 +148,7 @@ func TestReportsOfAPutProcedureAreCarriedOver(t *testing.T) {
 func TestLearnedItemsAreCounted(t *testing.T) {
 	t.Parallel()
 	seen := make(chan string, 100)
-	h := testkit.NewHarness(t, func(d *workflows.Dependencies) {
+	h := harness.New(t, func(d *workflows.Dependencies) {
 		d.ObserveLearned = func(step, verdict string, n int) { seen <- fmt.Sprintf("%s %s %d", step, verdict, n) }
 	})
 	p := testkit.Principal()
@@ -177,7 +178,7 @@ func TestLearnedItemsAreCounted(t *testing.T) {
 // A session that is recorded as a whole is an unverified account: nothing is learned from such sessions alone.
 func TestSessionsRecordedWholeAreAccounts(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	hand := func(n int) {
 		story := testkit.Build(p, n, "linux", testkit.ClearCache(n))
@@ -206,7 +207,7 @@ func TestSessionsRecordedWholeAreAccounts(t *testing.T) {
 
 // recordLearning captures the histories of learning.
 func recordLearning(t *testing.T) {
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	for n := range 3 {
 		testkit.Build(p, n, "linux", testkit.ClearCache(n)).Record(t, h.Store)

@@ -17,6 +17,7 @@ import (
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/config"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/store/pg"
@@ -28,7 +29,7 @@ import (
 func TestOverloadWaits(t *testing.T) {
 	t.Parallel()
 	const conns, requests = 4, 30
-	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil)
+	h := harness.NewIdle(t, testkit.DatabaseURL(t), harness.Temporal(t), nil)
 	pool, err := store.Open(t.Context(), pg.Config{URL: h.DatabaseURL, MaxConns: conns})
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
@@ -87,13 +88,13 @@ func TestOverloadWaits(t *testing.T) {
 func TestARunKeepsNoContentAfterStaging(t *testing.T) {
 	const runs, size = 20, 200 << 10
 	text := func(i int) string { return strings.Repeat(fmt.Sprintf("Hall %d is long. ", i), size/16) }
-	for activity, start := range map[string]func(h *testkit.Harness, i int) error{
-		"ExtractFacts": func(h *testkit.Harness, i int) error {
+	for activity, start := range map[string]func(h *harness.Harness, i int) error{
+		"ExtractFacts": func(h *harness.Harness, i int) error {
 			_, err := mneme.StartIngest(t.Context(), h.Temporal, h.TaskQueue,
 				testkit.Request(testkit.Principal(), schema.SourceMemory, text(i)))
 			return err
 		},
-		"Put": func(h *testkit.Harness, i int) error {
+		"Put": func(h *harness.Harness, i int) error {
 			_, err := mneme.StartPut(t.Context(), h.Temporal, h.TaskQueue,
 				putRequest(t, testkit.Principal(), putSkill("walk", text(i))))
 			return err
@@ -101,7 +102,7 @@ func TestARunKeepsNoContentAfterStaging(t *testing.T) {
 	} {
 		t.Run(activity, func(t *testing.T) {
 			reached, release := make(chan struct{}, 100), make(chan struct{})
-			h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil)
+			h := harness.NewIdle(t, testkit.DatabaseURL(t), harness.Temporal(t), nil)
 			options := config.Config{MaxConns: 12, Slots: 40}.WorkerOptions()
 			options.Interceptors = []interceptor.WorkerInterceptor{&hook{around: func(ctx context.Context, name string,
 				run func() (any, error)) (any, error) {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
@@ -20,7 +21,7 @@ import (
 func TestRulesInForce(t *testing.T) {
 	t.Parallel()
 	var current atomic.Pointer[policy.Policy]
-	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Rules = current.Load })
+	h := harness.New(t, func(d *workflows.Dependencies) { d.Rules = current.Load })
 	p := testkit.Principal()
 	ctx := context.Background()
 	remembered := func(text string) (schema.MemoryRecord, map[string]any) {
@@ -60,7 +61,7 @@ rules:
 // Secrets found by the detectors are not recalled by default, and neither are the facts derived from them.
 func TestASecretIsNotRecalledByDefault(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	ctx := context.Background()
 	started, result := h.Ingest(t, testkit.Request(p, schema.SourceUserInput,

@@ -27,6 +27,7 @@ import (
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/internal/config"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pipeline"
@@ -104,7 +105,7 @@ func talkative(t *testing.T) *testkit.Model {
 
 // noisyRun ingests content with the canary in every field, with failures in every phase that calls a service, and
 // replays the dead job. It returns the runs.
-func noisyRun(t *testing.T, h *testkit.Harness, embedderDown *atomic.Bool, p schema.Principal) (runs [][2]string) {
+func noisyRun(t *testing.T, h *harness.Harness, embedderDown *atomic.Bool, p schema.Principal) (runs [][2]string) {
 	t.Helper()
 	known(t, h, p, "The "+canary+" lives here already.")
 	embedderDown.Store(true)
@@ -134,10 +135,10 @@ func noisyRun(t *testing.T, h *testkit.Harness, embedderDown *atomic.Bool, p sch
 }
 
 // noisyHarness has a model, an embedder and a database whose error messages contain content.
-func noisyHarness(t *testing.T, c client.Client) (*testkit.Harness, *atomic.Bool) {
+func noisyHarness(t *testing.T, c client.Client) (*harness.Harness, *atomic.Bool) {
 	t.Helper()
 	down := &atomic.Bool{}
-	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), c, func(d *workflows.Dependencies) {
+	h := harness.NewIdle(t, testkit.DatabaseURL(t), c, func(d *workflows.Dependencies) {
 		d.Brain = talkative(t).Brain(t)
 		d.Brain.Embedder = switchable{Embedder: d.Brain.Embedder, down: down}
 	})
@@ -148,7 +149,7 @@ func noisyHarness(t *testing.T, c client.Client) (*testkit.Harness, *atomic.Bool
 // Content is only in the event that delivered it.
 func TestContentStaysOutOfHistory(t *testing.T) {
 	t.Parallel()
-	h, down := noisyHarness(t, testkit.Temporal(t))
+	h, down := noisyHarness(t, harness.Temporal(t))
 	for i, run := range noisyRun(t, h, down, testkit.Principal()) {
 		want := []string{enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED.String()}
 		if i == 2 {
@@ -168,7 +169,7 @@ func TestPayloadKeyHidesContent(t *testing.T) {
 	_, err := rand.Read(key)
 	require.NoError(t, err)
 	address := testkit.TemporalAddress(t)
-	sealed := testkit.DialTemporal(t, address, func(o *client.Options) { require.NoError(t, config.Encrypt(o, key)) })
+	sealed := harness.DialTemporal(t, address, func(o *client.Options) { require.NoError(t, config.Encrypt(o, key)) })
 	h, down := noisyHarness(t, sealed)
 	runs := noisyRun(t, h, down, testkit.Principal())
 
@@ -182,7 +183,7 @@ func TestPayloadKeyHidesContent(t *testing.T) {
 	require.ErrorContains(t, run.Get(context.Background(), nil), "candidates[0].content")
 	runs = append(runs, [2]string{id, ""})
 
-	anyone := testkit.Temporal(t) // a client without the key
+	anyone := harness.Temporal(t) // a client without the key
 	for _, run := range runs {
 		for _, word := range []string{canary, "refused_by_test", "candidates[0].content",
 			"some items have to be tried again", "embedder is down", "violates check"} {
@@ -190,7 +191,7 @@ func TestPayloadKeyHidesContent(t *testing.T) {
 		}
 		described, err := anyone.WorkflowService().DescribeWorkflowExecution(context.Background(),
 			&workflowservice.DescribeWorkflowExecutionRequest{
-				Namespace: testkit.Namespace, Execution: execution(run)})
+				Namespace: harness.Namespace, Execution: execution(run)})
 		require.NoError(t, err)
 		require.False(t, bares(t, described, canary))
 	}

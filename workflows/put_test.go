@@ -18,6 +18,7 @@ import (
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
@@ -40,7 +41,7 @@ func putSkill(name, step string) string {
 		"triggers": [{"signal": "ld: cache mismatch", "conditions": {"os": "macos"}}], "recipe": [{"step": %q, "tool": "shell"}]}}`, name, step)
 }
 
-func runPut(t testing.TB, h *testkit.Harness, req schema.PutRequest) (id, runID string, result schema.PutResult) {
+func runPut(t testing.TB, h *harness.Harness, req schema.PutRequest) (id, runID string, result schema.PutResult) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
@@ -56,7 +57,7 @@ func runPut(t testing.TB, h *testkit.Harness, req schema.PutRequest) (id, runID 
 func TestPutEndToEnd(t *testing.T) {
 	t.Parallel()
 	down := &atomic.Bool{}
-	h := testkit.NewHarness(t, func(d *workflows.Dependencies) {
+	h := harness.New(t, func(d *workflows.Dependencies) {
 		d.Brain.Embedder = switchable{Embedder: d.Brain.Embedder, down: down}
 	})
 	p := testkit.Principal()
@@ -96,7 +97,7 @@ func TestPutEndToEnd(t *testing.T) {
 
 func TestPutOfAnInvalidRequestFailsAtOnce(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	req := putRequest(t, p, putSkill("s", "x"),
 		`{"type": "semantic", "confidence": 1, "payload": {"kind": "working", "thread_id": "`+canary+
@@ -119,7 +120,7 @@ func TestPutOfAnInvalidRequestFailsAtOnce(t *testing.T) {
 // The mode of the worker applies, whatever the request asks for.
 func TestPutInTheWorkersMode(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, func(d *workflows.Dependencies) {
+	h := harness.New(t, func(d *workflows.Dependencies) {
 		d.Policy = proposals.WritePolicy{Mode: schema.ModeFrozen}
 	})
 	req := putRequest(t, testkit.Principal(), putSkill("s", "x"))

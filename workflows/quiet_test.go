@@ -23,6 +23,7 @@ import (
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/memory/learning/due"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
@@ -30,8 +31,8 @@ import (
 )
 
 // quietHarness consolidates automatically after three episodes and a quiet period.
-func quietHarness(t *testing.T, quiet time.Duration) *testkit.Harness {
-	return testkit.NewHarness(t, func(d *workflows.Dependencies) {
+func quietHarness(t *testing.T, quiet time.Duration) *harness.Harness {
+	return harness.New(t, func(d *workflows.Dependencies) {
 		d.Due = due.Rule{Least: 3, Quiet: quiet}
 	})
 }
@@ -193,22 +194,22 @@ func TestAutomaticConsolidationSurvivesKills(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 			defer cancel()
 			address := testkit.TemporalAddress(t)
-			gate := testkit.NewGate(t, address, step)
-			namespace := testkit.NewNamespace(t, address)
-			c := testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
-			h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), c, nil)
+			gate := harness.NewGate(t, address, step)
+			namespace := harness.NewNamespace(t, address)
+			c := harness.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
+			h := harness.NewIdle(t, testkit.DatabaseURL(t), c, nil)
 			p := testkit.Principal()
 			for n := range 2 {
 				testkit.Build(p, n, "linux", testkit.ClearCache(n)).Record(t, h.Store)
 			}
 			env := map[string]string{"DATABASE_URL": h.DatabaseURL, "TEMPORAL_ADDRESS": gate.Address,
 				"TEMPORAL_NAMESPACE": namespace, "MNEME_TASK_QUEUE": h.TaskQueue, "MNEME_CONSOLIDATE_QUIET": "1s"}
-			victim := testkit.StartProcess(t, env)
+			victim := harness.StartProcess(t, env)
 			handIn(t, c, h.TaskQueue, testkit.Build(p, 2, "linux", testkit.ClearCache(2)))
 			require.NoError(t, gate.WaitHeld(ctx), victim.Output())
 			victim.Kill()
 			env["TEMPORAL_ADDRESS"] = address
-			testkit.StartProcess(t, env)
+			harness.StartProcess(t, env)
 			require.Equal(t, 1, quietResult(t, c, scopeOfPrincipal(p)).Changed)
 			require.Len(t, learnedBy(t, h, p), 1)
 			require.Equal(t, 3, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "memories", "type = 'episodic'"))

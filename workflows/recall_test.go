@@ -21,12 +21,13 @@ import (
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/config"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
 )
 
 // recallBy recalls through the workflow.
-func recallBy(t testing.TB, h *testkit.Harness, req schema.RecallRequest) (client.WorkflowRun, schema.RecallResponse) {
+func recallBy(t testing.TB, h *harness.Harness, req schema.RecallRequest) (client.WorkflowRun, schema.RecallResponse) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
@@ -39,7 +40,7 @@ func recallBy(t testing.TB, h *testkit.Harness, req schema.RecallRequest) (clien
 
 func TestRecallWorkflow(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	id := known(t, h, p, "The "+canary+" sleeps in the attic.")[0]
 	run, out := recallBy(t, h, schema.RecallRequest{Principal: p, Query: "who sleeps in the attic"})
@@ -65,7 +66,7 @@ func TestRecallWorkflow(t *testing.T) {
 // With ids_only an answer adds no content to the history.
 func TestRecallOfIDsOnly(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	req := testkit.Request(p, schema.SourceMemory, "The "+canary+" sleeps in the attic.")
 	req.Candidates[0].Tags, req.Candidates[0].Speaker = []string{"tag" + canary}, "Speaker "+canary
@@ -80,7 +81,7 @@ func TestRecallOfIDsOnly(t *testing.T) {
 
 func TestRecallOfAnInvalidRequest(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	for field, req := range map[string]schema.RecallRequest{
 		"principal.tenant": {Principal: schema.Principal{Agent: "a"}, Query: "x"},
 		"query":            {Principal: testkit.Principal(), Query: canary + "\x00"},
@@ -110,7 +111,7 @@ func TestRecallOfAnInvalidRequest(t *testing.T) {
 }
 
 // accesses returns how often a memory has been returned, as far as it was tracked.
-func accesses(t testing.TB, h *testkit.Harness, id string) int {
+func accesses(t testing.TB, h *harness.Harness, id string) int {
 	t.Helper()
 	var n int
 	require.NoError(t, testkit.Owner(t, h.DatabaseURL).QueryRow(context.Background(),
@@ -121,7 +122,7 @@ func accesses(t testing.TB, h *testkit.Harness, id string) int {
 // An activity whose acknowledgement is lost runs the recall again; it counts as one retrieval and one access.
 func TestRecallIsTrackedOnce(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil)
+	h := harness.NewIdle(t, testkit.DatabaseURL(t), harness.Temporal(t), nil)
 	h.StartWorkerWith(t, worker.Options{Interceptors: []interceptor.WorkerInterceptor{&twice{}}})
 	p := testkit.Principal()
 	id := known(t, h, p, "Tea is served hot.")[0]
@@ -136,7 +137,7 @@ func TestRecallIsTrackedOnce(t *testing.T) {
 // When the answer is too large for Temporal, the last results are left out, and the response says so.
 func TestRecallLargerThanTemporalsLimit(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	const each = 230 << 10
 	var want int
@@ -155,7 +156,7 @@ func TestRecallLargerThanTemporalsLimit(t *testing.T) {
 // An erased text is left in no history of a recall.
 func TestEraseReachesRecalls(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	id := known(t, h, p, "The "+canary+" sleeps in the attic.")[0]
 	run, out := recallBy(t, h, schema.RecallRequest{Principal: p, Query: "attic"})
@@ -180,7 +181,7 @@ func listed(t testing.TB, c client.Client, id string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	require.NoError(t, testkit.Eventually(ctx, func() error {
-		found, err := c.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{Namespace: testkit.Namespace,
+		found, err := c.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{Namespace: harness.Namespace,
 			Query: "WorkflowId = '" + id + "' AND ExecutionStatus = 'Completed'"})
 		if err == nil && found.GetCount() == 0 {
 			err = errors.New("not listed")
@@ -197,25 +198,25 @@ func TestPayloadKeyHidesRecalls(t *testing.T) {
 	_, err := rand.Read(key)
 	require.NoError(t, err)
 	seal := func(o *client.Options) { require.NoError(t, config.Encrypt(o, key)) }
-	h := testkit.NewHarnessAt(t, testkit.DatabaseURL(t), testkit.DialTemporal(t, testkit.TemporalAddress(t), seal), nil)
+	h := harness.NewAt(t, testkit.DatabaseURL(t), harness.DialTemporal(t, testkit.TemporalAddress(t), seal), nil)
 	p := testkit.Principal()
 	known(t, h, p, "The "+canary+" sleeps in the attic.")
 	req := schema.RecallRequest{Principal: p, Query: "where does the " + canary + " sleep"}
 	run, out := recallBy(t, h, req)
 	require.Len(t, out.Results, 1)
-	require.Empty(t, barers(t, testkit.Temporal(t), run.GetID(), run.GetRunID(), canary))
+	require.Empty(t, barers(t, harness.Temporal(t), run.GetID(), run.GetRunID(), canary))
 
-	a := newAgentsWith(t, h.Temporal, testkit.Namespace, h.TaskQueue, seal)
+	a := newAgentsWith(t, h.Temporal, harness.Namespace, h.TaskQueue, seal)
 	call := a.start(t, api.OperationRecall, req)
 	require.NoError(t, within(t, call, &out))
 	require.Contains(t, out.Results[0].Content, canary)
-	anyone := testkit.DialTemporal(t, testkit.TemporalAddress(t), func(o *client.Options) { o.Namespace = a.namespace })
+	anyone := harness.DialTemporal(t, testkit.TemporalAddress(t), func(o *client.Options) { o.Namespace = a.namespace })
 	require.Empty(t, barers(t, anyone, call.GetID(), call.GetRunID(), canary))
 }
 
 func TestRecallWithoutAChannel(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, func(d *workflows.Dependencies) {
+	h := harness.New(t, func(d *workflows.Dependencies) {
 		d.Without, d.With = []string{"vector"}, []string{"expand_query"}
 	})
 	_, out := recallBy(t, h, schema.RecallRequest{Principal: testkit.Principal(), Query: "kestrel"})

@@ -23,6 +23,7 @@ import (
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/inference/openai"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/memory/views"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/ledger"
@@ -58,7 +59,7 @@ func thoughts(p schema.Principal, from, n int) (out []ledger.Event) {
 	return out
 }
 
-func reflectOn(t testing.TB, h *testkit.Harness, in api.ReflectInput) api.ReflectResult {
+func reflectOn(t testing.TB, h *harness.Harness, in api.ReflectInput) api.ReflectResult {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
@@ -110,7 +111,7 @@ func reasoning(answer reasoner) (*countedReasoner, func(*workflows.Dependencies)
 // belief is in the ledger and in no history.
 func TestReflectWhenDue(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	in := api.ReflectInput{Principal: p, Stream: stream, Threshold: 4}
 	require.Equal(t, api.ReflectResult{}, reflectOn(t, h, in), "of nothing")
@@ -147,7 +148,7 @@ func TestReflectWhenDue(t *testing.T) {
 // requested one.
 func TestReflectOnABacklog(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	appendEvents(t, h.Store, p, thoughts(p, 0, 2*views.MaxSpan+30)...)
 	early := reflectOn(t, h, api.ReflectInput{Principal: p, Threshold: 8, Through: 10})
@@ -164,7 +165,7 @@ func TestReflectOnABacklog(t *testing.T) {
 // A run that reaches its limit of beliefs continues as new and keeps its counts.
 func TestReflectContinuesAsNew(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	appendEvents(t, h.Store, p, thoughts(p, 0, 51*views.MaxSpan)...)
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
@@ -178,7 +179,7 @@ func TestReflectContinuesAsNew(t *testing.T) {
 // Concurrent requests form one belief, and every activity may run twice.
 func TestReflectStartedTwice(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil)
+	h := harness.NewIdle(t, testkit.DatabaseURL(t), harness.Temporal(t), nil)
 	h.StartWorkerWith(t, worker.Options{Interceptors: []interceptor.WorkerInterceptor{&twice{}}})
 	p := testkit.Principal()
 	appendEvents(t, h.Store, p, thoughts(p, 0, 8)...)
@@ -233,7 +234,7 @@ func TestReflectRefusesBadBeliefs(t *testing.T) {
 				}
 				return c.belief, nil
 			})
-			h := testkit.NewHarness(t, change)
+			h := harness.New(t, change)
 			appendEvents(t, h.Store, p, says("before", p.Agent, ledger.KindAgentSpoke, "hello"))
 			require.Equal(t, 1, reflectOn(t, h, api.ReflectInput{Principal: p, Threshold: 1}).Beliefs)
 			appendEvents(t, h.Store, p, append(thoughts(p, 0, 4),
@@ -258,7 +259,7 @@ func TestReflectAsksAModelAgain(t *testing.T) {
 		}
 		return testkit.ModelReply{Content: answers[call.Number-1]}
 	})
-	h := testkit.NewHarness(t, func(d *workflows.Dependencies) {
+	h := harness.New(t, func(d *workflows.Dependencies) {
 		brain, err := openai.New(openai.Config{BaseURL: model.URL, ChatModel: "m"})
 		require.NoError(t, err)
 		d.Brain.Reasoner = brain.Reasoner
@@ -281,7 +282,7 @@ func TestReflectOnErasedEvidence(t *testing.T) {
 	t.Parallel()
 	for _, all := range []bool{false, true} {
 		p := testkit.Principal()
-		var h *testkit.Harness
+		var h *harness.Harness
 		var spans [][]string
 		_, change := reasoning(func(call int, span []ledger.Event) (inference.Belief, error) {
 			var ids []string
@@ -296,7 +297,7 @@ func TestReflectOnErasedEvidence(t *testing.T) {
 			_, err := h.Store.Empty(context.Background(), p.Tenant, erase, time.Now())
 			return inference.Belief{Text: "it is so", BasedOn: ids[:2]}, err
 		})
-		h = testkit.NewHarness(t, change)
+		h = harness.New(t, change)
 		appendEvents(t, h.Store, p, thoughts(p, 0, 4)...)
 		out := reflectOn(t, h, api.ReflectInput{Principal: p, Threshold: 4})
 		if all {
@@ -324,7 +325,7 @@ func TestReflectionKeepsItsSensitivity(t *testing.T) {
 		{schema.VisibilityGroup, schema.VisibilityPrivate, schema.VisibilityPrivate},
 	} {
 		p := testkit.Principal()
-		h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.ReflectionVisibility = c.most })
+		h := harness.New(t, func(d *workflows.Dependencies) { d.ReflectionVisibility = c.most })
 		high := says("high", p.Agent, ledger.KindAgentThought, "I decided to keep it.")
 		high.Sensitivity = schema.SensitivityHigh
 		appendEvents(t, h.Store, p, high)
@@ -340,7 +341,7 @@ func TestReflectionKeepsItsSensitivity(t *testing.T) {
 // A malformed request is refused before anything is read, also when a client sends it as raw JSON.
 func TestReflectRefusesRequests(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	_, err := mneme.Reflect(context.Background(), h.Temporal, h.TaskQueue, api.ReflectInput{})
 	var invalid *schema.ValidationError
 	require.True(t, errors.As(err, &invalid))
@@ -363,9 +364,9 @@ func TestReflectingWorkerKilled(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 			defer cancel()
 			address := testkit.TemporalAddress(t)
-			gate := testkit.NewGate(t, address, "AppendBelief")
-			namespace := testkit.NewNamespace(t, address)
-			c := testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
+			gate := harness.NewGate(t, address, "AppendBelief")
+			namespace := harness.NewNamespace(t, address)
+			c := harness.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
 			url, queue, p := testkit.DatabaseURL(t), "test-"+uuid.NewString(), testkit.Principal()
 			s := testkit.OpenStore(t, url)
 			appendEvents(t, s, p, thoughts(p, 0, 8)...)
@@ -373,7 +374,7 @@ func TestReflectingWorkerKilled(t *testing.T) {
 				return map[string]string{"DATABASE_URL": url, "TEMPORAL_ADDRESS": address,
 					"TEMPORAL_NAMESPACE": namespace, "MNEME_TASK_QUEUE": queue}
 			}
-			victim := testkit.StartProcess(t, settings(gate.Address))
+			victim := harness.StartProcess(t, settings(gate.Address))
 			owner := testkit.Owner(t, url)
 			release := func() {}
 			if point == "before the append" { // the append waits for the stream
@@ -400,7 +401,7 @@ func TestReflectingWorkerKilled(t *testing.T) {
 			}
 			victim.Kill()
 			release()
-			testkit.StartProcess(t, settings(address))
+			harness.StartProcess(t, settings(address))
 			out, err := mneme.Outcome[api.ReflectResult](ctx, run)
 			require.NoError(t, err)
 			beliefs := believedIn(t, s, p.Tenant)

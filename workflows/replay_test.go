@@ -23,6 +23,7 @@ import (
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/ledger"
 	"github.com/mneme/mneme/store/pipeline"
@@ -220,7 +221,7 @@ func newReplayer() worker.WorkflowReplayer {
 // recordLean records runs of the second form, started by Mneme's client and by other clients.
 func recordLean(t *testing.T) {
 	ctx := context.Background()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	raw := func(name string, fn, in any, ok bool) {
 		run, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: "raw/" + uuid.NewString(),
@@ -258,7 +259,7 @@ func recordLean(t *testing.T) {
 }
 
 // record saves a run's history unless one of that name exists.
-func record(t *testing.T, h *testkit.Harness, name, id, runID string) {
+func record(t *testing.T, h *harness.Harness, name, id, runID string) {
 	t.Helper()
 	if _, err := os.Stat(historyFile(name)); err == nil {
 		return
@@ -272,7 +273,7 @@ func record(t *testing.T, h *testkit.Harness, name, id, runID string) {
 
 // recordHistories runs the workflows of the histories. All content is invented.
 func recordHistories(t *testing.T) {
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	single := testkit.Request(p, schema.SourceUserInput, "I moved to Lisbon. I work at Acme.")
 	single.Candidates[0].Speaker = "Ana"
@@ -312,7 +313,7 @@ func recordHistories(t *testing.T) {
 		}
 		return echo(call.Data)
 	})
-	h = testkit.NewHarness(t, func(d *workflows.Dependencies) {
+	h = harness.New(t, func(d *workflows.Dependencies) {
 		d.Brain = model.Brain(t)
 		d.Brain.Embedder = switchable{Embedder: d.Brain.Embedder, down: down}
 	})
@@ -369,7 +370,7 @@ func recordReflections(t *testing.T) {
 		}
 		return inference.Belief{Text: "so it is", BasedOn: []string{span[0].ID}}, nil
 	})
-	h := testkit.NewHarness(t, change)
+	h := harness.New(t, change)
 	p := testkit.Principal()
 	for name, n := range map[string]int{"reflect-not-due": 1, "reflect": 4, "reflect-refused": 4} {
 		refuse = name == "reflect-refused"
@@ -385,7 +386,7 @@ func recordReflections(t *testing.T) {
 }
 
 // recordReviews records an ingest that leaves proposals to a reviewer, and reviews with each outcome.
-func recordReviews(t *testing.T, h *testkit.Harness) {
+func recordReviews(t *testing.T, h *harness.Harness) {
 	ctx := context.Background()
 	p := testkit.Principal()
 	result, item := moved(t, h, p, "Dana lives in Lisbon.", "Dana lives in Porto.")
@@ -413,7 +414,7 @@ func recordReviews(t *testing.T, h *testkit.Harness) {
 }
 
 // recordOperations records operations of each kind, and forgets with each outcome.
-func recordOperations(t *testing.T, h *testkit.Harness) {
+func recordOperations(t *testing.T, h *harness.Harness) {
 	ctx := context.Background()
 	p := testkit.Principal()
 	id, runID, _ := runPut(t, h, putRequest(t, p, putSkill("fix_linker", "Clear the cache"),
@@ -483,7 +484,7 @@ func recordOperations(t *testing.T, h *testkit.Harness) {
 
 // recordIndex records checks and rebuilds of an index: in Postgres with a delay before the old generation is dropped,
 // otherwise in Qdrant.
-func recordIndex(t *testing.T, h *testkit.Harness, x indexed) {
+func recordIndex(t *testing.T, h *harness.Harness, x indexed) {
 	ctx := context.Background()
 	rebuild := func(name string, in api.ReindexInput, before func(method, id string)) {
 		options := clientOptions(name, x.TaskQueue)
@@ -538,7 +539,7 @@ func recordIndex(t *testing.T, h *testkit.Harness, x indexed) {
 }
 
 // recordRecalls records recalls with and without results.
-func recordRecalls(t *testing.T, h *testkit.Harness, p schema.Principal) {
+func recordRecalls(t *testing.T, h *harness.Harness, p schema.Principal) {
 	run, _ := recallBy(t, h, schema.RecallRequest{Principal: p, Query: "where does Ana work"})
 	record(t, h, "recall", run.GetID(), run.GetRunID())
 	run, err := h.Temporal.ExecuteWorkflow(context.Background(),

@@ -12,6 +12,7 @@ import (
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/memory/learning/evidence"
 	"github.com/mneme/mneme/schema"
 )
@@ -27,10 +28,10 @@ func TestReportWorkerKilled(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 			defer cancel()
 			address := testkit.TemporalAddress(t)
-			gate := testkit.NewGate(t, address, at)
-			namespace := testkit.NewNamespace(t, address)
-			c := testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
-			h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), c, nil)
+			gate := harness.NewGate(t, address, at)
+			namespace := harness.NewNamespace(t, address)
+			c := harness.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
+			h := harness.NewIdle(t, testkit.DatabaseURL(t), c, nil)
 			h.StartWorker(t)
 			p := testkit.Principal()
 			id := putProcedure(t, h, p, "the fix", "the-fix")
@@ -47,7 +48,7 @@ func TestReportWorkerKilled(t *testing.T) {
 
 			env := map[string]string{"DATABASE_URL": h.DatabaseURL, "TEMPORAL_ADDRESS": gate.Address,
 				"TEMPORAL_NAMESPACE": namespace, "MNEME_TASK_QUEUE": h.TaskQueue}
-			victim := testkit.StartProcess(t, env)
+			victim := harness.StartProcess(t, env)
 			run, err := mneme.StartReport(ctx, c, h.TaskQueue, reportOn(p, out, schema.OutcomeFailure))
 			require.NoError(t, err)
 			if at == counting {
@@ -73,7 +74,7 @@ func TestReportWorkerKilled(t *testing.T) {
 				30*time.Second, 50*time.Millisecond)
 
 			env["TEMPORAL_ADDRESS"] = address
-			testkit.StartProcess(t, env)
+			harness.StartProcess(t, env)
 			result, err := mneme.Outcome[api.ReportResult](ctx, run)
 			require.NoError(t, err)
 			require.Equal(t, []string{id}, result.Changed)

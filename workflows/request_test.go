@@ -18,6 +18,7 @@ import (
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -96,7 +97,7 @@ func badRequests() map[string]map[string]any {
 
 func TestBadRequestsAreRefused(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	db := testkit.Owner(t, h.DatabaseURL)
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
@@ -140,7 +141,7 @@ func TestBadRequestsAreRefused(t *testing.T) {
 // When a client sends the update with the start, the update and the run fail with the same error.
 func TestBadRequestWithUpdate(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	raw := badRequests()["candidates[1].category"]
@@ -166,7 +167,7 @@ func TestBadRequestWithUpdate(t *testing.T) {
 // and nothing is written.
 func TestRequestsOfTheWrongShape(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	candidate := func(field string, value any) map[string]any {
@@ -196,7 +197,7 @@ func TestRequestsOfTheWrongShape(t *testing.T) {
 }
 
 // startRaw starts a run with an invalid request, as a client that does not validate.
-func startRaw(t *testing.T, h *testkit.Harness, raw map[string]any) (id, runID string) {
+func startRaw(t *testing.T, h *harness.Harness, raw map[string]any) (id, runID string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
@@ -211,7 +212,7 @@ func startRaw(t *testing.T, h *testkit.Harness, raw map[string]any) (id, runID s
 // error.
 func TestUpdatesSayWhatIsWrongWithTheRequest(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	whose := `"principal": {"tenant": "t", "agent": "a"}`
@@ -252,7 +253,7 @@ func TestUpdatesSayWhatIsWrongWithTheRequest(t *testing.T) {
 // field may guard a change, the request is refused before anything is changed.
 func TestFieldsOfNewerClients(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	p := testkit.Principal()

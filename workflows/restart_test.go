@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
@@ -41,7 +42,7 @@ func interrupted(t *testing.T, databaseURL, temporalAddress string, disturb func
 	}
 	learn := func(url, address string) map[string][]string {
 		model := testkit.NewModel(t, answer)
-		h := testkit.NewHarnessAt(t, url, testkit.DialTemporal(t, address, nil), func(d *workflows.Dependencies) {
+		h := harness.NewAt(t, url, harness.DialTemporal(t, address, nil), func(d *workflows.Dependencies) {
 			d.Brain = model.Brain(t)
 		})
 		p := testkit.Principal()

@@ -24,6 +24,7 @@ import (
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pg"
@@ -283,7 +284,7 @@ func TestIngestOfTheFirstVersionStartsNoReview(t *testing.T) {
 }
 
 // moved ingests a fact and another that replaces it, which the default policy leaves to a reviewer.
-func moved(t *testing.T, h *testkit.Harness, p schema.Principal,
+func moved(t *testing.T, h *harness.Harness, p schema.Principal,
 	texts ...string) (api.IngestResult, schema.ReviewItem) {
 	t.Helper()
 	h.Ingest(t, testkit.Request(p, schema.SourceMemory, texts[0]))
@@ -305,7 +306,7 @@ func decision(p schema.Principal, item schema.ReviewItem, d schema.Decision) sch
 		Reason: "she told me herself"}, ProposalID: item.ProposalID, Decision: d}
 }
 
-func decide(t *testing.T, h *testkit.Harness, req schema.ReviewRequest, batch string) schema.ReviewResult {
+func decide(t *testing.T, h *harness.Harness, req schema.ReviewRequest, batch string) schema.ReviewResult {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
@@ -321,12 +322,12 @@ func statusOf(t *testing.T, c client.Client, id string) enumspb.WorkflowExecutio
 	return described.GetWorkflowExecutionInfo().GetStatus()
 }
 
-func reviewEnds(t *testing.T, h *testkit.Harness, id string) api.ReviewProgress {
+func reviewEnds(t *testing.T, h *harness.Harness, id string) api.ReviewProgress {
 	t.Helper()
 	return runEnds(t, h, id, "")
 }
 
-func runEnds(t *testing.T, h *testkit.Harness, id, runID string) api.ReviewProgress {
+func runEnds(t *testing.T, h *harness.Harness, id, runID string) api.ReviewProgress {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
@@ -336,7 +337,7 @@ func runEnds(t *testing.T, h *testkit.Harness, id, runID string) api.ReviewProgr
 }
 
 // reviewWaits waits until a run has its one open proposal.
-func reviewWaits(t *testing.T, h *testkit.Harness, id string) {
+func reviewWaits(t *testing.T, h *harness.Harness, id string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
@@ -354,7 +355,7 @@ func reviewWaits(t *testing.T, h *testkit.Harness, id string) {
 }
 
 // batchRun is the workflow id of the ingest of a batch.
-func batchRun(t *testing.T, h *testkit.Harness, p schema.Principal, batch string) string {
+func batchRun(t *testing.T, h *harness.Harness, p schema.Principal, batch string) string {
 	t.Helper()
 	b, err := h.Store.Batch(context.Background(), p.Tenant, uuid.MustParse(batch))
 	require.NoError(t, err)
@@ -380,7 +381,7 @@ func TestAChangedPreferenceWaitsForApproval(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := testkit.NewHarness(t, nil)
+			h := harness.New(t, nil)
 			p, ctx := testkit.Principal(), context.Background()
 			result, item := moved(t, h, p, texts...)
 			require.Equal(t, schema.ActionUpdate, item.Action)
@@ -431,7 +432,7 @@ func TestAChangedPreferenceWaitsForApproval(t *testing.T) {
 
 func TestADecisionNeedsNoRun(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	result, item := moved(t, h, p, "Dana lives in Lisbon.", "Dana lives in Porto.")
 	require.NoError(t, h.Temporal.TerminateWorkflow(context.Background(), result.ReviewID, "", "a careless operator"))
@@ -457,7 +458,7 @@ func TestADecisionNeedsNoRun(t *testing.T) {
 // Concurrent decisions on all proposals of a batch, while the run of its review ends.
 func TestManyDecideAtOnce(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	result, item := moved(t, h, p, "Dana lives in Lisbon.", "Dana lives in Porto.")
 	const reviewers = 8
@@ -485,7 +486,7 @@ func TestManyDecideAtOnce(t *testing.T) {
 // The acknowledgement of every activity is lost once.
 func TestADecisionWhoseAcknowledgementIsLost(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil)
+	h := harness.NewIdle(t, testkit.DatabaseURL(t), harness.Temporal(t), nil)
 	h.StartWorkerWith(t, worker.Options{Interceptors: []interceptor.WorkerInterceptor{&twice{}}})
 	p := testkit.Principal()
 	result, item := moved(t, h, p, "Dana lives in Lisbon.", "Dana lives in Porto.")
@@ -501,18 +502,18 @@ func TestADecisionWhoseAcknowledgementIsLost(t *testing.T) {
 func TestAReviewSurvivesItsWorker(t *testing.T) {
 	t.Parallel()
 	address := testkit.TemporalAddress(t)
-	namespace := testkit.NewNamespace(t, address)
-	c := testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
-	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), c, nil)
+	namespace := harness.NewNamespace(t, address)
+	c := harness.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
+	h := harness.NewIdle(t, testkit.DatabaseURL(t), c, nil)
 	settings := map[string]string{"DATABASE_URL": h.DatabaseURL, "TEMPORAL_ADDRESS": address,
 		"TEMPORAL_NAMESPACE": namespace, "MNEME_TASK_QUEUE": h.TaskQueue}
-	victim := testkit.StartProcess(t, settings)
+	victim := harness.StartProcess(t, settings)
 	p := testkit.Principal()
 	result, item := moved(t, h, p, "Dana lives in Lisbon.", "Dana lives in Porto.")
 	victim.Kill()
 	runID := runOf(t, c, result.ReviewID)
 	require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, statusOf(t, c, result.ReviewID))
-	testkit.StartProcess(t, settings)
+	harness.StartProcess(t, settings)
 	require.Equal(t, schema.ReviewApplied,
 		decide(t, h, decision(p, item, schema.DecisionApprove), result.BatchID).Status)
 	require.Equal(t, api.ReviewProgress{Approved: 1}, runEnds(t, h, result.ReviewID, runID))
@@ -534,7 +535,7 @@ func TestAReplayedJobKeepsTheReviewOfItsBatch(t *testing.T) {
 		}
 		return testkit.FactsOf("It is known that " + call.Data)
 	})
-	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Brain = model.Brain(t) })
+	h := harness.New(t, func(d *workflows.Dependencies) { d.Brain = model.Brain(t) })
 	p, ctx := testkit.Principal(), context.Background()
 	h.Ingest(t, testkit.Request(p, schema.SourceObservation, "A candidate that was known before."))
 	_, result := h.Ingest(t, testkit.Request(p, schema.SourceObservation, "A good candidate.", "A poison candidate."))
@@ -560,7 +561,7 @@ func TestAReplayedJobKeepsTheReviewOfItsBatch(t *testing.T) {
 // The history of a review contains no content of memories; the reviewer's comment is in it once.
 func TestAReviewKeepsContentOutOfItsHistory(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	result, item := moved(t, h, p, "Dana lives in Old"+canary+".", "Dana lives in New"+canary+".")
 	req := decision(p, item, schema.DecisionApprove)

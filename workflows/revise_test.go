@@ -16,6 +16,7 @@ import (
 
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/workflows"
@@ -70,7 +71,7 @@ func revise(t testing.TB, c client.Client, queue string,
 // Both coexist, and the context selects.
 func TestPreferenceIsForked(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	golang := putRecord(t, h.Temporal, h.TaskQueue, p, prefers("go", ""))
 	python := prefers("python", `{"project_kind":"data_science"}`)
@@ -127,7 +128,7 @@ func TestPreferenceIsForked(t *testing.T) {
 // The request's content is in the history once, in the workflow's input.
 func TestReviseKeepsContentOutOfItsHistory(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	id := putRecord(t, h.Temporal, h.TaskQueue, p, prefers("go", ""))
 	canary := prefers("canary-7f3a", "")
@@ -153,7 +154,7 @@ func TestReviseKeepsContentOutOfItsHistory(t *testing.T) {
 // Without an embedder a revision is not delayed.
 func TestReviseWhileTheEmbedderIsDown(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, func(d *workflows.Dependencies) {
+	h := harness.New(t, func(d *workflows.Dependencies) {
 		d.Brain.Embedder = testkit.BrokenEmbedder{Embedder: d.Brain.Embedder}
 	})
 	p := testkit.Principal()
@@ -171,16 +172,16 @@ func TestReviseWorkerKilledBeforeAcknowledgement(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	address := testkit.TemporalAddress(t)
-	gate := testkit.NewGate(t, address, "Revise")
-	namespace := testkit.NewNamespace(t, address)
-	c := testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
+	gate := harness.NewGate(t, address, "Revise")
+	namespace := harness.NewNamespace(t, address)
+	c := harness.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
 	url := testkit.DatabaseURL(t)
 	queue := "test-" + uuid.NewString()
 	settings := func(temporal string) map[string]string {
 		return map[string]string{"DATABASE_URL": url, "TEMPORAL_ADDRESS": temporal, "TEMPORAL_NAMESPACE": namespace,
 			"MNEME_TASK_QUEUE": queue}
 	}
-	victim := testkit.StartProcess(t, settings(gate.Address))
+	victim := harness.StartProcess(t, settings(gate.Address))
 	p := testkit.Principal()
 	id := putRecord(t, c, queue, p, prefers("go", ""))
 	python := prefers("python", "")
@@ -193,7 +194,7 @@ func TestReviseWorkerKilledBeforeAcknowledgement(t *testing.T) {
 	require.Equal(t, 1, testkit.Rows(t, db, "memories", "status = 'superseded'"), "it is committed")
 	history := testkit.Rows(t, db, "memory_history", "")
 
-	testkit.StartProcess(t, settings(address))
+	harness.StartProcess(t, settings(address))
 	result, err := mneme.Outcome[schema.ReviseResult](ctx, run)
 	require.NoError(t, err)
 	require.Equal(t, schema.ReviseApplied, result.Status)

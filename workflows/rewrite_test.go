@@ -9,13 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 )
 
 // A client that knows only the new value keeps the rest of the sentence, and the new sentence is embedded.
 func TestReviseRewritesWithinTheSentence(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	record := func(content, object string) schema.MemoryRecord {
 		m := prefers("Lyon", "")

@@ -11,6 +11,7 @@ import (
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pg"
@@ -33,7 +34,7 @@ func (d mindful) Decide(ctx context.Context, fact memory.Fact,
 }
 
 // spoken ingests Maya's statement in a session, and returns the memory of its fact.
-func spoken(t *testing.T, h *testkit.Harness, p schema.Principal, session, text string) (string, api.IngestResult) {
+func spoken(t *testing.T, h *harness.Harness, p schema.Principal, session, text string) (string, api.IngestResult) {
 	t.Helper()
 	started, result := h.Ingest(t, schema.IngestRequest{Principal: p,
 		Candidates: []schema.Candidate{{Content: text, Speaker: "Maya", Session: session,
@@ -46,7 +47,7 @@ func spoken(t *testing.T, h *testkit.Harness, p schema.Principal, session, text 
 // sources is shown as current.
 func TestSupersededFactMarksAllItsSources(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Brain.Decider = mindful{d.Brain.Decider} })
+	h := harness.New(t, func(d *workflows.Dependencies) { d.Brain.Decider = mindful{d.Brain.Decider} })
 	o := onlooker{t, h, testkit.Principal()}
 	ctx := context.Background()
 	sources := map[string]bool{}
@@ -97,7 +98,7 @@ func TestSupersededFactMarksAllItsSources(t *testing.T) {
 // returns the record of that type.
 func TestSameWordsAreReturnedOnce(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	o := onlooker{t, h, testkit.Principal()}
 	source, result := spoken(t, h, o.p, "s1", "The launch is planned for May 3.")
 	require.Equal(t, schema.WriteCounts{Added: 1}, result.Written)
@@ -135,7 +136,7 @@ func TestSameWordsAreReturnedOnce(t *testing.T) {
 // When a fact with a restricted audience is stated again for a wider one, it is stored for the wider one, too.
 func TestPrivateFactIsStoredForAWiderAudience(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	o := onlooker{t, h, testkit.Principal()}
 	spoken(t, h, o.p, "s1", "Our standup is at 9:30.")
 	shared := testkit.Request(o.p, schema.SourceObservation, "Our standup is at 9:30.")

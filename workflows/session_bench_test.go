@@ -13,7 +13,7 @@ import (
 
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
-	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/events"
 )
@@ -23,7 +23,7 @@ import (
 // the ledger, an entry in the index of ids, or a check. A record is a whole session in one request, which becomes an
 // episode.
 func BenchmarkSession(b *testing.B) {
-	h := testkit.NewHarness(b, nil)
+	h := harness.New(b, nil)
 	ctx := context.Background()
 	pool, err := pgxpool.New(ctx, h.DatabaseURL)
 	require.NoError(b, err)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
-	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema/ledger"
 )
 
@@ -32,7 +32,7 @@ func appendTwice(ctx workflow.Context, taskQueue string, req api.AppendRequest) 
 // is started with them, and it closes.
 func TestAnotherWorkflowAppendsByActivity(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	w := worker.New(h.Temporal, h.TaskQueue+"-others", worker.Options{WorkerStopTimeout: time.Second})
@@ -83,7 +83,7 @@ func TestAnotherWorkflowAppendsByActivity(t *testing.T) {
 // A session starts the reflection of its agent when the agent has seen as many events as the threshold, and not before.
 func TestSessionStartsReflection(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	ref := sessionRef("reflecting")

@@ -17,13 +17,14 @@ import (
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/ledger"
 )
 
 // aviary is a stream that two agents share; events of it are in an episode of each.
 type aviary struct {
-	*testkit.Harness
+	*harness.Harness
 	t        *testing.T
 	episodes map[string]string // by agent
 	tenant   string
@@ -33,7 +34,7 @@ const birdsong = "the fourth canary sings at midnight"
 
 // newAviary records sessions of ann, of bob, and of ann for the user mia, on one stream. Their episodes contain the
 // event u1. The episode of cas, on another stream, does not.
-func newAviary(t *testing.T, h *testkit.Harness) *aviary {
+func newAviary(t *testing.T, h *harness.Harness) *aviary {
 	t.Helper()
 	a := &aviary{Harness: h, t: t, episodes: map[string]string{}, tenant: testkit.Principal().Tenant}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
@@ -133,7 +134,7 @@ func (a *aviary) refuseForgetting(agent string) func() {
 // for each agent.
 func TestErasedEventsLeaveTheEpisodesOfEveryAgent(t *testing.T) {
 	t.Parallel()
-	a := newAviary(t, testkit.NewHarness(t, nil))
+	a := newAviary(t, harness.New(t, nil))
 	out, err := a.erase()
 	require.NoError(t, err)
 	require.Equal(t, 1, out.Erased)
@@ -151,7 +152,7 @@ func TestErasedEventsLeaveTheEpisodesOfEveryAgent(t *testing.T) {
 // other agents are erased, and repeating the request erases the rest.
 func TestErasingOneAgentsEpisodesFails(t *testing.T) {
 	t.Parallel()
-	a := newAviary(t, testkit.NewHarness(t, nil))
+	a := newAviary(t, harness.New(t, nil))
 	allow := a.refuseForgetting("ann")
 	t.Cleanup(allow)
 	_, err := a.erase()
@@ -174,7 +175,7 @@ func TestErasingOneAgentsEpisodesFails(t *testing.T) {
 // A record that changes after its selection is kept, and the result lists it. Repeating the request erases it.
 func TestErasingAnEpisodeThatChanges(t *testing.T) {
 	t.Parallel()
-	a := newAviary(t, testkit.NewHarness(t, nil))
+	a := newAviary(t, harness.New(t, nil))
 	a.StopWorker()
 	first := true
 	a.StartWorkerWith(t, around(func(ctx context.Context, name string, run func() (any, error)) (any, error) {
@@ -202,7 +203,7 @@ func TestErasingAnEpisodeThatChanges(t *testing.T) {
 // agents' records are erased, and repeating the request erases the rest.
 func TestErasingEpisodesIsCancelled(t *testing.T) {
 	t.Parallel()
-	a := newAviary(t, testkit.NewHarness(t, nil))
+	a := newAviary(t, harness.New(t, nil))
 	a.StopWorker()
 	approving, cancelled := make(chan struct{}), make(chan struct{})
 	first := true
@@ -264,7 +265,7 @@ func ended(c client.Client, id string) error {
 // the request erases the rest.
 func TestErasingIsRepeatedAfterATermination(t *testing.T) {
 	t.Parallel()
-	a := newAviary(t, testkit.NewHarness(t, nil))
+	a := newAviary(t, harness.New(t, nil))
 	a.StopWorker()
 	approving, ended := make(chan struct{}), make(chan struct{})
 	first := true

@@ -15,6 +15,7 @@ import (
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/ledger"
 	"github.com/mneme/mneme/workflows"
@@ -54,7 +55,7 @@ func canaryEvent(id, text string) ledger.Event {
 // the work is recomputed without it, and the session continues.
 func TestErasedEventsAreInNoHistory(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	open, over := sessionRef("open"), sessionRef("over")
@@ -121,7 +122,7 @@ func TestErasedEventsAreInNoHistory(t *testing.T) {
 func TestErasedEventsAreInNoContext(t *testing.T) {
 	t.Parallel()
 	var sweeps []string
-	h := testkit.NewHarness(t, func(d *workflows.Dependencies) {
+	h := harness.New(t, func(d *workflows.Dependencies) {
 		d.SweepMemoryIndex = func(_ context.Context, tenant string) (int, error) {
 			if sweeps = append(sweeps, tenant); len(sweeps) == 1 {
 				return 0, errors.New("the service answered 503")
@@ -170,7 +171,7 @@ func TestErasedEventsAreInNoContext(t *testing.T) {
 // After the episode of a session is erased, no history of the session contains its content, and the session continues.
 func TestErasedEpisodeIsInNoHistory(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	ref := sessionRef("told")

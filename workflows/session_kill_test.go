@@ -13,6 +13,7 @@ import (
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -45,12 +46,12 @@ func TestSessionWorkerKilledBeforeAcknowledgement(t *testing.T) {
 				ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 				defer cancel()
 				address := testkit.TemporalAddress(t)
-				gate := testkit.NewGate(t, address, step)
-				namespace := testkit.NewNamespace(t, address)
-				c := testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
+				gate := harness.NewGate(t, address, step)
+				namespace := harness.NewNamespace(t, address)
+				c := harness.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
 				url, queue := testkit.DatabaseURL(t), "test-"+uuid.NewString()
-				start := func(temporal string) *testkit.Process {
-					return testkit.StartProcess(t, map[string]string{"DATABASE_URL": url, "TEMPORAL_ADDRESS": temporal,
+				start := func(temporal string) *harness.Process {
+					return harness.StartProcess(t, map[string]string{"DATABASE_URL": url, "TEMPORAL_ADDRESS": temporal,
 						"TEMPORAL_NAMESPACE": namespace, "MNEME_TASK_QUEUE": queue})
 				}
 				victim := start(gate.Address)

@@ -17,6 +17,7 @@ import (
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/ledger"
 )
@@ -46,7 +47,7 @@ func TestLongSessionContinuesAsNew(t *testing.T) {
 	t.Parallel()
 	total, _ := strconv.Atoi(os.Getenv("MNEME_SESSION_EVENTS"))
 	total = max(total, 3_000)
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 	ref := sessionRef("long")
@@ -109,7 +110,7 @@ func TestLongSessionContinuesAsNew(t *testing.T) {
 // without gaps or overlaps.
 func TestAppendingWhileClosing(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	ref := sessionRef("restless")
@@ -154,7 +155,7 @@ func TestAppendingWhileClosing(t *testing.T) {
 }
 
 // requireEpisodes checks that the episodes cover the stream without gaps and overlaps, and that each has its record.
-func requireEpisodes(t testing.TB, h *testkit.Harness, events int) {
+func requireEpisodes(t testing.TB, h *harness.Harness, events int) {
 	t.Helper()
 	db := testkit.Owner(t, h.DatabaseURL)
 	require.Equal(t, []string{fmt.Sprintf("%d %d", events, events)}, testkit.Strings(t, db,
@@ -171,13 +172,13 @@ func TestSessionSurvivesKilledWorkers(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 	defer cancel()
 	address := testkit.TemporalAddress(t)
-	namespace := testkit.NewNamespace(t, address)
-	c := testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
+	namespace := harness.NewNamespace(t, address)
+	c := harness.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
 	url, queue := testkit.DatabaseURL(t), "test-"+uuid.NewString()
 	settings := map[string]string{"DATABASE_URL": url, "TEMPORAL_ADDRESS": address, "TEMPORAL_NAMESPACE": namespace,
 		"MNEME_TASK_QUEUE": queue}
 	ref := sessionRef("hunted")
-	h := &testkit.Harness{Store: testkit.OpenStore(t, url), Temporal: c, TaskQueue: queue, DatabaseURL: url}
+	h := &harness.Harness{Store: testkit.OpenStore(t, url), Temporal: c, TaskQueue: queue, DatabaseURL: url}
 	done := make(chan struct{})
 	var wg sync.WaitGroup
 	for w := range 3 {
@@ -201,7 +202,7 @@ func TestSessionSurvivesKilledWorkers(t *testing.T) {
 	}
 	go func() { wg.Wait(); close(done) }()
 	kills := 0
-	for worker := testkit.StartProcess(t, settings); ; worker = testkit.StartProcess(t, settings) {
+	for worker := harness.StartProcess(t, settings); ; worker = harness.StartProcess(t, settings) {
 		select {
 		case <-done:
 		case <-time.After(time.Duration(500+rand.IntN(1500)) * time.Millisecond):
@@ -225,7 +226,7 @@ func TestSessionSurvivesKilledWorkers(t *testing.T) {
 // An idle session closes. Before that, another device reads its state and appends to it.
 func TestIdleSessionCloses(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	ref := sessionRef("idle")
@@ -234,7 +235,7 @@ func TestIdleSessionCloses(t *testing.T) {
 		api.AppendRequest{SessionRef: ref, Settings: settings,
 			Events: []ledger.Event{stateUpdated("a", "on the phone")}})
 	require.NoError(t, err)
-	other := testkit.Temporal(t)
+	other := harness.Temporal(t)
 	working, err := mneme.SessionWorking(ctx, other, ref)
 	require.NoError(t, err)
 	require.Equal(t, "on the phone", working.Working.ContextSummary)

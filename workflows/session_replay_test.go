@@ -10,6 +10,7 @@ import (
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/ledger"
 )
@@ -17,7 +18,7 @@ import (
 // recordSessions runs the workflows of these histories: a session that continues as new, with events by update, by
 // signal and through the ledger, and is closed; one that is recorded whole; and the erasing of an event.
 func recordSessions(t *testing.T) {
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	ref := sessionRef("captured")
@@ -60,7 +61,7 @@ func recordSessions(t *testing.T) {
 
 // recordErasedAndRebuilt runs the workflows of these histories: erasing an event that no session had, and a rebuild
 // that compares and restores what was lost.
-func recordErasedAndRebuilt(t *testing.T, h *testkit.Harness, ref api.SessionRef) {
+func recordErasedAndRebuilt(t *testing.T, h *harness.Harness, ref api.SessionRef) {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	lone := says("lone", ref.Principal.Agent, ledger.KindAgentThought, "on a stream without a session")

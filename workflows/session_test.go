@@ -14,6 +14,7 @@ import (
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/ledger"
 )
@@ -50,7 +51,7 @@ func runEnded(id string) ledger.Event {
 
 // requireGapless reads a stream and checks that its sequence numbers have no gaps and each id occurs once. It returns
 // the ids in order.
-func requireGapless(t testing.TB, h *testkit.Harness, ref api.SessionRef) []string {
+func requireGapless(t testing.TB, h *harness.Harness, ref api.SessionRef) []string {
 	t.Helper()
 	var ids []string
 	for after := int64(0); ; {
@@ -73,7 +74,7 @@ func requireGapless(t testing.TB, h *testkit.Harness, ref api.SessionRef) []stri
 // closes into one episode when the agent ends it.
 func TestSessionAppendsAndCloses(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	ref := sessionRef("build-1")
@@ -125,7 +126,7 @@ func TestSessionAppendsAndCloses(t *testing.T) {
 // A session refuses a belief that cites events which its agent cannot see, and names the field.
 func TestSessionRefusesABeliefWithoutEvidence(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	ref := sessionRef("beliefs")
@@ -161,7 +162,7 @@ func TestSessionRefusesABeliefWithoutEvidence(t *testing.T) {
 // A whole session is one request and one episode, however often it is delivered.
 func TestRecordSession(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	req := api.RecordRequest{SessionRef: sessionRef("whole"),
@@ -183,7 +184,7 @@ func TestRecordSession(t *testing.T) {
 // Sixteen writers append to one session at once: the stream has no gap, and each writer's events are in its order.
 func TestSixteenWritersAppendToOneSession(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	ref := sessionRef("busy")

@@ -11,6 +11,7 @@ import (
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/recall"
@@ -28,7 +29,7 @@ func (forbidden) Extract(context.Context, inference.Source) (memory.Extraction, 
 // Document 002 "pipelineV2.enabled": without a pipeline, sources are stored and recalled, and no facts are extracted.
 func TestWithoutAPipelineSourcesAreKept(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.NoPipeline, d.Brain.Extractor = true, forbidden{} })
+	h := harness.New(t, func(d *workflows.Dependencies) { d.NoPipeline, d.Brain.Extractor = true, forbidden{} })
 	p := testkit.Principal()
 	started, result := h.Ingest(t, testkit.Request(p, schema.SourceUserInput,
 		"Nadia lives in Bergen and works at Corvex."))
@@ -50,7 +51,7 @@ func TestWithoutAGraphNothingIsLinked(t *testing.T) {
 	t.Parallel()
 	const text = "Nadia works at Corvex. Nadia lives in Bergen."
 	for _, off := range []bool{false, true} {
-		h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.NoGraph = off })
+		h := harness.New(t, func(d *workflows.Dependencies) { d.NoGraph = off })
 		p := testkit.Principal()
 		_, result := h.Ingest(t, testkit.Request(p, schema.SourceUserInput, text))
 		require.Positive(t, result.Written.Added)
@@ -65,7 +66,7 @@ func TestWithoutAGraphNothingIsLinked(t *testing.T) {
 // Document 002 "batchLimit" bounds the rows that one transaction of a sweep changes.
 func TestSweepBatchBoundsTransactions(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.SweepBatch = 3 })
+	h := harness.New(t, func(d *workflows.Dependencies) { d.SweepBatch = 3 })
 	p := testkit.Principal()
 	owner := testkit.Owner(t, h.DatabaseURL)
 	ctx := context.Background()
@@ -98,7 +99,7 @@ func TestSweepBatchBoundsTransactions(t *testing.T) {
 // The cursor of one step of a purge does not affect where the next step begins.
 func TestPurgeStepsHaveTheirOwnCursors(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	owner := testkit.Owner(t, h.DatabaseURL)
 	ctx := context.Background()

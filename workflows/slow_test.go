@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
 )
@@ -23,7 +24,7 @@ func TestSlowModelIsNotADeadWorker(t *testing.T) {
 		}
 		return testkit.FactsOf("The slow model has found this one fact.")
 	})
-	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Brain = model.Brain(t) })
+	h := harness.New(t, func(d *workflows.Dependencies) { d.Brain = model.Brain(t) })
 	_, result := h.Ingest(t, testkit.Request(testkit.Principal(), schema.SourceObservation,
 		"Something that takes its time to be read."))
 	require.Equal(t, 1, result.Written.Added)

@@ -26,6 +26,7 @@ import (
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/sweeping"
@@ -35,7 +36,7 @@ import (
 var sweepingOf *activities.Sweeping
 
 // faded puts memories that have been due for weeks, and returns their ids.
-func faded(t testing.TB, h *testkit.Harness, p schema.Principal, n int) []string {
+func faded(t testing.TB, h *harness.Harness, p schema.Principal, n int) []string {
 	t.Helper()
 	long := time.Now().Add(-60 * 24 * time.Hour).UTC()
 	req := schema.PutRequest{Operation: schema.Operation{Principal: p}}
@@ -64,7 +65,7 @@ func faded(t testing.TB, h *testkit.Harness, p schema.Principal, n int) []string
 }
 
 // sweep runs a sweep under a unique id.
-func sweep(t testing.TB, h *testkit.Harness, fn any, in api.SweepInput) (client.WorkflowRun, api.SweepResult, error) {
+func sweep(t testing.TB, h *harness.Harness, fn any, in api.SweepInput) (client.WorkflowRun, api.SweepResult, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
@@ -79,7 +80,7 @@ func sweep(t testing.TB, h *testkit.Harness, fn any, in api.SweepInput) (client.
 // that schedules start.
 func TestSweepsOfEveryTenant(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	owner := testkit.Owner(t, h.DatabaseURL)
 	p, q := testkit.Principal(), testkit.Principal()
 	faded(t, h, p, 5)
@@ -110,7 +111,7 @@ func TestSweepsOfEveryTenant(t *testing.T) {
 // cancellation.
 func TestSweepCancelledInTheMiddle(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil)
+	h := harness.NewIdle(t, testkit.DatabaseURL(t), harness.Temporal(t), nil)
 	// A cancellation arrives with the response to a heartbeat.
 	h.StartWorkerWith(t, worker.Options{MaxHeartbeatThrottleInterval: 50 * time.Millisecond})
 	owner := testkit.Owner(t, h.DatabaseURL)
@@ -151,7 +152,7 @@ func TestSweepCancelledInTheMiddle(t *testing.T) {
 // position.
 func TestSweepActivitiesKilledAtEveryBatch(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	owner := testkit.Owner(t, h.DatabaseURL)
 	p, q := testkit.Principal(), testkit.Principal()
 	faded(t, h, p, 5)
@@ -226,7 +227,7 @@ func TestSweepActivitiesKilledAtEveryBatch(t *testing.T) {
 
 // purgeable is a tenant that deleted everything two hours ago, which is more than a purge removes without confirmation.
 type purgeable struct {
-	h        *testkit.Harness
+	h        *harness.Harness
 	p        schema.Principal
 	owner    *pgx.Conn
 	n        int
@@ -237,7 +238,7 @@ type purgeable struct {
 
 func newPurgeable(t *testing.T) *purgeable {
 	t.Helper()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	x := &purgeable{h: h, p: testkit.Principal(), owner: testkit.Owner(t, h.DatabaseURL), n: lifecycle.SweepFree + 10,
 		at: time.Now().Add(2 * time.Hour)}
 	for range 2 {
@@ -325,7 +326,7 @@ func TestPurgeProceedsWithConfirmedPart(t *testing.T) {
 // A tenant that would lose too much is skipped; the others are swept, and the run reports the tenant.
 func TestSweepHoldsOneTenant(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p, q := testkit.Principal(), testkit.Principal()
 	const n = lifecycle.SweepFree + 20
 	for range 2 {
@@ -347,7 +348,7 @@ func TestSweepHoldsOneTenant(t *testing.T) {
 	require.Equal(t, n-110, out.Counts["pruned"], "few memories are left")
 }
 
-func attributeOf(t testing.TB, h *testkit.Harness, run client.WorkflowRun,
+func attributeOf(t testing.TB, h *harness.Harness, run client.WorkflowRun,
 	key temporal.SearchAttributeKeyKeyword) string {
 	t.Helper()
 	described, err := h.Temporal.DescribeWorkflow(context.Background(), run.GetID(), run.GetRunID())
@@ -359,7 +360,7 @@ func attributeOf(t testing.TB, h *testkit.Harness, run client.WorkflowRun,
 // A tenant whose sweep fails does not prevent the others; the run fails at its end, so that an operator notices.
 func TestSweepSkipsAFailingTenant(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	owner := testkit.Owner(t, h.DatabaseURL)
 	tenants := []schema.Principal{testkit.Principal(), testkit.Principal(), testkit.Principal()}
 	slices.SortFunc(tenants, func(a, b schema.Principal) int { return strings.Compare(a.Tenant, b.Tenant) })
@@ -384,7 +385,7 @@ func TestSweepSkipsAFailingTenant(t *testing.T) {
 // With a clock ahead of the database's clock, nothing is removed.
 func TestSweepWithAClockAhead(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	a := &activities.Sweeping{Store: h.Store}
 	for _, step := range []func(context.Context, activities.SweepRequest) (api.SweepResult, error){a.SweepDecay,
 		a.PurgeExpired} {
@@ -436,7 +437,7 @@ func TestSweepContinuesAsNew(t *testing.T) {
 }
 
 // recordSweeps records a run of each sweep.
-func recordSweeps(t *testing.T, h *testkit.Harness) {
+func recordSweeps(t *testing.T, h *harness.Harness) {
 	p := testkit.Principal()
 	faded(t, h, p, 3)
 	run, _, err := sweep(t, h, workflows.DecaySweep, api.SweepInput{Tenant: p.Tenant})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows/learn"
 )
@@ -24,22 +25,22 @@ func TestTidyingWorkerKilled(t *testing.T) {
 		name     string
 		workflow any
 		steps    []string
-		given    func(*testkit.Harness, schema.Principal)
-		then     func(*testing.T, *testkit.Harness)
+		given    func(*harness.Harness, schema.Principal)
+		then     func(*testing.T, *harness.Harness)
 	}{
 		{"ResolveDuplicates", learn.ResolveDuplicates, []string{"FindDuplicates", "ResolveDuplicates", "FinishPage"},
-			func(h *testkit.Harness, p schema.Principal) {
+			func(h *harness.Harness, p schema.Principal) {
 				insert(t, h, p, schema.VisibilityPrivate, states("The office opens at 8.", 0.5, "evt://1"),
 					states("office opens at 8", 0.9, "evt://2"))
 			},
-			func(t *testing.T, h *testkit.Harness) {
+			func(t *testing.T, h *harness.Harness) {
 				db := testkit.Owner(t, h.DatabaseURL)
 				require.Equal(t, []string{"office opens at 8"}, contents(t, h, "true"))
 				require.Equal(t, 1, testkit.Rows(t, db, "memories", "status = 'superseded'"))
 				require.Equal(t, 2, testkit.Rows(t, db, "memory_history", "changed_by = 'consolidation'"))
 			}},
 		{"CompressEpisodes", learn.CompressEpisodes, []string{"FindThreads", "CompressThreads", "FinishPage"},
-			func(h *testkit.Harness, p schema.Principal) {
+			func(h *harness.Harness, p schema.Principal) {
 				for i := range 8 {
 					m := sessionEpisode(t, "s-1", fmt.Sprintf("The build %d failed on Lisbon.", 4000+i), "go",
 						at.Add(time.Duration(i-800)*time.Hour))
@@ -49,21 +50,21 @@ func TestTidyingWorkerKilled(t *testing.T) {
 					SET created_at = created_at - interval '30 days', recorded_at = recorded_at - interval '30 days'`)
 				require.NoError(t, err)
 			},
-			func(t *testing.T, h *testkit.Harness) {
+			func(t *testing.T, h *harness.Harness) {
 				db := testkit.Owner(t, h.DatabaseURL)
 				require.Equal(t, 1, testkit.Rows(t, db, "memories", "type = 'semantic'"))
 				require.Equal(t, 6, testkit.Rows(t, db, "memory_links", "predicate = 'derived_from'"))
 				require.Equal(t, 7, testkit.Rows(t, db, "memory_history", "changed_by = 'consolidation'"))
 			}},
 		{"UpdateFacts", learn.UpdateFacts, []string{"FindStatements", "UpdateFacts", "FinishPage"},
-			func(h *testkit.Harness, p schema.Principal) {
+			func(h *harness.Harness, p schema.Principal) {
 				for i := range 3 {
 					insert(t, h, p, schema.VisibilityPrivate,
 						sessionEpisode(t, fmt.Sprint("go-", i), "I prefer gofmt for formatting.", "go",
 							at.Add(time.Duration(i)*time.Minute)))
 				}
 			},
-			func(t *testing.T, h *testkit.Harness) {
+			func(t *testing.T, h *harness.Harness) {
 				db := testkit.Owner(t, h.DatabaseURL)
 				require.Equal(t, []string{"I prefer gofmt for formatting."}, contents(t, h, "type = 'semantic'"))
 				require.Equal(t, 3, testkit.Rows(t, db, "memory_links", "predicate = 'derived_from'"))
@@ -76,22 +77,22 @@ func TestTidyingWorkerKilled(t *testing.T) {
 				ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 				defer cancel()
 				address := testkit.TemporalAddress(t)
-				gate := testkit.NewGate(t, address, step)
-				namespace := testkit.NewNamespace(t, address)
-				c := testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
-				h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), c, nil)
+				gate := harness.NewGate(t, address, step)
+				namespace := harness.NewNamespace(t, address)
+				c := harness.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
+				h := harness.NewIdle(t, testkit.DatabaseURL(t), c, nil)
 				p := testkit.Principal()
 				of.given(h, p)
 				env := map[string]string{"DATABASE_URL": h.DatabaseURL, "TEMPORAL_ADDRESS": gate.Address,
 					"TEMPORAL_NAMESPACE": namespace, "MNEME_TASK_QUEUE": h.TaskQueue}
-				victim := testkit.StartProcess(t, env)
+				victim := harness.StartProcess(t, env)
 				run, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: "learn/" + uuid.NewString(),
 					TaskQueue: h.TaskQueue}, of.workflow, privateOf(p))
 				require.NoError(t, err)
 				require.NoError(t, gate.WaitHeld(ctx), victim.Output())
 				victim.Kill()
 				env["TEMPORAL_ADDRESS"] = address
-				testkit.StartProcess(t, env)
+				harness.StartProcess(t, env)
 				var out api.LearnResult
 				require.NoError(t, run.Get(ctx, &out))
 				require.Equal(t, api.OutcomeOK, out.Outcome)

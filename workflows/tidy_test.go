@@ -13,6 +13,7 @@ import (
 
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
@@ -22,7 +23,7 @@ import (
 )
 
 // learnNow runs one learning workflow over a principal's private memories.
-func learnNow(t testing.TB, h *testkit.Harness, workflow any, in api.LearnInput) (client.WorkflowRun, api.LearnResult) {
+func learnNow(t testing.TB, h *harness.Harness, workflow any, in api.LearnInput) (client.WorkflowRun, api.LearnResult) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
@@ -50,7 +51,7 @@ func states(content string, confidence float64, source string) schema.MemoryReco
 		Provenance: schema.Provenance{Sources: []schema.Ref{{Kind: "event", Ref: source}}}}
 }
 
-func insert(t testing.TB, h *testkit.Harness, p schema.Principal, v schema.Visibility, records ...schema.MemoryRecord,
+func insert(t testing.TB, h *harness.Harness, p schema.Principal, v schema.Visibility, records ...schema.MemoryRecord,
 ) []uuid.UUID {
 	t.Helper()
 	var out []uuid.UUID
@@ -66,7 +67,7 @@ func insert(t testing.TB, h *testkit.Harness, p schema.Principal, v schema.Visib
 	return out
 }
 
-func contents(t testing.TB, h *testkit.Harness, where string) []string {
+func contents(t testing.TB, h *harness.Harness, where string) []string {
 	t.Helper()
 	return testkit.Strings(t, testkit.Owner(t, h.DatabaseURL),
 		`SELECT content FROM memories m WHERE live AND `+where+` ORDER BY 1`)
@@ -76,7 +77,7 @@ func contents(t testing.TB, h *testkit.Harness, where string) []string {
 // nothing, and a second run does nothing.
 func TestResolveDuplicates(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	ids := insert(t, h, p, schema.VisibilityPrivate,
 		states("The xyzzycanary service runs on Postgres.", 0.6, "evt://1"),
@@ -120,7 +121,7 @@ func TestResolveDuplicates(t *testing.T) {
 // Records that differ in a negation, a number, a name, a date, a condition or a person are never merged.
 func TestAdversarialPairsAreNotMerged(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	pairs := [][2]string{
 		{"Deploy on Fridays.", "Do not deploy on Fridays."},
@@ -175,7 +176,7 @@ func TestAdversarialPairsAreNotMerged(t *testing.T) {
 // agents if all of them may read both. Private facts of one agent are not merged with those of others.
 func TestRestatedFactsAreMerged(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	b := p
 	b.Agent = "second"
@@ -221,7 +222,7 @@ func TestRestatedFactsAreMerged(t *testing.T) {
 // if all of them may read both.
 func TestDuplicatesThatAreNotMerged(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	pinned := states("The office opens at 8.", 0.5, "evt://1")
 	pinned.Lifecycle.Pinned = true
@@ -252,7 +253,7 @@ func TestDuplicatesThatAreNotMerged(t *testing.T) {
 // Erasing one of them with its derivations erases the summary, and the next run summarizes the remaining turns.
 func TestCompressEpisodes(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.NoPipeline = true })
+	h := harness.New(t, func(d *workflows.Dependencies) { d.NoPipeline = true })
 	p := testkit.Principal()
 	req := testkit.Request(p, schema.SourceUserInput)
 	long := time.Now().Add(-30 * 24 * time.Hour)
@@ -333,7 +334,7 @@ func sessionEpisode(t testing.TB, session, says, kind string, at time.Time) sche
 // become facts with their conditions, and a recall with a project's context returns the one that applies.
 func TestPreferencesForkByProjectKind(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	at := time.Now().Add(-time.Hour)
 	for i := range 3 {
@@ -387,7 +388,7 @@ func TestPreferencesForkByProjectKind(t *testing.T) {
 // What an agent heard in private does not replace a fact of its group with a text that the group reads.
 func TestPrivateStatementsDoNotReachAGroup(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	p.PolicyGroup = "team"
 	held := states("My editor is Vim.", 0.9, "evt://1")
@@ -413,7 +414,7 @@ func TestPrivateStatementsDoNotReachAGroup(t *testing.T) {
 // fact.
 func TestRepetitionByOneSpeakerIsNoFact(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	said := func(who, session string) schema.MemoryRecord {
 		m := sessionEpisode(t, session, "The billing service runs on Oracle.", "go", time.Now().Add(-time.Hour))

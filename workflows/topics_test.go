@@ -25,6 +25,7 @@ import (
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/client/inprocess"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/topics"
 	"github.com/mneme/mneme/store"
@@ -44,7 +45,7 @@ func openTopic(t testing.TB, s *store.Store, p schema.Principal, question string
 }
 
 // readTopic reads a topic as its principal.
-func readTopic(t testing.TB, h *testkit.Harness, topic topics.Topic) topics.Topic {
+func readTopic(t testing.TB, h *harness.Harness, topic topics.Topic) topics.Topic {
 	t.Helper()
 	r := inprocess.New(inprocess.Options{Store: h.Store})
 	out, err := h.Store.Topic(context.Background(), topic.Principal, uuid.MustParse(topic.ID),
@@ -53,7 +54,7 @@ func readTopic(t testing.TB, h *testkit.Harness, topic topics.Topic) topics.Topi
 	return out
 }
 
-func refresh(t testing.TB, h *testkit.Harness, topic topics.Topic,
+func refresh(t testing.TB, h *harness.Harness, topic topics.Topic,
 	shadow bool) (client.WorkflowRun, api.RefreshTopicResult) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
@@ -67,7 +68,7 @@ func refresh(t testing.TB, h *testkit.Harness, topic topics.Topic,
 }
 
 // historyText is a run's history with decoded payloads.
-func historyText(t testing.TB, h *testkit.Harness, run client.WorkflowRun) string {
+func historyText(t testing.TB, h *harness.Harness, run client.WorkflowRun) string {
 	t.Helper()
 	var out strings.Builder
 	for _, event := range rawHistory(t, h.Temporal, run.GetID(), run.GetRunID()) {
@@ -90,7 +91,7 @@ func said(parts []topics.Part) string {
 // in the next answer, the newest value first. Histories contain no content.
 func TestRefreshTopic(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	h.Ingest(t, testkit.Request(p, schema.SourceMemory, "The billing service runs on xyzzycanary Postgres.",
 		"The billing service is owned by the payments team.", "Tea is served hot in the kitchen."))
@@ -128,7 +129,7 @@ func TestRefreshTopic(t *testing.T) {
 // A sweep refreshes the topics of all tenants whose evidence has changed, and starts nothing for the others.
 func TestRefreshTopics(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	var open []topics.Topic
 	for range 2 {
 		p := testkit.Principal()
@@ -175,7 +176,7 @@ func TestTopicByAModel(t *testing.T) {
 			model := testkit.NewModel(t, func(context.Context, testkit.ModelCall) testkit.ModelReply {
 				return testkit.ModelReply{Content: test.content}
 			})
-			h := testkit.NewHarness(t, func(d *workflows.Dependencies) {
+			h := harness.New(t, func(d *workflows.Dependencies) {
 				d.Brain.TopicWriter = model.Brain(t).TopicWriter
 			})
 			p := testkit.Principal()
@@ -213,7 +214,7 @@ func TestTopicHeldByTheBudget(t *testing.T) {
 		return testkit.ModelReply{Content: `{"sentences":[{"text":"Billing runs.","sources":[1]}]}`}
 	})
 	held := 0
-	h := testkit.NewHarness(t, func(d *workflows.Dependencies) {
+	h := harness.New(t, func(d *workflows.Dependencies) {
 		d.Brain.TopicWriter, d.TokenBudget = model.Brain(t).TopicWriter, 2_600 // enough for one call but not for two
 		d.BudgetHeld = func(string) { held++ }
 	})
@@ -236,7 +237,7 @@ func TestTopicHeldByTheBudget(t *testing.T) {
 // Evidence that is erased between the draft and its publication is in no answer.
 func TestEvidenceErasedBeforePublishing(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil)
+	h := harness.NewIdle(t, testkit.DatabaseURL(t), harness.Temporal(t), nil)
 	p, erased := testkit.Principal(), false
 	var memories []string
 	h.StartWorkerWith(t,
@@ -276,10 +277,10 @@ func TestTopicWorkerKilled(t *testing.T) {
 				return testkit.ModelReply{Content: `{"sentences":[{"text":"Billing runs on Postgres.","sources":[1]}]}`}
 			})
 			address := testkit.TemporalAddress(t)
-			gate := testkit.NewGate(t, address, step)
-			namespace := testkit.NewNamespace(t, address)
-			c := testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
-			h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), c, nil)
+			gate := harness.NewGate(t, address, step)
+			namespace := harness.NewNamespace(t, address)
+			c := harness.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
+			h := harness.NewIdle(t, testkit.DatabaseURL(t), c, nil)
 			p := testkit.Principal()
 			h.StartWorker(t)
 			h.Ingest(t, testkit.Request(p, schema.SourceMemory, "The billing service runs on Postgres."))
@@ -289,14 +290,14 @@ func TestTopicWorkerKilled(t *testing.T) {
 				"TEMPORAL_NAMESPACE": namespace,
 				"MNEME_TASK_QUEUE":   h.TaskQueue, "MNEME_BRAIN": "openai", "MNEME_OPENAI_BASE_URL": model.URL,
 				"MNEME_OPENAI_CHAT_MODEL": "test"}
-			victim := testkit.StartProcess(t, env)
+			victim := harness.StartProcess(t, env)
 			run, err := mneme.StartRefreshTopic(ctx, c, h.TaskQueue,
 				api.RefreshTopicInput{Tenant: p.Tenant, Topic: topic.ID})
 			require.NoError(t, err)
 			require.NoError(t, gate.WaitHeld(ctx), victim.Output())
 			victim.Kill()
 			env["TEMPORAL_ADDRESS"] = address
-			testkit.StartProcess(t, env)
+			harness.StartProcess(t, env)
 			out, err := mneme.Outcome[api.RefreshTopicResult](ctx, run)
 			require.NoError(t, err)
 			require.Equal(t, api.TopicAnswered, out.Outcome)
@@ -416,7 +417,7 @@ func TestTopicSweepCancelled(t *testing.T) {
 
 func TestRefreshTopicRefusesInvalidRequests(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	for topic, problem := range map[string]string{"x": "must be the id of a topic", uuid.NewString(): "not found"} {
@@ -434,7 +435,7 @@ func recordTopics(t *testing.T) {
 	model := testkit.NewModel(t, func(context.Context, testkit.ModelCall) testkit.ModelReply {
 		return testkit.ModelReply{Content: `{"sentences":[{"text":"Billing runs.","sources":[1]}]}`}
 	})
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	h.Ingest(t, testkit.Request(p, schema.SourceMemory, "The billing service runs on Postgres."))
 	topic := openTopic(t, h.Store, p, billing)
@@ -449,7 +450,7 @@ func recordTopics(t *testing.T) {
 	require.NoError(t, run.Get(context.Background(), nil))
 	record(t, h, "topics-swept", run.GetID(), run.GetRunID())
 
-	h = testkit.NewHarness(t, func(d *workflows.Dependencies) {
+	h = harness.New(t, func(d *workflows.Dependencies) {
 		d.Brain.TopicWriter, d.TokenBudget = model.Brain(t).TopicWriter, 1
 	})
 	h.Ingest(t, testkit.Request(p, schema.SourceMemory, "The billing service runs on Postgres."))

@@ -13,20 +13,21 @@ import (
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
 )
 
 // held is a worker in which the first execution of one activity blocks, before or after its work, until it is released.
 type held struct {
-	*testkit.Harness
+	*harness.Harness
 	reached chan struct{} // closed when the activity blocks
 	release func()
 }
 
 func newHeld(t *testing.T, activity string, after bool) *held {
 	t.Helper()
-	h := &held{Harness: testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil),
+	h := &held{Harness: harness.NewIdle(t, testkit.DatabaseURL(t), harness.Temporal(t), nil),
 		reached: make(chan struct{})}
 	released := make(chan struct{})
 	h.release = sync.OnceFunc(func() { close(released) })
@@ -139,6 +140,6 @@ func TestAnAcceptedStagingSurvivesItsRun(t *testing.T) {
 	h.release()
 	answered.Wait()
 	require.NoError(t, err)
-	require.Zero(t, testkit.Wait(t, started.Run).Dead)
+	require.Zero(t, harness.Wait(t, started.Run).Dead)
 	require.Equal(t, 1, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "ingest_batches", ""))
 }

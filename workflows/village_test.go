@@ -16,6 +16,7 @@ import (
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/memory/views"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/ledger"
@@ -241,9 +242,9 @@ func TestFourAgentsWithAKilledWorker(t *testing.T) {
 	// Each run has its own namespace: the other one has the same names, and a closed session answers a repeated update
 	// with its earlier result.
 	address := testkit.TemporalAddress(t)
-	quiet := testkit.NewNamespace(t, address)
-	calm := testkit.NewHarnessAt(t, testkit.DatabaseURL(t),
-		testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = quiet }), nil)
+	quiet := harness.NewNamespace(t, address)
+	calm := harness.NewAt(t, testkit.DatabaseURL(t),
+		harness.DialTemporal(t, address, func(o *client.Options) { o.Namespace = quiet }), nil)
 	began := time.Now()
 	live(t, calm.Store, calm.Temporal, calm.TaskQueue, func(n int, reflect func()) {
 		reflect()
@@ -257,12 +258,12 @@ func TestFourAgentsWithAKilledWorker(t *testing.T) {
 		time.Since(began).Round(time.Millisecond))
 	require.Greater(t, want.beliefs, *villageTurns/8)
 
-	namespace := testkit.NewNamespace(t, address)
-	c := testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
+	namespace := harness.NewNamespace(t, address)
+	c := harness.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
 	url, queue := testkit.DatabaseURL(t), "test-"+uuid.NewString()
 	settings := map[string]string{"DATABASE_URL": url, "TEMPORAL_ADDRESS": address, "TEMPORAL_NAMESPACE": namespace,
 		"MNEME_TASK_QUEUE": queue}
-	worker := testkit.StartProcess(t, settings)
+	worker := harness.StartProcess(t, settings)
 	s := testkit.OpenStore(t, url)
 	r := rand.New(rand.NewPCG(*villageSeed, 18))
 	at := map[int]bool{}
@@ -280,7 +281,7 @@ func TestFourAgentsWithAKilledWorker(t *testing.T) {
 			defer close(replaced)
 			time.Sleep(moment)
 			worker.Kill()
-			worker = testkit.SpawnProcess(t, settings)
+			worker = harness.SpawnProcess(t, settings)
 		}()
 		reflect()
 		<-replaced

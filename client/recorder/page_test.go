@@ -19,6 +19,7 @@ import (
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/client/recorder"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/ledger"
 	"github.com/mneme/mneme/store/events"
@@ -44,7 +45,7 @@ func TestPageShowsExample(t *testing.T) {
 func TestExampleRecords(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := testkit.Principal()
 	queue, id := "agent-"+uuid.NewString(), "assist-"+uuid.NewString()
 	w := newWorker(h.Temporal, queue)
@@ -78,19 +79,19 @@ func TestRecordThroughNexus(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	p := testkit.Principal()
-	h := testkit.NewHarness(t, nil)
-	bound := testkit.NewHarness(t, func(d *workflows.Dependencies) {
+	h := harness.New(t, nil)
+	bound := harness.New(t, func(d *workflows.Dependencies) {
 		var err error
 		d.Callers, err = workflows.ParseCallers("*=somebody-else")
 		require.NoError(t, err)
 	})
 	address := testkit.TemporalAddress(t)
-	namespace := testkit.NewNamespace(t, address)
-	there := testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
-	for name, h := range map[string]*testkit.Harness{"record": h, "bound": bound} {
+	namespace := harness.NewNamespace(t, address)
+	there := harness.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
+	for name, h := range map[string]*harness.Harness{"record": h, "bound": bound} {
 		endpoint := "r-" + uuid.NewString()
 		made, _, err := mneme.EnsureNexusEndpoint(ctx, h.Temporal, mneme.Endpoint{Name: endpoint,
-			Namespace: testkit.Namespace, TaskQueue: h.TaskQueue}, false)
+			Namespace: harness.Namespace, TaskQueue: h.TaskQueue}, false)
 		require.NoError(t, err)
 		t.Cleanup(func() {
 			_, _ = h.Temporal.OperatorService().DeleteNexusEndpoint(ctx,

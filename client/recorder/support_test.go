@@ -19,6 +19,7 @@ import (
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/client/recorder"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/ledger"
 	"github.com/mneme/mneme/store"
@@ -42,7 +43,7 @@ type desk struct {
 
 func newDesk(t *testing.T) *desk {
 	t.Helper()
-	d := &desk{t: t, store: testkit.Store(t), temporal: testkit.Temporal(t), p: testkit.Principal(),
+	d := &desk{t: t, store: testkit.Store(t), temporal: harness.Temporal(t), p: testkit.Principal(),
 		ledger: "ledger-" + uuid.NewString(), agent: "agent-" + uuid.NewString()}
 	w := worker.New(d.temporal, d.ledger, worker.Options{})
 	w.RegisterWorkflowWithOptions(d.advise, workflow.RegisterOptions{Name: api.WorkflowAdvise})

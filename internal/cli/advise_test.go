@@ -10,7 +10,7 @@ import (
 
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/internal/cli/app"
-	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 )
 
 const procedure = `{"type":"competence","confidence":0.9,"content":"How to fix a cache mismatch","payload":{"kind":"competence",
@@ -21,7 +21,7 @@ const procedure = `{"type":"competence","confidence":0.9,"content":"How to fix a
 // The command prints the steps, the missing parameters and the confidence, and accepts the report of the outcome.
 func TestAdviseCommand(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	dir := t.TempDir()
 	file, problem := filepath.Join(dir, "p.json"), filepath.Join(dir, "error.txt")
 	require.NoError(t, os.WriteFile(file, []byte(procedure), 0o600))

@@ -10,14 +10,14 @@ import (
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/internal/cli/record"
-	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 )
 
 // An agent reflects by command; its beliefs are listed, shown and drawn with their evidence, including evidence that
 // was erased.
 func TestReflectAndBeliefsCommands(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	var lines strings.Builder
 	for i, says := range []string{"The oven is cold, because the wood is wet.", "From now on I keep the wood inside.",
 		"Good morning."} {

@@ -14,6 +14,7 @@ import (
 	"github.com/mneme/mneme/internal/cli/exchange"
 	"github.com/mneme/mneme/internal/config"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -24,12 +25,12 @@ type cli struct {
 	probe time.Duration
 }
 
-func newCLI(t *testing.T, h *testkit.Harness) *cli {
+func newCLI(t *testing.T, h *harness.Harness) *cli {
 	t.Helper()
 	// The worker of these tests is running, but on a busy machine it may answer late.
 	return &cli{t: t, probe: 30 * time.Second, cfg: config.Config{
-		TemporalEnv: temporalAt(testkit.TemporalAddress(t), testkit.Namespace),
-		DatabaseURL: h.DatabaseURL, MaxConns: 4, TaskQueue: h.TaskQueue, Namespace: testkit.Namespace,
+		TemporalEnv: temporalAt(testkit.TemporalAddress(t), harness.Namespace),
+		DatabaseURL: h.DatabaseURL, MaxConns: 4, TaskQueue: h.TaskQueue, Namespace: harness.Namespace,
 		TemporalUI: "http://ui.test",
 		Principal:  testkit.Principal(), Brain: "rules", Embedder: "hash",
 	}}
@@ -58,7 +59,7 @@ func temporalAt(address, namespace string) environment {
 }
 
 // noTemporal is the environment of a program whose Temporal server is unreachable.
-func noTemporal() environment { return temporalAt("127.0.0.1:1", testkit.Namespace) }
+func noTemporal() environment { return temporalAt("127.0.0.1:1", harness.Namespace) }
 
 // outcome is the result of a command line.
 type outcome struct {

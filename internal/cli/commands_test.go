@@ -26,6 +26,7 @@ import (
 	"github.com/mneme/mneme/internal/cli/operate"
 	"github.com/mneme/mneme/internal/config"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/migrations"
@@ -36,7 +37,7 @@ import (
 
 func TestRecallFiltersAndBatch(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	c.remember("critical: [ops]: Never deploy on Fridays.")
 	c.remember("I prefer to deploy with Helm.", "--source-kind", "user_input", "--speaker", "Dana", "--occurred-at",
 		"2026-03-02T09:00:00Z")
@@ -99,7 +100,7 @@ func TestRecallFiltersAndBatch(t *testing.T) {
 
 func TestListPagesAndFilters(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	var lines strings.Builder
 	for i := range 5 {
 		fmt.Fprintf(&lines, `{"content":"Machine %d stands in hall %d.","source_kind":"memory","tags":["t%d"]}`+"\n", i,
@@ -144,7 +145,7 @@ func (p poisoned) Extract(ctx context.Context, src inference.Source) (memory.Ext
 func TestJobs(t *testing.T) {
 	t.Parallel()
 	var cured atomic.Bool
-	c := newCLI(t, testkit.NewHarness(t, func(d *workflows.Dependencies) {
+	c := newCLI(t, harness.New(t, func(d *workflows.Dependencies) {
 		d.Brain.Extractor = poisoned{d.Brain.Extractor, &cured}
 	}))
 	o := c.run("remember", "--wait", "--json", "The poison cabinet stands in hall 4.").is(app.ExitPartial)
@@ -193,7 +194,7 @@ func TestJobs(t *testing.T) {
 
 func TestStatus(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	c := newCLI(t, h)
 	c.remember("Never deploy on Fridays.")
 	var s operate.SystemStatus
@@ -216,7 +217,7 @@ func TestStatus(t *testing.T) {
 // A misspelt tenant is distinguished from one without results.
 func TestUnknownTenantIsNamed(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	id := c.remember("Dana prefers tabs.").MemoryIDs[0]
 	known := c.cfg.Principal.Tenant
 	says := func(tenant string) (out []bool) {
@@ -238,7 +239,7 @@ func TestUnknownTenantIsNamed(t *testing.T) {
 
 func TestMigrate(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	c := newCLI(t, h)
 	var up struct {
 		Applied []string `json:"applied"`
@@ -284,7 +285,7 @@ func TestMigrate(t *testing.T) {
 
 func TestUnavailable(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	reachable := c.cfg.DatabaseURL
 	c.cfg.DatabaseURL = "postgres://nobody@127.0.0.1:1/none?sslmode=disable&connect_timeout=2"
 	for _, args := range [][]string{{"recall", "x"}, {"list"}, {"status"}, {"migrate", "up"}, {"migrate", "status"},
@@ -308,7 +309,7 @@ func TestUnavailable(t *testing.T) {
 // restart.
 func TestWrongCredentials(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	c := newCLI(t, h)
 	owner := testkit.Owner(t, h.DatabaseURL)
 	outsider := "outsider_" + strings.ReplaceAll(uuid.NewString(), "-", "")

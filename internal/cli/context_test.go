@@ -7,7 +7,7 @@ import (
 
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/internal/config"
-	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/recall/contexts"
 	"github.com/mneme/mneme/schema/ledger"
 	"github.com/mneme/mneme/store/vector/qdranttest"
@@ -23,7 +23,7 @@ const fire = `
 // Every part of a context request has a flag.
 func TestContextFlags(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	c.runWith(t.Context(), fire, "events", "append", "-").is(app.ExitOK)
 	out := c.run("context", "run/night", "--scene", "Nobody is in the bakery.", "--extra", "You have 3 coins.",
 		"--format", "Answer in JSON.", "--window", "1", "--reflection-threshold", "2", "--max-beliefs", "1").is(app.ExitOK).out
@@ -52,7 +52,7 @@ Answer in JSON.
 // and exits with success.
 func TestContextWithoutItsIndex(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	c.runWith(t.Context(), fire, "events", "append", "-").is(app.ExitOK)
 	salient := []string{"context", "run/night", "--use-salience", "--top-k", "2"}
 	byWords := c.run(salient...).is(app.ExitOK).out

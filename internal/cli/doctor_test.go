@@ -25,6 +25,7 @@ import (
 	"github.com/mneme/mneme/internal/config"
 	"github.com/mneme/mneme/internal/doctor"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/migrations"
@@ -64,9 +65,9 @@ func newPatient(t *testing.T) *patient {
 	t.Helper()
 	ctx := t.Context()
 	address := testkit.TemporalAddress(t)
-	namespace := testkit.NewNamespace(t, address)
-	c := testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
-	h := testkit.NewHarnessAt(t, testkit.FreshDatabaseURL(t), c, nil)
+	namespace := harness.NewNamespace(t, address)
+	c := harness.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
+	h := harness.NewAt(t, testkit.FreshDatabaseURL(t), c, nil)
 	p := &patient{t: t, cli: newCLI(t, h), db: testkit.Owner(t, h.DatabaseURL), st: h.Store, temporal: c,
 		schedules: mneme.Schedules{Client: c, Namespace: namespace, TaskQueue: h.TaskQueue, Index: vector.PGVectorName}}
 	p.cli.cfg.TemporalEnv = temporalAt(address, namespace)
@@ -464,7 +465,7 @@ func (s *stuck) DescribeWorkflowExecution(ctx context.Context, id,
 func TestDoctorContinuesAfterFailures(t *testing.T) {
 	t.Parallel()
 	c := &cli{t: t, cfg: config.Config{TemporalEnv: noTemporal(), DatabaseURL: "postgres://127.0.0.1:1/x",
-		Namespace: testkit.Namespace, TaskQueue: "none", Brain: "rules", Embedder: "hash"}}
+		Namespace: harness.Namespace, TaskQueue: "none", Brain: "rules", Embedder: "hash"}}
 	var d doctor.Diagnosis
 	o := c.run("doctor", "--json", "--timeout", "1s").is(app.ExitUnavailable)
 	o.json(&d)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/internal/cli/record"
-	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema/ledger"
 	"github.com/mneme/mneme/workflows"
 )
@@ -23,7 +23,7 @@ const baking = `
 
 func TestEventsCommands(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	var appended record.AppendResult
 	c.runWith(t.Context(), baking, "events", "append", "-", "--json").is(app.ExitOK).json(&appended)
 	require.Len(t, appended.Events, 4)
@@ -69,7 +69,7 @@ func TestEventsCommands(t *testing.T) {
 // A malformed line is named without its text.
 func TestEventsAppendRefuses(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	for line, want := range map[string]string{
 		`{"stream": "run/x", "kind": "agent.spoke", "secret": 1}`: "line 2",
 		`nonsense`:                               "line 2",
@@ -91,7 +91,7 @@ func TestEventsAppendRefuses(t *testing.T) {
 func TestGlobalKindsAreSet(t *testing.T) {
 	t.Parallel()
 	kinds := []string{"market.closed"}
-	c := newCLI(t, testkit.NewHarness(t, func(d *workflows.Dependencies) { d.GlobalKinds = kinds }))
+	c := newCLI(t, harness.New(t, func(d *workflows.Dependencies) { d.GlobalKinds = kinds }))
 	c.cfg.GlobalKinds = kinds
 	const day = `
 {"id": "%[1]s-m", "kind": "market.closed", "payload": {"text": "The market is closed."}}

@@ -21,6 +21,7 @@ import (
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/internal/cli/exchange"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pipeline"
@@ -29,7 +30,7 @@ import (
 
 func TestExportAndImportRestore(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	c.remember("Dana prefers tabs over spaces.", "--tag", "style")
 	c.remember("The CI server runs in Frankfurt.", "--tag", "ops")
 	c.remember("The deploy token of the vault is long.", "--sensitivity", "high")
@@ -174,7 +175,7 @@ func tables(t *testing.T, databaseURL, tenant string) map[string][]string {
 // commands show it.
 func TestExportAndImportOfAllCommands(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	c := newCLI(t, h)
 	ids := c.everything()
 	path := filepath.Join(t.TempDir(), "all.jsonl")
@@ -201,8 +202,8 @@ func TestExportAndImportOfAllCommands(t *testing.T) {
 	was := shown(c)
 	for _, test := range []struct {
 		name, tenant string
-		h            *testkit.Harness
-	}{{"another database", c.cfg.Principal.Tenant, testkit.NewHarness(t, nil)},
+		h            *harness.Harness
+	}{{"another database", c.cfg.Principal.Tenant, harness.New(t, nil)},
 		{"another tenant", "other-" + uuid.NewString(), h}} {
 		to := *c
 		to.cfg.DatabaseURL, to.cfg.TaskQueue, to.cfg.Principal.Tenant = test.h.DatabaseURL, test.h.TaskQueue, test.tenant
@@ -226,7 +227,7 @@ func TestExportAndImportOfAllCommands(t *testing.T) {
 
 func TestExportNarrowed(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	ids := c.everything()
 	exported := func(args ...string) (out []string) {
 		lines := strings.Split(strings.TrimSpace(c.run(append([]string{"export"}, args...)...).is(app.ExitOK).out),
@@ -271,7 +272,7 @@ func TestExportNarrowed(t *testing.T) {
 
 func TestImportOfADamagedExport(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	c.remember("Dana prefers tabs over spaces.")
 	c.remember("The CI server runs in Frankfurt.")
 	lines := strings.Split(strings.TrimSpace(c.run("export").is(app.ExitOK).out), "\n")
@@ -324,7 +325,7 @@ func TestImportOfADamagedExport(t *testing.T) {
 
 func TestImportMem0(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	var r exchange.ForeignReport
 	c.run("import", "--format", "mem0", "testdata/mem0.json", "--json").is(app.ExitPartial).json(&r)
 	require.Equal(t, []int{4, 2, 2}, []int{r.Read, r.Failed, r.Counts[schema.PutCreated]})
@@ -384,7 +385,7 @@ func TestImportMem0(t *testing.T) {
 // the value. The other memories are imported.
 func TestImportMem0ReportsErrors(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	long := strings.Repeat("secret", 1000)
 	lines := []string{
 		`{"id":"ok","memory":"Dana is allergic to nuts","colour":"red","metadata":null,"expiration_date":"","categories":null}`,
@@ -484,7 +485,7 @@ func TestImportDocumentation(t *testing.T) {
 	require.Contains(t, text, "up to "+strconv.Itoa(exchange.RestoreLines)+" lines")
 	require.Contains(t, text, "`confidence` "+strconv.FormatFloat(exchange.Mem0Confidence, 'g', -1, 64)+" ")
 
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	for _, format := range []string{"mem0", "membrane"} {
 		o := c.run("import", "--format", format, "testdata/"+format+".json").is(app.ExitPartial)
 		require.Contains(t, text, "$ mneme import --format "+format+" internal/cli/testdata/"+format+".json\n"+o.out+
@@ -502,7 +503,7 @@ func (c *cli) record(id string) schema.MemoryRecord {
 
 func TestImportMembrane(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	o := c.run("import", "--format", "membrane", "testdata/membrane.json", "--json").is(app.ExitPartial)
 	require.NotContains(t, o.err+o.out, "secret")
 	var r exchange.ForeignReport
@@ -585,7 +586,7 @@ func TestForeignTime(t *testing.T) {
 // code reports it.
 func TestImportOfLinesThatTheDatabaseRefuses(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	c.remember("Dana prefers tabs over spaces.")
 	c.remember("The CI server runs in Frankfurt.")
 	c.remember("The coffee machine is on the second floor.")

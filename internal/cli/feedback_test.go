@@ -8,13 +8,13 @@ import (
 
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/internal/cli/memories"
-	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 )
 
 func TestFeedbackCommand(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	one := c.remember("Tea is served hot.").MemoryIDs[0]
 	two := c.remember("Tea is grown in the hills.").MemoryIDs[0]
 	answer := c.recall("tea")

@@ -9,7 +9,7 @@ import (
 
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/internal/cli/memories"
-	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
@@ -24,7 +24,7 @@ func (c *cli) forget(code int, args ...string) memories.Forgotten {
 
 func TestForgetCommand(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	one := c.remember("The old project used Subversion.").MemoryIDs[0]
 	two := c.remember("The old project had no tests.").MemoryIDs[0]
 	pinned := c.remember("critical: Never deploy the old project on Fridays.").MemoryIDs[0]
@@ -111,7 +111,7 @@ func TestForgetCommand(t *testing.T) {
 // With force, a memory that must be kept is refused if named by id; erase empties it.
 func TestForceDoesNotRemoveAWorld(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	id := c.put(strings.Replace(event(0), `"relations": [{"predicate": "supports", "target_id": "e0"}]`,
 		`"world_id": "harbour"`, 1), app.ExitOK, "-").Items[0].ID
 	require.Contains(t, c.run("forget", id, "--mode", "force", "--reason", "r").is(app.ExitOK).out,
@@ -126,7 +126,7 @@ func TestForceDoesNotRemoveAWorld(t *testing.T) {
 // The whole selection of a run can be listed, in pages, with the outcome of each memory.
 func TestForgetStatusListsItems(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	pinned := c.remember("critical: Never deploy the old project on Fridays.").MemoryIDs[0]
 	ids := map[string]bool{pinned: true}
 	for _, text := range []string{"The old project used Subversion.", "The old project had no tests."} {
@@ -165,7 +165,7 @@ func TestForgetStatusListsItems(t *testing.T) {
 
 func TestForgetAtAVersion(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	id := c.remember("Tea is served hot.").MemoryIDs[0]
 	for _, args := range [][]string{{"forget", id, "--execute"}, {"forget", id}, {"erase", id, "--yes"}} {
 		o := c.run(append(args, "--reason", "r", "--if-version", "2")...).is(app.ExitConflict)
@@ -185,7 +185,7 @@ func TestForgetAtAVersion(t *testing.T) {
 
 func TestForgetIsRefusedWhenFrozen(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Policy.Mode = schema.ModeFrozen }))
+	c := newCLI(t, harness.New(t, func(d *workflows.Dependencies) { d.Policy.Mode = schema.ModeFrozen }))
 	id := c.remember("Tea is served hot.").MemoryIDs[0]
 	require.Contains(t, c.run("forget", id, "--execute", "--reason", "r").is(app.ExitConflict).err, "mutations_frozen")
 	require.Equal(t, "Tea is served hot.", c.get(id).Content)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/internal/cli/memories"
-	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -27,7 +27,7 @@ func (c *cli) preferences(text, fact string) (factID, source string) {
 // Memories with the same content as an erased fact are shown, and --everywhere erases them too.
 func TestEraseCommandShowsRepetitions(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	fact, source := c.preferences("I prefer Python. I live in Oslo.", "Maya prefers Python.")
 
 	o := c.run("erase", fact, "--reason", "asked for").is(app.ExitOK)
@@ -61,7 +61,7 @@ func TestEraseCommandShowsRepetitions(t *testing.T) {
 // A soft forget offers the same, and forgets none of them unless asked.
 func TestForgetCommandShowsRepetitions(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	fact, source := c.preferences("I prefer Python.", "Maya prefers Python.")
 	o := c.run("forget", fact, "--execute", "--reason", "asked for").is(app.ExitOK)
 	require.Contains(t, o.out, "1 other memory says the same: "+source+" (source); --everywhere selects it too")

@@ -15,6 +15,7 @@ import (
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/internal/cli/exchange"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -48,7 +49,7 @@ func (c *cli) importFile(code int, args ...string) exchange.ImportReport {
 
 func TestImport(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	path := writeFile(t, mixedLines)
 
 	r := c.importFile(app.ExitPartial, path, "--wait")
@@ -88,7 +89,7 @@ func TestImport(t *testing.T) {
 
 func TestImportStrict(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	body := c.run("import", "--json", "--strict", writeFile(t, mixedLines)).is(app.ExitUsage).problem()
 	require.Len(t, body.Fields, 6)
 	require.Equal(t, "line 5: colour", body.Fields[0].Field)
@@ -100,7 +101,7 @@ func TestImportStrict(t *testing.T) {
 
 func TestImportFromStandardInput(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	var r exchange.ImportReport
 	c.runWith(t.Context(), `{"content":"The CI server runs in Frankfurt."}`, "import", "-", "--json",
 		"--wait").is(app.ExitOK).json(&r)
@@ -111,7 +112,7 @@ func TestImportFromStandardInput(t *testing.T) {
 // Repeating an interrupted import delivers every message once.
 func TestImportContinuesAfterAnInterruption(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	var lines strings.Builder
 	const n = 200
 	for i := range n {
@@ -147,7 +148,7 @@ func TestImportContinuesAfterAnInterruption(t *testing.T) {
 
 func TestImportWithoutWorker(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil))
+	c := newCLI(t, harness.NewIdle(t, testkit.DatabaseURL(t), harness.Temporal(t), nil))
 	o := c.run("import", writeFile(t, `{"content":"The CI server runs in Frankfurt."}`), "--timeout",
 		"2s").is(app.ExitUnavailable)
 	require.Contains(t, o.err, "no worker")
@@ -155,7 +156,7 @@ func TestImportWithoutWorker(t *testing.T) {
 
 func TestImportRefusesBadFlags(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	path := writeFile(t, `{"content":"x"}`)
 	for field, args := range map[string][]string{
 		"format": {"--format", "xml"}, "conversation": {"--conversation", "1"}, "batch-size": {"--batch-size", "501"},
@@ -173,7 +174,7 @@ const conversations = `{"conversation":"c1","speakers":["Ann","Bo"],"turns":[{"i
 
 func TestImportLocomo(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	path := writeFile(t, conversations)
 	r := c.importFile(app.ExitOK, path, "--format", "locomo", "--conversation", "c1", "--wait")
 	require.Equal(t, 2, r.Added)
@@ -294,7 +295,7 @@ func TestDemoTranscript(t *testing.T) {
 // reported.
 func TestImportKeepsOversizedMessages(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	long := "Ana lives in Lisbon. " + strings.Repeat("The log goes on and on. ", 14_600)
 	line := func(text string) string {
 		encoded, err := json.Marshal(schema.Candidate{Content: text, SourceKind: schema.SourceUserInput})

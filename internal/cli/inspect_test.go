@@ -9,13 +9,14 @@ import (
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/internal/cli/memories"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 )
 
 // A deleted memory is not shown as active.
 func TestGetShowsDeletedMemories(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	id := c.remember("Dana prefers tabs.").MemoryIDs[0]
 	require.Regexp(t, `(?m)^status +active$`, c.run("get", id).is(app.ExitOK).out)
 	c.run("forget", id, "--reason", "a test", "--execute").is(app.ExitOK)
@@ -39,7 +40,7 @@ func TestStanding(t *testing.T) {
 // History names the fact of a source that an entry is about.
 func TestHistoryShowsWhichFact(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	id := c.remember("Dana prefers tabs. Dana lives in Oslo.").MemoryIDs[0]
 	out := c.run("history", id).is(app.ExitOK).out
 	require.Regexp(t, `fact 1, proposal [0-9a-f-]{36}`, out)
@@ -48,7 +49,7 @@ func TestHistoryShowsWhichFact(t *testing.T) {
 
 // Lists, memories and recalls show the current importance, at the configured decay rate.
 func TestShownImportanceDecaysAtTheConfiguredRate(t *testing.T) {
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	c := newCLI(t, h)
 	id := c.remember("The kettle is loud.").MemoryIDs[0]
 	_, err := testkit.Owner(t, h.DatabaseURL).Exec(t.Context(),

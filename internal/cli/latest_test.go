@@ -9,7 +9,7 @@ import (
 
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/internal/cli/memories"
-	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -74,7 +74,7 @@ func TestEmptyAnswerHasAReason(t *testing.T) {
 
 func TestRecallReportsThatNothingIsKnown(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	c.remember("I live in Lyon.", "--speaker", "Maya", "--occurred-at", "2026-02-03")
 	updated := c.run("remember", "We moved from Lyon to Oslo last month.", "--speaker", "Maya", "--occurred-at",
 		"2026-03-10", "--wait").is(app.ExitOK).out

@@ -8,13 +8,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/internal/cli/app"
-	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 )
 
 func TestRecallForATask(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	procedure := func(name, os string, won int) string {
 		return fmt.Sprintf(`{"type": "competence", "confidence": 0.9, "payload": {"kind": "competence", "skill_name": %q, "triggers": [{"signal": "ld: cache mismatch", "conditions": {"os": %q}}],
 			"recipe": [{"step": "clear it"}], "performance": {"success_count": %d}}}`, name, os, won)

@@ -10,13 +10,14 @@ import (
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/internal/cli/learn"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 )
 
 // `consolidate` learns from sessions; the result is shown with its success rate and its evidence.
 func TestConsolidateAndLearnedCommands(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	c := newCLI(t, h)
 	p := c.cfg.Principal
 	var episode uuid.UUID

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/internal/cli/app"
-	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/sessions"
 )
@@ -15,7 +15,7 @@ import (
 // The state of the ledger covers all tenants: an open session without a workflow is found.
 func TestLedgerState(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	ctx := t.Context()
 	state, err := h.Store.LedgerState(ctx)
 	require.NoError(t, err)

@@ -8,14 +8,14 @@ import (
 
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/internal/cli/memories"
-	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/read"
 )
 
 func TestLineageCommand(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	c.remember("I moved to Porto.", "--source-kind", "user_input", "--speaker", "Dana")
 	var fact schema.MemoryRecord
 	for _, m := range c.list().Items {
@@ -60,7 +60,7 @@ func TestLineageCommand(t *testing.T) {
 
 func TestRecallInAContext(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	path := writeFile(t, `[
 		{"type": "semantic", "confidence": 0.9, "payload": {"kind": "semantic", "subject": "Ana", "predicate": "prefers_language", "object": "go",
 			"validity": {"mode": "conditional", "conditions": {"project_kind": "backend", "year": 2026}}}},

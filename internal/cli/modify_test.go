@@ -11,6 +11,7 @@ import (
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/internal/cli/memories"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/memory/revision"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
@@ -32,7 +33,7 @@ func (c *cli) modify(code int, args ...string) memories.Modified {
 
 func TestModifyCommand(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	id := c.remember("Tea is served hot.").MemoryIDs[0]
 	pinned := c.remember("critical: Never deploy on Fridays.").MemoryIDs[0]
 
@@ -106,7 +107,7 @@ func TestModifyCommand(t *testing.T) {
 
 func TestModifyFile(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	const n = schema.MaxPatches + 40
 	var lines, patches strings.Builder
 	for i := range n {
@@ -196,7 +197,7 @@ func TestPartsOf(t *testing.T) {
 
 func TestRecoverCommand(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	c := newCLI(t, h)
 	tea, kettle := c.remember("Tea is served hot.").MemoryIDs[0], c.remember("The kettle is made of " +
 		"copper.").MemoryIDs[0]
@@ -240,7 +241,7 @@ func TestRecoverCommand(t *testing.T) {
 // An operation that the worker's mode forbids is refused, and does not fail.
 func TestModifyFrozenWorker(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Policy.Mode = schema.ModeFrozen }))
+	c := newCLI(t, harness.New(t, func(d *workflows.Dependencies) { d.Policy.Mode = schema.ModeFrozen }))
 	id := c.remember("Tea is served hot.").MemoryIDs[0]
 	require.Equal(t, schema.PatchFrozen, c.modify(app.ExitConflict, id, "--pin").Results[0].Status)
 	c.run("recover", id, "--reason", "x").is(app.ExitConflict)

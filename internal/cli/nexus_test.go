@@ -13,11 +13,12 @@ import (
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/internal/cli/operate"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 )
 
 func TestNexusCommands(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	c := newCLI(t, h)
 	name := "t-" + uuid.NewString()
 	require.Contains(t, c.run("nexus", "show", "--endpoint", name).is(app.ExitNotFound).err, "nexus apply")

@@ -12,7 +12,7 @@ import (
 
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/internal/cli/exchange"
-	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pipeline"
 )
@@ -36,7 +36,7 @@ func (c *cli) put(stdin string, code int, args ...string) exchange.Put {
 
 func TestPut(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	one := c.put("", app.ExitOK, writeFile(t, fact("mem-1", "go")), "--reason", "told", "--operation-id", "op")
 	require.Equal(t, schema.PutCreated, one.Items[0].Status)
 	require.Equal(t, "mem-1", one.Items[0].ExternalID)
@@ -93,7 +93,7 @@ func TestPut(t *testing.T) {
 
 func TestArtifact(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	path := filepath.Join(t.TempDir(), "build.txt")
 	require.NoError(t, os.WriteFile(path, []byte("ld: cache mismatch\x00\xff"), 0o600))
 	var stored pipeline.Artifact

@@ -7,7 +7,7 @@ import (
 
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/internal/cli/operate"
-	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/store/pg"
 )
 
@@ -20,7 +20,7 @@ const oneSession = `
 // Lost records are listed by id, without content, and restored.
 func TestRebuildCommand(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	c := newCLI(t, h)
 	c.runWith(t.Context(), oneSession, "session", "record", "monday", "-").is(app.ExitOK)
 	equal := c.run("rebuild", "--verify").is(app.ExitOK)

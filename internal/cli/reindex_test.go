@@ -11,6 +11,7 @@ import (
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/internal/cli/operate"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/store/vector"
 	"github.com/mneme/mneme/store/vector/qdranttest"
 	"github.com/mneme/mneme/store/vectorindex"
@@ -23,7 +24,7 @@ func TestIndexCommands(t *testing.T) {
 	q, err := vector.OpenQdrant(vector.QdrantConfig{URL: server.URL, Prefix: "cli"})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = q.Close() })
-	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Index = q })
+	h := harness.New(t, func(d *workflows.Dependencies) { d.Index = q })
 	c := newCLI(t, h)
 	c.cfg.Qdrant.URL, c.cfg.Qdrant.Prefix = server.URL, "cli"
 	ctx := context.Background()

@@ -10,13 +10,14 @@ import (
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/internal/cli/exchange"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 )
 
 // The README's description of remember and recall.
 func TestRememberThenRecall(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	const said = "critical: [ops]: Never deploy on Fridays."
 
 	first := c.remember(said)
@@ -62,7 +63,7 @@ func TestRememberThenRecall(t *testing.T) {
 
 func TestRememberTakesEveryField(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	r := c.remember("I run the staging cluster on Postgres 17.", "--source-kind", "observation", "--speaker", "Dana",
 		"--session", "s1",
 		"--occurred-at", "2026-03-02T09:00:00Z", "--ref", "event=chat/17#sha256:aa", "--ref", "human=dana",
@@ -90,7 +91,7 @@ func TestRememberTakesEveryField(t *testing.T) {
 
 func TestRememberReadsStandardInput(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	var r exchange.Remembered
 	c.runWith(t.Context(), "The build takes\nfour minutes.\n", "remember", "-", "--json",
 		"--wait").is(app.ExitOK).json(&r)
@@ -108,7 +109,7 @@ func TestRememberReadsStandardInput(t *testing.T) {
 
 func TestRememberWithoutWaitHasNoFacts(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	var r map[string]any
 	c.run("remember", "The build takes four minutes.", "--json").is(app.ExitOK).json(&r)
 	require.NotContains(t, r, "facts")
@@ -117,7 +118,7 @@ func TestRememberWithoutWaitHasNoFacts(t *testing.T) {
 
 func TestIdempotencyKeyAnswersWithTheFirstResult(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	first := c.remember("Dana prefers tabs over spaces.", "--idempotency-key", "k1")
 	again := c.remember("Dana prefers tabs over spaces.", "--idempotency-key", "k1")
 	first.Entities, again.Entities = nil, nil
@@ -127,7 +128,7 @@ func TestIdempotencyKeyAnswersWithTheFirstResult(t *testing.T) {
 // The outcome of each fact is described in words, without the codes for programs.
 func TestRememberDescribesOutcomes(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	said := func(text string, more ...string) string {
 		return c.run(append([]string{"remember", "--wait", "--source-kind", "user_input", "--speaker", "Maya", text},
 			more...)...).is(app.ExitOK).out
@@ -166,7 +167,7 @@ func TestRememberDescribesOutcomes(t *testing.T) {
 // A secret is reported and never printed, with and without --wait, as text and as JSON.
 func TestRememberDoesNotEchoSecrets(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	const key, password = "AKIAIOSFODNN7EXAMPLQ", "hunter2xyz"
 	text := "The key of our build is " + key + ". My password is " + password + "."
 	for i, args := range [][]string{{}, {"--json"}, {"--wait"}, {"--wait", "--json"},
@@ -186,7 +187,7 @@ func TestRememberDoesNotEchoSecrets(t *testing.T) {
 // Shadow mode stores no memory, and its proposals are in history.
 func TestRememberInShadowMode(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	r := c.remember("Dana prefers tabs over spaces. The CI server runs in Frankfurt.", "--mode", "shadow")
 	require.NotEmpty(t, *r.Facts)
 	for _, f := range *r.Facts {
@@ -205,7 +206,7 @@ func TestRememberInShadowMode(t *testing.T) {
 
 func TestRememberRefusesBadFields(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	for field, args := range map[string][]string{
 		"content":                {"  "},
 		"source_kind":            {"x", "--source-kind", "dream"},
@@ -232,7 +233,7 @@ func TestRememberRefusesBadFields(t *testing.T) {
 // Without a worker the request is durable, and the command reports it instead of blocking.
 func TestRememberWithoutWorker(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil)
+	h := harness.NewIdle(t, testkit.DatabaseURL(t), harness.Temporal(t), nil)
 	c := newCLI(t, h)
 	body := c.run("remember", "--json", "--timeout", "2s",
 		"The build takes four minutes.").is(app.ExitUnavailable).problem()
@@ -248,7 +249,7 @@ func TestRememberWithoutWorker(t *testing.T) {
 
 func TestPromptHasTheRelevantPassage(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	filler := strings.Repeat("The zebra runs on and on over the plain. ", 40)
 	text := filler + "The zebra is called Matilda by the keepers. " + filler
 	c.put(`{"type":"semantic","confidence":0.9,"payload":{"kind":"semantic","subject":"zoo","predicate":"notes",`+
@@ -270,7 +271,7 @@ func TestPromptHasTheRelevantPassage(t *testing.T) {
 
 func TestRecalledTextIsNotLearnedAgain(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	c.remember("Never deploy on Fridays.")
 	block := c.run("recall", "--format", "prompt", "deploy").is(app.ExitOK).out
 	require.Contains(t, block, "<mneme-recall id=")

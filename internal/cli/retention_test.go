@@ -7,7 +7,7 @@ import (
 
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/internal/cli/operate"
-	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
 )
@@ -15,7 +15,7 @@ import (
 // Setting a window does not change whether memories decay: omitted settings keep their current values.
 func TestRetentionSetKeepsOmittedSettings(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	exempt := func() bool {
 		var list operate.RetentionList
 		c.run("retention", "list", "--json").is(app.ExitOK).json(&list)
@@ -46,7 +46,7 @@ func TestRetentionSetKeepsOmittedSettings(t *testing.T) {
 // Times are printed with their zone, so that they can be read elsewhere.
 func TestTimesHaveAZone(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	c.remember("Dana prefers tabs.")
 	c.remember("The build takes nine minutes.", "--source-kind", "observation")
 	const zoned = `\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)`

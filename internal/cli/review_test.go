@@ -13,7 +13,7 @@ import (
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/internal/cli/memories"
-	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
@@ -64,7 +64,7 @@ func (c *cli) preference(who string) schema.ReviewItem {
 
 func TestReviewCommand(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	require.Empty(t, c.reviews().Items)
 	require.Empty(t, c.contradictions().Items)
 	before := time.Now()
@@ -137,7 +137,7 @@ func TestReviewCommand(t *testing.T) {
 
 func TestReviewsOfSeveralProposals(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	var ids []string
 	for _, who := range []string{"Alice", "Dana", "Karl", "Maria", "Tom"} {
 		ids = append([]string{c.preference(who).ProposalID}, ids...)
@@ -218,11 +218,11 @@ func TestReviewsOfSeveralProposals(t *testing.T) {
 
 	// Without a worker, the command says how to proceed.
 	run := api.ReviewWorkflowID(mine.Tenant, c.showReview(ids[4]).BatchID)
-	require.NoError(t, testkit.Temporal(t).TerminateWorkflow(t.Context(), run, "", "a careless operator"))
+	require.NoError(t, harness.Temporal(t).TerminateWorkflow(t.Context(), run, "", "a careless operator"))
 	c.cfg.TaskQueue = "nobody-" + uuid.NewString()
 	require.Contains(t, c.run("review", "reject", ids[4], "--reason", "r", "--timeout",
 		"2s").is(app.ExitUnavailable).err, "deciding again is harmless")
-	require.NoError(t, testkit.Temporal(t).TerminateWorkflow(t.Context(), run, "", "nobody takes it"))
+	require.NoError(t, harness.Temporal(t).TerminateWorkflow(t.Context(), run, "", "nobody takes it"))
 }
 
 // adding decides that every fact is new.
@@ -234,7 +234,7 @@ func (adding) Decide(context.Context, memory.Fact, []memory.Neighbor) (memory.Pr
 
 func TestContradictionsCommand(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Brain.Decider = adding{d.Brain.Decider} }))
+	c := newCLI(t, harness.New(t, func(d *workflows.Dependencies) { d.Brain.Decider = adding{d.Brain.Decider} }))
 	golang := c.putFact("go")
 	r := c.revise(app.ExitOK, "contest", golang, "--object", "python", "--evidence", "human=Mia", "--reason",
 		"she said both")

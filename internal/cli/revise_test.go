@@ -9,7 +9,7 @@ import (
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/internal/cli/exchange"
 	"github.com/mneme/mneme/internal/cli/memories"
-	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -33,7 +33,7 @@ func (c *cli) putFact(object string) string {
 
 func TestReviseCommand(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	why := []string{"--evidence", "human=Mia", "--evidence", "event=evt://4=2", "--reason", "she said so"}
 	run := func(code int, args ...string) memories.Revised { return c.revise(code, append(args, why...)...) }
 

@@ -8,13 +8,13 @@ import (
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/internal/cli/exchange"
 	"github.com/mneme/mneme/internal/cli/memories"
-	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 )
 
 // Setting a new value keeps the rest of the sentence.
 func TestReviseCommandKeepsTheSentence(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	why := []string{"--evidence", "human=Maya", "--reason", "she said so"}
 	revise := func(args ...string) outcome {
 		return c.run(append(append([]string{"revise", "--json", "supersede"}, args...), why...)...)

@@ -13,14 +13,15 @@ import (
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/internal/cli/operate"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 )
 
 func TestSchedulesCommands(t *testing.T) {
 	t.Parallel()
 	address := testkit.TemporalAddress(t)
-	namespace := testkit.NewNamespace(t, address)
-	h := testkit.NewHarnessAt(t, testkit.DatabaseURL(t),
-		testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace }), nil)
+	namespace := harness.NewNamespace(t, address)
+	h := harness.NewAt(t, testkit.DatabaseURL(t),
+		harness.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace }), nil)
 	c := newCLI(t, h)
 	c.cfg.Namespace, c.cfg.TemporalEnv = namespace, temporalAt(address, namespace)
 

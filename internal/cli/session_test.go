@@ -10,6 +10,7 @@ import (
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/internal/cli/record"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/ledger"
 	"github.com/mneme/mneme/store/sessions"
@@ -24,7 +25,7 @@ const workDay = `
 // A session from the command line: events, the state of the work, the context, the episode.
 func TestSessionCommands(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	appended := c.runWith(t.Context(), workDay, "session", "append", "monday", "-").is(app.ExitOK)
 	require.Contains(t, appended.out, "3 events appended")
 	var again record.AppendResult
@@ -81,7 +82,7 @@ func TestSessionCommands(t *testing.T) {
 // receipt reports it.
 func TestEraseEventsEverywhere(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	const secret = "The canary sings in the attic."
 	day := workDay + `{"id": "w4", "kind": "user.injected", "payload": {"text": "` + secret + `"}}`
 	c.runWith(t.Context(), day, "session", "record", "monday", "-", "--outcome", "failure").is(app.ExitOK)
@@ -118,7 +119,7 @@ func TestEraseEventsEverywhere(t *testing.T) {
 // An error is one line with the field.
 func TestSessionCommandsRefuse(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	require.Contains(t, c.run("session", "show", "none").is(app.ExitNotFound).err, "no such session")
 	require.Contains(t, c.run("session", "working", "none").is(app.ExitNotFound).err, "no such session")
 	c.run("session", "close", "none").is(app.ExitNotFound)

@@ -6,13 +6,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/internal/cli/app"
-	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 )
 
 func TestRecallExplains(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	for _, text := range []string{"Where is the kestrel?", "In the tower."} {
 		c.run("remember", "--wait", "--source-kind", "observation", "--session", "walk", text).is(app.ExitOK)
 	}

@@ -10,13 +10,14 @@ import (
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/internal/cli/operate"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 )
 
 // A stopped worker stays in Temporal's list of pollers for minutes; status queries the worker instead of trusting the
 // list.
 func TestStatusDetectsAStoppedWorker(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	c := newCLI(t, h)
 	c.remember("Never deploy on Fridays.")
 	require.Eventually(t, func() bool { // wait until Temporal lists the run
@@ -35,7 +36,7 @@ func TestStatusDetectsAStoppedWorker(t *testing.T) {
 // If Postgres is down, it is named at once, instead of reporting the worker after the full wait.
 func TestRememberNamesPostgres(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	c.cfg.TaskQueue = "nobody-" + uuid.NewString()
 	c.cfg.DatabaseURL = "postgres://nobody@127.0.0.1:1/none?sslmode=disable&connect_timeout=2"
 	began := time.Now()
@@ -51,7 +52,7 @@ func TestRememberNamesPostgres(t *testing.T) {
 // An import waits for a restarting worker, and reports that it waits.
 func TestImportWaitsForAWorker(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil)
+	h := harness.NewIdle(t, testkit.DatabaseURL(t), harness.Temporal(t), nil)
 	c := newCLI(t, h)
 	path := writeFile(t, `{"content":"Machine 1 stands in hall 1."}`+"\n"+`{"content":"Machine 2 stands in hall 2."}`)
 	done := make(chan outcome)

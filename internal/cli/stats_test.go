@@ -10,14 +10,14 @@ import (
 
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/internal/cli/operate"
-	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/admin"
 )
 
 func TestStats(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	c := newCLI(t, h)
 	c.remember("Never deploy on Fridays.")
 	c.recall("when may we deploy")

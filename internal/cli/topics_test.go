@@ -8,13 +8,13 @@ import (
 
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/internal/cli/app"
-	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema/topics"
 )
 
 func TestTopicsCommand(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	show := func(args ...string) string {
 		t.Helper()
 		out := c.run(args...).is(app.ExitOK).out

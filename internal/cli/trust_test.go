@@ -8,13 +8,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/internal/cli/app"
-	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 )
 
 func TestTrustFlags(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewHarness(t, nil))
+	c := newCLI(t, harness.New(t, nil))
 	c.remember("The vault opens at noon.", "--sensitivity", "high")
 	id := c.list("--max-sensitivity", "high", "--authenticated").Items[0].ID
 	whole := []string{"--max-sensitivity", "high", "--authenticated"}

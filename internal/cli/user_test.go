@@ -11,6 +11,7 @@ import (
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/internal/cli/memories"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -24,7 +25,7 @@ func (c *cli) as(change func(*schema.Principal)) *cli {
 // Two users state the same words under the same key. No command of one user changes the other's memories.
 func TestUsersOnTheCommandLine(t *testing.T) {
 	t.Parallel()
-	agent := newCLI(t, testkit.NewHarness(t, nil))
+	agent := newCLI(t, harness.New(t, nil))
 	maya := agent.as(func(p *schema.Principal) { p.User = "maya" })
 	tom := agent.as(func(p *schema.Principal) { p.User = "tom" })
 	const said = "I live in Lyon with two cats."
@@ -92,7 +93,7 @@ func TestUsersOnTheCommandLine(t *testing.T) {
 
 func TestUserAndScopeTogetherAreRefused(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, testkit.NewIdleHarness(t, testkit.DatabaseURL(t), nil, nil))
+	c := newCLI(t, harness.NewIdle(t, testkit.DatabaseURL(t), nil, nil))
 	for _, command := range [][]string{{"remember", "x"}, {"recall", "x"}, {"list"}, {"get", uuid.NewString()},
 		{"export"}} {
 		body := c.run(append(command, "--user", "maya", "--scope", "kitchen", "--json")...).is(app.ExitUsage).problem()

@@ -22,6 +22,7 @@ import (
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/internal/telemetry"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/recall"
@@ -110,14 +111,14 @@ func (m model) Extract(ctx context.Context, src inference.Source) (memory.Extrac
 }
 
 // observed is a harness whose worker exports metrics and traces like the real one.
-func observed(t *testing.T, m *telemetry.Metrics, traces *telemetry.Traces) *testkit.Harness {
+func observed(t *testing.T, m *telemetry.Metrics, traces *telemetry.Traces) *harness.Harness {
 	t.Helper()
 	url := testkit.DatabaseURL(t)
-	c := testkit.TemporalWith(t, func(o *client.Options) {
+	c := harness.TemporalWith(t, func(o *client.Options) {
 		require.NoError(t, m.Client(o))
 		require.NoError(t, traces.Client(o))
 	})
-	h := testkit.NewIdleHarness(t, url, c, func(d *workflows.Dependencies) {
+	h := harness.NewIdle(t, url, c, func(d *workflows.Dependencies) {
 		if traces != nil {
 			st, err := store.Open(ctx, pg.Config{URL: url, Configure: traces.Pool})
 			require.NoError(t, err)

@@ -2,7 +2,7 @@
 // the real Temporal server. `make test` starts both and passes their addresses; a test that is run by hand starts them
 // itself and leaves them up for the next.
 //
-// It also has a model endpoint with scripted answers, worker processes that a test may kill, generators of records, and
-// checks of invariants over all rows. Only tests import it. Values for tests without a database are in
+// It also has a model endpoint with scripted answers, generators of records, and checks of invariants over all rows.
+// Workers and clients of Temporal are in package harness below it. Only tests import it. Values for tests without a database are in
 // memory/memorytest.
 package testkit

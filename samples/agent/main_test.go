@@ -16,6 +16,7 @@ import (
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/client/recorder"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -25,7 +26,7 @@ func TestAgent(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := schema.Principal{Tenant: "acme-" + uuid.NewString(), Agent: agentName}
 	queue, session, dir := "agent-"+uuid.NewString(), "fix-"+uuid.NewString(), t.TempDir()
 	first := newWorker(h.Temporal, queue)
@@ -87,7 +88,7 @@ func TestAgentLearns(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	p := schema.Principal{Tenant: "acme-" + uuid.NewString(), Agent: agentName}
 	queue := "agent-" + uuid.NewString()
 	w := newWorker(h.Temporal, queue)

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -63,7 +64,7 @@ func plain(output string) string { return anyID.ReplaceAllString(output, "…") 
 
 func TestConversation(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	d := desk{temporal: h.Temporal, taskQueue: h.TaskQueue, tenant: "acme-" + uuid.NewString(), agent: "travel-desk"}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
@@ -127,12 +128,12 @@ func TestPython(t *testing.T) {
 	if err := exec.Command(python, "-c", "import temporalio").Run(); err != nil {
 		t.Skip("no Python with temporalio (MNEME_TEST_PYTHON names one): ", err)
 	}
-	h := testkit.NewHarness(t, nil)
+	h := harness.New(t, nil)
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, python, "agent.py")
 	cmd.Env = append(os.Environ(), "TEMPORAL_ADDRESS="+testkit.TemporalAddress(t),
-		"TEMPORAL_NAMESPACE="+testkit.Namespace, "MNEME_TASK_QUEUE="+h.TaskQueue,
+		"TEMPORAL_NAMESPACE="+harness.Namespace, "MNEME_TASK_QUEUE="+h.TaskQueue,
 		"MNEME_TENANT=acme-"+uuid.NewString())
 	var problem bytes.Buffer
 	cmd.Stderr = &problem

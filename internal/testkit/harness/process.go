@@ -1,4 +1,4 @@
-package testkit
+package harness
 
 import (
 	"bytes"
@@ -9,23 +9,19 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
-	"go.temporal.io/api/workflowservice/v1"
-	"go.temporal.io/sdk/client"
-	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/mneme/mneme/internal/testkit"
 )
 
 // workerBinary builds ./worker, once for each test binary.
 var workerBinary = sync.OnceValues(func() (string, error) {
-	dir := filepath.Join(Root(), ".local", "test", "bin")
+	dir := filepath.Join(testkit.Root(), ".local", "test", "bin")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
@@ -35,7 +31,7 @@ var workerBinary = sync.OnceValues(func() (string, error) {
 	// The go command does not link again if its output already exists and is current.
 	_ = os.Link(path, scratch)
 	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", scratch, "./worker")
-	cmd.Dir = Root()
+	cmd.Dir = testkit.Root()
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build worker: %w\n%s", err, out)
 	}
@@ -160,110 +156,4 @@ func (l *lockedBuffer) contains(s string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return bytes.Contains(l.b.Bytes(), []byte(s))
-}
-
-// TemporalAddress returns the address of the test server.
-func TemporalAddress(t testing.TB) string {
-	t.Helper()
-	env, err := stack()
-	require.NoError(t, err)
-	return env["TEMPORAL_ADDRESS"]
-}
-
-// NewNamespace registers a namespace for one test, because schedules belong to a namespace and the worker creates them.
-func NewNamespace(t testing.TB, address string) string {
-	t.Helper()
-	name := "t-" + uuid.NewString()
-	nc, err := client.NewNamespaceClient(client.Options{HostPort: address})
-	require.NoError(t, err)
-	defer nc.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
-	require.NoError(t, nc.Register(ctx, &workflowservice.RegisterNamespaceRequest{
-		Namespace: name, WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour)}))
-	return name
-}
-
-// PrivateStack starts servers for one test, which may kill them, and returns their addresses by variable name. They
-// stop with the test.
-func PrivateStack(t testing.TB, parts ...string) (state string, env map[string]string) {
-	t.Helper()
-	return PrivateStackWith(t, nil, parts...)
-}
-
-// PrivateStackWith is PrivateStack with settings of scripts/stack, NAME=VALUE.
-func PrivateStackWith(t testing.TB, settings []string, parts ...string) (state string, env map[string]string) {
-	t.Helper()
-	state = filepath.Join(t.TempDir(), "stack")
-	out, err := stackWith(settings, append([]string{"up", "--state", state, "--ephemeral"}, parts...)...)
-	t.Cleanup(func() {
-		if out, err := Stack("clean", "--state", state, "--ephemeral"); err != nil {
-			t.Errorf("clean up the stack: %v\n%s", err, out)
-		}
-	})
-	require.NoError(t, err, out)
-	env, err = ReadEnv(filepath.Join(state, "env"))
-	require.NoError(t, err)
-	return state, env
-}
-
-var plainName = regexp.MustCompile(`^[a-z0-9_]+$`)
-
-// Rows counts a table's rows under a condition; an empty condition counts all.
-func Rows(t testing.TB, db *pgx.Conn, table, where string, args ...any) int {
-	t.Helper()
-	require.Regexp(t, plainName, table)
-	query := "SELECT count(*) FROM " + table
-	if where != "" {
-		query += " WHERE " + where
-	}
-	var n int
-	require.NoError(t, db.QueryRow(context.Background(), query, args...).Scan(&n))
-	return n
-}
-
-// Tables lists the tables of the test's schema, without the migrations' own.
-func Tables(t testing.TB, db *pgx.Conn) []string {
-	t.Helper()
-	rows, err := db.Query(context.Background(), `SELECT table_name::text FROM information_schema.tables
-		WHERE table_schema = current_schema() AND table_type = 'BASE TABLE' AND table_name NOT LIKE 'goose%'
-			AND table_name !~ '^events_([0-9_]+|rest)$' ORDER BY 1`) // a partition's rows are those of its table
-	require.NoError(t, err)
-	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	require.NoError(t, err)
-	require.NotEmpty(t, names)
-	return names
-}
-
-// RowCounts counts the rows of every table.
-func RowCounts(t testing.TB, db *pgx.Conn) map[string]int {
-	t.Helper()
-	out := map[string]int{}
-	for _, table := range Tables(t, db) {
-		if n := Rows(t, db, table, ""); n > 0 {
-			out[table] = n
-		}
-	}
-	return out
-}
-
-// Digest returns a hash over all columns of the rows that a condition selects.
-func Digest(t testing.TB, db *pgx.Conn, table, where string, args ...any) string {
-	t.Helper()
-	require.Regexp(t, plainName, table)
-	var sum string
-	require.NoError(t, db.QueryRow(context.Background(),
-		"SELECT coalesce(md5(string_agg(x::text, E'\\n' ORDER BY x::text)), '') FROM "+table+" x WHERE "+where,
-		args...).Scan(&sum))
-	return sum
-}
-
-// Strings reads one text column.
-func Strings(t testing.TB, db *pgx.Conn, query string, args ...any) []string {
-	t.Helper()
-	rows, err := db.Query(context.Background(), query, args...)
-	require.NoError(t, err)
-	out, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	require.NoError(t, err)
-	return out
 }
