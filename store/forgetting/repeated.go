@@ -28,10 +28,10 @@ const (
 	staleEvidence = "erased"
 )
 
-// removeRepeated removes what procedures repeat of the memories: the failure modes and fallbacks of each procedure that
-// was learned from a group with an attempt in one of them. These words may come from any attempt of the group, so all
-// of them are removed, with the former versions and the texts of history. The next run of learning decides on the
-// groups again and restores what the remaining episodes show.
+// removeRepeated removes what procedures and plans repeat of the memories: the failure modes, fallbacks and examples of
+// parameters of each record that was learned from a group with an attempt in one of them. These words may come from
+// any attempt of the group, so all of them are removed, with the former versions and the texts of history. The next
+// run of learning decides on the groups again and restores what the remaining episodes show.
 //
 // It must run while learning_attempts still has the memories.
 func (f *Forgetting) removeRepeated(ctx context.Context) error {
@@ -71,14 +71,15 @@ func (f *Forgetting) removeRepeated(ctx context.Context) error {
 // no fallbacks to a record with fallback_steps.
 func hasRepeated(payload string) string {
 	return `(` + payload + ` ? 'failure_modes'
-		OR ` + payload + ` ? 'fallbacks' AND NOT ` + payload + ` ? 'fallback_steps')`
+		OR ` + payload + ` ? 'fallbacks' AND NOT ` + payload + ` ? 'fallback_steps'
+		OR ` + hasExamples(payload) + `)`
 }
 
 var repeatingSQL = `
 	SELECT ` + commit.RowColumns + `
 	FROM learned l
 		JOIN memories m ON m.tenant = @tenant AND m.id = l.memory_id
-	WHERE l.tenant = @tenant AND l.group_id = ANY(@groups) AND m.type = 'competence'
+	WHERE l.tenant = @tenant AND l.group_id = ANY(@groups) AND m.type IN ('competence', 'plan_graph')
 		AND (l.evidence_hash <> '' OR m.created_by = @learner) -- others were put, and nothing was added to them
 		AND m.erased_at IS NULL AND m.purging_at IS NULL AND m.id <> ALL(@memories)
 		AND (` + hasRepeated("m.payload") + ` OR EXISTS (
@@ -87,7 +88,7 @@ var repeatingSQL = `
 	ORDER BY m.id
 	FOR UPDATE OF m`
 
-// repeating locks the procedures of groups that may repeat the memories. It includes those of other agents, and those
+// repeating locks the procedures and plans of groups that may repeat the memories. It includes those of other agents, and those
 // that are superseded or can be recovered.
 func (f *Forgetting) repeating(ctx context.Context, groups []uuid.UUID) ([]commit.MemoryRow, error) {
 	rows, err := f.Tx.Query(ctx, repeatingSQL,
@@ -98,7 +99,7 @@ func (f *Forgetting) repeating(ctx context.Context, groups []uuid.UUID) ([]commi
 	return pgx.CollectRows(rows, commit.ScanRow)
 }
 
-// strip removes failure modes and fallbacks from locked procedures, and all copies of them.
+// strip removes failure modes, fallbacks and examples from locked procedures and plans, and all copies of them.
 func (f *Forgetting) strip(ctx context.Context, rows []commit.MemoryRow) error {
 	ids := make([]uuid.UUID, len(rows))
 	for i, row := range rows {
@@ -131,7 +132,6 @@ func (f *Forgetting) strip(ctx context.Context, rows []commit.MemoryRow) error {
 		return fmt.Errorf("history: %w", err)
 	}
 	f.Run.Receipt.Remove("memory_history", n)
-	f.Run.Receipt.Remove("failure_modes", len(rows))
 	_, err = f.Tx.Exec(ctx, `
 		UPDATE learned
 		SET evidence_hash = @hash, updated_at = @now
@@ -140,11 +140,14 @@ func (f *Forgetting) strip(ctx context.Context, rows []commit.MemoryRow) error {
 	return err
 }
 
-// stripRow writes a version of a procedure without failure modes and fallbacks.
+// stripRow writes a version of a procedure or plan without failure modes, fallbacks and examples.
 func (f *Forgetting) stripRow(ctx context.Context, row commit.MemoryRow, made bool) error {
-	payload, text, err := stripped(row, made)
+	payload, text, lost, err := stripped(row, made)
 	if err != nil {
 		return err
+	}
+	for _, place := range lost {
+		f.Run.Receipt.Remove(place, 1)
 	}
 	hash, err := f.hashOf(ctx, row, payload, text)
 	if err != nil {
@@ -175,26 +178,39 @@ func (f *Forgetting) stripRow(ctx context.Context, row commit.MemoryRow, made bo
 	return err
 }
 
-// stripped returns the payload and the text of a procedure without failure modes and fallbacks. A content that learning
-// made follows from the payload; a content that was put has none of the learned words.
-func stripped(row commit.MemoryRow, made bool) (json.RawMessage, normalize.Normalized, error) {
+// stripped returns the payload and the text of a procedure or plan without failure modes, fallbacks and examples, and
+// which of them it had. A content that learning made follows from the payload; a content that was put has none of the
+// learned words.
+func stripped(row commit.MemoryRow, made bool) (payload json.RawMessage, text normalize.Normalized, lost []string,
+	err error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(row.Payload, &members); err != nil {
-		return nil, normalize.Normalized{}, err
+		return nil, text, nil, err
 	}
+	before := len(members)
 	delete(members, "failure_modes")
 	if _, own := members["fallback_steps"]; !own {
 		delete(members, "fallbacks")
 	}
-	payload, err := json.Marshal(members)
+	if len(members) < before {
+		lost = append(lost, "failure_modes")
+	}
+	examples, err := withoutExamples(members)
+	if err != nil {
+		return nil, text, nil, err
+	}
+	if examples {
+		lost = append(lost, "examples")
+	}
+	payload, err = json.Marshal(members)
 	m := schema.MemoryRecord{Type: row.Type, Payload: payload, Content: row.Content}
 	if made {
 		m.Content = ""
 	}
-	return payload, memory.RecordContent(m), err
+	return payload, memory.RecordContent(m), lost, err
 }
 
-// hashOf returns the content hash of a stripped procedure. If a live memory already has it, the hash is one of its own,
+// hashOf returns the content hash of a stripped procedure or plan. If a live memory already has it, the hash is one of its own,
 // because an erasure must not fail; ResolveDuplicates merges the two.
 func (f *Forgetting) hashOf(ctx context.Context, row commit.MemoryRow, payload json.RawMessage,
 	text normalize.Normalized) ([]byte, error) {
@@ -217,20 +233,24 @@ func (f *Forgetting) hashOf(ctx context.Context, row commit.MemoryRow, payload j
 // decideAgain marks groups for a new decision, and removes their waiting decisions, which may have the removed words
 // from the procedures.
 func (f *Forgetting) decideAgain(ctx context.Context, groups []uuid.UUID) error {
-	for _, statement := range []string{`
+	statements := []string{`
 		DELETE FROM learning_drafts
-		WHERE tenant = @tenant AND group_id = ANY(@groups)`, `
+		WHERE tenant = @tenant AND group_id = ANY(@groups)`}
+	for _, decided := range []string{"procedures", "plans"} {
+		statements = append(statements, `
 		WITH chosen AS (
 			SELECT id
 			FROM learning_groups
-			WHERE tenant = @tenant AND id = ANY(@groups) AND attempts > 0 AND procedures >= attempts
+			WHERE tenant = @tenant AND id = ANY(@groups) AND attempts > 0 AND `+decided+` >= attempts
 			ORDER BY id
 			FOR UPDATE
 		)
 		UPDATE learning_groups g
-		SET procedures = g.attempts - 1
+		SET `+decided+` = g.attempts - 1
 		FROM chosen c
-		WHERE g.tenant = @tenant AND g.id = c.id`} {
+		WHERE g.tenant = @tenant AND g.id = c.id`)
+	}
+	for _, statement := range statements {
 		if _, err := f.Tx.Exec(ctx, statement, pg.Args{"tenant": f.Tenant, "groups": groups}); err != nil {
 			return fmt.Errorf("groups of attempts: %w", err)
 		}

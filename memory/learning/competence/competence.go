@@ -122,6 +122,9 @@ func delta(g *promote.Group, s promote.Candidate, known []Record, taken map[stri
 		case align.Same(procedure, s.Procedure) && conditions.Equal(s.Conditions):
 			out.Action, out.Target, out.Why = Update, k.ID, "more evidence for the same procedure"
 			out.Payload, out.wider = k.Payload, k.Wider
+			if k.Evidence != "" && !k.Wider { // a record that was put keeps its recipe as it is
+				out.Payload.Recipe = s.Procedure.WithExamples(k.Payload.Recipe)
+			}
 			if k.Stats.All.Trials() >= out.Stats.All.Trials() {
 				out.Stats = k.Stats.Clone() // reports count these outcomes too, and outcomes without an episode
 			}

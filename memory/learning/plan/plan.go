@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -113,9 +114,12 @@ func delta(s promote.Candidate, known []Record, skills []Skill, taken map[string
 			out.Action, out.Target, out.Payload, out.Why = Keep, k.ID, k.Payload, "the same evidence"
 			return out
 		case conditions.Equal(s.Conditions) && sameGraph(k.Payload, out.Payload):
-			metrics := out.Payload.Metrics
+			metrics, inputs := out.Payload.Metrics, out.Payload.InputsSchema
 			out.Action, out.Target, out.Payload, out.Why = Update, k.ID, k.Payload, "more evidence for the same plan"
 			out.Payload.Metrics = metrics
+			if k.Evidence != "" && !k.Wider && !bytes.Contains(k.Payload.InputsSchema, []byte(`"examples"`)) {
+				out.Payload.InputsSchema = inputs // an erasure removed the examples
+			}
 			return out
 		case out.Action == Add && !k.Wider && !conditions.Disjoint(s.Conditions) && likeSteps(k.Payload, s.Procedure):
 			out.Action, out.Target, out.Why = Supersede, k.ID, "other steps or conditions of the same plan"
