@@ -14,9 +14,9 @@ const tenantsOfScenarios = 4
 
 // FromScenarios makes tenants from scenarios that are not part of the corpus, such as ones that an author who does not
 // know the rules wrote. Each line is one scenario, with its parts separated by ||; lines that begin with # are
-// comments. Three parts are a change: the statement, the later statement that changes it, and the question. Four parts
-// are coexisting statements: a statement, its question, the other statement, its question. Statements about other
-// things are those of the development half.
+// comments. One part is a question about something never said. Three parts are a change: the statement, the later
+// statement that changes it, and the question. Four parts are coexisting statements: a statement, its question, the
+// other statement, its question. Statements about other things are those of the development half.
 func FromScenarios(seed uint64, text string) ([]Tenant, error) {
 	var generators []*generator
 	for n := range tenantsOfScenarios {
@@ -37,6 +37,8 @@ func FromScenarios(seed uint64, text string) ([]Tenant, error) {
 		g := generators[count[len(parts)]%tenantsOfScenarios]
 		count[len(parts)]++
 		switch len(parts) {
+		case 1:
+			g.t.Unknown = append(g.t.Unknown, Probe{Kind: Scenarios, Question: parts[0], Answer: -1})
 		case 3:
 			first := g.IntN(firstHalf)
 			p := Pair{Question: parts[2], Attribute: Scenarios, Wording: Scenarios}
@@ -49,7 +51,7 @@ func FromScenarios(seed uint64, text string) ([]Tenant, error) {
 			c.B = g.say(parts[2], "", g.IntN(sessions))
 			g.t.Coexisting = append(g.t.Coexisting, c)
 		default:
-			return nil, fmt.Errorf("a scenario has 3 or 4 parts: %q", line)
+			return nil, fmt.Errorf("a scenario has 1, 3 or 4 parts: %q", line)
 		}
 	}
 	var out []Tenant

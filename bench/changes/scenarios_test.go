@@ -11,10 +11,11 @@ func TestScenariosBecomeTenants(t *testing.T) {
 I live in Lyon. || I live in Oslo now. || Where do I live?
 
 Dana skis. || Does Dana ski? || Tom swims. || Does Tom swim?
+What is my shoe size?
 I drive a Saab. || I drive a Volvo now. || What do I drive?
 `)
 	require.NoError(t, err)
-	pairs, coexisting := 0, 0
+	pairs, coexisting, unknown := 0, 0, 0
 	for _, tenant := range tenants {
 		require.Equal(t, Scenarios, tenant.Half)
 		require.False(t, tenant.HeldOut)
@@ -30,12 +31,18 @@ I drive a Saab. || I drive a Volvo now. || What do I drive?
 			require.Equal(t, "Dana skis.", tenant.Statements[c.A].Text)
 			require.Equal(t, "Tom swims.", tenant.Statements[c.B].Text)
 		}
+		for _, u := range tenant.Unknown {
+			unknown++
+			require.Equal(t, "What is my shoe size?", u.Question)
+			require.Negative(t, u.Answer)
+		}
 	}
+	require.Equal(t, 1, unknown)
 	require.Equal(t, 2, pairs)
 	require.Equal(t, 1, coexisting)
 }
 
-func TestAScenarioHasThreeOrFourParts(t *testing.T) {
+func TestAScenarioHasOneThreeOrFourParts(t *testing.T) {
 	_, err := FromScenarios(1, "I live in Lyon. || Where do I live?")
-	require.ErrorContains(t, err, "3 or 4 parts")
+	require.ErrorContains(t, err, "1, 3 or 4 parts")
 }
