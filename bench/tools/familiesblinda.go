@@ -19,7 +19,8 @@ var blindFirst = []family{
 		p.write(file, fmt.Sprintf("package main\n\nimport (\n\t\"fmt\"\n\n\t\"%s/%s\"\n)\n\n"+
 			"func main() { fmt.Println(%[2]s.Limit) }\n", old, pkg))
 		return failure{n.one("go build ./...", "go vet ./...", "go build -o app ./"+path.Dir(file)),
-			plan{run("go list -m"), run("grep -rl --include='*.go' %[1]s . | xargs sed -i 's#\"%[1]s/#\"{output}/#'", old)}}
+			plan{run("go list -m"),
+				run("grep -rl --include='*.go' %[1]s . | xargs sed -i 's#\"%[1]s/#\"{output}/#'", old)}}
 	}},
 	{"rustc: type not imported", []string{"rustc"}, func(p *place, n *names) failure {
 		file := n.one("", n.word()+"/", "src/"+n.word()+"/") + n.snake() + ".rs"
@@ -55,7 +56,8 @@ var blindFirst = []family{
 		app, dir, lib, symbol := n.word(), n.dir(), n.word(), n.snake()
 		p.archive(dir+"/lib"+lib+".a", symbol, n)
 		p.write("main.c", calling(symbol))
-		p.write("Makefile", fmt.Sprintf("LDLIBS = -L%s -l%s\n\n%s: main.o\n\t$(CC) -o $@ $(LDLIBS) $^\n", dir, lib, app))
+		p.write("Makefile", fmt.Sprintf("LDLIBS = -L%s -l%s\n\n%s: main.o\n\t$(CC) -o $@ $(LDLIBS) $^\n", dir, lib,
+			app))
 		return failure{"make " + app, plan{replace("Makefile", "$(LDLIBS) $^", "$^ $(LDLIBS)")}}
 	}},
 	{"make: library not named", []string{"make", "gcc"}, func(p *place, n *names) failure {
@@ -87,10 +89,10 @@ var blindFirst = []family{
 			at = strings.TrimSuffix(dir, "/") + "."
 			p.write(dir+"__init__.py", "")
 		}
-		p.write(dir+first+".py", fmt.Sprintf("from %s%s import %s\n\n%s = %d\n\n\ndef %s():\n    return %[3]s() + 1\n", at,
-			second, function, constant, n.number(), total))
-		p.write(dir+second+".py", fmt.Sprintf("from %s%s import %s\n\n\ndef %s():\n    return %[3]s * %[5]d\n", at, first,
-			constant, function, n.number()))
+		p.write(dir+first+".py", fmt.Sprintf("from %s%s import %s\n\n%s = %d\n\n\ndef %s():\n    return %[3]s() + 1\n",
+			at, second, function, constant, n.number(), total))
+		p.write(dir+second+".py", fmt.Sprintf("from %s%s import %s\n\n\ndef %s():\n    return %[3]s * %[5]d\n", at,
+			first, constant, function, n.number()))
 		command := fmt.Sprintf("python3 -c 'from %s%s import %s; print(%[3]s())'", at, first, total)
 		if n.r.IntN(2) == 0 {
 			file := n.snake() + ".py"
@@ -214,7 +216,8 @@ var blindRepairs = []repair{
 	{forMake, always("rm -f *.o")},
 
 	{forGit, func(seen) []plan {
-		return []plan{{run("git for-each-ref --format='%%(refname:short)' refs/heads"), run("git checkout -q {output}")}}
+		return []plan{{run("git for-each-ref --format='%%(refname:short)' refs/heads"),
+			run("git checkout -q {output}")}}
 	}},
 	{forGit, always("git checkout -q -b recovered")},
 	{forGit, always("git fetch -q --all")},

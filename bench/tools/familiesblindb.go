@@ -17,7 +17,8 @@ var blindSecond = []family{
 			value, upper(n.snake()), n.number()))
 		file := n.one("", n.word()+"/") + n.snake() + ".py"
 		p.write(file, fmt.Sprintf("import os\n\n%s = {%q: %d, %q: %d}\n\n\ndef main():\n"+
-			"    print(%[1]s[os.environ[%[6]q]])\n\n\nmain()\n", upper(n.word()), value, n.number(), n.dashed(), n.number(), name))
+			"    print(%[1]s[os.environ[%[6]q]])\n\n\nmain()\n", upper(n.word()), value, n.number(), n.dashed(),
+			n.number(), name))
 		return failure{fmt.Sprintf("set -a; . ./%s; python3 %s", settings, file),
 			plan{run("grep '^%s=' %s.example", name, settings), line(settings, "{output}")}}
 	}},
@@ -89,11 +90,11 @@ var blindSecond = []family{
 				"-subj /CN=%s", ca, n.dashed()))
 		}
 		p.sh(fmt.Sprintf("openssl req -new -newkey ed25519 -nodes -keyout leaf.key -out leaf.csr -subj /CN=%s && "+
-			"openssl x509 -req -in leaf.csr -CA second.crt -CAkey second.key -CAcreateserial -days 2000 -out %s", n.dashed(),
-			leaf))
+			"openssl x509 -req -in leaf.csr -CA second.crt -CAkey second.key -CAcreateserial -days 2000 -out %s",
+			n.dashed(), leaf))
 		p.write(bundle, "")
-		p.sh(fmt.Sprintf(`printf %%s "$(cat first.crt)" > %[1]s && cat second.crt >> %[1]s && rm first.* second.* leaf.*`,
-			bundle))
+		p.sh(fmt.Sprintf(`printf %%s "$(cat first.crt)" > %[1]s && cat second.crt >> %[1]s && `+
+			"rm first.* second.* leaf.*", bundle))
 		return failure{fmt.Sprintf(n.one("openssl verify -CAfile %[1]s %[2]s", "openssl verify -trusted %[1]s %[2]s",
 			"openssl crl2pkcs7 -nocrl -certfile %[1]s -out %[3]s.p7b"), bundle, leaf, n.word()),
 			plan{run(`sed -i 's/-----END CERTIFICATE-----\(.\)/-----END CERTIFICATE-----\n\1/' %s`, bundle)}}
@@ -119,11 +120,13 @@ func (p *place) reading(n *names, text, key, earlier string) (command, file stri
 	}
 	script := n.snake() + ".js"
 	if n.r.IntN(2) == 0 {
-		p.write(script, fmt.Sprintf("const %s = require('./%s')\n\nconsole.log(%[1]s.%[3]s.length)\n", n.word(), file, key))
+		p.write(script, fmt.Sprintf("const %s = require('./%s')\n\nconsole.log(%[1]s.%[3]s.length)\n", n.word(),
+			file, key))
 		return "node " + script, p.path(file)
 	}
 	p.write(script, fmt.Sprintf("const fs = require('fs')\n\n"+
-		"const %s = JSON.parse(fs.readFileSync(process.argv[2], 'utf8'))\nconsole.log(%[1]s.%[2]s.length)\n", n.word(), key))
+		"const %s = JSON.parse(fs.readFileSync(process.argv[2], 'utf8'))\nconsole.log(%[1]s.%[2]s.length)\n",
+		n.word(), key))
 	return fmt.Sprintf("node %s %s", script, file), file
 }
 
@@ -170,7 +173,8 @@ func migrations(s seen) (out []plan) {
 		for _, column := range matched(absentColumn)(s) {
 			out = append(out, plan{run("grep -rlw --include='*.sql' %s .", column), run("sqlite3 %s < {output}", db)})
 		}
-		out = append(out, plan{run("sqlite3 %s < $(find . -name '0001*.sql')", db)}, plan{run("sqlite3 %s REINDEX", db)},
+		out = append(out, plan{run("sqlite3 %s < $(find . -name '0001*.sql')", db)},
+			plan{run("sqlite3 %s REINDEX", db)},
 			plan{run("rm -f %s", db)})
 	}
 	return out
