@@ -128,6 +128,8 @@ func repairsFor(set string) []repair {
 		return slices.Concat(catalogue, freshRepairs, laterRepairs, furtherRepairs, unseenRepairs)
 	case "last":
 		return slices.Concat(catalogue, freshRepairs, laterRepairs, furtherRepairs, unseenRepairs, lastRepairs)
+	case "blind":
+		return slices.Concat(catalogue, blindRepairs, blindMore)
 	}
 	return catalogue
 }

@@ -25,7 +25,8 @@ func find() tools {
 		"git": "--version", "python3": "--version", "npm": "--version", "node": "--version", "sh": "", "tar": "",
 		"gzip": "", "sqlite3": "", "ssh-keygen": "", "perl": "", "bash": "", "cmake": "", "openssl": "", "jq": "",
 		"patch": "", "diff": "", "ln": "", "sed": "", "sort": "", "javac": "", "base64": "", "g++": "", "iconv": "",
-		"ninja": "", "mkdir": "", "ar": "", "msgfmt": "", "cp": "", "comm": "", "cmp": ""} {
+		"ninja": "", "mkdir": "", "ar": "", "msgfmt": "", "cp": "", "comm": "", "cmp": "",
+		"rustc": "--version", "cargo": "--version"} {
 		at, err := exec.LookPath(name)
 		if err != nil {
 			continue
@@ -42,6 +43,15 @@ func find() tools {
 	// A version manager's python3 is a script that needs the user's home directory: take the interpreter itself.
 	if printed, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output(); err == nil {
 		t.paths["python3"] = strings.TrimSpace(string(printed))
+	}
+	// The same holds for the compiler of Rust.
+	if printed, err := exec.Command("rustc", "--print", "sysroot").Output(); err == nil {
+		for _, name := range []string{"rustc", "cargo"} {
+			at := filepath.Join(strings.TrimSpace(string(printed)), "bin", name)
+			if _, err := os.Stat(at); err == nil && t.paths[name] != "" {
+				t.paths[name] = at
+			}
+		}
 	}
 	if printed, err := exec.Command("go", "env", "GOCACHE").Output(); err == nil {
 		t.cache = strings.TrimSpace(string(printed))
@@ -73,7 +83,7 @@ func (t tools) context(names []string) map[string]string {
 // env is the environment of commands. Nothing of the user's settings is in it, and no tool may use the network.
 func (t tools) env() []string {
 	dirs := []string{}
-	for _, name := range []string{"python3", "go"} {
+	for _, name := range []string{"python3", "go", "rustc"} {
 		if at := t.paths[name]; at != "" {
 			dirs = append(dirs, filepath.Dir(at))
 		}

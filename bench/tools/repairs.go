@@ -52,7 +52,7 @@ func (s seen) programs() (out []string) {
 	for _, p := range []string{"go", "gcc", "make", "git", "python3", "npm", "node", "gzip", "sqlite3",
 		"ssh-keygen", "tar", "perl", "bash", "cmake", "openssl", "jq", "patch",
 		"ln", "sed", "sort", "javac", "base64", "g++", "iconv", "ninja", "mkdir", "ar", "msgfmt", "cp",
-		"comm", "cmp"} {
+		"comm", "cmp", "rustc", "cargo"} {
 		if regexp.MustCompile(`(^|[\s;])` + regexp.QuoteMeta(p) + `\s`).MatchString(s.command) {
 			out = append(out, p)
 		}
