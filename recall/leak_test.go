@@ -41,10 +41,12 @@ import (
 
 // Each case is one numbered request, so that a failed case can be repeated alone:
 //
-//	go test ./recall -run TestNothingUnauthorisedLeaks -leak.cases 100000 -timeout 0
+//	go test ./recall -run TestNothingUnauthorisedLeaks -leak.cases 100000 -timeout 0 -v
+//	go test ./recall -run TestNothingUnauthorisedLeaks -leak.first 40000 -leak.cases 60000 -timeout 0 -v
 //	go test ./recall -run TestNothingUnauthorisedLeaks -leak.seed 7 -leak.case 4711
 var (
 	leakCases = flag.Int("leak.cases", 300, "random requests")
+	leakFirst = flag.Int("leak.first", 0, "number of the first case, to run many cases in parts")
 	leakSeed  = flag.Uint64("leak.seed", 1, "seed of the rows and the requests")
 	leakCase  = flag.Int("leak.case", -1, "run only this case")
 	leakTwins = flag.Int("leak.twins", 20,
@@ -531,7 +533,7 @@ func TestNothingUnauthorisedLeaks(t *testing.T) {
 	w.without = slices.Concat(recall.Channels(), recall.Stages(), leakSupplements,
 		[]string{"redact", "rescue_transcripts", "rescue_artifacts"})
 
-	first, last := 0, *leakCases
+	first, last := *leakFirst, *leakFirst+*leakCases
 	if *leakCase >= 0 {
 		first, last = *leakCase, *leakCase+1
 	}
@@ -545,6 +547,9 @@ func TestNothingUnauthorisedLeaks(t *testing.T) {
 				n := int(next.Add(1)) - 1
 				if n >= last || failures.Load() > 3 {
 					return
+				}
+				if n > first && n%5000 == 0 {
+					t.Logf("cases %d to %d are done or under way", first, n-1)
 				}
 				q := w.draw(n)
 				err := w.run(q)
