@@ -48,13 +48,15 @@ stays valid. The memory is replaced by a copy with these conditions. For a compe
 	{schema.ReviseMerge, "ID ID...", "Merge memories into one",
 		"A new memory, or an existing one (--by), supersedes the memories. All must have the same type.", true, true, false},
 	{schema.ReviseContest, "ID...", "Mark memories as contradicted, until this is resolved",
-		"The memories and the record that contradicts them are contested: recall and list return all of them, marked.", true, true, false},
+		"The memories and the record that contradicts them are contested: recall and list return all of them, marked.",
+		true, true, false},
 	{schema.ReviseResolve, "ID...", "Decide which of contradicting memories is true",
 		`One of the memories (--winner), or a new record, becomes active and supersedes the others.`,
 		true, false, false},
 	{schema.ReviseReconcile, "ID", "Replace, fork or contest, by policy and evidence",
 		`The choice depends on the memory's revision policy (replace, fork or contest) and on the evidence for each
-side: confidence, trust and the number of sources. With --json, the result says what was chosen and why.`, true, false, true},
+side: confidence, trust and the number of sources. With --json, the result says what was chosen and why.`,
+		true, false, true},
 }
 
 func NewRevise(a *app.App) *cobra.Command {
