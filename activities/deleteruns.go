@@ -71,7 +71,7 @@ func (d *runDeleter) delete(ctx context.Context, workflowID string) error {
 	return d.deleteRuns(ctx, workflowID, latest)
 }
 
-// renew deletes the runs of a review. A review has no state of its own: one that waits continues as a new run, so
+// renew deletes the runs of a review. A review keeps its state in Postgres: one that waits continues as a new run, so
 // that open proposals are still decided or expire in time. A reviewer who decides at that moment must try again, and
 // gets the first result or reaches the new run.
 func (d *runDeleter) renew(ctx context.Context, workflowID string, restart func() error) error {

@@ -18,7 +18,7 @@ func ListenToHeartbeats(every time.Duration, fn func(details []any)) {
 	}
 }
 
-// RetryWait is the delay after an attempt for an unavailable endpoint.
+// RetryWait returns the delay after an attempt that failed because an endpoint was unavailable.
 func RetryWait(attempt int32) time.Duration { return step.RetryWait(attempt) }
 
 // StalledAfter sets how long an attempt may run without progress, until restore is called.
@@ -35,7 +35,7 @@ func LongStatement(d time.Duration) (restore func()) {
 	return func() { step.LongStatement = was }
 }
 
-// PartialAfter sets how long an attempt over a range works, until restore is called.
+// PartialAfter sets how long an attempt works before it returns a part of its range, until restore is called.
 func PartialAfter(d time.Duration) (restore func()) {
 	was := partialAfter
 	partialAfter = d

@@ -12,8 +12,7 @@ import (
 	"github.com/mneme/mneme/api"
 )
 
-// A write that the database will never accept is not retried, and its message, which may quote a value, is
-// dropped.
+// A write that Postgres will never accept is not retried. The message of the error may quote a value and is dropped.
 func TestFailDoesNotRetryRefusedValues(t *testing.T) {
 	t.Parallel()
 	for code, permanent := range map[string]bool{"22P02": true, "22021": true, "54000": true, "40001": false,

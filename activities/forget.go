@@ -99,7 +99,7 @@ func (a *Forgetting) ConfirmForget(ctx context.Context, in ConfirmForgetRequest)
 	if err := a.frozen(); err != nil {
 		return schema.ForgetApproval{}, err
 	}
-	in.Confirmation.DropUnread() // fields of a signal, which gets no answer; those of an update were refused before
+	in.Confirmation.DropUnread() // only a signal can have unknown fields here: an update with them was refused
 	if err := in.Confirmation.Validate(); err != nil {
 		return schema.ForgetApproval{}, step.Fail(err)
 	}
@@ -131,8 +131,7 @@ func (a *Forgetting) ForgetBatch(ctx context.Context, in ForgetBatchRequest) (sc
 	}
 	stopped, d := 0, runDeleter{client: activity.GetClient(ctx), tenant: in.Tenant}
 	for _, workflowID := range out.Stop {
-		// The pipeline would write nothing in any case; stopping it saves model calls. So the batch ignores this
-		// failure.
+		// Stopping a pipeline only saves model calls: it would write nothing. So a failure to stop it is only logged.
 		latest, err := d.describe(ctx, workflowID, "")
 		if err == nil && latest.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
 			if err = d.client.CancelWorkflow(ctx, workflowID, latest.GetExecution().GetRunId()); err == nil {
@@ -180,8 +179,8 @@ func (a *Forgetting) CloseForget(ctx context.Context, in CloseForgetRequest) (sc
 	return receipt, step.Fail(err)
 }
 
-// ForgetVectors removes the points of forgotten memories from the vector index and, if texts were erased, removes
-// words from the text statistics that no live memory has any more.
+// ForgetVectors removes the points of forgotten memories from the vector index. If texts were erased, it also removes
+// from the text statistics the words that no live memory contains.
 func (a *Forgetting) ForgetVectors(ctx context.Context, in ForgetRef) error {
 	ctx, stop := step.Heartbeat(ctx)
 	defer stop()
@@ -238,7 +237,7 @@ type ForgetRunsResult struct {
 	Next int `json:"next"`
 }
 
-// ForgetRuns deletes workflow executions whose start carried an erased text. A run that also carried other texts is
+// ForgetRuns deletes workflow executions whose input contained an erased text. A run that also contained other texts is
 // deleted too: its history is temporary, and its effect is stored in Postgres. If a run is still open, ForgetRuns
 // fails so that it is retried later; in the end it cancels and then terminates the run. It does not wait for a
 // review, which may take weeks; the review continues as a new run. The runs of Recall are deleted last. Runs of other
@@ -279,7 +278,7 @@ func (a *Forgetting) ForgetRuns(ctx context.Context, in ForgetRunsRequest) (Forg
 			_, err = a.sweepMemoryIndex(ctx, in.Run.Tenant)
 		}
 	}
-	if d.deleted > 0 { // deleted runs are on the receipt even if the rest must be retried
+	if d.deleted > 0 { // the receipt lists deleted runs even if the rest must be retried
 		note := forgetting.ForgetNote{Removed: map[string]int{"temporal_runs": d.deleted}}
 		if noteErr := a.Store.NoteForget(ctx, in.Run.Tenant, id, note, step.Now(a.Now)); noteErr != nil {
 			return ForgetRunsResult{}, step.Fail(noteErr)

@@ -129,7 +129,7 @@ func TestInterruptedSwitchIsReverted(t *testing.T) {
 	require.NoError(t, w.do(a.SearchActive))
 	finds()
 
-	// A rebuild for another model drops it.
+	// A rebuild for another model drops the generation of the interrupted one.
 	half()
 	_, err = run[indexing.BeginReindexResult](w, a.BeginReindex, indexing.BeginReindexRequest{Model: "next-v1"})
 	require.NoError(t, err)
@@ -179,7 +179,7 @@ func TestCompareWithoutRepairCreatesNothing(t *testing.T) {
 	require.Equal(t, api.Drift{Memories: 2, Points: 2}, w.compare(a, true))
 }
 
-// If the deletion of a purged memory is pending, the point is lag and not drift.
+// While the deletion of a purged memory is pending, its point counts as lag and not as drift.
 func TestPendingDeletionIsNoDrift(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -274,7 +274,7 @@ func TestVerificationContinues(t *testing.T) {
 	require.Equal(t, 4, counts, "t once, u twice, v once")
 }
 
-// A sample that was not found is drawn again by the next attempt, because its counts are outdated.
+// If the sampled memories are not found, the next attempt draws a new sample, because the counts are outdated.
 func TestVerificationDrawsANewSample(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -292,7 +292,7 @@ func TestVerificationDrawsANewSample(t *testing.T) {
 	})
 	blind.Store(true)
 	out, failed := verifyTwice(t, a, w.active(q), func() { blind.Store(false) })
-	require.ErrorContains(t, failed, "of 2 memories that were searched for by their own vectors 0 were found")
+	require.ErrorContains(t, failed, "found 0 of 2 sampled memories by their own vectors")
 	require.Equal(t, api.VerifyResult{Memories: 2, Points: 2, Sampled: 2, Found: 2}, out)
 }
 
@@ -307,7 +307,7 @@ func (e unknown) Embed(context.Context, []string) ([][]float32, inference.Usage,
 }
 
 // Whether an endpoint has a model is known only after a call. An endpoint that refuses the model is treated as
-// missing; for one that does not answer, the activity waits.
+// missing. If an endpoint does not answer, the activity waits.
 func TestEndpointWithoutTheModel(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

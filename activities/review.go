@@ -19,7 +19,7 @@ import (
 	"github.com/mneme/mneme/store/pipeline"
 )
 
-// Reviewing carries out decisions of people on proposals that the pipeline may not apply automatically.
+// Reviewing carries out people's decisions on proposals that the pipeline may not apply automatically.
 type Reviewing struct {
 	Store    *store.Store
 	Embedder inference.Embedder
@@ -43,8 +43,7 @@ func (r ReviewRef) batch() (uuid.UUID, error) {
 	return id, nil
 }
 
-// OpenRequest is a request for the state of a review. It also sets the deadline of proposals that have just begun to
-// wait.
+// OpenRequest is the input of OpenReview.
 type OpenRequest struct {
 	ReviewRef
 	WindowSeconds int64 `json:"window_seconds"`
@@ -64,8 +63,8 @@ func (a *Reviewing) OpenReview(ctx context.Context, in OpenRequest) (pipeline.Re
 // ExpireRequest is a request to expire the proposals of a review.
 type ExpireRequest struct {
 	ReviewRef
-	// Proposals with a deadline up to Before expire. The workflow sets it to the time that it waited for, because the
-	// clocks of two machines differ.
+	// Proposals with a deadline at or before Before expire. The workflow sets Before to the time that it waited
+	// for, because the clocks of two machines may differ.
 	Before time.Time `json:"before"`
 }
 
@@ -150,7 +149,7 @@ func (a *Reviewing) decision(ctx context.Context, body ReviewBody) (pipeline.Dec
 	return in, err
 }
 
-// embed returns the embedding of a waiting proposal's fact, or nil if it needs none or there is none.
+// embed returns the embedding of a waiting proposal's fact, or nil if the decision needs no embedding.
 func (a *Reviewing) embed(ctx context.Context, p schema.Principal, id uuid.UUID) (*pg.Embedding, error) {
 	item, err := a.Store.GetReview(ctx, p, id, policy.UpTo(schema.SensitivityHyper)) // the item is not shown to anyone
 	if errors.Is(err, pg.ErrNotFound) {

@@ -42,7 +42,7 @@ func TestMayLook(t *testing.T) {
 		"another project, shared":               {who("a", "q", "g"), shared, false},
 		"same group, group":                     {who("a", "q", "g"), group, true},
 		"same project but not group":            {who("a", "p", "h"), group, false},
-		"unknown visibility is the owner's":     {who("a", "p", "g"), "everyone", false},
+		"unknown visibility means private":      {who("a", "p", "g"), "everyone", false},
 		"unknown visibility, seen by its owner": {b, "", true},
 	} {
 		require.Equal(t, c.want, memory.MayLook(c.asker, kept(b, c.v)), name)

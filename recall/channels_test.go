@@ -31,28 +31,28 @@ var statementsOf = map[string]string{
 	rank.ChannelTime:   "m.validity = 'timeboxed'",
 }
 
-// saboteur breaks the statements that contain a text before they reach Postgres.
-type saboteur struct {
+// faultTracer makes each statement that contains a text fail or hang before it reaches Postgres.
+type faultTracer struct {
 	text  string
 	hangs bool
 }
 
-func (x saboteur) TraceQueryStart(ctx context.Context, _ *pgx.Conn, d pgx.TraceQueryStartData) context.Context {
-	return x.meddle(ctx, d.SQL)
+func (x faultTracer) TraceQueryStart(ctx context.Context, _ *pgx.Conn, d pgx.TraceQueryStartData) context.Context {
+	return x.inject(ctx, d.SQL)
 }
 
-func (x saboteur) TraceBatchStart(ctx context.Context, _ *pgx.Conn, d pgx.TraceBatchStartData) context.Context {
+func (x faultTracer) TraceBatchStart(ctx context.Context, _ *pgx.Conn, d pgx.TraceBatchStartData) context.Context {
 	for _, q := range d.Batch.QueuedQueries {
-		ctx = x.meddle(ctx, q.SQL)
+		ctx = x.inject(ctx, q.SQL)
 	}
 	return ctx
 }
 
-func (saboteur) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
+func (faultTracer) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
 
-func (saboteur) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
+func (faultTracer) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
 
-func (x saboteur) meddle(ctx context.Context, sql string) context.Context {
+func (x faultTracer) inject(ctx context.Context, sql string) context.Context {
 	if !strings.Contains(strings.Join(strings.Fields(sql), " "), x.text) { // ignoring line breaks
 		return ctx
 	}
@@ -65,7 +65,7 @@ func (x saboteur) meddle(ctx context.Context, sql string) context.Context {
 	return broken
 }
 
-func (saboteur) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+func (faultTracer) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 
 // canary returns a memory that every channel finds with canaryQuery.
 func (w *world) canary() uuid.UUID {
@@ -150,7 +150,7 @@ func TestAnyChannelMayFailOrHang(t *testing.T) {
 				t.Parallel()
 				s, err := store.Open(ctx, pg.Config{URL: w.owner.Config().ConnString(), MaxConns: 10,
 					Configure: func(pc *pgxpool.Config) {
-						pc.ConnConfig.Tracer = saboteur{c.text, hangs}
+						pc.ConnConfig.Tracer = faultTracer{c.text, hangs}
 					}})
 				require.NoError(t, err)
 				t.Cleanup(s.Close)

@@ -613,7 +613,7 @@ func TestNothingUnauthorisedLeaks(t *testing.T) {
 			kinds[name] = n.(*atomic.Int64).Load()
 		}
 	}
-	t.Logf("%d cases, of which %d degraded by a deadline: %v %v", last-first, w.degraded.Load(), counts, kinds)
+	t.Logf("%d cases, %d of them degraded by a deadline: %v %v", last-first, w.degraded.Load(), counts, kinds)
 	if last-first >= 200 { // with fewer cases the counts prove nothing
 		for what, n := range counts {
 			require.Positive(t, n, what)

@@ -57,7 +57,7 @@ type Recaller struct {
 	Untracked bool
 
 	// Patience multiplies the deadlines of channels and stages, for a slow database or a busy machine; 0 means 1. The
-	// reranker has a deadline of its own.
+	// reranker has a separate deadline.
 	Patience float64
 
 	// DailyDecay is the share of its importance that a memory keeps for each day without access, (0,1]; 0 is

@@ -20,7 +20,7 @@ const (
 )
 
 // structuredDeadline is the deadline of one query for hints, claims and the graph together. If the query misses it,
-// each channel is queried separately, within the rest of its own deadline.
+// each channel is queried separately, within the rest of its deadline.
 const structuredDeadline = graphDeadline / 2
 
 // structured queries hints, claims and the graph together, once. The first channel to call it runs the query, and

@@ -181,7 +181,7 @@ func (e *expansion) find(ctx context.Context) []schema.RecallResult {
 		}
 	})
 	wg.Wait()
-	quoted := map[string]bool{} // a quoted memory needs no row of its own
+	quoted := map[string]bool{} // a quoted memory needs no separate row
 	for _, excerpt := range found[1] {
 		for _, id := range excerpt.Supplement.Members {
 			quoted[id] = true

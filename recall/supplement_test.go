@@ -155,7 +155,7 @@ func TestExpandAddsSupplementsToResults(t *testing.T) {
 	card := by[schema.SupplementCard]
 	require.Contains(t, card.Content, "counts five heads")
 	require.Contains(t, strings.ToLower(card.Content), "household: ")
-	require.Len(t, extra, 5, "the picture is not a text, and a source that is in the transcript gets no row of its own")
+	require.Len(t, extra, 5, "the picture is not a text, and a source that is in the transcript gets no separate row")
 
 	// Supplements are not tracked, and the retrieval contains only results.
 	var tracked, retrieved []string

@@ -28,7 +28,7 @@ var (
 	hash = inference.EmbeddingModel{Name: rank.HashModel, Dimensions: 384}
 )
 
-// world is a schema of its own for one test, with one principal.
+// world is a separate schema for one test, with one principal.
 type world struct {
 	*store.Store
 	t      testing.TB

@@ -23,7 +23,7 @@ var reviewing *activities.Reviewing
 // carries out one decision and returns its result. The run ends when no proposal of the batch is open. Proposals that
 // are not decided in time are discarded, except contradictions: both sides are kept and marked as contested.
 //
-// A run holds no state of its own. Open proposals are in Postgres, so that a decision finds its proposal even if an
+// A run holds no state. Open proposals are in Postgres, so that a decision finds its proposal even if an
 // earlier run has ended or never existed (Decide starts one). The history contains the reviewer's words, in the update,
 // and no other content.
 //

@@ -241,8 +241,7 @@ func (a *Indexing) VerifyGeneration(ctx context.Context, in GenerationRequest) (
 	out := work.SoFar().VerifyResult
 	if float64(out.Found) < sampleShare*float64(out.Sampled) {
 		work.Note(verified{})
-		return out, fmt.Errorf("of %d memories that were searched for by their own vectors %d were found",
-			out.Sampled, out.Found)
+		return out, fmt.Errorf("found %d of %d sampled memories by their own vectors", out.Found, out.Sampled)
 	}
 	return out, nil
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/mneme/mneme/internal/testkit"
 )
 
-// If everything derived is dropped, an index outside Postgres is emptied too, and the step is retried until its
-// server answers. A comparison empties nothing.
+// If all derived data is dropped, an index outside Postgres is emptied too, and the step is retried until the server of
+// the index answers. A comparison empties nothing.
 func TestDroppingEmptiesAnIndexOutsidePostgres(t *testing.T) {
 	var wiped []string
 	away := errors.New("the server is away")

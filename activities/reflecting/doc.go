@@ -1,4 +1,5 @@
 // Package reflecting has the activities of a reflection: finding the events that an agent saw since its last one, and
-// making a belief from them. The belief is drafted, checked and appended in one activity, so that it is in no history.
+// making a belief from them. The belief is drafted, checked and appended in one activity, so that its text is in no
+// workflow history.
 // Requests and results hold only ids and numbers.
 package reflecting

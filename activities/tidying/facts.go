@@ -27,7 +27,7 @@ const (
 	notSure        = "low_confidence" // below the policy's confidence
 )
 
-// maxRounds is how often facts are decided again because evidence was removed in between.
+// maxRounds is how often a run decides on facts at most. It decides again if evidence was removed in between.
 const maxRounds = 3
 
 // FindStatements checks whether there are episodes that UpdateFacts has not read. It returns at most one group.

@@ -16,7 +16,7 @@ import (
 //	before: Where did {I} live before?  ways to ask for the earlier value
 //	moved: {I} moved to {new}.          a change, in the wording named moved
 //	cut-: It was cut to {new}.          a change to a smaller value; + is to a greater one
-//	stopped: OLD || NEW || QUESTION     a change with an old statement and a question of its own, and
+//	stopped: OLD || NEW || QUESTION     a change with an old statement and its own question, and
 //	                                    perhaps a fourth part, a question about the past
 //
 // Subjects are written in the first person: see subject. A text that begins with ~ keeps its first letter

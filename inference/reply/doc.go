@@ -13,7 +13,7 @@
 //     actions on one of the offered targets.
 //
 // intake.CheckExtraction and intake.CheckProposal check the meaning of every result. Warnings name fields and never
-// quote the answer, which is memory content. Positions in warnings that begin with "answer" count elements of the
-// answer; the others count readable elements. Work and memory are linear in the answer, which is cut at MaxLength. No
-// input makes it panic.
+// quote the answer, which is memory content. In warnings that begin with "answer", positions count all elements of
+// the answer; in the others, they count only the readable ones. Time and memory are linear in the answer, which is cut
+// at MaxLength. No input makes the package panic.
 package reply

@@ -17,13 +17,13 @@ import (
 	"github.com/mneme/mneme/inference/tokenizer"
 )
 
-// maxTokens bounds the tokens of a text that are read.
+// maxTokens is the number of tokens that are read from a text. The rest of the text is ignored.
 const maxTokens = 32_768
 
 // Config names the table.
 type Config struct {
 	Dir  string // has model.safetensors and tokenizer.json
-	Name string // of the model, for the name of the space; empty for the name of the directory
+	Name string // of the model, used in the name of the embedding space; if empty, the name of the directory
 }
 
 // Embedder embeds by a table of token vectors. It is safe for concurrent use.
@@ -75,13 +75,13 @@ func New(c Config) (*Embedder, error) {
 	return e, nil
 }
 
-// kind is the part of a space's name that marks it as one of this package.
+// kind is the part of an embedding space's name that says that this package computed the vectors.
 const kind = "static"
 
 // names matches the names that Model returns.
 var names = regexp.MustCompile(`^.+:` + kind + `:[0-9a-f]{8}$`)
 
-// Named reports whether a model's name has this package's form. Such a name is not known to any service.
+// Named reports whether a model's name has this package's form. No embedding service knows such a name.
 func Named(model string) bool { return names.MatchString(model) }
 
 func (c Config) name() string {
@@ -119,8 +119,8 @@ func read(file string) ([]byte, error) {
 	return raw, nil
 }
 
-// Model implements inference.Embedder. The name ends with a fingerprint of the table and the tokenizer: whatever
-// changes vectors changes the name.
+// Model implements inference.Embedder. The name ends with a fingerprint of the table and the tokenizer, so it
+// changes whenever the vectors change.
 func (e *Embedder) Model() inference.EmbeddingModel { return e.model }
 
 // Embed implements inference.Embedder. It fails only when ctx is done.

@@ -171,7 +171,7 @@ func TestABytePairVocabulary(t *testing.T) {
 	require.Equal(t, []int{7}, tokens("cat cat"))
 	require.Equal(t, []int{4, 10}, tokens("at"), "▁a has the lower rank and is joined first")
 	require.Equal(t, []int{7, 8, 9}, tokens("caté"))
-	require.Equal(t, []int{1, 7}, tokens(" cat"), "a second space is a token of its own")
+	require.Equal(t, []int{1, 7}, tokens(" cat"), "a second space is a separate token")
 	require.Equal(t, []int{1, 6}, tokens(" ?cat"), "? has no byte token here, and separates the text around it")
 }
 

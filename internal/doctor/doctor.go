@@ -188,7 +188,7 @@ the worker is missing.`, checkTimeout),
 		},
 	}
 	cmd.Flags().StringVar(&file, "schedules", "",
-		"schedules file to compare the installation with (default: the defaults)")
+		"schedules file to compare the installation with (default: the built-in schedules)")
 	return cmd
 }
 

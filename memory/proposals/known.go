@@ -7,7 +7,7 @@ import (
 )
 
 // SourceStates reports whether the source of a fact is a lasting memory with exactly the fact's text. Then the fact
-// needs no memory of its own.
+// needs no separate memory.
 func SourceStates(fact memory.Fact, source memory.Neighbor) bool {
 	return memory.States(source.Type) && source.Says(normalize.Normalize(fact.Content))
 }

@@ -27,8 +27,8 @@ const (
 	problemAbsent   = "the value that changes does not occur in the memory's sentence"
 	problemSeveral  = "the value that changes occurs more than once in the memory's sentence"
 	problemJoined   = "the value that changes is part of a longer word of the memory's sentence"
-	problemSentence = "the memory is a sentence without a value of its own, and one value " +
-		"would take the place of all of it"
+	problemSentence = "the memory is a sentence without a separate value, and one value " +
+		"would replace the whole sentence"
 	problemOther  = "a value is replaced only in what has the memory's subject and predicate"
 	problemNoText = "a value that is not text, a number or a truth value is not replaced within a sentence"
 	problemType   = "values are replaced within the sentences of semantic memories only"

@@ -84,11 +84,11 @@ func TestRewrittenRecord(t *testing.T) {
 
 		// The statement also names an employer, which the new value would drop.
 		"one value for a sentence": {sentenceOf(lyon), tripleOf("", "Maya", "states", `"Oslo"`), "", "", "",
-			"without a value of its own"},
+			"without a separate value"},
 		"a value that another subject states": {sentenceOf(lyon), tripleOf("", "Ben", "states", `"Oslo"`), "", "", "",
-			"without a value of its own"},
+			"without a separate value"},
 		"a number for a sentence": {sentenceOf(lyon), tripleOf("", "Maya", "states", `7`), "", "", "",
-			"without a value of its own"},
+			"without a separate value"},
 		"a value within a statement": {sentenceOf(lyon), tripleOf("", "Maya", "states", `"Oslo"`), "Lyon",
 			"Maya lives in Oslo and works at Acme.", `"Maya lives in Oslo and works at Acme."`, ""},
 		"not in the statement": {sentenceOf(lyon), tripleOf("", "Maya", "states", `"Oslo"`), "Paris", "",

@@ -76,7 +76,7 @@ func TestEpisodeOfLongSession(t *testing.T) {
 		require.NoError(t, err)
 		_, err = fmt.Sscanf(e.Summary, "%d event", &events)
 		require.NoError(t, err)
-		require.Equal(t, next, first, "shown and counted events are all events")
+		require.Equal(t, next, first, "each event is either shown or counted")
 		require.EqualValues(t, last-first+1, events)
 		_, kinds, found := strings.Cut(e.Summary, ": ")
 		require.True(t, found)

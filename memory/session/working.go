@@ -31,8 +31,8 @@ const (
 //  1. working.updated of the agent: each given field replaces the old value, lists as a whole. An empty list, an empty
 //     text or null clears the field. An unknown state is ignored.
 //  2. tool.called of the agent: executing, from any state.
-//  3. tool.failed of the agent: blocked, until the agent calls another tool or gives a state. A failure blocks a
-//     task only while the agent has no next step; the success of a parallel call does not undo it.
+//  3. tool.failed of the agent: blocked, until the agent calls another tool or gives a state. The success of a
+//     parallel call does not change that.
 //  4. user.injected: a waiting task continues: executing, or planning if no tool was called yet.
 //  5. run.ended: done. Only run.started or a state that the agent gives changes it again.
 //  6. run.started: planning.
@@ -50,8 +50,8 @@ type Working struct {
 	Payload     schema.WorkingPayload `json:"payload"`
 }
 
-// NewWorking returns the state before the first event. The name of a run is the task, that of a conversation or a world
-// the thread. An update may give other names.
+// NewWorking returns the state before the first event. The name of a run becomes the task id, and the name of a
+// conversation or a world becomes the thread id. An update may change both.
 func NewWorking(agent, stream string) Working {
 	w := Working{Agent: agent, Stream: stream,
 		Payload: schema.WorkingPayload{Kind: schema.TypeWorking, State: schema.TaskPlanning}}
@@ -119,8 +119,8 @@ func (w *Working) touch(e ledger.Event) {
 	}
 }
 
-// update merges what the agent says about its task. Each field is read separately: a field of another shape is
-// ignored.
+// update merges what the agent says about its task. Each field is read separately, and a field of the wrong
+// type is ignored.
 func (w *Working) update(e ledger.Event) {
 	given, ok := ledger.Payload[map[string]json.RawMessage](e)
 	if !ok || len(given) == 0 {
@@ -174,9 +174,8 @@ func replaceTexts(list *[]string, given map[string]json.RawMessage, field string
 	}
 }
 
-// constraintOf returns a constraint in stored form. If it is too long, only the beginning of its text is kept: without
-// it, the agent would ignore the constraint. A value that is neither a text nor an object is not a
-// constraint.
+// constraintOf returns a constraint in stored form. A constraint that is too long is cut and not dropped, because
+// the agent would otherwise ignore it. A value that is neither a text nor an object is not a constraint.
 func constraintOf(raw json.RawMessage) json.RawMessage {
 	var text string
 	switch v := decoded(raw).(type) {

@@ -16,7 +16,7 @@ func dayOf(t time.Time) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, t.Location())
 }
 
-// word returns the word at i, or "" after the last.
+// word returns the word at i, or "" if there is none.
 func (p *timeParser) word(i int) string {
 	if i < 0 || i >= len(p.words) {
 		return ""
@@ -75,7 +75,7 @@ func (p *timeParser) expression(i int) (TimeWindow, int) {
 	return p.simple(i)
 }
 
-// after reads a simple expression after a word such as "since". It skips articles.
+// after reads a simple expression after a word such as "since". It skips up to two of the words "the", "on" and "in".
 func (p *timeParser) after(i int) (TimeWindow, int) {
 	skipped := 0
 	for skipped < 2 && (p.word(i+skipped) == "the" || p.word(i+skipped) == "on" || p.word(i+skipped) == "in") {
@@ -276,7 +276,7 @@ func (p *timeParser) stepped(i, step int) (TimeWindow, int) {
 		for w.End.After(p.now) { // the latest that has ended
 			w = p.season(w.Start.Year()-1, first)
 		}
-		if next := p.season(w.Start.Year()+1, first); step > 0 || step == 0 {
+		if next := p.season(w.Start.Year()+1, first); step >= 0 {
 			if w = next; step > 0 && next.Contains(p.now) {
 				w = p.season(next.Start.Year()+1, first)
 			}
@@ -341,7 +341,8 @@ func (p *timeParser) counted(i int) (TimeWindow, int) {
 }
 
 // dated reads a month with a day or a year, such as "7 May 2023", "7th of May", "May 7th, 2023" or "May 2023". It also
-// reads a month alone if the word has no other meaning, a holiday, and a season or quarter with its year.
+// reads a month alone, and a season or quarter with a year or after "in" or "during". A month whose name has another
+// meaning, such as "march", or three letters is read alone only after a preposition of time.
 func (p *timeParser) dated(i int) (TimeWindow, int) {
 	if day, ok := dayOfMonth(p.word(i)); ok {
 		at := i + 1
@@ -398,7 +399,7 @@ func (p *timeParser) dateOf(i, n, day int, month time.Month) (TimeWindow, int) {
 		}
 		return TimeWindow{}, 0
 	}
-	for back := range 9 { // 29 February may be up to eight years apart
+	for back := range 9 { // the latest 29 February may be eight years ago
 		if w, ok := p.day(p.now.Year()-back, int(month), day); ok > 0 && !w.Start.After(p.now) {
 			return w, n
 		}
@@ -419,7 +420,7 @@ func (p *timeParser) year(i int) (int, int) {
 	return year, n
 }
 
-// named reads years, days of the week and holidays after words that show that a time is meant.
+// named reads years and days of the week after words that show that a time is meant, and holidays.
 func (p *timeParser) named(i int) (TimeWindow, int) {
 	low, before := p.word(i), p.word(i-1)
 	if year, ok := yearOf(low); ok && (timePrepositions[before] || before == "the" || before == "year" ||

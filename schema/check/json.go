@@ -18,7 +18,7 @@ func JSONProblem(err error) FieldError {
 		return FieldError{Field: "(json)", Problem: "is not valid JSON (it ends too early)"}
 	case errors.As(err, &wrongType):
 		return FieldError{Field: "(json)", Problem: "must be an object"}
-	default: // the only field that decodes itself
+	default: // only occurred_at has its own decoder
 		return FieldError{Field: "occurred_at", Problem: "must be a time in RFC 3339"}
 	}
 }

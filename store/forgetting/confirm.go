@@ -146,7 +146,7 @@ func (s *Forgetter) CloseForget(ctx context.Context, tenant string, run uuid.UUI
 	return receipt, nil
 }
 
-// conclude adds to a receipt the forgotten ids and the remaining memories that say the same.
+// conclude adds the forgotten ids to a receipt, and the remaining memories with the same content.
 func conclude(ctx context.Context, c *commit.Change, r *ForgetRow) error {
 	if r.Receipt.Forgotten == 0 {
 		return nil

@@ -86,7 +86,7 @@ func (f *Forgetting) BlankResults(ctx context.Context) error {
 }
 
 // dropStaged deletes requests that were not carried out and may contain a text of the memories: abandoned ones that
-// name a memory, and any stale one. Only a requested erasure may delete other callers' requests; a purge leaves
+// name a memory, and all stale ones. Only a requested erasure may delete other callers' requests; a purge leaves
 // them to SweepStaged.
 func (f *Forgetting) dropStaged(ctx context.Context) error {
 	return f.exec(ctx, "staged_requests", `
@@ -147,7 +147,7 @@ const (
 			version = m.version + 1
 		WHERE m.tenant = @tenant AND m.id = ANY(@memories)
 		RETURNING m.id, m.version, '' AS owner`
-	// Without the row, only history can say who owned the memory and so may read its history.
+	// After the row is deleted, only history says who owned the memory. The owner may read the history.
 	deleteRows = `
 		DELETE FROM memories m
 		WHERE m.tenant = @tenant AND m.id = ANY(@memories)

@@ -210,8 +210,8 @@ func stripped(row commit.MemoryRow, made bool) (payload json.RawMessage, text no
 	return payload, memory.RecordContent(m), lost, err
 }
 
-// hashOf returns the content hash of a stripped procedure or plan. If a live memory already has it, the hash is one of its own,
-// because an erasure must not fail; ResolveDuplicates merges the two.
+// hashOf returns the content hash of a stripped procedure or plan. If a live memory already has this hash,
+// hashOf returns a different one, because an erasure must not fail. ResolveDuplicates merges the two memories.
 func (f *Forgetting) hashOf(ctx context.Context, row commit.MemoryRow, payload json.RawMessage,
 	text normalize.Normalized) ([]byte, error) {
 	hash := memory.RecordHash(schema.MemoryRecord{Type: row.Type, Payload: payload}, text)

@@ -13,8 +13,9 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// tally counts the outcomes in a delta's evidence and those that agents reported. Reports on the episodes in which
-// the tentative solution helped, and those on a record that is superseded for more agents, are moved to the record.
+// tally counts the outcomes in a delta's evidence and those that agents reported. It moves
+// reports to the record: those on the episodes in which the tentative solution helped, and those on a record that this
+// one supersedes for more agents.
 func tally(ctx context.Context, c *commit.Change, id string, d Delta) (evidence.Stats, error) {
 	from := id
 	if d.widened {
@@ -53,7 +54,7 @@ func tally(ctx context.Context, c *commit.Change, id string, d Delta) (evidence.
 	}
 	out := evidence.Tally(d.Outcomes, reported)
 	if len(before) == 1 && d.Action == Update && before[0].All.Trials() > out.All.Trials() {
-		// Older outcomes that are no longer read have no weight now, but they still count.
+		// Outcomes that are too old to be read have no weight in out, but stay in its counts.
 		out.All.Successes, out.All.Failures = before[0].All.Successes, before[0].All.Failures
 	}
 	return out, nil
@@ -70,8 +71,8 @@ func helped(outcomes []evidence.Outcome) []string {
 	return out
 }
 
-// carryOver returns the outcomes for a record that gets its row in learned: the reported ones, which began with the
-// claims of the record, or else its claims. It removes the reported ones from solution_outcomes.
+// carryOver returns the outcomes for a record that gets its row in learned: the reported outcomes, which include the
+// claims of the record, or if there are none, only the claims. It removes the reported outcomes from solution_outcomes.
 func carryOver(ctx context.Context, c *commit.Change, id uuid.UUID, claimed evidence.Stats) (evidence.Stats, error) {
 	out, err := commit.Row[struct{ Stats evidence.Stats }](ctx, c.Tx, `
 		DELETE FROM solution_outcomes WHERE tenant = @tenant AND memory_id = @id RETURNING stats`,

@@ -111,7 +111,7 @@ func scanLexemes(rows pgx.Rows, texts int) ([][]rank.Lexeme, error) {
 
 // planning returns how a search by words is planned. In a small tenant the search takes less time than its
 // planning, so one plan serves all. That plan would not fit a tenant that is large among many small ones: such a tenant
-// has plans of its own if it is busy (ofTenant), and otherwise each search is planned.
+// has its own plans if it is busy (ofTenant), and otherwise each search is planned.
 func (q Question) planning() pg.Planning {
 	if q.isLarge() && !q.busy {
 		return pg.PlanForValues

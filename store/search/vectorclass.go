@@ -8,7 +8,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// VectorClass is a part of the memories with a partial HNSW index of its own: one (tier, typology) cell, or several
+// VectorClass is a part of the memories that has its own partial HNSW index: one (tier, typology) cell, or several
 // small cells together.
 type VectorClass struct {
 	Tier     schema.Tier

@@ -2,8 +2,8 @@ package flow
 
 import "go.temporal.io/sdk/workflow"
 
-// DrainHandlers waits until all accepted updates are answered, even if the run is cancelled. If the run ended first, an
-// update would fail for its caller although its work is done.
+// DrainHandlers waits until all accepted updates are answered, even if the run is cancelled. If the run ended
+// earlier, the caller of an update would get an error although the update was carried out.
 func DrainHandlers(ctx workflow.Context) {
 	ctx, stop := workflow.NewDisconnectedContext(ctx)
 	defer stop()

@@ -29,8 +29,9 @@ func newArtifactPut(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "put FILE|-",
 		Short: "Store a file under the address of its content",
-		Long: `Store a file under the address of its content, sha256: and its SHA-256. Episodes name it in
-payload.artifacts. The same bytes are stored once. At most ` + strconv.Itoa(pipeline.MaxArtifactBytes>>20) + ` MiB.`,
+		Long: `Store a file under the address of its content: "sha256:" and the hash in hexadecimal. Episodes name
+the address in payload.artifacts. The same bytes are stored once. At most ` +
+			strconv.Itoa(pipeline.MaxArtifactBytes>>20) + ` MiB.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			input, err := a.OpenInput(args[0])

@@ -70,8 +70,8 @@ A file that ` + "`mneme export`" + ` wrote is recognised by its first line: its 
 the pipeline, into the tenant of the principal, with their relations, history and versions. A stored memory is not
 changed, and is reported if it differs (exit code 6). After an interruption, run the command again to continue.
 
---format mem0 and --format membrane read exports of Mem0 and Membrane and put their memories as records,
-as docs/import.md says.
+--format mem0 and --format membrane read exports of Mem0 and Membrane and store their memories as
+records (docs/import.md).
 
 --format locomo reads conversations of the LoCoMo data set, one a line (conversation, turns [{id,
 speaker, text, session, when, image_caption}]); each turn becomes an observation.`,

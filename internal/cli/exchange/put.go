@@ -37,7 +37,7 @@ The file, or with - standard input, contains one record, an array of records, or
 shapes of a record are accepted (mneme schema show MemoryRecord). The fields type, confidence and payload are
 required; the others have defaults by type. An id that is not a UUID is kept as the external id.
 
-Nothing is written when a record is invalid. Records go in ` + strconv.Itoa(schema.MaxPutRecords) +
+Nothing is written when a record is invalid. Records are written ` + strconv.Itoa(schema.MaxPutRecords) +
 			` at a time. A relation may name a stored record, or
 one that comes earlier in the file or in the same group.
 

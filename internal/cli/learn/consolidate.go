@@ -28,8 +28,8 @@ func NewConsolidate(a *app.App) *cobra.Command {
 		Short: "Learn procedures and plans from new episodes",
 		Long: `Learn procedures for problems and plans for tasks from the new episodes of the agent, project and
 scope. A run over the same evidence changes nothing. A scope with enough new episodes is consolidated automatically
-after a few minutes without another. --shared uses the episodes that all agents of the project see. --all uses those of
-every scope of the tenant, as the schedule does every hour.`,
+after a few minutes without a new one. --shared uses the episodes that all agents of the project see. --all uses those
+of every scope of the tenant, as the schedule does every hour.`,
 		Example: `  mneme consolidate --shadow
   mneme consolidate --all`,
 		Args: cobra.NoArgs,

@@ -71,7 +71,7 @@ Afterwards ` + "`mneme advise report ID`" + ` reports the outcome, so that the n
 	flags.StringVar(&errorFile, "error-file", "", "file with the error; - is standard input")
 	flags.StringToStringVar(&req.Context, "context", nil,
 		"the situation, as key=value pairs: os=linux,project_kind=service")
-	flags.StringToStringVar(&req.Preferences, "prefer", nil, "preferences of the user, by the same keys")
+	flags.StringToStringVar(&req.Preferences, "prefer", nil, "preferences of the user, with the same keys as --context")
 	flags.StringVar(&req.WorkingDir, "working-dir", "", "the directory in which to work")
 	flags.StringVar(&failed, "failed-tool", "", "the tool whose call failed")
 	flags.StringVar(&failedArgs, "failed-args", "", "the arguments of that call, as a JSON object")

@@ -40,9 +40,9 @@ selection uses these counts. Recall prints its retrieval below the results; with
 
 Without a flag, the command lists what the retrieval returned, in order, and the feedback on it.
 
---outcome says what came of the memories named by --used; the default is success. --outcome alone applies to all
-returned memories. The same feedback given again changes nothing; other feedback corrects it. Only the agent that recalled
-gives feedback, for as long as the retrieval is kept.
+--outcome is the outcome of the memories named by --used; the default is success. --outcome alone applies to all
+returned memories. The same feedback given again changes nothing; other feedback corrects it. Only the agent
+that recalled can give feedback, as long as the retrieval is kept.
 
 Each memory has a status: reinforced, penalised, corrected, unchanged, not_retrieved, gone or
 mutations_frozen. A retrieval that is not found exits with 3. Refused feedback exits with 6 if it was

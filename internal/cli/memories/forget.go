@@ -170,7 +170,7 @@ func NewErase(a *app.App) *cobra.Command {
 		Use:   "erase ID...",
 		Short: "Remove the texts of memories everywhere (forget --mode erase)",
 		Long: `Remove the texts of memories everywhere: content, payload, embeddings, the pipeline's copies, history,
-old versions, and the workflow runs that ingested them. An empty row and the audit stay. This cannot be
+old versions, and the workflow runs that ingested them. An empty row and the audit remain. This cannot be
 undone and must be confirmed: with --yes, or later with "forget confirm".
 
 A fact and the statement that it was extracted from are two memories. Memories with the same content

@@ -149,7 +149,7 @@ func newForgetStatus(a *app.App) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&items, "items", false, "list the memories that the run has selected, with the result for each")
-	flags.IntVar(&after, "after", -1, "with --items: only those after this number, which is next of the previous page")
+	flags.IntVar(&after, "after", -1, "with --items: only items after this number (next of the previous page)")
 	flags.IntVar(&limit, "limit", forgetting.ForgetBatchSize, "with --items: maximum number of items")
 	return cmd
 }

@@ -44,9 +44,10 @@ func NewModify(a *app.App) *cobra.Command {
 		Long: `Change one memory or many. Fields that are not given are not changed. The old version is kept, and
 history says what changed, who did it and why.
 
-The content of an episode is never changed. That of a competence or a plan follows its structure: put or
-revise it. The content of a pinned memory is changed only with --force. If a memory has a claim, new content replaces
-the claim by a statement of the text. To replace one claim by another, supersede the memory.
+The content of an episode is never changed. The content of a competence or a plan is made from its
+structure: put or revise the record instead. The content of a pinned memory is changed only with --force. If a
+memory has a claim, new content replaces the claim by a statement of the text. To replace one claim by another,
+supersede the memory.
 
 --file reads patches, one JSON object a line:
 
@@ -313,7 +314,7 @@ func patchNote(r schema.PatchResult) string {
 	case schema.PatchAppendOnly:
 		return "the content of an episode does not change"
 	case schema.PatchStructured:
-		return "its content follows its structure: put or revise it"
+		return "its content is made from its structure: put or revise it"
 	case schema.PatchFrozen:
 		return "the worker is configured to change no memories"
 	case schema.PatchNotFound:

@@ -34,8 +34,8 @@ func NewRecall(a *app.App) *cobra.Command {
 		Long: `Search memory for a query. Results come best first; WHY names the channels that found a result, each with
 its own score.
 
-With --intent, --error-signature, --budget or --layers, the answer comes in layers. It also selects the matching
-procedure or plan that fits --context best, or names the context that would decide.
+With --intent, --error-signature, --budget or --layers, the answer comes in layers. Recall then also selects the
+matching procedure or plan that fits --context best, or names the context that would decide.
 --expand adds supplementary rows: turns around the results, their sources, and more. --payload adds the structured
 payloads of the results: the steps of a procedure, the nodes of a plan.
 

@@ -27,7 +27,7 @@ func NewRecover(a *app.App) *cobra.Command {
 		Short: "Recover deleted memories",
 		Long: fmt.Sprintf(`Recover deleted memories, within %d days unless a retention policy says otherwise. Memories that decay
 archived can be recovered at any time. A memory gets its former state back: if it was superseded or archived before,
-it is so again. A faded memory gets full salience.
+it is superseded or archived again. A faded memory gets full salience.
 
 Each memory has a status: recovered, not_found, not_deleted, retention_expired, erased,
 version_conflict, duplicate_content_hash, active_fact_exists or mutations_frozen. For one memory, the exit

@@ -289,7 +289,7 @@ func newReviewDecide(a *app.App, decision schema.Decision) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	f.Register(flags)
-	flags.Lookup("reason").Usage = "why, for history (default: " + pastOf(decision) + " by the one who decides)"
+	flags.Lookup("reason").Usage = "reason, kept in history (default: " + pastOf(decision) + " by the reviewer)"
 	flags.StringVar(&f.Actor, "by", app.Operator(), "actor of the decision, kept in history")
 	_ = flags.MarkHidden("actor") // other commands call --by so
 	if decision == schema.DecisionApprove {

@@ -36,24 +36,27 @@ var reviseCommands = []struct {
 	record, named, one bool // takes a new record; takes an existing one; takes one target only
 }{
 	{schema.ReviseSupersede, "ID...", "Replace memories by a current statement",
-		`A new memory, or an existing one (--by), supersedes the memories. They stay, marked as superseded, and lineage
-leads from one to the other.`, true, true, false},
+		`The statement is a new memory, or an existing one (--by). The replaced memories are kept and marked as
+superseded. Lineage shows which memory superseded which.`, true, true, false},
 	{schema.ReviseFork, "ID", "Add a statement that is valid under other conditions",
-		`Both are valid, each under its own conditions, which must be disjoint. A memory that is global, or whose
-conditions overlap, needs --target-conditions: the conditions under which it stays valid. It is replaced by a copy with
-these conditions. A competence or a plan needs none: the new one is added.`, true, false, true},
+		`The memory and the new statement are then both valid. Their conditions must be disjoint. If the memory is
+global, or its conditions overlap with the new ones, give --target-conditions: the conditions under which the memory
+stays valid. The memory is replaced by a copy with these conditions. For a competence or a plan, no
+--target-conditions are needed: the new record is added.`, true, false, true},
 	{schema.ReviseRetract, "ID...", "Mark memories as no longer true",
-		"Nothing replaces them. They stay on record, but recall and list do not return them.", false, false, false},
+		"They are kept, but recall and list do not return them.", false, false, false},
 	{schema.ReviseMerge, "ID ID...", "Merge memories into one",
-		"A new memory, or an existing one (--by), supersedes the memories, all of one type.", true, true, false},
-	{schema.ReviseContest, "ID...", "Mark memories as contradicted, until it is resolved",
-		"Memory and record are both contested: recall and list return them and say so.", true, true, false},
+		"A new memory, or an existing one (--by), supersedes the memories. All must have the same type.", true, true, false},
+	{schema.ReviseContest, "ID...", "Mark memories as contradicted, until this is resolved",
+		"The memories and the record that contradicts them are contested: recall and list return all of them, marked.",
+		true, true, false},
 	{schema.ReviseResolve, "ID...", "Decide which of contradicting memories is true",
-		`One of them (--winner), or a new record, becomes active and supersedes the others.`,
+		`One of the memories (--winner), or a new record, becomes active and supersedes the others.`,
 		true, false, false},
 	{schema.ReviseReconcile, "ID", "Replace, fork or contest, by policy and evidence",
-		`Chooses by the memory's revision policy (replace, fork or contest) and by the evidence for each side:
-confidence, trust and the number of sources. JSON says what was chosen and why.`, true, false, true},
+		`The choice depends on the memory's revision policy (replace, fork or contest) and on the evidence for each
+side: confidence, trust and the number of sources. With --json, the result says what was chosen and why.`,
+		true, false, true},
 }
 
 func NewRevise(a *app.App) *cobra.Command {
@@ -83,7 +86,7 @@ the version that is current when the command begins.`,
 		}
 		sub := &cobra.Command{
 			Use: string(c.action) + " " + c.use, Short: c.short, Args: args,
-			Long: c.long + "\n\nExits with 3 if a memory is not found, and with 6 if the " +
+			Long: c.short + ".\n\n" + c.long + "\n\nExits with 3 if a memory is not found, and with 6 if the " +
 				"revision is refused: then nothing has changed.",
 			RunE: func(cmd *cobra.Command, args []string) error {
 				return revise(cmd.Context(), a, cmd.Flags(), c.action, args, f)
@@ -93,13 +96,13 @@ the version that is current when the command begins.`,
 		if c.record {
 			flags.StringVar(&f.with, "with", "", "the new record: a file with its JSON, or - for standard input")
 			flags.StringVar(&f.object, "object", "",
-				"the new record is the (first) memory with this object, in its sentence too: text, or JSON "+
-					"that is not text")
+				"the new record is a copy of the (first) memory with this object, also in its sentence; "+
+					"a value in JSON other than a string is read as JSON")
 			flags.StringVar(&f.replace, "replace", "",
-				"with --object: the words of the memory's sentence that it replaces; by default those "+
-					"of its object")
+				"with --object: the words in the memory's sentence that the object replaces; by default "+
+					"the words of its current object")
 			flags.StringVar(&f.content, "content", "",
-				"its text; without --object, a semantic memory becomes a statement of it")
+				"text of the new record; without --object, the new record states only this text")
 			flags.StringVar(&f.conditions, "conditions", "",
 				"conditions under which the record is valid: key=value, or a JSON object; a list admits each element")
 			flags.StringVar(&f.from, "valid-from", "", "start of its validity (RFC 3339, or a date)")
@@ -328,8 +331,8 @@ func (f *reviseFlags) refuseSentence(flags *pflag.FlagSet, predicate json.RawMes
 		return nil
 	}
 	return app.Invalid("object",
-		"would take the place of the whole sentence, since the memory has no subject, predicate and "+
-			"object of its own; "+
+		"would replace the whole sentence, because the memory has no subject, predicate and "+
+			"object; "+
 			"name the words that it replaces with --replace, or give the whole sentence with --content alone")
 }
 

@@ -27,7 +27,8 @@ func (f *shapingFlags) register(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&f.with, "with", nil, "stages to use that are off by default, such as rehearse")
 	flags.BoolVar(&f.superseded, "superseded", false, "also superseded memories, marked, below their replacements")
 	flags.Float64Var(&f.minScore, "min-score", 0,
-		"lowest relevance of a result, 0 to 1; 0: no floor (default: a floor for the best, by the kind of question)")
+		"lowest relevance of a result, 0 to 1; 0: no floor "+
+			"(default: the best result must reach 0.2, except for tasks and whole texts)")
 	flags.BoolVar(&f.explain, "explain", false, "explain the score of each result")
 }
 

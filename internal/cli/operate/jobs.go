@@ -80,7 +80,7 @@ func newJobsList(a *app.App) *cobra.Command {
 	flags.StringVar(&state, "state", "", "pending, leased, completed, failed or dead")
 	flags.StringVar(&batch, "batch", "", "only the jobs of this batch")
 	flags.StringVar(&after, "after", "", "id of the last job of the previous page")
-	flags.IntVar(&limit, "limit", 50, "maximum number of jobs (at most 500)")
+	flags.IntVar(&limit, "limit", 50, "maximum number of jobs, up to 500")
 	return cmd
 }
 

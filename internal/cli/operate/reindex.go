@@ -37,7 +37,7 @@ func NewReindex(a *app.App) *cobra.Command {
 		Short: "Rebuild the vector index from Postgres",
 		Long: `Rebuild the vector index from Postgres. A new generation is built while the old one is searched. It is
 compared with Postgres, counted and sampled; then it becomes active, and the old one is dropped. Recall keeps
-working during the rebuild, and writes reach both. An interrupted rebuild continues where it stopped.
+working during the rebuild, and writes go to both generations. An interrupted rebuild continues where it stopped.
 Interrupting this command does not interrupt the rebuild.
 
 After a change of the embedding model, this embeds everything again. Until it has finished, recall

@@ -173,7 +173,7 @@ A setting that is not given keeps its current value. If that value differs withi
 procedures of a world, which decay does not remove, a policy is also set for each tier and typology that differs.
 
 A shorter window can make much data expire at once: a purge that would remove more than half of the tenant's
-data asks first (mneme sweeps).`,
+data waits for an answer (mneme sweeps).`,
 		Example: `  mneme retention set memory --typology episodic --keep 7d --reason "notes are cheap"
   mneme retention set history --keep 365d --reason "auditors ask for a year"`,
 		Args: cobra.ExactArgs(1),
@@ -226,7 +226,7 @@ func newRetentionReset(a *app.App) *cobra.Command {
 	var f classFlags
 	cmd := &cobra.Command{
 		Use:   "reset DOMAIN",
-		Short: "Return to the default",
+		Short: "Return a class of data to its default policy",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p := f.policy(args[0])
@@ -296,7 +296,7 @@ func newRetentionChanges(a *app.App) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&after, "after", "", "id of the last change of the previous page")
-	cmd.Flags().IntVar(&limit, "limit", 50, "maximum number of changes (500)")
+	cmd.Flags().IntVar(&limit, "limit", 50, "maximum number of changes, up to 500")
 	return cmd
 }
 

@@ -248,8 +248,8 @@ func newSchedulesResume(a *app.App) *cobra.Command {
 	return onSchedule(a, &cobra.Command{
 		Use:   "resume NAME",
 		Short: "Resume a schedule",
-		Long: `Resume a schedule. The next run does everything that became due meanwhile:
-` + "`mneme schedules trigger NAME`" + ` does not wait for it.`,
+		Long: `Resume a schedule. Its next run does everything that became due meanwhile. To start a run at once, use
+` + "`mneme schedules trigger NAME`" + `.`,
 	}, func(ctx context.Context, s mneme.Schedules, name string) (any, func(*app.Text), error) {
 		note := "" // only for the defaults; a custom file takes effect when it is applied the next time
 		for _, spec := range mneme.DefaultSchedules() {

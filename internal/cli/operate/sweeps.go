@@ -93,9 +93,9 @@ func NewSweeps(a *app.App) *cobra.Command {
 		Long: `Show the sweeps of all tenants that wait for an answer, and the latest runs' results for this tenant.
 
 A sweep that would remove more than a share of a tenant's memories (MNEME_SWEEP_SHARE) or of its history removes
-nothing of that tenant and asks first. There are separate questions for memories and history; a purge removes the
-part that was admitted. Find the cause: a clock that jumped, a policy that was set wrong, or only a long time
-without use. After you fix it, the next run no longer asks. Otherwise admit the sweep: mneme sweeps admit.`,
+nothing of that tenant and waits for an answer. There are separate questions for memories and history; a purge
+removes the part that was admitted. Find the cause: a clock that jumped, a policy that was set wrong, or only a long
+time without use. After you fix it, the next run needs no answer. Otherwise admit the sweep: mneme sweeps admit.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			st, err := a.OpenStore(cmd.Context())

@@ -21,8 +21,8 @@ func NewBeliefs(a *app.App) *cobra.Command {
 	cmd := app.Group(&cobra.Command{Use: "beliefs", Short: "Show the beliefs of agents, and their evidence",
 		Long: `Show the beliefs of agents, and their evidence: the reflections in the ledger that the agent may see.
 
-A belief has lost support if some of its events were erased. If all of them were erased, the belief is erased
-with the last of them.`})
+A belief has lost support if some of its events were erased. When the last of its events is
+erased, the belief is erased too.`})
 	cmd.AddCommand(newBeliefsList(a), newBeliefsShow(a), newBeliefsDraw(a))
 	return cmd
 }

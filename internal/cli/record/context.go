@@ -75,8 +75,9 @@ it, and the command says so.`,
 	flags.StringVar(&in.Recall, "recall", "", "a question; YOUR MEMORY also shows its answers")
 	flags.IntVar(&in.Memory.Window, "window", in.Memory.Window, "number of the latest events in YOUR MEMORY")
 	flags.BoolVar(&in.Memory.UseSalience, "use-salience", false, "show the most salient events instead of the latest")
-	flags.BoolVar(&in.Memory.UseIndex, "use-index", false, "with salience, relevance by meaning (MNEME_MEMORY_INDEX)")
-	flags.IntVar(&in.Memory.TopK, "top-k", 0, "number of salient events; 0 for that of --window")
+	flags.BoolVar(&in.Memory.UseIndex, "use-index", false,
+		"with --use-salience: judge relevance by meaning (MNEME_MEMORY_INDEX)")
+	flags.IntVar(&in.Memory.TopK, "top-k", 0, "number of salient events; 0: as many as --window")
 	flags.IntVar(&in.Memory.ReflectionThreshold, "reflection-threshold", 0,
 		"show a belief instead of the events that it covers")
 	flags.IntVar(&in.Memory.MaxBeliefs, "max-beliefs", 0, "number of beliefs with --reflection-threshold; 0 for 32")

@@ -42,14 +42,14 @@ func newErase(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "erase ID...",
 		Short: "Empty events permanently: their payloads are removed, their numbers stay",
-		Long: `Empty events permanently: their payloads are removed, their numbers stay. Also deleted are the histories in
-Temporal of the sessions that received the events, and those of the tenant's runs that read contexts and memories.
-The events are removed from a memory index in Qdrant or in a hosted service. Without Temporal the command only empties
-the events and says so; run it again later.
+		Long: `Empty events permanently: their payloads are removed, their numbers stay. The command also
+deletes the Temporal histories of the sessions that received the events, and of the tenant's runs that read contexts
+and memories, and removes the events from a memory index in Qdrant or in a hosted service. Without Temporal the command
+only empties the events and says so; run it again later.
 
 Episodes that repeat the events are listed. With --everywhere they are erased as "mneme erase --everywhere" does, with
-memories extracted from them, and the receipt is printed. Episodes of other agents stay: give --agent. The other events
-of these sessions are still in the ledger.`,
+memories extracted from them, and the receipt is printed. Episodes of another agent are not erased: repeat the
+command with its name as --agent. The other events of these sessions are still in the ledger.`,
 		Example: `  mneme events erase e2 --yes
   mneme events erase e2 e3 --everywhere --reason "asked for by the user" --yes`,
 		Args: cobra.RangeArgs(1, ledger.MaxAppend),

@@ -285,8 +285,8 @@ func newSessionList(a *app.App) *cobra.Command {
 	in := sessions.ListInput{Limit: 100}
 	every := false
 	cmd := &cobra.Command{Use: "list", Short: "List sessions, latest change first", Args: cobra.NoArgs}
-	cmd.Flags().BoolVar(&in.Open, "open", false, "only those that are open")
-	cmd.Flags().BoolVar(&every, "every-agent", false, "of every agent of the tenant")
+	cmd.Flags().BoolVar(&in.Open, "open", false, "only open sessions")
+	cmd.Flags().BoolVar(&every, "every-agent", false, "sessions of every agent of the tenant")
 	cmd.Flags().IntVarP(&in.Limit, "number", "n", in.Limit, "number of sessions, at most "+strconv.Itoa(sessions.MaxPage))
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		in.Tenant = a.Cfg.Principal.Tenant

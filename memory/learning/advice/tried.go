@@ -14,8 +14,8 @@ import (
 // Constants of Tried.
 const (
 	unlikely   = evidence.Prior // chance of an untried solution; a failed one is reported while its chance is lower
-	maxDidNot  = 10
-	maxWeighed = 40 // newest failed attempts to consider
+	maxDidNot  = 10             // attempts that Tried returns; the least promising ones are kept
+	maxWeighed = 40             // newest failed attempts to consider
 )
 
 // DidNotHelp is an attempt at the problem that failed.
@@ -25,10 +25,10 @@ type DidNotHelp struct {
 	Episode string  // the newest episode in which it failed
 }
 
-// Tried returns failed attempts at the situation's problem that probably do not help now, the most promising first. An
-// old failure fades with each session in which something else was tried. A failure in another context counts as far as
-// outcomes in that context have predicted outcomes in this one. The outcomes of solutions show which context keys
-// matter. Only attempts that the ledger witnessed and that come from trusted sources count.
+// Tried returns failed attempts at the situation's problem that probably do not help now, the most promising first. A
+// failure counts less after each session in which something else was tried. A failure in another context counts in
+// proportion to how well outcomes there have predicted outcomes here. The outcomes of solutions show which context
+// keys matter. Only attempts that the ledger witnessed and that come from trusted sources count.
 func Tried(s Situation, attempts []trace.Attempt, solutions ...Candidate) []DidNotHelp {
 	problem := signature.OfError(s.Error)
 	if problem.IsZero() {

@@ -1,3 +1,3 @@
-// Package competence turns promoted solutions into procedures, and returns deltas to the stored procedures: one a
-// record, never a rewrite of all of them. Evidence that is already known changes nothing.
+// Package competence turns promoted solutions into procedures, and returns a delta for each stored procedure that
+// changes. It does not rewrite the others. Evidence that is already known changes nothing.
 package competence

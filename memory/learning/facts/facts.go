@@ -322,7 +322,7 @@ func (s *statement) against(o *statement) Update {
 		other = promote.Conditions{}
 	}
 	if own != nil && other != nil && own.Disjoint(other) {
-		u := s.update(Fork, o.fact, "each is said in situations of its own")
+		u := s.update(Fork, o.fact, "each is said in its own situations")
 		u.Conditions, u.TargetConditions = own, other
 		return u
 	}

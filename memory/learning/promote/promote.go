@@ -151,8 +151,8 @@ func judge(g *Group, own, others []trace.Attempt, p evidence.Policy) (Candidate,
 }
 
 // conditions returns the conditions that separate successes from failures, and the attempts of other solutions that
-// were compared. Successes of other solutions count like failures at first: if that separates the situations, each
-// solution is for its own situations.
+// were compared. First, successes of other solutions count like failures. If this separates the situations, each
+// solution gets its own situations.
 func conditions(own, failures, others []trace.Attempt) (Conditions, []trace.Attempt) {
 	if all := slices.Concat(failures, others); len(others) > 0 {
 		if c := Apart(contexts(own), contexts(all)); c != nil {
@@ -175,7 +175,7 @@ func beforeChange(successes, failures []trace.Attempt) []trace.Attempt {
 			bad++
 		}
 		if !all[i-1].At.Before(all[i].At) {
-			continue // nothing changed between attempts of one moment
+			continue // there is no change between attempts at the same time
 		}
 		gain := math.Exp(speaks(len(successes)-good, len(failures)-bad, good, bad))
 		explained += gain
@@ -189,7 +189,7 @@ func beforeChange(successes, failures []trace.Attempt) []trace.Attempt {
 	return slices.DeleteFunc(slices.Clone(failures), func(a trace.Attempt) bool { return !a.At.Before(all[at].At) })
 }
 
-// heldOut returns the share of the successes that procedures made from the other successes explain.
+// heldOut returns the share of the successes that are explained by a procedure made from other successes.
 func heldOut(attempts []trace.Attempt) float64 {
 	attempts = attempts[max(0, len(attempts)-maxHeldOut):]
 	folds := min(maxFolds, len(attempts))

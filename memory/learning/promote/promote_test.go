@@ -17,7 +17,7 @@ import (
 
 var start = time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
 
-// attempt returns an attempt to fix the linker error, by agent a in a session of its own.
+// attempt returns an attempt to fix the linker error, by agent a in a separate session.
 func attempt(n int, outcome schema.Outcome, context map[string]string, commands ...string) trace.Attempt {
 	a := trace.Attempt{ID: fmt.Sprintf("ep%d#1", n), Episode: fmt.Sprintf("ep%d", n),
 		At:        start.Add(time.Duration(n) * time.Hour),

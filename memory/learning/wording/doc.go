@@ -1,3 +1,4 @@
 // Package wording checks a model's wording of learned procedures. The rules learn the steps of a procedure; a model
-// may name the procedure and word each step. It changes nothing else, and invented details are refused.
+// may name a procedure or a plan and word the steps of a procedure. The model changes nothing else, and invented
+// details are refused.
 package wording
