@@ -88,8 +88,8 @@ var repeatingSQL = `
 	ORDER BY m.id
 	FOR UPDATE OF m`
 
-// repeating locks the procedures and plans of groups that may repeat the memories. It includes those of other agents, and those
-// that are superseded or can be recovered.
+// repeating locks the procedures and plans of groups that may repeat the memories. It includes those of other agents,
+// and those that are superseded or can be recovered.
 func (f *Forgetting) repeating(ctx context.Context, groups []uuid.UUID) ([]commit.MemoryRow, error) {
 	rows, err := f.Tx.Query(ctx, repeatingSQL,
 		pg.Args{"tenant": f.Tenant, "groups": groups, "memories": f.Gone, "learner": learner})
@@ -210,8 +210,8 @@ func stripped(row commit.MemoryRow, made bool) (payload json.RawMessage, text no
 	return payload, memory.RecordContent(m), lost, err
 }
 
-// hashOf returns the content hash of a stripped procedure or plan. If a live memory already has it, the hash is one of its own,
-// because an erasure must not fail; ResolveDuplicates merges the two.
+// hashOf returns the content hash of a stripped procedure or plan. If a live memory already has it, the hash is one of
+// its own, because an erasure must not fail; ResolveDuplicates merges the two.
 func (f *Forgetting) hashOf(ctx context.Context, row commit.MemoryRow, payload json.RawMessage,
 	text normalize.Normalized) ([]byte, error) {
 	hash := memory.RecordHash(schema.MemoryRecord{Type: row.Type, Payload: payload}, text)
