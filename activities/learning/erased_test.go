@@ -202,6 +202,17 @@ func TestAProcedureThatEqualsAnotherAfterAnErasure(t *testing.T) {
 	w, failed := newLearned(t)
 	p := procedureOf(t, w.known(ana)[0])
 	p.FailureModes = nil
+	for i, step := range p.Recipe {
+		var args map[string]any
+		require.NoError(t, json.Unmarshal(step.ArgsSchema, &args))
+		params, _ := args["x-parameters"].(map[string]any)
+		for _, one := range params {
+			delete(one.(map[string]any), "examples")
+		}
+		var err error
+		p.Recipe[i].ArgsSchema, err = json.Marshal(args)
+		require.NoError(t, err)
+	}
 	payload, err := json.Marshal(p)
 	require.NoError(t, err)
 	put, err := w.store.Put(ctx, edit.PutInput{Operation: schema.OperationRef{Tenant: "t", ID: uuid.NewString(),
@@ -212,5 +223,11 @@ func TestAProcedureThatEqualsAnotherAfterAnErasure(t *testing.T) {
 	require.Equal(t, schema.PutCreated, put.Items[0].Status)
 	require.Equal(t, 1, w.forget(ana, schema.ForgetErase, failed).Forgotten)
 	require.Empty(t, w.places("xyzzycanary"))
-	require.Equal(t, 2, w.count("memories", "type = 'competence' AND live"))
+	var payloads, hashes int
+	require.NoError(t, testkit.Owner(t, w.url).QueryRow(ctx, `
+		SELECT count(DISTINCT payload), count(DISTINCT content_hash)
+		FROM memories
+		WHERE type = 'competence' AND live`).Scan(&payloads, &hashes))
+	require.Equal(t, 1, payloads, "they are equal")
+	require.Equal(t, 2, hashes)
 }

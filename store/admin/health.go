@@ -260,6 +260,7 @@ var guards = [][2]string{
 	{"memories", "memories_drop_model_answers"},
 	{"memories", "memories_episode_only_grows"}, {"memories", "memories_erase_outcomes"},
 	{"memories", "memories_forget_learning"}, {"memories", "memories_keep_version"},
+	{"memories", "memories_place_episode"}, {"memories", "memories_place_grown_episode"},
 	{"memories", "memories_stay_erased"}, {"memories", "memories_versions_in_time"},
 	{"memory_history", "memory_history_append_only"}, {"memory_history", "memory_history_no_truncate"},
 	{"outcome_reports", "outcome_reports_place"},

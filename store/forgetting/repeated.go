@@ -88,8 +88,8 @@ var repeatingSQL = `
 	ORDER BY m.id
 	FOR UPDATE OF m`
 
-// repeating locks the procedures and plans of groups that may repeat the memories. It includes those of other agents, and those
-// that are superseded or can be recovered.
+// repeating locks the procedures and plans of groups that may repeat the memories. It includes those of other agents,
+// and those that are superseded or can be recovered.
 func (f *Forgetting) repeating(ctx context.Context, groups []uuid.UUID) ([]commit.MemoryRow, error) {
 	rows, err := f.Tx.Query(ctx, repeatingSQL,
 		pg.Args{"tenant": f.Tenant, "groups": groups, "memories": f.Gone, "learner": learner})

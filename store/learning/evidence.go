@@ -143,10 +143,11 @@ func (s *Learning) IndexPage(ctx context.Context, sc Scope, after Position, now 
 		}
 		for _, e := range episodes {
 			set.Add(e.ID.String())
-			entries = append(entries, entry{memory: e.ID, at: e.OccurredAt})
+			entries = append(entries, entry{memory: e.ID, at: e.OccurredAt, recorded: e.recorded})
 			for i, a := range e.Attempts {
 				entries = append(entries, entry{memory: e.ID, ordinal: i + 1, key: a.Key(), ok: a.Succeeded(),
-					said: a.Succeeded() || a.Failed(), witnessed: a.Source.Witnessed, at: a.At})
+					said: a.Succeeded() || a.Failed(), witnessed: a.Source.Witnessed, at: a.At,
+					recorded: e.recorded})
 			}
 		}
 		out.Read += len(episodes)
@@ -182,19 +183,29 @@ type entry struct {
 	ok, said  bool
 	witnessed bool
 	at        time.Time
+	recorded  time.Time // when the episode was recorded that was read
 }
 
 // enterSQL adds attempts, and counts those that are new in their groups. Groups are locked in the order of their ids.
+// It skips an episode that has grown since it was read: the next run reads it.
 const enterSQL = `
 	WITH given AS (
 		SELECT *
 		FROM unnest(@memories::uuid[], @ordinals::smallint[], @groups::uuid[], @kinds::text[], @oks::boolean[],
-			@witnessed::boolean[], @ats::timestamptz[]) g(memory_id, ordinal, group_id, kind, ok, witnessed, at)
+			@witnessed::boolean[], @ats::timestamptz[], @recorded::timestamptz[])
+			g(memory_id, ordinal, group_id, kind, ok, witnessed, at, recorded)
+	), same AS (
+		SELECT m.id
+		FROM memories m
+			JOIN given g ON g.memory_id = m.id AND g.ordinal = 0 AND g.recorded = ` + pg.RecordedAt + `
+		WHERE m.tenant = @tenant AND m.erased_at IS NULL
+		ORDER BY m.id
+		FOR SHARE OF m
 	), added AS (
 		INSERT INTO learning_attempts (tenant, memory_id, ordinal, group_id, ok, witnessed, at)
 		SELECT @tenant, g.memory_id, g.ordinal, g.group_id, g.ok, g.witnessed, g.at
 		FROM given g
-			JOIN memories m ON m.tenant = @tenant AND m.id = g.memory_id AND m.erased_at IS NULL
+			JOIN same s ON s.id = g.memory_id
 		ON CONFLICT DO NOTHING
 		RETURNING group_id
 	), counted AS (
@@ -220,13 +231,14 @@ func enter(ctx context.Context, c *commit.Change, sc Scope, entries []entry) (in
 	var kinds []string
 	var oks []*bool
 	var witnessed []bool
-	var ats []time.Time
+	var ats, recorded []time.Time
 	for _, e := range entries {
 		if e.ordinal > 0 && (!e.said || e.key == "") {
 			continue
 		}
 		memories, ordinals = append(memories, e.memory), append(ordinals, int16(e.ordinal))
 		witnessed, ats = append(witnessed, e.witnessed), append(ats, e.at)
+		recorded = append(recorded, e.recorded)
 		if e.ordinal == 0 {
 			groups, kinds, oks = append(groups, nil), append(kinds, ""), append(oks, nil)
 			continue
@@ -237,6 +249,7 @@ func enter(ctx context.Context, c *commit.Change, sc Scope, entries []entry) (in
 	}
 	args["memories"], args["ordinals"], args["groups"], args["kinds"] = memories, ordinals, groups, kinds
 	args["oks"], args["witnessed"], args["ats"], args["now"] = oks, witnessed, ats, c.Now
+	args["recorded"] = recorded
 	var n int
 	err := c.Tx.QueryRow(ctx, enterSQL, args).Scan(&n)
 	return n, err
@@ -247,6 +260,8 @@ type Episode struct {
 	ID         uuid.UUID
 	OccurredAt time.Time
 	Attempts   []trace.Attempt
+
+	recorded time.Time
 }
 
 // episodeRow is a stored episode, with the part of the ledger that it was made from.
@@ -259,6 +274,7 @@ type episodeRow struct {
 	Sensitivity schema.Sensitivity
 	PolicyGroup string
 	OccurredAt  time.Time
+	Recorded    time.Time
 	Payload     json.RawMessage
 	Stream      string
 	FirstSeq    int64
@@ -269,7 +285,8 @@ type episodeRow struct {
 
 const episodesSQL = `
 	SELECT m.id, m.agent_id, coalesce(m.agent_session_id, '') AS session, m.created_by, m.source_trust, m.sensitivity,
-		m.policy_group, m.occurred_at, m.payload, coalesce(e.stream, '') AS stream, coalesce(e.first_seq,
+		m.policy_group, m.occurred_at,
+		` + pg.RecordedAt + ` AS recorded, m.payload, coalesce(e.stream, '') AS stream, coalesce(e.first_seq,
 		0) AS first_seq,
 		coalesce(e.last_seq, 0) AS last_seq, coalesce(e.events, 0) AS events,
 		coalesce(e.handed, false) AS handed
@@ -306,7 +323,7 @@ func (s *Learning) Episodes(ctx context.Context, tenant string, ids []uuid.UUID)
 			return err
 		}
 		for i, r := range rows {
-			e := Episode{ID: r.ID, OccurredAt: r.OccurredAt}
+			e := Episode{ID: r.ID, OccurredAt: r.OccurredAt, recorded: r.Recorded}
 			session, n := trace.NewSession(r.meta()), 0
 			if part[i] >= 0 {
 				sees := views.Viewer{Agent: r.AgentID, PolicyGroup: r.PolicyGroup}

@@ -36,7 +36,7 @@ func reported(ctx context.Context, tx pgx.Tx, sc Scope) ([]pendingRow, error) {
 		LIMIT @limit`, args)
 }
 
-// TakeReports marks the groups of procedures with outcomes reported since the last run, so that they are decided again.
+// TakeReports marks the groups of procedures and plans with outcomes reported since the last run, so that they are decided again.
 // It takes the reports of the scope in page by page. It returns the number of groups.
 func (s *Learning) TakeReports(ctx context.Context, sc Scope, now time.Time) (groups int, err error) {
 	for more := true; more; {
@@ -75,13 +75,19 @@ func (s *Learning) takePage(ctx context.Context, sc Scope, now time.Time) (marke
 				return err
 			}
 			tag, err := c.Tx.Exec(ctx, `
-				UPDATE learning_groups g
-				SET procedures = g.attempts - 1
-				WHERE g.tenant = @tenant AND g.attempts > 0 AND g.procedures >= g.attempts AND g.id IN (
-					SELECT l.group_id
+				WITH reported AS (
+					SELECT l.group_id, bool_or(l.kind = 'competence') AS procedure, bool_or(l.kind = 'plan_graph') AS plan
 					FROM learned l
 					JOIN memories m ON m.tenant = @tenant AND m.id = l.memory_id AND m.live
-					WHERE l.tenant = @tenant AND l.kind = 'competence' AND l.memory_id = ANY(@ids))`,
+					WHERE l.tenant = @tenant AND l.memory_id = ANY(@ids)
+					GROUP BY l.group_id
+				)
+				UPDATE learning_groups g
+				SET procedures = CASE WHEN r.procedure THEN least(g.procedures, g.attempts - 1) ELSE g.procedures END,
+					plans = CASE WHEN r.plan THEN least(g.plans, g.attempts - 1) ELSE g.plans END
+				FROM reported r
+				WHERE g.tenant = @tenant AND g.id = r.group_id AND g.attempts > 0
+					AND (r.procedure AND g.procedures >= g.attempts OR r.plan AND g.plans >= g.attempts)`,
 				pg.Args{"tenant": sc.Tenant, "ids": ids})
 			if err != nil {
 				return err

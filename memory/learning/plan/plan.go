@@ -41,7 +41,8 @@ type Record struct {
 	ID       string
 	Payload  schema.PlanGraphPayload
 	Evidence string // hash of its evidence
-	Wider    bool   // more agents read it than the evidence: only its metrics may change
+	Stats    evidence.Stats
+	Wider    bool // more agents read it than the evidence: only its metrics may change
 }
 
 // Skill is a stored procedure that plans may use as a node.
@@ -112,11 +113,15 @@ func delta(s promote.Candidate, known []Record, skills []Skill, taken map[string
 		case taken[k.ID]:
 		case k.Evidence != "" && k.Evidence == s.Hash:
 			out.Action, out.Target, out.Payload, out.Why = Keep, k.ID, k.Payload, "the same evidence"
+			if told(k) {
+				out.Action, out.Why = Update, "reported outcomes of the same plan"
+				out.count(k, s)
+			}
 			return out
 		case conditions.Equal(s.Conditions) && sameGraph(k.Payload, out.Payload):
-			metrics, inputs := out.Payload.Metrics, out.Payload.InputsSchema
+			inputs := out.Payload.InputsSchema
 			out.Action, out.Target, out.Payload, out.Why = Update, k.ID, k.Payload, "more evidence for the same plan"
-			out.Payload.Metrics = metrics
+			out.count(k, s)
 			if k.Evidence != "" && !k.Wider && !bytes.Contains(k.Payload.InputsSchema, []byte(`"examples"`)) {
 				out.Payload.InputsSchema = inputs // an erasure removed the examples
 			}
@@ -129,6 +134,22 @@ func delta(s promote.Candidate, known []Record, skills []Skill, taken map[string
 		}
 	}
 	return out
+}
+
+// told reports whether outcomes of a stored plan were reported that its record does not have yet.
+func told(k Record) bool {
+	m := k.Payload.Metrics
+	return m != nil && k.Stats.All.Trials() > m.SuccessCount+m.FailureCount
+}
+
+// count sets the outcomes of a stored plan: those of the evidence, or the stored ones, which include the reported ones,
+// if these are more.
+func (d *Delta) count(k Record, s promote.Candidate) {
+	if k.Stats.All.Trials() >= d.Track.Trials() {
+		d.Track = k.Stats.All
+	}
+	d.Confidence = d.Track.Chance()
+	d.Payload.Metrics = metrics(d.Track, s.Attempts)
 }
 
 func sameGraph(a, b schema.PlanGraphPayload) bool {
@@ -219,7 +240,7 @@ func Payload(s promote.Candidate, skills []Skill) schema.PlanGraphPayload {
 	last := out.Nodes[len(out.Nodes)-1].ID
 	out.OutputsSchema, _ = json.Marshal(map[string]any{"type": "object",
 		"properties": map[string]any{last: map[string]any{"description": "the result of the last node"}}}) // of texts
-	out.Metrics = metrics(s)
+	out.Metrics = metrics(s.Track, s.Attempts)
 	return out
 }
 
@@ -435,8 +456,7 @@ func stepOf(from string) (int, bool) {
 	return n, err == nil
 }
 
-func metrics(s promote.Candidate) *schema.Performance {
-	t := s.Track
+func metrics(t evidence.Track, attempts []trace.Attempt) *schema.Performance {
 	out := &schema.Performance{SuccessCount: t.Successes, FailureCount: t.Failures}
 	n := float64(t.Successes + t.Failures)
 	good, bad := float64(t.Successes)/n, float64(t.Failures)/n
@@ -446,7 +466,7 @@ func metrics(s promote.Candidate) *schema.Performance {
 		out.LastUsedAt = &last
 	}
 	total, timed := 0.0, 0
-	for _, a := range s.Attempts {
+	for _, a := range attempts {
 		if took := latency(a); took > 0 {
 			total, timed = total+took, timed+1
 		}

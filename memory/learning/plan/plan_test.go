@@ -110,6 +110,16 @@ func TestVersionsOfAPlan(t *testing.T) {
 	known := []plan.Record{{ID: "r", Payload: first.Payload, Evidence: first.Hash}}
 	require.Equal(t, plan.Keep, learn(t, known, nil, projects(pythonProject, 0, 3)...)[0].Action)
 	require.Equal(t, plan.Update, learn(t, known, nil, projects(pythonProject, 0, 5)...)[0].Action)
+	told := known[0]
+	told.Stats.All = first.Track
+	require.Equal(t, plan.Keep, learn(t, []plan.Record{told}, nil, projects(pythonProject, 0, 3)...)[0].Action)
+	told.Stats.All.Observe(false, first.Track.LastAt)
+	reported := learn(t, []plan.Record{told}, nil, projects(pythonProject, 0, 3)...)[0]
+	require.Equal(t, plan.Update, reported.Action)
+	require.EqualValues(t, 1, reported.Payload.Metrics.FailureCount)
+	require.Less(t, reported.Confidence, first.Confidence)
+	told.Payload = reported.Payload
+	require.Equal(t, plan.Keep, learn(t, []plan.Record{told}, nil, projects(pythonProject, 0, 3)...)[0].Action)
 	changed := projects(pythonProject, 10, 14)
 	for i := range changed {
 		changed[i].Steps[3] = shell("4", "tox run")

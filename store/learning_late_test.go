@@ -1,0 +1,84 @@
+package store_test
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/learning"
+)
+
+// indexed runs the index of a scope as a run of learning does, and returns how many episodes were new.
+func (w *world) indexed(sc learning.Scope) int {
+	w.t.Helper()
+	mark, err := w.Learning.Watermark(ctx, sc, learning.Indexing)
+	require.NoError(w.t, err)
+	page, err := w.Learning.IndexPage(ctx, sc, learning.Position{At: mark.At.Add(-learning.Overlap)}, w.now)
+	require.NoError(w.t, err)
+	return page.Read
+}
+
+// due reports whether a tenant has scopes with something to learn from.
+func (w *world) due() bool {
+	w.t.Helper()
+	page, err := w.Learning.Scopes(ctx, learning.Scope{Tenant: w.p.Tenant}, true, 1, 10)
+	require.NoError(w.t, err)
+	return len(page.Due) > 0
+}
+
+func numbered(n int) schema.MemoryRecord {
+	m := episodeRecord()
+	m.Payload = bytes.ReplaceAll(m.Payload, []byte("Build"), fmt.Appendf(nil, "Build %d", n))
+	return m
+}
+
+// An episode from a worker whose clock is behind is read, although a run has read later ones.
+func TestAnEpisodeFromAClockThatIsBehind(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	sc := learning.Scope{Tenant: "t", Agent: w.p.Agent}
+	w.putAll(numbered(1))
+	require.Equal(t, 1, w.indexed(sc))
+	w.now = w.now.Add(-2 * learning.Overlap)
+	w.putAll(numbered(2))
+	require.True(t, w.due())
+	require.Equal(t, 1, w.pending(sc))
+	require.Equal(t, 1, w.indexed(sc))
+	require.Zero(t, w.pending(sc))
+	require.Zero(t, w.indexed(sc))
+}
+
+// An episode that has grown since it was read is read again, also if the clock of the worker that wrote it is behind.
+func TestAnEpisodeThatGrowsAfterItWasRead(t *testing.T) {
+	t.Parallel()
+	for name, later := range map[string]time.Duration{"later": time.Hour, "clock behind": -time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			sc := learning.Scope{Tenant: "t", Agent: w.p.Agent}
+			grows := numbered(1)
+			w.putAll(grows)
+			w.now = w.now.Add(2 * time.Hour)
+			w.putAll(numbered(2))
+			require.Equal(t, 2, w.indexed(sc))
+			require.Zero(t, w.indexed(sc))
+
+			w.now = w.now.Add(later)
+			grows.Payload = bytes.Replace(grows.Payload, []byte(`}]`),
+				[]byte(`}, {"t":"2026-01-02T03:05:05Z","event_kind":"observation","ref":"f","summary":"more"}]`), 1)
+			require.Equal(t, schema.PutUpdated, w.putAll(grows)[0].Status)
+			require.Equal(t, 1, w.pending(sc))
+			require.True(t, w.due())
+			require.Equal(t, 1, w.indexed(sc))
+			require.Zero(t, w.pending(sc))
+			require.Zero(t, w.indexed(sc))
+
+			w.exec(`UPDATE memories SET salience = 0.4, version = version + 1 WHERE id = $1`, grows.ID)
+			require.Zero(t, w.indexed(sc), "it has not grown")
+		})
+	}
+}
