@@ -29,6 +29,7 @@ const (
 	fitUnconditional = 0.9
 	fitUnknown       = 0.6  // factor for each condition on a key that the situation lacks
 	fitRuledOut      = 0.5  // factor of a tentative candidate whose steps a procedure has for other situations only
+	fitMissing       = 0.8  // factor of a tentative candidate that needs a value that the situation lacks
 	close            = 0.1  // with a smaller lead over the second option the choice is unsure
 	unsure           = 0.75 // factor of the best option's confidence if the choice is unsure
 	maxOthers        = 3
@@ -283,6 +284,9 @@ func weigh(
 			o.Text, o.Validation = c.Competence.Recipe[i].Step, c.Competence.Recipe[i].Validation
 		}
 		out.Steps = append(out.Steps, o)
+	}
+	if c.Tentative && len(out.Missing) > 0 {
+		out.Confidence *= fitMissing
 	}
 	return out, len(out.Steps) > 0
 }
