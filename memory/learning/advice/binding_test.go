@@ -86,3 +86,33 @@ func TestATentativeCandidateUsesWholeResults(t *testing.T) {
 	require.JSONEq(t, `{"cmd":"builder set {step}"}`, string(answer.Best.Steps[1].Args))
 	require.Equal(t, []string{"step"}, answer.Best.Steps[1].Missing)
 }
+
+// A repair that helped after a call of the present form precedes one that did after another, or that lacks a value.
+func TestATentativeCandidateOfTheSameFormOfCallIsPreferred(t *testing.T) {
+	const problem = "loader: error: the feed is not sorted"
+	after := func(n int, call, repair string) []trace.Attempt {
+		s := newStory("ana", n).in("linux", "/w", nil).does(call, problem).does(repair, "")
+		return s.does(call, "").ends("success").attempts()
+	}
+	attempts := after(1, "loader all", "sort main.dat")
+	attempts = append(attempts, after(2, "loader all --from east/feed.dat", "sort east/feed.dat")...)
+	for call, want := range map[string]string{
+		"loader all":                       "sort main.dat",
+		"loader most":                      "sort main.dat",
+		"loader all --from west/other.dat": "sort west/other.dat",
+	} {
+		args, err := json.Marshal(map[string]string{"cmd": call})
+		require.NoError(t, err)
+		now := advice.Situation{Error: problem, Context: map[string]string{"os": "linux"},
+			Failed: trace.CallOf("shell", args)}
+		answer := advice.Advise(now, advice.Tentative(now, attempts))
+		options := answer.Others
+		if answer.Best != nil {
+			options = append([]advice.Option{*answer.Best}, options...)
+		}
+		require.NotEmpty(t, options)
+		got := map[string]string{}
+		require.NoError(t, json.Unmarshal(options[0].Steps[0].Args, &got))
+		require.Equal(t, want, got["cmd"], call)
+	}
+}

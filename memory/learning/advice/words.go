@@ -138,3 +138,17 @@ func replaceable(text string, i, end int) bool {
 	}
 	return true
 }
+
+// sameForm reports whether two calls have as many words in each argument.
+func sameForm(a, b trace.Step) bool {
+	if a.Tool != b.Tool || len(a.Args) != len(b.Args) {
+		return false
+	}
+	for name, v := range a.Args {
+		w, ok := b.Args[name]
+		if !ok || len(align.Words(v.Text)) != len(align.Words(w.Text)) {
+			return false
+		}
+	}
+	return true
+}
