@@ -46,6 +46,11 @@ func TestATentativeCandidateHasNoOldValues(t *testing.T) {
 			now:    "error: no type `Tree` is in scope\nhelp: use one of these\n1 + use kit::forest::Tree;",
 			repair: "builder use std::sync::Lock", want: "builder use kit::forest::Tree",
 		},
+		"a path without the directory that the call names": {
+			old: "loader: error: the feed has no key", now: "loader: error: the feed has no key",
+			oldCall: "loader ./main.dat", nowCall: "loader ./east/feed.dat",
+			repair: "keyadd main.dat", want: "keyadd east/feed.dat",
+		},
 		"an element of a path that is in the repair by chance": {
 			old: "builder: ./bin/weave.pl cannot start", now: "builder: ./knit.pl cannot start",
 			oldCall: "./bin/weave.pl", nowCall: "./knit.pl",

@@ -1,6 +1,7 @@
 package advice
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -58,7 +59,7 @@ func replaceWords(text string, old []string, by map[string]string) string {
 				return strings.HasPrefix(text[i:], w) && replaceable(text, i, i+len(w))
 			}
 			return strings.HasPrefix(text[i:], w) && (!touches(i-1) || align.Affixed(text, i)) &&
-				!touches(i+len(w))
+				!touches(i+len(w)) && !ofSystem(text, i, w)
 		})
 		if n < 0 {
 			out.WriteByte(text[i])
@@ -151,4 +152,17 @@ func sameForm(a, b trace.Step) bool {
 		}
 	}
 	return true
+}
+
+// systemParent matches the beginning of a path of the system, such as /usr/.
+var systemParent = regexp.MustCompile(`(?:^|[^\w./-])(?:/(?:usr|local|opt|var|etc))*/$`)
+
+// ofSystem reports whether the word at i is a directory of the system, such as bin in /usr/bin. It is not the directory
+// of the same name that an error has.
+func ofSystem(text string, i int, word string) bool {
+	switch word {
+	case "bin", "sbin", "lib", "lib64", "share", "include", "src", "local", "tmp", "dev":
+		return systemParent.MatchString(text[:i])
+	}
+	return false
 }

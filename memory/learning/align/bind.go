@@ -67,13 +67,14 @@ func KnownOf(problem signature.Signature, task string, s trace.Situation) Known 
 }
 
 // relative adds a .rel binding for each path below dir, because tools often report absolute paths while commands use
-// relative ones.
+// relative ones. The path ./a has the .rel binding a.
 func (k Known) relative(dir string) {
-	if dir == "" {
-		return
-	}
 	for _, name := range slices.Sorted(maps.Keys(k)) {
-		if rel, ok := strings.CutPrefix(k[name], strings.TrimSuffix(dir, "/")+"/"); ok && rel != "" {
+		rel, ok := strings.CutPrefix(k[name], "./")
+		if !ok && dir != "" {
+			rel, ok = strings.CutPrefix(k[name], strings.TrimSuffix(dir, "/")+"/")
+		}
+		if ok && rel != "" {
 			k.add(name+".rel", rel)
 		}
 	}
