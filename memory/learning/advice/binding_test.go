@@ -121,3 +121,23 @@ func TestATentativeCandidateOfTheSameFormOfCallIsPreferred(t *testing.T) {
 		require.Equal(t, want, got["cmd"], call)
 	}
 }
+
+// A step that only led to another error is less likely to be the repair than one after which the call passed.
+func TestATentativeCandidateAfterWhichTheCallPassedIsPreferred(t *testing.T) {
+	const problem, other = "loader: error: the feed is not sorted", "loader: permission denied"
+	s := newStory("ana", 1).in("linux", "/w", nil).does("loader all", problem).does("sort main.dat", "")
+	attempts := s.does("loader all", "").ends("success").attempts()
+	s = newStory("ana", 2).in("linux", "/w", nil).does("loader all", problem).does("lock main.dat", "")
+	s.does("loader all", other).does("unlock main.dat", "").does("loader all", "")
+	attempts = append(attempts, s.ends("success").attempts()...)
+	now := advice.Situation{Error: problem, Context: map[string]string{"os": "linux"}}
+	candidates := advice.Tentative(now, attempts)
+	require.Len(t, candidates, 2)
+	answer := advice.Advise(now, candidates)
+	require.NotEmpty(t, answer.Others)
+	first := append([]advice.Option{}, answer.Others...)
+	if answer.Best != nil {
+		first = append([]advice.Option{*answer.Best}, first...)
+	}
+	require.JSONEq(t, `{"cmd":"sort main.dat"}`, string(first[0].Steps[0].Args))
+}

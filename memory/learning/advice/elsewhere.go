@@ -66,7 +66,8 @@ func elsewhere(a trace.Attempt, now Situation, elements bool) trace.Attempt {
 			continue
 		}
 		// A value that contains one of those above varies with it.
-		if v.Kind != signature.Version && !strings.Contains(now.Error, v.Text) && replaceWords(v.Text, longestFirst(marks), marks) == v.Text {
+		if v.Kind != signature.Version && !strings.Contains(now.Error, v.Text) &&
+			replaceWords(v.Text, longestFirst(marks), marks) == v.Text {
 			mark(v.Text)
 		}
 	}

@@ -87,6 +87,7 @@ func Tentative(s Situation, attempts []trace.Attempt) []Candidate {
 			where := competence.Situation(a.Situation.Context)
 			return a.Succeeded() && (where == here || where == "")
 		})
+		m.Partial = !slices.ContainsFunc(own, func(a trace.Attempt) bool { return a.Succeeded() && !a.Partial })
 		m.OtherForm = s.Failed != nil && !slices.ContainsFunc(own, func(a trace.Attempt) bool {
 			return a.Succeeded() && (a.Situation.Failed == nil || sameForm(*a.Situation.Failed, *s.Failed))
 		})

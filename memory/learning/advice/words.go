@@ -102,7 +102,9 @@ func figures(old, present signature.Signature, text string) map[string]string {
 // distinct reports whether a word of a quoted text is a name rather than a word of a sentence.
 func distinct(word string) bool {
 	return len(word) >= minMark && strings.ContainsFunc(word, unicode.IsLetter) &&
-		strings.ContainsFunc(word[1:], func(r rune) bool { return unicode.IsUpper(r) || unicode.IsDigit(r) || r == '_' || r == '-' })
+		strings.ContainsFunc(word[1:], func(r rune) bool {
+			return unicode.IsUpper(r) || unicode.IsDigit(r) || r == '_' || r == '-'
+		})
 }
 
 func isNumber(text string) bool { return text != "" && strings.Trim(text, "0123456789") == "" }

@@ -14,8 +14,8 @@ const (
 	maxSilent  = 4 // other lines
 )
 
-// otherValues returns the paths, names, addresses, versions and symbols of the lines other than the given one, which has
-// values. What a repair needs is often in a line that does not name the problem. Lines that say error come first.
+// otherValues returns the values of namingKinds of the lines other than the given one, which has the given values. What
+// a repair needs is often in a line that does not name the problem. Lines that say error come first.
 func otherValues(lines []scoredLine, line string, values []Value) (out []Value) {
 	var telling, silent []string
 	for _, l := range lines {
@@ -29,7 +29,8 @@ func otherValues(lines []scoredLine, line string, values []Value) (out []Value) 
 	}
 	for _, l := range slices.Concat(telling, silent) {
 		for _, v := range slices.Concat(read(l).Values, detailsOf(l)) {
-			if slices.Contains(namingKinds, v.Kind) && len(out) < maxValues && !slices.Contains(values, v) && !slices.Contains(out, v) {
+			named := slices.Contains(namingKinds, v.Kind)
+			if named && len(out) < maxValues && !slices.Contains(values, v) && !slices.Contains(out, v) {
 				out = append(out, v)
 			}
 		}
