@@ -29,6 +29,9 @@ const (
 	fitUnconditional = 0.9
 	fitUnknown       = 0.6  // factor for each condition on a key that the situation lacks
 	fitRuledOut      = 0.5  // factor of a tentative candidate whose steps a procedure has for other situations only
+	fitMissing       = 0.8  // factor of a repair that needs a value that the situation lacks
+	fitForm          = 0.9  // factor of a tentative candidate that helped only after calls of another form
+	fitPartial       = 0.95 // factor of a tentative candidate after which the call failed with another error
 	close            = 0.1  // with a smaller lead over the second option the choice is unsure
 	unsure           = 0.75 // factor of the best option's confidence if the choice is unsure
 	maxOthers        = 3
@@ -53,6 +56,8 @@ type Candidate struct {
 	Shown      []evidence.Outcome // the outcomes in Stats, of a tentative candidate
 	Tentative  bool               // it helped at least once, but is not promoted
 	Elsewhere  bool               // tentative, and helped only on other systems
+	OtherForm  bool               // tentative, and helped only after calls with another number of words
+	Partial    bool               // tentative, and the call always failed with another error afterwards
 	Evidence   []string           // ids of episodes
 }
 
@@ -79,6 +84,8 @@ type Option struct {
 	InPlace      bool // its chance of success is at least evidence.InPlace
 	Tentative    bool
 	Evidence     []string
+
+	incomplete bool // a repair that needs a value that the situation lacks
 }
 
 // Answer is the advice for a situation.
@@ -96,10 +103,10 @@ const Sure = 0.7
 func (a Answer) Sure() bool { return a.Best != nil && a.Best.Confidence >= Sure }
 
 // Advise chooses among candidates. It leaves out candidates whose conditions contradict the situation. A candidate that
-// has failed recently is not the best option. A tentative candidate never precedes a promoted one that works. If the
-// conditions of a promoted candidate exclude the situation, a tentative one with the same steps is still an option at
-// half its confidence, because conditions are learned from few situations. The result does not depend on the order of
-// the candidates.
+// has failed recently is not the best option. A tentative candidate never precedes a promoted one that works and needs
+// no value that the situation lacks. If the conditions of a promoted candidate exclude the situation, a tentative one
+// with the same steps is still an option at half its confidence, because conditions are learned from few situations.
+// The result does not depend on the order of the candidates.
 func Advise(s Situation, candidates []Candidate) Answer {
 	context := maps.Clone(s.Preferences)
 	if context == nil {
@@ -161,7 +168,7 @@ func place(o Option) int {
 }
 
 func promoted(o Option) int {
-	if o.Tentative {
+	if o.Tentative || o.incomplete {
 		return 0
 	}
 	return 1
@@ -259,6 +266,12 @@ func weigh(
 	if c.Elsewhere {
 		out.Confidence *= fitUnknown
 	}
+	if c.OtherForm {
+		out.Confidence *= fitForm
+	}
+	if c.Partial {
+		out.Confidence *= fitPartial
+	}
 	values, missing := procedure.Values(known)
 	for i, step := range procedure.Steps {
 		if !step.Takes(context) {
@@ -283,6 +296,9 @@ func weigh(
 			o.Text, o.Validation = c.Competence.Recipe[i].Step, c.Competence.Recipe[i].Validation
 		}
 		out.Steps = append(out.Steps, o)
+	}
+	if out.incomplete = s.Error != "" && len(out.Missing) > 0; out.incomplete {
+		out.Confidence *= fitMissing
 	}
 	return out, len(out.Steps) > 0
 }

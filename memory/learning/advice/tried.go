@@ -50,7 +50,7 @@ func Tried(s Situation, attempts []trace.Attempt, solutions ...Candidate) []DidN
 		if slices.ContainsFunc(found, func(m made) bool { return m.procedure.Replay(a) }) {
 			continue
 		}
-		if procedure, ok := align.Learn([]trace.Attempt{elsewhere(a, s), a}); ok {
+		if procedure, ok := single(a, s); ok {
 			found = append(found, made{procedure: procedure, episode: a.Episode})
 		}
 	}

@@ -17,6 +17,7 @@ import (
 //
 //	error.KIND.N     the N-th value of a kind in the error text (signature.Value), from 0: error.path.0
 //	output.KIND.N    the same for the other lines of the error text
+//	error.KIND.N.word.M     the M-th word of such a value that has several, without a sign such as ^ before a version
 //	task.KIND.N      the same for the text of the task
 //	context.KEY      a key of the context: context.os, context.go_version
 //	working_dir      the working directory
@@ -66,13 +67,14 @@ func KnownOf(problem signature.Signature, task string, s trace.Situation) Known 
 }
 
 // relative adds a .rel binding for each path below dir, because tools often report absolute paths while commands use
-// relative ones.
+// relative ones. The path ./a has the .rel binding a.
 func (k Known) relative(dir string) {
-	if dir == "" {
-		return
-	}
 	for _, name := range slices.Sorted(maps.Keys(k)) {
-		if rel, ok := strings.CutPrefix(k[name], strings.TrimSuffix(dir, "/")+"/"); ok && rel != "" {
+		rel, ok := strings.CutPrefix(k[name], "./")
+		if !ok && dir != "" {
+			rel, ok = strings.CutPrefix(k[name], strings.TrimSuffix(dir, "/")+"/")
+		}
+		if ok && rel != "" {
 			k.add(name+".rel", rel)
 		}
 	}
@@ -123,9 +125,31 @@ func Words(text string) []string {
 func (k Known) values(prefix string, values []signature.Value) {
 	seen := map[signature.Kind]int{}
 	for _, v := range values {
-		k.add(fmt.Sprintf("%s.%s.%d", prefix, v.Kind, seen[v.Kind]), v.Text)
+		name := fmt.Sprintf("%s.%s.%d", prefix, v.Kind, seen[v.Kind])
+		k.add(name, v.Text)
 		seen[v.Kind]++
+		if words := WordsOf(v); len(words) > 1 || len(words) == 1 && words[0] != v.Text {
+			for i, w := range words[:min(len(words), maxValueWords)] {
+				k.add(fmt.Sprintf("%s.word.%d", name, i), w)
+			}
+		}
 	}
+}
+
+// maxValueWords is the number of words of a value that have bindings of their own.
+const maxValueWords = 4
+
+// WordsOf returns the words of a value in an error text, without a sign such as ^ before a version. A value of one word
+// without such a sign is its only word.
+func WordsOf(v signature.Value) []string {
+	if v.Kind != signature.Name && v.Kind != signature.Version {
+		return []string{v.Text}
+	}
+	words := Words(v.Text)
+	for i, w := range words {
+		words[i] = strings.TrimLeft(w, "^~!")
+	}
+	return slices.DeleteFunc(words, func(w string) bool { return w == "" })
 }
 
 func (k Known) add(name, value string) {
@@ -332,10 +356,11 @@ func rank(name string) int {
 const (
 	inWords  = "words."  // single words of the call that failed
 	inOutput = "output." // other lines of the error
+	inSteps  = "step."   // results of earlier steps
 )
 
 // sources are the beginnings of bindings, the simplest first.
-var sources = []string{"error.", "working_dir", "failed.", "context.", inWords, "task.", inOutput, "step."}
+var sources = []string{"error.", "working_dir", "failed.", "context.", inWords, "task.", inOutput, inSteps}
 
 func sourceOf(name string) string {
 	for _, source := range sources {

@@ -143,16 +143,22 @@ func (l *learner) template(values []string, known []Known, kind, ids string) Tem
 			out.Parts = append(out.Parts, Part{Text: s})
 		}
 	}
-	for _, p := range split(values) {
-		if p.constant {
-			text(p.texts[0])
+	for _, part := range compounds(known, values) {
+		if part.from != FromCaller {
+			out.Parts = append(out.Parts, Part{Param: l.param(part, known, ids)})
 			continue
 		}
-		for _, p := range pieces(known, p) {
+		for _, p := range split(part.texts) {
 			if p.constant {
 				text(p.texts[0])
-			} else {
-				out.Parts = append(out.Parts, Part{Param: l.param(p, known, ids)})
+				continue
+			}
+			for _, p := range pieces(known, p) {
+				if p.constant {
+					text(p.texts[0])
+				} else {
+					out.Parts = append(out.Parts, Part{Param: l.param(p, known, ids)})
+				}
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package signature
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -13,8 +14,8 @@ const (
 	maxSilent  = 4 // other lines
 )
 
-// otherValues returns the paths, names and addresses of the lines other than the given one, which have those of values.
-// What a repair needs is often in a line that does not name the problem. Lines that say error come first.
+// otherValues returns the values of namingKinds of the lines other than the given one, which has the given values. What
+// a repair needs is often in a line that does not name the problem. Lines that say error come first.
 func otherValues(lines []scoredLine, line string, values []Value) (out []Value) {
 	var telling, silent []string
 	for _, l := range lines {
@@ -27,12 +28,34 @@ func otherValues(lines []scoredLine, line string, values []Value) (out []Value) 
 		}
 	}
 	for _, l := range slices.Concat(telling, silent) {
-		for _, v := range read(l).Values {
-			named := v.Kind == Path || v.Kind == Name || v.Kind == URL || v.Kind == Address
+		for _, v := range slices.Concat(read(l).Values, detailsOf(l)) {
+			named := slices.Contains(namingKinds, v.Kind)
 			if named && len(out) < maxValues && !slices.Contains(values, v) && !slices.Contains(out, v) {
 				out = append(out, v)
 			}
 		}
+	}
+	return out
+}
+
+// namingKinds has the kinds of values that are read from other lines.
+var namingKinds = []Kind{Path, Name, URL, Address, Version, Symbol}
+
+var (
+	// detail matches a line that gives one detail of a problem: a label, a kind of thing and its name.
+	detail = regexp.MustCompile(`^\w+: +(?:class|interface|enum|struct|trait|type|variable|constant|field|function|` +
+		`method|module|package|table|column) ([A-Za-z_]\w*)(?:\(.*\))?$`)
+	symbol = regexp.MustCompile(`\b[A-Za-z_]\w*(?:::[A-Za-z_]\w*)+`)
+)
+
+// detailsOf returns values that only the form of another line shows. They are not read from the line of the problem,
+// because there the same words may be the problem.
+func detailsOf(line string) (out []Value) {
+	if m := detail.FindStringSubmatch(line); m != nil {
+		out = append(out, Value{Symbol, m[1]})
+	}
+	for _, s := range symbol.FindAllString(line, -1) {
+		out = append(out, Value{Symbol, s})
 	}
 	return out
 }

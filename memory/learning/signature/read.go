@@ -88,6 +88,10 @@ var (
 	program  = regexp.MustCompile(`^(?:[\w.-]*/)*(?:[a-z0-9_]+-)*([a-zA-Z][\w+]*?)(?:\.exe)?: `)
 	exitCode = regexp.MustCompile(`(?i)\b(exit(?:ed)?(?: with)? ?(?:status|code)?[ :=]{1,2}|error )\d+\b`)
 
+	// markup matches the marks at the beginning of a quoted piece of a file. They tell what the file is or contains: a
+	// page begins with <!, a conflict with <<<<<<<. A name or an operator alone has no such marks.
+	markup = regexp.MustCompile(`^([<>={\[!|%&]{2,})\s?\w`)
+
 	codeWord = regexp.MustCompile(`^(?:[A-Z]{1,6}[-_]?\d{2,6}|E[A-Z]{3,}[0-9]*|ERR_[A-Z_]+|SIG[A-Z]{2,6}|` +
 		`[A-Z_]+_ERR(?:OR)?)$`)
 	thrown = regexp.MustCompile(`^(?:\w+\.)*\w+(?:Error|Exception|Fault|Interrupt)$`)
@@ -250,6 +254,9 @@ func (s *Signature) assemble(line string, hits []hit) {
 				value(Name, h.text)
 				add(quoted[strings.LastIndexByte(quoted, '/')+1:])
 				continue
+			}
+			if mark := markup.FindStringSubmatch(h.text); mark != nil {
+				add("`" + mark[1]) // no word of a signature begins with <, which begins the kind of a value
 			}
 			value(Name, strings.TrimSuffix(h.text, "()"))
 		default:

@@ -35,6 +35,8 @@ const (
 	Address  Kind = "address"
 	Time     Kind = "time"
 	Duration Kind = "duration"
+	// Symbol is a name that another line of an error gives as a detail: File in "symbol: class File", or std::fs::File.
+	Symbol Kind = "symbol"
 )
 
 // Value is a part of an error text that varies between occurrences of a problem.
@@ -53,7 +55,8 @@ type Signature struct {
 	Codes []string `json:"codes,omitempty"`
 	// Values are in the order of the text.
 	Values []Value `json:"values,omitempty"`
-	// Other has the paths, names and addresses of the other lines of the text: those of lines that say error first.
+	// Other has the paths, names, addresses, versions and symbols of the other lines of the text: those of lines that say
+	// error first.
 	Other []Value `json:"other,omitempty"`
 	// Line is the original line of the text.
 	Line string `json:"line,omitempty"`

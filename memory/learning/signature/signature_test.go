@@ -334,3 +334,16 @@ func BenchmarkOfError(b *testing.B) {
 		signature.OfError(text)
 	}
 }
+
+// The marks at the beginning of a quoted piece of a file tell what the file contains. Names and operators are values.
+func TestMarksOfAQuotedPieceIdentifyAProblem(t *testing.T) {
+	same := func(a, b string) bool { return signature.Same(signature.OfError(a), signature.OfError(b)) }
+	const list = `ReadError: feed.dat: bad character, "[[[ section"... is not a table`
+	require.True(t, same(list, `ReadError: other.dat: bad character, "[[[ section"... is not a table`))
+	require.True(t, same(list, `ReadError: other.dat: bad character, "[[[ other"... is not a table`))
+	require.False(t, same(list, `ReadError: other.dat: bad character, "{{ section"... is not a table`))
+	require.True(t, same(`builder: error: '==' does not apply`, `builder: error: '&&' does not apply`))
+	require.True(t, same(`builder: error: no part '<east>'`, `builder: error: no part 'west'`))
+	s := signature.OfError(list)
+	require.True(t, signature.Same(s, signature.Parse(s.Text)), "a stored signature is the same problem")
+}

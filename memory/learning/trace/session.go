@@ -285,7 +285,11 @@ func (f *finder) solve(problem signature.Signature, from int, outcome schema.Out
 		case c.Failed && failed != nil && sameCall(*failed, c) && !c.Error.IsZero() && !f.comesBack(problem, i+1):
 			passed := c // the call passed as far as this problem is concerned
 			passed.Failed, passed.Error = false, signature.Signature{}
+			before := len(f.out)
 			f.emit(problem, failed, append(slices.Clone(f.calls[start:i]), passed), schema.OutcomeSuccess, true)
+			for n := range f.out[before:] {
+				f.out[before+n].Partial = true
+			}
 			return i
 		}
 	}

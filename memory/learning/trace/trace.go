@@ -52,6 +52,8 @@ type Attempt struct {
 	Sensitivity schema.Sensitivity  `json:"sensitivity,omitempty"`
 	// Checked means that the outcome was observed, not only reported: the call that had failed ran again.
 	Checked bool `json:"checked,omitempty"`
+	// Partial means that the call that had failed then failed with another error.
+	Partial bool `json:"partial,omitempty"`
 	// Bound means that the agent had named its constraints. They are in the context.
 	Bound bool `json:"bound,omitempty"`
 	// Open has the agent's questions that were open when the attempt ended.

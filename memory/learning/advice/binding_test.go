@@ -1,0 +1,143 @@
+package advice_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/memory/learning/advice"
+	"github.com/mneme/mneme/memory/learning/trace"
+)
+
+// A value of the old occurrence that the present one does not have must not be advised: it has another value there.
+func TestATentativeCandidateHasNoOldValues(t *testing.T) {
+	for name, tt := range map[string]struct {
+		old, now, repair, want string
+		oldCall, nowCall       string
+	}{
+		"a version within a quoted text": {
+			old:    "fetcher: error: nothing provides 'loom-east ^4.31'",
+			now:    "fetcher: error: nothing provides 'loom-west ^2.18'",
+			repair: "builder unpin 4.31", want: "builder unpin 2.18",
+		},
+		"a version of another line": {
+			old:    "fetcher: error: nothing provides the part\nversions that exist: 6.2.9",
+			now:    "fetcher: error: nothing provides the part\nversions that exist: 3.0.14",
+			repair: "builder pin --to=6.2.9", want: "builder pin --to=3.0.14",
+		},
+		"a line in an expression": {
+			old:    "loader: error: value not closed (at line 8, column 12)",
+			now:    "loader: error: value not closed (at line 14, column 3)",
+			repair: "sed -i '8s/$/;/' feed.dat", want: "sed -i '14s/$/;/' feed.dat",
+		},
+		"a line that is not the number of the repair": {
+			old:    "loader: error: value not closed (at line 8, column 12)",
+			now:    "loader: error: value not closed (at line 14, column 3)",
+			repair: "sed -i '2s/8.5/$8/' feed.dat", want: "sed -i '2s/8.5/$8/' feed.dat",
+		},
+		"a detail in another line": {
+			old:    "a.x:4: error: symbol is not known\n  symbol:   class Ledger\n  location: class Main",
+			now:    "a.x:9: error: symbol is not known\n  symbol:   class Quorum\n  location: class Other",
+			repair: "sed -i '1a use store.api.Ledger;' a.x", want: "sed -i '1a use store.api.Quorum;' a.x",
+		},
+		"a symbol that another line offers": {
+			old:    "error: no type `Lock` is in scope\nhelp: use one of these\n1 + use std::sync::Lock;",
+			now:    "error: no type `Tree` is in scope\nhelp: use one of these\n1 + use kit::forest::Tree;",
+			repair: "builder use std::sync::Lock", want: "builder use kit::forest::Tree",
+		},
+		"a path without the directory that the call names": {
+			old: "loader: error: the feed has no key", now: "loader: error: the feed has no key",
+			oldCall: "loader ./main.dat", nowCall: "loader ./east/feed.dat",
+			repair: "keyadd main.dat", want: "keyadd east/feed.dat",
+		},
+		"an element of a path that is in the repair by chance": {
+			old: "builder: ./bin/weave.pl cannot start", now: "builder: ./knit.pl cannot start",
+			oldCall: "./bin/weave.pl", nowCall: "./knit.pl",
+			repair: "relink /usr/bin/env ./bin/weave.pl", want: "relink /usr/bin/env ./knit.pl",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if tt.oldCall == "" {
+				tt.oldCall, tt.nowCall = "builder all", "builder all"
+			}
+			s := newStory("ana", 1).in("linux", "/w", nil).does(tt.oldCall, tt.old).does(tt.repair, "")
+			attempts := s.does(tt.oldCall, "").ends("success").attempts()
+			args, err := json.Marshal(map[string]string{"cmd": tt.nowCall})
+			require.NoError(t, err)
+			now := advice.Situation{Error: tt.now, Context: map[string]string{"os": "linux"},
+				Failed: trace.CallOf("shell", args)}
+			answer := advice.Advise(now, advice.Tentative(now, attempts))
+			require.NotNil(t, answer.Best)
+			require.Len(t, answer.Best.Steps, 1)
+			got := map[string]string{}
+			require.NoError(t, json.Unmarshal(answer.Best.Steps[0].Args, &got))
+			require.Equal(t, tt.want, got["cmd"])
+		})
+	}
+}
+
+// A later step uses the whole result of a step, although a part of it is a value of the error.
+func TestATentativeCandidateUsesWholeResults(t *testing.T) {
+	s := newStory("ana", 1).in("linux", "/w", nil).does("builder all", "builder: error: LOOM_ZONE: variable is not set")
+	s.returns("grep LOOM_ZONE= sample.env", "LOOM_ZONE=east").does("builder set LOOM_ZONE=east", "")
+	attempts := s.does("builder all", "").ends("success").attempts()
+	now := advice.Situation{Error: "builder: error: KNIT_MODE: variable is not set",
+		Context: map[string]string{"os": "linux"}}
+	answer := advice.Advise(now, advice.Tentative(now, attempts))
+	require.NotNil(t, answer.Best)
+	require.Len(t, answer.Best.Steps, 2)
+	require.JSONEq(t, `{"cmd":"grep KNIT_MODE= sample.env"}`, string(answer.Best.Steps[0].Args))
+	require.JSONEq(t, `{"cmd":"builder set {step}"}`, string(answer.Best.Steps[1].Args))
+	require.Equal(t, []string{"step"}, answer.Best.Steps[1].Missing)
+}
+
+// A repair that helped after a call of the present form precedes one that did after another, or that lacks a value.
+func TestATentativeCandidateOfTheSameFormOfCallIsPreferred(t *testing.T) {
+	const problem = "loader: error: the feed is not sorted"
+	after := func(n int, call, repair string) []trace.Attempt {
+		s := newStory("ana", n).in("linux", "/w", nil).does(call, problem).does(repair, "")
+		return s.does(call, "").ends("success").attempts()
+	}
+	attempts := after(1, "loader all", "sort main.dat")
+	attempts = append(attempts, after(2, "loader all --from east/feed.dat", "sort east/feed.dat")...)
+	for call, want := range map[string]string{
+		"loader all":                       "sort main.dat",
+		"loader most":                      "sort main.dat",
+		"loader all --from west/other.dat": "sort west/other.dat",
+	} {
+		args, err := json.Marshal(map[string]string{"cmd": call})
+		require.NoError(t, err)
+		now := advice.Situation{Error: problem, Context: map[string]string{"os": "linux"},
+			Failed: trace.CallOf("shell", args)}
+		answer := advice.Advise(now, advice.Tentative(now, attempts))
+		options := answer.Others
+		if answer.Best != nil {
+			options = append([]advice.Option{*answer.Best}, options...)
+		}
+		require.NotEmpty(t, options)
+		got := map[string]string{}
+		require.NoError(t, json.Unmarshal(options[0].Steps[0].Args, &got))
+		require.Equal(t, want, got["cmd"], call)
+	}
+}
+
+// A step that only led to another error is less likely to be the repair than one after which the call passed.
+func TestATentativeCandidateAfterWhichTheCallPassedIsPreferred(t *testing.T) {
+	const problem, other = "loader: error: the feed is not sorted", "loader: permission denied"
+	s := newStory("ana", 1).in("linux", "/w", nil).does("loader all", problem).does("sort main.dat", "")
+	attempts := s.does("loader all", "").ends("success").attempts()
+	s = newStory("ana", 2).in("linux", "/w", nil).does("loader all", problem).does("lock main.dat", "")
+	s.does("loader all", other).does("unlock main.dat", "").does("loader all", "")
+	attempts = append(attempts, s.ends("success").attempts()...)
+	now := advice.Situation{Error: problem, Context: map[string]string{"os": "linux"}}
+	candidates := advice.Tentative(now, attempts)
+	require.Len(t, candidates, 2)
+	answer := advice.Advise(now, candidates)
+	require.NotEmpty(t, answer.Others)
+	first := append([]advice.Option{}, answer.Others...)
+	if answer.Best != nil {
+		first = append([]advice.Option{*answer.Best}, first...)
+	}
+	require.JSONEq(t, `{"cmd":"sort main.dat"}`, string(first[0].Steps[0].Args))
+}

@@ -1,0 +1,184 @@
+package advice
+
+import (
+	"cmp"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/mneme/mneme/memory/learning/align"
+	"github.com/mneme/mneme/memory/learning/signature"
+	"github.com/mneme/mneme/memory/learning/trace"
+)
+
+// single makes a procedure from one attempt for the situation. If it has a value without a source, an element of a path
+// may be in the steps by chance, such as bin in /usr/bin; then only whole paths vary.
+func single(a trace.Attempt, now Situation) (align.Procedure, bool) {
+	out, ok := align.Learn([]trace.Attempt{elsewhere(a, now, true), a})
+	if !ok || out.Guessed() == 0 {
+		return out, ok
+	}
+	if whole, ok := align.Learn([]trace.Attempt{elsewhere(a, now, false), a}); ok && whole.Guessed() < out.Guessed() {
+		return whole, true
+	}
+	return out, true
+}
+
+// elsewhere returns a copy of an attempt with other names and paths, as if the problem had occurred in another project.
+// align.Learn, given both, keeps what they share as constants and makes parameters of the rest. Words of the call that
+// failed, and values of other lines of its error, vary if they are not those of the present situation.
+//
+// An element of a path varies as well if elements is set: a command may have the element alone.
+func elsewhere(a trace.Attempt, now Situation, elements bool) trace.Attempt {
+	present := signature.OfError(now.Error)
+	marks := figures(a.Problem, present, now.Error)
+	known := longestFirst(marks)
+	mark := func(text string) {
+		for _, part := range append(strings.Split(text, "/"), text) {
+			// An element of a path that the present error has as well, such as lib, does not vary.
+			if len(part) >= minMark && strings.ContainsFunc(part, unicode.IsLetter) &&
+				(part == text || elements && !hasWord(now.Error, part)) {
+				if marks[part] = replaceWords(part, known, marks); marks[part] == part {
+					marks[part] = marked(part)
+				}
+			}
+		}
+		// A command may have the directory without the file. Its elements may be too short for marks of their own.
+		if dir := path.Dir(text); strings.Contains(text, "/") && len(dir) >= minMark &&
+			(elements || strings.Contains(dir, "/")) {
+			marks[dir] = marked(dir)
+		}
+	}
+	for _, v := range slices.Concat(a.Problem.Values, signature.OfError(a.Intent).Values) {
+		if v.Kind == signature.Path || v.Kind == signature.Name || v.Kind == signature.URL || v.Kind == signature.ID {
+			mark(v.Text)
+		}
+	}
+	for _, w := range varied(a.Situation.Failed, now.Failed) {
+		mark(w)
+	}
+	symbols := slices.ContainsFunc(present.Other, func(v signature.Value) bool { return v.Kind == signature.Symbol })
+	for _, v := range a.Problem.Other {
+		if symbols && v.Kind == signature.Symbol && !hasWord(now.Error, v.Text) {
+			marks[v.Text] = marked(v.Text) // as a whole: the present error has one in its place
+			continue
+		}
+		// A value that contains one of those above varies with it.
+		if v.Kind != signature.Version && !strings.Contains(now.Error, v.Text) &&
+			replaceWords(v.Text, longestFirst(marks), marks) == v.Text {
+			mark(v.Text)
+		}
+	}
+	if a.Situation.WorkingDir != "" {
+		marks[a.Situation.WorkingDir] = marked(a.Situation.WorkingDir)
+	}
+	old := longestFirst(marks)
+	replace := func(text string) string { return replaceWords(text, old, marks) }
+	out := a
+	out.ID += "'"
+	if out.Problem = signature.OfError(replace(a.Problem.Line)); !signature.Same(out.Problem, a.Problem) {
+		// Some names are words of the error message: with other names it would be another problem. They stay.
+		maps.DeleteFunc(marks, func(old, _ string) bool {
+			return !signature.Same(signature.OfError(replaceWords(a.Problem.Line, []string{old}, marks)), a.Problem)
+		})
+		old = longestFirst(marks)
+		if out.Problem = signature.OfError(replace(a.Problem.Line)); !signature.Same(out.Problem, a.Problem) {
+			return a
+		}
+	}
+	// Problem.Values also has values of lines other than Problem.Line.
+	out.Problem.Values = slices.Clone(a.Problem.Values)
+	for i := range out.Problem.Values {
+		out.Problem.Values[i].Text = replace(out.Problem.Values[i].Text)
+	}
+	out.Problem.Other = slices.Clone(a.Problem.Other)
+	for i := range out.Problem.Other {
+		out.Problem.Other[i].Text = replace(out.Problem.Other[i].Text)
+	}
+	out.Intent = replace(a.Intent)
+	out.Situation.WorkingDir = replace(a.Situation.WorkingDir)
+	if a.Situation.Failed != nil {
+		failed := replaced(*a.Situation.Failed, replace)
+		out.Situation.Failed = &failed
+	}
+	out.Steps = nil
+	for i, s := range a.Steps {
+		out.Steps = append(out.Steps, replaced(s, replace))
+		for _, text := range firstReturned(a, i) {
+			if _, known := marks[text]; known {
+				continue
+			}
+			marks[text] = marked(text)
+			old = append(old, text)
+			slices.SortStableFunc(old, func(x, y string) int { return len(y) - len(x) })
+		}
+		out.Steps[i].Results = make(map[string]string, len(s.Results))
+		for at, text := range s.Results {
+			if by, ok := marks[text]; ok {
+				text = by
+			}
+			out.Steps[i].Results[at] = text
+		}
+	}
+	return out
+}
+
+// varied returns the words of a call that failed that the present call does not have in the same place. Calls with
+// another number of words are not compared.
+func varied(old, now *trace.Step) (out []string) {
+	if old == nil || now == nil || old.Tool != now.Tool {
+		return nil
+	}
+	for _, arg := range slices.Sorted(maps.Keys(old.Args)) {
+		before, after := align.Words(old.Args[arg].Text), align.Words(now.Args[arg].Text)
+		for i, w := range before {
+			if len(before) == len(after) && w != after[i] {
+				out = append(out, w)
+			}
+		}
+	}
+	return out
+}
+
+func longestFirst(marks map[string]string) []string {
+	return slices.SortedFunc(maps.Keys(marks), func(x, y string) int {
+		return cmp.Or(len(y)-len(x), strings.Compare(x, y))
+	})
+}
+
+// firstReturned returns the results of a step that an argument of a later step contains and that did not occur before:
+// the argument's value came from the result. Results with spaces are left out.
+func firstReturned(a trace.Attempt, step int) (out []string) {
+	known := []string{a.Problem.Line, a.Intent, a.Situation.WorkingDir}
+	if a.Situation.Failed != nil {
+		known = append(known, textsOf(*a.Situation.Failed)...)
+	}
+	for _, s := range a.Steps[:step+1] {
+		known = append(known, textsOf(s)...)
+	}
+	var later []string
+	for _, s := range a.Steps[step+1:] {
+		later = append(later, textsOf(s)...)
+	}
+	for _, at := range slices.Sorted(maps.Keys(a.Steps[step].Results)) {
+		text := a.Steps[step].Results[at]
+		has := func(in string) bool { return hasWord(in, text) }
+		if len(text) >= minMark && !strings.ContainsFunc(text, unicode.IsSpace) && marked(text) != text &&
+			!slices.ContainsFunc(known, has) && slices.ContainsFunc(later, has) {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+// textsOf returns the arguments of a step that are strings, in the order of their names.
+func textsOf(s trace.Step) (out []string) {
+	for _, at := range slices.Sorted(maps.Keys(s.Args)) {
+		if s.Args[at].Type == "string" {
+			out = append(out, s.Args[at].Text)
+		}
+	}
+	return out
+}
