@@ -222,7 +222,7 @@ func TestReviewsOfSeveralProposals(t *testing.T) {
 	c.cfg.TaskQueue = "nobody-" + uuid.NewString()
 	require.Contains(t, c.run("review", "reject", ids[4], "--reason", "r", "--timeout",
 		"2s").is(app.ExitUnavailable).err, "deciding again is harmless")
-	require.NoError(t, harness.Temporal(t).TerminateWorkflow(t.Context(), run, "", "nobody takes it"))
+	require.NoError(t, harness.Temporal(t).TerminateWorkflow(t.Context(), run, "", "no one takes it"))
 }
 
 // adding decides that every fact is new.

@@ -48,13 +48,7 @@ func New(t testing.TB, change func(*workflows.Dependencies)) *Harness {
 // NewAt is New on a given migrated schema and Temporal client.
 func NewAt(t testing.TB, databaseURL string, c client.Client, change func(*workflows.Dependencies)) *Harness {
 	t.Helper()
-	h := &Harness{Store: testkit.OpenStore(t, databaseURL), Temporal: c, TaskQueue: "test-" + uuid.NewString(),
-		DatabaseURL: databaseURL}
-	h.Deps = workflows.Dependencies{Store: h.Store, Brain: rules.New(), Index: vector.PGVector{Store: h.Store},
-		Policy: proposals.DefaultWritePolicy(), Concurrency: 4}
-	if change != nil {
-		change(&h.Deps)
-	}
+	h := NewIdle(t, databaseURL, c, change)
 	h.StartWorker(t)
 	return h
 }
