@@ -37,8 +37,7 @@ func reported(ctx context.Context, tx pgx.Tx, sc Scope) ([]pendingRow, error) {
 }
 
 // TakeReports marks the groups of procedures and plans with outcomes reported since the last run, so that they are
-// decided again.
-// It takes the reports of the scope in page by page. It returns the number of groups.
+// decided again. It takes the reports of the scope in page by page. It returns the number of groups.
 func (s *Learning) TakeReports(ctx context.Context, sc Scope, now time.Time) (groups int, err error) {
 	for more := true; more; {
 		var marked int
