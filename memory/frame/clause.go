@@ -164,7 +164,7 @@ func completes(prev, f Frame, close bool) bool {
 	if f.byPronoun && prev.actor != "" && len(prev.subject) == 0 {
 		return true // "I changed my dentist, it is Dr. Roth now"
 	}
-	return !match(prev, f).strangers
+	return !strangers(prev, f)
 }
 
 func joined(prev, f Frame) Frame {

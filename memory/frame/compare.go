@@ -153,7 +153,7 @@ func about(limited, f Frame) bool {
 func unmatched(f Frame, used []bool, other Frame) []string {
 	var out []string
 	for i, t := range f.topic {
-		if used[i] || softTerms[t] || strings.HasPrefix(t, "@") && t != selfTerm && t != teamTerm {
+		if used[i] || softTerms[t] || strings.HasPrefix(t, "@") && t != SelfTerm && t != TeamTerm {
 			continue
 		}
 		if conceptsMeet(t, other) && !slices.Contains(f.subject, t) {
@@ -170,11 +170,11 @@ func conceptsMeet(t string, f Frame) bool {
 }
 
 func withoutTeam(terms []string) []string {
-	return slices.DeleteFunc(terms, func(t string) bool { return t == teamTerm })
+	return slices.DeleteFunc(terms, func(t string) bool { return t == TeamTerm })
 }
 
 func isPerson(f Frame, t string) bool {
-	return t == selfTerm || t == teamTerm || t == f.speaker && t != ""
+	return t == SelfTerm || t == TeamTerm || t == f.speaker && t != ""
 }
 
 // strangers reports whether the statements are about different people or things: each has an owner that the other
@@ -195,7 +195,7 @@ func strangers(a, b Frame) bool {
 		return true
 	}
 	// Someone other than the owner changed it.
-	return b.actor != "" && b.actor != teamTerm && b.actor != "they" && len(b.owner) == 0 && personal(a) &&
+	return b.actor != "" && b.actor != TeamTerm && b.actor != "they" && len(b.owner) == 0 && personal(a) &&
 		!slices.ContainsFunc(a.owner, func(t string) bool { return samePerson(a, b, t, b.actor) })
 }
 
@@ -213,7 +213,7 @@ func has(f, g Frame, t string) bool {
 
 // personal reports whether the statement is about one person.
 func personal(f Frame) bool {
-	return slices.ContainsFunc(f.owner, func(t string) bool { return isPerson(f, t) && t != teamTerm }) ||
+	return slices.ContainsFunc(f.owner, func(t string) bool { return isPerson(f, t) && t != TeamTerm }) ||
 		f.bareName || f.kin
 }
 
@@ -233,15 +233,15 @@ func withoutValues(terms []string, f Frame) []string {
 // samePerson reports whether two terms probably mean the same people: "I" and the name of the speaker, or "we" and a
 // member of the group.
 func samePerson(a, b Frame, x, y string) bool {
-	personX := x == selfTerm || x == teamTerm || x == a.speaker && x != ""
-	personY := y == selfTerm || y == teamTerm || y == b.speaker && y != ""
+	personX := x == SelfTerm || x == TeamTerm || x == a.speaker && x != ""
+	personY := y == SelfTerm || y == TeamTerm || y == b.speaker && y != ""
 	if !personX || !personY {
 		return x == y
 	}
-	if x == teamTerm || y == teamTerm {
+	if x == TeamTerm || y == TeamTerm {
 		return true
 	}
-	return x == y || x == selfTerm && a.speaker == "" && y == selfTerm
+	return x == y || x == SelfTerm && a.speaker == "" && y == SelfTerm
 }
 
 // sameTerm reports whether two words mean the same: they have the same stem or belong to one concept.
@@ -260,7 +260,7 @@ func sameTerm(x, y string) bool {
 // attributes returns the shared terms that do not only name the subject.
 func (m alignment) attributes(a, b Frame) []string {
 	return slices.DeleteFunc(slices.Clone(m.shared), func(t string) bool {
-		return t == selfTerm || t == teamTerm || t == a.speaker || t == b.speaker || softTerms[t] ||
+		return t == SelfTerm || t == TeamTerm || t == a.speaker || t == b.speaker || softTerms[t] ||
 			slices.Contains(a.owner, t) && slices.Contains(b.owner, t)
 	})
 }
@@ -296,7 +296,7 @@ func named(a, b Frame, m alignment) Relation {
 	// The statements must have something in common other than the value, unless the later one says that the thing
 	// was disposed of and another one acquired: "we sold the Honda and bought a Kia".
 	disposed := endVerbs[b.mainVerb] && len(b.values) > 0 && a.OfSpeaker() &&
-		(b.actor == teamTerm || b.actor == a.speaker) && allNames(b.old)
+		(b.actor == TeamTerm || b.actor == a.speaker) && allNames(b.old)
 	if len(m.shared) == 0 && !(a.holder && b.holder) && !disposed && (len(m.restA) > 0 && len(m.restB) > 0) {
 		return Relation{}
 	}

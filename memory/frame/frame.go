@@ -56,7 +56,7 @@ func (f Frame) Terms() []string {
 
 // OfSpeaker reports whether the statement is about its speaker.
 func (f Frame) OfSpeaker() bool {
-	return slices.ContainsFunc(f.owner, func(t string) bool { return isPerson(f, t) && t != teamTerm }) && !f.kin
+	return slices.ContainsFunc(f.owner, func(t string) bool { return isPerson(f, t) && t != TeamTerm }) && !f.kin
 }
 
 // Owner returns the owner of the statement's attribute, in the words of the statement, or "" if it names none.

@@ -146,9 +146,9 @@ func (o *outline) add(r *reader, role string, from, to int, whole bool) {
 		case t.low == "the" || possessives[t.low]:
 			p.definite = p.definite || len(p.stems) == 0
 		case selfWords[t.low]:
-			p.stems = append(p.stems, cmp.Or(r.speaker, selfTerm))
+			p.stems = append(p.stems, cmp.Or(r.speaker, SelfTerm))
 		case teamWords[t.low]:
-			p.stems = append(p.stems, teamTerm)
+			p.stems = append(p.stems, TeamTerm)
 		case isMarker(t), isAdverb(t), changeVerbs[t.stem] && i < r.verb+2:
 		case isContent(t), t.cap && i > 0 && !selfWords[t.low] && !fillers[t.low], hasOpposite(t):
 			if len(p.stems) == 0 && t.cap {

@@ -33,7 +33,7 @@ func (r *reader) findOwner(actor int, agent bool) {
 				if w := r.ts[k]; possessives[w.low] {
 					r.kin = r.kin || i < r.verb
 				} else if w.low == "user" {
-					add(selfTerm)
+					add(SelfTerm)
 					r.kin = r.kin || i+1 < r.verb && r.ownsPerson(i)
 				} else if isContent(w) {
 					add(w.stem)
@@ -43,9 +43,9 @@ func (r *reader) findOwner(actor int, agent bool) {
 		case t.is("my", "our") && !r.ownsPerson(i):
 			possessor = true
 			if t.low == "our" {
-				add(teamTerm)
+				add(TeamTerm)
 			} else {
-				add(cmp.Or(r.speaker, selfTerm))
+				add(cmp.Or(r.speaker, SelfTerm))
 			}
 		case t.low == "of" && i+1 < len(r.ts) && hasDigit(r.ts[i+1].low): // "a weight of 68 kg"
 		case t.low == "of" && i+1 < len(r.ts):
@@ -66,9 +66,9 @@ func (r *reader) findOwner(actor int, agent bool) {
 	}
 	switch {
 	case slices.ContainsFunc(r.ts[1:actor], func(t token) bool { return t.low == "i" }):
-		add(cmp.Or(r.speaker, selfTerm)) // "the series I'm watching", "every Tuesday I meet friends"
+		add(cmp.Or(r.speaker, SelfTerm)) // "the series I'm watching", "every Tuesday I meet friends"
 	case slices.ContainsFunc(r.ts[1:actor], func(t token) bool { return t.low == "we" }):
-		add(teamTerm)
+		add(TeamTerm)
 	case r.isSelf(0, actor):
 		for _, t := range r.subject {
 			add(t)

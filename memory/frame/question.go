@@ -29,12 +29,6 @@ type Term struct {
 	Owner bool // it names an owner: a name, "my", the thing asked about
 }
 
-// SelfTerm and TeamTerm are the stems of "I" and "we" in questions and statements.
-const (
-	SelfTerm = selfTerm
-	TeamTerm = teamTerm
-)
-
 // askFillers has words that occur in questions about any subject.
 var askFillers = stems(`tell know describe explain list give remind summarize summarise discuss mention talk say said
 	said want ask show think like_to help find detail information info example kind type sort name anything exactly
@@ -162,10 +156,10 @@ func (q *Question) terms(ts []token, dated []bool) {
 		case dated[i], relation(ts, i):
 			continue
 		case selfWords[t.low]:
-			add(selfTerm, true)
+			add(SelfTerm, true)
 			continue
 		case teamWords[t.low]:
-			add(teamTerm, true)
+			add(TeamTerm, true)
 			continue
 		case t.poss:
 			for k := start; k < i; k++ {
@@ -241,13 +235,13 @@ func vocabularyOf(text []tokens, who string, frames []Frame) vocabulary {
 		for _, t := range s.ts {
 			switch {
 			case selfWords[t.low] && speakerKey(who) == "":
-				v.stems[selfTerm] = true
+				v.stems[SelfTerm] = true
 			case selfWords[t.low]:
 				v.self = true
 			case t.low == "user":
-				v.stems[selfTerm], v.stems["user"] = true, true
+				v.stems[SelfTerm], v.stems["user"] = true, true
 			case teamWords[t.low]:
-				v.stems[teamTerm] = true
+				v.stems[TeamTerm] = true
 			default:
 				note(t.stem)
 				if strings.Contains(t.text, " ") { // a phrase: a question may have only one of its words
@@ -289,17 +283,17 @@ func (v vocabulary) covers(t Term) float64 {
 	if v.stems[t.Stem] {
 		return 1
 	}
-	if t.Stem == selfTerm && v.stems[teamTerm] || t.Stem == teamTerm && v.stems[selfTerm] {
+	if t.Stem == SelfTerm && v.stems[TeamTerm] || t.Stem == TeamTerm && v.stems[SelfTerm] {
 		return 1
 	}
 	switch {
 	case t.Stem == v.spoke && t.Stem != "":
 		return namedSelf
-	case t.Stem == selfTerm && v.self:
+	case t.Stem == SelfTerm && v.self:
 		return namedSelf
-	case t.Stem == teamTerm && !v.self:
+	case t.Stem == TeamTerm && !v.self:
 		return ownerless // a statement without an owner may be about us
-	case t.Stem == selfTerm:
+	case t.Stem == SelfTerm:
 		return ownerless / 2
 	}
 	for _, c := range concepts[t.Stem] {

@@ -8,7 +8,7 @@ import (
 // Frame is a parsed statement.
 type Frame struct {
 	speaker string   // the speaker's first name; empty when unknown or a role such as "user"
-	subject []string // stems of the subject's words; selfTerm and teamTerm stand for "I" and "we"
+	subject []string // stems of the subject's words; SelfTerm and TeamTerm stand for "I" and "we"
 	topic   []string // stems of the content words other than values, the subject's first
 	values  []Value  // values of the attribute
 	old     []Value  // values that the statement itself declares outdated
@@ -42,10 +42,10 @@ type Frame struct {
 	subjectless bool // it begins with its verb
 }
 
-// Pseudo words of subjects.
+// SelfTerm and TeamTerm are the stems of "I" and "we" in questions and statements.
 const (
-	selfTerm = "@me"
-	teamTerm = "@we"
+	SelfTerm = "@me"
+	TeamTerm = "@we"
 )
 
 // How clearly a statement reports a change.
@@ -132,7 +132,7 @@ func (r *reader) insteadOf(reason Frame) {
 	}
 	var words []string
 	for _, t := range reason.subject {
-		if !isPerson(reason, t) && t != selfTerm && t != teamTerm && !slices.Contains(r.topic, t) {
+		if !isPerson(reason, t) && t != SelfTerm && t != TeamTerm && !slices.Contains(r.topic, t) {
 			words = append(words, t)
 		}
 	}

@@ -186,9 +186,9 @@ func (r *reader) invert() bool {
 	}
 	var v Value
 	if r.isSelf(0, end) {
-		key := selfTerm
+		key := SelfTerm
 		if teamWords[r.ts[0].low] {
-			key = teamTerm
+			key = TeamTerm
 		} else if r.speaker != "" {
 			key = r.speaker
 		}
@@ -347,13 +347,13 @@ func (r *reader) findTopic() {
 			r.condition = append(r.condition, t.stem)
 		case subject && agent:
 		case selfWords[t.low]:
-			r.addTerm(subject, cmp.Or(r.speaker, selfTerm))
+			r.addTerm(subject, cmp.Or(r.speaker, SelfTerm))
 		case t.low == "user" && (i == 0 || r.ts[i-1].low == "the"):
-			r.addTerm(subject, selfTerm)
+			r.addTerm(subject, SelfTerm)
 		case teamWords[t.low] || t.low == "our":
-			r.addTerm(subject, teamTerm)
+			r.addTerm(subject, TeamTerm)
 		case t.low == "my":
-			r.addTerm(subject || agent && i == r.verb+1, cmp.Or(r.speaker, selfTerm))
+			r.addTerm(subject || agent && i == r.verb+1, cmp.Or(r.speaker, SelfTerm))
 		case !isContent(t) && !(t.cap && i > 0 && lightVerbs[t.stem]) &&
 			!(concepts[t.stem] != nil && !auxiliaries[t.low] && !prepositions[t.low] && !fillers[t.low]):
 		case t.stem == r.mover && i >= actor:
@@ -395,9 +395,9 @@ func (r *reader) findTopic() {
 func (r *reader) actorKey(actor int) string {
 	switch low := r.ts[0].low; {
 	case teamWords[low]:
-		return teamTerm
+		return TeamTerm
 	case selfWords[low]:
-		return cmp.Or(r.speaker, selfTerm)
+		return cmp.Or(r.speaker, SelfTerm)
 	case pronouns[low]:
 		return "they"
 	case actor == 1:
@@ -430,7 +430,7 @@ func (r *reader) isWhen() bool {
 // moversOnly reports whether the statement names only people who move, which means that they move home.
 func (r *reader) moversOnly() bool {
 	return !r.copular && !slices.ContainsFunc(r.topic, func(t string) bool {
-		return !slices.Contains(r.owner, t) && t != selfTerm && t != teamTerm &&
+		return !slices.Contains(r.owner, t) && t != SelfTerm && t != TeamTerm &&
 			!(r.kin && slices.Contains(r.subject, t)) // "my sister"
 	})
 }
