@@ -1,4 +1,4 @@
-// Command fit fits the weights of memory/frame to the development conversations of package changes, and prints them. It
+// Command fit fits the weights of memory/question to the development conversations of package changes, and prints them. It
 // does not fit the held-out half; it only prints the sums of the results there.
 //
 //	go run ./bench/changes/fit [-conversations FILE]
