@@ -3,11 +3,12 @@ package main
 import (
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/mneme/mneme/bench/tools/families"
 )
 
 // tally are the figures of some results.
@@ -40,7 +41,7 @@ func mean(n, all int) string { return fmt.Sprintf("%.2f", float64(n)/float64(max
 func later(r result) bool { return r.times > 0 }
 
 // report prints the arms, and each family.
-func report(w io.Writer, families []family, all []measured) {
+func report(w io.Writer, of []families.Family, all []measured) {
 	var rows [][]string
 	for _, m := range all {
 		whole, again := count(m.results, func(result) bool { return true }), count(m.results, later)
@@ -56,10 +57,10 @@ func report(w io.Writer, families []family, all []measured) {
 	for _, m := range all {
 		header = append(header, m.name)
 	}
-	for _, f := range families {
-		row := []string{f.name}
+	for _, f := range of {
+		row := []string{f.Name}
 		for _, m := range all {
-			c := count(m.results, func(r result) bool { return later(r) && r.family == f.name })
+			c := count(m.results, func(r result) bool { return later(r) && r.family == f.Name })
 			row = append(row, fmt.Sprintf("%d of %d; %s", c.first, c.all, mean(c.tries, c.all)))
 		}
 		rows = append(rows, row)
@@ -77,13 +78,4 @@ func table(w io.Writer, title string, header []string, rows [][]string) {
 		line(r)
 	}
 	_ = t.Flush()
-}
-
-// String names the versions of the tools.
-func (t tools) String() string {
-	var out []string
-	for _, name := range slices.Sorted(maps.Keys(t.versions)) {
-		out = append(out, name+" "+t.versions[name])
-	}
-	return strings.Join(out, ", ")
 }

@@ -1,10 +1,12 @@
-package main
+package families
 
 import (
 	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/bench/tools/place"
 )
 
 // In the set blind exactly one of the repairs that the actor has for a failure helps.
@@ -12,33 +14,33 @@ func TestBlindFamiliesHaveOneRepairThatHelps(t *testing.T) {
 	if os.Getenv("MNEME_ALL_FAMILIES") == "" {
 		t.Skip("its compilers take long: only make soak runs it (MNEME_ALL_FAMILIES)")
 	}
-	on := find()
-	for i, f := range sets["blind"] {
-		t.Run(f.name, func(t *testing.T) {
-			if !on.has(f.needs) {
-				t.Skipf("needs %v", f.needs)
+	on := place.Find()
+	for i, f := range Sets["blind"] {
+		t.Run(f.Name, func(t *testing.T) {
+			if !on.Has(f.Needs) {
+				t.Skipf("needs %v", f.Needs)
 			}
 			for _, seed := range []uint64{11, 12, 13} {
-				task := task{n: i, family: f, set: "blind", seed: seed}
-				p, failure, output, err := task.prepare(short(t), on)
+				task := Task{N: i, Family: f, Set: "blind", Seed: seed}
+				p, failure, output, err := task.Prepare(short(t), on)
 				if err != nil && output != "" {
 					t.Skip(err)
 				}
 				require.NoError(t, err)
-				restore, err := p.keep()
+				restore, err := p.Keep()
 				require.NoError(t, err)
-				t.Logf("%s\n%s", failure.command, output)
-				helps := func(try plan) bool {
+				t.Logf("%s\n%s", failure.Command, output)
+				helps := func(try Plan) bool {
 					require.NoError(t, restore())
 					last := ""
 					for _, a := range try {
-						last, _ = p.do(a.after(last))
+						last, _ = a.After(last).Do(p)
 					}
-					_, ok := p.run(failure.command)
+					_, ok := p.Run(failure.Command)
 					return ok
 				}
-				require.True(t, helps(failure.right), "%s", failure.right)
-				plans, helping := ways(look(failure.command, output, p.dir, p.home()), repairsFor("blind")), []plan{}
+				require.True(t, helps(failure.Right), "%s", failure.Right)
+				plans, helping := Ways(Look(failure.Command, output, p.Dir, p.Home()), "blind"), []Plan{}
 				for _, try := range plans {
 					if helps(try) {
 						helping = append(helping, try)
@@ -48,7 +50,7 @@ func TestBlindFamiliesHaveOneRepairThatHelps(t *testing.T) {
 				require.GreaterOrEqual(t, len(plans), 6)
 				require.LessOrEqual(t, len(plans), 40)
 				t.Logf("%d repairs; helps: %s", len(plans), helping[0])
-				require.NoError(t, p.remove())
+				require.NoError(t, p.Remove())
 			}
 		})
 	}
