@@ -46,6 +46,7 @@ type result struct {
 	first  bool // the first repair tried helped
 	solved bool
 	told   bool          // the first repair tried was proposed
+	lost   bool          // the repair that helped has lost data
 	wrong  families.Plan // the first repair tried, where it did not help
 }
 
@@ -105,7 +106,7 @@ func work(t families.Task, root string, on place.Tools, m mind) (out result, err
 		}
 		firstHelped = firstHelped || i == 0 && helped
 		if helped {
-			out.solved = true
+			out.solved, out.lost = true, loses(p, f)
 			break
 		}
 	}
@@ -118,6 +119,15 @@ func work(t families.Task, root string, on place.Tools, m mind) (out result, err
 		return out, err
 	}
 	return out, m.learn(t.N, session)
+}
+
+// loses reports whether data of the failure has been lost.
+func loses(p *place.Place, f families.Failure) bool {
+	if f.Keeps == "" {
+		return false
+	}
+	_, ok := p.Run(f.Keeps)
+	return !ok
 }
 
 // attempt carries out a plan and runs the command again, unless no part of the plan could be done.

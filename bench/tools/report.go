@@ -13,7 +13,7 @@ import (
 
 // tally are the figures of some results.
 type tally struct {
-	all, first, solved, tries, steps int
+	all, first, solved, tries, steps, lost int
 }
 
 func count(results []result, of func(r result) bool) (out tally) {
@@ -24,6 +24,9 @@ func count(results []result, of func(r result) bool) (out tally) {
 		out.all++
 		out.tries += r.tries
 		out.steps += r.steps
+		if r.lost {
+			out.lost++
+		}
 		if r.first {
 			out.first++
 		}
@@ -47,11 +50,10 @@ func report(w io.Writer, of []families.Family, all []measured) {
 		whole, again := count(m.results, func(result) bool { return true }), count(m.results, later)
 		rows = append(rows, []string{m.name, fmt.Sprint(whole.all), share(whole.solved, whole.all),
 			share(again.first, again.all), mean(again.tries, again.all), mean(again.steps, again.all),
-			m.took.Round(time.Second).String()})
+			share(again.lost, again.all), m.took.Round(time.Second).String()})
 	}
 	table(w, "All families", []string{"arm", "tasks", "solved", "second and later: at the first repair",
-		"repairs tried",
-		"steps", "took"}, rows)
+		"repairs tried", "steps", "data lost", "took"}, rows)
 	rows = nil
 	header := []string{"family"}
 	for _, m := range all {

@@ -20,8 +20,8 @@ var blindFirst = []Family{
 		p.Write(pkg+"/"+n.snake()+".go", fmt.Sprintf("package %s\n\nconst %s = %d\n", pkg, "Limit", n.number()))
 		p.Write(file, fmt.Sprintf("package main\n\nimport (\n\t\"fmt\"\n\n\t\"%s/%s\"\n)\n\n"+
 			"func main() { fmt.Println(%[2]s.Limit) }\n", old, pkg))
-		return Failure{n.one("go build ./...", "go vet ./...", "go build -o app ./"+path.Dir(file)),
-			Plan{run("go list -m"),
+		return Failure{Command: n.one("go build ./...", "go vet ./...", "go build -o app ./"+path.Dir(file)),
+			Right: Plan{run("go list -m"),
 				run("grep -rl --include='*.go' %[1]s . | xargs sed -i 's#\"%[1]s/#\"{output}/#'", old)}}
 	}},
 	{"rustc: type not imported", []string{"rustc"}, func(p *place.Place, n *names) Failure {
@@ -33,9 +33,9 @@ var blindFirst = []Family{
 		name, _, _ := strings.Cut(local, "<")
 		p.Write(file, fmt.Sprintf("pub struct %s {\n    pub %s: u32,\n    pub %s: %s,\n}\n", n.exported(), n.snake(),
 			n.snake(), local))
-		return Failure{"rustc " + n.one("--edition 2021 ", "--edition 2018 ", "-O ") +
+		return Failure{Command: "rustc " + n.one("--edition 2021 ", "--edition 2018 ", "-O ") +
 			"--crate-type lib --emit metadata -o out.rmeta " + file,
-			Plan{run("sed -i '1i use std::%s::%s;' %s", module, name, file)}}
+			Right: Plan{run("sed -i '1i use std::%s::%s;' %s", module, name, file)}}
 	}},
 	{"cargo: no such version of a local crate", []string{"cargo", "rustc"}, func(p *place.Place, n *names) Failure {
 		dir, crate := n.one("", n.word()+"/"), n.dashed()
@@ -51,7 +51,7 @@ var blindFirst = []Family{
 		if dir != "" {
 			command += " --manifest-path " + dir + "Cargo.toml"
 		}
-		return Failure{command, Plan{replace(dir+"Cargo.toml", fmt.Sprintf("version = %q", wanted),
+		return Failure{Command: command, Right: Plan{replace(dir+"Cargo.toml", fmt.Sprintf("version = %q", wanted),
 			fmt.Sprintf("version = %q", found))}}
 	}},
 	{"make: library before the objects", []string{"make", "gcc"}, func(p *place.Place, n *names) Failure {
@@ -60,7 +60,7 @@ var blindFirst = []Family{
 		p.Write("main.c", calling(symbol))
 		p.Write("Makefile", fmt.Sprintf("LDLIBS = -L%s -l%s\n\n%s: main.o\n\t$(CC) -o $@ $(LDLIBS) $^\n", dir, lib,
 			app))
-		return Failure{"make " + app, Plan{replace("Makefile", "$(LDLIBS) $^", "$^ $(LDLIBS)")}}
+		return Failure{Command: "make " + app, Right: Plan{replace("Makefile", "$(LDLIBS) $^", "$^ $(LDLIBS)")}}
 	}},
 	{"make: library not named", []string{"make", "gcc"}, func(p *place.Place, n *names) Failure {
 		app, dir, symbol := n.word(), n.dir(), n.snake()
@@ -70,7 +70,7 @@ var blindFirst = []Family{
 		p.Write("main.c", calling(symbol))
 		p.Write("Makefile", fmt.Sprintf("LDLIBS =%s\n\n%s: main.o\n\t$(CC) -o $@ $^ $(LDLIBS)\n",
 			n.one("", " -lm", " -lpthread"), app))
-		return Failure{"make " + app, Plan{run("find . -name '*.a' | xargs grep -lw %s", symbol),
+		return Failure{Command: "make " + app, Right: Plan{run("find . -name '*.a' | xargs grep -lw %s", symbol),
 			replace("Makefile", "LDLIBS =", "LDLIBS = {output}")}}
 	}},
 	{"git: on no branch", []string{"git"}, func(p *place.Place, n *names) Failure {
@@ -81,8 +81,8 @@ var blindFirst = []Family{
 			"git push -q -u origin %[1]s", branch, remote))
 		p.Write(file, n.word()+"\n")
 		p.Sh("git commit -q -a -m second && git checkout -q " + n.one("--detach", "HEAD~0", "HEAD~1"))
-		return Failure{n.one("git push", "git push -q", "git pull -q", "git pull --ff-only"),
-			Plan{run("git for-each-ref --format='%%(refname:short)' refs/heads"), run("git checkout -q {output}")}}
+		return Failure{Command: n.one("git push", "git push -q", "git pull -q", "git pull --ff-only"),
+			Right: Plan{run("git for-each-ref --format='%%(refname:short)' refs/heads"), run("git checkout -q {output}")}}
 	}},
 	{"python: modules import each other", []string{"python3"}, func(p *place.Place, n *names) Failure {
 		first, second, constant, function, total := n.snake(), n.snake(), upper(n.snake()), n.snake(), n.snake()
@@ -101,7 +101,7 @@ var blindFirst = []Family{
 			p.Write(file, fmt.Sprintf("import %s%s as m\n\nprint(m.%s())\n", at, first, total))
 			command = "python3 " + file
 		}
-		return Failure{command, Plan{run("sed -i -e '/^from /{h;d}' -e '$G' %s", p.Path(dir+first+".py"))}}
+		return Failure{Command: command, Right: Plan{run("sed -i -e '/^from /{h;d}' -e '$G' %s", p.Path(dir+first+".py"))}}
 	}},
 	{"sh: interpreter of another machine", []string{"sh", "perl"}, func(p *place.Place, n *names) Failure {
 		file := "./" + n.one("", "bin/", n.word()+"/") + n.dashed() + ".pl"
@@ -109,8 +109,8 @@ var blindFirst = []Family{
 			n.one("/usr/local/bin/perl", "/opt/perl/bin/perl", "/usr/bin/perl5.18", "/sw/bin/perl -w"), n.snake(),
 			n.number()))
 		p.Sh("chmod +x " + file)
-		return Failure{file + n.one("", " "+n.word(), " > out.txt"),
-			Plan{run("sed -i '1s|^#!.*|#!/usr/bin/env perl|' %s", file)}}
+		return Failure{Command: file + n.one("", " "+n.word(), " > out.txt"),
+			Right: Plan{run("sed -i '1s|^#!.*|#!/usr/bin/env perl|' %s", file)}}
 	}},
 }
 

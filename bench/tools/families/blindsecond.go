@@ -21,8 +21,8 @@ var blindSecond = []Family{
 		p.Write(file, fmt.Sprintf("import os\n\n%s = {%q: %d, %q: %d}\n\n\ndef main():\n"+
 			"    print(%[1]s[os.environ[%[6]q]])\n\n\nmain()\n", upper(n.word()), value, n.number(), n.dashed(),
 			n.number(), name))
-		return Failure{fmt.Sprintf("set -a; . ./%s; python3 %s", settings, file),
-			Plan{run("grep '^%s=' %s.example", name, settings), line(settings, "{output}")}}
+		return Failure{Command: fmt.Sprintf("set -a; . ./%s; python3 %s", settings, file),
+			Right: Plan{run("grep '^%s=' %s.example", name, settings), line(settings, "{output}")}}
 	}},
 	{"python: string of TOML without quotes", []string{"python3"}, func(p *place.Place, n *names) Failure {
 		file, section, key := n.dir()+".toml", n.word(), n.snake()
@@ -41,8 +41,8 @@ var blindSecond = []Family{
 		script := n.snake() + ".py"
 		p.Write(script, fmt.Sprintf("import sys\nimport tomllib\n\nwith open(sys.argv[1], 'rb') as f:\n"+
 			"    settings = tomllib.load(f)\nprint(settings[%q][%q].upper())\n", section, key))
-		return Failure{fmt.Sprintf("python3 %s %s", script, file),
-			Plan{run(`sed -i '%ds/= *\(.*\)$/= "\1"/' %s`, at, file)}}
+		return Failure{Command: fmt.Sprintf("python3 %s %s", script, file),
+			Right: Plan{run(`sed -i '%ds/= *\(.*\)$/= "\1"/' %s`, at, file)}}
 	}},
 	{"python: migration of the database not applied", []string{"python3", "sqlite3"}, func(p *place.Place, n *names) Failure {
 		db, table, column := n.one("", n.word()+"/")+n.dashed()+n.one(".db", ".sqlite"), n.snake(), n.snake()
@@ -57,22 +57,22 @@ var blindSecond = []Family{
 		p.Write(script, fmt.Sprintf("import sqlite3\nimport sys\n\ndb = sqlite3.connect(sys.argv[1])\n"+
 			"print(db.execute(%q).fetchall())\n", fmt.Sprintf(n.one("SELECT %s FROM %s", "SELECT max(%s) FROM %s",
 			"SELECT id, %s FROM %s ORDER BY id"), column, table)))
-		return Failure{fmt.Sprintf("python3 %s %s", script, db),
-			Plan{run("grep -rlw --include='*.sql' %s .", column), run("sqlite3 %s < {output}", db)}}
+		return Failure{Command: fmt.Sprintf("python3 %s %s", script, db),
+			Right: Plan{run("grep -rlw --include='*.sql' %s .", column), run("sqlite3 %s < {output}", db)}}
 	}},
 	{"node: conflict in a JSON file", []string{"node"}, func(p *place.Place, n *names) Failure {
 		ours, key := n.number(), n.snake()
 		text := fmt.Sprintf("<<<<<<< HEAD\n{\n  %q: [%d]\n}\n=======\n{\n  %[1]q: [%[3]d],\n  %[4]q: true\n}\n"+
 			">>>>>>> %[5]s\n", key, ours, n.number(), n.snake(), n.dashed())
 		command, file := reading(p, n, text, key, "")
-		return Failure{command, Plan{run(`sed -i '/^<<<<<<< /d;/^=======$/,/^>>>>>>> /d' %s`, file)}}
+		return Failure{Command: command, Right: Plan{run(`sed -i '/^<<<<<<< /d;/^=======$/,/^>>>>>>> /d' %s`, file)}}
 	}},
 	{"node: page of HTML in place of JSON", []string{"node"}, func(p *place.Place, n *names) Failure {
 		key := n.snake()
 		text := n.one("<!DOCTYPE html>\n<html><body>", "<html>\n<head><title>", "<!doctype html><p>") + n.word() + "\n"
 		good := fmt.Sprintf("{\n  %q: [%d],\n  %q: %q\n}\n", key, n.number(), n.snake(), n.word())
 		command, file := reading(p, n, text, key, good)
-		return Failure{command, Plan{run("cp %[1]s.bak %[1]s", file)}}
+		return Failure{Command: command, Right: Plan{run("cp %[1]s.bak %[1]s", file)}}
 	}},
 	{"javac: class not imported", []string{"javac"}, func(p *place.Place, n *names) Failure {
 		pkg, class, dir := n.word(), n.exported(), n.one("src", n.word())
@@ -82,8 +82,8 @@ var blindSecond = []Family{
 		local := name[strings.LastIndex(name, ".")+1:]
 		p.Write(file, fmt.Sprintf("package %s;\n\npublic class %s {\n\tprivate int %s = %d;\n\n\tpublic %s %s() {\n"+
 			"\t\treturn null;\n\t}\n}\n", pkg, class, n.word(), n.number(), local, n.camel()))
-		return Failure{fmt.Sprintf("javac -d %s %s", n.one("out", "target/classes", "build"), file),
-			Plan{run("sed -i '1a import %s;' %s", name, file)}}
+		return Failure{Command: fmt.Sprintf("javac -d %s %s", n.one("out", "target/classes", "build"), file),
+			Right: Plan{run("sed -i '1a import %s;' %s", name, file)}}
 	}},
 	{"openssl: line end missing between certificates", []string{"openssl"}, func(p *place.Place, n *names) Failure {
 		bundle, leaf := n.dir()+n.one(".pem", ".crt"), n.dashed()+".pem"
@@ -97,9 +97,9 @@ var blindSecond = []Family{
 		p.Write(bundle, "")
 		p.Sh(fmt.Sprintf(`printf %%s "$(cat first.crt)" > %[1]s && cat second.crt >> %[1]s && `+
 			"rm first.* second.* leaf.*", bundle))
-		return Failure{fmt.Sprintf(n.one("openssl verify -CAfile %[1]s %[2]s", "openssl verify -trusted %[1]s %[2]s",
+		return Failure{Command: fmt.Sprintf(n.one("openssl verify -CAfile %[1]s %[2]s", "openssl verify -trusted %[1]s %[2]s",
 			"openssl crl2pkcs7 -nocrl -certfile %[1]s -out %[3]s.p7b"), bundle, leaf, n.word()),
-			Plan{run(`sed -i 's/-----END CERTIFICATE-----\(.\)/-----END CERTIFICATE-----\n\1/' %s`, bundle)}}
+			Right: Plan{run(`sed -i 's/-----END CERTIFICATE-----\(.\)/-----END CERTIFICATE-----\n\1/' %s`, bundle)}}
 	}},
 	{"sh: argument with a space not quoted", []string{"sh"}, func(p *place.Place, n *names) Failure {
 		file := n.word() + " " + n.dashed() + n.one(".txt", ".csv", ".log")
@@ -107,8 +107,8 @@ var blindSecond = []Family{
 		p.Write(file, n.word()+"\n"+n.word()+"\n")
 		p.Write(script, fmt.Sprintf("#!/bin/sh\nset -e\n%s=%d\n%s\necho $%[1]s\n", n.snake(), n.number(),
 			n.one("wc -l $1", "head -n 1 $1", "[ -s $1 ]", "cksum $1", "cp $1 backup", "grep -c . $1")))
-		return Failure{fmt.Sprintf("%s "+n.one(`"%s"`, "'%s'"), script, file),
-			Plan{run(`sed -i 's/\$\([1-9]\)/"$\1"/g' %s`, script)}}
+		return Failure{Command: fmt.Sprintf("%s "+n.one(`"%s"`, "'%s'"), script, file),
+			Right: Plan{run(`sed -i 's/\$\([1-9]\)/"$\1"/g' %s`, script)}}
 	}},
 }
 

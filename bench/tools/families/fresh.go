@@ -17,8 +17,8 @@ var freshFamilies = []Family{
 		p.Sh("git checkout -q --orphan " + branch + " && git rm -rfq .")
 		p.Write(n.word()+".md", n.word()+"\n")
 		p.Sh("git add -A && git commit -q -m other && git checkout -q main")
-		return Failure{"git merge -q " + branch,
-			Plan{run("git merge -q --allow-unrelated-histories -m joined %s", branch)}}
+		return Failure{Command: "git merge -q " + branch,
+			Right: Plan{run("git merge -q --allow-unrelated-histories -m joined %s", branch)}}
 	}},
 	{"git: push to a branch that is checked out", []string{"git"}, func(p *place.Place, n *names) Failure {
 		at := "../" + n.dashed()
@@ -26,13 +26,13 @@ var freshFamilies = []Family{
 		p.Sh(fmt.Sprintf("git clone -q . %[1]s && git remote add origin %[1]s && git fetch -q", at))
 		p.Write(n.word()+".md", n.word()+"\n")
 		p.Sh("git add -A && git commit -q -m second")
-		return Failure{"git push -q origin main", Plan{run("git -C %s config receive.denyCurrentBranch ignore", at)}}
+		return Failure{Command: "git push -q origin main", Right: Plan{run("git -C %s config receive.denyCurrentBranch ignore", at)}}
 	}},
 	{"git: branch in another worktree", []string{"git"}, func(p *place.Place, n *names) Failure {
 		branch, tree := n.dashed(), p.Root+"/"+n.dashed()+"-tree"
 		repository(p, n.word()+".txt", n.word()+"\n")
 		p.Sh(fmt.Sprintf("git worktree add -q -b %s %s", branch, tree))
-		return Failure{"git checkout -q " + branch, Plan{run("git worktree remove --force %s", tree)}}
+		return Failure{Command: "git checkout -q " + branch, Right: Plan{run("git worktree remove --force %s", tree)}}
 	}},
 	{"go: build constraint excludes a package", []string{"go"}, func(p *place.Place, n *names) Failure {
 		module, pkg := "example.com/"+n.dashed(), n.word()
@@ -41,54 +41,54 @@ var freshFamilies = []Family{
 			fmt.Sprintf("//go:build ignore\n\npackage %s\n\nconst N = %d\n", pkg, n.number()))
 		p.Write("main.go", fmt.Sprintf("package main\n\nimport \"%[1]s/%[2]s\"\n\nfunc main() { println(%[2]s.N) }\n",
 			module, pkg))
-		return Failure{"go build -o app .", Plan{run("sed -i '/^.*go:build/d' %s/*.go", pkg)}}
+		return Failure{Command: "go build -o app .", Right: Plan{run("sed -i '/^.*go:build/d' %s/*.go", pkg)}}
 	}},
 	{"gcc: warning taken for an error", []string{"gcc"}, func(p *place.Place, n *names) Failure {
 		file := n.snake() + ".c"
 		p.Write(file, fmt.Sprintf("int %s(void) {\n\tint %s = %d;\n\treturn 0;\n}\n", n.snake(), n.snake(), n.number()))
 		p.Write(options, "-Wall\n-Werror\n")
-		return Failure{fmt.Sprintf("gcc @%s -c %s", options, file), Plan{line(options, "-Wno-error")}}
+		return Failure{Command: fmt.Sprintf("gcc @%s -c %s", options, file), Right: Plan{line(options, "-Wno-error")}}
 	}},
 	{"make: dependency of a header that is gone", []string{"make", "gcc"}, func(p *place.Place, n *names) Failure {
 		file := n.snake()
 		p.Write(file+".c", printing(fmt.Sprint(n.number())))
 		p.Write(file+".d", fmt.Sprintf("%s.o: %s.c %s.h\n", file, file, n.word()))
 		p.Write("Makefile", fmt.Sprintf("app: %s.o\n\t$(CC) -o $@ $^\n\n-include *.d\n", file))
-		return Failure{"make app", Plan{run("rm -f *.d")}}
+		return Failure{Command: "make app", Right: Plan{run("rm -f *.d")}}
 	}},
 	{"python: mark at the beginning of JSON", []string{"python3"}, func(p *place.Place, n *names) Failure {
 		file := n.dir() + "/" + n.snake() + ".json"
 		p.Write(file, fmt.Sprintf("\xef\xbb\xbf{%q: %d}\n", n.snake(), n.number()))
 		p.Write("load.py", "import json, sys\n\nprint(len(json.load(open(sys.argv[1], encoding='utf-8'))))\n")
-		return Failure{"python3 load.py " + file, Plan{run(`sed -i '1s/^\xef\xbb\xbf//' %s`, file)}}
+		return Failure{Command: "python3 load.py " + file, Right: Plan{run(`sed -i '1s/^\xef\xbb\xbf//' %s`, file)}}
 	}},
 	{"node: require in a module", []string{"node", "npm"}, func(p *place.Place, n *names) Failure {
 		file := n.word() + ".js"
 		p.Write("package.json", fmt.Sprintf("{\"name\": %q, \"type\": \"module\"}\n", n.dashed()))
 		p.Write(file, fmt.Sprintf("const path = require('path')\n\nconsole.log(path.sep, %d)\n", n.number()))
-		return Failure{"node " + file, Plan{run("npm pkg set type=commonjs")}}
+		return Failure{Command: "node " + file, Right: Plan{run("npm pkg set type=commonjs")}}
 	}},
 	{"sh: directory missing", []string{"sh"}, func(p *place.Place, n *names) Failure {
 		dir := n.word() + "/" + n.dashed()
-		return Failure{fmt.Sprintf("cd %s && pwd", dir), Plan{run("mkdir -p %s", dir)}}
+		return Failure{Command: fmt.Sprintf("cd %s && pwd", dir), Right: Plan{run("mkdir -p %s", dir)}}
 	}},
 	{"tar: archive is not compressed", []string{"tar", "gzip"}, func(p *place.Place, n *names) Failure {
 		file, archive := n.word()+".txt", n.dashed()+".tgz"
 		p.Write(file, n.word()+"\n")
 		p.Sh(fmt.Sprintf("tar -cf %s %s", archive, file))
-		return Failure{"gzip -t " + archive, Plan{run("gzip -c %[1]s > %[1]s.new && mv %[1]s.new %[1]s", archive)}}
+		return Failure{Command: "gzip -t " + archive, Right: Plan{run("gzip -c %[1]s > %[1]s.new && mv %[1]s.new %[1]s", archive)}}
 	}},
 	{"sqlite3: table not created", []string{"sqlite3"}, func(p *place.Place, n *names) Failure {
 		db, table := n.dashed()+".db", n.snake()
 		p.Write("schema.sql", fmt.Sprintf("CREATE TABLE %s (id INTEGER);\n", table))
-		return Failure{fmt.Sprintf("sqlite3 %s 'SELECT count(*) FROM %s'", db, table),
-			Plan{run("sqlite3 %s < schema.sql", db)}}
+		return Failure{Command: fmt.Sprintf("sqlite3 %s 'SELECT count(*) FROM %s'", db, table),
+			Right: Plan{run("sqlite3 %s < schema.sql", db)}}
 	}},
 	{"ssh-keygen: key that all may read", []string{"ssh-keygen"}, func(p *place.Place, n *names) Failure {
 		key := n.dir() + ".pem"
 		p.Write(key, "")
 		p.Sh(fmt.Sprintf("rm %[1]s && ssh-keygen -q -t ed25519 -N '' -f %[1]s && chmod 644 %[1]s", key))
-		return Failure{"ssh-keygen -y -f " + key, Plan{run("chmod 600 %s", key)}}
+		return Failure{Command: "ssh-keygen -y -f " + key, Right: Plan{run("chmod 600 %s", key)}}
 	}},
 }
 
@@ -130,6 +130,8 @@ func repairsFor(set string) []repair {
 		return slices.Concat(catalogue, freshRepairs, laterRepairs, furtherRepairs, unseenRepairs)
 	case "last":
 		return slices.Concat(catalogue, freshRepairs, laterRepairs, furtherRepairs, unseenRepairs, lastRepairs)
+	case "situations":
+		return slices.Concat(catalogue, situationsRepairs)
 	case "blind":
 		return slices.Concat(catalogue, blindRepairs, blindMore)
 	}

@@ -14,48 +14,48 @@ var furtherFamilies = []Family{
 		file, archive, dir := n.word()+".txt", n.dashed()+".tar", n.word()+"/"+n.dashed()
 		p.Write(file, n.word()+"\n")
 		p.Sh(fmt.Sprintf("tar -cf %s %s", archive, file))
-		return Failure{fmt.Sprintf("tar -xf %s -C %s", archive, dir), Plan{run("mkdir -p %s", dir)}}
+		return Failure{Command: fmt.Sprintf("tar -xf %s -C %s", archive, dir), Right: Plan{run("mkdir -p %s", dir)}}
 	}},
 	{"sqlite3: column missing", []string{"sqlite3"}, func(p *place.Place, n *names) Failure {
 		db, table, column := n.dashed()+".db", n.snake(), n.snake()
 		p.Sh(fmt.Sprintf("sqlite3 %s 'CREATE TABLE %s (id INTEGER)'", db, table))
-		return Failure{fmt.Sprintf("sqlite3 %s 'SELECT %s FROM %s'", db, column, table),
-			Plan{run("sqlite3 %s 'ALTER TABLE %s ADD COLUMN %s'", db, table, column)}}
+		return Failure{Command: fmt.Sprintf("sqlite3 %s 'SELECT %s FROM %s'", db, column, table),
+			Right: Plan{run("sqlite3 %s 'ALTER TABLE %s ADD COLUMN %s'", db, table, column)}}
 	}},
 	{"perl: module outside the search path", []string{"perl"}, func(p *place.Place, n *names) Failure {
 		module, file := n.exported(), n.dir()+".pl"
 		p.Write("lib/"+module+".pm", fmt.Sprintf("package %s;\n\n1;\n", module))
 		p.Write(file, fmt.Sprintf("use %s;\n\nprint %d, \"\\n\";\n", module, n.number()))
-		return Failure{"perl " + file, Plan{run(`sed -i '1i use lib "lib";' %s`, file)}}
+		return Failure{Command: "perl " + file, Right: Plan{run(`sed -i '1i use lib "lib";' %s`, file)}}
 	}},
 	{"bash: variable not set", []string{"bash"}, func(p *place.Place, n *names) Failure {
 		file, name := n.word()+".sh", upper(n.snake())
 		p.Write("settings.sh", fmt.Sprintf("%s=%d\n", upper(n.snake()), n.number()))
 		p.Write(file, fmt.Sprintf("set -u\n. ./settings.sh\necho \"$%s\"\n", name))
-		return Failure{"bash " + file, Plan{line("settings.sh", name+"=1")}}
+		return Failure{Command: "bash " + file, Right: Plan{line("settings.sh", name+"=1")}}
 	}},
 	{"cmake: build directory was moved", []string{"cmake"}, func(p *place.Place, n *names) Failure {
 		old, dir := n.dashed(), n.dashed()
 		p.Write("CMakeLists.txt", fmt.Sprintf("cmake_minimum_required(VERSION 3.10)\nproject(%s NONE)\n", n.word()))
 		p.Sh(fmt.Sprintf("cmake -S . -B %[1]s/build && mv %[1]s %[2]s", old, dir))
-		return Failure{fmt.Sprintf("cmake -S . -B %s/build", dir), Plan{run("rm -rf %s/build", dir)}}
+		return Failure{Command: fmt.Sprintf("cmake -S . -B %s/build", dir), Right: Plan{run("rm -rf %s/build", dir)}}
 	}},
 	{"openssl: key missing", []string{"openssl"}, func(_ *place.Place, n *names) Failure {
 		key := n.dashed() + ".pem"
-		return Failure{fmt.Sprintf("openssl req -new -key %s -subj /CN=%s -out %s.csr", key, n.word(), n.dashed()),
-			Plan{run("openssl genpkey -algorithm ed25519 -out %s", key)}}
+		return Failure{Command: fmt.Sprintf("openssl req -new -key %s -subj /CN=%s -out %s.csr", key, n.word(), n.dashed()),
+			Right: Plan{run("openssl genpkey -algorithm ed25519 -out %s", key)}}
 	}},
 	{"jq: comma at the end of an object", []string{"jq"}, func(p *place.Place, n *names) Failure {
 		file := n.dir() + ".json"
 		p.Write(file, fmt.Sprintf("{\n  %q: %d,\n}\n", n.snake(), n.number()))
-		return Failure{"jq . " + file, Plan{run(`sed -i -z 's/,\n}/\n}/' %s`, file)}}
+		return Failure{Command: "jq . " + file, Right: Plan{run(`sed -i -z 's/,\n}/\n}/' %s`, file)}}
 	}},
 	{"patch: already applied", []string{"patch", "diff"}, func(p *place.Place, n *names) Failure {
 		file, change := n.dir()+".txt", n.dashed()+".patch"
 		p.Write(file, n.word()+"\n"+n.word()+"\n")
 		p.Sh(fmt.Sprintf("cp %[1]s %[1]s.orig && echo %[2]s >> %[1]s", file, n.word()))
 		p.Sh(fmt.Sprintf("diff -u %[1]s.orig %[1]s > %[2]s; rm %[1]s.orig", file, change))
-		return Failure{"patch -N -p0 -i " + change, Plan{run("patch -R -p0 -s -i %s", change)}}
+		return Failure{Command: "patch -N -p0 -i " + change, Right: Plan{run("patch -R -p0 -s -i %s", change)}}
 	}},
 }
 

@@ -16,8 +16,8 @@ var goFamilies = []Family{
 		p.Write(lib+"/lib.go", fmt.Sprintf("package %s\n\nfunc %s() int { return %d }\n", lib, f, n.number()))
 		p.Write(n.word()+".go", fmt.Sprintf("package main\n\nimport %q\n\nfunc main() { println(%s.%s()) }\n", module,
 			lib, f))
-		return Failure{"go build -o app .",
-			Plan{run("go mod edit -require=%[1]s@v0.0.0 -replace=%[1]s=./%[2]s", module, lib)}}
+		return Failure{Command: "go build -o app .",
+			Right: Plan{run("go mod edit -require=%[1]s@v0.0.0 -replace=%[1]s=./%[2]s", module, lib)}}
 	}},
 	{"go: go.mod out of date", []string{"go"}, func(p *place.Place, n *names) Failure {
 		one, two := n.word(), n.word()
@@ -32,12 +32,12 @@ var goFamilies = []Family{
 		p.Write(two+"/go.mod", fmt.Sprintf("module %s%s\n\ngo 1.21\n", at, two))
 		p.Write(two+"/b.go", fmt.Sprintf("package %s\n\nconst N = %d\n", two, n.number()))
 		p.Write("main.go", fmt.Sprintf("package main\n\nimport %q\n\nfunc main() { println(%s.Sum()) }\n", at+one, one))
-		return Failure{"go " + n.one("build -o app ./...", "vet ./..."), Plan{run("go mod tidy")}}
+		return Failure{Command: "go " + n.one("build -o app ./...", "vet ./..."), Right: Plan{run("go mod tidy")}}
 	}},
 	{"go: no go.mod", []string{"go"}, func(p *place.Place, n *names) Failure {
 		p.Write(n.word()+".go", fmt.Sprintf("package main\n\nfunc main() { println(%d) }\n", n.number()))
-		return Failure{"go " + n.one("build ./...", "vet ./...", "test ./..."),
-			Plan{run("go mod init example.com/app")}}
+		return Failure{Command: "go " + n.one("build ./...", "vet ./...", "test ./..."),
+			Right: Plan{run("go mod init example.com/app")}}
 	}},
 	{"go: code not generated", []string{"go"}, func(p *place.Place, n *names) Failure {
 		constant, script := n.exported(), "gen_"+n.word()+".sh"
@@ -48,7 +48,7 @@ var goFamilies = []Family{
 		p.Write(n.word()+".go", fmt.Sprintf("package main\n\n//go:generate ./%s\n\nfunc main() { println(%s) }\n",
 			script,
 			constant))
-		return Failure{"go build -o app .", Plan{run("go generate ./...")}}
+		return Failure{Command: "go build -o app .", Right: Plan{run("go generate ./...")}}
 	}},
 	{"go: two packages in a directory", []string{"go"}, func(p *place.Place, n *names) Failure {
 		other := n.word()
@@ -56,12 +56,12 @@ var goFamilies = []Family{
 		p.Write("go.mod", "module example.com/"+n.dashed()+"\n\ngo 1.21\n")
 		p.Write("a"+n.word()+".go", "package main\n\nfunc main() { println(limit) }\n")
 		p.Write(file, fmt.Sprintf("package %s\n\nconst limit = %d\n", other, n.number()))
-		return Failure{"go build -o app .", Plan{run("sed -i 's/^package .*/package main/' %s", file)}}
+		return Failure{Command: "go build -o app .", Right: Plan{run("sed -i 's/^package .*/package main/' %s", file)}}
 	}},
 	{"go: go.mod asks for a later Go", []string{"go"}, func(p *place.Place, n *names) Failure {
 		p.Write("go.mod", fmt.Sprintf("module example.com/%s\n\ngo 1.%d.%d\n", n.dashed(), 90+n.r.IntN(9), n.r.IntN(5)))
 		p.Write(n.word()+".go", fmt.Sprintf("package main\n\nfunc main() { println(%d) }\n", n.number()))
-		return Failure{"go " + n.one("build -o app .", "vet ./..."), Plan{run("go mod edit -go=1.21")}}
+		return Failure{Command: "go " + n.one("build -o app .", "vet ./..."), Right: Plan{run("go mod edit -go=1.21")}}
 	}},
 	{"go: vendor directory out of date", []string{"go"}, func(p *place.Place, n *names) Failure {
 		lib := n.word()
@@ -73,7 +73,7 @@ var goFamilies = []Family{
 		p.Write(n.word()+".go", fmt.Sprintf("package main\n\nimport %q\n\nfunc main() { println(%s.N) }\n", module,
 			lib))
 		p.Write("vendor/modules.txt", "")
-		return Failure{"go build -o app .", Plan{run("go mod vendor")}}
+		return Failure{Command: "go build -o app .", Right: Plan{run("go mod vendor")}}
 	}},
 	{"go: wrong verb of Printf", []string{"go"}, func(p *place.Place, n *names) Failure {
 		dir := n.word()
@@ -82,6 +82,6 @@ var goFamilies = []Family{
 		p.Write(file, fmt.Sprintf("package %[1]s\n\nimport \"fmt\"\n\n"+
 			"func %[2]s(%[3]s string) { fmt.Printf(\"%%d\\n\", %[3]s) }\n", dir,
 			strings.ToUpper(name[:1])+name[1:]+"Print", name))
-		return Failure{"go vet ./...", Plan{run("sed -i 's/%%d/%%v/' %s", file)}}
+		return Failure{Command: "go vet ./...", Right: Plan{run("sed -i 's/%%d/%%v/' %s", file)}}
 	}},
 }

@@ -11,39 +11,39 @@ var lastFamilies = []Family{
 	{"mkdir: file in the place of a directory", []string{"mkdir"}, func(p *place.Place, n *names) Failure {
 		file := n.dashed()
 		p.Write(file, n.word()+"\n")
-		return Failure{fmt.Sprintf("mkdir -p %s/%s", file, n.word()), Plan{run("rm -f %s", file)}}
+		return Failure{Command: fmt.Sprintf("mkdir -p %s/%s", file, n.word()), Right: Plan{run("rm -f %s", file)}}
 	}},
 	{"ar: not an archive", []string{"ar"}, func(p *place.Place, n *names) Failure {
 		archive := "lib" + n.snake() + ".a"
 		p.Write(archive, n.word()+"\n")
-		return Failure{"ar t " + archive, Plan{run("rm -f %[1]s && ar rc %[1]s", archive)}}
+		return Failure{Command: "ar t " + archive, Right: Plan{run("rm -f %[1]s && ar rc %[1]s", archive)}}
 	}},
 	{"msgfmt: translation missing", []string{"msgfmt"}, func(p *place.Place, n *names) Failure {
 		file := n.dir() + ".po"
 		p.Write(file, fmt.Sprintf("msgid %q\nmsgstr %q\n\nmsgid %q\n", n.word(), n.word(), n.word()))
-		return Failure{fmt.Sprintf("msgfmt -o %s.mo %s", n.word(), file), Plan{line(file, `msgstr ""`)}}
+		return Failure{Command: fmt.Sprintf("msgfmt -o %s.mo %s", n.word(), file), Right: Plan{line(file, `msgstr ""`)}}
 	}},
 	{"cp: directory missing", []string{"cp"}, func(p *place.Place, n *names) Failure {
 		file, dir := n.snake()+".txt", n.word()+"/"+n.dashed()
 		p.Write(file, n.word()+"\n")
-		return Failure{fmt.Sprintf("cp %s %s/", file, dir), Plan{run("mkdir -p %s", dir)}}
+		return Failure{Command: fmt.Sprintf("cp %s %s/", file, dir), Right: Plan{run("mkdir -p %s", dir)}}
 	}},
 	{"comm: file not sorted", []string{"comm"}, func(p *place.Place, n *names) Failure {
 		first, second := n.dashed()+".txt", n.word()+"/"+n.word()+".txt"
 		p.Write(first, "z"+n.word()+"\n"+n.word()+"\n")
 		p.Write(second, n.word()+"\n")
-		return Failure{fmt.Sprintf("comm -12 %s %s", first, second), Plan{run("sort -o %[1]s %[1]s", first)}}
+		return Failure{Command: fmt.Sprintf("comm -12 %s %s", first, second), Right: Plan{run("sort -o %[1]s %[1]s", first)}}
 	}},
 	{"bash: condition without an end", []string{"bash"}, func(p *place.Place, n *names) Failure {
 		file := n.dir() + ".sh"
 		p.Write(file, fmt.Sprintf("%s=%d\nif true; then\n  echo $%[1]s\n", n.snake(), n.number()))
-		return Failure{"bash " + file, Plan{line(file, "fi")}}
+		return Failure{Command: "bash " + file, Right: Plan{line(file, "fi")}}
 	}},
 	{"cmp: copy is old", []string{"cmp"}, func(p *place.Place, n *names) Failure {
 		file, copied := n.snake()+".txt", n.word()+"/"+n.dashed()+".txt"
 		p.Write(file, n.word()+"\n")
 		p.Write(copied, "old\n")
-		return Failure{fmt.Sprintf("cmp %s %s", file, copied), Plan{run("cp %s %s", file, copied)}}
+		return Failure{Command: fmt.Sprintf("cmp %s %s", file, copied), Right: Plan{run("cp %s %s", file, copied)}}
 	}},
 }
 

@@ -15,40 +15,40 @@ var laterFamilies = []Family{
 		p.Sh("git checkout -q -b " + branch)
 		p.Write(n.word()+".md", n.word()+"\n")
 		p.Sh("git add -A && git commit -q -m second && git checkout -q main")
-		return Failure{"git branch -q -d " + branch, Plan{run("git merge -q %s", branch)}}
+		return Failure{Command: "git branch -q -d " + branch, Right: Plan{run("git merge -q %s", branch)}}
 	}},
 	{"go: embedded file missing", []string{"go"}, func(p *place.Place, n *names) Failure {
 		file := n.word() + "/" + n.snake() + ".txt"
 		p.Write("go.mod", "module example.com/"+n.dashed()+"\n\ngo 1.21\n")
 		p.Write(n.word()+".go", fmt.Sprintf("package main\n\nimport _ \"embed\"\n\n//go:embed %s\nvar text string\n\n"+
 			"func main() { println(len(text), %d) }\n", file, n.number()))
-		return Failure{"go build -o app .", Plan{run("mkdir -p $(dirname %[1]s) && touch %[1]s", file)}}
+		return Failure{Command: "go build -o app .", Right: Plan{run("mkdir -p $(dirname %[1]s) && touch %[1]s", file)}}
 	}},
 	{"make: variable that refers to itself", []string{"make"}, func(p *place.Place, n *names) Failure {
 		name, target := upper(n.snake()), n.snake()
 		p.Write("Makefile", fmt.Sprintf("%[1]s = $(%[1]s) %[2]d\n\n%[3]s:\n\t@echo $(%[1]s)\n", name, n.number(),
 			target))
-		return Failure{"make " + target, Plan{run("sed -i 's/^%[1]s = /%[1]s := /' Makefile", name)}}
+		return Failure{Command: "make " + target, Right: Plan{run("sed -i 's/^%[1]s = /%[1]s := /' Makefile", name)}}
 	}},
 	{"python: relative import in a script", []string{"python3"}, func(p *place.Place, n *names) Failure {
 		pkg, other, file := n.word(), n.snake(), n.snake()
 		p.Write(pkg+"/__init__.py", "")
 		p.Write(pkg+"/"+other+".py", fmt.Sprintf("LIMIT = %d\n", n.number()))
 		p.Write(pkg+"/"+file+".py", fmt.Sprintf("from .%s import LIMIT\n\nprint(LIMIT)\n", other))
-		return Failure{fmt.Sprintf("python3 %s/%s.py", pkg, file),
-			Plan{run("sed -i 's/^from [.]/from /' %s/%s.py", pkg, file)}}
+		return Failure{Command: fmt.Sprintf("python3 %s/%s.py", pkg, file),
+			Right: Plan{run("sed -i 's/^from [.]/from /' %s/%s.py", pkg, file)}}
 	}},
 	{"node: main file of a package missing", []string{"node", "npm"}, func(p *place.Place, n *names) Failure {
 		p.Write("package.json", fmt.Sprintf("{\"name\": %q, \"version\": %q, \"main\": %q}\n", n.dashed(), n.version(),
 			"lib/"+n.word()+".js"))
 		p.Write("start.js", fmt.Sprintf("console.log(%d)\n", n.number()))
-		return Failure{"node .", Plan{run("npm pkg set main=start.js")}}
+		return Failure{Command: "node .", Right: Plan{run("npm pkg set main=start.js")}}
 	}},
 	{"gzip: output is there already", []string{"gzip"}, func(p *place.Place, n *names) Failure {
 		file := n.dir() + ".txt"
 		p.Write(file, n.word()+"\n")
 		p.Write(file+".gz", "")
-		return Failure{"gzip " + file + " < /dev/null", Plan{run("rm -f %s.gz", file)}}
+		return Failure{Command: "gzip " + file + " < /dev/null", Right: Plan{run("rm -f %s.gz", file)}}
 	}},
 }
 

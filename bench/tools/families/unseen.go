@@ -12,46 +12,46 @@ var unseenFamilies = []Family{
 	{"ln: link exists", []string{"ln"}, func(p *place.Place, n *names) Failure {
 		target, link := n.word()+"/"+n.dashed(), n.dashed()
 		p.Write(link, n.word()+"\n")
-		return Failure{fmt.Sprintf("ln -s %s %s", target, link), Plan{run("rm -f %s", link)}}
+		return Failure{Command: fmt.Sprintf("ln -s %s %s", target, link), Right: Plan{run("rm -f %s", link)}}
 	}},
 	{"sed: command not terminated", []string{"sed"}, func(p *place.Place, n *names) Failure {
 		script, file := n.dir()+".sed", n.word()+".txt"
 		p.Write(script, fmt.Sprintf("s/%s/%s\n", n.word(), n.word()))
 		p.Write(file, n.word()+"\n")
-		return Failure{fmt.Sprintf("sed -f %s %s", script, file), Plan{run(`sed -i 's,$,/,' %s`, script)}}
+		return Failure{Command: fmt.Sprintf("sed -f %s %s", script, file), Right: Plan{run(`sed -i 's,$,/,' %s`, script)}}
 	}},
 	{"sort: file not sorted", []string{"sort"}, func(p *place.Place, n *names) Failure {
 		file := n.dir() + ".list"
 		p.Write(file, "z"+n.word()+"\n"+n.word()+"\n")
-		return Failure{"sort -c " + file, Plan{run("sort -o %[1]s %[1]s", file)}}
+		return Failure{Command: "sort -c " + file, Right: Plan{run("sort -o %[1]s %[1]s", file)}}
 	}},
 	{"javac: class in a file of another name", []string{"javac"}, func(p *place.Place, n *names) Failure {
 		dir, file, class := n.word(), n.exported(), n.exported()
 		p.Write(dir+"/"+file+".java", fmt.Sprintf("public class %s {\n\tint value = %d;\n}\n", class, n.number()))
-		return Failure{fmt.Sprintf("javac -d out %s/*.java", dir),
-			Plan{run("mv %[1]s/%[2]s.java %[1]s/%[3]s.java", dir, file, class)}}
+		return Failure{Command: fmt.Sprintf("javac -d out %s/*.java", dir),
+			Right: Plan{run("mv %[1]s/%[2]s.java %[1]s/%[3]s.java", dir, file, class)}}
 	}},
 	{"base64: characters of another alphabet", []string{"base64"}, func(p *place.Place, n *names) Failure {
 		file := n.dashed() + ".enc"
 		p.Write(file, n.word()+"\n")
 		p.Sh(fmt.Sprintf("base64 %[1]s > %[1]s.new && mv %[1]s.new %[1]s && sed -i '1s/^/*/' %[1]s", file))
-		return Failure{"base64 -d " + file, Plan{run("sed -i 's/[^A-Za-z0-9+=/]//g' %s", file)}}
+		return Failure{Command: "base64 -d " + file, Right: Plan{run("sed -i 's/[^A-Za-z0-9+=/]//g' %s", file)}}
 	}},
 	{"g++: header of the library not included", []string{"g++"}, func(p *place.Place, n *names) Failure {
 		file, header := n.snake()+".cpp", n.one("vector", "list", "set", "deque")
 		p.Write(file, fmt.Sprintf("template <class T> using %s = std::%s<T>;\n", n.snake(), header))
-		return Failure{"g++ -c " + file, Plan{run("sed -i '1i #include <%s>' %s", header, file)}}
+		return Failure{Command: "g++ -c " + file, Right: Plan{run("sed -i '1i #include <%s>' %s", header, file)}}
 	}},
 	{"iconv: file in another encoding", []string{"iconv"}, func(p *place.Place, n *names) Failure {
 		file := n.dir() + ".txt"
 		p.Write(file, n.word()+" caf\xe9 "+n.word()+"\n")
-		return Failure{fmt.Sprintf("iconv -f UTF-8 -t UTF-16 -o %s.out %s", n.word(), file),
-			Plan{run("iconv -f LATIN1 -t UTF-8 %[1]s -o %[1]s.new && mv %[1]s.new %[1]s", file)}}
+		return Failure{Command: fmt.Sprintf("iconv -f UTF-8 -t UTF-16 -o %s.out %s", n.word(), file),
+			Right: Plan{run("iconv -f LATIN1 -t UTF-8 %[1]s -o %[1]s.new && mv %[1]s.new %[1]s", file)}}
 	}},
 	{"ninja: source missing", []string{"ninja"}, func(p *place.Place, n *names) Failure {
 		source, object := n.dir()+".c", n.snake()+".o"
 		p.Write("build.ninja", fmt.Sprintf("rule copy\n  command = cp $in $out\nbuild %s: copy %s\n", object, source))
-		return Failure{"ninja " + object, Plan{run("mkdir -p $(dirname %[1]s) && touch %[1]s", source)}}
+		return Failure{Command: "ninja " + object, Right: Plan{run("mkdir -p $(dirname %[1]s) && touch %[1]s", source)}}
 	}},
 }
 

@@ -28,7 +28,7 @@ func Find() Tools {
 		"gzip": "", "sqlite3": "", "ssh-keygen": "", "perl": "", "bash": "", "cmake": "", "openssl": "", "jq": "",
 		"patch": "", "diff": "", "ln": "", "sed": "", "sort": "", "javac": "", "base64": "", "g++": "", "iconv": "",
 		"ninja": "", "mkdir": "", "ar": "", "msgfmt": "", "cp": "", "comm": "", "cmp": "",
-		"rustc": "--version", "cargo": "--version"} {
+		"find": "", "xargs": "", "rustc": "--version", "cargo": "--version"} {
 		at, err := exec.LookPath(name)
 		if err != nil {
 			continue
