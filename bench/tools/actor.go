@@ -15,6 +15,9 @@ import (
 const (
 	budget  = 40            // steps for a task: calls of tools, those of the command that failed included
 	between = 6 * time.Hour // two tasks
+
+	// undo is the tool with which the actor takes back a repair that did not help.
+	undo = "restore_checkpoint"
 )
 
 var start = time.Date(2026, 2, 2, 9, 0, 0, 0, time.UTC)
@@ -94,6 +97,7 @@ func work(t families.Task, root string, on place.Tools, m mind) (out result, err
 			if err := restore(); err != nil {
 				return out, err
 			}
+			session.Called(undo, nil, "restored", true)
 		}
 		helped, steps := attempt(p, f.Command, try, session)
 		out.tries++
