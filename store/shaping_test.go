@@ -11,6 +11,7 @@ import (
 
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/search"
 )
 
 // Shaping reads nothing of a memory that the caller may not see, whatever ids are requested.
@@ -61,6 +62,40 @@ func TestShapingReadsThroughTheFilter(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, []bool{c.live, c.outdated},
 				[]bool{rows[now].Content == "Ana lives in Oslo", rows[old].Content == "Ana lives in Lyon"})
+		})
+	}
+}
+
+// A memory that the caller may not see leads to no successor: whether it exists must not change an answer.
+func TestAHiddenMemoryLeadsToNoSuccessor(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	first, hidden, last := w.memory("Ana lives in Lyon"), w.memory("Ana lives in Nice"), w.memory("Ana lives in Oslo")
+	said, fact := w.memory("we talked of Ana's flat"), w.memory("Ana rents a flat")
+	restating, same := w.memory("Ana, with her flat"), w.memory("Ana has a flat")
+	w.exec(`INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at)
+		VALUES ('t', $1, 'derived_from', $2, now()), ('t', $3, 'restates', $4, now())`, fact, said, restating, same)
+	for _, step := range [][2]uuid.UUID{{first, hidden}, {hidden, last}, {fact, last}, {same, last}} {
+		w.exec(`UPDATE memories SET status = 'superseded', superseded_by = $2, superseded_at = now() WHERE id = $1`,
+			step[0], step[1])
+	}
+	of := []uuid.UUID{first, said, restating}
+	all := []search.Succession{{ID: first, Successor: last}, {ID: said, Successor: last}, {ID: restating, Successor: last}}
+	for name, c := range map[string]struct {
+		hide uuid.UUID
+		want []search.Succession
+	}{
+		"all visible":       {uuid.Nil, all},
+		"within a chain":    {hidden, all[1:]},
+		"an extracted fact": {fact, []search.Succession{all[0], all[2]}},
+		"a restated fact":   {same, all[:2]},
+		"the first":         {first, all[1:]},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w.exec(`UPDATE memories SET sensitivity = CASE WHEN id = $1 THEN 'high' ELSE 'low' END`, c.hide)
+			found, err := w.Currentness(ctx, pg.Filter{Principal: w.p}, of, false)
+			require.NoError(t, err)
+			require.ElementsMatch(t, c.want, found.Successors)
 		})
 	}
 }

@@ -147,8 +147,8 @@ type Currentness struct {
 	Contents      map[uuid.UUID]string // if requested
 }
 
-// Currentness is Successors, Supersessions and, if contents are requested, Contents of the same memories, in one
-// round trip.
+// Currentness reads the current replacements of some memories, their Supersessions and, if contents are requested, their
+// Contents, in one round trip.
 func (s *Search) Currentness(ctx context.Context, f pg.Filter, ids []uuid.UUID, contents bool) (Currentness, error) {
 	var out Currentness
 	var found []supersessionRow
@@ -213,18 +213,9 @@ func (s *Search) Predecessors(ctx context.Context, f pg.Filter, ids []uuid.UUID)
 	return out, nil
 }
 
-// Successors returns the current replacement of each memory, if the filter admits it: for a superseded memory the
+// successorsSQL returns the current replacement of each memory, if the filter admits it: for a superseded memory the
 // live end of its chain, and for a source the replacements of the superseded facts that were extracted from it or
-// that it restates.
-func (s *Search) Successors(ctx context.Context, f pg.Filter, ids []uuid.UUID) ([]Succession, error) {
-	query, args := successorsSQL(f, ids)
-	out, err := pg.QueryBatchRows[Succession](ctx, s.DB, f.Principal.Tenant, pg.PlanOnce, query, args)
-	if err != nil {
-		return nil, fmt.Errorf("read successors: %w", err)
-	}
-	return out, nil
-}
-
+// that it restates. A chain ends at a memory that the principal may not see.
 func successorsSQL(f pg.Filter, ids []uuid.UUID) (string, pg.Args) {
 	args := pg.Args{"tenant": f.Principal.Tenant, "ids": ids, "deep": predecessorsDeep, "most": predecessorsMost}
 	live := f
@@ -234,23 +225,27 @@ func successorsSQL(f pg.Filter, ids []uuid.UUID) (string, pg.Args) {
 			(SELECT m.id, m.superseded_by, 1
 				FROM memories m
 				WHERE m.tenant = @tenant AND m.id = ANY(@ids) AND m.superseded_by IS NOT NULL
+					AND ` + f.Visible("m", args) + `
 			UNION ALL
 			SELECT r.target_id, x.superseded_by, 1
 				FROM memory_links r
 				JOIN memories x ON x.tenant = r.tenant AND x.id = r.source_id
 				WHERE r.tenant = @tenant AND r.target_id = ANY(@ids) AND r.predicate = 'derived_from'
 					AND x.status = 'superseded' AND x.superseded_by IS NOT NULL AND x.deleted_at IS NULL
+					AND ` + f.Visible("x", args) + `
 			UNION ALL
 			SELECT r.source_id, x.superseded_by, 1
 				FROM memory_links r
 				JOIN memories x ON x.tenant = r.tenant AND x.id = r.target_id
 				WHERE r.tenant = @tenant AND r.source_id = ANY(@ids) AND r.predicate = 'restates'
-					AND x.status = 'superseded' AND x.superseded_by IS NOT NULL AND x.deleted_at IS NULL)
+					AND x.status = 'superseded' AND x.superseded_by IS NOT NULL AND x.deleted_at IS NULL
+					AND ` + f.Visible("x", args) + `)
 			UNION ALL
 			SELECT c.id, m.superseded_by, c.depth + 1
 			FROM chain c
 			JOIN memories m ON m.tenant = @tenant AND m.id = c.successor
 			WHERE c.depth < @deep AND m.status = 'superseded' AND m.superseded_by IS NOT NULL
+				AND ` + f.Visible("m", args) + `
 		)
 		SELECT DISTINCT c.id, m.id AS successor
 		FROM chain c
