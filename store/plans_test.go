@@ -76,8 +76,8 @@ func (x *tracer) of(fn func() error) ([]statement, error) {
 
 var plansRows = flag.Int("plans.rows", 30_000, "memories of TestQueriesUseIndexesAtSize; make soak has 100,000")
 
-// fillSQL inserts ROWS memories of two agents with their dependent rows. There are fewer VECTORS, because building their
-// index takes longest.
+// fillSQL inserts ROWS memories of two agents with their dependent rows. There are fewer VECTORS, because building
+// their index takes longest.
 //
 // No trigger runs: checking every foreign key would take half of the time. Every claim has another object. If they
 // were the same, a forget would follow them as restatements through the whole tree of derived memories.
