@@ -26,44 +26,44 @@ func TestEvidenceIsReadByIndex(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv("MNEME_TEST_EPISODES")); err == nil {
 		rows = n
 	}
+	w := newUnplannedWorld(t)
+	story := episodeRecord()
+	w.putAll(story)
+	_, err := w.owner.Exec(ctx, `
+		INSERT INTO memories (tenant, id, agent_id, project, scope, visibility, type, category, tier, typology,
+		content,
+			normalized_content, content_hash, payload, confidence, importance, salience, salience_at,
+			decay_curve, half_life,
+			min_salience, reinforcement_gain, last_reinforced_at, deletion_policy, occurred_at, created_at,
+			updated_at,
+			created_by)
+		SELECT tenant, gen_random_uuid(), agent_id, project, scope, visibility, type, category, tier, typology,
+		content,
+			normalized_content, sha256(n::text::bytea), payload, confidence, importance, salience, salience_at,
+			decay_curve,
+			half_life, min_salience, reinforcement_gain, last_reinforced_at, deletion_policy, occurred_at,
+			created_at + n * interval '1 second', updated_at, created_by
+		FROM memories, generate_series(1, $1) n`, rows)
+	require.NoError(t, err)
+	sc := learning.Scope{Tenant: w.p.Tenant, Agent: w.p.Agent}
+	same := tidying.Scope{Tenant: w.p.Tenant, Agent: w.p.Agent}
+	middle := w.now.Add(time.Duration(rows/2) * time.Second)
+	require.NoError(t, commit.Write(ctx, w.DB, w.p.Tenant, w.now, func(c *commit.Change) error {
+		return learning.MoveWatermark(ctx, c, sc, learning.Indexing, learning.Position{At: middle}, "")
+	}))
+	page, err := w.Learning.IndexPage(ctx, sc, learning.Position{At: middle}, time.Now())
+	require.NoError(t, err)
+	require.Equal(t, learning.EvidencePage, page.Read)
 	for _, analyzed := range []bool{false, true} {
 		t.Run("analyzed="+strconv.FormatBool(analyzed), func(t *testing.T) {
-			w := newUnplannedWorld(t)
-			story := episodeRecord()
-			w.putAll(story)
-			_, err := w.owner.Exec(ctx, `
-				INSERT INTO memories (tenant, id, agent_id, project, scope, visibility, type, category, tier, typology,
-				content,
-					normalized_content, content_hash, payload, confidence, importance, salience, salience_at,
-					decay_curve, half_life,
-					min_salience, reinforcement_gain, last_reinforced_at, deletion_policy, occurred_at, created_at,
-					updated_at,
-					created_by)
-				SELECT tenant, gen_random_uuid(), agent_id, project, scope, visibility, type, category, tier, typology,
-				content,
-					normalized_content, sha256(n::text::bytea), payload, confidence, importance, salience, salience_at,
-					decay_curve,
-					half_life, min_salience, reinforcement_gain, last_reinforced_at, deletion_policy, occurred_at,
-					created_at + n * interval '1 second', updated_at, created_by
-				FROM memories, generate_series(1, $1) n`, rows)
-			require.NoError(t, err)
 			if analyzed {
 				_, err = w.owner.Exec(ctx, `ANALYZE`)
 				require.NoError(t, err)
 			}
-			sc := learning.Scope{Tenant: w.p.Tenant, Agent: w.p.Agent}
 			listen := &tracer{}
 			traced, err := store.OpenTraced(ctx, w.url, listen)
 			require.NoError(t, err)
 			t.Cleanup(traced.Close)
-			same := tidying.Scope{Tenant: w.p.Tenant, Agent: w.p.Agent}
-			middle := w.now.Add(time.Duration(rows/2) * time.Second)
-			require.NoError(t, commit.Write(ctx, w.DB, w.p.Tenant, w.now, func(c *commit.Change) error {
-				return learning.MoveWatermark(ctx, c, sc, learning.Indexing, learning.Position{At: middle}, "")
-			}))
-			page, err := w.Learning.IndexPage(ctx, sc, learning.Position{At: middle}, time.Now())
-			require.NoError(t, err)
-			require.Equal(t, learning.EvidencePage, page.Read)
 			for name, c := range map[string]struct {
 				run  func() error
 				most float64

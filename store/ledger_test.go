@@ -17,7 +17,6 @@ import (
 	"github.com/mneme/mneme/memory/views"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/ledger"
-	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/store/events"
 )
 
@@ -271,37 +270,4 @@ func TestPurgeOfEvents(t *testing.T) {
 	require.Zero(t, w.count("event_streams", "stream = 'run/z'"), "the stream is empty")
 	require.Equal(t, []ledger.Appended{{ID: "newer", Stream: "run/x", Seq: 3, Added: true}},
 		w.append(w.now, said("newer", "run/x", "ann", ledger.KindAgentSpoke)))
-}
-
-// Reads of the ledger read few of 100,000 rows, with and without statistics.
-func TestTheLedgerReadsFewRows(t *testing.T) {
-	t.Parallel()
-	w := newUnplannedWorld(t)
-	w.exec(`INSERT INTO events (tenant, stream, seq, id, agent_id, kind, visibility, sensitivity, occurred_at,
-		recorded_at)
-		SELECT 't', 'run/' || n % 2, n / 2 + 1, 'e' || n, 'agent' || n % 50, 'agent.spoke',
-		CASE WHEN n % 10 = 0 THEN 'global' ELSE 'private' END, 'low', now(), now()
-		FROM generate_series(0, 99999) n`)
-	w.exec(`INSERT INTO event_ids (tenant, id, stream, seq, recorded_at) SELECT tenant, id, stream, seq, recorded_at
-		FROM events`)
-	for _, analysed := range []bool{false, true} {
-		if analysed {
-			w.exec(`ANALYZE`)
-		}
-		listen := &tracer{}
-		s, err := store.OpenTraced(ctx, w.url, listen)
-		require.NoError(t, err)
-		t.Cleanup(s.Close)
-		for name, run := range map[string]func() error{
-			"page": func() error { return second(s.Page(ctx, "t", "run/1", 30_000, 20)) },
-			"latest": func() error {
-				return second(s.Latest(ctx, events.LatestInput{Principal: schema.Principal{Tenant: "t",
-					Agent: "agent7"}, Stream: "run/1", Limit: 20}))
-			},
-			"by id": func() error { return second(s.ByID(ctx, "t", []string{"e7", "e70000", "e99999"})) },
-		} {
-			n, worst := rowsRead(t, s, listen, run)
-			require.LessOrEqual(t, n, 200.0, "%s, analysed %v\n%s", name, analysed, worst)
-		}
-	}
 }

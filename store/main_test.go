@@ -10,6 +10,6 @@ import (
 // TestMain runs fewer cases of each property than the rules in memory/ get: here a case is a dozen transactions. The
 // flag -rapid.checks overrides the number.
 func TestMain(m *testing.M) {
-	testflag.Default("rapid.checks", "40")
+	testflag.Default("rapid.checks", "20")
 	os.Exit(m.Run())
 }

@@ -121,9 +121,10 @@ func TestPendingMatchesTheTracker(t *testing.T) {
 	})
 }
 
-// A reflection and the events after it are found by index in a stream of 100,000 events: for an agent that reflects,
-// for one that never did, and for one whose beliefs are among those of fifty others.
-func TestReflectionsReadFewRows(t *testing.T) {
+// Reads of the ledger read few of 100,000 rows, with and without statistics. A reflection and the events after it are
+// found by index: for an agent that reflects, for one that never did, and for one whose beliefs are among those of
+// fifty others.
+func TestTheLedgerReadsFewRows(t *testing.T) {
 	t.Parallel()
 	w := newUnplannedWorld(t)
 	w.exec(`INSERT INTO events (tenant, stream, seq, id, agent_id, kind, visibility, sensitivity, occurred_at,
@@ -145,6 +146,12 @@ func TestReflectionsReadFewRows(t *testing.T) {
 		require.NoError(t, err)
 		t.Cleanup(s.Close)
 		for name, run := range map[string]func() error{
+			"page": func() error { return second(s.Page(ctx, "t", "run/1", 30_000, 20)) },
+			"latest": func() error {
+				return second(s.Latest(ctx, events.LatestInput{Principal: schema.Principal{Tenant: "t",
+					Agent: "agent7"}, Stream: "run/1", Limit: 20}))
+			},
+			"by id": func() error { return second(s.ByID(ctx, "t", []string{"e7", "e70000", "e99999"})) },
 			"pending": func() error {
 				return second(s.Pending(ctx, events.PendingInput{Principal: schema.Principal{Tenant: "t",
 					Agent: "agent7"}, Stream: "run/1", Limit: 20}))

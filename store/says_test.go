@@ -405,7 +405,7 @@ func TestEverywhereKeepsPinnedAndChangedMemories(t *testing.T) {
 func TestEverywhereOfMany(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	const n = 150
+	const n = schema.MaxForgetSample + 5
 	var candidates []schema.Candidate
 	for i := range n {
 		candidates = append(candidates,

@@ -79,11 +79,17 @@ func newIgnorant(t *testing.T, how ignorance) *world {
 	require.NoError(t, w.owner.QueryRow(ctx, `SELECT pg_get_indexdef($1::regclass)`, nearest).Scan(&build))
 	w.exec("DROP INDEX " + nearest)
 	w.fillAlike("known", knownRows)
-	w.exec(build)
 	if how.before != "" {
 		w.exec(how.before)
 	}
 	w.fillAlike("t", freshRows)
+	// Building an index updates the number of rows that the planner assumes for the table.
+	const size = `SELECT relpages, reltuples FROM pg_class WHERE oid = 'memory_embeddings'::regclass`
+	var pages int
+	var tuples float64
+	require.NoError(t, w.owner.QueryRow(ctx, size).Scan(&pages, &tuples))
+	w.exec(build)
+	w.exec(`UPDATE pg_class SET relpages = $1, reltuples = $2 WHERE oid = 'memory_embeddings'::regclass`, pages, tuples)
 	if how.after != "" {
 		w.exec(how.after)
 	}

@@ -159,16 +159,23 @@ func TestMarksCanBeRebuilt(t *testing.T) {
 // table by its size on disk, so that the plans of 40,000 events and of 100,000 may differ.
 func TestAViewReadsFewRows(t *testing.T) {
 	t.Parallel()
-	for _, length := range []int{20_000, 40_000, 100_000} {
-		t.Run(fmt.Sprint(length), func(t *testing.T) {
-			t.Parallel()
-			viewReadsFewRows(t, length)
-		})
+	w := newUnplannedWorld(t)
+	length := 0
+	for _, next := range []int{20_000, 40_000, 100_000} {
+		w.addEvents(length, next)
+		length = next
+		viewReadsFewRows(t, w, fmt.Sprintf("%d events without statistics", length))
+		w.exec(`ANALYZE`)
+		viewReadsFewRows(t, w, fmt.Sprintf("%d events, analysed", length))
+		w.exec(`DELETE FROM pg_statistic WHERE starelid >= 16384`)
+		w.exec(`UPDATE pg_class SET reltuples = -1, relpages = 0
+			WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'i')`)
 	}
 }
 
-func viewReadsFewRows(t *testing.T, length int) {
-	w := newUnplannedWorld(t)
+// addEvents inserts the events after from up to to, half of them into each of two streams.
+func (w *world) addEvents(from, to int) {
+	w.t.Helper()
 	w.exec(`INSERT INTO events (tenant, stream, seq, id, agent_id, policy_group, kind, turn, visibility,
 		sensitivity, payload, occurred_at, recorded_at)
 		SELECT 't', 'run/' || n % 2, n / 2 + 1, 'e' || n, 'agent' || n % 10, 'others',
@@ -176,35 +183,35 @@ func viewReadsFewRows(t *testing.T, length int) {
 			'agent.spoke', 'tool.called'])[n % 7 + 1],
 			n / 20, CASE n % 3 WHEN 0 THEN 'global' WHEN 1 THEN 'group' ELSE 'private' END, 'low',
 			jsonb_build_object('text', 'word' || n, 'field' || n % 20, n), now(), now()
-		FROM generate_series(1, $1::int) n`, length)
+		FROM generate_series($1::int + 1, $2::int) n`, from, to)
 	w.exec(`INSERT INTO event_ids (tenant, id, stream, seq, recorded_at) SELECT tenant, id, stream, seq, recorded_at
-		FROM events`)
+		FROM events ON CONFLICT DO NOTHING`)
 	w.exec(`INSERT INTO event_streams (tenant, stream, last_seq, created_at, updated_at)
-		SELECT tenant, stream, max(seq), now(), now() FROM events GROUP BY 1, 2`)
-	for _, analysed := range []bool{false, true} {
-		if analysed {
-			w.exec(`ANALYZE`)
-		}
-		listen := &tracer{}
-		s, err := store.OpenTraced(ctx, w.url, listen)
-		require.NoError(t, err)
-		t.Cleanup(s.Close)
-		for name, c := range map[string]struct {
-			memory views.Memory
-			scene  string
-			most   float64
-		}{
-			"window":      {most: 2_000},
-			"reflections": {memory: views.Memory{ReflectionThreshold: 8}, most: 2_000},
-			"salience":    {memory: views.Memory{UseSalience: true}, scene: "-", most: 8_000},
-		} {
-			n, worst := rowsRead(t, s, listen, func() error {
-				return second(s.ForView(ctx, events.ViewInput{Tenant: "t", Viewer: views.Viewer{Agent: "agent3"},
-					Streams: []string{"run/0", "run/1"}, Memory: c.memory, Scene: c.scene}))
-			})
-			t.Logf("%s, analysed %v: %v rows", name, analysed, n)
-			require.LessOrEqual(t, n, c.most, "%s, analysed %v\n%s", name, analysed, worst)
-		}
+		SELECT tenant, stream, max(seq), now(), now() FROM events GROUP BY 1, 2
+		ON CONFLICT (tenant, stream) DO UPDATE SET last_seq = excluded.last_seq`)
+}
+
+func viewReadsFewRows(t *testing.T, w *world, when string) {
+	t.Helper()
+	listen := &tracer{}
+	s, err := store.OpenTraced(ctx, w.url, listen)
+	require.NoError(t, err)
+	defer s.Close()
+	for name, c := range map[string]struct {
+		memory views.Memory
+		scene  string
+		most   float64
+	}{
+		"window":      {most: 2_000},
+		"reflections": {memory: views.Memory{ReflectionThreshold: 8}, most: 2_000},
+		"salience":    {memory: views.Memory{UseSalience: true}, scene: "-", most: 8_000},
+	} {
+		n, worst := rowsRead(t, s, listen, func() error {
+			return second(s.ForView(ctx, events.ViewInput{Tenant: "t", Viewer: views.Viewer{Agent: "agent3"},
+				Streams: []string{"run/0", "run/1"}, Memory: c.memory, Scene: c.scene}))
+		})
+		t.Logf("%s, %s: %v rows", name, when, n)
+		require.LessOrEqual(t, n, c.most, "%s, %s\n%s", name, when, worst)
 	}
 }
 

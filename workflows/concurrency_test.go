@@ -335,8 +335,8 @@ func TestRecallsDuringAHeavyIngest(t *testing.T) {
 	var written atomic.Bool
 	writing.Go(func() {
 		defer written.Store(true)
-		for part := range 3 {
-			texts := make([]string, 100)
+		for part := range 2 {
+			texts := make([]string, 60)
 			for i := range texts {
 				texts[i] = fmt.Sprintf("Ship %d of convoy %d passed the lighthouse of Skagen with %d sailors.", i, part,
 					i%40)

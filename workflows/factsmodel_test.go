@@ -3,6 +3,7 @@ package workflows_test
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -75,6 +76,8 @@ func TestFactsFoundByAModel(t *testing.T) {
 		"10,000 facts":         {proposed{"facts": many}, 0, 0, "model_no_answer", 110},
 		"endpoint unavailable": {nil, 500, 0, "model_no_answer", 0},
 	} {
+		// Every case is one run. What precedes and follows it depends on the kind of the answer: one case of each kind.
+		repeated := slices.Contains([]string{"good", "no equal statements", "nothing", "another name"}, name)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			shown := 0
@@ -91,10 +94,12 @@ func TestFactsFoundByAModel(t *testing.T) {
 			insert(t, h, p, schema.VisibilityPrivate, saidBy(t, "Ana", "s-1", "We chose Xyzzycanary for staging."),
 				saidBy(t, "Bea", "s-2", "The staging database is Xyzzycanary."),
 				saidBy(t, "Cem", "s-3", "Lunch was cold on Monday."))
-			in := privateOf(p)
-			in.Shadow = true
-			_, out := learnNow(t, h, learn.UpdateFacts, in)
-			require.Zero(t, out.Tokens+out.Added, "a shadow run asks no model")
+			if repeated {
+				in := privateOf(p)
+				in.Shadow = true
+				_, out := learnNow(t, h, learn.UpdateFacts, in)
+				require.Zero(t, out.Tokens+out.Added, "a shadow run asks no model")
+			}
 
 			run, out := learnNow(t, h, learn.UpdateFacts, privateOf(p))
 			require.Equal(t, []int{test.added, test.tokens}, []int{out.Added, out.Tokens}, "%+v", out)
@@ -113,8 +118,8 @@ func TestFactsFoundByAModel(t *testing.T) {
 				require.Empty(t, contents(t, h, "type = 'semantic'"))
 			}
 			testkit.CheckInvariants(t, db)
-			if test.tokens == 0 {
-				return // a failed call is repeated
+			if !repeated {
+				return
 			}
 			before, calls := testkit.Digest(t, db, "memories", "true"), len(model.Calls(testkit.Decision))
 			again := privateOf(p)

@@ -28,7 +28,7 @@ import (
 // retried, and no job becomes dead.
 func TestOverloadWaits(t *testing.T) {
 	t.Parallel()
-	const conns, requests = 4, 30
+	const conns, requests = 4, 16
 	h := harness.NewIdle(t, testkit.DatabaseURL(t), harness.Temporal(t), nil)
 	pool, err := store.Open(t.Context(), pg.Config{URL: h.DatabaseURL, MaxConns: conns})
 	require.NoError(t, err)

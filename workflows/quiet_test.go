@@ -80,9 +80,9 @@ func TestEnoughEvidenceFollowedByQuietIsConsolidated(t *testing.T) {
 	h := quietHarness(t, 300*time.Millisecond)
 	p := testkit.Principal()
 	scope := scopeOfPrincipal(p)
+	owner := testkit.Owner(t, h.DatabaseURL)
 	episodes := func() int {
-		return testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "memories", "tenant = $1 AND type = 'episodic'",
-			p.Tenant)
+		return testkit.Rows(t, owner, "memories", "tenant = $1 AND type = 'episodic'", p.Tenant)
 	}
 	for n := range 2 {
 		handIn(t, h.Temporal, h.TaskQueue, testkit.Build(p, n, "linux", testkit.ClearCache(n)))

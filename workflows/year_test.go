@@ -37,11 +37,14 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
-var yearSeed = flag.Uint64("year.seed", 2026, "seed of TestYear")
+var (
+	yearSeed   = flag.Uint64("year.seed", 2026, "seed of TestYear")
+	yearSweeps = flag.Int("year.sweeps", 2, "days between two decay sweeps of TestYear; make soak has 1")
+)
 
 // A year of an agent's life, in the time-skipping environment and on a real Postgres: it puts, ingests, recalls, gives
-// feedback, forgets and recovers, changes retention, and has a week without sweeps. Decay sweeps run once a day at a
-// random hour, and purges every six hours in two weeks and every third day in the others. Only their times matter,
+// feedback, forgets and recovers, changes retention, and has a week without sweeps. Decay sweeps run every other day at
+// a random hour, and purges every six hours in two weeks and every third day in the others. Only their times matter,
 // which the model knows. The sessions of Postgres and the activities' clock are in a zone with daylight saving time.
 // The state of every memory must be exactly what the documents' rules predict (yearModel).
 func TestYear(t *testing.T) {
@@ -214,7 +217,9 @@ func (y *year) plan() {
 		if day >= outage && day < back {
 			continue
 		}
-		y.at(y.within(day, day+1), y.decaySweep)
+		if int(day)%*yearSweeps == 0 {
+			y.at(y.within(day, day+1), y.decaySweep)
+		}
 		if week := int(day) / 7; week == 9 || week == 42 { // the change to daylight saving time, and the change back
 			for quarter := 0.0; quarter < 1; quarter += 0.25 {
 				y.at(y.within(day+quarter, day+quarter+0.02), y.purge)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/testsuite"
 
@@ -29,6 +30,7 @@ var ctx = context.Background()
 type world struct {
 	t     *testing.T
 	url   string
+	owner *pgx.Conn
 	store *store.Store
 	a     *learning.Learning
 	env   *testsuite.TestActivityEnvironment
@@ -42,7 +44,7 @@ func newWorld(t *testing.T) *world {
 	env := suite.NewTestActivityEnvironment()
 	a := &learning.Learning{Store: st, Policy: proposals.DefaultWritePolicy()}
 	env.RegisterActivity(a)
-	return &world{t: t, url: url, store: st, a: a, env: env}
+	return &world{t: t, url: url, owner: testkit.Owner(t, url), store: st, a: a, env: env}
 }
 
 var ana = schema.Principal{Tenant: "t", Agent: "ana"}
@@ -98,7 +100,7 @@ func (w *world) known(p schema.Principal) []storelearning.Known {
 
 func (w *world) count(table, where string) int {
 	w.t.Helper()
-	return testkit.Rows(w.t, testkit.Owner(w.t, w.url), table, where)
+	return testkit.Rows(w.t, w.owner, table, where)
 }
 
 func procedureOf(t *testing.T, k storelearning.Known) schema.CompetencePayload {

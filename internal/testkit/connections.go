@@ -10,10 +10,14 @@ import (
 
 // database is a database of the pool with its open connections. Only the test that has the database uses them.
 type database struct {
-	owner *pgx.Conn // for resets; nil before the first
-	store *pg.DB    // of the store; nil before the first store
-	used  bool      // a store of the test has them
+	url    string      // as the owner
+	owners []*pgx.Conn // of the owner, used by resets and by tests; those that are free
+	store  *pg.DB      // of the store; nil before the first store
+	used   bool        // a store of the test has them
 }
+
+// spareOwners is how many connections of the owner stay open for the next test.
+const spareOwners = 3
 
 // connections returns connections for a store, and the function to call when the test ends. The connections to a
 // pooled database stay open for the next test, because a new connection compiles the functions and plans the statements
@@ -38,13 +42,76 @@ func (p *pool) connections(ctx context.Context, databaseURL string) (*pg.DB, fun
 func (p *pool) use(databaseURL string) *database {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for name, d := range p.own {
-		if u, err := in(p.server, name, "main"); err == nil && u == databaseURL && !d.used {
-			d.used = true
+	if d := p.at(databaseURL); d != nil && !d.used {
+		d.used = true
+		return d
+	}
+	return nil
+}
+
+// at returns the pooled database with this URL, or nil. The caller holds mu.
+func (p *pool) at(databaseURL string) *database {
+	for _, d := range p.own {
+		if d.url == databaseURL {
 			return d
 		}
 	}
 	return nil
+}
+
+// owner returns a connection of the owner, and the function to call when the test ends. Like those of the store, the
+// connections to a pooled database stay open for the next test.
+func (p *pool) owner(ctx context.Context, databaseURL string) (*pgx.Conn, func(), error) {
+	p.mu.Lock()
+	d := p.at(databaseURL)
+	var conn *pgx.Conn
+	if d != nil {
+		conn = d.spareOwner()
+	}
+	p.mu.Unlock()
+	if conn != nil {
+		if err := conn.Ping(ctx); err == nil {
+			return conn, func() { p.giveBack(d, conn) }, nil
+		}
+		_ = conn.Close(ctx)
+	}
+	conn, err := pgx.Connect(ctx, databaseURL)
+	return conn, func() { p.giveBack(d, conn) }, err
+}
+
+// spareOwner takes a free connection of the owner; nil if there is none.
+func (d *database) spareOwner() *pgx.Conn {
+	n := len(d.owners)
+	if n == 0 {
+		return nil
+	}
+	conn := d.owners[n-1]
+	d.owners = d.owners[:n-1]
+	return conn
+}
+
+// asNew removes what a test may have left in a session of the owner.
+const asNew = `SET SESSION AUTHORIZATION DEFAULT; RESET ALL; CLOSE ALL; UNLISTEN *; SELECT pg_advisory_unlock_all();
+	DISCARD TEMP; DISCARD SEQUENCES`
+
+// giveBack keeps a connection of the owner for the next test if its session can be reset, and otherwise closes it.
+func (p *pool) giveBack(d *database, conn *pgx.Conn) {
+	ctx := context.Background()
+	if d == nil || conn.IsClosed() || conn.PgConn().IsBusy() || conn.PgConn().TxStatus() != 'I' ||
+		second(conn.PgConn().Exec(ctx, asNew).ReadAll()) != nil || !p.keep(d, conn) {
+		_ = conn.Close(ctx)
+	}
+}
+
+// keep adds a connection of the owner to the free ones if there are not enough of them.
+func (p *pool) keep(d *database, conn *pgx.Conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(d.owners) >= spareOwners {
+		return false
+	}
+	d.owners = append(d.owners, conn)
+	return true
 }
 
 func (p *pool) unuse(d *database) {
@@ -61,10 +128,14 @@ func (d *database) lent() *pg.DB {
 	return &db
 }
 
-// idle returns the process ids of the store's connections that wait for a statement, after it has reset their
-// sessions. It closes those that a test broke. A connection that is not idle belongs to a goroutine of an ended test.
+// idle returns the process ids of the free connections: those of the owner, and those of the store that wait for a
+// statement, after it has reset their sessions. It closes those that a test broke. A connection that is not idle
+// belongs to a goroutine of an ended test.
 func (d *database) idle(ctx context.Context) []int32 {
 	pids := []int32{}
+	for _, conn := range d.owners {
+		pids = append(pids, int32(conn.PgConn().PID()))
+	}
 	if d.store == nil {
 		return pids
 	}
@@ -79,8 +150,8 @@ func (d *database) idle(ctx context.Context) []int32 {
 
 // close closes the connections; those that goroutines of ended tests use, when they return them.
 func (d *database) close(ctx context.Context) {
-	if d.owner != nil {
-		_ = d.owner.Close(ctx)
+	for _, conn := range d.owners {
+		_ = conn.Close(ctx)
 	}
 	if d.store != nil {
 		d.store.Pool.Reset()

@@ -131,7 +131,9 @@ func (p *pool) reserve(ctx context.Context) (name string, exists bool, err error
 		return name, true, err
 	}
 	name = p.prefix + strings.ReplaceAll(uuid.NewString(), "-", "")[:16]
-	p.own[name] = &database{}
+	if p.own[name], err = p.newDatabase(name); err != nil {
+		return name, false, err
+	}
 	_, err = p.lock(ctx, name)
 	return name, false, err
 }
@@ -154,11 +156,16 @@ func (p *pool) adopt(ctx context.Context, prefix string) (string, error) {
 		if locked, err := p.lock(ctx, name); err != nil {
 			return "", err
 		} else if locked {
-			p.own[name] = &database{}
-			return name, nil
+			p.own[name], err = p.newDatabase(name)
+			return name, err
 		}
 	}
 	return "", nil
+}
+
+func (p *pool) newDatabase(name string) (*database, error) {
+	u, err := in(p.server, name, "main")
+	return &database{url: u}, err
 }
 
 func (p *pool) lock(ctx context.Context, name string) (locked bool, err error) {
@@ -201,23 +208,19 @@ func (p *pool) database(name string) *database {
 // restarts sequences, and returns the digest of the catalog.
 func (p *pool) reset(ctx context.Context, name string) (digest string, err error) {
 	d := p.database(name)
-	if d.owner == nil {
-		u, err := in(p.server, name, "main")
-		if err != nil {
-			return "", err
-		}
-		if d.owner, err = pgx.Connect(ctx, u); err != nil {
-			return "", err
-		}
+	owner, giveBack, err := p.owner(ctx, d.url)
+	if err != nil {
+		return "", err
 	}
-	if err := d.owner.QueryRow(ctx, "SELECT ("+alone+" IS NOT NULL)::text || ("+catalogDigest+
+	defer giveBack()
+	if err := owner.QueryRow(ctx, "SELECT ("+alone+" IS NOT NULL)::text || ("+catalogDigest+
 		")", d.idle(ctx)).Scan(&digest); err != nil {
 		return "", err
 	}
 	if digest = strings.TrimPrefix(digest, "true"); digest != p.asMade {
 		return digest, nil
 	}
-	return digest, second(d.owner.Exec(ctx, emptyTables))
+	return digest, second(owner.Exec(ctx, emptyTables))
 }
 
 // alone ends all other connections to the database but those given, and waits until they have ended.

@@ -68,12 +68,14 @@ func OpenStore(t testing.TB, databaseURL string) *store.Store {
 }
 
 // Owner connects to the test's schema as its owner, who is not subject to row-level security, to read rows or to cause
-// faults.
+// faults. Every call returns another connection, which the test has until it ends: call it outside of loops.
 func Owner(t testing.TB, databaseURL string) *pgx.Conn {
 	t.Helper()
-	conn, err := pgx.Connect(context.Background(), databaseURL)
+	p, err := databases()
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	conn, giveBack, err := p.owner(context.Background(), databaseURL)
+	require.NoError(t, err)
+	t.Cleanup(giveBack)
 	return conn
 }
 
