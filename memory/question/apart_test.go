@@ -1,0 +1,32 @@
+package question
+
+import (
+	"testing"
+)
+
+func TestApart(t *testing.T) {
+	for _, c := range []struct {
+		earlier, later string
+		want           bool
+	}{
+		{"The pool opens at 7:00 on Sundays.", "Mondays to Fridays the pool opens at 6:30.", true},
+		{"The tram runs every six minutes on workdays.", "The tram runs every twenty minutes on Sundays now.", true},
+		{"The standup is on Mondays.", "The standup is on Tuesdays.", false}, // the day is the value
+		{"The old scanner works with Windows.", "The new scanner works with anything.", true},
+		{"Our address is Hill Street 3.", "Our new address is Mill Street 5.", false},
+		{"There are four parking spaces for the Sequoia team.", "There are six parking spaces for the Delta team now.",
+			true},
+		{"There are four parking spaces for the Sequoia team.",
+			"There are six parking spaces for the Sequoia team now.", false},
+		{"In the sandbox account the crawler gets 1 GB.", "The crawler gets 2 GB in the customer account.", true},
+		{"Lionel goes swimming on Tuesdays.", "Lionel also goes swimming with Ingrid.", true},
+		{"Rosalind answers mails within a day.", "The landlord's mail, for example, took Rosalind three weeks.", true},
+		{"The wedding is in the barn.", "Should there be a storm, the wedding would move to the church hall.", true},
+		{"We launch on May 3.", "We launch on June 10.", false},
+		{"I live in Lyon.", "I moved to Oslo.", false},
+	} {
+		if got := Apart(ReadText(c.earlier, ""), ReadText(c.later, "")); got != c.want {
+			t.Errorf("%q and %q: %v", c.earlier, c.later, got)
+		}
+	}
+}

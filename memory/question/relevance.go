@@ -1,0 +1,179 @@
+package question
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/mneme/mneme/memory/english"
+	"github.com/mneme/mneme/memory/lexicon"
+)
+
+// relevance estimates the probability that a text answers a question.
+var relevance = model{bias: -11.71, terms: []weighted{
+	{"the question names no owner", 4.76},
+	{"owners of the question that the text names", 8.40},
+	{"the least of these", -2.15},
+	{"the text is about another owner", -1.90},
+	{"the text has an owner, the question none", -1.99},
+	{"the question has no content words", 4.52},
+	{"the best word covered, by weight", 1.84},
+	{"words of the question that the text covers", 7.00},
+	{"nearness of meaning", 1.88},
+	{"words of the text that the question covers", 0.19},
+	{"the question asks for an amount, the text has none", -1.51},
+	{"the question asks who, the text has a name", 1.36},
+	{"length of the text", -4.12},
+}}
+
+// answer estimates the probability that the best of many texts is an answer, if half of the questions have one. It
+// depends on the logit of relevance and on the length of the text: a long text shares words with a question by chance,
+// and an answer in it is less similar to its question.
+var answer = model{bias: 0.39, terms: []weighted{
+	{"logit", 0.97},
+	{"length of the text", 1.23},
+	{"both", -0.59},
+}}
+
+// longText is the number of words above which the length of a text makes no difference.
+const longText = 12
+
+// RelevanceMeasures returns the measures of relevance, for programs that fit the weights.
+func RelevanceMeasures(q Question, t Text) []float64 {
+	owners, covered, least := 0.0, 0.0, 1.0
+	for _, term := range q.Terms {
+		if term.Owner {
+			c := t.vocabulary.covers(term)
+			owners, covered, least = owners+1, covered+c, min(least, c)
+		}
+	}
+	if owners == 0 {
+		least = 0
+	} else {
+		covered /= owners
+	}
+	same := slices.ContainsFunc(q.Terms, func(term Term) bool { return slices.Contains(t.owner, term.Stem) })
+	best, sum := 0.0, 0.0
+	for i, c := range q.cover(t) {
+		sum += q.words[i].weight * c.related
+		best = max(best, q.words[i].weight*c.near)
+	}
+	if q.total > 0 {
+		sum /= q.total
+	}
+	back, total := 0.0, 0.0
+	for _, c := range t.words {
+		if !c.typed {
+			back += c.weight * nearest(q.words, c)
+			total += c.weight
+		}
+	}
+	name := slices.ContainsFunc(t.words, func(c content) bool { return c.name })
+	return []float64{
+		when(owners == 0),
+		covered,
+		least,
+		when(len(t.owner) > 0 && !same && owners > 0),
+		when(len(t.owner) > 0 && !same && owners == 0),
+		when(q.total == 0),
+		best,
+		sum,
+		q.meaning.Cosine(&t.meaning),
+		back / max(total, 0.5),
+		when(q.Amount && !t.vocabulary.amounts),
+		when(q.who && name),
+		t.Length(),
+	}
+}
+
+// RelevanceNames returns the names of the measures.
+func RelevanceNames() []string { return relevance.names() }
+
+// Relevance returns the probability that the best text for a question answers it. If the query is not a question, but a
+// list of words or a task, the result is at least the share of its words that the text covers.
+func (q Question) Relevance(t Text) float64 {
+	share := 0.0
+	if !q.Asks {
+		share = q.share(t)
+	}
+	return max(share, q.answeredBy(t))
+}
+
+// share returns the share of the question's words, including owners, that a text covers.
+func (q Question) share(t Text) float64 {
+	covered, total := 0.0, q.total
+	for i, c := range q.cover(t) {
+		covered += q.words[i].weight * c.related
+	}
+	for _, term := range q.Terms {
+		if term.Owner {
+			covered, total = covered+t.vocabulary.covers(term), total+1
+		}
+	}
+	if total == 0 {
+		return 1
+	}
+	return covered / total
+}
+
+func (q Question) answeredBy(t Text) float64 {
+	logit, length := q.logit(t), t.Length()
+	return probability(answer.logit([]float64{logit, length, logit * length}))
+}
+
+// Length returns the number of content words of a text, scaled to [0,1]: 1 for twelve or more.
+func (t *Text) Length() float64 { return min(float64(len(t.words)), longText) / longText }
+
+func (q Question) logit(t Text) float64 { return relevance.logit(RelevanceMeasures(q, t)) }
+
+// cover is how well a text covers a word of a question: near by the most similar word, related also by a word of the
+// same concept.
+type cover struct{ near, related float64 }
+
+func (q Question) cover(t Text) []cover {
+	out := make([]cover, len(q.words))
+	for i, c := range q.words {
+		near := nearest(t.words, c)
+		if near < 1 && t.vocabulary.stems[c.stem] {
+			near = 1
+		}
+		out[i] = cover{near, near}
+		if near < conceptCover && t.vocabulary.covers(Term{Stem: c.stem}) > 0 {
+			out[i].related = conceptCover
+		}
+	}
+	return out
+}
+
+// readWords collects the content words of a question, except owners and the value whose predecessor it asks for.
+func (q *Question) readWords(ts []english.Token, dated []bool) {
+	owner := func(stem string) bool {
+		return slices.ContainsFunc(q.Terms, func(t Term) bool { return t.Owner && t.Stem == stem })
+	}
+	for i, t := range ts {
+		q.who = q.who || t.Is("who", "whom", "whose")
+		if t.Is("many", "much") || english.SelfWords[t.Low] || pastCues[t.Low] || askFillers[t.Stem] && i < 2 ||
+			dated[i] || !english.IsContent(t) && !(t.Cap && i > 0) {
+			continue
+		}
+		parts := strings.Fields(strings.ToLower(t.Text))
+		if len(parts) > 1 { // a phrase: "work out"
+			c := contentOf(t.Low, t.Stem)
+			c.place = lexicon.PlaceOf(parts[len(parts)-1])
+			q.add(c, parts)
+			continue
+		}
+		low := parts[0]
+		if stem := english.StemOf(low); !owner(stem) && !slices.Contains(q.Before, stem) {
+			q.add(contentOf(low, stem), parts)
+		}
+	}
+}
+
+// add adds a content word, which may be a phrase of several parts.
+func (q *Question) add(c content, parts []string) {
+	q.words = append(q.words, c)
+	q.total += c.weight
+	for _, low := range parts {
+		q.meaning.Add(low, c.weight)
+	}
+}

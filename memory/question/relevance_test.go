@@ -1,0 +1,134 @@
+package question
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// The answer is more relevant than a text that shares only its owner or its attribute.
+func TestAnswerIsMostRelevant(t *testing.T) {
+	for _, c := range []struct{ question, answer, other string }{
+		{"Where do I live?", "I live in Lyon.", "I work for Nokia."},
+		{"Where does Dana live?", "Dana lives in Lyon.", "Tom lives in Oslo."},
+		{"Which doctor does Dana see?", "Dana's physician is Dr. Roth.", "Dana's car is a Skoda."},
+		{"Who is Leon in a relationship with?", "Leon is married to Carla.", "Leon speaks Portuguese."},
+		{"How much does the gym cost?", "The gym is 40 euros a month.", "The gym is next to the station."},
+		{"What car does my brother drive?", "My brother drives a Skoda.", "I drive a Volvo."},
+		{"Which car does my aunt drive?", "My aunt drives a Saab.", "I drive a Volvo."},
+		{"Where do I work out?", "I train at Gym Nine.", "I work on the third floor."},
+	} {
+		q := Read(c.question)
+		answer, other := q.Relevance(ReadText(c.answer, "")), q.Relevance(ReadText(c.other, ""))
+		if answer <= other {
+			t.Errorf("%s %q %.2f, %q %.2f", c.question, c.answer, answer, c.other, other)
+		}
+	}
+}
+
+// A fact about the asker does not answer a question about a relative.
+func TestFactAboutAskerDoesNotAnswerForRelative(t *testing.T) {
+	for _, c := range []struct{ question, text string }{
+		{"What kind of boat does my cousin sail?", "My boat was stolen in the harbour."},
+		{"Which paper does my uncle read in the morning?", "I'm reading the Guardian in the mornings."},
+	} {
+		if got := Read(c.question).Relevance(ReadText(c.text, "user")); got > 0.2 {
+			t.Errorf("%s %q: %.2f", c.question, c.text, got)
+		}
+	}
+}
+
+func TestRelevanceIsAProbability(t *testing.T) {
+	words := rapid.SliceOf(rapid.SampledFrom([]string{"where", "does", "Dana", "live", "in", "Oslo", "now", "not", "3",
+		"May", "her", "car?", ""}))
+	rapid.Check(t, func(t *rapid.T) {
+		join := func(list []string) (out string) {
+			for _, w := range list {
+				out += w + " "
+			}
+			return out
+		}
+		q, text := Read(join(words.Draw(t, "question"))), ReadText(join(words.Draw(t, "text")), "Tom")
+		if r := q.Relevance(text); !(r >= 0 && r <= 1) {
+			t.Fatalf("relevance %v", r)
+		}
+	})
+}
+
+// If weights and measures differed in number, results would be wrong without an error.
+func TestModelsHaveOneWeightPerMeasure(t *testing.T) {
+	q := Read("Where does Dana live?")
+	texts := []Text{ReadText("Dana lives in Lyon.", ""), ReadText("Dana moved to Oslo.", "")}
+	if got := len(RelevanceMeasures(q, texts[0])); got != len(RelevanceNames()) {
+		t.Errorf("relevance: %d measures, %d weights", got, len(RelevanceNames()))
+	}
+	calls := 0
+	SuccessionMeasures(q, texts, func(i, j int) bool { return i < j }, func(_, _ int, measures []float64) {
+		calls++
+		if len(measures) != len(SuccessionNames()) {
+			t.Errorf("succession: %d measures, %d weights", len(measures), len(SuccessionNames()))
+		}
+	})
+	if calls != 1 {
+		t.Errorf("%d pairs", calls)
+	}
+}
+
+func TestSuccessions(t *testing.T) {
+	for _, c := range []struct {
+		question, earlier, later string
+		want                     bool
+	}{
+		{"Where does Dana live?", "Dana lives in Lyon.", "Dana moved to Oslo.", true},
+		{"Which doctor do I see?", "My dentist is Dr. Roth.", "I switched dentists, it's Dr. Lund now.", true},
+		{"What do we use for CI?", "We use Jenkins for CI.", "We switched from Jenkins to GitHub Actions.", true},
+		{"When is the standup?", "Our standup moved to 10:00.", "Our standup is at 10:00 every day, Berlin time.",
+			false},
+		{"When is the standup?", "Our standup is at 9:30.", "Our standup moved to 10:00.", true},
+		{"Where does Dana's brother live?", "Dana's brother lives in Lyon.", "Dana's sister moved to Oslo.", false},
+		{"Where does Dana live?", "Dana lives in Lyon.", "Tom lives in Oslo now.", false},
+		{"When does the pool open on Sundays?", "The pool opens at 8:00 on Sundays.",
+			"The pool opens at 7:00 on Mondays now.", false},
+	} {
+		texts := []Text{ReadText(c.earlier, ""), ReadText(c.later, "")}
+		found := Read(c.question).Successions(texts, 0.5, func(i, j int) bool { return i < j })
+		if got := len(found) == 1 && found[0].Older == 0 && found[0].Newer == 1; got != c.want {
+			t.Errorf("%s %q, %q: %v", c.question, c.earlier, c.later, found)
+		}
+	}
+}
+
+func TestQuestionsAboutThePast(t *testing.T) {
+	for question, want := range map[string]bool{
+		"Where did Dana live before Oslo?":                 true,
+		"Who taught my niece the violin before?":           true,
+		"Which papers did I have until recently?":          true,
+		"How long did I meditate at the beginning?":        true,
+		"What sort of flat was Dana's last one?":           true,
+		"Where does Dana live?":                            false,
+		"What should I do before the release?":             false,
+		"How expensive may it be before we need approval?": false,
+	} {
+		if got := Read(question).Past; got != want {
+			t.Errorf("%s %v", question, got)
+		}
+	}
+}
+
+// The verb of change and the words of the question must be in one sentence.
+func TestUpdatedBy(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		question, text string
+		want           bool
+	}{
+		{"What is my monthly budget for books?", "I increased my book budget to $50. We went to the lake.", true},
+		{"What is my monthly budget for books?", "The meeting was moved to noon. My book budget is $50.", false},
+		{"What is my monthly budget for books?", "My book budget is $50.", false},
+		{"When is the dentist appointment with Dana?", "I rescheduled the dentist appointment to 4 pm.", true},
+		{"When is the dentist appointment with Dana?", "I upgraded my laptop, and Dana liked it.", false},
+	} {
+		require.Equal(t, c.want, Read(c.question).UpdatedBy(ReadText(c.text, "")), c.text)
+	}
+}
