@@ -149,7 +149,7 @@ func (a *Decision) prepare(
 	var texts []string
 	var queries []search.NeighborQuery
 	var scopes []string // of each query: the scope of its source, which a rule may have changed
-	owner := batch.Owner
+	owner, model := batch.Owner, a.Embedder.Model()
 	for _, u := range group {
 		scope := owner.Scope
 		d := decidable{Undecided: u, visibility: batch.Visibility, ordinals: u.Stale}
@@ -162,7 +162,7 @@ func (a *Decision) prepare(
 			}
 		}
 		for _, n := range d.ordinals {
-			texts = append(texts, u.Facts[n].Content)
+			texts = append(texts, model.Passage(u.Speaker, u.Facts[n].Content))
 			queries = append(queries, search.NeighborQuery{Fact: u.Facts[n], Exclude: u.MemoryID, At: step.Now(a.Now)})
 			scopes = append(scopes, scope)
 		}
@@ -177,7 +177,7 @@ func (a *Decision) prepare(
 	}
 	if embedErr == nil {
 		for i := range queries {
-			queries[i].Embedding = &pg.Embedding{Model: a.Embedder.Model(), Vector: vectors[i]}
+			queries[i].Embedding = &pg.Embedding{Model: model, Vector: vectors[i]}
 		}
 	}
 	neighbors, err := a.neighbors(ctx, owner, scopes, queries)

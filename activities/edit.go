@@ -62,9 +62,9 @@ func (a *Putting) Put(ctx context.Context, ref schema.OperationRef) (schema.PutR
 
 // embed returns the embeddings of the records' texts.
 func (a *Putting) embed(ctx context.Context, records []schema.MemoryRecord) ([]*pg.Embedding, error) {
-	texts := make([]string, len(records))
+	model, texts := a.Embedder.Model(), make([]string, len(records))
 	for i := range records {
-		texts[i] = memory.RecordContent(records[i]).Storage
+		texts[i] = model.Passage(records[i].Who, memory.RecordContent(records[i]).Storage)
 	}
 	return step.Embeddings(ctx, a.Embedder, texts...)
 }
@@ -108,7 +108,7 @@ func (a *Revising) embed(ctx context.Context, record schema.MemoryRecord) (*pg.E
 	if text == "" {
 		return nil, nil
 	}
-	return step.Embedding(ctx, a.Embedder, text)
+	return step.Embedding(ctx, a.Embedder, a.Embedder.Model().Passage(record.Who, text))
 }
 
 // Modifying applies patches.
@@ -143,12 +143,18 @@ func (a *Modifying) Modify(ctx context.Context, ref schema.OperationRef) (schema
 // embed returns the embeddings of the new contents, in the places of their patches (document 002 "Modify":
 // "synchronously before the database write").
 func (a *Modifying) embed(ctx context.Context, patches []schema.Patch) ([]*pg.Embedding, error) {
+	model := a.Embedder.Model()
 	var texts []string
 	var at []int
 	for i, p := range patches {
-		if p.Content != nil {
-			texts, at = append(texts, normalize.StorageContent(*p.Content)), append(at, i)
+		if p.Content == nil || p.Who == nil && model.IncludesSpeakers() { // the outbox, which knows the speaker, does it
+			continue
 		}
+		text := normalize.StorageContent(*p.Content)
+		if p.Who != nil {
+			text = model.Passage(*p.Who, text)
+		}
+		texts, at = append(texts, text), append(at, i)
 	}
 	embeddings, err := step.Embeddings(ctx, a.Embedder, texts...)
 	if err != nil || len(embeddings) == 0 {

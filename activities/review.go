@@ -158,7 +158,8 @@ func (a *Reviewing) embed(ctx context.Context, p schema.Principal, id uuid.UUID)
 	if err != nil {
 		return nil, err
 	}
-	if item.State != schema.ProposalBlocked || item.Action == schema.ActionDelete || item.Fact == "" {
+	if item.State != schema.ProposalBlocked || item.Action == schema.ActionDelete || item.Fact == "" ||
+		a.Embedder.Model().IncludesSpeakers() { // the item does not name the speaker; the outbox requests the embedding
 		return nil, nil
 	}
 	return step.Embedding(ctx, a.Embedder, item.Fact)

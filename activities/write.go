@@ -84,10 +84,10 @@ func (a *Writing) embedSources(ctx context.Context, r schema.Range) (map[uuid.UU
 	var asked []pipeline.Unembedded
 	for _, m := range missing {
 		if m.Vector != nil {
-			out[m.MemoryID] = pg.Embedding{Model: model, Vector: m.Vector, Hash: m.Hash}
+			out[m.MemoryID] = pg.Embedding{Model: model, Vector: m.Vector, Hash: m.Hash, Speaker: &m.Speaker}
 			continue
 		}
-		texts, asked = append(texts, m.Content), append(asked, m)
+		texts, asked = append(texts, model.Passage(m.Speaker, m.Content)), append(asked, m)
 	}
 	if len(texts) == 0 {
 		return out, nil
@@ -97,7 +97,7 @@ func (a *Writing) embedSources(ctx context.Context, r schema.Range) (map[uuid.UU
 		return nil, err
 	}
 	for i, embedding := range made { // none when the embedder failed
-		embedding.Hash = asked[i].Hash
+		embedding.Hash, embedding.Speaker = asked[i].Hash, &asked[i].Speaker
 		out[asked[i].MemoryID] = *embedding
 	}
 	return out, nil

@@ -427,7 +427,7 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 			return second(s.Neighbors(ctx, w.p,
 				[]search.NeighborQuery{{Fact: claim, Embedding: vec}, {Fact: fact("word9 rare90"), Embedding: vec}}))
 		}, []string{"memories_live_hash", "memories_text", "entity_claims_lookup",
-			"memory_embeddings_hash_v1_session_episodic"}},
+			"memory_embeddings_hash_v1_persistent_semantic"}},
 		"stage": {func() error {
 			return second(s.Stage(ctx, w.input(say("something new", "word8 met word8 about topic8 and rare8")...)))
 		}, []string{"memories_live_hash"}},

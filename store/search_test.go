@@ -178,9 +178,9 @@ func TestNeighborsAreTheOwnersLiveMemories(t *testing.T) {
 	w.exec(`INSERT INTO entity_claims SELECT tenant, id, 'ALICE', 'lives_in', 'Rome', true, now() FROM memories
 		WHERE id = $1`, claimed)
 	textual := w.memory("Paris is where Alice works")
-	near := w.memory("nothing in common")
+	near := w.explicit("nothing in common")
 	w.setVector(near, 0.3)
-	far := w.memory("not even close")
+	far := w.explicit("not even close")
 	w.setVector(far, math.Pi/2)
 	got := w.neighbors(f, uuid.Nil, axis())
 	require.ElementsMatch(t, []string{same.String(), claimed.String(), near.String(), textual.String()}, ids(got))
@@ -218,7 +218,7 @@ func TestDeletedAndForeignMemoriesAreNoNeighbors(t *testing.T) {
 	other.p.Agent = "b"
 	for i := range 6 { // more in total than a channel returns, fewer than a point of the index has links
 		for _, x := range []*world{w, &other} {
-			id := x.memory(fmt.Sprintf("heron heron %d", i))
+			id := x.explicit(fmt.Sprintf("heron heron %d", i))
 			x.setVector(id, 0.1)
 			x.exec(`INSERT INTO entity_claims SELECT tenant, id, 'heron', 'eats', 'fish', false, now() FROM memories
 				WHERE id = $1`, id)
@@ -228,7 +228,7 @@ func TestDeletedAndForeignMemoriesAreNoNeighbors(t *testing.T) {
 		}
 	}
 	byText := w.memory("one heron among quite a few other birds")
-	byVector := w.memory("found by its vector alone")
+	byVector := w.explicit("found by its vector alone")
 	w.setVector(byVector, 0.5)
 	byClaim := w.memory("found by its claim alone")
 	w.exec(`INSERT INTO entity_claims SELECT tenant, id, 'heron', 'eats', 'frogs', false, '2000-01-01' FROM memories
@@ -238,6 +238,21 @@ func TestDeletedAndForeignMemoriesAreNoNeighbors(t *testing.T) {
 	require.ElementsMatch(t, []string{byText.String(), byVector.String(), byClaim.String()},
 		ids(w.neighbors(f, parent, axis())),
 		"memories are excluded before the limit, in every channel")
+}
+
+// Episodes do not take the places of memories that a fact may change, however near they are.
+func TestNearerEpisodesDoNotHideALastingNeighbor(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for i := range 20 {
+		w.setVector(w.memory(fmt.Sprintf("an episode in words like %d", i)), 0.1)
+	}
+	lasting := w.explicit("something that lasts")
+	w.setVector(lasting, 0.5)
+	for _, scan := range []int64{0, -1} { // compared one by one, and by the index
+		w.ScanUpTo = scan
+		require.Equal(t, []string{lasting.String()}, ids(w.neighbors(fact("zyzzyva"), uuid.Nil, axis())))
+	}
 }
 
 func TestNeighborsOfManyFactsAreFivePerFact(t *testing.T) {

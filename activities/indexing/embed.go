@@ -91,9 +91,9 @@ func embedInto(
 	entries []vectorindex.OutboxEntry,
 	into map[uuid.UUID][]float32,
 ) error {
-	texts := make([]string, len(entries))
+	model, texts := e.Model(), make([]string, len(entries))
 	for i := range entries {
-		texts[i] = entries[i].Content
+		texts[i] = model.Passage(entries[i].Speaker, entries[i].Content)
 	}
 	vectors, err := step.Vectors(ctx, e, texts)
 	if err != nil {

@@ -129,7 +129,7 @@ func (a *Tidying) keep(ctx context.Context, in Request, summary compress.Summary
 		out.Added++
 		return nil
 	}
-	embedding, err := a.embed(ctx, summary.Text)
+	embedding, err := a.embed(ctx, "", summary.Text)
 	if err != nil {
 		return err
 	}
@@ -159,11 +159,12 @@ func (a *Tidying) rules() *policy.Policy {
 // embedFor is the time limit of an embedding. If it is exceeded, the outbox requests the embedding later.
 const embedFor = 30 * time.Second
 
-func (a *Tidying) embed(ctx context.Context, text string) (*pg.Embedding, error) {
+// embed returns the embedding of a memory that a speaker stated; the speaker may be empty.
+func (a *Tidying) embed(ctx context.Context, speaker, text string) (*pg.Embedding, error) {
 	if a.Embedder == nil {
 		return nil, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, embedFor)
 	defer cancel()
-	return step.Embedding(ctx, a.Embedder, text)
+	return step.Embedding(ctx, a.Embedder, a.Embedder.Model().Passage(speaker, text))
 }

@@ -195,7 +195,7 @@ func (a *Tidying) update(ctx context.Context, in Request, u facts.Update, target
 		Scope: in.scope(), Update: u, Target: target, Said: said, Policy: a.Policy, Rules: a.rules()}
 	if u.Action != facts.Reinforce {
 		var err error
-		if write.Embedding, err = a.embed(ctx, u.Text); err != nil {
+		if write.Embedding, err = a.embed(ctx, u.Who, u.Text); err != nil {
 			return err
 		}
 	}

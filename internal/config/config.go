@@ -58,12 +58,14 @@ type Config struct {
 
 	Principal schema.Principal // defaults of the command line
 
-	Brain       string // rules or openai
-	Embedder    string // hash, local or openai
-	OpenAI      openai.Config
-	Local       local.Config // the prefixes apply to openai too
-	EmbedCache  int          // vectors cached in the process; 0 for none
-	Concurrency int          // model calls at once in the process; recalls do not count
+	Brain    string // rules or openai
+	Embedder string // hash, local or openai
+	OpenAI   openai.Config
+	Local    local.Config // the prefixes apply to openai too
+	// EmbedSpeakers puts the speaker's name before a memory's text; it applies to local and openai.
+	EmbedSpeakers bool
+	EmbedCache    int // vectors cached in the process; 0 for none
+	Concurrency   int // model calls at once in the process; recalls do not count
 	// Gate limits the calls of an endpoint that NewBrain makes; nil, as Load leaves it, for no limit.
 	Gate *inference.Gate
 
@@ -146,8 +148,9 @@ func Load() (Config, error) {
 			QueryPrefix:   e.text("MNEME_EMBED_QUERY_PREFIX", ""),
 			PassagePrefix: e.text("MNEME_EMBED_PASSAGE_PREFIX", ""),
 		},
-		EmbedCache:  e.number("MNEME_EMBED_CACHE", 4096),
-		Concurrency: e.number("MNEME_MODEL_CONCURRENCY", 4),
+		EmbedSpeakers: e.flag("MNEME_EMBED_SPEAKERS", true),
+		EmbedCache:    e.number("MNEME_EMBED_CACHE", 4096),
+		Concurrency:   e.number("MNEME_MODEL_CONCURRENCY", 4),
 
 		Reranker:  e.choice("MNEME_RERANKER", "off", "embedding", "model"),
 		RerankTop: e.number("MNEME_RERANK_TOP", rank.DefaultRerankTop),
@@ -222,7 +225,7 @@ func (c Config) NewBrain(ctx context.Context) (inference.Brain, error) {
 		if err != nil {
 			return inference.Brain{}, err
 		}
-		if brain.Embedder, err = c.cached(embedder); err != nil {
+		if brain.Embedder, err = c.cached(c.spoken(embedder)); err != nil {
 			return inference.Brain{}, err
 		}
 	}
@@ -265,11 +268,19 @@ func (c Config) NewBrain(ctx context.Context) (inference.Brain, error) {
 	if c.Embedder == "openai" {
 		embedder := inference.WithPrefixes(c.Gate.Embedder(remote.Embedder), local.Prefix(c.Local.QueryPrefix),
 			local.Prefix(c.Local.PassagePrefix))
-		if brain.Embedder, err = c.cached(embedder); err != nil {
+		if brain.Embedder, err = c.cached(c.spoken(embedder)); err != nil {
 			return inference.Brain{}, err
 		}
 	}
 	return c.reranked(brain, remote.Reranking), nil
+}
+
+// spoken adds speakers to the space of a trained model, unless they are switched off.
+func (c Config) spoken(e inference.Embedder) inference.Embedder {
+	if !c.EmbedSpeakers {
+		return e
+	}
+	return inference.WithSpeakers(e)
 }
 
 // cached adds a cache to an embedder that is slower than a lookup.

@@ -68,8 +68,9 @@ func TestLoadHasDefaultsThatWork(t *testing.T) {
 		Qdrant:    config.QdrantSettings{Prefix: "mneme"},
 		MemoryIndex: config.MemoryIndexSettings{Kind: config.MemoryIndexOff,
 			Hosted: eventindex.HostedConfig{Timeout: 5 * time.Second}}, Brain: "rules", Embedder: "hash",
-		Reranker: "off", RerankTop: 20, RerankDeadline: 2 * time.Second, EmbedCache: 4096, Concurrency: 4,
-		Policy: proposals.DefaultWritePolicy()}, c)
+		Reranker: "off", RerankTop: 20, RerankDeadline: 2 * time.Second, EmbedSpeakers: true, EmbedCache: 4096,
+		Concurrency: 4,
+		Policy:      proposals.DefaultWritePolicy()}, c)
 	brain, err := c.NewBrain(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, rank.HashModel, brain.Embedder.Model().Name)
@@ -92,7 +93,8 @@ func TestLoadReadsEveryVariable(t *testing.T) {
 		"MNEME_EMBED_MODEL_DIR": "/m", "MNEME_EMBED_MODEL": "o/m", "MNEME_EMBED_ONNX_FILE": "x.onnx",
 		"MNEME_EMBED_POOLING": "cls", "MNEME_EMBED_QUERY_PREFIX": "q: ",
 		"MNEME_EMBED_PASSAGE_PREFIX": "p: ", "MNEME_EMBED_CACHE": "7",
-		"MNEME_RERANKER": "model", "MNEME_RERANK_TOP": "5", "MNEME_RERANK_DEADLINE_MS": "300",
+		"MNEME_EMBED_SPEAKERS": "false",
+		"MNEME_RERANKER":       "model", "MNEME_RERANK_TOP": "5", "MNEME_RERANK_DEADLINE_MS": "300",
 		"MNEME_RECALL_WITH": "expand_query", "MNEME_RECALL_WITHOUT": "graph, facets,",
 		"MNEME_ALLOW_UPDATE_DELETE": "true", "MNEME_SUPERSEDE": "own", "MNEME_MIN_FACT_CONFIDENCE": "0.25",
 		"MNEME_POLICY_FILE":  "/p.yaml",

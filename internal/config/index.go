@@ -75,6 +75,8 @@ func (c Config) OtherEmbedder(model inference.EmbeddingModel) (inference.Embedde
 	if hash := rules.New().Embedder; hash.Model().Name == model.Name {
 		return hash, nil
 	}
+	asked := model
+	model = asked.WithoutSpeakers()
 	if c.Embedder != "openai" || model.Dimensions == 0 || strings.HasPrefix(model.Name, "hash-") ||
 		local.Named(model.Name) || static.Named(model.Name) {
 		return nil, vector.ErrNoEmbedder
@@ -93,7 +95,7 @@ func (c Config) OtherEmbedder(model inference.EmbeddingModel) (inference.Embedde
 	if embedder.Model() != model {
 		return nil, vector.ErrNoEmbedder
 	}
-	return embedder, nil
+	return inference.InSpace(embedder, asked), nil
 }
 
 // withPrefix matches the names that inference.WithPrefixes returns.

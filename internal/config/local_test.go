@@ -61,10 +61,12 @@ func TestPrefixesOfARemoteModel(t *testing.T) {
 		require.NoError(t, err)
 		return brain.Embedder.Model().Name
 	}
-	require.Equal(t, "e5", name())
+	require.Equal(t, "e5+speaker", name())
 	t.Setenv("MNEME_EMBED_QUERY_PREFIX", "query: ")
-	require.Equal(t, "e5", name())
+	require.Equal(t, "e5+speaker", name())
 	t.Setenv("MNEME_EMBED_PASSAGE_PREFIX", "none")
+	require.Equal(t, "e5+speaker", name())
+	t.Setenv("MNEME_EMBED_SPEAKERS", "false")
 	require.Equal(t, "e5", name())
 	t.Setenv("MNEME_EMBED_PASSAGE_PREFIX", "passage: ")
 	require.NotEqual(t, "e5", name(), "another space")

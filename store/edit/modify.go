@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/normalize"
 	"github.com/mneme/mneme/memory/policy"
@@ -145,6 +146,8 @@ func (m *modifying) patch(ctx context.Context, id uuid.UUID, at int) (schema.Pat
 	}
 	if follow != nil {
 		follow()
+	} else if c.Who != nil {
+		m.forgetSpeaker(row.ID)
 	}
 	out.Status, out.NewVersion = schema.PatchUpdated, version
 	return out, nil
@@ -194,6 +197,16 @@ func (m *modifying) newContent(ctx context.Context, row commit.MemoryRow, p sche
 		m.AddEvidence(row.ID, ref)
 	}, nil
 }
+
+// forgetSpeaker deletes the vectors that include the previous speaker. The outbox requests new ones.
+func (m *modifying) forgetSpeaker(id uuid.UUID) {
+	m.Queue.Queue(removeSpokenSQL, pg.Args{"tenant": m.Tenant, "id": id, "suffix": inference.SpokenSuffix})
+}
+
+// removeSpokenSQL deletes the vectors of a memory that include its speaker.
+const removeSpokenSQL = `
+	DELETE FROM memory_embeddings
+	WHERE tenant = @tenant AND memory_id = @id AND starts_with(reverse(model), reverse(@suffix))`
 
 // placeOf returns the key under which a content is unique among the memories with the owner, visibility and type of
 // m.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/revision"
 	"github.com/mneme/mneme/schema"
@@ -195,6 +196,9 @@ func (p *putting) replace(ctx context.Context, it *putItem, m commit.MemoryRow) 
 	p.Queue.Queue(removeProvenanceSQL, ofMemory)
 	p.Queue.Queue(removeArtifactsSQL, ofMemory)
 	p.Queue.Queue(removeStaleSQL, pg.Args{"tenant": p.Tenant, "id": m.ID, "hash": row.Text.Hash})
+	if m.Who != row.Who {
+		p.Queue.Queue(removeSpokenSQL, pg.Args{"tenant": p.Tenant, "id": m.ID, "suffix": inference.SpokenSuffix})
+	}
 	p.evidence(m.ID, 0, row)
 	if row.Embedding != nil {
 		p.Embed(m.ID, row.Classification.Tier, row.Classification.Typology, row.Text.Hash, row.Embedding)

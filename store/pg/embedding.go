@@ -7,4 +7,6 @@ type Embedding struct {
 	Model  inference.EmbeddingModel
 	Vector []float32
 	Hash   []byte // content hash of the embedded stored memory; nil if the text is part of the change
+
+	Speaker *string // of the embedded stored memory; nil if it is part of the change
 }

@@ -25,6 +25,7 @@ type Undecided struct {
 	CandidateID uuid.UUID          `db:"id"`
 	MemoryID    uuid.UUID          // its source memory, which is never a neighbour of facts extracted from it
 	Content     string             // of the source
+	Speaker     string             // of the source, and of its facts
 	Scope       *string            // of the source memory; nil in shadow mode, which has none
 	Type        schema.MemoryType  `db:"-"` // of the source memory; in shadow mode, the type that it would have
 	Visibility  *schema.Visibility // of the source memory; nil in shadow mode
@@ -48,7 +49,7 @@ var leaseDecide = `
 		FROM proposals
 		WHERE tenant = @tenant AND candidate_id = ANY(ARRAY(SELECT id FROM c)) AND state = 'stale'
 	), due AS MATERIALIZED (
-		SELECT c.id, c.ordinal, c.memory_id, c.content, c.extraction->'facts' AS facts, s.stale,
+		SELECT c.id, c.ordinal, c.memory_id, c.content, c.speaker, c.extraction->'facts' AS facts, s.stale,
 			m.scope, m.visibility, m.type AS stored_type, c.source_kind
 		FROM c
 			CROSS JOIN LATERAL (
@@ -67,7 +68,7 @@ var leaseDecide = `
 			AND state IN ('pending', 'leased', 'failed')
 		RETURNING candidate_id, attempts, max_attempts
 	)
-	SELECT due.id, due.memory_id, due.content, due.scope, due.visibility, due.stored_type, due.source_kind,
+	SELECT due.id, due.memory_id, due.content, due.speaker, due.scope, due.visibility, due.stored_type, due.source_kind,
 		j.attempts, j.max_attempts, due.stale, due.facts
 	FROM due
 		JOIN j ON j.candidate_id = due.id

@@ -19,7 +19,8 @@ import (
 func (w *writing) embedSources(sources map[uuid.UUID]pg.Embedding) {
 	for id, e := range sources {
 		// The memory may have changed since its text was read for embedding.
-		if m, ok := w.known[id]; ok && m.live && (e.Hash == nil || memory.SameContent(e.Hash, m.neighbor.Hash)) {
+		if m, ok := w.known[id]; ok && m.live && (e.Hash == nil || memory.SameContent(e.Hash, m.neighbor.Hash)) &&
+			(e.Speaker == nil || *e.Speaker == m.neighbor.Who) {
 			w.Embed(id, m.tier, m.typology, m.neighbor.Hash, &e)
 		}
 	}
@@ -29,6 +30,7 @@ func (w *writing) embedSources(sources map[uuid.UUID]pg.Embedding) {
 type Unembedded struct {
 	MemoryID uuid.UUID `db:"id"`
 	Content  string
+	Speaker  string    `db:"who"`
 	Hash     []byte    `db:"content_hash"`
 	Vector   []float32 `db:"-"` // of a fact with the same content, if it has one
 }
@@ -50,8 +52,9 @@ var unembedded = `
 		FROM memory_embeddings
 		WHERE tenant = @tenant AND memory_id = ANY(ARRAY(SELECT memory_id FROM c)) AND model = @model
 	)
-	SELECT m.id, m.content, m.content_hash,
-		(SELECT p.embedding FROM p WHERE p.candidate_id = c.id AND p.content = m.content LIMIT 1) AS embedding
+	SELECT m.id, m.content, m.who, m.content_hash,
+		(SELECT p.embedding FROM p WHERE p.candidate_id = c.id AND p.content = m.content AND c.speaker = m.who LIMIT 1)
+			AS embedding
 	FROM c
 		CROSS JOIN ` + pg.ByKey("m", "@tenant", "c.memory_id") + `
 	WHERE c.state = 'staged' AND m.live AND m.id <> ALL(ARRAY(SELECT memory_id FROM has))`

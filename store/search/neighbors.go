@@ -39,7 +39,7 @@ const neighborScan = 2000
 // Neighbors runs a focused hybrid search for each fact: identical content, the same subject and predicate, full text
 // and vectors. It returns the best five each, best first. The search space is the owner's: same agent, project and
 // scope. The source memory, memories that are not live, and episodes that lasting records represent never take one of
-// the five places.
+// the five places. Vectors find no episodes (see neighborClasses).
 //
 // All facts are searched together, in a fixed number of statements, which do not depend on the planner's
 // statistics. Without statistics on a tenant, the planner expects one row of it, and a join to the tenant's rows
@@ -273,8 +273,15 @@ func (x *neighborSearch) queueText(b *pgx.Batch, plans []rank.TextPlan) {
 		x.queryTable(args, columns...), score, inOwnersSpace, mayBeOffered, proposals.NeighborsPerChannel), args)
 }
 
-// queueVectors queries the nearest vectors of each class. The tenant's exact size decides how: every change counts
-// it, whereas the planner only estimates it.
+// neighborClasses are the classes whose vectors are searched. Episodes are left out, which are more than half of what
+// an ingest stores: a fact never changes an episode, and an episode with the same words does not make a fact known,
+// because it fades. Full text and equal contents still find episodes.
+var neighborClasses = slices.DeleteFunc(slices.Clone(VectorClasses), func(c VectorClass) bool {
+	return c == VectorClass{schema.TierSession, schema.TypologyEpisodic}
+})
+
+// queueVectors queries the nearest vectors of each of the neighborClasses. The tenant's exact size decides how: every
+// change counts it, whereas the planner only estimates it.
 func (x *neighborSearch) queueVectors(b *pgx.Batch, docs int64) {
 	vectors := make([]*pgvector.Vector, len(x.queries))
 	var model inference.EmbeddingModel
@@ -293,8 +300,8 @@ func (x *neighborSearch) queueVectors(b *pgx.Batch, docs int64) {
 	}
 	args := x.args()
 	args["tenant"], args["vectors"], args["limit"] = x.owner.Tenant, vectors, proposals.NeighborsPerChannel
-	parts := make([]string, len(VectorClasses))
-	for i, class := range VectorClasses {
+	parts := make([]string, len(neighborClasses))
+	for i, class := range neighborClasses {
 		parts[i] = `
 		SELECT q.n, h.id, h.score
 		FROM q
@@ -313,16 +320,20 @@ func (x *neighborSearch) queueVectors(b *pgx.Batch, docs int64) {
 func (x *neighborSearch) queueScan(b *pgx.Batch, model inference.EmbeddingModel, vectors []*pgvector.Vector) {
 	args := x.args()
 	args["tenant"], args["vectors"], args["model"] = x.owner.Tenant, vectors, model.Name
+	among := make([]string, len(neighborClasses))
+	for i, class := range neighborClasses {
+		among[i] = class.where()
+	}
 	array := fmt.Sprintf("@vectors::vector[]::halfvec(%d)[]", model.Dimensions)
 	space := fmt.Sprintf(`space AS MATERIALIZED (
 			SELECT e.tier, e.typology, m.id, m.valid_until, e.embedding::halfvec(%[1]d) AS vec
 			FROM memory_embeddings e
 			CROSS JOIN %[2]s
-			WHERE e.tenant = @tenant AND e.model = @model AND e.dims = %[1]d AND %[3]s
-		)`, model.Dimensions, pg.ByKey("m", "e.tenant", "e.memory_id"), inOwnersSpace)
+			WHERE e.tenant = @tenant AND e.model = @model AND e.dims = %[1]d AND (%[4]s) AND %[3]s
+		)`, model.Dimensions, pg.ByKey("m", "e.tenant", "e.memory_id"), inOwnersSpace, strings.Join(among, " OR "))
 	with := []string{x.queryTable(args, [2]string{"vec", array}), space}
-	parts := make([]string, len(VectorClasses))
-	for i, class := range VectorClasses {
+	parts := make([]string, len(neighborClasses))
+	for i, class := range neighborClasses {
 		with = append(with, fmt.Sprintf(`class%d AS MATERIALIZED (
 			SELECT e.id, e.valid_until, e.vec
 			FROM space e

@@ -1,6 +1,7 @@
 package vector
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,11 +61,15 @@ const generationTTL = 2 * time.Second
 // active generation again and running calls have ended.
 const DropGrace = 10 * time.Second
 
-// For returns the embedder of a model, or ErrNoEmbedder. A model without dimensions is matched by name.
+// For returns the embedder of a model, or ErrNoEmbedder. A model without dimensions is matched by name. The configured
+// embedder serves its model's spaces with and without speakers.
 func (e *Embedders) For(model inference.EmbeddingModel) (inference.Embedder, error) {
-	if e.Configured != nil && (e.Configured.Model() == model || model.Dimensions == 0 &&
-		e.Configured.Model().Name == model.Name) {
-		return e.Configured, nil
+	if e.Configured != nil {
+		own, asked := e.Configured.Model(), model
+		asked.Dimensions = cmp.Or(asked.Dimensions, own.Dimensions)
+		if own.WithoutSpeakers() == asked.WithoutSpeakers() {
+			return inference.InSpace(e.Configured, asked), nil
+		}
 	}
 	if e.Other == nil {
 		return nil, ErrNoEmbedder

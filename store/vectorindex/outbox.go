@@ -47,6 +47,7 @@ type OutboxEntry struct {
 	Typology schema.Typology
 	IndexAttributes
 	Content string    // set only if Vector is nil: the content must be embedded first
+	Speaker string    // of the content
 	Hash    []byte    // hash of the content
 	Vector  []float32 // nil if the memory has no embedding of the model yet
 }
@@ -158,6 +159,7 @@ const entryColumns = `
 			coalesce(m.occurred_at, 'epoch') AS occurred_at,
 			m.valid_from, m.valid_until,
 			CASE WHEN e.embedding IS NULL AND m.live THEN m.content ELSE '' END AS content,
+			coalesce(m.who, '') AS speaker,
 			coalesce(m.content_hash, '') AS hash,
 			e.embedding`
 
@@ -199,7 +201,7 @@ func (s *VectorIndex) settleOutbox(ctx context.Context, tenant string, entries [
 	})
 }
 
-// KeepEmbeddings stores new embeddings of memories whose content has not changed since it was embedded.
+// KeepEmbeddings stores new embeddings of memories whose content and speaker have not changed since they were embedded.
 func (s *VectorIndex) KeepEmbeddings(ctx context.Context, tenant string, model inference.EmbeddingModel,
 	entries []OutboxEntry, embedded map[uuid.UUID][]float32, now time.Time) error {
 	if len(embedded) == 0 {
@@ -217,7 +219,7 @@ func (s *VectorIndex) KeepEmbeddings(ctx context.Context, tenant string, model i
 	return nil
 }
 
-// keepEmbeddings stores the vectors of memories that still have the embedded content. It locks each memory, so that no
+// keepEmbeddings stores the vectors of memories that still have the embedded content and speaker. It locks each memory, so that no
 // vector is stored while an erasure removes the memory's texts.
 func keepEmbeddings(c *commit.Change, model inference.EmbeddingModel, entries []OutboxEntry,
 	embedded map[uuid.UUID][]float32) {
@@ -232,6 +234,7 @@ func keepEmbeddings(c *commit.Change, model inference.EmbeddingModel, entries []
 			SELECT m.tenant, @id, m.id, @model, @dims, @embedding, m.tier, m.typology, m.content_hash, @now
 			FROM memories m
 			WHERE m.tenant = @tenant AND m.id = @memory_id AND m.live AND m.content_hash = @hash
+				AND m.who = @speaker
 			FOR SHARE OF m
 			ON CONFLICT (tenant, memory_id, model) DO UPDATE
 			SET embedding = excluded.embedding,
@@ -239,7 +242,8 @@ func keepEmbeddings(c *commit.Change, model inference.EmbeddingModel, entries []
 				content_hash = excluded.content_hash,
 				created_at = excluded.created_at`,
 			pg.Args{"tenant": c.Tenant, "memory_id": e.MemoryID, "id": pg.NewID(), "model": model.Name,
-				"dims": len(v), "embedding": pgvector.NewVector(v), "hash": e.Hash, "now": c.Now})
+				"dims": len(v), "embedding": pgvector.NewVector(v), "hash": e.Hash, "speaker": e.Speaker,
+				"now": c.Now})
 	}
 }
 
