@@ -6,7 +6,7 @@ import (
 
 // ChangeVerbs has verbs that report a new value.
 var ChangeVerbs = Stems(
-	`move switch change migrate replace swap upgrade update downgrade bump raise increase lower
+	`move switch rebook change migrate replace swap upgrade update downgrade bump raise increase lower
 	reduce cut drop slip postpone delay defer reschedule shift relocate transfer convert transition rename rebrand
 	extend shorten double halve triple grow shrink adjust revise reassign pass succeed trade adopt become revert
 	return tighten loosen expand trim slash boost standardize consolidate port rebuild rewrite redo amend correct

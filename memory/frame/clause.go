@@ -12,7 +12,7 @@ func splitClauses(ts []english.Token) [][]english.Token {
 	var out [][]english.Token
 	start, verbs := 0, 0
 	for i := range ts {
-		if english.IsVerb(ts[i]) {
+		if english.IsVerb(ts[i]) || i > start && english.PastTense(ts[i]) {
 			verbs++
 		}
 		if n := soClause(ts, i); n > 0 && i > start {
@@ -48,6 +48,7 @@ func splitClauses(ts []english.Token) [][]english.Token {
 					hasVerb(ts[next+1:min(len(ts), next+3)]) ||
 				(english.Possessives[t.Low] || t.Cap && end == ',' || english.Articles[t.Low] && end == ',') &&
 					hasAux(ts[next+1:min(len(ts), next+5)]) ||
+				end == ',' && states(ts, next) ||
 				and && english.IsVerb(t) && !english.Articles[ts[next-1].Low] &&
 					(english.PastTense(t) || english.IsAux(t) || strings.HasSuffix(t.Low, "s") ||
 						selfStart(ts[start])) &&
@@ -60,6 +61,37 @@ func splitClauses(ts []english.Token) [][]english.Token {
 	}
 	return append(out, ts[start:])
 }
+
+// states reports whether a noun phrase and its verb begin at i: "all our tickets live in Linear", "Tobias leads the team".
+func states(ts []english.Token, i int) bool {
+	first := ts[i]
+	if first.Low == "all" && i+1 < len(ts) {
+		i++
+		first = ts[i]
+	}
+	if !english.Articles[first.Low] && !english.Possessives[first.Low] && !first.Cap || first.End != 0 {
+		return false
+	}
+	for k := i + 1; k < min(len(ts)-1, i+5); k++ {
+		t, prev, next := ts[k], ts[k-1], ts[k+1]
+		switch {
+		case prev.End != 0, english.Prepositions[t.Low], english.Conjunctions[t.Low]:
+			return false
+		case t.Cap, t.End != 0, t.Poss, !english.IsVerb(t), english.Articles[prev.Low], english.Possessives[prev.Low],
+			prev.Poss:
+			continue
+		}
+		finite := english.ThirdPerson(t.Low) || english.PastTense(t) || strings.Contains(t.Text, " ") ||
+			strings.HasSuffix(prev.Low, "s") && !prev.Cap // "tickets live"
+		if finite && !hasDigit(next) && (english.Prepositions[next.Low] || english.Articles[next.Low] ||
+			english.Possessives[next.Low] || english.Pronouns[next.Low] || english.NowCues[next.Low] || next.Cap) {
+			return true
+		}
+	}
+	return false
+}
+
+func hasDigit(t english.Token) bool { return english.HasDigit(t.Low) }
 
 // soClause returns where the clause after "so" begins, if the clause before it ends at i: "Ewa left, so my cleaner is
 // Bianca". It returns 0 if there is none.

@@ -89,9 +89,11 @@ func (r *reader) main() english.Token {
 
 // compound reports whether a clause begins with two nouns and a verb, although the first word may be a verb, too.
 func compound(ts []english.Token) bool {
-	if len(ts) < 4 || !english.IsContent(ts[1]) || ts[0].End != 0 || ts[1].End != 0 || ts[1].Cap ||
-		!strings.HasSuffix(ts[1].Low, "s") {
+	if len(ts) < 4 || !english.IsContent(ts[1]) || ts[0].End != 0 || ts[1].End != 0 || ts[1].Cap {
 		return false
+	}
+	if !strings.HasSuffix(ts[1].Low, "s") { // "Book club meets on Mondays"
+		return ts[2].Is("is", "was", "has", "will") || english.IsVerb(ts[2]) && english.ThirdPerson(ts[2].Low)
 	}
 	return english.IsAux(ts[2]) || english.IsVerb(ts[2]) && !english.Prepositions[ts[2].Low]
 }

@@ -66,8 +66,10 @@ func (p *places) readPlaces(s frame.Sentence, values map[string]bool) {
 		}
 		p.readDays(ts, i, dated[i])
 		p.days = append(p.days, dayRanges[t.Low]...)
-		ordinal := t.Is("last", "first") // "the first", but not "last week"
-		if qualifiers[t.Low] && !given && !typed[i] && (!ordinal || i > 0 && english.Articles[ts[i-1].Low]) {
+		// "the first", but not "last week"
+		ordinal := t.Is("last", "first")
+		ofDay := i+1 < len(ts) && frame.Weekdays[strings.TrimSuffix(ts[i+1].Low, "s")] > 0 // "the first Monday"
+		if qualifiers[t.Low] && !ofDay && !given && !typed[i] && (!ordinal || i > 0 && english.Articles[ts[i-1].Low]) {
 			p.qualifiers = append(p.qualifiers, t.Low)
 		}
 		p.readName(ts, i, given)
