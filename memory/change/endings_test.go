@@ -32,6 +32,8 @@ func TestEndAndNewValue(t *testing.T) {
 		{"We write our tickets in Trello.", "Trello is gone, all our tickets live in Linear now."},
 		{"I work at Acme.", "I left Acme and joined Globex."},
 		{"I live in Oslo.", "I stopped living in Oslo."},
+		{"Grandpa drives a Peugeot.", "Grandpa sold the Peugeot and rides the bus."},
+		{"My sister Clara is engaged to Jonas.", "Clara broke off the engagement with Jonas."},
 	} {
 		if r, _ := Best(frame.Read(c[0], ""), frame.Read(c[1], "")); r.Certainty < Likely || r.Change == Restates {
 			t.Errorf("%q, %q: %+v", c[0], c[1], r)
@@ -58,6 +60,11 @@ func TestChangesByWayOfSpeaking(t *testing.T) {
 		{"My laptop is a ThinkPad.", "IT swapped my laptop for a MacBook."},
 		{"Book club meets on Mondays.", "Book club has been moved to Sundays."},
 		{"The kitchen walls are yellow.", "We painted the kitchen walls green."},
+		{"I take 20 mg of lisinopril.", "The doctor put my lisinopril up to 40 mg."},
+		{"I sit on the third floor.", "They moved my desk up to the fifth floor."},
+		{"The backend is written in Python.", "We finished rewriting the backend in Go."},
+		{"Our son goes to Birch Primary.", "Our son started at Hillside School."},
+		{"I can't stand olives.", "I've grown to love olives."},
 	} {
 		if r, _ := Best(frame.Read(c[0], ""), frame.Read(c[1], "")); r.Certainty < Likely || r.Change == Restates {
 			t.Errorf("%q, %q: %+v", c[0], c[1], r)

@@ -52,7 +52,10 @@ func splitClauses(ts []english.Token) [][]english.Token {
 				and && english.IsVerb(t) && !english.Articles[ts[next-1].Low] &&
 					(english.PastTense(t) || english.IsAux(t) || strings.HasSuffix(t.Low, "s") ||
 						selfStart(ts[start])) &&
-					!isNounHere(ts, next)
+					!isNounHere(ts, next) ||
+				and && verbs > 0 && english.ThirdPerson(t.Low) && !t.Cap && t.End == 0 && end == 0 &&
+					ts[next-1].Low == "and" && !selfStart(ts[start]) && next+2 < len(ts) &&
+					(english.Articles[ts[next+1].Low] || english.Possessives[ts[next+1].Low])
 		}
 		if begins {
 			out = append(out, ts[start:i+1])

@@ -138,6 +138,13 @@ func (r *reader) movesTo() {
 			}
 		}
 	}
+	for i := at + 2; i+2 < len(r.ts) && raisers[main.Stem] && !r.Past; i++ {
+		// "The doctor put my tablets up to 40 mg", but not "we bring up to 40 chairs"
+		if _, n := typedAt(r.ts, i+2); n > 0 && r.ts[i].Is("up", "down") && r.ts[i+1].Low == "to" {
+			r.Cue, r.Event = CueChange, false
+			return
+		}
+	}
 	if english.IsBe(main) && at+1 < len(r.ts) && r.ts[at].End == 0 {
 		at++
 		main = r.ts[at]
@@ -153,6 +160,9 @@ func (r *reader) movesTo() {
 		}
 	}
 }
+
+// raisers has verbs that tell of a change with "up to" or "down to" after their object.
+var raisers = english.Stems("put bring turn take push pull get")
 
 // wasOnce reports whether the form of "be" before the main verb is in the past.
 func (r *reader) wasOnce() bool {
