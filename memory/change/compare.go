@@ -214,9 +214,7 @@ func named(a, b frame.Frame, m alignment) Relation {
 	}
 	within := !hit && sharesSubject(m) && len(b.Values) > 0 && slices.ContainsFunc(b.Old, func(o frame.Value) bool {
 		return slices.ContainsFunc(a.Outline.Parts, func(p frame.Part) bool {
-			words := strings.Fields(o.Key)
-			return (p.Role != frame.RoleAgent || len(m.attributes(a, b)) > 0) && english.Subset(words, p.Stems) &&
-				english.Subset(p.Stems, words)
+			return (p.Role != frame.RoleAgent || len(m.attributes(a, b)) > 0) && isPart(o, p, b)
 		})
 	})
 	if within && !exclusive(a, b) && a.Sentiment == 0 {
@@ -268,6 +266,22 @@ func otherDeed(a, b frame.Frame) bool {
 		return false
 	}
 	return !slices.ContainsFunc(a.Topic, func(t string) bool { return english.SameTerm(t, deed) })
+}
+
+// isPart reports whether an outdated value is a phrase of the earlier statement, or the end of one whose other words the
+// later statement b has too: "we give Grandpa a book", "we give Grandpa a scarf instead of a book".
+func isPart(old frame.Value, p frame.Part, b frame.Frame) bool {
+	if frame.SingleKind(old.Kind) {
+		return slices.Contains(p.Stems, string(old.Kind)+":"+old.Key)
+	}
+	words := strings.Fields(old.Key)
+	if !english.Subset(words, p.Stems) {
+		return false
+	}
+	return english.Subset(p.Stems, words) || len(words) > 0 && p.Head == words[len(words)-1] &&
+		!slices.ContainsFunc(p.Stems, func(t string) bool {
+			return !slices.Contains(words, t) && !slices.Contains(b.Topic, t) && !frame.InValues(b, t)
+		})
 }
 
 // partOf reports whether short is the first word of the name long: "the Honda" is the Honda Fit.

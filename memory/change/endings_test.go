@@ -32,6 +32,9 @@ func TestEndAndNewValue(t *testing.T) {
 		{"We write our tickets in Trello.", "Trello is gone, all our tickets live in Linear now."},
 		{"I work at Acme.", "I left Acme and joined Globex."},
 		{"I live in Oslo.", "I stopped living in Oslo."},
+		{"The auditors visit the Atlas team on April 8.",
+			"The Atlas team's audit is no longer on April 8, it is on March 4."},
+		{"Maria cleans my flat.", "Maria is no longer my cleaner. It's Agnes."},
 		{"Grandpa drives a Peugeot.", "Grandpa sold the Peugeot and rides the bus."},
 		{"My sister Clara is engaged to Jonas.", "Clara broke off the engagement with Jonas."},
 	} {

@@ -24,7 +24,8 @@ func splitClauses(ts []english.Token) [][]english.Token {
 			continue
 		}
 		next := i + 1
-		if i+2 < len(ts) && ts[next].Low == "and" && ts[i+2].Is("nolonger", "not", "never") {
+		if i+2 < len(ts) && ts[next].Low == "and" && ts[i+2].Is("nolonger", "not", "never") &&
+			hasVerb(ts[i+3:]) {
 			out = append(out, ts[start:i+1])
 			start, verbs = next+1, 0
 			continue
@@ -204,6 +205,9 @@ func completes(prev, f Frame, close bool) bool {
 	if f.byPronoun && prev.Actor != "" && len(prev.Subject) == 0 {
 		return true // "I changed my dentist, it is Dr. Roth now"
 	}
+	if f.byPronoun && f.Copular && len(f.Topic) == 0 && prev.Holder && prev.Ended && f.Values[0].Kind == KindName {
+		return true // "Maria is no longer my cleaner. It's Agnes."
+	}
 	return !Strangers(prev, f)
 }
 
@@ -212,6 +216,12 @@ func joined(prev, f Frame) Frame {
 	out.Old = append(slices.Clone(prev.Old), prev.Values...)
 	out.Values = f.Values
 	out.Topic = slices.Clone(prev.Topic)
+	if prev.Holder && len(prev.Old) > 0 { // what the old holder was: "my cleaner"
+		out.Old = prev.Old
+		for _, v := range prev.Values {
+			out.Topic = append(out.Topic, strings.Fields(v.Key)...)
+		}
+	}
 	for _, t := range f.Topic {
 		if !slices.Contains(out.Topic, t) {
 			out.Topic = append(out.Topic, t)
