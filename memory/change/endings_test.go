@@ -76,6 +76,7 @@ func TestChangesByWayOfSpeaking(t *testing.T) {
 	for _, c := range [][2]string{
 		{"My rent is 950 euros.", "The rent of the shop went up to 1,020 euros."},
 		{"Alerts are sent to Slack.", "Reports land in PagerDuty these days."},
+		{"Alice works for Siemens.", "Alice is with Samuel now."},
 		{"My laptop is a ThinkPad.", "IT swapped my phone for a Pixel."},
 		{"The kitchen walls are yellow.", "We painted the bathroom walls green."},
 	} {

@@ -13,6 +13,9 @@ var settled = english.Stems("live land sit reside belong arrive end stay stand l
 // relocated compares where something is: "we write our tickets in Trello", "all our tickets live in Linear now".
 func relocated(a, b frame.Frame) Relation {
 	x, y := a.Outline, b.Outline
+	if frame.Personal(a) || frame.Personal(b) {
+		return Relation{} // "Alice works for Siemens", "Alice is with Samuel now"
+	}
 	if b.Cue < frame.CueNow || len(b.Old) > 0 || a.Negated || b.Negated || a.Ended || b.Ended || x.Able ||
 		len(y.Parts) != 2 ||
 		y.Parts[0].Role != frame.RoleAgent && y.Parts[0].Role != frame.RoleObject ||
