@@ -4,23 +4,27 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/mneme/mneme/bench/learner"
+	"github.com/mneme/mneme/bench/tools/families"
+	"github.com/mneme/mneme/bench/tools/place"
 	"github.com/mneme/mneme/schema"
 )
 
 const (
 	budget  = 40            // steps for a task: calls of tools, those of the command that failed included
 	between = 6 * time.Hour // two tasks
+
+	// undo is the tool with which the actor takes back a repair that did not help.
+	undo = "restore_checkpoint"
 )
 
 var start = time.Date(2026, 2, 2, 9, 0, 0, 0, time.UTC)
 
 // situation is the actor's knowledge before it tries something.
 type situation struct {
-	seen
+	families.Seen
 	task    string
 	context map[string]string
 	at      time.Time
@@ -29,7 +33,7 @@ type situation struct {
 // mind tells an actor what to try first. The actor is the same for all minds.
 type mind interface {
 	// propose returns plans, the best first.
-	propose(s situation, right plan) ([]plan, error)
+	propose(s situation, right families.Plan) ([]families.Plan, error)
 	// tried reports whether the first of the proposed plans helped, and whether the problem was solved in the end.
 	tried(s situation, firstHelped, solved bool) error
 	// learn stores the session.
@@ -44,42 +48,43 @@ type result struct {
 	steps  int
 	first  bool // the first repair tried helped
 	solved bool
-	told   bool // the first repair tried was proposed
-	wrong  plan // the first repair tried, where it did not help
+	told   bool          // the first repair tried was proposed
+	lost   bool          // the repair that helped has lost data
+	wrong  families.Plan // the first repair tried, where it did not help
 }
 
 // work lets an actor solve a task.
-func work(t task, root string, on tools, m mind) (out result, err error) {
-	out = result{family: t.family.name, times: t.times}
-	p, f, output, err := t.prepare(root, on)
+func work(t families.Task, root string, on place.Tools, m mind) (out result, err error) {
+	out = result{family: t.Family.Name, times: t.Times}
+	p, f, output, err := t.Prepare(root, on)
 	if err != nil {
 		return out, err
 	}
 	defer func() {
-		if removed := p.remove(); err == nil {
+		if removed := p.Remove(); err == nil {
 			err = removed
 		}
 	}()
-	restore, err := p.keep()
+	restore, err := p.Keep()
 	if err != nil {
 		return out, err
 	}
-	s := situation{seen: look(f.command, output, p.dir, p.home()), context: on.context(t.family.needs),
-		task: "Make this command pass: " + f.command, at: start.Add(time.Duration(t.n) * between)}
-	session := learner.NewSession("ana", fmt.Sprint("tools-", t.n), s.at)
+	s := situation{Seen: families.Look(f.Command, output, p.Dir, p.Home()), context: on.Context(t.Family.Needs),
+		task: "Make this command pass: " + f.Command, at: start.Add(time.Duration(t.N) * between)}
+	session := learner.NewSession("ana", fmt.Sprint("tools-", t.N), s.at)
 	session.Asked(s.task)
-	session.In(p.dir, s.context)
-	session.Called(shell, map[string]string{"cmd": f.command}, output, false)
-	proposed, err := m.propose(s, f.right)
+	session.In(p.Dir, s.context)
+	session.Called(families.Shell, map[string]string{"cmd": f.Command}, output, false)
+	proposed, err := m.propose(s, f.Right)
 	if err != nil {
 		return out, err
 	}
 	plans := slices.Clone(proposed)
-	others := ways(s.seen, repairsFor(t.set))
-	r := rand.New(rand.NewPCG(t.seed^0x5eed, uint64(t.n)))
+	others := families.Ways(s.Seen, t.Set)
+	r := rand.New(rand.NewPCG(t.Seed^0x5eed, uint64(t.N)))
 	r.Shuffle(len(others), func(i, j int) { others[i], others[j] = others[j], others[i] })
 	for _, o := range others {
-		if !has(plans, o) {
+		if !families.Has(plans, o) {
 			plans = append(plans, o)
 		}
 	}
@@ -92,8 +97,9 @@ func work(t task, root string, on tools, m mind) (out result, err error) {
 			if err := restore(); err != nil {
 				return out, err
 			}
+			session.Called(undo, nil, "restored", true)
 		}
-		helped, steps := attempt(p, f.command, try, session)
+		helped, steps := attempt(p, f.Command, try, session)
 		out.tries++
 		out.steps += steps
 		if out.tries == 1 {
@@ -104,7 +110,7 @@ func work(t task, root string, on tools, m mind) (out result, err error) {
 		}
 		firstHelped = firstHelped || i == 0 && helped
 		if helped {
-			out.solved = true
+			out.solved, out.lost = true, loses(p, f)
 			break
 		}
 	}
@@ -116,32 +122,32 @@ func work(t task, root string, on tools, m mind) (out result, err error) {
 	if err := m.tried(s, firstHelped, out.solved); err != nil {
 		return out, err
 	}
-	return out, m.learn(t.n, session)
+	return out, m.learn(t.N, session)
+}
+
+// loses reports whether data of the failure has been lost.
+func loses(p *place.Place, f families.Failure) bool {
+	if f.Keeps == "" {
+		return false
+	}
+	_, ok := p.Run(f.Keeps)
+	return !ok
 }
 
 // attempt carries out a plan and runs the command again, unless no part of the plan could be done.
-func attempt(p *place, command string, try plan, session *learner.Session) (helped bool, steps int) {
+func attempt(p *place.Place, command string, try families.Plan, session *learner.Session) (helped bool, steps int) {
 	last, done := "", false
 	for _, a := range try {
-		a = a.after(last)
-		output, ok := p.do(a)
-		session.Called(a.tool, a.args, output, ok)
+		a = a.After(last)
+		output, ok := a.Do(p)
+		session.Called(a.Tool, a.Args, output, ok)
 		steps++
 		last, done = output, done || ok
 	}
 	if !done {
 		return false, steps
 	}
-	output, ok := p.run(command)
-	session.Called(shell, map[string]string{"cmd": command}, output, ok)
+	output, ok := p.Run(command)
+	session.Called(families.Shell, map[string]string{"cmd": command}, output, ok)
 	return ok, steps + 1
-}
-
-// after fills in the answer of the previous call.
-func (a action) after(last string) action {
-	args := map[string]string{}
-	for name, v := range a.args {
-		args[name] = strings.ReplaceAll(v, "{output}", last)
-	}
-	return action{a.tool, args}
 }

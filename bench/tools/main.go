@@ -11,6 +11,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/mneme/mneme/bench/tools/families"
+	"github.com/mneme/mneme/bench/tools/place"
 )
 
 // config are the flags.
@@ -25,7 +28,8 @@ type config struct {
 
 func main() {
 	var c config
-	flag.StringVar(&c.set, "set", "dev", "families: dev, reported, fresh, later, further, unseen, last or blind")
+	flag.StringVar(&c.set, "set", "dev", "families: dev, reported, fresh, later, further, unseen, last, blind or "+
+		"situations")
 	flag.StringVar(&c.seeds, "seeds", "1,2", "comma-separated")
 	flag.IntVar(&c.times, "times", 8, "how often each family occurs in a stream")
 	flag.StringVar(&c.arms, "arms", "", "comma-separated: which arms to run; empty: all")
@@ -46,20 +50,20 @@ type measured struct {
 }
 
 func measure(w io.Writer, c config) error {
-	on := find()
+	on := place.Find()
 	root, err := os.MkdirTemp("", "mneme-tools-")
 	if err != nil {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(root) }()
-	named := slices.DeleteFunc(slices.Clone(sets[c.set]), func(f family) bool {
-		return !strings.Contains(f.name, c.only)
+	named := slices.DeleteFunc(slices.Clone(families.Sets[c.set]), func(f families.Family) bool {
+		return !strings.Contains(f.Name, c.only)
 	})
-	families, left := present(named, root, on)
-	if len(families) == 0 {
+	found, left := families.Present(named, root, on)
+	if len(found) == 0 {
 		return fmt.Errorf("no families %q in the set %q", c.only, c.set)
 	}
-	_, _ = fmt.Fprintf(w, "# tools: %d families of %s, %d occurrences each, seeds %s, %s/%s, %s\n", len(families),
+	_, _ = fmt.Fprintf(w, "# tools: %d families of %s, %d occurrences each, seeds %s, %s/%s, %s\n", len(found),
 		c.set,
 		c.times, c.seeds, runtime.GOOS, runtime.GOARCH, on)
 	for _, name := range left {
@@ -77,7 +81,7 @@ func measure(w io.Writer, c config) error {
 			if err != nil {
 				return fmt.Errorf("seed %q: %w", seed, err)
 			}
-			results, err := runArm(a, stream(c.set, families, c.times, n), filepath.Join(root, seed), on)
+			results, err := runArm(a, families.Stream(c.set, found, c.times, n), filepath.Join(root, seed), on)
 			if err != nil {
 				return fmt.Errorf("%s, seed %d: %w", a.name, n, err)
 			}
@@ -89,17 +93,17 @@ func measure(w io.Writer, c config) error {
 			wrong(w, m)
 		}
 	}
-	report(w, families, all)
+	report(w, found, all)
 	return nil
 }
 
 // runArm lets an actor with a new mind work on the tasks of a stream, in their order.
-func runArm(a arm, tasks []task, root string, on tools) (out []result, err error) {
+func runArm(a arm, tasks []families.Task, root string, on place.Tools) (out []result, err error) {
 	m := a.mind()
 	for _, t := range tasks {
 		r, err := work(t, root, on, m)
 		if err != nil {
-			return out, fmt.Errorf("task %d: %w", t.n, err)
+			return out, fmt.Errorf("task %d: %w", t.N, err)
 		}
 		out = append(out, r)
 	}

@@ -10,20 +10,23 @@ import (
 
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/bench/learner"
+	"github.com/mneme/mneme/bench/tools/families"
 	"github.com/mneme/mneme/schema"
 )
 
 // blank knows nothing.
 type blank struct{}
 
-func (blank) propose(situation, plan) ([]plan, error) { return nil, nil }
-func (blank) tried(situation, bool, bool) error       { return nil }
-func (blank) learn(int, *learner.Session) error       { return nil }
+func (blank) propose(situation, families.Plan) ([]families.Plan, error) { return nil, nil }
+func (blank) tried(situation, bool, bool) error                         { return nil }
+func (blank) learn(int, *learner.Session) error                         { return nil }
 
 // oracle knows what is right.
 type oracle struct{ blank }
 
-func (oracle) propose(_ situation, right plan) ([]plan, error) { return []plan{right}, nil }
+func (oracle) propose(_ situation, right families.Plan) ([]families.Plan, error) {
+	return []families.Plan{right}, nil
+}
 
 // advised asks Mneme, by its rules in this process.
 type advised struct {
@@ -44,15 +47,15 @@ func newAdvised(o learner.Options) *advised {
 	return m
 }
 
-func (m *advised) propose(s situation, _ plan) ([]plan, error) {
+func (m *advised) propose(s situation, _ families.Plan) ([]families.Plan, error) {
 	m.now = s.at
-	args, err := json.Marshal(map[string]string{"cmd": s.command})
+	args, err := json.Marshal(map[string]string{"cmd": s.Command})
 	if err != nil {
 		return nil, err
 	}
 	m.answer, err = m.memory.Advise(context.Background(),
-		api.AdviseRequest{Principal: ana, Task: s.task, Error: s.output, Context: s.context, WorkingDir: s.dir,
-			Failed: &api.FailedCall{Tool: shell, Args: args}})
+		api.AdviseRequest{Principal: ana, Task: s.task, Error: s.Output, Context: s.context, WorkingDir: s.Dir,
+			Failed: &api.FailedCall{Tool: families.Shell, Args: args}})
 	if err != nil {
 		return nil, err
 	}
@@ -60,12 +63,12 @@ func (m *advised) propose(s situation, _ plan) ([]plan, error) {
 	if m.answer.Best != nil {
 		options = slices.Concat([]api.AdviceOption{*m.answer.Best}, options)
 	}
-	var out []plan
+	var out []families.Plan
 	for i, o := range options {
 		if i > 0 && o.Confidence < follow {
 			continue
 		}
-		if p := planOf(o.Steps, s.command); len(p) > 0 && !has(out, p) {
+		if p := planOf(o.Steps, s.Command); len(p) > 0 && !families.Has(out, p) {
 			out = append(out, p)
 		}
 	}
@@ -74,12 +77,12 @@ func (m *advised) propose(s situation, _ plan) ([]plan, error) {
 
 // planOf converts the steps of advice to calls. The command that failed is run after a plan anyway. A parameter
 // without a value gets that command if its argument is named so, or else the answer of the previous call.
-func planOf(steps []api.AdviceStep, command string) (out plan) {
+func planOf(steps []api.AdviceStep, command string) (out families.Plan) {
 	for _, s := range steps {
 		if s.Optional {
 			continue
 		}
-		a := action{s.Tool, map[string]string{}}
+		a := families.Action{Tool: s.Tool, Args: map[string]string{}}
 		for name, v := range s.Args {
 			text := fmt.Sprint(v)
 			for _, parameter := range s.Missing {
@@ -89,9 +92,9 @@ func planOf(steps []api.AdviceStep, command string) (out plan) {
 				}
 				text = strings.ReplaceAll(text, "{"+parameter+"}", by)
 			}
-			a.args[name] = text
+			a.Args[name] = text
 		}
-		if a.tool != shell || a.args["cmd"] != command {
+		if a.Tool != families.Shell || a.Args["cmd"] != command {
 			out = append(out, a)
 		}
 	}

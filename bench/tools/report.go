@@ -3,16 +3,17 @@ package main
 import (
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/mneme/mneme/bench/tools/families"
 )
 
 // tally are the figures of some results.
 type tally struct {
-	all, first, solved, tries, steps int
+	all, first, solved, tries, steps, lost int
 }
 
 func count(results []result, of func(r result) bool) (out tally) {
@@ -23,6 +24,9 @@ func count(results []result, of func(r result) bool) (out tally) {
 		out.all++
 		out.tries += r.tries
 		out.steps += r.steps
+		if r.lost {
+			out.lost++
+		}
 		if r.first {
 			out.first++
 		}
@@ -40,26 +44,25 @@ func mean(n, all int) string { return fmt.Sprintf("%.2f", float64(n)/float64(max
 func later(r result) bool { return r.times > 0 }
 
 // report prints the arms, and each family.
-func report(w io.Writer, families []family, all []measured) {
+func report(w io.Writer, of []families.Family, all []measured) {
 	var rows [][]string
 	for _, m := range all {
 		whole, again := count(m.results, func(result) bool { return true }), count(m.results, later)
 		rows = append(rows, []string{m.name, fmt.Sprint(whole.all), share(whole.solved, whole.all),
 			share(again.first, again.all), mean(again.tries, again.all), mean(again.steps, again.all),
-			m.took.Round(time.Second).String()})
+			share(again.lost, again.all), m.took.Round(time.Second).String()})
 	}
 	table(w, "All families", []string{"arm", "tasks", "solved", "second and later: at the first repair",
-		"repairs tried",
-		"steps", "took"}, rows)
+		"repairs tried", "steps", "data lost", "took"}, rows)
 	rows = nil
 	header := []string{"family"}
 	for _, m := range all {
 		header = append(header, m.name)
 	}
-	for _, f := range families {
-		row := []string{f.name}
+	for _, f := range of {
+		row := []string{f.Name}
 		for _, m := range all {
-			c := count(m.results, func(r result) bool { return later(r) && r.family == f.name })
+			c := count(m.results, func(r result) bool { return later(r) && r.family == f.Name })
 			row = append(row, fmt.Sprintf("%d of %d; %s", c.first, c.all, mean(c.tries, c.all)))
 		}
 		rows = append(rows, row)
@@ -77,13 +80,4 @@ func table(w io.Writer, title string, header []string, rows [][]string) {
 		line(r)
 	}
 	_ = t.Flush()
-}
-
-// String names the versions of the tools.
-func (t tools) String() string {
-	var out []string
-	for _, name := range slices.Sorted(maps.Keys(t.versions)) {
-		out = append(out, name+" "+t.versions[name])
-	}
-	return strings.Join(out, ", ")
 }

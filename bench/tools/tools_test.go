@@ -3,30 +3,31 @@ package main
 import (
 	"os"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/bench/learner"
+	"github.com/mneme/mneme/bench/tools/families"
+	"github.com/mneme/mneme/bench/tools/place"
 )
 
 // some returns families whose tools are widely installed and that run fast.
-func some(t *testing.T, root string, on tools) []family {
+func some(t *testing.T, root string, on place.Tools) []families.Family {
 	names := []string{"gcc: maths library not linked", "git: lock left behind",
 		"python: package outside the search path",
 		"sh: script not executable"}
-	families := slices.DeleteFunc(slices.Clone(devFamilies), func(f family) bool {
-		return !slices.Contains(names, f.name)
+	chosen := slices.DeleteFunc(slices.Clone(families.Sets["dev"]), func(f families.Family) bool {
+		return !slices.Contains(names, f.Name)
 	})
-	families, left := present(families, root, on)
+	found, left := families.Present(chosen, root, on)
 	for _, name := range left {
 		t.Logf("left out: %s", name)
 	}
-	if len(families) == 0 {
+	if len(found) == 0 {
 		t.Skip("no tool is installed")
 	}
-	return families
+	return found
 }
 
 // short is a directory with a short name: the errors contain the paths, and a timeline keeps 160 characters of an
@@ -41,11 +42,11 @@ func short(t *testing.T) string {
 // In the second occurrence the actor first tries what helped in the first, with the names of the second, before any
 // consolidation.
 func TestSecondOccurrenceIsSolvedAtTheFirstRepair(t *testing.T) {
-	root, on := short(t), find()
+	root, on := short(t), place.Find()
 	results, err := runArm(arm{"Mneme", func() mind {
 		m := newAdvised(learner.Options{Timelines: true, NoConsolidation: true})
 		return m
-	}}, stream("dev", some(t, root, on), 3, 5), root, on)
+	}}, families.Stream("dev", some(t, root, on), 3, 5), root, on)
 	require.NoError(t, err)
 	for _, r := range results {
 		require.True(t, r.solved, "%s, occurrence %d", r.family, r.times+1)
@@ -58,8 +59,8 @@ func TestSecondOccurrenceIsSolvedAtTheFirstRepair(t *testing.T) {
 
 // Without advice the actor finds the repair within its budget, but rarely at the first attempt.
 func TestActorExplores(t *testing.T) {
-	root, on := short(t), find()
-	tasks := stream("dev", some(t, root, on), 3, 6)
+	root, on := short(t), place.Find()
+	tasks := families.Stream("dev", some(t, root, on), 3, 6)
 	explored, err := runArm(arms[0], tasks, root, on)
 	require.NoError(t, err)
 	c := count(explored, func(result) bool { return true })
@@ -74,34 +75,4 @@ func TestActorExplores(t *testing.T) {
 	for i := range explored {
 		require.Equal(t, explored[i].tries, again[i].tries, "the same seed tries the same")
 	}
-}
-
-func TestSetsAreDisjoint(t *testing.T) {
-	for _, f := range sets["dev"] {
-		require.False(t, slices.ContainsFunc(sets["reported"], func(o family) bool { return o.name == f.name }), f.name)
-	}
-	for _, w := range words["dev"] {
-		require.NotContains(t, words["reported"], w)
-	}
-	require.GreaterOrEqual(t, len(sets["reported"]), 15)
-}
-
-// A repair that does not help is undone.
-func TestPlacesAreRestored(t *testing.T) {
-	p, err := newPlace(short(t)+"/one", "work", find())
-	require.NoError(t, err)
-	p.write("a.txt", "old\n")
-	restore, err := p.keep()
-	require.NoError(t, err)
-	output, ok := p.do(replace("a.txt", "old", "new"))
-	require.True(t, ok, output)
-	output, ok = p.run("cat a.txt; touch b.txt ../home/c.txt")
-	require.True(t, ok)
-	require.Equal(t, "new", output)
-	require.NoError(t, restore())
-	output, ok = p.run("cat a.txt; ls ../home; ls b.txt")
-	require.False(t, ok)
-	require.True(t, strings.HasPrefix(output, "old\nls: "), output)
-	_, ok = p.do(replace("a.txt", "missing", "new"))
-	require.False(t, ok)
 }

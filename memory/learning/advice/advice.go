@@ -29,6 +29,7 @@ const (
 	fitUnconditional = 0.9
 	fitUnknown       = 0.6  // factor for each condition on a key that the situation lacks
 	fitRuledOut      = 0.5  // factor of a tentative candidate whose steps a procedure has for other situations only
+	fitRemoves       = 0.6  // factor in the order of options of a repair that removes data
 	fitMissing       = 0.8  // factor of a repair that needs a value that the situation lacks
 	fitForm          = 0.9  // factor of a tentative candidate that helped only after calls of another form
 	fitPartial       = 0.95 // factor of a tentative candidate after which the call failed with another error
@@ -86,6 +87,7 @@ type Option struct {
 	Evidence     []string
 
 	incomplete bool // a repair that needs a value that the situation lacks
+	removes    bool // a step of it removes data (removes)
 }
 
 // Answer is the advice for a situation.
@@ -99,12 +101,14 @@ type Answer struct {
 // Sure is the confidence at which a caller can stop looking for other help.
 const Sure = 0.7
 
-// Sure reports whether the best option has at least the confidence Sure.
-func (a Answer) Sure() bool { return a.Best != nil && a.Best.Confidence >= Sure }
+// Sure reports whether the best option has at least the confidence Sure, and removes no data: there may be another one
+// that does not.
+func (a Answer) Sure() bool { return a.Best != nil && a.Best.Confidence >= Sure && !a.Best.removes }
 
 // Advise chooses among candidates. It leaves out candidates whose conditions contradict the situation. A candidate that
 // has failed recently is not the best option. A tentative candidate never precedes a promoted one that works and needs
-// no value that the situation lacks. If the conditions of a promoted candidate exclude the situation, a tentative one
+// no value that the situation lacks. A repair that removes data comes after one that removes none and works about as
+// well. If the conditions of a promoted candidate exclude the situation, a tentative one
 // with the same steps is still an option at half its confidence, because conditions are learned from few situations.
 // The result does not depend on the order of the candidates.
 func Advise(s Situation, candidates []Candidate) Answer {
@@ -131,7 +135,7 @@ func Advise(s Situation, candidates []Candidate) Answer {
 		}
 	}
 	slices.SortStableFunc(options, func(a, b Option) int {
-		return cmp.Or(place(b)-place(a), promoted(b)-promoted(a), cmp.Compare(b.Confidence, a.Confidence),
+		return cmp.Or(place(b)-place(a), promoted(b)-promoted(a), cmp.Compare(b.order(), a.order()),
 			strings.Compare(a.ID, b.ID))
 	})
 	var out Answer
@@ -139,7 +143,7 @@ func Advise(s Situation, candidates []Candidate) Answer {
 		return out
 	}
 	best := options[0]
-	if len(options) > 1 && options[1].InPlace && options[1].Tentative == best.Tentative &&
+	if len(options) > 1 && options[1].InPlace && options[1].Tentative == best.Tentative && !options[1].removes &&
 		best.Confidence-options[1].Confidence < close {
 		best.Confidence *= unsure
 	}
@@ -167,8 +171,17 @@ func place(o Option) int {
 	return 0
 }
 
+// order is the confidence by which options are ordered: a repair that removes data comes after one that removes none
+// and works about as well.
+func (o Option) order() float64 {
+	if o.removes {
+		return fitRemoves * o.Confidence
+	}
+	return o.Confidence
+}
+
 func promoted(o Option) int {
-	if o.Tentative || o.incomplete {
+	if o.Tentative || o.incomplete || o.removes {
 		return 0
 	}
 	return 1
@@ -296,6 +309,7 @@ func weigh(
 			o.Text, o.Validation = c.Competence.Recipe[i].Step, c.Competence.Recipe[i].Validation
 		}
 		out.Steps = append(out.Steps, o)
+		out.removes = out.removes || !step.Optional && removes(step.Tool, step.Texts(values))
 	}
 	if out.incomplete = s.Error != "" && len(out.Missing) > 0; out.incomplete {
 		out.Confidence *= fitMissing

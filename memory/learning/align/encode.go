@@ -199,6 +199,17 @@ func (s Step) Fill(known map[string]string) (json.RawMessage, []string) {
 	return out, missing
 }
 
+// Texts returns the arguments of a step that are strings, in the order of their paths.
+func (s Step) Texts(known map[string]string) (out []string) {
+	for _, path := range slices.Sorted(maps.Keys(s.Args)) {
+		if s.Args[path].Type == "string" {
+			text, _ := s.Args[path].Fill(known)
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
 func put(tree map[string]any, path []string, value any) {
 	for _, key := range path[:len(path)-1] {
 		next, ok := tree[key].(map[string]any)

@@ -187,6 +187,7 @@ func OfEpisode(meta Meta, p schema.EpisodicPayload) []Attempt {
 //   - The same error occurs again: the attempt has failed.
 //   - The call that had failed runs again without an error: the attempt has succeeded. This is also so if it fails with
 //     another error, unless the first error occurs again later, which means that it was only hidden.
+//   - The call fails with another error and the agent undoes the steps: the attempt has failed.
 //   - The session ends: the attempt has the outcome of the session and is not checked.
 //
 // After a problem was solved, the next failure is another problem. A session without a problem is one attempt at its
@@ -282,6 +283,9 @@ func (f *finder) solve(problem signature.Signature, from int, outcome schema.Out
 		case !c.Failed && failed != nil && sameCall(*failed, c):
 			f.emit(problem, failed, f.calls[start:i+1], schema.OutcomeSuccess, true)
 			return i + 1
+		case c.Failed && failed != nil && sameCall(*failed, c) && f.undone(i+1):
+			f.emit(problem, failed, f.calls[start:i], schema.OutcomeFailure, true)
+			start = i + 1
 		case c.Failed && failed != nil && sameCall(*failed, c) && !c.Error.IsZero() && !f.comesBack(problem, i+1):
 			passed := c // the call passed as far as this problem is concerned
 			passed.Failed, passed.Error = false, signature.Signature{}
@@ -296,6 +300,9 @@ func (f *finder) solve(problem signature.Signature, from int, outcome schema.Out
 	f.emit(problem, failed, f.calls[start:], outcome, false)
 	return -1
 }
+
+// undone reports whether the call with index from takes back the calls before it.
+func (f *finder) undone(from int) bool { return from < len(f.calls) && f.calls[from].undo() }
 
 // comesBack reports whether a call with index from or later fails with the problem.
 func (f *finder) comesBack(problem signature.Signature, from int) bool {
@@ -313,7 +320,7 @@ func (f *finder) emit(
 ) {
 	a := f.base
 	a.Problem, a.Outcome, a.Checked, a.Situation.Failed = problem, outcome, checked, failed
-	a.Steps = steps
+	a.Steps = withoutUndone(steps, outcome == schema.OutcomeSuccess && checked)
 	if len(steps) > 0 {
 		w := f.under[steps[0].ID]
 		a.Bound, a.Situation.Context = w.bound, w.bind(a.Situation.Context)

@@ -207,3 +207,44 @@ func TestHiddenErrorIsNotSolved(t *testing.T) {
 	require.True(t, got[1].Succeeded())
 	require.Equal(t, "rm -rf /home/ana/c1", got[1].Steps[0].Args["cmd"].Text)
 }
+
+// An agent that undoes its steps says that they did not help, also if the call then failed with another error.
+func TestUndoneStepsDidNotHelp(t *testing.T) {
+	undo := func(s *story, id, tool, args string) *story {
+		s.add(ledger.KindToolCalled, map[string]any{"call_id": id, "tool": tool, "args": json.RawMessage(args)})
+		return s.add(ledger.KindToolReturned, map[string]any{"call_id": id, "result": "ok"})
+	}
+	var s story
+	s.fails("1", "make app", mismatch(1)).
+		ok("2", "rm Makefile", "").
+		fails("3", "make app", "make: no rule to make target app")
+	undo(&s, "4", "restore_checkpoint", `{}`).
+		ok("5", "rm -rf /home/ana/c1", "").
+		ok("6", "make app", "built")
+	got := s.attempts()
+	require.Len(t, got, 2)
+	require.True(t, got[0].Failed())
+	require.True(t, got[0].Checked)
+	require.Equal(t, "rm Makefile", got[0].Steps[0].Args["cmd"].Text)
+	require.True(t, got[1].Succeeded())
+	require.False(t, got[1].Partial)
+	require.Equal(t, got[0].Key(), got[1].Key())
+	require.Len(t, got[1].Steps, 2, "the fix and the check")
+	require.Equal(t, "rm -rf /home/ana/c1", got[1].Steps[0].Args["cmd"].Text)
+
+	var edited story // only the last edit is undone
+	edited.fails("1", "make app", mismatch(1)).ok("2", "mkdir bin", "")
+	undo(&edited, "3", "editor", `{"command":"create","path":"a.txt"}`)
+	undo(&edited, "4", "editor", `{"command":"undo_edit","path":"a.txt"}`).ok("5", "make app", "built")
+	got = edited.attempts()
+	require.Len(t, got, 1)
+	require.Len(t, got[0].Steps, 2)
+	require.Equal(t, "mkdir bin", got[0].Steps[0].Args["cmd"].Text)
+
+	var only story // going back is the repair itself
+	only.fails("1", "make app", mismatch(1))
+	undo(&only, "2", "restore_snapshot", `{"name":"monday"}`).ok("3", "make app", "built")
+	got = only.attempts()
+	require.Len(t, got, 1)
+	require.Len(t, got[0].Steps, 2)
+}

@@ -1,4 +1,4 @@
-package main
+package families
 
 import (
 	"fmt"
@@ -88,6 +88,8 @@ var words = map[string][]string{
 		oar pontoon quay rudder sextant tiller undertow vessel windlass yawl`),
 	"blind": strings.Fields(`alto bassoon cello descant etude fugue gavotte harp intermezzo jig kazoo lute madrigal nocturne
 		oboe piccolo quartet rondo sonata tuba ukulele viola waltz zither`),
+	"situations": strings.Fields(`aspen birch cassia dogwood ebony ficus guava hickory ilex juniper karri larch mahogany
+		nutwood osage poplar quince rowan sequoia tamarind umber viburnum wenge yew zelkova`),
 	"unseen": strings.Fields(`alcove balcony cellar dormer eaves foyer gable hallway inglenook joist keystone lintel
 		mantel niche oriel pantry rafter scullery turret veranda wicket atrium buttress cupola`),
 }

@@ -1,4 +1,4 @@
-package main
+package families
 
 import (
 	"fmt"
@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// seen is the actor's knowledge of a failure: the command, its output, and the directory.
-type seen struct {
-	command string
-	output  string
-	dir     string
+// Seen is the actor's knowledge of a failure: the command, its output, and the directory.
+type Seen struct {
+	Command string
+	Output  string
+	Dir     string
 	paths   []string // in the command and the output
 	names   []string // in quotes
 }
@@ -28,8 +28,9 @@ var (
 // systems are directories whose files the agent never repairs.
 var systems = []string{"/usr/", "/bin/", "/lib", "/root/.", "/tmp/cc", "/home/", "/opt/", "/dev/"}
 
-func look(command, output, dir, home string) seen {
-	s := seen{command: command, output: output, dir: dir}
+// Look returns what a command and its output show.
+func Look(command, output, dir, home string) Seen {
+	s := Seen{Command: command, Output: output, Dir: dir}
 	for _, text := range []string{output, command} {
 		for _, p := range pathForm.FindAllString(text, -1) {
 			own := strings.HasPrefix(p, dir)
@@ -48,12 +49,12 @@ func look(command, output, dir, home string) seen {
 }
 
 // programs returns the programs that the command names. A command that names none is a command of the shell.
-func (s seen) programs() (out []string) {
+func (s Seen) programs() (out []string) {
 	for _, p := range []string{"go", "gcc", "make", "git", "python3", "npm", "node", "gzip", "sqlite3",
 		"ssh-keygen", "tar", "perl", "bash", "cmake", "openssl", "jq", "patch",
 		"ln", "sed", "sort", "javac", "base64", "g++", "iconv", "ninja", "mkdir", "ar", "msgfmt", "cp",
 		"comm", "cmp", "rustc", "cargo"} {
-		if regexp.MustCompile(`(^|[\s;])` + regexp.QuoteMeta(p) + `\s`).MatchString(s.command) {
+		if regexp.MustCompile(`(^|[\s;])` + regexp.QuoteMeta(p) + `\s`).MatchString(s.Command) {
 			out = append(out, p)
 		}
 	}
@@ -64,7 +65,7 @@ func (s seen) programs() (out []string) {
 }
 
 // with returns the paths with one of the endings.
-func (s seen) with(ends ...string) (out []string) {
+func (s Seen) with(ends ...string) (out []string) {
 	for _, p := range s.paths {
 		if slices.ContainsFunc(ends, func(e string) bool { return strings.HasSuffix(p, e) }) {
 			out = append(out, p)
@@ -76,32 +77,32 @@ func (s seen) with(ends ...string) (out []string) {
 // repair is an entry of the catalogue: something that sometimes helps with a program, and the ways to do it here.
 type repair struct {
 	programs []string
-	ways     func(s seen) []plan
+	ways     func(s Seen) []Plan
 }
 
-func always(format string) func(seen) []plan {
-	return func(seen) []plan { return []plan{{{shell, map[string]string{"cmd": format}}}} }
+func always(format string) func(Seen) []Plan {
+	return func(Seen) []Plan { return []Plan{{{Shell, map[string]string{"cmd": format}}}} }
 }
 
 // each makes a plan for each of several values, with the value in a command.
-func each(values func(s seen) []string, format string) func(seen) []plan {
-	return func(s seen) (out []plan) {
+func each(values func(s Seen) []string, format string) func(Seen) []Plan {
+	return func(s Seen) (out []Plan) {
 		for _, v := range values(s) {
-			out = append(out, plan{run(format, v)})
+			out = append(out, Plan{run(format, v)})
 		}
 		return out
 	}
 }
 
-func ending(ends ...string) func(seen) []string {
-	return func(s seen) []string { return s.with(ends...) }
+func ending(ends ...string) func(Seen) []string {
+	return func(s Seen) []string { return s.with(ends...) }
 }
 
-func quoted(s seen) []string { return s.names }
+func quoted(s Seen) []string { return s.names }
 
-func matched(form *regexp.Regexp) func(seen) []string {
-	return func(s seen) (out []string) {
-		for _, m := range form.FindAllStringSubmatch(s.output, -1) {
+func matched(form *regexp.Regexp) func(Seen) []string {
+	return func(s Seen) (out []string) {
+		for _, m := range form.FindAllStringSubmatch(s.Output, -1) {
 			if v := m[len(m)-1]; !slices.Contains(out, v) {
 				out = append(out, v)
 			}
@@ -111,24 +112,24 @@ func matched(form *regexp.Regexp) func(seen) []string {
 }
 
 // compilerFlag adds an option of the compiler where the project keeps them.
-func compilerFlag(values func(s seen) []string, format string) func(seen) []plan {
-	return func(s seen) (out []plan) {
+func compilerFlag(values func(s Seen) []string, format string) func(Seen) []Plan {
+	return func(s Seen) (out []Plan) {
 		for _, v := range values(s) {
 			text := format
 			if strings.Contains(format, "%s") {
 				text = fmt.Sprintf(format, v)
 			}
-			if strings.Contains(s.command, "@"+options) {
-				out = append(out, plan{line(options, text)})
+			if strings.Contains(s.Command, "@"+options) {
+				out = append(out, Plan{line(options, text)})
 			} else {
-				out = append(out, plan{replace("Makefile", "LDLIBS =", "LDLIBS = "+text)})
+				out = append(out, Plan{replace("Makefile", "LDLIBS =", "LDLIBS = "+text)})
 			}
 		}
 		return out
 	}
 }
 
-func once(seen) []string { return []string{""} }
+func once(Seen) []string { return []string{""} }
 
 var (
 	forGo     = []string{"go"}
@@ -151,19 +152,19 @@ var catalogue = []repair{
 	{forGo, always("gofmt -w .")},
 	{forGo, each(ending(".go"), "sed -i 's/^package .*/package main/' %s")},
 	{forGo, each(ending(".go"), "sed -i 's/%%d/%%v/' %s")},
-	{forGo, func(s seen) (out []plan) { // a module of the repository
+	{forGo, func(s Seen) (out []Plan) { // a module of the repository
 		for _, p := range s.paths {
 			if host, _, ok := strings.Cut(p, "/"); ok && strings.Contains(strings.Trim(host, "."), ".") {
-				out = append(out, plan{run("go mod edit -require=%[1]s@v0.0.0 -replace=%[1]s=./%[2]s", p,
+				out = append(out, Plan{run("go mod edit -require=%[1]s@v0.0.0 -replace=%[1]s=./%[2]s", p,
 					path.Base(p))})
 			}
 		}
 		return out
 	}},
-	{forGo, func(s seen) (out []plan) { // an import that is not used
+	{forGo, func(s Seen) (out []Plan) { // an import that is not used
 		for _, p := range s.with(".go") {
 			for _, n := range s.names {
-				out = append(out, plan{replace(p, fmt.Sprintf("\t%q\n", n), "")})
+				out = append(out, Plan{replace(p, fmt.Sprintf("\t%q\n", n), "")})
 			}
 		}
 		return out
@@ -177,15 +178,15 @@ var catalogue = []repair{
 	{forC, compilerFlag(once, "-Wno-error")},
 	{forC, compilerFlag(matched(macroForm), "-D%s=1")},
 	{forC, each(ending(".h"), `echo "-I$(dirname $(find . -name %s))" >> `+options)},
-	{forC, func(s seen) (out []plan) { // a library that is somewhere in the project
+	{forC, func(s Seen) (out []Plan) { // a library that is somewhere in the project
 		for _, lib := range matched(wordForm)(s) {
-			out = append(out, plan{run("dirname $(find . -name 'lib%s.*')", lib), line(options, "-L{output}")})
+			out = append(out, Plan{run("dirname $(find . -name 'lib%s.*')", lib), line(options, "-L{output}")})
 		}
 		return out
 	}},
 	{forMake, always("make clean")},
 	{forMake, always(`sed -i 's/^  */\t/' Makefile`)},
-	{forMake, each(func(s seen) (out []string) {
+	{forMake, each(func(s Seen) (out []string) {
 		for _, p := range s.paths {
 			if d := path.Dir(p); d != "." {
 				out = append(out, d)
@@ -203,10 +204,10 @@ var catalogue = []repair{
 	{forGit, always("git config user.name builder && git config user.email builder@example.com")},
 	{forGit, always("git config --global protocol.file.allow always")},
 	{forGit, always("git config pull.rebase true")},
-	{forGit, func(s seen) []plan { return []plan{{run("git config --global --add safe.directory %s", s.dir)}} }},
+	{forGit, func(s Seen) []Plan { return []Plan{{run("git config --global --add safe.directory %s", s.Dir)}} }},
 	{forGit, each(matched(branchForm), "git push -q --set-upstream origin %s")},
 
-	{forPython, func(seen) []plan { return []plan{{line("settings.env", "PYTHONPATH=src")}} }},
+	{forPython, func(Seen) []Plan { return []Plan{{line("settings.env", "PYTHONPATH=src")}} }},
 	{forPython, each(ending(".py"), "expand -t 8 %[1]s > %[1]s.new && mv %[1]s.new %[1]s")},
 	{forPython, each(ending(".py"), "iconv -f latin1 -t utf-8 %[1]s > %[1]s.new && mv %[1]s.new %[1]s")},
 	{forPython, each(ending(".py"), `sed -i 's/^print \(.*\)$/print(\1)/' %s`)},
@@ -221,22 +222,22 @@ var catalogue = []repair{
 	{forNode, always("rm -rf node_modules")},
 	{forNode, each(quoted, `npm pkg set scripts.%s="node index.js"`)},
 
-	{forFiles, each(func(s seen) []string { return s.paths }, "chmod +x %s")},
-	{forFiles, each(func(s seen) []string { return s.paths }, `sed -i 's/\r$//' %s`)},
+	{forFiles, each(func(s Seen) []string { return s.paths }, "chmod +x %s")},
+	{forFiles, each(func(s Seen) []string { return s.paths }, `sed -i 's/\r$//' %s`)},
 	{forAll, always("sync")},
 }
 
-// ways returns all repairs of a catalogue for a failure, at most four for each entry.
-func ways(s seen, catalogue []repair) (out []plan) {
+// Ways returns all repairs that the actor has for a failure of a set, at most four for each entry.
+func Ways(s Seen, set string) (out []Plan) {
 	const most = 4
 	programs := s.programs()
-	for _, r := range catalogue {
+	for _, r := range repairsFor(set) {
 		if !slices.ContainsFunc(r.programs, func(p string) bool { return slices.Contains(programs, p) }) {
 			continue
 		}
 		found := r.ways(s)
 		for _, p := range found[:min(len(found), most)] {
-			if !has(out, p) {
+			if !Has(out, p) {
 				out = append(out, p)
 			}
 		}

@@ -1,16 +1,18 @@
-package main
+package place
 
 import (
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 )
 
-// tools are the programs on this machine, and the environment in which they run.
-type tools struct {
+// Tools are the programs on this machine, and the environment in which they run.
+type Tools struct {
 	paths    map[string]string // by name
 	versions map[string]string
 	cache    string // of the Go compiler: a new one would compile the standard library for each task
@@ -18,15 +20,15 @@ type tools struct {
 
 var versionForm = regexp.MustCompile(`\d+(?:\.\d+)+`)
 
-// find looks for the programs that the families need.
-func find() tools {
-	t := tools{paths: map[string]string{}, versions: map[string]string{}}
+// Find looks for the programs that the families need.
+func Find() Tools {
+	t := Tools{paths: map[string]string{}, versions: map[string]string{}}
 	for name, version := range map[string]string{"go": "version", "gcc": "-dumpfullversion", "make": "--version",
 		"git": "--version", "python3": "--version", "npm": "--version", "node": "--version", "sh": "", "tar": "",
 		"gzip": "", "sqlite3": "", "ssh-keygen": "", "perl": "", "bash": "", "cmake": "", "openssl": "", "jq": "",
 		"patch": "", "diff": "", "ln": "", "sed": "", "sort": "", "javac": "", "base64": "", "g++": "", "iconv": "",
 		"ninja": "", "mkdir": "", "ar": "", "msgfmt": "", "cp": "", "comm": "", "cmp": "",
-		"rustc": "--version", "cargo": "--version"} {
+		"find": "", "xargs": "", "rustc": "--version", "cargo": "--version"} {
 		at, err := exec.LookPath(name)
 		if err != nil {
 			continue
@@ -59,8 +61,8 @@ func find() tools {
 	return t
 }
 
-// has reports whether all programs are installed.
-func (t tools) has(names []string) bool {
+// Has reports whether all programs are installed.
+func (t Tools) Has(names []string) bool {
 	for _, n := range names {
 		if t.paths[n] == "" {
 			return false
@@ -69,8 +71,8 @@ func (t tools) has(names []string) bool {
 	return true
 }
 
-// context is the environment of a task, as an agent records it.
-func (t tools) context(names []string) map[string]string {
+// Context returns the environment of a task, as an agent records it.
+func (t Tools) Context(names []string) map[string]string {
 	out := map[string]string{"os": runtime.GOOS}
 	for _, n := range names {
 		if v := t.versions[n]; v != "" {
@@ -81,7 +83,7 @@ func (t tools) context(names []string) map[string]string {
 }
 
 // env is the environment of commands. Nothing of the user's settings is in it, and no tool may use the network.
-func (t tools) env() []string {
+func (t Tools) env() []string {
 	dirs := []string{}
 	for _, name := range []string{"python3", "go", "rustc"} {
 		if at := t.paths[name]; at != "" {
@@ -99,4 +101,13 @@ func (t tools) env() []string {
 		"npm_config_offline=true", "npm_config_update_notifier=false", "npm_config_audit=false",
 		"npm_config_fund=false",
 	}
+}
+
+// String names the versions of the tools.
+func (t Tools) String() string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(t.versions)) {
+		out = append(out, name+" "+t.versions[name])
+	}
+	return strings.Join(out, ", ")
 }
