@@ -49,7 +49,7 @@ func splitClauses(ts []english.Token) [][]english.Token {
 					hasVerb(ts[next+1:min(len(ts), next+3)]) ||
 				(english.Possessives[t.Low] || t.Cap && end == ',' || english.Articles[t.Low] && end == ',') &&
 					hasAux(ts[next+1:min(len(ts), next+5)]) ||
-				end == ',' && states(ts, next) ||
+				end == ',' && !and && states(ts, next) ||
 				and && english.IsVerb(t) && !english.Articles[ts[next-1].Low] &&
 					(english.PastTense(t) || english.IsAux(t) || strings.HasSuffix(t.Low, "s") ||
 						selfStart(ts[start])) &&

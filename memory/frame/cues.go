@@ -181,13 +181,18 @@ func (r *reader) closesOwn(i int) bool {
 // my umbrella at the library", "I stopped at the bakery".
 func (r *reader) onlyLeaves(i int) bool {
 	t := r.ts[i]
-	person := r.verb > 0 && (r.isSelf(0, 1) || r.ts[0].Cap || people(r.ts[:i]))
+	first := r.ts[0]
+	named := first.Cap && !english.Articles[first.Low] && !english.Possessives[first.Low]
+	person := r.verb > 0 && (r.isSelf(0, 1) || named || people(r.ts[:i]))
 	switch t.Stem {
 	case english.StemOf("stop"):
 		return person && i+2 < len(r.ts) && r.ts[i+1].Is("at", "by", "near") && t.Low == "stopped"
 	case english.StemOf("leave"):
 	default:
 		return false
+	}
+	if t.Low == "leaves" && !person {
+		return true // "the ferry leaves every hour"
 	}
 	if t.Low != "left" || !person || i+1 >= len(r.ts) {
 		return false
