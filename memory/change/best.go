@@ -25,6 +25,11 @@ func Best(earlier, later []frame.Frame) (best Relation, more bool) {
 	}) {
 		best = Relation{Certainty: Sure, Change: Updates, Why: WhyNamed}
 	}
+	if best.Certainty < Likely {
+		for _, f := range earlier {
+			best = surest(best, contrasted(f, later))
+		}
+	}
 	return best, len(earlier) > 1
 }
 
@@ -42,6 +47,47 @@ func succeeded(f frame.Frame, later []frame.Frame) bool {
 	return ended && slices.ContainsFunc(later, func(g frame.Frame) bool {
 		return len(g.Values) == 1 && g.Values[0].Kind == frame.KindName && !g.Values[0].Same(f.Values[0]) && !g.Ended &&
 			!g.Negated && slices.ContainsFunc(g.Topic, func(t string) bool { return !frame.IsPerson(g, t) }) &&
-			covered(g, f)
+			(covered(g, f) || g.Holder && g.Cue >= frame.CueNow && servesSame(f, g))
 	})
+}
+
+// servesSame reports whether what a person does in g concerns an owner of f: "Dr. Whitfield looks after me now".
+func servesSame(f, g frame.Frame) bool {
+	return slices.ContainsFunc(f.Owners, func(t string) bool { return slices.Contains(g.Topic, t) })
+}
+
+// contrasted reports whether one of the later statements tells what became of the value or the doer of the earlier one,
+// and another gives a new one: "Trello is gone, all our tickets live in Linear now", "Ines is on leave, Tobias leads the
+// migration".
+func contrasted(f frame.Frame, later []frame.Frame) Relation {
+	if len(later) < 2 || f.Negated || f.Ended || f.Past {
+		return Relation{}
+	}
+	var best Relation
+	about := func(words []string) bool {
+		return len(words) > 0 && slices.ContainsFunc(later, func(h frame.Frame) bool {
+			return !h.Hedged && english.Subset(words, h.Subject) && english.Subset(h.Subject, words)
+		})
+	}
+	for _, v := range f.Values {
+		if v.Kind != frame.KindName || !about(strings.Fields(v.Key)) {
+			continue
+		}
+		for _, g := range later {
+			if len(g.Values) == 0 || g.Ended || g.Negated || g.Values[0].Kind != frame.KindName || g.Values[0].Same(v) {
+				continue
+			}
+			g.Old, g.Cue, g.Event = append(slices.Clone(g.Old), v), frame.CueChange, false
+			best = surest(best, Compare(f, g))
+		}
+	}
+	if f.BareName && about(f.Subject) {
+		for _, g := range later {
+			if g.BareName && !slices.Equal(g.Subject, f.Subject) {
+				g.Cue = max(g.Cue, frame.CueNow)
+				best = surest(best, handed(f, g))
+			}
+		}
+	}
+	return best
 }

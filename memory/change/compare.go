@@ -71,7 +71,7 @@ func Compare(earlier, later frame.Frame) Relation {
 	}
 	if r.Certainty < Likely {
 		r = surest(r, handed(a, b), recovered(a, b), moved(a, b), equated(a, b), replaced(a, b),
-			parallel(a, b))
+			parallel(a, b), relocated(a, b), recolored(a, b))
 	}
 	if a.Hedged || b.Hedged || r.Why == WhyCue && otherSense(a, b) {
 		r.Certainty = min(r.Certainty, Doubt)
@@ -190,10 +190,13 @@ func (m alignment) attributes(a, b frame.Frame) []string {
 
 // named compares with a statement that names the value that it replaces: "from Lyon to Oslo", "not Max".
 func named(a, b frame.Frame, m alignment) Relation {
+	if otherDeed(a, b) {
+		return Relation{}
+	}
 	if len(b.Old) == 0 || a.Sentiment != 0 && b.Sentiment == 0 && !b.Ended && !isFavorite(b) {
 		return Relation{}
 	}
-	hit := false
+	hit, swapped := false, false
 	for _, o := range b.Old {
 		for _, v := range a.Values {
 			hit = hit || o.Same(v) || v.Kind == frame.KindName && o.Kind == frame.KindName && partOf(o.Key, v.Key)
@@ -201,12 +204,17 @@ func named(a, b frame.Frame, m alignment) Relation {
 		if !hit && (len(a.Values) == 0 || a.Values[0].Kind == frame.KindOften) {
 			hit = english.Subset(strings.Fields(o.Key), a.Topic)
 		}
+		// "My laptop is a ThinkPad", "they swapped my laptop for a MacBook"
+		swapped = swapped || a.Copular && len(b.Values) > 0 && english.Replacers[b.MainVerb] &&
+			o.Kind == frame.KindTerm &&
+			english.Subset(strings.Fields(o.Key), a.Subject) && allNames(a.Values) && allNames(b.Values)
+	}
+	if swapped {
+		return Relation{Certainty: Likely, Change: Updates, Why: WhyNamed}
 	}
 	within := !hit && sharesSubject(m) && len(b.Values) > 0 && slices.ContainsFunc(b.Old, func(o frame.Value) bool {
 		return slices.ContainsFunc(a.Outline.Parts, func(p frame.Part) bool {
-			words := strings.Fields(o.Key)
-			return (p.Role != frame.RoleAgent || len(m.attributes(a, b)) > 0) && english.Subset(words, p.Stems) &&
-				english.Subset(p.Stems, words)
+			return (p.Role != frame.RoleAgent || len(m.attributes(a, b)) > 0) && isPart(o, p, b)
 		})
 	})
 	if within && !exclusive(a, b) && a.Sentiment == 0 {
@@ -250,6 +258,32 @@ func named(a, b frame.Frame, m alignment) Relation {
 	return out
 }
 
+// otherDeed reports whether the later statement ends another deed than the earlier one tells: "I live in Oslo", "I quit
+// smoking in Oslo".
+func otherDeed(a, b frame.Frame) bool {
+	deed := b.EndedDeed
+	if deed == "" || english.LightVerbs[deed] || a.MainVerb == "" || english.LightVerbs[a.MainVerb] {
+		return false
+	}
+	return !slices.ContainsFunc(a.Topic, func(t string) bool { return english.SameTerm(t, deed) })
+}
+
+// isPart reports whether an outdated value is a phrase of the earlier statement, or the end of one whose other words the
+// later statement b has too: "we give Grandpa a book", "we give Grandpa a scarf instead of a book".
+func isPart(old frame.Value, p frame.Part, b frame.Frame) bool {
+	if frame.SingleKind(old.Kind) {
+		return slices.Contains(p.Stems, string(old.Kind)+":"+old.Key)
+	}
+	words := strings.Fields(old.Key)
+	if !english.Subset(words, p.Stems) {
+		return false
+	}
+	return english.Subset(p.Stems, words) || len(words) > 0 && p.Head == words[len(words)-1] &&
+		!slices.ContainsFunc(p.Stems, func(t string) bool {
+			return !slices.Contains(words, t) && !slices.Contains(b.Topic, t) && !frame.InValues(b, t)
+		})
+}
+
 // partOf reports whether short is the first word of the name long: "the Honda" is the Honda Fit.
 func partOf(short, long string) bool {
 	words := strings.Fields(long)
@@ -274,6 +308,9 @@ func ended(a, b frame.Frame, m alignment) Relation {
 		return Relation{}
 	}
 	if a.Ended || a.Negated {
+		return Relation{}
+	}
+	if otherDeed(a, b) {
 		return Relation{}
 	}
 	values := true // what ended is what the earlier statement gives

@@ -132,7 +132,8 @@ func TestChangesByStructure(t *testing.T) {
 			}
 			for _, c := range group.apart {
 				r, _ := change.Best(frame.Read(c[0], ""), frame.Read(c[1], ""))
-				if r.Certainty >= change.Likely && !question.ApartAs(question.Quote{Text: c[0]}, question.Quote{Text: c[1]}) {
+				if r.Certainty >= change.Likely && !question.ApartAs(question.Quote{Text: c[0]},
+					question.Quote{Text: c[1]}) {
 					t.Errorf("both hold: %q, %q: %+v", c[0], c[1], r)
 				}
 			}

@@ -110,6 +110,10 @@ func substituted(a, b frame.Frame, m alignment) Relation {
 		out.Certainty, out.Why = Likely, WhyCue
 	case (len(m.restA) == 0 || len(m.restB) == 0) && single && !restInSubject(a, b, m):
 		out.Certainty, out.Why = Doubt, WhyAmbiguous
+	case b.Cue == frame.CueChange && sharedHead(va, vb) != "" && frame.Personal(a) && len(m.restB) <= 1 &&
+		(len(m.restA) == 0 || len(m.restA) == 1 && m.restA[0] == a.MainVerb):
+		// "I sit on the third floor", "they moved my desk to the fifth floor"
+		out.Certainty, out.Why = Likely, WhyCue
 	default:
 		return Relation{}
 	}

@@ -20,6 +20,17 @@ var Categories = func() map[string]string {
 	return out
 }()
 
+// CategoryOfStem returns the category of a word, given by its stem, or "".
+func CategoryOfStem(stem string) string { return stemCategories[stem] }
+
+var stemCategories = func() map[string]string {
+	out := map[string]string{}
+	for w, c := range Categories {
+		out[StemOf(w)] = c
+	}
+	return out
+}()
+
 const categoryWords = `
 DATABASE: postgres postgresql mysql mariadb sqlite mongodb mongo dynamodb cockroachdb cassandra oracle clickhouse
 DATABASE: couchdb scylladb firestore aurora neo4j snowflake bigquery redshift duckdb tidb yugabyte spanner

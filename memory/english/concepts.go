@@ -51,6 +51,7 @@ AGE: age old older year-old turn
 DIET: diet vegetarian vegan pescatarian meat eat gluten-free keto omnivore carnivore flexitarian halal kosher dairy
 DIET: plant-based
 ALLERGY: allergy allergic allergicto intolerant intolerance reaction
+LANDLORD: landlord landlady
 PET: pet dog cat puppy kitten parrot rabbit hamster goldfish tortoise
 VEHICLE: vehicle car drive wheel automobile motorbike motorcycle truck van scooter ride
 COMMUTE: commute commuting gotowork

@@ -65,7 +65,7 @@ calloff: call off | be off
 shutdown: shut down | turn off | switch off | power down | take down
 turnon: turn on | switch on
 rollback: roll back | fall back
-breakup: break up | split up | split
+breakup: break up | break off | split up | split
 changemind: change my mind | change our mind | change his mind | change her mind | change their mind
 changeofplan: change of plan | change of plans | plan change
 scratchthat: scratch that | strike that | never mind | i take that back | take that back

@@ -83,6 +83,10 @@ func clauseEnd(marks string) rune {
 func appendWord(out []Token, text string, end rune) []Token {
 	low := strings.ToLower(text)
 	first, _ := utf8.DecodeRuneInString(text)
+	if text == "IT" || text == "US" {
+		// the department or the country, not a pronoun
+		low = strings.ToLower(text[:1]) + "." + strings.ToLower(text[1:])
+	}
 	t := Token{Text: text, Low: low, End: end, Cap: unicode.IsUpper(first)}
 	base, rest, found := strings.Cut(low, "'")
 	if !found || base == "" {

@@ -6,7 +6,7 @@ import (
 
 // ChangeVerbs has verbs that report a new value.
 var ChangeVerbs = Stems(
-	`move switch change migrate replace swap upgrade update downgrade bump raise increase lower
+	`move switch rebook change migrate replace swap upgrade update downgrade bump raise increase lower
 	reduce cut drop slip postpone delay defer reschedule shift relocate transfer convert transition rename rebrand
 	extend shorten double halve triple grow shrink adjust revise reassign pass succeed trade adopt become revert
 	return tighten loosen expand trim slash boost standardize consolidate port rebuild rewrite redo amend correct
@@ -36,7 +36,7 @@ var LightVerbs = Stems(`be do have get go come use run plan schedule set due exp
 	"takeplace gowith settleon endup")
 
 // PlainVerbs has common verbs between a subject and its value.
-var PlainVerbs = Stems(`live work reside own lead manage maintain head chair teach study learn speak play drive eat
+var PlainVerbs = Stems(`live work reside send receive ride carry own lead manage maintain head chair teach study learn speak play drive eat
 	drink smoke wear weigh cost listen support depend require need store write run commute cycle belong attend visit
 	meet train practice read watch cook report serve handle cover host build test format log track discuss talk
 	communicate chat deploy ship release lock encrypt expire retain purge back review approve sign merge order

@@ -12,7 +12,7 @@ func splitClauses(ts []english.Token) [][]english.Token {
 	var out [][]english.Token
 	start, verbs := 0, 0
 	for i := range ts {
-		if english.IsVerb(ts[i]) {
+		if english.IsVerb(ts[i]) || i > start && english.PastTense(ts[i]) {
 			verbs++
 		}
 		if n := soClause(ts, i); n > 0 && i > start {
@@ -24,7 +24,8 @@ func splitClauses(ts []english.Token) [][]english.Token {
 			continue
 		}
 		next := i + 1
-		if i+2 < len(ts) && ts[next].Low == "and" && ts[i+2].Is("nolonger", "not", "never") {
+		if i+2 < len(ts) && ts[next].Low == "and" && ts[i+2].Is("nolonger", "not", "never") &&
+			hasVerb(ts[i+3:]) {
 			out = append(out, ts[start:i+1])
 			start, verbs = next+1, 0
 			continue
@@ -48,10 +49,14 @@ func splitClauses(ts []english.Token) [][]english.Token {
 					hasVerb(ts[next+1:min(len(ts), next+3)]) ||
 				(english.Possessives[t.Low] || t.Cap && end == ',' || english.Articles[t.Low] && end == ',') &&
 					hasAux(ts[next+1:min(len(ts), next+5)]) ||
+				end == ',' && !and && states(ts, next) ||
 				and && english.IsVerb(t) && !english.Articles[ts[next-1].Low] &&
 					(english.PastTense(t) || english.IsAux(t) || strings.HasSuffix(t.Low, "s") ||
 						selfStart(ts[start])) &&
-					!isNounHere(ts, next)
+					!isNounHere(ts, next) ||
+				and && verbs > 0 && english.ThirdPerson(t.Low) && !t.Cap && t.End == 0 && end == 0 &&
+					ts[next-1].Low == "and" && !selfStart(ts[start]) && next+2 < len(ts) &&
+					(english.Articles[ts[next+1].Low] || english.Possessives[ts[next+1].Low])
 		}
 		if begins {
 			out = append(out, ts[start:i+1])
@@ -60,6 +65,37 @@ func splitClauses(ts []english.Token) [][]english.Token {
 	}
 	return append(out, ts[start:])
 }
+
+// states reports whether a noun phrase and its verb begin at i: "all our tickets live in Linear", "Tobias leads the team".
+func states(ts []english.Token, i int) bool {
+	first := ts[i]
+	if first.Low == "all" && i+1 < len(ts) {
+		i++
+		first = ts[i]
+	}
+	if !english.Articles[first.Low] && !english.Possessives[first.Low] && !first.Cap || first.End != 0 {
+		return false
+	}
+	for k := i + 1; k < min(len(ts)-1, i+5); k++ {
+		t, prev, next := ts[k], ts[k-1], ts[k+1]
+		switch {
+		case prev.End != 0, english.Prepositions[t.Low], english.Conjunctions[t.Low]:
+			return false
+		case t.Cap, t.End != 0, t.Poss, !english.IsVerb(t), english.Articles[prev.Low], english.Possessives[prev.Low],
+			prev.Poss:
+			continue
+		}
+		finite := english.ThirdPerson(t.Low) || english.PastTense(t) || strings.Contains(t.Text, " ") ||
+			strings.HasSuffix(prev.Low, "s") && !prev.Cap // "tickets live"
+		if finite && !hasDigit(next) && (english.Prepositions[next.Low] || english.Articles[next.Low] ||
+			english.Possessives[next.Low] || english.Pronouns[next.Low] || english.NowCues[next.Low] || next.Cap) {
+			return true
+		}
+	}
+	return false
+}
+
+func hasDigit(t english.Token) bool { return english.HasDigit(t.Low) }
 
 // soClause returns where the clause after "so" begins, if the clause before it ends at i: "Ewa left, so my cleaner is
 // Bianca". It returns 0 if there is none.
@@ -169,6 +205,9 @@ func completes(prev, f Frame, close bool) bool {
 	if f.byPronoun && prev.Actor != "" && len(prev.Subject) == 0 {
 		return true // "I changed my dentist, it is Dr. Roth now"
 	}
+	if f.byPronoun && f.Copular && len(f.Topic) == 0 && prev.Holder && prev.Ended && f.Values[0].Kind == KindName {
+		return true // "Maria is no longer my cleaner. It's Agnes."
+	}
 	return !Strangers(prev, f)
 }
 
@@ -177,6 +216,12 @@ func joined(prev, f Frame) Frame {
 	out.Old = append(slices.Clone(prev.Old), prev.Values...)
 	out.Values = f.Values
 	out.Topic = slices.Clone(prev.Topic)
+	if prev.Holder && len(prev.Old) > 0 { // what the old holder was: "my cleaner"
+		out.Old = prev.Old
+		for _, v := range prev.Values {
+			out.Topic = append(out.Topic, strings.Fields(v.Key)...)
+		}
+	}
 	for _, t := range f.Topic {
 		if !slices.Contains(out.Topic, t) {
 			out.Topic = append(out.Topic, t)

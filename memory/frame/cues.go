@@ -62,7 +62,8 @@ func (r *reader) cues() {
 			case english.ChangeVerbs[t.Stem] && !r.Past:
 				r.Cue = CueChange
 			case t.Is("ends", "end", "finishes", "finish", "stops") && endsAt(r.ts, i):
-			case english.EndVerbs[t.Stem] && !r.Past:
+			case english.EndVerbs[t.Stem] && r.onlyLeaves(i):
+			case (english.EndVerbs[t.Stem] || r.closesOwn(i)) && !r.Past:
 				r.Ended = true
 				r.Cue = CueChange
 			case english.Starts(t):
@@ -127,6 +128,23 @@ func (r *reader) notBefore() {
 func (r *reader) movesTo() {
 	main := r.main()
 	at := r.verb
+	if upDown := at+1 < len(r.ts) && r.ts[at].End == 0 && r.ts[at+1].Is("up", "down"); upDown && !r.Past &&
+		(english.IsBe(main) && !r.wasOnce() || main.Is("went", "gone", "came", "come")) {
+		// "I'm down to 77 kilos", "the rent went up to 1,020 euros"
+		for i := at + 2; i+1 < min(len(r.ts), at+4); i++ {
+			if _, n := typedAt(r.ts, i+1); n > 0 && r.ts[i].Low == "to" {
+				r.Cue = CueChange
+				return
+			}
+		}
+	}
+	for i := at + 2; i+2 < len(r.ts) && raisers[main.Stem] && !r.Past; i++ {
+		// "The doctor put my tablets up to 40 mg", but not "we bring up to 40 chairs"
+		if _, n := typedAt(r.ts, i+2); n > 0 && r.ts[i].Is("up", "down") && r.ts[i+1].Low == "to" {
+			r.Cue, r.Event = CueChange, false
+			return
+		}
+	}
 	if english.IsBe(main) && at+1 < len(r.ts) && r.ts[at].End == 0 {
 		at++
 		main = r.ts[at]
@@ -141,6 +159,74 @@ func (r *reader) movesTo() {
 			return
 		}
 	}
+}
+
+// raisers has verbs that tell of a change with "up to" or "down to" after their object.
+var raisers = english.Stems("put bring turn take push pull get")
+
+// wasOnce reports whether the form of "be" before the main verb is in the past.
+func (r *reader) wasOnce() bool {
+	return slices.ContainsFunc(r.ts[:r.verb+1], func(t english.Token) bool {
+		return t.Text == "was" ||
+			t.Text == "were"
+	})
+}
+
+// closesOwn reports whether the verb at i ends something of the subject: "I closed my Nordea account".
+func (r *reader) closesOwn(i int) bool {
+	return i == r.verb && r.ts[i].Low == "closed" && !r.Copular && i+2 < len(r.ts) && english.Possessives[r.ts[i+1].Low]
+}
+
+// onlyLeaves reports whether the verb at i tells of one event and ends nothing: "I left the office early today", "I left
+// my umbrella at the library", "I stopped at the bakery".
+func (r *reader) onlyLeaves(i int) bool {
+	t := r.ts[i]
+	first := r.ts[0]
+	named := first.Cap && !english.Articles[first.Low] && !english.Possessives[first.Low]
+	person := r.verb > 0 && (r.isSelf(0, 1) || named || people(r.ts[:i]))
+	switch t.Stem {
+	case english.StemOf("stop"):
+		return person && i+2 < len(r.ts) && r.ts[i+1].Is("at", "by", "near") && t.Low == "stopped"
+	case english.StemOf("leave"):
+	default:
+		return false
+	}
+	if t.Low == "leaves" && !person {
+		return true // "the ferry leaves every hour"
+	}
+	if t.Low != "left" || !person || i+1 >= len(r.ts) {
+		return false
+	}
+	rest := r.ts[i+1:]
+	if slices.ContainsFunc(rest, func(t english.Token) bool { return t.Is("for", "from") }) {
+		return false // "left Acme for Globex"
+	}
+	for k := range rest {
+		w := rest[k]
+		if w.Is("early", "late") && (k+1 == len(rest) || w.End != 0 ||
+			rest[k+1].Is("today", "yesterday", "this", "again")) {
+			return true
+		}
+		if k == 0 || !english.Prepositions[w.Low] || k+1 >= len(rest) {
+			continue
+		}
+		if v, n := typedAt(rest, k+1); n > 0 {
+			if v.Kind == KindTime {
+				return true // "left the meeting at four"
+			}
+			continue
+		}
+		// "left my umbrella at the library": what a person leaves somewhere
+		if w.Is("at", "in", "on", "under", "behind") && (english.Possessives[rest[0].Low] || rest[0].Is("a", "an")) &&
+			(english.Articles[rest[k+1].Low] || english.Possessives[rest[k+1].Low]) {
+			return true
+		}
+	}
+	return false
+}
+
+func people(ts []english.Token) bool {
+	return slices.ContainsFunc(ts, func(t english.Token) bool { return english.People[t.Stem] })
 }
 
 // contrast reports whether the negation at i only contrasts two values: "Rex, not Max".

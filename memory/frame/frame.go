@@ -24,6 +24,7 @@ type Frame struct {
 	MainVerb  string   // stem of the main verb
 	Cue       int      // one of the cue constants
 	Ended     bool     // it says that something is over
+	EndedDeed string   // stem of the verb for what ended, in "stopped smoking"; empty in other words
 	Negated   bool     // it has a negation
 	Past      bool     // it is about the past
 	Event     bool     // it describes something that happened once

@@ -74,6 +74,13 @@ func (r *reader) leadingTime() {
 			break
 		}
 	}
+	if comma < 0 && first.Is("after", "since", "until", "from") {
+		if n := r.leadingDate(); n > 0 {
+			r.Cue = max(r.Cue, CueNow)
+			at(n) // "Since Monday I report to Anders", "From September lessons start at six"
+			return
+		}
+	}
 	if comma < 0 && first.Is("after", "since", "until") {
 		if n := r.adverbial(2); n > 0 {
 			r.Cue = max(r.Cue, CueNow)
@@ -112,6 +119,24 @@ func (r *reader) leadingTime() {
 		}
 		at(comma + 1)
 	}
+}
+
+// leadingDate returns where the date after the first word ends, if the subject of the statement follows it. Otherwise it
+// returns 0.
+func (r *reader) leadingDate() int {
+	n := 0
+	if v, k := dateAt(r.ts, 1); k > 0 && v.Kind == KindDate {
+		n = 1 + k
+	} else if english.Categories[r.ts[1].Low] == "SEASON" {
+		n = 2
+	}
+	if n == 0 || n >= len(r.ts)-1 || r.ts[n-1].End != 0 {
+		return 0
+	}
+	if t := r.ts[n]; english.Prepositions[t.Low] || english.Conjunctions[t.Low] || english.IsAux(t) {
+		return 0 // "from Monday to Friday"
+	}
+	return n
 }
 
 // adverbial returns where the phrase after "as of" ends, "this release" or "the last review", if the subject of the

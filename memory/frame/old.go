@@ -37,6 +37,9 @@ func (r *reader) findOld() {
 			r.Ended, r.Cue, r.Event, r.Past = true, CueChange, false, false
 		case t.Low == "over" && main.Stem == english.StemOf("prefer") && i > r.verb:
 			from = i + 1
+		case english.Replacers[t.Stem] && r.onlyLeaves(i):
+		case r.closesOwn(i):
+			from = i + 1
 		case i == r.verb && english.Replacers[t.Stem] && i+1 < len(r.ts) && strings.HasSuffix(r.ts[i+1].Low, "ing"):
 		case i == r.verb && english.Replacers[t.Stem] && i+1 < len(r.ts) && !english.Prepositions[r.ts[i+1].Low] &&
 			t.Low != "shutdown":
@@ -48,6 +51,7 @@ func (r *reader) findOld() {
 		case strings.HasSuffix(t.Low, "ing") && len(t.Low) > 4 && i > 0 && english.EndVerbs[r.ts[i-1].Stem] &&
 			i+1 < len(r.ts):
 			from = i + 1 // "stopped using Jira", "gave up being a recruiter"
+			r.EndedDeed = t.Stem
 			for from < len(r.ts)-1 && r.ts[from].Is("as", "to", "in", "on", "at", "by", "with") {
 				from++
 			}

@@ -134,12 +134,22 @@ func Strangers(a, b Frame) bool {
 	}
 	// One is about a person's attribute, the other names no owner.
 	alone := func(f, g Frame) bool { return Personal(f) && len(g.Owners) == 0 && g.Actor == "" && missing(f, g) }
-	if alone(a, b) || alone(b, a) && b.Cue < CueChange {
+	// "My rent is 950 euros", "the rent went up to 1,020 euros"
+	refersBack := b.Cue == CueChange && a.OfSpeaker() && a.Speaker == b.Speaker && b.ofKnownThing()
+	if alone(a, b) && !refersBack || alone(b, a) && b.Cue < CueChange {
 		return true
 	}
 	// Someone other than the owner changed it.
 	return b.Actor != "" && b.Actor != english.TeamTerm && b.Actor != "they" && len(b.Owners) == 0 && Personal(a) &&
 		!slices.ContainsFunc(a.Owners, func(t string) bool { return SamePerson(a, b, t, b.Actor) })
+}
+
+// ofKnownThing reports whether the subject of the statement is a thing that both speakers know, and nothing else limits it: "the
+// rent".
+func (f Frame) ofKnownThing() bool {
+	p := f.Outline.Parts
+	return len(p) > 0 && (p[0].Role == RoleAgent || p[0].Role == RoleObject) && p[0].Definite && !p[0].Name &&
+		len(p[0].Stems) == 1
 }
 
 // has reports whether g mentions an owner of f.

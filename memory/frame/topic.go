@@ -55,6 +55,7 @@ func (r *reader) findTopic() {
 			i >= actor && i <= r.verb+1:
 		case i >= actor && english.IsMarker(t):
 		case i == r.verb && t.Is("starts", "begins", "start", "begin") && r.isWhen():
+		case i == r.verb && t.Stem == english.StemOf("start") && r.followed("at"):
 		case english.IsAdverb(t):
 		default:
 			for w := range strings.FieldsSeq(t.Stem) {
@@ -109,11 +110,23 @@ func (r *reader) implied(main english.Token) {
 		if len(r.Values) > 0 && r.Values[0].Kind != KindName && r.Values[0].Kind != KindTerm {
 			return // "the lesson starts at four"
 		}
+		if len(r.Values) > 0 && english.HasConcept(lastStem(r.Values[0]), english.Words("SCHOOL")) {
+			return // "he started at Hillside School"
+		}
 		r.Topic = append(r.Topic, english.StemOf("employer"))
 	case main.Stem == english.StemOf("move") && person && len(r.Values) > 0 && r.Values[0].Kind == KindName &&
 		r.Values[0].Category == "" && r.moversOnly():
 		r.Topic = append(r.Topic, english.StemOf("home"))
 	}
+}
+
+// lastStem returns the last word of a value.
+func lastStem(v Value) string {
+	words := strings.Fields(v.Key)
+	if len(words) == 0 {
+		return ""
+	}
+	return words[len(words)-1]
 }
 
 // isWhen reports whether the first value is a date or a time, so that "starts" says no more than "is".

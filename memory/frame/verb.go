@@ -15,6 +15,11 @@ func (r *reader) findVerb() {
 		if i > 0 && r.ts[i-1].End == ':' {
 			return // "Deadline: June 10"
 		}
+		if i == 0 && r.continues && len(r.ts) > 2 && english.ThirdPerson(t.Low) && !t.Cap && t.End == 0 &&
+			(english.Articles[r.ts[1].Low] || english.Possessives[r.ts[1].Low]) {
+			r.verb = 0 // "and rides the bus"
+			break
+		}
 		if !english.IsVerb(t) && !(i > 0 && strings.HasSuffix(t.Low, "ed") && len(t.Low) > 4) || t.Poss {
 			continue
 		}
@@ -70,6 +75,7 @@ func (r *reader) findVerb() {
 			break
 		}
 	}
+	r.withoutLead()
 	if r.verb < len(r.ts) {
 		for _, t := range r.ts[:r.verb+1] {
 			if english.IsBe(t) {
@@ -87,11 +93,34 @@ func (r *reader) main() english.Token {
 	return english.Token{}
 }
 
+// withoutLead drops a main verb that only leads to the verb that says something: "finished" in "we finished rewriting the
+// backend", "grown to" in "I've grown to love olives".
+func (r *reader) withoutLead() {
+	if r.verb+2 >= len(r.ts) || r.ts[r.verb].End != 0 {
+		return
+	}
+	n := 0
+	switch main, next := r.ts[r.verb], r.ts[r.verb+1]; {
+	case main.Is("finished", "completed") && english.EndsGerund(next) && english.ChangeVerbs[next.Stem]:
+		n = 1
+	case main.Is("grown", "grew", "come", "came", "learned", "learnt", "started", "begun", "began") &&
+		next.Low == "to" &&
+		english.Sentiments[r.ts[r.verb+2].Stem] != 0:
+		n, r.Cue = 2, max(r.Cue, CueNow)
+	default:
+		return
+	}
+	r.ts = slices.Concat(r.ts[:r.verb], r.ts[r.verb+n:])
+	r.taken = make([]bool, len(r.ts))
+}
+
 // compound reports whether a clause begins with two nouns and a verb, although the first word may be a verb, too.
 func compound(ts []english.Token) bool {
-	if len(ts) < 4 || !english.IsContent(ts[1]) || ts[0].End != 0 || ts[1].End != 0 || ts[1].Cap ||
-		!strings.HasSuffix(ts[1].Low, "s") {
+	if len(ts) < 4 || !english.IsContent(ts[1]) || ts[0].End != 0 || ts[1].End != 0 || ts[1].Cap {
 		return false
+	}
+	if !strings.HasSuffix(ts[1].Low, "s") { // "Book club meets on Mondays"
+		return ts[2].Is("is", "was", "has", "will") || english.IsVerb(ts[2]) && english.ThirdPerson(ts[2].Low)
 	}
 	return english.IsAux(ts[2]) || english.IsVerb(ts[2]) && !english.Prepositions[ts[2].Low]
 }

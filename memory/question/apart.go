@@ -15,6 +15,7 @@ type places struct {
 	valueDays  []int    // weekdays that are part of a value, or may be
 	within     []modified
 	qualifiers []string // "old", "second", "eldest"
+	recurs     bool     // a weekday has a plural: "on Sundays"
 	also       bool     // it adds to earlier statements: "also", "too"
 	instance   bool     // it is about a single case: "for example", "last time"
 	imagined   bool     // it is hypothetical: "if I moved"
@@ -66,8 +67,10 @@ func (p *places) readPlaces(s frame.Sentence, values map[string]bool) {
 		}
 		p.readDays(ts, i, dated[i])
 		p.days = append(p.days, dayRanges[t.Low]...)
-		ordinal := t.Is("last", "first") // "the first", but not "last week"
-		if qualifiers[t.Low] && !given && !typed[i] && (!ordinal || i > 0 && english.Articles[ts[i-1].Low]) {
+		// "the first", but not "last week"
+		ordinal := t.Is("last", "first")
+		ofDay := i+1 < len(ts) && frame.Weekdays[strings.TrimSuffix(ts[i+1].Low, "s")] > 0 // "the first Monday"
+		if qualifiers[t.Low] && !ofDay && !given && !typed[i] && (!ordinal || i > 0 && english.Articles[ts[i-1].Low]) {
 			p.qualifiers = append(p.qualifiers, t.Low)
 		}
 		p.readName(ts, i, given)
@@ -119,6 +122,7 @@ func (p *places) readDays(ts []english.Token, i int, dated bool) {
 	if day == 0 {
 		return
 	}
+	p.recurs = p.recurs || strings.HasSuffix(ts[i].Low, "s")
 	from := day
 	if i > 1 && ts[i-1].Is("to", "till", "through") {
 		if start := dayAt(i - 2); start > 0 && start < day {
@@ -178,6 +182,16 @@ func (t *Text) onDays() []int {
 	return t.places.days
 }
 
+// otherDays reports whether two texts are true on different days. A single day that the later text changes is its value:
+// "on Wednesday at four", "they moved me to Thursday at two".
+func otherDays(earlier, later *Text) bool {
+	a, b := earlier.places, later.places
+	if later.cue == frame.CueChange && !a.recurs && !b.recurs && len(a.days)+len(b.days) == 0 {
+		return false
+	}
+	return disjoint(earlier.onDays(), later.onDays())
+}
+
 // Quote is a text and who said it.
 type Quote struct{ Text, Who string }
 
@@ -192,7 +206,7 @@ func Apart(earlier, later Text) bool {
 	a, b := earlier.places, later.places
 	return b.also && later.cue < frame.CueChange || a.also && later.cue < frame.CueNow ||
 		b.instance && !a.instance || b.imagined && !a.imagined ||
-		disjoint(earlier.onDays(), later.onDays()) || conflict(a.qualifiers, b.qualifiers) ||
+		otherDays(&earlier, &later) || conflict(a.qualifiers, b.qualifiers) ||
 		conflict(a.names, b.names) ||
 		slices.ContainsFunc(a.within, func(x modified) bool {
 			return slices.ContainsFunc(b.within, func(y modified) bool {

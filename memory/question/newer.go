@@ -214,7 +214,7 @@ func (a answers) measures(i, j int, r ruling) []float64 {
 		y.change,
 		when(y.current),
 		y.change * earlier,
-		when(disjoint(x.onDays(), y.onDays())),
+		when(otherDays(x, y)),
 		when(r.apart && !qualified),
 		when(qualified),
 	}
