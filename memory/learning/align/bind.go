@@ -27,7 +27,7 @@ import (
 //	step.N.PATH      the result of an earlier step, numbered from 0
 //
 // A suffix takes a part of a path: .dir the directory, .base the last element, .stem the last element without its
-// extension, .rel the path relative to working_dir.
+// extension, .bare the path without its extension, .rel the path relative to working_dir.
 const FromCaller = ""
 
 const (
@@ -139,7 +139,8 @@ func (k Known) values(prefix string, values []signature.Value) {
 // maxValueWords is the number of words of a value that have bindings of their own.
 const maxValueWords = 4
 
-// WordsOf returns the words of a value in an error text, without a sign such as ^ before a version. A value of one word
+// WordsOf returns the words of a value in an error text, without a sign such as ^ before a version and a colon after a
+// word. A value of one word
 // without such a sign is its only word.
 func WordsOf(v signature.Value) []string {
 	if v.Kind != signature.Name && v.Kind != signature.Version {
@@ -147,7 +148,7 @@ func WordsOf(v signature.Value) []string {
 	}
 	words := Words(v.Text)
 	for i, w := range words {
-		words[i] = strings.TrimLeft(w, "^~!")
+		words[i] = strings.TrimRight(strings.TrimLeft(w, "^~!"), ":")
 	}
 	return slices.DeleteFunc(words, func(w string) bool { return w == "" })
 }
@@ -160,9 +161,15 @@ func (k Known) add(name, value string) {
 	if strings.ContainsAny(value, `/\`) || strings.Contains(value, ".") && !strings.Contains(value, " ") {
 		slashed := strings.ReplaceAll(value, `\`, "/")
 		base := path.Base(slashed)
-		k[name+".dir"] = strings.TrimSuffix(value, value[len(path.Dir(slashed)):])
+		k[name+".dir"] = "."
+		if strings.Contains(slashed, "/") {
+			k[name+".dir"] = strings.TrimSuffix(value, value[len(path.Dir(slashed)):])
+		}
 		k[name+".base"] = base
 		k[name+".stem"] = strings.TrimSuffix(base, path.Ext(base))
+		if ext := path.Ext(base); ext != "" && ext != base {
+			k[name+".bare"] = strings.TrimSuffix(value, ext)
+		}
 	}
 }
 
@@ -226,9 +233,11 @@ func others(known []Known, p piece) (out []string) {
 // pieces divides a varying piece into constants and pieces with a binding. If that is impossible, it returns one piece
 // that the caller must give.
 func pieces(known []Known, p piece) []piece {
-	if p.from = bind(known, p.texts); sourceOf(p.from) == inOutput {
-		// The other lines are the least reliable source: a part from a better one is preferred.
-		if parts, ok := within(without(known, inOutput), p.texts, maxWithin); ok {
+	p.from = bind(known, p.texts)
+	if source := sourceOf(p.from); source == inOutput || source == inSteps && partOf(p.from) != "" {
+		// The other lines are the least reliable source, and only a step's whole result is surely meant: a part from a
+		// better source is preferred.
+		if parts, ok := within(without(known, source), p.texts, maxWithin); ok {
 			return parts
 		}
 	}
@@ -375,12 +384,21 @@ func sourceOf(name string) string {
 	return ""
 }
 
+// partOf returns the suffix of a binding that takes a part of a path, or nothing.
+func partOf(binding string) string {
+	for _, suffix := range []string{".dir", ".base", ".stem", ".bare"} {
+		if strings.HasSuffix(binding, suffix) {
+			return suffix
+		}
+	}
+	return ""
+}
+
 // nameOf returns a short unused name for a parameter with a binding, and marks it as taken.
 func nameOf(binding string, taken map[string]bool) string {
 	name := "value"
 	if binding != FromCaller {
-		parts := strings.Split(strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(binding, ".dir"), ".base"),
-			".stem"), ".")
+		parts := strings.Split(strings.TrimSuffix(binding, partOf(binding)), ".")
 		name = parts[len(parts)-1]
 		if strings.Trim(name, "0123456789") == "" && len(parts) > 1 {
 			name = parts[len(parts)-2]

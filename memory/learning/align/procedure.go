@@ -17,6 +17,7 @@ const (
 	optionalShare = 0.34 // a step in at least this share is kept as optional or conditional
 	maxAligned    = 24   // newest attempts that a procedure is made from
 	maxKinds      = 8    // values in a condition of a step
+	maxExamples   = 3    // of the values of a parameter
 )
 
 // Procedure has the steps that several attempts share.
@@ -71,7 +72,7 @@ func Learn(attempts []trace.Attempt) (Procedure, bool) {
 	if required == 0 {
 		return Procedure{}, false
 	}
-	l := learner{attempts: attempts, taken: map[string]bool{}, byTexts: map[string]string{}}
+	l := learner{attempts: attempts, echoed: map[string]bool{}, taken: map[string]bool{}, byTexts: map[string]string{}}
 	for _, a := range attempts {
 		l.known = append(l.known, KnownOf(a.Problem, a.Intent, a.Situation))
 	}
@@ -88,6 +89,7 @@ func Learn(attempts []trace.Attempt) (Procedure, bool) {
 		step.Needs = needs(c, place)
 		for i, s := range c {
 			l.known[i].Returned(n, s.Results)
+			l.echoes(n, s)
 			place[i][s.ID] = n
 		}
 		out.Steps = append(out.Steps, step)
@@ -98,6 +100,7 @@ func Learn(attempts []trace.Attempt) (Procedure, bool) {
 
 type learner struct {
 	attempts []trace.Attempt
+	echoed   map[string]bool // bindings to results that the arguments of their steps already contain
 	known    []Known
 	params   []Param
 	taken    map[string]bool
@@ -143,7 +146,11 @@ func (l *learner) template(values []string, known []Known, kind, ids string) Tem
 			out.Parts = append(out.Parts, Part{Text: s})
 		}
 	}
-	for _, part := range compounds(known, values) {
+	parts := compounds(known, values)
+	if len(known) > 1 && len(parts) == 1 {
+		parts = l.flows(known, values)
+	}
+	for _, part := range parts {
 		if part.from != FromCaller {
 			out.Parts = append(out.Parts, Part{Param: l.param(part, known, ids)})
 			continue
@@ -175,7 +182,7 @@ func (l *learner) param(p piece, known []Known, ids string) string {
 	name := nameOf(p.from, l.taken)
 	examples := slices.Compact(slices.Sorted(slices.Values(p.texts)))
 	l.params = append(l.params, Param{Name: name, From: p.from, Or: others(known, p),
-		Examples: examples[:min(len(examples), 3)]})
+		Examples: examples[:min(len(examples), maxExamples)]})
 	l.byTexts[key] = name
 	return name
 }
@@ -387,6 +394,50 @@ func shaped(value string, examples []string) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-./", r) &&
 			!slices.ContainsFunc(examples, func(e string) bool { return strings.ContainsRune(e, r) })
 	})
+}
+
+// Unlike reports whether the situation gives a parameter a value of another kind than earlier ones: a path instead of
+// the name of something else, or the reverse.
+func (p Procedure) Unlike(known Known) bool {
+	return slices.ContainsFunc(p.Params, func(q Param) bool {
+		value, ok := known.of(q)
+		return ok && len(q.Examples) > 0 && !slices.ContainsFunc(q.Examples, func(e string) bool {
+			return pathLike(e) == pathLike(value)
+		})
+	})
+}
+
+func pathLike(value string) bool {
+	return strings.Contains(value, "/") || path.Ext(value) != "" && !numberForm.MatchString(value)
+}
+
+// HasForm reports whether a call has as many words in each argument as a step of the procedure had with earlier values.
+func (p Procedure) HasForm(s Step, call trace.Step) bool {
+	for at, t := range s.Args {
+		arg, ok := call.Args[at]
+		if !ok || !slices.Contains(p.lengths(t), len(Words(arg.Text))) {
+			return false
+		}
+	}
+	return s.Tool == call.Tool && len(s.Args) == len(call.Args)
+}
+
+// lengths returns the numbers of words of a template with the examples of its parameters.
+func (p Procedure) lengths(t Template) (out []int) {
+	for n := range maxExamples {
+		values := map[string]string{}
+		for _, part := range t.Parts {
+			if examples := p.param(part.Param).Examples; part.Param != "" {
+				values[part.Param] = "value"
+				if len(examples) > 0 {
+					values[part.Param] = examples[min(n, len(examples)-1)]
+				}
+			}
+		}
+		text, _ := t.Fill(values)
+		out = append(out, len(Words(text)))
+	}
+	return out
 }
 
 // Guessed returns the number of parameters that the caller must give.

@@ -58,7 +58,8 @@ var patterns = []pattern{
 	{Hex, regexp.MustCompile(`\b[0-9A-F]*(?:\d[0-9A-F]*[A-F]|[A-F][0-9A-F]*\d)[0-9A-F]*\b`)},
 	{Name, regexp.MustCompile(`(?:^|\s)-l([\w.+-]+)`)},
 	{Name, regexp.MustCompile(`(?i)(?:^|[\s:])([\w.+-]+): (?:command )?not found`)},
-	{Name, regexp.MustCompile(`(?:^|: )([A-Za-z_]\w*) declared and not used`)},
+	{Name, regexp.MustCompile(`(?:^|[:\x01] )([A-Za-z_]\w*) (?:declared and not used|redeclared\b|redefined\b|` +
+		`undeclared\b|(?:is |was )?not (?:declared|defined|used)\b|is (?:declared|defined|assigned)\b)`)},
 	{Name, regexp.MustCompile(`(?i)cannot use ([\w.()\[\]]+) \(`)},
 	{Name, regexp.MustCompile(`(?i)\b(?:variable|constant|value) of (?:(?:struct|interface|int) )?type ([\w.*\[\]]+)`)},
 	{Name, regexp.MustCompile(`(?i)\) as (?:type )?([\w.*\[\]]+) value in`)},
