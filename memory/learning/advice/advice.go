@@ -30,7 +30,7 @@ const (
 	fitUnknown       = 0.6  // factor for each condition on a key that the situation lacks
 	fitRuledOut      = 0.5  // factor of a tentative candidate whose steps a procedure has for other situations only
 	fitRemoves       = 0.6  // factor in the order of options of a repair that removes data
-	fitStrange       = 0.6  // the same of a repair that has helped only after calls or with values of another form
+	fitStrange       = 0.45 // the same of a repair that has helped only after calls or with values of another form
 	fitMissing       = 0.8  // factor of a repair that needs a value that the situation lacks
 	fitForm          = 0.9  // factor of a tentative candidate that helped only after calls of another form
 	fitPartial       = 0.95 // factor of a tentative candidate after which the call failed with another error

@@ -67,12 +67,15 @@ func KnownOf(problem signature.Signature, task string, s trace.Situation) Known 
 }
 
 // relative adds a .rel binding for each path below dir, because tools often report absolute paths while commands use
-// relative ones. The path ./a has the .rel binding a.
+// relative ones. The paths ./a and a have the .rel binding a.
 func (k Known) relative(dir string) {
 	for _, name := range slices.Sorted(maps.Keys(k)) {
 		rel, ok := strings.CutPrefix(k[name], "./")
 		if !ok && dir != "" {
 			rel, ok = strings.CutPrefix(k[name], strings.TrimSuffix(dir, "/")+"/")
+		}
+		if !ok && strings.Contains(name, ".path.") && partOf(name) == "" && !strings.HasPrefix(k[name], "/") {
+			rel, ok = k[name], true // already relative
 		}
 		if ok && rel != "" {
 			k.add(name+".rel", rel)
@@ -234,7 +237,7 @@ func others(known []Known, p piece) (out []string) {
 // that the caller must give.
 func pieces(known []Known, p piece) []piece {
 	p.from = bind(known, p.texts)
-	if source := sourceOf(p.from); source == inOutput || source == inSteps && partOf(p.from) != "" {
+	if source := sourceOf(p.from); source == inOutput || stepPart(p.from) > 0 {
 		// The other lines are the least reliable source, and only a step's whole result is surely meant: a part from a
 		// better source is preferred.
 		if parts, ok := within(without(known, source), p.texts, maxWithin); ok {
@@ -285,8 +288,9 @@ func within(known []Known, texts []string, depth int) ([]piece, bool) {
 		return nil, false
 	}
 	names := slices.SortedFunc(maps.Keys(known[0]), func(a, b string) int {
-		// The longest value first: it is the least likely to match by chance.
-		return cmp.Or(len(known[0][b])-len(known[0][a]), rank(a)-rank(b), strings.Compare(a, b))
+		// A part of a step's result last: a caller must take it itself. Then the longest value first: it is the least
+		// likely to match by chance.
+		return cmp.Or(stepPart(a)-stepPart(b), len(known[0][b])-len(known[0][a]), rank(a)-rank(b), strings.Compare(a, b))
 	})
 	for _, name := range names {
 		heads, values, tails := make([]string, len(texts)), make([]string, len(texts)), make([]string, len(texts))
@@ -311,6 +315,14 @@ func within(known []Known, texts []string, depth int) ([]piece, bool) {
 		}
 	}
 	return nil, false
+}
+
+// stepPart returns 1 for a part of a result of a step, and 0 for other bindings.
+func stepPart(binding string) int {
+	if sourceOf(binding) == inSteps && partOf(binding) != "" {
+		return 1
+	}
+	return 0
 }
 
 // wordIn returns the index of a value in a text as a whole word, or after an affix (Affixed). It returns -1 if there is

@@ -35,6 +35,8 @@ const (
 	Address  Kind = "address"
 	Time     Kind = "time"
 	Duration Kind = "duration"
+	// Line is the number of the line that a path with a position names. It follows its path in Signature.Values.
+	Line Kind = "line"
 	// Symbol is a name that another line of an error gives as a detail: File in "symbol: class File", or std::fs::File.
 	Symbol Kind = "symbol"
 )
