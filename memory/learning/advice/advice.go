@@ -124,6 +124,7 @@ func Advise(s Situation, candidates []Candidate) Answer {
 	problem, intent := signature.OfError(s.Error), signature.OfIntent(s.Task)
 	values := align.KnownOf(problem, s.Task,
 		trace.Situation{Context: context, WorkingDir: s.WorkingDir, Failed: s.Failed})
+	context = trace.SettingOf(context, problem, s.Failed)
 	var options []Option
 	earned := earnedBy(s, candidates, problem, intent)
 	for _, c := range candidates {
@@ -366,6 +367,7 @@ func fit(c promote.Conditions, context map[string]string) (float64, []string) {
 	for _, key := range slices.Sorted(maps.Keys(c)) {
 		v, ok := context[key]
 		switch {
+		case !ok && trace.IsForm(key): // the caller cannot know it
 		case !ok:
 			unknown = append(unknown, key)
 			out *= fitUnknown

@@ -328,16 +328,23 @@ func (p Procedure) made(s Step, done trace.Step, known Known, said map[string]st
 		if !ok {
 			return false
 		}
-		values, ok := t.Match(arg.Text)
+		filled := Template{Type: t.Type} // with the known values as constants
+		for _, part := range t.Parts {
+			if q := p.param(part.Param); part.Param != "" && q.From != FromCaller {
+				want, ok := known.of(q)
+				if !ok {
+					return false
+				}
+				part = Part{Text: want}
+			}
+			filled.Parts = append(filled.Parts, part)
+		}
+		values, ok := filled.merged().Match(arg.Text)
 		if !ok {
 			return false
 		}
 		for name, v := range values {
-			if q := p.param(name); q.From != FromCaller {
-				if want, ok := known.of(q); !ok || want != v {
-					return false
-				}
-			} else if before, ok := said[name]; ok && before != v {
+			if before, ok := said[name]; ok && before != v {
 				return false
 			}
 			found[name] = v
@@ -369,6 +376,37 @@ func (k Known) of(q Param) (value string, ok bool) {
 		case known && shaped(v, q.Examples):
 			return v, true
 		case known && !ok:
+			value, ok = v, true
+		}
+	}
+	if !ok {
+		return k.only(q)
+	}
+	return value, ok
+}
+
+// only returns the only file in the situation with the extension that all earlier values of a parameter had: a tool
+// names a file in its error or not, depending on how it was given to it. It returns false if there are several.
+func (k Known) only(q Param) (value string, ok bool) {
+	if len(q.Examples) == 0 || sourceOf(q.From) == inSteps {
+		return "", false
+	}
+	extension := path.Ext(q.Examples[0])
+	if extension == "" || !shaped(q.Examples[0], q.Examples) || partOf(q.From) != "" {
+		return "", false
+	}
+	for _, name := range slices.SortedFunc(maps.Keys(k), func(a, b string) int {
+		return cmp.Or(rank(a)-rank(b), strings.Compare(a, b))
+	}) {
+		v := k[name]
+		if sourceOf(name) == inSteps || partOf(name) != "" || path.Ext(v) != extension || !shaped(v, q.Examples) ||
+			strings.ContainsAny(v, " \t\n") {
+			continue
+		}
+		if ok && !strings.HasSuffix(value, "/"+v) && !strings.HasSuffix(v, "/"+value) && v != value {
+			return "", false
+		}
+		if !ok {
 			value, ok = v, true
 		}
 	}

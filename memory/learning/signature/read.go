@@ -275,6 +275,7 @@ func (s *Signature) assemble(line string, hits []hit) {
 	}
 	plain(line[at:])
 	s.Text = strings.Join(text, " ")
+	s.Words = s.withoutSeverity()
 	if !slices.ContainsFunc(s.Words, func(w string) bool { return !severities[w] }) {
 		s.Words = bare[:min(len(bare), maxWords)]
 	}
