@@ -125,7 +125,7 @@ func Parse(text string) Signature {
 }
 
 // leastWithout is the number of words that identify a problem without the severity before them.
-const leastWithout = 4
+const leastWithout = 3
 
 // withoutSeverity returns the words without a severity at the beginning: two commands of a tool may report the same
 // problem as an error and as fatal, or without a word for it.
