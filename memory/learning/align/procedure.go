@@ -368,7 +368,7 @@ func (p Procedure) param(name string) Param {
 // shape, it returns the value of the first binding.
 func (k Known) of(q Param) (value string, ok bool) {
 	if q.From == FromCaller {
-		return "", false
+		return k.only(q)
 	}
 	for _, from := range append([]string{q.From}, q.Or...) {
 		v, known := k[from]
