@@ -29,7 +29,8 @@ const (
 	fitUnconditional = 0.9
 	fitUnknown       = 0.6  // factor for each condition on a key that the situation lacks
 	fitRuledOut      = 0.5  // factor of a tentative candidate whose steps a procedure has for other situations only
-	fitRemoves       = 0.6  // factor in the order of options of a repair that removes data
+	fitRemoves       = 0.75 // factor in the order of options of a repair that removes data
+	fitRemoved       = 0.6  // the same of a tentative one
 	fitStrange       = 0.45 // the same of a repair that has helped only after calls or with values of another form
 	fitMissing       = 0.8  // factor of a repair that needs a value that the situation lacks
 	fitForm          = 0.9  // factor of a tentative candidate that helped only after calls of another form
@@ -103,11 +104,9 @@ type Answer struct {
 // Sure is the confidence at which a caller can stop looking for other help.
 const Sure = 0.7
 
-// Sure reports whether the best option has at least the confidence Sure, removes no data and has helped in situations
-// of this form. Otherwise there may be another one that fits better.
-func (a Answer) Sure() bool {
-	return a.Best != nil && a.Best.Confidence >= Sure && !a.Best.removes && !a.Best.strange
-}
+// Sure reports whether the best option has at least the confidence Sure and has helped in situations of this form.
+// Otherwise there may be another one that fits better.
+func (a Answer) Sure() bool { return a.Best != nil && a.Best.Confidence >= Sure && !a.Best.strange }
 
 // Advise chooses among candidates. It leaves out candidates whose conditions contradict the situation. A candidate that
 // has failed recently is not the best option. A tentative candidate never precedes a promoted one that works and needs
@@ -180,7 +179,10 @@ func place(o Option) int {
 // and works about as well, and one that has not helped in situations of this form after one that has.
 func (o Option) order() float64 {
 	out := o.Confidence
-	if o.removes {
+	switch {
+	case o.removes && o.Tentative:
+		out *= fitRemoved
+	case o.removes:
 		out *= fitRemoves
 	}
 	if o.strange {
@@ -190,7 +192,7 @@ func (o Option) order() float64 {
 }
 
 func promoted(o Option) int {
-	if o.Tentative || o.incomplete || o.removes || o.strange {
+	if o.Tentative || o.incomplete || o.strange {
 		return 0
 	}
 	return 1
