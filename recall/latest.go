@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/mneme/mneme/memory/frame"
+	"github.com/mneme/mneme/memory/question"
 	"github.com/mneme/mneme/memory/rank"
 )
 
@@ -23,10 +23,10 @@ func (q *query) latest(
 }
 
 // readClauses parses each clause of a question.
-func readClauses(query string) []frame.Question {
-	var out []frame.Question
-	for _, clause := range frame.Clauses(query) {
-		out = append(out, frame.ReadQuestion(clause))
+func readClauses(query string) []question.Question {
+	var out []question.Question
+	for _, clause := range question.Clauses(query) {
+		out = append(out, question.Read(clause))
 	}
 	return out
 }
@@ -41,7 +41,7 @@ func (q *query) relevance(
 	evidence []rank.Evidence,
 	texts *reader,
 ) ([]rank.Evidence, relevance, error) {
-	if len(q.req.Query) > maxAskedBytes || q.layered() || !frame.Readable(q.req.Query) {
+	if len(q.req.Query) > maxAskedBytes || q.layered() || !question.Readable(q.req.Query) {
 		return evidence, relevance{}, nil
 	}
 	said, err := texts.quotes(ctx, evidence)

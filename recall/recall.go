@@ -15,9 +15,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/mneme/mneme/inference"
-	"github.com/mneme/mneme/memory/frame"
 	"github.com/mneme/mneme/memory/normalize"
 	"github.com/mneme/mneme/memory/policy"
+	"github.com/mneme/mneme/memory/question"
 	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/memory/timeexpr"
 	"github.com/mneme/mneme/schema"
@@ -114,8 +114,8 @@ func (r *Recaller) recallAs(
 		clearance: clearance,
 		id:        id,
 		windows:   windows,
-		asked:     frame.ReadQuestion(firstBytes(req.Query, maxAskedBytes)),
-		clauses:   sync.OnceValue(func() []frame.Question { return readClauses(req.Query) }),
+		asked:     question.Read(firstBytes(req.Query, maxAskedBytes)),
+		clauses:   sync.OnceValue(func() []question.Question { return readClauses(req.Query) }),
 		meta: schema.RecallMeta{
 			Trust:     clearance.Meta(),
 			TimingsMS: map[string]float64{},
@@ -211,9 +211,9 @@ type query struct {
 	id        uuid.UUID
 	mu        sync.Mutex // guards meta while channels run
 	meta      schema.RecallMeta
-	asked     frame.Question          // what the query asks for
-	clauses   func() []frame.Question // the clauses of the question; read when first needed
-	windows   []timeexpr.TimeWindow   // times that the query names, without those in the future
+	asked     question.Question          // what the query asks for
+	clauses   func() []question.Question // the clauses of the question; read when first needed
+	windows   []timeexpr.TimeWindow      // times that the query names, without those in the future
 
 	together func(search.Question) *search.Structured // hints, claims and the graph, while channels run
 }

@@ -7,7 +7,7 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
-	"github.com/mneme/mneme/memory/frame"
+	"github.com/mneme/mneme/memory/question"
 )
 
 const (
@@ -25,27 +25,27 @@ var parsed parsedTexts
 type parsedTexts struct {
 	mu    sync.Mutex
 	since time.Time // time of the last reset
-	kept  *lru.Cache[[sha256.Size]byte, frame.Text]
+	kept  *lru.Cache[[sha256.Size]byte, question.Text]
 }
 
-// read is frame.ReadText with the cache. The result is shared and must not be changed.
-func (t *parsedTexts) read(text, who string) frame.Text {
+// read is question.ReadText with the cache. The result is shared and must not be changed.
+func (t *parsedTexts) read(text, who string) question.Text {
 	kept := t.current(time.Now())
 	key := sha256.Sum256([]byte(who + "\x00" + text))
 	if read, ok := kept.Get(key); ok {
 		return read
 	}
-	read := frame.ReadText(text, who)
+	read := question.ReadText(text, who)
 	kept.Add(key, read)
 	return read
 }
 
 // current returns the cache, emptied if it is too old.
-func (t *parsedTexts) current(now time.Time) *lru.Cache[[sha256.Size]byte, frame.Text] {
+func (t *parsedTexts) current(now time.Time) *lru.Cache[[sha256.Size]byte, question.Text] {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.kept == nil {
-		t.kept, _ = lru.New[[sha256.Size]byte, frame.Text](maxTexts) // fails only for a size below 1
+		t.kept, _ = lru.New[[sha256.Size]byte, question.Text](maxTexts) // fails only for a size below 1
 		t.since = now
 	}
 	if now.Sub(t.since) > textLifetime {

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mneme/mneme/memory/frame"
+	"github.com/mneme/mneme/memory/question"
 )
 
 // The cached analysis of a text equals a new one, and depends on the speaker.
@@ -20,7 +20,7 @@ func TestCachedTextsEqualNewReadings(t *testing.T) {
 				{"My standup is at 9.", "Anna"}, {"My standup is at 9.", "Ben"}, {"My standup is at 9.", ""},
 				{"Ana", "bc"}, {"Anab", "c"}, {"The ledger moved to Postgres 17.", "Anna"},
 			} {
-				want := frame.ReadText(said[0], said[1])
+				want := question.ReadText(said[0], said[1])
 				for range 2 {
 					if got := kept.read(said[0], said[1]); !reflect.DeepEqual(got, want) {
 						t.Errorf("%q of %q: read %+v, want %+v", said[0], said[1], got, want)

@@ -7,15 +7,17 @@ import (
 	"strings"
 	"testing"
 
+	compare "github.com/mneme/mneme/memory/change"
 	"github.com/mneme/mneme/memory/frame"
+	"github.com/mneme/mneme/memory/question"
 )
 
 // relate returns the strongest relation between the statements of two texts.
-func relate(earlier, later []frame.Frame) frame.Relation {
-	best := frame.Relation{}
+func relate(earlier, later []frame.Frame) compare.Relation {
+	best := compare.Relation{}
 	for _, x := range earlier {
 		for _, y := range later {
-			if r := frame.Compare(x, y); r.Certainty > best.Certainty && r.Change != frame.Restates {
+			if r := compare.Compare(x, y); r.Certainty > best.Certainty && r.Change != compare.Restates {
 				best = r
 			}
 		}
@@ -30,33 +32,33 @@ func TestFramesOfTheDevelopmentHalf(t *testing.T) {
 	if show != "" || os.Getenv("HALF") != "" {
 		share = 1 // set while developing rules
 	}
-	found, total, wrong, others := map[frame.Certainty]int{}, 0, 0, 0
+	found, total, wrong, others := map[compare.Certainty]int{}, 0, 0, 0
 	byAttr := map[string][2]int{}
 	for _, tenant := range Generate(1, share) {
 		if tenant.HeldOut || os.Getenv("HALF") != "" && tenant.Half != os.Getenv("HALF") {
 			continue
 		}
 		frames := make([][]frame.Frame, len(tenant.Statements))
-		texts := make([]frame.Text, len(tenant.Statements))
+		texts := make([]question.Text, len(tenant.Statements))
 		for i, s := range tenant.Statements {
 			frames[i] = frame.Read(s.Text, s.Speaker)
-			texts[i] = frame.ReadText(s.Text, s.Speaker)
+			texts[i] = question.ReadText(s.Text, s.Speaker)
 		}
 		changes := map[[2]int]bool{}
 		for _, p := range tenant.Pairs {
 			changes[[2]int{p.Old, p.New}] = true
 			r := relate(frames[p.Old], frames[p.New])
-			if frame.Apart(texts[p.Old], texts[p.New]) {
-				if r.Certainty > frame.Doubt && strings.Contains(show, "apart") {
+			if question.Apart(texts[p.Old], texts[p.New]) {
+				if r.Certainty > compare.Doubt && strings.Contains(show, "apart") {
 					fmt.Println(tenant.Statements[p.Old].Text, " | ", tenant.Statements[p.New].Text)
 				}
-				r = frame.Relation{}
+				r = compare.Relation{}
 			}
 			total++
 			found[r.Certainty]++
 			c := byAttr[p.Attribute]
 			c[1]++
-			if r.Certainty >= frame.Likely {
+			if r.Certainty >= compare.Likely {
 				c[0]++
 			} else if strings.Contains(show, "missed") {
 				fmt.Printf("MISSED %s/%s %d\n   %s: %s\n   %s: %s\n", p.Attribute, p.Wording, r.Certainty,
@@ -71,7 +73,8 @@ func TestFramesOfTheDevelopmentHalf(t *testing.T) {
 					continue
 				}
 				others++
-				if r := relate(frames[i], frames[j]); r.Certainty >= frame.Likely && !frame.Apart(texts[i], texts[j]) {
+				if r := relate(frames[i], frames[j]); r.Certainty >= compare.Likely &&
+					!question.Apart(texts[i], texts[j]) {
 					wrong++
 					if strings.Contains(show, "wrong") {
 						fmt.Printf("WRONG %d %s\n   %s\n   %s\n", r.Certainty, r.Why, tenant.Statements[i].Text,
@@ -92,7 +95,7 @@ func TestFramesOfTheDevelopmentHalf(t *testing.T) {
 		}
 	}
 	if os.Getenv("HALF") == "" {
-		if certain := found[frame.Sure] + found[frame.Likely]; 5*certain < 2*total {
+		if certain := found[compare.Sure] + found[compare.Likely]; 5*certain < 2*total {
 			t.Errorf("%d of %d changes were detected", certain, total)
 		}
 		if 1000*wrong > others {
@@ -100,5 +103,5 @@ func TestFramesOfTheDevelopmentHalf(t *testing.T) {
 		}
 	}
 	t.Logf("changes: %d, sure %d, likely %d, doubt %d, none %d; other pairs %d, taken for changes %d",
-		total, found[frame.Sure], found[frame.Likely], found[frame.Doubt], found[frame.Unrelated], others, wrong)
+		total, found[compare.Sure], found[compare.Likely], found[compare.Doubt], found[compare.Unrelated], others, wrong)
 }

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/mneme/mneme/memory"
-	"github.com/mneme/mneme/memory/frame"
+	"github.com/mneme/mneme/memory/change"
 	"github.com/mneme/mneme/memory/intake"
 	"github.com/mneme/mneme/memory/normalize"
 	"github.com/mneme/mneme/schema"
@@ -46,33 +46,33 @@ func TestDecide(t *testing.T) {
 		{"Caroline lives in Oslo but doesn't like the rain.", "Caroline lives in Oslo.", schema.ActionNone,
 			ReasonSameClaim},
 
-		{"Caroline lives in Oslo.", "Caroline lives in Berlin.", schema.ActionUpdate, changed(frame.WhySingle)},
+		{"Caroline lives in Oslo.", "Caroline lives in Berlin.", schema.ActionUpdate, changed(change.WhySingle)},
 		{"The default branch is master.", "the default branch is main now", schema.ActionUpdate,
-			changed(frame.WhySingle)},
+			changed(change.WhySingle)},
 		{"The port of the API server is 8080.", "The API server runs on port 9090.", schema.ActionUpdate,
-			changed(frame.WhySingle)},
+			changed(change.WhySingle)},
 		{"Caroline prefers Go for backend services.", "Caroline prefers Rust for backend services.",
 			schema.ActionUpdate, ReasonNewValue},
 		{"Caroline's favorite color is blue.", "Caroline's favorite color is green.", schema.ActionUpdate,
-			changed(frame.WhySingle)},
+			changed(change.WhySingle)},
 
-		{"Caroline lives in Oslo.", "Caroline no longer lives in Oslo.", schema.ActionUpdate, changed(frame.WhyEnded)},
-		{"Caroline uses Vim.", "Caroline stopped using Vim.", schema.ActionUpdate, changed(frame.WhyNamed)},
-		{"Caroline eats meat.", "Caroline doesn't eat meat anymore.", schema.ActionUpdate, changed(frame.WhyEnded)},
+		{"Caroline lives in Oslo.", "Caroline no longer lives in Oslo.", schema.ActionUpdate, changed(change.WhyEnded)},
+		{"Caroline uses Vim.", "Caroline stopped using Vim.", schema.ActionUpdate, changed(change.WhyNamed)},
+		{"Caroline eats meat.", "Caroline doesn't eat meat anymore.", schema.ActionUpdate, changed(change.WhyEnded)},
 		{"Caroline lives in Oslo.", "Caroline moved to Berlin and no longer lives in Oslo.", schema.ActionUpdate,
-			changed(frame.WhySingle)},
-		{"Caroline lives in Oslo.", "Caroline used to live in Oslo.", schema.ActionUpdate, changed(frame.WhyEnded)},
+			changed(change.WhySingle)},
+		{"Caroline lives in Oslo.", "Caroline used to live in Oslo.", schema.ActionUpdate, changed(change.WhyEnded)},
 		{"Caroline prefers Go over Rust.", "Caroline prefers Rust over Go.", schema.ActionUpdate,
-			changed(frame.WhyNamed)},
-		{"Caroline works at Google.", "Caroline works at Acme.", schema.ActionUpdate, changed(frame.WhyRestated)},
+			changed(change.WhyNamed)},
+		{"Caroline works at Google.", "Caroline works at Acme.", schema.ActionUpdate, changed(change.WhyRestated)},
 		{"Caroline no longer uses Vim.", "Caroline uses Vim.", schema.ActionUpdate, ReasonResumed},
 
 		{"Caching is enabled for the API.", "Caching is disabled for the API.", schema.ActionUpdate,
-			changed(frame.WhyOpposite)},
+			changed(change.WhyOpposite)},
 		{"Always squash commits.", "Never squash commits.", schema.ActionUpdate, ReasonAntonyms},
-		{"Caroline likes tea.", "Caroline doesn't like tea.", schema.ActionUpdate, changed(frame.WhyOpposite)},
+		{"Caroline likes tea.", "Caroline doesn't like tea.", schema.ActionUpdate, changed(change.WhyOpposite)},
 		{"The build supports Windows.", "The build does not support Windows because of the linker.",
-			schema.ActionUpdate, changed(frame.WhyOpposite)},
+			schema.ActionUpdate, changed(change.WhyOpposite)},
 	} {
 		p := decideOn(t, tc.fact, "The weather in Rome was mild in spring.", tc.known)
 		assert.Equal(t, tc.action, p.Action, "%s → %s", tc.known, tc.fact)

@@ -2,6 +2,8 @@ package frame
 
 import (
 	"slices"
+
+	"github.com/mneme/mneme/memory/english"
 )
 
 // cues records the words that report a change, an end or a past state.
@@ -9,89 +11,91 @@ func (r *reader) cues() {
 	main := r.main()
 	for i, t := range r.ts {
 		switch {
-		case t.low == "nolonger":
-			r.ended, r.negated = true, true
-			r.cue = cueChange
-		case t.low == "anymore":
-			r.ended = true
-			r.cue = cueChange
-		case t.low == "usedto", t.low == "inthepast":
-			r.past = true
-		case t.low == "afterall":
-			r.corrects = true
-			r.cue = max(r.cue, cueNow)
+		case t.Low == "nolonger":
+			r.Ended, r.Negated = true, true
+			r.Cue = CueChange
+		case t.Low == "anymore":
+			r.Ended = true
+			r.Cue = CueChange
+		case t.Low == "usedto", t.Low == "inthepast":
+			r.Past = true
+		case t.Low == "afterall":
+			r.Corrects = true
+			r.Cue = max(r.Cue, CueNow)
 			r.taken[i] = true
-		case hedges[t.low] && (i == 0 || !t.cap):
-			r.hedged = true
-		case nowCues[t.low] && (t.low != "instead" || i > 0):
-			r.cue = max(r.cue, cueNow)
+		case english.Hedges[t.Low] && (i == 0 || !t.Cap):
+			r.Hedged = true
+		case english.NowCues[t.Low] && (t.Low != "instead" || i > 0):
+			r.Cue = max(r.Cue, CueNow)
 			r.taken[i] = true
-		case t.low == "insteadof", t.low == "ratherthan":
-			r.cue = max(r.cue, cueNow)
-		case t.low == "not" || t.low == "never" || t.low == "neither" ||
-			t.low == "no" && i < len(r.ts)-1 && !hasDigit(r.ts[i+1].low):
+		case t.Low == "insteadof", t.Low == "ratherthan":
+			r.Cue = max(r.Cue, CueNow)
+		case t.Low == "not" || t.Low == "never" || t.Low == "neither" ||
+			t.Low == "no" && i < len(r.ts)-1 && !english.HasDigit(r.ts[i+1].Low):
 			if !r.contrast(i) {
-				r.negated = true
+				r.Negated = true
 			}
-		case t.low == "back" && (r.cue >= cueNow || i > 0 && isBe(r.ts[i-1])), t.low == "again":
-			r.cue = max(r.cue, cueNow)
-		case t.is("new", "latest", "updated", "revised") && i < len(r.ts)-1 && i < r.verb+2:
-			r.cue = max(r.cue, cueNow)
-		case t.low == "over" && i == len(r.ts)-1 && isBe(main), t.low == "gone" && r.copular, t.low == "off" &&
-			i == len(r.ts)-1 && r.copular, t.low == "dead" && r.copular,
-			t.low == "out" && i > 0 && isBe(r.ts[i-1]) && (i+1 == len(r.ts) || r.ts[i+1].low != "of"):
-			r.ended = true
-			r.cue = cueChange
+		case t.Low == "back" && (r.Cue >= CueNow || i > 0 && english.IsBe(r.ts[i-1])), t.Low == "again":
+			r.Cue = max(r.Cue, CueNow)
+		case t.Is("new", "latest", "updated", "revised") && i < len(r.ts)-1 && i < r.verb+2:
+			r.Cue = max(r.Cue, CueNow)
+		case t.Low == "over" && i == len(r.ts)-1 && english.IsBe(main), t.Low == "gone" && r.Copular, t.Low == "off" &&
+			i == len(r.ts)-1 && r.Copular, t.Low == "dead" && r.Copular,
+			t.Low == "out" && i > 0 && english.IsBe(r.ts[i-1]) && (i+1 == len(r.ts) || r.ts[i+1].Low != "of"):
+			r.Ended = true
+			r.Cue = CueChange
 		}
 	}
 	if r.verb < len(r.ts) {
 		for i := r.verb; i < min(len(r.ts), r.verb+6); i++ {
 			t := r.ts[i]
-			if i > r.verb && (articles[r.ts[i-1].low] || possessives[r.ts[i-1].low] || prepositions[r.ts[i-1].low]) &&
-				t.low != "takeover" {
+			if i > r.verb && (english.Articles[r.ts[i-1].Low] || english.Possessives[r.ts[i-1].Low] ||
+				english.Prepositions[r.ts[i-1].Low]) &&
+				t.Low != "takeover" {
 				continue
 			}
-			if i > r.verb && !(r.ts[i-1].low == "to" || conjunctions[r.ts[i-1].low] || isAux(r.ts[i-1])) {
+			if i > r.verb && !(r.ts[i-1].Low == "to" || english.Conjunctions[r.ts[i-1].Low] ||
+				english.IsAux(r.ts[i-1])) {
 				continue
 			}
 			switch {
-			case changeVerbs[t.stem] && !r.past:
-				r.cue = cueChange
-			case t.is("ends", "end", "finishes", "finish", "stops") && endsAt(r.ts, i):
-			case endVerbs[t.stem] && !r.past:
-				r.ended = true
-				r.cue = cueChange
-			case starts(t):
-				r.cue = max(r.cue, cueNow)
+			case english.ChangeVerbs[t.Stem] && !r.Past:
+				r.Cue = CueChange
+			case t.Is("ends", "end", "finishes", "finish", "stops") && endsAt(r.ts, i):
+			case english.EndVerbs[t.Stem] && !r.Past:
+				r.Ended = true
+				r.Cue = CueChange
+			case english.Starts(t):
+				r.Cue = max(r.Cue, CueNow)
 			}
 		}
 	}
-	if s := sentiments[main.stem]; s != 0 {
-		r.sentiment = s
-		if r.negated || r.ended {
-			r.sentiment = -1
+	if s := english.Sentiments[main.Stem]; s != 0 {
+		r.Sentiment = s
+		if r.Negated || r.Ended {
+			r.Sentiment = -1
 		}
 	}
 	r.notBefore()
 	r.movesTo()
-	was := r.verb < len(r.ts) && slices.ContainsFunc(r.ts[:r.verb+1], func(t token) bool {
-		return t.text == "was" ||
-			t.text == "were" || t.low == "had"
+	was := r.verb < len(r.ts) && slices.ContainsFunc(r.ts[:r.verb+1], func(t english.Token) bool {
+		return t.Text == "was" ||
+			t.Text == "were" || t.Low == "had"
 	})
-	if was && isBe(main) && r.cue < cueChange {
-		r.past = true
+	if was && english.IsBe(main) && r.Cue < CueChange {
+		r.Past = true
 	}
-	if main.stem == "get" || main.stem == stemOf("become") {
-		r.cue = max(r.cue, cueNow)
+	if main.Stem == "get" || main.Stem == english.StemOf("become") {
+		r.Cue = max(r.Cue, CueNow)
 	}
-	if r.cue == cueNone && !r.copular && pastTense(main) {
-		r.event = true
+	if r.Cue == CueNone && !r.Copular && english.PastTense(main) {
+		r.Event = true
 	}
 }
 
 // endsAt reports whether a time of day follows the verb at i: "the shift ends at 16:00".
-func endsAt(ts []token, i int) bool {
-	if i+2 >= len(ts) || !ts[i+1].is("at", "around") {
+func endsAt(ts []english.Token, i int) bool {
+	if i+2 >= len(ts) || !ts[i+1].Is("at", "around") {
 		return false
 	}
 	v, n := typedAt(ts, i+2)
@@ -100,19 +104,19 @@ func endsAt(ts []token, i int) bool {
 
 // notBefore reads "is not done before May 3" as the new date May 3.
 func (r *reader) notBefore() {
-	if !r.negated || slices.ContainsFunc(r.ts, func(t token) bool { return t.low == "nolonger" }) {
+	if !r.Negated || slices.ContainsFunc(r.ts, func(t english.Token) bool { return t.Low == "nolonger" }) {
 		return
 	}
 	for i := r.verb; i+1 < len(r.ts); i++ {
-		if !r.ts[i].is("before", "until", "till") {
+		if !r.ts[i].Is("before", "until", "till") {
 			continue
 		}
 		at := i + 1
-		if articles[r.ts[at].low] && at+1 < len(r.ts) {
+		if english.Articles[r.ts[at].Low] && at+1 < len(r.ts) {
 			at++
 		}
 		if v, n := typedAt(r.ts, at); n > 0 && (v.Kind == KindDate || v.Kind == KindTime) {
-			r.negated, r.ended, r.cue = false, false, max(r.cue, cueNow)
+			r.Negated, r.Ended, r.Cue = false, false, max(r.Cue, CueNow)
 			return
 		}
 	}
@@ -123,31 +127,29 @@ func (r *reader) notBefore() {
 func (r *reader) movesTo() {
 	main := r.main()
 	at := r.verb
-	if isBe(main) && at+1 < len(r.ts) && r.ts[at].end == 0 {
+	if english.IsBe(main) && at+1 < len(r.ts) && r.ts[at].End == 0 {
 		at++
 		main = r.ts[at]
 	}
-	if r.past || !pastTense(main) || lightVerbs[main.stem] || plainVerbs[main.stem] || sentiments[main.stem] != 0 {
+	if r.Past || !english.PastTense(main) || english.LightVerbs[main.Stem] || english.PlainVerbs[main.Stem] ||
+		english.Sentiments[main.Stem] != 0 {
 		return
 	}
 	for i := at + 1; i+1 < len(r.ts); i++ {
-		if _, n := typedAt(r.ts, i+1); n > 0 && r.ts[i].low == "to" {
-			r.cue, r.mover = cueChange, main.stem
+		if _, n := typedAt(r.ts, i+1); n > 0 && r.ts[i].Low == "to" {
+			r.Cue, r.mover = CueChange, main.Stem
 			return
 		}
 	}
 }
 
-// starts reports whether a verb reports a beginning. "I take the tram" tells of a habit.
-func starts(t token) bool { return startVerbs[t.stem] && !t.is("take", "takes") }
-
 // contrast reports whether the negation at i only contrasts two values: "Rex, not Max".
 func (r *reader) contrast(i int) bool {
-	if r.ts[i].low != "not" || i+1 >= len(r.ts) {
+	if r.ts[i].Low != "not" || i+1 >= len(r.ts) {
 		return false
 	}
-	if i > 0 && (r.ts[i-1].end == ',' || r.ts[i-1].end == '–' || r.ts[i-1].low == "and") {
+	if i > 0 && (r.ts[i-1].End == ',' || r.ts[i-1].End == '–' || r.ts[i-1].Low == "and") {
 		return true // ", not Max"
 	}
-	return slices.ContainsFunc(r.ts[i+1:], func(t token) bool { return t.low == "but" }) // "not Max but Rex"
+	return slices.ContainsFunc(r.ts[i+1:], func(t english.Token) bool { return t.Low == "but" }) // "not Max but Rex"
 }

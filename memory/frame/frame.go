@@ -3,67 +3,81 @@ package frame
 import (
 	"slices"
 	"strings"
+
+	"github.com/mneme/mneme/memory/english"
 )
 
-// Best returns the most certain relation between the statements of two texts, and whether the earlier text also has
-// other statements.
-func Best(earlier, later []Frame) (best Relation, more bool) {
-	for _, x := range earlier {
-		for _, y := range later {
-			if r := Compare(x, y); r.Certainty > best.Certainty ||
-				r.Certainty == best.Certainty && best.Change == Restates {
-				best = r
-			}
-		}
-	}
-	if best.Certainty < Likely && slices.ContainsFunc(earlier, func(f Frame) bool { return succeeded(f, later) }) {
-		best = Relation{Certainty: Sure, Change: Updates, Why: WhyNamed}
-	}
-	return best, len(earlier) > 1
+// Frame is a parsed statement.
+type Frame struct {
+	Speaker string   // the speaker's first name; empty when unknown or a role such as "user"
+	Subject []string // stems of the subject's words; SelfTerm and TeamTerm stand for "I" and "we"
+	Topic   []string // stems of the content words other than values, the subject's first
+	Values  []Value  // values of the attribute
+	Old     []Value  // values that the statement itself declares outdated
+	Holder  bool     // the value is the person with a role: "Priya is on call"
+
+	Owners   []string // owners of the attribute: people, and things with several attributes
+	Kin      bool     // the owner is a relative of another: "my brother"
+	BareName bool     // the subject is a name
+	Actor    string   // the person who made a change to something else
+
+	MainVerb  string   // stem of the main verb
+	Cue       int      // one of the cue constants
+	Ended     bool     // it says that something is over
+	Negated   bool     // it has a negation
+	Past      bool     // it is about the past
+	Event     bool     // it describes something that happened once
+	Corrects  bool     // it says that another statement was wrong: "correction", "after all", "it turns out"
+	Hedged    bool     // the speaker is not sure
+	Copular   bool     // a form of "be" connects subject and value
+	Sentiment int      // +1 likes, -1 dislikes
+	IfClause  bool     // it begins with a condition
+	Owned     bool     // such a phrase names an owner: "for my thyroid"
+	Condition []string // stems of the phrases that limit it: "in staging", "on weekdays"
+
+	said []string // the words of the topic as in the text
+
+	Outline Outline // of its clause; empty if there is none
+
+	unresolved  bool // the subject is a pronoun with an unknown referent
+	byPronoun   bool // the subject is a pronoun
+	subjectless bool // it begins with its verb
 }
 
-// succeeded reports whether one of the later statements ends what the earlier one names, and another gives a new name
-// for the same: "Mr. Olsen retired, the night guard is Mrs. Brandt".
-func succeeded(f Frame, later []Frame) bool {
-	if len(f.values) != 1 || f.values[0].Kind != KindName || len(f.topic) == 0 || f.negated || f.ended {
-		return false
-	}
-	ended := slices.ContainsFunc(later, func(g Frame) bool {
-		words := strings.Fields(f.values[0].key)
-		return g.ended && !g.negated && len(g.values) == 0 && subset(words, g.subject) && subset(g.subject, words)
-	})
-	return ended && slices.ContainsFunc(later, func(g Frame) bool {
-		return len(g.values) == 1 && g.values[0].Kind == KindName && !g.values[0].Same(f.values[0]) && !g.ended &&
-			!g.negated && slices.ContainsFunc(g.topic, func(t string) bool { return !isPerson(g, t) }) && covered(g, f)
-	})
-}
+// How clearly a statement reports a change.
+const (
+	CueNone   = iota
+	CueNow    // now, these days: true in contrast to before
+	CueChange // moved, switched, correction: a value replaced another
+)
 
 // Terms returns the terms of the topic and of the values, without the speaker. Related statements share some of them.
 func (f Frame) Terms() []string {
 	var out []string
-	for _, t := range f.topic {
-		if isPerson(f, t) || softTerms[t] {
+	for _, t := range f.Topic {
+		if IsPerson(f, t) || english.SoftTerms[t] {
 			continue
 		}
 		out = append(out, t)
-		out = append(out, concepts[t]...)
+		out = append(out, english.Concepts[t]...)
 	}
-	for _, v := range slices.Concat(f.values, f.old) {
-		out = append(out, strings.Fields(v.key)...)
+	for _, v := range slices.Concat(f.Values, f.Old) {
+		out = append(out, strings.Fields(v.Key)...)
 	}
 	return out
 }
 
 // OfSpeaker reports whether the statement is about its speaker.
 func (f Frame) OfSpeaker() bool {
-	return slices.ContainsFunc(f.owner, func(t string) bool { return isPerson(f, t) && t != teamTerm }) && !f.kin
+	return slices.ContainsFunc(f.Owners, func(t string) bool { return IsPerson(f, t) && t != english.TeamTerm }) &&
+		!f.Kin
 }
 
 // Owner returns the owner of the statement's attribute, in the words of the statement, or "" if it names none.
 func (f Frame) Owner() string {
 	var out []string
 	for _, t := range f.said {
-		if slices.Contains(f.owner, stemOf(strings.ToLower(t))) {
+		if slices.Contains(f.Owners, english.StemOf(strings.ToLower(t))) {
 			out = append(out, t)
 		}
 	}

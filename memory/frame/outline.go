@@ -4,72 +4,76 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/mneme/mneme/memory/english"
 )
 
-// outline is the structure of a clause: its verb and its phrases with their roles. It does not say which phrase is the
+// Outline is the structure of a clause: its verb and its phrases with their roles. It does not say which phrase is the
 // value. Two outlines that differ in one phrase show where the value is.
-type outline struct {
-	verb    string // stem of the main verb; empty if it is only a form of "be"
-	passive bool
-	able    bool // it says what one can do, which may be several things
-	parts   []part
+type Outline struct {
+	Verb    string // stem of the main verb; empty if it is only a form of "be"
+	Passive bool
+	Able    bool // it says what one can do, which may be several things
+	Parts   []Part
 }
 
-// part is a phrase of a clause.
-type part struct {
-	role     string   // roleAgent, roleObject, roleIs or a preposition
-	stems    []string // of its content words; a date, a number or the like is one word
-	head     string   // the noun that its other words describe
-	kinds    []Kind   // of its dates, numbers and so on
-	name     bool     // it has a name
-	definite bool     // it begins with "the", a possessive or a name
-	one      bool     // it begins with "a"
-	list     bool     // it joins several things with "and" or "or"
+// Part is a phrase of a clause.
+type Part struct {
+	Role     string   // RoleAgent, RoleObject, RoleIs or a preposition
+	Stems    []string // of its content words; a date, a number or the like is one word
+	Head     string   // the noun that its other words describe
+	Kinds    []Kind   // of its dates, numbers and so on
+	Name     bool     // it has a name
+	Definite bool     // it begins with "the", a possessive or a name
+	One      bool     // it begins with "a"
+	List     bool     // it joins several things with "and" or "or"
 }
 
 // Roles of parts. The subject of a passive verb has the role of an object.
 const (
-	roleAgent  = "@agent"
-	roleObject = "@object"
+	RoleAgent  = "@agent"
+	RoleObject = "@object"
 	roleWhen   = "@when"
-	roleIs     = "@is" // what the subject of "be" is
+	RoleIs     = "@is" // what the subject of "be" is
 )
 
 // outlineOf parses the clause after read.
-func (r *reader) outlineOf() outline {
+func (r *reader) outlineOf() Outline {
 	if r.verb >= len(r.ts) || r.verb == 0 || len(r.ts) > maxOutline {
-		return outline{}
+		return Outline{}
 	}
-	var out outline
+	var out Outline
 	start := r.verb // the end of the subject
-	for start > 0 && (isAux(r.ts[start-1]) || fillers[r.ts[start-1].low] || nowCues[r.ts[start-1].low] ||
-		negations[r.ts[start-1].low] || r.ts[start-1].low == "nolonger") {
+	for start > 0 && (english.IsAux(r.ts[start-1]) || english.Fillers[r.ts[start-1].Low] ||
+		english.NowCues[r.ts[start-1].Low] ||
+		english.Negations[r.ts[start-1].Low] || r.ts[start-1].Low == "nolonger") {
 		start--
 	}
 	verb := r.verb
-	for r.copular && verb+1 < len(r.ts) && (isBe(r.ts[verb]) || fillers[r.ts[verb].low] || nowCues[r.ts[verb].low]) &&
-		r.ts[verb].end == 0 && !isBe(r.ts[verb+1]) {
-		if next := r.ts[verb+1]; participle(next) {
+	for r.Copular && verb+1 < len(r.ts) && (english.IsBe(r.ts[verb]) || english.Fillers[r.ts[verb].Low] ||
+		english.NowCues[r.ts[verb].Low]) &&
+		r.ts[verb].End == 0 && !english.IsBe(r.ts[verb+1]) {
+		if next := r.ts[verb+1]; english.Participle(next) {
 			verb++
 			break
-		} else if !fillers[next.low] && !nowCues[next.low] {
+		} else if !english.Fillers[next.Low] && !english.NowCues[next.Low] {
 			break
 		}
 		verb++
 	}
-	if !participle(r.ts[verb]) || !r.copular {
+	if !english.Participle(r.ts[verb]) || !r.Copular {
 		verb = r.verb
 	}
-	out.passive = r.copular && verb > start && participle(r.ts[verb]) && !endsGerund(r.ts[verb])
-	if !isBe(r.ts[verb]) {
-		out.verb = r.ts[verb].stem
+	out.Passive = r.Copular && verb > start && english.Participle(r.ts[verb]) && !english.EndsGerund(r.ts[verb])
+	if !english.IsBe(r.ts[verb]) {
+		out.Verb = r.ts[verb].Stem
 	}
-	out.able = slices.ContainsFunc(r.ts[start:verb], func(t token) bool { return t.is("can", "may", "could") })
-	subject, object := roleAgent, roleObject
-	if out.passive {
-		subject = roleObject
-	} else if out.verb == "" {
-		object = roleIs
+	out.Able = slices.ContainsFunc(r.ts[start:verb], func(t english.Token) bool { return t.Is("can", "may", "could") })
+	subject, object := RoleAgent, RoleObject
+	if out.Passive {
+		subject = RoleObject
+	} else if out.Verb == "" {
+		object = RoleIs
 	}
 	out.add(r, subject, 0, start, true)
 	out.add(r, object, verb+1, len(r.ts), false)
@@ -79,102 +83,96 @@ func (r *reader) outlineOf() outline {
 // maxOutline is the number of words of the longest clause that gets an outline. Longer clauses say several things.
 const maxOutline = 24
 
-// participle reports whether a word may follow "be" in the passive: "checked", "run", "taken".
-func participle(t token) bool {
-	if t.cap || isBe(t) || t.low == "need" || endsGerund(t) {
-		return false
-	}
-	base, known := irregular[t.low]
-	return strings.HasSuffix(t.low, "ed") && len(t.low) > 4 ||
-		known && !strings.HasSuffix(t.low, "s") && (base != t.low || isVerb(t) && concepts[t.stem] == nil)
-}
-
 // add adds the parts of the words from from to to. A prepositional phrase in the subject belongs to the subject, and
 // "of" and 's continue a phrase.
-func (o *outline) add(r *reader, role string, from, to int, whole bool) {
-	p := part{role: role}
+func (o *Outline) add(r *reader, role string, from, to int, whole bool) {
+	p := Part{Role: role}
 	headed := false
 	head := func() {
-		if n := len(p.stems); n > 0 && !headed {
-			p.head, headed = p.stems[n-1], true
+		if n := len(p.Stems); n > 0 && !headed {
+			p.Head, headed = p.Stems[n-1], true
 		}
 	}
 	done := func(next string) {
 		head()
-		if len(p.stems) > 0 {
-			o.parts = append(o.parts, p)
+		if len(p.Stems) > 0 {
+			o.Parts = append(o.Parts, p)
 		}
-		p, headed = part{role: next}, false
+		p, headed = Part{Role: next}, false
 	}
-	typed := typedValues(r.ts[from:to])
+	typed := TypedValues(r.ts[from:to])
 	for i := from; i < to; i++ {
 		t := r.ts[i]
-		if len(typed) > 0 && typed[0].from+from == i {
-			if k := typed[0].Kind; len(p.stems) > 0 && (k == KindOften || k == KindDate) {
+		if len(typed) > 0 && typed[0].From+from == i {
+			if k := typed[0].Kind; len(p.Stems) > 0 && (k == KindOften || k == KindDate) {
 				done(roleWhen)
 			}
-			p.stems, p.kinds = append(p.stems, string(typed[0].Kind)+":"+typed[0].key), append(p.kinds, typed[0].Kind)
-			i = typed[0].to + from - 1
+			p.Stems, p.Kinds = append(p.Stems, string(typed[0].Kind)+":"+typed[0].Key), append(p.Kinds, typed[0].Kind)
+			i = typed[0].To + from - 1
 			typed = typed[1:]
 			continue
 		}
-		if t.is("this", "last", "next") && i+1 < to && (units[r.ts[i+1].stem] || dayparts[r.ts[i+1].low]) {
+		if t.Is("this", "last", "next") && i+1 < to && (units[r.ts[i+1].Stem] || dayparts[r.ts[i+1].Low]) {
 			i++
 			continue
 		}
-		if t.is("every", "each") && i+1 < to && (units[r.ts[i+1].stem] || dayparts[r.ts[i+1].low]) {
+		if t.Is("every", "each") && i+1 < to && (units[r.ts[i+1].Stem] || dayparts[r.ts[i+1].Low]) {
 			done(roleWhen)
-			p.stems, p.kinds = []string{"every " + r.ts[i+1].stem}, []Kind{KindOften}
+			p.Stems, p.Kinds = []string{"every " + r.ts[i+1].Stem}, []Kind{KindOften}
 			i++
 			continue
 		}
 		switch {
-		case t.low == "of" && len(p.stems) > 0:
+		case t.Low == "of" && len(p.Stems) > 0:
 			head()
-		case prepositions[t.low] && t.low != "back" && !whole:
-			if len(p.stems) == 0 && p.role != role {
-				p.role = t.low // "out of order"
+		case english.Prepositions[t.Low] && t.Low != "back" && !whole:
+			if len(p.Stems) == 0 && p.Role != role {
+				p.Role = t.Low // "out of order"
 			} else {
-				done(t.low)
+				done(t.Low)
 			}
-		case prepositions[t.low]:
+		case english.Prepositions[t.Low]:
 			head()
-		case t.is("a", "an", "another"):
-			p.one = p.one || len(p.stems) == 0
-		case conjunctions[t.low]:
-			p.list = true
-		case t.low == "the" || possessives[t.low]:
-			p.definite = p.definite || len(p.stems) == 0
-		case selfWords[t.low]:
-			p.stems = append(p.stems, cmp.Or(r.speaker, selfTerm))
-		case teamWords[t.low]:
-			p.stems = append(p.stems, teamTerm)
-		case isMarker(t), isAdverb(t), changeVerbs[t.stem] && i < r.verb+2:
-		case isContent(t), t.cap && i > 0 && !selfWords[t.low] && !fillers[t.low], hasOpposite(t):
-			if len(p.stems) == 0 && t.cap {
-				p.definite = true
+		case t.Is("a", "an", "another"):
+			p.One = p.One || len(p.Stems) == 0
+		case english.Conjunctions[t.Low]:
+			p.List = true
+		case t.Low == "the" || english.Possessives[t.Low]:
+			p.Definite = p.Definite || len(p.Stems) == 0
+		case english.SelfWords[t.Low]:
+			p.Stems = append(p.Stems, cmp.Or(r.Speaker, english.SelfTerm))
+		case english.TeamWords[t.Low]:
+			p.Stems = append(p.Stems, english.TeamTerm)
+		case english.IsMarker(t), english.IsAdverb(t), english.ChangeVerbs[t.Stem] && i < r.verb+2:
+		case english.IsContent(t), t.Cap && i > 0 && !english.SelfWords[t.Low] &&
+			!english.Fillers[t.Low], hasOpposite(t):
+			if len(p.Stems) == 0 && t.Cap {
+				p.Definite = true
 			}
-			p.name = p.name || t.cap && i > 0 || isIdentifier(t.text) || t.cap && r.nameFirst(i)
-			for w := range strings.FieldsSeq(t.stem) {
-				p.stems = append(p.stems, w)
+			p.Name = p.Name || t.Cap && i > 0 || isIdentifier(t.Text) || t.Cap && r.nameFirst(i)
+			for w := range strings.FieldsSeq(t.Stem) {
+				p.Stems = append(p.Stems, w)
 			}
 		}
-		if t.end == ',' || t.end == '–' || t.end == ';' {
-			p.list = p.list || i+1 < to
+		if t.End == ',' || t.End == '–' || t.End == ';' {
+			p.List = p.List || i+1 < to
 		}
 	}
 	done("")
 }
 
-func hasOpposite(t token) bool { return opposites[t.stem] != "" && !isAux(t) && !prepositions[t.low] }
+func hasOpposite(t english.Token) bool {
+	return english.Opposites[t.Stem] != "" && !english.IsAux(t) && !english.Prepositions[t.Low]
+}
 
 // nameFirst reports whether the clause begins with the name of a person or a thing.
 func (r *reader) nameFirst(i int) bool {
-	return i == 0 && !articles[r.ts[0].low] && !possessives[r.ts[0].low] && !pronouns[r.ts[0].low] &&
-		concepts[r.ts[0].stem] == nil
+	return i == 0 && !english.Articles[r.ts[0].Low] && !english.Possessives[r.ts[0].Low] &&
+		!english.Pronouns[r.ts[0].Low] &&
+		english.Concepts[r.ts[0].Stem] == nil
 }
 
-// content returns the content words of a part that do not only stand for the speaker.
-func (p part) content(f Frame) []string {
-	return slices.DeleteFunc(slices.Clone(p.stems), func(t string) bool { return isPerson(f, t) })
+// Content returns the content words of a part that do not only stand for the speaker.
+func (p Part) Content(f Frame) []string {
+	return slices.DeleteFunc(slices.Clone(p.Stems), func(t string) bool { return IsPerson(f, t) })
 }

@@ -3,59 +3,59 @@ package frame
 import (
 	"cmp"
 	"slices"
+	"strings"
+
+	"github.com/mneme/mneme/memory/english"
 )
 
 // entityHeads has nouns that may be attributes of people, but also end the names of things: "the import job".
-var entityHeads = stems(`job page lake store site gateway printer bot scheduler worker queue node module package
+var entityHeads = english.Stems(`job page lake store site gateway printer bot scheduler worker queue node module package
 	component`)
-
-// systemHeads has nouns that end the names of systems and of the teams that run them: "the shipping service is …".
-var systemHeads = stems(`service system app application api engine portal platform detector software backend widget
-	relay archive team project`)
 
 // findOwner finds the owner of the statement's attribute.
 func (r *reader) findOwner(actor int, agent bool) {
 	add := func(t string) {
-		if t != "" && !softTerms[t] && !slices.Contains(r.owner, t) {
-			r.owner = append(r.owner, t)
+		if t != "" && !english.SoftTerms[t] && !slices.Contains(r.Owners, t) {
+			r.Owners = append(r.Owners, t)
 		}
 	}
 	possessor := false
 	start := 0 // of the noun phrase
 	for i, t := range r.ts {
-		if r.taken[i] || articles[t.low] || prepositions[t.low] || isAux(t) || i == r.verb {
+		if r.taken[i] || english.Articles[t.Low] || english.Prepositions[t.Low] || english.IsAux(t) || i == r.verb {
 			start = i + 1
 		}
 		switch {
-		case t.poss && !r.taken[i]:
+		case t.Poss && !r.taken[i]:
 			possessor = true
 			for k := start; k <= i; k++ {
-				if w := r.ts[k]; possessives[w.low] {
-					r.kin = r.kin || i < r.verb
-				} else if w.low == "user" {
-					add(selfTerm)
-					r.kin = r.kin || i+1 < r.verb && r.ownsPerson(i)
-				} else if isContent(w) {
-					add(w.stem)
+				if w := r.ts[k]; english.Possessives[w.Low] {
+					r.Kin = r.Kin || i < r.verb
+				} else if w.Low == "user" {
+					add(english.SelfTerm)
+					r.Kin = r.Kin || i+1 < r.verb && r.ownsPerson(i)
+				} else if english.IsContent(w) {
+					add(w.Stem)
 				}
 			}
 			start = i + 1
-		case t.is("my", "our") && !r.ownsPerson(i):
+		case t.Is("my", "our") && !r.ownsPerson(i):
 			possessor = true
-			if t.low == "our" {
-				add(teamTerm)
+			if t.Low == "our" {
+				add(english.TeamTerm)
 			} else {
-				add(cmp.Or(r.speaker, selfTerm))
+				add(cmp.Or(r.Speaker, english.SelfTerm))
 			}
-		case t.low == "of" && i+1 < len(r.ts) && hasDigit(r.ts[i+1].low): // "a weight of 68 kg"
-		case t.low == "of" && i+1 < len(r.ts):
-			for k := i + 1; k < len(r.ts) && (isContent(r.ts[k]) && !r.taken[k] || articles[r.ts[k].low] ||
-				possessives[r.ts[k].low]); k++ {
-				if isContent(r.ts[k]) {
+		case t.Low == "of" && i+1 < len(r.ts) && english.HasDigit(r.ts[i+1].Low): // "a weight of 68 kg"
+		case t.Low == "of" && i+1 < len(r.ts):
+			for k := i + 1; k < len(r.ts) && (english.IsContent(r.ts[k]) && !r.taken[k] ||
+				english.Articles[r.ts[k].Low] ||
+				english.Possessives[r.ts[k].Low]); k++ {
+				if english.IsContent(r.ts[k]) {
 					possessor = true
-					add(r.ts[k].stem)
+					add(r.ts[k].Stem)
 				}
-				if r.ts[k].end != 0 {
+				if r.ts[k].End != 0 {
 					break
 				}
 			}
@@ -65,62 +65,123 @@ func (r *reader) findOwner(actor int, agent bool) {
 		return
 	}
 	switch {
-	case slices.ContainsFunc(r.ts[1:actor], func(t token) bool { return t.low == "i" }):
-		add(cmp.Or(r.speaker, selfTerm)) // "the series I'm watching", "every Tuesday I meet friends"
-	case slices.ContainsFunc(r.ts[1:actor], func(t token) bool { return t.low == "we" }):
-		add(teamTerm)
+	case slices.ContainsFunc(r.ts[1:actor], func(t english.Token) bool { return t.Low == "i" }):
+		add(cmp.Or(r.Speaker, english.SelfTerm)) // "the series I'm watching", "every Tuesday I meet friends"
+	case slices.ContainsFunc(r.ts[1:actor], func(t english.Token) bool { return t.Low == "we" }):
+		add(english.TeamTerm)
 	case r.isSelf(0, actor):
-		for _, t := range r.subject {
+		for _, t := range r.Subject {
 			add(t)
 		}
-	case r.bareName:
+	case r.BareName:
 		for _, t := range r.ts[:actor] {
-			add(t.stem)
+			add(t.Stem)
 		}
 	case possessor:
-	case possessives[r.ts[0].low] && r.ownsPerson(0):
-		r.kin = true
+	case english.Possessives[r.ts[0].Low] && r.ownsPerson(0):
+		r.Kin = true
 		for _, t := range r.ts[:actor] {
-			if isContent(t) {
-				add(t.stem)
+			if english.IsContent(t) {
+				add(t.Stem)
 			}
 		}
 	default:
 		head := r.ts[actor-1]
-		if isBe(r.main()) && !properEnd(head) && !systemHeads[head.stem] ||
-			concepts[head.stem] != nil && !entityHeads[head.stem] && !systemHeads[head.stem] {
+		if english.IsBe(r.main()) && !properEnd(head) && !english.SystemHeads[head.Stem] ||
+			english.Concepts[head.Stem] != nil && !entityHeads[head.Stem] && !english.SystemHeads[head.Stem] {
 			return
 		}
 		for _, t := range r.ts[:actor] {
-			if isContent(t) {
-				add(t.stem)
+			if english.IsContent(t) {
+				add(t.Stem)
 			}
 		}
 	}
 }
 
-// properEnd reports whether a noun phrase ends in a name.
-func properEnd(t token) bool { return t.cap && concepts[t.stem] == nil }
-
-// people are nouns for persons that come with a possessive: "my brother".
-var people = stems(`brother sister mother father mom dad son daughter wife husband partner boyfriend girlfriend fiance
-	fiancee friend cousin uncle aunt boss manager colleague coworker teacher doctor neighbor neighbour roommate
-	flatmate grandmother grandfather grandma grandpa niece nephew client customer landlord mentor intern child twin
-	kid`)
-
 // ownsPerson reports whether a person follows the possessive at i: "my brother lives …", but not "my manager is".
 func (r *reader) ownsPerson(i int) bool {
-	if i+1 >= len(r.ts) || !people[r.ts[i+1].stem] {
+	if i+1 >= len(r.ts) || !english.People[r.ts[i+1].Stem] {
 		return false
 	}
-	if r.ts[i+1].poss {
+	if r.ts[i+1].Poss {
 		return true
 	}
 	main := r.main()
-	if i+2 <= r.verb && isBe(main) && hasConcept(r.ts[i+1].stem, words("MANAGER PARTNER DOCTOR CUSTOMER")) &&
-		len(r.values) > 0 && r.values[0].Kind == KindName {
+	if i+2 <= r.verb && english.IsBe(main) && english.HasConcept(r.ts[i+1].Stem,
+		english.Words("MANAGER PARTNER DOCTOR CUSTOMER")) &&
+		len(r.Values) > 0 && r.Values[0].Kind == KindName {
 		return false // the person is the value
 	}
 	return i == 0 && i+2 <= r.verb || i > r.verb &&
-		!hasConcept(r.ts[i+1].stem, words("MANAGER PARTNER DOCTOR CUSTOMER"))
+		!english.HasConcept(r.ts[i+1].Stem, english.Words("MANAGER PARTNER DOCTOR CUSTOMER"))
+}
+
+// properEnd reports whether a noun phrase ends in a name.
+func properEnd(t english.Token) bool { return t.Cap && english.Concepts[t.Stem] == nil }
+
+// Strangers reports whether the statements are about different people or things: each has an owner that the other
+// lacks.
+func Strangers(a, b Frame) bool {
+	if a.unresolved || b.unresolved {
+		return true
+	}
+	missing := func(f, g Frame) bool {
+		return slices.ContainsFunc(f.Owners, func(t string) bool { return !has(f, g, t) })
+	}
+	if missing(a, b) && missing(b, a) {
+		return true
+	}
+	// One is about a person's attribute, the other names no owner.
+	alone := func(f, g Frame) bool { return Personal(f) && len(g.Owners) == 0 && g.Actor == "" && missing(f, g) }
+	if alone(a, b) || alone(b, a) && b.Cue < CueChange {
+		return true
+	}
+	// Someone other than the owner changed it.
+	return b.Actor != "" && b.Actor != english.TeamTerm && b.Actor != "they" && len(b.Owners) == 0 && Personal(a) &&
+		!slices.ContainsFunc(a.Owners, func(t string) bool { return SamePerson(a, b, t, b.Actor) })
+}
+
+// has reports whether g mentions an owner of f.
+func has(f, g Frame, t string) bool {
+	if slices.ContainsFunc(g.Owners, func(o string) bool { return SamePerson(f, g, t, o) }) {
+		return true
+	}
+	if IsPerson(f, t) {
+		return g.Actor != "" && SamePerson(f, g, t, g.Actor)
+	}
+	return slices.Contains(g.Topic, t) || g.Actor == t ||
+		InValues(g, t)
+}
+
+// Personal reports whether the statement is about one person.
+func Personal(f Frame) bool {
+	return slices.ContainsFunc(f.Owners, func(t string) bool { return IsPerson(f, t) && t != english.TeamTerm }) ||
+		f.BareName || f.Kin
+}
+
+// IsPerson reports whether a term of a statement is its speaker: "I", "we" or the speaker's name.
+func IsPerson(f Frame, t string) bool {
+	return t == english.SelfTerm || t == english.TeamTerm || t == f.Speaker && t != ""
+}
+
+// SamePerson reports whether two terms probably mean the same people: "I" and the name of the speaker, or "we" and a
+// member of the group.
+func SamePerson(a, b Frame, x, y string) bool {
+	personX := x == english.SelfTerm || x == english.TeamTerm || x == a.Speaker && x != ""
+	personY := y == english.SelfTerm || y == english.TeamTerm || y == b.Speaker && y != ""
+	if !personX || !personY {
+		return x == y
+	}
+	if x == english.TeamTerm || y == english.TeamTerm {
+		return true
+	}
+	return x == y || x == english.SelfTerm && a.Speaker == "" && y == english.SelfTerm
+}
+
+// InValues reports whether a term is part of a statement's values, or of the values that it says were replaced.
+func InValues(f Frame, t string) bool {
+	return slices.ContainsFunc(slices.Concat(f.Values, f.Old), func(v Value) bool {
+		return slices.Contains(strings.Fields(v.Key), t)
+	})
 }

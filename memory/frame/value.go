@@ -2,9 +2,10 @@ package frame
 
 import (
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/mneme/mneme/memory/english"
 )
 
 // Kind is the kind of a value, such as a date or an amount.
@@ -29,40 +30,41 @@ const (
 type Value struct {
 	Kind     Kind
 	Text     string // as in the text
-	key      string // normalized form: equal keys mean equal values
-	category string // of names that are chosen for a purpose; may be empty
+	Key      string // normalized form: equal keys mean equal values
+	Category string // of names that are chosen for a purpose; may be empty
 
-	preposition string // preposition before it; may be empty
-	from, to    int    // tokens
+	Preposition string // preposition before it; may be empty
+	From, To    int    // tokens
 }
 
 // Same reports whether two values name the same thing with more or less detail: "Acme" and "Acme Corp" do, "Postgres"
 // and "Postgres 16" do not.
 func (v Value) Same(o Value) bool {
-	if v.key == o.key {
+	if v.Key == o.Key {
 		return true
 	}
 	if (v.Kind == KindName || v.Kind == KindTerm) && (o.Kind == KindName || o.Kind == KindTerm) {
-		a, b := strings.Fields(v.key), strings.Fields(o.key)
-		return subset(a, b) || subset(b, a)
+		a, b := strings.Fields(v.Key), strings.Fields(o.Key)
+		return english.Subset(a, b) || english.Subset(b, a)
 	}
 	return false
 }
 
-func subset(a, b []string) bool {
-	for _, w := range a {
-		if !slices.Contains(b, w) {
-			return false
-		}
+// SingleKind reports whether a thing has only one value of this kind at a time.
+func SingleKind(k Kind) bool {
+	switch k {
+	case KindOften, KindDate, KindTime, KindDuration, KindAmount, KindPercent, KindNumber, KindVersion, KindContact:
+		return true
 	}
-	return len(a) > 0
+	return false
 }
 
 var (
 	months   = enumerate("january february march april may june july august september october november december")
 	monthsAb = enumerate("jan feb mar apr may jun jul aug sep oct nov dec")
-	weekdays = enumerate("monday tuesday wednesday thursday friday saturday sunday")
-	weekAb   = words(`mon tue tues wed thu thurs fri sat sun mondays tuesdays wednesdays thursdays fridays saturdays
+	// Weekdays has the numbers of the weekdays; Monday is 1.
+	Weekdays = enumerate("monday tuesday wednesday thursday friday saturday sunday")
+	weekAb   = english.Words(`mon tue tues wed thu thurs fri sat sun mondays tuesdays wednesdays thursdays fridays saturdays
 		sundays`)
 	numerals = func() map[string]int {
 		out := map[string]int{}
@@ -76,11 +78,11 @@ var (
 		out["hundred"], out["dozen"], out["thousand"] = 100, 12, 1000
 		return out
 	}()
-	units = stems(`second minute hour day week month year quarter ms millisecond sec min hr hrs fortnight sprint night`)
+	units = english.Stems(`second minute hour day week month year quarter ms millisecond sec min hr hrs fortnight sprint night`)
 
-	dayparts = words("morning mornings afternoon afternoons evening evenings night nights noon")
+	dayparts = english.Words("morning mornings afternoon afternoons evening evenings night nights noon")
 
-	currencies = words("usd eur gbp chf dollars dollar euros euro pounds pound bucks k francs yen")
+	currencies = english.Words("usd eur gbp chf dollars dollar euros euro pounds pound bucks k francs yen")
 
 	timePattern    = regexp.MustCompile(`^(\d{1,2})(?::|h|\.)(\d{2})(am|pm)?$`)
 	hourPattern    = regexp.MustCompile(`^(\d{1,2})(am|pm)$`)
@@ -110,15 +112,15 @@ func enumerate(list string) map[string]int {
 	return out
 }
 
-// month returns the number of a month, or 0. Ambiguous words such as "may" count only with a capital letter.
-func month(t token) int {
-	if !t.cap && t.is("may", "march", "mar", "dec", "sep", "jan") {
+// Month returns the number of a month, or 0. Ambiguous words such as "may" count only with a capital letter.
+func Month(t english.Token) int {
+	if !t.Cap && t.Is("may", "march", "mar", "dec", "sep", "jan") {
 		return 0
 	}
-	if m := months[t.low]; m > 0 {
+	if m := months[t.Low]; m > 0 {
 		return m
 	}
-	return monthsAb[strings.TrimSuffix(t.low, "t")]
+	return monthsAb[strings.TrimSuffix(t.Low, "t")]
 }
 
 func dayOfMonth(low string) int {
@@ -132,8 +134,8 @@ func dayOfMonth(low string) int {
 	return d
 }
 
-// typedValues finds the values whose kind is clear from their form.
-func typedValues(ts []token) []Value {
+// TypedValues finds the values whose kind is clear from their form.
+func TypedValues(ts []english.Token) []Value {
 	var out []Value
 	for i := 0; i < len(ts); {
 		v, n := typedAt(ts, i)
@@ -141,7 +143,7 @@ func typedValues(ts []token) []Value {
 			i++
 			continue
 		}
-		v.from, v.to = i, i+n
+		v.From, v.To = i, i+n
 		if v.Text == "" {
 			v.Text = textOf(ts[i : i+n])
 		}
@@ -152,7 +154,7 @@ func typedValues(ts []token) []Value {
 }
 
 // typedAt returns the value that starts at ts[i] and its number of tokens.
-func typedAt(ts []token, i int) (Value, int) {
+func typedAt(ts []english.Token, i int) (Value, int) {
 	if v, n := dateAt(ts, i); n > 0 {
 		return v, n
 	}
@@ -163,50 +165,50 @@ func typedAt(ts []token, i int) (Value, int) {
 		return v, n
 	}
 	t := ts[i]
-	low := t.low
-	if !hasDigit(low) && numerals[low] == 0 && !strings.ContainsAny(low, "@/%#.$€£") {
+	low := t.Low
+	if !english.HasDigit(low) && numerals[low] == 0 && !strings.ContainsAny(low, "@/%#.$€£") {
 		return Value{}, 0 // it does not have the form of a value
 	}
 	next := func(k int) string {
-		if i+k < len(ts) && ts[i+k-1].end == 0 {
-			return ts[i+k].low
+		if i+k < len(ts) && ts[i+k-1].End == 0 {
+			return ts[i+k].Low
 		}
 		return ""
 	}
 	nextStem := func(k int) string {
-		if i+k < len(ts) && ts[i+k-1].end == 0 {
-			return ts[i+k].stem
+		if i+k < len(ts) && ts[i+k-1].End == 0 {
+			return ts[i+k].Stem
 		}
 		return ""
 	}
 	if n := digitGroups(ts[i:]); n > 1 {
-		return Value{Kind: KindContact, key: strings.ReplaceAll(textOfLow(ts[i:i+n]), " ", "")}, n
+		return Value{Kind: KindContact, Key: strings.ReplaceAll(textOfLow(ts[i:i+n]), " ", "")}, n
 	}
 	switch {
 	case contactPattern.MatchString(low) && !isoPattern.MatchString(low):
-		return Value{Kind: KindContact, key: low}, 1
+		return Value{Kind: KindContact, Key: low}, 1
 	case strings.HasSuffix(low, "%"):
-		return Value{Kind: KindPercent, key: number(strings.TrimSuffix(low, "%")) + "%"}, 1
+		return Value{Kind: KindPercent, Key: number(strings.TrimSuffix(low, "%")) + "%"}, 1
 	case unitPattern.MatchString(low):
 		m := unitPattern.FindStringSubmatch(low)
-		return Value{Kind: KindDuration, key: number(m[1]) + " " + unitKey(m[2])}, 1
+		return Value{Kind: KindDuration, Key: number(m[1]) + " " + unitKey(m[2])}, 1
 	case sizePattern.MatchString(low):
 		m := sizePattern.FindStringSubmatch(low)
-		return Value{Kind: KindNumber, key: number(m[1]) + m[2]}, 1
+		return Value{Kind: KindNumber, Key: number(m[1]) + m[2]}, 1
 	case amountPattern.MatchString(low):
 		n := 1
 		key := strings.Trim(low, "$€£")
 		if w := next(1); w == "million" || w == "thousand" || w == "billion" || currencies[w] {
 			key, n = key+" "+w, 2
 		}
-		return Value{Kind: KindAmount, key: amountKey(key)}, n
+		return Value{Kind: KindAmount, Key: amountKey(key)}, n
 	case versionPattern.MatchString(low):
-		return Value{Kind: KindVersion, key: strings.TrimPrefix(low, "v")}, 1
+		return Value{Kind: KindVersion, Key: strings.TrimPrefix(low, "v")}, 1
 	}
 	count, counted := numerals[low]
-	counted = counted && !(t.cap && i > 0) // "Gym Nine"
+	counted = counted && !(t.Cap && i > 0) // "Gym Nine"
 	if numberPattern.MatchString(low) || counted && low != "one" && low != "zero" ||
-		low == "one" && (units[nextStem(1)] || i > 0 && isVerb(ts[i-1]) && next(1) != "" && next(1) != "of") {
+		low == "one" && (units[nextStem(1)] || i > 0 && english.IsVerb(ts[i-1]) && next(1) != "" && next(1) != "of") {
 		key := number(strings.TrimPrefix(low, "#"))
 		if counted {
 			key = strconv.Itoa(count)
@@ -218,52 +220,52 @@ func typedAt(ts []token, i int) (Value, int) {
 		}
 		switch w := next(n); {
 		case units[nextStem(n)]:
-			return Value{Kind: KindDuration, key: key + " " + unitKey(w)}, n + 1
+			return Value{Kind: KindDuration, Key: key + " " + unitKey(w)}, n + 1
 		case w == "percent":
-			return Value{Kind: KindPercent, key: key + "%"}, n + 1
+			return Value{Kind: KindPercent, Key: key + "%"}, n + 1
 		case currencies[w]:
-			return Value{Kind: KindAmount, key: key}, n + 1
+			return Value{Kind: KindAmount, Key: key}, n + 1
 		}
-		return Value{Kind: KindNumber, key: key}, n
+		return Value{Kind: KindNumber, Key: key}, n
 	}
 	return Value{}, 0
 }
 
 // oftenAt reads "once a week", "three times a day" and "every two weeks".
-func oftenAt(ts []token, i int) (Value, int) {
+func oftenAt(ts []english.Token, i int) (Value, int) {
 	n := 1
 	switch t := ts[i]; {
-	case t.is("once", "twice", "thrice"):
-	case (numerals[t.low] > 0 || numberPattern.MatchString(t.low)) && i+1 < len(ts) && ts[i+1].low == "times":
+	case t.Is("once", "twice", "thrice"):
+	case (numerals[t.Low] > 0 || numberPattern.MatchString(t.Low)) && i+1 < len(ts) && ts[i+1].Low == "times":
 		n = 2
-	case t.is("every", "each") && i+1 < len(ts) && !ts[i+1].is("day", "night", "hour", "time", "minute"):
+	case t.Is("every", "each") && i+1 < len(ts) && !ts[i+1].Is("day", "night", "hour", "time", "minute"):
 		k := i + 1
-		if numerals[ts[k].low] > 0 || ts[k].is("other", "second", "third") || numberPattern.MatchString(ts[k].low) {
+		if numerals[ts[k].Low] > 0 || ts[k].Is("other", "second", "third") || numberPattern.MatchString(ts[k].Low) {
 			k++
 		}
-		if k < len(ts) && units[ts[k].stem] {
-			return Value{Kind: KindOften, key: textOfLow(ts[i : k+1])}, k + 1 - i
+		if k < len(ts) && units[ts[k].Stem] {
+			return Value{Kind: KindOften, Key: textOfLow(ts[i : k+1])}, k + 1 - i
 		}
 		return Value{}, 0
 	default:
 		return Value{}, 0
 	}
-	if k := i + n; k+1 < len(ts) && ts[k].is("a", "an", "per", "every", "each") && units[ts[k+1].stem] {
-		return Value{Kind: KindOften, key: textOfLow(ts[i:i+n]) + " " + ts[k+1].stem}, n + 2
+	if k := i + n; k+1 < len(ts) && ts[k].Is("a", "an", "per", "every", "each") && units[ts[k+1].Stem] {
+		return Value{Kind: KindOften, Key: textOfLow(ts[i:i+n]) + " " + ts[k+1].Stem}, n + 2
 	}
 	return Value{}, 0
 }
 
 // digitGroups returns the number of tokens at the start that form a telephone number: 0677 120 458.
-func digitGroups(ts []token) int {
+func digitGroups(ts []english.Token) int {
 	n, digits := 0, 0
 	for _, t := range ts {
-		if strings.Trim(t.low, "0123456789+()-") != "" || t.low == "" {
+		if strings.Trim(t.Low, "0123456789+()-") != "" || t.Low == "" {
 			break
 		}
 		n++
-		digits += len(t.low)
-		if t.end != 0 {
+		digits += len(t.Low)
+		if t.End != 0 {
 			break
 		}
 	}
@@ -273,66 +275,66 @@ func digitGroups(ts []token) int {
 	return n
 }
 
-func dateAt(ts []token, i int) (Value, int) {
+func dateAt(ts []english.Token, i int) (Value, int) {
 	t := ts[i]
-	at := func(k int) token {
-		if i+k < len(ts) && ts[i+k-1].end != '.' && ts[i+k-1].end != ';' {
+	at := func(k int) english.Token {
+		if i+k < len(ts) && ts[i+k-1].End != '.' && ts[i+k-1].End != ';' {
 			return ts[i+k]
 		}
-		return token{}
+		return english.Token{}
 	}
-	date := func(key string, n int) (Value, int) { return Value{Kind: KindDate, key: key}, n }
-	digit := hasDigit(t.low)
-	switch low := t.low; {
+	date := func(key string, n int) (Value, int) { return Value{Kind: KindDate, Key: key}, n }
+	digit := english.HasDigit(t.Low)
+	switch low := t.Low; {
 	case digit && isoPattern.MatchString(low):
 		m := isoPattern.FindStringSubmatch(low)
 		return date(m[2]+"-"+m[3], 1)
-	case month(t) > 0:
-		if d := dayOfMonth(at(1).low); d > 0 && t.end == 0 {
+	case Month(t) > 0:
+		if d := dayOfMonth(at(1).Low); d > 0 && t.End == 0 {
 			n := 2
-			if yearPattern.MatchString(at(2).low) {
+			if yearPattern.MatchString(at(2).Low) {
 				n = 3
 			}
-			return date(monthDay(month(t), d), n)
+			return date(monthDay(Month(t), d), n)
 		}
 		n := 1
-		if yearPattern.MatchString(at(1).low) {
+		if yearPattern.MatchString(at(1).Low) {
 			n = 2
 		}
-		return date(monthDay(month(t), 0), n)
-	case digit && dayOfMonth(low) > 0 && t.end == 0 && (month(at(1)) > 0 || at(1).low == "of" && month(at(2)) > 0):
+		return date(monthDay(Month(t), 0), n)
+	case digit && dayOfMonth(low) > 0 && t.End == 0 && (Month(at(1)) > 0 || at(1).Low == "of" && Month(at(2)) > 0):
 		n := 2
-		if at(1).low == "of" {
+		if at(1).Low == "of" {
 			n = 3
 		}
-		m := month(at(n - 1))
-		if yearPattern.MatchString(at(n).low) {
+		m := Month(at(n - 1))
+		if yearPattern.MatchString(at(n).Low) {
 			n++
 		}
 		return date(monthDay(m, dayOfMonth(low)), n)
-	case digit && ordinalPattern.MatchString(low) && (i == 0 || ts[i-1].is("the", "on")) &&
-		!strings.HasPrefix(at(1).low, "fl"):
+	case digit && ordinalPattern.MatchString(low) && (i == 0 || ts[i-1].Is("the", "on")) &&
+		!strings.HasPrefix(at(1).Low, "fl"):
 		return date("00-"+low, 1)
-	case (weekdays[low] > 0 || weekAb[low] && t.cap) && t.end == 0 && dayparts[at(1).low]:
-		return date("day:"+low[:min(3, len(low))]+" "+at(1).stem, 2)
-	case weekdays[low] > 0, weekdays[strings.TrimSuffix(low, "s")] > 0, weekAb[low] && t.cap:
+	case (Weekdays[low] > 0 || weekAb[low] && t.Cap) && t.End == 0 && dayparts[at(1).Low]:
+		return date("day:"+low[:min(3, len(low))]+" "+at(1).Stem, 2)
+	case Weekdays[low] > 0, Weekdays[strings.TrimSuffix(low, "s")] > 0, weekAb[low] && t.Cap:
 		return date("day:"+strings.TrimSuffix(low, "s")[:min(3, len(low))], 1)
 	case digit && quarterPattern.MatchString(low):
 		return date(low, 1)
-	case digit && yearPattern.MatchString(low) && i > 0 && (prepositions[ts[i-1].low] || ts[i-1].low == "be"):
+	case digit && yearPattern.MatchString(low) && i > 0 && (english.Prepositions[ts[i-1].Low] || ts[i-1].Low == "be"):
 		return date(low, 1)
 	case low == "tomorrow" || low == "tonight":
 		return date(low, 1)
-	case (low == "next" || low == "end" || low == "early" || low == "late" || low == "mid") && at(1).low != "":
+	case (low == "next" || low == "end" || low == "early" || low == "late" || low == "mid") && at(1).Low != "":
 		n := 1
-		if at(1).low == "of" {
+		if at(1).Low == "of" {
 			n = 2
 		}
-		for articles[at(n).low] || at(n).low == "next" {
+		for english.Articles[at(n).Low] || at(n).Low == "next" {
 			n++
 		}
-		if w := at(n); units[w.stem] && w.stem != "night" || month(w) > 0 ||
-			w.is("summer", "spring", "autumn", "fall", "winter") {
+		if w := at(n); units[w.Stem] && w.Stem != "night" || Month(w) > 0 ||
+			w.Is("summer", "spring", "autumn", "fall", "winter") {
 			return date(textOfLow(ts[i:i+n+1]), n+1)
 		}
 	case strings.HasPrefix(low, "mid-") && len(low) > 5:
@@ -343,11 +345,11 @@ func dateAt(ts []token, i int) (Value, int) {
 
 func monthDay(m, d int) string { return strconv.Itoa(m) + "-" + strconv.Itoa(d) }
 
-func timeAt(ts []token, i int) (Value, int) {
-	low := ts[i].low
+func timeAt(ts []english.Token, i int) (Value, int) {
+	low := ts[i].Low
 	next := ""
-	if i+1 < len(ts) && ts[i].end == 0 {
-		next = ts[i+1].low
+	if i+1 < len(ts) && ts[i].End == 0 {
+		next = ts[i+1].Low
 	}
 	clock := func(hour, minute string, half string, n int) (Value, int) {
 		h, err := strconv.Atoi(hour)
@@ -357,9 +359,9 @@ func timeAt(ts []token, i int) (Value, int) {
 		if half == "pm" && h < 12 {
 			h += 12
 		}
-		return Value{Kind: KindTime, key: strconv.Itoa(h) + ":" + minute}, n
+		return Value{Kind: KindTime, Key: strconv.Itoa(h) + ":" + minute}, n
 	}
-	digit := hasDigit(low)
+	digit := english.HasDigit(low)
 	if !digit && numerals[low] == 0 && low != "noon" && low != "midday" && low != "midnight" && low != "half" &&
 		low != "quarter" {
 		return Value{}, 0
@@ -377,7 +379,7 @@ func timeAt(ts []token, i int) (Value, int) {
 		m := hourPattern.FindStringSubmatch(low)
 		return clock(m[1], "00", m[2], 1)
 	case digit && timePattern.MatchString(low) && (strings.Contains(low, ":") || half != "" ||
-		i > 0 && ts[i-1].is("at", "to")):
+		i > 0 && ts[i-1].Is("at", "to")):
 		m := timePattern.FindStringSubmatch(low)
 		if half != "" {
 			return clock(m[1], m[2], half, 2)
@@ -399,19 +401,20 @@ func timeAt(ts []token, i int) (Value, int) {
 		}
 		return clock(low, "00", "", 2)
 	case (low == "half" || low == "quarter") && (next == "past" || next == "to") && i+2 < len(ts):
-		hour := ts[i+2].low
+		hour := ts[i+2].Low
 		if n := numerals[hour]; n > 0 {
 			hour = strconv.Itoa(n)
 		}
 		return clock(hour, low+next, "", 3)
-	case i > 0 && ts[i-1].is("at", "until") && (numberPattern.MatchString(low) || numerals[low] > 0) &&
-		!units[stemOf(next)] && next != "percent":
+	case i > 0 && ts[i-1].Is("at", "until") && (numberPattern.MatchString(low) || numerals[low] > 0) &&
+		!units[english.StemOf(next)] && next != "percent":
 		if n := numerals[low]; n > 0 {
 			low = strconv.Itoa(n)
 		}
 		if n, err := strconv.Atoi(low); err == nil && n <= 24 &&
-			(next == "" || prepositions[next] || fillers[next] || weekdays[strings.TrimSuffix(next, "s")] > 0 ||
-				nowCues[next] || next == "sharp" || next == "every" || next == "each") {
+			(next == "" || english.Prepositions[next] || english.Fillers[next] ||
+				Weekdays[strings.TrimSuffix(next, "s")] > 0 ||
+				english.NowCues[next] || next == "sharp" || next == "every" || next == "each") {
 			return clock(low, "00", "", 1)
 		}
 	}
@@ -420,11 +423,11 @@ func timeAt(ts []token, i int) (Value, int) {
 
 // dayHalf returns "am" or "pm" if "in the morning", "in the evening" or the like follows the number at i, and ""
 // otherwise.
-func dayHalf(ts []token, i int) string {
-	if i+3 >= len(ts) || ts[i].end != 0 || ts[i+1].low != "in" || ts[i+2].low != "the" {
+func dayHalf(ts []english.Token, i int) string {
+	if i+3 >= len(ts) || ts[i].End != 0 || ts[i+1].Low != "in" || ts[i+2].Low != "the" {
 		return ""
 	}
-	switch ts[i+3].low {
+	switch ts[i+3].Low {
 	case "morning":
 		return "am"
 	case "afternoon", "evening":
@@ -468,15 +471,15 @@ func unitKey(low string) string {
 	case "d", "day", "days":
 		return "day"
 	}
-	return stemOf(low)
+	return english.StemOf(low)
 }
 
-func textOf(ts []token) string {
+func textOf(ts []english.Token) string {
 	out := make([]string, len(ts))
 	for i, t := range ts {
-		out[i] = t.text
+		out[i] = t.Text
 	}
 	return strings.Join(out, " ")
 }
 
-func textOfLow(ts []token) string { return strings.ToLower(textOf(ts)) }
+func textOfLow(ts []english.Token) string { return strings.ToLower(textOf(ts)) }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/change"
 	"github.com/mneme/mneme/memory/frame"
 )
 
@@ -50,8 +51,8 @@ func (a *Added) Changed(fact memory.Fact, at time.Time) bool {
 					continue
 				}
 				compared[n] = true
-				if r, more := frame.Best(a.facts[n].frames, said); !more && r.Certainty >= frame.Likely &&
-					r.Change != frame.Restates {
+				if r, more := change.Best(a.facts[n].frames, said); !more && r.Certainty >= change.Likely &&
+					r.Change != change.Restates {
 					return true
 				}
 			}

@@ -6,8 +6,10 @@ import (
 	"time"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/change"
 	"github.com/mneme/mneme/memory/frame"
 	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/memory/question"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -29,8 +31,8 @@ func Offer(fact memory.Fact, found []memory.Neighbor) []memory.Neighbor {
 		if !changeable(fact, n) {
 			continue
 		}
-		r, _ := frame.Best(frame.Read(n.Content, n.Who), said)
-		changed[n.ID] = r.Certainty >= frame.Likely && r.Change != frame.Restates && !holdBoth(n, fact)
+		r, _ := change.Best(frame.Read(n.Content, n.Who), said)
+		changed[n.ID] = r.Certainty >= change.Likely && r.Change != change.Restates && !holdBoth(n, fact)
 	}
 	out := slices.Clone(found)
 	slices.SortStableFunc(out, func(a, b memory.Neighbor) int {
@@ -51,7 +53,7 @@ type FoundChange struct {
 	Also     []string // others with the same statement as the target
 	Change   memory.Change
 	Own      bool // speakers change their own earlier statement
-	Relation frame.Relation
+	Relation change.Relation
 }
 
 // FindChange returns the change that a fact makes to one of the neighbours, best first. It returns false if there is
@@ -67,7 +69,7 @@ func FindChange(fact memory.Fact, neighbors []memory.Neighbor) (FoundChange, boo
 	type hit struct {
 		neighbor memory.Neighbor
 		frames   []frame.Frame
-		relation frame.Relation
+		relation change.Relation
 	}
 	var hits []hit
 	for _, n := range neighbors {
@@ -75,8 +77,8 @@ func FindChange(fact memory.Fact, neighbors []memory.Neighbor) (FoundChange, boo
 			continue
 		}
 		frames := frame.Read(n.Content, n.Who)
-		r, more := frame.Best(frames, said)
-		if r.Certainty < frame.Likely || r.Change == frame.Restates || more || holdBoth(n, fact) {
+		r, more := change.Best(frames, said)
+		if r.Certainty < change.Likely || r.Change == change.Restates || more || holdBoth(n, fact) {
 			continue // a change would also affect its other statements, or both are true
 		}
 		hits = append(hits, hit{n, frames, r})
@@ -88,7 +90,7 @@ func FindChange(fact memory.Fact, neighbors []memory.Neighbor) (FoundChange, boo
 	best := hits[0]
 	out := FoundChange{Target: best.neighbor, Relation: best.relation, Change: memory.ChangeSupersede,
 		Own: sameVoice(fact.Speaker, best.neighbor.Who) && slices.ContainsFunc(said, frame.Frame.OfSpeaker)}
-	if best.relation.Certainty < frame.Sure {
+	if best.relation.Certainty < change.Sure {
 		out.Change = memory.ChangeContest
 	}
 	for _, h := range hits[1:] {
@@ -96,7 +98,7 @@ func FindChange(fact memory.Fact, neighbors []memory.Neighbor) (FoundChange, boo
 			continue
 		}
 		if !ofOneThing(best.frames, h.frames) {
-			if best.relation.Why == frame.WhyNamed || best.relation.Why == frame.WhyEnded {
+			if best.relation.Why == change.WhyNamed || best.relation.Why == change.WhyEnded {
 				continue
 			}
 			return FoundChange{}, false
@@ -108,7 +110,8 @@ func FindChange(fact memory.Fact, neighbors []memory.Neighbor) (FoundChange, boo
 
 // holdBoth reports whether a memory and a fact can both be true.
 func holdBoth(n memory.Neighbor, fact memory.Fact) bool {
-	return frame.ApartAs(frame.Quote{Text: n.Content, Who: n.Who}, frame.Quote{Text: fact.Content, Who: fact.Speaker})
+	return question.ApartAs(question.Quote{Text: n.Content, Who: n.Who}, question.Quote{Text: fact.Content,
+		Who: fact.Speaker})
 }
 
 // changeable reports whether a fact may change a neighbour. It may not change an episode, which records past
@@ -128,9 +131,9 @@ func sameVoice(a, b string) bool { return a == b || a == "" || b == "" }
 
 // ofOneThing reports whether two memories are about the same attribute of the same subject.
 func ofOneThing(a, b []frame.Frame) bool {
-	r, _ := frame.Best(a, b)
-	back, _ := frame.Best(b, a)
-	return r.Certainty > frame.Unrelated || back.Certainty > frame.Unrelated
+	r, _ := change.Best(a, b)
+	back, _ := change.Best(b, a)
+	return r.Certainty > change.Unrelated || back.Certainty > change.Unrelated
 }
 
 // SuccessorHint returns a hint with which the successor of a statement is found by the words of the old statement: "We
@@ -160,8 +163,8 @@ func FindRetracted(fact memory.Fact, neighbors []memory.Neighbor) memory.Proposa
 		}
 		known := n.Says(text)
 		if !known && len(n.Content) <= memory.MaxLatestChars {
-			r, more := frame.Best(frame.Read(n.Content, n.Who), said)
-			known = !more && r.Change == frame.Restates
+			r, more := change.Best(frame.Read(n.Content, n.Who), said)
+			known = !more && r.Change == change.Restates
 		}
 		switch {
 		case !known:

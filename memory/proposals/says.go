@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/change"
 	"github.com/mneme/mneme/memory/frame"
 	"github.com/mneme/mneme/memory/normalize"
 	"github.com/mneme/mneme/memory/revision"
@@ -81,8 +82,8 @@ func restates(a, b Statement) bool {
 		n < -restatedWords {
 		return false // one has more content
 	}
-	r, more := frame.Best(frame.Read(a.Content, a.Speaker), frame.Read(b.Content, b.Speaker))
-	return !more && r.Certainty == frame.Sure && r.Change == frame.Restates
+	r, more := change.Best(frame.Read(a.Content, a.Speaker), frame.Read(b.Content, b.Speaker))
+	return !more && r.Certainty == change.Sure && r.Change == change.Restates
 }
 
 func saySameWords(a, b Statement) bool {

@@ -6,7 +6,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/mneme/mneme/memory"
-	"github.com/mneme/mneme/memory/frame"
+	"github.com/mneme/mneme/memory/change"
+	"github.com/mneme/mneme/memory/question"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -19,7 +20,7 @@ const (
 	MaxLatest = 30
 )
 
-// Least probabilities of a succession (frame.Question.Successions). Statements that are only similar, such as
+// Least probabilities of a succession (question.Question.Successions). Statements that are only similar, such as
 // statements about two siblings, stay below firstSuccession.
 const (
 	askedSuccession = 0.03 // if the question is about the past, which implies an older statement
@@ -36,7 +37,7 @@ const (
 
 // Quote is the parsed text of a candidate.
 type Quote struct {
-	frame.Text
+	question.Text
 	Bytes int // length of the whole text
 }
 
@@ -49,7 +50,7 @@ type pair struct {
 // Latest compares the best of the ranked candidates as answers to the question. If a later statement replaced an
 // earlier one, it moves to the place of the earlier one in the ranking, and the earlier one is marked with it. If the
 // question is about the past, the earlier one comes first. Links of revisions also count as pairs. Nothing is dropped.
-func Latest(ranked []Evidence, said map[uuid.UUID]Quote, asked []frame.Question) []Evidence {
+func Latest(ranked []Evidence, said map[uuid.UUID]Quote, asked []question.Question) []Evidence {
 	out := ranked
 	if len(out) == 0 {
 		return out
@@ -58,7 +59,7 @@ func Latest(ranked []Evidence, said map[uuid.UUID]Quote, asked []frame.Question)
 	for i := range out {
 		position[out[i].ID] = i
 	}
-	past := slices.ContainsFunc(asked, func(q frame.Question) bool { return q.Past })
+	past := slices.ContainsFunc(asked, func(q question.Question) bool { return q.Past })
 	least := firstSuccession
 	if past {
 		least = askedSuccession
@@ -84,10 +85,10 @@ func Latest(ranked []Evidence, said map[uuid.UUID]Quote, asked []frame.Question)
 func successions(
 	candidates []Evidence,
 	said map[uuid.UUID]Quote,
-	asked []frame.Question,
+	asked []question.Question,
 	least float64,
 ) (sure, unsure []pair) {
-	var texts []frame.Text
+	var texts []question.Text
 	var at []int // their candidates
 	length := 0.0
 	for i, e := range candidates {
@@ -109,7 +110,7 @@ func successions(
 			if !follows(i, j) || candidates[at[j]].Status != schema.StatusContested {
 				continue
 			}
-			if r, _ := frame.Best(a.Frames, b.Frames); r.Certainty >= frame.Likely && !frame.Apart(a, b) {
+			if r, _ := change.Best(a.Frames, b.Frames); r.Certainty >= change.Likely && !question.Apart(a, b) {
 				sure = append(sure, pair{at[i], at[j], 1})
 			}
 		}
@@ -209,10 +210,10 @@ func (e *Evidence) mark(newer *Evidence, part bool) {
 
 // preferPast puts the earlier statement of each pair first. If the question names a value, it does so only for the
 // statement that came right before that value. Without a sure pair, it uses the likeliest unsure pair.
-func preferPast(out []Evidence, sure, unsure []pair, said map[uuid.UUID]Quote, asked []frame.Question) {
+func preferPast(out []Evidence, sure, unsure []pair, said map[uuid.UUID]Quote, asked []question.Question) {
 	wanted := func(p pair) bool {
 		older, newer := said[out[p.older].ID].Text, said[out[p.newer].ID].Text
-		return slices.ContainsFunc(asked, func(q frame.Question) bool { return q.Past && q.Precedes(older, newer) })
+		return slices.ContainsFunc(asked, func(q question.Question) bool { return q.Past && q.Precedes(older, newer) })
 	}
 	swapped := false
 	swap := func(p pair) {
@@ -251,8 +252,8 @@ func preferPast(out []Evidence, sure, unsure []pair, said map[uuid.UUID]Quote, a
 // first has fewer words of the question. The words of the change and of the question are in one sentence. Nothing is
 // marked, because the change may concern a related subject. Short statements are left to successions, which compare
 // subjects.
-func updatesFirst(out []Evidence, said map[uuid.UUID]Quote, asked []frame.Question) {
-	if !slices.ContainsFunc(asked, func(q frame.Question) bool { return q.Value }) {
+func updatesFirst(out []Evidence, said map[uuid.UUID]Quote, asked []question.Question) {
+	if !slices.ContainsFunc(asked, func(q question.Question) bool { return q.Value }) {
 		return
 	}
 	Rank(out)
@@ -260,7 +261,7 @@ func updatesFirst(out []Evidence, said map[uuid.UUID]Quote, asked []frame.Questi
 	for i := range best {
 		newer := &best[i]
 		text, known := said[newer.ID]
-		tells := func(q frame.Question) bool { return q.UpdatedBy(text.Text) }
+		tells := func(q question.Question) bool { return q.UpdatedBy(text.Text) }
 		if !known || IsAssistant(newer.Speaker, newer.Agent) || newer.Relevance < updateRelevance ||
 			text.Length() < longLength || !slices.ContainsFunc(asked, tells) {
 			continue

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/memory"
-	"github.com/mneme/mneme/memory/frame"
+	"github.com/mneme/mneme/memory/question"
 	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/schema"
 )
@@ -26,16 +26,16 @@ func ranked(scores []float64, texts ...string) ranking {
 		r.evidence = append(r.evidence, rank.Evidence{ID: id, Score: scores[i],
 			Features: rank.Features{Type: schema.TypeSemantic,
 				OccurredAt: time.Date(2026, 3, 1+i, 9, 0, 0, 0, time.UTC)}})
-		r.said[id] = rank.Quote{Text: frame.ReadText(text, ""), Bytes: len(text)}
+		r.said[id] = rank.Quote{Text: question.ReadText(text, ""), Bytes: len(text)}
 	}
 	rank.Rank(r.evidence)
 	return r
 }
 
 // asked returns the numbers of the candidates in their new order, and their marks.
-func (r ranking) asked(question string) (order []int, marks map[int]schema.Currentness) {
+func (r ranking) asked(text string) (order []int, marks map[int]schema.Currentness) {
 	marks = map[int]schema.Currentness{}
-	for _, e := range rank.Latest(r.evidence, r.said, []frame.Question{frame.ReadQuestion(question)}) {
+	for _, e := range rank.Latest(r.evidence, r.said, []question.Question{question.Read(text)}) {
 		n := int(e.ID[15])
 		order = append(order, n)
 		if e.Currentness != "" {
@@ -153,7 +153,8 @@ func TestLatestOfLongTurns(t *testing.T) {
 	require.Equal(t, []int{1, 2, 3}, order)
 	require.Empty(t, marks)
 
-	order, marks = ranked([]float64{0.9, 0.8, 0.1}, "I live in Lyon.", "I moved from Lyon to Oslo.", far).asked(question)
+	order, marks = ranked([]float64{0.9, 0.8, 0.1}, "I live in Lyon.", "I moved from Lyon to Oslo.",
+		far).asked(question)
 	require.Equal(t, []int{2, 1, 3}, order, "statements between turns")
 	require.Equal(t, map[int]schema.Currentness{1: schema.CurrentnessOlder}, marks)
 

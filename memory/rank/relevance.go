@@ -3,7 +3,7 @@ package rank
 import (
 	"slices"
 
-	"github.com/mneme/mneme/memory/frame"
+	"github.com/mneme/mneme/memory/question"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -31,7 +31,7 @@ var outdatedShare = map[schema.Currentness]float64{schema.CurrentnessMixed: 0.85
 // higher. PreferRelevant adds the nearness in a trained space. Evidence from the session and from neighbours does not
 // count. Memories that are hidden from the asker have no influence, so that they cannot decide whether there is an
 // answer.
-func RelevanceOf(e Evidence, q frame.Question, text frame.Text) float64 {
+func RelevanceOf(e Evidence, q question.Question, text question.Text) float64 {
 	out := q.Relevance(text)
 	if e.Type != "" && e.Type != schema.TypeSemantic && e.Type != schema.TypeEpisodic {
 		out = max(out, e.Score) // the text of a procedure or a plan rarely states its subject
@@ -47,7 +47,7 @@ const (
 	keptShare  = 0.4 // the share of its score that a candidate keeps at any relevance
 )
 
-// Lengths (frame.Text.Length) up to which texts are short statements, and from which they are turns of a conversation.
+// Lengths (question.Text.Length) up to which texts are short statements, and from which they are turns of a conversation.
 const (
 	shortLength = 0.45
 	longLength  = 0.6
@@ -59,7 +59,7 @@ func long(length float64) float64 {
 }
 
 // RelevanceBlend is the share of relevance in the ranking of candidates. Length is how long their texts are, in
-// [0,1]: see frame.Text.Length.
+// [0,1]: see question.Text.Length.
 func RelevanceBlend(ranked []Evidence, length float64) float64 {
 	if slices.ContainsFunc(ranked, func(e Evidence) bool { return e.passed(StageRerank) }) {
 		return longBlend // a reranker has already judged the texts

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mneme/mneme/memory/frame"
+	"github.com/mneme/mneme/memory/question"
 )
 
 // chat is the half of the evaluation conversations.
@@ -29,7 +29,7 @@ func chats(path string, weight float64) (out []example, err error) {
 	defer func() { _ = file.Close() }()
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, 16<<20)
-	question := firstChat
+	number := firstChat
 	var others, strangers []string // questions and speakers of the conversation before
 	for lines.Scan() {
 		var c struct {
@@ -47,18 +47,18 @@ func chats(path string, weight float64) (out []example, err error) {
 		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
-		texts := make([]frame.Text, len(c.Turns))
+		texts := make([]question.Text, len(c.Turns))
 		for i, t := range c.Turns {
-			texts[i] = frame.ReadText(t.Text+" "+t.Caption, t.Speaker)
+			texts[i] = question.ReadText(t.Text+" "+t.Caption, t.Speaker)
 		}
 		ask := func(text string, evidence []string) {
-			question++
-			q := frame.ReadQuestion(text)
+			number++
+			q := question.Read(text)
 			for i, t := range texts {
 				out = append(
 					out,
-					example{measures: frame.RelevanceMeasures(q, t), holds: slices.Contains(evidence, c.Turns[i].ID),
-						weight: weight, half: chat, question: question, known: len(evidence) > 0},
+					example{measures: question.RelevanceMeasures(q, t), holds: slices.Contains(evidence, c.Turns[i].ID),
+						weight: weight, half: chat, question: number, known: len(evidence) > 0},
 				)
 			}
 		}
@@ -81,9 +81,9 @@ func chats(path string, weight float64) (out []example, err error) {
 }
 
 // rename asks a question about other people.
-func rename(question string, from, to []string) string {
+func rename(asked string, from, to []string) string {
 	for i := range min(len(from), len(to)) {
-		question = strings.ReplaceAll(question, from[i], to[i])
+		asked = strings.ReplaceAll(asked, from[i], to[i])
 	}
-	return question
+	return asked
 }

@@ -1,4 +1,4 @@
-// Command fit fits the weights of memory/frame to the development conversations of package changes, and prints them. It
+// Command fit fits the weights of memory/question to the development conversations of package changes, and prints them. It
 // does not fit the held-out half; it only prints the sums of the results there.
 //
 //	go run ./bench/changes/fit [-conversations FILE]
@@ -17,7 +17,7 @@ import (
 	"slices"
 
 	"github.com/mneme/mneme/bench/changes"
-	"github.com/mneme/mneme/memory/frame"
+	"github.com/mneme/mneme/memory/question"
 )
 
 // Weight of coexisting statements against others: wrongly marking one as outdated costs more than missing a change.
@@ -46,10 +46,10 @@ func main() {
 		relevance = append(relevance, more...)
 	}
 	fmt.Println("Relevance")
-	report(relevance, frame.RelevanceNames(), topOfQuestion)
+	report(relevance, question.RelevanceNames(), topOfQuestion)
 	answers(relevance)
 	fmt.Println("\nSuccession")
-	report(succession, frame.SuccessionNames(), nil)
+	report(succession, question.SuccessionNames(), nil)
 	byRelevance, bySuccession := fit(relevance), fit(succession)
 	for _, half := range []string{"dev", "second", "third", "heldout"} {
 		for _, sure := range []float64{0, 0.5, 1} {
@@ -60,32 +60,32 @@ func main() {
 
 // examples asks all questions of the development halves.
 func examples() (relevance, succession []example) {
-	question := 0
+	number := 0
 	for _, tenant := range changes.Generate(1, 1) {
 		if tenant.HeldOut {
 			continue
 		}
-		texts := make([]frame.Text, len(tenant.Statements))
+		texts := make([]question.Text, len(tenant.Statements))
 		for i, s := range tenant.Statements {
-			texts[i] = frame.ReadText(s.Text, s.Speaker)
+			texts[i] = question.ReadText(s.Text, s.Speaker)
 		}
 		ask := func(text string, answers ...int) {
-			question++
-			q := frame.ReadQuestion(text)
+			number++
+			q := question.Read(text)
 			for i := range texts {
 				holds := false
 				for _, a := range answers {
 					holds = holds || a == i
 				}
-				relevance = append(relevance, example{measures: frame.RelevanceMeasures(q, texts[i]), holds: holds,
+				relevance = append(relevance, example{measures: question.RelevanceMeasures(q, texts[i]), holds: holds,
 					weight: 1,
-					half:   tenant.Half, question: question, known: len(answers) > 0})
+					half:   tenant.Half, question: number, known: len(answers) > 0})
 			}
 		}
 		follow := func(text string, old, now int, weight float64) {
-			q := frame.ReadQuestion(text)
+			q := question.Read(text)
 			earlier := func(i, j int) bool { return i < j }
-			frame.SuccessionMeasures(q, texts, earlier, func(i, j int, measures []float64) {
+			question.SuccessionMeasures(q, texts, earlier, func(i, j int, measures []float64) {
 				succession = append(
 					succession,
 					example{measures: measures, holds: i == old && j == now, weight: weight, half: tenant.Half},

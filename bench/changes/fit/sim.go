@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/mneme/mneme/bench/changes"
-	"github.com/mneme/mneme/memory/frame"
+	"github.com/mneme/mneme/memory/question"
 )
 
 // simulate answers the questions of one part of the corpus using only the two models, without a memory. It reports how
@@ -19,21 +19,21 @@ func simulate(half string, relevance, succession []float64, first, sure float64)
 		if tenant.Half != half {
 			continue
 		}
-		texts := make([]frame.Text, len(tenant.Statements))
+		texts := make([]question.Text, len(tenant.Statements))
 		for i, s := range tenant.Statements {
-			texts[i] = frame.ReadText(s.Text, s.Speaker)
+			texts[i] = question.ReadText(s.Text, s.Speaker)
 		}
-		answer := func(question string) (top int, outdated map[int]bool) {
-			q := frame.ReadQuestion(question)
+		answer := func(asked string) (top int, outdated map[int]bool) {
+			q := question.Read(asked)
 			best := math.Inf(-1)
 			for i := range texts {
-				if z := logit(frame.RelevanceMeasures(q, texts[i]), relevance); z > best {
+				if z := logit(question.RelevanceMeasures(q, texts[i]), relevance); z > best {
 					best, top = z, i
 				}
 			}
 			outdated = map[int]bool{}
 			successor, most := top, first
-			frame.SuccessionMeasures(q, texts, func(i, j int) bool { return i < j },
+			question.SuccessionMeasures(q, texts, func(i, j int) bool { return i < j },
 				func(i, j int, measures []float64) {
 					z := logit(measures, succession)
 					if z > sure {

@@ -9,8 +9,10 @@ import (
 	"github.com/kljensen/snowball/english"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/change"
 	"github.com/mneme/mneme/memory/frame"
 	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/memory/question"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -62,13 +64,13 @@ func restates(a, b gist) bool {
 	if len(a.frames) != 1 || len(b.frames) != 1 {
 		return false
 	}
-	there, back := frame.Compare(a.frames[0], b.frames[0]), frame.Compare(b.frames[0], a.frames[0])
-	return there.Change == frame.Restates && there.Certainty == frame.Sure &&
-		back.Change == frame.Restates && back.Certainty == frame.Sure
+	there, back := change.Compare(a.frames[0], b.frames[0]), change.Compare(b.frames[0], a.frames[0])
+	return there.Change == change.Restates && there.Certainty == change.Sure &&
+		back.Change == change.Restates && back.Certainty == change.Sure
 }
 
 func mayRestate(r Record) bool {
-	return r.Type == schema.TypeSemantic && len(r.Content) <= maxNear && frame.Readable(r.Content)
+	return r.Type == schema.TypeSemantic && len(r.Content) <= maxNear && question.Readable(r.Content)
 }
 
 // gist has the parts of a fact that are compared.

@@ -204,9 +204,6 @@ const maxEarned = 20
 // InPlace reports whether the solution may be offered first on a system.
 func (s Stats) InPlace(os string) bool { return s.Chance(os) >= InPlace }
 
-// InPlaceIn reports whether the solution may be offered first in a context.
-func (s Stats) InPlaceIn(context map[string]string) bool { return s.ChanceIn(context) >= InPlace }
-
 // Clone returns a deep copy.
 func (s Stats) Clone() Stats {
 	return Stats{All: s.All, In: maps.Clone(s.In), Earned: maps.Clone(s.Earned)}

@@ -1,6 +1,6 @@
 package facts
 
-import "github.com/mneme/mneme/memory/frame"
+import "github.com/mneme/mneme/memory/change"
 
 // Pair is a fact and a statement that may exclude each other. It is what a model is shown if the rules are not sure.
 type Pair struct {
@@ -22,8 +22,8 @@ const (
 // Doubtful reports whether a model may be asked if a change is a conflict at all. It may not if the words leave no
 // doubt.
 func (u Update) Doubtful() bool {
-	return u.Target != "" && (u.Action == Replace && u.Certainty < frame.Sure ||
-		u.Action == Contest && u.Certainty < frame.Likely)
+	return u.Target != "" && (u.Action == Replace && u.Certainty < change.Sure ||
+		u.Action == Contest && u.Certainty < change.Likely)
 }
 
 // Judged returns a doubtful change after a model's verdict. A model cannot remove a fact. If it says that both hold, a

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/change"
 	"github.com/mneme/mneme/memory/frame"
 	"github.com/mneme/mneme/memory/learning/duplicates"
 	"github.com/mneme/mneme/memory/learning/promote"
@@ -72,7 +73,7 @@ type Update struct {
 	Evidence         []string // ids of observations
 	Sources          int
 	Why              string
-	Certainty        frame.Certainty // that the text and the target cannot both hold
+	Certainty        change.Certainty // that the text and the target cannot both hold
 }
 
 // statement is a statement with all observations and the stored fact that make it.
@@ -152,12 +153,12 @@ func (l *Learner) at(text, who string, conditions promote.Conditions) *statement
 	s := &statement{key: key, who: who, frames: frames, sources: map[string]bool{}, sessions: map[string]bool{}}
 	for _, i := range l.near(frames) {
 		o := l.statements[i]
-		forward, more := frame.Best(o.frames, frames)
-		back, moreToo := frame.Best(frames, o.frames)
+		forward, more := change.Best(o.frames, frames)
+		back, moreToo := change.Best(frames, o.frames)
 		if more || moreToo {
 			continue
 		}
-		if forward.Change == frame.Restates && forward.Certainty == frame.Sure && back.Change == frame.Restates &&
+		if forward.Change == change.Restates && forward.Certainty == change.Sure && back.Change == change.Restates &&
 			len(conditions) == 0 && o.fact == nil {
 			l.byKey[key] = i
 			return o
@@ -188,7 +189,9 @@ func first(c promote.Conditions) map[string]string {
 	return out
 }
 
-func rivals(r frame.Relation) bool { return r.Certainty >= frame.Doubt && r.Change != frame.Restates }
+func rivals(r change.Relation) bool {
+	return r.Certainty >= change.Doubt && r.Change != change.Restates
+}
 
 // otherValue reports whether two statements have the same topic and owner but different values: "I prefer Go" and "I
 // prefer Python". Both may be true, often in different situations.
@@ -327,11 +330,11 @@ func (s *statement) against(o *statement) Update {
 		return u
 	}
 	later := s.first.After(o.last) && (o.fact == nil || s.first.After(o.fact.At))
-	relation, _ := frame.Best(o.frames, s.frames)
-	back, _ := frame.Best(s.frames, o.frames)
+	relation, _ := change.Best(o.frames, s.frames)
+	back, _ := change.Best(s.frames, o.frames)
 	var out Update
 	switch {
-	case later && relation.Certainty >= frame.Likely && s.weight()*outweighs >= o.weight():
+	case later && relation.Certainty >= change.Likely && s.weight()*outweighs >= o.weight():
 		out = s.update(Replace, o.fact, "said later, in words that change it")
 	case s.weight() >= outweighs*o.weight():
 		out = s.update(Replace, o.fact, "more speaks for it")

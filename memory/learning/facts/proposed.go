@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/mneme/mneme/memory/change"
 	"github.com/mneme/mneme/memory/frame"
 	"github.com/mneme/mneme/memory/learning/duplicates"
 	"github.com/mneme/mneme/memory/normalize"
@@ -121,8 +122,8 @@ func Check(text string, cited []Alone) (string, error) {
 		kinds = append(kinds, more...)
 		read := frame.Read(s.Text, s.Who)
 		mine := frame.Read(line, s.Who)
-		there, moreOf := frame.Best(read, mine)
-		back, _ := frame.Best(mine, read)
+		there, moreOf := change.Best(read, mine)
+		back, _ := change.Best(mine, read)
 		if len(read) != 1 || moreOf || rivals(there) || rivals(back) || otherValue(read, mine) {
 			return "", fmt.Errorf("statement %d says something else", i+1)
 		}

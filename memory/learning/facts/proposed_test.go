@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mneme/mneme/memory/frame"
+	"github.com/mneme/mneme/memory/change"
 	"github.com/mneme/mneme/memory/learning/facts"
 )
 
@@ -160,10 +160,10 @@ func TestBatchesForAModel(t *testing.T) {
 // A model may turn a replacement into a contest and a doubtful contest into two facts. It never removes a fact, and is
 // not asked about conflicts that the words make certain.
 func TestModelOnlyWeakensConflict(t *testing.T) {
-	replace := facts.Update{Action: facts.Replace, Target: "f", Certainty: frame.Likely}
-	contest := facts.Update{Action: facts.Contest, Target: "f", Certainty: frame.Doubt}
-	sure := facts.Update{Action: facts.Replace, Target: "f", Certainty: frame.Sure}
-	likely := facts.Update{Action: facts.Contest, Target: "f", Certainty: frame.Likely}
+	replace := facts.Update{Action: facts.Replace, Target: "f", Certainty: change.Likely}
+	contest := facts.Update{Action: facts.Contest, Target: "f", Certainty: change.Doubt}
+	sure := facts.Update{Action: facts.Replace, Target: "f", Certainty: change.Sure}
+	likely := facts.Update{Action: facts.Contest, Target: "f", Certainty: change.Likely}
 	require.Equal(t, []bool{true, true, false, false, false}, []bool{replace.Doubtful(), contest.Doubtful(),
 		sure.Doubtful(), likely.Doubtful(), facts.Update{Action: facts.Fork, Target: "f"}.Doubtful()})
 	for _, v := range []facts.Verdict{facts.Excludes, facts.Unsure, "", "anything"} {

@@ -1,6 +1,12 @@
-package frame
+package change_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/mneme/mneme/memory/change"
+	"github.com/mneme/mneme/memory/frame"
+	"github.com/mneme/mneme/memory/question"
+)
 
 // Each group is one principle: pairs of statements where the later changes the earlier, and pairs of nearly the same
 // form where both hold.
@@ -118,14 +124,15 @@ func TestChangesByStructure(t *testing.T) {
 	} {
 		t.Run(group.name, func(t *testing.T) {
 			for _, c := range group.changes {
-				r, _ := Best(Read(c[0], ""), Read(c[1], ""))
-				if r.Certainty < Likely || r.Change == Restates || ApartAs(Quote{c[0], ""}, Quote{c[1], ""}) {
+				r, _ := change.Best(frame.Read(c[0], ""), frame.Read(c[1], ""))
+				if r.Certainty < change.Likely || r.Change == change.Restates ||
+					question.ApartAs(question.Quote{Text: c[0]}, question.Quote{Text: c[1]}) {
 					t.Errorf("no change: %q, %q: %+v", c[0], c[1], r)
 				}
 			}
 			for _, c := range group.apart {
-				r, _ := Best(Read(c[0], ""), Read(c[1], ""))
-				if r.Certainty >= Likely && !ApartAs(Quote{c[0], ""}, Quote{c[1], ""}) {
+				r, _ := change.Best(frame.Read(c[0], ""), frame.Read(c[1], ""))
+				if r.Certainty >= change.Likely && !question.ApartAs(question.Quote{Text: c[0]}, question.Quote{Text: c[1]}) {
 					t.Errorf("both hold: %q, %q: %+v", c[0], c[1], r)
 				}
 			}
@@ -144,8 +151,8 @@ func TestAnotherOldValue(t *testing.T) {
 		{"Our log retention is 60 days.", "Our log retention was cut from 60 days to 30 days.", true},
 		{"Our log retention is 90 days.", "Our log retention was cut from 60 days to 30 days.", false},
 	} {
-		r, _ := Best(Read(c.earlier, ""), Read(c.later, ""))
-		if got := r.Certainty >= Likely; got != c.changes {
+		r, _ := change.Best(frame.Read(c.earlier, ""), frame.Read(c.later, ""))
+		if got := r.Certainty >= change.Likely; got != c.changes {
 			t.Errorf("%q, %q: %+v", c.earlier, c.later, r)
 		}
 	}

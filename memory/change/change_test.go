@@ -1,6 +1,10 @@
-package frame
+package change
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/mneme/mneme/memory/frame"
+)
 
 // Changes that only the verb shows, endings, and times of the day.
 func TestChangesWithoutMarkers(t *testing.T) {
@@ -27,7 +31,7 @@ func TestChangesWithoutMarkers(t *testing.T) {
 		{"Max won 30 euros at darts.", "Max switched from a road bike to a cargo bike.", Unrelated, ""},
 		{"I post my photos on Flickr.", "I left Pinterest and post my photos on Flickr.", Unrelated, ""},
 	} {
-		got, _ := Best(Read(c.earlier, ""), Read(c.later, ""))
+		got, _ := Best(frame.Read(c.earlier, ""), frame.Read(c.later, ""))
 		if got.Certainty != c.certainty || got.Change != c.change {
 			t.Errorf("%q, %q: %+v", c.earlier, c.later, got)
 		}

@@ -1,6 +1,8 @@
-package frame
+package question
 
-import "testing"
+import (
+	"testing"
+)
 
 func TestApart(t *testing.T) {
 	for _, c := range []struct {

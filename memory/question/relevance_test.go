@@ -1,4 +1,4 @@
-package frame
+package question
 
 import (
 	"testing"
@@ -19,7 +19,7 @@ func TestAnswerIsMostRelevant(t *testing.T) {
 		{"Which car does my aunt drive?", "My aunt drives a Saab.", "I drive a Volvo."},
 		{"Where do I work out?", "I train at Gym Nine.", "I work on the third floor."},
 	} {
-		q := ReadQuestion(c.question)
+		q := Read(c.question)
 		answer, other := q.Relevance(ReadText(c.answer, "")), q.Relevance(ReadText(c.other, ""))
 		if answer <= other {
 			t.Errorf("%s %q %.2f, %q %.2f", c.question, c.answer, answer, c.other, other)
@@ -33,7 +33,7 @@ func TestFactAboutAskerDoesNotAnswerForRelative(t *testing.T) {
 		{"What kind of boat does my cousin sail?", "My boat was stolen in the harbour."},
 		{"Which paper does my uncle read in the morning?", "I'm reading the Guardian in the mornings."},
 	} {
-		if got := ReadQuestion(c.question).Relevance(ReadText(c.text, "user")); got > 0.2 {
+		if got := Read(c.question).Relevance(ReadText(c.text, "user")); got > 0.2 {
 			t.Errorf("%s %q: %.2f", c.question, c.text, got)
 		}
 	}
@@ -49,7 +49,7 @@ func TestRelevanceIsAProbability(t *testing.T) {
 			}
 			return out
 		}
-		q, text := ReadQuestion(join(words.Draw(t, "question"))), ReadText(join(words.Draw(t, "text")), "Tom")
+		q, text := Read(join(words.Draw(t, "question"))), ReadText(join(words.Draw(t, "text")), "Tom")
 		if r := q.Relevance(text); !(r >= 0 && r <= 1) {
 			t.Fatalf("relevance %v", r)
 		}
@@ -58,7 +58,7 @@ func TestRelevanceIsAProbability(t *testing.T) {
 
 // If weights and measures differed in number, results would be wrong without an error.
 func TestModelsHaveOneWeightPerMeasure(t *testing.T) {
-	q := ReadQuestion("Where does Dana live?")
+	q := Read("Where does Dana live?")
 	texts := []Text{ReadText("Dana lives in Lyon.", ""), ReadText("Dana moved to Oslo.", "")}
 	if got := len(RelevanceMeasures(q, texts[0])); got != len(RelevanceNames()) {
 		t.Errorf("relevance: %d measures, %d weights", got, len(RelevanceNames()))
@@ -92,7 +92,7 @@ func TestSuccessions(t *testing.T) {
 			"The pool opens at 7:00 on Mondays now.", false},
 	} {
 		texts := []Text{ReadText(c.earlier, ""), ReadText(c.later, "")}
-		found := ReadQuestion(c.question).Successions(texts, 0.5, func(i, j int) bool { return i < j })
+		found := Read(c.question).Successions(texts, 0.5, func(i, j int) bool { return i < j })
 		if got := len(found) == 1 && found[0].Older == 0 && found[0].Newer == 1; got != c.want {
 			t.Errorf("%s %q, %q: %v", c.question, c.earlier, c.later, found)
 		}
@@ -110,7 +110,7 @@ func TestQuestionsAboutThePast(t *testing.T) {
 		"What should I do before the release?":             false,
 		"How expensive may it be before we need approval?": false,
 	} {
-		if got := ReadQuestion(question).Past; got != want {
+		if got := Read(question).Past; got != want {
 			t.Errorf("%s %v", question, got)
 		}
 	}
@@ -129,6 +129,6 @@ func TestUpdatedBy(t *testing.T) {
 		{"When is the dentist appointment with Dana?", "I rescheduled the dentist appointment to 4 pm.", true},
 		{"When is the dentist appointment with Dana?", "I upgraded my laptop, and Dana liked it.", false},
 	} {
-		require.Equal(t, c.want, ReadQuestion(c.question).UpdatedBy(ReadText(c.text, "")), c.text)
+		require.Equal(t, c.want, Read(c.question).UpdatedBy(ReadText(c.text, "")), c.text)
 	}
 }

@@ -1,8 +1,11 @@
-package frame
+package question
 
 import (
 	"slices"
 	"strings"
+
+	"github.com/mneme/mneme/memory/english"
+	"github.com/mneme/mneme/memory/frame"
 )
 
 // places describes where, when and for which of several things a statement is true.
@@ -21,10 +24,10 @@ type places struct {
 type modified struct{ modifier, head string }
 
 // additive has words that mark a statement as an addition to earlier ones.
-var additive = words("also too additionally another besides moreover")
+var additive = english.Words("also too additionally another besides moreover")
 
 // qualifiers has words that distinguish one of several things from another.
-var qualifiers = words(`old new first second third fourth last left right upper lower top bottom front rear inner
+var qualifiers = english.Words(`old new first second third fourth last left right upper lower top bottom front rear inner
 	outer big small large little main spare northern southern eastern western north south east west elder younger
 	older eldest youngest oldest twin half son daughter brother sister mother father aunt uncle grandmother
 	grandfather niece nephew stepson stepdaughter stepbrother stepsister summer winter spring autumn morning evening
@@ -33,7 +36,7 @@ var qualifiers = words(`old new first second third fourth last left right upper 
 	development dev prod local remote`)
 
 // within has the prepositions of phrases that limit a statement, such as "in the sandbox account".
-var within = words("for of in at on during")
+var within = english.Words("for of in at on during")
 
 // dayRanges has words for several weekdays.
 var dayRanges = map[string][]int{
@@ -46,37 +49,37 @@ var dayRanges = map[string][]int{
 var instances = map[string]string{"one": "for", "example": "for", "instance": "for", "time": "last"}
 
 // readPlaces adds the places that a sentence names. Values are the stems and words of the sentence's values.
-func (p *places) readPlaces(s tokens, values map[string]bool) {
-	ts, dated, typed := s.ts, make([]bool, len(s.ts)), make([]bool, len(s.ts))
-	for _, v := range s.typed {
-		for i := v.from; i < v.to; i++ {
-			dated[i], typed[i] = v.Kind == KindDate, true
+func (p *places) readPlaces(s frame.Sentence, values map[string]bool) {
+	ts, dated, typed := s.Tokens, make([]bool, len(s.Tokens)), make([]bool, len(s.Tokens))
+	for _, v := range s.Values {
+		for i := v.From; i < v.To; i++ {
+			dated[i], typed[i] = v.Kind == frame.KindDate, true
 		}
 	}
 	p.imagined = p.imagined || imagines(ts)
 	for i, t := range ts {
-		given := values[t.stem] || values[t.low]
-		p.also = p.also || i > 0 && additive[t.low] && t.end != ':'
+		given := values[t.Stem] || values[t.Low]
+		p.also = p.also || i > 0 && additive[t.Low] && t.End != ':'
 		p.instance = p.instance || isInstance(ts, i)
 		if !given {
 			p.readModified(ts, i, values)
 		}
 		p.readDays(ts, i, dated[i])
-		p.days = append(p.days, dayRanges[t.low]...)
-		ordinal := t.is("last", "first") // "the first", but not "last week"
-		if qualifiers[t.low] && !given && !typed[i] && (!ordinal || i > 0 && articles[ts[i-1].low]) {
-			p.qualifiers = append(p.qualifiers, t.low)
+		p.days = append(p.days, dayRanges[t.Low]...)
+		ordinal := t.Is("last", "first") // "the first", but not "last week"
+		if qualifiers[t.Low] && !given && !typed[i] && (!ordinal || i > 0 && english.Articles[ts[i-1].Low]) {
+			p.qualifiers = append(p.qualifiers, t.Low)
 		}
 		p.readName(ts, i, given)
 	}
 }
 
 // imagines reports whether a sentence is hypothetical: "if I moved".
-func imagines(ts []token) bool {
-	if len(ts) < 3 || ts[0].end != 0 {
+func imagines(ts []english.Token) bool {
+	if len(ts) < 3 || ts[0].End != 0 {
 		return false
 	}
-	switch ts[0].low {
+	switch ts[0].Low {
 	case "if", "should", "unless", "had", "were", "suppose", "imagine":
 		return true
 	}
@@ -84,40 +87,40 @@ func imagines(ts []token) bool {
 }
 
 // isInstance reports whether the word at i ends a phrase that introduces a single case.
-func isInstance(ts []token, i int) bool {
-	before := instances[ts[i].low]
-	return before != "" && i > 0 && ts[i-1].low == before && (ts[i].low != "one" || ts[i].end != 0)
+func isInstance(ts []english.Token, i int) bool {
+	before := instances[ts[i].Low]
+	return before != "" && i > 0 && ts[i-1].Low == before && (ts[i].Low != "one" || ts[i].End != 0)
 }
 
 // readModified records the noun at i with the word before it, in a phrase that limits the statement.
-func (p *places) readModified(ts []token, i int, values map[string]bool) {
+func (p *places) readModified(ts []english.Token, i int, values map[string]bool) {
 	if i < 2 {
 		return
 	}
 	head, modifier := ts[i], ts[i-1]
-	if !isContent(head) || !isContent(modifier) || modifier.end != 0 || head.cap || modifier.cap ||
-		values[modifier.stem] {
+	if !english.IsContent(head) || !english.IsContent(modifier) || modifier.End != 0 || head.Cap || modifier.Cap ||
+		values[modifier.Stem] {
 		return
 	}
 	k := i - 2
-	if articles[ts[k].low] && k > 0 {
+	if english.Articles[ts[k].Low] && k > 0 {
 		k--
 	}
-	if within[ts[k].low] {
-		p.within = append(p.within, modified{modifier.stem, head.stem})
+	if within[ts[k].Low] {
+		p.within = append(p.within, modified{modifier.Stem, head.Stem})
 	}
 }
 
 // readDays records the weekday at i, or the range that ends there: "Mondays to Fridays". A weekday in a date may be a
 // value.
-func (p *places) readDays(ts []token, i int, dated bool) {
-	dayAt := func(i int) int { return weekdays[strings.TrimSuffix(ts[i].low, "s")] }
+func (p *places) readDays(ts []english.Token, i int, dated bool) {
+	dayAt := func(i int) int { return frame.Weekdays[strings.TrimSuffix(ts[i].Low, "s")] }
 	day := dayAt(i)
 	if day == 0 {
 		return
 	}
 	from := day
-	if i > 1 && ts[i-1].is("to", "till", "through") {
+	if i > 1 && ts[i-1].Is("to", "till", "through") {
 		if start := dayAt(i - 2); start > 0 && start < day {
 			from = start
 		}
@@ -132,22 +135,23 @@ func (p *places) readDays(ts []token, i int, dated bool) {
 }
 
 // readName records the name at i if it limits the statement to one thing, as in "for the Delta team".
-func (p *places) readName(ts []token, i int, given bool) {
+func (p *places) readName(ts []english.Token, i int, given bool) {
 	t := ts[i]
-	ofSystem := i+1 < len(ts) && t.end == 0 && systemHeads[ts[i+1].stem] || // "for the Delta team"
-		i > 0 && ts[i-1].end == 0 && systemHeads[ts[i-1].stem] // "on project Tulip"
-	if !t.cap || i == 0 || given && !ofSystem || month(t) > 0 || weekdays[strings.TrimSuffix(t.low, "s")] > 0 {
+	ofSystem := i+1 < len(ts) && t.End == 0 && english.SystemHeads[ts[i+1].Stem] || // "for the Delta team"
+		i > 0 && ts[i-1].End == 0 && english.SystemHeads[ts[i-1].Stem] // "on project Tulip"
+	if !t.Cap || i == 0 || given && !ofSystem || frame.Month(t) > 0 ||
+		frame.Weekdays[strings.TrimSuffix(t.Low, "s")] > 0 {
 		return
 	}
 	k := i - 1
-	for k > 0 && (ts[k].cap || articles[ts[k].low] || possessives[ts[k].low]) && ts[k].end == 0 {
+	for k > 0 && (ts[k].Cap || english.Articles[ts[k].Low] || english.Possessives[ts[k].Low]) && ts[k].End == 0 {
 		k--
 	}
-	if k > 0 && systemHeads[ts[k].stem] && ts[k].end == 0 && within[ts[k-1].low] {
+	if k > 0 && english.SystemHeads[ts[k].Stem] && ts[k].End == 0 && within[ts[k-1].Low] {
 		k-- // "on project Tulip"
 	}
-	if within[ts[k].low] || t.poss || k == 0 && articles[ts[0].low] {
-		p.names = append(p.names, t.stem)
+	if within[ts[k].Low] || t.Poss || k == 0 && english.Articles[ts[0].Low] {
+		p.names = append(p.names, t.Stem)
 	}
 }
 
@@ -167,8 +171,8 @@ func disjoint(a, b []int) bool {
 // onDays returns the weekdays on which a text is true. If the text has a value of another kind, such as a time or a
 // number, its weekdays are not the value.
 func (t *Text) onDays() []int {
-	if len(t.typed[KindTime])+len(t.typed[KindDuration])+len(t.typed[KindAmount])+len(t.typed[KindNumber])+
-		len(t.typed[KindOften]) > 0 {
+	if len(t.typed[frame.KindTime])+len(t.typed[frame.KindDuration])+len(t.typed[frame.KindAmount])+len(t.typed[frame.KindNumber])+
+		len(t.typed[frame.KindOften]) > 0 {
 		return slices.Concat(t.places.days, t.places.valueDays)
 	}
 	return t.places.days
@@ -186,7 +190,7 @@ func ApartAs(earlier, later Quote) bool {
 // addition, a single case or hypothetical.
 func Apart(earlier, later Text) bool {
 	a, b := earlier.places, later.places
-	return b.also && later.cue < cueChange || a.also && later.cue < cueNow ||
+	return b.also && later.cue < frame.CueChange || a.also && later.cue < frame.CueNow ||
 		b.instance && !a.instance || b.imagined && !a.imagined ||
 		disjoint(earlier.onDays(), later.onDays()) || conflict(a.qualifiers, b.qualifiers) ||
 		conflict(a.names, b.names) ||

@@ -1,9 +1,10 @@
-package frame
+package question
 
 import (
 	"slices"
 	"strings"
 
+	"github.com/mneme/mneme/memory/english"
 	"github.com/mneme/mneme/memory/lexicon"
 )
 
@@ -144,25 +145,25 @@ func (q Question) cover(t Text) []cover {
 }
 
 // readWords collects the content words of a question, except owners and the value whose predecessor it asks for.
-func (q *Question) readWords(ts []token, dated []bool) {
+func (q *Question) readWords(ts []english.Token, dated []bool) {
 	owner := func(stem string) bool {
 		return slices.ContainsFunc(q.Terms, func(t Term) bool { return t.Owner && t.Stem == stem })
 	}
 	for i, t := range ts {
-		q.who = q.who || t.is("who", "whom", "whose")
-		if t.is("many", "much") || selfWords[t.low] || pastCues[t.low] || askFillers[t.stem] && i < 2 ||
-			dated[i] || !isContent(t) && !(t.cap && i > 0) {
+		q.who = q.who || t.Is("who", "whom", "whose")
+		if t.Is("many", "much") || english.SelfWords[t.Low] || pastCues[t.Low] || askFillers[t.Stem] && i < 2 ||
+			dated[i] || !english.IsContent(t) && !(t.Cap && i > 0) {
 			continue
 		}
-		parts := strings.Fields(strings.ToLower(t.text))
+		parts := strings.Fields(strings.ToLower(t.Text))
 		if len(parts) > 1 { // a phrase: "work out"
-			c := contentOf(t.low, t.stem)
+			c := contentOf(t.Low, t.Stem)
 			c.place = lexicon.PlaceOf(parts[len(parts)-1])
 			q.add(c, parts)
 			continue
 		}
 		low := parts[0]
-		if stem := stemOf(low); !owner(stem) && !slices.Contains(q.Before, stem) {
+		if stem := english.StemOf(low); !owner(stem) && !slices.Contains(q.Before, stem) {
 			q.add(contentOf(low, stem), parts)
 		}
 	}

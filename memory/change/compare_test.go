@@ -1,16 +1,18 @@
-package frame
+package change
 
 import (
 	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/memory/frame"
 )
 
 func relate(speakerA, a, speakerB, b string) Relation {
 	best := Relation{}
-	for _, x := range Read(a, speakerA) {
-		for _, y := range Read(b, speakerB) {
+	for _, x := range frame.Read(a, speakerA) {
+		for _, y := range frame.Read(b, speakerB) {
 			if r := Compare(x, y); r.Certainty > best.Certainty {
 				best = r
 			}
@@ -21,7 +23,7 @@ func relate(speakerA, a, speakerB, b string) Relation {
 
 func describe(speaker, s string) string {
 	out := ""
-	for _, f := range Read(s, speaker) {
+	for _, f := range frame.Read(s, speaker) {
 		out += fmt.Sprintf("%+v\n", f)
 	}
 	return out

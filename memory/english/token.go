@@ -1,4 +1,4 @@
-package frame
+package english
 
 import (
 	"slices"
@@ -7,35 +7,36 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/kljensen/snowball/english"
+	snowball "github.com/kljensen/snowball/english"
 
 	"github.com/mneme/mneme/memory/normalize"
 )
 
-// token is one word of a statement.
-type token struct {
-	text string // as written, without the punctuation around it
-	low  string // lower case, with straight apostrophes; a phrase of the lexicon is one token
-	stem string // base form of irregular verbs, otherwise the Snowball stem
-	end  rune   // punctuation mark after it that ends a clause: one of , ; : . ! ? ) – or 0
-	poss bool   // it had a possessive 's
-	cap  bool   // it starts with a capital
+// Token is one word of a statement.
+type Token struct {
+	Text string // as written, without the punctuation around it
+	Low  string // lower case, with straight apostrophes; a phrase of the lexicon is one token
+	Stem string // base form of irregular verbs, otherwise the Snowball stem
+	End  rune   // punctuation mark after it that ends a clause: one of , ; : . ! ? ) – or 0
+	Poss bool   // it had a possessive 's
+	Cap  bool   // it starts with a capital
 }
 
-// is reports whether the word is one of the given words.
-func (t token) is(words ...string) bool { return slices.Contains(words, t.low) }
+// Is reports whether the word is one of the given words.
+func (t Token) Is(words ...string) bool { return slices.Contains(words, t.Low) }
 
-func (t token) isChangeOfMind() bool { return t.low == "changemind" }
+// IsChangeOfMind reports whether the word is the phrase "I changed my mind".
+func (t Token) IsChangeOfMind() bool { return t.Low == "changemind" }
 
 const (
 	openers = "\"'“”‘’«([{*`„!&|<>~=:"
 	closers = "\"'“”‘’»)]}*`.,!?;:…&|<>~="
 )
 
-// tokenize splits one sentence into tokens. Contractions become two: "don't" is do and not.
-func tokenize(s string) []token {
+// Tokenize splits one sentence into tokens. Contractions become two: "don't" is do and not.
+func Tokenize(s string) []Token {
 	s = normalize.Apostrophes.Replace(dashes.Replace(s))
-	out := make([]token, 0, 16)
+	out := make([]Token, 0, 16)
 	for field := range strings.FieldsSeq(s) {
 		core := strings.TrimLeft(field, openers)
 		trimmed := strings.TrimRight(core, closers)
@@ -45,13 +46,13 @@ func tokenize(s string) []token {
 		}
 		if trimmed == "" {
 			if end != 0 && len(out) > 0 {
-				out[len(out)-1].end = end
+				out[len(out)-1].End = end
 			}
 			continue
 		}
 		if trimmed == "—" || trimmed == "-" || trimmed == "->" {
 			if len(out) > 0 {
-				out[len(out)-1].end = '–'
+				out[len(out)-1].End = '–'
 			}
 			continue
 		}
@@ -61,7 +62,7 @@ func tokenize(s string) []token {
 }
 
 // titles has abbreviations that stand before a name, so that their full stop ends nothing.
-var titles = words("Mr Mrs Ms Dr Prof St Sr Jr")
+var titles = Words("Mr Mrs Ms Dr Prof St Sr Jr")
 
 var dashes = strings.NewReplacer("—", " — ", "–", " — ", "→", " -> ", "=>", " -> ", "->", " -> ")
 
@@ -79,18 +80,18 @@ func clauseEnd(marks string) rune {
 	return end
 }
 
-func appendWord(out []token, text string, end rune) []token {
+func appendWord(out []Token, text string, end rune) []Token {
 	low := strings.ToLower(text)
 	first, _ := utf8.DecodeRuneInString(text)
-	t := token{text: text, low: low, end: end, cap: unicode.IsUpper(first)}
+	t := Token{Text: text, Low: low, End: end, Cap: unicode.IsUpper(first)}
 	base, rest, found := strings.Cut(low, "'")
 	if !found || base == "" {
 		return append(out, withStem(t))
 	}
-	split := func(head, tail string) []token {
+	split := func(head, tail string) []Token {
 		a := t
-		a.text, a.low, a.end = text[:min(len(text), len(head))], head, 0
-		return append(out, withStem(a), withStem(token{text: tail, low: tail, end: end}))
+		a.Text, a.Low, a.End = text[:min(len(text), len(head))], head, 0
+		return append(out, withStem(a), withStem(Token{Text: tail, Low: tail, End: end}))
 	}
 	switch rest {
 	case "m", "re":
@@ -114,46 +115,46 @@ func appendWord(out []token, text string, end rune) []token {
 		if beContractions[base] {
 			return split(base, "be")
 		}
-		t.text, t.low, t.poss = text[:len(base)], base, true
+		t.Text, t.Low, t.Poss = text[:len(base)], base, true
 	case "":
-		t.text, t.low, t.poss = text[:len(base)], base, strings.HasSuffix(base, "s")
+		t.Text, t.Low, t.Poss = text[:len(base)], base, strings.HasSuffix(base, "s")
 	}
 	return append(out, withStem(t))
 }
 
 // resolvePossessives turns 's into "is" if the next word cannot be owned: "the standup's at 10".
-func resolvePossessives(ts []token) []token {
+func resolvePossessives(ts []Token) []Token {
 	for i := 0; i < len(ts); i++ {
-		if !ts[i].poss {
+		if !ts[i].Poss {
 			continue
 		}
-		if ts[i].end == 0 && i+1 < len(ts) && !isAfterBe(ts[i+1]) {
+		if ts[i].End == 0 && i+1 < len(ts) && !isAfterBe(ts[i+1]) {
 			continue
 		}
-		if i+1 == len(ts) || ts[i].end != 0 {
+		if i+1 == len(ts) || ts[i].End != 0 {
 			continue // "it is Maya's"
 		}
-		ts[i].poss = false
-		be := withStem(token{text: "is", low: "be"})
-		ts = append(ts[:i+1], append([]token{be}, ts[i+1:]...)...)
+		ts[i].Poss = false
+		be := withStem(Token{Text: "is", Low: "be"})
+		ts = append(ts[:i+1], append([]Token{be}, ts[i+1:]...)...)
 	}
 	return ts
 }
 
 // isAfterBe reports whether a word seldom follows a possessive, so that 's means "is".
-func isAfterBe(t token) bool {
-	return prepositions[t.low] || articles[t.low] || t.is("not", "now", "been", "going", "moving", "always") ||
-		strings.HasSuffix(t.low, "ing") && t.low != "meeting" &&
-			t.low != "parking" && t.low != "training" && t.low != "building" && t.low != "wedding" || hasDigit(t.low)
+func isAfterBe(t Token) bool {
+	return Prepositions[t.Low] || Articles[t.Low] || t.Is("not", "now", "been", "going", "moving", "always") ||
+		strings.HasSuffix(t.Low, "ing") && t.Low != "meeting" &&
+			t.Low != "parking" && t.Low != "training" && t.Low != "building" && t.Low != "wedding" || HasDigit(t.Low)
 }
 
-func withStem(t token) token {
-	t.stem = stemOf(t.low)
+func withStem(t Token) Token {
+	t.Stem = StemOf(t.Low)
 	return t
 }
 
-// stemOf returns the stem that the forms of a word share.
-func stemOf(low string) string {
+// StemOf returns the stem that the forms of a word share.
+func StemOf(low string) string {
 	if base, ok := irregular[low]; ok {
 		low = base
 	}
@@ -163,7 +164,7 @@ func stemOf(low string) string {
 	if stem, ok := knownStems.get(low); ok {
 		return stem
 	}
-	stem := english.Stem(low, true)
+	stem := snowball.Stem(low, true)
 	knownStems.add(low, stem)
 	return stem
 }
@@ -200,58 +201,12 @@ func (c *stemCache) add(low, stem string) {
 	c.young[low] = stem
 }
 
-// joinPhrases makes one token of the phrases of the lexicon: "no longer", "on call".
-func joinPhrases(ts []token) []token {
-	ts = resolvePossessives(ts)
-	out := ts[:0]
-	for i := 0; i < len(ts); {
-		n, name := phraseAt(ts[i:])
-		if name == "calloff" && isBe(ts[i]) && i+n < len(ts) && ts[i+n-1].end == 0 && isContent(ts[i+n]) {
-			n = 0 // "Nils is off sick"
-		}
-		if n == 0 {
-			out = append(out, ts[i])
-			i++
-			continue
-		}
-		t := ts[i]
-		last := ts[i+n-1]
-		words := make([]string, n)
-		for k := range n {
-			words[k] = ts[i+k].text
-		}
-		t.text, t.low, t.stem, t.end, t.poss = strings.Join(words, " "), name, stemOf(name), last.end, last.poss
-		out = append(out, t)
-		i += n
-	}
-	return out
-}
+// HasDigit reports whether a word has a digit.
+func HasDigit(s string) bool { return strings.ContainsAny(s, "0123456789") }
 
-// phraseAt returns the length and the name of the longest phrase that starts ts.
-func phraseAt(ts []token) (n int, name string) {
-	for _, p := range phraseTable[ts[0].stem] {
-		if len(p.stems) <= n || len(p.stems) > len(ts) {
-			continue
-		}
-		match := true
-		for k, stem := range p.stems {
-			if ts[k].stem != stem || k < len(p.stems)-1 && ts[k].end != 0 {
-				match = false
-				break
-			}
-		}
-		if match {
-			n, name = len(p.stems), p.name
-		}
-	}
-	return n, name
-}
-
-func hasDigit(s string) bool { return strings.ContainsAny(s, "0123456789") }
-
-// sentences splits a text into sentences. A full stop in a word, after a digit or after an abbreviation does not end a
+// Sentences splits a text into sentences. A full stop in a word, after a digit or after an abbreviation does not end a
 // sentence.
-func sentences(text string) []string {
+func Sentences(text string) []string {
 	var out []string
 	start := 0
 	for i, r := range text {

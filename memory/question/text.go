@@ -1,4 +1,4 @@
-package frame
+package question
 
 import (
 	"maps"
@@ -8,19 +8,21 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/mneme/mneme/memory/english"
+	"github.com/mneme/mneme/memory/frame"
 	"github.com/mneme/mneme/memory/lexicon"
 )
 
 // Text is a text that was parsed in two ways: by its grammar, into statements, and into words with weights and
 // meanings. The words are used if the grammar could not be parsed.
 type Text struct {
-	Frames     []Frame
+	Frames     []frame.Frame
 	vocabulary vocabulary
 	words      []content
 	total      float64 // weight of words
 	meaning    lexicon.Vector
 	owner      []string // as in Frame, of all statements
-	typed      map[Kind][]string
+	typed      map[frame.Kind][]string
 	cue        int
 	changed    []vocabulary // vocabularies of the sentences with an update word: see Question.UpdatedBy
 	change     float64      // how near one of its words is to a word for a change, in [0,1]
@@ -42,13 +44,13 @@ type content struct {
 
 // ReadText parses a text. who is the speaker, or "" if unknown.
 func ReadText(text, who string) Text {
-	frames, read := readTokens(text, who)
-	t := Text{Frames: frames, vocabulary: vocabularyOf(read, who, frames), typed: map[Kind][]string{}}
+	frames, read := frame.ReadSentences(text, who)
+	t := Text{Frames: frames, vocabulary: vocabularyOf(read, who, frames), typed: map[frame.Kind][]string{}}
 	values := t.sumUp()
 	seen := map[string]bool{}
 	for _, sentence := range read {
-		if slices.ContainsFunc(sentence.ts, func(w token) bool { return updateStems[w.stem] }) {
-			t.changed = append(t.changed, vocabularyOf([]tokens{sentence}, who, nil))
+		if slices.ContainsFunc(sentence.Tokens, func(w english.Token) bool { return updateStems[w.Stem] }) {
+			t.changed = append(t.changed, vocabularyOf([]frame.Sentence{sentence}, who, nil))
 		}
 		t.places.readPlaces(sentence, values)
 		t.readWords(sentence, values, seen)
@@ -61,41 +63,42 @@ func (t *Text) sumUp() map[string]bool {
 	owners, values := map[string]bool{}, map[string]bool{}
 	t.past, t.event = len(t.Frames) > 0, len(t.Frames) > 0
 	for _, f := range t.Frames {
-		for _, o := range f.owner {
+		for _, o := range f.Owners {
 			owners[o] = true
 		}
-		for _, v := range slices.Concat(f.values, f.old) {
-			for w := range strings.FieldsSeq(v.key) {
+		for _, v := range slices.Concat(f.Values, f.Old) {
+			for w := range strings.FieldsSeq(v.Key) {
 				values[w] = true
 			}
 		}
-		t.cue = max(t.cue, f.cue)
-		t.ended, t.hedged = t.ended || f.ended, t.hedged || f.hedged
-		t.past, t.event = t.past && f.past, t.event && f.event
+		t.cue = max(t.cue, f.Cue)
+		t.ended, t.hedged = t.ended || f.Ended, t.hedged || f.Hedged
+		t.past, t.event = t.past && f.Past, t.event && f.Event
 	}
 	t.owner = slices.Sorted(maps.Keys(owners))
 	return values
 }
 
 // readWords adds the content words of a sentence, without owners and words of change.
-func (t *Text) readWords(s tokens, values, seen map[string]bool) {
-	ts, typed := s.ts, make([]bool, len(s.ts))
-	for _, v := range s.typed {
-		t.typed[v.Kind] = append(t.typed[v.Kind], v.key)
-		for i := v.from; i < v.to; i++ {
+func (t *Text) readWords(s frame.Sentence, values, seen map[string]bool) {
+	ts, typed := s.Tokens, make([]bool, len(s.Tokens))
+	for _, v := range s.Values {
+		t.typed[v.Kind] = append(t.typed[v.Kind], v.Key)
+		for i := v.From; i < v.To; i++ {
 			typed[i] = true
 		}
 	}
 	for i, w := range ts {
-		inside := w.cap && i > 0
+		inside := w.Cap && i > 0
 		t.noteChange(w)
 		switch {
-		case selfWords[w.low], w.low == "user", correctionCues[w.low], leadIns[w.low] && i < 2,
-			!isContent(w) && !typed[i] && !inside, changeVerbs[w.stem], endVerbs[w.stem], isMarker(w):
+		case english.SelfWords[w.Low], w.Low == "user", english.CorrectionCues[w.Low], english.LeadIns[w.Low] && i < 2,
+			!english.IsContent(w) && !typed[i] && !inside, english.ChangeVerbs[w.Stem], english.EndVerbs[w.Stem],
+			english.IsMarker(w):
 			continue
 		}
-		for low := range strings.FieldsSeq(strings.ToLower(w.text)) {
-			stem := stemOf(low)
+		for low := range strings.FieldsSeq(strings.ToLower(w.Text)) {
+			stem := english.StemOf(low)
 			if seen[stem] || slices.Contains(t.owner, stem) {
 				continue
 			}
@@ -120,17 +123,18 @@ var (
 		}
 		return out
 	})
-	current = words(`now today nowadays currently lately recently new latest again back until instead rather than no
+	current = english.Words(`now today nowadays currently lately recently new latest again back until instead rather than no
 		not never anymore any more longer without from since already still thesedays nolonger fromnowon asof afterall
 		insteadof ratherthan`)
 )
 
-func (t *Text) noteChange(w token) {
-	t.current = t.current || current[w.low]
-	if t.change == 1 || articles[w.low] || prepositions[w.low] || pronouns[w.low] || auxiliaries[w.low] {
+func (t *Text) noteChange(w english.Token) {
+	t.current = t.current || current[w.Low]
+	if t.change == 1 || english.Articles[w.Low] || english.Prepositions[w.Low] || english.Pronouns[w.Low] ||
+		english.Auxiliaries[w.Low] {
 		return
 	}
-	t.change = max(t.change, changeOf(lexicon.PlaceOf(w.low)))
+	t.change = max(t.change, changeOf(lexicon.PlaceOf(w.Low)))
 }
 
 // changeOf returns the similarity of a word to the nearest word of change, or 0 if the word is unknown. It is computed
@@ -157,7 +161,7 @@ var changes = sync.OnceValue(func() []atomic.Uint64 { return make([]atomic.Uint6
 // contentOf returns a content word with its weight, by rarity.
 func contentOf(low, stem string) content {
 	c := content{stem: stem, place: lexicon.PlaceOf(low), weight: 0.1 + 0.9*lexicon.Rarity(low)}
-	if softTerms[stem] {
+	if english.SoftTerms[stem] {
 		c.weight /= 2
 	}
 	return c
@@ -165,7 +169,10 @@ func contentOf(low, stem string) content {
 
 // OnlyEnds reports whether a text says only that something is no longer true.
 func (t *Text) OnlyEnds() bool {
-	return len(t.Frames) > 0 && !slices.ContainsFunc(t.Frames, func(f Frame) bool { return !f.ended && !f.negated })
+	return len(t.Frames) > 0 && !slices.ContainsFunc(t.Frames, func(f frame.Frame) bool {
+		return !f.Ended &&
+			!f.Negated
+	})
 }
 
 func (t *Text) has(stem string) bool {

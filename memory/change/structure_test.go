@@ -1,6 +1,11 @@
-package frame
+package change
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/mneme/mneme/memory/english"
+	"github.com/mneme/mneme/memory/frame"
+)
 
 func TestChangesBySentenceForm(t *testing.T) {
 	for _, c := range []struct {
@@ -25,7 +30,7 @@ func TestChangesBySentenceForm(t *testing.T) {
 		{"I work at Acme.", "I work at Acme Corp.", Sure, Restates},
 		{"Our backend is written in Python.", "We rewrote the backend in Go.", Sure, Updates},
 	} {
-		got, _ := Best(Read(c.earlier, ""), Read(c.later, ""))
+		got, _ := Best(frame.Read(c.earlier, ""), frame.Read(c.later, ""))
 		if got.Certainty != c.certainty || got.Change != c.change {
 			t.Errorf("%q, %q: %+v", c.earlier, c.later, got)
 		}
@@ -34,14 +39,14 @@ func TestChangesBySentenceForm(t *testing.T) {
 
 func TestOwnersBySentenceForm(t *testing.T) {
 	for text, want := range map[string]string{
-		"The book I'm reading is Emma.":               SelfTerm,
-		"Every Monday I meet friends for cards.":      SelfTerm,
-		"The tent we use is in the shed.":             TeamTerm,
+		"The book I'm reading is Emma.":               english.SelfTerm,
+		"Every Monday I meet friends for cards.":      english.SelfTerm,
+		"The tent we use is in the shed.":             english.TeamTerm,
 		"It is Pixelworks that prints our catalogue.": "pixelwork",
 	} {
-		frames := Read(text, "")
-		if len(frames) != 1 || len(frames[0].owner) == 0 || frames[0].owner[0] != want &&
-			frames[0].owner[len(frames[0].owner)-1] != want {
+		frames := frame.Read(text, "")
+		if len(frames) != 1 || len(frames[0].Owners) == 0 || frames[0].Owners[0] != want &&
+			frames[0].Owners[len(frames[0].Owners)-1] != want {
 			t.Errorf("%s %+v", text, frames)
 		}
 	}

@@ -1,6 +1,8 @@
-package frame
+package question
 
-import "math"
+import (
+	"math"
+)
 
 // model is a logistic regression: measures with weights. bench/changes/fit fitted them to the development conversations
 // of bench/changes, and the weights of relevance also to chats. No weight belongs to a particular word.

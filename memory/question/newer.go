@@ -1,4 +1,4 @@
-package frame
+package question
 
 import (
 	"cmp"
@@ -6,6 +6,10 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/mneme/mneme/memory/change"
+	"github.com/mneme/mneme/memory/english"
+	"github.com/mneme/mneme/memory/frame"
 )
 
 // succession estimates the probability that the later of two texts replaced the earlier one as the answer to a
@@ -60,7 +64,7 @@ func (q Question) Successions(texts []Text, least float64, follows func(i, j int
 	var out []Succession
 	answers.pairs(follows, func(i, j int, r ruling) {
 		p := probability(succession.logit(answers.measures(i, j, r)))
-		if r.certainty == Sure && !r.apart {
+		if r.certainty == change.Sure && !r.apart {
 			p = max(p, SureByRules)
 		}
 		if p >= least {
@@ -75,10 +79,10 @@ const SureByRules = 0.9
 
 // ruling is the judgement of the rules on an earlier and a later text.
 type ruling struct {
-	certainty Certainty // certainty that the later changes the earlier
-	restates  bool      // the later restates the earlier, perhaps with more details
-	strangers bool      // they are about different owners
-	apart     bool      // both can be true: see Apart
+	certainty change.Certainty // certainty that the later changes the earlier
+	restates  bool             // the later restates the earlier, perhaps with more details
+	strangers bool             // they are about different owners
+	apart     bool             // both can be true: see Apart
 }
 
 func rule(earlier, later *Text) ruling {
@@ -86,11 +90,11 @@ func rule(earlier, later *Text) ruling {
 		strangers: len(earlier.Frames) > 0 && len(later.Frames) > 0}
 	for _, f := range earlier.Frames {
 		for _, g := range later.Frames {
-			out.strangers = out.strangers && strangers(f, g)
+			out.strangers = out.strangers && frame.Strangers(f, g)
 			out.restates = out.restates || sameForm(f, g)
-			if r := Compare(f, g); r.Change != Restates {
+			if r := change.Compare(f, g); r.Change != change.Restates {
 				out.certainty = max(out.certainty, r.Certainty)
-			} else if r.Certainty == Sure {
+			} else if r.Certainty == change.Sure {
 				out.restates = true
 			}
 		}
@@ -102,18 +106,18 @@ func rule(earlier, later *Text) ruling {
 func sameWords(earlier, later *Text) bool {
 	lacks := func(c content) bool { return !later.has(c.stem) }
 	return len(earlier.words) == len(later.words) && !slices.ContainsFunc(earlier.words, lacks) &&
-		earlier.ended == later.ended && earlier.past == later.past && later.cue < cueChange
+		earlier.ended == later.ended && earlier.past == later.past && later.cue < frame.CueChange
 }
 
 // sameForm reports whether two statements about one owner give the same date, number or the like and no other value:
 // "moved to 10:00" and then "is at 10:00 every day".
-func sameForm(f, g Frame) bool {
-	if len(f.values) == 0 || len(f.values) != len(g.values) || f.ended || g.ended || f.negated != g.negated ||
-		strangers(f, g) {
+func sameForm(f, g frame.Frame) bool {
+	if len(f.Values) == 0 || len(f.Values) != len(g.Values) || f.Ended || g.Ended || f.Negated != g.Negated ||
+		frame.Strangers(f, g) {
 		return false
 	}
-	return !slices.ContainsFunc(f.values, func(v Value) bool {
-		return !singleKind(v.Kind) || !slices.ContainsFunc(g.values, v.Same)
+	return !slices.ContainsFunc(f.Values, func(v frame.Value) bool {
+		return !frame.SingleKind(v.Kind) || !slices.ContainsFunc(g.Values, v.Same)
 	})
 }
 
@@ -187,17 +191,17 @@ func (a answers) measures(i, j int, r ruling) []float64 {
 		common / max(min(x.total, y.total), 0.5),
 		when(len(x.typed) > 0 && len(y.typed) == 0),
 		when(len(x.typed) == 0 && len(y.typed) > 0),
-		when(y.cue == cueNow),
+		when(y.cue == frame.CueNow),
 		when(y.ended),
 		kept / max(value, 0.5),
 		when(x.past || x.event || x.hedged),
 		when(y.past || y.event),
 		min(names, 2),
-		when(y.cue == cueChange) * later,
+		when(y.cue == frame.CueChange) * later,
 		later * earlier,
 		y.Length(),
-		when(r.certainty == Likely),
-		when(r.certainty == Sure),
+		when(r.certainty == change.Likely),
+		when(r.certainty == change.Sure),
 		a.logits[i],
 		a.logits[j],
 		a.logits[0] - least,
@@ -266,7 +270,7 @@ var updateWords = []string{"increased", "decreased", "raised", "lowered", "reduc
 var updateStems = func() map[string]bool {
 	out := map[string]bool{}
 	for _, w := range updateWords {
-		out[stemOf(w)] = true
+		out[english.StemOf(w)] = true
 	}
 	return out
 }()

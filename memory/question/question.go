@@ -1,10 +1,12 @@
-package frame
+package question
 
 import (
 	"slices"
 	"strings"
 	"unicode"
 
+	"github.com/mneme/mneme/memory/english"
+	"github.com/mneme/mneme/memory/frame"
 	"github.com/mneme/mneme/memory/lexicon"
 )
 
@@ -29,64 +31,58 @@ type Term struct {
 	Owner bool // it names an owner: a name, "my", the thing asked about
 }
 
-// SelfTerm and TeamTerm are the stems of "I" and "we" in questions and statements.
-const (
-	SelfTerm = selfTerm
-	TeamTerm = teamTerm
-)
-
 // askFillers has words that occur in questions about any subject.
-var askFillers = stems(`tell know describe explain list give remind summarize summarise discuss mention talk say said
+var askFillers = english.Stems(`tell know describe explain list give remind summarize summarise discuss mention talk say said
 	said want ask show think like_to help find detail information info example kind type sort name anything exactly
 	again please current currently recent recently now latest about many much any ever used previously originally
 	before former formerly previous initial initially`)
 
 // pastCues has words of questions about the past.
-var pastCues = words("previously previous formerly former originally original initially usedto inthepast prior earlier")
+var pastCues = english.Words("previously previous formerly former originally original initially usedto inthepast prior earlier")
 
 // ReadQuestion parses a question.
-func ReadQuestion(text string) Question {
-	ts := tokenize(strings.TrimSpace(text))
+func Read(text string) Question {
+	ts := english.Tokenize(strings.TrimSpace(text))
 	q := Question{Value: asksValue(text)}
-	did := slices.ContainsFunc(ts, func(t token) bool {
-		return t.is("did", "was", "were", "had", "usedto") || pastTense(t)
+	did := slices.ContainsFunc(ts, func(t english.Token) bool {
+		return t.Is("did", "was", "were", "had", "usedto") || english.PastTense(t)
 	})
 	q.Asks = strings.HasSuffix(strings.TrimRight(text, "\"')] "), "?") || len(ts) > 2 && asks(ts)
 	for i, t := range ts {
 		switch {
-		case pastCues[t.low]:
+		case pastCues[t.Low]:
 			q.Past = true
-		case did && i > 0 && (t.low == "recently" && ts[i-1].low == "until" ||
-			t.low == "one" && ts[i-1].low == "last" ||
-			t.low == "last" && i > 1 && ts[i-2].low == "until"):
+		case did && i > 0 && (t.Low == "recently" && ts[i-1].Low == "until" ||
+			t.Low == "one" && ts[i-1].Low == "last" ||
+			t.Low == "last" && i > 1 && ts[i-2].Low == "until"):
 			q.Past = true
-		case did && i > 1 && t.is("beginning", "start", "outset") && ts[i-2].is("at", "in"):
+		case did && i > 1 && t.Is("beginning", "start", "outset") && ts[i-2].Is("at", "in"):
 			q.Past = true
-		case t.low == "before" && i+1 == len(ts):
+		case t.Low == "before" && i+1 == len(ts):
 			q.Past = true
-		case t.low == "use" && did && i+1 < len(ts) && ts[i+1].low == "to":
+		case t.Low == "use" && did && i+1 < len(ts) && ts[i+1].Low == "to":
 			q.Past = true
-		case t.low == "first" && i > 0 && ts[i-1].low == "at":
+		case t.Low == "first" && i > 0 && ts[i-1].Low == "at":
 			q.Past = did
-		case t.low == "old" && i > 0 && ts[i-1].low != "how" && i+1 < len(ts) && !articles[ts[i-1].low]:
+		case t.Low == "old" && i > 0 && ts[i-1].Low != "how" && i+1 < len(ts) && !english.Articles[ts[i-1].Low]:
 			q.Past = true
-		case t.low == "before" && did && (i+1 == len(ts) || !endsGerund(ts[i+1]) || i+2 < len(ts)):
+		case t.Low == "before" && did && (i+1 == len(ts) || !english.EndsGerund(ts[i+1]) || i+2 < len(ts)):
 			q.Past = true
 			for _, w := range ts[i+1:] {
-				if (isContent(w) || w.cap) && !endsGerund(w) {
-					q.Before = append(q.Before, strings.Fields(w.stem)...)
+				if (english.IsContent(w) || w.Cap) && !english.EndsGerund(w) {
+					q.Before = append(q.Before, strings.Fields(w.Stem)...)
 				}
-				if w.end != 0 {
+				if w.End != 0 {
 					break
 				}
 			}
-		case t.low == "how" && i+1 < len(ts) && ts[i+1].is("much", "many"):
+		case t.Low == "how" && i+1 < len(ts) && ts[i+1].Is("much", "many"):
 			q.Amount = true
 		}
 	}
 	dated := make([]bool, len(ts)) // the time channel searches for times and dates
-	for _, v := range typedValues(ts) {
-		for i := v.from; i < v.to && (v.Kind == KindDate || v.Kind == KindTime); i++ {
+	for _, v := range frame.TypedValues(ts) {
+		for i := v.From; i < v.To && (v.Kind == frame.KindDate || v.Kind == frame.KindTime); i++ {
 			dated[i] = true
 		}
 	}
@@ -111,9 +107,9 @@ func (q Question) Precedes(earlier, later Text) bool {
 }
 
 // asks reports whether a sentence begins like a question: "which", "is", "for whom".
-func asks(ts []token) bool {
-	return questionWords[ts[0].low] || isAux(ts[0]) ||
-		len(ts) > 3 && prepositions[ts[0].low] && questionWords[ts[1].low]
+func asks(ts []english.Token) bool {
+	return english.QuestionWords[ts[0].Low] || english.IsAux(ts[0]) ||
+		len(ts) > 3 && english.Prepositions[ts[0].Low] && english.QuestionWords[ts[1].Low]
 }
 
 // Readable reports whether a text is in the Latin script, the only one that this package reads.
@@ -123,8 +119,6 @@ func Readable(text string) bool {
 			!unicode.Is(unicode.Latin, r)
 	})
 }
-
-func endsGerund(t token) bool { return strings.HasSuffix(t.low, "ing") && len(t.low) > 4 }
 
 // Clauses splits a text with several questions: "which seat does she want, and which trips need approval?"
 func Clauses(text string) []string {
@@ -137,7 +131,7 @@ func Clauses(text string) []string {
 		if strings.EqualFold(ts[i], "and") {
 			next = ts[i+1]
 		}
-		if joins && questionWords[strings.ToLower(next)] {
+		if joins && english.QuestionWords[strings.ToLower(next)] {
 			out = append(out, strings.Join(ts[start:i], " ")+"?")
 			start = i
 		}
@@ -146,7 +140,7 @@ func Clauses(text string) []string {
 }
 
 // terms collects the content words. Possessives and names give the owners.
-func (q *Question) terms(ts []token, dated []bool) {
+func (q *Question) terms(ts []english.Token, dated []bool) {
 	add := func(stem string, owner bool) {
 		if stem == "" || slices.ContainsFunc(q.Terms, func(t Term) bool { return t.Stem == stem }) {
 			return
@@ -155,48 +149,51 @@ func (q *Question) terms(ts []token, dated []bool) {
 	}
 	start := 0
 	for i, t := range ts {
-		if articles[t.low] || prepositions[t.low] || isAux(t) || questionWords[t.low] {
+		if english.Articles[t.Low] || english.Prepositions[t.Low] || english.IsAux(t) || english.QuestionWords[t.Low] {
 			start = i + 1
 		}
 		switch {
 		case dated[i], relation(ts, i):
 			continue
-		case selfWords[t.low]:
-			add(selfTerm, true)
+		case english.SelfWords[t.Low]:
+			add(english.SelfTerm, true)
 			continue
-		case teamWords[t.low]:
-			add(teamTerm, true)
+		case english.TeamWords[t.Low]:
+			add(english.TeamTerm, true)
 			continue
-		case t.poss:
+		case t.Poss:
 			for k := start; k < i; k++ {
 				for j := range q.Terms {
-					if q.Terms[j].Stem == ts[k].stem {
+					if q.Terms[j].Stem == ts[k].Stem {
 						q.Terms[j].Owner = true
 					}
 				}
 			}
-			if isContent(t) && !softTerms[t.stem] {
-				add(t.stem, true)
+			if english.IsContent(t) && !english.SoftTerms[t.Stem] {
+				add(t.Stem, true)
 			}
 			start = i + 1
 			continue
 		}
-		asks := askFillers[t.stem] || askFillers[t.low]
-		if !isContent(t) && !(concepts[t.stem] != nil && !auxiliaries[t.low] && !prepositions[t.low] &&
-			!fillers[t.low] && !questionWords[t.low]) || asks && concepts[t.stem] == nil ||
-			slices.Contains(q.Before, t.stem) {
+		asks := askFillers[t.Stem] || askFillers[t.Low]
+		if !english.IsContent(t) && !(english.Concepts[t.Stem] != nil && !english.Auxiliaries[t.Low] &&
+			!english.Prepositions[t.Low] &&
+			!english.Fillers[t.Low] && !english.QuestionWords[t.Low]) || asks && english.Concepts[t.Stem] == nil ||
+			slices.Contains(q.Before, t.Stem) {
 			continue
 		}
-		for w := range strings.FieldsSeq(t.stem) {
-			add(w, i > 0 && (relation(ts, i-1) || t.cap && categories[t.low] == "" && concepts[t.stem] == nil))
+		for w := range strings.FieldsSeq(t.Stem) {
+			add(w, i > 0 && (relation(ts, i-1) || t.Cap && english.Categories[t.Low] == "" &&
+				english.Concepts[t.Stem] == nil))
 		}
 	}
 }
 
 // relation reports whether a person follows the possessive at i, as in "my sister". A question about her is not about
 // the asker.
-func relation(ts []token, i int) bool {
-	return ts[i].is("my", "our") && i+1 < len(ts) && (people[ts[i+1].stem] || strings.HasSuffix(ts[i+1].low, "-in-law"))
+func relation(ts []english.Token, i int) bool {
+	return ts[i].Is("my", "our") && i+1 < len(ts) && (english.People[ts[i+1].Stem] ||
+		strings.HasSuffix(ts[i+1].Low, "-in-law"))
 }
 
 // vocabulary has the stems and concepts of a text, which can cover the terms of a question.
@@ -208,78 +205,60 @@ type vocabulary struct {
 	self     bool   // a speaker with a name says "I"
 }
 
-// tokens are the words of a sentence, with the values whose kind is clear from their form.
-type tokens struct {
-	ts    []token
-	typed []Value
-}
-
-// readTokens is Read that also returns the words of all sentences, questions too. Words are split and stemmed once.
-func readTokens(text, speaker string) (frames []Frame, words []tokens) {
-	for _, s := range sentences(text) {
-		ts := tokenize(s)
-		if !endsAsking(s) {
-			frames = appendSentence(frames, slices.Clone(ts), speaker)
-		}
-		words = append(words, tokens{ts, typedValues(ts)})
-	}
-	return frames, words
-}
-
 // vocabularyOf returns the vocabulary of a text and its parsed statements.
-func vocabularyOf(text []tokens, who string, frames []Frame) vocabulary {
+func vocabularyOf(text []frame.Sentence, who string, frames []frame.Frame) vocabulary {
 	v := vocabulary{stems: map[string]bool{}, concepts: map[string]bool{}}
 	note := func(stem string) {
 		for w := range strings.FieldsSeq(stem) {
 			v.stems[w] = true
 		}
-		for _, c := range concepts[stem] {
+		for _, c := range english.Concepts[stem] {
 			v.concepts[c] = true
 		}
 	}
 	for _, s := range text {
-		for _, t := range s.ts {
+		for _, t := range s.Tokens {
 			switch {
-			case selfWords[t.low] && speakerKey(who) == "":
-				v.stems[selfTerm] = true
-			case selfWords[t.low]:
+			case english.SelfWords[t.Low] && frame.SpeakerKey(who) == "":
+				v.stems[english.SelfTerm] = true
+			case english.SelfWords[t.Low]:
 				v.self = true
-			case t.low == "user":
-				v.stems[selfTerm], v.stems["user"] = true, true
-			case teamWords[t.low]:
-				v.stems[teamTerm] = true
+			case t.Low == "user":
+				v.stems[english.SelfTerm], v.stems["user"] = true, true
+			case english.TeamWords[t.Low]:
+				v.stems[english.TeamTerm] = true
 			default:
-				note(t.stem)
-				if strings.Contains(t.text, " ") { // a phrase: a question may have only one of its words
-					for w := range strings.FieldsSeq(strings.ToLower(t.text)) {
-						note(stemOf(w))
+				note(t.Stem)
+				if strings.Contains(t.Text, " ") { // a phrase: a question may have only one of its words
+					for w := range strings.FieldsSeq(strings.ToLower(t.Text)) {
+						note(english.StemOf(w))
 					}
 				}
-				if c := categories[t.low]; c != "" {
+				if c := english.Categories[t.Low]; c != "" {
 					v.concepts[c] = true
 				}
 			}
 		}
-		for _, value := range s.typed {
+		for _, value := range s.Values {
 			switch value.Kind {
-			case KindAmount, KindNumber, KindPercent:
+			case frame.KindAmount, frame.KindNumber, frame.KindPercent:
 				v.amounts = true
 			}
 		}
 	}
 	kin := false
 	for _, f := range frames { // implied terms: "joined Globex" is about an employer
-		for _, t := range f.topic {
+		for _, t := range f.Topic {
 			note(t)
 		}
-		kin = kin || f.kin
+		kin = kin || f.Kin
 	}
 	if kin { // "my sister lives in Porto" is not about the speaker
-		v.spoke = speakerKey(who)
+		v.spoke = frame.SpeakerKey(who)
 		return v
 	}
 	for name := range strings.FieldsSeq(strings.ToLower(who)) {
-		v.stems[stemOf(name)], v.stems[name] = true, true
+		v.stems[english.StemOf(name)], v.stems[name] = true, true
 	}
 	return v
 }
@@ -289,20 +268,21 @@ func (v vocabulary) covers(t Term) float64 {
 	if v.stems[t.Stem] {
 		return 1
 	}
-	if t.Stem == selfTerm && v.stems[teamTerm] || t.Stem == teamTerm && v.stems[selfTerm] {
+	if t.Stem == english.SelfTerm && v.stems[english.TeamTerm] || t.Stem == english.TeamTerm &&
+		v.stems[english.SelfTerm] {
 		return 1
 	}
 	switch {
 	case t.Stem == v.spoke && t.Stem != "":
 		return namedSelf
-	case t.Stem == selfTerm && v.self:
+	case t.Stem == english.SelfTerm && v.self:
 		return namedSelf
-	case t.Stem == teamTerm && !v.self:
+	case t.Stem == english.TeamTerm && !v.self:
 		return ownerless // a statement without an owner may be about us
-	case t.Stem == selfTerm:
+	case t.Stem == english.SelfTerm:
 		return ownerless / 2
 	}
-	for _, c := range concepts[t.Stem] {
+	for _, c := range english.Concepts[t.Stem] {
 		if v.concepts[c] {
 			return conceptCover
 		}
