@@ -44,7 +44,10 @@ var blindSecond = []Family{
 		return Failure{Command: fmt.Sprintf("python3 %s %s", script, file),
 			Right: Plan{run(`sed -i '%ds/= *\(.*\)$/= "\1"/' %s`, at, file)}}
 	}},
-	{"python: migration of the database not applied", []string{"python3", "sqlite3"}, func(p *place.Place, n *names) Failure {
+	{"python: migration of the database not applied", []string{"python3", "sqlite3"}, func(
+		p *place.Place,
+		n *names,
+	) Failure {
 		db, table, column := n.one("", n.word()+"/")+n.dashed()+n.one(".db", ".sqlite"), n.snake(), n.snake()
 		script, dir := n.snake()+".py", n.one("migrations", "db/migrate", "sql")
 		p.Write(db, "")

@@ -52,7 +52,8 @@ var cFamilies = []Family{
 		p.Write(two, fmt.Sprintf("#include %q\nvoid set(void);\nint main(void) { set(); return %s == 0; }\n", header,
 			shared))
 		p.Write(options, "-O1\n")
-		return Failure{Command: fmt.Sprintf("gcc @%s -o app %s %s", options, one, two), Right: Plan{line(options, "-fcommon")}}
+		return Failure{Command: fmt.Sprintf("gcc @%s -o app %s %s", options, one, two),
+			Right: Plan{line(options, "-fcommon")}}
 	}},
 	{"gcc: directory of a library not searched", []string{"gcc"}, func(p *place.Place, n *names) Failure {
 		lib, dir, file := n.word(), n.dir(), n.snake()+".c"

@@ -43,7 +43,8 @@ var devFamilies = []Family{
 		p.Write("src/"+pkg+"/__init__.py", fmt.Sprintf("LIMIT = %d\n", n.number()))
 		p.Write(main, "import "+pkg+"\n\nprint("+pkg+".LIMIT)\n")
 		p.Write("settings.env", "MODE="+n.word()+"\n")
-		return Failure{Command: "set -a; . ./settings.env; python3 " + main, Right: Plan{line("settings.env", "PYTHONPATH=src")}}
+		return Failure{Command: "set -a; . ./settings.env; python3 " + main,
+			Right: Plan{line("settings.env", "PYTHONPATH=src")}}
 	}},
 	{"npm: missing script", []string{"npm", "node"}, func(p *place.Place, n *names) Failure {
 		script := n.one("build", "lint", "bundle", "check", "generate")
@@ -61,6 +62,7 @@ var devFamilies = []Family{
 	{"python: tabs and spaces", []string{"python3"}, func(p *place.Place, n *names) Failure {
 		file := n.word() + "/" + n.snake() + ".py"
 		p.Write(file, "def "+n.snake()+"(a):\n        if a:\n\t    return 1\n\treturn 0\n")
-		return Failure{Command: "python3 " + file, Right: Plan{run("expand -t 8 %[1]s > %[1]s.new && mv %[1]s.new %[1]s", file)}}
+		return Failure{Command: "python3 " + file,
+			Right: Plan{run("expand -t 8 %[1]s > %[1]s.new && mv %[1]s.new %[1]s", file)}}
 	}},
 }

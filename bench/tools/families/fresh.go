@@ -26,7 +26,8 @@ var freshFamilies = []Family{
 		p.Sh(fmt.Sprintf("git clone -q . %[1]s && git remote add origin %[1]s && git fetch -q", at))
 		p.Write(n.word()+".md", n.word()+"\n")
 		p.Sh("git add -A && git commit -q -m second")
-		return Failure{Command: "git push -q origin main", Right: Plan{run("git -C %s config receive.denyCurrentBranch ignore", at)}}
+		return Failure{Command: "git push -q origin main",
+			Right: Plan{run("git -C %s config receive.denyCurrentBranch ignore", at)}}
 	}},
 	{"git: branch in another worktree", []string{"git"}, func(p *place.Place, n *names) Failure {
 		branch, tree := n.dashed(), p.Root+"/"+n.dashed()+"-tree"
@@ -76,7 +77,8 @@ var freshFamilies = []Family{
 		file, archive := n.word()+".txt", n.dashed()+".tgz"
 		p.Write(file, n.word()+"\n")
 		p.Sh(fmt.Sprintf("tar -cf %s %s", archive, file))
-		return Failure{Command: "gzip -t " + archive, Right: Plan{run("gzip -c %[1]s > %[1]s.new && mv %[1]s.new %[1]s", archive)}}
+		return Failure{Command: "gzip -t " + archive,
+			Right: Plan{run("gzip -c %[1]s > %[1]s.new && mv %[1]s.new %[1]s", archive)}}
 	}},
 	{"sqlite3: table not created", []string{"sqlite3"}, func(p *place.Place, n *names) Failure {
 		db, table := n.dashed()+".db", n.snake()

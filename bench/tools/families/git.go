@@ -37,7 +37,8 @@ var gitFamilies = []Family{
 	{"git: directory of another owner", []string{"git"}, func(p *place.Place, n *names) Failure {
 		repository(p, n.word()+".txt", n.word()+"\n")
 		p.Setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER=1") // how git's own tests give a directory another owner
-		return Failure{Command: "git " + n.one("status", "log"), Right: Plan{run("git config --global --add safe.directory %s", p.Dir)}}
+		return Failure{Command: "git " + n.one("status", "log"),
+			Right: Plan{run("git config --global --add safe.directory %s", p.Dir)}}
 	}},
 	{"git: conflict not resolved", []string{"git"}, func(p *place.Place, n *names) Failure {
 		file, branch := n.word()+".txt", n.dashed()

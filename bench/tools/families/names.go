@@ -86,8 +86,8 @@ var words = map[string][]string{
 		olive parsley radish saffron turnip vanilla walnut yam zucchini`),
 	"last": strings.Fields(`anchor bosun capstan davit estuary fathom galley halyard inlet jib keel leeward mast nautical
 		oar pontoon quay rudder sextant tiller undertow vessel windlass yawl`),
-	"blind": strings.Fields(`alto bassoon cello descant etude fugue gavotte harp intermezzo jig kazoo lute madrigal nocturne
-		oboe piccolo quartet rondo sonata tuba ukulele viola waltz zither`),
+	"blind": strings.Fields(`alto bassoon cello descant etude fugue gavotte harp intermezzo jig kazoo lute madrigal
+		nocturne oboe piccolo quartet rondo sonata tuba ukulele viola waltz zither`),
 	"situations": strings.Fields(`aspen birch cassia dogwood ebony ficus guava hickory ilex juniper karri larch mahogany
 		nutwood osage poplar quince rowan sequoia tamarind umber viburnum wenge yew zelkova`),
 	"unseen": strings.Fields(`alcove balcony cellar dormer eaves foyer gable hallway inglenook joist keystone lintel

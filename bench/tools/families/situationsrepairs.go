@@ -33,7 +33,6 @@ var (
 	scriptForm     = regexp.MustCompile(`^(\./\S+)`)
 	noModuleForm   = regexp.MustCompile(`Cannot find module '([^']+)'`)
 	boundForm      = regexp.MustCompile("the trait bound `(\\w+): ([\\w:]+)` is not satisfied")
-	derivedForm    = regexp.MustCompile(`derive\((\w+)\)`)
 	noFileForm     = regexp.MustCompile("file not found for module `(\\w+)`")
 	createForm     = regexp.MustCompile(`create file "([^"]+)" or`)
 	packageForm    = regexp.MustCompile(`package ([\w.]+) does not exist`)
@@ -58,14 +57,6 @@ func inCommand(form *regexp.Regexp, f func(s Seen, m []string) []Plan) func(s Se
 	return func(s Seen) []Plan {
 		return submatches(form, s.Command, func(m []string) []Plan { return f(s, m) })
 	}
-}
-
-// directory returns the directory of a path as the beginning of other paths.
-func directory(file string) string {
-	if dir := path.Dir(file); dir != "." {
-		return dir + "/"
-	}
-	return ""
 }
 
 // forEach makes a plan for each value.

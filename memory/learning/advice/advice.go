@@ -29,7 +29,9 @@ const (
 	fitUnconditional = 0.9
 	fitUnknown       = 0.6  // factor for each condition on a key that the situation lacks
 	fitRuledOut      = 0.5  // factor of a tentative candidate whose steps a procedure has for other situations only
-	fitRemoves       = 0.6  // factor in the order of options of a repair that removes data
+	fitRemoves       = 0.75 // factor in the order of options of a repair that removes data
+	fitRemoved       = 0.6  // the same of a tentative one
+	fitStrange       = 0.45 // the same of a repair that has helped only after calls or with values of another form
 	fitMissing       = 0.8  // factor of a repair that needs a value that the situation lacks
 	fitForm          = 0.9  // factor of a tentative candidate that helped only after calls of another form
 	fitPartial       = 0.95 // factor of a tentative candidate after which the call failed with another error
@@ -88,6 +90,7 @@ type Option struct {
 
 	incomplete bool // a repair that needs a value that the situation lacks
 	removes    bool // a step of it removes data (removes)
+	strange    bool // it has helped only after calls of another form, or with values of another kind
 }
 
 // Answer is the advice for a situation.
@@ -101,9 +104,9 @@ type Answer struct {
 // Sure is the confidence at which a caller can stop looking for other help.
 const Sure = 0.7
 
-// Sure reports whether the best option has at least the confidence Sure, and removes no data: there may be another one
-// that does not.
-func (a Answer) Sure() bool { return a.Best != nil && a.Best.Confidence >= Sure && !a.Best.removes }
+// Sure reports whether the best option has at least the confidence Sure and has helped in situations of this form.
+// Otherwise there may be another one that fits better.
+func (a Answer) Sure() bool { return a.Best != nil && a.Best.Confidence >= Sure && !a.Best.strange }
 
 // Advise chooses among candidates. It leaves out candidates whose conditions contradict the situation. A candidate that
 // has failed recently is not the best option. A tentative candidate never precedes a promoted one that works and needs
@@ -120,6 +123,7 @@ func Advise(s Situation, candidates []Candidate) Answer {
 	problem, intent := signature.OfError(s.Error), signature.OfIntent(s.Task)
 	values := align.KnownOf(problem, s.Task,
 		trace.Situation{Context: context, WorkingDir: s.WorkingDir, Failed: s.Failed})
+	context = trace.SettingOf(context, problem, s.Failed)
 	var options []Option
 	earned := earnedBy(s, candidates, problem, intent)
 	for _, c := range candidates {
@@ -172,16 +176,23 @@ func place(o Option) int {
 }
 
 // order is the confidence by which options are ordered: a repair that removes data comes after one that removes none
-// and works about as well.
+// and works about as well, and one that has not helped in situations of this form after one that has.
 func (o Option) order() float64 {
-	if o.removes {
-		return fitRemoves * o.Confidence
+	out := o.Confidence
+	switch {
+	case o.removes && o.Tentative:
+		out *= fitRemoved
+	case o.removes:
+		out *= fitRemoves
 	}
-	return o.Confidence
+	if o.strange {
+		out *= fitStrange
+	}
+	return out
 }
 
 func promoted(o Option) int {
-	if o.Tentative || o.incomplete || o.removes {
+	if o.Tentative || o.incomplete || o.strange {
 		return 0
 	}
 	return 1
@@ -286,18 +297,22 @@ func weigh(
 		out.Confidence *= fitPartial
 	}
 	values, missing := procedure.Values(known)
+	out.strange = c.OtherForm || procedure.Unlike(known)
 	for i, step := range procedure.Steps {
 		if !step.Takes(context) {
 			continue
 		}
 		args, without := step.Fill(values)
 		unknown := func(name string) bool { return slices.Contains(missing, name) }
-		if last := len(out.Steps) - 1; slices.ContainsFunc(without, unknown) && last >= 0 &&
-			i == len(procedure.Steps)-1 && !c.Tentative && c.Competence != nil &&
+		if last := len(out.Steps) - 1; last >= 0 && i == len(procedure.Steps)-1 && !c.Tentative && c.Competence != nil &&
 			c.Competence.Recipe[i].Validation == competence.CallPasses {
-			// The last step repeats the call that had failed. The caller knows its arguments.
-			out.Steps[last].Validation = competence.CallPasses
-			continue
+			repeats := s.Failed != nil && s.Failed.Tool == step.Tool
+			out.strange = out.strange || repeats && !procedure.HasForm(step, *s.Failed)
+			if repeats || slices.ContainsFunc(without, unknown) {
+				// The last step repeats the call that had failed. The caller knows its arguments.
+				out.Steps[last].Validation = competence.CallPasses
+				continue
+			}
 		}
 		for _, name := range without {
 			if unknown(name) && !slices.Contains(out.Missing, name) {
@@ -354,6 +369,7 @@ func fit(c promote.Conditions, context map[string]string) (float64, []string) {
 	for _, key := range slices.Sorted(maps.Keys(c)) {
 		v, ok := context[key]
 		switch {
+		case !ok && trace.IsForm(key): // the caller cannot know it
 		case !ok:
 			unknown = append(unknown, key)
 			out *= fitUnknown

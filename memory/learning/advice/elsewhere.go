@@ -11,6 +11,7 @@ import (
 	"github.com/mneme/mneme/memory/learning/align"
 	"github.com/mneme/mneme/memory/learning/signature"
 	"github.com/mneme/mneme/memory/learning/trace"
+	"github.com/mneme/mneme/memory/normalize"
 )
 
 // single makes a procedure from one attempt for the situation. If it has a value without a source, an element of a path
@@ -43,6 +44,14 @@ func elsewhere(a trace.Attempt, now Situation, elements bool) trace.Attempt {
 				if marks[part] = replaceWords(part, known, marks); marks[part] == part {
 					marks[part] = marked(part)
 				}
+			}
+		}
+		// A command may have the path without its extension.
+		if ext := path.Ext(text); ext != "" && !strings.ContainsAny(text, " \t") {
+			bare := strings.TrimSuffix(text, ext)
+			if stem := path.Base(bare); len(stem) >= minMark && strings.ContainsFunc(stem, unicode.IsLetter) &&
+				!commonStems[normalize.Lower(stem)] {
+				marks[bare] = marked(bare)
 			}
 		}
 		// A command may have the directory without the file. Its elements may be too short for marks of their own.
@@ -124,6 +133,9 @@ func elsewhere(a trace.Attempt, now Situation, elements bool) trace.Attempt {
 	}
 	return out
 }
+
+// commonStems are names that files of many projects have. A command that has such a word may mean something else.
+var commonStems = normalize.Set("main index app test tests lib mod setup config settings default build package init")
 
 // varied returns the words of a call that failed that the present call does not have in the same place. Calls with
 // another number of words are not compared.

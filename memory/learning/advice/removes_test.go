@@ -11,8 +11,8 @@ func TestRemoves(t *testing.T) {
 		"find . -type f -exec rm {} +", "git reset -q --hard", "git fetch && git reset --hard @{u}", "git clean -fdq",
 		"git checkout -q -- notes.txt", "git push -q --force", "git -C ../app checkout -- .", "git branch -D topic",
 		"sqlite3 a.db 'DELETE FROM orders'", "psql -c \"drop table orders\"", "sudo rm -r /srv/data",
-		"ls *.bak | xargs rm", "docker volume rm data", "docker system prune", "kubectl delete pod web", "truncate -s 0 a.csv",
-		"git restore a.txt"} {
+		"ls *.bak | xargs rm", "docker volume rm data", "docker system prune", "kubectl delete pod web",
+		"truncate -s 0 a.csv", "git restore a.txt"} {
 		require.True(t, removes("shell", []string{cmd}), cmd)
 	}
 	require.True(t, removes("delete_file", []string{"a.txt"}))

@@ -36,6 +36,7 @@ func Tentative(s Situation, attempts []trace.Attempt) []Candidate {
 	})
 	type made struct {
 		procedure align.Procedure
+		from      string // the attempt that it was made from
 		Candidate
 	}
 	var found []made
@@ -63,7 +64,7 @@ func Tentative(s Situation, attempts []trace.Attempt) []Candidate {
 		}
 		// The signal is the situation's problem, because the attempt's error may have been cut.
 		trigger := schema.Trigger{Signal: problem.Text}
-		found = append(found, made{procedure, Candidate{ID: a.Episode, Tentative: true, Evidence: []string{a.Episode},
+		found = append(found, made{procedure, a.ID, Candidate{ID: a.Episode, Tentative: true, Evidence: []string{a.Episode},
 			Competence: &schema.CompetencePayload{Kind: schema.TypeCompetence,
 				SkillName: "what helped before with " + a.Problem.Text,
 				Triggers:  []schema.Trigger{trigger}, Recipe: recipe}}})
@@ -73,7 +74,7 @@ func Tentative(s Situation, attempts []trace.Attempt) []Candidate {
 	for _, m := range found {
 		var own []trace.Attempt
 		for _, a := range attempts {
-			if m.procedure.Replay(a) {
+			if a.ID == m.from || m.procedure.Replay(a) {
 				own = append(own, a)
 			}
 		}

@@ -67,7 +67,7 @@ func Tried(s Situation, attempts []trace.Attempt, solutions ...Candidate) []DidN
 	earned := evidence.Earned(all)
 	var out []DidNotHelp
 	for _, m := range found {
-		chance := m.stats.ChanceWith(s.Context, earned)
+		chance := m.stats.ChanceWith(trace.SettingOf(s.Context, problem, s.Failed), earned)
 		values, missing := m.procedure.Values(known)
 		if chance >= unlikely || len(missing) > 0 {
 			continue
@@ -94,12 +94,12 @@ func statsOf(p align.Procedure, attempts []trace.Attempt) evidence.Stats {
 		session, tried := attempts[:n], false
 		for _, a := range session {
 			if p.Replay(a) {
-				stats.ObserveIn(a.Situation.Context, a.Succeeded(), a.At)
+				stats.ObserveIn(a.Setting(), a.Succeeded(), a.At)
 				tried = true
 			}
 		}
 		if !tried {
-			stats.PassIn(session[0].Situation.Context)
+			stats.PassIn(session[0].Setting())
 		}
 		attempts = attempts[n:]
 	}

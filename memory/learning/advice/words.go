@@ -74,15 +74,27 @@ func replaceWords(text string, old []string, by map[string]string) string {
 
 // figures returns the numbers and versions of an old problem that the present one lacks, with other ones of the same
 // form. Numbers are often equal by chance, so a number counts only if the present problem has another one in its place.
+// The same holds for the words of a quoted text.
 // Numbers below two are too common.
 func figures(old, present signature.Signature, text string) map[string]string {
 	out := map[string]string{}
-	n := 0
+	seen := map[signature.Kind]int{}
 	for _, v := range old.Values {
-		if v.Kind == signature.Number {
-			now, ok := present.Of(signature.Number, n)
-			if n++; ok && now != v.Text && isNumber(v.Text) && v.Text != "0" && v.Text != "1" {
+		now, ok := present.Of(v.Kind, seen[v.Kind])
+		seen[v.Kind]++
+		switch {
+		case !ok || now == v.Text:
+		case v.Kind == signature.Number || v.Kind == signature.Line:
+			if isNumber(v.Text) && v.Text != "0" && v.Text != "1" {
 				out[v.Text] = shifted(v.Text)
+			}
+		case v.Kind == signature.Name:
+			before, after := align.WordsOf(v), align.WordsOf(signature.Value{Kind: v.Kind, Text: now})
+			for i, w := range before {
+				if len(before) == len(after) && len(before) > 1 && w != after[i] && len(w) >= minMark &&
+					strings.ContainsFunc(w, unicode.IsLetter) {
+					out[w] = marked(w)
+				}
 			}
 		}
 	}

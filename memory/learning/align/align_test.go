@@ -248,7 +248,7 @@ func TestAWordOfTheFailedCallIsAParameter(t *testing.T) {
 		"a name without its ending": {
 			func(n int) string { return fmt.Sprintf("python3 src/job%d.py", n) },
 			func(n int) string { return fmt.Sprintf("rm -f src/job%d.lock", n) },
-			"rm -f src/{word}.lock", "failed.cmd.word.1.stem"},
+			"rm -f {word}.lock", "failed.cmd.word.1.bare"},
 		"a word of a statement in quotes": {
 			func(n int) string { return fmt.Sprintf("sqlite3 app.db 'SELECT id FROM table%d'", n) },
 			func(n int) string { return fmt.Sprintf("sqlite3 app.db 'CREATE TABLE table%d (id)'", n) },

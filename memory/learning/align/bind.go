@@ -27,7 +27,7 @@ import (
 //	step.N.PATH      the result of an earlier step, numbered from 0
 //
 // A suffix takes a part of a path: .dir the directory, .base the last element, .stem the last element without its
-// extension, .rel the path relative to working_dir.
+// extension, .bare the path without its extension, .rel the path relative to working_dir.
 const FromCaller = ""
 
 const (
@@ -67,12 +67,15 @@ func KnownOf(problem signature.Signature, task string, s trace.Situation) Known 
 }
 
 // relative adds a .rel binding for each path below dir, because tools often report absolute paths while commands use
-// relative ones. The path ./a has the .rel binding a.
+// relative ones. The paths ./a and a have the .rel binding a.
 func (k Known) relative(dir string) {
 	for _, name := range slices.Sorted(maps.Keys(k)) {
 		rel, ok := strings.CutPrefix(k[name], "./")
 		if !ok && dir != "" {
 			rel, ok = strings.CutPrefix(k[name], strings.TrimSuffix(dir, "/")+"/")
+		}
+		if !ok && strings.Contains(name, ".path.") && partOf(name) == "" && !strings.HasPrefix(k[name], "/") {
+			rel, ok = k[name], true // already relative
 		}
 		if ok && rel != "" {
 			k.add(name+".rel", rel)
@@ -139,7 +142,8 @@ func (k Known) values(prefix string, values []signature.Value) {
 // maxValueWords is the number of words of a value that have bindings of their own.
 const maxValueWords = 4
 
-// WordsOf returns the words of a value in an error text, without a sign such as ^ before a version. A value of one word
+// WordsOf returns the words of a value in an error text, without a sign such as ^ before a version and a colon after a
+// word. A value of one word
 // without such a sign is its only word.
 func WordsOf(v signature.Value) []string {
 	if v.Kind != signature.Name && v.Kind != signature.Version {
@@ -147,7 +151,7 @@ func WordsOf(v signature.Value) []string {
 	}
 	words := Words(v.Text)
 	for i, w := range words {
-		words[i] = strings.TrimLeft(w, "^~!")
+		words[i] = strings.TrimRight(strings.TrimLeft(w, "^~!"), ":")
 	}
 	return slices.DeleteFunc(words, func(w string) bool { return w == "" })
 }
@@ -160,9 +164,15 @@ func (k Known) add(name, value string) {
 	if strings.ContainsAny(value, `/\`) || strings.Contains(value, ".") && !strings.Contains(value, " ") {
 		slashed := strings.ReplaceAll(value, `\`, "/")
 		base := path.Base(slashed)
-		k[name+".dir"] = strings.TrimSuffix(value, value[len(path.Dir(slashed)):])
+		k[name+".dir"] = "."
+		if strings.Contains(slashed, "/") {
+			k[name+".dir"] = strings.TrimSuffix(value, value[len(path.Dir(slashed)):])
+		}
 		k[name+".base"] = base
 		k[name+".stem"] = strings.TrimSuffix(base, path.Ext(base))
+		if ext := path.Ext(base); ext != "" && ext != base {
+			k[name+".bare"] = strings.TrimSuffix(value, ext)
+		}
 	}
 }
 
@@ -226,9 +236,11 @@ func others(known []Known, p piece) (out []string) {
 // pieces divides a varying piece into constants and pieces with a binding. If that is impossible, it returns one piece
 // that the caller must give.
 func pieces(known []Known, p piece) []piece {
-	if p.from = bind(known, p.texts); sourceOf(p.from) == inOutput {
-		// The other lines are the least reliable source: a part from a better one is preferred.
-		if parts, ok := within(without(known, inOutput), p.texts, maxWithin); ok {
+	p.from = bind(known, p.texts)
+	if source := sourceOf(p.from); source == inOutput || stepPart(p.from) > 0 {
+		// The other lines are the least reliable source, and only a step's whole result is surely meant: a part from a
+		// better source is preferred.
+		if parts, ok := within(without(known, source), p.texts, maxWithin); ok {
 			return parts
 		}
 	}
@@ -276,8 +288,9 @@ func within(known []Known, texts []string, depth int) ([]piece, bool) {
 		return nil, false
 	}
 	names := slices.SortedFunc(maps.Keys(known[0]), func(a, b string) int {
-		// The longest value first: it is the least likely to match by chance.
-		return cmp.Or(len(known[0][b])-len(known[0][a]), rank(a)-rank(b), strings.Compare(a, b))
+		// A part of a step's result last: a caller must take it itself. Then the longest value first: it is the least
+		// likely to match by chance.
+		return cmp.Or(stepPart(a)-stepPart(b), len(known[0][b])-len(known[0][a]), rank(a)-rank(b), strings.Compare(a, b))
 	})
 	for _, name := range names {
 		heads, values, tails := make([]string, len(texts)), make([]string, len(texts)), make([]string, len(texts))
@@ -302,6 +315,14 @@ func within(known []Known, texts []string, depth int) ([]piece, bool) {
 		}
 	}
 	return nil, false
+}
+
+// stepPart returns 1 for a part of a result of a step, and 0 for other bindings.
+func stepPart(binding string) int {
+	if sourceOf(binding) == inSteps && partOf(binding) != "" {
+		return 1
+	}
+	return 0
 }
 
 // wordIn returns the index of a value in a text as a whole word, or after an affix (Affixed). It returns -1 if there is
@@ -375,12 +396,21 @@ func sourceOf(name string) string {
 	return ""
 }
 
+// partOf returns the suffix of a binding that takes a part of a path, or nothing.
+func partOf(binding string) string {
+	for _, suffix := range []string{".dir", ".base", ".stem", ".bare"} {
+		if strings.HasSuffix(binding, suffix) {
+			return suffix
+		}
+	}
+	return ""
+}
+
 // nameOf returns a short unused name for a parameter with a binding, and marks it as taken.
 func nameOf(binding string, taken map[string]bool) string {
 	name := "value"
 	if binding != FromCaller {
-		parts := strings.Split(strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(binding, ".dir"), ".base"),
-			".stem"), ".")
+		parts := strings.Split(strings.TrimSuffix(binding, partOf(binding)), ".")
 		name = parts[len(parts)-1]
 		if strings.Trim(name, "0123456789") == "" && len(parts) > 1 {
 			name = parts[len(parts)-2]

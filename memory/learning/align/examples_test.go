@@ -2,11 +2,14 @@ package align_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/memory/learning/align"
+	"github.com/mneme/mneme/memory/learning/signature"
+	"github.com/mneme/mneme/memory/learning/trace"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -40,4 +43,65 @@ func TestWithExamples(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The directory of a name without one is the working directory, and a path without its extension is one value.
+func TestPartsOfPaths(t *testing.T) {
+	for text, want := range map[string][3]string{
+		"keys/id.pub": {"keys", "keys/id", "id"},
+		"id.pub":      {".", "id", "id"},
+	} {
+		k := align.KnownOf(signature.Signature{Values: []signature.Value{{Kind: signature.Path, Text: text}}}, "",
+			trace.Situation{})
+		require.Equal(t, want, [3]string{k["error.path.0.dir"], k["error.path.0.bare"], k["error.path.0.stem"]}, text)
+		require.Equal(t, text, k["error.path.0.rel"])
+	}
+}
+
+// A file that the error does not name may be in the call that failed.
+func TestOnlyFileOfItsKindIsUsed(t *testing.T) {
+	p := align.Procedure{Steps: []align.Step{{Tool: "shell", Args: map[string]align.Template{
+		"cmd": align.ParseTemplate("cp {path}.bak {path}", "string")}}},
+		Params: []align.Param{{Name: "path", From: "error.path.0", Examples: []string{"/w/a/b.json", "/w/c.json"}}}}
+	call := func(cmd string) align.Known {
+		failed := shell(cmd)
+		return align.KnownOf(signature.OfError("SyntaxError: the text is not valid"), "", trace.Situation{Failed: &failed})
+	}
+	values, missing := p.Values(call("node load.js data/d.json"))
+	require.Empty(t, missing)
+	require.Equal(t, "data/d.json", values["path"])
+	p.Params[0].From = align.FromCaller // some occurrences had it in the error, and some in the call
+	values, missing = p.Values(call("node load.js data/d.json"))
+	require.Empty(t, missing)
+	require.Equal(t, "data/d.json", values["path"])
+	_, missing = p.Values(call("node load.js data/d.json e.json"))
+	require.Equal(t, []string{"path"}, missing, "two files of that kind")
+}
+
+func TestTemplatesMatchTheirOwnTexts(t *testing.T) {
+	template := align.ParseTemplate("sed -i 's/a/b/' {dir}/{word}", "string")
+	values, ok := template.Match("sed -i 's/a/b/' /work/app/main.js")
+	require.True(t, ok)
+	text, missing := template.Fill(values)
+	require.Empty(t, missing)
+	require.Equal(t, "sed -i 's/a/b/' /work/app/main.js", text)
+	_, ok = template.Match("sed -i 's/a/b/' main.js")
+	require.False(t, ok)
+}
+
+// The result of a step that looks for something is meant also if it was always the same.
+func TestConstantResultOfAStepIsAParameter(t *testing.T) {
+	attempt := func(n int) trace.Attempt {
+		a := fix(n, "linux", "")
+		a.Problem = signature.OfError("sh: the helper is not there")
+		find := shell(fmt.Sprintf("dirname $(find . -name tool%d)", n))
+		find.Results = map[string]string{"": "./tools"}
+		add := shell("echo PATH=$PATH:./tools >> env.sh")
+		find.ID, add.ID = "1", "2"
+		a.Steps = []trace.Step{find, add}
+		return a
+	}
+	p, ok := align.Learn([]trace.Attempt{attempt(11), attempt(22), attempt(33)})
+	require.True(t, ok)
+	require.Equal(t, "echo PATH=$PATH:{step} >> env.sh", p.Steps[1].Args["cmd"].String())
 }

@@ -3,10 +3,8 @@ package align
 import (
 	"cmp"
 	"maps"
-	"path"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/mneme/mneme/memory/learning/trace"
 )
@@ -17,6 +15,7 @@ const (
 	optionalShare = 0.34 // a step in at least this share is kept as optional or conditional
 	maxAligned    = 24   // newest attempts that a procedure is made from
 	maxKinds      = 8    // values in a condition of a step
+	maxExamples   = 3    // of the values of a parameter
 )
 
 // Procedure has the steps that several attempts share.
@@ -71,7 +70,7 @@ func Learn(attempts []trace.Attempt) (Procedure, bool) {
 	if required == 0 {
 		return Procedure{}, false
 	}
-	l := learner{attempts: attempts, taken: map[string]bool{}, byTexts: map[string]string{}}
+	l := learner{attempts: attempts, echoed: map[string]bool{}, taken: map[string]bool{}, byTexts: map[string]string{}}
 	for _, a := range attempts {
 		l.known = append(l.known, KnownOf(a.Problem, a.Intent, a.Situation))
 	}
@@ -88,6 +87,7 @@ func Learn(attempts []trace.Attempt) (Procedure, bool) {
 		step.Needs = needs(c, place)
 		for i, s := range c {
 			l.known[i].Returned(n, s.Results)
+			l.echoes(n, s)
 			place[i][s.ID] = n
 		}
 		out.Steps = append(out.Steps, step)
@@ -98,6 +98,7 @@ func Learn(attempts []trace.Attempt) (Procedure, bool) {
 
 type learner struct {
 	attempts []trace.Attempt
+	echoed   map[string]bool // bindings to results that the arguments of their steps already contain
 	known    []Known
 	params   []Param
 	taken    map[string]bool
@@ -143,7 +144,11 @@ func (l *learner) template(values []string, known []Known, kind, ids string) Tem
 			out.Parts = append(out.Parts, Part{Text: s})
 		}
 	}
-	for _, part := range compounds(known, values) {
+	parts := compounds(known, values)
+	if len(known) > 1 && len(parts) == 1 {
+		parts = l.flows(known, values)
+	}
+	for _, part := range parts {
 		if part.from != FromCaller {
 			out.Parts = append(out.Parts, Part{Param: l.param(part, known, ids)})
 			continue
@@ -175,7 +180,7 @@ func (l *learner) param(p piece, known []Known, ids string) string {
 	name := nameOf(p.from, l.taken)
 	examples := slices.Compact(slices.Sorted(slices.Values(p.texts)))
 	l.params = append(l.params, Param{Name: name, From: p.from, Or: others(known, p),
-		Examples: examples[:min(len(examples), 3)]})
+		Examples: examples[:min(len(examples), maxExamples)]})
 	l.byTexts[key] = name
 	return name
 }
@@ -321,16 +326,23 @@ func (p Procedure) made(s Step, done trace.Step, known Known, said map[string]st
 		if !ok {
 			return false
 		}
-		values, ok := t.Match(arg.Text)
+		filled := Template{Type: t.Type} // with the known values as constants
+		for _, part := range t.Parts {
+			if q := p.param(part.Param); part.Param != "" && q.From != FromCaller {
+				want, ok := known.of(q)
+				if !ok {
+					return false
+				}
+				part = Part{Text: want}
+			}
+			filled.Parts = append(filled.Parts, part)
+		}
+		values, ok := filled.merged().Match(arg.Text)
 		if !ok {
 			return false
 		}
 		for name, v := range values {
-			if q := p.param(name); q.From != FromCaller {
-				if want, ok := known.of(q); !ok || want != v {
-					return false
-				}
-			} else if before, ok := said[name]; ok && before != v {
+			if before, ok := said[name]; ok && before != v {
 				return false
 			}
 			found[name] = v
@@ -347,70 +359,4 @@ func (p Procedure) param(name string) Param {
 		}
 	}
 	return Param{Name: name, From: FromCaller}
-}
-
-// of returns the value of a parameter: that of its first binding which the situation has and whose value has the shape
-// of earlier ones. The place of a value in an error text may differ from one occurrence to the next. If none has that
-// shape, it returns the value of the first binding.
-func (k Known) of(q Param) (value string, ok bool) {
-	if q.From == FromCaller {
-		return "", false
-	}
-	for _, from := range append([]string{q.From}, q.Or...) {
-		v, known := k[from]
-		switch {
-		case known && shaped(v, q.Examples):
-			return v, true
-		case known && !ok:
-			value, ok = v, true
-		}
-	}
-	return value, ok
-}
-
-// shaped reports whether a value has the shape of earlier values: their extension, if they all have the same one, and
-// no punctuation that none of them has.
-func shaped(value string, examples []string) bool {
-	if len(examples) == 0 {
-		return true
-	}
-	extension := path.Ext(examples[0])
-	for _, e := range examples {
-		if path.Ext(e) != extension {
-			extension = ""
-		}
-	}
-	if extension != "" && path.Ext(value) != extension {
-		return false
-	}
-	return !strings.ContainsFunc(value, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-./", r) &&
-			!slices.ContainsFunc(examples, func(e string) bool { return strings.ContainsRune(e, r) })
-	})
-}
-
-// Guessed returns the number of parameters that the caller must give.
-func (p Procedure) Guessed() int {
-	n := 0
-	for _, q := range p.Params {
-		if q.From == FromCaller {
-			n++
-		}
-	}
-	return n
-}
-
-// Values returns the values of the parameters, and the names of those without one. Parameters bound to the result of a
-// step are in neither: their values are known after that step has run.
-func (p Procedure) Values(known Known) (values map[string]string, missing []string) {
-	values = map[string]string{}
-	for _, q := range p.Params {
-		switch v, ok := known.of(q); {
-		case ok:
-			values[q.Name] = v
-		case !strings.HasPrefix(q.From, "step."):
-			missing = append(missing, q.Name)
-		}
-	}
-	return values, missing
 }

@@ -94,36 +94,78 @@ func (t Template) Fill(values map[string]string) (string, []string) {
 }
 
 // Match returns the values of the parameters with which the template gives the text, and false if there are none. A
-// parameter takes the shortest text up to the next constant; the last one takes the rest.
+// parameter takes the shortest text up to a place of the next constant that lets the rest match; the last one takes the
+// rest.
 func (t Template) Match(text string) (map[string]string, bool) {
 	out := map[string]string{}
-	for i, p := range t.Parts {
-		if p.Param == "" {
-			rest, ok := strings.CutPrefix(text, p.Text)
-			if !ok {
-				return nil, false
-			}
-			text = rest
-			continue
-		}
-		end := len(text)
-		if i+1 < len(t.Parts) {
-			if next := t.Parts[i+1]; next.Param == "" {
-				if end = strings.Index(text, next.Text); i+2 == len(t.Parts) {
-					end = strings.LastIndex(text, next.Text)
-				}
-			}
-			if end < 0 {
-				return nil, false
-			}
-		}
-		value := text[:end]
-		if before, known := out[p.Param]; value == "" || known && before != value {
-			return nil, false
-		}
-		out[p.Param], text = value, text[end:]
+	tries := maxTries
+	if !match(t.Parts, text, out, &tries) {
+		return nil, false
 	}
-	return out, text == ""
+	return out, true
+}
+
+// maxTries is the number of places of constants that Match tries.
+const maxTries = 64
+
+func match(parts []Part, text string, out map[string]string, tries *int) bool {
+	if len(parts) == 0 {
+		return text == ""
+	}
+	if *tries--; *tries < 0 {
+		return false
+	}
+	p := parts[0]
+	if p.Param == "" {
+		rest, ok := strings.CutPrefix(text, p.Text)
+		return ok && match(parts[1:], rest, out, tries)
+	}
+	before, known := out[p.Param]
+	take := func(end int) bool {
+		if value := text[:end]; value == "" || known && before != value {
+			return false
+		}
+		out[p.Param] = text[:end]
+		if match(parts[1:], text[end:], out, tries) {
+			return true
+		}
+		if !known {
+			delete(out, p.Param)
+		}
+		return false
+	}
+	if len(parts) == 1 || parts[1].Param != "" {
+		return take(len(text))
+	}
+	next := parts[1].Text
+	if len(parts) == 2 {
+		end := strings.LastIndex(text, next)
+		return end >= 0 && take(end)
+	}
+	for from := 0; from <= len(text); {
+		at := strings.Index(text[from:], next)
+		if at < 0 {
+			return false
+		}
+		if take(from + at) {
+			return true
+		}
+		from += at + 1
+	}
+	return false
+}
+
+// merged returns the template with adjacent constants joined.
+func (t Template) merged() Template {
+	out := Template{Type: t.Type}
+	for _, p := range t.Parts {
+		if last := len(out.Parts) - 1; p.Param == "" && last >= 0 && out.Parts[last].Param == "" {
+			out.Parts[last].Text += p.Text
+		} else {
+			out.Parts = append(out.Parts, p)
+		}
+	}
+	return out
 }
 
 // piece is a part of a value, with its text in each attempt that has the value.

@@ -162,7 +162,7 @@ func stats(s promote.Candidate) evidence.Stats {
 	all := slices.Concat(s.Attempts, s.Against)
 	slices.SortStableFunc(all, func(a, b trace.Attempt) int { return a.At.Compare(b.At) })
 	for _, a := range all {
-		out.ObserveIn(a.Situation.Context, a.Succeeded(), a.At)
+		out.ObserveIn(a.Setting(), a.Succeeded(), a.At)
 	}
 	return out
 }

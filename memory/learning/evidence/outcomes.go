@@ -23,7 +23,7 @@ func Shown(attempts []trace.Attempt) []Outcome {
 	out := make([]Outcome, len(attempts))
 	for i, a := range attempts {
 		out[i] = Outcome{Agent: a.Source.Agent, Session: a.Source.Session, Episode: a.Episode,
-			Context: a.Situation.Context, OK: a.Succeeded(), At: a.At}
+			Context: a.Setting(), OK: a.Succeeded(), At: a.At}
 	}
 	return out
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/mneme/mneme/memory/learning/trace"
 )
 
 // Constants and limits of situations.
@@ -166,19 +168,31 @@ func (s Stats) ChanceWith(context map[string]string, earned map[string]float64) 
 	sum, weights := base, 1.0
 	keys := 0.0
 	for key, value := range context {
-		if _, known := s.In[situation(key, value)]; known {
+		if _, known := s.In[situation(key, value)]; known && s.tells(key) {
 			keys++
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(context)) {
 		t, known := s.In[situation(key, context[key])]
-		if !known {
+		if !known || !s.tells(key) {
 			continue
 		}
 		w := math.Exp(min(maxEarned, earned[key])) / keys
 		sum, weights = sum+w*t.chance(base, related), weights+w
 	}
 	return sum / weights
+}
+
+// tells reports whether a key can tell situations apart. The form of a situation is the same in most problems, and then
+// it must not lower the weight of the other keys.
+func (s Stats) tells(key string) bool {
+	n := 0
+	for name := range s.In {
+		if keyOf(name) == key {
+			n++
+		}
+	}
+	return n > 1 || !trace.IsForm(key)
 }
 
 // Of returns the chance in one situation, by its name in In.

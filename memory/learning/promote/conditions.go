@@ -190,7 +190,7 @@ func informationGain(good, bad, goodIn, badIn int) float64 {
 func contexts(attempts []trace.Attempt) []map[string]string {
 	out := make([]map[string]string, 0, len(attempts))
 	for _, a := range attempts {
-		out = append(out, a.Situation.Context)
+		out = append(out, a.Setting())
 	}
 	return out
 }

@@ -125,7 +125,7 @@ func judge(g *Group, own, others []trace.Attempt, p evidence.Policy) (Candidate,
 	var compared []trace.Attempt
 	out.Conditions, compared = conditions(counted, beforeChange(counted, since), others)
 	for _, a := range inOrder(against) {
-		if out.Conditions == nil || out.Conditions.Hold(a.Situation.Context) {
+		if out.Conditions == nil || out.Conditions.Hold(a.Setting()) {
 			out.Against = append(out.Against, a)
 		}
 	}

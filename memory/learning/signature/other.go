@@ -77,8 +77,8 @@ func (s Signature) OtherLines(limit int) string {
 	return b.String()
 }
 
-// OfRecord returns the signature of an error that a record keeps in one line: the line of the problem, and what OtherLines
-// returned for it.
+// OfRecord returns the signature of an error that a record keeps in one line: the line of the problem, and what
+// OtherLines returned for it.
 func OfRecord(text string) Signature {
 	line, rest, _ := strings.Cut(text, lineSeparator)
 	out := OfError(line)

@@ -58,7 +58,8 @@ var patterns = []pattern{
 	{Hex, regexp.MustCompile(`\b[0-9A-F]*(?:\d[0-9A-F]*[A-F]|[A-F][0-9A-F]*\d)[0-9A-F]*\b`)},
 	{Name, regexp.MustCompile(`(?:^|\s)-l([\w.+-]+)`)},
 	{Name, regexp.MustCompile(`(?i)(?:^|[\s:])([\w.+-]+): (?:command )?not found`)},
-	{Name, regexp.MustCompile(`(?:^|: )([A-Za-z_]\w*) declared and not used`)},
+	{Name, regexp.MustCompile(`(?:^|[:\x01] )([A-Za-z_]\w*) (?:declared and not used|redeclared\b|redefined\b|` +
+		`undeclared\b|(?:is |was )?not (?:declared|defined|used)\b|is (?:declared|defined|assigned)\b)`)},
 	{Name, regexp.MustCompile(`(?i)cannot use ([\w.()\[\]]+) \(`)},
 	{Name, regexp.MustCompile(`(?i)\b(?:variable|constant|value) of (?:(?:struct|interface|int) )?type ([\w.*\[\]]+)`)},
 	{Name, regexp.MustCompile(`(?i)\) as (?:type )?([\w.*\[\]]+) value in`)},
@@ -85,7 +86,9 @@ var tellingNumbers = regexp.MustCompile(`(?i)(?:\bhttps?(?:/\d(?:\.\d)?)?|\bstat
 
 var (
 	// program is the name of the program at the beginning of a line, with or without its directory.
-	program  = regexp.MustCompile(`^(?:[\w.-]*/)*(?:[a-z0-9_]+-)*([a-zA-Z][\w+]*?)(?:\.exe)?: `)
+	program = regexp.MustCompile(`^(?:[\w.-]*/)*(?:[a-z0-9_]+-)*([a-zA-Z][\w+]*?)(?:\.exe)?: `)
+	// placed matches the place of a problem in a source at the beginning of a text.
+	placed   = regexp.MustCompile(`^[\w./@+-]+:\d+:\d+: `)
 	exitCode = regexp.MustCompile(`(?i)\b(exit(?:ed)?(?: with)? ?(?:status|code)?[ :=]{1,2}|error )\d+\b`)
 
 	// markup matches the marks at the beginning of a quoted piece of a file. They tell what the file is or contains: a
@@ -118,7 +121,11 @@ func read(line string) Signature {
 		work = work[:from] + strings.Repeat("\x01", to-from) + work[to:]
 	}
 	if m := program.FindStringSubmatchIndex(work); m != nil {
-		take(0, m[1], "", work[m[2]:m[3]])
+		if placed.MatchString(work[m[1]:]) {
+			take(0, m[1], Time, "") // a compiler reports the same problem with or without its name
+		} else {
+			take(0, m[1], "", work[m[2]:m[3]])
+		}
 	}
 	for _, m := range tellingNumbers.FindAllStringSubmatchIndex(work, -1) {
 		for g := 2; g < len(m); g += 2 {
@@ -246,6 +253,9 @@ func (s *Signature) assemble(line string, hits []hit) {
 			path := cleanPath(h.text)
 			base := normalize.Lower(path[strings.LastIndexAny(path, `/\`)+1:])
 			value(Path, path)
+			if at := lineNumber.FindStringSubmatch(h.text); at != nil && len(s.Values) < maxValues {
+				s.Values = append(s.Values, Value{Line, at[1]})
+			}
 			if knownFiles[base] {
 				add(base)
 			}
@@ -265,6 +275,7 @@ func (s *Signature) assemble(line string, hits []hit) {
 	}
 	plain(line[at:])
 	s.Text = strings.Join(text, " ")
+	s.Words = s.withoutSeverity()
 	if !slices.ContainsFunc(s.Words, func(w string) bool { return !severities[w] }) {
 		s.Words = bare[:min(len(bare), maxWords)]
 	}
@@ -278,6 +289,9 @@ var fillers = normalize.Set("a an the this that is was are were be been of to in
 var severities = normalize.Set("error errors err fatal warning panic failed failure exception exit status code")
 
 var positionEnd = regexp.MustCompile(`(?::\d+(?::\d+)?|\(\d+(?:,\d+)?\)):?$`)
+
+// lineNumber matches the line of a position at the end of a path.
+var lineNumber = regexp.MustCompile(`[:(](\d+)(?:[:,]\d+)?\)?:?$`)
 
 // cleanPath returns a path without line and column.
 func cleanPath(path string) string { return positionEnd.ReplaceAllString(path, "") }

@@ -35,6 +35,8 @@ const (
 	Address  Kind = "address"
 	Time     Kind = "time"
 	Duration Kind = "duration"
+	// Line is the number of the line that a path with a position names. It follows its path in Signature.Values.
+	Line Kind = "line"
 	// Symbol is a name that another line of an error gives as a detail: File in "symbol: class File", or std::fs::File.
 	Symbol Kind = "symbol"
 )
@@ -115,10 +117,23 @@ func Parse(text string) Signature {
 			out.Words = append(out.Words, word)
 		}
 	}
+	out.Words = out.withoutSeverity()
 	if !slices.ContainsFunc(out.Words, func(w string) bool { return !severities[w] }) {
 		out.Words = bare[:min(len(bare), maxWords)]
 	}
 	return out
+}
+
+// leastWithout is the number of words that identify a problem without the severity before them.
+const leastWithout = 3
+
+// withoutSeverity returns the words without a severity at the beginning: two commands of a tool may report the same
+// problem as an error and as fatal, or without a word for it.
+func (s Signature) withoutSeverity() []string {
+	if len(s.Words) > leastWithout && severities[s.Words[0]] {
+		return s.Words[1:]
+	}
+	return s.Words
 }
 
 // IsZero reports whether nothing was recognised.

@@ -17,6 +17,9 @@ var sameProblem = map[string][]string{
 	"go undefined": {"./main.go:12:5: undefined: parseFlags", "cmd/x/run.go:3:17: undefined: Foo"},
 	"go undefined build": {"# example.com/a\n./main.go:12:5: undefined: parse",
 		"# b/c/d\nsrc/q.go:1:2: undefined: other"},
+	"go redeclared":    {"./b.go:3:5: guava redeclared in this block", "vet: c/d.go:9:5: oakElm redeclared in this block"},
+	"git refspec":      {"error: src refspec trunk does not match any", "error: src refspec main does not match any"},
+	"severity":         {"fatal: You are not currently on a branch.", "You are not currently on a branch."},
 	"go unused":        {"./a.go:5:2: declared and not used: x", "b/c.go:15:22: y declared and not used"},
 	"go unused import": {`./a.go:3:8: "os" imported and not used`, `./z/q.go:9:2: "net/http" imported and not used`},
 	"go missing sum": {"main.go:4:2: missing go.sum entry for module providing package github.com/a/b",
@@ -346,4 +349,19 @@ func TestMarksOfAQuotedPieceIdentifyAProblem(t *testing.T) {
 	require.True(t, same(`builder: error: no part '<east>'`, `builder: error: no part 'west'`))
 	s := signature.OfError(list)
 	require.True(t, signature.Same(s, signature.Parse(s.Text)), "a stored signature is the same problem")
+}
+
+// The number of the line is a value that follows its path.
+func TestLineOfAPosition(t *testing.T) {
+	for text, want := range map[string]string{
+		"./b.go:12:7: limit redeclared in this block":     "12",
+		"a/b.ts(7,3): error TS2304: Cannot find name 'x'": "7",
+		"main.c:9: error: expected declaration":           "9",
+	} {
+		got, ok := signature.OfError(text).Of(signature.Line, 0)
+		require.True(t, ok, text)
+		require.Equal(t, want, got, text)
+	}
+	_, ok := signature.OfError("cannot open a.txt").Of(signature.Line, 0)
+	require.False(t, ok)
 }

@@ -14,7 +14,7 @@ import (
 var afterKind = regexp.MustCompile(`(?i)\b(?:` +
 	`branch|remote|package|module|crate|arg|argument|parameter|function|method|` +
 	`class|struct|variable|field|column|table|database|schema|index|role|container|image|volume|service|unit|job|task|` +
-	`target|script|plugin|extension|host|group|queue|topic|bucket|node|device) ([A-Za-z_][\w-]*) ` +
+	`target|script|plugin|extension|refspec|host|group|queue|topic|bucket|node|device) ([A-Za-z_][\w-]*) ` +
 	`(?:has|have|had|is|was|does|did|do|of|cannot|can't|could|must|should|already|needs|requires|expects|contains|uses|` +
 	`isn't|wasn't|doesn't|didn't|depends|belongs|refers|points|returned|failed|exited)\b`)
 

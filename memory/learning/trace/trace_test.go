@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/mneme/mneme/memory/learning/signature"
 	"github.com/mneme/mneme/memory/learning/trace"
 	"github.com/mneme/mneme/memory/session"
 	"github.com/mneme/mneme/schema"
@@ -247,4 +248,18 @@ func TestUndoneStepsDidNotHelp(t *testing.T) {
 	got = only.attempts()
 	require.Len(t, got, 1)
 	require.Len(t, got[0].Steps, 2)
+}
+
+// The form of a situation tells causes of one error apart.
+func TestSettingHasTheForm(t *testing.T) {
+	setting := func(problem, cmd string) map[string]string {
+		failed := trace.Step{Tool: "shell", Args: map[string]trace.Scalar{"cmd": {Text: cmd, Type: "string"}}}
+		return trace.SettingOf(map[string]string{"os": "linux"}, signature.OfError(problem), &failed)
+	}
+	file := setting("Error: Cannot find module './a/b'", "node x.js")
+	pkg := setting("Error: Cannot find module 'b'", "node x.js 1")
+	require.Equal(t, map[string]string{"os": "linux", "error_form": "path", "call_form": "shell 2"}, file)
+	require.Equal(t, map[string]string{"os": "linux", "error_form": "name", "call_form": "shell 3"}, pkg)
+	require.True(t, trace.IsForm("error_form"))
+	require.False(t, trace.IsForm("os"))
 }
