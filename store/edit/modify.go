@@ -206,7 +206,7 @@ func (m *modifying) forgetSpeaker(id uuid.UUID) {
 // removeSpokenSQL deletes the vectors of a memory that include its speaker.
 const removeSpokenSQL = `
 	DELETE FROM memory_embeddings
-	WHERE tenant = @tenant AND memory_id = @id AND starts_with(reverse(model), reverse(@suffix))`
+	WHERE tenant = @tenant AND memory_id = @id AND right(model, length(@suffix)) = @suffix`
 
 // placeOf returns the key under which a content is unique among the memories with the owner, visibility and type of
 // m.

@@ -219,8 +219,8 @@ func (s *VectorIndex) KeepEmbeddings(ctx context.Context, tenant string, model i
 	return nil
 }
 
-// keepEmbeddings stores the vectors of memories that still have the embedded content and speaker. It locks each memory, so that no
-// vector is stored while an erasure removes the memory's texts.
+// keepEmbeddings stores the vectors of memories that still have the embedded content and speaker. It locks each memory,
+// so that no vector is stored while an erasure removes the memory's texts.
 func keepEmbeddings(c *commit.Change, model inference.EmbeddingModel, entries []OutboxEntry,
 	embedded map[uuid.UUID][]float32) {
 	for _, e := range entries {
