@@ -101,9 +101,11 @@ type ForgetPreview struct {
 	NotOwner int `json:"not_owner,omitempty"`
 	// MustStay counts memories that have a world_id or are linked to an action. Force skips them; erase removes their
 	// texts and keeps their rows.
-	MustStay int      `json:"must_stay,omitempty"`
-	Derived  int      `json:"derived"` // memories derived from the selected ones and not selected themselves
-	Sample   []string `json:"sample"`  // ids, at most 100
+	MustStay int `json:"must_stay,omitempty"`
+	// Learned counts procedures and plans that were learned only from the selected episodes. They are selected too.
+	Learned int      `json:"learned,omitempty"`
+	Derived int      `json:"derived"` // memories derived from the selected ones and not selected themselves
+	Sample  []string `json:"sample"`  // ids, at most 100
 	// SaysSame counts memories with the same content as the selected ones. With Everywhere they are selected too;
 	// otherwise they are only listed.
 	Everywhere bool         `json:"everywhere,omitempty"`

@@ -259,8 +259,13 @@ func TestAProcedureGoesWithItsLastSuccess(t *testing.T) {
 		return uuid.MustParse(m.ID)
 	}
 	first, second, failed := episode(true), episode(true), episode(false)
-	require.NotContains(t, w.chosen(w.selects(w.forgets(schema.ForgetErase, named(first, failed)))), procedure)
-	require.Contains(t, w.chosen(w.selects(w.forgets(schema.ForgetErase, named(first, second)))), procedure)
+	preview := w.selects(w.forgets(schema.ForgetErase, named(first, failed)))
+	require.NotContains(t, w.chosen(preview), procedure)
+	require.Zero(t, preview.Learned)
+	preview = w.selects(w.forgets(schema.ForgetErase, named(first, second)))
+	require.Contains(t, w.chosen(preview), procedure)
+	require.Equal(t, 1, preview.Learned)
+	require.Equal(t, 3, preview.Total)
 }
 
 func episodeRecord() schema.MemoryRecord {

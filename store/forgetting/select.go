@@ -81,6 +81,7 @@ func selectForget(ctx context.Context, c *commit.Change, op schema.OperationRef,
 	if err != nil {
 		return preview, err
 	}
+	preview.Learned = learned
 	if found += learned; found > schema.MaxForgetSelected {
 		return preview, selectsTooMany()
 	}

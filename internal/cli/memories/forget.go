@@ -297,6 +297,10 @@ func counted(p schema.ForgetPreview) string {
 		s += fmt.Sprintf("; %d with a world_id or linked to an action are not changed (--mode erase removes their texts)",
 			p.MustStay)
 	}
+	if p.Learned > 0 {
+		s += fmt.Sprintf("; %d of them %s learned only from the episodes among them", p.Learned,
+			map[bool]string{true: "was", false: "were"}[p.Learned == 1])
+	}
 	return s + sameAndDerived(p)
 }
 
