@@ -233,10 +233,14 @@ func joined(prev, f Frame) Frame {
 	return out
 }
 
-// withoutCleft turns "it is Wordbank that translates our texts" into "Wordbank translates our texts".
+// withoutCleft turns "it is Wordbank that translates our texts" into "Wordbank translates our texts", and "port 8080 is
+// what the API listens on" into "the API listens on port 8080".
 func withoutCleft(ts []english.Token) []english.Token {
-	if len(ts) < 6 || ts[0].Low != "it" || !english.IsBe(ts[1]) {
+	if len(ts) < 5 {
 		return ts
+	}
+	if ts[0].Low != "it" || !english.IsBe(ts[1]) {
+		return withoutWhat(ts)
 	}
 	for k := 3; k < min(len(ts)-2, 6); k++ {
 		if ts[k].Is("that", "who", "which") && ts[k-1].End == 0 && !english.Fillers[ts[2].Low] &&
@@ -245,4 +249,29 @@ func withoutCleft(ts []english.Token) []english.Token {
 		}
 	}
 	return ts
+}
+
+// withoutWhat puts the value before "is what" after the verb or the preposition that ends the sentence.
+func withoutWhat(ts []english.Token) []english.Token {
+	is := slices.IndexFunc(ts, english.IsBe)
+	last := len(ts)
+	if last > 0 && english.NowCues[ts[last-1].Low] {
+		last-- // "Rust is what we write now"
+	}
+	if is < 1 || is > 4 || is+4 > last || ts[is+1].Low != "what" || english.Pronouns[ts[0].Low] ||
+		ts[0].Is("this", "that", "these", "those", "what") ||
+		!english.Prepositions[ts[last-1].Low] && !english.IsVerb(ts[last-1]) ||
+		slices.ContainsFunc(ts[:len(ts)-1], func(t english.Token) bool { return t.End != 0 }) {
+		return ts
+	}
+	value := slices.Clone(ts[:is])
+	if is > 1 && !value[1].Cap { // "Port 8080": the capital only begins the sentence
+		value[0].Text, value[0].Cap = value[0].Low, false
+	}
+	out := slices.Concat(ts[is+2:last], value, ts[last:])
+	out[len(out)-1].End = ts[len(ts)-1].End
+	if last == len(ts) {
+		out[last-is-3].End = 0
+	}
+	return out
 }
