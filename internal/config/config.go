@@ -275,22 +275,6 @@ func (c Config) NewBrain(ctx context.Context) (inference.Brain, error) {
 	return c.reranked(brain, remote.Reranking), nil
 }
 
-// spoken adds speakers to the space of a trained model, unless they are switched off.
-func (c Config) spoken(e inference.Embedder) inference.Embedder {
-	if !c.EmbedSpeakers {
-		return e
-	}
-	return inference.WithSpeakers(e)
-}
-
-// cached adds a cache to an embedder that is slower than a lookup.
-func (c Config) cached(e inference.Embedder) (inference.Embedder, error) {
-	if c.EmbedCache == 0 {
-		return e, nil
-	}
-	return inference.NewCache(e, c.EmbedCache)
-}
-
 // reranked adds the configured reranker to a brain; model is the reranker of the chat model.
 func (c Config) reranked(brain inference.Brain, model inference.Reranking) inference.Brain {
 	r := inference.Reranking{Top: c.RerankTop, Deadline: c.RerankDeadline}
