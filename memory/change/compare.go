@@ -71,7 +71,7 @@ func Compare(earlier, later frame.Frame) Relation {
 	}
 	if r.Certainty < Likely {
 		r = surest(r, handed(a, b), recovered(a, b), moved(a, b), equated(a, b), replaced(a, b),
-			parallel(a, b), relocated(a, b), recolored(a, b))
+			parallel(a, b), recolored(a, b))
 	}
 	if a.Hedged || b.Hedged || r.Why == WhyCue && otherSense(a, b) {
 		r.Certainty = min(r.Certainty, Doubt)

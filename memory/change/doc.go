@@ -1,6 +1,6 @@
 // Package change decides whether a later statement changes an earlier one, and how certain that is. Compare compares two
 // frames, and Best the frames of two texts. A pair is tried by the words and values of both statements (compare.go,
-// substitute.go), and by the structure of their clauses (parallel.go, relocate.go).
+// substitute.go), and by the structure of their clauses (parallel.go, recolor.go).
 //
 // This package does not decide what happens to two statements if one changes the other (memory/proposals,
 // EvaluateWrite), or how recall orders them (rank.Latest).

@@ -111,9 +111,9 @@ func (a Answer) Sure() bool { return a.Best != nil && a.Best.Confidence >= Sure 
 // Advise chooses among candidates. It leaves out candidates whose conditions contradict the situation. A candidate that
 // has failed recently is not the best option. A tentative candidate never precedes a promoted one that works and needs
 // no value that the situation lacks. A repair that removes data comes after one that removes none and works about as
-// well. If the conditions of a promoted candidate exclude the situation, a tentative one
-// with the same steps is still an option at half its confidence, because conditions are learned from few situations.
-// The result does not depend on the order of the candidates.
+// well. If the conditions of a promoted candidate exclude the situation, a tentative one with the same steps is still
+// an option at half its confidence, because conditions are learned from few situations. The result does not depend on
+// the order of the candidates.
 func Advise(s Situation, candidates []Candidate) Answer {
 	context := maps.Clone(s.Preferences)
 	if context == nil {

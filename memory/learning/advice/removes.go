@@ -44,17 +44,16 @@ var (
 
 	// removingVerbs are subcommands, by program; removingOptions are the options that make a subcommand remove data.
 	removingVerbs = map[string]map[string]bool{
-		"git":          normalize.Set("clean filter-branch"),
-		"docker":       normalize.Set("rm rmi prune"),
-		"podman":       normalize.Set("rm rmi prune"),
-		"kubectl":      normalize.Set("delete"),
-		"terraform":    normalize.Set("destroy"),
-		"helm":         normalize.Set("uninstall delete"),
-		"redis-cli":    normalize.Set("flushall flushdb del"),
-		"svn":          normalize.Set("delete revert"),
-		"btrfs":        normalize.Set("delete"),
-		"zfs":          normalize.Set("destroy"),
-		"kafka-topics": normalize.Set("delete"),
+		"git":       normalize.Set("clean filter-branch"),
+		"docker":    normalize.Set("rm rmi prune"),
+		"podman":    normalize.Set("rm rmi prune"),
+		"kubectl":   normalize.Set("delete"),
+		"terraform": normalize.Set("destroy"),
+		"helm":      normalize.Set("uninstall delete"),
+		"redis-cli": normalize.Set("flushall flushdb del"),
+		"svn":       normalize.Set("delete revert"),
+		"btrfs":     normalize.Set("delete"),
+		"zfs":       normalize.Set("destroy"),
 	}
 	removingOptions = map[string][]string{
 		"git reset":    {"--hard"},
@@ -68,6 +67,7 @@ var (
 		"git reflog":   {"expire"},
 		"find":         {"-delete"},
 		"rsync":        {"--delete"},
+		"kafka-topics": {"--delete"},
 	}
 
 	// madeAgain matches names of what tools make again.

@@ -12,7 +12,7 @@ func TestRemoves(t *testing.T) {
 		"git checkout -q -- notes.txt", "git push -q --force", "git -C ../app checkout -- .", "git branch -D topic",
 		"sqlite3 a.db 'DELETE FROM orders'", "psql -c \"drop table orders\"", "sudo rm -r /srv/data",
 		"ls *.bak | xargs rm", "docker volume rm data", "docker system prune", "kubectl delete pod web",
-		"truncate -s 0 a.csv", "git restore a.txt"} {
+		"truncate -s 0 a.csv", "git restore a.txt", "kafka-topics --delete --topic orders"} {
 		require.True(t, removes("shell", []string{cmd}), cmd)
 	}
 	require.True(t, removes("delete_file", []string{"a.txt"}))

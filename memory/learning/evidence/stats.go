@@ -166,19 +166,15 @@ func Earned(all []Stats) map[string]float64 {
 func (s Stats) ChanceWith(context map[string]string, earned map[string]float64) float64 {
 	base := s.All.Chance()
 	sum, weights := base, 1.0
-	keys := 0.0
-	for key, value := range context {
-		if _, known := s.In[situation(key, value)]; known && s.tells(key) {
-			keys++
+	var keys []string
+	for _, key := range slices.Sorted(maps.Keys(context)) {
+		if _, known := s.In[situation(key, context[key])]; known && s.tells(key) {
+			keys = append(keys, key)
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(context)) {
-		t, known := s.In[situation(key, context[key])]
-		if !known || !s.tells(key) {
-			continue
-		}
-		w := math.Exp(min(maxEarned, earned[key])) / keys
-		sum, weights = sum+w*t.chance(base, related), weights+w
+	for _, key := range keys {
+		w := math.Exp(min(maxEarned, earned[key])) / float64(len(keys))
+		sum, weights = sum+w*s.In[situation(key, context[key])].chance(base, related), weights+w
 	}
 	return sum / weights
 }
@@ -186,13 +182,16 @@ func (s Stats) ChanceWith(context map[string]string, earned map[string]float64) 
 // tells reports whether a key can tell situations apart. The form of a situation is the same in most problems, and then
 // it must not lower the weight of the other keys.
 func (s Stats) tells(key string) bool {
-	n := 0
+	if !trace.IsForm(key) {
+		return true
+	}
+	values := 0
 	for name := range s.In {
 		if keyOf(name) == key {
-			n++
+			values++
 		}
 	}
-	return n > 1 || !trace.IsForm(key)
+	return values > 1
 }
 
 // Of returns the chance in one situation, by its name in In.
