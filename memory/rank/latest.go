@@ -143,7 +143,7 @@ func successions(
 func needed(least, long float64) float64 { return least + (1-least)*long }
 
 // newestFirst puts the likeliest successor of the first candidate before it, unless that is known to be the newest
-// itself.
+// itself. A candidate that no channel found, only the context of another, is not a successor.
 func newestFirst(out []Evidence, sure, unsure []pair) {
 	first := highest(out)
 	if out[first].Replaces || slices.ContainsFunc(sure, func(p pair) bool { return p.newer == first }) {
@@ -151,7 +151,8 @@ func newestFirst(out []Evidence, sure, unsure []pair) {
 	}
 	best := pair{probability: -1}
 	for _, p := range unsure {
-		if p.older == first && p.probability > best.probability && out[p.newer].Score >= nearFirst*out[first].Score {
+		if p.older == first && p.probability > best.probability && len(out[p.newer].Channels) > 0 &&
+			out[p.newer].Score >= nearFirst*out[first].Score {
 			best = p
 		}
 	}

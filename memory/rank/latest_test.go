@@ -24,6 +24,7 @@ func ranked(scores []float64, texts ...string) ranking {
 	for i, text := range texts {
 		id := uuid.UUID{15: byte(i + 1)}
 		r.evidence = append(r.evidence, rank.Evidence{ID: id, Score: scores[i],
+			Channels: map[string]float64{rank.ChannelText: scores[i]},
 			Features: rank.Features{Type: schema.TypeSemantic,
 				OccurredAt: time.Date(2026, 3, 1+i, 9, 0, 0, 0, time.UTC)}})
 		r.said[id] = rank.Quote{Text: question.ReadText(text, ""), Bytes: len(text)}
@@ -84,6 +85,20 @@ func TestLatestKeepsCompatibleStatements(t *testing.T) {
 		order, marks := ranked([]float64{0.9, 0.8}, texts[0], texts[1]).asked(question)
 		require.Equal(t, []int{1, 2}, order, question)
 		require.Empty(t, marks, question)
+	}
+}
+
+// A doubt does not put a candidate first that only the context of another has brought.
+func TestLatestNeedsAMatchOfItsOwn(t *testing.T) {
+	t.Parallel()
+	for found, want := range map[bool][]int{true: {2, 1}, false: {1, 2}} {
+		r := ranked([]float64{0.35, 0.12}, "Never deploy the ledger on Fridays or on the last day of a month.",
+			"Next week we start on multi-currency accounts. Priya wants to see the schema by 26 March.")
+		if !found {
+			r.evidence[1].Channels = nil
+		}
+		order, _ := r.asked("Can we release on a Friday?")
+		require.Equal(t, want, order)
 	}
 }
 
