@@ -138,7 +138,8 @@ func (d Drift) Add(o Drift) Drift {
 type IndexCursor struct {
 	Tenant string `json:"tenant,omitempty"`
 	After  string `json:"after,omitempty"` // the last memory of the tenant that was compared
-	// Activate means that the generation was not searched when the pass began. The pass activates it at the end.
+	// Activate means that the generation was not searched when the pass began. The pass activates it at the end. The
+	// name in JSON is in stored histories.
 	Activate bool `json:"mend,omitempty"`
 }
 

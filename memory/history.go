@@ -44,8 +44,9 @@ func MayReadHistory(p schema.Principal, cleared []schema.Sensitivity, of History
 // Metadata keys of a history entry. A revision of several memories writes them for each memory.
 const (
 	HistorySuccessor = "successor" // id of the memory that replaced it
-	HistoryOther     = "beside"    // id of the memory that it is contested with, or forked from
-	HistoryEvidence  = "evidence"  // evidence of the revision
+	// HistoryOther has the id of the memory that it is contested with, or forked from. The value is in stored histories.
+	HistoryOther    = "beside"
+	HistoryEvidence = "evidence" // evidence of the revision
 )
 
 // WithheldReason replaces a reason that the reader may not see.

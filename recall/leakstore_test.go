@@ -60,7 +60,7 @@ func storeLeakWorld(t testing.TB, owner *pgx.Conn, r *rand.Rand, rows []leakRow)
 		for n := range 4 * len(own) {
 			from, to := oneOf(r, own...), oneOf(r, own...)
 			if r.IntN(2) == 0 {
-				to = oneOf(r, beside(from, own)...)
+				to = oneOf(r, sameScope(from, own)...)
 			}
 			predicate := leakPredicates[n%len(leakPredicates)]
 			if from.id != to.id {
@@ -92,8 +92,8 @@ func storeLeakWorld(t testing.TB, owner *pgx.Conn, r *rand.Rand, rows []leakRow)
 	return holders
 }
 
-// beside returns the memories of the same scope.
-func beside(row *leakRow, own []*leakRow) []*leakRow {
+// sameScope returns the memories of the same scope.
+func sameScope(row *leakRow, own []*leakRow) []*leakRow {
 	var out []*leakRow
 	for _, other := range own {
 		if other.p.Agent == row.p.Agent && other.p.Project == row.p.Project && other.p.Scope == row.p.Scope {

@@ -101,11 +101,11 @@ func TestLineage(t *testing.T) {
 func TestLineageWithholds(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	behind := w.memory("the root of it")
+	root := w.memory("the root of it")
 	secret := w.memory("what nobody else may read")
 	open := w.explicit("what all may read")
 	w.edge(open, "derived_from", secret, "a telling reason")
-	w.edge(secret, "derived_from", behind, "")
+	w.edge(secret, "derived_from", root, "")
 	w.exec(`UPDATE memories SET visibility = 'global' WHERE id = $1`, open)
 	stranger := schema.Principal{Tenant: "t", Agent: "b"}
 	l, err := w.Lineage(ctx, stranger, open, 0)

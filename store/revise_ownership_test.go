@@ -381,12 +381,12 @@ func TestSharedMemoriesRevealNoHiddenOnes(t *testing.T) {
 		req.Reason = why
 		return uuid.MustParse(a.applied(req).Created[0])
 	}
-	beside := tell(a.revision(schema.ReviseContest, seenBy(schema.VisibilityPrivate, claims("Ben", "Porto", "")),
+	rival := tell(a.revision(schema.ReviseContest, seenBy(schema.VisibilityPrivate, claims("Ben", "Porto", "")),
 		a.as(contested)...))
 	require.Len(t, a.get(shown).Relations, 1)
 	require.Equal(t, why, a.get(contested).Relations[0].Reason)
 	later := a.now.Add(1)
-	look := func() string {
+	visible := func() string {
 		var seen []any
 		for _, id := range []uuid.UUID{shown, contested} {
 			then, err := b.GetAsOf(ctx, b.p, id, later)
@@ -408,8 +408,8 @@ func TestSharedMemoriesRevealNoHiddenOnes(t *testing.T) {
 		require.NoError(t, err)
 		return string(encoded)
 	}
-	for _, hidden := range []string{secret.String(), beside.String(), why} {
-		require.NotContains(t, look(), hidden)
+	for _, hidden := range []string{secret.String(), rival.String(), why} {
+		require.NotContains(t, visible(), hidden)
 	}
 	after := tell(a.revision(schema.ReviseSupersede, seenBy(schema.VisibilityPrivate, claims("Ana", "Porto", "")),
 		a.as(shown)...))

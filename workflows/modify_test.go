@@ -93,11 +93,11 @@ func TestModifyAndRecover(t *testing.T) {
 	// The same holds after Temporal has deleted the run; a new run returns the first result.
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
-	anew, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: run.GetID(), TaskQueue: h.TaskQueue},
+	rerun, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: run.GetID(), TaskQueue: h.TaskQueue},
 		workflows.Modify, req)
 	require.NoError(t, err)
-	require.NotEqual(t, run.GetRunID(), anew.GetRunID())
-	same, err = mneme.Outcome[schema.ModifyResult](ctx, anew)
+	require.NotEqual(t, run.GetRunID(), rerun.GetRunID())
+	same, err = mneme.Outcome[schema.ModifyResult](ctx, rerun)
 	require.NoError(t, err)
 	require.Equal(t, result, same)
 	require.Zero(t, testkit.Rows(t, db, "staged_requests", ""))

@@ -180,9 +180,9 @@ func FindValue(text, value string) []occurrence {
 		before, after := text[:at[0]], text[at[1]:]
 		first, _ := utf8.DecodeRuneInString(text[at[0]:])
 		last, _ := utf8.DecodeLastRuneInString(text[:at[1]])
-		ahead, size := utf8.DecodeLastRuneInString(before)
-		behind, width := utf8.DecodeRuneInString(after)
-		if wordRune(first) && wordRune(ahead) || wordRune(last) && wordRune(behind) {
+		previous, size := utf8.DecodeLastRuneInString(before)
+		next, width := utf8.DecodeRuneInString(after)
+		if wordRune(first) && wordRune(previous) || wordRune(last) && wordRune(next) {
 			continue
 		}
 		further, _ := utf8.DecodeLastRuneInString(before[:len(before)-size])
@@ -192,8 +192,8 @@ func FindValue(text, value string) []occurrence {
 			occurrence{
 				at[0],
 				at[1],
-				joins(ahead) && wordRune(further) || joins(behind) && (wordRune(beyond) || strings.ContainsRune("+#",
-					behind)),
+				joins(previous) && wordRune(further) ||
+					joins(next) && (wordRune(beyond) || strings.ContainsRune("+#", next)),
 			},
 		)
 	}

@@ -74,7 +74,7 @@ const (
 	WayDerived Way = "derived" // what was derived from it
 	WayOlder   Way = "older"   // what it superseded, and what that was derived from
 	WayNewer   Way = "newer"   // what superseded it
-	WayOther   Way = "beside"  // contradictions, supports and other relations: not walked on
+	WayOther   Way = "other"   // contradictions, supports and other relations: not walked on
 )
 
 // Follow reports whether a walk that arrived in direction w follows an edge, and the new direction. outward means

@@ -75,9 +75,17 @@ func (s swept) text(t *app.Text) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Result.Counts)) {
 		if n := s.Result.Counts[name]; n > 0 {
-			t.Fields(strings.ReplaceAll(name, "_", " "), strconv.Itoa(n))
+			t.Fields(countName(name), strconv.Itoa(n))
 		}
 	}
+}
+
+// countName returns the name of a count of a sweep, for people.
+func countName(name string) string {
+	if name == sweeping.CountDependents {
+		return "dependents"
+	}
+	return strings.ReplaceAll(name, "_", " ")
 }
 
 // sweepsShown is the output of `sweeps`.
@@ -141,7 +149,7 @@ func (s sweepsShown) text(t *app.Text) {
 	for i, r := range s.Runs {
 		var counts []string
 		for _, name := range slices.Sorted(maps.Keys(r.Counts)) {
-			counts = append(counts, fmt.Sprintf("%d %s", r.Counts[name], strings.ReplaceAll(name, "_", " ")))
+			counts = append(counts, fmt.Sprintf("%d %s", r.Counts[name], countName(name)))
 		}
 		rows[i] = []string{app.When(r.StartedAt), string(r.Sweep), strings.Join(counts, ", ")}
 	}

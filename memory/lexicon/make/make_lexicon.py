@@ -9,8 +9,8 @@ MODEL    all-MiniLM-L6-v2 as an ONNX directory: see inference/local/testdata/mak
 OUT      words.bin
 
 The words are the most frequent of GloVe's, rarer ones that WordNet knows, and those in software.txt. A word's
-vector joins what the model says of it alone with its GloVe vector, moved towards its synonyms and the words
-of which it is a kind (Faruqui et al., "Retrofitting Word Vectors to Semantic Lexicons", 2015), reduced to 128
+vector combines the model's vector of the word alone with its GloVe vector. It is moved towards its synonyms and
+the more general words (Faruqui et al., "Retrofitting Word Vectors to Semantic Lexicons", 2015), reduced to 128
 principal components of 4 bits each.
 
 Needs Python 3 with numpy, onnxruntime and tokenizers. It takes about three minutes.
@@ -22,7 +22,7 @@ import onnxruntime
 from tokenizers import Tokenizer
 
 FREQUENT, KNOWN = 20_000, 60_000  # ranks up to which all words count, and those of WordNet
-SHARE = 0.5  # of the model beside GloVe
+SHARE = 0.5  # of the model's vector; the rest is GloVe's
 DIMENSIONS = 128
 ENDINGS = (("s", ""), ("es", ""), ("ies", "y"), ("ed", ""), ("ed", "e"), ("ing", ""), ("ing", "e"), ("er", ""), ("est", ""))
 

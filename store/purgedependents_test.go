@@ -69,12 +69,12 @@ func TestPurgeRemovesDependentRowsInParts(t *testing.T) {
 	w.now = w.now.Add(31 * day)
 	w.purge(500, lifecycle.PurgeExpire, lifecycle.PurgeGraphLinks, lifecycle.PurgeEmbeddings)
 
-	beside := 0
+	dependents := 0
 	for _, table := range []string{"memory_versions", "memory_provenance", "memory_hints", "memory_artifacts"} {
-		beside += w.count(table, "memory_id = ANY($1)", grown)
+		dependents += w.count(table, "memory_id = ANY($1)", grown)
 	}
-	beside += w.count("memory_links", "source_id = ANY($1) OR target_id = ANY($1)", grown)
-	require.Greater(t, beside, 15+36)
+	dependents += w.count("memory_links", "source_id = ANY($1) OR target_id = ANY($1)", grown)
+	require.Greater(t, dependents, 15+36)
 	seen := w.watchDeletions("memory_versions", "memory_links", "memory_provenance", "memory_hints", "memory_artifacts",
 		"memories")
 	w.purge(limit, lifecycle.PurgeTombstones)
@@ -84,14 +84,14 @@ func TestPurgeRemovesDependentRowsInParts(t *testing.T) {
 		perTx[d.Tx] += d.Rows
 		all += d.Rows
 	}
-	require.Equal(t, beside+len(grown), all)
+	require.Equal(t, dependents+len(grown), all)
 	for _, rows := range perTx {
 		require.LessOrEqual(t, rows, limit)
 	}
 	runs, err := w.SweepRuns(ctx, "t", schema.SweepRetention, 1)
 	require.NoError(t, err)
-	require.Equal(t, []int64{int64(beside), int64(len(grown))},
-		[]int64{runs[0].Counts["beside"], runs[0].Counts["tombstones"]})
+	require.Equal(t, []int64{int64(dependents), int64(len(grown))},
+		[]int64{runs[0].Counts[sweeping.CountDependents], runs[0].Counts["tombstones"]})
 	require.Equal(t, 1, w.count("memory_links", "true"), "links between other memories stay")
 	testkit.CheckInvariants(t, w.owner)
 }
@@ -107,7 +107,7 @@ func TestPurgeEndsAfterAConcurrentErasure(t *testing.T) {
 	b, err := w.Purge(ctx, sweeping.PurgeInput{Tenant: "t", Run: "run", Step: lifecycle.PurgeTombstones, Limit: 5,
 		At: w.now, Now: w.now})
 	require.NoError(t, err)
-	require.Equal(t, []any{5, 5, 0, true}, []any{b.Removed, b.Counts["beside"], b.Counts["tombstones"], b.More})
+	require.Equal(t, []any{5, 5, 0, true}, []any{b.Removed, b.Counts[sweeping.CountDependents], b.Counts["tombstones"], b.More})
 	require.Equal(t, schema.RecoverExpired, w.recoverOne(id).Status)
 	w.forgetAll(w.forgets(schema.ForgetErase, schema.Selector{IDs: []string{id.String()}}))
 	edges := w.count("memory_links", "true")
@@ -148,7 +148,7 @@ func TestPurgeEmptiesProposalsInParts(t *testing.T) {
 			Limit: limit, At: w.now, Now: w.now})
 		require.NoError(t, err)
 		emptied := before - w.count("proposals", full) - w.count("memory_candidates", "content <> ''")
-		require.LessOrEqual(t, emptied, b.Counts["beside"])
+		require.LessOrEqual(t, emptied, b.Counts[sweeping.CountDependents])
 		require.LessOrEqual(t, b.Removed, limit)
 		more = b.More
 	}
