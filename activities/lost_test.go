@@ -211,16 +211,16 @@ func TestCompareEndsDuringWrites(t *testing.T) {
 	_, err := w.drain(a)
 	require.NoError(t, err)
 	g := w.active(q)
-	var looks atomic.Int64
+	var reads atomic.Int64
 	server.Before(func(_ context.Context, method string, _ any) error {
 		if !strings.HasSuffix(method, "Points/Get") {
 			return nil
 		}
-		look := looks.Add(1)
-		if look > 5 {
+		n := reads.Add(1)
+		if n > 5 {
 			return nil // it would not end otherwise
 		}
-		ids := w.remember("t", fmt.Sprintf("Written at look %d.", look))
+		ids := w.remember("t", fmt.Sprintf("Written at read %d.", n))
 		entries, err := w.store.IndexEntries(ctx, "t", g.Model, ids)
 		if err != nil {
 			return err
@@ -233,7 +233,7 @@ func TestCompareEndsDuringWrites(t *testing.T) {
 			w.store.SettleOutbox(ctx, "t", entries, w.now()))
 	})
 	require.Zero(t, w.compare(a, true).Found())
-	require.EqualValues(t, 1, looks.Load())
+	require.EqualValues(t, 1, reads.Load())
 }
 
 // An activity over many pages returns after a while, and the next one continues.

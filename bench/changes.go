@@ -69,7 +69,7 @@ type told struct {
 	tenant  changes.Tenant
 	from    map[string]map[int]bool // by memory id
 	touched map[int]bool            // statements with a memory that was superseded or is contested
-	ask     func(question string) ([]schema.RecallResult, error)
+	recall  func(question string) ([]schema.RecallResult, error)
 }
 
 // follow ingests a tenant's statements, with one request for each session or, with -at-once, in one request, and asks
@@ -102,7 +102,7 @@ func (b *bench) follow(ctx context.Context, s site, t changes.Tenant) (tenantRes
 		return tenantResult{}, err
 	}
 	recaller := b.recaller(s.Store, changes.End)
-	m.ask = func(question string) ([]schema.RecallResult, error) {
+	m.recall = func(question string) ([]schema.RecallResult, error) {
 		resp, err := recaller.Recall(ctx, schema.RecallRequest{Principal: who, Query: question})
 		if err == nil && len(resp.Meta.Degraded) > 0 {
 			err = fmt.Errorf("degraded: %v", resp.Meta.Degraded)

@@ -148,7 +148,7 @@ func (m *told) judge() (out tenantResult, err error) {
 
 func (m *told) judgePair(p changes.Pair) (out pairResult, failures []failure, err error) {
 	out.Pair = p
-	results, err := m.ask(p.Question)
+	results, err := m.recall(p.Question)
 	if err != nil {
 		return out, nil, err
 	}
@@ -168,7 +168,7 @@ func (m *told) judgePair(p changes.Pair) (out pairResult, failures []failure, er
 	if p.Past == "" {
 		return out, failures, nil
 	}
-	if results, err = m.ask(p.Past); err != nil {
+	if results, err = m.recall(p.Past); err != nil {
 		return out, nil, err
 	}
 	out.askedPast = true
@@ -228,7 +228,7 @@ func (m *told) fate(results []schema.RecallResult, old, now int) fate {
 
 func (m *told) judgeChain(c changes.Chain) (out chainResult, failures []failure, err error) {
 	out.Chain = c
-	results, err := m.ask(c.Question)
+	results, err := m.recall(c.Question)
 	if err != nil {
 		return out, nil, err
 	}
@@ -246,10 +246,10 @@ func (m *told) judgeCoexisting(c changes.Coexisting) (out coexistingResult, fail
 	out.Coexisting = c
 	out.superseded = m.touched[c.A] || m.touched[c.B]
 	for _, q := range []struct {
-		ask        string
+		question   string
 		right, not int
 	}{{c.AskA, c.A, c.B}, {c.AskB, c.B, c.A}} {
-		results, err := m.ask(q.ask)
+		results, err := m.recall(q.question)
 		if err != nil {
 			return out, nil, err
 		}
@@ -260,7 +260,7 @@ func (m *told) judgeCoexisting(c changes.Coexisting) (out coexistingResult, fail
 			return (m.is(r, c.A) || m.is(r, c.B)) && (outdated(r) != "" || contested(r))
 		})
 		if out.superseded = out.superseded || marked; out.superseded {
-			failures = append(failures, m.failure("coexisting, "+c.Kind, q.ask, results, c.A, c.B))
+			failures = append(failures, m.failure("coexisting, "+c.Kind, q.question, results, c.A, c.B))
 		}
 	}
 	return out, failures, nil
@@ -268,7 +268,7 @@ func (m *told) judgeCoexisting(c changes.Coexisting) (out coexistingResult, fail
 
 func (m *told) judgeProbe(q changes.Probe) (out probeResult, failures []failure, err error) {
 	out.Probe = q
-	results, err := m.ask(q.Question)
+	results, err := m.recall(q.Question)
 	if err != nil {
 		return out, nil, err
 	}

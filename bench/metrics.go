@@ -61,7 +61,7 @@ func (b *bench) metricsOver(ctx context.Context, size int) (rows [][]string, rea
 	observed := *alone
 	observed.Observe = m.ObserveRecall
 	r := rand.New(rand.NewPCG(3, 4))
-	ask := func(by *recall.Recaller, query string) (time.Duration, error) {
+	timeRecall := func(by *recall.Recaller, query string) (time.Duration, error) {
 		start := time.Now()
 		_, err := by.Recall(ctx, schema.RecallRequest{Principal: principal, Query: query})
 		return time.Since(start), err
@@ -84,7 +84,7 @@ func (b *bench) metricsOver(ctx context.Context, size int) (rows [][]string, rea
 				if things[at].reading {
 					end = busy(ctx, s.Store)
 				}
-				d, err := ask(things[at].by, query)
+				d, err := timeRecall(things[at].by, query)
 				if stopped := end(); err == nil {
 					err = stopped
 				}

@@ -46,8 +46,9 @@ const (
 	rankBM25     = "BM25 (k1 1.2, b 0.75)"
 )
 
-// unhurried multiplies the deadlines of recalls whose results are judged, so that they skip no stage on a busy machine.
-const unhurried = 30
+// timeoutFactor multiplies the deadlines of recalls whose results are judged, so that they skip no stage on a busy
+// machine.
+const timeoutFactor = 30
 
 // ranker answers a question with turn ids, best first.
 type ranker func(question string) ([]string, error)
@@ -69,7 +70,7 @@ func (b *bench) quality(ctx context.Context) error {
 				raised++
 			}
 		}
-		return b.ask(ctx, c, scores)
+		return b.scoreConversation(ctx, c, scores)
 	})
 	if err != nil || !there {
 		return err
@@ -112,7 +113,8 @@ func (b *bench) conversations(fn func(conversation) error) (there bool, err erro
 	return true, lines.Err()
 }
 
-func (b *bench) ask(ctx context.Context, c conversation, scores map[string]*score) error {
+// scoreConversation ingests a conversation, asks its questions and adds the results to the scores.
+func (b *bench) scoreConversation(ctx context.Context, c conversation, scores map[string]*score) error {
 	s, drop, err := b.newSite(ctx)
 	if err != nil {
 		return err
@@ -132,7 +134,7 @@ func (b *bench) ask(ctx context.Context, c conversation, scores map[string]*scor
 	}
 	recaller := func(s site, without ...string) ranker {
 		r := &recall.Recaller{Store: s.Store, Index: vector.PGVector{Store: s.Store}, Embedder: b.brain.Embedder,
-			Without: without, Patience: unhurried}
+			Without: without, TimeoutFactor: timeoutFactor}
 		return func(q string) ([]string, error) {
 			resp, err := r.Recall(ctx, schema.RecallRequest{Principal: principal, Query: q,
 				Limit: schema.MaxRecallLimit})

@@ -66,7 +66,7 @@ func (s Schedules) Statuses(ctx context.Context, specs []ScheduleSpec) ([]Schedu
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	for i := range out {
-		group.Go(func() error { return s.look(ctx, &out[i], specs) })
+		group.Go(func() error { return s.describe(ctx, &out[i], specs) })
 	}
 	if err := group.Wait(); err != nil {
 		return nil, fmt.Errorf("read schedules: %w", err)
@@ -74,7 +74,8 @@ func (s Schedules) Statuses(ctx context.Context, specs []ScheduleSpec) ([]Schedu
 	return out, nil
 }
 
-func (s Schedules) look(ctx context.Context, out *ScheduleStatus, specs []ScheduleSpec) error {
+// describe reads one schedule from Temporal. A schedule that does not exist is not an error.
+func (s Schedules) describe(ctx context.Context, out *ScheduleStatus, specs []ScheduleSpec) error {
 	var described *client.ScheduleDescription
 	var err error
 	for {

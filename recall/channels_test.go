@@ -155,11 +155,11 @@ func TestAnyChannelMayFailOrHang(t *testing.T) {
 				require.NoError(t, err)
 				t.Cleanup(s.Close)
 				r := &recall.Recaller{Store: s, Index: vector.PGVector{Store: s}, Embedder: rules.New().Embedder,
-					Patience: 1}
+					TimeoutFactor: 1}
 				out, err := r.Recall(ctx, schema.RecallRequest{Principal: w.p, Query: canaryQuery})
 				// On a busy machine another channel may miss its deadline too: retry with longer deadlines.
-				for err == nil && len(out.Meta.Degraded) > len(c.lost) && r.Patience < 30 {
-					r.Patience *= 3
+				for err == nil && len(out.Meta.Degraded) > len(c.lost) && r.TimeoutFactor < 30 {
+					r.TimeoutFactor *= 3
 					out, err = r.Recall(ctx, schema.RecallRequest{Principal: w.p, Query: canaryQuery})
 				}
 				require.NoError(t, err)

@@ -84,7 +84,7 @@ func TestSummaryUsesTheRemainingTime(t *testing.T) {
 	w.remember("The kettle is too slow for the whole office.")
 	w.keepSecret("The kettle cost ninety", schema.SensitivityHigh, "")
 	req := schema.RecallRequest{Query: "kettle slow", Expand: true}
-	ask := func(m model, deadline time.Duration) (schema.RecallResult, schema.RecallResponse, []string) {
+	summarize := func(m model, deadline time.Duration) (schema.RecallResult, schema.RecallResponse, []string) {
 		m.given = &atomic.Pointer[[]string]{}
 		w.Reranking = inference.Reranking{Reranker: m, Summarizer: m, Blend: 0.1, Deadline: deadline}
 		out := w.answer(req)
@@ -95,7 +95,7 @@ func TestSummaryUsesTheRemainingTime(t *testing.T) {
 		}
 		return kinds(extra)[schema.SupplementSummary], out, given
 	}
-	got, out, given := ask(model{answer: "It is slow. " + strings.Repeat("Very slow. ", 200)}, 20*time.Second)
+	got, out, given := summarize(model{answer: "It is slow. " + strings.Repeat("Very slow. ", 200)}, 20*time.Second)
 	require.True(t, strings.HasPrefix(got.Content, "It is slow.") && got.Truncated)
 	require.LessOrEqual(t, len([]rune(got.Content)), rank.MaxSupplementChars)
 	require.Equal(t, []string{"The kettle is too slow for the whole office."}, given, "only matching texts")
@@ -105,21 +105,21 @@ func TestSummaryUsesTheRemainingTime(t *testing.T) {
 
 	for name, m := range map[string]model{"no time is left": {answer: "x", reranking: 900 * time.Millisecond},
 		"nothing to say": {}} {
-		got, out, _ = ask(m, time.Second)
+		got, out, _ = summarize(m, time.Second)
 		require.Empty(t, got.Content, name)
 		require.Empty(t, out.Meta.Degraded, name)
 	}
 	for name, m := range map[string]model{"it fails": {answer: "x", err: errors.New("down")},
 		"it is late": {answer: "x", summing: 30 * time.Second}} {
-		got, out, _ = ask(m, 2*time.Second)
+		got, out, _ = summarize(m, 2*time.Second)
 		require.Empty(t, got.Content, name)
 		require.Equal(t, []string{"expand_summary"}, out.Meta.Degraded, name)
 		require.NotEmpty(t, out.Results)
 	}
 	req.Expand = false
-	_, _, given = ask(model{answer: "x"}, 20*time.Second)
+	_, _, given = summarize(model{answer: "x"}, 20*time.Second)
 	require.Empty(t, given, "supplements were not requested")
 	req.Expand, req.Without = true, []string{"expand_summary"}
-	_, _, given = ask(model{answer: "x"}, 20*time.Second)
+	_, _, given = summarize(model{answer: "x"}, 20*time.Second)
 	require.Empty(t, given)
 }

@@ -139,7 +139,7 @@ func (w *leakWorld) run(q leakQuery) error {
 		index = everything{hits: hits}
 	}
 	var log bytes.Buffer
-	out, err := w.ask(q, w.store, index, embedder, &log).Recall(ctx, q.req)
+	out, err := w.recaller(q, w.store, index, embedder, &log).Recall(ctx, q.req)
 	if err != nil {
 		return err
 	}
@@ -247,7 +247,7 @@ func (w *leakWorld) byIDs(q leakQuery, n int) error {
 		req.IDs = append(req.IDs, oneOf(r, w.all...).String())
 	}
 	var log bytes.Buffer
-	out, err := w.ask(q, w.store, vector.PGVector{Store: w.store}, rules.New().Embedder, &log).Get(ctx, req)
+	out, err := w.recaller(q, w.store, vector.PGVector{Store: w.store}, rules.New().Embedder, &log).Get(ctx, req)
 	if err != nil {
 		return err
 	}
@@ -322,11 +322,11 @@ func (q leakQuery) words() string {
 		" "))
 }
 
-// ask returns the recaller of a case.
-func (w *leakWorld) ask(q leakQuery, s *store.Store, index vector.Index, embedder inference.Embedder,
+// recaller returns the recaller of a case.
+func (w *leakWorld) recaller(q leakQuery, s *store.Store, index vector.Index, embedder inference.Embedder,
 	log *bytes.Buffer) *recall.Recaller {
 	return &recall.Recaller{Log: slog.New(slog.NewTextHandler(log, nil)), Store: s, Index: index, Embedder: embedder,
-		Now: func() time.Time { return leakNow }, TrustKey: q.key, Patience: 10, DailyDecay: 1,
+		Now: func() time.Time { return leakNow }, TrustKey: q.key, TimeoutFactor: 10, DailyDecay: 1,
 		Policy: func() *policy.Policy { return w.policy[q.policy] },
 		Reranking: inference.Reranking{Reranker: inference.EmbeddingReranker{Embedder: embedder}, Blend: 0.5,
 			Deadline: 20 * time.Second, Summarizer: parrot{embedder}}}

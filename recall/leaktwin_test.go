@@ -99,11 +99,11 @@ func (w *leakWorld) unmoved(q leakQuery) error {
 	}
 	w.twin.mu.Lock()
 	defer w.twin.mu.Unlock()
-	with, err := w.twin.ask(w, q, nil, nil)
+	with, err := w.twin.recall(w, q, nil, nil)
 	if err != nil {
 		return err
 	}
-	without, err := w.twin.ask(w, q, away, unread)
+	without, err := w.twin.recall(w, q, away, unread)
 	if err != nil || len(with.Meta.Degraded)+len(without.Meta.Degraded) > 0 {
 		return err
 	}
@@ -116,7 +116,7 @@ func (w *leakWorld) unmoved(q leakQuery) error {
 	return nil
 }
 
-func (w *leakTwin) ask(of *leakWorld, q leakQuery, away, unread []uuid.UUID) (schema.RecallResponse, error) {
+func (w *leakTwin) recall(of *leakWorld, q leakQuery, away, unread []uuid.UUID) (schema.RecallResponse, error) {
 	var b pgx.Batch
 	b.Queue(`DELETE FROM away`)
 	b.Queue(`DELETE FROM unread`)
@@ -128,7 +128,7 @@ func (w *leakTwin) ask(of *leakWorld, q leakQuery, away, unread []uuid.UUID) (sc
 		return schema.RecallResponse{}, err
 	}
 	var log bytes.Buffer
-	return of.ask(q, w.store, vector.PGVector{Store: w.store}, rules.New().Embedder, &log).Recall(ctx, q.req)
+	return of.recaller(q, w.store, vector.PGVector{Store: w.store}, rules.New().Embedder, &log).Recall(ctx, q.req)
 }
 
 // plainAnswer renders an answer without the parts that vary between runs, one part per line. Scores are rounded,

@@ -56,9 +56,9 @@ type Recaller struct {
 	// alive.
 	Untracked bool
 
-	// Patience multiplies the deadlines of channels and stages, for a slow database or a busy machine; 0 means 1. The
+	// TimeoutFactor multiplies the deadlines of channels and stages, for a slow database or a busy machine; 0 means 1. The
 	// reranker has a separate deadline.
-	Patience float64
+	TimeoutFactor float64
 
 	// DailyDecay is the share of its importance that a memory keeps for each day without access, (0,1]; 0 is
 	// memory.DefaultDailyDecay.
@@ -218,9 +218,9 @@ type query struct {
 	together func(search.Question) *search.Structured // hints, claims and the graph, while channels run
 }
 
-// within returns a context with the deadline of a channel or a stage, multiplied by Patience.
+// within returns a context with the deadline of a channel or a stage, multiplied by TimeoutFactor.
 func (q *query) within(ctx context.Context, deadline time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, time.Duration(cmp.Or(q.Patience, 1)*float64(deadline)))
+	return context.WithTimeout(ctx, time.Duration(cmp.Or(q.TimeoutFactor, 1)*float64(deadline)))
 }
 
 // off reports whether a channel or stage is switched off.

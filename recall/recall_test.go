@@ -73,7 +73,7 @@ func newWorld(t testing.TB) *world {
 	return &world{t: t, owner: testkit.Owner(t, url), p: schema.Principal{Tenant: "t", Agent: "a"},
 		// the deadlines are long because other tests keep the machine busy
 		Recaller: &recall.Recaller{Store: s, Index: vector.PGVector{Store: s}, Embedder: rules.New().Embedder,
-			Patience: 10}}
+			TimeoutFactor: 10}}
 }
 
 func (w *world) put(p schema.Principal, v schema.Visibility, c schema.Candidate) uuid.UUID {
@@ -356,7 +356,7 @@ func TestAFailingChannelOnlyDegrades(t *testing.T) {
 			r.Log = slog.New(slog.NewJSONHandler(&log, nil))
 			var given time.Duration
 			c.change(&r, &given)
-			r.Patience = 0
+			r.TimeoutFactor = 0
 			out, err := r.Recall(ctx, schema.RecallRequest{Principal: w.p, Query: "where does the canary sing"})
 			require.NoError(t, err)
 			require.LessOrEqual(t, given, c.within)

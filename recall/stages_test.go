@@ -24,7 +24,8 @@ func (r reranker) Rerank(ctx context.Context, _ string, texts []string) (map[int
 	return scores, inference.Usage{}, err
 }
 
-func (w *world) ask(change func(*schema.RecallRequest)) schema.RecallResponse {
+// recallWith recalls the answers to one question, with a changed request.
+func (w *world) recallWith(change func(*schema.RecallRequest)) schema.RecallResponse {
 	w.t.Helper()
 	req := schema.RecallRequest{Principal: w.p, Query: "where does Ana live"}
 	change(&req)
@@ -53,16 +54,16 @@ func TestEveryStageHasASwitch(t *testing.T) {
 	id := w.remember("Ana lives in Oslo and decided on 3 May 2024 to stay")
 	w.remember("Ana lives in Oslo, she says")
 	for _, name := range recall.Stages() {
-		on := w.ask(func(r *schema.RecallRequest) { r.With = []string{name} })
+		on := w.recallWith(func(r *schema.RecallRequest) { r.With = []string{name} })
 		require.Contains(t, on.Meta.TimingsMS, name)
 		require.Empty(t, on.Meta.Degraded, name)
 		require.Contains(t, ids(on), id.String(), name)
-		off := w.ask(func(r *schema.RecallRequest) { r.Without = []string{name}; r.With = []string{name} })
+		off := w.recallWith(func(r *schema.RecallRequest) { r.Without = []string{name}; r.With = []string{name} })
 		require.NotContains(t, off.Meta.TimingsMS, name, "off wins")
-		byDefault := w.ask(func(*schema.RecallRequest) {})
+		byDefault := w.recallWith(func(*schema.RecallRequest) {})
 		require.Equal(t, !recall.OffByDefault(name), slices.Contains(keys(byDefault.Meta.TimingsMS), name), name)
 	}
-	all := w.ask(func(r *schema.RecallRequest) { r.With, r.Explain = recall.Stages(), true })
+	all := w.recallWith(func(r *schema.RecallRequest) { r.With, r.Explain = recall.Stages(), true })
 	require.Contains(t, ids(all), id.String())
 	for _, r := range all.Results {
 		require.Equal(t, r.Score, r.Explain[len(r.Explain)-1].Score)
@@ -91,7 +92,7 @@ func TestAFailingStageOnlyDegrades(t *testing.T) {
 		SELECT 't', gen_random_uuid(), 'e' || n, 'e' || n, CASE WHEN n > 17 THEN 90 ELSE 1 END, now(), now()
 			FROM generate_series(1, 20) n`)
 	w.exec(`DROP TABLE memory_entity_mentions CASCADE`)
-	got := w.ask(func(r *schema.RecallRequest) { r.With = []string{rank.StageDampen} })
+	got := w.recallWith(func(r *schema.RecallRequest) { r.With = []string{rank.StageDampen} })
 	require.Contains(t, ids(got), lines[0].String())
 	require.ElementsMatch(t, []string{rank.ChannelGraph, rank.StageDampen}, got.Meta.Degraded,
 		"the graph also reads the mentions of an entity")
@@ -111,8 +112,8 @@ func TestDampen(t *testing.T) {
 		FROM entities WHERE canonical_name IN ('e20', 'e1')`, other)
 	blind := []string{rank.StageRelevance, rank.StageLatest} // they depend on the words
 	const query = "where does Ana live, zyzzyva?"            // an unknown word keeps scores below their maximum
-	plain := w.ask(func(r *schema.RecallRequest) { r.Query, r.Without = query, blind })
-	dampened := w.ask(func(r *schema.RecallRequest) {
+	plain := w.recallWith(func(r *schema.RecallRequest) { r.Query, r.Without = query, blind })
+	dampened := w.recallWith(func(r *schema.RecallRequest) {
 		r.Query, r.With, r.Without = query, []string{rank.StageDampen}, blind
 	})
 	require.InDelta(t, 0.7*resultOf(t, plain, hub).Score, resultOf(t, dampened, hub).Score, 1e-9)
@@ -130,7 +131,7 @@ func TestTheRerankerOrdersTheBest(t *testing.T) {
 	stranger := w.put(schema.Principal{Tenant: "t", Agent: "someone else"}, schema.VisibilityPrivate,
 		schema.Candidate{Content: "Ana does live in a secret place"})
 	w.Index = hitting(stranger, second)
-	require.Equal(t, first.String(), ids(w.ask(func(*schema.RecallRequest) {}))[0])
+	require.Equal(t, first.String(), ids(w.recallWith(func(*schema.RecallRequest) {}))[0])
 
 	var read []string
 	w.Reranking = inference.Reranking{Blend: 1,
@@ -146,15 +147,15 @@ func TestTheRerankerOrdersTheBest(t *testing.T) {
 			}
 			return out, nil
 		})}
-	got := w.ask(func(*schema.RecallRequest) {})
+	got := w.recallWith(func(*schema.RecallRequest) {})
 	require.Equal(t, []string{second.String(), first.String()}, ids(got))
 	require.Empty(t, got.Meta.Degraded)
 	require.Len(t, read, 2, "hidden memories are not sent to the model")
-	require.NotContains(t, ids(w.ask(func(r *schema.RecallRequest) { r.Without = []string{rank.StageRerank} }))[:1],
+	require.NotContains(t, ids(w.recallWith(func(r *schema.RecallRequest) { r.Without = []string{rank.StageRerank} }))[:1],
 		second.String())
 
 	w.Reranking.Top = 1
-	w.ask(func(*schema.RecallRequest) {})
+	w.recallWith(func(*schema.RecallRequest) {})
 	require.Len(t, read, 1)
 }
 
@@ -183,7 +184,7 @@ func TestFailingRerankerIsLeftOut(t *testing.T) {
 			w := newWorld(t)
 			id := w.remember("Ana lives in Oslo")
 			w.Reranking = inference.Reranking{Reranker: r, Blend: 1, Deadline: 50 * time.Millisecond}
-			got := w.ask(func(*schema.RecallRequest) {})
+			got := w.recallWith(func(*schema.RecallRequest) {})
 			require.Equal(t, []string{id.String()}, ids(got))
 			require.Equal(t, []string{rank.StageRerank}, got.Meta.Degraded)
 		})
@@ -205,11 +206,11 @@ func TestSupersededIsMarkedAndDemoted(t *testing.T) {
 	w.supersede(gone, now)
 	w.exec(`UPDATE memories SET deleted_at = now() WHERE id = $1`, gone)
 
-	got := w.ask(func(*schema.RecallRequest) {})
+	got := w.recallWith(func(*schema.RecallRequest) {})
 	require.Equal(t, []string{now.String()}, ids(got), "superseded memories were not requested")
 	require.Equal(t, schema.CurrentnessCurrent, got.Results[0].Currentness)
 
-	got = w.ask(func(r *schema.RecallRequest) { r.Superseded, r.Explain = true, true })
+	got = w.recallWith(func(r *schema.RecallRequest) { r.Superseded, r.Explain = true, true })
 	require.Equal(t, now.String(), got.Results[0].ID)
 	require.ElementsMatch(t, []string{now.String(), older.String(), oldest.String()}, ids(got))
 	require.Empty(t, got.Meta.Degraded)
@@ -222,11 +223,11 @@ func TestSupersededIsMarkedAndDemoted(t *testing.T) {
 	require.Less(t, was.Score, got.Results[0].Score)
 	require.Empty(t, resultOf(t, got, now).SupersededBy)
 
-	ended := w.ask(func(r *schema.RecallRequest) {
+	ended := w.recallWith(func(r *schema.RecallRequest) {
 		r.Superseded, r.Types = true, []schema.MemoryType{schema.TypeCompetence}
 	})
 	require.Empty(t, ended.Results, "other filters apply to them too")
-	require.NotContains(t, ids(w.ask(func(r *schema.RecallRequest) {
+	require.NotContains(t, ids(w.recallWith(func(r *schema.RecallRequest) {
 		r.Superseded, r.Without = true, []string{rank.StageCurrentness}
 	})), older.String())
 
@@ -235,7 +236,7 @@ func TestSupersededIsMarkedAndDemoted(t *testing.T) {
 		schema.Candidate{Content: "Ana lives in hiding"})
 	w.exec(`UPDATE memories SET superseded_by = $2 WHERE id = $1`, oldest, hidden)
 	w.exec(`UPDATE memories SET status = 'active', superseded_by = NULL WHERE id = $1`, older)
-	require.NotContains(t, ids(w.ask(func(r *schema.RecallRequest) { r.Superseded = true })), oldest.String())
+	require.NotContains(t, ids(w.recallWith(func(r *schema.RecallRequest) { r.Superseded = true })), oldest.String())
 }
 
 // An episode is marked as outdated if a fact learned from it is superseded and the caller may know that.
@@ -254,7 +255,7 @@ func TestEpisodeIsMarkedWithItsFacts(t *testing.T) {
 			VALUES ('t', $1, 'derived_from', $2, now())`, fact, episode)
 	}
 	of := func() schema.Currentness {
-		return resultOf(t, w.ask(func(*schema.RecallRequest) {}), episode).Currentness
+		return resultOf(t, w.recallWith(func(*schema.RecallRequest) {}), episode).Currentness
 	}
 	require.Equal(t, schema.CurrentnessCurrent, of())
 	drawn(stranger)
@@ -277,9 +278,9 @@ func TestNearDuplicatesTakeOnePlace(t *testing.T) {
 	}
 	one, again, other := say("well, Ana does live in the old town of Oslo"), say("Ana does live in an old town of "+
 		"Oslo"), say("Ana does live in an old town of Rome")
-	got := ids(w.ask(func(*schema.RecallRequest) {}))
+	got := ids(w.recallWith(func(*schema.RecallRequest) {}))
 	require.Len(t, got, 2)
 	require.Contains(t, got, other.String())
 	require.NotEqual(t, slices.Contains(got, one.String()), slices.Contains(got, again.String()))
-	require.Len(t, ids(w.ask(func(r *schema.RecallRequest) { r.Without = []string{rank.StageDuplicates} })), 3)
+	require.Len(t, ids(w.recallWith(func(r *schema.RecallRequest) { r.Without = []string{rank.StageDuplicates} })), 3)
 }

@@ -96,14 +96,14 @@ func TestKeywordExpansionReachesHints(t *testing.T) {
 	f.Hints = []string{"Which dog did the family get?"}
 	id := w.written("a talk about a new friend", f)
 	mine := pg.Filter{Principal: w.p}
-	ask := func(expansion string) []uuid.UUID {
+	find := func(expansion string) []uuid.UUID {
 		q, err := w.Analyse(ctx, "t", search.Wording{Query: "what pet is there", Expansion: expansion})
 		require.NoError(t, err)
 		hits, err := w.SearchHints(ctx, mine, q, 10)
 		return hitIDs(t, hits, err)
 	}
-	require.Empty(t, ask(""))
-	require.Equal(t, []uuid.UUID{id}, ask(rank.ExpandQuery("what pet is there")))
+	require.Empty(t, find(""))
+	require.Equal(t, []uuid.UUID{id}, find(rank.ExpandQuery("what pet is there")))
 }
 
 func TestASourceGetsTheHintsOfItsFactOnce(t *testing.T) {

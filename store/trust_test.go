@@ -29,14 +29,14 @@ func TestReadsAreLimitedBySensitivity(t *testing.T) {
 	high := policy.UpTo(schema.SensitivityHigh)
 	future := time.Now().Add(time.Hour)
 
-	for name, look := range map[string]func(...policy.Clearance) error{
+	for name, reader := range map[string]func(...policy.Clearance) error{
 		"get":     func(c ...policy.Clearance) error { _, err := w.Get(ctx, w.p, id, c...); return err },
 		"as of":   func(c ...policy.Clearance) error { _, err := w.GetAsOf(ctx, w.p, id, future, c...); return err },
 		"lineage": func(c ...policy.Clearance) error { _, err := w.Lineage(ctx, w.p, id, 1, c...); return err },
 	} {
-		require.ErrorIs(t, look(), pg.ErrNotFound, name)
-		require.ErrorIs(t, look(policy.Clearance{}), pg.ErrNotFound, name)
-		require.NoError(t, look(high), name)
+		require.ErrorIs(t, reader(), pg.ErrNotFound, name)
+		require.ErrorIs(t, reader(policy.Clearance{}), pg.ErrNotFound, name)
+		require.NoError(t, reader(high), name)
 	}
 	steps, err := w.HistoryAt(ctx, w.p, id, read.HistoryPage{})
 	require.NoError(t, err)

@@ -59,9 +59,9 @@ type health struct {
 
 	died atomic.Pointer[string] // why the worker's loop has ended
 
-	mu      sync.Mutex // for one check at a time
-	looked  time.Time
-	reasons []string
+	mu        sync.Mutex // for one check at a time
+	checkedAt time.Time
+	reasons   []string
 
 	begun     time.Time // when schedules were first to be read
 	scheduled time.Time // when paused was read; zero: never
@@ -89,25 +89,25 @@ func (h *health) ended(err error) {
 func (h *health) unready(ctx context.Context) []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if now := h.now(); h.looked.IsZero() || now.Sub(h.looked) >= readyFor || now.Before(h.looked) {
+	if now := h.now(); h.checkedAt.IsZero() || now.Sub(h.checkedAt) >= readyFor || now.Before(h.checkedAt) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyWithin)
 		defer cancel()
-		h.reasons = h.look(ctx)
-		h.looked = h.now()
+		h.reasons = h.check(ctx)
+		h.checkedAt = h.now()
 	}
 	return h.reasons
 }
 
-func (h *health) look(ctx context.Context) []string {
+func (h *health) check(ctx context.Context) []string {
 	var postgres, temporal []string
 	var group errgroup.Group // neither waits for the other
-	group.Go(func() error { postgres = h.lookAtPostgres(ctx); return nil })
-	group.Go(func() error { temporal = h.lookAtTemporal(ctx); return nil })
+	group.Go(func() error { postgres = h.checkPostgres(ctx); return nil })
+	group.Go(func() error { temporal = h.checkTemporal(ctx); return nil })
 	_ = group.Wait()
 	return append(postgres, temporal...)
 }
 
-func (h *health) lookAtPostgres(ctx context.Context) (out []string) {
+func (h *health) checkPostgres(ctx context.Context) (out []string) {
 	if err := h.store.Ping(ctx); err != nil {
 		return []string{"postgres does not answer"}
 	}
@@ -142,7 +142,7 @@ func (h *health) lookAtPostgres(ctx context.Context) (out []string) {
 	return out
 }
 
-func (h *health) lookAtTemporal(ctx context.Context) []string {
+func (h *health) checkTemporal(ctx context.Context) []string {
 	if _, err := h.temporal.CheckHealth(ctx, nil); err != nil {
 		return []string{"temporal does not answer"}
 	}

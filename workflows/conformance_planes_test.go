@@ -820,7 +820,7 @@ func TestSection15_8RetrievalInterface(t *testing.T) {
 		require.Equal(t, schema.PutCreated, item.Status, item.Problem)
 		ids = append(ids, item.ID)
 	}
-	ask := func(change func(*schema.RecallRequest)) []string {
+	found := func(change func(*schema.RecallRequest)) []string {
 		t.Helper()
 		req := schema.RecallRequest{Principal: o.p, Query: "deploy Atlas"}
 		change(&req)
@@ -836,7 +836,7 @@ func TestSection15_8RetrievalInterface(t *testing.T) {
 		for limit, n := range map[schema.Sensitivity]int{"": 3, schema.SensitivityPublic: 1, schema.SensitivityLow: 2,
 			schema.SensitivityMedium: 3, schema.SensitivityHigh: 4, schema.SensitivityHyper: 5} {
 			want := []string{ids[1], ids[0], ids[2], ids[3], ids[4]}[:n]
-			require.Equal(t, sorted(want...), ask(func(r *schema.RecallRequest) {
+			require.Equal(t, sorted(want...), found(func(r *schema.RecallRequest) {
 				r.MaxSensitivity, r.Trust = limit, &schema.TrustContext{Authenticated: true}
 			}), "at most %s", limit)
 		}
@@ -850,7 +850,7 @@ func TestSection15_8RetrievalInterface(t *testing.T) {
 				p.Scope = "another"
 			},
 		} {
-			require.Empty(t, ask(func(r *schema.RecallRequest) {
+			require.Empty(t, found(func(r *schema.RecallRequest) {
 				change(&r.Principal)
 				r.MaxSensitivity = schema.SensitivityHyper
 			}), name)
@@ -873,9 +873,9 @@ func TestSection15_8RetrievalInterface(t *testing.T) {
 	})
 	t.Run("the task restricts situation and layers", func(t *testing.T) {
 		require.Equal(t, sorted(ids[0], ids[2]),
-			ask(func(r *schema.RecallRequest) { r.Context = json.RawMessage(`{"stage": "test"}`) }))
+			found(func(r *schema.RecallRequest) { r.Context = json.RawMessage(`{"stage": "test"}`) }))
 		require.Equal(t, []string{ids[2]},
-			ask(func(r *schema.RecallRequest) { r.Types = []schema.MemoryType{schema.TypeCompetence} }))
+			found(func(r *schema.RecallRequest) { r.Types = []schema.MemoryType{schema.TypeCompetence} }))
 	})
 	t.Run("results have a structure", func(t *testing.T) {
 		answer := o.recall(schema.RecallRequest{Query: "deploy Atlas", Principal: o.p,

@@ -56,7 +56,6 @@ func TestSection15_8TaskDescriptor(t *testing.T) {
 		`{"type": "semantic", "confidence": 0.9, "payload": {"kind": "semantic", "subject": "handbook", "predicate": "is_kept", "object": "in the wiki",
 			"validity": {"mode": "timeboxed", "start": "2026-01-01T00:00:00Z", "end": "2026-06-01T00:00:00Z"}, "evidence": [{"kind": "human", "ref": "Ana"}]}}`)
 	linux, macos, plan, handbook := ids[0], ids[1], ids[2], ids[3]
-	ask := func(req schema.RecallRequest) schema.RecallResponse { return o.recall(req) }
 	found := func(answer schema.RecallResponse) (out []string) {
 		for _, r := range answer.Results {
 			out = append(out, r.ID)
@@ -68,25 +67,25 @@ func TestSection15_8TaskDescriptor(t *testing.T) {
 	t.Run("error signature and situation", func(t *testing.T) {
 		req := schema.RecallRequest{Query: "what now", Task: &schema.Task{ErrorSignature: "ld: cache mismatch"},
 			Context: onLinux}
-		answer := ask(req)
+		answer := o.recall(req)
 		require.Contains(t, found(answer), linux)
 		require.NotContains(t, found(answer), macos, "its conditions do not apply")
 		require.Equal(t, linux, selectionIn(answer, schema.LayerCompetence).Selected)
 		req.Context = json.RawMessage(`{"os": "macos"}`)
-		require.Equal(t, macos, selectionIn(ask(req), schema.LayerCompetence).Selected)
+		require.Equal(t, macos, selectionIn(o.recall(req), schema.LayerCompetence).Selected)
 		req.Task = nil
-		require.Empty(t, ask(req).Selections, "selected by the signature")
+		require.Empty(t, o.recall(req).Selections, "selected by the signature")
 	})
 	t.Run("intent", func(t *testing.T) {
-		require.Contains(t, found(ask(schema.RecallRequest{Query: "what now",
+		require.Contains(t, found(o.recall(schema.RecallRequest{Query: "what now",
 			Task: &schema.Task{Intent: "publish_release"}})), plan)
-		require.NotContains(t, found(ask(schema.RecallRequest{Query: "what now", Task: &schema.Task{}})), plan)
+		require.NotContains(t, found(o.recall(schema.RecallRequest{Query: "what now", Task: &schema.Task{}})), plan)
 	})
 	t.Run("budget", func(t *testing.T) {
 		req := schema.RecallRequest{Query: "cache mismatch or publish release",
 			Task: &schema.Task{ErrorSignature: "ld: cache mismatch", Intent: "publish_release"}}
 		tokens := func() (used int) {
-			for _, r := range ask(req).Results {
+			for _, r := range o.recall(req).Results {
 				n, _ := layers.ResultTokens(r)
 				used += n
 			}
@@ -100,16 +99,16 @@ func TestSection15_8TaskDescriptor(t *testing.T) {
 	t.Run("time", func(t *testing.T) {
 		in, after := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC)
 		require.Equal(t, []string{handbook},
-			found(ask(schema.RecallRequest{Query: "where is the handbook kept", ValidAt: &in})))
-		require.Empty(t, found(ask(schema.RecallRequest{Query: "where is the handbook kept", ValidAt: &after})))
+			found(o.recall(schema.RecallRequest{Query: "where is the handbook kept", ValidAt: &in})))
+		require.Empty(t, found(o.recall(schema.RecallRequest{Query: "where is the handbook kept", ValidAt: &after})))
 	})
 	t.Run("types", func(t *testing.T) {
 		req := schema.RecallRequest{Query: "ld: cache mismatch",
 			Task:  &schema.Task{ErrorSignature: "ld: cache mismatch"},
 			Types: []schema.MemoryType{schema.TypeCompetence}}
-		require.ElementsMatch(t, []string{linux, macos}, found(ask(req)))
+		require.ElementsMatch(t, []string{linux, macos}, found(o.recall(req)))
 		req.Task.Intent, req.Types = "publish_release", []schema.MemoryType{schema.TypePlanGraph}
-		require.Equal(t, []string{plan}, found(ask(req)))
+		require.Equal(t, []string{plan}, found(o.recall(req)))
 	})
 }
 

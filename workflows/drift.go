@@ -83,8 +83,8 @@ var comparedSides = []struct {
 }{{"look for memories in the index", indexer.CompareMemories}, {"look for points in Postgres", indexer.ComparePoints}}
 
 // compareRound runs until the round is done. If the run may continue as new inside a round, it also returns when it
-// should. Looked counts what it has found so far.
-func compareRound(ctx workflow.Context, c *api.Comparison, mayContinue bool, looked *api.Drift) (done bool, err error) {
+// should. found gets what it has found so far.
+func compareRound(ctx workflow.Context, c *api.Comparison, mayContinue bool, found *api.Drift) (done bool, err error) {
 	for began := true; c.Side < len(comparedSides); began = false {
 		if mayContinue && !began && workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
 			return false, nil
@@ -98,7 +98,7 @@ func compareRound(ctx workflow.Context, c *api.Comparison, mayContinue bool, loo
 			return false, err
 		}
 		c.Found = c.Found.Add(page.Drift)
-		*looked = c.Found
+		*found = c.Found
 		c.Next.Cursor, c.Next.Points = page.Cursor, page.Points
 		if page.Done {
 			c.Side, c.Next = c.Side+1, api.CompareRequest{}

@@ -75,15 +75,15 @@ func TestEmbedderDown(t *testing.T) {
 	require.Equal(t, 2, testkit.Rows(t, db, "proposals",
 		"array_to_string(warnings, ' ') LIKE '%embedding unavailable%'"))
 
-	r := recall.Recaller{Patience: 10, Store: h.Store, Index: h.Deps.Index, Embedder: embedder}
-	ask := func() schema.RecallResponse {
+	r := recall.Recaller{TimeoutFactor: 10, Store: h.Store, Index: h.Deps.Index, Embedder: embedder}
+	recalled := func() schema.RecallResponse {
 		answer, err := r.Recall(context.Background(),
 			schema.RecallRequest{Principal: p, Query: "where did Ana move, Lisbon?"})
 		require.NoError(t, err)
 		require.NotEmpty(t, answer.Results)
 		return answer
 	}
-	for _, found := range ask().Results {
+	for _, found := range recalled().Results {
 		require.NotContains(t, found.Channels, "vector")
 	}
 
@@ -98,7 +98,7 @@ func TestEmbedderDown(t *testing.T) {
 	require.Equal(t, 3, synced.Upserted)
 	require.Zero(t, testkit.Rows(t, db, "index_outbox", ""))
 	require.Equal(t, 3, testkit.Rows(t, db, "memory_embeddings", ""))
-	answer := ask()
+	answer := recalled()
 	require.Empty(t, answer.Meta.Degraded)
 	withVectors := 0
 	for _, found := range answer.Results {

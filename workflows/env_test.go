@@ -306,7 +306,7 @@ func TestProgressQuery(t *testing.T) {
 	t.Parallel()
 	var seen []api.Progress
 	var s *stage
-	look := func(schema.Range) error {
+	queryProgress := func(schema.Range) error {
 		encoded, err := s.QueryWorkflow(api.QueryProgress)
 		if err != nil {
 			return err
@@ -318,7 +318,7 @@ func TestProgressQuery(t *testing.T) {
 		seen = append(seen, p)
 		return nil
 	}
-	s = newStage(t, map[string]func(schema.Range) error{"write": look, "index": look})
+	s = newStage(t, map[string]func(schema.Range) error{"write": queryProgress, "index": queryProgress})
 	_, err := s.run(t, 300)
 	require.NoError(t, err)
 	require.Len(t, seen, 4)

@@ -39,7 +39,7 @@ func TestFeedbackTeachesWhichProcedureWorks(t *testing.T) {
 	_, _, put := runPut(t, h, putRequest(t, p, putSkill("clear_cache", "Clear the cache"),
 		putSkill("reinstall", "Reinstall the toolchain")))
 	works, fails := put.Items[1].ID, put.Items[0].ID
-	ask := func() schema.RecallResponse {
+	recalled := func() schema.RecallResponse {
 		_, answer := recallBy(t, h, schema.RecallRequest{Principal: p, Query: "the linker fails",
 			Task:    &schema.Task{ErrorSignature: "ld: cache mismatch"},
 			Context: []byte(`{"os":"macos"}`)})
@@ -47,10 +47,10 @@ func TestFeedbackTeachesWhichProcedureWorks(t *testing.T) {
 		require.Len(t, answer.Selections[0].Candidates, 2)
 		return answer
 	}
-	require.Empty(t, ask().Selections[0].Selected, "neither has been tried")
+	require.Empty(t, recalled().Selections[0].Selected, "neither has been tried")
 	const rounds = 3
 	for round := range rounds {
-		answer := ask()
+		answer := recalled()
 		if round == rounds-1 {
 			h.StopWorker()
 			h.StartWorkerWith(t, worker.Options{Interceptors: []interceptor.WorkerInterceptor{&twice{}}})
@@ -70,7 +70,7 @@ func TestFeedbackTeachesWhichProcedureWorks(t *testing.T) {
 	}
 	h.StopWorker()
 	h.StartWorkerWith(t, worker.Options{})
-	answer := ask()
+	answer := recalled()
 	require.Equal(t, works, answer.Selections[0].Selected)
 	require.Equal(t, []int64{rounds, 0, 0, rounds},
 		[]int64{answer.Selections[0].Candidates[0].Successes, answer.Selections[0].Candidates[0].Failures,

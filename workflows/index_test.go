@@ -83,13 +83,13 @@ func (x indexed) remember(n int) {
 }
 
 func (x indexed) recaller() *recall.Recaller {
-	return &recall.Recaller{Patience: 4, Store: x.Store, Index: x.qdrant,
+	return &recall.Recaller{TimeoutFactor: 4, Store: x.Store, Index: x.qdrant,
 		Embedder: &vector.Embedders{Configured: x.Deps.Brain.Embedder, Other: embedderOf, Store: x.Store,
 			Index: x.qdrant.Name()}}
 }
 
 // ask recalls, and reports whether the vector channel contributed to the answer.
-func (x indexed) ask(r *recall.Recaller) (schema.RecallResponse, bool) {
+func (x indexed) recall(r *recall.Recaller) (schema.RecallResponse, bool) {
 	x.t.Helper()
 	answer, err := r.Recall(context.Background(),
 		schema.RecallRequest{Principal: x.p, Query: "harbour berths of town number 3"})
@@ -149,7 +149,7 @@ func TestIndexKilledDuringRecalls(t *testing.T) {
 	x.remember(12)
 	require.Zero(t, x.drift().Found.Found())
 	recaller := x.recaller()
-	answer, byVector := x.ask(recaller)
+	answer, byVector := x.recall(recaller)
 	require.Empty(t, answer.Meta.Degraded)
 	require.True(t, byVector)
 
@@ -195,7 +195,7 @@ func TestIndexKilledDuringRecalls(t *testing.T) {
 	reaches(&with)
 	close(stop)
 	asking.Wait()
-	answer, byVector = x.ask(recaller)
+	answer, byVector = x.recall(recaller)
 	require.Empty(t, answer.Meta.Degraded)
 	require.True(t, byVector)
 }
@@ -208,7 +208,7 @@ func TestALostIndex(t *testing.T) {
 	x := newIndexed(t)
 	x.remember(8)
 	recaller := x.recaller()
-	_, byVector := x.ask(recaller)
+	_, byVector := x.recall(recaller)
 	require.True(t, byVector)
 	known, err := x.Store.Generations(context.Background(), x.qdrant.Name())
 	require.NoError(t, err)
@@ -218,7 +218,7 @@ func TestALostIndex(t *testing.T) {
 	require.Zero(t, late.Dead)
 	without := func() {
 		t.Helper()
-		answer, byVector := x.ask(recaller)
+		answer, byVector := x.recall(recaller)
 		require.False(t, byVector)
 		require.Contains(t, answer.Meta.Degraded, rank.ChannelVector)
 	}
@@ -247,7 +247,7 @@ func TestALostIndex(t *testing.T) {
 	require.NoError(t, x.Temporal.GetWorkflow(ctx, api.DriftWorkflowID(x.qdrant.Name()), "").Get(ctx, &result))
 	require.Positive(t, result.Repaired)
 	require.Zero(t, result.Left.Found())
-	answer, byVector := x.ask(recaller)
+	answer, byVector := x.recall(recaller)
 	require.Empty(t, answer.Meta.Degraded)
 	require.True(t, byVector)
 	_, _, err = syncIndex(t, x.Harness)
@@ -280,7 +280,7 @@ func TestWrongIndexEntriesAreNotReturned(t *testing.T) {
 	// A memory of another agent and one that does not exist, both under the caller's tenant, both nearest to the query.
 	require.NoError(t, x.qdrant.Apply(ctx, g, x.p.Tenant,
 		vector.Changes{Upserts: []vector.Point{point(result.MemoryIDs[0]), point(uuid.NewString())}}))
-	answer, _ := x.ask(x.recaller())
+	answer, _ := x.recall(x.recaller())
 	require.Empty(t, answer.Meta.Degraded)
 	for _, r := range answer.Results {
 		require.NotEqual(t, result.MemoryIDs[0], r.ID)
@@ -291,11 +291,11 @@ func TestWrongIndexEntriesAreNotReturned(t *testing.T) {
 	require.Zero(t, found.Left.Found())
 
 	x.server.Before(func(context.Context, string, any) error { return status.Error(codes.NotFound, "gone") })
-	answer, byVector := x.ask(x.recaller())
+	answer, byVector := x.recall(x.recaller())
 	require.False(t, byVector)
 	require.Contains(t, answer.Meta.Degraded, rank.ChannelVector)
 	x.server.Before(func(ctx context.Context, _ string, _ any) error { <-ctx.Done(); return ctx.Err() })
-	answer, byVector = x.ask(x.recaller())
+	answer, byVector = x.recall(x.recaller())
 	require.False(t, byVector, "a hanging index times out")
 	require.Contains(t, answer.Meta.Degraded, rank.ChannelVector)
 	x.server.Before(nil)
@@ -328,7 +328,7 @@ func TestChangingTheEmbeddingModel(t *testing.T) {
 	require.Equal(t, []string{"hash-v1", "next-v1"}, models)
 	require.Equal(t, []vectorindex.GenerationState{vectorindex.GenerationActive, vectorindex.GenerationBuilding},
 		states)
-	answer, byVector := x.ask(recaller)
+	answer, byVector := x.recall(recaller)
 	require.Empty(t, answer.Meta.Degraded)
 	require.True(t, byVector)
 	_, late := x.Ingest(t, testkit.Request(x.p, schema.SourceUserInput,
@@ -346,7 +346,7 @@ func TestChangingTheEmbeddingModel(t *testing.T) {
 	models, _ = x.generations()
 	require.Equal(t, []string{"next-v1"}, models)
 	require.Eventually(t, func() bool {
-		answer, byVector := x.ask(recaller)
+		answer, byVector := x.recall(recaller)
 		return byVector && len(answer.Meta.Degraded) == 0
 	}, 20*time.Second, 50*time.Millisecond)
 	require.Zero(t, x.drift().Found.Found(), "it contains what was written in the meantime")
@@ -354,7 +354,7 @@ func TestChangingTheEmbeddingModel(t *testing.T) {
 	// A reader without an embedder for that model runs without the channel and reports it.
 	blind := x.recaller()
 	blind.Embedder = &vector.Embedders{Configured: x.Deps.Brain.Embedder, Store: x.Store, Index: x.qdrant.Name()}
-	answer, byVector = x.ask(blind)
+	answer, byVector = x.recall(blind)
 	require.False(t, byVector)
 	require.Contains(t, answer.Meta.Degraded, rank.ChannelVector)
 }
@@ -405,7 +405,7 @@ func TestReindexContinuesOnAnotherWorker(t *testing.T) {
 	require.Zero(t, x.drift().Found.Found())
 	_, states := x.generations()
 	require.Equal(t, []vectorindex.GenerationState{vectorindex.GenerationActive}, states)
-	answer, byVector := x.ask(x.recaller())
+	answer, byVector := x.recall(x.recaller())
 	require.Empty(t, answer.Meta.Degraded)
 	require.True(t, byVector)
 }
@@ -430,7 +430,7 @@ func TestReindexCancelled(t *testing.T) {
 	require.Error(t, run.Get(ctx, nil))
 	_, states := x.generations()
 	require.Equal(t, []vectorindex.GenerationState{vectorindex.GenerationActive}, states)
-	_, byVector := x.ask(x.recaller())
+	_, byVector := x.recall(x.recaller())
 	require.True(t, byVector)
 }
 

@@ -23,7 +23,7 @@ func TestIngestAndRecall(t *testing.T) {
 	require.Len(t, started.Ack.MemoryIDs, 1)
 	require.Zero(t, result.Dead)
 
-	r := recall.Recaller{Patience: 10, Store: h.Store, Index: h.Deps.Index, Embedder: h.Deps.Brain.Embedder}
+	r := recall.Recaller{TimeoutFactor: 10, Store: h.Store, Index: h.Deps.Index, Embedder: h.Deps.Brain.Embedder}
 	answer, err := r.Recall(ctx, schema.RecallRequest{Principal: p, Query: "when may we deploy"})
 	require.NoError(t, err)
 	require.Empty(t, answer.Meta.Degraded)

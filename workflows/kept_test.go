@@ -21,11 +21,11 @@ import (
 
 // keptStatement is a statement, and the question about it months later.
 type keptStatement struct {
-	who  string
-	kind schema.SourceKind
-	text string
-	ask  string
-	want string // expected in the answer
+	who      string
+	kind     schema.SourceKind
+	text     string
+	question string
+	want     string // expected in the answer
 }
 
 // keptStatements are of all kinds: decisions, appointments, rules, preferences, procedures; about named people, "we",
@@ -113,12 +113,12 @@ func TestStatementsAreKnownAfterMonths(t *testing.T) {
 		k.at(k.within(day, day+0.2), k.decaySweep)
 		k.at(k.within(day+0.2, day+0.3), k.purge)
 	}
-	k.at(k.start.Add(4*yearDay), func(ctx workflow.Context) { k.askAll(ctx, "in the first days") })
+	k.at(k.start.Add(4*yearDay), func(ctx workflow.Context) { k.checkAnswers(ctx, "in the first days") })
 	for day := 10.0; day < 110; day += 20 { // a few are used in the meantime
-		k.at(k.within(day, day+1), func(ctx workflow.Context) { k.ask(ctx, keptStatements[int(day)/10]) })
+		k.at(k.within(day, day+1), func(ctx workflow.Context) { k.ranks(ctx, keptStatements[int(day)/10]) })
 	}
 	k.at(k.start.Add(120*yearDay), func(ctx workflow.Context) {
-		k.askAll(ctx, "after 120 days")
+		k.checkAnswers(ctx, "after 120 days")
 		k.count(ctx, "no source is left", 0, `type = 'episodic'`)
 		k.sayAgain(ctx)
 	})
@@ -147,10 +147,11 @@ func (k *kept) say(ctx workflow.Context, session string, said ...keptStatement) 
 	return out
 }
 
-// ask returns the ranks of the answers that contain the expected text, and fails on a record that does not last.
-func (k *kept) ask(ctx workflow.Context, s keptStatement) []int {
+// ranks returns the ranks of the answers that contain the expected text, and fails on a record that does not last.
+func (k *kept) ranks(ctx workflow.Context, s keptStatement) []int {
 	var out schema.RecallResponse
-	k.must(k.child(ctx, workflows.Recall, schema.RecallRequest{Principal: k.p, Query: s.ask, Limit: 5}).Get(ctx, &out))
+	k.must(k.child(ctx, workflows.Recall,
+		schema.RecallRequest{Principal: k.p, Query: s.question, Limit: 5}).Get(ctx, &out))
 	var places []int
 	texts := map[string]bool{}
 	for i, r := range out.Results {
@@ -159,7 +160,7 @@ func (k *kept) ask(ctx workflow.Context, s keptStatement) []int {
 		}
 		text := normalize.Normalize(r.Content).Normalized
 		if texts[text] {
-			k.complain("%q is answered twice by %q", s.ask, r.Content)
+			k.complain("%q is answered twice by %q", s.question, r.Content)
 		}
 		texts[text] = true
 		if strings.Contains(r.Content, s.want) {
@@ -174,11 +175,11 @@ func (k *kept) ask(ctx workflow.Context, s keptStatement) []int {
 	return places
 }
 
-func (k *kept) askAll(ctx workflow.Context, when string) {
+func (k *kept) checkAnswers(ctx workflow.Context, when string) {
 	for _, s := range keptStatements {
-		places := k.ask(ctx, s)
+		places := k.ranks(ctx, s)
 		if len(places) == 0 || places[0] > 1 {
-			k.complain("%s: %q: the answers that say %q are at %v", when, s.ask, s.want, places)
+			k.complain("%s: %q: the answers that say %q are at %v", when, s.question, s.want, places)
 		}
 		k.did["asked"]++
 	}
@@ -209,8 +210,8 @@ func (k *kept) sayAgain(ctx workflow.Context) {
 	}
 	k.count(ctx, "lasting records", records, `type = 'semantic' AND live`)
 	for _, s := range again {
-		if places := k.ask(ctx, s); len(places) != 1 {
-			k.complain("%q is answered at %v", s.ask, places)
+		if places := k.ranks(ctx, s); len(places) != 1 {
+			k.complain("%q is answered at %v", s.question, places)
 		}
 	}
 	var list []schema.MemoryRecord

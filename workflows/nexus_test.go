@@ -180,7 +180,7 @@ func TestNexusMemoryOfUsers(t *testing.T) {
 		ids[user] = learned.MemoryIDs[0]
 	}
 	require.NotEqual(t, ids["maya"], ids["tom"])
-	ask := func(user string) schema.RecallResponse {
+	recallFor := func(user string) schema.RecallResponse {
 		p.User = user
 		var out schema.RecallResponse
 		require.NoError(t, within(t, a.start(t, api.OperationRecall,
@@ -189,10 +189,10 @@ func TestNexusMemoryOfUsers(t *testing.T) {
 		require.Equal(t, len(out.Results), len(by.Results))
 		return out
 	}
-	answer := ask("maya")
+	answer := recallFor("maya")
 	require.Len(t, answer.Results, 1)
 	require.Equal(t, ids["maya"], answer.Results[0].ID)
-	require.Empty(t, ask("").Results)
+	require.Empty(t, recallFor("").Results)
 
 	// Tom can neither rate nor forget Maya's memories, by any reference.
 	p.User = "tom"
@@ -205,7 +205,7 @@ func TestNexusMemoryOfUsers(t *testing.T) {
 		schema.ForgetRequest{Operation: schema.Operation{Principal: p, Reason: "mine"},
 			Selector: schema.Selector{IDs: []string{ids["maya"]}}, Execute: true}), &receipt))
 	require.Zero(t, receipt.Forgotten)
-	require.Len(t, ask("maya").Results, 1)
+	require.Len(t, recallFor("maya").Results, 1)
 
 	p.User, p.Scope = "maya", "kitchen"
 	err = within(t, a.start(t, api.OperationRecall, schema.RecallRequest{Principal: p, Query: question}), nil)
@@ -439,19 +439,19 @@ func TestNexusCallersAreBound(t *testing.T) {
 	require.NoError(t, err)
 	h.StartWorker(t)
 	known(t, h, p, "Tea is served hot.")
-	ask := func(by *callingAgents, tenant string) (schema.RecallResponse, error) {
+	recallFor := func(by *callingAgents, tenant string) (schema.RecallResponse, error) {
 		var out schema.RecallResponse
 		err := within(t, by.start(t, api.OperationRecall,
 			schema.RecallRequest{Principal: schema.Principal{Tenant: tenant, Agent: p.Agent}, Query: "tea"}), &out)
 		return out, err
 	}
 	for _, tenant := range []string{p.Tenant, ""} { // a caller bound to one tenant need not name it
-		out, err := ask(a, tenant)
+		out, err := recallFor(a, tenant)
 		require.NoError(t, err)
 		require.Len(t, out.Results, 1)
 	}
 	for tenant, by := range map[string]*callingAgents{p.Tenant: foreign, "tenant-of-others": a} {
-		_, err := ask(by, tenant)
+		_, err := recallFor(by, tenant)
 		var refused *nexus.HandlerError
 		require.ErrorAs(t, err, &refused)
 		require.Equal(t, nexus.HandlerErrorTypeUnauthorized, refused.Type)

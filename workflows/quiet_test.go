@@ -218,7 +218,7 @@ func TestAutomaticConsolidationSurvivesKills(t *testing.T) {
 }
 
 // quietEnv is an environment in which the checks of a scope return the given results.
-func quietEnv(t *testing.T, looks ...learning.DueResult) *testsuite.TestWorkflowEnvironment {
+func quietEnv(t *testing.T, results ...learning.DueResult) *testsuite.TestWorkflowEnvironment {
 	var of *learning.Learning
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
@@ -227,13 +227,13 @@ func quietEnv(t *testing.T, looks ...learning.DueResult) *testsuite.TestWorkflow
 	next := 0
 	env.OnActivity(of.EvidenceDue, mock.Anything, mock.Anything).Return(func(context.Context,
 		api.LearnScope) (learning.DueResult, error) {
-		if next == len(looks) {
+		if next == len(results) {
 			return learning.DueResult{Mark: "last"}, nil
 		}
 		next++
-		return looks[next-1], nil
+		return results[next-1], nil
 	})
-	t.Cleanup(func() { require.Equal(t, len(looks), next, "it looked more often") })
+	t.Cleanup(func() { require.Equal(t, len(results), next, "it read more often") })
 	return env
 }
 

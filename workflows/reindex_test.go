@@ -69,7 +69,7 @@ func TestReindexCancelledDuringTheSwitch(t *testing.T) {
 	require.Error(t, run.Get(ctx, nil))
 	_, states := x.generations()
 	require.Equal(t, []vectorindex.GenerationState{vectorindex.GenerationActive, vectorindex.GenerationRetired}, states)
-	answer, byVector := x.ask(x.recaller())
+	answer, byVector := x.recall(x.recaller())
 	require.True(t, byVector)
 	require.Empty(t, answer.Meta.Degraded)
 	again, err := x.reindex(api.ReindexInput{})
@@ -123,7 +123,7 @@ func TestTwoDriftChecksAtOnce(t *testing.T) {
 		require.Zero(t, result.Left.Found())
 	}
 	require.Zero(t, x.drift().Found.Found())
-	answer, byVector := x.ask(x.recaller())
+	answer, byVector := x.recall(x.recaller())
 	require.True(t, byVector)
 	require.Empty(t, answer.Meta.Degraded)
 }

@@ -52,7 +52,7 @@ func Review(ctx workflow.Context, in api.ReviewInput) (api.ReviewProgress, error
 func (run *review) work(ctx workflow.Context) error {
 	for {
 		run.moved = false
-		if err := run.look(ctx); err != nil {
+		if err := run.readState(ctx); err != nil {
 			return err
 		}
 		if run.progress.Open == 0 {
@@ -78,7 +78,7 @@ type review struct {
 	in       api.ReviewInput
 	ref      activities.ReviewRef
 	progress api.ReviewProgress
-	moved    bool // a decision has come since the run last looked
+	moved    bool // a decision has come since the run last read the state
 	shown    bool
 }
 
@@ -102,8 +102,8 @@ func (run *review) check(req schema.ReviewRequest) error {
 	return flow.InvalidRequest(err)
 }
 
-// look reads the state of the review from Postgres.
-func (run *review) look(ctx workflow.Context) error {
+// readState reads the state of the review from Postgres.
+func (run *review) readState(ctx workflow.Context) error {
 	window := run.in.ExpiresAfterSeconds
 	if window <= 0 {
 		window = int64(flow.ReviewWindow / time.Second)

@@ -66,8 +66,8 @@ func TestSupersededFactMarksAllItsSources(t *testing.T) {
 	}
 	require.Len(t, drawn, 2)
 
-	ask := schema.RecallRequest{Query: "Does Maya prefer Python?", Limit: 10}
-	before := o.recall(ask).Results
+	req := schema.RecallRequest{Query: "Does Maya prefer Python?", Limit: 10}
+	before := o.recall(req).Results
 	require.Len(t, before, 1, "stored once for all speakers: %v", before)
 	require.True(t, before[0].ID == records[0] || sources[before[0].ID], "the fact or its source")
 
@@ -80,7 +80,7 @@ func TestSupersededFactMarksAllItsSources(t *testing.T) {
 	}
 	require.Equal(t, schema.StatusSuperseded, o.get(records[0]).Status)
 
-	after := o.recall(ask).Results
+	after := o.recall(req).Results
 	require.NotEmpty(t, after)
 	for _, r := range after {
 		switch {

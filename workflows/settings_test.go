@@ -39,7 +39,7 @@ func TestWithoutAPipelineSourcesAreKept(t *testing.T) {
 	jobs, err := h.Store.JobCounts(context.Background(), p.Tenant)
 	require.NoError(t, err)
 	require.Equal(t, map[schema.JobState]int64{schema.JobCompleted: 1}, jobs)
-	r := recall.Recaller{Patience: 10, Store: h.Store, Index: h.Deps.Index, Embedder: h.Deps.Brain.Embedder}
+	r := recall.Recaller{TimeoutFactor: 10, Store: h.Store, Index: h.Deps.Index, Embedder: h.Deps.Brain.Embedder}
 	answer, err := r.Recall(context.Background(), schema.RecallRequest{Principal: p, Query: "where does Nadia live"})
 	require.NoError(t, err)
 	require.Len(t, answer.Results, 1)

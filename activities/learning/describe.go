@@ -84,7 +84,7 @@ func (a *Learning) describe(ctx context.Context, sc learning.Scope, draft *learn
 				return err
 			}
 		}
-		said, spent, err := a.ask(ctx, sc.Tenant, d.Hash, subject)
+		said, spent, err := a.requestDescription(ctx, sc.Tenant, d.Hash, subject)
 		found.Tokens, found.Held = found.Tokens+spent.Tokens, found.Held || spent.Held
 		if err != nil {
 			return err
@@ -123,8 +123,10 @@ func (a *Learning) taken(ctx context.Context, sc learning.Scope, draft *learning
 	return out, err
 }
 
-// ask asks the model, within the budget.
-func (a *Learning) ask(ctx context.Context, tenant, hash string, s subject) (wording.Description, step.Spent, error) {
+// requestDescription asks the model for a description, within the budget.
+func (a *Learning) requestDescription(
+	ctx context.Context, tenant, hash string, s subject,
+) (wording.Description, step.Spent, error) {
 	meter := step.Meter{Store: a.Store, Limit: a.Budget, Held: a.Held, Now: a.Now}
 	var said wording.Description
 	spent, err := meter.Ask(ctx, step.Metered{Tenant: tenant, Purpose: s.purpose, Key: s.purpose + ":" + hash,

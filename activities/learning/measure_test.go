@@ -61,7 +61,7 @@ func watchHeap(t *testing.T) (stop func() uint64) {
 	t.Helper()
 	runtime.GC()
 	var most atomic.Uint64
-	look := func() {
+	sample := func() {
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
 		most.Store(max(most.Load(), m.HeapInuse))
@@ -74,14 +74,14 @@ func watchHeap(t *testing.T) (stop func() uint64) {
 			case <-done:
 				return
 			case <-time.After(50 * time.Millisecond):
-				look()
+				sample()
 			}
 		}
 	}()
 	return func() uint64 {
 		close(done)
 		<-left
-		look()
+		sample()
 		return most.Load()
 	}
 }

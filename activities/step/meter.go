@@ -43,7 +43,7 @@ type Spent struct {
 // Ask reserves the tokens of a call, makes the call and settles the tokens used. It returns an error only if the
 // activity must end: a failed model call is not retried, because the rules have an answer.
 func (m Meter) Ask(ctx context.Context, call Metered,
-	ask func(context.Context) (inference.Usage, error)) (Spent, error) {
+	request func(context.Context) (inference.Usage, error)) (Spent, error) {
 	key := call.Key
 	if activity.IsActivity(ctx) {
 		info := activity.GetInfo(ctx)
@@ -62,7 +62,7 @@ func (m Meter) Ask(ctx context.Context, call Metered,
 		return Spent{}, err
 	}
 	Advance(ctx)
-	usage, err := ask(ctx)
+	usage, err := request(ctx)
 	Advance(ctx)
 	used := usage.PromptTokens + usage.CompletionTokens
 	out := Spent{Tokens: int(used)}

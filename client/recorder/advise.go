@@ -27,7 +27,7 @@ func (r *Recorder) Advise(ctx workflow.Context, req api.AdviseRequest) (api.Advi
 	if req.Error != "" && req.Failed == nil {
 		req.Failed = r.lastFailed()
 	}
-	return out, r.ask(ctx, api.OperationAdvise, api.WorkflowAdvise, adviseWithin, req, &out)
+	return out, r.execute(ctx, api.OperationAdvise, api.WorkflowAdvise, adviseWithin, req, &out)
 }
 
 // Report reports the outcome after advice, and waits at most a minute until it is counted. A repeated report counts
@@ -38,11 +38,11 @@ func (r *Recorder) Report(ctx workflow.Context, req api.ReportRequest) (api.Repo
 		return out, nil
 	}
 	req.Principal, req.Session = r.set.Principal, r.set.Session
-	return out, r.ask(ctx, api.OperationReport, api.WorkflowReport, reportWithin, req, &out)
+	return out, r.execute(ctx, api.OperationReport, api.WorkflowReport, reportWithin, req, &out)
 }
 
-// ask calls the Nexus operation or, without an endpoint, a child workflow on the task queue of Mneme.
-func (r *Recorder) ask(ctx workflow.Context, operation, name string, within time.Duration, req, out any) error {
+// execute runs the Nexus operation or, without an endpoint, a child workflow on the task queue of Mneme.
+func (r *Recorder) execute(ctx workflow.Context, operation, name string, within time.Duration, req, out any) error {
 	if r.set.Endpoint != "" {
 		service := workflow.NewNexusClient(r.set.Endpoint, api.NexusService)
 		return service.ExecuteOperation(ctx, operation, req,

@@ -19,7 +19,7 @@ func TestAdviseNamesTheCallThatFailed(t *testing.T) {
 	own := &api.FailedCall{Tool: "other", Args: json.RawMessage(`{"a":1}`)}
 	d.work(func(ctx workflow.Context) error {
 		rec := recorder.Open(ctx, d.options(nil))
-		ask := func(req api.AdviseRequest) {
+		advise := func(req api.AdviseRequest) {
 			_, err := rec.Advise(ctx, req)
 			require.NoError(t, err)
 		}
@@ -27,23 +27,23 @@ func TestAdviseNamesTheCallThatFailed(t *testing.T) {
 			_ = workflow.ExecuteActivity(doing(ctx), "shell", command{Line: line, Fail: fail}).Get(ctx, nil)
 		}
 		about := api.AdviseRequest{Task: "build", Error: "exit 1"}
-		ask(about)
+		advise(about)
 		do("make app "+key, true)
-		ask(about)
+		advise(about)
 		do("ls", false)
-		ask(about)
-		ask(api.AdviseRequest{Task: "build"})
-		ask(api.AdviseRequest{Task: "build", Error: "exit 1", Failed: own})
+		advise(about)
+		advise(api.AdviseRequest{Task: "build"})
+		advise(api.AdviseRequest{Task: "build", Error: "exit 1", Failed: own})
 		phone := rec.Call("phone", map[string]string{"to": "Ana"})
 		phone.Failed(nil)
-		ask(about)
+		advise(about)
 		rec.Call("phone", map[string]string{"to": "Bo"}).Returned("hello")
-		ask(about)
+		advise(about)
 		rec.Call("phone", map[string]string{"to": "Ana"}).Returned("hello")
-		ask(about)
+		advise(about)
 		do("secret", true)
 		rec.Call("phone", nil).Failed(nil)
-		ask(about)
+		advise(about)
 		require.True(t, rec.Close(ctx, schema.OutcomeSuccess, ""))
 		return nil
 	}, recorder.Interceptor(recorder.InterceptorOptions{}))

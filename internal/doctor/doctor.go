@@ -88,7 +88,7 @@ const (
 type check struct {
 	name string
 	need need
-	look func(*Doctor, context.Context) (verdict, error)
+	run  func(*Doctor, context.Context) (verdict, error)
 }
 
 // DoctorChecks are in the order in which they run and are reported: checks that others depend on come first.
@@ -150,9 +150,9 @@ type Doctor struct {
 	Client   client.Client
 	index    vector.Index
 
-	scheduled []mneme.ScheduleStatus // read once
-	looked    error                  // the error of reading them
-	unread    bool                   // the worker's payloads cannot be read here
+	scheduled   []mneme.ScheduleStatus // read once
+	scheduleErr error                  // the error of reading them
+	unread      bool                   // the worker's payloads cannot be read here
 }
 
 func NewDoctor(a *app.App) *cobra.Command {
@@ -221,7 +221,7 @@ func (d *Doctor) check(ctx context.Context, c check) verdict {
 	if v, ok := d.lacks(ctx, c.need); ok {
 		return v
 	}
-	v, err := c.look(d, ctx)
+	v, err := c.run(d, ctx)
 	switch {
 	case err == nil:
 		v.Found = app.OneLine(v.Found)

@@ -87,7 +87,7 @@ const doctorCounts = 100
 func (d *Doctor) whose(ctx context.Context, count func(context.Context, string) (int, error), what string) string {
 	const few = 3
 	var names []string
-	looked, more, err := d.eachTenant(ctx, func(ctx context.Context, tenant string) error {
+	checked, more, err := d.eachTenant(ctx, func(ctx context.Context, tenant string) error {
 		n, err := count(ctx, tenant)
 		if err != nil || n == 0 {
 			return err
@@ -105,7 +105,7 @@ func (d *Doctor) whose(ctx context.Context, count func(context.Context, string) 
 	case len(names) > 0: // even if the time was up after them
 		return ", such as " + listed(names)
 	case err == nil && more:
-		return fmt.Sprintf(", none of them of the first %d tenants by name", looked)
+		return fmt.Sprintf(", none of them of the first %d tenants by name", checked)
 	}
 	return ""
 }
@@ -120,13 +120,13 @@ func (d *Doctor) JobsOrphaned(ctx context.Context) (verdict, error) {
 		return fine("none"), nil
 	}
 	const perTenant, few = 200, 3
-	looking, cancel := ctx, context.CancelFunc(func() {})
+	limited, cancel := ctx, context.CancelFunc(func() {})
 	if deadline, ok := ctx.Deadline(); ok { // report the results by then
-		looking, cancel = context.WithTimeout(ctx, time.Until(deadline)*4/5)
+		limited, cancel = context.WithTimeout(ctx, time.Until(deadline)*4/5)
 	}
 	defer cancel()
 	runs, seen, orphans, names := map[string]bool{}, 0, 0, []string(nil)
-	looked, more, err := d.eachTenant(looking, func(ctx context.Context, tenant string) error {
+	checked, more, err := d.eachTenant(limited, func(ctx context.Context, tenant string) error {
 		jobs, err := d.Store.OpenJobs(ctx, tenant, d.Now().Add(-operate.JobGrace), perTenant)
 		if err != nil {
 			return err
@@ -153,10 +153,10 @@ func (d *Doctor) JobsOrphaned(ctx context.Context) (verdict, error) {
 		}
 		return nil
 	})
-	if err != nil && (seen == 0 || looking.Err() == nil || ctx.Err() != nil) {
+	if err != nil && (seen == 0 || limited.Err() == nil || ctx.Err() != nil) {
 		return verdict{}, err
 	}
-	among := ofTenants(looked, more)
+	among := ofTenants(checked, more)
 	if err != nil { // the time was up
 		among = fmt.Sprintf(" (of the first %d open jobs)", seen)
 	}
@@ -173,34 +173,34 @@ func (d *Doctor) JobsOrphaned(ctx context.Context) (verdict, error) {
 func (d *Doctor) eachTenant(
 	ctx context.Context,
 	fn func(context.Context, string) error,
-) (looked int, more bool, err error) {
+) (checked int, more bool, err error) {
 	const page = 100
 	after := ""
 	for {
 		tenants, err := d.Store.SweepTenants(ctx, after, page)
 		if err != nil {
-			return looked, false, err
+			return checked, false, err
 		}
 		for _, tenant := range tenants {
-			if deadline, ok := ctx.Deadline(); looked >= doctorTenants ||
+			if deadline, ok := ctx.Deadline(); checked >= doctorTenants ||
 				ok && time.Until(deadline) < checkTimeout/5 {
-				return looked, true, nil
+				return checked, true, nil
 			}
 			if err := fn(ctx, tenant); err != nil {
-				return looked, false, err
+				return checked, false, err
 			}
-			looked, after = looked+1, tenant
+			checked, after = checked+1, tenant
 		}
 		if len(tenants) < page {
-			return looked, false, nil
+			return checked, false, nil
 		}
 	}
 }
 
 // ofTenants returns a note if not all tenants were checked.
-func ofTenants(looked int, more bool) string {
+func ofTenants(checked int, more bool) string {
 	if more {
-		return fmt.Sprintf(" (of the first %d tenants by name)", looked)
+		return fmt.Sprintf(" (of the first %d tenants by name)", checked)
 	}
 	return ""
 }
@@ -334,7 +334,7 @@ func (d *Doctor) indexDrift(ctx context.Context) (verdict, error) {
 	counting, cancel := context.WithTimeout(ctx, checkTimeout*4/5)
 	defer cancel()
 	var live, points, apart int64
-	looked, more, err := d.eachTenant(counting, func(ctx context.Context, tenant string) error {
+	checked, more, err := d.eachTenant(counting, func(ctx context.Context, tenant string) error {
 		n, err := d.Store.LiveCount(ctx, tenant)
 		if err != nil {
 			return err
@@ -359,9 +359,9 @@ func (d *Doctor) indexDrift(ctx context.Context) (verdict, error) {
 	if apart > lag.Pending+lag.Parked {
 		return warn("`mneme index drift` compares them one by one and repairs what differs.",
 			"%d live memories and %d points%s: a difference of %d, and %d changes wait or are parked",
-			live, points, ofTenants(looked, more), apart, lag.Pending+lag.Parked), nil
+			live, points, ofTenants(checked, more), apart, lag.Pending+lag.Parked), nil
 	}
-	return fine("%d live memories, %d points%s", live, points, ofTenants(looked, more)), nil
+	return fine("%d live memories, %d points%s", live, points, ofTenants(checked, more)), nil
 }
 
 // overdueIntervals is the number of intervals after which due memories should have been swept.
@@ -448,7 +448,7 @@ func (d *Doctor) sweepHolds(ctx context.Context) (verdict, error) {
 // (document 002 "Soft-Delete and Recovery").
 func (d *Doctor) retentionWindows(ctx context.Context) (verdict, error) {
 	var short []string
-	looked, more, err := d.eachTenant(ctx, func(ctx context.Context, tenant string) error {
+	checked, more, err := d.eachTenant(ctx, func(ctx context.Context, tenant string) error {
 		rules, err := d.Store.RetentionPolicies(ctx, tenant)
 		if err != nil {
 			return err
@@ -470,8 +470,8 @@ func (d *Doctor) retentionWindows(ctx context.Context) (verdict, error) {
 		return warn("`mneme retention set` with a longer window, or `reset`, unless it is meant: "+
 			"a purge cannot be undone.",
 			"deleted memories are removed before the recovery window of %s ends%s: %s", days(revision.RecoveryWindow),
-			ofTenants(looked, more), listed(short)), nil
+			ofTenants(checked, more), listed(short)), nil
 	}
 	return fine("nothing is purged within the %s of recovery%s", days(revision.RecoveryWindow),
-		ofTenants(looked, more)), nil
+		ofTenants(checked, more)), nil
 }

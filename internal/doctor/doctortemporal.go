@@ -238,13 +238,13 @@ func (d *Doctor) otherNamespace(ctx context.Context) (string, error) {
 
 // schedules reads the schedules once for all checks.
 func (d *Doctor) schedules(ctx context.Context) ([]mneme.ScheduleStatus, error) {
-	if d.scheduled == nil && d.looked == nil {
+	if d.scheduled == nil && d.scheduleErr == nil {
 		var s mneme.Schedules
-		if s, d.looked = operate.Schedules(ctx, d.A); d.looked == nil {
-			d.scheduled, d.looked = s.Statuses(ctx, d.Specs)
+		if s, d.scheduleErr = operate.Schedules(ctx, d.A); d.scheduleErr == nil {
+			d.scheduled, d.scheduleErr = s.Statuses(ctx, d.Specs)
 		}
 	}
-	return d.scheduled, d.looked
+	return d.scheduled, d.scheduleErr
 }
 
 // which returns the names of the schedules for which is returns true, each with its text.

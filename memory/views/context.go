@@ -111,7 +111,7 @@ func (s Section) tokens() int { return layers.EstimateTokens(s.heading()+s.Text)
 // so that no text can look like a heading or another entry.
 func Build(ctx context.Context, r Request) (Context, error) {
 	b := builder{Request: r, events: Order(r.Events)}
-	if err := b.look(ctx); err != nil {
+	if err := b.computeViews(ctx); err != nil {
 		return Context{}, err
 	}
 	out := Context{Sections: b.sections()}
@@ -129,8 +129,8 @@ type builder struct {
 	extra                  string
 }
 
-// look computes the views.
-func (b *builder) look(ctx context.Context) error {
+// computeViews computes the views of the viewer.
+func (b *builder) computeViews(ctx context.Context) error {
 	seen := Seen{Viewer: b.Viewer, Now: Now{Turn: b.Turn, Scene: b.Request.Scene}, Scene: SceneOf(b.Viewer, b.events)}
 	if b.Turn <= 0 {
 		for _, e := range b.events {

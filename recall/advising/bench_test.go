@@ -59,7 +59,7 @@ func BenchmarkAdvise(b *testing.B) {
 	adviser := inprocess.NewAdviser(inprocess.Options{Store: s})
 	var took []time.Duration
 	found := 0
-	ask := func(n int) {
+	advise := func(n int) {
 		g := n * 7919 % 1000 * 100
 		start := time.Now()
 		out, err := adviser.Advise(ctx, api.AdviseRequest{Principal: schema.Principal{Tenant: "t", Agent: "a"},
@@ -73,11 +73,11 @@ func BenchmarkAdvise(b *testing.B) {
 		}
 	}
 	for n := range 50 {
-		ask(n)
+		advise(n)
 	}
 	took, found = nil, 0
 	for n := 50; b.Loop(); n++ {
-		ask(n)
+		advise(n)
 	}
 	slices.Sort(took)
 	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")

@@ -34,9 +34,11 @@ type Outcome string
 
 // The outcomes of a draft.
 const (
-	Written    Outcome = "written"     // drafted, or published as the current answer
-	Unchanged  Outcome = "unchanged"   // the current answer is of the same evidence
-	Outdated   Outcome = "overtaken"   // the evidence has changed since it was read, and the draft was dropped
+	Written   Outcome = "written"   // drafted, or published as the current answer
+	Unchanged Outcome = "unchanged" // the current answer is of the same evidence
+	// Outdated means that the evidence has changed since it was read, and that the draft was dropped. The value is in
+	// stored histories.
+	Outdated   Outcome = "overtaken"
 	NotDrafted Outcome = "not_drafted" // there is no draft of this evidence
 )
 

@@ -142,7 +142,7 @@ func TestQdrantKeepsTenantsApart(t *testing.T) {
 func TestQdrantGenerations(t *testing.T) {
 	t.Parallel()
 	q := open(t, qdranttest.Any(t))
-	ask := func(m inference.EmbeddingModel) error {
+	query := func(m inference.EmbeddingModel) error {
 		_, err := q.Search(ctx, pg.Filter{Principal: anja},
 			pg.Embedding{Model: m, Vector: make([]float32, m.Dimensions)}, 5)
 		return err
@@ -153,7 +153,7 @@ func TestQdrantGenerations(t *testing.T) {
 		require.NoError(t, err)
 		return is
 	}
-	require.ErrorIs(t, ask(flat), vector.ErrMissing, "no generation exists yet")
+	require.ErrorIs(t, query(flat), vector.ErrMissing, "no generation exists yet")
 	_, err := q.Searched(ctx, vector.Generation{ID: uuid.New(), Model: flat})
 	require.ErrorIs(t, err, vector.ErrMissing)
 	first := generation(t, q, flat, vectorindex.GenerationActive)
@@ -177,16 +177,16 @@ func TestQdrantGenerations(t *testing.T) {
 
 	deep := inference.EmbeddingModel{Name: "deep/v1", Dimensions: 3}
 	third := generation(t, q, deep, vectorindex.GenerationActive)
-	require.NoError(t, ask(deep))
-	require.NoError(t, ask(flat), "both models can be searched until one is dropped")
-	require.ErrorIs(t, ask(inference.EmbeddingModel{Name: "flat_v1", Dimensions: 2}), vector.ErrMissing,
+	require.NoError(t, query(deep))
+	require.NoError(t, query(flat), "both models can be searched until one is dropped")
+	require.ErrorIs(t, query(inference.EmbeddingModel{Name: "flat_v1", Dimensions: 2}), vector.ErrMissing,
 		"a name that differs in one character is another collection")
 	require.NoError(t, q.Drop(ctx, second))
 	require.NoError(t, q.Drop(ctx, second))
-	require.ErrorIs(t, ask(flat), vector.ErrMissing)
+	require.ErrorIs(t, query(flat), vector.ErrMissing)
 	_, err = q.Searched(ctx, first)
 	require.ErrorIs(t, err, vector.ErrMissing)
-	require.NoError(t, ask(deep))
+	require.NoError(t, query(deep))
 	require.ErrorIs(t, q.Apply(ctx, second, "t", vector.Changes{Upserts: []vector.Point{at(old, 1, 0)}}),
 		vector.ErrMissing)
 	require.ErrorIs(t, q.Apply(ctx, third, "t", vector.Changes{Upserts: []vector.Point{at(old, 1, 0)}}),
@@ -200,32 +200,32 @@ func TestQdrantTimeoutsAndErrors(t *testing.T) {
 	server := qdranttest.Start(t)
 	q := open(t, qdranttest.Address{URL: server.URL})
 	g := generation(t, q, flat, vectorindex.GenerationActive)
-	ask := func(within time.Duration) error {
+	query := func(within time.Duration) error {
 		ctx, cancel := context.WithTimeout(ctx, within)
 		defer cancel()
 		_, err := q.Search(ctx, pg.Filter{Principal: anja}, pg.Embedding{Model: flat, Vector: []float32{1, 0}}, 5)
 		return err
 	}
-	require.NoError(t, ask(10*time.Second))
+	require.NoError(t, query(10*time.Second))
 	server.Before(func(ctx context.Context, _ string, _ any) error { <-ctx.Done(); return ctx.Err() })
-	require.ErrorIs(t, ask(50*time.Millisecond), context.DeadlineExceeded)
+	require.ErrorIs(t, query(50*time.Millisecond), context.DeadlineExceeded)
 	const secret = "what it was sent"
 	server.Before(func(context.Context, string, any) error { return status.Error(codes.Internal, secret) })
-	err := ask(10 * time.Second)
+	err := query(10 * time.Second)
 	require.Error(t, err)
 	require.NotContains(t, err.Error(), secret, "a server's error may quote the request")
 	server.Before(nil)
 	server.Stop()
-	require.ErrorContains(t, ask(10*time.Second), "cannot be reached")
+	require.ErrorContains(t, query(10*time.Second), "cannot be reached")
 	server.Restart(t, true)
-	require.Eventually(t, func() bool { return ask(10*time.Second) == nil }, 2*time.Minute, 50*time.Millisecond,
+	require.Eventually(t, func() bool { return query(10*time.Second) == nil }, 2*time.Minute, 50*time.Millisecond,
 		"it is searched again")
 	server.Stop()
 	server.Restart(t, false)
 	require.Eventually(t, func() bool { _, err := q.Count(ctx, g, "t"); return errors.Is(err, vector.ErrMissing) },
 		20*time.Second, 50*time.Millisecond)
 	require.NoError(t, q.Create(ctx, g))
-	require.NoError(t, ask(10*time.Second), "an active generation is created again with its alias")
+	require.NoError(t, query(10*time.Second), "an active generation is created again with its alias")
 }
 
 // An existing alias is not moved to a collection that does not exist.

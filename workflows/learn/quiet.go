@@ -65,7 +65,7 @@ func (run *quietRun) loop(ctx workflow.Context) error {
 		if workflow.GetInfo(ctx).GetContinueAsNewSuggested() { // with no quiet time it may never wait
 			return run.renew(ctx)
 		}
-		due, err := run.look(ctx)
+		due, err := run.readEvidence(ctx)
 		if err != nil {
 			return err
 		}
@@ -93,7 +93,8 @@ func (run *quietRun) loop(ctx workflow.Context) error {
 	}
 }
 
-func (run *quietRun) look(ctx workflow.Context) (learning.DueResult, error) {
+// readEvidence reads how much new evidence the scope has, and when a run is due.
+func (run *quietRun) readEvidence(ctx workflow.Context) (learning.DueResult, error) {
 	var due learning.DueResult
 	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
 		flow.StoreOptions("look for new evidence", flow.InfrastructureAttempts)), learns.EvidenceDue,

@@ -51,7 +51,7 @@ func chats(path string, weight float64) (out []example, err error) {
 		for i, t := range c.Turns {
 			texts[i] = question.ReadText(t.Text+" "+t.Caption, t.Speaker)
 		}
-		ask := func(text string, evidence []string) {
+		addQuestion := func(text string, evidence []string) {
 			number++
 			q := question.Read(text)
 			for i, t := range texts {
@@ -64,11 +64,11 @@ func chats(path string, weight float64) (out []example, err error) {
 		}
 		for _, qa := range c.QA {
 			if len(qa.Evidence) > 0 && qa.Category <= answerable {
-				ask(qa.Question, qa.Evidence)
+				addQuestion(qa.Question, qa.Evidence)
 			}
 		}
 		for _, text := range others { // what the speakers of another conversation were asked about
-			ask(rename(text, strangers, c.Speakers), nil)
+			addQuestion(rename(text, strangers, c.Speakers), nil)
 		}
 		others, strangers = nil, c.Speakers
 		for _, qa := range c.QA {

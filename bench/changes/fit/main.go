@@ -69,7 +69,7 @@ func examples() (relevance, succession []example) {
 		for i, s := range tenant.Statements {
 			texts[i] = question.ReadText(s.Text, s.Speaker)
 		}
-		ask := func(text string, answers ...int) {
+		addQuestion := func(text string, answers ...int) {
 			number++
 			q := question.Read(text)
 			for i := range texts {
@@ -93,25 +93,25 @@ func examples() (relevance, succession []example) {
 			})
 		}
 		for _, p := range tenant.Pairs {
-			ask(p.Question, p.Old, p.New)
+			addQuestion(p.Question, p.Old, p.New)
 			follow(p.Question, p.Old, p.New, 1)
 			if p.Past != "" {
-				ask(p.Past, p.Old, p.New)
+				addQuestion(p.Past, p.Old, p.New)
 				follow(p.Past, p.Old, p.New, 1)
 			}
 		}
 		for _, c := range tenant.Coexisting {
-			ask(c.AskA, c.A)
-			ask(c.AskB, c.B)
+			addQuestion(c.AskA, c.A)
+			addQuestion(c.AskB, c.B)
 			follow(c.AskA, -1, -1, coexistingWeight)
 			follow(c.AskB, -1, -1, coexistingWeight)
 		}
 		for _, k := range tenant.Known {
-			ask(k.Question, k.Answer)
+			addQuestion(k.Question, k.Answer)
 			follow(k.Question, -1, -1, 1)
 		}
 		for _, k := range tenant.Unknown {
-			ask(k.Question)
+			addQuestion(k.Question)
 		}
 	}
 	return relevance, succession

@@ -29,14 +29,14 @@ type App struct {
 	In          io.Reader
 	Out, ErrOut io.Writer
 
-	Cfg      config.Config       // its principal comes from the flags
-	trust    schema.TrustContext // the trust context from the flags
-	CfgErr   error
-	Json     bool
-	Timeout  time.Duration
-	Patience float64       // multiplies the deadlines of a recall; 0 is 1
-	Probe    time.Duration // bounds the check of Postgres and the query of a worker; 0 is probeTimeout
-	Started  bool          // flags and arguments were understood
+	Cfg           config.Config       // its principal comes from the flags
+	trust         schema.TrustContext // the trust context from the flags
+	CfgErr        error
+	Json          bool
+	Timeout       time.Duration
+	TimeoutFactor float64       // multiplies the deadlines of a recall; 0 is 1
+	Probe         time.Duration // bounds the check of Postgres and the query of a worker; 0 is probeTimeout
+	Started       bool          // flags and arguments were understood
 
 	Interrupted string     // the hint that is printed after an interrupt
 	told        sync.Map   // the notes of NoteOnce
@@ -176,7 +176,7 @@ func (a *App) Recaller(ctx context.Context) (*recall.Recaller, error) {
 	r := inprocess.New(inprocess.Options{Store: st, Index: index, Reranking: brain.Reranking})
 	r.Embedder = a.Cfg.QueryEmbedder(st, index, brain.Embedder)
 	r.TrustKey, r.Policy, r.With, r.Without = a.Cfg.TrustKey, policy, a.Cfg.RecallWith, a.Cfg.RecallWithout
-	r.DailyDecay, r.Patience = a.Cfg.ImportanceDecay, a.Patience
+	r.DailyDecay, r.TimeoutFactor = a.Cfg.ImportanceDecay, a.TimeoutFactor
 	return r, nil
 }
 

@@ -24,8 +24,8 @@ const (
 	probeAfter = 3 * time.Second
 	// probeTimeout bounds that check, and the query of a worker.
 	probeTimeout = 3 * time.Second
-	// ImportPatience is how long an import waits for a worker or Postgres that restarts.
-	ImportPatience = time.Minute
+	// ImportTimeout is how long an import waits for a worker or Postgres that restarts.
+	ImportTimeout = time.Minute
 )
 
 // Silence is the error of a request that is durable in Temporal and continues, but was not acknowledged in time.
@@ -47,18 +47,18 @@ func (a *App) StartIngest(ctx context.Context, req schema.IngestRequest) (mneme.
 func (a *App) StartIngestWithin(
 	ctx context.Context,
 	req schema.IngestRequest,
-	patience time.Duration,
+	timeout time.Duration,
 ) (mneme.Started, error) {
 	c, err := a.OpenTemporal(ctx)
 	if err != nil {
 		return mneme.Started{}, err
 	}
-	limited, cancel := context.WithTimeout(ctx, patience)
+	limited, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	go func() { // if Postgres is the cause, the wait ends early
 		select {
 		case <-limited.Done():
-		case <-time.After(min(probeAfter, patience/2)):
+		case <-time.After(min(probeAfter, timeout/2)):
 			if a.postgresProblem(limited) != nil {
 				cancel()
 			}
@@ -68,7 +68,7 @@ func (a *App) StartIngestWithin(
 	if err == nil || ctx.Err() != nil || (limited.Err() == nil && !TimedOut(err)) {
 		return started, err
 	}
-	return mneme.Started{}, a.ExplainSilence(ctx, c, api.IngestWorkflowID(req), patience)
+	return mneme.Started{}, a.ExplainSilence(ctx, c, api.IngestWorkflowID(req), timeout)
 }
 
 func (a *App) probeTime() time.Duration { return cmp.Or(a.Probe, probeTimeout) }
@@ -93,19 +93,19 @@ func (a *App) postgresProblem(ctx context.Context) error {
 }
 
 // ExplainSilence returns an error with the reason why a request was not acknowledged in time.
-func (a *App) ExplainSilence(ctx context.Context, c client.Client, workflowID string, patience time.Duration) error {
+func (a *App) ExplainSilence(ctx context.Context, c client.Client, workflowID string, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*a.probeTime()+5*time.Second)
 	defer cancel()
 	described, err := c.DescribeWorkflowExecution(ctx, workflowID, "")
 	if err != nil || described.GetWorkflowExecutionInfo().GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
-		return Unavailable("Temporal has not accepted the request within %s: send it again", patience)
+		return Unavailable("Temporal has not accepted the request within %s: send it again", timeout)
 	}
 	s := &Silence{workflowID: workflowID, err: a.postgresProblem(ctx)}
 	switch w, err := a.WorkerState(ctx, c); {
 	case s.err != nil:
 		s.Why = s.err.Error() + "; the request is durable in Temporal and continues when Postgres accepts it"
 	case err == nil && w.There():
-		s.Why = "the worker has not acknowledged the request within " + Span(patience) +
+		s.Why = "the worker has not acknowledged the request within " + Span(timeout) +
 			"; it is durable in Temporal and continues"
 	default:
 		s.Why = "no worker has picked the request up; it is durable in Temporal and will run " +

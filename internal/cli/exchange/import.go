@@ -38,7 +38,7 @@ type importFlags struct {
 	oversized            string
 	batchSize, parallel  int
 	wait, strict, again  bool
-	patience             time.Duration // for a worker, or Postgres, that restarts
+	ackTimeout           time.Duration // of a batch, for example while a worker or Postgres restarts
 }
 
 func NewImport(a *app.App) *cobra.Command {
@@ -89,9 +89,9 @@ speaker, text, session, when, image_caption}]); each turn becomes an observation
 			case f.parallel < 1 || f.parallel > 64:
 				return app.Invalid("parallel", "must be between 1 and 64")
 			}
-			f.patience = max(a.Timeout, app.ImportPatience)
+			f.ackTimeout = max(a.Timeout, app.ImportTimeout)
 			if cmd.Flags().Changed("timeout") {
-				f.patience = a.Timeout
+				f.ackTimeout = a.Timeout
 			}
 			req := f.request(cmd.Flags(), a.Cfg.Principal)
 			if err := checkSettings(req); err != nil {
@@ -327,14 +327,14 @@ func (im *importer) send(ctx context.Context, b Batch) error {
 
 // start submits a batch and repeats that until it is acknowledged. A repeated request joins the run of the batch.
 func (im *importer) start(ctx context.Context, req schema.IngestRequest) (mneme.Started, error) {
-	attempt := min(im.flags.patience/4, 10*time.Second)
+	attempt := min(im.flags.ackTimeout/4, 10*time.Second)
 	for began := time.Now(); ; {
 		started, err := im.StartIngestWithin(ctx, req, attempt)
 		var silent *app.Silence
-		if !errors.As(err, &silent) || time.Since(began) >= im.flags.patience {
+		if !errors.As(err, &silent) || time.Since(began) >= im.flags.ackTimeout {
 			return started, err
 		}
-		im.NoteOnce("mneme: waiting up to %s: %s", app.Span(im.flags.patience), app.OneLine(silent.Why))
+		im.NoteOnce("mneme: waiting up to %s: %s", app.Span(im.flags.ackTimeout), app.OneLine(silent.Why))
 	}
 }
 

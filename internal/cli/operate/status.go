@@ -85,17 +85,17 @@ func statusOfSystem(ctx context.Context, a *app.App) SystemStatus {
 	s := SystemStatus{UI: a.Cfg.TemporalUI, Tenant: a.Cfg.Principal.Tenant,
 		Postgres: postgresStatus{Latest: migrations.Latest()}, Temporal: temporalStatus{Namespace: a.Cfg.Namespace},
 		Worker: workerStatus{TaskQueue: a.Cfg.TaskQueue}}
-	if err := lookAtPostgres(ctx, a, &s); err != nil {
+	if err := checkPostgres(ctx, a, &s); err != nil {
 		s.Postgres.Error, s.Postgres.Denied = app.OneLine(err.Error()), app.Denied(err)
 	}
-	if err := lookAtTemporal(ctx, a, &s); err != nil {
+	if err := checkTemporal(ctx, a, &s); err != nil {
 		s.Temporal.Error = app.OneLine(err.Error())
 	}
 	s.OK = s.Postgres.Migrated && s.Temporal.Reachable && s.Worker.Polling
 	return s
 }
 
-func lookAtPostgres(ctx context.Context, a *app.App, s *SystemStatus) error {
+func checkPostgres(ctx context.Context, a *app.App, s *SystemStatus) error {
 	databaseURL, err := a.DatabaseURL()
 	if err != nil {
 		return err
@@ -131,7 +131,7 @@ func lookAtPostgres(ctx context.Context, a *app.App, s *SystemStatus) error {
 	return err
 }
 
-func lookAtTemporal(ctx context.Context, a *app.App, s *SystemStatus) error {
+func checkTemporal(ctx context.Context, a *app.App, s *SystemStatus) error {
 	c, err := a.OpenTemporal(ctx)
 	if err != nil {
 		return err

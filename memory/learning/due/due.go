@@ -11,9 +11,9 @@ type Rule struct {
 	Quiet time.Duration // time without a new episode
 }
 
-// Patience is a factor: a scope that is never quiet is due when Patience times the quiet time has passed since it had
+// MaxQuietTimes is the number of quiet times after which a scope that is never quiet is due, counted from when it had
 // enough evidence.
-const Patience = 10
+const MaxQuietTimes = 10
 
 // DefaultRule returns a rule with as many independent episodes as a promotion needs successes. A person who pauses for
 // less than five minutes is probably still working on the same task.
@@ -67,8 +67,8 @@ type Verdict struct {
 }
 
 // Judge applies the rule to the unread episodes of a scope. A scope with enough evidence is due after a quiet time, or
-// when Patience times the quiet time has passed since it had enough. A time in the future, from another clock, counts as
-// now, so that a run never waits longer than that.
+// MaxQuietTimes quiet times after it had enough. A time in the future, from another clock, counts as now, so that a run
+// never waits longer than that.
 func (r Rule) Judge(episodes []Episode, now time.Time) Verdict {
 	sorted := slices.SortedStableFunc(slices.Values(episodes), func(a, b Episode) int { return a.At.Compare(b.At) })
 	counted := independent(sorted)
@@ -86,7 +86,7 @@ func (r Rule) Judge(episodes []Episode, now time.Time) Verdict {
 		since = now
 	}
 	out.DueAt = last.Add(r.Quiet)
-	if most := since.Add(Patience * r.Quiet); most.Before(out.DueAt) {
+	if most := since.Add(MaxQuietTimes * r.Quiet); most.Before(out.DueAt) {
 		out.DueAt = most
 	}
 	out.Wait = max(0, out.DueAt.Sub(now))
