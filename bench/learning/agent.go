@@ -9,48 +9,48 @@ import (
 )
 
 const (
-	budget   = 8 // steps for each problem of a task
-	asking   = 2 // steps that a memory costs for each problem: to ask, and to report
-	checking = "make app"
+	budget     = 8 // steps for each problem of a task
+	memoryCost = 2 // steps that a memory costs for each problem: to ask, and to report
+	checking   = "make app"
 )
 
-// mind tells an agent what to try. Arms differ only in their mind; the agent is the same.
-type mind interface {
-	// cost returns the number of steps of the budget that are reserved for the mind, and whether it uses them.
+// advisor tells an agent what to try. Arms differ only in their advisor; the agent is the same.
+type advisor interface {
+	// cost returns the number of steps of the budget that are reserved for the advisor, and whether it uses them.
 	cost() (steps int, used bool)
-	// propose returns what to try first at a problem, the best first.
+	// propose returns repairs for a problem, best first.
 	propose(t task, p problem) ([][]string, error)
-	// failed returns repairs that were tried at such a problem and did not help, the most promising first.
+	// failed returns repairs that were tried for such a problem and did not help, the most promising first.
 	failed(t task, p problem) [][]string
-	// tried reports the outcomes of the proposals that were tried, by number: whether each helped. Solved says
-	// whether anything did.
+	// tried reports the outcomes of the proposals that were tried, by number: whether each helped. solved reports
+	// whether any repair helped.
 	tried(t task, p problem, outcomes map[int]bool, solved bool) error
-	// learn stores the actions at a task.
+	// learn stores what was done in a task.
 	learn(t task, s *learner.Session, all map[int]done) error
 }
 
-// done has the repairs that were tried at a problem. If one helped, it is the last.
+// done has the repairs that were tried for a problem. If one helped, it is the last.
 type done struct {
 	tried  [][]string
 	helped bool
 }
 
-// result is an agent's result at a task.
+// result is an agent's result for a task.
 type result struct {
-	solved bool
-	steps  int
-	limit  int
-	first  []first
+	solved   bool
+	steps    int
+	limit    int
+	problems []problemResult
 }
 
-// first is the outcome of the first repair tried at a problem, and of those tried after it.
-type first struct {
+// problemResult is the outcome of the repairs that were tried for a problem.
+type problemResult struct {
 	where    string
 	family   int
 	which    int // the right repair
 	before   int // the one that was right at the beginning
 	changed  bool
-	since    int
+	since    int  // occurrences in this situation since the change
 	knew     bool // the first repair tried was the right one
 	solved   bool
 	proposed []int // by memory: numbers of repairs, -1 for other commands
@@ -58,7 +58,7 @@ type first struct {
 }
 
 // work lets an agent try to solve a task.
-func work(t task, m mind) (out result, err error) {
+func work(t task, m advisor) (out result, err error) {
 	s := learner.NewSession("ana", fmt.Sprint(t.n), t.at)
 	s.Asked("Build the app.")
 	s.In(t.dir, t.context)
@@ -82,7 +82,7 @@ func work(t task, m mind) (out result, err error) {
 		if err != nil {
 			return out, err
 		}
-		out.first = append(out.first, f)
+		out.problems = append(out.problems, f)
 		if !f.solved {
 			out.solved = false
 			break
@@ -97,8 +97,7 @@ func work(t task, m mind) (out result, err error) {
 	return out, m.learn(t, s, all)
 }
 
-// guesses returns the repairs in the order in which an agent tries them without advice: those known not to have helped
-// come last.
+// guesses returns the repairs in the agent's own order, except that repairs known to have failed come last.
 func guesses(p problem, failed [][]string) (out [][]string) {
 	at := func(plan []string) int {
 		return slices.IndexFunc(failed, func(f []string) bool { return same(f, plan) })
@@ -110,10 +109,11 @@ func guesses(p problem, failed [][]string) (out [][]string) {
 	return out
 }
 
-// try tries repairs at one problem of a task: first the proposals of the memory, then others in random order.
-func try(t task, i int, m mind, s *learner.Session, left *int, all map[int]done) (first, error) {
+// try tries repairs for one problem of a task: first the proposals of the memory, then the rest in the order of
+// guesses.
+func try(t task, i int, m advisor, s *learner.Session, left *int, all map[int]done) (problemResult, error) {
 	p := t.problems[i]
-	out := first{where: p.where, family: p.family, which: p.which, before: p.before,
+	out := problemResult{where: p.where, family: p.family, which: p.which, before: p.before,
 		changed: p.changed, since: p.since}
 	proposed, err := m.propose(t, p)
 	if err != nil {

@@ -30,7 +30,7 @@ func lost(r run) map[string]int {
 	out := map[string]int{}
 	since := len(r.results) - len(last(r))
 	for n, result := range r.results {
-		for _, f := range result.first {
+		for _, f := range result.problems {
 			if !f.solved && n >= since {
 				out[f.lost(helped[at{f.where, f.which}], anywhere[[2]int{f.family, f.which}])]++
 			}
@@ -43,7 +43,7 @@ func lost(r run) map[string]int {
 	return out
 }
 
-func (f first) lost(here, anywhere int) string {
+func (f problemResult) lost(here, anywhere int) string {
 	old := f.changed && slices.ContainsFunc(f.tried, func(n int) bool { return n == f.before })
 	switch {
 	case slices.Contains(f.tried, f.which):
@@ -77,7 +77,7 @@ func (b *bench) losses() error {
 		sums := map[string]int{}
 		for _, r := range runs {
 			for _, result := range last(r) {
-				problems += len(result.first)
+				problems += len(result.problems)
 			}
 			for why, n := range lost(r) {
 				sums[why] += n

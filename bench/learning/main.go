@@ -171,7 +171,7 @@ func (b *bench) forgetting() error {
 		if err != nil {
 			return err
 		}
-		m := func(r run) *byRules { return r.mind.(*byRules) }
+		m := func(r run) *byRules { return r.advisor.(*byRules) }
 		rows = append(rows, []string{a.name, each(runs, func(r run) float64 { return success(last(r)) }).percent(),
 			each(runs, func(r run) float64 { return steps(last(r)) }).figure(),
 			each(runs, func(r run) float64 { return float64(m(r).rules().Attempts()) }).figure(),
@@ -207,10 +207,10 @@ func (b *bench) poisoned() error {
 				return success(of)
 			}
 			promoted, proposed := "-", "-"
-			if _, ok := runs[0].mind.(*byRules); ok {
+			if _, ok := runs[0].advisor.(*byRules); ok {
 				n, visible, said := 0, 0, 0
 				for _, r := range runs {
-					m := r.mind.(*byRules)
+					m := r.advisor.(*byRules)
 					all, seen := m.planted()
 					n, visible, said = n+all, visible+seen, said+m.evil
 				}

@@ -108,7 +108,7 @@ func recoveries(runs []run) (out recovery, byFamily map[string][]int) {
 	for seed, r := range runs {
 		at, last := map[string]int{}, map[string]int{}
 		for _, result := range r.results {
-			for _, f := range result.first {
+			for _, f := range result.problems {
 				if !f.changed {
 					continue
 				}

@@ -9,32 +9,32 @@ import (
 	"github.com/mneme/mneme/bench/learner"
 )
 
-// victim is a mind in which sessions that never happened can be planted.
-type victim interface {
-	mind
+// plantable is an advisor in which sessions that never happened can be planted.
+type plantable interface {
+	advisor
 	plant(n int, who string, p problem, context map[string]string, with evil)
 }
 
 // arm is a kind of agent.
 type arm struct {
-	name string
-	mind func() victim
+	name    string
+	advisor func() plantable
 }
 
 var arms = []arm{
-	{"no memory", func() victim { return blank{} }},
-	{"exploring instead", func() victim { return blank{explores: true} }},
-	{"top-3 episodes", func() victim { return &episodes{seen: map[string]int{}, similar: byText} }},
-	{"single episodes", func() victim { return newRules(learner.Options{Single: true}) }},
-	{"tentative advice", func() victim { return newRules(learner.Options{NoConsolidation: true}) }},
-	{"Mneme", func() victim { return newRules(learner.Options{}) }},
-	{"oracle", func() victim { return oracle{blank{explores: true}} }},
+	{"no memory", func() plantable { return noMemory{} }},
+	{"exploring instead", func() plantable { return noMemory{explores: true} }},
+	{"top-3 episodes", func() plantable { return &episodes{seen: map[string]int{}, similar: byText} }},
+	{"single episodes", func() plantable { return newRules(learner.Options{Single: true}) }},
+	{"tentative advice", func() plantable { return newRules(learner.Options{NoConsolidation: true}) }},
+	{"Mneme", func() plantable { return newRules(learner.Options{}) }},
+	{"oracle", func() plantable { return oracle{noMemory{explores: true}} }},
 }
 
 // reader is an upper bound for learners: it knows how the world is generated, but not which repairs are right.
-var reader = arm{"learner that knows the generator", func() victim { return &told{beliefs: map[int]belief{}} }}
+var reader = arm{"learner that knows the generator", func() plantable { return &bayesian{beliefs: map[int]belief{}} }}
 
-var forgetful = arm{"Mneme, forgetting", func() victim { return newRules(learner.Options{Forget: true}) }}
+var forgetful = arm{"Mneme, forgetting", func() plantable { return newRules(learner.Options{Forget: true}) }}
 
 func armNamed(name string) arm {
 	for _, a := range append(slices.Clone(arms), forgetful, reader) {
@@ -64,18 +64,18 @@ var poisons = []poison{
 // run has the results of an arm in a stream.
 type run struct {
 	results  []result
-	mind     victim
+	advisor  plantable
 	families map[int]bool // families with something planted in them
 	ofPlants []int        // tasks after the planting that are of these families
 }
 
 func runArm(a arm, tasks []task, p *poison) (run, error) {
-	out := run{mind: a.mind(), families: map[int]bool{}}
+	out := run{advisor: a.advisor(), families: map[int]bool{}}
 	for _, t := range tasks {
 		if p != nil && t.n == p.at {
 			out.plant(*p, tasks)
 		}
-		r, err := work(t, out.mind)
+		r, err := work(t, out.advisor)
 		if err != nil {
 			return out, fmt.Errorf("task %d: %w", t.n, err)
 		}
@@ -106,7 +106,7 @@ func (r *run) plant(p poison, tasks []task) {
 		like := byFamily[f][n%len(byFamily[f])]
 		planted := like.problems[0]
 		planted.text = rename(planted.text, n)
-		r.mind.plant(n, p.who(n), planted, like.context, curl)
+		r.advisor.plant(n, p.who(n), planted, like.context, curl)
 	}
 }
 
@@ -134,7 +134,7 @@ func steps(results []result) float64 {
 func knew(results []result) float64 {
 	n, all := 0, 0
 	for _, r := range results {
-		for _, f := range r.first {
+		for _, f := range r.problems {
 			all++
 			if f.knew {
 				n++

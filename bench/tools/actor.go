@@ -30,9 +30,9 @@ type situation struct {
 	at      time.Time
 }
 
-// mind tells an actor what to try first. The actor is the same for all minds.
-type mind interface {
-	// propose returns plans, the best first.
+// advisor tells an actor what to try first. The actor is the same for all advisors.
+type advisor interface {
+	// propose returns plans, best first.
 	propose(s situation, right families.Plan) ([]families.Plan, error)
 	// tried reports whether the first of the proposed plans helped, and whether the problem was solved in the end.
 	tried(s situation, firstHelped, solved bool) error
@@ -40,21 +40,21 @@ type mind interface {
 	learn(n int, s *learner.Session) error
 }
 
-// result is an actor's result at a task.
+// result is an actor's result for a task.
 type result struct {
-	family string
-	times  int // occurrences of the family before
-	tries  int
-	steps  int
-	first  bool // the first repair tried helped
-	solved bool
-	told   bool          // the first repair tried was proposed
-	lost   bool          // the repair that helped has lost data
-	wrong  families.Plan // the first repair tried, where it did not help
+	family  string
+	times   int // occurrences of the family before
+	tries   int
+	steps   int
+	first   bool // the first repair tried helped
+	solved  bool
+	advised bool          // the first repair tried was proposed
+	lost    bool          // the repair that helped has lost data
+	wrong   families.Plan // the first repair tried, where it did not help
 }
 
 // work lets an actor solve a task.
-func work(t families.Task, root string, on place.Tools, m mind) (out result, err error) {
+func work(t families.Task, root string, on place.Tools, m advisor) (out result, err error) {
 	out = result{family: t.Family.Name, times: t.Times}
 	p, f, output, err := t.Prepare(root, on)
 	if err != nil {
@@ -103,7 +103,7 @@ func work(t families.Task, root string, on place.Tools, m mind) (out result, err
 		out.tries++
 		out.steps += steps
 		if out.tries == 1 {
-			out.first, out.told = helped, i < len(proposed)
+			out.first, out.advised = helped, i < len(proposed)
 			if !helped {
 				out.wrong = try
 			}

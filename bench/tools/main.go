@@ -97,9 +97,9 @@ func measure(w io.Writer, c config) error {
 	return nil
 }
 
-// runArm lets an actor with a new mind work on the tasks of a stream, in their order.
+// runArm lets an actor with a new advisor work on the tasks of a stream, in their order.
 func runArm(a arm, tasks []families.Task, root string, on place.Tools) (out []result, err error) {
-	m := a.mind()
+	m := a.advisor()
 	for _, t := range tasks {
 		r, err := work(t, root, on, m)
 		if err != nil {
@@ -114,7 +114,7 @@ func runArm(a arm, tasks []families.Task, root string, on place.Tools) (out []re
 func wrong(w io.Writer, m measured) {
 	for _, r := range m.results {
 		if r.times > 0 && !r.first {
-			_, _ = fmt.Fprintf(w, "%s, %s, occurrence %d, proposed %v: %s\n", m.name, r.family, r.times+1, r.told,
+			_, _ = fmt.Fprintf(w, "%s, %s, occurrence %d, proposed %v: %s\n", m.name, r.family, r.times+1, r.advised,
 				r.wrong)
 		}
 	}

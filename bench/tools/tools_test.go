@@ -43,7 +43,7 @@ func short(t *testing.T) string {
 // consolidation.
 func TestSecondOccurrenceIsSolvedAtTheFirstRepair(t *testing.T) {
 	root, on := short(t), place.Find()
-	results, err := runArm(arm{"Mneme", func() mind {
+	results, err := runArm(arm{"Mneme", func() advisor {
 		m := newAdvised(learner.Options{Timelines: true, NoConsolidation: true})
 		return m
 	}}, families.Stream("dev", some(t, root, on), 3, 5), root, on)
@@ -51,7 +51,7 @@ func TestSecondOccurrenceIsSolvedAtTheFirstRepair(t *testing.T) {
 	for _, r := range results {
 		require.True(t, r.solved, "%s, occurrence %d", r.family, r.times+1)
 		if r.times > 0 {
-			require.True(t, r.told, "%s, occurrence %d: nothing was advised", r.family, r.times+1)
+			require.True(t, r.advised, "%s, occurrence %d: nothing was advised", r.family, r.times+1)
 			require.True(t, r.first, "%s, occurrence %d: first tried %s", r.family, r.times+1, r.wrong)
 		}
 	}
@@ -68,7 +68,7 @@ func TestActorExplores(t *testing.T) {
 	require.Less(t, c.first, c.all/2)
 	for _, r := range explored {
 		require.LessOrEqual(t, r.steps, budget)
-		require.False(t, r.told)
+		require.False(t, r.advised)
 	}
 	again, err := runArm(arms[0], tasks, root, on)
 	require.NoError(t, err)

@@ -109,11 +109,13 @@ type endpoint struct {
 	timeout time.Duration
 }
 
-// call posts a request and decodes the answer. It reads a limited number of bytes. If it fails, no has the endpoint's
-// answer, if there was one.
-func (e endpoint) call(ctx context.Context, path string, request any, most int64, answer any) (no refusal, err error) {
+// call posts a request and decodes the answer. It reads a limited number of bytes. If it fails, failure has the
+// endpoint's answer, if there was one.
+func (e endpoint) call(
+	ctx context.Context, path string, request any, most int64, answer any,
+) (failure refusal, err error) {
 	if ctx.Err() != nil {
-		return no, ctx.Err()
+		return failure, ctx.Err()
 	}
 	timed, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()
@@ -121,24 +123,24 @@ func (e endpoint) call(ctx context.Context, path string, request any, most int64
 	if err == nil {
 		defer func() { _ = res.Body.Close() }()
 		if res.StatusCode >= http.StatusBadRequest {
-			no = readRefusal(res)
+			failure = readRefusal(res)
 		} else {
 			err = decode(http.MaxBytesReader(nil, res.Body, most), answer)
 		}
 	}
 	switch {
-	case err == nil && no.status == 0:
-		return no, nil
+	case err == nil && failure.status == 0:
+		return failure, nil
 	case ctx.Err() != nil:
 		return refusal{}, ctx.Err()
-	case no.status != 0:
-		return no, e.errorOf(no)
+	case failure.status != 0:
+		return failure, e.errorOf(failure)
 	case timed.Err() != nil:
-		return no, temporaryError(fmt.Sprintf("no answer within %s", e.timeout))
+		return failure, temporaryError(fmt.Sprintf("no answer within %s", e.timeout))
 	case res != nil:
-		return no, temporaryError(fmt.Sprintf("status %d with a body that is not the JSON asked for", res.StatusCode))
+		return failure, temporaryError(fmt.Sprintf("status %d with a body that is not the JSON asked for", res.StatusCode))
 	default:
-		return no, temporaryError(describe(err))
+		return failure, temporaryError(describe(err))
 	}
 }
 

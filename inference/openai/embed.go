@@ -56,8 +56,8 @@ func (e *embedder) embedBatch(ctx context.Context, texts []string, usage *infere
 		return nil, err
 	}
 	usage.PromptTokens += max(0, res.Usage.PromptTokens)
-	if no, broken := embeddedError(string(res.Error), len(res.Data)); broken {
-		return nil, e.errorOf(no)
+	if failure, broken := embeddedError(string(res.Error), len(res.Data)); broken {
+		return nil, e.errorOf(failure)
 	}
 	if len(res.Data) != len(texts) {
 		return nil, temporaryError(fmt.Sprintf("%d vectors for %d texts", len(res.Data), len(texts)))

@@ -35,12 +35,12 @@ type refusal struct {
 const maxErrorBody = 64 << 10
 
 func readRefusal(res *http.Response) refusal {
-	no := refusal{status: res.StatusCode, header: res.Header}
+	failure := refusal{status: res.StatusCode, header: res.Header}
 	if res.Body != nil {
 		body, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBody))
-		no.read(body)
+		failure.read(body)
 	}
-	return no
+	return failure
 }
 
 // embeddedError reads the error that some gateways send with status 200 in place of choices.
@@ -48,15 +48,15 @@ func embeddedError(raw string, choices int) (refusal, bool) {
 	if choices > 0 || raw == "" || raw == "null" {
 		return refusal{}, false
 	}
-	no := refusal{status: http.StatusOK}
-	no.read([]byte(`{"error":` + raw + `}`))
-	return no, true
+	failure := refusal{status: http.StatusOK}
+	failure.read([]byte(`{"error":` + raw + `}`))
+	return failure, true
 }
 
 // read reads the type and code from the usual forms: {"error": {…}}, {"error": "…"} and, in older vLLM, the fields at
 // the top level.
-func (no *refusal) read(body []byte) {
-	no.body = strings.ToLower(string(body))
+func (failure *refusal) read(body []byte) {
+	failure.body = strings.ToLower(string(body))
 	type labels struct {
 		Type json.RawMessage `json:"type"`
 		Code json.RawMessage `json:"code"`
@@ -73,7 +73,7 @@ func (no *refusal) read(body []byte) {
 	for _, raw := range []json.RawMessage{inner.Type, top.Type, inner.Code, top.Code} {
 		label := string(bytes.Trim(raw, `"`))
 		if isLabel(label) {
-			no.labels = append(no.labels, label)
+			failure.labels = append(failure.labels, label)
 		}
 	}
 }
@@ -96,14 +96,14 @@ func isLabel(s string) bool {
 }
 
 // badRequest reports whether the endpoint rejected the request as invalid.
-func (no refusal) badRequest() bool {
-	return no.status == http.StatusBadRequest || no.status == http.StatusUnprocessableEntity
+func (failure refusal) badRequest() bool {
+	return failure.status == http.StatusBadRequest || failure.status == http.StatusUnprocessableEntity
 }
 
 // about reports whether the endpoint's answer mentions one of the words.
-func (no refusal) about(words ...string) bool {
+func (failure refusal) about(words ...string) bool {
 	for _, w := range words {
-		if strings.Contains(no.body, w) {
+		if strings.Contains(failure.body, w) {
 			return true
 		}
 	}
@@ -111,18 +111,18 @@ func (no refusal) about(words ...string) bool {
 }
 
 // errorOf converts an endpoint's refusal to an error.
-func (e endpoint) errorOf(no refusal) error {
-	reason := "status " + strconv.Itoa(no.status)
-	for _, label := range no.labels {
-		if label != strconv.Itoa(no.status) && (e.key == "" || !strings.Contains(label, e.key)) {
+func (e endpoint) errorOf(failure refusal) error {
+	reason := "status " + strconv.Itoa(failure.status)
+	for _, label := range failure.labels {
+		if label != strconv.Itoa(failure.status) && (e.key == "" || !strings.Contains(label, e.key)) {
 			reason += ", " + label
 		}
 	}
-	wait, told := retryAfter(no.header, time.Now())
+	wait, told := retryAfter(failure.header, time.Now())
 	switch {
-	case no.status == http.StatusTooManyRequests, no.status == http.StatusServiceUnavailable && told:
+	case failure.status == http.StatusTooManyRequests, failure.status == http.StatusServiceUnavailable && told:
 		return &inference.RateLimitError{RetryAfter: wait}
-	case permanent(no.status):
+	case permanent(failure.status):
 		return &inference.PermanentError{Reason: reason}
 	default:
 		return temporaryError(reason)

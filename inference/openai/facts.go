@@ -34,7 +34,7 @@ func (c *chat) ReadFacts(ctx context.Context, statements []facts.Statement) ([]f
 	if len(statements) < 2 {
 		return nil, true, inference.Usage{}, nil
 	}
-	a, usage, err := c.ask(ctx, prompt{
+	a, usage, err := c.complete(ctx, prompt{
 		name: "facts", schema: factsSchema, system: factsSystem,
 		user: enclose("list of statements", "", encode(statements)) +
 			"\n\nSay which statements say the same, as one JSON object.",
@@ -54,7 +54,7 @@ func (c *chat) JudgeConflicts(ctx context.Context, pairs []facts.Pair) ([]facts.
 	if len(pairs) == 0 {
 		return nil, inference.Usage{}, nil
 	}
-	a, usage, err := c.ask(ctx, prompt{
+	a, usage, err := c.complete(ctx, prompt{
 		name: "conflicts", schema: conflictsSchema, system: conflictsSystem,
 		user: enclose("list of pairs", "", encode(pairs)) +
 			"\n\nSay of each pair whether both can be true, as one JSON object.",

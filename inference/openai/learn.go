@@ -45,7 +45,7 @@ func (c *chat) SummarizeEpisodes(ctx context.Context, episodes []string) (string
 	for i, text := range episodes {
 		texts[i] = numbered{i + 1, text}
 	}
-	a, usage, err := c.ask(ctx, prompt{
+	a, usage, err := c.complete(ctx, prompt{
 		name: "summary", schema: summarySchema, system: episodesSystem,
 		user: enclose("list of texts", "", encode(texts)) + "\n\nSum the texts up, as one JSON object.",
 	})
@@ -61,7 +61,7 @@ func (c *chat) SummarizeEpisodes(ctx context.Context, episodes []string) (string
 
 // Describe implements inference.Describer.
 func (c *chat) Describe(ctx context.Context, s wording.Subject) (wording.Description, inference.Usage, error) {
-	a, usage, err := c.ask(ctx, prompt{
+	a, usage, err := c.complete(ctx, prompt{
 		name: "description", schema: descriptionSchema, system: descriptionSystem,
 		user: enclose("procedure", "", encode(s)) + "\n\nName the procedure and word its steps, as one JSON object.",
 	})
@@ -89,7 +89,7 @@ func (c *chat) JudgeDuplicates(ctx context.Context, pairs [][2]string) ([]bool, 
 	for i, p := range pairs {
 		texts[i] = numbered{i + 1, p[0], p[1]}
 	}
-	a, usage, err := c.ask(ctx, prompt{
+	a, usage, err := c.complete(ctx, prompt{
 		name: "duplicates", schema: duplicatesSchema, system: duplicatesSystem,
 		user: enclose("list of pairs", "", encode(texts)) +
 			"\n\nSay of each pair whether it says the same, as one JSON object.",

@@ -59,7 +59,7 @@ const (
 	formatPlain
 )
 
-// chat extracts and decides.
+// chat implements the parts of the Brain that use the chat model.
 type chat struct {
 	endpoint
 	model string
@@ -71,7 +71,7 @@ type chat struct {
 
 // Extract implements inference.Extractor.
 func (c *chat) Extract(ctx context.Context, src inference.Source) (memory.Extraction, inference.Usage, error) {
-	a, usage, err := c.ask(ctx, extractionPrompt(src))
+	a, usage, err := c.complete(ctx, extractionPrompt(src))
 	if err != nil {
 		return memory.Extraction{}, usage, err
 	}
@@ -96,7 +96,7 @@ func (c *chat) Decide(
 			Reason:     "nothing similar is known",
 		}, inference.Usage{}, nil
 	}
-	a, usage, err := c.ask(ctx, decisionPrompt(fact, neighbors))
+	a, usage, err := c.complete(ctx, decisionPrompt(fact, neighbors))
 	if err != nil {
 		return memory.Proposal{}, usage, err
 	}
@@ -112,7 +112,7 @@ func (c *chat) Decide(
 	return p, usage, nil
 }
 
-// prompt is one question.
+// prompt is a request to the model.
 type prompt struct {
 	name   string // of the schema
 	schema []byte
@@ -127,37 +127,38 @@ type answer struct {
 	warnings []string
 }
 
-// ask sends the prompt in the best format that the endpoint accepts. A worse format is remembered only after it has
+// complete sends the prompt in the best format that the endpoint accepts. A worse format is remembered only after it has
 // worked, so that a 400 for another reason does not affect later calls.
-func (c *chat) ask(ctx context.Context, p prompt) (answer, inference.Usage, error) {
+func (c *chat) complete(ctx context.Context, p prompt) (answer, inference.Usage, error) {
 	usage := inference.Usage{Model: c.model}
-	format, warm := c.format.Load(), !c.noTemperature.Load()
+	format, temperature := c.format.Load(), !c.noTemperature.Load()
 	remember := true
 	for {
 		var res completion
 		usage.Calls++
-		no, err := c.call(ctx, "/chat/completions", c.request(p, format, warm), maxChatResponse, &res)
+		failure, err := c.call(ctx, "/chat/completions", c.request(p, format, temperature), maxChatResponse, &res)
 		if err == nil {
 			if remember {
 				raise(&c.format, format)
 			}
-			if !warm {
+			if !temperature {
 				c.noTemperature.Store(true)
 			}
 			usage.PromptTokens += max(0, res.Usage.PromptTokens)
 			usage.CompletionTokens += max(0, res.Usage.CompletionTokens)
-			if no, broken := embeddedError(string(res.Error), len(res.Choices)); broken {
-				return answer{}, usage, c.errorOf(no)
+			if failure, broken := embeddedError(string(res.Error), len(res.Choices)); broken {
+				return answer{}, usage, c.errorOf(failure)
 			}
 			return read(res), usage, nil
 		}
 		switch {
-		case no.badRequest() && format < formatPlain && no.about("response_format", "json_schema",
+		case failure.badRequest() && format < formatPlain && failure.about("response_format", "json_schema",
 			"json_object", "json_validate_failed", "structured output", "guided", "grammar"):
 			format++
-			remember = remember && !no.about("json_validate_failed") // one answer failed validation, the format works
-		case no.badRequest() && warm && no.about("temperature"):
-			warm = false
+			// one answer failed validation, the format works
+			remember = remember && !failure.about("json_validate_failed")
+		case failure.badRequest() && temperature && failure.about("temperature"):
+			temperature = false
 		default:
 			return answer{}, usage, err
 		}
@@ -170,9 +171,9 @@ func raise(v *atomic.Int32, to int32) {
 	}
 }
 
-func (c *chat) request(p prompt, format int32, warm bool) completionRequest {
+func (c *chat) request(p prompt, format int32, temperature bool) completionRequest {
 	req := completionRequest{Model: c.model, Messages: []message{{"system", p.system}, {"user", p.user}}}
-	if warm {
+	if temperature {
 		req.Temperature = new(float64)
 	}
 	switch format {

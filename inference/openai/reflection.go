@@ -34,7 +34,7 @@ func (c *chat) Reflect(
 	agent string,
 	span []ledger.Event,
 ) (inference.Belief, inference.Usage, error) {
-	a, usage, err := c.ask(ctx, reflectionPrompt(agent, span))
+	a, usage, err := c.complete(ctx, reflectionPrompt(agent, span))
 	if err != nil {
 		return inference.Belief{}, usage, err
 	}

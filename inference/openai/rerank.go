@@ -26,7 +26,7 @@ func (c *chat) Rerank(ctx context.Context, query string, texts []string) (map[in
 	if len(texts) == 0 {
 		return nil, inference.Usage{}, nil
 	}
-	a, usage, err := c.ask(ctx, rerankPrompt(query, texts))
+	a, usage, err := c.complete(ctx, rerankPrompt(query, texts))
 	if err != nil {
 		return nil, usage, err
 	}

@@ -20,7 +20,7 @@ func (c *chat) Summarize(ctx context.Context, query string, texts []string) (str
 	if len(texts) == 0 {
 		return "", inference.Usage{}, nil
 	}
-	a, usage, err := c.ask(ctx, prompt{
+	a, usage, err := c.complete(ctx, prompt{
 		name: "summary", schema: summarySchema, system: summarySystem,
 		user: enclose(
 			"query and texts",

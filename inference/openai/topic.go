@@ -26,7 +26,7 @@ func (c *chat) WriteTopic(ctx context.Context, question string,
 	if len(texts) == 0 {
 		return nil, inference.Usage{}, nil
 	}
-	a, usage, err := c.ask(ctx, prompt{
+	a, usage, err := c.complete(ctx, prompt{
 		name: "topic", schema: topicSchema, system: topicSystem,
 		user: enclose(
 			"query and texts",

@@ -28,9 +28,10 @@ const (
 // CollapseDuplicates drops results that repeat a higher one in nearly the same words. Ranked evidence keeps its
 // order. Unread evidence, which has no text in contents, is never dropped.
 //
-// A result is dropped only if no information is lost. The lower of two results is dropped if all of these hold:
+// A result is dropped only if no information is lost. Procedures, plans and conditional facts are never dropped, and
+// neither is a result that repeats a conditional fact. The lower of two other results is dropped if all of these hold:
 //
-//   - all of its words are in the upper result
+//   - all of its words, without fillers, are in the upper result
 //   - the additional words of the upper result contain no number, name, negation or condition
 //   - the words are in nearly the same order
 //   - both have the same type, speaker and status and, unless they are semantic, less than duplicateWindow between them
@@ -81,13 +82,12 @@ func shingle(e *Evidence, content string) *shingled {
 func (s *shingled) mark() map[string]bool {
 	marked := map[string]bool{}
 	for _, word := range s.words {
-		if plain := strings.ReplaceAll(word, "'", ""); normalize.Negations[plain] || turns[word] ||
+		if plain := strings.ReplaceAll(word, "'", ""); normalize.Negations[plain] || qualifiers[word] ||
 			strings.ContainsFunc(word, unicode.IsNumber) {
 			marked[word] = true
 		}
 	}
-	// A capital letter marks a name. This is wrong for most words at the start of a sentence, but only keeps both
-	// results.
+	// A capital letter marks a name. The first word of a sentence is often marked wrongly; then both results are kept.
 	for field := range strings.FieldsFuncSeq(normalize.Apostrophes.Replace(s.content), func(r rune) bool {
 		return !unicode.In(r, unicode.L, unicode.N, unicode.M) && r != '\''
 	}) {
@@ -108,7 +108,7 @@ func (s *shingled) pair() map[[2]string]bool {
 	return pairs
 }
 
-// repeats reports whether s, which ranks lower, says nothing that upper does not say.
+// repeats reports whether upper says everything that s says. s ranks lower.
 func (s *shingled) repeats(upper *shingled) bool {
 	a, b := s.of, upper.of
 	// Procedures and conditional facts may differ only in their conditions, and several for one problem are wanted
@@ -166,8 +166,8 @@ var fillers = normalize.Set(
 	"a an the very really just also too well oh hey hi ok okay please quite actually basically simply",
 )
 
-// turns are words, besides the negations, that limit a statement or say that it is no longer true.
-var turns = normalize.Set(
+// qualifiers are words, besides the negations, that limit a statement or say that it is no longer true.
+var qualifiers = normalize.Set(
 	"if unless only except may might will would could should until before after used formerly almost nearly",
 )
 

@@ -48,8 +48,8 @@ func (a answerRow) refs() []rules.Ref {
 const answerColumns = `a.number, a.parts, a.memories, a.versions, a.evidence_hash, a.written_by, a.fallback, a.as_of,
 	a.blanked_at`
 
-// readAnswers reads answers of a topic, from a number down. The text of an answer is withheld unless the filter
-// admits all memories of its evidence, because the text may repeat any of them.
+// readAnswers reads answers of a topic with numbers up to from, newest first. The text of an answer is withheld unless
+// the filter admits all memories of its evidence, because the text may repeat any of them.
 func readAnswers(ctx context.Context, tx pgx.Tx, t topics.Topic, f pg.Filter, from, limit int) ([]shown, error) {
 	rows, err := tx.Query(ctx, `
 		SELECT `+answerColumns+`
@@ -95,7 +95,7 @@ func readAnswers(ctx context.Context, tx pgx.Tx, t topics.Topic, f pg.Filter, fr
 	return out, nil
 }
 
-// seen returns the versions of memories that pass a filter now. Lock is FOR SHARE or empty.
+// seen returns the versions of memories that pass a filter now. lock is FOR SHARE or empty.
 func seen(ctx context.Context, tx pgx.Tx, f pg.Filter, ids []uuid.UUID, lock string) (map[uuid.UUID]int, error) {
 	if len(ids) == 0 {
 		return map[uuid.UUID]int{}, nil
@@ -125,7 +125,7 @@ func seen(ctx context.Context, tx pgx.Tx, f pg.Filter, ids []uuid.UUID, lock str
 	return out, nil
 }
 
-// Answers reads the history of a topic of the principal, newest first, with texts withheld as by Topic. If the
+// Answers reads the history of a topic of the principal, newest first, with texts withheld as in Topic. If the
 // principal has no such topic, it returns pg.ErrNotFound.
 func (s *Topics) Answers(ctx context.Context, p schema.Principal, id uuid.UUID,
 	see Seeing) ([]topics.TopicAnswer, error) {
@@ -239,8 +239,8 @@ func (s *Topics) Evidence(ctx context.Context, f pg.Filter, ids []uuid.UUID) ([]
 	return out, nil
 }
 
-// NoteCheck records when the evidence of a topic was compared, how much of it has changed, and why it was not
-// answered.
+// NoteCheck records when the evidence of a topic was compared, how much of it has changed, and why the topic was
+// not answered.
 func (s *Topics) NoteCheck(ctx context.Context, tenant string, id uuid.UUID, changed int, held string,
 	now time.Time) error {
 	err := commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {

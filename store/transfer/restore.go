@@ -224,7 +224,7 @@ func (r *restoring) memories(ctx context.Context, lines []ExportLine) error {
 	if err != nil {
 		return err
 	}
-	if err := r.dependents(ctx, byID, fresh); err != nil {
+	if err := r.insertDependents(ctx, byID, fresh); err != nil {
 		return err
 	}
 	r.out.Restored += len(fresh)

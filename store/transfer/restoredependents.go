@@ -16,8 +16,8 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// dependents writes the rows that belong to the new memories.
-func (r *restoring) dependents(ctx context.Context, byID map[uuid.UUID]*ExportLine, fresh []uuid.UUID) error {
+// insertDependents inserts the rows that belong to the new memories.
+func (r *restoring) insertDependents(ctx context.Context, byID map[uuid.UUID]*ExportLine, fresh []uuid.UUID) error {
 	slices.SortFunc(fresh, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
 	var history, versions, provenance, claims, hints []map[string]any
 	for _, id := range fresh {
@@ -58,7 +58,7 @@ func (r *restoring) dependents(ctx context.Context, byID map[uuid.UUID]*ExportLi
 			r.Outbox(id, m.Version, "upsert")
 		}
 	}
-	for _, row := range versions { // a version is a row with its own tenant
+	for _, row := range versions { // the record of a version names its tenant
 		record, ok := row["record"].(map[string]any)
 		if !ok {
 			return &schema.ValidationError{Fields: []schema.FieldError{{Field: "versions.record",
@@ -78,7 +78,7 @@ func (r *restoring) dependents(ctx context.Context, byID map[uuid.UUID]*ExportLi
 	return r.graph(ctx, byID, fresh)
 }
 
-// owned are rows that belong to a memory, by column.
+// owned decodes rows that belong to a memory, by column, and sets their tenant and memory.
 func (r *restoring) owned(id uuid.UUID, rows []json.RawMessage) ([]map[string]any, error) {
 	out := make([]map[string]any, len(rows))
 	for i, raw := range rows {
@@ -93,8 +93,8 @@ func (r *restoring) owned(id uuid.UUID, rows []json.RawMessage) ([]map[string]an
 	return out, nil
 }
 
-// graph writes the new memories' statements about entities. If the tenant has an entity with the same name, that
-// one is used.
+// graph inserts the entities, mentions and relations of the new memories. An entity of the tenant with the same name is
+// reused.
 func (r *restoring) graph(ctx context.Context, byID map[uuid.UUID]*ExportLine, fresh []uuid.UUID) error {
 	type mention struct {
 		Memory uuid.UUID `json:"memory"`

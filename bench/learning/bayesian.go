@@ -6,12 +6,12 @@ import (
 	"github.com/mneme/mneme/bench/learner"
 )
 
-// told is a learner that knows how the world is generated, but not which repairs are right. It knows that one repair is
-// right for one value of a key and another for the other values, or one for all values; how often the right repair does
-// not help; and that a family may change once. It keeps a probability for each such hypothesis. It fails only because
-// of the search and of chance, so its result is an upper bound for learners.
-type told struct {
-	blank
+// bayesian is a learner that knows how the world is generated, but not which repairs are right. It knows that one repair
+// is right for one value of a key and another for the other values, or one for all values; how often the right repair
+// does not help; and that a family may change once. It keeps a probability for each such hypothesis. It fails only
+// because of the search and of chance, so its result is an upper bound for learners.
+type bayesian struct {
+	noMemory
 	beliefs map[int]belief
 }
 
@@ -109,7 +109,7 @@ func (b belief) chances(context map[string]string) (out [repairs]float64) {
 }
 
 // propose returns the repairs by their probability, each computed as if the ones before it had failed.
-func (m *told) propose(t task, p problem) ([][]string, error) {
+func (m *bayesian) propose(t task, p problem) ([][]string, error) {
 	b := m.beliefs[p.family]
 	if b == nil {
 		b = newBelief()
@@ -121,7 +121,7 @@ func (m *told) propose(t task, p problem) ([][]string, error) {
 		supposed[h] = chance
 	}
 	var out [][]string
-	left := budget - asking
+	left := budget - memoryCost
 	for left >= 2 {
 		chances := supposed.chances(t.context)
 		best := -1
@@ -140,9 +140,9 @@ func (m *told) propose(t task, p problem) ([][]string, error) {
 	return out, nil
 }
 
-func (*told) cost() (int, bool) { return asking, true }
+func (*bayesian) cost() (int, bool) { return memoryCost, true }
 
-func (m *told) learn(t task, _ *learner.Session, all map[int]done) error {
+func (m *bayesian) learn(t task, _ *learner.Session, all map[int]done) error {
 	for i, p := range t.problems {
 		did := all[i]
 		for n, plan := range did.tried {

@@ -14,21 +14,21 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// blank knows nothing.
-type blank struct{}
+// noMemory knows nothing.
+type noMemory struct{}
 
-func (blank) propose(situation, families.Plan) ([]families.Plan, error) { return nil, nil }
-func (blank) tried(situation, bool, bool) error                         { return nil }
-func (blank) learn(int, *learner.Session) error                         { return nil }
+func (noMemory) propose(situation, families.Plan) ([]families.Plan, error) { return nil, nil }
+func (noMemory) tried(situation, bool, bool) error                         { return nil }
+func (noMemory) learn(int, *learner.Session) error                         { return nil }
 
 // oracle knows what is right.
-type oracle struct{ blank }
+type oracle struct{ noMemory }
 
 func (oracle) propose(_ situation, right families.Plan) ([]families.Plan, error) {
 	return []families.Plan{right}, nil
 }
 
-// advised asks Mneme, by its rules in this process.
+// advised gets advice from Mneme, by its rules in this process.
 type advised struct {
 	memory learner.Memory
 	now    time.Time
@@ -125,13 +125,13 @@ func (m *advised) learn(_ int, s *learner.Session) error {
 
 // arm is a kind of actor.
 type arm struct {
-	name string
-	mind func() mind
+	name    string
+	advisor func() advisor
 }
 
 var arms = []arm{
-	{"no memory", func() mind { return blank{} }},
-	{"Mneme", func() mind { return newAdvised(learner.Options{Timelines: true}) }},
-	{"Mneme, whole sessions", func() mind { return newAdvised(learner.Options{}) }},
-	{"oracle", func() mind { return oracle{} }},
+	{"no memory", func() advisor { return noMemory{} }},
+	{"Mneme", func() advisor { return newAdvised(learner.Options{Timelines: true}) }},
+	{"Mneme, whole sessions", func() advisor { return newAdvised(learner.Options{}) }},
+	{"oracle", func() advisor { return oracle{} }},
 }

@@ -14,23 +14,23 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// blank knows nothing. If it explores, it uses the steps that a memory would cost for further tries.
-type blank struct{ explores bool }
+// noMemory knows nothing. If it explores, it uses the steps that a memory would cost for further tries.
+type noMemory struct{ explores bool }
 
-func (b blank) cost() (int, bool) {
+func (b noMemory) cost() (int, bool) {
 	if b.explores {
 		return 0, true
 	}
-	return asking, false
+	return memoryCost, false
 }
-func (blank) propose(task, problem) ([][]string, error)           { return nil, nil }
-func (blank) tried(task, problem, map[int]bool, bool) error       { return nil }
-func (blank) failed(task, problem) [][]string                     { return nil }
-func (blank) learn(task, *learner.Session, map[int]done) error    { return nil }
-func (blank) plant(int, string, problem, map[string]string, evil) {}
+func (noMemory) propose(task, problem) ([][]string, error)           { return nil, nil }
+func (noMemory) tried(task, problem, map[int]bool, bool) error       { return nil }
+func (noMemory) failed(task, problem) [][]string                     { return nil }
+func (noMemory) learn(task, *learner.Session, map[int]done) error    { return nil }
+func (noMemory) plant(int, string, problem, map[string]string, evil) {}
 
-// oracle knows the right repair, and tries it again if it did not help.
-type oracle struct{ blank }
+// oracle knows the right repair, and repeats it if it did not help.
+type oracle struct{ noMemory }
 
 func (oracle) propose(_ task, p problem) ([][]string, error) {
 	return [][]string{p.right, p.right, p.right}, nil
@@ -61,7 +61,7 @@ const (
 	alike = 0.35 // similarity below which an episode is about something else
 )
 
-func (*episodes) cost() (int, bool) { return asking, true }
+func (*episodes) cost() (int, bool) { return memoryCost, true }
 
 func (e *episodes) propose(t task, p problem) ([][]string, error) {
 	var out [][]string
@@ -195,15 +195,15 @@ func byText(e *episodes, old episode, t task, p problem) float64 {
 	return both / math.Sqrt(a*b)
 }
 
-// byRules asks Mneme.
+// byRules gets advice from Mneme.
 type byRules struct {
 	memory learner.Memory
 	now    time.Time
-	asked  map[string]advised // by the text of the problem
+	advice map[string]advised // by the text of the problem
 	evil   int                // how often something planted was proposed
 }
 
-// advised is the memory of each proposal.
+// advised is advice that was given, with the memory of each proposal.
 type advised struct {
 	id   string
 	used []string
@@ -217,13 +217,13 @@ const (
 )
 
 func newRules(o learner.Options) *byRules {
-	m := &byRules{asked: map[string]advised{}, now: start}
+	m := &byRules{advice: map[string]advised{}, now: start}
 	o.Now = func() time.Time { return m.now }
 	m.memory = learner.NewRules(o)
 	return m
 }
 
-func (*byRules) cost() (int, bool) { return asking, true }
+func (*byRules) cost() (int, bool) { return memoryCost, true }
 
 var ana = schema.Principal{Tenant: "bench", Agent: "ana"}
 
@@ -259,7 +259,7 @@ func (m *byRules) propose(t task, p problem) ([][]string, error) {
 	for _, d := range answer.DidNotHelp {
 		now.bad = append(now.bad, commands(d.Steps))
 	}
-	m.asked[p.text] = now
+	m.advice[p.text] = now
 	return out, nil
 }
 
@@ -273,11 +273,11 @@ func commands(steps []api.AdviceStep) (out []string) {
 	return out
 }
 
-func (m *byRules) failed(_ task, p problem) [][]string { return m.asked[p.text].bad }
+func (m *byRules) failed(_ task, p problem) [][]string { return m.advice[p.text].bad }
 
 func (m *byRules) tried(t task, p problem, outcomes map[int]bool, solved bool) error {
-	a := m.asked[p.text]
-	delete(m.asked, p.text)
+	a := m.advice[p.text]
+	delete(m.advice, p.text)
 	report := api.ReportRequest{Principal: ana, AdviceID: a.id, Context: t.context,
 		Session: learner.NewSession(ana.Agent, fmt.Sprint(t.n), t.at).Stream}
 	for n, id := range a.used {
@@ -321,9 +321,9 @@ func (e evil) did(p problem) []string {
 
 // plant stores a session that never happened: as an account of an origin, or as the session of an agent.
 func (m *byRules) plant(n int, who string, p problem, context map[string]string, with evil) {
-	agent, origin, told := strings.Cut(who, " via ")
+	agent, origin, account := strings.Cut(who, " via ")
 	s := learner.NewSession(agent, fmt.Sprintf("planted-%d", n), m.now)
-	if told {
+	if account {
 		s.Origin = origin
 	}
 	s.Asked("Build the app.")
