@@ -1,7 +1,3 @@
-// Command bench measures Mneme and baselines in the same run and prints the figures as tables.
-//
-// It uses the stack that `make up` started, in separate schemas that it drops at the end, and a worker inside this
-// process on a separate task queue.
 package main
 
 import (
@@ -86,17 +82,17 @@ func main() {
 		"changes: a file of scenarios to measure instead, see changes.FromScenarios")
 	flag.BoolVar(&b.changing.quick, "quick", false, "changes, beam: a fifth of them")
 	flag.BoolVar(&b.changing.atOnce, "at-once", false,
-		"changes: hand in everything of a tenant in one request, as an import does")
+		"changes: send all statements of a tenant in one request, as an import does")
 	flag.BoolVar(&b.changing.showFailures, "failures", false,
 		"changes, beam, both: print what went wrong; of the held-out half only with -show-heldout")
 	flag.BoolVar(&b.changing.showHidden, "show-heldout", false,
-		"changes: print more than sums of the held-out half; not for who writes the rules")
+		"changes: also print single failures of the held-out half; not for people who write the rules")
 	flag.StringVar(&b.corpus, "corpus", "", "recall: templates or natural; empty for both")
 	clients := flag.String("clients", "1,8", "recall: numbers of clients")
 	flag.StringVar(&b.site, "site", "",
-		"recall, both: begin of the names of schemas that are kept for the next run, and used when they are there")
+		"recall, both: prefix of the names of schemas that are kept for the next run and reused")
 	flag.StringVar(&b.answers, "answers", "",
-		"recall: write the answers to all questions to this file, and measure nothing; two programs compare by it")
+		"recall: write the answers to all questions to this file and measure nothing, to compare two programs")
 	flag.StringVar(&b.profile, "profile", "", "recall: write a processor profile of the recalls to this file")
 	flag.StringVar(&b.beamData, "beam", "../shared/data/beam-dev.jsonl",
 		"conversations of BEAM; that part is left out when they are absent")
