@@ -91,7 +91,7 @@ func TestPurgeRemovesDependentRowsInParts(t *testing.T) {
 	runs, err := w.SweepRuns(ctx, "t", schema.SweepRetention, 1)
 	require.NoError(t, err)
 	require.Equal(t, []int64{int64(dependents), int64(len(grown))},
-		[]int64{runs[0].Counts[sweeping.CountDependents], runs[0].Counts["tombstones"]})
+		[]int64{runs[0].Counts[lifecycle.CountDependents], runs[0].Counts["tombstones"]})
 	require.Equal(t, 1, w.count("memory_links", "true"), "links between other memories stay")
 	testkit.CheckInvariants(t, w.owner)
 }
@@ -107,7 +107,7 @@ func TestPurgeEndsAfterAConcurrentErasure(t *testing.T) {
 	b, err := w.Purge(ctx, sweeping.PurgeInput{Tenant: "t", Run: "run", Step: lifecycle.PurgeTombstones, Limit: 5,
 		At: w.now, Now: w.now})
 	require.NoError(t, err)
-	require.Equal(t, []any{5, 5, 0, true}, []any{b.Removed, b.Counts[sweeping.CountDependents], b.Counts["tombstones"], b.More})
+	require.Equal(t, []any{5, 5, 0, true}, []any{b.Removed, b.Counts[lifecycle.CountDependents], b.Counts["tombstones"], b.More})
 	require.Equal(t, schema.RecoverExpired, w.recoverOne(id).Status)
 	w.forgetAll(w.forgets(schema.ForgetErase, schema.Selector{IDs: []string{id.String()}}))
 	edges := w.count("memory_links", "true")
@@ -148,7 +148,7 @@ func TestPurgeEmptiesProposalsInParts(t *testing.T) {
 			Limit: limit, At: w.now, Now: w.now})
 		require.NoError(t, err)
 		emptied := before - w.count("proposals", full) - w.count("memory_candidates", "content <> ''")
-		require.LessOrEqual(t, emptied, b.Counts[sweeping.CountDependents])
+		require.LessOrEqual(t, emptied, b.Counts[lifecycle.CountDependents])
 		require.LessOrEqual(t, b.Removed, limit)
 		more = b.More
 	}

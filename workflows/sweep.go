@@ -12,6 +12,7 @@ import (
 	"github.com/mneme/mneme/activities"
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
+	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/workflows/flow"
 )
 
@@ -91,7 +92,7 @@ func sweepCounts(what string, out api.SweepResult) string {
 	names := slices.Sorted(maps.Keys(out.Counts)) //workflowcheck:ignore: sorted
 	for _, name := range names {
 		if out.Counts[name] > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", out.Counts[name], strings.ReplaceAll(name, "_", " ")))
+			parts = append(parts, fmt.Sprintf("%d %s", out.Counts[name], lifecycle.CountName(name)))
 		}
 	}
 	if len(parts) == 0 {

@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/mneme/mneme/memory"
@@ -149,4 +150,16 @@ func SweepAllowance(stored int64, share float64) int64 {
 		share = SweepShare
 	}
 	return max(SweepFree, int64(share*float64(stored)))
+}
+
+// CountDependents is the name of a count in a sweep's result: the rows that were removed together with memories or
+// jobs, such as versions and links. The value is in stored and public results.
+const CountDependents = "beside"
+
+// CountName returns the name of a sweep's count for people.
+func CountName(name string) string {
+	if name == CountDependents {
+		return "dependents"
+	}
+	return strings.ReplaceAll(name, "_", " ")
 }

@@ -212,3 +212,13 @@ func TestSweepAllowance(t *testing.T) {
 	require.EqualValues(t, 500_000, lifecycle.SweepAllowance(1_000_000, math.NaN()),
 		"NaN means the default share")
 }
+
+func TestCountNamesAreWords(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{lifecycle.CountDependents: "dependents", "not_due": "not due",
+		string(lifecycle.PurgeTombstones): "tombstones"} {
+		if got := lifecycle.CountName(name); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}

@@ -27,10 +27,6 @@ type PurgeInput struct {
 	Now    time.Time
 }
 
-// CountDependents names the count of the rows that were removed together with memories or jobs, such as versions and
-// links. The value is in stored and public results.
-const CountDependents = "beside"
-
 // PurgeBatch is the result of one batch of a step.
 type PurgeBatch struct {
 	Removed int                  `json:"removed"` // rows that count towards the limit
@@ -238,7 +234,7 @@ func (p *purging) jobs(ctx context.Context, d schema.RetentionDomain, state sche
 			return err
 		}
 		p.out.Removed += dependents
-		p.out.Counts[CountDependents] += dependents
+		p.out.Counts[lifecycle.CountDependents] += dependents
 	}
 	ids = ids[:min(len(ids), p.in.Limit-dependents)]
 	if len(ids) == 0 {

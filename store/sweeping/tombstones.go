@@ -218,7 +218,7 @@ func (p *purging) tombstones(ctx context.Context) error {
 		return err
 	}
 	dependents, err := f.BlankPart(ctx, p.in.Limit)
-	p.out.Removed, p.out.Counts[CountDependents] = dependents, dependents
+	p.out.Removed, p.out.Counts[lifecycle.CountDependents] = dependents, dependents
 	if err != nil || dependents >= p.in.Limit {
 		return err
 	}
@@ -245,7 +245,7 @@ func (p *purging) tombstones(ctx context.Context) error {
 		n, err = forgetting.RemovePart(ctx, p.Change, ids, p.in.Limit-dependents)
 		dependents += n
 	}
-	p.out.Removed, p.out.Counts[CountDependents] = dependents, dependents
+	p.out.Removed, p.out.Counts[lifecycle.CountDependents] = dependents, dependents
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/internal/cli/app"
+	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/sweeping"
 )
@@ -75,17 +76,9 @@ func (s swept) text(t *app.Text) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Result.Counts)) {
 		if n := s.Result.Counts[name]; n > 0 {
-			t.Fields(countName(name), strconv.Itoa(n))
+			t.Fields(lifecycle.CountName(name), strconv.Itoa(n))
 		}
 	}
-}
-
-// countName returns the name of a count of a sweep, for people.
-func countName(name string) string {
-	if name == sweeping.CountDependents {
-		return "dependents"
-	}
-	return strings.ReplaceAll(name, "_", " ")
 }
 
 // sweepsShown is the output of `sweeps`.
@@ -149,7 +142,7 @@ func (s sweepsShown) text(t *app.Text) {
 	for i, r := range s.Runs {
 		var counts []string
 		for _, name := range slices.Sorted(maps.Keys(r.Counts)) {
-			counts = append(counts, fmt.Sprintf("%d %s", r.Counts[name], countName(name)))
+			counts = append(counts, fmt.Sprintf("%d %s", r.Counts[name], lifecycle.CountName(name)))
 		}
 		rows[i] = []string{app.When(r.StartedAt), string(r.Sweep), strings.Join(counts, ", ")}
 	}
