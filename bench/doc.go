@@ -5,6 +5,6 @@
 //
 // main.go has the flags and the list of measurements (parts). Each measurement is a method of bench, in the file with
 // its name or that of its group: revise.go has revise and forget, sweep.go has decay and retention. corpus.go and
-// natural.go make the texts, inprocess.go runs the pipeline without Temporal, and report.go prints tables. The questions
-// of the measurement changes are in package changes.
+// natural.go make the texts, inprocess.go runs the pipeline without Temporal, and report.go prints tables. The
+// questions of the measurement changes are in package changes.
 package main

@@ -107,7 +107,8 @@ func TestPurgeEndsAfterAConcurrentErasure(t *testing.T) {
 	b, err := w.Purge(ctx, sweeping.PurgeInput{Tenant: "t", Run: "run", Step: lifecycle.PurgeTombstones, Limit: 5,
 		At: w.now, Now: w.now})
 	require.NoError(t, err)
-	require.Equal(t, []any{5, 5, 0, true}, []any{b.Removed, b.Counts[lifecycle.CountDependents], b.Counts["tombstones"], b.More})
+	require.Equal(t, []any{5, 5, 0, true},
+		[]any{b.Removed, b.Counts[lifecycle.CountDependents], b.Counts["tombstones"], b.More})
 	require.Equal(t, schema.RecoverExpired, w.recoverOne(id).Status)
 	w.forgetAll(w.forgets(schema.ForgetErase, schema.Selector{IDs: []string{id.String()}}))
 	edges := w.count("memory_links", "true")

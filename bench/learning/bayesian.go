@@ -6,10 +6,10 @@ import (
 	"github.com/mneme/mneme/bench/learner"
 )
 
-// bayesian is a learner that knows how the world is generated, but not which repairs are right. It knows that one repair
-// is right for one value of a key and another for the other values, or one for all values; how often the right repair
-// does not help; and that a family may change once. It keeps a probability for each such hypothesis. It fails only
-// because of the search and of chance, so its result is an upper bound for learners.
+// bayesian is a learner that knows how the world is generated, but not which repairs are right. It knows that one
+// repair is right for one value of a key and another for the other values, or one for all values; how often the right
+// repair does not help; and that a family may change once. It keeps a probability for each such hypothesis. It fails
+// only because of the search and of chance, so its result is an upper bound for learners.
 type bayesian struct {
 	noMemory
 	beliefs map[int]belief

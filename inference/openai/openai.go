@@ -127,8 +127,8 @@ type answer struct {
 	warnings []string
 }
 
-// complete sends the prompt in the best format that the endpoint accepts. A worse format is remembered only after it has
-// worked, so that a 400 for another reason does not affect later calls.
+// complete sends the prompt in the best format that the endpoint accepts. A worse format is remembered only after it
+// has worked, so that a 400 for another reason does not affect later calls.
 func (c *chat) complete(ctx context.Context, p prompt) (answer, inference.Usage, error) {
 	usage := inference.Usage{Model: c.model}
 	format, temperature := c.format.Load(), !c.noTemperature.Load()
