@@ -199,7 +199,7 @@ func named(a, b frame.Frame, m alignment) Relation {
 	hit, swapped := false, false
 	for _, o := range b.Old {
 		for _, v := range a.Values {
-			hit = hit || o.Same(v) || v.Kind == frame.KindName && o.Kind == frame.KindName && partOf(o.Key, v.Key)
+			hit = hit || sameOld(o, v, a) || v.Kind == frame.KindName && o.Kind == frame.KindName && partOf(o.Key, v.Key)
 		}
 		if !hit && (len(a.Values) == 0 || a.Values[0].Kind == frame.KindOften) {
 			hit = english.Subset(strings.Fields(o.Key), a.Topic)
@@ -258,6 +258,21 @@ func named(a, b frame.Frame, m alignment) Relation {
 	return out
 }
 
+// sameOld reports whether an outdated value is the value v of a. If it has more words, the others are in the topic of a:
+// "the Jira board" is not Jira, unless the earlier statement is about a board.
+func sameOld(old, v frame.Value, a frame.Frame) bool {
+	if !old.Same(v) {
+		return false
+	}
+	words := strings.Fields(v.Key)
+	return !slices.ContainsFunc(strings.Fields(old.Key), func(w string) bool {
+		return !slices.Contains(words, w) && !slices.Contains(a.Topic, w) && !english.SoftTerms[w] && !holdings[w]
+	})
+}
+
+// holdings has words for what one has with a provider.
+var holdings = english.Stems("account subscription membership contract licence license board")
+
 // otherDeed reports whether the later statement ends another deed than the earlier one tells: "I live in Oslo", "I quit
 // smoking in Oslo".
 func otherDeed(a, b frame.Frame) bool {
@@ -315,7 +330,7 @@ func ended(a, b frame.Frame, m alignment) Relation {
 	}
 	values := true // what ended is what the earlier statement gives
 	for _, v := range b.Values {
-		values = values && slices.ContainsFunc(a.Values, v.Same)
+		values = values && slices.ContainsFunc(a.Values, func(o frame.Value) bool { return sameOld(v, o, a) })
 	}
 	thing := !frame.Personal(a) && slices.ContainsFunc(m.shared, func(t string) bool { return !frame.IsPerson(a, t) })
 	aligned := (len(m.attributes(a, b)) > 0 || thing) && (len(m.restA) == 0 || len(m.restB) == 0)

@@ -164,7 +164,7 @@ func parallel(a, b frame.Frame) Relation {
 	switch {
 	case b.Cue < frame.CueNow && l.a.Name != l.b.Name:
 		return Relation{}
-	case b.Cue < frame.CueNow:
+	case b.Cue < frame.CueNow, b.Cue == frame.CueNow && (forNow(a, b) || bothStart(a, b)):
 	case manyObjects(a, l), !l.act:
 		out.Certainty, out.Why = Likely, WhyCue
 	default:

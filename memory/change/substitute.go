@@ -65,7 +65,8 @@ func substituted(a, b frame.Frame, m alignment) Relation {
 			}
 		}
 	}
-	single := !plural && (frame.SingleKind(va.Kind) || english.SingleConcepts[concept] && !paidFor(concept, va) ||
+	single := !plural && (frame.SingleKind(va.Kind) || english.SingleConcepts[concept] &&
+		!paidFor(concept, va) && concept != "RETENTION" ||
 		a.Holder && b.Holder && english.HolderConcepts[concept] || isFavorite(a) && isFavorite(b) ||
 		definite(a, b, va, vb, category))
 	usual := english.UsualConcepts[concept]
@@ -79,10 +80,15 @@ func substituted(a, b frame.Frame, m alignment) Relation {
 		out.Certainty, out.Why = Likely, WhyCue
 	case plural:
 		return Relation{}
+	case exact && usual && b.Cue == frame.CueNone && va.Kind == frame.KindTerm &&
+		vb.Kind == frame.KindTerm && a.MainVerb != b.MainVerb:
+		out.Certainty, out.Why = Doubt, WhyRestated // "I was busy at work", "work can be tough"
 	case exact && (single || usual) && b.Cue == frame.CueNone && usual && !frame.SingleKind(va.Kind):
 		out.Certainty, out.Why = Likely, WhyRestated // some have two
 	case exact && single:
 		out.Certainty, out.Why = Sure, WhySingle
+	case exact && b.Cue == frame.CueNow && forNow(a, b) && !category:
+		out.Certainty, out.Why = Doubt, WhyRestated
 	case exact && b.Cue >= frame.CueNow:
 		out.Certainty, out.Why = Sure, WhyCue
 	case exact && category, exact && va.Kind == frame.KindName && vb.Kind == frame.KindName && len(attributes) > 0:
@@ -122,6 +128,15 @@ func substituted(a, b frame.Frame, m alignment) Relation {
 	}
 	return out
 }
+
+// forNow reports whether the earlier statement is of a habit, and the later one of what is going on: "she plays the
+// cello", "she is currently playing chess".
+func forNow(a, b frame.Frame) bool {
+	return b.Copular && !a.Copular && a.MainVerb == b.MainVerb && a.MainVerb != "" && !english.LightVerbs[a.MainVerb]
+}
+
+// bothStart reports whether both statements tell what someone began: "she started a course", "she started running".
+func bothStart(a, b frame.Frame) bool { return a.MainVerb == b.MainVerb && english.StartVerbs[a.MainVerb] }
 
 // sameButVerb reports whether only one of two statements has a verb that says something: "the dashboards are in
 // Superset", "we build the dashboards in Looker".

@@ -63,6 +63,7 @@ func (r *reader) cues() {
 				r.Cue = CueChange
 			case t.Is("ends", "end", "finishes", "finish", "stops") && endsAt(r.ts, i):
 			case english.EndVerbs[t.Stem] && r.onlyLeaves(i):
+			case english.EndVerbs[t.Stem] && r.deniedAt(i): // "I can't stop thinking about it"
 			case (english.EndVerbs[t.Stem] || r.closesOwn(i)) && !r.Past:
 				r.Ended = true
 				r.Cue = CueChange
@@ -92,6 +93,11 @@ func (r *reader) cues() {
 	if r.Cue == CueNone && !r.Copular && english.PastTense(main) {
 		r.Event = true
 	}
+}
+
+// deniedAt reports whether a negation comes right before the verb at i, or before its auxiliary.
+func (r *reader) deniedAt(i int) bool {
+	return slices.ContainsFunc(r.ts[max(0, i-2):i], func(t english.Token) bool { return t.Is("not", "never") })
 }
 
 // endsAt reports whether a time of day follows the verb at i: "the shift ends at 16:00".

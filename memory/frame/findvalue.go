@@ -24,7 +24,21 @@ func (r *reader) findValues() {
 	if len(r.Values) == 0 {
 		r.tail()
 	}
+	r.dropExamples()
 	r.dropAdverbialDates()
+}
+
+// dropExamples drops the values after "like" or "such as", which are examples: "my accounts, like Netflix".
+func (r *reader) dropExamples() {
+	for i := r.verb + 2; i < len(r.ts); i++ {
+		prev := r.ts[i-1]
+		if !r.ts[i].Is("like", "including") && !(r.ts[i].Low == "as" && prev.Low == "such") ||
+			english.IsVerb(prev) || english.IsAux(prev) || english.Negations[prev.Low] || prev.Low == "to" {
+			continue
+		}
+		r.Values = slices.DeleteFunc(r.Values, func(v Value) bool { return v.From > i })
+		return
+	}
 }
 
 // noneLeft reads a statement without a verb: "No sugar in my coffee any more".
@@ -115,7 +129,7 @@ var everyday = english.Words("fish mint arch bamboo drone")
 
 func (r *reader) nameLike(i int) bool {
 	t := r.ts[i]
-	if r.Speaker != "" && t.Low == r.Speaker || t.Low == "i" {
+	if r.Speaker != "" && english.StemOf(t.Low) == r.Speaker || t.Low == "i" || r.ofSubject(t) {
 		return false
 	}
 	if c := english.Categories[t.Low]; c != "" && categoryIsName(c) && !english.LightVerbs[t.Stem] &&
@@ -126,6 +140,14 @@ func (r *reader) nameLike(i int) bool {
 		return false
 	}
 	return t.Cap && !english.SelfWords[t.Low] || isIdentifier(t.Text)
+}
+
+// ofSubject reports whether a word after the verb names the subject again: "Ines is working on what Ines likes".
+func (r *reader) ofSubject(t english.Token) bool {
+	speaker := r.Speaker != "" && english.StemOf(t.Low) == r.Speaker
+	return (t.Cap || speaker) && slices.ContainsFunc(r.ts[:min(r.verb, len(r.ts))], func(o english.Token) bool {
+		return t.Cap && o.Cap && o.Low == t.Low || speaker && (english.SelfWords[o.Low] || o.Low == "my")
+	})
 }
 
 // invert reads statements whose subject is the value: "Priya is on call", "Tom is my manager",

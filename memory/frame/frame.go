@@ -40,6 +40,8 @@ type Frame struct {
 
 	Outline Outline // of its clause; empty if there is none
 
+	comment     bool // it begins with "which" and comments on the clause before
+	complains   bool // it says that something went wrong or ended: a reason for a change
 	unresolved  bool // the subject is a pronoun with an unknown referent
 	byPronoun   bool // the subject is a pronoun
 	subjectless bool // it begins with its verb

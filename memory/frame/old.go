@@ -105,7 +105,7 @@ func (r *reader) changes() bool {
 func (r *reader) oldSubject() {
 	main := r.main()
 	passive := main.Stem == english.StemOf("replace") && r.Copular
-	gave := main.Low == "handover" || main.Stem == english.StemOf("pass") || main.Stem == "hand"
+	gave := main.Low == "handover" || (main.Stem == english.StemOf("pass") || main.Stem == "hand") && r.followed("to")
 	out := r.Copular && r.Ended && r.verb > 0 && english.IsBe(main)
 	retired := english.Replacers[main.Stem] && r.Copular
 	if r.verb == 0 || r.verb >= len(r.ts) || !(passive || gave || out || retired) {
