@@ -73,7 +73,7 @@ func Compare(earlier, later frame.Frame) Relation {
 		r = surest(r, handed(a, b), recovered(a, b), moved(a, b), equated(a, b), replaced(a, b),
 			parallel(a, b), recolored(a, b))
 	}
-	if a.Hedged || b.Hedged || r.Why == WhyCue && otherSense(a, b) {
+	if a.Hedged || b.Hedged || b.Undecided || r.Why == WhyCue && otherSense(a, b) {
 		r.Certainty = min(r.Certainty, Doubt)
 	}
 	return r
@@ -199,7 +199,7 @@ func named(a, b frame.Frame, m alignment) Relation {
 	hit, swapped := false, false
 	for _, o := range b.Old {
 		for _, v := range a.Values {
-			hit = hit || sameOld(o, v, a) || v.Kind == frame.KindName && o.Kind == frame.KindName && partOf(o.Key, v.Key)
+			hit = hit || o.Same(v) || v.Kind == frame.KindName && o.Kind == frame.KindName && partOf(o.Key, v.Key)
 		}
 		if !hit && (len(a.Values) == 0 || a.Values[0].Kind == frame.KindOften) {
 			hit = english.Subset(strings.Fields(o.Key), a.Topic)
@@ -258,9 +258,9 @@ func named(a, b frame.Frame, m alignment) Relation {
 	return out
 }
 
-// sameOld reports whether an outdated value is the value v of a. If it has more words, the others are in the topic of a:
-// "the Jira board" is not Jira, unless the earlier statement is about a board.
-func sameOld(old, v frame.Value, a frame.Frame) bool {
+// endsSame reports whether what ended is the value v of a. If it has more words, the others are in the topic of a: to be
+// back from a Bach concert does not end a love of Bach.
+func endsSame(old, v frame.Value, a frame.Frame) bool {
 	if !old.Same(v) {
 		return false
 	}
@@ -330,7 +330,7 @@ func ended(a, b frame.Frame, m alignment) Relation {
 	}
 	values := true // what ended is what the earlier statement gives
 	for _, v := range b.Values {
-		values = values && slices.ContainsFunc(a.Values, func(o frame.Value) bool { return sameOld(v, o, a) })
+		values = values && slices.ContainsFunc(a.Values, func(o frame.Value) bool { return endsSame(v, o, a) })
 	}
 	thing := !frame.Personal(a) && slices.ContainsFunc(m.shared, func(t string) bool { return !frame.IsPerson(a, t) })
 	aligned := (len(m.attributes(a, b)) > 0 || thing) && (len(m.restA) == 0 || len(m.restB) == 0)

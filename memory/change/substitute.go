@@ -66,7 +66,7 @@ func substituted(a, b frame.Frame, m alignment) Relation {
 		}
 	}
 	single := !plural && (frame.SingleKind(va.Kind) || english.SingleConcepts[concept] &&
-		!paidFor(concept, va) && concept != "RETENTION" ||
+		!paidFor(concept, va) && !(concept == "RETENTION" && va.Preposition+vb.Preposition == "") ||
 		a.Holder && b.Holder && english.HolderConcepts[concept] || isFavorite(a) && isFavorite(b) ||
 		definite(a, b, va, vb, category))
 	usual := english.UsualConcepts[concept]
@@ -80,8 +80,9 @@ func substituted(a, b frame.Frame, m alignment) Relation {
 		out.Certainty, out.Why = Likely, WhyCue
 	case plural:
 		return Relation{}
-	case exact && usual && b.Cue == frame.CueNone && va.Kind == frame.KindTerm &&
-		vb.Kind == frame.KindTerm && a.MainVerb != b.MainVerb:
+	case exact && usual && !category && b.Cue == frame.CueNone && va.Kind == frame.KindTerm &&
+		vb.Kind == frame.KindTerm && a.MainVerb != b.MainVerb &&
+		(va.Preposition == "" || va.Preposition != vb.Preposition):
 		out.Certainty, out.Why = Doubt, WhyRestated // "I was busy at work", "work can be tough"
 	case exact && (single || usual) && b.Cue == frame.CueNone && usual && !frame.SingleKind(va.Kind):
 		out.Certainty, out.Why = Likely, WhyRestated // some have two
@@ -136,7 +137,9 @@ func forNow(a, b frame.Frame) bool {
 }
 
 // bothStart reports whether both statements tell what someone began: "she started a course", "she started running".
-func bothStart(a, b frame.Frame) bool { return a.MainVerb == b.MainVerb && english.StartVerbs[a.MainVerb] }
+func bothStart(a, b frame.Frame) bool {
+	return a.MainVerb == b.MainVerb && english.StartVerbs[a.MainVerb]
+}
 
 // sameButVerb reports whether only one of two statements has a verb that says something: "the dashboards are in
 // Superset", "we build the dashboards in Looker".
@@ -192,10 +195,12 @@ func otherVerb(a, b frame.Frame, m alignment, va, vb frame.Value) bool {
 
 // valuePair returns the values of two statements if one could replace the other.
 func valuePair(a, b frame.Frame) (va, vb frame.Value, ok bool) {
-	for _, x := range a.Values {
-		for _, y := range b.Values {
-			if interchangeable(x, y) && !x.Same(y) {
-				return x, y, true
+	if !within(b.Values, a.Values) {
+		for _, x := range a.Values {
+			for _, y := range b.Values {
+				if interchangeable(x, y) && !x.Same(y) {
+					return x, y, true
+				}
 			}
 		}
 	}
@@ -207,6 +212,13 @@ func valuePair(a, b frame.Frame) (va, vb frame.Value, ok bool) {
 		}
 	}
 	return va, vb, false
+}
+
+// within reports whether several values are all among others.
+func within(values, of []frame.Value) bool {
+	return len(values) > 1 && !slices.ContainsFunc(values, func(v frame.Value) bool {
+		return !slices.ContainsFunc(of, v.Same)
+	})
 }
 
 func interchangeable(x, y frame.Value) bool {

@@ -40,8 +40,9 @@ var (
 	Conjunctions = Words("and or but nor yet")
 	Pronouns     = Words(`i me we us you he him she her it they them one someone somebody everyone everybody people
 		folks this that these those there here who what which mine ours yours`)
-	// Vague has words that, like pronouns, are no value without their context.
-	Vague = Words(`itself themselves myself yourself ourselves himself herself each stuff things ways lots bits ya
+	// Vague has words that name nothing without their context.
+	Vague = Words(`it them him her me us you this that these those one someone something anything everything nothing
+		itself themselves myself yourself ourselves himself herself each stuff things ways lots bits ya
 		let user users yet else none`)
 	SelfWords     = Words("i me my mine myself")
 	TeamWords     = Words("we us our ours ourselves")

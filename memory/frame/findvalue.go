@@ -10,7 +10,7 @@ import (
 // after the verb.
 func (r *reader) findValues() {
 	for _, v := range TypedValues(r.ts) {
-		if r.taken[v.From] || v.From < r.verb && r.verb < len(r.ts) || r.modifies(v) {
+		if r.taken[v.From] || v.From < r.verb && r.verb < len(r.ts) || r.modifies(v) || r.isDifference(v) {
 			continue
 		}
 		r.addValue(v)
@@ -39,6 +39,22 @@ func (r *reader) dropExamples() {
 		r.Values = slices.DeleteFunc(r.Values, func(v Value) bool { return v.From > i })
 		return
 	}
+}
+
+// isDifference reports whether a value is the size of a change: "reduced the costs by 40%".
+func (r *reader) isDifference(v Value) bool {
+	return v.Kind != KindDate && v.Kind != KindTime && v.From > r.verb && r.ts[v.From-1].Low == "by" &&
+		english.ChangeVerbs[r.main().Stem]
+}
+
+// sizeOfChange reports whether the token at i is "by" before the size of a change.
+func (r *reader) sizeOfChange(i int) bool {
+	if r.ts[i].Low != "by" || i+1 >= len(r.ts) {
+		return false
+	}
+	v, n := typedAt(r.ts, i+1)
+	v.From = i + 1
+	return n > 0 && r.isDifference(v)
 }
 
 // noneLeft reads a statement without a verb: "No sugar in my coffee any more".
@@ -274,6 +290,9 @@ func (r *reader) tail() {
 	to := -1
 	if r.Cue == CueChange { // find the new value
 		for i := from; i < len(r.ts); i++ {
+			if r.sizeOfChange(i) {
+				continue
+			}
 			if l := r.ts[i].Low; (l == "to" || l == "into" || l == "with" || l == "for" || l == "infavor" ||
 				l == "onto" || l == "by") && !r.taken[i] && i+1 < len(r.ts) &&
 				!(l == "to" && english.LightVerbs[r.ts[i-1].Stem] && english.IsVerb(r.ts[i+1])) { // "want to study law"

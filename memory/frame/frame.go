@@ -30,6 +30,7 @@ type Frame struct {
 	Event     bool     // it describes something that happened once
 	Corrects  bool     // it says that another statement was wrong: "correction", "after all", "it turns out"
 	Hedged    bool     // the speaker is not sure
+	Undecided bool     // it says that a choice is open
 	Copular   bool     // a form of "be" connects subject and value
 	Sentiment int      // +1 likes, -1 dislikes
 	IfClause  bool     // it begins with a condition
@@ -40,8 +41,9 @@ type Frame struct {
 
 	Outline Outline // of its clause; empty if there is none
 
+	experience  bool // it says what someone has never done
 	comment     bool // it begins with "which" and comments on the clause before
-	complains   bool // it says that something went wrong or ended: a reason for a change
+	goesOn      bool // it tells what is going on: "the sea is calling"
 	unresolved  bool // the subject is a pronoun with an unknown referent
 	byPronoun   bool // the subject is a pronoun
 	subjectless bool // it begins with its verb

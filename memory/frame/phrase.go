@@ -42,7 +42,7 @@ func (r *reader) value(from, to int) (Value, bool) {
 		english.NowCues[r.ts[from].Low]) {
 		from++
 	}
-	for from > 0 && from+1 < to && r.ts[from].Poss && r.ofSubject(r.ts[from]) {
+	for from > r.verb && from+1 < to && r.ts[from].Poss && r.ofSubject(r.ts[from]) {
 		from++ // "Ines's best"
 	}
 	for to > from && (english.Fillers[r.ts[to-1].Low] || english.NowCues[r.ts[to-1].Low] ||
@@ -57,7 +57,7 @@ func (r *reader) value(from, to int) (Value, bool) {
 		return v, true
 	}
 	span := r.ts[from:to]
-	if from > 0 && len(span) == 1 && r.ofSubject(span[0]) {
+	if from > r.verb && len(span) == 1 && r.ofSubject(span[0]) {
 		return Value{}, false
 	}
 	v := Value{Kind: KindTerm, Text: textOf(span), From: from, To: to}
@@ -88,7 +88,7 @@ func (r *reader) value(from, to int) (Value, bool) {
 // vague reports whether words name nothing: "it", "something", "the same thing".
 func vague(span []english.Token) bool {
 	return !slices.ContainsFunc(span, func(t english.Token) bool {
-		return !english.Vague[t.Low] && !english.Pronouns[t.Low] && !english.Fillers[t.Low]
+		return !english.Vague[t.Low] && !english.Fillers[t.Low]
 	})
 }
 
