@@ -62,7 +62,7 @@ func Compare(earlier, later frame.Frame) Relation {
 	if m.strangers {
 		return handed(a, b)
 	}
-	if otherModifier(a, b) {
+	if otherModifier(a, b) || otherOne(a, b) {
 		return Relation{}
 	}
 	r := compare(a, b, m)
@@ -77,6 +77,14 @@ func Compare(earlier, later frame.Frame) Relation {
 		r.Certainty = min(r.Certainty, Doubt)
 	}
 	return r
+}
+
+// otherOne reports whether both statements introduce a thing: "a photo of a wall", "a photo of a bridge" may be two.
+func otherOne(a, b frame.Frame) bool {
+	one := func(f frame.Frame) bool {
+		return len(f.Outline.Parts) > 0 && f.Outline.Parts[0].Role == frame.RoleAgent && f.Outline.Parts[0].One
+	}
+	return one(a) && one(b)
 }
 
 // surest returns the first of the most certain relations.
@@ -199,7 +207,7 @@ func named(a, b frame.Frame, m alignment) Relation {
 	hit, swapped := false, false
 	for _, o := range b.Old {
 		for _, v := range a.Values {
-			hit = hit || o.Same(v) || v.Kind == frame.KindName && o.Kind == frame.KindName && partOf(o.Key, v.Key)
+			hit = hit || o.Same(v) && (!b.Returned || endsSame(o, v, a)) || v.Kind == frame.KindName && o.Kind == frame.KindName && partOf(o.Key, v.Key)
 		}
 		if !hit && (len(a.Values) == 0 || a.Values[0].Kind == frame.KindOften) {
 			hit = english.Subset(strings.Fields(o.Key), a.Topic)
@@ -359,6 +367,9 @@ func allNames(values []frame.Value) bool {
 // flipped compares opposites: love and hate, enabled and disabled, is and is not.
 func flipped(a, b frame.Frame, m alignment) Relation {
 	sure := Relation{Certainty: Sure, Change: Updates, Why: WhyOpposite}
+	if b.NeverDone {
+		sure.Certainty = Likely // one of both is wrong, or the earlier one is a plan
+	}
 	same := len(a.Values) > 0 && len(a.Values) == len(b.Values)
 	for _, v := range a.Values {
 		same = same && slices.ContainsFunc(b.Values, func(o frame.Value) bool { return o.Key == v.Key })

@@ -32,7 +32,7 @@ func (r *reader) cues() {
 		case t.Low == "insteadof", t.Low == "ratherthan":
 			r.Cue = max(r.Cue, CueNow)
 		case t.Low == "not" || t.Low == "never" || t.Low == "neither" ||
-			t.Low == "no" && i < len(r.ts)-1 && !english.HasDigit(r.ts[i+1].Low):
+			t.Low == "no" && i < len(r.ts)-1 && !english.HasDigit(r.ts[i+1].Low) && r.ts[i+1].Low != "doubt":
 			if !r.contrast(i) {
 				r.Negated = true
 			}

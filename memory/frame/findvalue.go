@@ -161,7 +161,7 @@ func (r *reader) nameLike(i int) bool {
 // ofSubject reports whether a word after the verb names the subject again: "Ines is working on what Ines likes".
 func (r *reader) ofSubject(t english.Token) bool {
 	speaker := r.Speaker != "" && english.StemOf(t.Low) == r.Speaker
-	return (t.Cap || speaker) && slices.ContainsFunc(r.ts[:min(r.verb, len(r.ts))], func(o english.Token) bool {
+	return r.verb < len(r.ts) && (t.Cap || speaker) && slices.ContainsFunc(r.ts[:r.verb], func(o english.Token) bool {
 		return t.Cap && o.Cap && o.Low == t.Low || speaker && (english.SelfWords[o.Low] || o.Low == "my")
 	})
 }

@@ -34,7 +34,7 @@ func (r *reader) findOld() {
 			}
 		case t.Low == "from" && i > r.verb && r.ts[i-1].Is("back", "home") && !isTimeOf(r.ts, i+1):
 			from = i + 1 // "is back from leave"
-			r.Ended, r.Cue, r.Event, r.Past = true, CueChange, false, false
+			r.Ended, r.Cue, r.Event, r.Past, r.Returned = true, CueChange, false, false, true
 		case t.Low == "over" && main.Stem == english.StemOf("prefer") && i > r.verb:
 			from = i + 1
 		case english.Replacers[t.Stem] && r.onlyLeaves(i):

@@ -158,7 +158,7 @@ func (r *reader) read() bool {
 	r.findTopic()
 	r.MainVerb = r.main().Stem
 	r.Outline = r.outlineOf()
-	r.experience = slices.ContainsFunc(r.ts, func(t english.Token) bool { return t.Low == "never" }) &&
+	r.NeverDone = slices.ContainsFunc(r.ts, func(t english.Token) bool { return t.Low == "never" }) &&
 		slices.ContainsFunc(r.ts, func(t english.Token) bool { return t.Is("has", "have", "had") })
 	r.comment = r.ts[0].Low == "which"
 	r.goesOn = r.Copular && strings.HasSuffix(r.main().Low, "ing")
