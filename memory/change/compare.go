@@ -62,7 +62,7 @@ func Compare(earlier, later frame.Frame) Relation {
 	if m.strangers {
 		return handed(a, b)
 	}
-	if otherModifier(a, b) {
+	if otherModifier(a, b) || otherOne(a, b) {
 		return Relation{}
 	}
 	r := compare(a, b, m)
@@ -73,10 +73,18 @@ func Compare(earlier, later frame.Frame) Relation {
 		r = surest(r, handed(a, b), recovered(a, b), moved(a, b), equated(a, b), replaced(a, b),
 			parallel(a, b), recolored(a, b))
 	}
-	if a.Hedged || b.Hedged || r.Why == WhyCue && otherSense(a, b) {
+	if a.Hedged || b.Hedged || b.Undecided || r.Why == WhyCue && otherSense(a, b) {
 		r.Certainty = min(r.Certainty, Doubt)
 	}
 	return r
+}
+
+// otherOne reports whether both statements introduce a thing: "a photo of a wall", "a photo of a bridge" may be two.
+func otherOne(a, b frame.Frame) bool {
+	one := func(f frame.Frame) bool {
+		return len(f.Outline.Parts) > 0 && f.Outline.Parts[0].Role == frame.RoleAgent && f.Outline.Parts[0].One
+	}
+	return one(a) && one(b)
 }
 
 // surest returns the first of the most certain relations.
@@ -199,7 +207,7 @@ func named(a, b frame.Frame, m alignment) Relation {
 	hit, swapped := false, false
 	for _, o := range b.Old {
 		for _, v := range a.Values {
-			hit = hit || o.Same(v) || v.Kind == frame.KindName && o.Kind == frame.KindName && partOf(o.Key, v.Key)
+			hit = hit || o.Same(v) && (!b.Returned || endsSame(o, v, a)) || v.Kind == frame.KindName && o.Kind == frame.KindName && partOf(o.Key, v.Key)
 		}
 		if !hit && (len(a.Values) == 0 || a.Values[0].Kind == frame.KindOften) {
 			hit = english.Subset(strings.Fields(o.Key), a.Topic)
@@ -258,6 +266,21 @@ func named(a, b frame.Frame, m alignment) Relation {
 	return out
 }
 
+// endsSame reports whether what ended is the value v of a. If it has more words, the others are in the topic of a: to be
+// back from a Bach concert does not end a love of Bach.
+func endsSame(old, v frame.Value, a frame.Frame) bool {
+	if !old.Same(v) {
+		return false
+	}
+	words := strings.Fields(v.Key)
+	return !slices.ContainsFunc(strings.Fields(old.Key), func(w string) bool {
+		return !slices.Contains(words, w) && !slices.Contains(a.Topic, w) && !english.SoftTerms[w] && !holdings[w]
+	})
+}
+
+// holdings has words for what one has with a provider.
+var holdings = english.Stems("account subscription membership contract licence license board")
+
 // otherDeed reports whether the later statement ends another deed than the earlier one tells: "I live in Oslo", "I quit
 // smoking in Oslo".
 func otherDeed(a, b frame.Frame) bool {
@@ -315,7 +338,7 @@ func ended(a, b frame.Frame, m alignment) Relation {
 	}
 	values := true // what ended is what the earlier statement gives
 	for _, v := range b.Values {
-		values = values && slices.ContainsFunc(a.Values, v.Same)
+		values = values && slices.ContainsFunc(a.Values, func(o frame.Value) bool { return endsSame(v, o, a) })
 	}
 	thing := !frame.Personal(a) && slices.ContainsFunc(m.shared, func(t string) bool { return !frame.IsPerson(a, t) })
 	aligned := (len(m.attributes(a, b)) > 0 || thing) && (len(m.restA) == 0 || len(m.restB) == 0)
@@ -344,6 +367,9 @@ func allNames(values []frame.Value) bool {
 // flipped compares opposites: love and hate, enabled and disabled, is and is not.
 func flipped(a, b frame.Frame, m alignment) Relation {
 	sure := Relation{Certainty: Sure, Change: Updates, Why: WhyOpposite}
+	if b.NeverDone {
+		sure.Certainty = Likely // one of both is wrong, or the earlier one is a plan
+	}
 	same := len(a.Values) > 0 && len(a.Values) == len(b.Values)
 	for _, v := range a.Values {
 		same = same && slices.ContainsFunc(b.Values, func(o frame.Value) bool { return o.Key == v.Key })

@@ -143,13 +143,16 @@ func onlyWhen(p frame.Part) bool {
 // safe now". The phrase is the value, whatever its kind.
 func parallel(a, b frame.Frame) Relation {
 	l := liken(a, b)
-	if !l.one || l.fixed == 0 || l.some && l.a.Role != frame.RoleObject || l.a.Role == frame.RoleAgent || l.a.List ||
+	if !l.one || l.fixed == 0 || l.some && l.a.Role != frame.RoleObject || l.a.Role == frame.RoleAgent || l.a.Role == "about" ||
+		l.a.List ||
 		l.b.List ||
 		len(b.Old) > 0 || exclusive(a, b) || a.Negated || b.Negated || a.Ended || b.Ended ||
 		a.Sentiment != 0 || b.Sentiment != 0 {
 		return Relation{}
 	}
 	switch {
+	case l.a.Role == "to" && isDeed(l.a) && isDeed(l.b):
+		return Relation{} // "I want to eat better", "I have to leave"
 	case english.Subset(l.a.Stems, l.b.Stems) || english.Subset(l.b.Stems, l.a.Stems):
 		return Relation{} // the same, with more or less detail
 	case subjects(frame.Part{Role: l.a.Role}, frame.Part{Role: frame.RoleAgent}) && a.Outline.Passive:
@@ -164,13 +167,18 @@ func parallel(a, b frame.Frame) Relation {
 	switch {
 	case b.Cue < frame.CueNow && l.a.Name != l.b.Name:
 		return Relation{}
-	case b.Cue < frame.CueNow:
+	case b.Cue < frame.CueNow, b.Cue == frame.CueNow && (forNow(a, b) || bothStart(a, b)):
 	case manyObjects(a, l), !l.act:
 		out.Certainty, out.Why = Likely, WhyCue
 	default:
 		out.Certainty, out.Why = Sure, WhyCue
 	}
 	return out
+}
+
+// isDeed reports whether a part after "to" is an infinitive.
+func isDeed(p frame.Part) bool {
+	return len(p.Stems) > 0 && (english.PlainVerbs[p.Stems[0]] || english.LightVerbs[p.Stems[0]])
 }
 
 // equated compares "my usual breakfast is porridge" with "I have pancakes for breakfast": what one clause says that a

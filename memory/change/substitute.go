@@ -65,7 +65,8 @@ func substituted(a, b frame.Frame, m alignment) Relation {
 			}
 		}
 	}
-	single := !plural && (frame.SingleKind(va.Kind) || english.SingleConcepts[concept] && !paidFor(concept, va) ||
+	single := !plural && (frame.SingleKind(va.Kind) || english.SingleConcepts[concept] &&
+		!paidFor(concept, va) && !(concept == "RETENTION" && va.Preposition+vb.Preposition == "") ||
 		a.Holder && b.Holder && english.HolderConcepts[concept] || isFavorite(a) && isFavorite(b) ||
 		definite(a, b, va, vb, category))
 	usual := english.UsualConcepts[concept]
@@ -79,10 +80,16 @@ func substituted(a, b frame.Frame, m alignment) Relation {
 		out.Certainty, out.Why = Likely, WhyCue
 	case plural:
 		return Relation{}
+	case exact && usual && !category && b.Cue == frame.CueNone && va.Kind == frame.KindTerm &&
+		vb.Kind == frame.KindTerm && a.MainVerb != b.MainVerb &&
+		(va.Preposition == "" || va.Preposition != vb.Preposition):
+		out.Certainty, out.Why = Doubt, WhyRestated // "I was busy at work", "work can be tough"
 	case exact && (single || usual) && b.Cue == frame.CueNone && usual && !frame.SingleKind(va.Kind):
 		out.Certainty, out.Why = Likely, WhyRestated // some have two
 	case exact && single:
 		out.Certainty, out.Why = Sure, WhySingle
+	case exact && b.Cue == frame.CueNow && forNow(a, b) && !category:
+		out.Certainty, out.Why = Doubt, WhyRestated
 	case exact && b.Cue >= frame.CueNow:
 		out.Certainty, out.Why = Sure, WhyCue
 	case exact && category, exact && va.Kind == frame.KindName && vb.Kind == frame.KindName && len(attributes) > 0:
@@ -121,6 +128,17 @@ func substituted(a, b frame.Frame, m alignment) Relation {
 		out.Certainty = Likely
 	}
 	return out
+}
+
+// forNow reports whether the earlier statement is of a habit, and the later one of what is going on: "she plays the
+// cello", "she is currently playing chess".
+func forNow(a, b frame.Frame) bool {
+	return b.Copular && !a.Copular && a.MainVerb == b.MainVerb && a.MainVerb != "" && !english.LightVerbs[a.MainVerb]
+}
+
+// bothStart reports whether both statements tell what someone began: "she started a course", "she started running".
+func bothStart(a, b frame.Frame) bool {
+	return a.MainVerb == b.MainVerb && english.StartVerbs[a.MainVerb]
 }
 
 // sameButVerb reports whether only one of two statements has a verb that says something: "the dashboards are in
@@ -177,10 +195,12 @@ func otherVerb(a, b frame.Frame, m alignment, va, vb frame.Value) bool {
 
 // valuePair returns the values of two statements if one could replace the other.
 func valuePair(a, b frame.Frame) (va, vb frame.Value, ok bool) {
-	for _, x := range a.Values {
-		for _, y := range b.Values {
-			if interchangeable(x, y) && !x.Same(y) {
-				return x, y, true
+	if !within(b.Values, a.Values) {
+		for _, x := range a.Values {
+			for _, y := range b.Values {
+				if interchangeable(x, y) && !x.Same(y) {
+					return x, y, true
+				}
 			}
 		}
 	}
@@ -192,6 +212,13 @@ func valuePair(a, b frame.Frame) (va, vb frame.Value, ok bool) {
 		}
 	}
 	return va, vb, false
+}
+
+// within reports whether several values are all among others.
+func within(values, of []frame.Value) bool {
+	return len(values) > 1 && !slices.ContainsFunc(values, func(v frame.Value) bool {
+		return !slices.ContainsFunc(of, v.Same)
+	})
 }
 
 func interchangeable(x, y frame.Value) bool {

@@ -102,8 +102,9 @@ func joinPhrases(ts []Token) []Token {
 	out := ts[:0]
 	for i := 0; i < len(ts); {
 		n, name := phraseAt(ts[i:])
-		if name == "calloff" && IsBe(ts[i]) && i+n < len(ts) && ts[i+n-1].End == 0 && IsContent(ts[i+n]) {
-			n = 0 // "Nils is off sick"
+		if name == "calloff" && IsBe(ts[i]) && i+n < len(ts) && ts[i+n-1].End == 0 &&
+			(IsContent(ts[i+n]) || ts[i+n].Low == "to") {
+			n = 0 // "Nils is off sick", "Nils is off to the pool"
 		}
 		if n == 0 {
 			out = append(out, ts[i])

@@ -26,7 +26,7 @@ var Replacers = Stems(`replace swap ditch drop retire deprecate sunset abandon l
 	exchange kill remove supersede succeed`, "getridof moveoff giveup shutdown")
 
 // StartVerbs has verbs that report a beginning.
-var StartVerbs = Stems(`start begin join launch introduce enable open found adopt hire accept choose pick decide
+var StartVerbs = Stems(`start begin join launch introduce enable open founded adopt hire accept choose pick decide
 	select opt take`, "turnon takeover")
 
 // LightVerbs has verbs that connect a subject with its value and are not part of the topic.
@@ -36,7 +36,7 @@ var LightVerbs = Stems(`be do have get go come use run plan schedule set due exp
 	"takeplace gowith settleon endup")
 
 // PlainVerbs has common verbs between a subject and its value.
-var PlainVerbs = Stems(`live work reside send receive ride carry own lead manage maintain head chair teach study learn speak play drive eat
+var PlainVerbs = Stems(`live work find reside send receive ride carry own lead manage maintain head chair teach study learn speak play drive eat
 	drink smoke wear weigh cost listen support depend require need store write run commute cycle belong attend visit
 	meet train practice read watch cook report serve handle cover host build test format log track discuss talk
 	communicate chat deploy ship release lock encrypt expire retain purge back review approve sign merge order

@@ -40,6 +40,10 @@ var (
 	Conjunctions = Words("and or but nor yet")
 	Pronouns     = Words(`i me we us you he him she her it they them one someone somebody everyone everybody people
 		folks this that these those there here who what which mine ours yours`)
+	// Vague has words that name nothing without their context.
+	Vague = Words(`it them him her me us you this that these those one someone something anything everything nothing
+		itself themselves myself yourself ourselves himself herself each stuff things ways lots bits ya
+		let user users yet else none`)
 	SelfWords     = Words("i me my mine myself")
 	TeamWords     = Words("we us our ours ourselves")
 	QuestionWords = Words("who whom whose what which when where why how")
@@ -65,7 +69,7 @@ var (
 
 	// Hedges has words that make a statement uncertain.
 	Hedges = Words(`maybe perhaps might may possibly probably presumably apparently supposedly allegedly likely unsure
-		guess suppose rumor rumour`)
+		guess suppose rumor rumour hopefully`)
 
 	abbreviations = Words(`mr mrs ms dr prof st jr sr vs e.g i.e etc approx no nr ca a.m p.m am pm u.s inc ltd co dept
 		est`)

@@ -30,7 +30,8 @@ func splitClauses(ts []english.Token) [][]english.Token {
 			start, verbs = next+1, 0
 			continue
 		}
-		and := ts[next].Low == "and" || ts[next].Low == "but" && !hasNegation(ts[start:next])
+		and := ts[next].Low == "and" || ts[next].Low == "but" &&
+			(!hasNegation(ts[start:next]) || startsClause(ts[next+1:]))
 		if and {
 			next++
 		}
@@ -101,7 +102,8 @@ func hasDigit(t english.Token) bool { return english.HasDigit(t.Low) }
 // Bianca". It returns 0 if there is none.
 func soClause(ts []english.Token, i int) int {
 	next := i + 1
-	if next+3 >= len(ts) || ts[next].Low != "so" || ts[next].End != 0 {
+	if next+3 >= len(ts) || ts[next].Low != "so" || ts[next].End != 0 ||
+		ts[i].End == 0 && (english.IsVerb(ts[i]) || english.IsAux(ts[i])) { // "the colors are so bright"
 		return 0
 	}
 	next++
@@ -110,6 +112,17 @@ func soClause(ts []english.Token, i int) int {
 		return 0
 	}
 	return next
+}
+
+// startsClause reports whether the words begin with a subject and its verb: "I love tea".
+func startsClause(ts []english.Token) bool {
+	if len(ts) < 3 || ts[0].End != 0 {
+		return false
+	}
+	t := ts[0]
+	subject := (english.Pronouns[t.Low] || english.SelfWords[t.Low] || t.Cap) && !english.Articles[t.Low]
+	return subject && (english.IsAux(ts[1]) || english.IsVerb(ts[1]) && !ts[1].Cap ||
+		english.Fillers[ts[1].Low] && english.IsVerb(ts[2]))
 }
 
 func selfStart(t english.Token) bool { return english.SelfWords[t.Low] || english.TeamWords[t.Low] }
@@ -196,7 +209,7 @@ func (r *reader) inherit(prev Frame, sameSentence bool) {
 
 // completes reports whether f has the new value for prev, which only says that the old one ended.
 func completes(prev, f Frame, close bool) bool {
-	if !close || len(f.Values) == 0 || f.Ended || f.Negated || !prev.Ended && !prev.Negated && prev.Cue < CueChange {
+	if !close || f.comment || prev.NeverDone || len(f.Values) == 0 || f.Ended || f.Negated || !prev.Ended && !prev.Negated && prev.Cue < CueChange {
 		return false
 	}
 	if len(prev.Values) > 0 && !prev.Ended && !prev.Negated {

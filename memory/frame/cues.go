@@ -9,6 +9,7 @@ import (
 // cues records the words that report a change, an end or a past state.
 func (r *reader) cues() {
 	main := r.main()
+	r.Undecided = r.undecided()
 	for i, t := range r.ts {
 		switch {
 		case t.Low == "nolonger":
@@ -31,7 +32,7 @@ func (r *reader) cues() {
 		case t.Low == "insteadof", t.Low == "ratherthan":
 			r.Cue = max(r.Cue, CueNow)
 		case t.Low == "not" || t.Low == "never" || t.Low == "neither" ||
-			t.Low == "no" && i < len(r.ts)-1 && !english.HasDigit(r.ts[i+1].Low):
+			t.Low == "no" && i < len(r.ts)-1 && !english.HasDigit(r.ts[i+1].Low) && r.ts[i+1].Low != "doubt":
 			if !r.contrast(i) {
 				r.Negated = true
 			}
@@ -39,7 +40,8 @@ func (r *reader) cues() {
 			r.Cue = max(r.Cue, CueNow)
 		case t.Is("new", "latest", "updated", "revised") && i < len(r.ts)-1 && i < r.verb+2:
 			r.Cue = max(r.Cue, CueNow)
-		case t.Low == "over" && i == len(r.ts)-1 && english.IsBe(main), t.Low == "gone" && r.Copular, t.Low == "off" &&
+		case t.Low == "over" && i == len(r.ts)-1 && english.IsBe(main) && !english.IsVerb(r.ts[i-1]) ||
+			t.Low == "over" && i == len(r.ts)-1 && i > 0 && english.IsBe(r.ts[i-1]), t.Low == "gone" && r.Copular, t.Low == "off" &&
 			i == len(r.ts)-1 && r.Copular, t.Low == "dead" && r.Copular,
 			t.Low == "out" && i > 0 && english.IsBe(r.ts[i-1]) && (i+1 == len(r.ts) || r.ts[i+1].Low != "of"):
 			r.Ended = true
@@ -63,6 +65,7 @@ func (r *reader) cues() {
 				r.Cue = CueChange
 			case t.Is("ends", "end", "finishes", "finish", "stops") && endsAt(r.ts, i):
 			case english.EndVerbs[t.Stem] && r.onlyLeaves(i):
+			case english.EndVerbs[t.Stem] && r.deniedAt(i): // "I can't stop thinking about it"
 			case (english.EndVerbs[t.Stem] || r.closesOwn(i)) && !r.Past:
 				r.Ended = true
 				r.Cue = CueChange
@@ -86,13 +89,36 @@ func (r *reader) cues() {
 	if was && english.IsBe(main) && r.Cue < CueChange {
 		r.Past = true
 	}
-	if main.Stem == "get" || main.Stem == english.StemOf("become") {
+	if main.Stem == "get" && main.Low != "getting" || main.Stem == english.StemOf("become") {
 		r.Cue = max(r.Cue, CueNow)
 	}
 	if r.Cue == CueNone && !r.Copular && english.PastTense(main) {
 		r.Event = true
 	}
 }
+
+// deniedAt reports whether a negation comes right before the verb at i, or before its auxiliary.
+func (r *reader) deniedAt(i int) bool {
+	return slices.ContainsFunc(r.ts[max(0, i-2):i], func(t english.Token) bool { return t.Is("not", "never") })
+}
+
+// undecided reports whether the main verb says that a choice is open: "I'm deciding between Rome and Oslo", "we're
+// thinking about moving".
+func (r *reader) undecided() bool {
+	for i := r.verb; i < min(len(r.ts)-1, r.verb+4); i++ {
+		t, next := r.ts[i], r.ts[i+1]
+		switch {
+		case weighers[t.Stem] && (i == r.verb || english.IsAux(r.ts[i-1])):
+			return true
+		case t.Stem == "decid" && next.Is("between", "whether", "if"), t.Low == "thinking" && next.Is("about", "of"):
+			return true
+		}
+	}
+	return false
+}
+
+// weighers has verbs for weighing a choice.
+var weighers = english.Stems("consider wonder debate contemplate")
 
 // endsAt reports whether a time of day follows the verb at i: "the shift ends at 16:00".
 func endsAt(ts []english.Token, i int) bool {

@@ -10,7 +10,7 @@ import (
 // after the verb.
 func (r *reader) findValues() {
 	for _, v := range TypedValues(r.ts) {
-		if r.taken[v.From] || v.From < r.verb && r.verb < len(r.ts) || r.modifies(v) {
+		if r.taken[v.From] || v.From < r.verb && r.verb < len(r.ts) || r.modifies(v) || r.isDifference(v) {
 			continue
 		}
 		r.addValue(v)
@@ -24,7 +24,37 @@ func (r *reader) findValues() {
 	if len(r.Values) == 0 {
 		r.tail()
 	}
+	r.dropExamples()
 	r.dropAdverbialDates()
+}
+
+// dropExamples drops the values after "like" or "such as", which are examples: "my accounts, like Netflix".
+func (r *reader) dropExamples() {
+	for i := r.verb + 2; i < len(r.ts); i++ {
+		prev := r.ts[i-1]
+		if !r.ts[i].Is("like", "including") && !(r.ts[i].Low == "as" && prev.Low == "such") ||
+			english.IsVerb(prev) || english.IsAux(prev) || english.Negations[prev.Low] || prev.Low == "to" {
+			continue
+		}
+		r.Values = slices.DeleteFunc(r.Values, func(v Value) bool { return v.From > i })
+		return
+	}
+}
+
+// isDifference reports whether a value is the size of a change: "reduced the costs by 40%".
+func (r *reader) isDifference(v Value) bool {
+	return v.Kind != KindDate && v.Kind != KindTime && v.From > r.verb && r.ts[v.From-1].Low == "by" &&
+		english.ChangeVerbs[r.main().Stem]
+}
+
+// sizeOfChange reports whether the token at i is "by" before the size of a change.
+func (r *reader) sizeOfChange(i int) bool {
+	if r.ts[i].Low != "by" || i+1 >= len(r.ts) {
+		return false
+	}
+	v, n := typedAt(r.ts, i+1)
+	v.From = i + 1
+	return n > 0 && r.isDifference(v)
 }
 
 // noneLeft reads a statement without a verb: "No sugar in my coffee any more".
@@ -115,7 +145,7 @@ var everyday = english.Words("fish mint arch bamboo drone")
 
 func (r *reader) nameLike(i int) bool {
 	t := r.ts[i]
-	if r.Speaker != "" && t.Low == r.Speaker || t.Low == "i" {
+	if r.Speaker != "" && english.StemOf(t.Low) == r.Speaker || t.Low == "i" || r.ofSubject(t) {
 		return false
 	}
 	if c := english.Categories[t.Low]; c != "" && categoryIsName(c) && !english.LightVerbs[t.Stem] &&
@@ -126,6 +156,14 @@ func (r *reader) nameLike(i int) bool {
 		return false
 	}
 	return t.Cap && !english.SelfWords[t.Low] || isIdentifier(t.Text)
+}
+
+// ofSubject reports whether a word after the verb names the subject again: "Ines is working on what Ines likes".
+func (r *reader) ofSubject(t english.Token) bool {
+	speaker := r.Speaker != "" && english.StemOf(t.Low) == r.Speaker
+	return r.verb < len(r.ts) && (t.Cap || speaker) && slices.ContainsFunc(r.ts[:r.verb], func(o english.Token) bool {
+		return t.Cap && o.Cap && o.Low == t.Low || speaker && (english.SelfWords[o.Low] || o.Low == "my")
+	})
 }
 
 // invert reads statements whose subject is the value: "Priya is on call", "Tom is my manager",
@@ -252,6 +290,9 @@ func (r *reader) tail() {
 	to := -1
 	if r.Cue == CueChange { // find the new value
 		for i := from; i < len(r.ts); i++ {
+			if r.sizeOfChange(i) {
+				continue
+			}
 			if l := r.ts[i].Low; (l == "to" || l == "into" || l == "with" || l == "for" || l == "infavor" ||
 				l == "onto" || l == "by") && !r.taken[i] && i+1 < len(r.ts) &&
 				!(l == "to" && english.LightVerbs[r.ts[i-1].Stem] && english.IsVerb(r.ts[i+1])) { // "want to study law"

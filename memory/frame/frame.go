@@ -26,10 +26,13 @@ type Frame struct {
 	Ended     bool     // it says that something is over
 	EndedDeed string   // stem of the verb for what ended, in "stopped smoking"; empty in other words
 	Negated   bool     // it has a negation
+	NeverDone bool     // it says what someone has never done
 	Past      bool     // it is about the past
 	Event     bool     // it describes something that happened once
 	Corrects  bool     // it says that another statement was wrong: "correction", "after all", "it turns out"
 	Hedged    bool     // the speaker is not sure
+	Returned  bool     // it says that someone is back from something
+	Undecided bool     // it says that a choice is open
 	Copular   bool     // a form of "be" connects subject and value
 	Sentiment int      // +1 likes, -1 dislikes
 	IfClause  bool     // it begins with a condition
@@ -40,6 +43,8 @@ type Frame struct {
 
 	Outline Outline // of its clause; empty if there is none
 
+	comment     bool // it begins with "which" and comments on the clause before
+	goesOn      bool // it tells what is going on: "the sea is calling"
 	unresolved  bool // the subject is a pronoun with an unknown referent
 	byPronoun   bool // the subject is a pronoun
 	subjectless bool // it begins with its verb

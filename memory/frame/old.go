@@ -34,7 +34,7 @@ func (r *reader) findOld() {
 			}
 		case t.Low == "from" && i > r.verb && r.ts[i-1].Is("back", "home") && !isTimeOf(r.ts, i+1):
 			from = i + 1 // "is back from leave"
-			r.Ended, r.Cue, r.Event, r.Past = true, CueChange, false, false
+			r.Ended, r.Cue, r.Event, r.Past, r.Returned = true, CueChange, false, false, true
 		case t.Low == "over" && main.Stem == english.StemOf("prefer") && i > r.verb:
 			from = i + 1
 		case english.Replacers[t.Stem] && r.onlyLeaves(i):
@@ -105,7 +105,7 @@ func (r *reader) changes() bool {
 func (r *reader) oldSubject() {
 	main := r.main()
 	passive := main.Stem == english.StemOf("replace") && r.Copular
-	gave := main.Low == "handover" || main.Stem == english.StemOf("pass") || main.Stem == "hand"
+	gave := main.Low == "handover" || (main.Stem == english.StemOf("pass") || main.Stem == "hand") && r.followed("to")
 	out := r.Copular && r.Ended && r.verb > 0 && english.IsBe(main)
 	retired := english.Replacers[main.Stem] && r.Copular
 	if r.verb == 0 || r.verb >= len(r.ts) || !(passive || gave || out || retired) {

@@ -1,6 +1,7 @@
 package frame
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/mneme/mneme/memory/english"
@@ -41,6 +42,9 @@ func (r *reader) value(from, to int) (Value, bool) {
 		english.NowCues[r.ts[from].Low]) {
 		from++
 	}
+	for from > r.verb && from+1 < to && r.ts[from].Poss && r.ofSubject(r.ts[from]) {
+		from++ // "Ines's best"
+	}
 	for to > from && (english.Fillers[r.ts[to-1].Low] || english.NowCues[r.ts[to-1].Low] ||
 		r.ts[to-1].Low == "anymore") {
 		to--
@@ -53,6 +57,9 @@ func (r *reader) value(from, to int) (Value, bool) {
 		return v, true
 	}
 	span := r.ts[from:to]
+	if from > r.verb && len(span) == 1 && r.ofSubject(span[0]) {
+		return Value{}, false
+	}
 	v := Value{Kind: KindTerm, Text: textOf(span), From: from, To: to}
 	keys := make([]string, 0, len(span))
 	for _, t := range span {
@@ -75,7 +82,14 @@ func (r *reader) value(from, to int) (Value, bool) {
 			v.Kind = KindVersion // "Postgres 16"
 		}
 	}
-	return v, len(keys) > 0
+	return v, len(keys) > 0 && !(v.Kind == KindTerm && vague(span))
+}
+
+// vague reports whether words name nothing: "it", "something", "the same thing".
+func vague(span []english.Token) bool {
+	return !slices.ContainsFunc(span, func(t english.Token) bool {
+		return !english.Vague[t.Low] && !english.Fillers[t.Low]
+	})
 }
 
 // properShape reports whether the words at the start of a sentence are a name.

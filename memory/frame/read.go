@@ -97,7 +97,7 @@ func follows(whole, clause []english.Token) bool {
 // insteadOf takes the subject of the clause before "so" as the outdated value: Carrefour in "Carrefour got too
 // expensive, so I shop at Aldi".
 func (r *reader) insteadOf(reason Frame) {
-	if len(r.Values) == 0 || r.Ended || r.Negated || len(reason.said) == 0 {
+	if len(r.Values) == 0 || r.Ended || r.Negated || len(reason.said) == 0 || reason.goesOn {
 		return
 	}
 	var words []string
@@ -158,6 +158,10 @@ func (r *reader) read() bool {
 	r.findTopic()
 	r.MainVerb = r.main().Stem
 	r.Outline = r.outlineOf()
+	r.NeverDone = slices.ContainsFunc(r.ts, func(t english.Token) bool { return t.Low == "never" }) &&
+		slices.ContainsFunc(r.ts, func(t english.Token) bool { return t.Is("has", "have", "had") })
+	r.comment = r.ts[0].Low == "which"
+	r.goesOn = r.Copular && strings.HasSuffix(r.main().Low, "ing")
 	for i := range r.Values {
 		v := &r.Values[i]
 		k := v.From - 1
@@ -181,7 +185,7 @@ func (r *reader) but() {
 			return
 		}
 	}
-	if at <= 0 || at+1 >= len(r.ts) {
+	if at <= 0 || at+1 >= len(r.ts) || r.ts[at-1].End == ',' && startsClause(r.ts[at+1:]) {
 		return
 	}
 	not := -1

@@ -195,9 +195,9 @@ func typedAt(ts []english.Token, i int) (Value, int) {
 	case sizePattern.MatchString(low):
 		m := sizePattern.FindStringSubmatch(low)
 		return Value{Kind: KindNumber, Key: number(m[1]) + m[2]}, 1
-	case amountPattern.MatchString(low):
+	case amountPattern.MatchString(withoutPeriod(low)):
 		n := 1
-		key := strings.Trim(low, "$€£")
+		key := strings.Trim(withoutPeriod(low), "$€£")
 		if w := next(1); w == "million" || w == "thousand" || w == "billion" || currencies[w] {
 			key, n = key+" "+w, 2
 		}
@@ -229,6 +229,15 @@ func typedAt(ts []english.Token, i int) (Value, int) {
 		return Value{Kind: KindNumber, Key: key}, n
 	}
 	return Value{}, 0
+}
+
+// withoutPeriod drops the period of a rate: "$550/month".
+func withoutPeriod(low string) string {
+	amount, per, found := strings.Cut(low, "/")
+	if found && (units[english.StemOf(per)] || per == "mo" || per == "yr") {
+		return amount
+	}
+	return low
 }
 
 // oftenAt reads "once a week", "three times a day" and "every two weeks".

@@ -32,7 +32,7 @@ func Offer(fact memory.Fact, found []memory.Neighbor) []memory.Neighbor {
 			continue
 		}
 		r, _ := change.Best(frame.Read(n.Content, n.Who), said)
-		changed[n.ID] = r.Certainty >= change.Likely && r.Change != change.Restates && !holdBoth(n, fact)
+		changed[n.ID] = reported(fact, r) && !holdBoth(n, fact)
 	}
 	out := slices.Clone(found)
 	slices.SortStableFunc(out, func(a, b memory.Neighbor) int {
@@ -78,7 +78,7 @@ func FindChange(fact memory.Fact, neighbors []memory.Neighbor) (FoundChange, boo
 		}
 		frames := frame.Read(n.Content, n.Who)
 		r, more := change.Best(frames, said)
-		if r.Certainty < change.Likely || r.Change == change.Restates || more || holdBoth(n, fact) {
+		if !reported(fact, r) || more || holdBoth(n, fact) {
 			continue // a change would also affect its other statements, or both are true
 		}
 		hits = append(hits, hit{n, frames, r})
@@ -118,7 +118,7 @@ func holdBoth(n memory.Neighbor, fact memory.Fact) bool {
 // statements, a later statement, or a long text, which has many statements.
 func changeable(fact memory.Fact, n memory.Neighbor) bool {
 	return n.Type != schema.TypeEpisodic && len(n.Content) <= memory.MaxLatestChars &&
-		!saidBefore(fact.SaidAt, n.OccurredAt)
+		!saidBefore(fact.SaidAt, n.OccurredAt) && MayReport(fact, n)
 }
 
 // saidBefore reports whether a fact is older than a memory. It returns false if a time is unknown.

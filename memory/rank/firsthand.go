@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/normalize"
 )
 
@@ -13,16 +14,6 @@ const StageFirstHand = "firsthand"
 // secondHand is the factor for the score of an assistant's statement. Measured on the development sets, values from 0.5
 // to 0.9 differ by less than two points.
 const secondHand = 0.7
-
-// assistants has the speaker names of assistants in recorded conversations.
-var assistants = map[string]bool{"assistant": true, "ai": true, "bot": true, "chatbot": true,
-	"llm": true, "copilot": true}
-
-// IsAssistant reports whether a speaker is an assistant: it has the name of one, or is the agent that owns the memory.
-// It returns false for an unknown speaker.
-func IsAssistant(speaker, agent string) bool {
-	return speaker != "" && (strings.EqualFold(speaker, agent) || assistants[strings.ToLower(speaker)])
-}
 
 // toldVerbs are past tenses of verbs that describe an assistant's answer.
 var toldVerbs = []string{"recommended", "suggested", "said", "told", "gave", "mentioned", "advised", "explained",
@@ -57,14 +48,14 @@ func AsksAssistant(query string) bool {
 func FirstHand(ranked []Evidence, query string) []Evidence {
 	first := false
 	for _, e := range ranked {
-		first = first || e.Speaker != "" && !IsAssistant(e.Speaker, e.Agent)
+		first = first || e.Speaker != "" && !memory.IsAssistant(e.Speaker, e.Agent)
 	}
 	if !first || AsksAssistant(query) {
 		return ranked
 	}
 	out := ranked
 	for i := range out {
-		if e := &out[i]; IsAssistant(e.Speaker, e.Agent) {
+		if e := &out[i]; memory.IsAssistant(e.Speaker, e.Agent) {
 			e.Set(StageFirstHand, e.Score*secondHand, "an assistant's words")
 		}
 	}

@@ -103,7 +103,7 @@ func successions(
 	follows := func(i, j int) bool {
 		a, b := candidates[at[i]], candidates[at[j]]
 		return a.OccurredAt.Before(b.OccurredAt) && a.Source != b.ID && b.Source != a.ID &&
-			(!IsAssistant(b.Speaker, b.Agent) || IsAssistant(a.Speaker, a.Agent)) // it restates what a person said
+			(!memory.IsAssistant(b.Speaker, b.Agent) || memory.IsAssistant(a.Speaker, a.Agent)) // it restates what a person said
 	}
 	for i, a := range texts { // statements that were contested when they were written
 		for j, b := range texts {
@@ -263,7 +263,7 @@ func updatesFirst(out []Evidence, said map[uuid.UUID]Quote, asked []question.Que
 		newer := &best[i]
 		text, known := said[newer.ID]
 		tells := func(q question.Question) bool { return q.UpdatedBy(text.Text) }
-		if !known || IsAssistant(newer.Speaker, newer.Agent) || newer.Relevance < updateRelevance ||
+		if !known || memory.IsAssistant(newer.Speaker, newer.Agent) || newer.Relevance < updateRelevance ||
 			text.Length() < longLength || !slices.ContainsFunc(asked, tells) {
 			continue
 		}
