@@ -2,9 +2,11 @@ package proposals
 
 import (
 	"regexp"
+	"slices"
 
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/change"
+	"github.com/mneme/mneme/memory/frame"
 )
 
 // An assistant mostly answers, advises and restates. Only what it reports as a change is one.
@@ -27,11 +29,12 @@ func MayReport(fact memory.Fact, n memory.Neighbor) bool {
 	return !memory.IsAssistant(fact.Speaker, "") || n.Who == "" || memory.IsAssistant(n.Who, "")
 }
 
-// reported reports whether a relation counts as a change. For a statement of an assistant, its words must tell of one.
-// Otherwise another value is another answer: "budget about $30 for it".
-func reported(fact memory.Fact, r change.Relation) bool {
+// reported reports whether the relation of a fact's statements to a memory counts as a change. The words of an assistant
+// must tell of one. Otherwise another value is another answer: "budget about $30 for it".
+func reported(fact memory.Fact, said []frame.Frame, r change.Relation) bool {
 	if r.Certainty < change.Likely || r.Change == change.Restates {
 		return false
 	}
-	return !memory.IsAssistant(fact.Speaker, "") || r.Why != change.WhySingle && r.Why != change.WhyRestated
+	return !memory.IsAssistant(fact.Speaker, "") || r.Why != change.WhySingle && r.Why != change.WhyRestated ||
+		slices.ContainsFunc(said, func(f frame.Frame) bool { return f.Cue >= frame.CueNow })
 }

@@ -32,7 +32,7 @@ func Offer(fact memory.Fact, found []memory.Neighbor) []memory.Neighbor {
 			continue
 		}
 		r, _ := change.Best(frame.Read(n.Content, n.Who), said)
-		changed[n.ID] = reported(fact, r) && !holdBoth(n, fact)
+		changed[n.ID] = reported(fact, said, r) && !holdBoth(n, fact)
 	}
 	out := slices.Clone(found)
 	slices.SortStableFunc(out, func(a, b memory.Neighbor) int {
@@ -78,7 +78,7 @@ func FindChange(fact memory.Fact, neighbors []memory.Neighbor) (FoundChange, boo
 		}
 		frames := frame.Read(n.Content, n.Who)
 		r, more := change.Best(frames, said)
-		if !reported(fact, r) || more || holdBoth(n, fact) {
+		if !reported(fact, said, r) || more || holdBoth(n, fact) {
 			continue // a change would also affect its other statements, or both are true
 		}
 		hits = append(hits, hit{n, frames, r})
