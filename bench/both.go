@@ -101,6 +101,7 @@ type setResult struct {
 	sum    sums
 	kinds  map[string]*sums
 	update updates
+	facts  facts
 }
 
 // updates counts questions about changes with more than one turn of evidence.
@@ -119,6 +120,26 @@ func (b *bench) reportKinds(set string, r setResult) {
 			"newest and an older in the first ten, %d have the newest above.\n", u.n, u.first, beamFirst, u.found,
 			u.above)
 	}
+	fmt.Printf("\nOf %d facts of %s, %d were superseded and %d contested.\n", r.facts.written, set, r.facts.superseded,
+		r.facts.contested)
+}
+
+// facts counts the facts of a set by what became of them. In conversations few facts change, so most of those that were
+// superseded or contested are mistakes.
+type facts struct{ written, superseded, contested int }
+
+// countFacts adds the facts of a conversation.
+func (b *bench) countFacts(ctx context.Context, s site, tenant string, out *facts) error {
+	var n facts
+	err := b.owner(ctx, s.url, func(conn *pgx.Conn) error {
+		return conn.QueryRow(ctx, `SELECT count(*), count(*) FILTER (WHERE status = 'superseded'),
+				count(*) FILTER (WHERE status = 'contested')
+			FROM memories WHERE tenant = @tenant AND type = 'semantic'`, pgx.NamedArgs{"tenant": tenant}).
+			Scan(&n.written, &n.superseded, &n.contested)
+	})
+	out.written, out.superseded, out.contested = out.written+n.written, out.superseded+n.superseded,
+		out.contested+n.contested
+	return err
 }
 
 // askSet ingests the conversations of a set, and asks all their questions in every variant.
@@ -136,6 +157,9 @@ func (b *bench) askSet(ctx context.Context, name string, exchanges []exchange, a
 		m, err := b.ingestExchange(ctx, s, x)
 		if err != nil {
 			return nil, fmt.Errorf("conversation %s: %w", x.tenant, err)
+		}
+		if err := b.countFacts(ctx, s, x.tenant, &results[0].facts); err != nil {
+			return nil, err
 		}
 		for i, v := range all {
 			if err := b.askAll(ctx, s, x, m, v, &results[i]); err != nil {
