@@ -66,7 +66,8 @@ func contrasted(f frame.Frame, later []frame.Frame) Relation {
 	var best Relation
 	about := func(words []string) bool {
 		return len(words) > 0 && slices.ContainsFunc(later, func(h frame.Frame) bool {
-			return !h.Hedged && (h.Ended || h.Past || h.Copular || h.Cue >= frame.CueChange) && english.Subset(words, h.Subject) && english.Subset(h.Subject, words)
+			told := h.Ended || h.Past || h.Copular || h.Cue >= frame.CueChange
+			return told && !h.Hedged && english.Subset(words, h.Subject) && english.Subset(h.Subject, words)
 		})
 	}
 	for _, v := range f.Values {

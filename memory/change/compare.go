@@ -207,7 +207,8 @@ func named(a, b frame.Frame, m alignment) Relation {
 	hit, swapped := false, false
 	for _, o := range b.Old {
 		for _, v := range a.Values {
-			hit = hit || o.Same(v) && (!b.Returned || endsSame(o, v, a)) || v.Kind == frame.KindName && o.Kind == frame.KindName && partOf(o.Key, v.Key)
+			hit = hit || o.Same(v) && (!b.Returned || endsSame(o, v, a)) ||
+				v.Kind == frame.KindName && o.Kind == frame.KindName && partOf(o.Key, v.Key)
 		}
 		if !hit && (len(a.Values) == 0 || a.Values[0].Kind == frame.KindOften) {
 			hit = english.Subset(strings.Fields(o.Key), a.Topic)

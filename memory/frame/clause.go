@@ -209,7 +209,8 @@ func (r *reader) inherit(prev Frame, sameSentence bool) {
 
 // completes reports whether f has the new value for prev, which only says that the old one ended.
 func completes(prev, f Frame, close bool) bool {
-	if !close || f.comment || prev.NeverDone || len(f.Values) == 0 || f.Ended || f.Negated || !prev.Ended && !prev.Negated && prev.Cue < CueChange {
+	if !close || f.comment || prev.NeverDone || len(f.Values) == 0 || f.Ended || f.Negated ||
+		!prev.Ended && !prev.Negated && prev.Cue < CueChange {
 		return false
 	}
 	if len(prev.Values) > 0 && !prev.Ended && !prev.Negated {

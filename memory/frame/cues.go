@@ -40,9 +40,9 @@ func (r *reader) cues() {
 			r.Cue = max(r.Cue, CueNow)
 		case t.Is("new", "latest", "updated", "revised") && i < len(r.ts)-1 && i < r.verb+2:
 			r.Cue = max(r.Cue, CueNow)
-		case t.Low == "over" && i == len(r.ts)-1 && english.IsBe(main) && !english.IsVerb(r.ts[i-1]) ||
-			t.Low == "over" && i == len(r.ts)-1 && i > 0 && english.IsBe(r.ts[i-1]), t.Low == "gone" && r.Copular, t.Low == "off" &&
-			i == len(r.ts)-1 && r.Copular, t.Low == "dead" && r.Copular,
+		case t.Low == "over" && i == len(r.ts)-1 && i > 0 && english.IsBe(main) && // not "we might go over"
+			(english.IsBe(r.ts[i-1]) || !english.IsVerb(r.ts[i-1])),
+			t.Low == "gone" && r.Copular, t.Low == "dead" && r.Copular, t.Low == "off" && i == len(r.ts)-1 && r.Copular,
 			t.Low == "out" && i > 0 && english.IsBe(r.ts[i-1]) && (i+1 == len(r.ts) || r.ts[i+1].Low != "of"):
 			r.Ended = true
 			r.Cue = CueChange

@@ -29,8 +29,8 @@ func MayReport(fact memory.Fact, n memory.Neighbor) bool {
 	return !memory.IsAssistant(fact.Speaker, "") || n.Who == "" || memory.IsAssistant(n.Who, "")
 }
 
-// reported reports whether the relation of a fact's statements to a memory counts as a change. The words of an assistant
-// must tell of one. Otherwise another value is another answer: "budget about $30 for it".
+// reported reports whether the relation of a fact's statements to a memory counts as a change. The words of an
+// assistant must tell of one. Otherwise another value is another answer: "budget about $30 for it".
 func reported(fact memory.Fact, said []frame.Frame, r change.Relation) bool {
 	if r.Certainty < change.Likely || r.Change == change.Restates {
 		return false
