@@ -121,9 +121,13 @@ func read(line string) Signature {
 		work = work[:from] + strings.Repeat("\x01", to-from) + work[to:]
 	}
 	if m := program.FindStringSubmatchIndex(work); m != nil {
-		if placed.MatchString(work[m[1]:]) {
+		name := work[:m[1]-len(": ")]
+		switch {
+		case placed.MatchString(work[m[1]:]):
 			take(0, m[1], Time, "") // a compiler reports the same problem with or without its name
-		} else {
+		case ofProject(name):
+			take(0, len(name), Path, name)
+		default:
 			take(0, m[1], "", work[m[2]:m[3]])
 		}
 	}
