@@ -29,3 +29,29 @@ func TestProgramOfTheProjectIsAValue(t *testing.T) {
 	require.False(t, signature.Same(signature.OfError("tar: cannot open output"),
 		signature.OfError("ld: cannot open output")))
 }
+
+// A position makes the word before it a file, whatever its name.
+func TestPositionMakesAFile(t *testing.T) {
+	requireSame(t, "GNUmakefile:12: *** extraneous text after directive.  Stop.",
+		"build.mk:3: *** extraneous text after directive.  Stop.", "Makefile:7: *** extraneous text after directive.  Stop.")
+	requireSame(t, "crontab: line 12: bad minute in entry", "etc/jobs: line 3: bad minute in entry",
+		"/srv/x/nightly.tab: line 3: bad minute in entry")
+	requireSame(t, "Useless bareword in void context at tools/sweep line 9.",
+		"Useless bareword in void context at pier.pl line 114.", "Useless bareword in void context at Rakefile line 2.")
+	requireSame(t, "bash: line 3: jq: command not found", "bash: line 4: yq: command not found")
+	require.False(t, signature.Same(signature.OfError("zsh:1: bad option here"), signature.OfError("make:1: bad option here")))
+	for text, want := range map[string][2]string{
+		"GNUmakefile:12: *** extraneous text after directive.":    {"GNUmakefile", "12"},
+		"crontab: line 5: bad minute in entry":                    {"crontab", "5"},
+		"Useless bareword in void context at tools/sweep line 9.": {"tools/sweep", "9"},
+	} {
+		s := signature.OfError(text)
+		path, _ := s.Of(signature.Path, 0)
+		line, _ := s.Of(signature.Line, 0)
+		require.Equal(t, want, [2]string{path, line}, text)
+	}
+	_, ok := signature.OfError("error:12: bad minute in entry").Of(signature.Path, 0)
+	require.False(t, ok, "a severity is not a file")
+	_, ok = signature.OfError("localhost:8080: connection refused").Of(signature.Path, 0)
+	require.False(t, ok, "a host is not a file")
+}

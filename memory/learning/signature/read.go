@@ -120,6 +120,7 @@ func read(line string) Signature {
 		hits = append(hits, hit{from, to, kind, text})
 		work = work[:from] + strings.Repeat("\x01", to-from) + work[to:]
 	}
+	positions(work, take)
 	if m := program.FindStringSubmatchIndex(work); m != nil {
 		name := work[:m[1]-len(": ")]
 		switch {
@@ -253,14 +254,14 @@ func (s *Signature) assemble(line string, hits []hit) {
 		switch h.kind {
 		case "":
 			add(h.text)
-		case Path:
+		case Path, place:
 			path := cleanPath(h.text)
 			base := normalize.Lower(path[strings.LastIndexAny(path, `/\`)+1:])
 			value(Path, path)
 			if at := lineNumber.FindStringSubmatch(h.text); at != nil && len(s.Values) < maxValues {
 				s.Values = append(s.Values, Value{Line, at[1]})
 			}
-			if knownFiles[base] {
+			if knownFiles[base] && h.kind == Path {
 				add(base)
 			}
 		case Name:
