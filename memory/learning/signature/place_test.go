@@ -55,3 +55,19 @@ func TestPositionMakesAFile(t *testing.T) {
 	_, ok = signature.OfError("localhost:8080: connection refused").Of(signature.Path, 0)
 	require.False(t, ok, "a host is not a file")
 }
+
+// A line that only says that something failed comes after one that names a place, and after one that says why.
+func TestLineThatOnlySaysThatSomethingFailed(t *testing.T) {
+	for text, want := range map[string]string{
+		"Useless bareword in void context at tools/sweep line 9.\nExecution of tools/sweep aborted due to errors."://
+		"Useless bareword in void context at tools/sweep line 9.",
+		"Error: the build of target 'pier' failed.\npier.x:3: the anchor is not tied": "pier.x:3: the anchor is not tied",
+		"tools/sweep had errors.\nUseless bareword in void context at pier line 9."://
+		"Useless bareword in void context at pier line 9.",
+		"reading the list\nError: command failed": "Error: command failed",
+		"reading the list\nError: test failed in 3 seconds because the port is taken"://
+		"Error: test failed in 3 seconds because the port is taken",
+	} {
+		require.Equal(t, want, signature.OfError(text).Line)
+	}
+}
