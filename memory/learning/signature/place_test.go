@@ -64,10 +64,25 @@ func TestLineThatOnlySaysThatSomethingFailed(t *testing.T) {
 		"Error: the build of target 'pier' failed.\npier.x:3: the anchor is not tied": "pier.x:3: the anchor is not tied",
 		"tools/sweep had errors.\nUseless bareword in void context at pier line 9."://
 		"Useless bareword in void context at pier line 9.",
-		"reading the list\nError: command failed": "Error: command failed",
+		"reading the list\nError: job failed": "Error: job failed",
 		"reading the list\nError: test failed in 3 seconds because the port is taken"://
 		"Error: test failed in 3 seconds because the port is taken",
 	} {
 		require.Equal(t, want, signature.OfError(text).Line)
 	}
+}
+
+// The name of a class is a value inside of a sentence, and part of the problem before a colon.
+func TestNameOfAClass(t *testing.T) {
+	requireSame(t, "builder: the exception ParseException is never handled", "builder: the exception DAOFault is never handled")
+	requireSame(t, "TypeError: Object of type set is not hashable here", "TypeError: Object of type URLSet is not hashable here",
+		"TypeError: Object of type Fraction is not hashable here")
+	requireSame(t, "builder: class URI has no members here", "builder: class PierLog has no members here")
+	require.False(t, signature.Same(signature.OfError("ParseException: bad here"), signature.OfError("LinkException: bad here")))
+	require.False(t, signature.Same(signature.OfError("Uncaught exception ParseException: bad here"),
+		signature.OfError("Uncaught exception LinkException: bad here")))
+	require.False(t, signature.Same(signature.OfError("error: type mismatch is found"),
+		signature.OfError("error: type inference is found")))
+	name, _ := signature.OfError("builder: the exception ParseException is never handled").Of(signature.Name, 0)
+	require.Equal(t, "ParseException", name)
 }

@@ -65,6 +65,8 @@ var patterns = []pattern{
 	{Name, regexp.MustCompile(`(?i)\) as (?:type )?([\w.*\[\]]+) value in`)},
 	{Name, regexp.MustCompile(`--- FAIL: (\S+)`)},
 	{Name, afterKind},
+	{Name, ofType},
+	{Name, class},
 	{Name, constant},
 	{Name, regexp.MustCompile(`::(\w[\w\[\]-]*)`)},
 	{Name, regexp.MustCompile(`\b((?:[A-Za-z_][\w-]*\.)+[A-Za-z_]\w*(?:\(\))?)`)}, // a qualified name
@@ -155,12 +157,13 @@ func read(line string) Signature {
 			if strings.Contains(text, "\x01") && p.kind != Name && p.kind != Path || strings.Trim(text, "\x01") == "" {
 				continue
 			}
-			if (p.match == afterKind || p.match == firstOfTwo || p.match == secondOfTwo) && !namesSomething(text) ||
-				p.match == constant && weakLeads[normalize.Lower(text)] {
+			if low := normalize.Lower(text); sentencePatterns[p.match] && !namesSomething(text) ||
+				p.match == ofType && (fillers[low] || sentenceWords[low]) || p.match == constant && weakLeads[low] {
 				continue
 			}
-			if p.kind == Hex && !strings.HasPrefix(text, "0x") && len(text) < 7 || thrown.MatchString(text) ||
-				codeWord.MatchString(text) {
+			classes := p.match == class && !strings.HasPrefix(work[to:], ":")
+			if p.kind == Hex && !strings.HasPrefix(text, "0x") && len(text) < 7 || codeWord.MatchString(text) ||
+				thrown.MatchString(text) && !classes {
 				continue
 			}
 			take(from, to, p.kind, line[from:to])
