@@ -15,8 +15,10 @@ const (
 )
 
 // otherValues returns the values of namingKinds of the lines other than the given one, which has the given values. What
-// a repair needs is often in a line that does not name the problem. Lines that say error come first.
-func otherValues(lines []scoredLine, line string, values []Value) (out []Value) {
+// a repair needs is often in a line that does not name the problem. They follow the names that the given line suggests.
+// Lines that say error come first.
+func otherValues(lines []scoredLine, line string, values, suggested []Value) []Value {
+	out := suggested
 	var telling, silent []string
 	for _, l := range lines {
 		switch {
@@ -47,6 +49,37 @@ var (
 		`method|module|package|table|column) ([A-Za-z_]\w*)(?:\(.*\))?$`)
 	symbol = regexp.MustCompile(`\b[A-Za-z_]\w*(?:::[A-Za-z_]\w*)+`)
 )
+
+// suggests matches the beginning of what a program suggests at the end of a message or in parentheses.
+var suggests = regexp.MustCompile(`(?i)(?:\s*([;,.(])\s*)(?:did you (?:mean|forget|want)|do you mean|` +
+	`(?:perhaps|maybe) (?:you|it|the|a|try)|you may have meant)\b`)
+
+// suggestion returns where a line has what the program suggests. A line that has nothing else is not divided.
+func suggestion(line string) (from, to int, ok bool) {
+	m := suggests.FindStringSubmatchIndex(line)
+	if m == nil || len(strings.Fields(line[:m[0]])) < 2 {
+		return 0, 0, false
+	}
+	end := -1
+	if line[m[2]] == '(' {
+		for _, mark := range []string{"?)", ")"} {
+			if at := strings.Index(line[m[1]:], mark); at >= 0 && end < 0 {
+				end = m[1] + at + len(mark)
+			}
+		}
+	} else if at := strings.LastIndexByte(line, '?'); at > m[1] {
+		end = at + 1
+	}
+	if end < 0 {
+		end = len(line)
+	}
+	return m[0], end, true
+}
+
+// namesOf returns the names in a part of a line.
+func namesOf(part string) []Value {
+	return slices.DeleteFunc(read(part).Values, func(v Value) bool { return !slices.Contains(namingKinds, v.Kind) })
+}
 
 // detailsOf returns values that only the form of another line shows. They are not read from the line of the problem,
 // because there the same words may be the problem.
@@ -85,6 +118,7 @@ func OfRecord(text string) Signature {
 	if rest == "" {
 		return out
 	}
+	out.Other = nil // the rest has all of them
 	for part := range strings.SplitSeq(rest, lineSeparator) {
 		kind, value, ok := strings.Cut(part, " ")
 		if !ok || value == "" || strings.HasSuffix(value, normalize.CutMark) {

@@ -86,3 +86,19 @@ func TestNameOfAClass(t *testing.T) {
 	name, _ := signature.OfError("builder: the exception ParseException is never handled").Of(signature.Name, 0)
 	require.Equal(t, "ParseException", name)
 }
+
+// What a program suggests is not part of the problem. Its names are values of the other lines.
+func TestSuggestionIsNotPartOfTheProblem(t *testing.T) {
+	requireSame(t, "pier: unknown setting 'depht'", "pier: unknown setting 'widht'; did you mean 'width'?",
+		"pier: unknown setting 'colr'. Did you mean: 'color'", "pier: unknown setting 'xy' (did you mean 'x' or 'y'?)",
+		"pier: unknown setting 'xy', perhaps you meant 'x'")
+	requireSame(t, "label \"top\" was never set (did you forget to call \"set top\"?) at tools/x line 4.",
+		"label \"end\" was never set at y.pl line 10.")
+	s := signature.OfError("pier: unknown setting 'widht'; did you mean 'width'?\nsee 'pier help'")
+	require.Equal(t, []signature.Value{{Kind: signature.Name, Text: "widht"}}, s.Values)
+	require.Equal(t, []signature.Value{{Kind: signature.Name, Text: "width"}, {Kind: signature.Name, Text: "pier help"}},
+		s.Other)
+	require.Equal(t, s, signature.OfRecord(s.Line+s.OtherLines(200)), "a record gives the same values")
+	require.Equal(t, s.Other[:1], signature.OfRecord(s.Line).Other)
+	require.Equal(t, []string{"did", "mean"}, signature.OfError("did you mean 'x'?").Words)
+}

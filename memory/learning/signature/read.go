@@ -122,6 +122,10 @@ func read(line string) Signature {
 		hits = append(hits, hit{from, to, kind, text})
 		work = work[:from] + strings.Repeat("\x01", to-from) + work[to:]
 	}
+	if from, to, ok := suggestion(line); ok {
+		take(from, to, Time, "")
+		out.Other = namesOf(line[from:to])
+	}
 	positions(work, take)
 	if m := program.FindStringSubmatchIndex(work); m != nil {
 		name := work[:m[1]-len(": ")]

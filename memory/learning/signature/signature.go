@@ -74,7 +74,7 @@ func OfError(text string) Signature {
 	}
 	out := read(line)
 	out.locate(text)
-	out.Other = otherValues(lines, line, out.Values)
+	out.Other = otherValues(lines, line, out.Values, out.Other)
 	return out
 }
 
