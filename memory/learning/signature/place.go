@@ -2,6 +2,7 @@ package signature
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/mneme/mneme/memory/normalize"
@@ -48,3 +49,27 @@ func positions(work string, take func(from, to int, kind Kind, text string)) {
 // notFiles has words that stand before a number of a line and are not files.
 var notFiles = normalize.Set(`error fatal warning panic exception err note bash sh dash ash ksh zsh fish awk gawk mawk
 	nawk bc dc sed perl python python3 make gcc g++ cc clang ld localhost step line stdin`)
+
+// pythonFrame matches a stack frame of Python.
+var pythonFrame = regexp.MustCompile(`(?m)^\s*File "([^"<\n]+)", line \d+`)
+
+// ofLibrary matches the files of Python and of packages that are installed.
+var ofLibrary = regexp.MustCompile(`(?i)[/\\](?:site|dist)-packages[/\\]|[/\\]lib(?:64)?[/\\]python\d[\d.]*[/\\]|` +
+	`[/\\]python\d+[/\\]lib[/\\]`)
+
+// locate adds the file of the innermost stack frame of a Python error as a value: of the frames in the project, if
+// there are any.
+func (s *Signature) locate(text string) {
+	if len(s.Values) >= maxValues || pythonFrame.MatchString(s.Line) {
+		return
+	}
+	frames := pythonFrame.FindAllStringSubmatch(text[max(0, len(text)-maxRead):], -1)
+	for _, own := range []bool{true, false} {
+		for _, frame := range slices.Backward(frames) {
+			if !own || !ofLibrary.MatchString(frame[1]) {
+				s.Values = append(s.Values, Value{Path, frame[1]})
+				return
+			}
+		}
+	}
+}
