@@ -73,7 +73,7 @@ func lines(text string) iter.Seq[string] {
 	}
 	text = ansi.ReplaceAllString(strings.ToValidUTF8(text, ""), "")
 	return func(yield func(string) bool) {
-		for line := range strings.SplitSeq(strings.ReplaceAll(text, "\r", "\n"), "\n") {
+		for line := range unwrapped(strings.ReplaceAll(text, "\r", "\n")) {
 			line = normalize.CleanLine(line, maxLine)
 			if line == "" || !strings.ContainsFunc(line, isLetter) && !strings.ContainsAny(line, "0123456789") {
 				continue

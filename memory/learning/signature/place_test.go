@@ -102,3 +102,30 @@ func TestSuggestionIsNotPartOfTheProblem(t *testing.T) {
 	require.Equal(t, s.Other[:1], signature.OfRecord(s.Line).Other)
 	require.Equal(t, []string{"did", "mean"}, signature.OfError("did you mean 'x'?").Words)
 }
+
+// A tool that wraps its text breaks lines at other words when names are longer. The lines of a paragraph are one.
+func TestWrappedParagraphIsOneLine(t *testing.T) {
+	short := signature.OfError("pier error at list.x:3 (load):\n" +
+		"  The harbour of the plan is asked for by \"east.x\" since the last run of\n" +
+		"  the builder, and was read.\n\n" +
+		"  The builder could not find a part of the plan of the name \"tide\" in the\n" +
+		"  directories of \"east\".\n\n    tide.part\n    tide.list\n")
+	long := signature.OfError("pier error at list.x:3 (load):\n" +
+		"  The harbour of the plan is asked for by \"east.x\" since the last run of\n" +
+		"  the builder, and was read.\n\n" +
+		"  The builder could not find a part of the plan of the name\n" +
+		"  \"tide-and-moon-and-stars\" in the directories of \"east\".\n\n" +
+		"    tide-and-moon-and-stars.part\n    tide-and-moon-and-stars.list\n")
+	named := func(texts ...string) (out []signature.Value) {
+		for _, text := range texts {
+			out = append(out, signature.Value{Kind: signature.Name, Text: text})
+		}
+		return out
+	}
+	require.Equal(t, named("tide", "east", "east.x"), short.Other[:3])
+	require.Equal(t, named("tide-and-moon-and-stars", "east", "east.x"), long.Other[:3])
+	separate := signature.OfError("pier: error: two parts are not tied to the plan of the harbour\n" +
+		"  error: the part \"tide\" of the list is not tied to anything in the plan of it\n" +
+		"  error: the part \"moon\" is not tied to anything\n")
+	require.Equal(t, named("tide", "moon"), separate.Other)
+}
