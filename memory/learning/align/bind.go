@@ -95,36 +95,6 @@ func (k Known) Returned(step int, results map[string]string) {
 	}
 }
 
-// words adds the words of the arguments of the call that failed.
-func (k Known) words(failed trace.Step) {
-	const (
-		read = 4  // number of arguments with several words that are read
-		most = 12 // number of words of an argument
-		last = 3  // number of words counted from the end
-	)
-	n := 0
-	for _, arg := range slices.Sorted(maps.Keys(failed.Args)) {
-		words := Words(failed.Args[arg].Text)
-		if len(words) < 2 || n == read {
-			continue
-		}
-		n++
-		for i, w := range words[:min(len(words), most)] {
-			k.add(fmt.Sprintf("failed.%s.word.%d", arg, i), w)
-		}
-		for i := range min(len(words), last) {
-			k.add(fmt.Sprintf("failed.%s.last_word.%d", arg, i), words[len(words)-1-i])
-		}
-	}
-}
-
-// Words returns the words of an argument, without quotes and without options. The value of an option is a word.
-func Words(text string) []string {
-	return slices.DeleteFunc(strings.FieldsFunc(text, func(r rune) bool {
-		return unicode.IsSpace(r) || strings.ContainsRune("'\"`;|&<>(){}=,", r)
-	}), func(w string) bool { return strings.HasPrefix(w, "-") })
-}
-
 func (k Known) values(prefix string, values []signature.Value) {
 	seen := map[signature.Kind]int{}
 	for _, v := range values {
@@ -149,7 +119,7 @@ func WordsOf(v signature.Value) []string {
 	if v.Kind != signature.Name && v.Kind != signature.Version {
 		return []string{v.Text}
 	}
-	words := Words(v.Text)
+	words := fields(v.Text)
 	for i, w := range words {
 		words[i] = strings.TrimRight(strings.TrimLeft(w, "^~!"), ":")
 	}
@@ -239,8 +209,9 @@ func pieces(known []Known, p piece) []piece {
 	p.from = bind(known, p.texts)
 	if source := sourceOf(p.from); source == inOutput || stepPart(p.from) > 0 {
 		// The other lines are the least reliable source, and only a step's whole result is surely meant: a part from a
-		// better source is preferred.
-		if parts, ok := within(without(known, source), p.texts, maxWithin); ok {
+		// better source is preferred. A word of the command is not a better one.
+		parts, ok := within(without(known, source), p.texts, maxWithin)
+		if ok && !(source == inOutput && slices.ContainsFunc(parts, func(p piece) bool { return sourceOf(p.from) == inWords })) {
 			return parts
 		}
 	}
