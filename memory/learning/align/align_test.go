@@ -419,6 +419,24 @@ func TestWholeValueOfTheErrorIsPreferred(t *testing.T) {
 	require.Equal(t, "output.path.0", p.Params[0].From)
 }
 
+// The name that an earlier line has is more surely there than one that is made of it in a later line, or in a result.
+func TestEarlierValueOfOtherLinesIsPreferred(t *testing.T) {
+	var attempts []trace.Attempt
+	for n := range 3 {
+		a := fix(n, "linux")
+		a.Problem = signature.OfError(fmt.Sprintf("builder: error: a part is missing\nno part \"tide%d\"\nset \"tide%[1]d-at\"", n))
+		find, set := shell("find parts"), shell(fmt.Sprintf("builder set tide%d-at", n))
+		find.Results = map[string]string{"": fmt.Sprintf("/srv/tide%d", n)}
+		find.ID, set.ID = "1", "2"
+		a.Steps = []trace.Step{find, set}
+		attempts = append(attempts, a)
+	}
+	p, ok := align.Learn(attempts)
+	require.True(t, ok)
+	require.Equal(t, "builder set {name}-at", p.Steps[1].Args["cmd"].String())
+	require.Equal(t, "output.name.0", p.Params[0].From)
+}
+
 func TestReplayOfAttemptWithFailedCheck(t *testing.T) {
 	check := shell("make all")
 	p, ok := align.Learn([]trace.Attempt{clear(1, "linux"), clear(2, "linux"), clear(3, "linux")})

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -209,9 +210,8 @@ func pieces(known []Known, p piece) []piece {
 	p.from = bind(known, p.texts)
 	if source := sourceOf(p.from); source == inOutput || stepPart(p.from) > 0 {
 		// The other lines are the least reliable source, and only a step's whole result is surely meant: a part from a
-		// better source is preferred. A word of the command is not a better one.
-		parts, ok := within(without(known, source), p.texts, maxWithin)
-		if ok && !(source == inOutput && slices.ContainsFunc(parts, func(p piece) bool { return sourceOf(p.from) == inWords })) {
+		// better source is preferred.
+		if parts, ok := within(better(known, p.from), p.texts, maxWithin); ok {
 			return parts
 		}
 	}
@@ -228,14 +228,33 @@ func pieces(known []Known, p piece) []piece {
 	return []piece{p}
 }
 
-// without returns the values that have other sources.
-func without(known []Known, source string) []Known {
+// better returns the values of which a part is preferred to the whole value of a binding. For a value of other lines
+// these are not words of the call that failed, which are equal by chance, but values of the same kind that come earlier.
+func better(known []Known, binding string) []Known {
+	source := sourceOf(binding)
+	kind, at := placeOf(binding)
 	out := make([]Known, len(known))
 	for i, k := range known {
 		out[i] = maps.Clone(k)
-		maps.DeleteFunc(out[i], func(name, _ string) bool { return sourceOf(name) == source })
+		maps.DeleteFunc(out[i], func(name, _ string) bool {
+			if source == inOutput && sourceOf(name) == inOutput {
+				k, n := placeOf(name)
+				return k != kind || n >= at
+			}
+			return sourceOf(name) == source || source == inOutput && (sourceOf(name) == inWords || sourceOf(name) == inSteps)
+		})
 	}
 	return out
+}
+
+// placeOf returns the kind and the number of a binding: name and 2 of output.name.2.
+func placeOf(binding string) (kind string, n int) {
+	parts := strings.Split(binding, ".")
+	if len(parts) < 3 {
+		return "", 0
+	}
+	n, _ = strconv.Atoi(parts[2]) // 0 for another binding
+	return parts[1], n
 }
 
 func around(head string, middle piece, tail string, n int) []piece {
