@@ -14,11 +14,11 @@ const (
 	maxSilent  = 4 // other lines
 )
 
-// otherValues returns the values of namingKinds of the lines other than the given one, which has the given values. What
+// otherValues returns the values of namingKinds of the lines other than the given one, which has the given signature. What
 // a repair needs is often in a line that does not name the problem. They follow the names that the given line suggests.
 // Lines that say error come first.
-func otherValues(lines []scoredLine, line string, values, suggested []Value) []Value {
-	out := suggested
+func otherValues(lines []scoredLine, line string, of Signature) []Value {
+	out := of.Other
 	var telling, silent []string
 	for _, l := range lines {
 		switch {
@@ -32,7 +32,8 @@ func otherValues(lines []scoredLine, line string, values, suggested []Value) []V
 	for _, l := range slices.Concat(telling, silent) {
 		for _, v := range slices.Concat(read(l).Values, detailsOf(l)) {
 			named := slices.Contains(namingKinds, v.Kind)
-			if named && len(out) < maxValues && !slices.Contains(values, v) && !slices.Contains(out, v) {
+			if named && len(out) < maxValues && v.Text != of.Frame && !slices.Contains(of.Values, v) &&
+				!slices.Contains(out, v) {
 				out = append(out, v)
 			}
 		}
@@ -96,11 +97,18 @@ func detailsOf(line string) (out []Value) {
 // lineSeparator separates the values of other lines in a text that keeps an error in one line.
 const lineSeparator = " ↵ "
 
+// frame is the kind of Signature.Frame in such a text.
+const frame Kind = "frame"
+
 // OtherLines returns the values of the other lines of the text, at most limit bytes of them, in a form that follows the
 // line of the problem in a record.
 func (s Signature) OtherLines(limit int) string {
 	var b strings.Builder
-	for _, v := range s.Other {
+	values := s.Other
+	if s.Frame != "" {
+		values = slices.Concat([]Value{{frame, s.Frame}}, s.Other)
+	}
+	for _, v := range values {
 		part := lineSeparator + string(v.Kind) + " " + v.Text
 		if b.Len()+len(part) > limit || strings.Contains(v.Text, lineSeparator) {
 			break // later values keep their numbers only if no earlier one is missing
@@ -123,6 +131,10 @@ func OfRecord(text string) Signature {
 		kind, value, ok := strings.Cut(part, " ")
 		if !ok || value == "" || strings.HasSuffix(value, normalize.CutMark) {
 			break
+		}
+		if Kind(kind) == frame {
+			out.in(value)
+			continue
 		}
 		out.Other = append(out.Other, Value{Kind(kind), value})
 	}

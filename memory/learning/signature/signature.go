@@ -59,6 +59,8 @@ type Signature struct {
 	// Other has the paths, names, addresses, versions and symbols of the other lines of the text: those of lines that say
 	// error first.
 	Other []Value `json:"other,omitempty"`
+	// Frame is the file of the innermost stack frame. It is one of Values.
+	Frame string `json:"frame,omitempty"`
 	// Line is the original line of the text.
 	Line string `json:"line,omitempty"`
 }
@@ -73,7 +75,7 @@ func OfError(text string) Signature {
 	}
 	out := read(line)
 	out.locate(text)
-	out.Other = otherValues(lines, line, out.Values, out.Other)
+	out.Other = otherValues(lines, line, out)
 	return out
 }
 

@@ -275,6 +275,7 @@ func TestPythonErrorHasFileOfLastFrame(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, "lib/harbour.py", path)
 	require.True(t, signature.Same(s, signature.OfError("ZeroDivisionError: division by zero")))
+	require.Equal(t, s, signature.OfRecord(s.Line+s.OtherLines(100)), "a record keeps the file")
 	for _, library := range []string{"/usr/lib/python3.11/json/encoder.py", "/srv/env/lib/python3.12/site-packages/q.py",
 		"/opt/py/lib/python3.11/json/__init__.py", "C:\\Python311\\Lib\\json\\encoder.py"} {
 		s = signature.OfError("Traceback (most recent call last):\n  File \"/srv/run.py\", line 3, in <module>\n    go()\n" +
