@@ -407,10 +407,10 @@ func TestWholeValueOfTheErrorIsPreferred(t *testing.T) {
 	var attempts []trace.Attempt
 	for n := range 3 {
 		dir, part := fmt.Sprintf("/srv/job%d", n), fmt.Sprintf("pier%d", n)
-		failed := shell("cd " + part + " && builder check")
+		failed := shell("cd ./" + part + " && builder check")
 		a := fix(n, "linux", "edit "+dir+"/"+part+"/plan.x")
 		a.Problem = signature.OfError("builder: error: the plan is not tied\nplan: " + dir + "/" + part + "/plan.x")
-		a.Situation.Failed, a.Situation.WorkingDir = &failed, dir
+		a.Situation.Failed, a.Situation.WorkingDir, a.Intent = &failed, dir, "check ./"+part+" again"
 		attempts = append(attempts, a)
 	}
 	p, ok := align.Learn(attempts)

@@ -229,7 +229,8 @@ func pieces(known []Known, p piece) []piece {
 }
 
 // better returns the values of which a part is preferred to the whole value of a binding. For a value of other lines
-// these are not words of the call that failed, which are equal by chance, but values of the same kind that come earlier.
+// these are not words of the call that failed or of the task, which are equal by chance, but values of the same kind
+// that come earlier.
 func better(known []Known, binding string) []Known {
 	source := sourceOf(binding)
 	kind, at := placeOf(binding)
@@ -237,11 +238,12 @@ func better(known []Known, binding string) []Known {
 	for i, k := range known {
 		out[i] = maps.Clone(k)
 		maps.DeleteFunc(out[i], func(name, _ string) bool {
-			if source == inOutput && sourceOf(name) == inOutput {
-				k, n := placeOf(name)
-				return k != kind || n >= at
+			from := sourceOf(name)
+			if source != inOutput {
+				return from == source
 			}
-			return sourceOf(name) == source || source == inOutput && (sourceOf(name) == inWords || sourceOf(name) == inSteps)
+			k, n := placeOf(name)
+			return from == inOutput && (k != kind || n >= at) || from == inWords || from == inTask || from == inSteps
 		})
 	}
 	return out
@@ -366,12 +368,13 @@ func rank(name string) int {
 // Sources of bindings.
 const (
 	inWords  = "words."  // single words of the call that failed
+	inTask   = "task."   // the task
 	inOutput = "output." // other lines of the error
 	inSteps  = "step."   // results of earlier steps
 )
 
 // sources are the beginnings of bindings, the simplest first.
-var sources = []string{"error.", "working_dir", "failed.", "context.", inWords, "task.", inOutput, inSteps}
+var sources = []string{"error.", "working_dir", "failed.", "context.", inWords, inTask, inOutput, inSteps}
 
 func sourceOf(name string) string {
 	for _, source := range sources {
