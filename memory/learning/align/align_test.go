@@ -373,8 +373,7 @@ func TestWordsOfAnArgument(t *testing.T) {
 	}
 }
 
-// The subcommand of a program and the value of an option are not what a repair is about: an equal word of it is equal by
-// chance.
+// The subcommand of a program is not what a repair is about: an equal word of it is equal by chance.
 func TestSubcommandIsNotAValue(t *testing.T) {
 	for name, c := range map[string]struct {
 		failed []string
@@ -383,7 +382,8 @@ func TestSubcommandIsNotAValue(t *testing.T) {
 	}{
 		"a subcommand": {[]string{"git tag pier%d", "git stash branch pier%d", "git -C . notes pier%d"},
 			func(verb string, n int) string { return fmt.Sprintf("git %s -f pier%d", verb, n) }, "git {value} -f {last_word}"},
-		"one after another command": {[]string{"cd x && npm pack pier%d", "cd x && npm view pier%d", "cd x && npm run pier%d"},
+		"one after another command": {
+			[]string{"cd x && npm pack pier%d", "cd x && npm view pier%d", "cd x && npm run pier%d"},
 			func(verb string, n int) string { return fmt.Sprintf("npm %s -f pier%d", verb, n) }, "npm {value} -f {word}"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -424,7 +424,8 @@ func TestEarlierValueOfOtherLinesIsPreferred(t *testing.T) {
 	var attempts []trace.Attempt
 	for n := range 3 {
 		a := fix(n, "linux")
-		a.Problem = signature.OfError(fmt.Sprintf("builder: error: a part is missing\nno part \"tide%d\"\nset \"tide%[1]d-at\"", n))
+		a.Problem = signature.OfError(fmt.Sprintf("builder: error: a part is missing\nno part \"tide%d\"\n"+
+			"set \"tide%[1]d-at\"", n))
 		find, set := shell("find parts"), shell(fmt.Sprintf("builder set tide%d-at", n))
 		find.Results = map[string]string{"": fmt.Sprintf("/srv/tide%d", n)}
 		find.ID, set.ID = "1", "2"

@@ -67,8 +67,8 @@ var (
 	verbForm   = regexp.MustCompile(`^[a-z][a-z-]*$`)
 
 	// withVerbs has programs whose first word is a subcommand.
-	withVerbs = normalize.Set(`git go npm yarn pnpm cargo docker podman kubectl helm terraform systemctl apt apt-get dnf yum
-		brew pip pip3 gh hg svn rustup dotnet conda poetry uv bundle gem openssl`)
+	withVerbs = normalize.Set(`git go npm yarn pnpm cargo docker podman kubectl helm terraform systemctl apt apt-get dnf
+		yum brew pip pip3 gh hg svn rustup dotnet conda poetry uv bundle gem openssl`)
 )
 
 // Subcommands returns the indexes of the words of an argument (Words) that are subcommands of programs: branch in git

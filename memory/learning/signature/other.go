@@ -14,9 +14,9 @@ const (
 	maxSilent  = 4 // other lines
 )
 
-// otherValues returns the values of namingKinds of the lines other than the given one, which has the given signature. What
-// a repair needs is often in a line that does not name the problem. They follow the names that the given line suggests.
-// Lines that say error come first.
+// otherValues returns the values of namingKinds of the lines other than the given one, which has the given signature.
+// What a repair needs is often in a line that does not name the problem. They follow the names that the given line
+// suggests. Lines that say error come first.
 func otherValues(lines []scoredLine, line string, of Signature) []Value {
 	out := of.Other
 	var telling, silent []string

@@ -19,11 +19,14 @@ func ofProject(name string) bool { return strings.Contains(name, "/") && !ofSyst
 // problem.
 const place Kind = "place"
 
+// anyFile is a path or a name of a file.
+const anyFile = `[\w./@+~-]*[A-Za-z_][\w./@+~-]*`
+
 // These match positions: a file at the beginning of a line, or after "at", with the number of a line.
 var (
-	colonPosition = regexp.MustCompile(`^((?:[\w.@+~-]*/)*[\w.@+~-]*[A-Za-z_][\w.@+~-]*):(\d{1,6}):(?:(\d{1,6}):)?(?:\s|$)`)
-	wordPosition  = regexp.MustCompile(`^((?:[\w.@+~-]*/)*[\w.@+~-]*[A-Za-z_][\w.@+~-]*): line (\d{1,6}): `)
-	atPosition    = regexp.MustCompile(`\bat ([\w./@+~-]*[A-Za-z_][\w./@+~-]*),? line (\d{1,6})\b`)
+	colonPosition = regexp.MustCompile(`^(` + anyFile + `):(\d{1,6}):(?:(\d{1,6}):)?(?:\s|$)`)
+	wordPosition  = regexp.MustCompile(`^(` + anyFile + `): line (\d{1,6}): `)
+	atPosition    = regexp.MustCompile(`\bat (` + anyFile + `),? line (\d{1,6})\b`)
 )
 
 // positions takes the files and the lines of positions. What reports a position without a file (bash: line 3: …) is a

@@ -18,6 +18,12 @@ func requireSame(t *testing.T, texts ...string) {
 	}
 }
 
+// requireOther fails if the texts are occurrences of one problem.
+func requireOther(t *testing.T, a, b string) {
+	t.Helper()
+	require.Falsef(t, signature.Same(signature.OfError(a), signature.OfError(b)), "%q\n%q", a, b)
+}
+
 // A program of the project is a value. A program of the system, and one without a directory, is part of the problem.
 func TestProgramOfTheProjectIsAValue(t *testing.T) {
 	requireSame(t, "./bin/harvest: symbol lookup error: undefined symbol",
@@ -26,8 +32,7 @@ func TestProgramOfTheProjectIsAValue(t *testing.T) {
 	path, ok := signature.OfError("./bin/harvest: symbol lookup error: undefined symbol").Of(signature.Path, 0)
 	require.True(t, ok)
 	require.Equal(t, "./bin/harvest", path)
-	require.False(t, signature.Same(signature.OfError("tar: cannot open output"),
-		signature.OfError("ld: cannot open output")))
+	requireOther(t, "tar: cannot open output", "ld: cannot open output")
 }
 
 // A position makes the word before it a file, whatever its name.
@@ -39,7 +44,7 @@ func TestPositionMakesAFile(t *testing.T) {
 	requireSame(t, "Useless bareword in void context at tools/sweep line 9.",
 		"Useless bareword in void context at pier.pl line 114.", "Useless bareword in void context at Rakefile line 2.")
 	requireSame(t, "bash: line 3: jq: command not found", "bash: line 4: yq: command not found")
-	require.False(t, signature.Same(signature.OfError("zsh:1: bad option here"), signature.OfError("make:1: bad option here")))
+	requireOther(t, "zsh:1: bad option here", "make:1: bad option here")
 	for text, want := range map[string][2]string{
 		"GNUmakefile:12: *** extraneous text after directive.":    {"GNUmakefile", "12"},
 		"crontab: line 5: bad minute in entry":                    {"crontab", "5"},
@@ -74,15 +79,15 @@ func TestLineThatOnlySaysThatSomethingFailed(t *testing.T) {
 
 // The name of a class is a value inside of a sentence, and part of the problem before a colon.
 func TestNameOfAClass(t *testing.T) {
-	requireSame(t, "builder: the exception ParseException is never handled", "builder: the exception DAOFault is never handled")
-	requireSame(t, "TypeError: Object of type set is not hashable here", "TypeError: Object of type URLSet is not hashable here",
+	requireSame(t, "builder: the exception ParseException is never handled",
+		"builder: the exception DAOFault is never handled")
+	requireSame(t, "TypeError: Object of type set is not hashable here",
+		"TypeError: Object of type URLSet is not hashable here",
 		"TypeError: Object of type Fraction is not hashable here")
 	requireSame(t, "builder: class URI has no members here", "builder: class PierLog has no members here")
-	require.False(t, signature.Same(signature.OfError("ParseException: bad here"), signature.OfError("LinkException: bad here")))
-	require.False(t, signature.Same(signature.OfError("Uncaught exception ParseException: bad here"),
-		signature.OfError("Uncaught exception LinkException: bad here")))
-	require.False(t, signature.Same(signature.OfError("error: type mismatch is found"),
-		signature.OfError("error: type inference is found")))
+	requireOther(t, "ParseException: bad here", "LinkException: bad here")
+	requireOther(t, "Uncaught exception ParseException: bad here", "Uncaught exception LinkException: bad here")
+	requireOther(t, "error: type mismatch is found", "error: type inference is found")
 	name, _ := signature.OfError("builder: the exception ParseException is never handled").Of(signature.Name, 0)
 	require.Equal(t, "ParseException", name)
 }

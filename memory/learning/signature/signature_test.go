@@ -284,10 +284,12 @@ func TestPythonErrorHasFileOfLastFrame(t *testing.T) {
 		path, _ = s.Of(signature.Path, 0)
 		require.Equal(t, "/srv/harbour.py", path, "the innermost file of the project")
 	}
-	path, _ = signature.OfError("  File \"/srv/python/run.py\", line 1, in <module>\n  File \"/srv/python/a.py\", line 2\n"+
-		"ValueError: no code").Of(signature.Path, 0)
+	s = signature.OfError("  File \"/srv/python/run.py\", line 1, in <module>\n  File \"/srv/python/a.py\", line 2\n" +
+		"ValueError: no code")
+	path, _ = s.Of(signature.Path, 0)
 	require.Equal(t, "/srv/python/a.py", path, "a directory of the project")
-	path, _ = signature.OfError("  File \"/usr/lib/python3.11/runpy.py\", line 1\nValueError: no code").Of(signature.Path, 0)
+	s = signature.OfError("  File \"/usr/lib/python3.11/runpy.py\", line 1\nValueError: no code")
+	path, _ = s.Of(signature.Path, 0)
 	require.Equal(t, "/usr/lib/python3.11/runpy.py", path, "there is no other")
 	s = signature.OfError("  File \"<string>\", line 1\nSyntaxError: invalid syntax")
 	require.Empty(t, s.Values, "not a file")
