@@ -367,7 +367,6 @@ func rank(name string) int {
 
 // Sources of bindings.
 const (
-	inError  = "error."  // the line of the problem
 	inWords  = "words."  // single words of the call that failed
 	inTask   = "task."   // the task
 	inOutput = "output." // other lines of the error
@@ -375,7 +374,7 @@ const (
 )
 
 // sources are the beginnings of bindings, the simplest first.
-var sources = []string{inError, "working_dir", "failed.", "context.", inWords, inTask, inOutput, inSteps}
+var sources = []string{"error.", "working_dir", "failed.", "context.", inWords, inTask, inOutput, inSteps}
 
 func sourceOf(name string) string {
 	for _, source := range sources {

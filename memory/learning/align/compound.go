@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/mneme/mneme/memory/learning/trace"
 )
@@ -89,54 +88,4 @@ func compounds(known []Known, texts []string) []piece {
 		return slices.Concat(compounds(known, before), []piece{{texts: values, from: name}}, compounds(known, after))
 	}
 	return whole
-}
-
-// fewOccurrences is the number of occurrences up to which equal values may be equal by chance.
-const fewOccurrences = 3
-
-// unvaried cuts the values of the error out of a constant if there are few occurrences: a value that the error has too
-// may vary with it later.
-func (l *learner) unvaried(known []Known, p piece) []piece {
-	whole := []piece{p}
-	if len(known) < 2 || len(known) > fewOccurrences || !l.apart() {
-		return whole
-	}
-	text := p.texts[0]
-	names := slices.SortedFunc(maps.Keys(known[0]), func(a, b string) int {
-		return cmp.Or(len(known[0][b])-len(known[0][a]), rank(a)-rank(b), strings.Compare(a, b))
-	})
-	for _, name := range names {
-		value := known[0][name]
-		at := wordIn(text, value)
-		if sourceOf(name) != inError || partOf(name) != "" || len(value) < minWithin || at < 0 ||
-			!strings.ContainsFunc(value, unicode.IsLetter) ||
-			slices.ContainsFunc(known, func(k Known) bool { return k[name] != value }) {
-			continue
-		}
-		fixed := func(text string) piece {
-			return piece{constant: true, texts: slices.Repeat([]string{text}, len(known))}
-		}
-		var out []piece
-		if at > 0 {
-			out = l.unvaried(known, fixed(text[:at]))
-		}
-		out = append(out, piece{texts: slices.Repeat([]string{value}, len(known)), from: name})
-		if rest := text[at+len(value):]; rest != "" {
-			out = append(out, l.unvaried(known, fixed(rest))...)
-		}
-		return out
-	}
-	return whole
-}
-
-// apart reports whether the attempts are of different episodes.
-func (l *learner) apart() bool {
-	seen := map[string]bool{}
-	for _, a := range l.attempts {
-		if a.Episode == "" || seen[a.Episode] {
-			return false
-		}
-		seen[a.Episode] = true
-	}
-	return true
 }

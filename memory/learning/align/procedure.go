@@ -155,13 +155,7 @@ func (l *learner) template(values []string, known []Known, kind, ids string) Tem
 		}
 		for _, p := range split(part.texts) {
 			if p.constant {
-				for _, p := range l.unvaried(known, p) {
-					if p.constant {
-						text(p.texts[0])
-					} else {
-						out.Parts = append(out.Parts, Part{Param: l.param(p, known, ids)})
-					}
-				}
+				text(p.texts[0])
 				continue
 			}
 			for _, p := range pieces(known, p) {
