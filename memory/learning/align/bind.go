@@ -23,7 +23,7 @@ import (
 //	context.KEY      a key of the context: context.os, context.go_version
 //	working_dir      the working directory
 //	failed.ARG       an argument of the call that failed
-//	failed.ARG.word.N       the N-th word of such an argument, options not counted: failed.cmd.word.2
+//	failed.ARG.word.N       the N-th word of such an argument, options not counted (Words): failed.cmd.word.2
 //	failed.ARG.last_word.N  the same, counted from the end
 //	step.N.PATH      the result of an earlier step, numbered from 0
 //

@@ -34,7 +34,7 @@ var (
 func positions(work string, take func(from, to int, kind Kind, text string)) {
 	for _, form := range []*regexp.Regexp{colonPosition, wordPosition, atPosition} {
 		m := form.FindStringSubmatchIndex(work)
-		if m == nil || notFiles[normalize.Lower(work[m[2]:m[3]])] {
+		if m == nil || notFiles[normalize.Lower(work[m[2]:m[3]])] || dated.MatchString(work[m[2]:m[3]]) {
 			continue
 		}
 		if form == colonPosition {
@@ -48,6 +48,8 @@ func positions(work string, take func(from, to int, kind Kind, text string)) {
 		return
 	}
 }
+
+var dated = regexp.MustCompile(`^` + dateTime)
 
 // notFiles has words that stand before a number of a line and are not files.
 var notFiles = normalize.Set(`error fatal warning panic exception err note bash sh dash ash ksh zsh fish awk gawk mawk

@@ -59,6 +59,8 @@ func TestPositionMakesAFile(t *testing.T) {
 	require.False(t, ok, "a severity is not a file")
 	_, ok = signature.OfError("localhost:8080: connection refused").Of(signature.Path, 0)
 	require.False(t, ok, "a host is not a file")
+	_, ok = signature.OfError("2026-01-02T03:04:05: bad minute in entry").Of(signature.Path, 0)
+	require.False(t, ok, "a time is not a file")
 }
 
 // A line that only says that something failed comes after one that names a place, and after one that says why.
