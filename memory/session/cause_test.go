@@ -24,7 +24,7 @@ func TestTimelineKeepsCauseOfFailure(t *testing.T) {
 		"python": {"Traceback (most recent call last):\n  File \"/src/a.py\", line 1, in <module>\n    " +
 			"import billing\n" +
 			"ModuleNotFoundError: No module named 'billing'", "ModuleNotFoundError: No module named 'billing'",
-			" ↵ name /src/a.py"},
+			" ↵ frame /src/a.py"},
 		"git": {"remote: error: refusing to update checked out branch: refs/heads/main\nTo ../depot\n",
 			"remote: error: refusing to update checked out branch: refs/heads/main", " ↵ path ../depot"},
 		"a secret in another line": {"error: no such host 'h'\nexport DB_PASSWORD=\"abc12345\"\nfor 'ana'",

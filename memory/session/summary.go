@@ -80,7 +80,7 @@ func failureOf(label string, r ledger.ToolResult) summary {
 	problem := signature.OfError(text)
 	out := summaryOf(label, problem.Line)
 	out.failed = true
-	if len(text) <= maxSummarized && len(problem.Other) > 0 {
+	if len(text) <= maxSummarized && problem.OtherLines(maxOtherLines) != "" {
 		// Of a text with a secret no other values are kept: a value alone may not look like a secret.
 		if _, secret := sensitive.Mask(text); !secret {
 			out.otherLines = cleanText(problem.OtherLines(maxOtherLines))

@@ -20,7 +20,7 @@ func TestFamiliesFailAndCanBeRepaired(t *testing.T) {
 			continue
 		}
 		for i, f := range families {
-			t.Run(f.Name, func(t *testing.T) {
+			t.Run(set+"/"+f.Name, func(t *testing.T) {
 				if !on.Has(f.Needs) {
 					t.Skipf("needs %v", f.Needs)
 				}

@@ -92,4 +92,6 @@ var words = map[string][]string{
 		nutwood osage poplar quince rowan sequoia tamarind umber viburnum wenge yew zelkova`),
 	"unseen": strings.Fields(`alcove balcony cellar dormer eaves foyer gable hallway inglenook joist keystone lintel
 		mantel niche oriel pantry rafter scullery turret veranda wicket atrium buttress cupola`),
+	"third": strings.Fields(`agate basalt chalk dolomite eclogite feldspar gneiss hornfels ignimbrite kaolin limonite
+		marble obsidian pumice quartzite rhyolite slate talc tuff breccia gypsum shale zircon opal`),
 }

@@ -53,7 +53,7 @@ func (s Seen) programs() (out []string) {
 	for _, p := range []string{"go", "gcc", "make", "git", "python3", "npm", "node", "gzip", "sqlite3",
 		"ssh-keygen", "tar", "perl", "bash", "cmake", "openssl", "jq", "patch",
 		"ln", "sed", "sort", "javac", "base64", "g++", "iconv", "ninja", "mkdir", "ar", "msgfmt", "cp",
-		"comm", "cmp", "rustc", "cargo"} {
+		"comm", "cmp", "rustc", "cargo", "ssh", "sha256sum"} {
 		if regexp.MustCompile(`(^|[\s;])` + regexp.QuoteMeta(p) + `\s`).MatchString(s.Command) {
 			out = append(out, p)
 		}
@@ -243,4 +243,27 @@ func Ways(s Seen, set string) (out []Plan) {
 		}
 	}
 	return out
+}
+
+// repairsFor returns the repairs that the actor has for the families of a set.
+func repairsFor(set string) []repair {
+	switch set {
+	case "fresh":
+		return slices.Concat(catalogue, freshRepairs)
+	case "later":
+		return slices.Concat(catalogue, freshRepairs, laterRepairs)
+	case "further":
+		return slices.Concat(catalogue, freshRepairs, laterRepairs, furtherRepairs)
+	case "unseen":
+		return slices.Concat(catalogue, freshRepairs, laterRepairs, furtherRepairs, unseenRepairs)
+	case "last":
+		return slices.Concat(catalogue, freshRepairs, laterRepairs, furtherRepairs, unseenRepairs, lastRepairs)
+	case "situations":
+		return slices.Concat(catalogue, situationsRepairs)
+	case "third":
+		return slices.Concat(catalogue, thirdRepairs)
+	case "blind":
+		return slices.Concat(catalogue, blindRepairs, blindMore)
+	}
+	return catalogue
 }

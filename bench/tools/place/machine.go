@@ -28,7 +28,8 @@ func Find() Tools {
 		"gzip": "", "sqlite3": "", "ssh-keygen": "", "perl": "", "bash": "", "cmake": "", "openssl": "", "jq": "",
 		"patch": "", "diff": "", "ln": "", "sed": "", "sort": "", "javac": "", "base64": "", "g++": "", "iconv": "",
 		"ninja": "", "mkdir": "", "ar": "", "msgfmt": "", "cp": "", "comm": "", "cmp": "",
-		"find": "", "xargs": "", "rustc": "--version", "cargo": "--version"} {
+		"find": "", "xargs": "", "rustc": "--version", "cargo": "--version", "ssh": "",
+		"sha256sum": ""} {
 		at, err := exec.LookPath(name)
 		if err != nil {
 			continue

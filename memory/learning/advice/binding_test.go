@@ -36,6 +36,17 @@ func TestATentativeCandidateHasNoOldValues(t *testing.T) {
 			now:    "loader: error: value not closed (at line 14, column 3)",
 			repair: "sed -i '2s/8.5/$8/' feed.dat", want: "sed -i '2s/8.5/$8/' feed.dat",
 		},
+		"a line before a name in an expression": {
+			old:    "loader: error: key 'tally' not closed (at line 8, column 12)",
+			now:    "loader: error: key 'cost' not closed (at line 14, column 3)",
+			repair: "sed -i '8s/tally = /tally: /' feed.dat", want: "sed -i '14s/cost = /cost: /' feed.dat",
+		},
+		"a line of one digit before a name with other marks": {
+			old:    "loader: error: key 'tally' not closed (at line 3)",
+			now:    "loader: error: key 'cost' not closed (at line 117)",
+			repair: `sed -i '3s|\$tally|my $tally|;3i // tally' feed.dat`,
+			want:   `sed -i '117s|\$cost|my $cost|;117i // cost' feed.dat`,
+		},
 		"a detail in another line": {
 			old:    "a.x:4: error: symbol is not known\n  symbol:   class Ledger\n  location: class Main",
 			now:    "a.x:9: error: symbol is not known\n  symbol:   class Quorum\n  location: class Other",

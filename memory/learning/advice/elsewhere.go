@@ -145,8 +145,9 @@ func varied(old, now *trace.Step) (out []string) {
 	}
 	for _, arg := range slices.Sorted(maps.Keys(old.Args)) {
 		before, after := align.Words(old.Args[arg].Text), align.Words(now.Args[arg].Text)
+		verbs := align.Subcommands(old.Args[arg].Text)
 		for i, w := range before {
-			if len(before) == len(after) && w != after[i] {
+			if len(before) == len(after) && w != after[i] && !verbs[i] {
 				out = append(out, w)
 			}
 		}

@@ -140,7 +140,7 @@ func shifted(text string) string {
 // replaceable reports whether the text from i to end is a number of its own. A letter may follow it, as in 4s/a/b/ and
 // 4d. A part of a version and a reference such as $2 are not numbers of their own.
 func replaceable(text string, i, end int) bool {
-	if i > 0 && !strings.ContainsRune(" \t'\",+:=([", rune(text[i-1])) {
+	if i > 0 && !strings.ContainsRune(" \t'\",;+:=({[", rune(text[i-1])) {
 		return false
 	}
 	letter := func(at int) bool { return at < len(text) && unicode.IsLetter(rune(text[at])) }

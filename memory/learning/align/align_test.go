@@ -361,15 +361,81 @@ func TestTheLineOfTheProblemIsPreferredToOthers(t *testing.T) {
 
 func TestWordsOfAnArgument(t *testing.T) {
 	for text, want := range map[string][]string{
-		"":                              {},
-		"make":                          {"make"},
-		"git merge -q --no-ff topic":    {"git", "merge", "topic"},
-		"run --path=/a/b -DX=1 'c d'":   {"run", "/a/b", "1", "c", "d"},
-		`echo "a b" > out.txt && cat x`: {"echo", "a", "b", "out.txt", "cat", "x"},
-		"f(a, b)":                       {"f", "a", "b"},
+		"":                               {},
+		"make":                           {"make"},
+		"git merge -q --no-ff topic":     {"git", "merge", "topic"},
+		"run --path=/a/b -DX=1 'c d'":    {"run", "/a/b", "c", "d"},
+		"run -n=2 --as='a b' x --in=a.c": {"run", "x", "a.c"},
+		`echo "a b" > out.txt && cat x`:  {"echo", "a", "b", "out.txt", "cat", "x"},
+		"f(a, b)":                        {"f", "a", "b"},
 	} {
 		require.Equal(t, want, align.Words(text), text)
 	}
+}
+
+// The subcommand of a program is not what a repair is about: an equal word of it is equal by chance.
+func TestSubcommandIsNotAValue(t *testing.T) {
+	for name, c := range map[string]struct {
+		failed []string
+		repair func(verb string, n int) string
+		want   string
+	}{
+		"a subcommand": {[]string{"git tag pier%d", "git stash branch pier%d", "git -C . notes pier%d"},
+			func(verb string, n int) string { return fmt.Sprintf("git %s -f pier%d", verb, n) }, "git {value} -f {last_word}"},
+		"one after another command": {
+			[]string{"cd x && npm pack pier%d", "cd x && npm view pier%d", "cd x && npm run pier%d"},
+			func(verb string, n int) string { return fmt.Sprintf("npm %s -f pier%d", verb, n) }, "npm {value} -f {word}"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var attempts []trace.Attempt
+			for n, command := range c.failed {
+				failed := shell(fmt.Sprintf(command, n))
+				words := align.Words(failed.Args["cmd"].Text)
+				a := fix(n, "linux", c.repair(words[len(words)-2], n))
+				a.Problem, a.Situation.Failed = signature.OfError("tool: the input is not ready"), &failed
+				attempts = append(attempts, a)
+			}
+			p, ok := align.Learn(attempts)
+			require.True(t, ok)
+			require.Equal(t, c.want, p.Steps[0].Args["cmd"].String())
+		})
+	}
+}
+
+// The error has the whole path. The directory with a word of the command gives it too, but by chance.
+func TestWholeValueOfTheErrorIsPreferred(t *testing.T) {
+	var attempts []trace.Attempt
+	for n := range 3 {
+		dir, part := fmt.Sprintf("/srv/job%d", n), fmt.Sprintf("pier%d", n)
+		failed := shell("cd ./" + part + " && builder check")
+		a := fix(n, "linux", "edit "+dir+"/"+part+"/plan.x")
+		a.Problem = signature.OfError("builder: error: the plan is not tied\nplan: " + dir + "/" + part + "/plan.x")
+		a.Situation.Failed, a.Situation.WorkingDir, a.Intent = &failed, dir, "check ./"+part+" again"
+		attempts = append(attempts, a)
+	}
+	p, ok := align.Learn(attempts)
+	require.True(t, ok)
+	require.Equal(t, "edit {path}", p.Steps[0].Args["cmd"].String())
+	require.Equal(t, "output.path.0", p.Params[0].From)
+}
+
+// The name that an earlier line has is more surely there than one that is made of it in a later line, or in a result.
+func TestEarlierValueOfOtherLinesIsPreferred(t *testing.T) {
+	var attempts []trace.Attempt
+	for n := range 3 {
+		a := fix(n, "linux")
+		a.Problem = signature.OfError(fmt.Sprintf("builder: error: a part is missing\nno part \"tide%d\"\n"+
+			"set \"tide%[1]d-at\"", n))
+		find, set := shell("find parts"), shell(fmt.Sprintf("builder set tide%d-at", n))
+		find.Results = map[string]string{"": fmt.Sprintf("/srv/tide%d", n)}
+		find.ID, set.ID = "1", "2"
+		a.Steps = []trace.Step{find, set}
+		attempts = append(attempts, a)
+	}
+	p, ok := align.Learn(attempts)
+	require.True(t, ok)
+	require.Equal(t, "builder set {name}-at", p.Steps[1].Args["cmd"].String())
+	require.Equal(t, "output.name.0", p.Params[0].From)
 }
 
 func TestReplayOfAttemptWithFailedCheck(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -22,7 +23,7 @@ import (
 //	context.KEY      a key of the context: context.os, context.go_version
 //	working_dir      the working directory
 //	failed.ARG       an argument of the call that failed
-//	failed.ARG.word.N       the N-th word of such an argument, options not counted: failed.cmd.word.2
+//	failed.ARG.word.N       the N-th word of such an argument, options not counted (Words): failed.cmd.word.2
 //	failed.ARG.last_word.N  the same, counted from the end
 //	step.N.PATH      the result of an earlier step, numbered from 0
 //
@@ -95,36 +96,6 @@ func (k Known) Returned(step int, results map[string]string) {
 	}
 }
 
-// words adds the words of the arguments of the call that failed.
-func (k Known) words(failed trace.Step) {
-	const (
-		read = 4  // number of arguments with several words that are read
-		most = 12 // number of words of an argument
-		last = 3  // number of words counted from the end
-	)
-	n := 0
-	for _, arg := range slices.Sorted(maps.Keys(failed.Args)) {
-		words := Words(failed.Args[arg].Text)
-		if len(words) < 2 || n == read {
-			continue
-		}
-		n++
-		for i, w := range words[:min(len(words), most)] {
-			k.add(fmt.Sprintf("failed.%s.word.%d", arg, i), w)
-		}
-		for i := range min(len(words), last) {
-			k.add(fmt.Sprintf("failed.%s.last_word.%d", arg, i), words[len(words)-1-i])
-		}
-	}
-}
-
-// Words returns the words of an argument, without quotes and without options. The value of an option is a word.
-func Words(text string) []string {
-	return slices.DeleteFunc(strings.FieldsFunc(text, func(r rune) bool {
-		return unicode.IsSpace(r) || strings.ContainsRune("'\"`;|&<>(){}=,", r)
-	}), func(w string) bool { return strings.HasPrefix(w, "-") })
-}
-
 func (k Known) values(prefix string, values []signature.Value) {
 	seen := map[signature.Kind]int{}
 	for _, v := range values {
@@ -149,7 +120,7 @@ func WordsOf(v signature.Value) []string {
 	if v.Kind != signature.Name && v.Kind != signature.Version {
 		return []string{v.Text}
 	}
-	words := Words(v.Text)
+	words := fields(v.Text)
 	for i, w := range words {
 		words[i] = strings.TrimRight(strings.TrimLeft(w, "^~!"), ":")
 	}
@@ -240,7 +211,7 @@ func pieces(known []Known, p piece) []piece {
 	if source := sourceOf(p.from); source == inOutput || stepPart(p.from) > 0 {
 		// The other lines are the least reliable source, and only a step's whole result is surely meant: a part from a
 		// better source is preferred.
-		if parts, ok := within(without(known, source), p.texts, maxWithin); ok {
+		if parts, ok := within(better(known, p.from), p.texts, maxWithin); ok {
 			return parts
 		}
 	}
@@ -257,14 +228,35 @@ func pieces(known []Known, p piece) []piece {
 	return []piece{p}
 }
 
-// without returns the values that have other sources.
-func without(known []Known, source string) []Known {
+// better returns the values of which a part is preferred to the whole value of a binding. For a value of other lines
+// these are not words of the call that failed or of the task, which are equal by chance, but values of the same kind
+// that come earlier.
+func better(known []Known, binding string) []Known {
+	source := sourceOf(binding)
+	kind, at := placeOf(binding)
 	out := make([]Known, len(known))
 	for i, k := range known {
 		out[i] = maps.Clone(k)
-		maps.DeleteFunc(out[i], func(name, _ string) bool { return sourceOf(name) == source })
+		maps.DeleteFunc(out[i], func(name, _ string) bool {
+			from := sourceOf(name)
+			if source != inOutput {
+				return from == source
+			}
+			k, n := placeOf(name)
+			return from == inOutput && (k != kind || n >= at) || from == inWords || from == inTask || from == inSteps
+		})
 	}
 	return out
+}
+
+// placeOf returns the kind and the number of a binding: name and 2 of output.name.2.
+func placeOf(binding string) (kind string, n int) {
+	parts := strings.Split(binding, ".")
+	if len(parts) < 3 {
+		return "", 0
+	}
+	n, _ = strconv.Atoi(parts[2]) // 0 for another binding
+	return parts[1], n
 }
 
 func around(head string, middle piece, tail string, n int) []piece {
@@ -376,12 +368,13 @@ func rank(name string) int {
 // Sources of bindings.
 const (
 	inWords  = "words."  // single words of the call that failed
+	inTask   = "task."   // the task
 	inOutput = "output." // other lines of the error
 	inSteps  = "step."   // results of earlier steps
 )
 
 // sources are the beginnings of bindings, the simplest first.
-var sources = []string{"error.", "working_dir", "failed.", "context.", inWords, "task.", inOutput, inSteps}
+var sources = []string{"error.", "working_dir", "failed.", "context.", inWords, inTask, inOutput, inSteps}
 
 func sourceOf(name string) string {
 	for _, source := range sources {

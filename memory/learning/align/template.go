@@ -1,6 +1,7 @@
 package align
 
 import (
+	"regexp"
 	"strings"
 )
 
@@ -175,6 +176,21 @@ type piece struct {
 	from     string // the binding, if it varies
 }
 
+// numbered matches the number of a line before the command of an editor: 12s/a/b/, 5d, 1i.
+var numbered = regexp.MustCompile(`^(\d+)([A-Za-z](?:[^\w.].*)?)$`)
+
+// cut returns the words and the separators of a value, each number of a line separate from the command after it.
+func cut(value string) (out []string) {
+	for _, t := range tokenForm.FindAllString(value, -1) {
+		if m := numbered.FindStringSubmatch(t); m != nil {
+			out = append(out, m[1], m[2])
+		} else {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
 // split divides values into constant and varying pieces.
 func split(values []string) []piece {
 	same := true
@@ -187,7 +203,7 @@ func split(values []string) []piece {
 	parts := make([][]string, len(values))
 	shortest := -1
 	for i, v := range values {
-		parts[i] = tokenForm.FindAllString(v, -1)
+		parts[i] = cut(v)
 		if shortest < 0 || len(parts[i]) < shortest {
 			shortest = len(parts[i])
 		}

@@ -42,7 +42,7 @@ var (
 func causeLine(text string) string { return causeOf(text, scored(text)) }
 
 func causeOf(text string, lines []scoredLine) string {
-	best, most := "", -10
+	best, most := "", -20
 	python := strings.Contains(text, "Traceback (most recent call last)")
 	for _, l := range lines {
 		// The last line of a Python traceback is its error; of chained ones, the last was reported.
@@ -73,7 +73,7 @@ func lines(text string) iter.Seq[string] {
 	}
 	text = ansi.ReplaceAllString(strings.ToValidUTF8(text, ""), "")
 	return func(yield func(string) bool) {
-		for line := range strings.SplitSeq(strings.ReplaceAll(text, "\r", "\n"), "\n") {
+		for line := range unwrapped(strings.ReplaceAll(text, "\r", "\n")) {
 			line = normalize.CleanLine(line, maxLine)
 			if line == "" || !strings.ContainsFunc(line, isLetter) && !strings.ContainsAny(line, "0123456789") {
 				continue
@@ -87,10 +87,11 @@ func lines(text string) iter.Seq[string] {
 
 // Scores of lines.
 const (
-	says     = 2 // a line that says error
-	located  = 1 // a line in the form of a diagnostic
-	asLesser = 3
-	asCaller = 4
+	says     = 4 // a line that says error
+	located  = 2 // a line in the form of a diagnostic
+	merely   = 1 // a line that says no more than that something failed
+	asLesser = 6
+	asCaller = 8
 )
 
 // scoreOf returns how much a line tells about the cause.
@@ -107,11 +108,39 @@ func scoreOf(line string) (score int) {
 	if callers.MatchString(line) {
 		score -= asCaller
 	}
-	if score == 0 && diagnostic.MatchString(line) {
+	switch {
+	case score == 0 && (diagnostic.MatchString(line) || atPosition.MatchString(line)):
 		score = located
+	case score > merely && onlyFails(line):
+		score = merely
 	}
 	return score
 }
+
+// onlyFails reports whether a line says that something failed, but not why: beside values, it has only words that say
+// so, and names of what is carried out.
+func onlyFails(line string) bool {
+	failed := false
+	for word := range strings.FieldsSeq(line) {
+		word = normalize.Lower(strings.Trim(word, `.,:;!()[]*`))
+		switch {
+		case failing[word]:
+			failed = true
+		case quoted.MatchString(word):
+		case word != "" && !fillers[word] && !carriedOut[word] && !strings.ContainsAny(word, `./\0123456789`):
+			return false
+		}
+	}
+	return failed
+}
+
+var (
+	quoted  = regexp.MustCompile("^['\"`‘“].*['\"`’”]$")
+	failing = normalize.Set(`failed fails failure failures aborted aborting terminated terminating stopped stopping error
+		errors fatal`)
+	carriedOut = normalize.Set(`execution compilation build building command script process program job task step
+		target test tests recipe rule had has have with because due previous above following`)
+)
 
 // LooksLikeError reports whether a text is an error report and not a request.
 func LooksLikeError(text string) bool {

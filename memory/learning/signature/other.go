@@ -14,9 +14,11 @@ const (
 	maxSilent  = 4 // other lines
 )
 
-// otherValues returns the values of namingKinds of the lines other than the given one, which has the given values. What
-// a repair needs is often in a line that does not name the problem. Lines that say error come first.
-func otherValues(lines []scoredLine, line string, values []Value) (out []Value) {
+// otherValues returns the values of namingKinds of the lines other than the given one, which has the given signature.
+// What a repair needs is often in a line that does not name the problem. They follow the names that the given line
+// suggests. Lines that say error come first.
+func otherValues(lines []scoredLine, line string, of Signature) []Value {
+	out := of.Other
 	var telling, silent []string
 	for _, l := range lines {
 		switch {
@@ -30,7 +32,8 @@ func otherValues(lines []scoredLine, line string, values []Value) (out []Value) 
 	for _, l := range slices.Concat(telling, silent) {
 		for _, v := range slices.Concat(read(l).Values, detailsOf(l)) {
 			named := slices.Contains(namingKinds, v.Kind)
-			if named && len(out) < maxValues && !slices.Contains(values, v) && !slices.Contains(out, v) {
+			if named && len(out) < maxValues && v.Text != of.Frame && !slices.Contains(of.Values, v) &&
+				!slices.Contains(out, v) {
 				out = append(out, v)
 			}
 		}
@@ -48,6 +51,37 @@ var (
 	symbol = regexp.MustCompile(`\b[A-Za-z_]\w*(?:::[A-Za-z_]\w*)+`)
 )
 
+// suggests matches the beginning of what a program suggests at the end of a message or in parentheses.
+var suggests = regexp.MustCompile(`(?i)(?:\s*([;,.(])\s*)(?:did you (?:mean|forget|want)|do you mean|` +
+	`(?:perhaps|maybe) (?:you|it|the|a|try)|you may have meant)\b`)
+
+// suggestion returns where a line has what the program suggests. A line that has nothing else is not divided.
+func suggestion(line string) (from, to int, ok bool) {
+	m := suggests.FindStringSubmatchIndex(line)
+	if m == nil || len(strings.Fields(line[:m[0]])) < 2 {
+		return 0, 0, false
+	}
+	end := -1
+	if line[m[2]] == '(' {
+		for _, mark := range []string{"?)", ")"} {
+			if at := strings.Index(line[m[1]:], mark); at >= 0 && end < 0 {
+				end = m[1] + at + len(mark)
+			}
+		}
+	} else if at := strings.LastIndexByte(line, '?'); at > m[1] {
+		end = at + 1
+	}
+	if end < 0 {
+		end = len(line)
+	}
+	return m[0], end, true
+}
+
+// namesOf returns the names in a part of a line.
+func namesOf(part string) []Value {
+	return slices.DeleteFunc(read(part).Values, func(v Value) bool { return !slices.Contains(namingKinds, v.Kind) })
+}
+
 // detailsOf returns values that only the form of another line shows. They are not read from the line of the problem,
 // because there the same words may be the problem.
 func detailsOf(line string) (out []Value) {
@@ -63,11 +97,18 @@ func detailsOf(line string) (out []Value) {
 // lineSeparator separates the values of other lines in a text that keeps an error in one line.
 const lineSeparator = " ↵ "
 
+// frame is the kind of Signature.Frame in such a text.
+const frame Kind = "frame"
+
 // OtherLines returns the values of the other lines of the text, at most limit bytes of them, in a form that follows the
 // line of the problem in a record.
 func (s Signature) OtherLines(limit int) string {
 	var b strings.Builder
-	for _, v := range s.Other {
+	values := s.Other
+	if s.Frame != "" {
+		values = slices.Concat([]Value{{frame, s.Frame}}, s.Other)
+	}
+	for _, v := range values {
 		part := lineSeparator + string(v.Kind) + " " + v.Text
 		if b.Len()+len(part) > limit || strings.Contains(v.Text, lineSeparator) {
 			break // later values keep their numbers only if no earlier one is missing
@@ -85,10 +126,15 @@ func OfRecord(text string) Signature {
 	if rest == "" {
 		return out
 	}
+	out.Other = nil // the rest has all of them
 	for part := range strings.SplitSeq(rest, lineSeparator) {
 		kind, value, ok := strings.Cut(part, " ")
 		if !ok || value == "" || strings.HasSuffix(value, normalize.CutMark) {
 			break
+		}
+		if Kind(kind) == frame {
+			out.in(value)
+			continue
 		}
 		out.Other = append(out.Other, Value{Kind(kind), value})
 	}

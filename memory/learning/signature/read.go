@@ -65,6 +65,8 @@ var patterns = []pattern{
 	{Name, regexp.MustCompile(`(?i)\) as (?:type )?([\w.*\[\]]+) value in`)},
 	{Name, regexp.MustCompile(`--- FAIL: (\S+)`)},
 	{Name, afterKind},
+	{Name, ofType},
+	{Name, class},
 	{Name, constant},
 	{Name, regexp.MustCompile(`::(\w[\w\[\]-]*)`)},
 	{Name, regexp.MustCompile(`\b((?:[A-Za-z_][\w-]*\.)+[A-Za-z_]\w*(?:\(\))?)`)}, // a qualified name
@@ -120,10 +122,19 @@ func read(line string) Signature {
 		hits = append(hits, hit{from, to, kind, text})
 		work = work[:from] + strings.Repeat("\x01", to-from) + work[to:]
 	}
+	if from, to, ok := suggestion(line); ok {
+		take(from, to, Time, "")
+		out.Other = namesOf(line[from:to])
+	}
+	positions(work, take)
 	if m := program.FindStringSubmatchIndex(work); m != nil {
-		if placed.MatchString(work[m[1]:]) {
+		name := work[:m[1]-len(": ")]
+		switch {
+		case placed.MatchString(work[m[1]:]):
 			take(0, m[1], Time, "") // a compiler reports the same problem with or without its name
-		} else {
+		case ofProject(name):
+			take(0, len(name), Path, name)
+		default:
 			take(0, m[1], "", work[m[2]:m[3]])
 		}
 	}
@@ -150,12 +161,13 @@ func read(line string) Signature {
 			if strings.Contains(text, "\x01") && p.kind != Name && p.kind != Path || strings.Trim(text, "\x01") == "" {
 				continue
 			}
-			if (p.match == afterKind || p.match == firstOfTwo || p.match == secondOfTwo) && !namesSomething(text) ||
-				p.match == constant && weakLeads[normalize.Lower(text)] {
+			if low := normalize.Lower(text); sentencePatterns[p.match] && !namesSomething(text) ||
+				p.match == ofType && (fillers[low] || sentenceWords[low]) || p.match == constant && weakLeads[low] {
 				continue
 			}
-			if p.kind == Hex && !strings.HasPrefix(text, "0x") && len(text) < 7 || thrown.MatchString(text) ||
-				codeWord.MatchString(text) {
+			classes := p.match == class && !strings.HasPrefix(work[to:], ":")
+			if p.kind == Hex && !strings.HasPrefix(text, "0x") && len(text) < 7 || codeWord.MatchString(text) ||
+				thrown.MatchString(text) && !classes {
 				continue
 			}
 			take(from, to, p.kind, line[from:to])
@@ -249,14 +261,14 @@ func (s *Signature) assemble(line string, hits []hit) {
 		switch h.kind {
 		case "":
 			add(h.text)
-		case Path:
+		case Path, place:
 			path := cleanPath(h.text)
 			base := normalize.Lower(path[strings.LastIndexAny(path, `/\`)+1:])
 			value(Path, path)
 			if at := lineNumber.FindStringSubmatch(h.text); at != nil && len(s.Values) < maxValues {
 				s.Values = append(s.Values, Value{Line, at[1]})
 			}
-			if knownFiles[base] {
+			if knownFiles[base] && h.kind == Path {
 				add(base)
 			}
 		case Name:

@@ -1,7 +1,6 @@
 package signature
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -60,6 +59,8 @@ type Signature struct {
 	// Other has the paths, names, addresses, versions and symbols of the other lines of the text: those of lines that say
 	// error first.
 	Other []Value `json:"other,omitempty"`
+	// Frame is the file of the innermost stack frame. It is one of Values.
+	Frame string `json:"frame,omitempty"`
 	// Line is the original line of the text.
 	Line string `json:"line,omitempty"`
 }
@@ -74,21 +75,8 @@ func OfError(text string) Signature {
 	}
 	out := read(line)
 	out.locate(text)
-	out.Other = otherValues(lines, line, out.Values)
+	out.Other = otherValues(lines, line, out)
 	return out
-}
-
-// pythonFrame matches a stack frame of Python.
-var pythonFrame = regexp.MustCompile(`(?m)^\s*File "([^"<\n]+)", line \d+`)
-
-// locate adds the file of the last stack frame of a Python error as a value.
-func (s *Signature) locate(text string) {
-	if len(s.Values) >= maxValues || pythonFrame.MatchString(s.Line) {
-		return
-	}
-	if frames := pythonFrame.FindAllStringSubmatch(text[max(0, len(text)-maxRead):], -1); len(frames) > 0 {
-		s.Values = append(s.Values, Value{Path, frames[len(frames)-1][1]})
-	}
 }
 
 // OfIntent returns the signature of an intent. "Set up my project" and "setup_project" have the same signature.

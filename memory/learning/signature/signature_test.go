@@ -275,6 +275,22 @@ func TestPythonErrorHasFileOfLastFrame(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, "lib/harbour.py", path)
 	require.True(t, signature.Same(s, signature.OfError("ZeroDivisionError: division by zero")))
+	require.Equal(t, s, signature.OfRecord(s.Line+s.OtherLines(100)), "a record keeps the file")
+	for _, library := range []string{"/usr/lib/python3.11/json/encoder.py", "/srv/env/lib/python3.12/site-packages/q.py",
+		"/opt/py/lib/python3.11/json/__init__.py", "C:\\Python311\\Lib\\json\\encoder.py"} {
+		s = signature.OfError("Traceback (most recent call last):\n  File \"/srv/run.py\", line 3, in <module>\n    go()\n" +
+			"  File \"/srv/harbour.py\", line 8, in go\n    dumps(x)\n  File \"" + library + "\", line 231, in dumps\n" +
+			"    return 1 / 0\nZeroDivisionError: division by zero\n")
+		path, _ = s.Of(signature.Path, 0)
+		require.Equal(t, "/srv/harbour.py", path, "the innermost file of the project")
+	}
+	s = signature.OfError("  File \"/srv/python/run.py\", line 1, in <module>\n  File \"/srv/python/a.py\", line 2\n" +
+		"ValueError: no code")
+	path, _ = s.Of(signature.Path, 0)
+	require.Equal(t, "/srv/python/a.py", path, "a directory of the project")
+	s = signature.OfError("  File \"/usr/lib/python3.11/runpy.py\", line 1\nValueError: no code")
+	path, _ = s.Of(signature.Path, 0)
+	require.Equal(t, "/usr/lib/python3.11/runpy.py", path, "there is no other")
 	s = signature.OfError("  File \"<string>\", line 1\nSyntaxError: invalid syntax")
 	require.Empty(t, s.Values, "not a file")
 }

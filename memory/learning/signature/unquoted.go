@@ -18,6 +18,18 @@ var afterKind = regexp.MustCompile(`(?i)\b(?:` +
 	`(?:has|have|had|is|was|does|did|do|of|cannot|can't|could|must|should|already|needs|requires|expects|contains|uses|` +
 	`isn't|wasn't|doesn't|didn't|depends|belongs|refers|points|returned|failed|exited)\b`)
 
+// ofType finds the type of what a statement is about: "an object of type set is not …". class finds a name with inner
+// capitals or of capitals after a word for a class. Before a colon such a name is the problem: "exception KeyError: …".
+var (
+	ofType = regexp.MustCompile(`(?i)\b(?:object|instance|expression|argument|parameter|element|result|operand)s? ` +
+		`of (?:type|class) ([A-Za-z_][\w.]*\w)`)
+	class = regexp.MustCompile(`(?i:\b(?:exception|type|class|interface|struct|enum|trait) )` +
+		`((?:\w+\.)*(?:[A-Z][A-Z0-9_]+|[A-Za-z_]*[a-z0-9][A-Z]\w*|[A-Z]{2,}[a-z]\w*))\b`)
+)
+
+// sentencePatterns find words that may be words of the sentence instead (namesSomething).
+var sentencePatterns = map[*regexp.Regexp]bool{afterKind: true, firstOfTwo: true, secondOfTwo: true}
+
 // inFile is a name of a file in parentheses.
 const inFile = ` \((?:[\w.@+-]*/)*` + fileName + `\)`
 

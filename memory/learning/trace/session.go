@@ -279,7 +279,9 @@ func (f *finder) solve(problem signature.Signature, from int, outcome schema.Out
 		case c.Failed && signature.Same(c.Error, problem):
 			f.emit(problem, failed, f.calls[start:i], schema.OutcomeFailure, true)
 			failed, start = &f.calls[i], i+1
-			problem = c.Error // with the current values
+			if !f.undone(i + 1) {
+				problem = c.Error // with the current values
+			}
 		case !c.Failed && failed != nil && sameCall(*failed, c):
 			f.emit(problem, failed, f.calls[start:i+1], schema.OutcomeSuccess, true)
 			return i + 1

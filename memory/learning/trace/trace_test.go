@@ -233,6 +233,13 @@ func TestUndoneStepsDidNotHelp(t *testing.T) {
 	require.Len(t, got[1].Steps, 2, "the fix and the check")
 	require.Equal(t, "rm -rf /home/ana/c1", got[1].Steps[0].Args["cmd"].Text)
 
+	var moved story // the problem has its former values again
+	moved.fails("1", "make app", mismatch(1)).ok("2", "sed -i 1i/a/ list", "").fails("3", "make app", mismatch(2))
+	undo(&moved, "4", "restore_checkpoint", `{}`).ok("5", "rm -rf /home/ana/c1", "").ok("6", "make app", "built")
+	got = moved.attempts()
+	require.Len(t, got, 2)
+	require.Equal(t, got[0].Problem.Values, got[1].Problem.Values)
+
 	var edited story // only the last edit is undone
 	edited.fails("1", "make app", mismatch(1)).ok("2", "mkdir bin", "")
 	undo(&edited, "3", "editor", `{"command":"create","path":"a.txt"}`)
