@@ -210,13 +210,15 @@ func TestRecordCancelled(t *testing.T) {
 	require.Equal(t, []string{"run.started", "agent.thought", "run.ended"}, kinds(d.events(run.GetID())))
 }
 
-// Long values are cut so that they can be delivered.
+// Long values are cut so that they can be delivered. The cut values of all rounds are more than one delivery. The server
+// repeats a workflow task that takes more than ten seconds, so on a busy machine many more rounds would never end.
 func TestRecordLongValues(t *testing.T) {
 	t.Parallel()
+	const rounds = 15
 	d := newDesk(t)
 	d.work(func(ctx workflow.Context) error {
 		rec := recorder.Open(ctx, d.options(func(o *recorder.Options) { o.MaxBytes = 1_000_000 }))
-		for i := range 45 {
+		for i := range rounds {
 			rec.Said(fmt.Sprint(i, strings.Repeat("\x01<word> ", 20_000)))
 			rec.Call("write", map[string]any{"lines": make([]int, 5_000), "n": i,
 				"text": strings.Repeat("ä \n", 20_000)}).
@@ -228,7 +230,7 @@ func TestRecordLongValues(t *testing.T) {
 	run, err := d.run("long")
 	require.NoError(t, err)
 	events := d.events(run.GetID())
-	require.Len(t, events, 45*3+1)
+	require.Len(t, events, rounds*3+1)
 	for _, e := range events {
 		require.NotEqual(t, "recorder.missed", e.Kind)
 		require.Less(t, len(e.Payload), 40_000)
