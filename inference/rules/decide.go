@@ -103,7 +103,7 @@ func decide(fact memory.Fact, neighbors []memory.Neighbor) memory.Proposal {
 		return p
 	}
 	for i, n := range neighbors {
-		if !changeable(n, fact) {
+		if !proposals.MayChange(fact, n) {
 			continue // the neighbour stays true, and what was said later than the fact is not changed
 		}
 		if ends, more := f.endsWhat(views[i]); ends {
@@ -114,14 +114,14 @@ func decide(fact memory.Fact, neighbors []memory.Neighbor) memory.Proposal {
 		}
 	}
 	for i, n := range neighbors {
-		if changeable(n, fact) && f.newValue(views[i]) {
+		if proposals.MayChange(fact, n) && f.newValue(views[i]) {
 			p := propose(schema.ActionUpdate, n, 0.9, ReasonNewValue)
 			p.Change = memory.ChangeSupersede
 			return p
 		}
 	}
 	for i, n := range neighbors {
-		if !changeable(n, fact) {
+		if !proposals.MayChange(fact, n) {
 			continue
 		}
 		if reason := f.contradicts(views[i]); reason != "" {
@@ -133,16 +133,6 @@ func decide(fact memory.Fact, neighbors []memory.Neighbor) memory.Proposal {
 
 // changeConfidence is the confidence in a change that frames found.
 var changeConfidence = map[memory.Change]float64{memory.ChangeSupersede: 0.9, memory.ChangeContest: 0.7}
-
-// changeable reports whether a fact may change a neighbour.
-func changeable(n memory.Neighbor, fact memory.Fact) bool {
-	return n.Type != schema.TypeEpisodic && !later(n, fact) && proposals.MayReport(fact, n)
-}
-
-// later reports whether a neighbour was said after the fact.
-func later(n memory.Neighbor, fact memory.Fact) bool {
-	return !fact.SaidAt.IsZero() && !n.OccurredAt.IsZero() && fact.SaidAt.Before(n.OccurredAt)
-}
 
 // token is a word as the Decider compares it.
 type token struct {

@@ -36,7 +36,8 @@ var LightVerbs = Stems(`be do have get go come use run plan schedule set due exp
 	"takeplace gowith settleon endup")
 
 // PlainVerbs has common verbs between a subject and its value.
-var PlainVerbs = Stems(`live work find reside send receive ride carry own lead manage maintain head chair teach study learn speak play drive eat
+var PlainVerbs = Stems(`live work find reside send receive ride carry own lead manage maintain head chair teach study learn speak play
+	drive eat
 	drink smoke wear weigh cost listen support depend require need store write run commute cycle belong attend visit
 	meet train practice read watch cook report serve handle cover host build test format log track discuss talk
 	communicate chat deploy ship release lock encrypt expire retain purge back review approve sign merge order

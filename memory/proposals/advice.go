@@ -20,9 +20,9 @@ func advice(speaker, content string) bool {
 	return memory.IsAssistant(speaker, "") && listItem.MatchString(content)
 }
 
-// MayReport reports whether the speaker of a fact may change a memory at all. An assistant may not change what a person
+// mayReport reports whether the speaker of a fact may change a memory at all. An assistant may not change what a person
 // said, because it mostly restates that, and an item of an assistant's list neither changes anything nor is changed.
-func MayReport(fact memory.Fact, n memory.Neighbor) bool {
+func mayReport(fact memory.Fact, n memory.Neighbor) bool {
 	if advice(fact.Speaker, fact.Content) || advice(n.Who, n.Content) {
 		return false
 	}

@@ -114,11 +114,15 @@ func holdBoth(n memory.Neighbor, fact memory.Fact) bool {
 		Who: fact.Speaker})
 }
 
-// changeable reports whether a fact may change a neighbour. It may not change an episode, which records past
-// statements, a later statement, or a long text, which has many statements.
+// MayChange reports whether a fact may change a neighbour at all. It may not change an episode, which records past
+// statements, a later statement, or what its speaker may not change (mayReport).
+func MayChange(fact memory.Fact, n memory.Neighbor) bool {
+	return n.Type != schema.TypeEpisodic && !saidBefore(fact.SaidAt, n.OccurredAt) && mayReport(fact, n)
+}
+
+// changeable reports whether frames can tell if a fact changes a neighbour: a long text has many statements.
 func changeable(fact memory.Fact, n memory.Neighbor) bool {
-	return n.Type != schema.TypeEpisodic && len(n.Content) <= memory.MaxLatestChars &&
-		!saidBefore(fact.SaidAt, n.OccurredAt) && MayReport(fact, n)
+	return len(n.Content) <= memory.MaxLatestChars && MayChange(fact, n)
 }
 
 // saidBefore reports whether a fact is older than a memory. It returns false if a time is unknown.

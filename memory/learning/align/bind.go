@@ -211,7 +211,7 @@ func pieces(known []Known, p piece) []piece {
 	if source := sourceOf(p.from); source == inOutput || stepPart(p.from) > 0 {
 		// The other lines are the least reliable source, and only a step's whole result is surely meant: a part from a
 		// better source is preferred.
-		if parts, ok := within(better(known, p.from), p.texts, maxWithin); ok {
+		if parts, ok := within(preferred(known, p.from), p.texts, maxWithin); ok {
 			return parts
 		}
 	}
@@ -228,10 +228,10 @@ func pieces(known []Known, p piece) []piece {
 	return []piece{p}
 }
 
-// better returns the values of which a part is preferred to the whole value of a binding. For a value of other lines
-// these are not words of the call that failed or of the task, which are equal by chance, but values of the same kind
-// that come earlier.
-func better(known []Known, binding string) []Known {
+// preferred returns the values that are tried before a binding, although only a part of them fits. Before a value of
+// another line, these are the earlier values of the same kind. Words of the failed call or of the task are not among
+// them, because they may be equal by chance.
+func preferred(known []Known, binding string) []Known {
 	source := sourceOf(binding)
 	kind, at := placeOf(binding)
 	out := make([]Known, len(known))

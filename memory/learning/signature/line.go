@@ -117,7 +117,7 @@ func scoreOf(line string) (score int) {
 	return score
 }
 
-// onlyFails reports whether a line says that something failed, but not why: beside values, it has only words that say
+// onlyFails reports whether a line says that something failed, but not why: apart from values, it has only words that say
 // so, and names of what is carried out.
 func onlyFails(line string) bool {
 	failed := false

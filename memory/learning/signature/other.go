@@ -133,7 +133,7 @@ func OfRecord(text string) Signature {
 			break
 		}
 		if Kind(kind) == frame {
-			out.in(value)
+			out.setFrame(value)
 			continue
 		}
 		out.Other = append(out.Other, Value{Kind(kind), value})

@@ -72,15 +72,15 @@ func (s *Signature) locate(text string) {
 	for _, own := range []bool{true, false} {
 		for _, frame := range slices.Backward(frames) {
 			if !own || !ofLibrary.MatchString(frame[1]) {
-				s.in(frame[1])
+				s.setFrame(frame[1])
 				return
 			}
 		}
 	}
 }
 
-// in sets the file of the innermost stack frame.
-func (s *Signature) in(file string) {
+// setFrame sets the file of the innermost stack frame.
+func (s *Signature) setFrame(file string) {
 	s.Frame = file
 	s.Values = append(s.Values, Value{Path, file})
 }
