@@ -40,7 +40,7 @@ func (c counted) Embed(ctx context.Context, texts []string) ([][]float32, infere
 // the index. All rows, sequences, triggers, policies and grants are restored, and no text is embedded a second time.
 func TestPostgresDumpRestoresEverything(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	x := newIndexed(t)
 	other := testkit.Principal()

@@ -14,14 +14,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	mneme "github.com/mneme/mneme/client"
-	"github.com/mneme/mneme/inference/rules"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/proposals"
-	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store/vector"
 	"github.com/mneme/mneme/workflows"
 	"github.com/mneme/mneme/workflows/flow"
 )
@@ -93,7 +90,7 @@ func TestOperationsOnOneMemoryAtOnce(t *testing.T) {
 	supersede.Operation, contest.Operation, retract.Operation = asks(), asks(), asks()
 	modify := schema.ModifyRequest{Operation: asks(), Patches: []schema.Patch{{ID: id, IfVersion: 1, Who: &who}}}
 	forget := schema.ForgetRequest{Operation: asks(), Selector: schema.Selector{IDs: []string{id}}, Execute: true}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	var guarded, forgotten atomic.Int32
 	ways := []func() (bool, error){
@@ -221,7 +218,7 @@ func TestForgottenWhileThePipelineRuns(t *testing.T) {
 			h := harness.New(t, func(d *workflows.Dependencies) { d.Brain = model.Brain(t) })
 			p := testkit.Principal()
 			known(t, h, p, seed)
-			ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+			ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 			defer cancel()
 			started, err := mneme.StartIngest(ctx, h.Temporal, h.TaskQueue,
 				testkit.Request(p, schema.SourceObservation, "Something embarrassing happened to Ana."))
@@ -330,7 +327,7 @@ func TestRecallsDuringAHeavyIngest(t *testing.T) {
 	h := harness.New(t, nil)
 	p := testkit.Principal()
 	before := known(t, h, p, "The lighthouse keeper of Skagen is called Ingrid.")[0]
-	recaller := &recall.Recaller{Store: h.Store, Index: vector.PGVector{Store: h.Store}, Embedder: rules.New().Embedder}
+	recaller := h.Recaller()
 	var writing sync.WaitGroup
 	var written atomic.Bool
 	writing.Go(func() {

@@ -28,7 +28,6 @@ import (
 	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/memory/revision"
-	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/pipeline"
@@ -52,7 +51,7 @@ func (o onlooker) recall(req schema.RecallRequest) schema.RecallResponse {
 	if req.Principal == (schema.Principal{}) {
 		req.Principal = o.p
 	}
-	r := recall.Recaller{Store: o.h.Store, Index: o.h.Deps.Index, Embedder: o.h.Deps.Brain.Embedder}
+	r := o.h.Recaller()
 	answer, err := r.Recall(context.Background(), req)
 	require.NoError(o.t, err)
 	return answer
@@ -366,7 +365,7 @@ func TestSection15_1AuthoritativeStore(t *testing.T) {
 			}
 			return count
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 		defer cancel()
 		put := atOnce(func(n int) string {
 			run, err := mneme.StartPut(ctx, h.Temporal, h.TaskQueue,
@@ -616,7 +615,7 @@ func TestSection15_5ProcessModel(t *testing.T) {
 		d.Brain.Extractor = gatedExtractor{d.Brain.Extractor, gate}
 	})
 	o := onlooker{t, h, testkit.Principal()}
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	req := testkit.Request(o.p, schema.SourceUserInput, "I moved to Lisbon.")
 	req.Candidates[0].Speaker = "Ana"
@@ -857,7 +856,7 @@ func TestSection15_8RetrievalInterface(t *testing.T) {
 		}
 	})
 	t.Run("a trust context and a task are required", func(t *testing.T) {
-		r := recall.Recaller{Store: h.Store, Index: h.Deps.Index, Embedder: h.Deps.Brain.Embedder}
+		r := h.Recaller()
 		for field, req := range map[string]schema.RecallRequest{
 			"principal.tenant": {Principal: schema.Principal{Agent: "a"}, Query: "x"},
 			"principal.agent":  {Principal: schema.Principal{Tenant: "t"}, Query: "x"},

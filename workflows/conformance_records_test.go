@@ -16,7 +16,6 @@ import (
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/memory/policy"
-	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/pipeline"
@@ -140,7 +139,7 @@ func (c *conforming) listed(t testing.TB, kind schema.MemoryType, situation stri
 // recalled returns the ids of the results of a recall; the context may be empty.
 func (c *conforming) recalled(t testing.TB, query, situation string) []string {
 	t.Helper()
-	r := recall.Recaller{Store: c.Store, Index: c.Deps.Index, Embedder: c.Deps.Brain.Embedder}
+	r := c.Recaller()
 	response, err := r.Recall(context.Background(),
 		schema.RecallRequest{Principal: c.p, Query: query, Context: json.RawMessage(situation)})
 	require.NoError(t, err)

@@ -12,7 +12,6 @@ import (
 	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/memory/layers"
 	"github.com/mneme/mneme/memory/policy"
-	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
 )
@@ -163,8 +162,8 @@ func TestSection15_8Redaction(t *testing.T) {
 			rules, err = policy.Parse([]byte(file))
 			require.NoError(t, err)
 		}
-		r := recall.Recaller{Store: h.Store, Index: h.Deps.Index, Embedder: h.Deps.Brain.Embedder,
-			Policy: func() *policy.Policy { return rules }}
+		r := h.Recaller()
+		r.Policy = func() *policy.Policy { return rules }
 		answer, err := r.Recall(t.Context(), schema.RecallRequest{Principal: o.p, Query: "salary",
 			Categories: []schema.Category{schema.CategoryDecision}})
 		require.NoError(t, err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/mock"
@@ -34,7 +33,7 @@ func scopeOfPrincipal(p schema.Principal) api.LearnScope {
 
 func consolidate(t testing.TB, h *harness.Harness, in api.LearnInput) (client.WorkflowRun, api.LearnResult) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	run, err := mneme.StartConsolidate(ctx, h.Temporal, h.TaskQueue, in)
 	require.NoError(t, err)
@@ -96,7 +95,7 @@ func TestConsolidateAll(t *testing.T) {
 		testkit.Build(other, n, "linux", testkit.ClearCache(n)).Record(t, h.Store)
 	}
 	sweep := func(tenant string) api.ConsolidateAllResult {
-		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 		defer cancel()
 		run, err := mneme.StartConsolidateAll(ctx, h.Temporal, h.TaskQueue, api.ConsolidateAllInput{Tenant: tenant})
 		require.NoError(t, err)
@@ -117,7 +116,7 @@ func TestLearningWorkerKilled(t *testing.T) {
 	for _, step := range []string{"IndexEvidence", "DecideGroups", "WriteDrafts"} {
 		t.Run(step, func(t *testing.T) {
 			t.Parallel()
-			ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+			ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 			defer cancel()
 			address := testkit.TemporalAddress(t)
 			gate := harness.NewGate(t, address, step)

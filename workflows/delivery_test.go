@@ -6,7 +6,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/serviceerror"
@@ -22,7 +21,7 @@ import (
 // atOnce delivers requests at the same time and waits for every run.
 func atOnce(t *testing.T, h *harness.Harness, requests ...schema.IngestRequest) []mneme.Started {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	started := make([]mneme.Started, len(requests))
 	errs := make([]error, len(requests))

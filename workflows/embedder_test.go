@@ -5,7 +5,6 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -18,7 +17,6 @@ import (
 	"github.com/mneme/mneme/inference/rules"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/internal/testkit/harness"
-	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
 )
@@ -38,7 +36,7 @@ func (e switchable) Embed(ctx context.Context, texts []string) ([][]float32, inf
 
 func syncIndex(t *testing.T, h *harness.Harness) (client.WorkflowRun, api.SyncIndexResult, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	run, err := h.Temporal.ExecuteWorkflow(ctx,
 		client.StartWorkflowOptions{ID: api.SyncIndexWorkflowID(uuid.NewString()), TaskQueue: h.TaskQueue},
@@ -75,7 +73,8 @@ func TestEmbedderDown(t *testing.T) {
 	require.Equal(t, 2, testkit.Rows(t, db, "proposals",
 		"array_to_string(warnings, ' ') LIKE '%embedding unavailable%'"))
 
-	r := recall.Recaller{TimeoutFactor: 10, Store: h.Store, Index: h.Deps.Index, Embedder: embedder}
+	r := h.Recaller()
+	r.Embedder = embedder
 	recalled := func() schema.RecallResponse {
 		answer, err := r.Recall(context.Background(),
 			schema.RecallRequest{Principal: p, Query: "where did Ana move, Lisbon?"})

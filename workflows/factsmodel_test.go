@@ -237,7 +237,7 @@ func TestReadingFactsHeldByTheBudget(t *testing.T) {
 // once, and the model is not asked again.
 func TestReadingFactsWorkerKilled(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	model := answering(t, 0, func(string) any {
 		return map[string]any{"facts": []any{map[string]any{"text": "Staging uses Postgres",

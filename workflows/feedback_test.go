@@ -3,7 +3,6 @@ package workflows_test
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -22,7 +21,7 @@ import (
 func feedback(t testing.TB, h *harness.Harness,
 	req schema.FeedbackRequest) (client.WorkflowRun, schema.FeedbackResult, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	run, err := mneme.StartFeedback(ctx, h.Temporal, h.TaskQueue, req)
 	require.NoError(t, err)

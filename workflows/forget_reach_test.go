@@ -55,7 +55,7 @@ func TestEraseLeavesForeignRunsAlone(t *testing.T) {
 	h := harness.New(t, nil)
 	p, victim := testkit.Principal(), testkit.Principal()
 	victim.Tenant = p.Tenant + "-victim"
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	known(t, h, victim, "The victim's tea is served hot.")
 	waiting, _ := startForget(t, h, forgetRequest(victim, "", schema.Selector{Query: "tea"}))
@@ -163,7 +163,7 @@ func TestRequestsAreDroppedWhenTheirRunEnds(t *testing.T) {
 	t.Parallel()
 	t.Run("cancelled", func(t *testing.T) {
 		t.Parallel()
-		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 		defer cancel()
 		h := harness.New(t, nil)
 		p := testkit.Principal()
@@ -208,7 +208,7 @@ func TestRequestsAreDroppedWhenTheirRunEnds(t *testing.T) {
 	})
 	t.Run("refused and failed", func(t *testing.T) {
 		t.Parallel()
-		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 		defer cancel()
 		h := harness.New(t, func(d *workflows.Dependencies) { d.Policy.Mode = schema.ModeFrozen })
 		p := testkit.Principal()
@@ -241,7 +241,7 @@ func putOf(t *testing.T, p schema.Principal, word string) schema.PutRequest {
 func TestSyncIndexSweepsAbandonedRequests(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t, nil)
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	for name, age := range map[string]time.Duration{"old": 8 * 24 * time.Hour, "young": 6 * 24 * time.Hour} {
 		require.NoError(t, h.Store.Accept(ctx, schema.OperationRef{Tenant: "t-" + name, ID: name}, "put",
@@ -260,7 +260,7 @@ func TestMalformedConfirmationBySignalIsIgnored(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t, nil)
 	p := testkit.Principal()
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	known(t, h, p, "Tea is served hot.")
 	h.StopWorker()
@@ -300,7 +300,7 @@ func TestFailedForgetResumes(t *testing.T) {
 	req.OperationID = "op-1"
 	run, preview := startForget(t, h, req)
 	confirmForget(t, h, p, preview)
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	require.Error(t, run.Get(ctx, nil))
 	again, second := startForget(t, h, req)
@@ -330,7 +330,7 @@ func TestForgetKilledTwice(t *testing.T) {
 	victim := harness.StartProcess(t, settings)
 	run, preview := startForget(t, h, inBatches(forgetRequest(p, "", schema.Selector{All: true})))
 	confirmForget(t, h, p, preview)
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	for i, gate := range gates {
 		require.NoError(t, gate.WaitHeld(ctx), victim.Output())
@@ -366,7 +366,7 @@ func TestForgetStopsNoForeignRun(t *testing.T) {
 	})
 	p, victim := testkit.Principal(), testkit.Principal()
 	victim.Tenant = p.Tenant + "-victim"
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	known(t, h, victim, "The victim's tea is served hot.")
 	waiting, _ := startForget(t, h, forgetRequest(victim, "", schema.Selector{Query: "tea"}))
@@ -404,7 +404,7 @@ func TestForgetCancelledWhileItSelects(t *testing.T) {
 		}
 		return out, err
 	}))
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	run, err := mneme.StartForget(ctx, h.Temporal, h.TaskQueue, forgetRequest(p, "", schema.Selector{Query: "tea"}))
 	require.NoError(t, err)

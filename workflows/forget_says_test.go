@@ -9,7 +9,6 @@ import (
 
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/internal/testkit/harness"
-	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -23,7 +22,7 @@ func TestEraseOfAStatement(t *testing.T) {
 	h.Ingest(t, schema.IngestRequest{Principal: p, Candidates: said.Candidates[:1]})
 	_, ingested := h.Ingest(t, schema.IngestRequest{Principal: p, Candidates: said.Candidates[1:]})
 	require.NotEmpty(t, ingested.MemoryIDs)
-	r := recall.Recaller{Store: h.Store, Index: h.Deps.Index, Embedder: h.Deps.Brain.Embedder}
+	r := h.Recaller()
 	find := func(query string) []schema.RecallResult {
 		out, err := r.Recall(context.Background(), schema.RecallRequest{Principal: p, Query: query})
 		require.NoError(t, err)

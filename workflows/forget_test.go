@@ -54,7 +54,7 @@ func inBatches(req schema.ForgetRequest) schema.ForgetRequest {
 func startForget(t testing.TB, h *harness.Harness,
 	req schema.ForgetRequest) (client.WorkflowRun, schema.ForgetPreview) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	run, err := mneme.StartForget(ctx, h.Temporal, h.TaskQueue, req)
 	require.NoError(t, err)
@@ -72,7 +72,7 @@ func forgetToken(t testing.TB, h *harness.Harness, p schema.Principal, preview s
 
 func confirmForget(t testing.TB, h *harness.Harness, p schema.Principal, preview schema.ForgetPreview) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	_, err := mneme.ConfirmForget(ctx, h.Temporal, preview.WorkflowID,
 		schema.ForgetConfirmation{Token: forgetToken(t, h, p, preview), Actor: "person:bo"})
@@ -81,7 +81,7 @@ func confirmForget(t testing.TB, h *harness.Harness, p schema.Principal, preview
 
 func receiptOf(t testing.TB, run client.WorkflowRun) schema.ForgetReceipt {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	receipt, err := mneme.Outcome[schema.ForgetReceipt](ctx, run)
 	require.NoError(t, err)
@@ -303,7 +303,7 @@ func TestForgetKilledBeforeAcknowledgement(t *testing.T) {
 	victim := harness.StartProcess(t, settings)
 	run, preview := startForget(t, h, inBatches(forgetRequest(p, "", schema.Selector{All: true})))
 	confirmForget(t, h, p, preview)
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	require.NoError(t, gate.WaitHeld(ctx), victim.Output())
 	victim.Kill()
@@ -423,7 +423,7 @@ func TestForgetStopsARunningPipeline(t *testing.T) {
 				d.Brain.Extractor = g
 			})
 			p := testkit.Principal()
-			ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+			ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 			defer cancel()
 			texts := []string{"The " + canary + " came by."}
 			if !alone {
@@ -487,7 +487,7 @@ func TestEraseLeavesNoTrace(t *testing.T) {
 	c := harness.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
 	h := harness.NewAt(t, testkit.DatabaseURL(t), c, nil)
 	p := testkit.Principal()
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 
 	req := testkit.Request(p, schema.SourceUserInput, "I live in "+canary+" and work at Acme.",

@@ -3,7 +3,6 @@ package workflows_test
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -24,7 +23,7 @@ func TestForgetGuardedByItsVersion(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t, nil)
 	o := onlooker{t, h, testkit.Principal()}
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	id := known(t, h, o.p, "Tea is served hot.")[0]
 	tags := []string{"drinks"}

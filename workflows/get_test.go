@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -23,7 +22,7 @@ import (
 // getBy reads by id through the workflow.
 func getBy(t testing.TB, h *harness.Harness, req schema.GetRequest) client.WorkflowRun {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	run, err := mneme.StartGet(ctx, h.Temporal, h.TaskQueue, req)
 	require.NoError(t, err)

@@ -83,7 +83,7 @@ func (x indexed) remember(n int) {
 }
 
 func (x indexed) recaller() *recall.Recaller {
-	return &recall.Recaller{TimeoutFactor: 4, Store: x.Store, Index: x.qdrant,
+	return &recall.Recaller{TimeoutFactor: harness.RecallTimeoutFactor, Store: x.Store, Index: x.qdrant,
 		Embedder: &vector.Embedders{Configured: x.Deps.Brain.Embedder, Other: embedderOf, Store: x.Store,
 			Index: x.qdrant.Name()}}
 }
@@ -100,7 +100,7 @@ func (x indexed) recall(r *recall.Recaller) (schema.RecallResponse, bool) {
 
 func (x indexed) reindex(in api.ReindexInput) (api.ReindexResult, error) {
 	x.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	in.GraceSeconds = -1
 	run, err := x.start(ctx, in)
@@ -121,7 +121,7 @@ func (x indexed) start(ctx context.Context, in api.ReindexInput) (func(any) erro
 
 func (x indexed) drift() api.DriftResult {
 	x.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	run, err := x.Temporal.ExecuteWorkflow(ctx, clientOptions("drift", x.TaskQueue), workflows.DriftCheck,
 		api.DriftInput{})
@@ -241,7 +241,7 @@ func TestALostIndex(t *testing.T) {
 	_, _, err = syncIndex(t, x.Harness)
 	require.NoError(t, err, "the check is already running")
 	close(release)
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	var result api.DriftResult
 	require.NoError(t, x.Temporal.GetWorkflow(ctx, api.DriftWorkflowID(x.qdrant.Name()), "").Get(ctx, &result))
@@ -380,7 +380,7 @@ func TestReindexContinuesOnAnotherWorker(t *testing.T) {
 		hits <- method
 		return status.Error(codes.Unavailable, "the line is dead")
 	})
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	wait, err := x.start(ctx, api.ReindexInput{GraceSeconds: -1})
 	require.NoError(t, err)
@@ -415,7 +415,7 @@ func TestReindexCancelled(t *testing.T) {
 	t.Parallel()
 	x := newIndexed(t)
 	x.remember(4)
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	options := clientOptions("reindex", x.TaskQueue)
 	var once sync.Once

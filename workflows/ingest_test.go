@@ -9,7 +9,6 @@ import (
 
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/internal/testkit/harness"
-	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -23,7 +22,7 @@ func TestIngestAndRecall(t *testing.T) {
 	require.Len(t, started.Ack.MemoryIDs, 1)
 	require.Zero(t, result.Dead)
 
-	r := recall.Recaller{TimeoutFactor: 10, Store: h.Store, Index: h.Deps.Index, Embedder: h.Deps.Brain.Embedder}
+	r := h.Recaller()
 	answer, err := r.Recall(ctx, schema.RecallRequest{Principal: p, Query: "when may we deploy"})
 	require.NoError(t, err)
 	require.Empty(t, answer.Meta.Degraded)

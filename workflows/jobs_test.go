@@ -29,7 +29,7 @@ func echo(source string) testkit.ModelReply { return testkit.FactsOf("It is know
 
 func resume(t *testing.T, h *harness.Harness, in api.ResumeInput) (api.IngestResult, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	run, err := mneme.StartResume(ctx, h.Temporal, h.TaskQueue, in)
 	require.NoError(t, err)
@@ -227,7 +227,7 @@ func TestCancelledRunMarksItsJobsDead(t *testing.T) {
 	})
 	h := harness.New(t, func(d *workflows.Dependencies) { d.Brain = model.Brain(t) })
 	p := testkit.Principal()
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	started, err := mneme.StartIngest(ctx, h.Temporal, h.TaskQueue,
 		testkit.Request(p, schema.SourceObservation, "nobody wants this any more."))

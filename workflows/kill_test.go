@@ -98,7 +98,7 @@ func TestWorkerKilledBeforeAcknowledgement(t *testing.T) {
 		"LinkEntities", "IndexBatch", "CompleteJobs"} {
 		t.Run(activity, func(t *testing.T) {
 			t.Parallel()
-			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+			ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 			defer cancel()
 			address := testkit.TemporalAddress(t)
 			gate := harness.NewGate(t, address, activity)

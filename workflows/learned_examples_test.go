@@ -12,7 +12,6 @@ import (
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/internal/testkit/harness"
-	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/ledger"
 )
@@ -82,7 +81,7 @@ func TestGoAndPythonFromSessionsToRecall(t *testing.T) {
 			"").Ends(schema.OutcomeSuccess).Record(t, h.Store)
 	}
 	consolidate(t, h, api.LearnInput{LearnScope: scopeOfPrincipal(p)})
-	recaller := recall.Recaller{Store: h.Store, Index: h.Deps.Index, Embedder: h.Deps.Brain.Embedder}
+	recaller := h.Recaller()
 	for kind, want := range map[string]string{"backend_service": "I prefer Go", "data_science": "I prefer Python"} {
 		found, err := recaller.Recall(context.Background(), schema.RecallRequest{Principal: p,
 			Query: "Which language does the user prefer?", Types: []schema.MemoryType{schema.TypeSemantic},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -25,7 +24,7 @@ var longKey = strings.Repeat("k", 180)
 // startUnbounded starts a run as versions without a bound on ids did, and waits for its result.
 func startUnbounded[R any](t *testing.T, h *harness.Harness, kind string, p schema.Principal, fn, in any) R {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), harness.WaitLimit)
 	defer cancel()
 	id := kind + "/" + p.Tenant + "/" + p.Agent + "/" + longKey
 	require.Greater(t, len(id), api.MaxIDLength)

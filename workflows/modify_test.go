@@ -6,7 +6,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -20,7 +19,6 @@ import (
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/memory/policy"
-	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
 )
@@ -32,7 +30,7 @@ func modifyRequest(p schema.Principal, patches ...schema.Patch) schema.ModifyReq
 
 func modify(t testing.TB, h *harness.Harness, req schema.ModifyRequest) (client.WorkflowRun, schema.ModifyResult) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	run, err := mneme.StartModify(ctx, h.Temporal, h.TaskQueue, req)
 	require.NoError(t, err)
@@ -43,7 +41,7 @@ func modify(t testing.TB, h *harness.Harness, req schema.ModifyRequest) (client.
 
 func recoverMemories(t testing.TB, h *harness.Harness, req schema.RecoverRequest) schema.RecoverResult {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	run, err := mneme.StartRecover(ctx, h.Temporal, h.TaskQueue, req)
 	require.NoError(t, err)
@@ -91,7 +89,7 @@ func TestModifyAndRecover(t *testing.T) {
 	require.Equal(t, run.GetRunID(), again.GetRunID())
 	require.Equal(t, result, same)
 	// The same holds after Temporal has deleted the run; a new run returns the first result.
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	rerun, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: run.GetID(), TaskQueue: h.TaskQueue},
 		workflows.Modify, req)
@@ -139,7 +137,8 @@ func TestModifyWhileTheEmbedderIsDown(t *testing.T) {
 	_, synced, err := syncIndex(t, h)
 	require.NoError(t, err)
 	require.Equal(t, 1, synced.Embedded)
-	r := recall.Recaller{Store: h.Store, Index: h.Deps.Index, Embedder: embedder}
+	r := h.Recaller()
+	r.Embedder = embedder
 	answer, err := r.Recall(context.Background(), schema.RecallRequest{Principal: p, Query: text})
 	require.NoError(t, err)
 	require.Len(t, answer.Results, 1)
@@ -195,7 +194,7 @@ func TestModifyWorkerKilledBeforeAcknowledgement(t *testing.T) {
 	for _, activity := range []string{"Accept", "Modify", "IndexMemories"} {
 		t.Run(activity, func(t *testing.T) {
 			t.Parallel()
-			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+			ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 			defer cancel()
 			address := testkit.TemporalAddress(t)
 			gate := harness.NewGate(t, address, activity)
@@ -238,7 +237,7 @@ func TestModifyStartedManyTimes(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+			ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 			defer cancel()
 			run, err := mneme.StartModify(ctx, h.Temporal, h.TaskQueue, req)
 			if err != nil {
@@ -270,7 +269,7 @@ func TestModifyKeepsContentOutOfHistory(t *testing.T) {
 	_, err := db.Exec(context.Background(),
 		`ALTER TABLE memories ADD CONSTRAINT broken CHECK (who NOT LIKE '%`+canary+`%') NOT VALID`)
 	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	text, who := "Tea is drunk by the "+canary+".", "the "+canary
 	req := modifyRequest(p, schema.Patch{ID: ids[0], Content: &text, Who: &who, Tags: &[]string{"tag" + canary},

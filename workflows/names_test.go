@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -123,7 +122,7 @@ func TestRunsWithTheLongestNames(t *testing.T) {
 	forget := forgetRequest(p, "", schema.Selector{Query: "tea"})
 	forget.OperationID = strings.Repeat("f", schema.MaxIdempotencySize)
 	run := a.start(t, api.OperationForget, forget)
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), harness.WaitLimit)
 	defer cancel()
 	joined, err := waitFor(ctx, h.Temporal, api.OperationWorkflowID(api.KindForget, forget.Operation, forget))
 	require.NoError(t, err)

@@ -135,7 +135,7 @@ func (a *callingAgents) start(t testing.TB, operation string, input any) client.
 // within waits for the end of a run.
 func within(t testing.TB, run client.WorkflowRun, out any) error {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	return run.Get(ctx, out)
 }
@@ -301,7 +301,7 @@ func TestNexusDeliveredTwice(t *testing.T) {
 // caller gets its result, and everything is written once.
 func TestNexusHandlerKilled(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	address := testkit.TemporalAddress(t)
 	gate := harness.NewGate(t, address, "RespondNexusTaskCompleted")
@@ -342,7 +342,7 @@ func TestNexusCallerCancelled(t *testing.T) {
 	a := newAgents(t, h.Temporal, harness.Namespace, h.TaskQueue)
 	p := testkit.Principal()
 	ids := known(t, h, p, "Tea is served hot.")
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	cancelled := func(run client.WorkflowRun) {
 		require.NoError(t, a.temporal.CancelWorkflow(ctx, run.GetID(), run.GetRunID()))
@@ -488,7 +488,7 @@ func TestNexusRecallTakesLong(t *testing.T) {
 	p := testkit.Principal()
 	id := known(t, h, p, "Tea is served hot.")[0]
 	at.id = uuid.MustParse(id)
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	db := testkit.Owner(t, h.DatabaseURL)
 	_, err := db.Exec(ctx, "BEGIN")

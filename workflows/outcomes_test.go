@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -232,7 +231,7 @@ func recordLearning(t *testing.T) {
 	run, _ := consolidate(t, h, api.LearnInput{LearnScope: scopeOfPrincipal(p)})
 	record(t, h, "consolidate", run.GetID(), run.GetRunID())
 	testkit.Build(p, 10, "linux", testkit.ClearCache(10)).Record(t, h.Store)
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	run, err := mneme.StartConsolidateAll(ctx, h.Temporal, h.TaskQueue, api.ConsolidateAllInput{Tenant: p.Tenant})
 	require.NoError(t, err)

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
@@ -58,7 +57,7 @@ func TestOverloadWaits(t *testing.T) {
 		return run()
 	}}}
 	h.StartWorkerWith(t, options)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), harness.WaitLimit)
 	defer cancel()
 	p := testkit.Principal()
 	var all sync.WaitGroup

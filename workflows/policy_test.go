@@ -12,7 +12,6 @@ import (
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/memory/policy"
-	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
 )
@@ -72,7 +71,7 @@ func TestASecretIsNotRecalledByDefault(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, schema.SensitivityHyper, m.Sensitivity)
 
-	r := recall.Recaller{Store: h.Store, Index: h.Deps.Index, Embedder: h.Deps.Brain.Embedder}
+	r := h.Recaller()
 	for _, query := range []string{"what is the password of the vault", "where does Dana live"} {
 		answer, err := r.Recall(ctx, schema.RecallRequest{Principal: p, Query: query})
 		require.NoError(t, err)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -20,7 +19,6 @@ import (
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/memory/proposals"
-	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
 )
@@ -43,7 +41,7 @@ func putSkill(name, step string) string {
 
 func runPut(t testing.TB, h *harness.Harness, req schema.PutRequest) (id, runID string, result schema.PutResult) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	run, err := mneme.StartPut(ctx, h.Temporal, h.TaskQueue, req)
 	require.NoError(t, err)
@@ -74,7 +72,7 @@ func TestPutEndToEnd(t *testing.T) {
 	require.Equal(t, 0, testkit.Rows(t, db, "index_outbox", "true"), "the index is updated")
 	require.Equal(t, 0, testkit.Rows(t, db, "staged_requests", "true"))
 	testkit.CheckInvariants(t, db)
-	recaller := recall.Recaller{Store: h.Store, Index: h.Deps.Index, Embedder: h.Deps.Brain.Embedder}
+	recaller := h.Recaller()
 	found, err := recaller.Recall(context.Background(),
 		schema.RecallRequest{Principal: p, Query: canary + " cache mismatch"})
 	require.NoError(t, err)

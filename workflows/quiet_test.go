@@ -40,7 +40,7 @@ func quietHarness(t *testing.T, quiet time.Duration) *harness.Harness {
 // handIn appends the events of a session to its run, which completes with them.
 func handIn(t testing.TB, c client.Client, taskQueue string, s *testkit.Story) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	_, err := mneme.AppendEvents(ctx, c, taskQueue, api.AppendRequest{
 		SessionRef: api.SessionRef{Principal: s.Principal, Session: s.Session}, Events: s.Events})
@@ -50,7 +50,7 @@ func handIn(t testing.TB, c client.Client, taskQueue string, s *testkit.Story) {
 // quietRun returns the run that waits for a scope, or the last one that did; empty if there is none.
 func quietRun(t testing.TB, c client.Client, scope api.LearnScope) (id string, running bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	run, err := c.DescribeWorkflow(ctx, api.ConsolidateWhenQuietID(scope), "")
 	if err != nil {
@@ -62,7 +62,7 @@ func quietRun(t testing.TB, c client.Client, scope api.LearnScope) (id string, r
 // quietResult waits for the result of a scope's waiting run.
 func quietResult(t testing.TB, c client.Client, scope api.LearnScope) api.ConsolidateWhenQuietResult {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	require.Eventually(t, func() bool {
 		id, _ := quietRun(t, c, scope)
@@ -191,7 +191,7 @@ func TestAutomaticConsolidationSurvivesKills(t *testing.T) {
 	for _, step := range []string{"CloseSession", "EvidenceDue"} {
 		t.Run(step, func(t *testing.T) {
 			t.Parallel()
-			ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+			ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 			defer cancel()
 			address := testkit.TemporalAddress(t)
 			gate := harness.NewGate(t, address, step)

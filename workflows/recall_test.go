@@ -6,7 +6,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -29,7 +28,7 @@ import (
 // recallBy recalls through the workflow.
 func recallBy(t testing.TB, h *harness.Harness, req schema.RecallRequest) (client.WorkflowRun, schema.RecallResponse) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	run, err := mneme.StartRecall(ctx, h.Temporal, h.TaskQueue, req)
 	require.NoError(t, err)
@@ -178,7 +177,7 @@ func TestEraseReachesRecalls(t *testing.T) {
 // listed waits until a completed run is found by a query, because visibility is eventually consistent.
 func listed(t testing.TB, c client.Client, id string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	require.NoError(t, testkit.Eventually(ctx, func() error {
 		found, err := c.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{Namespace: harness.Namespace,

@@ -61,7 +61,7 @@ func thoughts(p schema.Principal, from, n int) (out []ledger.Event) {
 
 func reflectOn(t testing.TB, h *harness.Harness, in api.ReflectInput) api.ReflectResult {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	if in.Stream == "" {
 		in.Stream = stream
@@ -168,7 +168,7 @@ func TestReflectContinuesAsNew(t *testing.T) {
 	h := harness.New(t, nil)
 	p := testkit.Principal()
 	appendEvents(t, h.Store, p, thoughts(p, 0, 51*views.MaxSpan)...)
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	out, err := mneme.Reflect(ctx, h.Temporal, h.TaskQueue,
 		api.ReflectInput{Principal: p, Stream: stream, Threshold: 8})
@@ -361,7 +361,7 @@ func TestReflectingWorkerKilled(t *testing.T) {
 	for _, point := range []string{"before the append", "after the append"} {
 		t.Run(point, func(t *testing.T) {
 			t.Parallel()
-			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+			ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 			defer cancel()
 			address := testkit.TemporalAddress(t)
 			gate := harness.NewGate(t, address, "AppendBelief")

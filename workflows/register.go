@@ -78,6 +78,8 @@ type Dependencies struct {
 	// ObserveAdvice, which may be nil, is called for every answer and report (recall/advising.Adviser).
 	ObserveAdvice func(operation, outcome string, took time.Duration)
 
+	RecallTimeoutFactor float64 // multiplies the deadlines within a recall (recall.Recaller.TimeoutFactor); 0 means 1
+
 	Observe func(schema.RecallMeta, time.Duration, error) // called for every recall (recall.Recaller); may be nil
 
 	// ReflectionVisibility is the widest visibility of a belief; empty: every agent of the tenant.
@@ -104,6 +106,7 @@ func (d Dependencies) recaller() *recall.Recaller {
 		Others:    d.Embedders, Now: d.Now})
 	r.TrustKey, r.Policy, r.With, r.Without, r.DailyDecay, r.Observe = d.TrustKey, d.Rules,
 		d.With, d.Without, d.ImportanceDecay, d.Observe
+	r.TimeoutFactor = d.RecallTimeoutFactor
 	return r
 }
 

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -99,7 +98,7 @@ func TestBadRequestsAreRefused(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t, nil)
 	db := testkit.Owner(t, h.DatabaseURL)
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	runs := map[string]client.WorkflowRun{}
 	for field, raw := range badRequests() {
@@ -142,7 +141,7 @@ func TestBadRequestsAreRefused(t *testing.T) {
 func TestBadRequestWithUpdate(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t, nil)
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	raw := badRequests()["candidates[1].category"]
 	start := h.Temporal.NewWithStartWorkflowOperation(client.StartWorkflowOptions{ID: "raw/" + uuid.NewString(),
@@ -168,7 +167,7 @@ func TestBadRequestWithUpdate(t *testing.T) {
 func TestRequestsOfTheWrongShape(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t, nil)
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	candidate := func(field string, value any) map[string]any {
 		return map[string]any{"principal": map[string]any{"tenant": "t", "agent": "a"},
@@ -199,7 +198,7 @@ func TestRequestsOfTheWrongShape(t *testing.T) {
 // startRaw starts a run with an invalid request, as a client that does not validate.
 func startRaw(t *testing.T, h *harness.Harness, raw map[string]any) (id, runID string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	run, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: "raw/" + uuid.NewString(),
 		TaskQueue: h.TaskQueue}, "Ingest", raw)
@@ -213,7 +212,7 @@ func startRaw(t *testing.T, h *harness.Harness, raw map[string]any) (id, runID s
 func TestUpdatesSayWhatIsWrongWithTheRequest(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t, nil)
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	whose := `"principal": {"tenant": "t", "agent": "a"}`
 	for _, test := range []struct{ workflow, update, request, field, problem string }{
@@ -254,7 +253,7 @@ func TestUpdatesSayWhatIsWrongWithTheRequest(t *testing.T) {
 func TestFieldsOfNewerClients(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t, nil)
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	p := testkit.Principal()
 	whose := map[string]any{"tenant": p.Tenant, "agent": p.Agent, "team": "new"}

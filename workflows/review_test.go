@@ -25,7 +25,6 @@ import (
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/internal/testkit/harness"
-	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/pipeline"
@@ -308,7 +307,7 @@ func decision(p schema.Principal, item schema.ReviewItem, d schema.Decision) sch
 
 func decide(t *testing.T, h *harness.Harness, req schema.ReviewRequest, batch string) schema.ReviewResult {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	result, err := mneme.Decide(ctx, h.Temporal, h.TaskQueue, req, batch)
 	require.NoError(t, err)
@@ -329,7 +328,7 @@ func reviewEnds(t *testing.T, h *harness.Harness, id string) api.ReviewProgress 
 
 func runEnds(t *testing.T, h *harness.Harness, id, runID string) api.ReviewProgress {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	var p api.ReviewProgress
 	require.NoError(t, h.Temporal.GetWorkflow(ctx, id, runID).Get(ctx, &p))
@@ -339,7 +338,7 @@ func runEnds(t *testing.T, h *harness.Harness, id, runID string) api.ReviewProgr
 // reviewWaits waits until a run has its one open proposal.
 func reviewWaits(t *testing.T, h *harness.Harness, id string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	require.NoError(t, testkit.Eventually(ctx, func() error {
 		answer, err := h.Temporal.QueryWorkflow(ctx, id, "", api.QueryProgress)
@@ -392,7 +391,7 @@ func TestAChangedPreferenceWaitsForApproval(t *testing.T) {
 			for _, event := range rawHistory(t, h.Temporal, batchRun(t, h, p, result.BatchID), "") {
 				require.NotContains(t, event.GetEventType().String(), "Cancel", "the child is abandoned")
 			}
-			r := recall.Recaller{Store: h.Store, Index: h.Deps.Index, Embedder: h.Deps.Brain.Embedder}
+			r := h.Recaller()
 			recalled := func() (out []string) {
 				answer, err := r.Recall(ctx, schema.RecallRequest{Principal: p,
 					Query: "What does Dana prefer for backend services?"})
@@ -468,7 +467,7 @@ func TestManyDecideAtOnce(t *testing.T) {
 		go func() {
 			req := decision(p, item, schema.DecisionApprove)
 			req.Actor = fmt.Sprintf("operator:%d", i)
-			ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+			ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 			defer cancel()
 			r, err := mneme.Decide(ctx, h.Temporal, h.TaskQueue, req, result.BatchID)
 			results <- r

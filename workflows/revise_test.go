@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -37,7 +36,7 @@ func prefers(language, conditions string) schema.MemoryRecord {
 // putRecord puts a record through its workflow and returns its id.
 func putRecord(t testing.TB, c client.Client, queue string, p schema.Principal, m schema.MemoryRecord) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	run, err := mneme.StartPut(ctx, c, queue,
 		schema.PutRequest{Operation: schema.Operation{Principal: p}, Records: []schema.MemoryRecord{m}})
@@ -58,7 +57,7 @@ func reviseRequest(p schema.Principal, action schema.ReviseAction, record *schem
 func revise(t testing.TB, c client.Client, queue string,
 	req schema.ReviseRequest) (client.WorkflowRun, schema.ReviseResult) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	run, err := mneme.StartRevise(ctx, c, queue, req)
 	require.NoError(t, err)
@@ -169,7 +168,7 @@ func TestReviseWhileTheEmbedderIsDown(t *testing.T) {
 // A worker is killed after the revision has been committed and before the acknowledgement.
 func TestReviseWorkerKilledBeforeAcknowledgement(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	address := testkit.TemporalAddress(t)
 	gate := harness.NewGate(t, address, "Revise")

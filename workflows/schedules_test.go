@@ -28,7 +28,7 @@ import (
 // newSchedules are the schedules of a new namespace without a worker.
 func newSchedules(t *testing.T) (context.Context, mneme.Schedules) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	t.Cleanup(cancel)
 	address := testkit.TemporalAddress(t)
 	namespace := harness.NewNamespace(t, address)

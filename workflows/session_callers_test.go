@@ -33,7 +33,7 @@ func appendTwice(ctx workflow.Context, taskQueue string, req api.AppendRequest) 
 func TestAnotherWorkflowAppendsByActivity(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t, nil)
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	w := worker.New(h.Temporal, h.TaskQueue+"-others", worker.Options{WorkerStopTimeout: time.Second})
 	w.RegisterWorkflow(appendTwice)
@@ -84,7 +84,7 @@ func TestAnotherWorkflowAppendsByActivity(t *testing.T) {
 func TestSessionStartsReflection(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t, nil)
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	ref := sessionRef("reflecting")
 	settings := api.SessionSettings{ReflectionThreshold: 4}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	enumspb "go.temporal.io/api/enums/v1"
@@ -37,7 +36,7 @@ const birdsong = "the fourth canary sings at midnight"
 func newAviary(t *testing.T, h *harness.Harness) *aviary {
 	t.Helper()
 	a := &aviary{Harness: h, t: t, episodes: map[string]string{}, tenant: testkit.Principal().Tenant}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	ref := func(agent, user, stream string) api.SessionRef {
 		return api.SessionRef{Principal: schema.Principal{Tenant: a.tenant, Agent: agent, User: user},
@@ -77,7 +76,7 @@ func (a *aviary) telling() []string {
 // erase erases u1 everywhere. It waits for a minute at most, because a permanent failure must not be retried for
 // longer.
 func (a *aviary) erase() (api.EraseEventsResult, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	return mneme.EraseEvents(ctx, a.Temporal, a.TaskQueue, a.request())
 }

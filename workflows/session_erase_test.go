@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/workflowservice/v1"
@@ -56,7 +55,7 @@ func canaryEvent(id, text string) ledger.Event {
 func TestErasedEventsAreInNoHistory(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t, nil)
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	open, over := sessionRef("open"), sessionRef("over")
 	over.Principal = open.Principal
@@ -130,7 +129,7 @@ func TestErasedEventsAreInNoContext(t *testing.T) {
 			return 7, nil
 		}
 	})
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	p := testkit.Principal()
 	const text = "the third canary sings at dusk"
@@ -172,7 +171,7 @@ func TestErasedEventsAreInNoContext(t *testing.T) {
 func TestErasedEpisodeIsInNoHistory(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t, nil)
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	ref := sessionRef("told")
 	const text = "the second canary sings at noon"

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -43,7 +42,7 @@ func TestSessionWorkerKilledBeforeAcknowledgement(t *testing.T) {
 		for _, step := range []string{"OpenSession", "AppendSessionEvents", "CloseSession"} {
 			t.Run(name+"/"+step, func(t *testing.T) {
 				t.Parallel()
-				ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+				ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 				defer cancel()
 				address := testkit.TemporalAddress(t)
 				gate := harness.NewGate(t, address, step)

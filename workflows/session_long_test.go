@@ -111,7 +111,7 @@ func TestLongSessionContinuesAsNew(t *testing.T) {
 func TestAppendingWhileClosing(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t, nil)
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	ref := sessionRef("restless")
 	var wg sync.WaitGroup
@@ -227,7 +227,7 @@ func TestSessionSurvivesKilledWorkers(t *testing.T) {
 func TestIdleSessionCloses(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t, nil)
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	ref := sessionRef("idle")
 	settings := api.SessionSettings{IdleSeconds: 2}

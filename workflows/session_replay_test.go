@@ -19,7 +19,7 @@ import (
 // signal and through the ledger, and is closed; one that is recorded whole; and the erasing of an event.
 func recordSessions(t *testing.T) {
 	h := harness.New(t, nil)
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	ref := sessionRef("captured")
 	id := api.SessionWorkflowID(ref)
@@ -62,7 +62,7 @@ func recordSessions(t *testing.T) {
 // recordErasedAndRebuilt runs the workflows of these histories: erasing an event that no session had, and a rebuild
 // that compares and restores what was lost.
 func recordErasedAndRebuilt(t *testing.T, h *harness.Harness, ref api.SessionRef) {
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	lone := says("lone", ref.Principal.Agent, ledger.KindAgentThought, "on a stream without a session")
 	appendEvents(t, h.Store, ref.Principal, lone)

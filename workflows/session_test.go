@@ -75,7 +75,7 @@ func requireGapless(t testing.TB, h *harness.Harness, ref api.SessionRef) []stri
 func TestSessionAppendsAndCloses(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t, nil)
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	ref := sessionRef("build-1")
 	out, err := mneme.AppendEvents(ctx, h.Temporal, h.TaskQueue,
@@ -127,7 +127,7 @@ func TestSessionAppendsAndCloses(t *testing.T) {
 func TestSessionRefusesABeliefWithoutEvidence(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t, nil)
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	ref := sessionRef("beliefs")
 	belief := func(id, on string) ledger.Event {
@@ -163,7 +163,7 @@ func TestSessionRefusesABeliefWithoutEvidence(t *testing.T) {
 func TestRecordSession(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t, nil)
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	req := api.RecordRequest{SessionRef: sessionRef("whole"),
 		Events: append(sessionThoughts("w", 0, 20), runEnded("end"))}
@@ -185,7 +185,7 @@ func TestRecordSession(t *testing.T) {
 func TestSixteenWritersAppendToOneSession(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t, nil)
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	ref := sessionRef("busy")
 	var wg sync.WaitGroup

@@ -14,7 +14,6 @@ import (
 	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/lifecycle"
-	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
 )
@@ -39,7 +38,7 @@ func TestWithoutAPipelineSourcesAreKept(t *testing.T) {
 	jobs, err := h.Store.JobCounts(context.Background(), p.Tenant)
 	require.NoError(t, err)
 	require.Equal(t, map[schema.JobState]int64{schema.JobCompleted: 1}, jobs)
-	r := recall.Recaller{TimeoutFactor: 10, Store: h.Store, Index: h.Deps.Index, Embedder: h.Deps.Brain.Embedder}
+	r := h.Recaller()
 	answer, err := r.Recall(context.Background(), schema.RecallRequest{Principal: p, Query: "where does Nadia live"})
 	require.NoError(t, err)
 	require.Len(t, answer.Results, 1)

@@ -67,7 +67,7 @@ func faded(t testing.TB, h *harness.Harness, p schema.Principal, n int) []string
 // sweep runs a sweep under a unique id.
 func sweep(t testing.TB, h *harness.Harness, fn any, in api.SweepInput) (client.WorkflowRun, api.SweepResult, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	run, err := h.Temporal.ExecuteWorkflow(ctx, clientOptions("sweep", h.TaskQueue), fn, in)
 	require.NoError(t, err)
@@ -118,7 +118,7 @@ func TestSweepCancelledInTheMiddle(t *testing.T) {
 	p := testkit.Principal()
 	const n = 40
 	faded(t, h, p, n)
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	left := func() int { return testkit.Rows(t, owner, "memories", "live") }
 	// A sweep skips locked rows, so the test slows down a table that all batches write to.

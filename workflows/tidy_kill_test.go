@@ -74,7 +74,7 @@ func TestTidyingWorkerKilled(t *testing.T) {
 		for _, step := range of.steps {
 			t.Run(of.name+"/"+step, func(t *testing.T) {
 				t.Parallel()
-				ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+				ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 				defer cancel()
 				address := testkit.TemporalAddress(t)
 				gate := harness.NewGate(t, address, step)

@@ -15,7 +15,6 @@ import (
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/memory/proposals"
-	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/edit"
 	"github.com/mneme/mneme/workflows"
@@ -25,7 +24,7 @@ import (
 // learnNow runs one learning workflow over a principal's private memories.
 func learnNow(t testing.TB, h *harness.Harness, workflow any, in api.LearnInput) (client.WorkflowRun, api.LearnResult) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	run, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: "learn/" + uuid.NewString(),
 		TaskQueue: h.TaskQueue}, workflow, in)
@@ -359,7 +358,7 @@ func TestPreferencesForkByProjectKind(t *testing.T) {
 			WHERE live AND type = 'semantic' AND created_by = 'consolidation' ORDER BY 1`))
 	require.Equal(t, 6, testkit.Rows(t, db, "memory_links", "predicate = 'derived_from'"))
 	testkit.CheckInvariants(t, db)
-	recaller := recall.Recaller{Store: h.Store, Index: h.Deps.Index, Embedder: h.Deps.Brain.Embedder}
+	recaller := h.Recaller()
 	for kind, want := range map[string]string{"go": "I prefer gofmt for formatting.",
 		"python": "I prefer black for formatting."} {
 		found, err := recaller.Recall(context.Background(), schema.RecallRequest{Principal: p,

@@ -57,7 +57,7 @@ func readTopic(t testing.TB, h *harness.Harness, topic topics.Topic) topics.Topi
 func refresh(t testing.TB, h *harness.Harness, topic topics.Topic,
 	shadow bool) (client.WorkflowRun, api.RefreshTopicResult) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	run, err := mneme.StartRefreshTopic(ctx, h.Temporal, h.TaskQueue,
 		api.RefreshTopicInput{Tenant: topic.Principal.Tenant, Topic: topic.ID, Shadow: shadow})
@@ -137,7 +137,7 @@ func TestRefreshTopics(t *testing.T) {
 		open = append(open, openTopic(t, h.Store, p, billing), openTopic(t, h.Store, p, "Who owns the moon?"))
 	}
 	sweep := func() api.RefreshTopicsResult {
-		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 		defer cancel()
 		run, err := mneme.StartRefreshTopics(ctx, h.Temporal, h.TaskQueue, api.RefreshTopicsInput{})
 		require.NoError(t, err)
@@ -271,7 +271,7 @@ func TestTopicWorkerKilled(t *testing.T) {
 	for _, step := range []string{"CheckTopic", "DraftTopic", "PublishTopic"} {
 		t.Run(step, func(t *testing.T) {
 			t.Parallel()
-			ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+			ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 			defer cancel()
 			model := testkit.NewModel(t, func(context.Context, testkit.ModelCall) testkit.ModelReply {
 				return testkit.ModelReply{Content: `{"sentences":[{"text":"Billing runs on Postgres.","sources":[1]}]}`}
@@ -418,7 +418,7 @@ func TestTopicSweepCancelled(t *testing.T) {
 func TestRefreshTopicRefusesInvalidRequests(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t, nil)
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	for topic, problem := range map[string]string{"x": "must be the id of a topic", uuid.NewString(): "not found"} {
 		run, err := h.Temporal.ExecuteWorkflow(ctx, clientOptions("topic", h.TaskQueue), learn.RefreshTopic,

@@ -70,7 +70,7 @@ func TestAnAcceptedDecisionSurvivesItsRun(t *testing.T) {
 				h := newHeld(t, "DecideProposal", after)
 				p := testkit.Principal()
 				result, item := moved(t, h.Harness, p, "Dana lives in Lisbon.", "Dana lives in Porto.")
-				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+				ctx, cancel := context.WithTimeout(t.Context(), harness.WaitLimit)
 				defer cancel()
 				var decided schema.ReviewResult
 				var err error
@@ -102,7 +102,7 @@ func TestAnAcceptedConfirmationIsAnswered(t *testing.T) {
 	p := testkit.Principal()
 	known(t, h.Harness, p, "Tea is served hot.")
 	run, preview := startForget(t, h.Harness, forgetRequest(p, "", schema.Selector{Query: "tea"}))
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), harness.WaitLimit)
 	defer cancel()
 	token := forgetToken(t, h.Harness, p, preview)
 	var approval schema.ForgetApproval
@@ -129,7 +129,7 @@ func TestAnAcceptedStagingSurvivesItsRun(t *testing.T) {
 	p := testkit.Principal()
 	req := testkit.Request(p, schema.SourceMemory, "Tea is served hot.")
 	req.IdempotencyKey = "k"
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), harness.WaitLimit)
 	defer cancel()
 	var started mneme.Started
 	var err error

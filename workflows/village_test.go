@@ -90,13 +90,13 @@ func live(t *testing.T, s *store.Store, c client.Client, queue string, turn func
 	t.Helper()
 	for n := 1; n <= *villageTurns; n++ {
 		list := turnEvents(n)
-		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 		_, err := mneme.AppendEvents(ctx, c, queue,
 			api.AppendRequest{SessionRef: villageSession(list[0].Agent), Events: list})
 		cancel()
 		require.NoError(t, err)
 		turn(n, func() {
-			ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+			ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 			defer cancel()
 			for _, name := range villagers {
 				out, err := mneme.Reflect(ctx, c, queue,
@@ -106,7 +106,7 @@ func live(t *testing.T, s *store.Store, c client.Client, queue string, turn func
 			}
 		})
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	for _, name := range villagers {
 		closed, err := mneme.CloseSession(ctx, c, queue,
@@ -119,7 +119,7 @@ func live(t *testing.T, s *store.Store, c client.Client, queue string, turn func
 // requireRebuilt checks that everything derived from the ledger equals a rebuild, also after it was lost.
 func requireRebuilt(t *testing.T, c client.Client, queue string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	for _, in := range []api.RebuildRequest{{Verify: true}, {Drop: true}, {Verify: true}} {
 		in.Tenant = "village"

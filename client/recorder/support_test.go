@@ -120,7 +120,7 @@ func (d *desk) start(name string) client.WorkflowRun {
 // run runs an agent to its end.
 func (d *desk) run(name string) (client.WorkflowRun, error) {
 	d.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	run := d.start(name)
 	return run, run.Get(ctx, nil)

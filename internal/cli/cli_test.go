@@ -73,7 +73,8 @@ func (c *cli) run(args ...string) outcome { return c.runWith(context.Background(
 func (c *cli) runWith(ctx context.Context, stdin string, args ...string) outcome {
 	c.t.Helper()
 	var out, errOut bytes.Buffer
-	a := &app.App{In: strings.NewReader(stdin), Out: &out, ErrOut: &errOut, Cfg: c.cfg, Probe: c.probe, TimeoutFactor: 10}
+	a := &app.App{In: strings.NewReader(stdin), Out: &out, ErrOut: &errOut, Cfg: c.cfg, Probe: c.probe,
+		TimeoutFactor: harness.RecallTimeoutFactor}
 	code := run(ctx, a, args)
 	return outcome{t: c.t, code: code, out: out.String(), err: errOut.String()}
 }

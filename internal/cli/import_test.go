@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -112,7 +113,8 @@ func TestImportFromStandardInput(t *testing.T) {
 // Repeating an interrupted import delivers every message once.
 func TestImportContinuesAfterAnInterruption(t *testing.T) {
 	t.Parallel()
-	c := newCLI(t, harness.New(t, nil))
+	h := harness.New(t, nil)
+	c, db := newCLI(t, h), testkit.Owner(t, h.DatabaseURL)
 	var lines strings.Builder
 	const n = 200
 	for i := range n {
@@ -121,9 +123,22 @@ func TestImportContinuesAfterAnInterruption(t *testing.T) {
 	path := writeFile(t, lines.String())
 	args := []string{"import", path, "--json", "--wait", "--parallel", "2", "--batch-size", "10"}
 
-	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(700*time.Millisecond, cancel)
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	stored := make(chan error, 1)
+	go func() { // interrupt it after the first batch
+		defer interrupt()
+		stored <- testkit.Eventually(ctx, func() error {
+			var any bool
+			err := db.QueryRow(ctx, `SELECT EXISTS (SELECT FROM memories)`).Scan(&any)
+			if err == nil && !any {
+				err = errors.New("nothing is stored yet")
+			}
+			return err
+		})
+	}()
 	o := c.runWith(ctx, "", args...).is(app.ExitInterrupted)
+	require.NoError(t, <-stored)
 	require.Contains(t, o.err, "run the same command again")
 
 	var r exchange.ImportReport

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -37,7 +36,7 @@ func TestNexusCommands(t *testing.T) {
 	require.False(t, again.Changed)
 	require.Equal(t, made.Endpoint, again.Endpoint)
 
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
 	defer cancel()
 	require.NoError(t, testkit.Eventually(ctx, func() error { // the worker has just started polling
 		c.run("nexus", "show", "--json", "--endpoint", name).is(app.ExitOK).json(&shown)

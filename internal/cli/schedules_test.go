@@ -63,7 +63,7 @@ func TestSchedulesCommands(t *testing.T) {
 	var run operate.Triggered
 	c.run("schedules", "trigger", "sync_index", "--json").is(app.ExitOK).json(&run)
 	require.Contains(t, run.URL, "http://ui.test/namespaces/"+namespace+"/workflows/sync-index%2Fpgvector")
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), harness.WaitLimit)
 	defer cancel()
 	require.NoError(t, h.Temporal.GetWorkflow(ctx, run.WorkflowID, "").Get(ctx, nil))
 	// each starts a registered workflow with a valid input

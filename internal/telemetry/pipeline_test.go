@@ -145,8 +145,8 @@ func TestMetricsOfARealRun(t *testing.T) {
 	require.Equal(t, 1, result.Dead)
 
 	// One recall through Temporal, one without vectors, one that is refused, and one that fails.
-	r := &recall.Recaller{Store: h.Store, Index: h.Deps.Index, Embedder: h.Deps.Brain.Embedder,
-		Observe: m.ObserveRecall}
+	r := h.Recaller()
+	r.Observe = m.ObserveRecall
 	req := schema.RecallRequest{Principal: p, Query: "which port does the " + canary + " listen on"}
 	run, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{TaskQueue: h.TaskQueue}, workflows.Recall,
 		req)

@@ -16,6 +16,7 @@ import (
 	"github.com/mneme/mneme/inference/rules"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory/proposals"
+	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/store/vector"
@@ -37,6 +38,14 @@ type Harness struct {
 
 	worker worker.Worker
 }
+
+// RecallTimeoutFactor is the factor for the deadlines within recalls of tests, whose machine may be busy with other
+// tests: an answer without one of its channels would fail them by chance.
+const RecallTimeoutFactor = 30
+
+// WaitLimit is how long a test waits for a run that always ends. It is much longer than such a run takes, because a busy
+// machine can make one many times as slow.
+const WaitLimit = 5 * time.Minute
 
 // New starts a worker with the offline brain; change may alter its dependencies.
 func New(t testing.TB, change func(*workflows.Dependencies)) *Harness {
@@ -70,7 +79,7 @@ func (h *Harness) StopWorker() {
 // Ingest starts a request and waits for the whole pipeline.
 func (h *Harness) Ingest(t testing.TB, req schema.IngestRequest) (mneme.Started, api.IngestResult) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), WaitLimit)
 	defer cancel()
 	started, err := mneme.StartIngest(ctx, h.Temporal, h.TaskQueue, req)
 	require.NoError(t, err)
@@ -85,11 +94,17 @@ func NewIdle(t testing.TB, databaseURL string, c client.Client, change func(*wor
 	h := &Harness{Store: testkit.OpenStore(t, databaseURL), Temporal: c, TaskQueue: "test-" + uuid.NewString(),
 		DatabaseURL: databaseURL}
 	h.Deps = workflows.Dependencies{Store: h.Store, Brain: rules.New(), Index: vector.PGVector{Store: h.Store},
-		Policy: proposals.DefaultWritePolicy(), Concurrency: 4}
+		Policy: proposals.DefaultWritePolicy(), Concurrency: 4, RecallTimeoutFactor: RecallTimeoutFactor}
 	if change != nil {
 		change(&h.Deps)
 	}
 	return h
+}
+
+// Recaller recalls from the harness's store in this process.
+func (h *Harness) Recaller() *recall.Recaller {
+	return &recall.Recaller{Store: h.Store, Index: h.Deps.Index, Embedder: h.Deps.Brain.Embedder,
+		TimeoutFactor: RecallTimeoutFactor}
 }
 
 // StartWorkerWith is StartWorker with options of the SDK.
@@ -107,7 +122,7 @@ func (h *Harness) StartWorkerWith(t testing.TB, options worker.Options) {
 // Wait waits for the whole pipeline of a run.
 func Wait(t testing.TB, run client.WorkflowRun) api.IngestResult {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), WaitLimit)
 	defer cancel()
 	var result api.IngestResult
 	require.NoError(t, run.Get(ctx, &result))
