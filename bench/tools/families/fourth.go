@@ -159,7 +159,7 @@ var fourthFirst = []Family{
 		file, list := dir+"/"+n.dashed()+end, n.one(".gitignore", ".git/info/exclude")
 		repository(p, n.word()+".txt", n.word()+"\n")
 		p.Sh("mkdir -p .git/info && cat > " + list + " <<'EOF'\n" + n.one("", "# "+n.word()+"\n") +
-			n.one(dir+"/", "*"+end, "/"+dir) + "\n*.secret\nEOF")
+			n.one(dir+"/*", "*"+end, dir+"/*"+end) + "\n*.secret\nEOF")
 		p.Write(file, n.word()+"\n")
 		return Failure{Command: n.one("git add ", "git add -v ", "git add -- ") + file,
 			Right: Plan{run("git add -f %s", file)}, Keeps: "git check-ignore -q " + secret}
@@ -212,12 +212,12 @@ var fourthFirst = []Family{
 	{"python: table with another separator", []string{"python3"}, func(p *place.Place, n *names) Failure {
 		file, script, column := n.dir()+n.one(".csv", ".txt"), n.snake()+".py", n.snake()
 		by, value := n.one(";", "\t", "|"), fmt.Sprintf("%d,%d", n.number(), n.r.IntN(10))
-		p.Write(file, fmt.Sprintf("%s%s%s%[2]s%s\n%[5]s%[2]s%s%[2]s%s\n", n.word(), by, column, n.word(), n.word(), value,
-			n.word()))
+		p.Write(file, strings.Join([]string{n.word(), column, n.word()}, by)+"\n"+
+			strings.Join([]string{n.word(), value, n.word()}, by)+"\n")
 		p.Write(script, fmt.Sprintf("import csv\nimport sys\n\nwith open(sys.argv[1], newline='') as f:\n"+
 			"    rows = list(csv.DictReader(f))\nfor row in rows:\n    if %[1]q not in row:\n"+
-			"        raise SystemExit(f'{sys.argv[1]}: no column %[1]s in {list(row)[0]!r}')\nprint(len(rows), rows[0][%[1]q])\n",
-			column))
+			"        raise SystemExit(f'{sys.argv[1]}: no column %[1]s in {list(row)[0]!r}')\n"+
+			"print(len(rows), rows[0][%[1]q])\n", column))
 		return Failure{Command: fmt.Sprintf("python3 %s %s", script, file),
 			Right: Plan{run(`sed -i "s/DictReader(f)/DictReader(f, delimiter='%s')/" %s`,
 				strings.ReplaceAll(by, "\t", `\\t`), script)},

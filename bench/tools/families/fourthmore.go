@@ -10,7 +10,7 @@ import (
 // fourthSecond is the second half of the set fourth.
 var fourthSecond = []Family{
 	{"node: name of the directory in a module", []string{"node"}, func(p *place.Place, n *names) Failure {
-		dir, file, data := n.one("", "src/", n.word()+"/"), n.snake()+".js", n.word()+"/"+n.dashed()+".txt"
+		dir, file, data := n.one("src/", n.word()+"/"), n.snake()+".js", n.word()+"/"+n.dashed()+".txt"
 		p.Write("package.json", fmt.Sprintf("{\"name\": %q, \"type\": \"module\"}\n", n.dashed()))
 		p.Write(dir+data, n.word()+"\n")
 		p.Write(dir+file, fmt.Sprintf("import fs from 'fs'\n%s\nconst %s = fs.readFileSync(%s, 'utf8')\n"+
@@ -56,23 +56,25 @@ var fourthSecond = []Family{
 		return Failure{Command: command, Right: Plan{run(`sed -i '/^ *%s/d' %s`, form[mark], file)}}
 	}},
 	{"npm: package is not in the workspaces", []string{"npm", "node"}, func(p *place.Place, n *names) Failure {
-		name, script, listed := n.one("", "@"+n.word()+"/")+n.dashed(), n.one("build", "lint", n.word()), "packages/"+n.dashed()
+		name, script := n.one("", "@"+n.word()+"/")+n.dashed(), n.one("build", "lint", n.word())
+		listed := "packages/" + n.dashed()
 		p.Write(listed+"/package.json", fmt.Sprintf("{\"name\": %q, \"version\": %q}\n", n.dashed(), n.version()))
 		p.Write(n.one("packages/", "apps/", "tools/"+n.word()+"/")+n.dashed()+"/package.json",
 			fmt.Sprintf("{\n  \"name\": %q,\n  \"version\": %q,\n  \"scripts\": {%q: \"echo %d\"}\n}\n", name, n.version(),
 				script, n.number()))
 		p.Write("package.json", fmt.Sprintf("{\"name\": %q, \"private\": true, \"workspaces\": [%q]}\n", n.dashed(), listed))
-		return Failure{Command: fmt.Sprintf(n.one("npm run %s -w %s", "npm run %s --workspace=%s", "npm run -s %s -w %s"),
+		return Failure{Command: fmt.Sprintf(n.one("npm run %s -w %s", "npm run %s --workspace=%s", "npm run %s --workspace %s"),
 			script, name), Right: Plan{run(`dirname $(grep -rl --include=package.json '"name": "%s"' .)`, name),
 			run(`npm pkg set "workspaces[]={output}"`)}}
 	}},
 	{"npm: version of two numbers", []string{"npm", "node"}, func(p *place.Place, n *names) Failure {
-		version := fmt.Sprintf("%d.%d", n.r.IntN(9), n.r.IntN(40))
+		version := fmt.Sprintf("%d.%d", 3+n.r.IntN(6), n.r.IntN(40))
 		p.Write("package.json", fmt.Sprintf("{\"name\": %q, \"version\": %q, \"description\": %q}\n", n.dashed(), version,
 			n.word()))
 		p.Write("index.js", "module.exports = 1\n")
-		return Failure{Command: "npm pack" + n.one("", " --dry-run", " --silent=false", " --pack-destination ."),
-			Right: Plan{run("npm pkg set version=%s.0", version)}}
+		return Failure{Command: "npm version " + n.one("patch", "minor", "major") + " --no-git-tag-version",
+			Right: Plan{run("npm pkg get version"), run("npm pkg set version={output}.0")},
+			Keeps: `! grep -q '"version": *"1' package.json`}
 	}},
 	{"cargo: lock file of a later version", []string{"cargo", "rustc"}, func(p *place.Place, n *names) Failure {
 		dir, name, version := n.one("", n.word()+"/"), n.dashed(), 6+n.r.IntN(40)
@@ -84,7 +86,8 @@ var fourthSecond = []Family{
 		if dir != "" {
 			command += " --manifest-path " + dir + "Cargo.toml"
 		}
-		return Failure{Command: command, Right: Plan{run("sed -i 's/^version = %d$/version = 4/' %sCargo.lock", version, dir)}}
+		return Failure{Command: command,
+			Right: Plan{run("sed -i 's/^version = %d$/version = 4/' %sCargo.lock", version, dir)}}
 	}},
 	{"cargo: feature not declared", []string{"cargo", "rustc"}, func(p *place.Place, n *names) Failure {
 		dir, feature := n.one("", n.word()+"/"), n.one(n.word(), n.dashed())
@@ -104,8 +107,8 @@ var fourthSecond = []Family{
 		if n.r.IntN(2) == 0 {
 			typ, value = "String", fmt.Sprintf("String::from(%q)", n.word())
 		}
-		text := fmt.Sprintf("pub fn %s(x: %s) -> usize {\n    x.len()\n}\n\n%spub fn %s() -> usize {\n    let %s = %s;\n", take,
-			typ, n.one("", "// "+n.word()+"\n"), n.snake(), name, value)
+		text := fmt.Sprintf("pub fn %s(x: %s) -> usize {\n    x.len()\n}\n\n%spub fn %s() -> usize {\n"+
+			"    let %s = %s;\n", take, typ, n.one("", "// "+n.word()+"\n"), n.snake(), name, value)
 		at := countLines(text) + 1
 		p.Write(file, text+fmt.Sprintf("    let first = %s(%s);\n    first + %[2]s.len()\n}\n", take, name))
 		return Failure{Command: "rustc " + n.one("--edition 2021 ", "--edition 2018 ", "-O ") +
@@ -194,8 +197,8 @@ var fourthSecond = []Family{
 	{"patch: paths of another depth", []string{"patch", "diff"}, func(p *place.Place, n *names) Failure {
 		file, change := n.word()+"/"+n.dashed()+n.one(".txt", ".conf", ".py"), n.dashed()+n.one(".patch", ".diff")
 		p.Write(file, n.word()+"\n"+n.word()+"\n"+n.word()+"\n")
-		p.Sh(fmt.Sprintf("cp %[1]s new && echo %[2]s >> new; diff -u --label a/%[1]s --label b/%[1]s %[1]s new > %[3]s; rm new",
-			file, n.word(), change))
+		p.Sh(fmt.Sprintf("cp %[1]s new && echo %[2]s >> new; diff -u --label a/%[1]s --label b/%[1]s %[1]s new > %[3]s; "+
+			"rm new", file, n.word(), change))
 		level, right := 0, `sed -i 's,^\(---\|+++\) [^/]*/,\1 ,' %s`
 		if n.r.IntN(2) == 0 {
 			p.Sh(fmt.Sprintf(right, change))
@@ -222,7 +225,7 @@ var fourthSecond = []Family{
 	}},
 	{"sqlite3: apostrophe in a text", []string{"sqlite3"}, func(p *place.Place, n *names) Failure {
 		db, file, table, a, b := n.dashed()+".db", n.dir()+".sql", n.snake(), n.word(), n.one("s", n.word())
-		rows := fmt.Sprintf("CREATE TABLE %s (id INTEGER, name TEXT);\n", table)
+		rows := fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s (id INTEGER, name TEXT);\n", table)
 		for range n.r.IntN(4) {
 			rows += fmt.Sprintf("INSERT INTO %s VALUES (%d, '%s');\n", table, n.number(), n.word())
 		}
@@ -233,14 +236,14 @@ var fourthSecond = []Family{
 	}},
 	{"sqlite3: reserved word as a column", []string{"sqlite3"}, func(p *place.Place, n *names) Failure {
 		db, file, word := n.dashed()+".db", n.dir()+".sql", n.one("order", "group", "index", "from", "where", "values",
-			"check", "default")
+			"select", "having", "limit", "to")
 		columns := n.snake() + " TEXT"
 		for range n.r.IntN(3) {
 			columns += ", " + n.snake() + n.one(" INTEGER", " TEXT", " REAL")
 		}
 		p.Write(file, fmt.Sprintf("CREATE TABLE %s (%s, %s INTEGER);\n", n.snake(), columns, word))
 		return Failure{Command: fmt.Sprintf(n.one("sqlite3 %s < %s", "sqlite3 -bail %s < %s"), db, file),
-			Right: Plan{run(`sed -i 's/\b%s\b/"%[1]s"/' %s`, word, file)}}
+			Right: Plan{run(`sed -i 's/\b%s\b/"%[1]s"/' %s`, word, file)}, Keeps: "grep -qi '" + word + ".* INTEGER' " + file}
 	}},
 	{"openssl: authority in the binary form", []string{"openssl"}, func(p *place.Place, n *names) Failure {
 		ca, leaf := n.one("", n.word()+"/")+n.dashed()+n.one(".crt", ".cer", ".pem"), n.dashed()+".pem"
@@ -265,14 +268,16 @@ var fourthSecond = []Family{
 		p.Write(settings, fmt.Sprintf("%s=%d\nPKG_CONFIG_PATH=%s\n", upper(n.snake()), n.number(), known))
 		return Failure{Command: fmt.Sprintf("set -a; . ./%s; pkg-config %s %s", settings, n.one("--cflags", "--libs",
 			"--exists --print-errors", "--cflags --libs"), name),
-			Right: Plan{run("dirname $(find . -name %s.pc)", missing), line(settings, "PKG_CONFIG_PATH=$PKG_CONFIG_PATH:{output}")}}
+			Right: Plan{run("dirname $(find . -name %s.pc)", missing),
+				line(settings, "PKG_CONFIG_PATH=$PKG_CONFIG_PATH:{output}")}}
 	}},
 	{"dpkg-deb: modes of the control files", []string{"dpkg-deb"}, func(p *place.Place, n *names) Failure {
 		dir, script := n.one("pkg", "debian/"+n.word(), n.word()), n.one("postinst", "preinst", "prerm", "postrm")
-		p.Write(dir+"/DEBIAN/control", fmt.Sprintf("Package: %s\nVersion: %s\nArchitecture: all\nMaintainer: A <a@example.com>\n"+
-			"Description: %s\n", strings.ReplaceAll(n.dashed(), "_", "-"), n.version(), n.word()))
+		p.Write(dir+"/DEBIAN/control", fmt.Sprintf("Package: %s\nVersion: %s\nArchitecture: all\n"+
+			"Maintainer: A <a@example.com>\nDescription: %s\n", n.dashed(), n.version(), n.word()))
 		p.Write(dir+"/DEBIAN/"+script, "#!/bin/sh\nexit 0\n")
-		wrong := fmt.Sprintf("chmod 755 %[1]s/DEBIAN && chmod %[2]s %[1]s/DEBIAN/%[3]s", dir, n.one("644", "640", "600"), script)
+		wrong := fmt.Sprintf("chmod 755 %[1]s/DEBIAN && chmod %[2]s %[1]s/DEBIAN/%[3]s", dir, n.one("644", "640", "600"),
+			script)
 		right := dir + "/DEBIAN/" + script
 		if n.r.IntN(2) == 0 {
 			wrong = fmt.Sprintf("chmod %[2]s %[1]s/DEBIAN && chmod 755 %[1]s/DEBIAN/%[3]s", dir, n.one("700", "777", "750"),

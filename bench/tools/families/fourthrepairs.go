@@ -33,10 +33,10 @@ var (
 	interpreterForm = regexp.MustCompile(`^((\S+)/bin/python3?) `)
 	namedForm       = regexp.MustCompile(`Named export '(\w+)' not found`)
 	workspaceForm   = regexp.MustCompile(`--workspace=(\S+)`)
-	versionForm     = regexp.MustCompile(`Invalid version: "([^"]+)"`)
+	versionForm     = regexp.MustCompile(`Invalid version: (\w+)`)
 	lockForm        = regexp.MustCompile("lock file version `(\\d+)`")
 	lockFileForm    = regexp.MustCompile(`lock file at: (\S+)`)
-	featureForm     = regexp.MustCompile(`does not contain th(?:is|ese) features?: (\S+)`)
+	featureForm     = regexp.MustCompile(`(?:does not contain th(?:is|ese) features?: |not have the feature .)([\w-]+)`)
 	movedForm       = regexp.MustCompile(`(?m)^(\d+)\s+\|[^\n]*\n[^\n]*value moved here`)
 	borrowForm      = regexp.MustCompile("borrow of moved value: `(\\w+)`")
 	laterForm       = regexp.MustCompile(`java (?:-ea )?-(?:cp|classpath) (\S+) (\w+)`)
@@ -54,10 +54,11 @@ var (
 	debForm         = regexp.MustCompile(`-(?:b|-build) (\S+) `)
 	postinstForm    = regexp.MustCompile(`maintainer script '(\w+)'`)
 	filterFileForm  = regexp.MustCompile(`-f (\S+) (\S+)$`)
+	searchedForm    = regexp.MustCompile(`-I(\S+)`)
 	returnForm      = regexp.MustCompile(`(\S+\.pm) did not return a true value`)
 
 	forFourth = []string{"g++", "cmake", "sqlite3", "perl", "jq", "cargo", "rustc", "javac", "java", "openssl", "patch",
-		"pkg-config", "dpkg-deb", "bash", "npm", "node"}
+		"pkg-config", "dpkg-deb", "bash"}
 	forBash = []string{"bash", "sh"}
 )
 
@@ -118,11 +119,11 @@ var fourthRepairs = []repair{
 	})},
 
 	{forC, inOutput(implicitForm, func(s Seen, m []string) []Plan {
-		return forEach(s.with(".c"), func(file string) Plan { return Plan{run("sed -i '1i int %s();' %s", m[1], file)} })
+		return forEach(s.with(".c"), func(file string) Plan { return Plan{run("sed -i '1i #define %[1]s __%[1]s' %[2]s", m[1], file)} })
 	})},
 	{forC, each(ending(".c"), "sed -i '1i #include <unistd.h>' %s")},
 	{forC, compilerFlag(once, "-D_GNU_SOURCE")},
-	{forC, compilerFlag(once, "-D_DEFAULT_SOURCE=0")},
+	{forC, compilerFlag(once, "-pedantic")},
 	{forC, inOutput(undeclaredForm, func(s Seen, m []string) []Plan {
 		return forEach(s.with(".c"), func(file string) Plan {
 			return Plan{run("sed -i '1i #define %s 1' %s", m[1], file)}
@@ -163,7 +164,7 @@ var fourthRepairs = []repair{
 	{forMake, always(`sed -i '/^\t/s/\$\([a-z]\)/\\$\1/g' Makefile`)},
 	{forMake, always(`sed -i '/^\t/s/\$\([a-z][a-z0-9]*\)/$(\1)/g' Makefile`)},
 	{forMake, always(`sed -i '/^\t/s/\$\([a-z]\)/$$\1/g' Makefile`)},
-	{forMake, always(`sed -i '/^\t/s/|| exit 1;//' Makefile.in`)},
+	{forMake, always(`sed -i '/^\t/s/ || exit 1//' Makefile`)},
 
 	{forGit, inCommand(mergingForm, func(_ Seen, m []string) []Plan {
 		return []Plan{{run("git merge --abort")}, {run("git reset -q --hard")}, {run("git commit -q --no-edit")},
@@ -278,7 +279,7 @@ var fourthRepairs = []repair{
 	{forNode, each(ending(".js"), "sed -i 's/__dirname/import.meta.dirname/g' %s")},
 	{forNode, always("npm pkg set type=commonjs")},
 	{forNode, each(ending(".js"), "sed -i 's/^function /async function /' %s")},
-	{forNode, each(ending(".js"), "sed -i 's/await //' %s.orig")},
+	{forNode, each(ending(".js"), "sed -i 's/ = await / = yield /' %s")},
 	{forNode, inOutput(namedForm, func(s Seen, m []string) []Plan {
 		return forEach(s.with(".mjs", ".js"), func(file string) Plan {
 			return Plan{run("sed -i 's/^import {/import * as {/' %s", file)}
@@ -301,15 +302,18 @@ var fourthRepairs = []repair{
 			{run(`dirname $(grep -rl --include=package.json '"name": "%s"' .)`, m[1]),
 				run(`npm pkg set "workspaces[]={output}"`)}, {run("npm install --package-lock-only")}}
 	})},
-	{forNode, inOutput(versionForm, func(_ Seen, m []string) []Plan {
-		return []Plan{{run("npm pkg set version=v%s", m[1])}, {run("npm pkg set version=%s-dev", m[1])},
-			{run("npm pkg set version=%s.0", m[1])}, {run("npm pkg fix")}}
+	{forNode, inOutput(versionForm, func(Seen, []string) []Plan {
+		return []Plan{{run("npm pkg set version=1.0.0")}, {run("npm pkg get version"), run("npm pkg set version=v{output}")},
+			{run("npm pkg get version"), run("npm pkg set version={output}.0")}, {run("npm pkg fix")}}
+	})},
+	{forNode, inOutput(versionForm, func(Seen, []string) []Plan {
+		return []Plan{{run("npm pkg delete version")}, {run("npm config set sign-git-tag false --location=project")}}
 	})},
 	{forNode, always("npm cache clean --force")},
 
 	{forCargo, inOutput(lockForm, func(s Seen, m []string) []Plan {
 		file := cargoFile(s, "Cargo.lock")
-		return []Plan{{run("rm -f %s", file)}, {run("sed -i '/^version = %s$/d' %s.orig", m[1], file)},
+		return []Plan{{run("rm -f %s", file)}, {run("sed -i '/^version = %s$/d' %s", m[1], file)},
 			{run("sed -i 's/^version = %s$/version = 4/' %s", m[1], file)}, {run("cargo update --offline")}}
 	})},
 	{forCargo, inOutput(lockFileForm, func(_ Seen, m []string) []Plan {
@@ -384,7 +388,7 @@ var fourthRepairs = []repair{
 	})},
 	{forBash, inOutput(octalForm, func(_ Seen, m []string) []Plan {
 		return []Plan{{run(`sed -i 's/\$((\([a-z]\)/$(($\1/' %s`, m[1])}, {run(`sed -i 's/\$((\([a-z]\)/$((8#$\1/' %s`, m[1])},
-			{run(`sed -i 's/\$((\([a-z]\)/$((10#$\1/' %s`, m[1])}, {run("sed -i 's/((/(/; s/))/)/' %s.orig", m[1])}}
+			{run(`sed -i 's/\$((\([a-z]\)/$((10#$\1/' %s`, m[1])}, {run("sed -i 's/((/(/; s/))/)/' %s", m[1])}}
 	})},
 	{forBash, inOutput(octalForm, func(_ Seen, m []string) []Plan {
 		return []Plan{{run(`sed -i 's/=\$1$/="$1"/' %s`, m[1])}, {run("sed -i '1s,.*,#!/bin/bash -x,' %s", m[1])}}
@@ -392,7 +396,7 @@ var fourthRepairs = []repair{
 
 	{[]string{"patch"}, inCommand(patchForm, func(_ Seen, m []string) []Plan {
 		return []Plan{{run(`sed -i 's,^\(---\|+++\) [^/]*/,\1 ,' %s`, m[1])}, {run("sed -i 's,/,\\\\,g' %s", m[1])},
-			{run(`sed -i 's,^\(---\|+++\) ,\1 a/,' %s`, m[1])}, {run(`sed -i 's,^\(---\|+++\) ,\1 ./,' %s.orig`, m[1])}}
+			{run(`sed -i 's,^\(---\|+++\) ,\1 a/,' %s`, m[1])}, {run(`sed -i 's,\t.*$,,' %s`, m[1])}}
 	})},
 	{[]string{"patch"}, inCommand(patchForm, func(_ Seen, m []string) []Plan {
 		return []Plan{{run(`sed -i '1,2d' %s`, m[1])}, {run("sed -i 's/^@@ .*/@@/' %s", m[1])}}
@@ -403,7 +407,7 @@ var fourthRepairs = []repair{
 			{run("rm -rf %[1]s/CMakeCache.txt %[1]s/CMakeFiles", m[1])}, {run("touch %s/CMakeCache.txt", m[1])}}
 	})},
 	{forCmake, always("sed -i 's/VERSION 3.10/VERSION 3.20/' CMakeLists.txt")},
-	{forCmake, always("sed -i 's/ NONE)/ C)/' CMakeLists.txt.in")},
+	{forCmake, always("sed -i 's/ NONE)/ C)/' CMakeLists.txt")},
 
 	{forSqlite, inCommand(sqlForm, func(_ Seen, m []string) []Plan {
 		return []Plan{{run(`sed -i "s/\([a-z0-9]\)'\([a-z]\)/\1\\\\\\\\'\2/g" %s`, m[1])},
@@ -456,9 +460,13 @@ var fourthRepairs = []repair{
 		return []Plan{{run(`sed -i "s/\"/'/g" %s`, m[2])}, {run("sed -i 's/^/. | /' %s", m[1])}}
 	})},
 
-	{forPerl, inOutput(returnForm, func(_ Seen, m []string) []Plan {
-		return []Plan{{line(m[1], "__END__")}, {line(m[1], "return;")}, {line(m[1], "1;")},
-			{run("sed -i 's/^use strict;/no strict;/' %s", m[1])}}
+	{forPerl, inOutput(returnForm, func(s Seen, m []string) (out []Plan) {
+		for _, dir := range matchedIn(searchedForm, s.Command) {
+			file := dir + "/" + m[1]
+			out = append(out, Plan{line(file, "__END__")}, Plan{line(file, "return;")}, Plan{line(file, "1;")},
+				Plan{run("sed -i 's/^use strict;/no strict;/' %s", file)})
+		}
+		return out
 	})},
 	{forPerl, each(ending(".pl"), `sed -i '1i use lib "lib";' %s`)},
 }
