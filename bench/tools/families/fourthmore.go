@@ -63,8 +63,8 @@ var fourthSecond = []Family{
 			fmt.Sprintf("{\n  \"name\": %q,\n  \"version\": %q,\n  \"scripts\": {%q: \"echo %d\"}\n}\n", name, n.version(),
 				script, n.number()))
 		p.Write("package.json", fmt.Sprintf("{\"name\": %q, \"private\": true, \"workspaces\": [%q]}\n", n.dashed(), listed))
-		return Failure{Command: fmt.Sprintf(n.one("npm run %s -w %s", "npm run %s --workspace=%s", "npm run %s --workspace %s"),
-			script, name), Right: Plan{run(`dirname $(grep -rl --include=package.json '"name": "%s"' .)`, name),
+		return Failure{Command: fmt.Sprintf("npm run %s %s%s", script, n.one("-w ", "--workspace=", "--workspace "), name),
+			Right: Plan{run(`dirname $(grep -rl --include=package.json '"name": "%s"' .)`, name),
 			run(`npm pkg set "workspaces[]={output}"`)}}
 	}},
 	{"npm: version of two numbers", []string{"npm", "node"}, func(p *place.Place, n *names) Failure {
@@ -74,7 +74,7 @@ var fourthSecond = []Family{
 		p.Write("index.js", "module.exports = 1\n")
 		return Failure{Command: "npm version " + n.one("patch", "minor", "major") + " --no-git-tag-version",
 			Right: Plan{run("npm pkg get version"), run("npm pkg set version={output}.0")},
-			Keeps: `! grep -q '"version": *"1' package.json`}
+			Keeps: `grep -q '"version": *"[3-9]' package.json`}
 	}},
 	{"cargo: lock file of a later version", []string{"cargo", "rustc"}, func(p *place.Place, n *names) Failure {
 		dir, name, version := n.one("", n.word()+"/"), n.dashed(), 6+n.r.IntN(40)

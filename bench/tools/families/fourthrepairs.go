@@ -11,7 +11,7 @@ var (
 	replacementForm = regexp.MustCompile(`([\w.-]+\.[a-z]+/[\w./-]+)@v[^\s:]+: replacement directory (\S+)`)
 	sourceForm      = regexp.MustCompile(`(?:^|; )\. \./([^;\s]+);`)
 	excludedForm    = regexp.MustCompile(`exclude all Go files in (\S+)`)
-	pointerForm     = regexp.MustCompile(`\((?:constant|value|variable) of (?:struct )?type (\w+)\).*method (\w+) has pointer`)
+	pointerForm     = regexp.MustCompile(`of (?:struct )?type (\w+)\).*method (\w+) has pointer`)
 	vetForm         = regexp.MustCompile(`([\w./-]+\.go):(\d+):\d+: struct field tag`)
 	implicitForm    = regexp.MustCompile(`implicit declaration of function ['‘](\w+)['’]`)
 	undeclaredForm  = regexp.MustCompile(`['‘](\w+)['’] undeclared`)
@@ -119,7 +119,9 @@ var fourthRepairs = []repair{
 	})},
 
 	{forC, inOutput(implicitForm, func(s Seen, m []string) []Plan {
-		return forEach(s.with(".c"), func(file string) Plan { return Plan{run("sed -i '1i #define %[1]s __%[1]s' %[2]s", m[1], file)} })
+		return forEach(s.with(".c"), func(file string) Plan {
+			return Plan{run("sed -i '1i #define %[1]s __%[1]s' %[2]s", m[1], file)}
+		})
 	})},
 	{forC, each(ending(".c"), "sed -i '1i #include <unistd.h>' %s")},
 	{forC, compilerFlag(once, "-D_GNU_SOURCE")},
@@ -249,7 +251,9 @@ var fourthRepairs = []repair{
 		})(s)
 	})},
 	{forPython, inOutput(codecForm, func(s Seen, _ []string) []Plan {
-		return forEach(s.with(".py"), func(file string) Plan { return Plan{run("sed -i '1i # -*- coding: utf-8 -*-' %s", file)} })
+		return forEach(s.with(".py"), func(file string) Plan {
+			return Plan{run("sed -i '1i # -*- coding: utf-8 -*-' %s", file)}
+		})
 	})},
 	{forPython, inCommand(socketForm, func(_ Seen, m []string) []Plan {
 		return []Plan{{run("chmod 777 %s", m[2])}, {run("sed -i 's/^server.bind/server.setsockopt(socket.SOL_SOCKET, "+
@@ -291,7 +295,9 @@ var fourthRepairs = []repair{
 		})
 	})},
 	{forNode, inOutput(namedForm, func(s Seen, m []string) []Plan {
-		return forEach(s.with(".cjs"), func(file string) Plan { return Plan{run("mv %s %s", file, strings.TrimSuffix(file, ".cjs")+".js")} })
+		return forEach(s.with(".cjs"), func(file string) Plan {
+			return Plan{run("mv %s %s", file, strings.TrimSuffix(file, ".cjs")+".js")}
+		})
 	})},
 	{forNode, each(ending(".json"), `sed -i 's,//.*,,' %s`)},
 	{forNode, each(ending(".json"), `sed -i '/^ *#/d' %s`)},
@@ -314,10 +320,11 @@ var fourthRepairs = []repair{
 	{forCargo, inOutput(lockForm, func(s Seen, m []string) []Plan {
 		file := cargoFile(s, "Cargo.lock")
 		return []Plan{{run("rm -f %s", file)}, {run("sed -i '/^version = %s$/d' %s", m[1], file)},
-			{run("sed -i 's/^version = %s$/version = 4/' %s", m[1], file)}, {run("cargo update --offline")}}
+			{run("sed -i 's/^version = %s$/version = 4/' %s", m[1], file)}, {run("cargo generate-lockfile --offline")}}
 	})},
 	{forCargo, inOutput(lockFileForm, func(_ Seen, m []string) []Plan {
-		return []Plan{{run(`sed -i 's/^edition = .*/edition = "2024"/' %s`, path.Dir(m[1])+"/Cargo.toml")}, {run("git checkout -q -- %s", m[1])}}
+		return []Plan{{run(`sed -i 's/^edition = .*/edition = "2024"/' %s/Cargo.toml`, path.Dir(m[1]))},
+			{run("git checkout -q -- %s", m[1])}}
 	})},
 	{forCargo, inOutput(featureForm, func(s Seen, m []string) []Plan {
 		file := cargoFile(s, "Cargo.toml")
@@ -325,6 +332,12 @@ var fourthRepairs = []repair{
 			{run(`sed -i '/^\[features\]$/a %s = []' %s`, m[1], file)}, {line(file, "[dependencies]\n"+m[1]+" = \"*\"")}}
 	})},
 	{forCargo, always("cargo clean")},
+	{forCargo, always("cargo update --offline")},
+	{forCargo, always("cargo fetch --offline")},
+	{forCargo, func(s Seen) []Plan {
+		return []Plan{{run(`sed -i 's/^edition = .*/edition = "2015"/' %s`, cargoFile(s, "Cargo.toml"))},
+			{line(cargoFile(s, "Cargo.toml"), "[workspace]")}}
+	}},
 	{forRust, inOutput(borrowForm, func(s Seen, m []string) (out []Plan) {
 		for _, at := range matched(movedForm)(s) {
 			for _, file := range s.with(".rs") {
@@ -379,7 +392,8 @@ var fourthRepairs = []repair{
 	{forScripts, each(ending(".sh"), `sed -i "s/stat -f %%z/stat -c %%s/" %s`)},
 	{forScripts, each(ending(".sh"), `sed -i "s/base64 -D/base64 -d/" %s`)},
 	{forBash, inOutput(assignedForm, func(_ Seen, m []string) []Plan {
-		return []Plan{{run("sed -i '%ss/%s/\\$%[2]s/' %s", m[2], m[3], m[1])}, {run("sed -i '%ss/^/export /' %s", m[2], m[1])},
+		return []Plan{{run("sed -i '%ss/%s/\\$%[2]s/' %s", m[2], m[3], m[1])},
+			{run("sed -i '%ss/^/export /' %s", m[2], m[1])},
 			{run("sed -i '%ss/ *= */=/' %s", m[2], m[1])}, {run("sed -i '%ss/ = / == /' %s", m[2], m[1])}}
 	})},
 	{forBash, inOutput(assignedForm, func(_ Seen, m []string) []Plan {
@@ -387,7 +401,8 @@ var fourthRepairs = []repair{
 			{run("command -v %s", m[3])}}
 	})},
 	{forBash, inOutput(octalForm, func(_ Seen, m []string) []Plan {
-		return []Plan{{run(`sed -i 's/\$((\([a-z]\)/$(($\1/' %s`, m[1])}, {run(`sed -i 's/\$((\([a-z]\)/$((8#$\1/' %s`, m[1])},
+		return []Plan{{run(`sed -i 's/\$((\([a-z]\)/$(($\1/' %s`, m[1])},
+			{run(`sed -i 's/\$((\([a-z]\)/$((8#$\1/' %s`, m[1])},
 			{run(`sed -i 's/\$((\([a-z]\)/$((10#$\1/' %s`, m[1])}, {run("sed -i 's/((/(/; s/))/)/' %s", m[1])}}
 	})},
 	{forBash, inOutput(octalForm, func(_ Seen, m []string) []Plan {
@@ -416,7 +431,7 @@ var fourthRepairs = []repair{
 	})},
 	{forSqlite, inOutput(nearForm, func(s Seen, m []string) (out []Plan) {
 		for _, file := range matchedIn(sqlForm, s.Command) {
-			out = append(out, Plan{run("sed -i '%sd' %s", m[1], file)}, Plan{run(`sed -i "s/\b%s\b/'%[1]s/" %s`, m[2], file)},
+			out = append(out, Plan{run("sed -i '%sd' %s", m[1], file)}, Plan{run(`sed -i "s/\b%s\b/'%[1]s'/" %s`, m[2], file)},
 				Plan{run(`sed -i 's/\b%s\b/"%[1]s"/' %s`, m[2], file)}, Plan{run(`sed -i 's/\b%s\b/\U&/' %s`, m[2], file)})
 		}
 		return out
@@ -452,7 +467,8 @@ var fourthRepairs = []repair{
 	})},
 
 	{forJq, inCommand(filterFileForm, func(_ Seen, m []string) []Plan {
-		return []Plan{{run(`sed -i 's/ \([0-9]*\)$/ "\1"/' %s`, m[1])}, {run(`sed -i 's/^\(\.[a-z0-9_]*\) /(\1 | tostring) /' %s`, m[1])},
+		return []Plan{{run(`sed -i 's/ \([0-9]*\)$/ "\1"/' %s`, m[1])},
+			{run(`sed -i 's/^\(\.[a-z0-9_]*\) /(\1 | tostring) /' %s`, m[1])},
 			{run(`sed -i 's/^\(\.[a-z0-9_]*\) /(\1 | tonumber) /' %s`, m[1])},
 			{run(`sed -i 's/^\(\.[a-z0-9_]*\) /(\1 | length) /' %s`, m[1])}}
 	})},
