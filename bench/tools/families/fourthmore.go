@@ -65,7 +65,7 @@ var fourthSecond = []Family{
 		p.Write("package.json", fmt.Sprintf("{\"name\": %q, \"private\": true, \"workspaces\": [%q]}\n", n.dashed(), listed))
 		return Failure{Command: fmt.Sprintf("npm run %s %s%s", script, n.one("-w ", "--workspace=", "--workspace "), name),
 			Right: Plan{run(`dirname $(grep -rl --include=package.json '"name": "%s"' .)`, name),
-			run(`npm pkg set "workspaces[]={output}"`)}}
+				run(`npm pkg set "workspaces[]={output}"`)}}
 	}},
 	{"npm: version of two numbers", []string{"npm", "node"}, func(p *place.Place, n *names) Failure {
 		version := fmt.Sprintf("%d.%d", 3+n.r.IntN(6), n.r.IntN(40))
