@@ -263,13 +263,15 @@ var fourthRepairs = []repair{
 		return []Plan{{run("touch %s", m[1])}, {run("chmod -R u+rwX %s", m[1])},
 			{run("find %s ! -newermt 1980-01-02 -exec touch {} +", m[1])}, {run("touch %s/*", m[1]+"/*")}}
 	})},
-	{forPython, inOutput(mutableDefault, func(s Seen, m []string) (out []Plan) {
-		for _, file := range s.with(".py") {
-			out = append(out, Plan{run("sed -i 's/@dataclass/@dataclass(frozen=True)/' %s", file)},
-				Plan{run(`sed -i 's/: %s = .*/: %[1]s = field(default_factory=%[1]s)/' %s`, m[1], file)},
-				Plan{run(`sed -i 's/: %s = .*/: %[1]s = field(default=%[1]s())/' %s`, m[1], file)})
-		}
-		return out
+	{forPython, inOutput(mutableDefault, func(s Seen, m []string) []Plan {
+		return forEach(s.with(".py"), func(file string) Plan {
+			return Plan{run(`sed -i 's/: %s = .*/: %[1]s = field(default=%[1]s())/' %s`, m[1], file)}
+		})
+	})},
+	{forPython, inOutput(mutableDefault, func(s Seen, m []string) []Plan {
+		return forEach(s.with(".py"), func(file string) Plan {
+			return Plan{run(`sed -i 's/: %s = .*/: %[1]s = field(default_factory=%[1]s)/' %s`, m[1], file)}
+		})
 	})},
 	{forPython, each(ending(".py"), "sed -i '1i from __future__ import annotations' %s")},
 	{forScripts, inCommand(interpreterForm, func(_ Seen, m []string) []Plan {
@@ -319,7 +321,7 @@ var fourthRepairs = []repair{
 
 	{forCargo, inOutput(lockForm, func(s Seen, m []string) []Plan {
 		file := cargoFile(s, "Cargo.lock")
-		return []Plan{{run("rm -f %s", file)}, {run("sed -i '/^version = %s$/d' %s", m[1], file)},
+		return []Plan{{run("rm -f %s", file)}, {run(`sed -i 's/^version = %s$/version = "%[1]s"/' %s`, m[1], file)},
 			{run("sed -i 's/^version = %s$/version = 4/' %s", m[1], file)}, {run("cargo generate-lockfile --offline")}}
 	})},
 	{forCargo, inOutput(lockFileForm, func(_ Seen, m []string) []Plan {
@@ -393,7 +395,7 @@ var fourthRepairs = []repair{
 	{forScripts, each(ending(".sh"), `sed -i "s/base64 -D/base64 -d/" %s`)},
 	{forBash, inOutput(assignedForm, func(_ Seen, m []string) []Plan {
 		return []Plan{{run("sed -i '%ss/%s/\\$%[2]s/' %s", m[2], m[3], m[1])},
-			{run("sed -i '%ss/^/export /' %s", m[2], m[1])},
+			{run("sed -i '%ss/^/local /' %s", m[2], m[1])},
 			{run("sed -i '%ss/ *= */=/' %s", m[2], m[1])}, {run("sed -i '%ss/ = / == /' %s", m[2], m[1])}}
 	})},
 	{forBash, inOutput(assignedForm, func(_ Seen, m []string) []Plan {
@@ -403,7 +405,7 @@ var fourthRepairs = []repair{
 	{forBash, inOutput(octalForm, func(_ Seen, m []string) []Plan {
 		return []Plan{{run(`sed -i 's/\$((\([a-z]\)/$(($\1/' %s`, m[1])},
 			{run(`sed -i 's/\$((\([a-z]\)/$((8#$\1/' %s`, m[1])},
-			{run(`sed -i 's/\$((\([a-z]\)/$((10#$\1/' %s`, m[1])}, {run("sed -i 's/((/(/; s/))/)/' %s", m[1])}}
+			{run(`sed -i 's/\$((\([a-z]\)/$((10#$\1/' %s`, m[1])}, {run(`sed -i 's/echo \$((\(.*\)))/let x="\1"/' %s`, m[1])}}
 	})},
 	{forBash, inOutput(octalForm, func(_ Seen, m []string) []Plan {
 		return []Plan{{run(`sed -i 's/=\$1$/="$1"/' %s`, m[1])}, {run("sed -i '1s,.*,#!/bin/bash -x,' %s", m[1])}}
