@@ -54,8 +54,8 @@ func (t Task) Prepare(root string, on place.Tools) (p *place.Place, f Failure, o
 // Sets are the families for development, those for reports, and those written after the rules: the fresh ones showed
 // what to change, the later ones were written after these changes. So it went on with the further, the unseen and the
 // last ones, which are of other tools. The blind ones are by an author who did not know the rules. Those of
-// situations need repairs whose arguments depend on the situation. Those of third are by another author who had
-// not read the rules.
+// situations need repairs whose arguments depend on the situation. Those of third and of fourth are by two other
+// authors who had not read the rules.
 var Sets = map[string][]Family{
 	"dev":        devFamilies,
 	"reported":   concat(goFamilies, cFamilies, gitFamilies, scriptFamilies),
@@ -67,6 +67,7 @@ var Sets = map[string][]Family{
 	"blind":      concat(blindFirst, blindSecond),
 	"situations": concat(situationsFirst, situationsSecond),
 	"third":      thirdFamilies,
+	"fourth":     concat(fourthFirst, fourthSecond),
 }
 
 func concat(lists ...[]Family) (out []Family) {

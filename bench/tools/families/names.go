@@ -94,4 +94,6 @@ var words = map[string][]string{
 		mantel niche oriel pantry rafter scullery turret veranda wicket atrium buttress cupola`),
 	"third": strings.Fields(`agate basalt chalk dolomite eclogite feldspar gneiss hornfels ignimbrite kaolin limonite
 		marble obsidian pumice quartzite rhyolite slate talc tuff breccia gypsum shale zircon opal`),
+	"fourth": strings.Fields(`alpaca brocade calico damask eyelet flannel gabardine hessian ikat jersey khaki lace muslin
+		nankeen organza percale ramie sateen twill velvet worsted taffeta tweed poplin`),
 }
