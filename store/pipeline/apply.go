@@ -241,6 +241,9 @@ func (w *writing) retire(ctx context.Context, id uuid.UUID, p *pendingProposal, 
 	s commit.Step) error {
 	was := w.known[id]
 	s.Old, s.By, s.Metadata = &was.neighbor.Content, w.actor, w.metadata(p, v)
+	if successor, ok := s.Set["superseded_by"].(uuid.UUID); ok {
+		s.Metadata[memory.HistorySuccessor] = successor.String()
+	}
 	version, err := w.ApplyStep(ctx, commit.MemoryRow{ID: id, Version: was.version, Live: was.live}, s)
 	if err != nil {
 		return err
