@@ -9,8 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/learning/evidence"
 	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/advising"
 	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/pipeline"
 	"github.com/mneme/mneme/store/read"
@@ -182,6 +184,19 @@ func TestReasonsOfDecisionsAboutHiddenMemoriesAreWithheld(t *testing.T) {
 	require.Len(t, out, 1)
 	require.Empty(t, out[0].Target)
 	require.NotContains(t, out[0].Reason, "plugh")
+}
+
+// The figures in advice name no situation: the values of a context may be from an episode that is erased later.
+func TestAdviceKeepsNoSituations(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var stats evidence.Stats
+	stats.ObserveIn(map[string]string{"customer": "xyzzycanary"}, true, w.now)
+	require.NoError(t, w.SaveAdvice(ctx, advising.Advice{ID: uuid.New(), Principal: w.p,
+		Offered: []advising.Offer{{ID: uuid.NewString(), Stats: stats}}}, w.now))
+	require.Empty(t, w.columnsWith("xyzzycanary"))
+	require.Equal(t, 1, w.count("advice", "offered->0->'stats'->'all'->>'successes' = '1'"))
+	require.Len(t, stats.In, 1, "the caller's figures stay")
 }
 
 // Advice keeps the figures of what it offered. They go with a memory that is erased or forgotten by force.

@@ -264,3 +264,23 @@ func TestAnAnswerForgetsWhatAProcedureRepeats(t *testing.T) {
 	require.Empty(t, w.places("xyzzycanary"))
 	require.Equal(t, 1, w.count("topic_answers", "blanked_at IS NOT NULL"))
 }
+
+// Outcomes are counted by situation. The values of a situation that only an erased episode shows go with it, and the
+// next run counts what the others show.
+func TestAProcedureForgetsTheSituationOfAnErasedEpisode(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for n := range 3 {
+		testkit.Build(ana, n, "linux", testkit.ClearCache(n)).Record(t, w.store)
+	}
+	gone := testkit.Build(ana, 3, "xyzzycanary", testkit.ClearCache(3)).Record(t, w.store)
+	require.Equal(t, 1, w.learn(ana, schema.TypeCompetence).Added)
+	require.Contains(t, w.places("xyzzycanary"), "learned")
+	w.forget(ana, schema.ForgetErase, gone)
+	require.Empty(t, w.places("xyzzycanary"))
+	w.learn(ana, schema.TypeCompetence)
+	require.Empty(t, w.places("xyzzycanary"))
+	stats := w.known(ana)[0].Stats
+	require.EqualValues(t, 3, stats.In["linux"].Trials())
+	testkit.CheckInvariants(t, testkit.Owner(t, w.url))
+}

@@ -3,6 +3,13 @@
 
 -- +goose Up
 
+-- Advice holds no values of contexts.
+UPDATE advice a
+SET offered = (
+    SELECT coalesce(jsonb_agg(o.offer #- '{stats,in}' #- '{stats,earned}' ORDER BY o.n), '[]')
+    FROM jsonb_array_elements(a.offered) WITH ORDINALITY o(offer, n))
+WHERE jsonb_typeof(a.offered) = 'array';
+
 -- Advice is found by what it offered.
 CREATE INDEX advice_offered ON advice USING gin ((jsonb_path_query_array(offered, '$[*].id')) jsonb_path_ops)
     WITH (gin_pending_list_limit = 256);
