@@ -219,3 +219,45 @@ func TestAdviceForgetsFiguresOfErasedMemories(t *testing.T) {
 		})
 	}
 }
+
+// The successor of a memory is found by the words of that memory, unless the words would reach readers who may not read
+// it. They go when the memory is erased or purged.
+func TestSuccessorsHaveNoWordsOfHiddenOrErasedMemories(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		sensitivity schema.Sensitivity
+		end         func(w *world, old uuid.UUID)
+	}{
+		"hidden": {schema.SensitivityHigh, nil},
+		"erased": {schema.SensitivityLow, func(w *world, old uuid.UUID) {
+			w.forgetAll(w.forgets(schema.ForgetErase, onlyNamed(old)))
+		}},
+		"removed by force": {schema.SensitivityLow, func(w *world, old uuid.UUID) {
+			w.forgetAll(w.forgets(schema.ForgetForce, onlyNamed(old)))
+		}},
+		"purged": {schema.SensitivityLow, func(w *world, old uuid.UUID) {
+			w.exec(`UPDATE memories SET deleted_at = $2, version = version + 1 WHERE id = $1`, old,
+				w.now.Add(-100*24*time.Hour))
+			w.purge(100)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			ack, _ := w.stage(schema.Candidate{Content: "We use Jenkins for the xyzzycanary builds.",
+				Sensitivity: c.sensitivity})
+			old := uuid.MustParse(ack.MemoryIDs[0])
+			_, r := w.source("what changed", idea{fact: fact("We switched to GitHub Actions."),
+				action: schema.ActionUpdate, target: old, change: memory.ChangeSupersede})
+			require.Equal(t, 1, w.write(r).Updated)
+			of := `hint ILIKE '%xyzzycanary%' AND memory_id <> $1`
+			if c.end == nil {
+				require.Zero(t, w.count("memory_hints", of, old))
+				return
+			}
+			require.Equal(t, 1, w.count("memory_hints", of, old))
+			c.end(w, old)
+			require.Zero(t, w.count("memory_hints", of, old))
+		})
+	}
+}

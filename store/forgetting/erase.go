@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/memory/lifecycle"
+	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/pipeline"
@@ -25,6 +26,7 @@ func (f *Forgetting) remove(ctx context.Context) error {
 		return err
 	}
 	for _, step := range []func(context.Context) error{f.removeRepeated, f.removeFromGraph, f.blankRevised,
+		f.ForgetHints,
 		f.removeDependents, f.blankPipeline, f.dropStaged, f.BlankResults, f.removeRows} {
 		if err := step(ctx); err != nil {
 			return err
@@ -83,6 +85,17 @@ func (f *Forgetting) BlankResults(ctx context.Context) error {
 	}
 	f.Run.Receipt.Remove("operations", n)
 	return nil
+}
+
+// ForgetHints deletes the hints with which successors of the memories are found by the words of these.
+func (f *Forgetting) ForgetHints(ctx context.Context) error {
+	return f.exec(ctx, "memory_hints", `
+		DELETE FROM memory_hints h
+		USING memories g
+		WHERE g.tenant = @tenant AND g.id = ANY(@memories) AND g.superseded_by IS NOT NULL
+			AND h.tenant = @tenant AND h.memory_id = g.superseded_by AND h.memory_id <> ALL(@memories)
+			AND h.hint LIKE @successor`,
+		pg.Args{"successor": proposals.SuccessorHintBegins + "%"})
 }
 
 // dropStaged deletes requests that were not carried out and may contain a text of the memories: abandoned ones that

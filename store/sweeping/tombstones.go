@@ -253,8 +253,10 @@ func (p *purging) tombstones(ctx context.Context) error {
 		return nil
 	}
 	f.Gone = ids
-	if err := f.BlankResults(ctx); err != nil {
-		return err
+	for _, blank := range []func(context.Context) error{f.BlankResults, f.ForgetHints} {
+		if err := blank(ctx); err != nil {
+			return err
+		}
 	}
 	metadata, err := p.metadata()
 	if err != nil {
