@@ -124,15 +124,15 @@ func (d *runDeleter) deleteRuns(
 	return nil
 }
 
-// deleteRecalls deletes all of the tenant's runs of Recall, Get and Context, because supplements of answers are not
-// tracked and so any of these runs may contain an erased text. These runs have answered and are no longer needed. An
-// open run is counted; it ends within a minute.
+// deleteRecalls deletes all of the tenant's runs of Recall, Get, Context and Advise, because supplements of answers are
+// not tracked and so any of these runs may contain an erased text. These runs have answered and are no longer needed.
+// An open run is counted; it ends within a minute.
 func (d *runDeleter) deleteRecalls(ctx context.Context) error {
 	if err := d.listed(ctx); err != nil {
 		return err
 	}
 	return d.list(ctx, "WorkflowType IN ("+quoted(RecallWorkflow)+", "+quoted(GetWorkflow)+", "+
-		quoted(ContextWorkflow)+") AND "+api.AttributeTenant+" = "+quoted(d.tenant),
+		quoted(ContextWorkflow)+", "+quoted(AdviseWorkflow)+") AND "+api.AttributeTenant+" = "+quoted(d.tenant),
 		func(e *workflowpb.WorkflowExecutionInfo) error {
 			if e.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
 				d.running++

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/mneme/mneme/activities/step"
+	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/recall/contexts"
 	"github.com/mneme/mneme/schema"
@@ -23,6 +24,7 @@ const (
 	RecallWorkflow  = "Recall"
 	GetWorkflow     = "Get"
 	ContextWorkflow = "Context"
+	AdviseWorkflow  = api.WorkflowAdvise
 )
 
 // RecallRequest is a question. Its key is the same for a repeated question.

@@ -40,9 +40,10 @@ func TestMayReadHistory(t *testing.T) {
 			true},
 		"another user's candidate": {maya, of(memory.HistoryOfCandidate, toms, private, schema.SensitivityLow),
 			false},
-		"own forgotten memory":                 {a, of(memory.HistoryOfForgotten, a, "", ""), true},
-		"another agent's forgotten memory":     {a, of(memory.HistoryOfForgotten, b, "", ""), false},
-		"a forgotten memory, asked for a user": {maya, of(memory.HistoryOfForgotten, a, "", ""), false},
+		"own forgotten memory":                 {a, of(memory.HistoryOfForgotten, a, "", schema.SensitivityLow), true},
+		"a forgotten memory above the ceiling": {a, of(memory.HistoryOfForgotten, a, "", schema.SensitivityHigh), false},
+		"another agent's forgotten memory":     {a, of(memory.HistoryOfForgotten, b, "", schema.SensitivityLow), false},
+		"a forgotten memory, asked for a user": {maya, of(memory.HistoryOfForgotten, a, "", schema.SensitivityLow), false},
 	} {
 		require.Equal(t, c.want, memory.MayReadHistory(c.asker, low, c.of), name)
 	}
@@ -55,9 +56,14 @@ func TestShowHistory(t *testing.T) {
 		`{"successor":"seen","evidence":[1],"workflowId":"w"}`:   `{"successor":"seen","evidence":[1],"workflowId":"w"}`,
 		`{"successor":"hidden","evidence":[1],"workflowId":"w"}`: `{"workflowId":"w"}`,
 		`{"beside":"hidden","evidence":[1]}`:                     `{}`,
-		`{"successor":"seen","beside":"hidden"}`:                 `{"successor":"seen","beside":"hidden"}`,
-		`{"evidence":[1]}`:                                       `{"evidence":[1]}`,
-		`{}`:                                                     `{}`,
+		`{"successor":"seen","beside":"hidden"}`:                 `{}`,
+		`{"targetMemoryId":"seen","parentId":"seen","factHash":"x"}`: `{"targetMemoryId":"seen","parentId":"seen",` +
+			`"factHash":"x"}`,
+		`{"targetMemoryId":"hidden","factHash":"x","confidence":1}`: `{"confidence":1}`,
+		`{"memory_id":"hidden","parentId":"seen"}`:                  `{}`,
+		`{"parentId":"hidden","candidateId":"hidden"}`:              `{}`,
+		`{"evidence":[1]}`: `{"evidence":[1]}`,
+		`{}`:               `{}`,
 	} {
 		e := memory.ShowHistory(schema.HistoryEntry{Reason: "why", Metadata: json.RawMessage(metadata)}, seen)
 		require.JSONEq(t, want, string(e.Metadata))

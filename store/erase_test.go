@@ -59,7 +59,8 @@ func TestEraseLeavesNoWordAndKeepsTheAudit(t *testing.T) {
 					Functional: true}}
 			ack, r := w.stage(schema.Candidate{Content: "I am the XyzzyCanary of Lisbon",
 				SourceKind: schema.SourceUserInput, Speaker: "XyzzyCanary", Tags: []string{"XyzzyCanary"},
-				Refs: []schema.Ref{{Kind: "event", Ref: "ref-XyzzyCanary"}}},
+				Session: "talk of XyzzyCanary",
+				Refs:    []schema.Ref{{Kind: "event", Ref: "ref-XyzzyCanary"}}},
 				schema.Candidate{Content: "Bob lives in Porto"})
 			parent, bystander := uuid.MustParse(ack.MemoryIDs[0]), uuid.MustParse(ack.MemoryIDs[1])
 			require.NoError(t, w.SaveExtractions(ctx, "t", []pipeline.Extracted{{CandidateID: parent,
@@ -86,7 +87,7 @@ func TestEraseLeavesNoWordAndKeepsTheAudit(t *testing.T) {
 				VALUES ('t', 'old', 'modify', jsonb_build_object('id', $1::text, 'content', 'XyzzyCanary'), $2)`,
 				parent.String(), w.now.Add(-2*time.Hour))
 			w.exec(`UPDATE memories SET payload = payload || '{"environment": {"note": "XyzzyCanary"}}',
-				external_id = 'XyzzyCanary-1', version = version + 1 WHERE id = $1`, parent)
+				external_id = 'XyzzyCanary-1', agent_interaction_id = 'XyzzyCanary-2', version = version + 1 WHERE id = $1`, parent)
 			require.Greater(t, len(w.columnsWith("XyzzyCanary")), 15, "many columns contain the word")
 
 			sel := named(parent)

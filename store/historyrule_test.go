@@ -40,7 +40,7 @@ func TestMayReadHistoryInSQL(t *testing.T) {
 		gone, staged := w.keepAs(schema.VisibilityPrivate,
 			text("lost")), w.explicit("Milk is sour, "+string(rune('A'+i))+" says.")
 		w.forgetAll(w.forgets(schema.ForgetForce, named(gone, staged)))
-		add(memory.HistoryOfForgotten, w, gone, "", "")
+		add(memory.HistoryOfForgotten, w, gone, "", schema.SensitivityLow)
 		add(memory.HistoryOfCandidate, w, staged, "", schema.SensitivityLow)
 
 		said := "Tea is served hot, " + string(rune('A'+i)) + " says."

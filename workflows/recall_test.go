@@ -152,7 +152,7 @@ func TestRecallLargerThanTemporalsLimit(t *testing.T) {
 	require.NotEmpty(t, run.GetRunID())
 }
 
-// An erased text is left in no history of a recall.
+// An erased text is left in no history of a recall or of advice.
 func TestEraseReachesRecalls(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t, nil)
@@ -163,14 +163,19 @@ func TestEraseReachesRecalls(t *testing.T) {
 	victim := testkit.Principal()
 	victim.Tenant = p.Tenant + "-victim"
 	foreign, _ := recallBy(t, h, schema.RecallRequest{Principal: victim, Query: "attic"})
+	advice, err := mneme.StartAdvise(context.Background(), h.Temporal, h.TaskQueue,
+		api.AdviseRequest{Principal: p, Task: "clean the attic"})
+	require.NoError(t, err)
 	listed(t, h.Temporal, run.GetID())
+	listed(t, h.Temporal, advice.GetID())
 	listed(t, h.Temporal, foreign.GetID())
 
 	erase, preview := startForget(t, h, forgetRequest(p, schema.ForgetErase, schema.Selector{IDs: []string{id}}))
 	confirmForget(t, h, p, preview)
 	receipt := receiptOf(t, erase)
-	require.Equal(t, 2, receipt.Removed["temporal_runs"], "the ingest and the recall")
+	require.Equal(t, 3, receipt.Removed["temporal_runs"], "the ingest, the recall and the advice")
 	gone(t, h.Temporal, run.GetID(), run.GetRunID())
+	gone(t, h.Temporal, advice.GetID(), advice.GetRunID())
 	require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED, statusOf(t, h.Temporal, foreign.GetID()))
 }
 

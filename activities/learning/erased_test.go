@@ -10,10 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/internal/testkit"
+	rules "github.com/mneme/mneme/memory/topics"
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/topics"
 	"github.com/mneme/mneme/store/edit"
 	storelearning "github.com/mneme/mneme/store/learning"
 	"github.com/mneme/mneme/store/pg"
+	storetopics "github.com/mneme/mneme/store/topics"
 )
 
 // newLearned returns a world with a procedure that was learned, and the episode of a failure that it repeats.
@@ -230,4 +233,54 @@ func TestAProcedureThatEqualsAnotherAfterAnErasure(t *testing.T) {
 		WHERE type = 'competence' AND live`).Scan(&payloads, &hashes))
 	require.Equal(t, 1, payloads, "they are equal")
 	require.Equal(t, 2, hashes)
+}
+
+// An answer of a standing question may repeat a procedure with the words of the erased episode.
+func TestAnAnswerForgetsWhatAProcedureRepeats(t *testing.T) {
+	t.Parallel()
+	w, failed := newLearned(t)
+	now := time.Now()
+	id := uuid.MustParse(w.known(ana)[0].ID.String())
+	see := pg.Filter{Principal: ana}
+	publish := func(question string, publish bool) {
+		topic, err := w.store.AddTopic(ctx, topics.TopicRequest{Principal: ana, Question: question}, now)
+		require.NoError(t, err)
+		evidence, err := w.store.Evidence(ctx, see, []uuid.UUID{id})
+		require.NoError(t, err)
+		require.Len(t, evidence, 1)
+		refs, of := rules.Refs(evidence), uuid.MustParse(topic.ID)
+		_, err = w.store.SaveDraft(ctx, storetopics.Draft{Tenant: ana.Tenant, Topic: of, Filter: see,
+			Parts: rules.Extract(evidence), Evidence: refs, WrittenBy: "rules", AsOf: now}, now)
+		require.NoError(t, err)
+		if publish {
+			_, _, err = w.store.PublishDraft(ctx, ana.Tenant, of, see, rules.Hash(refs), now)
+			require.NoError(t, err)
+		}
+	}
+	publish("How is the build repaired?", true)
+	publish("What may fail?", false)
+	require.Subset(t, w.places("xyzzycanary"), []string{"topic_answers", "topic_drafts"})
+	require.Equal(t, 1, w.forget(ana, schema.ForgetErase, failed).Removed["failure_modes"])
+	require.Empty(t, w.places("xyzzycanary"))
+	require.Equal(t, 1, w.count("topic_answers", "blanked_at IS NOT NULL"))
+}
+
+// Outcomes are counted by situation. The values of a situation that only an erased episode shows go with it, and the
+// next run counts what the others show.
+func TestAProcedureForgetsTheSituationOfAnErasedEpisode(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for n := range 3 {
+		testkit.Build(ana, n, "linux", testkit.ClearCache(n)).Record(t, w.store)
+	}
+	gone := testkit.Build(ana, 3, "xyzzycanary", testkit.ClearCache(3)).Record(t, w.store)
+	require.Equal(t, 1, w.learn(ana, schema.TypeCompetence).Added)
+	require.Contains(t, w.places("xyzzycanary"), "learned")
+	w.forget(ana, schema.ForgetErase, gone)
+	require.Empty(t, w.places("xyzzycanary"))
+	w.learn(ana, schema.TypeCompetence)
+	require.Empty(t, w.places("xyzzycanary"))
+	stats := w.known(ana)[0].Stats
+	require.EqualValues(t, 3, stats.In["linux"].Trials())
+	testkit.CheckInvariants(t, testkit.Owner(t, w.url))
 }

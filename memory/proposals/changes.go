@@ -10,6 +10,7 @@ import (
 	"github.com/mneme/mneme/memory/frame"
 	"github.com/mneme/mneme/memory/normalize"
 	"github.com/mneme/mneme/memory/question"
+	"github.com/mneme/mneme/memory/sensitive"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -140,6 +141,22 @@ func ofOneThing(a, b []frame.Frame) bool {
 	return r.Certainty > change.Unrelated || back.Certainty > change.Unrelated
 }
 
+// Readers is what decides who may read a memory of an owner.
+type Readers struct {
+	Sensitivity schema.Sensitivity
+	Visibility  schema.Visibility
+}
+
+// MayRepeat reports whether a memory may have words of another one of the same owner: whoever may read it may also read
+// the other. Otherwise a search by these words would reveal that the other memory has them.
+func MayRepeat(of, other Readers) bool {
+	return sensitive.Rank(other.Sensitivity) <= sensitive.Rank(of.Sensitivity) &&
+		!memory.Narrower(other.Visibility, of.Visibility)
+}
+
+// SuccessorHintBegins is the beginning of every SuccessorHint. An erasure of the old statement finds them by it.
+const SuccessorHintBegins = "What holds now of "
+
 // SuccessorHint returns a hint with which the successor of a statement is found by the words of the old statement: "We
 // switched to GitHub Actions" answers what is used for CI. It returns nil if there are no such words.
 func SuccessorHint(old memory.Neighbor) []memory.Hint {
@@ -152,7 +169,7 @@ func SuccessorHint(old memory.Neighbor) []memory.Hint {
 	if len(about) == 0 {
 		return nil
 	}
-	return memory.JoinHints(nil, memory.CheckHints([]string{"What holds now of " + strings.Join(about, ", ") + "?"}))
+	return memory.JoinHints(nil, memory.CheckHints([]string{SuccessorHintBegins + strings.Join(about, ", ") + "?"}))
 }
 
 // FindRetracted proposes the effect of a fact that retracts a statement: it retracts the memories that state its

@@ -149,7 +149,8 @@ func (a *Advising) EpisodesWith(ctx context.Context, f pg.Filter, words []string
 	return out, nil
 }
 
-// Offer is one candidate in advice, with its outcomes at that time.
+// Offer is one candidate in advice, with its outcomes at that time. They are stored without those by situation, whose
+// names are values of contexts and may be from an episode that is erased later.
 type Offer struct {
 	ID    string         `json:"id"`
 	Stats evidence.Stats `json:"stats"`
@@ -172,7 +173,11 @@ const (
 
 // SaveAdvice stores advice, so that its outcome can be reported. A repeated call with the same id changes nothing.
 func (a *Advising) SaveAdvice(ctx context.Context, in Advice, now time.Time) error {
-	offered, err := json.Marshal(in.Offered)
+	offers := make([]Offer, len(in.Offered))
+	for i, o := range in.Offered {
+		offers[i] = Offer{ID: o.ID, Stats: evidence.Stats{All: o.Stats.All}}
+	}
+	offered, err := json.Marshal(offers)
 	if err != nil {
 		return fmt.Errorf("save advice: %w", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/memory/lifecycle"
+	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/pipeline"
@@ -25,6 +26,7 @@ func (f *Forgetting) remove(ctx context.Context) error {
 		return err
 	}
 	for _, step := range []func(context.Context) error{f.removeRepeated, f.removeFromGraph, f.blankRevised,
+		f.ForgetHints,
 		f.removeDependents, f.blankPipeline, f.dropStaged, f.BlankResults, f.removeRows} {
 		if err := step(ctx); err != nil {
 			return err
@@ -85,6 +87,17 @@ func (f *Forgetting) BlankResults(ctx context.Context) error {
 	return nil
 }
 
+// ForgetHints deletes the hints with which successors of the memories are found by the words of these.
+func (f *Forgetting) ForgetHints(ctx context.Context) error {
+	return f.exec(ctx, "memory_hints", `
+		DELETE FROM memory_hints h
+		USING memories g
+		WHERE g.tenant = @tenant AND g.id = ANY(@memories) AND g.superseded_by IS NOT NULL
+			AND h.tenant = @tenant AND h.memory_id = g.superseded_by AND h.memory_id <> ALL(@memories)
+			AND h.hint LIKE @successor`,
+		pg.Args{"successor": proposals.SuccessorHintBegins + "%"})
+}
+
 // dropStaged deletes requests that were not carried out and may contain a text of the memories: abandoned ones that
 // name a memory, and all stale ones. Only a requested erasure may delete other callers' requests; a purge leaves
 // them to SweepStaged.
@@ -117,7 +130,8 @@ func (f *Forgetting) removeHistory(ctx context.Context) error {
 type removedRow struct {
 	ID      uuid.UUID
 	Version int32
-	Owner   string // the agent, if the row is deleted
+
+	Owner, Sensitivity string // only if the row is deleted
 }
 
 // Statements that remove the rows of the memories. They return removedRows.
@@ -140,18 +154,21 @@ const (
 			external_id = NULL,
 			key_id = NULL,
 			embedding_id = NULL,
+			agent_session_id = NULL,
+			agent_interaction_id = NULL,
 			decay_due_at = NULL,
 			deleted_at = coalesce(m.deleted_at, @now),
 			erased_at = @now,
 			updated_at = @now,
 			version = m.version + 1
 		WHERE m.tenant = @tenant AND m.id = ANY(@memories)
-		RETURNING m.id, m.version, '' AS owner`
-	// After the row is deleted, only history says who owned the memory. The owner may read the history.
+		RETURNING m.id, m.version, '' AS owner, '' AS sensitivity`
+	// After the row is deleted, only history says who owned the memory and how sensitive it was. Its owner may read the
+	// history within that sensitivity.
 	deleteRows = `
 		DELETE FROM memories m
 		WHERE m.tenant = @tenant AND m.id = ANY(@memories)
-		RETURNING m.id, m.version + 1 AS version, m.agent_id AS owner`
+		RETURNING m.id, m.version + 1 AS version, m.agent_id AS owner, m.sensitivity`
 )
 
 // removeRows deletes or empties the memories and ends their history. History may lose its texts only after the
@@ -180,20 +197,24 @@ func (f *Forgetting) removeRows(ctx context.Context) error {
 	if err := f.removeHistory(ctx); err != nil {
 		return err
 	}
-	ids, versions, owners := make([]uuid.UUID, len(removed)), make([]int32, len(removed)), make([]string, len(removed))
+	ids, versions := make([]uuid.UUID, len(removed)), make([]int32, len(removed))
+	owners, sensitivities := make([]string, len(removed)), make([]string, len(removed))
 	for i, row := range removed {
-		ids[i], versions[i], owners[i] = row.ID, row.Version, row.Owner
+		ids[i], versions[i], owners[i], sensitivities[i] = row.ID, row.Version, row.Owner, row.Sensitivity
 	}
 	_, err = f.Tx.Exec(ctx, `
 		WITH removed AS (
 			SELECT *
-			FROM unnest(@memories::uuid[], @entries::uuid[], @versions::integer[], @owners::text[])
-				x(id, entry, version, owner)
+			FROM unnest(@memories::uuid[], @entries::uuid[], @versions::integer[], @owners::text[],
+				@sensitivities::text[]) x(id, entry, version, owner, sensitivity)
 		), told AS (
 			INSERT INTO memory_history (tenant, id, memory_id, event, changed_by, reason, metadata, created_at, action,
 				version)
 			SELECT @tenant, r.entry, r.id, 'deleted', @changed_by, @reason,
-				@metadata::jsonb || CASE r.owner WHEN '' THEN '{}' ELSE jsonb_build_object('agent', r.owner) END,
+				@metadata::jsonb || CASE r.owner
+					WHEN '' THEN '{}'
+					ELSE jsonb_build_object('agent', r.owner, 'sensitivity', r.sensitivity)
+				END,
 				@now, @action, r.version
 			FROM removed r
 		)
@@ -201,16 +222,17 @@ func (f *Forgetting) removeRows(ctx context.Context) error {
 		SELECT @tenant, r.id, r.version, 'delete', @now
 		FROM removed r`,
 		pg.Args{
-			"tenant":     f.Tenant,
-			"memories":   ids,
-			"entries":    pg.NewIDs(len(ids)), // of history
-			"versions":   versions,
-			"owners":     owners,
-			"changed_by": f.Run.ConfirmedBy,
-			"reason":     f.Run.Reason,
-			"metadata":   metadata,
-			"action":     action,
-			"now":        f.Now,
+			"tenant":        f.Tenant,
+			"memories":      ids,
+			"entries":       pg.NewIDs(len(ids)), // of history
+			"versions":      versions,
+			"owners":        owners,
+			"sensitivities": sensitivities,
+			"changed_by":    f.Run.ConfirmedBy,
+			"reason":        f.Run.Reason,
+			"metadata":      metadata,
+			"action":        action,
+			"now":           f.Now,
 		})
 	if err != nil {
 		return fmt.Errorf("history: %w", err)

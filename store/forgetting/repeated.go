@@ -30,8 +30,9 @@ const (
 
 // removeRepeated removes what procedures and plans repeat of the memories: the failure modes, fallbacks and examples of
 // parameters of each record that was learned from a group with an attempt in one of them. These words may come from
-// any attempt of the group, so all of them are removed, with the former versions and the texts of history. The next
-// run of learning decides on the groups again and restores what the remaining episodes show.
+// any attempt of the group, so all of them are removed, with the former versions and the texts of history. The figures
+// by situation go too, because their names are values of contexts. The next run of learning decides on the groups again
+// and restores what the remaining episodes show.
 //
 // It must run while learning_attempts still has the memories.
 func (f *Forgetting) removeRepeated(ctx context.Context) error {
@@ -61,10 +62,35 @@ func (f *Forgetting) removeRepeated(ctx context.Context) error {
 		}
 		changed = true
 	}
-	if !changed {
+	// Writers of what was learned lock a memory before its figures.
+	situations, err := f.forgetSituations(ctx, groups)
+	if err != nil {
+		return fmt.Errorf("figures by situation: %w", err)
+	}
+	if !changed && !situations {
 		return nil
 	}
 	return f.decideAgain(ctx, groups)
+}
+
+// forgetSituations removes the figures by situation of what was learned from the groups, and reports whether there were
+// any. The totals stay.
+func (f *Forgetting) forgetSituations(ctx context.Context, groups []uuid.UUID) (bool, error) {
+	tag, err := f.Tx.Exec(ctx, `
+		WITH chosen AS (
+			SELECT memory_id
+			FROM learned
+			WHERE tenant = @tenant AND group_id = ANY(@groups) AND memory_id <> ALL(@memories) AND evidence_hash <> ''
+				AND stats ?| '{in,earned}'
+			ORDER BY memory_id
+			FOR UPDATE
+		)
+		UPDATE learned l
+		SET stats = l.stats - '{in,earned}'::text[], evidence_hash = @hash, version = l.version + 1, updated_at = @now
+		FROM chosen c
+		WHERE l.tenant = @tenant AND l.memory_id = c.memory_id`,
+		pg.Args{"tenant": f.Tenant, "groups": groups, "memories": f.Gone, "hash": staleEvidence, "now": f.Now})
+	return tag.RowsAffected() > 0, err
 }
 
 // hasRepeated renders the condition that a payload has words that may come from any attempt of a group. Learning adds

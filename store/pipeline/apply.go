@@ -224,7 +224,10 @@ func (w *writing) supersede(ctx context.Context, id uuid.UUID, p *pendingProposa
 	if w.known[id].neighbor.Pinned {
 		successor.Classification = successor.Classification.Pin()
 	}
-	successor.Hints = append(successor.Hints, proposals.SuccessorHint(w.known[id].neighbor)...)
+	if old := w.known[id]; proposals.MayRepeat(w.readersOf(p, successor),
+		proposals.Readers{Sensitivity: old.sensitivity, Visibility: old.visibility}) {
+		successor.Hints = append(successor.Hints, proposals.SuccessorHint(old.neighbor)...)
+	}
 	reason := "superseded: " + p.Proposal.Reason
 	if w.review != nil {
 		reason = w.review.reason
@@ -233,6 +236,14 @@ func (w *writing) supersede(ctx context.Context, id uuid.UUID, p *pendingProposa
 	return w.retire(ctx, id, p, v, commit.Step{Set: map[string]any{"status": schema.StatusSuperseded,
 		"superseded_by": successor.ID, "superseded_at": w.Now},
 		Event: schema.EventModified, Action: schema.AuditRevise, Reason: reason})
+}
+
+// readersOf returns what decides who may read a successor: a new memory, or the source of the proposal.
+func (w *writing) readersOf(p *pendingProposal, successor *commit.NewMemory) proposals.Readers {
+	if source, ok := w.known[p.ParentID]; ok && successor.ID == p.ParentID {
+		return proposals.Readers{Sensitivity: source.sensitivity, Visibility: source.visibility}
+	}
+	return proposals.Readers{Sensitivity: successor.Classification.Sensitivity, Visibility: successor.Visibility}
 }
 
 // retire carries out the step by which a memory stops being live. The row is locked, and it was live in the version

@@ -156,9 +156,9 @@ func (p contradictingProposal) contradiction() schema.Contradiction {
 }
 
 // contradictingProposals finds each waiting fact with the memory that it would replace: its target t, or the memory
-// s that makes its claim.
+// s that makes its claim. The fact is from the source o, which limits who sees it.
 var contradictingProposals = `
-	SELECT p.id AS proposal_id, p.fact, p.reason, p.decided_at,
+	SELECT p.id AS proposal_id, p.fact, ` + proposalReason + ` AS reason, p.decided_at,
 		coalesce(t.id, s.id) AS now_id,
 		coalesce(t.version, s.version) AS now_version,
 		coalesce(t.status, s.status) AS now_status,
@@ -168,15 +168,20 @@ var contradictingProposals = `
 		coalesce(t.confidence, s.confidence) AS now_confidence
 	FROM proposals p
 		JOIN ingest_batches b ON b.tenant = p.tenant AND b.id = p.batch_id
+		JOIN memory_candidates c ON c.tenant = p.tenant AND c.id = p.candidate_id
+		LEFT JOIN memories o ON o.tenant = p.tenant AND o.id = c.memory_id
 		LEFT JOIN memories t ON t.tenant = p.tenant AND t.id = p.target_id
 		LEFT JOIN memories s ON s.tenant = p.tenant AND s.id = p.memory_id
 	WHERE p.tenant = @tenant
 		AND p.contradiction_risk
 		AND ` + pg.WaitsForReview + `
 		AND ` + commit.MayReadAs("b") + `
+		AND (o.id IS NULL OR ` + commit.MayReadAs("o") + `)
 		AND (t.id IS NULL OR ` + commit.MayReadAs("t") + `)
 		AND (s.id IS NULL OR ` + commit.MayReadAs("s") + `)
 		AND coalesce(t.id, s.id) IS NOT NULL
+		AND c.sensitivity = ANY(@sensitivities)
+		AND (o.id IS NULL OR o.sensitivity = ANY(@sensitivities))
 		AND (t.id IS NULL OR t.sensitivity = ANY(@sensitivities))
 		AND (s.id IS NULL OR s.sensitivity = ANY(@sensitivities))
 		AND (@before::uuid IS NULL OR (p.decided_at, p.id) < (

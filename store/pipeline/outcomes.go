@@ -19,7 +19,8 @@ import (
 // memory t is the one that the fact changes or contradicts: the target, the contradicted memory, or the memory with
 // its claim. It is read only if the batch's owner may see it.
 var factOutcomes = `
-	SELECT p.id AS proposal_id, p.fact AS extracted, p.action, p.state, p.outcome AS skipped, p.reason, p.warnings,
+	SELECT p.id AS proposal_id, p.fact AS extracted, p.action, p.state, p.outcome AS skipped,
+		CASE WHEN t.sensitivity <> ALL(@sensitivities) THEN '' ELSE p.reason END AS reason, p.warnings,
 		coalesce(p.memory_id::text, '') AS memory_id,
 		coalesce(p.target_id::text, '') AS target_id,
 		p.contradiction_risk, p.review_needed,

@@ -33,19 +33,41 @@ var (
 	mayReview = commit.MayReadAs("b") + `
 		AND (s.id IS NULL OR ` + commit.MayReadAs("s") + `)
 		AND (t.id IS NULL OR ` + commit.MayReadAs("t") + `)`
-	// mayReadSides admits a proposal if no side is too sensitive for the principal.
-	mayReadSides = `(s.id IS NULL OR s.sensitivity = ANY(@sensitivities))
+	// mayReadSides admits a proposal if no side is too sensitive for the principal. A source that is not stored, as in
+	// shadow mode, is as sensitive as its candidate.
+	mayReadSides = `c.sensitivity = ANY(@sensitivities)
+		AND (s.id IS NULL OR s.sensitivity = ANY(@sensitivities))
 		AND (t.id IS NULL OR t.sensitivity = ANY(@sensitivities))`
+	// offeredShown are the memories that the decision on a proposal was offered, without those that the principal may
+	// not read.
+	offeredShown = `coalesce((
+		SELECT jsonb_agg(x.ref ORDER BY x.n)
+		FROM jsonb_array_elements(p.offered) WITH ORDINALITY x(ref, n)
+		WHERE NOT ` + hiddenFrom("(x.ref->>'id')::uuid") + `), '[]')`
+	// proposalReason is the decision's reason. It may quote any memory that was offered, so it is withheld if the
+	// principal may not read one of them.
+	proposalReason = `CASE WHEN EXISTS (
+			SELECT FROM jsonb_array_elements(p.offered) x(ref)
+			WHERE ` + hiddenFrom("(x.ref->>'id')::uuid") + `)
+		THEN ` + pg.QuoteLiteral(memory.WithheldReason) + ` ELSE p.reason END`
 )
 
+// hiddenFrom renders the condition that a memory exists and the principal may not read it.
+func hiddenFrom(id string) string {
+	return `EXISTS (
+			SELECT FROM memories h
+			WHERE h.tenant = @tenant AND h.id = ` + id + `
+				AND NOT (` + commit.MayReadAs("h") + ` AND h.sensitivity = ANY(@sensitivities)))`
+}
+
 // reviewColumns fill a reviewRow.
-const reviewColumns = `
-	p.id AS proposal_id, p.batch_id, p.state, p.action, p.outcome, p.fact AS extracted, p.reason, p.warnings,
-	p.contradiction_risk, p.offered AS offered_refs,
+var reviewColumns = `
+	p.id AS proposal_id, p.batch_id, p.state, p.action, p.outcome, p.fact AS extracted,
+	` + proposalReason + ` AS reason, p.warnings, p.contradiction_risk, ` + offeredShown + ` AS offered_refs,
 	c.memory_id AS source_id, coalesce(s.content, '') AS source, c.refs AS evidence,
 	coalesce(p.target_id::text, '') AS target_id,
 	coalesce(p.target_version, 0) AS target_version,
-	coalesce(p.memory_id::text, '') AS memory_id,
+	CASE WHEN p.memory_id IS NULL OR ` + hiddenFrom("p.memory_id") + ` THEN '' ELSE p.memory_id::text END AS memory_id,
 	t.id IS NOT NULL AS has_target,
 	coalesce(t.version, 0) AS now_version,
 	coalesce(t.status, '') AS now_status,

@@ -430,7 +430,7 @@ func (w *writing) settle(p *pendingProposal, v proposals.Verdict, memoryID *uuid
 	metadata := w.metadata(p, v)
 	p.whichFact(metadata)
 	if memoryID != nil {
-		metadata["memory_id"] = memoryID.String()
+		metadata[memory.HistoryWritten] = memoryID.String()
 	}
 	reason := fmt.Sprintf("%s %s: %s", p.Proposal.Action, v.State, p.Proposal.Reason)
 	if v.Reason != "" {
@@ -457,10 +457,10 @@ func (w *writing) metadata(p *pendingProposal, v proposals.Verdict) map[string]a
 		"confidence":     p.Proposal.Confidence,
 		"factConfidence": p.Fact.Confidence, "category": p.Fact.Category, "proposalId": p.ID,
 		"candidateId": p.CandidateID,
-		"batchId":     w.batch.ID, "workflowId": w.batch.WorkflowID, "parentId": p.ParentID,
+		"batchId":     w.batch.ID, "workflowId": w.batch.WorkflowID, memory.HistorySource: p.ParentID,
 	}
 	if p.TargetID != nil {
-		m["targetMemoryId"] = p.TargetID.String()
+		m[memory.HistoryTarget] = p.TargetID.String()
 	}
 	if v.ContradictionRisk {
 		m["contradictionRisk"] = true

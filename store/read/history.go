@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -24,6 +25,10 @@ var mayReadHistory = `(
 				SELECT FROM memories m
 				WHERE m.tenant = @tenant AND m.id = @id AND ` + askerLooks("m") + `)
 			OR NOT EXISTS (SELECT FROM memories m WHERE m.tenant = @tenant AND m.id = @id)
+			AND NOT EXISTS (
+				SELECT FROM memory_history d
+				WHERE d.tenant = @tenant AND d.memory_id = @id AND d.event = 'deleted' AND d.metadata ? 'agent'
+					AND ` + goneSensitivity + ` <> ALL(@cleared))
 			AND (
 				EXISTS (
 					SELECT FROM memory_candidates c
@@ -37,31 +42,44 @@ var mayReadHistory = `(
 						AND d.metadata->>'agent' = @agent
 						AND cardinality(@grants::text[]) = 1)))`
 
+// goneSensitivity is the sensitivity of a memory without a row, from the row of history d that ended it. Of a memory
+// that was purged before this was recorded it is not known, so only a reader of everything reads its texts. The history
+// of a memory that was forgotten by force has no texts.
+const goneSensitivity = `coalesce(d.metadata->>'sensitivity',
+						CASE d.action WHEN 'purge' THEN 'hyper' ELSE 'public' END)`
+
 // withheld is the condition under which memory.ShowHistory withholds the reason and the evidence of the history row
-// h: h belongs to a revision of several memories, and the caller may not read one of them.
-func withheld(may looks) string {
-	other := `coalesce(h.metadata->>'` + memory.HistorySuccessor + `', h.metadata->>'` + memory.HistoryOther + `')`
-	return `(
-		h.metadata ?| '{` + memory.HistorySuccessor + `,` + memory.HistoryOther + `}'
-		AND EXISTS (
+// h: it names several memories, and the caller may not read one of them. source is the condition for the memory that a
+// fact was extracted from.
+func withheld(may, source looks) string {
+	hidden := func(may looks, names ...string) string {
+		ids := make([]string, len(names))
+		for i, name := range names {
+			id := `h.metadata->>'` + name + `'`
+			ids[i] = `CASE WHEN ` + id + ` ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN (` + id + `)::uuid END`
+		}
+		return `EXISTS (
 			SELECT FROM memories o
-			WHERE o.tenant = h.tenant
-				AND o.id = CASE
-					WHEN ` + other + ` ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
-					THEN ` + other + `::uuid
-				END
-				AND NOT ` + may("o") + `))`
+			WHERE o.tenant = h.tenant AND o.id = ANY(ARRAY[` + strings.Join(ids, ", ") + `]) AND NOT ` + may("o") + `)`
+	}
+	others := slices.DeleteFunc(slices.Clone(memory.HistoryNames), func(name string) bool {
+		return name == memory.HistorySource
+	})
+	return `(
+		h.metadata ?| '{` + strings.Join(memory.HistoryNames, ",") + `}'
+		AND (` + hidden(may, others...) + ` OR ` + hidden(source, memory.HistorySource) + `))`
 }
 
 // reasonShown is the reason of the history row h as the caller may see it.
-func reasonShown(may looks) string {
-	return `CASE WHEN ` + withheld(may) + ` THEN ` + pg.QuoteLiteral(memory.WithheldReason) + ` ELSE h.reason END`
+func reasonShown(may, source looks) string {
+	return `CASE WHEN ` + withheld(may, source) + ` THEN ` + pg.QuoteLiteral(memory.WithheldReason) +
+		` ELSE h.reason END`
 }
 
 // metadataShown is the metadata of the history row h as the caller may see it.
 func metadataShown(may looks) string {
 	members := pg.QuoteLiteral("{" + strings.Join(memory.WithheldMetadata, ",") + "}")
-	return `CASE WHEN ` + withheld(may) + ` THEN h.metadata - ` + members + `::text[] ELSE h.metadata END`
+	return `CASE WHEN ` + withheld(may, may) + ` THEN h.metadata - ` + members + `::text[] ELSE h.metadata END`
 }
 
 // AuditLog renders the audit log of the memory m (document 004 §15A.1), oldest first, up to a time given as a
@@ -69,7 +87,7 @@ func metadataShown(may looks) string {
 // withheld.
 func AuditLog(at string, asked bool) string {
 	if asked {
-		return auditLog(at, reasonShown(askerLooks))
+		return auditLog(at, reasonShown(askerLooks, askerLooks))
 	}
 	return auditLog(at, "h.reason")
 }
@@ -101,7 +119,7 @@ type HistoryPage struct {
 // historySQL reads a page of a history, by the fields of schema.HistoryEntry.
 var historySQL = `
 	SELECT h.id, h.memory_id, h.event, h.old_content, h.new_content, h.changed_by,
-		` + reasonShown(askerLooks) + ` AS reason,
+		` + reasonShown(askerLooks, askerLooks) + ` AS reason,
 		` + metadataShown(askerLooks) + ` AS metadata,
 		h.created_at, coalesce(h.action, '') AS action, coalesce(h.version, 0) AS version, h.erased_at
 	FROM memory_history h

@@ -133,7 +133,7 @@ var nodesSQL = `
 			ELSE ''
 		END AS state,
 		(
-			SELECT ` + auditEntry(reasonShown(askerLooks)) + `
+			SELECT ` + auditEntry(reasonShown(askerLooks, askerLooks)) + `
 			FROM memory_history h
 			WHERE h.tenant = m.tenant AND h.memory_id = m.id AND h.action IS NOT NULL
 			ORDER BY h.seq DESC

@@ -22,12 +22,14 @@ func (s *Reading) Records(ctx context.Context, f pg.Filter, ids []uuid.UUID) (ma
 	var p pg.Params
 	// The columns are those of Get, which checks the visibility of each memory.
 	may := func(alias string) string { return "(" + known(f, alias, &p) + ")" }
+	// A fact outlives the memory that it was extracted from.
+	source := func(alias string) string { return "(" + f.Visible(alias, &p) + ")" }
 	chain := strings.NewReplacer(
 		"m.supersedes", seenBy(f, "m.supersedes", &p),
 		"m.superseded_by", seenBy(f, "m.superseded_by", &p))
 	query := `
 	SELECT ` + chain.Replace(commit.RecordColumnsAsOf("", toSeen(may))) + `,
-		` + auditLog("", reasonShown(may)) + ` AS audit_log` + commit.RecordTables + `
+		` + auditLog("", reasonShown(may, source)) + ` AS audit_log` + commit.RecordTables + `
 	WHERE m.id = ANY(` + p.Add(ids) + `) AND ` + f.Where("m", &p)
 	out := map[uuid.UUID]schema.MemoryRecord{}
 	err := s.QueryBatch(ctx, f.Principal.Tenant, pg.PlanOnce, query, p, func(rows pgx.Rows) error {

@@ -253,8 +253,10 @@ func (p *purging) tombstones(ctx context.Context) error {
 		return nil
 	}
 	f.Gone = ids
-	if err := f.BlankResults(ctx); err != nil {
-		return err
+	for _, blank := range []func(context.Context) error{f.BlankResults, f.ForgetHints} {
+		if err := blank(ctx); err != nil {
+			return err
+		}
 	}
 	metadata, err := p.metadata()
 	if err != nil {
@@ -264,12 +266,12 @@ func (p *purging) tombstones(ctx context.Context) error {
 		WITH gone AS (
 			DELETE FROM memories m
 			WHERE m.tenant = @tenant AND m.id = ANY(@memories) AND m.purging_at IS NOT NULL AND m.erased_at IS NULL
-			RETURNING m.id, m.version + 1 AS version, m.agent_id
+			RETURNING m.id, m.version + 1 AS version, m.agent_id, m.sensitivity
 		), told AS (
 			INSERT INTO memory_history (tenant, id, memory_id, event, changed_by, reason, metadata, created_at, action,
 				version)
 			SELECT @tenant, x.entry, g.id, 'deleted', @actor, 'its window is over',
-				@metadata::jsonb || jsonb_build_object('agent', g.agent_id), @now, 'purge', g.version
+				@metadata::jsonb || jsonb_build_object('agent', g.agent_id, 'sensitivity', g.sensitivity), @now, 'purge', g.version
 			FROM gone g
 			JOIN unnest(@memories::uuid[], @entries::uuid[]) x(id, entry) ON x.id = g.id
 		)
