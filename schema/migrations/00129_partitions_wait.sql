@@ -1,5 +1,5 @@
 -- Partitions of the ledger were made and dropped under a lock that waits for every reader, such as an export, and makes
--- all later readers and writers wait behind it. While it waited, the ledger was closed; when it gave up, the purge failed.
+-- all later readers and writers wait behind it. While it waited, the ledger was closed; then the purge failed.
 
 -- +goose Up
 

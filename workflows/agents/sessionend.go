@@ -135,8 +135,8 @@ func (run *sessionRun) progress() api.SessionProgress {
 		Refused: run.refused, Runs: run.runs, IdleFrom: run.idleFrom}
 }
 
-// cancelled appends the waiting events before the run ends with an error. The session stays open in Postgres, and the next event
-// starts a new run.
+// cancelled appends the waiting events before the run ends with an error. The session stays open in Postgres, and the
+// next event starts a new run.
 func (run *sessionRun) cancelled(ctx workflow.Context, cause error) (api.SessionResult, error) {
 	run.receive()
 	for len(run.queue) > 0 {
