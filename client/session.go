@@ -2,8 +2,6 @@ package client
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"time"
@@ -15,7 +13,6 @@ import (
 
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/schema/ledger"
 )
 
 // ErrNoSession means that the session has no open run: it is closed or was never open.
@@ -35,6 +32,9 @@ func SessionStart(taskQueue string, r api.SessionRef) client.StartWorkflowOption
 
 // AppendEvents adds events of a session to the ledger and returns their places. It starts the session if necessary. For
 // repeated events it returns their existing places. It returns a *schema.ValidationError for invalid events.
+//
+// The ledger recognises repeated events by their ids and contents. Each call is an update of its own, because a run
+// would answer a second update with the same id without looking at its events, also after it had refused the first.
 func AppendEvents(ctx context.Context, c client.Client, taskQueue string,
 	req api.AppendRequest) (api.AppendResult, error) {
 	req.Events = req.Fill(req.Events, time.Now())
@@ -46,21 +46,12 @@ func AppendEvents(ctx context.Context, c client.Client, taskQueue string,
 	}
 	var out api.AppendResult
 	err := updateSession(ctx, c, taskQueue, api.SessionInput{SessionRef: req.SessionRef, Settings: req.Settings},
-		client.UpdateWorkflowOptions{UpdateName: api.UpdateAppend, UpdateID: appendUpdateID(req.Events),
+		client.UpdateWorkflowOptions{UpdateName: api.UpdateAppend, UpdateID: uuid.NewString(),
 			Args: []any{api.AppendSignal{Events: req.Events}}}, &out)
 	if err != nil {
 		return api.AppendResult{}, fmt.Errorf("append events: %w", invalidOr(err))
 	}
 	return out, nil
-}
-
-// appendUpdateID returns the id of the update that appends events. It is the same for the same events.
-func appendUpdateID(events []ledger.Event) string {
-	sum := sha256.New()
-	for _, e := range events {
-		_, _ = fmt.Fprintf(sum, "%d %s ", len(e.ID), e.ID)
-	}
-	return "append-" + hex.EncodeToString(sum.Sum(nil)[:16])
 }
 
 // SignalEvents sends events of a session to the ledger without waiting. It starts the session if necessary. The session

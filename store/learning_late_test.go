@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/schema"
@@ -50,6 +51,45 @@ func TestAnEpisodeFromAClockThatIsBehind(t *testing.T) {
 	require.Equal(t, 1, w.indexed(sc))
 	require.Zero(t, w.pending(sc))
 	require.Zero(t, w.indexed(sc))
+}
+
+// An episode whose transaction ends after a run has read later ones makes its scope due, also if no other one follows.
+func TestAnEpisodeThatIsCommittedLate(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	sc := learning.Scope{Tenant: "t", Agent: w.p.Agent}
+	w.putAll(numbered(1))
+	require.Equal(t, 1, w.indexed(sc))
+	slow, err := w.owner.Begin(ctx)
+	require.NoError(t, err)
+	defer func() { _ = slow.Rollback(ctx) }()
+	late := uuid.New()
+	_, err = slow.Exec(ctx, `
+		CREATE TEMP TABLE late ON COMMIT DROP AS SELECT * FROM memories;
+		ALTER TABLE late DROP COLUMN live`)
+	require.NoError(t, err)
+	var columns string
+	require.NoError(t, slow.QueryRow(ctx, `
+		SELECT string_agg(quote_ident(a.attname), ',')
+		FROM pg_attribute a
+		JOIN pg_attribute m ON m.attrelid = 'memories'::regclass AND m.attname = a.attname AND m.attgenerated = ''
+		WHERE a.attrelid = 'late'::regclass AND a.attnum > 0 AND NOT a.attisdropped`).Scan(&columns))
+	_, err = slow.Exec(ctx, `UPDATE late SET id = $1, content_hash = sha256('late'),
+		recorded_at = recorded_at + interval '1 minute'`, late)
+	require.NoError(t, err)
+	_, err = slow.Exec(ctx, `INSERT INTO memories (`+columns+`) SELECT `+columns+` FROM late`)
+	require.NoError(t, err)
+
+	w.now = w.now.Add(2 * time.Minute)
+	w.putAll(numbered(2))
+	require.Equal(t, 1, w.indexed(sc))
+	require.False(t, w.due())
+	require.NoError(t, slow.Commit(ctx))
+	require.True(t, w.due())
+	require.Equal(t, 1, w.pending(sc))
+	require.Equal(t, 1, w.indexed(sc))
+	require.False(t, w.due())
+	require.Zero(t, w.pending(sc))
 }
 
 // An episode that has grown since it was read is read again, also if the clock of the worker that wrote it is behind.

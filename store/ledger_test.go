@@ -237,6 +237,52 @@ func TestEventPartitions(t *testing.T) {
 	require.Len(t, page, 1)
 }
 
+// A reader may hold the ledger for as long as an export takes. Partitions are then made and dropped another time: the
+// purge goes on, and those who read and append meanwhile do not wait.
+func TestEventPartitionsWaitForNoReader(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	at := time.Date(2031, 5, 20, 0, 0, 0, 0, time.UTC)
+	whileRead := func(before time.Time) (made, dropped int) {
+		reader, err := w.owner.Begin(ctx)
+		require.NoError(t, err)
+		defer func() { require.NoError(t, reader.Rollback(ctx)) }()
+		_, err = reader.Exec(ctx, `SELECT count(*) FROM events`)
+		require.NoError(t, err)
+		kept := make(chan error)
+		began := time.Now()
+		go func() {
+			var err error
+			made, dropped, err = w.Store.KeepPartitions(ctx, at, before)
+			kept <- err
+		}()
+		for waiting := true; waiting; {
+			asked := time.Now()
+			_, err := w.Store.Page(ctx, "t", "run/x", 0, 10)
+			require.NoError(t, err)
+			require.Less(t, time.Since(asked), 2*time.Second)
+			select {
+			case err := <-kept:
+				require.NoError(t, err)
+				waiting = false
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+		require.Less(t, time.Since(began), 10*time.Second)
+		return made, dropped
+	}
+	made, dropped := whileRead(time.Time{})
+	require.Equal(t, []int{0, 0}, []int{made, dropped})
+	made, _, err := w.Store.KeepPartitions(ctx, at, time.Time{})
+	require.NoError(t, err)
+	require.Equal(t, 3, made)
+	made, dropped = whileRead(at.AddDate(1, 0, 0))
+	require.Equal(t, []int{0, 0}, []int{made, dropped})
+	_, dropped, err = w.Store.KeepPartitions(ctx, at, at.AddDate(1, 0, 0))
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, dropped, 3)
+}
+
 // An invalid request is refused with the name of the field.
 func TestAppendRefusesInvalidRequests(t *testing.T) {
 	t.Parallel()

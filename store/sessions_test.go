@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"testing"
@@ -13,6 +14,8 @@ import (
 	"github.com/mneme/mneme/memory/session"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/ledger"
+	"github.com/mneme/mneme/store/events"
+	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/sessions"
 )
 
@@ -46,6 +49,45 @@ func ended(id, stream, agent string) ledger.Event {
 	e := said(id, stream, agent, ledger.KindOutcome)
 	e.Payload = json.RawMessage(`{"outcome":"success"}`)
 	return e
+}
+
+// A stream may have more events than one attempt can process, when a session on a shared stream is opened again after a
+// long time. An attempt that is interrupted keeps what it has processed, and the next one continues there.
+func TestASessionTakesInALongStreamByParts(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const all = 25_000
+	for from := 0; from < all; from += ledger.MaxAppend {
+		list := make([]ledger.Event, ledger.MaxAppend)
+		for i := range list {
+			list[i] = said(fmt.Sprintf("e%d", from+i), "world/town", "bob", ledger.KindWorldObserved)
+		}
+		w.append(time.Now(), list...)
+	}
+	key := sessionKey("ann", "x", "world/town")
+	_, err := w.owner.Exec(ctx, `
+		INSERT INTO sessions (tenant, id, workflow_id, agent_id, scope, session, stream, state, first_seq, last_seq,
+			opened_at, updated_at, closed_at)
+		VALUES ('t', $1, $2, 'ann', '', 'x', 'world/town', 'closed', 1, 0, now(), now(), now())`, key.ID(), key.WorkflowID)
+	require.NoError(t, err)
+	interrupted, interrupt := context.WithCancel(ctx)
+	defer interrupt()
+	progress := 0
+	_, err = w.Store.TakeIn(pg.WithProgress(interrupted, func() {
+		if progress++; progress == all/events.MaxPage-1 {
+			interrupt()
+		}
+	}), key, time.Now())
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, 1, w.count("sessions", "last_seq >= 10000"))
+	st := w.takeIn(key)
+	require.Equal(t, []int64{1, all}, []int64{st.FirstSeq, st.LastSeq})
+	require.Equal(t, all, st.Events)
+
+	// The same holds when the state of the work has to be computed again, as after an erasure.
+	_, err = w.owner.Exec(ctx, `UPDATE sessions SET working = NULL`)
+	require.NoError(t, err)
+	require.Equal(t, st, w.takeIn(key))
 }
 
 // A session processes the events of its stream that its agent sees, and closes into one episode with its evidence.

@@ -385,3 +385,37 @@ func TestSyncIndexRefillsALostIndex(t *testing.T) {
 	require.Equal(t, 3, result.Deleted, "it continues")
 	env.AssertExpectations(t)
 }
+
+// A request may be cancelled while its candidates are staged: they may be durable without an answer that says so. Their
+// jobs are closed like those of any cancelled run, because a job without a run would stay open.
+func TestCancelWhileStagingMarksJobsDead(t *testing.T) {
+	t.Parallel()
+	var s *stage
+	s = newStage(t, map[string]func(schema.Range) error{"stage": func(schema.Range) error {
+		s.CancelWorkflow()
+		time.Sleep(100 * time.Millisecond)
+		return nil
+	}})
+	_, err := s.run(t, 3)
+	var canceled *temporal.CanceledError
+	require.ErrorAs(t, err, &canceled)
+	require.Contains(t, s.calls, "bury extract the run was cancelled 0-3")
+	require.NotContains(t, s.calls, "extract 0-3")
+}
+
+// A replay may be cancelled while its job is put back: it is dead again when the run ends.
+func TestCancelWhileRevivingMarksTheJobDead(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, nil)
+	s.OnActivity(jobsOf.ReviveJob, mock.Anything, mock.Anything).Return(func(_ context.Context,
+		in activities.ReviveRequest) (schema.Range, error) {
+		s.CancelWorkflow()
+		time.Sleep(100 * time.Millisecond)
+		return schema.Range{Tenant: in.Tenant, BatchID: uuid.New(), From: 4, To: 5}, nil
+	})
+	s.ExecuteWorkflow(workflows.ResumeIngest, api.ResumeInput{Tenant: "t", JobID: uuid.NewString(), Actor: "a"})
+	var canceled *temporal.CanceledError
+	require.ErrorAs(t, s.GetWorkflowError(), &canceled)
+	require.Contains(t, s.calls, "bury extract the run was cancelled 4-5")
+	require.NotContains(t, s.calls, "extract 4-5")
+}

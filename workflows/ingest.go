@@ -72,10 +72,12 @@ func ResumeIngest(ctx workflow.Context, in api.ResumeInput) (api.IngestResult, e
 		run.Display.Begin(ctx, api.PhaseStage, run.details(), run.principal)
 	}
 	var r schema.Range
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
-		flow.StoreOptions("put the dead job back", flow.InfrastructureAttempts)),
-		jobs.ReviveJob, activities.ReviveRequest{Tenant: in.Tenant, JobID: in.JobID, Actor: in.Actor,
-			Operation: workflow.GetInfo(ctx).FirstRunID}).Get(ctx, &r)
+	err := settled(ctx, func(ctx workflow.Context) error {
+		return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
+			flow.StoreOptions("put the dead job back", flow.InfrastructureAttempts)),
+			jobs.ReviveJob, activities.ReviveRequest{Tenant: in.Tenant, JobID: in.JobID, Actor: in.Actor,
+				Operation: workflow.GetInfo(ctx).FirstRunID}).Get(ctx, &r)
+	})
 	run.staged, run.stageErr = true, err
 	if err == nil {
 		run.result.BatchID = r.BatchID.String()
@@ -130,9 +132,10 @@ func (run *ingest) stage(ctx workflow.Context, req schema.IngestRequest) error {
 	in.Request.Candidates = slices.Clone(req.Candidates)
 	run.Begin(ctx, api.PhaseStage, run.details(), req.Principal)
 	var staged activities.StageResult
-	run.stageErr = workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, flow.StageOptions),
-		staging.StageCandidates, in).
-		Get(ctx, &staged)
+	run.stageErr = settled(ctx, func(ctx workflow.Context) error {
+		return workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, flow.StageOptions),
+			staging.StageCandidates, in).Get(ctx, &staged)
+	})
 	if run.stageErr == nil {
 		run.stageErr = flow.InvalidRequest(staged.Err())
 	}
@@ -141,6 +144,23 @@ func (run *ingest) stage(ctx workflow.Context, req schema.IngestRequest) error {
 		run.progress.Staged = len(run.result.MemoryIDs)
 	}
 	return run.stageErr
+}
+
+// changeSettled marks the cancelled runs that learn what they have opened; older runs left open jobs.
+const changeSettled = "settled"
+
+// settled makes a call that opens jobs. A call that was cancelled may have opened them, or may do so yet. It is
+// therefore made again until it answers: it is the same operation and returns its first result. The run can then mark
+// the jobs as dead.
+func settled(ctx workflow.Context, call func(workflow.Context) error) error {
+	err := call(ctx)
+	if !temporal.IsCanceledError(err) ||
+		workflow.GetVersion(ctx, changeSettled, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
+		return err
+	}
+	ctx, stop := workflow.NewDisconnectedContext(ctx)
+	defer stop()
+	return call(ctx)
 }
 
 // operationID is the key of the staging. With an idempotency key it outlives the namespace's retention; with a

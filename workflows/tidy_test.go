@@ -117,6 +117,25 @@ func TestResolveDuplicates(t *testing.T) {
 	require.Equal(t, before, testkit.Digest(t, db, "memories", "true"))
 }
 
+// Records with times of their own, as from an import, are compared although a run has read later ones.
+func TestDuplicatesFromAnImport(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t, nil)
+	p := testkit.Principal()
+	insert(t, h, p, schema.VisibilityPrivate, states("Tea is served at noon.", 0.6, "evt://1"))
+	_, out := learnNow(t, h, learn.ResolveDuplicates, privateOf(p))
+	require.Equal(t, 1, out.Read)
+	for i, content := range []string{"The cache runs on Redis.", "cache runs on Redis"} {
+		m := states(content, 0.9-0.1*float64(i), fmt.Sprintf("evt://%d", i+2))
+		m.CreatedAt = time.Now().AddDate(-2, 0, i)
+		m.UpdatedAt = m.CreatedAt.AddDate(0, 1, 0)
+		insert(t, h, p, schema.VisibilityPrivate, m)
+	}
+	_, out = learnNow(t, h, learn.ResolveDuplicates, privateOf(p))
+	require.Equal(t, 1, out.Merged)
+	require.Equal(t, []string{"Tea is served at noon.", "The cache runs on Redis."}, contents(t, h, "true"))
+}
+
 // Records that differ in a negation, a number, a name, a date, a condition or a person are never merged.
 func TestAdversarialPairsAreNotMerged(t *testing.T) {
 	t.Parallel()

@@ -32,8 +32,9 @@ const (
 	modelDiffers = "model_differs" // a model distinguishes records that the rules consider the same
 )
 
-// overlap is the time before the watermark that is read again, because earlier transactions may commit later.
-const overlap = 2 * time.Minute
+// overlap is the time before the watermark that is read again, because earlier transactions may commit later. A change
+// has the time at which its step began; the step may wait for an embedder before its transaction.
+const overlap = 10 * time.Minute
 
 // start is where a run begins: at the watermark of its workflow, or a little before.
 func (a *Tidying) start(ctx context.Context, in Request, workflow string) (tidying.Place, error) {

@@ -16,7 +16,8 @@ import (
 )
 
 // maxCounted is the number of the newest and of the oldest unread episodes that are counted. It is enough to decide
-// whether a run is due, and since when.
+// whether a run is due, and since when. The same number of episodes is checked before the watermark, because one of
+// them may have been committed after the watermark was moved.
 const maxCounted = 100
 
 // Pending says whether a scope is due, and how far its evidence was read.
@@ -40,10 +41,13 @@ type pendingRow struct {
 const pendingColumns = `m.agent_id, coalesce(m.agent_session_id, '') AS session, m.created_by, m.content_hash AS same,
 	m.source_trust AS trust, ` + pg.RecordedAt + ` AS at, m.id`
 
-const pendingWhere = `
+const (
+	pendingFrom = `
 	FROM memories m
-	WHERE ` + ofScope + ` AND m.live AND m.type = 'episodic'
+	WHERE ` + ofScope + ` AND m.live AND m.type = 'episodic'`
+	pendingWhere = pendingFrom + `
 		AND (` + pg.RecordedAt + `, m.id) > (@after_at, @after_id)`
+)
 
 const pendingSQL = `
 	SELECT agent_id, session, created_by, same, trust, at
@@ -54,8 +58,13 @@ const pendingSQL = `
 		UNION
 		(SELECT ` + pendingColumns + pendingWhere + `
 		ORDER BY ` + pg.RecordedAt + `, m.id
+		LIMIT @limit)
+		UNION
+		(SELECT ` + pendingColumns + pendingFrom + `
+			AND (` + pg.RecordedAt + `, m.id) <= (@after_at, @after_id) AND ` + pg.RecordedAt + ` > @overlapping
+		ORDER BY ` + pg.RecordedAt + ` DESC, m.id DESC
 		LIMIT @limit)) x
-	WHERE ( -- not read before, with a time in the future; looked up for each row, which NOT EXISTS is not
+	WHERE ( -- not read before, also with a time in the future; looked up for each row, which NOT EXISTS is not
 		SELECT a.memory_id
 		FROM learning_attempts a
 		WHERE a.tenant = @tenant AND a.memory_id = x.id AND a.ordinal = 0) IS NULL
@@ -73,6 +82,7 @@ func (s *Learning) Pending(ctx context.Context, sc Scope, rule due.Rule, now tim
 	}
 	args := sc.args()
 	args["after_at"], args["after_id"], args["limit"] = mark.At, mark.ID, maxCounted
+	args["overlapping"] = mark.At.Add(-Overlap)
 	var rows []pendingRow
 	err = s.Read(ctx, sc.Tenant, func(tx pgx.Tx) error {
 		if rows, err = commit.Rows[pendingRow](ctx, tx, pendingSQL, args); err != nil {

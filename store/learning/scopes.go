@@ -18,7 +18,7 @@ import (
 )
 
 // scopesSQL steps from scope to scope in the index of evidence, whatever their size. It returns those with an
-// episode after their watermark or with a waiting group.
+// episode after their watermark, with one that was committed late, or with a waiting group.
 const scopesSQL = `
 	WITH RECURSIVE scopes AS (
 		(SELECT m.project, m.scope, ` + agentSQL + ` AS agent
@@ -48,6 +48,20 @@ const scopesSQL = `
 					CASE WHEN w.at IS NULL THEN '-infinity' ELSE w.at END,
 					CASE WHEN w.memory_id IS NULL THEN '00000000-0000-0000-0000-000000000000' ELSE w.memory_id END))
 		OR EXISTS (
+			SELECT FROM (
+				SELECT m.id
+				FROM memories m
+				WHERE m.tenant = @tenant AND m.project = p.project AND m.scope = p.scope AND ` + agentSQL + ` = p.agent
+					AND m.live AND m.type = 'episodic'
+					AND (` + pg.RecordedAt + `, m.id) <= (w.at, w.memory_id)
+					AND ` + pg.RecordedAt + ` > w.at - @overlap::interval
+				ORDER BY ` + pg.RecordedAt + ` DESC, m.id DESC
+				LIMIT @latest) l
+			WHERE (
+				SELECT a.memory_id
+				FROM learning_attempts a
+				WHERE a.tenant = @tenant AND a.memory_id = l.id AND a.ordinal = 0) IS NULL)
+		OR EXISTS (
 			SELECT FROM learning_groups g
 			WHERE g.tenant = @tenant AND g.project = p.project AND g.scope = p.scope AND g.agent_id = p.agent
 				AND g.attempts > g.procedures AND g.attempts >= @least)
@@ -76,7 +90,7 @@ func (s *Learning) Scopes(ctx context.Context, after Scope, first bool, least, l
 	var rows []scopeRow
 	err = s.Read(ctx, after.Tenant, func(tx pgx.Tx) error {
 		args := after.args()
-		args["least"], args["limit"] = least, limit
+		args["least"], args["limit"], args["overlap"], args["latest"] = least, limit, Overlap, maxCounted
 		sql := scopesSQL
 		if first { // the first scope may have no project, scope or agent
 			sql = strings.Replace(sql, "AND (m.project, m.scope, "+agentSQL+") > (@project, @scope, @agent)",

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"reflect"
 	"slices"
 	"time"
@@ -160,7 +161,7 @@ func rebuildWorking(ctx context.Context, c *commit.Change, in RebuildInput, id u
 	key := o.key(c, nil)
 	st := State{ID: id, Stream: o.Stream, Open: true, FirstSeq: o.FirstSeq}
 	st.begin(key)
-	if err := fold(ctx, c, key, &st, o.LastSeq); err != nil {
+	if _, err := fold(ctx, c, key, &st, o.LastSeq, math.MaxInt); err != nil {
 		return nil, err
 	}
 	out.Fields = diffWorking(o.row, st)

@@ -100,12 +100,23 @@ func (s *Sessions) OpenSession(ctx context.Context, key Key, now time.Time) (Sta
 	return s.change(ctx, key, now, func(context.Context, *commit.Change, *State) error { return nil })
 }
 
+// maxTakenIn is the number of events that one transaction processes, so that a call that is interrupted keeps most of
+// its work: a shared stream may have many events since the session was closed.
+const maxTakenIn = 10_000
+
 // TakeIn processes the events of a session's stream up to its end, or up to the event by which the agent ended the
-// session. It opens the session if necessary.
+// session. It opens the session if necessary. After an error, another call continues with the rest.
 func (s *Sessions) TakeIn(ctx context.Context, key Key, now time.Time) (State, error) {
-	return s.change(ctx, key, now, func(ctx context.Context, c *commit.Change, st *State) error {
-		return takeIn(ctx, c, key, st)
-	})
+	for {
+		more := false
+		st, err := s.change(ctx, key, now, func(ctx context.Context, c *commit.Change, st *State) (err error) {
+			more, err = takeIn(ctx, c, key, st, maxTakenIn)
+			return err
+		})
+		if err != nil || !more {
+			return st, err
+		}
+	}
 }
 
 // change runs fn on an open, locked session and stores the state that fn returns.
@@ -206,7 +217,7 @@ func open(ctx context.Context, c *commit.Change, key Key) (State, error) {
 	if err := adopt(ctx, c, key, &r); err != nil {
 		return State{}, err
 	}
-	return stateOf(ctx, c, key, r)
+	return stateOf(ctx, c, key, r, maxTakenIn)
 }
 
 // adopt records the principal of the session. With another policy group an agent sees other events, so the state of
@@ -226,8 +237,9 @@ func adopt(ctx context.Context, c *commit.Change, key Key, r *row) error {
 	return err
 }
 
-// stateOf reads the state of an open session. If the state of the work was dropped, it is computed again.
-func stateOf(ctx context.Context, c *commit.Change, key Key, r row) (State, error) {
+// stateOf reads the state of an open session. If the state of the work was dropped, it is computed again, from at most
+// so many events; it is then the state after the last of these.
+func stateOf(ctx context.Context, c *commit.Change, key Key, r row, most int) (State, error) {
 	st := State{ID: r.ID, Stream: r.Stream, Open: true, FirstSeq: r.FirstSeq, LastSeq: r.LastSeq, Events: r.Events,
 		Changed: r.ChangedSeq}
 	if r.EndedSeq != nil {
@@ -244,7 +256,8 @@ func stateOf(ctx context.Context, c *commit.Change, key Key, r row) (State, erro
 	if through < st.FirstSeq {
 		return st, nil
 	}
-	return st, fold(ctx, c, key, &st, through)
+	_, err := fold(ctx, c, key, &st, through, most)
+	return st, err
 }
 
 // begin resets the state to before the first event of the episode.
@@ -254,26 +267,28 @@ func (st *State) begin(key Key) {
 	st.Working.Seq = st.LastSeq
 }
 
-// takeIn processes the rest of the stream.
-func takeIn(ctx context.Context, c *commit.Change, key Key, st *State) error {
+// takeIn processes the rest of the stream, at most so many events, and reports whether there may be more.
+func takeIn(ctx context.Context, c *commit.Change, key Key, st *State, most int) (more bool, err error) {
 	if st.Ended > 0 {
-		return nil
+		return false, nil
 	}
 	through, err := head(ctx, c, st.Stream)
 	if err != nil || through <= st.LastSeq {
-		return err
+		return false, err
 	}
-	return fold(ctx, c, key, st, through)
+	return fold(ctx, c, key, st, through, most)
 }
 
-// fold processes the events after the state, up to a number.
-func fold(ctx context.Context, c *commit.Change, key Key, st *State, through int64) error {
-	sees := key.viewer()
-	return eachEvent(ctx, c, st.Stream, st.LastSeq, through, func(e ledger.Event) (more bool, err error) {
+// fold processes the events after the state, up to a number and at most so many, and reports whether it has stopped at
+// that many.
+func fold(ctx context.Context, c *commit.Change, key Key, st *State, through int64, most int) (more bool, err error) {
+	sees, read := key.viewer(), 0
+	err = eachEvent(ctx, c, st.Stream, st.LastSeq, through, func(e ledger.Event) (bool, error) {
 		st.LastSeq = e.Seq
+		read++
 		if !sees.Sees(e) {
 			st.Working.Seq = e.Seq
-			return true, nil
+			return read < most, nil
 		}
 		st.Events++
 		st.Working.Apply(e)
@@ -284,8 +299,9 @@ func fold(ctx context.Context, c *commit.Change, key Key, st *State, through int
 		if own && e.Kind == ledger.KindOutcome {
 			st.Ended = e.Seq
 		}
-		return st.Ended == 0, nil
+		return st.Ended == 0 && read < most, nil
 	})
+	return st.Ended == 0 && read >= most, err
 }
 
 // eachEvent calls fn with the events of a stream in order, those after a number up to another one, page by page,

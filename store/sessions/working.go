@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -51,9 +52,9 @@ func (s *Sessions) WorkingOf(ctx context.Context, in WorkingInput) (out *session
 			r.Working = nil // it was computed from the events of another group
 		}
 		key := Key{Principal: p, Stream: r.Stream}
-		st, err := stateOf(ctx, c, key, r)
+		st, err := stateOf(ctx, c, key, r, math.MaxInt)
 		if err == nil {
-			err = takeIn(ctx, c, key, &st)
+			_, err = takeIn(ctx, c, key, &st, math.MaxInt)
 		}
 		if err == nil {
 			out = &st.Working

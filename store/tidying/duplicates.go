@@ -40,7 +40,7 @@ type lastingRow struct {
 	Who         string
 	OccurredAt  time.Time
 	CreatedAt   time.Time
-	UpdatedAt   time.Time
+	ChangedAt   time.Time
 	Confidence  float64
 	SourceTrust float64
 	Pinned      bool
@@ -51,8 +51,12 @@ type lastingRow struct {
 
 const lastingColumns = `m.agent_id, m.policy_group, m.visibility, m.id, m.version, m.type, m.content, m.payload,
 	coalesce(m.subject, '') AS subject, coalesce(m.predicate, '') AS predicate,
-	m.validity, m.conditions, m.valid_from, m.valid_until, m.who, m.occurred_at, m.created_at, m.updated_at,
+	m.validity, m.conditions, m.valid_from, m.valid_until, m.who, m.occurred_at, m.created_at, ` + changedAt + ` AS changed_at,
 	m.confidence, m.source_trust, m.pinned, m.sensitivity, m.tags, coalesce(k.version, 0) AS keyed`
+
+// changedAt is the time at which a record m last changed or, if that is later, at which it was recorded, as the
+// expression of the index memories_lasting. A record that was put may have a time of its own, long past.
+const changedAt = `(CASE WHEN m.recorded_at > m.updated_at THEN m.recorded_at ELSE m.updated_at END)`
 
 // mergeable selects records that may have duplicates. Contested records are left to a revision.
 const mergeable = `m.live AND m.status = 'active' AND m.type IN ('semantic', 'competence', 'plan_graph')
@@ -95,8 +99,8 @@ const lastingPage = `
 	FROM memories m
 	LEFT JOIN duplicate_keys k ON k.tenant = m.tenant AND k.memory_id = m.id
 	WHERE ` + inScope + ` AND ` + mergeable + `
-		AND (m.updated_at, m.id) > (@after_at, @after_id) AND m.updated_at <= @until
-	ORDER BY m.updated_at, m.id
+		AND (` + changedAt + `, m.id) > (@after_at, @after_id) AND ` + changedAt + ` <= @until
+	ORDER BY ` + changedAt + `, m.id
 	LIMIT @limit`
 
 // DuplicatePage is one page of the search for duplicates.
@@ -122,7 +126,7 @@ func (t *Tidying) FindDuplicates(ctx context.Context, s Scope, after Place, unti
 				return err
 			}
 			last := rows[len(rows)-1]
-			out.Next, out.More = Place{At: last.UpdatedAt, ID: last.ID}, len(rows) == limit
+			out.Next, out.More = Place{At: last.ChangedAt, ID: last.ID}, len(rows) == limit
 			return t.keep(ctx, c, s, rows, &out)
 		})
 	})
@@ -188,8 +192,8 @@ const factsPage = `
 	FROM memories m
 	LEFT JOIN duplicate_keys k ON k.tenant = m.tenant AND k.memory_id = m.id
 	WHERE ` + inScope + ` AND ` + mergeable + ` AND m.type = 'semantic'
-		AND (m.updated_at, m.id) < (@before_at, @before_id)
-	ORDER BY m.updated_at DESC, m.id DESC
+		AND (` + changedAt + `, m.id) < (@before_at, @before_id)
+	ORDER BY ` + changedAt + ` DESC, m.id DESC
 	LIMIT @limit`
 
 // EachFact calls fn with the last changed facts of a scope, at most `most` of them, page by page.
@@ -208,7 +212,7 @@ func (t *Tidying) EachFact(ctx context.Context, s Scope, most int, fn func(dupli
 		}
 		for _, r := range rows {
 			fn(r.same(s).Record)
-			before = Place{At: r.UpdatedAt, ID: r.ID}
+			before = Place{At: r.ChangedAt, ID: r.ID}
 		}
 		if len(rows) < page {
 			return nil

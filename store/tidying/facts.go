@@ -54,7 +54,7 @@ const knownPage = `
 	FROM memories m
 	WHERE ` + inScope + ` AND m.live AND m.status = 'active' AND m.type IN ('semantic', 'competence', 'plan_graph')
 		AND m.type = 'semantic' AND m.world_id IS NULL AND NOT m.tags @> '{summary}'
-	ORDER BY m.updated_at DESC, m.id DESC
+	ORDER BY ` + changedAt + ` DESC, m.id DESC
 	LIMIT @limit`
 
 // KnownFacts returns the last changed facts of a scope.

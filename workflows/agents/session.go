@@ -63,7 +63,7 @@ func Session(ctx workflow.Context, in api.SessionInput) (api.SessionResult, erro
 			}
 		case run.mustClose():
 			if err := run.close(ctx); err != nil {
-				return run.fail(ctx, err)
+				return run.notClosed(ctx, err)
 			}
 			if over, err := run.over(ctx); over || err != nil {
 				return run.finish(ctx, err)

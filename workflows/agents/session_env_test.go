@@ -35,6 +35,8 @@ type sessionStage struct {
 	first  int64    // first event of the open episode
 	closed []sessions.CloseRequest
 	during func(append int) // called in each append with events, before they are stored
+	// closing, if set, is called before an episode is made. Its error fails the step.
+	closing func(sessions.CloseRequest) error
 }
 
 func newSessionStage(t *testing.T) *sessionStage {
@@ -57,6 +59,11 @@ func newSessionStage(t *testing.T) *sessionStage {
 	})
 	s.OnActivity(steps.CloseSession, mock.Anything, mock.Anything).Return(func(_ context.Context,
 		in sessions.CloseRequest) (api.SessionResult, error) {
+		if s.closing != nil {
+			if err := s.closing(in); err != nil {
+				return api.SessionResult{}, err
+			}
+		}
 		return s.close(in), nil
 	})
 	return s
@@ -297,6 +304,50 @@ func TestCancelledSessionKeepsItsEvents(t *testing.T) {
 	require.True(t, appended.done)
 	require.NoError(t, appended.err)
 	require.Equal(t, int64(1), appended.result.Appended[0].Seq)
+}
+
+// invalid is the failure of a step that refuses its request.
+func invalid(what string) error {
+	return temporal.NewNonRetryableApplicationError(what, api.ErrTypeInvalidRequest, nil)
+}
+
+// A signal to close is not validated before it arrives. One with an outcome that does not exist closes the session
+// without an outcome; it does not end the run.
+func TestASignalWithAWrongOutcomeClosesTheSession(t *testing.T) {
+	s := newSessionStage(t)
+	s.closing = func(in sessions.CloseRequest) error {
+		if in.Outcome != "" && !in.Outcome.Valid() {
+			return invalid("outcome: must be success, failure or partial")
+		}
+		return nil
+	}
+	s.RegisterDelayedCallback(func() { s.SignalWorkflow(api.SignalAppend, handIn("a")) }, time.Second)
+	s.RegisterDelayedCallback(func() {
+		s.SignalWorkflow(api.SignalClose, api.CloseRequest{Outcome: "splendid", Summary: "it went well"})
+	}, 2*time.Second)
+	s.ExecuteWorkflow(agents.Session, sessionInput())
+	var out api.SessionResult
+	require.NoError(t, s.GetWorkflowResult(&out))
+	require.Equal(t, 1, out.Events)
+	require.Equal(t, string(session.Finished), out.Closed)
+	require.Len(t, s.closed, 1)
+	require.Empty(t, s.closed[0].Outcome)
+	require.Empty(t, s.closed[0].Summary)
+}
+
+// A run that cannot close its session fails. Before that it appends the events that it accepted meanwhile.
+func TestAFailedSessionKeepsItsEvents(t *testing.T) {
+	s := newSessionStage(t)
+	s.closing = func(sessions.CloseRequest) error {
+		s.SignalWorkflow(api.SignalAppend, handIn("b"))
+		return invalid("episode: cannot be stored")
+	}
+	s.RegisterDelayedCallback(func() { s.SignalWorkflow(api.SignalAppend, handIn("a")) }, time.Second)
+	closed := update[api.SessionResult](s, 2*time.Second, api.UpdateClose, "close", api.CloseRequest{})
+	s.ExecuteWorkflow(agents.Session, sessionInput())
+	require.ErrorContains(t, s.GetWorkflowError(), "cannot be stored")
+	require.ErrorContains(t, closed.err, "cannot be stored")
+	require.Equal(t, []string{"a", "b"}, s.ledger)
 }
 
 // A run that continues as new passes only sequence numbers. The next run continues them and closes one episode with all

@@ -1,8 +1,10 @@
 package agents
 
 import (
+	"errors"
 	"fmt"
 
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mneme/mneme/activities/sessions"
@@ -38,10 +40,15 @@ func (run *sessionRun) close(ctx workflow.Context) error {
 	run.phase = sessionClosing
 	run.Display.Show(ctx, run.phase,
 		fmt.Sprintf("%d events, up to %d of the stream", run.state.Events, run.state.LastSeq))
-	var out api.SessionResult
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.CloseSessionOptions()),
-		sessioning.CloseSession, in).
-		Get(ctx, &out)
+	out, err := closeSession(ctx, in)
+	var refused *temporal.ApplicationError
+	if in.Outcome+schema.Outcome(in.Summary) != "" && errors.As(err, &refused) &&
+		refused.Type() == api.ErrTypeInvalidRequest &&
+		workflow.GetVersion(ctx, changeKeepEvents, workflow.DefaultVersion, 1) != workflow.DefaultVersion {
+		workflow.GetLogger(ctx).Warn("closed without an outcome", "error", err)
+		in.Outcome, in.Summary = "", ""
+		out, err = closeSession(ctx, in)
+	}
 	for _, c := range closers {
 		c.result, c.err, c.done = out, err, true
 	}
@@ -54,6 +61,28 @@ func (run *sessionRun) close(ctx workflow.Context) error {
 	run.working = schema.WorkingPayload{Kind: schema.TypeWorking, ThreadID: run.working.ThreadID,
 		TaskID: run.working.TaskID, State: schema.TaskDone}
 	return nil
+}
+
+// changeKeepEvents is the version marker of two rules: a signal to close with an invalid outcome closes the session
+// without one, and a run that cannot close its session appends the waiting events before it fails. Older runs failed at
+// once and lost these events.
+const changeKeepEvents = "keep-events"
+
+func closeSession(ctx workflow.Context, in sessions.CloseRequest) (out api.SessionResult, err error) {
+	err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.CloseSessionOptions()),
+		sessioning.CloseSession, in).
+		Get(ctx, &out)
+	return out, err
+}
+
+// notClosed ends a run that cannot close its session.
+func (run *sessionRun) notClosed(ctx workflow.Context, cause error) (api.SessionResult, error) {
+	run.receive()
+	if len(run.queue) > 0 &&
+		workflow.GetVersion(ctx, changeKeepEvents, workflow.DefaultVersion, 1) != workflow.DefaultVersion {
+		return run.cancelled(ctx, cause)
+	}
+	return run.fail(ctx, cause)
 }
 
 // over reports whether the run can end after it has closed an episode. Events that arrived meanwhile, or after the
@@ -106,8 +135,8 @@ func (run *sessionRun) progress() api.SessionProgress {
 		Refused: run.refused, Runs: run.runs, IdleFrom: run.idleFrom}
 }
 
-// cancelled appends the waiting events before the run ends. The session stays open in Postgres, and the next event
-// starts a new run.
+// cancelled appends the waiting events before the run ends with an error. The session stays open in Postgres, and the
+// next event starts a new run.
 func (run *sessionRun) cancelled(ctx workflow.Context, cause error) (api.SessionResult, error) {
 	run.receive()
 	for len(run.queue) > 0 {
