@@ -3,7 +3,7 @@ package record
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -99,17 +99,17 @@ func eachPageOf(input io.Reader, base ledger.Event, fn func([]ledger.Event) erro
 	number := 0
 	for lines.Scan() {
 		number++
-		line := bytes.TrimSpace(lines.Bytes())
-		if len(line) == 0 {
+		line := lines.Bytes()
+		if number == 1 {
+			line = bytes.TrimPrefix(line, []byte("\ufeff"))
+		}
+		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
 		e := base
 		e.OccurredAt = time.Now().UTC()
-		decoder := json.NewDecoder(bytes.NewReader(line))
-		decoder.DisallowUnknownFields()
-		if err := decoder.Decode(&e); err != nil {
-			return app.Invalid(fmt.Sprintf("line %d", number),
-				"is not an event: it must be one JSON object with known fields")
+		if err := ledger.DecodeEvent(line, &e); err != nil {
+			return fmt.Errorf("line %d is not an event: %w", number, err)
 		}
 		if e.ID == "" {
 			e.ID = uuid.Must(uuid.NewV7()).String()
@@ -124,8 +124,11 @@ func eachPageOf(input io.Reader, base ledger.Event, fn func([]ledger.Event) erro
 			page = nil
 		}
 	}
-	if err := lines.Err(); err != nil {
+	if errors.Is(lines.Err(), bufio.ErrTooLong) {
 		return app.Invalid(fmt.Sprintf("line %d", number+1), "is longer than an event may be")
+	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("read events: %w", err)
 	}
 	if len(page) == 0 {
 		return nil
