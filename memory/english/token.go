@@ -213,13 +213,17 @@ func HasDigit(s string) bool { return strings.ContainsAny(s, "0123456789") }
 func Sentences(text string) []string {
 	var out []string
 	start := 0
+	closed := 0 // where the closers after the current character end; a run of them is read once
 	for i, r := range text {
 		switch r {
 		case '.', '!', '?', '\n':
 		default:
 			continue
 		}
-		next := strings.TrimLeft(text[i+1:], closers)
+		if i+1 > closed {
+			closed = len(text) - len(strings.TrimLeft(text[i+1:], closers))
+		}
+		next := text[closed:]
 		if r != '\n' && next != "" && !strings.HasPrefix(next, " ") && !strings.HasPrefix(next, "\n") {
 			continue
 		}
