@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -54,11 +55,14 @@ func AppendEvents(ctx context.Context, c client.Client, taskQueue string,
 	return out, nil
 }
 
-// appendUpdateID returns the id of the update that appends events. It is the same for the same events.
+// appendUpdateID returns the id of the update that appends events. It is the same for the same events, and, like the
+// ledger's digest of an event, does not depend on their times: a caller that sets none sends another time with each
+// retry. Other events under the same ids have another id, so that the ledger sees and refuses them.
 func appendUpdateID(events []ledger.Event) string {
 	sum := sha256.New()
-	for _, e := range events {
-		_, _ = fmt.Fprintf(sum, "%d %s ", len(e.ID), e.ID)
+	encoder := json.NewEncoder(sum)
+	for _, e := range events { // valid events always encode
+		_ = encoder.Encode([]any{e.ID, e.Stream, e.Agent, e.Kind, e.Turn, e.Visibility, e.Sensitivity, e.Payload})
 	}
 	return "append-" + hex.EncodeToString(sum.Sum(nil)[:16])
 }

@@ -415,8 +415,9 @@ func (run *sessionRun) reflect(ctx workflow.Context) {
 		ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_ABANDON,
 		StaticSummary:         fmt.Sprintf("reflection of %s of %s", p.Agent, p.Tenant),
 		TypedSearchAttributes: mneme.OfPrincipal(p),
-	}), api.WorkflowReflect, api.ReflectInput{Principal: p, Stream: stream, Threshold: threshold,
-		Through: run.state.LastSeq})
+	}), api.WorkflowReflect, api.ReflectInput{Principal: p, Stream: stream,
+		Threshold: min(threshold, api.MaxReflectionThreshold), // the reflection makes several beliefs
+		Through:   run.state.LastSeq})
 	if err := child.GetChildWorkflowExecution().Get(ctx, nil); err != nil {
 		var there *temporal.ChildWorkflowExecutionAlreadyStartedError
 		if !errors.As(err, &there) {

@@ -346,3 +346,31 @@ func TestSessionRenewsItsHistoryWhenAsked(t *testing.T) {
 	require.ErrorAs(t, s.GetWorkflowError(), &renewed)
 	require.Empty(t, s.closed)
 }
+
+// A session may reflect less often than one reflection reads events. The request to reflect is still valid, because the
+// reflection makes several beliefs.
+func TestAHighReflectionThreshold(t *testing.T) {
+	s := newSessionStage(t)
+	s.RegisterWorkflow(agents.Reflect)
+	var asked []api.ReflectInput
+	s.OnWorkflow(agents.Reflect, mock.Anything, mock.Anything).Return(func(_ workflow.Context,
+		in api.ReflectInput) (api.ReflectResult, error) {
+		asked = append(asked, in)
+		return api.ReflectResult{}, in.Validate()
+	})
+	in := sessionInput()
+	in.Settings = api.SessionSettings{IdleSeconds: 60, ReflectionThreshold: api.MaxReflectionThreshold + 500}
+	var ids []string
+	for i := range in.Settings.ReflectionThreshold {
+		ids = append(ids, fmt.Sprint("e", i))
+	}
+	s.RegisterDelayedCallback(func() { s.SignalWorkflow(api.SignalAppend, handIn(ids[:900]...)) }, time.Second)
+	s.RegisterDelayedCallback(func() {
+		require.Empty(t, asked)
+		s.SignalWorkflow(api.SignalAppend, handIn(ids[900:]...))
+	}, 2*time.Second)
+	s.ExecuteWorkflow(agents.Session, in)
+	require.NoError(t, s.GetWorkflowError())
+	require.Len(t, asked, 1)
+	require.NoError(t, asked[0].Validate())
+}
