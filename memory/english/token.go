@@ -208,6 +208,9 @@ func (c *stemCache) add(low, stem string) {
 // HasDigit reports whether a word has a digit.
 func HasDigit(s string) bool { return strings.ContainsAny(s, "0123456789") }
 
+// maxAbbreviation is the length of the longest word of abbreviations, in bytes.
+const maxAbbreviation = 6
+
 // Sentences splits a text into sentences. A full stop in a word, after a digit or after an abbreviation does not end a
 // sentence.
 func Sentences(text string) []string {
@@ -229,7 +232,7 @@ func Sentences(text string) []string {
 		}
 		if r == '.' {
 			following := strings.TrimLeft(next, " ")
-			word := text[start:i]
+			word := text[max(start, i-maxAbbreviation-1):i]
 			word = strings.ToLower(word[strings.LastIndexByte(word, ' ')+1:])
 			if abbreviations[word] || following != "" && startsLower(following) {
 				continue

@@ -16,6 +16,7 @@ func TestSentences(t *testing.T) {
 		`He said "Go!" We went. E.g. to Rome, i.e. far?`: {`He said "Go!`, `" We went.`, `E.g. to Rome, i.e. far?`},
 		"One... Two?! three\nfour":                       {"One.", ".", ".", "Two?", "!", "three", "four"},
 		"v1.2 of main.go":                                {"v1.2 of main.go"},
+		"See no. 5 and Nno. 6. Approx. 7":                {"See no. 5 and Nno.", "6.", "Approx. 7"},
 		"":                                               nil,
 	} {
 		require.Equal(t, want, english.Sentences(text), text)
@@ -28,6 +29,7 @@ func TestSentencesOfManyDots(t *testing.T) {
 	for _, dot := range []string{".", "?", "!)"} {
 		started := time.Now()
 		english.Sentences(strings.Repeat(dot, 200_000))
+		english.Sentences("All of " + strings.Repeat(dot, 200_000) + " is done.")
 		require.Less(t, time.Since(started), 10*time.Second, dot)
 	}
 }
