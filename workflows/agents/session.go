@@ -146,6 +146,9 @@ func (run *sessionRun) setup(ctx workflow.Context) error {
 	}
 	if err := workflow.SetUpdateHandlerWithOptions(ctx, api.UpdateAppend, run.appendUpdate,
 		workflow.UpdateHandlerOptions{Validator: func(ctx workflow.Context, in api.AppendSignal) error {
+			if err := in.Validate(); err != nil {
+				return flow.InvalidRequest(err) //workflowcheck:ignore: a replay does not validate again
+			}
 			events := run.in.Fill(in.Events, workflow.Now(ctx))
 			//workflowcheck:ignore: a replay does not validate again
 			return flow.InvalidRequest(run.in.CheckEvents(events))
@@ -242,6 +245,10 @@ func (run *sessionRun) receive() {
 		var in api.AppendSignal
 		if !run.signals.append.ReceiveAsync(&in) {
 			break
+		}
+		if len(in.Mistyped()) > 0 { // no version has read such a signal
+			run.refused += max(1, len(in.Events))
+			continue
 		}
 		if len(in.Events) > 0 {
 			run.queue = append(run.queue, &handedIn{events: in.Events})
