@@ -154,6 +154,9 @@ func newTail(a *app.App) *cobra.Command {
 			if err := app.CheckPrincipal(a.Cfg.Principal); err != nil {
 				return err
 			}
+			if err := app.CheckLimit("number", limit, events.MaxPage); err != nil {
+				return err
+			}
 			in := events.LatestInput{Principal: a.Cfg.Principal, Stream: args[0], Before: before, Limit: limit,
 				MaxSensitivity: schema.Sensitivity(ceiling)}
 			if !in.MaxSensitivity.Valid() {
@@ -189,6 +192,9 @@ func newReplay(a *app.App) *cobra.Command {
 their payload, with who erased them and why. A full page names the number after which the next page begins.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := app.CheckLimit("number", limit, events.MaxPage); err != nil {
+				return err
+			}
 			st, err := a.OpenStore(cmd.Context())
 			if err != nil {
 				return err
@@ -211,7 +217,7 @@ their payload, with who erased them and why. A full page names the number after 
 					return err
 				}
 			}
-			if len(found) > 0 && len(found) == min(limit, events.MaxPage) {
+			if len(found) > 0 && len(found) == limit {
 				out.Next = found[len(found)-1].Seq
 			}
 			return a.Print(out, out.text)
@@ -262,6 +268,9 @@ func newStreams(a *app.App) *cobra.Command {
 		Short: "List the streams of the tenant",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := app.CheckLimit("number", limit, events.MaxPage); err != nil {
+				return err
+			}
 			st, err := a.OpenStore(cmd.Context())
 			if err != nil {
 				return err

@@ -295,6 +295,9 @@ func newSessionList(a *app.App) *cobra.Command {
 	cmd.Flags().BoolVar(&every, "every-agent", false, "sessions of every agent of the tenant")
 	cmd.Flags().IntVarP(&in.Limit, "number", "n", in.Limit, "number of sessions, at most "+strconv.Itoa(sessions.MaxPage))
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := app.CheckLimit("number", in.Limit, sessions.MaxPage); err != nil {
+			return err
+		}
 		in.Tenant = a.Cfg.Principal.Tenant
 		if !every {
 			in.Agent = a.Cfg.Principal.Agent
