@@ -3,6 +3,8 @@ package api
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/google/uuid"
@@ -31,7 +33,25 @@ type AdviseRequest struct {
 	WorkingDir  string            `json:"working_dir,omitempty"`
 	Failed      *FailedCall       `json:"failed,omitempty"`      // the call that failed with the error
 	ReadPolicy  schema.ReadPolicy `json:"read_policy,omitempty"` // as in a recall; empty: the agent's own memories
+
+	decoded check.Decoded
 }
+
+// UnmarshalJSON reads a request. Unknown fields, wrong types and duplicates are recorded, and Validate reports them.
+func (r *AdviseRequest) UnmarshalJSON(data []byte) error {
+	type plain AdviseRequest
+	r.decoded = check.DecodeInput(data, (*plain)(r))
+	return nil
+}
+
+// Misread returns the problems of decoding, except unknown fields.
+func (r *AdviseRequest) Misread() []schema.FieldError { return r.decoded.Misread() }
+
+// Unknown returns the names of fields that this version does not know.
+func (r *AdviseRequest) Unknown() []string { return r.decoded.Unknown() }
+
+// DropUnread ignores unknown fields, which a newer client may have set, and reports whether there were any.
+func (r *AdviseRequest) DropUnread() bool { return r.decoded.DropUnread() }
 
 // FailedCall is a tool call that failed. Its arguments may have values that the error does not repeat, such as the name
 // of a file.
@@ -87,6 +107,9 @@ type AdviceStep struct {
 
 // Validate returns a *schema.ValidationError that lists every invalid field.
 func (r *AdviseRequest) Validate() error {
+	if err := r.decoded.Err(); err != nil { // other checks would report consequential errors
+		return err
+	}
 	p := principalProblems(r.Principal, r.ReadPolicy)
 	if r.Task == "" && r.Error == "" {
 		p.Add("task", "is required, or error")
@@ -129,7 +152,25 @@ type ReportRequest struct {
 	Session string            `json:"session,omitempty"` // the session of the work
 
 	ReadPolicy schema.ReadPolicy `json:"read_policy,omitempty"` // the read policy of the request for advice
+
+	decoded check.Decoded
 }
+
+// UnmarshalJSON reads a report. Unknown fields, wrong types and duplicates are recorded, and Validate reports them.
+func (r *ReportRequest) UnmarshalJSON(data []byte) error {
+	type plain ReportRequest
+	r.decoded = check.DecodeInput(data, (*plain)(r))
+	return nil
+}
+
+// Misread returns the problems of decoding, except unknown fields.
+func (r *ReportRequest) Misread() []schema.FieldError { return r.decoded.Misread() }
+
+// Unknown returns the names of fields that this version does not know.
+func (r *ReportRequest) Unknown() []string { return r.decoded.Unknown() }
+
+// DropUnread ignores unknown fields, which a newer client may have set, and reports whether there were any.
+func (r *ReportRequest) DropUnread() bool { return r.decoded.DropUnread() }
 
 // StepReport is the outcome of one step.
 type StepReport struct {
@@ -145,6 +186,9 @@ type ReportResult struct {
 
 // Validate returns a *schema.ValidationError that lists every invalid field.
 func (r *ReportRequest) Validate() error {
+	if err := r.decoded.Err(); err != nil { // other checks would report consequential errors
+		return err
+	}
 	p := principalProblems(r.Principal, r.ReadPolicy)
 	if _, err := uuid.Parse(r.AdviceID); err != nil {
 		p.Add("advice_id", "must be the id of advice")
@@ -164,6 +208,10 @@ func (r *ReportRequest) Validate() error {
 	if len(r.Steps) > MaxReportSteps {
 		p.Add("steps", "has too many elements")
 	}
+	for i, step := range r.Steps[:min(len(r.Steps), MaxReportSteps)] {
+		check.Text(&p, fmt.Sprintf("steps[%d].error", i), step.Error, MaxAdviceError)
+	}
+	check.Text(&p, "session", r.Session, schema.MaxNameLength)
 	keys(&p, "context", r.Context)
 	return p.Err()
 }
@@ -185,9 +233,17 @@ func keys(p *check.Problems, field string, values map[string]string) {
 		p.Add(field, "has too many keys")
 		return
 	}
-	for key, value := range values {
+	for _, key := range slices.Sorted(maps.Keys(values)) { // deterministic errors
+		value := values[key]
 		if key == "" || len(key) > schema.MaxNameLength || len(value) > MaxAdviceValue {
 			p.Add(field, "has a key or a value that is empty or too long")
+			return
+		}
+		before := len(p.Fields)
+		if check.Text(p, field, key, schema.MaxNameLength); len(p.Fields) == before {
+			check.Text(p, field, value, MaxAdviceValue)
+		}
+		if len(p.Fields) > before {
 			return
 		}
 	}

@@ -61,3 +61,39 @@ func TestAdviseRequestWithoutAFailedCallIsUnchanged(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(encoded), `"failed":{"tool":"shell","args":{"cmd":"make"}}`)
 }
+
+// Nothing in a request is ignored, and text that Postgres cannot store is refused with the name of its field.
+func TestAdviceRequestsNameWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	const id = "0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b"
+	for text, want := range map[string]string{
+		`{"task":"x"}`:                                                      "",
+		`{"task":"x","contxt":{"os":"linux"}}`:                              "contxt: unknown field",
+		`{"task":"x","context":{"os":5}}`:                                   "context: must be an object",
+		`{"task":"x","failed":{"tol":"shell"}}`:                             "failed.tol: unknown field",
+		`{"task":"x","context":{"os":"li\u0000nux"}}`:                       "context: contains a NUL character",
+		`{"task":"x","preferences":{"\u0000":"x"}}`:                         "preferences: contains a NUL character",
+		`{"advice_id":"` + id + `","outcome":"success"}`:                    "",
+		`{"advice_id":"` + id + `","outcom":"success"}`:                     "outcom: unknown field",
+		`{"advice_id":"` + id + `","outcome":"success","session":"\u0000"}`: "session: contains a NUL character",
+		`{"advice_id":"` + id + `","steps":[{"ok":false,"error":"\u0000"}]}`: "steps[0].error: contains a NUL " +
+			"character",
+	} {
+		text = `{"principal":{"tenant":"t","agent":"a"},` + text[1:]
+		var err error
+		if strings.Contains(text, "advice_id") {
+			var req api.ReportRequest
+			require.NoError(t, json.Unmarshal([]byte(text), &req), text)
+			err = req.Validate()
+		} else {
+			var req api.AdviseRequest
+			require.NoError(t, json.Unmarshal([]byte(text), &req), text)
+			err = req.Validate()
+		}
+		if want == "" {
+			require.NoError(t, err, text)
+			continue
+		}
+		require.EqualError(t, err, "invalid request: "+want, text)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/check"
 	"github.com/mneme/mneme/schema/ledger"
 )
 
@@ -57,12 +58,40 @@ type AppendRequest struct {
 	SessionRef
 	Settings SessionSettings `json:"settings"` // for a session that this request starts
 	Events   []ledger.Event  `json:"events"`
+
+	decoded check.Decoded
 }
+
+// UnmarshalJSON reads a request. Unknown fields, wrong types and duplicates are recorded, and Validate reports them: a
+// misspelt visibility must not show an event to others.
+func (r *AppendRequest) UnmarshalJSON(data []byte) error {
+	type plain AppendRequest
+	r.decoded = check.DecodeInput(data, (*plain)(r))
+	return nil
+}
+
+// DropUnread ignores unknown fields, which a newer client may have set, and reports whether there were any.
+func (r *AppendRequest) DropUnread() bool { return r.decoded.DropUnread() }
 
 // AppendSignal is the payload of SignalAppend.
 type AppendSignal struct {
 	Events []ledger.Event `json:"events"`
+
+	decoded check.Decoded
 }
+
+// UnmarshalJSON reads the payload. Unknown fields, wrong types and duplicates are recorded.
+func (s *AppendSignal) UnmarshalJSON(data []byte) error {
+	type plain AppendSignal
+	s.decoded = check.DecodeInput(data, (*plain)(s))
+	return nil
+}
+
+// Validate returns the problems of decoding, as a *schema.ValidationError. An update with problems is refused.
+func (s *AppendSignal) Validate() error { return s.decoded.Err() }
+
+// Mistyped returns the fields of a wrong type. No version has read them.
+func (s *AppendSignal) Mistyped() []schema.FieldError { return s.decoded.Wrong }
 
 // AppendedSignal is the payload of SignalAppended: the ledger already has the events up to Seq.
 type AppendedSignal struct {

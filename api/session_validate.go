@@ -102,6 +102,9 @@ func (r SessionRef) CheckEvents(events []ledger.Event) error {
 
 // Validate returns a *schema.ValidationError that lists every invalid field.
 func (r AppendRequest) Validate() error {
+	if err := r.decoded.Err(); err != nil { // other checks would report consequential errors
+		return err
+	}
 	if err := (SessionInput{SessionRef: r.SessionRef, Settings: r.Settings}).Validate(); err != nil {
 		return err
 	}

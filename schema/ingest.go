@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -119,13 +120,29 @@ type IngestAck struct {
 	Ignored   []string `json:"ignored,omitempty"`  // unknown fields of the request, which the worker ignored
 }
 
-// DecodeCandidate reads one candidate from JSON. Unknown fields and trailing data are errors.
+// DecodeCandidate reads one candidate from JSON. Unknown fields, fields that are given twice, text that is not valid
+// Unicode and trailing data are errors.
 func DecodeCandidate(data []byte) (Candidate, error) {
 	var c Candidate
-	if err := decodeStrict(data, &c); err != nil {
+	if err := decodeWhole(data, &c); err != nil {
 		return Candidate{}, fmt.Errorf("candidate: %w", err)
 	}
 	return c, nil
+}
+
+// decodeWhole is decodeStrict for a value in which nothing may be lost: it also refuses fields that are given twice and
+// text that decoding would replace.
+func decodeWhole(data []byte, into any) error {
+	if err := decodeStrict(data, into); err != nil {
+		return err
+	}
+	var p check.Problems
+	if _, ok := check.Scan(data, "", MaxPayloadDepth, math.MaxInt, &p); !ok {
+		return p.Err()
+	}
+	var d check.Decoded
+	d.Check(data, reflect.TypeOf(into).Elem(), "")
+	return d.Err()
 }
 
 // decodeStrict decodes exactly one JSON value. Its errors name fields, never values.
@@ -269,6 +286,9 @@ func (c *Candidate) validate(p *check.Problems, path string, whole bool) {
 		}
 		check.Text(p, field+"ref", ref.Ref, MaxRefLength)
 		check.Text(p, field+"hash", ref.Hash, MaxNameLength)
+		if ref.Timestamp != nil {
+			check.Year(p, field+"timestamp", *ref.Timestamp)
+		}
 	}
 }
 

@@ -69,10 +69,10 @@ type ModifyResult struct {
 	Updated int           `json:"updated"`
 }
 
-// DecodePatch reads one patch from JSON. Unknown fields and trailing data are errors.
+// DecodePatch reads one patch from JSON, as strictly as DecodeCandidate.
 func DecodePatch(data []byte) (Patch, error) {
 	var p Patch
-	if err := decodeStrict(data, &p); err != nil {
+	if err := decodeWhole(data, &p); err != nil {
 		return Patch{}, fmt.Errorf("patch: %w", err)
 	}
 	return p, nil

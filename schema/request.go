@@ -58,13 +58,13 @@ func decodeRequest(data []byte, into any, deep bool) []FieldError {
 		return p.Fields
 	}
 	err, wrong := decodeStrict(data, into).(*ValidationError) //nolint:errorlint // decodeStrict returns it unwrapped
-	if !wrong {
-		return nil
-	}
-	var d check.Decoded // names them with their paths, and types in words
+	var d check.Decoded                                       // names them with their paths, and types in words; finds duplicates, which decoding accepts
 	d.Check(data, reflect.TypeOf(into).Elem(), "")
 	if found := append(d.Wrong, d.Unread...); len(found) > 0 {
 		return found
+	}
+	if !wrong {
+		return nil
 	}
 	for i, f := range err.Fields {
 		switch {

@@ -120,3 +120,50 @@ func TestRequestsRoundTrip(t *testing.T) {
 	require.NoError(t, asked.Validate())
 	require.Equal(t, recall, asked)
 }
+
+// A field that is given twice, in any spelling that decoding accepts, is refused at every depth: one of the values would
+// be lost. So is text that decoding would replace.
+func TestNothingInALineIsLost(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`{"content":"one","content":"two"}`: "candidate: invalid request: content: is given twice",
+		`{"content":"one","Content":"two"}`: "candidate: invalid request: Content: is given twice",
+		`{"content":"x","refs":[{"ref":"a","ref":"b","kind":"event"}]}`: "candidate: invalid request: " +
+			"refs[0].ref: is given twice",
+		`{"content":"x","refs":[{"ref":"a","REF":"b","kind":"event"}]}`: "candidate: invalid request: " +
+			"refs[0].REF: is given twice",
+		`{"content":"half \ud83d of it"}`: "candidate: invalid request: content: contains half of a surrogate pair",
+		"{\"content\":\"\xff\"}":          "candidate: invalid request: content: is not valid UTF-8",
+	} {
+		_, err := schema.DecodeCandidate([]byte(text))
+		require.EqualError(t, err, want, text)
+	}
+	for text, want := range map[string]string{
+		`{"id":"a","content":"one","content":"two"}`: "patch: invalid request: content: is given twice",
+		`{"id":"a","content":"one","CONTENT":"two"}`: "patch: invalid request: CONTENT: is given twice",
+		`{"id":"a","content":"\udc00"}`:              "patch: invalid request: content: contains half of a surrogate pair",
+	} {
+		_, err := schema.DecodePatch([]byte(text))
+		require.EqualError(t, err, want, text)
+	}
+}
+
+// The same holds for requests that change memories.
+func TestNothingInARequestIsLost(t *testing.T) {
+	t.Parallel()
+	for text, c := range map[string]struct {
+		req interface{ Validate() error }
+		bad string
+	}{
+		`{"mode":"soft","Mode":"erase"}`:        {&schema.ForgetRequest{}, "Mode: is given twice"},
+		`{"selector":{"all":false,"All":true}}`: {&schema.ForgetRequest{}, "selector.All: is given twice"},
+		`{"patches":[{"id":"a","pinned":true,"Pinned":false}]}`: {&schema.ModifyRequest{},
+			"patches[0].Pinned: is given twice"},
+		`{"targets":[{"id":"a","if_version":1,"if_version":2}]}`: {&schema.ReviseRequest{},
+			"targets[0].if_version: is given twice"},
+		`{"principal":{"tenant":"a","tenant":"b"}}`: {&schema.PutRequest{}, "principal.tenant: is given twice"},
+	} {
+		require.NoError(t, json.Unmarshal([]byte(text), c.req))
+		require.EqualError(t, c.req.Validate(), "invalid request: "+c.bad, text)
+	}
+}

@@ -124,6 +124,10 @@ func TestIngestRequestReportsEveryInvalidField(t *testing.T) {
 		"importance infinite": {"candidates[1].importance", func(r *schema.IngestRequest) {
 			r.Candidates[1].Importance = ptr(math.Inf(1))
 		}},
+		"time of a ref, in UTC": {"candidates[1].refs[0].timestamp", func(r *schema.IngestRequest) {
+			r.Candidates[1].Refs = []schema.Ref{{Kind: "event", Ref: "r",
+				Timestamp: ptr(time.Date(9999, 12, 31, 23, 0, 0, 0, time.FixedZone("", -7200)))}}
+		}},
 		"occurred at year 0": {"candidates[1].occurred_at", func(r *schema.IngestRequest) {
 			r.Candidates[1].OccurredAt = ptr(time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC))
 		}},

@@ -170,6 +170,9 @@ func TestDecayRechecksExemptMemories(t *testing.T) {
 	w.now = w.now.Add(lifecycle.KeptFor)
 	require.Equal(t, 1, w.sweepDecay("third", 500).Pruned)
 
+	var unknown *schema.ValidationError
+	_, err = w.RetentionChanges(ctx, "t", uuid.New(), 10)
+	require.ErrorAs(t, err, &unknown, "an unknown cursor does not look like the end of the list")
 	changes, err := w.RetentionChanges(ctx, "t", uuid.Nil, 10)
 	require.NoError(t, err)
 	require.Len(t, changes, 2)

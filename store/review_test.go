@@ -552,8 +552,11 @@ func TestReviewsInPages(t *testing.T) {
 		"all were decided at the same time, so that the id orders them")
 	require.Empty(t, collect(pipeline.ReviewFilter{Contradictions: true}))
 	var invalid *schema.ValidationError
-	_, err := w.ListReviews(ctx, w.p, pipeline.ReviewFilter{}, pg.Page{Before: "x"})
-	require.ErrorAs(t, err, &invalid)
+	// Neither a malformed cursor nor one that names no proposal looks like the end of the list.
+	for _, cursor := range []string{"x", uuid.NewString()} {
+		_, err := w.ListReviews(ctx, w.p, pipeline.ReviewFilter{}, pg.Page{Before: cursor})
+		require.ErrorAs(t, err, &invalid, cursor)
+	}
 }
 
 func TestUndecidedProposalsExpire(t *testing.T) {
@@ -667,7 +670,7 @@ func TestContradictionsShowBothSides(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, out, 1)
 	var invalid *schema.ValidationError
-	for _, cursor := range []string{"x", "a+b", "+",
+	for _, cursor := range []string{"x", "a+b", "+", uuid.NewString(),
 		uuid.NewString() + "+" + uuid.NewString() + "+" + uuid.NewString()} {
 		_, err = w.Contradictions(ctx, w.p, pg.Page{Before: cursor})
 		require.ErrorAs(t, err, &invalid, cursor)

@@ -33,6 +33,7 @@ type AdviseResult struct {
 
 // Advise chooses what to do. Its result carries content.
 func (a *Advising) Advise(ctx context.Context, in AdviseRequest) (AdviseResult, error) {
+	in.Request.DropUnread() // of a newer worker; a caller's were refused or left out before
 	out, err := a.Adviser.AdviseAs(ctx, activities.RetrievalID(in.Key), in.Request)
 	r, err := refused(err)
 	return AdviseResult{AdviseResponse: out, Refusal: r}, err
@@ -46,6 +47,7 @@ type ReportResult struct {
 
 // Report counts the outcome of following advice. A repeated delivery returns the first result.
 func (a *Advising) Report(ctx context.Context, in api.ReportRequest) (ReportResult, error) {
+	in.DropUnread() // of a newer worker; a caller's were refused or left out before
 	out, err := a.Adviser.Report(ctx, in)
 	r, err := refused(err)
 	if err == nil && r.Invalid == nil && in.Used != "" {

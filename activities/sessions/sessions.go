@@ -236,6 +236,7 @@ func (a *Sessions) CloseSession(ctx context.Context, in CloseRequest) (api.Sessi
 
 // AppendEvents appends events of a session and notifies the session. Workflows of other programs call it.
 func (a *Sessions) AppendEvents(ctx context.Context, in api.AppendRequest) (api.AppendResult, error) {
+	in.DropUnread() // a recorder may be newer than this worker, and its events must not be lost
 	if err := in.Validate(); err != nil {
 		return api.AppendResult{}, step.Fail(err)
 	}

@@ -43,17 +43,59 @@ type completion struct {
 	Choices []struct {
 		FinishReason string `json:"finish_reason"`
 		Message      struct {
-			Content string `json:"content"`
-			Refusal string `json:"refusal"`
+			Content content `json:"content"`
+			Refusal string  `json:"refusal"`
 		} `json:"message"`
 	} `json:"choices"`
 	Usage tokens          `json:"usage"`
 	Error json.RawMessage `json:"error"` // of gateways that send it with status 200
 }
 
-type tokens struct {
-	PromptTokens     int64 `json:"prompt_tokens"`
-	CompletionTokens int64 `json:"completion_tokens"`
+// content is the text of an answer: a string or, from some models that reason, a list of parts, of which those of type
+// text are the answer.
+type content string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (c *content) UnmarshalJSON(data []byte) error {
+	if len(data) == 0 || data[0] != '[' {
+		return json.Unmarshal(data, (*string)(c))
+	}
+	var parts []struct {
+		Type string          `json:"type"`
+		Text json.RawMessage `json:"text"`
+	}
+	if err := json.Unmarshal(data, &parts); err != nil {
+		return err
+	}
+	for _, part := range parts {
+		var text string
+		if part.Type == "text" && json.Unmarshal(part.Text, &text) == nil {
+			*c += content(text)
+		}
+	}
+	return nil
+}
+
+type tokens struct{ PromptTokens, CompletionTokens int64 }
+
+// UnmarshalJSON implements json.Unmarshaler. A count in another form is 0: it must not lose the answer.
+func (t *tokens) UnmarshalJSON(data []byte) error {
+	var counts struct {
+		Prompt     json.RawMessage `json:"prompt_tokens"`
+		Completion json.RawMessage `json:"completion_tokens"`
+	}
+	_ = json.Unmarshal(data, &counts)
+	t.PromptTokens, t.CompletionTokens = count(counts.Prompt), count(counts.Completion)
+	return nil
+}
+
+// count reads a number of tokens. A number below 0 or above any real one is 0.
+func count(data json.RawMessage) int64 {
+	var n float64
+	if json.Unmarshal(data, &n) != nil || n < 0 || n > math.MaxInt32 {
+		return 0
+	}
+	return int64(n)
 }
 
 type embeddingRequest struct {

@@ -206,10 +206,10 @@ func read(res completion) answer {
 	switch {
 	case choice.Message.Refusal != "":
 		a.warnings = append(a.warnings, "answer: the model refused")
-	case strings.TrimSpace(choice.Message.Content) == "":
+	case strings.TrimSpace(string(choice.Message.Content)) == "":
 		a.warnings = append(a.warnings, "answer: is empty")
 	default:
-		a.text = choice.Message.Content
+		a.text = string(choice.Message.Content)
 	}
 	return a
 }

@@ -66,12 +66,15 @@ func TestEventsCommands(t *testing.T) {
 	require.NotContains(t, table.out, "lies to me")
 }
 
-// A malformed line is named without its text.
+// A malformed line is named by its number and its field, without its text.
 func TestEventsAppendRefuses(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, harness.New(t, nil))
 	for line, want := range map[string]string{
-		`{"stream": "run/x", "kind": "agent.spoke", "secret": 1}`: "line 2",
+		`{"stream": "run/x", "kind": "agent.spoke", "visiblity": "secret"}`: "line 2 is not an event: invalid request: " +
+			"visiblity: unknown field",
+		`{"id": "a", "stream": "run/x", "kind": "agent.spoke"} {"id": "b"}`: "line 2 is not an event: invalid request: " +
+			"(json): has something after its end",
 		`nonsense`:                               "line 2",
 		`{"stream": "x", "kind": "agent.spoke"}`: "stream",
 		`{"stream": "run/x", "kind": "tool.called", "payload": {"tool":1}}`: "payload",

@@ -208,24 +208,31 @@ func (c *stemCache) add(low, stem string) {
 // HasDigit reports whether a word has a digit.
 func HasDigit(s string) bool { return strings.ContainsAny(s, "0123456789") }
 
+// maxAbbreviation is the length of the longest word of abbreviations, in bytes.
+const maxAbbreviation = 6
+
 // Sentences splits a text into sentences. A full stop in a word, after a digit or after an abbreviation does not end a
 // sentence.
 func Sentences(text string) []string {
 	var out []string
 	start := 0
+	closed := 0 // where the closers after the current character end; a run of them is read once
 	for i, r := range text {
 		switch r {
 		case '.', '!', '?', '\n':
 		default:
 			continue
 		}
-		next := strings.TrimLeft(text[i+1:], closers)
+		if i+1 > closed {
+			closed = len(text) - len(strings.TrimLeft(text[i+1:], closers))
+		}
+		next := text[closed:]
 		if r != '\n' && next != "" && !strings.HasPrefix(next, " ") && !strings.HasPrefix(next, "\n") {
 			continue
 		}
 		if r == '.' {
 			following := strings.TrimLeft(next, " ")
-			word := text[start:i]
+			word := text[max(start, i-maxAbbreviation-1):i]
 			word = strings.ToLower(word[strings.LastIndexByte(word, ' ')+1:])
 			if abbreviations[word] || following != "" && startsLower(following) {
 				continue

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"encoding/json"
+	"math"
 	"strings"
 	"time"
 
@@ -16,6 +17,7 @@ const (
 	MaxKind         = 64      // characters of a kind
 	MaxPayloadBytes = 256_000 // bytes of a payload; use an artifact for larger data
 	MaxAppend       = 1_000   // events of one request
+	MaxTurn         = math.MaxInt32
 )
 
 // Event is one entry of the ledger. The ledger is append-only: an event never changes, except that its payload can be
@@ -128,6 +130,18 @@ type Outcome struct {
 	Summary string         `json:"summary,omitempty"`
 }
 
+// DecodeEvent reads one event from JSON; fields that the JSON lacks keep their values. Unknown fields, wrong types, fields
+// that are given twice, text that is not valid Unicode and trailing data are errors. It returns a
+// *schema.ValidationError.
+func DecodeEvent(data []byte, into *Event) error {
+	var p check.Problems
+	if _, ok := check.Scan(data, "", check.MaxDepth+1, math.MaxInt, &p); !ok {
+		return p.Err()
+	}
+	d := check.DecodeInput(data, into)
+	return d.Err()
+}
+
 // Validate checks an event before it is appended. It returns a *schema.ValidationError.
 func (e *Event) Validate() error {
 	var p check.Problems
@@ -152,8 +166,8 @@ func (e *Event) validate(p *check.Problems, path string) {
 	if !kindForm(e.Kind) {
 		p.Add(path+"kind", "must be lower-case words joined by dots, at most %d characters", MaxKind)
 	}
-	if e.Turn < 0 {
-		p.Add(path+"turn", "must not be negative")
+	if e.Turn < 0 || e.Turn > MaxTurn {
+		p.Add(path+"turn", "must be between 0 and %d", MaxTurn)
 	}
 	if e.OccurredAt.IsZero() {
 		p.Add(path+"occurred_at", "is required")

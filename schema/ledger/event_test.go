@@ -41,6 +41,7 @@ func TestValidateEvent(t *testing.T) {
 		"no agent":          {func(e *ledger.Event) { e.Agent = "" }, []string{"agent"}},
 		"kind in capitals":  {func(e *ledger.Event) { e.Kind = "Tool.Called" }, []string{"kind"}},
 		"negative turn":     {func(e *ledger.Event) { e.Turn = -1 }, []string{"turn"}},
+		"turn too large":    {func(e *ledger.Event) { e.Turn = 1 << 31 }, []string{"turn"}},
 		"no time":           {func(e *ledger.Event) { e.OccurredAt = time.Time{} }, []string{"occurred_at"}},
 		"visibility":        {func(e *ledger.Event) { e.Visibility = "everyone" }, []string{"visibility"}},
 		"sensitivity":       {func(e *ledger.Event) { e.Sensitivity = "secret" }, []string{"sensitivity"}},
@@ -88,4 +89,28 @@ func TestStreamKinds(t *testing.T) {
 	require.Equal(t, ledger.StreamConversation, ledger.StreamKindOf("conversation/a/b"))
 	require.Empty(t, ledger.StreamKindOf("town/x"))
 	require.Empty(t, ledger.StreamKindOf("world"))
+}
+
+// A line is one event, and nothing in it is lost.
+func TestDecodeEvent(t *testing.T) {
+	t.Parallel()
+	e := ledger.Event{Agent: "a"}
+	require.NoError(t, ledger.DecodeEvent([]byte(`{"id":"e1","stream":"run/x","payload":{"text":"x","text2":"y"}}`), &e))
+	require.Equal(t, ledger.Event{ID: "e1", Stream: "run/x", Agent: "a",
+		Payload: json.RawMessage(`{"text":"x","text2":"y"}`)}, e)
+	for line, want := range map[string]string{
+		`{"id":"e1"} {"id":"e2"}`:             "(json): has something after its end",
+		`{"id":"e1","id":"e2"}`:               "id: is given twice",
+		`{"id":"e1","ID":"e2"}`:               "ID: is given twice",
+		"{\"id\":\"\xff\"}":                   "id: is not valid UTF-8",
+		`{"id":"\ud800"}`:                     "id: contains half of a surrogate pair",
+		`{"id":"e1","secret":1}`:              "secret: unknown field",
+		`{"turn":"one"}`:                      "turn: must be a whole number",
+		`{"occurred_at":"noon"}`:              "occurred_at: must be a time in RFC 3339",
+		`nonsense`:                            "(json): is not valid JSON (at byte 2)",
+		`null`:                                "(json): must be an object",
+		`{"payload":{"text":"a","text":"b"}}`: "payload.text: is given twice",
+	} {
+		require.EqualError(t, ledger.DecodeEvent([]byte(line), new(ledger.Event)), "invalid request: "+want, line)
+	}
 }

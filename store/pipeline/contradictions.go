@@ -29,6 +29,9 @@ func (s *Pipeline) Contradictions(ctx context.Context, p schema.Principal, page 
 	}
 	out := []schema.Contradiction{}
 	err = s.Read(ctx, p.Tenant, func(tx pgx.Tx) error {
+		if err := knownCursor(ctx, tx, p.Tenant, proposal); err != nil {
+			return err
+		}
 		if pairs {
 			found, err := commit.Rows[contestedPair](ctx, tx, contestedPairs, asking(p, pg.ReadGrants(p),
 				pg.Args{

@@ -161,6 +161,9 @@ func (s *Pipeline) ListReviews(ctx context.Context, p schema.Principal, f Review
 	}
 	out := []schema.ReviewItem{}
 	err := s.Read(ctx, p.Tenant, func(tx pgx.Tx) error {
+		if err := knownCursor(ctx, tx, p.Tenant, before); err != nil {
+			return err
+		}
 		rows, err := tx.Query(ctx, query, asking(p, pg.ReadGrants(p), pg.Args{
 			"sensitivities": pg.ClearedSensitivities(clearance),
 			"before":        before,
@@ -176,6 +179,22 @@ func (s *Pipeline) ListReviews(ctx context.Context, p schema.Principal, f Review
 		return nil, fmt.Errorf("list reviews: %w", err)
 	}
 	return out, nil
+}
+
+// knownCursor refuses a cursor that names no proposal of the tenant, for example because it was purged: a page after it
+// would be empty, as after the last one.
+func knownCursor(ctx context.Context, tx pgx.Tx, tenant string, id *uuid.UUID) error {
+	if id == nil {
+		return nil
+	}
+	var known bool
+	err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM proposals WHERE tenant = $1 AND id = $2)`, tenant,
+		*id).Scan(&known)
+	if err == nil && !known {
+		err = &schema.ValidationError{Fields: []schema.FieldError{{Field: "before",
+			Problem: "names no proposal that is still stored: begin with the first page"}}}
+	}
+	return err
 }
 
 // GetReview reads a proposal in any state. It returns ErrNotFound if the principal may not see all sides of it

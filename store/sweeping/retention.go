@@ -244,6 +244,18 @@ func (s *Sweeping) RetentionChanges(ctx context.Context, tenant string, after uu
 	}
 	var out []schema.RetentionChange
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
+		if after != uuid.Nil { // a page after an unknown change would be empty, as after the last one
+			var known bool
+			err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM retention_policy_changes WHERE tenant = $1 AND id = $2)`,
+				tenant, after).Scan(&known)
+			if err != nil {
+				return err
+			}
+			if !known {
+				return &schema.ValidationError{Fields: []schema.FieldError{{Field: "after",
+					Problem: "names no change that is still stored: begin with the first page"}}}
+			}
+		}
 		rows, err := tx.Query(ctx, `
 			SELECT id::text, domain, tier, typology, before, after, changed_by, reason, changed_at
 			FROM retention_policy_changes c

@@ -146,6 +146,9 @@ func (run *sessionRun) setup(ctx workflow.Context) error {
 	}
 	if err := workflow.SetUpdateHandlerWithOptions(ctx, api.UpdateAppend, run.appendUpdate,
 		workflow.UpdateHandlerOptions{Validator: func(ctx workflow.Context, in api.AppendSignal) error {
+			if err := in.Validate(); err != nil {
+				return flow.InvalidRequest(err) //workflowcheck:ignore: a replay does not validate again
+			}
 			events := run.in.Fill(in.Events, workflow.Now(ctx))
 			//workflowcheck:ignore: a replay does not validate again
 			return flow.InvalidRequest(run.in.CheckEvents(events))
@@ -242,6 +245,10 @@ func (run *sessionRun) receive() {
 		var in api.AppendSignal
 		if !run.signals.append.ReceiveAsync(&in) {
 			break
+		}
+		if len(in.Mistyped()) > 0 { // no version has read such a signal
+			run.refused += max(1, len(in.Events))
+			continue
 		}
 		if len(in.Events) > 0 {
 			run.queue = append(run.queue, &handedIn{events: in.Events})
@@ -415,8 +422,9 @@ func (run *sessionRun) reflect(ctx workflow.Context) {
 		ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_ABANDON,
 		StaticSummary:         fmt.Sprintf("reflection of %s of %s", p.Agent, p.Tenant),
 		TypedSearchAttributes: mneme.OfPrincipal(p),
-	}), api.WorkflowReflect, api.ReflectInput{Principal: p, Stream: stream, Threshold: threshold,
-		Through: run.state.LastSeq})
+	}), api.WorkflowReflect, api.ReflectInput{Principal: p, Stream: stream,
+		Threshold: min(threshold, api.MaxReflectionThreshold), // the reflection makes several beliefs
+		Through:   run.state.LastSeq})
 	if err := child.GetChildWorkflowExecution().Get(ctx, nil); err != nil {
 		var there *temporal.ChildWorkflowExecutionAlreadyStartedError
 		if !errors.As(err, &there) {

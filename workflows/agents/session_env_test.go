@@ -397,3 +397,61 @@ func TestSessionRenewsItsHistoryWhenAsked(t *testing.T) {
 	require.ErrorAs(t, s.GetWorkflowError(), &renewed)
 	require.Empty(t, s.closed)
 }
+
+// A session may reflect less often than one reflection reads events. The request to reflect is still valid, because the
+// reflection makes several beliefs.
+func TestAHighReflectionThreshold(t *testing.T) {
+	s := newSessionStage(t)
+	s.RegisterWorkflow(agents.Reflect)
+	var asked []api.ReflectInput
+	s.OnWorkflow(agents.Reflect, mock.Anything, mock.Anything).Return(func(_ workflow.Context,
+		in api.ReflectInput) (api.ReflectResult, error) {
+		asked = append(asked, in)
+		return api.ReflectResult{}, in.Validate()
+	})
+	in := sessionInput()
+	in.Settings = api.SessionSettings{IdleSeconds: 60, ReflectionThreshold: api.MaxReflectionThreshold + 500}
+	var ids []string
+	for i := range in.Settings.ReflectionThreshold {
+		ids = append(ids, fmt.Sprint("e", i))
+	}
+	s.RegisterDelayedCallback(func() { s.SignalWorkflow(api.SignalAppend, handIn(ids[:900]...)) }, time.Second)
+	s.RegisterDelayedCallback(func() {
+		require.Empty(t, asked)
+		s.SignalWorkflow(api.SignalAppend, handIn(ids[900:]...))
+	}, 2*time.Second)
+	s.ExecuteWorkflow(agents.Session, in)
+	require.NoError(t, s.GetWorkflowError())
+	require.Len(t, asked, 1)
+	require.NoError(t, asked[0].Validate())
+}
+
+// An update with a misspelt field is refused with the path of the field: a misspelt visibility must not show an event to
+// others. A signal, which nobody waits for, loses only what it misspells, but none of its events if one is mistyped.
+func TestASessionNamesMisreadFields(t *testing.T) {
+	s := newSessionStage(t)
+	in := sessionInput()
+	in.Settings.IdleSeconds = 60
+	events := func(text string) json.RawMessage { return json.RawMessage(`{"events":[` + text + `]}`) }
+	const good = `{"id":"good","kind":"agent.thought","payload":{"text":"x"}}`
+	misspelt := update[api.AppendResult](s, time.Second, api.UpdateAppend, "1",
+		events(`{"id":"a","kind":"world.observed","visiblity":"private"}`))
+	twice := update[api.AppendResult](s, 2*time.Second, api.UpdateAppend, "2",
+		events(`{"id":"b","kind":"world.observed","visibility":"private","Visibility":"global"}`))
+	var progress api.SessionProgress
+	s.RegisterDelayedCallback(func() {
+		s.SignalWorkflow(api.SignalAppend, events(good+`,{"id":"c","kind":"agent.thought","turn":"one"}`))
+	}, 3*time.Second)
+	s.RegisterDelayedCallback(func() { s.SignalWorkflow(api.SignalAppend, events(good)) }, 4*time.Second)
+	s.RegisterDelayedCallback(func() {
+		value, err := s.QueryWorkflow(api.QueryProgress)
+		require.NoError(t, err)
+		require.NoError(t, value.Get(&progress))
+	}, 5*time.Second)
+	s.ExecuteWorkflow(agents.Session, in)
+	require.NoError(t, s.GetWorkflowError())
+	require.ErrorContains(t, misspelt.err, "events[0].visiblity: unknown field")
+	require.ErrorContains(t, twice.err, "events[0].Visibility: is given twice")
+	require.Equal(t, []string{"good"}, s.ledger)
+	require.Equal(t, 2, progress.Refused)
+}

@@ -8,6 +8,7 @@ import (
 	"github.com/mneme/mneme/activities/advising"
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
+	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows/flow"
 )
 
@@ -21,6 +22,10 @@ var adviser *advising.Advising
 func Advise(ctx workflow.Context, req api.AdviseRequest) (api.AdviseResponse, error) {
 	shown := flow.Display{Lean: true}
 	shown.Begin(ctx, api.PhaseRecall, "advising", req.Principal)
+	if err := misread(ctx, &req); err != nil {
+		advised(ctx, shown, "", err)
+		return api.AdviseResponse{}, err
+	}
 	options := flow.RecallOptions
 	options.Summary = "advise"
 	info := workflow.GetInfo(ctx)
@@ -47,6 +52,10 @@ func Advise(ctx workflow.Context, req api.AdviseRequest) (api.AdviseResponse, er
 func Report(ctx workflow.Context, req api.ReportRequest) (api.ReportResult, error) {
 	shown := flow.Display{Lean: true}
 	shown.Begin(ctx, api.PhaseWrite, "report on advice", req.Principal)
+	if err := misread(ctx, &req); err != nil {
+		advised(ctx, shown, "", err)
+		return api.ReportResult{}, err
+	}
 	var out advising.ReportResult
 	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.StoreOptions("count the outcome",
 		flow.InfrastructureAttempts)), adviser.Report, req).Get(ctx, &out)
@@ -58,6 +67,23 @@ func Report(ctx workflow.Context, req api.ReportRequest) (api.ReportResult, erro
 		return api.ReportResult{}, err
 	}
 	return out.ReportResult, nil
+}
+
+// misread refuses a request with fields of a wrong type or given twice. It ignores unknown fields, because the rest of
+// the request means the same without them.
+func misread(ctx workflow.Context, req interface {
+	Misread() []schema.FieldError
+	Unknown() []string
+	DropUnread() bool
+}) error {
+	if wrong := req.Misread(); len(wrong) > 0 {
+		return flow.InvalidRequest(&schema.ValidationError{Fields: wrong})
+	}
+	if unknown := req.Unknown(); len(unknown) > 0 {
+		workflow.GetLogger(ctx).Warn("fields of the request left out", "fields", unknown)
+		req.DropUnread()
+	}
+	return nil
 }
 
 // advised shows how a run ended.

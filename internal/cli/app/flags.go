@@ -64,6 +64,14 @@ func Optional[T any](flags *pflag.FlagSet, name string, value T) *T {
 	return &value
 }
 
+// CheckLimit refuses a number of items that a listing does not return. Clamped silently, a listing would end early.
+func CheckLimit(flag string, n, most int) error {
+	if n < 1 || n > most {
+		return Invalid(flag, "must be between 1 and %d", most)
+	}
+	return nil
+}
+
 // FilterFlags narrow the results of recall and list.
 type FilterFlags struct {
 	readPolicy, who, since, until, MaxSensitivity string

@@ -88,6 +88,9 @@ func newList(a *app.App) *cobra.Command {
 					return err
 				}
 			}
+			if err := app.CheckLimit("limit", limit, pg.MaxPage); err != nil {
+				return err
+			}
 			st, filter, err := open(a, cmd)
 			if err != nil {
 				return err
@@ -102,7 +105,7 @@ func newList(a *app.App) *cobra.Command {
 			for _, k := range known {
 				out.Learned = append(out.Learned, shown(k))
 			}
-			if len(known) == pg.PageLimit(limit) {
+			if len(known) == limit {
 				out.Next = known[len(known)-1].ID.String()
 			}
 			return a.Print(out, func(t *app.Text) {

@@ -1,7 +1,9 @@
 package memories
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -40,11 +42,13 @@ Afterwards ` + "`mneme advise report ID`" + ` reports the outcome, so that the n
 					return err
 				}
 				defer func() { _ = in.Close() }()
-				text, err := io.ReadAll(io.LimitReader(in, api.MaxAdviceError))
-				if err != nil {
-					return err
+				var cut bool
+				if req.Error, cut, err = readEnd(in, api.MaxAdviceError); err != nil {
+					return fmt.Errorf("read the error: %w", err)
 				}
-				req.Error = strings.ToValidUTF8(string(text), "")
+				if cut {
+					a.Note("mneme: the error is longer than %d KiB: its end is used", api.MaxAdviceError>>10)
+				}
 			}
 			if failed != "" || failedArgs != "" {
 				req.Failed = &api.FailedCall{Tool: failed, Args: json.RawMessage(failedArgs)}
@@ -68,7 +72,7 @@ Afterwards ` + "`mneme advise report ID`" + ` reports the outcome, so that the n
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&req.Error, "error", "", "the error, as it was reported")
-	flags.StringVar(&errorFile, "error-file", "", "file with the error; - is standard input")
+	flags.StringVar(&errorFile, "error-file", "", "file with the error; - is standard input. Of a long file, the end is read")
 	flags.StringToStringVar(&req.Context, "context", nil,
 		"the situation, as key=value pairs: os=linux,project_kind=service")
 	flags.StringToStringVar(&req.Preferences, "prefer", nil, "preferences of the user, with the same keys as --context")
@@ -79,6 +83,31 @@ Afterwards ` + "`mneme advise report ID`" + ` reports the outcome, so that the n
 	cmd.MarkFlagsMutuallyExclusive("error", "error-file")
 	cmd.AddCommand(newAdviseReport(a))
 	return cmd
+}
+
+// readEnd reads a text. Of one with more than the given number of bytes, it returns the whole lines at the end, because
+// the output of a tool ends with its error, and reports that it was cut.
+func readEnd(in io.Reader, most int) (text string, cut bool, err error) {
+	var end []byte
+	for chunk := make([]byte, 32<<10); err == nil; {
+		var n int
+		n, err = in.Read(chunk)
+		end = append(end, chunk[:n]...)
+		if len(end) > 2*most {
+			end, cut = append(end[:0], end[len(end)-most-1:]...), true // one more, to see whether a line begins there
+		}
+	}
+	if !errors.Is(err, io.EOF) {
+		return "", false, err
+	}
+	if cut = cut || len(end) > most; cut {
+		end = end[max(0, len(end)-most-1):]
+		_, rest, found := bytes.Cut(end, []byte("\n"))
+		if end = end[1:]; found && len(rest) > 0 {
+			end = rest
+		}
+	}
+	return strings.ToValidUTF8(string(end), ""), cut, nil
 }
 
 func adviceText(t *app.Text, out api.AdviseResponse) {

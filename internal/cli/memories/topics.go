@@ -97,6 +97,9 @@ func newTopicList(a *app.App) *cobra.Command {
 					return err
 				}
 			}
+			if err := app.CheckLimit("limit", limit, pg.MaxPage); err != nil {
+				return err
+			}
 			st, see, err := topicStore(a, cmd)
 			if err != nil {
 				return err
@@ -111,7 +114,7 @@ func newTopicList(a *app.App) *cobra.Command {
 			if out.Topics == nil {
 				out.Topics = []topics.Topic{}
 			}
-			if len(found) == pg.PageLimit(limit) {
+			if len(found) == limit {
 				out.Next = found[len(found)-1].ID
 			}
 			return a.Print(out, func(t *app.Text) {

@@ -13,6 +13,7 @@ import (
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/sweeping"
 )
 
@@ -267,6 +268,9 @@ func newRetentionChanges(a *app.App) *cobra.Command {
 				if from, err = app.ParseID("after", after); err != nil {
 					return err
 				}
+			}
+			if err := app.CheckLimit("limit", limit, pg.MaxPage); err != nil {
+				return err
 			}
 			st, err := a.OpenStore(cmd.Context())
 			if err != nil {

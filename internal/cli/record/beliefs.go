@@ -121,6 +121,11 @@ func (q *beliefsQuery) read(ctx context.Context, a *app.App, args []string) (Bel
 	if !v.MaxSensitivity.Valid() {
 		return BeliefList{}, app.Invalid("max-sensitivity", "must be public, low, medium, high or hyper")
 	}
+	if q.id == "" {
+		if err := app.CheckLimit("number", q.limit, events.MaxPage); err != nil {
+			return BeliefList{}, err
+		}
+	}
 	st, err := a.OpenStore(ctx)
 	if err != nil {
 		return BeliefList{}, err

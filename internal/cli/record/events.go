@@ -3,7 +3,7 @@ package record
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -99,17 +99,17 @@ func eachPageOf(input io.Reader, base ledger.Event, fn func([]ledger.Event) erro
 	number := 0
 	for lines.Scan() {
 		number++
-		line := bytes.TrimSpace(lines.Bytes())
-		if len(line) == 0 {
+		line := lines.Bytes()
+		if number == 1 {
+			line = bytes.TrimPrefix(line, []byte("\ufeff"))
+		}
+		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
 		e := base
 		e.OccurredAt = time.Now().UTC()
-		decoder := json.NewDecoder(bytes.NewReader(line))
-		decoder.DisallowUnknownFields()
-		if err := decoder.Decode(&e); err != nil {
-			return app.Invalid(fmt.Sprintf("line %d", number),
-				"is not an event: it must be one JSON object with known fields")
+		if err := ledger.DecodeEvent(line, &e); err != nil {
+			return fmt.Errorf("line %d is not an event: %w", number, err)
 		}
 		if e.ID == "" {
 			e.ID = uuid.Must(uuid.NewV7()).String()
@@ -124,8 +124,11 @@ func eachPageOf(input io.Reader, base ledger.Event, fn func([]ledger.Event) erro
 			page = nil
 		}
 	}
-	if err := lines.Err(); err != nil {
+	if errors.Is(lines.Err(), bufio.ErrTooLong) {
 		return app.Invalid(fmt.Sprintf("line %d", number+1), "is longer than an event may be")
+	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("read events: %w", err)
 	}
 	if len(page) == 0 {
 		return nil
@@ -149,6 +152,9 @@ func newTail(a *app.App) *cobra.Command {
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := app.CheckPrincipal(a.Cfg.Principal); err != nil {
+				return err
+			}
+			if err := app.CheckLimit("number", limit, events.MaxPage); err != nil {
 				return err
 			}
 			in := events.LatestInput{Principal: a.Cfg.Principal, Stream: args[0], Before: before, Limit: limit,
@@ -186,6 +192,9 @@ func newReplay(a *app.App) *cobra.Command {
 their payload, with who erased them and why. A full page names the number after which the next page begins.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := app.CheckLimit("number", limit, events.MaxPage); err != nil {
+				return err
+			}
 			st, err := a.OpenStore(cmd.Context())
 			if err != nil {
 				return err
@@ -208,7 +217,7 @@ their payload, with who erased them and why. A full page names the number after 
 					return err
 				}
 			}
-			if len(found) > 0 && len(found) == min(limit, events.MaxPage) {
+			if len(found) > 0 && len(found) == limit {
 				out.Next = found[len(found)-1].Seq
 			}
 			return a.Print(out, out.text)
@@ -259,6 +268,9 @@ func newStreams(a *app.App) *cobra.Command {
 		Short: "List the streams of the tenant",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := app.CheckLimit("number", limit, events.MaxPage); err != nil {
+				return err
+			}
 			st, err := a.OpenStore(cmd.Context())
 			if err != nil {
 				return err

@@ -1,7 +1,9 @@
 package record
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -83,7 +85,7 @@ command ends when they are in the ledger.`,
 	return cmd
 }
 
-// sessionPageBytes bounds the event payloads of one request.
+// sessionPageBytes bounds the events of one request as JSON.
 const sessionPageBytes = 1 << 20
 
 // eachSessionPage reads events of a session, and calls fn with as many as one request takes.
@@ -97,11 +99,15 @@ func eachSessionPage(a *app.App, ref api.SessionRef, path string, fn func([]ledg
 		func(page []ledger.Event) error {
 			from, size := 0, 0
 			for i, e := range page {
-				if size += len(e.Payload) + 1_000; size > sessionPageBytes && i > from {
+				encoded, err := json.Marshal(e)
+				if err != nil {
+					return fmt.Errorf("event %s: %w", e.ID, err)
+				}
+				if size += len(encoded); size > sessionPageBytes && i > from {
 					if err := fn(page[from:i]); err != nil {
 						return err
 					}
-					from, size = i, len(e.Payload)+1_000
+					from, size = i, len(encoded)
 				}
 			}
 			return fn(page[from:])
@@ -289,6 +295,9 @@ func newSessionList(a *app.App) *cobra.Command {
 	cmd.Flags().BoolVar(&every, "every-agent", false, "sessions of every agent of the tenant")
 	cmd.Flags().IntVarP(&in.Limit, "number", "n", in.Limit, "number of sessions, at most "+strconv.Itoa(sessions.MaxPage))
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := app.CheckLimit("number", in.Limit, sessions.MaxPage); err != nil {
+			return err
+		}
 		in.Tenant = a.Cfg.Principal.Tenant
 		if !every {
 			in.Agent = a.Cfg.Principal.Agent
