@@ -57,6 +57,26 @@ func TestATentativeCandidateHasNoOldValues(t *testing.T) {
 			now:    "error: no type `Tree` is in scope\nhelp: use one of these\n1 + use kit::forest::Tree;",
 			repair: "builder use std::sync::Lock", want: "builder use kit::forest::Tree",
 		},
+		"the last part of a symbol of another line": {
+			old:    "a.x:6:4: error: the value is fixed\na.x:2:9: note: in call to 'int Harbour::tide()'",
+			now:    "b.x:9:4: error: the value is fixed\nb.x:3:9: note: in call to 'int Pier::moonrise()'",
+			repair: "sed -i 's/ tide() {/ tide() fixed {/' a.x", want: "sed -i 's/ moonrise() {/ moonrise() fixed {/' b.x",
+		},
+		"a number in quotes of another line": {
+			old:    "loader: error: cannot read list.dat\nform `37` was found, which is not known",
+			now:    "loader: error: cannot read list.dat\nform `5` was found, which is not known",
+			repair: "sed -i 's/^form = 37$/form = 4/' list.dat", want: "sed -i 's/^form = 5$/form = 4/' list.dat",
+		},
+		"the number of another line of the excerpt": {
+			old:    "error: the value is gone: `tide`\n --> q/a.x:19:3\n17 |  let tide = 1\n18 |  take(tide)\n",
+			now:    "error: the value is gone: `moon`\n --> q/b.x:7:3\n5 |  let moon = 1\n6 |  take(moon)\n",
+			repair: "sed -i '18s/(tide)/(copy(tide))/' q/a.x", want: "sed -i '6s/(moon)/(copy(moon))/' q/b.x",
+		},
+		"a value attached to an option of one letter": {
+			old: "loader: error: Tide.pm is not whole", now: "loader: error: Moon.pm is not whole",
+			oldCall: "loader -Ieast4 -w run.dat", nowCall: "loader -Iwest -w run.dat",
+			repair: "seal east4/Tide.pm", want: "seal west/Moon.pm",
+		},
 		"a path without the directory that the call names": {
 			old: "loader: error: the feed has no key", now: "loader: error: the feed has no key",
 			oldCall: "loader ./main.dat", nowCall: "loader ./east/feed.dat",

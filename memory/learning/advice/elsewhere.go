@@ -72,6 +72,10 @@ func elsewhere(a trace.Attempt, now Situation, elements bool) trace.Attempt {
 	for _, v := range a.Problem.Other {
 		if symbols && v.Kind == signature.Symbol && !hasWord(now.Error, v.Text) {
 			marks[v.Text] = marked(v.Text) // as a whole: the present error has one in its place
+			if parts := align.WordsOf(v); len(parts) > 1 && len(parts[len(parts)-1]) >= minMark &&
+				!hasWord(now.Error, parts[len(parts)-1]) {
+				mark(parts[len(parts)-1]) // a command may have the name alone
+			}
 			continue
 		}
 		// A value that contains one of those above varies with it.
@@ -144,6 +148,12 @@ func varied(old, now *trace.Step) (out []string) {
 		return nil
 	}
 	for _, arg := range slices.Sorted(maps.Keys(old.Args)) {
+		present := align.Attached(now.Args[arg].Text)
+		for letter, value := range align.Attached(old.Args[arg].Text) {
+			if by, ok := present[letter]; ok && by != value {
+				out = append(out, value)
+			}
+		}
 		before, after := align.Words(old.Args[arg].Text), align.Words(now.Args[arg].Text)
 		verbs := align.Subcommands(old.Args[arg].Text)
 		for i, w := range before {

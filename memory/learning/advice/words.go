@@ -98,6 +98,20 @@ func figures(old, present signature.Signature, text string) map[string]string {
 			}
 		}
 	}
+	// Numbers of the other lines: of positions and excerpts, and in quotes.
+	for _, of := range []func(signature.Value) bool{isLine, isFigure} {
+		now := slices.DeleteFunc(slices.Clone(present.Other), func(v signature.Value) bool { return !of(v) })
+		n := 0
+		for _, v := range old.Other {
+			if !of(v) {
+				continue
+			}
+			if n < len(now) && now[n].Text != v.Text && v.Text != "0" && v.Text != "1" {
+				out[v.Text] = shifted(v.Text)
+			}
+			n++
+		}
+	}
 	for _, v := range slices.Concat(old.Values, old.Other) {
 		words := align.WordsOf(v)
 		for _, w := range words {
@@ -118,6 +132,9 @@ func distinct(word string) bool {
 			return unicode.IsUpper(r) || unicode.IsDigit(r) || r == '_' || r == '-'
 		})
 }
+
+func isLine(v signature.Value) bool   { return v.Kind == signature.Line }
+func isFigure(v signature.Value) bool { return v.Kind == signature.Name && isNumber(v.Text) }
 
 func isNumber(text string) bool { return text != "" && strings.Trim(text, "0123456789") == "" }
 

@@ -23,6 +23,10 @@ func (k Known) words(failed trace.Step) {
 	n := 0
 	for _, arg := range slices.Sorted(maps.Keys(failed.Args)) {
 		text := failed.Args[arg].Text
+		options := Attached(text)
+		for _, letter := range slices.Sorted(maps.Keys(options)) {
+			k.add(fmt.Sprintf("failed.%s.option.%s", arg, letter), options[letter])
+		}
 		words, verbs := Words(text), Subcommands(text)
 		if len(words) < 2 || n == read {
 			continue
@@ -39,6 +43,21 @@ func (k Known) words(failed trace.Step) {
 			}
 		}
 	}
+}
+
+// attached matches an option of one capital letter with its value.
+var attached = regexp.MustCompile(`^-([A-Z])([\w./~@+-]*\w/?)$`)
+
+// Attached returns the values that follow options of one capital letter without a space, by the letter: east in -Ieast.
+// Of several options with the same letter it returns the first.
+func Attached(text string) map[string]string {
+	out := map[string]string{}
+	for _, word := range strings.Fields(text) {
+		if m := attached.FindStringSubmatch(word); m != nil && out[m[1]] == "" {
+			out[m[1]] = m[2]
+		}
+	}
+	return out
 }
 
 // optionValue matches an option with its value.
