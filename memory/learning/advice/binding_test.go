@@ -2,6 +2,7 @@ package advice_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -171,4 +172,54 @@ func TestATentativeCandidateAfterWhichTheCallPassedIsPreferred(t *testing.T) {
 		first = append([]advice.Option{*answer.Best}, first...)
 	}
 	require.JSONEq(t, `{"cmd":"sort main.dat"}`, string(first[0].Steps[0].Args))
+}
+
+// If a repair has helped and failed, what the situation shows decides: the options of the call, the marks in a name, or
+// what another line says.
+func TestATentativeCandidateOfASimilarSituationIsPreferred(t *testing.T) {
+	for name, tt := range map[string]struct{ first, second [2]string }{ // call and error
+		"an option": {[2]string{"loader -f -p0 %s.dat", "loader: error: the feed is not found"},
+			[2]string{"loader -p1 -f %s.dat", "loader: error: the feed is not found"}},
+		"a mark": {[2]string{"loader %s.dat", "loader: error: the first row is 'id;%[1]s;x'"},
+			[2]string{"loader %s.dat", "loader: error: the first row is 'id|%[1]s|x'"}},
+		"another line": {[2]string{"loader %s.dat", "loader: error: wait is not allowed"},
+			[2]string{"loader %s.dat", "set 'kind' to 'parallel'\nloader: error: wait is not allowed"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := 0
+			in := func(situation [2]string, repairs ...string) []trace.Attempt {
+				n++
+				word := []string{"tide", "moon", "pier", "east", "west"}[n%5]
+				call, problem := fill(situation[0], word), fill(situation[1], word)
+				s := newStory("ana", n).in("linux", "/w", nil).does(call, problem)
+				for i, repair := range repairs {
+					s.does(repair, "")
+					if i < len(repairs)-1 {
+						s.does(call, problem)
+					}
+				}
+				return s.does(call, "").ends("success").attempts()
+			}
+			attempts := in(tt.first, "sort all")
+			attempts = append(attempts, in(tt.second, "sort all", "split all")...)
+			attempts = append(attempts, in(tt.second, "split all")...)
+			for want, situation := range map[string][2]string{"sort all": tt.first, "split all": tt.second} {
+				args, err := json.Marshal(map[string]string{"cmd": fill(situation[0], "north")})
+				require.NoError(t, err)
+				now := advice.Situation{Error: fill(situation[1], "north"), Context: map[string]string{"os": "linux"},
+					Failed: trace.CallOf("shell", args)}
+				answer := advice.Advise(now, advice.Tentative(now, attempts))
+				options := answer.Others
+				if answer.Best != nil {
+					options = append([]advice.Option{*answer.Best}, options...)
+				}
+				require.NotEmpty(t, options)
+				require.JSONEq(t, `{"cmd":"`+want+`"}`, string(options[0].Steps[0].Args))
+			}
+		})
+	}
+}
+
+func fill(text, word string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(text, "%[1]s", word), "%s", word)
 }

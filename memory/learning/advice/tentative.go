@@ -22,7 +22,8 @@ const (
 
 // Tentative makes candidates from single successes with the situation's problem, before there is enough evidence for a
 // promotion. It counts only successes that the ledger witnessed and that come from trusted sources. Failed attempts
-// with the same steps count against a candidate, and a candidate that helped only on other systems counts less. Its id
+// with the same steps count against a candidate, and a candidate that helped only on other systems counts less. If a
+// repair has helped and failed, those that helped in less similar situations than another one count less too. Its id
 // is that of its newest episode. Values that occur in both the old error and the old arguments become parameters, so
 // that the steps fit the new situation. The call that had failed is not one of the steps: the caller repeats its own.
 func Tentative(s Situation, attempts []trace.Attempt) []Candidate {
@@ -70,17 +71,27 @@ func Tentative(s Situation, attempts []trace.Attempt) []Candidate {
 				Triggers:  []schema.Trigger{trigger}, Recipe: recipe}}})
 	}
 	slices.Reverse(attempts)
-	var out []Candidate
-	for _, m := range found {
-		var own []trace.Attempt
+	owns, several := make([][]trace.Attempt, len(found)), false
+	for i, m := range found {
 		for _, a := range attempts {
 			if a.ID == m.from || m.procedure.Replay(a) {
-				own = append(own, a)
+				owns[i] = append(owns[i], a)
 			}
 		}
+		several = several || mixed(owns[i])
+	}
+	kin := kinshipOf(s, problem, attempts)
+	closest, helped := kin.nearest(slices.Concat(owns...))
+	var out []Candidate
+	for i, m := range found {
+		own := owns[i]
 		counted := evidence.Independent(own, evidence.Policy{MinTrust: evidence.Default().MinTrust})
 		for _, i := range counted.Independent {
-			m.Shown = append(m.Shown, evidence.Shown(own[i:i+1])...)
+			one := evidence.Shown(own[i : i+1])
+			if several {
+				one[0].Context[trace.Similar] = yes(kin.near(own[i]) == closest)
+			}
+			m.Shown = append(m.Shown, one...)
 		}
 		m.Stats = evidence.Tally(m.Shown, nil)
 		here := competence.Situation(s.Context)
@@ -92,6 +103,11 @@ func Tentative(s Situation, attempts []trace.Attempt) []Candidate {
 		m.OtherForm = s.Failed != nil && !slices.ContainsFunc(own, func(a trace.Attempt) bool {
 			return a.Succeeded() && (a.Situation.Failed == nil || sameForm(*a.Situation.Failed, *s.Failed))
 		})
+		// If a repair has helped and failed, the problem probably has several causes: the one that helped in the most
+		// similar situation is preferred.
+		if _, near := kin.nearest(own); several && near < helped {
+			m.OtherForm = true
+		}
 		out = append(out, m.Candidate)
 	}
 	return out

@@ -258,7 +258,9 @@ func TestAWordOfTheFailedCallIsAParameter(t *testing.T) {
 			func(n int) string { return fmt.Sprintf("sign feed%d", n) },
 			"sign {last_word}", "failed.cmd.last_word.0"},
 		"the value that is attached to an option": {
-			func(n int) string { return fmt.Sprintf("load -Iparts%d -w %s run.dat", n, strings.Repeat("again ", n%3)) },
+			func(n int) string {
+				return fmt.Sprintf("load -Iparts%d -w %s run.dat", n, strings.Repeat("again ", n%3))
+			},
 			func(n int) string { return fmt.Sprintf("seal parts%d/list", n) },
 			"seal {i}/list", "failed.cmd.option.I"},
 		"the value of an option": {
