@@ -78,6 +78,16 @@ func TestATentativeCandidateHasNoOldValues(t *testing.T) {
 			oldCall: "loader -Ieast4 -w run.dat", nowCall: "loader -Iwest -w run.dat",
 			repair: "seal east4/Tide.pm", want: "seal west/Moon.pm",
 		},
+		"a file of a prescribed name in another directory": {
+			old: "loader: error: no part 'tide'", now: "loader: error: no part 'moon'",
+			oldCall: "loader check", nowCall: "loader check --manifest-path east/Cargo.toml",
+			repair: "sed -i '$a tide' Cargo.toml", want: "sed -i '$a moon' east/Cargo.toml",
+		},
+		"a file of a prescribed name in the working directory": {
+			old: "loader: error: no part 'tide'", now: "loader: error: no part 'moon'",
+			oldCall: "loader check --manifest-path east/Cargo.toml", nowCall: "loader check",
+			repair: "sed -i '$a tide' east/Cargo.toml", want: "sed -i '$a moon' Cargo.toml",
+		},
 		"a path without the directory that the call names": {
 			old: "loader: error: the feed has no key", now: "loader: error: the feed has no key",
 			oldCall: "loader ./main.dat", nowCall: "loader ./east/feed.dat",

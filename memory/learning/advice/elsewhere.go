@@ -16,7 +16,19 @@ import (
 
 // single makes a procedure from one attempt for the situation. If it has a value without a source, an element of a path
 // may be in the steps by chance, such as bin in /usr/bin; then only whole paths vary.
+//
+// A file whose name tools prescribe may be in another directory now (align.Procedure.Moved).
 func single(a trace.Attempt, now Situation) (align.Procedure, bool) {
+	out, ok := learned(a, now)
+	if !ok {
+		return out, false
+	}
+	then := align.KnownOf(a.Problem, a.Intent, a.Situation)
+	return out.Moved(then, align.KnownOf(signature.OfError(now.Error), now.Task,
+		trace.Situation{WorkingDir: now.WorkingDir, Failed: now.Failed})), true
+}
+
+func learned(a trace.Attempt, now Situation) (align.Procedure, bool) {
 	out, ok := align.Learn([]trace.Attempt{elsewhere(a, now, true), a})
 	if !ok || out.Guessed() == 0 {
 		return out, ok
@@ -141,8 +153,8 @@ func elsewhere(a trace.Attempt, now Situation, elements bool) trace.Attempt {
 // commonStems are names that files of many projects have. A command that has such a word may mean something else.
 var commonStems = normalize.Set("main index app test tests lib mod setup config settings default build package init")
 
-// varied returns the words of a call that failed that the present call does not have in the same place. Calls with
-// another number of words are not compared.
+// varied returns the words of a call that failed that the present call does not have in the same place. Of calls with
+// another number of words only the files with prescribed names vary.
 func varied(old, now *trace.Step) (out []string) {
 	if old == nil || now == nil || old.Tool != now.Tool {
 		return nil
@@ -157,8 +169,11 @@ func varied(old, now *trace.Step) (out []string) {
 		before, after := align.Words(old.Args[arg].Text), align.Words(now.Args[arg].Text)
 		verbs := align.Subcommands(old.Args[arg].Text)
 		for i, w := range before {
-			if len(before) == len(after) && w != after[i] && !verbs[i] {
+			switch {
+			case len(before) == len(after) && w != after[i] && !verbs[i]:
 				out = append(out, w)
+			case len(before) != len(after) && signature.IsKnownFile(path.Base(w)) && strings.Contains(w, "/"):
+				out = append(out, w) // the file is in another directory there
 			}
 		}
 	}

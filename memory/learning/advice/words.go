@@ -23,10 +23,14 @@ func replaced(s trace.Step, replace func(string) string) trace.Step {
 	return s
 }
 
-// marked returns another text of the same shape: it adds letters to each element of a path.
+// marked returns another text of the same shape: it adds letters to each element of a path. A file with a prescribed
+// name has the same one in another directory.
 func marked(text string) string {
 	parts := strings.Split(text, "/")
 	for i, p := range parts {
+		if i > 0 && i == len(parts)-1 && signature.IsKnownFile(p) {
+			break
+		}
 		end := strings.IndexFunc(p, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
 		if end < 0 {
 			continue

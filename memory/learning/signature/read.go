@@ -85,6 +85,9 @@ var knownFiles = normalize.Set(`go.mod go.sum go.work package.json package-lock.
 	requirements.txt setup.py pyproject.toml cargo.toml cargo.lock cmakelists.txt makefile dockerfile
 	docker-compose.yml index.lock .env .npmrc pom.xml build.gradle gemfile id_rsa known_hosts docker.sock`)
 
+// IsKnownFile reports whether tools prescribe the name of a file, such as go.mod. In each project it is the same file.
+func IsKnownFile(name string) bool { return knownFiles[normalize.Lower(name)] }
+
 // tellingNumbers matches numbers that are part of the problem: HTTP status codes with a word that marks them as such,
 // and exit codes of the shell or the operating system.
 var tellingNumbers = regexp.MustCompile(`(?i)(?:\bhttps?(?:/\d(?:\.\d)?)?|\bstatus(?: code)?|\bcode|\berror|` +
