@@ -88,6 +88,12 @@ func TestATentativeCandidateHasNoOldValues(t *testing.T) {
 			oldCall: "loader check --manifest-path east/Cargo.toml", nowCall: "loader check",
 			repair: "sed -i '$a tide' east/Cargo.toml", want: "sed -i '$a moon' Cargo.toml",
 		},
+		"a file of the same kind in another place": {
+			old:     "/w/east/tide.js:6\nloader: error: wait is not allowed",
+			now:     "set it in package.json\n/w/moon.js:6\nloader: error: wait is not allowed",
+			oldCall: "loader east/tide.js", nowCall: "loader moon.js",
+			repair: "sed -i 1d /w/east/tide.js", want: "sed -i 1d moon.js",
+		},
 		"a path without the directory that the call names": {
 			old: "loader: error: the feed has no key", now: "loader: error: the feed has no key",
 			oldCall: "loader ./main.dat", nowCall: "loader ./east/feed.dat",

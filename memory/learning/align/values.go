@@ -14,8 +14,7 @@ import (
 
 // of returns the value of a parameter: that of its first binding which the situation has and whose value has the shape
 // of earlier ones. The place of a value in an error text may differ from one occurrence to the next. If none has that
-// shape, it returns the value of the first binding. If the situation has no binding, it returns the only value of its
-// kind.
+// shape, it returns the only value of its kind or, if there are several or none, the value of the first binding.
 func (k Known) of(q Param) (value string, ok bool) {
 	if q.From == FromCaller {
 		return k.only(q)
@@ -29,8 +28,8 @@ func (k Known) of(q Param) (value string, ok bool) {
 			value, ok = v, true
 		}
 	}
-	if !ok {
-		return k.only(q)
+	if only, found := k.only(q); found {
+		return only, true
 	}
 	return value, ok
 }

@@ -37,6 +37,7 @@ func TestNameThatIsRepeated(t *testing.T) {
 	requireSame(t, "a.x:9:2: cannot use Olive{} (value of struct type Olive) as Pier value in return: "+
 		"Olive does not follow Pier",
 		"b.x:3:2: cannot use &OakElm{} (value of struct type OakElm) as Tide7 value in return: OakElm does not follow Tide7",
+		"b.x:3:2: cannot use Created{} (value of struct type Created) as Pier value in return: Created does not follow Pier",
 		"b.x:3:2: cannot use Tide (value of struct type Tide) as Pier value in return: Tide does not follow Pier")
 	requireOther(t, "error: type 'olive' does not follow pier", "error: type 'olive' does not follow tide")
 }

@@ -250,7 +250,7 @@ func (s *Signature) assemble(line string, hits []hit) {
 			case codeWord.MatchString(word), thrown.MatchString(word):
 				add(word[strings.LastIndexByte(word, '.')+1:])
 			case (inner.MatchString(word) || hasNumber(word)) && !strings.Contains(word, "'") ||
-				(files[word] || named[word]) && namesSomething(word):
+				files[word] && namesSomething(word) || named[word]:
 				value(Name, word)
 			default:
 				for _, w := range strings.FieldsFunc(word, func(r rune) bool {
