@@ -47,6 +47,8 @@ func TestNameByTheWordsAroundIt(t *testing.T) {
 	requireSame(t, "list.x: no column total in 'a;b'", "q/list.x: no column day_two in 'x y'")
 	requireSame(t, "ValueError: a default for field created is not allowed",
 		"ValueError: a default for field x7 is not allowed")
+	requireSame(t, "Error: link failed while loading main class Tide", "Error: link failed while loading main class MoonLog")
+	requireOther(t, "error: it cannot change the class now", "error: it cannot change the class twice")
 	requireSame(t, "sh: 1: cd: can't cd to current", "sh: 1: cd: can't cd to east7", "sh: 1: cd: can't cd to a/b")
 	requireSame(t, "pier error: generator : Tide", "pier error: generator : Moon Tables")
 	requireOther(t, "error: no index entry in the list", "error: no index page in the list")

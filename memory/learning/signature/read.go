@@ -70,6 +70,7 @@ var patterns = []pattern{
 	{Name, afterKind},
 	{Name, ofKind},
 	{Name, lacking},
+	{Name, lastClass},
 	{Name, changedTo},
 	{Name, labelled},
 	{Name, ofType},

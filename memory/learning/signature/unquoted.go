@@ -29,13 +29,14 @@ var (
 		`((?:\w+\.)*(?:[A-Z][A-Z0-9_]+|[A-Za-z_]*[a-z0-9][A-Z]\w*|[A-Z]{2,}[a-z]\w*))\b`)
 )
 
-// ofKind, lacking, changedTo and labelled find names without quotes by the words around them. After a preposition and a
+// ofKind, lacking, lastClass, changedTo and labelled find names without quotes by the words around them. After a preposition and a
 // kind a word is a name whatever its form, as in "for field created is missing". "no column total in" lacks something
-// that has a name. "generator : Unix Makefiles" gives a label its value.
+// that has a name. A word with a capital at the end of a line is the name of the class before it. "generator : Unix Makefiles" gives a label its value.
 var (
 	ofKind = regexp.MustCompile(`(?i)\b(?:for|of|in|on|from|with|by) (?:` + kinds + `) ([A-Za-z_][\w-]*) ` +
 		`(?:has|have|had|is|was|does|did|cannot|can't|could|must|should)\b`)
 	lacking   = regexp.MustCompile(`(?i)\bno (?:such )?(?:` + kinds + `) ([A-Za-z_][\w-]*) (?:in|on|for|at|from|of)\b`)
+	lastClass = regexp.MustCompile(`(?i:\b(?:class|interface|struct|enum|trait) )([A-Z]\w*)$`)
 	changedTo = regexp.MustCompile(`(?i)\b(?:cd|chdir|change (?:the )?(?:working )?directory) (?:in)?to ([\w./~@+-]+)`)
 	labelled  = regexp.MustCompile(`: \w+ : ([A-Z][\w.+-]*(?: [A-Z][\w.+-]*){0,2})$`)
 )
