@@ -88,6 +88,21 @@ func TestATentativeCandidateHasNoOldValues(t *testing.T) {
 			oldCall: "loader check --manifest-path east/Cargo.toml", nowCall: "loader check",
 			repair: "sed -i '$a tide' east/Cargo.toml", want: "sed -i '$a moon' Cargo.toml",
 		},
+		"a file of another name instead of a prescribed one": {
+			old: "loader: error: the part is off", now: "loader: error: the part is off",
+			oldCall: ". ./.env; loader all", nowCall: ". ./east.env; loader all",
+			repair: "sed -i 's/^ON=.*/ON=1/' .env", want: "sed -i 's/^ON=.*/ON=1/' east.env",
+		},
+		"a file with arguments": {
+			old: "loader: error: the part is off", now: "loader: error: the part is off",
+			oldCall: "loader @conf/tide.opts all", nowCall: "loader @east.opts all",
+			repair: "sed -i 1d conf/tide.opts", want: "sed -i 1d east.opts",
+		},
+		"the directory above the directory": {
+			old: "sh: 1: venv/bin/run: not found", now: "sh: 1: east/.venv/bin/run: not found",
+			oldCall: "venv/bin/run all", nowCall: "east/.venv/bin/run all",
+			repair: "rm -rf venv && build venv", want: "rm -rf east/.venv && build east/.venv",
+		},
 		"a file of the same kind in another place": {
 			old:     "/w/east/tide.js:6\nloader: error: wait is not allowed",
 			now:     "set it in package.json\n/w/moon.js:6\nloader: error: wait is not allowed",

@@ -52,7 +52,7 @@ func elsewhere(a trace.Attempt, now Situation, elements bool) trace.Attempt {
 		for _, part := range append(strings.Split(text, "/"), text) {
 			// An element of a path that the present error has as well, such as lib, does not vary.
 			if len(part) >= minMark && strings.ContainsFunc(part, unicode.IsLetter) &&
-				(part == text || elements && !hasWord(now.Error, part)) {
+				(part == text || elements && !hasWord(strings.ReplaceAll(now.Error, "."+part, ""), part)) {
 				if marks[part] = replaceWords(part, known, marks); marks[part] == part {
 					marks[part] = marked(part)
 				}
@@ -171,6 +171,9 @@ func varied(old, now *trace.Step) (out []string) {
 		for i, w := range before {
 			switch {
 			case len(before) == len(after) && w != after[i] && !verbs[i]:
+				if file, ok := align.ArgumentFile(w); ok {
+					w = file
+				}
 				out = append(out, w)
 			case len(before) != len(after) && signature.IsKnownFile(path.Base(w)) && strings.Contains(w, "/"):
 				out = append(out, w) // the file is in another directory there

@@ -28,7 +28,7 @@ func replaced(s trace.Step, replace func(string) string) trace.Step {
 func marked(text string) string {
 	parts := strings.Split(text, "/")
 	for i, p := range parts {
-		if i > 0 && i == len(parts)-1 && signature.IsKnownFile(p) {
+		if i == len(parts)-1 && signature.IsKnownFile(p) && strings.Join(parts, "/") != text {
 			break
 		}
 		end := strings.IndexFunc(p, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })

@@ -24,11 +24,12 @@ import (
 //	working_dir      the working directory
 //	failed.ARG       an argument of the call that failed
 //	failed.ARG.word.N       the N-th word of such an argument, options not counted (Words): failed.cmd.word.2
+//	failed.ARG.word.N.at    such a word without the @ before the name of a file
 //	failed.ARG.last_word.N  the same, counted from the end
 //	failed.ARG.option.X     the value that is attached to an option of one capital letter: dir in -Idir
 //	step.N.PATH      the result of an earlier step, numbered from 0
 //
-// A suffix takes a part of a path: .dir the directory, .base the last element, .stem the last element without its
+// A suffix takes a part of a path: .dir the directory, .parent the directory above it, .base the last element, .stem the last element without its
 // extension, .bare the path without its extension, .rel the path relative to working_dir.
 const FromCaller = ""
 
@@ -138,6 +139,9 @@ func (k Known) add(name, value string) {
 	if strings.ContainsAny(value, `/\`) || strings.Contains(value, ".") && !strings.Contains(value, " ") {
 		slashed := strings.ReplaceAll(value, `\`, "/")
 		base := path.Base(slashed)
+		if dir := path.Dir(path.Dir(strings.TrimPrefix(value, "./"))); dir != "." && dir != "/" {
+			k[name+".parent"] = dir
+		}
 		k[name+".dir"] = "."
 		if strings.Contains(slashed, "/") {
 			k[name+".dir"] = strings.TrimSuffix(value, value[len(path.Dir(slashed)):])
@@ -399,7 +403,7 @@ func sourceOf(name string) string {
 
 // partOf returns the suffix of a binding that takes a part of a path, or nothing.
 func partOf(binding string) string {
-	for _, suffix := range []string{".dir", ".base", ".stem", ".bare"} {
+	for _, suffix := range []string{".dir", ".parent", ".base", ".stem", ".bare"} {
 		if strings.HasSuffix(binding, suffix) {
 			return suffix
 		}

@@ -35,6 +35,9 @@ func (k Known) words(failed trace.Step) {
 		for i, w := range words[:min(len(words), most)] {
 			if !verbs[i] {
 				k.add(fmt.Sprintf("failed.%s.word.%d", arg, i), w)
+				if file, ok := ArgumentFile(w); ok {
+					k.add(fmt.Sprintf("failed.%s.word.%d.at", arg, i), file)
+				}
 			}
 		}
 		for i := range min(len(words), last) {
@@ -58,6 +61,12 @@ func Attached(text string) map[string]string {
 		}
 	}
 	return out
+}
+
+// ArgumentFile returns the name of a file with arguments in a call: list.x in @list.x.
+func ArgumentFile(word string) (string, bool) {
+	file, ok := strings.CutPrefix(word, "@")
+	return file, ok && path.Ext(file) != ""
 }
 
 // optionValue matches an option with its value.
