@@ -124,7 +124,6 @@ func Advise(s Situation, candidates []Candidate) Answer {
 	values := align.KnownOf(problem, s.Task,
 		trace.Situation{Context: context, WorkingDir: s.WorkingDir, Failed: s.Failed})
 	context = trace.SettingOf(context, problem, s.Failed)
-	context[trace.Similar] = yes(true)
 	var options []Option
 	earned := earnedBy(s, candidates, problem, intent)
 	for _, c := range candidates {

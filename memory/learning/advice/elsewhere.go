@@ -154,7 +154,7 @@ func elsewhere(a trace.Attempt, now Situation, elements bool) trace.Attempt {
 var commonStems = normalize.Set("main index app test tests lib mod setup config settings default build package init")
 
 // varied returns the words of a call that failed that the present call does not have in the same place. Of calls with
-// another number of words only the files with prescribed names vary.
+// another number of words only the values of options and the files with prescribed names vary.
 func varied(old, now *trace.Step) (out []string) {
 	if old == nil || now == nil || old.Tool != now.Tool {
 		return nil
@@ -163,6 +163,12 @@ func varied(old, now *trace.Step) (out []string) {
 		present := align.Attached(now.Args[arg].Text)
 		for letter, value := range align.Attached(old.Args[arg].Text) {
 			if by, ok := present[letter]; ok && by != value {
+				out = append(out, value)
+			}
+		}
+		separate := align.Separate(now.Args[arg].Text)
+		for option, value := range align.Separate(old.Args[arg].Text) {
+			if by, ok := separate[option]; ok && by != value {
 				out = append(out, value)
 			}
 		}

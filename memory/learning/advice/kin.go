@@ -104,11 +104,3 @@ func (k kinship) nearest(attempts []trace.Attempt) (all, helped float64) {
 func mixed(attempts []trace.Attempt) bool {
 	return slices.ContainsFunc(attempts, trace.Attempt.Succeeded) && slices.ContainsFunc(attempts, trace.Attempt.Failed)
 }
-
-// yes returns the value of the key trace.Similar.
-func yes(similar bool) string {
-	if similar {
-		return "yes"
-	}
-	return "no"
-}

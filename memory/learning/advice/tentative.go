@@ -85,13 +85,15 @@ func Tentative(s Situation, attempts []trace.Attempt) []Candidate {
 	var out []Candidate
 	for i, m := range found {
 		own := owns[i]
-		counted := evidence.Independent(own, evidence.Policy{MinTrust: evidence.Default().MinTrust})
-		for _, i := range counted.Independent {
-			one := evidence.Shown(own[i : i+1])
-			if several {
-				one[0].Context[trace.Similar] = yes(kin.near(own[i]) == closest)
-			}
-			m.Shown = append(m.Shown, one...)
+		counted := evidence.Independent(own, evidence.Policy{MinTrust: evidence.Default().MinTrust}).Independent
+		// If a repair has helped and failed, the problem probably has several causes. Then the outcomes in the most similar
+		// situations count, if there are any.
+		similar := func(i int) bool { return kin.near(own[i]) == closest }
+		if several && slices.ContainsFunc(counted, similar) {
+			counted = slices.DeleteFunc(slices.Clone(counted), func(i int) bool { return !similar(i) })
+		}
+		for _, i := range counted {
+			m.Shown = append(m.Shown, evidence.Shown(own[i:i+1])...)
 		}
 		m.Stats = evidence.Tally(m.Shown, nil)
 		here := competence.Situation(s.Context)
@@ -103,8 +105,7 @@ func Tentative(s Situation, attempts []trace.Attempt) []Candidate {
 		m.OtherForm = s.Failed != nil && !slices.ContainsFunc(own, func(a trace.Attempt) bool {
 			return a.Succeeded() && (a.Situation.Failed == nil || sameForm(*a.Situation.Failed, *s.Failed))
 		})
-		// If a repair has helped and failed, the problem probably has several causes: the one that helped in the most
-		// similar situation is preferred.
+		// The repair that helped in the most similar situation is preferred.
 		if _, near := kin.nearest(own); several && near < helped {
 			m.OtherForm = true
 		}

@@ -63,6 +63,19 @@ func Attached(text string) map[string]string {
 	return out
 }
 
+// Separate returns the words that follow options, by the option: out in -cp out. Some options have no value: then it is
+// a word that happens to follow.
+func Separate(text string) map[string]string {
+	out := map[string]string{}
+	words := strings.Fields(text)
+	for i, word := range words[:max(0, len(words)-1)] {
+		if value := fields(words[i+1]); strings.HasPrefix(word, "-") && len(value) == 1 && out[word] == "" {
+			out[word] = value[0]
+		}
+	}
+	return out
+}
+
 // ArgumentFile returns the name of a file with arguments in a call: list.x in @list.x.
 func ArgumentFile(word string) (string, bool) {
 	file, ok := strings.CutPrefix(word, "@")

@@ -279,14 +279,3 @@ func TestUnusedSolutionRecoversSlowly(t *testing.T) {
 	require.Less(t, passes.Chance("linux"), waits.Chance("linux"))
 	require.Less(t, passes.Chance("linux"), evidence.Prior)
 }
-
-// A failure in another kind of situation is not a change that may affect the similar ones.
-func TestFailureInAnotherKindOfSituation(t *testing.T) {
-	chance := func(key string) float64 {
-		var s evidence.Stats
-		s.ObserveIn(map[string]string{key: "yes"}, true, time.Unix(1, 0))
-		s.ObserveIn(map[string]string{key: "no"}, false, time.Unix(2, 0))
-		return s.ChanceWith(map[string]string{key: "yes"}, nil)
-	}
-	require.Greater(t, chance(trace.Similar), chance("zone"))
-}

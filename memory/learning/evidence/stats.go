@@ -77,9 +77,9 @@ func (s *Stats) ObserveIn(context map[string]string, ok bool, at time.Time) {
 }
 
 // doubt lowers the tracks of the other values of a key after one value has lost a share of its probability, because a
-// change there may also affect the other values. A failure in another kind of situation is no change.
+// change there may also affect the other values.
 func (s *Stats) doubt(key, name string, lost float64) {
-	if lost <= 0 || key == trace.Similar {
+	if lost <= 0 {
 		return
 	}
 	for other, t := range s.In {

@@ -15,12 +15,10 @@ import (
 const (
 	callForm  = "call_form"
 	errorForm = "error_form"
-	// Similar is the key of outcomes in the situations that are most similar to the present one.
-	Similar = "similar_situation"
 )
 
-// IsForm reports whether a key is one that is read from the situation itself. A caller cannot know it.
-func IsForm(key string) bool { return key == callForm || key == errorForm || key == Similar }
+// IsForm reports whether a key is one that Setting adds. A caller cannot know it.
+func IsForm(key string) bool { return key == callForm || key == errorForm }
 
 // Setting returns the context of the attempt with the form of its situation.
 func (a Attempt) Setting() map[string]string {
