@@ -59,7 +59,7 @@ type Candidate struct {
 	Shown      []evidence.Outcome // the outcomes in Stats, of a tentative candidate
 	Tentative  bool               // it helped at least once, but is not promoted
 	Elsewhere  bool               // tentative, and helped only on other systems
-	OtherForm  bool               // tentative, and helped only after calls with another number of words
+	OtherForm  bool               // tentative, and helped only in situations of another form
 	Partial    bool               // tentative, and the call always failed with another error afterwards
 	Evidence   []string           // ids of episodes
 }

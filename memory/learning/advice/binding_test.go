@@ -2,6 +2,7 @@ package advice_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -56,6 +57,62 @@ func TestATentativeCandidateHasNoOldValues(t *testing.T) {
 			old:    "error: no type `Lock` is in scope\nhelp: use one of these\n1 + use std::sync::Lock;",
 			now:    "error: no type `Tree` is in scope\nhelp: use one of these\n1 + use kit::forest::Tree;",
 			repair: "builder use std::sync::Lock", want: "builder use kit::forest::Tree",
+		},
+		"the last part of a symbol of another line": {
+			old:    "a.x:6:4: error: the value is fixed\na.x:2:9: note: in call to 'int Harbour::tide()'",
+			now:    "b.x:9:4: error: the value is fixed\nb.x:3:9: note: in call to 'int Pier::moonrise()'",
+			repair: "sed -i 's/ tide() {/ tide() fixed {/' a.x", want: "sed -i 's/ moonrise() {/ moonrise() fixed {/' b.x",
+		},
+		"a number in quotes of another line": {
+			old:    "loader: error: cannot read list.dat\nform `37` was found, which is not known",
+			now:    "loader: error: cannot read list.dat\nform `5` was found, which is not known",
+			repair: "sed -i 's/^form = 37$/form = 4/' list.dat", want: "sed -i 's/^form = 5$/form = 4/' list.dat",
+		},
+		"the number of another line of the excerpt": {
+			old:    "error: the value is gone: `tide`\n --> q/a.x:19:3\n17 |  let tide = 1\n18 |  take(tide)\n",
+			now:    "error: the value is gone: `moon`\n --> q/b.x:7:3\n5 |  let moon = 1\n6 |  take(moon)\n",
+			repair: "sed -i '18s/(tide)/(copy(tide))/' q/a.x", want: "sed -i '6s/(moon)/(copy(moon))/' q/b.x",
+		},
+		"a value attached to an option of one letter": {
+			old: "loader: error: Tide.pm is not whole", now: "loader: error: Moon.pm is not whole",
+			oldCall: "loader -Ieast4 -w run.dat", nowCall: "loader -Iwest -w run.dat",
+			repair: "seal east4/Tide.pm", want: "seal west/Moon.pm",
+		},
+		"a file of a prescribed name in another directory": {
+			old: "loader: error: no part 'tide'", now: "loader: error: no part 'moon'",
+			oldCall: "loader check", nowCall: "loader check --manifest-path east/Cargo.toml",
+			repair: "sed -i '$a tide' Cargo.toml", want: "sed -i '$a moon' east/Cargo.toml",
+		},
+		"a file of a prescribed name in the working directory": {
+			old: "loader: error: no part 'tide'", now: "loader: error: no part 'moon'",
+			oldCall: "loader check --manifest-path east/Cargo.toml", nowCall: "loader check",
+			repair: "sed -i '$a tide' east/Cargo.toml", want: "sed -i '$a moon' Cargo.toml",
+		},
+		"a file of another name instead of a prescribed one": {
+			old: "loader: error: the part is off", now: "loader: error: the part is off",
+			oldCall: ". ./.env; loader all", nowCall: ". ./east.env; loader all",
+			repair: "sed -i 's/^ON=.*/ON=1/' .env", want: "sed -i 's/^ON=.*/ON=1/' east.env",
+		},
+		"a file with arguments": {
+			old: "loader: error: the part is off", now: "loader: error: the part is off",
+			oldCall: "loader @conf/tide.opts all", nowCall: "loader @east.opts all",
+			repair: "sed -i 1d conf/tide.opts", want: "sed -i 1d east.opts",
+		},
+		"the directory above the directory": {
+			old: "sh: 1: venv/bin/run: not found", now: "sh: 1: east/.venv/bin/run: not found",
+			oldCall: "venv/bin/run all", nowCall: "east/.venv/bin/run all",
+			repair: "rm -rf venv && build venv", want: "rm -rf east/.venv && build east/.venv",
+		},
+		"the value of an option of a call with another number of words": {
+			old: "loader: error: the part is off", now: "loader: error: the part is off",
+			oldCall: "loader -v -cp east all again", nowCall: "loader -cp west/part all",
+			repair: "build -d east", want: "build -d west/part",
+		},
+		"a file of the same kind in another place": {
+			old:     "/w/east/tide.js:6\nloader: error: wait is not allowed",
+			now:     "set it in package.json\n/w/moon.js:6\nloader: error: wait is not allowed",
+			oldCall: "loader east/tide.js", nowCall: "loader moon.js",
+			repair: "sed -i 1d /w/east/tide.js", want: "sed -i 1d moon.js",
 		},
 		"a path without the directory that the call names": {
 			old: "loader: error: the feed has no key", now: "loader: error: the feed has no key",
@@ -151,4 +208,60 @@ func TestATentativeCandidateAfterWhichTheCallPassedIsPreferred(t *testing.T) {
 		first = append([]advice.Option{*answer.Best}, first...)
 	}
 	require.JSONEq(t, `{"cmd":"sort main.dat"}`, string(first[0].Steps[0].Args))
+}
+
+// If a repair has helped and failed, what the situation shows decides: the options of the call, the marks in a name, or
+// what another line says.
+func TestATentativeCandidateOfASimilarSituationIsPreferred(t *testing.T) {
+	for name, tt := range map[string]struct{ first, second [2]string }{ // call and error
+		"an option": {[2]string{"loader -f -p0 %s.dat", "loader: error: the feed is not found"},
+			[2]string{"loader -p1 -f %s.dat", "loader: error: the feed is not found"}},
+		"a mark": {[2]string{"loader %s.dat", "loader: error: the first row is 'id;%[1]s;x'"},
+			[2]string{"loader %s.dat", "loader: error: the first row is 'id|%[1]s|x'"}},
+		"another line": {[2]string{"loader %s.dat", "loader: error: wait is not allowed"},
+			[2]string{"loader %s.dat", "set 'kind' to 'parallel'\nloader: error: wait is not allowed"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := 0
+			in := func(situation [2]string, repairs ...string) []trace.Attempt {
+				n++
+				word := []string{"tide", "moon", "pier", "east", "west"}[n%5]
+				call, problem := fill(situation[0], word), fill(situation[1], word)
+				s := newStory("ana", n).in("linux", "/w", nil).does(call, problem)
+				for i, repair := range repairs {
+					s.does(repair, "")
+					if i < len(repairs)-1 {
+						s.does(call, problem)
+					}
+				}
+				return s.does(call, "").ends("success").attempts()
+			}
+			attempts := in(tt.first, "sort all")
+			attempts = append(attempts, in(tt.second, "sort all", "split all")...)
+			attempts = append(attempts, in(tt.second, "split all")...)
+			for want, situation := range map[string][2]string{"sort all": tt.first, "split all": tt.second} {
+				args, err := json.Marshal(map[string]string{"cmd": fill(situation[0], "north")})
+				require.NoError(t, err)
+				now := advice.Situation{Error: fill(situation[1], "north"), Context: map[string]string{"os": "linux"},
+					Failed: trace.CallOf("shell", args)}
+				candidates := advice.Tentative(now, attempts)
+				for i := range candidates { // a report may count an outcome again
+					if candidates[i].Competence.Recipe[0].Step == "shell: sort all" {
+						candidates[i].Stats.Observe("linux", false, candidates[i].Stats.All.LastAt)
+					}
+				}
+				answer := advice.Advise(now, candidates)
+				options := answer.Others
+				if answer.Best != nil {
+					options = append([]advice.Option{*answer.Best}, options...)
+				}
+				require.NotEmpty(t, options)
+				require.JSONEq(t, `{"cmd":"`+want+`"}`, string(options[0].Steps[0].Args))
+			}
+		})
+	}
+}
+
+func fill(text, word string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(text, "%[1]s", word), "%s", word)
 }

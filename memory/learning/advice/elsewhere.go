@@ -16,7 +16,19 @@ import (
 
 // single makes a procedure from one attempt for the situation. If it has a value without a source, an element of a path
 // may be in the steps by chance, such as bin in /usr/bin; then only whole paths vary.
+//
+// A file whose name tools prescribe may be in another directory now (align.Procedure.Moved).
 func single(a trace.Attempt, now Situation) (align.Procedure, bool) {
+	out, ok := learned(a, now)
+	if !ok {
+		return out, false
+	}
+	then := align.KnownOf(a.Problem, a.Intent, a.Situation)
+	return out.Moved(then, align.KnownOf(signature.OfError(now.Error), now.Task,
+		trace.Situation{WorkingDir: now.WorkingDir, Failed: now.Failed})), true
+}
+
+func learned(a trace.Attempt, now Situation) (align.Procedure, bool) {
 	out, ok := align.Learn([]trace.Attempt{elsewhere(a, now, true), a})
 	if !ok || out.Guessed() == 0 {
 		return out, ok
@@ -40,7 +52,7 @@ func elsewhere(a trace.Attempt, now Situation, elements bool) trace.Attempt {
 		for _, part := range append(strings.Split(text, "/"), text) {
 			// An element of a path that the present error has as well, such as lib, does not vary.
 			if len(part) >= minMark && strings.ContainsFunc(part, unicode.IsLetter) &&
-				(part == text || elements && !hasWord(now.Error, part)) {
+				(part == text || elements && !hasWord(strings.ReplaceAll(now.Error, "."+part, ""), part)) {
 				if marks[part] = replaceWords(part, known, marks); marks[part] == part {
 					marks[part] = marked(part)
 				}
@@ -72,6 +84,10 @@ func elsewhere(a trace.Attempt, now Situation, elements bool) trace.Attempt {
 	for _, v := range a.Problem.Other {
 		if symbols && v.Kind == signature.Symbol && !hasWord(now.Error, v.Text) {
 			marks[v.Text] = marked(v.Text) // as a whole: the present error has one in its place
+			if parts := align.WordsOf(v); len(parts) > 1 && len(parts[len(parts)-1]) >= minMark &&
+				!hasWord(now.Error, parts[len(parts)-1]) {
+				mark(parts[len(parts)-1]) // a command may have the name alone
+			}
 			continue
 		}
 		// A value that contains one of those above varies with it.
@@ -137,18 +153,36 @@ func elsewhere(a trace.Attempt, now Situation, elements bool) trace.Attempt {
 // commonStems are names that files of many projects have. A command that has such a word may mean something else.
 var commonStems = normalize.Set("main index app test tests lib mod setup config settings default build package init")
 
-// varied returns the words of a call that failed that the present call does not have in the same place. Calls with
-// another number of words are not compared.
+// varied returns the words of a call that failed that the present call does not have in the same place. Of calls with
+// another number of words only the values of options and the files with prescribed names vary.
 func varied(old, now *trace.Step) (out []string) {
 	if old == nil || now == nil || old.Tool != now.Tool {
 		return nil
 	}
 	for _, arg := range slices.Sorted(maps.Keys(old.Args)) {
+		present := align.Attached(now.Args[arg].Text)
+		for letter, value := range align.Attached(old.Args[arg].Text) {
+			if by, ok := present[letter]; ok && by != value {
+				out = append(out, value)
+			}
+		}
+		separate := align.Separate(now.Args[arg].Text)
+		for option, value := range align.Separate(old.Args[arg].Text) {
+			if by, ok := separate[option]; ok && by != value {
+				out = append(out, value)
+			}
+		}
 		before, after := align.Words(old.Args[arg].Text), align.Words(now.Args[arg].Text)
 		verbs := align.Subcommands(old.Args[arg].Text)
 		for i, w := range before {
-			if len(before) == len(after) && w != after[i] && !verbs[i] {
+			switch {
+			case len(before) == len(after) && w != after[i] && !verbs[i]:
+				if file, ok := align.ArgumentFile(w); ok {
+					w = file
+				}
 				out = append(out, w)
+			case len(before) != len(after) && signature.IsKnownFile(path.Base(w)) && strings.Contains(w, "/"):
+				out = append(out, w) // the file is in another directory there
 			}
 		}
 	}

@@ -22,7 +22,8 @@ const (
 
 // Tentative makes candidates from single successes with the situation's problem, before there is enough evidence for a
 // promotion. It counts only successes that the ledger witnessed and that come from trusted sources. Failed attempts
-// with the same steps count against a candidate, and a candidate that helped only on other systems counts less. Its id
+// with the same steps count against a candidate, and a candidate that helped only on other systems counts less. If a
+// repair has helped and failed, those that helped in less similar situations than another one count less too. Its id
 // is that of its newest episode. Values that occur in both the old error and the old arguments become parameters, so
 // that the steps fit the new situation. The call that had failed is not one of the steps: the caller repeats its own.
 func Tentative(s Situation, attempts []trace.Attempt) []Candidate {
@@ -70,16 +71,28 @@ func Tentative(s Situation, attempts []trace.Attempt) []Candidate {
 				Triggers:  []schema.Trigger{trigger}, Recipe: recipe}}})
 	}
 	slices.Reverse(attempts)
-	var out []Candidate
-	for _, m := range found {
-		var own []trace.Attempt
+	owns, several := make([][]trace.Attempt, len(found)), false
+	for i, m := range found {
 		for _, a := range attempts {
 			if a.ID == m.from || m.procedure.Replay(a) {
-				own = append(own, a)
+				owns[i] = append(owns[i], a)
 			}
 		}
-		counted := evidence.Independent(own, evidence.Policy{MinTrust: evidence.Default().MinTrust})
-		for _, i := range counted.Independent {
+		several = several || mixed(owns[i])
+	}
+	kin := kinshipOf(s, problem, attempts)
+	closest, helped := kin.nearest(slices.Concat(owns...))
+	var out []Candidate
+	for i, m := range found {
+		own := owns[i]
+		counted := evidence.Independent(own, evidence.Policy{MinTrust: evidence.Default().MinTrust}).Independent
+		// If a repair has helped and failed, the problem probably has several causes. Then the outcomes in the most similar
+		// situations count, if there are any.
+		similar := func(i int) bool { return kin.near(own[i]) == closest }
+		if several && slices.ContainsFunc(counted, similar) {
+			counted = slices.DeleteFunc(slices.Clone(counted), func(i int) bool { return !similar(i) })
+		}
+		for _, i := range counted {
 			m.Shown = append(m.Shown, evidence.Shown(own[i:i+1])...)
 		}
 		m.Stats = evidence.Tally(m.Shown, nil)
@@ -92,6 +105,10 @@ func Tentative(s Situation, attempts []trace.Attempt) []Candidate {
 		m.OtherForm = s.Failed != nil && !slices.ContainsFunc(own, func(a trace.Attempt) bool {
 			return a.Succeeded() && (a.Situation.Failed == nil || sameForm(*a.Situation.Failed, *s.Failed))
 		})
+		// The repair that helped in the most similar situation is preferred.
+		if _, near := kin.nearest(own); several && near < helped {
+			m.OtherForm = true
+		}
 		out = append(out, m.Candidate)
 	}
 	return out

@@ -23,10 +23,14 @@ func replaced(s trace.Step, replace func(string) string) trace.Step {
 	return s
 }
 
-// marked returns another text of the same shape: it adds letters to each element of a path.
+// marked returns another text of the same shape: it adds letters to each element of a path. A file with a prescribed
+// name has the same one in another directory.
 func marked(text string) string {
 	parts := strings.Split(text, "/")
 	for i, p := range parts {
+		if i == len(parts)-1 && signature.IsKnownFile(p) && strings.Join(parts, "/") != text {
+			break
+		}
 		end := strings.IndexFunc(p, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
 		if end < 0 {
 			continue
@@ -98,6 +102,20 @@ func figures(old, present signature.Signature, text string) map[string]string {
 			}
 		}
 	}
+	// Numbers of the other lines: of positions and excerpts, and in quotes.
+	for _, of := range []func(signature.Value) bool{isLine, isFigure} {
+		now := slices.DeleteFunc(slices.Clone(present.Other), func(v signature.Value) bool { return !of(v) })
+		n := 0
+		for _, v := range old.Other {
+			if !of(v) {
+				continue
+			}
+			if n < len(now) && now[n].Text != v.Text && v.Text != "0" && v.Text != "1" {
+				out[v.Text] = shifted(v.Text)
+			}
+			n++
+		}
+	}
 	for _, v := range slices.Concat(old.Values, old.Other) {
 		words := align.WordsOf(v)
 		for _, w := range words {
@@ -118,6 +136,9 @@ func distinct(word string) bool {
 			return unicode.IsUpper(r) || unicode.IsDigit(r) || r == '_' || r == '-'
 		})
 }
+
+func isLine(v signature.Value) bool   { return v.Kind == signature.Line }
+func isFigure(v signature.Value) bool { return v.Kind == signature.Name && isNumber(v.Text) }
 
 func isNumber(text string) bool { return text != "" && strings.Trim(text, "0123456789") == "" }
 

@@ -257,6 +257,12 @@ func TestAWordOfTheFailedCallIsAParameter(t *testing.T) {
 			func(n int) string { return "load " + strings.Repeat("again ", n%3) + fmt.Sprintf("feed%d", n) },
 			func(n int) string { return fmt.Sprintf("sign feed%d", n) },
 			"sign {last_word}", "failed.cmd.last_word.0"},
+		"the value that is attached to an option": {
+			func(n int) string {
+				return fmt.Sprintf("load -Iparts%d -w %s run.dat", n, strings.Repeat("again ", n%3))
+			},
+			func(n int) string { return fmt.Sprintf("seal parts%d/list", n) },
+			"seal {i}/list", "failed.cmd.option.I"},
 		"the value of an option": {
 			func(n int) string { return fmt.Sprintf("serve --root=/srv/site%d -v", n) },
 			func(n int) string { return fmt.Sprintf("mkdir -p /srv/site%d/log", n) },
@@ -399,6 +405,21 @@ func TestSubcommandIsNotAValue(t *testing.T) {
 			require.True(t, ok)
 			require.Equal(t, c.want, p.Steps[0].Args["cmd"].String())
 		})
+	}
+}
+
+// Two numbers that begin or end with the same digit have no constant part.
+func TestNumberIsNotDivided(t *testing.T) {
+	var attempts []trace.Attempt
+	for _, n := range []int{24, 27, 84} {
+		a := fix(n, "linux", fmt.Sprintf("sed -i 's/^form = %d$/form = 4/' list.x", n))
+		a.Problem = signature.OfError(fmt.Sprintf("loader: error: cannot read it\nform `%d` was found", n))
+		attempts = append(attempts, a)
+	}
+	for _, some := range [][]trace.Attempt{attempts[:2], {attempts[0], attempts[2]}, attempts} {
+		p, ok := align.Learn(some)
+		require.True(t, ok)
+		require.Equal(t, "sed -i 's/^form = {name}$/form = 4/' list.x", p.Steps[0].Args["cmd"].String())
 	}
 }
 

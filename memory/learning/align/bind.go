@@ -24,10 +24,12 @@ import (
 //	working_dir      the working directory
 //	failed.ARG       an argument of the call that failed
 //	failed.ARG.word.N       the N-th word of such an argument, options not counted (Words): failed.cmd.word.2
+//	failed.ARG.word.N.at    such a word without the @ before the name of a file
 //	failed.ARG.last_word.N  the same, counted from the end
+//	failed.ARG.option.X     the value that is attached to an option of one capital letter: dir in -Idir
 //	step.N.PATH      the result of an earlier step, numbered from 0
 //
-// A suffix takes a part of a path: .dir the directory, .base the last element, .stem the last element without its
+// A suffix takes a part of a path: .dir the directory, .parent the directory above it, .base the last element, .stem the last element without its
 // extension, .bare the path without its extension, .rel the path relative to working_dir.
 const FromCaller = ""
 
@@ -114,9 +116,11 @@ func (k Known) values(prefix string, values []signature.Value) {
 const maxValueWords = 4
 
 // WordsOf returns the words of a value in an error text, without a sign such as ^ before a version and a colon after a
-// word. A value of one word
-// without such a sign is its only word.
+// word. A value of one word without such a sign is its only word. The words of a symbol are its parts.
 func WordsOf(v signature.Value) []string {
+	if v.Kind == signature.Symbol {
+		return strings.Split(v.Text, "::")
+	}
 	if v.Kind != signature.Name && v.Kind != signature.Version {
 		return []string{v.Text}
 	}
@@ -135,6 +139,9 @@ func (k Known) add(name, value string) {
 	if strings.ContainsAny(value, `/\`) || strings.Contains(value, ".") && !strings.Contains(value, " ") {
 		slashed := strings.ReplaceAll(value, `\`, "/")
 		base := path.Base(slashed)
+		if dir := path.Dir(path.Dir(strings.TrimPrefix(value, "./"))); dir != "." && dir != "/" {
+			k[name+".parent"] = dir
+		}
 		k[name+".dir"] = "."
 		if strings.Contains(slashed, "/") {
 			k[name+".dir"] = strings.TrimSuffix(value, value[len(path.Dir(slashed)):])
@@ -224,6 +231,10 @@ func pieces(known []Known, p piece) []piece {
 	}
 	if parts, ok := within(known, p.texts, maxWithin); ok {
 		return parts
+	}
+	head, middle, tail = p.trimWords()
+	if middle.from = bind(known, middle.texts); middle.from != FromCaller {
+		return around(head, middle, tail, len(p.texts))
 	}
 	return []piece{p}
 }
@@ -380,7 +391,8 @@ func sourceOf(name string) string {
 	for _, source := range sources {
 		switch {
 		case !strings.HasPrefix(name, source):
-		case source == "failed." && (strings.Contains(name, ".word.") || strings.Contains(name, ".last_word.")):
+		case source == "failed." && (strings.Contains(name, ".word.") ||
+			strings.Contains(name, ".last_word.") || strings.Contains(name, ".option.")):
 			return inWords
 		default:
 			return source
@@ -391,7 +403,7 @@ func sourceOf(name string) string {
 
 // partOf returns the suffix of a binding that takes a part of a path, or nothing.
 func partOf(binding string) string {
-	for _, suffix := range []string{".dir", ".base", ".stem", ".bare"} {
+	for _, suffix := range []string{".dir", ".parent", ".base", ".stem", ".bare"} {
 		if strings.HasSuffix(binding, suffix) {
 			return suffix
 		}

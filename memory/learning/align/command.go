@@ -23,6 +23,10 @@ func (k Known) words(failed trace.Step) {
 	n := 0
 	for _, arg := range slices.Sorted(maps.Keys(failed.Args)) {
 		text := failed.Args[arg].Text
+		options := Attached(text)
+		for _, letter := range slices.Sorted(maps.Keys(options)) {
+			k.add(fmt.Sprintf("failed.%s.option.%s", arg, letter), options[letter])
+		}
 		words, verbs := Words(text), Subcommands(text)
 		if len(words) < 2 || n == read {
 			continue
@@ -31,6 +35,9 @@ func (k Known) words(failed trace.Step) {
 		for i, w := range words[:min(len(words), most)] {
 			if !verbs[i] {
 				k.add(fmt.Sprintf("failed.%s.word.%d", arg, i), w)
+				if file, ok := ArgumentFile(w); ok {
+					k.add(fmt.Sprintf("failed.%s.word.%d.at", arg, i), file)
+				}
 			}
 		}
 		for i := range min(len(words), last) {
@@ -39,6 +46,40 @@ func (k Known) words(failed trace.Step) {
 			}
 		}
 	}
+}
+
+// attached matches an option of one capital letter with its value.
+var attached = regexp.MustCompile(`^-([A-Z])([\w./~@+-]*\w/?)$`)
+
+// Attached returns the values that follow options of one capital letter without a space, by the letter: east in -Ieast.
+// Of several options with the same letter it returns the first.
+func Attached(text string) map[string]string {
+	out := map[string]string{}
+	for _, word := range strings.Fields(text) {
+		if m := attached.FindStringSubmatch(word); m != nil && out[m[1]] == "" {
+			out[m[1]] = m[2]
+		}
+	}
+	return out
+}
+
+// Separate returns the words that follow options, by the option: out in -cp out. Some options have no value: then it is
+// a word that happens to follow.
+func Separate(text string) map[string]string {
+	out := map[string]string{}
+	words := strings.Fields(text)
+	for i, word := range words[:max(0, len(words)-1)] {
+		if value := fields(words[i+1]); strings.HasPrefix(word, "-") && len(value) == 1 && out[word] == "" {
+			out[word] = value[0]
+		}
+	}
+	return out
+}
+
+// ArgumentFile returns the name of a file with arguments in a call: list.x in @list.x.
+func ArgumentFile(word string) (string, bool) {
+	file, ok := strings.CutPrefix(word, "@")
+	return file, ok && path.Ext(file) != ""
 }
 
 // optionValue matches an option with its value.

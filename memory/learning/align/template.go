@@ -282,3 +282,21 @@ func (p piece) trim() (head string, middle piece, tail string) {
 	}
 	return first[:n], middle, first[len(first)-m:]
 }
+
+// trimWords is like trim, but does not divide words: 24 and 27 have no constant part.
+func (p piece) trimWords() (head string, middle piece, tail string) {
+	head, middle, tail = p.trim()
+	inWord := func(c byte) bool { return touched(string(c), 0, c) }
+	from, to := len(head), len(tail)
+	for from > 0 && inWord(head[from-1]) {
+		from--
+	}
+	at := 0
+	for at < to && inWord(tail[at]) {
+		at++
+	}
+	for i, t := range middle.texts {
+		middle.texts[i] = head[from:] + t + tail[:at]
+	}
+	return head[:from], middle, tail[at:]
+}

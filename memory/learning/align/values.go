@@ -8,13 +8,13 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/mneme/mneme/memory/learning/signature"
 	"github.com/mneme/mneme/memory/learning/trace"
 )
 
 // of returns the value of a parameter: that of its first binding which the situation has and whose value has the shape
 // of earlier ones. The place of a value in an error text may differ from one occurrence to the next. If none has that
-// shape, it returns the value of the first binding. If the situation has no binding, it returns the only value of its
-// kind.
+// shape, it returns the only value of its kind or, if there are several or none, the value of the first binding.
 func (k Known) of(q Param) (value string, ok bool) {
 	if q.From == FromCaller {
 		return k.only(q)
@@ -28,14 +28,16 @@ func (k Known) of(q Param) (value string, ok bool) {
 			value, ok = v, true
 		}
 	}
-	if !ok {
-		return k.only(q)
+	if only, found := k.only(q); found {
+		return only, true
 	}
 	return value, ok
 }
 
 // only returns the only file in the situation with the extension that all earlier values of a parameter had: a tool
-// names a file in its error or not, depending on how it was given to it. It returns false if there are several.
+// names a file in its error or not, depending on how it was given to it. It returns false if there are several. If
+// there is none, and tools prescribe the name that all earlier values had, it returns that name: the file is in the
+// working directory.
 func (k Known) only(q Param) (value string, ok bool) {
 	if len(q.Examples) == 0 || sourceOf(q.From) == inSteps {
 		return "", false
@@ -59,7 +61,68 @@ func (k Known) only(q Param) (value string, ok bool) {
 			value, ok = v, true
 		}
 	}
+	if name := path.Base(q.Examples[0]); !ok && signature.IsKnownFile(name) && !slices.ContainsFunc(q.Examples,
+		func(e string) bool { return path.Base(e) != name }) {
+		return name, true
+	}
 	return value, ok
+}
+
+// Placed returns the path of the only file with a name that the situation has in another directory than the working
+// directory.
+func (k Known) Placed(name string) (file string, ok bool) {
+	for _, binding := range slices.SortedFunc(maps.Keys(k), func(a, b string) int {
+		return cmp.Or(rank(a)-rank(b), strings.Compare(a, b))
+	}) {
+		v := strings.TrimPrefix(k[binding], "./")
+		if path.Base(v) != name || !strings.Contains(v, "/") || strings.HasPrefix(v, "/") ||
+			strings.ContainsAny(v, " \t\n") || sourceOf(binding) == inSteps {
+			continue
+		}
+		if ok && v != file {
+			return "", false
+		}
+		file, ok = v, true
+	}
+	return file, ok
+}
+
+// Named reports whether the situation has the path of a file with a name.
+func (k Known) Named(name string) bool {
+	for _, v := range k {
+		if path.Base(v) == name {
+			return true
+		}
+	}
+	return false
+}
+
+// Moved returns the procedure for a situation that has files with prescribed names in other directories: where a step
+// has such a name alone, it gets the path that the situation has. The first situation is that of the procedure, which
+// must not have named the file.
+func (p Procedure) Moved(then, now Known) Procedure {
+	out := p
+	out.Steps = slices.Clone(p.Steps)
+	for i, s := range p.Steps {
+		out.Steps[i].Args = maps.Clone(s.Args)
+		for at, t := range s.Args {
+			parts := slices.Clone(t.Parts)
+			for n, part := range parts {
+				for _, word := range tokens(part.Text) {
+					file, ok := now.Placed(word)
+					if !ok || !signature.IsKnownFile(word) || then.Named(word) {
+						continue
+					}
+					if at := wordIn(part.Text, word); at >= 0 && (at == 0 || part.Text[at-1] != '/') &&
+						(at > 0 || n == 0) {
+						parts[n].Text = part.Text[:at] + file + part.Text[at+len(word):]
+					}
+				}
+			}
+			out.Steps[i].Args[at] = Template{Type: t.Type, Parts: parts}
+		}
+	}
+	return out
 }
 
 // shaped reports whether a value has the shape of earlier values: their extension, if they all have the same one, and

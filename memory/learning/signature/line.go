@@ -121,7 +121,7 @@ func scoreOf(line string) (score int) {
 // so, and names of what is carried out.
 func onlyFails(line string) bool {
 	failed := false
-	for word := range strings.FieldsSeq(line) {
+	for word := range strings.FieldsSeq(strings.ReplaceAll(line, "--", " ")) {
 		word = normalize.Lower(strings.Trim(word, `.,:;!()[]*`))
 		switch {
 		case failing[word]:
@@ -138,8 +138,8 @@ var (
 	quoted  = regexp.MustCompile("^['\"`‘“].*['\"`’”]$")
 	failing = normalize.Set(`failed fails failure failures aborted aborting terminated terminating stopped stopping error
 		errors fatal`)
-	carriedOut = normalize.Set(`execution compilation build building command script process program job task step
-		target test tests recipe rule had has have with because due previous above following`)
+	carriedOut = normalize.Set(`begin line execution compilation build building command script process program job task
+		step target test tests recipe rule had has have with because due previous above following`)
 )
 
 // LooksLikeError reports whether a text is an error report and not a request.

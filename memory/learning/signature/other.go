@@ -12,11 +12,12 @@ import (
 const (
 	maxTelling = 8 // lines that say error
 	maxSilent  = 4 // other lines
+	maxNumbers = 4 // numbers of lines
 )
 
 // otherValues returns the values of namingKinds of the lines other than the given one, which has the given signature.
 // What a repair needs is often in a line that does not name the problem. They follow the names that the given line
-// suggests. Lines that say error come first.
+// suggests. Lines that say error come first. The numbers of the lines of positions and of excerpts are last.
 func otherValues(lines []scoredLine, line string, of Signature) []Value {
 	out := of.Other
 	var telling, silent []string
@@ -29,8 +30,16 @@ func otherValues(lines []scoredLine, line string, of Signature) []Value {
 			silent = append(silent, l.text)
 		}
 	}
+	var numbers []Value
 	for _, l := range slices.Concat(telling, silent) {
-		for _, v := range slices.Concat(read(l).Values, detailsOf(l)) {
+		values := read(l).Values
+		if m := excerpt.FindStringSubmatch(l); m != nil {
+			values = append(values, Value{Line, m[1]})
+		}
+		for _, v := range slices.Concat(values, detailsOf(l)) {
+			if v.Kind == Line && len(numbers) < maxNumbers && !slices.Contains(of.Values, v) && !slices.Contains(numbers, v) {
+				numbers = append(numbers, v)
+			}
 			named := slices.Contains(namingKinds, v.Kind)
 			if named && len(out) < maxValues && v.Text != of.Frame && !slices.Contains(of.Values, v) &&
 				!slices.Contains(out, v) {
@@ -38,8 +47,11 @@ func otherValues(lines []scoredLine, line string, of Signature) []Value {
 			}
 		}
 	}
-	return out
+	return append(out, numbers[:min(len(numbers), max(0, maxValues-len(out)))]...)
 }
+
+// excerpt matches a line of a source that a tool shows with its number.
+var excerpt = regexp.MustCompile(`^(\d{1,6}) \| ?\S`)
 
 // namingKinds has the kinds of values that are read from other lines.
 var namingKinds = []Kind{Path, Name, URL, Address, Version, Symbol}

@@ -37,34 +37,42 @@ var patterns = []pattern{
 		regexp.MustCompile(`\b(?:https?|ssh|git|ftp|file|wss?|postgres(?:ql)?|redis|amqp|mysql|tcp)://[^\s'"<>)\]]+|` +
 			`\bgit@[\w.-]+:[\w./~-]+`)},
 	{ID, regexp.MustCompile(`\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b`)},
-	{Name, regexp.MustCompile(`\b[\w.+-]+@[\w-]+\.[\w.-]+\b`)},
+	{Name, regexp.MustCompile(`\b[\w.+-]+@[\w-]+\.(?:[\w-]+\.)*[A-Za-z]{2,}\b`)},
 	{Name, regexp.MustCompile("‘([^’]{1,200})’|“([^”]{1,200})”")},
 	{Name, regexp.MustCompile("(?:^|[\\s\x01(\\[:=,])[`']([^`'\n]{1,200})['`]")},
 	{Name, regexp.MustCompile(`"([^"\n]{1,200})"`)},
 	{Name, firstOfTwo},
 	{Name, secondOfTwo},
 	{Hex, regexp.MustCompile(`\b0[xX][0-9a-fA-F]+\b`)},
+	{Path, regexp.MustCompile(`(?:^|[\s\x01(])(@?[\w.~-]+(?:/[\w.~-]+)+)@v?\d+\.\d`)}, // a module with its version
+	{Name, regexp.MustCompile(`(?:^|[\s\x01(])([\w.~-]+)@v?\d+\.\d`)},
 	{Path, regexp.MustCompile(`(?:\b[A-Za-z]:\\|\\\\)[^\s:'"]+` + position)},
-	{Path, regexp.MustCompile(`(?:~|\.{1,2}|\$\w+|<\w+>|[\w+@~-][\w.+@~-]*)?(?:/[\w.+@%=~$-]+)+/?` + position)},
+	{Path, regexp.MustCompile(`(?:~|\.{1,2}|\$\w+|<\w+>|\.?[\w+@~-][\w.+@~-]*)?(?:/[\w.+@%=~$-]+)+/?` + position)},
 	{Path, regexp.MustCompile(`\b(?:[\w+@-]+\\)+[\w.+@-]+` + position)},
 	{Path, regexp.MustCompile(`(?:\b|\.)` + fileName + `\b` + position)},
 	{Address, regexp.MustCompile(`\[[0-9a-fA-F:]*::?[0-9a-fA-F:]*\](?::\d+)?|\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b`)},
 	{Address, regexp.MustCompile(`\b(?:localhost|[a-zA-Z][\w-]*(?:\.[a-zA-Z][\w-]*)+):\d{2,5}\b`)},
 	{Duration, regexp.MustCompile(`\b(?:\d+(?:\.\d+)?(?:ns|µs|us|ms|s|m|h))+\b|\b\d+(?:\.\d+)? ?(?:nanoseconds?|` +
 		`microseconds?|milliseconds?|seconds?|secs?|minutes?|mins?|hours?|days?)\b`)},
-	{Version, regexp.MustCompile(`\bgo\d\.\d+(?:\.\d+)?\b|\bv\d+\b`)},
+	{Version, regexp.MustCompile(`\bgo\d\.\d+(?:\.\d+)?\b`)},
 	{Version, regexp.MustCompile(`[\^~>=<]*\bv?\d+\.\d+(?:\.\d+)*(?:[-+][\w.]+)?\b(?:\.x)?`)},
+	{Version, regexp.MustCompile(`\bv\d+\b`)},
 	{Hex, regexp.MustCompile(`\b[0-9a-f]*(?:\d[0-9a-f]*[a-f]|[a-f][0-9a-f]*\d)[0-9a-f]*\b`)},
 	{Hex, regexp.MustCompile(`\b[0-9A-F]*(?:\d[0-9A-F]*[A-F]|[A-F][0-9A-F]*\d)[0-9A-F]*\b`)},
 	{Name, regexp.MustCompile(`(?:^|\s)-l([\w.+-]+)`)},
 	{Name, regexp.MustCompile(`(?i)(?:^|[\s:])([\w.+-]+): (?:command )?not found`)},
 	{Name, regexp.MustCompile(`(?:^|[:\x01] )([A-Za-z_]\w*) (?:declared and not used|redeclared\b|redefined\b|` +
 		`undeclared\b|(?:is |was )?not (?:declared|defined|used)\b|is (?:declared|defined|assigned)\b)`)},
-	{Name, regexp.MustCompile(`(?i)cannot use ([\w.()\[\]]+) \(`)},
+	{Name, regexp.MustCompile(`(?i)cannot use [&*]?([\w.()\[\]]+)(?:\{[^}]*\})? \(`)},
 	{Name, regexp.MustCompile(`(?i)\b(?:variable|constant|value) of (?:(?:struct|interface|int) )?type ([\w.*\[\]]+)`)},
 	{Name, regexp.MustCompile(`(?i)\) as (?:type )?([\w.*\[\]]+) value in`)},
 	{Name, regexp.MustCompile(`--- FAIL: (\S+)`)},
 	{Name, afterKind},
+	{Name, ofKind},
+	{Name, lacking},
+	{Name, lastClass},
+	{Name, changedTo},
+	{Name, labelled},
 	{Name, ofType},
 	{Name, class},
 	{Name, constant},
@@ -77,6 +85,9 @@ var patterns = []pattern{
 var knownFiles = normalize.Set(`go.mod go.sum go.work package.json package-lock.json yarn.lock tsconfig.json
 	requirements.txt setup.py pyproject.toml cargo.toml cargo.lock cmakelists.txt makefile dockerfile
 	docker-compose.yml index.lock .env .npmrc pom.xml build.gradle gemfile id_rsa known_hosts docker.sock`)
+
+// IsKnownFile reports whether tools prescribe the name of a file, such as go.mod. In each project it is the same file.
+func IsKnownFile(name string) bool { return knownFiles[normalize.Lower(name)] }
 
 // tellingNumbers matches numbers that are part of the problem: HTTP status codes with a word that marks them as such,
 // and exit codes of the shell or the operating system.
@@ -210,7 +221,7 @@ func lastWord(work string, take func(from, to int, kind Kind, text string)) {
 func (s *Signature) assemble(line string, hits []hit) {
 	var text []string
 	var bare []string // words and kinds of values, for a line without other words
-	files := stems(hits)
+	files, named := stems(hits), capitalised(hits)
 	add := func(word string) {
 		low := normalize.Lower(word)
 		text, bare = append(text, low), append(bare, low)
@@ -240,7 +251,7 @@ func (s *Signature) assemble(line string, hits []hit) {
 			case codeWord.MatchString(word), thrown.MatchString(word):
 				add(word[strings.LastIndexByte(word, '.')+1:])
 			case (inner.MatchString(word) || hasNumber(word)) && !strings.Contains(word, "'") ||
-				files[word] && namesSomething(word):
+				files[word] && namesSomething(word) || named[word]:
 				value(Name, word)
 			default:
 				for _, w := range strings.FieldsFunc(word, func(r rune) bool {

@@ -57,7 +57,7 @@ type Signature struct {
 	// Values are in the order of the text.
 	Values []Value `json:"values,omitempty"`
 	// Other has the paths, names, addresses, versions and symbols of the other lines of the text: those of lines that say
-	// error first.
+	// error first. The numbers of their lines follow.
 	Other []Value `json:"other,omitempty"`
 	// Frame is the file of the innermost stack frame. It is one of Values.
 	Frame string `json:"frame,omitempty"`

@@ -8,13 +8,15 @@ import (
 	"github.com/mneme/mneme/memory/normalize"
 )
 
+// kinds has nouns for what is named.
+const kinds = `branch|remote|package|module|crate|arg|argument|parameter|function|method|` +
+	`class|struct|variable|field|column|table|database|schema|index|role|container|image|volume|service|unit|job|task|` +
+	`target|script|plugin|extension|refspec|host|group|queue|topic|bucket|node|device`
+
 // afterKind finds a name without quotes: the word between a noun for what is named and a word that continues with a
 // statement about it, as in "branch topic has no upstream". Both must be present. A word at the end of a line, or
 // after any other noun, may be the problem itself.
-var afterKind = regexp.MustCompile(`(?i)\b(?:` +
-	`branch|remote|package|module|crate|arg|argument|parameter|function|method|` +
-	`class|struct|variable|field|column|table|database|schema|index|role|container|image|volume|service|unit|job|task|` +
-	`target|script|plugin|extension|refspec|host|group|queue|topic|bucket|node|device) ([A-Za-z_][\w-]*) ` +
+var afterKind = regexp.MustCompile(`(?i)\b(?:` + kinds + `) ([A-Za-z_][\w-]*) ` +
 	`(?:has|have|had|is|was|does|did|do|of|cannot|can't|could|must|should|already|needs|requires|expects|contains|uses|` +
 	`isn't|wasn't|doesn't|didn't|depends|belongs|refers|points|returned|failed|exited)\b`)
 
@@ -27,8 +29,20 @@ var (
 		`((?:\w+\.)*(?:[A-Z][A-Z0-9_]+|[A-Za-z_]*[a-z0-9][A-Z]\w*|[A-Z]{2,}[a-z]\w*))\b`)
 )
 
+// ofKind, lacking, lastClass, changedTo and labelled find names without quotes by the words around them. After a preposition and a
+// kind a word is a name whatever its form, as in "for field created is missing". "no column total in" lacks something
+// that has a name. A word with a capital at the end of a line is the name of the class before it. "generator : Unix Makefiles" gives a label its value.
+var (
+	ofKind = regexp.MustCompile(`(?i)\b(?:for|of|in|on|from|with|by) (?:` + kinds + `) ([A-Za-z_][\w-]*) ` +
+		`(?:has|have|had|is|was|does|did|cannot|can't|could|must|should)\b`)
+	lacking   = regexp.MustCompile(`(?i)\bno (?:such )?(?:` + kinds + `) ([A-Za-z_][\w-]*) (?:in|on|for|at|from|of)\b`)
+	lastClass = regexp.MustCompile(`(?i:\b(?:class|interface|struct|enum|trait) )([A-Z]\w*)$`)
+	changedTo = regexp.MustCompile(`(?i)\b(?:cd|chdir|change (?:the )?(?:working )?directory) (?:in)?to ([\w./~@+-]+)`)
+	labelled  = regexp.MustCompile(`: \w+ : ([A-Z][\w.+-]*(?: [A-Z][\w.+-]*){0,2})$`)
+)
+
 // sentencePatterns find words that may be words of the sentence instead (namesSomething).
-var sentencePatterns = map[*regexp.Regexp]bool{afterKind: true, firstOfTwo: true, secondOfTwo: true}
+var sentencePatterns = map[*regexp.Regexp]bool{afterKind: true, firstOfTwo: true, secondOfTwo: true, lacking: true}
 
 // inFile is a name of a file in parentheses.
 const inFile = ` \((?:[\w.@+-]*/)*` + fileName + `\)`
@@ -71,6 +85,18 @@ func stems(hits []hit) map[string]bool {
 		base := path.Base(cleanPath(h.text))
 		if stem := strings.TrimSuffix(base, path.Ext(base)); stem != base && len(stem) >= minStem {
 			out[stem] = true
+		}
+	}
+	return out
+}
+
+// capitalised returns the names in a line that have a capital. The same word without quotes elsewhere in the line is
+// that name: "(value of type Olive) …: Olive does not implement …".
+func capitalised(hits []hit) map[string]bool {
+	out := map[string]bool{}
+	for _, h := range hits {
+		if h.kind == Name && strings.ToLower(h.text) != h.text {
+			out[strings.TrimSuffix(h.text, "()")] = true
 		}
 	}
 	return out

@@ -273,9 +273,18 @@ func (f *finder) solve(problem signature.Signature, from int, outcome schema.Out
 		failed = &f.calls[from-1]
 	}
 	start := from
+	// A step of a repair may report the same problem as the call that had failed. Or the agent has changed that call, and
+	// goes on with another one.
+	var other *Step
 	for i := from; i < len(f.calls); i++ {
 		c := f.calls[i]
+		if other != nil && sameCall(*other, c) {
+			failed, problem, other = other, other.Error, failed
+		}
 		switch {
+		case c.Failed && signature.Same(c.Error, problem) && failed != nil && !sameCall(*failed, c):
+			f.emit(problem, failed, f.calls[start:i], schema.OutcomeFailure, true)
+			other, start = &f.calls[i], i+1
 		case c.Failed && signature.Same(c.Error, problem):
 			f.emit(problem, failed, f.calls[start:i], schema.OutcomeFailure, true)
 			failed, start = &f.calls[i], i+1
@@ -320,6 +329,11 @@ func (f *finder) emit(
 	outcome schema.Outcome,
 	checked bool,
 ) {
+	if outcome == schema.OutcomeFailure && len(steps) > 0 && !slices.ContainsFunc(steps, func(s Step) bool {
+		return !s.undo()
+	}) {
+		return // going back is no try
+	}
 	a := f.base
 	a.Problem, a.Outcome, a.Checked, a.Situation.Failed = problem, outcome, checked, failed
 	a.Steps = withoutUndone(steps, outcome == schema.OutcomeSuccess && checked)

@@ -257,6 +257,38 @@ func TestUndoneStepsDidNotHelp(t *testing.T) {
 	require.Len(t, got[0].Steps, 2)
 }
 
+// A step that reports the same problem as the call that had failed does not take its place: the first call checks.
+func TestAnotherCallReportsTheSameProblem(t *testing.T) {
+	var s story
+	s.fails("1", "make app", mismatch(1)).
+		fails("2", "make generate", mismatch(1)).
+		ok("3", "rm -rf /home/ana/c1", "").
+		ok("4", "make app", "built")
+	got := s.attempts()
+	require.Len(t, got, 1)
+	require.True(t, got[0].Succeeded())
+	require.True(t, got[0].Checked)
+	require.Equal(t, "make app", got[0].Situation.Failed.Args["cmd"].Text)
+	require.Len(t, got[0].Steps, 2, "the fix and the check")
+
+	var back story // an agent that went back has not tried anything yet
+	back.fails("1", "make app", mismatch(1)).
+		add(ledger.KindToolCalled, map[string]any{"call_id": "2", "tool": "restore_checkpoint"}).
+		add(ledger.KindToolReturned, map[string]any{"call_id": "2", "result": "ok"}).
+		fails("3", "make generate", mismatch(1)).ok("4", "rm -rf /home/ana/c1", "").ok("5", "make app", "built")
+	require.Len(t, back.attempts(), 1)
+
+	var changed story // the agent has changed its call
+	changed.fails("1", "make app", mismatch(1)).
+		fails("2", "make -j4 app", mismatch(1)).
+		ok("3", "rm -rf /home/ana/c1", "").
+		ok("4", "make -j4 app", "built")
+	got = changed.attempts()
+	require.Len(t, got, 1)
+	require.True(t, got[0].Checked)
+	require.Equal(t, "make -j4 app", got[0].Situation.Failed.Args["cmd"].Text)
+}
+
 // The form of a situation tells causes of one error apart.
 func TestSettingHasTheForm(t *testing.T) {
 	setting := func(problem, cmd string) map[string]string {
