@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -126,13 +127,19 @@ func (p *Process) Exit(t testing.TB, within time.Duration) error {
 // Output returns what the process has written so far.
 func (p *Process) Output() string { return p.out.String() }
 
-// freeAddress returns an address on which no process listens.
+// freeAddress returns an address on which no process listens. Its port is below those that systems give to outgoing
+// connections: one of the many of a test run could take such a port before the worker listens on it.
 func freeAddress(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
+	for range 100 {
+		address := fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(20_000))
+		if l, err := net.Listen("tcp", address); err == nil {
+			require.NoError(t, l.Close())
+			return address
+		}
+	}
+	require.FailNow(t, "no port is free")
+	return ""
 }
 
 type lockedBuffer struct {
