@@ -51,8 +51,8 @@ type completion struct {
 	Error json.RawMessage `json:"error"` // of gateways that send it with status 200
 }
 
-// content is the text of an answer: a string or, from some models that reason, a list of parts, of which those of type
-// text are the answer.
+// content is the text of an answer: a string or, from some models that reason, a list of parts. Those of type text
+// are the answer.
 type content string
 
 // UnmarshalJSON implements json.Unmarshaler.

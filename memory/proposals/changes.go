@@ -147,8 +147,8 @@ type Readers struct {
 	Visibility  schema.Visibility
 }
 
-// MayRepeat reports whether a memory may have words of another one of the same owner: whoever may read it may also read
-// the other. Otherwise a search by these words would reveal that the other memory has them.
+// MayRepeat reports whether a memory may have words of another one of the same owner: its readers may also read the
+// other. Otherwise a search by these words would reveal that the other memory has them.
 func MayRepeat(of, other Readers) bool {
 	return sensitive.Rank(other.Sensitivity) <= sensitive.Rank(of.Sensitivity) &&
 		!memory.Narrower(other.Visibility, of.Visibility)

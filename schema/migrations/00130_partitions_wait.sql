@@ -1,10 +1,10 @@
 -- Partitions of the ledger were made and dropped under a lock that waits for every reader, such as an export, and makes
--- all later readers and writers wait behind it. While it waited, the ledger was closed; then the purge failed.
+-- all later readers and writers wait for it. Meanwhile no one could use the ledger, and then the purge failed.
 
 -- +goose Up
 
 -- Makes the partitions of a time's month and of the two months after it, and returns how many it made. It makes none
--- while somebody reads the ledger for long: the next call does.
+-- during a long read of the ledger: the next call does.
 -- +goose StatementBegin
 CREATE OR REPLACE FUNCTION mneme_make_event_partitions(at timestamptz) RETURNS integer
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET lock_timeout = '200ms'
@@ -43,7 +43,7 @@ CALL mneme_protect_function('mneme_make_event_partitions(timestamptz)');
 
 -- Drops the partitions of months that ended before a time and hold no event of any tenant any more, and returns how
 -- many. Dropping an empty partition frees its indexes, which deleting rows does not. The ledger is locked before its
--- partition, as readers do. It drops none while somebody reads the ledger for long: the next call does.
+-- partition, as readers do. It drops none during a long read of the ledger: the next call does.
 -- +goose StatementBegin
 CREATE OR REPLACE FUNCTION mneme_drop_event_partitions(before timestamptz) RETURNS integer
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET lock_timeout = '200ms'

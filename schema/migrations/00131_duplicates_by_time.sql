@@ -1,5 +1,5 @@
--- A record keeps the time of its last change that whoever put it gave it. The search for duplicates read by that time:
--- a record with an old one, as from an import, came before what the last run had read, and was never compared.
+-- A record that is put may have an old time of its last change, as from an import. The search for duplicates read by
+-- that time, so such a record came before what the last run had read, and was never compared.
 
 -- +goose Up
 
