@@ -26,8 +26,7 @@ func (f *Forgetting) remove(ctx context.Context) error {
 		return err
 	}
 	for _, step := range []func(context.Context) error{f.removeRepeated, f.removeFromGraph, f.blankRevised,
-		f.ForgetHints,
-		f.removeDependents, f.blankPipeline, f.dropStaged, f.BlankResults, f.removeRows} {
+		f.ForgetHints, f.removeDependents, f.blankPipeline, f.dropStaged, f.BlankResults, f.removeRows} {
 		if err := step(ctx); err != nil {
 			return err
 		}

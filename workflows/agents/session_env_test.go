@@ -427,7 +427,7 @@ func TestAHighReflectionThreshold(t *testing.T) {
 }
 
 // An update with a misspelt field is refused with the path of the field: a misspelt visibility must not show an event to
-// others. A signal, which nobody waits for, loses only what it misspells, but none of its events if one is mistyped.
+// others. No one waits for a signal, so unknown fields are left out; if a field has a wrong type, no event is stored.
 func TestASessionNamesMisreadFields(t *testing.T) {
 	s := newSessionStage(t)
 	in := sessionInput()

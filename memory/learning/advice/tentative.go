@@ -80,8 +80,12 @@ func Tentative(s Situation, attempts []trace.Attempt) []Candidate {
 		}
 		several = several || mixed(owns[i])
 	}
-	kin := kinshipOf(s, problem, attempts)
-	closest, helped := kin.nearest(slices.Concat(owns...))
+	var kin kinship
+	var closest, helped float64
+	if several {
+		kin = kinshipOf(s, problem, attempts)
+		closest, helped = kin.nearest(slices.Concat(owns...))
+	}
 	var out []Candidate
 	for i, m := range found {
 		own := owns[i]
@@ -106,8 +110,10 @@ func Tentative(s Situation, attempts []trace.Attempt) []Candidate {
 			return a.Succeeded() && (a.Situation.Failed == nil || sameForm(*a.Situation.Failed, *s.Failed))
 		})
 		// The repair that helped in the most similar situation is preferred.
-		if _, near := kin.nearest(own); several && near < helped {
-			m.OtherForm = true
+		if several {
+			if _, near := kin.nearest(own); near < helped {
+				m.OtherForm = true
+			}
 		}
 		out = append(out, m.Candidate)
 	}

@@ -29,8 +29,8 @@ import (
 //	failed.ARG.option.X     the value that is attached to an option of one capital letter: dir in -Idir
 //	step.N.PATH      the result of an earlier step, numbered from 0
 //
-// A suffix takes a part of a path: .dir the directory, .parent the directory above it, .base the last element, .stem the last element without its
-// extension, .bare the path without its extension, .rel the path relative to working_dir.
+// A suffix takes a part of a path: .dir the directory, .parent the directory above it, .base the last element, .stem
+// the last element without its extension, .bare the path without its extension, .rel the path relative to working_dir.
 const FromCaller = ""
 
 const (

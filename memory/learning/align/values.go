@@ -71,10 +71,8 @@ func (k Known) only(q Param) (value string, ok bool) {
 // Placed returns the path of the only file with a name that the situation has in another directory than the working
 // directory.
 func (k Known) Placed(name string) (file string, ok bool) {
-	for _, binding := range slices.SortedFunc(maps.Keys(k), func(a, b string) int {
-		return cmp.Or(rank(a)-rank(b), strings.Compare(a, b))
-	}) {
-		v := strings.TrimPrefix(k[binding], "./")
+	for binding, value := range k {
+		v := strings.TrimPrefix(value, "./")
 		if path.Base(v) != name || !strings.Contains(v, "/") || strings.HasPrefix(v, "/") ||
 			strings.ContainsAny(v, " \t\n") || sourceOf(binding) == inSteps {
 			continue
@@ -105,12 +103,15 @@ func (p Procedure) Moved(then, now Known) Procedure {
 	out.Steps = slices.Clone(p.Steps)
 	for i, s := range p.Steps {
 		out.Steps[i].Args = maps.Clone(s.Args)
-		for at, t := range s.Args {
+		for arg, t := range s.Args {
 			parts := slices.Clone(t.Parts)
 			for n, part := range parts {
 				for _, word := range tokens(part.Text) {
+					if !signature.IsKnownFile(word) || then.Named(word) {
+						continue
+					}
 					file, ok := now.Placed(word)
-					if !ok || !signature.IsKnownFile(word) || then.Named(word) {
+					if !ok {
 						continue
 					}
 					if at := wordIn(part.Text, word); at >= 0 && (at == 0 || part.Text[at-1] != '/') &&
@@ -119,7 +120,7 @@ func (p Procedure) Moved(then, now Known) Procedure {
 					}
 				}
 			}
-			out.Steps[i].Args[at] = Template{Type: t.Type, Parts: parts}
+			out.Steps[i].Args[arg] = Template{Type: t.Type, Parts: parts}
 		}
 	}
 	return out
