@@ -45,3 +45,15 @@ func TestExpansionsWeighLessAndSelectRareWords(t *testing.T) {
 	require.True(t, empty.IsEmpty())
 	require.Empty(t, empty.Also)
 }
+
+func TestExpansionsSelectIfNoMemoryHasAWordOfTheQuery(t *testing.T) {
+	t.Parallel()
+	corpus := rank.Corpus{Docs: 1_000, Lexemes: 10_000}
+	plan := rank.PlanText([]rank.Lexeme{{Text: "sport"}}, corpus, rank.BroadSearch)
+	require.True(t, plan.IsEmpty())
+	plan.Expand([]rank.Lexeme{{Text: "swim", Docs: 3}, {Text: "tenni"}}, corpus, rank.BroadSearch)
+	require.False(t, plan.IsEmpty())
+	require.Equal(t, "swim", plan.Match(func(s string) string { return s }))
+	require.Len(t, plan.Also, 1)
+	require.Less(t, plan.Also[0].Weight, 0.5, "less than a word of the query")
+}

@@ -120,8 +120,9 @@ type TextPlan struct {
 	selected float64 // estimated number of the tenant's memories that the plan selects, at most
 }
 
-// IsEmpty reports whether there is nothing to search for: each word is a stop word or occurs in no memory.
-func (p TextPlan) IsEmpty() bool { return len(p.Terms) == 0 }
+// IsEmpty reports whether there is nothing to search for: each word, added ones included, is a stop word or occurs in no
+// memory.
+func (p TextPlan) IsEmpty() bool { return len(p.Terms) == 0 && len(p.Also) == 0 }
 
 // PlanText weights the lexemes of a query by BM25's inverse document frequency and chooses those that select memories.
 // Lexemes that no memory contains have the weight of the rarest, so that no memory fully matches a query with an
@@ -230,9 +231,10 @@ func likelihood(terms []Term, share []float64, least float64) float64 {
 }
 
 // Expand adds lexemes that a memory may have instead of those of the query, the rarest first, as long as the memories
-// that they select fit the width. Their weight is multiplied by expansionShare.
+// that they select fit the width. Their weight is multiplied by expansionShare. They also select if no memory has a
+// word of the query, but not if all words of the query are too common to select by themselves.
 func (p *TextPlan) Expand(lexemes []Lexeme, corpus Corpus, width SearchWidth) {
-	if p.IsEmpty() || len(p.any) == 0 {
+	if p.mass == 0 || len(p.Terms) > 0 && len(p.any) == 0 {
 		return
 	}
 	budget := width.Matches / 2
