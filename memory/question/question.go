@@ -12,7 +12,9 @@ import (
 
 // Question is a parsed question.
 type Question struct {
-	Past   bool     // it is about the past
+	Past     bool // it is about the past
+	Original bool // it asks how it was at first
+
 	Before []string // stems of the value whose predecessor it asks for: "before Oslo"
 	Terms  []Term   // its content words
 	Asks   bool     // it has the form of a question; otherwise it is a list of words or a request
@@ -40,7 +42,10 @@ var askFillers = english.Stems(`tell know describe explain list give remind summ
 // pastCues has words of questions about the past.
 var pastCues = english.Words("previously previous formerly former originally original initially usedto inthepast prior earlier")
 
-// ReadQuestion parses a question.
+// originalCues are the past cues of questions about the first value.
+var originalCues = english.Words("original originally initial initially")
+
+// Read parses a question.
 func Read(text string) Question {
 	ts := english.Tokenize(strings.TrimSpace(text))
 	q := Question{Value: asksValue(text)}
@@ -51,19 +56,19 @@ func Read(text string) Question {
 	for i, t := range ts {
 		switch {
 		case pastCues[t.Low]:
-			q.Past = true
+			q.Past, q.Original = true, q.Original || originalCues[t.Low]
 		case did && i > 0 && (t.Low == "recently" && ts[i-1].Low == "until" ||
 			t.Low == "one" && ts[i-1].Low == "last" ||
 			t.Low == "last" && i > 1 && ts[i-2].Low == "until"):
 			q.Past = true
 		case did && i > 1 && t.Is("beginning", "start", "outset") && ts[i-2].Is("at", "in"):
-			q.Past = true
+			q.Past, q.Original = true, true
 		case t.Low == "before" && i+1 == len(ts):
 			q.Past = true
 		case t.Low == "use" && did && i+1 < len(ts) && ts[i+1].Low == "to":
 			q.Past = true
 		case t.Low == "first" && i > 0 && ts[i-1].Low == "at":
-			q.Past = did
+			q.Past, q.Original = did, did
 		case t.Low == "old" && i > 0 && ts[i-1].Low != "how" && i+1 < len(ts) && !english.Articles[ts[i-1].Low]:
 			q.Past = true
 		case t.Low == "before" && did && (i+1 == len(ts) || !english.EndsGerund(ts[i+1]) || i+2 < len(ts)):
@@ -104,6 +109,11 @@ func (q Question) Precedes(earlier, later Text) bool {
 		}
 	}
 	return false
+}
+
+// NamesValueOf reports whether a text has one of the words of the value whose predecessor the question asks for.
+func (q Question) NamesValueOf(t Text) bool {
+	return slices.ContainsFunc(q.Before, func(stem string) bool { return t.vocabulary.covers(Term{Stem: stem}) == 1 })
 }
 
 // asks reports whether a sentence begins like a question: "which", "is", "for whom".

@@ -209,32 +209,36 @@ func (e *Evidence) mark(newer *Evidence, part bool) {
 	}
 }
 
-// preferPast puts the earlier statement of each pair first. If the question names a value, it does so only for the
-// statement that came right before that value. Without a sure pair, it uses the likeliest unsure pair.
+// preferPast puts the earlier statement of each pair first. Of several that the same statement replaced, it is the last
+// one, or the first one if the question asks how it was originally. If the question names a value that one of the
+// candidates has, it is only the statement that came right before that value. Without a sure pair, it uses the
+// likeliest unsure pair.
 func preferPast(out []Evidence, sure, unsure []pair, said map[uuid.UUID]Quote, asked []question.Question) {
-	wanted := func(p pair) bool {
-		older, newer := said[out[p.older].ID].Text, said[out[p.newer].ID].Text
-		return slices.ContainsFunc(asked, func(q question.Question) bool { return q.Past && q.Precedes(older, newer) })
-	}
-	swapped := false
-	swap := func(p pair) {
-		swapped = true
-		older, newer := &out[p.older], &out[p.newer]
-		best := max(older.Score, newer.Score)
-		if older.Score < best {
-			older.Set(StageLatest, best, "the question asks for the past")
-		}
-		if limit := olderShare * best; newer.Score > limit {
-			newer.Set(StageLatest, limit, "the question asks for what came before it")
+	wanted := wantedPast(out, said, asked)
+	original := slices.ContainsFunc(asked, func(q question.Question) bool { return q.Original })
+	chosen := map[int]pair{} // by the position of the newer statement
+	for _, p := range sure {
+		out[p.older].mark(&out[p.newer], len(said[out[p.older].ID].Frames) > 1)
+		if had, ok := chosen[p.newer]; wanted(p) &&
+			(!ok || out[p.older].OccurredAt.After(out[had.older].OccurredAt) != original) {
+			chosen[p.newer] = p
 		}
 	}
 	for _, p := range sure {
-		out[p.older].mark(&out[p.newer], len(said[out[p.older].ID].Frames) > 1)
-		if wanted(p) {
-			swap(p)
+		if chosen[p.newer] == p {
+			swap(out, p)
 		}
 	}
-	if swapped {
+	for _, p := range sure {
+		c, ok := chosen[p.newer]
+		if !ok || c.older == p.older || !wanted(p) {
+			continue
+		}
+		if limit := olderShare * out[c.older].Score; out[p.older].Score > limit {
+			out[p.older].Set(StageLatest, limit, "another one answers the question about the past")
+		}
+	}
+	if len(chosen) > 0 {
 		return
 	}
 	first, best := highest(out), pair{probability: -1}
@@ -244,7 +248,38 @@ func preferPast(out []Evidence, sure, unsure []pair, said map[uuid.UUID]Quote, a
 		}
 	}
 	if best.probability >= 0 {
-		swap(best)
+		swap(out, best)
+	}
+}
+
+// swap puts the older statement of a pair before the newer one.
+func swap(out []Evidence, p pair) {
+	older, newer := &out[p.older], &out[p.newer]
+	best := max(older.Score, newer.Score)
+	if older.Score < best {
+		older.Set(StageLatest, best, "the question asks for the past")
+	}
+	if limit := olderShare * best; newer.Score > limit {
+		newer.Set(StageLatest, limit, "the question asks for what came before it")
+	}
+}
+
+// wantedPast returns the condition for a pair whose older statement may answer a question about the past. A question
+// whose value no candidate has is one without a value: "before the increase" if the statements have only amounts.
+func wantedPast(out []Evidence, said map[uuid.UUID]Quote, asked []question.Question) func(pair) bool {
+	var past []question.Question
+	for _, q := range asked {
+		if !q.Past {
+			continue
+		}
+		if !slices.ContainsFunc(out, func(e Evidence) bool { return q.NamesValueOf(said[e.ID].Text) }) {
+			q.Before = nil
+		}
+		past = append(past, q)
+	}
+	return func(p pair) bool {
+		older, newer := said[out[p.older].ID].Text, said[out[p.newer].ID].Text
+		return slices.ContainsFunc(past, func(q question.Question) bool { return q.Precedes(older, newer) })
 	}
 }
 

@@ -63,6 +63,20 @@ func TestLatestRanksNewestFirstAndMarksOlder(t *testing.T) {
 	require.Equal(t, map[int]schema.Currentness{1: schema.CurrentnessOlder}, marks)
 }
 
+func TestLatestRanksWhatCameBeforeAnEventFirst(t *testing.T) {
+	t.Parallel()
+	// A statement with a new amount has no word for the event.
+	r := ranked([]float64{0.4, 0.9}, "Our rent is 1,450 euros a month.", "Our rent is 1,600 euros a month now.")
+	order, _ := r.asked("What was our rent before the increase?")
+	require.Equal(t, []int{1, 2}, order)
+	// A named value is still the one before which the question asks.
+	r = ranked([]float64{0.5, 0.6, 0.9}, "Dana lives in Lyon.", "Dana moved to Oslo.", "Dana lives in Bergen now.")
+	order, _ = r.asked("Where did Dana live before Bergen?")
+	require.Equal(t, 2, order[0])
+	order, _ = r.asked("Where did Dana live originally?")
+	require.Equal(t, 1, order[0])
+}
+
 func TestLatestMarksPartlyOutdatedText(t *testing.T) {
 	t.Parallel()
 	r := ranked([]float64{0.9, 0.4}, "I live in Lyon. I drive a Skoda.", "I moved from Lyon to Oslo.")
