@@ -48,6 +48,7 @@ var originalCues = english.Words("original originally initial initially")
 // Read parses a question.
 func Read(text string) Question {
 	ts := english.Tokenize(strings.TrimSpace(text))
+	asOccupation(ts)
 	q := Question{Value: asksValue(text)}
 	did := slices.ContainsFunc(ts, func(t english.Token) bool {
 		return t.Is("did", "was", "were", "had", "usedto") || english.PastTense(t)
@@ -94,6 +95,20 @@ func Read(text string) Question {
 	q.terms(ts, dated)
 	q.readWords(ts, dated)
 	return q
+}
+
+// asOccupation reads "what does Dana do?" as a question about her occupation. "What did Dana do?" is about an event,
+// "what do I do?" asks for advice.
+func asOccupation(ts []english.Token) {
+	n := len(ts)
+	if n < 4 || !ts[0].Is("what") || !ts[1].Is("do", "does") || ts[n-1].Low != "do" {
+		return
+	}
+	subject := ts[n-2]
+	if named := subject.Cap && !english.SelfWords[subject.Low] && english.Categories[subject.Low] == ""; named ||
+		english.People[subject.Stem] {
+		ts[n-1].Text, ts[n-1].Low, ts[n-1].Stem = "work as", "workas", english.StemOf("workas")
+	}
 }
 
 // Precedes reports whether the earlier of two texts gives the value before the one that the question names. If the

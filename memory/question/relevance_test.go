@@ -28,6 +28,22 @@ func TestAnswerIsMostRelevant(t *testing.T) {
 }
 
 // A fact about the asker does not answer a question about a relative.
+func TestQuestionsAboutAnOccupation(t *testing.T) {
+	t.Parallel()
+	nurse := ReadText("My sister Ana works as a nurse at St. Mary's.", "")
+	for _, asked := range []string{"What does Ana do for a living?", "What does Ana do?", "What does my sister do?",
+		"How does Ana make a living?", "What is Ana by profession?"} {
+		if got := Read(asked).Relevance(nurse); got < 0.2 {
+			t.Errorf("%s %.2f", asked, got)
+		}
+	}
+	for _, asked := range []string{"What did Ana do?", "What does Ana do on Sundays?", "What do I do?"} {
+		if got := Read(asked).Relevance(nurse); got >= 0.2 {
+			t.Errorf("%s %.2f", asked, got)
+		}
+	}
+}
+
 func TestFactAboutAskerDoesNotAnswerForRelative(t *testing.T) {
 	for _, c := range []struct{ question, text string }{
 		{"What kind of boat does my cousin sail?", "My boat was stolen in the harbour."},
