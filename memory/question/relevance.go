@@ -126,7 +126,7 @@ func (t *Text) Length() float64 { return min(float64(len(t.words)), longText) / 
 func (q Question) logit(t Text) float64 { return relevance.logit(RelevanceMeasures(q, t)) }
 
 // cover is how well a text covers a word of a question: near by the most similar word, related also by a word of the
-// same concept.
+// same concept, or of the kind that the question names ("which instrument", "the cello").
 type cover struct{ near, related float64 }
 
 func (q Question) cover(t Text) []cover {
@@ -137,7 +137,8 @@ func (q Question) cover(t Text) []cover {
 			near = 1
 		}
 		out[i] = cover{near, near}
-		if near < conceptCover && t.vocabulary.covers(Term{Stem: c.stem}) > 0 {
+		if near < conceptCover && (t.vocabulary.covers(Term{Stem: c.stem}) > 0 ||
+			slices.ContainsFunc(t.words, func(w content) bool { return w.place.IsA(c.place) })) {
 			out[i].related = conceptCover
 		}
 	}

@@ -20,12 +20,14 @@ const (
 	maxExpandedOver = 64  // words of a query that are considered
 	minNearness     = 0.5 // least similarity of a synonym
 	minRarity       = 0.7 // least rarity of a word that gets synonyms
+	maxMembers      = 40  // words of a kind that a question asks for
+	minKindRarity   = 0.4 // least rarity of a word that names a kind
 )
 
 // ExpandQuery returns words, separated by spaces, that a memory may have instead of a query's: other forms of an
-// irregular verb, which stemming does not join, and specific words for a few general ones (document 002 Phase 1,
-// "class-to-instance gaps"). Full text and hints use them; vectors and models get the query unchanged. The result is
-// empty if there is nothing to add.
+// irregular verb, which stemming does not join, similar words, and words of the kind that a question asks for: "which
+// instrument" (document 002 Phase 1, "class-to-instance gaps"). Full text and hints use them; vectors and models get
+// the query unchanged. The result is empty if there is nothing to add.
 func ExpandQuery(query string) string {
 	said := normalize.Words(query[:min(len(query), 16<<10)], "")
 	said = said[:min(len(said), maxExpandedOver)]
@@ -50,7 +52,46 @@ func ExpandQuery(query string) string {
 			}
 		}
 	}
+	for _, member := range kindAsked(said) {
+		if !slices.Contains(out, member) && !slices.Contains(said, member) {
+			out = append(out, member)
+		}
+	}
 	return strings.Join(out, " ")
+}
+
+// kindAsked returns the words of the kind that a question asks for: "which instrument", "what kind of board game".
+func kindAsked(said []string) []string {
+	for i := range said {
+		if !asksKind(said[:i]) {
+			continue
+		}
+		var members []string
+		for _, w := range said[i:min(i+2, len(said))] {
+			if lexicon.Rarity(w) < minKindRarity {
+				break
+			}
+			if of := lexicon.MembersOf(w, maxMembers); len(of) > 0 {
+				members = of // the last word of a compound is the kind
+			}
+		}
+		if members != nil {
+			return members
+		}
+	}
+	return nil
+}
+
+// asksKind reports whether words of a question are followed by the kind of the answer: "which", "what kind of".
+func asksKind(before []string) bool {
+	n := len(before)
+	switch {
+	case n == 0:
+		return false
+	case before[n-1] == "of" && n > 1:
+		return slices.Contains([]string{"kind", "kinds", "type", "types", "sort", "sorts"}, before[n-2])
+	}
+	return before[n-1] == "which" || before[n-1] == "what"
 }
 
 // isNamed reports whether a word is capitalized in a query: then it is probably a name, which has no synonyms.

@@ -16,13 +16,18 @@ func TestExpandQuery(t *testing.T) {
 	require.Equal(t, "buy", rank.ExpandQuery("what was BOUGHT"))
 	require.Contains(t, strings.Fields(rank.ExpandQuery("which pets has Ann")), "puppy")
 	require.Contains(t, strings.Fields(rank.ExpandQuery("which physician does she see")), "doctor")
+	require.Contains(t, strings.Fields(rank.ExpandQuery("Which instrument does she play?")), "cello")
+	require.Contains(t, strings.Fields(rank.ExpandQuery("what kind of sport do I do")), "swimming")
+	require.Contains(t, strings.Fields(rank.ExpandQuery("What board game did we buy?")), "chess")
+	require.NotContains(t, strings.Fields(rank.ExpandQuery("Where is the instrument?")), "cello", "not asked for")
+	require.NotContains(t, strings.Fields(rank.ExpandQuery("What does he play?")), "helium")
 	require.Empty(t, rank.ExpandQuery("who is Anne"), "names are not expanded")
 	require.Empty(t, rank.ExpandQuery("go went gone"), "words of the query are not repeated")
 	require.Empty(t, rank.ExpandQuery("?! & | !'x"))
 	rapid.Check(t, func(rt *rapid.T) {
 		words := rapid.SliceOf(rapid.SampledFrom(strings.Fields("go pets sport jobs instruments take run see "+
-			"children parents x"))).Draw(rt, "query")
-		if n := len(strings.Fields(rank.ExpandQuery(strings.Join(words, " ")))); n > 24 {
+			"children parents which x"))).Draw(rt, "query")
+		if n := len(strings.Fields(rank.ExpandQuery(strings.Join(words, " ")))); n > 24+40 {
 			rt.Fatalf("%d words", n)
 		}
 	})
