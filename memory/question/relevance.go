@@ -138,7 +138,7 @@ func (q Question) cover(t Text) []cover {
 		}
 		out[i] = cover{near, near}
 		if near < conceptCover && (t.vocabulary.covers(Term{Stem: c.stem}) > 0 ||
-			slices.ContainsFunc(t.words, func(w content) bool { return w.place.IsA(c.place) })) {
+			c.kind && slices.ContainsFunc(t.words, func(w content) bool { return w.place.IsA(c.place) })) {
 			out[i].related = conceptCover
 		}
 	}
@@ -159,15 +159,31 @@ func (q *Question) readWords(ts []english.Token, dated []bool) {
 		parts := strings.Fields(strings.ToLower(t.Text))
 		if len(parts) > 1 { // a phrase: "work out"
 			c := contentOf(t.Low, t.Stem)
+			c.kind = namesKind(ts, i)
 			c.place = lexicon.PlaceOf(parts[len(parts)-1])
 			q.add(c, parts)
 			continue
 		}
 		low := parts[0]
 		if stem := english.StemOf(low); !owner(stem) && !slices.Contains(q.Before, stem) {
-			q.add(contentOf(low, stem), parts)
+			c := contentOf(low, stem)
+			c.kind = namesKind(ts, i)
+			q.add(c, parts)
 		}
 	}
+}
+
+// namesKind reports whether the word at i of a question is the kind of the answer: "which instrument", "what kind of
+// sport", "what board game", "what is my brother's job". Other words have members too, which say little: "time", "plan".
+func namesKind(ts []english.Token, i int) bool {
+	asks := func(at int) bool { return at >= 0 && ts[at].Is("what", "which") }
+	switch {
+	case asks(i - 1), asks(i-2) && english.IsContent(ts[i-1]):
+		return true
+	case i > 1 && ts[i-1].Low == "of":
+		return ts[i-2].Is("kind", "type", "sort")
+	}
+	return i > 2 && asks(0) && english.IsBe(ts[1]) && i+1 == len(ts) && (ts[i-1].Poss || ts[i-1].Is("my", "our", "your"))
 }
 
 // add adds a content word, which may be a phrase of several parts.

@@ -40,6 +40,7 @@ type content struct {
 	value  bool    // part of a value of the statement
 	typed  bool    // part of a date, a number and so on
 	name   bool    // it has a capital letter within a sentence
+	kind   bool    // of a question: the kind of the answer
 }
 
 // ReadText parses a text. who is the speaker, or "" if unknown.
