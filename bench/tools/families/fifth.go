@@ -79,7 +79,8 @@ var fifthFirst = []Family{
 		p.Write("toolchain.mk", fmt.Sprintf("%s%s = %s%s\n", n.one("", "AR = ar\n"), variable, compiler, version))
 		p.Write("Makefile", fmt.Sprintf("include toolchain.mk\n\n%s: %[1]s%s\n\t$(%s) %s-o $@ $<\n", file, end, variable,
 			n.one("", "-O1 ", "-g ")))
-		return Failure{Command: "make " + file, Right: Plan{run("sed -i 's/^%s = .*/%[1]s = %s/' toolchain.mk", variable, right)}}
+		return Failure{Command: "make " + file, Right: Plan{run("sed -i 's/^%s = .*/%[1]s = %s/' toolchain.mk", variable,
+			right)}}
 	}},
 	{"cmake: part of the project asks for a later version", []string{"cmake"}, func(p *place.Place, n *names) Failure {
 		part, version := n.one("libs/", "", "third_party/")+n.dashed(), fmt.Sprintf("%d.%d", 4+n.r.IntN(3), 40+n.r.IntN(50))
@@ -107,7 +108,8 @@ var fifthFirst = []Family{
 			files = append(files, out, source)
 		}
 		out := files[0]
-		p.Write("build.ninja", text+fmt.Sprintf("build %s: copy %s\n", out, files[len(files)-1])+n.one("", "default "+out+"\n"))
+		p.Write("build.ninja", text+fmt.Sprintf("build %s: copy %s\n", out, files[len(files)-1])+n.one("",
+			"default "+out+"\n"))
 		return Failure{Command: n.one("ninja -t targets all", "ninja -n ", "ninja -v "),
 			Right: Plan{run(`sed -i '0,\#^build %[1]s:#!{\#^build %[1]s:#d}' build.ninja`, out)}}
 	}},
@@ -203,7 +205,8 @@ var fifthFirst = []Family{
 	{"git: patch has other white space", []string{"git"}, func(p *place.Place, n *names) Failure {
 		file, change, a, b := n.dir()+n.one(".txt", ".c"), n.dashed()+n.one(".patch", ".diff"), n.word(), n.word()
 		repository(p, file, fmt.Sprintf("%s\n%s  %s\n%s\n", n.word(), a, b, n.word()))
-		p.Sh(fmt.Sprintf("echo %s >> %s && git diff > %s && git checkout -q -- %[2]s && sed -i 's/%[4]s  %[5]s/%[4]s %[5]s/' "+
+		p.Sh(fmt.Sprintf("echo %s >> %s && git diff > %s && git checkout -q -- %[2]s && sed -i 's/%[4]s  %[5]s/%[4]s "+
+			"%[5]s/' "+
 			"%[3]s", n.word(), file, change, a, b))
 		return Failure{Command: n.one("git apply ", "git apply -v ", "git apply --check ") + change,
 			Right: Plan{run("git config apply.ignoreWhitespace change")}}
@@ -246,7 +249,8 @@ var fifthFirst = []Family{
 			child+"\n"+other+"\n"+parent+"\n"))
 		p.Write(script, fmt.Sprintf("#!/bin/sh\nset -e\nrm -f %s\nsqlite3 %[1]s < schema.sql\nfor table in $(cat $1); do\n"+
 			"  echo \"loading $table\"\n  sqlite3 -bail %[1]s < $table.sql\ndone\n", db))
-		return Failure{Command: script + " " + order, Right: Plan{run("sed -i '/^%s$/d' %s && echo %[1]s >> %[2]s", child, order)},
+		return Failure{Command: script + " " + order, Right: Plan{run("sed -i '/^%s$/d' %s && echo %[1]s >> %[2]s", child,
+			order)},
 			Keeps: "grep -qx " + child + " " + order + " && grep -q foreign_keys " + child + ".sql"}
 	}},
 	{"sqlite3: fewer values than columns", []string{"sqlite3"}, func(p *place.Place, n *names) Failure {
@@ -259,7 +263,8 @@ var fifthFirst = []Family{
 		values := strings.TrimSuffix(strings.Repeat(fmt.Sprint(n.number(), ", "), given), ", ")
 		p.Write(file, fmt.Sprintf("INSERT INTO %s VALUES (%s);\n", table, values))
 		return Failure{Command: fmt.Sprintf(n.one("sqlite3 %s < %s", "sqlite3 -bail %s < %s"), db, file),
-			Right: Plan{run(`sqlite3 %s "SELECT group_concat(name) FROM (SELECT name FROM pragma_table_info('%s') LIMIT %d)"`, db,
+			Right: Plan{run(`sqlite3 %s "SELECT group_concat(name) FROM (SELECT name FROM pragma_table_info('%s') LIMIT %d)"`,
+				db,
 				table, given), run("sed -i 's/INTO %s VALUES/INTO %[1]s ({output}) VALUES/' %s", table, file)}}
 	}},
 	{"openssl: certificate has expired", []string{"openssl"}, func(p *place.Place, n *names) Failure {
@@ -302,8 +307,10 @@ func authority(p *place.Place, n *names, leaf, host string, ca, days int) {
 	p.Write("pki/ca.ext", "basicConstraints=critical,CA:TRUE\n")
 	p.Write(leaf+".pem", "")
 	p.Sh(fmt.Sprintf("openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout pki/ca.key -out ca.csr "+
-		"-subj /CN=%[1]s && openssl x509 -req -in ca.csr -signkey pki/ca.key -days %[2]d -extfile pki/ca.ext -out pki/ca.pem && "+
-		"openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout %[3]s.key -out %[3]s.csr -subj /CN=%[4]s "+
+		"-subj /CN=%[1]s && openssl x509 -req -in ca.csr -signkey pki/ca.key -days %[2]d -extfile pki/ca.ext -out "+
+		"pki/ca.pem && "+
+		"openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout %[3]s.key -out %[3]s.csr -subj "+
+		"/CN=%[4]s "+
 		"&& openssl x509 -req -in %[3]s.csr -CA pki/ca.pem -CAkey pki/ca.key -CAcreateserial -days %[5]d -out %[3]s.pem && "+
 		"rm -f ca.csr pki/ca.ext", n.dashed(), ca, leaf, host, days))
 }

@@ -31,7 +31,8 @@ var fifthSecond = []Family{
 		p.Write("wheels/"+name+"-"+later+"-py3-none-any.whl", wheel(name, later, fmt.Sprintf("Requires-Python: >=3.%d\n",
 			40+n.r.IntN(50)), n))
 		p.Write(list, name+"=="+later+"\n")
-		return Failure{Command: fmt.Sprintf("python3 -m pip install -q --no-index --find-links wheels -r %s -t %s", list, vendor),
+		return Failure{Command: fmt.Sprintf("python3 -m pip install -q --no-index --find-links wheels -r %s -t %s", list,
+			vendor),
 			Right: Plan{run("ls wheels | grep '^%s-' | sort -V | head -n 1 | cut -d- -f2", name),
 				run("sed -i 's/^%s==.*/%[1]s=={output}/' %s", name, list)}, Keeps: "grep -q '^" + name + "' " + list}
 	}},
@@ -69,7 +70,7 @@ var fifthSecond = []Family{
 	{"python: dictionary changed in a loop", []string{"python3"}, func(p *place.Place, n *names) Failure {
 		function, table, key := n.snake(), n.snake(), n.one("key", "name", n.word())
 		command, file := program(p, n, function, fmt.Sprintf("def %s(name):\n    %s = {name: 1, %q: %d}\n"+
-			"    for %s in %[2]s:\n        %s\n    return len(%[2]s)\n", function, table, n.word(), n.number(), key,
+			"    for %s in %[2]s:\n        %[6]s\n    return len(%[2]s)\n", function, table, n.word(), n.number(), key,
 			n.one("del "+table+"["+key+"]", table+".pop("+key+")", table+"["+key+" + '2'] = 2")))
 		return Failure{Command: command,
 			Right: Plan{run(`sed -i 's/for \(\w*\) in \(\w*\):/for \1 in list(\2):/' %s`, file)}}
@@ -88,7 +89,8 @@ var fifthSecond = []Family{
 	{"python: two services on one port", []string{"python3"}, func(p *place.Place, n *names) Failure {
 		file, script, port := n.one("services.ini", "conf/"+n.word()+".ini"), n.snake()+".py", 20000+n.r.IntN(9000)
 		first, second, third := n.word(), n.word(), n.word()
-		p.Write(file, fmt.Sprintf("[%s]\nport = %d\n\n[%s]\nport = %d\n\n[%s]\nport = %d\n", first, port, third, port+1, second,
+		p.Write(file, fmt.Sprintf("[%s]\nport = %d\n\n[%s]\nport = %d\n\n[%s]\nport = %d\n", first, port, third, port+1,
+			second,
 			port+n.r.IntN(2)))
 		p.Write(script, "import configparser\nimport socket\nimport sys\n\nconfig = configparser.ConfigParser()\n"+
 			"config.read(sys.argv[1])\nopen_sockets = []\nfor name in config.sections():\n"+
@@ -163,9 +165,11 @@ var fifthSecond = []Family{
 	{"javac: language level too low", []string{"javac"}, func(p *place.Place, n *names) Failure {
 		class, file := n.exported(), n.one("javac.opts", "conf/"+n.word()+".opts")
 		level, code, _ := strings.Cut(n.one("16 boolean f(Object o) { return o instanceof String s && s.isEmpty(); }",
-			"15 String s = \"\"\"\n\t\ta\n\t\t\"\"\";", "14 int f(int a) { return switch (a) { case 1 -> 2; default -> 3; }; }"), " ")
+			"15 String s = \"\"\"\n\t\ta\n\t\t\"\"\";", "14 int f(int a) { return switch (a) { case 1 -> 2; default -> 3; "+
+				"}; }"), " ")
 		p.Write(file, fmt.Sprintf("%s--release %d\n-d %s\n", n.one("", "-g\n"), 9+n.r.IntN(4), n.word()))
-		p.Write(class+".java", fmt.Sprintf("public class %s {\n\tint %s = %d;\n\t%s\n}\n", class, n.camel(), n.number(), code))
+		p.Write(class+".java", fmt.Sprintf("public class %s {\n\tint %s = %d;\n\t%s\n}\n", class, n.camel(), n.number(),
+			code))
 		return Failure{Command: fmt.Sprintf("javac @%s %s.java", file, class),
 			Right: Plan{run("sed -i 's/^--release .*/--release %s/' %s", level, file)}}
 	}},
@@ -178,9 +182,11 @@ var fifthSecond = []Family{
 	}},
 	{"rustc: pattern is not covered", []string{"rustc"}, func(p *place.Place, n *names) Failure {
 		file, typ, a, b, c := n.one("", "src/")+n.snake()+".rs", n.exported(), n.exported(), n.exported(), n.exported()
-		text := fmt.Sprintf("pub enum %s {\n    %s,\n    %s,\n    %s,\n}\n\n%spub fn %s(x: %[1]s) -> u32 {\n    match x {\n", typ, a,
+		text := fmt.Sprintf("pub enum %s {\n    %s,\n    %s,\n    %s,\n}\n\n%spub fn %s(x: %[1]s) -> u32 {\n    match x {\n",
+			typ, a,
 			b, c, n.one("", "// "+n.word()+"\n", "// "+n.word()+"\n// "+n.word()+"\n"), n.snake())
-		p.Write(file, text+fmt.Sprintf("        %s::%s => %d,\n        %[1]s::%[4]s => %[3]d,\n    }\n}\n", typ, a, n.number(),
+		p.Write(file, text+fmt.Sprintf("        %s::%s => %d,\n        %[1]s::%[4]s => %[3]d,\n    }\n}\n", typ, a,
+			n.number(),
 			c))
 		return Failure{Command: "rustc " + n.one("--edition 2021 ", "--edition 2018 ") +
 			"--crate-type lib --emit metadata -o out.rmeta " + file,
@@ -215,7 +221,8 @@ var fifthSecond = []Family{
 	) Failure {
 		host := n.dashed() + ".test"
 		p.Sh(fmt.Sprintf("mkdir -p certs && for c in server other; do openssl req -x509 -newkey ec -pkeyopt "+
-			"ec_paramgen_curve:P-256 -nodes -keyout $c.key -out $c.pem -days 900 -subj /CN=%s -addext subjectAltName=DNS:%[1]s; "+
+			"ec_paramgen_curve:P-256 -nodes -keyout $c.key -out $c.pem -days 900 -subj /CN=%s -addext "+
+			"subjectAltName=DNS:%[1]s; "+
 			"done && mv other.pem bundle.pem && cat server.key server.pem > certs/both.pem && mv server.pem certs/ca.pem && "+
 			"rm *.key", host))
 		port := server(p, n, "https")
@@ -257,7 +264,8 @@ var fifthSecond = []Family{
 			Right: Plan{run(`sed -i 's/\[ \(\$[A-Z0-9_]*\) /[ "\1" /' %s`, script)}}
 	}},
 	{"sh: time limit of a step too short", []string{"sh"}, func(p *place.Place, n *names) Failure {
-		script, file, first, second := "./"+n.dashed()+".sh", n.one("limits.conf", "conf/"+n.word()+".conf"), n.word(), n.word()
+		script, file, first, second := "./"+n.dashed()+".sh", n.one("limits.conf", "conf/"+n.word()+".conf"), n.word(),
+			n.word()
 		slow, limits := first, map[string]string{first: "5", second: "5"}
 		if n.r.IntN(2) == 0 {
 			slow = second
@@ -265,14 +273,16 @@ var fifthSecond = []Family{
 		limits[slow] = "0." + fmt.Sprint(1+n.r.IntN(3))
 		p.Write(file, fmt.Sprintf("%s_limit=%s\n%s_limit=%s\n", first, limits[first], second, limits[second]))
 		p.Write(script, fmt.Sprintf("#!/bin/sh\n. ./%s\nfor step in %s %s; do\n  eval limit=\\$${step}_limit\n"+
-			"  timeout $limit sleep 0.4 || { echo \"step $step was stopped after $limit s, the limit in %[1]s\"; exit 1; }\ndone\n",
+			"  timeout $limit sleep 0.4 || { echo \"step $step was stopped after $limit s, the limit in %[1]s\"; exit 1; "+
+			"}\ndone\n",
 			file, first, second))
 		return Failure{Command: script, Right: Plan{run("sed -i 's/^%s_limit=.*/%[1]s_limit=60/' %s", slow, file)}}
 	}},
 	{"sh: slash in a text to put in", []string{"sh", "sed"}, func(p *place.Place, n *names) Failure {
 		script, file, mark := "./"+n.one("", "bin/")+n.dashed()+".sh", n.word()+".tmpl", upper(n.word())
 		p.Write(file, "root = @"+mark+"@\n")
-		p.Write(script, fmt.Sprintf("#!/bin/sh\nset -e\n%ssed \"s/@%s@/$1/\" %s\n", n.one("", "# "+n.word()+"\n"), mark, file))
+		p.Write(script, fmt.Sprintf("#!/bin/sh\nset -e\n%ssed \"s/@%s@/$1/\" %s\n", n.one("", "# "+n.word()+"\n"), mark,
+			file))
 		return Failure{Command: fmt.Sprintf("%s /%s/%s", script, n.one("srv", "opt", "var"), n.word()),
 			Right: Plan{run(`sed -i 's,s/@\([A-Z0-9]*\)@/$1/,s|@\1@|$1|,' %s`, script)}}
 	}},
@@ -304,7 +314,8 @@ var fifthSecond = []Family{
 			p.Write(file, n.version()+"\n")
 		}
 		// The error does not name the file: the kind of the project is in the situation.
-		p.Write(script, fmt.Sprintf("#!/bin/sh\nhas=$(sed -n '/^\\( *\"\\?version\\|[0-9]\\)/s/[^0-9]*\\([0-9.]*\\).*/\\1/p' %s)\n"+
+		p.Write(script, fmt.Sprintf("#!/bin/sh\nhas=$(sed -n '/^\\( "+
+			"*\"\\?version\\|[0-9]\\)/s/[^0-9]*\\([0-9.]*\\).*/\\1/p' %s)\n"+
 			"[ \"$has\" = \"$1\" ] || { echo \"the tag is $1, but the version is $has\"; exit 1; }\n", file))
 		return Failure{Command: script + " " + version, Right: Plan{right}, Context: map[string]string{"project": kind}}
 	}},
@@ -376,7 +387,8 @@ var fifthSecond = []Family{
 		for range n.r.IntN(3) {
 			messages += fmt.Sprintf("msgid %q\nmsgstr %q\n\n", n.word(), n.word())
 		}
-		p.Write(file, fmt.Sprintf("msgid \"\"\nmsgstr \"Content-Type: text/plain; charset=UTF-8\\n\"\n\nmsgid %q\nmsgstr %q\n\n"+
+		p.Write(file, fmt.Sprintf("msgid \"\"\nmsgstr \"Content-Type: text/plain; charset=UTF-8\\n\"\n\nmsgid "+
+			"%q\nmsgstr %q\n\n"+
 			"%smsgid %[1]q\nmsgstr %[4]q\n", text, n.word(), messages, n.word()))
 		return Failure{Command: fmt.Sprintf("msgfmt %s-o %s.mo %s", n.one("", "-v ", "-c "), n.word(), file),
 			Right: Plan{run("msguniq --use-first -o %[1]s %[1]s", file)}}
@@ -397,7 +409,8 @@ var fifthSecond = []Family{
 			Right: Plan{line(".shellcheckrc", "disable="+code)}}
 	}},
 	{"systemd: path of a program is relative", []string{"systemd-analyze"}, func(p *place.Place, n *names) Failure {
-		file, program := n.one("", "deploy/", n.word()+"/")+n.dashed()+".service", n.one("bin/", n.word()+"/")+n.dashed()+".sh"
+		file, program := n.one("", "deploy/", n.word()+"/")+n.dashed()+".service", n.one("bin/",
+			n.word()+"/")+n.dashed()+".sh"
 		p.Write(program, "#!/bin/sh\n")
 		p.Write(file, fmt.Sprintf("[Unit]\nDescription=%s\n\n[Service]\n%sExecStart=%s %s\n", n.word(),
 			n.one("", "Type=simple\n"), program, n.word()))
@@ -415,7 +428,7 @@ func wheel(name, version, requires string, n *names) string {
 		{info + "RECORD", name + ".py,,\n" + info + "METADATA,,\n" + info + "WHEEL,,\n" + info + "RECORD,,\n"}})
 }
 
-// server writes a program that serves on a port in the background, for two seconds at most, and its settings.
+// server writes a program that serves on a port in the background, for 20 seconds at most, and its settings.
 func server(p *place.Place, n *names, kind string) (port int) {
 	port = 30000 + n.r.IntN(2500)
 	p.Write("server.conf", fmt.Sprintf("name=%s\nport=%d\nkind=%s\n", n.word(), port, kind))
@@ -450,7 +463,7 @@ if child:
     with open('server.pid', 'w') as f:
         f.write(str(child))
     os._exit(0)
-signal.alarm(2)
+signal.alarm(20)
 null = os.open('/dev/null', os.O_RDWR)
 for fd in 0, 1, 2:
     os.dup2(null, fd)

@@ -43,7 +43,8 @@ func calls(way string) (out Plan) {
 	return out
 }
 
-var forFifth = []string{"go", "gcc", "make", "cmake", "ninja", "openssl", "ssh-keygen", "sqlite3", "node", "npm", "java",
+var forFifth = []string{"go", "gcc", "make", "cmake", "ninja", "openssl", "ssh-keygen", "sqlite3", "node", "npm",
+	"java",
 	"javac", "perl", "rustc", "cargo", "tar", "xz", "jq", "dpkg-deb", "msgfmt", "shellcheck", "systemd-analyze"}
 
 // fifthRepairs are the repairs that the actor has for the set fifth in addition to the catalogue.
@@ -63,7 +64,8 @@ var fifthRepairs = slices.Concat(
 		"go mod edit -replace=<2>/internal/<3>=./<2>/internal/<3>", "sed -i 's#/internal/<3>\"#/<3>\"#' <1>/main.go"),
 
 	seen(forC, `@link\.rsp`, "append link.rsp: -fsanitize=address", "append link.rsp: -fsanitize=undefined",
-		"append link.rsp: --coverage", "append link.rsp: -fopenmp", "append link.rsp: -lm", "append link.rsp: -lgcov -lpthread",
+		"append link.rsp: --coverage", "append link.rsp: -fopenmp", "append link.rsp: -lm",
+		"append link.rsp: -lgcov -lpthread",
 		"append link.rsp: -Wl,--no-as-needed", "sed -i '/^-s/d' link.rsp", "append link.rsp: -static"),
 	seen(forMake, `(grep): ([\w.-]+): No such file`, "sed -i '1i .ONESHELL:' Makefile",
 		"sed -i '1i .PHONY: all' Makefile", "sed -i '1i SHELL = /bin/bash' Makefile", "sed -i 's/^\\tcd /\\t@cd /' Makefile",
@@ -80,7 +82,8 @@ var fifthRepairs = slices.Concat(
 		"sed -i 's/VERSION <2>/VERSION <2>.0/' <1>", "sed -i '1i cmake_policy(VERSION 3.10)' <1>",
 		"append <1>: cmake_policy(SET CMP0048 NEW)"),
 	seen(forCmake, `cmake --preset (\S+)`, "cp CMakePresets.json CMakeUserPresets.json",
-		`sed -i 's/"version": [0-9]*/"version": 3/' CMakePresets.json`, "sed -i 's/VERSION 3.20/VERSION 3.25/' CMakeLists.txt",
+		`sed -i 's/"version": [0-9]*/"version": 3/' CMakePresets.json`,
+		"sed -i 's/VERSION 3.20/VERSION 3.25/' CMakeLists.txt",
 		`sed -i 's/"version": [0-9]*/"version": "3"/' CMakePresets.json`, `sed -i '/"version"/d' CMakePresets.json`,
 		`sed -i 's/"name": "<1>"/"name": "default"/' CMakePresets.json`),
 	seen(forCmake, `-B (\S+)`, "rm -rf <1>", "mkdir -p <1>"),
@@ -88,13 +91,15 @@ var fifthRepairs = slices.Concat(
 		`sed -i 's#^build <1>:#build | <1>:#' build.ninja`, "rm -f <1>", `sed -i '/^default/d' build.ninja`,
 		"sed -i '1i ninja_required_version = 1.5' build.ninja", "ninja -t clean", "ninja -t restat"),
 
-	seen(forGit, `git push`, "git pull -q --rebase", "git push -q --force-with-lease", "git fetch -q", "git pull -q --ff-only",
+	seen(forGit, `git push`, "git pull -q --rebase", "git push -q --force-with-lease", "git fetch -q",
+		"git pull -q --ff-only",
 		"git reset -q --hard @{upstream}", "git config push.default current", "git push -q --set-upstream origin HEAD",
 		"git pull -q --no-rebase"),
 	seen(forGit, `-F (\S+)\n(?s:.*)branch (\S*?([A-Z]+-\d+)\S*),`, "sed -i '1s/^/<3>: /' <1>", "sed -i '1s/^/<3> /' <1>",
 		"append <1>: <3>", "git branch -m <3>", "git config commit.template <1>", "sed -i '1s/^/[<3>] /' <1>",
 		"sed -i 's/^Change/fix: change/' <1>"),
-	seen(forGit, `pre-commit: (\S+) has`, "git rm -q --cached <1> ;; append .gitignore: <1>", "git rm -q -f <1>", "gzip -k <1>",
+	seen(forGit, `pre-commit: (\S+) has`, "git rm -q --cached <1> ;; append .gitignore: <1>", "git rm -q -f <1>",
+		"gzip -k <1>",
 		"append .gitignore: <1>", "git config core.bigFileThreshold 1k", "git config http.postBuffer 524288000",
 		"echo '<1> binary' >> .gitattributes", "rm -f <1> ;; git add -A"),
 	seen(forGit, `git add (\S+?(\.\w+)) && `, `sed -i 's/\r$//' <1>`, "echo '*<2> -text' >> .gitattributes",
@@ -108,11 +113,13 @@ var fifthRepairs = slices.Concat(
 		"git config --global <2> true", "git config --unset-all <1>", "git init -q", "rm -f .git/config.lock"),
 	seen(forGit, `tag '(\S+)' already exists`, "git tag -d <1>", "git fetch -q --tags --force", "git checkout -q <1>",
 		"git pack-refs --all", "git tag <1>-2", "git branch -q -D <1>"),
-	seen(forGit, `git apply (?:--?\w+ )?(\S+)`, "git config apply.ignoreWhitespace change", "git config apply.whitespace fix",
+	seen(forGit, `git apply (?:--?\w+ )?(\S+)`, "git config apply.ignoreWhitespace change",
+		"git config apply.whitespace fix",
 		"git config core.whitespace cr-at-eol", `sed -i 's/\r$//' <1>`, `sed -i 's/[ \t]*$//' <1>`,
 		"git config core.autocrlf input", "git config diff.ignoreSubmodules all"),
 	seen(forGit, `signingkey`, "find $HOME/.ssh -name '*.pub' ;; git config user.signingkey {output}",
-		"git config commit.gpgsign false", "git config gpg.format openpgp", "git config user.signingkey $HOME/.ssh/id_rsa.pub",
+		"git config commit.gpgsign false", "git config gpg.format openpgp",
+		"git config user.signingkey $HOME/.ssh/id_rsa.pub",
 		"find $HOME/.ssh -type f ! -name '*.pub' ;; git config gpg.ssh.defaultKeyCommand {output}",
 		"git config gpg.program gpg2", "git config gpg.ssh.allowedSignersFile .git/signers"),
 	seen(forGit, `(\S+) main\n(?s:.*)'(\S+)/(\S+?\.git)' does not appear`,
