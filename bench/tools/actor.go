@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -71,6 +72,7 @@ func work(t families.Task, root string, on place.Tools, m advisor) (out result, 
 	}
 	s := situation{Seen: families.Look(f.Command, output, p.Dir, p.Home()), context: on.Context(t.Family.Needs),
 		task: "Make this command pass: " + f.Command, at: start.Add(time.Duration(t.N) * between)}
+	maps.Copy(s.context, f.Context)
 	session := learner.NewSession("ana", fmt.Sprint("tools-", t.N), s.at)
 	session.Asked(s.task)
 	session.In(p.Dir, s.context)

@@ -29,7 +29,7 @@ type config struct {
 func main() {
 	var c config
 	flag.StringVar(&c.set, "set", "dev", "families: dev, reported, fresh, later, further, unseen, last, blind, "+
-		"situations, third or fourth")
+		"situations, third, fourth or fifth")
 	flag.StringVar(&c.seeds, "seeds", "1,2", "comma-separated")
 	flag.IntVar(&c.times, "times", 8, "how often each family occurs in a stream")
 	flag.StringVar(&c.arms, "arms", "", "comma-separated: which arms to run; empty: all")

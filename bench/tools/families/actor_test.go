@@ -9,15 +9,15 @@ import (
 	"github.com/mneme/mneme/bench/tools/place"
 )
 
-// In the set blind exactly one of the repairs that the actor has for a failure helps. In the sets situations, third and
-// fourth at least one helps, and no data is lost by the right one. Where data can be lost, another one that helps loses
+// In the set blind exactly one of the repairs that the actor has for a failure helps. In the sets situations, third,
+// fourth and fifth at least one helps, and no data is lost by the right one. Where data can be lost, another one that helps loses
 // it.
 func TestActorHasTheRepair(t *testing.T) {
 	if os.Getenv("MNEME_ALL_FAMILIES") == "" {
 		t.Skip("its compilers take long: only make soak runs it (MNEME_ALL_FAMILIES)")
 	}
 	on := place.Find()
-	for _, set := range []string{"blind", "situations", "third", "fourth"} {
+	for _, set := range []string{"blind", "situations", "third", "fourth", "fifth"} {
 		for i, f := range Sets[set] {
 			t.Run(set+"/"+f.Name, func(t *testing.T) {
 				if !on.Has(f.Needs) {

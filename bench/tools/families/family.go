@@ -23,6 +23,8 @@ type Failure struct {
 	Right   Plan
 	// Keeps is a command that passes as long as no data is lost. If it is empty, no repair of the actor loses data.
 	Keeps string
+	// Context has more fields of the situation, as an agent records it: a branch, for instance.
+	Context map[string]string
 }
 
 // Task is one failure in a separate place. The same seed makes the same task.
@@ -54,8 +56,8 @@ func (t Task) Prepare(root string, on place.Tools) (p *place.Place, f Failure, o
 // Sets are the families for development, those for reports, and those written after the rules: the fresh ones showed
 // what to change, the later ones were written after these changes. So it went on with the further, the unseen and the
 // last ones, which are of other tools. The blind ones are by an author who did not know the rules. Those of
-// situations need repairs whose arguments depend on the situation. Those of third and of fourth are by two other
-// authors who had not read the rules.
+// situations need repairs whose arguments depend on the situation. Those of third, of fourth and of fifth are by
+// three other authors who had not read the rules.
 var Sets = map[string][]Family{
 	"dev":        devFamilies,
 	"reported":   concat(goFamilies, cFamilies, gitFamilies, scriptFamilies),
@@ -68,6 +70,7 @@ var Sets = map[string][]Family{
 	"situations": concat(situationsFirst, situationsSecond),
 	"third":      thirdFamilies,
 	"fourth":     concat(fourthFirst, fourthSecond),
+	"fifth":      concat(fifthFirst, fifthSecond),
 }
 
 func concat(lists ...[]Family) (out []Family) {

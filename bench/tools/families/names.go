@@ -96,4 +96,6 @@ var words = map[string][]string{
 		marble obsidian pumice quartzite rhyolite slate talc tuff breccia gypsum shale zircon opal`),
 	"fourth": strings.Fields(`alpaca brocade calico damask eyelet flannel gabardine hessian ikat jersey khaki lace muslin
 		nankeen organza percale ramie sateen twill velvet worsted taffeta tweed poplin`),
+	"fifth": strings.Fields(`albedo apogee asteroid aurora azimuth cepheid comet corona cosmos eclipse equinox galaxy halo
+		meteor nebula nova orbit parallax perigee pulsar quasar solstice umbra zenith`),
 }

@@ -53,7 +53,8 @@ func (s Seen) programs() (out []string) {
 	for _, p := range []string{"go", "gcc", "make", "git", "python3", "npm", "node", "gzip", "sqlite3",
 		"ssh-keygen", "tar", "perl", "bash", "cmake", "openssl", "jq", "patch",
 		"ln", "sed", "sort", "javac", "base64", "g++", "iconv", "ninja", "mkdir", "ar", "msgfmt", "cp",
-		"comm", "cmp", "rustc", "cargo", "ssh", "sha256sum", "java", "pkg-config", "dpkg-deb"} {
+		"comm", "cmp", "rustc", "cargo", "ssh", "sha256sum", "java", "pkg-config", "dpkg-deb", "xz", "shellcheck",
+		"systemd-analyze"} {
 		if regexp.MustCompile(`(^|[\s;])` + regexp.QuoteMeta(p) + `\s`).MatchString(s.Command) {
 			out = append(out, p)
 		}
@@ -264,6 +265,8 @@ func repairsFor(set string) []repair {
 		return slices.Concat(catalogue, thirdRepairs)
 	case "fourth":
 		return slices.Concat(catalogue, fourthRepairs)
+	case "fifth":
+		return slices.Concat(catalogue, fifthRepairs, fifthMore)
 	case "blind":
 		return slices.Concat(catalogue, blindRepairs, blindMore)
 	}

@@ -29,7 +29,8 @@ func Find() Tools {
 		"patch": "", "diff": "", "ln": "", "sed": "", "sort": "", "javac": "", "base64": "", "g++": "", "iconv": "",
 		"ninja": "", "mkdir": "", "ar": "", "msgfmt": "", "cp": "", "comm": "", "cmp": "",
 		"find": "", "xargs": "", "rustc": "--version", "cargo": "--version", "ssh": "",
-		"sha256sum": "", "java": "", "jar": "", "pkg-config": "", "dpkg-deb": ""} {
+		"sha256sum": "", "java": "", "jar": "", "pkg-config": "", "dpkg-deb": "",
+		"curl": "", "xz": "", "shellcheck": "", "systemd-analyze": ""} {
 		at, err := exec.LookPath(name)
 		if err != nil {
 			continue
