@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"strings"
 	"time"
 
@@ -266,8 +268,8 @@ func Bind(ctx context.Context, tx pgx.Tx, tenant string, search bool, limits Lim
 	return nil
 }
 
-// IsUnavailable reports whether err means that Postgres could not be reached or is going down, so that a later
-// attempt can succeed. A statement ended at its limit (IsTimeout) does not count.
+// IsUnavailable reports whether err means that Postgres could not be reached, is going down, or was lost during a
+// statement, so that a later attempt can succeed. A statement ended at its limit (IsTimeout) does not count.
 func IsUnavailable(err error) bool {
 	if IsTimeout(err) {
 		return false
@@ -278,7 +280,9 @@ func IsUnavailable(err error) bool {
 		return class == "08" || class == "53" || class == "57" || class == "40"
 	}
 	var connErr *pgconn.ConnectError
-	return errors.As(err, &connErr) || pgconn.SafeToRetry(err) || pgconn.Timeout(err)
+	var lost *net.OpError
+	return errors.As(err, &connErr) || pgconn.SafeToRetry(err) || pgconn.Timeout(err) ||
+		errors.As(err, &lost) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // EachRow reads the rows of a query within the filter's tenant. It scans each into the same variables and then
