@@ -235,6 +235,11 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 		{"row-level security disabled", sql(`ALTER TABLE entities DISABLE ROW LEVEL SECURITY`),
 			sql(`ALTER TABLE entities ENABLE ROW LEVEL SECURITY`),
 			"row_level_security", doctor.CheckFail, "entities", "ENABLE ROW LEVEL SECURITY"},
+		{"a policy that shows every tenant", sql(`CREATE POLICY everything ON entities FOR SELECT USING (true)`),
+			sql(`DROP POLICY everything ON entities`), "row_level_security", doctor.CheckFail, "entities", "DROP POLICY"},
+		{"a policy that admits every tenant's rows", sql(`CREATE POLICY anything ON jobs FOR INSERT TO mneme_app
+			WITH CHECK (tenant <> '')`),
+			sql(`DROP POLICY anything ON jobs`), "row_level_security", doctor.CheckFail, "jobs", "DROP POLICY"},
 		{"a history that can be overwritten",
 			sql(`ALTER TABLE memory_history DISABLE TRIGGER memory_history_append_only`),
 			sql(`ALTER TABLE memory_history ENABLE TRIGGER memory_history_append_only`), "append_only",

@@ -117,8 +117,12 @@ func (s *DB) Ping(ctx context.Context) error { return s.Pool.Ping(ctx) }
 func (s *DB) check(ctx context.Context) error {
 	var bypass bool
 	err := s.Pool.QueryRow(ctx, `
-		SELECT rolsuper OR rolbypassrls
-		FROM pg_roles
+		SELECT rolsuper OR rolbypassrls OR EXISTS (
+			SELECT
+			FROM pg_class c
+			WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p')
+				AND pg_has_role(r.oid, c.relowner, 'MEMBER')) -- policies do not bind an owner
+		FROM pg_roles r
 		WHERE rolname = current_user`).Scan(&bypass)
 	if err != nil {
 		var pgErr *pgconn.PgError
@@ -128,7 +132,7 @@ func (s *DB) check(ctx context.Context) error {
 		return err
 	}
 	if bypass {
-		return fmt.Errorf("role %s can bypass row-level security", AppRole)
+		return fmt.Errorf("role %s can bypass row-level security: `mneme doctor` (database_role) says how", AppRole)
 	}
 	var applied int64
 	err = s.Pool.QueryRow(ctx, `
