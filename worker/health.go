@@ -205,13 +205,20 @@ func (h *health) register(mux *http.ServeMux) {
 	})
 }
 
+// newServer returns a server that no client can hold: one that sends its request slowly, does not read the answer, or
+// keeps its connection without asking again is disconnected.
+func newServer(handler http.Handler) *http.Server {
+	return &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
+		WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
+}
+
 // serve answers what has been registered, until it is stopped.
 func serve(address string, mux *http.ServeMux, log *slog.Logger) (stop func(), err error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("health endpoint: %w", err)
 	}
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+	server := newServer(mux)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

@@ -88,3 +88,18 @@ func TestTheApplicationMustNotHaveTheOwnersRights(t *testing.T) {
 	require.NoError(t, err)
 	s.Close()
 }
+
+// A URL that cannot be parsed is not quoted: it has a password.
+func TestErrorsContainNoPassword(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{"host=127.0.0.1 password = 'hunter2 secret' port=x",
+		"postgres://u:hunter2secret@127.0.0.1:port/x", "postgres//u:hunter2secret@127.0.0.1/x",
+		"postgres://u:hun%ter2secret@127.0.0.1/x"} {
+		_, err := migrations.Up(ctx, address)
+		require.ErrorContains(t, err, "cannot be parsed")
+		require.NotContains(t, err.Error(), "ter2")
+		_, err = migrations.List(ctx, address)
+		require.ErrorContains(t, err, "cannot be parsed")
+		require.NotContains(t, err.Error(), "ter2")
+	}
+}
