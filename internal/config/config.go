@@ -3,7 +3,6 @@ package config
 import (
 	"bufio"
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,9 +16,7 @@ import (
 
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/contrib/envconfig"
-	"go.temporal.io/sdk/converter"
 	tlog "go.temporal.io/sdk/log"
-	"go.temporal.io/sdk/temporal"
 
 	"github.com/mneme/mneme/activities/step"
 	"github.com/mneme/mneme/api"
@@ -102,7 +99,9 @@ type Config struct {
 	TemporalEnv envconfig.EnvLookup
 
 	PayloadKey []byte // 32 bytes; if empty, payloads are not encrypted
-	TrustKey   []byte // 32 bytes; if empty, unsigned trust contexts are accepted
+	// ReadKeys are further keys of payloads, which only decrypt: those of earlier payloads, and the one to come.
+	ReadKeys [][]byte
+	TrustKey []byte // 32 bytes; if empty, unsigned trust contexts are accepted
 }
 
 // Load reads the environment. Variables that are not set are looked up in the env file that
@@ -188,6 +187,7 @@ func Load() (Config, error) {
 		GlobalKinds: e.globalKinds(),
 
 		PayloadKey: e.key("MNEME_PAYLOAD_KEY"),
+		ReadKeys:   e.keys("MNEME_PAYLOAD_READ_KEYS"),
 		TrustKey:   e.key("MNEME_TRUST_KEY"),
 	}
 	if most := int(step.MaxStall / time.Second); modelSeconds >= most {
@@ -303,7 +303,7 @@ func (c Config) DialTemporal(
 		return nil, fmt.Errorf("temporal settings: %w", err)
 	}
 	options.Logger = tlog.NewStructuredLogger(log)
-	if err := Encrypt(&options, c.PayloadKey); err != nil {
+	if err := Encrypt(&options, c.PayloadKey, c.ReadKeys...); err != nil {
 		return nil, err
 	}
 	for _, fn := range change {
@@ -316,22 +316,6 @@ func (c Config) DialTemporal(
 		return nil, fmt.Errorf("reach Temporal at %s: %w", options.HostPort, err)
 	}
 	return dialed, nil
-}
-
-// Encrypt makes a client encrypt its payloads with the key; an empty key changes nothing.
-func Encrypt(options *client.Options, key []byte) error {
-	if len(key) == 0 {
-		return nil
-	}
-	codec, err := newEncryptingCodec(key)
-	if err != nil {
-		return err
-	}
-	options.DataConverter = converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), codec)
-	options.FailureConverter = temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{
-		DataConverter: options.DataConverter, EncodeCommonAttributes: true,
-	})
-	return nil
 }
 
 // loadStackEnv sets the variables of the nearest .local/env that the environment does not have.
@@ -474,18 +458,4 @@ func (r *reader) callers(name string) workflows.Callers {
 		r.problems = append(r.problems, name+": "+err.Error())
 	}
 	return out
-}
-
-// key reads 32 bytes in base64.
-func (r *reader) key(name string) []byte {
-	v := os.Getenv(name)
-	if v == "" {
-		return nil
-	}
-	key, err := base64.StdEncoding.DecodeString(v)
-	if err != nil || len(key) != 32 {
-		r.problems = append(r.problems, name+" must be 32 bytes in base64")
-		return nil
-	}
-	return key
 }
