@@ -372,6 +372,9 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 			sql(`INSERT INTO learning_watermarks (tenant, agent_id, workflow, at, memory_id, run_at)
 				SELECT tenant, agent_id, 'attempts', now(), id, now() FROM memories WHERE type = 'episodic' LIMIT 1`),
 			"evidence_waiting", doctor.CheckWarn, "1 scopes of tenant " + tenant, "`mneme schedules list`"},
+		{"evidence that cannot be read", sql(`REVOKE SELECT ON learning_watermarks FROM mneme_app`),
+			sql(`GRANT SELECT ON learning_watermarks TO mneme_app`), "evidence_waiting", doctor.CheckFail,
+			"it could not be checked", "log"},
 		// The last one, because a server takes a while until a removed attribute can be used again.
 		{"a search attribute missing", func() {
 			_, err := p.temporal.OperatorService().RemoveSearchAttributes(ctx,
