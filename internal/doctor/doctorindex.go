@@ -218,7 +218,11 @@ func (d *Doctor) indexDrift(ctx context.Context) (verdict, error) {
 }
 
 // countBoth counts a tenant's live memories and its points.
-func (d *Doctor) countBoth(ctx context.Context, g vectorindex.Generation, tenant string) (live, points int64, err error) {
+func (d *Doctor) countBoth(
+	ctx context.Context,
+	g vectorindex.Generation,
+	tenant string,
+) (live, points int64, err error) {
 	if live, err = d.Store.LiveCount(ctx, tenant); err == nil {
 		points, err = d.index.Count(ctx, g, tenant)
 	}
