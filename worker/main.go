@@ -36,6 +36,7 @@ var version = ""
 func main() {
 	config.CollectGarbageLess()
 	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
+	slog.SetDefault(log) // also for package log, to which libraries report
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, log); err != nil {
