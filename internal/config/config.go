@@ -2,6 +2,7 @@ package config
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -117,7 +118,7 @@ func Load() (Config, error) {
 		Slots:         e.number("MNEME_ACTIVITY_SLOTS", 0),
 		StickyRuns:    e.number("MNEME_WORKFLOW_CACHE", 500),
 		TaskQueue:     e.text("MNEME_TASK_QUEUE", api.TaskQueue),
-		Namespace:     e.text("TEMPORAL_NAMESPACE", client.DefaultNamespace),
+		Namespace:     namespace(),
 		TemporalUI:    e.text("TEMPORAL_UI_URL", ""),
 		HealthAddress: e.text("MNEME_HEALTH_ADDR", "127.0.0.1:8085"),
 
@@ -316,6 +317,16 @@ func (c Config) DialTemporal(
 		return nil, fmt.Errorf("reach Temporal at %s: %w", options.HostPort, err)
 	}
 	return dialed, nil
+}
+
+// namespace returns the namespace that DialTemporal uses. It may come from a profile in a file of Temporal's. A file
+// that cannot be read is an error of DialTemporal.
+func namespace() string {
+	profile, err := envconfig.LoadClientConfigProfile(envconfig.LoadClientConfigProfileOptions{})
+	if err != nil {
+		return cmp.Or(os.Getenv("TEMPORAL_NAMESPACE"), client.DefaultNamespace)
+	}
+	return cmp.Or(profile.Namespace, client.DefaultNamespace)
 }
 
 // loadStackEnv sets the variables of the nearest .local/env that the environment does not have.
