@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -215,6 +216,18 @@ func Load() (Config, error) {
 // NewBrain builds the brain that the configuration names. A local embedding model is read, and downloaded first if
 // only its name is known; progress goes to standard error.
 func (c Config) NewBrain(ctx context.Context) (inference.Brain, error) {
+	brain, err := c.newBrain(ctx)
+	if err == nil && !modelName.MatchString(brain.Embedder.Model().Name) {
+		return inference.Brain{}, errors.New("the name of the embedding model must be at most 128 letters, digits and " +
+			"the characters . _ : / @ + -, and begin with a letter or digit: the index is named after it")
+	}
+	return brain, err
+}
+
+// modelName matches the names of embedding models that the database accepts (index_generations).
+var modelName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$`)
+
+func (c Config) newBrain(ctx context.Context) (inference.Brain, error) {
 	brain := rules.New()
 	if c.Embedder == "local" {
 		if c.Local.Dir == "" && c.Local.Model == "" {
