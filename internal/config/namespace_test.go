@@ -10,8 +10,8 @@ import (
 	"github.com/mneme/mneme/internal/config"
 )
 
-// Temporal's client also reads a file with profiles. Search attributes, schedules and the doctor's questions must be for
-// the namespace that the client uses: runs in a namespace without the attributes make no progress.
+// Temporal's client also reads a file with profiles. Search attributes, schedules and the doctor's questions must be
+// for the namespace that the client uses: runs in a namespace without the attributes make no progress.
 func TestTheNamespaceIsThatOfTheClient(t *testing.T) {
 	dir := clean(t)
 	t.Setenv("HOME", dir)

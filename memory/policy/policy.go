@@ -180,8 +180,8 @@ func (p *Policy) Apply(cl memory.Classification, in Input) (memory.Classificatio
 //   - a derived memory is trusted no more than its sources
 //
 // No rule can set the tenant or the agent. Tier and typology follow from the type, so that an episode is never
-// persistent. A rule whose condition cannot be evaluated counts as not matching. If it takes too long, which a long text
-// can bring about, it may hold: then the rule raises the sensitivity, and sets nothing else.
+// persistent. A rule whose condition cannot be evaluated counts as not matching. If it takes too long, which a long
+// text can bring about, it may hold: then the rule raises the sensitivity, and sets nothing else.
 func (p *Policy) Explain(cl memory.Classification, in Input) Explanation {
 	in.Visibility, in.Principal = cmp.Or(in.Visibility, schema.VisibilityPrivate), in.Principal.Owner()
 	e := Explanation{Policy: p.Hash(), Matched: []string{}, Problems: []RuleProblem{}}
