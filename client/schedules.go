@@ -166,7 +166,8 @@ func (s Schedules) check(specs []ScheduleSpec) error {
 
 // Apply creates missing schedules and updates those that differ from their specs. A paused schedule stays paused and
 // keeps its note, which gives the reason. Schedules without a spec are not changed. For a schedule of another task
-// queue, Apply returns ErrScheduleElsewhere and changes nothing, unless TakeOver is set. Apply may be called repeatedly and concurrently.
+// queue, Apply returns ErrScheduleElsewhere and changes nothing, unless TakeOver is set. Apply may be called repeatedly
+// and concurrently.
 func (s Schedules) Apply(ctx context.Context, specs []ScheduleSpec) ([]AppliedSchedule, error) {
 	if err := s.check(specs); err != nil {
 		return nil, err
