@@ -166,10 +166,16 @@ func (s Schedules) check(specs []ScheduleSpec) error {
 
 // Apply creates missing schedules and updates those that differ from their specs. A paused schedule stays paused and
 // keeps its note, which gives the reason. Schedules without a spec are not changed. For a schedule of another task
-// queue, Apply returns ErrScheduleElsewhere unless TakeOver is set. Apply may be called repeatedly and concurrently.
+// queue, Apply returns ErrScheduleElsewhere and changes nothing, unless TakeOver is set. Apply may be called repeatedly
+// and concurrently.
 func (s Schedules) Apply(ctx context.Context, specs []ScheduleSpec) ([]AppliedSchedule, error) {
 	if err := s.check(specs); err != nil {
 		return nil, err
+	}
+	for _, spec := range specs { // nothing is changed if one of them may not be
+		if err := s.checkQueue(ctx, spec); err != nil {
+			return nil, fmt.Errorf("schedule %s: %w", spec.Name, err)
+		}
 	}
 	out := make([]AppliedSchedule, 0, len(specs))
 	for _, spec := range specs {
@@ -180,6 +186,25 @@ func (s Schedules) Apply(ctx context.Context, specs []ScheduleSpec) ([]AppliedSc
 		out = append(out, done)
 	}
 	return out, nil
+}
+
+// checkQueue returns ErrScheduleElsewhere if a schedule would be moved from another task queue without TakeOver.
+func (s Schedules) checkQueue(ctx context.Context, spec ScheduleSpec) error {
+	described, err := s.Client.ScheduleClient().GetHandle(ctx, s.id(spec.Name)).Describe(ctx)
+	if missing(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return s.elsewhere(described.Schedule)
+}
+
+func (s Schedules) elsewhere(there client.Schedule) error {
+	if queue := taskQueueOf(there); queue != s.TaskQueue && queue != "" && !s.TakeOver {
+		return fmt.Errorf("task queue %s: %w", queue, ErrScheduleElsewhere)
+	}
+	return nil
 }
 
 func (s Schedules) apply(ctx context.Context, spec ScheduleSpec) (AppliedSchedule, error) {
@@ -202,8 +227,8 @@ func (s Schedules) apply(ctx context.Context, spec ScheduleSpec) (AppliedSchedul
 	if out.Changed = s.differences(described.Schedule, spec); len(out.Changed) == 0 {
 		return out, nil
 	}
-	if queue := taskQueueOf(described.Schedule); queue != s.TaskQueue && queue != "" && !s.TakeOver {
-		return out, fmt.Errorf("task queue %s: %w", queue, ErrScheduleElsewhere)
+	if err := s.elsewhere(described.Schedule); err != nil {
+		return out, err
 	}
 	out.Outcome = ScheduleUpdated
 	return out, handle.Update(ctx,

@@ -45,7 +45,7 @@ const (
 //
 // Readiness (/readyz) shows whether the installation keeps up with its work. Temporal's tasks do not come through this
 // endpoint, so the worker keeps working if readiness fails. It is for operators and for rollouts, which should not
-// replace the next worker while the current ones make no progress. Most of its checks are about the installation and
+// replace the next worker while the current ones make no progress. A worker that starts or stops is not ready. Most of its checks are about the installation and
 // not about this worker, so all workers report the same, and a rollout that should fix a backlog must be told to
 // continue. A schedule that an operator paused is not a failure.
 type health struct {
@@ -57,7 +57,8 @@ type health struct {
 	indexLag  time.Duration // how late the index may be; 0: without limit
 	now       func() time.Time
 
-	died atomic.Pointer[string] // why the worker's loop has ended
+	died  atomic.Pointer[string] // why the worker's loop has ended
+	phase atomic.Pointer[string] // why it is not ready although it is alive: it starts or stops
 
 	mu        sync.Mutex // for one check at a time
 	checkedAt time.Time
@@ -82,6 +83,22 @@ func openHealth(ctx context.Context, database pg.Config) (*store.Store, error) {
 func (h *health) ended(err error) {
 	why := err.Error()
 	h.died.CompareAndSwap(nil, &why)
+}
+
+// Phases of a worker.
+const (
+	starting = "the worker is starting"
+	stopping = "the worker is stopping"
+	running  = ""
+)
+
+// enter records the worker's phase.
+func (h *health) enter(phase string) {
+	if phase == running {
+		h.phase.Store(nil)
+		return
+	}
+	h.phase.Store(&phase)
 }
 
 // unready returns every reason why this installation is not ready, in a fixed order, or none. The answer is at most
@@ -190,6 +207,10 @@ func (h *health) register(mux *http.ServeMux) {
 		_, _ = fmt.Fprintln(w, "ok")
 	})
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
+		if phase := h.phase.Load(); phase != nil {
+			http.Error(w, *phase, http.StatusServiceUnavailable)
+			return
+		}
 		reasons := h.unready(r.Context())
 		if why := h.died.Load(); why != nil {
 			reasons = append([]string{"the worker has stopped: " + *why}, reasons...)
@@ -205,13 +226,20 @@ func (h *health) register(mux *http.ServeMux) {
 	})
 }
 
+// newServer returns a server that no client can hold: one that sends its request slowly, does not read the answer, or
+// keeps its connection without asking again is disconnected.
+func newServer(handler http.Handler) *http.Server {
+	return &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
+		WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
+}
+
 // serve answers what has been registered, until it is stopped.
 func serve(address string, mux *http.ServeMux, log *slog.Logger) (stop func(), err error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("health endpoint: %w", err)
 	}
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+	server := newServer(mux)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

@@ -36,6 +36,7 @@ var version = ""
 func main() {
 	config.CollectGarbageLess()
 	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
+	slog.SetDefault(log) // also for package log, to which libraries report
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, log); err != nil {
@@ -83,12 +84,6 @@ func run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	cfg.Gate = inference.NewGate(cfg.Concurrency)
-	brain, err := cfg.NewBrain(ctx)
-	if err != nil {
-		return err
-	}
-	brain = metrics.Count(brain)
 	temporal, err := cfg.DialTemporal(ctx, log, metrics.Client, traces.Client)
 	if err != nil {
 		return err
@@ -103,14 +98,31 @@ func run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer closeIndex()
-	// Recall finds nothing by vector before there is a generation. If the index is unavailable, it gets one later.
-	if _, err := vector.Ensure(ctx, st, index, brain.Embedder.Model(), time.Now()); err != nil {
-		log.Warn("vector index not ready", "index", index.Name(), "error", err)
-	}
 	schedules := mneme.Schedules{Client: temporal, Namespace: cfg.Namespace, TaskQueue: cfg.TaskQueue,
 		Index: index.Name()}
 	h := &health{store: healthStore, temporal: temporal, schedules: schedules, policies: policies,
 		jobAge: cfg.ReadyJobAge, indexLag: cfg.ReadyIndexLag, now: time.Now}
+	h.enter(starting)
+	mux := http.NewServeMux()
+	h.register(mux)
+	mux.Handle("GET /metrics", metrics.Handler(log))
+	// From here on the start may take long, if a model is read or the index is slow: the process is alive meanwhile.
+	stopHealth, err := serve(cfg.HealthAddress, mux, log)
+	if err != nil {
+		return err
+	}
+	defer stopHealth()
+
+	cfg.Gate = inference.NewGate(cfg.Concurrency)
+	brain, err := cfg.NewBrain(ctx)
+	if err != nil {
+		return err
+	}
+	brain = metrics.Count(brain)
+	// Recall finds nothing by vector before there is a generation. If the index is unavailable, it gets one later.
+	if _, err := vector.Ensure(ctx, st, index, brain.Embedder.Model(), time.Now()); err != nil {
+		log.Warn("vector index not ready", "index", index.Name(), "error", err)
+	}
 	fatal := make(chan error, 1)
 	options := cfg.WorkerOptions()
 	options.WorkerStopTimeout, options.Interceptors = stopTimeout, []interceptor.WorkerInterceptor{
@@ -147,14 +159,8 @@ func run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer watch(ctx, policies, cfg.PolicyFile)()
-	mux := http.NewServeMux()
-	h.register(mux)
-	mux.Handle("GET /metrics", metrics.Handler(log))
-	stopHealth, err := serve(cfg.HealthAddress, mux, log)
-	if err != nil {
-		return err
-	}
-	defer stopHealth()
+	h.enter(running)
+	defer h.enter(stopping)
 	log.Info("worker ready", "task_queue", cfg.TaskQueue, "activity_slots", cfg.ActivitySlots(),
 		"namespace", cfg.Namespace, "health", cfg.HealthAddress,
 		"brain", cfg.Brain, "embedder", brain.Embedder.Model().Name, "mode", cfg.Policy.Mode,

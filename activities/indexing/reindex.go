@@ -213,8 +213,8 @@ type verified struct {
 }
 
 // VerifyGeneration counts the points of every tenant against Postgres, and searches for a sample by its own vectors.
-// If a count differs while changes are pending, that proves nothing, and it fails: the next attempt finds the changes
-// written, and continues with the same tenant. If a sample has too few hits, the next attempt draws it again.
+// If it fails at a count, the next attempt continues with the same tenant. If a sample has too few hits, the next
+// attempt draws it again.
 func (a *Indexing) VerifyGeneration(ctx context.Context, in GenerationRequest) (api.VerifyResult, error) {
 	work, ctx := step.StartWork(ctx, verified{})
 	defer work.Stop()
@@ -248,24 +248,49 @@ func (a *Indexing) VerifyGeneration(ctx context.Context, in GenerationRequest) (
 
 // verify counts the points of one tenant, and searches for a sample if the tenant is one of the first.
 func (a *Indexing) verify(ctx context.Context, g vector.Generation, tenant string, at *verified) error {
-	var memories, points int64
-	err := step.RunLong(ctx, func() (err error) {
-		if memories, err = a.Store.CountEmbedded(ctx, tenant, g.Model); err == nil {
-			points, err = a.Index.Count(ctx, g, tenant) // another long statement if the index is in Postgres
-		}
-		return err
-	})
+	memories, points, err := a.countBoth(ctx, g, tenant)
 	if err != nil {
 		return err
-	}
-	if memories != points {
-		return fmt.Errorf("a tenant has %d memories to find and %d points", memories, points)
 	}
 	at.After, at.Tenants, at.Memories, at.Points = tenant, at.Tenants+1, at.Memories+memories, at.Points+points
 	if at.Tenants > sampleTenants {
 		return nil
 	}
 	return a.sample(ctx, g, tenant, &at.VerifyResult)
+}
+
+// countBoth counts a tenant's memories with a vector, and its points. It fails if they differ by more than was written
+// in the meantime: others may write all the time, so that the two counts are never of the same moment. The points are
+// counted again after the memories. Each memory that was there between the two counts has a point in the first or in
+// the second one, or a pending change.
+func (a *Indexing) countBoth(
+	ctx context.Context,
+	g vector.Generation,
+	tenant string,
+) (memories, points int64, err error) {
+	var again, pending int64
+	err = step.RunLong(ctx, func() (err error) {
+		if points, err = a.Index.Count(ctx, g, tenant); err == nil { // long statements if the index is in Postgres
+			memories, err = a.Store.CountEmbedded(ctx, tenant, g.Model)
+		}
+		return err
+	})
+	if err != nil || memories == points {
+		return memories, points, err
+	}
+	err = step.RunLong(ctx, func() (err error) {
+		if pending, err = a.Store.PendingChanges(ctx, tenant); err == nil {
+			again, err = a.Index.Count(ctx, g, tenant)
+		}
+		return err
+	})
+	if err != nil {
+		return memories, points, err
+	}
+	if memories < min(points, again)-pending || memories > max(points, again)+pending {
+		return memories, again, fmt.Errorf("a tenant has %d memories to find and %d points", memories, again)
+	}
+	return memories, again, nil
 }
 
 func (a *Indexing) sample(ctx context.Context, g vector.Generation, tenant string, out *api.VerifyResult) error {

@@ -235,6 +235,11 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 		{"row-level security disabled", sql(`ALTER TABLE entities DISABLE ROW LEVEL SECURITY`),
 			sql(`ALTER TABLE entities ENABLE ROW LEVEL SECURITY`),
 			"row_level_security", doctor.CheckFail, "entities", "ENABLE ROW LEVEL SECURITY"},
+		{"a policy that shows every tenant", sql(`CREATE POLICY everything ON entities FOR SELECT USING (true)`),
+			sql(`DROP POLICY everything ON entities`), "row_level_security", doctor.CheckFail, "entities", "DROP POLICY"},
+		{"a policy that admits every tenant's rows", sql(`CREATE POLICY anything ON jobs FOR INSERT TO mneme_app
+			WITH CHECK (tenant <> '')`),
+			sql(`DROP POLICY anything ON jobs`), "row_level_security", doctor.CheckFail, "jobs", "DROP POLICY"},
 		{"a history that can be overwritten",
 			sql(`ALTER TABLE memory_history DISABLE TRIGGER memory_history_append_only`),
 			sql(`ALTER TABLE memory_history ENABLE TRIGGER memory_history_append_only`), "append_only",
@@ -367,6 +372,9 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 			sql(`INSERT INTO learning_watermarks (tenant, agent_id, workflow, at, memory_id, run_at)
 				SELECT tenant, agent_id, 'attempts', now(), id, now() FROM memories WHERE type = 'episodic' LIMIT 1`),
 			"evidence_waiting", doctor.CheckWarn, "1 scopes of tenant " + tenant, "`mneme schedules list`"},
+		{"evidence that cannot be read", sql(`REVOKE SELECT ON learning_watermarks FROM mneme_app`),
+			sql(`GRANT SELECT ON learning_watermarks TO mneme_app`), "evidence_waiting", doctor.CheckFail,
+			"it could not be checked", "log"},
 		// The last one, because a server takes a while until a removed attribute can be used again.
 		{"a search attribute missing", func() {
 			_, err := p.temporal.OperatorService().RemoveSearchAttributes(ctx,

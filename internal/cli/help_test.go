@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/internal/cli/app"
+	"github.com/mneme/mneme/internal/config"
+	"github.com/mneme/mneme/schema"
 )
 
 // Global flags are listed once, and the help of each command refers to them.
@@ -53,4 +55,16 @@ func TestFlagErrors(t *testing.T) {
 		require.Equal(t, test.flag+": "+test.problem, fields[0].Error(), args)
 		require.NotContains(t, c.run(args...).is(app.ExitUsage).err, "strconv")
 	}
+}
+
+// The value of a flag that comes from the environment is its default, which help shows. A token is no default.
+func TestHelpShowsNoToken(t *testing.T) {
+	t.Setenv("MNEME_TRUST_TOKEN", "mt1.canary")
+	c := &cli{t: t, cfg: config.Config{Principal: schema.Principal{Tenant: "acme", Agent: "a"}}}
+	for _, args := range [][]string{{"help", "flags"}, {"recall", "--help"}, {"trust", "verify", "--help"}} {
+		o := c.run(args...).is(app.ExitOK)
+		require.NotContains(t, o.out+o.err, "canary", args)
+	}
+	o := c.run("help", "flags")
+	require.Contains(t, o.out+o.err, `(default "acme")`)
 }

@@ -97,6 +97,16 @@ func TestSchedulesCommands(t *testing.T) {
 	queue := c.cfg.TaskQueue
 	c.cfg.TaskQueue = "another-" + queue
 	require.Contains(t, c.run("schedules", "apply", quiet).is(app.ExitConflict).err, queue)
+	// A file that is refused changes nothing, also not what comes before the schedule that is another's.
+	topics := writeFile(t, "schedules: [{name: topics, every: 24h}]")
+	c.run("schedules", "apply", "--take-over", topics).is(app.ExitOK)
+	c.cfg.TaskQueue = queue
+	c.run("schedules", "apply", writeFile(t,
+		"schedules: [{name: drift, every: 36h}, {name: topics, every: 36h}]")).is(app.ExitConflict)
+	c.run("schedules", "list", "--json").is(app.ExitOK).json(&known)
+	require.Equal(t, "every 24h", known.Items[3].When, "drift")
+	c.run("schedules", "apply", "--take-over", topics).is(app.ExitOK)
+	c.cfg.TaskQueue = "another-" + queue
 	c.run("schedules", "apply", "--take-over", quiet).is(app.ExitOK)
 	c.cfg.TaskQueue = queue
 	c.run("schedules", "apply", "--take-over", quiet).is(app.ExitOK)

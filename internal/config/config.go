@@ -2,14 +2,15 @@ package config
 
 import (
 	"bufio"
+	"cmp"
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,9 +18,7 @@ import (
 
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/contrib/envconfig"
-	"go.temporal.io/sdk/converter"
 	tlog "go.temporal.io/sdk/log"
-	"go.temporal.io/sdk/temporal"
 
 	"github.com/mneme/mneme/activities/step"
 	"github.com/mneme/mneme/api"
@@ -102,7 +101,9 @@ type Config struct {
 	TemporalEnv envconfig.EnvLookup
 
 	PayloadKey []byte // 32 bytes; if empty, payloads are not encrypted
-	TrustKey   []byte // 32 bytes; if empty, unsigned trust contexts are accepted
+	// ReadKeys are further keys of payloads, which only decrypt: those of earlier payloads, and the one to come.
+	ReadKeys [][]byte
+	TrustKey []byte // 32 bytes; if empty, unsigned trust contexts are accepted
 }
 
 // Load reads the environment. Variables that are not set are looked up in the env file that
@@ -118,7 +119,7 @@ func Load() (Config, error) {
 		Slots:         e.number("MNEME_ACTIVITY_SLOTS", 0),
 		StickyRuns:    e.number("MNEME_WORKFLOW_CACHE", 500),
 		TaskQueue:     e.text("MNEME_TASK_QUEUE", api.TaskQueue),
-		Namespace:     e.text("TEMPORAL_NAMESPACE", client.DefaultNamespace),
+		Namespace:     namespace(),
 		TemporalUI:    e.text("TEMPORAL_UI_URL", ""),
 		HealthAddress: e.text("MNEME_HEALTH_ADDR", "127.0.0.1:8085"),
 
@@ -188,6 +189,7 @@ func Load() (Config, error) {
 		GlobalKinds: e.globalKinds(),
 
 		PayloadKey: e.key("MNEME_PAYLOAD_KEY"),
+		ReadKeys:   e.keys("MNEME_PAYLOAD_READ_KEYS"),
 		TrustKey:   e.key("MNEME_TRUST_KEY"),
 	}
 	if most := int(step.MaxStall / time.Second); modelSeconds >= most {
@@ -214,6 +216,18 @@ func Load() (Config, error) {
 // NewBrain builds the brain that the configuration names. A local embedding model is read, and downloaded first if
 // only its name is known; progress goes to standard error.
 func (c Config) NewBrain(ctx context.Context) (inference.Brain, error) {
+	brain, err := c.newBrain(ctx)
+	if err == nil && !modelName.MatchString(brain.Embedder.Model().Name) {
+		return inference.Brain{}, errors.New("the name of the embedding model must be at most 128 letters, digits and " +
+			"the characters . _ : / @ + -, and begin with a letter or digit: the index is named after it")
+	}
+	return brain, err
+}
+
+// modelName matches the names of embedding models that the database accepts (index_generations).
+var modelName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$`)
+
+func (c Config) newBrain(ctx context.Context) (inference.Brain, error) {
 	brain := rules.New()
 	if c.Embedder == "local" {
 		if c.Local.Dir == "" && c.Local.Model == "" {
@@ -303,7 +317,7 @@ func (c Config) DialTemporal(
 		return nil, fmt.Errorf("temporal settings: %w", err)
 	}
 	options.Logger = tlog.NewStructuredLogger(log)
-	if err := Encrypt(&options, c.PayloadKey); err != nil {
+	if err := Encrypt(&options, c.PayloadKey, c.ReadKeys...); err != nil {
 		return nil, err
 	}
 	for _, fn := range change {
@@ -318,20 +332,14 @@ func (c Config) DialTemporal(
 	return dialed, nil
 }
 
-// Encrypt makes a client encrypt its payloads with the key; an empty key changes nothing.
-func Encrypt(options *client.Options, key []byte) error {
-	if len(key) == 0 {
-		return nil
-	}
-	codec, err := newEncryptingCodec(key)
+// namespace returns the namespace that DialTemporal uses. It may come from a profile in a file of Temporal's. A file
+// that cannot be read is an error of DialTemporal.
+func namespace() string {
+	profile, err := envconfig.LoadClientConfigProfile(envconfig.LoadClientConfigProfileOptions{})
 	if err != nil {
-		return err
+		return cmp.Or(os.Getenv("TEMPORAL_NAMESPACE"), client.DefaultNamespace)
 	}
-	options.DataConverter = converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), codec)
-	options.FailureConverter = temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{
-		DataConverter: options.DataConverter, EncodeCommonAttributes: true,
-	})
-	return nil
+	return cmp.Or(profile.Namespace, client.DefaultNamespace)
 }
 
 // loadStackEnv sets the variables of the nearest .local/env that the environment does not have.
@@ -474,18 +482,4 @@ func (r *reader) callers(name string) workflows.Callers {
 		r.problems = append(r.problems, name+": "+err.Error())
 	}
 	return out
-}
-
-// key reads 32 bytes in base64.
-func (r *reader) key(name string) []byte {
-	v := os.Getenv(name)
-	if v == "" {
-		return nil
-	}
-	key, err := base64.StdEncoding.DecodeString(v)
-	if err != nil || len(key) != 32 {
-		r.problems = append(r.problems, name+" must be 32 bytes in base64")
-		return nil
-	}
-	return key
 }

@@ -102,6 +102,8 @@ func TestLoadReadsEveryVariable(t *testing.T) {
 		"MNEME_MEM0_ORG_ID": "o", "MNEME_MEM0_PROJECT_ID": "p", "MNEME_MEM0_TIMEOUT_SECONDS": "2",
 		"QDRANT_URL": "https://i", "QDRANT_API_KEY": "key", "QDRANT_CA_FILE": "/ca.pem", "QDRANT_PREFIX": "pre",
 		"MNEME_PAYLOAD_KEY": base64.StdEncoding.EncodeToString([]byte(key)),
+		"MNEME_PAYLOAD_READ_KEYS": base64.StdEncoding.EncodeToString([]byte(strings.Repeat("1", 32))) + " , " +
+			base64.StdEncoding.EncodeToString([]byte(strings.Repeat("2", 32))),
 		"MNEME_SWEEP_SHARE": "0.2", "MNEME_IMPORTANCE_DECAY": "0.9", "MNEME_SWEEP_BATCH": "50",
 		"MNEME_CONSOLIDATE_AFTER": "4", "MNEME_CONSOLIDATE_QUIET": "90s",
 		"MNEME_LEARNING_TOKENS_PER_DAY": "9000", "MNEME_PIPELINE": "false", "MNEME_GRAPH": "0",
@@ -131,7 +133,8 @@ func TestLoadReadsEveryVariable(t *testing.T) {
 			Hosted: eventindex.HostedConfig{URL: "https://m", APIKey: "secret", OrgID: "o", ProjectID: "p",
 				Timeout: 2 * time.Second}},
 		Qdrant: config.QdrantSettings{URL: "https://i", APIKey: "key", CAFile: "/ca.pem",
-			Prefix: "pre"}, PayloadKey: []byte(key), TrustKey: []byte(key)}, c)
+			Prefix: "pre"}, PayloadKey: []byte(key), TrustKey: []byte(key),
+		ReadKeys: [][]byte{[]byte(strings.Repeat("1", 32)), []byte(strings.Repeat("2", 32))}}, c)
 }
 
 func TestLoadNamesTheVariableThatIsWrong(t *testing.T) {
@@ -151,6 +154,8 @@ func TestLoadNamesTheVariableThatIsWrong(t *testing.T) {
 		"MNEME_SWEEP_BATCH":  {"0", "501", "some"}, "MNEME_SWEEP_SHARE": {"0", "2"},
 		"MNEME_TRUST_KEY":   {"hunter2secret", base64.StdEncoding.EncodeToString([]byte("hunter2secret"))},
 		"MNEME_PAYLOAD_KEY": {"hunter2secret", base64.StdEncoding.EncodeToString([]byte("hunter2secret"))},
+		"MNEME_PAYLOAD_READ_KEYS": {"hunter2secret", strings.Repeat("A", 43) + "=,hunter2secret",
+			base64.StdEncoding.EncodeToString([]byte("hunter2secret"))},
 	} {
 		for _, value := range values {
 			t.Run(name+"="+value, func(t *testing.T) {

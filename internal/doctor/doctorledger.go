@@ -3,7 +3,6 @@ package doctor
 import (
 	"cmp"
 	"context"
-	"strings"
 	"time"
 
 	"github.com/mneme/mneme/api"
@@ -40,7 +39,7 @@ const evidenceOverdue = 3 * time.Hour
 // when it is quiet or, at the latest, by the schedule.
 func (d *Doctor) evidenceWaiting(ctx context.Context) (verdict, error) {
 	rule := due.Rule{Least: cmp.Or(d.A.Cfg.Due.Least, due.DefaultRule().Least), Quiet: d.A.Cfg.Due.Quiet}
-	late := d.whose(ctx, func(ctx context.Context, tenant string) (int, error) {
+	late, rest, err := d.withCount(ctx, func(ctx context.Context, tenant string) (int, error) {
 		page, err := d.Store.Learning.Scopes(ctx, learning.Scope{Tenant: tenant}, true, 1, doctorCounts)
 		if err != nil {
 			return 0, err
@@ -57,12 +56,15 @@ func (d *Doctor) evidenceWaiting(ctx context.Context) (verdict, error) {
 		}
 		return n, nil
 	}, " scopes")
-	if strings.HasPrefix(late, ", such as") {
+	if err != nil {
+		return verdict{}, err
+	}
+	if len(late) > 0 {
 		return warn("`mneme schedules list` says whether `consolidation` runs; the runs "+
 			"consolidate-when-quiet/… and consolidate/… in the UI say what failed.",
-			"enough new evidence has waited for more than %s%s", app.Span(evidenceOverdue), late), nil
+			"enough new evidence has waited for more than %s, such as %s", app.Span(evidenceOverdue), listed(late)), nil
 	}
-	return fine("no scope has waited for more than %s%s", app.Span(evidenceOverdue), late), nil
+	return fine("no scope has waited for more than %s%s", app.Span(evidenceOverdue), rest), nil
 }
 
 // eventPartitions checks that the ledger has partitions for the coming months, which the purge creates.

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/cli/app"
@@ -16,8 +14,6 @@ import (
 	"github.com/mneme/mneme/memory/revision"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pipeline"
-	"github.com/mneme/mneme/store/vector"
-	"github.com/mneme/mneme/store/vectorindex"
 )
 
 func (d *Doctor) jobsWaiting(ctx context.Context) (verdict, error) {
@@ -83,10 +79,20 @@ func (d *Doctor) jobsDead(ctx context.Context) (verdict, error) {
 const doctorCounts = 100
 
 // whose names a few tenants with a count above 0, and the count, because a sum over all tenants does not show where the
-// problem is. It reads tenants until its time is up.
+// problem is. It reads tenants until its time is up. Without names it may say how far it came.
 func (d *Doctor) whose(ctx context.Context, count func(context.Context, string) (int, error), what string) string {
+	names, rest, _ := d.withCount(ctx, count, what) // the caller knows already that there is a problem
+	if len(names) > 0 {
+		return ", such as " + listed(names)
+	}
+	return rest
+}
+
+// withCount describes a few tenants with a count above 0. If there is none, rest says so if it has not read them all,
+// and err says why it could not read them.
+func (d *Doctor) withCount(ctx context.Context, count func(context.Context, string) (int, error),
+	what string) (names []string, rest string, err error) {
 	const few = 3
-	var names []string
 	checked, more, err := d.eachTenant(ctx, func(ctx context.Context, tenant string) error {
 		n, err := count(ctx, tenant)
 		if err != nil || n == 0 {
@@ -103,11 +109,11 @@ func (d *Doctor) whose(ctx context.Context, count func(context.Context, string) 
 	})
 	switch {
 	case len(names) > 0: // even if the time was up after them
-		return ", such as " + listed(names)
+		return names, "", nil
 	case err == nil && more:
-		return fmt.Sprintf(", none of them of the first %d tenants by name", checked)
+		return nil, fmt.Sprintf(", none of them of the first %d tenants by name", checked), nil
 	}
-	return ""
+	return nil, "", err
 }
 
 // JobsOrphaned looks for open jobs without a run: the run was terminated, or its namespace is lost.
@@ -203,165 +209,6 @@ func ofTenants(checked int, more bool) string {
 		return fmt.Sprintf(" (of the first %d tenants by name)", checked)
 	}
 	return ""
-}
-
-// indexAnswers checks whether the vector index answers.
-func (d *Doctor) indexAnswers(ctx context.Context) (verdict, error) {
-	const do = "Start it, or correct QDRANT_URL. Until then recall uses full text and reports it, and new " +
-		"memories wait."
-	index, closeIndex, err := d.A.Cfg.OpenIndex(d.Store)
-	if err != nil {
-		return fail(do, "%s", err), nil
-	}
-	d.A.Closers = append(d.A.Closers, closeIndex)
-	if q, ok := index.(*vector.Qdrant); ok {
-		if err := q.Check(ctx); err != nil {
-			return fail(do, "%s does not answer: %s", index.Name(), err), nil
-		}
-	}
-	d.index = index
-	return fine("%s answers", index.Name()), nil
-}
-
-// generations returns the searched generation, and the one that is being built.
-func (d *Doctor) generations(ctx context.Context) (active, building *vectorindex.Generation, err error) {
-	known, err := d.Store.Generations(ctx, d.A.IndexName())
-	for i := range known {
-		switch known[i].State {
-		case vectorindex.GenerationActive:
-			active = &known[i]
-		case vectorindex.GenerationBuilding:
-			building = &known[i]
-		}
-	}
-	return active, building, err
-}
-
-func (d *Doctor) indexGeneration(ctx context.Context) (verdict, error) {
-	active, _, err := d.generations(ctx)
-	if err != nil {
-		return verdict{}, err
-	}
-	if active == nil {
-		return fail("Start a worker, which creates one. If one is running, `mneme reindex`.",
-			"index %s has no generation: recall cannot search by vector", d.A.IndexName()), nil
-	}
-	found := fmt.Sprintf("%s, %d dimensions", active.Model.Name, active.Model.Dimensions)
-	if c := d.A.Cfg; c.Embedder == "local" && c.Local.Dir == "" {
-		return fine("%s; to compare it with the configured model, that model would have to be loaded", found), nil
-	}
-	brain, err := d.A.Cfg.NewBrain(ctx)
-	if err != nil {
-		return fail("Correct the settings of the brain and the embedder.", "%s", err), nil
-	}
-	if model := brain.Embedder.Model(); model != active.Model {
-		return warn("`mneme reindex` embeds everything again; until then recall answers from the old "+
-			"model's generation.",
-			"the index is of %s, and the configured model is %s with %d dimensions", found, model.Name,
-			model.Dimensions), nil
-	}
-	return fine("%s", found), nil
-}
-
-// rebuildGrace is how long a rebuild may be without a run: a new run is about to continue it, or its last step is
-// running.
-const rebuildGrace = 10 * time.Minute
-
-func (d *Doctor) indexRebuild(ctx context.Context) (verdict, error) {
-	_, building, err := d.generations(ctx)
-	if err != nil {
-		return verdict{}, err
-	}
-	if building == nil {
-		return fine("none is running"), nil
-	}
-	since := d.Now().Sub(building.CreatedAt)
-	runs, err := operate.RunsStill(ctx, d.Client, api.ReindexWorkflowID(d.A.IndexName()))
-	if err != nil {
-		return verdict{}, err
-	}
-	if !runs && since > rebuildGrace {
-		return warn("`mneme reindex` continues it where it stopped.",
-			"a rebuild was started %s ago and no run continues it; all writes still go to it too", app.Span(since)), nil
-	}
-	return fine("one has been running for %s", app.Span(since)), nil
-}
-
-func (d *Doctor) indexLag(ctx context.Context) (verdict, error) {
-	lag, err := d.Store.OutboxLag(ctx)
-	if err != nil {
-		return verdict{}, err
-	}
-	if lag.Oldest == nil {
-		return fine("none"), nil
-	}
-	behind, most := d.Now().Sub(*lag.Oldest), d.A.Cfg.ReadyIndexLag
-	if most > 0 && behind > most {
-		return fail("`mneme index status`, then `mneme schedules list`: the index or the embedder "+
-			"fails, or sync_index does not run.",
-			"%d changes wait, the oldest for %s, longer than MNEME_READY_INDEX_LAG (%s)", lag.Pending,
-			app.Span(behind), app.Span(most)), nil
-	}
-	return fine("%d changes wait, the oldest for %s", lag.Pending, app.Span(behind)), nil
-}
-
-func (d *Doctor) indexParked(ctx context.Context) (verdict, error) {
-	lag, err := d.Store.OutboxLag(ctx)
-	if err != nil {
-		return verdict{}, err
-	}
-	if lag.Parked > 0 {
-		return warn("`mneme index parked --tenant T` says why; `mneme index retry --tenant T` retries them.",
-			"%d changes are no longer retried%s: recall does not find those memories by vector",
-			lag.Parked, d.whose(ctx, func(ctx context.Context, tenant string) (int, error) {
-				parked, err := d.Store.ParkedOutbox(ctx, tenant, uuid.Nil, doctorCounts)
-				return len(parked), err
-			}, " memories")), nil
-	}
-	return fine("none"), nil
-}
-
-// indexDrift compares the numbers of live memories and of points. Pending or parked changes explain a difference of
-// their number. Equal numbers prove nothing; the schedule drift compares one by one.
-func (d *Doctor) indexDrift(ctx context.Context) (verdict, error) {
-	active, _, err := d.generations(ctx)
-	if err != nil {
-		return verdict{}, err
-	}
-	if active == nil || d.index == nil {
-		return verdict{Status: CheckSkipped, Found: "there is no index to compare with"}, nil
-	}
-	counting, cancel := context.WithTimeout(ctx, checkTimeout*4/5)
-	defer cancel()
-	var live, points, apart int64
-	checked, more, err := d.eachTenant(counting, func(ctx context.Context, tenant string) error {
-		n, err := d.Store.LiveCount(ctx, tenant)
-		if err != nil {
-			return err
-		}
-		has, err := d.index.Count(ctx, *active, tenant)
-		if err != nil {
-			return err
-		}
-		live, points, apart = live+n, points+has, apart+max(n-has, has-n)
-		return nil
-	})
-	if err != nil && counting.Err() != nil && ctx.Err() == nil {
-		return fine("there are too many to count here: the schedule drift compares them"), nil
-	}
-	if err != nil {
-		return verdict{}, err
-	}
-	lag, err := d.Store.OutboxLag(ctx)
-	if err != nil {
-		return verdict{}, err
-	}
-	if apart > lag.Pending+lag.Parked {
-		return warn("`mneme index drift` compares them one by one and repairs what differs.",
-			"%d live memories and %d points%s: a difference of %d, and %d changes wait or are parked",
-			live, points, ofTenants(checked, more), apart, lag.Pending+lag.Parked), nil
-	}
-	return fine("%d live memories, %d points%s", live, points, ofTenants(checked, more)), nil
 }
 
 // overdueIntervals is the number of intervals after which due memories should have been swept.

@@ -126,8 +126,9 @@ func (d *Doctor) databaseRole(ctx context.Context) (verdict, error) {
 		return fail("ALTER ROLE "+name+" NOSUPERUSER NOBYPASSRLS.", "row-level security does not bind role %s", name),
 			nil
 	case role.Owns > 0:
-		return fail("ALTER TABLE … OWNER TO the schema's owner, for each.",
-			"role %s owns %d tables, and row-level security does not bind an owner", name, role.Owns), nil
+		return fail("ALTER TABLE … OWNER TO the schema's owner, for each; or REVOKE the owner FROM "+name+".",
+			"role %s owns %d tables, itself or as a member of their owner, and row-level security does not bind "+
+				"an owner", name, role.Owns), nil
 	case !role.Usable:
 		return fail("GRANT "+name+" TO the role in DATABASE_URL.",
 			"the role in DATABASE_URL may not SET ROLE %s", name), nil
@@ -181,8 +182,8 @@ func (d *Doctor) rowLevelSecurity(ctx context.Context) (verdict, error) {
 	if err != nil || len(unbound) == 0 {
 		return fine("every table with a tenant column has it"), err
 	}
-	return fail("ALTER TABLE … ENABLE ROW LEVEL SECURITY, and find out why it was disabled.",
-		"off, or without a policy, on %s", listed(unbound)), nil
+	return fail("ALTER TABLE … ENABLE ROW LEVEL SECURITY, or DROP POLICY if another was added; and find out why it "+
+		"was changed.", "off, without a policy, or with one that admits other tenants, on %s", listed(unbound)), nil
 }
 
 func (d *Doctor) appendOnly(ctx context.Context) (verdict, error) {

@@ -98,7 +98,7 @@ func (d *Doctor) worker(ctx context.Context) (verdict, error) {
 // converter returns the data converter of this program's settings.
 func (d *Doctor) converter() (converter.DataConverter, error) {
 	options := client.Options{DataConverter: converter.GetDefaultDataConverter()}
-	err := config.Encrypt(&options, d.A.Cfg.PayloadKey)
+	err := config.Encrypt(&options, d.A.Cfg.PayloadKey, d.A.Cfg.ReadKeys...)
 	return options.DataConverter, err
 }
 

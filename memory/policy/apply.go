@@ -88,6 +88,16 @@ func (a *policyApplication) set(name string, s policySetting) (problem string) {
 	return ""
 }
 
+// raise applies the sensitivity of a rule that may match, if it is higher.
+func (a *policyApplication) raise(r *policyRule) {
+	for _, s := range r.set {
+		if s.field.name == "sensitivity" &&
+			sensitive.Rank(s.value.(schema.Sensitivity)) > sensitive.Rank(a.state.Sensitivity) {
+			a.set(r.name, s)
+		}
+	}
+}
+
 // followDeletion sets the default deletion policy for type and pin, unless a rule has set one.
 func (a *policyApplication) followDeletion() {
 	if a.by["deletion_policy"] == "" && a.in.Kind != KindRecord {

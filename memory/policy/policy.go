@@ -2,6 +2,7 @@ package policy
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 
 	"github.com/mneme/mneme/memory"
@@ -141,10 +142,17 @@ func (e Explanation) Metadata() map[string]any {
 	return out
 }
 
-// Deciding returns the rules that decided at least one field, in their order.
+// Deciding returns the rules that decided at least one field: those that matched, in their order, and then those that
+// took too long.
 func (e Explanation) Deciding() []string {
+	names := slices.Clone(e.Matched)
+	for _, problem := range e.Problems {
+		if !slices.Contains(names, problem.Rule) {
+			names = append(names, problem.Rule)
+		}
+	}
 	var out []string
-	for _, name := range e.Matched {
+	for _, name := range names {
 		if slices.ContainsFunc(e.Decisions, func(d Decision) bool { return d.By == byRule+name }) {
 			out = append(out, name)
 		}
@@ -172,7 +180,8 @@ func (p *Policy) Apply(cl memory.Classification, in Input) (memory.Classificatio
 //   - a derived memory is trusted no more than its sources
 //
 // No rule can set the tenant or the agent. Tier and typology follow from the type, so that an episode is never
-// persistent. A rule whose condition cannot be evaluated counts as not matching.
+// persistent. A rule whose condition cannot be evaluated counts as not matching. If it takes too long, which a long
+// text can bring about, it may hold: then the rule raises the sensitivity, and sets nothing else.
 func (p *Policy) Explain(cl memory.Classification, in Input) Explanation {
 	in.Visibility, in.Principal = cmp.Or(in.Visibility, schema.VisibilityPrivate), in.Principal.Owner()
 	e := Explanation{Policy: p.Hash(), Matched: []string{}, Problems: []RuleProblem{}}
@@ -185,6 +194,9 @@ func (p *Policy) Explain(cl memory.Classification, in Input) Explanation {
 			matches, err := r.when.holds(vars)
 			if err != nil {
 				e.Problems = append(e.Problems, RuleProblem{Rule: r.name, Field: "when", Problem: err.Error()})
+			}
+			if errors.Is(err, errTooCostly) {
+				a.raise(r)
 			}
 			if err != nil || !matches {
 				continue

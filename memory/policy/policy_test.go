@@ -255,13 +255,52 @@ rules:
   - {name: good, when: "true", set: {sensitivity: medium}}
 `, schema.Candidate{Speaker: "canary", Content: "hunter2canary" + strings.Repeat("abcdefgx", 20_000)})
 	require.Equal(t, []string{"good"}, e.Matched)
-	require.Equal(t, schema.SensitivityMedium, e.Classification.Sensitivity)
+	require.Equal(t, schema.SensitivityHyper, e.Classification.Sensitivity, "that of the costly rule")
 	require.Len(t, e.Problems, 5)
 	require.Equal(t, policy.RuleProblem{Rule: "index", Field: "when",
 		Problem: "cannot be evaluated: index out of bounds"}, e.Problems[0])
-	require.Equal(t, "takes longer than a condition may", e.Problems[4].Problem)
+	require.Equal(t, "takes longer than a condition may: it only raises the sensitivity", e.Problems[4].Problem)
 	require.NotContains(t, fmt.Sprint(e.Problems), "canary", "recorded problems contain no content")
 	require.Equal(t, []string{"index", "number", "time", "key", "costly"}, e.Metadata()["rules_failed"])
+}
+
+// A long text must not get around a rule that protects it: a condition that takes too long for it may hold, so its
+// sensitivity applies, if it is higher. Nothing else of the rule does.
+func TestALongTextDoesNotEvadeARule(t *testing.T) {
+	t.Parallel()
+	names := make([]string, 100)
+	for i := range names {
+		names[i] = fmt.Sprintf("Name%d", i)
+	}
+	rules := func(level string) string {
+		return fmt.Sprintf(`
+rules:
+  - name: people
+    when: candidate.content.matches("(?i)\\b(%s)\\b")
+    set: {sensitivity: %s, pinned: true, visibility: global, tags: [hr]}
+  - {name: rest, when: "true", set: {sensitivity: public}}
+`, strings.Join(names, "|"), level)
+	}
+	short := schema.Candidate{Content: "Name3 is paid in May."}
+	long := schema.Candidate{Content: short.Content + strings.Repeat(" padding", (schema.MaxContentBytes-40)/8)}
+	e := admit(t, rules("hyper"), short)
+	require.Equal(t, schema.SensitivityHyper, e.Classification.Sensitivity)
+	require.True(t, e.Classification.Pinned)
+
+	e = admit(t, rules("hyper"), long)
+	require.Equal(t, schema.SensitivityHyper, e.Classification.Sensitivity)
+	require.Equal(t, "rule:people", decision(t, e, "sensitivity").By)
+	require.False(t, e.Classification.Pinned)
+	require.Empty(t, e.Classification.Tags)
+	require.NotEqual(t, schema.VisibilityGlobal, e.Classification.Visibility)
+	require.Equal(t, []string{"rest"}, e.Matched)
+	require.Equal(t, []string{"people"}, e.Metadata()["rules_failed"])
+	require.Equal(t, []string{"people"}, e.Metadata()["rules"], "it decided a field")
+
+	long.Sensitivity = schema.SensitivityHigh
+	e = admit(t, rules("medium"), long)
+	require.Equal(t, schema.SensitivityPublic, e.Classification.Sensitivity, "it lowers nothing, and decides nothing")
+	require.Equal(t, "rule:rest", decision(t, e, "sensitivity").By)
 }
 
 func TestConditionVariables(t *testing.T) {

@@ -18,7 +18,10 @@ BEGIN
         -- The application runs as this role: it owns nothing and cannot bypass row-level security.
         CREATE ROLE mneme_app NOLOGIN NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE;
     END IF;
-    IF NOT pg_has_role(CURRENT_USER, 'mneme_app', 'MEMBER') THEN
+    -- Since Postgres 16 the creator of a role is a member of it, but may not act as it.
+    IF NOT pg_has_role(CURRENT_USER, 'mneme_app',
+        CASE WHEN current_setting('server_version_num')::int < 160000 THEN 'MEMBER' ELSE 'SET' END)
+    THEN
         EXECUTE format('GRANT mneme_app TO %I', CURRENT_USER);
     END IF;
     EXECUTE format('GRANT USAGE ON SCHEMA %I TO mneme_app', current_schema());

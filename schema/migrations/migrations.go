@@ -92,7 +92,8 @@ func Latest() int64 {
 func open(ctx context.Context, databaseURL string) (*goose.Provider, func(), error) {
 	cfg, err := pgx.ParseConfig(databaseURL)
 	if err != nil {
-		return nil, nil, fmt.Errorf("database URL: %w", err)
+		// the error quotes the URL, in which a password cannot always be recognized
+		return nil, nil, errors.New("the database URL cannot be parsed")
 	}
 	// A migration has no time limit, regardless of server and role settings. Waiting for locks is limited, because
 	// other statements queue behind a waiting migration.

@@ -167,8 +167,10 @@ func (i *Inspector) ClockAhead(ctx context.Context, now func() time.Time) (time.
 type AppRoleState struct {
 	Exists   bool
 	Bypasses bool // row-level security does not apply to it
-	Owns     int  // number of tables of the schema that it owns: row-level security does not apply to their owner
-	Usable   bool // the user in the URL may switch to it
+	// Owns is the number of tables of the schema whose owner it is or is a member of: row-level security does not
+	// apply to them.
+	Owns   int
+	Usable bool // the user in the URL may switch to it
 }
 
 // AppRole reads the state of the role pg.AppRole.
@@ -180,8 +182,10 @@ func (i *Inspector) AppRole(ctx context.Context) (AppRoleState, error) {
 			(SELECT count(*)
 				FROM pg_class c
 				WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p')
-					AND c.relowner = min(r.oid)) AS owns,
-			coalesce(bool_or(pg_has_role(r.oid, 'MEMBER')), false) AS usable
+					AND pg_has_role(min(r.oid), c.relowner, 'MEMBER')) AS owns,
+			-- since Postgres 16 a member may lack the right to SET ROLE
+			coalesce(bool_or(pg_has_role(r.oid, CASE WHEN current_setting('server_version_num')::int < 160000
+				THEN 'MEMBER' ELSE 'SET' END)), false) AS usable
 		FROM (
 			SELECT oid, rolsuper, rolbypassrls
 			FROM pg_roles
@@ -236,9 +240,15 @@ func (i *Inspector) InvalidIndexes(ctx context.Context) ([]string, error) {
 		ORDER BY 1`)
 }
 
-// UnboundTables lists the tables that have a tenant column but no row-level security.
+// UnboundTables lists the tables that have a tenant column and are not bound to the tenant: row-level security is off,
+// or there is no policy, or one that applies to the application and admits other rows too. Policies add up.
 func (i *Inspector) UnboundTables(ctx context.Context) ([]string, error) {
 	return many[string](ctx, i, "read row-level security", `
+		WITH app AS (
+			SELECT r.oid AS roleid
+			FROM pg_roles r
+			WHERE EXISTS (SELECT FROM pg_roles a WHERE a.rolname = $1 AND pg_has_role(a.oid, r.oid, 'MEMBER'))
+		)
 		SELECT c.relname::text
 		FROM pg_class c
 		WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p')
@@ -246,9 +256,21 @@ func (i *Inspector) UnboundTables(ctx context.Context) ([]string, error) {
 				SELECT
 				FROM pg_attribute a
 				WHERE a.attrelid = c.oid AND a.attname = 'tenant' AND NOT a.attisdropped)
-			AND NOT (c.relrowsecurity AND EXISTS (SELECT FROM pg_policy p WHERE p.polrelid = c.oid))
-		ORDER BY 1`)
+			AND NOT (c.relrowsecurity AND EXISTS (SELECT FROM pg_policy p WHERE p.polrelid = c.oid)
+				AND NOT EXISTS (
+					SELECT
+					FROM pg_policy p
+					CROSS JOIN LATERAL unnest(p.polroles) role
+					CROSS JOIN LATERAL unnest(ARRAY[pg_get_expr(p.polqual, c.oid),
+						pg_get_expr(p.polwithcheck, c.oid)]) condition
+					WHERE p.polrelid = c.oid AND p.polpermissive
+						AND (role = 0 OR role IN (SELECT a.roleid FROM app a))
+						AND condition !~ $2))
+		ORDER BY 1`, pg.AppRole, ofTheTenant)
 }
+
+// ofTheTenant matches the condition of mneme_protect_table as Postgres prints it.
+const ofTheTenant = `^\(tenant = \( ?SELECT (\w+\.)?mneme_tenant\(\) AS mneme_tenant\)\)$`
 
 // guards are the triggers, by table, that keep data append-only, keep versions in order, and remove or blank what is
 // derived from changed or deleted memories.

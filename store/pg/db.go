@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"strings"
 	"time"
 
@@ -115,8 +117,12 @@ func (s *DB) Ping(ctx context.Context) error { return s.Pool.Ping(ctx) }
 func (s *DB) check(ctx context.Context) error {
 	var bypass bool
 	err := s.Pool.QueryRow(ctx, `
-		SELECT rolsuper OR rolbypassrls
-		FROM pg_roles
+		SELECT rolsuper OR rolbypassrls OR EXISTS (
+			SELECT
+			FROM pg_class c
+			WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p')
+				AND pg_has_role(r.oid, c.relowner, 'MEMBER')) -- policies do not bind an owner
+		FROM pg_roles r
 		WHERE rolname = current_user`).Scan(&bypass)
 	if err != nil {
 		var pgErr *pgconn.PgError
@@ -126,7 +132,7 @@ func (s *DB) check(ctx context.Context) error {
 		return err
 	}
 	if bypass {
-		return fmt.Errorf("role %s can bypass row-level security", AppRole)
+		return fmt.Errorf("role %s can bypass row-level security: `mneme doctor` (database_role) says how", AppRole)
 	}
 	var applied int64
 	err = s.Pool.QueryRow(ctx, `
@@ -266,8 +272,8 @@ func Bind(ctx context.Context, tx pgx.Tx, tenant string, search bool, limits Lim
 	return nil
 }
 
-// IsUnavailable reports whether err means that Postgres could not be reached or is going down, so that a later
-// attempt can succeed. A statement ended at its limit (IsTimeout) does not count.
+// IsUnavailable reports whether err means that Postgres could not be reached, is going down, or was lost during a
+// statement, so that a later attempt can succeed. A statement ended at its limit (IsTimeout) does not count.
 func IsUnavailable(err error) bool {
 	if IsTimeout(err) {
 		return false
@@ -278,7 +284,9 @@ func IsUnavailable(err error) bool {
 		return class == "08" || class == "53" || class == "57" || class == "40"
 	}
 	var connErr *pgconn.ConnectError
-	return errors.As(err, &connErr) || pgconn.SafeToRetry(err) || pgconn.Timeout(err)
+	var lost *net.OpError
+	return errors.As(err, &connErr) || pgconn.SafeToRetry(err) || pgconn.Timeout(err) ||
+		errors.As(err, &lost) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // EachRow reads the rows of a query within the filter's tenant. It scans each into the same variables and then

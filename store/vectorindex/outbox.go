@@ -380,6 +380,23 @@ func (s *VectorIndex) OutboxLag(ctx context.Context) (schema.IndexLag, error) {
 	return lag, nil
 }
 
+// PendingChanges counts the tenant's memories with a change that is still to be written to the index. Parked changes do
+// not count.
+func (s *VectorIndex) PendingChanges(ctx context.Context, tenant string) (int64, error) {
+	ctx = pg.WithClass(ctx, pg.ClassLong)
+	var n int64
+	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, `
+			SELECT count(DISTINCT memory_id)
+			FROM index_outbox
+			WHERE tenant = $1 AND parked_at IS NULL`, tenant).Scan(&n)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("count pending changes: %w", err)
+	}
+	return n, nil
+}
+
 // OutboxTenants lists the tenants with pending changes. Parked changes do not count.
 func (s *VectorIndex) OutboxTenants(ctx context.Context) ([]string, error) {
 	rows, err := s.Pool.Query(ctx, `SELECT mneme_outbox_tenants()`)

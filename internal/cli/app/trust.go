@@ -26,6 +26,7 @@ func (a *App) RegisterTrust(flags *pflag.FlagSet) {
 		"environment in which the answer is shown; the policy may lower its limit (MNEME_ENVIRONMENT)")
 	flags.StringVar(&t.Token, "trust-token", os.Getenv("MNEME_TRUST_TOKEN"),
 		"signed trust context, for a deployment with a trust key (MNEME_TRUST_TOKEN)")
+	flags.Lookup("trust-token").DefValue = "" // help shows defaults, and a token is like a password
 }
 
 // TrustContext is the trust context from the flags, nil if none is set.

@@ -32,6 +32,8 @@ func Schedules(ctx context.Context, a *app.App) (mneme.Schedules, error) {
 	if err != nil {
 		return mneme.Schedules{}, err
 	}
+	// Without ReadKeys: arguments under an earlier key count as different, so that `apply` writes them again, before
+	// the key is removed and no worker can read them.
 	var options client.Options
 	if err := config.Encrypt(&options, a.Cfg.PayloadKey); err != nil {
 		return mneme.Schedules{}, err
