@@ -223,7 +223,7 @@ func (w *writing) contradicted(ctx context.Context, l *lockedProposal) ([]uuid.U
 			return
 		}
 		if proposals.ContestUnreviewed(proposals.Unreviewed{Proposal: p.Proposal, Outcome: l.outcome,
-			Fact: p.Fact.Content, Existing: m.neighbor.Content,
+			Fact: p.Fact.Content, Retracts: p.Fact.Retracts, Existing: m.neighbor.Content,
 			Changed: m.version != l.targetVersion, Claims: claims}) {
 			against = append(against, id)
 		}
