@@ -24,6 +24,10 @@ const (
 	restoreBytes = 8 << 20
 )
 
+// maxRestoreLine is the limit of one line of an export, which has the whole history of a memory. Postgres cannot return
+// a longer one.
+const maxRestoreLine = 1 << 30
+
 // isExport reports whether the input begins with the header of an export. It does not consume input.
 func isExport(input *bufio.Reader) bool {
 	start, _ := input.Peek(4096) // a header is shorter
@@ -125,7 +129,7 @@ func (r *restorer) lines(file *os.File, fn func(n int, data []byte) error) error
 		return fmt.Errorf("read input: %w", err)
 	}
 	scanner := bufio.NewScanner(file)
-	scanner.Buffer(make([]byte, 0, 1<<20), maxLine)
+	scanner.Buffer(make([]byte, 0, 1<<20), maxRestoreLine)
 	n := 0
 	for scanner.Scan() {
 		n++
@@ -141,7 +145,7 @@ func (r *restorer) lines(file *os.File, fn func(n int, data []byte) error) error
 		}
 	}
 	if errors.Is(scanner.Err(), bufio.ErrTooLong) {
-		return app.Invalid(fmt.Sprintf("line %d", n+1), "is longer than %d MiB", maxLine>>20)
+		return app.Invalid(fmt.Sprintf("line %d", n+1), "is longer than %d MiB", maxRestoreLine>>20)
 	}
 	if err := scanner.Err(); err != nil {
 		return fmt.Errorf("read input: %w", err)
