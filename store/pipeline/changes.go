@@ -23,7 +23,7 @@ func (w *writing) applyContest(ctx context.Context, p *pendingProposal, v propos
 	if err := w.contest(ctx, target, p, v); err != nil {
 		return err
 	}
-	add.Contests = &target
+	add.Contests = []uuid.UUID{target}
 	w.add(p, add)
 	return nil
 }

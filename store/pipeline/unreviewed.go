@@ -272,7 +272,7 @@ func (w *writing) contestUnreviewed(ctx context.Context, p *pendingProposal, aga
 		return nil
 	}
 	add := w.factMemory(p, nil)
-	add.Status, add.Contests = schema.StatusContested, &against[0]
+	add.Status, add.Contests = schema.StatusContested, against
 	for _, id := range against {
 		if err := w.contest(ctx, id, p, contested); err != nil {
 			return err
