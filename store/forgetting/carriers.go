@@ -90,9 +90,9 @@ const (
 )
 
 // ForgottenWorkflows returns the workflows whose input had a text of the memories that a run has forgotten or found
-// erased, for at most limit of the run's items from an ordinal on: workflows that created or changed the memories, and forget runs
-// that had selected them, possibly by a query, and have ended or still wait. The ids come from history, which may
-// have been imported, so the caller must check the owner of a workflow before it acts on it.
+// erased, for at most limit of the run's items from an ordinal on: workflows that created or changed the memories, and
+// forget runs that had selected them, possibly by a query, and have ended or still wait. The ids come from history,
+// which may have been imported, so the caller must check the owner of a workflow before it acts on it.
 func (s *Forgetter) ForgottenWorkflows(ctx context.Context, tenant string, run uuid.UUID, from,
 	limit int) (Carriers, error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)

@@ -20,7 +20,8 @@ type activeFact struct {
 	validity schema.Validity
 }
 
-// activeFactOf returns the fact in a line. Global facts are left to the unique index, which has no conditions to compare.
+// activeFactOf returns the fact in a line. Global facts are left to the unique index, which has no conditions to
+// compare.
 func activeFactOf(line ExportLine) (activeFact, bool) {
 	m := line.Record
 	if m.Type != schema.TypeSemantic || m.Status != schema.StatusActive || m.DeletedAt != nil || m.ArchivedAt != nil {
