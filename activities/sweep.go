@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
 
 	"github.com/mneme/mneme/activities/step"
 	"github.com/mneme/mneme/api"
@@ -24,7 +25,9 @@ type Sweeping struct {
 	Store *store.Store
 	Share float64 // a run that would remove more than this share of a tenant asks first; 0: lifecycle.SweepShare
 	Batch int     // limit of rows in one transaction; 0: sweeping.SweepBatchSize
-	Now   func() time.Time
+	// StartReview starts the review of a batch, unless it is running. If it is nil, lost reviews are not started again.
+	StartReview func(ctx context.Context, c client.Client, taskQueue, tenant, batchID string) error
+	Now         func() time.Time
 }
 
 func (a *Sweeping) share() float64 {
@@ -271,6 +274,11 @@ func (a *Sweeping) PurgeExpired(ctx context.Context, in SweepRequest) (api.Sweep
 		if at.Step == lifecycle.PurgeExpire {
 			after = &at.Expired
 		}
+		if at.Step == lifecycle.PurgeIngest && *after == (schema.HistoryCursor{}) {
+			if err := a.startReviews(ctx, tenant, by.Add(-reviewGrace)); err != nil {
+				return false, err
+			}
+		}
 		done, err := a.Store.Purge(ctx, sweeping.PurgeInput{Tenant: tenant, Run: in.Run, Rules: at.Rules,
 			Step: at.Step, After: *after,
 			Limit: limit, At: by, Now: clock})
@@ -301,4 +309,34 @@ func (a *Sweeping) PurgeExpired(ctx context.Context, in SweepRequest) (api.Sweep
 		return !last, nil
 	}
 	return a.sweep(ctx, in, schema.SweepRetention, tenants, batch)
+}
+
+const (
+	// reviewGrace is how long a proposal may wait without a review, or after its review should have ended it. A running
+	// ingest starts its review at its end.
+	reviewGrace = time.Hour
+	// reviewsStarted is the number of reviews that one purge starts again for a tenant. The next purge starts more.
+	reviewsStarted = 100
+)
+
+// startReviews starts the reviews of batches whose proposals wait without one: the run was terminated, or the ingest
+// ended before it started one. Otherwise these proposals would never expire, and their batches would never be purged.
+// A review that cannot be started is left to the next purge.
+func (a *Sweeping) startReviews(ctx context.Context, tenant string, before time.Time) error {
+	if a.StartReview == nil {
+		return nil
+	}
+	batches, err := a.Store.LateReviews(ctx, tenant, before, reviewsStarted)
+	if err != nil {
+		return err
+	}
+	for _, batch := range batches {
+		if err := a.StartReview(ctx, activity.GetClient(ctx), activity.GetInfo(ctx).TaskQueue, tenant,
+			batch.String()); err != nil {
+			activity.GetLogger(ctx).Warn("review not started", "error", err)
+			return nil
+		}
+		step.Advance(ctx)
+	}
+	return nil
 }

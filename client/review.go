@@ -68,6 +68,14 @@ func decideOnce(
 	return nil
 }
 
+// StartReview starts the review of a batch, unless it is running.
+func StartReview(ctx context.Context, c client.Client, taskQueue, tenant, batchID string) error {
+	_, err := c.ExecuteWorkflow(ctx, reviewOptions(taskQueue, tenant, batchID,
+		enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING),
+		api.WorkflowReview, api.ReviewInput{Tenant: tenant, BatchID: batchID})
+	return err
+}
+
 // RenewReview restarts the review of a batch in a new run, so that the history of the waiting run can be deleted.
 func RenewReview(ctx context.Context, c client.Client, taskQueue, tenant, batchID string) error {
 	_, err := c.ExecuteWorkflow(ctx, reviewOptions(taskQueue, tenant, batchID,

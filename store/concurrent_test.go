@@ -83,6 +83,7 @@ func TestConcurrentOperations(t *testing.T) {
 		}
 	}
 	require.Equal(t, before, a.snapshot())
+	a.requireRoundTrip()
 }
 
 // arena is the state that the callers share.
@@ -246,6 +247,8 @@ func (c *caller) step() (string, error) {
 		{"ingest", 4, c.ingest}, {"put", 3, c.put}, {"revise", 5, c.revises}, {"modify", 3, c.modifies},
 		{"forget", 3, c.forgets},
 		{"recover", 2, c.recovers}, {"review", 3, c.reviews}, {"index", 1, c.index},
+		{"expire", 2, c.expires}, {"merge", 2, c.merges}, {"decay", 1, c.decays}, {"purge", 1, c.purges},
+		{"feedback", 1, c.feedsBack},
 	}
 	total := 0
 	for _, s := range steps {
@@ -354,6 +357,9 @@ func (c *caller) decides(r schema.Range, source uuid.UUID, facts []memory.Fact) 
 			if action := one(c, []schema.Action{schema.ActionAdd, schema.ActionUpdate, schema.ActionUpdate,
 				schema.ActionDelete, schema.ActionNone}); action != schema.ActionAdd {
 				d.Proposal.Action, d.Proposal.TargetID = action, known.ID
+				if err := c.changes(&d); err != nil {
+					return err
+				}
 			}
 		}
 		decided = append(decided, d)

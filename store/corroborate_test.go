@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pg"
@@ -240,4 +241,25 @@ func TestEpisodesWithARecordAreNoNeighbours(t *testing.T) {
 	require.NotContains(t, ids(planned), source.String(), "the source's fact was replaced with the record")
 	w.forget(record)
 	require.Contains(t, ids(planned), source.String(), "no other memory has this content")
+}
+
+// A text may repeat a fact and then change it. The fact is related to it all the same, so that the text is known as a
+// source of what is no longer current, but what has just been superseded is not reinforced.
+func TestATextThatRepeatsAndChangesAFact(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	rome := w.claimed("Ana lives in Rome", "Ana", "Rome")
+	before := w.get(rome)
+	w.now = w.now.Add(time.Hour)
+	source, r := w.source("I lived in Rome, and I live in Oslo now",
+		idea{fact: fact("Ana lives in Rome."), action: schema.ActionNone, target: rome},
+		idea{fact: lives("Ana lives in Oslo", "Ana", "Oslo"), action: schema.ActionUpdate,
+			change: memory.ChangeSupersede, target: rome})
+	require.Equal(t, schema.WriteCounts{Updated: 1, Skipped: 1}, w.write(r))
+	m := w.get(rome)
+	require.Equal(t, schema.StatusSuperseded, m.Status)
+	require.Equal(t, before.Salience, m.Salience)
+	require.Equal(t, 1, w.count("memory_links",
+		"source_id = $1 AND predicate = 'derived_from' AND target_id = $2", rome, source))
+	testkit.CheckInvariants(t, w.owner)
 }

@@ -70,8 +70,9 @@ func (w *world) dump(tenant string) map[string][]string {
 	for table, order := range map[string]string{
 		"memories": "id", "memory_access": "memory_id", "memory_history": "memory_id, seq",
 		"memory_versions": "memory_id, version", "memory_links": "source_id, predicate, target_id",
-		"memory_provenance": "memory_id, position", "entity_claims": "memory_id, subject, predicate",
-		"entities": "canonical_name", "entity_relations": "source_id, relationship, target_id",
+		"memory_provenance": "memory_id, position", "memory_hints": "memory_id, position",
+		"entity_claims": "memory_id, subject, predicate",
+		"entities":      "canonical_name", "entity_relations": "source_id, relationship, target_id",
 		"memory_entity_mentions":  "memory_id, entity_id",
 		"entity_relation_sources": "memory_id, source_id, relationship, target_id", "artifacts": "sha256",
 		"memory_artifacts": "memory_id, sha256", "artifact_holders": "sha256, agent_id, scope",

@@ -209,3 +209,19 @@ func TestAContestIsAtomic(t *testing.T) {
 	}
 	w.expireAll(r)
 }
+
+// A fact may contradict the memory that it would change and another one that makes its claim. Both name the fact.
+func TestAnUnreviewedFactContradictsSeveralMemories(t *testing.T) {
+	t.Parallel()
+	w := reviewWorld(t)
+	w.policy.Supersede = proposals.SupersedeReview
+	target, holder := w.explicit("Ana is from Rome."), w.claimed("Ana lives in Rome", "Ana", "Rome")
+	source, r := unreviewed(t, w, "What Ana said of towns", idea{fact: lives("Ana lives in Oslo", "Ana", "Oslo"),
+		action: schema.ActionUpdate, change: memory.ChangeSupersede, target: target})
+	w.expireAll(r)
+	drawn := w.facts(source)
+	require.Len(t, drawn, 1)
+	for _, id := range []uuid.UUID{target, holder} {
+		w.contested(id, uuid.MustParse(drawn[0].ID))
+	}
+}

@@ -110,6 +110,7 @@ type idea struct {
 	offered []uuid.UUID
 	vector  []float32
 	change  memory.Change
+	also    []uuid.UUID // memories that say the same as the target
 }
 
 // decided runs extraction and decision for a candidate with the given ideas.
@@ -133,6 +134,10 @@ func (w *world) decide(r schema.Range, candidate uuid.UUID, ideas ...idea) {
 		if d.target != uuid.Nil {
 			out[i].Proposal.TargetID = d.target.String()
 			d.offered = append(d.offered, d.target)
+		}
+		for _, id := range d.also {
+			out[i].Proposal.Also = append(out[i].Proposal.Also, id.String())
+			d.offered = append(d.offered, id)
 		}
 		for _, id := range d.offered {
 			out[i].Offered = append(out[i].Offered, w.neighbor(id))

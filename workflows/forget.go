@@ -275,7 +275,7 @@ func (run *forgetRun) batches(ctx workflow.Context) error {
 // elsewhere removes forgotten memories from the vector index and, for an erase, deletes the workflow runs that
 // carried the texts. It returns the places that could not be reached.
 func (run *forgetRun) elsewhere(ctx workflow.Context) (pending []string) {
-	if run.receipt.Forgotten == 0 {
+	if run.receipt.Forgotten == 0 && !run.erasesAgain(ctx) {
 		return nil
 	}
 	ref := run.ref()
@@ -305,6 +305,16 @@ func (run *forgetRun) elsewhere(ctx workflow.Context) (pending []string) {
 			return pending
 		}
 	}
+}
+
+// changeEraseAgain is the version marker of erasesAgain. Older runs removed nothing if all memories were erased before.
+const changeEraseAgain = "erase-again"
+
+// erasesAgain reports whether an earlier run has emptied memories of this erasure. That run may have been terminated
+// before it removed what is outside of Postgres.
+func (run *forgetRun) erasesAgain(ctx workflow.Context) bool {
+	return run.preview.Mode == schema.ForgetErase && run.receipt.Skipped[lifecycle.OutcomeErased] > 0 &&
+		workflow.GetVersion(ctx, changeEraseAgain, workflow.DefaultVersion, 1) != workflow.DefaultVersion
 }
 
 func (run *forgetRun) close(ctx workflow.Context, state schema.ForgetState, pending []string) error {

@@ -22,6 +22,7 @@ import (
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/internal/testkit/harness"
+	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
@@ -310,6 +311,64 @@ func TestFailedForgetResumes(t *testing.T) {
 	receipt := receiptOf(t, again)
 	require.Equal(t, []int{70, 70}, []int{receipt.Total, receipt.Forgotten})
 	requireForgottenOnce(t, h, 70)
+}
+
+// A run that is terminated after it has emptied the memories has not removed what is outside of Postgres. The same
+// memories can be requested again, as the documentation says, and the second run removes the rest.
+func TestATerminatedErasureIsRequestedAgain(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t, nil)
+	p := testkit.Principal()
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
+	defer cancel()
+	ingested, result := h.Ingest(t, testkit.Request(p, schema.SourceMemory, "The "+canary+" sings."))
+	id := result.MemoryIDs[0]
+	h.StopWorker()
+	held, reached := make(chan struct{}), make(chan struct{}, 10)
+	h.StartWorkerWith(t, around(func(ctx context.Context, name string, run func() (any, error)) (any, error) {
+		if name == "ForgetVectors" {
+			reached <- struct{}{}
+			select {
+			case <-held:
+			case <-ctx.Done():
+			}
+			return nil, errors.New("terminated before")
+		}
+		return run()
+	}))
+	erase := func() (client.WorkflowRun, schema.ForgetPreview) {
+		run, preview := startForget(t, h, forgetRequest(p, schema.ForgetErase, schema.Selector{IDs: []string{id}}))
+		confirmForget(t, h, p, preview)
+		return run, preview
+	}
+	first, _ := erase()
+	select {
+	case <-reached:
+	case <-ctx.Done():
+		require.Fail(t, "the memory is not emptied")
+	}
+	require.NoError(t, h.Temporal.TerminateWorkflow(ctx, first.GetID(), "", "by mistake"))
+	close(held)
+	h.StopWorker()
+	h.StartWorkerWith(t, worker.Options{})
+	require.NotEqual(t, enumspb.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED, statusOf(t, h.Temporal, ingested.ID))
+	db := testkit.Owner(t, h.DatabaseURL)
+	words := func() (n int) {
+		require.NoError(t, db.QueryRow(ctx, `SELECT count(*) FROM lexeme_stats WHERE tenant = $1 AND docs = 0`,
+			p.Tenant).Scan(&n))
+		return n
+	}
+	require.NotZero(t, words())
+
+	again, _ := erase()
+	require.NotEqual(t, first.GetRunID(), again.GetRunID())
+	receipt := receiptOf(t, again)
+	require.Equal(t, 0, receipt.Forgotten)
+	require.Equal(t, map[string]int{lifecycle.OutcomeErased: 1}, receipt.Skipped)
+	require.Empty(t, receipt.Pending)
+	require.GreaterOrEqual(t, receipt.Removed["temporal_runs"], 1, "its ingest")
+	gone(t, h.Temporal, ingested.ID, "")
+	require.Zero(t, words())
 }
 
 // Two workers are killed, each after a batch has committed and before the acknowledgement: the run continues from the

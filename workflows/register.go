@@ -175,7 +175,8 @@ func Register(w worker.Registry, d Dependencies) {
 	w.RegisterActivity(&activities.Forgetting{Store: d.Store, Index: d.Index, Embedder: d.Brain.Embedder,
 		Policy: d.Policy, ReviewID: api.ReviewWorkflowID,
 		RenewReview: mneme.RenewReview, Approve: mneme.ApproveForget, SweepMemoryIndex: d.SweepMemoryIndex, Now: d.Now})
-	w.RegisterActivity(&activities.Sweeping{Store: d.Store, Share: d.SweepShare, Batch: d.SweepBatch, Now: d.Now})
+	w.RegisterActivity(&activities.Sweeping{Store: d.Store, Share: d.SweepShare, Batch: d.SweepBatch,
+		StartReview: mneme.StartReview, Now: d.Now})
 	w.RegisterActivity(&sessions.Sessions{Store: d.Store, Policy: d.Policy, Rules: d.Rules, Tell: mneme.TellSession,
 		GlobalKinds: d.GlobalKinds, Arrivals: arrivals, Now: d.Now})
 	w.RegisterActivity(&rebuilding.Rebuilding{Store: d.Store, Policy: d.Policy, Rules: d.Rules,

@@ -10,7 +10,7 @@ import (
 
 // invariants are queries that find violations, in any tenant: each returns a line for every violation. They hold
 // after any operations, in any order and number. None of them shows content. A reference may name a memory that was
-// forgotten by force and no longer exists; removedByForce allows for that.
+// forgotten by force or purged and no longer exists; removedLater allows for that.
 var invariants = []struct{ name, query string }{
 	{"one active fact per claim and ground", `
 		SELECT format('%s and %s', a.id, b.id) FROM memories a JOIN memories b
@@ -30,7 +30,7 @@ var invariants = []struct{ name, query string }{
 		SELECT m.id::text FROM memories m WHERE m.status = 'superseded'
 			AND (m.superseded_by IS NULL OR m.superseded_at IS NULL OR NOT (
 			EXISTS (SELECT FROM memories s WHERE s.tenant = m.tenant AND s.id = m.superseded_by) OR ` +
-		removedByForce("m.tenant", "m.superseded_by") + `))`},
+		removedLater("m.tenant", "m.superseded_by") + `))`},
 	{"a current memory has no successor", `
 		SELECT id::text FROM memories WHERE status IN ('active', 'contested')
 			AND (superseded_by IS NOT NULL OR superseded_at IS NOT NULL)`},
@@ -46,7 +46,7 @@ var invariants = []struct{ name, query string }{
 		SELECT m.id::text FROM memories m WHERE m.status = 'superseded' AND m.superseded_by IS NOT NULL AND NOT EXISTS (
 			SELECT FROM memory_links r WHERE r.tenant = m.tenant AND r.source_id = m.superseded_by
 				AND r.predicate = 'supersedes' AND r.target_id = m.id)
-			AND NOT ` + removedByForce("m.tenant", "m.superseded_by")},
+			AND NOT ` + removedLater("m.tenant", "m.superseded_by")},
 	{"supersedes and superseded_by agree", `
 		SELECT format('%s by %s', m.id, s.id) FROM memories s JOIN memories m ON m.tenant = s.tenant
 		AND m.id = s.supersedes
@@ -58,13 +58,13 @@ var invariants = []struct{ name, query string }{
 		WHERE NOT EXISTS (SELECT FROM memories m WHERE m.tenant = r.tenant AND m.id = r.source_id)
 			OR NOT EXISTS (SELECT FROM memories m WHERE m.tenant = r.tenant AND m.id = r.target_id)`},
 	// A revision adds an edge of its kind to the memories that it makes or contests. If the other end was later
-	// forgotten by force, the edge was removed too, and there is nothing to check.
+	// forgotten by force or purged, the edge was removed too, and there is nothing to check.
 	{"a revision writes its relations", `
 		SELECT format('%s version %s: %s', h.memory_id, h.version, h.metadata->>'revision') FROM memory_history h
 			JOIN memories m ON m.tenant = h.tenant AND m.id = h.memory_id
 		WHERE h.metadata ? 'revision' AND h.version IS NOT NULL AND (h.version = 1 OR h.action = 'contest')
-			AND NOT EXISTS (SELECT FROM forget_runs f WHERE f.tenant = h.tenant AND f.mode = 'force'
-				AND f.confirmed_at IS NOT NULL)
+			AND NOT EXISTS (SELECT FROM memory_history f WHERE f.tenant = h.tenant AND f.event = 'deleted'
+				AND (f.metadata->>'mode' = 'force' OR f.action = 'purge'))
 			AND NOT EXISTS (SELECT FROM memory_links r WHERE r.tenant = h.tenant AND r.source_id = h.memory_id
 				AND r.predicate = CASE h.action WHEN 'contest' THEN 'contradicts'
 					WHEN 'fork' THEN 'derived_from' ELSE 'supersedes' END)`},
@@ -80,9 +80,7 @@ var invariants = []struct{ name, query string }{
 			AND NOT EXISTS (SELECT FROM memory_provenance v WHERE v.tenant = m.tenant AND v.memory_id = m.id)
 			AND NOT EXISTS (SELECT FROM memory_links r WHERE r.tenant = m.tenant AND r.source_id = m.id
 				AND r.predicate = 'derived_from')
-			AND NOT EXISTS (SELECT FROM memory_history p WHERE p.tenant = m.tenant
-				AND p.memory_id::text = h.metadata->>'parentId' AND p.event = 'deleted'
-					AND p.metadata->>'mode' = 'force')`},
+			AND NOT ` + removedLater("m.tenant", "(h.metadata->>'parentId')::uuid")},
 	{"contradiction is mutual", `
 		SELECT format('%s and %s', r.source_id, r.target_id) FROM memory_links r WHERE r.predicate = 'contradicts'
 			AND NOT EXISTS (
@@ -291,8 +289,17 @@ var invariants = []struct{ name, query string }{
 
 // removedByForce is the condition that a memory was forgotten by force: its row no longer exists, but its history does.
 func removedByForce(tenant, id string) string {
+	return removed(tenant, id, `gone.metadata->>'mode' = 'force'`)
+}
+
+// removedLater is the condition that a memory no longer has a row: it was forgotten by force or purged.
+func removedLater(tenant, id string) string {
+	return removed(tenant, id, `(gone.metadata->>'mode' = 'force' OR gone.action = 'purge')`)
+}
+
+func removed(tenant, id, how string) string {
 	return `EXISTS (SELECT FROM memory_history gone WHERE gone.tenant = ` + tenant + ` AND gone.memory_id = ` + id +
-		` AND gone.event = 'deleted' AND gone.metadata->>'mode' = 'force')`
+		` AND gone.event = 'deleted' AND ` + how + `)`
 }
 
 // CheckInvariants looks for rows that no operation may leave. The connection must be the owner's, which sees all

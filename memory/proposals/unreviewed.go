@@ -15,6 +15,7 @@ type Unreviewed struct {
 	Proposal memory.Proposal
 	Outcome  string // reason for the review
 	Fact     string
+	Retracts bool   // the fact is no longer true
 	Existing string // the memory's content
 	Changed  bool   // the memory has another version than the one that the proposal was decided on
 	Claims   bool   // the memory has the functional claim of the fact, in other words
@@ -28,11 +29,12 @@ func MayContradict(action schema.Action, outcome string) bool {
 
 // ContestUnreviewed reports whether such a proposal contradicts the memory. Then both are kept and marked as
 // contested, because a contradiction must end in replacement, in a fork or in contestation (document 004 §7). A
-// proposal that only adds to the memory, or rewords it, is discarded.
+// proposal that only adds to the memory, or rewords it, is discarded. So is a retraction: the retracted statement is
+// not a memory that could be kept.
 //
 // If the memory has changed since, only words that are in both versions count.
 func ContestUnreviewed(u Unreviewed) bool {
-	if normalize.Normalize(u.Fact).Normalized == "" {
+	if u.Retracts || normalize.Normalize(u.Fact).Normalized == "" {
 		return false
 	}
 	if u.Claims || revision.DetectContradiction(u.Fact, u.Existing).Risk {

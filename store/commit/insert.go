@@ -56,7 +56,7 @@ type NewMemory struct {
 	DerivedFrom    *uuid.UUID
 	Supersedes     *uuid.UUID
 	SupersededBy   *uuid.UUID
-	Contests       *uuid.UUID // a memory that is contested with it
+	Contests       []uuid.UUID // memories that are contested with it
 	SupersededAt   *time.Time
 	Audit          []schema.AuditEntry // steps in another system, oldest first: history rows before the created one
 	Relations      []Relation
@@ -329,8 +329,8 @@ func (c *Change) queueDependents(r *NewMemory) {
 	if r.Supersedes != nil {
 		c.Relate(r.ID, revision.RelationSupersedes, *r.Supersedes)
 	}
-	if r.Contests != nil {
-		c.Relate(*r.Contests, revision.RelationContradicts, r.ID)
+	for _, other := range r.Contests {
+		c.Relate(other, revision.RelationContradicts, r.ID)
 	}
 	if !r.Claim.IsZero() {
 		c.Claim(r.ID, r.Claim)

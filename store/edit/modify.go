@@ -20,6 +20,7 @@ import (
 	"github.com/mneme/mneme/memory/revision"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/commit"
+	"github.com/mneme/mneme/store/forgetting"
 	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/pipeline"
 )
@@ -114,7 +115,7 @@ func (m *modifying) patch(ctx context.Context, id uuid.UUID, at int) (schema.Pat
 	set := commit.ColumnsOf(c)
 	content := row.Content
 	metadata := map[string]any{"fields": c.Fields(), "workflow_id": m.in.Operation.WorkflowID}
-	var follow func()
+	var follow func(context.Context) error
 	if c.Content != nil {
 		content, out.ContentChanged = c.Content.Storage, true
 		other, then, err := m.newContent(ctx, row, p, *c.Content, m.embedding(at), set)
@@ -145,7 +146,9 @@ func (m *modifying) patch(ctx context.Context, id uuid.UUID, at int) (schema.Pat
 		return out, err
 	}
 	if follow != nil {
-		follow()
+		if err := follow(ctx); err != nil {
+			return out, err
+		}
 	} else if c.Who != nil {
 		m.forgetSpeaker(row.ID)
 	}
@@ -154,9 +157,9 @@ func (m *modifying) patch(ctx context.Context, id uuid.UUID, at int) (schema.Pat
 }
 
 // newContent adds to set the columns that a new content changes. It returns the live memory that already has the
-// content, if any; otherwise the work to do after the update of the row, for the embedding, claim and evidence.
+// content, if any; otherwise the work to do after the update of the row, for the graph, embedding, claim and evidence.
 func (m *modifying) newContent(ctx context.Context, row commit.MemoryRow, p schema.Patch, text normalize.Normalized,
-	e *pg.Embedding, set map[string]any) (uuid.UUID, func(), error) {
+	e *pg.Embedding, set map[string]any) (uuid.UUID, func(context.Context) error, error) {
 	ref := revision.EditRef(m.in.Request.By(), p.Reason, m.Now)
 	payload, keepsClaim, err := revision.EditedPayload(row.Type, row.Payload, text.Storage, ref)
 	if err != nil {
@@ -182,7 +185,10 @@ func (m *modifying) newContent(ctx context.Context, row commit.MemoryRow, p sche
 	default:
 		set["subject"], set["predicate"], set["object"], set["functional"] = nil, nil, nil, false
 	}
-	return uuid.Nil, func() {
+	return uuid.Nil, func(ctx context.Context) error {
+		if err := forgetting.UnlinkUnnamed(ctx, m.Change, row.ID, text.Storage); err != nil {
+			return err
+		}
 		ofMemory := pg.Args{"tenant": m.Tenant, "id": row.ID}
 		// Vectors of all models are deleted, because they are of the old text. The outbox requests the missing
 		// ones.
@@ -195,6 +201,7 @@ func (m *modifying) newContent(ctx context.Context, row commit.MemoryRow, p sche
 			m.Claim(row.ID, claim)
 		}
 		m.AddEvidence(row.ID, ref)
+		return nil
 	}, nil
 }
 

@@ -31,7 +31,8 @@ type RecoverInput struct {
 // Recover undoes soft deletions, and archiving by decay, independently for each memory, in one transaction
 // (document 002 "Soft-Delete and Recovery"). A memory returns to its former state: one that was superseded,
 // retracted or archived before its deletion does not become live. A memory that becomes live must have no
-// duplicate. If it makes a functional claim, no other live memory may make that claim under overlapping conditions.
+// duplicate. If it makes a functional claim, no other live memory may make that claim under overlapping conditions,
+// except that a contested memory returns beside other contested ones.
 // Memories recovered earlier in the same request count too.
 func (s *Editing) Recover(ctx context.Context, in RecoverInput) (schema.RecoverResult, error) {
 	return once(ctx, s, in.Operation, pipeline.KindRecover, in.Now,
@@ -97,7 +98,7 @@ var goneClaimsSQL = `
 	FROM memories m
 	WHERE m.tenant = @tenant AND m.id = ANY(@ids)
 		AND (m.deleted_at IS NOT NULL OR m.archived_at IS NOT NULL)
-		AND m.type = 'semantic' AND m.functional AND m.status = 'active'
+		AND m.type = 'semantic' AND m.functional AND m.status IN ('active', 'contested')
 		AND m.subject IS NOT NULL AND m.predicate IS NOT NULL
 		AND ` + mayChange
 
@@ -211,7 +212,7 @@ func (r *recovering) obstacle(ctx context.Context, row commit.MemoryRow) (uuid.U
 	if !errors.Is(err, pgx.ErrNoRows) {
 		return uuid.Nil, "", fmt.Errorf("find duplicate: %w", err)
 	}
-	if row.Type != schema.TypeSemantic || !row.Functional || row.Subject == "" || row.Status != schema.StatusActive {
+	if row.Type != schema.TypeSemantic || !row.Functional || row.Subject == "" {
 		return uuid.Nil, "", nil
 	}
 	holders, err := r.Claimants(ctx, row.Owner, row.Visibility, row.Subject, row.Predicate)
@@ -219,6 +220,9 @@ func (r *recovering) obstacle(ctx context.Context, row commit.MemoryRow) (uuid.U
 		return uuid.Nil, "", fmt.Errorf("find active fact: %w", err)
 	}
 	for _, h := range holders {
+		if row.Status == schema.StatusContested && h.Status == schema.StatusContested {
+			continue // a contest has several parties
+		}
 		if memory.SameGround(h.Validity, row.Validity) {
 			return h.ID, schema.RecoverActiveFact, nil
 		}

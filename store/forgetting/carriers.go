@@ -12,16 +12,18 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// ForgetRemoved reports whether a run has removed texts permanently. Tombstones still have their text.
+// ForgetRemoved reports whether a run has removed texts permanently, or was to erase memories that an earlier run has
+// emptied, which may have ended before it removed the rest. Tombstones still have their text.
 func (s *Forgetter) ForgetRemoved(ctx context.Context, tenant string, run uuid.UUID) (bool, error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	var removed bool
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `
 			SELECT mode <> 'soft' AND coalesce((receipt->>'forgotten')::integer, 0) > 0
+				OR mode = 'erase' AND coalesce((receipt->'skipped'->>@erased)::integer, 0) > 0
 			FROM forget_runs
 			WHERE tenant = @tenant AND id = @run`,
-			pg.Args{"tenant": tenant, "run": run}).Scan(&removed)
+			pg.Args{"tenant": tenant, "run": run, "erased": lifecycle.OutcomeErased}).Scan(&removed)
 	})
 	if err != nil {
 		return false, fmt.Errorf("read run %s: %w", run, err)
@@ -37,14 +39,14 @@ type Carriers struct {
 	Next      int         // the next ordinal; 0 if none is left
 }
 
-// goneItems are the memories that a run has forgotten, among its items between two ordinals.
+// goneItems are the memories that a run has forgotten, or found erased, among its items between two ordinals.
 const goneItems = `
 	gone AS (
 		SELECT memory_id
 		FROM forget_items
 		WHERE tenant = @tenant AND run_id = @run
 			AND ordinal BETWEEN @first AND @last
-			AND outcome = @forgotten
+			AND outcome = ANY(@gone)
 	)`
 
 // Statements of ForgottenWorkflows.
@@ -87,10 +89,10 @@ const (
 		ORDER BY 1`
 )
 
-// ForgottenWorkflows returns the workflows whose input had a text of the memories that a run has forgotten, for at
-// most limit of the run's items from an ordinal on: workflows that created or changed the memories, and forget runs
-// that had selected them, possibly by a query, and have ended or still wait. The ids come from history, which may
-// have been imported, so the caller must check the owner of a workflow before it acts on it.
+// ForgottenWorkflows returns the workflows whose input had a text of the memories that a run has forgotten or found
+// erased, for at most limit of the run's items from an ordinal on: workflows that created or changed the memories, and
+// forget runs that had selected them, possibly by a query, and have ended or still wait. The ids come from history,
+// which may have been imported, so the caller must check the owner of a workflow before it acts on it.
 func (s *Forgetter) ForgottenWorkflows(ctx context.Context, tenant string, run uuid.UUID, from,
 	limit int) (Carriers, error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
@@ -111,11 +113,11 @@ func (s *Forgetter) ForgottenWorkflows(ctx context.Context, tenant string, run u
 		}
 		out.Next = *last + 1
 		items := pg.Args{
-			"tenant":    tenant,
-			"run":       run,
-			"first":     from,
-			"last":      *last,
-			"forgotten": lifecycle.OutcomeForgotten,
+			"tenant": tenant,
+			"run":    run,
+			"first":  from,
+			"last":   *last,
+			"gone":   []string{lifecycle.OutcomeForgotten, lifecycle.OutcomeErased},
 		}
 		rows, err := tx.Query(ctx, carryingWorkflows, items)
 		if err != nil {

@@ -3,6 +3,7 @@ package forgetting
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -37,14 +38,18 @@ type unlinked struct {
 // Rows returns how many rows of the memories themselves were removed.
 func (u unlinked) Rows() int { return u.Said + u.Mentions + u.Claims }
 
-// Statements of Unlink for the memories @memories and at most @limit of their rows (NULL: all). Shared rows are
-// locked in the order of other writers.
+// Statements of Unlink for the memories @memories and at most @limit of their rows (NULL: all). With @text they choose
+// only the rows with an entity that the text does not name. Shared rows are locked in the order of other writers.
 const (
 	unlinkEdges = `
 		WITH chosen AS (
 			SELECT memory_id, source_id, relationship, target_id
-			FROM entity_relation_sources
+			FROM entity_relation_sources x
 			WHERE tenant = @tenant AND memory_id = ANY(@memories)
+				AND (@text::text IS NULL OR EXISTS (
+					SELECT FROM entities e
+					WHERE e.tenant = @tenant AND e.id IN (x.source_id, x.target_id)
+						AND position(e.canonical_name IN @text::text) = 0))
 			ORDER BY memory_id, source_id, relationship, target_id
 			LIMIT @limit
 		), gone AS (
@@ -86,8 +91,12 @@ const (
 	unlinkMentions = `
 		WITH chosen AS (
 			SELECT memory_id, entity_id
-			FROM memory_entity_mentions
+			FROM memory_entity_mentions x
 			WHERE tenant = @tenant AND memory_id = ANY(@memories)
+				AND (@text::text IS NULL OR EXISTS (
+					SELECT FROM entities e
+					WHERE e.tenant = @tenant AND e.id = x.entity_id
+						AND position(e.canonical_name IN @text::text) = 0))
 			ORDER BY memory_id, entity_id
 			LIMIT @limit
 		), gone AS (
@@ -141,22 +150,46 @@ const (
 // any more. Counts fall by exactly what these memories had added. With a limit it removes at most that many rows,
 // edges first because they reference the entities.
 func Unlink(ctx context.Context, c *commit.Change, memories []uuid.UUID, limit int) (unlinked, error) {
-	var u unlinked
-	left := func() any { // the argument of LIMIT: at the limit it is 0, which is not the same as none
-		if limit <= 0 {
-			return nil
-		}
-		return limit - u.Rows()
+	u, err := unlinkFromEntities(ctx, c, memories, limit, nil)
+	if err != nil {
+		return u, err
 	}
+	tag, err := c.Tx.Exec(ctx, unlinkClaims, pg.Args{"tenant": c.Tenant, "memories": memories, "limit": u.left(limit)})
+	if err != nil {
+		return u, fmt.Errorf("entity claims: %w", err)
+	}
+	u.Claims = int(tag.RowsAffected())
+	return u, nil
+}
+
+// UnlinkUnnamed removes a memory's edges and mentions with an entity that its new text does not name, as memory.Naming
+// compares them.
+func UnlinkUnnamed(ctx context.Context, c *commit.Change, id uuid.UUID, text string) error {
+	_, err := unlinkFromEntities(ctx, c, []uuid.UUID{id}, 0, strings.ToLower(text))
+	return err
+}
+
+// left returns the argument of LIMIT for the next statement. At the limit it is 0, which is not the same as none.
+func (u unlinked) left(limit int) any {
+	if limit <= 0 {
+		return nil
+	}
+	return limit - u.Rows()
+}
+
+// unlinkFromEntities removes edges and mentions, and entities without any. The text is nil for all of them.
+func unlinkFromEntities(ctx context.Context, c *commit.Change, memories []uuid.UUID, limit int,
+	text any) (unlinked, error) {
+	var u unlinked
 	var ends, mentioned []uuid.UUID
 	err := c.Tx.QueryRow(ctx, unlinkEdges,
-		pg.Args{"tenant": c.Tenant, "memories": memories, "now": c.Now, "limit": left()}).
+		pg.Args{"tenant": c.Tenant, "memories": memories, "now": c.Now, "limit": u.left(limit), "text": text}).
 		Scan(&u.Said, &u.Edges, &ends)
 	if err != nil {
 		return u, fmt.Errorf("entity relations: %w", err)
 	}
 	err = c.Tx.QueryRow(ctx, unlinkMentions,
-		pg.Args{"tenant": c.Tenant, "memories": memories, "now": c.Now, "limit": left()}).
+		pg.Args{"tenant": c.Tenant, "memories": memories, "now": c.Now, "limit": u.left(limit), "text": text}).
 		Scan(&u.Mentions, &mentioned)
 	if err != nil {
 		return u, fmt.Errorf("entity mentions: %w", err)
@@ -167,11 +200,5 @@ func Unlink(ctx context.Context, c *commit.Change, memories []uuid.UUID, limit i
 		return u, fmt.Errorf("entities: %w", err)
 	}
 	u.Entities = int(tag.RowsAffected())
-	tag, err = c.Tx.Exec(ctx, unlinkClaims,
-		pg.Args{"tenant": c.Tenant, "memories": memories, "limit": left()})
-	if err != nil {
-		return u, fmt.Errorf("entity claims: %w", err)
-	}
-	u.Claims = int(tag.RowsAffected())
 	return u, nil
 }

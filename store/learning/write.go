@@ -359,10 +359,20 @@ func (w *writing) update(ctx context.Context, d Delta, sources []uuid.UUID) erro
 	}
 	m := schema.MemoryRecord{Type: row.Type, Payload: d.Payload, Content: row.Content}
 	text := memory.RecordContent(m)
+	hash := memory.RecordHash(m, text)
+	same, err := w.LiveByHash(ctx, commit.DedupKey{Owner: row.Owner, Visibility: row.Visibility, Type: row.Type,
+		Hash: hash})
+	switch {
+	case err == nil && same != id: // it would become equal to another record
+		w.out.Refused[proposals.ReasonDuplicate]++
+		return nil
+	case err != nil && !errors.Is(err, pgx.ErrNoRows):
+		return fmt.Errorf("find duplicate: %w", err)
+	}
 	class := memory.Classification{Sensitivity: row.Sensitivity}.DerivedFrom(d.Sensitivity)
 	if _, err := w.ApplyStep(ctx, row, commit.Step{
 		Set: map[string]any{"payload": string(d.Payload), "confidence": d.Confidence,
-			"content_hash": memory.RecordHash(m, text), "sensitivity": class.Sensitivity},
+			"content_hash": hash, "sensitivity": class.Sensitivity},
 		NowLive: true, Event: schema.EventModified, Action: schema.AuditModify, By: Actor, Reason: d.Why,
 		Metadata: map[string]any{"workflowId": w.in.WorkflowID, "evidence": d.Hash}}); err != nil {
 		return err

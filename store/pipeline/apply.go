@@ -204,7 +204,7 @@ func (w *writing) applyUpdate(ctx context.Context, p *pendingProposal, v proposa
 // applyDelete soft-deletes the target.
 func (w *writing) applyDelete(ctx context.Context, p *pendingProposal, v proposals.Verdict) error {
 	target := *p.TargetID
-	if v.Change == memory.ChangeRetract {
+	if p.Proposal.Change == memory.ChangeRetract { // whether the pipeline or a person applies it
 		return w.applyRetract(ctx, p, v)
 	}
 	if err := w.retire(ctx, target, p, v, commit.Step{Set: map[string]any{"deleted_at": w.Now},

@@ -23,7 +23,7 @@ func (w *writing) applyContest(ctx context.Context, p *pendingProposal, v propos
 	if err := w.contest(ctx, target, p, v); err != nil {
 		return err
 	}
-	add.Contests = &target
+	add.Contests = []uuid.UUID{target}
 	w.add(p, add)
 	return nil
 }
@@ -64,17 +64,11 @@ func (w *writing) contest(ctx context.Context, id uuid.UUID, p *pendingProposal,
 // supersedeAlso supersedes the other memories that say the same as the target.
 func (w *writing) supersedeAlso(ctx context.Context, p *pendingProposal, v proposals.Verdict,
 	add *commit.NewMemory) error {
-	for _, id := range p.Also {
-		was, known := w.known[id]
-		if !known {
-			if err := w.lockRows(ctx, []uuid.UUID{id}, "UPDATE"); err != nil {
-				return err
-			}
-			was, known = w.known[id]
-		}
-		if !known || !was.live || was.neighbor.Pinned || id == *p.TargetID {
-			continue // pinned or no longer live; recall marks what is left as outdated
-		}
+	also, err := w.alsoSaid(ctx, p)
+	if err != nil {
+		return err
+	}
+	for _, id := range also {
 		if err := w.supersede(ctx, id, p, v, add); err != nil {
 			return err
 		}
@@ -84,21 +78,40 @@ func (w *writing) supersedeAlso(ctx context.Context, p *pendingProposal, v propo
 	return nil
 }
 
+// alsoSaid returns the other memories that say the same as the target, locked, without those that are pinned or no
+// longer live: recall marks these as outdated. A review has not locked them before.
+func (w *writing) alsoSaid(ctx context.Context, p *pendingProposal) ([]uuid.UUID, error) {
+	var unlocked, out []uuid.UUID
+	for _, id := range p.Also {
+		if _, known := w.known[id]; !known {
+			unlocked = append(unlocked, id)
+		}
+	}
+	if len(unlocked) > 0 {
+		if err := w.lockRows(ctx, unlocked, "UPDATE"); err != nil {
+			return nil, err
+		}
+	}
+	for _, id := range p.Also {
+		if was := w.known[id]; was.live && !was.neighbor.Pinned && id != *p.TargetID {
+			out = append(out, id)
+		}
+	}
+	return out, nil
+}
+
 // applyRetract retracts the target, and the memories that say the same, without a replacement.
 func (w *writing) applyRetract(ctx context.Context, p *pendingProposal, v proposals.Verdict) error {
 	target := *p.TargetID
-	if err := w.retire(ctx, target, p, v, commit.Step{Set: map[string]any{"status": schema.StatusRetracted},
-		Event:  schema.EventModified,
-		Action: schema.AuditRetract, Reason: w.reasonFor(p)}); err != nil {
+	also, err := w.alsoSaid(ctx, p)
+	if err != nil {
 		return err
 	}
-	for _, id := range p.Also {
-		if was, known := w.known[id]; known && was.live && !was.neighbor.Pinned {
-			if err := w.retire(ctx, id, p, v, commit.Step{Set: map[string]any{"status": schema.StatusRetracted},
-				Event:  schema.EventModified,
-				Action: schema.AuditRetract, Reason: w.reasonFor(p)}); err != nil {
-				return err
-			}
+	for _, id := range append([]uuid.UUID{target}, also...) {
+		if err := w.retire(ctx, id, p, v, commit.Step{Set: map[string]any{"status": schema.StatusRetracted},
+			Event:  schema.EventModified,
+			Action: schema.AuditRetract, Reason: w.reasonFor(p)}); err != nil {
+			return err
 		}
 	}
 	w.settle(p, v, &target)

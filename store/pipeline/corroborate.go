@@ -63,6 +63,9 @@ func (w *writing) corroborate(ctx context.Context) error {
 	}
 	for _, f := range fresh {
 		m := rows[f.record]
+		if !m.Live { // another fact of this change has just replaced it
+			continue
+		}
 		if m, err = w.restate(m, f); err != nil {
 			return fmt.Errorf("memory %s: %w", m.ID, err)
 		}
@@ -104,7 +107,7 @@ func (w *writing) relateSources(ctx context.Context, rows map[uuid.UUID]commit.M
 	for _, s := range w.restatements {
 		m, ok := rows[s.record]
 		source, stored := w.known[s.p.ParentID]
-		if !ok || !stored || !m.Live || !memory.States(m.Type) {
+		if !ok || !stored || !memory.States(m.Type) {
 			continue
 		}
 		t := newRelation{s, proposals.TieOf(proposals.Restated{Trust: m.SourceTrust, Sensitivity: m.Sensitivity,

@@ -181,6 +181,26 @@ func (s *Pipeline) ListReviews(ctx context.Context, p schema.Principal, f Review
 	return out, nil
 }
 
+// LateReviews returns at most limit batches with proposals that wait although their review should have ended before a
+// time, or that began to wait before it and have no review yet.
+func (s *Pipeline) LateReviews(ctx context.Context, tenant string, before time.Time, limit int) (late []uuid.UUID,
+	err error) {
+	ctx = pg.WithClass(ctx, pg.ClassPipeline)
+	err = s.Read(ctx, tenant, func(tx pgx.Tx) error {
+		late, err = commit.Values[uuid.UUID](ctx, tx, `
+			SELECT DISTINCT p.batch_id
+			FROM proposals p
+			WHERE p.tenant = @tenant AND p.decided_at < @before AND coalesce(p.expires_at, p.decided_at) < @before
+				AND `+pg.WaitsForReview+`
+			LIMIT @limit`, pg.Args{"tenant": tenant, "before": before.UTC(), "limit": limit})
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list late reviews: %w", err)
+	}
+	return late, nil
+}
+
 // knownCursor refuses a cursor that names no proposal of the tenant, for example because it was purged: a page after it
 // would be empty, as after the last one.
 func knownCursor(ctx context.Context, tx pgx.Tx, tenant string, id *uuid.UUID) error {

@@ -223,7 +223,7 @@ func (w *writing) contradicted(ctx context.Context, l *lockedProposal) ([]uuid.U
 			return
 		}
 		if proposals.ContestUnreviewed(proposals.Unreviewed{Proposal: p.Proposal, Outcome: l.outcome,
-			Fact: p.Fact.Content, Existing: m.neighbor.Content,
+			Fact: p.Fact.Content, Retracts: p.Fact.Retracts, Existing: m.neighbor.Content,
 			Changed: m.version != l.targetVersion, Claims: claims}) {
 			against = append(against, id)
 		}
@@ -272,7 +272,7 @@ func (w *writing) contestUnreviewed(ctx context.Context, p *pendingProposal, aga
 		return nil
 	}
 	add := w.factMemory(p, nil)
-	add.Status, add.Contests = schema.StatusContested, &against[0]
+	add.Status, add.Contests = schema.StatusContested, against
 	for _, id := range against {
 		if err := w.contest(ctx, id, p, contested); err != nil {
 			return err

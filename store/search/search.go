@@ -309,23 +309,25 @@ func (s *Search) TrackRetrieval(ctx context.Context, r Retrieval, now time.Time)
 	if r.Principal.Tenant == "" {
 		return fmt.Errorf("track retrieval: %w", pg.ErrNoTenant)
 	}
-	var b pgx.Batch // one transaction, in one round trip
-	// A crash may lose the last few accesses. Waiting for the disk would slow every recall.
-	b.Queue(`SELECT set_config('mneme.tenant', $1, true), set_config('synchronous_commit', 'off', true)`,
-		r.Principal.Tenant)
-	b.Queue(trackSQL, pg.Args{
-		"tenant":     r.Principal.Tenant,
-		"id":         r.ID,
-		"agent":      r.Principal.Agent,
-		"project":    r.Principal.Project,
-		"scope":      r.Principal.EffectiveScope(),
-		"query_hash": r.QueryHash,
-		"memory_ids": r.MemoryIDs,
-		"degraded":   pg.TagList(r.Degraded),
-		"took_ms":    float32(r.Took.Seconds() * 1000),
-		"now":        now.UTC().Truncate(time.Microsecond),
+	err := pg.RetryChange(ctx, func() error { // a memory may be removed at the same time
+		var b pgx.Batch // one transaction, in one round trip
+		// A crash may lose the last few accesses. Waiting for the disk would slow every recall.
+		b.Queue(`SELECT set_config('mneme.tenant', $1, true), set_config('synchronous_commit', 'off', true)`,
+			r.Principal.Tenant)
+		b.Queue(trackSQL, pg.Args{
+			"tenant":     r.Principal.Tenant,
+			"id":         r.ID,
+			"agent":      r.Principal.Agent,
+			"project":    r.Principal.Project,
+			"scope":      r.Principal.EffectiveScope(),
+			"query_hash": r.QueryHash,
+			"memory_ids": r.MemoryIDs,
+			"degraded":   pg.TagList(r.Degraded),
+			"took_ms":    float32(r.Took.Seconds() * 1000),
+			"now":        now.UTC().Truncate(time.Microsecond),
+		})
+		return s.Pool.SendBatch(ctx, &b).Close()
 	})
-	err := s.Pool.SendBatch(ctx, &b).Close()
 	if err != nil {
 		return fmt.Errorf("track retrieval: %w", err)
 	}

@@ -79,7 +79,7 @@ func restore(ctx context.Context, c *commit.Change, lines []ExportLine, out *Res
 		return err
 	}
 	r := restoring{Change: c, out: out}
-	var memories []ExportLine
+	var memories, histories []ExportLine
 	var events, topics []json.RawMessage
 	for _, line := range lines {
 		switch {
@@ -94,16 +94,17 @@ func restore(ctx context.Context, c *commit.Change, lines []ExportLine, out *Res
 		case line.Kind == LineTopic:
 			topics = append(topics, line.Topic)
 		case line.Kind == LineHistory && line.MemoryID != nil:
-			rows, err := r.owned(*line.MemoryID, line.History)
-			if err != nil {
-				return err
-			}
-			if _, err := r.insert(ctx, "memory_history", rows, "memory_id"); err != nil {
-				return err
-			}
+			histories = append(histories, line)
 		}
 	}
-	if err := r.memories(ctx, memories); err != nil {
+	for len(memories) > 0 {
+		var part []ExportLine
+		part, memories = distinct(memories)
+		if err := r.memories(ctx, part); err != nil {
+			return err
+		}
+	}
+	if err := r.histories(ctx, histories); err != nil {
 		return err
 	}
 	if err := r.events(ctx, events); err != nil {
@@ -194,8 +195,9 @@ func (r *restoring) artifact(ctx context.Context, a *ExportArtifact) error {
 
 // memories inserts the new memories with all that they own, and compares the others.
 func (r *restoring) memories(ctx context.Context, lines []ExportLine) error {
-	if len(lines) == 0 {
-		return nil
+	lines, err := r.withoutRivals(ctx, lines)
+	if err != nil || len(lines) == 0 {
+		return err
 	}
 	byID := make(map[uuid.UUID]*ExportLine, len(lines))
 	rows := make([]map[string]any, len(lines))

@@ -16,6 +16,56 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
+// distinct returns the first line of each memory, and the other lines. Two lines of one memory are not written
+// together, because the second is compared with what the first has restored.
+func distinct(lines []ExportLine) (first, rest []ExportLine) {
+	seen := map[string]bool{}
+	for _, line := range lines {
+		id := strings.ToLower(line.Record.ID)
+		if seen[id] {
+			rest = append(rest, line)
+			continue
+		}
+		seen[id] = true
+		first = append(first, line)
+	}
+	return first, rest
+}
+
+// histories inserts the history of memories without a row. A stored memory has its own: the line would say of it that
+// it was deleted.
+func (r *restoring) histories(ctx context.Context, lines []ExportLine) error {
+	ids := make([]uuid.UUID, len(lines))
+	for i, line := range lines {
+		ids[i] = *line.MemoryID
+	}
+	stored, err := r.stored(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for _, line := range lines {
+		if stored[*line.MemoryID] {
+			continue
+		}
+		rows, err := r.owned(*line.MemoryID, line.History)
+		if err != nil {
+			return err
+		}
+		if _, err := r.insert(ctx, "memory_history", rows, "memory_id"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stored returns which of the memories have a row.
+func (r *restoring) stored(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]bool, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	return r.IdSet(ctx, `SELECT id FROM memories WHERE tenant = $1 AND id = ANY($2)`, r.Tenant, ids)
+}
+
 // insertDependents inserts the rows that belong to the new memories.
 func (r *restoring) insertDependents(ctx context.Context, byID map[uuid.UUID]*ExportLine, fresh []uuid.UUID) error {
 	slices.SortFunc(fresh, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })

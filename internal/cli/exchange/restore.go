@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -23,6 +24,10 @@ const (
 	RestoreLines = 100
 	restoreBytes = 8 << 20
 )
+
+// maxRestoreLine is the limit of one line of an export, which has the whole history of a memory. Postgres cannot return
+// a longer one.
+const maxRestoreLine = 1 << 30
 
 // isExport reports whether the input begins with the header of an export. It does not consume input.
 func isExport(input *bufio.Reader) bool {
@@ -78,6 +83,9 @@ func restore(ctx context.Context, a *app.App, file *os.File, input io.Reader, f 
 	if f.strict && r.report.CutOff {
 		return app.Invalid("file", "has been cut off")
 	}
+	if r.erased, err = st.ErasedArtifacts(ctx, a.Cfg.Principal.Tenant, r.artifacts); err != nil {
+		return err
+	}
 	a.Interrupted = "run the same command again to continue"
 	failed := r.write(ctx, file)
 	if failed != nil && r.report.Restored+r.report.Unchanged+r.report.Artifacts == 0 {
@@ -117,6 +125,9 @@ type restorer struct {
 	strict bool
 	report Restored
 	bad    map[int]bool // numbers of invalid lines
+
+	artifacts transfer.ArtifactCheck
+	erased    map[string]bool // artifacts that were erased with their memories, by SHA-256
 }
 
 // lines calls fn for every line of the file, from the beginning.
@@ -125,7 +136,7 @@ func (r *restorer) lines(file *os.File, fn func(n int, data []byte) error) error
 		return fmt.Errorf("read input: %w", err)
 	}
 	scanner := bufio.NewScanner(file)
-	scanner.Buffer(make([]byte, 0, 1<<20), maxLine)
+	scanner.Buffer(make([]byte, 0, 1<<20), maxRestoreLine)
 	n := 0
 	for scanner.Scan() {
 		n++
@@ -141,7 +152,7 @@ func (r *restorer) lines(file *os.File, fn func(n int, data []byte) error) error
 		}
 	}
 	if errors.Is(scanner.Err(), bufio.ErrTooLong) {
-		return app.Invalid(fmt.Sprintf("line %d", n+1), "is longer than %d MiB", maxLine>>20)
+		return app.Invalid(fmt.Sprintf("line %d", n+1), "is longer than %d MiB", maxRestoreLine>>20)
 	}
 	if err := scanner.Err(); err != nil {
 		return fmt.Errorf("read input: %w", err)
@@ -176,6 +187,7 @@ func (r *restorer) check(file *os.File) error {
 		case transfer.LineMemory:
 			r.report.Memories++
 			revisions.Add(line)
+			r.artifacts.Add(line)
 		case transfer.LineEnd:
 			r.report.CutOff = false
 		}
@@ -262,6 +274,9 @@ func (r *restorer) write(ctx context.Context, file *os.File) error {
 		line, err := decodeExportLine(data)
 		if err != nil {
 			return fmt.Errorf("line %d: %w", n, err) // cannot happen: check has decoded it
+		}
+		if line.Kind == transfer.LineArtifact && r.erased[strings.ToLower(line.Artifact.SHA256)] {
+			return nil
 		}
 		batch, numbers, size = append(batch, line), append(numbers, n), size+len(data)
 		if len(batch) >= RestoreLines || size >= restoreBytes {

@@ -244,7 +244,11 @@ func Plan(records []Record) (Merge, bool) {
 		if sensitive.Rank(r.Sensitivity) > sensitive.Rank(out.Sensitivity) {
 			out.Sensitivity = r.Sensitivity
 		}
-		out.Tags = append(out.Tags, r.Tags...)
+		for _, tag := range r.Tags { // those of the kept record come first
+			if len(out.Tags) < schema.MaxTags && !slices.Contains(out.Tags, tag) {
+				out.Tags = append(out.Tags, tag)
+			}
+		}
 		out.Evidence = append(out.Evidence, r.Evidence...)
 	}
 	if len(out.Away) == 0 {
@@ -252,7 +256,7 @@ func Plan(records []Record) (Merge, bool) {
 	}
 	slices.Sort(out.Tags)
 	slices.Sort(out.Evidence)
-	out.Tags, out.Evidence = slices.Compact(out.Tags), slices.Compact(out.Evidence)
+	out.Evidence = slices.Compact(out.Evidence)
 	return out, true
 }
 
