@@ -24,8 +24,10 @@ import (
 const (
 	readDeadline = 500 * time.Millisecond // for a stage that reads from Postgres
 
-	// Stages that read more than features use only the best candidates, three for each requested result.
+	// Stages that read more than features use only the best candidates, three for each requested result, but at least
+	// those that are compared with the question. So the first result does not depend on the limit.
 	shapedPerResult = 3
+	minShaped       = rank.MaxLatest
 )
 
 // offByDefault holds the stages that did not help on the evaluation conversations, or cost more than they gained;
@@ -118,7 +120,7 @@ func OffByDefault(name string) bool { return offByDefault[name] }
 
 // best returns the candidates for stages that read more than features.
 func (q *query) best(evidence []rank.Evidence) []rank.Evidence {
-	return evidence[:min(len(evidence), shapedPerResult*q.limit)]
+	return evidence[:min(len(evidence), max(minShaped, shapedPerResult*q.limit))]
 }
 
 // superseded reports whether superseded memories are wanted, because the request asks for them or the question is

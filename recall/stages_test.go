@@ -3,7 +3,9 @@ package recall_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -283,4 +285,34 @@ func TestNearDuplicatesTakeOnePlace(t *testing.T) {
 	require.Contains(t, got, other.String())
 	require.NotEqual(t, slices.Contains(got, one.String()), slices.Contains(got, again.String()))
 	require.Len(t, ids(w.recallWith(func(r *schema.RecallRequest) { r.Without = []string{rank.StageDuplicates} })), 3)
+}
+
+// The stages compare the same candidates for any small limit, so the first results and their scores do not depend on it.
+// Here an episode ranks low before it is compared with the question, and the fact extracted from it was superseded.
+func TestTheFirstResultsDoNotDependOnTheLimit(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	episode, old := w.remember("Ana lives in Oslo, in a red house near the park"), w.remember("Oslo is the home of A.")
+	for _, other := range []string{"Bob lives near Ana", "Carla lives with Ana", "Dan lives above Ana",
+		"Eve lives below Ana", "Fred lives beside Ana"} {
+		w.remember(other)
+	}
+	successor := w.remember("Moved to Bergen")
+	w.exec(`ALTER TABLE memories DISABLE TRIGGER USER`) // so that the type of an episode can be changed
+	w.exec(`UPDATE memories SET type = 'semantic', tier = 'persistent', typology = 'semantic',
+		payload = payload || '{"kind": "semantic"}' WHERE id = ANY($1)`, []uuid.UUID{old, successor})
+	w.exec(`INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at)
+		VALUES ('t', $1, 'derived_from', $2, now())`, old, episode)
+	w.supersede(old, successor)
+	best := func(limit int) (out []string) {
+		for _, r := range w.recallWith(func(r *schema.RecallRequest) { r.Limit = limit }).Results {
+			out = append(out, fmt.Sprintf("%.3f %s %s", r.Score, r.Currentness, r.Content))
+		}
+		return out
+	}
+	ten := best(10)
+	require.Contains(t, strings.Join(ten, "\n"), "superseded Ana lives in Oslo")
+	for _, limit := range []int{1, 2, 3} {
+		require.Equal(t, ten[:limit], best(limit), "limit %d", limit)
+	}
 }
