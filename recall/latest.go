@@ -22,10 +22,10 @@ func (q *query) latest(
 	return rank.Latest(evidence, said, q.clauses()), nil
 }
 
-// readClauses parses each clause of a question.
+// readClauses parses each clause of a question. Each is compared with every candidate, so their length is bounded.
 func readClauses(query string) []question.Question {
 	var out []question.Question
-	for _, clause := range question.Clauses(query) {
+	for _, clause := range question.Clauses(firstBytes(query, maxAskedBytes)) {
 		out = append(out, question.Read(clause))
 	}
 	return out

@@ -1,6 +1,7 @@
 package recall_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -64,4 +66,28 @@ func (w *world) embed() {
 	}
 	require.NoError(w.t, w.Store.KeepEmbeddings(ctx, w.p.Tenant, w.Embedder.Model(), entries, of, time.Now()))
 	require.NoError(w.t, w.Store.SettleOutbox(ctx, w.p.Tenant, entries, time.Now()))
+}
+
+// The work of ranking is bounded, however long a question is and however many parts it has. Before it was, the first two
+// of these queries took three seconds and more.
+func TestLongQuestionsAreRankedInTime(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for i := range 30 {
+		w.remember(fmt.Sprintf("The port of service %d in the city of Lyon is %d since Monday", i, 8000+i))
+	}
+	w.embed()
+	var words strings.Builder
+	for i := 0; words.Len() < schema.MaxQueryBytes-100; i++ {
+		fmt.Fprintf(&words, "port%d ", i)
+	}
+	for name, query := range map[string]string{
+		"many questions":  strings.Repeat("what port and which city and ", schema.MaxQueryBytes/29),
+		"many words":      "what is the port of " + words.String(),
+		"a few questions": strings.Repeat("what port and which city and ", 2000/29),
+	} {
+		out := w.recall(query)
+		require.NotContains(t, out.Meta.Degraded, rank.StageLatest, name)
+		require.Less(t, out.Meta.TimingsMS["shape"], 2_000.0, "%s: %v", name, out.Meta.TimingsMS)
+	}
 }

@@ -107,15 +107,16 @@ func (r *Recaller) recallAs(
 	clearance := r.trustRules().Clear(req, r.TrustKey, start)
 	windows := timeexpr.Begun(timeexpr.ParseTimes(req.Query, start), start)
 	q := &query{
-		Recaller:  r,
-		req:       req,
-		limit:     clampLimit(req.Limit),
-		filter:    pg.FilterOf(req, clearance, start, windows),
-		clearance: clearance,
-		id:        id,
-		windows:   windows,
-		asked:     question.Read(firstBytes(req.Query, maxAskedBytes)),
-		clauses:   sync.OnceValue(func() []question.Question { return readClauses(req.Query) }),
+		Recaller:   r,
+		req:        req,
+		limit:      clampLimit(req.Limit),
+		filter:     pg.FilterOf(req, clearance, start, windows),
+		clearance:  clearance,
+		id:         id,
+		windows:    windows,
+		asked:      question.Read(firstBytes(req.Query, maxAskedBytes)),
+		clauses:    sync.OnceValue(func() []question.Question { return readClauses(req.Query) }),
+		beginnings: sync.OnceValue(func() []string { return rank.RescueWords(req.Query) }),
 		meta: schema.RecallMeta{
 			Trust:     clearance.Meta(),
 			TimingsMS: map[string]float64{},
@@ -184,7 +185,7 @@ func (r *Recaller) now() time.Time {
 }
 
 // maxAskedBytes is the length up to which a query is read as a question. A longer query is a text to find memories
-// about.
+// about; only its beginning is read.
 const maxAskedBytes = 2_000
 
 func firstBytes(s string, n int) string {
@@ -204,16 +205,17 @@ func clampLimit(limit int) int {
 // query holds the request of one recall and its meta. The results of the phases are their return values.
 type query struct {
 	*Recaller
-	req       schema.RecallRequest
-	limit     int
-	filter    pg.Filter
-	clearance policy.Clearance
-	id        uuid.UUID
-	mu        sync.Mutex // guards meta while channels run
-	meta      schema.RecallMeta
-	asked     question.Question          // what the query asks for
-	clauses   func() []question.Question // the clauses of the question; read when first needed
-	windows   []timeexpr.TimeWindow      // times that the query names, without those in the future
+	req        schema.RecallRequest
+	limit      int
+	filter     pg.Filter
+	clearance  policy.Clearance
+	id         uuid.UUID
+	mu         sync.Mutex // guards meta while channels run
+	meta       schema.RecallMeta
+	asked      question.Question          // what the query asks for
+	clauses    func() []question.Question // the clauses of the question; read when first needed
+	beginnings func() []string            // of the words of the query (rank.RescueWords); read when first needed
+	windows    []timeexpr.TimeWindow      // times that the query names, without those in the future
 
 	together func(search.Question) *search.Structured // hints, claims and the graph, while channels run
 }
