@@ -149,16 +149,17 @@ func (q *query) answer(ctx context.Context, start time.Time) (schema.RecallRespo
 		return schema.RecallResponse{}, err
 	}
 	results := q.withRedacted(ctx, read.results, ranked.relevance.blend)
+	known := read.found || len(results) > 0
 	results, extra := q.expand(ctx, supplementing{
 		results:     q.fit(results, ranked.selections, read.budget),
 		selections:  ranked.selections,
 		budget:      read.budget,
 		summaryTime: ranked.summaryTime,
 	})
-	if len(results) == 0 && !ranked.relevance.unknown {
+	if !known && !ranked.relevance.unknown {
 		extra = q.rescue(ctx)
 	}
-	q.meta.Unknown = len(results)+len(extra) == 0
+	q.meta.Unknown = !known && len(extra) == 0
 	q.track(ctx, q.readInFull(results), start)
 	q.explain(results)
 	q.explain(extra)
@@ -264,6 +265,7 @@ type assembled struct {
 	results  []schema.RecallResult
 	payloads map[uuid.UUID]json.RawMessage // of results, if requested
 	budget   int                           // tokens that texts may use; 0: no bound
+	found    bool                          // there are rows, even if the budget has no room for any of them
 }
 
 // assemble reads the best candidates through the filter again, and cuts to the limit. It reads more than the limit,
@@ -306,7 +308,8 @@ func (q *query) assemble(ctx context.Context, found shaped) (assembled, error) {
 		results = results[:min(len(results), q.limit)]
 	}
 	payloads, budget := q.readPayloads(ctx, results, found.selections)
-	return assembled{results: q.fit(results, found.selections, budget), payloads: payloads, budget: budget}, nil
+	return assembled{results: q.fit(results, found.selections, budget), payloads: payloads, budget: budget,
+		found: len(results) > 0}, nil
 }
 
 // maxHydrations is how often a recall reads rows to fill its page.
