@@ -41,7 +41,7 @@ func (q *query) relevance(
 	evidence []rank.Evidence,
 	texts *reader,
 ) ([]rank.Evidence, relevance, error) {
-	if len(q.req.Query) > maxAskedBytes || q.layered() || !question.Readable(q.req.Query) {
+	if !q.parsable() {
 		return evidence, relevance{}, nil
 	}
 	said, err := texts.quotes(ctx, evidence)
@@ -80,6 +80,11 @@ func (q *query) relevance(
 	kept, unknown := rank.EnoughRelevance(rank.PreferRelevant(out, found.blend), found.floor, q.req.MinScore)
 	found.unknown = unknown
 	return kept, found, nil
+}
+
+// parsable reports whether the query is parsed as a question. Otherwise no text has a relevance.
+func (q *query) parsable() bool {
+	return len(q.req.Query) <= maxAskedBytes && !q.layered() && question.Readable(q.req.Query)
 }
 
 // replaced reads the texts that the best candidates replaced. They are not part of the answer.
