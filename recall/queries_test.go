@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/schema"
@@ -68,8 +69,8 @@ func (w *world) embed() {
 	require.NoError(w.t, w.Store.SettleOutbox(ctx, w.p.Tenant, entries, time.Now()))
 }
 
-// The work of ranking is bounded, however long a question is and however many parts it has. Before it was, the first two
-// of these queries took three seconds and more.
+// The work of ranking is bounded, however long a question is and however many parts it has. Before it was, the first
+// two of these queries took three seconds and more.
 func TestLongQuestionsAreRankedInTime(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -89,5 +90,23 @@ func TestLongQuestionsAreRankedInTime(t *testing.T) {
 		out := w.recall(query)
 		require.NotContains(t, out.Meta.Degraded, rank.StageLatest, name)
 		require.Less(t, out.Meta.TimingsMS["shape"], 2_000.0, "%s: %v", name, out.Meta.TimingsMS)
+	}
+}
+
+// An accent may be a part of its letter or a character after it. Either question finds either text.
+func TestBothFormsOfAnAccentAreFound(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	first := w.remember(norm.NFC.String("Café Zürich closes at eight"))
+	second := w.remember(norm.NFD.String("Bäckerei Möller closes at nine"))
+	w.remember("The harbour closes at ten")
+	for _, form := range []norm.Form{norm.NFC, norm.NFD} {
+		for question, id := range map[string]uuid.UUID{"When does Café Zürich close?": first, "Zürich": first,
+			"When does Bäckerei Möller close?": second, "Möller": second} {
+			out := w.recall(form.String(question))
+			require.NotEmpty(t, out.Results, question)
+			require.Equal(t, id.String(), out.Results[0].ID, question)
+			require.Greater(t, out.Results[0].Channels[rank.ChannelText], 0.9, "%s: the other form has no weight", question)
+		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/mneme/mneme/memory/english"
 	"github.com/mneme/mneme/memory/frame"
 	"github.com/mneme/mneme/memory/lexicon"
@@ -40,8 +42,9 @@ var askFillers = english.Stems(`tell know describe explain list give remind summ
 // pastCues has words of questions about the past.
 var pastCues = english.Words("previously previous formerly former originally original initially usedto inthepast prior earlier")
 
-// ReadQuestion parses a question.
+// Read parses a question.
 func Read(text string) Question {
+	text = norm.NFC.String(text) // as in ReadText: the forms of an accent are the same letter
 	ts := english.Tokenize(strings.TrimSpace(text))
 	q := Question{Value: asksValue(text)}
 	did := slices.ContainsFunc(ts, func(t english.Token) bool {

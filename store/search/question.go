@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/jackc/pgx/v5"
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/rank"
@@ -40,7 +41,7 @@ func (s *Search) Analyse(ctx context.Context, tenant string, w Wording) (Questio
 	if tenant == "" {
 		return Question{}, fmt.Errorf("analyse: %w", pg.ErrNoTenant)
 	}
-	texts := []string{w.Query, w.Keywords, w.Expansion}
+	texts := []string{bothForms(w.Query), bothForms(w.Keywords), bothForms(w.Expansion)}
 	if w.Keywords == w.Query {
 		texts[1] = ""
 	}
@@ -59,6 +60,9 @@ func (s *Search) Analyse(ctx context.Context, tenant string, w Wording) (Questio
 	if err := s.SendQueryBatch(ctx, b); err != nil {
 		return Question{}, fmt.Errorf("analyse: %w", err)
 	}
+	for i := range lexemes {
+		lexemes[i] = oneForm(lexemes[i])
+	}
 	q.busy = q.isLarge() && s.busyByWords.search(tenant)
 	q.query, q.keywords, q.expansion, q.vocabulary = lexemes[0], lexemes[1], lexemes[2], known
 	if w.Keywords == "" || w.Keywords == w.Query {
@@ -69,6 +73,37 @@ func (s *Search) Analyse(ctx context.Context, tenant string, w Wording) (Questio
 		s.hints.put(lexemes[3])
 	}
 	return q, nil
+}
+
+// bothForms returns a text in Unicode's composed and decomposed form, one after the other if they differ. Memories have
+// the form in which they were written, and Postgres compares characters: an é has one character on most systems, and two
+// in texts from some files.
+func bothForms(text string) string {
+	composed := norm.NFC.String(text)
+	if decomposed := norm.NFD.String(composed); decomposed != composed {
+		return composed + "\n" + decomposed
+	}
+	return composed
+}
+
+// oneForm drops the form of a lexeme that no memory has, if there is another form of it. So a word counts once unless
+// memories have both.
+func oneForm(lexemes []rank.Lexeme) []rank.Lexeme {
+	forms := map[string]int{} // how many forms of a word may be kept
+	word := func(l rank.Lexeme) string { return norm.NFC.String(l.Text) }
+	for _, l := range lexemes {
+		forms[word(l)]++
+	}
+	if len(forms) == len(lexemes) {
+		return lexemes
+	}
+	return slices.DeleteFunc(lexemes, func(l rank.Lexeme) bool {
+		unknown := l.Docs == 0 && forms[word(l)] > 1
+		if unknown {
+			forms[word(l)]--
+		}
+		return unknown
+	})
 }
 
 // named prepares lexemes for a search in names, predicates or summaries, which may have words that no content has.
