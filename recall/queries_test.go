@@ -110,3 +110,26 @@ func TestBothFormsOfAnAccentAreFound(t *testing.T) {
 		}
 	}
 }
+
+// A memory is found by its words in its own language.
+func TestMemoriesInOtherLanguagesAreFound(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.remember("The ferry leaves at nine")
+	w.Without = []string{rank.ChannelVector, rank.StageRelevance, "rescue"}
+	keep := func(language, content string) string {
+		return w.keep(w.p, schema.VisibilityPrivate, schema.MemoryRecord{Type: schema.TypeEpisodic, Content: content,
+			Language: language, Payload: []byte(`{"kind":"episodic","timeline":[]}`)}).String()
+	}
+	german, spanish := keep("de", "Die Häuser am Fluss gehören der Stadt Köln"), keep("es", "Las casas están pintadas")
+	swedish := keep("sv", "Husen målades i går")
+	for question, id := range map[string]string{"Häuser": german, "Wem gehören die Häuser am Fluss?": german,
+		"Köln": german, "casas pintadas": spanish, "Husen": swedish} {
+		out := w.recall(question)
+		require.NotEmpty(t, out.Results, question)
+		require.Equal(t, id, out.Results[0].ID, question)
+	}
+	require.Greater(t, w.recall("der Stadt Köln gehören die Häuser").Results[0].Channels[rank.ChannelText], 0.9,
+		"the function words of a language are no unknown words")
+	require.Len(t, w.recall("when does the ferry leave").Results, 1)
+}

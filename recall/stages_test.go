@@ -287,8 +287,8 @@ func TestNearDuplicatesTakeOnePlace(t *testing.T) {
 	require.Len(t, ids(w.recallWith(func(r *schema.RecallRequest) { r.Without = []string{rank.StageDuplicates} })), 3)
 }
 
-// The stages compare the same candidates for any small limit, so the first results and their scores do not depend on it.
-// Here an episode ranks low before it is compared with the question, and the fact extracted from it was superseded.
+// The stages compare the same candidates for any small limit, so the first results and their scores do not depend on
+// it. Here an episode ranks low before it is compared with the question, and the fact extracted from it was superseded.
 func TestTheFirstResultsDoNotDependOnTheLimit(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
