@@ -273,6 +273,9 @@ func (q *query) currentness(ctx context.Context, evidence []rank.Evidence, texts
 	}
 	texts.keep(found.Contents)
 	supersessions := found.Supersessions
+	if len(found.Successors) > 0 {
+		evidence = slices.Clone(evidence) // a later read may fail, and then the input is unchanged
+	}
 	successors, err := q.successors(ctx, found.Successors, evidence)
 	if err != nil {
 		return nil, err
@@ -298,7 +301,7 @@ func (q *query) currentness(ctx context.Context, evidence []rank.Evidence, texts
 
 // successors raises the successors of the best candidates to the scores of their predecessors, because often only
 // the older statement has the words of the question. It returns the successors that are not yet in evidence; it
-// changes the scores of the others in place.
+// changes the scores of the others in evidence.
 func (q *query) successors(ctx context.Context, chain []search.Succession, evidence []rank.Evidence) ([]rank.Evidence,
 	error) {
 	if len(chain) == 0 {

@@ -10,12 +10,15 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
 )
 
 // reranker is a reranker defined by a function.
@@ -314,5 +317,28 @@ func TestTheFirstResultsDoNotDependOnTheLimit(t *testing.T) {
 	require.Contains(t, strings.Join(ten, "\n"), "superseded Ana lives in Oslo")
 	for _, limit := range []int{1, 2, 3} {
 		require.Equal(t, ten[:limit], best(limit), "limit %d", limit)
+	}
+}
+
+// A stage that fails halfway has no effect.
+func TestAStageThatFailsHalfwayChangesNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	old, successor := w.remember("Ana lives in Oslo, where does she live"), w.remember("Ana moved to Bergen")
+	w.exec(`UPDATE memories SET superseded_by = $2 WHERE id = $1`, old, successor)
+	s, err := store.Open(ctx, pg.Config{URL: w.owner.Config().ConnString(), MaxConns: 10,
+		Configure: func(pc *pgxpool.Config) {
+			// The read of predecessors comes after that of successors.
+			pc.ConnConfig.Tracer = faultTracer{text: "WITH RECURSIVE chain(id, successor, depth) AS ( SELECT m.id"}
+		}})
+	require.NoError(t, err)
+	t.Cleanup(s.Close)
+	whole := func(r *schema.RecallRequest) { r.Explain, r.Superseded, r.Without = true, true, []string{"relevance"} }
+	require.Contains(t, fmt.Sprint(resultOf(t, w.recallWith(whole), successor).Explain), "replaces a memory")
+	w.Recaller.Store = s
+	out := w.recallWith(whole)
+	require.Equal(t, []string{rank.StageCurrentness}, out.Meta.Degraded)
+	for _, r := range out.Results {
+		require.NotContains(t, fmt.Sprint(r.Explain), "replaces a memory")
 	}
 }
