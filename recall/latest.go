@@ -98,6 +98,8 @@ func (q *query) replaced(ctx context.Context, evidence []rank.Evidence) (map[uui
 	if len(ids) == 0 {
 		return nil, nil
 	}
+	ctx, cancel := q.within(ctx, readDeadline)
+	defer cancel()
 	f := q.filter
 	f.Superseded = true
 	chain, err := q.Store.Predecessors(ctx, f, ids)

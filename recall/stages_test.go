@@ -326,19 +326,40 @@ func TestAStageThatFailsHalfwayChangesNothing(t *testing.T) {
 	w := newWorld(t)
 	old, successor := w.remember("Ana lives in Oslo, where does she live"), w.remember("Ana moved to Bergen")
 	w.exec(`UPDATE memories SET superseded_by = $2 WHERE id = $1`, old, successor)
-	s, err := store.Open(ctx, pg.Config{URL: w.owner.Config().ConnString(), MaxConns: 10,
-		Configure: func(pc *pgxpool.Config) {
-			// The read of predecessors comes after that of successors.
-			pc.ConnConfig.Tracer = faultTracer{text: "WITH RECURSIVE chain(id, successor, depth) AS ( SELECT m.id"}
-		}})
-	require.NoError(t, err)
-	t.Cleanup(s.Close)
+	broken := w.breaking(false)
 	whole := func(r *schema.RecallRequest) { r.Explain, r.Superseded, r.Without = true, true, []string{"relevance"} }
 	require.Contains(t, fmt.Sprint(resultOf(t, w.recallWith(whole), successor).Explain), "replaces a memory")
-	w.Recaller.Store = s
+	w.Recaller.Store = broken
 	out := w.recallWith(whole)
 	require.Equal(t, []string{rank.StageCurrentness}, out.Meta.Degraded)
 	for _, r := range out.Results {
 		require.NotContains(t, fmt.Sprint(r.Explain), "replaces a memory")
 	}
+}
+
+// breaking returns a store in which the read of predecessors fails or hangs.
+func (w *world) breaking(hangs bool) *store.Store {
+	w.t.Helper()
+	s, err := store.Open(ctx, pg.Config{URL: w.owner.Config().ConnString(), MaxConns: 10,
+		Configure: func(pc *pgxpool.Config) {
+			pc.ConnConfig.Tracer = faultTracer{"WITH RECURSIVE chain(id, successor, depth) AS ( SELECT m.id", hangs}
+		}})
+	require.NoError(w.t, err)
+	w.t.Cleanup(s.Close)
+	return s
+}
+
+// The relevance of a memory that replaced another includes the other's text, which is read in time or not at all.
+func TestRelevanceHasADeadline(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	old, successor := w.remember("Ana lives in Oslo"), w.remember("Ana lives in Bergen now")
+	w.supersede(old, successor)
+	w.Recaller.Store, w.TimeoutFactor = w.breaking(true), 3
+	limited, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	out, err := w.Recall(limited, schema.RecallRequest{Principal: w.p, Query: "where does Ana live"})
+	require.NoError(t, err)
+	require.Equal(t, []string{rank.StageRelevance}, out.Meta.Degraded)
+	require.Equal(t, []string{successor.String()}, ids(out))
 }
