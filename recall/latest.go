@@ -22,10 +22,10 @@ func (q *query) latest(
 	return rank.Latest(evidence, said, q.clauses()), nil
 }
 
-// readClauses parses each clause of a question.
+// readClauses parses each clause of a question. Each is compared with every candidate, so their length is bounded.
 func readClauses(query string) []question.Question {
 	var out []question.Question
-	for _, clause := range question.Clauses(query) {
+	for _, clause := range question.Clauses(firstBytes(query, maxAskedBytes)) {
 		out = append(out, question.Read(clause))
 	}
 	return out
@@ -41,7 +41,7 @@ func (q *query) relevance(
 	evidence []rank.Evidence,
 	texts *reader,
 ) ([]rank.Evidence, relevance, error) {
-	if len(q.req.Query) > maxAskedBytes || q.layered() || !question.Readable(q.req.Query) {
+	if !q.parsable() {
 		return evidence, relevance{}, nil
 	}
 	said, err := texts.quotes(ctx, evidence)
@@ -82,6 +82,11 @@ func (q *query) relevance(
 	return kept, found, nil
 }
 
+// parsable reports whether the query is parsed as a question. Otherwise no text has a relevance.
+func (q *query) parsable() bool {
+	return len(q.req.Query) <= maxAskedBytes && !q.layered() && question.Readable(q.req.Query)
+}
+
 // replaced reads the texts that the best candidates replaced. They are not part of the answer.
 func (q *query) replaced(ctx context.Context, evidence []rank.Evidence) (map[uuid.UUID][]string, error) {
 	var ids []uuid.UUID
@@ -93,6 +98,8 @@ func (q *query) replaced(ctx context.Context, evidence []rank.Evidence) (map[uui
 	if len(ids) == 0 {
 		return nil, nil
 	}
+	ctx, cancel := q.within(ctx, readDeadline)
+	defer cancel()
 	f := q.filter
 	f.Superseded = true
 	chain, err := q.Store.Predecessors(ctx, f, ids)

@@ -316,3 +316,41 @@ func TestFactsAtTheTimeInTheQuery(t *testing.T) {
 	req.Query, req.ValidAt = "where was the office in July 2025", day(time.October)
 	require.Equal(t, []string{autumn.String()}, ids(w.answer(req)), "only what was true then")
 }
+
+// An answer that is empty because of its budget does not say that nothing is known.
+func TestABudgetWithoutRoomIsNotIgnorance(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.remember("the kestrel nests in the tower")
+	out := w.answer(schema.RecallRequest{Query: "kestrel", Task: &schema.Task{BudgetTokens: 3}})
+	require.Empty(t, out.Results)
+	require.False(t, out.Meta.Unknown)
+	require.NotContains(t, out.Meta.TimingsMS, "rescue")
+	out = w.answer(schema.RecallRequest{Query: "walrus", Task: &schema.Task{BudgetTokens: 3}})
+	require.True(t, out.Meta.Unknown)
+}
+
+// An answer of ids tells as much about what is known as one with texts.
+func TestIDsOnlySaysWhatIsKnown(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	first := w.remember("Ana lives in Oslo")
+	w.exec(`UPDATE memories SET occurred_at = now() - interval '1 day' WHERE id = $1`, first)
+	w.remember("Ana has moved to Bergen and lives there now")
+	for _, query := range []string{"Where does Ana live?", "Who built the pyramids?"} {
+		full := w.answer(schema.RecallRequest{Query: query})
+		short := w.answer(schema.RecallRequest{Query: query, IDsOnly: true})
+		require.Equal(t, ids(full), ids(short))
+		require.Equal(t, full.Meta.Unknown, short.Meta.Unknown, query)
+		require.Equal(t, full.Meta.Relevance, short.Meta.Relevance)
+		require.Equal(t, full.Meta.Floor, short.Meta.Floor)
+		for i, row := range full.Results {
+			require.Equal(t, row.Newer, short.Results[i].Newer)
+			require.Equal(t, row.HeldUntil, short.Results[i].HeldUntil)
+			require.Equal(t, row.Relevance, short.Results[i].Relevance)
+		}
+		if len(full.Results) > 0 {
+			require.NotEmpty(t, full.Results[len(full.Results)-1].Newer)
+		}
+	}
+}

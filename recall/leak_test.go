@@ -302,8 +302,10 @@ func (w *leakWorld) mayLeave(q leakQuery, l left) error {
 		fine = len(row) > 0 && (redacting && q.redacts(row[0]) == schema.RedactedSummary || reading(l) &&
 			q.readable(row[0]))
 	}
+	// The words of a query are read in the languages of memories; nothing else of these is used.
+	reads := strings.ReplaceAll(l.statement, "SELECT m.language FROM memories m WHERE m.tenant = @tenant AND m.live", "")
 	if fine || strings.Contains(l.statement, "to_tsvector(") && strings.Contains(q.words(), l.what) &&
-		!strings.Contains(l.statement, "memories m") {
+		!strings.Contains(reads, "memories m") {
 		return nil
 	}
 	return fmt.Errorf("%s came back from: %.700s", l.what, l.statement)

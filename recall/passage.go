@@ -4,7 +4,6 @@ import (
 	"github.com/mneme/mneme/memory/layers"
 	"github.com/mneme/mneme/memory/normalize"
 	"github.com/mneme/mneme/memory/passages"
-	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -14,7 +13,7 @@ func (q *query) passage(text string) *schema.Passage {
 	if len(text) <= passages.MaxBytes {
 		return nil
 	}
-	span, ok := passages.Best(text, rank.RescueWords(q.req.Query))
+	span, ok := passages.Best(text, q.beginnings())
 	if !ok {
 		return nil
 	}

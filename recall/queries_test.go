@@ -1,13 +1,16 @@
 package recall_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/text/unicode/norm"
 
+	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -64,4 +67,69 @@ func (w *world) embed() {
 	}
 	require.NoError(w.t, w.Store.KeepEmbeddings(ctx, w.p.Tenant, w.Embedder.Model(), entries, of, time.Now()))
 	require.NoError(w.t, w.Store.SettleOutbox(ctx, w.p.Tenant, entries, time.Now()))
+}
+
+// The work of ranking is bounded, however long a question is and however many parts it has. Before it was, the first
+// two of these queries took three seconds and more.
+func TestLongQuestionsAreRankedInTime(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for i := range 30 {
+		w.remember(fmt.Sprintf("The port of service %d in the city of Lyon is %d since Monday", i, 8000+i))
+	}
+	w.embed()
+	var words strings.Builder
+	for i := 0; words.Len() < schema.MaxQueryBytes-100; i++ {
+		fmt.Fprintf(&words, "port%d ", i)
+	}
+	for name, query := range map[string]string{
+		"many questions":  strings.Repeat("what port and which city and ", schema.MaxQueryBytes/29),
+		"many words":      "what is the port of " + words.String(),
+		"a few questions": strings.Repeat("what port and which city and ", 2000/29),
+	} {
+		out := w.recall(query)
+		require.NotContains(t, out.Meta.Degraded, rank.StageLatest, name)
+		require.Less(t, out.Meta.TimingsMS["shape"], 2_000.0, "%s: %v", name, out.Meta.TimingsMS)
+	}
+}
+
+// An accent may be a part of its letter or a character after it. Either question finds either text.
+func TestBothFormsOfAnAccentAreFound(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	first := w.remember(norm.NFC.String("Café Zürich closes at eight"))
+	second := w.remember(norm.NFD.String("Bäckerei Möller closes at nine"))
+	w.remember("The harbour closes at ten")
+	for _, form := range []norm.Form{norm.NFC, norm.NFD} {
+		for question, id := range map[string]uuid.UUID{"When does Café Zürich close?": first, "Zürich": first,
+			"When does Bäckerei Möller close?": second, "Möller": second} {
+			out := w.recall(form.String(question))
+			require.NotEmpty(t, out.Results, question)
+			require.Equal(t, id.String(), out.Results[0].ID, question)
+			require.Greater(t, out.Results[0].Channels[rank.ChannelText], 0.9, "%s: the other form has no weight", question)
+		}
+	}
+}
+
+// A memory is found by its words in its own language.
+func TestMemoriesInOtherLanguagesAreFound(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.remember("The ferry leaves at nine")
+	w.Without = []string{rank.ChannelVector, rank.StageRelevance, "rescue"}
+	keep := func(language, content string) string {
+		return w.keep(w.p, schema.VisibilityPrivate, schema.MemoryRecord{Type: schema.TypeEpisodic, Content: content,
+			Language: language, Payload: []byte(`{"kind":"episodic","timeline":[]}`)}).String()
+	}
+	german, spanish := keep("de", "Die Häuser am Fluss gehören der Stadt Köln"), keep("es", "Las casas están pintadas")
+	swedish := keep("sv", "Husen målades i går")
+	for question, id := range map[string]string{"Häuser": german, "Wem gehören die Häuser am Fluss?": german,
+		"Köln": german, "casas pintadas": spanish, "Husen": swedish} {
+		out := w.recall(question)
+		require.NotEmpty(t, out.Results, question)
+		require.Equal(t, id, out.Results[0].ID, question)
+	}
+	require.Greater(t, w.recall("der Stadt Köln gehören die Häuser").Results[0].Channels[rank.ChannelText], 0.9,
+		"the function words of a language are no unknown words")
+	require.Len(t, w.recall("when does the ferry leave").Results, 1)
 }

@@ -107,15 +107,16 @@ func (r *Recaller) recallAs(
 	clearance := r.trustRules().Clear(req, r.TrustKey, start)
 	windows := timeexpr.Begun(timeexpr.ParseTimes(req.Query, start), start)
 	q := &query{
-		Recaller:  r,
-		req:       req,
-		limit:     clampLimit(req.Limit),
-		filter:    pg.FilterOf(req, clearance, start, windows),
-		clearance: clearance,
-		id:        id,
-		windows:   windows,
-		asked:     question.Read(firstBytes(req.Query, maxAskedBytes)),
-		clauses:   sync.OnceValue(func() []question.Question { return readClauses(req.Query) }),
+		Recaller:   r,
+		req:        req,
+		limit:      clampLimit(req.Limit),
+		filter:     pg.FilterOf(req, clearance, start, windows),
+		clearance:  clearance,
+		id:         id,
+		windows:    windows,
+		asked:      question.Read(firstBytes(req.Query, maxAskedBytes)),
+		clauses:    sync.OnceValue(func() []question.Question { return readClauses(req.Query) }),
+		beginnings: sync.OnceValue(func() []string { return rank.RescueWords(req.Query) }),
 		meta: schema.RecallMeta{
 			Trust:     clearance.Meta(),
 			TimingsMS: map[string]float64{},
@@ -148,16 +149,17 @@ func (q *query) answer(ctx context.Context, start time.Time) (schema.RecallRespo
 		return schema.RecallResponse{}, err
 	}
 	results := q.withRedacted(ctx, read.results, ranked.relevance.blend)
+	known := read.found || len(results) > 0
 	results, extra := q.expand(ctx, supplementing{
 		results:     q.fit(results, ranked.selections, read.budget),
 		selections:  ranked.selections,
 		budget:      read.budget,
 		summaryTime: ranked.summaryTime,
 	})
-	if len(results) == 0 && !ranked.relevance.unknown {
+	if !known && !ranked.relevance.unknown {
 		extra = q.rescue(ctx)
 	}
-	q.meta.Unknown = len(results)+len(extra) == 0
+	q.meta.Unknown = !known && len(extra) == 0
 	q.track(ctx, q.readInFull(results), start)
 	q.explain(results)
 	q.explain(extra)
@@ -184,7 +186,7 @@ func (r *Recaller) now() time.Time {
 }
 
 // maxAskedBytes is the length up to which a query is read as a question. A longer query is a text to find memories
-// about.
+// about; only its beginning is read.
 const maxAskedBytes = 2_000
 
 func firstBytes(s string, n int) string {
@@ -204,16 +206,17 @@ func clampLimit(limit int) int {
 // query holds the request of one recall and its meta. The results of the phases are their return values.
 type query struct {
 	*Recaller
-	req       schema.RecallRequest
-	limit     int
-	filter    pg.Filter
-	clearance policy.Clearance
-	id        uuid.UUID
-	mu        sync.Mutex // guards meta while channels run
-	meta      schema.RecallMeta
-	asked     question.Question          // what the query asks for
-	clauses   func() []question.Question // the clauses of the question; read when first needed
-	windows   []timeexpr.TimeWindow      // times that the query names, without those in the future
+	req        schema.RecallRequest
+	limit      int
+	filter     pg.Filter
+	clearance  policy.Clearance
+	id         uuid.UUID
+	mu         sync.Mutex // guards meta while channels run
+	meta       schema.RecallMeta
+	asked      question.Question          // what the query asks for
+	clauses    func() []question.Question // the clauses of the question; read when first needed
+	beginnings func() []string            // of the words of the query (rank.RescueWords); read when first needed
+	windows    []timeexpr.TimeWindow      // times that the query names, without those in the future
 
 	together func(search.Question) *search.Structured // hints, claims and the graph, while channels run
 }
@@ -262,6 +265,7 @@ type assembled struct {
 	results  []schema.RecallResult
 	payloads map[uuid.UUID]json.RawMessage // of results, if requested
 	budget   int                           // tokens that texts may use; 0: no bound
+	found    bool                          // there are rows, even if the budget has no room for any of them
 }
 
 // assemble reads the best candidates through the filter again, and cuts to the limit. It reads more than the limit,
@@ -304,7 +308,8 @@ func (q *query) assemble(ctx context.Context, found shaped) (assembled, error) {
 		results = results[:min(len(results), q.limit)]
 	}
 	payloads, budget := q.readPayloads(ctx, results, found.selections)
-	return assembled{results: q.fit(results, found.selections, budget), payloads: payloads, budget: budget}, nil
+	return assembled{results: q.fit(results, found.selections, budget), payloads: payloads, budget: budget,
+		found: len(results) > 0}, nil
 }
 
 // maxHydrations is how often a recall reads rows to fill its page.

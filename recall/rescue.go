@@ -18,7 +18,7 @@ import (
 // neither the ledger of events, which has no texts, nor the staging area, whose texts are already memories or were
 // rejected.
 func (q *query) rescue(ctx context.Context) []schema.RecallResult {
-	wanted := rank.RescueWords(q.req.Query)
+	wanted := q.beginnings()
 	if q.off(stageRescue) || len(wanted) == 0 {
 		return nil
 	}

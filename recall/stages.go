@@ -24,8 +24,10 @@ import (
 const (
 	readDeadline = 500 * time.Millisecond // for a stage that reads from Postgres
 
-	// Stages that read more than features use only the best candidates, three for each requested result.
+	// Stages that read more than features use only the best candidates, three for each requested result, but at least
+	// those that are compared with the question. So the first result does not depend on the limit.
 	shapedPerResult = 3
+	minShaped       = rank.MaxLatest
 )
 
 // offByDefault holds the stages that did not help on the evaluation conversations, or cost more than they gained;
@@ -118,7 +120,7 @@ func OffByDefault(name string) bool { return offByDefault[name] }
 
 // best returns the candidates for stages that read more than features.
 func (q *query) best(evidence []rank.Evidence) []rank.Evidence {
-	return evidence[:min(len(evidence), shapedPerResult*q.limit)]
+	return evidence[:min(len(evidence), max(minShaped, shapedPerResult*q.limit))]
 }
 
 // superseded reports whether superseded memories are wanted, because the request asks for them or the question is
@@ -271,6 +273,9 @@ func (q *query) currentness(ctx context.Context, evidence []rank.Evidence, texts
 	}
 	texts.keep(found.Contents)
 	supersessions := found.Supersessions
+	if len(found.Successors) > 0 {
+		evidence = slices.Clone(evidence) // a later read may fail, and then the input is unchanged
+	}
 	successors, err := q.successors(ctx, found.Successors, evidence)
 	if err != nil {
 		return nil, err
@@ -296,7 +301,7 @@ func (q *query) currentness(ctx context.Context, evidence []rank.Evidence, texts
 
 // successors raises the successors of the best candidates to the scores of their predecessors, because often only
 // the older statement has the words of the question. It returns the successors that are not yet in evidence; it
-// changes the scores of the others in place.
+// changes the scores of the others in evidence.
 func (q *query) successors(ctx context.Context, chain []search.Succession, evidence []rank.Evidence) ([]rank.Evidence,
 	error) {
 	if len(chain) == 0 {

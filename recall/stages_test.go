@@ -3,17 +3,22 @@ package recall_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
 )
 
 // reranker is a reranker defined by a function.
@@ -283,4 +288,78 @@ func TestNearDuplicatesTakeOnePlace(t *testing.T) {
 	require.Contains(t, got, other.String())
 	require.NotEqual(t, slices.Contains(got, one.String()), slices.Contains(got, again.String()))
 	require.Len(t, ids(w.recallWith(func(r *schema.RecallRequest) { r.Without = []string{rank.StageDuplicates} })), 3)
+}
+
+// The stages compare the same candidates for any small limit, so the first results and their scores do not depend on
+// it. Here an episode ranks low before it is compared with the question, and the fact extracted from it was superseded.
+func TestTheFirstResultsDoNotDependOnTheLimit(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	episode, old := w.remember("Ana lives in Oslo, in a red house near the park"), w.remember("Oslo is the home of A.")
+	for _, other := range []string{"Bob lives near Ana", "Carla lives with Ana", "Dan lives above Ana",
+		"Eve lives below Ana", "Fred lives beside Ana"} {
+		w.remember(other)
+	}
+	successor := w.remember("Moved to Bergen")
+	w.exec(`ALTER TABLE memories DISABLE TRIGGER USER`) // so that the type of an episode can be changed
+	w.exec(`UPDATE memories SET type = 'semantic', tier = 'persistent', typology = 'semantic',
+		payload = payload || '{"kind": "semantic"}' WHERE id = ANY($1)`, []uuid.UUID{old, successor})
+	w.exec(`INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at)
+		VALUES ('t', $1, 'derived_from', $2, now())`, old, episode)
+	w.supersede(old, successor)
+	best := func(limit int) (out []string) {
+		for _, r := range w.recallWith(func(r *schema.RecallRequest) { r.Limit = limit }).Results {
+			out = append(out, fmt.Sprintf("%.3f %s %s", r.Score, r.Currentness, r.Content))
+		}
+		return out
+	}
+	ten := best(10)
+	require.Contains(t, strings.Join(ten, "\n"), "superseded Ana lives in Oslo")
+	for _, limit := range []int{1, 2, 3} {
+		require.Equal(t, ten[:limit], best(limit), "limit %d", limit)
+	}
+}
+
+// A stage that fails halfway has no effect.
+func TestAStageThatFailsHalfwayChangesNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	old, successor := w.remember("Ana lives in Oslo, where does she live"), w.remember("Ana moved to Bergen")
+	w.exec(`UPDATE memories SET superseded_by = $2 WHERE id = $1`, old, successor)
+	broken := w.breaking(false)
+	whole := func(r *schema.RecallRequest) { r.Explain, r.Superseded, r.Without = true, true, []string{"relevance"} }
+	require.Contains(t, fmt.Sprint(resultOf(t, w.recallWith(whole), successor).Explain), "replaces a memory")
+	w.Recaller.Store = broken
+	out := w.recallWith(whole)
+	require.Equal(t, []string{rank.StageCurrentness}, out.Meta.Degraded)
+	for _, r := range out.Results {
+		require.NotContains(t, fmt.Sprint(r.Explain), "replaces a memory")
+	}
+}
+
+// breaking returns a store in which the read of predecessors fails or hangs.
+func (w *world) breaking(hangs bool) *store.Store {
+	w.t.Helper()
+	s, err := store.Open(ctx, pg.Config{URL: w.owner.Config().ConnString(), MaxConns: 10,
+		Configure: func(pc *pgxpool.Config) {
+			pc.ConnConfig.Tracer = faultTracer{"WITH RECURSIVE chain(id, successor, depth) AS ( SELECT m.id", hangs}
+		}})
+	require.NoError(w.t, err)
+	w.t.Cleanup(s.Close)
+	return s
+}
+
+// The relevance of a memory that replaced another includes the other's text, which is read in time or not at all.
+func TestRelevanceHasADeadline(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	old, successor := w.remember("Ana lives in Oslo"), w.remember("Ana lives in Bergen now")
+	w.supersede(old, successor)
+	w.Recaller.Store, w.TimeoutFactor = w.breaking(true), 3
+	limited, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	out, err := w.Recall(limited, schema.RecallRequest{Principal: w.p, Query: "where does Ana live"})
+	require.NoError(t, err)
+	require.Equal(t, []string{rank.StageRelevance}, out.Meta.Degraded)
+	require.Equal(t, []string{successor.String()}, ids(out))
 }

@@ -404,7 +404,7 @@ func (e *expansion) artifacts(ctx context.Context) ([]schema.RecallResult, error
 	)
 	found = found[:min(len(found), e.limit)]
 	var out []schema.RecallResult
-	wanted := rank.RescueWords(e.req.Query)
+	wanted := e.beginnings()
 	for _, a := range found {
 		passage, cut := rank.Passage(a.Text, wanted)
 		row := made(string(schema.SupplementArtifact)+":"+a.Address, schema.TypeEpisodic, passage, a.OccurredAt)

@@ -40,14 +40,22 @@ func (q *query) withRedacted(
 		q.degrade(stageRedact, err)
 		return results
 	}
-	out := slices.Clone(results)
+	out, least := slices.Clone(results), 0.0
+	if q.req.MinScore != nil && q.parsable() && !q.off(rank.StageRelevance) {
+		least = *q.req.MinScore
+	}
 	for _, row := range summaries {
-		if blend > 0 { // the scores of the results include relevance
+		if blend > 0 || least > 0 {
 			relevance, text := 0.0, parsed.read(row.Content, "")
 			for _, clause := range q.clauses() {
 				relevance = max(relevance, clause.Relevance(text))
 			}
-			row.Score = rank.RelevantScore(row.Score, relevance, blend)
+			if relevance < least {
+				continue
+			}
+			if blend > 0 { // the scores of the results include relevance
+				row.Score = rank.RelevantScore(row.Score, relevance, blend)
+			}
 		}
 		at := slices.IndexFunc(out, func(r schema.RecallResult) bool { return r.Score < row.Score })
 		if at < 0 {
@@ -56,6 +64,9 @@ func (q *query) withRedacted(
 		out = slices.Insert(out, at, row)
 	}
 	out = out[:min(len(out), q.limit)]
+	if least > 0 { // metadata has no relevance
+		return out
+	}
 	stubs, err := q.Store.RedactedMetadata(ctx, q.filter, q.clearance.Metadata, now, q.limit-len(out))
 	if err != nil {
 		q.degrade(stageRedact, err)

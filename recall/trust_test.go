@@ -106,6 +106,29 @@ func TestResultsAboveTheLimitAreRedacted(t *testing.T) {
 	require.Equal(t, 1, tracked, "a redacted result does not count as an access")
 }
 
+// The least relevance of a request applies to redacted results too: to what is shown of them.
+func TestRedactedResultsHaveTheRelevanceAsked(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.remember("Boris likes tea")
+	high := w.keepSecret("Dana earns ninety thousand", schema.SensitivityHigh, "Dana's salary is on record")
+	w.obey("trust: {above_limit: {high: summary}}")
+	least := func(query string, score float64) []string {
+		return ids(w.asked(func(r *schema.RecallRequest) { r.Query, r.MinScore = query, &score }))
+	}
+	require.Contains(t, least("Dana's salary", 0.5), high.String())
+	require.Contains(t, least("which record has Boris broken", 0), high.String())
+	require.NotContains(t, least("which record has Boris broken", 0.5), high.String())
+	w.obey("trust: {above_limit: {high: metadata}}")
+	facts := func(score float64) []string {
+		return ids(w.asked(func(r *schema.RecallRequest) {
+			r.MinScore, r.Types = &score, []schema.MemoryType{schema.TypeSemantic}
+		}))
+	}
+	require.Equal(t, []string{high.String()}, facts(0))
+	require.Empty(t, facts(0.5), "metadata has no relevance")
+}
+
 func (w *world) state() (v string) {
 	w.t.Helper()
 	require.NoError(w.t,

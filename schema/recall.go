@@ -61,7 +61,8 @@ type RecallRequest struct {
 	Without []string `json:"without,omitempty"`
 	With    []string `json:"with,omitempty"` // stages to use that are off by default
 	// MinScore drops results with a lower relevance, [0,1]. Nil means the default floor: the answer is empty if the
-	// best result is below it. 0 means no floor.
+	// best result is below it. 0 means no floor. A query of more than 2,000 bytes, in layers or in a script other than
+	// Latin has no relevance; then neither applies.
 	MinScore *float64 `json:"min_score,omitempty"`
 	Explain  bool     `json:"explain,omitempty"` // explain the score of each result
 
@@ -295,7 +296,8 @@ func (r RecallResponse) WithoutContent() RecallResponse {
 	out := RecallResponse{RetrievalID: r.RetrievalID, Results: make([]RecallResult, len(r.Results)),
 		Layers: r.Layers, Selections: selectionIDs(r.Selections),
 		Meta: RecallMeta{TimingsMS: r.Meta.TimingsMS, Channels: r.Meta.Channels, Degraded: r.Meta.Degraded,
-			Trust: r.Meta.Trust, Redacted: r.Meta.Redacted}}
+			Unknown: r.Meta.Unknown, Relevance: r.Meta.Relevance, Floor: r.Meta.Floor,
+			Trust: r.Meta.Trust, Redacted: r.Meta.Redacted, Ignored: r.Meta.Ignored}}
 	for i, row := range r.Results {
 		out.Results[i] = RecallResult{ID: row.ID, Type: row.Type, Category: row.Category, Score: row.Score,
 			Channels: row.Channels, Tags: []string{},
@@ -303,6 +305,7 @@ func (r RecallResponse) WithoutContent() RecallResponse {
 			Validity: Validity{Mode: row.Validity.Mode, Start: row.Validity.Start, End: row.Validity.End},
 			Status:   row.Status,
 			Redacted: row.Redacted, Sensitivity: row.Sensitivity, Currentness: row.Currentness,
+			Newer: row.Newer, HeldUntil: row.HeldUntil, Relevance: row.Relevance,
 			SupersededBy: row.SupersededBy}
 		out.Results[i].Supplementary, out.Results[i].Supplement, out.Results[i].Truncated = row.Supplementary,
 			row.Supplement, row.Truncated

@@ -242,6 +242,9 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 		"decide a proposal": {func() error {
 			return second(s.DecideProposal(ctx, w.decisionKey(), w.decision(item, schema.DecisionApprove)))
 		}, []string{"proposals_pkey", "memories_pkey"}},
+		"words in languages": {func() error {
+			return second(s.Analyse(ctx, "t", search.Wording{Query: "word12 caf\u00e9"})) // an accent has two forms
+		}, []string{"memories_languages", "lexeme_stats_pkey"}},
 		"text": {func() error { return second(s.SearchText(ctx, isolated, "word12 rare345", 150)) },
 			[]string{"memories_text"}},
 		"text, common": {func() error { return second(s.SearchText(ctx, isolated, "topic3 topic4 word7", 150)) },

@@ -52,7 +52,7 @@ func TestPromptMarksCurrentResults(t *testing.T) {
 	}, strings.Split(text, "\n"))
 }
 
-// An empty answer has one of two reasons: nothing was found, or nothing was relevant enough.
+// An empty answer has one of three reasons: nothing was found, nothing was relevant enough, or nothing fitted into it.
 func TestEmptyAnswerHasAReason(t *testing.T) {
 	t.Parallel()
 	zero, most := 0.0, 0.9
@@ -70,6 +70,8 @@ func TestEmptyAnswerHasAReason(t *testing.T) {
 	filtered := found
 	filtered.Relevance = 0.8 // relevant, but left out for another reason
 	require.Equal(t, "nothing is known about that", memories.Nothing(filtered, nil))
+	require.Equal(t, "nothing of what was found fits into the answer",
+		memories.Nothing(schema.RecallMeta{Channels: map[string]int{"text": 1}}, nil))
 }
 
 func TestRecallReportsThatNothingIsKnown(t *testing.T) {

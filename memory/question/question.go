@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/mneme/mneme/memory/english"
 	"github.com/mneme/mneme/memory/frame"
 	"github.com/mneme/mneme/memory/lexicon"
@@ -47,6 +49,7 @@ var originalCues = english.Words("original originally initial initially")
 
 // Read parses a question.
 func Read(text string) Question {
+	text = norm.NFC.String(text) // as in ReadText: the forms of an accent are the same letter
 	ts := english.Tokenize(strings.TrimSpace(text))
 	asOccupation(ts)
 	q := Question{Value: asksValue(text)}
@@ -145,12 +148,17 @@ func Readable(text string) bool {
 	})
 }
 
-// Clauses splits a text with several questions: "which seat does she want, and which trips need approval?"
+// maxClauses is the number of clauses into which a text is split. A text with more is not a question of a person, and
+// each clause is compared with every candidate.
+const maxClauses = 8
+
+// Clauses splits a text with several questions: "which seat does she want, and which trips need approval?" The last of
+// maxClauses clauses has the rest of the text.
 func Clauses(text string) []string {
 	ts := strings.Fields(text)
 	var out []string
 	start := 0
-	for i := 3; i < len(ts)-2; i++ {
+	for i := 3; i < len(ts)-2 && len(out) < maxClauses-1; i++ {
 		joins := strings.EqualFold(ts[i], "and") || strings.HasSuffix(ts[i-1], "?")
 		next := ts[i]
 		if strings.EqualFold(ts[i], "and") {

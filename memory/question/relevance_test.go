@@ -1,6 +1,7 @@
 package question
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -146,5 +147,15 @@ func TestUpdatedBy(t *testing.T) {
 		{"When is the dentist appointment with Dana?", "I upgraded my laptop, and Dana liked it.", false},
 	} {
 		require.Equal(t, c.want, Read(c.question).UpdatedBy(ReadText(c.text, "")), c.text)
+	}
+}
+
+func TestClausesAreBounded(t *testing.T) {
+	many := Clauses(strings.Repeat("what port and which city and ", 1000))
+	if len(many) != maxClauses {
+		t.Errorf("%d clauses", len(many))
+	}
+	if got := Clauses("which seat does she want, and which trips need approval?"); len(got) != 2 {
+		t.Errorf("%q", got)
 	}
 }

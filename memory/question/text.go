@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/mneme/mneme/memory/english"
 	"github.com/mneme/mneme/memory/frame"
 	"github.com/mneme/mneme/memory/lexicon"
@@ -45,7 +47,7 @@ type content struct {
 
 // ReadText parses a text. who is the speaker, or "" if unknown.
 func ReadText(text, who string) Text {
-	frames, read := frame.ReadSentences(text, who)
+	frames, read := frame.ReadSentences(norm.NFC.String(text), norm.NFC.String(who))
 	t := Text{Frames: frames, vocabulary: vocabularyOf(read, who, frames), typed: map[frame.Kind][]string{}}
 	values := t.sumUp()
 	seen := map[string]bool{}

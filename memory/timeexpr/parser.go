@@ -28,26 +28,15 @@ func (p *timeParser) word(i int) string {
 func (p *timeParser) expression(i int) (TimeWindow, int) {
 	switch low := p.word(i); low {
 	case "between", "from":
-		from, n := p.after(i + 1)
-		if n == 0 {
-			return TimeWindow{}, 0
-		}
-		joint := i + 1 + n
-		if next := p.word(joint); next == "and" && low == "between" ||
-			low == "from" && (next == "to" || next == "until" || next == "till" || next == "through") {
-			if to, m := p.after(joint + 1); m > 0 {
-				from = p.withYear(from, to, i+1, n)
-				if to.End.After(from.Start) {
-					return TimeWindow{from.Start, to.End, WindowSpan}, n + m + 2
-				}
-			}
-		}
-		return from, n + 1
+		return p.between(i, low)
 	case "since", "after":
 		if w, n := p.after(i + 1); n > 0 {
 			start := w.Start
 			if low == "after" {
 				start = w.End
+			}
+			if end, m := p.ending(i + n + 1); m > 0 && end.After(start) {
+				return TimeWindow{start, end, WindowSpan}, n + m + 1
 			}
 			if start.Before(p.now) {
 				return TimeWindow{start, p.today.AddDate(0, 0, 1), WindowSpan}, n + 1
@@ -55,12 +44,8 @@ func (p *timeParser) expression(i int) (TimeWindow, int) {
 			return w, n + 1
 		}
 	case "before", "until", "till":
-		if w, n := p.after(i + 1); n > 0 {
-			end := w.Start
-			if low != "before" {
-				end = w.End
-			}
-			return TimeWindow{time.Time{}, end, WindowSpan}, n + 1
+		if end, n := p.ending(i); n > 0 {
+			return TimeWindow{time.Time{}, end, WindowSpan}, n
 		}
 	case "day", "week", "weekend", "month", "year":
 		if w, n := p.adjacent(i); n > 0 {
@@ -87,28 +72,12 @@ func (p *timeParser) after(i int) (TimeWindow, int) {
 	return TimeWindow{}, 0
 }
 
-// withYear applies the year of the second of two times to the first if only the second names one, as in "from May to
-// July 2022".
-func (p *timeParser) withYear(from, to TimeWindow, at, n int) TimeWindow {
-	for k := range n {
-		if _, ok := yearOf(p.word(at + k)); ok || strings.Contains(p.word(at+k), "-") {
-			return from
-		}
-	}
-	years := to.Start.Year() - from.Start.Year()
-	if years == 0 || from.Kind == WindowYear {
-		return from
-	}
-	shifted := TimeWindow{from.Start.AddDate(years, 0, 0), from.End.AddDate(years, 0, 0), from.Kind}
-	if shifted.Start.After(to.Start) {
-		return from
-	}
-	return shifted
-}
-
-// adjacent reads "week before 9 June", "day after Christmas", "Friday before 15 July 2023".
+// adjacent reads "week before 9 June", "day after Christmas", "Friday before 15 July 2023", "week of 5 May".
 func (p *timeParser) adjacent(i int) (TimeWindow, int) {
 	side := p.word(i + 1)
+	if side == "of" {
+		return p.around(i)
+	}
 	if side != "before" && side != "after" {
 		return TimeWindow{}, 0
 	}
@@ -137,17 +106,17 @@ func (p *timeParser) adjacent(i int) (TimeWindow, int) {
 		}
 		return windowFrom(at, 0, 0, 1, WindowDay), n
 	}
-	size := map[string][3]int{"day": {0, 0, 1}, "week": {0, 0, 7}, "month": {0, 1, 0}, "year": {1, 0, 0}}[unit]
+	size := unitSizes[unit]
 	kind := map[string]WindowKind{"day": WindowDay, "week": WindowWeek, "month": WindowMonth, "year": WindowYear}[unit]
 	if side == "before" {
-		return TimeWindow{first.AddDate(-size[0], -size[1], -size[2]), first, kind}, n
+		return TimeWindow{moved(first, -size[0], -size[1], -size[2]), first, kind}, n
 	}
 	return windowFrom(last.AddDate(0, 0, 1), size[0], size[1], size[2], kind), n
 }
 
 // windowFrom returns the window that starts at a day and lasts the given years, months and days.
 func windowFrom(start time.Time, years, months, days int, kind WindowKind) TimeWindow {
-	return TimeWindow{start, start.AddDate(years, months, days), kind}
+	return TimeWindow{start, moved(start, years, months, days), kind}
 }
 
 // simple reads one time at i.
@@ -162,7 +131,11 @@ func (p *timeParser) simple(i int) (TimeWindow, int) {
 
 // numeric reads "2023-05-07", "2023/05/07", "2023-05", and dates whose day cannot be a month, such as "15/07/2023".
 func (p *timeParser) numeric(i int) (TimeWindow, int) {
-	parts := strings.FieldsFunc(p.word(i), func(r rune) bool { return r == '-' || r == '/' })
+	word := p.word(i)
+	if date, _, ok := strings.Cut(word, "t"); ok && len(date) == len(time.DateOnly) {
+		word = date // 2023-05-07T10:20:30Z
+	}
+	parts := strings.FieldsFunc(word, func(r rune) bool { return r == '-' || r == '/' })
 	n := make([]int, len(parts))
 	for k, part := range parts {
 		v, err := strconv.Atoi(part)
@@ -231,6 +204,13 @@ func (p *timeParser) relative(i int) (TimeWindow, int) {
 func (p *timeParser) stepped(i, step int) (TimeWindow, int) {
 	monday := p.today.AddDate(0, 0, -(int(p.today.Weekday())+6)%7)
 	unit := p.word(i + 1)
+	if before := p.word(i + 2); step < 0 && (before == "of" || before == "in") && monthNames[p.word(i+3)] > 0 {
+		return TimeWindow{}, 0 // the last week of May
+	}
+	if _, ok := holidays[unit]; ok && step < 0 {
+		w, n := p.named(i + 1)
+		return w, n + 1
+	}
 	switch unit {
 	case "night":
 		if step <= 0 {
@@ -297,7 +277,7 @@ func (p *timeParser) counted(i int) (TimeWindow, int) {
 		at, rolling = i+1, true
 	}
 	count, n := number(p.words[min(at, len(p.words)):])
-	if n == 0 || count < 1 || count > 1_000 {
+	if n == 0 || count < 1 || count > 1_000 || p.word(i-1) == "half" {
 		return TimeWindow{}, 0
 	}
 	unit := strings.TrimSuffix(p.word(at+n), "s")
@@ -318,14 +298,18 @@ func (p *timeParser) counted(i int) (TimeWindow, int) {
 	default:
 		return TimeWindow{}, 0
 	}
+	size := unitSizes[unit]
 	if rolling {
-		from := map[string][3]int{"day": {0, 0, 1}, "night": {0, 0, 1}, "week": {0, 0, 7}, "month": {0, 1, 0},
-			"year": {1, 0, 0}}[unit]
-		start := p.today.AddDate(-count*from[0], -count*from[1], -count*from[2])
-		return TimeWindow{start, p.today.AddDate(0, 0, 1), WindowSpan}, n
+		return TimeWindow{moved(p.today, -count*size[0], -count*size[1], -count*size[2]), p.today.AddDate(0, 0, 1),
+			WindowSpan}, n
 	}
-	if low := p.word(i + n); low != "ago" && low != "earlier" && low != "back" {
+	switch low := p.word(i + n); {
+	case low == "before", low == "after":
+		return p.countedFrom(i+n, count, size, n+1)
+	case low != "ago" && low != "earlier" && low != "back":
 		return TimeWindow{}, 0
+	case p.word(i+n+1) == "today":
+		return windowFrom(moved(p.today, -count*size[0], -count*size[1], -count*size[2]), 0, 0, 1, WindowDay), n + 2
 	}
 	start := back(count)
 	switch unit {

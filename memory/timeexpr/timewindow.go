@@ -55,8 +55,8 @@ func (w TimeWindow) Contains(t time.Time) bool { return !t.Before(w.Start) && t.
 // without a year ("on 7 May 2023", "May 7th", "2023-05-07"), months, seasons, quarters, years, fixed holidays ("in
 // May", "last summer", "Q3 2022", "in 2022", "at Christmas"), days of the week, and times counted from now
 // ("yesterday", "last week", "two months ago", "the past ten days"), each also with "before", "after", "since",
-// "until", "between … and" and "the week before". Ambiguous texts are ignored: "recently", "07/05/2023", "may" where
-// it is not a month.
+// "until", "between … and", "the week before" and "two days before". Ambiguous texts are ignored: "recently",
+// "07/05/2023", "may" where it is not a month.
 //
 // Libraries that read dates return points in time, not windows and their kinds. They do not know seasons or whether
 // "may" is a month.

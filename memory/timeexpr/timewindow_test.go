@@ -109,7 +109,35 @@ func TestParseTimes(t *testing.T) {
 		"the Friday before 15 July 2023":  "day 2023-07-14 2023-07-15",
 		"the weekend before 17 July 2023": "weekend 2023-07-15 2023-07-17",
 		"the month before March 2023":     "month 2023-02-01 2023-03-01",
+		// between times of which one has no year, or only a day
+		"from November to February 2023":          "span 2022-11-01 2023-03-01",
+		"between January and December":            "span 2023-01-01 2024-01-01",
+		"between May 2022 and July":               "span 2022-05-01 2022-08-01",
+		"from October 2021 to March":              "span 2021-10-01 2022-04-01",
+		"between last May and January":            "span 2023-05-01 2024-02-01",
+		"from 5 to 7 May 2023":                    "span 2023-05-05 2023-05-08",
+		"between the 5th and the 7th of May 2023": "span 2023-05-05 2023-05-08",
+		"from 9 to 7 May 2023":                    "day 2023-05-07 2023-05-08",
+		"since 2021 until 2022":                   "span 2021-01-01 2023-01-01",
+		"since last Christmas":                    "span 2023-12-24 2024-03-01",
+		// counted from another time
+		"two days before Christmas":      "span 2023-12-22 2023-12-24",
+		"three weeks after 9 June 2023":  "span 2023-06-10 2023-07-01",
+		"a month before 31 March 2023":   "span 2023-02-28 2023-03-31",
+		"the month before 31 March 2023": "month 2023-02-28 2023-03-31",
+		"the week of 7 June 2023":        "week 2023-06-05 2023-06-12",
+		"the weekend of 7 June 2023":     "weekend 2023-06-10 2023-06-12",
+		"the last week of May":           "month 2023-05-01 2023-06-01",
+		"on the last Sunday in May 2022": "month 2022-05-01 2022-06-01",
+		"a year ago today":               "day 2023-02-28 2023-03-01",
+		"three weeks ago today":          "day 2024-02-08 2024-02-09",
+		"twenty five days ago":           "day 2024-02-04 2024-02-05",
+		"twenty-five days ago":           "day 2024-02-04 2024-02-05",
+		"forty days ago":                 "day 2024-01-20 2024-01-21",
+		"at 2023-05-07T10:20:30Z":        "day 2023-05-07 2023-05-08",
 		// none
+		"half a year ago":                 "",
+		"between 5 and 7 people":          "",
 		"":                                "",
 		"what may I eat":                  "",
 		"who may march":                   "",
@@ -141,6 +169,20 @@ func TestParseTimes(t *testing.T) {
 	two := timeexpr.ParseTimes("was it in May 2022 or in June 2023?", asked)
 	require.Equal(t, []time.Time{dateOf(t, "2022-05-01"), dateOf(t, "2023-06-01")},
 		[]time.Time{two[0].Start, two[1].Start})
+}
+
+// A month back from the 31st is at the end of the month before.
+func TestMonthsHaveDifferentLengths(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"in the past 2 months":    "2023-02-28 2023-05-01",
+		"over the last 14 months": "2022-02-28 2023-05-01",
+		"a year ago today":        "2022-04-30 2022-05-01",
+	} {
+		got := timeexpr.ParseTimes(text, dateOf(t, "2023-04-30"))
+		require.Len(t, got, 1, text)
+		require.Equal(t, want, got[0].Start.Format(time.DateOnly)+" "+got[0].End.Format(time.DateOnly), text)
+	}
 }
 
 func TestWindowsUseTheLocationOfTheQuestion(t *testing.T) {

@@ -46,7 +46,15 @@ func number(ws []string) (count, n int) {
 		return 3, n + 1
 	default:
 		if v, ok := smallNumbers[low]; ok {
+			if ones, ok := smallNumbers[at(1)]; ok && v >= 20 && ones < 10 && at(1) != "a" && at(1) != "an" {
+				return v + ones, n + 2
+			}
 			return v, n + 1
+		}
+		if tens, ones, ok := strings.Cut(low, "-"); ok {
+			if v, w := smallNumbers[tens], smallNumbers[ones]; v >= 20 && w > 0 && w < 10 {
+				return v + w, n + 1
+			}
 		}
 		if v, err := strconv.Atoi(low); err == nil && v > 0 && len(low) <= 4 {
 			return v, n + 1
@@ -73,6 +81,10 @@ var (
 		"twelve": 12,
 		"twenty": 20,
 		"thirty": 30,
+		"forty":  40,
+		"fifty":  50,
+		"sixty":  60,
+		"ninety": 90,
 	}
 	weekdayNames = map[string]time.Weekday{
 		"monday":    time.Monday,

@@ -23,8 +23,8 @@ func New(db *pg.DB) *Advising { return &Advising{db} }
 
 // Limits of one read.
 const (
-	maxExact    = 50  // procedures for the same problem
-	maxFailures = 200 // the newest episodes with the words of a problem that are read
+	maxExact    = 50     // procedures for the same problem
+	maxFailures = 20_000 // episodes with the words of a problem that are compared by time: 6 µs each
 	maxEpisodes = 20
 	maxWords    = 8 // of a problem by which episodes are found
 	maxEvidence = 20
@@ -104,7 +104,8 @@ type Episode struct {
 }
 
 // EpisodesWith returns the newest episodes that the filter admits and that have a failure with the words, with the
-// reports on them for a problem, given by its ProblemHash.
+// reports on them for a problem, given by its ProblemHash. If more than maxFailures have the words, it returns the newest
+// of an arbitrary subset: the index has no order by time.
 func (a *Advising) EpisodesWith(ctx context.Context, f pg.Filter, words []string, problem string) ([]Episode, error) {
 	var quoted []string
 	for _, w := range words[:min(len(words), maxWords)] {

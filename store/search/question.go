@@ -28,45 +28,43 @@ type Wording struct {
 // words of the query select memories if thousands of memories have a word. They never affect what may be seen.
 type Question struct {
 	query, keywords, expansion []rank.Lexeme
+	texts                      []rank.Lexeme // keywords in the languages of the tenant's memories, for full text
 	vocabulary                 []rank.Lexeme // of the hints that rules write
 	names                      []string      // that may be an entity's
 	corpus                     rank.Corpus
 	busy                       bool // the tenant is large and searches often
 }
 
-// Analyse makes a question of a wording. Postgres parses the text from a parameter, with the configuration of the
-// memories, so no text can be a syntax error.
+// Analyse makes a question of a wording. Postgres parses the text from a parameter, with the configurations of the
+// tenant's memories, so no text can be a syntax error.
 func (s *Search) Analyse(ctx context.Context, tenant string, w Wording) (Question, error) {
 	if tenant == "" {
 		return Question{}, fmt.Errorf("analyse: %w", pg.ErrNoTenant)
 	}
-	texts := []string{w.Query, w.Keywords, w.Expansion}
-	if w.Keywords == w.Query {
-		texts[1] = ""
+	keywords := w.Keywords
+	if keywords == w.Query {
+		keywords = ""
 	}
+	texts, differ := formsOf(w.Query, keywords, w.Expansion)
 	known, cached := s.hints.get()
 	if !cached {
 		texts = append(texts, memory.HintVocabulary)
 	}
 	q := Question{names: rank.FocalNames(w.Query)}
-	var lexemes [][]rank.Lexeme
-	b := s.NewQueryBatch(ctx, tenant, pg.PlanOnce)
-	b.Queue(lexemesSQL, pg.Args{"tenant": tenant, "texts": texts}).Query(func(rows pgx.Rows) (err error) {
-		lexemes, err = scanLexemes(rows, len(texts))
-		return err
-	})
-	b.Queue(corpusSQL, tenant).QueryRow(func(row pgx.Row) error { return row.Scan(&q.corpus.Docs, &q.corpus.Lexemes) })
-	if err := s.SendQueryBatch(ctx, b); err != nil {
+	found, err := s.readTexts(ctx, tenant, texts, differ, &q.corpus)
+	if err != nil {
 		return Question{}, fmt.Errorf("analyse: %w", err)
 	}
 	q.busy = q.isLarge() && s.busyByWords.search(tenant)
-	q.query, q.keywords, q.expansion, q.vocabulary = lexemes[0], lexemes[1], lexemes[2], known
-	if w.Keywords == "" || w.Keywords == w.Query {
-		q.keywords = q.query
+	q.query, q.expansion, q.vocabulary = found[0].english(), found[2].english(), known
+	asked := found[1]
+	if keywords == "" {
+		asked = found[0]
 	}
+	q.keywords, q.texts = asked.english(), asked.inAllLanguages()
 	if !cached {
-		q.vocabulary = lexemes[3]
-		s.hints.put(lexemes[3])
+		q.vocabulary = found[3].english()
+		s.hints.put(q.vocabulary)
 	}
 	return q, nil
 }

@@ -60,7 +60,7 @@ func (s *Search) RankText(ctx context.Context, f pg.Filter, q Question, limit in
 }
 
 func (q Question) textPlan(width rank.SearchWidth) rank.TextPlan {
-	plan := rank.PlanText(q.keywords, q.corpus, width)
+	plan := rank.PlanText(q.texts, q.corpus, width)
 	plan.Expand(q.expansion, q.corpus, width)
 	return plan
 }

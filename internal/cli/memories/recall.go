@@ -185,6 +185,9 @@ func recallBatch(ctx context.Context, a *app.App, r *recall.Recaller, req schema
 
 // Nothing is the text for an empty answer, with the reason if results were found and left out.
 func Nothing(meta schema.RecallMeta, minScore *float64) string {
+	if !meta.Unknown {
+		return "nothing of what was found fits into the answer"
+	}
 	line := "nothing is known about that"
 	floor := meta.Floor
 	if minScore != nil {
@@ -194,7 +197,7 @@ func Nothing(meta schema.RecallMeta, minScore *float64) string {
 	for _, n := range meta.Channels {
 		found += n
 	}
-	if meta.Unknown && found > 0 && meta.Relevance < floor {
+	if found > 0 && meta.Relevance < floor {
 		line += fmt.Sprintf(" (best relevance %s, below %s; --min-score 0 shows what was found)",
 			app.Number(meta.Relevance), app.Number(floor))
 	}
