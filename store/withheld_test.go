@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
@@ -260,4 +261,76 @@ func TestSuccessorsHaveNoWordsOfHiddenOrErasedMemories(t *testing.T) {
 			require.Zero(t, w.count("memory_hints", of, old))
 		})
 	}
+}
+
+// A read names no memory that the reader may not read: neither the predecessor, nor the successor, nor a source.
+func TestReadsNameNoHiddenMemory(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	hidden := w.keep(func() schema.MemoryRecord {
+		m := semantic("the code is plugh", "code", "states", "plugh", `{"mode":"global"}`)
+		m.Sensitivity = schema.SensitivityHigh
+		return m
+	}())
+	open := w.memory("the sky is blue")
+	w.exec(`UPDATE memories SET supersedes = $1, superseded_by = $1 WHERE id = $2`, hidden, open)
+	w.exec(`UPDATE memory_provenance SET ref = 'memory:' || $1::text WHERE memory_id = $2`, hidden, open)
+	future := time.Now().Add(time.Hour)
+	type reader func(...policy.Clearance) schema.MemoryRecord
+	filter := func(c []policy.Clearance) pg.Filter {
+		f := pg.Filter{Principal: w.p}
+		if len(c) > 0 {
+			f.MaxSensitivity = c[0].Limit
+		}
+		return f
+	}
+	listed := func(f pg.Filter) schema.MemoryRecord {
+		list, err := w.List(ctx, f, pg.Page{})
+		require.NoError(t, err)
+		for _, m := range list {
+			if m.ID == open.String() {
+				return m
+			}
+		}
+		require.Fail(t, "not listed")
+		return schema.MemoryRecord{}
+	}
+	for name, get := range map[string]reader{
+		"get": func(c ...policy.Clearance) schema.MemoryRecord {
+			m, err := w.Get(ctx, w.p, open, c...)
+			require.NoError(t, err)
+			return m
+		},
+		"get as of": func(c ...policy.Clearance) schema.MemoryRecord {
+			m, err := w.GetAsOf(ctx, w.p, open, future, c...)
+			require.NoError(t, err)
+			return m
+		},
+		"list": func(c ...policy.Clearance) schema.MemoryRecord { return listed(filter(c)) },
+		"list as of": func(c ...policy.Clearance) schema.MemoryRecord {
+			f := filter(c)
+			f.AsOf = &future
+			return listed(f)
+		},
+		"records": func(c ...policy.Clearance) schema.MemoryRecord {
+			found, err := w.Records(ctx, filter(c), []uuid.UUID{open})
+			require.NoError(t, err)
+			return found[open]
+		},
+	} {
+		m := get()
+		encoded, err := json.Marshal(m)
+		require.NoError(t, err)
+		require.NotContains(t, string(encoded), hidden.String(), name)
+		m = get(toHyper)
+		require.Equal(t, []string{hidden.String(), hidden.String()}, []string{m.Supersedes, m.SupersededBy}, name)
+		require.Len(t, m.Provenance.Sources, 2, name)
+		require.Equal(t, "memory:"+hidden.String(), m.Provenance.Sources[0].Ref, name)
+	}
+	shown, err := w.Hydrate(ctx, filter(nil), []uuid.UUID{open}, future)
+	require.NoError(t, err)
+	require.Empty(t, shown[open].Ref)
+	shown, err = w.Hydrate(ctx, filter([]policy.Clearance{toHyper}), []uuid.UUID{open}, future)
+	require.NoError(t, err)
+	require.Equal(t, "memory:"+hidden.String(), shown[open].Ref)
 }

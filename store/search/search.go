@@ -220,7 +220,9 @@ func (s *Search) Hydrate(ctx context.Context, f pg.Filter, ids []uuid.UUID,
 	}
 	args := pg.Args{"ids": ids}
 	query := `
-		SELECT ` + hydratedColumns + `
+		SELECT ` + strings.Replace(hydratedColumns, "/*shown*/", " AND "+pg.SourceShown("r", func(m string) string {
+		return "(" + f.Visible(m, args) + ")"
+	}), 1) + `
 		FROM memories m
 		WHERE m.id = ANY(@ids) AND ` + f.Where("m", args)
 	found, err := pg.QueryBatchRows[hydratedRow](ctx, s.DB, f.Principal.Tenant, pg.PlanOnce, query, args)
@@ -243,7 +245,7 @@ const hydratedColumns = `
 		coalesce((
 			SELECT r.ref
 			FROM memory_provenance r
-			WHERE r.tenant = m.tenant AND r.memory_id = m.id
+			WHERE r.tenant = m.tenant AND r.memory_id = m.id/*shown*/
 			ORDER BY r.position
 			LIMIT 1), '') AS ref,
 		m.salience, m.salience_at, m.decay_curve, m.half_life, m.decay_floor, m.decay_points,
