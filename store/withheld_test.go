@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/pipeline"
 	"github.com/mneme/mneme/store/read"
+	"github.com/mneme/mneme/store/transfer"
 )
 
 var toHyper = policy.UpTo(schema.SensitivityHyper)
@@ -333,4 +335,45 @@ func TestReadsNameNoHiddenMemory(t *testing.T) {
 	shown, err = w.Hydrate(ctx, filter([]policy.Clearance{toHyper}), []uuid.UUID{open}, future)
 	require.NoError(t, err)
 	require.Equal(t, "memory:"+hidden.String(), shown[open].Ref)
+}
+
+// An export with a limit on sensitivity has no words of memories above it: neither the reason of a decision about one, nor
+// the reason of a relation to one, nor an earlier version that was above it.
+func TestALimitedExportHasNoWordsOfHiddenMemories(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	hidden := w.keep(func() schema.MemoryRecord {
+		m := semantic("the code is plugh", "code", "states", "plugh", `{"mode":"global"}`)
+		m.Sensitivity = schema.SensitivityHigh
+		return m
+	}())
+	_, r := w.source("what is known of the code", idea{fact: fact("the code is secret"),
+		action: schema.ActionNone, target: hidden})
+	w.exec(`UPDATE proposals SET reason = 'it is plugh' WHERE batch_id = $1`, r.BatchID)
+	require.Equal(t, 1, w.write(r).Skipped)
+	old := w.memory("the safe is green")
+	_, r2 := w.secretSource("what the guard said", idea{fact: fact("the safe was painted red"),
+		action: schema.ActionUpdate, target: old, change: memory.ChangeSupersede})
+	w.exec(`UPDATE proposals SET reason = 'now it is plugh' WHERE batch_id = $1`, r2.BatchID)
+	require.Equal(t, 1, w.write(r2).Updated)
+	open := w.memory("the sky is blue")
+	w.exec(`INSERT INTO memory_links (tenant, source_id, target_id, predicate, weight, reason, created_at)
+		VALUES ('t', $1, $2, 'supports', 1, 'because of plugh', now())`, open, hidden)
+	was := w.keep(func() schema.MemoryRecord {
+		m := semantic("the word is known", "word", "states", "known", `{"mode":"global"}`)
+		m.Sensitivity, m.Tags = schema.SensitivityHigh, []string{"plugh"}
+		return m
+	}())
+	w.exec(`UPDATE memories SET sensitivity = 'low', tags = '{}', version = version + 1 WHERE id = $1`, was)
+	require.Positive(t, w.count("memory_versions", "record->>'sensitivity' = 'high' AND record::text LIKE '%plugh%'"))
+
+	x := transfer.ExportSelection{Filter: pg.Filter{Principal: w.p}}
+	require.Contains(t, string(bytes.Join(w.export(x), nil)), "plugh")
+	x.Filter.MaxSensitivity = schema.SensitivityMedium
+	for _, line := range w.export(x) {
+		require.NotContains(t, string(line), "plugh")
+	}
+	to := newWorld(t)
+	got := to.restore("t", w.export(x), 10)
+	require.Empty(t, got.Conflicts)
 }
