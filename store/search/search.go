@@ -294,11 +294,12 @@ func (m *hydratedRow) result(now time.Time, dailyDecay float64) schema.RecallRes
 	return out
 }
 
-// Retrieval is the record of one recall, for feedback and audit.
+// Retrieval is the record of one recall, for feedback and audit. It has nothing of the query, which may be as private as
+// what it asks for: a hash of a short question can be found by trying likely ones. Earlier versions stored one, which
+// nothing reads.
 type Retrieval struct {
 	ID        uuid.UUID
 	Principal schema.Principal
-	QueryHash []byte
 	MemoryIDs []uuid.UUID // primary results in order
 	Degraded  []string
 	Took      time.Duration
@@ -321,7 +322,6 @@ func (s *Search) TrackRetrieval(ctx context.Context, r Retrieval, now time.Time)
 		"agent":      r.Principal.Agent,
 		"project":    r.Principal.Project,
 		"scope":      r.Principal.EffectiveScope(),
-		"query_hash": r.QueryHash,
 		"memory_ids": r.MemoryIDs,
 		"degraded":   pg.TagList(r.Degraded),
 		"took_ms":    float32(r.Took.Seconds() * 1000),
@@ -339,7 +339,7 @@ const trackSQL = `
 	WITH first AS (
 		INSERT INTO retrievals (tenant, id, agent_id, project, scope, query_hash, memory_ids, degraded, took_ms,
 			created_at)
-		VALUES (@tenant, @id, @agent, @project, @scope, @query_hash, @memory_ids, @degraded, @took_ms, @now)
+		VALUES (@tenant, @id, @agent, @project, @scope, '', @memory_ids, @degraded, @took_ms, @now)
 		ON CONFLICT DO NOTHING
 		RETURNING tenant
 	)
