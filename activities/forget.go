@@ -118,7 +118,8 @@ type ForgetBatchRequest struct {
 }
 
 // ForgetBatch forgets the next memories of a confirmed run and stops pipelines that have nothing left to do. After a
-// statement that timed out it forgets them in smaller transactions. A repeated delivery continues where the run stopped.
+// statement that timed out it forgets them in smaller transactions. A repeated delivery continues where the run
+// stopped.
 func (a *Forgetting) ForgetBatch(ctx context.Context, in ForgetBatchRequest) (schema.ForgetReceipt, error) {
 	id, err := in.id()
 	if err != nil {

@@ -289,7 +289,8 @@ func TestForgetBatchShrinksAfterATimeout(t *testing.T) {
 	id := uuid.NewString()
 	w.exec(`INSERT INTO forget_runs (tenant, id, workflow_id, agent_id, mode, state, total, digest, requested_by,
 		confirmed_by, reason, expires_at, created_at, receipt)
-		VALUES ('t', '` + id + `', 'wf', 'a', 'soft', 'confirmed', 60, '', 'a', 'a', 'r', now(), now(), '{"total": 60}')`)
+		VALUES ('t', '` + id + `', 'wf', 'a', 'soft', 'confirmed', 60, '', 'a', 'a', 'r', now(), now(),
+			'{"total": 60}')`)
 	for i, memory := range ids {
 		w.exec(fmt.Sprintf(`INSERT INTO forget_items (tenant, run_id, ordinal, memory_id, version, outcome)
 			SELECT 't', '%s', %d, id, version, '' FROM memories WHERE id = '%s'`, id, i+1, memory))

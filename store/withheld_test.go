@@ -337,8 +337,8 @@ func TestReadsNameNoHiddenMemory(t *testing.T) {
 	require.Equal(t, "memory:"+hidden.String(), shown[open].Ref)
 }
 
-// An export with a limit on sensitivity has no words of memories above it: neither the reason of a decision about one, nor
-// the reason of a relation to one, nor an earlier version that was above it.
+// An export with a limit on sensitivity has no words of memories above it: neither the reason of a decision about one,
+// nor the reason of a relation to one, nor an earlier version that was above it.
 func TestALimitedExportHasNoWordsOfHiddenMemories(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -106,7 +106,8 @@ func TestReplayOfRequestsWithUnknownFields(t *testing.T) {
 		var members map[string]any
 		require.NoError(t, json.Unmarshal(input.Data, &members), name)
 		switch began.GetWorkflowType().GetName() {
-		case "Put", "Revise", "Modify", "Recover", "Feedback", "Forget", "ContinueForget": // the first form refused them
+		// Runs of the first form refused them.
+		case "Put", "Revise", "Modify", "Recover", "Feedback", "Forget", "ContinueForget":
 			continue
 		}
 		if name == "ingest-unknown-field" { // of a version that refused such a request

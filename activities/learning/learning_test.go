@@ -289,8 +289,8 @@ func TestScopesWithNewEvidence(t *testing.T) {
 	require.Empty(t, call[learning.ScopesResult](w, w.a.ListScopes, learning.ScopesRequest{Tenant: "u"}).Scopes)
 }
 
-// An episode that is committed while a run reads later ones is read by the same run. Episodes that arrive all the time do
-// not keep it from ending.
+// An episode that is committed while a run reads later ones is read by the same run. Episodes that arrive all the time
+// do not keep it from ending.
 func TestAnEpisodeThatIsCommittedDuringARun(t *testing.T) {
 	t.Parallel()
 	for name, arriving := range map[string]int{"one": 1, "always": 1000} {

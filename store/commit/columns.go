@@ -78,7 +78,8 @@ func RecordColumnsAsOf(at, related, sourced string) string {
 		}
 		return " AND " + alias + ".created_at <= " + at
 	}
-	return strings.NewReplacer("/*provenance*/", then("v")+sourced, "/*relations*/", then("r")+related).Replace(recordTemplate)
+	return strings.NewReplacer("/*provenance*/", then("v")+sourced, "/*relations*/", then("r")+related).
+		Replace(recordTemplate)
 }
 
 // recordTemplate names each column as the field of RecordRow that it fills.

@@ -200,11 +200,12 @@ const sharedWith = `((%[1]s.agent_id = %[2]s
 // SourceShown renders the condition that a source of memory_provenance, given by its alias, names no memory that exists
 // and that may does not admit. A memory that was purged hides nothing.
 func SourceShown(source string, may func(alias string) string) string {
-	const id = `[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`
+	const named = `'^memory:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'`
+	ref := source + ".ref"
 	return `NOT EXISTS (
 			SELECT FROM memories src
 			WHERE src.tenant = ` + source + `.tenant
-				AND src.id = CASE WHEN ` + source + `.ref ~ '^memory:` + id + `$' THEN substr(` + source + `.ref, 8)::uuid END
+				AND src.id = CASE WHEN ` + ref + ` ~ ` + named + ` THEN substr(` + ref + `, 8)::uuid END
 				AND NOT ` + may("src") + `)`
 }
 

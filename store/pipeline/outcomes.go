@@ -20,7 +20,8 @@ import (
 // its claim. It is read and named only if the batch's owner may see it.
 var factOutcomes = `
 	SELECT p.id AS proposal_id, p.fact AS extracted, p.action, p.state, p.outcome AS skipped,
-		CASE WHEN t.sensitivity <> ALL(@sensitivities) OR ` + outOfSight("p.target_id") + ` THEN '' ELSE p.reason END AS reason,
+		CASE WHEN t.sensitivity <> ALL(@sensitivities) OR ` + outOfSight("p.target_id") + ` THEN ''
+			ELSE p.reason END AS reason,
 		p.warnings,
 		CASE WHEN p.state = 'blocked' AND ` + outOfSight("p.memory_id") + ` THEN ''
 			ELSE coalesce(p.memory_id::text, '') END AS memory_id,

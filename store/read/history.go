@@ -82,8 +82,9 @@ func metadataShown(may looks) string {
 	return `CASE WHEN ` + withheld(may, may) + ` THEN h.metadata - ` + members + `::text[] ELSE h.metadata END`
 }
 
-// ReasonFor, MetadataFor and AuditLogFor render the reason and the metadata of the history row h, and the audit log of the
-// memory m, for a reader that may read the memories for which a condition holds. They withhold what may be about others.
+// ReasonFor, MetadataFor and AuditLogFor render the reason and the metadata of the history row h, and the audit log of
+// the memory m, for a reader that may read the memories for which a condition holds. They withhold what may be about
+// others.
 func ReasonFor(may func(alias string) string) string { return reasonShown(may, may) }
 
 // MetadataFor is described at ReasonFor.

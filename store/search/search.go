@@ -294,9 +294,9 @@ func (m *hydratedRow) result(now time.Time, dailyDecay float64) schema.RecallRes
 	return out
 }
 
-// Retrieval is the record of one recall, for feedback and audit. It has nothing of the query, which may be as private as
-// what it asks for: a hash of a short question can be found by trying likely ones. Earlier versions stored one, which
-// nothing reads.
+// Retrieval is the record of one recall, for feedback and audit. It has nothing of the query, which may be as private
+// as what it asks for: from a hash of a short question the question can be found by trying likely ones. Earlier
+// versions stored one, which nothing reads.
 type Retrieval struct {
 	ID        uuid.UUID
 	Principal schema.Principal

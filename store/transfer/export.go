@@ -209,8 +209,8 @@ const derivedColumns = `'{tenant,tsv,claim_space,subject_key,claim_key,live}'::t
 // condition renders a condition on the memory with an alias.
 type condition func(alias string) string
 
-// shown is the condition that the selection's limit on sensitivity admits a memory; nil without a limit. Its argument is
-// that of where.
+// shown is the condition that the selection's limit on sensitivity admits a memory; nil without a limit. Its argument
+// is that of where.
 func (x ExportSelection) shown() condition {
 	if x.Filter.MaxSensitivity == "" {
 		return nil
@@ -218,8 +218,8 @@ func (x ExportSelection) shown() condition {
 	return func(alias string) string { return "(" + alias + ".sensitivity = ANY(@x_sensitivities))" }
 }
 
-// exportLines reads memories m that meet the conditions, with all of their data. If shown is set, they are without words
-// of memories that it does not admit: reasons, evidence of decisions, and versions.
+// exportLines reads memories m that meet the conditions, with all of their data. If shown is set, they are without
+// words of memories that it does not admit: reasons, evidence of decisions, and versions.
 func exportLines(ctx context.Context, tx pgx.Tx, shown condition, where string, args pg.Args) ([]ExportLine, error) {
 	rows, err := tx.Query(ctx, exportSQL(shown)+where, args)
 	if err != nil {
@@ -246,7 +246,8 @@ func exportSQL(shown condition) string {
 	log, history, versions, reason := read.AuditLog("", false), "", "", ""
 	if shown != nil {
 		log = read.AuditLogFor(shown)
-		history = ` || jsonb_build_object('reason', ` + read.ReasonFor(shown) + `, 'metadata', ` + read.MetadataFor(shown) + `)`
+		history = ` || jsonb_build_object('reason', ` + read.ReasonFor(shown) + `,
+				'metadata', ` + read.MetadataFor(shown) + `)`
 		versions = ` AND v.record->>'sensitivity' = ANY(@x_sensitivities)`
 		reason = ` || CASE WHEN EXISTS (
 			SELECT FROM memories o
@@ -257,8 +258,8 @@ func exportSQL(shown condition) string {
 	if shown != nil {
 		record = strings.Replace(record, "'reason', r.reason)", "'reason', r.reason)"+reason, 1)
 	}
-	return strings.NewReplacer("/*record*/", record, "/*log*/", log, "/*history*/", history, "/*versions*/", versions, "/*reason*/", reason).
-		Replace(exportTemplate)
+	return strings.NewReplacer("/*record*/", record, "/*log*/", log, "/*history*/", history, "/*versions*/", versions,
+		"/*reason*/", reason).Replace(exportTemplate)
 }
 
 const exportTemplate = `

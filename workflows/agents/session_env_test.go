@@ -456,8 +456,8 @@ func TestASessionNamesMisreadFields(t *testing.T) {
 	require.Equal(t, 2, progress.Refused)
 }
 
-// A session with a misspelt setting is not opened. If events came by signal with the start, the field is left out, because
-// no one waits for the answer and the events would be lost.
+// A session with a misspelt setting is not opened. If events came by signal with the start, the field is left out,
+// because no one waits for the answer and the events would be lost.
 func TestASessionNamesMisreadInput(t *testing.T) {
 	const input = `{"principal":{"tenant":"t","agent":"a"},"session":"s","settings":{"idle_secnds":60}}`
 	s := newSessionStage(t)
@@ -480,7 +480,8 @@ func TestASessionNamesMisreadRequestsToClose(t *testing.T) {
 	s.RegisterDelayedCallback(func() {
 		s.SignalWorkflow(api.SignalClose, json.RawMessage(`{"outcome":5}`))
 	}, 2*time.Second)
-	closed := update[api.SessionResult](s, 3*time.Second, api.UpdateClose, "2", json.RawMessage(`{"outcome":"success"}`))
+	closed := update[api.SessionResult](s, 3*time.Second, api.UpdateClose, "2",
+		json.RawMessage(`{"outcome":"success"}`))
 	s.RegisterDelayedCallback(func() {
 		s.SignalWorkflow(api.SignalAppend, api.AppendSignal{Events: []ledger.Event{event("a")}})
 	}, 0)
