@@ -124,18 +124,23 @@ func (d *runDeleter) deleteRuns(
 	return nil
 }
 
-// deleteRecalls deletes all of the tenant's runs of Recall, Get, Context and Advise, because supplements of answers are
-// not tracked and so any of these runs may contain an erased text. These runs have answered and are no longer needed.
-// An open run is counted; it ends within a minute.
+// deleteRecalls deletes all of the tenant's runs of Recall, Get, Context, Advise and Report, because supplements of
+// answers are not tracked and so any of these runs may contain an erased text; a report may repeat it in the errors of
+// its steps. These runs have answered and are no longer needed: a report that is repeated is known in Postgres. An open
+// run is counted. It ends within a minute, except a report, which is asked to end after enough waiting.
 func (d *runDeleter) deleteRecalls(ctx context.Context) error {
 	if err := d.listed(ctx); err != nil {
 		return err
 	}
 	return d.list(ctx, "WorkflowType IN ("+quoted(RecallWorkflow)+", "+quoted(GetWorkflow)+", "+
-		quoted(ContextWorkflow)+", "+quoted(AdviseWorkflow)+") AND "+api.AttributeTenant+" = "+quoted(d.tenant),
+		quoted(ContextWorkflow)+", "+quoted(AdviseWorkflow)+", "+quoted(ReportWorkflow)+") AND "+
+		api.AttributeTenant+" = "+quoted(d.tenant),
 		func(e *workflowpb.WorkflowExecutionInfo) error {
 			if e.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
 				d.running++
+				if e.GetType().GetName() == ReportWorkflow {
+					return d.end(ctx, e.GetExecution().GetWorkflowId(), activity.GetInfo(ctx).Attempt)
+				}
 				return nil
 			}
 			return d.deleteRun(ctx, e.GetExecution())

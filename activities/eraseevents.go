@@ -68,8 +68,8 @@ func (a *Forgetting) EraseEvents(ctx context.Context, in api.EraseEventsRequest)
 type ForgetSessionsRequest struct {
 	Tenant   string   `json:"tenant"`
 	Sessions []string `json:"sessions"` // workflow ids
-	// Shown also deletes the runs of Context, Recall, Get and Advise of the tenant, and removes events from a memory
-	// index outside Postgres that the ledger no longer has.
+	// Shown also deletes the runs of Context, Recall, Get, Advise and Report of the tenant, and removes events from a
+	// memory index outside Postgres that the ledger no longer has.
 	Shown bool `json:"shown,omitempty"`
 	// CancelAfter and TerminateAfter are the numbers of attempts after which a session that does not renew its
 	// history is cancelled and then terminated. 0 means never.

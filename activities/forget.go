@@ -117,20 +117,22 @@ type ForgetBatchRequest struct {
 	BatchSize int `json:"batch_size,omitempty"` // memories; 0: schema.MaxForgetBatch
 }
 
-// ForgetBatch forgets the next memories of a confirmed run and stops pipelines that have nothing left to do. A
-// repeated delivery continues where the run stopped.
+// ForgetBatch forgets the next memories of a confirmed run and stops pipelines that have nothing left to do. After a
+// statement that timed out it forgets them in smaller transactions. A repeated delivery continues where the run
+// stopped.
 func (a *Forgetting) ForgetBatch(ctx context.Context, in ForgetBatchRequest) (schema.ForgetReceipt, error) {
 	id, err := in.id()
 	if err != nil {
 		return schema.ForgetReceipt{}, err
 	}
-	out, err := a.Store.ForgetBatch(ctx, in.Tenant, id, cmp.Or(in.BatchSize, forgetting.ForgetBatchSize),
-		step.Now(a.Now))
+	pace, ctx := step.StartPace(ctx, 0, cmp.Or(in.BatchSize, forgetting.ForgetBatchSize))
+	defer pace.Stop()
+	out, stop, err := a.forgetBatch(ctx, in.Tenant, id, cmp.Or(in.BatchSize, forgetting.ForgetBatchSize), pace)
 	if err != nil {
-		return schema.ForgetReceipt{}, step.Fail(err)
+		return schema.ForgetReceipt{}, step.Fail(step.Stalled(ctx, err))
 	}
 	stopped, d := 0, runDeleter{client: activity.GetClient(ctx), tenant: in.Tenant}
-	for _, workflowID := range out.Stop {
+	for _, workflowID := range stop {
 		// Stopping a pipeline only saves model calls: it would write nothing. So a failure to stop it is only logged.
 		latest, err := d.describe(ctx, workflowID, "")
 		if err == nil && latest.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
@@ -143,10 +145,32 @@ func (a *Forgetting) ForgetBatch(ctx context.Context, in ForgetBatchRequest) (sc
 		}
 	}
 	if stopped > 0 {
-		out.Receipt.Stopped += stopped
+		out.Stopped += stopped
 		err = a.Store.NoteForget(ctx, in.Tenant, id, forgetting.ForgetNote{Stopped: stopped}, step.Now(a.Now))
 	}
-	return out.Receipt, step.Fail(err)
+	return out, step.Fail(err)
+}
+
+// forgetBatch forgets at most the given number of memories, in transactions of the pace's size, until its time is over.
+func (a *Forgetting) forgetBatch(ctx context.Context, tenant string, run uuid.UUID, most int,
+	pace *step.Pace) (receipt schema.ForgetReceipt, stop []string, err error) {
+	until := time.Now().Add(partialAfter)
+	for taken := 0; ; {
+		size := min(pace.Size(), most-taken)
+		out, err := a.Store.ForgetBatch(ctx, tenant, run, size, step.Now(a.Now))
+		if err != nil {
+			if pace.Slower(ctx, min(size, out.Taken), err) {
+				continue
+			}
+			return receipt, stop, err
+		}
+		pace.Faster()
+		receipt, stop, taken = out.Receipt, append(stop, out.Stop...), taken+size
+		if taken >= most || receipt.Remaining == 0 || receipt.State != schema.ForgetConfirmed ||
+			!time.Now().Before(until) {
+			return receipt, stop, nil
+		}
+	}
 }
 
 // isGone reports whether Temporal has no such workflow, or it has ended.

@@ -275,3 +275,37 @@ func TestProposalsExpireByPages(t *testing.T) {
 	require.Zero(t, open())
 	require.Equal(t, n, w.count("proposals", "state = '"+string(schema.ProposalExpired)+"'"))
 }
+
+// After a batch whose statements time out, the next one forgets fewer memories.
+func TestForgetBatchShrinksAfterATimeout(t *testing.T) {
+	w := newWorld(t)
+	const n = 60
+	texts := make([]string, n)
+	for i := range texts {
+		texts[i] = fmt.Sprintf("Something number %d.", i)
+	}
+	ids := w.remember("t", texts...)
+	w.exec(`UPDATE jobs SET state = 'completed', finished_at = now()`) // there is no pipeline to stop
+	id := uuid.NewString()
+	w.exec(`INSERT INTO forget_runs (tenant, id, workflow_id, agent_id, mode, state, total, digest, requested_by,
+		confirmed_by, reason, expires_at, created_at, receipt)
+		VALUES ('t', '` + id + `', 'wf', 'a', 'soft', 'confirmed', 60, '', 'a', 'a', 'r', now(), now(),
+			'{"total": 60}')`)
+	for i, memory := range ids {
+		w.exec(fmt.Sprintf(`INSERT INTO forget_items (tenant, run_id, ordinal, memory_id, version, outcome)
+			SELECT 't', '%s', %d, id, version, '' FROM memories WHERE id = '%s'`, id, i+1, memory))
+	}
+	w.slowly("memories", "UPDATE", 0.02)
+	s, timeouts := w.limited(500 * time.Millisecond)
+	forgetting := &activities.Forgetting{Store: s}
+	request := activities.ForgetBatchRequest{ForgetRef: activities.ForgetRef{Tenant: "t", RunID: id}}
+	receipt, err := run[schema.ForgetReceipt](w, forgetting.ForgetBatch, request)
+	require.NoError(t, err)
+	require.Equal(t, n, receipt.Forgotten)
+	require.Zero(t, receipt.Remaining)
+	require.EqualValues(t, 2, timeouts.Load(), "60 and 30 memories took too long")
+	require.Equal(t, n, w.count("memories", "deleted_at IS NOT NULL"))
+
+	// The next attempt begins with the size that this one reached: 15, and twice as many after four batches.
+	require.Equal(t, map[string]any{"size": 30.0}, w.lastBeat())
+}

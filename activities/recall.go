@@ -19,12 +19,13 @@ type Recalling struct {
 	Contexts *contexts.Builder
 }
 
-// Types of the workflows that carry answers.
+// Types of the workflows that carry answers, or reports on them.
 const (
 	RecallWorkflow  = "Recall"
 	GetWorkflow     = "Get"
 	ContextWorkflow = "Context"
 	AdviseWorkflow  = api.WorkflowAdvise
+	ReportWorkflow  = api.WorkflowReport
 )
 
 // RecallRequest is a question. Its key is the same for a repeated question.

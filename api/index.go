@@ -7,8 +7,18 @@ import (
 
 // SyncIndexInput keeps the counts across continue-as-new.
 type SyncIndexInput struct {
-	Sofar IndexResult `json:"so_far"`
-	After string      `json:"after,omitempty"` // the tenant after which the previous run stopped
+	Sofar IndexResult `json:"so_far" decode:"state"`
+	// the tenant after which the previous run stopped
+	After string `json:"after,omitempty" decode:"state"`
+
+	strict
+}
+
+// UnmarshalJSON reads the input strictly; DecodeErr reports what it found.
+func (in *SyncIndexInput) UnmarshalJSON(data []byte) error {
+	type plain SyncIndexInput
+	in.decoded = check.DecodeInput(data, (*plain)(in))
+	return nil
 }
 
 // SyncIndexProgress counts the changes that a run has written to the index so far, and has the lag of the index behind

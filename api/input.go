@@ -1,9 +1,6 @@
 package api
 
-import (
-	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/schema/check"
-)
+import "github.com/mneme/mneme/schema/check"
 
 // strict is embedded in the inputs that this package defines. It holds the problems found by decoding.
 type strict struct{ decoded check.Decoded }
@@ -11,17 +8,12 @@ type strict struct{ decoded check.Decoded }
 // Validate returns a *schema.ValidationError that lists every invalid field.
 func (s *strict) Validate() error { return s.decoded.Err() }
 
+// DecodeErr returns the problems found by decoding, as a *schema.ValidationError. The first step of a workflow refuses
+// an input that has any; the checks of its values are in activities, so that they can change.
+func (s *strict) DecodeErr() error { return s.decoded.Err() }
+
 // DropUnread ignores unknown fields, as older versions did, and reports whether there were any.
 func (s *strict) DropUnread() bool { return s.decoded.DropUnread() }
-
-// MisreadErr returns the problems that every version rejects, as a *schema.ValidationError. It does not include unknown
-// fields, which a newer client may have set.
-func (s *strict) MisreadErr() error {
-	if wrong := s.decoded.Misread(); len(wrong) > 0 {
-		return &schema.ValidationError{Fields: wrong}
-	}
-	return nil
-}
 
 // LargeField returns the field that may be large in requests of a kind, or "".
 func LargeField(kind string) string {

@@ -3,6 +3,8 @@ package api
 import (
 	"maps"
 	"time"
+
+	"github.com/mneme/mneme/schema/check"
 )
 
 // LearnScope identifies the memories that one run of learning reads and writes: memories of a tenant with the same
@@ -22,9 +24,18 @@ type LearnInput struct {
 	Full   bool `json:"full,omitempty"`   // read all evidence, including evidence before the watermark
 
 	// Set by continue-as-new.
-	Cursor string       `json:"cursor,omitempty"`
-	SoFar  *LearnResult `json:"so_far,omitempty"`
-	At     *time.Time   `json:"at,omitempty"`
+	Cursor string       `json:"cursor,omitempty" decode:"state"`
+	SoFar  *LearnResult `json:"so_far,omitempty" decode:"state"`
+	At     *time.Time   `json:"at,omitempty" decode:"state"`
+
+	strict
+}
+
+// UnmarshalJSON reads the input strictly; DecodeErr reports what it found.
+func (in *LearnInput) UnmarshalJSON(data []byte) error {
+	type plain LearnInput
+	in.decoded = check.DecodeInput(data, (*plain)(in))
+	return nil
 }
 
 // LearnResult counts the changes of a run of learning. It has no content.
@@ -91,10 +102,19 @@ type ConsolidateAllInput struct {
 	Shadow bool   `json:"shadow,omitempty"`
 
 	// Set by continue-as-new.
-	After string `json:"after,omitempty"`
-	Runs  int    `json:"runs,omitempty"`
+	After string `json:"after,omitempty" decode:"state"`
+	Runs  int    `json:"runs,omitempty" decode:"state"`
 
-	SoFar *ConsolidateAllResult `json:"so_far,omitempty"`
+	SoFar *ConsolidateAllResult `json:"so_far,omitempty" decode:"state"`
+
+	strict
+}
+
+// UnmarshalJSON reads the input strictly; DecodeErr reports what it found.
+func (in *ConsolidateAllInput) UnmarshalJSON(data []byte) error {
+	type plain ConsolidateAllInput
+	in.decoded = check.DecodeInput(data, (*plain)(in))
+	return nil
 }
 
 // ConsolidateAllResult counts scopes.
@@ -119,9 +139,18 @@ type ConsolidateWhenQuietInput struct {
 	LearnScope
 
 	// Set by continue-as-new.
-	Failures int                         `json:"failures,omitempty"` // consecutive failures of Consolidate
-	Runs     int                         `json:"runs,omitempty"`
-	SoFar    *ConsolidateWhenQuietResult `json:"so_far,omitempty"`
+	Failures int                         `json:"failures,omitempty" decode:"state"` // consecutive failures
+	Runs     int                         `json:"runs,omitempty" decode:"state"`
+	SoFar    *ConsolidateWhenQuietResult `json:"so_far,omitempty" decode:"state"`
+
+	strict
+}
+
+// UnmarshalJSON reads the input strictly; DecodeErr reports what it found.
+func (in *ConsolidateWhenQuietInput) UnmarshalJSON(data []byte) error {
+	type plain ConsolidateWhenQuietInput
+	in.decoded = check.DecodeInput(data, (*plain)(in))
+	return nil
 }
 
 // ConsolidateWhenQuietResult counts runs of Consolidate over the scope.

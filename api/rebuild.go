@@ -15,7 +15,16 @@ type RebuildRequest struct {
 	Verify bool   `json:"verify,omitempty"` // only compare
 	Drop   bool   `json:"drop,omitempty"`   // rebuild everything, even if it is equal
 
-	State *RebuildState `json:"state,omitempty"` // set by continue-as-new
+	State *RebuildState `json:"state,omitempty" decode:"state"` // set by continue-as-new
+
+	strict
+}
+
+// UnmarshalJSON reads the input strictly; Validate reports what it found.
+func (r *RebuildRequest) UnmarshalJSON(data []byte) error {
+	type plain RebuildRequest
+	r.decoded = check.DecodeInput(data, (*plain)(r))
+	return nil
 }
 
 // RebuildState is the progress of a rebuild.
@@ -82,7 +91,10 @@ func (r *RebuildResult) Add(page RebuildResult) {
 }
 
 // Validate returns a *schema.ValidationError that lists every invalid field.
-func (r RebuildRequest) Validate() error {
+func (r *RebuildRequest) Validate() error {
+	if err := r.DecodeErr(); err != nil {
+		return err
+	}
 	var p check.Problems
 	if r.Tenant == "" {
 		p.Add("tenant", "is required")

@@ -7,7 +7,10 @@ import (
 )
 
 // Validate checks a request to reflect. It returns a *schema.ValidationError.
-func (in ReflectInput) Validate() error {
+func (in *ReflectInput) Validate() error {
+	if err := in.DecodeErr(); err != nil {
+		return err
+	}
 	var p check.Problems
 	for _, name := range []struct{ field, value string }{
 		{"principal.tenant", in.Principal.Tenant}, {"principal.agent", in.Principal.Agent}} {

@@ -38,7 +38,16 @@ type SessionInput struct {
 	SessionRef
 	Settings SessionSettings `json:"settings"`
 
-	State *SessionState `json:"state,omitempty"`
+	State *SessionState `json:"state,omitempty" decode:"state"`
+
+	strict
+}
+
+// UnmarshalJSON reads the input strictly; Validate reports what it found.
+func (in *SessionInput) UnmarshalJSON(data []byte) error {
+	type plain SessionInput
+	in.decoded = check.DecodeInput(data, (*plain)(in))
+	return nil
 }
 
 // SessionState is the state that a run of Session passes to the next one. It contains numbers and ids, never content.
@@ -109,7 +118,19 @@ type CloseRequest struct {
 	SessionRef
 	Outcome schema.Outcome `json:"outcome,omitempty"`
 	Summary string         `json:"summary,omitempty"`
+
+	strict
 }
+
+// UnmarshalJSON reads the input strictly; Validate reports what it found.
+func (r *CloseRequest) UnmarshalJSON(data []byte) error {
+	type plain CloseRequest
+	r.decoded = check.DecodeInput(data, (*plain)(r))
+	return nil
+}
+
+// Mistyped returns the fields of a wrong type. No version has read them.
+func (r *CloseRequest) Mistyped() []schema.FieldError { return r.decoded.Wrong }
 
 // SessionResult is the result of a session.
 type SessionResult struct {
@@ -147,6 +168,15 @@ type RecordRequest struct {
 	SessionRef
 	Outcome schema.Outcome `json:"outcome,omitempty"` // if the events do not have it
 	Events  []ledger.Event `json:"events"`
+
+	strict
+}
+
+// UnmarshalJSON reads the input strictly; Validate reports what it found.
+func (r *RecordRequest) UnmarshalJSON(data []byte) error {
+	type plain RecordRequest
+	r.decoded = check.DecodeInput(data, (*plain)(r))
+	return nil
 }
 
 // ReflectInput starts the workflow Reflect. The agent reflects on the events that it saw since its last reflection, if
@@ -163,7 +193,16 @@ type ReflectInput struct {
 	// MaxSensitivity is the highest class of events that the agent reflects on; default medium.
 	MaxSensitivity schema.Sensitivity `json:"max_sensitivity,omitempty"`
 
-	Sofar *ReflectResult `json:"so_far,omitempty"` // set by continue-as-new
+	Sofar *ReflectResult `json:"so_far,omitempty" decode:"state"` // set by continue-as-new
+
+	strict
+}
+
+// UnmarshalJSON reads the input strictly; Validate reports what it found.
+func (in *ReflectInput) UnmarshalJSON(data []byte) error {
+	type plain ReflectInput
+	in.decoded = check.DecodeInput(data, (*plain)(in))
+	return nil
 }
 
 // ReflectResult tells whether a reflection was due, and names the belief. If there were many events and several
@@ -189,6 +228,15 @@ type EraseEventsRequest struct {
 	Everywhere bool   `json:"everywhere,omitempty"`
 	Actor      string `json:"actor,omitempty"`
 	Reason     string `json:"reason,omitempty"`
+
+	strict
+}
+
+// UnmarshalJSON reads the input strictly; DecodeErr reports what it found.
+func (r *EraseEventsRequest) UnmarshalJSON(data []byte) error {
+	type plain EraseEventsRequest
+	r.decoded = check.DecodeInput(data, (*plain)(r))
+	return nil
 }
 
 // EraseEventsResult counts the erased items.

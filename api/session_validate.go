@@ -61,7 +61,10 @@ func add(p *check.Problems, err error) {
 }
 
 // Validate returns a *schema.ValidationError that lists every invalid field.
-func (in SessionInput) Validate() error {
+func (in *SessionInput) Validate() error {
+	if err := in.DecodeErr(); err != nil {
+		return err
+	}
 	var p check.Problems
 	in.SessionRef.validate(&p)
 	in.Settings.validate(&p)
@@ -105,14 +108,17 @@ func (r AppendRequest) Validate() error {
 	if err := r.decoded.Err(); err != nil { // other checks would report consequential errors
 		return err
 	}
-	if err := (SessionInput{SessionRef: r.SessionRef, Settings: r.Settings}).Validate(); err != nil {
+	if err := (&SessionInput{SessionRef: r.SessionRef, Settings: r.Settings}).Validate(); err != nil {
 		return err
 	}
 	return r.CheckEvents(r.Fill(r.Events, time.Unix(0, 0)))
 }
 
 // Validate returns a *schema.ValidationError that lists every invalid field.
-func (r CloseRequest) Validate() error {
+func (r *CloseRequest) Validate() error {
+	if err := r.DecodeErr(); err != nil {
+		return err
+	}
 	var p check.Problems
 	r.SessionRef.validate(&p)
 	validateOutcome(&p, r.Outcome)
@@ -130,7 +136,10 @@ func validateOutcome(p *check.Problems, o schema.Outcome) {
 }
 
 // Validate returns a *schema.ValidationError that lists every invalid field.
-func (r RecordRequest) Validate() error {
+func (r *RecordRequest) Validate() error {
+	if err := r.DecodeErr(); err != nil {
+		return err
+	}
 	var p check.Problems
 	r.SessionRef.validate(&p)
 	validateOutcome(&p, r.Outcome)

@@ -3,7 +3,6 @@ package recall
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"log/slog"
@@ -351,10 +350,9 @@ func (q *query) track(ctx context.Context, results []schema.RecallResult, start 
 		ids[i] = uuid.MustParse(row.ID)
 	}
 	now := q.now()
-	hash := sha256.Sum256([]byte(q.req.Query))
 	err := q.Store.TrackRetrieval(
 		ctx,
-		search.Retrieval{ID: q.id, Principal: q.req.Principal, QueryHash: hash[:], MemoryIDs: ids,
+		search.Retrieval{ID: q.id, Principal: q.req.Principal, MemoryIDs: ids,
 			Degraded: q.meta.Degraded, Took: now.Sub(start)},
 		now,
 	)

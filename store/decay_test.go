@@ -440,7 +440,7 @@ func TestSalienceAndImportanceAreComputedForNow(t *testing.T) {
 	require.InDeltaSlice(t, []float64{math.Exp2(-24), 0.8 * 0.95, 0.8}, worth(id), 1e-9)
 	require.InDeltaSlice(t, []float64{1, 1, 1}, worth(pinned), 1e-9)
 	due := w.get(id).Lifecycle.DecayDueAt
-	require.NoError(t, w.TrackRetrieval(ctx, search.Retrieval{ID: uuid.New(), Principal: w.p, QueryHash: []byte{1},
+	require.NoError(t, w.TrackRetrieval(ctx, search.Retrieval{ID: uuid.New(), Principal: w.p,
 		MemoryIDs: []uuid.UUID{id}}, w.now))
 	require.InDeltaSlice(t, []float64{math.Exp2(-24), 0.8, 0.8}, worth(id), 1e-9,
 		"reading resets the importance and nothing else")

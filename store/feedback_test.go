@@ -21,7 +21,7 @@ import (
 // retrieved records that a recall of the principal has returned the memories.
 func (w *world) retrieved(ids ...uuid.UUID) uuid.UUID {
 	w.t.Helper()
-	r := search.Retrieval{ID: uuid.New(), Principal: w.p, QueryHash: []byte("h"), MemoryIDs: ids}
+	r := search.Retrieval{ID: uuid.New(), Principal: w.p, MemoryIDs: ids}
 	require.NoError(w.t, w.TrackRetrieval(ctx, r, w.now))
 	return r.ID
 }

@@ -3,6 +3,8 @@ package store_test
 import (
 	"bytes"
 	"fmt"
+	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -56,6 +58,15 @@ func TestAnEpisodeFromAClockThatIsBehind(t *testing.T) {
 // An episode whose transaction ends after a run has read later ones makes its scope due, also if no other one follows.
 func TestAnEpisodeThatIsCommittedLate(t *testing.T) {
 	t.Parallel()
+	for _, later := range []int{1, 150} { // episodes between it and the watermark
+		t.Run(strconv.Itoa(later), func(t *testing.T) {
+			t.Parallel()
+			committedLate(t, later)
+		})
+	}
+}
+
+func committedLate(t *testing.T, later int) {
 	w := newWorld(t)
 	sc := learning.Scope{Tenant: "t", Agent: w.p.Agent}
 	w.putAll(numbered(1))
@@ -81,8 +92,14 @@ func TestAnEpisodeThatIsCommittedLate(t *testing.T) {
 	require.NoError(t, err)
 
 	w.now = w.now.Add(2 * time.Minute)
-	w.putAll(numbered(2))
-	require.Equal(t, 1, w.indexed(sc))
+	var records []schema.MemoryRecord
+	for i := range later {
+		records = append(records, numbered(2+i))
+	}
+	for part := range slices.Chunk(records, 50) {
+		w.putAll(part...)
+	}
+	require.Equal(t, later, w.indexed(sc))
 	require.False(t, w.due())
 	require.NoError(t, slow.Commit(ctx))
 	require.True(t, w.due())

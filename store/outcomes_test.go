@@ -40,8 +40,13 @@ func TestOutcomesShowTheTarget(t *testing.T) {
 	require.Equal(t, item.ProposalID, w.review(item.ProposalID).ProposalID)
 
 	// A target above the sensitivity limit or deleted is not shown.
+	require.Equal(t, held.String(), w.outcomes(r)[0].TargetID)
 	w.exec(`UPDATE memories SET sensitivity = 'high' WHERE id = $1`, held)
 	require.Empty(t, w.outcomes(r)[0].Target)
+	require.Empty(t, w.outcomes(r)[0].TargetID)
+	w.exec(`UPDATE memories SET sensitivity = 'low', agent_id = 'another' WHERE id = $1`, held)
+	require.Empty(t, w.outcomes(r)[0].TargetID+w.outcomes(r)[0].Reason)
+	w.exec(`UPDATE memories SET agent_id = $2 WHERE id = $1`, held, w.p.Agent)
 	w.exec(`UPDATE memories SET sensitivity = 'low', content = '' WHERE id = $1`, held)
 	require.Empty(t, w.outcomes(r)[0].Target)
 }

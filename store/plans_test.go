@@ -471,7 +471,7 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 		"purge, preview": {func() error { return second(s.PreviewPurge(ctx, "t", 1, time.Now())) },
 			[]string{"memories_tombstones", "memory_history_age", "jobs_finished"}},
 		"track": {func() error {
-			return s.TrackRetrieval(ctx, search.Retrieval{ID: uuid.New(), Principal: w.p, QueryHash: []byte("h"),
+			return s.TrackRetrieval(ctx, search.Retrieval{ID: uuid.New(), Principal: w.p,
 				MemoryIDs: []uuid.UUID{id}}, w.now)
 		}, []string{"memories_pkey"}},
 	}

@@ -107,7 +107,7 @@ func TestPurgeOrder(t *testing.T) {
 		_, err := w.MarkRangeDead(ctx, r, "extract", "broken", w.now)
 		require.NoError(t, err)
 	}
-	require.NoError(t, w.TrackRetrieval(ctx, search.Retrieval{ID: uuid.New(), Principal: w.p, QueryHash: []byte{1},
+	require.NoError(t, w.TrackRetrieval(ctx, search.Retrieval{ID: uuid.New(), Principal: w.p,
 		MemoryIDs: []uuid.UUID{stays}}, w.now))
 	for _, id := range gone {
 		w.softDelete(id)
@@ -678,7 +678,7 @@ func TestSweepsVisitTenantsWithoutMemories(t *testing.T) {
 	id := w.linked("Alice lives in Rome.")
 	asked, worked := *w, *w
 	asked.p.Tenant, worked.p.Tenant = "asked", "worked"
-	require.NoError(t, w.TrackRetrieval(ctx, search.Retrieval{ID: uuid.New(), Principal: asked.p, QueryHash: []byte{1},
+	require.NoError(t, w.TrackRetrieval(ctx, search.Retrieval{ID: uuid.New(), Principal: asked.p,
 		MemoryIDs: []uuid.UUID{id}}, w.now))
 	worked.stage(say("A note.")...)
 	for _, c := range []struct {

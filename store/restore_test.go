@@ -48,7 +48,7 @@ func (w *world) varied() {
 	back := w.explicit("This comes back")
 	w.forgetAll(w.forgets(schema.ForgetSoft, named(back)))
 	w.recoverOne(back)
-	require.NoError(w.t, w.TrackRetrieval(ctx, search.Retrieval{ID: uuid.New(), Principal: w.p, QueryHash: []byte("h"),
+	require.NoError(w.t, w.TrackRetrieval(ctx, search.Retrieval{ID: uuid.New(), Principal: w.p,
 		MemoryIDs: []uuid.UUID{tea, back}}, w.now))
 	for i, session := range []string{"s1", "s1", "s2"} { // the ledger, with a repeated and an erased event
 		_, err = w.Stage(ctx, w.input(schema.Candidate{Content: []string{"The pump leaks", "The pump leaks",
@@ -177,7 +177,7 @@ func TestARestoredDatabaseIsEqual(t *testing.T) {
 	require.Len(t, all, to.count("memories", "live"), "every live memory can be indexed")
 
 	// A second restore changes nothing, even after reads. A second export is the same.
-	require.NoError(t, to.TrackRetrieval(ctx, search.Retrieval{ID: uuid.New(), Principal: to.p, QueryHash: []byte("h"),
+	require.NoError(t, to.TrackRetrieval(ctx, search.Retrieval{ID: uuid.New(), Principal: to.p,
 		MemoryIDs: []uuid.UUID{uuid.MustParse(to.ids("live")[0])}}, to.now))
 	before := to.snapshot()
 	got = to.restore("t", lines, 3)

@@ -564,7 +564,7 @@ func TestTrackingCountsWithoutRewriting(t *testing.T) {
 		return v
 	}
 	before := xmin()
-	r := search.Retrieval{ID: uuid.New(), Principal: w.p, QueryHash: []byte("h"), MemoryIDs: []uuid.UUID{one, theirs},
+	r := search.Retrieval{ID: uuid.New(), Principal: w.p, MemoryIDs: []uuid.UUID{one, theirs},
 		Took: time.Millisecond}
 	require.NoError(t, w.TrackRetrieval(ctx, r, w.now))
 	r.ID = uuid.New()

@@ -1,6 +1,8 @@
 package store_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
@@ -16,6 +18,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/pipeline"
 	"github.com/mneme/mneme/store/read"
+	"github.com/mneme/mneme/store/transfer"
 )
 
 var toHyper = policy.UpTo(schema.SensitivityHyper)
@@ -260,4 +263,117 @@ func TestSuccessorsHaveNoWordsOfHiddenOrErasedMemories(t *testing.T) {
 			require.Zero(t, w.count("memory_hints", of, old))
 		})
 	}
+}
+
+// A read names no memory that the reader may not read: neither the predecessor, nor the successor, nor a source.
+func TestReadsNameNoHiddenMemory(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	hidden := w.keep(func() schema.MemoryRecord {
+		m := semantic("the code is plugh", "code", "states", "plugh", `{"mode":"global"}`)
+		m.Sensitivity = schema.SensitivityHigh
+		return m
+	}())
+	open := w.memory("the sky is blue")
+	w.exec(`UPDATE memories SET supersedes = $1, superseded_by = $1 WHERE id = $2`, hidden, open)
+	w.exec(`UPDATE memory_provenance SET ref = 'memory:' || $1::text WHERE memory_id = $2`, hidden, open)
+	future := time.Now().Add(time.Hour)
+	type reader func(...policy.Clearance) schema.MemoryRecord
+	filter := func(c []policy.Clearance) pg.Filter {
+		f := pg.Filter{Principal: w.p}
+		if len(c) > 0 {
+			f.MaxSensitivity = c[0].Limit
+		}
+		return f
+	}
+	listed := func(f pg.Filter) schema.MemoryRecord {
+		list, err := w.List(ctx, f, pg.Page{})
+		require.NoError(t, err)
+		for _, m := range list {
+			if m.ID == open.String() {
+				return m
+			}
+		}
+		require.Fail(t, "not listed")
+		return schema.MemoryRecord{}
+	}
+	for name, get := range map[string]reader{
+		"get": func(c ...policy.Clearance) schema.MemoryRecord {
+			m, err := w.Get(ctx, w.p, open, c...)
+			require.NoError(t, err)
+			return m
+		},
+		"get as of": func(c ...policy.Clearance) schema.MemoryRecord {
+			m, err := w.GetAsOf(ctx, w.p, open, future, c...)
+			require.NoError(t, err)
+			return m
+		},
+		"list": func(c ...policy.Clearance) schema.MemoryRecord { return listed(filter(c)) },
+		"list as of": func(c ...policy.Clearance) schema.MemoryRecord {
+			f := filter(c)
+			f.AsOf = &future
+			return listed(f)
+		},
+		"records": func(c ...policy.Clearance) schema.MemoryRecord {
+			found, err := w.Records(ctx, filter(c), []uuid.UUID{open})
+			require.NoError(t, err)
+			return found[open]
+		},
+	} {
+		m := get()
+		encoded, err := json.Marshal(m)
+		require.NoError(t, err)
+		require.NotContains(t, string(encoded), hidden.String(), name)
+		m = get(toHyper)
+		require.Equal(t, []string{hidden.String(), hidden.String()}, []string{m.Supersedes, m.SupersededBy}, name)
+		require.Len(t, m.Provenance.Sources, 2, name)
+		require.Equal(t, "memory:"+hidden.String(), m.Provenance.Sources[0].Ref, name)
+	}
+	shown, err := w.Hydrate(ctx, filter(nil), []uuid.UUID{open}, future)
+	require.NoError(t, err)
+	require.Empty(t, shown[open].Ref)
+	shown, err = w.Hydrate(ctx, filter([]policy.Clearance{toHyper}), []uuid.UUID{open}, future)
+	require.NoError(t, err)
+	require.Equal(t, "memory:"+hidden.String(), shown[open].Ref)
+}
+
+// An export with a limit on sensitivity has no words of memories above it: neither the reason of a decision about one,
+// nor the reason of a relation to one, nor an earlier version that was above it.
+func TestALimitedExportHasNoWordsOfHiddenMemories(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	hidden := w.keep(func() schema.MemoryRecord {
+		m := semantic("the code is plugh", "code", "states", "plugh", `{"mode":"global"}`)
+		m.Sensitivity = schema.SensitivityHigh
+		return m
+	}())
+	_, r := w.source("what is known of the code", idea{fact: fact("the code is secret"),
+		action: schema.ActionNone, target: hidden})
+	w.exec(`UPDATE proposals SET reason = 'it is plugh' WHERE batch_id = $1`, r.BatchID)
+	require.Equal(t, 1, w.write(r).Skipped)
+	old := w.memory("the safe is green")
+	_, r2 := w.secretSource("what the guard said", idea{fact: fact("the safe was painted red"),
+		action: schema.ActionUpdate, target: old, change: memory.ChangeSupersede})
+	w.exec(`UPDATE proposals SET reason = 'now it is plugh' WHERE batch_id = $1`, r2.BatchID)
+	require.Equal(t, 1, w.write(r2).Updated)
+	open := w.memory("the sky is blue")
+	w.exec(`INSERT INTO memory_links (tenant, source_id, target_id, predicate, weight, reason, created_at)
+		VALUES ('t', $1, $2, 'supports', 1, 'because of plugh', now())`, open, hidden)
+	was := w.keep(func() schema.MemoryRecord {
+		m := semantic("the word is known", "word", "states", "known", `{"mode":"global"}`)
+		m.Sensitivity, m.Tags = schema.SensitivityHigh, []string{"plugh"}
+		return m
+	}())
+	w.exec(`UPDATE memories SET sensitivity = 'low', tags = '{}', version = version + 1 WHERE id = $1`, was)
+	require.Positive(t, w.count("memory_versions", "record->>'sensitivity' = 'high' AND record::text LIKE '%plugh%'"))
+
+	x := transfer.ExportSelection{Filter: pg.Filter{Principal: w.p}}
+	require.Contains(t, string(bytes.Join(w.export(x), nil)), "plugh")
+	x.Filter.MaxSensitivity = schema.SensitivityMedium
+	for _, line := range w.export(x) {
+		require.NotContains(t, string(line), "plugh")
+	}
+	to := newWorld(t)
+	got := to.restore("t", w.export(x), 10)
+	require.Empty(t, got.Conflicts)
 }

@@ -21,7 +21,7 @@ func DriftCheck(ctx workflow.Context, in api.DriftInput) (api.DriftResult, error
 		if err := flow.InvalidRequest(flow.Validate(ctx, &in)); err != nil {
 			return out, err
 		}
-	} else if err := flow.InvalidRequest(in.MisreadErr()); err != nil {
+	} else if err := flow.Strict(ctx, &in); err != nil {
 		return out, err
 	}
 	if in.Sofar != nil {

@@ -259,7 +259,7 @@ func (run *forgetRun) batches(ctx workflow.Context) error {
 		}
 		var receipt schema.ForgetReceipt
 		err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
-			flow.StoreOptions("forget a batch", flow.InfrastructureAttempts)), forgetting.ForgetBatch,
+			flow.EmbedOptions("forget a batch", flow.InfrastructureAttempts)), forgetting.ForgetBatch,
 			activities.ForgetBatchRequest{ForgetRef: run.ref(), BatchSize: run.batchSize}).Get(ctx, &receipt)
 		if err != nil {
 			return err

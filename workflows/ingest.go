@@ -66,7 +66,7 @@ func ResumeIngest(ctx workflow.Context, in api.ResumeInput) (api.IngestResult, e
 		}
 		run.show(ctx, api.PhaseStage, mneme.AttrTenant.ValueSet(in.Tenant))
 	} else {
-		if err := flow.InvalidRequest(in.MisreadErr()); err != nil {
+		if err := flow.Strict(ctx, &in); err != nil {
 			return api.IngestResult{}, err
 		}
 		run.Display.Begin(ctx, api.PhaseStage, run.details(), run.principal)

@@ -152,7 +152,7 @@ func TestRecallLargerThanTemporalsLimit(t *testing.T) {
 	require.NotEmpty(t, run.GetRunID())
 }
 
-// An erased text is left in no history of a recall or of advice.
+// An erased text is left in no history of a recall, of advice or of a report on advice.
 func TestEraseReachesRecalls(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t, nil)
@@ -166,6 +166,13 @@ func TestEraseReachesRecalls(t *testing.T) {
 	advice, err := mneme.StartAdvise(context.Background(), h.Temporal, h.TaskQueue,
 		api.AdviseRequest{Principal: p, Task: "clean the attic"})
 	require.NoError(t, err)
+	advised, err := mneme.Outcome[api.AdviseResponse](context.Background(), advice)
+	require.NoError(t, err)
+	report, err := mneme.StartReport(context.Background(), h.Temporal, h.TaskQueue,
+		api.ReportRequest{Principal: p, AdviceID: advised.AdviceID, Outcome: schema.OutcomeFailure,
+			Steps: []api.StepReport{{Error: "the " + canary + " does not sleep in the attic"}}})
+	require.NoError(t, err)
+	listed(t, h.Temporal, report.GetID())
 	listed(t, h.Temporal, run.GetID())
 	listed(t, h.Temporal, advice.GetID())
 	listed(t, h.Temporal, foreign.GetID())
@@ -173,7 +180,8 @@ func TestEraseReachesRecalls(t *testing.T) {
 	erase, preview := startForget(t, h, forgetRequest(p, schema.ForgetErase, schema.Selector{IDs: []string{id}}))
 	confirmForget(t, h, p, preview)
 	receipt := receiptOf(t, erase)
-	require.Equal(t, 3, receipt.Removed["temporal_runs"], "the ingest, the recall and the advice")
+	require.Equal(t, 4, receipt.Removed["temporal_runs"], "the ingest, the recall, the advice and the report")
+	gone(t, h.Temporal, report.GetID(), report.GetRunID())
 	gone(t, h.Temporal, run.GetID(), run.GetRunID())
 	gone(t, h.Temporal, advice.GetID(), advice.GetRunID())
 	require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED, statusOf(t, h.Temporal, foreign.GetID()))

@@ -37,7 +37,7 @@ func Reindex(ctx workflow.Context, in api.ReindexInput) (api.ReindexResult, erro
 		if err := flow.InvalidRequest(flow.Validate(ctx, &in)); err != nil {
 			return api.ReindexResult{}, err
 		}
-	} else if err := flow.InvalidRequest(in.MisreadErr()); err != nil {
+	} else if err := flow.Strict(ctx, &in); err != nil {
 		return api.ReindexResult{}, err
 	}
 	if in.Sofar != nil {

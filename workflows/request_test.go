@@ -278,7 +278,6 @@ func TestFieldsOfNewerClients(t *testing.T) {
 		map[string]any{"principal": whose, "retrieval_id": answer.RetrievalID, "outcome": "success", "stars": 5},
 		&judged))
 	require.NotEmpty(t, judged.Items)
-	require.NoError(t, start("DecaySweep", map[string]any{"tenant": p.Tenant, "gently": true}, nil))
 
 	db := testkit.Owner(t, h.DatabaseURL)
 	before := testkit.Digest(t, db, "memories", "true")

@@ -34,10 +34,7 @@ func Review(ctx workflow.Context, in api.ReviewInput) (api.ReviewProgress, error
 	if err := run.setup(ctx); err != nil {
 		return api.ReviewProgress{}, err
 	}
-	err := flow.InvalidRequest(in.MisreadErr())
-	if !run.Lean {
-		err = flow.InvalidRequest(flow.Validate(ctx, &in))
-	}
+	err := flow.Strict(ctx, &in)
 	if err == nil {
 		err = run.work(ctx)
 	}

@@ -32,7 +32,7 @@ func runSweep(ctx workflow.Context, in api.SweepInput, what string, fn, self any
 		if err := flow.InvalidRequest(flow.Validate(ctx, &in)); err != nil {
 			return api.SweepResult{}, err
 		}
-	} else if err := flow.InvalidRequest(in.MisreadErr()); err != nil {
+	} else if err := flow.Strict(ctx, &in); err != nil {
 		return api.SweepResult{}, err
 	}
 	out := api.SweepResult{Counts: map[string]int{}}

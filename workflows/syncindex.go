@@ -21,6 +21,9 @@ const pagesPerDrain = 50
 // while the embedder was unavailable. A schedule starts it; it is at-least-once and idempotent. If the index is lost,
 // it starts the check that fills it again.
 func SyncIndex(ctx workflow.Context, in api.SyncIndexInput) (api.SyncIndexResult, error) {
+	if err := flow.Strict(ctx, &in); err != nil {
+		return api.SyncIndexResult{}, err
+	}
 	total, after := in.Sofar, in.After
 	var lag schema.IndexLag
 	filling := false

@@ -177,10 +177,17 @@ type indexing struct {
 	IndexResult
 	At     learning.Position `json:"at"`
 	Placed bool              `json:"placed"`
+	Passes int               `json:"passes,omitempty"` // finished passes
+	New    int               `json:"new,omitempty"`    // new episodes of the current pass
 }
 
+// maxPasses is how often IndexEvidence reads what lies shortly before its watermark again. Episodes that arrive all the
+// time must not keep it from ending.
+const maxPasses = 5
+
 // IndexEvidence reads the new episodes of a scope and records the attempts in them, page by page. It holds only one
-// page in memory.
+// page in memory. An episode may be committed while it reads later ones: after a pass that found new episodes it begins
+// again shortly before its watermark, until a pass finds none.
 func (a *Learning) IndexEvidence(ctx context.Context, in IndexRequest) (IndexResult, error) {
 	if err := validScope(in.LearnScope); err != nil {
 		return IndexResult{}, step.Fail(err)
@@ -194,12 +201,9 @@ func (a *Learning) IndexEvidence(ctx context.Context, in IndexRequest) (IndexRes
 				return IndexResult{}, step.Fail(step.Stalled(ctx, err))
 			}
 		} else {
-			mark, err := a.Store.Learning.Watermark(ctx, sc, learning.Indexing)
-			if err != nil {
+			var err error
+			if at.At, err = a.evidenceFrom(ctx, sc); err != nil {
 				return IndexResult{}, step.Fail(step.Stalled(ctx, err))
-			}
-			if at.At = (learning.Position{At: mark.At.Add(-learning.Overlap)}); mark.At.IsZero() {
-				at.At = learning.Position{}
 			}
 		}
 		at.Placed = true
@@ -216,14 +220,30 @@ func (a *Learning) IndexEvidence(ctx context.Context, in IndexRequest) (IndexRes
 			return at.IndexResult, step.Fail(step.Stalled(ctx, err))
 		}
 		at.Read, at.Attempts, at.At = at.Read+page.Read, at.Attempts+page.Attempts, page.Next
-		work.Note(at)
+		at.New += page.Read
 		if !page.More {
-			return at.IndexResult, nil
+			if at.Passes++; at.New == 0 || at.Passes >= maxPasses {
+				return at.IndexResult, nil
+			}
+			if at.At, err = a.evidenceFrom(ctx, sc); err != nil {
+				return at.IndexResult, step.Fail(step.Stalled(ctx, err))
+			}
+			at.New = 0
 		}
+		work.Note(at)
 		if ctx.Err() != nil {
 			return at.IndexResult, context.Cause(ctx)
 		}
 	}
+}
+
+// evidenceFrom returns the position shortly before the watermark at which a pass begins.
+func (a *Learning) evidenceFrom(ctx context.Context, sc learning.Scope) (learning.Position, error) {
+	mark, err := a.Store.Learning.Watermark(ctx, sc, learning.Indexing)
+	if err != nil || mark.At.IsZero() {
+		return learning.Position{}, err
+	}
+	return learning.Position{At: mark.At.Add(-learning.Overlap)}, nil
 }
 
 // validScope checks the fields that identify a scope.

@@ -288,3 +288,28 @@ func TestScopesWithNewEvidence(t *testing.T) {
 	require.Empty(t, list(), "a group with too few attempts is not listed")
 	require.Empty(t, call[learning.ScopesResult](w, w.a.ListScopes, learning.ScopesRequest{Tenant: "u"}).Scopes)
 }
+
+// An episode that is committed while a run reads later ones is read by the same run. Episodes that arrive all the time
+// do not keep it from ending.
+func TestAnEpisodeThatIsCommittedDuringARun(t *testing.T) {
+	t.Parallel()
+	for name, arriving := range map[string]int{"one": 1, "always": 1000} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			testkit.Build(ana, 0, "linux", testkit.ClearCache(0)).Record(t, w.store)
+			calls, arrived := 0, 0
+			w.a.Now = func() time.Time {
+				// The first three calls are before the first page.
+				if calls++; calls > 3 && arrived < arriving {
+					arrived++
+					testkit.Build(ana, arrived, "linux", testkit.ClearCache(arrived)).Record(t, w.store)
+				}
+				return time.Now()
+			}
+			read := call[learning.IndexResult](w, w.a.IndexEvidence, learning.IndexRequest{LearnScope: scopeOf(ana)})
+			require.Equal(t, 1+arrived, read.Read)
+			require.Equal(t, min(arriving, 4), arrived)
+		})
+	}
+}

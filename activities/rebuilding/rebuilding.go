@@ -53,6 +53,7 @@ type PageResult struct {
 func (a *Rebuilding) RebuildPage(ctx context.Context, in PageRequest) (PageResult, error) {
 	ctx, stop := step.Heartbeat(ctx)
 	defer stop()
+	in.Request.DropUnread() // of a newer worker; a client's were refused before
 	if err := in.Request.Validate(); err != nil {
 		return PageResult{}, step.Fail(err)
 	}

@@ -49,6 +49,7 @@ type Span struct {
 
 // FindSpan returns the events that the agent should reflect on now, if a reflection is due.
 func (a *Reflecting) FindSpan(ctx context.Context, in api.ReflectInput) (Span, error) {
+	in.DropUnread() // of a newer worker; a client's were refused before
 	if err := in.Validate(); err != nil {
 		return Span{}, step.Fail(err)
 	}

@@ -67,6 +67,7 @@ func stateOf(st sessions.State, known int64) State {
 
 // OpenSession opens a session, or finds it open, and processes the events in its stream.
 func (a *Sessions) OpenSession(ctx context.Context, in api.SessionInput) (State, error) {
+	in.DropUnread() // of a newer worker
 	if err := in.Validate(); err != nil {
 		return State{}, step.Fail(err)
 	}
@@ -201,7 +202,9 @@ func (a *Sessions) append(ctx context.Context, ref api.SessionRef, part []ledger
 
 // CloseRequest is a request to close a session.
 type CloseRequest struct {
-	api.CloseRequest
+	api.SessionRef
+	Outcome  schema.Outcome  `json:"outcome,omitempty"`
+	Summary  string          `json:"summary,omitempty"`
 	FirstSeq int64           `json:"first_seq"` // of the episode; 0 for the open one
 	Why      session.Closing `json:"why"`
 	Handed   bool            `json:"handed,omitempty"` // recorded as a whole after it had ended
@@ -211,7 +214,8 @@ type CloseRequest struct {
 func (a *Sessions) CloseSession(ctx context.Context, in CloseRequest) (api.SessionResult, error) {
 	ctx, stop := step.Heartbeat(ctx)
 	defer stop()
-	if err := in.Validate(); err != nil {
+	request := api.CloseRequest{SessionRef: in.SessionRef, Outcome: in.Outcome, Summary: in.Summary}
+	if err := request.Validate(); err != nil {
 		return api.SessionResult{}, step.Fail(err)
 	}
 	closing := sessions.CloseInput{Key: keyOf(in.SessionRef), FirstSeq: in.FirstSeq, Why: in.Why, Outcome: in.Outcome,

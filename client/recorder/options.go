@@ -77,7 +77,7 @@ func (o Options) settle(workflowID string) Options {
 func (o Options) problem() error {
 	probe := ledger.Event{ID: "1", Stream: o.ref().StreamName(), Agent: o.Principal.Agent, Kind: ledger.KindRunStarted,
 		OccurredAt: time.Unix(0, 0), Visibility: o.Visibility, Sensitivity: o.Sensitivity}
-	if err := (api.SessionInput{SessionRef: o.ref(), Settings: o.Settings}).Validate(); err != nil {
+	if err := (&api.SessionInput{SessionRef: o.ref(), Settings: o.Settings}).Validate(); err != nil {
 		return err
 	}
 	return probe.Validate()

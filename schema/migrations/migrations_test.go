@@ -353,7 +353,7 @@ func fill(t *testing.T, s *store.Store, tenant string) {
 	require.NoError(t, err)
 	require.NoError(t, s.PutVectors(ctx, tenant, inference.EmbeddingModel{Name: "hash-v1", Dimensions: 384},
 		[]string{"seen"}, [][]float32{vector}, now))
-	require.NoError(t, s.TrackRetrieval(ctx, search.Retrieval{ID: uuid.New(), Principal: p, QueryHash: []byte{1},
+	require.NoError(t, s.TrackRetrieval(ctx, search.Retrieval{ID: uuid.New(), Principal: p,
 		MemoryIDs: []uuid.UUID{id}}, now))
 
 	// Data that changes: a growing episode with an artifact, a running request, a waiting run.

@@ -10,7 +10,7 @@ import (
 )
 
 // RecordColumns are the columns that ScanRecord reads: the current record with all relations.
-var RecordColumns = RecordColumnsAsOf("", "")
+var RecordColumns = RecordColumnsAsOf("", "", "")
 
 // RecordTables are the tables that RecordColumns reads from.
 const RecordTables = ` FROM memories m LEFT JOIN memory_access a ON a.tenant = m.tenant AND a.memory_id = m.id `
@@ -69,15 +69,17 @@ func (l leading) FieldDescriptions() []pgconn.FieldDescription {
 func (l leading) Scan(dest ...any) error { return l.CollectableRow.Scan(append(dest, l.rest...)...) }
 
 // RecordColumnsAsOf are RecordColumns as of a time, given as a placeholder, or empty for now. They include the
-// relations for which the condition related holds; it is empty or begins with AND.
-func RecordColumnsAsOf(at, related string) string {
+// relations r for which the condition related holds, and the sources v for which the condition sourced holds. Both are
+// empty or begin with AND.
+func RecordColumnsAsOf(at, related, sourced string) string {
 	then := func(alias string) string {
 		if at == "" {
 			return ""
 		}
 		return " AND " + alias + ".created_at <= " + at
 	}
-	return strings.NewReplacer("/*provenance*/", then("v"), "/*relations*/", then("r")+related).Replace(recordTemplate)
+	return strings.NewReplacer("/*provenance*/", then("v")+sourced, "/*relations*/", then("r")+related).
+		Replace(recordTemplate)
 }
 
 // recordTemplate names each column as the field of RecordRow that it fills.

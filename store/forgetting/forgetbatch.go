@@ -24,11 +24,13 @@ type ForgetBatchResult struct {
 	Receipt   schema.ForgetReceipt // of the run so far
 	Forgotten []uuid.UUID          // in this batch
 	Stop      []string             // workflow ids of pipelines that have no open job left
+	Taken     int                  // memories of the batch, even if it failed
 }
 
 // ForgetBatch forgets at most limit of the waiting memories of a confirmed run, in one transaction. A repeated
 // batch continues where the run stopped, so no memory is forgotten twice. If the run is not confirmed, or was
-// cancelled, nothing changes; the receipt has the state.
+// cancelled, nothing changes; the receipt has the state. If a statement times out, a batch with fewer memories may
+// succeed.
 func (s *Forgetter) ForgetBatch(ctx context.Context, tenant string, run uuid.UUID, limit int,
 	now time.Time) (ForgetBatchResult, error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
@@ -42,7 +44,9 @@ func (s *Forgetter) ForgetBatch(ctx context.Context, tenant string, run uuid.UUI
 			}
 			if r.State == schema.ForgetConfirmed {
 				f := Forgetting{Change: c, Run: &r}
-				if err := f.batch(ctx, limit); err != nil {
+				err := f.batch(ctx, limit)
+				out.Taken = f.taken
+				if err != nil {
 					return err
 				}
 				out.Forgotten, out.Stop = f.Gone, f.stop
@@ -52,7 +56,7 @@ func (s *Forgetter) ForgetBatch(ctx context.Context, tenant string, run uuid.UUI
 		})
 	})
 	if err != nil {
-		return ForgetBatchResult{}, fmt.Errorf("forget: %w", err)
+		return ForgetBatchResult{Taken: out.Taken}, fmt.Errorf("forget: %w", err)
 	}
 	return out, nil
 }
@@ -64,6 +68,8 @@ type Forgetting struct {
 	Gone []uuid.UUID // memories that are forgotten in this batch
 	live []uuid.UUID // the memories in Gone that were live
 	stop []string
+	// taken is the number of memories in this batch, including those that cannot be forgotten.
+	taken int
 
 	// Sources also removes the history of proposals from the memories' own history. Otherwise a later step removes
 	// that history, or it keeps its text until its retention window is over.
@@ -75,6 +81,7 @@ func (f *Forgetting) batch(ctx context.Context, limit int) error {
 	if err != nil || len(items) == 0 {
 		return err
 	}
+	f.taken = len(items)
 	ordinals, ids := make([]int32, len(items)), make([]uuid.UUID, len(items))
 	for i, item := range items {
 		ordinals[i], ids[i] = item.Ordinal, item.MemoryID

@@ -16,9 +16,13 @@ import (
 )
 
 // maxCounted is the number of the newest and of the oldest unread episodes that are counted. It is enough to decide
-// whether a run is due, and since when. The same number of episodes is checked before the watermark, because one of
-// them may have been committed after the watermark was moved.
+// whether a run is due, and since when.
 const maxCounted = 100
+
+// maxOverlapping is the number of the newest episodes within Overlap before the watermark that are checked, because one
+// of them may have been committed after the watermark was moved. Almost all of them have been read, so each costs one
+// lookup by key. A scope with more episodes in that time has others soon, and the next run reads the whole overlap.
+const maxOverlapping = 2_000
 
 // Pending says whether a scope is due, and how far its evidence was read.
 type Pending struct {
@@ -63,7 +67,7 @@ const pendingSQL = `
 		(SELECT ` + pendingColumns + pendingFrom + `
 			AND (` + pg.RecordedAt + `, m.id) <= (@after_at, @after_id) AND ` + pg.RecordedAt + ` > @overlapping
 		ORDER BY ` + pg.RecordedAt + ` DESC, m.id DESC
-		LIMIT @limit)) x
+		LIMIT @most)) x
 	WHERE ( -- not read before, also with a time in the future; looked up for each row, which NOT EXISTS is not
 		SELECT a.memory_id
 		FROM learning_attempts a
@@ -82,7 +86,7 @@ func (s *Learning) Pending(ctx context.Context, sc Scope, rule due.Rule, now tim
 	}
 	args := sc.args()
 	args["after_at"], args["after_id"], args["limit"] = mark.At, mark.ID, maxCounted
-	args["overlapping"] = mark.At.Add(-Overlap)
+	args["overlapping"], args["most"] = mark.At.Add(-Overlap), maxOverlapping
 	var rows []pendingRow
 	err = s.Read(ctx, sc.Tenant, func(tx pgx.Tx) error {
 		if rows, err = commit.Rows[pendingRow](ctx, tx, pendingSQL, args); err != nil {

@@ -90,7 +90,7 @@ func (s *Learning) Scopes(ctx context.Context, after Scope, first bool, least, l
 	var rows []scopeRow
 	err = s.Read(ctx, after.Tenant, func(tx pgx.Tx) error {
 		args := after.args()
-		args["least"], args["limit"], args["overlap"], args["latest"] = least, limit, Overlap, maxCounted
+		args["least"], args["limit"], args["overlap"], args["latest"] = least, limit, Overlap, maxOverlapping
 		sql := scopesSQL
 		if first { // the first scope may have no project, scope or agent
 			sql = strings.Replace(sql, "AND (m.project, m.scope, "+agentSQL+") > (@project, @scope, @agent)",

@@ -197,6 +197,18 @@ const sharedWith = `((%[1]s.agent_id = %[2]s
 	OR %[1]s.visibility = 'group' AND %[1]s.policy_group <> '' AND %[1]s.policy_group = (%[4]s::text[])[1])
 	AND %[5]s)`
 
+// SourceShown renders the condition that a source of memory_provenance, given by its alias, names no memory that exists
+// and that may does not admit. A memory that was purged hides nothing.
+func SourceShown(source string, may func(alias string) string) string {
+	const named = `'^memory:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'`
+	ref := source + ".ref"
+	return `NOT EXISTS (
+			SELECT FROM memories src
+			WHERE src.tenant = ` + source + `.tenant
+				AND src.id = CASE WHEN ` + ref + ` ~ ` + named + ` THEN substr(` + ref + `, 8)::uuid END
+				AND NOT ` + may("src") + `)`
+}
+
 // OfUser renders the condition that the principal may reach a scope. An agent reaches all scopes. A principal that
 // acts for a user reaches those in ReadGrants or ChangeGrants.
 func OfUser(scope, within string) string {

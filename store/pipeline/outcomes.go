@@ -17,12 +17,15 @@ import (
 
 // factOutcomes reads the outcome of the facts of a batch. The memory m is the one that the fact was written to. The
 // memory t is the one that the fact changes or contradicts: the target, the contradicted memory, or the memory with
-// its claim. It is read only if the batch's owner may see it.
+// its claim. It is read and named only if the batch's owner may see it.
 var factOutcomes = `
 	SELECT p.id AS proposal_id, p.fact AS extracted, p.action, p.state, p.outcome AS skipped,
-		CASE WHEN t.sensitivity <> ALL(@sensitivities) THEN '' ELSE p.reason END AS reason, p.warnings,
-		coalesce(p.memory_id::text, '') AS memory_id,
-		coalesce(p.target_id::text, '') AS target_id,
+		CASE WHEN t.sensitivity <> ALL(@sensitivities) OR ` + outOfSight("p.target_id") + ` THEN ''
+			ELSE p.reason END AS reason,
+		p.warnings,
+		CASE WHEN p.state = 'blocked' AND ` + outOfSight("p.memory_id") + ` THEN ''
+			ELSE coalesce(p.memory_id::text, '') END AS memory_id,
+		CASE WHEN ` + outOfSight("p.target_id") + ` THEN '' ELSE coalesce(p.target_id::text, '') END AS target_id,
 		p.contradiction_risk, p.review_needed,
 		c.memory_id AS source_id,
 		c.sensitivity AS source_sensitivity,
@@ -48,6 +51,15 @@ var factOutcomes = `
 			AND ` + pg.SharedWith("t", "b.agent_id", "b.project", "ARRAY[b.policy_group]") + `
 	WHERE p.tenant = @tenant AND p.batch_id = @batch_id
 	ORDER BY c.ordinal, p.ordinal`
+
+// outOfSight renders the condition that a memory exists and the owner of the batch b may not read it.
+func outOfSight(id string) string {
+	return `EXISTS (
+			SELECT FROM memories h
+			WHERE h.tenant = @tenant AND h.id = ` + id + `
+				AND NOT (` + pg.SharedWith("h", "b.agent_id", "b.project", "ARRAY[b.policy_group]") + `
+					AND h.sensitivity = ANY(@sensitivities)))`
+}
 
 // factOutcomeRow is a row of factOutcomes: an outcome, and the columns that the rest of it is computed from.
 type factOutcomeRow struct {

@@ -52,6 +52,19 @@ func toSeen(may looks) string {
 				WHERE o.tenant = r.tenant AND o.id = r.target_id AND ` + may("o") + `)`
 }
 
+// columnsSeen are the columns of a record as of a time, given as a placeholder, or empty for now, without what names a
+// memory that the caller may not read: relations, the predecessor, the successor and sources. may is the condition for
+// the others, and source that for sources.
+func columnsSeen(at string, may, source looks) string {
+	named := func(column string) string {
+		return `(SELECT o.id FROM memories o WHERE o.tenant = m.tenant AND o.id = ` + column + ` AND ` + may("o") + `)`
+	}
+	return strings.NewReplacer(
+		"m.supersedes", named("m.supersedes"),
+		"m.superseded_by", named("m.superseded_by"),
+	).Replace(commit.RecordColumnsAsOf(at, toSeen(may), " AND "+pg.SourceShown("v", source)))
+}
+
 // scanAudited reads the record's columns and its audit log.
 func scanAudited(row pgx.CollectableRow) (schema.MemoryRecord, error) {
 	var m schema.MemoryRecord
@@ -82,7 +95,7 @@ func tablesAsOf(at string) string {
 
 // getSQL reads one memory with its audit log.
 var getSQL = `
-	SELECT ` + commit.RecordColumnsAsOf("", toSeen(askerLooks)) + `, ` + AuditLog("", true) + ` AS audit_log` +
+	SELECT ` + columnsSeen("", askerLooks, askerLooks) + `, ` + AuditLog("", true) + ` AS audit_log` +
 	commit.RecordTables + `
 	WHERE m.tenant = @tenant AND m.id = @id AND ` + askerLooks("m")
 
@@ -98,7 +111,7 @@ func (s *Reading) Get(ctx context.Context, p schema.Principal, id uuid.UUID,
 
 // getAsOfSQL reads one memory with its audit log as of a time.
 var getAsOfSQL = `
-	SELECT ` + commit.RecordColumnsAsOf("@at", toSeen(askerLooks)) + `, ` + AuditLog("@at", true) + ` AS audit_log` +
+	SELECT ` + columnsSeen("@at", askerLooks, askerLooks) + `, ` + AuditLog("@at", true) + ` AS audit_log` +
 	tablesAsOf("@at") + `
 	WHERE c.tenant = @tenant AND c.id = @id AND m.sensitivity = ANY(@cleared) AND ` + askerLooks("c")
 
@@ -155,18 +168,18 @@ func listQuery(f pg.Filter, page pg.Page) (string, pg.Params, error) {
 	var p pg.Params
 	var query, id string
 	pr := f.Principal
-	related := toSeen(mayLook(p.Add(pr.Agent), p.Add(pr.Project), p.Add(pg.ReadGrants(pr)),
-		p.Add(pg.SensitivitiesUpTo(f.MaxSensitivity))))
+	may := mayLook(p.Add(pr.Agent), p.Add(pr.Project), p.Add(pg.ReadGrants(pr)),
+		p.Add(pg.SensitivitiesUpTo(f.MaxSensitivity)))
 	if f.AsOf == nil {
 		id = "m.id"
 		query = `
-	SELECT ` + commit.RecordColumnsAsOf("", related) + commit.RecordTables + `
+	SELECT ` + columnsSeen("", may, may) + commit.RecordTables + `
 	WHERE ` + f.Where("m", &p)
 	} else {
 		id = "c.id"
 		at := p.Add(f.AsOf.UTC())
 		query = `
-	SELECT ` + commit.RecordColumnsAsOf(at, related) + tablesAsOf(at) + `
+	SELECT ` + columnsSeen(at, may, may) + tablesAsOf(at) + `
 	WHERE ` + pg.WasLive + `
 		AND ` + f.Visible("c", &p) + `
 		AND ` + f.Visible("m", &p) + f.Narrowed("m", &p)

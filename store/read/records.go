@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -15,8 +14,8 @@ import (
 )
 
 // Records reads the records of the ids that the filter admits, each with its audit log. Relations, predecessors,
-// successors and reasons that mention other memories are shown if the principal may see those and they are live or
-// superseded.
+// successors, sources and reasons that mention other memories are shown if the principal may see those and, except
+// sources, they are live or superseded.
 func (s *Reading) Records(ctx context.Context, f pg.Filter, ids []uuid.UUID) (map[uuid.UUID]schema.MemoryRecord,
 	error) {
 	var p pg.Params
@@ -24,11 +23,8 @@ func (s *Reading) Records(ctx context.Context, f pg.Filter, ids []uuid.UUID) (ma
 	may := func(alias string) string { return "(" + known(f, alias, &p) + ")" }
 	// A fact outlives the memory that it was extracted from.
 	source := func(alias string) string { return "(" + f.Visible(alias, &p) + ")" }
-	chain := strings.NewReplacer(
-		"m.supersedes", seenBy(f, "m.supersedes", &p),
-		"m.superseded_by", seenBy(f, "m.superseded_by", &p))
 	query := `
-	SELECT ` + chain.Replace(commit.RecordColumnsAsOf("", toSeen(may))) + `,
+	SELECT ` + columnsSeen("", may, source) + `,
 		` + auditLog("", reasonShown(may, source)) + ` AS audit_log` + commit.RecordTables + `
 	WHERE m.id = ANY(` + p.Add(ids) + `) AND ` + f.Where("m", &p)
 	out := map[uuid.UUID]schema.MemoryRecord{}
@@ -43,11 +39,6 @@ func (s *Reading) Records(ctx context.Context, f pg.Filter, ids []uuid.UUID) (ma
 		return nil, fmt.Errorf("read records: %w", err)
 	}
 	return out, nil
-}
-
-// seenBy renders a column with a memory's id, or NULL if the principal may not see that memory.
-func seenBy(f pg.Filter, column string, p *pg.Params) string {
-	return `(SELECT s.id FROM memories s WHERE s.id = ` + column + ` AND ` + known(f, "s", p) + `)`
 }
 
 // known renders the condition that the principal may know of a memory, without the filter's other conditions.

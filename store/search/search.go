@@ -220,7 +220,9 @@ func (s *Search) Hydrate(ctx context.Context, f pg.Filter, ids []uuid.UUID,
 	}
 	args := pg.Args{"ids": ids}
 	query := `
-		SELECT ` + hydratedColumns + `
+		SELECT ` + strings.Replace(hydratedColumns, "/*shown*/", " AND "+pg.SourceShown("r", func(m string) string {
+		return "(" + f.Visible(m, args) + ")"
+	}), 1) + `
 		FROM memories m
 		WHERE m.id = ANY(@ids) AND ` + f.Where("m", args)
 	found, err := pg.QueryBatchRows[hydratedRow](ctx, s.DB, f.Principal.Tenant, pg.PlanOnce, query, args)
@@ -243,7 +245,7 @@ const hydratedColumns = `
 		coalesce((
 			SELECT r.ref
 			FROM memory_provenance r
-			WHERE r.tenant = m.tenant AND r.memory_id = m.id
+			WHERE r.tenant = m.tenant AND r.memory_id = m.id/*shown*/
 			ORDER BY r.position
 			LIMIT 1), '') AS ref,
 		m.salience, m.salience_at, m.decay_curve, m.half_life, m.decay_floor, m.decay_points,
@@ -292,11 +294,12 @@ func (m *hydratedRow) result(now time.Time, dailyDecay float64) schema.RecallRes
 	return out
 }
 
-// Retrieval is the record of one recall, for feedback and audit.
+// Retrieval is the record of one recall, for feedback and audit. It has nothing of the query, which may be as private
+// as what it asks for: from a hash of a short question the question can be found by trying likely ones. Earlier
+// versions stored one, which nothing reads.
 type Retrieval struct {
 	ID        uuid.UUID
 	Principal schema.Principal
-	QueryHash []byte
 	MemoryIDs []uuid.UUID // primary results in order
 	Degraded  []string
 	Took      time.Duration
@@ -320,7 +323,6 @@ func (s *Search) TrackRetrieval(ctx context.Context, r Retrieval, now time.Time)
 			"agent":      r.Principal.Agent,
 			"project":    r.Principal.Project,
 			"scope":      r.Principal.EffectiveScope(),
-			"query_hash": r.QueryHash,
 			"memory_ids": r.MemoryIDs,
 			"degraded":   pg.TagList(r.Degraded),
 			"took_ms":    float32(r.Took.Seconds() * 1000),
@@ -339,7 +341,7 @@ const trackSQL = `
 	WITH first AS (
 		INSERT INTO retrievals (tenant, id, agent_id, project, scope, query_hash, memory_ids, degraded, took_ms,
 			created_at)
-		VALUES (@tenant, @id, @agent, @project, @scope, @query_hash, @memory_ids, @degraded, @took_ms, @now)
+		VALUES (@tenant, @id, @agent, @project, @scope, '', @memory_ids, @degraded, @took_ms, @now)
 		ON CONFLICT DO NOTHING
 		RETURNING tenant
 	)

@@ -3,6 +3,7 @@ package transfer
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -125,7 +126,7 @@ func (s *Transfer) Export(ctx context.Context, x ExportSelection, now time.Time,
 			for after := uuid.Nil; ; {
 				args := pg.Args{"after": after, "limit": exportPage}
 				where := x.where("m", args) + ` AND m.id > @after`
-				lines, err := exportLines(ctx, tx, where+` ORDER BY m.id LIMIT @limit`, args)
+				lines, err := exportLines(ctx, tx, x.shown(), where+` ORDER BY m.id LIMIT @limit`, args)
 				if err != nil {
 					return err
 				}
@@ -205,9 +206,22 @@ func plainTimes(ctx context.Context, tx pgx.Tx) error {
 // derivedColumns are the columns of memories that are computed from other columns or from the tenant.
 const derivedColumns = `'{tenant,tsv,claim_space,subject_key,claim_key,live}'::text[]`
 
-// exportLines reads memories m that meet the conditions, with all of their data.
-func exportLines(ctx context.Context, tx pgx.Tx, where string, args pg.Args) ([]ExportLine, error) {
-	rows, err := tx.Query(ctx, exportSQL+where, args)
+// condition renders a condition on the memory with an alias.
+type condition func(alias string) string
+
+// shown is the condition that the selection's limit on sensitivity admits a memory; nil without a limit. Its argument
+// is that of where.
+func (x ExportSelection) shown() condition {
+	if x.Filter.MaxSensitivity == "" {
+		return nil
+	}
+	return func(alias string) string { return "(" + alias + ".sensitivity = ANY(@x_sensitivities))" }
+}
+
+// exportLines reads memories m that meet the conditions, with all of their data. If shown is set, they are without
+// words of memories that it does not admit: reasons, evidence of decisions, and versions.
+func exportLines(ctx context.Context, tx pgx.Tx, shown condition, where string, args pg.Args) ([]ExportLine, error) {
+	rows, err := tx.Query(ctx, exportSQL(shown)+where, args)
 	if err != nil {
 		return nil, err
 	}
@@ -228,25 +242,45 @@ func exportLines(ctx context.Context, tx pgx.Tx, where string, args pg.Args) ([]
 
 // exportSQL selects a record, followed by the other fields of a memory's line in the order in which exportLines
 // scans them. The caller appends conditions.
-var exportSQL = `
-	SELECT ` + commit.RecordColumns + `,
-		` + read.AuditLog("", false) + ` AS audit_log,
+func exportSQL(shown condition) string {
+	log, history, versions, reason := read.AuditLog("", false), "", "", ""
+	if shown != nil {
+		log = read.AuditLogFor(shown)
+		history = ` || jsonb_build_object('reason', ` + read.ReasonFor(shown) + `,
+				'metadata', ` + read.MetadataFor(shown) + `)`
+		versions = ` AND v.record->>'sensitivity' = ANY(@x_sensitivities)`
+		reason = ` || CASE WHEN EXISTS (
+			SELECT FROM memories o
+			WHERE o.tenant = r.tenant AND o.id = r.target_id AND NOT ` + shown("o") + `)
+			THEN '{"reason": ""}'::jsonb ELSE '{}' END`
+	}
+	record := commit.RecordColumns // its relations have reasons too
+	if shown != nil {
+		record = strings.Replace(record, "'reason', r.reason)", "'reason', r.reason)"+reason, 1)
+	}
+	return strings.NewReplacer("/*record*/", record, "/*log*/", log, "/*history*/", history, "/*versions*/", versions,
+		"/*reason*/", reason).Replace(exportTemplate)
+}
+
+const exportTemplate = `
+	SELECT /*record*/,
+		/*log*/ AS audit_log,
 		to_jsonb(m) - ` + derivedColumns + ` AS columns,
 		coalesce((
-			SELECT jsonb_agg(to_jsonb(h) - '{tenant,memory_id,seq}'::text[] ORDER BY h.seq)
+			SELECT jsonb_agg(to_jsonb(h) - '{tenant,memory_id,seq}'::text[]/*history*/ ORDER BY h.seq)
 			FROM memory_history h
 			WHERE h.tenant = m.tenant AND h.memory_id = m.id), '[]') AS history,
 		coalesce((
 			SELECT jsonb_agg(to_jsonb(v) - '{tenant,memory_id}'::text[]
 				|| jsonb_build_object('record', v.record - 'tenant') ORDER BY v.version)
 			FROM memory_versions v
-			WHERE v.tenant = m.tenant AND v.memory_id = m.id), '[]') AS versions,
+			WHERE v.tenant = m.tenant AND v.memory_id = m.id/*versions*/), '[]') AS versions,
 		coalesce((
 			SELECT jsonb_agg(to_jsonb(v) - '{tenant,memory_id}'::text[] ORDER BY v.position)
 			FROM memory_provenance v
 			WHERE v.tenant = m.tenant AND v.memory_id = m.id), '[]') AS provenance,
 		coalesce((
-			SELECT jsonb_agg(to_jsonb(r) - '{tenant,source_id}'::text[] ORDER BY r.predicate, r.target_id)
+			SELECT jsonb_agg(to_jsonb(r) - '{tenant,source_id}'::text[]/*reason*/ ORDER BY r.predicate, r.target_id)
 			FROM memory_links r
 			WHERE r.tenant = m.tenant AND r.source_id = m.id), '[]') AS relations,
 		coalesce((

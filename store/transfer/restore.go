@@ -354,7 +354,7 @@ func (r *restoring) settleStanding(ctx context.Context, byID map[uuid.UUID]*Expo
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	standing, err := exportLines(ctx, r.Tx, `m.tenant = @tenant AND m.id = ANY(@ids) ORDER BY m.id`,
+	standing, err := exportLines(ctx, r.Tx, nil, `m.tenant = @tenant AND m.id = ANY(@ids) ORDER BY m.id`,
 		pg.Args{"tenant": r.Tenant, "ids": ids})
 	if err != nil {
 		return nil, err

@@ -24,6 +24,9 @@ const changeOtherOwners = "erase-other-owners"
 // new history. The events are also removed from a memory index outside Postgres, in Qdrant or hosted. The histories of
 // other programs are not changed.
 func EraseEvents(ctx workflow.Context, req api.EraseEventsRequest) (api.EraseEventsResult, error) {
+	if err := flow.Strict(ctx, &req); err != nil {
+		return api.EraseEventsResult{}, err
+	}
 	show := flow.Display{Lean: true}
 	show.Begin(ctx, api.PhaseForget, fmt.Sprintf("%d events", len(req.IDs)), schema.Principal{Tenant: req.Tenant})
 	var erased activities.EraseEventsResult

@@ -19,6 +19,9 @@ var rebuilder *rebuilding.Rebuilding
 // Each item is replaced in one transaction, so that recall and sessions continue to work. A run that was interrupted
 // continues where it stopped, and a run that is started again compares everything again.
 func Rebuild(ctx workflow.Context, in api.RebuildRequest) (api.RebuildResult, error) {
+	if err := flow.Strict(ctx, &in); err != nil {
+		return api.RebuildResult{}, err
+	}
 	state := api.RebuildState{Place: api.RebuildPlace{Phase: api.RebuildStreams}}
 	if in.State != nil {
 		state, in.State = *in.State, nil

@@ -15,6 +15,9 @@ import (
 func RecordSession(ctx workflow.Context, req api.RecordRequest) (api.SessionResult, error) {
 	show := flow.Display{Lean: true}
 	show.Begin(ctx, sessionOpen, "appending", req.Principal)
+	if err := flow.Strict(ctx, &req); err != nil {
+		return api.SessionResult{}, err
+	}
 	local := workflow.WithLocalActivityOptions(ctx, flow.SessionOptions("append the session"))
 	ref := req.SessionRef
 	var opened sessions.State

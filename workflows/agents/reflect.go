@@ -23,6 +23,9 @@ const maxBeliefs = 50
 //
 // A refused belief ends the run, and its result says why. The events are still pending, and a later run tries again.
 func Reflect(ctx workflow.Context, in api.ReflectInput) (api.ReflectResult, error) {
+	if err := flow.Strict(ctx, &in); err != nil {
+		return api.ReflectResult{}, err
+	}
 	var result api.ReflectResult
 	if in.Sofar != nil {
 		result, in.Sofar = *in.Sofar, nil

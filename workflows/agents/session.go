@@ -46,6 +46,9 @@ func Session(ctx workflow.Context, in api.SessionInput) (api.SessionResult, erro
 		return api.SessionResult{}, err
 	}
 	run.Begin(ctx, sessionOpen, "opening", in.Principal)
+	if err := run.checkInput(ctx); err != nil {
+		return run.fail(ctx, err)
+	}
 	if err := run.open(ctx); err != nil {
 		return run.fail(ctx, err)
 	}
@@ -162,6 +165,15 @@ func (run *sessionRun) setup(ctx workflow.Context) error {
 		}})
 }
 
+// checkInput refuses an input with unknown or misread fields. If events came by signal with the start, it only ignores
+// unknown fields: no one waits for the answer to a signal, and the events would be lost.
+func (run *sessionRun) checkInput(ctx workflow.Context) error {
+	if run.signals.append.Len()+run.signals.appended.Len() > 0 && run.in.DropUnread() {
+		workflow.GetLogger(ctx).Warn("fields of the input left out")
+	}
+	return flow.Strict(ctx, &run.in)
+}
+
 // appendUpdate passes events to the main loop and returns their numbers. A cancelled run answers too.
 func (run *sessionRun) appendUpdate(ctx workflow.Context, in api.AppendSignal) (api.AppendResult, error) {
 	ctx, stop := workflow.NewDisconnectedContext(ctx)
@@ -266,6 +278,9 @@ func (run *sessionRun) receive() {
 		var in api.CloseRequest
 		if !run.signals.close.ReceiveAsync(&in) {
 			break
+		}
+		if len(in.Mistyped()) > 0 { // no version has read such a signal
+			continue
 		}
 		run.closers = append(run.closers, &closing{request: in})
 	}

@@ -455,3 +455,40 @@ func TestASessionNamesMisreadFields(t *testing.T) {
 	require.Equal(t, []string{"good"}, s.ledger)
 	require.Equal(t, 2, progress.Refused)
 }
+
+// A session with a misspelt setting is not opened. If events came by signal with the start, the field is left out,
+// because no one waits for the answer and the events would be lost.
+func TestASessionNamesMisreadInput(t *testing.T) {
+	const input = `{"principal":{"tenant":"t","agent":"a"},"session":"s","settings":{"idle_secnds":60}}`
+	s := newSessionStage(t)
+	s.ExecuteWorkflow(api.WorkflowSession, json.RawMessage(input))
+	require.ErrorContains(t, s.GetWorkflowError(), "settings.idle_secnds: unknown field")
+
+	s = newSessionStage(t)
+	s.RegisterDelayedCallback(func() {
+		s.SignalWorkflow(api.SignalAppend, api.AppendSignal{Events: []ledger.Event{event("end")}})
+	}, 0)
+	s.ExecuteWorkflow(api.WorkflowSession, json.RawMessage(input))
+	require.NoError(t, s.GetWorkflowError())
+	require.Equal(t, []string{"end"}, s.ledger)
+}
+
+// A request to close with a misspelt outcome is refused. A signal with a wrong type is ignored, as ever.
+func TestASessionNamesMisreadRequestsToClose(t *testing.T) {
+	s := newSessionStage(t)
+	misspelt := update[api.SessionResult](s, time.Second, api.UpdateClose, "1", json.RawMessage(`{"outcom":"success"}`))
+	s.RegisterDelayedCallback(func() {
+		s.SignalWorkflow(api.SignalClose, json.RawMessage(`{"outcome":5}`))
+	}, 2*time.Second)
+	closed := update[api.SessionResult](s, 3*time.Second, api.UpdateClose, "2",
+		json.RawMessage(`{"outcome":"success"}`))
+	s.RegisterDelayedCallback(func() {
+		s.SignalWorkflow(api.SignalAppend, api.AppendSignal{Events: []ledger.Event{event("a")}})
+	}, 0)
+	s.ExecuteWorkflow(agents.Session, sessionInput())
+	require.NoError(t, s.GetWorkflowError())
+	require.ErrorContains(t, misspelt.err, "outcom: unknown field")
+	require.NoError(t, closed.err)
+	require.Len(t, s.closed, 1)
+	require.Equal(t, schema.OutcomeSuccess, s.closed[0].Outcome)
+}

@@ -21,17 +21,33 @@ type input interface {
 	DropUnread() bool
 }
 
+// Decoded is an input that knows what was wrong with its JSON.
+type Decoded interface {
+	// DecodeErr reports unknown and duplicate fields and wrong types, as a *schema.ValidationError.
+	DecodeErr() error
+	// DropUnread ignores unknown and duplicate fields, as older runs did, and reports whether there were any.
+	DropUnread() bool
+}
+
+// Strict refuses an input with fields that are unknown, given twice or of a wrong type. As with Validate, replays and
+// runs that continue another one ignore what older runs ignored.
+func Strict(ctx workflow.Context, in Decoded) error {
+	return InvalidRequest(refused(ctx, in.DecodeErr, in.DropUnread))
+}
+
 // Validate returns the problems of an input. A replay ignores the fields that the older run ignored. A run that
 // continues another one ignores unknown fields too, because its input may come from a newer worker. The version is
 // requested only if it makes a difference, so that other histories need no marker.
-func Validate(ctx workflow.Context, in input) error {
-	err := in.Validate()
-	if err == nil || !in.DropUnread() {
+func Validate(ctx workflow.Context, in input) error { return refused(ctx, in.Validate, in.DropUnread) }
+
+func refused(ctx workflow.Context, problems func() error, dropUnread func() bool) error {
+	err := problems()
+	if err == nil || !dropUnread() {
 		return err
 	}
 	continues := workflow.GetInfo(ctx).ContinuedExecutionRunID != ""
 	if continues || workflow.GetVersion(ctx, changeStrictInput, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
-		return in.Validate()
+		return problems()
 	}
 	return err
 }

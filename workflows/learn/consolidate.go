@@ -38,6 +38,9 @@ const (
 // at any time.
 func ConsolidateAll(ctx workflow.Context, in api.ConsolidateAllInput) (api.ConsolidateAllResult, error) {
 	out := api.ConsolidateAllResult{}
+	if err := flow.Strict(ctx, &in); err != nil {
+		return out, err
+	}
 	if in.SoFar != nil {
 		out = *in.SoFar
 	}
@@ -131,6 +134,9 @@ func learnChild(scope api.LearnScope, id, summary string) workflow.ChildWorkflow
 // parts: written changes stay, and the next run does the rest.
 func Consolidate(ctx workflow.Context, in api.LearnInput) (api.LearnResult, error) {
 	out := api.LearnResult{}
+	if err := flow.Strict(ctx, &in); err != nil {
+		return out, err
+	}
 	if err := workflow.SetQueryHandler(ctx, api.QueryProgress, func() (api.LearnResult, error) {
 		return out, nil
 	}); err != nil {

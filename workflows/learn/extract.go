@@ -27,6 +27,9 @@ func ExtractPlans(ctx workflow.Context, in api.LearnInput) (api.LearnResult, err
 // extract runs the steps of learning. It may be cancelled between any two of them; what is written stays.
 func extract(ctx workflow.Context, in api.LearnInput, kind schema.MemoryType, self any) (api.LearnResult, error) {
 	out := api.LearnResult{}
+	if err := flow.Strict(ctx, &in); err != nil {
+		return out, err
+	}
 	if in.SoFar != nil {
 		out = *in.SoFar
 	}

@@ -27,6 +27,9 @@ var SignalsPerRun = 1_000
 // run is consolidating the scope, this one waits and checks again.
 func ConsolidateWhenQuiet(ctx workflow.Context,
 	in api.ConsolidateWhenQuietInput) (api.ConsolidateWhenQuietResult, error) {
+	if err := flow.Strict(ctx, &in); err != nil {
+		return api.ConsolidateWhenQuietResult{}, err
+	}
 	run := &quietRun{Display: flow.Display{Lean: true}, in: in,
 		signals: workflow.GetSignalChannel(ctx, api.SignalEvidence)}
 	if in.SoFar != nil {

@@ -29,6 +29,9 @@ func runTidy(ctx workflow.Context, in api.LearnInput, name, what string,
 	if in.SoFar != nil {
 		out = *in.SoFar
 	}
+	if err := flow.Strict(ctx, &in); err != nil {
+		return out, err
+	}
 	if err := flow.InvalidRequest(tidyErr(in)); err != nil {
 		return out, err
 	}

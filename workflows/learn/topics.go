@@ -61,7 +61,6 @@ func RefreshTopic(ctx workflow.Context, in api.RefreshTopicInput) (api.RefreshTo
 
 func refreshTopic(ctx workflow.Context, shown flow.Display, in api.RefreshTopicInput, ref topics.TopicRef,
 	out *api.RefreshTopicResult) error {
-	in.DropUnread() // fields of a newer client
 	misread := fieldsOf(in.Validate())
 	for out.Rounds = 1; out.Rounds <= topicRounds; out.Rounds++ {
 		shown.Show(ctx, api.PhaseCheck, "compare the evidence with that of the answer")
@@ -160,7 +159,6 @@ func RefreshTopics(ctx workflow.Context, in api.RefreshTopicsInput) (api.Refresh
 	}
 	shown := flow.Display{Lean: true}
 	shown.Show(ctx, api.PhaseSweep, sweptTopics(out))
-	in.DropUnread() // fields of a newer client
 	misread := fieldsOf(in.Validate())
 	for refreshed := 0; !out.Done; {
 		if refreshed >= refreshesPerRun || workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
