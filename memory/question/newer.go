@@ -46,6 +46,29 @@ var succession = model{bias: -1.27, terms: []weighted{
 	{"on other days", -3.25},
 	{"holding side by side for another reason", -1.38},
 	{"of different ones of several", -2.38},
+	{"what happened to the things of what was so", 0},
+	{"the same, if the question asks whether", 0},
+	{"the same, with a verb that leaves things in another state", 0},
+	{"the later introduces a thing of the earlier", 0},
+	{"a habit, and one case of it", 0},
+	{"the later is of one time only", 0},
+	{"the later is not real", 0},
+	{"the later is what another says", 0},
+	{"the later is of another one", 0},
+	{"of another possessor", 0},
+	{"the later has a narrower thing", 0},
+	{"different values of one kind", 0},
+	{"the same value of one kind", 0},
+	{"both give what the question asks for", 0},
+	{"only the earlier gives it", 0},
+	{"only the later gives it", 0},
+	{"the question asks whether", 0},
+	{"opposite words", 0},
+	{"the later is in the perfect", 0},
+	{"the later has a new one", 0},
+	{"a verb of the later leaves things in another state", 0},
+	{"what was so, and what is so", 0},
+	{"the later names the things of the earlier as known", 0},
 }}
 
 // MaxAnswers is the number of the texts nearest to a question that are compared with each other.
@@ -185,7 +208,7 @@ func (a answers) measures(i, j int, r ruling) []float64 {
 	later, earlier := y.coveredBy(x), x.coveredBy(y)
 	gap, most := a.gap(i, j)
 	least := min(a.logits[i], a.logits[j])
-	return []float64{
+	return append([]float64{
 		when(r.strangers),
 		when(len(x.owner) == 0 && len(y.owner) == 0),
 		common / max(min(x.total, y.total), 0.5),
@@ -217,7 +240,7 @@ func (a answers) measures(i, j int, r ruling) []float64 {
 		when(otherDays(x, y)),
 		when(r.apart && !qualified),
 		when(qualified),
-	}
+	}, a.q.turns(x, y)...)
 }
 
 // distinct considers the words of the earlier text that are not in the question. It returns the share of them that the

@@ -20,6 +20,7 @@ type Question struct {
 	Value  bool     // it asks for a current value: see asksValue
 
 	who     bool
+	kind    asked
 	words   []content // its content words other than owners and Before
 	total   float64   // weight of words
 	meaning lexicon.Vector
@@ -43,7 +44,7 @@ var pastCues = english.Words("previously previous formerly former originally ori
 // ReadQuestion parses a question.
 func Read(text string) Question {
 	ts := english.Tokenize(strings.TrimSpace(text))
-	q := Question{Value: asksValue(text)}
+	q := Question{Value: asksValue(text), kind: askedKind(ts)}
 	did := slices.ContainsFunc(ts, func(t english.Token) bool {
 		return t.Is("did", "was", "were", "had", "usedto") || english.PastTense(t)
 	})

@@ -1,9 +1,10 @@
 // Command fit fits the weights of memory/question to the development conversations of package changes, and prints them. It
-// does not fit the held-out half; it only prints the sums of the results there.
+// does not fit the held-out half; with -heldout it prints the sums of the results there.
 //
-//	go run ./bench/changes/fit [-conversations FILE]
+//	go run ./bench/changes/fit [-conversations FILE] [-scenarios FILE] [-test FILE]
 //
-// The file has evaluation conversations in the format of `make bench`. They are used for relevance too.
+// The first file has evaluation conversations in the format of `make bench`. They are used for relevance too. The others
+// have scenarios; those of -test are not fitted.
 //
 // Each model is also fitted to one half and tested on the other. A large difference shows overfitting.
 package main
@@ -14,6 +15,7 @@ import (
 	"log"
 	"maps"
 	"math"
+	"os"
 	"slices"
 
 	"github.com/mneme/mneme/bench/changes"
@@ -22,6 +24,12 @@ import (
 
 // Weight of coexisting statements against others: wrongly marking one as outdated costs more than missing a change.
 const coexistingWeight = 4
+
+// testHalf is the name of scenarios that are only tested.
+const testHalf = "test"
+
+// halves are fitted.
+var halves = []string{"dev", "second", "third", changes.Scenarios}
 
 // example has the features for a model, and the expected answer.
 type example struct {
@@ -36,8 +44,29 @@ type example struct {
 func main() {
 	conversations := flag.String("conversations", "", "evaluation conversations; none when empty")
 	share := flag.Float64("weight", 0.3, "of an example of these")
+	scenarios := flag.String("scenarios", "", "a file of scenarios to fit too, see changes.FromScenarios")
+	tests := flag.String("test", "", "a file of scenarios to print the results for, without fitting them")
+	heldOut := flag.Bool("heldout", false, "also print the sums of the held-out half")
 	flag.Parse()
-	relevance, succession := examples()
+	tenants := slices.DeleteFunc(changes.Generate(1, 1), func(t changes.Tenant) bool { return t.HeldOut && !*heldOut })
+	for file, half := range map[string]string{*scenarios: changes.Scenarios, *tests: testHalf} {
+		if file == "" {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			log.Fatal(err)
+		}
+		more, err := changes.FromScenarios(1, string(text))
+		if err != nil {
+			log.Fatal(err)
+		}
+		for i := range more {
+			more[i].Half = half
+		}
+		tenants = append(tenants, more...)
+	}
+	relevance, succession := examples(tenants)
 	if *conversations != "" {
 		more, err := chats(*conversations, *share)
 		if err != nil {
@@ -51,18 +80,20 @@ func main() {
 	fmt.Println("\nSuccession")
 	report(succession, question.SuccessionNames(), nil)
 	byRelevance, bySuccession := fit(relevance), fit(succession)
-	for _, half := range []string{"dev", "second", "third", "heldout"} {
+	for _, half := range append(slices.Clone(halves), "heldout", testHalf) {
 		for _, sure := range []float64{0, 0.5, 1} {
-			fmt.Println(simulate(half, byRelevance, bySuccession, -1.5, sure))
+			if line := simulate(tenants, half, byRelevance, bySuccession, -1.5, sure); line != "" {
+				fmt.Println(line)
+			}
 		}
 	}
 }
 
 // examples asks all questions of the development halves.
-func examples() (relevance, succession []example) {
+func examples(tenants []changes.Tenant) (relevance, succession []example) {
 	number := 0
-	for _, tenant := range changes.Generate(1, 1) {
-		if tenant.HeldOut {
+	for _, tenant := range tenants {
+		if tenant.HeldOut || tenant.Half == testHalf {
 			continue
 		}
 		texts := make([]question.Text, len(tenant.Statements))
@@ -102,8 +133,11 @@ func examples() (relevance, succession []example) {
 		}
 		for _, c := range tenant.Coexisting {
 			addQuestion(c.AskA, c.A)
-			addQuestion(c.AskB, c.B)
 			follow(c.AskA, -1, -1, coexistingWeight)
+			if c.AskB == "" {
+				continue
+			}
+			addQuestion(c.AskB, c.B)
 			follow(c.AskB, -1, -1, coexistingWeight)
 		}
 		for _, k := range tenant.Known {
@@ -124,7 +158,7 @@ func report(all []example, names []string, judge func(all []example, weights []f
 	for i, n := range names {
 		fmt.Printf("\t{%q, %.2f},\n", n, weights[i])
 	}
-	for _, half := range []string{"dev", "second", "third", chat} {
+	for _, half := range append(slices.Clone(halves), chat) {
 		if !slices.ContainsFunc(all, func(e example) bool { return e.half == half }) {
 			continue
 		}

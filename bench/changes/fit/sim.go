@@ -13,9 +13,9 @@ import (
 // pairs a statement is wrongly marked as outdated.
 //
 // A logit of succession above first puts the newer statement first, and one above sure marks the older as outdated.
-func simulate(half string, relevance, succession []float64, first, sure float64) string {
+func simulate(tenants []changes.Tenant, half string, relevance, succession []float64, first, sure float64) string {
 	newest, marked, pairs, right, asked, disturbed, coexisting := 0, 0, 0, 0, 0, 0, 0
-	for _, tenant := range changes.Generate(1, 1) {
+	for _, tenant := range tenants {
 		if tenant.Half != half {
 			continue
 		}
@@ -57,9 +57,13 @@ func simulate(half string, relevance, succession []float64, first, sure float64)
 		}
 		for _, c := range tenant.Coexisting {
 			a, outA := answer(c.AskA)
-			b, outB := answer(c.AskB)
+			b, outB := -1, map[int]bool{}
+			if c.AskB != "" {
+				b, outB = answer(c.AskB)
+				asked++
+			}
 			coexisting++
-			asked += 2
+			asked++
 			if a == c.A {
 				right++
 			}
@@ -70,6 +74,9 @@ func simulate(half string, relevance, succession []float64, first, sure float64)
 				disturbed++
 			}
 		}
+	}
+	if pairs == 0 {
+		return ""
 	}
 	part := func(n, of int) float64 { return 100 * float64(n) / float64(of) }
 	return fmt.Sprintf(
