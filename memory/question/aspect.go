@@ -16,8 +16,9 @@ type aspect struct {
 	result  float64  // how near a verb for what happened is to one that leaves things in another state, in [0,1]
 	perfect bool     // "has become"
 	once    bool     // it happens at one time: "yesterday", "this week", "on the trip"
+	span    bool     // it is limited to one span of time: "this week"
 	unreal  bool     // it is possible, wished, asked, dreamt or advised, not so
-	told    bool     // it is what another person says or thinks
+	told    bool     // it is what another person thinks, asks or advises
 }
 
 // determiner says which one of its kind a noun phrase means.
@@ -35,16 +36,14 @@ const (
 )
 
 var (
-	onceWords = english.Words(`today yesterday tonight tomorrow once ago weekend morning afternoon evening night trip
-		holiday party fair journey occasion moment`)
-	onceBefore = english.Words("this last next that")
-	units      = english.Words("week weekend month morning afternoon evening night time year season quarter sprint")
+	onceWords  = english.Words(`trip holiday party fair journey occasion moment wedding`)
+	onceBefore = english.Words("this next that")
+	spans      = english.Words("week weekend month morning afternoon evening night time year season quarter sprint")
 	modals     = english.Words("might may could would should shall")
 	// attitudes has verbs for what one wishes, weighs or imagines, and sayings those for what one tells.
-	attitudes = english.Stems(`want wish hope dream imagine consider joke wonder plan intend fantasize contemplate
-		pretend love`)
-	sayings = english.Stems(`say ask think claim believe suggest recommend tell insist argue write advise guess reckon
-		warn joke`)
+	attitudes  = english.Stems("want wish hope dream imagine consider joke wonder fantasize contemplate pretend love")
+	opinions   = english.Stems("think claim believe suggest recommend argue guess reckon assume joke")
+	sayings    = english.Stems("say ask tell insist write advise warn mention")
 	invariable = english.Words("put cut let set hit shut quit split spread reset")
 	otherOnes  = english.Words("other another second others former previous old ex")
 )
@@ -71,12 +70,11 @@ func (a *aspect) read(ts []english.Token) {
 	}
 	for i, t := range ts {
 		a.readOnce(ts, i)
-		a.unreal = a.unreal || modals[t.Low] && !t.Cap || t.Is("if", "whether", "unless") && i+1 < len(ts) ||
-			attitudes[t.Stem] && !t.Cap && i+1 < len(ts) && (i == 0 || !english.Articles[ts[i-1].Low]) &&
-				(ts[i+1].Is("to", "of", "that", "about") || english.EndsGerund(ts[i+1]))
-		a.told = a.told || sayings[t.Stem] && i > 0 && i+1 < len(ts) && t.End == 0 && !english.SelfWords[ts[i-1].Low] &&
-			(ts[i+1].Is("that", "whether", "if", "me", "us") || english.Possessives[ts[i+1].Low] ||
-				english.SelfWords[ts[i+1].Low] || english.TeamWords[ts[i+1].Low])
+		modal := modals[t.Low] && !t.Cap
+		a.unreal = a.unreal || modal || t.Low == "whether" || attitudes[t.Stem] && !t.Cap && i+1 < len(ts) &&
+			(i == 0 || !english.Articles[ts[i-1].Low]) &&
+			(ts[i+1].Is("to", "of", "that", "about") || english.EndsGerund(ts[i+1]))
+		a.told = a.told || othersView(ts, i)
 		switch done, verb := happened(ts, i); {
 		case done:
 			a.done = append(a.done, t.Stem)
@@ -88,16 +86,29 @@ func (a *aspect) read(ts []english.Token) {
 	}
 }
 
+// othersView reports whether the verb at i says what another person thinks, asks or advises: "Karl says I should …",
+// "he asked whether …". What another says that is so may be so.
+func othersView(ts []english.Token, i int) bool {
+	t := ts[i]
+	if !opinions[t.Stem] && !sayings[t.Stem] || i == 0 || i+1 >= len(ts) || t.End != 0 || english.SelfWords[ts[i-1].Low] ||
+		english.TeamWords[ts[i-1].Low] || english.Articles[ts[i-1].Low] || english.Prepositions[ts[i-1].Low] {
+		return false
+	}
+	return slices.ContainsFunc(ts[i+1:], func(w english.Token) bool {
+		return opinions[t.Stem] && (english.IsAux(w) || w.Low == "that") ||
+			w.Is("should", "whether") || w.Low == "if" && t.Stem == english.StemOf("ask")
+	})
+}
+
 // readOnce reads words for one time at i.
 func (a *aspect) readOnce(ts []english.Token, i int) {
 	t := ts[i]
 	switch {
 	case t.Is("today", "yesterday", "tonight", "tomorrow", "ago"), t.Low == "once" && i+1 == len(ts):
 		a.once = true
-	case i > 0 && units[t.Low] && onceBefore[ts[i-1].Low]:
-		a.once = true
-	case i > 1 && onceWords[t.Low] && ts[i-2].Is("on", "at", "for", "during", "in") && t.Low != "morning" &&
-		t.Low != "evening" && t.Low != "afternoon" && t.Low != "night":
+	case i > 0 && spans[t.Low] && onceBefore[ts[i-1].Low]:
+		a.once, a.span = true, true
+	case i > 1 && onceWords[t.Low] && ts[i-2].Is("on", "at", "for", "during", "in"):
 		a.once = true
 	}
 }

@@ -14,61 +14,75 @@ import (
 
 // succession estimates the probability that the later of two texts replaced the earlier one as the answer to a
 // question. It depends mostly on the results of Compare. The other measures are for texts that Compare cannot parse.
-var succession = model{bias: -1.27, terms: []weighted{
-	{"about different owners", -1.18},
-	{"neither has an owner", -1.21},
-	{"words in common", 0.99},
-	{"only the earlier has a date, a number and the like", -1.53},
-	{"only the later has", -1.21},
-	{"the later says now", 0.90},
-	{"the later says that something is over", 0.41},
-	{"what the earlier gives is named by the later", 0.63},
-	{"the earlier tells of the past or of an event", -2.87},
-	{"the later tells of the past or of an event", 0.15},
-	{"names in common", 0.75},
-	{"the later tells of a change, by what the earlier covers of it", 1.25},
-	{"each covers the other", -1.53},
-	{"length of the later", 3.06},
-	{"likely by the rules", 2.31},
-	{"sure by the rules", 1.73},
-	{"relevance of the earlier", 1.03},
-	{"relevance of the later", 0.98},
-	{"relevance of the first minus the lesser relevance", -1.35},
-	{"the lesser relevance", -1.92},
-	{"difference in the question's words covered", 1.77},
-	{"the most of it in one word", -1.99},
-	{"rank of the earlier", -0.80},
-	{"rank of the later", -0.75},
-	{"words of the earlier that are not in the question, named by the later", 1.56},
-	{"the later has a word of change", 1.17},
-	{"the later says what holds now or no longer", 0.53},
-	{"the later has a word of change, by what it covers of the earlier", -0.10},
-	{"on other days", -3.25},
-	{"holding side by side for another reason", -1.38},
-	{"of different ones of several", -2.38},
-	{"what happened to the things of what was so", 0},
-	{"the same, if the question asks whether", 0},
-	{"the same, with a verb that leaves things in another state", 0},
-	{"the later introduces a thing of the earlier", 0},
-	{"a habit, and one case of it", 0},
-	{"the later is of one time only", 0},
-	{"the later is not real", 0},
-	{"the later is what another says", 0},
-	{"the later is of another one", 0},
-	{"of another possessor", 0},
-	{"the later has a narrower thing", 0},
-	{"different values of one kind", 0},
-	{"the same value of one kind", 0},
-	{"both give what the question asks for", 0},
-	{"only the earlier gives it", 0},
-	{"only the later gives it", 0},
-	{"the question asks whether", 0},
-	{"opposite words", 0},
-	{"the later is in the perfect", 0},
-	{"the later has a new one", 0},
-	{"a verb of the later leaves things in another state", 0},
-	{"what was so, and what is so", 0},
-	{"the later names the things of the earlier as known", 0},
+var succession = model{bias: -2.74, terms: []weighted{
+	{"about different owners", -1.04},
+	{"neither has an owner", -1.27},
+	{"words in common", 0.06},
+	{"only the earlier has a date, a number and the like", -0.83},
+	{"only the later has", -0.93},
+	{"the later says now", 0.71},
+	{"the later says that something is over", 0.39},
+	{"what the earlier gives is named by the later", 0.52},
+	{"the earlier tells of the past or of an event", -2.05},
+	{"the later tells of the past or of an event", -0.23},
+	{"names in common", 0.65},
+	{"the later tells of a change, by what the earlier covers of it", 1.77},
+	{"each covers the other", -1.91},
+	{"length of the later", 3.24},
+	{"likely by the rules", 2.66},
+	{"sure by the rules", 2.75},
+	{"relevance of the earlier", 1.21},
+	{"relevance of the later", 1.13},
+	{"relevance of the first minus the lesser relevance", -1.50},
+	{"the lesser relevance", -2.33},
+	{"difference in the question's words covered", 1.27},
+	{"the most of it in one word", -1.34},
+	{"rank of the earlier", -0.84},
+	{"rank of the later", -0.83},
+	{"words of the earlier that are not in the question, named by the later", 1.53},
+	{"the later has a word of change", 0.52},
+	{"the later says what holds now or no longer", 0.21},
+	{"the later has a word of change, by what it covers of the earlier", -0.45},
+	{"on other days", -2.46},
+	{"holding side by side for another reason", -0.66},
+	{"of different ones of several", -2.21},
+	{"things of the earlier that the later names as known", 1.67},
+	{"things of the earlier that the later introduces", 1.00},
+	{"a named owner in common", -0.09},
+	{"the same subject", -0.66},
+	{"the later is of another one", 0.50},
+	{"of another possessor", -0.45},
+	{"the later has a narrower thing", -0.21},
+	{"the later has a new one", -0.17},
+	{"what happened to what was so", 1.97},
+	{"the same, if the question asks whether", 2.76},
+	{"the same, with a verb that leaves things in another state", -1.62},
+	{"a habit, and one case of it", -2.35},
+	{"the later is of one time only", 1.02},
+	{"the later is not real", 0.06},
+	{"the later is what another thinks", -0.56},
+	{"different values of one kind", 0.48},
+	{"the same, of a known thing", -0.65},
+	{"the same value of one kind", 0.63},
+	{"both give what the question asks for", 0.85},
+	{"the same, for a known thing", -0.48},
+	{"only the earlier gives it", 0.44},
+	{"only the later gives it", 0.47},
+	{"the question asks whether", -0.12},
+	{"opposite words", 0.82},
+	{"opposite words about a known thing", 0.05},
+	{"what holds now of a known thing", 1.04},
+	{"both give what is asked for one subject", 0.63},
+	{"what holds now of one subject", 0.47},
+	{"the later is in the perfect", -0.48},
+	{"a verb of the later leaves things in another state", 1.09},
+	{"what was so, and what is so", 0.51},
+	{"probability of the earlier", 0.26},
+	{"probability of the later", -0.06},
+	{"both probabilities", 0.75},
+	{"probability of the earlier, by the known things", -0.67},
+	{"a change of a known thing", -1.88},
+	{"the end of a known thing", 0.95},
 }}
 
 // MaxAnswers is the number of the texts nearest to a question that are compared with each other.
@@ -121,6 +135,9 @@ func rule(earlier, later *Text) ruling {
 				out.restates = true
 			}
 		}
+	}
+	if out.apart {
+		out.certainty = min(out.certainty, change.Doubt)
 	}
 	return out
 }
@@ -240,7 +257,7 @@ func (a answers) measures(i, j int, r ruling) []float64 {
 		when(otherDays(x, y)),
 		when(r.apart && !qualified),
 		when(qualified),
-	}, a.q.turns(x, y)...)
+	}, a.q.turns(x, y, a.logits[i], a.logits[j])...)
 }
 
 // distinct considers the words of the earlier text that are not in the question. It returns the share of them that the
@@ -275,6 +292,11 @@ func (a answers) gap(i, j int) (mean, most float64) {
 
 // SuccessionNames returns the names of the measures of successions.
 func SuccessionNames() []string { return succession.names() }
+
+// Weights returns the weights of the models of relevance and of successions, each with its bias last.
+func Weights() (ofRelevance, ofSuccession []float64) {
+	return relevance.weights(), succession.weights()
+}
 
 // SuccessionMeasures calls yield for each pair of an earlier and a later answer to a question, with the measures of
 // succession. It is for programs that fit the weights.

@@ -47,6 +47,8 @@ func main() {
 	scenarios := flag.String("scenarios", "", "a file of scenarios to fit too, see changes.FromScenarios")
 	tests := flag.String("test", "", "a file of scenarios to print the results for, without fitting them")
 	heldOut := flag.Bool("heldout", false, "also print the sums of the held-out half")
+	onlySuccession := flag.Bool("succession", false, "fit only succession, and keep the weights of relevance")
+	missed := flag.String("missed", "", "only print the successions of this half that the weights of now miss")
 	flag.Parse()
 	tenants := slices.DeleteFunc(changes.Generate(1, 1), func(t changes.Tenant) bool { return t.HeldOut && !*heldOut })
 	for file, half := range map[string]string{*scenarios: changes.Scenarios, *tests: testHalf} {
@@ -66,7 +68,11 @@ func main() {
 		}
 		tenants = append(tenants, more...)
 	}
-	relevance, succession := examples(tenants)
+	if *missed != "" {
+		printMissed(tenants, *missed)
+		return
+	}
+	relevance, succession := examples(tenants, !*onlySuccession)
 	if *conversations != "" {
 		more, err := chats(*conversations, *share)
 		if err != nil {
@@ -74,14 +80,23 @@ func main() {
 		}
 		relevance = append(relevance, more...)
 	}
-	fmt.Println("Relevance")
-	report(relevance, question.RelevanceNames(), topOfQuestion)
-	answers(relevance)
+	byRelevance, before := question.Weights()
+	if !*onlySuccession {
+		fmt.Println("Relevance")
+		report(relevance, question.RelevanceNames(), topOfQuestion)
+		answers(relevance)
+		byRelevance = fit(relevance)
+	}
 	fmt.Println("\nSuccession")
 	report(succession, question.SuccessionNames(), nil)
-	byRelevance, bySuccession := fit(relevance), fit(succession)
+	bySuccession := fit(succession)
+	for _, half := range append(slices.Clone(halves), testHalf) {
+		if line := simulate(tenants, half, byRelevance, before, -1.5, 0.2); line != "" {
+			fmt.Println("weights of now:", line)
+		}
+	}
 	for _, half := range append(slices.Clone(halves), "heldout", testHalf) {
-		for _, sure := range []float64{0, 0.5, 1} {
+		for _, sure := range []float64{-0.5, 0, 0.2} {
 			if line := simulate(tenants, half, byRelevance, bySuccession, -1.5, sure); line != "" {
 				fmt.Println(line)
 			}
@@ -90,7 +105,7 @@ func main() {
 }
 
 // examples asks all questions of the development halves.
-func examples(tenants []changes.Tenant) (relevance, succession []example) {
+func examples(tenants []changes.Tenant, ofRelevance bool) (relevance, succession []example) {
 	number := 0
 	for _, tenant := range tenants {
 		if tenant.HeldOut || tenant.Half == testHalf {
@@ -101,6 +116,9 @@ func examples(tenants []changes.Tenant) (relevance, succession []example) {
 			texts[i] = question.ReadText(s.Text, s.Speaker)
 		}
 		addQuestion := func(text string, answers ...int) {
+			if !ofRelevance {
+				return
+			}
 			number++
 			q := question.Read(text)
 			for i := range texts {
