@@ -70,7 +70,7 @@ func Compare(earlier, later frame.Frame) Relation {
 		return opposite
 	}
 	if r.Certainty < Likely {
-		r = surest(r, handed(a, b), recovered(a, b), moved(a, b), equated(a, b), replaced(a, b),
+		r = surest(r, handed(a, b), recovered(a, b), moved(a, b), equated(a, b), replaced(a, b), arrived(a, b),
 			parallel(a, b), recolored(a, b))
 	}
 	if a.Hedged || b.Hedged || b.Undecided || r.Why == WhyCue && otherSense(a, b) {

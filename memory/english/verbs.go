@@ -85,6 +85,12 @@ func PastTense(t Token) bool {
 // IrregularPast reports whether a word is the past of an irregular verb.
 func IrregularPast(t Token) bool { return !strings.HasSuffix(t.Low, "ed") && PastTense(t) }
 
+// PastAsPresent reports whether the past of a verb is like its present: "reset". Verbs that say nothing of their own, such
+// as "set", are left out.
+func PastAsPresent(t Token) bool { return unchanging[t.Low] }
+
+var unchanging = Words("reset upset split spread hit shut")
+
 // ThirdPerson reports whether a word has the ending of a verb in the third person.
 func ThirdPerson(low string) bool {
 	return len(low) > 3 && strings.HasSuffix(low, "s") && !strings.HasSuffix(low, "ss") && !strings.HasSuffix(low, "us")

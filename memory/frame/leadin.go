@@ -67,6 +67,10 @@ func (r *reader) leadingTime() {
 			r.ts = r.ts[n:]
 		}
 	}
+	if n := r.leadingReason(); n > 0 {
+		at(n)
+		return
+	}
 	comma := -1
 	for i := 0; i < min(len(r.ts)-1, 7); i++ {
 		if r.ts[i].End == ',' {
@@ -121,6 +125,21 @@ func (r *reader) leadingTime() {
 	}
 }
 
+// leadingReason returns where the reason in front of a statement ends: "Because of the storm,". It returns 0 if there is
+// none.
+func (r *reader) leadingReason() int {
+	first, second := r.ts[0], r.ts[1]
+	if !first.Is("because", "due", "thanks", "owing", "despite") || first.Low != "despite" && !second.Is("of", "to") {
+		return 0
+	}
+	for i := 2; i < min(len(r.ts)-2, 9); i++ {
+		if r.ts[i].End == ',' {
+			return i + 1
+		}
+	}
+	return 0
+}
+
 // leadingDate returns where the date after the first word ends, if the subject of the statement follows it. Otherwise it
 // returns 0.
 func (r *reader) leadingDate() int {
@@ -173,6 +192,8 @@ func (r *reader) clauses() {
 	for i := 2; i < len(r.ts); i++ {
 		low := r.ts[i].Low
 		switch {
+		case low == "when" && slices.ContainsFunc(r.ts[i+1:], english.PastTense):
+			r.ts = r.ts[:i] // "when he left": once
 		case low == "if" || low == "when" || low == "whenever" || low == "unless":
 			r.Condition = append(r.Condition, contentStems(r.ts[i+1:])...)
 			r.ts = r.ts[:i]

@@ -1,0 +1,76 @@
+package change
+
+import (
+	"slices"
+
+	"github.com/mneme/mneme/memory/english"
+	"github.com/mneme/mneme/memory/frame"
+)
+
+// arrived compares what something was with what it came to: "coverage is at 61 percent", "coverage climbed to 74 percent";
+// "the phone is with Dario", "Dario handed the phone to Wiebke". The later clause tells what happened, and its goal is a
+// phrase after "to" of the same kind as the value of the earlier one. Any verb may tell that. If the value is a date, a
+// number and the like, or one of several floors or grades, the goal replaces it; a name or a place only probably does.
+func arrived(a, b frame.Frame) Relation {
+	x, y := a.Outline, b.Outline
+	if len(x.Parts) != 2 || len(y.Parts) < 2 || x.Able || y.Able || a.Negated || b.Negated || a.Ended || a.Past ||
+		b.Past || b.Undecided || len(b.Old) > 0 || exclusive(a, b) || y.Verb == "" || !b.Event && b.Cue < frame.CueNow {
+		return Relation{}
+	}
+	thing, value := x.Parts[0], x.Parts[1]
+	goal, ok := goalOf(y, value)
+	if !ok || goal.List || value.List || english.Subset(goal.Stems, value.Stems) ||
+		english.Subset(value.Stems, goal.Stems) || goal.One {
+		return Relation{}
+	}
+	if !slices.ContainsFunc(y.Parts, func(p frame.Part) bool { return underwent(a, b, p, goal, thing) }) {
+		return Relation{}
+	}
+	for _, p := range y.Parts { // where else and for whom limit it to a part
+		if (p.Role == "for" || p.Role == "in") && len(p.Kinds) == 0 && !english.Subset(p.Stems, thing.Stems) {
+			return Relation{}
+		}
+	}
+	sameHead := goal.Head == value.Head
+	switch {
+	case len(goal.Kinds) > 0 && slices.Equal(goal.Kinds, value.Kinds) && (sameHead || len(goal.Stems) == 1):
+		return Relation{Certainty: Sure, Change: Updates, Why: WhyCue}
+	case len(goal.Kinds)+len(value.Kinds) > 0:
+		return Relation{}
+	case sameHead:
+		return Relation{Certainty: Likely, Change: Updates, Why: WhyCue}
+	case a.Copular && goal.Name == value.Name && (goal.Name || b.Cue >= frame.CueChange) && value.Role != frame.RoleObject &&
+		(value.Role != frame.RoleIs || goal.Name):
+		return Relation{Certainty: Likely, Change: Updates, Why: WhyCue}
+	}
+	return Relation{}
+}
+
+// goalOf returns the phrase after "to" in what happened. After a verb of beginning it may be the object, if it has the
+// same noun as the earlier value: "he is in third grade", "he started fourth grade".
+func goalOf(o frame.Outline, value frame.Part) (frame.Part, bool) {
+	for _, p := range o.Parts {
+		if p.Role == "to" || p.Role == "into" || p.Role == "onto" || p.Role == "at" && len(p.Kinds) > 0 {
+			return p, true
+		}
+	}
+	last := o.Parts[len(o.Parts)-1]
+	return last, english.StartVerbs[o.Verb] && last.Role == frame.RoleObject && last.Head == value.Head
+}
+
+// underwent reports whether a part of what happened is the thing of the earlier clause, known by now: in fewer words, by
+// the owner of what has changed, or as the owner himself.
+func underwent(a, b frame.Frame, p, goal, thing frame.Part) bool {
+	if p.Role != frame.RoleAgent && p.Role != frame.RoleObject || !p.Definite && p.Role == frame.RoleObject ||
+		p.Head == goal.Head && slices.Equal(p.Stems, goal.Stems) {
+		return false
+	}
+	own := p.Content(b)
+	if len(own) == 0 { // "our office is on the third floor", "we were relocated to the fifth floor"
+		last := a.Outline.Parts[1]
+		return last.Head == goal.Head && len(a.Owners) > 0 && !frame.Strangers(a, b) &&
+			(p.Role == frame.RoleObject || b.Outline.Verb == english.StemOf("move"))
+	}
+	return samePart(a, b, p, thing) || p.Head == thing.Head && english.Subset(p.Stems, thing.Stems) ||
+		len(goal.Kinds) > 0 && goal.Head == a.Outline.Parts[1].Head && english.Subset(p.Stems, thing.Stems)
+}
