@@ -13,7 +13,18 @@ var ChangeVerbs = Stems(
 	swing flip rotate promote demote graduate transitioned`,
 	"takeover handover pushback bringforward switchover gowith settleon endup rollback infavor "+
 		"changemind turnsout moveoff",
+	again("paint name write wire arrange locate organise organize design label format assign route elect appoint decorate "+
+		"furnish schedule price title classify group size structure phrase program type"),
 )
+
+// again returns verbs with the prefix for doing something anew: "repaint".
+func again(verbs string) string {
+	out := ""
+	for v := range strings.FieldsSeq(verbs) {
+		out += " re" + v
+	}
+	return out
+}
 
 // EndVerbs has verbs that report an end.
 var EndVerbs = Stems(`stop quit leave cancel abandon retire deprecate sunset scrap kill remove ditch drop end finish

@@ -140,6 +140,30 @@ func (r *reader) leadingReason() int {
 	return 0
 }
 
+// causative drops who made someone do something from the front: "Legal made us rename the project", "Aylin asked Bo to run
+// the standup from now on". A wish counts only if the statement says that it holds from now on.
+func (r *reader) causative() {
+	for i := 1; i+3 < min(len(r.ts), 6); i++ {
+		t, whom, next := r.ts[i], r.ts[i+1], r.ts[i+2]
+		asks := t.Is("asked", "told") && next.Low == "to" && slices.ContainsFunc(r.ts[i:], func(w english.Token) bool {
+			return w.Is("fromnowon", "now", "instead")
+		})
+		if !asks && !t.Is("made", "let", "had", "got") || t.End != 0 || whom.End != 0 ||
+			!whom.Is("me", "us") && !(whom.Cap && !whom.Poss) {
+			continue
+		}
+		if next.Low == "to" {
+			next = r.ts[i+3]
+		}
+		if english.IsVerb(next) && !english.PastTense(next) && !english.ThirdPerson(next.Low) && !english.IsAux(next) &&
+			!english.EndsGerund(next) {
+			r.ts = slices.Concat(r.ts[i+1:i+2], r.ts[slices.Index(r.ts, next):])
+			r.Cue = max(r.Cue, CueNow)
+			return
+		}
+	}
+}
+
 // leadingDate returns where the date after the first word ends, if the subject of the statement follows it. Otherwise it
 // returns 0.
 func (r *reader) leadingDate() int {
@@ -183,6 +207,7 @@ func (r *reader) adverbial(from int) int {
 // clauses removes explanations from the statement, and keeps the conditions under which it is true.
 func (r *reader) clauses() {
 	r.leadingPlace()
+	r.causative()
 	if first := r.ts[0].Low; first == "if" || first == "when" || first == "whenever" || first == "unless" ||
 		first == "while" ||
 		(first == "should" || first == "had" || first == "were") && len(r.ts) > 2 && r.ts[1].End == 0 {
@@ -192,7 +217,9 @@ func (r *reader) clauses() {
 	for i := 2; i < len(r.ts); i++ {
 		low := r.ts[i].Low
 		switch {
-		case low == "when" && slices.ContainsFunc(r.ts[i+1:], english.PastTense):
+		case low == "when" && slices.ContainsFunc(r.ts[i+1:], func(t english.Token) bool {
+			return t.Is("was", "were") || english.PastTense(t) && !english.IsBe(t)
+		}):
 			r.ts = r.ts[:i] // "when he left": once
 		case low == "if" || low == "when" || low == "whenever" || low == "unless":
 			r.Condition = append(r.Condition, contentStems(r.ts[i+1:])...)

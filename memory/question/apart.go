@@ -67,7 +67,9 @@ func (p *places) readPlaces(s frame.Sentence, values map[string]bool) {
 			p.readModified(ts, i, values)
 		}
 		p.readDays(ts, i, dated[i])
-		if t.Is("to", "from") && i+1 < len(ts) && ts[i+1].Cap {
+		if t.Is("to", "from") && i+1 < len(ts) && ts[i+1].Cap && !slices.ContainsFunc(ts[:i], func(w english.Token) bool {
+			return english.IsVerb(w) && w.Low != "back"
+		}) {
 			p.ways = append(p.ways, way{t.Low, ts[i+1].Stem})
 		}
 		p.days = append(p.days, dayRanges[t.Low]...)
@@ -211,7 +213,7 @@ func exception(earlier, later *Text) bool {
 		return false
 	}
 	return slices.ContainsFunc(earlier.aspect.present, func(v string) bool {
-		return !english.LightVerbs[v] && (slices.Contains(later.aspect.done, v) ||
+		return v != "be" && v != "have" && (slices.Contains(later.aspect.done, v) ||
 			later.aspect.span && slices.Contains(later.aspect.present, v))
 	})
 }
@@ -225,7 +227,7 @@ func anotherOne(earlier, later *Text) bool {
 	})
 }
 
-// way is a direction: "to Oslo", "from Oslo".
+// way is a direction in front of the verb: "the flight to Oslo leaves …", "the flight from Oslo leaves …".
 type way struct{ preposition, place string }
 
 // disjointWays reports whether one list has a direction to a place and the other one from it.
@@ -246,7 +248,7 @@ func Apart(earlier, later Text) bool {
 	return b.also && later.cue < frame.CueChange || a.also && later.cue < frame.CueNow ||
 		b.instance && !a.instance || b.imagined && !a.imagined ||
 		later.cue < frame.CueChange && (later.aspect.unreal && !earlier.aspect.unreal ||
-			later.aspect.told && !earlier.aspect.told || disjointWays(a.ways, b.ways)) ||
+			later.aspect.told && !earlier.aspect.told) || disjointWays(a.ways, b.ways) ||
 		exception(&earlier, &later) || anotherOne(&earlier, &later) ||
 		otherDays(&earlier, &later) || conflict(a.qualifiers, b.qualifiers) ||
 		conflict(a.names, b.names) ||
