@@ -206,6 +206,14 @@ func ApartAs(earlier, later Quote) bool {
 	return Apart(ReadText(earlier.Text, earlier.Who), ReadText(later.Text, later.Who))
 }
 
+// unlike reports whether the later text is certainly no later answer to what the earlier one answers: it is not a fact, an
+// exception, or about another thing of the same kind.
+func unlike(earlier, later *Text) bool {
+	return later.cue < frame.CueChange && (later.aspect.unreal && !earlier.aspect.unreal ||
+		later.aspect.told && !earlier.aspect.told) || disjointWays(earlier.places.ways, later.places.ways) ||
+		exception(earlier, later) || anotherOne(earlier, later)
+}
+
 // exception reports whether the later text is about one time at which someone else did, or something else was done,
 // than usual: "Marek runs the standup", "Olga ran the standup today".
 func exception(earlier, later *Text) bool {
@@ -247,9 +255,7 @@ func Apart(earlier, later Text) bool {
 	a, b := earlier.places, later.places
 	return b.also && later.cue < frame.CueChange || a.also && later.cue < frame.CueNow ||
 		b.instance && !a.instance || b.imagined && !a.imagined ||
-		later.cue < frame.CueChange && (later.aspect.unreal && !earlier.aspect.unreal ||
-			later.aspect.told && !earlier.aspect.told) || disjointWays(a.ways, b.ways) ||
-		exception(&earlier, &later) || anotherOne(&earlier, &later) ||
+		unlike(&earlier, &later) ||
 		otherDays(&earlier, &later) || conflict(a.qualifiers, b.qualifiers) ||
 		conflict(a.names, b.names) ||
 		slices.ContainsFunc(a.within, func(x modified) bool {

@@ -58,7 +58,6 @@ var succession = model{bias: -2.81, terms: []weighted{
 	{"the same, if the question asks whether", 2.70},
 	{"the same, with a verb that leaves things in another state", -1.57},
 	{"a habit, and one case of it", -2.37},
-	{"the later is of one time only", 1.09},
 	{"the later is not real", 0.10},
 	{"the later is what another thinks", -0.53},
 	{"different values of one kind", 0.50},
@@ -100,6 +99,9 @@ func (q Question) Successions(texts []Text, least float64, follows func(i, j int
 	answers := q.answers(texts)
 	var out []Succession
 	answers.pairs(follows, func(i, j int, r ruling) {
+		if r.unlike || answers.logits[j] < strayLogit && !joined(&texts[answers.order[i]], &texts[answers.order[j]]) {
+			return
+		}
 		p := probability(succession.logit(answers.measures(i, j, r)))
 		if r.certainty == change.Sure && !r.apart {
 			p = max(p, SureByRules)
@@ -111,6 +113,15 @@ func (q Question) Successions(texts []Text, least float64, follows func(i, j int
 	return out
 }
 
+// strayLogit is the least relevance, as a logit, of a later text that has no word and no owner in common with the earlier.
+const strayLogit = -4
+
+// joined reports whether two texts have a content word or an owner in common.
+func joined(x, y *Text) bool {
+	return slices.ContainsFunc(x.words, func(c content) bool { return y.has(c.stem) }) ||
+		slices.ContainsFunc(x.owner, func(o string) bool { return slices.Contains(y.owner, o) })
+}
+
 // SureByRules is the minimum probability of a succession that the rules of Compare are certain of.
 const SureByRules = 0.9
 
@@ -120,10 +131,12 @@ type ruling struct {
 	restates  bool             // the later restates the earlier, perhaps with more details
 	strangers bool             // they are about different owners
 	apart     bool             // both can be true: see Apart
+	unlike    bool             // the later is certainly no later answer: see unlike
 }
 
 func rule(earlier, later *Text) ruling {
 	out := ruling{restates: sameWords(earlier, later), apart: Apart(*earlier, *later),
+		unlike:    unlike(earlier, later),
 		strangers: len(earlier.Frames) > 0 && len(later.Frames) > 0}
 	for _, f := range earlier.Frames {
 		for _, g := range later.Frames {

@@ -107,7 +107,6 @@ func (q *Question) turns(x, y *Text, relevanceX, relevanceY float64) []float64 {
 		happened * known * whether,
 		happened * known * y.aspect.result,
 		when(habit),
-		when(y.aspect.once && !x.aspect.once),
 		when(y.aspect.unreal && !x.aspect.unreal),
 		when(y.aspect.told),
 		when(rivals),
