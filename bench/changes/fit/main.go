@@ -4,7 +4,8 @@
 //	go run ./bench/changes/fit [-conversations FILE] [-scenarios FILE] [-test FILE]
 //
 // The first file has evaluation conversations in the format of `make bench`. They are used for relevance too. The others
-// have scenarios; those of -test are not fitted.
+// have scenarios; those of -test are not fitted. The weights of successions were fitted with -succession and
+// bench/changes/scenarios/first.txt.
 //
 // Each model is also fitted to one half and tested on the other. A large difference shows overfitting.
 package main
