@@ -51,7 +51,8 @@ type chainResult struct {
 type coexistingResult struct {
 	changes.Coexisting
 	superseded bool // or contested or marked as older, for either of the two
-	rightFirst int  // of the two questions
+	asked      int  // questions
+	rightFirst int  // of the questions
 }
 
 type probeResult struct {
@@ -249,6 +250,10 @@ func (m *told) judgeCoexisting(c changes.Coexisting) (out coexistingResult, fail
 		question   string
 		right, not int
 	}{{c.AskA, c.A, c.B}, {c.AskB, c.B, c.A}} {
+		if q.question == "" {
+			continue
+		}
+		out.asked++
 		results, err := m.recall(q.question)
 		if err != nil {
 			return out, nil, err

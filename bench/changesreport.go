@@ -187,7 +187,7 @@ var halfNames = []string{"dev", "second", "third", "heldout", changes.Scenarios}
 func (b *bench) reportOthers(tenants []changes.Tenant, results []tenantResult) {
 	var rows, kinds [][]string
 	for _, half := range halfNames {
-		coexisting, superseded, right, bystanders, known, found, first, unknown, empty, pairs := 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
+		coexisting, superseded, asked, right, bystanders, known, found, first, unknown, empty, pairs := 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
 		byKind := map[string][2]int{}
 		for i, r := range results {
 			if tenants[i].Half != half {
@@ -197,6 +197,7 @@ func (b *bench) reportOthers(tenants []changes.Tenant, results []tenantResult) {
 			bystanders += r.bystanders
 			for _, c := range r.coexisting {
 				coexisting++
+				asked += c.asked
 				right += c.rightFirst
 				if c.superseded {
 					superseded++
@@ -227,7 +228,7 @@ func (b *bench) reportOthers(tenants []changes.Tenant, results []tenantResult) {
 		}
 		name := half
 		rows = append(rows, []string{name,
-			fmt.Sprint(coexisting), percent(superseded, coexisting), percent(right, 2*coexisting),
+			fmt.Sprint(coexisting), percent(superseded, coexisting), percent(right, asked),
 			fmt.Sprint(bystanders),
 			fmt.Sprint(unknown), percent(empty, unknown), fmt.Sprint(known), percent(found, known),
 			percent(first, known)})

@@ -1,6 +1,7 @@
 package changes
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -45,4 +46,20 @@ I drive a Saab. || I drive a Volvo now. || What do I drive?
 func TestAScenarioHasOneThreeOrFourParts(t *testing.T) {
 	_, err := FromScenarios(1, "I live in Lyon. || Where do I live?")
 	require.ErrorContains(t, err, "1, 3 or 4 parts")
+}
+
+func TestAScenarioMayHaveAKindAndAQuestionAboutThePast(t *testing.T) {
+	tenants, err := FromScenarios(1, `[implicit] I live in Lyon. || I live in Oslo now. || Where do I live? || past: Where did I live?
+|| The kettle is red.
+Dana skis. || Does Dana ski? || Tom swims. || -
+`)
+	require.NoError(t, err)
+	p := tenants[0].Pairs[0]
+	require.Equal(t, "implicit", p.Wording)
+	require.Equal(t, "I live in Lyon.", tenants[0].Statements[p.Old].Text)
+	require.Equal(t, "Where did I live?", p.Past)
+	require.Empty(t, tenants[0].Coexisting[0].AskB)
+	require.True(t, slices.ContainsFunc(tenants[0].Statements, func(s Statement) bool {
+		return s.Text == "The kettle is red."
+	}))
 }

@@ -338,7 +338,7 @@ func recovered(a, b frame.Frame) Relation {
 	x, y := a.Outline, b.Outline
 	if a.Negated || b.Negated || len(x.Parts) == 0 || len(y.Parts) == 0 || len(x.Parts) > 2 || len(y.Parts) > 2 ||
 		x.Parts[0].Role != frame.RoleAgent && x.Parts[0].Role != frame.RoleObject ||
-		!samePart(a, b, x.Parts[0], y.Parts[0]) {
+		!samePart(a, b, x.Parts[0], y.Parts[0]) && !shorter(x.Parts[0], y.Parts[0]) {
 		return Relation{}
 	}
 	// With the verb as a part, one of them has the opposite of one of the other's, and the rest are the same.

@@ -13,7 +13,18 @@ var ChangeVerbs = Stems(
 	swing flip rotate promote demote graduate transitioned`,
 	"takeover handover pushback bringforward switchover gowith settleon endup rollback infavor "+
 		"changemind turnsout moveoff",
+	again("paint name write wire arrange locate organise organize design label format assign route elect appoint decorate "+
+		"furnish schedule price title classify group size structure phrase program type"),
 )
+
+// again returns verbs with the prefix for doing something anew: "repaint".
+func again(verbs string) string {
+	out := ""
+	for v := range strings.FieldsSeq(verbs) {
+		out += " re" + v
+	}
+	return out
+}
 
 // EndVerbs has verbs that report an end.
 var EndVerbs = Stems(`stop quit leave cancel abandon retire deprecate sunset scrap kill remove ditch drop end finish
@@ -84,6 +95,12 @@ func PastTense(t Token) bool {
 
 // IrregularPast reports whether a word is the past of an irregular verb.
 func IrregularPast(t Token) bool { return !strings.HasSuffix(t.Low, "ed") && PastTense(t) }
+
+// PastAsPresent reports whether the past of a verb is like its present: "reset". Verbs that say nothing of their own, such
+// as "set", are left out.
+func PastAsPresent(t Token) bool { return unchanging[t.Low] }
+
+var unchanging = Words("reset upset split spread hit shut")
 
 // ThirdPerson reports whether a word has the ending of a verb in the third person.
 func ThirdPerson(low string) bool {

@@ -46,6 +46,9 @@ func splitClauses(ts []english.Token) [][]english.Token {
 		case end == ',' || and:
 			t := ts[next]
 			begins = and && t.Cap && english.IsAux(ts[next+1]) && !english.Pronouns[t.Low] ||
+				and && t.Cap && states(ts, next) ||
+				and && english.NowCues[t.Low] && t.End == 0 && english.IsVerb(ts[next+1]) &&
+					(english.ThirdPerson(ts[next+1].Low) || english.PastTense(ts[next+1])) ||
 				(english.Pronouns[t.Low] || english.SelfWords[t.Low]) && !(t.Low == "the") &&
 					hasVerb(ts[next+1:min(len(ts), next+3)]) ||
 				(english.Possessives[t.Low] || t.Cap && end == ',' || english.Articles[t.Low] && end == ',') &&

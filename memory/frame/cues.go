@@ -167,7 +167,7 @@ func (r *reader) movesTo() {
 	for i := at + 2; i+2 < len(r.ts) && raisers[main.Stem] && !r.Past; i++ {
 		// "The doctor put my tablets up to 40 mg", but not "we bring up to 40 chairs"
 		if _, n := typedAt(r.ts, i+2); n > 0 && r.ts[i].Is("up", "down") && r.ts[i+1].Low == "to" {
-			r.Cue, r.Event = CueChange, false
+			r.Cue, r.Event, r.mover = CueChange, false, main.Stem
 			return
 		}
 	}
@@ -175,7 +175,7 @@ func (r *reader) movesTo() {
 		at++
 		main = r.ts[at]
 	}
-	if r.Past || !english.PastTense(main) || english.LightVerbs[main.Stem] || english.PlainVerbs[main.Stem] ||
+	if r.Past || !english.PastTense(main) && !english.PastAsPresent(main) || english.LightVerbs[main.Stem] || english.PlainVerbs[main.Stem] ||
 		english.Sentiments[main.Stem] != 0 {
 		return
 	}

@@ -67,6 +67,10 @@ func (r *reader) leadingTime() {
 			r.ts = r.ts[n:]
 		}
 	}
+	if n := r.leadingReason(); n > 0 {
+		at(n)
+		return
+	}
 	comma := -1
 	for i := 0; i < min(len(r.ts)-1, 7); i++ {
 		if r.ts[i].End == ',' {
@@ -121,6 +125,45 @@ func (r *reader) leadingTime() {
 	}
 }
 
+// leadingReason returns where the reason in front of a statement ends: "Because of the storm,". It returns 0 if there is
+// none.
+func (r *reader) leadingReason() int {
+	first, second := r.ts[0], r.ts[1]
+	if !first.Is("because", "due", "thanks", "owing", "despite") || first.Low != "despite" && !second.Is("of", "to") {
+		return 0
+	}
+	for i := 2; i < min(len(r.ts)-2, 9); i++ {
+		if r.ts[i].End == ',' {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// causative drops who made someone do something from the front: "Legal made us rename the project", "Aylin asked Bo to run
+// the standup from now on". A wish counts only if the statement says that it holds from now on.
+func (r *reader) causative() {
+	for i := 1; i+3 < min(len(r.ts), 6); i++ {
+		t, whom, next := r.ts[i], r.ts[i+1], r.ts[i+2]
+		asks := t.Is("asked", "told") && next.Low == "to" && slices.ContainsFunc(r.ts[i:], func(w english.Token) bool {
+			return w.Is("fromnowon", "now", "instead")
+		})
+		if !asks && !t.Is("made", "let", "had", "got") || t.End != 0 || whom.End != 0 ||
+			!whom.Is("me", "us") && !(whom.Cap && !whom.Poss) {
+			continue
+		}
+		if next.Low == "to" {
+			next = r.ts[i+3]
+		}
+		if english.IsVerb(next) && !english.PastTense(next) && !english.ThirdPerson(next.Low) && !english.IsAux(next) &&
+			!english.EndsGerund(next) {
+			r.ts = slices.Concat(r.ts[i+1:i+2], r.ts[slices.Index(r.ts, next):])
+			r.Cue = max(r.Cue, CueNow)
+			return
+		}
+	}
+}
+
 // leadingDate returns where the date after the first word ends, if the subject of the statement follows it. Otherwise it
 // returns 0.
 func (r *reader) leadingDate() int {
@@ -164,6 +207,7 @@ func (r *reader) adverbial(from int) int {
 // clauses removes explanations from the statement, and keeps the conditions under which it is true.
 func (r *reader) clauses() {
 	r.leadingPlace()
+	r.causative()
 	if first := r.ts[0].Low; first == "if" || first == "when" || first == "whenever" || first == "unless" ||
 		first == "while" ||
 		(first == "should" || first == "had" || first == "were") && len(r.ts) > 2 && r.ts[1].End == 0 {
@@ -173,6 +217,10 @@ func (r *reader) clauses() {
 	for i := 2; i < len(r.ts); i++ {
 		low := r.ts[i].Low
 		switch {
+		case low == "when" && slices.ContainsFunc(r.ts[i+1:], func(t english.Token) bool {
+			return t.Is("was", "were") || english.PastTense(t) && !english.IsBe(t)
+		}):
+			r.ts = r.ts[:i] // "when he left": once
 		case low == "if" || low == "when" || low == "whenever" || low == "unless":
 			r.Condition = append(r.Condition, contentStems(r.ts[i+1:])...)
 			r.ts = r.ts[:i]

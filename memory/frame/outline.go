@@ -26,6 +26,8 @@ type Part struct {
 	Name     bool     // it has a name
 	Definite bool     // it begins with "the", a possessive or a name
 	One      bool     // it begins with "a"
+	OfOther  bool     // it begins with "his", "her" or "their"
+	Own      bool     // it begins with "my" or "our"
 	List     bool     // it joins several things with "and" or "or"
 }
 
@@ -65,7 +67,7 @@ func (r *reader) outlineOf() Outline {
 		verb = r.verb
 	}
 	out.Passive = r.Copular && verb > start && english.Participle(r.ts[verb]) && !english.EndsGerund(r.ts[verb])
-	if !english.IsBe(r.ts[verb]) {
+	if !english.IsBe(r.ts[verb]) && !r.ts[verb].Is("will", "would") {
 		out.Verb = r.ts[verb].Stem
 	}
 	out.Able = slices.ContainsFunc(r.ts[start:verb], func(t english.Token) bool { return t.Is("can", "may", "could") })
@@ -139,6 +141,8 @@ func (o *Outline) add(r *reader, role string, from, to int, whole bool) {
 			p.List = true
 		case t.Low == "the" || english.Possessives[t.Low]:
 			p.Definite = p.Definite || len(p.Stems) == 0
+			p.Own = p.Own || t.Is("my", "our")
+			p.OfOther = p.OfOther || t.Is("his", "her", "their", "its")
 		case english.SelfWords[t.Low]:
 			p.Stems = append(p.Stems, cmp.Or(r.Speaker, english.SelfTerm))
 		case english.TeamWords[t.Low]:

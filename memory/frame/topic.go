@@ -18,7 +18,9 @@ func (r *reader) findTopic() {
 	}
 	agent := r.agent(actor, main)
 	if agent {
-		r.Actor = r.actorKey(actor)
+		if r.Actor = r.actorKey(actor); r.Actor == "" {
+			r.Actor = "they"
+		}
 	}
 	r.subjectless = actor == 0 || r.verb >= len(r.ts)
 	if first := r.ts[0].Low; actor > 0 && !agent && !r.taken[0] {
@@ -151,7 +153,8 @@ func (r *reader) agent(actor int, main english.Token) bool {
 	if actor == 0 || actor >= len(r.ts) || r.Copular || r.Holder {
 		return false
 	}
-	doer := r.isSelf(0, actor) || actor == 1 && r.ts[0].Cap && english.Concepts[r.ts[0].Stem] == nil
+	doer := r.isSelf(0, actor) || actor == 1 && r.ts[0].Cap && english.Concepts[r.ts[0].Stem] == nil ||
+		r.changesOther(actor, main)
 	if !doer || !(english.ChangeVerbs[main.Stem] || english.EndVerbs[main.Stem] || english.Starts(main) ||
 		main.Stem == r.mover) {
 		return false
@@ -174,6 +177,27 @@ func (r *reader) agent(actor int, main english.Token) bool {
 		return false
 	}
 	return english.Articles[next.Low] || english.Possessives[next.Low] || english.IsContent(next) && !next.Cap
+}
+
+// changesOther reports whether a noun phrase is the subject of a verb that changed something of another: "the doctor
+// doubled my dose", "the airline moved our flight to Friday". What the statement is about is the object.
+func (r *reader) changesOther(actor int, main english.Token) bool {
+	if !english.PastTense(main) || !english.ChangeVerbs[main.Stem] && main.Stem != r.mover || english.Replacers[main.Stem] ||
+		r.verb+2 >= len(r.ts) || r.verb-actor > 1 || actor > 4 || english.SystemHeads[r.ts[actor-1].Stem] {
+		return false
+	}
+	if first := r.ts[0]; !english.Articles[first.Low] && !english.Possessives[first.Low] && first.Low != "they" &&
+		actor > 1 || first.Is("my", "our") && english.People[r.ts[actor-1].Stem] {
+		return false // "my sister changed the wallpaper": it may be hers
+	}
+	if slices.ContainsFunc(r.ts[:actor], func(t english.Token) bool {
+		return english.SelfWords[t.Low] && t.Low != "my" || english.Prepositions[t.Low] || t.End != 0
+	}) {
+		return false
+	}
+	next := r.ts[r.verb+1]
+	return next.Is("the", "my", "our") || next.Cap && slices.ContainsFunc(r.ts[r.verb+1:min(len(r.ts), r.verb+4)],
+		func(t english.Token) bool { return t.Poss })
 }
 
 func (r *reader) addTerm(subject bool, term string) {

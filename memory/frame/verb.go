@@ -120,7 +120,8 @@ func compound(ts []english.Token) bool {
 		return false
 	}
 	if !strings.HasSuffix(ts[1].Low, "s") { // "Book club meets on Mondays"
-		return ts[2].Is("is", "was", "has", "will") || english.IsVerb(ts[2]) && english.ThirdPerson(ts[2].Low)
+		return ts[2].Is("is", "was", "has", "will") || english.IsVerb(ts[2]) && (english.ThirdPerson(ts[2].Low) ||
+			english.PastTense(ts[2]))
 	}
 	return english.IsAux(ts[2]) || english.IsVerb(ts[2]) && !english.Prepositions[ts[2].Low]
 }

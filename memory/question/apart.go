@@ -19,6 +19,7 @@ type places struct {
 	also       bool     // it adds to earlier statements: "also", "too"
 	instance   bool     // it is about a single case: "for example", "last time"
 	imagined   bool     // it is hypothetical: "if I moved"
+	ways       []way
 }
 
 // modified is a noun in a phrase such as "in the sandbox account" with the word before it.
@@ -66,6 +67,11 @@ func (p *places) readPlaces(s frame.Sentence, values map[string]bool) {
 			p.readModified(ts, i, values)
 		}
 		p.readDays(ts, i, dated[i])
+		if t.Is("to", "from") && i+1 < len(ts) && ts[i+1].Cap && !slices.ContainsFunc(ts[:i], func(w english.Token) bool {
+			return english.IsVerb(w) && w.Low != "back"
+		}) {
+			p.ways = append(p.ways, way{t.Low, ts[i+1].Stem})
+		}
 		p.days = append(p.days, dayRanges[t.Low]...)
 		// "the first", but not "last week"
 		ordinal := t.Is("last", "first")
@@ -200,12 +206,56 @@ func ApartAs(earlier, later Quote) bool {
 	return Apart(ReadText(earlier.Text, earlier.Who), ReadText(later.Text, later.Who))
 }
 
+// unlike reports whether the later text is certainly no later answer to what the earlier one answers: it is not a fact, an
+// exception, or about another thing of the same kind.
+func unlike(earlier, later *Text) bool {
+	return later.cue < frame.CueChange && (later.aspect.unreal && !earlier.aspect.unreal ||
+		later.aspect.told && !earlier.aspect.told) || disjointWays(earlier.places.ways, later.places.ways) ||
+		exception(earlier, later) || anotherOne(earlier, later)
+}
+
+// exception reports whether the later text is about one time at which someone else did, or something else was done,
+// than usual: "Marek runs the standup", "Olga ran the standup today".
+func exception(earlier, later *Text) bool {
+	if !later.aspect.once || earlier.aspect.once || len(earlier.aspect.done) > 0 {
+		return false
+	}
+	return slices.ContainsFunc(earlier.aspect.present, func(v string) bool {
+		return v != "be" && v != "have" && (slices.Contains(later.aspect.done, v) ||
+			later.aspect.span && slices.Contains(later.aspect.present, v))
+	})
+}
+
+// anotherOne reports whether the later text is about another thing of the same kind: "the team", "the other team".
+func anotherOne(earlier, later *Text) bool {
+	return slices.ContainsFunc(later.words, func(d content) bool {
+		return d.det.other && slices.ContainsFunc(earlier.words, func(c content) bool {
+			return c.stem == d.stem && !c.det.other
+		})
+	})
+}
+
+// way is a direction in front of the verb: "the flight to Oslo leaves …", "the flight from Oslo leaves …".
+type way struct{ preposition, place string }
+
+// disjointWays reports whether one list has a direction to a place and the other one from it.
+func disjointWays(a, b []way) bool {
+	against := func(x, y way) bool {
+		return x.place == y.place && (x.preposition == "to" && y.preposition == "from" ||
+			x.preposition == "from" && y.preposition == "to")
+	}
+	return slices.ContainsFunc(a, func(x way) bool {
+		return slices.ContainsFunc(b, func(y way) bool { return against(x, y) }) && !slices.Contains(b, x)
+	})
+}
+
 // Apart reports whether two texts can both be true: they are about different days or things, or the later one is an
-// addition, a single case or hypothetical.
+// addition, a single case, hypothetical, or what another person thinks.
 func Apart(earlier, later Text) bool {
 	a, b := earlier.places, later.places
 	return b.also && later.cue < frame.CueChange || a.also && later.cue < frame.CueNow ||
 		b.instance && !a.instance || b.imagined && !a.imagined ||
+		unlike(&earlier, &later) ||
 		otherDays(&earlier, &later) || conflict(a.qualifiers, b.qualifiers) ||
 		conflict(a.names, b.names) ||
 		slices.ContainsFunc(a.within, func(x modified) bool {

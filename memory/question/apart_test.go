@@ -2,6 +2,8 @@ package question
 
 import (
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 func TestApart(t *testing.T) {
@@ -28,5 +30,27 @@ func TestApart(t *testing.T) {
 		if got := Apart(ReadText(c.earlier, ""), ReadText(c.later, "")); got != c.want {
 			t.Errorf("%q and %q: %v", c.earlier, c.later, got)
 		}
+	}
+}
+
+func TestAnExceptionOrAnOpinionChangesNothing(t *testing.T) {
+	for _, c := range []struct {
+		earlier, later string
+		want           bool
+	}{
+		{"Marek runs the standup.", "Marek was sick, so Olga ran the standup today.", true},
+		{"We deploy on Thursdays.", "This week we deploy on Friday because of the holiday.", true},
+		{"My password manager is Bitwarden.", "Karl says my password manager should be KeePass.", true},
+		{"I live in Graz.", "Tom asked me whether I live in Vienna.", true},
+		{"My bike is a Trek.", "I'd love to have a Canyon.", true},
+		{"The team uses Scrum.", "The other team has switched to Kanban.", true},
+		{"The flight to Oslo leaves at 9.", "The flight back from Oslo leaves at 17:40.", true},
+
+		{"Marek runs the standup.", "Olga runs the standup now.", false},
+		{"We deploy on Thursdays.", "We deploy on Fridays now.", false},
+		{"The rent is 900 euros.", "The landlord told us that the rent is 950 euros now.", false},
+		{"I live in Lyon.", "I moved from Lyon to Oslo yesterday.", false},
+	} {
+		require.Equal(t, c.want, ApartAs(Quote{Text: c.earlier}, Quote{Text: c.later}), c.later)
 	}
 }

@@ -35,6 +35,15 @@ func (m model) names() []string {
 	return out
 }
 
+// weights returns a model's weights and, as the last, its bias.
+func (m model) weights() []float64 {
+	out := make([]float64, 0, len(m.terms)+1)
+	for _, t := range m.terms {
+		out = append(out, t.weight)
+	}
+	return append(out, m.bias)
+}
+
 // probability returns the probability of a logit.
 func probability(logit float64) float64 { return 1 / (1 + math.Exp(-logit)) }
 

@@ -14,38 +14,74 @@ import (
 
 // succession estimates the probability that the later of two texts replaced the earlier one as the answer to a
 // question. It depends mostly on the results of Compare. The other measures are for texts that Compare cannot parse.
-var succession = model{bias: -1.27, terms: []weighted{
-	{"about different owners", -1.18},
-	{"neither has an owner", -1.21},
-	{"words in common", 0.99},
-	{"only the earlier has a date, a number and the like", -1.53},
-	{"only the later has", -1.21},
-	{"the later says now", 0.90},
-	{"the later says that something is over", 0.41},
-	{"what the earlier gives is named by the later", 0.63},
-	{"the earlier tells of the past or of an event", -2.87},
-	{"the later tells of the past or of an event", 0.15},
-	{"names in common", 0.75},
-	{"the later tells of a change, by what the earlier covers of it", 1.25},
-	{"each covers the other", -1.53},
-	{"length of the later", 3.06},
-	{"likely by the rules", 2.31},
-	{"sure by the rules", 1.73},
-	{"relevance of the earlier", 1.03},
-	{"relevance of the later", 0.98},
-	{"relevance of the first minus the lesser relevance", -1.35},
-	{"the lesser relevance", -1.92},
-	{"difference in the question's words covered", 1.77},
-	{"the most of it in one word", -1.99},
-	{"rank of the earlier", -0.80},
-	{"rank of the later", -0.75},
-	{"words of the earlier that are not in the question, named by the later", 1.56},
-	{"the later has a word of change", 1.17},
-	{"the later says what holds now or no longer", 0.53},
-	{"the later has a word of change, by what it covers of the earlier", -0.10},
-	{"on other days", -3.25},
-	{"holding side by side for another reason", -1.38},
-	{"of different ones of several", -2.38},
+var succession = model{bias: -2.81, terms: []weighted{
+	{"about different owners", -1.05},
+	{"neither has an owner", -1.14},
+	{"words in common", 0.01},
+	{"only the earlier has a date, a number and the like", -0.83},
+	{"only the later has", -0.92},
+	{"the later says now", 0.68},
+	{"the later says that something is over", 0.38},
+	{"what the earlier gives is named by the later", 0.55},
+	{"the earlier tells of the past or of an event", -2.04},
+	{"the later tells of the past or of an event", -0.28},
+	{"names in common", 0.65},
+	{"the later tells of a change, by what the earlier covers of it", 1.72},
+	{"each covers the other", -1.97},
+	{"length of the later", 3.26},
+	{"likely by the rules", 2.77},
+	{"sure by the rules", 2.82},
+	{"relevance of the earlier", 1.22},
+	{"relevance of the later", 1.14},
+	{"relevance of the first minus the lesser relevance", -1.51},
+	{"the lesser relevance", -2.34},
+	{"difference in the question's words covered", 1.32},
+	{"the most of it in one word", -1.34},
+	{"rank of the earlier", -0.84},
+	{"rank of the later", -0.83},
+	{"words of the earlier that are not in the question, named by the later", 1.52},
+	{"the later has a word of change", 0.51},
+	{"the later says what holds now or no longer", 0.23},
+	{"the later has a word of change, by what it covers of the earlier", -0.46},
+	{"on other days", -2.41},
+	{"holding side by side for another reason", -0.67},
+	{"of different ones of several", -2.17},
+	{"things of the earlier that the later names as known", 1.72},
+	{"things of the earlier that the later introduces", 1.08},
+	{"a named owner in common", -0.08},
+	{"the same subject", -0.67},
+	{"the later is of another one", 0.52},
+	{"of another possessor", -0.41},
+	{"the later has a narrower thing", -0.21},
+	{"the later has a new one", -0.13},
+	{"what happened to what was so", 1.90},
+	{"the same, if the question asks whether", 2.70},
+	{"the same, with a verb that leaves things in another state", -1.57},
+	{"a habit, and one case of it", -2.37},
+	{"the later is not real", 0.10},
+	{"the later is what another thinks", -0.53},
+	{"different values of one kind", 0.50},
+	{"the same, of a known thing", -0.73},
+	{"the same value of one kind", 0.64},
+	{"both give what the question asks for", 0.87},
+	{"the same, for a known thing", -0.48},
+	{"only the earlier gives it", 0.51},
+	{"only the later gives it", 0.50},
+	{"the question asks whether", -0.11},
+	{"opposite words", 0.77},
+	{"opposite words about a known thing", 0.05},
+	{"what holds now of a known thing", 1.07},
+	{"both give what is asked for one subject", 0.65},
+	{"what holds now of one subject", 0.43},
+	{"the later is in the perfect", -0.44},
+	{"a verb of the later leaves things in another state", 1.09},
+	{"what was so, and what is so", 0.51},
+	{"probability of the earlier", 0.27},
+	{"probability of the later", 0.00},
+	{"both probabilities", 0.73},
+	{"probability of the earlier, by the known things", -0.68},
+	{"a change of a known thing", -1.84},
+	{"the end of a known thing", 0.87},
 }}
 
 // MaxAnswers is the number of the texts nearest to a question that are compared with each other.
@@ -63,6 +99,9 @@ func (q Question) Successions(texts []Text, least float64, follows func(i, j int
 	answers := q.answers(texts)
 	var out []Succession
 	answers.pairs(follows, func(i, j int, r ruling) {
+		if r.unlike || answers.logits[j] < strayLogit && !joined(&texts[answers.order[i]], &texts[answers.order[j]]) {
+			return
+		}
 		p := probability(succession.logit(answers.measures(i, j, r)))
 		if r.certainty == change.Sure && !r.apart {
 			p = max(p, SureByRules)
@@ -74,6 +113,15 @@ func (q Question) Successions(texts []Text, least float64, follows func(i, j int
 	return out
 }
 
+// strayLogit is the least relevance, as a logit, of a later text that has no word and no owner in common with the earlier.
+const strayLogit = -4
+
+// joined reports whether two texts have a content word or an owner in common.
+func joined(x, y *Text) bool {
+	return slices.ContainsFunc(x.words, func(c content) bool { return y.has(c.stem) }) ||
+		slices.ContainsFunc(x.owner, func(o string) bool { return slices.Contains(y.owner, o) })
+}
+
 // SureByRules is the minimum probability of a succession that the rules of Compare are certain of.
 const SureByRules = 0.9
 
@@ -83,10 +131,12 @@ type ruling struct {
 	restates  bool             // the later restates the earlier, perhaps with more details
 	strangers bool             // they are about different owners
 	apart     bool             // both can be true: see Apart
+	unlike    bool             // the later is certainly no later answer: see unlike
 }
 
 func rule(earlier, later *Text) ruling {
 	out := ruling{restates: sameWords(earlier, later), apart: Apart(*earlier, *later),
+		unlike:    unlike(earlier, later),
 		strangers: len(earlier.Frames) > 0 && len(later.Frames) > 0}
 	for _, f := range earlier.Frames {
 		for _, g := range later.Frames {
@@ -98,6 +148,9 @@ func rule(earlier, later *Text) ruling {
 				out.restates = true
 			}
 		}
+	}
+	if out.apart {
+		out.certainty = min(out.certainty, change.Doubt)
 	}
 	return out
 }
@@ -185,7 +238,7 @@ func (a answers) measures(i, j int, r ruling) []float64 {
 	later, earlier := y.coveredBy(x), x.coveredBy(y)
 	gap, most := a.gap(i, j)
 	least := min(a.logits[i], a.logits[j])
-	return []float64{
+	return append([]float64{
 		when(r.strangers),
 		when(len(x.owner) == 0 && len(y.owner) == 0),
 		common / max(min(x.total, y.total), 0.5),
@@ -217,7 +270,7 @@ func (a answers) measures(i, j int, r ruling) []float64 {
 		when(otherDays(x, y)),
 		when(r.apart && !qualified),
 		when(qualified),
-	}
+	}, a.q.turns(x, y, a.logits[i], a.logits[j])...)
 }
 
 // distinct considers the words of the earlier text that are not in the question. It returns the share of them that the
@@ -252,6 +305,11 @@ func (a answers) gap(i, j int) (mean, most float64) {
 
 // SuccessionNames returns the names of the measures of successions.
 func SuccessionNames() []string { return succession.names() }
+
+// Weights returns the weights of the models of relevance and of successions, each with its bias last.
+func Weights() (ofRelevance, ofSuccession []float64) {
+	return relevance.weights(), succession.weights()
+}
 
 // SuccessionMeasures calls yield for each pair of an earlier and a later answer to a question, with the measures of
 // succession. It is for programs that fit the weights.

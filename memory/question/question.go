@@ -24,6 +24,7 @@ type Question struct {
 	Value  bool     // it asks for a current value: see asksValue
 
 	who     bool
+	kind    asked
 	words   []content // its content words other than owners and Before
 	total   float64   // weight of words
 	meaning lexicon.Vector
@@ -52,7 +53,7 @@ func Read(text string) Question {
 	text = norm.NFC.String(text) // as in ReadText: the forms of an accent are the same letter
 	ts := english.Tokenize(strings.TrimSpace(text))
 	asOccupation(ts)
-	q := Question{Value: asksValue(text)}
+	q := Question{Value: asksValue(text), kind: askedKind(ts)}
 	did := slices.ContainsFunc(ts, func(t english.Token) bool {
 		return t.Is("did", "was", "were", "had", "usedto") || english.PastTense(t)
 	})

@@ -32,6 +32,9 @@ type Text struct {
 
 	ended, past, event, hedged bool
 	places                     places
+	aspect                     aspect
+	placed                     bool // it names a place: "in the yard"
+	opposites                  []string
 }
 
 // content is a content word.
@@ -43,6 +46,7 @@ type content struct {
 	typed  bool    // part of a date, a number and so on
 	name   bool    // it has a capital letter within a sentence
 	kind   bool    // of a question: the kind of the answer
+	det    determiner
 }
 
 // ReadText parses a text. who is the speaker, or "" if unknown.
@@ -50,6 +54,7 @@ func ReadText(text, who string) Text {
 	frames, read := frame.ReadSentences(norm.NFC.String(text), norm.NFC.String(who))
 	t := Text{Frames: frames, vocabulary: vocabularyOf(read, who, frames), typed: map[frame.Kind][]string{}}
 	values := t.sumUp()
+	t.aspect = aspectOf(read)
 	seen := map[string]bool{}
 	for _, sentence := range read {
 		if slices.ContainsFunc(sentence.Tokens, func(w english.Token) bool { return updateStems[w.Stem] }) {
@@ -91,8 +96,13 @@ func (t *Text) readWords(s frame.Sentence, values, seen map[string]bool) {
 			typed[i] = true
 		}
 	}
+	dets := determiners(ts)
 	for i, w := range ts {
 		inside := w.Cap && i > 0
+		t.placed = t.placed || placesAt(ts, i, typed)
+		if english.Opposites[w.Stem] != "" {
+			t.opposites = append(t.opposites, w.Stem)
+		}
 		t.noteChange(w)
 		switch {
 		case english.SelfWords[w.Low], w.Low == "user", english.CorrectionCues[w.Low], english.LeadIns[w.Low] && i < 2,
@@ -107,7 +117,7 @@ func (t *Text) readWords(s frame.Sentence, values, seen map[string]bool) {
 			}
 			seen[stem] = true
 			c := contentOf(low, stem)
-			c.typed, c.name, c.value = typed[i], inside, typed[i] || values[low] || values[stem]
+			c.typed, c.name, c.value, c.det = typed[i], inside, typed[i] || values[low] || values[stem], dets[i]
 			t.words = append(t.words, c)
 			t.total += c.weight
 			if !c.typed {

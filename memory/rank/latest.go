@@ -24,8 +24,8 @@ const (
 // statements about two siblings, stay below firstSuccession.
 const (
 	askedSuccession = 0.03 // if the question is about the past, which implies an older statement
-	firstSuccession = 0.18 // for the newer statement to come before the older one
-	sureSuccession  = 0.55 // for the older statement to be marked as outdated
+	firstSuccession = 0.15 // for the newer statement to come before the older one
+	sureSuccession  = 0.5  // for the older statement to be marked as outdated
 )
 
 // Factors for scores.

@@ -106,12 +106,11 @@ func TestLatestKeepsCompatibleStatements(t *testing.T) {
 func TestLatestNeedsAMatchOfItsOwn(t *testing.T) {
 	t.Parallel()
 	for found, want := range map[bool][]int{true: {2, 1}, false: {1, 2}} {
-		r := ranked([]float64{0.35, 0.12}, "Never deploy the ledger on Fridays or on the last day of a month.",
-			"Next week we start on multi-currency accounts. Priya wants to see the schema by 26 March.")
+		r := ranked([]float64{0.35, 0.12}, "The flat upstairs is empty.", "A young couple moved into the flat upstairs.")
 		if !found {
 			r.evidence[1].Channels = nil
 		}
-		order, _ := r.asked("Can we release on a Friday?")
+		order, _ := r.asked("Is the flat upstairs empty?")
 		require.Equal(t, want, order)
 	}
 }

@@ -1,9 +1,11 @@
 // Command fit fits the weights of memory/question to the development conversations of package changes, and prints them. It
-// does not fit the held-out half; it only prints the sums of the results there.
+// does not fit the held-out half; with -heldout it prints the sums of the results there.
 //
-//	go run ./bench/changes/fit [-conversations FILE]
+//	go run ./bench/changes/fit [-conversations FILE] [-scenarios FILE] [-test FILE]
 //
-// The file has evaluation conversations in the format of `make bench`. They are used for relevance too.
+// The first file has evaluation conversations in the format of `make bench`. They are used for relevance too. The others
+// have scenarios; those of -test are not fitted. The weights of successions were fitted with -succession and
+// bench/changes/scenarios/first.txt.
 //
 // Each model is also fitted to one half and tested on the other. A large difference shows overfitting.
 package main
@@ -14,6 +16,7 @@ import (
 	"log"
 	"maps"
 	"math"
+	"os"
 	"slices"
 
 	"github.com/mneme/mneme/bench/changes"
@@ -22,6 +25,12 @@ import (
 
 // Weight of coexisting statements against others: wrongly marking one as outdated costs more than missing a change.
 const coexistingWeight = 4
+
+// testHalf is the name of scenarios that are only tested.
+const testHalf = "test"
+
+// halves are fitted.
+var halves = []string{"dev", "second", "third", changes.Scenarios}
 
 // example has the features for a model, and the expected answer.
 type example struct {
@@ -36,8 +45,35 @@ type example struct {
 func main() {
 	conversations := flag.String("conversations", "", "evaluation conversations; none when empty")
 	share := flag.Float64("weight", 0.3, "of an example of these")
+	scenarios := flag.String("scenarios", "", "a file of scenarios to fit too, see changes.FromScenarios")
+	tests := flag.String("test", "", "a file of scenarios to print the results for, without fitting them")
+	heldOut := flag.Bool("heldout", false, "also print the sums of the held-out half")
+	onlySuccession := flag.Bool("succession", false, "fit only succession, and keep the weights of relevance")
+	missed := flag.String("missed", "", "only print the successions of this half that the weights of now miss")
 	flag.Parse()
-	relevance, succession := examples()
+	tenants := slices.DeleteFunc(changes.Generate(1, 1), func(t changes.Tenant) bool { return t.HeldOut && !*heldOut })
+	for file, half := range map[string]string{*scenarios: changes.Scenarios, *tests: testHalf} {
+		if file == "" {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			log.Fatal(err)
+		}
+		more, err := changes.FromScenarios(1, string(text))
+		if err != nil {
+			log.Fatal(err)
+		}
+		for i := range more {
+			more[i].Half = half
+		}
+		tenants = append(tenants, more...)
+	}
+	if *missed != "" {
+		printMissed(tenants, *missed)
+		return
+	}
+	relevance, succession := examples(tenants, !*onlySuccession)
 	if *conversations != "" {
 		more, err := chats(*conversations, *share)
 		if err != nil {
@@ -45,24 +81,35 @@ func main() {
 		}
 		relevance = append(relevance, more...)
 	}
-	fmt.Println("Relevance")
-	report(relevance, question.RelevanceNames(), topOfQuestion)
-	answers(relevance)
+	byRelevance, before := question.Weights()
+	if !*onlySuccession {
+		fmt.Println("Relevance")
+		report(relevance, question.RelevanceNames(), topOfQuestion)
+		answers(relevance)
+		byRelevance = fit(relevance)
+	}
 	fmt.Println("\nSuccession")
 	report(succession, question.SuccessionNames(), nil)
-	byRelevance, bySuccession := fit(relevance), fit(succession)
-	for _, half := range []string{"dev", "second", "third", "heldout"} {
-		for _, sure := range []float64{0, 0.5, 1} {
-			fmt.Println(simulate(half, byRelevance, bySuccession, -1.5, sure))
+	bySuccession := fit(succession)
+	for _, half := range append(slices.Clone(halves), testHalf) {
+		if line := simulate(tenants, half, byRelevance, before, -1.5, 0.2); line != "" {
+			fmt.Println("weights of now:", line)
+		}
+	}
+	for _, half := range append(slices.Clone(halves), "heldout", testHalf) {
+		for _, sure := range []float64{-0.5, 0, 0.2} {
+			if line := simulate(tenants, half, byRelevance, bySuccession, -1.5, sure); line != "" {
+				fmt.Println(line)
+			}
 		}
 	}
 }
 
 // examples asks all questions of the development halves.
-func examples() (relevance, succession []example) {
+func examples(tenants []changes.Tenant, ofRelevance bool) (relevance, succession []example) {
 	number := 0
-	for _, tenant := range changes.Generate(1, 1) {
-		if tenant.HeldOut {
+	for _, tenant := range tenants {
+		if tenant.HeldOut || tenant.Half == testHalf {
 			continue
 		}
 		texts := make([]question.Text, len(tenant.Statements))
@@ -70,6 +117,9 @@ func examples() (relevance, succession []example) {
 			texts[i] = question.ReadText(s.Text, s.Speaker)
 		}
 		addQuestion := func(text string, answers ...int) {
+			if !ofRelevance {
+				return
+			}
 			number++
 			q := question.Read(text)
 			for i := range texts {
@@ -102,8 +152,11 @@ func examples() (relevance, succession []example) {
 		}
 		for _, c := range tenant.Coexisting {
 			addQuestion(c.AskA, c.A)
-			addQuestion(c.AskB, c.B)
 			follow(c.AskA, -1, -1, coexistingWeight)
+			if c.AskB == "" {
+				continue
+			}
+			addQuestion(c.AskB, c.B)
 			follow(c.AskB, -1, -1, coexistingWeight)
 		}
 		for _, k := range tenant.Known {
@@ -124,7 +177,7 @@ func report(all []example, names []string, judge func(all []example, weights []f
 	for i, n := range names {
 		fmt.Printf("\t{%q, %.2f},\n", n, weights[i])
 	}
-	for _, half := range []string{"dev", "second", "third", chat} {
+	for _, half := range append(slices.Clone(halves), chat) {
 		if !slices.ContainsFunc(all, func(e example) bool { return e.half == half }) {
 			continue
 		}

@@ -13,9 +13,9 @@ import (
 // pairs a statement is wrongly marked as outdated.
 //
 // A logit of succession above first puts the newer statement first, and one above sure marks the older as outdated.
-func simulate(half string, relevance, succession []float64, first, sure float64) string {
-	newest, marked, pairs, right, asked, disturbed, coexisting := 0, 0, 0, 0, 0, 0, 0
-	for _, tenant := range changes.Generate(1, 1) {
+func simulate(tenants []changes.Tenant, half string, relevance, succession []float64, first, sure float64) string {
+	newest, marked, pairs, right, asked, disturbed, coexisting, old := 0, 0, 0, 0, 0, 0, 0, 0
+	for _, tenant := range tenants {
 		if tenant.Half != half {
 			continue
 		}
@@ -48,8 +48,11 @@ func simulate(half string, relevance, succession []float64, first, sure float64)
 		for _, p := range tenant.Pairs {
 			top, outdated := answer(p.Question)
 			pairs++
-			if top == p.New {
+			switch top {
+			case p.New:
 				newest++
+			case p.Old:
+				old++
 			}
 			if outdated[p.Old] {
 				marked++
@@ -57,9 +60,13 @@ func simulate(half string, relevance, succession []float64, first, sure float64)
 		}
 		for _, c := range tenant.Coexisting {
 			a, outA := answer(c.AskA)
-			b, outB := answer(c.AskB)
+			b, outB := -1, map[int]bool{}
+			if c.AskB != "" {
+				b, outB = answer(c.AskB)
+				asked++
+			}
 			coexisting++
-			asked += 2
+			asked++
 			if a == c.A {
 				right++
 			}
@@ -71,8 +78,11 @@ func simulate(half string, relevance, succession []float64, first, sure float64)
 			}
 		}
 	}
+	if pairs == 0 {
+		return ""
+	}
 	part := func(n, of int) float64 { return 100 * float64(n) / float64(of) }
 	return fmt.Sprintf(
-		"%s: newest first %.1f %%, old marked %.1f %%, coexisting: right first %.1f %%, wrongly marked %.1f %%", half,
-		part(newest, pairs), part(marked, pairs), part(right, asked), part(disturbed, coexisting))
+		"%s: newest first %.1f %%, old one first %.1f %%, old marked %.1f %%, coexisting: right first %.1f %%, wrongly marked %.1f %%", half,
+		part(newest, pairs), part(old, pairs), part(marked, pairs), part(right, asked), part(disturbed, coexisting))
 }
