@@ -118,7 +118,7 @@ func (c *caller) purges() error {
 // feedsBack says how useful a few memories were.
 func (c *caller) feedsBack() error {
 	ids, retrieval := c.pick(3), uuid.New()
-	if err := c.TrackRetrieval(ctx, search.Retrieval{ID: retrieval, Principal: c.p, QueryHash: []byte("h"),
+	if err := c.TrackRetrieval(ctx, search.Retrieval{ID: retrieval, Principal: c.p,
 		MemoryIDs: ids}, c.tick()); err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ func TestARetrievalIsRecordedWhileAMemoryIsRemoved(t *testing.T) {
 	require.NoError(t, err)
 	retrieval, tracked := uuid.New(), make(chan error, 1)
 	go func() {
-		tracked <- w.TrackRetrieval(ctx, search.Retrieval{ID: retrieval, Principal: w.p, QueryHash: []byte("h"),
+		tracked <- w.TrackRetrieval(ctx, search.Retrieval{ID: retrieval, Principal: w.p,
 			MemoryIDs: []uuid.UUID{gone, stays}}, w.now)
 	}()
 	waiting, cancel := context.WithTimeout(ctx, 30*time.Second)
