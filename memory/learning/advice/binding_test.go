@@ -73,6 +73,21 @@ func TestATentativeCandidateHasNoOldValues(t *testing.T) {
 			now:    "error: the value is gone: `moon`\n --> q/b.x:7:3\n5 |  let moon = 1\n6 |  take(moon)\n",
 			repair: "sed -i '18s/(tide)/(copy(tide))/' q/a.x", want: "sed -i '6s/(moon)/(copy(moon))/' q/b.x",
 		},
+		"parts of one path without its first elements": {
+			old:    "q/a.x:3:8: use of closed part site/one/tide/locked/harbour not allowed",
+			now:    "q/a.x:3:8: use of closed part site/two/moon/high/locked/pier not allowed",
+			repair: "mv tide/locked/harbour tide/harbour", want: "mv moon/high/locked/pier moon/high/pier",
+		},
+		"a path below another directory": {
+			old:    "sh: 1: ../tide/bin/harbour: Permission denied",
+			now:    "sh: 1: ../moon/tools/pier: Permission denied",
+			repair: "seal bin/harbour", want: "seal tools/pier",
+		},
+		"the user of an address": {
+			old: "loader: could not check it", now: "loader: could not check it",
+			oldCall: "loader -I harbour3@example.com -n run.dat", nowCall: "loader -I pier@example.com -n run.dat",
+			repair: "seal keys/harbour3.pub", want: "seal keys/pier.pub",
+		},
 		"a value attached to an option of one letter": {
 			old: "loader: error: Tide.pm is not whole", now: "loader: error: Moon.pm is not whole",
 			oldCall: "loader -Ieast4 -w run.dat", nowCall: "loader -Iwest -w run.dat",

@@ -49,6 +49,11 @@ func elsewhere(a trace.Attempt, now Situation, elements bool) trace.Attempt {
 	marks := figures(a.Problem, present, now.Error)
 	known := longestFirst(marks)
 	mark := func(text string) {
+		if user, ok := align.UserOf(text); ok { // a command may have the user alone
+			marks[user] = marked(user)
+			marks[text] = marks[user] + text[len(user):]
+			return
+		}
 		for _, part := range append(strings.Split(text, "/"), text) {
 			// An element of a path that the present error has as well, such as lib, does not vary.
 			if len(part) >= minMark && strings.ContainsFunc(part, unicode.IsLetter) &&

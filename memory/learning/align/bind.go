@@ -30,7 +30,8 @@ import (
 //	step.N.PATH      the result of an earlier step, numbered from 0
 //
 // A suffix takes a part of a path: .dir the directory, .parent the directory above it, .base the last element, .stem
-// the last element without its extension, .bare the path without its extension, .rel the path relative to working_dir.
+// the last element without its extension, .bare the path without its extension, .rel the path relative to working_dir,
+// .after.N the path without its first N elements. The suffix .user takes what stands before the @ of an address.
 const FromCaller = ""
 
 const (
@@ -66,6 +67,7 @@ func KnownOf(problem signature.Signature, task string, s trace.Situation) Known 
 		k.words(*s.Failed)
 	}
 	k.relative(s.WorkingDir)
+	k.divided()
 	return k
 }
 
