@@ -201,7 +201,7 @@ func longestFirst(marks map[string]string) []string {
 }
 
 // firstReturned returns the results of a step that an argument of a later step contains and that did not occur before:
-// the argument's value came from the result. Results with spaces are left out.
+// the argument's value came from the result. Results of several lines are left out.
 func firstReturned(a trace.Attempt, step int) (out []string) {
 	known := []string{a.Problem.Line, a.Intent, a.Situation.WorkingDir}
 	if a.Situation.Failed != nil {
@@ -217,7 +217,7 @@ func firstReturned(a trace.Attempt, step int) (out []string) {
 	for _, at := range slices.Sorted(maps.Keys(a.Steps[step].Results)) {
 		text := a.Steps[step].Results[at]
 		has := func(in string) bool { return hasWord(in, text) }
-		if len(text) >= minMark && !strings.ContainsFunc(text, unicode.IsSpace) && marked(text) != text &&
+		if len(text) >= minMark && !strings.ContainsAny(text, "\n\t") && marked(text) != text &&
 			!slices.ContainsFunc(known, has) && slices.ContainsFunc(later, has) {
 			out = append(out, text)
 		}

@@ -274,6 +274,8 @@ func TestTentativeCandidateUsesResultOfStep(t *testing.T) {
 	require.Equal(t, []string{"step"}, answer.Best.Steps[1].Missing)
 	require.Empty(t, answer.Best.Missing, "the caller does not provide it")
 
+	answer = story("tide-25 AAA/B+x", "key tide-25 AAA/B+x")
+	require.JSONEq(t, `{"cmd":"builder set key {step}"}`, string(answer.Best.Steps[1].Args), "of several words")
 	answer = story("./lib/parts", "-O2")
 	require.JSONEq(t, `{"cmd":"builder set -O2"}`, string(answer.Best.Steps[1].Args), "another value")
 	answer = story("builder", "builder")
