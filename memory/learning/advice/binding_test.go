@@ -88,6 +88,11 @@ func TestATentativeCandidateHasNoOldValues(t *testing.T) {
 			oldCall: "loader -I harbour3@example.com -n run.dat", nowCall: "loader -I pier@example.com -n run.dat",
 			repair: "seal keys/harbour3.pub", want: "seal keys/pier.pub",
 		},
+		"a directory that one of several commands names": {
+			old: "loader: error: the part is off", now: "loader: error: the part is off",
+			oldCall: "cd tide && ./harbour.sh one", nowCall: "cd moon && ./pier.sh",
+			repair: "seal tide/base.dat", want: "seal moon/base.dat",
+		},
 		"a value attached to an option of one letter": {
 			old: "loader: error: Tide.pm is not whole", now: "loader: error: Moon.pm is not whole",
 			oldCall: "loader -Ieast4 -w run.dat", nowCall: "loader -Iwest -w run.dat",
@@ -158,6 +163,18 @@ func TestATentativeCandidateHasNoOldValues(t *testing.T) {
 			require.Equal(t, tt.want, got["cmd"])
 		})
 	}
+}
+
+// A value that the situation has in its context is not the old one.
+func TestATentativeCandidateTakesValuesFromTheContext(t *testing.T) {
+	s := newStory("ana", 1).in("linux", "/w", map[string]string{"zone": "east"}).
+		does("loader all", "loader: error: there are no settings").does("cp conf/east.env settings.env", "")
+	attempts := s.does("loader all", "").ends("success").attempts()
+	now := advice.Situation{Error: "loader: error: there are no settings",
+		Context: map[string]string{"os": "linux", "zone": "west"}}
+	answer := advice.Advise(now, advice.Tentative(now, attempts))
+	require.NotNil(t, answer.Best)
+	require.JSONEq(t, `{"cmd":"cp conf/west.env settings.env"}`, string(answer.Best.Steps[0].Args))
 }
 
 // A later step uses the whole result of a step, although a part of it is a value of the error.

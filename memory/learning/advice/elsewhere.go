@@ -85,6 +85,13 @@ func elsewhere(a trace.Attempt, now Situation, elements bool) trace.Attempt {
 	for _, w := range varied(a.Situation.Failed, now.Failed) {
 		mark(w)
 	}
+	for _, key := range slices.Sorted(maps.Keys(a.Situation.Context)) {
+		v := a.Situation.Context[key]
+		if by, ok := now.Context[key]; ok && by != v && len(v) >= minMark && strings.Trim(v, "0123456789.") != "" &&
+			!strings.ContainsFunc(v, unicode.IsSpace) {
+			mark(v)
+		}
+	}
 	symbols := slices.ContainsFunc(present.Other, func(v signature.Value) bool { return v.Kind == signature.Symbol })
 	for _, v := range a.Problem.Other {
 		if symbols && v.Kind == signature.Symbol && !hasWord(now.Error, v.Text) {
@@ -129,6 +136,13 @@ func elsewhere(a trace.Attempt, now Situation, elements bool) trace.Attempt {
 	}
 	out.Intent = replace(a.Intent)
 	out.Situation.WorkingDir = replace(a.Situation.WorkingDir)
+	out.Situation.Context = make(map[string]string, len(a.Situation.Context))
+	for key, v := range a.Situation.Context {
+		if by, ok := marks[v]; ok {
+			v = by
+		}
+		out.Situation.Context[key] = v
+	}
 	if a.Situation.Failed != nil {
 		failed := replaced(*a.Situation.Failed, replace)
 		out.Situation.Failed = &failed
@@ -159,7 +173,8 @@ func elsewhere(a trace.Attempt, now Situation, elements bool) trace.Attempt {
 var commonStems = normalize.Set("main index app test tests lib mod setup config settings default build package init")
 
 // varied returns the words of a call that failed that the present call does not have in the same place. Of calls with
-// another number of words only the values of options and the files with prescribed names vary.
+// another number of words only the values of options, the files with prescribed names, and the words of those of its
+// commands that have as many words vary.
 func varied(old, now *trace.Step) (out []string) {
 	if old == nil || now == nil || old.Tool != now.Tool {
 		return nil
@@ -175,6 +190,18 @@ func varied(old, now *trace.Step) (out []string) {
 		for option, value := range align.Separate(old.Args[arg].Text) {
 			if by, ok := separate[option]; ok && by != value {
 				out = append(out, value)
+			}
+		}
+		if commands := align.Commands(old.Args[arg].Text); len(commands) > 1 {
+			present := align.Commands(now.Args[arg].Text)
+			for i, command := range commands {
+				if len(present) == len(commands) && len(command) == len(present[i]) && command[0] == present[i][0] {
+					for j, w := range command {
+						if w != present[i][j] {
+							out = append(out, w)
+						}
+					}
+				}
 			}
 		}
 		before, after := align.Words(old.Args[arg].Text), align.Words(now.Args[arg].Text)
