@@ -250,6 +250,10 @@ func TestATentativeCandidateOfASimilarSituationIsPreferred(t *testing.T) {
 			[2]string{"loader -p1 -f %s.dat", "loader: error: the feed is not found"}},
 		"a mark": {[2]string{"loader %s.dat", "loader: error: the first row is 'id;%[1]s;x'"},
 			[2]string{"loader %s.dat", "loader: error: the first row is 'id|%[1]s|x'"}},
+		"a number of one digit": {[2]string{"loader %s.dat", "loader: error: the feed ended early at depth 0"},
+			[2]string{"loader %s.dat", "loader: error: the feed ended early at depth 1"}},
+		"the extension of a file": {[2]string{"loader all", "loader: error: %s.cpp ended early"},
+			[2]string{"loader all", "loader: error: %s.sh ended early"}},
 		"another line": {[2]string{"loader %s.dat", "loader: error: wait is not allowed"},
 			[2]string{"loader %s.dat", "set 'kind' to 'parallel'\nloader: error: wait is not allowed"}},
 	} {
