@@ -93,6 +93,11 @@ func TestATentativeCandidateHasNoOldValues(t *testing.T) {
 			oldCall: "cd tide && ./harbour.sh one", nowCall: "cd moon && ./pier.sh",
 			repair: "seal tide/base.dat", want: "seal moon/base.dat",
 		},
+		"what the program was doing": {
+			old:    "packing tide\nloader: error: the part is off",
+			now:    "packing tide\npacking moon\nloader: error: the part is off",
+			repair: "sed -i '/^tide$/d' list && echo tide >> list", want: "sed -i '/^moon$/d' list && echo moon >> list",
+		},
 		"a value attached to an option of one letter": {
 			old: "loader: error: Tide.pm is not whole", now: "loader: error: Moon.pm is not whole",
 			oldCall: "loader -Ieast4 -w run.dat", nowCall: "loader -Iwest -w run.dat",

@@ -94,6 +94,13 @@ func elsewhere(a trace.Attempt, now Situation, elements bool) trace.Attempt {
 	}
 	symbols := slices.ContainsFunc(present.Other, func(v signature.Value) bool { return v.Kind == signature.Symbol })
 	for _, v := range a.Problem.Other {
+		if v.Kind == signature.Doing {
+			if slices.ContainsFunc(present.Other, func(w signature.Value) bool { return w.Kind == v.Kind && w != v }) &&
+				len(v.Text) >= minMark {
+				mark(v.Text)
+			}
+			continue
+		}
 		if symbols && v.Kind == signature.Symbol && !hasWord(now.Error, v.Text) {
 			marks[v.Text] = marked(v.Text) // as a whole: the present error has one in its place
 			if parts := align.WordsOf(v); len(parts) > 1 && len(parts[len(parts)-1]) >= minMark &&
