@@ -93,6 +93,11 @@ func TestATentativeCandidateHasNoOldValues(t *testing.T) {
 			oldCall: "cd tide && ./harbour.sh one", nowCall: "cd moon && ./pier.sh",
 			repair: "seal tide/base.dat", want: "seal moon/base.dat",
 		},
+		"the issue of a branch": {
+			old:    "loader: begin with the issue of the branch SHOP-12-tide, a colon",
+			now:    "loader: begin with the issue of the branch fix/DOCK-345-moon, a colon",
+			repair: "sed -i '1s/^/SHOP-12: /' text", want: "sed -i '1s/^/DOCK-345: /' text",
+		},
 		"what the program was doing": {
 			old:    "packing tide\nloader: error: the part is off",
 			now:    "packing tide\npacking moon\nloader: error: the part is off",

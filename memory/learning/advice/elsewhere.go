@@ -54,6 +54,11 @@ func elsewhere(a trace.Attempt, now Situation, elements bool) trace.Attempt {
 			marks[text] = marks[user] + text[len(user):]
 			return
 		}
+		if issue, ok := align.IssueOf(text); ok {
+			marks[issue] = "QX" + issue
+			marks[text] = strings.Replace(marked(text), issue, marks[issue], 1)
+			return
+		}
 		for _, part := range append(strings.Split(text, "/"), text) {
 			// An element of a path that the present error has as well, such as lib, does not vary.
 			if len(part) >= minMark && strings.ContainsFunc(part, unicode.IsLetter) &&

@@ -3,6 +3,7 @@ package align
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -47,4 +48,15 @@ func UserOf(value string) (string, bool) {
 	user, domain, ok := strings.Cut(value, "@")
 	return user, ok && len(user) >= minWithin && strings.Contains(domain, ".") && !strings.ContainsAny(domain, "@/:") &&
 		!strings.ContainsAny(user, "/:=")
+}
+
+var issue = regexp.MustCompile(`(?:^|[^\w-])([A-Z][A-Z0-9]+-\d+)-[A-Za-z]`)
+
+// IssueOf returns the issue in the name of a branch: SHOP-12 in fix/SHOP-12-totals.
+func IssueOf(branch string) (string, bool) {
+	m := issue.FindStringSubmatch(branch)
+	if m == nil {
+		return "", false
+	}
+	return m[1], true
 }
