@@ -98,6 +98,11 @@ func TestATentativeCandidateHasNoOldValues(t *testing.T) {
 			now:    "loader: begin with the issue of the branch fix/DOCK-345-moon, a colon",
 			repair: "sed -i '1s/^/SHOP-12: /' text", want: "sed -i '1s/^/DOCK-345: /' text",
 		},
+		"a step": {
+			old:    "step tide was stopped after 0.2 s, the limit",
+			now:    "step moon was stopped after 0.1 s, the limit",
+			repair: "sed -i 's/^tide_limit=.*/tide_limit=60/' limits", want: "sed -i 's/^moon_limit=.*/moon_limit=60/' limits",
+		},
 		"what the program was doing": {
 			old:    "packing tide\nloader: error: the part is off",
 			now:    "packing tide\npacking moon\nloader: error: the part is off",

@@ -13,11 +13,13 @@ const (
 	maxTelling = 8 // lines that say error
 	maxSilent  = 4 // other lines
 	maxNumbers = 4 // numbers of lines
+
+	leastDigest = 56 // least length of a digest of a file; names of commits are shorter
 )
 
 // otherValues returns the values of namingKinds of the lines other than the given one, which has the given signature.
 // What a repair needs is often in a line that does not name the problem. They follow the names that the given line
-// suggests and what the program was doing. Lines that say error come first. The numbers of the lines of positions and of excerpts are last.
+// suggests, what the program was doing, and digests of files. Lines that say error come first. The numbers of the lines of positions and of excerpts are last.
 func otherValues(lines []scoredLine, line string, of Signature) []Value {
 	out := of.Other
 	if name, ok := doing(lines, line); ok {
@@ -34,6 +36,14 @@ func otherValues(lines []scoredLine, line string, of Signature) []Value {
 		}
 	}
 	var numbers []Value
+	for _, l := range slices.Concat(telling, silent) { // first, because a record keeps only the first values
+		for _, v := range read(l).Values {
+			if v.Kind == Hex && len(v.Text) >= leastDigest && len(out) < maxValues && !slices.Contains(of.Values, v) &&
+				!slices.Contains(out, v) {
+				out = append(slices.Clip(out), v)
+			}
+		}
+	}
 	for _, l := range slices.Concat(telling, silent) {
 		values := read(l).Values
 		if m := excerpt.FindStringSubmatch(l); m != nil {
