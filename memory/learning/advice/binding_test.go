@@ -78,6 +78,11 @@ func TestATentativeCandidateHasNoOldValues(t *testing.T) {
 			now:    "q/a.x:3:8: use of closed part site/two/moon/high/locked/pier not allowed",
 			repair: "mv tide/locked/harbour tide/harbour", want: "mv moon/high/locked/pier moon/high/pier",
 		},
+		"an element of a path that is a part of another one now": {
+			old:    "q/a.x:3:8: use of closed part site/one/tide/locked/harbour not allowed",
+			now:    "q/a.x:3:8: use of closed part site/two/high-tide/locked/pier not allowed",
+			repair: "mv tide/locked/harbour tide/harbour", want: "mv high-tide/locked/pier high-tide/pier",
+		},
 		"a path below another directory": {
 			old:    "sh: 1: ../tide/bin/harbour: Permission denied",
 			now:    "sh: 1: ../moon/tools/pier: Permission denied",

@@ -48,6 +48,7 @@ func elsewhere(a trace.Attempt, now Situation, elements bool) trace.Attempt {
 	present := signature.OfError(now.Error)
 	marks := figures(a.Problem, present, now.Error)
 	known := longestFirst(marks)
+	var there string // the value in the place of the present error, if it has one
 	mark := func(text string) {
 		if user, ok := align.UserOf(text); ok { // a command may have the user alone
 			marks[user] = marked(user)
@@ -60,9 +61,15 @@ func elsewhere(a trace.Attempt, now Situation, elements bool) trace.Attempt {
 			return
 		}
 		for _, part := range append(strings.Split(text, "/"), text) {
+			if len(part) < minMark || !strings.ContainsFunc(part, unicode.IsLetter) {
+				continue
+			}
 			// An element of a path that the present error has as well, such as lib, does not vary.
-			if len(part) >= minMark && strings.ContainsFunc(part, unicode.IsLetter) &&
-				(part == text || elements && !hasWord(strings.ReplaceAll(now.Error, "."+part, ""), part)) {
+			stays := hasWord(strings.ReplaceAll(now.Error, "."+part, ""), part)
+			if strings.Contains(there, "/") {
+				stays = slices.Contains(strings.Split(there, "/"), part)
+			}
+			if part == text || elements && !stays {
 				if marks[part] = replaceWords(part, known, marks); marks[part] == part {
 					marks[part] = marked(part)
 				}
@@ -82,11 +89,17 @@ func elsewhere(a trace.Attempt, now Situation, elements bool) trace.Attempt {
 			marks[dir] = marked(dir)
 		}
 	}
-	for _, v := range slices.Concat(a.Problem.Values, signature.OfError(a.Intent).Values) {
+	seen := map[signature.Kind]int{}
+	for i, v := range slices.Concat(a.Problem.Values, signature.OfError(a.Intent).Values) {
+		if there = ""; i < len(a.Problem.Values) {
+			there, _ = present.Of(v.Kind, seen[v.Kind])
+			seen[v.Kind]++
+		}
 		if v.Kind == signature.Path || v.Kind == signature.Name || v.Kind == signature.URL || v.Kind == signature.ID {
 			mark(v.Text)
 		}
 	}
+	there = ""
 	for _, w := range varied(a.Situation.Failed, now.Failed) {
 		mark(w)
 	}

@@ -12,8 +12,8 @@ import (
 )
 
 // features returns what the situation of a problem shows apart from the problem itself: the options of the call that
-// failed, the values of the error, numbers of one digit by their place, the extensions of files, and the marks in names,
-// such as the separator in 'a;b;c'. Two causes of one error often differ in one of them.
+// failed, the values of the error, numbers of one digit by their place, the extensions of files, and the marks in
+// names, such as the separator in 'a;b;c'. Two causes of one error often differ in one of them.
 func features(problem signature.Signature, failed *trace.Step) map[string]bool {
 	out := map[string]bool{}
 	if failed != nil {

@@ -289,12 +289,13 @@ func TestTentativeCandidateUsesResultOfStep(t *testing.T) {
 func TestTentativeCandidateUsesDigests(t *testing.T) {
 	digest := func(n int) string { return fmt.Sprintf("%x", sha256.Sum256([]byte{byte(n)})) }
 	problem := func(n int) string {
-		return fmt.Sprintf("ERROR: the files do not match what the list says.\n    part from file:///w/east/west/north/%d.zip "+
-			"(from -r lists/long%d.txt):\n        Expected sha256 %s\n             Got        %s",
+		return fmt.Sprintf("ERROR: the files do not match what the list says.\n"+
+			"    part from file:///w/east/west/north/%d.zip (from -r lists/long%d.txt):\n        Expected sha256 %s\n             Got        %s",
 			n, n, digest(n), digest(n+10))
 	}
 	repair := func(n int) string { return fmt.Sprintf("sed -i 's/%s/%s/' main.list", digest(n), digest(n+10)) }
-	s := newStory("ana", 1).in("linux", "/w", nil).does("builder all", problem(1)).does(repair(1), "").does("builder all", "")
+	s := newStory("ana", 1).in("linux", "/w", nil).does("builder all", problem(1)).does(repair(1), "")
+	s.does("builder all", "")
 	now := advice.Situation{Error: problem(2), Context: map[string]string{"os": "linux"}}
 	answer := advice.Advise(now, advice.Tentative(now, s.ends("success").fromEpisode(t)))
 	require.NotNil(t, answer.Best)
