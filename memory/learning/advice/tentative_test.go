@@ -290,7 +290,8 @@ func TestTentativeCandidateUsesDigests(t *testing.T) {
 	digest := func(n int) string { return fmt.Sprintf("%x", sha256.Sum256([]byte{byte(n)})) }
 	problem := func(n int) string {
 		return fmt.Sprintf("ERROR: the files do not match what the list says.\n"+
-			"    part from file:///w/east/west/north/%d.zip (from -r lists/long%d.txt):\n        Expected sha256 %s\n             Got        %s",
+			"    part from file:///w/east/west/north/%d.zip (from -r lists/long%d.txt):\n"+
+			"        Expected sha256 %s\n             Got        %s",
 			n, n, digest(n), digest(n+10))
 	}
 	repair := func(n int) string { return fmt.Sprintf("sed -i 's/%s/%s/' main.list", digest(n), digest(n+10)) }

@@ -19,7 +19,8 @@ const (
 
 // otherValues returns the values of namingKinds of the lines other than the given one, which has the given signature.
 // What a repair needs is often in a line that does not name the problem. They follow the names that the given line
-// suggests, what the program was doing, and digests of files. Lines that say error come first. The numbers of the lines of positions and of excerpts are last.
+// suggests, what the program was doing, and digests of files. Lines that say error come first. The numbers of the lines
+// of positions and of excerpts are last.
 func otherValues(lines []scoredLine, line string, of Signature) []Value {
 	out := of.Other
 	if name, ok := doing(lines, line); ok {
