@@ -73,6 +73,46 @@ func TestATentativeCandidateHasNoOldValues(t *testing.T) {
 			now:    "error: the value is gone: `moon`\n --> q/b.x:7:3\n5 |  let moon = 1\n6 |  take(moon)\n",
 			repair: "sed -i '18s/(tide)/(copy(tide))/' q/a.x", want: "sed -i '6s/(moon)/(copy(moon))/' q/b.x",
 		},
+		"parts of one path without its first elements": {
+			old:    "q/a.x:3:8: use of closed part site/one/tide/locked/harbour not allowed",
+			now:    "q/a.x:3:8: use of closed part site/two/moon/high/locked/pier not allowed",
+			repair: "mv tide/locked/harbour tide/harbour", want: "mv moon/high/locked/pier moon/high/pier",
+		},
+		"an element of a path that is a part of another one now": {
+			old:    "q/a.x:3:8: use of closed part site/one/tide/locked/harbour not allowed",
+			now:    "q/a.x:3:8: use of closed part site/two/high-tide/locked/pier not allowed",
+			repair: "mv tide/locked/harbour tide/harbour", want: "mv high-tide/locked/pier high-tide/pier",
+		},
+		"a path below another directory": {
+			old:    "sh: 1: ../tide/bin/harbour: Permission denied",
+			now:    "sh: 1: ../moon/tools/pier: Permission denied",
+			repair: "seal bin/harbour", want: "seal tools/pier",
+		},
+		"the user of an address": {
+			old: "loader: could not check it", now: "loader: could not check it",
+			oldCall: "loader -I harbour3@example.com -n run.dat", nowCall: "loader -I pier@example.com -n run.dat",
+			repair: "seal keys/harbour3.pub", want: "seal keys/pier.pub",
+		},
+		"a directory that one of several commands names": {
+			old: "loader: error: the part is off", now: "loader: error: the part is off",
+			oldCall: "cd tide && ./harbour.sh one", nowCall: "cd moon && ./pier.sh",
+			repair: "seal tide/base.dat", want: "seal moon/base.dat",
+		},
+		"the issue of a branch": {
+			old:    "loader: begin with the issue of the branch SHOP-12-tide, a colon",
+			now:    "loader: begin with the issue of the branch fix/DOCK-345-moon, a colon",
+			repair: "sed -i '1s/^/SHOP-12: /' text", want: "sed -i '1s/^/DOCK-345: /' text",
+		},
+		"a step": {
+			old:    "step tide was stopped after 0.2 s, the limit",
+			now:    "step moon was stopped after 0.1 s, the limit",
+			repair: "sed -i 's/^tide_limit=.*/tide_limit=60/' limits", want: "sed -i 's/^moon_limit=.*/moon_limit=60/' limits",
+		},
+		"what the program was doing": {
+			old:    "packing tide\nloader: error: the part is off",
+			now:    "packing tide\npacking moon\nloader: error: the part is off",
+			repair: "sed -i '/^tide$/d' list && echo tide >> list", want: "sed -i '/^moon$/d' list && echo moon >> list",
+		},
 		"a value attached to an option of one letter": {
 			old: "loader: error: Tide.pm is not whole", now: "loader: error: Moon.pm is not whole",
 			oldCall: "loader -Ieast4 -w run.dat", nowCall: "loader -Iwest -w run.dat",
@@ -143,6 +183,18 @@ func TestATentativeCandidateHasNoOldValues(t *testing.T) {
 			require.Equal(t, tt.want, got["cmd"])
 		})
 	}
+}
+
+// A value that the situation has in its context is not the old one.
+func TestATentativeCandidateTakesValuesFromTheContext(t *testing.T) {
+	s := newStory("ana", 1).in("linux", "/w", map[string]string{"zone": "east"}).
+		does("loader all", "loader: error: there are no settings").does("cp conf/east.env settings.env", "")
+	attempts := s.does("loader all", "").ends("success").attempts()
+	now := advice.Situation{Error: "loader: error: there are no settings",
+		Context: map[string]string{"os": "linux", "zone": "west"}}
+	answer := advice.Advise(now, advice.Tentative(now, attempts))
+	require.NotNil(t, answer.Best)
+	require.JSONEq(t, `{"cmd":"cp conf/west.env settings.env"}`, string(answer.Best.Steps[0].Args))
 }
 
 // A later step uses the whole result of a step, although a part of it is a value of the error.
@@ -218,6 +270,10 @@ func TestATentativeCandidateOfASimilarSituationIsPreferred(t *testing.T) {
 			[2]string{"loader -p1 -f %s.dat", "loader: error: the feed is not found"}},
 		"a mark": {[2]string{"loader %s.dat", "loader: error: the first row is 'id;%[1]s;x'"},
 			[2]string{"loader %s.dat", "loader: error: the first row is 'id|%[1]s|x'"}},
+		"a number of one digit": {[2]string{"loader %s.dat", "loader: error: the feed ended early at depth 0"},
+			[2]string{"loader %s.dat", "loader: error: the feed ended early at depth 1"}},
+		"the extension of a file": {[2]string{"loader all", "loader: error: %s.cpp ended early"},
+			[2]string{"loader all", "loader: error: %s.sh ended early"}},
 		"another line": {[2]string{"loader %s.dat", "loader: error: wait is not allowed"},
 			[2]string{"loader %s.dat", "set 'kind' to 'parallel'\nloader: error: wait is not allowed"}},
 	} {

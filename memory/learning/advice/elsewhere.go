@@ -48,11 +48,28 @@ func elsewhere(a trace.Attempt, now Situation, elements bool) trace.Attempt {
 	present := signature.OfError(now.Error)
 	marks := figures(a.Problem, present, now.Error)
 	known := longestFirst(marks)
+	var there string // the value in the place of the present error, if it has one
 	mark := func(text string) {
+		if user, ok := align.UserOf(text); ok { // a command may have the user alone
+			marks[user] = marked(user)
+			marks[text] = marks[user] + text[len(user):]
+			return
+		}
+		if issue, ok := align.IssueOf(text); ok {
+			marks[issue] = "QX" + issue
+			marks[text] = strings.Replace(marked(text), issue, marks[issue], 1)
+			return
+		}
 		for _, part := range append(strings.Split(text, "/"), text) {
+			if len(part) < minMark || !strings.ContainsFunc(part, unicode.IsLetter) {
+				continue
+			}
 			// An element of a path that the present error has as well, such as lib, does not vary.
-			if len(part) >= minMark && strings.ContainsFunc(part, unicode.IsLetter) &&
-				(part == text || elements && !hasWord(strings.ReplaceAll(now.Error, "."+part, ""), part)) {
+			stays := hasWord(strings.ReplaceAll(now.Error, "."+part, ""), part)
+			if strings.Contains(there, "/") {
+				stays = slices.Contains(strings.Split(there, "/"), part)
+			}
+			if part == text || elements && !stays {
 				if marks[part] = replaceWords(part, known, marks); marks[part] == part {
 					marks[part] = marked(part)
 				}
@@ -72,16 +89,36 @@ func elsewhere(a trace.Attempt, now Situation, elements bool) trace.Attempt {
 			marks[dir] = marked(dir)
 		}
 	}
-	for _, v := range slices.Concat(a.Problem.Values, signature.OfError(a.Intent).Values) {
+	seen := map[signature.Kind]int{}
+	for i, v := range slices.Concat(a.Problem.Values, signature.OfError(a.Intent).Values) {
+		if there = ""; i < len(a.Problem.Values) {
+			there, _ = present.Of(v.Kind, seen[v.Kind])
+			seen[v.Kind]++
+		}
 		if v.Kind == signature.Path || v.Kind == signature.Name || v.Kind == signature.URL || v.Kind == signature.ID {
 			mark(v.Text)
 		}
 	}
+	there = ""
 	for _, w := range varied(a.Situation.Failed, now.Failed) {
 		mark(w)
 	}
+	for _, key := range slices.Sorted(maps.Keys(a.Situation.Context)) {
+		v := a.Situation.Context[key]
+		if by, ok := now.Context[key]; ok && by != v && len(v) >= minMark && strings.Trim(v, "0123456789.") != "" &&
+			!strings.ContainsFunc(v, unicode.IsSpace) {
+			mark(v)
+		}
+	}
 	symbols := slices.ContainsFunc(present.Other, func(v signature.Value) bool { return v.Kind == signature.Symbol })
 	for _, v := range a.Problem.Other {
+		if v.Kind == signature.Doing {
+			if slices.ContainsFunc(present.Other, func(w signature.Value) bool { return w.Kind == v.Kind && w != v }) &&
+				len(v.Text) >= minMark {
+				mark(v.Text)
+			}
+			continue
+		}
 		if symbols && v.Kind == signature.Symbol && !hasWord(now.Error, v.Text) {
 			marks[v.Text] = marked(v.Text) // as a whole: the present error has one in its place
 			if parts := align.WordsOf(v); len(parts) > 1 && len(parts[len(parts)-1]) >= minMark &&
@@ -124,6 +161,13 @@ func elsewhere(a trace.Attempt, now Situation, elements bool) trace.Attempt {
 	}
 	out.Intent = replace(a.Intent)
 	out.Situation.WorkingDir = replace(a.Situation.WorkingDir)
+	out.Situation.Context = make(map[string]string, len(a.Situation.Context))
+	for key, v := range a.Situation.Context {
+		if by, ok := marks[v]; ok {
+			v = by
+		}
+		out.Situation.Context[key] = v
+	}
 	if a.Situation.Failed != nil {
 		failed := replaced(*a.Situation.Failed, replace)
 		out.Situation.Failed = &failed
@@ -154,7 +198,8 @@ func elsewhere(a trace.Attempt, now Situation, elements bool) trace.Attempt {
 var commonStems = normalize.Set("main index app test tests lib mod setup config settings default build package init")
 
 // varied returns the words of a call that failed that the present call does not have in the same place. Of calls with
-// another number of words only the values of options and the files with prescribed names vary.
+// another number of words only the values of options, the files with prescribed names, and the words of those of its
+// commands that have as many words vary.
 func varied(old, now *trace.Step) (out []string) {
 	if old == nil || now == nil || old.Tool != now.Tool {
 		return nil
@@ -170,6 +215,18 @@ func varied(old, now *trace.Step) (out []string) {
 		for option, value := range align.Separate(old.Args[arg].Text) {
 			if by, ok := separate[option]; ok && by != value {
 				out = append(out, value)
+			}
+		}
+		if commands := align.Commands(old.Args[arg].Text); len(commands) > 1 {
+			present := align.Commands(now.Args[arg].Text)
+			for i, command := range commands {
+				if len(present) == len(commands) && len(command) == len(present[i]) && command[0] == present[i][0] {
+					for j, w := range command {
+						if w != present[i][j] {
+							out = append(out, w)
+						}
+					}
+				}
 			}
 		}
 		before, after := align.Words(old.Args[arg].Text), align.Words(now.Args[arg].Text)
@@ -196,7 +253,7 @@ func longestFirst(marks map[string]string) []string {
 }
 
 // firstReturned returns the results of a step that an argument of a later step contains and that did not occur before:
-// the argument's value came from the result. Results with spaces are left out.
+// the argument's value came from the result. Results of several lines are left out.
 func firstReturned(a trace.Attempt, step int) (out []string) {
 	known := []string{a.Problem.Line, a.Intent, a.Situation.WorkingDir}
 	if a.Situation.Failed != nil {
@@ -212,7 +269,7 @@ func firstReturned(a trace.Attempt, step int) (out []string) {
 	for _, at := range slices.Sorted(maps.Keys(a.Steps[step].Results)) {
 		text := a.Steps[step].Results[at]
 		has := func(in string) bool { return hasWord(in, text) }
-		if len(text) >= minMark && !strings.ContainsFunc(text, unicode.IsSpace) && marked(text) != text &&
+		if len(text) >= minMark && !strings.ContainsAny(text, "\n\t") && marked(text) != text &&
 			!slices.ContainsFunc(known, has) && slices.ContainsFunc(later, has) {
 			out = append(out, text)
 		}

@@ -1,6 +1,8 @@
 package advice
 
 import (
+	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"unicode"
@@ -10,8 +12,8 @@ import (
 )
 
 // features returns what the situation of a problem shows apart from the problem itself: the options of the call that
-// failed, the values of the error, and the marks in its names, such as the separator in 'a;b;c'. Two causes of one
-// error often differ in one of them.
+// failed, the values of the error, numbers of one digit by their place, the extensions of files, and the marks in
+// names, such as the separator in 'a;b;c'. Two causes of one error often differ in one of them.
 func features(problem signature.Signature, failed *trace.Step) map[string]bool {
 	out := map[string]bool{}
 	if failed != nil {
@@ -24,7 +26,15 @@ func features(problem signature.Signature, failed *trace.Step) map[string]bool {
 			}
 		}
 	}
+	for i, v := range problem.Values {
+		if v.Kind == signature.Number && len(v.Text) == 1 {
+			out[fmt.Sprintf("digit %d %s", i, v.Text)] = true
+		}
+	}
 	for _, v := range slices.Concat(problem.Values, problem.Other) {
+		if ext := path.Ext(v.Text); v.Kind == signature.Path && len(ext) > 1 {
+			out["extension "+ext] = true
+		}
 		if v.Kind == signature.Line || v.Kind == signature.Number {
 			continue // equal by chance
 		}

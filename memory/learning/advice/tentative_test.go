@@ -1,6 +1,7 @@
 package advice_test
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -274,12 +275,34 @@ func TestTentativeCandidateUsesResultOfStep(t *testing.T) {
 	require.Equal(t, []string{"step"}, answer.Best.Steps[1].Missing)
 	require.Empty(t, answer.Best.Missing, "the caller does not provide it")
 
+	answer = story("tide-25 AAA/B+x", "key tide-25 AAA/B+x")
+	require.JSONEq(t, `{"cmd":"builder set key {step}"}`, string(answer.Best.Steps[1].Args), "of several words")
 	answer = story("./lib/parts", "-O2")
 	require.JSONEq(t, `{"cmd":"builder set -O2"}`, string(answer.Best.Steps[1].Args), "another value")
 	answer = story("builder", "builder")
 	require.JSONEq(t, `{"cmd":"builder set builder"}`, string(answer.Best.Steps[1].Args), "known before")
 	answer = story("done with all", "all")
 	require.JSONEq(t, `{"cmd":"builder set all"}`, string(answer.Best.Steps[1].Args), "a sentence is not a value")
+}
+
+// The digests in other lines of an error are not cut from the record of an episode.
+func TestTentativeCandidateUsesDigests(t *testing.T) {
+	digest := func(n int) string { return fmt.Sprintf("%x", sha256.Sum256([]byte{byte(n)})) }
+	problem := func(n int) string {
+		return fmt.Sprintf("ERROR: the files do not match what the list says.\n"+
+			"    part from file:///w/east/west/north/%d.zip (from -r lists/long%d.txt):\n"+
+			"        Expected sha256 %s\n             Got        %s",
+			n, n, digest(n), digest(n+10))
+	}
+	repair := func(n int) string { return fmt.Sprintf("sed -i 's/%s/%s/' main.list", digest(n), digest(n+10)) }
+	s := newStory("ana", 1).in("linux", "/w", nil).does("builder all", problem(1)).does(repair(1), "")
+	s.does("builder all", "")
+	now := advice.Situation{Error: problem(2), Context: map[string]string{"os": "linux"}}
+	answer := advice.Advise(now, advice.Tentative(now, s.ends("success").fromEpisode(t)))
+	require.NotNil(t, answer.Best)
+	var got map[string]string
+	require.NoError(t, json.Unmarshal(answer.Best.Steps[0].Args, &got))
+	require.Equal(t, repair(2), got["cmd"])
 }
 
 // A condition may be wrong. If it rules a procedure out, the evidence of single episodes still counts.

@@ -20,6 +20,7 @@ import (
 //	output.KIND.N    the same for the other lines of the error text
 //	error.KIND.N.word.M     the M-th word of such a value that has several, without a sign such as ^ before a version
 //	task.KIND.N      the same for the text of the task
+//	error.issue, output.issue and task.issue  the issue in the name of a branch (IssueOf)
 //	context.KEY      a key of the context: context.os, context.go_version
 //	working_dir      the working directory
 //	failed.ARG       an argument of the call that failed
@@ -30,7 +31,8 @@ import (
 //	step.N.PATH      the result of an earlier step, numbered from 0
 //
 // A suffix takes a part of a path: .dir the directory, .parent the directory above it, .base the last element, .stem
-// the last element without its extension, .bare the path without its extension, .rel the path relative to working_dir.
+// the last element without its extension, .bare the path without its extension, .rel the path relative to working_dir,
+// .after.N the path without its first N elements. The suffix .user takes what stands before the @ of an address.
 const FromCaller = ""
 
 const (
@@ -66,6 +68,7 @@ func KnownOf(problem signature.Signature, task string, s trace.Situation) Known 
 		k.words(*s.Failed)
 	}
 	k.relative(s.WorkingDir)
+	k.divided()
 	return k
 }
 
@@ -104,6 +107,9 @@ func (k Known) values(prefix string, values []signature.Value) {
 		name := fmt.Sprintf("%s.%s.%d", prefix, v.Kind, seen[v.Kind])
 		k.add(name, v.Text)
 		seen[v.Kind]++
+		if issue, ok := IssueOf(v.Text); ok {
+			k.add(prefix+".issue", issue)
+		}
 		if words := WordsOf(v); len(words) > 1 || len(words) == 1 && words[0] != v.Text {
 			for i, w := range words[:min(len(words), maxValueWords)] {
 				k.add(fmt.Sprintf("%s.word.%d", name, i), w)

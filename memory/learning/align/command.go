@@ -112,6 +112,23 @@ var (
 		yum brew pip pip3 gh hg svn rustup dotnet conda poetry uv bundle gem openssl`)
 )
 
+// Commands returns the words of each command of an argument (Words), without subcommands.
+func Commands(text string) (out [][]string) {
+	for _, command := range commandEnd.Split(text, -1) {
+		verbs := Subcommands(command)
+		var words []string
+		for i, w := range Words(command) {
+			if !verbs[i] {
+				words = append(words, w)
+			}
+		}
+		if len(words) > 0 {
+			out = append(out, words)
+		}
+	}
+	return out
+}
+
 // Subcommands returns the indexes of the words of an argument (Words) that are subcommands of programs: branch in git
 // branch topic.
 func Subcommands(text string) map[int]bool {

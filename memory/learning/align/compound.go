@@ -76,7 +76,8 @@ func compounds(known []Known, texts []string) []piece {
 		for i, text := range texts {
 			value := known[i][name]
 			at := wordIn(text, value)
-			if all = at >= 0 && len(value) >= minWithin && len(tokens(value)) > 1 && !strings.ContainsAny(value, " \n"); !all {
+			if all = at >= 0 && len(value) >= minWithin && len(tokens(value)) > 1 && !strings.Contains(value, "\n") &&
+				(sourceOf(name) == inSteps && partOf(name) == "" || !strings.Contains(value, " ")); !all {
 				break
 			}
 			before[i], values[i], after[i] = text[:at], value, text[at+len(value):]

@@ -13,13 +13,19 @@ const (
 	maxTelling = 8 // lines that say error
 	maxSilent  = 4 // other lines
 	maxNumbers = 4 // numbers of lines
+
+	leastDigest = 56 // least length of a digest of a file; names of commits are shorter
 )
 
 // otherValues returns the values of namingKinds of the lines other than the given one, which has the given signature.
 // What a repair needs is often in a line that does not name the problem. They follow the names that the given line
-// suggests. Lines that say error come first. The numbers of the lines of positions and of excerpts are last.
+// suggests, what the program was doing, and digests of files. Lines that say error come first. The numbers of the lines
+// of positions and of excerpts are last.
 func otherValues(lines []scoredLine, line string, of Signature) []Value {
 	out := of.Other
+	if name, ok := doing(lines, line); ok {
+		out = append(slices.Clip(out), Value{Doing, name})
+	}
 	var telling, silent []string
 	for _, l := range lines {
 		switch {
@@ -31,6 +37,14 @@ func otherValues(lines []scoredLine, line string, of Signature) []Value {
 		}
 	}
 	var numbers []Value
+	for _, l := range slices.Concat(telling, silent) { // first, because a record keeps only the first values
+		for _, v := range read(l).Values {
+			if v.Kind == Hex && len(v.Text) >= leastDigest && len(out) < maxValues && !slices.Contains(of.Values, v) &&
+				!slices.Contains(out, v) {
+				out = append(slices.Clip(out), v)
+			}
+		}
+	}
 	for _, l := range slices.Concat(telling, silent) {
 		values := read(l).Values
 		if m := excerpt.FindStringSubmatch(l); m != nil {
@@ -48,6 +62,22 @@ func otherValues(lines []scoredLine, line string, of Signature) []Value {
 		}
 	}
 	return append(out, numbers[:min(len(numbers), max(0, maxValues-len(out)))]...)
+}
+
+// progress matches a line that says what a program does: a verb in -ing, perhaps a word, and a name.
+var progress = regexp.MustCompile(`^\W*[A-Za-z]{2,}ing(?: [a-z]+)?:? ([A-Za-z][\w.-]*\w)(?: ?\.\.\.)?$`)
+
+// doing returns the name in the last line of progress before the line of the problem.
+func doing(lines []scoredLine, line string) (name string, ok bool) {
+	for _, l := range lines {
+		if l.text == line {
+			break
+		}
+		if m := progress.FindStringSubmatch(l.text); m != nil && l.score < says {
+			name, ok = m[1], true
+		}
+	}
+	return name, ok
 }
 
 // excerpt matches a line of a source that a tool shows with its number.

@@ -59,6 +59,7 @@ var patterns = []pattern{
 	{Version, regexp.MustCompile(`\bv\d+\b`)},
 	{Hex, regexp.MustCompile(`\b[0-9a-f]*(?:\d[0-9a-f]*[a-f]|[a-f][0-9a-f]*\d)[0-9a-f]*\b`)},
 	{Hex, regexp.MustCompile(`\b[0-9A-F]*(?:\d[0-9A-F]*[A-F]|[A-F][0-9A-F]*\d)[0-9A-F]*\b`)},
+	{Name, regexp.MustCompile(`\b[A-Z][A-Z0-9]+-\d+(?:-[A-Za-z][\w-]*\w)\b`)}, // a branch for an issue
 	{Name, regexp.MustCompile(`(?:^|\s)-l([\w.+-]+)`)},
 	{Name, regexp.MustCompile(`(?i)(?:^|[\s:])([\w.+-]+): (?:command )?not found`)},
 	{Name, regexp.MustCompile(`(?:^|[:\x01] )([A-Za-z_]\w*) (?:declared and not used|redeclared\b|redefined\b|` +

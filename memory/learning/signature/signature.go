@@ -38,6 +38,8 @@ const (
 	Line Kind = "line"
 	// Symbol is a name that another line of an error gives as a detail: File in "symbol: class File", or std::fs::File.
 	Symbol Kind = "symbol"
+	// Doing is what the program was doing before the problem, as another line says: tide in "loading tide".
+	Doing Kind = "doing"
 )
 
 // Value is a part of an error text that varies between occurrences of a problem.

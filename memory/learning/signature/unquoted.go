@@ -10,7 +10,7 @@ import (
 
 // kinds has nouns for what is named.
 const kinds = `branch|remote|package|module|crate|arg|argument|parameter|function|method|` +
-	`class|struct|variable|field|column|table|database|schema|index|role|container|image|volume|service|unit|job|task|` +
+	`class|struct|variable|field|column|table|database|schema|index|role|container|image|volume|service|unit|job|task|step|stage|` +
 	`target|script|plugin|extension|refspec|host|group|queue|topic|bucket|node|device`
 
 // afterKind finds a name without quotes: the word between a noun for what is named and a word that continues with a
