@@ -209,32 +209,28 @@ func (e *Evidence) mark(newer *Evidence, part bool) {
 	}
 }
 
-// preferPast puts the earlier statement of each pair first. Of several that the same statement replaced, it is the last
+// preferPast puts the earlier statement of each pair first. Of a chain that the same statement replaced, it is the last
 // one, or the first one if the question asks how it was originally. If the question names a value that one of the
 // candidates has, it is only the statement that came right before that value. Without a sure pair, it uses the
 // likeliest unsure pair.
 func preferPast(out []Evidence, sure, unsure []pair, said map[uuid.UUID]Quote, asked []question.Question) {
 	wanted := wantedPast(out, said, asked)
 	original := slices.ContainsFunc(asked, func(q question.Question) bool { return q.Original })
-	chosen := map[int]pair{} // by the position of the newer statement
 	for _, p := range sure {
 		out[p.older].mark(&out[p.newer], len(said[out[p.older].ID].Frames) > 1)
-		if had, ok := chosen[p.newer]; wanted(p) &&
-			(!ok || out[p.older].OccurredAt.After(out[had.older].OccurredAt) != original) {
-			chosen[p.newer] = p
-		}
 	}
-	for _, p := range sure {
-		if chosen[p.newer] == p {
-			swap(out, p)
-		}
+	chosen, passed := pastOfChains(sure, wanted, original)
+	for _, p := range chosen {
+		swap(out, p)
 	}
-	for _, p := range sure {
-		c, ok := chosen[p.newer]
-		if !ok || c.older == p.older || !wanted(p) {
-			continue
+	for _, p := range passed {
+		limit := 0.0
+		for _, c := range chosen {
+			if c.newer == p.newer {
+				limit = max(limit, olderShare*out[c.older].Score)
+			}
 		}
-		if limit := olderShare * out[c.older].Score; out[p.older].Score > limit {
+		if limit > 0 && out[p.older].Score > limit {
 			out[p.older].Set(StageLatest, limit, "another one answers the question about the past")
 		}
 	}
@@ -250,6 +246,28 @@ func preferPast(out []Evidence, sure, unsure []pair, said map[uuid.UUID]Quote, a
 	if best.probability >= 0 {
 		swap(out, best)
 	}
+}
+
+// pastOfChains divides the wanted pairs. Of a chain of statements that the same one replaced, the pair with the last
+// one is chosen, or with the first one if the question asks how it was originally, and the others are passed over.
+func pastOfChains(pairs []pair, wanted func(pair) bool, original bool) (chosen, passed []pair) {
+	follows := func(older, newer int) bool {
+		return slices.ContainsFunc(pairs, func(p pair) bool { return p.older == older && p.newer == newer })
+	}
+	for _, p := range pairs {
+		if !wanted(p) {
+			continue
+		}
+		if slices.ContainsFunc(pairs, func(o pair) bool {
+			return o.newer == p.newer && wanted(o) &&
+				(!original && follows(p.older, o.older) || original && follows(o.older, p.older))
+		}) {
+			passed = append(passed, p)
+		} else {
+			chosen = append(chosen, p)
+		}
+	}
+	return chosen, passed
 }
 
 // swap puts the older statement of a pair before the newer one.

@@ -59,6 +59,9 @@ func replaceWords(text string, old []string, by map[string]string) string {
 	}
 	for i := 0; i < len(text); {
 		n := slices.IndexFunc(old, func(w string) bool {
+			if w == "" {
+				return false
+			}
 			if isNumber(w) {
 				return strings.HasPrefix(text[i:], w) && replaceable(text, i, i+len(w))
 			}
