@@ -45,9 +45,9 @@ const (
 //
 // Readiness (/readyz) shows whether the installation keeps up with its work. Temporal's tasks do not come through this
 // endpoint, so the worker keeps working if readiness fails. It is for operators and for rollouts, which should not
-// replace the next worker while the current ones make no progress. A worker that starts or stops is not ready. Most of its checks are about the installation and
-// not about this worker, so all workers report the same, and a rollout that should fix a backlog must be told to
-// continue. A schedule that an operator paused is not a failure.
+// replace the next worker while the current ones make no progress. A worker that starts or stops is not ready. Most of
+// its checks are about the installation and not about this worker, so all workers report the same, and a rollout that
+// should fix a backlog must be told to continue. A schedule that an operator paused is not a failure.
 type health struct {
 	store     *store.Store // openHealth's
 	temporal  client.Client

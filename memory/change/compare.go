@@ -70,7 +70,8 @@ func Compare(earlier, later frame.Frame) Relation {
 		return opposite
 	}
 	if r.Certainty < Likely {
-		r = surest(r, handed(a, b), recovered(a, b), moved(a, b), equated(a, b), replaced(a, b), arrived(a, b), mended(a, b), over(a, b),
+		r = surest(r, handed(a, b), recovered(a, b), moved(a, b), equated(a, b), replaced(a, b), arrived(a, b),
+			mended(a, b), over(a, b),
 			parallel(a, b), recolored(a, b))
 	}
 	if a.Hedged || b.Hedged || b.Undecided || r.Why == WhyCue && otherSense(a, b) {
@@ -267,8 +268,8 @@ func named(a, b frame.Frame, m alignment) Relation {
 	return out
 }
 
-// endsSame reports whether what ended is the value v of a. If it has more words, the others are in the topic of a: to be
-// back from a Bach concert does not end a love of Bach.
+// endsSame reports whether what ended is the value v of a. If it has more words, the others are in the topic of a: to
+// be back from a Bach concert does not end a love of Bach.
 func endsSame(old, v frame.Value, a frame.Frame) bool {
 	if !old.Same(v) {
 		return false
@@ -292,8 +293,8 @@ func otherDeed(a, b frame.Frame) bool {
 	return !slices.ContainsFunc(a.Topic, func(t string) bool { return english.SameTerm(t, deed) })
 }
 
-// isPart reports whether an outdated value is a phrase of the earlier statement, or the end of one whose other words the
-// later statement b has too: "we give Grandpa a book", "we give Grandpa a scarf instead of a book".
+// isPart reports whether an outdated value is a phrase of the earlier statement, or the end of one whose other words
+// the later statement b has too: "we give Grandpa a book", "we give Grandpa a scarf instead of a book".
 func isPart(old frame.Value, p frame.Part, b frame.Frame) bool {
 	if frame.SingleKind(old.Kind) {
 		return slices.Contains(p.Stems, string(old.Kind)+":"+old.Key)

@@ -7,10 +7,11 @@ import (
 	"github.com/mneme/mneme/memory/frame"
 )
 
-// arrived compares what something was with what it came to: "coverage is at 61 percent", "coverage climbed to 74 percent";
-// "the phone is with Dario", "Dario handed the phone to Wiebke". The later clause tells what happened, and its goal is a
-// phrase after "to" of the same kind as the value of the earlier one. Any verb may tell that. If the value is a date, a
-// number and the like, or one of several floors or grades, the goal replaces it; a name or a place only probably does.
+// arrived compares what something was with what it came to: "coverage is at 61 percent", "coverage climbed to 74
+// percent"; "the phone is with Dario", "Dario handed the phone to Wiebke". The later clause tells what happened, and
+// its goal is a phrase after "to" of the same kind as the value of the earlier one. Any verb may tell that. If the
+// value is a date, a number and the like, or one of several floors or grades, the goal replaces it; a name or a place
+// only probably does.
 func arrived(a, b frame.Frame) Relation {
 	x, y := a.Outline, b.Outline
 	if len(x.Parts) != 2 || len(y.Parts) < 2 || x.Able || y.Able || a.Negated || b.Negated || a.Ended || a.Past ||
@@ -39,7 +40,8 @@ func arrived(a, b frame.Frame) Relation {
 		return Relation{}
 	case sameHead:
 		return Relation{Certainty: Likely, Change: Updates, Why: WhyCue}
-	case a.Copular && goal.Name == value.Name && (goal.Name || b.Cue >= frame.CueChange) && value.Role != frame.RoleObject &&
+	case a.Copular && goal.Name == value.Name && (goal.Name || b.Cue >= frame.CueChange) &&
+		value.Role != frame.RoleObject &&
 		(value.Role != frame.RoleIs || goal.Name):
 		return Relation{Certainty: Likely, Change: Updates, Why: WhyCue}
 	}
@@ -58,11 +60,12 @@ func goalOf(o frame.Outline, value frame.Part) (frame.Part, bool) {
 	return last, english.StartVerbs[o.Verb] && last.Role == frame.RoleObject && last.Head == value.Head
 }
 
-// underwent reports whether a part of what happened is the thing of the earlier clause, known by now: in fewer words, by
-// the owner of what has changed, or as the owner himself.
+// underwent reports whether a part of what happened is the thing of the earlier clause, known by now: in fewer words,
+// by the owner of what has changed, or as the owner himself.
 func underwent(a, b frame.Frame, p, goal, thing frame.Part) bool {
 	if p.Role != frame.RoleAgent && p.Role != frame.RoleObject || !p.Definite && p.Role == frame.RoleObject ||
-		p.OfOther || p.Own && !thing.Own && len(a.Owners) > 0 || lacksOwner(a, p, thing) || p.Head == goal.Head && slices.Equal(p.Stems, goal.Stems) {
+		p.OfOther || p.Own && !thing.Own && len(a.Owners) > 0 || lacksOwner(a, p, thing) ||
+		p.Head == goal.Head && slices.Equal(p.Stems, goal.Stems) {
 		return false
 	}
 	own := slices.DeleteFunc(p.Content(b), func(t string) bool { return t == english.TeamTerm })
@@ -75,8 +78,8 @@ func underwent(a, b frame.Frame, p, goal, thing frame.Part) bool {
 		len(goal.Kinds) > 0 && goal.Head == a.Outline.Parts[1].Head && english.Subset(p.Stems, thing.Stems)
 }
 
-// lacksOwner reports whether a part names a thing without the person to whom the thing of the earlier clause belongs: "my
-// dog's name" after "my brother's dog's name".
+// lacksOwner reports whether a part names a thing without the person to whom the thing of the earlier clause belongs:
+// "my dog's name" after "my brother's dog's name".
 func lacksOwner(a frame.Frame, p, thing frame.Part) bool {
 	return slices.ContainsFunc(thing.Stems, func(t string) bool {
 		return (english.People[t] || frame.IsPerson(a, t)) && t != thing.Head && !slices.Contains(p.Stems, t)
@@ -84,8 +87,8 @@ func lacksOwner(a frame.Frame, p, thing frame.Part) bool {
 }
 
 // undergone returns what happened without who did it, so that the clause is about the thing that something happened to:
-// "the plumber fixed the boiler" tells what "the boiler was fixed" tells. The result is false if the clause does not tell
-// what happened to a known thing.
+// "the plumber fixed the boiler" tells what "the boiler was fixed" tells. The result is false if the clause does not
+// tell what happened to a known thing.
 func undergone(f frame.Frame) (frame.Frame, bool) {
 	o := f.Outline
 	if o.Passive || o.Verb == "" || len(o.Parts) < 2 || o.Parts[0].Role != frame.RoleAgent ||
@@ -117,8 +120,8 @@ var (
 	getting    = english.Stems("buy get find receive rent hire arrive order")
 )
 
-// over reports whether the later clause tells the end of having or of looking for something: "I own a boat", "I gave the
-// boat to my nephew"; "I'm saving up for a camera", "I bought the camera".
+// over reports whether the later clause tells the end of having or of looking for something: "I own a boat", "I gave
+// the boat to my nephew"; "I'm saving up for a camera", "I bought the camera".
 func over(a, b frame.Frame) Relation {
 	x, y := a.Outline, b.Outline
 	if len(x.Parts) < 2 || len(y.Parts) < 2 || x.Passive || y.Passive || a.Negated || b.Negated || a.Past || b.Past ||

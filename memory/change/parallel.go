@@ -394,7 +394,8 @@ func opposed(p, q frame.Part) bool {
 }
 
 // personal verbs have many agents at a time for one thing: "Ulla plays the piano", "Ravi plays the piano now".
-var personalVerbs = english.Stems(`use play speak take like love hate drive ride read watch wear eat drink know attend visit
+var personalVerbs = english.Stems(`
+	use play speak take like love hate drive ride read watch wear eat drink know attend visit
 	join learn study understand support follow need want prefer live work sleep enjoy see hear own`)
 
 // handed compares who does something: "the club is run by Marek", "Olga runs the club now". The roles may be exchanged,

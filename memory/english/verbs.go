@@ -13,7 +13,8 @@ var ChangeVerbs = Stems(
 	swing flip rotate promote demote graduate transitioned`,
 	"takeover handover pushback bringforward switchover gowith settleon endup rollback infavor "+
 		"changemind turnsout moveoff",
-	again("paint name write wire arrange locate organise organize design label format assign route elect appoint decorate "+
+	again("paint name write wire arrange locate organise organize design label format assign route elect appoint "+
+		"decorate "+
 		"furnish schedule price title classify group size structure phrase program type"),
 )
 
@@ -47,7 +48,8 @@ var LightVerbs = Stems(`be do have get go come use run plan schedule set due exp
 	"takeplace gowith settleon endup")
 
 // PlainVerbs has common verbs between a subject and its value.
-var PlainVerbs = Stems(`live work find reside send receive ride carry own lead manage maintain head chair teach study learn speak play
+var PlainVerbs = Stems(`
+	live work find reside send receive ride carry own lead manage maintain head chair teach study learn speak play
 	drive eat
 	drink smoke wear weigh cost listen support depend require need store write run commute cycle belong attend visit
 	meet train practice read watch cook report serve handle cover host build test format log track discuss talk
@@ -96,8 +98,8 @@ func PastTense(t Token) bool {
 // IrregularPast reports whether a word is the past of an irregular verb.
 func IrregularPast(t Token) bool { return !strings.HasSuffix(t.Low, "ed") && PastTense(t) }
 
-// PastAsPresent reports whether the past of a verb is like its present: "reset". Verbs that say nothing of their own, such
-// as "set", are left out.
+// PastAsPresent reports whether the past of a verb is like its present: "reset". Verbs that say nothing of their own,
+// such as "set", are left out.
 func PastAsPresent(t Token) bool { return unchanging[t.Low] }
 
 var unchanging = Words("reset upset split spread hit shut")

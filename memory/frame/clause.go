@@ -70,7 +70,8 @@ func splitClauses(ts []english.Token) [][]english.Token {
 	return append(out, ts[start:])
 }
 
-// states reports whether a noun phrase and its verb begin at i: "all our tickets live in Linear", "Tobias leads the team".
+// states reports whether a noun phrase and its verb begin at i: "all our tickets live in Linear", "Tobias leads the
+// team".
 func states(ts []english.Token, i int) bool {
 	first := ts[i]
 	if first.Low == "all" && i+1 < len(ts) {

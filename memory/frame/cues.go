@@ -175,7 +175,8 @@ func (r *reader) movesTo() {
 		at++
 		main = r.ts[at]
 	}
-	if r.Past || !english.PastTense(main) && !english.PastAsPresent(main) || english.LightVerbs[main.Stem] || english.PlainVerbs[main.Stem] ||
+	if r.Past || !english.PastTense(main) && !english.PastAsPresent(main) || english.LightVerbs[main.Stem] ||
+		english.PlainVerbs[main.Stem] ||
 		english.Sentiments[main.Stem] != 0 {
 		return
 	}
@@ -203,8 +204,8 @@ func (r *reader) closesOwn(i int) bool {
 	return i == r.verb && r.ts[i].Low == "closed" && !r.Copular && i+2 < len(r.ts) && english.Possessives[r.ts[i+1].Low]
 }
 
-// onlyLeaves reports whether the verb at i tells of one event and ends nothing: "I left the office early today", "I left
-// my umbrella at the library", "I stopped at the bakery".
+// onlyLeaves reports whether the verb at i tells of one event and ends nothing: "I left the office early today", "I
+// left my umbrella at the library", "I stopped at the bakery".
 func (r *reader) onlyLeaves(i int) bool {
 	t := r.ts[i]
 	first := r.ts[0]

@@ -125,8 +125,8 @@ func (r *reader) leadingTime() {
 	}
 }
 
-// leadingReason returns where the reason in front of a statement ends: "Because of the storm,". It returns 0 if there is
-// none.
+// leadingReason returns where the reason in front of a statement ends: "Because of the storm,". It returns 0 if there
+// is none.
 func (r *reader) leadingReason() int {
 	first, second := r.ts[0], r.ts[1]
 	if !first.Is("because", "due", "thanks", "owing", "despite") || first.Low != "despite" && !second.Is("of", "to") {
@@ -140,8 +140,8 @@ func (r *reader) leadingReason() int {
 	return 0
 }
 
-// causative drops who made someone do something from the front: "Legal made us rename the project", "Aylin asked Bo to run
-// the standup from now on". A wish counts only if the statement says that it holds from now on.
+// causative drops who made someone do something from the front: "Legal made us rename the project", "Aylin asked Bo to
+// run the standup from now on". A wish counts only if the statement says that it holds from now on.
 func (r *reader) causative() {
 	for i := 1; i+3 < min(len(r.ts), 6); i++ {
 		t, whom, next := r.ts[i], r.ts[i+1], r.ts[i+2]
@@ -164,8 +164,8 @@ func (r *reader) causative() {
 	}
 }
 
-// leadingDate returns where the date after the first word ends, if the subject of the statement follows it. Otherwise it
-// returns 0.
+// leadingDate returns where the date after the first word ends, if the subject of the statement follows it. Otherwise
+// it returns 0.
 func (r *reader) leadingDate() int {
 	n := 0
 	if v, k := dateAt(r.ts, 1); k > 0 && v.Kind == KindDate {

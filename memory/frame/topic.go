@@ -182,7 +182,8 @@ func (r *reader) agent(actor int, main english.Token) bool {
 // changesOther reports whether a noun phrase is the subject of a verb that changed something of another: "the doctor
 // doubled my dose", "the airline moved our flight to Friday". What the statement is about is the object.
 func (r *reader) changesOther(actor int, main english.Token) bool {
-	if !english.PastTense(main) || !english.ChangeVerbs[main.Stem] && main.Stem != r.mover || english.Replacers[main.Stem] ||
+	if !english.PastTense(main) || !english.ChangeVerbs[main.Stem] && main.Stem != r.mover ||
+		english.Replacers[main.Stem] ||
 		r.verb+2 >= len(r.ts) || r.verb-actor > 1 || actor > 4 || english.SystemHeads[r.ts[actor-1].Stem] {
 		return false
 	}

@@ -93,8 +93,8 @@ func (r *reader) main() english.Token {
 	return english.Token{}
 }
 
-// withoutLead drops a main verb that only leads to the verb that says something: "finished" in "we finished rewriting the
-// backend", "grown to" in "I've grown to love olives".
+// withoutLead drops a main verb that only leads to the verb that says something: "finished" in "we finished rewriting
+// the backend", "grown to" in "I've grown to love olives".
 func (r *reader) withoutLead() {
 	if r.verb+2 >= len(r.ts) || r.ts[r.verb].End != 0 {
 		return

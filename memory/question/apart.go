@@ -29,7 +29,8 @@ type modified struct{ modifier, head string }
 var additive = english.Words("also too additionally another besides moreover")
 
 // qualifiers has words that distinguish one of several things from another.
-var qualifiers = english.Words(`old new first second third fourth last left right upper lower top bottom front rear inner
+var qualifiers = english.Words(`
+	old new first second third fourth last left right upper lower top bottom front rear inner
 	outer big small large little main spare northern southern eastern western north south east west elder younger
 	older eldest youngest oldest twin half son daughter brother sister mother father aunt uncle grandmother
 	grandfather niece nephew stepson stepdaughter stepbrother stepsister summer winter spring autumn morning evening
@@ -181,15 +182,16 @@ func disjoint(a, b []int) bool {
 // onDays returns the weekdays on which a text is true. If the text has a value of another kind, such as a time or a
 // number, its weekdays are not the value.
 func (t *Text) onDays() []int {
-	if len(t.typed[frame.KindTime])+len(t.typed[frame.KindDuration])+len(t.typed[frame.KindAmount])+len(t.typed[frame.KindNumber])+
+	if len(t.typed[frame.KindTime])+len(t.typed[frame.KindDuration])+len(t.typed[frame.KindAmount])+
+		len(t.typed[frame.KindNumber])+
 		len(t.typed[frame.KindOften]) > 0 {
 		return slices.Concat(t.places.days, t.places.valueDays)
 	}
 	return t.places.days
 }
 
-// otherDays reports whether two texts are true on different days. A single day that the later text changes is its value:
-// "on Wednesday at four", "they moved me to Thursday at two".
+// otherDays reports whether two texts are true on different days. A single day that the later text changes is its
+// value: "on Wednesday at four", "they moved me to Thursday at two".
 func otherDays(earlier, later *Text) bool {
 	a, b := earlier.places, later.places
 	if later.cue == frame.CueChange && !a.recurs && !b.recurs && len(a.days)+len(b.days) == 0 {
@@ -206,8 +208,8 @@ func ApartAs(earlier, later Quote) bool {
 	return Apart(ReadText(earlier.Text, earlier.Who), ReadText(later.Text, later.Who))
 }
 
-// unlike reports whether the later text is certainly no later answer to what the earlier one answers: it is not a fact, an
-// exception, or about another thing of the same kind.
+// unlike reports whether the later text is certainly no later answer to what the earlier one answers: it is not a fact,
+// an exception, or about another thing of the same kind.
 func unlike(earlier, later *Text) bool {
 	return later.cue < frame.CueChange && (later.aspect.unreal && !earlier.aspect.unreal ||
 		later.aspect.told && !earlier.aspect.told) || disjointWays(earlier.places.ways, later.places.ways) ||

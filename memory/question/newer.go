@@ -113,7 +113,8 @@ func (q Question) Successions(texts []Text, least float64, follows func(i, j int
 	return out
 }
 
-// strayLogit is the least relevance, as a logit, of a later text that has no word and no owner in common with the earlier.
+// strayLogit is the least relevance, as a logit, of a later text that has no word and no owner in common with the
+// earlier.
 const strayLogit = -4
 
 // joined reports whether two texts have a content word or an owner in common.
@@ -199,8 +200,8 @@ func (q Question) answers(texts []Text) answers {
 	return out
 }
 
-// pairs calls yield for each pair of answers in which the later follows the earlier and does not only repeat it. i and j
-// are positions in order.
+// pairs calls yield for each pair of answers in which the later follows the earlier and does not only repeat it. i and
+// j are positions in order.
 func (a answers) pairs(follows func(i, j int) bool, yield func(i, j int, r ruling)) {
 	for i, x := range a.order {
 		for j, y := range a.order {

@@ -37,13 +37,15 @@ type Term struct {
 }
 
 // askFillers has words that occur in questions about any subject.
-var askFillers = english.Stems(`tell know describe explain list give remind summarize summarise discuss mention talk say said
+var askFillers = english.Stems(`
+	tell know describe explain list give remind summarize summarise discuss mention talk say said
 	said want ask show think like_to help find detail information info example kind type sort name anything exactly
 	again please current currently recent recently now latest about many much any ever used previously originally
 	before former formerly previous initial initially`)
 
 // pastCues has words of questions about the past.
-var pastCues = english.Words("previously previous formerly former originally original initially usedto inthepast prior earlier")
+var pastCues = english.Words(
+	"previously previous formerly former originally original initially usedto inthepast prior earlier")
 
 // originalCues are the past cues of questions about the first value.
 var originalCues = english.Words("original originally initial initially")

@@ -174,7 +174,8 @@ func (q *Question) readWords(ts []english.Token, dated []bool) {
 }
 
 // namesKind reports whether the word at i of a question is the kind of the answer: "which instrument", "what kind of
-// sport", "what board game", "what is my brother's job". Other words have members too, which say little: "time", "plan".
+// sport", "what board game", "what is my brother's job". Other words have members too, which say little: "time",
+// "plan".
 func namesKind(ts []english.Token, i int) bool {
 	asks := func(at int) bool { return at >= 0 && ts[at].Is("what", "which") }
 	switch {

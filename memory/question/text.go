@@ -136,7 +136,8 @@ var (
 		}
 		return out
 	})
-	current = english.Words(`now today nowadays currently lately recently new latest again back until instead rather than no
+	current = english.Words(`
+		now today nowadays currently lately recently new latest again back until instead rather than no
 		not never anymore any more longer without from since already still thesedays nolonger fromnowon asof afterall
 		insteadof ratherthan`)
 )

@@ -137,9 +137,9 @@ func successions(
 }
 
 // needed returns the least probability of a succession that counts. It rises from least to 1 with long, the degree to
-// which texts are turns of a conversation (see long), because the model of successions was fitted to short statements. A
-// turn says many things, is rarely replaced as a whole, and shares words with other turns by chance. Between long texts
-// only successions count that were found at write time.
+// which texts are turns of a conversation (see long), because the model of successions was fitted to short statements.
+// A turn says many things, is rarely replaced as a whole, and shares words with other turns by chance. Between long
+// texts only successions count that were found at write time.
 func needed(least, long float64) float64 { return least + (1-least)*long }
 
 // newestFirst puts the likeliest successor of the first candidate before it, unless that is known to be the newest

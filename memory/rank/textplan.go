@@ -120,8 +120,8 @@ type TextPlan struct {
 	selected float64 // estimated number of the tenant's memories that the plan selects, at most
 }
 
-// IsEmpty reports whether there is nothing to search for: each word, added ones included, is a stop word or occurs in no
-// memory.
+// IsEmpty reports whether there is nothing to search for: each word, added ones included, is a stop word or occurs in
+// no memory.
 func (p TextPlan) IsEmpty() bool { return len(p.Terms) == 0 && len(p.Also) == 0 }
 
 // PlanText weights the lexemes of a query by BM25's inverse document frequency and chooses those that select memories.

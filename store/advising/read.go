@@ -104,8 +104,8 @@ type Episode struct {
 }
 
 // EpisodesWith returns the newest episodes that the filter admits and that have a failure with the words, with the
-// reports on them for a problem, given by its ProblemHash. If more than maxFailures have the words, it returns the newest
-// of an arbitrary subset: the index has no order by time.
+// reports on them for a problem, given by its ProblemHash. If more than maxFailures have the words, it returns the
+// newest of an arbitrary subset: the index has no order by time.
 func (a *Advising) EpisodesWith(ctx context.Context, f pg.Filter, words []string, problem string) ([]Episode, error) {
 	var quoted []string
 	for _, w := range words[:min(len(words), maxWords)] {

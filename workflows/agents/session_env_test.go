@@ -426,8 +426,9 @@ func TestAHighReflectionThreshold(t *testing.T) {
 	require.NoError(t, asked[0].Validate())
 }
 
-// An update with a misspelt field is refused with the path of the field: a misspelt visibility must not show an event to
-// others. No one waits for a signal, so unknown fields are left out; if a field has a wrong type, no event is stored.
+// An update with a misspelt field is refused with the path of the field: a misspelt visibility must not show an event
+// to others. No one waits for a signal, so unknown fields are left out; if a field has a wrong type, no event is
+// stored.
 func TestASessionNamesMisreadFields(t *testing.T) {
 	s := newSessionStage(t)
 	in := sessionInput()

@@ -1,10 +1,10 @@
-// Command fit fits the weights of memory/question to the development conversations of package changes, and prints them. It
-// does not fit the held-out half; with -heldout it prints the sums of the results there.
+// Command fit fits the weights of memory/question to the development conversations of package changes, and prints them.
+// It does not fit the held-out half; with -heldout it prints the sums of the results there.
 //
 //	go run ./bench/changes/fit [-conversations FILE] [-scenarios FILE] [-test FILE]
 //
-// The first file has evaluation conversations in the format of `make bench`. They are used for relevance too. The others
-// have scenarios; those of -test are not fitted. The weights of successions were fitted with -succession and
+// The first file has evaluation conversations in the format of `make bench`. They are used for relevance too. The
+// others have scenarios; those of -test are not fitted. The weights of successions were fitted with -succession and
 // bench/changes/scenarios/first.txt.
 //
 // Each model is also fitted to one half and tested on the other. A large difference shows overfitting.

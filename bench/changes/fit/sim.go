@@ -83,6 +83,7 @@ func simulate(tenants []changes.Tenant, half string, relevance, succession []flo
 	}
 	part := func(n, of int) float64 { return 100 * float64(n) / float64(of) }
 	return fmt.Sprintf(
-		"%s: newest first %.1f %%, old one first %.1f %%, old marked %.1f %%, coexisting: right first %.1f %%, wrongly marked %.1f %%", half,
+		"%s: newest first %.1f %%, old one first %.1f %%, old marked %.1f %%, coexisting: right first %.1f %%, "+
+			"wrongly marked %.1f %%", half,
 		part(newest, pairs), part(old, pairs), part(marked, pairs), part(right, asked), part(disturbed, coexisting))
 }

@@ -10,8 +10,8 @@ import (
 )
 
 // In the set blind exactly one of the repairs that the actor has for a failure helps. In the sets situations, third,
-// fourth and fifth at least one helps, and no data is lost by the right one. Where data can be lost, another one that helps loses
-// it.
+// fourth and fifth at least one helps, and no data is lost by the right one. Where data can be lost, another one that
+// helps loses it.
 func TestActorHasTheRepair(t *testing.T) {
 	if os.Getenv("MNEME_ALL_FAMILIES") == "" {
 		t.Skip("its compilers take long: only make soak runs it (MNEME_ALL_FAMILIES)")

@@ -144,7 +144,8 @@ var fifthMore = slices.Concat(
 		"sed -i '1s/^/keys | /' <1>", "sed -i '1s/^/[.] | /' <1>"),
 	seen(forDeb, ` (?:-b|--build) (\S+) \S+\n(?s:.*)conffile '(\S+)' does not appear`,
 		`sed -i '\#^<2>$#d' <1>/DEBIAN/conffiles`,
-		"rm -f <1>/DEBIAN/conffiles", "mkdir -p <1>$(dirname <2>)", "sed -i 's,^/,,' <1>/DEBIAN/conffiles", "sort -o <1>/DEBIAN/conffiles "+
+		"rm -f <1>/DEBIAN/conffiles", "mkdir -p <1>$(dirname <2>)", "sed -i 's,^/,,' <1>/DEBIAN/conffiles",
+		"sort -o <1>/DEBIAN/conffiles "+
 			"<1>/DEBIAN/conffiles", "chmod 755 <1>/DEBIAN"),
 	seen(forMsg, `(\S+\.po):(\d+): duplicate`, "msguniq --use-first -o <1> <1>", "sed -i '<2>d' <1>",
 		"msgattrib --no-fuzzy -o <1> <1>",

@@ -10,7 +10,8 @@ import (
 
 // kinds has nouns for what is named.
 const kinds = `branch|remote|package|module|crate|arg|argument|parameter|function|method|` +
-	`class|struct|variable|field|column|table|database|schema|index|role|container|image|volume|service|unit|job|task|step|stage|` +
+	`class|struct|variable|field|column|table|database|schema|index|role|container|image|volume|service|unit|` +
+	`job|task|step|stage|` +
 	`target|script|plugin|extension|refspec|host|group|queue|topic|bucket|node|device`
 
 // afterKind finds a name without quotes: the word between a noun for what is named and a word that continues with a
@@ -29,9 +30,10 @@ var (
 		`((?:\w+\.)*(?:[A-Z][A-Z0-9_]+|[A-Za-z_]*[a-z0-9][A-Z]\w*|[A-Z]{2,}[a-z]\w*))\b`)
 )
 
-// ofKind, lacking, lastClass, changedTo and labelled find names without quotes by the words around them. After a preposition and a
-// kind a word is a name whatever its form, as in "for field created is missing". "no column total in" lacks something
-// that has a name. A word with a capital at the end of a line is the name of the class before it. "generator : Unix Makefiles" gives a label its value.
+// ofKind, lacking, lastClass, changedTo and labelled find names without quotes by the words around them. After a
+// preposition and a kind a word is a name whatever its form, as in "for field created is missing". "no column total in"
+// lacks something that has a name. A word with a capital at the end of a line is the name of the class before it.
+// "generator : Unix Makefiles" gives a label its value.
 var (
 	ofKind = regexp.MustCompile(`(?i)\b(?:for|of|in|on|from|with|by) (?:` + kinds + `) ([A-Za-z_][\w-]*) ` +
 		`(?:has|have|had|is|was|does|did|cannot|can't|could|must|should)\b`)
