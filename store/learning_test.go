@@ -72,7 +72,7 @@ func TestEvidenceIsReadByIndex(t *testing.T) {
 					pending, err := traced.Learning.Pending(ctx, sc, due.DefaultRule(), time.Now())
 					require.Equal(t, 1, pending.New, "all are of one session")
 					return err
-				}, 1_000},
+				}, 3_000}, // also the 600 episodes of the last ten minutes before the watermark, with a lookup each
 				"page of evidence, again": {func() error {
 					again, err := traced.Learning.IndexPage(ctx, sc, learning.Position{At: middle}, time.Now())
 					require.Equal(t, page.Next, again.Next)
@@ -80,7 +80,7 @@ func TestEvidenceIsReadByIndex(t *testing.T) {
 				}, 3 * learning.EvidencePage},
 				"scopes": {func() error {
 					return second(traced.Learning.Scopes(ctx, learning.Scope{Tenant: w.p.Tenant}, true, 3, 100))
-				}, 200},
+				}, 2_000}, // the same
 				"old threads": {func() error {
 					return second(traced.OldThreads(ctx, same, tidying.Place{At: middle}, time.Now(), 100))
 				}, 500},

@@ -43,8 +43,8 @@ var plants = map[string]string{
 		SET state = 'skipped', outcome = 'already_known', memory_id = '{artful}'`,
 	"relations have existing ends": `INSERT INTO memory_links (tenant, source_id,
 		predicate, target_id, created_at) VALUES ('t', '{new}', 'supports', gen_random_uuid(), now())`,
-	"a revision writes its relations": `UPDATE forget_runs SET mode = 'soft'; DELETE
-		FROM memory_links WHERE source_id = '{rival}'`,
+	"a revision writes its relations": `DELETE FROM memory_history
+		WHERE event = 'deleted'; DELETE FROM memory_links WHERE source_id = '{rival}'`,
 	"a revision names its evidence": `UPDATE memory_history
 		SET metadata = metadata - 'evidence' WHERE memory_id = '{new}'`,
 	"a concluded memory has evidence": `DELETE FROM memory_provenance
