@@ -206,8 +206,12 @@ func TestWriteStartsWithTheLastBatchSize(t *testing.T) {
 		decision := &activities.Decision{Store: w.store, Decider: rules.New().Decider, Embedder: rules.New().Embedder}
 		_, err := run[schema.DecideCounts](w, decision.DecideFacts, activities.DecideRequest{Range: r})
 		require.NoError(t, err)
-		w.exec(`CREATE POLICY slow ON proposals AS RESTRICTIVE FOR UPDATE USING (pg_sleep(0.1)::text IS NOT NULL)`)
-		s, counted := w.limited(450 * time.Millisecond)
+		// The size of a batch decides, and not the speed of the machine.
+		w.exec(`CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+			IF (SELECT count(*) FROM changed) > 3 THEN PERFORM pg_sleep(60); END IF; RETURN NULL; END $$`)
+		w.exec(`CREATE TRIGGER slow AFTER UPDATE ON proposals REFERENCING NEW TABLE AS changed
+			FOR EACH STATEMENT EXECUTE FUNCTION slow()`)
+		s, counted := w.limited(2 * time.Second)
 		if details != nil {
 			w.env.SetHeartbeatDetails(details)
 		}
