@@ -202,11 +202,16 @@ const sharedWith = `((%[1]s.agent_id = %[2]s
 func SourceShown(source string, may func(alias string) string) string {
 	const named = `'^memory:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'`
 	ref := source + ".ref"
-	return `NOT EXISTS (
-			SELECT FROM memories src
-			WHERE src.tenant = ` + source + `.tenant
-				AND src.id = CASE WHEN ` + ref + ` ~ ` + named + ` THEN substr(` + ref + `, 8)::uuid END
-				AND NOT ` + may("src") + `)`
+	// NOT EXISTS may become a join with all memories; this looks up one row. Row-level security keeps an expression
+	// that may fail out of the condition of an index, so a subquery of its own computes the id.
+	return `(
+			SELECT src.id
+			FROM (
+				SELECT CASE WHEN ` + ref + ` ~ ` + named + ` THEN substr(` + ref + `, 8)::uuid END AS id
+				OFFSET 0
+			) named
+			JOIN memories src ON src.tenant = ` + source + `.tenant AND src.id = named.id
+			WHERE NOT ` + may("src") + `) IS NULL`
 }
 
 // OfUser renders the condition that the principal may reach a scope. An agent reaches all scopes. A principal that
