@@ -397,3 +397,38 @@ func phasesReadFewRows(t *testing.T, w *world) {
 		before = after
 	}
 }
+
+// A read looks up by key each memory that a record names. With false statistics it may read the tenant once.
+func TestReadsLookUpWhatRecordsName(t *testing.T) {
+	t.Parallel()
+	const page, most = 10, freshRows + 600 // rows: the tenant, and some of each memory
+	for _, how := range ignorances {
+		t.Run(how.name, func(t *testing.T) {
+			t.Parallel()
+			w := newIgnorant(t, how)
+			w.exec(`INSERT INTO memory_provenance (tenant, memory_id, position, kind, ref, created_at)
+				SELECT 't', md5('t' || n)::uuid, 0, 'event', 'memory:' || md5('t' || n + 1)::uuid, now()
+				FROM generate_series(0, $1 - 2) n`, freshRows)
+			w.exec(`UPDATE memories m SET supersedes = md5('t' || n + 1)::uuid
+				FROM generate_series(0, $1 - 1) n WHERE m.tenant = 't' AND m.id = md5('t' || n)::uuid`, page)
+			ids := make([]uuid.UUID, page)
+			for i := range ids {
+				require.NoError(t, w.owner.QueryRow(ctx, `SELECT md5('t' || $1::int)::uuid`, i).Scan(&ids[i]))
+			}
+			listen := &tracer{}
+			s, err := store.OpenTraced(ctx, w.url, listen)
+			require.NoError(t, err)
+			t.Cleanup(s.Close)
+			f := pg.Filter{Principal: w.p}
+			for name, read := range map[string]func() error{
+				"hydrate": func() error { return second(s.Hydrate(ctx, f, ids, w.now)) },
+				"records": func() error { return second(s.Records(ctx, f, ids)) },
+				"get":     func() error { return second(s.Get(ctx, w.p, ids[0])) },
+				"list":    func() error { return second(s.List(ctx, f, pg.Page{Limit: page})) },
+			} {
+				n, worst := rowsRead(t, s, listen, read)
+				require.LessOrEqual(t, n, float64(most), "%s\n%s", name, worst)
+			}
+		})
+	}
+}

@@ -202,15 +202,18 @@ const sharedWith = `((%[1]s.agent_id = %[2]s
 func SourceShown(source string, may func(alias string) string) string {
 	const named = `'^memory:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'`
 	ref := source + ".ref"
-	// NOT EXISTS may become a join with all memories; this looks up one row. Row-level security keeps an expression
-	// that may fail out of the condition of an index, so a subquery of its own computes the id.
+	// Each OFFSET 0 keeps a part to itself, so that one row is looked up by its key. Row-level security keeps an
+	// expression that may fail out of the condition of an index, and with false statistics the planner may prefer an
+	// index for may. NOT EXISTS may become a join with all memories.
 	return `(
 			SELECT src.id
 			FROM (
 				SELECT CASE WHEN ` + ref + ` ~ ` + named + ` THEN substr(` + ref + `, 8)::uuid END AS id
 				OFFSET 0
 			) named
-			JOIN memories src ON src.tenant = ` + source + `.tenant AND src.id = named.id
+			CROSS JOIN LATERAL (
+				SELECT * FROM memories WHERE tenant = ` + source + `.tenant AND id = named.id OFFSET 0
+			) src
 			WHERE NOT ` + may("src") + `) IS NULL`
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -155,10 +154,8 @@ func (s *Reading) List(ctx context.Context, f pg.Filter, page pg.Page) ([]schema
 	err = s.Read(ctx, f.Principal.Tenant, func(tx pgx.Tx) error {
 		var err error
 		rows, _ := tx.Query(ctx, query, args...)
-		if out, err = pgx.CollectRows(rows, commit.ScanRecord); err != nil {
-			return err
-		}
-		return withholdNames(ctx, tx, f, out)
+		out, err = pgx.CollectRows(rows, commit.ScanRecord)
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list memories: %w", err)
@@ -166,88 +163,23 @@ func (s *Reading) List(ctx context.Context, f pg.Filter, page pg.Page) ([]schema
 	return out, nil
 }
 
-// listLooks is looks for the reader of a list.
-func listLooks(f pg.Filter, p *pg.Params) looks {
-	pr := f.Principal
-	return mayLook(p.Add(pr.Agent), p.Add(pr.Project), p.Add(pg.ReadGrants(pr)),
-		p.Add(pg.SensitivitiesUpTo(f.MaxSensitivity)))
-}
-
-// withholdNames removes from a page what columnsSeen leaves out: predecessors, successors and sources that the reader
-// may not read. A page needs one more statement for this; in the statement of the page, the planner may check all
-// memories.
-func withholdNames(ctx context.Context, tx pgx.Tx, f pg.Filter, page []schema.MemoryRecord) error {
-	var named []uuid.UUID
-	for _, m := range page {
-		for _, id := range append([]string{m.Supersedes, m.SupersededBy}, sourceIDs(m)...) {
-			if parsed, err := uuid.Parse(id); err == nil {
-				named = append(named, parsed)
-			}
-		}
-	}
-	if len(named) == 0 {
-		return nil
-	}
-	var p pg.Params
-	query := `
-		SELECT o.id, ` + listLooks(f, &p)("o") + `
-		FROM memories o
-		WHERE o.tenant = ` + p.Add(f.Principal.Tenant) + ` AND o.id = ANY(` + p.Add(named) + `)`
-	rows, _ := tx.Query(ctx, query, p...)
-	shown := map[string]bool{} // by the id of each memory that exists
-	var id uuid.UUID
-	var may bool
-	if _, err := pgx.ForEachRow(rows, []any{&id, &may}, func() error {
-		shown[id.String()] = may
-		return nil
-	}); err != nil {
-		return err
-	}
-	for i := range page {
-		m := &page[i]
-		if !shown[m.Supersedes] {
-			m.Supersedes = ""
-		}
-		if !shown[m.SupersededBy] {
-			m.SupersededBy = ""
-		}
-		m.Provenance.Sources = slices.DeleteFunc(m.Provenance.Sources, func(r schema.Ref) bool {
-			may, exists := shown[strings.TrimPrefix(r.Ref, memorySource)]
-			return strings.HasPrefix(r.Ref, memorySource) && exists && !may
-		})
-	}
-	return nil
-}
-
-// memorySource begins the reference of a source that is a memory.
-const memorySource = "memory:"
-
-// sourceIDs returns the ids of the memories among the sources of a record.
-func sourceIDs(m schema.MemoryRecord) []string {
-	var out []string
-	for _, r := range m.Provenance.Sources {
-		if id, ok := strings.CutPrefix(r.Ref, memorySource); ok {
-			out = append(out, id)
-		}
-	}
-	return out
-}
-
 // listQuery builds the query of a list from the filter.
 func listQuery(f pg.Filter, page pg.Page) (string, pg.Params, error) {
 	var p pg.Params
 	var query, id string
-	related := toSeen(listLooks(f, &p))
+	pr := f.Principal
+	may := mayLook(p.Add(pr.Agent), p.Add(pr.Project), p.Add(pg.ReadGrants(pr)),
+		p.Add(pg.SensitivitiesUpTo(f.MaxSensitivity)))
 	if f.AsOf == nil {
 		id = "m.id"
 		query = `
-	SELECT ` + commit.RecordColumnsAsOf("", related, "") + commit.RecordTables + `
+	SELECT ` + columnsSeen("", may, may) + commit.RecordTables + `
 	WHERE ` + f.Where("m", &p)
 	} else {
 		id = "c.id"
 		at := p.Add(f.AsOf.UTC())
 		query = `
-	SELECT ` + commit.RecordColumnsAsOf(at, related, "") + tablesAsOf(at) + `
+	SELECT ` + columnsSeen(at, may, may) + tablesAsOf(at) + `
 	WHERE ` + pg.WasLive + `
 		AND ` + f.Visible("c", &p) + `
 		AND ` + f.Visible("m", &p) + f.Narrowed("m", &p)
