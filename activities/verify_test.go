@@ -70,7 +70,7 @@ func TestVerificationWhileOthersWrite(t *testing.T) {
 	w.exec(`DELETE FROM index_outbox`)
 	require.NoError(t, q.Apply(ctx, g, "t", vector.Changes{Upserts: []vector.Point{{MemoryID: ids[0], Version: 1,
 		Vector: embedded(t, "A memory whose point is lost.")}, {MemoryID: uuid.New(), Version: 1,
-		Vector: embedded(t, "Nobody remembers this.")}}}))
+		Vector: embedded(t, "No one remembers this.")}}}))
 	_, err = verify(q)
 	require.ErrorContains(t, err, "memories to find")
 	_, err = w.owner.Exec(ctx,

@@ -14,7 +14,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// The log has one JSON object a line, also for what libraries report, such as spans that nobody receives.
+// The log has one JSON object a line, also for what libraries report, such as spans that no one receives.
 func TestTheLogIsJSON(t *testing.T) {
 	t.Parallel()
 	at := newPlace(t, testkit.DatabaseURL(t))

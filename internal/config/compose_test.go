@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A setting that the compose file does not pass on has no effect in its worker, and nobody is told: payloads would be
+// A setting that the compose file does not pass on has no effect in its worker, and no one is told: payloads would be
 // stored in clear although MNEME_PAYLOAD_KEY is set.
 func TestTheComposeFilePassesEverySettingOn(t *testing.T) {
 	t.Parallel()

@@ -60,7 +60,7 @@ func Compare(earlier, later frame.Frame) Relation {
 		return Relation{}
 	}
 	if m.strangers {
-		return surest(handed(a, b), mended(a, b))
+		return surest(handed(a, b), repaired(a, b))
 	}
 	if otherModifier(a, b) || otherOne(a, b) {
 		return Relation{}
@@ -71,7 +71,7 @@ func Compare(earlier, later frame.Frame) Relation {
 	}
 	if r.Certainty < Likely {
 		r = surest(r, handed(a, b), recovered(a, b), moved(a, b), equated(a, b), replaced(a, b), arrived(a, b),
-			mended(a, b), over(a, b),
+			repaired(a, b), over(a, b),
 			parallel(a, b), recolored(a, b))
 	}
 	if a.Hedged || b.Hedged || b.Undecided || r.Why == WhyCue && otherSense(a, b) {

@@ -105,8 +105,8 @@ func undergone(f frame.Frame) (frame.Frame, bool) {
 	return f, true
 }
 
-// mended compares a state with a deed that ended it: "the boiler is broken", "the plumber fixed the boiler".
-func mended(a, b frame.Frame) Relation {
+// repaired compares a state with a deed that ended it: "the boiler is broken", "the plumber fixed the boiler".
+func repaired(a, b frame.Frame) Relation {
 	if g, ok := undergone(b); ok && !frame.Strangers(a, g) && !b.Hedged && !b.Undecided {
 		return surest(recovered(a, g), arrived(a, g))
 	}

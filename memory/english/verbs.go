@@ -18,7 +18,7 @@ var ChangeVerbs = Stems(
 		"furnish schedule price title classify group size structure phrase program type"),
 )
 
-// again returns verbs with the prefix for doing something anew: "repaint".
+// again returns verbs with the prefix for doing something again: "repaint".
 func again(verbs string) string {
 	out := ""
 	for v := range strings.FieldsSeq(verbs) {

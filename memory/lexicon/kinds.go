@@ -1,11 +1,8 @@
 package lexicon
 
 import (
-	"bytes"
-	"compress/gzip"
 	_ "embed"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,11 +30,7 @@ var kinds = sync.OnceValue(func() *kindTable {
 // readKinds unpacks the table. It has three parts of lines, with an empty line between two: words with their kinds,
 // words with the kinds that they name, and plurals with their singulars.
 func readKinds(packed []byte) (*kindTable, error) {
-	z, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		return nil, err
-	}
-	data, err := io.ReadAll(z)
+	data, err := unpack(packed)
 	if err != nil {
 		return nil, err
 	}

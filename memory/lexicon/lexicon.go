@@ -40,11 +40,7 @@ var words = sync.OnceValue(func() *table {
 // read unpacks a table. It consists of the numbers of words, of dimensions and of bytes of the words, the words, one
 // per line, and four bits per component, where 8 stands for zero.
 func read(packed []byte) (*table, error) {
-	z, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		return nil, err
-	}
-	data, err := io.ReadAll(z)
+	data, err := unpack(packed)
 	if err != nil {
 		return nil, err
 	}
@@ -75,6 +71,15 @@ func read(packed []byte) (*table, error) {
 		t.lengths[i] = float32(math.Sqrt(float64(sum)))
 	}
 	return t, nil
+}
+
+// unpack returns the content of an embedded file.
+func unpack(packed []byte) ([]byte, error) {
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(z)
 }
 
 func (t *table) at(rank int32) []int8 {

@@ -32,7 +32,7 @@ import (
 //
 // A suffix takes a part of a path: .dir the directory, .parent the directory above it, .base the last element, .stem
 // the last element without its extension, .bare the path without its extension, .rel the path relative to working_dir,
-// .after.N the path without its first N elements. The suffix .user takes what stands before the @ of an address.
+// .after.N the path without its first N elements. The suffix .user takes the part before the @ of an address.
 const FromCaller = ""
 
 const (

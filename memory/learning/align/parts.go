@@ -14,7 +14,7 @@ const (
 )
 
 // divided adds parts of values that a command may have although no tool prints them alone: a path without its first
-// elements (.after.N), and what stands before the @ of an address (.user).
+// elements (.after.N), and the part before the @ of an address (.user).
 func (k Known) divided() {
 	for _, name := range slices.Sorted(maps.Keys(k)) {
 		value := k[name]
@@ -43,7 +43,7 @@ func (k Known) divided() {
 	}
 }
 
-// UserOf returns what stands before the @ of an address such as user@example.com.
+// UserOf returns the part before the @ of an address such as user@example.com.
 func UserOf(value string) (string, bool) {
 	user, domain, ok := strings.Cut(value, "@")
 	return user, ok && len(user) >= minWithin && strings.Contains(domain, ".") && !strings.ContainsAny(domain, "@/:") &&

@@ -6,7 +6,7 @@ WORDNET  the directory with index.noun, data.noun and cntlist.rev of Debian's pa
 WORDS    words.bin, which make_lexicon.py wrote
 OUT      kinds.bin
 
-kinds.bin has a line for each word that is a noun of WordNet or stands in kinds.txt: the word, and the kinds that it
+kinds.bin has a line for each word that is a noun of WordNet or is in kinds.txt: the word, and the kinds that it
 belongs to, as numbers. After an empty line it has the words that name a kind, with the numbers of their kinds. Kinds
 with more than LARGEST words say little and are left out, as are kinds with fewer than two. The third part has the
 plurals of such words, each with its singular.
