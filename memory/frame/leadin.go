@@ -152,12 +152,14 @@ func (r *reader) causative() {
 			!whom.Is("me", "us") && !(whom.Cap && !whom.Poss) {
 			continue
 		}
+		verb := i + 2
 		if next.Low == "to" {
-			next = r.ts[i+3]
+			verb++
+			next = r.ts[verb]
 		}
 		if english.IsVerb(next) && !english.PastTense(next) && !english.ThirdPerson(next.Low) && !english.IsAux(next) &&
 			!english.EndsGerund(next) {
-			r.ts = slices.Concat(r.ts[i+1:i+2], r.ts[slices.Index(r.ts, next):])
+			r.ts = slices.Concat(r.ts[i+1:i+2], r.ts[verb:])
 			r.Cue = max(r.Cue, CueNow)
 			return
 		}

@@ -253,12 +253,14 @@ func disjointWays(a, b []way) bool {
 
 // Apart reports whether two texts can both be true: they are about different days or things, or the later one is an
 // addition, a single case, hypothetical, or what another person thinks.
-func Apart(earlier, later Text) bool {
+func Apart(earlier, later Text) bool { return unlike(&earlier, &later) || apart(&earlier, &later) }
+
+// apart is Apart without what unlike excludes.
+func apart(earlier, later *Text) bool {
 	a, b := earlier.places, later.places
 	return b.also && later.cue < frame.CueChange || a.also && later.cue < frame.CueNow ||
 		b.instance && !a.instance || b.imagined && !a.imagined ||
-		unlike(&earlier, &later) ||
-		otherDays(&earlier, &later) || conflict(a.qualifiers, b.qualifiers) ||
+		otherDays(earlier, later) || conflict(a.qualifiers, b.qualifiers) ||
 		conflict(a.names, b.names) ||
 		slices.ContainsFunc(a.within, func(x modified) bool {
 			return slices.ContainsFunc(b.within, func(y modified) bool {

@@ -44,15 +44,20 @@ var (
 	attitudes  = english.Stems("want wish hope dream imagine consider joke wonder fantasize contemplate pretend love")
 	opinions   = english.Stems("think claim believe suggest recommend argue guess reckon assume joke")
 	sayings    = english.Stems("say ask tell insist write advise warn mention")
-	invariable = english.Words("put cut let set hit shut quit split spread reset")
+	invariable = english.Words("put cut let set quit") // besides english.PastAsPresent
 	otherOnes  = english.Words("other another second others former previous old ex")
 )
 
-// resulting has verbs that leave things in another state: the kinds of verbs that WordNet calls change, possession,
-// motion and social.
-var resulting = english.Words(`gave sold donated bought acquired received lost finished destroyed removed demolished
+// resultingVerbs leave things in another state: the kinds of verbs that WordNet calls change, possession, motion and
+// social.
+const resultingVerbs = `gave sold donated bought acquired received lost finished destroyed removed demolished
 	died killed fixed repaired closed opened broke built married divorced hired fired elected appointed graduated
-	moved left arrived returned signed cancelled replaced started stopped joined installed collected delivered`)
+	moved left arrived returned signed cancelled replaced started stopped joined installed collected delivered`
+
+var (
+	resulting     = english.Words(resultingVerbs)
+	nearResulting = resemblanceTo(resultingVerbs)
+)
 
 // aspectOf reads the verbs of the sentences of a text.
 func aspectOf(sentences []frame.Sentence) aspect {
@@ -124,7 +129,7 @@ func happened(ts []english.Token, i int) (done, verb bool) {
 		t.Low == "used" {
 		return false, false
 	}
-	past := english.PastTense(t) || invariable[t.Low] && i > 0 && !before.Is("to", "i", "we", "you", "they", "not") &&
+	past := english.PastTense(t) || (invariable[t.Low] || english.PastAsPresent(t)) && i > 0 && !before.Is("to", "i", "we", "you", "they", "not") &&
 		!english.IsAux(before)
 	if english.IsAux(t) && !(t.Low == "had" && i+1 < len(ts) && begins(ts[i+1])) {
 		return false, false
@@ -148,11 +153,7 @@ func nearestVerb(low string) float64 {
 	if resulting[low] {
 		return 1
 	}
-	p, best := lexicon.PlaceOf(low), 0.0
-	for w := range resulting {
-		best = max(best, p.Similarity(lexicon.PlaceOf(w)))
-	}
-	return best
+	return nearResulting().of(lexicon.PlaceOf(low))
 }
 
 // determiners returns the determiner of each word.

@@ -99,11 +99,8 @@ func (q Question) Successions(texts []Text, least float64, follows func(i, j int
 	answers := q.answers(texts)
 	var out []Succession
 	answers.pairs(follows, func(i, j int, r ruling) {
-		if r.unlike || answers.logits[j] < strayLogit && !joined(&texts[answers.order[i]], &texts[answers.order[j]]) {
-			return
-		}
 		p := probability(succession.logit(answers.measures(i, j, r)))
-		if r.certainty == change.Sure && !r.apart {
+		if r.certainty == change.Sure {
 			p = max(p, SureByRules)
 		}
 		if p >= least {
@@ -132,12 +129,10 @@ type ruling struct {
 	restates  bool             // the later restates the earlier, perhaps with more details
 	strangers bool             // they are about different owners
 	apart     bool             // both can be true: see Apart
-	unlike    bool             // the later is certainly no later answer: see unlike
 }
 
 func rule(earlier, later *Text) ruling {
-	out := ruling{restates: sameWords(earlier, later), apart: Apart(*earlier, *later),
-		unlike:    unlike(earlier, later),
+	out := ruling{restates: sameWords(earlier, later), apart: apart(earlier, later),
 		strangers: len(earlier.Frames) > 0 && len(later.Frames) > 0}
 	for _, f := range earlier.Frames {
 		for _, g := range later.Frames {
@@ -208,7 +203,11 @@ func (a answers) pairs(follows func(i, j int) bool, yield func(i, j int, r rulin
 			if i == j || !follows(x, y) {
 				continue
 			}
-			if r := rule(&a.texts[x], &a.texts[y]); !r.restates {
+			earlier, later := &a.texts[x], &a.texts[y]
+			if unlike(earlier, later) || a.logits[j] < strayLogit && !joined(earlier, later) {
+				continue
+			}
+			if r := rule(earlier, later); !r.restates {
 				yield(i, j, r)
 			}
 		}

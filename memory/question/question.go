@@ -52,7 +52,7 @@ var originalCues = english.Words("original originally initial initially")
 
 // Read parses a question.
 func Read(text string) Question {
-	text = norm.NFC.String(text) // as in ReadText: the forms of an accent are the same letter
+	text = norm.NFC.String(text) // as in ReadText
 	ts := english.Tokenize(strings.TrimSpace(text))
 	asOccupation(ts)
 	q := Question{Value: asksValue(text), kind: askedKind(ts)}

@@ -173,18 +173,30 @@ func (q *Question) readWords(ts []english.Token, dated []bool) {
 	}
 }
 
-// namesKind reports whether the word at i of a question is the kind of the answer: "which instrument", "what kind of
-// sport", "what board game", "what is my brother's job". Other words have members too, which say little: "time",
-// "plan".
-func namesKind(ts []english.Token, i int) bool {
-	asks := func(at int) bool { return at >= 0 && ts[at].Is("what", "which") }
-	switch {
-	case asks(i - 1), asks(i-2) && english.IsContent(ts[i-1]):
-		return true
-	case i > 1 && ts[i-1].Low == "of":
-		return ts[i-2].Is("kind", "type", "sort")
+// AsksKind reports whether the words of a question, in lower case, are followed by the kind of the answer: "which",
+// "what kind of". The kind may be a compound, whose last word names it: "what board game".
+func AsksKind(before []string) bool {
+	n := len(before)
+	if n > 1 && before[n-1] == "of" {
+		return kindWords[before[n-2]]
 	}
-	return i > 2 && asks(0) && english.IsBe(ts[1]) && i+1 == len(ts) && (ts[i-1].Poss || ts[i-1].Is("my", "our", "your"))
+	return n > 0 && (before[n-1] == "what" || before[n-1] == "which")
+}
+
+var kindWords = english.Words("kind kinds type types sort sorts")
+
+// namesKind reports whether the word at i of a question is the kind of the answer, as in AsksKind or in "what is my
+// brother's job". Other words have members too, which say little: "time", "plan".
+func namesKind(ts []english.Token, i int) bool {
+	before := make([]string, 0, 3) // AsksKind needs two words, and the compound one
+	for _, t := range ts[max(0, i-3):i] {
+		before = append(before, t.Low)
+	}
+	if AsksKind(before) || i > 0 && english.IsContent(ts[i-1]) && AsksKind(before[:len(before)-1]) {
+		return true
+	}
+	return i > 2 && ts[0].Is("what", "which") && english.IsBe(ts[1]) && i+1 == len(ts) &&
+		(ts[i-1].Poss || ts[i-1].Is("my", "our", "your"))
 }
 
 // add adds a content word, which may be a phrase of several parts.

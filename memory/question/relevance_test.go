@@ -1,6 +1,7 @@
 package question
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -42,6 +43,34 @@ func TestQuestionsAboutAnOccupation(t *testing.T) {
 		if got := Read(asked).Relevance(nurse); got >= 0.2 {
 			t.Errorf("%s %.2f", asked, got)
 		}
+	}
+}
+
+func TestTheKindThatAQuestionAsksFor(t *testing.T) {
+	t.Parallel()
+	for question, want := range map[string]bool{
+		"Which sport does Ana play?":          true,
+		"What kinds of sports does Ana play?": true,
+		"What team sport does Ana play?":      true,
+		"What kind of team sport is it?":      true,
+		"What is Ana's sport?":                true,
+		"What does Ana say of the sport?":     false,
+		"Where is the sport on TV?":           false,
+	} {
+		got := slices.ContainsFunc(Read(question).words, func(c content) bool { return c.stem == "sport" && c.kind })
+		if got != want {
+			t.Errorf("%s %v", question, got)
+		}
+	}
+}
+
+func TestSpeakersInBothFormsOfAnAccentAreTheSame(t *testing.T) {
+	t.Parallel()
+	asked := Read("Where does Zo\u00eb live?")
+	composed := asked.Relevance(ReadText("I live in Lyon.", "Zo\u00eb"))
+	decomposed := asked.Relevance(ReadText("I live in Lyon.", "Zoe\u0308"))
+	if composed != decomposed {
+		t.Errorf("%v %v", composed, decomposed)
 	}
 }
 

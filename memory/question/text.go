@@ -2,11 +2,8 @@ package question
 
 import (
 	"maps"
-	"math"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"golang.org/x/text/unicode/norm"
 
@@ -51,7 +48,8 @@ type content struct {
 
 // ReadText parses a text. who is the speaker, or "" if unknown.
 func ReadText(text, who string) Text {
-	frames, read := frame.ReadSentences(norm.NFC.String(text), norm.NFC.String(who))
+	text, who = norm.NFC.String(text), norm.NFC.String(who) // the forms of an accent are the same letter
+	frames, read := frame.ReadSentences(text, who)
 	t := Text{Frames: frames, vocabulary: vocabularyOf(read, who, frames), typed: map[frame.Kind][]string{}}
 	values := t.sumUp()
 	t.aspect = aspectOf(read)
@@ -129,14 +127,8 @@ func (t *Text) readWords(s frame.Sentence, values, seen map[string]bool) {
 
 // changing has words of change. current has words that contrast the present with the past.
 var (
-	changing = sync.OnceValue(func() (out []lexicon.Place) {
-		for w := range strings.FieldsSeq(`changed switched replaced moved swapped stopped quit cancelled increased
-			reduced`) {
-			out = append(out, lexicon.PlaceOf(w))
-		}
-		return out
-	})
-	current = english.Words(`
+	changing = resemblanceTo("changed switched replaced moved swapped stopped quit cancelled increased reduced")
+	current  = english.Words(`
 		now today nowadays currently lately recently new latest again back until instead rather than no
 		not never anymore any more longer without from since already still thesedays nolonger fromnowon asof afterall
 		insteadof ratherthan`)
@@ -148,29 +140,8 @@ func (t *Text) noteChange(w english.Token) {
 		english.Auxiliaries[w.Low] {
 		return
 	}
-	t.change = max(t.change, changeOf(lexicon.PlaceOf(w.Low)))
+	t.change = max(t.change, changing().of(lexicon.PlaceOf(w.Low)))
 }
-
-// changeOf returns the similarity of a word to the nearest word of change, or 0 if the word is unknown. It is computed
-// once for each word.
-func changeOf(p lexicon.Place) float64 {
-	if p < 0 {
-		return 0
-	}
-	known := &changes()[p]
-	if bits := known.Load(); bits != 0 {
-		return math.Float64frombits(bits - 1)
-	}
-	near := 0.0
-	for _, c := range changing() {
-		near = max(near, p.Similarity(c))
-	}
-	known.Store(math.Float64bits(near) + 1)
-	return near
-}
-
-// changes has, for each place of the lexicon, the bits of changeOf plus one; 0 if they are not known yet.
-var changes = sync.OnceValue(func() []atomic.Uint64 { return make([]atomic.Uint64, lexicon.Places()) })
 
 // contentOf returns a content word with its weight, by rarity.
 func contentOf(low, stem string) content {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mneme/mneme/memory/lexicon"
 	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/memory/question"
 )
 
 // StageExpand is keyword expansion. It is part of the text and hints channels, but has its own switch.
@@ -16,11 +17,11 @@ const StageExpand = "expand_query"
 // Constants of keyword expansion.
 const (
 	expansionShare  = 0.5 // factor for the weight of an added word
-	maxExpansions   = 24  // words added to one query
+	maxExpansions   = 24  // other forms and similar words added to one query
 	maxExpandedOver = 64  // words of a query that are considered
 	minNearness     = 0.5 // least similarity of a synonym
 	minRarity       = 0.7 // least rarity of a word that gets synonyms
-	maxMembers      = 40  // words of a kind that a question asks for
+	maxMembers      = 40  // words of a kind added to one query as well
 	minKindRarity   = 0.4 // least rarity of a word that names a kind
 )
 
@@ -63,7 +64,7 @@ func ExpandQuery(query string) string {
 // kindAsked returns the words of the kind that a question asks for: "which instrument", "what kind of board game".
 func kindAsked(said []string) []string {
 	for i := range said {
-		if !asksKind(said[:i]) {
+		if !question.AsksKind(said[:i]) {
 			continue
 		}
 		var members []string
@@ -80,18 +81,6 @@ func kindAsked(said []string) []string {
 		}
 	}
 	return nil
-}
-
-// asksKind reports whether words of a question are followed by the kind of the answer: "which", "what kind of".
-func asksKind(before []string) bool {
-	n := len(before)
-	switch {
-	case n == 0:
-		return false
-	case before[n-1] == "of" && n > 1:
-		return slices.Contains([]string{"kind", "kinds", "type", "types", "sort", "sorts"}, before[n-2])
-	}
-	return before[n-1] == "which" || before[n-1] == "what"
 }
 
 // isNamed reports whether a word is capitalized in a query: then it is probably a name, which has no synonyms.

@@ -52,22 +52,22 @@ func main() {
 	missed := flag.String("missed", "", "only print the successions of this half that the weights of now miss")
 	flag.Parse()
 	tenants := slices.DeleteFunc(changes.Generate(1, 1), func(t changes.Tenant) bool { return t.HeldOut && !*heldOut })
-	for file, half := range map[string]string{*scenarios: changes.Scenarios, *tests: testHalf} {
-		if file == "" {
+	for _, more := range []struct{ file, half string }{{*scenarios, changes.Scenarios}, {*tests, testHalf}} {
+		if more.file == "" {
 			continue
 		}
-		text, err := os.ReadFile(file)
+		text, err := os.ReadFile(more.file)
 		if err != nil {
 			log.Fatal(err)
 		}
-		more, err := changes.FromScenarios(1, string(text))
+		read, err := changes.FromScenarios(1, string(text))
 		if err != nil {
 			log.Fatal(err)
 		}
-		for i := range more {
-			more[i].Half = half
+		for i := range read {
+			read[i].Half = more.half
 		}
-		tenants = append(tenants, more...)
+		tenants = append(tenants, read...)
 	}
 	if *missed != "" {
 		printMissed(tenants, *missed)

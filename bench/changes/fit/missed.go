@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -71,7 +72,7 @@ func printMissed(tenants []changes.Tenant, half string) {
 		}
 	}
 	for _, list := range [][]line{missed, wrong} {
-		slices.SortFunc(list, func(a, b line) int { return int(math.Copysign(1, a.z-b.z)) })
+		slices.SortFunc(list, func(a, b line) int { return cmp.Compare(a.z, b.z) })
 		fmt.Println(len(list))
 		for _, l := range list {
 			fmt.Println(l.text)

@@ -49,6 +49,13 @@ func elsewhere(a trace.Attempt, now Situation, elements bool) trace.Attempt {
 	marks := figures(a.Problem, present, now.Error)
 	known := longestFirst(marks)
 	var there string // the value in the place of the present error, if it has one
+	// An element of a path that the present error has as well, such as lib, does not vary.
+	stays := func(part string) bool {
+		if strings.Contains(there, "/") {
+			return slices.Contains(strings.Split(there, "/"), part)
+		}
+		return hasWord(strings.ReplaceAll(now.Error, "."+part, ""), part)
+	}
 	mark := func(text string) {
 		if user, ok := align.UserOf(text); ok { // a command may have the user alone
 			marks[user] = marked(user)
@@ -64,12 +71,7 @@ func elsewhere(a trace.Attempt, now Situation, elements bool) trace.Attempt {
 			if len(part) < minMark || !strings.ContainsFunc(part, unicode.IsLetter) {
 				continue
 			}
-			// An element of a path that the present error has as well, such as lib, does not vary.
-			stays := hasWord(strings.ReplaceAll(now.Error, "."+part, ""), part)
-			if strings.Contains(there, "/") {
-				stays = slices.Contains(strings.Split(there, "/"), part)
-			}
-			if part == text || elements && !stays {
+			if part == text || elements && !stays(part) {
 				if marks[part] = replaceWords(part, known, marks); marks[part] == part {
 					marks[part] = marked(part)
 				}

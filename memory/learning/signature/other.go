@@ -36,17 +36,20 @@ func otherValues(lines []scoredLine, line string, of Signature) []Value {
 			silent = append(silent, l.text)
 		}
 	}
-	var numbers []Value
-	for _, l := range slices.Concat(telling, silent) { // first, because a record keeps only the first values
-		for _, v := range read(l).Values {
+	chosen := slices.Concat(telling, silent)
+	found := make([][]Value, len(chosen))
+	for i, l := range chosen {
+		found[i] = read(l).Values
+		for _, v := range found[i] { // digests first, because a record keeps only the first values
 			if v.Kind == Hex && len(v.Text) >= leastDigest && len(out) < maxValues && !slices.Contains(of.Values, v) &&
 				!slices.Contains(out, v) {
 				out = append(slices.Clip(out), v)
 			}
 		}
 	}
-	for _, l := range slices.Concat(telling, silent) {
-		values := read(l).Values
+	var numbers []Value
+	for i, l := range chosen {
+		values := found[i]
 		if m := excerpt.FindStringSubmatch(l); m != nil {
 			values = append(values, Value{Line, m[1]})
 		}
