@@ -82,6 +82,9 @@ func RecordColumnsAsOf(at, related, sourced string) string {
 		Replace(recordTemplate)
 }
 
+// ReasonPlace is where RecordColumns ends the object of a relation r. An expression that begins with || may replace it.
+const ReasonPlace = "/*reason*/"
+
 // recordTemplate names each column as the field of RecordRow that it fills.
 const recordTemplate = `
 	m.id, coalesce(m.external_id, '') AS external_id,
@@ -111,7 +114,7 @@ const recordTemplate = `
 	coalesce((
 		SELECT jsonb_agg(
 			jsonb_build_object('predicate', r.predicate, 'target_id', r.target_id, 'weight', r.weight,
-				'reason', r.reason)
+				'reason', r.reason)/*reason*/
 			ORDER BY r.predicate, r.target_id)
 		FROM memory_links r
 		WHERE r.tenant = m.tenant AND r.source_id = m.id/*relations*/), '[]') AS relations`

@@ -12,11 +12,11 @@ import "github.com/mneme/mneme/store/pg"
 type Search struct {
 	*pg.DB
 
-	hubs        hubDegrees     // for dampening hubs
-	hints       vocabulary     // lexemes of the words in hints
-	busy        busyTenants    // for the plans of vector searches
-	busyByWords busyTenants    // for the plans of large tenants' searches by words
-	english     englishTenants // tenants without other languages
+	hubs        tenantCache[int64]    // for dampening hubs
+	hints       vocabulary            // lexemes of the words in hints
+	busy        busyTenants           // for the plans of vector searches
+	busyByWords busyTenants           // for the plans of large tenants' searches by words
+	english     tenantCache[struct{}] // tenants without other languages
 }
 
 // New returns a Search on a database.

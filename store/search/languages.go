@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -92,7 +91,8 @@ func (s *Search) readTexts(ctx context.Context, tenant string, texts []string, d
 	corpus *rank.Corpus) ([]readText, error) {
 	var out []readText
 	b := s.NewQueryBatch(ctx, tenant, pg.PlanOnce)
-	simple := !differ && s.english.only(tenant, time.Now()) // what nearly all texts are, and twice as fast
+	_, english := s.english.get(tenant, time.Now())
+	simple := english && !differ // what nearly all texts are, and twice as fast
 	if simple {
 		b.Queue(lexemesSQL, pg.Args{"tenant": tenant, "texts": texts}).Query(func(rows pgx.Rows) error {
 			lexemes, err := scanLexemes(rows, len(texts))
@@ -111,37 +111,14 @@ func (s *Search) readTexts(ctx context.Context, tenant string, texts []string, d
 		return nil, err
 	}
 	if !simple && len(out[0].words) > 0 && out[0].others == 0 {
-		s.english.note(tenant, time.Now())
+		s.english.put(tenant, struct{}{}, time.Now().Add(englishKept))
 	}
 	return out, nil
 }
 
-// Bounds of englishTenants.
-const (
-	englishKept = 10 * time.Second // for so long the first memory in another language may not be found by its words
-	englishMost = 10_000           // tenants
-)
-
-// englishTenants remembers for a short time which tenants have memories in English only. The zero value is ready.
-type englishTenants struct {
-	mu    sync.Mutex
-	until map[string]time.Time
-}
-
-func (e *englishTenants) only(tenant string, now time.Time) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return now.Before(e.until[tenant])
-}
-
-func (e *englishTenants) note(tenant string, now time.Time) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.until == nil || len(e.until) >= englishMost {
-		e.until = map[string]time.Time{}
-	}
-	e.until[tenant] = now.Add(englishKept)
-}
+// englishKept is how long a tenant is taken to have memories in English only. For so long the first memory in another
+// language may not be found by its words.
+const englishKept = 10 * time.Second
 
 // englishTexts returns texts that were read in English, as scanTexts does.
 func englishTexts(lexemes [][]rank.Lexeme) []readText {

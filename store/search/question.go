@@ -57,11 +57,16 @@ func (s *Search) Analyse(ctx context.Context, tenant string, w Wording) (Questio
 	}
 	q.busy = q.isLarge() && s.busyByWords.search(tenant)
 	q.query, q.expansion, q.vocabulary = found[0].english(), found[2].english(), known
-	asked := found[1]
-	if keywords == "" {
-		asked = found[0]
+	asked := found[0]
+	q.keywords = q.query
+	if keywords != "" {
+		asked = found[1]
+		q.keywords = asked.english()
 	}
-	q.keywords, q.texts = asked.english(), asked.inAllLanguages()
+	q.texts = q.keywords
+	if asked.others > 0 {
+		q.texts = asked.inAllLanguages()
+	}
 	if !cached {
 		q.vocabulary = found[3].english()
 		s.hints.put(q.vocabulary)

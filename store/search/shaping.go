@@ -3,7 +3,6 @@ package search
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -309,39 +308,9 @@ func (s *Search) HubDegree(ctx context.Context, tenant string, now time.Time) (i
 		return 0, fmt.Errorf("read degrees: %w", err)
 	}
 	degree := rank.HubDegree(degrees)
-	s.hubs.put(tenant, degree, now)
+	s.hubs.put(tenant, degree, now.Add(hubDegreeKept))
 	return degree, nil
 }
 
-// Bounds of hubDegrees.
-const (
-	hubDegreeKept  = 10 * time.Minute
-	hubDegreesMost = 10_000 // tenants
-)
-
-// hubDegrees caches tenants' hub degrees, which change slowly. The zero value is ready.
-type hubDegrees struct {
-	mu    sync.Mutex
-	known map[string]hubDegree
-}
-
-type hubDegree struct {
-	degree int64
-	until  time.Time
-}
-
-func (h *hubDegrees) get(tenant string, now time.Time) (int64, bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	at, ok := h.known[tenant]
-	return at.degree, ok && now.Before(at.until)
-}
-
-func (h *hubDegrees) put(tenant string, degree int64, now time.Time) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.known == nil || len(h.known) >= hubDegreesMost {
-		h.known = map[string]hubDegree{}
-	}
-	h.known[tenant] = hubDegree{degree, now.Add(hubDegreeKept)}
-}
+// hubDegreeKept is how long a tenant's hub degree is cached. It changes slowly.
+const hubDegreeKept = 10 * time.Minute
