@@ -140,12 +140,19 @@ func (r *reader) key(name string) []byte {
 	if v == "" {
 		return nil
 	}
-	key, err := base64.StdEncoding.DecodeString(v)
-	if err != nil || len(key) != 32 {
+	key, ok := decodeKey(v)
+	if !ok {
 		r.problems = append(r.problems, name+" must be 32 bytes in base64")
-		return nil
 	}
 	return key
+}
+
+func decodeKey(v string) (key []byte, ok bool) {
+	key, err := base64.StdEncoding.DecodeString(v)
+	if err != nil || len(key) != 32 {
+		return nil, false
+	}
+	return key, true
 }
 
 // keys reads keys of 32 bytes in base64, separated by commas.
@@ -155,8 +162,8 @@ func (r *reader) keys(name string) (out [][]byte) {
 		if v == "" {
 			continue
 		}
-		key, err := base64.StdEncoding.DecodeString(v)
-		if err != nil || len(key) != 32 {
+		key, ok := decodeKey(v)
+		if !ok {
 			r.problems = append(r.problems, name+" must be keys of 32 bytes in base64, separated by commas")
 			return nil
 		}

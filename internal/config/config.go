@@ -332,12 +332,12 @@ func (c Config) DialTemporal(
 	return dialed, nil
 }
 
-// namespace returns the namespace that DialTemporal uses. It may come from a profile in a file of Temporal's. A file
-// that cannot be read is an error of DialTemporal.
+// namespace returns the namespace that DialTemporal uses if TemporalEnv is nil. It may come from a profile in a file of
+// Temporal's. A file that cannot be read is an error of DialTemporal.
 func namespace() string {
 	profile, err := envconfig.LoadClientConfigProfile(envconfig.LoadClientConfigProfileOptions{})
 	if err != nil {
-		return cmp.Or(os.Getenv("TEMPORAL_NAMESPACE"), client.DefaultNamespace)
+		profile.Namespace = os.Getenv("TEMPORAL_NAMESPACE")
 	}
 	return cmp.Or(profile.Namespace, client.DefaultNamespace)
 }
