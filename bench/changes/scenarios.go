@@ -74,7 +74,8 @@ func FromScenarios(seed uint64, text string) ([]Tenant, error) {
 			c.B = g.say(parts[2], "", g.IntN(sessions))
 			g.t.Coexisting = append(g.t.Coexisting, c)
 		default:
-			return nil, fmt.Errorf("a scenario has 1 to 4 parts: %q", strings.Join(parts, " || "))
+			return nil, fmt.Errorf("a scenario has 1, 3 or 4 parts, or 2 of which the first is empty: %q",
+				strings.Join(parts, " || "))
 		}
 	}
 	var out []Tenant

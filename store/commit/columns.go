@@ -82,8 +82,9 @@ func RecordColumnsAsOf(at, related, sourced string) string {
 		Replace(recordTemplate)
 }
 
-// ReasonPlace is where RecordColumns ends the object of a relation r. An expression that begins with || may replace it.
-const ReasonPlace = "/*reason*/"
+// PlaceOfReason is where RecordColumns ends the object of a relation r. An expression that begins with || may replace
+// it.
+const PlaceOfReason = "/*reason*/"
 
 // recordTemplate names each column as the field of RecordRow that it fills.
 const recordTemplate = `

@@ -254,7 +254,7 @@ func exportSQL(shown condition) string {
 			WHERE o.tenant = r.tenant AND o.id = r.target_id AND NOT ` + shown("o") + `)
 			THEN '{"reason": ""}'::jsonb ELSE '{}' END`
 	}
-	record := strings.Replace(commit.RecordColumns, commit.ReasonPlace, reason, 1) // its relations have reasons too
+	record := strings.Replace(commit.RecordColumns, commit.PlaceOfReason, reason, 1) // its relations have reasons too
 	return strings.NewReplacer("/*record*/", record, "/*log*/", log, "/*history*/", history, "/*versions*/", versions,
 		"/*reason*/", reason).Replace(exportTemplate)
 }
