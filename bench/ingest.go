@@ -28,6 +28,10 @@ func (b *bench) ingest(ctx context.Context) error {
 
 	batches := slices.Collect(slices.Chunk(observations(b.observations), schema.MaxBatch))
 	runs := make([]client.WorkflowRun, len(batches))
+	stopProfile, err := b.startProfile(true, "ingest")
+	if err != nil {
+		return err
+	}
 	_, took, err := measure(4, len(batches), func(i int) error {
 		started, err := mneme.StartIngest(ctx, b.temporal, queue,
 			schema.IngestRequest{Principal: principal, Candidates: batches[i]})
@@ -37,6 +41,7 @@ func (b *bench) ingest(ctx context.Context) error {
 		runs[i] = started.Run
 		return started.Run.Get(ctx, nil)
 	})
+	stopProfile()
 	if err != nil {
 		return err
 	}

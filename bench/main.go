@@ -93,7 +93,8 @@ func main() {
 		"recall, both: prefix of the names of schemas that are kept for the next run and reused")
 	flag.StringVar(&b.answers, "answers", "",
 		"recall: write the answers to all questions to this file and measure nothing, to compare two programs")
-	flag.StringVar(&b.profile, "profile", "", "recall: write a processor profile of the recalls to this file")
+	flag.StringVar(&b.profile, "profile", "",
+		"ingest, recall: write processor profiles to files whose names begin with this")
 	flag.StringVar(&b.beamData, "beam", "../shared/data/beam-dev.jsonl",
 		"conversations of BEAM; that part is left out when they are absent")
 	flag.Parse()

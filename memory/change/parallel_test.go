@@ -125,15 +125,13 @@ func TestChangesByStructure(t *testing.T) {
 		t.Run(group.name, func(t *testing.T) {
 			for _, c := range group.changes {
 				r, _ := change.Best(frame.Read(c[0], ""), frame.Read(c[1], ""))
-				if r.Certainty < change.Likely || r.Change == change.Restates ||
-					question.ApartAs(question.Quote{Text: c[0]}, question.Quote{Text: c[1]}) {
+				if r.Certainty < change.Likely || r.Change == change.Restates || apart(c[0], c[1]) {
 					t.Errorf("no change: %q, %q: %+v", c[0], c[1], r)
 				}
 			}
 			for _, c := range group.apart {
 				r, _ := change.Best(frame.Read(c[0], ""), frame.Read(c[1], ""))
-				if r.Certainty >= change.Likely && !question.ApartAs(question.Quote{Text: c[0]},
-					question.Quote{Text: c[1]}) {
+				if r.Certainty >= change.Likely && !apart(c[0], c[1]) {
 					t.Errorf("both hold: %q, %q: %+v", c[0], c[1], r)
 				}
 			}
@@ -157,4 +155,8 @@ func TestAnotherOldValue(t *testing.T) {
 			t.Errorf("%q, %q: %+v", c.earlier, c.later, r)
 		}
 	}
+}
+
+func apart(earlier, later string) bool {
+	return question.Apart(question.ReadText(earlier, ""), question.ReadText(later, ""))
 }

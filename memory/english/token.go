@@ -206,7 +206,14 @@ func (c *stemCache) add(low, stem string) {
 }
 
 // HasDigit reports whether a word has a digit.
-func HasDigit(s string) bool { return strings.ContainsAny(s, "0123456789") }
+func HasDigit(s string) bool {
+	for i := range len(s) {
+		if '0' <= s[i] && s[i] <= '9' {
+			return true
+		}
+	}
+	return false
+}
 
 // maxAbbreviation is the length of the longest word of abbreviations, in bytes.
 const maxAbbreviation = 6

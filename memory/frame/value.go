@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/mneme/mneme/memory/english"
 )
@@ -78,7 +79,8 @@ var (
 		out["hundred"], out["dozen"], out["thousand"] = 100, 12, 1000
 		return out
 	}()
-	units = english.Stems(`second minute hour day week month year quarter ms millisecond sec min hr hrs fortnight sprint night`)
+	units = english.Stems(`second minute hour day week month year quarter ms millisecond sec min hr hrs fortnight sprint
+		night`)
 
 	dayparts = english.Words("morning mornings afternoon afternoons evening evenings night nights noon")
 
@@ -153,8 +155,44 @@ func TypedValues(ts []english.Token) []Value {
 	return out
 }
 
+// valueWords are the words without a digit or a symbol that can begin a value, except those that begin with "mid-".
+var valueWords = func() map[string]bool {
+	out := english.Words(`tomorrow tonight next end early late mid noon midday midnight half quarter once twice thrice
+		every each`)
+	for w := range months {
+		out[w] = true
+	}
+	for w := range monthsAb {
+		out[w], out[w+"t"] = true, true // "sept"
+	}
+	for w := range Weekdays {
+		out[w], out[w+"s"] = true, true
+	}
+	for w := range weekAb {
+		out[w] = true
+	}
+	for w := range numerals {
+		out[w] = true
+	}
+	return out
+}()
+
+// mayBegin reports whether a word can begin a value. Most words cannot, and trying each kind of value takes long.
+func mayBegin(low string) bool {
+	for i := range len(low) {
+		if c := low[i]; '0' <= c && c <= '9' || c == '@' || c == '/' || c == '%' || c == '#' || c == '.' || c == '$' ||
+			c >= utf8.RuneSelf { // € and £
+			return true
+		}
+	}
+	return valueWords[low] || strings.HasPrefix(low, "mid-")
+}
+
 // typedAt returns the value that starts at ts[i] and its number of tokens.
 func typedAt(ts []english.Token, i int) (Value, int) {
+	if !mayBegin(ts[i].Low) {
+		return Value{}, 0
+	}
 	if v, n := dateAt(ts, i); n > 0 {
 		return v, n
 	}
@@ -184,25 +222,29 @@ func typedAt(ts []english.Token, i int) (Value, int) {
 	if n := digitGroups(ts[i:]); n > 1 {
 		return Value{Kind: KindContact, Key: strings.ReplaceAll(textOfLow(ts[i:i+n]), " ", "")}, n
 	}
+	// The first and last characters exclude most patterns, which take long.
+	first, last := low[0], low[len(low)-1]
+	counts, letter := '0' <= first && first <= '9', 'a' <= last && last <= 'z'
 	switch {
-	case contactPattern.MatchString(low) && !isoPattern.MatchString(low):
+	case (counts || first == '+' || strings.ContainsAny(low, "@/.#")) && contactPattern.MatchString(low) &&
+		!isoPattern.MatchString(low):
 		return Value{Kind: KindContact, Key: low}, 1
 	case strings.HasSuffix(low, "%"):
 		return Value{Kind: KindPercent, Key: number(strings.TrimSuffix(low, "%")) + "%"}, 1
-	case unitPattern.MatchString(low):
+	case counts && letter && unitPattern.MatchString(low):
 		m := unitPattern.FindStringSubmatch(low)
 		return Value{Kind: KindDuration, Key: number(m[1]) + " " + unitKey(m[2])}, 1
-	case sizePattern.MatchString(low):
+	case counts && letter && sizePattern.MatchString(low):
 		m := sizePattern.FindStringSubmatch(low)
 		return Value{Kind: KindNumber, Key: number(m[1]) + m[2]}, 1
-	case amountPattern.MatchString(withoutPeriod(low)):
+	case (counts || strings.ContainsAny(low, "$€£")) && amountPattern.MatchString(withoutPeriod(low)):
 		n := 1
 		key := strings.Trim(withoutPeriod(low), "$€£")
 		if w := next(1); w == "million" || w == "thousand" || w == "billion" || currencies[w] {
 			key, n = key+" "+w, 2
 		}
 		return Value{Kind: KindAmount, Key: amountKey(key)}, n
-	case versionPattern.MatchString(low):
+	case (counts || first == 'v') && versionPattern.MatchString(low):
 		return Value{Kind: KindVersion, Key: strings.TrimPrefix(low, "v")}, 1
 	}
 	count, counted := numerals[low]
@@ -245,7 +287,7 @@ func oftenAt(ts []english.Token, i int) (Value, int) {
 	n := 1
 	switch t := ts[i]; {
 	case t.Is("once", "twice", "thrice"):
-	case (numerals[t.Low] > 0 || numberPattern.MatchString(t.Low)) && i+1 < len(ts) && ts[i+1].Low == "times":
+	case i+1 < len(ts) && ts[i+1].Low == "times" && (numerals[t.Low] > 0 || numberPattern.MatchString(t.Low)):
 		n = 2
 	case t.Is("every", "each") && i+1 < len(ts) && !ts[i+1].Is("day", "night", "hour", "time", "minute"):
 		k := i + 1

@@ -9,7 +9,6 @@ import (
 	"github.com/mneme/mneme/memory/change"
 	"github.com/mneme/mneme/memory/frame"
 	"github.com/mneme/mneme/memory/normalize"
-	"github.com/mneme/mneme/memory/question"
 	"github.com/mneme/mneme/memory/sensitive"
 	"github.com/mneme/mneme/schema"
 )
@@ -19,21 +18,21 @@ const OfferedNeighbors = 5
 
 // Offer returns the neighbours for a decision about a fact, best first. Neighbours that the fact seems to change come
 // before those that are only similar.
-func Offer(fact memory.Fact, found []memory.Neighbor) []memory.Neighbor {
+func Offer(texts *Readings, fact memory.Fact, found []memory.Neighbor) []memory.Neighbor {
 	if len(found) <= 1 {
 		return found
 	}
 	if len(fact.Content) > memory.MaxLatestChars {
 		return found[:min(len(found), OfferedNeighbors)]
 	}
-	said := frame.Read(fact.Content, fact.Speaker)
+	said := texts.statements(fact.Content, fact.Speaker)
 	changed := make(map[string]bool, len(found))
 	for _, n := range found {
 		if !changeable(fact, n) {
 			continue
 		}
-		r, _ := change.Best(frame.Read(n.Content, n.Who), said)
-		changed[n.ID] = reported(fact, said, r) && !holdBoth(n, fact)
+		r, _ := change.Best(texts.statements(n.Content, n.Who), said)
+		changed[n.ID] = reported(fact, said, r) && !texts.holdBoth(n, fact)
 	}
 	out := slices.Clone(found)
 	slices.SortStableFunc(out, func(a, b memory.Neighbor) int {
@@ -63,6 +62,7 @@ func FindChange(fact memory.Fact, neighbors []memory.Neighbor) (FoundChange, boo
 	if len(fact.Content) > memory.MaxLatestChars {
 		return FoundChange{}, false
 	}
+	var texts Readings
 	said := frame.Read(fact.Content, fact.Speaker)
 	if len(said) == 0 {
 		return FoundChange{}, false
@@ -79,7 +79,7 @@ func FindChange(fact memory.Fact, neighbors []memory.Neighbor) (FoundChange, boo
 		}
 		frames := frame.Read(n.Content, n.Who)
 		r, more := change.Best(frames, said)
-		if !reported(fact, said, r) || more || holdBoth(n, fact) {
+		if !reported(fact, said, r) || more || texts.holdBoth(n, fact) {
 			continue // a change would also affect its other statements, or both are true
 		}
 		hits = append(hits, hit{n, frames, r})
@@ -107,12 +107,6 @@ func FindChange(fact memory.Fact, neighbors []memory.Neighbor) (FoundChange, boo
 		out.Also = append(out.Also, h.neighbor.ID)
 	}
 	return out, true
-}
-
-// holdBoth reports whether a memory and a fact can both be true.
-func holdBoth(n memory.Neighbor, fact memory.Fact) bool {
-	return question.ApartAs(question.Quote{Text: n.Content, Who: n.Who}, question.Quote{Text: fact.Content,
-		Who: fact.Speaker})
 }
 
 // MayChange reports whether a fact may change a neighbour at all. It may not change an episode, which records past

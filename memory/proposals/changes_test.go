@@ -93,7 +93,8 @@ func TestMostChangedNeighborsAreOffered(t *testing.T) {
 		"The launch crew likes tea.", "A launch is a launch.", "The launch is planned for May 3."} {
 		found = append(found, neighbor(text, text, monday))
 	}
-	offered := proposals.Offer(memory.Fact{Content: "The launch slipped to June 10.", SaidAt: tuesday}, found)
+	fact := memory.Fact{Content: "The launch slipped to June 10.", SaidAt: tuesday}
+	offered := proposals.Offer(&proposals.Readings{}, fact, found)
 	require.Len(t, offered, proposals.OfferedNeighbors)
 	require.Equal(t, "The launch is planned for May 3.", offered[0].Content)
 }

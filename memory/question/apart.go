@@ -200,14 +200,6 @@ func otherDays(earlier, later *Text) bool {
 	return disjoint(earlier.onDays(), later.onDays())
 }
 
-// Quote is a text and who said it.
-type Quote struct{ Text, Who string }
-
-// ApartAs is Apart for texts that were not parsed yet.
-func ApartAs(earlier, later Quote) bool {
-	return Apart(ReadText(earlier.Text, earlier.Who), ReadText(later.Text, later.Who))
-}
-
 // unlike reports whether the later text is certainly no later answer to what the earlier one answers: it is not a fact,
 // an exception, or about another thing of the same kind.
 func unlike(earlier, later *Text) bool {

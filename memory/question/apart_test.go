@@ -51,6 +51,6 @@ func TestAnExceptionOrAnOpinionChangesNothing(t *testing.T) {
 		{"The rent is 900 euros.", "The landlord told us that the rent is 950 euros now.", false},
 		{"I live in Lyon.", "I moved from Lyon to Oslo yesterday.", false},
 	} {
-		require.Equal(t, c.want, ApartAs(Quote{Text: c.earlier}, Quote{Text: c.later}), c.later)
+		require.Equal(t, c.want, Apart(ReadText(c.earlier, ""), ReadText(c.later, "")), c.later)
 	}
 }

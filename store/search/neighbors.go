@@ -65,8 +65,9 @@ func (s *Search) Neighbors(ctx context.Context, owner schema.Principal, queries 
 		return nil, fmt.Errorf("find neighbours: %w", err)
 	}
 	out := make([][]memory.Neighbor, len(queries))
+	var texts proposals.Readings
 	for i := range queries {
-		out[i] = proposals.Offer(queries[i].Fact, search.ranked(i))
+		out[i] = proposals.Offer(&texts, queries[i].Fact, search.ranked(i))
 	}
 	return out, nil
 }

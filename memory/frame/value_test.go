@@ -1,0 +1,36 @@
+package frame
+
+import (
+	"math/rand/v2"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Every word that a pattern of values accepts is tried as the beginning of a value.
+func TestNoValueIsExcludedByItsCharacters(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 2))
+	alphabet := []rune("0123456789099..,,::--//kmhdsgbx@#%$€£+vqaprstnd")
+	found := map[int]int{}
+	for range 100_000 {
+		word := make([]rune, 1+r.IntN(6))
+		for i := range word {
+			word[i] = alphabet[r.IntN(len(alphabet))]
+		}
+		low := string(word)
+		for i, pattern := range []*regexp.Regexp{timePattern, hourPattern, isoPattern, ordinalPattern, amountPattern,
+			numberPattern, unitPattern, sizePattern, versionPattern, contactPattern, quarterPattern, yearPattern} {
+			if pattern.MatchString(low) {
+				require.True(t, mayBegin(low), low)
+				found[i]++
+			}
+		}
+	}
+	require.GreaterOrEqual(t, len(found), 9, "the words are of few kinds: %v", found)
+	for _, w := range []string{"may", "sept", "sundays", "sat", "dozen", "mid-june", "thrice", "quarter", "€5"} {
+		require.True(t, mayBegin(w), w)
+	}
+	require.False(t, mayBegin("launch"))
+}
