@@ -34,7 +34,7 @@ func readClauses(query string) []question.Question {
 // relevance estimates how likely the best candidates are to be about the question. If none is likely enough, the
 // answer is empty because nothing is known.
 //
-// Questions that are whole texts, tasks, and questions in other scripts are not parsed, so their answers have no
+// Questions that are whole texts, tasks, and questions in other languages are not parsed, so their answers have no
 // floor.
 func (q *query) relevance(
 	ctx context.Context,

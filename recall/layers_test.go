@@ -354,3 +354,32 @@ func TestIDsOnlySaysWhatIsKnown(t *testing.T) {
 		}
 	}
 }
+
+// Relevance is computed for English. An answer in another language has no floor.
+func TestTheFloorIsForQuestionsInEnglish(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	said := map[string]string{
+		"¿Dónde vivo?":                  "Vivo en Sevilla, cerca del río",
+		"Was ist meine Lieblingsfarbe?": "Meine Lieblingsfarbe ist Dunkelgrün",
+		"Quel âge a ma fille ?":         "Ma fille a sept ans depuis mardi",
+		"¿En qué trabaja mi hermana?":   "Lucía, mi hermana mayor, es enfermera",
+		"Wie heißt mein Hund?":          "Mein Hund Bello ist acht Jahre alt",
+		"¿Cómo se llama mi gato?":       "Tengo un gato negro, Trueno",
+		"Où habite Chloé ?":             "Chloé vit à Lille",
+		"Wann habe ich Geburtstag?":     "Ich bin am 3. Mai geboren",
+		"Wo wohnt Anna?":                "Anna zog letzten Monat nach Bremen",
+		"Waar werk ik?":                 "Ik werk sinds maart bij een bakkerij in Gent",
+		"Hvilken bil har jeg?":          "Jeg har en gammel bil, en blå Volvo",
+	}
+	for query, text := range said {
+		said[query] = w.remember(text).String()
+	}
+	for query, id := range said {
+		out := w.answer(schema.RecallRequest{Query: query})
+		require.False(t, out.Meta.Unknown, query)
+		require.Contains(t, ids(out), id, query)
+		require.Zero(t, out.Meta.Floor)
+	}
+	require.True(t, w.answer(schema.RecallRequest{Query: "Who built the pyramids?"}).Meta.Unknown)
+}

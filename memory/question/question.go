@@ -143,12 +143,11 @@ func asks(ts []english.Token) bool {
 		len(ts) > 3 && english.Prepositions[ts[0].Low] && english.QuestionWords[ts[1].Low]
 }
 
-// Readable reports whether a text is in the Latin script, the only one that this package reads.
+// Readable reports whether a text may be English, the only language that this package reads: it has only Latin letters,
+// and its frequent words are not those of another language.
 func Readable(text string) bool {
-	return !strings.ContainsFunc(text, func(r rune) bool {
-		return unicode.IsLetter(r) &&
-			!unicode.Is(unicode.Latin, r)
-	})
+	return !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r) }) &&
+		!english.IsForeign(text)
 }
 
 // maxClauses is the number of clauses into which a text is split. A text with more is not a question of a person, and
