@@ -383,3 +383,14 @@ func TestTheFloorIsForQuestionsInEnglish(t *testing.T) {
 	}
 	require.True(t, w.answer(schema.RecallRequest{Query: "Who built the pyramids?"}).Meta.Unknown)
 }
+
+// A version is found with and without its v.
+func TestAVersionIsFoundInBothForms(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	billing := w.remember("The billing service runs v4.17.2 since Monday")
+	search := w.remember("We pinned the search service to 9.3.1")
+	require.Equal(t, []string{billing.String()}, ids(w.answer(schema.RecallRequest{Query: "4.17.2"})))
+	require.Equal(t, billing.String(), ids(w.answer(schema.RecallRequest{Query: "Which service runs 4.17.2?"}))[0])
+	require.Equal(t, []string{search.String()}, ids(w.answer(schema.RecallRequest{Query: "v9.3.1"})))
+}

@@ -157,8 +157,11 @@ func withStem(t Token) Token {
 	return t
 }
 
-// StemOf returns the stem that the forms of a word share.
+// StemOf returns the stem that the forms of a word share. A version has the same stem with and without its v.
 func StemOf(low string) string {
+	if len(low) > 3 && low[0] == 'v' && low[1] <= '9' && low[1] >= '0' && strings.Contains(low, ".") {
+		return low[1:]
+	}
 	if base, ok := irregular[low]; ok {
 		low = base
 	}

@@ -1,6 +1,7 @@
 package rank
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -26,11 +27,12 @@ const (
 )
 
 // ExpandQuery returns words, separated by spaces, that a memory may have instead of a query's: other forms of an
-// irregular verb, which stemming does not join, similar words, and words of the kind that a question asks for: "which
-// instrument" (document 002 Phase 1, "class-to-instance gaps"). Full text and hints use them; vectors and models get
+// irregular verb, which stemming does not join, a version with or without its v, similar words, and words of the kind
+// that a question asks for: "which instrument" (document 002 Phase 1, "class-to-instance gaps"). Full text and hints use them; vectors and models get
 // the query unchanged. The result is empty if there is nothing to add.
 func ExpandQuery(query string) string {
-	said := normalize.Words(query[:min(len(query), 16<<10)], "")
+	query = query[:min(len(query), 16<<10)]
+	said := normalize.Words(query, "")
 	said = said[:min(len(said), maxExpandedOver)]
 	var out []string
 	for _, w := range said {
@@ -38,6 +40,15 @@ func ExpandQuery(query string) string {
 			if len(out) < maxExpansions && !slices.Contains(out, extra) && !slices.Contains(said, extra) {
 				out = append(out, extra)
 			}
+		}
+	}
+	for _, version := range versions.FindAllStringSubmatch(query, maxExpandedOver) {
+		other := "v" + version[2]
+		if version[1] != "" {
+			other = version[2]
+		}
+		if len(out) < maxExpansions && !slices.Contains(out, other) {
+			out = append(out, other)
 		}
 	}
 	for _, w := range said {
@@ -88,6 +99,9 @@ func isNamed(query, word string) bool {
 	first, size := utf8.DecodeRuneInString(word)
 	return strings.Contains(query, string(unicode.ToUpper(first))+word[size:])
 }
+
+// versions matches a version: 1.2.3 or v1.2.3. Full text reads each as one word.
+var versions = regexp.MustCompile(`(?i)\b(v?)(\d+(?:\.\d+)+)\b`)
 
 // expansions has the words that may replace a word, by word.
 var expansions = func() map[string][]string {

@@ -19,6 +19,7 @@ func TestExpandQuery(t *testing.T) {
 	require.Contains(t, strings.Fields(rank.ExpandQuery("Which instrument does she play?")), "cello")
 	require.Contains(t, strings.Fields(rank.ExpandQuery("what kind of sport do I do")), "swimming")
 	require.Contains(t, strings.Fields(rank.ExpandQuery("What board game did we buy?")), "chess")
+	require.Equal(t, "v1.2.3 3.13", rank.ExpandQuery("did 1.2.3 or V3.13, and not 7 or x1.2, work"))
 	require.NotContains(t, strings.Fields(rank.ExpandQuery("Where is the instrument?")), "cello", "not asked for")
 	require.NotContains(t, strings.Fields(rank.ExpandQuery("What does he play?")), "helium")
 	require.Empty(t, rank.ExpandQuery("who is Anne"), "names are not expanded")
