@@ -6,11 +6,11 @@ import (
 	"fmt"
 
 	"github.com/google/uuid"
-	"go.temporal.io/sdk/temporal"
 
 	"github.com/mneme/mneme/activities/step"
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/schema/check"
 	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/vector"
 	"github.com/mneme/mneme/store/vectorindex"
@@ -24,6 +24,8 @@ func refOf(g vector.Generation) api.GenerationRef {
 type BeginReindexRequest struct {
 	Index string `json:"index"`           // the name of the worker's index
 	Model string `json:"model,omitempty"` // empty for the configured one
+	// GraceSeconds is only checked here. The workflow waits that long later.
+	GraceSeconds int `json:"grace_seconds,omitempty"`
 }
 
 // BeginReindexResult names the generation to fill.
@@ -41,9 +43,13 @@ func (a *Indexing) BeginReindex(ctx context.Context, in BeginReindexRequest) (Be
 	ctx, stop := step.HeartbeatLong(ctx)
 	defer stop()
 	var out BeginReindexResult
-	if in.Index != "" && in.Index != a.Index.Name() {
-		return out, temporal.NewNonRetryableApplicationError("index: this worker's index is "+a.Index.Name(),
-			api.ErrTypeInvalidRequest, nil)
+	var p check.Problems
+	a.checkIndex(&p, in.Index)
+	if longest := int(vector.MaxDropGrace.Seconds()); in.GraceSeconds > longest {
+		p.Add("grace_seconds", "must be at most %d", longest)
+	}
+	if err := p.Err(); err != nil {
+		return out, step.Fail(err)
 	}
 	known, err := a.generations(ctx)
 	if err != nil {
@@ -83,6 +89,13 @@ func (a *Indexing) BeginReindex(ctx context.Context, in BeginReindexRequest) (Be
 	return out, step.Fail(err)
 }
 
+// checkIndex reports a name that is not that of this worker's index. An empty name means that one.
+func (a *Indexing) checkIndex(p *check.Problems, name string) {
+	if name != "" && name != a.Index.Name() {
+		p.Add("index", "this worker's index is %s", a.Index.Name())
+	}
+}
+
 // modelNamed returns the model with a name: the configured one, or that of another available embedder.
 func (a *Indexing) modelNamed(
 	ctx context.Context,
@@ -107,8 +120,8 @@ func (a *Indexing) modelNamed(
 		}
 	}
 	if err != nil {
-		return model, temporal.NewNonRetryableApplicationError(
-			"model: the worker has no embedder for it; configure it, then rebuild", api.ErrTypeInvalidRequest, nil)
+		return model, &check.ValidationError{Fields: []check.FieldError{{Field: "model",
+			Problem: "the worker has no embedder for it; configure it, then rebuild"}}}
 	}
 	return embedder.Model(), nil
 }
