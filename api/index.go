@@ -79,8 +79,8 @@ type ReindexInput struct {
 	Model string `json:"model,omitempty"` // the embedding model; empty: the model that the worker is configured with
 	Actor string `json:"actor,omitempty"` // who requested the rebuild
 	// GraceSeconds is how long a generation is kept after it is no longer searched: at most an hour
-	// (vector.MaxDropGrace). 0 means vector.DropGrace, a negative value drops it at once. With a time shorter than the default, a process may still search a dropped
-	// generation.
+	// (vector.MaxDropGrace). 0 means vector.DropGrace, a negative value drops it at once. With a time shorter than the
+	// default, a process may still search a dropped generation.
 	GraceSeconds int              `json:"grace_seconds,omitempty"`
 	Sofar        *ReindexProgress `json:"so_far,omitempty" decode:"state"` // set by continue-as-new
 
