@@ -129,11 +129,29 @@ func (a *Forgetting) ForgetBatch(ctx context.Context, in ForgetBatchRequest) (sc
 	defer pace.Stop()
 	out, stop, err := a.forgetBatch(ctx, in.Tenant, id, cmp.Or(in.BatchSize, forgetting.ForgetBatchSize), pace)
 	if err != nil {
-		return schema.ForgetReceipt{}, step.Fail(step.Stalled(ctx, err))
+		// The next attempt does not return the pipelines of committed transactions again.
+		err = step.Fail(step.Stalled(ctx, err))
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
+		defer cancel()
+		if _, noteErr := a.stopPipelines(ctx, in.Tenant, id, stop); noteErr != nil {
+			activity.GetLogger(ctx).Warn("stopped pipelines not noted", "error", noteErr)
+		}
+		return schema.ForgetReceipt{}, err
 	}
-	stopped, d := 0, runDeleter{client: activity.GetClient(ctx), tenant: in.Tenant}
-	for _, workflowID := range stop {
-		// Stopping a pipeline only saves model calls: it would write nothing. So a failure to stop it is only logged.
+	stopped, err := a.stopPipelines(ctx, in.Tenant, id, stop)
+	out.Stopped += stopped
+	return out, step.Fail(err)
+}
+
+// stopWithin limits stopping pipelines after a failed batch, whose attempt may have been cancelled.
+const stopWithin = 10 * time.Second
+
+// stopPipelines cancels the workflows that are still running, and notes their number in the receipt. Stopping a
+// pipeline only saves model calls: it would write nothing. So a failure to stop it is only logged.
+func (a *Forgetting) stopPipelines(ctx context.Context, tenant string, run uuid.UUID, workflows []string) (stopped int,
+	err error) {
+	d := runDeleter{client: activity.GetClient(ctx), tenant: tenant}
+	for _, workflowID := range workflows {
 		latest, err := d.describe(ctx, workflowID, "")
 		if err == nil && latest.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
 			if err = d.client.CancelWorkflow(ctx, workflowID, latest.GetExecution().GetRunId()); err == nil {
@@ -144,14 +162,14 @@ func (a *Forgetting) ForgetBatch(ctx context.Context, in ForgetBatchRequest) (sc
 			activity.GetLogger(ctx).Warn("pipeline not stopped", "error", err)
 		}
 	}
-	if stopped > 0 {
-		out.Stopped += stopped
-		err = a.Store.NoteForget(ctx, in.Tenant, id, forgetting.ForgetNote{Stopped: stopped}, step.Now(a.Now))
+	if stopped == 0 {
+		return 0, nil
 	}
-	return out, step.Fail(err)
+	return stopped, a.Store.NoteForget(ctx, tenant, run, forgetting.ForgetNote{Stopped: stopped}, step.Now(a.Now))
 }
 
 // forgetBatch forgets at most the given number of memories, in transactions of the pace's size, until its time is over.
+// It returns the pipelines of the committed transactions even if it fails.
 func (a *Forgetting) forgetBatch(ctx context.Context, tenant string, run uuid.UUID, most int,
 	pace *step.Pace) (receipt schema.ForgetReceipt, stop []string, err error) {
 	until := time.Now().Add(partialAfter)

@@ -5,11 +5,10 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"go.temporal.io/sdk/temporal"
 
 	"github.com/mneme/mneme/activities/step"
-	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/check"
 	"github.com/mneme/mneme/store"
 )
 
@@ -73,12 +72,26 @@ type ReviveRequest struct {
 	Operation string `json:"operation"`
 }
 
-// ReviveJob puts a dead job back into the pipeline and returns the range to run.
-func (a *Jobs) ReviveJob(ctx context.Context, in ReviveRequest) (schema.Range, error) {
+// check reports every invalid field, and returns the id of the job.
+func (in ReviveRequest) check() (uuid.UUID, error) {
+	var p check.Problems
+	if in.Tenant == "" {
+		p.Add("tenant", "is required")
+	}
+	check.Text(&p, "tenant", in.Tenant, schema.MaxNameLength)
 	id, err := uuid.Parse(in.JobID)
 	if err != nil {
-		return schema.Range{}, temporal.NewNonRetryableApplicationError("job_id: must be an id",
-			api.ErrTypeInvalidRequest, nil)
+		p.Add("job_id", "must be an id")
+	}
+	check.Text(&p, "actor", in.Actor, schema.MaxNameLength)
+	return id, p.Err()
+}
+
+// ReviveJob puts a dead job back into the pipeline and returns the range to run.
+func (a *Jobs) ReviveJob(ctx context.Context, in ReviveRequest) (schema.Range, error) {
+	id, err := in.check()
+	if err != nil {
+		return schema.Range{}, step.Fail(err)
 	}
 	r, err := a.Store.ReviveJob(ctx, in.Tenant, id, "revive/"+in.JobID+"/"+in.Operation, in.Actor, step.Now(a.Now))
 	return r, step.Fail(err)

@@ -1,6 +1,7 @@
 package activities_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"sync/atomic"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/mneme/mneme/activities"
@@ -157,6 +159,28 @@ func TestPurgeBatchShrinksAfterATimeout(t *testing.T) {
 	require.Zero(t, w.count("retrievals", "true"))
 	require.EqualValues(t, 5, timeouts.Load(),
 		"500, 250, 125, 62 and 31 rows took too long, and these sizes are not tried again")
+}
+
+// A purge starts the reviews of late proposals once for each tenant, however many batches the ingests take.
+func TestPurgeStartsLateReviewsOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	late := w.waiting(1)
+	_, settled := w.stage(5)
+	w.exec(`UPDATE jobs SET state = 'completed', finished_at = now()`)
+	at := time.Now().Add(100 * 24 * time.Hour)
+	var started []string
+	sweeping := &activities.Sweeping{Store: w.store, Now: func() time.Time { return at },
+		StartReview: func(_ context.Context, _ client.Client, _, _, batchID string) error {
+			started = append(started, batchID)
+			return nil
+		}}
+	out, err := run[api.SweepResult](w, sweeping.PurgeExpired,
+		activities.SweepRequest{Run: "run", At: at, Tenant: "t", MaxBatches: 1000, BatchSize: 2})
+	require.NoError(t, err)
+	require.True(t, out.Done)
+	require.Zero(t, w.count("memory_candidates", "batch_id = '"+settled.BatchID.String()+"'"))
+	require.Equal(t, []string{late.BatchID}, started)
 }
 
 // The next attempt, and the next activity for the rest, begin with the size that the search was reduced to.

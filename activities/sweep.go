@@ -274,11 +274,6 @@ func (a *Sweeping) PurgeExpired(ctx context.Context, in SweepRequest) (api.Sweep
 		if at.Step == lifecycle.PurgeExpire {
 			after = &at.Expired
 		}
-		if at.Step == lifecycle.PurgeIngest && *after == (schema.HistoryCursor{}) {
-			if err := a.startReviews(ctx, tenant, by.Add(-reviewGrace)); err != nil {
-				return false, err
-			}
-		}
 		done, err := a.Store.Purge(ctx, sweeping.PurgeInput{Tenant: tenant, Run: in.Run, Rules: at.Rules,
 			Step: at.Step, After: *after,
 			Limit: limit, At: by, Now: clock})
@@ -302,6 +297,11 @@ func (a *Sweeping) PurgeExpired(ctx context.Context, in SweepRequest) (api.Sweep
 			if at.More {
 				next = lifecycle.PurgeExpire
 			} else if err := a.Store.SweepPurgedLexemes(ctx, tenant, clock); err != nil {
+				return false, err
+			}
+		}
+		if next == lifecycle.PurgeIngest { // once for a tenant: that step takes many batches
+			if err := a.startReviews(ctx, tenant, by.Add(-reviewGrace)); err != nil {
 				return false, err
 			}
 		}

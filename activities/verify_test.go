@@ -2,6 +2,7 @@ package activities_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -82,4 +83,45 @@ func TestVerificationWhileOthersWrite(t *testing.T) {
 	w.exec(`UPDATE index_outbox SET parked_at = now(), attempts = 8`)
 	_, err = verify(q)
 	require.ErrorContains(t, err, "memories to find", "nothing removes a parked one")
+}
+
+// Pending changes explain only a small difference, however many there are. The check passes once they are written.
+func TestVerificationWithManyPendingChanges(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	q, _ := w.qdrant()
+	a := &indexing.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: q}
+	texts := make([]string, 30)
+	for i := range texts {
+		texts[i] = fmt.Sprintf("The harbour of town number %d has %d berths.", i, i+3)
+	}
+	w.remember("t", texts...)
+	_, err := w.drain(a)
+	require.NoError(t, err)
+	g := w.active(q)
+	dead := func(n int) { // points of purged memories, whose deletions are pending
+		var points []vector.Point
+		for range n {
+			points = append(points, vector.Point{MemoryID: uuid.New(), Version: 1,
+				Vector: embedded(t, "No one remembers this.")})
+			_, err := w.owner.Exec(ctx, `INSERT INTO index_outbox (tenant, memory_id, version, op, created_at)
+				VALUES ('t', $1, 1, 'delete', now())`, points[len(points)-1].MemoryID)
+			require.NoError(t, err)
+		}
+		require.NoError(t, q.Apply(ctx, g, "t", vector.Changes{Upserts: points}))
+	}
+	verify := func() (api.VerifyResult, error) {
+		return run[api.VerifyResult](w, a.VerifyGeneration, indexing.GenerationRequest{Generation: g.ID.String()})
+	}
+	dead(20)
+	_, err = verify()
+	require.NoError(t, err)
+	dead(1)
+	_, err = verify()
+	require.EqualError(t, errors.Unwrap(err), "a tenant has 30 memories to find and 51 points (21 changes are pending)")
+	_, err = w.drain(a)
+	require.NoError(t, err)
+	out, err := verify()
+	require.NoError(t, err)
+	require.EqualValues(t, 30, out.Points)
 }

@@ -78,9 +78,9 @@ type ReindexInput struct {
 	Index string `json:"index"`           // empty: the worker's index
 	Model string `json:"model,omitempty"` // the embedding model; empty: the model that the worker is configured with
 	Actor string `json:"actor,omitempty"` // who requested the rebuild
-	// GraceSeconds is how long a generation is kept after it is no longer searched. 0 means vector.DropGrace, a
-	// negative value drops it at once. With a time shorter than the default, a process may still search a dropped
-	// generation.
+	// GraceSeconds is how long a generation is kept after it is no longer searched: at most an hour
+	// (vector.MaxDropGrace). 0 means vector.DropGrace, a negative value drops it at once. With a time shorter than the
+	// default, a process may still search a dropped generation.
 	GraceSeconds int              `json:"grace_seconds,omitempty"`
 	Sofar        *ReindexProgress `json:"so_far,omitempty" decode:"state"` // set by continue-as-new
 
@@ -155,6 +155,7 @@ type IndexCursor struct {
 
 // CompareRequest requests a comparison of a generation with Postgres from a cursor on.
 type CompareRequest struct {
+	Index      string      `json:"index,omitempty"`      // name of the index; empty: the worker's index
 	Generation string      `json:"generation,omitempty"` // empty: the searched generation
 	Cursor     IndexCursor `json:"cursor"`               // the cursor of CompareMemories
 	Points     string      `json:"points,omitempty"`     // the cursor of ComparePoints

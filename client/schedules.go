@@ -172,14 +172,19 @@ func (s Schedules) Apply(ctx context.Context, specs []ScheduleSpec) ([]AppliedSc
 	if err := s.check(specs); err != nil {
 		return nil, err
 	}
-	for _, spec := range specs { // nothing is changed if one of them may not be
-		if err := s.checkQueue(ctx, spec); err != nil {
+	there := make([]*client.ScheduleDescription, len(specs))
+	for i, spec := range specs { // nothing is changed if one of them may not be
+		var err error
+		if there[i], err = s.lookUp(ctx, spec); err == nil && there[i] != nil {
+			err = s.elsewhere(there[i].Schedule)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("schedule %s: %w", spec.Name, err)
 		}
 	}
 	out := make([]AppliedSchedule, 0, len(specs))
-	for _, spec := range specs {
-		done, err := s.apply(ctx, spec)
+	for i, spec := range specs {
+		done, err := s.apply(ctx, spec, there[i])
 		if err != nil {
 			return out, fmt.Errorf("schedule %s: %w", spec.Name, err)
 		}
@@ -188,18 +193,16 @@ func (s Schedules) Apply(ctx context.Context, specs []ScheduleSpec) ([]AppliedSc
 	return out, nil
 }
 
-// checkQueue returns ErrScheduleElsewhere if a schedule would be moved from another task queue without TakeOver.
-func (s Schedules) checkQueue(ctx context.Context, spec ScheduleSpec) error {
+// lookUp returns the schedule of a spec, or nil if there is none.
+func (s Schedules) lookUp(ctx context.Context, spec ScheduleSpec) (*client.ScheduleDescription, error) {
 	described, err := s.Client.ScheduleClient().GetHandle(ctx, s.id(spec.Name)).Describe(ctx)
 	if missing(err) {
-		return nil
+		return nil, nil
 	}
-	if err != nil {
-		return err
-	}
-	return s.elsewhere(described.Schedule)
+	return described, err
 }
 
+// elsewhere returns ErrScheduleElsewhere if a schedule would be moved from another task queue without TakeOver.
 func (s Schedules) elsewhere(there client.Schedule) error {
 	if queue := taskQueueOf(there); queue != s.TaskQueue && queue != "" && !s.TakeOver {
 		return fmt.Errorf("task queue %s: %w", queue, ErrScheduleElsewhere)
@@ -207,33 +210,31 @@ func (s Schedules) elsewhere(there client.Schedule) error {
 	return nil
 }
 
-func (s Schedules) apply(ctx context.Context, spec ScheduleSpec) (AppliedSchedule, error) {
+// apply creates a schedule, or changes the described one if it differs from its spec.
+func (s Schedules) apply(ctx context.Context, spec ScheduleSpec,
+	described *client.ScheduleDescription) (AppliedSchedule, error) {
 	out := AppliedSchedule{Name: spec.Name, ID: s.id(spec.Name), Outcome: ScheduleCreated}
 	handle := s.Client.ScheduleClient().GetHandle(ctx, out.ID)
-	described, err := handle.Describe(ctx)
-	if missing(err) {
-		var created bool
-		if created, err = s.create(ctx, spec); err == nil && !created { // created concurrently
+	if described == nil {
+		created, err := s.create(ctx, spec)
+		if err == nil && !created { // created concurrently
 			described, err = handle.Describe(ctx)
 		}
-		if created {
-			return out, nil
+		if err != nil || created {
+			return out, err
 		}
-	}
-	if err != nil {
-		return out, err
 	}
 	out.Outcome, out.Paused = ScheduleUnchanged, described.Schedule.State.Paused
 	if out.Changed = s.differences(described.Schedule, spec); len(out.Changed) == 0 {
 		return out, nil
 	}
-	if err := s.elsewhere(described.Schedule); err != nil {
-		return out, err
-	}
 	out.Outcome = ScheduleUpdated
 	return out, handle.Update(ctx,
 		client.ScheduleUpdateOptions{DoUpdate: func(in client.ScheduleUpdateInput) (*client.ScheduleUpdate, error) {
-			next := in.Description.Schedule // the current state: it may have been paused in between
+			next := in.Description.Schedule // the current state: it may have been paused or moved in between
+			if err := s.elsewhere(next); err != nil {
+				return nil, err
+			}
 			wanted := s.options(spec)
 			action, kept := *wanted.Action.(*client.ScheduleWorkflowAction), client.ScheduleWorkflowAction{}
 			if there, ok := next.Action.(*client.ScheduleWorkflowAction); ok {

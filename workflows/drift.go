@@ -43,7 +43,7 @@ func DriftCheck(ctx workflow.Context, in api.DriftInput) (api.DriftResult, error
 			round, in.Round = *in.Round, nil
 		}
 		out.Looked = round.Found
-		done, err := compareRound(ctx, &round, shown.Lean, &out.Looked)
+		done, err := compareRound(ctx, in.Index, &round, shown.Lean, &out.Looked)
 		if err != nil {
 			return out, err
 		}
@@ -84,13 +84,15 @@ var comparedSides = []struct {
 
 // compareRound runs until the round is done. If the run may continue as new inside a round, it also returns when it
 // should. found gets what it has found so far.
-func compareRound(ctx workflow.Context, c *api.Comparison, mayContinue bool, found *api.Drift) (done bool, err error) {
+func compareRound(ctx workflow.Context, index string, c *api.Comparison, mayContinue bool,
+	found *api.Drift) (done bool, err error) {
 	for began := true; c.Side < len(comparedSides); began = false {
 		if mayContinue && !began && workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
 			return false, nil
 		}
 		side := comparedSides[c.Side]
-		c.Next.Generation, c.Next.MaxPages, c.Next.Repair = c.Generation, pagesPerCompare, c.Repair
+		c.Next.Index, c.Next.Generation = index, c.Generation
+		c.Next.MaxPages, c.Next.Repair = pagesPerCompare, c.Repair
 		var page indexing.CompareResult
 		options := flow.BuildOptions(side.summary, flow.InfrastructureAttempts)
 		if err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), side.fn,

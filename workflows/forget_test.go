@@ -410,6 +410,51 @@ func (g gated) Extract(ctx context.Context, src inference.Source) (memory.Extrac
 		Category: schema.CategoryFact, Confidence: 0.9}}}, inference.Usage{}, nil
 }
 
+// A batch of which only the first transaction commits stops the pipelines of that transaction, because the next attempt
+// does not forget their memories again.
+func TestForgetStopsThePipelinesOfAFailedBatch(t *testing.T) {
+	t.Parallel()
+	g := gated{reached: make(chan struct{}), release: make(chan struct{}), stopped: make(chan struct{})}
+	h := harness.New(t, func(d *workflows.Dependencies) {
+		g.Extractor = d.Brain.Extractor
+		d.Brain.Extractor = g
+	})
+	p := testkit.Principal()
+	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitLimit)
+	defer cancel()
+	started, err := mneme.StartIngest(ctx, h.Temporal, h.TaskQueue,
+		testkit.Request(p, schema.SourceUserInput, "The "+canary+" came by."))
+	require.NoError(t, err)
+	<-g.reached
+	other, _ := h.Ingest(t, testkit.Request(p, schema.SourceUserInput, "It rained."))
+	// Two memories at once time out, so each has a transaction. The second one fails until the trigger is dropped.
+	db := testkit.Owner(t, h.DatabaseURL)
+	_, err = db.Exec(ctx, `CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$
+		BEGIN
+			IF (SELECT count(*) FROM changed WHERE deleted_at IS NOT NULL) > 1 THEN
+				RAISE EXCEPTION 'too many' USING ERRCODE = 'query_canceled';
+			ELSIF (SELECT count(*) FROM memories WHERE deleted_at IS NOT NULL) > 1 THEN
+				RAISE EXCEPTION 'broken';
+			END IF;
+			RETURN NULL;
+		END $$;
+		CREATE TRIGGER fail AFTER UPDATE ON memories REFERENCING NEW TABLE AS changed
+			FOR EACH STATEMENT EXECUTE FUNCTION fail()`)
+	require.NoError(t, err)
+	req := forgetRequest(p, "", schema.Selector{IDs: []string{started.Ack.MemoryIDs[0], other.Ack.MemoryIDs[0]}})
+	req.Execute = true
+	run, preview := startForget(t, h, req)
+	require.Equal(t, started.Ack.MemoryIDs[0], preview.Sample[0], "it is forgotten first")
+	var cancelled *temporal.CanceledError
+	require.ErrorAs(t, started.Run.Get(ctx, nil), &cancelled)
+	require.Equal(t, 1, testkit.Rows(t, db, "memories", "deleted_at IS NOT NULL"))
+	_, err = db.Exec(ctx, `DROP TRIGGER fail ON memories`)
+	require.NoError(t, err)
+	receipt := receiptOf(t, run)
+	require.Equal(t, 2, receipt.Forgotten)
+	require.Equal(t, 1, receipt.Stopped)
+}
+
 // The pipeline that processes a memory stops when the memory is forgotten, and a later answer of its model is not
 // written.
 func TestForgetStopsARunningPipeline(t *testing.T) {

@@ -1,12 +1,14 @@
 package workflows
 
 import (
+	"math/bits"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/workflow"
 
+	storeforgetting "github.com/mneme/mneme/store/forgetting"
 	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/workflows/flow"
 )
@@ -35,6 +37,10 @@ func TestEveryActivityHasItsLimits(t *testing.T) {
 	}
 	require.Greater(t, rebuildOptions.StartToCloseTimeout, 5*pg.ClassLimits[pg.ClassLong].Statement,
 		"five index builds")
+	// ForgetBatch halves a transaction that times out. Heartbeats keep the size for the next attempt.
+	halvings := time.Duration(bits.Len(storeforgetting.ForgetBatchSize))
+	require.Greater(t, flow.EmbedOptions("", 1).StartToCloseTimeout,
+		halvings*pg.ClassLimits[pg.ClassPipeline].Statement, "one attempt can halve a batch down to one memory")
 	for name, o := range map[string]workflow.LocalActivityOptions{"stage": flow.StageOptions,
 		"recall": flow.RecallOptions} {
 		require.Positive(t, o.ScheduleToCloseTimeout, name)

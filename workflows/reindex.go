@@ -96,7 +96,7 @@ func (run *reindex) build(ctx workflow.Context) error {
 	run.show(ctx, api.PhaseDrop)
 	grace := vector.DropGrace
 	if run.in.GraceSeconds != 0 {
-		grace = time.Duration(run.in.GraceSeconds) * time.Second
+		grace = time.Duration(max(run.in.GraceSeconds, -1)) * time.Second
 	}
 	if run.Replaces != nil && grace > 0 {
 		// searchers of the previous generation have switched by then
@@ -117,7 +117,8 @@ func (run *reindex) begin(ctx workflow.Context) error {
 	var began indexing.BeginReindexResult
 	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
 		flow.BuildOptions("begin a generation", flow.InfrastructureAttempts)), indexer.BeginReindex,
-		indexing.BeginReindexRequest{Index: run.in.Index, Model: run.in.Model}).Get(ctx, &began)
+		indexing.BeginReindexRequest{Index: run.in.Index, Model: run.in.Model,
+			GraceSeconds: run.in.GraceSeconds}).Get(ctx, &began)
 	if err != nil {
 		return err
 	}
@@ -163,7 +164,7 @@ func (run *reindex) verify(ctx workflow.Context) error {
 		if run.Comparing != nil {
 			round, run.Comparing = *run.Comparing, nil
 		}
-		done, err := compareRound(ctx, &round, run.Lean, &run.Drift)
+		done, err := compareRound(ctx, run.in.Index, &round, run.Lean, &run.Drift)
 		if err != nil {
 			return err
 		}

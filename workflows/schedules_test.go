@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
+	"google.golang.org/grpc"
 	"pgregory.net/rapid"
 
 	"github.com/mneme/mneme/api"
@@ -236,6 +238,34 @@ schedules:
 	applied, err = other.Apply(ctx, specs)
 	require.NoError(t, err)
 	require.Equal(t, "updated task queue", outcomes(applied)["decay"])
+}
+
+// Apply asks the server for each schedule once. Only an update asks again, for the current state.
+func TestApplyDescribesEachScheduleOnce(t *testing.T) {
+	t.Parallel()
+	ctx, s := newSchedules(t)
+	var described atomic.Int32
+	s.Client = harness.DialTemporal(t, testkit.TemporalAddress(t), func(o *client.Options) {
+		o.Namespace = s.Namespace
+		o.ConnectionOptions.DialOptions = append(o.ConnectionOptions.DialOptions,
+			grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, in, out any, c *grpc.ClientConn,
+				call grpc.UnaryInvoker, options ...grpc.CallOption) error {
+				if strings.HasSuffix(method, "/DescribeSchedule") {
+					described.Add(1)
+				}
+				return call(ctx, method, in, out, c, options...)
+			}))
+	})
+	specs := mneme.DefaultSchedules()
+	for _, outcome := range []string{mneme.ScheduleCreated, mneme.ScheduleUnchanged} {
+		described.Store(0)
+		applied, err := s.Apply(ctx, specs)
+		require.NoError(t, err)
+		for _, a := range applied {
+			require.Equal(t, outcome, a.Outcome)
+		}
+		require.EqualValues(t, len(specs), described.Load(), outcome)
+	}
 }
 
 // A schedule that this build cannot run is refused before anything is changed.

@@ -392,6 +392,55 @@ func sweepStage() *testsuite.TestWorkflowEnvironment {
 	return env
 }
 
+// A first run of a topic workflow refuses unknown fields. A run that continues another one, and a run that an older
+// version began, ignore them.
+func TestTopicRunsThatContinueIgnoreUnknownFields(t *testing.T) {
+	t.Parallel()
+	unknown := []schema.FieldError{{Field: "shadw", Problem: "unknown field"}}
+	var of *activity.Topics
+	for workflowName, in := range map[string]map[string]any{
+		api.WorkflowRefreshTopic:  {"tenant": "t", "topic": firstNamed, "shadw": true},
+		api.WorkflowRefreshTopics: {"tenant": "t", "shadw": true},
+	} {
+		for name, test := range map[string]struct {
+			prepare func(*testsuite.TestWorkflowEnvironment)
+			misread []schema.FieldError
+		}{
+			"first run": {func(*testsuite.TestWorkflowEnvironment) {}, unknown},
+			"continued": {func(env *testsuite.TestWorkflowEnvironment) {
+				env.SetContinuedExecutionRunID("the run before")
+			}, nil},
+			"of an older version": {func(env *testsuite.TestWorkflowEnvironment) {
+				env.OnGetVersion("strict-input", workflow.DefaultVersion, workflow.Version(1)).
+					Return(workflow.DefaultVersion)
+			}, nil},
+		} {
+			t.Run(workflowName+", "+name, func(t *testing.T) {
+				t.Parallel()
+				var suite testsuite.WorkflowTestSuite
+				suite.SetLogger(tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+				env := suite.NewTestWorkflowEnvironment()
+				workflows.Register(env, workflows.Dependencies{})
+				test.prepare(env)
+				var misread []schema.FieldError
+				env.OnActivity(of.CheckTopic, mock.Anything, mock.Anything).Return(func(_ context.Context,
+					in activity.CheckTopicRequest) (activity.CheckTopicResult, error) {
+					misread = in.Misread
+					return activity.CheckTopicResult{}, nil
+				}).Maybe()
+				env.OnActivity(of.ScanTopics, mock.Anything, mock.Anything).Return(func(_ context.Context,
+					in activity.ScanTopicsRequest) (activity.ScanTopicsResult, error) {
+					misread = in.Misread
+					return activity.ScanTopicsResult{Done: true}, nil
+				}).Maybe()
+				env.ExecuteWorkflow(workflowName, in)
+				require.NoError(t, env.GetWorkflowError())
+				require.Equal(t, test.misread, misread)
+			})
+		}
+	}
+}
+
 // A sweep over many topics continues as new with its counts and its position.
 func TestTopicSweepContinuesAsNew(t *testing.T) {
 	t.Parallel()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mneme/mneme/activities/step"
 	"github.com/mneme/mneme/api"
+	"github.com/mneme/mneme/schema/check"
 	"github.com/mneme/mneme/store/vector"
 	"github.com/mneme/mneme/store/vectorindex"
 )
@@ -31,7 +32,7 @@ type CompareResult struct {
 func (a *Indexing) CompareMemories(ctx context.Context, in api.CompareRequest) (CompareResult, error) {
 	work, ctx := step.StartWork(ctx, CompareResult{Cursor: in.Cursor})
 	defer work.Stop()
-	g, err := a.generation(ctx, in.Generation)
+	g, err := a.compared(ctx, in)
 	if err != nil {
 		return CompareResult{}, step.Fail(step.Stalled(ctx, err))
 	}
@@ -66,6 +67,15 @@ func (a *Indexing) CompareMemories(ctx context.Context, in api.CompareRequest) (
 		out.Cursor, err = api.IndexCursor{}, nil
 	}
 	return out, step.Fail(err)
+}
+
+// compared returns the generation of a comparison. It refuses the name of another index than this worker's.
+func (a *Indexing) compared(ctx context.Context, in api.CompareRequest) (vector.Generation, error) {
+	var p check.Problems
+	if a.checkIndex(&p, in.Index); p.Err() != nil {
+		return vector.Generation{}, p.Err()
+	}
+	return a.generation(ctx, in.Generation)
 }
 
 // eachPage calls each with pages of live memories of all tenants after a cursor, and with the cursor after the page. It
@@ -238,7 +248,7 @@ func (a *Indexing) refresh(ctx context.Context, g vector.Generation, tenant stri
 func (a *Indexing) ComparePoints(ctx context.Context, in api.CompareRequest) (CompareResult, error) {
 	work, ctx := step.StartWork(ctx, CompareResult{Points: in.Points})
 	defer work.Stop()
-	g, err := a.generation(ctx, in.Generation)
+	g, err := a.compared(ctx, in)
 	if err != nil {
 		return CompareResult{}, step.Fail(step.Stalled(ctx, err))
 	}

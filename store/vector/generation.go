@@ -61,6 +61,9 @@ const generationTTL = 2 * time.Second
 // active generation again and running calls have ended.
 const DropGrace = 10 * time.Second
 
+// MaxDropGrace is the longest time that a rebuild may keep the previous generation.
+const MaxDropGrace = time.Hour
+
 // For returns the embedder of a model, or ErrNoEmbedder. A model without dimensions is matched by name. The configured
 // embedder serves its model's spaces with and without speakers.
 func (e *Embedders) For(model inference.EmbeddingModel) (inference.Embedder, error) {

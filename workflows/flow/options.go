@@ -108,7 +108,8 @@ func ModelOptions(summary string) workflow.ActivityOptions {
 }
 
 // EmbedOptions are for the embeddings of a range and the transactions after them, with a heartbeat. A call to the
-// embedder has its own, shorter timeout.
+// embedder has its own, shorter timeout. They are also for a batch to forget, whose transaction is split into smaller
+// ones if it times out.
 func EmbedOptions(summary string, attempts int32) workflow.ActivityOptions {
 	return workflow.ActivityOptions{
 		StartToCloseTimeout:    stepTimeout,

@@ -61,7 +61,7 @@ func RefreshTopic(ctx workflow.Context, in api.RefreshTopicInput) (api.RefreshTo
 
 func refreshTopic(ctx workflow.Context, shown flow.Display, in api.RefreshTopicInput, ref topics.TopicRef,
 	out *api.RefreshTopicResult) error {
-	misread := fieldsOf(in.Validate())
+	misread := fieldsOf(flow.Validate(ctx, &in))
 	for out.Rounds = 1; out.Rounds <= topicRounds; out.Rounds++ {
 		shown.Show(ctx, api.PhaseCheck, "compare the evidence with that of the answer")
 		var found topics.CheckTopicResult
@@ -159,7 +159,7 @@ func RefreshTopics(ctx workflow.Context, in api.RefreshTopicsInput) (api.Refresh
 	}
 	shown := flow.Display{Lean: true}
 	shown.Show(ctx, api.PhaseSweep, sweptTopics(out))
-	misread := fieldsOf(in.Validate())
+	misread := fieldsOf(flow.Validate(ctx, &in))
 	for refreshed := 0; !out.Done; {
 		if refreshed >= refreshesPerRun || workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
 			return out, flow.ContinueAsNew(ctx, RefreshTopics,

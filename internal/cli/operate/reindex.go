@@ -45,8 +45,8 @@ uses the old model's generation.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
-			if grace < 0 || grace > time.Hour {
-				return app.Invalid("grace", "must be between 0 and 1h")
+			if grace < 0 || grace > vector.MaxDropGrace {
+				return app.Invalid("grace", "must be between 0 and %s", mneme.ShortDuration(vector.MaxDropGrace))
 			}
 			keep := int(grace.Seconds())
 			if keep == 0 {
