@@ -157,13 +157,15 @@ func (s *watcher) notice(conn *pgconn.PgConn, n *pgconn.Notice) {
 	w.reads[fields[2]][fields[1]]++
 }
 
-// openWatched opens a store that reports its reads to the watch of their context.
-func openWatched(t testing.TB, databaseURL string) *store.Store {
+// openWatched opens a store that reports its reads to the watch of their context. Each of its connections plans a
+// statement again.
+func openWatched(t testing.TB, databaseURL string, conns int) *store.Store {
 	t.Helper()
 	var w watcher
-	s, err := store.Open(ctx, pg.Config{URL: databaseURL, MaxConns: 16, Configure: func(c *pgxpool.Config) {
+	s, err := store.Open(ctx, pg.Config{URL: databaseURL, MaxConns: int32(conns), Configure: func(c *pgxpool.Config) {
 		c.ConnConfig.Tracer, c.ConnConfig.OnNotice = &w, w.notice
 		tap(c.ConnConfig)
+		c.ConnConfig.StatementCacheCapacity = 1024 // for a group of cases: leakWorld.alike
 	}})
 	require.NoError(t, err)
 	t.Cleanup(s.Close)
@@ -184,7 +186,7 @@ func TestSpiesReportReads(t *testing.T) {
 		}
 	}
 	plantSpies(t, w.owner)
-	s := openWatched(t, w.owner.Config().ConnString())
+	s := openWatched(t, w.owner.Config().ConnString(), 1)
 	ctx, seen := watched(ctx)
 	_, err := s.Authorize(ctx, pg.Filter{Principal: w.p}, []uuid.UUID{one})
 	require.NoError(t, err)

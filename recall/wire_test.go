@@ -6,10 +6,11 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"net"
-	"regexp"
+	"strings"
 	"sync"
 
 	"github.com/google/uuid"
+	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/jackc/pgx/v5"
 )
 
@@ -20,7 +21,37 @@ import (
 // left is a planted value in a row that Postgres returned.
 type left struct {
 	what      string // an id, a mark, or the hexadecimal digits of a hash
-	statement string
+	statement *statement
+}
+
+// statement is the text of a statement and what the rules for its rows depend on.
+type statement struct {
+	text       string // without line breaks
+	redacting  bool   // it searches for memories to be shown redacted
+	successors bool   // it names the successors of memories
+	whole      bool   // it reads whole records: only those include the safe summary
+	analyses   bool   // it reads the words of a request, and nothing of memories but their languages
+}
+
+// statements are the latest ones: a text is searched once, not for each row.
+var statements, _ = lru.New[string, *statement](4096) // fails only for a size below 1
+
+// statementOf returns what is known of the text of a statement.
+func statementOf(text string) *statement {
+	if s, ok := statements.Get(text); ok {
+		return s
+	}
+	plain := strings.Join(strings.Fields(text), " ")
+	reads := strings.ReplaceAll(plain, "SELECT m.language FROM memories m WHERE m.tenant = @tenant AND m.live", "")
+	s := &statement{text: plain,
+		redacting:  strings.Contains(plain, "m.sensitivity, m.created_at, m.occurred_at"),
+		successors: strings.Contains(plain, "m.superseded_by AND n."),
+		whole:      strings.Contains(plain, "m.safe_summary,"),
+		analyses:   strings.Contains(plain, "to_tsvector(") && !strings.Contains(reads, "memories m")}
+	if other, found, _ := statements.PeekOrAdd(text, s); found {
+		return other // of a concurrent call
+	}
+	return s
 }
 
 // plantedID is the prefix of the ids that the wire is searched for.
@@ -32,20 +63,14 @@ func planted(rest [8]byte) uuid.UUID { return uuid.UUID(append(plantedID[:], res
 // plantedText is the prefix of such an id as text.
 var plantedText = planted([8]byte{}).String()[:len("00000000-0000-0000-")]
 
-// leakMarks are marks in texts: of a memory, of a memory but in no request, of an entity, and of an artifact.
-var leakMarks = regexp.MustCompile(`(?:mk|zz|kn|ar)\d{4}`)
-
-// summaryMarks are the marks of safe summaries.
-var summaryMarks = regexp.MustCompile(`sm\d{4}`)
-
 // wire is a connection that is observed.
 type wire struct {
 	net.Conn
 	mu         sync.Mutex
 	told       *watch
-	statements []string // of the current batch
-	answered   int      // number of them
-	pending    []byte   // incomplete message
+	statements []*statement // of the current batch
+	answered   int          // number of them
+	pending    []byte       // incomplete message
 }
 
 // tap observes the connections of a pool.
@@ -64,7 +89,10 @@ func tap(c *pgx.ConnConfig) {
 func (c *wire) begin(w *watch, statements []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.told, c.statements, c.answered, c.pending = w, statements, 0, c.pending[:0]
+	c.told, c.statements, c.answered, c.pending = w, c.statements[:0], 0, c.pending[:0]
+	for _, text := range statements {
+		c.statements = append(c.statements, statementOf(text))
+	}
 }
 
 func (c *wire) Read(b []byte) (int, error) {
@@ -102,9 +130,9 @@ func (c *wire) hear(b []byte) {
 
 // row parses a DataRow: the number of columns, and for each its length (-1 for NULL) and its bytes.
 func (c *wire) row(b []byte) {
-	statement := ""
+	from := statementOf("")
 	if c.answered < len(c.statements) {
-		statement = c.statements[c.answered]
+		from = c.statements[c.answered]
 	}
 	columns := int(binary.BigEndian.Uint16(b))
 	b = b[2:]
@@ -116,7 +144,7 @@ func (c *wire) row(b []byte) {
 		}
 		for _, what := range traces(b[:size]) {
 			c.told.mu.Lock()
-			c.told.left[left{what, statement}] = true
+			c.told.left[left{what, from}] = true
 			c.told.mu.Unlock()
 		}
 		b = b[size:]
@@ -145,13 +173,6 @@ func traces(value []byte) []string {
 	if len(value) == 32 {
 		out = append(out, hex.EncodeToString(value))
 	}
-	if len(value) >= 6 {
-		for _, mark := range leakMarks.FindAll(value, -1) {
-			out = append(out, string(mark))
-		}
-		for _, mark := range summaryMarks.FindAll(value, -1) {
-			out = append(out, string(mark))
-		}
-	}
-	return out
+	text := string(value)
+	return append(append(out, leakMarks.findAll(text)...), summaryMarks.findAll(text)...)
 }
