@@ -28,6 +28,9 @@ type Change struct {
 	Counted, Uncounted []uuid.UUID // memories that began or ceased to be live in this change
 	lost               []string    // lexemes of the replaced and removed texts, once for each text
 	lostDocs           int         // the number of those texts
+
+	sides map[uuid.UUID]uuid.UUID // contested memories that lose a side of their contest, with the memory that is gone
+	ended int                     // how many of Uncounted EndContests has handled
 }
 
 // Relate adds an edge of weight 1 between two memories.
@@ -280,10 +283,13 @@ const countTexts = `
 	SET docs = s.docs + excluded.docs,
 		lexemes = s.lexemes + excluded.lexemes`
 
-// finish sends the queued statements and then updates the text statistics. These come last, because other writers
-// wait for their locks until commit.
+// finish sends the queued statements, ends contests, and then updates the text statistics. These come last, because
+// other writers wait for their locks until commit.
 func (c *Change) finish(ctx context.Context) error {
 	if err := c.Flush(ctx); err != nil {
+		return err
+	}
+	if _, err := c.EndContests(ctx); err != nil {
 		return err
 	}
 	if len(c.Counted) == 0 && len(c.Uncounted) == 0 && c.lostDocs == 0 {
