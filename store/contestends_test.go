@@ -64,8 +64,8 @@ func TestAContestEndsWithItsOtherSide(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t)
 		a, b := w.doubted("Ana likes rain.", "Ana hates rain.")
-		w.applied(w.revision(schema.ReviseSupersede, same(semantic("Ana likes snow.", "Ana", "states", "Ana likes snow.",
-			`{"mode":"global"}`)), w.as(b)...))
+		snow := semantic("Ana likes snow.", "Ana", "states", "Ana likes snow.", `{"mode":"global"}`)
+		w.applied(w.revision(schema.ReviseSupersede, &snow, w.as(b)...))
 		w.freed(a, b)
 	})
 	t.Run("review", func(t *testing.T) {

@@ -87,7 +87,8 @@ func TestHistoryOfADeletedMemoryIsNotThatOfAStoredOne(t *testing.T) {
 func TestRestoreDoesNotBringBackWhatWasForgottenByForce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	gone, purged, kept := w.explicit("This was really deleted"), w.explicit("Its window is over"), w.explicit("This stays")
+	gone, purged := w.explicit("This was really deleted"), w.explicit("Its window is over")
+	kept := w.explicit("This stays")
 	before := w.export(w.whole())
 	w.forgetAll(w.forgets(schema.ForgetForce, named(gone)))
 	w.forgetAll(w.forgets(schema.ForgetSoft, named(purged)))
