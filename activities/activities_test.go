@@ -508,6 +508,36 @@ func TestWriteEmbedsSourcesBeforeTheTransaction(t *testing.T) {
 	require.Equal(t, schema.WriteCounts{Stale: first.Stale}, again, "only stale proposals are left")
 }
 
+// A write that is repeated because its result was lost counts what the lost attempt has written, and nothing that was
+// written before.
+func TestARepeatedWriteCountsWhatTheFirstHasWritten(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := w.extracted(4)
+	all := r
+	var earlier pipeline.WrittenCounts
+	a := &activities.Writing{Store: w.store, Embedder: rules.New().Embedder}
+	decide := (&activities.Decision{Store: w.store, Decider: rules.New().Decider,
+		Embedder: rules.New().Embedder}).DecideFacts
+	for _, r.To = range []int{2, 4} { // an earlier run has written the first half
+		decided, err := run[activities.DecideResult](w, decide, activities.DecideRequest{Range: all})
+		require.NoError(t, err)
+		require.Equal(t, &earlier, decided.Written)
+		request := activities.WriteRequest{Range: r, MaxRounds: 3, Before: decided.Written}
+		request.Range.To = r.To
+		first, err := run[schema.WriteCounts](w, a.WriteProposals, request)
+		require.NoError(t, err)
+		require.Positive(t, first.Added)
+		for range 2 {
+			again, err := run[schema.WriteCounts](w, a.WriteProposals, request)
+			require.NoError(t, err)
+			require.Equal(t, first, again)
+		}
+		earlier.Added, earlier.Skipped = earlier.Added+first.Added, earlier.Skipped+first.Skipped
+	}
+	require.Equal(t, w.count("proposals", "state = 'applied' AND action = 'add'"), earlier.Added)
+}
+
 // brokenIndex refuses every change.
 type brokenIndex struct{ vector.PGVector }
 

@@ -41,6 +41,13 @@ type DecideRequest struct {
 	Group int `json:"group,omitempty"` // number of candidates in the first search; 0 for the maximum
 }
 
+// DecideResult is the result of DecideFacts.
+type DecideResult struct {
+	schema.DecideCounts
+	// Written counts the proposals of the range that are written already: what the next write adds to.
+	Written *pipeline.WrittenCounts `json:"written,omitempty"`
+}
+
 // decidable is a candidate with its facts, their embeddings and their neighbours.
 type decidable struct {
 	pipeline.Undecided
@@ -56,21 +63,21 @@ const decideGroup = 50
 // DecideFacts decides the facts of a range that are undecided or whose neighbours have changed. After partialAfter it
 // returns with More set: its decisions are stored, and another attempt decides the rest. Failures are treated as in
 // ExtractFacts; a fact is never lost because a decision failed.
-func (a *Decision) DecideFacts(ctx context.Context, r DecideRequest) (schema.DecideCounts, error) {
+func (a *Decision) DecideFacts(ctx context.Context, r DecideRequest) (DecideResult, error) {
 	pace, ctx := step.StartPace(ctx, r.Group, decideGroup)
 	defer pace.Stop()
 	batch, err := a.Store.Batch(ctx, r.Tenant, r.Range.BatchID)
 	if err != nil {
-		return schema.DecideCounts{}, step.Fail(err)
+		return DecideResult{}, step.Fail(err)
 	}
 	todo, err := a.Store.LeaseDecide(ctx, r.Range, step.Now(a.Now))
 	if err != nil {
-		return schema.DecideCounts{}, step.Fail(err)
+		return DecideResult{}, step.Fail(err)
 	}
 	if err := a.Store.RefreshStatistics(ctx); err != nil {
 		activity.GetLogger(ctx).Warn("planner statistics not refreshed", "error", err) // slower, not wrong
 	}
-	var result schema.DecideCounts
+	var result DecideResult
 	type decidedCandidate struct {
 		id    uuid.UUID
 		facts []pipeline.Decided
@@ -125,14 +132,15 @@ func (a *Decision) DecideFacts(ctx context.Context, r DecideRequest) (schema.Dec
 			break
 		}
 		if err != nil {
-			return schema.DecideCounts{}, step.Fail(step.Stalled(ctx, err))
+			return DecideResult{}, step.Fail(step.Stalled(ctx, err))
 		}
 	}
 	if err := out.close(ctx); err != nil {
-		return schema.DecideCounts{}, step.Stalled(ctx, err)
+		return DecideResult{}, step.Stalled(ctx, err)
 	}
-	counts, err := a.Store.DecideCounts(ctx, r.Range)
+	counts, written, err := a.Store.DecideCounts(ctx, r.Range)
 	result.Candidates, result.Actions, result.Dead = counts.Candidates, counts.Actions, counts.Dead
+	result.Written = &written
 	if size := pace.Size(); size < decideGroup {
 		result.Group = size
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -52,6 +53,11 @@ type SweepRequest struct {
 // sweepFor is how long one activity runs. A cancelled run ends within this time.
 const sweepFor = 5 * time.Second
 
+// sweepTries is how many attempts may begin at one place of a tenant and get no further. Then the tenant is passed by.
+const sweepTries = 5
+
+var errStuck = fmt.Errorf("%d attempts got no further", sweepTries)
+
 // tenantPage is how many tenants one query lists.
 const tenantPage = 100
 
@@ -64,7 +70,9 @@ type (
 
 // sweep visits the tenants in order and runs the batches of each. It stops after MaxBatches, after sweepFor, and
 // between two batches when it is cancelled. Committed batches stay, and the heartbeat holds the cursor. If a tenant
-// fails and Postgres is available, sweep records the failure and continues with the next tenant.
+// fails and Postgres is available, sweep records the failure and continues with the next tenant. It does the same if
+// several attempts began at one place, while Postgres answered, and got no further: then the tenant's statement does
+// not end, or it ends the connection or the worker.
 func (a *Sweeping) sweep(
 	ctx context.Context,
 	in SweepRequest,
@@ -87,6 +95,14 @@ func (a *Sweeping) sweep(
 	if out.Counts == nil {
 		out.Counts = map[string]int{}
 	}
+	if err := a.Store.Ping(ctx); err != nil { // an outage says nothing of the tenant
+		return out, step.Fail(step.Stalled(ctx, err))
+	}
+	// After a failure, an attempt ends with the tenant that it begins with: then the next activity begins with the
+	// tenant that fails, even if a worker that crashed could not report how far it came.
+	stuck, careful := out.Cursor.Tries >= sweepTries, out.Cursor.Tries > 0
+	out.Cursor.Tries++
+	work.Note(clone(out))
 	began := time.Now()
 	var queue []string
 	for {
@@ -104,10 +120,13 @@ func (a *Sweeping) sweep(
 			tenant := queue[0]
 			queue = queue[1:]
 			var begun sweeping.SweepStart
-			err := step.RunLong(ctx, func() (err error) { // it counts the tenant's rows
-				begun, err = a.Store.BeginSweep(ctx, tenant, kind, a.share(), in.At)
-				return err
-			})
+			err := errStuck
+			if !stuck {
+				err = step.RunLong(ctx, func() (err error) { // it counts the tenant's rows
+					begun, err = a.Store.BeginSweep(ctx, tenant, kind, a.share(), in.At)
+					return err
+				})
+			}
 			out.Tenants++
 			switch {
 			case err != nil && a.passBy(ctx, kind, tenant, err, &out):
@@ -126,7 +145,10 @@ func (a *Sweeping) sweep(
 			}
 		} else {
 			limit := cmp.Or(out.Cursor.Limit, a.limit(in))
-			more, err := batch(ctx, out.Cursor.Tenant, &out, limit)
+			more, err := false, errStuck
+			if !stuck {
+				more, err = batch(ctx, out.Cursor.Tenant, &out, limit)
+			}
 			if pg.IsTimeout(err) && limit > 1 && ctx.Err() == nil {
 				out.Cursor.Limit = limit / 2
 				activity.GetLogger(ctx).Warn("a statement timed out: the next batch has fewer rows", "sweep",
@@ -146,12 +168,13 @@ func (a *Sweeping) sweep(
 				leave(&out)
 			}
 		}
+		stuck, out.Cursor.Tries = false, 0
 		out.Batches++ // a tenant without work also costs a transaction
 		work.Note(clone(out))
 		if ctx.Err() != nil {
 			return out, context.Cause(ctx)
 		}
-		if out.Batches >= in.MaxBatches || time.Since(began) >= sweepFor {
+		if out.Batches >= in.MaxBatches || time.Since(began) >= sweepFor || careful && out.Cursor.Tenant == "" {
 			return out, nil
 		}
 	}

@@ -30,6 +30,9 @@ type Writing struct {
 type WriteRequest struct {
 	Range     schema.Range `json:"range"`
 	MaxRounds int          `json:"max_rounds"`
+	// Before counts what was written of the range before (DecideResult.Written). Then the result counts what all
+	// attempts have written since. Without it, the result counts what this attempt has written.
+	Before *pipeline.WrittenCounts `json:"before,omitempty"`
 }
 
 // WriteProposals embeds the source memories of a range that have no embedding and then commits the range's proposals
@@ -60,16 +63,37 @@ func (a *Writing) WriteProposals(ctx context.Context, in WriteRequest) (schema.W
 		if err == nil { // includes proposals that an interrupted attempt has marked to be decided again
 			counts.Stale, err = a.Store.StaleProposals(ctx, in.Range)
 		}
-		if err != nil || counts.Stale == 0 || !a.Again.atOnce() || round >= in.MaxRounds || !time.Now().Before(until) {
+		if err != nil {
 			return counts, step.Fail(step.Stalled(ctx, err))
 		}
+		if counts.Stale == 0 || !a.Again.atOnce() || round >= in.MaxRounds || !time.Now().Before(until) {
+			return a.ofAllAttempts(ctx, in, counts)
+		}
 		decided, err := a.Again.DecideFacts(ctx, DecideRequest{Range: in.Range})
-		if err != nil || decided.More { // the workflow's next round does the rest
+		if ctx.Err() != nil {
 			return counts, step.Fail(context.Cause(ctx))
 		}
+		if err != nil || decided.More { // the workflow's next round does the rest
+			return a.ofAllAttempts(ctx, in, counts)
+		}
 		step.Advance(ctx)
-		counts.Decided, sources = &decided, nil
+		counts.Decided, sources = &decided.DecideCounts, nil
 	}
+}
+
+// ofAllAttempts adds to the counts of this attempt what earlier attempts have written: their results are lost.
+func (a *Writing) ofAllAttempts(ctx context.Context, in WriteRequest, counts schema.WriteCounts) (schema.WriteCounts,
+	error) {
+	if in.Before == nil {
+		return counts, nil
+	}
+	_, written, err := a.Store.DecideCounts(ctx, in.Range)
+	if err != nil {
+		return counts, step.Fail(step.Stalled(ctx, err))
+	}
+	all := written.Since(*in.Before)
+	all.Stale, all.Decided = counts.Stale, counts.Decided
+	return all, nil
 }
 
 // embedSources fetches embeddings before the transaction, so that no lock is held during a call.

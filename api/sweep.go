@@ -80,6 +80,7 @@ type SweepCursor struct {
 
 	Rules string `json:"rules,omitempty"` // the rules at the start of the tenant (sweeping.Begun)
 	Held  bool   `json:"held,omitempty"`  // it continues while it waits for an answer
+	Tries int    `json:"tries,omitempty"` // attempts that began here, while Postgres answered, and got no further
 }
 
 // maxNamed is the maximum number of held or failed tenants that a result names. The counts include all of them.

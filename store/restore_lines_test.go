@@ -82,3 +82,27 @@ func TestHistoryOfADeletedMemoryIsNotThatOfAStoredOne(t *testing.T) {
 	require.Equal(t, "This was really deleted", to.get(id).Content)
 	require.NotEqual(t, uuid.Nil, id)
 }
+
+// An import does not bring back what was deleted for good. A memory that was only deleted softly has a row.
+func TestRestoreDoesNotBringBackWhatWasForgottenByForce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	gone, purged := w.explicit("This was really deleted"), w.explicit("Its window is over")
+	kept := w.explicit("This stays")
+	before := w.export(w.whole())
+	w.forgetAll(w.forgets(schema.ForgetForce, named(gone)))
+	w.forgetAll(w.forgets(schema.ForgetSoft, named(purged)))
+	w.now = w.now.AddDate(0, 0, 31)
+	w.purge(100)
+	require.Zero(t, w.count("memories", "id = ANY($1)", []uuid.UUID{gone, purged}))
+	stood := w.snapshot()
+	for range 2 {
+		got := w.restore(w.p.Tenant, before, 100)
+		require.ElementsMatch(t, []transfer.RestoreConflict{{ID: gone.String(), Reason: transfer.ConflictForgotten},
+			{ID: purged.String(), Reason: transfer.ConflictForgotten}}, got.Conflicts)
+		require.Equal(t, []int{0, 1, 0}, []int{got.Restored, got.Unchanged, got.Events})
+	}
+	require.Equal(t, stood, w.snapshot())
+	require.Equal(t, "This stays", w.get(kept).Content)
+	w.requireExactStats()
+}

@@ -70,7 +70,7 @@ func (w *world) settle(item schema.ReviewItem, d schema.Decision) schema.ReviewR
 // reviewWorld does not let the pipeline update or delete.
 func reviewWorld(t *testing.T) *world {
 	w := newWorld(t)
-	w.policy.AllowUpdateDelete = false
+	w.policy.AllowUpdateDelete, w.policy.Supersede = false, proposals.SupersedeReview
 	return w
 }
 

@@ -54,10 +54,11 @@ func newUnplannedWorld(t testing.TB) *world {
 func worldAt(t testing.TB, url string) *world {
 	t.Helper()
 	return &world{Store: testkit.OpenStore(t, url), t: t, url: url, owner: testkit.Owner(t, url),
-		p:      schema.Principal{Tenant: "t", Agent: "a"},
-		policy: proposals.WritePolicy{Mode: schema.ModeControlled, AllowUpdateDelete: true, MinFactConfidence: 0.5},
-		vis:    schema.VisibilityPrivate,
-		now:    time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+		p: schema.Principal{Tenant: "t", Agent: "a"},
+		policy: proposals.WritePolicy{Mode: schema.ModeControlled, AllowUpdateDelete: true,
+			Supersede: proposals.SupersedeAuto, MinFactConfidence: 0.5},
+		vis: schema.VisibilityPrivate,
+		now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
 }
 
 func (w *world) input(candidates ...schema.Candidate) pipeline.StageInput {

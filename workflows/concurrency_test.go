@@ -266,25 +266,29 @@ func TestModes(t *testing.T) {
 		name       string
 		mode       schema.WriteMode
 		allow      bool
+		supersede  proposals.Supersede
 		newRows    int // in addition to the seed
 		outcomes   []string
 		actor      string
 		seedStatus string
 	}{
-		{"shadow", schema.ModeShadow, true, 0, []string{"blocked add shadow_mode", "blocked update shadow_mode"},
+		{"shadow", schema.ModeShadow, true, proposals.SupersedeAuto, 0, []string{"blocked add shadow_mode", "blocked update shadow_mode"},
 			"pipeline-shadow", "active"},
-		{"frozen", schema.ModeFrozen, true, 1,
+		{"frozen", schema.ModeFrozen, true, proposals.SupersedeAuto, 1,
 			[]string{"blocked add mutations_frozen", "blocked update mutations_frozen"}, "pipeline", "active"},
-		{"controlled", schema.ModeControlled, false, 2,
+		{"controlled", schema.ModeControlled, false, proposals.SupersedeReview, 2,
 			[]string{"applied add", "blocked update destructive_mutations_disabled"}, "pipeline", "active"},
-		{"controlled with updates", schema.ModeControlled, true, 3, []string{"applied add", "applied update"},
-			"pipeline", "superseded"},
+		{"controlled with updates, but changes wait for a review", schema.ModeControlled, true,
+			proposals.SupersedeReview, 2,
+			[]string{"applied add", "blocked update destructive_mutations_disabled"}, "pipeline", "active"},
+		{"controlled with updates", schema.ModeControlled, true, proposals.SupersedeAuto, 3,
+			[]string{"applied add", "applied update"}, "pipeline", "superseded"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			h := harness.New(t, func(d *workflows.Dependencies) {
 				d.Brain = model.Brain(t)
-				d.Policy.AllowUpdateDelete, d.Policy.Supersede = test.allow, proposals.SupersedeReview
+				d.Policy.AllowUpdateDelete, d.Policy.Supersede = test.allow, test.supersede
 			})
 			p := testkit.Principal()
 			target := known(t, h, p, seed)[0]

@@ -86,8 +86,9 @@ func newStage(t *testing.T, fake map[string]func(schema.Range) error, deduped ..
 		return schema.ExtractCounts{Candidates: r.To - r.From, Facts: r.To - r.From}, do("extract", r)
 	}).Maybe()
 	s.OnActivity(decisionOf.DecideFacts, mock.Anything, mock.Anything).Return(func(_ context.Context,
-		r activities.DecideRequest) (schema.DecideCounts, error) {
-		return schema.DecideCounts{Candidates: r.To - r.From}, do("decide", r.Range)
+		r activities.DecideRequest) (activities.DecideResult, error) {
+		return activities.DecideResult{DecideCounts: schema.DecideCounts{Candidates: r.To - r.From}},
+			do("decide", r.Range)
 	}).Maybe()
 	s.OnActivity(writingOf.WriteProposals, mock.Anything, mock.Anything).Return(func(_ context.Context,
 		in activities.WriteRequest) (schema.WriteCounts, error) {

@@ -225,9 +225,9 @@ func (run *ingest) process(ctx workflow.Context, r schema.Range) (phase string, 
 	group := 0
 	for round := 1; round <= flow.MaxDecideRounds; round++ {
 		run.show(ctx, api.PhaseDecide)
-		decided := schema.DecideCounts{More: true}
+		decided := activities.DecideResult{DecideCounts: schema.DecideCounts{More: true}}
 		for decided.More { // it reports the range's totals each time
-			decided = schema.DecideCounts{}
+			decided = activities.DecideResult{}
 			err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
 				flow.ModelOptions(fmt.Sprintf("decide, round %d: %s", round, label(r)))),
 				decision.DecideFacts, activities.DecideRequest{Range: r, Group: group}).Get(ctx, &decided)
@@ -236,7 +236,7 @@ func (run *ingest) process(ctx workflow.Context, r schema.Range) (phase string, 
 			}
 			group = decided.Group
 		}
-		run.result.Decided = decidedBefore.Add(decided)
+		run.result.Decided = decidedBefore.Add(decided.DecideCounts)
 		run.result.Dead = deadBefore + decided.Dead
 
 		run.show(ctx, api.PhaseWrite)
@@ -244,7 +244,7 @@ func (run *ingest) process(ctx workflow.Context, r schema.Range) (phase string, 
 		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
 			flow.EmbedOptions("write proposals: "+label(r), flow.InfrastructureAttempts)),
 			writing.WriteProposals, activities.WriteRequest{Range: r,
-				MaxRounds: flow.MaxDecideRounds}).Get(ctx, &written)
+				MaxRounds: flow.MaxDecideRounds, Before: decided.Written}).Get(ctx, &written)
 		if err != nil {
 			return api.PhaseWrite, err
 		}

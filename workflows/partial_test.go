@@ -12,6 +12,7 @@ import (
 	"github.com/mneme/mneme/activities"
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/pipeline"
 )
 
 // An attempt that runs out of time returns what it has done, and the run schedules the rest before the next phase. Each
@@ -28,17 +29,20 @@ func TestARunSchedulesTheRestOfARange(t *testing.T) {
 		extractions++
 		return schema.ExtractCounts{Candidates: extractions, Facts: extractions, More: extractions < 3}, nil
 	})
-	decide := func(_ context.Context, in activities.DecideRequest) (schema.DecideCounts, error) {
+	decide := func(_ context.Context, in activities.DecideRequest) (activities.DecideResult, error) {
 		require.Equal(t, 3, extractions, "the whole range is extracted first")
 		require.Equal(t, activities.DecideRequest{Range: r, Group: 7 * decisions}, in,
 			"it starts with the size of the last group")
 		decisions++
-		return schema.DecideCounts{Candidates: decisions, More: decisions < 2, Group: 7}, nil
+		return activities.DecideResult{
+			DecideCounts: schema.DecideCounts{Candidates: decisions, More: decisions < 2, Group: 7},
+			Written:      &pipeline.WrittenCounts{Added: decisions}}, nil
 	}
 	env.OnActivity(decision.DecideFacts, mock.Anything, mock.Anything).Return(decide)
-	env.OnActivity(writing.WriteProposals, mock.Anything, mock.Anything).Return(func(context.Context,
-		activities.WriteRequest) (schema.WriteCounts, error) {
+	env.OnActivity(writing.WriteProposals, mock.Anything, mock.Anything).Return(func(_ context.Context,
+		in activities.WriteRequest) (schema.WriteCounts, error) {
 		require.Equal(t, 2, decisions, "the whole range is decided first")
+		require.Equal(t, &pipeline.WrittenCounts{Added: 2}, in.Before, "what was written before does not count")
 		return schema.WriteCounts{Added: 3}, nil
 	}).Once()
 	env.OnActivity(linking.LinkEntities, mock.Anything, mock.Anything).Return(schema.LinkCounts{}, nil)

@@ -466,7 +466,7 @@ func TestImportDocumentation(t *testing.T) {
 	require.Equal(t, []string{transfer.LineHeader, transfer.LineArtifact, transfer.LineMemory, transfer.LineHistory,
 		transfer.LineEvent, transfer.LineTopic, transfer.LineEnd}, table("`kind`"))
 	require.ElementsMatch(t, []string{transfer.ConflictDifferent, transfer.ConflictDuplicate, transfer.ConflictFact,
-		transfer.ConflictExternal}, table("conflict"))
+		transfer.ConflictExternal, transfer.ConflictForgotten}, table("conflict"))
 	line := table("field of a `memory` line")
 	for _, of := range []reflect.Type{reflect.TypeFor[transfer.ExportLine](),
 		reflect.TypeFor[transfer.ExportArtifact](), reflect.TypeFor[transfer.ExportCounts](),

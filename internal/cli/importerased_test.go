@@ -13,10 +13,12 @@ import (
 	"github.com/mneme/mneme/internal/testkit/harness"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pipeline"
+	"github.com/mneme/mneme/store/transfer"
 )
 
 // An export from before an erasure has the artifacts of the erased memory. An import must not bring them back: they are
-// what was erased. An artifact that another memory refers to is restored.
+// what was erased. The same is true of a memory that was forgotten by force. An artifact that another memory refers to
+// is restored.
 func TestAnImportDoesNotRestoreTheArtifactsOfAnErasedMemory(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, harness.New(t, nil))
@@ -35,21 +37,26 @@ func TestAnImportDoesNotRestoreTheArtifactsOfAnErasedMemory(t *testing.T) {
 			`", "summary": "the build of `+ref+` failed"}]}}`), "--json").is(app.ExitOK).json(&out)
 		return out.Items[0].ID
 	}
-	secret, shared := artifact("the log that has to go"), artifact("a log of two builds")
-	erased, stays := episode("one", secret, shared), episode("two", shared)
+	secret, shared, own := artifact("the log that has to go"), artifact("a log of two builds"), artifact("a log of one")
+	erased, forced, stays := episode("one", secret, shared), episode("two", own, shared), episode("three", shared)
 	path := filepath.Join(t.TempDir(), "all.jsonl")
 	c.run("export", "--all-agents", "--include-deleted", "-o", path).is(app.ExitOK)
 	c.run("erase", erased, "--reason", "asked for", "--yes").is(app.ExitOK)
-	c.run("forget", stays, "--mode", "force", "--reason", "to be restored", "--yes").is(app.ExitOK)
-	for _, address := range []string{secret, shared} {
+	c.run("forget", forced, "--mode", "force", "--reason", "no longer wanted", "--yes").is(app.ExitOK)
+	for _, address := range []string{secret, own} {
 		c.run("artifact", "get", address).is(app.ExitNotFound)
 	}
 
 	var r exchange.Restored
 	c.run("import", path, "--json").is(app.ExitConflict).json(&r)
-	require.Len(t, r.Conflicts, 1)
-	require.Equal(t, []int{1, 1}, []int{r.Restored, r.Artifacts})
-	c.run("artifact", "get", secret).is(app.ExitNotFound)
+	require.ElementsMatch(t, []transfer.RestoreConflict{{ID: erased, Reason: transfer.ConflictDifferent},
+		{ID: forced, Reason: transfer.ConflictForgotten}}, r.Conflicts)
+	require.Equal(t, []int{0, 1, 0}, []int{r.Restored, r.Unchanged, r.Artifacts})
+	c.run("get", forced).is(app.ExitNotFound)
+	c.run("get", stays).is(app.ExitOK)
+	for _, address := range []string{secret, own} {
+		c.run("artifact", "get", address).is(app.ExitNotFound)
+	}
 	require.Equal(t, "a log of two builds", c.run("artifact", "get", shared).is(app.ExitOK).out)
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)

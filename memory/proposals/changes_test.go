@@ -141,6 +141,13 @@ func TestEvaluateChanges(t *testing.T) {
 					Own: tt.own}, &tt.target)
 			require.Equal(t, tt.state, v.State)
 			require.Equal(t, tt.reason, v.Reason)
+			if tt.change == "" {
+				return
+			}
+			policy.AllowUpdateDelete = true // it is for updates and deletes that are no certain changes
+			require.Equal(t, v, proposals.EvaluateWrite(policy, fact,
+				memory.Proposal{Action: schema.ActionUpdate, TargetID: "a", Confidence: 0.9, Change: tt.change,
+					Own: tt.own}, &tt.target))
 		})
 	}
 }

@@ -53,7 +53,7 @@ type WritePolicy struct {
 }
 
 // Supersede decides which certain changes are applied without a review. They delete nothing and can be reverted, so
-// that AllowUpdateDelete does not apply to them.
+// AllowUpdateDelete has no effect on them: it neither prevents nor permits one.
 type Supersede string
 
 // Ways to apply certain changes.
@@ -123,9 +123,9 @@ type Verdict struct {
 //  2. Blocked by a rule, updates and deletes only: the target is pinned; updates and deletes are not allowed; fact
 //     and target contradict each other by their words; revision would not replace the target by the fact (document
 //     004 §7 and §12, KeepsItsPlace). The last two apply even if updates and deletes are allowed: a person should
-//     see when a memory is replaced by its opposite, or when policy or evidence support the memory. A proposal with
-//     a Change is not blocked for the two reasons in the middle if the policy applies such changes: it deletes
-//     nothing, and contradicting words are the reason why it was found.
+//     see when a memory is replaced by its opposite, or when policy or evidence support the memory. For a proposal
+//     with a Change, Supersede alone decides instead of the two reasons in the middle: it deletes nothing, and
+//     contradicting words are the reason why it was found.
 //  3. Blocked by the mode: shadow or frozen. In controlled mode the proposal would have been applied.
 func EvaluateWrite(policy WritePolicy, fact memory.Fact, p memory.Proposal, target *memory.Neighbor) Verdict {
 	if reason := skipReason(policy, fact, p, target); reason != "" {
@@ -145,7 +145,7 @@ func EvaluateWrite(policy WritePolicy, fact memory.Fact, p memory.Proposal, targ
 			if target.Kept {
 				v.Reason = ReasonRevisionPolicy
 			}
-		case !policy.AllowUpdateDelete:
+		case p.Change != "" || !policy.AllowUpdateDelete:
 			v.Reason = ReasonDestructiveDisabled
 		case v.ContradictionRisk:
 			v.Reason = ReasonContradiction

@@ -86,7 +86,8 @@ const (
 //     not change: their triggers and constraints state when each applies (§8, §12).
 //   - retract: the targets no longer count as true.
 //   - merge: the record supersedes the targets, which have one type, and is derived from them.
-//   - contest: targets and record contradict each other until a revision resolves it.
+//   - contest: targets and record contradict each other until a revision resolves it, or one side is gone
+//     (EndContests).
 //   - resolve: one of the contested targets, or the record, is active and supersedes the others.
 //   - reconcile: one of supersede, fork and contest; see Choose.
 //

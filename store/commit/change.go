@@ -28,6 +28,9 @@ type Change struct {
 	Counted, Uncounted []uuid.UUID // memories that began or ceased to be live in this change
 	lost               []string    // lexemes of the replaced and removed texts, once for each text
 	lostDocs           int         // the number of those texts
+
+	sides map[uuid.UUID]uuid.UUID // contested memories that lose a side of their contest, with the memory that is gone
+	ended int                     // how many of Uncounted EndContests has handled
 }
 
 // Relate adds an edge of weight 1 between two memories.
@@ -164,18 +167,19 @@ func (c *Change) IdSet(ctx context.Context, query string, args ...any) (map[uuid
 	return ids, err
 }
 
-// ForgottenIDs returns the ids of memories that were deleted by a forget with force: they have a deletion in
-// history, and no row.
+// ForgottenIDs returns the ids of memories that were deleted for good, by a forget with force or by a purge: they have
+// a deletion in history, and no row.
 func (c *Change) ForgottenIDs(ctx context.Context, ids []uuid.UUID) ([]uuid.UUID, error) {
-	return Values[uuid.UUID](ctx, c.Tx, `
-		SELECT id
-		FROM unnest(@ids::uuid[]) x(id)
-		WHERE NOT EXISTS (SELECT FROM memories m WHERE m.tenant = @tenant AND m.id = x.id)
-			AND EXISTS (
-				SELECT FROM memory_history h
-				WHERE h.tenant = @tenant AND h.memory_id = x.id AND h.event = 'deleted' AND h.version IS NOT NULL)`,
+	return Values[uuid.UUID](ctx, c.Tx, `SELECT id FROM unnest(@ids::uuid[]) x(id) WHERE `+Forgotten,
 		pg.Args{"tenant": c.Tenant, "ids": ids})
 }
+
+// Forgotten is the condition of ForgottenIDs for the id x.id of the tenant @tenant.
+const Forgotten = `
+	NOT EXISTS (SELECT FROM memories m WHERE m.tenant = @tenant AND m.id = x.id)
+	AND EXISTS (
+		SELECT FROM memory_history h
+		WHERE h.tenant = @tenant AND h.memory_id = x.id AND h.event = 'deleted' AND h.version IS NOT NULL)`
 
 // DedupKey is unique among live memories. It has the type, because an episode fades and is pruned, and a fact in
 // the same words must be kept.
@@ -280,10 +284,13 @@ const countTexts = `
 	SET docs = s.docs + excluded.docs,
 		lexemes = s.lexemes + excluded.lexemes`
 
-// finish sends the queued statements and then updates the text statistics. These come last, because other writers
-// wait for their locks until commit.
+// finish sends the queued statements, ends contests, and then updates the text statistics. These come last, because
+// other writers wait for their locks until commit.
 func (c *Change) finish(ctx context.Context) error {
 	if err := c.Flush(ctx); err != nil {
+		return err
+	}
+	if _, err := c.EndContests(ctx); err != nil {
 		return err
 	}
 	if len(c.Counted) == 0 && len(c.Uncounted) == 0 && c.lostDocs == 0 {

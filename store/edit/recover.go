@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -32,7 +33,8 @@ type RecoverInput struct {
 // (document 002 "Soft-Delete and Recovery"). A memory returns to its former state: one that was superseded,
 // retracted or archived before its deletion does not become live. A memory that becomes live must have no
 // duplicate. If it makes a functional claim, no other live memory may make that claim under overlapping conditions,
-// except that a contested memory returns beside other contested ones.
+// except that a contested memory returns beside other contested ones. A memory that was in a contest contests again the
+// live memories that it contradicts; if there are none, it returns as active.
 // Memories recovered earlier in the same request count too.
 func (s *Editing) Recover(ctx context.Context, in RecoverInput) (schema.RecoverResult, error) {
 	return once(ctx, s, in.Operation, pipeline.KindRecover, in.Now,
@@ -48,6 +50,7 @@ type recovering struct {
 	in    RecoverInput
 	rows  map[uuid.UUID]commit.MemoryRow
 	rules lifecycle.RetentionRules
+	again map[uuid.UUID]int // versions of memories that are contested again
 }
 
 func (r *recovering) run(ctx context.Context) (schema.RecoverResult, error) {
@@ -84,6 +87,11 @@ func (r *recovering) run(ctx context.Context) (schema.RecoverResult, error) {
 			return out, fmt.Errorf("targets[%d]: %w", i, err)
 		}
 		out.Items = append(out.Items, item)
+	}
+	for i, id := range ids { // another one of the request may have contested it again
+		if version := r.again[id]; version > out.Items[i].NewVersion && out.Items[i].NewVersion > 0 {
+			out.Items[i].NewVersion = version
+		}
 	}
 	return out, nil
 }
@@ -153,8 +161,33 @@ func (r *recovering) recover(ctx context.Context, id uuid.UUID, ifVersion int) (
 	}
 	archived := row.DeletedAt == nil // archived but not deleted
 	live := (archived || row.ArchivedAt == nil) && row.Status.Live()
+	set := map[string]any{
+		"deleted_at":   nil,
+		"salience":     fading.Salience,
+		"salience_at":  fading.SalienceAt,
+		"decay_due_at": fading.DueAt,
+	}
+	if fading.MaxAge != nil {
+		set["max_age"] = *fading.MaxAge
+	}
+	if archived {
+		set["archived_at"] = nil
+	}
+	var opponents []commit.MemoryRow
 	if status == schema.RecoverRecovered && live {
-		inTheWay, why, err := r.obstacle(ctx, row)
+		was := row.Status
+		var err error
+		if opponents, err = r.LockOpponents(ctx, row); err != nil {
+			return out, fmt.Errorf("find what contests it: %w", err)
+		}
+		row.Status = schema.StatusActive
+		if len(opponents) > 0 {
+			row.Status = schema.StatusContested
+		}
+		if row.Status != was {
+			set["status"] = row.Status
+		}
+		inTheWay, why, err := r.obstacle(ctx, row, opponents)
 		if err != nil {
 			return out, err
 		}
@@ -174,18 +207,6 @@ func (r *recovering) recover(ctx context.Context, id uuid.UUID, ifVersion int) (
 		})
 		return out, nil
 	}
-	set := map[string]any{
-		"deleted_at":   nil,
-		"salience":     fading.Salience,
-		"salience_at":  fading.SalienceAt,
-		"decay_due_at": fading.DueAt,
-	}
-	if fading.MaxAge != nil {
-		set["max_age"] = *fading.MaxAge
-	}
-	if archived {
-		set["archived_at"] = nil
-	}
 	version, err := r.ApplyStep(ctx, row, commit.Step{
 		Set:      set,
 		NowLive:  live,
@@ -200,11 +221,39 @@ func (r *recovering) recover(ctx context.Context, id uuid.UUID, ifVersion int) (
 		return out, err
 	}
 	out.NewVersion = version
-	return out, nil
+	return out, r.contestAgain(ctx, id, opponents)
 }
 
-// obstacle returns the live memory with the content or the claim of a deleted one, and which of the two it has.
-func (r *recovering) obstacle(ctx context.Context, row commit.MemoryRow) (uuid.UUID, schema.RecoverStatus, error) {
+// contestAgain marks the active memories that a recovered one contradicts as contested.
+func (r *recovering) contestAgain(ctx context.Context, id uuid.UUID, opponents []commit.MemoryRow) error {
+	for _, m := range opponents {
+		if m.Status == schema.StatusContested {
+			continue
+		}
+		version, err := r.ApplyStep(ctx, m, commit.Step{
+			Set:      map[string]any{"status": schema.StatusContested},
+			NowLive:  true,
+			Event:    schema.EventModified,
+			Action:   schema.AuditContest,
+			By:       r.in.Request.By(),
+			Reason:   revision.ContestAgain,
+			Metadata: map[string]any{"workflow_id": r.in.Operation.WorkflowID, memory.HistoryOther: id.String()},
+		})
+		if err != nil {
+			return err
+		}
+		if r.again == nil {
+			r.again = map[uuid.UUID]int{}
+		}
+		r.again[m.ID] = version
+	}
+	return nil
+}
+
+// obstacle returns the live memory with the content or the claim of a deleted one, and which of the two it has. The
+// opponents, which the deleted one contests again, are none.
+func (r *recovering) obstacle(ctx context.Context, row commit.MemoryRow,
+	opponents []commit.MemoryRow) (uuid.UUID, schema.RecoverStatus, error) {
 	duplicate, err := r.LiveByHash(ctx, placeOf(row, row.Hash))
 	if err == nil {
 		return duplicate, schema.RecoverDuplicate, nil
@@ -220,7 +269,8 @@ func (r *recovering) obstacle(ctx context.Context, row commit.MemoryRow) (uuid.U
 		return uuid.Nil, "", fmt.Errorf("find active fact: %w", err)
 	}
 	for _, h := range holders {
-		if row.Status == schema.StatusContested && h.Status == schema.StatusContested {
+		if row.Status == schema.StatusContested && (h.Status == schema.StatusContested ||
+			slices.ContainsFunc(opponents, func(m commit.MemoryRow) bool { return m.ID == h.ID })) {
 			continue // a contest has several parties
 		}
 		if memory.SameGround(h.Validity, row.Validity) {

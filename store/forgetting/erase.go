@@ -22,7 +22,7 @@ const reasonForgotten = "forgotten"
 // empty row. Dependent rows are removed before the rows that they refer to (document 002 "Retention Worker": graph
 // links, embeddings, the memory, then history).
 func (f *Forgetting) remove(ctx context.Context) error {
-	if err := f.NoteLostText(ctx, f.live); err != nil {
+	if err := f.NoteRemoved(ctx, f.live); err != nil {
 		return err
 	}
 	for _, step := range []func(context.Context) error{f.removeRepeated, f.removeFromGraph, f.blankRevised,

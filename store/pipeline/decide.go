@@ -269,17 +269,38 @@ var proposalSQL = commit.BulkInsert("proposals", `tenant text, id uuid, batch_id
 		rounds = proposals.rounds + 1
 	WHERE proposals.state = 'stale'`, "candidate_id", "ordinal")
 
-// DecideCounts counts the proposals of a range and the jobs that died in the decide phase. Forgotten proposals and
-// jobs do not count.
-func (s *Pipeline) DecideCounts(ctx context.Context, r schema.Range) (out schema.DecideCounts, err error) {
+// WrittenCounts counts the written proposals of a range, over all runs.
+type WrittenCounts struct {
+	Added   int `json:"added"`
+	Updated int `json:"updated"`
+	Deleted int `json:"deleted"`
+	Skipped int `json:"skipped"`
+	Blocked int `json:"blocked"`
+}
+
+// Since returns what was written after an earlier count of the range. It is not negative: an erasure removes proposals.
+func (w WrittenCounts) Since(earlier WrittenCounts) schema.WriteCounts {
+	return schema.WriteCounts{Added: max(w.Added-earlier.Added, 0), Updated: max(w.Updated-earlier.Updated, 0),
+		Deleted: max(w.Deleted-earlier.Deleted, 0), Skipped: max(w.Skipped-earlier.Skipped, 0),
+		Blocked: max(w.Blocked-earlier.Blocked, 0)}
+}
+
+// DecideCounts counts the proposals of a range, those of them that were written, and the jobs that died in the decide
+// phase. Forgotten proposals and jobs do not count. What a review has decided counts as blocked, because that is how it
+// was written.
+func (s *Pipeline) DecideCounts(ctx context.Context, r schema.Range) (out schema.DecideCounts, written WrittenCounts,
+	err error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	err = s.Read(ctx, r.Tenant, func(tx pgx.Tx) error {
 		counted, err := commit.Row[struct {
 			Candidates, Dead int
+			WrittenCounts
 			schema.ActionCounts
 		}](ctx, tx, `
 			WITH `+candidatesInRange+`, p AS MATERIALIZED (
-				SELECT action
+				SELECT action,
+					CASE WHEN reviewed_at IS NULL THEN state ELSE 'blocked' END AS written,
+					action = 'update' OR action = 'delete' AND change = 'retract' AS updates
 				FROM proposals
 				WHERE tenant = @tenant AND candidate_id = ANY(ARRAY(SELECT id FROM c))
 			)
@@ -288,12 +309,18 @@ func (s *Pipeline) DecideCounts(ctx context.Context, r schema.Range) (out schema
 				(SELECT count(*) FROM p WHERE action = 'update') AS update,
 				(SELECT count(*) FROM p WHERE action = 'delete') AS delete,
 				(SELECT count(*) FROM p WHERE action = 'none') AS none,
+				(SELECT count(*) FROM p WHERE written = 'applied' AND action = 'add') AS added,
+				(SELECT count(*) FROM p WHERE written = 'applied' AND updates) AS updated,
+				(SELECT count(*) FROM p WHERE written = 'applied' AND action = 'delete' AND NOT updates) AS deleted,
+				(SELECT count(*) FROM p WHERE written = 'skipped') AS skipped,
+				(SELECT count(*) FROM p WHERE written = 'blocked') AS blocked,
 				`+deadOfRange("decide")+` AS dead`, rangeArgs(r, nil))
 		out = schema.DecideCounts{Candidates: counted.Candidates, Dead: counted.Dead, Actions: counted.ActionCounts}
+		written = counted.WrittenCounts
 		return err
 	})
 	if err != nil {
-		return out, fmt.Errorf("count proposals: %w", err)
+		return out, written, fmt.Errorf("count proposals: %w", err)
 	}
-	return out, nil
+	return out, written, nil
 }

@@ -38,7 +38,7 @@ func (k *ArtifactCheck) Add(line ExportLine) {
 }
 
 // ErasedArtifacts returns the artifacts, by their SHA-256 in hexadecimal, whose memories in the export were all erased
-// in the tenant. They were erased with the memories and are not restored.
+// in the tenant or deleted for good. They went with the memories and are not restored.
 func (s *Transfer) ErasedArtifacts(ctx context.Context, tenant string, k ArtifactCheck) (map[string]bool, error) {
 	var named []uuid.UUID
 	for _, ids := range k.memories {
@@ -53,7 +53,11 @@ func (s *Transfer) ErasedArtifacts(ctx context.Context, tenant string, k Artifac
 		erased, err = commit.Values[uuid.UUID](ctx, tx, `
 			SELECT id
 			FROM memories
-			WHERE tenant = @tenant AND id = ANY(@ids) AND erased_at IS NOT NULL`,
+			WHERE tenant = @tenant AND id = ANY(@ids) AND erased_at IS NOT NULL
+			UNION ALL
+			SELECT id
+			FROM unnest(@ids::uuid[]) x(id)
+			WHERE `+commit.Forgotten,
 			pg.Args{"tenant": tenant, "ids": named})
 		return err
 	})

@@ -27,6 +27,7 @@ const (
 	ConflictDuplicate = "duplicate_content_hash" // a live memory has its content
 	ConflictFact      = "active_fact_exists"     // an active fact makes its claim
 	ConflictExternal  = "external_id_taken"
+	ConflictForgotten = "forgotten" // it was deleted for good: by force, or by a purge
 )
 
 // RestoreConflict is a memory that was not restored.
@@ -195,7 +196,11 @@ func (r *restoring) artifact(ctx context.Context, a *ExportArtifact) error {
 
 // memories inserts the new memories with all that they own, and compares the others.
 func (r *restoring) memories(ctx context.Context, lines []ExportLine) error {
-	lines, err := r.withoutRivals(ctx, lines)
+	lines, err := r.withoutForgotten(ctx, lines)
+	if err != nil {
+		return err
+	}
+	lines, err = r.withoutRivals(ctx, lines)
 	if err != nil || len(lines) == 0 {
 		return err
 	}
@@ -242,6 +247,29 @@ func (r *restoring) memories(ctx context.Context, lines []ExportLine) error {
 		}
 	}
 	return r.relations(ctx, relations)
+}
+
+// withoutForgotten returns the lines without those of memories that were deleted for good, and reports these as
+// conflicts. A put refuses their ids, too. Erased memories have a row, which differs from the line.
+func (r *restoring) withoutForgotten(ctx context.Context, lines []ExportLine) ([]ExportLine, error) {
+	ids := make([]uuid.UUID, 0, len(lines))
+	for _, line := range lines {
+		if id, err := uuid.Parse(line.Record.ID); err == nil { // restoredRow refuses the others
+			ids = append(ids, id)
+		}
+	}
+	forgotten, err := r.ForgottenIDs(ctx, ids)
+	if err != nil || len(forgotten) == 0 {
+		return lines, err
+	}
+	return slices.DeleteFunc(lines, func(line ExportLine) bool {
+		id, err := uuid.Parse(line.Record.ID)
+		if err != nil || !slices.Contains(forgotten, id) {
+			return false
+		}
+		r.out.Conflicts = append(r.out.Conflicts, RestoreConflict{ID: id.String(), Reason: ConflictForgotten})
+		return true
+	}), nil
 }
 
 // restoredRow returns the row of memories in a line, for the target tenant.

@@ -1,0 +1,220 @@
+package commit
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/revision"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/pg"
+)
+
+// actorContest is the actor in history when a contest ends because a side of it is gone.
+const actorContest = "contest-policy"
+
+// contradicting selects each memory id that has the relation contradicts, in either direction, with one of @memories,
+// which is other.
+const contradicting = `
+	SELECT target_id AS id, source_id AS other
+	FROM memory_links
+	WHERE tenant = @tenant AND source_id = ANY(@memories) AND predicate = '` + revision.RelationContradicts + `'
+	UNION ALL
+	SELECT source_id, target_id
+	FROM memory_links
+	WHERE tenant = @tenant AND target_id = ANY(@memories) AND predicate = '` + revision.RelationContradicts + `'`
+
+// noteSides records the contested memories that contradict memories that cease to be live.
+func (c *Change) noteSides(ctx context.Context, gone []uuid.UUID) error {
+	if len(gone) == 0 {
+		return nil
+	}
+	found, err := Rows[struct{ ID, Other uuid.UUID }](ctx, c.Tx, `
+		SELECT m.id, x.other
+		FROM (`+contradicting+`) x
+		JOIN memories m ON m.tenant = @tenant AND m.id = x.id AND m.status = 'contested' AND m.live
+		ORDER BY m.id, x.other`,
+		pg.Args{"tenant": c.Tenant, "memories": gone})
+	for _, row := range found {
+		if c.sides == nil {
+			c.sides = map[uuid.UUID]uuid.UUID{}
+		}
+		c.sides[row.ID] = row.Other
+	}
+	return err
+}
+
+// NoteRemoved must be called before the rows of live memories are deleted or emptied. It records what the end of the
+// change needs: their lexemes, and the memories that they contest.
+func (c *Change) NoteRemoved(ctx context.Context, ids []uuid.UUID) error {
+	if err := c.NoteLostText(ctx, ids); err != nil {
+		return err
+	}
+	return c.noteSides(ctx, ids)
+}
+
+// EndContests makes the memories active again that were contested only by memories that this change has removed or
+// replaced, as revision.EndContests decides, and returns their ids. Every change does so at its end. Call it before
+// only to learn the ids.
+func (c *Change) EndContests(ctx context.Context) ([]uuid.UUID, error) {
+	gone := c.Uncounted[c.ended:]
+	if len(gone) == 0 && len(c.sides) == 0 {
+		return nil, nil
+	}
+	if err := c.Flush(ctx); err != nil {
+		return nil, err
+	}
+	c.ended = len(c.Uncounted)
+	if err := c.noteSides(ctx, gone); err != nil || len(c.sides) == 0 {
+		return nil, err
+	}
+	others := c.sides
+	c.sides = nil
+	sides, err := c.lockSides(ctx, others)
+	if err != nil || len(sides) == 0 {
+		return nil, err
+	}
+	names, relations := revision.EndContests(sides)
+	for _, r := range relations {
+		c.Relate(uuid.MustParse(r.Source), r.Predicate, uuid.MustParse(r.Target))
+	}
+	freed, by := make([]uuid.UUID, len(names)), make([]uuid.UUID, len(names))
+	for i, name := range names {
+		freed[i] = uuid.MustParse(name)
+		by[i] = others[freed[i]]
+	}
+	c.free(freed, by)
+	return freed, c.Flush(ctx)
+}
+
+// lockSides locks those among the memories that are still live and contested, and reads what still contests them. The
+// lock comes first, so that of two changes which remove the last two opponents of a memory the later one sees this.
+func (c *Change) lockSides(ctx context.Context, others map[uuid.UUID]uuid.UUID) ([]revision.Side, error) {
+	ids := make([]uuid.UUID, 0, len(others))
+	for id := range others {
+		ids = append(ids, id)
+	}
+	locked, err := Rows[sideRow](ctx, c.Tx, `
+		SELECT m.id, m.validity, m.conditions, m.valid_from, m.valid_until
+		FROM memories m
+		WHERE m.tenant = @tenant AND m.id = ANY(@ids) AND m.status = 'contested' AND m.live`+forUpdate,
+		pg.Args{"tenant": c.Tenant, "ids": ids})
+	if err != nil || len(locked) == 0 {
+		return nil, err
+	}
+	args := pg.Args{"tenant": c.Tenant, "memories": ids}
+	contested, err := c.IdSet(ctx, `
+		SELECT x.other
+		FROM (`+contradicting+`) x
+		JOIN memories m ON m.tenant = @tenant AND m.id = x.id AND m.status = 'contested' AND m.live`, args)
+	if err != nil {
+		return nil, err
+	}
+	rivals, err := Rows[rivalRow](ctx, c.Tx, rivalsSQL, args)
+	if err != nil {
+		return nil, err
+	}
+	of := map[uuid.UUID][]revision.Holder{}
+	for _, r := range rivals {
+		of[r.Side] = append(of[r.Side], revision.Holder{ID: r.ID.String(), Status: r.Status, Validity: r.validity()})
+	}
+	sides := make([]revision.Side, len(locked))
+	for i, m := range locked {
+		sides[i] = revision.Side{ID: m.ID.String(), Validity: m.validity(), Contests: contested[m.ID], Rivals: of[m.ID]}
+	}
+	return sides, nil
+}
+
+// sideRow is a contested memory.
+type sideRow struct {
+	ID         uuid.UUID
+	Validity   schema.ValidityMode
+	Conditions json.RawMessage
+	ValidFrom  *time.Time
+	ValidUntil *time.Time
+}
+
+func (r sideRow) validity() schema.Validity {
+	return schema.Validity{Mode: r.Validity, Conditions: r.Conditions, Start: r.ValidFrom, End: r.ValidUntil}
+}
+
+// rivalRow is a live memory that makes the claim of a contested one.
+type rivalRow struct {
+	sideRow
+
+	Side   uuid.UUID
+	Status schema.Status
+}
+
+// rivalsSQL has each status as a literal, because each has its own index.
+var rivalsSQL = rivalsOf("active") + ` UNION ALL ` + rivalsOf("contested")
+
+func rivalsOf(status string) string {
+	return `
+	SELECT s.id AS side, m.id, m.status, m.validity, m.conditions, m.valid_from, m.valid_until
+	FROM memories s
+	JOIN memories m ON m.tenant = @tenant AND m.scope = s.scope AND m.claim_space = s.claim_space
+		AND m.claim_key = s.claim_key AND m.type = 'semantic' AND m.functional AND m.live AND m.deleted_at IS NULL
+		AND m.status = '` + status + `' AND m.id <> s.id
+	WHERE s.tenant = @tenant AND s.id = ANY(@memories) AND s.type = 'semantic' AND s.functional`
+}
+
+// free makes contested memories active. by has the memory that contested each.
+func (c *Change) free(memories, by []uuid.UUID) {
+	if len(memories) == 0 {
+		return
+	}
+	c.Queue.Queue(`
+		WITH freed AS (
+			UPDATE memories m
+			SET status = 'active', updated_at = @now, version = m.version + 1
+			FROM unnest(@memories::uuid[], @entries::uuid[], @by::uuid[]) x(id, entry, by)
+			WHERE m.tenant = @tenant AND m.id = x.id
+			RETURNING m.id, m.version, x.entry, x.by
+		), told AS (
+			INSERT INTO memory_history (tenant, id, memory_id, event, changed_by, reason, metadata, created_at, action,
+				version)
+			SELECT @tenant, entry, id, 'modified', @actor, @reason, jsonb_build_object(@other::text, by), @now,
+				'modify', version
+			FROM freed
+		)
+		INSERT INTO index_outbox (tenant, memory_id, version, op, created_at)
+		SELECT @tenant, id, version, 'upsert', @now
+		FROM freed`,
+		pg.Args{
+			"tenant":   c.Tenant,
+			"memories": memories,
+			"entries":  pg.NewIDs(len(memories)), // of history
+			"by":       by,
+			"actor":    actorContest,
+			"reason":   revision.ContestOver,
+			"other":    memory.HistoryOther,
+			"now":      c.Now,
+		})
+}
+
+// LockOpponents locks and returns the live memories that a recovered memory contests again: those that contradict it,
+// if it was in a contest. It may have been freed from it before it was deleted.
+func (c *Change) LockOpponents(ctx context.Context, m MemoryRow) ([]MemoryRow, error) {
+	rows, err := c.Tx.Query(ctx, `SELECT `+RowColumns+`
+		FROM memories m
+		WHERE m.tenant = @tenant AND m.live AND m.id IN (SELECT id FROM (`+contradicting+`) x)
+			AND (@contested OR EXISTS (
+				SELECT FROM memory_history h
+				WHERE h.tenant = @tenant AND h.memory_id = ANY(@memories)
+					AND (h.action = 'contest' OR h.changed_by = @actor)))`+forUpdate,
+		pg.Args{
+			"tenant":    c.Tenant,
+			"memories":  []uuid.UUID{m.ID},
+			"contested": m.Status == schema.StatusContested,
+			"actor":     actorContest,
+		})
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, ScanRow)
+}
