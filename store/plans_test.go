@@ -181,6 +181,9 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 	require.NoError(t, w.owner.QueryRow(ctx,
 		`SELECT id FROM proposals WHERE tenant = 't' AND state = 'blocked' LIMIT 1`).Scan(&blocked))
 	item := w.review(blocked.String())
+	w.exec(`UPDATE memories SET status = 'contested' WHERE id IN ($1, $2)`, nth(5020), nth(5040))
+	w.exec(`INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at)
+		VALUES ('t', $1, 'contradicts', $2, now())`, nth(5040), nth(5020))
 	soft := w.selects(w.forgets("", schema.Selector{IDs: []string{nth(5020).String(), nth(5021).String()}}))
 	erase := w.selects(w.forgets(schema.ForgetErase, onlyNamed(nth(5023))))
 	for _, run := range []schema.ForgetPreview{soft, erase} {
@@ -217,8 +220,10 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 			"memories_live_hash", "memories_past_hash",
 			"entity_claims_lookup", "memories_text"}},
 		"forget, a batch": {func() error {
-			return second(s.ForgetBatch(ctx, "t", uuid.MustParse(soft.RunID), 500, w.now))
-		}, []string{"memories_pkey"}},
+			err := second(s.ForgetBatch(ctx, "t", uuid.MustParse(soft.RunID), 500, w.now))
+			require.Equal(t, 1, w.count("memories", `id = $1 AND status = 'active'`, nth(5040)), "its contest has ended")
+			return err
+		}, []string{"memories_pkey", "memory_links_target"}},
 		"erase, a batch": {func() error {
 			return second(s.ForgetBatch(ctx, "t", uuid.MustParse(erase.RunID), 500, w.now))
 		}, []string{"memories_pkey", "memory_versions_pkey"}},
