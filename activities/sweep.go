@@ -98,11 +98,17 @@ func (a *Sweeping) sweep(
 	if err := a.Store.Ping(ctx); err != nil { // an outage says nothing of the tenant
 		return out, step.Fail(step.Stalled(ctx, err))
 	}
-	// After a failure, an attempt ends with the tenant that it begins with: then the next activity begins with the
-	// tenant that fails, even if a worker that crashed could not report how far it came.
+	// After a failure, an attempt ends with the tenant that it begins with, because a worker that crashes may report only
+	// where it began. So tenants are left one by one until the one that fails.
 	stuck, careful := out.Cursor.Tries >= sweepTries, out.Cursor.Tries > 0
-	out.Cursor.Tries++
-	work.Note(clone(out))
+	counted := false
+	count := func() { // a failure before it says nothing of the tenant
+		if !counted {
+			counted = true
+			out.Cursor.Tries++
+			work.Note(clone(out))
+		}
+	}
 	began := time.Now()
 	var queue []string
 	for {
@@ -119,6 +125,7 @@ func (a *Sweeping) sweep(
 			}
 			tenant := queue[0]
 			queue = queue[1:]
+			count()
 			var begun sweeping.SweepStart
 			err := errStuck
 			if !stuck {
@@ -145,6 +152,7 @@ func (a *Sweeping) sweep(
 			}
 		} else {
 			limit := cmp.Or(out.Cursor.Limit, a.limit(in))
+			count()
 			more, err := false, errStuck
 			if !stuck {
 				more, err = batch(ctx, out.Cursor.Tenant, &out, limit)

@@ -81,7 +81,8 @@ func (a *Writing) WriteProposals(ctx context.Context, in WriteRequest) (schema.W
 	}
 }
 
-// ofAllAttempts adds to the counts of this attempt what earlier attempts have written: their results are lost.
+// ofAllAttempts adds to the counts of this attempt what earlier attempts have written, whose results did not reach the
+// workflow. A concurrent run of the same range counts, too.
 func (a *Writing) ofAllAttempts(ctx context.Context, in WriteRequest, counts schema.WriteCounts) (schema.WriteCounts,
 	error) {
 	if in.Before == nil {
@@ -92,7 +93,9 @@ func (a *Writing) ofAllAttempts(ctx context.Context, in WriteRequest, counts sch
 		return counts, step.Fail(step.Stalled(ctx, err))
 	}
 	all := written.Since(*in.Before)
-	all.Stale, all.Decided = counts.Stale, counts.Decided
+	all.Added, all.Updated = max(all.Added, counts.Added), max(all.Updated, counts.Updated)
+	all.Deleted, all.Skipped = max(all.Deleted, counts.Deleted), max(all.Skipped, counts.Skipped)
+	all.Blocked, all.Stale, all.Decided = max(all.Blocked, counts.Blocked), counts.Stale, counts.Decided
 	return all, nil
 }
 

@@ -61,8 +61,8 @@ type RecallRequest struct {
 	Without []string `json:"without,omitempty"`
 	With    []string `json:"with,omitempty"` // stages to use that are off by default
 	// MinScore drops results with a lower relevance, [0,1]. Nil means the default floor: the answer is empty if the
-	// best result is below it. 0 means no floor. A query of more than 2,000 bytes, in layers or in another language
-	// than English has no relevance; then neither applies.
+	// best result is below it. 0 means no floor. A query of more than 2,000 bytes, in layers or that seems to be in
+	// a language other than English has no relevance; then neither applies.
 	MinScore *float64 `json:"min_score,omitempty"`
 	Explain  bool     `json:"explain,omitempty"` // explain the score of each result
 

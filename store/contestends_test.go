@@ -3,6 +3,7 @@ package store_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -174,4 +175,34 @@ func TestARecoveredMemoryContestsAgain(t *testing.T) {
 			testkit.CheckOutbox(t, w.owner)
 		})
 	}
+}
+
+// A run that has selected a memory forgets it, although another run has ended its contest in between.
+func TestARunForgetsWhatAnotherRunFreed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	a, b := w.contest(claims("Ana", "Lisbon", ""), claims("Ana", "Porto", ""))
+	preview := w.selects(w.forgets(schema.ForgetErase, onlyNamed(b)))
+	_, err := w.confirm(preview, w.token(preview))
+	require.NoError(t, err)
+	w.forgetAll(w.forgets(schema.ForgetSoft, onlyNamed(a)))
+	w.freed(b, a)
+	out, err := w.ForgetBatch(ctx, w.p.Tenant, uuid.MustParse(preview.RunID), 3, w.now.Add(time.Minute))
+	require.NoError(t, err)
+	require.Equal(t, 1, out.Receipt.Forgotten, out.Receipt.Skipped)
+	require.Zero(t, w.count("memories", "live"))
+}
+
+// A recovery contests no memory that was in no contest, even if one contradicts the other.
+func TestARecoveryContestsNoOthers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	a, b := w.contest(claims("Ana", "Lisbon", ""), claims("Ana", "Porto", ""))
+	other := w.created(semantic("Ana has no home.", "Ana", "has", "no home", `{"mode":"global"}`))
+	w.exec(`INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at)
+		VALUES ($1, $2, 'contradicts', $3, now())`, w.p.Tenant, b, other)
+	w.forgetAll(w.forgets(schema.ForgetSoft, onlyNamed(b)))
+	require.Equal(t, schema.RecoverRecovered, w.recoverOne(b).Status)
+	w.contested(a, b)
+	require.Equal(t, schema.StatusActive, w.get(other).Status)
 }

@@ -7,53 +7,57 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// foreign has frequent words of other languages with Latin letters that are no English words: pronouns, articles, forms
-// of "be" and "have", and question words. Particles of names ("de", "la", "van") are left out.
-var foreign = Words(
-	// Spanish, Portuguese
-	`dónde donde cuándo cuando cuál cual cuáles cuales quién quien qué cómo como cuánto cuánta cuántos cuántas soy eres
-	estoy está están tengo tiene tienes mi mis tu tus su sus yo él ella nosotros ellos una unos unas por para con sin
-	pero muy onde quando qual quais quem quê porquê quanto quantos sou está estou tenho tem meu minha meus minhas seu
-	sua eu você ele ela nós eles uma um dos das não sim com sem`,
-	// French, Italian
-	`où quand quel quelle quels quelles qui comment pourquoi combien est suis sont ai avons ont mon ma mes ton ta tes
-	notre nos votre vos je il elle nous vous ils elles une les des du ce cette ces avec sans pas dans chez mais dove
-	quale quali chi cosa perché quanto quanti sono sei siamo hai abbiamo hanno mio mia miei mie tuo tua suo sua io lui
-	lei noi voi loro una uno gli della dello degli nella nel che con senza non`,
-	// German, Dutch
-	`wo wann welche welcher welches welchen wer wem wen wie warum wieviel wohin woher ich bist ist sind habe hast haben
-	mein meine meinen meiner meinem dein deine sein seine ihr ihre wir sie es der das den dem ein eine einen einem einer
-	und oder nicht mit ohne für auf aus bei nach seit zum zur waar wanneer welk welke wie waarom hoeveel ik ben bent zijn
-	heb hebt heeft hebben mijn jouw onze wij zij het een niet met zonder voor naar`,
-	// Danish, Norwegian, Swedish, Finnish
-	`hvor hvornår hvilken hvilket hvem hvad hvorfor hvordan jeg mit mine din dit vores ikke med og når hvilke hva hvorfor
-	vår är jag vilken vilket vem vad varför hur när mitt mina ditt och inte missä milloin mikä kuka miksi miten minä minun
-	olen ovat ja ei`,
-	// Polish, Czech, Hungarian, Romanian, Turkish, Indonesian
-	`gdzie kiedy który która które kto dlaczego jak jest są mam mój moja moje jestem nie kde kdy který která kdo proč
-	jsem jsi mám můj moje není hol mikor melyik ki miért hogyan vagyok az egy nem és unde când care cine cum sunt este
-	meu mea mele nerede nereye hangi neden nasıl ben benim bir ve değil nerede di mana kapan siapa apa bagaimana saya
-	aku adalah yang tidak`,
+// Frequent words of other languages with Latin letters that are neither English words nor names, and no abbreviations
+// or parts of host names.
+var (
+	foreignQuestions = Words(
+		// Spanish, Portuguese, French, Italian
+		`dónde cuándo cuál cuáles quién quiénes qué cómo cuánto cuánta cuántos cuántas onde quando qual quais quem quê
+		quanto quantos où qui quand quel quelle quels quelles pourquoi combien dove quale quali cosa perché quanti`,
+		// German, Dutch, Danish, Norwegian, Swedish, Finnish
+		`wann welche welcher welches welchen wer wem wen wie wo warum wieviel wohin woher waar wanneer welk welke waarom
+		hoeveel hoe wat hvor hvornår hvilken hvilket hvem hvad hvorfor hvordan hva vilken vilket vem varför missä
+		milloin mikä kuka miksi miten`,
+		// Polish, Czech, Hungarian, Romanian, Turkish, Indonesian
+		`gdzie kiedy który która które kto dlaczego kde kdy který proč hol mikor melyik miért hogyan unde când cine
+		nerede nereye hangi neden nasıl kapan siapa bagaimana`,
+	)
+	foreignWords = Words(
+		`soy eres estoy está están tengo tiene tienes nosotros ellos unas por para pero muy sou estou tenho tem meu minha
+		meus minhas seu você ele elas nós eles uma não suis sommes avons ont notre votre nous vous ils elles une
+		cette ces avec pas dans sono siamo abbiamo hanno miei mie tuo tua suo gli della dello degli nella nel che`,
+		`ich bist sind habe haben mein meine meinen meiner meinem dein deine seine ihr ihre wir eine einen einem einer
+		und oder nicht ohne für auf bei nach seit zum zur ik zijn heb hebt heeft hebben mijn jouw onze wij zij het een
+		niet zonder voor naar jeg vores ikke når vår är jag när ditt och inte minä minun olen ovat je jij`,
+		`jak są mam mój moja moje jestem nie jsem jsi mám můj není vagyok egy sunt este meu benim değil saya adalah yang
+		tidak`,
+	)
 )
 
 // shared has English words that are frequent in another language, too.
 var shared = Words("a am an as do has he her in is me on so to was will")
 
-// IsForeign reports whether a text is probably in another language with Latin letters: it has more of the frequent
-// words of these than of English, of which shared words count half. Texts without such words are not foreign.
+// IsForeign reports whether a text seems to be in another language with Latin letters. It has more of the frequent
+// words of these than of English, of which shared words count half: a question word, or two words.
 func IsForeign(text string) bool {
-	other, own := 0, 0
+	other, own, words, asks := 0, 0, 0, false
 	for w := range strings.FieldsFuncSeq(strings.ToLower(norm.NFC.String(text)), func(r rune) bool {
 		return !unicode.IsLetter(r)
 	}) {
 		switch {
 		case shared[w]:
 			own++
-		case Articles[w], Possessives[w], Prepositions[w], Conjunctions[w], Pronouns[w], QuestionWords[w], Auxiliaries[w]:
+			words++
+		case Articles[w], Possessives[w], Prepositions[w], Conjunctions[w], Pronouns[w], QuestionWords[w],
+			Auxiliaries[w]:
 			own += 2
-		case foreign[w]:
+		case foreignQuestions[w]:
+			asks = true
+			other += 2
+		case foreignWords[w]:
+			words++
 			other += 2
 		}
 	}
-	return other > own
+	return other > own && (asks || words >= 2)
 }

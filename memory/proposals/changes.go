@@ -63,7 +63,7 @@ func FindChange(fact memory.Fact, neighbors []memory.Neighbor) (FoundChange, boo
 		return FoundChange{}, false
 	}
 	var texts Readings
-	said := frame.Read(fact.Content, fact.Speaker)
+	said := texts.statements(fact.Content, fact.Speaker)
 	if len(said) == 0 {
 		return FoundChange{}, false
 	}
@@ -77,7 +77,7 @@ func FindChange(fact memory.Fact, neighbors []memory.Neighbor) (FoundChange, boo
 		if !changeable(fact, n) {
 			continue
 		}
-		frames := frame.Read(n.Content, n.Who)
+		frames := texts.statements(n.Content, n.Who)
 		r, more := change.Best(frames, said)
 		if !reported(fact, said, r) || more || texts.holdBoth(n, fact) {
 			continue // a change would also affect its other statements, or both are true

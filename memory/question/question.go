@@ -146,8 +146,8 @@ func asks(ts []english.Token) bool {
 // Readable reports whether a text may be English, the only language that this package reads: it has only Latin letters,
 // and its frequent words are not those of another language.
 func Readable(text string) bool {
-	return !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r) }) &&
-		!english.IsForeign(text)
+	other := func(r rune) bool { return unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r) }
+	return !strings.ContainsFunc(text, other) && !english.IsForeign(text)
 }
 
 // maxClauses is the number of clauses into which a text is split. A text with more is not a question of a person, and

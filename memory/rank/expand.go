@@ -28,8 +28,8 @@ const (
 
 // ExpandQuery returns words, separated by spaces, that a memory may have instead of a query's: other forms of an
 // irregular verb, which stemming does not join, a version with or without its v, similar words, and words of the kind
-// that a question asks for: "which instrument" (document 002 Phase 1, "class-to-instance gaps"). Full text and hints use them; vectors and models get
-// the query unchanged. The result is empty if there is nothing to add.
+// that a question asks for: "which instrument" (document 002 Phase 1, "class-to-instance gaps"). Full text and hints use
+// them; vectors and models get the query unchanged. The result is empty if there is nothing to add.
 func ExpandQuery(query string) string {
 	query = query[:min(len(query), 16<<10)]
 	said := normalize.Words(query, "")
@@ -43,9 +43,9 @@ func ExpandQuery(query string) string {
 		}
 	}
 	for _, version := range versions.FindAllStringSubmatch(query, maxExpandedOver) {
-		other := "v" + version[2]
-		if version[1] != "" {
-			other = version[2]
+		other := version[2]
+		if other == "" {
+			other = "v" + version[3]
 		}
 		if len(out) < maxExpansions && !slices.Contains(out, other) {
 			out = append(out, other)
@@ -100,8 +100,8 @@ func isNamed(query, word string) bool {
 	return strings.Contains(query, string(unicode.ToUpper(first))+word[size:])
 }
 
-// versions matches a version: 1.2.3 or v1.2.3. Full text reads each as one word.
-var versions = regexp.MustCompile(`(?i)\b(v?)(\d+(?:\.\d+)+)\b`)
+// versions matches a version, v1.2 or 1.2.3, but neither an amount nor an address. Full text reads each as one word.
+var versions = regexp.MustCompile(`(?i)(?:^|[^\w.])(?:(v)(\d+(?:\.\d+){1,3})|(\d+\.\d+\.\d+))(?:$|[^\w.]|\.(?:$|\W))`)
 
 // expansions has the words that may replace a word, by word.
 var expansions = func() map[string][]string {

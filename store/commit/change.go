@@ -290,7 +290,7 @@ func (c *Change) finish(ctx context.Context) error {
 	if err := c.Flush(ctx); err != nil {
 		return err
 	}
-	if _, err := c.EndContests(ctx); err != nil {
+	if err := c.EndContests(ctx); err != nil {
 		return err
 	}
 	if len(c.Counted) == 0 && len(c.Uncounted) == 0 && c.lostDocs == 0 {

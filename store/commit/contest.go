@@ -58,25 +58,25 @@ func (c *Change) NoteRemoved(ctx context.Context, ids []uuid.UUID) error {
 }
 
 // EndContests makes the memories active again that were contested only by memories that this change has removed or
-// replaced, as revision.EndContests decides, and returns their ids. Every change does so at its end. Call it before
-// only to learn the ids.
-func (c *Change) EndContests(ctx context.Context) ([]uuid.UUID, error) {
+// replaced, as revision.EndContests decides. Every change does so at its end. Call it before if the change then reads
+// such memories again.
+func (c *Change) EndContests(ctx context.Context) error {
 	gone := c.Uncounted[c.ended:]
 	if len(gone) == 0 && len(c.sides) == 0 {
-		return nil, nil
+		return nil
 	}
 	if err := c.Flush(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	c.ended = len(c.Uncounted)
 	if err := c.noteSides(ctx, gone); err != nil || len(c.sides) == 0 {
-		return nil, err
+		return err
 	}
 	others := c.sides
 	c.sides = nil
 	sides, err := c.lockSides(ctx, others)
 	if err != nil || len(sides) == 0 {
-		return nil, err
+		return err
 	}
 	names, relations := revision.EndContests(sides)
 	for _, r := range relations {
@@ -88,7 +88,7 @@ func (c *Change) EndContests(ctx context.Context) ([]uuid.UUID, error) {
 		by[i] = others[freed[i]]
 	}
 	c.free(freed, by)
-	return freed, c.Flush(ctx)
+	return c.Flush(ctx)
 }
 
 // lockSides locks those among the memories that are still live and contested, and reads what still contests them. The
@@ -163,7 +163,8 @@ func rivalsOf(status string) string {
 	WHERE s.tenant = @tenant AND s.id = ANY(@memories) AND s.type = 'semantic' AND s.functional`
 }
 
-// free makes contested memories active. by has the memory that contested each.
+// free makes contested memories active. by has the memory that contested each. Forget runs that have selected a memory
+// follow its version, because its text is the same.
 func (c *Change) free(memories, by []uuid.UUID) {
 	if len(memories) == 0 {
 		return
@@ -181,6 +182,11 @@ func (c *Change) free(memories, by []uuid.UUID) {
 			SELECT @tenant, entry, id, 'modified', @actor, @reason, jsonb_build_object(@other::text, by), @now,
 				'modify', version
 			FROM freed
+		), followed AS (
+			UPDATE forget_items i
+			SET version = f.version
+			FROM freed f
+			WHERE i.tenant = @tenant AND i.memory_id = f.id AND i.outcome = '' AND i.version = f.version - 1
 		)
 		INSERT INTO index_outbox (tenant, memory_id, version, op, created_at)
 		SELECT @tenant, id, version, 'upsert', @now
@@ -198,15 +204,13 @@ func (c *Change) free(memories, by []uuid.UUID) {
 }
 
 // LockOpponents locks and returns the live memories that a recovered memory contests again: those that contradict it,
-// if it was in a contest. It may have been freed from it before it was deleted.
+// if both were in a contest. A memory whose contest had ended before its deletion was in one.
 func (c *Change) LockOpponents(ctx context.Context, m MemoryRow) ([]MemoryRow, error) {
 	rows, err := c.Tx.Query(ctx, `SELECT `+RowColumns+`
 		FROM memories m
 		WHERE m.tenant = @tenant AND m.live AND m.id IN (SELECT id FROM (`+contradicting+`) x)
-			AND (@contested OR EXISTS (
-				SELECT FROM memory_history h
-				WHERE h.tenant = @tenant AND h.memory_id = ANY(@memories)
-					AND (h.action = 'contest' OR h.changed_by = @actor)))`+forUpdate,
+			AND (@contested OR `+hasContested("ANY(@memories)")+`)
+			AND (m.status = 'contested' OR `+hasContested("m.id")+`)`+forUpdate,
 		pg.Args{
 			"tenant":    c.Tenant,
 			"memories":  []uuid.UUID{m.ID},
@@ -217,4 +221,11 @@ func (c *Change) LockOpponents(ctx context.Context, m MemoryRow) ([]MemoryRow, e
 		return nil, err
 	}
 	return pgx.CollectRows(rows, ScanRow)
+}
+
+// hasContested is the condition that a memory was in a contest, by its history.
+func hasContested(id string) string {
+	return `EXISTS (
+		SELECT FROM memory_history h
+		WHERE h.tenant = @tenant AND h.memory_id = ` + id + ` AND (h.action = 'contest' OR h.changed_by = @actor))`
 }

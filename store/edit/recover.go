@@ -250,8 +250,8 @@ func (r *recovering) contestAgain(ctx context.Context, id uuid.UUID, opponents [
 	return nil
 }
 
-// obstacle returns the live memory with the content or the claim of a deleted one, and which of the two it has. The
-// opponents, which the deleted one contests again, are none.
+// obstacle returns the live memory with the content or the claim of a deleted one, and which of the two it has.
+// Opponents, which it contests again, are no obstacle.
 func (r *recovering) obstacle(ctx context.Context, row commit.MemoryRow,
 	opponents []commit.MemoryRow) (uuid.UUID, schema.RecoverStatus, error) {
 	duplicate, err := r.LiveByHash(ctx, placeOf(row, row.Hash))

@@ -104,7 +104,7 @@ func (f *Forgetting) batch(ctx context.Context, limit int) error {
 			err = f.remove(ctx)
 		}
 		if err == nil {
-			err = f.followFreed(ctx)
+			err = f.EndContests(ctx) // before the next items are read: it changes versions
 		}
 		if err != nil {
 			return err
@@ -124,23 +124,6 @@ func (f *Forgetting) batch(ctx context.Context, limit int) error {
 		}
 	}
 	return saveReceipt(f.Change, f.Run)
-}
-
-// followFreed selects the new versions of waiting memories that become active because this batch forgets what contested
-// them. Otherwise the run would not forget the other sides of contests, because it has changed them itself.
-func (f *Forgetting) followFreed(ctx context.Context) error {
-	freed, err := f.EndContests(ctx)
-	if err != nil || len(freed) == 0 {
-		return err
-	}
-	_, err = f.Tx.Exec(ctx, `
-		UPDATE forget_items i
-		SET version = m.version
-		FROM memories m
-		WHERE i.tenant = @tenant AND i.memory_id = ANY(@memories) AND i.run_id = @run AND i.outcome = ''
-			AND m.tenant = @tenant AND m.id = i.memory_id AND i.version = m.version - 1`,
-		pg.Args{"tenant": f.Tenant, "run": f.Run.ID, "memories": freed})
-	return err
 }
 
 // waitingItem is a selected memory that a run has yet to forget.
