@@ -410,8 +410,8 @@ func (g gated) Extract(ctx context.Context, src inference.Source) (memory.Extrac
 		Category: schema.CategoryFact, Confidence: 0.9}}}, inference.Usage{}, nil
 }
 
-// A batch of which only the first transaction commits stops the pipelines of that transaction, because the next attempt
-// does not forget their memories again.
+// A batch that fails after its first transaction stops the pipelines of that transaction. The next attempt would not,
+// because it does not forget their memories again.
 func TestForgetStopsThePipelinesOfAFailedBatch(t *testing.T) {
 	t.Parallel()
 	g := gated{reached: make(chan struct{}), release: make(chan struct{}), stopped: make(chan struct{})}

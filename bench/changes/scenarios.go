@@ -74,7 +74,7 @@ func FromScenarios(seed uint64, text string) ([]Tenant, error) {
 			c.B = g.say(parts[2], "", g.IntN(sessions))
 			g.t.Coexisting = append(g.t.Coexisting, c)
 		default:
-			return nil, fmt.Errorf("a scenario has 1, 3 or 4 parts, or 2 of which the first is empty: %q",
+			return nil, fmt.Errorf("a scenario has 1, 3 or 4 parts, or 2 and the first is empty: %q",
 				strings.Join(parts, " || "))
 		}
 	}

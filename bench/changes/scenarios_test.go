@@ -45,7 +45,7 @@ I drive a Saab. || I drive a Volvo now. || What do I drive?
 
 func TestAScenarioOfTwoPartsBeginsWithAnEmptyOne(t *testing.T) {
 	_, err := FromScenarios(1, "I live in Lyon. || Where do I live?")
-	require.ErrorContains(t, err, "1, 3 or 4 parts, or 2 of which the first is empty")
+	require.ErrorContains(t, err, "1, 3 or 4 parts, or 2 and the first is empty")
 }
 
 func TestAScenarioMayHaveAKindAndAQuestionAboutThePast(t *testing.T) {

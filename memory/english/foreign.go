@@ -37,8 +37,9 @@ var (
 // shared has English words that are frequent in another language, too.
 var shared = Words("a am an as do has he her in is me on so to was will")
 
-// IsForeign reports whether a text seems to be in another language with Latin letters. It has more of the frequent
-// words of these than of English, of which shared words count half: a question word, or two words.
+// IsForeign reports whether a text seems to be in another language with Latin letters: it has a question word or two
+// frequent words of other languages, and more such words than English ones. A shared word counts as half an English
+// one.
 func IsForeign(text string) bool {
 	other, own, words, asks := 0, 0, 0, false
 	for w := range strings.FieldsFuncSeq(strings.ToLower(norm.NFC.String(text)), func(r rune) bool {
