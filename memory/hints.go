@@ -8,6 +8,7 @@ import (
 
 	"github.com/mneme/mneme/memory/frame"
 	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/memory/parsed"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -359,7 +360,7 @@ func attributeHints(f Fact) []Hint {
 	if len(f.Content) > MaxLatestChars || len(ClaimHints(f.Claim)) > 0 {
 		return nil // the claim already gives hints, or the text is too long
 	}
-	for _, said := range frame.Read(f.Content, f.Speaker) {
+	for _, said := range parsed.Statements(f.Content, f.Speaker) {
 		if asked := said.AskedBy(); asked != "" {
 			return JoinHints(
 				nil,

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/mneme/mneme/memory/parsed"
 	"github.com/mneme/mneme/memory/question"
 	"github.com/mneme/mneme/memory/rank"
 )
@@ -65,7 +66,7 @@ func (q *query) relevance(
 			e.Relevance = max(e.Relevance, rank.RelevanceOf(*e, clause, text))
 		}
 		for _, old := range replaced[e.ID] { // the same subject
-			before := parsed.read(old, e.Speaker)
+			before := parsed.Text(old, e.Speaker)
 			share := 1.0
 			if text.OnlyEnds() {
 				share = rank.EndShare

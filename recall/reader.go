@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/mneme/mneme/memory/parsed"
 	"github.com/mneme/mneme/memory/rank"
 )
 
@@ -64,7 +65,7 @@ func (r *reader) quotes(ctx context.Context, evidence []rank.Evidence) (map[uuid
 	}
 	for _, e := range best {
 		if text := contents[e.ID]; r.said[e.ID].Bytes == 0 && text != "" {
-			read := parsed.read(firstBytes(text, rank.MaxRelevanceBytes), e.Speaker)
+			read := parsed.Text(firstBytes(text, rank.MaxRelevanceBytes), e.Speaker)
 			r.said[e.ID] = rank.Quote{Text: read, Bytes: len(text)}
 		}
 	}

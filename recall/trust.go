@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/mneme/mneme/memory/parsed"
 	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/schema"
@@ -46,7 +47,7 @@ func (q *query) withRedacted(
 	}
 	for _, row := range summaries {
 		if blend > 0 || least > 0 {
-			relevance, text := 0.0, parsed.read(row.Content, "")
+			relevance, text := 0.0, parsed.Text(row.Content, "")
 			for _, clause := range q.clauses() {
 				relevance = max(relevance, clause.Relevance(text))
 			}

@@ -5,10 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kljensen/snowball/english"
-
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/english"
 	"github.com/mneme/mneme/memory/normalize"
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/memory/revision"
@@ -198,7 +197,7 @@ func viewOf(content string, claim memory.Claim) view {
 				return
 			}
 			t.exact = singular(low)
-			t.stem = english.Stem(low, true)
+			t.stem = english.Snowball(low)
 			if r, ok := irregular[low]; ok {
 				t.exact, t.stem = r, r
 			}

@@ -168,6 +168,12 @@ func StemOf(low string) string {
 	if len(low) < 3 || strings.ContainsAny(low, "0123456789_@/.") {
 		return low
 	}
+	return Snowball(low)
+}
+
+// Snowball returns the stem of a word in lower case by the Snowball algorithm, also of stop words. Unlike StemOf it
+// knows no irregular verbs.
+func Snowball(low string) string {
 	if stem, ok := knownStems.get(low); ok {
 		return stem
 	}

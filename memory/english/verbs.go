@@ -61,15 +61,13 @@ var PlainVerbs = Stems(`
 	`dating workas workout gotowork oncall wakeup reportto lookafter usedto nolonger bornin allergicto fanof cantstand`)
 
 // IsVerb reports whether a word may be a verb.
-func IsVerb(t Token) bool {
-	switch t.Low {
-	case "be", "am", "is", "are", "was", "were", "have", "has", "had", "do", "does", "did", "will", "would", "can",
-		"could", "must", "should", "may", "might", "shall", "get", "got":
-		return true
-	}
-	return ChangeVerbs[t.Stem] || EndVerbs[t.Stem] || StartVerbs[t.Stem] || LightVerbs[t.Stem] ||
-		Sentiments[t.Stem] != 0 || PlainVerbs[t.Stem]
-}
+func IsVerb(t Token) bool { return commonVerbs[t.Low] || verbStems[t.Stem] || Sentiments[t.Stem] != 0 }
+
+var (
+	commonVerbs = Words(`be am is are was were have has had do does did will would can could must should may might
+		shall get got`)
+	verbStems = union(ChangeVerbs, EndVerbs, StartVerbs, LightVerbs, PlainVerbs)
+)
 
 // IsBe reports whether a word is a form of "be".
 func IsBe(t Token) bool { return t.Stem == "be" }

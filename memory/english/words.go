@@ -1,6 +1,7 @@
 package english
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -26,6 +27,15 @@ func Stems(lists ...string) WordSet {
 		for w := range strings.FieldsSeq(list) {
 			out[StemOf(w)] = true
 		}
+	}
+	return out
+}
+
+// union returns the words of all sets.
+func union(sets ...WordSet) WordSet {
+	out := WordSet{}
+	for _, set := range sets {
+		maps.Copy(out, set)
 	}
 	return out
 }
@@ -99,12 +109,10 @@ var Environments = Stems(`staging production prod dev development sandbox test t
 	weekend weekends summer winter holidays vacation`)
 
 // IsContent reports whether a word has a meaning of its own: it is no article, pronoun, auxiliary or the like.
-func IsContent(t Token) bool {
-	return !Prepositions[t.Low] && !Articles[t.Low] && !Auxiliaries[t.Low] && !Conjunctions[t.Low] &&
-		!Fillers[t.Low] && !Pronouns[t.Low] &&
-		!Possessives[t.Low] && !LightVerbs[t.Stem] && !NowCues[t.Low] && !QuestionWords[t.Low] && !Negations[t.Low] &&
-		t.Low != ""
-}
+func IsContent(t Token) bool { return t.Low != "" && !functionWords[t.Low] && !LightVerbs[t.Stem] }
+
+var functionWords = union(Prepositions, Articles, Auxiliaries, Conjunctions, Fillers, Pronouns, Possessives, NowCues,
+	QuestionWords, Negations)
 
 // OldMarkers has words that precede an outdated value.
 var OldMarkers = Words("insteadof ratherthan moveoff getridof nolonger")

@@ -6,6 +6,7 @@ import (
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/change"
 	"github.com/mneme/mneme/memory/frame"
+	"github.com/mneme/mneme/memory/parsed"
 )
 
 // Added has the facts that a write adds, to find those that another fact of the same write seems to change. All facts
@@ -23,7 +24,7 @@ type addedFact struct {
 // Add adds a fact that was said at a time.
 func (a *Added) Add(content, speaker string, at time.Time) {
 	n := len(a.facts)
-	frames := frame.Read(content, speaker)
+	frames := parsed.Statements(content, speaker)
 	a.facts = append(a.facts, addedFact{frames, at})
 	if a.byTerm == nil {
 		a.byTerm = map[string][]int{}
@@ -42,7 +43,7 @@ func (a *Added) Changed(fact memory.Fact, at time.Time) bool {
 	if len(a.facts) == 0 {
 		return false
 	}
-	said := frame.Read(fact.Content, fact.Speaker)
+	said := parsed.Statements(fact.Content, fact.Speaker)
 	compared := map[int]bool{}
 	for _, f := range said {
 		for _, term := range f.Terms() {

@@ -9,6 +9,8 @@ import (
 	"github.com/mneme/mneme/memory/change"
 	"github.com/mneme/mneme/memory/frame"
 	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/memory/parsed"
+	"github.com/mneme/mneme/memory/question"
 	"github.com/mneme/mneme/memory/sensitive"
 	"github.com/mneme/mneme/schema"
 )
@@ -18,21 +20,21 @@ const OfferedNeighbors = 5
 
 // Offer returns the neighbours for a decision about a fact, best first. Neighbours that the fact seems to change come
 // before those that are only similar.
-func Offer(texts *Readings, fact memory.Fact, found []memory.Neighbor) []memory.Neighbor {
+func Offer(fact memory.Fact, found []memory.Neighbor) []memory.Neighbor {
 	if len(found) <= 1 {
 		return found
 	}
 	if len(fact.Content) > memory.MaxLatestChars {
 		return found[:min(len(found), OfferedNeighbors)]
 	}
-	said := texts.statements(fact.Content, fact.Speaker)
+	said := parsed.Statements(fact.Content, fact.Speaker)
 	changed := make(map[string]bool, len(found))
 	for _, n := range found {
 		if !changeable(fact, n) {
 			continue
 		}
-		r, _ := change.Best(texts.statements(n.Content, n.Who), said)
-		changed[n.ID] = reported(fact, said, r) && !texts.holdBoth(n, fact)
+		r, _ := change.Best(parsed.Statements(n.Content, n.Who), said)
+		changed[n.ID] = reported(fact, said, r) && !holdBoth(n, fact)
 	}
 	out := slices.Clone(found)
 	slices.SortStableFunc(out, func(a, b memory.Neighbor) int {
@@ -62,8 +64,7 @@ func FindChange(fact memory.Fact, neighbors []memory.Neighbor) (FoundChange, boo
 	if len(fact.Content) > memory.MaxLatestChars {
 		return FoundChange{}, false
 	}
-	var texts Readings
-	said := texts.statements(fact.Content, fact.Speaker)
+	said := parsed.Statements(fact.Content, fact.Speaker)
 	if len(said) == 0 {
 		return FoundChange{}, false
 	}
@@ -77,9 +78,9 @@ func FindChange(fact memory.Fact, neighbors []memory.Neighbor) (FoundChange, boo
 		if !changeable(fact, n) {
 			continue
 		}
-		frames := texts.statements(n.Content, n.Who)
+		frames := parsed.Statements(n.Content, n.Who)
 		r, more := change.Best(frames, said)
-		if !reported(fact, said, r) || more || texts.holdBoth(n, fact) {
+		if !reported(fact, said, r) || more || holdBoth(n, fact) {
 			continue // a change would also affect its other statements, or both are true
 		}
 		hits = append(hits, hit{n, frames, r})
@@ -113,6 +114,11 @@ func FindChange(fact memory.Fact, neighbors []memory.Neighbor) (FoundChange, boo
 // statements, a later statement, or what its speaker may not change (mayReport).
 func MayChange(fact memory.Fact, n memory.Neighbor) bool {
 	return n.Type != schema.TypeEpisodic && !saidBefore(fact.SaidAt, n.OccurredAt) && mayReport(fact, n)
+}
+
+// holdBoth reports whether a memory and a fact can both be true.
+func holdBoth(n memory.Neighbor, fact memory.Fact) bool {
+	return question.Apart(parsed.Text(n.Content, n.Who), parsed.Text(fact.Content, fact.Speaker))
 }
 
 // changeable reports whether frames can tell if a fact changes a neighbour: a long text has many statements.
@@ -155,7 +161,7 @@ const SuccessorHintBegins = "What holds now of "
 // switched to GitHub Actions" answers what is used for CI. It returns nil if there are no such words.
 func SuccessorHint(old memory.Neighbor) []memory.Hint {
 	var about []string
-	for _, f := range frame.Read(old.Content, old.Who) {
+	for _, f := range parsed.Statements(old.Content, old.Who) {
 		if words := f.About(); words != "" {
 			about = append(about, words)
 		}
@@ -170,7 +176,7 @@ func SuccessorHint(old memory.Neighbor) []memory.Hint {
 // content. If there are none, it proposes nothing.
 func FindRetracted(fact memory.Fact, neighbors []memory.Neighbor) memory.Proposal {
 	text := normalize.Normalize(fact.Content)
-	said := frame.Read(fact.Content, fact.Speaker)
+	said := parsed.Statements(fact.Content, fact.Speaker)
 	out := memory.Proposal{Action: schema.ActionNone, Confidence: 1, Reason: "takes back what no memory says"}
 	for _, n := range neighbors {
 		if n.Type == schema.TypeEpisodic || saidBefore(fact.SaidAt, n.OccurredAt) {
@@ -178,7 +184,7 @@ func FindRetracted(fact memory.Fact, neighbors []memory.Neighbor) memory.Proposa
 		}
 		known := n.Says(text)
 		if !known && len(n.Content) <= memory.MaxLatestChars {
-			r, more := change.Best(frame.Read(n.Content, n.Who), said)
+			r, more := change.Best(parsed.Statements(n.Content, n.Who), said)
 			known = !more && r.Change == change.Restates
 		}
 		switch {

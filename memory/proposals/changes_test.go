@@ -94,7 +94,7 @@ func TestMostChangedNeighborsAreOffered(t *testing.T) {
 		found = append(found, neighbor(text, text, monday))
 	}
 	fact := memory.Fact{Content: "The launch slipped to June 10.", SaidAt: tuesday}
-	offered := proposals.Offer(&proposals.Readings{}, fact, found)
+	offered := proposals.Offer(fact, found)
 	require.Len(t, offered, proposals.OfferedNeighbors)
 	require.Equal(t, "The launch is planned for May 3.", offered[0].Content)
 }

@@ -6,8 +6,8 @@ import (
 
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/change"
-	"github.com/mneme/mneme/memory/frame"
 	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/memory/parsed"
 	"github.com/mneme/mneme/memory/revision"
 	"github.com/mneme/mneme/schema"
 )
@@ -82,7 +82,7 @@ func restates(a, b Statement) bool {
 		n < -restatedWords {
 		return false // one has more content
 	}
-	r, more := change.Best(frame.Read(a.Content, a.Speaker), frame.Read(b.Content, b.Speaker))
+	r, more := change.Best(parsed.Statements(a.Content, a.Speaker), parsed.Statements(b.Content, b.Speaker))
 	return !more && r.Certainty == change.Sure && r.Change == change.Restates
 }
 
