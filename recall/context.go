@@ -17,7 +17,7 @@ func (q *query) neighbourhood(ctx context.Context, evidence []rank.Evidence) ([]
 	if len(anchors) == 0 {
 		return evidence, nil
 	}
-	turns, err := q.Store.SessionTurns(ctx, q.filter, anchors, rank.NeighbourRadius)
+	turns, err := q.Store.SessionTurns(ctx, q.filter, anchors)
 	if err != nil {
 		return nil, err
 	}

@@ -214,7 +214,7 @@ func (w *leakWorld) direct(q leakQuery) error {
 	}
 	anchors := make([]rank.Anchor, len(w.all))
 	for i, id := range w.all {
-		anchors[i] = rank.Anchor{ID: w.all[0], Place: id}
+		anchors[i] = rank.Anchor{ID: w.all[0], Place: id, Radius: rank.ExcerptRadius}
 	}
 	failed := func(_ any, err error) error { return err }
 	err := errors.Join(failed(w.store.Hydrate(ctx, f, w.all, time.Now())), failed(w.store.Contents(ctx, f, w.all)),
@@ -226,7 +226,7 @@ func (w *leakWorld) direct(q leakQuery) error {
 		failed(w.store.Artifacts(ctx, f, w.all)),
 		failed(w.store.SearchArtifacts(ctx, f, []string{"artif", "kestr"}, len(w.all))),
 		failed(w.store.Cards(ctx, f, w.all, 2*rank.MaxCards(schema.MaxRecallLimit))),
-		failed(w.store.SessionTurns(ctx, live, anchors, rank.ExcerptRadius)),
+		failed(w.store.SessionTurns(ctx, live, anchors)),
 		failed(w.store.RescueText(ctx, live, []string{"needl", "kestr"}, len(w.all))))
 	if err != nil {
 		return err

@@ -311,7 +311,7 @@ func (e *expansion) transcripts(ctx context.Context) ([]schema.RecallResult, err
 	var anchors []rank.Anchor
 	add := func(of, place uuid.UUID) {
 		if places[place] == nil {
-			anchors = append(anchors, rank.Anchor{ID: place, Place: place})
+			anchors = append(anchors, rank.Anchor{ID: place, Place: place, Radius: rank.ExcerptRadius})
 		}
 		places[place] = append(places[place], of.String())
 	}
@@ -333,7 +333,7 @@ func (e *expansion) transcripts(ctx context.Context) ([]schema.RecallResult, err
 	if len(anchors) == 0 {
 		return nil, nil
 	}
-	turns, err := e.Store.SessionTurns(ctx, e.filter, anchors, rank.ExcerptRadius)
+	turns, err := e.Store.SessionTurns(ctx, e.filter, anchors)
 	if err != nil || len(turns) == 0 {
 		return nil, err
 	}

@@ -326,8 +326,8 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 		"time, shared": {func() error { return second(s.SearchTime(ctx, shared, hour, 150)) },
 			[]string{"memories_occurred", "memories_timeboxed"}},
 		"session turns": {func() error {
-			return second(s.SessionTurns(ctx, shared, []rank.Anchor{{ID: id, Place: id}, {ID: nth(9), Place: nth(9)}},
-				rank.NeighbourRadius))
+			return second(s.SessionTurns(ctx, shared, []rank.Anchor{{ID: id, Place: id, Radius: 4},
+				{ID: nth(9), Place: nth(9), Radius: 1}}))
 		}, []string{"memories_session"}},
 		"signals": {func() error {
 			return second(s.SearchSignals(ctx, isolated, []string{"error7 in part1234", "skill"}, 150))

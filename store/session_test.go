@@ -33,7 +33,7 @@ func (w *world) talk(session string, turns ...string) []uuid.UUID {
 // around returns the turns near one memory, by their distance.
 func (w *world) around(f pg.Filter, id, place uuid.UUID, radius int) map[int]uuid.UUID {
 	w.t.Helper()
-	turns, err := w.SessionTurns(ctx, f, []rank.Anchor{{ID: id, Place: place}}, radius)
+	turns, err := w.SessionTurns(ctx, f, []rank.Anchor{{ID: id, Place: place, Radius: radius}})
 	require.NoError(w.t, err)
 	out := map[int]uuid.UUID{}
 	for _, turn := range turns {
@@ -59,15 +59,15 @@ func TestSessionTurns(t *testing.T) {
 	require.Equal(t, map[int]uuid.UUID{-1: one[2], 1: one[4]}, w.around(isolated, loose, one[3], 1),
 		"a fact has the position of its source")
 
-	turns, err := w.SessionTurns(ctx, isolated, []rank.Anchor{{ID: one[0], Place: one[0]}, {ID: one[4], Place: one[4]}},
-		1)
+	turns, err := w.SessionTurns(ctx, isolated,
+		[]rank.Anchor{{ID: one[0], Place: one[0], Radius: 1}, {ID: one[4], Place: one[4], Radius: 2}})
 	require.NoError(t, err)
 	for _, turn := range turns {
 		require.Equal(t, turn.Anchor == one[0], turn.AnchorAsks)
 		require.Equal(t, "one", turn.Session)
 		require.Equal(t, schema.TypeEpisodic, turn.Type)
 	}
-	require.Len(t, turns, 3)
+	require.Len(t, turns, 4, "each with its own radius")
 
 	// A deleted or hidden memory is no neighbour, and has none.
 	w.exec(`UPDATE memories SET deleted_at = now() WHERE id = $1`, one[1])

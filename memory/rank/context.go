@@ -2,6 +2,7 @@ package rank
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 
@@ -26,16 +27,20 @@ const (
 	// NeighbourRadius is the greatest distance, in turns, at which a neighbour gets evidence.
 	NeighbourRadius = 4
 
-	neighbourReach = 0.8  // evidence at distance d counts by neighbourReach / 2^d: 0.4, 0.2, 0.1, 0.05
-	answerBoost    = 1.5  // factor for the turn after a question
-	sessionWeight  = 0.15 // weight of the squared coverage of the session
-	selfContained  = 370  // bytes; longer memories need less context
-	otherSpeaker   = 0.7  // factor for a turn when the question names another speaker
+	neighbourReach = 0.8   // evidence at distance d counts by neighbourReach / 2^d: 0.4, 0.2, 0.1, 0.05
+	leastLent      = 0.015 // smaller evidence of an anchor is left out: its turns are not read
+	answerBoost    = 1.5   // factor for the turn after a question
+	sessionWeight  = 0.15  // weight of the squared coverage of the session
+	selfContained  = 370   // bytes; longer memories need less context
+	otherSpeaker   = 0.7   // factor for a turn when the question names another speaker
 )
 
-// Anchor is a candidate that passes evidence to its neighbours. Place is the memory that gives its position in the
-// session: the candidate itself, or its source.
-type Anchor struct{ ID, Place uuid.UUID }
+// Anchor is a candidate that passes evidence to its neighbours.
+type Anchor struct {
+	ID     uuid.UUID
+	Place  uuid.UUID // the memory that gives its position in the session: the candidate itself, or its source
+	Radius int       // how many turns on each side get evidence
+}
 
 // Turn is a memory near an anchor in the anchor's session.
 type Turn struct {
@@ -46,7 +51,8 @@ type Turn struct {
 }
 
 // Anchors returns the best of the ranked candidates that may be in a session, with their places, at most MaxAnchors. If
-// several candidates have the same place, such as a source and its facts, only the best is an anchor.
+// several candidates have the same place, such as a source and its facts, only the best is an anchor. A candidate with
+// little evidence passes it to fewer turns: each turn costs reading a row.
 func Anchors(ranked []Evidence) []Anchor {
 	out := make([]Anchor, 0, MaxAnchors)
 	taken := make(map[uuid.UUID]bool, MaxAnchors)
@@ -65,10 +71,25 @@ func Anchors(ranked []Evidence) []Anchor {
 		if e.Source == uuid.Nil && e.Session == "" {
 			continue
 		}
-		out = append(out, Anchor{ID: e.ID, Place: place})
+		if radius := radiusOf(e.Score); radius > 0 {
+			out = append(out, Anchor{ID: e.ID, Place: place, Radius: radius})
+		}
 	}
 	return out
 }
+
+// radiusOf returns the distance up to which an anchor passes evidence, from 0 to NeighbourRadius.
+func radiusOf(evidence float64) int {
+	for d := 1; d <= NeighbourRadius; d++ {
+		if evidence*shareAt(d) < leastLent {
+			return d - 1
+		}
+	}
+	return NeighbourRadius
+}
+
+// shareAt returns the share of an anchor's evidence that a turn at a distance gets.
+func shareAt(distance int) float64 { return math.Ldexp(neighbourReach, -distance) }
 
 // Neighbourhood adds the evidence of its neighbours in the session to each candidate, as independent evidence: 1 -
 // (1-own)·(1-theirs). It also adds the turns near an anchor that no channel found, with only this evidence.
@@ -115,10 +136,7 @@ func Neighbourhood(ranked []Evidence, turns []Turn) []Evidence {
 
 // lent returns the share of the anchor's evidence that a turn gets.
 func lent(t *Turn) float64 {
-	share := neighbourReach
-	for range max(t.Distance, -t.Distance) {
-		share /= 2
-	}
+	share := shareAt(max(t.Distance, -t.Distance))
 	if t.Distance == 1 && t.AnchorAsks {
 		share *= answerBoost
 	}

@@ -59,7 +59,7 @@ func TestAnchorsHaveThePlaceOfTheirSource(t *testing.T) {
 	fact.Source = number(5)
 	said := scored(2, 0.5)
 	said.Session = "s"
-	require.Equal(t, []rank.Anchor{{ID: number(1), Place: number(5)}, {ID: number(2), Place: number(2)}},
+	require.Equal(t, []rank.Anchor{{ID: number(1), Place: number(5), Radius: 4}, {ID: number(2), Place: number(2), Radius: 4}},
 		rank.Anchors([]evidence{fact, scored(3, 0.7), said}),
 		"a candidate without a session or source has no place")
 	many := make([]evidence, 1000)
@@ -72,6 +72,19 @@ func TestAnchorsHaveThePlaceOfTheirSource(t *testing.T) {
 	again := scored(4, 0.4)
 	again.Source = number(5)
 	require.Len(t, rank.Anchors([]evidence{fact, again, said}), 2, "facts of one source have one place")
+}
+
+// Neighbours that would get hardly any evidence are not read.
+func TestWeakAnchorsHaveASmallerRadius(t *testing.T) {
+	t.Parallel()
+	for score, want := range map[float64]int{1: 4, 0.35: 4, 0.2: 3, 0.1: 2, 0.05: 1} {
+		e := scored(1, score)
+		e.Session = "s"
+		require.Equal(t, []rank.Anchor{{ID: e.ID, Place: e.ID, Radius: want}}, rank.Anchors([]evidence{e}), score)
+	}
+	none := scored(1, 0.02)
+	none.Session = "s"
+	require.Empty(t, rank.Anchors([]evidence{none}))
 }
 
 // A long text needs less context to be understood.

@@ -15,23 +15,23 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// SessionTurns returns, for each anchor, the turns of its session within radius of it, with the features of each.
+// SessionTurns returns, for each anchor, the turns of its session within its radius, with the features of each.
 // The turns pass the filter. The anchors pass it too, because a result reveals the anchor's place in the session.
 // The anchor of a fact is the memory that the fact was extracted from.
-func (s *Search) SessionTurns(ctx context.Context, f pg.Filter, anchors []rank.Anchor,
-	radius int) ([]rank.Turn, error) {
+func (s *Search) SessionTurns(ctx context.Context, f pg.Filter, anchors []rank.Anchor) ([]rank.Turn, error) {
 	if len(anchors) == 0 {
 		return nil, nil
 	}
 	anchors = slices.Clone(anchors)
 	slices.SortStableFunc(anchors, func(a, b rank.Anchor) int { return bytes.Compare(a.ID[:], b.ID[:]) })
-	places := make([]uuid.UUID, len(anchors))
+	places, radii, most := make([]uuid.UUID, len(anchors)), make([]int, len(anchors)), 0
 	for i, a := range anchors {
-		places[i] = a.Place
+		places[i], radii[i] = a.Place, a.Radius
+		most += 2 * a.Radius
 	}
-	query, args := sessionTurnsSQL(f, places, radius)
-	found := make([]rank.Turn, 0, 2*radius*len(anchors))
-	at := make([]int, 0, 2*radius*len(anchors)) // the anchor of each turn
+	query, args := sessionTurnsSQL(f, places, radii)
+	found := make([]rank.Turn, 0, most)
+	at := make([]int, 0, most) // the anchor of each turn
 	row := newFeatureRow()
 	var anchor int
 	var turn rank.Turn
@@ -56,8 +56,8 @@ func (s *Search) SessionTurns(ctx context.Context, f pg.Filter, anchors []rank.A
 }
 
 // sessionTurnsSQL returns a statement that selects the turns of each side but does not sort them: inOrder does.
-func sessionTurnsSQL(f pg.Filter, places []uuid.UUID, radius int) (string, pg.Args) {
-	args := pg.Args{"tenant": f.Principal.Tenant, "places": places, "radius": radius}
+func sessionTurnsSQL(f pg.Filter, places []uuid.UUID, radii []int) (string, pg.Args) {
+	args := pg.Args{"tenant": f.Principal.Tenant, "places": places, "radii": radii}
 	admitted := f.Where("m", args)
 	side := func(after, before, order string) string {
 		return fmt.Sprintf(`
@@ -69,14 +69,15 @@ func sessionTurnsSQL(f pg.Filter, places []uuid.UUID, radius int) (string, pg.Ar
 				AND (m.occurred_at, m.id) %[2]s (a.occurred_at, a.id)
 				AND %[4]s
 			ORDER BY m.occurred_at %[3]s, m.id %[3]s
-			LIMIT @radius)`, after, before, order, admitted)
+			LIMIT a.radius)`, after, before, order, admitted)
 	}
 	// OFFSET 0: the content of each anchor is read once.
 	return `
 		SELECT a.n, a.asks, m.*
 		FROM (
-			SELECT x.n::int AS n, a.id, a.agent_id, a.agent_session_id, a.occurred_at, a.content LIKE '%?' AS asks
-			FROM unnest(@places::uuid[]) WITH ORDINALITY x(place, n)
+			SELECT x.n::int AS n, x.radius, a.id, a.agent_id, a.agent_session_id, a.occurred_at,
+				a.content LIKE '%?' AS asks
+			FROM unnest(@places::uuid[], @radii::int[]) WITH ORDINALITY x(place, radius, n)
 			JOIN memories a ON a.tenant = @tenant AND a.id = x.place AND a.live AND ` + f.Visible("a", args) + `
 			WHERE a.agent_session_id IS NOT NULL AND a.typology = 'episodic'
 			OFFSET 0
