@@ -133,3 +133,24 @@ func TestMemoriesInOtherLanguagesAreFound(t *testing.T) {
 		"the function words of a language are no unknown words")
 	require.Len(t, w.recall("when does the ferry leave").Results, 1)
 }
+
+// Chinese, Japanese and Korean have no or few spaces. A memory is found by pairs of neighbouring characters.
+func TestMemoriesInLanguagesWithoutSpacesAreFound(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.Without = []string{rank.ChannelVector}
+	cat, meeting := w.remember("我的猫叫小白，今年三岁。"), w.remember("我们下周三下午两点开会讨论预算。")
+	database := w.remember("数据库从MySQL迁移到了PostgreSQL。")
+	sister, trip := w.remember("私の妹は大阪に住んでいます。"), w.remember("来週の金曜日に東京へ出張します。")
+	korean := w.remember("우리 고양이는 우유를 좋아해요.")
+	w.remember("The ferry leaves at nine")
+	for question, id := range map[string]uuid.UUID{
+		"猫叫什么名字？": cat, "什么时候讨论预算？": meeting, "猫": cat, "数据库现在用什么？": database, "MySQL": database,
+		"妹はどこに住んでいますか？": sister, "出張はいつですか？": trip, "고양이가 무엇을 좋아해요?": korean,
+	} {
+		out := w.recall(question)
+		require.NotEmpty(t, out.Results, question)
+		require.Equal(t, id.String(), out.Results[0].ID, question)
+	}
+	require.Len(t, w.recall("when does the ferry leave").Results, 1)
+}

@@ -35,7 +35,7 @@ const (
 
 // Tokenize splits one sentence into tokens. Contractions become two: "don't" is do and not.
 func Tokenize(s string) []Token {
-	s = normalize.Apostrophes.Replace(dashes.Replace(s))
+	s = apartFromIdeographs(normalize.Apostrophes.Replace(dashes.Replace(s)))
 	out := make([]Token, 0, 16)
 	for field := range strings.FieldsSeq(s) {
 		core := strings.TrimLeft(field, openers)

@@ -33,3 +33,13 @@ func TestSentencesOfManyDots(t *testing.T) {
 		require.Less(t, time.Since(started), 10*time.Second, dot)
 	}
 }
+
+// Chinese, Japanese and Korean stand beside Latin words without a space.
+func TestLatinWordsAreSeparatedFromIdeographs(t *testing.T) {
+	t.Parallel()
+	var got []string
+	for _, w := range english.Tokenize("从MySQL迁移到了PostgreSQL 17") {
+		got = append(got, w.Low)
+	}
+	require.Equal(t, []string{"从", "mysql", "迁移到了", "postgresql", "17"}, got)
+}

@@ -76,11 +76,11 @@ const analyseSQL = `
 	FROM (
 		SELECT t.n, 0 AS config, l.lexeme, l.positions
 		FROM unnest(@texts::text[]) WITH ORDINALITY t(text, n),
-			unnest(to_tsvector(mneme_text_config('en'), t.text)) l
+			unnest(to_tsvector(mneme_text_config('en'), mneme_split_words(t.text))) l
 		UNION ALL
 		SELECT t.n, o.n, l.lexeme, l.positions
 		FROM unnest(@texts::text[]) WITH ORDINALITY t(text, n), others o,
-			unnest(to_tsvector(o.config, t.text)) l
+			unnest(to_tsvector(o.config, mneme_split_words(t.text))) l
 		WHERE t.n IN (1, 2, 4, 5)
 	) l
 	ORDER BY 1, 2, l.lexeme`

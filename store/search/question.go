@@ -92,7 +92,7 @@ const (
 			FROM lexeme_stats s
 			WHERE s.tenant = @tenant AND s.lexeme = l.lexeme), 0)
 		FROM unnest(@texts::text[]) WITH ORDINALITY t(text, n),
-			unnest(to_tsvector(mneme_text_config('en'), t.text)) l
+			unnest(to_tsvector(mneme_text_config('en'), mneme_split_words(t.text))) l
 		ORDER BY 1, 2`
 
 	corpusSQL = `
