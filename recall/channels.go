@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/memory/language"
 	"github.com/mneme/mneme/memory/layers"
 	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/store/pg"
@@ -101,8 +103,11 @@ func (q *query) analyse(ctx context.Context, words *analysis) {
 	defer q.timed("analyse")()
 	ctx, cancel := q.within(ctx, analyseDeadline)
 	defer cancel()
-	words.question, words.err = q.Store.Analyse(ctx, q.filter.Principal.Tenant,
-		search.Wording{Query: q.req.Query, Keywords: q.req.KeywordQuery, Expansion: q.expansion()})
+	words.question, words.err = q.Store.Analyse(ctx, q.filter.Principal.Tenant, search.Wording{
+		Query:     q.req.Query,
+		Keywords:  cmp.Or(q.req.KeywordQuery, language.Content(q.req.Query)),
+		Expansion: q.expansion(),
+	})
 }
 
 // wait waits for the analysis.

@@ -154,3 +154,26 @@ func TestMemoriesInLanguagesWithoutSpacesAreFound(t *testing.T) {
 	}
 	require.Len(t, w.recall("when does the ferry leave").Results, 1)
 }
+
+// The language of what was said is told by its words.
+func TestTheLanguageOfAMemoryIsRecognised(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.remember("The ferry leaves at nine")
+	w.Without = []string{rank.ChannelVector, "rescue"}
+	require.Len(t, w.recall("when does the ferry leave").Results, 1)
+	meetings := w.remember("Unsere Besprechungen finden montags um neun Uhr statt.")
+	invoices := w.remember("Las facturas de los clientes se pagan a treinta días.")
+	dog := w.remember("Mi perro se llama Toby y tiene cuatro años.")
+	w.remember("The mi band belongs to the gym")
+	for question, id := range map[string]uuid.UUID{
+		"Wann ist die Besprechung?": meetings, "¿Cuándo se paga la factura de un cliente?": invoices,
+		"¿Cómo se llama mi perro?": dog,
+	} {
+		out := w.recall(question)
+		require.NotEmpty(t, out.Results, "%s: just after a recall in English", question)
+		require.Equal(t, id.String(), out.Results[0].ID, question)
+	}
+	require.Greater(t, w.recall("¿Cómo se llama mi perro?").Results[0].Channels[rank.ChannelText], 0.9,
+		"a function word of Spanish has no weight, although an English memory has it")
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/language"
 	"github.com/mneme/mneme/memory/normalize"
 	"github.com/mneme/mneme/memory/revision"
 	"github.com/mneme/mneme/schema"
@@ -223,7 +224,7 @@ func (c *Change) memoryArgs(r *NewMemory) (pg.Args, error) {
 		"payload":            string(payload),
 		"tags":               pg.TagList(cl.Tags),
 		"who":                r.Who,
-		"language":           cmp.Or(r.Language, "en"),
+		"language":           cmp.Or(r.Language, language.Of(r.Text.Storage)),
 
 		"subject":    subject,
 		"predicate":  predicate,

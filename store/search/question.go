@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/language"
 	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/store/pg"
 )
@@ -91,8 +92,8 @@ const (
 			SELECT s.docs
 			FROM lexeme_stats s
 			WHERE s.tenant = @tenant AND s.lexeme = l.lexeme), 0)
-		FROM unnest(@texts::text[]) WITH ORDINALITY t(text, n),
-			unnest(to_tsvector(mneme_text_config('en'), mneme_split_words(t.text))) l
+		FROM unnest(@texts::text[], @languages::text[]) WITH ORDINALITY t(text, language, n),
+			unnest(to_tsvector(mneme_text_config(t.language), mneme_split_words(t.text))) l
 		ORDER BY 1, 2`
 
 	corpusSQL = `
@@ -151,10 +152,14 @@ func textPlans(ctx context.Context, tx pgx.Tx, tenant string, texts []string, wi
 	return plans, corpus, nil
 }
 
-// textLexemes analyses texts within a transaction.
+// textLexemes analyses texts within a transaction, each in its language.
 func textLexemes(ctx context.Context, tx pgx.Tx, tenant string, texts []string) ([][]rank.Lexeme, rank.Corpus, error) {
 	var corpus rank.Corpus
-	rows, err := tx.Query(ctx, lexemesSQL, pg.Args{"tenant": tenant, "texts": texts})
+	languages := make([]string, len(texts))
+	for i, text := range texts {
+		languages[i] = language.Of(text)
+	}
+	rows, err := tx.Query(ctx, lexemesSQL, pg.Args{"tenant": tenant, "texts": texts, "languages": languages})
 	if err != nil {
 		return nil, corpus, err
 	}
