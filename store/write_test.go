@@ -453,6 +453,24 @@ func TestAnActiveFunctionalFactIsNotContradicted(t *testing.T) {
 	require.Equal(t, schema.WriteCounts{Updated: 1}, w.write(r))
 }
 
+// A fact that adds a detail to the value of an active fact does not contradict it: both are kept, and only the first
+// makes the functional claim.
+func TestADetailOfAnActiveFactIsKept(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	_, r := w.source("first talk",
+		idea{fact: lives("Alice lives in Paris", "Alice", "Paris"), action: schema.ActionAdd})
+	w.write(r)
+	_, r = w.source("second talk",
+		idea{fact: lives("Alice lives in Paris near the river", "alice", "paris"), action: schema.ActionAdd},
+		idea{fact: lives("Bob lives in Rome", "Bob", "Rome"), action: schema.ActionAdd},
+		idea{fact: lives("Bob lives in Rome near the river", "Bob", "Rome"), action: schema.ActionAdd})
+	require.Equal(t, schema.WriteCounts{Added: 3}, w.write(r))
+	require.Equal(t, 2, w.count("memories", "functional AND live AND status = 'active'"))
+	require.Equal(t, 4, w.count("memories", "predicate = 'lives_in' AND live AND status = 'active'"))
+	w.requireExactStats()
+}
+
 func TestTheSameFactTwiceIsADuplicateNotAConflict(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -64,7 +64,7 @@ func (w *writing) lockFacts(ctx context.Context) error {
 
 // settleConflict settles a proposal if another memory makes its functional claim, and reports whether it did. An
 // update may replace the memory that it names. A proposal approved by a person may replace every memory that makes
-// the claim.
+// the claim. A new fact with the same object as all of them says more about it: it is added without making the claim.
 func (w *writing) settleConflict(ctx context.Context, p *pendingProposal, v proposals.Verdict,
 	add *commit.NewMemory) (bool, error) {
 	cl := p.Fact.Claim
@@ -76,8 +76,12 @@ func (w *writing) settleConflict(ctx context.Context, p *pendingProposal, v prop
 	space := add.Owner.Scope + "\x00" + string(add.Visibility)
 	key, hash := space+"\x00"+strings.ToLower(cl.Subject)+"\x00"+cl.Predicate, normalize.Normalize(p.Fact.Content).Hash
 	if earlier, ok := w.claimed[key]; ok {
-		if memory.SameContent(earlier, hash) {
+		if memory.SameContent(earlier.hash, hash) {
 			return false, nil // the insert will find its duplicate
+		}
+		if add.Supersedes == nil && sameObject(earlier.object, cl.Object) {
+			w.addDetail(p, add)
+			return false, nil
 		}
 		w.settle(p, blocked, nil)
 		return true, nil
@@ -91,7 +95,7 @@ func (w *writing) settleConflict(ctx context.Context, p *pendingProposal, v prop
 		holders = slices.DeleteFunc(holders, func(h claimHolder) bool { return h.ID == *replaces })
 	}
 	if len(holders) == 0 {
-		w.claimed[key] = hash
+		w.claimed[key] = claimed{hash, cl.Object}
 		return false, nil
 	}
 	says := func(h claimHolder) bool { return memory.SameContent(h.Hash, hash) }
@@ -113,10 +117,30 @@ func (w *writing) settleConflict(ctx context.Context, p *pendingProposal, v prop
 	case same && replaces == nil:
 		w.noteRestatement(p, holder.ID)
 		w.settle(p, proposals.Verdict{State: schema.ProposalSkipped, Reason: proposals.ReasonDuplicate}, &holder.ID)
+	case replaces == nil && !slices.ContainsFunc(holders, func(h claimHolder) bool {
+		return !sameObject(h.Object, cl.Object)
+	}):
+		w.addDetail(p, add)
+		return false, nil
 	default:
 		w.settle(p, blocked, &holder.ID)
 	}
 	return true, nil
+}
+
+// claimed is a functional claim that this change adds.
+type claimed struct {
+	hash   []byte // of the memory's content
+	object string
+}
+
+// sameObject reports whether two objects are equal, in any case.
+func sameObject(a, b string) bool { return revision.SameObject(strings.ToLower(a), strings.ToLower(b)) }
+
+// addDetail makes a new memory that does not make the functional claim of its fact, because another memory makes it.
+func (w *writing) addDetail(p *pendingProposal, add *commit.NewMemory) {
+	p.Fact.Claim.Functional = false
+	*add = w.factMemory(p, nil)
 }
 
 // replaceHolder supersedes a memory that makes the claim of an approved fact.
@@ -143,9 +167,10 @@ func (w *writing) replaceHolder(ctx context.Context, p *pendingProposal, v propo
 
 // claimHolder is an active or contested memory that makes a functional claim.
 type claimHolder struct {
-	ID   uuid.UUID
-	Hash []byte `db:"content_hash"`
-	Ours bool   // within the dedup scope of the new memory
+	ID     uuid.UUID
+	Hash   []byte `db:"content_hash"`
+	Object string // of its claim
+	Ours   bool   // within the dedup scope of the new memory
 }
 
 // factHolders returns the memories that make a functional claim anywhere in the claim space of an owner and a
@@ -156,7 +181,8 @@ func (w *writing) factHolders(ctx context.Context, cl memory.Claim, o schema.Pri
 	var out []claimHolder
 	for _, status := range []string{"active", "contested"} { // in the text of the query: each has its own index
 		found, err := commit.Rows[claimHolder](ctx, w.Tx, `
-			SELECT id, content_hash, agent_id = @agent AND project = @project AND visibility = @visibility AS ours
+			SELECT id, content_hash, coalesce(object #>> '{}', '') AS object,
+				agent_id = @agent AND project = @project AND visibility = @visibility AS ours
 			FROM memories
 			WHERE tenant = @tenant
 				AND scope = @scope

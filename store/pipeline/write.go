@@ -141,14 +141,14 @@ type writing struct {
 	adds         []commit.NewMemory
 	addFor       []*pendingProposal // the proposal of each add
 	added        proposals.Added    // the facts that this change adds
-	claimed      map[string][]byte  // functional claims that this change adds, with the content's hash
+	claimed      map[string]claimed // functional claims that this change adds
 	restatements []restatement
 	counts       schema.WriteCounts
 }
 
 func newWriting(c *commit.Change, batch Batch, actor string, rules *policy.Policy) *writing {
 	return &writing{Change: c, batch: batch, actor: actor, rules: rules, known: map[uuid.UUID]memoryState{},
-		claimed: map[string][]byte{}}
+		claimed: map[string]claimed{}}
 }
 
 // proposalRow is what proposalColumns fill: a pendingProposal, and the columns of its Proposal.
