@@ -114,7 +114,9 @@ func (t *Text) MarkedTable(header string, rows [][]string, marks []Mark) {
 		switch {
 		case below && i > 0:
 			t.Line("%s", Clip(strings.TrimRight(begin, " "), t.Width))
-			t.Line("%s", strings.TrimRight("  "+mark.after(ends[i], t.Width-2), " "))
+			if end := mark.after(ends[i], t.Width-2); end != "" {
+				t.Line("  %s", end)
+			}
 		case t.Width == 0:
 			t.Line("%s", strings.TrimRight(begin+ends[i]+mark.Full, " "))
 		default:
