@@ -137,6 +137,11 @@ func TestExtractResolvesTheSpeaker(t *testing.T) {
 		"We deploy with Argo.":                  "We deploy with Argo.",
 		"World War I ended in 1918.":            "World War I ended in 1918.",
 		`Bob told everyone "I am tired" again.`: `Bob told everyone "I am tired" again.`,
+		"Me gusta el café sin azúcar.":          "Me gusta el café sin azúcar.",
+		"No me gusta la lluvia en invierno.":    "No me gusta la lluvia en invierno.",
+		"Je me lève à sept heures.":             "Je me lève à sept heures.",
+		"The joke about pandas was on me.":      "The joke about pandas was on Caroline.",
+		"Me and my sister went to Rome.":        "Caroline and Caroline's sister went to Rome.",
 		"The cat is mine and the dog is a friend of mine.": "The cat is Caroline's and the dog is a friend " +
 			"of Caroline's.",
 	} {
