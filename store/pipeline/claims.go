@@ -63,13 +63,18 @@ func (w *writing) lockFacts(ctx context.Context) error {
 }
 
 // settleConflict settles a proposal if another memory makes its functional claim, and reports whether it did. An
-// update may replace the memory that it names. A proposal approved by a person may replace every memory that makes
-// the claim. A new fact with the same object as all of them says more about it: it is added without making the claim.
+// update may replace the memory that it names, and those that say the same as that one (also). A proposal approved by a
+// person may replace every memory that makes the claim. A new fact with the same object as all of them says more about
+// it: it is added without making the claim. If an earlier fact with the claim is to be decided again, this one is, too.
 func (w *writing) settleConflict(ctx context.Context, p *pendingProposal, v proposals.Verdict,
-	add *commit.NewMemory) (bool, error) {
+	add *commit.NewMemory, also []uuid.UUID) (bool, error) {
 	cl := p.Fact.Claim
 	if !cl.Functional || cl.IsZero() {
 		return false, nil
+	}
+	if add.Supersedes == nil && w.deferred[claimName(cl)] && p.Rounds < w.maxRounds {
+		w.decideAgain(p)
+		return true, nil
 	}
 	blocked := proposals.Verdict{State: schema.ProposalBlocked, Reason: proposals.ReasonActiveFactExists,
 		ReviewNeeded: true, ContradictionRisk: true}
@@ -79,9 +84,9 @@ func (w *writing) settleConflict(ctx context.Context, p *pendingProposal, v prop
 		if memory.SameContent(earlier.hash, hash) {
 			return false, nil // the insert will find its duplicate
 		}
-		if add.Supersedes == nil && sameObject(earlier.object, cl.Object) {
-			w.addDetail(p, add)
-			return false, nil
+		if add.Supersedes == nil && sameObject(earlier.object, cl.Object) && p.Rounds < w.maxRounds {
+			w.decideAgain(p) // then it says more about a stored memory
+			return true, nil
 		}
 		w.settle(p, blocked, nil)
 		return true, nil
@@ -92,7 +97,9 @@ func (w *writing) settleConflict(ctx context.Context, p *pendingProposal, v prop
 	}
 	replaces := add.Supersedes
 	if replaces != nil {
-		holders = slices.DeleteFunc(holders, func(h claimHolder) bool { return h.ID == *replaces })
+		holders = slices.DeleteFunc(holders, func(h claimHolder) bool {
+			return h.ID == *replaces || slices.Contains(also, h.ID)
+		})
 	}
 	if len(holders) == 0 {
 		w.claimed[key] = claimed{hash, cl.Object}
@@ -120,13 +127,16 @@ func (w *writing) settleConflict(ctx context.Context, p *pendingProposal, v prop
 	case replaces == nil && !slices.ContainsFunc(holders, func(h claimHolder) bool {
 		return !sameObject(h.Object, cl.Object)
 	}):
-		w.addDetail(p, add)
+		w.addDetail(p, add, holders)
 		return false, nil
 	default:
 		w.settle(p, blocked, &holder.ID)
 	}
 	return true, nil
 }
+
+// claimName identifies a functional claim within a batch, whose facts have one owner.
+func claimName(cl memory.Claim) string { return strings.ToLower(cl.Subject) + "\x00" + cl.Predicate }
 
 // claimed is a functional claim that this change adds.
 type claimed struct {
@@ -137,10 +147,38 @@ type claimed struct {
 // sameObject reports whether two objects are equal, in any case.
 func sameObject(a, b string) bool { return revision.SameObject(strings.ToLower(a), strings.ToLower(b)) }
 
-// addDetail makes a new memory that does not make the functional claim of its fact, because another memory makes it.
-func (w *writing) addDetail(p *pendingProposal, add *commit.NewMemory) {
+// addDetail makes a new memory that does not make the functional claim of its fact, because the holders make it.
+func (w *writing) addDetail(p *pendingProposal, add *commit.NewMemory, holders []claimHolder) {
 	p.Fact.Claim.Functional = false
 	*add = w.factMemory(p, nil)
+	for _, h := range holders {
+		add.Relations = append(add.Relations, commit.Relation{Predicate: proposals.RelationDetails, Target: h.ID,
+			Weight: 1, Reason: "says more about the same value"})
+	}
+}
+
+// details returns the memories that say more about the values of these memories, or that these say more about.
+func (w *writing) details(ctx context.Context, ids []uuid.UUID) ([]uuid.UUID, error) {
+	rows, err := commit.Rows[struct{ ID uuid.UUID }](ctx, w.Tx, `
+		WITH held AS MATERIALIZED (
+			SELECT target_id AS id
+			FROM memory_links
+			WHERE tenant = @tenant AND source_id = ANY(@ids) AND predicate = @details
+		)
+		SELECT id
+		FROM held
+		UNION
+		SELECT source_id
+		FROM memory_links
+		WHERE tenant = @tenant
+			AND target_id = ANY(ARRAY(SELECT id FROM held) || @ids::uuid[])
+			AND predicate = @details`,
+		pg.Args{"tenant": w.Tenant, "ids": ids, "details": proposals.RelationDetails})
+	out := make([]uuid.UUID, len(rows))
+	for i, row := range rows {
+		out[i] = row.ID
+	}
+	return out, err
 }
 
 // replaceHolder supersedes a memory that makes the claim of an approved fact.
