@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/google/uuid"
@@ -26,7 +27,7 @@ type Writing struct {
 	Now   func() time.Time
 }
 
-// WriteRequest is a range to write, with the number of times that its proposals may be decided in total.
+// WriteRequest is a range to write, with the number of times that a proposal is decided before it waits for a review.
 type WriteRequest struct {
 	Range     schema.Range `json:"range"`
 	MaxRounds int          `json:"max_rounds"`
@@ -38,7 +39,8 @@ type WriteRequest struct {
 // WriteProposals embeds the source memories of a range that have no embedding and then commits the range's proposals
 // in one transaction, or in several if one takes too long. If the embedder fails, only the embeddings are delayed:
 // the outbox still requests them. Stale proposals are decided and written again here, if Again may, and otherwise
-// left to the workflow.
+// left to the workflow. Here, MaxRounds limits only the rounds in a row that change no memory: each statement of a batch
+// about one value is compared with the one before it, so that ten statements need ten rounds.
 func (a *Writing) WriteProposals(ctx context.Context, in WriteRequest) (schema.WriteCounts, error) {
 	pace, ctx := step.StartPace(ctx, 0, in.Range.To-in.Range.From)
 	defer pace.Stop()
@@ -49,9 +51,13 @@ func (a *Writing) WriteProposals(ctx context.Context, in WriteRequest) (schema.W
 	step.Advance(ctx)
 	var counts schema.WriteCounts
 	until := time.Now().Add(partialAfter)
-	for round := 1; ; round++ {
+	for idle := 0; ; { // rounds since the last one that changed a memory
+		before, limit := counts.Changes(), in.MaxRounds
+		if a.Again.atOnce() && idle < in.MaxRounds-1 {
+			limit = math.MaxInt
+		}
 		err = pace.Through(ctx, in.Range, func(part schema.Range) error {
-			written, err := a.Store.Write(ctx, pipeline.WriteInput{Range: part, MaxRounds: in.MaxRounds,
+			written, err := a.Store.Write(ctx, pipeline.WriteInput{Range: part, MaxRounds: limit,
 				Now: step.Now(a.Now), Sources: sources, Rules: rulesInForce(a.Rules)})
 			if err == nil {
 				written.Decided = counts.Decided
@@ -66,7 +72,10 @@ func (a *Writing) WriteProposals(ctx context.Context, in WriteRequest) (schema.W
 		if err != nil {
 			return counts, step.Fail(step.Stalled(ctx, err))
 		}
-		if counts.Stale == 0 || !a.Again.atOnce() || round >= in.MaxRounds || !time.Now().Before(until) {
+		if idle++; counts.Changes() > before {
+			idle = 0
+		}
+		if counts.Stale == 0 || !a.Again.atOnce() || idle >= in.MaxRounds || !time.Now().Before(until) {
 			return a.ofAllAttempts(ctx, in, counts)
 		}
 		decided, err := a.Again.DecideFacts(ctx, DecideRequest{Range: in.Range})

@@ -27,6 +27,9 @@ func (w WriteCounts) Add(v WriteCounts) WriteCounts {
 		Decided: v.Decided}
 }
 
+// Changes is the number of proposals that added, updated or deleted a memory.
+func (w WriteCounts) Changes() int { return w.Added + w.Updated + w.Deleted }
+
 // ExtractCounts counts the results of a range over all attempts.
 type ExtractCounts struct {
 	Candidates int `json:"candidates"`

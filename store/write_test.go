@@ -453,6 +453,38 @@ func TestAnActiveFunctionalFactIsNotContradicted(t *testing.T) {
 	require.Equal(t, schema.WriteCounts{Updated: 1}, w.write(r))
 }
 
+// A fact that adds a detail to the value of an active fact does not contradict it: both are kept, only the first makes
+// the functional claim, and a new value replaces both.
+func TestADetailOfAnActiveFactIsKept(t *testing.T) {
+	t.Parallel()
+	for _, detailed := range []bool{false, true} {
+		w := newWorld(t)
+		_, r := w.source("first talk",
+			idea{fact: lives("Alice lives in Paris", "Alice", "Paris"), action: schema.ActionAdd})
+		w.write(r)
+		known := uuid.MustParse(w.outcomes(r)[0].MemoryID)
+		_, r = w.source("second talk",
+			idea{fact: lives("Alice lives in Paris near the river", "alice", "paris"), action: schema.ActionAdd})
+		require.Equal(t, schema.WriteCounts{Added: 1}, w.write(r))
+		detail := uuid.MustParse(w.outcomes(r)[0].MemoryID)
+		require.Equal(t, 1, w.count("memories", "functional AND live AND status = 'active'"))
+		require.Equal(t, 2, w.count("memories", "predicate = 'lives_in' AND live AND status = 'active'"))
+
+		target := known
+		if detailed {
+			target = detail
+		}
+		_, r = w.source("third talk",
+			idea{fact: lives("Alice lives in Oslo", "Alice", "Oslo"), action: schema.ActionUpdate, target: target})
+		require.Equal(t, schema.WriteCounts{Updated: 1}, w.write(r))
+		for _, id := range []uuid.UUID{known, detail} {
+			require.Equal(t, schema.StatusSuperseded, w.get(id).Status)
+		}
+		require.Equal(t, 1, w.count("memories", "predicate = 'lives_in' AND live AND status = 'active'"))
+		w.requireExactStats()
+	}
+}
+
 func TestTheSameFactTwiceIsADuplicateNotAConflict(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

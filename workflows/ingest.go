@@ -223,7 +223,7 @@ func (run *ingest) process(ctx workflow.Context, r schema.Range) (phase string, 
 	decidedBefore, deadBefore := run.result.Decided, run.result.Dead // each round reports the range's totals
 	// the number of candidates in the last search; the next search begins with the same number
 	group := 0
-	for round := 1; round <= flow.MaxDecideRounds; round++ {
+	for round, idle := 1, 0; idle < flow.MaxDecideRounds; round++ { // idle rounds change no memory
 		run.show(ctx, api.PhaseDecide)
 		decided := activities.DecideResult{DecideCounts: schema.DecideCounts{More: true}}
 		for decided.More { // it reports the range's totals each time
@@ -256,6 +256,9 @@ func (run *ingest) process(ctx workflow.Context, r schema.Range) (phase string, 
 		run.progress.Written = run.result.Written
 		if written.Stale == 0 {
 			break
+		}
+		if idle++; written.Changes() > 0 {
+			idle = 0
 		}
 	}
 	if err := run.link(ctx, r); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/pipeline"
+	"github.com/mneme/mneme/workflows/flow"
 )
 
 // told ingests a statement of Maya on a day, and returns the outcome of its fact.
@@ -103,4 +104,30 @@ func TestChangesThatAreNotApplied(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, reviews, 1)
 	require.Equal(t, roth.MemoryID, reviews[0].TargetID)
+}
+
+// A batch whose statements change one value more often than a decision is repeated: all changes are applied in their
+// order, and none waits for a person.
+func TestABatchThatChangesAValueOften(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t, nil)
+	p := testkit.Principal()
+	day := time.Date(2026, 2, 3, 9, 0, 0, 0, time.UTC)
+	req := schema.IngestRequest{Principal: p}
+	cities := []string{"Porto", "Oslo", "Rome", "Lima", "Cairo", "Kyoto", "Quito", "Lyon", "Bergen", "Hanoi", "Accra"}
+	require.Greater(t, len(cities), flow.MaxDecideRounds)
+	for i, city := range cities {
+		at := day.AddDate(0, 0, i)
+		req.Candidates = append(req.Candidates, schema.Candidate{Content: "I live in " + city + " now.",
+			Speaker: "Maya", SourceKind: schema.SourceUserInput, OccurredAt: &at})
+	}
+	_, result := h.Ingest(t, req)
+	require.Zero(t, result.Written.Blocked)
+	require.Equal(t, 1, result.Written.Added)
+	require.Equal(t, len(cities)-1, result.Written.Updated)
+	db := testkit.Owner(t, h.DatabaseURL)
+	require.Equal(t, []string{"Maya lives in Accra now."}, testkit.Strings(t, db,
+		`SELECT content FROM memories WHERE type = 'semantic' AND live AND status = 'active'`))
+	require.Zero(t, testkit.Rows(t, db, "proposals", "state <> 'applied'"))
+	testkit.CheckInvariants(t, db)
 }

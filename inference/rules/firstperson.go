@@ -34,11 +34,27 @@ func resolveFirstPerson(ws []word, s speaker) resolution {
 // speaksOfSelf reports whether an unquoted word means the speaker.
 func speaksOfSelf(ws []word) bool {
 	for i, w := range ws {
-		if !w.quoted && selfWords.has(w.low) && !(w.low == "i" && romanNumeral(ws, i)) {
+		if !w.quoted && selfWords.has(w.low) && !(w.low == "i" && romanNumeral(ws, i)) && !foreignMe(ws, i) {
 			return true
 		}
 	}
 	return false
+}
+
+var (
+	afterMe = set(`and or too either neither personally`)
+	// beforeForeignMe are words of other languages that are frequent before "me".
+	beforeForeignMe = set(`no não nao que se eu je tu te ya y e il elle ça ci ne`)
+)
+
+// foreignMe reports whether the word at i is the "me" of Spanish, Portuguese, French or Italian: "Me gusta el café."
+func foreignMe(ws []word, i int) bool {
+	if ws[i].low != "me" {
+		return false
+	}
+	begins := i == 0 || ws[i-1].ends()
+	return begins && i+1 < len(ws) && !ws[i].ends() && ws[i].post == "" && !afterMe.has(ws[i+1].low) ||
+		!begins && beforeForeignMe.has(ws[i-1].low)
 }
 
 // romanNumeral reports whether the "I" at i is a number: World War I.

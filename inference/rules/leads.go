@@ -209,7 +209,8 @@ func leadEnds(ws []word, n int) int {
 		return n + 1
 	case n == 1 && !bareLeads.has(ws[0].low):
 		return 0
-	case n > 1 && (bareTwo.at(ws) != n || next.low == "that" || !statesClause(ws[n:]) && !leadsIn(ws[n:])):
+	case n > 1 && (bareTwo.at(ws) != n || next.low == "that" || !statesClause(ws[n:]) && !leadsIn(ws[n:]) &&
+		!greetings.has(next.low)):
 		return 0
 	case leadsIn(ws[n:]):
 		return n

@@ -363,7 +363,7 @@ func TestUsage(t *testing.T) {
 		o := c.run(args...).is(app.ExitUsage)
 		require.Contains(t, o.err, "mneme: ", args)
 	}
-	require.Equal(t, "unknown flag: --nonsense",
+	require.Equal(t, "unknown flag: --nonsense; see `mneme list --help`",
 		c.run("list", "--nonsense", "--json").is(app.ExitUsage).problem().Message)
 	require.Contains(t, c.run("version").is(app.ExitOK).out, "mneme ")
 	require.Contains(t, c.run("--help").is(app.ExitOK).out, "Exit codes")

@@ -43,6 +43,9 @@ func TestForgetCommand(t *testing.T) {
 	require.Contains(t, o.out, "1 pinned ones are not changed")
 	require.Len(t, c.list().Items, 4, "nothing is changed")
 
+	require.Contains(t, c.run("forget", "--query", "submarine", "--reason", "not wanted").is(app.ExitOK).out,
+		"no memory matches; nothing is forgotten\n")
+
 	// Invalid tokens, and tokens of another run.
 	other := c.forget(app.ExitOK, "--query", "tea")
 	confirm := []string{"forget", "confirm", f.Preview.RunID, "--token"}

@@ -38,10 +38,14 @@ func run(ctx context.Context, a *app.App, args []string) int {
 	root.SetIn(a.In)
 	root.SetOut(a.Out)
 	root.SetErr(a.ErrOut)
-	err := root.ExecuteContext(ctx)
+	err := app.UnknownCommand(root, args)
+	if err == nil {
+		err = root.ExecuteContext(ctx)
+	}
 	if err == nil {
 		return app.ExitOK
 	}
+	err = app.Advise(err)
 	if !a.Started {
 		// Flags and arguments were not understood; --json may be among those not read.
 		a.Json = a.Json || slices.Contains(args, "--json")

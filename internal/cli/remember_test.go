@@ -139,7 +139,10 @@ func TestRememberDescribesOutcomes(t *testing.T) {
 	require.True(t, strings.HasPrefix(said("Hello, how are you?"), "kept as said\n"))
 	require.True(t, strings.HasPrefix(said("Hello, how are you?"), "already known\n"))
 
-	require.Contains(t, said("I live in Oslo."), "updates: Maya lives in Lyon → Maya lives in Oslo.\n")
+	out = said("I live in Oslo.")
+	require.Contains(t, out, "updates: Maya lives in Lyon → Maya lives in Oslo.\n")
+	_, fact, _ := strings.Cut(out, "\nfacts ") // the id to correct or forget it with
+	require.Contains(t, c.run("get", strings.Fields(fact)[0]).is(app.ExitOK).out, "Maya lives in Oslo.")
 	out = said("I live in Bergen.", "--no-update-delete")
 	review, _, _ := strings.Cut(out, "\n")
 	require.Contains(t, review, "waits for review: Maya lives in Oslo → Maya lives in Bergen; see mneme review show ")
@@ -267,6 +270,9 @@ func TestPromptHasTheRelevantPassage(t *testing.T) {
 	require.Contains(t, prompt, "Matilda")
 	require.Contains(t, prompt, "[…] ", "the beginning is cut")
 	require.Less(t, len(prompt), 1_200, "only the passage")
+	table := c.run(question...).is(app.ExitOK).out
+	require.Contains(t, table, "Matilda")
+	require.Less(t, len(table), 1_200, "only the passage")
 }
 
 func TestRecalledTextIsNotLearnedAgain(t *testing.T) {

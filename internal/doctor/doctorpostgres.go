@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/schema/migrations"
 	"github.com/mneme/mneme/store/admin"
 	"github.com/mneme/mneme/store/pg"
@@ -14,7 +15,7 @@ import (
 
 // postgres checks whether the database answers.
 func (d *Doctor) postgres(ctx context.Context) (verdict, error) {
-	const do = "Start it (`make up`), or correct DATABASE_URL."
+	const do = "Start it (`make up`), or fix DATABASE_URL."
 	databaseURL, err := d.A.DatabaseURL()
 	if err != nil {
 		return fail(do, "%s", err), nil
@@ -24,7 +25,7 @@ func (d *Doctor) postgres(ctx context.Context) (verdict, error) {
 		if code, message, answered := pg.ServerError(err); answered { // it answers, but refuses the connection
 			return JudgeRefusal(code, message), nil
 		}
-		return fail(do, "it does not answer: %s", err), nil
+		return fail(do, "it does not answer: %s", app.Message(err)), nil
 	}
 	d.db = db
 	version, err := db.Version(ctx)

@@ -80,7 +80,7 @@ func FindChange(fact memory.Fact, neighbors []memory.Neighbor) (FoundChange, boo
 		}
 		frames := parsed.Statements(n.Content, n.Who)
 		r, more := change.Best(frames, said)
-		if !reported(fact, said, r) || more || holdBoth(n, fact) {
+		if !reported(fact, said, r) || more || holdBoth(n, fact) || detail(fact, n, r) {
 			continue // a change would also affect its other statements, or both are true
 		}
 		hits = append(hits, hit{n, frames, r})
@@ -108,6 +108,15 @@ func FindChange(fact memory.Fact, neighbors []memory.Neighbor) (FoundChange, boo
 		out.Also = append(out.Also, h.neighbor.ID)
 	}
 	return out, true
+}
+
+// detail reports whether a fact has the claim of a neighbour and only seems to change it, because it says more or less
+// about it: "Maya works at Globex", "Maya works at Globex in Zurich".
+func detail(fact memory.Fact, n memory.Neighbor, r change.Relation) bool {
+	a, b := fact.Claim, n.Claim
+	return r.Certainty < change.Sure && r.Why != change.WhyEnded && r.Why != change.WhyOpposite &&
+		!a.IsZero() && a.Object != "" && strings.EqualFold(a.Subject, b.Subject) && a.Predicate == b.Predicate &&
+		strings.EqualFold(a.Object, b.Object)
 }
 
 // MayChange reports whether a fact may change a neighbour at all. It may not change an episode, which records past

@@ -62,6 +62,31 @@ func TestFindChange(t *testing.T) {
 	}
 }
 
+// A fact with the claim of a neighbour does not contest it by saying more or less about the same value.
+func TestDetailsContestNothing(t *testing.T) {
+	t.Parallel()
+	of := func(object string) memory.Claim {
+		return memory.Claim{Subject: "Maya", Predicate: "works_at", Object: object}
+	}
+	for _, tt := range []struct {
+		known, fact   string
+		before, after memory.Claim
+		contests      bool
+	}{
+		{"Maya works at Globex.", "Maya works at Globex as an engineer.", of("Globex"), of("Globex"), false},
+		{"Maya works at Globex.", "Maya works at Globex in Zurich.", of("Globex"), of("globex"), false},
+		{"Maya works at Globex in Zurich.", "Maya works at Globex.", of("Globex"), of("Globex"), false},
+		{"Maya works at Globex in Zurich.", "Maya works at Acme.", of("Globex"), of("Acme"), true},
+		{"Maya works at Globex.", "Maya no longer works at Globex.", of("Globex"), of("Globex"), true},
+	} {
+		n := neighbor("a", tt.known, monday)
+		n.Claim = tt.before
+		_, ok := proposals.FindChange(memory.Fact{Content: tt.fact, Claim: tt.after, SaidAt: tuesday},
+			[]memory.Neighbor{n})
+		require.Equal(t, tt.contests, ok, "%s: %s", tt.known, tt.fact)
+	}
+}
+
 func TestOwnStatements(t *testing.T) {
 	t.Parallel()
 	old := neighbor("a", "I live in Lyon.", monday)

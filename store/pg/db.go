@@ -54,6 +54,14 @@ type DB struct {
 	ScanUpTo         int64 // replaces neighborScan in tests
 }
 
+// CheckURL returns an error if a database URL cannot be parsed. The error does not quote it, because it has a password.
+func CheckURL(url string) error {
+	if _, err := pgxpool.ParseConfig(url); err != nil {
+		return errors.New("the database URL cannot be parsed")
+	}
+	return nil
+}
+
 // Open connects as AppRole and checks that the role is bound by row-level security. It returns
 // ErrNotMigrated when the tables are missing or older than this binary.
 func Open(ctx context.Context, cfg Config) (*DB, error) {

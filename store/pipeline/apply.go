@@ -23,7 +23,7 @@ import (
 // applyAdd queues a new memory for insertion, unless its claim contradicts the claim of another memory.
 func (w *writing) applyAdd(ctx context.Context, p *pendingProposal, v proposals.Verdict) error {
 	add := w.factMemory(p, nil)
-	settled, err := w.settleConflict(ctx, p, v, &add)
+	settled, err := w.settleConflict(ctx, p, v, &add, nil)
 	if err != nil || settled {
 		return err
 	}
@@ -186,8 +186,12 @@ func (w *writing) applyUpdate(ctx context.Context, p *pendingProposal, v proposa
 	if v.Change == memory.ChangeContest {
 		return w.applyContest(ctx, p, v)
 	}
+	also, err := w.alsoSaid(ctx, p)
+	if err != nil {
+		return err
+	}
 	add := w.factMemory(p, &target)
-	settled, err := w.settleConflict(ctx, p, v, &add)
+	settled, err := w.settleConflict(ctx, p, v, &add, also)
 	if err != nil || settled {
 		return err
 	}

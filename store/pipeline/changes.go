@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -78,11 +79,17 @@ func (w *writing) supersedeAlso(ctx context.Context, p *pendingProposal, v propo
 	return nil
 }
 
-// alsoSaid returns the other memories that say the same as the target, locked, without those that are pinned or no
-// longer live: recall marks these as outdated. A review has not locked them before.
+// alsoSaid returns the other memories that say the same as the target, and earlier ones that say more about its value.
+// They are locked. Those that are pinned or no longer live are left out: recall marks these as outdated. A review has
+// not locked them before.
 func (w *writing) alsoSaid(ctx context.Context, p *pendingProposal) ([]uuid.UUID, error) {
+	details, err := w.details(ctx, append([]uuid.UUID{*p.TargetID}, p.Also...))
+	if err != nil {
+		return nil, err
+	}
+	all := append(slices.Clone(p.Also), details...)
 	var unlocked, out []uuid.UUID
-	for _, id := range p.Also {
+	for _, id := range all {
 		if _, known := w.known[id]; !known {
 			unlocked = append(unlocked, id)
 		}
@@ -92,8 +99,10 @@ func (w *writing) alsoSaid(ctx context.Context, p *pendingProposal) ([]uuid.UUID
 			return nil, err
 		}
 	}
-	for _, id := range p.Also {
-		if was := w.known[id]; was.live && !was.neighbor.Pinned && id != *p.TargetID {
+	for i, id := range all {
+		was := w.known[id]
+		later := i >= len(p.Also) && was.neighbor.OccurredAt.After(p.OccurredAt)
+		if was.live && !was.neighbor.Pinned && !later && id != *p.TargetID && !slices.Contains(out, id) {
 			out = append(out, id)
 		}
 	}
@@ -128,6 +137,9 @@ var staleSQL = commit.NewBulk("tenant text, id uuid", `
 func (w *writing) decideAgain(p *pendingProposal) {
 	w.Add(staleSQL, pg.Args{"tenant": w.Tenant, "id": p.ID})
 	w.counts.Stale++
+	if cl := p.Fact.Claim; cl.Functional && !cl.IsZero() {
+		w.deferred[claimName(cl)] = true
+	}
 }
 
 // changesAdded reports whether a fact seems to change a fact that this write adds. Then the next round decides the

@@ -63,21 +63,30 @@ func (w *writing) lockFacts(ctx context.Context) error {
 }
 
 // settleConflict settles a proposal if another memory makes its functional claim, and reports whether it did. An
-// update may replace the memory that it names. A proposal approved by a person may replace every memory that makes
-// the claim.
+// update may replace the memory that it names, and those that say the same as that one (also). A proposal approved by a
+// person may replace every memory that makes the claim. A new fact with the same object as all of them says more about
+// it: it is added without making the claim. If an earlier fact with the claim is to be decided again, this one is, too.
 func (w *writing) settleConflict(ctx context.Context, p *pendingProposal, v proposals.Verdict,
-	add *commit.NewMemory) (bool, error) {
+	add *commit.NewMemory, also []uuid.UUID) (bool, error) {
 	cl := p.Fact.Claim
 	if !cl.Functional || cl.IsZero() {
 		return false, nil
+	}
+	if add.Supersedes == nil && w.deferred[claimName(cl)] && p.Rounds < w.maxRounds {
+		w.decideAgain(p)
+		return true, nil
 	}
 	blocked := proposals.Verdict{State: schema.ProposalBlocked, Reason: proposals.ReasonActiveFactExists,
 		ReviewNeeded: true, ContradictionRisk: true}
 	space := add.Owner.Scope + "\x00" + string(add.Visibility)
 	key, hash := space+"\x00"+strings.ToLower(cl.Subject)+"\x00"+cl.Predicate, normalize.Normalize(p.Fact.Content).Hash
 	if earlier, ok := w.claimed[key]; ok {
-		if memory.SameContent(earlier, hash) {
+		if memory.SameContent(earlier.hash, hash) {
 			return false, nil // the insert will find its duplicate
+		}
+		if add.Supersedes == nil && sameObject(earlier.object, cl.Object) && p.Rounds < w.maxRounds {
+			w.decideAgain(p) // then it says more about a stored memory
+			return true, nil
 		}
 		w.settle(p, blocked, nil)
 		return true, nil
@@ -88,10 +97,12 @@ func (w *writing) settleConflict(ctx context.Context, p *pendingProposal, v prop
 	}
 	replaces := add.Supersedes
 	if replaces != nil {
-		holders = slices.DeleteFunc(holders, func(h claimHolder) bool { return h.ID == *replaces })
+		holders = slices.DeleteFunc(holders, func(h claimHolder) bool {
+			return h.ID == *replaces || slices.Contains(also, h.ID)
+		})
 	}
 	if len(holders) == 0 {
-		w.claimed[key] = hash
+		w.claimed[key] = claimed{hash, cl.Object}
 		return false, nil
 	}
 	says := func(h claimHolder) bool { return memory.SameContent(h.Hash, hash) }
@@ -113,10 +124,61 @@ func (w *writing) settleConflict(ctx context.Context, p *pendingProposal, v prop
 	case same && replaces == nil:
 		w.noteRestatement(p, holder.ID)
 		w.settle(p, proposals.Verdict{State: schema.ProposalSkipped, Reason: proposals.ReasonDuplicate}, &holder.ID)
+	case replaces == nil && !slices.ContainsFunc(holders, func(h claimHolder) bool {
+		return !sameObject(h.Object, cl.Object)
+	}):
+		w.addDetail(p, add, holders)
+		return false, nil
 	default:
 		w.settle(p, blocked, &holder.ID)
 	}
 	return true, nil
+}
+
+// claimName identifies a functional claim within a batch, whose facts have one owner.
+func claimName(cl memory.Claim) string { return strings.ToLower(cl.Subject) + "\x00" + cl.Predicate }
+
+// claimed is a functional claim that this change adds.
+type claimed struct {
+	hash   []byte // of the memory's content
+	object string
+}
+
+// sameObject reports whether two objects are equal, in any case.
+func sameObject(a, b string) bool { return revision.SameObject(strings.ToLower(a), strings.ToLower(b)) }
+
+// addDetail makes a new memory that does not make the functional claim of its fact, because the holders make it.
+func (w *writing) addDetail(p *pendingProposal, add *commit.NewMemory, holders []claimHolder) {
+	p.Fact.Claim.Functional = false
+	*add = w.factMemory(p, nil)
+	for _, h := range holders {
+		add.Relations = append(add.Relations, commit.Relation{Predicate: proposals.RelationDetails, Target: h.ID,
+			Weight: 1, Reason: "says more about the same value"})
+	}
+}
+
+// details returns the memories that say more about the values of these memories, or that these say more about.
+func (w *writing) details(ctx context.Context, ids []uuid.UUID) ([]uuid.UUID, error) {
+	rows, err := commit.Rows[struct{ ID uuid.UUID }](ctx, w.Tx, `
+		WITH held AS MATERIALIZED (
+			SELECT target_id AS id
+			FROM memory_links
+			WHERE tenant = @tenant AND source_id = ANY(@ids) AND predicate = @details
+		)
+		SELECT id
+		FROM held
+		UNION
+		SELECT source_id
+		FROM memory_links
+		WHERE tenant = @tenant
+			AND target_id = ANY(ARRAY(SELECT id FROM held) || @ids::uuid[])
+			AND predicate = @details`,
+		pg.Args{"tenant": w.Tenant, "ids": ids, "details": proposals.RelationDetails})
+	out := make([]uuid.UUID, len(rows))
+	for i, row := range rows {
+		out[i] = row.ID
+	}
+	return out, err
 }
 
 // replaceHolder supersedes a memory that makes the claim of an approved fact.
@@ -143,9 +205,10 @@ func (w *writing) replaceHolder(ctx context.Context, p *pendingProposal, v propo
 
 // claimHolder is an active or contested memory that makes a functional claim.
 type claimHolder struct {
-	ID   uuid.UUID
-	Hash []byte `db:"content_hash"`
-	Ours bool   // within the dedup scope of the new memory
+	ID     uuid.UUID
+	Hash   []byte `db:"content_hash"`
+	Object string // of its claim
+	Ours   bool   // within the dedup scope of the new memory
 }
 
 // factHolders returns the memories that make a functional claim anywhere in the claim space of an owner and a
@@ -156,7 +219,8 @@ func (w *writing) factHolders(ctx context.Context, cl memory.Claim, o schema.Pri
 	var out []claimHolder
 	for _, status := range []string{"active", "contested"} { // in the text of the query: each has its own index
 		found, err := commit.Rows[claimHolder](ctx, w.Tx, `
-			SELECT id, content_hash, agent_id = @agent AND project = @project AND visibility = @visibility AS ours
+			SELECT id, content_hash, coalesce(object #>> '{}', '') AS object,
+				agent_id = @agent AND project = @project AND visibility = @visibility AS ours
 			FROM memories
 			WHERE tenant = @tenant
 				AND scope = @scope

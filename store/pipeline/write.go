@@ -103,11 +103,12 @@ func (s *Pipeline) Write(ctx context.Context, in WriteInput) (schema.WriteCounts
 				actor = actorShadow
 			}
 			w := newWriting(c, batch, actor, in.Rules)
+			w.maxRounds = in.MaxRounds
 			if err := w.load(ctx, in); err != nil {
 				return err
 			}
 			for i := range w.proposals {
-				if err := w.evaluate(ctx, &w.proposals[i], in.MaxRounds); err != nil {
+				if err := w.evaluate(ctx, &w.proposals[i]); err != nil {
 					return err
 				}
 			}
@@ -141,14 +142,16 @@ type writing struct {
 	adds         []commit.NewMemory
 	addFor       []*pendingProposal // the proposal of each add
 	added        proposals.Added    // the facts that this change adds
-	claimed      map[string][]byte  // functional claims that this change adds, with the content's hash
+	claimed      map[string]claimed // functional claims that this change adds
+	deferred     map[string]bool    // functional claims of facts that are to be decided again
+	maxRounds    int                // WriteInput.MaxRounds
 	restatements []restatement
 	counts       schema.WriteCounts
 }
 
 func newWriting(c *commit.Change, batch Batch, actor string, rules *policy.Policy) *writing {
 	return &writing{Change: c, batch: batch, actor: actor, rules: rules, known: map[uuid.UUID]memoryState{},
-		claimed: map[string][]byte{}}
+		claimed: map[string]claimed{}, deferred: map[string]bool{}}
 }
 
 // proposalRow is what proposalColumns fill: a pendingProposal, and the columns of its Proposal.
@@ -290,19 +293,19 @@ func (r stateRow) state() memoryState {
 }
 
 // evaluate settles one proposal, or leaves it to insertAdds.
-func (w *writing) evaluate(ctx context.Context, p *pendingProposal, maxRounds int) error {
+func (w *writing) evaluate(ctx context.Context, p *pendingProposal) error {
 	shadow := w.batch.Policy.Mode == schema.ModeShadow
 	parent, stored := w.known[p.ParentID]
 	if !shadow && (!stored || !parent.live) {
 		w.settle(p, proposals.Verdict{State: schema.ProposalSkipped, Reason: proposals.ReasonParentForgotten}, nil)
 		return nil
 	}
-	if p.Rounds < maxRounds && w.changesAdded(p) {
+	if p.Rounds < w.maxRounds && w.changesAdded(p) {
 		w.decideAgain(p)
 		return nil
 	}
 	if w.stale(p) {
-		if p.Rounds < maxRounds {
+		if p.Rounds < w.maxRounds {
 			w.decideAgain(p)
 			return nil
 		}

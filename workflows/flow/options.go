@@ -35,8 +35,8 @@ const (
 	// on recall constants, "jobs").
 	MaxJobAttempts = 3
 
-	// MaxDecideRounds is how often a proposal is decided again because the memories that it was based on have changed.
-	// After that it waits for review.
+	// MaxDecideRounds is how often a proposal is decided because the memories that it was based on have changed. After
+	// that it waits for review. With a decider that calls no model, only rounds that change no memory count.
 	MaxDecideRounds = 6
 
 	// PhaseRange is how many candidates one activity takes. It is large enough for few events in history per memory,

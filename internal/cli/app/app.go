@@ -90,6 +90,10 @@ func (a *App) DatabaseURL() (string, error) {
 	if a.Cfg.DatabaseURL == "" {
 		return "", Unavailable("DATABASE_URL is not set, and no stack was found: run `make up`")
 	}
+	if pg.CheckURL(a.Cfg.DatabaseURL) != nil {
+		return "", WithCode(ExitUsage,
+			errors.New("DATABASE_URL cannot be parsed; it must be like postgres://USER:PASSWORD@HOST:5432/DATABASE"))
+	}
 	return a.Cfg.DatabaseURL, nil
 }
 
@@ -129,7 +133,7 @@ func (a *App) OpenTemporal(ctx context.Context) (client.Client, error) {
 		switch {
 		case temporalRefuses(err):
 			return nil, Unavailable(
-				"Temporal refuses the connection (correct its credentials: TEMPORAL_API_KEY, TEMPORAL_TLS_…): %w", err)
+				"Temporal refuses the connection (fix its credentials: TEMPORAL_API_KEY, TEMPORAL_TLS_…): %w", err)
 		case TimedOut(err) || temporalAway(err):
 			return nil, Unavailable("Temporal does not answer (is it running? `make up`): %w", err)
 		}

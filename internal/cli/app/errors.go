@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
+	"strings"
 
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
@@ -57,9 +59,19 @@ func DatabaseError(err error) error {
 	case pg.IsTimeout(err):
 		return statementTimeout(err)
 	case Denied(err):
-		return Unavailable("Postgres refuses the connection (correct DATABASE_URL, or the rights of its role): %w", err)
+		return Unavailable("Postgres refuses the connection (fix DATABASE_URL, or the rights of its role): %w", err)
 	case pg.IsUnavailable(err), TimedOut(err):
 		return postgresAway(err)
+	}
+	return err
+}
+
+// Advise adds advice to errors that any command may return.
+func Advise(err error) error {
+	var namespace *serviceerror.NamespaceNotFound
+	if errors.As(err, &namespace) {
+		return Unavailable("Temporal has no namespace %q; set TEMPORAL_NAMESPACE to one that exists: %w",
+			namespace.Namespace, err)
 	}
 	return err
 }
@@ -134,12 +146,24 @@ type ErrorBody struct {
 }
 
 func BodyOf(err error) ErrorBody {
-	body := ErrorBody{Message: OneLine(err.Error()), Fields: []schema.FieldError{}}
+	body := ErrorBody{Message: Message(err), Fields: []schema.FieldError{}}
 	var bad *schema.ValidationError
 	if errors.As(err, &bad) {
 		body.Fields = bad.Fields
 	}
 	return body
+}
+
+// Message returns the text of an error on one line. Equal lines are printed once: pgx reports every attempt to connect
+// to a server, with TLS and without.
+func Message(err error) string {
+	var lines []string
+	for line := range strings.Lines(err.Error()) {
+		if line = strings.TrimSpace(line); !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return OneLine(strings.Join(lines, " "))
 }
 
 // PrintError reports the error on one line of standard error.

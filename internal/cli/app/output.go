@@ -14,6 +14,7 @@ import (
 	"unicode"
 
 	"golang.org/x/term"
+	"golang.org/x/text/width"
 
 	mneme "github.com/mneme/mneme/client"
 )
@@ -66,21 +67,70 @@ func (t *Text) Note(line string) {
 	}
 }
 
+// leastLast is the width that the last column of a table needs beside the others. With less, it has its own lines.
+const leastLast = 40
+
+// Mark is a remark after the last cell of a row. The short form is used if the terminal is too narrow for the full one.
+type Mark struct{ Full, Short string }
+
 // Table prints aligned columns. On a terminal, lines are cut to its width.
-func (t *Text) Table(header string, rows [][]string) {
+func (t *Text) Table(header string, rows [][]string) { t.MarkedTable(header, rows, nil) }
+
+// MarkedTable prints a table with a mark after the last cell of each row. A cell that is too long is cut before its
+// mark. On a narrow terminal, the last column is printed below the others.
+func (t *Text) MarkedTable(header string, rows [][]string, marks []Mark) {
+	names := strings.Fields(header)
+	last := len(names) - 1
 	var aligned bytes.Buffer
 	w := tabwriter.NewWriter(&aligned, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, strings.ReplaceAll(header, " ", "\t"))
+	line := func(cells []string) {
+		for _, cell := range cells[:last] {
+			_, _ = fmt.Fprint(w, cell+"\t")
+		}
+		_, _ = fmt.Fprintln(w)
+	}
+	line(names)
+	ends := []string{names[last]}
 	for _, row := range rows {
+		row = append(slices.Clone(row), make([]string, max(0, len(names)-len(row)))...)
 		for i := range row {
 			row[i] = OneLine(row[i])
 		}
-		_, _ = fmt.Fprintln(w, strings.Join(row, "\t"))
+		line(row)
+		ends = append(ends, row[last])
 	}
 	_ = w.Flush()
-	for line := range strings.Lines(aligned.String()) {
-		t.Line("%s", Clip(strings.TrimRight(line, " \n"), t.Width))
+	begins := strings.Split(strings.TrimSuffix(aligned.String(), "\n"), "\n")
+	left, longest := 0, 0
+	for i, begin := range begins {
+		left, longest = max(left, shownWidth(begin)), max(longest, shownWidth(ends[i]))
 	}
+	below := t.Width > 0 && left > leastLast/2 && t.Width-left < min(longest, leastLast)
+	for i, begin := range begins {
+		mark := Mark{}
+		if i > 0 && i <= len(marks) {
+			mark = marks[i-1]
+		}
+		switch {
+		case below && i > 0:
+			t.Line("%s", Clip(strings.TrimRight(begin, " "), t.Width))
+			if end := mark.after(ends[i], t.Width-2); end != "" {
+				t.Line("  %s", end)
+			}
+		case t.Width == 0:
+			t.Line("%s", strings.TrimRight(begin+ends[i]+mark.Full, " "))
+		default:
+			t.Line("%s", Clip(strings.TrimRight(begin+mark.after(ends[i], t.Width-left), " "), t.Width))
+		}
+	}
+}
+
+// after returns a cell with the mark, in a width.
+func (m Mark) after(cell string, width int) string {
+	if shownWidth(cell+m.Full) <= width {
+		return cell + m.Full
+	}
+	return Clip(cell, width-shownWidth(m.Short)) + m.Short
 }
 
 // Fields prints names and values, one pair on each line, without empty values.
@@ -94,12 +144,38 @@ func (t *Text) Fields(pairs ...string) {
 	_ = w.Flush()
 }
 
-// Clip cuts s to a width in characters; 0 means no limit.
-func Clip(s string, width int) string {
-	if runes := []rune(s); width > 1 && len(runes) > width {
-		return string(runes[:width-1]) + "…"
+// Clip cuts s to a width in columns of a terminal; 0 or less means no limit.
+func Clip(s string, columns int) string {
+	if columns <= 1 || shownWidth(s) <= columns {
+		return s
+	}
+	used := 0
+	for i, r := range s {
+		if used += runeWidth(r); used >= columns {
+			return s[:i] + "…"
+		}
 	}
 	return s
+}
+
+// shownWidth returns the number of columns that a text takes in a terminal.
+func shownWidth(s string) (n int) {
+	for _, r := range s {
+		n += runeWidth(r)
+	}
+	return n
+}
+
+// runeWidth returns the columns of a rune: two for Chinese, Japanese and Korean characters and for emoji, none for
+// combining marks.
+func runeWidth(r rune) int {
+	switch kind := width.LookupRune(r).Kind(); {
+	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
+		return 0
+	case kind == width.EastAsianWide, kind == width.EastAsianFullwidth:
+		return 2
+	}
+	return 1
 }
 
 // OneLine makes text safe for a table and a terminal. It turns white space into single spaces and removes control
@@ -154,11 +230,11 @@ func Columns(w io.Writer) int {
 	if !ok {
 		return 0
 	}
-	width, _, err := term.GetSize(int(file.Fd()))
+	columns, _, err := term.GetSize(int(file.Fd()))
 	if err != nil {
 		return 0
 	}
-	return width
+	return columns
 }
 
 // Span formats a duration to the second.

@@ -3,6 +3,7 @@ package exchange
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -241,10 +242,15 @@ func accepted(a *app.App, req schema.IngestRequest, out *Remembered) {
 
 func (r Remembered) text(t *app.Text) {
 	took := false
+	var facts []string // the memories that state them
 	if r.Facts != nil {
 		for _, f := range *r.Facts {
 			t.Line("%s", app.OneLine(f.Message))
 			took = took || words.Took(f)
+			if f.State == schema.ProposalApplied && f.Action != schema.ActionDelete && f.MemoryID != "" &&
+				!slices.Contains(slices.Concat(facts, r.MemoryIDs), f.MemoryID) {
+				facts = append(facts, f.MemoryID)
+			}
 		}
 	}
 	if !took { // otherwise the facts show it
@@ -254,7 +260,7 @@ func (r Remembered) text(t *app.Text) {
 		t.Line("dead in %s: %s", job.Phase, app.OneLine(job.LastError))
 	}
 	t.Line("")
-	t.Fields("memory", strings.Join(r.MemoryIDs, " "), "workflow", r.WorkflowID, "run", r.RunID, "ui", r.URL)
+	t.Fields("memory", strings.Join(r.MemoryIDs, " "), "facts", strings.Join(facts, " "), "workflow", r.WorkflowID, "run", r.RunID, "ui", r.URL)
 }
 
 // ForFlags renames the fields of a request's only candidate to its flags.

@@ -92,9 +92,10 @@ func counts(r api.LearnResult) string {
 	for _, n := range []struct {
 		n    int
 		what string
-	}{{r.Read, "new episodes"}, {r.Groups, "problems and tasks decided"}, {r.Added, "added"}, {r.Updated, "updated"},
-		{r.Replaced, "superseded"}, {r.Merged, "merged"}, {r.Contested, "contested"}, {r.Dropped, "dropped"},
-		{r.Tokens, "tokens"}} {
+	}{{r.Read, numbered(r.Read, "new episode", "new episodes")},
+		{r.Groups, numbered(r.Groups, "problem or task decided", "problems and tasks decided")},
+		{r.Added, "added"}, {r.Updated, "updated"}, {r.Replaced, "superseded"}, {r.Merged, "merged"},
+		{r.Contested, "contested"}, {r.Dropped, "dropped"}, {r.Tokens, "tokens"}} {
 		if n.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n.n, n.what))
 		}
@@ -106,4 +107,12 @@ func counts(r api.LearnResult) string {
 		return "nothing new"
 	}
 	return strings.Join(parts, ", ")
+}
+
+// numbered returns the singular for 1, and the plural otherwise.
+func numbered(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
 }

@@ -361,6 +361,10 @@ func receiptText(t *app.Text, r schema.ForgetReceipt) {
 	if r.Stopped > 0 {
 		stopped = fmt.Sprintf("%d pipelines", r.Stopped)
 	}
+	if r.Total == 0 && r.State == schema.ForgetDone {
+		t.Line("no memory matches; nothing is forgotten")
+		t.Line("")
+	}
 	t.Fields("run", r.RunID, "state", string(r.State), "forgotten",
 		fmt.Sprintf("%d of %d (%s)", r.Forgotten, r.Total, r.Mode),
 		"not changed", strings.Join(skipped, ", "), "remaining", remaining, "stopped", stopped,

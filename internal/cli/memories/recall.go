@@ -211,14 +211,15 @@ func results(t *app.Text, response schema.RecallResponse, minScore *float64) {
 		return
 	}
 	found, extra := inLayers(response)
-	rows := make([][]string, 0, len(found))
+	rows, marks := make([][]string, 0, len(found)), make([]app.Mark, 0, len(found))
 	for _, r := range found {
-		mark := ""
+		pinned := ""
 		if r.Pinned {
-			mark = "*"
+			pinned = "*"
 		}
-		rows = append(rows, []string{app.Number(r.Score) + mark, why(r), string(r.Category),
-			r.OccurredAt.Local().Format("2006-01-02"), who(r) + r.Content + holds(r)})
+		rows = append(rows, []string{app.Number(r.Score) + pinned, why(r), string(r.Category),
+			r.OccurredAt.Local().Format("2006-01-02"), who(r) + shown(r, response)})
+		marks = append(marks, app.Mark{Full: holds(r), Short: held(r)})
 	}
 	header := "SCORE WHY CATEGORY DATE MEMORY"
 	if len(response.Layers) > 0 {
@@ -227,7 +228,7 @@ func results(t *app.Text, response schema.RecallResponse, minScore *float64) {
 			rows[i] = slices.Insert(rows[i], 0, string(schema.LayerOf(r.Type)))
 		}
 	}
-	t.Table(header, rows)
+	t.MarkedTable(header, rows, marks)
 	explanations(t, found)
 	payloads(t, found)
 	supplements(t, extra)
@@ -302,6 +303,21 @@ func holds(r schema.RecallResult) string {
 	return " (" + strings.Join(parts, ", ") + ")"
 }
 
+// held is the short form of holds: whether a memory is contested or outdated.
+func held(r schema.RecallResult) string {
+	switch {
+	case r.Status == schema.StatusContested:
+		return " (contested)"
+	case r.SupersededBy != "", r.Status == schema.StatusSuperseded, r.Currentness == schema.CurrentnessSuperseded:
+		return " (superseded)"
+	case r.Currentness == schema.CurrentnessMixed:
+		return " (partly superseded)"
+	case r.Newer != "":
+		return " (older)"
+	}
+	return ""
+}
+
 // Prompt renders results for a model: one line each, with the kind and whether it is current before the content. A
 // line has an id if another one refers to it.
 func Prompt(response schema.RecallResponse) string {
@@ -337,8 +353,8 @@ func Prompt(response schema.RecallResponse) string {
 	return strings.Join(lines, "\n")
 }
 
-// shown returns the part of a result for a model: for a long text, the passage that answers. In an answer with layers,
-// the budget has already chosen the part.
+// shown returns the part of a result that is printed: for a long text, the passage that answers. In an answer with
+// layers, the budget has already chosen the part.
 func shown(r schema.RecallResult, response schema.RecallResponse) string {
 	if p := r.Passage; p != nil && !r.Truncated && len(response.Layers) == 0 {
 		return normalize.MarkCut(r.Content, p.Start, p.End)

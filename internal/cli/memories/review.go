@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -470,9 +471,9 @@ func contradictionsText(t *app.Text, p app.Page[schema.Contradiction]) {
 			left = sideRow(app.When(c.Since), c.Left)
 		}
 		right := sideRow("", c.Right)
-		rows = append(rows, append(left, c.Reason), append(right, ""))
+		rows = append(rows, slices.Insert(left, 4, c.Reason), slices.Insert(right, 4, ""))
 	}
-	t.Table("SINCE WHAT VERSION STATUS CONTENT REASON", rows)
+	t.Table("SINCE WHAT VERSION STATUS REASON CONTENT", rows)
 	if p.Next != "" {
 		t.Line("more: --before %s", p.Next)
 	}

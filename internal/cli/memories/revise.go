@@ -278,7 +278,7 @@ func readRecord(a *app.App, path string) (*schema.MemoryRecord, error) {
 // revised returns the target with another object or text, as a new record.
 func (f *reviseFlags) revised(flags *pflag.FlagSet, target schema.MemoryRecord) (*schema.MemoryRecord, error) {
 	if target.Type != schema.TypeSemantic {
-		return nil, app.Invalid("object", "and --content are for semantic memories; give others a record --with")
+		return nil, app.Invalid("object", "is for semantic memories, as --content is; give others a record --with")
 	}
 	var payload map[string]json.RawMessage
 	if err := json.Unmarshal(target.Payload, &payload); err != nil || payload == nil {

@@ -69,7 +69,7 @@ func newJobsList(a *app.App) *cobra.Command {
 						fmt.Sprintf("%d/%d", j.Attempts, j.MaxAttempts),
 						app.When(j.UpdatedAt), j.LastError})
 				}
-				t.Table("ID STATE PHASE FAILED UPDATED ERROR", rows)
+				t.Table("ID STATE PHASE ATTEMPTS UPDATED ERROR", rows)
 				if out.Next != "" {
 					t.Line("more: --after %s", out.Next)
 				}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -64,9 +65,12 @@ queried, and a worker that was killed still counts for a minute.`,
 			if err := cmd.Context().Err(); err != nil {
 				return err
 			}
+			if _, err := a.DatabaseURL(); err != nil {
+				return err
+			}
 			switch {
 			case s.Postgres.Denied:
-				return app.Unavailable("Postgres refuses the connection: correct DATABASE_URL")
+				return app.Unavailable("Postgres refuses the connection: fix DATABASE_URL")
 			case !s.Postgres.Reachable:
 				return app.Unavailable("Postgres does not answer: run `make up`")
 			case !s.Postgres.Migrated:
@@ -86,10 +90,10 @@ func statusOfSystem(ctx context.Context, a *app.App) SystemStatus {
 		Postgres: postgresStatus{Latest: migrations.Latest()}, Temporal: temporalStatus{Namespace: a.Cfg.Namespace},
 		Worker: workerStatus{TaskQueue: a.Cfg.TaskQueue}}
 	if err := checkPostgres(ctx, a, &s); err != nil {
-		s.Postgres.Error, s.Postgres.Denied = app.OneLine(err.Error()), app.Denied(err)
+		s.Postgres.Error, s.Postgres.Denied = app.Message(err), app.Denied(err)
 	}
 	if err := checkTemporal(ctx, a, &s); err != nil {
-		s.Temporal.Error = app.OneLine(err.Error())
+		s.Temporal.Error = app.Message(app.Advise(err))
 	}
 	s.OK = s.Postgres.Migrated && s.Temporal.Reachable && s.Worker.Polling
 	return s
@@ -151,7 +155,7 @@ func checkTemporal(ctx context.Context, a *app.App, s *SystemStatus) error {
 }
 
 func (s SystemStatus) text(t *app.Text) {
-	postgres := "does not answer: " + s.Postgres.Error
+	postgres := unless("does not answer", s.Postgres.Error)
 	switch p := s.Postgres; {
 	case p.Denied:
 		postgres = "refuses the connection: " + p.Error
@@ -162,7 +166,7 @@ func (s SystemStatus) text(t *app.Text) {
 	case p.Reachable:
 		postgres = fmt.Sprintf("up, but at version %d of %d: run `mneme migrate up`", p.Version, p.Latest)
 	}
-	temporal := "does not answer: " + s.Temporal.Error
+	temporal := unless("does not answer", s.Temporal.Error)
 	if s.Temporal.Reachable {
 		temporal = "up (namespace " + s.Temporal.Namespace + ")"
 	}
@@ -193,4 +197,12 @@ func (s SystemStatus) text(t *app.Text) {
 		"history", fmt.Sprint(c.History),
 		"to index", fmt.Sprint(c.IndexPending),
 	)
+}
+
+// unless returns what an error means, and the error if it does not say so itself.
+func unless(meaning, problem string) string {
+	if strings.Contains(problem, meaning) {
+		return problem
+	}
+	return meaning + ": " + problem
 }

@@ -2,6 +2,7 @@ package record
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -85,7 +86,7 @@ func newBeliefsShow(a *app.App) *cobra.Command {
 				return err
 			}
 			if len(out.Beliefs)+len(out.Erased) == 0 {
-				return pg.ErrNotFound
+				return fmt.Errorf("belief %s: %w", q.id, pg.ErrNotFound)
 			}
 			return a.Print(out, func(t *app.Text) { out.detail(t, q.id) })
 		},

@@ -157,6 +157,9 @@ func newTail(a *app.App) *cobra.Command {
 			if err := app.CheckLimit("number", limit, events.MaxPage); err != nil {
 				return err
 			}
+			if err := checkStream(args[0]); err != nil {
+				return err
+			}
 			in := events.LatestInput{Principal: a.Cfg.Principal, Stream: args[0], Before: before, Limit: limit,
 				MaxSensitivity: schema.Sensitivity(ceiling)}
 			if !in.MaxSensitivity.Valid() {
@@ -195,6 +198,9 @@ their payload, with who erased them and why. A full page names the number after 
 			if err := app.CheckLimit("number", limit, events.MaxPage); err != nil {
 				return err
 			}
+			if err := checkStream(args[0]); err != nil {
+				return err
+			}
 			st, err := a.OpenStore(cmd.Context())
 			if err != nil {
 				return err
@@ -227,6 +233,14 @@ their payload, with who erased them and why. A full page names the number after 
 	flags.IntVarP(&limit, "number", "n", limit, "number of events, at most "+strconv.Itoa(events.MaxPage))
 	flags.Int64Var(&after, "after", 0, "begin after this number")
 	return cmd
+}
+
+// checkStream returns an error for a text that cannot be the name of a stream.
+func checkStream(stream string) error {
+	if ledger.StreamKindOf(stream) == "" {
+		return app.Invalid("stream", "must be world/NAME, run/NAME or conversation/NAME")
+	}
+	return nil
 }
 
 func (l EventList) text(t *app.Text) {
