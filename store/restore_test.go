@@ -472,6 +472,32 @@ func TestRestoreSetsDefaultsOfMissingColumns(t *testing.T) {
 	require.Equal(t, 1, to.count("memory_history", "memory_id = $1 AND metadata = '{}'", older))
 }
 
+// A restore refuses what the tables have no column for, and says where it is.
+func TestRestoreRefusesUnknownColumns(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.explicit("A memory")
+	good := w.export(w.whole())
+	for field, change := range map[string][2]string{
+		"columns.revision_polcy": {`"revision_policy":`, `"revision_polcy":`},
+		"history.motive":         {`"changed_by":`, `"motive":"x","changed_by":`},
+		"provenance.colour":      {`"position":`, `"colour":"x","position":`},
+	} {
+		lines := make([][]byte, len(good))
+		for i, line := range good {
+			lines[i] = []byte(strings.Replace(string(line), change[0], change[1], 1))
+		}
+		require.NotEqual(t, good, lines, field)
+		to := newWorld(t)
+		before := to.snapshot()
+		_, err := to.Restore(ctx, "t", parsed(t, lines...), to.now)
+		var invalid *schema.ValidationError
+		require.ErrorAs(t, err, &invalid, field)
+		require.Equal(t, field, invalid.Fields[0].Field)
+		require.Equal(t, before, to.snapshot())
+	}
+}
+
 // After a deadlock with other writers a restore repeats the batch, and loses no line of the file.
 func TestRestoreAfterADeadlock(t *testing.T) {
 	t.Parallel()

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/mneme/mneme/schema"
@@ -156,7 +155,7 @@ func unquoted(err error) error {
 type restoring struct {
 	*commit.Change
 	out     *RestoreResult
-	columns map[string][]string // by table, the columns that are written
+	columns map[string]tableColumns // by table
 }
 
 func (r *restoring) artifact(ctx context.Context, a *ExportArtifact) error {
@@ -300,80 +299,6 @@ func restoredRow(line ExportLine, tenant string) (uuid.UUID, map[string]any, err
 	}
 	row["tenant"] = tenant
 	return id, row, nil
-}
-
-// insert writes rows, given by column, and returns the values of one column of the new rows. A missing column gets
-// its default, because older files lack newer columns. Rows are inserted in the order of the file, because history
-// is ordered by insertion.
-func (r *restoring) insert(ctx context.Context, table string, rows []map[string]any,
-	returning string) ([]uuid.UUID, error) {
-	if len(rows) == 0 {
-		return nil, nil
-	}
-	known, err := r.columnsOf(ctx, table)
-	if err != nil {
-		return nil, err
-	}
-	said := func(row map[string]any) string {
-		var names []string
-		for _, name := range known {
-			if _, ok := row[name]; ok {
-				names = append(names, pgx.Identifier{name}.Sanitize())
-			}
-		}
-		return strings.Join(names, ", ")
-	}
-	var out []uuid.UUID
-	for from := 0; from < len(rows); {
-		columns, to := said(rows[from]), from+1
-		for to < len(rows) && said(rows[to]) == columns {
-			to++
-		}
-		found, err := r.insertColumns(ctx, table, columns, rows[from:to], returning)
-		if err != nil {
-			return nil, err
-		}
-		out, from = append(out, found...), to
-	}
-	return out, nil
-}
-
-// insertColumns writes rows that have the same columns.
-func (r *restoring) insertColumns(ctx context.Context, table, columns string, rows []map[string]any,
-	returning string) ([]uuid.UUID, error) {
-	encoded, err := json.Marshal(rows)
-	if err != nil {
-		return nil, &schema.ValidationError{Fields: []schema.FieldError{{Field: table, Problem: "is not valid JSON"}}}
-	}
-	found, err := r.Tx.Query(ctx, `
-		INSERT INTO `+table+` (`+columns+`)
-		SELECT `+columns+`
-		FROM jsonb_populate_recordset(NULL::`+table+`, $1) WITH ORDINALITY
-		ORDER BY ordinality
-		ON CONFLICT DO NOTHING
-		RETURNING `+returning, string(encoded))
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(found, pgx.RowTo[uuid.UUID])
-}
-
-// columnsOf lists the columns of a table that are written: all that Postgres does not generate.
-func (r *restoring) columnsOf(ctx context.Context, table string) ([]string, error) {
-	if columns, ok := r.columns[table]; ok {
-		return columns, nil
-	}
-	var columns []string
-	err := r.Tx.QueryRow(ctx, `
-		SELECT array_agg(attname::text ORDER BY attnum)
-		FROM pg_attribute
-		WHERE attrelid = $1::text::regclass AND attnum > 0 AND NOT attisdropped
-			AND attgenerated = '' AND attidentity = ''`, table).Scan(&columns)
-	if r.columns == nil {
-		r.columns = map[string][]string{}
-	}
-	r.columns[table] = columns
-	return columns, err
 }
 
 // settleStanding returns the stored memories that equal the file, and reports the others.
