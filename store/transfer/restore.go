@@ -238,7 +238,7 @@ func (r *restoring) memories(ctx context.Context, lines []ExportLine) error {
 	var relations []PendingRelation
 	for i := range lines { // in the order of the file
 		id := uuid.MustParse(lines[i].Record.ID)
-		if !isFresh[id] && !slices.Contains(same, id) {
+		if !isFresh[id] && !same[id] {
 			continue
 		}
 		for _, edge := range lines[i].Relations {
@@ -257,13 +257,17 @@ func (r *restoring) withoutForgotten(ctx context.Context, lines []ExportLine) ([
 			ids = append(ids, id)
 		}
 	}
-	forgotten, err := r.ForgottenIDs(ctx, ids)
-	if err != nil || len(forgotten) == 0 {
+	gone, err := r.ForgottenIDs(ctx, ids)
+	if err != nil || len(gone) == 0 {
 		return lines, err
+	}
+	forgotten := make(map[uuid.UUID]bool, len(gone))
+	for _, id := range gone {
+		forgotten[id] = true
 	}
 	return slices.DeleteFunc(lines, func(line ExportLine) bool {
 		id, err := uuid.Parse(line.Record.ID)
-		if err != nil || !slices.Contains(forgotten, id) {
+		if err != nil || !forgotten[id] {
 			return false
 		}
 		r.out.Conflicts = append(r.out.Conflicts, RestoreConflict{ID: id.String(), Reason: ConflictForgotten})
@@ -303,7 +307,7 @@ func restoredRow(line ExportLine, tenant string) (uuid.UUID, map[string]any, err
 
 // settleStanding returns the stored memories that equal the file, and reports the others.
 func (r *restoring) settleStanding(ctx context.Context, byID map[uuid.UUID]*ExportLine,
-	ids []uuid.UUID) ([]uuid.UUID, error) {
+	ids []uuid.UUID) (map[uuid.UUID]bool, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -312,7 +316,7 @@ func (r *restoring) settleStanding(ctx context.Context, byID map[uuid.UUID]*Expo
 	if err != nil {
 		return nil, err
 	}
-	var same []uuid.UUID
+	same := map[uuid.UUID]bool{}
 	known := map[uuid.UUID]bool{}
 	for _, line := range standing {
 		id := uuid.MustParse(line.Record.ID)
@@ -322,7 +326,7 @@ func (r *restoring) settleStanding(ctx context.Context, byID map[uuid.UUID]*Expo
 			return nil, err
 		}
 		if equal {
-			same = append(same, id)
+			same[id] = true
 		} else {
 			r.out.Conflicts = append(r.out.Conflicts, RestoreConflict{ID: id.String(), Reason: ConflictDifferent})
 		}
