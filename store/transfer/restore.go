@@ -234,7 +234,11 @@ func (r *restoring) memories(ctx context.Context, lines []ExportLine) error {
 		return err
 	}
 	r.out.Restored += len(fresh)
-	r.out.Unchanged += len(same)
+	for _, equal := range same {
+		if equal {
+			r.out.Unchanged++
+		}
+	}
 	var relations []PendingRelation
 	for i := range lines { // in the order of the file
 		id := uuid.MustParse(lines[i].Record.ID)
@@ -305,35 +309,31 @@ func restoredRow(line ExportLine, tenant string) (uuid.UUID, map[string]any, err
 	return id, row, nil
 }
 
-// settleStanding returns the stored memories that equal the file, and reports the others.
+// settleStanding returns for each stored memory whether it equals the file, and reports those that do not.
 func (r *restoring) settleStanding(ctx context.Context, byID map[uuid.UUID]*ExportLine,
 	ids []uuid.UUID) (map[uuid.UUID]bool, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	standing, err := exportLines(ctx, r.Tx, nil, `m.tenant = @tenant AND m.id = ANY(@ids) ORDER BY m.id`,
-		pg.Args{"tenant": r.Tenant, "ids": ids})
+	same := map[uuid.UUID]bool{}
+	_, err := exportLines(ctx, r.Tx, nil, `m.tenant = @tenant AND m.id = ANY(@ids) ORDER BY m.id`,
+		pg.Args{"tenant": r.Tenant, "ids": ids}, func(line ExportLine) error {
+			id := uuid.MustParse(line.Record.ID)
+			equal, err := sameMemory(line, *byID[id])
+			if err != nil {
+				return err
+			}
+			if same[id] = equal; !equal {
+				r.out.Conflicts = append(r.out.Conflicts, RestoreConflict{ID: id.String(), Reason: ConflictDifferent})
+			}
+			return nil
+		})
 	if err != nil {
 		return nil, err
 	}
-	same := map[uuid.UUID]bool{}
-	known := map[uuid.UUID]bool{}
-	for _, line := range standing {
-		id := uuid.MustParse(line.Record.ID)
-		known[id] = true
-		equal, err := sameMemory(line, *byID[id])
-		if err != nil {
-			return nil, err
-		}
-		if equal {
-			same[id] = true
-		} else {
-			r.out.Conflicts = append(r.out.Conflicts, RestoreConflict{ID: id.String(), Reason: ConflictDifferent})
-		}
-	}
 	slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
 	for _, id := range ids {
-		if known[id] {
+		if _, found := same[id]; found {
 			continue
 		}
 		reason, err := r.obstacle(ctx, *byID[id])

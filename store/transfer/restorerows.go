@@ -73,24 +73,44 @@ func (r *restoring) insert(ctx context.Context, table string, rows []map[string]
 	return out, nil
 }
 
+// insertBytes is how much JSON one statement inserts. A JSON value in Postgres has at most 256 MB.
+const insertBytes = 32 << 20
+
 // insertColumns writes rows that have the same columns.
 func (r *restoring) insertColumns(ctx context.Context, table, columns string, rows []map[string]any,
 	returning string) ([]uuid.UUID, error) {
-	encoded, err := json.Marshal(rows)
-	if err != nil {
-		return nil, &schema.ValidationError{Fields: []schema.FieldError{{Field: table, Problem: "is not valid JSON"}}}
+	var out []uuid.UUID
+	for len(rows) > 0 {
+		encoded, n := []byte{'['}, 0
+		for ; n < len(rows) && (n == 0 || len(encoded) < insertBytes); n++ {
+			row, err := json.Marshal(rows[n])
+			if err != nil {
+				return nil, &schema.ValidationError{Fields: []schema.FieldError{{Field: table,
+					Problem: "is not valid JSON"}}}
+			}
+			if n > 0 {
+				encoded = append(encoded, ',')
+			}
+			encoded = append(encoded, row...)
+		}
+		rows = rows[n:]
+		found, err := r.Tx.Query(ctx, `
+			INSERT INTO `+table+` (`+columns+`)
+			SELECT `+columns+`
+			FROM jsonb_populate_recordset(NULL::`+table+`, $1) WITH ORDINALITY
+			ORDER BY ordinality
+			ON CONFLICT DO NOTHING
+			RETURNING `+returning, string(append(encoded, ']')))
+		if err != nil {
+			return nil, err
+		}
+		ids, err := pgx.CollectRows(found, pgx.RowTo[uuid.UUID])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, ids...)
 	}
-	found, err := r.Tx.Query(ctx, `
-		INSERT INTO `+table+` (`+columns+`)
-		SELECT `+columns+`
-		FROM jsonb_populate_recordset(NULL::`+table+`, $1) WITH ORDINALITY
-		ORDER BY ordinality
-		ON CONFLICT DO NOTHING
-		RETURNING `+returning, string(encoded))
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(found, pgx.RowTo[uuid.UUID])
+	return out, nil
 }
 
 // columnsOf returns the columns of a table.
