@@ -28,9 +28,12 @@ const (
 	waitFor = 10 * time.Minute
 )
 
-// CountAgain is how long a verification waits before it counts a tenant with many pending changes again. It is a
-// variable only for tests.
-var CountAgain = 15 * time.Second
+// CountAgain is how long a verification waits before it counts a tenant with many pending changes again, and Patience how
+// long it waits in one activity without any of them being written. They are variables only for tests.
+var (
+	CountAgain = 15 * time.Second
+	Patience   = 2 * time.Minute
+)
 
 // VerifyRequest is a request to verify a generation.
 type VerifyRequest struct {
@@ -51,13 +54,18 @@ type VerifyPage struct {
 	Waits bool `json:"waits,omitempty"`
 }
 
-// errWaits means that a tenant has many pending changes, and that they are being written.
-var errWaits = errors.New("many changes are pending")
+// behindError means that the counts of a tenant with many pending changes differ. moved reports whether some were
+// written since the last count.
+type behindError struct {
+	error
+
+	moved bool
+}
 
 // VerifyGeneration counts the points of every tenant against Postgres, and searches for a sample by its own vectors.
 // If it fails at a count, the next attempt continues with the same tenant. If a sample has too few hits, the next
-// attempt draws it again. While the pending changes of a tenant explain no difference because they are many, it waits
-// as long as they are written. It then returns after some time, and continues when it is called again.
+// attempt draws it again. If a tenant has too many pending changes to explain a difference, it waits as long as they are
+// being written. It then returns after some time, and the run calls it again: so only attempts without progress count.
 func (a *Indexing) VerifyGeneration(ctx context.Context, in VerifyRequest) (VerifyPage, error) {
 	var from VerifyPage
 	if in.From != nil {
@@ -69,7 +77,7 @@ func (a *Indexing) VerifyGeneration(ctx context.Context, in VerifyRequest) (Veri
 	if err != nil {
 		return VerifyPage{}, step.Fail(step.Stalled(ctx, err))
 	}
-	began := time.Now()
+	began, moved := time.Now(), time.Time{}
 	for {
 		tenants, err := a.Store.MemoryTenants(ctx, work.SoFar().After, 100)
 		if err != nil {
@@ -81,14 +89,18 @@ func (a *Indexing) VerifyGeneration(ctx context.Context, in VerifyRequest) (Veri
 		for i := 0; i < len(tenants); {
 			at := work.SoFar()
 			err := a.verify(ctx, g, tenants[i], &at)
+			var behind *behindError
 			switch {
 			case err == nil:
 				i++
 				at.Backlog = nil
 				work.Note(at)
-			case errors.Is(err, errWaits):
-				work.Note(at)
-				if time.Since(began) > waitFor {
+			case errors.As(err, &behind) && (behind.moved || !moved.IsZero()):
+				if behind.moved {
+					moved = time.Now()
+					work.Note(at)
+				}
+				if time.Since(began) > waitFor || time.Since(moved) > Patience {
 					return at, nil
 				}
 				select {
@@ -126,8 +138,8 @@ func (a *Indexing) verify(ctx context.Context, g vector.Generation, tenant strin
 // countBoth counts a tenant's memories with a vector, and its points. It fails if they differ by more than was written
 // in the meantime: others may write all the time, so that the two counts are never of the same moment. The points are
 // counted again after the memories. Each memory that was there between the two counts has a point in the first or in
-// the second one, or a pending change. Pending changes explain only a small difference (explained). If there are more
-// and they are being written, the error is errWaits.
+// the second one, or a pending change. Pending changes explain only a small difference (explained). If there are more,
+// the error is a behindError.
 func (a *Indexing) countBoth(
 	ctx context.Context,
 	g vector.Generation,
@@ -158,12 +170,16 @@ func (a *Indexing) countBoth(
 	if memories >= min(points, again)-more && memories <= max(points, again)+more {
 		return memories, again, nil
 	}
-	if at.Waits && backlog.Pending > more && backlog.Moved(at.Backlog) {
-		at.Backlog = &backlog
-		return memories, again, errWaits
+	err = fmt.Errorf("a tenant has %d memories to find and %d points (%d changes are pending)", memories, again,
+		backlog.Pending)
+	if !at.Waits || backlog.Pending <= more {
+		return memories, again, err
 	}
-	return memories, again, fmt.Errorf("a tenant has %d memories to find and %d points (%d changes are pending)",
-		memories, again, backlog.Pending)
+	moved := backlog.Moved(at.Backlog)
+	if moved {
+		at.Backlog = &backlog
+	}
+	return memories, again, &behindError{err, moved}
 }
 
 // explained returns how large a difference between a tenant's memories and points the pending changes explain: one for
