@@ -77,7 +77,7 @@ func verifyTwice(t *testing.T, a *indexing.Indexing, g vector.Generation,
 			mu.Unlock()
 		}
 	})
-	request := indexing.GenerationRequest{Generation: g.ID.String()}
+	request := indexing.VerifyRequest{Generation: g.ID.String()}
 	_, failed = env.ExecuteActivity(a.VerifyGeneration, request)
 	between()
 	mu.Lock()
@@ -227,7 +227,7 @@ func TestARefusedTextLeavesNoOldPoint(t *testing.T) {
 	verified := func() {
 		t.Helper()
 		result, err := run[api.VerifyResult](w, a.VerifyGeneration,
-			indexing.GenerationRequest{Generation: g.ID.String()})
+			indexing.VerifyRequest{Generation: g.ID.String()})
 		require.NoError(t, err)
 		require.EqualValues(t, 1, result.Points)
 	}

@@ -98,16 +98,29 @@ func (a *Sweeping) sweep(
 	if err := a.Store.Ping(ctx); err != nil { // an outage says nothing of the tenant
 		return out, step.Fail(step.Stalled(ctx, err))
 	}
-	// After a failure, an attempt ends with the tenant that it begins with, because a worker that crashes may report only
-	// where it began. So tenants are left one by one until the one that fails.
-	stuck, careful := out.Cursor.Tries >= sweepTries, out.Cursor.Tries > 0
+	// A worker that crashes may report only where its attempt began, and nothing of its progress. After a failure, each
+	// activity therefore visits one tenant, until the tenant that fails is passed by, or as many are visited as the
+	// failed attempt can have visited.
+	stuck, careful := out.Cursor.Tries >= sweepTries, out.Cursor.Careful
+	if out.Cursor.Tries > 0 {
+		careful = in.MaxBatches
+	}
 	counted := false
 	count := func() { // a failure before it says nothing of the tenant
 		if !counted {
 			counted = true
 			out.Cursor.Tries++
+			out.Cursor.Careful = careful
 			work.Note(clone(out))
 		}
+	}
+	fail := func(err error) (api.SweepResult, error) {
+		if pg.IsExhausted(err) { // it says nothing of the tenant
+			at := work.SoFar()
+			at.Cursor.Tries = max(0, at.Cursor.Tries-1)
+			work.Note(at)
+		}
+		return out, step.Fail(step.Stalled(ctx, err))
 	}
 	began := time.Now()
 	var queue []string
@@ -137,8 +150,9 @@ func (a *Sweeping) sweep(
 			out.Tenants++
 			switch {
 			case err != nil && a.passBy(ctx, kind, tenant, err, &out):
+				careful = 0
 			case err != nil:
-				return out, step.Fail(step.Stalled(ctx, err))
+				return fail(err)
 			default:
 				if held := begun.Held; held != nil {
 					activity.GetLogger(ctx).Warn("a sweep would remove too much and waits for an answer",
@@ -169,20 +183,26 @@ func (a *Sweeping) sweep(
 				out.Cursor = api.SweepCursor{After: out.Cursor.After}
 				more, err = true, nil
 			}
-			if err != nil && !a.passBy(ctx, kind, out.Cursor.Tenant, err, &out) {
-				return out, step.Fail(step.Stalled(ctx, err))
-			}
-			if err == nil && !more {
+			switch {
+			case err != nil && a.passBy(ctx, kind, out.Cursor.Tenant, err, &out):
+				careful = 0
+			case err != nil:
+				return fail(err)
+			case !more:
 				leave(&out)
 			}
 		}
-		stuck, out.Cursor.Tries = false, 0
+		left := out.Cursor.Tenant == "" && careful > 0
+		if left {
+			careful--
+		}
+		stuck, out.Cursor.Tries, out.Cursor.Careful = false, 0, careful
 		out.Batches++ // a tenant without work also costs a transaction
 		work.Note(clone(out))
 		if ctx.Err() != nil {
 			return out, context.Cause(ctx)
 		}
-		if out.Batches >= in.MaxBatches || time.Since(began) >= sweepFor || careful && out.Cursor.Tenant == "" {
+		if out.Batches >= in.MaxBatches || time.Since(began) >= sweepFor || left {
 			return out, nil
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -47,7 +48,7 @@ func TestVerificationWhileOthersWrite(t *testing.T) {
 	verify := func(index vector.Index) (api.VerifyResult, error) {
 		a := &indexing.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: index}
 		w.env.RegisterActivity(a.VerifyGeneration)
-		value, err := w.env.ExecuteActivity(a.VerifyGeneration, indexing.GenerationRequest{Generation: g.ID.String()})
+		value, err := w.env.ExecuteActivity(a.VerifyGeneration, indexing.VerifyRequest{Generation: g.ID.String()})
 		var out api.VerifyResult
 		if err == nil {
 			require.NoError(t, value.Get(&out))
@@ -85,6 +86,65 @@ func TestVerificationWhileOthersWrite(t *testing.T) {
 	require.ErrorContains(t, err, "memories to find", "nothing removes a parked one")
 }
 
+func init() { indexing.CountAgain, indexing.Patience = time.Millisecond, 20*time.Millisecond }
+
+// While the many pending changes of a tenant are being written, a verification waits; it fails if they are not.
+func TestVerificationWaitsForABacklogThatShrinks(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	q, _ := w.qdrant()
+	a := &indexing.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: q}
+	w.remember("t", "A memory.", "Another.")
+	_, err := w.drain(a)
+	require.NoError(t, err)
+	g := w.active(q)
+	var dead []vector.Ref // points of purged memories, whose deletions are pending
+	var points []vector.Point
+	for range 60 {
+		id := uuid.New()
+		dead = append(dead, vector.Ref{Tenant: "t", MemoryID: id})
+		points = append(points, vector.Point{MemoryID: id, Version: 1, Vector: embedded(t, "No one remembers this.")})
+		_, err := w.owner.Exec(ctx, `INSERT INTO index_outbox (tenant, memory_id, version, op, created_at)
+			VALUES ('t', $1, 1, 'delete', now())`, id)
+		require.NoError(t, err)
+	}
+	require.NoError(t, q.Apply(ctx, g, "t", vector.Changes{Upserts: points}))
+	counts := 0
+	verify := func(from *indexing.VerifyPage, write func()) (indexing.VerifyPage, error) {
+		w.env.RegisterActivity((&indexing.Indexing{Store: w.store, Index: &busy{q, func() {
+			counts++
+			write()
+		}}}).VerifyGeneration)
+		value, err := w.env.ExecuteActivity("VerifyGeneration",
+			indexing.VerifyRequest{Generation: g.ID.String(), From: from})
+		var out indexing.VerifyPage
+		if err == nil {
+			require.NoError(t, value.Get(&out))
+		}
+		return out, err
+	}
+	const pending = "a tenant has 2 memories to find and 62 points (60 changes are pending)"
+	_, err = verify(nil, func() {})
+	require.ErrorContains(t, err, pending, "a run of an earlier version does not continue")
+	first, err := verify(&indexing.VerifyPage{Waits: true}, func() {})
+	require.NoError(t, err)
+	require.True(t, first.Waits)
+	_, err = verify(&first, func() {})
+	require.ErrorContains(t, err, pending, "nothing was written since the first one")
+	counts = 0
+	out, err := verify(&first, func() {
+		if len(dead) > 0 {
+			require.NoError(t, q.Apply(ctx, g, "t", vector.Changes{Deletes: dead[:1]}))
+			w.exec(`DELETE FROM index_outbox WHERE seq = (SELECT min(seq) FROM index_outbox)`)
+			dead = dead[1:]
+		}
+	})
+	require.NoError(t, err)
+	require.False(t, out.Waits)
+	require.Greater(t, counts, 20, "it was counted until few were pending")
+	require.EqualValues(t, 2, out.Memories)
+}
+
 // Pending changes explain only a small difference, however many there are. The check passes once they are written.
 func TestVerificationWithManyPendingChanges(t *testing.T) {
 	t.Parallel()
@@ -111,7 +171,7 @@ func TestVerificationWithManyPendingChanges(t *testing.T) {
 		require.NoError(t, q.Apply(ctx, g, "t", vector.Changes{Upserts: points}))
 	}
 	verify := func() (api.VerifyResult, error) {
-		return run[api.VerifyResult](w, a.VerifyGeneration, indexing.GenerationRequest{Generation: g.ID.String()})
+		return run[api.VerifyResult](w, a.VerifyGeneration, indexing.VerifyRequest{Generation: g.ID.String()})
 	}
 	dead(20)
 	_, err = verify()

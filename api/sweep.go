@@ -81,6 +81,8 @@ type SweepCursor struct {
 	Rules string `json:"rules,omitempty"` // the rules at the start of the tenant (sweeping.Begun)
 	Held  bool   `json:"held,omitempty"`  // it continues while it waits for an answer
 	Tries int    `json:"tries,omitempty"` // attempts that began here, while Postgres answered, and got no further
+	// Careful is the number of tenants that are still visited one by one, after a failed attempt.
+	Careful int `json:"careful,omitempty"`
 }
 
 // maxNamed is the maximum number of held or failed tenants that a result names. The counts include all of them.

@@ -160,7 +160,7 @@ func (q *query) answer(ctx context.Context, start time.Time) (schema.RecallRespo
 	if !known && !ranked.relevance.unknown {
 		extra = q.rescue(ctx)
 	}
-	q.meta.Unknown = !known && len(extra) == 0
+	q.meta.Unknown = !known && len(extra) == 0 && len(q.meta.Degraded) == 0 // what failed might have found it
 	q.track(ctx, q.readInFull(results), start)
 	q.explain(results)
 	q.explain(extra)

@@ -369,6 +369,20 @@ func TestAFailingChannelOnlyDegrades(t *testing.T) {
 	}
 }
 
+// An answer that is empty although a channel failed does not say that nothing is known.
+func TestAFailingChannelLeavesOpenWhatIsKnown(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.remember("the canary sings in the mine")
+	const question = "who built the pyramids?"
+	require.True(t, w.recall(question).Meta.Unknown)
+	w.Index = failing(errors.New("connection refused"))
+	out := w.recall(question)
+	require.Empty(t, out.Results)
+	require.Equal(t, []string{rank.ChannelVector}, out.Meta.Degraded)
+	require.False(t, out.Meta.Unknown)
+}
+
 func TestTextAnswersWithoutVectors(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

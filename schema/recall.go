@@ -260,8 +260,8 @@ type RecallMeta struct {
 	Channels  map[string]int     `json:"channels"`   // number of candidates by channel
 	Degraded  []string           `json:"degraded"`   // channels or stages that failed
 
-	// Unknown means that no candidate was relevant enough, so the answer is "I do not know". Relevance is the relevance
-	// of the best candidate, [0,1].
+	// Unknown means that no candidate was relevant enough, so the answer is "I do not know". It is false if a channel or
+	// stage failed. Relevance is the relevance of the best candidate, [0,1].
 	Unknown   bool    `json:"unknown,omitempty"`
 	Relevance float64 `json:"relevance,omitempty"`
 	Floor     float64 `json:"floor,omitempty"` // the relevance that the best candidate had to reach

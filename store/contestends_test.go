@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -205,4 +206,68 @@ func TestARecoveryContestsNoOthers(t *testing.T) {
 	require.Equal(t, schema.RecoverRecovered, w.recoverOne(b).Status)
 	w.contested(a, b)
 	require.Equal(t, schema.StatusActive, w.get(other).Status)
+}
+
+// Of two changes that each remove a rival of a contested memory, at the same time, the later one sees that none is left.
+func TestRivalsThatGoAtTheSameTimeEndAContest(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	a, b := w.contest(claims("Ana", "Lisbon", ""), claims("Ana", "Porto", ""))
+	third := uuid.MustParse(w.applied(w.revision(schema.ReviseContest, same(claims("Ana", "Rome", "")),
+		w.as(a)...)).Created[0])
+	// a contradicts only b; the third one makes its claim.
+	w.exec(`DELETE FROM memory_links WHERE $1 IN (source_id, target_id)`, third)
+	other, err := w.owner.Begin(ctx)
+	require.NoError(t, err)
+	_, err = other.Exec(ctx, `SELECT FROM memories WHERE id = $1 FOR UPDATE`, third)
+	require.NoError(t, err)
+	_, err = other.Exec(ctx, `UPDATE memories SET deleted_at = now(), version = version + 1 WHERE id = $1`, third)
+	require.NoError(t, err)
+	selected := w.selects(w.forgets(schema.ForgetSoft, onlyNamed(b)))
+	_, err = w.confirm(selected, w.token(selected))
+	require.NoError(t, err)
+	done := make(chan error, 1)
+	go func() {
+		_, err := w.ForgetBatch(ctx, w.p.Tenant, uuid.MustParse(selected.RunID), 3, w.now)
+		done <- err
+	}()
+	watch := testkit.Owner(t, w.url)
+	require.NoError(t, testkit.Eventually(ctx, func() error {
+		var waiting int
+		if err := watch.QueryRow(ctx, `SELECT count(*) FROM pg_stat_activity
+			WHERE datname = current_database() AND wait_event_type = 'Lock'`).Scan(&waiting); err != nil || waiting > 0 {
+			return err
+		}
+		return errors.New("it waits for the other change")
+	}))
+	require.NoError(t, other.Commit(ctx))
+	require.NoError(t, <-done)
+	require.Equal(t, schema.StatusActive, w.get(a).Status)
+	require.Zero(t, w.count("memory_links", "predicate = 'contradicts' AND $1 IN (source_id, target_id)", third))
+}
+
+// The parties of a contest come back to it, in whatever order they are recovered.
+func TestThreePartiesAreRecoveredInAnyOrder(t *testing.T) {
+	t.Parallel()
+	for _, order := range [][]int{{0, 1, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
+		t.Run(fmt.Sprint(order), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			a, b := w.contest(claims("Ana", "Lisbon", ""), claims("Ana", "Porto", ""))
+			third := uuid.MustParse(w.applied(w.revision(schema.ReviseContest, same(claims("Ana", "Rome", "")),
+				w.as(a)...)).Created[0])
+			sides := []uuid.UUID{a, b, third}
+			w.forgetAll(w.forgets(schema.ForgetSoft, onlyNamed(sides...)))
+			for _, i := range order {
+				require.Equal(t, schema.RecoverRecovered, w.recoverOne(sides[i]).Status)
+			}
+			for _, side := range sides {
+				require.Equal(t, schema.StatusContested, w.get(side).Status)
+			}
+			testkit.CheckInvariants(t, w.owner)
+			testkit.CheckOutbox(t, w.owner)
+			w.forgetAll(w.forgets(schema.ForgetSoft, onlyNamed(sides[order[0]], sides[order[1]])))
+			require.Equal(t, schema.StatusActive, w.get(sides[order[2]]).Status)
+		})
+	}
 }

@@ -1,13 +1,20 @@
 package store_test
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/store/transfer"
 )
 
@@ -105,4 +112,39 @@ func TestRestoreDoesNotBringBackWhatWasForgottenByForce(t *testing.T) {
 	require.Equal(t, stood, w.snapshot())
 	require.Equal(t, "This stays", w.get(kept).Content)
 	w.requireExactStats()
+}
+
+// queries counts the statements of a store.
+type queries struct{ atomic.Int64 }
+
+func (q *queries) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+	q.Add(1)
+	return ctx
+}
+
+func (*queries) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+// The number of statements of a restore does not depend on the number of facts in it.
+func TestRestoreReadsTheClaimsOfAllFactsAtOnce(t *testing.T) {
+	t.Parallel()
+	statements := func(facts int) int64 {
+		w := newWorld(t)
+		for i := range facts {
+			start := time.Date(2026, 1, 1+i, 0, 0, 0, 0, time.UTC)
+			window := fmt.Sprintf(`{"mode":"timeboxed","start":%q,"end":%q}`, start.Format(time.RFC3339),
+				start.AddDate(0, 0, 1).Format(time.RFC3339))
+			w.created(semantic(fmt.Sprintf("Bob is in room %d.", i), "Bob", "lives_in", fmt.Sprint(i), window))
+			w.created(semantic(fmt.Sprintf("Person %d is at home.", i), fmt.Sprint("Person", i), "lives_in", "home", window))
+		}
+		var traced queries
+		s, err := store.OpenTraced(ctx, testkit.DatabaseURL(t), &traced)
+		require.NoError(t, err)
+		t.Cleanup(s.Close)
+		before := traced.Load()
+		got, err := s.Restore(ctx, "t", parsed(t, w.export(w.whole())...), w.now)
+		require.NoError(t, err)
+		require.Equal(t, 2*facts, got.Restored)
+		return traced.Load() - before
+	}
+	require.Equal(t, statements(2), statements(30))
 }

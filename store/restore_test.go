@@ -472,6 +472,58 @@ func TestRestoreSetsDefaultsOfMissingColumns(t *testing.T) {
 	require.Equal(t, 1, to.count("memory_history", "memory_id = $1 AND metadata = '{}'", older))
 }
 
+// A memory is exported with a history that is longer than a JSON value in Postgres may be, and a restore inserts a long
+// history in parts.
+func TestExportOfALongHistory(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.explicit("A memory with a past")
+	const rows, size = 300, 1 << 20 // more than 256 MB
+	w.exec(`INSERT INTO memory_history (tenant, id, memory_id, event, old_content, changed_by, reason, created_at)
+		SELECT 't', gen_random_uuid(), $1, 'none', repeat('x', $2), 'alice', 'a test', now()
+		FROM generate_series(1, $3)`, id, size, rows)
+	var lines []transfer.ExportLine
+	_, err := w.Export(ctx, w.whole(), w.now, func(line transfer.ExportLine) error {
+		lines = append(lines, line)
+		return nil
+	})
+	require.NoError(t, err)
+	require.Len(t, lines[1].History, rows+1)
+
+	const some = 40 // more than one statement inserts
+	lines[1].History = lines[1].History[:some]
+	to := newWorld(t)
+	_, err = to.Restore(ctx, "t", lines, w.now)
+	require.NoError(t, err)
+	require.Equal(t, some, to.count("memory_history", "memory_id = $1", id))
+}
+
+// A restore refuses what the tables have no column for, and says where it is.
+func TestRestoreRefusesUnknownColumns(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.explicit("A memory")
+	good := w.export(w.whole())
+	for field, change := range map[string][2]string{
+		"columns.revision_polcy": {`"revision_policy":`, `"revision_polcy":`},
+		"history.motive":         {`"changed_by":`, `"motive":"x","changed_by":`},
+		"provenance.colour":      {`"position":`, `"colour":"x","position":`},
+	} {
+		lines := make([][]byte, len(good))
+		for i, line := range good {
+			lines[i] = []byte(strings.Replace(string(line), change[0], change[1], 1))
+		}
+		require.NotEqual(t, good, lines, field)
+		to := newWorld(t)
+		before := to.snapshot()
+		_, err := to.Restore(ctx, "t", parsed(t, lines...), to.now)
+		var invalid *schema.ValidationError
+		require.ErrorAs(t, err, &invalid, field)
+		require.Equal(t, field, invalid.Fields[0].Field)
+		require.Equal(t, before, to.snapshot())
+	}
+}
+
 // After a deadlock with other writers a restore repeats the batch, and loses no line of the file.
 func TestRestoreAfterADeadlock(t *testing.T) {
 	t.Parallel()

@@ -185,11 +185,21 @@ func (run *reindex) verify(ctx workflow.Context) error {
 					run.Rounds, drift.Found()), api.ErrTypeUnverified)
 		}
 	}
-	run.show(ctx, api.PhaseVerify)
-	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
-		flow.IndexOptions("count and sample the new generation")),
-		indexer.VerifyGeneration,
-		indexing.GenerationRequest{Generation: run.Generation.ID}).Get(ctx, &run.Verified)
+	for from := (indexing.VerifyPage{Waits: true}); ; {
+		run.show(ctx, api.PhaseVerify)
+		var page indexing.VerifyPage
+		if err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
+			flow.IndexOptions("count and sample the new generation")),
+			indexer.VerifyGeneration,
+			indexing.VerifyRequest{Generation: run.Generation.ID, From: &from}).Get(ctx, &page); err != nil {
+			return err
+		}
+		run.Verified = page.VerifyResult
+		if !page.Waits {
+			return nil
+		}
+		from = page
+	}
 }
 
 // switchOver makes the new generation the searched one, first in the index and then in Postgres. It ends before a

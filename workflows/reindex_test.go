@@ -3,6 +3,7 @@ package workflows_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
@@ -92,12 +93,46 @@ func TestAFailedSwitchGoesBack(t *testing.T) {
 		nil)
 	env.OnActivity(indexingOf.ComparePoints, mock.Anything, mock.Anything).Return(indexing.CompareResult{Done: true},
 		nil)
-	env.OnActivity(indexingOf.VerifyGeneration, mock.Anything, mock.Anything).Return(api.VerifyResult{}, nil)
+	env.OnActivity(indexingOf.VerifyGeneration, mock.Anything, mock.Anything).Return(indexing.VerifyPage{}, nil)
 	env.OnActivity(indexingOf.ActivateGeneration, mock.Anything, mock.Anything).Return(refused("not today"))
 	env.OnActivity(indexingOf.SearchActive, mock.Anything).Return(nil).Once()
 	env.ExecuteWorkflow(workflows.Reindex, api.ReindexInput{})
 	require.ErrorContains(t, env.GetWorkflowError(), "not today")
 	env.AssertExpectations(t)
+}
+
+// A verification that waits for pending changes is continued where it stopped.
+func TestAVerificationThatWaitsIsContinued(t *testing.T) {
+	t.Parallel()
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+	env := suite.NewTestWorkflowEnvironment()
+	workflows.Register(env, workflows.Dependencies{})
+	generation := api.GenerationRef{ID: "8f14e45f-ceea-467f-a8d5-3e3f1b5a2f6c", Model: "m", Dimensions: 2}
+	env.OnActivity(indexingOf.BeginReindex, mock.Anything,
+		mock.Anything).Return(indexing.BeginReindexResult{Generation: generation}, nil)
+	env.OnActivity(indexingOf.FillGeneration, mock.Anything, mock.Anything).Return(indexing.FillResult{Done: true}, nil)
+	env.OnActivity(indexingOf.CompareMemories, mock.Anything, mock.Anything).Return(indexing.CompareResult{Done: true},
+		nil)
+	env.OnActivity(indexingOf.ComparePoints, mock.Anything, mock.Anything).Return(indexing.CompareResult{Done: true},
+		nil)
+	var from []string
+	env.OnActivity(indexingOf.VerifyGeneration, mock.Anything, mock.Anything).Return(
+		func(_ context.Context, in indexing.VerifyRequest) (indexing.VerifyPage, error) {
+			require.True(t, in.From.Waits)
+			from = append(from, in.From.After)
+			n := int64(len(from))
+			return indexing.VerifyPage{VerifyResult: api.VerifyResult{Points: n}, After: fmt.Sprint("tenant", n),
+				Waits: n < 3}, nil
+		})
+	env.OnActivity(indexingOf.ActivateGeneration, mock.Anything, mock.Anything).Return(nil)
+	env.OnActivity(indexingOf.DropRetired, mock.Anything).Return(indexing.DropResult{}, nil)
+	env.ExecuteWorkflow(workflows.Reindex, api.ReindexInput{})
+	require.NoError(t, env.GetWorkflowError())
+	require.Equal(t, []string{"", "tenant1", "tenant2"}, from)
+	var out api.ReindexResult
+	require.NoError(t, env.GetWorkflowResult(&out))
+	require.EqualValues(t, 3, out.Verified.Points)
 }
 
 // Two concurrent checks, one of the schedule and one on request, do not disturb each other.

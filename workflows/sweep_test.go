@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -15,7 +14,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
-	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	tlog "go.temporal.io/sdk/log"
@@ -382,78 +380,6 @@ func TestSweepSkipsAFailingTenant(t *testing.T) {
 	require.NoError(t, app.Details(&failed))
 	require.Equal(t, []string{tenants[0].Tenant}, failed)
 	require.Equal(t, 2, testkit.Rows(t, owner, "memories", "live"), "those of the tenant that failed")
-}
-
-// A tenant whose statements end the connection, so that each attempt of the activity fails, does not prevent the
-// others. An outage is no failure of a tenant, however long it lasts.
-func TestSweepPassesByATenantThatEndsEveryAttempt(t *testing.T) {
-	t.Parallel()
-	h := harness.New(t, nil)
-	owner := testkit.Owner(t, h.DatabaseURL)
-	tenants := []schema.Principal{testkit.Principal(), testkit.Principal(), testkit.Principal()}
-	slices.SortFunc(tenants, func(a, b schema.Principal) int { return strings.Compare(a.Tenant, b.Tenant) })
-	for _, p := range tenants {
-		faded(t, h, p, 2)
-	}
-	_, err := owner.Exec(context.Background(),
-		`CREATE FUNCTION cut() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN
-			PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NEW; END $$;
-		CREATE TRIGGER aaa_cut BEFORE UPDATE ON memories FOR EACH ROW WHEN (OLD.tenant = '`+tenants[1].Tenant+
-			`') EXECUTE FUNCTION cut()`)
-	require.NoError(t, err)
-	away := testkit.OpenStore(t, h.DatabaseURL)
-	away.Close()
-	var mu sync.Mutex
-	var last *api.SweepResult // the last heartbeat of the activity
-	request := activities.SweepRequest{Run: "run", At: time.Now(), MaxBatches: 100}
-	attempt := func(from *activities.Sweeping) (out api.SweepResult, err error) {
-		var suite testsuite.WorkflowTestSuite
-		env := suite.NewTestActivityEnvironment()
-		env.RegisterActivity(from)
-		mu.Lock()
-		if last != nil {
-			env.SetHeartbeatDetails(*last)
-		}
-		mu.Unlock()
-		env.SetOnActivityHeartbeatListener(func(_ *activity.Info, details converter.EncodedValues) {
-			var at api.SweepResult
-			if details.Get(&at) == nil {
-				mu.Lock()
-				last = &at
-				mu.Unlock()
-			}
-		})
-		value, err := env.ExecuteActivity(from.SweepDecay, request)
-		if err == nil {
-			err = value.Get(&out)
-		}
-		return out, err
-	}
-	now := func() time.Time { return time.Now() }
-	var out api.SweepResult
-	failures := 0
-	for !out.Done {
-		require.Less(t, failures, 20, "the run ends")
-		part, err := attempt(&activities.Sweeping{Store: h.Store, Now: now})
-		if err == nil {
-			out, last = out.Add(part), nil
-			request.Cursor = out.Cursor
-			continue
-		}
-		failures++
-		// Until the ended connection has released its rows, another attempt would skip them.
-		_, err = owner.Exec(context.Background(), `BEGIN; LOCK TABLE memories IN SHARE MODE; COMMIT`)
-		require.NoError(t, err)
-		for range 10 {
-			_, err := attempt(&activities.Sweeping{Store: away, Now: now})
-			require.Error(t, err)
-		}
-	}
-	require.Equal(t, 6, failures, "the first attempt swept another tenant, and five got no further")
-	require.Equal(t, []string{tenants[1].Tenant}, out.Failed)
-	require.Equal(t, []int{3, 4, 1}, []int{out.Tenants, out.Counts["pruned"], out.Counts["failed"]})
-	require.Equal(t, []string{tenants[1].Tenant}, testkit.Strings(t, owner,
-		`SELECT DISTINCT tenant FROM memories WHERE live`))
 }
 
 // With a clock ahead of the database's clock, nothing is removed.

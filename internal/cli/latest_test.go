@@ -72,6 +72,8 @@ func TestEmptyAnswerHasAReason(t *testing.T) {
 	require.Equal(t, "nothing is known about that", memories.Nothing(filtered, nil))
 	require.Equal(t, "nothing of what was found fits into the answer",
 		memories.Nothing(schema.RecallMeta{Channels: map[string]int{"text": 1}}, nil))
+	require.Equal(t, "the answer is empty, and parts of the recall failed: vector, graph",
+		memories.Nothing(schema.RecallMeta{Degraded: []string{"vector", "graph"}}, nil))
 }
 
 func TestRecallReportsThatNothingIsKnown(t *testing.T) {

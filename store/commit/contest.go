@@ -3,6 +3,7 @@ package commit
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -91,22 +92,35 @@ func (c *Change) EndContests(ctx context.Context) error {
 	return c.Flush(ctx)
 }
 
-// lockSides locks those among the memories that are still live and contested, and reads what still contests them. The
-// lock comes first, so that of two changes which remove the last two opponents of a memory the later one sees this.
+// lockSides returns those among the memories that are still live and contested, with what still contests them. It
+// first locks them and their rivals, in order of id. So of two changes that remove the last two opponents or rivals of a
+// memory, the later one sees that both are gone.
 func (c *Change) lockSides(ctx context.Context, others map[uuid.UUID]uuid.UUID) ([]revision.Side, error) {
 	ids := make([]uuid.UUID, 0, len(others))
 	for id := range others {
 		ids = append(ids, id)
 	}
+	args := pg.Args{"tenant": c.Tenant, "memories": ids}
+	rivals, err := Rows[rivalRow](ctx, c.Tx, rivalsSQL, args)
+	if err != nil {
+		return nil, err
+	}
+	both := slices.Clone(ids)
+	for _, r := range rivals {
+		both = append(both, r.ID)
+	}
+	if _, err := c.Tx.Exec(ctx, `SELECT FROM memories m WHERE m.tenant = @tenant AND m.id = ANY(@ids)`+forUpdate,
+		pg.Args{"tenant": c.Tenant, "ids": both}); err != nil {
+		return nil, err
+	}
 	locked, err := Rows[sideRow](ctx, c.Tx, `
 		SELECT m.id, m.validity, m.conditions, m.valid_from, m.valid_until
 		FROM memories m
-		WHERE m.tenant = @tenant AND m.id = ANY(@ids) AND m.status = 'contested' AND m.live`+forUpdate,
-		pg.Args{"tenant": c.Tenant, "ids": ids})
+		WHERE m.tenant = @tenant AND m.id = ANY(@memories) AND m.status = 'contested' AND m.live
+		ORDER BY m.id`, args)
 	if err != nil || len(locked) == 0 {
 		return nil, err
 	}
-	args := pg.Args{"tenant": c.Tenant, "memories": ids}
 	contested, err := c.IdSet(ctx, `
 		SELECT x.other
 		FROM (`+contradicting+`) x
@@ -114,8 +128,7 @@ func (c *Change) lockSides(ctx context.Context, others map[uuid.UUID]uuid.UUID) 
 	if err != nil {
 		return nil, err
 	}
-	rivals, err := Rows[rivalRow](ctx, c.Tx, rivalsSQL, args)
-	if err != nil {
+	if rivals, err = Rows[rivalRow](ctx, c.Tx, rivalsSQL, args); err != nil { // those that are left
 		return nil, err
 	}
 	of := map[uuid.UUID][]revision.Holder{}
@@ -203,24 +216,38 @@ func (c *Change) free(memories, by []uuid.UUID) {
 		})
 }
 
-// LockOpponents locks and returns the live memories that a recovered memory contests again: those that contradict it,
-// if both were in a contest. A memory whose contest had ended before its deletion was in one.
+// LockOpponents locks and returns the live memories that a recovered memory contests again: those that contradict it or
+// make its claim on the same ground, if both were in a contest. A memory whose contest had ended before its deletion was
+// in one.
 func (c *Change) LockOpponents(ctx context.Context, m MemoryRow) ([]MemoryRow, error) {
+	memories := []uuid.UUID{m.ID}
+	contradicts, err := c.IdSet(ctx, `SELECT id FROM (`+contradicting+`) x`,
+		pg.Args{"tenant": c.Tenant, "memories": memories})
+	if err != nil {
+		return nil, err
+	}
 	rows, err := c.Tx.Query(ctx, `SELECT `+RowColumns+`
 		FROM memories m
-		WHERE m.tenant = @tenant AND m.live AND m.id IN (SELECT id FROM (`+contradicting+`) x)
+		WHERE m.tenant = @tenant AND m.live
+			AND m.id IN (SELECT id FROM (`+contradicting+`) x UNION SELECT id FROM (`+rivalsSQL+`) r)
 			AND (@contested OR `+hasContested("ANY(@memories)")+`)
 			AND (m.status = 'contested' OR `+hasContested("m.id")+`)`+forUpdate,
 		pg.Args{
 			"tenant":    c.Tenant,
-			"memories":  []uuid.UUID{m.ID},
+			"memories":  memories,
 			"contested": m.Status == schema.StatusContested,
 			"actor":     actorContest,
 		})
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, ScanRow)
+	found, err := pgx.CollectRows(rows, ScanRow)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(found, func(o MemoryRow) bool {
+		return !contradicts[o.ID] && !memory.SameGround(o.Validity, m.Validity)
+	}), nil
 }
 
 // hasContested is the condition that a memory was in a contest, by its history.

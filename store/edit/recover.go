@@ -34,7 +34,7 @@ type RecoverInput struct {
 // retracted or archived before its deletion does not become live. A memory that becomes live must have no
 // duplicate. If it makes a functional claim, no other live memory may make that claim under overlapping conditions,
 // except that a contested memory returns beside other contested ones. A memory that was in a contest contests again the
-// live memories that it contradicts; if there are none, it returns as active.
+// live memories that it contradicts, and those of contests that make its claim; if there are none, it returns as active.
 // Memories recovered earlier in the same request count too.
 func (s *Editing) Recover(ctx context.Context, in RecoverInput) (schema.RecoverResult, error) {
 	return once(ctx, s, in.Operation, pipeline.KindRecover, in.Now,
@@ -224,9 +224,12 @@ func (r *recovering) recover(ctx context.Context, id uuid.UUID, ifVersion int) (
 	return out, r.contestAgain(ctx, id, opponents)
 }
 
-// contestAgain marks the active memories that a recovered one contradicts as contested.
+// contestAgain marks the opponents of a recovered memory as contested, unless they are. Those that only make its claim
+// contradict it from now on.
 func (r *recovering) contestAgain(ctx context.Context, id uuid.UUID, opponents []commit.MemoryRow) error {
 	for _, m := range opponents {
+		r.Relate(id, revision.RelationContradicts, m.ID)
+		r.Relate(m.ID, revision.RelationContradicts, id)
 		if m.Status == schema.StatusContested {
 			continue
 		}

@@ -297,6 +297,13 @@ func IsUnavailable(err error) bool {
 		errors.As(err, &lost) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
+// IsExhausted reports whether err means that the server lacks disk space, memory or connections. A limit that one
+// statement has reached (53400) does not count.
+func IsExhausted(err error) bool {
+	var pgErr *pgconn.PgError
+	return errors.As(err, &pgErr) && strings.HasPrefix(pgErr.Code, "53") && pgErr.Code != "53400"
+}
+
 // EachRow reads the rows of a query within the filter's tenant. It scans each into the same variables and then
 // calls fn.
 func (s *DB) EachRow(ctx context.Context, f Filter, how Planning, query string, p Params, into []any, fn func()) error {

@@ -126,35 +126,25 @@ func (s *Transfer) Export(ctx context.Context, x ExportSelection, now time.Time,
 			for after := uuid.Nil; ; {
 				args := pg.Args{"after": after, "limit": exportPage}
 				where := x.where("m", args) + ` AND m.id > @after`
-				lines, err := exportLines(ctx, tx, x.shown(), where+` ORDER BY m.id LIMIT @limit`, args)
+				ids, err := exportLines(ctx, tx, x.shown(), where+` ORDER BY m.id LIMIT @limit`, args, send)
 				if err != nil {
 					return err
 				}
-				for _, line := range lines {
-					if err := send(line); err != nil {
-						return err
-					}
-				}
-				counts.Memories += len(lines)
-				if len(lines) < exportPage {
+				counts.Memories += len(ids)
+				if len(ids) < exportPage {
 					break
 				}
-				after = uuid.MustParse(lines[len(lines)-1].Record.ID)
+				after = ids[len(ids)-1]
 			}
 			for after := uuid.Nil; x.isWhole(); {
-				lines, err := orphanHistory(ctx, tx, tenant, after)
+				ids, err := orphanHistory(ctx, tx, tenant, after, send)
 				if err != nil {
 					return err
 				}
-				for _, line := range lines {
-					if err := send(line); err != nil {
-						return err
-					}
-				}
-				if len(lines) < exportPage {
+				if len(ids) < exportPage {
 					break
 				}
-				after = *lines[len(lines)-1].MemoryID
+				after = ids[len(ids)-1]
 			}
 			for after := (eventCursor{}); ; {
 				lines, next, err := exportEvents(ctx, tx, x, after)
@@ -218,18 +208,20 @@ func (x ExportSelection) shown() condition {
 	return func(alias string) string { return "(" + alias + ".sensitivity = ANY(@x_sensitivities))" }
 }
 
-// exportLines reads memories m that meet the conditions, with all of their data. If shown is set, they are without
-// words of memories that it does not admit: reasons, evidence of decisions, and versions.
-func exportLines(ctx context.Context, tx pgx.Tx, shown condition, where string, args pg.Args) ([]ExportLine, error) {
+// exportLines passes the lines of the memories m that meet the conditions, which select them in order of id, to emit. It
+// returns their ids. If shown is set, the lines are without words of memories that it does not admit: reasons, evidence
+// of decisions, and versions.
+func exportLines(ctx context.Context, tx pgx.Tx, shown condition, where string, args pg.Args,
+	emit func(ExportLine) error) ([]uuid.UUID, error) {
 	rows, err := tx.Query(ctx, exportSQL(shown)+where, args)
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (ExportLine, error) {
+	lines, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (ExportLine, error) {
 		line := ExportLine{Kind: LineMemory, Record: &schema.MemoryRecord{}}
 		m := line.Record
-		err := commit.ScanRecordAnd(row, m, &m.AuditLog, &line.Columns, &line.History, &line.Versions, &line.Provenance,
-			&line.Relations, &line.Claims, &line.Hints, &line.Entities, &line.Edges, &line.Artifacts)
+		err := commit.ScanRecordAnd(row, m, &m.AuditLog, &line.Columns, &line.Provenance, &line.Relations, &line.Claims,
+			&line.Hints, &line.Entities, &line.Edges, &line.Artifacts)
 		if err != nil {
 			return line, err
 		}
@@ -238,40 +230,39 @@ func exportLines(ctx context.Context, tx pgx.Tx, shown condition, where string, 
 		}
 		return line, nil
 	})
+	if err != nil || len(lines) == 0 {
+		return nil, err
+	}
+	ids := make([]uuid.UUID, len(lines))
+	for i, line := range lines {
+		ids[i] = uuid.MustParse(line.Record.ID)
+	}
+	past := pg.Args{"tenant": lines[0].Record.Tenant, "ids": ids}
+	if shown != nil {
+		past["x_sensitivities"] = args["x_sensitivities"]
+	}
+	return ids, withPast(ctx, tx, pastSQL(shown), past, ids, lines, emit)
 }
 
 // exportSQL selects a record, followed by the other fields of a memory's line in the order in which exportLines
 // scans them. The caller appends conditions.
 func exportSQL(shown condition) string {
-	log, history, versions, reason := read.AuditLog("", false), "", "", ""
+	log, reason := read.AuditLog("", false), ""
 	if shown != nil {
 		log = read.AuditLogFor(shown)
-		history = ` || jsonb_build_object('reason', ` + read.ReasonFor(shown) + `,
-				'metadata', ` + read.MetadataFor(shown) + `)`
-		versions = ` AND v.record->>'sensitivity' = ANY(@x_sensitivities)`
 		reason = ` || CASE WHEN EXISTS (
 			SELECT FROM memories o
 			WHERE o.tenant = r.tenant AND o.id = r.target_id AND NOT ` + shown("o") + `)
 			THEN '{"reason": ""}'::jsonb ELSE '{}' END`
 	}
 	record := strings.Replace(commit.RecordColumns, commit.PlaceOfReason, reason, 1) // its relations have reasons too
-	return strings.NewReplacer("/*record*/", record, "/*log*/", log, "/*history*/", history, "/*versions*/", versions,
-		"/*reason*/", reason).Replace(exportTemplate)
+	return strings.NewReplacer("/*record*/", record, "/*log*/", log, "/*reason*/", reason).Replace(exportTemplate)
 }
 
 const exportTemplate = `
 	SELECT /*record*/,
 		/*log*/ AS audit_log,
 		to_jsonb(m) - ` + derivedColumns + ` AS columns,
-		coalesce((
-			SELECT jsonb_agg(to_jsonb(h) - '{tenant,memory_id,seq}'::text[]/*history*/ ORDER BY h.seq)
-			FROM memory_history h
-			WHERE h.tenant = m.tenant AND h.memory_id = m.id), '[]') AS history,
-		coalesce((
-			SELECT jsonb_agg(to_jsonb(v) - '{tenant,memory_id}'::text[]
-				|| jsonb_build_object('record', v.record - 'tenant') ORDER BY v.version)
-			FROM memory_versions v
-			WHERE v.tenant = m.tenant AND v.memory_id = m.id/*versions*/), '[]') AS versions,
 		coalesce((
 			SELECT jsonb_agg(to_jsonb(v) - '{tenant,memory_id}'::text[] ORDER BY v.position)
 			FROM memory_provenance v
@@ -362,26 +353,6 @@ func recordRow(m schema.MemoryRecord) map[string]any {
 		"world_id":  text(m.WorldID), "world_version": text(m.WorldVersion), "agent_session_id": text(m.Session),
 		"agent_interaction_id": text(m.Interaction),
 	}
-}
-
-// orphanHistory reads the history of the next memories without a row.
-func orphanHistory(ctx context.Context, tx pgx.Tx, tenant string, after uuid.UUID) ([]ExportLine, error) {
-	rows, err := tx.Query(ctx, `
-		SELECT h.memory_id, jsonb_agg(to_jsonb(h) - '{tenant,memory_id,seq}'::text[] ORDER BY h.seq)
-		FROM memory_history h
-		WHERE h.tenant = @tenant AND h.memory_id > @after
-			AND NOT EXISTS (SELECT FROM memories m WHERE m.tenant = @tenant AND m.id = h.memory_id)
-		GROUP BY h.memory_id
-		ORDER BY h.memory_id
-		LIMIT @limit`, pg.Args{"tenant": tenant, "after": after, "limit": exportPage})
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (ExportLine, error) {
-		line := ExportLine{Kind: LineHistory, MemoryID: new(uuid.UUID)}
-		err := row.Scan(line.MemoryID, &line.History)
-		return line, err
-	})
 }
 
 // storedArtifact is an artifact with its key.

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/mneme/mneme/schema"
@@ -156,7 +155,7 @@ func unquoted(err error) error {
 type restoring struct {
 	*commit.Change
 	out     *RestoreResult
-	columns map[string][]string // by table, the columns that are written
+	columns map[string]tableColumns // by table
 }
 
 func (r *restoring) artifact(ctx context.Context, a *ExportArtifact) error {
@@ -235,11 +234,15 @@ func (r *restoring) memories(ctx context.Context, lines []ExportLine) error {
 		return err
 	}
 	r.out.Restored += len(fresh)
-	r.out.Unchanged += len(same)
+	for _, equal := range same {
+		if equal {
+			r.out.Unchanged++
+		}
+	}
 	var relations []PendingRelation
 	for i := range lines { // in the order of the file
 		id := uuid.MustParse(lines[i].Record.ID)
-		if !isFresh[id] && !slices.Contains(same, id) {
+		if !isFresh[id] && !same[id] {
 			continue
 		}
 		for _, edge := range lines[i].Relations {
@@ -258,13 +261,17 @@ func (r *restoring) withoutForgotten(ctx context.Context, lines []ExportLine) ([
 			ids = append(ids, id)
 		}
 	}
-	forgotten, err := r.ForgottenIDs(ctx, ids)
-	if err != nil || len(forgotten) == 0 {
+	gone, err := r.ForgottenIDs(ctx, ids)
+	if err != nil || len(gone) == 0 {
 		return lines, err
+	}
+	forgotten := make(map[uuid.UUID]bool, len(gone))
+	for _, id := range gone {
+		forgotten[id] = true
 	}
 	return slices.DeleteFunc(lines, func(line ExportLine) bool {
 		id, err := uuid.Parse(line.Record.ID)
-		if err != nil || !slices.Contains(forgotten, id) {
+		if err != nil || !forgotten[id] {
 			return false
 		}
 		r.out.Conflicts = append(r.out.Conflicts, RestoreConflict{ID: id.String(), Reason: ConflictForgotten})
@@ -302,109 +309,31 @@ func restoredRow(line ExportLine, tenant string) (uuid.UUID, map[string]any, err
 	return id, row, nil
 }
 
-// insert writes rows, given by column, and returns the values of one column of the new rows. A missing column gets
-// its default, because older files lack newer columns. Rows are inserted in the order of the file, because history
-// is ordered by insertion.
-func (r *restoring) insert(ctx context.Context, table string, rows []map[string]any,
-	returning string) ([]uuid.UUID, error) {
-	if len(rows) == 0 {
-		return nil, nil
-	}
-	known, err := r.columnsOf(ctx, table)
-	if err != nil {
-		return nil, err
-	}
-	said := func(row map[string]any) string {
-		var names []string
-		for _, name := range known {
-			if _, ok := row[name]; ok {
-				names = append(names, pgx.Identifier{name}.Sanitize())
-			}
-		}
-		return strings.Join(names, ", ")
-	}
-	var out []uuid.UUID
-	for from := 0; from < len(rows); {
-		columns, to := said(rows[from]), from+1
-		for to < len(rows) && said(rows[to]) == columns {
-			to++
-		}
-		found, err := r.insertColumns(ctx, table, columns, rows[from:to], returning)
-		if err != nil {
-			return nil, err
-		}
-		out, from = append(out, found...), to
-	}
-	return out, nil
-}
-
-// insertColumns writes rows that have the same columns.
-func (r *restoring) insertColumns(ctx context.Context, table, columns string, rows []map[string]any,
-	returning string) ([]uuid.UUID, error) {
-	encoded, err := json.Marshal(rows)
-	if err != nil {
-		return nil, &schema.ValidationError{Fields: []schema.FieldError{{Field: table, Problem: "is not valid JSON"}}}
-	}
-	found, err := r.Tx.Query(ctx, `
-		INSERT INTO `+table+` (`+columns+`)
-		SELECT `+columns+`
-		FROM jsonb_populate_recordset(NULL::`+table+`, $1) WITH ORDINALITY
-		ORDER BY ordinality
-		ON CONFLICT DO NOTHING
-		RETURNING `+returning, string(encoded))
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(found, pgx.RowTo[uuid.UUID])
-}
-
-// columnsOf lists the columns of a table that are written: all that Postgres does not generate.
-func (r *restoring) columnsOf(ctx context.Context, table string) ([]string, error) {
-	if columns, ok := r.columns[table]; ok {
-		return columns, nil
-	}
-	var columns []string
-	err := r.Tx.QueryRow(ctx, `
-		SELECT array_agg(attname::text ORDER BY attnum)
-		FROM pg_attribute
-		WHERE attrelid = $1::text::regclass AND attnum > 0 AND NOT attisdropped
-			AND attgenerated = '' AND attidentity = ''`, table).Scan(&columns)
-	if r.columns == nil {
-		r.columns = map[string][]string{}
-	}
-	r.columns[table] = columns
-	return columns, err
-}
-
-// settleStanding returns the stored memories that equal the file, and reports the others.
+// settleStanding returns for each stored memory whether it equals the file, and reports those that do not.
 func (r *restoring) settleStanding(ctx context.Context, byID map[uuid.UUID]*ExportLine,
-	ids []uuid.UUID) ([]uuid.UUID, error) {
+	ids []uuid.UUID) (map[uuid.UUID]bool, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	standing, err := exportLines(ctx, r.Tx, nil, `m.tenant = @tenant AND m.id = ANY(@ids) ORDER BY m.id`,
-		pg.Args{"tenant": r.Tenant, "ids": ids})
+	same := map[uuid.UUID]bool{}
+	_, err := exportLines(ctx, r.Tx, nil, `m.tenant = @tenant AND m.id = ANY(@ids) ORDER BY m.id`,
+		pg.Args{"tenant": r.Tenant, "ids": ids}, func(line ExportLine) error {
+			id := uuid.MustParse(line.Record.ID)
+			equal, err := sameMemory(line, *byID[id])
+			if err != nil {
+				return err
+			}
+			if same[id] = equal; !equal {
+				r.out.Conflicts = append(r.out.Conflicts, RestoreConflict{ID: id.String(), Reason: ConflictDifferent})
+			}
+			return nil
+		})
 	if err != nil {
 		return nil, err
 	}
-	var same []uuid.UUID
-	known := map[uuid.UUID]bool{}
-	for _, line := range standing {
-		id := uuid.MustParse(line.Record.ID)
-		known[id] = true
-		equal, err := sameMemory(line, *byID[id])
-		if err != nil {
-			return nil, err
-		}
-		if equal {
-			same = append(same, id)
-		} else {
-			r.out.Conflicts = append(r.out.Conflicts, RestoreConflict{ID: id.String(), Reason: ConflictDifferent})
-		}
-	}
 	slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
 	for _, id := range ids {
-		if known[id] {
+		if _, found := same[id]; found {
 			continue
 		}
 		reason, err := r.obstacle(ctx, *byID[id])

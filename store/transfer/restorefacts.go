@@ -3,7 +3,6 @@ package transfer
 import (
 	"context"
 	"encoding/json"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -11,6 +10,7 @@ import (
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/commit"
+	"github.com/mneme/mneme/store/pg"
 )
 
 // activeFact is an active fact in a line that makes a functional claim under conditions or for a time.
@@ -77,36 +77,63 @@ func (r *restoring) withoutRivals(ctx context.Context, lines []ExportLine) ([]Ex
 	if err != nil {
 		return nil, err
 	}
+	held, err := r.grounds(ctx, facts, stored)
+	if err != nil {
+		return nil, err
+	}
 	var out []ExportLine
-	var taken []activeFact
 	for _, line := range lines {
 		fact, ok := facts[line.Record.ID]
-		if !ok || stored[fact.id] { // a stored memory is compared with the line
-			out = append(out, line)
-			continue
-		}
-		rival, err := r.hasRival(ctx, fact, taken)
-		if err != nil {
-			return nil, err
-		}
-		if rival {
+		// A stored memory is compared with the line.
+		if ok && !stored[fact.id] && !held.Add(fact.claim.Key(), fact.validity) {
 			r.out.Conflicts = append(r.out.Conflicts, RestoreConflict{ID: fact.id.String(), Reason: ConflictFact})
 			continue
 		}
-		out, taken = append(out, line), append(taken, fact)
+		out = append(out, line)
 	}
 	return out, nil
 }
 
-// hasRival reports whether a stored active fact, or one of the facts taken before, excludes a fact.
-func (r *restoring) hasRival(ctx context.Context, fact activeFact, taken []activeFact) (bool, error) {
-	if slices.ContainsFunc(taken, func(o activeFact) bool {
-		return o.claim.Key() == fact.claim.Key() && memory.SameGround(o.validity, fact.validity)
-	}) {
-		return true, nil
+// grounds locks the stored active facts with the claims of the facts that are not stored, and returns their grounds. It
+// reads each claim once, however many of the facts make it.
+func (r *restoring) grounds(ctx context.Context, facts map[string]activeFact,
+	stored map[uuid.UUID]bool) (memory.Grounds, error) {
+	claims := map[string]commit.ClaimOf{}
+	for _, f := range facts {
+		if !stored[f.id] {
+			claims[f.claim.Key()] = f.claim
+		}
 	}
-	holders, err := r.Claimants(ctx, fact.claim.Owner, fact.claim.Visibility, fact.claim.Subject, fact.claim.Predicate)
-	return slices.ContainsFunc(holders, func(h commit.MemoryRow) bool {
-		return h.Status == schema.StatusActive && memory.SameGround(h.Validity, fact.validity)
-	}), err
+	var keys, scopes, spaces, subjects, predicates []string
+	for key, c := range claims {
+		keys, scopes = append(keys, key), append(scopes, c.Owner.Scope)
+		spaces = append(spaces, commit.ClaimSpace(c.Owner, c.Visibility))
+		subjects, predicates = append(subjects, c.Subject), append(predicates, c.Predicate)
+	}
+	held := memory.Grounds{}
+	rows, err := commit.Rows[heldRow](ctx, r.Tx, `
+		SELECT x.key, m.validity, m.conditions, m.valid_from, m.valid_until
+		FROM unnest(@keys::text[], @scopes::text[], @spaces::text[], @subjects::text[], @predicates::text[])
+				x(key, scope, space, subject, predicate)
+			JOIN memories m ON m.tenant = @tenant AND m.scope = x.scope AND m.claim_space = x.space
+				AND m.claim_key = mneme_claim_key(x.subject, x.predicate) AND m.type = 'semantic' AND m.functional
+				AND m.live AND m.deleted_at IS NULL AND m.status = 'active'
+		ORDER BY m.id
+		FOR UPDATE OF m`,
+		pg.Args{"tenant": r.Tenant, "keys": keys, "scopes": scopes, "spaces": spaces, "subjects": subjects,
+			"predicates": predicates})
+	for _, row := range rows {
+		held.Add(row.Key, schema.Validity{Mode: row.Validity, Conditions: row.Conditions, Start: row.ValidFrom,
+			End: row.ValidUntil})
+	}
+	return held, err
+}
+
+// heldRow is a stored active fact: the key of its claim, and its validity.
+type heldRow struct {
+	Key        string
+	Validity   schema.ValidityMode
+	Conditions json.RawMessage
+	ValidFrom  *time.Time
+	ValidUntil *time.Time
 }

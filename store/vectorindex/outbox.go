@@ -380,21 +380,32 @@ func (s *VectorIndex) OutboxLag(ctx context.Context) (schema.IndexLag, error) {
 	return lag, nil
 }
 
-// PendingChanges counts the tenant's memories with a change that is still to be written to the index. Parked changes do
-// not count.
-func (s *VectorIndex) PendingChanges(ctx context.Context, tenant string) (int64, error) {
+// Backlog is what is still to be written to the index for a tenant. Parked changes do not count.
+type Backlog struct {
+	Pending int64 `json:"pending"` // memories with a change
+	Next    int64 `json:"next"`    // the position of the first change that was not tried; 0: none
+}
+
+// Moved reports whether changes were written since an earlier backlog: there are fewer, or the oldest ones are gone.
+// Without an earlier one, it is true.
+func (b Backlog) Moved(earlier *Backlog) bool {
+	return earlier == nil || b.Pending < earlier.Pending || b.Next > earlier.Next
+}
+
+// Backlog returns what is pending for a tenant.
+func (s *VectorIndex) Backlog(ctx context.Context, tenant string) (Backlog, error) {
 	ctx = pg.WithClass(ctx, pg.ClassLong)
-	var n int64
+	var b Backlog
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `
-			SELECT count(DISTINCT memory_id)
+			SELECT count(DISTINCT memory_id), coalesce(min(seq) FILTER (WHERE attempts = 0), 0)
 			FROM index_outbox
-			WHERE tenant = $1 AND parked_at IS NULL`, tenant).Scan(&n)
+			WHERE tenant = $1 AND parked_at IS NULL`, tenant).Scan(&b.Pending, &b.Next)
 	})
 	if err != nil {
-		return 0, fmt.Errorf("count pending changes: %w", err)
+		return b, fmt.Errorf("count pending changes: %w", err)
 	}
-	return n, nil
+	return b, nil
 }
 
 // OutboxTenants lists the tenants with pending changes. Parked changes do not count.

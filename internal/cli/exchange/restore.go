@@ -25,8 +25,7 @@ const (
 	restoreBytes = 8 << 20
 )
 
-// maxRestoreLine is the limit of one line of an export, which has the whole history of a memory. Postgres cannot return
-// a longer one.
+// maxRestoreLine is the limit of one line of an export, which has the whole history of a memory.
 const maxRestoreLine = 1 << 30
 
 // isExport reports whether the input begins with the header of an export. It does not consume input.

@@ -183,8 +183,11 @@ func recallBatch(ctx context.Context, a *app.App, r *recall.Recaller, req schema
 	return nil
 }
 
-// Nothing is the text for an empty answer, with the reason if results were found and left out.
+// Nothing is the text for an empty answer, with the reason if results were found and left out, or if parts failed.
 func Nothing(meta schema.RecallMeta, minScore *float64) string {
+	if !meta.Unknown && len(meta.Degraded) > 0 {
+		return "the answer is empty, and parts of the recall failed: " + strings.Join(meta.Degraded, ", ")
+	}
 	if !meta.Unknown {
 		return "nothing of what was found fits into the answer"
 	}
