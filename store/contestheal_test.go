@@ -17,7 +17,7 @@ import (
 // migrateContests applies the migration of contests without another side to the data that there is now.
 func (w *world) migrateContests() {
 	w.t.Helper()
-	file, err := os.ReadFile("../schema/migrations/00133_contests_without_another_side.sql")
+	file, err := os.ReadFile("../schema/migrations/00134_contests_without_another_side.sql")
 	require.NoError(w.t, err)
 	up, _, found := strings.Cut(string(file), "-- +goose Down")
 	require.True(w.t, found)
