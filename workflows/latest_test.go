@@ -131,3 +131,22 @@ func TestABatchThatChangesAValueOften(t *testing.T) {
 	require.Zero(t, testkit.Rows(t, db, "proposals", "state <> 'applied'"))
 	testkit.CheckInvariants(t, db)
 }
+
+// A statement that is repeated word for word after it was replaced is true again: the fact is restored as the latest.
+func TestAStatementIsTrueAgain(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t, nil)
+	o := onlooker{t, h, testkit.Principal()}
+	day := time.Date(2026, 2, 3, 9, 0, 0, 0, time.UTC)
+	told(t, o, day, "I live in Porto.", nil)
+	lima := told(t, o, day.AddDate(0, 1, 0), "I live in Lima now.", nil)
+	back := told(t, o, day.AddDate(0, 2, 0), "I live in Porto.", nil)
+	require.Equal(t, []any{schema.ActionUpdate, schema.ProposalApplied, lima.MemoryID},
+		[]any{back.Action, back.State, back.TargetID})
+	again := told(t, o, day.AddDate(0, 3, 0), "I live in Porto.", nil)
+	require.Equal(t, schema.ProposalSkipped, again.State)
+	_, now := recallBy(t, h, schema.RecallRequest{Principal: o.p, Query: "where does Maya live?"})
+	require.Equal(t, "Maya lives in Porto.", now.Results[0].Content)
+	require.Equal(t, schema.CurrentnessCurrent, now.Results[0].Currentness)
+	testkit.CheckInvariants(t, testkit.Owner(t, h.DatabaseURL))
+}

@@ -178,3 +178,26 @@ func (w *writing) restate(m commit.MemoryRow, t newRelation) (commit.MemoryRow, 
 	m.Salience, m.SalienceAt = r.Salience, r.SalienceAt
 	return m, nil
 }
+
+// outdated returns those of the memories from which a fact was extracted that has been replaced or retracted since.
+// Their text is processed when it is said again, because it may be true again: "I live in Porto."
+func (st *staging) outdated(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]bool, error) {
+	var known []uuid.UUID
+	for _, id := range ids {
+		if !slices.ContainsFunc(st.items, func(it stagedItem) bool { return it.id == id }) {
+			known = append(known, id)
+		}
+	}
+	if len(known) == 0 {
+		return nil, nil
+	}
+	return st.IdSet(ctx, `
+		SELECT DISTINCT l.target_id
+		FROM memory_links l
+			JOIN memories m ON m.tenant = l.tenant AND m.id = l.source_id
+		WHERE l.tenant = $1
+			AND l.target_id = ANY($2)
+			AND l.predicate = 'derived_from'
+			AND m.type = 'semantic'
+			AND m.status IN ('superseded', 'retracted')`, st.Tenant, known)
+}
