@@ -208,7 +208,7 @@ func TestARecoveryContestsNoOthers(t *testing.T) {
 	require.Equal(t, schema.StatusActive, w.get(other).Status)
 }
 
-// Of two changes that each remove a rival of a contested memory, at the same time, the later one sees that none is left.
+// If two changes each remove a rival of a contested memory at the same time, the later one sees that none is left.
 func TestRivalsThatGoAtTheSameTimeEndAContest(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

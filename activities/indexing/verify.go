@@ -28,8 +28,8 @@ const (
 	waitFor = 10 * time.Minute
 )
 
-// CountAgain is how long a verification waits before it counts a tenant with many pending changes again, and Patience how
-// long it waits in one activity without any of them being written. They are variables only for tests.
+// CountAgain is how long a verification waits before it counts a tenant with many pending changes again. Patience is
+// how long it waits in one activity while none of them is written. They are variables only for tests.
 var (
 	CountAgain = 15 * time.Second
 	Patience   = 2 * time.Minute
@@ -64,8 +64,8 @@ type behindError struct {
 
 // VerifyGeneration counts the points of every tenant against Postgres, and searches for a sample by its own vectors.
 // If it fails at a count, the next attempt continues with the same tenant. If a sample has too few hits, the next
-// attempt draws it again. If a tenant has too many pending changes to explain a difference, it waits as long as they are
-// being written. It then returns after some time, and the run calls it again: so only attempts without progress count.
+// attempt draws it again. If a tenant has too many pending changes to explain a difference, it waits while they are
+// written. It returns after some time, and the run calls it again, so only attempts without progress count.
 func (a *Indexing) VerifyGeneration(ctx context.Context, in VerifyRequest) (VerifyPage, error) {
 	var from VerifyPage
 	if in.From != nil {

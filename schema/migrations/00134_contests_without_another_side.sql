@@ -1,6 +1,6 @@
--- Memories that stay contested although what contested them is gone, because it went before a change ended contests:
--- they are active again, as after such a change (store/commit, EndContests). A memory that was recorded as contested and
--- was never in a contest here stays so.
+-- Memories became active again at the end of a contest only from some version on. Those that had lost the other side
+-- of their contest before it stayed contested; they are active from now on (store/commit, EndContests). A memory that
+-- was recorded as contested and was never in a contest here stays contested.
 
 -- +goose Up
 

@@ -93,8 +93,8 @@ func (c *Change) EndContests(ctx context.Context) error {
 }
 
 // lockSides returns those among the memories that are still live and contested, with what still contests them. It
-// first locks them and their rivals, in order of id. So of two changes that remove the last two opponents or rivals of a
-// memory, the later one sees that both are gone.
+// first locks them and their rivals, in order of id. So of two changes that remove the last two opponents or rivals of
+// a memory, the later one sees that both are gone.
 func (c *Change) lockSides(ctx context.Context, others map[uuid.UUID]uuid.UUID) ([]revision.Side, error) {
 	ids := make([]uuid.UUID, 0, len(others))
 	for id := range others {
@@ -216,9 +216,9 @@ func (c *Change) free(memories, by []uuid.UUID) {
 		})
 }
 
-// LockOpponents locks and returns the live memories that a recovered memory contests again: those that contradict it or
-// make its claim on the same ground, if both were in a contest. A memory whose contest had ended before its deletion was
-// in one.
+// LockOpponents locks and returns the live memories that a recovered memory contests again: those that contradict it
+// or make its claim on the same ground, if both were in a contest. A memory whose contest had ended before its deletion
+// was in one.
 func (c *Change) LockOpponents(ctx context.Context, m MemoryRow) ([]MemoryRow, error) {
 	memories := []uuid.UUID{m.ID}
 	contradicts, err := c.IdSet(ctx, `SELECT id FROM (`+contradicting+`) x`,

@@ -34,7 +34,8 @@ type RecoverInput struct {
 // retracted or archived before its deletion does not become live. A memory that becomes live must have no
 // duplicate. If it makes a functional claim, no other live memory may make that claim under overlapping conditions,
 // except that a contested memory returns beside other contested ones. A memory that was in a contest contests again the
-// live memories that it contradicts, and those of contests that make its claim; if there are none, it returns as active.
+// live memories that it contradicts, and those that make its claim and were in a contest too; if there are none, it
+// returns as active.
 // Memories recovered earlier in the same request count too.
 func (s *Editing) Recover(ctx context.Context, in RecoverInput) (schema.RecoverResult, error) {
 	return once(ctx, s, in.Operation, pipeline.KindRecover, in.Now,
