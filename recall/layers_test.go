@@ -367,7 +367,7 @@ func TestTheFloorIsForQuestionsInEnglish(t *testing.T) {
 		"Wie heißt mein Hund?":          "Mein Hund Bello ist acht Jahre alt",
 		"¿Cómo se llama mi gato?":       "Tengo un gato negro, Trueno",
 		"Où habite Chloé ?":             "Chloé vit à Lille",
-		"Wann habe ich Geburtstag?":     "Ich bin am 3. Mai geboren",
+		"Wann habe ich Geburtstag?":     "Mein Geburtstag ist der 3. Mai",
 		"Wo wohnt Anna?":                "Anna zog letzten Monat nach Bremen",
 		"Waar werk ik?":                 "Ik werk sinds maart bij een bakkerij in Gent",
 		"Hvilken bil har jeg?":          "Jeg har en gammel bil, en blå Volvo",
