@@ -59,7 +59,8 @@ func TestAnchorsHaveThePlaceOfTheirSource(t *testing.T) {
 	fact.Source = number(5)
 	said := scored(2, 0.5)
 	said.Session = "s"
-	require.Equal(t, []rank.Anchor{{ID: number(1), Place: number(5), Radius: 4}, {ID: number(2), Place: number(2), Radius: 4}},
+	require.Equal(t,
+		[]rank.Anchor{{ID: number(1), Place: number(5), Radius: 4}, {ID: number(2), Place: number(2), Radius: 4}},
 		rank.Anchors([]evidence{fact, scored(3, 0.7), said}),
 		"a candidate without a session or source has no place")
 	many := make([]evidence, 1000)

@@ -96,8 +96,9 @@ func (s *Search) readTexts(ctx context.Context, tenant string, texts []string, d
 	// What nearly all texts are, and twice as fast.
 	simple := english && !differ && language.Of(texts[0]) == language.English
 	if simple {
-		languages := slices.Repeat([]string{language.English}, len(texts))
-		b.Queue(lexemesSQL, pg.Args{"tenant": tenant, "texts": texts, "languages": languages}).Query(func(rows pgx.Rows) error {
+		args := pg.Args{"tenant": tenant, "texts": texts,
+			"languages": slices.Repeat([]string{language.English}, len(texts))}
+		b.Queue(lexemesSQL, args).Query(func(rows pgx.Rows) error {
 			lexemes, err := scanLexemes(rows, len(texts))
 			out = englishTexts(lexemes)
 			return err

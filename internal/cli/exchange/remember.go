@@ -260,7 +260,8 @@ func (r Remembered) text(t *app.Text) {
 		t.Line("dead in %s: %s", job.Phase, app.OneLine(job.LastError))
 	}
 	t.Line("")
-	t.Fields("memory", strings.Join(r.MemoryIDs, " "), "facts", strings.Join(facts, " "), "workflow", r.WorkflowID, "run", r.RunID, "ui", r.URL)
+	t.Fields("memory", strings.Join(r.MemoryIDs, " "), "facts", strings.Join(facts, " "), "workflow", r.WorkflowID,
+		"run", r.RunID, "ui", r.URL)
 }
 
 // ForFlags renames the fields of a request's only candidate to its flags.
