@@ -31,6 +31,8 @@ type Writing struct {
 type WriteRequest struct {
 	Range     schema.Range `json:"range"`
 	MaxRounds int          `json:"max_rounds"`
+	// Last reports that the workflow will not write the range again: what is still stale then waits for a review.
+	Last bool `json:"last,omitempty"`
 	// Before counts what was written of the range before (DecideResult.Written). Then the result counts what all
 	// attempts have written since. Without it, the result counts what this attempt has written.
 	Before *pipeline.WrittenCounts `json:"before,omitempty"`
@@ -39,8 +41,8 @@ type WriteRequest struct {
 // WriteProposals embeds the source memories of a range that have no embedding and then commits the range's proposals
 // in one transaction, or in several if one takes too long. If the embedder fails, only the embeddings are delayed:
 // the outbox still requests them. Stale proposals are decided and written again here, if Again may, and otherwise
-// left to the workflow. Here, MaxRounds limits only the rounds in a row that change no memory: each statement of a batch
-// about one value is compared with the one before it, so that ten statements need ten rounds.
+// left to the workflow. Here, MaxRounds limits only the rounds in a row that change no memory: each statement of a
+// batch about one value is compared with the one before it, so that ten statements need ten rounds.
 func (a *Writing) WriteProposals(ctx context.Context, in WriteRequest) (schema.WriteCounts, error) {
 	pace, ctx := step.StartPace(ctx, 0, in.Range.To-in.Range.From)
 	defer pace.Stop()
@@ -53,7 +55,7 @@ func (a *Writing) WriteProposals(ctx context.Context, in WriteRequest) (schema.W
 	until := time.Now().Add(partialAfter)
 	for idle := 0; ; { // rounds since the last one that changed a memory
 		before, limit := counts.Changes(), in.MaxRounds
-		if a.Again.atOnce() && idle < in.MaxRounds-1 {
+		if a.Again.atOnce() && idle < in.MaxRounds-1 && !in.Last {
 			limit = math.MaxInt
 		}
 		err = pace.Through(ctx, in.Range, func(part schema.Range) error {

@@ -15,7 +15,6 @@ import (
 
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory/normalize"
-	"github.com/mneme/mneme/memory/parsed"
 	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/memory/question"
 	"github.com/mneme/mneme/memory/rank"
@@ -103,7 +102,6 @@ func (r *Recaller) recallAs(
 		return schema.RecallResponse{}, err
 	}
 	req.Tags = normalize.NormalizeTags(req.Tags) // the form in which tags are stored
-	parsed.Expire(time.Now())                    // not r.now: the cache is shared by all recallers of the process
 	start := r.now()
 	clearance := r.trustRules().Clear(req, r.TrustKey, start)
 	windows := timeexpr.Begun(timeexpr.ParseTimes(req.Query, start), start)

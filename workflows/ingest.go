@@ -244,7 +244,8 @@ func (run *ingest) process(ctx workflow.Context, r schema.Range) (phase string, 
 		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
 			flow.EmbedOptions("write proposals: "+label(r), flow.InfrastructureAttempts)),
 			writing.WriteProposals, activities.WriteRequest{Range: r,
-				MaxRounds: flow.MaxDecideRounds, Before: decided.Written}).Get(ctx, &written)
+				MaxRounds: flow.MaxDecideRounds, Last: idle == flow.MaxDecideRounds-1,
+				Before: decided.Written}).Get(ctx, &written)
 		if err != nil {
 			return api.PhaseWrite, err
 		}

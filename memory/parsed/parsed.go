@@ -4,7 +4,7 @@ package parsed
 
 import (
 	"crypto/sha256"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -17,7 +17,7 @@ const (
 	// MaxTexts is the number of texts whose words are cached, and the number of those whose statements are. The words
 	// of a text take a few kilobytes.
 	MaxTexts = 16_384
-	// Lifetime is the age at which Expire empties the cache, so that erased texts do not stay.
+	// Lifetime is how long after the first text the cache is emptied, so that erased texts do not stay.
 	Lifetime = 10 * time.Minute
 )
 
@@ -27,9 +27,6 @@ func Text(text, who string) question.Text { return shared.text(text, who) }
 // Statements returns frame.Read(text, who). The result is shared and must not be changed.
 func Statements(text, who string) []frame.Frame { return shared.statements(text, who) }
 
-// Expire empties the cache if its oldest text may be older than Lifetime. Callers that read many texts call it first.
-func Expire(now time.Time) { shared.expire(now) }
-
 var shared = newCache(MaxTexts)
 
 type key [sha256.Size]byte
@@ -38,8 +35,7 @@ type cache struct {
 	texts  *lru.Cache[key, question.Text]
 	frames *lru.Cache[key, []frame.Frame]
 
-	mu    sync.Mutex
-	since time.Time // time of the last reset
+	ending atomic.Bool // the cache will be emptied
 }
 
 func newCache(size int) *cache {
@@ -52,30 +48,28 @@ func newCache(size int) *cache {
 func keyOf(text, who string) key { return sha256.Sum256([]byte(who + "\x00" + text)) }
 
 func (c *cache) text(text, who string) question.Text {
-	return cached(c.texts, text, who, question.ReadText)
+	return cached(c, c.texts, text, who, question.ReadText)
 }
 
 func (c *cache) statements(text, who string) []frame.Frame {
-	return cached(c.frames, text, who, frame.Read)
+	return cached(c, c.frames, text, who, frame.Read)
 }
 
-func cached[T any](in *lru.Cache[key, T], text, who string, parse func(text, who string) T) T {
+func cached[T any](c *cache, in *lru.Cache[key, T], text, who string, parse func(text, who string) T) T {
 	k := keyOf(text, who)
 	if read, ok := in.Get(k); ok {
 		return read
 	}
 	read := parse(text, who)
 	in.Add(k, read)
+	if c.ending.CompareAndSwap(false, true) {
+		time.AfterFunc(Lifetime, c.empty)
+	}
 	return read
 }
 
-func (c *cache) expire(now time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if now.Sub(c.since) <= Lifetime {
-		return
-	}
+func (c *cache) empty() {
+	c.ending.Store(false) // first: a text that is added now starts the next lifetime, or is removed below
 	c.texts.Purge()
 	c.frames.Purge()
-	c.since = now
 }

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mneme/mneme/memory/frame"
@@ -41,14 +42,19 @@ func TestCachedTextsEqualNewReadings(t *testing.T) {
 
 func TestTheCacheExpires(t *testing.T) {
 	t.Parallel()
-	kept, now := newCache(2), time.Now()
-	kept.expire(now)
-	kept.text("My standup is at 9.", "Anna")
-	kept.statements("My standup is at 9.", "Anna")
-	if kept.expire(now.Add(Lifetime)); kept.texts.Len() != 1 || kept.frames.Len() != 1 {
-		t.Error("the cache was emptied before its expiry")
-	}
-	if kept.expire(now.Add(Lifetime + 1)); kept.texts.Len()+kept.frames.Len() != 0 {
-		t.Error("the cache was not emptied after its expiry")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		kept := newCache(2)
+		for range 2 { // it begins again
+			kept.text("My standup is at 9.", "Anna")
+			kept.statements("My standup is at 9.", "Anna")
+			time.Sleep(Lifetime - 1)
+			if kept.texts.Len() != 1 || kept.frames.Len() != 1 {
+				t.Error("the cache was emptied before its expiry")
+			}
+			time.Sleep(2)
+			if kept.texts.Len()+kept.frames.Len() != 0 {
+				t.Error("the cache was not emptied at its expiry")
+			}
+		}
+	})
 }

@@ -3,8 +3,9 @@
 
 -- +goose Up
 
--- Returns a text in which each run of Chinese, Japanese or Korean characters is replaced by its pairs of neighbouring
--- characters, and by its first and last character. The pairs follow the other words. Queries are split in the same way.
+-- Returns a text followed by its words, if it has Chinese, Japanese or Korean characters: the words of other scripts, and
+-- of each run of such characters the pairs of neighbouring ones, the first and the last. Queries are split in the same
+-- way. The text itself comes first, so that a search for a whole run finds it as before.
 -- +goose StatementBegin
 CREATE FUNCTION mneme_split_words(said text) RETURNS text
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
@@ -18,13 +19,13 @@ BEGIN
         RETURN said;
     END IF;
     runs := ' ' || regexp_replace(said, replace(one, '[', '[^') || '+', ' ', 'g');
-    RETURN regexp_replace(said, one || '+', ' ', 'g')
+    RETURN said || ' ' || regexp_replace(said, one || '+', ' ', 'g')
         || regexp_replace(runs, '(' || one || '{2})', '\1 ', 'g')
         || regexp_replace(regexp_replace(runs, ' (' || one || ')', ' \1 ', 'g'), '(' || one || '{2})', '\1 ', 'g');
 END $$;
 -- +goose StatementEnd
 COMMENT ON FUNCTION mneme_split_words IS
-    'A text for to_tsvector: Chinese, Japanese and Korean in pairs of characters.';
+    'A text for to_tsvector: Chinese, Japanese and Korean also in pairs of characters.';
 
 -- A generated column gets a new expression only by being made again. This rewrites the table.
 DROP VIEW memory_text;
@@ -50,7 +51,7 @@ CREATE VIEW memory_text AS
     WHERE tenant || '' = (SELECT mneme_tenant());
 GRANT SELECT ON memory_text TO mneme_app;
 
--- The statistics of tenants whose memories have other words now.
+-- The statistics of tenants whose memories now have more words.
 CREATE TEMPORARY TABLE split_tenants ON COMMIT DROP AS
     SELECT DISTINCT tenant
     FROM memories

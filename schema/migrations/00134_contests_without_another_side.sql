@@ -31,6 +31,10 @@ CREATE TEMPORARY TABLE contest_ended ON COMMIT DROP AS
     WHERE NOT EXISTS (
             SELECT FROM contest_edge x JOIN contest_side o ON o.tenant = x.tenant AND o.id = x.other
             WHERE x.tenant = s.tenant AND x.id = s.id)
+        -- A relation with a memory that is live was not made by a contest that ended.
+        AND NOT EXISTS (
+            SELECT FROM contest_edge x JOIN memories o ON o.tenant = x.tenant AND o.id = x.other AND o.live
+            WHERE x.tenant = s.tenant AND x.id = s.id)
         AND (e.other IS NOT NULL OR EXISTS (
             SELECT FROM memory_history h
             WHERE h.tenant = s.tenant AND h.memory_id = s.id

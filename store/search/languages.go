@@ -4,11 +4,14 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/mneme/mneme/memory/english"
 	"github.com/mneme/mneme/memory/language"
 	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/store/pg"
@@ -123,6 +126,32 @@ func (s *Search) readTexts(ctx context.Context, tenant string, texts []string, d
 // englishKept is how long a tenant is taken to have memories in English only. For so long the first memory in another
 // language may not be found by the words of a question that seems to be in English.
 const englishKept = 10 * time.Second
+
+// inEither returns the lexemes of a text in English and in its own language. Of those in one only, a lexeme that no
+// memory has is left out: it is the wrong reading.
+func inEither(english, own []rank.Lexeme) []rank.Lexeme {
+	var out []rank.Lexeme
+	for _, l := range own {
+		if l.Docs > 0 || slices.Contains(english, l) {
+			out = append(out, l)
+		}
+	}
+	for _, l := range english {
+		if l.Docs > 0 && !slices.Contains(out, l) {
+			out = append(out, l)
+		}
+	}
+	slices.SortFunc(out, func(a, b rank.Lexeme) int { return cmp.Compare(a.Text, b.Text) })
+	return out
+}
+
+// withoutWholeRuns drops runs of at least three Chinese, Japanese or Korean characters that no memory has: their pairs
+// are searched (mneme_split_words), and the run is no unknown word.
+func withoutWholeRuns(lexemes []rank.Lexeme) []rank.Lexeme {
+	return slices.DeleteFunc(slices.Clone(lexemes), func(l rank.Lexeme) bool {
+		return l.Docs == 0 && utf8.RuneCountInString(l.Text) > 2 && strings.ContainsFunc(l.Text, english.IsIdeograph)
+	})
+}
 
 // englishTexts returns texts that were read in English, as scanTexts does.
 func englishTexts(lexemes [][]rank.Lexeme) []readText {

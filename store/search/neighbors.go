@@ -16,7 +16,6 @@ import (
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/normalize"
-	"github.com/mneme/mneme/memory/parsed"
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/schema"
@@ -66,7 +65,6 @@ func (s *Search) Neighbors(ctx context.Context, owner schema.Principal, queries 
 		return nil, fmt.Errorf("find neighbours: %w", err)
 	}
 	out := make([][]memory.Neighbor, len(queries))
-	parsed.Expire(time.Now())
 	for i := range queries {
 		out[i] = proposals.Offer(queries[i].Fact, search.ranked(i))
 	}

@@ -59,14 +59,14 @@ func (s *Search) Analyse(ctx context.Context, tenant string, w Wording) (Questio
 	q.busy = q.isLarge() && s.busyByWords.search(tenant)
 	q.query, q.expansion, q.vocabulary = found[0].english(), found[2].english(), known
 	asked := found[0]
-	q.keywords = q.query
+	q.keywords = withoutWholeRuns(q.query)
 	if keywords != "" {
 		asked = found[1]
-		q.keywords = asked.english()
+		q.keywords = withoutWholeRuns(asked.english())
 	}
 	q.texts = q.keywords
 	if asked.others > 0 {
-		q.texts = asked.inAllLanguages()
+		q.texts = withoutWholeRuns(asked.inAllLanguages())
 	}
 	if !cached {
 		q.vocabulary = found[3].english()
@@ -152,20 +152,31 @@ func textPlans(ctx context.Context, tx pgx.Tx, tenant string, texts []string, wi
 	return plans, corpus, nil
 }
 
-// textLexemes analyses texts within a transaction, each in its language.
+// textLexemes analyses texts within a transaction: in English, and in their own language if it is another. Memories from
+// before languages were recognised are indexed in English.
 func textLexemes(ctx context.Context, tx pgx.Tx, tenant string, texts []string) ([][]rank.Lexeme, rank.Corpus, error) {
 	var corpus rank.Corpus
-	languages := make([]string, len(texts))
+	read, languages := slices.Clone(texts), slices.Repeat([]string{language.English}, len(texts))
+	var of []int // the texts that are read again, in their own language
 	for i, text := range texts {
-		languages[i] = language.Of(text)
+		if own := language.Of(text); own != language.English {
+			read, languages, of = append(read, text), append(languages, own), append(of, i)
+		}
 	}
-	rows, err := tx.Query(ctx, lexemesSQL, pg.Args{"tenant": tenant, "texts": texts, "languages": languages})
+	rows, err := tx.Query(ctx, lexemesSQL, pg.Args{"tenant": tenant, "texts": read, "languages": languages})
 	if err != nil {
 		return nil, corpus, err
 	}
-	lexemes, err := scanLexemes(rows, len(texts))
+	lexemes, err := scanLexemes(rows, len(read))
 	if err != nil {
 		return nil, corpus, err
+	}
+	for n, i := range of {
+		lexemes[i] = inEither(lexemes[i], lexemes[len(texts)+n])
+	}
+	lexemes = lexemes[:len(texts)]
+	for i := range lexemes {
+		lexemes[i] = withoutWholeRuns(lexemes[i])
 	}
 	err = tx.QueryRow(ctx, corpusSQL, tenant).Scan(&corpus.Docs, &corpus.Lexemes)
 	return lexemes, corpus, err

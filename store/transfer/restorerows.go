@@ -45,7 +45,7 @@ func (r *restoring) insert(ctx context.Context, table string, rows []map[string]
 		for _, name := range slices.Sorted(maps.Keys(row)) {
 			if !slices.Contains(known.All, name) {
 				return nil, &schema.ValidationError{Fields: []schema.FieldError{{Field: partOf[table] + "." + name,
-					Problem: "is not known: the file is of a newer version, or the name is wrong"}}}
+					Problem: "is not known: the file is from a newer version, or the name is wrong"}}}
 			}
 		}
 	}

@@ -383,13 +383,13 @@ func (s *VectorIndex) OutboxLag(ctx context.Context) (schema.IndexLag, error) {
 // Backlog is what is still to be written to the index for a tenant. Parked changes do not count.
 type Backlog struct {
 	Pending int64 `json:"pending"` // memories with a change
-	Next    int64 `json:"next"`    // the position of the first change that was not tried; 0: none
+	Next    int64 `json:"next"`    // the position of the first change, tried or not; 0: none
 }
 
-// Moved reports whether changes were written since an earlier backlog: there are fewer, or the oldest ones are gone.
+// Moved reports whether changes were written since an earlier backlog: there are fewer, or the first one is gone.
 // Without an earlier one, it is true.
 func (b Backlog) Moved(earlier *Backlog) bool {
-	return earlier == nil || b.Pending < earlier.Pending || b.Next > earlier.Next
+	return earlier == nil || b.Pending < earlier.Pending || earlier.Next > 0 && b.Next > earlier.Next
 }
 
 // Backlog returns what is pending for a tenant.
@@ -398,7 +398,7 @@ func (s *VectorIndex) Backlog(ctx context.Context, tenant string) (Backlog, erro
 	var b Backlog
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `
-			SELECT count(DISTINCT memory_id), coalesce(min(seq) FILTER (WHERE attempts = 0), 0)
+			SELECT count(DISTINCT memory_id), coalesce(min(seq), 0)
 			FROM index_outbox
 			WHERE tenant = $1 AND parked_at IS NULL`, tenant).Scan(&b.Pending, &b.Next)
 	})

@@ -35,8 +35,9 @@ const (
 	// on recall constants, "jobs").
 	MaxJobAttempts = 3
 
-	// MaxDecideRounds is how often a proposal is decided because the memories that it was based on have changed. After
-	// that it waits for review. With a decider that calls no model, only rounds that change no memory count.
+	// MaxDecideRounds is how many times a proposal is decided if the memories that it was based on change. After that it
+	// waits for review. With a decider that calls no model, only rounds in a row that change no memory count: the
+	// activity and the workflow each count their own.
 	MaxDecideRounds = 6
 
 	// PhaseRange is how many candidates one activity takes. It is large enough for few events in history per memory,

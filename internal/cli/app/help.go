@@ -127,7 +127,10 @@ func Group(cmd *cobra.Command) *cobra.Command {
 // letter.
 func noCommand(cmd *cobra.Command, name string) error {
 	hint := "; see `" + cmd.CommandPath() + " --help`"
-	near := cmd.SuggestionsFor(name)
+	var near []string
+	if name != "" {
+		near = cmd.SuggestionsFor(name)
+	}
 	if alike := slices.DeleteFunc(slices.Clone(near), func(s string) bool { return s[:1] != name[:1] }); len(alike) > 0 {
 		near = alike
 	}

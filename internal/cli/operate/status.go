@@ -155,7 +155,7 @@ func checkTemporal(ctx context.Context, a *app.App, s *SystemStatus) error {
 }
 
 func (s SystemStatus) text(t *app.Text) {
-	postgres := unless("does not answer", s.Postgres.Error)
+	postgres := withMeaning("does not answer", s.Postgres.Error)
 	switch p := s.Postgres; {
 	case p.Denied:
 		postgres = "refuses the connection: " + p.Error
@@ -166,7 +166,7 @@ func (s SystemStatus) text(t *app.Text) {
 	case p.Reachable:
 		postgres = fmt.Sprintf("up, but at version %d of %d: run `mneme migrate up`", p.Version, p.Latest)
 	}
-	temporal := unless("does not answer", s.Temporal.Error)
+	temporal := withMeaning("does not answer", s.Temporal.Error)
 	if s.Temporal.Reachable {
 		temporal = "up (namespace " + s.Temporal.Namespace + ")"
 	}
@@ -199,8 +199,8 @@ func (s SystemStatus) text(t *app.Text) {
 	)
 }
 
-// unless returns what an error means, and the error if it does not say so itself.
-func unless(meaning, problem string) string {
+// withMeaning returns what an error means, and the error if it does not say so itself.
+func withMeaning(meaning, problem string) string {
 	if strings.Contains(problem, meaning) {
 		return problem
 	}
