@@ -82,6 +82,16 @@ func TestForgetQueryMustIncludeAWord(t *testing.T) {
 	require.Equal(t, 0, w.count("forget_runs", "total < 0"))
 }
 
+// Full text has pairs of characters, but a forget run must find the whole name, and only it.
+func TestForgetFindsAWholeChineseName(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	named := w.memory("張小明 lives in Porto")
+	w.memory("張小龍 lives in Porto")
+	require.Equal(t, []uuid.UUID{named},
+		w.chosen(w.selects(w.forgets(schema.ForgetForce, schema.Selector{Query: "張小明"}))))
+}
+
 // A confirmed run continues where it stopped when its workflow is run again.
 func TestSelectForgetReturnsTheStateOfTheRun(t *testing.T) {
 	t.Parallel()

@@ -57,8 +57,8 @@ type Restated struct {
 // from it.
 const RelationRestates = "restates"
 
-// RelationDetails leads from a fact that says more about a value to the memory that makes the claim: "Ana lives in Porto
-// near the river" to "Ana lives in Porto". A change of one changes the other.
+// RelationDetails leads from a fact that says more about a value to the memory that makes the claim: "Ana lives in
+// Porto near the river" to "Ana lives in Porto". A change of one changes the other.
 const RelationDetails = "details"
 
 // MaxSources is the greatest number of sources of a record. A further memory with its statement gets RelationRestates,
