@@ -19,7 +19,8 @@ var functionWords = func() map[string][]string {
 		English: `the a an and or but if of to in on at by for with from into about as is are was were be been
 			am has have had do does did will would can could should i you he she it we they me him her us them my
 			your his its our their this that these those not no so what when where who which why how there here also
-			than then just all any some more most very now`,
+			than then just all any some more most very now
+			come son die hat war per sans sin van door over tot pour once non sole due dove era den ai et`,
 		"de": `der die das den dem des ein eine einen einem einer eines und oder aber ich du er sie es wir
 			ihr mich dich sich uns euch mir dir ihm ihnen mein meine meinen meinem meiner dein deine sein seine ihre
 			ihren unser unsere ist sind war waren bin bist hat habe haben hatte wird werden wurde wurden kann nicht
@@ -75,12 +76,15 @@ func Content(text string) string {
 }
 
 // Of returns the language of a text: "de", "fr", "es", "it", "pt" or "nl" if it has at least two function words of that
-// language, and more than of any other. Otherwise it returns English.
+// language, more than of any other, and more than twice as many as of English. Otherwise it returns English.
 func Of(text string) string {
 	counts := map[string]int{}
 	for w := range strings.FieldsFuncSeq(strings.ToLower(norm.NFC.String(text)), func(r rune) bool {
 		return !unicode.IsLetter(r)
 	}) {
+		if len(w) == 1 {
+			continue // of "it's" or "e-mail"
+		}
 		for _, language := range functionWords[w] {
 			counts[language]++
 		}
@@ -94,7 +98,7 @@ func Of(text string) string {
 			tie = true
 		}
 	}
-	if tie || best == English {
+	if tie || best == English || most <= 2*counts[English] { // English has some of these words, too
 		return English
 	}
 	return best

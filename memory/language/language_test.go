@@ -16,7 +16,7 @@ func TestOf(t *testing.T) {
 		"Les réunions de l'équipe ont lieu le jeudi.":                "fr",
 		"Vivo en Valencia con mi hermana.":                           "es",
 		"La reunión del presupuesto es el martes a las diez.":        "es",
-		"Migramos la base de datos de MySQL a PostgreSQL.":           "es",
+		"Migramos la base de datos a PostgreSQL el lunes.":           "es",
 		"Abito a Torino con la mia famiglia e il cane.":              "it",
 		"Le fatture sono pagate dalla banca entro la fine del mese.": "it",
 		"Eu moro em Lisboa com a minha irmã.":                        "pt",
@@ -49,5 +49,18 @@ func TestContent(t *testing.T) {
 		"¿Quién es?":                            "",
 	} {
 		require.Equal(t, want, Content(text), text)
+	}
+}
+
+// English texts with a few words that are function words elsewhere stay English.
+func TestOfEnglish(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"Feels like a dream come true!", "James's week's been good.", "Art's allowed Caroline to explore Caroline's art",
+		"Can't imagine John's life without it, it's John's passion.", "- **Day 2**: Buy non-perishable items in bulk.",
+		"- **Format:** Available in print, e-book.", "New Time: 4 PM ET on March 29", "Draft section on AI improvements",
+		"Los Angeles and La Paz", "The goal is met",
+	} {
+		require.Equal(t, English, Of(text), text)
 	}
 }
