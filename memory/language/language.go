@@ -20,7 +20,7 @@ var functionWords = func() map[string][]string {
 			am has have had do does did will would can could should i you he she it we they me him her us them my
 			your his its our their this that these those not no so what when where who which why how there here also
 			than then just all any some more most very now
-			come son die hat war per sans sin van door over tot pour once non sole due dove era den ai et`,
+			come son hat war per sans sin van door over tot pour once non sole due dove era den ai et`,
 		"de": `der die das den dem des ein eine einen einem einer eines und oder aber ich du er sie es wir
 			ihr mich dich sich uns euch mir dir ihm ihnen mein meine meinen meinem meiner dein deine sein seine ihre
 			ihren unser unsere ist sind war waren bin bist hat habe haben hatte wird werden wurde wurden kann nicht
