@@ -143,8 +143,11 @@ func TestAStatementIsTrueAgain(t *testing.T) {
 	back := told(t, o, day.AddDate(0, 2, 0), "I live in Porto.", nil)
 	require.Equal(t, []any{schema.ActionUpdate, schema.ProposalApplied, lima.MemoryID},
 		[]any{back.Action, back.State, back.TargetID})
-	again := told(t, o, day.AddDate(0, 3, 0), "I live in Porto.", nil)
-	require.Equal(t, schema.ProposalSkipped, again.State)
+	once := day.AddDate(0, 3, 0)
+	_, again := h.Ingest(t, schema.IngestRequest{Principal: o.p, Candidates: []schema.Candidate{
+		{Content: "I live in Porto.", Speaker: "Maya", SourceKind: schema.SourceUserInput, OccurredAt: &once},
+		{Content: "I live in Lima now.", Speaker: "Maya", SourceKind: schema.SourceUserInput}}})
+	require.Equal(t, schema.WriteCounts{}, again.Written, "Porto is current, and Lima may be an old transcript")
 	_, now := recallBy(t, h, schema.RecallRequest{Principal: o.p, Query: "where does Maya live?"})
 	require.Equal(t, "Maya lives in Porto.", now.Results[0].Content)
 	require.Equal(t, schema.CurrentnessCurrent, now.Results[0].Currentness)

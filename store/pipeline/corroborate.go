@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -179,25 +181,142 @@ func (w *writing) restate(m commit.MemoryRow, t newRelation) (commit.MemoryRow, 
 	return m, nil
 }
 
-// outdated returns those of the memories from which a fact was extracted that has been replaced or retracted since.
-// Their text is processed when it is said again, because it may be true again: "I live in Porto."
-func (st *staging) outdated(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]bool, error) {
-	var known []uuid.UUID
-	for _, id := range ids {
-		if !slices.ContainsFunc(st.items, func(it stagedItem) bool { return it.id == id }) {
-			known = append(known, id)
-		}
-	}
-	if len(known) == 0 {
-		return nil, nil
-	}
-	return st.IdSet(ctx, `
-		SELECT DISTINCT l.target_id
+// change is what is known about the facts of a stored text that were replaced or retracted since.
+type change struct {
+	Source uuid.UUID   // the memory of the text
+	Until  time.Time   // when the last statement about these facts was made
+	Others []uuid.UUID // the sources of the facts that came after them
+}
+
+// changesSQL finds the changed facts of the sources, and the facts that replaced them, one after the other. It leaves
+// out a source
+//   - whose facts are current again,
+//   - of which a fact was changed by anything but a statement: a correction by a person or an agent stays,
+//   - that was processed after the last change, or is being processed: a memory has one open job.
+var changesSQL = `
+	WITH RECURSIVE fact AS (
+		SELECT l.target_id AS source, m.id, m.status, m.live, m.superseded_by, m.occurred_at
 		FROM memory_links l
-			JOIN memories m ON m.tenant = l.tenant AND m.id = l.source_id
-		WHERE l.tenant = $1
-			AND l.target_id = ANY($2)
+			CROSS JOIN ` + pg.ByKey("m", "@tenant", "l.source_id") + `
+		WHERE l.tenant = @tenant
+			AND l.target_id = ANY(@ids)
 			AND l.predicate = 'derived_from'
 			AND m.type = 'semantic'
-			AND m.status IN ('superseded', 'retracted')`, st.Tenant, known)
+			AND m.status IN ('superseded', 'retracted')
+		UNION
+		SELECT f.source, m.id, m.status, m.live, m.superseded_by, m.occurred_at
+		FROM fact f
+			CROSS JOIN ` + pg.ByKey("m", "@tenant", "f.superseded_by") + `
+	), told AS MATERIALIZED (
+		SELECT f.*, h.changed_by, h.created_at AS changed_at, s.sources
+		FROM fact f
+			LEFT JOIN LATERAL (
+				SELECT h.changed_by, h.created_at
+				FROM memory_history h
+				WHERE h.tenant = @tenant
+					AND h.memory_id = f.id
+					AND h.action IN ('revise', 'fork', 'merge', 'retract', 'resolve')
+				ORDER BY h.seq DESC
+				LIMIT 1) h ON f.status IN ('superseded', 'retracted'),
+			LATERAL (
+				SELECT coalesce(array_agg(l.target_id), '{}') AS sources
+				FROM memory_links l
+				WHERE l.tenant = @tenant AND l.source_id = f.id AND l.predicate = 'derived_from') s
+	), source AS MATERIALIZED (
+		SELECT t.source,
+			greatest(max(t.occurred_at), max(t.changed_at) FILTER (WHERE t.status = 'retracted')) AS until,
+			ARRAY(
+				SELECT DISTINCT o
+				FROM told x, unnest(x.sources) o
+				WHERE x.source = t.source AND o <> t.source) AS others
+		FROM told t
+		GROUP BY t.source
+		HAVING bool_or(t.superseded_by IS NULL AND NOT (t.live AND t.source = ANY(t.sources)))
+			AND coalesce(bool_and(t.changed_by IS NOT DISTINCT FROM @pipeline)
+				FILTER (WHERE t.status IN ('superseded', 'retracted')), false)
+	), said AS (
+		SELECT s.source, s.others, greatest(s.until, (
+			SELECT max(c.occurred_at)
+			FROM memory_candidates c
+			WHERE c.tenant = @tenant AND c.memory_id = ANY(s.others))) AS until
+		FROM source s
+	)
+	SELECT source, until, others
+	FROM said s
+	WHERE NOT EXISTS (
+			SELECT
+			FROM memory_candidates c
+			WHERE c.tenant = @tenant
+				AND c.memory_id = s.source
+				AND c.state IN ('staged', 'done')
+				AND c.occurred_at > s.until)
+		AND NOT EXISTS (
+			SELECT
+			FROM jobs j
+			WHERE j.tenant = @tenant
+				AND j.kind = @kind
+				AND j.memory_id = s.source
+				AND j.state IN ('pending', 'leased', 'failed'))`
+
+// stageAgain stages duplicates whose text may be true again: "I live in Porto." after "I live in Lima now.". Their
+// facts were replaced or retracted, and they say when they were said: after the last statement about these facts, those
+// of this batch included. Without a time, they may come from a transcript that is sent again.
+func (st *staging) stageAgain(ctx context.Context) error {
+	latest := map[uuid.UUID]int{} // by memory
+	for i, it := range st.items {
+		if it.state != stateDuplicate || it.replayed || it.candidate.OccurredAt == nil {
+			continue
+		}
+		k, ok := latest[it.memoryID]
+		if !ok || it.candidate.OccurredAt.After(*st.items[k].candidate.OccurredAt) {
+			latest[it.memoryID] = i
+		}
+	}
+	for _, it := range st.items {
+		delete(latest, it.id) // the batch stores this memory
+	}
+	again, err := st.changes(ctx, latest)
+	if err != nil || len(again) == 0 {
+		return err
+	}
+	// Two requests with the same text run one after the other, so that the second sees the job of the first.
+	keys := make([]string, 0, len(again))
+	for id := range again {
+		keys = append(keys, "again/"+id.String())
+	}
+	if err := st.LockOperations(ctx, keys); err != nil {
+		return err
+	}
+	if again, err = st.changes(ctx, again); err != nil {
+		return err
+	}
+	for id, i := range again {
+		it := &st.items[i]
+		it.state = stateStaged
+		st.History(commit.HistoryRow{MemoryID: id, Event: schema.EventNone,
+			By:       "agent:" + st.in.Request.Principal.Agent,
+			Reason:   "said again after a fact from it was replaced or retracted: its facts are decided again",
+			Metadata: map[string]any{"batch_id": st.batchID, "candidate_id": it.id}})
+	}
+	return nil
+}
+
+// changes returns those of the items, by memory, that were said after the last change of their facts.
+func (st *staging) changes(ctx context.Context, items map[uuid.UUID]int) (map[uuid.UUID]int, error) {
+	if len(items) == 0 {
+		return nil, nil
+	}
+	found, err := commit.Rows[change](ctx, st.Tx, changesSQL, pg.Args{"tenant": st.Tenant, "kind": kindIngest,
+		"pipeline": actorPipeline, "ids": slices.Collect(maps.Keys(items))})
+	out := map[uuid.UUID]int{}
+	for _, c := range found {
+		at := *st.items[items[c.Source]].candidate.OccurredAt
+		overtaken := slices.ContainsFunc(st.items, func(it stagedItem) bool {
+			return slices.Contains(c.Others, it.memoryID) && !occurredAt(&it.candidate, st.Now).Before(at)
+		})
+		if at.After(c.Until) && !overtaken {
+			out[c.Source] = items[c.Source]
+		}
+	}
+	return out, err
 }

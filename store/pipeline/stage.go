@@ -270,21 +270,10 @@ func (st *staging) settleDuplicates(ctx context.Context, shadow bool) error {
 		if err != nil {
 			return err
 		}
-		outdated, err := st.outdated(ctx, ids)
-		if err != nil {
-			return err
-		}
 		for n, i := range at {
 			st.settle(i, ids[n])
-			if it := &st.items[i]; it.state == stateDuplicate && outdated[ids[n]] {
-				it.state = stateStaged
-				st.History(commit.HistoryRow{MemoryID: ids[n], Event: schema.EventNone,
-					By:       "agent:" + st.in.Request.Principal.Agent,
-					Reason:   "said again after a fact from it was replaced: its facts are decided again",
-					Metadata: map[string]any{"batch_id": st.batchID, "candidate_id": it.id}})
-			}
 		}
-		return nil
+		return st.stageAgain(ctx)
 	}
 	for n, i := range at {
 		id, err := st.HoldLiveByHash(ctx, commit.DedupOf(&rows[n]))
