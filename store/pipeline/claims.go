@@ -162,8 +162,8 @@ func (w *writing) addDetail(p *pendingProposal, add *commit.NewMemory, holders [
 }
 
 // details returns the memories of the batch's owner that say more about the value of the target and of the memories
-// that say the same, or that these say more about. A retraction takes back only what says more than the target: "Ana
-// does not live in Porto near the river" may leave her in Porto.
+// that say the same, or that these say more about. A retraction takes back only what says more than the target: it is
+// not true that Ana lives in Porto near the river, but she may live in Porto.
 func (w *writing) details(ctx context.Context, p *pendingProposal) ([]uuid.UUID, error) {
 	ids, retracts := []uuid.UUID{*p.TargetID}, p.Proposal.Change == memory.ChangeRetract
 	if !retracts {
