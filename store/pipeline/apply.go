@@ -158,15 +158,29 @@ func (w *writing) succeed(ctx context.Context, id uuid.UUID, p *pendingProposal,
 // applyUpdate supersedes the target, which is kept and marked as superseded. The new memory points to it.
 func (w *writing) applyUpdate(ctx context.Context, p *pendingProposal, v proposals.Verdict) error {
 	target := *p.TargetID
-	if proposals.SourceStates(p.Fact, w.known[p.ParentID].neighbor) { // the source is the successor
-		if v.Change == memory.ChangeContest {
-			return w.contestSource(ctx, p, v)
-		}
+	stated := proposals.SourceStates(p.Fact, w.known[p.ParentID].neighbor)
+	switch {
+	case v.Change != memory.ChangeContest:
+	case stated:
+		return w.contestSource(ctx, p, v)
+	default:
+		return w.applyContest(ctx, p, v)
+	}
+	also, kept, err := w.alsoSaid(ctx, p)
+	if err != nil {
+		return err
+	}
+	if len(kept) > 0 { // a memory with the old value would stay current
+		w.settle(p, proposals.Verdict{State: schema.ProposalBlocked, Reason: proposals.ReasonActiveFactExists,
+			ReviewNeeded: true, ContradictionRisk: true}, &kept[0])
+		return nil
+	}
+	if stated { // the source is the successor
 		successor := commit.NewMemory{ID: p.ParentID}
 		if err := w.supersede(ctx, target, p, v, &successor); err != nil {
 			return err
 		}
-		if err := w.supersedeAlso(ctx, p, v, &successor); err != nil {
+		if err := w.supersedeAlso(ctx, p, v, &successor, also); err != nil {
 			return err
 		}
 		for _, old := range append([]uuid.UUID{target}, supersededBy(&successor)...) {
@@ -183,13 +197,6 @@ func (w *writing) applyUpdate(ctx context.Context, p *pendingProposal, v proposa
 		w.counts.Updated++
 		return nil
 	}
-	if v.Change == memory.ChangeContest {
-		return w.applyContest(ctx, p, v)
-	}
-	also, err := w.alsoSaid(ctx, p)
-	if err != nil {
-		return err
-	}
 	add := w.factMemory(p, &target)
 	settled, err := w.settleConflict(ctx, p, v, &add, also)
 	if err != nil || settled {
@@ -198,7 +205,7 @@ func (w *writing) applyUpdate(ctx context.Context, p *pendingProposal, v proposa
 	if err := w.supersede(ctx, target, p, v, &add); err != nil {
 		return err
 	}
-	if err := w.supersedeAlso(ctx, p, v, &add); err != nil {
+	if err := w.supersedeAlso(ctx, p, v, &add, also); err != nil {
 		return err
 	}
 	w.add(p, add)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/mneme/mneme/memory/normalize"
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/memory/revision"
 	"github.com/mneme/mneme/schema"
@@ -62,13 +63,9 @@ func (w *writing) contest(ctx context.Context, id uuid.UUID, p *pendingProposal,
 	return nil
 }
 
-// supersedeAlso supersedes the other memories that say the same as the target.
-func (w *writing) supersedeAlso(ctx context.Context, p *pendingProposal, v proposals.Verdict,
-	add *commit.NewMemory) error {
-	also, err := w.alsoSaid(ctx, p)
-	if err != nil {
-		return err
-	}
+// supersedeAlso supersedes the other memories that alsoSaid has found.
+func (w *writing) supersedeAlso(ctx context.Context, p *pendingProposal, v proposals.Verdict, add *commit.NewMemory,
+	also []uuid.UUID) error {
 	for _, id := range also {
 		if err := w.supersede(ctx, id, p, v, add); err != nil {
 			return err
@@ -80,15 +77,16 @@ func (w *writing) supersedeAlso(ctx context.Context, p *pendingProposal, v propo
 }
 
 // alsoSaid returns the other memories that say the same as the target, and earlier ones that say more about its value.
-// They are locked. Those that are pinned or no longer live are left out: recall marks these as outdated. A review has
-// not locked them before.
-func (w *writing) alsoSaid(ctx context.Context, p *pendingProposal) ([]uuid.UUID, error) {
-	details, err := w.details(ctx, append([]uuid.UUID{*p.TargetID}, p.Also...))
+// They are locked. Those that are pinned or no longer live are left out: recall marks these as outdated. A memory that
+// says more is also left out if it says the fact itself, and if the fact may not replace it: those are returned as
+// kept. A review has not locked the memories before, and a person may replace all of them.
+func (w *writing) alsoSaid(ctx context.Context, p *pendingProposal) (also, kept []uuid.UUID, err error) {
+	details, err := w.details(ctx, p)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	all := append(slices.Clone(p.Also), details...)
-	var unlocked, out []uuid.UUID
+	var unlocked []uuid.UUID
 	for _, id := range all {
 		if _, known := w.known[id]; !known {
 			unlocked = append(unlocked, id)
@@ -96,23 +94,34 @@ func (w *writing) alsoSaid(ctx context.Context, p *pendingProposal) ([]uuid.UUID
 	}
 	if len(unlocked) > 0 {
 		if err := w.lockRows(ctx, unlocked, "UPDATE"); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
+	text := normalize.Normalize(p.Fact.Content)
 	for i, id := range all {
-		was := w.known[id]
-		later := i >= len(p.Also) && was.neighbor.OccurredAt.After(p.OccurredAt)
-		if was.live && !was.neighbor.Pinned && !later && id != *p.TargetID && !slices.Contains(out, id) {
-			out = append(out, id)
+		was, more := w.known[id], i >= len(p.Also)
+		if more && (was.neighbor.OccurredAt.After(p.OccurredAt) || was.neighbor.Says(text)) {
+			continue
+		}
+		if was.live && !was.neighbor.Pinned && id != *p.TargetID && !slices.Contains(also, id) {
+			also = append(also, id)
 		}
 	}
-	return out, nil
+	if w.review != nil {
+		return also, nil, nil
+	}
+	kept, err = w.kept(ctx, p, slices.DeleteFunc(details, func(id uuid.UUID) bool {
+		return slices.Contains(p.Also, id) || !slices.Contains(also, id)
+	}))
+	also = slices.DeleteFunc(also, func(id uuid.UUID) bool { return slices.Contains(kept, id) })
+	return also, kept, err
 }
 
-// applyRetract retracts the target, and the memories that say the same, without a replacement.
+// applyRetract retracts the target, the memories that say the same, and those that say more about the target's value,
+// without a replacement.
 func (w *writing) applyRetract(ctx context.Context, p *pendingProposal, v proposals.Verdict) error {
 	target := *p.TargetID
-	also, err := w.alsoSaid(ctx, p)
+	also, _, err := w.alsoSaid(ctx, p)
 	if err != nil {
 		return err
 	}

@@ -147,33 +147,60 @@ type claimed struct {
 // sameObject reports whether two objects are equal, in any case.
 func sameObject(a, b string) bool { return revision.SameObject(strings.ToLower(a), strings.ToLower(b)) }
 
-// addDetail makes a new memory that does not make the functional claim of its fact, because the holders make it.
+// addDetail makes a new memory that does not make the functional claim of its fact, because the holders make it. It is
+// linked only to those that the owner may change.
 func (w *writing) addDetail(p *pendingProposal, add *commit.NewMemory, holders []claimHolder) {
 	p.Fact.Claim.Functional = false
 	*add = w.factMemory(p, nil)
 	for _, h := range holders {
+		if !h.Ours {
+			continue
+		}
 		add.Relations = append(add.Relations, commit.Relation{Predicate: proposals.RelationDetails, Target: h.ID,
 			Weight: 1, Reason: "says more about the same value"})
 	}
 }
 
-// details returns the memories that say more about the values of these memories, or that these say more about.
-func (w *writing) details(ctx context.Context, ids []uuid.UUID) ([]uuid.UUID, error) {
+// details returns the memories of the batch's owner that say more about the value of the target and of the memories
+// that say the same, or that these say more about. A retraction takes back only what says more than the target: it is
+// not true that Ana lives in Porto near the river, but she may live in Porto.
+func (w *writing) details(ctx context.Context, p *pendingProposal) ([]uuid.UUID, error) {
+	ids, retracts := []uuid.UUID{*p.TargetID}, p.Proposal.Change == memory.ChangeRetract
+	if !retracts {
+		ids = append(ids, p.Also...)
+	}
 	rows, err := commit.Rows[struct{ ID uuid.UUID }](ctx, w.Tx, `
 		WITH held AS MATERIALIZED (
 			SELECT target_id AS id
 			FROM memory_links
-			WHERE tenant = @tenant AND source_id = ANY(@ids) AND predicate = @details
+			WHERE tenant = @tenant AND source_id = ANY(@ids) AND predicate = @details AND NOT @retracts
+		), found AS MATERIALIZED (
+			SELECT id
+			FROM held
+			UNION
+			SELECT source_id
+			FROM memory_links
+			WHERE tenant = @tenant
+				AND target_id = ANY(ARRAY(SELECT id FROM held) || @ids::uuid[])
+				AND predicate = @details
 		)
 		SELECT id
-		FROM held
-		UNION
-		SELECT source_id
-		FROM memory_links
+		FROM memories
 		WHERE tenant = @tenant
-			AND target_id = ANY(ARRAY(SELECT id FROM held) || @ids::uuid[])
-			AND predicate = @details`,
-		pg.Args{"tenant": w.Tenant, "ids": ids, "details": proposals.RelationDetails})
+			AND id = ANY(ARRAY(SELECT id FROM found))
+			AND agent_id = @agent
+			AND project = @project
+			AND scope = @scope
+		ORDER BY id`,
+		pg.Args{
+			"tenant":   w.Tenant,
+			"ids":      ids,
+			"details":  proposals.RelationDetails,
+			"retracts": retracts,
+			"agent":    w.batch.Owner.Agent,
+			"project":  w.batch.Owner.Project,
+			"scope":    w.batch.Owner.Scope,
+		})
 	out := make([]uuid.UUID, len(rows))
 	for i, row := range rows {
 		out[i] = row.ID

@@ -316,10 +316,11 @@ func (w *writing) evaluate(ctx context.Context, p *pendingProposal) error {
 	var target *memory.Neighbor
 	if p.TargetID != nil {
 		n := w.known[*p.TargetID].neighbor
-		var err error
-		if n.Kept, err = w.targetIsKept(ctx, p); err != nil {
+		kept, err := w.kept(ctx, p, []uuid.UUID{*p.TargetID})
+		if err != nil {
 			return err
 		}
+		n.Kept = len(kept) > 0
 		target = &n
 	}
 	verdict := proposals.EvaluateWrite(w.batch.Policy, p.Fact, p.Proposal, target)
@@ -341,21 +342,26 @@ func (w *writing) evaluate(ctx context.Context, p *pendingProposal) error {
 	return w.apply(ctx, p, verdict)
 }
 
-// targetIsKept reports whether the fact may not replace the target of an update or a delete.
-func (w *writing) targetIsKept(ctx context.Context, p *pendingProposal) (bool, error) {
-	target := w.known[*p.TargetID].standing
-	if !proposals.MayKeep(p.Proposal, target.Type) {
-		return false, nil
+// kept returns those of some memories that an update or a delete because of the fact may not replace.
+func (w *writing) kept(ctx context.Context, p *pendingProposal, ids []uuid.UUID) ([]uuid.UUID, error) {
+	ids = slices.DeleteFunc(ids, func(id uuid.UUID) bool {
+		return !proposals.MayKeep(p.Proposal, w.known[id].standing.Type)
+	})
+	if len(ids) == 0 {
+		return nil, nil
 	}
-	sources, err := w.CountSources(ctx, []uuid.UUID{*p.TargetID})
+	sources, err := w.CountSources(ctx, ids)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	target.Sources = sources[*p.TargetID]
 	add := w.factMemory(p, nil)
 	fact := add.Standing()
 	fact.Sources = len(p.Refs) + 1 // the references of its source, plus the source itself
-	return proposals.KeepsTarget(p.Proposal, target, fact), nil
+	return slices.DeleteFunc(ids, func(id uuid.UUID) bool {
+		target := w.known[id].standing
+		target.Sources = sources[id]
+		return !proposals.KeepsTarget(p.Proposal, target, fact)
+	}), nil
 }
 
 // apply carries out a proposal. Inserts are left to insertAdds.
