@@ -12,7 +12,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-const inPorto, inLima = "I live in Porto.", "I live in Lima now."
+const saidPorto, inLima = "I live in Porto.", "I live in Lima now."
 
 // on returns a statement that was made on a day of January.
 func on(day int, content string) schema.Candidate {
@@ -37,7 +37,7 @@ func (w *world) taken(c schema.Candidate, i idea) (source, record uuid.UUID) {
 
 func (w *world) taught(day int) (source, porto uuid.UUID) {
 	w.t.Helper()
-	return w.taken(on(day, inPorto), idea{fact: lives("Maya lives in Porto.", "Maya", "Porto"),
+	return w.taken(on(day, saidPorto), idea{fact: lives("Maya lives in Porto.", "Maya", "Porto"),
 		action: schema.ActionAdd})
 }
 
@@ -49,7 +49,7 @@ func (w *world) moved(day int, from uuid.UUID) (source, lima uuid.UUID) {
 
 func (w *world) movedBack(day int, from uuid.UUID) (source, porto uuid.UUID) {
 	w.t.Helper()
-	return w.taken(on(day, inPorto), idea{fact: lives("Maya lives in Porto.", "Maya", "Porto"),
+	return w.taken(on(day, saidPorto), idea{fact: lives("Maya lives in Porto.", "Maya", "Porto"),
 		action: schema.ActionUpdate, target: from, change: memory.ChangeSupersede})
 }
 
@@ -73,11 +73,11 @@ func TestAStatementSaidAgainIsProcessedOncePerChange(t *testing.T) {
 	h := w.history(source)
 	require.Contains(t, h[len(h)-2].Reason, "replaced or retracted")
 
-	w.deduped("the fact is current again", on(4, inPorto))
+	w.deduped("the fact is current again", on(4, saidPorto))
 	_, lima = w.moved(5, back)
 	_, back = w.movedBack(6, lima)
 	require.Equal(t, schema.StatusActive, w.get(back).Status)
-	w.deduped("the fact is current again", on(7, inPorto))
+	w.deduped("the fact is current again", on(7, saidPorto))
 	testkit.CheckInvariants(t, w.owner)
 }
 
@@ -87,11 +87,11 @@ func TestATranscriptSentAgainChangesNothing(t *testing.T) {
 	w := newWorld(t)
 	_, porto := w.taught(1)
 	_, lima := w.moved(2, porto)
-	w.deduped("without times", say(inPorto, inLima)...)
-	w.deduped("without times, in parts", say(inPorto)...)
-	w.deduped("with its times", on(1, inPorto), on(2, inLima))
-	w.deduped("the last statement of the batch is current", on(3, inPorto), on(4, inLima))
-	w.deduped("Lima was said later", on(3, inPorto))
+	w.deduped("without times", say(saidPorto, inLima)...)
+	w.deduped("without times, in parts", say(saidPorto)...)
+	w.deduped("with its times", on(1, saidPorto), on(2, inLima))
+	w.deduped("the last statement of the batch is current", on(3, saidPorto), on(4, inLima))
+	w.deduped("Lima was said later", on(3, saidPorto))
 	_, back := w.movedBack(80, lima) // after the transcripts without times
 	require.Equal(t, back.String(), w.get(lima).SupersededBy)
 	testkit.CheckInvariants(t, w.owner)
@@ -106,9 +106,9 @@ func TestTheCurrentValueOfTheBatchStays(t *testing.T) {
 	const inRome = "I live in Rome now."
 	w.taken(on(3, inRome), idea{fact: lives("Maya lives in Rome now.", "Maya", "Rome"), action: schema.ActionUpdate,
 		target: lima, change: memory.ChangeSupersede})
-	w.deduped("Rome was said later than Lima", on(2, inPorto))
-	w.deduped("Rome is the last statement", on(4, inPorto), on(5, inRome))
-	ack, r := w.stage(on(6, inPorto), on(6, "I like tea."))
+	w.deduped("Rome was said later than Lima", on(2, saidPorto))
+	w.deduped("Rome is the last statement", on(4, saidPorto), on(5, inRome))
+	ack, r := w.stage(on(6, saidPorto), on(6, "I like tea."))
 	require.Empty(t, ack.Deduped)
 	require.Equal(t, 2, w.count("jobs", "batch_id = $1", r.BatchID))
 }
@@ -132,7 +132,7 @@ func TestACorrectedFactIsNotDecidedAgain(t *testing.T) {
 			_, porto := w.taught(1)
 			change(w, porto)
 			late := w.now.Add(time.Hour)
-			w.deduped(name, schema.Candidate{Content: inPorto, OccurredAt: &late})
+			w.deduped(name, schema.Candidate{Content: saidPorto, OccurredAt: &late})
 		})
 	}
 }
@@ -144,7 +144,7 @@ func TestAStatementIsSaidAgainAfterItsRetraction(t *testing.T) {
 	_, porto := w.taught(1)
 	w.taken(on(3, "I no longer live in Porto."), retraction("Maya no longer lives in Porto.", porto))
 	require.Equal(t, schema.StatusRetracted, w.get(porto).Status)
-	w.deduped("the retraction is later", on(2, inPorto))
+	w.deduped("the retraction is later", on(2, saidPorto))
 	_, back := w.taught(80) // a retraction counts from the time at which it was written
 	require.Equal(t, schema.StatusActive, w.get(back).Status)
 	require.NotEqual(t, porto, back)
@@ -156,22 +156,22 @@ func TestAStatementSaidAgainTwiceHasOneJob(t *testing.T) {
 	w := newWorld(t)
 	_, porto := w.taught(1)
 	w.moved(2, porto)
-	_, first := w.stage(on(3, inPorto))
+	_, first := w.stage(on(3, saidPorto))
 	require.Equal(t, 1, w.count("jobs", "batch_id = $1", first.BatchID))
-	w.deduped("the first is not processed yet", on(4, inPorto))
+	w.deduped("the first is not processed yet", on(4, saidPorto))
 	require.NoError(t, w.AdvanceJobs(ctx, first, "done", w.now))
-	w.deduped("the first was processed after the change", on(5, inPorto))
+	w.deduped("the first was processed after the change", on(5, saidPorto))
 
 	w = newWorld(t)
 	source, porto := w.taught(1)
 	w.exec(`UPDATE jobs SET state = 'leased', phase = 'link', finished_at = NULL WHERE memory_id = $1`, source)
 	w.moved(2, porto)
-	w.deduped("its first job is open", on(3, inPorto))
+	w.deduped("its first job is open", on(3, saidPorto))
 
 	w = newWorld(t)
 	_, porto = w.taught(1)
 	w.moved(2, porto)
-	acks := inParallel(t, 4, func(int) (schema.IngestAck, error) { return w.Stage(ctx, w.input(on(3, inPorto))) })
+	acks := inParallel(t, 4, func(int) (schema.IngestAck, error) { return w.Stage(ctx, w.input(on(3, saidPorto))) })
 	staged := 0
 	for _, ack := range acks {
 		staged += 1 - len(ack.Deduped)
