@@ -222,7 +222,7 @@ func TestErasingEpisodesIsCancelled(t *testing.T) {
 			if waiting = a.forgets(enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING); len(waiting) != 1 {
 				return errors.New("not listed yet")
 			}
-			return nil
+			return a.waitsForApproval(waiting[0])
 		})
 		if err == nil {
 			err = a.Temporal.CancelWorkflow(context.Background(), waiting[0], "")
@@ -247,6 +247,20 @@ func TestErasingEpisodesIsCancelled(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, out.Episodes)
 	a.requireErased()
+}
+
+// waitsForApproval returns an error if a run of Forget has not selected its memories. A run that is cancelled before has
+// no receipt.
+func (a *aviary) waitsForApproval(id string) error {
+	d, err := a.Temporal.DescribeWorkflowExecution(context.Background(), id, "")
+	switch {
+	case err != nil:
+		return err
+	case len(d.GetPendingActivities()) > 0,
+		testkit.Rows(a.t, testkit.Owner(a.t, a.DatabaseURL), "forget_runs", "state = 'preview'") == 0:
+		return errors.New("it does not wait for approval yet")
+	}
+	return nil
 }
 
 // ended waits for the end of a run, with any status.
