@@ -84,8 +84,8 @@ func TestAFactContestedAtOnceIsHealed(t *testing.T) {
 	require.Equal(t, schema.StatusActive, w.get(made).Status)
 }
 
-// The migration leaves alone what is contested: by a live memory, by a memory with the same claim, or by the word of
-// whoever put it.
+// The migration leaves alone what is contested: by a live memory, by a memory with the same claim, or because its
+// record was put as contested.
 func TestHealingKeepsContests(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

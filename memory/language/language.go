@@ -3,6 +3,7 @@
 package language
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -48,7 +49,9 @@ var functionWords = func() map[string][]string {
 			waarom hoe welke als omdat dat die dit deze er hier daar nu zeer sinds`,
 	} {
 		for w := range strings.FieldsSeq(words) {
-			out[w] = append(out[w], language)
+			if !slices.Contains(out[w], language) {
+				out[w] = append(out[w], language)
+			}
 		}
 	}
 	return out

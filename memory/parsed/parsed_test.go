@@ -11,7 +11,7 @@ import (
 	"github.com/mneme/mneme/memory/question"
 )
 
-// What is cached equals what is parsed anew, and depends on the speaker.
+// A cached text equals a newly parsed one, and depends on the speaker.
 func TestCachedTextsEqualNewReadings(t *testing.T) {
 	t.Parallel()
 	kept := newCache(16)

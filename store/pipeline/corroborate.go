@@ -191,7 +191,7 @@ type change struct {
 // changesSQL finds the changed facts of the sources, and the facts that replaced them, one after the other. It leaves
 // out a source
 //   - whose facts are current again,
-//   - of which a fact was changed by anything but a statement: a correction by a person or an agent stays,
+//   - with a fact that something else than a statement changed: a correction by a person or an agent stays,
 //   - that was processed after the last change, or is being processed: a memory has one open job.
 var changesSQL = `
 	WITH RECURSIVE fact AS (
