@@ -3,6 +3,7 @@
 package language
 
 import (
+	"iter"
 	"slices"
 	"strings"
 	"unicode"
@@ -82,9 +83,7 @@ func Content(text string) string {
 // language, more than of any other, and more than twice as many as of English. Otherwise it returns English.
 func Of(text string) string {
 	counts := map[string]int{}
-	for w := range strings.FieldsFuncSeq(strings.ToLower(norm.NFC.String(text)), func(r rune) bool {
-		return !unicode.IsLetter(r)
-	}) {
+	for w := range wordsOf(text) {
 		if len(w) == 1 {
 			continue // of "it's" or "e-mail"
 		}
@@ -105,4 +104,9 @@ func Of(text string) string {
 		return English
 	}
 	return best
+}
+
+// wordsOf returns the runs of letters of a text, in lower case.
+func wordsOf(text string) iter.Seq[string] {
+	return strings.FieldsFuncSeq(strings.ToLower(norm.NFC.String(text)), func(r rune) bool { return !unicode.IsLetter(r) })
 }

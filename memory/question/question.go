@@ -9,6 +9,7 @@ import (
 
 	"github.com/mneme/mneme/memory/english"
 	"github.com/mneme/mneme/memory/frame"
+	"github.com/mneme/mneme/memory/language"
 	"github.com/mneme/mneme/memory/lexicon"
 )
 
@@ -147,7 +148,7 @@ func asks(ts []english.Token) bool {
 // and its frequent words are not those of another language.
 func Readable(text string) bool {
 	other := func(r rune) bool { return unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r) }
-	return !strings.ContainsFunc(text, other) && !english.IsForeign(text)
+	return !strings.ContainsFunc(text, other) && !language.IsForeign(text)
 }
 
 // maxClauses is the number of clauses into which a text is split. A text with more is not a question of a person, and

@@ -1,16 +1,11 @@
-package english
+package language
 
-import (
-	"strings"
-	"unicode"
-
-	"golang.org/x/text/unicode/norm"
-)
+import "github.com/mneme/mneme/memory/english"
 
 // Frequent words of other languages with Latin letters that are neither English words nor names, and no abbreviations
 // or parts of host names.
 var (
-	foreignQuestions = Words(
+	foreignQuestions = english.Words(
 		// Spanish, Portuguese, French, Italian
 		`dónde cuándo cuál cuáles quién quiénes qué cómo cuánto cuánta cuántos cuántas onde quando qual quais quem quê
 		quanto quantos où qui quand quel quelle quels quelles pourquoi combien dove quale quali cosa perché quanti`,
@@ -22,7 +17,7 @@ var (
 		`gdzie kiedy który która które kto dlaczego kde kdy který proč hol mikor melyik miért hogyan unde când cine
 		nerede nereye hangi neden nasıl kapan siapa bagaimana`,
 	)
-	foreignWords = Words(
+	foreignWords = english.Words(
 		`soy eres estoy está están tengo tiene tienes nosotros ellos unas por para pero muy sou estou tenho tem meu minha
 		meus minhas seu você ele elas nós eles uma não suis sommes avons ont notre votre nous vous ils elles une
 		cette ces avec pas dans sono siamo abbiamo hanno miei mie tuo tua suo gli della dello degli nella nel che`,
@@ -35,22 +30,20 @@ var (
 )
 
 // shared has English words that are frequent in another language, too.
-var shared = Words("a am an as do has he her in is me on so to was will")
+var shared = english.Words("a am an as do has he her in is me on so to was will")
 
-// IsForeign reports whether a text seems to be in another language with Latin letters: it has a question word or two
+// IsForeign reports whether a text, also a short question, seems to be in any other language with Latin letters: it has a question word or two
 // frequent words of other languages, and more such words than English ones. A shared word counts as half an English
 // one.
 func IsForeign(text string) bool {
 	other, own, words, asks := 0, 0, 0, false
-	for w := range strings.FieldsFuncSeq(strings.ToLower(norm.NFC.String(text)), func(r rune) bool {
-		return !unicode.IsLetter(r)
-	}) {
+	for w := range wordsOf(text) {
 		switch {
 		case shared[w]:
 			own++
 			words++
-		case Articles[w], Possessives[w], Prepositions[w], Conjunctions[w], Pronouns[w], QuestionWords[w],
-			Auxiliaries[w]:
+		case english.Articles[w], english.Possessives[w], english.Prepositions[w], english.Conjunctions[w], english.Pronouns[w], english.QuestionWords[w],
+			english.Auxiliaries[w]:
 			own += 2
 		case foreignQuestions[w]:
 			asks = true
@@ -61,27 +54,4 @@ func IsForeign(text string) bool {
 		}
 	}
 	return other > own && (asks || words >= 2)
-}
-
-// apartFromIdeographs puts a space between Latin words and Chinese, Japanese or Korean text, which is written without:
-// "从MySQL迁移".
-func apartFromIdeographs(s string) string {
-	if strings.IndexFunc(s, IsIdeograph) < 0 {
-		return s
-	}
-	var out strings.Builder
-	var before rune
-	for _, r := range s {
-		if unicode.IsLetter(before) && unicode.IsLetter(r) && IsIdeograph(before) != IsIdeograph(r) {
-			out.WriteByte(' ')
-		}
-		out.WriteRune(r)
-		before = r
-	}
-	return out.String()
-}
-
-// IsIdeograph reports whether a letter is Chinese, Japanese or Korean.
-func IsIdeograph(r rune) bool {
-	return r >= 0x3000 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
 }

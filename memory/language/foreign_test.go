@@ -1,4 +1,4 @@
-package english
+package language
 
 import (
 	"testing"
