@@ -53,6 +53,7 @@ type channelHits struct {
 	hits    []search.Hit
 	weights []float64        // of the text plan's terms; set only by the text channel
 	trust   rank.VectorTrust // in the searched space; set only by the vector channel
+	skipped bool             // the channel was not searched, because it was not needed
 }
 
 // hitsByWords makes a channel from a search that uses the words of the query.
@@ -80,7 +81,7 @@ func hitsAlone(find func(context.Context) ([]search.Hit, error),
 func (q *query) channels() []channel {
 	return slices.DeleteFunc([]channel{
 		{rank.ChannelText, textDeadline, true, q.searchText},
-		{rank.ChannelVector, vectorDeadline + embedDeadline, false, q.searchVector},
+		{rank.ChannelVector, vectorDeadline + embedDeadline, true, q.searchVector},
 		{rank.ChannelHints, hintsDeadline, true, hitsByWords(q.searchHints)},
 		{rank.ChannelClaims, claimsDeadline, true, hitsByWords(q.searchClaims)},
 		{rank.ChannelGraph, graphDeadline, true, hitsByWords(q.searchGraph)},
@@ -95,6 +96,9 @@ type analysis struct {
 	done     chan struct{}
 	question search.Question
 	err      error
+
+	textDone chan struct{} // closed when the text channel has ended, or if it is off
+	textHits int           // memories that it found; 0 if it failed or is off
 }
 
 // analyse prepares the question for the channels and then closes done.
@@ -108,6 +112,21 @@ func (q *query) analyse(ctx context.Context, words *analysis) {
 		Keywords:  cmp.Or(q.req.KeywordQuery, language.Content(q.req.Query)),
 		Expansion: q.expansion(),
 	})
+}
+
+// textSuffices reports whether full text is enough: memories of the tenant contain each word of the query, and full text
+// found at least width memories. It waits for full text only if each word is known.
+func (a *analysis) textSuffices(ctx context.Context, width int) (bool, error) {
+	question, err := a.wait(ctx)
+	if err != nil || !question.AllKnown() {
+		return false, nil // vectors do not need the words
+	}
+	select {
+	case <-a.textDone:
+		return a.textHits >= width, nil
+	case <-ctx.Done():
+		return false, fmt.Errorf("wait for full text: %w", ctx.Err())
+	}
 }
 
 // wait waits for the analysis.
@@ -126,10 +145,11 @@ func (q *query) searchText(ctx context.Context, words *analysis) (channelHits, e
 		return channelHits{}, err
 	}
 	ranking, err := q.Store.RankText(ctx, q.filter, question, q.width())
+	words.textHits = len(ranking.Hits)
 	return channelHits{hits: ranking.Hits, weights: ranking.Weights}, err
 }
 
-func (q *query) searchVector(ctx context.Context, _ *analysis) (channelHits, error) {
+func (q *query) searchVector(ctx context.Context, words *analysis) (channelHits, error) {
 	// If the searched model can change, this query uses one embedder throughout.
 	embedder := q.Embedder
 	if several, ok := embedder.(interface {
@@ -138,6 +158,13 @@ func (q *query) searchVector(ctx context.Context, _ *analysis) (channelHits, err
 		var err error
 		if embedder, err = several.Current(ctx); err != nil {
 			return channelHits{}, fmt.Errorf("embed query: %w", err)
+		}
+	}
+	trust := rank.TrustIn(embedder.Model().Name)
+	// Vectors of words find what full text finds, and misspelt words. They compare the query, and full text the keywords.
+	if trust.Meaning == 0 && q.req.KeywordQuery == "" {
+		if enough, err := words.textSuffices(ctx, q.width()); err != nil || enough {
+			return channelHits{trust: trust, skipped: enough}, err
 		}
 	}
 	embedCtx, cancel := q.within(ctx, embedDeadline)
@@ -151,7 +178,7 @@ func (q *query) searchVector(ctx context.Context, _ *analysis) (channelHits, err
 	ctx, cancelSearch := q.within(ctx, vectorDeadline)
 	defer cancelSearch()
 	hits, err := q.Index.Search(ctx, q.filter, pg.Embedding{Model: embedder.Model(), Vector: asked}, q.width())
-	return channelHits{hits: hits, trust: rank.TrustIn(embedder.Model().Name)}, err
+	return channelHits{hits: hits, trust: trust}, err
 }
 
 // collected is what the channels found together.
@@ -168,7 +195,10 @@ func (q *query) collect(ctx context.Context) collected {
 	channels := q.channels()
 	q.together = q.structured(ctx)
 	found := make([]channelHits, len(channels))
-	words := &analysis{done: make(chan struct{})}
+	words := &analysis{done: make(chan struct{}), textDone: make(chan struct{})}
+	if !slices.ContainsFunc(channels, func(c channel) bool { return c.name == rank.ChannelText }) {
+		close(words.textDone)
+	}
 	var wg sync.WaitGroup
 	if slices.ContainsFunc(channels, func(c channel) bool { return c.words }) {
 		wg.Go(func() { q.analyse(ctx, words) })
@@ -176,6 +206,9 @@ func (q *query) collect(ctx context.Context) collected {
 	for i, ch := range channels {
 		wg.Go(func() {
 			defer q.timed(ch.name)()
+			if ch.name == rank.ChannelText {
+				defer close(words.textDone)
+			}
 			ctx, cancel := q.within(ctx, ch.deadline)
 			defer cancel()
 			var err error
@@ -196,7 +229,9 @@ func (q *query) collect(ctx context.Context) collected {
 		case rank.ChannelVector:
 			all.trust = found[i].trust
 		}
-		q.meta.Channels[ch.name] = len(found[i].hits)
+		if !found[i].skipped {
+			q.meta.Channels[ch.name] = len(found[i].hits)
+		}
 		for _, hit := range found[i].hits {
 			at, known := places[hit.ID]
 			if !known {

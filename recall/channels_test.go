@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,12 +13,14 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/inference/rules"
 	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/search"
 	"github.com/mneme/mneme/store/vector"
 )
 
@@ -170,5 +173,68 @@ func TestAnyChannelMayFailOrHang(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// otherModel is an embedder whose space compares meanings.
+type otherModel struct{ inference.Embedder }
+
+func (otherModel) Model() inference.EmbeddingModel {
+	return inference.EmbeddingModel{Name: "other", Dimensions: 384}
+}
+
+// Vectors of words add misspelt words to what full text finds. So they are searched only if full text finds few memories
+// or does not know a word.
+func TestVectorsOfWordsAreSearchedIfFullTextIsNotEnough(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for i := range 50 {
+		w.remember("the canary sings in mine number " + strconv.Itoa(i))
+	}
+	w.remember("the kestrel nests in the tower")
+	known := schema.RecallRequest{Principal: w.p, Query: "which canary sings in the mine?"}
+	other := func(change func(*schema.RecallRequest)) schema.RecallRequest {
+		req := known
+		change(&req)
+		return req
+	}
+	for name, c := range map[string]struct {
+		req      schema.RecallRequest
+		trained  bool
+		searched bool
+	}{
+		"many memories have the words": {req: known},
+		"few memories have the words": {
+			req: other(func(r *schema.RecallRequest) { r.Query = "kestrel" }), searched: true},
+		"a word is misspelt": {
+			req: other(func(r *schema.RecallRequest) { r.Query = "which canarry sings in the mine?" }), searched: true},
+		"only function words": {
+			req: other(func(r *schema.RecallRequest) { r.Query = "which of the" }), searched: true},
+		"full text reads other words": {
+			req: other(func(r *schema.RecallRequest) { r.KeywordQuery = "canary" }), searched: true},
+		"full text is off": {
+			req: other(func(r *schema.RecallRequest) { r.Without = []string{rank.ChannelText} }), searched: true},
+		"more memories are wanted than full text found": {
+			req: other(func(r *schema.RecallRequest) { r.Limit = 20 }), searched: true},
+		"vectors compare meanings": {req: known, trained: true, searched: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := *w.Recaller
+			var searches atomic.Int32
+			r.Index = stubIndex{search: func(context.Context) ([]search.Hit, error) {
+				searches.Add(1)
+				return nil, nil
+			}}
+			if c.trained {
+				r.Embedder = otherModel{r.Embedder}
+			}
+			out, err := r.Recall(ctx, c.req)
+			require.NoError(t, err)
+			require.Empty(t, out.Meta.Degraded)
+			_, counted := out.Meta.Channels[rank.ChannelVector]
+			require.Equal(t, c.searched, searches.Load() == 1)
+			require.Equal(t, c.searched, counted, "meta.channels names the channels that were searched")
+		})
 	}
 }

@@ -84,6 +84,12 @@ func named(lexemes []rank.Lexeme) []rank.Lexeme {
 	return out
 }
 
+// AllKnown reports whether the query has words, and memories of the tenant contain each of them. A misspelt word, for
+// instance, is in none.
+func (q Question) AllKnown() bool {
+	return len(q.query) > 0 && !slices.ContainsFunc(q.query, func(l rank.Lexeme) bool { return l.Docs == 0 })
+}
+
 const (
 	// A subquery instead of a join probes once per lexeme, whatever the planner's estimate of the tenant's
 	// vocabulary.
