@@ -2,10 +2,8 @@ package question
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/mneme/mneme/memory/english"
-	"github.com/mneme/mneme/memory/lexicon"
 )
 
 // relevance estimates the probability that a text answers a question.
@@ -95,6 +93,9 @@ func (q Question) Relevance(t Text) float64 {
 	if !q.Asks {
 		share = q.share(t)
 	}
+	if q.sameDay(t) {
+		share = max(share, onDay)
+	}
 	return max(share, q.answeredBy(t))
 }
 
@@ -137,7 +138,7 @@ func (q Question) cover(t Text) []cover {
 			near = 1
 		}
 		out[i] = cover{near, near}
-		if near < conceptCover && (t.vocabulary.covers(Term{Stem: c.stem}) > 0 ||
+		if near < conceptCover && (t.vocabulary.covers(Term{Stem: c.stem}) > 0 || t.givesContact(c.stem) ||
 			c.kind && slices.ContainsFunc(t.words, func(w content) bool { return w.place.IsA(c.place) })) {
 			out[i].related = conceptCover
 		}
@@ -153,21 +154,12 @@ func (q *Question) readWords(ts []english.Token, dated []bool) {
 	for i, t := range ts {
 		q.who = q.who || t.Is("who", "whom", "whose")
 		if t.Is("many", "much") || english.SelfWords[t.Low] || pastCues[t.Low] || askFillers[t.Stem] && i < 2 ||
-			dated[i] || !english.IsContent(t) && !(t.Cap && i > 0) {
+			dated[i] || classifies(ts, i) ||
+			!english.IsContent(t) && !(t.Cap && i > 0) && !nounOfVerb(ts, i) {
 			continue
 		}
-		parts := strings.Fields(strings.ToLower(t.Text))
-		if len(parts) > 1 { // a phrase: "work out"
-			c := contentOf(t.Low, t.Stem)
-			c.kind = namesKind(ts, i)
-			c.place = lexicon.PlaceOf(parts[len(parts)-1])
-			q.add(c, parts)
-			continue
-		}
-		low := parts[0]
-		if stem := english.StemOf(low); !owner(stem) && !slices.Contains(q.Before, stem) {
-			c := contentOf(low, stem)
-			c.kind = namesKind(ts, i)
+		c, parts := wordOf(ts, i)
+		if len(parts) > 1 || !owner(c.stem) && !slices.Contains(q.Before, c.stem) {
 			q.add(c, parts)
 		}
 	}
