@@ -139,10 +139,8 @@ func run(ctx context.Context, log *slog.Logger) error {
 	workflows.Register(w, workflows.Dependencies{
 		Store: st, Brain: brain, Index: index, Embedders: metrics.CountOthers(cfg.OtherEmbedder),
 		Observe: metrics.ObserveRecall, Policy: cfg.Policy, Rules: policies.Current, Concurrency: cfg.Concurrency,
-		Callers: cfg.Callers, TrustKey: cfg.TrustKey, SweepShare: cfg.SweepShare, With: cfg.RecallWith,
-		Without:    cfg.RecallWithout,
+		Callers: cfg.Callers, Recall: cfg.RecallSettings(), SweepShare: cfg.SweepShare,
 		SweepBatch: cfg.SweepBatch, NoPipeline: !cfg.Pipeline, NoGraph: !cfg.Graph,
-		ImportanceDecay:      cfg.ImportanceDecay,
 		ReflectionVisibility: cfg.ReflectionVisibility, GlobalKinds: cfg.GlobalKinds,
 		ObserveReflection: metrics.ObserveReflection,
 		ObserveLearned:    metrics.ObserveLearned, Due: cfg.Due, ObserveArrival: metrics.ObserveArrival,

@@ -47,24 +47,19 @@ type Dependencies struct {
 	Concurrency int                   // model calls at once in one activity; inference.Gate bounds those of a process
 	Now         func() time.Time      // the activities' clock; time.Now when nil
 	Recaller    *recall.Recaller      // the read path; nil for one over Store, Index and Brain's embedder
+	Recall      recall.Settings       // of every recall, if Recaller is nil
 	Callers     Callers               // who may call the Nexus service for which tenants
-	// Channels and stages that every recall uses in addition to the default ones (recall.IsSwitch).
-	With    []string
-	Without []string // and those that it does not use
 	// SweepShare is the share of a tenant's memories that a sweep may remove without confirmation; 0:
 	// lifecycle.SweepShare.
 	SweepShare float64
-	SweepBatch int    // rows that one transaction of a sweep touches; 0: sweeping.SweepBatchSize
-	NoPipeline bool   // nothing is extracted from candidates: they are only stored, recalled and indexed
-	NoGraph    bool   // the entity graph is not written
-	TrustKey   []byte // the key with which trust contexts are signed; if empty, unsigned ones are accepted
+	SweepBatch int  // rows that one transaction of a sweep touches; 0: sweeping.SweepBatchSize
+	NoPipeline bool // nothing is extracted from candidates: they are only stored, recalled and indexed
+	NoGraph    bool // the entity graph is not written
 
 	// TokenBudget is how many tokens of models the learning of a tenant may use in a day; 0 is no limit. BudgetHeld,
 	// which may be nil, is called with the use of a call that did not fit.
 	TokenBudget int64
 	BudgetHeld  func(use string)
-
-	ImportanceDecay float64 // the share of its importance that a memory keeps a day (recall.Recaller.DailyDecay)
 
 	// MemoryIndex is an index of events for salience; if nil, relevance is computed from words.
 	MemoryIndex func(tenant, agent string) views.MemoryIndex
@@ -77,8 +72,6 @@ type Dependencies struct {
 
 	// ObserveAdvice, which may be nil, is called for every answer and report (recall/advising.Adviser).
 	ObserveAdvice func(operation, outcome string, took time.Duration)
-
-	RecallTimeoutFactor float64 // multiplies the deadlines within a recall (recall.Recaller.TimeoutFactor); 0 means 1
 
 	Observe func(schema.RecallMeta, time.Duration, error) // called for every recall (recall.Recaller); may be nil
 
@@ -104,9 +97,7 @@ func (d Dependencies) recaller() *recall.Recaller {
 	r := inprocess.New(inprocess.Options{Store: d.Store, Index: d.Index, Embedder: d.Brain.Embedder,
 		Reranking: d.Brain.Reranking,
 		Others:    d.Embedders, Now: d.Now})
-	r.TrustKey, r.Policy, r.With, r.Without, r.DailyDecay, r.Observe = d.TrustKey, d.Rules,
-		d.With, d.Without, d.ImportanceDecay, d.Observe
-	r.TimeoutFactor = d.RecallTimeoutFactor
+	r.Policy, r.Settings, r.Observe = d.Rules, d.Recall, d.Observe
 	return r
 }
 

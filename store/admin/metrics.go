@@ -222,11 +222,8 @@ type sampled struct {
 
 // now returns the current salience.
 func (m sampled) now(at time.Time) float64 {
-	if m.Pinned {
-		return m.Salience
-	}
 	d := memory.Decay{Curve: m.Curve, HalfLife: m.HalfLife, Floor: m.Floor, Points: memory.DecayPoints(m.Points)}
-	return d.Salience(m.Salience, at.Sub(m.SalienceAt))
+	return d.SalienceOf(m.Salience, at.Sub(m.SalienceAt), m.Pinned)
 }
 
 // TenantMetrics reads a tenant's numbers as of a time, in one round trip. Its cost depends on the tenant's activity
@@ -255,7 +252,7 @@ func (s *Admin) TenantMetrics(ctx context.Context, tenant string, at time.Time) 
 	b.Queue(`
 		SELECT type, count(*)
 		FROM memories
-		WHERE tenant = $1 AND live AND type IN ('competence', 'plan_graph')
+		WHERE tenant = $1 AND live AND `+pg.IsProcedure+`
 		GROUP BY type`, tenant).
 		Query(into(procedures))
 	b.Queue(`
@@ -305,7 +302,7 @@ func (s *Admin) TenantMetrics(ctx context.Context, tenant string, at time.Time) 
 		), p AS MATERIALIZED (
 			SELECT m.id, m.type
 			FROM (SELECT DISTINCT memory FROM r) d
-			JOIN memories m ON m.tenant = @tenant AND m.id = d.memory AND m.type IN ('competence', 'plan_graph')
+			JOIN memories m ON m.tenant = @tenant AND m.id = d.memory AND m.`+pg.IsProcedure+`
 		)
 		SELECT p.type, count(DISTINCT r.id), 0::bigint
 		FROM r
@@ -336,7 +333,7 @@ func (s *Admin) TenantMetrics(ctx context.Context, tenant string, at time.Time) 
 	b.Queue(`
 		SELECT m.type, f.counted AS outcome, count(*) FILTER (WHERE f.updated_at > @day) AS day, count(*) AS week
 		FROM retrieval_feedback f
-		JOIN memories m ON m.tenant = @tenant AND m.id = f.memory_id AND m.type IN ('competence', 'plan_graph')
+		JOIN memories m ON m.tenant = @tenant AND m.id = f.memory_id AND m.`+pg.IsProcedure+`
 		WHERE f.tenant = @tenant AND f.updated_at > @week AND f.counted IS NOT NULL
 		GROUP BY 1, 2`, spans).
 		Query(func(rows pgx.Rows) error {

@@ -26,7 +26,7 @@ import (
 // StageInput is one validated ingest request to be staged.
 type StageInput struct {
 	OperationID string   // a repeated id returns the first result
-	OtherIDs    []string // as Operation.Others
+	OtherIDs    []string // see schema.OperationRef.Others
 	WorkflowID  string
 	Request     schema.IngestRequest
 	Policy      proposals.WritePolicy // already narrowed by the request
@@ -371,7 +371,7 @@ var (
 	jobSQL = commit.BulkInsert("jobs", `tenant text, id uuid, kind text, state text, phase text, batch_id uuid,
 		candidate_id uuid, memory_id uuid, workflow_id text, max_attempts integer, created_at timestamptz,
 		updated_at timestamptz`, `
-		ON CONFLICT (tenant, kind, memory_id) WHERE state IN ('pending', 'leased', 'failed') DO NOTHING`)
+		ON CONFLICT (tenant, kind, memory_id) WHERE `+pg.JobIsOpen+` DO NOTHING`)
 )
 
 func (st *staging) queueItem(i int) error {
@@ -444,7 +444,7 @@ func (st *staging) queueItem(i int) error {
 			"id":           pg.NewID(),
 			"kind":         kindIngest,
 			"state":        schema.JobPending,
-			"phase":        "extract",
+			"phase":        schema.PhaseExtract,
 			"batch_id":     st.batchID,
 			"candidate_id": it.id,
 			"memory_id":    it.memoryID,
