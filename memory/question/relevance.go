@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/mneme/mneme/memory/english"
+	"github.com/mneme/mneme/memory/lexicon"
 )
 
 // relevance estimates the probability that a text answers a question.
@@ -151,17 +152,22 @@ func (q *Question) readWords(ts []english.Token, dated []bool) {
 	owner := func(stem string) bool {
 		return slices.ContainsFunc(q.Terms, func(t Term) bool { return t.Owner && t.Stem == stem })
 	}
+	alone := false // its only word says what a name is
 	for i, t := range ts {
 		q.who = q.who || t.Is("who", "whom", "whose")
 		if t.Is("many", "much") || english.SelfWords[t.Low] || pastCues[t.Low] || askFillers[t.Stem] && i < 2 ||
-			dated[i] || classifies(ts, i) ||
+			dated[i] ||
 			!english.IsContent(t) && !(t.Cap && i > 0) && !nounOfVerb(ts, i) {
 			continue
 		}
 		c, parts := wordOf(ts, i)
 		if len(parts) > 1 || !owner(c.stem) && !slices.Contains(q.Before, c.stem) {
 			q.add(c, parts)
+			alone = len(q.words) == 1 && classifies(ts, i)
 		}
+	}
+	if alone { // "what is the Kestrel project?" asks for Kestrel
+		q.words, q.total, q.meaning = nil, 0, lexicon.Vector{}
 	}
 }
 
