@@ -18,6 +18,9 @@ import (
 // actorContest is the actor in history when a contest ends because a side of it is gone.
 const actorContest = "contest-policy"
 
+// ActorConsolidation is the actor in history of the workflows that learn and tidy up.
+const ActorConsolidation = "consolidation"
+
 // contradicting selects each memory id that has the relation contradicts, in either direction, with one of @memories,
 // which is other.
 const contradicting = `
