@@ -271,3 +271,67 @@ func TestThreePartiesAreRecoveredInAnyOrder(t *testing.T) {
 		})
 	}
 }
+
+// A recovered memory does not contest a fact that it was in no contest with, although each was in some contest.
+func TestARecoveryDoesNotContestAFactOfAnotherContest(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(w *world, won, lost uuid.UUID){
+		"decided by a person": (*world).wins,
+		"its opponent was deleted": func(w *world, _, lost uuid.UUID) {
+			w.forgetAll(w.forgets(schema.ForgetSoft, onlyNamed(lost)))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			a, b := w.contest(claims("Ana", "Lisbon", ""), claims("Ana", "Porto", ""))
+			w.forgetAll(w.forgets(schema.ForgetSoft, onlyNamed(a, b)))
+			won, lost := w.contest(claims("Ana", "Rome", ""), claims("Ana", "Oslo", ""))
+			end(w, won, lost)
+			require.Equal(t, schema.StatusActive, w.get(won).Status)
+			item := w.recoverOne(a)
+			require.Equal(t, schema.RecoverActiveFact, item.Status)
+			require.Equal(t, won.String(), item.ConflictID)
+			require.Equal(t, schema.StatusActive, w.get(won).Status)
+			testkit.CheckInvariants(t, w.owner)
+		})
+	}
+}
+
+// wins resolves a contest.
+func (w *world) wins(won, lost uuid.UUID) {
+	w.t.Helper()
+	req := w.revision(schema.ReviseResolve, nil, w.as(won, lost)...)
+	req.Winner = won.String()
+	w.applied(req)
+}
+
+// The same holds if the fact is another agent's.
+func TestARecoveryDoesNotContestAnotherAgentsFact(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.p.Project = "p"
+	other := w.another("b")
+	a, b := w.contest(claims("Ana", "Lisbon", ""), claims("Ana", "Porto", ""))
+	w.forgetAll(w.forgets(schema.ForgetSoft, onlyNamed(a, b)))
+	won, lost := other.contest(claims("Ana", "Rome", ""), claims("Ana", "Oslo", ""))
+	other.wins(won, lost)
+	w.exec(`UPDATE memories SET visibility = 'shared'`)
+	require.Equal(t, schema.RecoverActiveFact, w.recoverOne(a).Status)
+	require.Equal(t, schema.StatusActive, other.get(won).Status)
+}
+
+// Two parties of a contest with a third one contest each other, whichever way their relations to it lead.
+func TestPartiesWithACommonOpponentContestEachOther(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	a, b := w.contest(claims("Ana", "Lisbon", ""), claims("Ana", "Porto", ""))
+	third := uuid.MustParse(w.applied(w.revision(schema.ReviseContest, same(claims("Ana", "Rome", "")),
+		w.as(a)...)).Created[0])
+	w.forgetAll(w.forgets(schema.ForgetSoft, onlyNamed(a, b, third)))
+	w.exec(`DELETE FROM memory_links WHERE source_id IN ($1, $2)`, b, third)
+	require.Equal(t, schema.RecoverRecovered, w.recoverOne(b).Status)
+	require.Equal(t, schema.StatusActive, w.get(b).Status)
+	require.Equal(t, schema.RecoverRecovered, w.recoverOne(third).Status)
+	w.contested(b, third)
+}

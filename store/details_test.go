@@ -176,3 +176,110 @@ func TestADetailIsReplacedByTheFactItself(t *testing.T) {
 	require.Equal(t, schema.StatusActive, w.get(known).Status)
 	require.Equal(t, schema.StatusSuperseded, w.get(detail).Status)
 }
+
+// A memory that says the same as the target, but may not be replaced, is not passed over: the change waits.
+func TestARestatementOfTheTargetIsKept(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]string{
+		"policy contest":  `UPDATE memories SET revision_policy = 'contest' WHERE id = $1`,
+		"a better source": `UPDATE memories SET source_trust = 1 WHERE id = $1`,
+		"for a time": `UPDATE memories SET validity = 'timeboxed', valid_from = now(),
+			valid_until = now() + interval '1 day' WHERE id = $1`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			known, _ := w.lived("first", doubted, inPorto)
+			again, _ := w.lived("second", doubted,
+				idea{fact: fact("The home of Ana is in Porto"), action: schema.ActionAdd})
+			w.exec(change, again)
+			moved := toOslo(known)
+			moved.also, moved.change = []uuid.UUID{again}, memory.ChangeSupersede
+			_, o := w.lived("third", doubted, moved)
+			w.requireBlocked(o, known, again)
+		})
+	}
+}
+
+// So does a retraction, which would leave the statement current in that memory. A person may approve it for both.
+func TestARetractionWaitsIfItMayNotRetractARestatement(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	known, _ := w.lived("from a tool", doubted, inPorto)
+	again, _ := w.lived("from Ana", trusted,
+		idea{fact: fact("The home of Ana is in Porto"), action: schema.ActionAdd})
+	_, o := w.lived("from a tool again", doubted, retraction("Ana lives in Porto", known, again))
+	require.Equal(t, schema.ProposalBlocked, o.State)
+	require.Equal(t, proposals.ReasonRevisionPolicy, o.Skipped)
+	for _, id := range []uuid.UUID{known, again} {
+		require.Equal(t, schema.StatusActive, w.get(id).Status)
+	}
+	items, err := w.ListReviews(ctx, w.p, pipeline.ReviewFilter{}, pg.Page{Limit: 5})
+	require.NoError(t, err)
+	require.Len(t, items, 1)
+	result := w.settle(items[0], schema.DecisionApprove)
+	require.Equal(t, schema.ReviewApplied, result.Status, result.Why)
+	for _, id := range []uuid.UUID{known, again} {
+		require.Equal(t, schema.StatusRetracted, w.get(id).Status)
+	}
+	w.requireExactStats()
+}
+
+// A detail is replaced with the value, even if a rule has given their sources another scope than the request has.
+func TestADetailInTheScopeOfItsSourceIsReplaced(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	lived := func(said string, i idea) (uuid.UUID, schema.FactOutcome) {
+		ack, r := w.stage(schema.Candidate{Content: said})
+		source := uuid.MustParse(ack.MemoryIDs[0])
+		w.exec(`UPDATE memories SET scope = 'home' WHERE id = $1`, source)
+		w.decided(r, source, i)
+		w.write(r)
+		o := w.outcomes(r)[0]
+		require.Equal(t, schema.ProposalApplied, o.State)
+		return uuid.MustParse(o.MemoryID), o
+	}
+	known, _ := lived("first", inPorto)
+	detail, _ := lived("second", nearRiver)
+	require.Equal(t, 1, w.count("memory_links", "predicate = 'details'"))
+	require.Equal(t, 2, w.count("memories", "scope = 'home' AND id IN ($1, $2)", known, detail))
+	lived("third", toOslo(known))
+	for _, id := range []uuid.UUID{known, detail} {
+		require.Equal(t, schema.StatusSuperseded, w.get(id).Status)
+	}
+}
+
+// An agent may replace its detail by another one with the same value. That contradicts no other agent's fact, whether
+// the change is applied, or waits for a review that no one makes.
+func TestAnotherDetailDoesNotContradictTheSameValue(t *testing.T) {
+	t.Parallel()
+	setUp := func(t *testing.T) (b *world, theirs, detail uuid.UUID, again idea) {
+		a := newWorld(t)
+		a.p.Project, a.vis = "p", schema.VisibilityShared
+		b = a.another("b")
+		theirs, _ = a.lived("from a", trusted, inPorto)
+		detail, _ = b.lived("from b", trusted, nearRiver)
+		return b, theirs, detail, idea{fact: inCentre.fact, action: schema.ActionUpdate, target: detail}
+	}
+	t.Run("applied", func(t *testing.T) {
+		t.Parallel()
+		b, theirs, detail, again := setUp(t)
+		next, o := b.lived("from b again", trusted, again)
+		require.Equal(t, schema.ProposalApplied, o.State)
+		require.Equal(t, next.String(), b.get(detail).SupersededBy)
+		require.Equal(t, []schema.Status{schema.StatusActive, schema.StatusActive},
+			[]schema.Status{b.get(theirs).Status, b.get(next).Status})
+		b.requireExactStats()
+	})
+	t.Run("not reviewed", func(t *testing.T) {
+		t.Parallel()
+		b, theirs, detail, again := setUp(t)
+		b.policy.AllowUpdateDelete = false
+		_, r := unreviewed(t, b, "from b again", again)
+		b.expireAll(r)
+		require.Equal(t, schema.ProposalExpired, b.outcomes(r)[0].State)
+		require.Equal(t, []schema.Status{schema.StatusActive, schema.StatusActive},
+			[]schema.Status{b.get(theirs).Status, b.get(detail).Status})
+		require.Zero(t, b.count("memory_links", "predicate = 'contradicts'"))
+	})
+}

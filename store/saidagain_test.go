@@ -179,3 +179,23 @@ func TestAStatementSaidAgainTwiceHasOneJob(t *testing.T) {
 	require.Equal(t, 1, staged)
 	require.Equal(t, 1, w.count("jobs", "state = 'pending'"))
 }
+
+// A merge of duplicates is neither a change nor a correction: a statement is a duplicate after it, and may be true
+// again after its fact was replaced.
+func TestAStatementIsTrueAgainAfterAMerge(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	_, porto := w.taught(1)
+	_, other := w.taken(on(1, "My home is Porto."), idea{fact: fact("Maya's home is Porto."), action: schema.ActionAdd})
+	_, third := w.taken(on(1, "Porto is my home."), idea{fact: fact("Porto is Maya's home."), action: schema.ActionAdd})
+	req := w.revision(schema.ReviseMerge, &schema.MemoryRecord{ID: other.String()}, w.as(porto, third)...)
+	req.Actor = "consolidation"
+	req.Record.Version, req.Record.Type = w.get(other).Version, schema.TypeSemantic
+	w.applied(req)
+	require.Equal(t, other.String(), w.get(porto).SupersededBy)
+	w.deduped("the merged fact is current", on(2, saidPorto))
+	_, lima := w.moved(3, other)
+	_, back := w.movedBack(4, lima)
+	require.Equal(t, back.String(), w.get(lima).SupersededBy)
+	testkit.CheckInvariants(t, w.owner)
+}

@@ -153,3 +153,48 @@ func TestAStatementIsTrueAgain(t *testing.T) {
 	require.Equal(t, schema.CurrentnessCurrent, now.Results[0].Currentness)
 	testkit.CheckInvariants(t, testkit.Owner(t, h.DatabaseURL))
 }
+
+// A value that changes and changes back within one batch ends as the last statement says, unless this repeats an
+// earlier statement word for word.
+func TestAValueThatChangesBackWithinABatch(t *testing.T) {
+	t.Parallel()
+	day := time.Date(2026, 2, 3, 9, 0, 0, 0, time.UTC)
+	home := []string{"I live in Porto.", "I live in Lima now.", "I live in Porto."}
+	standup := []string{"Our standup is at 9:30.", "Our standup moved to 10:00.", "Our standup moved back to 9:30."}
+	for name, c := range map[string]struct {
+		stored int // statements that are ingested one by one before
+		said   []string
+		want   string
+	}{
+		"other words":                {0, []string{home[0], home[1], "I live in Porto again."}, "Porto"},
+		"without a claim":            {0, standup, "9:30"},
+		"one by one":                 {3, standup, "9:30"},
+		"the same words":             {0, home, "Lima"},
+		"the same words, one stored": {1, home, "Lima"},
+		"the same words, two stored": {2, home, "Porto"},
+		"taken back": {0, []string{home[0], "It is not true that I live in Porto.", "I live in Lima."},
+			"Lima"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := harness.New(t, nil)
+			p := testkit.Principal()
+			var batch []schema.Candidate
+			for i, text := range c.said {
+				at := day.AddDate(0, 0, i)
+				batch = append(batch, schema.Candidate{Content: text, Speaker: "Maya",
+					SourceKind: schema.SourceUserInput, OccurredAt: &at})
+				if i < c.stored || i == len(c.said)-1 {
+					h.Ingest(t, schema.IngestRequest{Principal: p, Candidates: batch})
+					batch = nil
+				}
+			}
+			db := testkit.Owner(t, h.DatabaseURL)
+			current := testkit.Strings(t, db,
+				`SELECT content FROM memories WHERE type = 'semantic' AND live AND status = 'active'`)
+			require.Len(t, current, 1)
+			require.Contains(t, current[0], c.want)
+			testkit.CheckInvariants(t, db)
+		})
+	}
+}

@@ -18,7 +18,7 @@ type Unreviewed struct {
 	Retracts bool   // the fact is no longer true
 	Existing string // the memory's content
 	Changed  bool   // the memory has another version than the one that the proposal was decided on
-	Claims   bool   // the memory has the functional claim of the fact, in other words
+	Claims   bool   // the memory has the functional claim of the fact, with another value
 }
 
 // MayContradict reports whether a proposal that waits for a review may contradict a memory: it changes a memory, or

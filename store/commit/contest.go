@@ -18,6 +18,9 @@ import (
 // actorContest is the actor in history when a contest ends because a side of it is gone.
 const actorContest = "contest-policy"
 
+// ActorConsolidation is the actor in history of the workflows that learn and tidy up.
+const ActorConsolidation = "consolidation"
+
 // contradicting selects each memory id that has the relation contradicts, in either direction, with one of @memories,
 // which is other.
 const contradicting = `
@@ -216,9 +219,9 @@ func (c *Change) free(memories, by []uuid.UUID) {
 		})
 }
 
-// LockOpponents locks and returns the live memories that a recovered memory contests again: those that contradict it
-// or make its claim on the same ground, if both were in a contest. A memory whose contest had ended before its deletion
-// was in one.
+// LockOpponents locks and returns the live memories that a recovered memory contests again, if both were in a contest:
+// those that contradict it, and those that make its claim on the same ground and are contested or had an opponent in
+// common with it. A memory whose contest had ended before its deletion was in one.
 func (c *Change) LockOpponents(ctx context.Context, m MemoryRow) ([]MemoryRow, error) {
 	memories := []uuid.UUID{m.ID}
 	contradicts, err := c.IdSet(ctx, `SELECT id FROM (`+contradicting+`) x`,
@@ -229,9 +232,14 @@ func (c *Change) LockOpponents(ctx context.Context, m MemoryRow) ([]MemoryRow, e
 	rows, err := c.Tx.Query(ctx, `SELECT `+RowColumns+`
 		FROM memories m
 		WHERE m.tenant = @tenant AND m.live
-			AND m.id IN (SELECT id FROM (`+contradicting+`) x UNION SELECT id FROM (`+rivalsSQL+`) r)
 			AND (@contested OR `+hasContested("ANY(@memories)")+`)
-			AND (m.status = 'contested' OR `+hasContested("m.id")+`)`+forUpdate,
+			AND (m.status = 'contested' OR `+hasContested("m.id")+`)
+			AND (m.id IN (SELECT id FROM (`+contradicting+`) x)
+				OR m.id IN (SELECT id FROM (`+rivalsSQL+`) r) AND (m.status = 'contested' OR EXISTS (
+					SELECT
+					FROM (`+contradicting+`) x
+						JOIN memory_links l ON l.tenant = @tenant AND l.predicate = '`+revision.RelationContradicts+`'
+							AND (l.source_id, l.target_id) IN ((m.id, x.id), (x.id, m.id)))))`+forUpdate,
 		pg.Args{
 			"tenant":    c.Tenant,
 			"memories":  memories,

@@ -20,7 +20,7 @@ import (
 
 const (
 	// learner is the actor that makes learned records.
-	learner = "consolidation"
+	learner = commit.ActorConsolidation
 	// historyRepeated is the text in the history of a procedure.
 	historyRepeated = "an episode that it may repeat was removed"
 	// staleEvidence is the evidence hash of a procedure that the next run of learning must decide on again. It is

@@ -23,7 +23,7 @@ import (
 )
 
 // Actor is the actor of learned records in history.
-const Actor = "consolidation"
+const Actor = commit.ActorConsolidation
 
 // maxSources is the number of episodes that a record names as evidence. The hash is computed from all of them.
 const maxSources = 64

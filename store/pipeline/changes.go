@@ -76,10 +76,10 @@ func (w *writing) supersedeAlso(ctx context.Context, p *pendingProposal, v propo
 	return nil
 }
 
-// alsoSaid returns the other memories that say the same as the target, and earlier ones that say more about its value.
-// They are locked. Those that are pinned or no longer live are left out: recall marks these as outdated. A memory that
-// says more is also left out if it says the fact itself, and if the fact may not replace it: those are returned as
-// kept. A review has not locked the memories before, and a person may replace all of them.
+// alsoSaid returns the other memories that say the same as the target, and earlier ones that say more about its value,
+// except one that says the fact itself. They are locked. Those that are pinned or no longer live are left out: recall
+// marks these as outdated. Kept are those that the fact may not change: if there are any, the whole change waits for a
+// review. A review has not locked the memories before, and a person may change all of them.
 func (w *writing) alsoSaid(ctx context.Context, p *pendingProposal) (also, kept []uuid.UUID, err error) {
 	details, err := w.details(ctx, p)
 	if err != nil {
@@ -110,10 +110,7 @@ func (w *writing) alsoSaid(ctx context.Context, p *pendingProposal) (also, kept 
 	if w.review != nil {
 		return also, nil, nil
 	}
-	kept, err = w.kept(ctx, p, slices.DeleteFunc(details, func(id uuid.UUID) bool {
-		return slices.Contains(p.Also, id) || !slices.Contains(also, id)
-	}))
-	also = slices.DeleteFunc(also, func(id uuid.UUID) bool { return slices.Contains(kept, id) })
+	kept, err = w.kept(ctx, p, slices.Clone(also))
 	return also, kept, err
 }
 
@@ -121,9 +118,14 @@ func (w *writing) alsoSaid(ctx context.Context, p *pendingProposal) (also, kept 
 // without a replacement.
 func (w *writing) applyRetract(ctx context.Context, p *pendingProposal, v proposals.Verdict) error {
 	target := *p.TargetID
-	also, _, err := w.alsoSaid(ctx, p)
+	also, kept, err := w.alsoSaid(ctx, p)
 	if err != nil {
 		return err
+	}
+	if len(kept) > 0 { // the retracted statement would stay current in another memory
+		w.settle(p, proposals.Verdict{State: schema.ProposalBlocked, Reason: proposals.ReasonRevisionPolicy,
+			ReviewNeeded: true, ContradictionRisk: v.ContradictionRisk}, &kept[0])
+		return nil
 	}
 	for _, id := range append([]uuid.UUID{target}, also...) {
 		if err := w.retire(ctx, id, p, v, commit.Step{Set: map[string]any{"status": schema.StatusRetracted},
@@ -142,17 +144,19 @@ var staleSQL = commit.NewBulk("tenant text, id uuid", `
 	SET state = 'stale', outcome = '`+proposals.ReasonCandidatesChanged+`'
 	WHERE tenant = (@tenant::text[])[1] AND id = ANY(@id::uuid[])`)
 
-// decideAgain leaves a proposal to the next round, because the memories that it was based on have changed.
+// decideAgain leaves a proposal to the next round, because the memories that it was based on have changed. So are the
+// later proposals of this write that seem to change its fact.
 func (w *writing) decideAgain(p *pendingProposal) {
 	w.Add(staleSQL, pg.Args{"tenant": w.Tenant, "id": p.ID})
 	w.counts.Stale++
 	if cl := p.Fact.Claim; cl.Functional && !cl.IsZero() {
 		w.deferred[claimName(cl)] = true
 	}
+	w.added.Add(p.Fact.Content, p.Speaker, p.OccurredAt)
 }
 
-// changesAdded reports whether a fact seems to change a fact that this write adds. Then the next round decides the
-// proposal, with that fact among the neighbours.
+// changesAdded reports whether a fact seems to change a fact that this write adds or leaves to the next round. Then the
+// next round decides the proposal, too, with that fact among the neighbours.
 func (w *writing) changesAdded(p *pendingProposal) bool {
 	return w.review == nil && w.added.Changed(p.Fact, p.OccurredAt)
 }

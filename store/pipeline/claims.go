@@ -64,7 +64,7 @@ func (w *writing) lockFacts(ctx context.Context) error {
 
 // settleConflict settles a proposal if another memory makes its functional claim, and reports whether it did. An
 // update may replace the memory that it names, and those that say the same as that one (also). A proposal approved by a
-// person may replace every memory that makes the claim. A new fact with the same object as all of them says more about
+// person may replace every memory that makes the claim. A fact with the same object as all that remain says more about
 // it: it is added without making the claim. If an earlier fact with the claim is to be decided again, this one is, too.
 func (w *writing) settleConflict(ctx context.Context, p *pendingProposal, v proposals.Verdict,
 	add *commit.NewMemory, also []uuid.UUID) (bool, error) {
@@ -124,7 +124,7 @@ func (w *writing) settleConflict(ctx context.Context, p *pendingProposal, v prop
 	case same && replaces == nil:
 		w.noteRestatement(p, holder.ID)
 		w.settle(p, proposals.Verdict{State: schema.ProposalSkipped, Reason: proposals.ReasonDuplicate}, &holder.ID)
-	case replaces == nil && !slices.ContainsFunc(holders, func(h claimHolder) bool {
+	case !slices.ContainsFunc(holders, func(h claimHolder) bool {
 		return !sameObject(h.Object, cl.Object)
 	}):
 		w.addDetail(p, add, holders)
@@ -151,7 +151,7 @@ func sameObject(a, b string) bool { return revision.SameObject(strings.ToLower(a
 // linked only to those that the owner may change.
 func (w *writing) addDetail(p *pendingProposal, add *commit.NewMemory, holders []claimHolder) {
 	p.Fact.Claim.Functional = false
-	*add = w.factMemory(p, nil)
+	*add = w.factMemory(p, add.Supersedes)
 	for _, h := range holders {
 		if !h.Ours {
 			continue
@@ -161,9 +161,10 @@ func (w *writing) addDetail(p *pendingProposal, add *commit.NewMemory, holders [
 	}
 }
 
-// details returns the memories of the batch's owner that say more about the value of the target and of the memories
-// that say the same, or that these say more about. A retraction takes back only what says more than the target: it is
-// not true that Ana lives in Porto near the river, but she may live in Porto.
+// details returns the memories that say more about the value of the target and of the memories that say the same, or
+// that these say more about. They belong to the batch's owner and are in the scope of the target, which may differ from
+// that of the request. A retraction takes back only what says more than the target: it is not true that Ana lives in
+// Porto near the river, but she may live in Porto.
 func (w *writing) details(ctx context.Context, p *pendingProposal) ([]uuid.UUID, error) {
 	ids, retracts := []uuid.UUID{*p.TargetID}, p.Proposal.Change == memory.ChangeRetract
 	if !retracts {
@@ -199,7 +200,7 @@ func (w *writing) details(ctx context.Context, p *pendingProposal) ([]uuid.UUID,
 			"retracts": retracts,
 			"agent":    w.batch.Owner.Agent,
 			"project":  w.batch.Owner.Project,
-			"scope":    w.batch.Owner.Scope,
+			"scope":    w.known[*p.TargetID].scope,
 		})
 	out := make([]uuid.UUID, len(rows))
 	for i, row := range rows {

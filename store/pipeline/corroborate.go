@@ -190,7 +190,7 @@ type change struct {
 
 // changesSQL finds the changed facts of the sources, and the facts that replaced them, one after the other. It leaves
 // out a source
-//   - whose facts are current again,
+//   - whose facts are current again, or were only merged with facts that say the same,
 //   - with a fact that something else than a statement changed: a correction by a person or an agent stays,
 //   - that was processed after the last change, or is being processed: a memory has one open job.
 var changesSQL = `
@@ -208,10 +208,10 @@ var changesSQL = `
 		FROM fact f
 			CROSS JOIN ` + pg.ByKey("m", "@tenant", "f.superseded_by") + `
 	), told AS MATERIALIZED (
-		SELECT f.*, h.changed_by, h.created_at AS changed_at, s.sources
+		SELECT f.*, h.changed_by, h.action, h.created_at AS changed_at, s.sources
 		FROM fact f
 			LEFT JOIN LATERAL (
-				SELECT h.changed_by, h.created_at
+				SELECT h.changed_by, h.action, h.created_at
 				FROM memory_history h
 				WHERE h.tenant = @tenant
 					AND h.memory_id = f.id
@@ -232,7 +232,9 @@ var changesSQL = `
 		FROM told t
 		GROUP BY t.source
 		HAVING bool_or(t.superseded_by IS NULL AND NOT (t.live AND t.source = ANY(t.sources)))
-			AND coalesce(bool_and(t.changed_by IS NOT DISTINCT FROM @pipeline)
+			AND coalesce(bool_and(coalesce(t.changed_by, '') = ANY(@statements))
+				FILTER (WHERE t.status IN ('superseded', 'retracted')), false)
+			AND coalesce(bool_or(t.action <> 'merge')
 				FILTER (WHERE t.status IN ('superseded', 'retracted')), false)
 	), said AS (
 		SELECT s.source, s.others, greatest(s.until, (
@@ -307,7 +309,7 @@ func (st *staging) changes(ctx context.Context, items map[uuid.UUID]int) (map[uu
 		return nil, nil
 	}
 	found, err := commit.Rows[change](ctx, st.Tx, changesSQL, pg.Args{"tenant": st.Tenant, "kind": kindIngest,
-		"pipeline": actorPipeline, "ids": slices.Collect(maps.Keys(items))})
+		"statements": []string{actorPipeline, commit.ActorConsolidation}, "ids": slices.Collect(maps.Keys(items))})
 	out := map[uuid.UUID]int{}
 	for _, c := range found {
 		at := *st.items[items[c.Source]].candidate.OccurredAt

@@ -237,7 +237,7 @@ func (w *writing) contradicted(ctx context.Context, l *lockedProposal) ([]uuid.U
 			return nil, err
 		}
 		for _, h := range found {
-			holders[h.ID] = !memory.SameContent(h.Hash, hash)
+			holders[h.ID] = !memory.SameContent(h.Hash, hash) && !sameObject(h.Object, cl.Object)
 		}
 	}
 	if p.TargetID != nil {

@@ -138,7 +138,7 @@ type writing struct {
 	known        map[uuid.UUID]memoryState // sources, and every neighbour that was offered
 	adds         []commit.NewMemory
 	addFor       []*pendingProposal // the proposal of each add
-	added        proposals.Added    // the facts that this change adds
+	added        proposals.Added    // the facts that this change adds or leaves to the next round
 	claimed      map[string]claimed // functional claims that this change adds
 	deferred     map[string]bool    // functional claims of facts that are to be decided again
 	maxRounds    int                // WriteInput.MaxRounds

@@ -19,7 +19,7 @@ import (
 )
 
 // Actor is the name in history for what this package writes.
-const Actor = "consolidation"
+const Actor = commit.ActorConsolidation
 
 // Tidying reads and writes for these workflows. It is safe for concurrent use.
 type Tidying struct {
