@@ -294,16 +294,16 @@ func (a *Decision) propose(
 	}
 	proposal = intake.CheckProposal(proposal, others)
 	if usage != (inference.Usage{}) { // a model was asked
-		if proposal, err = vouched(ctx, proposal, fact, others); err != nil {
+		if proposal, err = usableProposal(ctx, proposal, fact, others); err != nil {
 			return memory.Proposal{}, usage, err
 		}
 	}
 	return proposals.KeepLasting(proposal, others, visibility), usage, nil
 }
 
-// vouched returns the proposal to use. The rules must confirm any change that a model proposes. If a model's proposal
-// cannot be used, the rules decide, so that the fact is not lost.
-func vouched(
+// usableProposal returns the proposal to use. The rules must confirm any change that a model proposes. If a model's
+// proposal cannot be used, the rules decide, so that the fact is not lost.
+func usableProposal(
 	ctx context.Context,
 	p memory.Proposal,
 	fact memory.Fact,

@@ -71,7 +71,7 @@ func (a *Extraction) ExtractFacts(ctx context.Context, r schema.Range) (schema.E
 			out.answered()
 			extraction = intake.CheckExtraction(extraction)
 			if usage != (inference.Usage{}) { // a model was asked
-				if extraction, err = believed(ctx, extraction, e.Source); err != nil {
+				if extraction, err = usableExtraction(ctx, extraction, e.Source); err != nil {
 					return err
 				}
 			}
@@ -101,9 +101,9 @@ func (noExtractor) Extract(context.Context, inference.Source) (memory.Extraction
 	return memory.Extraction{Warnings: []string{notExtracted}}, inference.Usage{}, nil
 }
 
-// believed returns the usable part of a model's extraction. If an answer had mistakes and nothing of it can be used,
-// the rules read the source instead.
-func believed(ctx context.Context, e memory.Extraction, src inference.Source) (memory.Extraction, error) {
+// usableExtraction returns the usable part of a model's extraction. If an answer had mistakes and nothing of it can be
+// used, the rules read the source instead.
+func usableExtraction(ctx context.Context, e memory.Extraction, src inference.Source) (memory.Extraction, error) {
 	e = proposals.VouchRetractions(e, src.Content)
 	if len(e.Facts) > 0 || len(e.Warnings) == 0 {
 		return e, nil

@@ -52,15 +52,15 @@ func (a *Jobs) NoteFailure(ctx context.Context, in CloseRequest) error {
 	return step.Fail(a.Store.NoteOnJobs(ctx, in.Range, in.Phase+": "+in.Reason, step.Now(a.Now)))
 }
 
-// BuryResult has the number of jobs marked as dead.
-type BuryResult struct {
+// MarkDeadResult has the number of jobs marked as dead.
+type MarkDeadResult struct {
 	Dead int `json:"dead"`
 }
 
 // BuryJobs marks the open jobs of a range as dead. Its name is in stored histories.
-func (a *Jobs) BuryJobs(ctx context.Context, in CloseRequest) (BuryResult, error) {
+func (a *Jobs) BuryJobs(ctx context.Context, in CloseRequest) (MarkDeadResult, error) {
 	dead, err := a.Store.MarkRangeDead(ctx, in.Range, in.Phase, in.Reason, step.Now(a.Now))
-	return BuryResult{Dead: dead}, step.Fail(err)
+	return MarkDeadResult{Dead: dead}, step.Fail(err)
 }
 
 // ReviveRequest names a dead job and who wants it replayed.

@@ -91,121 +91,179 @@ func (a *Sweeping) sweep(
 	}
 	work, ctx := step.StartWork(ctx, api.SweepResult{Counts: map[string]int{}, Cursor: in.Cursor})
 	defer work.Stop()
-	out := work.SoFar()
-	if out.Counts == nil {
-		out.Counts = map[string]int{}
-	}
+	run := &sweepRun{Sweeping: a, in: in, kind: kind, tenants: tenants, batch: batch, work: work, out: work.SoFar()}
 	if err := a.Store.Ping(ctx); err != nil { // an outage says nothing of the tenant
-		return out, step.Fail(step.Stalled(ctx, err))
+		return run.out, step.Fail(step.Stalled(ctx, err))
 	}
-	// A worker that crashes may report only where its attempt began, and nothing of its progress. After a failure, each
-	// activity therefore visits one tenant, until the tenant that fails is passed by, or as many are visited as the
-	// failed attempt can have visited.
-	stuck, careful := out.Cursor.Tries >= sweepTries, out.Cursor.Careful
-	if out.Cursor.Tries > 0 {
-		careful = in.MaxBatches
-	}
-	counted := false
-	count := func() { // a failure before it says nothing of the tenant
-		if !counted {
-			counted = true
-			out.Cursor.Tries++
-			out.Cursor.Careful = careful
-			work.Note(clone(out))
-		}
-	}
-	fail := func(err error) (api.SweepResult, error) {
-		if pg.IsExhausted(err) { // it says nothing of the tenant
-			at := work.SoFar()
-			at.Cursor.Tries = max(0, at.Cursor.Tries-1)
-			work.Note(at)
-		}
-		return out, step.Fail(step.Stalled(ctx, err))
-	}
+	run.startCarefully()
 	began := time.Now()
-	var queue []string
 	for {
-		if out.Cursor.Tenant == "" {
-			if len(queue) == 0 {
-				var err error
-				if queue, err = tenants(ctx, out.Cursor.After); err != nil {
-					return out, step.Fail(step.Stalled(ctx, err))
-				}
-				if len(queue) == 0 {
-					out.Done = true
-					return out, nil
-				}
-			}
-			tenant := queue[0]
-			queue = queue[1:]
-			count()
-			var begun sweeping.SweepStart
-			err := errStuck
-			if !stuck {
-				err = step.RunLong(ctx, func() (err error) { // it counts the tenant's rows
-					begun, err = a.Store.BeginSweep(ctx, tenant, kind, a.share(), in.At)
-					return err
-				})
-			}
-			out.Tenants++
-			switch {
-			case err != nil && a.passBy(ctx, kind, tenant, err, &out):
-				careful = 0
-			case err != nil:
-				return fail(err)
-			default:
-				if held := begun.Held; held != nil {
-					activity.GetLogger(ctx).Warn("a sweep would remove too much and waits for an answer",
-						"sweep", held.Sweep, "would_take", held.WouldTake, "stored", held.Stored)
-				}
-				out.Cursor = api.SweepCursor{After: out.Cursor.After, Tenant: tenant, Rules: begun.Rules,
-					Held: begun.Held != nil}
-				if !begun.Ahead {
-					leave(&out)
-				}
-			}
-		} else {
-			limit := cmp.Or(out.Cursor.Limit, a.limit(in))
-			count()
-			more, err := false, errStuck
-			if !stuck {
-				more, err = batch(ctx, out.Cursor.Tenant, &out, limit)
-			}
-			if pg.IsTimeout(err) && limit > 1 && ctx.Err() == nil {
-				out.Cursor.Limit = limit / 2
-				activity.GetLogger(ctx).Warn("a statement timed out: the next batch has fewer rows", "sweep",
-					kind, "rows", limit/2, "error", err)
-				more, err = true, nil
-			}
-			if errors.Is(err, sweeping.ErrRulesChanged) { // the new rules may remove too much: begin the tenant again
-				queue = append([]string{out.Cursor.Tenant}, queue...)
-				out.Tenants--
-				out.Cursor = api.SweepCursor{After: out.Cursor.After}
-				more, err = true, nil
-			}
-			switch {
-			case err != nil && a.passBy(ctx, kind, out.Cursor.Tenant, err, &out):
-				careful = 0
-			case err != nil:
-				return fail(err)
-			case !more:
-				leave(&out)
-			}
+		if done, err := run.step(ctx); err != nil || done {
+			run.out.Done = done
+			return run.out, err
 		}
-		left := out.Cursor.Tenant == "" && careful > 0
-		if left {
-			careful--
-		}
-		stuck, out.Cursor.Tries, out.Cursor.Careful = false, 0, careful
-		out.Batches++ // a tenant without work also costs a transaction
-		work.Note(clone(out))
+		last := run.endStep()
 		if ctx.Err() != nil {
-			return out, context.Cause(ctx)
+			return run.out, context.Cause(ctx)
 		}
-		if out.Batches >= in.MaxBatches || time.Since(began) >= sweepFor || left {
-			return out, nil
+		if last || run.out.Batches >= in.MaxBatches || time.Since(began) >= sweepFor {
+			return run.out, nil
 		}
 	}
+}
+
+// sweepRun is the state of one call of sweep. Each step begins a tenant or runs one batch of it.
+type sweepRun struct {
+	*Sweeping
+	in      SweepRequest
+	kind    schema.Sweep
+	tenants listing
+	batch   batching
+	work    *step.Work[api.SweepResult]
+	out     api.SweepResult
+
+	queue   []string // the listed tenants that come next
+	stuck   bool     // earlier attempts got no further than here: the first step passes the tenant by
+	counted bool     // this attempt is in out.Cursor.Tries
+	// careful is the number of tenants after each of which the activity ends, because an attempt failed.
+	careful int
+}
+
+// startCarefully reads from the cursor what happened to earlier attempts. A worker that crashes may report only where
+// its attempt began, and nothing of its progress. After a failure, each activity therefore visits one tenant, until the
+// tenant that fails is passed by, or as many are visited as the failed attempt can have visited.
+func (r *sweepRun) startCarefully() {
+	if r.out.Counts == nil {
+		r.out.Counts = map[string]int{}
+	}
+	r.stuck, r.careful = r.out.Cursor.Tries >= sweepTries, r.out.Cursor.Careful
+	if r.out.Cursor.Tries > 0 {
+		r.careful = r.in.MaxBatches
+	}
+}
+
+// step runs a batch of the current tenant, or begins the next one. It reports whether no tenant is left.
+func (r *sweepRun) step(ctx context.Context) (done bool, err error) {
+	if r.out.Cursor.Tenant != "" {
+		return false, r.runBatch(ctx)
+	}
+	tenant, found, err := r.nextTenant(ctx)
+	if err != nil || !found {
+		return err == nil, err
+	}
+	return false, r.beginTenant(ctx, tenant)
+}
+
+// nextTenant takes the next tenant from the queue, which it fills first if it is empty.
+func (r *sweepRun) nextTenant(ctx context.Context) (tenant string, found bool, err error) {
+	if len(r.queue) == 0 {
+		if r.queue, err = r.tenants(ctx, r.out.Cursor.After); err != nil {
+			return "", false, step.Fail(step.Stalled(ctx, err))
+		}
+		if len(r.queue) == 0 {
+			return "", false, nil
+		}
+	}
+	tenant, r.queue = r.queue[0], r.queue[1:]
+	return tenant, true, nil
+}
+
+// beginTenant moves the cursor to a tenant, or past it if it has no work.
+func (r *sweepRun) beginTenant(ctx context.Context, tenant string) error {
+	r.countAttempt()
+	var begun sweeping.SweepStart
+	err := errStuck
+	if !r.stuck {
+		err = step.RunLong(ctx, func() (err error) { // it counts the tenant's rows
+			begun, err = r.Store.BeginSweep(ctx, tenant, r.kind, r.share(), r.in.At)
+			return err
+		})
+	}
+	r.out.Tenants++
+	if err != nil {
+		return r.passBy(ctx, tenant, err)
+	}
+	if held := begun.Held; held != nil {
+		activity.GetLogger(ctx).Warn("a sweep would remove too much and waits for an answer",
+			"sweep", held.Sweep, "would_take", held.WouldTake, "stored", held.Stored)
+	}
+	r.out.Cursor = api.SweepCursor{After: r.out.Cursor.After, Tenant: tenant, Rules: begun.Rules,
+		Held: begun.Held != nil}
+	if !begun.Ahead {
+		leave(&r.out)
+	}
+	return nil
+}
+
+// runBatch runs one batch of the current tenant. After a timeout the next batch has half the rows.
+func (r *sweepRun) runBatch(ctx context.Context) error {
+	limit := cmp.Or(r.out.Cursor.Limit, r.limit(r.in))
+	r.countAttempt()
+	more, err := false, errStuck
+	if !r.stuck {
+		more, err = r.batch(ctx, r.out.Cursor.Tenant, &r.out, limit)
+	}
+	switch {
+	case pg.IsTimeout(err) && limit > 1 && ctx.Err() == nil:
+		r.out.Cursor.Limit = limit / 2
+		activity.GetLogger(ctx).Warn("a statement timed out: the next batch has fewer rows", "sweep",
+			r.kind, "rows", limit/2, "error", err)
+	case errors.Is(err, sweeping.ErrRulesChanged): // the new rules may remove too much: begin the tenant again
+		r.queue = append([]string{r.out.Cursor.Tenant}, r.queue...)
+		r.out.Tenants--
+		r.out.Cursor = api.SweepCursor{After: r.out.Cursor.After}
+	case err != nil:
+		return r.passBy(ctx, r.out.Cursor.Tenant, err)
+	case !more:
+		leave(&r.out)
+	}
+	return nil
+}
+
+// endStep records the progress after a step. It reports whether the activity ends after this tenant.
+func (r *sweepRun) endStep() (last bool) {
+	last = r.out.Cursor.Tenant == "" && r.careful > 0
+	if last {
+		r.careful--
+	}
+	r.stuck, r.out.Cursor.Tries, r.out.Cursor.Careful = false, 0, r.careful
+	r.out.Batches++ // a tenant without work also costs a transaction
+	r.work.Note(clone(r.out))
+	return last
+}
+
+// countAttempt counts this attempt at the place where it begins, once. A failure before it says nothing of the tenant.
+func (r *sweepRun) countAttempt() {
+	if r.counted {
+		return
+	}
+	r.counted = true
+	r.out.Cursor.Tries++
+	r.out.Cursor.Careful = r.careful
+	r.work.Note(clone(r.out))
+}
+
+// passBy records that a tenant cannot be swept and moves the cursor past it. It returns an error if a retry can help.
+func (r *sweepRun) passBy(ctx context.Context, tenant string, err error) error {
+	if ctx.Err() != nil || pg.IsUnavailable(err) {
+		return r.fail(ctx, err)
+	}
+	activity.GetLogger(ctx).Error("a tenant could not be swept", "sweep", r.kind, "tenant", tenant, "error", err)
+	r.out.Counts["failed"]++
+	r.out.Failed = api.AppendNamed(r.out.Failed, tenant)
+	r.out.Cursor = api.SweepCursor{After: tenant}
+	r.careful = 0
+	return nil
+}
+
+// fail returns the error of an attempt that another one can repeat.
+func (r *sweepRun) fail(ctx context.Context, err error) error {
+	if pg.IsExhausted(err) { // it says nothing of the tenant
+		at := r.work.SoFar()
+		at.Cursor.Tries = max(0, at.Cursor.Tries-1)
+		r.work.Note(at)
+	}
+	return step.Fail(step.Stalled(ctx, err))
 }
 
 // leave moves the cursor past a tenant that is finished. A held tenant is counted here, because a tenant that is
@@ -213,21 +271,9 @@ func (a *Sweeping) sweep(
 func leave(r *api.SweepResult) {
 	if r.Cursor.Held {
 		r.Counts["held"]++
-		r.Held = api.Named(r.Held, r.Cursor.Tenant)
+		r.Held = api.AppendNamed(r.Held, r.Cursor.Tenant)
 	}
 	r.Cursor = api.SweepCursor{After: r.Cursor.Tenant}
-}
-
-// passBy records that a tenant cannot be swept and moves the cursor past it. It returns false if a retry can help.
-func (a *Sweeping) passBy(ctx context.Context, kind schema.Sweep, tenant string, err error, out *api.SweepResult) bool {
-	if ctx.Err() != nil || pg.IsUnavailable(err) {
-		return false
-	}
-	activity.GetLogger(ctx).Error("a tenant could not be swept", "sweep", kind, "tenant", tenant, "error", err)
-	out.Counts["failed"]++
-	out.Failed = api.Named(out.Failed, tenant)
-	out.Cursor = api.SweepCursor{After: tenant}
-	return true
 }
 
 // clone returns a copy that does not share memory with r.

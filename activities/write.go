@@ -21,10 +21,10 @@ type Writing struct {
 	Store    *store.Store
 	Embedder inference.Embedder
 	Rules    func() *policy.Policy // classification rules in force; may be nil
-	// Again decides on stale proposals at once, instead of in another round of the workflow. It is for deciders that
+	// Redecide decides on stale proposals at once, instead of in another round of the workflow. It is for deciders that
 	// call no model, and may be nil.
-	Again *Decision
-	Now   func() time.Time
+	Redecide *Decision
+	Now      func() time.Time
 }
 
 // WriteRequest is a range to write, with the number of times that a proposal is decided before it waits for a review.
@@ -40,7 +40,7 @@ type WriteRequest struct {
 
 // WriteProposals embeds the source memories of a range that have no embedding and then commits the range's proposals
 // in one transaction, or in several if one takes too long. If the embedder fails, only the embeddings are delayed:
-// the outbox still requests them. Stale proposals are decided and written again here, if Again may, and otherwise
+// the outbox still requests them. Stale proposals are decided and written again here, if Redecide may, and otherwise
 // left to the workflow. Here, MaxRounds limits only the rounds in a row that change no memory: each statement of a
 // batch about one value is compared with the one before it, so that ten statements need ten rounds.
 func (a *Writing) WriteProposals(ctx context.Context, in WriteRequest) (schema.WriteCounts, error) {
@@ -55,7 +55,7 @@ func (a *Writing) WriteProposals(ctx context.Context, in WriteRequest) (schema.W
 	until := time.Now().Add(partialAfter)
 	for idle := 0; ; { // rounds since the last one that changed a memory
 		before, limit := counts.Changes(), in.MaxRounds
-		if a.Again.atOnce() && idle < in.MaxRounds-1 && !in.Last {
+		if a.Redecide.atOnce() && idle < in.MaxRounds-1 && !in.Last {
 			limit = math.MaxInt
 		}
 		err = pace.Through(ctx, in.Range, func(part schema.Range) error {
@@ -77,10 +77,10 @@ func (a *Writing) WriteProposals(ctx context.Context, in WriteRequest) (schema.W
 		if idle++; counts.Changes() > before {
 			idle = 0
 		}
-		if counts.Stale == 0 || !a.Again.atOnce() || idle >= in.MaxRounds || !time.Now().Before(until) {
+		if counts.Stale == 0 || !a.Redecide.atOnce() || idle >= in.MaxRounds || !time.Now().Before(until) {
 			return a.ofAllAttempts(ctx, in, counts)
 		}
-		decided, err := a.Again.DecideFacts(ctx, DecideRequest{Range: in.Range})
+		decided, err := a.Redecide.DecideFacts(ctx, DecideRequest{Range: in.Range})
 		if ctx.Err() != nil {
 			return counts, step.Fail(context.Cause(ctx))
 		}

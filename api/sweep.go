@@ -61,7 +61,7 @@ func (r SweepResult) Add(o SweepResult) SweepResult {
 	for name, n := range o.Counts { //workflowcheck:ignore: a sum is the same in any order
 		sum.Counts[name] += n
 	}
-	sum.Held, sum.Failed = Named(r.Held, o.Held...), Named(r.Failed, o.Failed...)
+	sum.Held, sum.Failed = AppendNamed(r.Held, o.Held...), AppendNamed(r.Failed, o.Failed...)
 	return sum
 }
 
@@ -88,7 +88,8 @@ type SweepCursor struct {
 // maxNamed is the maximum number of held or failed tenants that a result names. The counts include all of them.
 const maxNamed = 20
 
-func Named(list []string, more ...string) []string {
+// AppendNamed returns the list with more tenants, up to the number that a result names. It does not change list.
+func AppendNamed(list []string, more ...string) []string {
 	out := append(append([]string{}, list...), more...)
 	return out[:min(len(out), maxNamed)]
 }

@@ -36,6 +36,7 @@ func OfTenant(tenant string) temporal.SearchAttributes {
 	return temporal.NewSearchAttributes(AttrTenant.ValueSet(tenant))
 }
 
+// Whose returns the search attributes of a principal, to set on a run.
 func Whose(p schema.Principal) []temporal.SearchAttributeUpdate {
 	return []temporal.SearchAttributeUpdate{AttrTenant.ValueSet(p.Tenant), AttrAgent.ValueSet(p.Agent),
 		AttrProject.ValueSet(p.Project)}

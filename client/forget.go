@@ -21,8 +21,8 @@ func StartForget(
 	taskQueue string,
 	req schema.ForgetRequest,
 ) (client.WorkflowRun, error) {
-	return startOperation(ctx, c, taskQueue, api.KindForget, req.Operation, req.Validate(),
-		api.WorkflowForget, req, "forget")
+	return startOperation(ctx, c, taskQueue, operation{kind: api.KindForget, workflow: api.WorkflowForget,
+		summary: "forget", op: req.Operation, request: &req})
 }
 
 // ForgetPreview waits for the selection of a run, and returns what the run would forget.

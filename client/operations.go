@@ -18,8 +18,8 @@ func StartModify(
 	taskQueue string,
 	req schema.ModifyRequest,
 ) (client.WorkflowRun, error) {
-	return startOperation(ctx, c, taskQueue, api.KindModify, req.Operation, req.Validate(),
-		api.WorkflowModify, req, "modify")
+	return startOperation(ctx, c, taskQueue, operation{kind: api.KindModify, workflow: api.WorkflowModify,
+		summary: "modify", op: req.Operation, request: &req})
 }
 
 // StartPut starts a Put run, or joins the run with the same request.
@@ -29,7 +29,8 @@ func StartPut(
 	taskQueue string,
 	req schema.PutRequest,
 ) (client.WorkflowRun, error) {
-	return startOperation(ctx, c, taskQueue, api.KindPut, req.Operation, req.Validate(), api.WorkflowPut, req, "put")
+	return startOperation(ctx, c, taskQueue, operation{kind: api.KindPut, workflow: api.WorkflowPut,
+		summary: "put", op: req.Operation, request: &req})
 }
 
 // StartRecover starts a Recover run, or joins the run with the same request.
@@ -39,8 +40,8 @@ func StartRecover(
 	taskQueue string,
 	req schema.RecoverRequest,
 ) (client.WorkflowRun, error) {
-	return startOperation(ctx, c, taskQueue, api.KindRecover, req.Operation, req.Validate(),
-		api.WorkflowRecover, req, "recover")
+	return startOperation(ctx, c, taskQueue, operation{kind: api.KindRecover, workflow: api.WorkflowRecover,
+		summary: "recover", op: req.Operation, request: &req})
 }
 
 // StartRevise starts a Revise run, or joins the run with the same request.
@@ -50,8 +51,8 @@ func StartRevise(
 	taskQueue string,
 	req schema.ReviseRequest,
 ) (client.WorkflowRun, error) {
-	return startOperation(ctx, c, taskQueue, api.KindRevise, req.Operation, req.Validate(),
-		api.WorkflowRevise, req, ReviseSummary(req))
+	return startOperation(ctx, c, taskQueue, operation{kind: api.KindRevise, workflow: api.WorkflowRevise,
+		summary: ReviseSummary(req), op: req.Operation, request: &req})
 }
 
 // ReviseSummary names the action of a valid request.
@@ -64,31 +65,38 @@ func StartFeedback(
 	taskQueue string,
 	req schema.FeedbackRequest,
 ) (client.WorkflowRun, error) {
-	return startOperation(ctx, c, taskQueue, api.KindFeedback, req.Operation, req.Validate(),
-		api.WorkflowFeedback, req, "feedback")
+	return startOperation(ctx, c, taskQueue, operation{kind: api.KindFeedback, workflow: api.WorkflowFeedback,
+		summary: "feedback", op: req.Operation, request: &req})
 }
 
-// startOperation starts a run, or joins the open run with the same request. With an operation id it also finds a
-// completed run that did not fail.
+// operation is what startOperation starts.
+type operation struct {
+	kind     string // api.KindPut and so on
+	workflow string
+	summary  string // shown in Temporal's UI
+	op       schema.Operation
+	request  interface{ Validate() error }
+}
+
+// startOperation starts a run of a valid request, or joins the open run with the same request. With an operation id it
+// also finds a completed run that did not fail.
 func startOperation(
 	ctx context.Context,
 	c client.Client,
-	taskQueue, kind string,
-	op schema.Operation,
-	invalid error,
-	fn, request any,
-	summary string,
+	taskQueue string,
+	o operation,
 ) (client.WorkflowRun, error) {
-	if invalid != nil {
-		return nil, invalid
+	if err := o.request.Validate(); err != nil {
+		return nil, err
 	}
-	if err := schema.CheckEncoded(api.LargeField(kind), request); err != nil {
+	if err := schema.CheckEncoded(api.LargeField(o.kind), o.request); err != nil {
 		return nil, err
 	}
 	// for a completed run, startRun returns its handle
-	run, err := startRun(ctx, c, OperationStart(taskQueue, kind, op, request, summary), fn, request)
+	options := OperationStart(taskQueue, o.kind, o.op, o.request, o.summary)
+	run, err := startRun(ctx, c, options, o.workflow, o.request)
 	if err != nil {
-		return nil, fmt.Errorf("start %s: %w", kind, err)
+		return nil, fmt.Errorf("start %s: %w", o.kind, err)
 	}
 	return run, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
+// GetStart returns the options with which a Get run is started. Its id depends on the request.
 func GetStart(taskQueue string, req schema.GetRequest) client.StartWorkflowOptions {
 	return readStart(taskQueue, api.GetWorkflowID(req), api.KindGet, req.Principal)
 }

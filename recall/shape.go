@@ -41,7 +41,7 @@ func (q *query) stages(found collected, texts *reader) []stage {
 			s.evidence, s.solutions = q.keepSolutions(s.evidence)
 			return s, nil
 		}},
-		{rank.StageNeighbourhood, reranking(q.neighbourhood)},
+		{rank.StageNeighbourhood, onEvidence(q.neighbourhood)},
 		{rank.StageSession, pure(func(e []rank.Evidence) []rank.Evidence { return rank.Sessions(e, found.weights) })},
 		{rank.StageSpeaker, pure(func(e []rank.Evidence) []rank.Evidence { return rank.Speakers(e, q.req.Query) })},
 		{rank.StageFirstHand, pure(func(e []rank.Evidence) []rank.Evidence { return rank.FirstHand(e, q.req.Query) })},
@@ -49,7 +49,7 @@ func (q *query) stages(found collected, texts *reader) []stage {
 		{rank.StageConvolve, pure(func(e []rank.Evidence) []rank.Evidence { return rank.Convolve(e, found.trust) })},
 		{rank.StagePrimary, pure(q.primary)},
 		{rank.StageFacets, pure(rank.CoverFacets)},
-		{rank.StageRehearse, reranking(q.rehearse)},
+		{rank.StageRehearse, onEvidence(q.rehearse)},
 		{rank.StageRerank, func(ctx context.Context, s shaped) (_ shaped, err error) {
 			s.evidence, s.summaryTime, err = q.rerank(ctx, s.evidence, texts)
 			return s, err
@@ -71,8 +71,8 @@ func (q *query) stages(found collected, texts *reader) []stage {
 	}
 }
 
-// reranking makes a stage of a step that uses only the evidence.
-func reranking(
+// onEvidence makes a stage of a step that uses only the evidence.
+func onEvidence(
 	step func(context.Context, []rank.Evidence) ([]rank.Evidence, error),
 ) func(context.Context, shaped) (shaped, error) {
 	return func(ctx context.Context, s shaped) (_ shaped, err error) {

@@ -58,7 +58,8 @@ func decodeRequest(data []byte, into any, deep bool) []FieldError {
 		return p.Fields
 	}
 	err, wrong := decodeStrict(data, into).(*ValidationError) //nolint:errorlint // decodeStrict returns it unwrapped
-	var d check.Decoded                                       // names them with their paths, and types in words; finds duplicates, which decoding accepts
+	// Check names unknown fields with their paths, says types in words, and finds duplicates, which decoding accepts.
+	var d check.Decoded
 	d.Check(data, reflect.TypeOf(into).Elem(), "")
 	if found := append(d.Wrong, d.Unread...); len(found) > 0 {
 		return found

@@ -124,33 +124,15 @@ func run(ctx context.Context, log *slog.Logger) error {
 		log.Warn("vector index not ready", "index", index.Name(), "error", err)
 	}
 	fatal := make(chan error, 1)
-	options := cfg.WorkerOptions()
-	options.WorkerStopTimeout, options.Interceptors = stopTimeout, []interceptor.WorkerInterceptor{
-		metrics.Interceptor(), step.Jitter()}
-	options.OnFatalError = func(err error) {
+	worker.SetStickyWorkflowCacheSize(cfg.StickyRuns)
+	w := worker.New(temporal, cfg.TaskQueue, workerOptions(cfg, metrics, func(err error) {
 		h.ended(err)
 		select {
 		case fatal <- err:
 		default: // an earlier error is pending already
 		}
-	}
-	worker.SetStickyWorkflowCacheSize(cfg.StickyRuns)
-	w := worker.New(temporal, cfg.TaskQueue, options)
-	workflows.Register(w, workflows.Dependencies{
-		Store: st, Brain: brain, Index: index, Embedders: metrics.CountOthers(cfg.OtherEmbedder),
-		Observe: metrics.ObserveRecall, Policy: cfg.Policy, Rules: policies.Current, Concurrency: cfg.Concurrency,
-		Callers: cfg.Callers, TrustKey: cfg.TrustKey, SweepShare: cfg.SweepShare, With: cfg.RecallWith,
-		Without:    cfg.RecallWithout,
-		SweepBatch: cfg.SweepBatch, NoPipeline: !cfg.Pipeline, NoGraph: !cfg.Graph,
-		ImportanceDecay:      cfg.ImportanceDecay,
-		ReflectionVisibility: cfg.ReflectionVisibility, GlobalKinds: cfg.GlobalKinds,
-		ObserveReflection: metrics.ObserveReflection,
-		ObserveLearned:    metrics.ObserveLearned, Due: cfg.Due, ObserveArrival: metrics.ObserveArrival,
-		MemoryIndex:      cfg.OpenMemoryIndex(st, index, brain.Embedder, log),
-		SweepMemoryIndex: cfg.SweepMemoryIndex(st, index),
-		WipeMemoryIndex:  cfg.WipeMemoryIndex(index),
-		TokenBudget:      cfg.TokenBudget, BudgetHeld: metrics.BudgetHeld, ObserveAdvice: metrics.ObserveAdvice,
-	})
+	}))
+	workflows.Register(w, dependencies(cfg, log, st, index, brain, policies, metrics))
 	if err := w.Start(); err != nil {
 		return fmt.Errorf("start worker: %w", err)
 	}
@@ -171,6 +153,63 @@ func run(ctx context.Context, log *slog.Logger) error {
 		return nil
 	case err := <-fatal:
 		return fmt.Errorf("worker: %w", err)
+	}
+}
+
+// workerOptions returns the options of the Temporal worker. It calls onFatal when its loop ends with an error.
+func workerOptions(cfg config.Config, metrics *telemetry.Metrics, onFatal func(error)) worker.Options {
+	options := cfg.WorkerOptions()
+	options.WorkerStopTimeout = stopTimeout
+	options.Interceptors = []interceptor.WorkerInterceptor{metrics.Interceptor(), step.Jitter()}
+	options.OnFatalError = onFatal
+	return options
+}
+
+// dependencies returns what the workflows and activities need, by the settings.
+func dependencies(
+	cfg config.Config,
+	log *slog.Logger,
+	st *store.Store,
+	index vector.Index,
+	brain inference.Brain,
+	policies *config.Policies,
+	metrics *telemetry.Metrics,
+) workflows.Dependencies {
+	return workflows.Dependencies{
+		Store:       st,
+		Brain:       brain,
+		Index:       index,
+		Embedders:   metrics.CountOthers(cfg.OtherEmbedder),
+		Concurrency: cfg.Concurrency,
+
+		Policy:   cfg.Policy,
+		Rules:    policies.Current,
+		Callers:  cfg.Callers,
+		TrustKey: cfg.TrustKey,
+
+		NoPipeline:           !cfg.Pipeline,
+		NoGraph:              !cfg.Graph,
+		TokenBudget:          cfg.TokenBudget,
+		Due:                  cfg.Due,
+		SweepShare:           cfg.SweepShare,
+		SweepBatch:           cfg.SweepBatch,
+		ReflectionVisibility: cfg.ReflectionVisibility,
+		GlobalKinds:          cfg.GlobalKinds,
+
+		With:            cfg.RecallWith,
+		Without:         cfg.RecallWithout,
+		ImportanceDecay: cfg.ImportanceDecay,
+
+		MemoryIndex:      cfg.OpenMemoryIndex(st, index, brain.Embedder, log),
+		SweepMemoryIndex: cfg.SweepMemoryIndex(st, index),
+		WipeMemoryIndex:  cfg.WipeMemoryIndex(index),
+
+		Observe:           metrics.ObserveRecall,
+		ObserveAdvice:     metrics.ObserveAdvice,
+		ObserveReflection: metrics.ObserveReflection,
+		ObserveLearned:    metrics.ObserveLearned,
+		ObserveArrival:    metrics.ObserveArrival,
+		BudgetHeld:        metrics.BudgetHeld,
 	}
 }
 

@@ -115,8 +115,8 @@ func newStage(t *testing.T, fake map[string]func(schema.Range) error, deduped ..
 		return do("note "+in.Phase+" "+in.Reason, in.Range)
 	}).Maybe()
 	s.OnActivity(jobsOf.BuryJobs, mock.Anything, mock.Anything).Return(func(_ context.Context,
-		in activities.CloseRequest) (activities.BuryResult, error) {
-		return activities.BuryResult{Dead: in.Range.To - in.Range.From}, do("bury "+in.Phase+" "+in.Reason, in.Range)
+		in activities.CloseRequest) (activities.MarkDeadResult, error) {
+		return activities.MarkDeadResult{Dead: in.Range.To - in.Range.From}, do("bury "+in.Phase+" "+in.Reason, in.Range)
 	}).Maybe()
 	return s
 }

@@ -220,6 +220,26 @@ func (run *ingest) process(ctx workflow.Context, r schema.Range) (phase string, 
 	run.result.Extracted = run.result.Extracted.Add(extracted)
 	run.result.Dead += extracted.Dead
 
+	if phase, err := run.decideAndWrite(ctx, r); err != nil {
+		return phase, err
+	}
+	if err := run.link(ctx, r); err != nil {
+		return api.PhaseLink, err
+	}
+	if err := run.index(ctx, r); err != nil {
+		return api.PhaseIndex, err
+	}
+	var completed activities.CompleteResult
+	err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
+		flow.StoreOptions("complete jobs: "+label(r), flow.InfrastructureAttempts)),
+		jobs.CompleteJobs, activities.CloseRequest{Range: r, Phase: api.PhaseDone}).Get(ctx, &completed)
+	run.result.ToReview += completed.ToReview
+	return api.PhaseDone, err
+}
+
+// decideAndWrite decides on the facts of a range and writes the proposals, in rounds until none is stale, or until
+// several rounds have changed no memory. It returns the phase that failed, if any.
+func (run *ingest) decideAndWrite(ctx workflow.Context, r schema.Range) (phase string, _ error) {
 	decidedBefore, deadBefore := run.result.Decided, run.result.Dead // each round reports the range's totals
 	// the number of candidates in the last search; the next search begins with the same number
 	group := 0
@@ -228,7 +248,7 @@ func (run *ingest) process(ctx workflow.Context, r schema.Range) (phase string, 
 		decided := activities.DecideResult{DecideCounts: schema.DecideCounts{More: true}}
 		for decided.More { // it reports the range's totals each time
 			decided = activities.DecideResult{}
-			err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
+			err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
 				flow.ModelOptions(fmt.Sprintf("decide, round %d: %s", round, label(r)))),
 				decision.DecideFacts, activities.DecideRequest{Range: r, Group: group}).Get(ctx, &decided)
 			if err != nil {
@@ -241,7 +261,7 @@ func (run *ingest) process(ctx workflow.Context, r schema.Range) (phase string, 
 
 		run.show(ctx, api.PhaseWrite)
 		var written schema.WriteCounts
-		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
+		err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
 			flow.EmbedOptions("write proposals: "+label(r), flow.InfrastructureAttempts)),
 			writing.WriteProposals, activities.WriteRequest{Range: r,
 				MaxRounds: flow.MaxDecideRounds, Last: idle == flow.MaxDecideRounds-1,
@@ -256,24 +276,13 @@ func (run *ingest) process(ctx workflow.Context, r schema.Range) (phase string, 
 		run.result.Written = run.result.Written.Add(written)
 		run.progress.Written = run.result.Written
 		if written.Stale == 0 {
-			break
+			return "", nil
 		}
 		if idle++; written.Changes() > 0 {
 			idle = 0
 		}
 	}
-	if err := run.link(ctx, r); err != nil {
-		return api.PhaseLink, err
-	}
-	if err := run.index(ctx, r); err != nil {
-		return api.PhaseIndex, err
-	}
-	var completed activities.CompleteResult
-	err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
-		flow.StoreOptions("complete jobs: "+label(r), flow.InfrastructureAttempts)),
-		jobs.CompleteJobs, activities.CloseRequest{Range: r, Phase: api.PhaseDone}).Get(ctx, &completed)
-	run.result.ToReview += completed.ToReview
-	return api.PhaseDone, err
+	return "", nil
 }
 
 // changeReview marks the runs that start a review; older runs started none.
@@ -357,7 +366,7 @@ func (run *ingest) abandon(ctx workflow.Context, left []schema.Range, phase stri
 
 // markDead marks the open jobs of a range as dead, so that operators find them and can replay them.
 func (run *ingest) markDead(ctx workflow.Context, r schema.Range, phase string, cause error) error {
-	var marked activities.BuryResult
+	var marked activities.MarkDeadResult
 	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
 		flow.StoreOptions("mark jobs dead: "+label(r), flow.InfrastructureAttempts)),
 		jobs.BuryJobs, activities.CloseRequest{Range: r, Phase: phase, Reason: rootCause(cause)}).Get(ctx, &marked)

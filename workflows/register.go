@@ -42,58 +42,52 @@ type Dependencies struct {
 	Index vector.Index
 	// Embedders returns the embedder of another model than Brain's, if an index of that model is in use; may be nil.
 	Embedders   func(inference.EmbeddingModel) (inference.Embedder, error)
-	Policy      proposals.WritePolicy
-	Rules       func() *policy.Policy // classification rules in force; nil, or a nil policy, for the defaults
-	Concurrency int                   // model calls at once in one activity; inference.Gate bounds those of a process
-	Now         func() time.Time      // the activities' clock; time.Now when nil
-	Recaller    *recall.Recaller      // the read path; nil for one over Store, Index and Brain's embedder
-	Callers     Callers               // who may call the Nexus service for which tenants
-	// Channels and stages that every recall uses in addition to the default ones (recall.IsSwitch).
-	With    []string
-	Without []string // and those that it does not use
+	Concurrency int              // model calls at once in one activity; inference.Gate bounds those of a process
+	Now         func() time.Time // the activities' clock; time.Now when nil
+
+	// Rules of writes, and who may call.
+	Policy   proposals.WritePolicy
+	Rules    func() *policy.Policy // classification rules in force; nil, or a nil policy, for the defaults
+	Callers  Callers               // who may call the Nexus service for which tenants
+	TrustKey []byte                // the key with which trust contexts are signed; if empty, unsigned ones are accepted
+
+	// What runs, and how much of it.
+	NoPipeline bool // nothing is extracted from candidates: they are only stored, recalled and indexed
+	NoGraph    bool // the entity graph is not written
+	// TokenBudget is how many tokens of models the learning of a tenant may use in a day; 0 is no limit.
+	TokenBudget int64
+	Due         due.Rule // when a scope is consolidated without a request; the zero value: never
 	// SweepShare is the share of a tenant's memories that a sweep may remove without confirmation; 0:
 	// lifecycle.SweepShare.
 	SweepShare float64
-	SweepBatch int    // rows that one transaction of a sweep touches; 0: sweeping.SweepBatchSize
-	NoPipeline bool   // nothing is extracted from candidates: they are only stored, recalled and indexed
-	NoGraph    bool   // the entity graph is not written
-	TrustKey   []byte // the key with which trust contexts are signed; if empty, unsigned ones are accepted
-
-	// TokenBudget is how many tokens of models the learning of a tenant may use in a day; 0 is no limit. BudgetHeld,
-	// which may be nil, is called with the use of a call that did not fit.
-	TokenBudget int64
-	BudgetHeld  func(use string)
-
-	ImportanceDecay float64 // the share of its importance that a memory keeps a day (recall.Recaller.DailyDecay)
-
-	// MemoryIndex is an index of events for salience; if nil, relevance is computed from words.
-	MemoryIndex func(tenant, agent string) views.MemoryIndex
-	// SweepMemoryIndex removes events from an index outside Postgres that the tenant's ledger no longer has. It is nil
-	// if there is no such index.
-	SweepMemoryIndex func(ctx context.Context, tenant string) (int, error)
-	// WipeMemoryIndex empties the tenant's index outside Postgres, when all derived data is dropped. It is nil if
-	// there is no such index.
-	WipeMemoryIndex func(ctx context.Context, tenant string) (int, error)
-
-	// ObserveAdvice, which may be nil, is called for every answer and report (recall/advising.Adviser).
-	ObserveAdvice func(operation, outcome string, took time.Duration)
-
-	RecallTimeoutFactor float64 // multiplies the deadlines within a recall (recall.Recaller.TimeoutFactor); 0 means 1
-
-	Observe func(schema.RecallMeta, time.Duration, error) // called for every recall (recall.Recaller); may be nil
-
+	SweepBatch int // rows that one transaction of a sweep touches; 0: sweeping.SweepBatchSize
 	// ReflectionVisibility is the widest visibility of a belief; empty: every agent of the tenant.
 	ReflectionVisibility schema.Visibility
-	GlobalKinds          []string             // kinds of events that every agent sees (views.OpenKinds)
-	ObserveReflection    func(outcome string) // called for every reflection (reflecting.Reflecting); may be nil
+	GlobalKinds          []string // kinds of events that every agent sees (views.OpenKinds)
 
-	// Due decides when a scope is consolidated without a request; the zero value: never. ObserveArrival, which may be
-	// nil, is called with the outcome each time the waiting run is told of new evidence (step.Arrivals).
-	Due            due.Rule
-	ObserveArrival func(outcome string)
+	// Recall. With and Without have channels and stages that every recall uses in addition to the default ones, or does
+	// not use (recall.IsSwitch).
+	Recaller            *recall.Recaller // the read path; nil for one over Store, Index and Brain's embedder
+	With, Without       []string
+	ImportanceDecay     float64 // the share of its importance that a memory keeps a day (recall.Recaller.DailyDecay)
+	RecallTimeoutFactor float64 // multiplies the deadlines within a recall (recall.Recaller.TimeoutFactor); 0 means 1
 
-	// ObserveLearned, which may be nil, is called with the verdict on each change that runs of learning decided on.
-	ObserveLearned func(workflow, verdict string, n int)
+	// The index of events for salience. If MemoryIndex is nil, relevance is computed from words. The other two are nil
+	// if the index is not outside Postgres: SweepMemoryIndex removes events that the tenant's ledger no longer has, and
+	// WipeMemoryIndex empties the tenant's index when all derived data is dropped.
+	MemoryIndex      func(tenant, agent string) views.MemoryIndex
+	SweepMemoryIndex func(ctx context.Context, tenant string) (int, error)
+	WipeMemoryIndex  func(ctx context.Context, tenant string) (int, error)
+
+	// Metrics; each may be nil. ObserveLearned is called with the verdict on each change that runs of learning decided
+	// on, ObserveArrival each time a waiting run is told of new evidence (step.Arrivals), and BudgetHeld with the use
+	// of a call that did not fit the token budget.
+	Observe           func(schema.RecallMeta, time.Duration, error)       // every recall (recall.Recaller)
+	ObserveAdvice     func(operation, outcome string, took time.Duration) // every answer and report (recall/advising)
+	ObserveReflection func(outcome string)                                // every reflection (reflecting.Reflecting)
+	ObserveLearned    func(workflow, verdict string, n int)
+	ObserveArrival    func(outcome string)
+	BudgetHeld        func(use string)
 }
 
 // recaller returns the given read path, or the default one.
@@ -112,6 +106,11 @@ func (d Dependencies) recaller() *recall.Recaller {
 
 // Register makes a worker host every workflow and activity, and the Nexus service.
 func Register(w worker.Registry, d Dependencies) {
+	registerWorkflows(w)
+	registerActivities(w, d)
+}
+
+func registerWorkflows(w worker.WorkflowRegistry) {
 	w.RegisterWorkflow(Ingest)
 	w.RegisterWorkflow(ResumeIngest)
 	w.RegisterWorkflow(SyncIndex)
@@ -147,6 +146,10 @@ func Register(w worker.Registry, d Dependencies) {
 	w.RegisterWorkflow(learn.CompressEpisodes)
 	w.RegisterWorkflow(learn.Advise)
 	w.RegisterWorkflow(learn.Report)
+}
+
+// registerActivities registers the activities, and the Nexus service, which answers with two of them.
+func registerActivities(w worker.Registry, d Dependencies) {
 	arrivals := &step.Arrivals{Store: d.Store, Rule: d.Due, Tell: mneme.TellEvidence, Observe: d.ObserveArrival,
 		Now: d.Now}
 	w.RegisterActivity(&activities.Staging{Store: d.Store, Policy: d.Policy, Rules: d.Rules,
@@ -156,8 +159,8 @@ func Register(w worker.Registry, d Dependencies) {
 	deciding := &activities.Decision{Store: d.Store, Decider: d.Brain.Decider, Embedder: d.Brain.Embedder,
 		Concurrency: d.Concurrency, Now: d.Now}
 	w.RegisterActivity(deciding)
-	w.RegisterActivity(&activities.Writing{Store: d.Store, Embedder: d.Brain.Embedder, Rules: d.Rules, Again: deciding,
-		Now: d.Now})
+	w.RegisterActivity(&activities.Writing{Store: d.Store, Embedder: d.Brain.Embedder, Rules: d.Rules,
+		Redecide: deciding, Now: d.Now})
 	w.RegisterActivity(&activities.Linking{Store: d.Store, Off: d.NoGraph, Now: d.Now})
 	w.RegisterActivity(&indexing.Indexing{Store: d.Store, Embedder: d.Brain.Embedder, Others: d.Embedders,
 		Index: d.Index, Now: d.Now})

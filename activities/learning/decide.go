@@ -88,17 +88,17 @@ func (a *Learning) DecideGroups(ctx context.Context, in DecideRequest) (DecideRe
 		}
 		if time.Since(began) > goOnFor && i+1 < len(waiting) {
 			out.More = true
-			a.told(in, out)
+			a.observeRefused(in, out)
 			return out, nil
 		}
 	}
 	out.More = len(waiting) == groupsPage
-	a.told(in, out)
+	a.observeRefused(in, out)
 	return out, nil
 }
 
-// told observes refused and dropped changes, except those of a shadow run.
-func (a *Learning) told(in DecideRequest, out DecideResult) {
+// observeRefused observes refused and dropped changes, except those of a shadow run.
+func (a *Learning) observeRefused(in DecideRequest, out DecideResult) {
 	if !in.Shadow {
 		a.observe(in.Kind, api.LearnResult{Dropped: out.Result.Dropped, Refused: out.Result.Refused})
 	}

@@ -93,7 +93,7 @@ func (a *Tidying) learn(ctx context.Context, in Request, model *readings, out *a
 		}
 		learner.Know(k.Fact)
 	}
-	episodes := map[string]tidying.Said{}
+	episodes := map[string]tidying.Statement{}
 	again := map[string][]string{} // evidence of conditional facts whose conditions were met
 	for _, s := range said {
 		if lasting, err := states(ctx, s); err != nil || !lasting {
@@ -145,7 +145,7 @@ func (a *Tidying) learn(ctx context.Context, in Request, model *readings, out *a
 
 // states reports whether a text is a statement. A question or a request is not evidence for a fact, however often it is
 // repeated.
-func states(ctx context.Context, s tidying.Said) (bool, error) {
+func states(ctx context.Context, s tidying.Statement) (bool, error) {
 	read, _, err := rules.Extractor{}.Extract(ctx, inference.Source{Content: s.Text, Kind: schema.SourceUserInput,
 		Speaker: s.Who, OccurredAt: s.At})
 	return len(read.Facts) > 0, err
@@ -157,8 +157,8 @@ func wordsOf(text, who string) string {
 }
 
 // said reads the statements of the newest episodes, in the order in which they were made.
-func (a *Tidying) said(ctx context.Context, in Request) ([]tidying.Said, error) {
-	var out []tidying.Said
+func (a *Tidying) said(ctx context.Context, in Request) ([]tidying.Statement, error) {
+	var out []tidying.Statement
 	before, more := tidying.Place{At: in.Until.Add(time.Minute), ID: uuid.Max}, true
 	for rows := 0; more && rows < tidying.MaxStatements; rows += pageRows {
 		page, next, left, err := a.Store.Statements(ctx, in.scope(), before, pageRows)
@@ -168,13 +168,13 @@ func (a *Tidying) said(ctx context.Context, in Request) ([]tidying.Said, error) 
 		out, before, more = append(out, page...), next, left
 		step.Advance(ctx)
 	}
-	slices.SortStableFunc(out, func(x, y tidying.Said) int { return x.At.Compare(y.At) })
+	slices.SortStableFunc(out, func(x, y tidying.Statement) int { return x.At.Compare(y.At) })
 	return out, nil
 }
 
 // update writes one change, unless the policy or a stored fact prevents it.
 func (a *Tidying) update(ctx context.Context, in Request, u facts.Update, target *tidying.Known,
-	episodes map[string]tidying.Said, out *api.LearnResult) error {
+	episodes map[string]tidying.Statement, out *api.LearnResult) error {
 	evidence := slices.Compact(slices.Sorted(slices.Values(u.Evidence)))
 	if u.Action == facts.Reinforce {
 		var err error
@@ -192,7 +192,7 @@ func (a *Tidying) update(ctx context.Context, in Request, u facts.Update, target
 	}
 	said := saidIn(evidence, episodes)
 	write := tidying.FactInput{Writes: a.writes(in, "fact:"+string(u.Action)+":"+u.Target, keysOf(u, target, evidence)),
-		Scope: in.scope(), Update: u, Target: target, Said: said, Policy: a.Policy, Rules: a.rules()}
+		Scope: in.scope(), Update: u, Target: target, Statements: said, Policy: a.Policy, Rules: a.rules()}
 	if u.Action != facts.Reinforce {
 		var err error
 		if write.Embedding, err = a.embed(ctx, u.Who, u.Text); err != nil {
@@ -215,8 +215,8 @@ func (a *Tidying) update(ctx context.Context, in Request, u facts.Update, target
 }
 
 // saidIn returns the statements of episodes.
-func saidIn(evidence []string, episodes map[string]tidying.Said) []tidying.Said {
-	said := make([]tidying.Said, len(evidence))
+func saidIn(evidence []string, episodes map[string]tidying.Statement) []tidying.Statement {
+	said := make([]tidying.Statement, len(evidence))
 	for i, id := range evidence {
 		said[i] = episodes[id]
 	}

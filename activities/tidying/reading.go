@@ -29,7 +29,8 @@ const (
 )
 
 // readings has the answers of a model in one activity. If facts are decided again because evidence was forgotten, the
-// model is not asked again. The answers are stored after the changes are written, so that a retried activity asks again.
+// model is not asked again. The answers are stored after the changes are written, so that a retried activity asks
+// again.
 type readings struct {
 	done     bool
 	joins    []join
@@ -44,7 +45,7 @@ type join struct {
 }
 
 // readFacts asks a model for statements that say the same in different words. The learner counts them as one.
-func (a *Tidying) readFacts(ctx context.Context, in Request, l *facts.Learner, episodes map[string]tidying.Said,
+func (a *Tidying) readFacts(ctx context.Context, in Request, l *facts.Learner, episodes map[string]tidying.Statement,
 	said *readings, out *api.LearnResult) error {
 	first := !said.done
 	if first {
@@ -71,7 +72,7 @@ func (a *Tidying) readFacts(ctx context.Context, in Request, l *facts.Learner, e
 	return nil
 }
 
-func (a *Tidying) askFacts(ctx context.Context, in Request, l *facts.Learner, episodes map[string]tidying.Said,
+func (a *Tidying) askFacts(ctx context.Context, in Request, l *facts.Learner, episodes map[string]tidying.Statement,
 	said *readings, out *api.LearnResult) error {
 	known, err := a.shownBefore(ctx, in, episodes)
 	if err != nil {
@@ -123,7 +124,7 @@ func (a *Tidying) meter() step.Meter {
 }
 
 // shownBefore returns the episodes whose statements an earlier run has shown to a model.
-func (a *Tidying) shownBefore(ctx context.Context, in Request, episodes map[string]tidying.Said) (map[string]bool,
+func (a *Tidying) shownBefore(ctx context.Context, in Request, episodes map[string]tidying.Statement) (map[string]bool,
 	error) {
 	var asked []tidying.Answer
 	for id := range episodes {

@@ -48,7 +48,7 @@ func run(ctx context.Context, a *app.App, args []string) int {
 	err = app.Advise(err)
 	if !a.Started {
 		// Flags and arguments were not understood; --json may be among those not read.
-		a.Json = a.Json || slices.Contains(args, "--json")
+		a.JSON = a.JSON || slices.Contains(args, "--json")
 		err = app.WithCode(app.ExitUsage, err)
 	}
 	code := app.ExitCode(ctx, err)
@@ -94,7 +94,7 @@ Exit codes:
 	flags.StringVar(&p.PolicyGroup, "policy-group", p.PolicyGroup,
 		"group whose memories are shared (MNEME_POLICY_GROUP)")
 	a.RegisterTrust(flags)
-	flags.BoolVar(&a.Json, "json", false, "print JSON")
+	flags.BoolVar(&a.JSON, "json", false, "print JSON")
 	flags.DurationVar(&a.Timeout, "timeout", 30*time.Second,
 		"how long to wait for Postgres, Temporal and a worker to answer")
 

@@ -155,6 +155,7 @@ type Doctor struct {
 	unread      bool                   // the worker's payloads cannot be read here
 }
 
+// NewDoctor returns the command that checks the installation.
 func NewDoctor(a *app.App) *cobra.Command {
 	var file string
 	cmd := &cobra.Command{

@@ -3,6 +3,6 @@
 // itself and leaves them up for the next.
 //
 // It also has a model endpoint with scripted answers, generators of records, and checks of invariants over all rows.
-// Workers and clients of Temporal are in package harness below it. Only tests import it. Values for tests without a database are in
-// memory/memorytest.
+// Workers and clients of Temporal are in package harness below it. Only tests import it. Values for tests without a
+// database are in memory/memorytest.
 package testkit

@@ -325,7 +325,7 @@ func (r *reader) tail() {
 	}
 }
 
-// dropAdverbialDates keeps only the first value: a date, or a value to which the later dates only add a time.
+// dropAdverbialDates drops values that only say when, how often or under which condition the first value holds.
 func (r *reader) dropAdverbialDates() {
 	if len(r.Values) < 2 {
 		return

@@ -144,8 +144,8 @@ func Strangers(a, b Frame) bool {
 		!slices.ContainsFunc(a.Owners, func(t string) bool { return SamePerson(a, b, t, b.Actor) })
 }
 
-// ofKnownThing reports whether the subject of the statement is a thing that both speakers know, and nothing else limits it: "the
-// rent".
+// ofKnownThing reports whether the subject of the statement is a thing that both speakers know, and nothing else
+// limits it: "the rent".
 func (f Frame) ofKnownThing() bool {
 	p := f.Outline.Parts
 	return len(p) > 0 && (p[0].Role == RoleAgent || p[0].Role == RoleObject) && p[0].Definite && !p[0].Name &&

@@ -32,9 +32,9 @@ var (
 // shared has English words that are frequent in another language, too.
 var shared = english.Words("a am an as do has he her in is me on so to was will")
 
-// IsForeign reports whether a text, also a short question, seems to be in any other language with Latin letters: it has a question word or two
-// frequent words of other languages, and more such words than English ones. A shared word counts as half an English
-// one.
+// IsForeign reports whether a text, also a short question, seems to be in any other language with Latin letters: it
+// has a question word or two frequent words of other languages, and more such words than English ones. A shared word
+// counts as half an English one.
 func IsForeign(text string) bool {
 	other, own, words, asks := 0, 0, 0, false
 	for w := range wordsOf(text) {

@@ -81,8 +81,8 @@ type Rated struct {
 	SalienceAt time.Time
 }
 
-// Said is an earlier verdict on the same memory and retrieval.
-type Said struct {
+// PriorVerdict is an earlier verdict on the same memory and retrieval.
+type PriorVerdict struct {
 	Verdict schema.Verdict
 	Moved   float64   // change of salience, [-1,1], as of At
 	Counted string    // CountedSuccess, CountedFailure or ""
@@ -130,7 +130,7 @@ type Outcomes struct{ Successes, Failures int64 }
 // Procedures and plans also count their outcomes: a success or a failure in performance or metrics, with the rates
 // and the time of the last use. Their confidence follows (document 004 §8): see observe. Counts replace a rate that
 // was claimed without counts.
-func Reinforce(m Rated, v schema.Verdict, earlier *Said, now time.Time) (Reinforcement, error) {
+func Reinforce(m Rated, v schema.Verdict, earlier *PriorVerdict, now time.Time) (Reinforcement, error) {
 	weight, ok := verdictWeights[v]
 	if !ok {
 		return Reinforcement{}, fmt.Errorf("a verdict that is not known")
@@ -222,7 +222,7 @@ func (m Rated) onCurve(r Reinforcement) (float64, bool) {
 
 // left returns the remaining part of an earlier verdict's change at a time. It fades like the salience, which is
 // proportional to its base on every curve.
-func (m Rated) left(s Said, at time.Time) float64 {
+func (m Rated) left(s PriorVerdict, at time.Time) float64 {
 	if !at.After(s.At) { // as under a pin
 		return s.Moved
 	}

@@ -79,7 +79,7 @@ func fadingFact(change func(*lifecycle.Rated)) lifecycle.Rated {
 	return m
 }
 
-func reinforce(t require.TestingT, m lifecycle.Rated, v schema.Verdict, earlier *lifecycle.Said,
+func reinforce(t require.TestingT, m lifecycle.Rated, v schema.Verdict, earlier *lifecycle.PriorVerdict,
 	now time.Time) lifecycle.Reinforcement {
 	r, err := lifecycle.Reinforce(m, v, earlier, now)
 	require.NoError(t, err)
@@ -87,12 +87,12 @@ func reinforce(t require.TestingT, m lifecycle.Rated, v schema.Verdict, earlier 
 }
 
 // after returns the memory after a verdict, and the verdict to pass as the earlier one.
-func after(m lifecycle.Rated, v schema.Verdict, r lifecycle.Reinforcement) (lifecycle.Rated, *lifecycle.Said) {
+func after(m lifecycle.Rated, v schema.Verdict, r lifecycle.Reinforcement) (lifecycle.Rated, *lifecycle.PriorVerdict) {
 	m.Salience, m.SalienceAt, m.Confidence = r.Salience, r.SalienceAt, r.Confidence
 	if r.Payload != nil {
 		m.Payload = r.Payload
 	}
-	return m, &lifecycle.Said{Verdict: v, Moved: r.Moved, Counted: r.Counted, At: r.At}
+	return m, &lifecycle.PriorVerdict{Verdict: v, Moved: r.Moved, Counted: r.Counted, At: r.At}
 }
 
 // salience returns the salience of a memory at a time, from the values stored after feedback.
@@ -165,7 +165,7 @@ func TestReinforceMovesSalience(t *testing.T) {
 			require.Empty(t, r.Counted)
 			require.Equal(t, 0.7, r.Confidence, "use does not change the confidence in a fact")
 
-			same := reinforce(t, m, tt.verdict, &lifecycle.Said{Verdict: tt.verdict, Moved: r.Moved, At: r.At},
+			same := reinforce(t, m, tt.verdict, &lifecycle.PriorVerdict{Verdict: tt.verdict, Moved: r.Moved, At: r.At},
 				memorytest.Noon)
 			require.Equal(t, schema.FeedbackUnchanged, same.Status)
 		})
@@ -184,7 +184,7 @@ func TestReinforceCountsOutcomes(t *testing.T) {
 	used := memorytest.Noon.Format(time.RFC3339)
 	for name, tt := range map[string]struct {
 		verdict    schema.Verdict
-		earlier    *lifecycle.Said
+		earlier    *lifecycle.PriorVerdict
 		before     stats
 		after      stats // nil if the payload does not change
 		confidence float64
@@ -207,15 +207,15 @@ func TestReinforceCountsOutcomes(t *testing.T) {
 		"used in the future": {schema.VerdictPartly, nil, stats{"last_used_at": "2030-01-01T00:00:00Z"},
 			stats{"last_used_at": "2030-01-01T00:00:00Z"}, 0.7},
 		"corrected": {schema.VerdictFailed,
-			&lifecycle.Said{Verdict: schema.VerdictSucceeded, Counted: lifecycle.CountedSuccess, At: memorytest.Noon},
+			&lifecycle.PriorVerdict{Verdict: schema.VerdictSucceeded, Counted: lifecycle.CountedSuccess, At: memorytest.Noon},
 			stats{"success_count": 2, "failure_count": 1},
 			stats{"success_count": 1.0, "failure_count": 2.0, "success_rate": 1.0 / 3, "failure_rate": 2.0 / 3,
 				"last_used_at": used}, 0.7 - 1.0/6},
 		"the only one is taken back": {schema.VerdictUnused,
-			&lifecycle.Said{Verdict: schema.VerdictSucceeded, Counted: lifecycle.CountedSuccess, At: memorytest.Noon},
+			&lifecycle.PriorVerdict{Verdict: schema.VerdictSucceeded, Counted: lifecycle.CountedSuccess, At: memorytest.Noon},
 			stats{"success_count": 1, "success_rate": 1}, stats{}, 0.6},
 		"taken back without a count": {schema.VerdictUnused,
-			&lifecycle.Said{Verdict: schema.VerdictFailed, Counted: lifecycle.CountedFailure, At: memorytest.Noon},
+			&lifecycle.PriorVerdict{Verdict: schema.VerdictFailed, Counted: lifecycle.CountedFailure, At: memorytest.Noon},
 			stats{"success_count": 2}, nil, 0.7},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -268,7 +268,7 @@ func TestReinforceProperties(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		m := anyRated().Draw(t, "memory")
-		said := map[int]*lifecycle.Said{}
+		said := map[int]*lifecycle.PriorVerdict{}
 		first, now := m.Confidence, memorytest.Noon
 		for range rapid.IntRange(1, 12).Draw(t, "steps") {
 			now = now.Add(time.Duration(rapid.Int64Range(-5, 20).Draw(t, "days")) * memorytest.Day) // clocks jump
@@ -364,7 +364,7 @@ func TestCorrectionUndoesEarlierVerdict(t *testing.T) {
 		corrected := between.Add(days("until it was corrected"))
 
 		with, without := m, m
-		var mistake *lifecycle.Said
+		var mistake *lifecycle.PriorVerdict
 		with, mistake = after(with, wrong, reinforce(t, with, wrong, nil, said))
 		if rapid.Bool().Draw(t, "another in between") {
 			others := []schema.Verdict{schema.VerdictFailed, schema.VerdictUnused}

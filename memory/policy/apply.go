@@ -228,130 +228,128 @@ type policyField struct {
 }
 
 // policyFields lists the fields in the order in which explanations show them.
-var policyFields []policyField
+var policyFields = []policyField{
+	{
+		"type",
+		oneOf(schema.TypeEpisodic, schema.TypeSemantic, schema.TypeWorking, schema.TypeCompetence,
+			schema.TypePlanGraph),
+		func(c memory.Classification, _ Input) any { return string(c.Type) },
+		func(c *memory.Classification, v any) { c.Type = v.(schema.MemoryType) },
+	},
+	{"tier", nil, func(c memory.Classification, _ Input) any { return string(c.Tier) }, nil},
+	{"typology", nil, func(c memory.Classification, _ Input) any { return string(c.Typology) }, nil},
+	{"category", oneOf(schema.CategoryFact, schema.CategoryPreference, schema.CategoryDecision,
+		schema.CategoryProcedural,
+		schema.CategorySemantic, schema.CategoryRule, schema.CategoryLearning, schema.CategoryIssue),
+		func(c memory.Classification, _ Input) any { return string(c.Category) },
+		func(c *memory.Classification, v any) { c.Category = v.(schema.Category) }},
+	{"sensitivity", oneOf(schema.SensitivityHyper.AtMost()...),
+		func(c memory.Classification, _ Input) any { return string(c.Sensitivity) },
+		func(c *memory.Classification, v any) { c.Sensitivity = v.(schema.Sensitivity) }},
+	{
+		"confidence",
+		unitNumber,
+		func(c memory.Classification, _ Input) any { return c.Confidence },
+		func(c *memory.Classification, v any) { c.Confidence = v.(float64) },
+	},
+	{
+		"pinned",
+		trueOrFalse,
+		func(c memory.Classification, _ Input) any { return c.Pinned },
+		func(c *memory.Classification, v any) { c.Pinned = v.(bool) },
+	},
+	{
+		"importance",
+		unitNumber,
+		func(c memory.Classification, _ Input) any { return c.Importance },
+		func(c *memory.Classification, v any) { c.Importance = v.(float64) },
+	},
+	{"tags", tagNames, func(c memory.Classification, _ Input) any { return append([]string{}, c.Tags...) }, nil},
+	decayField("curve", oneOf(schema.CurveExponential, schema.CurveLinear, schema.CurveCustom),
+		func(d memory.Decay) any { return string(d.Curve) }, func(d *memory.Decay, v any) { d.Curve = curveOf(v) }),
+	decayField(
+		"points",
+		curvePoints,
+		func(d memory.Decay) any { return d.ShownPoints() },
+		func(d *memory.Decay, v any) { d.Points = pointsOf(v) },
+	),
+	decayField(
+		"half_life",
+		halfLifeOf,
+		func(d memory.Decay) any { return memory.FormatAge(d.HalfLife) },
+		func(d *memory.Decay, v any) { d.HalfLife = ageOf(v) },
+	),
+	decayField(
+		"min_salience",
+		unitNumber,
+		func(d memory.Decay) any { return d.MinSalience },
+		func(d *memory.Decay, v any) { d.MinSalience = v.(float64) },
+	),
+	decayField(
+		"max_age",
+		maxAgeOf,
+		func(d memory.Decay) any { return memory.FormatAge(d.MaxAge) },
+		func(d *memory.Decay, v any) { d.MaxAge = ageOf(v) },
+	),
+	decayField(
+		"floor",
+		unitNumber,
+		func(d memory.Decay) any { return d.Floor },
+		func(d *memory.Decay, v any) { d.Floor = v.(float64) },
+	),
+	decayField(
+		"reinforcement_gain",
+		unitNumber,
+		func(d memory.Decay) any { return d.ReinforcementGain },
+		func(d *memory.Decay, v any) { d.ReinforcementGain = v.(float64) },
+	),
+	{"deletion_policy", oneOf(schema.DeleteAutoPrune, schema.DeleteManualOnly, schema.DeleteNever),
+		func(c memory.Classification, _ Input) any { return string(c.DeletionPolicy) },
+		func(c *memory.Classification, v any) { c.DeletionPolicy = v.(schema.DeletionPolicy) }},
+	{
+		"scope",
+		textUpTo(schema.MaxNameLength),
+		func(c memory.Classification, in Input) any { return cmp.Or(c.Scope, in.Principal.Scope) },
+		func(c *memory.Classification, v any) { c.Scope = v.(string) },
+	},
+	{
+		"visibility",
+		oneOf(schema.VisibilityPrivate, schema.VisibilityGroup, schema.VisibilityShared, schema.VisibilityGlobal),
+		func(c memory.Classification, in Input) any { return string(cmp.Or(c.Visibility, in.Visibility)) },
+		func(c *memory.Classification, v any) { c.Visibility = v.(schema.Visibility) },
+	},
+	{"revision_policy", oneOf(schema.PolicyReplace, schema.PolicyFork, schema.PolicyContest),
+		func(c memory.Classification, _ Input) any {
+			return string(cmp.Or(c.RevisionPolicy, schema.PolicyReplace))
+		},
+		func(c *memory.Classification, v any) { c.RevisionPolicy = v.(schema.RevisionPolicy) }},
+	{"source_trust", unitNumber,
+		func(c memory.Classification, in Input) any {
+			switch {
+			case c.SourceTrust != nil:
+				return *c.SourceTrust
+			case in.TrustCap != nil:
+				return *in.TrustCap
+			}
+			return 1.0
+		},
+		func(c *memory.Classification, v any) { trust := v.(float64); c.SourceTrust = &trust }},
+}
 
-func init() { // not in the declaration, because parse functions refer to the table
-	decay := func(name string, parse func(yamlValue) (any, string), read func(memory.Decay) any,
-		write func(*memory.Decay, any)) policyField {
-		return policyField{"decay." + name, parse, func(c memory.Classification, _ Input) any { return read(c.Decay) },
-			func(c *memory.Classification, v any) { write(&c.Decay, v) }}
-	}
-	length := func(d time.Duration) any { return memory.FormatAge(d) }
-	asAge := func(v any) time.Duration {
-		switch v := v.(type) {
-		case time.Duration:
-			return v
-		default:
-			d, _ := ParseAge(v.(string))
-			return d
-		}
-	}
-	policyFields = []policyField{
-		{
-			"type",
-			oneOf(schema.TypeEpisodic, schema.TypeSemantic, schema.TypeWorking, schema.TypeCompetence,
-				schema.TypePlanGraph),
-			func(c memory.Classification, _ Input) any { return string(c.Type) },
-			func(c *memory.Classification, v any) { c.Type = v.(schema.MemoryType) },
-		},
-		{"tier", nil, func(c memory.Classification, _ Input) any { return string(c.Tier) }, nil},
-		{"typology", nil, func(c memory.Classification, _ Input) any { return string(c.Typology) }, nil},
-		{"category", oneOf(schema.CategoryFact, schema.CategoryPreference, schema.CategoryDecision,
-			schema.CategoryProcedural,
-			schema.CategorySemantic, schema.CategoryRule, schema.CategoryLearning, schema.CategoryIssue),
-			func(c memory.Classification, _ Input) any { return string(c.Category) },
-			func(c *memory.Classification, v any) { c.Category = v.(schema.Category) }},
-		{"sensitivity", oneOf(schema.SensitivityHyper.AtMost()...),
-			func(c memory.Classification, _ Input) any { return string(c.Sensitivity) },
-			func(c *memory.Classification, v any) { c.Sensitivity = v.(schema.Sensitivity) }},
-		{
-			"confidence",
-			unitNumber,
-			func(c memory.Classification, _ Input) any { return c.Confidence },
-			func(c *memory.Classification, v any) { c.Confidence = v.(float64) },
-		},
-		{
-			"pinned",
-			trueOrFalse,
-			func(c memory.Classification, _ Input) any { return c.Pinned },
-			func(c *memory.Classification, v any) { c.Pinned = v.(bool) },
-		},
-		{
-			"importance",
-			unitNumber,
-			func(c memory.Classification, _ Input) any { return c.Importance },
-			func(c *memory.Classification, v any) { c.Importance = v.(float64) },
-		},
-		{"tags", tagNames, func(c memory.Classification, _ Input) any { return append([]string{}, c.Tags...) }, nil},
-		decay("curve", oneOf(schema.CurveExponential, schema.CurveLinear, schema.CurveCustom),
-			func(d memory.Decay) any { return string(d.Curve) }, func(d *memory.Decay, v any) { d.Curve = curveOf(v) }),
-		decay(
-			"points",
-			curvePoints,
-			func(d memory.Decay) any { return d.ShownPoints() },
-			func(d *memory.Decay, v any) { d.Points = pointsOf(v) },
-		),
-		decay(
-			"half_life",
-			halfLifeOf,
-			func(d memory.Decay) any { return length(d.HalfLife) },
-			func(d *memory.Decay, v any) { d.HalfLife = asAge(v) },
-		),
-		decay(
-			"min_salience",
-			unitNumber,
-			func(d memory.Decay) any { return d.MinSalience },
-			func(d *memory.Decay, v any) { d.MinSalience = v.(float64) },
-		),
-		decay(
-			"max_age",
-			maxAgeOf,
-			func(d memory.Decay) any { return length(d.MaxAge) },
-			func(d *memory.Decay, v any) { d.MaxAge = asAge(v) },
-		),
-		decay(
-			"floor",
-			unitNumber,
-			func(d memory.Decay) any { return d.Floor },
-			func(d *memory.Decay, v any) { d.Floor = v.(float64) },
-		),
-		decay(
-			"reinforcement_gain",
-			unitNumber,
-			func(d memory.Decay) any { return d.ReinforcementGain },
-			func(d *memory.Decay, v any) { d.ReinforcementGain = v.(float64) },
-		),
-		{"deletion_policy", oneOf(schema.DeleteAutoPrune, schema.DeleteManualOnly, schema.DeleteNever),
-			func(c memory.Classification, _ Input) any { return string(c.DeletionPolicy) },
-			func(c *memory.Classification, v any) { c.DeletionPolicy = v.(schema.DeletionPolicy) }},
-		{
-			"scope",
-			textUpTo(schema.MaxNameLength),
-			func(c memory.Classification, in Input) any { return cmp.Or(c.Scope, in.Principal.Scope) },
-			func(c *memory.Classification, v any) { c.Scope = v.(string) },
-		},
-		{
-			"visibility",
-			oneOf(schema.VisibilityPrivate, schema.VisibilityGroup, schema.VisibilityShared, schema.VisibilityGlobal),
-			func(c memory.Classification, in Input) any { return string(cmp.Or(c.Visibility, in.Visibility)) },
-			func(c *memory.Classification, v any) { c.Visibility = v.(schema.Visibility) },
-		},
-		{"revision_policy", oneOf(schema.PolicyReplace, schema.PolicyFork, schema.PolicyContest),
-			func(c memory.Classification, _ Input) any {
-				return string(cmp.Or(c.RevisionPolicy, schema.PolicyReplace))
-			},
-			func(c *memory.Classification, v any) { c.RevisionPolicy = v.(schema.RevisionPolicy) }},
-		{"source_trust", unitNumber,
-			func(c memory.Classification, in Input) any {
-				switch {
-				case c.SourceTrust != nil:
-					return *c.SourceTrust
-				case in.TrustCap != nil:
-					return *in.TrustCap
-				}
-				return 1.0
-			},
-			func(c *memory.Classification, v any) { trust := v.(float64); c.SourceTrust = &trust }},
+func decayField(name string, parse func(yamlValue) (any, string), read func(memory.Decay) any,
+	write func(*memory.Decay, any)) policyField {
+	return policyField{"decay." + name, parse, func(c memory.Classification, _ Input) any { return read(c.Decay) },
+		func(c *memory.Classification, v any) { write(&c.Decay, v) }}
+}
+
+// ageOf returns a duration that is set by rules, or has the form of explanations.
+func ageOf(v any) time.Duration {
+	switch v := v.(type) {
+	case time.Duration:
+		return v
+	default:
+		d, _ := ParseAge(v.(string))
+		return d
 	}
 }
 

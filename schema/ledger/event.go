@@ -130,8 +130,8 @@ type Outcome struct {
 	Summary string         `json:"summary,omitempty"`
 }
 
-// DecodeEvent reads one event from JSON; fields that the JSON lacks keep their values. Unknown fields, wrong types, fields
-// that are given twice, text that is not valid Unicode and trailing data are errors. It returns a
+// DecodeEvent reads one event from JSON; fields that the JSON lacks keep their values. Unknown fields, wrong types,
+// fields that are given twice, text that is not valid Unicode and trailing data are errors. It returns a
 // *schema.ValidationError.
 func DecodeEvent(data []byte, into *Event) error {
 	var p check.Problems

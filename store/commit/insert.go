@@ -133,7 +133,7 @@ func (c *Change) InsertMemories(ctx context.Context, rows []NewMemory) ([]uuid.U
 		}
 	}
 	for _, i := range existing {
-		id, err := c.standing(ctx, &rows[i])
+		id, err := c.existingOrInsert(ctx, &rows[i])
 		if err != nil {
 			return nil, fmt.Errorf("find duplicate: %w", err)
 		}
@@ -147,9 +147,9 @@ func (c *Change) InsertMemories(ctx context.Context, rows []NewMemory) ([]uuid.U
 	return ids, nil
 }
 
-// standing returns the live memory with a row's content that caused the insert to be skipped. If that memory has been
-// forgotten or changed since, it inserts the row.
-func (c *Change) standing(ctx context.Context, r *NewMemory) (uuid.UUID, error) {
+// existingOrInsert returns the live memory with a row's content that caused the insert to be skipped. If that memory
+// has been forgotten or changed since, it inserts the row.
+func (c *Change) existingOrInsert(ctx context.Context, r *NewMemory) (uuid.UUID, error) {
 	for {
 		id, err := c.HoldLiveByHash(ctx, DedupOf(r))
 		if !errors.Is(err, pgx.ErrNoRows) {

@@ -46,79 +46,114 @@ func (s *Forgetter) SelectForget(ctx context.Context, op schema.OperationRef, re
 func selectForget(ctx context.Context, c *commit.Change, op schema.OperationRef,
 	req schema.ForgetRequest) (schema.ForgetPreview, error) {
 	if err := req.Validate(); err != nil {
-		return schema.ForgetPreview{}, err // the body and the result are gone; an empty request must not select everything
+		// The body and the result are gone. An empty request must not select everything.
+		return schema.ForgetPreview{}, err
 	}
-	run, mode := pg.NewID(), req.HowMuch()
-	preview := schema.ForgetPreview{RunID: run.String(), WorkflowID: op.WorkflowID, Mode: mode,
-		State: schema.ForgetPreviewed, Sample: []string{},
-		ExpiresAt: c.Now.Add(req.Expiry())}
-	if err := insertRun(ctx, c, run, req, preview); err != nil {
-		return preview, err
+	run := pg.NewID()
+	s := &selection{Change: c, run: run, req: req, preview: schema.ForgetPreview{RunID: run.String(),
+		WorkflowID: op.WorkflowID, Mode: req.HowMuch(), State: schema.ForgetPreviewed, Sample: []string{},
+		ExpiresAt: c.Now.Add(req.Expiry())}}
+	if err := insertRun(ctx, c, run, req, s.preview); err != nil {
+		return s.preview, err
 	}
-	found, err := selectItems(ctx, c, run, req)
+	if err := s.collect(ctx); err != nil {
+		return s.preview, err
+	}
+	digest, err := s.describe(ctx)
 	if err != nil {
-		return preview, err
+		return s.preview, err
 	}
-	if found > schema.MaxForgetSelected {
-		return preview, selectsTooMany()
+	err = s.storeRun(digest)
+	return s.preview, err
+}
+
+// selection is a run whose memories are being selected.
+type selection struct {
+	*commit.Change
+	run     uuid.UUID
+	req     schema.ForgetRequest
+	found   int // selected memories
+	preview schema.ForgetPreview
+}
+
+// collect selects the memories of the request, those with the same content if it asks for them, and what was learned
+// from them. It notes the ids without a memory last.
+func (s *selection) collect(ctx context.Context) error {
+	n, err := selectItems(ctx, s.Change, s.run, s.req)
+	if err != nil {
+		return err
 	}
-	if err := checkVersion(ctx, c, run, req); err != nil {
-		return preview, err
+	if err := s.take(n); err != nil {
+		return err
 	}
-	if err := findEchoes(ctx, c, run, req); err != nil {
-		return preview, err
+	if err := checkVersion(ctx, s.Change, s.run, s.req); err != nil {
+		return err
 	}
-	if preview.Everywhere = req.TakesEverywhere(); preview.Everywhere {
-		taken, err := takeEchoes(ctx, c, run, found)
-		if err != nil {
-			return preview, err
+	if err := findEchoes(ctx, s.Change, s.run, s.req); err != nil {
+		return err
+	}
+	if s.preview.Everywhere = s.req.TakesEverywhere(); s.preview.Everywhere {
+		if n, err = takeEchoes(ctx, s.Change, s.run, s.found); err != nil {
+			return err
 		}
-		if found += taken; found > schema.MaxForgetSelected {
-			return preview, selectsTooMany()
-		}
-	}
-	learned, err := takeLearned(ctx, c, run, req, found)
-	if err != nil {
-		return preview, err
-	}
-	preview.Learned = learned
-	if found += learned; found > schema.MaxForgetSelected {
-		return preview, selectsTooMany()
-	}
-	if err := showEchoes(ctx, c, run, &preview); err != nil {
-		return preview, err
-	}
-	if preview.NotFound, err = noteNotFound(ctx, c, run, req, found); err != nil {
-		return preview, err
-	}
-	preview.Total = found + preview.NotFound
-	digest, sample, err := digestItems(ctx, c, run)
-	if err != nil {
-		return preview, err
-	}
-	preview.Sample = sample
-	counts, err := countItems(ctx, c, run, mode, req.Principal)
-	if err != nil {
-		return preview, err
-	}
-	preview.Pinned, preview.NotOwner, preview.MustStay = counts.Pinned, counts.NotOwner, counts.MustStay
-	if !req.Selector.IncludeDerived {
-		if preview.Derived, err = countDerived(ctx, c, run, req.Principal); err != nil {
-			return preview, err
+		if err := s.take(n); err != nil {
+			return err
 		}
 	}
-	receipt := schema.ForgetReceipt{RunID: preview.RunID, Mode: mode, Total: preview.Total,
-		Everywhere: preview.Everywhere}
-	receipt.Skip(lifecycle.OutcomeNotFound, preview.NotFound)
+	if s.preview.Learned, err = takeLearned(ctx, s.Change, s.run, s.req, s.found); err != nil {
+		return err
+	}
+	if err := s.take(s.preview.Learned); err != nil {
+		return err
+	}
+	if err := showEchoes(ctx, s.Change, s.run, &s.preview); err != nil {
+		return err
+	}
+	s.preview.NotFound, err = noteNotFound(ctx, s.Change, s.run, s.req, s.found)
+	s.preview.Total = s.found + s.preview.NotFound
+	return err
+}
+
+// take counts n more selected memories.
+func (s *selection) take(n int) error {
+	if s.found += n; s.found > schema.MaxForgetSelected {
+		return &schema.ValidationError{Fields: []schema.FieldError{{Field: "selector",
+			Problem: fmt.Sprintf("selects more than %d memories: narrow it", schema.MaxForgetSelected)}}}
+	}
+	return nil
+}
+
+// describe completes the preview with a sample and the counts of memories that stay. It returns the digest of the
+// selection.
+func (s *selection) describe(ctx context.Context) (digest []byte, err error) {
+	if digest, s.preview.Sample, err = digestItems(ctx, s.Change, s.run); err != nil {
+		return nil, err
+	}
+	counts, err := countItems(ctx, s.Change, s.run, s.preview.Mode, s.req.Principal)
+	if err != nil {
+		return nil, err
+	}
+	s.preview.Pinned, s.preview.NotOwner, s.preview.MustStay = counts.Pinned, counts.NotOwner, counts.MustStay
+	if !s.req.Selector.IncludeDerived {
+		s.preview.Derived, err = countDerived(ctx, s.Change, s.run, s.req.Principal)
+	}
+	return digest, err
+}
+
+// storeRun stores the result of the selection. A run that needs no confirmation is confirmed.
+func (s *selection) storeRun(digest []byte) error {
+	receipt := schema.ForgetReceipt{RunID: s.preview.RunID, Mode: s.preview.Mode, Total: s.preview.Total,
+		Everywhere: s.preview.Everywhere}
+	receipt.Skip(lifecycle.OutcomeNotFound, s.preview.NotFound)
 	encoded, err := json.Marshal(receipt)
 	if err != nil {
-		return preview, err
+		return err
 	}
 	confirmedBy, confirmedAt := "", (*time.Time)(nil)
-	if found == 0 || req.Execute && !lifecycle.NeedsConfirmation(req, preview.Total) {
-		preview.State, confirmedBy, confirmedAt = schema.ForgetConfirmed, req.By(), &c.Now
+	if s.found == 0 || s.req.Execute && !lifecycle.NeedsConfirmation(s.req, s.preview.Total) {
+		s.preview.State, confirmedBy, confirmedAt = schema.ForgetConfirmed, s.req.By(), &s.Now
 	}
-	c.Queue.Queue(`
+	s.Queue.Queue(`
 		UPDATE forget_runs
 		SET total = @total,
 			digest = @digest,
@@ -128,16 +163,16 @@ func selectForget(ctx context.Context, c *commit.Change, op schema.OperationRef,
 			confirmed_at = @confirmed_at
 		WHERE tenant = @tenant AND id = @run`,
 		pg.Args{
-			"tenant":       c.Tenant,
-			"run":          run,
-			"total":        preview.Total,
+			"tenant":       s.Tenant,
+			"run":          s.run,
+			"total":        s.preview.Total,
 			"digest":       digest,
 			"receipt":      string(encoded),
-			"state":        preview.State,
+			"state":        s.preview.State,
 			"confirmed_by": confirmedBy,
 			"confirmed_at": confirmedAt,
 		})
-	return preview, nil
+	return nil
 }
 
 // insertRun stores a run whose selection has begun. Its total, digest and receipt are set at the end.
@@ -263,11 +298,6 @@ var countItemsSQL = `
 	JOIN memories m ON m.tenant = @tenant AND m.id = i.memory_id
 	WHERE i.tenant = @tenant AND i.run_id = @run AND i.outcome = ''
 	GROUP BY 1, 2, 3, 4`
-
-func selectsTooMany() error {
-	return &schema.ValidationError{Fields: []schema.FieldError{{Field: "selector",
-		Problem: fmt.Sprintf("selects more than %d memories: narrow it", schema.MaxForgetSelected)}}}
-}
 
 // countDerived counts unselected memories derived, in any number of steps, from selected ones: they remain and may
 // say the same. Other facts extracted from a selected source do not count.

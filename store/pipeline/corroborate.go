@@ -258,10 +258,10 @@ var changesSQL = `
 				AND j.memory_id = s.source
 				AND j.state IN ('pending', 'leased', 'failed'))`
 
-// stageAgain stages duplicates whose text may be true again: "I live in Porto." after "I live in Lima now.". Their
+// restageRepeated stages duplicates whose text may be true again: "I live in Porto." after "I live in Lima now.". Their
 // facts were replaced or retracted, and they say when they were said: after the last statement about these facts, those
 // of this batch included. Without a time, they may come from a transcript that is sent again.
-func (st *staging) stageAgain(ctx context.Context) error {
+func (st *staging) restageRepeated(ctx context.Context) error {
 	latest := map[uuid.UUID]int{} // by memory
 	for i, it := range st.items {
 		if it.state != stateDuplicate || it.replayed || it.candidate.OccurredAt == nil {
@@ -311,10 +311,10 @@ func (st *staging) changes(ctx context.Context, items map[uuid.UUID]int) (map[uu
 	out := map[uuid.UUID]int{}
 	for _, c := range found {
 		at := *st.items[items[c.Source]].candidate.OccurredAt
-		overtaken := slices.ContainsFunc(st.items, func(it stagedItem) bool {
+		statedLater := slices.ContainsFunc(st.items, func(it stagedItem) bool {
 			return slices.Contains(c.Others, it.memoryID) && !occurredAt(&it.candidate, st.Now).Before(at)
 		})
-		if at.After(c.Until) && !overtaken {
+		if at.After(c.Until) && !statedLater {
 			out[c.Source] = items[c.Source]
 		}
 	}

@@ -53,7 +53,7 @@ type feeding struct {
 	in        FeedbackInput
 	retrieval uuid.UUID
 	rows      map[uuid.UUID]commit.MemoryRow
-	said      map[uuid.UUID]lifecycle.Said
+	said      map[uuid.UUID]lifecycle.PriorVerdict
 }
 
 func (f *feeding) run(ctx context.Context) (schema.FeedbackResult, error) {
@@ -112,10 +112,10 @@ func ownRetrievalArgs(p schema.Principal, retrieval uuid.UUID) pg.Args {
 }
 
 // priorVerdicts returns the earlier verdicts on the ids, on this retrieval.
-func (f *feeding) priorVerdicts(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]lifecycle.Said, error) {
+func (f *feeding) priorVerdicts(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]lifecycle.PriorVerdict, error) {
 	rows, err := commit.Rows[struct {
 		ID uuid.UUID `db:"memory_id"`
-		lifecycle.Said
+		lifecycle.PriorVerdict
 	}](ctx, f.Tx, `
 		SELECT memory_id, verdict, moved, coalesce(counted, '') AS counted, effective_at AS at
 		FROM retrieval_feedback
@@ -124,9 +124,9 @@ func (f *feeding) priorVerdicts(ctx context.Context, ids []uuid.UUID) (map[uuid.
 	if err != nil {
 		return nil, err
 	}
-	out := make(map[uuid.UUID]lifecycle.Said, len(rows))
+	out := make(map[uuid.UUID]lifecycle.PriorVerdict, len(rows))
 	for _, r := range rows {
-		out[r.ID] = r.Said
+		out[r.ID] = r.PriorVerdict
 	}
 	return out, nil
 }
@@ -157,7 +157,7 @@ func (f *feeding) item(v lifecycle.ItemVerdict) (schema.FeedbackResultItem, erro
 				"verdict": v.Verdict}})
 		return out, nil
 	}
-	var earlier *lifecycle.Said
+	var earlier *lifecycle.PriorVerdict
 	if said, ok := f.said[m.ID]; ok {
 		earlier = &said
 		if v.Fill {

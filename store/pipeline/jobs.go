@@ -16,6 +16,30 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
+// A memory has one open job.
+var jobSQL = commit.BulkInsert("jobs", `tenant text, id uuid, kind text, state text, phase text, batch_id uuid,
+	candidate_id uuid, memory_id uuid, workflow_id text, max_attempts integer, created_at timestamptz,
+	updated_at timestamptz`, `
+	ON CONFLICT (tenant, kind, memory_id) WHERE state IN ('pending', 'leased', 'failed') DO NOTHING`)
+
+// queueJob queues the job of a new memory.
+func (st *staging) queueJob(it *stagedItem) {
+	st.Add(jobSQL, pg.Args{
+		"tenant":       st.Tenant,
+		"id":           pg.NewID(),
+		"kind":         kindIngest,
+		"state":        schema.JobPending,
+		"phase":        "extract",
+		"batch_id":     st.batchID,
+		"candidate_id": it.id,
+		"memory_id":    it.memoryID,
+		"workflow_id":  st.in.WorkflowID,
+		"max_attempts": st.in.MaxAttempts,
+		"created_at":   st.Now,
+		"updated_at":   st.Now,
+	})
+}
+
 // Failure is one failed attempt at one candidate.
 type Failure struct {
 	CandidateID uuid.UUID

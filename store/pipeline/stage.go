@@ -273,7 +273,7 @@ func (st *staging) settleDuplicates(ctx context.Context, shadow bool) error {
 		for n, i := range at {
 			st.settle(i, ids[n])
 		}
-		return st.stageAgain(ctx)
+		return st.restageRepeated(ctx)
 	}
 	for n, i := range at {
 		id, err := st.HoldLiveByHash(ctx, commit.DedupOf(&rows[n]))
@@ -363,30 +363,36 @@ func (st *staging) payload(it *stagedItem, owner schema.Principal) any {
 	return source.Payload()
 }
 
-var (
-	candidateSQL = commit.BulkInsert("memory_candidates", `tenant text, id uuid, batch_id uuid, ordinal integer,
-		state text, memory_id uuid, source_kind text, content text, category text, speaker text, session text,
-		sensitivity text, tags text[], refs jsonb, occurred_at timestamptz, created_at timestamptz`, "")
-	// A memory has one open job.
-	jobSQL = commit.BulkInsert("jobs", `tenant text, id uuid, kind text, state text, phase text, batch_id uuid,
-		candidate_id uuid, memory_id uuid, workflow_id text, max_attempts integer, created_at timestamptz,
-		updated_at timestamptz`, `
-		ON CONFLICT (tenant, kind, memory_id) WHERE state IN ('pending', 'leased', 'failed') DO NOTHING`)
-)
+var candidateSQL = commit.BulkInsert("memory_candidates", `tenant text, id uuid, batch_id uuid, ordinal integer,
+	state text, memory_id uuid, source_kind text, content text, category text, speaker text, session text,
+	sensitivity text, tags text[], refs jsonb, occurred_at timestamptz, created_at timestamptz`, "")
 
+// queueItem queues the rows of a candidate.
 func (st *staging) queueItem(i int) error {
 	it := &st.items[i]
-	c, cl, text := &it.candidate, it.intake.Classification, it.intake.Text.Storage
+	if err := st.queueCandidate(i, it); err != nil {
+		return err
+	}
+	if it.event != uuid.Nil {
+		st.queueEvent(it)
+	}
+	st.queueOutcome(it)
+	if it.candidate.IdempotencyKey != "" && !it.replayed {
+		return st.RecordOperation(st.operationKey(it.candidate), kindCandidate,
+			map[string]any{"memory_id": it.memoryID})
+	}
+	return nil
+}
+
+func (st *staging) queueCandidate(i int, it *stagedItem) error {
+	c, cl, text := it.candidate, it.intake.Classification, it.intake.Text.Storage
 	if it.textless {
-		blank := *c
-		blank.Refs, blank.Speaker, blank.Session = nil, "", ""
-		c, cl.Tags, text = &blank, nil, ""
+		c.Refs, c.Speaker, c.Session, cl.Tags, text = nil, "", "", nil, ""
 	}
 	refs, err := json.Marshal(append([]schema.Ref{}, c.Refs...))
 	if err != nil {
 		return fmt.Errorf("refs: %w", err)
 	}
-	kind, at := sourceKind(c), occurredAt(c, st.Now)
 	st.Add(candidateSQL, pg.Args{
 		"tenant":      st.Tenant,
 		"id":          it.id,
@@ -394,7 +400,7 @@ func (st *staging) queueItem(i int) error {
 		"ordinal":     i,
 		"state":       it.state,
 		"memory_id":   it.memoryID,
-		"source_kind": kind,
+		"source_kind": sourceKind(&c),
 		"content":     text,
 		"category":    cl.Category,
 		"speaker":     c.Speaker,
@@ -402,62 +408,50 @@ func (st *staging) queueItem(i int) error {
 		"sensitivity": cl.Sensitivity,
 		"tags":        pg.TagList(cl.Tags),
 		"refs":        string(refs),
-		"occurred_at": at,
+		"occurred_at": occurredAt(&c, st.Now),
 		"created_at":  st.Now,
 	})
-	if it.event != uuid.Nil {
-		var candidate, about *uuid.UUID // unset for a text that is not stored
-		if !it.textless {
-			candidate, about = &it.id, &it.memoryID
-		}
-		st.events = append(st.events, events.Row{
-			Stream:      ledger.StreamConversation.Stream(st.in.Request.Principal.Agent),
-			ID:          it.event.String(),
-			Agent:       st.in.Request.Principal.Agent,
-			PolicyGroup: st.in.Request.Principal.PolicyGroup,
-			Kind:        string(kind),
-			Visibility:  schema.VisibilityPrivate,
-			Sensitivity: cl.Sensitivity,
-			Candidate:   candidate,
-			Memory:      about,
-			Session:     c.Session,
-			OccurredAt:  at,
-			RecordedAt:  st.Now,
-		})
+	return nil
+}
+
+// queueEvent queues the candidate's row in the ledger. It has no text, session or memory if the text is not stored.
+func (st *staging) queueEvent(it *stagedItem) {
+	p := st.in.Request.Principal
+	row := events.Row{
+		Stream:      ledger.StreamConversation.Stream(p.Agent),
+		ID:          it.event.String(),
+		Agent:       p.Agent,
+		PolicyGroup: p.PolicyGroup,
+		Kind:        string(sourceKind(&it.candidate)),
+		Visibility:  schema.VisibilityPrivate,
+		Sensitivity: it.intake.Classification.Sensitivity,
+		OccurredAt:  occurredAt(&it.candidate, st.Now),
+		RecordedAt:  st.Now,
 	}
-	by := "agent:" + st.in.Request.Principal.Agent
-	metadata := map[string]any{"batch_id": st.batchID, "candidate_id": it.id, "workflow_id": st.in.WorkflowID}
+	if !it.textless {
+		row.Candidate, row.Memory, row.Session = &it.id, &it.memoryID, it.candidate.Session
+	}
+	st.events = append(st.events, row)
+}
+
+// queueOutcome queues the job of a new memory, or says in the history why there is none.
+func (st *staging) queueOutcome(it *stagedItem) {
+	entry := commit.HistoryRow{MemoryID: it.memoryID, Event: schema.EventNone,
+		By:       "agent:" + st.in.Request.Principal.Agent,
+		Metadata: map[string]any{"batch_id": st.batchID, "candidate_id": it.id, "workflow_id": st.in.WorkflowID}}
 	switch it.state {
 	case stateDuplicate:
-		reason := "duplicate of a live memory: not written again"
+		entry.Reason = "duplicate of a live memory: not written again"
 		if it.replayed {
-			reason = "idempotency key seen before: first result returned"
+			entry.Reason = "idempotency key seen before: first result returned"
 		}
-		st.History(commit.HistoryRow{MemoryID: it.memoryID, Event: schema.EventNone, By: by, Reason: reason,
-			Metadata: metadata})
+		st.History(entry)
 	case stateRecalled:
-		st.History(commit.HistoryRow{MemoryID: it.memoryID, Event: schema.EventNone, By: by,
-			Reason: "came out of recall: not learned again", Metadata: metadata})
+		entry.Reason = "came out of recall: not learned again"
+		st.History(entry)
 	case stateStaged:
-		st.Add(jobSQL, pg.Args{
-			"tenant":       st.Tenant,
-			"id":           pg.NewID(),
-			"kind":         kindIngest,
-			"state":        schema.JobPending,
-			"phase":        "extract",
-			"batch_id":     st.batchID,
-			"candidate_id": it.id,
-			"memory_id":    it.memoryID,
-			"workflow_id":  st.in.WorkflowID,
-			"max_attempts": st.in.MaxAttempts,
-			"created_at":   st.Now,
-			"updated_at":   st.Now,
-		})
+		st.queueJob(it)
 	}
-	if c.IdempotencyKey != "" && !it.replayed {
-		return st.RecordOperation(st.operationKey(*c), kindCandidate, map[string]any{"memory_id": it.memoryID})
-	}
-	return nil
 }
 
 func (st *staging) ack() schema.IngestAck {

@@ -220,9 +220,9 @@ func (s *Search) Hydrate(ctx context.Context, f pg.Filter, ids []uuid.UUID,
 	}
 	args := pg.Args{"ids": ids}
 	query := `
-		SELECT ` + strings.Replace(hydratedColumns, "/*shown*/", " AND "+pg.SourceShown("r", func(m string) string {
+		SELECT ` + hydratedColumns(pg.SourceShown("r", func(m string) string {
 		return "(" + f.Visible(m, args) + ")"
-	}), 1) + `
+	})) + `
 		FROM memories m
 		WHERE m.id = ANY(@ids) AND ` + f.Where("m", args)
 	found, err := pg.QueryBatchRows[hydratedRow](ctx, s.DB, f.Principal.Tenant, pg.PlanOnce, query, args)
@@ -236,8 +236,10 @@ func (s *Search) Hydrate(ctx context.Context, f pg.Filter, ids []uuid.UUID,
 	return out, nil
 }
 
-// hydratedColumns are the columns of hydratedRow, from the memory m.
-const hydratedColumns = `
+// hydratedColumns returns the columns of hydratedRow, from the memory m. The ref is that of the first source that meets
+// the condition shown on its row r of memory_provenance.
+func hydratedColumns(shown string) string {
+	return `
 		m.id, m.content, m.type, m.category, m.created_at, m.occurred_at, m.tags, m.who, m.pinned, m.importance,
 		m.status,
 		coalesce(m.agent_session_id, '') AS session,
@@ -245,7 +247,7 @@ const hydratedColumns = `
 		coalesce((
 			SELECT r.ref
 			FROM memory_provenance r
-			WHERE r.tenant = m.tenant AND r.memory_id = m.id/*shown*/
+			WHERE r.tenant = m.tenant AND r.memory_id = m.id AND ` + shown + `
 			ORDER BY r.position
 			LIMIT 1), '') AS ref,
 		m.salience, m.salience_at, m.decay_curve, m.half_life, m.decay_floor, m.decay_points,
@@ -253,6 +255,7 @@ const hydratedColumns = `
 			SELECT a.last_accessed_at
 			FROM memory_access a
 			WHERE a.tenant = m.tenant AND a.memory_id = m.id), m.created_at) AS accessed_at`
+}
 
 // hydratedRow is a memory as a recall returns it, before salience and importance are computed for a time.
 type hydratedRow struct {
@@ -294,9 +297,8 @@ func (m *hydratedRow) result(now time.Time, dailyDecay float64) schema.RecallRes
 	return out
 }
 
-// Retrieval is the record of one recall, for feedback and audit. It has nothing of the query, which may be as private
-// as what it asks for: from a hash of a short question the question can be found by trying likely ones. Earlier
-// versions stored one, which nothing reads.
+// Retrieval is the record of one recall, for feedback and audit. It stores neither the query nor a hash of it, because
+// a short question can be guessed from its hash. The column query_hash stays empty.
 type Retrieval struct {
 	ID        uuid.UUID
 	Principal schema.Principal

@@ -33,8 +33,8 @@ type Known struct {
 }
 
 // WiderThan reports whether more agents, or others, may read the fact than one of the statements.
-func (k Known) WiderThan(said []Said) bool {
-	return slices.ContainsFunc(said, func(s Said) bool {
+func (k Known) WiderThan(said []Statement) bool {
+	return slices.ContainsFunc(said, func(s Statement) bool {
 		return memory.Narrower(s.owner.Visibility, k.owner.Visibility) ||
 			k.owner.Visibility == schema.VisibilityGroup && s.owner.Visibility == schema.VisibilityGroup &&
 				s.owner.PolicyGroup != k.owner.PolicyGroup
@@ -126,15 +126,15 @@ func ValidityOf(c promote.Conditions) (schema.Validity, error) {
 	return schema.Validity{Mode: schema.ValidConditional, Conditions: conditions}, err
 }
 
-// Said is a statement of an episode.
-type Said struct {
+// Statement is a statement of an episode.
+type Statement struct {
 	facts.Observation
 	Version int
 	owner   owned
 }
 
-// saidPage lists the episodes of a scope with their contents, newest first.
-const saidPage = `
+// statementsPage lists the episodes of a scope with their contents, newest first.
+const statementsPage = `
 	SELECT m.id, m.version, m.agent_id, m.policy_group, m.visibility, coalesce(m.agent_session_id, '') AS session,
 		m.occurred_at, m.payload, m.content, m.who, m.source_trust, ` + pg.RecordedAt + ` AS at
 	FROM memories m
@@ -144,7 +144,7 @@ const saidPage = `
 	LIMIT @limit`
 
 // Statements returns the statements of a page of episodes, newest episode first, and the end of the page.
-func (t *Tidying) Statements(ctx context.Context, s Scope, before Place, limit int) (said []Said, next Place, more bool,
+func (t *Tidying) Statements(ctx context.Context, s Scope, before Place, limit int) (said []Statement, next Place, more bool,
 	err error) {
 	next = before
 	err = t.Read(ctx, s.Tenant, func(tx pgx.Tx) error {
@@ -159,7 +159,7 @@ func (t *Tidying) Statements(ctx context.Context, s Scope, before Place, limit i
 			Who         string
 			SourceTrust float64
 			At          time.Time
-		}](ctx, tx, saidPage, s.args(pg.Args{"before_at": before.At, "before_id": before.ID, "limit": limit}))
+		}](ctx, tx, statementsPage, s.args(pg.Args{"before_at": before.At, "before_id": before.ID, "limit": limit}))
 		more = len(rows) == limit
 		for _, r := range rows {
 			next = Place{At: r.At, ID: r.ID}
@@ -173,7 +173,7 @@ func (t *Tidying) Statements(ctx context.Context, s Scope, before Place, limit i
 				if text == "" {
 					continue
 				}
-				said = append(said, Said{Version: r.Version, owner: r.owned, Observation: facts.Observation{
+				said = append(said, Statement{Version: r.Version, owner: r.owned, Observation: facts.Observation{
 					ID: r.ID.String(), Text: text, Who: who, Context: where, At: e.T,
 					Source: trace.Source{Agent: r.AgentID, Session: r.Session, Origin: who, Trust: r.SourceTrust}}})
 			}

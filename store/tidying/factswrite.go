@@ -23,13 +23,13 @@ import (
 // FactInput is a change of facts to carry out.
 type FactInput struct {
 	Writes
-	Scope     Scope
-	Update    facts.Update
-	Target    *Known // of the update, in the version read
-	Said      []Said // its evidence, one statement for each episode, in the versions read
-	Policy    proposals.WritePolicy
-	Rules     *policy.Policy
-	Embedding *pg.Embedding
+	Scope      Scope
+	Update     facts.Update
+	Target     *Known      // of the update, in the version read
+	Statements []Statement // its evidence, one statement for each episode, in the versions read
+	Policy     proposals.WritePolicy
+	Rules      *policy.Policy
+	Embedding  *pg.Embedding
 }
 
 // Gone is the status of a change whose evidence or target has changed since it was read.
@@ -48,7 +48,7 @@ func (t *Tidying) WriteFact(ctx context.Context, in FactInput) (schema.ReviseSta
 }
 
 func writeFact(ctx context.Context, c *commit.Change, in FactInput) (schema.ReviseResult, error) {
-	owner := in.Said[0].owner
+	owner := in.Statements[0].owner
 	if in.Target != nil {
 		owner = in.Target.owner
 	}
@@ -58,7 +58,7 @@ func writeFact(ctx context.Context, c *commit.Change, in FactInput) (schema.Revi
 	}
 	var ids []uuid.UUID
 	versions := map[uuid.UUID]int{}
-	for _, s := range in.Said {
+	for _, s := range in.Statements {
 		id, err := uuid.Parse(s.ID)
 		if err != nil {
 			return schema.ReviseResult{}, err
@@ -117,7 +117,7 @@ func reinforce(ctx context.Context, c *commit.Change, in FactInput, p schema.Pri
 		return schema.ReviseResult{}, err
 	}
 	for i, id := range ids {
-		at := in.Said[i].At
+		at := in.Statements[i].At
 		c.AddEvidence(target, schema.Ref{Kind: "observation", Ref: id.String(), Timestamp: &at})
 		c.RelateAs(id, commit.Relation{Predicate: revision.RelationSupports, Target: target, Weight: 1})
 	}
@@ -142,7 +142,7 @@ func newFact(ctx context.Context, c *commit.Change, in FactInput, p schema.Princ
 	}
 	put, err := edit.PutWithin(ctx, c, edit.PutInput{Operation: in.operation(in.Scope.Tenant),
 		Request: schema.PutRequest{Operation: schema.Operation{Principal: p, Actor: Actor, Reason: in.Update.Why},
-			Visibility: visibilityOf(in.Said), Records: []schema.MemoryRecord{record}},
+			Visibility: visibilityOf(in.Statements), Records: []schema.MemoryRecord{record}},
 		Policy: in.Policy, Rules: in.Rules, Embeddings: []*pg.Embedding{in.Embedding}, Now: c.Now})
 	if err != nil {
 		return schema.ReviseResult{}, err
@@ -176,7 +176,7 @@ func reviseFact(ctx context.Context, c *commit.Change, in FactInput, p schema.Pr
 			req.TargetConditions = &left
 		}
 	}
-	for _, s := range in.Said {
+	for _, s := range in.Statements {
 		at := s.At
 		req.Evidence = append(req.Evidence, schema.Ref{Kind: "observation", Ref: s.ID, Timestamp: &at})
 	}
@@ -199,7 +199,7 @@ func factRecord(in FactInput) (schema.MemoryRecord, error) {
 	record := schema.MemoryRecord{Type: schema.TypeSemantic, Content: u.Text, Who: u.Who, Confidence: u.Confidence,
 		Salience: schema.DefaultSalience, Importance: schema.DefaultImportance, SourceTrust: 1,
 		Sensitivity: schema.SensitivityLow, Provenance: schema.Provenance{CreatedBy: Actor}}
-	for _, s := range in.Said {
+	for _, s := range in.Statements {
 		at := s.At
 		payload.Evidence = append(payload.Evidence, schema.Ref{Kind: "observation", Ref: s.ID, Timestamp: &at})
 		record.Relations = append(record.Relations,
@@ -215,7 +215,7 @@ func factRecord(in FactInput) (schema.MemoryRecord, error) {
 
 // visibilityOf returns the visibility of a fact from several episodes: only those who may read all of the episodes
 // may read it.
-func visibilityOf(said []Said) schema.Visibility {
+func visibilityOf(said []Statement) schema.Visibility {
 	out := said[0].owner.Visibility
 	for _, s := range said {
 		if memory.Narrower(s.owner.Visibility, out) {

@@ -209,8 +209,8 @@ func (x ExportSelection) shown() condition {
 }
 
 // exportLines passes the lines of the memories m that meet the conditions to emit, and returns their ids. The
-// conditions must end with an order by id. If shown is set, the lines are without words of memories that it does not admit:
-// reasons, evidence of decisions, and versions.
+// conditions must end with an order by id. If shown is set, the lines are without words of memories that it does not
+// admit: reasons, evidence of decisions, and versions.
 func exportLines(ctx context.Context, tx pgx.Tx, shown condition, where string, args pg.Args,
 	emit func(ExportLine) error) ([]uuid.UUID, error) {
 	rows, err := tx.Query(ctx, exportSQL(shown)+where, args)

@@ -51,7 +51,7 @@ func Reflect(ctx workflow.Context, in api.ReflectInput) (api.ReflectResult, erro
 // believe makes one belief, if the agent is due.
 func believe(ctx workflow.Context, in api.ReflectInput, result *api.ReflectResult) (due bool, err error) {
 	var span reflecting.Span
-	err = workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, flow.SpanOptions),
+	err = workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, flow.PendingOptions),
 		reflector.FindSpan, in).Get(ctx, &span)
 	if err != nil || !span.Due {
 		return false, err

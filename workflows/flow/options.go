@@ -164,9 +164,9 @@ const (
 	StartMargin = 3 * time.Second
 )
 
-// SpanOptions are for two short reads by index. They run as a local activity, because an agent checks after every turn
-// and a reflection is seldom due.
-var SpanOptions = workflow.LocalActivityOptions{
+// PendingOptions are for two short reads by index. They run as a local activity, because an agent checks after every
+// turn and a reflection is seldom due.
+var PendingOptions = workflow.LocalActivityOptions{
 	StartToCloseTimeout:    15 * time.Second,
 	ScheduleToCloseTimeout: 15 * time.Minute,
 	RetryPolicy:            backoff(InfrastructureAttempts),

@@ -22,8 +22,8 @@ var adviser *advising.Advising
 func Advise(ctx workflow.Context, req api.AdviseRequest) (api.AdviseResponse, error) {
 	shown := flow.Display{Lean: true}
 	shown.Begin(ctx, api.PhaseRecall, "advising", req.Principal)
-	if err := misread(ctx, &req); err != nil {
-		advised(ctx, shown, "", err)
+	if err := refuseMisread(ctx, &req); err != nil {
+		showEnd(ctx, shown, "", err)
 		return api.AdviseResponse{}, err
 	}
 	options := flow.RecallOptions
@@ -40,7 +40,7 @@ func Advise(ctx workflow.Context, req api.AdviseRequest) (api.AdviseResponse, er
 	if out.Best != nil {
 		said = fmt.Sprintf("%d steps of %s", len(out.Best.Steps), out.Best.MemoryID)
 	}
-	advised(ctx, shown, said, err)
+	showEnd(ctx, shown, said, err)
 	if err != nil {
 		return api.AdviseResponse{}, err
 	}
@@ -52,8 +52,8 @@ func Advise(ctx workflow.Context, req api.AdviseRequest) (api.AdviseResponse, er
 func Report(ctx workflow.Context, req api.ReportRequest) (api.ReportResult, error) {
 	shown := flow.Display{Lean: true}
 	shown.Begin(ctx, api.PhaseWrite, "report on advice", req.Principal)
-	if err := misread(ctx, &req); err != nil {
-		advised(ctx, shown, "", err)
+	if err := refuseMisread(ctx, &req); err != nil {
+		showEnd(ctx, shown, "", err)
 		return api.ReportResult{}, err
 	}
 	var out advising.ReportResult
@@ -62,16 +62,16 @@ func Report(ctx workflow.Context, req api.ReportRequest) (api.ReportResult, erro
 	if err == nil {
 		err = flow.InvalidRequest(out.Err())
 	}
-	advised(ctx, shown, fmt.Sprintf("%d memories changed", len(out.Changed)), err)
+	showEnd(ctx, shown, fmt.Sprintf("%d memories changed", len(out.Changed)), err)
 	if err != nil {
 		return api.ReportResult{}, err
 	}
 	return out.ReportResult, nil
 }
 
-// misread refuses a request with fields of a wrong type or given twice. It ignores unknown fields, because the rest of
-// the request means the same without them.
-func misread(ctx workflow.Context, req interface {
+// refuseMisread refuses a request with fields of a wrong type or given twice. It ignores unknown fields, because the
+// rest of the request means the same without them.
+func refuseMisread(ctx workflow.Context, req interface {
 	Misread() []schema.FieldError
 	Unknown() []string
 	DropUnread() bool
@@ -86,8 +86,8 @@ func misread(ctx workflow.Context, req interface {
 	return nil
 }
 
-// advised shows how a run ended.
-func advised(ctx workflow.Context, shown flow.Display, said string, err error) {
+// showEnd shows how a run ended.
+func showEnd(ctx workflow.Context, shown flow.Display, said string, err error) {
 	outcome := api.OutcomeOK
 	if err != nil {
 		outcome, said = api.OutcomeFailed, "failed"

@@ -20,10 +20,17 @@ var tidier *tidying.Tidying
 // partsPerRun is how many parts one run takes before it continues as new.
 const partsPerRun = 200
 
-// runTidy runs activities that read a scope part by part, decide and write, and moves the watermark after each part. If
-// a run is cancelled or dies between two parts, the next run continues at the watermark.
-func runTidy(ctx workflow.Context, in api.LearnInput, name, what string,
-	read, write, self any) (api.LearnResult, error) {
+// tidyJob is one kind of tidying: its workflow and its activities.
+type tidyJob struct {
+	name        string // of the workflow
+	what        string // shown in Temporal's UI
+	read, write any    // the activities that read a part, and that decide on it and write
+	self        any    // the workflow's function
+}
+
+// run reads a scope part by part, decides and writes, and moves the watermark after each part. If a run is cancelled or
+// dies between two parts, the next run continues at the watermark.
+func (job tidyJob) run(ctx workflow.Context, in api.LearnInput) (api.LearnResult, error) {
 	shown := flow.Display{Lean: true}
 	var out api.LearnResult
 	if in.SoFar != nil {
@@ -52,7 +59,7 @@ func runTidy(ctx workflow.Context, in api.LearnInput, name, what string,
 	}); err != nil {
 		return out, err
 	}
-	shown.Show(ctx, api.PhaseSweep, what)
+	shown.Show(ctx, api.PhaseSweep, job.what)
 	for parts := 0; ; parts++ {
 		if parts >= partsPerRun || info.GetContinueAsNewSuggested() {
 			cursor, err := json.Marshal(request.From) //workflowcheck:ignore: always the same
@@ -60,9 +67,9 @@ func runTidy(ctx workflow.Context, in api.LearnInput, name, what string,
 				return out, err
 			}
 			in.Cursor, in.SoFar, in.At = string(cursor), &out, &request.Until
-			return out, flow.ContinueAsNew(ctx, self, in)
+			return out, flow.ContinueAsNew(ctx, job.self, in)
 		}
-		more, err := tidyPart(ctx, name, what, read, write, &request, &out)
+		more, err := job.runPart(ctx, &request, &out)
 		if err != nil {
 			shown.Show(ctx, api.PhaseDone, "failed", mneme.AttrOutcome.ValueSet(api.OutcomeFailed))
 			return out, err
@@ -70,37 +77,37 @@ func runTidy(ctx workflow.Context, in api.LearnInput, name, what string,
 		if !more {
 			break
 		}
-		shown.Show(ctx, api.PhaseSweep, tidied(what, out)) //workflowcheck:ignore: a sum over a map
+		shown.Show(ctx, api.PhaseSweep, tidied(job.what, out)) //workflowcheck:ignore: a sum over a map
 	}
 	outcomeOf(&out)
-	details := tidied(what, out) //workflowcheck:ignore: a sum over a map is the same in any order
+	details := tidied(job.what, out) //workflowcheck:ignore: a sum over a map is the same in any order
 	shown.Show(ctx, api.PhaseDone, details, mneme.AttrOutcome.ValueSet(out.Outcome))
 	return out, nil
 }
 
-// tidyPart reads one part, writes the decisions on it, and moves the watermark.
-func tidyPart(ctx workflow.Context, name, what string, read, write any, request *tidying.Request,
+// runPart reads one part, writes the decisions on it, and moves the watermark.
+func (job tidyJob) runPart(ctx workflow.Context, request *tidying.Request,
 	out *api.LearnResult) (more bool, err error) {
 	var page tidying.Page
-	err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.SweepOptions("read: "+what)), read, *request).
-		Get(ctx, &page)
+	err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.SweepOptions("read: "+job.what)),
+		job.read, *request).Get(ctx, &page)
 	if err != nil {
 		return false, err
 	}
 	out.Read += page.Read
 	if len(page.Groups) > 0 {
 		var done api.LearnResult
-		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.SweepOptions("write: "+what)), write,
-			tidying.WriteRequest{Request: *request, Groups: page.Groups}).Get(ctx, &done)
+		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.SweepOptions("write: "+job.what)),
+			job.write, tidying.WriteRequest{Request: *request, Groups: page.Groups}).Get(ctx, &done)
 		if err != nil {
 			return false, err
 		}
 		addTidied(out, done) //workflowcheck:ignore: sums over a map are the same in any order
 	}
 	if page.Next != request.From && (page.Read > 0 || page.More || len(page.Groups) > 0) {
-		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.StoreOptions("done: "+what,
+		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.StoreOptions("done: "+job.what,
 			flow.InfrastructureAttempts)), tidier.FinishPage,
-			tidying.DoneRequest{Request: *request, Workflow: name, Next: page.Next}).Get(ctx, nil)
+			tidying.DoneRequest{Request: *request, Workflow: job.name, Next: page.Next}).Get(ctx, nil)
 	}
 	request.From = page.Next
 	return page.More, err
@@ -141,20 +148,20 @@ func tidied(what string, out api.LearnResult) string {
 // compares the records that changed since the last run with all records. The record that is kept supersedes the
 // others.
 func ResolveDuplicates(ctx workflow.Context, in api.LearnInput) (api.LearnResult, error) {
-	return runTidy(ctx, in, api.WorkflowResolveDuplicates, "resolve duplicates", tidier.FindDuplicates,
-		tidier.ResolveDuplicates, ResolveDuplicates)
+	return tidyJob{name: api.WorkflowResolveDuplicates, what: "resolve duplicates", read: tidier.FindDuplicates,
+		write: tidier.ResolveDuplicates, self: ResolveDuplicates}.run(ctx, in)
 }
 
 // CompressEpisodes makes summaries of the old episodes of threads (document 004 §15.7, episodic compression). The
 // episodes are not changed and fade faster from then on.
 func CompressEpisodes(ctx workflow.Context, in api.LearnInput) (api.LearnResult, error) {
-	return runTidy(ctx, in, api.WorkflowCompressEpisodes, "compress episodes", tidier.FindThreads,
-		tidier.CompressThreads, CompressEpisodes)
+	return tidyJob{name: api.WorkflowCompressEpisodes, what: "compress episodes", read: tidier.FindThreads,
+		write: tidier.CompressThreads, self: CompressEpisodes}.run(ctx, in)
 }
 
 // UpdateFacts compares the newest episodes of a scope with the stored facts (document 004 §15.7, semantic update): a
 // recurring statement reinforces a fact, becomes a fact, replaces one, holds under other conditions, or contests one.
 func UpdateFacts(ctx workflow.Context, in api.LearnInput) (api.LearnResult, error) {
-	return runTidy(ctx, in, api.WorkflowUpdateFacts, "update facts", tidier.FindStatements, tidier.UpdateFacts,
-		UpdateFacts)
+	return tidyJob{name: api.WorkflowUpdateFacts, what: "update facts", read: tidier.FindStatements,
+		write: tidier.UpdateFacts, self: UpdateFacts}.run(ctx, in)
 }

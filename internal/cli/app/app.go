@@ -32,7 +32,7 @@ type App struct {
 	Cfg           config.Config       // its principal comes from the flags
 	trust         schema.TrustContext // the trust context from the flags
 	CfgErr        error
-	Json          bool
+	JSON          bool
 	Timeout       time.Duration
 	TimeoutFactor float64       // multiplies the deadlines of a recall; 0 is 1
 	Probe         time.Duration // bounds the check of Postgres and the query of a worker; 0 is probeTimeout
@@ -68,6 +68,7 @@ func (a *App) Prepare(cmd *cobra.Command) (err error) {
 	return nil
 }
 
+// Close runs the closers and closes the connections that were opened.
 func (a *App) Close() {
 	for _, fn := range a.Closers {
 		fn()
@@ -86,6 +87,7 @@ func (a *App) Within(ctx context.Context) (context.Context, context.CancelFunc) 
 	return context.WithTimeout(ctx, a.Timeout)
 }
 
+// DatabaseURL returns the address of the database, or an error with an exit code if it is not set or cannot be parsed.
 func (a *App) DatabaseURL() (string, error) {
 	if a.Cfg.DatabaseURL == "" {
 		return "", Unavailable("DATABASE_URL is not set, and no stack was found: run `make up`")

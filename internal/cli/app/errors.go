@@ -145,6 +145,7 @@ type ErrorBody struct {
 	Fields  []schema.FieldError `json:"fields"`
 }
 
+// BodyOf returns an error in the form of --json. Fields is empty unless the request was invalid.
 func BodyOf(err error) ErrorBody {
 	body := ErrorBody{Message: Message(err), Fields: []schema.FieldError{}}
 	var bad *schema.ValidationError
@@ -176,7 +177,7 @@ func (a *App) PrintError(code int, err error) {
 		}
 	}
 	body := BodyOf(err)
-	if !a.Json {
+	if !a.JSON {
 		_, _ = fmt.Fprintln(a.ErrOut, "mneme: "+body.Message)
 		return
 	}

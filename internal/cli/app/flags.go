@@ -48,6 +48,7 @@ func ParseTime(field, s string) (*time.Time, error) {
 	return &at, nil
 }
 
+// ParseID parses an id. The error names the field.
 func ParseID(field, s string) (uuid.UUID, error) {
 	id, err := uuid.Parse(s)
 	if err != nil {
@@ -81,6 +82,7 @@ type FilterFlags struct {
 	importanceMin                                 float64
 }
 
+// Register registers all flags.
 func (f *FilterFlags) Register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.readPolicy, "read-policy", "", "isolated (own memories, the default), shared or group")
 	f.Narrow(flags)
@@ -159,7 +161,7 @@ func contextValue(text string) json.RawMessage {
 	if json.Valid([]byte(text)) && text != "null" && !strings.ContainsAny(text[:1], "{[ \t\r\n") {
 		return json.RawMessage(text)
 	}
-	return JsonOf(text)
+	return JSONOf(text)
 }
 
 // Filter returns the store's filter for a listing, within a clearance.
@@ -178,7 +180,8 @@ func (f *FilterFlags) Filter(flags *pflag.FlagSet, cfg config.Config, c policy.C
 	return out, nil
 }
 
-func JsonOf(v any) json.RawMessage {
+// JSONOf encodes a value that always encodes, such as a string or a record; otherwise it returns nil.
+func JSONOf(v any) json.RawMessage {
 	encoded, err := json.Marshal(v)
 	if err != nil {
 		return nil // strings, records and validities always encode

@@ -28,12 +28,14 @@ func (f *OperationFlags) RegisterRequired(flags *pflag.FlagSet) {
 	flags.Lookup("reason").Usage = "reason, kept in history (required)"
 }
 
+// Register registers the flags for a command whose request may have a reason.
 func (f *OperationFlags) Register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Reason, "reason", "", "reason, kept in history (optional)")
 	flags.StringVar(&f.Actor, "actor", Operator(), "actor, kept in history")
 	flags.StringVar(&f.operationID, "operation-id", "", "a repeated id returns the first result")
 }
 
+// Operation returns the operation that the flags describe, by a principal.
 func (f *OperationFlags) Operation(p schema.Principal) schema.Operation {
 	return schema.Operation{Principal: p, OperationID: f.operationID, Actor: f.Actor, Reason: f.Reason}
 }

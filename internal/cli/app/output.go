@@ -21,7 +21,7 @@ import (
 
 // Print writes v as one line of JSON, or as text with the function human.
 func (a *App) Print(v any, human func(*Text)) error {
-	if a.Json {
+	if a.JSON {
 		return WriteJSON(a.Out, v)
 	}
 	t := &Text{Width: Columns(a.Out)}
@@ -30,6 +30,7 @@ func (a *App) Print(v any, human func(*Text)) error {
 	return err
 }
 
+// WriteJSON writes a value as one line of JSON, without HTML escapes.
 func WriteJSON(w io.Writer, v any) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
@@ -38,7 +39,7 @@ func WriteJSON(w io.Writer, v any) error {
 
 // Note prints a message that is not part of the output.
 func (a *App) Note(format string, args ...any) {
-	if !a.Json {
+	if !a.JSON {
 		a.noting.Lock()
 		defer a.noting.Unlock()
 		_, _ = fmt.Fprintf(a.ErrOut, format+"\n", args...)
@@ -58,6 +59,7 @@ type Text struct {
 	Width int // of the terminal; 0 if the output is not a terminal
 }
 
+// Line adds a line.
 func (t *Text) Line(format string, args ...any) { fmt.Fprintf(&t.Buf, format+"\n", args...) }
 
 // Note prints a line, and nothing if it is empty.
@@ -202,6 +204,7 @@ func When(at time.Time) string {
 	return at.Local().Format("2006-01-02T15:04:05Z07:00")
 }
 
+// WhenSet is When, or empty if the time is not set.
 func WhenSet(at *time.Time) string {
 	if at == nil {
 		return ""

@@ -44,6 +44,7 @@ func (a *App) StartIngest(ctx context.Context, req schema.IngestRequest) (mneme.
 	return a.StartIngestWithin(ctx, req, a.Timeout)
 }
 
+// StartIngestWithin is StartIngest with another timeout than --timeout.
 func (a *App) StartIngestWithin(
 	ctx context.Context,
 	req schema.IngestRequest,

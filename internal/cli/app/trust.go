@@ -71,6 +71,7 @@ func (a *App) NoteTrust(t *schema.TrustMeta) {
 	a.Note("mneme: shown up to %s: %s", t.MaxSensitivity, strings.Join(problems, ", "))
 }
 
+// NewTrust returns the command that signs and checks trust contexts.
 func NewTrust(a *App) *cobra.Command {
 	cmd := Group(&cobra.Command{
 		Use:   "trust",

@@ -19,6 +19,7 @@ func versionName() string {
 	return "unknown"
 }
 
+// NewVersion returns the command that prints the version.
 func NewVersion(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",

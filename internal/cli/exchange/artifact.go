@@ -14,6 +14,7 @@ import (
 	"github.com/mneme/mneme/store/pipeline"
 )
 
+// NewArtifact returns the command that stores and fetches files.
 func NewArtifact(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "artifact",
@@ -71,7 +72,7 @@ func newArtifactGet(a *app.App) *cobra.Command {
 		Short: "Fetch an artifact that you stored, or that a memory you may see refers to",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if a.Json && path == "" {
+			if a.JSON && path == "" {
 				return app.Invalid("output", "is required with --json: the bytes cannot be printed with the JSON")
 			}
 			if err := app.CheckPrincipal(a.Cfg.Principal); err != nil {

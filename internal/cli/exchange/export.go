@@ -20,6 +20,7 @@ import (
 	"github.com/mneme/mneme/store/transfer"
 )
 
+// NewExport returns the command that exports memories with their history and evidence.
 func NewExport(a *app.App) *cobra.Command {
 	var filter app.FilterFlags
 	var x transfer.ExportSelection

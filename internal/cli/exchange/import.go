@@ -41,6 +41,7 @@ type importFlags struct {
 	ackTimeout           time.Duration // of a batch, for example while a worker or Postgres restarts
 }
 
+// NewImport returns the command that submits candidates from a file.
 func NewImport(a *app.App) *cobra.Command {
 	var f importFlags
 	cmd := &cobra.Command{

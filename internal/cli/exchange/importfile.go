@@ -141,6 +141,7 @@ func checkCandidate(c schema.Candidate, oversized schema.Oversized) error {
 	return ForFlags(req.Validate())
 }
 
+// FieldsOf returns the problems of a line: those of its fields, or the error as one problem of the whole line.
 func FieldsOf(err error) []schema.FieldError {
 	var bad *schema.ValidationError
 	if errors.As(err, &bad) {
@@ -165,6 +166,7 @@ type Batcher struct {
 	next        Batch
 }
 
+// Add adds an item. If the batch is full without it, it passes the batch to Full first.
 func (b *Batcher) Add(it Item) error {
 	encoded, err := json.Marshal(it.Candidate)
 	if err != nil {
@@ -186,6 +188,7 @@ func (b *Batcher) Add(it Item) error {
 	return nil
 }
 
+// Flush passes the current batch, which may be empty, to Full, and begins another.
 func (b *Batcher) Flush() error {
 	out := b.next
 	b.next = Batch{}

@@ -26,6 +26,7 @@ type putFlags struct {
 	noWait           bool
 }
 
+// NewPut returns the command that writes full records.
 func NewPut(a *app.App) *cobra.Command {
 	var f putFlags
 	cmd := &cobra.Command{

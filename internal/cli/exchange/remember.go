@@ -53,6 +53,7 @@ type CandidateFlags struct {
 	importance                            float64
 }
 
+// Register registers the flags.
 func (f *CandidateFlags) Register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.kind, "source-kind", string(schema.SourceMemory),
 		"kind of source: memory (an explicit save), user_input, tool_output, observation or outcome")
@@ -113,6 +114,7 @@ type Remembered struct {
 	DeadJobs []schema.Job          `json:"dead_jobs,omitempty"`
 }
 
+// NewRemember returns the command that stores one text.
 func NewRemember(a *app.App) *cobra.Command {
 	var (
 		candidate CandidateFlags
@@ -166,7 +168,7 @@ func remember(ctx context.Context, a *app.App, req schema.IngestRequest, wait bo
 	if err := req.Validate(); err != nil {
 		return ForFlags(err)
 	}
-	if wait { // before the memory is stored
+	if wait { // fail before the memory is stored
 		if _, err := a.OpenStore(ctx); err != nil {
 			return err
 		}

@@ -29,6 +29,7 @@ type feedbackFlags struct {
 	outcome                      string
 }
 
+// NewFeedback returns the command that reports whether the results of a recall helped.
 func NewFeedback(a *app.App) *cobra.Command {
 	var f feedbackFlags
 	cmd := &cobra.Command{

@@ -83,6 +83,7 @@ func selectorFlags(err error) error {
 	return &schema.ValidationError{Fields: fields}
 }
 
+// NewForget returns the command that selects, confirms and forgets memories.
 func NewForget(a *app.App) *cobra.Command {
 	var f forgetFlags
 	cmd := &cobra.Command{
@@ -164,6 +165,7 @@ func (f *forgetFlags) common(cmd *cobra.Command) {
 	f.RegisterRequired(flags)
 }
 
+// NewErase returns the command that removes the texts of memories everywhere.
 func NewErase(a *app.App) *cobra.Command {
 	f := forgetFlags{mode: string(schema.ForgetErase)}
 	cmd := &cobra.Command{

@@ -16,6 +16,7 @@ import (
 	"github.com/mneme/mneme/store/read"
 )
 
+// NewGet returns the command that shows one memory in any state.
 func NewGet(a *app.App) *cobra.Command {
 	var asOf, shape string
 	var limit *string
@@ -160,6 +161,7 @@ func accessed(m schema.MemoryRecord) string {
 	return fmt.Sprintf("%d times, last %s", m.AccessCount, app.WhenSet(m.LastAccessed))
 }
 
+// NewList returns the command that lists memories.
 func NewList(a *app.App) *cobra.Command {
 	var filter app.FilterFlags
 	var before, asOf string
@@ -236,6 +238,7 @@ time (validity; with --as-of the same time by default). Both together list what 
 	return cmd
 }
 
+// NewHistory returns the command that shows the history of a memory.
 func NewHistory(a *app.App) *cobra.Command {
 	var page read.HistoryPage
 	var sensitivity *string

@@ -12,6 +12,7 @@ import (
 	"github.com/mneme/mneme/store/read"
 )
 
+// NewLineage returns the command that shows the sources of a memory and what was derived from it.
 func NewLineage(a *app.App) *cobra.Command {
 	var depth int
 	var format string

@@ -36,6 +36,7 @@ type modifyFlags struct {
 var onePatch = []string{"content", "category", "importance", "tag", "no-tags", "pin",
 	"unpin", "who", "if-version", "force"}
 
+// NewModify returns the command that changes memories.
 func NewModify(a *app.App) *cobra.Command {
 	var f modifyFlags
 	cmd := &cobra.Command{

@@ -19,6 +19,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
+// NewRecall returns the command that answers a question from memory.
 func NewRecall(a *app.App) *cobra.Command {
 	var (
 		filter  app.FilterFlags
@@ -69,7 +70,7 @@ order: the response, and "query". A query that fails has "error" instead, and th
 			case format != "text" && format != "prompt" && format != "json":
 				return app.Invalid("format", "must be text, prompt or json")
 			}
-			a.Json = a.Json || format == "json" || batch != ""
+			a.JSON = a.JSON || format == "json" || batch != ""
 			req.Query = strings.Join(args, " ")
 			if batch != "" {
 				req.Query = "any"
@@ -222,7 +223,7 @@ func results(t *app.Text, response schema.RecallResponse, minScore *float64) {
 		}
 		rows = append(rows, []string{app.Number(r.Score) + pinned, why(r), string(r.Category),
 			r.OccurredAt.Local().Format("2006-01-02"), who(r) + shown(r, response)})
-		marks = append(marks, app.Mark{Full: holds(r), Short: held(r)})
+		marks = append(marks, app.Mark{Full: validityNote(r), Short: shortNote(r)})
 	}
 	header := "SCORE WHY CATEGORY DATE MEMORY"
 	if len(response.Layers) > 0 {
@@ -269,9 +270,9 @@ func who(r schema.RecallResult) string {
 	return r.Who + ": "
 }
 
-// holds describes the conditions and times of a memory's validity, if it has any, and whether it is contested or
+// validityNote describes the conditions and times of a memory's validity, if it has any, and whether it is contested or
 // superseded.
-func holds(r schema.RecallResult) string {
+func validityNote(r schema.RecallResult) string {
 	var parts []string
 	v := r.Validity
 	if v.Mode == schema.ValidConditional {
@@ -306,8 +307,8 @@ func holds(r schema.RecallResult) string {
 	return " (" + strings.Join(parts, ", ") + ")"
 }
 
-// held is the short form of holds: whether a memory is contested or outdated.
-func held(r schema.RecallResult) string {
+// shortNote is the short form of validityNote: whether a memory is contested or outdated.
+func shortNote(r schema.RecallResult) string {
 	switch {
 	case r.Status == schema.StatusContested:
 		return " (contested)"
@@ -348,7 +349,7 @@ func Prompt(response schema.RecallResponse) string {
 		if named[r.ID] {
 			label += ", " + r.ID
 		}
-		lines = append(lines, fmt.Sprintf("- [%s] %s%s", label, who(r), app.OneLine(shown(r, response)+holds(r))))
+		lines = append(lines, fmt.Sprintf("- [%s] %s%s", label, who(r), app.OneLine(shown(r, response)+validityNote(r))))
 		if len(r.Payload) > 0 {
 			lines = append(lines, "  payload: "+app.OneLine(string(r.Payload)))
 		}

@@ -19,6 +19,7 @@ type Recovered struct {
 	app.OperationRun
 }
 
+// NewRecover returns the command that recovers deleted memories.
 func NewRecover(a *app.App) *cobra.Command {
 	var f app.OperationFlags
 	var ifVersion int

@@ -20,6 +20,7 @@ import (
 	"github.com/mneme/mneme/store/pipeline"
 )
 
+// NewReview returns the command that decides on changes that need a person's approval.
 func NewReview(a *app.App) *cobra.Command {
 	cmd := app.Group(&cobra.Command{
 		Use:   "review",
@@ -418,6 +419,7 @@ func reviewedText(t *app.Text, items []Reviewed) {
 	t.Table("PROPOSAL STATUS MEMORY NOTE", rows)
 }
 
+// NewContradictions returns the command that lists contradictions.
 func NewContradictions(a *app.App) *cobra.Command {
 	var before string
 	var limit int

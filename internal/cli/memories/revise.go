@@ -59,6 +59,7 @@ side: confidence, trust and the number of sources. With --json, the result says 
 		true, false, true},
 }
 
+// NewRevise returns the command that revises memories: supersede, fork, retract and so on.
 func NewRevise(a *app.App) *cobra.Command {
 	cmd := app.Group(&cobra.Command{
 		Use:   "revise",
@@ -293,7 +294,7 @@ func (f *reviseFlags) revised(flags *pflag.FlagSet, target schema.MemoryRecord) 
 			return nil, err
 		}
 	} else {
-		payload["predicate"], payload["object"] = app.JsonOf(schema.PredicateStates), app.JsonOf(f.content)
+		payload["predicate"], payload["object"] = app.JSONOf(schema.PredicateStates), app.JSONOf(f.content)
 		delete(payload, "cardinality")
 	}
 	v, err := validityOf("conditions", f.conditions, f.from, f.until)
@@ -301,14 +302,14 @@ func (f *reviseFlags) revised(flags *pflag.FlagSet, target schema.MemoryRecord) 
 		return nil, err
 	}
 	if v != nil {
-		payload["validity"] = app.JsonOf(v)
+		payload["validity"] = app.JSONOf(v)
 	}
 	out := schema.MemoryRecord{Type: target.Type, Sensitivity: target.Sensitivity, Confidence: target.Confidence,
 		Importance: target.Importance,
 		Salience:   schema.DefaultSalience, SourceTrust: schema.DefaultSourceTrust, Tags: target.Tags,
 		Category: target.Category, Tier: target.Tier,
 		Typology: target.Typology, Who: target.Who, Language: target.Language, Content: f.content,
-		Payload: app.JsonOf(payload)}
+		Payload: app.JSONOf(payload)}
 	out.Lifecycle.Decay, out.Lifecycle.Pinned, out.Lifecycle.DeletionPolicy = target.Lifecycle.Decay,
 		target.Lifecycle.Pinned, target.Lifecycle.DeletionPolicy
 	if flags.Changed("confidence") {
@@ -344,7 +345,7 @@ func objectOf(s string) json.RawMessage {
 			return json.RawMessage(strings.TrimSpace(s))
 		}
 	}
-	return app.JsonOf(s)
+	return app.JSONOf(s)
 }
 
 // validityOf returns the validity from the flags, nil if none is set.

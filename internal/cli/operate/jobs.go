@@ -16,10 +16,12 @@ import (
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/pipeline"
 )
 
+// NewJobs returns the command that shows jobs and replays dead ones.
 func NewJobs(a *app.App) *cobra.Command {
 	cmd := app.Group(&cobra.Command{Use: "jobs", Short: "Show the pipeline's jobs, and replay dead jobs"})
 	cmd.AddCommand(newJobsList(a), newJobsShow(a), newJobsRetry(a))
@@ -151,93 +153,22 @@ endpoint. If it is interrupted, run it again: jobs already replayed are no longe
 			if all == (len(args) > 0) {
 				return app.Invalid("id", "name jobs, or use --all")
 			}
-			ctx, tenant := cmd.Context(), a.Cfg.Principal.Tenant
-			st, err := a.OpenStore(ctx)
+			r, err := newRetry(cmd.Context(), a)
 			if err != nil {
 				return err
 			}
-			c, err := a.OpenTemporal(ctx)
+			ids, err := r.chooseJobs(cmd.Context(), args)
 			if err != nil {
 				return err
 			}
-			var ids []string
-			var orphans []uuid.UUID
-			for _, arg := range args { // check all jobs before replaying any
-				id, err := app.ParseID("id", arg)
-				if err != nil {
-					return err
-				}
-				limited, cancel := a.Within(ctx)
-				job, err := st.Job(limited, tenant, id)
-				cancel()
-				if err != nil {
-					return err
-				}
-				if job.State != schema.JobDead {
-					limited, cancel := a.Within(ctx)
-					orphan, err := orphaned(limited, c, tenant, job)
-					cancel()
-					if err != nil {
-						return err
-					}
-					if !orphan {
-						return fmt.Errorf("job %s is %s: %w", id, job.State, pipeline.ErrNotDead)
-					}
-					orphans = append(orphans, id)
-				}
-				ids = append(ids, id.String())
+			err = r.replay(cmd.Context(), ids)
+			if err == nil && wait {
+				err = r.followAll(cmd.Context())
 			}
-			// Read all dead jobs first, so that a job that fails again is not replayed endlessly.
-			for after := ""; all; {
-				limited, cancel := a.Within(ctx)
-				found, err := st.Jobs(limited, tenant,
-					pipeline.JobFilter{State: schema.JobDead, After: after, Limit: pg.MaxPage})
-				cancel()
-				if err != nil {
-					return err
-				}
-				for _, job := range found {
-					ids, after = append(ids, job.ID), job.ID
-				}
-				if len(found) < pg.MaxPage {
-					break
-				}
-			}
-			for _, id := range orphans {
-				limited, cancel := a.Within(ctx)
-				err := st.MarkJobDead(limited, tenant, id, "its run no longer exists", time.Now())
-				cancel()
-				if err != nil {
-					return err
-				}
-			}
-			out := app.Page[Retried]{Items: []Retried{}}
-			for _, id := range ids {
-				limited, cancel := a.Within(ctx)
-				run, err := mneme.StartResume(limited, c, a.Cfg.TaskQueue,
-					api.ResumeInput{Tenant: tenant, JobID: id, Actor: app.Operator()})
-				cancel()
-				if err != nil {
-					return errors.Join(err, a.Print(out, func(t *app.Text) { retriedText(t, out.Items) }))
-				}
-				out.Items = append(out.Items, Retried{JobID: id, WorkflowID: run.GetID(), RunID: run.GetRunID(),
-					URL: a.RunURL(run.GetID(), run.GetRunID()), run: run})
-			}
-			dead := 0
-			if wait {
-				for i := range out.Items {
-					var result api.IngestResult
-					if err := a.Follow(ctx, out.Items[i].run, &result); err != nil {
-						return errors.Join(err, a.Print(out, func(t *app.Text) { retriedText(t, out.Items) }))
-					}
-					out.Items[i].Result = &result
-					dead += result.Dead
-				}
-			}
-			if err := a.Print(out, func(t *app.Text) { retriedText(t, out.Items) }); err != nil {
+			if err := errors.Join(err, a.Print(r.out, func(t *app.Text) { retriedText(t, r.out.Items) })); err != nil {
 				return err
 			}
-			if dead > 0 {
+			if r.dead > 0 {
 				return app.WithCode(app.ExitPartial, errors.New("some jobs failed again: `mneme jobs show` shows why"))
 			}
 			return nil
@@ -246,6 +177,131 @@ endpoint. If it is interrupted, run it again: jobs already replayed are no longe
 	cmd.Flags().BoolVar(&wait, "wait", false, "wait for the runs, and print what they did")
 	cmd.Flags().BoolVar(&all, "all", false, "replay every dead job of the tenant")
 	return cmd
+}
+
+// retry is one run of `jobs retry`.
+type retry struct {
+	*app.App
+	tenant   string
+	store    *store.Store
+	temporal client.Client
+	out      app.Page[Retried]
+	dead     int // jobs that failed again
+}
+
+func newRetry(ctx context.Context, a *app.App) (*retry, error) {
+	st, err := a.OpenStore(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c, err := a.OpenTemporal(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &retry{App: a, tenant: a.Cfg.Principal.Tenant, store: st, temporal: c,
+		out: app.Page[Retried]{Items: []Retried{}}}, nil
+}
+
+// chooseJobs returns the named jobs, or all dead jobs if none is named. It checks all jobs before it changes any.
+func (r *retry) chooseJobs(ctx context.Context, named []string) ([]string, error) {
+	if len(named) == 0 {
+		return r.allDeadJobs(ctx)
+	}
+	ids, orphans, err := r.namedJobs(ctx, named)
+	if err != nil {
+		return nil, err
+	}
+	return ids, r.markDead(ctx, orphans)
+}
+
+// namedJobs checks that the named jobs are dead, or open without a run. The latter are orphans.
+func (r *retry) namedJobs(ctx context.Context, named []string) (ids []string, orphans []uuid.UUID, err error) {
+	for _, arg := range named {
+		id, err := app.ParseID("id", arg)
+		if err != nil {
+			return nil, nil, err
+		}
+		limited, cancel := r.Within(ctx)
+		job, err := r.store.Job(limited, r.tenant, id)
+		cancel()
+		if err != nil {
+			return nil, nil, err
+		}
+		if job.State != schema.JobDead {
+			limited, cancel := r.Within(ctx)
+			orphan, err := orphaned(limited, r.temporal, r.tenant, job)
+			cancel()
+			if err != nil {
+				return nil, nil, err
+			}
+			if !orphan {
+				return nil, nil, fmt.Errorf("job %s is %s: %w", id, job.State, pipeline.ErrNotDead)
+			}
+			orphans = append(orphans, id)
+		}
+		ids = append(ids, id.String())
+	}
+	return ids, orphans, nil
+}
+
+// allDeadJobs reads all dead jobs before any is replayed, so that a job that fails again is not replayed endlessly.
+func (r *retry) allDeadJobs(ctx context.Context) (ids []string, err error) {
+	for after := ""; ; {
+		limited, cancel := r.Within(ctx)
+		found, err := r.store.Jobs(limited, r.tenant,
+			pipeline.JobFilter{State: schema.JobDead, After: after, Limit: pg.MaxPage})
+		cancel()
+		if err != nil {
+			return nil, err
+		}
+		for _, job := range found {
+			ids, after = append(ids, job.ID), job.ID
+		}
+		if len(found) < pg.MaxPage {
+			return ids, nil
+		}
+	}
+}
+
+func (r *retry) markDead(ctx context.Context, orphans []uuid.UUID) error {
+	for _, id := range orphans {
+		limited, cancel := r.Within(ctx)
+		err := r.store.MarkJobDead(limited, r.tenant, id, "its run no longer exists", time.Now())
+		cancel()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replay starts a run for each job.
+func (r *retry) replay(ctx context.Context, ids []string) error {
+	for _, id := range ids {
+		limited, cancel := r.Within(ctx)
+		run, err := mneme.StartResume(limited, r.temporal, r.Cfg.TaskQueue,
+			api.ResumeInput{Tenant: r.tenant, JobID: id, Actor: app.Operator()})
+		cancel()
+		if err != nil {
+			return err
+		}
+		r.out.Items = append(r.out.Items, Retried{JobID: id, WorkflowID: run.GetID(), RunID: run.GetRunID(),
+			URL: r.RunURL(run.GetID(), run.GetRunID()), run: run})
+	}
+	return nil
+}
+
+// followAll waits for the runs.
+func (r *retry) followAll(ctx context.Context) error {
+	for i := range r.out.Items {
+		var result api.IngestResult
+		if err := r.Follow(ctx, r.out.Items[i].run, &result); err != nil {
+			return err
+		}
+		r.out.Items[i].Result = &result
+		r.dead += result.Dead
+	}
+	return nil
 }
 
 func retriedText(t *app.Text, items []Retried) {

@@ -9,6 +9,7 @@ import (
 	"github.com/mneme/mneme/schema/migrations"
 )
 
+// NewMigrate returns the command that creates and updates the tables.
 func NewMigrate(a *app.App) *cobra.Command {
 	cmd := app.Group(&cobra.Command{Use: "migrate", Short: "Create and update Mneme's tables"})
 	cmd.AddCommand(

@@ -18,6 +18,7 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
+// NewNexus returns the command that sets up the Nexus endpoint for other namespaces.
 func NewNexus(a *app.App) *cobra.Command {
 	cmd := app.Group(&cobra.Command{Use: "nexus",
 		Short: "Let workflows of other namespaces call Mneme as an operation"})

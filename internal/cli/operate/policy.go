@@ -17,6 +17,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
+// NewPolicy returns the command that checks classification rules.
 func NewPolicy(a *app.App) *cobra.Command {
 	cmd := app.Group(&cobra.Command{Use: "policy", Short: "Check classification rules, and show their decisions"})
 	cmd.AddCommand(newPolicyCheck(a), newPolicyExplain(a))

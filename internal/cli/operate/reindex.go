@@ -28,6 +28,7 @@ type Reindexed struct {
 	Result     *api.ReindexResult `json:"result,omitempty"` // unless --detach
 }
 
+// NewReindex returns the command that rebuilds the vector index.
 func NewReindex(a *app.App) *cobra.Command {
 	var model string
 	var detach bool
@@ -134,6 +135,7 @@ func followReindex(ctx context.Context, a *app.App, c client.Client, run client.
 	return err
 }
 
+// NewIndex returns the command that shows and checks the vector index.
 func NewIndex(a *app.App) *cobra.Command {
 	cmd := app.Group(&cobra.Command{Use: "index",
 		Short: "Show the vector index, compare it with Postgres, and retry refused memories"})

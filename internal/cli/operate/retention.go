@@ -17,6 +17,7 @@ import (
 	"github.com/mneme/mneme/store/sweeping"
 )
 
+// NewRetention returns the command that sets how long data is kept, and purges expired data.
 func NewRetention(a *app.App) *cobra.Command {
 	cmd := app.Group(&cobra.Command{Use: "retention", Short: "Set how long data is kept, and purge expired data",
 		Long: `Set how long data is kept, and purge expired data.
@@ -346,6 +347,7 @@ type decayOutlook struct {
 	sweeping.DecayOutlook
 }
 
+// NewDecay returns the command that shows and removes faded memories.
 func NewDecay(a *app.App) *cobra.Command {
 	cmd := app.Group(&cobra.Command{Use: "decay", Short: "Show faded memories, and remove them",
 		Long: `Show faded memories, and remove them. A memory falls due when its salience has faded to its threshold, or at

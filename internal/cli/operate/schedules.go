@@ -18,6 +18,7 @@ import (
 	"github.com/mneme/mneme/internal/config"
 )
 
+// NewSchedules returns the command that shows and changes schedules.
 func NewSchedules(a *app.App) *cobra.Command {
 	cmd := app.Group(&cobra.Command{Use: "schedules",
 		Short: "Show and change schedules: decay, retention, index maintenance"})

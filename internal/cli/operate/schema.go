@@ -16,6 +16,7 @@ import (
 	"github.com/mneme/mneme/schema/jsonschema"
 )
 
+// NewSchema returns the command that shows the canonical schemas and checks records.
 func NewSchema(a *app.App) *cobra.Command {
 	cmd := app.Group(&cobra.Command{Use: "schema", Short: "Show the canonical schemas, and check records against them"})
 	cmd.AddCommand(newSchemaList(a), newSchemaShow(a), newSchemaValidate(a))

@@ -57,6 +57,7 @@ type procedureStats struct {
 	Failures  admin.Spans       `json:"failures"`
 }
 
+// NewStats returns the command that shows the statistics of a tenant.
 func NewStats(a *app.App) *cobra.Command {
 	var plain bool
 	days := 14
@@ -106,6 +107,7 @@ Days are UTC. Charts need a terminal; without one, with --plain or with NO_COLOR
 	return cmd
 }
 
+// StatsOf combines the metrics of a tenant, of its last days and of the whole system.
 func StatsOf(
 	tenant string,
 	at time.Time,
@@ -153,6 +155,7 @@ func gone(changes map[schema.AuditAction]int64) int64 {
 	return changes[schema.AuditDelete] + changes[schema.AuditArchive] + changes[schema.AuditErase]
 }
 
+// Text prints the statistics for people.
 func (s TenantStats) Text(t *app.Text, c Charts) {
 	days := func(of func(admin.DayMetrics) int64) string {
 		values := make([]int64, len(s.Days))

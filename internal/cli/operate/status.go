@@ -49,6 +49,7 @@ type workerStatus struct {
 	Seen      *time.Time `json:"seen,omitempty"` // last poll for work
 }
 
+// NewStatus returns the command that shows whether the services run.
 func NewStatus(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",

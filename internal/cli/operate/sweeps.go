@@ -87,6 +87,7 @@ type sweepsShown struct {
 	Runs  []sweeping.SweepRun `json:"runs"`  // the tenant's latest runs that changed something
 }
 
+// NewSweeps returns the command that shows sweeps and answers those that wait.
 func NewSweeps(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sweeps",

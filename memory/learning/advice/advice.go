@@ -115,23 +115,15 @@ func (a Answer) Sure() bool { return a.Best != nil && a.Best.Confidence >= Sure 
 // an option at half its confidence, because conditions are learned from few situations. The result does not depend on
 // the order of the candidates.
 func Advise(s Situation, candidates []Candidate) Answer {
-	context := maps.Clone(s.Preferences)
-	if context == nil {
-		context = map[string]string{}
-	}
-	maps.Copy(context, s.Context)
-	problem, intent := signature.OfError(s.Error), signature.OfIntent(s.Task)
-	values := align.KnownOf(problem, s.Task,
-		trace.Situation{Context: context, WorkingDir: s.WorkingDir, Failed: s.Failed})
-	context = trace.SettingOf(context, problem, s.Failed)
+	now := requestOf(s)
 	var options []Option
-	earned := earnedBy(s, candidates, problem, intent)
+	earned := now.earned(candidates)
 	for _, c := range candidates {
-		promoted, ruledOut := known(c, candidates, context)
+		promoted, ruledOut := known(c, candidates, now.setting)
 		if promoted {
 			continue
 		}
-		if o, ok := weigh(s, c, context, problem, intent, values, earned); ok {
+		if o, ok := now.weigh(c, earned); ok {
 			if ruledOut {
 				o.Confidence *= fitRuledOut
 			}
@@ -168,6 +160,31 @@ func Advise(s Situation, candidates []Candidate) Answer {
 	return out
 }
 
+// request is a situation and what follows from it for every candidate.
+type request struct {
+	Situation
+	setting         map[string]string // Context and Preferences, and what the problem and the failed call say
+	problem, intent signature.Signature
+	known           align.Known // the values for parameters
+}
+
+func requestOf(s Situation) request {
+	context := maps.Clone(s.Preferences)
+	if context == nil {
+		context = map[string]string{}
+	}
+	maps.Copy(context, s.Context)
+	problem := signature.OfError(s.Error)
+	return request{
+		Situation: s,
+		setting:   trace.SettingOf(context, problem, s.Failed),
+		problem:   problem,
+		intent:    signature.OfIntent(s.Task),
+		known: align.KnownOf(problem, s.Task,
+			trace.Situation{Context: context, WorkingDir: s.WorkingDir, Failed: s.Failed}),
+	}
+}
+
 func place(o Option) int {
 	if o.InPlace {
 		return 1
@@ -198,12 +215,12 @@ func promoted(o Option) int {
 	return 1
 }
 
-// earnedBy returns the weights of context keys, by the outcomes of all solutions of the problem (evidence.Earned).
-func earnedBy(s Situation, candidates []Candidate, problem, intent signature.Signature) map[string]float64 {
+// earned returns the weights of context keys, by the outcomes of all solutions of the problem (evidence.Earned).
+func (r request) earned(candidates []Candidate) map[string]float64 {
 	var all []evidence.Stats
 	for _, c := range candidates {
 		if c.Competence != nil && slices.ContainsFunc(c.Competence.Triggers, func(t schema.Trigger) bool {
-			return matches(t.Signal, s, problem, intent) == 1
+			return r.matches(t.Signal) == 1
 		}) {
 			all = append(all, c.Stats)
 		}
@@ -246,14 +263,9 @@ func promotes(p, tentative Candidate) bool {
 		align.Same(align.OfRecipe(steps[:last]), single)
 }
 
-func weigh(
-	s Situation,
-	c Candidate,
-	context map[string]string,
-	problem, intent signature.Signature,
-	known align.Known,
-	earned map[string]float64,
-) (Option, bool) {
+// weigh makes an option of a candidate. It returns false if the candidate does not fit the situation. earned are the
+// weights of context keys for procedures; a plan has its own.
+func (r request) weigh(c Candidate, earned map[string]float64) (Option, bool) {
 	out := Option{ID: c.ID, Tentative: c.Tentative, Evidence: c.Evidence}
 	var procedure align.Procedure
 	var conditions promote.Conditions
@@ -262,13 +274,7 @@ func weigh(
 	case c.Competence != nil:
 		procedure = align.OfRecipe(c.Competence.Recipe)
 		out.Name, out.Fallbacks, out.FailureModes = c.Competence.SkillName, c.Competence.Fallbacks, c.Competence.FailureModes
-		best := 0.0
-		for _, t := range c.Competence.Triggers {
-			m, when := matches(t.Signal, s, problem, intent), competence.Conditions(t.Conditions)
-			if f, _ := fit(when, context); m*f > best {
-				best, match, conditions = m*f, m, when
-			}
-		}
+		match, conditions = r.bestTrigger(c.Competence.Triggers)
 	case c.Plan != nil:
 		p, err := plan.Procedure(*c.Plan)
 		if err != nil {
@@ -276,38 +282,65 @@ func weigh(
 		}
 		procedure, conditions, earned = p, plan.ConditionsOf(*c.Plan), c.Stats.Earned
 		out.Name = c.Plan.PlanID
-		match = matches(c.Plan.Intent, s, problem, intent)
+		match = r.matches(c.Plan.Intent)
 	}
-	fits, unknown := fit(conditions, context)
+	fits, unknown := fit(conditions, r.setting)
 	if match < leastLike || fits == 0 || len(procedure.Steps) == 0 {
 		return out, false
 	}
-	out.Unknown, out.InPlace = unknown, c.Stats.ChanceWith(context, earned) >= evidence.InPlace
-	out.Confidence = memory.ClampUnit(match * fits * c.Stats.ChanceWith(context, earned))
+	chance := c.Stats.ChanceWith(r.setting, earned)
+	out.Unknown, out.InPlace = unknown, chance >= evidence.InPlace
+	out.Confidence = c.discount(memory.ClampUnit(match * fits * chance))
+	r.fillSteps(&out, c, procedure)
+	if out.incomplete = r.Error != "" && len(out.Missing) > 0; out.incomplete {
+		out.Confidence *= fitMissing
+	}
+	return out, len(out.Steps) > 0
+}
+
+// bestTrigger returns the match and the conditions of the trigger that fits best.
+func (r request) bestTrigger(triggers []schema.Trigger) (match float64, conditions promote.Conditions) {
+	best := 0.0
+	for _, t := range triggers {
+		m, when := r.matches(t.Signal), competence.Conditions(t.Conditions)
+		if f, _ := fit(when, r.setting); m*f > best {
+			best, match, conditions = m*f, m, when
+		}
+	}
+	return match, conditions
+}
+
+// discount lowers a confidence by what is known of the candidate itself.
+func (c Candidate) discount(confidence float64) float64 {
 	if c.Tentative {
-		out.Confidence *= tentativeShare
+		confidence *= tentativeShare
 	}
 	if c.Elsewhere {
-		out.Confidence *= fitUnknown
+		confidence *= fitUnknown
 	}
 	if c.OtherForm {
-		out.Confidence *= fitForm
+		confidence *= fitForm
 	}
 	if c.Partial {
-		out.Confidence *= fitPartial
+		confidence *= fitPartial
 	}
-	values, missing := procedure.Values(known)
-	out.strange = c.OtherForm || procedure.Unlike(known)
+	return confidence
+}
+
+// fillSteps adds the steps of a candidate that are taken in the situation, with their arguments.
+func (r request) fillSteps(out *Option, c Candidate, procedure align.Procedure) {
+	values, missing := procedure.Values(r.known)
+	unknown := func(name string) bool { return slices.Contains(missing, name) }
+	out.strange = c.OtherForm || procedure.Unlike(r.known)
 	for i, step := range procedure.Steps {
-		if !step.Takes(context) {
+		if !step.Takes(r.setting) {
 			continue
 		}
 		args, without := step.Fill(values)
-		unknown := func(name string) bool { return slices.Contains(missing, name) }
 		if last := len(out.Steps) - 1; last >= 0 && i == len(procedure.Steps)-1 && !c.Tentative && c.Competence != nil &&
 			c.Competence.Recipe[i].Validation == competence.CallPasses {
-			repeats := s.Failed != nil && s.Failed.Tool == step.Tool
-			out.strange = out.strange || repeats && !procedure.HasForm(step, *s.Failed)
+			repeats := r.Failed != nil && r.Failed.Tool == step.Tool
+			out.strange = out.strange || repeats && !procedure.HasForm(step, *r.Failed)
 			if repeats || slices.ContainsFunc(without, unknown) {
 				// The last step repeats the call that had failed. The caller knows its arguments.
 				out.Steps[last].Validation = competence.CallPasses
@@ -326,10 +359,6 @@ func weigh(
 		out.Steps = append(out.Steps, o)
 		out.removes = out.removes || !step.Optional && removes(step.Tool, step.Texts(values))
 	}
-	if out.incomplete = s.Error != "" && len(out.Missing) > 0; out.incomplete {
-		out.Confidence *= fitMissing
-	}
-	return out, len(out.Steps) > 0
 }
 
 // asWritten has characters that never occur in the text of a signature. A signal with one of them is an error message
@@ -337,23 +366,23 @@ func weigh(
 const asWritten = ":'\"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 // matches returns how well a signal matches the situation, in [0,1]; 1 means the same problem or task.
-func matches(signal string, s Situation, problem, intent signature.Signature) float64 {
+func (r request) matches(signal string) float64 {
 	switch {
 	case signal == "":
 		return 0
-	case !problem.IsZero() && (signature.Same(problem, signature.Parse(signal)) ||
-		strings.ContainsAny(signal, asWritten) && signature.Same(problem, signature.OfError(signal))):
+	case !r.problem.IsZero() && (signature.Same(r.problem, signature.Parse(signal)) ||
+		strings.ContainsAny(signal, asWritten) && signature.Same(r.problem, signature.OfError(signal))):
 		return 1
-	case !intent.IsZero() && intent.Key() == signature.OfIntent(signal).Key():
+	case !r.intent.IsZero() && r.intent.Key() == signature.OfIntent(signal).Key():
 		return 1
 	}
 	best := 0.0
-	if s.Error != "" { // an error with other words is another error, unless it contains the whole signal
-		if layers.SignalMatch(signal, s.Error) == 1 {
+	if r.Error != "" { // an error with other words is another error, unless it contains the whole signal
+		if layers.SignalMatch(signal, r.Error) == 1 {
 			best = likeness
 		}
-	} else if s.Task != "" {
-		best = likeness * layers.SignalMatch(signal, s.Task)
+	} else if r.Task != "" {
+		best = likeness * layers.SignalMatch(signal, r.Task)
 	}
 	return best
 }

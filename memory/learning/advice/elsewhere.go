@@ -45,155 +45,208 @@ func learned(a trace.Attempt, now Situation) (align.Procedure, bool) {
 //
 // An element of a path varies as well if elements is set: a command may have the element alone.
 func elsewhere(a trace.Attempt, now Situation, elements bool) trace.Attempt {
-	present := signature.OfError(now.Error)
-	marks := figures(a.Problem, present, now.Error)
-	known := longestFirst(marks)
-	var there string // the value in the place of the present error, if it has one
-	// An element of a path that the present error has as well, such as lib, does not vary.
-	stays := func(part string) bool {
-		if strings.Contains(there, "/") {
-			return slices.Contains(strings.Split(there, "/"), part)
-		}
-		return hasWord(strings.ReplaceAll(now.Error, "."+part, ""), part)
-	}
-	mark := func(text string) {
-		if user, ok := align.UserOf(text); ok { // a command may have the user alone
-			marks[user] = marked(user)
-			marks[text] = marks[user] + text[len(user):]
-			return
-		}
-		if issue, ok := align.IssueOf(text); ok {
-			marks[issue] = "QX" + issue
-			marks[text] = strings.Replace(marked(text), issue, marks[issue], 1)
-			return
-		}
-		for _, part := range append(strings.Split(text, "/"), text) {
-			if len(part) < minMark || !strings.ContainsFunc(part, unicode.IsLetter) {
-				continue
-			}
-			if part == text || elements && !stays(part) {
-				if marks[part] = replaceWords(part, known, marks); marks[part] == part {
-					marks[part] = marked(part)
-				}
-			}
-		}
-		// A command may have the path without its extension.
-		if ext := path.Ext(text); ext != "" && !strings.ContainsAny(text, " \t") {
-			bare := strings.TrimSuffix(text, ext)
-			if stem := path.Base(bare); len(stem) >= minMark && strings.ContainsFunc(stem, unicode.IsLetter) &&
-				!commonStems[normalize.Lower(stem)] {
-				marks[bare] = marked(bare)
-			}
-		}
-		// A command may have the directory without the file. Its elements may be too short for marks of their own.
-		if dir := path.Dir(text); strings.Contains(text, "/") && len(dir) >= minMark &&
-			(elements || strings.Contains(dir, "/")) {
-			marks[dir] = marked(dir)
-		}
-	}
-	seen := map[signature.Kind]int{}
-	for i, v := range slices.Concat(a.Problem.Values, signature.OfError(a.Intent).Values) {
-		if there = ""; i < len(a.Problem.Values) {
-			there, _ = present.Of(v.Kind, seen[v.Kind])
-			seen[v.Kind]++
-		}
-		if v.Kind == signature.Path || v.Kind == signature.Name || v.Kind == signature.URL || v.Kind == signature.ID {
-			mark(v.Text)
-		}
-	}
-	there = ""
+	return newRenaming(a, now, elements).apply(a)
+}
+
+// renaming gives other names to the values of an attempt.
+type renaming struct {
+	now      Situation
+	problem  signature.Signature // of the present error
+	elements bool                // elements of paths vary alone as well
+	marks    map[string]string   // the new text of each value that varies
+	figures  []string            // the marks of numbers, versions and quoted words, longest first
+	order    []string            // all marks, longest first, when they are complete
+}
+
+func newRenaming(a trace.Attempt, now Situation, elements bool) *renaming {
+	problem := signature.OfError(now.Error)
+	marks := figures(a.Problem, problem, now.Error)
+	r := &renaming{now: now, problem: problem, elements: elements, marks: marks, figures: longestFirst(marks)}
+	r.markValues(a)
 	for _, w := range varied(a.Situation.Failed, now.Failed) {
-		mark(w)
+		r.mark(w, "")
 	}
-	for _, key := range slices.Sorted(maps.Keys(a.Situation.Context)) {
-		v := a.Situation.Context[key]
-		if by, ok := now.Context[key]; ok && by != v && len(v) >= minMark && strings.Trim(v, "0123456789.") != "" &&
-			!strings.ContainsFunc(v, unicode.IsSpace) {
-			mark(v)
-		}
-	}
-	symbols := slices.ContainsFunc(present.Other, func(v signature.Value) bool { return v.Kind == signature.Symbol })
-	for _, v := range a.Problem.Other {
-		if v.Kind == signature.Doing {
-			if slices.ContainsFunc(present.Other, func(w signature.Value) bool { return w.Kind == v.Kind && w != v }) &&
-				len(v.Text) >= minMark {
-				mark(v.Text)
-			}
-			continue
-		}
-		if symbols && v.Kind == signature.Symbol && !hasWord(now.Error, v.Text) {
-			marks[v.Text] = marked(v.Text) // as a whole: the present error has one in its place
-			if parts := align.WordsOf(v); len(parts) > 1 && len(parts[len(parts)-1]) >= minMark &&
-				!hasWord(now.Error, parts[len(parts)-1]) {
-				mark(parts[len(parts)-1]) // a command may have the name alone
-			}
-			continue
-		}
-		// A value that contains one of those above varies with it.
-		if v.Kind != signature.Version && !strings.Contains(now.Error, v.Text) &&
-			replaceWords(v.Text, longestFirst(marks), marks) == v.Text {
-			mark(v.Text)
-		}
-	}
+	r.markContext(a.Situation.Context)
+	r.markOther(a.Problem.Other)
 	if a.Situation.WorkingDir != "" {
 		marks[a.Situation.WorkingDir] = marked(a.Situation.WorkingDir)
 	}
-	old := longestFirst(marks)
-	replace := func(text string) string { return replaceWords(text, old, marks) }
+	r.order = longestFirst(marks)
+	return r
+}
+
+// markValues marks the names and paths of the problem and the intent.
+func (r *renaming) markValues(a trace.Attempt) {
+	seen := map[signature.Kind]int{}
+	for i, v := range slices.Concat(a.Problem.Values, signature.OfError(a.Intent).Values) {
+		there := ""
+		if i < len(a.Problem.Values) {
+			there, _ = r.problem.Of(v.Kind, seen[v.Kind])
+			seen[v.Kind]++
+		}
+		if v.Kind == signature.Path || v.Kind == signature.Name || v.Kind == signature.URL || v.Kind == signature.ID {
+			r.mark(v.Text, there)
+		}
+	}
+}
+
+// markContext marks the values of context keys that have another value now.
+func (r *renaming) markContext(context map[string]string) {
+	for _, key := range slices.Sorted(maps.Keys(context)) {
+		v := context[key]
+		if by, ok := r.now.Context[key]; ok && by != v && len(v) >= minMark && strings.Trim(v, "0123456789.") != "" &&
+			!strings.ContainsFunc(v, unicode.IsSpace) {
+			r.mark(v, "")
+		}
+	}
+}
+
+// markOther marks the values of other lines of the problem that the present error does not have.
+func (r *renaming) markOther(other []signature.Value) {
+	symbols := slices.ContainsFunc(r.problem.Other, func(v signature.Value) bool { return v.Kind == signature.Symbol })
+	for _, v := range other {
+		switch {
+		case v.Kind == signature.Doing:
+			differs := func(w signature.Value) bool { return w.Kind == v.Kind && w != v }
+			if slices.ContainsFunc(r.problem.Other, differs) && len(v.Text) >= minMark {
+				r.mark(v.Text, "")
+			}
+		case symbols && v.Kind == signature.Symbol && !hasWord(r.now.Error, v.Text):
+			r.marks[v.Text] = marked(v.Text) // as a whole: the present error has one in its place
+			if parts := align.WordsOf(v); len(parts) > 1 && len(parts[len(parts)-1]) >= minMark &&
+				!hasWord(r.now.Error, parts[len(parts)-1]) {
+				r.mark(parts[len(parts)-1], "") // a command may have the name alone
+			}
+		case v.Kind != signature.Version && !strings.Contains(r.now.Error, v.Text) &&
+			replaceWords(v.Text, longestFirst(r.marks), r.marks) == v.Text:
+			// A value that contains one of those above varies with it.
+			r.mark(v.Text, "")
+		}
+	}
+}
+
+// mark marks a text and its parts that a command may have alone. The present error has there in its place, if not
+// empty.
+func (r *renaming) mark(text, there string) {
+	if user, ok := align.UserOf(text); ok { // a command may have the user alone
+		r.marks[user] = marked(user)
+		r.marks[text] = r.marks[user] + text[len(user):]
+		return
+	}
+	if issue, ok := align.IssueOf(text); ok {
+		r.marks[issue] = "QX" + issue
+		r.marks[text] = strings.Replace(marked(text), issue, r.marks[issue], 1)
+		return
+	}
+	for _, part := range append(strings.Split(text, "/"), text) {
+		if len(part) < minMark || !strings.ContainsFunc(part, unicode.IsLetter) {
+			continue
+		}
+		if part == text || r.elements && !r.stays(part, there) {
+			if r.marks[part] = replaceWords(part, r.figures, r.marks); r.marks[part] == part {
+				r.marks[part] = marked(part)
+			}
+		}
+	}
+	// A command may have the path without its extension.
+	if ext := path.Ext(text); ext != "" && !strings.ContainsAny(text, " \t") {
+		bare := strings.TrimSuffix(text, ext)
+		if stem := path.Base(bare); len(stem) >= minMark && strings.ContainsFunc(stem, unicode.IsLetter) &&
+			!commonStems[normalize.Lower(stem)] {
+			r.marks[bare] = marked(bare)
+		}
+	}
+	// A command may have the directory without the file. Its elements may be too short for marks of their own.
+	if dir := path.Dir(text); strings.Contains(text, "/") && len(dir) >= minMark &&
+		(r.elements || strings.Contains(dir, "/")) {
+		r.marks[dir] = marked(dir)
+	}
+}
+
+// stays reports whether the present error also has an element of a path, such as lib. Such an element does not vary.
+func (r *renaming) stays(part, there string) bool {
+	if strings.Contains(there, "/") {
+		return slices.Contains(strings.Split(there, "/"), part)
+	}
+	return hasWord(strings.ReplaceAll(r.now.Error, "."+part, ""), part)
+}
+
+// replace returns a text with the new names.
+func (r *renaming) replace(text string) string { return replaceWords(text, r.order, r.marks) }
+
+// whole returns the new name of a text that is one value, or the text.
+func (r *renaming) whole(text string) string {
+	if by, ok := r.marks[text]; ok {
+		return by
+	}
+	return text
+}
+
+// apply returns a copy of the attempt with the new names, or the attempt if with them it would be another problem.
+func (r *renaming) apply(a trace.Attempt) trace.Attempt {
 	out := a
 	out.ID += "'"
-	if out.Problem = signature.OfError(replace(a.Problem.Line)); !signature.Same(out.Problem, a.Problem) {
-		// Some names are words of the error message: with other names it would be another problem. They stay.
-		maps.DeleteFunc(marks, func(old, _ string) bool {
-			return !signature.Same(signature.OfError(replaceWords(a.Problem.Line, []string{old}, marks)), a.Problem)
-		})
-		old = longestFirst(marks)
-		if out.Problem = signature.OfError(replace(a.Problem.Line)); !signature.Same(out.Problem, a.Problem) {
-			return a
-		}
+	var ok bool
+	if out.Problem, ok = r.applyProblem(a.Problem); !ok {
+		return a
 	}
-	// Problem.Values also has values of lines other than Problem.Line.
-	out.Problem.Values = slices.Clone(a.Problem.Values)
-	for i := range out.Problem.Values {
-		out.Problem.Values[i].Text = replace(out.Problem.Values[i].Text)
-	}
-	out.Problem.Other = slices.Clone(a.Problem.Other)
-	for i := range out.Problem.Other {
-		out.Problem.Other[i].Text = replace(out.Problem.Other[i].Text)
-	}
-	out.Intent = replace(a.Intent)
-	out.Situation.WorkingDir = replace(a.Situation.WorkingDir)
+	out.Intent = r.replace(a.Intent)
+	out.Situation.WorkingDir = r.replace(a.Situation.WorkingDir)
 	out.Situation.Context = make(map[string]string, len(a.Situation.Context))
 	for key, v := range a.Situation.Context {
-		if by, ok := marks[v]; ok {
-			v = by
-		}
-		out.Situation.Context[key] = v
+		out.Situation.Context[key] = r.whole(v)
 	}
 	if a.Situation.Failed != nil {
-		failed := replaced(*a.Situation.Failed, replace)
+		failed := replaced(*a.Situation.Failed, r.replace)
 		out.Situation.Failed = &failed
 	}
 	out.Steps = nil
 	for i, s := range a.Steps {
-		out.Steps = append(out.Steps, replaced(s, replace))
-		for _, text := range firstReturned(a, i) {
-			if _, known := marks[text]; known {
-				continue
-			}
-			marks[text] = marked(text)
-			old = append(old, text)
-			slices.SortStableFunc(old, func(x, y string) int { return len(y) - len(x) })
-		}
-		out.Steps[i].Results = make(map[string]string, len(s.Results))
+		step := replaced(s, r.replace)
+		r.markReturned(a, i)
+		step.Results = make(map[string]string, len(s.Results))
 		for at, text := range s.Results {
-			if by, ok := marks[text]; ok {
-				text = by
-			}
-			out.Steps[i].Results[at] = text
+			step.Results[at] = r.whole(text)
 		}
+		out.Steps = append(out.Steps, step)
 	}
 	return out
+}
+
+// applyProblem returns the problem with the new names. Some names are words of the error message: with other names it
+// would be another problem. Those stay. It returns false if it would still be another problem.
+func (r *renaming) applyProblem(old signature.Signature) (signature.Signature, bool) {
+	out := signature.OfError(r.replace(old.Line))
+	if !signature.Same(out, old) {
+		maps.DeleteFunc(r.marks, func(text, _ string) bool {
+			return !signature.Same(signature.OfError(replaceWords(old.Line, []string{text}, r.marks)), old)
+		})
+		r.order = longestFirst(r.marks)
+		if out = signature.OfError(r.replace(old.Line)); !signature.Same(out, old) {
+			return out, false
+		}
+	}
+	// Values also has values of lines other than Line.
+	out.Values, out.Other = slices.Clone(old.Values), slices.Clone(old.Other)
+	for i := range out.Values {
+		out.Values[i].Text = r.replace(out.Values[i].Text)
+	}
+	for i := range out.Other {
+		out.Other[i].Text = r.replace(out.Other[i].Text)
+	}
+	return out, true
+}
+
+// markReturned marks the results of a step that later steps use.
+func (r *renaming) markReturned(a trace.Attempt, step int) {
+	for _, text := range firstReturned(a, step) {
+		if _, known := r.marks[text]; known {
+			continue
+		}
+		r.marks[text] = marked(text)
+		r.order = append(r.order, text)
+		slices.SortStableFunc(r.order, func(x, y string) int { return len(y) - len(x) })
+	}
 }
 
 // commonStems are names that files of many projects have. A command that has such a word may mean something else.

@@ -116,7 +116,7 @@ func delta(g *promote.Group, s promote.Candidate, known []Record, taken map[stri
 		procedure := align.OfRecipe(k.Payload.Recipe)
 		conditions := conditionsOf(k.Payload, s)
 		switch {
-		case k.Evidence == s.Hash && k.Evidence != "" && !told(k):
+		case k.Evidence == s.Hash && k.Evidence != "" && !hasNewReports(k):
 			return Delta{Action: Keep, Target: k.ID, Payload: k.Payload, Hash: s.Hash, Stats: k.Stats,
 				Why: "the same evidence"}
 		case align.Same(procedure, s.Procedure) && conditions.Equal(s.Conditions):
@@ -150,8 +150,8 @@ func (d *Delta) covers(attempts []trace.Attempt) {
 	}
 }
 
-// told reports whether outcomes of a stored procedure were reported that its record does not have yet.
-func told(k Record) bool {
+// hasNewReports reports whether outcomes of a stored procedure were reported that its record does not have yet.
+func hasNewReports(k Record) bool {
 	p := k.Payload.Performance
 	return p != nil && k.Stats.All.Trials() > p.SuccessCount+p.FailureCount
 }

@@ -44,8 +44,8 @@ func (c Count) Enough(p Policy) bool {
 
 // Independent counts attempts. Witnessed attempts count separately from accounts, because any caller can submit an
 // account: all accounts of one origin count once, even if they name different agents. A session counts once: witnessed
-// attempts come first, so that an account of it cannot replace or repeat them. An attempt that repeats another word for word, with the same names, paths and results, does not count, even
-// if another agent reports it.
+// attempts come first, so that an account of it cannot replace or repeat them. An attempt that repeats another word for
+// word, with the same names, paths and results, does not count, even if another agent reports it.
 func Independent(attempts []trace.Attempt, p Policy) Count {
 	order := make([]int, len(attempts))
 	for i := range order {
@@ -53,7 +53,7 @@ func Independent(attempts []trace.Attempt, p Policy) Count {
 	}
 	slices.SortStableFunc(order, func(i, j int) int {
 		a, b := attempts[i], attempts[j]
-		return cmp.Or(told(a)-told(b), a.At.Compare(b.At), strings.Compare(a.ID, b.ID))
+		return cmp.Or(sourceOrder(a)-sourceOrder(b), a.At.Compare(b.At), strings.Compare(a.ID, b.ID))
 	})
 	out := Count{LeftOut: map[string]int{}}
 	seen, perAgent := map[string]bool{}, map[string]int{}
@@ -95,7 +95,8 @@ func Independent(attempts []trace.Attempt, p Policy) Count {
 	return out
 }
 
-func told(a trace.Attempt) int {
+// sourceOrder puts witnessed attempts before accounts.
+func sourceOrder(a trace.Attempt) int {
 	if a.Source.Witnessed {
 		return 0
 	}

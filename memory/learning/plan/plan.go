@@ -113,7 +113,7 @@ func delta(s promote.Candidate, known []Record, skills []Skill, taken map[string
 		case taken[k.ID]:
 		case k.Evidence != "" && k.Evidence == s.Hash:
 			out.Action, out.Target, out.Payload, out.Why = Keep, k.ID, k.Payload, "the same evidence"
-			if told(k) {
+			if hasNewReports(k) {
 				out.Action, out.Why = Update, "reported outcomes of the same plan"
 				out.count(k, s)
 			}
@@ -136,8 +136,8 @@ func delta(s promote.Candidate, known []Record, skills []Skill, taken map[string
 	return out
 }
 
-// told reports whether outcomes of a stored plan were reported that its record does not have yet.
-func told(k Record) bool {
+// hasNewReports reports whether outcomes of a stored plan were reported that its record does not have yet.
+func hasNewReports(k Record) bool {
 	m := k.Payload.Metrics
 	return m != nil && k.Stats.All.Trials() > m.SuccessCount+m.FailureCount
 }
