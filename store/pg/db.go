@@ -304,6 +304,12 @@ func IsExhausted(err error) bool {
 	return errors.As(err, &pgErr) && strings.HasPrefix(pgErr.Code, "53") && pgErr.Code != "53400"
 }
 
+// IsFull reports whether err means that the server lacks disk space or memory. A statement may need too much itself.
+func IsFull(err error) bool {
+	var pgErr *pgconn.PgError
+	return errors.As(err, &pgErr) && (pgErr.Code == "53100" || pgErr.Code == "53200")
+}
+
 // EachRow reads the rows of a query within the filter's tenant. It scans each into the same variables and then
 // calls fn.
 func (s *DB) EachRow(ctx context.Context, f Filter, how Planning, query string, p Params, into []any, fn func()) error {
