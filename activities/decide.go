@@ -121,7 +121,7 @@ func (a *Decision) DecideFacts(ctx context.Context, r DecideRequest) (DecideResu
 		result.More, err = each(ctx, ready, a.Concurrency, until, func(ctx context.Context, d decidable) error {
 			facts, err := a.decide(ctx, d)
 			if err != nil {
-				return out.failed(ctx, d.CandidateID, "decide", err, inference.Usage{})
+				return out.failed(ctx, d.CandidateID, schema.PhaseDecide, err, inference.Usage{})
 			}
 			if slices.ContainsFunc(facts, func(f pipeline.Decided) bool { return f.Usage.Calls > 0 }) {
 				out.answered() // the model was not asked about the others

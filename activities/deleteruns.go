@@ -132,13 +132,13 @@ func (d *runDeleter) deleteRecalls(ctx context.Context) error {
 	if err := d.listed(ctx); err != nil {
 		return err
 	}
-	return d.list(ctx, "WorkflowType IN ("+quoted(RecallWorkflow)+", "+quoted(GetWorkflow)+", "+
-		quoted(ContextWorkflow)+", "+quoted(AdviseWorkflow)+", "+quoted(ReportWorkflow)+") AND "+
+	return d.list(ctx, "WorkflowType IN ("+quoted(api.WorkflowRecall)+", "+quoted(api.WorkflowGet)+", "+
+		quoted(api.WorkflowContext)+", "+quoted(api.WorkflowAdvise)+", "+quoted(api.WorkflowReport)+") AND "+
 		api.AttributeTenant+" = "+quoted(d.tenant),
 		func(e *workflowpb.WorkflowExecutionInfo) error {
 			if e.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
 				d.running++
-				if e.GetType().GetName() == ReportWorkflow {
+				if e.GetType().GetName() == api.WorkflowReport {
 					return d.end(ctx, e.GetExecution().GetWorkflowId(), activity.GetInfo(ctx).Attempt)
 				}
 				return nil

@@ -40,7 +40,7 @@ func (a *Putting) Put(ctx context.Context, ref schema.OperationRef) (schema.PutR
 	}
 	if waiting {
 		in.Policy = a.Policy.Narrow(in.Request.Mode, false, nil)
-		in.Rules = rulesInForce(a.Rules)
+		in.Rules = step.RulesInForce(a.Rules)
 		if in.Policy.Mode == schema.ModeControlled {
 			if in.Embeddings, err = a.embed(ctx, in.Request.Records); err != nil {
 				return schema.PutResult{}, step.Fail(err)
@@ -84,7 +84,7 @@ type Revising struct {
 func (a *Revising) Revise(ctx context.Context, ref schema.OperationRef) (schema.ReviseResult, error) {
 	ctx, stop := step.Heartbeat(ctx)
 	defer stop()
-	in := edit.ReviseInput{Operation: ref, Policy: a.Policy, Rules: rulesInForce(a.Rules), Now: step.Now(a.Now)}
+	in := edit.ReviseInput{Operation: ref, Policy: a.Policy, Rules: step.RulesInForce(a.Rules), Now: step.Now(a.Now)}
 	waits, err := a.Store.Accepted(ctx, in.Operation, &in.Request)
 	if err != nil {
 		return schema.ReviseResult{}, step.Fail(err)
@@ -126,7 +126,7 @@ type Modifying struct {
 func (a *Modifying) Modify(ctx context.Context, ref schema.OperationRef) (schema.ModifyResult, error) {
 	ctx, stop := step.Heartbeat(ctx)
 	defer stop()
-	in := edit.ModifyInput{Operation: ref, Policy: a.Policy, Rules: rulesInForce(a.Rules), Now: step.Now(a.Now)}
+	in := edit.ModifyInput{Operation: ref, Policy: a.Policy, Rules: step.RulesInForce(a.Rules), Now: step.Now(a.Now)}
 	waits, err := a.Store.Accepted(ctx, in.Operation, &in.Request)
 	if err != nil {
 		return schema.ModifyResult{}, step.Fail(err)

@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -66,7 +67,7 @@ func (a *Extraction) ExtractFacts(ctx context.Context, r schema.Range) (schema.E
 			e.Source.Content = text
 			extraction, usage, err := extractor.Extract(ctx, e.Source)
 			if err != nil {
-				return out.failed(ctx, e.CandidateID, "extract", err, usage)
+				return out.failed(ctx, e.CandidateID, schema.PhaseExtract, err, usage)
 			}
 			out.answered()
 			extraction = intake.CheckExtraction(extraction)
@@ -79,7 +80,8 @@ func (a *Extraction) ExtractFacts(ctx context.Context, r schema.Range) (schema.E
 				extraction.Facts[i].Speaker, extraction.Facts[i].SaidAt = e.Source.Speaker, e.Source.OccurredAt
 			}
 			if truncated {
-				extraction.Warnings = append(extraction.Warnings, "input: cut to 12000 characters")
+				extraction.Warnings = append(extraction.Warnings,
+					fmt.Sprintf("input: cut to %d characters", normalize.MaxExtractInput))
 			}
 			return out.done(ctx, pipeline.Extracted{CandidateID: e.CandidateID, Extraction: extraction, Usage: usage})
 		})

@@ -33,7 +33,7 @@ type CompleteResult struct {
 
 // CompleteJobs marks the open jobs of a range as completed, and counts the proposals that wait for review.
 func (a *Jobs) CompleteJobs(ctx context.Context, in CloseRequest) (CompleteResult, error) {
-	if err := a.Store.AdvanceJobs(ctx, in.Range, "done", step.Now(a.Now)); err != nil {
+	if err := a.Store.CompleteJobs(ctx, in.Range, step.Now(a.Now)); err != nil {
 		return CompleteResult{}, step.Fail(err)
 	}
 	waiting, err := a.Store.ToReview(ctx, in.Range)

@@ -7,7 +7,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/mneme/mneme/activities/step"
-	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/recall/contexts"
 	"github.com/mneme/mneme/schema"
@@ -18,15 +17,6 @@ type Recalling struct {
 	Recaller *recall.Recaller
 	Contexts *contexts.Builder
 }
-
-// Types of the workflows that carry answers, or reports on them.
-const (
-	RecallWorkflow  = "Recall"
-	GetWorkflow     = "Get"
-	ContextWorkflow = "Context"
-	AdviseWorkflow  = api.WorkflowAdvise
-	ReportWorkflow  = api.WorkflowReport
-)
 
 // RecallRequest is a question. Its key is the same for a repeated question.
 type RecallRequest struct {

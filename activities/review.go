@@ -86,7 +86,7 @@ func (a *Reviewing) ExpireProposals(ctx context.Context, in ExpireRequest) (Expi
 	defer stop()
 	var out ExpireResult
 	page := pipeline.ExpireInput{Tenant: in.Tenant, BatchID: batch, Before: in.Before, Policy: a.Policy,
-		Rules: rulesInForce(a.Rules), Now: step.Now(a.Now)}
+		Rules: step.RulesInForce(a.Rules), Now: step.Now(a.Now)}
 	for until := time.Now().Add(partialAfter); ; {
 		ended, err := a.Store.ExpireProposals(ctx, page)
 		out.Expired += ended.Ended
@@ -135,7 +135,7 @@ func (a *Reviewing) decision(ctx context.Context, body ReviewBody) (pipeline.Dec
 	r := body.Request
 	in := pipeline.DecideInput{Principal: r.Principal, Decision: r.Decision, TargetVersion: r.TargetVersion,
 		By: r.By(), Reason: r.Reason,
-		Policy: a.Policy, Rules: rulesInForce(a.Rules), Now: step.Now(a.Now)}
+		Policy: a.Policy, Rules: step.RulesInForce(a.Rules), Now: step.Now(a.Now)}
 	var err error
 	if in.ProposalID, err = uuid.Parse(r.ProposalID); err != nil {
 		return in, temporal.NewNonRetryableApplicationError("proposal_id is not an id", api.ErrTypeInvalidRequest, nil)

@@ -28,7 +28,7 @@ type Staging struct {
 // history a second time.
 type StageRequest struct {
 	OperationID string               `json:"operation_id"`
-	OtherIDs    []string             `json:"other_ids,omitempty"` // see commit.Operation.Others
+	OtherIDs    []string             `json:"other_ids,omitempty"` // see schema.OperationRef.Others
 	WorkflowID  string               `json:"workflow_id"`
 	Request     schema.IngestRequest `json:"request"`
 
@@ -121,7 +121,7 @@ func (a *Staging) StageCandidates(ctx context.Context, in StageRequest) (StageRe
 		WorkflowID:  in.WorkflowID,
 		Request:     req,
 		Policy:      a.Policy.Narrow(req.Mode, req.NoUpdateDelete, req.MinFactConfidence),
-		Rules:       rulesInForce(a.Rules),
+		Rules:       step.RulesInForce(a.Rules),
 		MaxAttempts: a.MaxAttempts,
 		Now:         step.Now(a.Now),
 	})
@@ -148,12 +148,4 @@ func checked(misread []schema.FieldError, req interface{ Validate() error }, lar
 		return err
 	}
 	return schema.CheckEncoded(large, req)
-}
-
-// rulesInForce returns the classification rules in force now.
-func rulesInForce(current func() *policy.Policy) *policy.Policy {
-	if current == nil {
-		return nil
-	}
-	return current()
 }

@@ -60,7 +60,7 @@ func (a *Writing) WriteProposals(ctx context.Context, in WriteRequest) (schema.W
 		}
 		err = pace.Through(ctx, in.Range, func(part schema.Range) error {
 			written, err := a.Store.Write(ctx, pipeline.WriteInput{Range: part, MaxRounds: limit,
-				Now: step.Now(a.Now), Sources: sources, Rules: rulesInForce(a.Rules)})
+				Now: step.Now(a.Now), Sources: sources, Rules: step.RulesInForce(a.Rules)})
 			if err == nil {
 				written.Decided = counts.Decided
 				counts = counts.Add(written)

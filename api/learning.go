@@ -4,6 +4,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/check"
 )
 
@@ -14,6 +15,14 @@ type LearnScope struct {
 	Agent   string `json:"agent,omitempty"`   // private memories of this agent; empty for memories that all agents see
 	Project string `json:"project,omitempty"` // empty for memories without a project
 	Scope   string `json:"scope,omitempty"`   // empty for memories without a scope
+}
+
+// ValidateScope returns a *schema.ValidationError if the scope has no tenant.
+func (s LearnScope) ValidateScope() error {
+	if s.Tenant == "" {
+		return &schema.ValidationError{Fields: []schema.FieldError{{Field: "tenant", Problem: "is required"}}}
+	}
+	return nil
 }
 
 // LearnInput starts Consolidate for one scope, and each of the workflows that Consolidate starts: UpdateFacts,

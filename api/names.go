@@ -1,5 +1,7 @@
 package api
 
+import "github.com/mneme/mneme/schema"
+
 // TaskQueue is the default task queue of the worker.
 const TaskQueue = "mneme"
 
@@ -102,13 +104,13 @@ const ActivityAppendEvents = "AppendEvents"
 // Phases of an ingest run in AttrPhase, Progress and the jobs table.
 const (
 	PhaseStage   = "stage"
-	PhaseExtract = "extract"
-	PhaseDecide  = "decide"
+	PhaseExtract = schema.PhaseExtract
+	PhaseDecide  = schema.PhaseDecide
 	PhaseWrite   = "write"
 	PhaseLink    = "link"
 	PhaseIndex   = "index"
 	PhaseReview  = "review" // of Review
-	PhaseDone    = "done"
+	PhaseDone    = schema.PhaseDone
 	PhaseSelect  = "select"  // Forget
 	PhaseConfirm = "confirm" // Forget: it waits
 	PhaseForget  = "forget"

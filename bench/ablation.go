@@ -102,7 +102,7 @@ func (b *bench) ablate(ctx context.Context, c conversation, all []variant, talli
 			return err
 		}
 		r := &recall.Recaller{Store: s.Store, Index: vector.PGVector{Store: s.Store}, Embedder: b.brain.Embedder,
-			With: v.with, Without: v.without, TimeoutFactor: timeoutFactor}
+			Settings: recall.Settings{With: v.with, Without: v.without, TimeoutFactor: timeoutFactor}}
 		if slices.Contains(v.with, rank.StageRerank) {
 			r.Reranking = inference.Reranking{Reranker: inference.EmbeddingReranker{Embedder: b.brain.Embedder},
 				Blend: rank.RerankBlendEmbedding, Deadline: time.Minute}

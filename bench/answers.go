@@ -25,7 +25,7 @@ func (b *bench) writeAnswers(ctx context.Context, s site, c corpus) error {
 	}
 	defer func() { _ = out.Close() }()
 	recaller := &recall.Recaller{Store: s.Store, Index: vector.PGVector{Store: s.Store}, Embedder: b.brain.Embedder,
-		Untracked: true, TimeoutFactor: 30, Now: func() time.Time { return askedAt }}
+		Untracked: true, Settings: recall.Settings{TimeoutFactor: 30}, Now: func() time.Time { return askedAt }}
 	encode := json.NewEncoder(out)
 	for i, asked := range c.questions {
 		request := schema.RecallRequest{Principal: principal, Query: asked, Explain: true}

@@ -85,7 +85,7 @@ func (p *phases) ingest(ctx context.Context, req schema.IngestRequest, at time.T
 // recaller is the read path with all defaults, except longer deadlines for a busy machine.
 func (b *bench) recaller(s *store.Store, now time.Time) *recall.Recaller {
 	return &recall.Recaller{Store: s, Index: vector.PGVector{Store: s}, Embedder: b.brain.Embedder,
-		Reranking: b.brain.Reranking, With: b.cfg.RecallWith, Without: b.cfg.RecallWithout, TimeoutFactor: timeoutFactor,
-		DailyDecay: b.cfg.ImportanceDecay,
-		Now:        func() time.Time { return now }}
+		Reranking: b.brain.Reranking, Now: func() time.Time { return now },
+		Settings: recall.Settings{With: b.cfg.RecallWith, Without: b.cfg.RecallWithout, TimeoutFactor: timeoutFactor,
+			DailyDecay: b.cfg.ImportanceDecay}}
 }

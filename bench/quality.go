@@ -134,7 +134,7 @@ func (b *bench) scoreConversation(ctx context.Context, c conversation, scores ma
 	}
 	recaller := func(s site, without ...string) ranker {
 		r := &recall.Recaller{Store: s.Store, Index: vector.PGVector{Store: s.Store}, Embedder: b.brain.Embedder,
-			Without: without, TimeoutFactor: timeoutFactor}
+			Settings: recall.Settings{Without: without, TimeoutFactor: timeoutFactor}}
 		return func(q string) ([]string, error) {
 			resp, err := r.Recall(ctx, schema.RecallRequest{Principal: principal, Query: q,
 				Limit: schema.MaxRecallLimit})

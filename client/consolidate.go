@@ -8,7 +8,6 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/mneme/mneme/api"
-	"github.com/mneme/mneme/schema"
 )
 
 // StartConsolidate starts a run of learning over one scope, or joins the open one: a scope has one run at a time. It
@@ -19,10 +18,10 @@ func StartConsolidate(
 	taskQueue string,
 	in api.LearnInput,
 ) (client.WorkflowRun, error) {
-	if in.Tenant == "" {
-		return nil, &schema.ValidationError{Fields: []schema.FieldError{{Field: "tenant", Problem: "is required"}}}
+	if err := in.ValidateScope(); err != nil {
+		return nil, err
 	}
-	run, err := startRun(ctx, c, topicStart(taskQueue, api.ConsolidateWorkflowID(in.LearnScope), "consolidate a scope",
+	run, err := startRun(ctx, c, joinOpenRun(taskQueue, api.ConsolidateWorkflowID(in.LearnScope), "consolidate a scope",
 		OfTenant(in.Tenant)), api.WorkflowConsolidate, in)
 	if err != nil {
 		return nil, fmt.Errorf("start consolidation: %w", err)
@@ -33,7 +32,7 @@ func StartConsolidate(
 // TellEvidence signals new evidence to the run that waits for a scope to be quiet. It starts the run if necessary.
 func TellEvidence(ctx context.Context, c client.Client, taskQueue string, scope api.LearnScope) error {
 	id := api.ConsolidateWhenQuietID(scope)
-	options := topicStart(taskQueue, id, "consolidate a scope when it is quiet", OfTenant(scope.Tenant))
+	options := joinOpenRun(taskQueue, id, "consolidate a scope when it is quiet", OfTenant(scope.Tenant))
 	in := api.ConsolidateWhenQuietInput{LearnScope: scope}
 	for {
 		_, err := c.SignalWithStartWorkflow(ctx, id, api.SignalEvidence, nil, options,
@@ -60,7 +59,7 @@ func StartConsolidateAll(
 	if in.Tenant != "" {
 		id, attributes = api.WorkflowID(id, in.Tenant), OfTenant(in.Tenant)
 	}
-	run, err := startRun(ctx, c, topicStart(taskQueue, id, "consolidate scopes", attributes),
+	run, err := startRun(ctx, c, joinOpenRun(taskQueue, id, "consolidate scopes", attributes),
 		api.WorkflowConsolidateAll, in)
 	if err != nil {
 		return nil, fmt.Errorf("start consolidation: %w", err)

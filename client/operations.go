@@ -6,6 +6,7 @@ import (
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
 
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/schema"
@@ -108,18 +109,23 @@ func OperationStart(
 	request any,
 	summary string,
 ) client.StartWorkflowOptions {
-	options := client.StartWorkflowOptions{
-		ID:                       api.OperationWorkflowID(kind, op, request),
-		TaskQueue:                taskQueue,
-		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-		StaticSummary:            summary,
-		TypedSearchAttributes:    OfPrincipal(op.Principal),
-	}
+	options := joinOpenRun(taskQueue, api.OperationWorkflowID(kind, op, request), summary, OfPrincipal(op.Principal))
 	if op.OperationID != "" {
 		options.WorkflowIDReusePolicy = enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY
 	}
 	return options
+}
+
+// joinOpenRun returns the options of a run of which there is one at a time: a start joins the open one.
+func joinOpenRun(taskQueue, id, summary string, attributes temporal.SearchAttributes) client.StartWorkflowOptions {
+	return client.StartWorkflowOptions{
+		ID:                       id,
+		TaskQueue:                taskQueue,
+		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+		StaticSummary:            summary,
+		TypedSearchAttributes:    attributes,
+	}
 }
 
 // Outcome waits for a run and returns its result. The error of an invalid request is a *schema.ValidationError.

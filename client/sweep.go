@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
@@ -38,14 +37,7 @@ func startSweep(
 	if in.Tenant != "" {
 		id, summary, attributes = api.WorkflowID(id, in.Tenant), summary+" of one tenant", OfTenant(in.Tenant)
 	}
-	run, err := startRun(ctx, c, client.StartWorkflowOptions{
-		ID:                       id,
-		TaskQueue:                taskQueue,
-		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-		StaticSummary:            summary,
-		TypedSearchAttributes:    attributes,
-	}, fn, in)
+	run, err := startRun(ctx, c, joinOpenRun(taskQueue, id, summary, attributes), fn, in)
 	if err != nil {
 		return nil, fmt.Errorf("start sweep: %w", err)
 	}
@@ -64,13 +56,8 @@ func StartRetentionPurge(
 
 // StartDrift starts a check, or joins the open one.
 func StartDrift(ctx context.Context, c client.Client, taskQueue string, in api.DriftInput) (client.WorkflowRun, error) {
-	run, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID:                       api.DriftWorkflowID(in.Index),
-		TaskQueue:                taskQueue,
-		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-		StaticSummary:            "compare the vector index " + in.Index + " with Postgres",
-	}, api.WorkflowDriftCheck, in)
+	run, err := c.ExecuteWorkflow(ctx, joinOpenRun(taskQueue, api.DriftWorkflowID(in.Index),
+		"compare the vector index "+in.Index+" with Postgres", temporal.SearchAttributes{}), api.WorkflowDriftCheck, in)
 	if err != nil {
 		return nil, fmt.Errorf("start drift check: %w", err)
 	}
@@ -84,13 +71,8 @@ func StartReindex(
 	taskQueue string,
 	in api.ReindexInput,
 ) (client.WorkflowRun, error) {
-	run, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID:                       api.ReindexWorkflowID(in.Index),
-		TaskQueue:                taskQueue,
-		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-		StaticSummary:            "rebuild the vector index " + in.Index,
-	}, api.WorkflowReindex, in)
+	run, err := c.ExecuteWorkflow(ctx, joinOpenRun(taskQueue, api.ReindexWorkflowID(in.Index),
+		"rebuild the vector index "+in.Index, temporal.SearchAttributes{}), api.WorkflowReindex, in)
 	if err != nil {
 		return nil, fmt.Errorf("start reindex: %w", err)
 	}

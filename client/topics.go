@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
@@ -22,7 +21,7 @@ func StartRefreshTopic(
 	if err := in.Validate(); err != nil {
 		return nil, err
 	}
-	run, err := startRun(ctx, c, topicStart(taskQueue, api.RefreshTopicWorkflowID(in.Tenant, in.Topic),
+	run, err := startRun(ctx, c, joinOpenRun(taskQueue, api.RefreshTopicWorkflowID(in.Tenant, in.Topic),
 		"refresh a standing question", OfTenant(in.Tenant)), api.WorkflowRefreshTopic, in)
 	if err != nil {
 		return nil, fmt.Errorf("start refresh of a topic: %w", err)
@@ -45,21 +44,10 @@ func StartRefreshTopics(
 	if in.Tenant != "" {
 		id, attributes = api.WorkflowID(id, in.Tenant), OfTenant(in.Tenant)
 	}
-	run, err := startRun(ctx, c, topicStart(taskQueue, id, "refresh standing questions", attributes),
+	run, err := startRun(ctx, c, joinOpenRun(taskQueue, id, "refresh standing questions", attributes),
 		api.WorkflowRefreshTopics, in)
 	if err != nil {
 		return nil, fmt.Errorf("start refresh of topics: %w", err)
 	}
 	return run, nil
-}
-
-func topicStart(taskQueue, id, summary string, attributes temporal.SearchAttributes) client.StartWorkflowOptions {
-	return client.StartWorkflowOptions{
-		ID:                       id,
-		TaskQueue:                taskQueue,
-		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-		StaticSummary:            summary,
-		TypedSearchAttributes:    attributes,
-	}
 }

@@ -64,7 +64,7 @@ func Classify(c schema.Candidate, p normalize.Prefix) Classification {
 	category := c.Category
 	switch {
 	case category.Valid():
-	case memoryType == schema.TypeCompetence || memoryType == schema.TypePlanGraph:
+	case memoryType.IsProcedure():
 		category = schema.CategoryProcedural
 	default:
 		category = InferCategory(p.Content)
@@ -135,8 +135,7 @@ func (c Classification) DerivedFrom(sources ...schema.Sensitivity) Classificatio
 	return c
 }
 
-// Placement returns the tier and the typology of a memory type (DESIGN.md "Where the documents disagree"). An
-// unknown type is placed like an episode.
+// Placement returns the tier and the typology of a memory type. An unknown type is placed like an episode.
 func Placement(t schema.MemoryType) (schema.Tier, schema.Typology) {
 	switch t {
 	case schema.TypeWorking:
@@ -161,7 +160,7 @@ func (c Classification) Pin() Classification {
 // recently it was reinforced. Pinned memories are not pruned either. No default is "never", because people may always
 // ask to have something forgotten.
 func DefaultDeletion(t schema.MemoryType, pinned bool) schema.DeletionPolicy {
-	if pinned || t == schema.TypeCompetence || t == schema.TypePlanGraph {
+	if pinned || t.IsProcedure() {
 		return schema.DeleteManualOnly
 	}
 	return schema.DeleteAutoPrune

@@ -130,6 +130,14 @@ func (d Decay) Salience(base float64, since time.Duration) float64 {
 	return max(ClampUnit(base)*d.Share(since), ClampUnit(d.Floor))
 }
 
+// SalienceOf is Salience for a memory that may be pinned. A pinned memory does not fade.
+func (d Decay) SalienceOf(base float64, since time.Duration, pinned bool) float64 {
+	if pinned {
+		return base
+	}
+	return d.Salience(base, since)
+}
+
 // Share returns the share of the base salience that the curve leaves after a time, without regard to Floor.
 func (d Decay) Share(since time.Duration) float64 {
 	switch {

@@ -5,6 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/mneme/mneme/memory/english"
 	"github.com/mneme/mneme/memory/normalize"
 )
 
@@ -48,12 +49,10 @@ func answerOf(value string) answer {
 	return answerOther
 }
 
-var timeWords = normalize.Set(`january february march april may june july august september october november
-		december jan feb mar apr jun jul aug sep sept oct nov dec monday tuesday wednesday thursday friday
-		saturday sunday mondays tuesdays wednesdays thursdays fridays saturdays sundays weekdays weekends
-		today tomorrow yesterday tonight noon midnight morning afternoon evening week weekend month quarter
-		year q1 q2 q3 q4 spring summer autumn winter a.m p.m am pm o'clock easter christmas daily nightly
-		weekly monthly`)
+var timeWords = english.Words(english.MonthNames, english.ShortMonthNames, english.WeekdayNames, english.WeekdayPlurals,
+	`weekdays weekends today tomorrow yesterday tonight noon midnight morning afternoon evening week weekend month
+		quarter year q1 q2 q3 q4 spring summer autumn winter a.m p.m am pm o'clock easter christmas daily nightly weekly
+		monthly`)
 
 // isClock reports whether word is a time of day: 9:30, 9am, 14:00.
 func isClock(word string) bool {

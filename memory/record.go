@@ -152,12 +152,10 @@ func ClassifyRecord(m schema.MemoryRecord, text normalize.Normalized) Classifica
 // recordCategory returns the category of a record that has none: procedural for procedures, and otherwise the category
 // inferred from its words.
 func recordCategory(m schema.MemoryRecord, text normalize.Normalized) schema.Category {
-	switch m.Type {
-	case schema.TypeCompetence, schema.TypePlanGraph:
+	if m.Type.IsProcedure() {
 		return schema.CategoryProcedural
-	default:
-		return InferCategory(text.Storage)
 	}
+	return InferCategory(text.Storage)
 }
 
 // EpisodeGrows checks whether the payload grown may replace the payload old of an episode, because episodes are

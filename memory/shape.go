@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -148,9 +149,9 @@ func shapeOfObject(content string) any {
 	case len(o.Nodes) > 1:
 		p := &schema.PlanGraphPayload{
 			Kind:    schema.TypePlanGraph,
-			PlanID:  firstOf(o.PlanID, o.Name, o.Intent),
+			PlanID:  cmp.Or(o.PlanID, o.Name, o.Intent),
 			Version: "1",
-			Intent:  firstOf(o.Intent, o.Name),
+			Intent:  cmp.Or(o.Intent, o.Name),
 			Edges:   o.Edges,
 		}
 		for _, node := range o.Nodes {
@@ -171,7 +172,7 @@ func shapeOfObject(content string) any {
 			return p
 		}
 	case len(steps) > 1 && slices.ContainsFunc(steps, func(s schema.Step) bool { return s.Tool != "" }):
-		if name := firstOf(o.Skill, o.Name, o.Intent); name != "" {
+		if name := cmp.Or(o.Skill, o.Name, o.Intent); name != "" {
 			return &schema.CompetencePayload{
 				Kind:          schema.TypeCompetence,
 				SkillName:     name,
@@ -326,7 +327,7 @@ func planOf(lines []string) *schema.PlanGraphPayload {
 	}
 	p := &schema.PlanGraphPayload{
 		Kind:    schema.TypePlanGraph,
-		PlanID:  firstOf(head[1], normalize.FirstChars(head[2], maxShapeTitle), "plan"),
+		PlanID:  cmp.Or(head[1], normalize.FirstChars(head[2], maxShapeTitle), "plan"),
 		Version: "1",
 		Intent:  normalize.FirstChars(head[2], maxShapeLine),
 	}
@@ -391,13 +392,4 @@ func linesOf(text string) []string {
 		}
 	}
 	return out
-}
-
-func firstOf(texts ...string) string {
-	for _, text := range texts {
-		if text != "" {
-			return text
-		}
-	}
-	return ""
 }

@@ -158,7 +158,7 @@ func TestAnyChannelMayFailOrHang(t *testing.T) {
 				require.NoError(t, err)
 				t.Cleanup(s.Close)
 				r := &recall.Recaller{Store: s, Index: vector.PGVector{Store: s}, Embedder: rules.New().Embedder,
-					TimeoutFactor: 1}
+					Settings: recall.Settings{TimeoutFactor: 1}}
 				out, err := r.Recall(ctx, schema.RecallRequest{Principal: w.p, Query: canaryQuery})
 				// On a busy machine another channel may miss its deadline too: retry with longer deadlines.
 				for err == nil && len(out.Meta.Degraded) > len(c.lost) && r.TimeoutFactor < 30 {

@@ -318,8 +318,8 @@ func (q leakQuery) words() string {
 func (w *leakWorld) recaller(q leakQuery, s *store.Store, index vector.Index, embedder inference.Embedder,
 	log *bytes.Buffer) *recall.Recaller {
 	return &recall.Recaller{Log: slog.New(slog.NewTextHandler(log, nil)), Store: s, Index: index, Embedder: embedder,
-		Now: func() time.Time { return leakNow }, TrustKey: q.key, TimeoutFactor: 10, DailyDecay: 1,
-		Policy: func() *policy.Policy { return w.policy[q.policy] },
+		Now: func() time.Time { return leakNow }, Policy: func() *policy.Policy { return w.policy[q.policy] },
+		Settings: recall.Settings{TrustKey: q.key, TimeoutFactor: 10, DailyDecay: 1},
 		Reranking: inference.Reranking{Reranker: inference.EmbeddingReranker{Embedder: embedder}, Blend: 0.5,
 			Deadline: 20 * time.Second, Summarizer: parrot{embedder}}}
 }

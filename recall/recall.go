@@ -37,8 +37,24 @@ type Recaller struct {
 	Index    vector.Index
 	Embedder inference.Embedder
 	Log      *slog.Logger
-	Now      func() time.Time // the clock; time.Now when nil
+	Now      func() time.Time      // the clock; time.Now when nil
+	Policy   func() *policy.Policy // for its trust rules; nil, or a nil policy, means the defaults
 
+	Settings
+
+	Reranking inference.Reranking // the zero value leaves reranking out
+
+	// Untracked records neither retrievals nor accesses: the reads of a background job must not keep memories
+	// alive.
+	Untracked bool
+
+	// Observe, if set, is called for every recall with the meta of the answer, the duration, and the error. After
+	// an error meta is empty. It is called before the answer is returned and must not keep meta.
+	Observe func(meta schema.RecallMeta, took time.Duration, err error)
+}
+
+// Settings are the settings of a deployment that apply to every recall.
+type Settings struct {
 	// Without names channels and stages that are switched off for every request. Benchmarks use it, and deployments
 	// without an embedder. A request can switch off more.
 	Without []string
@@ -47,13 +63,6 @@ type Recaller struct {
 	// TrustKey is the key with which trust contexts are signed, of policy.MinTrustKey bytes or more. Without a key, the
 	// trust context of a request is accepted without a signature.
 	TrustKey []byte
-	Policy   func() *policy.Policy // for its trust rules; nil, or a nil policy, means the defaults
-
-	Reranking inference.Reranking // the zero value leaves reranking out
-
-	// Untracked records neither retrievals nor accesses: the reads of a background job must not keep memories
-	// alive.
-	Untracked bool
 
 	// TimeoutFactor multiplies the deadlines of channels and stages, for a slow database or a busy machine; 0 means 1. The
 	// reranker has a separate deadline.
@@ -62,10 +71,6 @@ type Recaller struct {
 	// DailyDecay is the share of its importance that a memory keeps for each day without access, (0,1]; 0 is
 	// memory.DefaultDailyDecay.
 	DailyDecay float64
-
-	// Observe, if set, is called for every recall with the meta of the answer, the duration, and the error. After
-	// an error meta is empty. It is called before the answer is returned and must not keep meta.
-	Observe func(meta schema.RecallMeta, took time.Duration, err error)
 }
 
 // Recall returns memories that help with the query, best first. It fails on an invalid request

@@ -73,7 +73,7 @@ func newWorld(t testing.TB) *world {
 	return &world{t: t, owner: testkit.Owner(t, url), p: schema.Principal{Tenant: "t", Agent: "a"},
 		// the deadlines are long because other tests keep the machine busy
 		Recaller: &recall.Recaller{Store: s, Index: vector.PGVector{Store: s}, Embedder: rules.New().Embedder,
-			TimeoutFactor: 10}}
+			Settings: recall.Settings{TimeoutFactor: 10}}}
 }
 
 func (w *world) put(p schema.Principal, v schema.Visibility, c schema.Candidate) uuid.UUID {

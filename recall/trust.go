@@ -106,7 +106,8 @@ func (q *query) recount(evidence []rank.Evidence) {
 	}
 }
 
-// Clear returns the clearance of a request: its limit, its trust context and the policy decide, as in a recall.
-func (r *Recaller) Clear(req schema.RecallRequest) *schema.TrustMeta {
+// TrustMeta returns what a recall of the request would report of its clearance, which its limit, its trust context and
+// the policy decide.
+func (r *Recaller) TrustMeta(req schema.RecallRequest) *schema.TrustMeta {
 	return r.trustRules().Clear(req, r.TrustKey, r.now()).Meta()
 }

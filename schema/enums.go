@@ -19,6 +19,9 @@ const (
 	TypePlanGraph  MemoryType = "plan_graph"
 )
 
+// IsProcedure reports whether memories of the type say how something is done: procedures and plans.
+func (t MemoryType) IsProcedure() bool { return t == TypeCompetence || t == TypePlanGraph }
+
 // Category is the kind of statement that a memory contains (document 002 "Memory Types").
 type Category string
 

@@ -8,6 +8,13 @@ import (
 	"github.com/mneme/mneme/schema/check"
 )
 
+// Phases of the job of a candidate, which are also phases of its run (package api).
+const (
+	PhaseExtract = "extract"
+	PhaseDecide  = "decide"
+	PhaseDone    = "done"
+)
+
 // WriteCounts counts the proposals of a range by outcome.
 type WriteCounts struct {
 	Added   int `json:"added"`

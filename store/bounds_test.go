@@ -257,8 +257,7 @@ func (y *steadyYear) keepUp() {
 	}
 	for _, batch := range y.batches(`SELECT DISTINCT batch_id FROM jobs WHERE state NOT IN ('completed', 'dead')
 		AND created_at <= $1`) {
-		require.NoError(y.t, y.AdvanceJobs(ctx, schema.Range{Tenant: y.p.Tenant, BatchID: batch, To: 10}, "done",
-			y.now))
+		require.NoError(y.t, y.CompleteJobs(ctx, schema.Range{Tenant: y.p.Tenant, BatchID: batch, To: 10}, y.now))
 	}
 	for { // sends pending changes to the index
 		entries, err := y.Outbox(ctx, y.p.Tenant, hash, nil, 100)

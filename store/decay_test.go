@@ -62,7 +62,7 @@ func TestAnEpisodeIsDueInItsFifthWeek(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ack, r := w.stage(schema.Candidate{Content: "The build failed on node 7.", SourceKind: schema.SourceToolOutput})
-	require.NoError(t, w.AdvanceJobs(ctx, r, "done", w.now))
+	require.NoError(t, w.CompleteJobs(ctx, r, w.now))
 	id, began := uuid.MustParse(ack.MemoryIDs[0]), w.now
 	require.Equal(t, schema.TypeEpisodic, w.get(id).Type)
 	w.now = began.Add(28 * day)

@@ -32,7 +32,7 @@ func (w *world) ledger() []string {
 func (w *world) stageTurn(content, session string) uuid.UUID {
 	w.t.Helper()
 	ack, r := w.stage(schema.Candidate{Content: content, SourceKind: schema.SourceUserInput, Session: session})
-	require.NoError(w.t, w.AdvanceJobs(ctx, r, "done", w.now))
+	require.NoError(w.t, w.CompleteJobs(ctx, r, w.now))
 	return uuid.MustParse(ack.MemoryIDs[0])
 }
 

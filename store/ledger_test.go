@@ -303,7 +303,7 @@ func TestPurgeOfEvents(t *testing.T) {
 		said("of a world", "world/town", "ann", ledger.KindAgentSpoke),
 		said("evidence", "run/y", "ann", ledger.KindAgentSpoke), said("alone", "run/z", "ann", ledger.KindAgentSpoke))
 	_, r := w.stage(schema.Candidate{Content: "The pump leaks.", Refs: []schema.Ref{{Kind: "event", Ref: "evidence"}}})
-	require.NoError(t, w.AdvanceJobs(ctx, r, "done", w.now))
+	require.NoError(t, w.CompleteJobs(ctx, r, w.now))
 	w.now = w.now.Add(100 * day)
 	w.append(w.now, said("new", "run/x", "ann", ledger.KindAgentSpoke))
 	w.purge(500)

@@ -165,7 +165,7 @@ func TestFailedAttemptsLeadToRetryOrDeath(t *testing.T) {
 	left, err := w.LeaseExtract(ctx, r, w.now)
 	require.NoError(t, err)
 	require.Equal(t, []string{ids[2].String()}, candidates(left, extractable), "the others continue")
-	require.NoError(t, w.AdvanceJobs(ctx, r, "done", w.now))
+	require.NoError(t, w.CompleteJobs(ctx, r, w.now))
 	counts, err := w.JobCounts(ctx, "t")
 	require.NoError(t, err)
 	require.Equal(t, map[schema.JobState]int64{schema.JobDead: 2, schema.JobCompleted: 1}, counts)
@@ -280,7 +280,7 @@ func TestBuryAndNoteTouchOpenJobsOfTheRangeOnly(t *testing.T) {
 	_, r := w.stage(say("one", "two", "three")...)
 	part := r
 	part.To = 2
-	require.NoError(t, w.AdvanceJobs(ctx, schema.Range{Tenant: "t", BatchID: r.BatchID, From: 0, To: 1}, "done", w.now))
+	require.NoError(t, w.CompleteJobs(ctx, schema.Range{Tenant: "t", BatchID: r.BatchID, From: 0, To: 1}, w.now))
 	require.NoError(t, w.NoteOnJobs(ctx, part, "link: graph is down", w.now))
 	require.Empty(t, w.job(r, 0).LastError)
 	require.Equal(t, "link: graph is down", w.job(r, 1).LastError)

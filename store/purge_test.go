@@ -53,7 +53,7 @@ func (w *world) linked(content string, triples ...memory.Triple) uuid.UUID {
 	w.t.Helper()
 	id, r := w.linkable(content, triples...)
 	w.link(r)
-	require.NoError(w.t, w.AdvanceJobs(ctx, r, "done", w.now))
+	require.NoError(w.t, w.CompleteJobs(ctx, r, w.now))
 	w.exec(`INSERT INTO memory_embeddings (tenant, id, memory_id, model, dims, embedding, tier, typology, content_hash,
 		created_at)
 		SELECT tenant, gen_random_uuid(), id, 'm' || g, 3, '[1,2,3]', tier, typology, content_hash, now()

@@ -29,7 +29,7 @@ func TestPurgeLeavesBatchesThatAreNeeded(t *testing.T) {
 	w := newWorld(t)
 	target := w.explicit("critical: The door code is 4711.")
 	_, done := w.stage(say("A note that was read.")...)
-	require.NoError(t, w.AdvanceJobs(ctx, done, "done", w.now))
+	require.NoError(t, w.CompleteJobs(ctx, done, w.now))
 	_, open := w.stage(say("A note that is still to be read.")...)
 	_, dead := w.stage(say("A note that cannot be read.")...)
 	_, err := w.MarkRangeDead(ctx, dead, "extract", "broken", w.now)
@@ -48,7 +48,7 @@ func TestPurgeLeavesBatchesThatAreNeeded(t *testing.T) {
 	require.EqualValues(t, 0, preview.Would[lifecycle.PurgeIngest], "their jobs are removed earlier in the same run")
 	require.Zero(t, w.count("memory_candidates", "batch_id = $1", done.BatchID))
 
-	require.NoError(t, w.AdvanceJobs(ctx, open, "done", w.now))
+	require.NoError(t, w.CompleteJobs(ctx, open, w.now))
 	_, err = w.OpenReview(ctx, "t", waits.BatchID, 14*day, w.now)
 	require.NoError(t, err)
 	w.now = w.now.Add(20 * day)
@@ -69,7 +69,7 @@ func (w *world) blockedSource(content string, ideas ...idea) schema.Range {
 	w.t.Helper()
 	_, r := w.source(content, ideas...)
 	require.Equal(w.t, schema.WriteCounts{Blocked: len(ideas)}, w.write(r))
-	require.NoError(w.t, w.AdvanceJobs(ctx, r, "done", w.now))
+	require.NoError(w.t, w.CompleteJobs(ctx, r, w.now))
 	return r
 }
 
@@ -82,7 +82,7 @@ func TestAnIdempotencyKeyOutlivesWhatItProtects(t *testing.T) {
 	in := w.input(keyed)
 	ack, err := w.Stage(ctx, in)
 	require.NoError(t, err)
-	require.NoError(t, w.AdvanceJobs(ctx, w.rangeOf(ack), "done", w.now))
+	require.NoError(t, w.CompleteJobs(ctx, w.rangeOf(ack), w.now))
 	w.keeps(schema.RetainOperations, 1)
 	w.softDelete(uuid.MustParse(ack.MemoryIDs[0]))
 
@@ -94,7 +94,7 @@ func TestAnIdempotencyKeyOutlivesWhatItProtects(t *testing.T) {
 	require.Equal(t, ack, again, "the request is known, although the window of its key is a day")
 	other, _ := w.stage(keyed)
 	require.Equal(t, ack.MemoryIDs, other.MemoryIDs, "the candidate is known too: a deleted memory is not stored again")
-	require.NoError(t, w.AdvanceJobs(ctx, w.rangeOf(other), "done", w.now))
+	require.NoError(t, w.CompleteJobs(ctx, w.rangeOf(other), w.now))
 
 	w.now = w.now.Add(2 * day)
 	w.purge(500)
@@ -108,7 +108,7 @@ func TestSourceKindOutlivesTheCandidate(t *testing.T) {
 	w := newWorld(t)
 	stage := func(content string, kind schema.SourceKind) uuid.UUID {
 		ack, r := w.stage(schema.Candidate{Content: content, SourceKind: kind})
-		require.NoError(t, w.AdvanceJobs(ctx, r, "done", w.now))
+		require.NoError(t, w.CompleteJobs(ctx, r, w.now))
 		return uuid.MustParse(ack.MemoryIDs[0])
 	}
 	printed, said := stage("The printer is out of paper.", schema.SourceToolOutput), stage("We are out of paper.",

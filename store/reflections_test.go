@@ -371,7 +371,7 @@ func TestErasingAMemoryEmptiesBeliefs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ack, r := w.stage(schema.Candidate{Content: "The pump leaks."})
-	require.NoError(t, w.AdvanceJobs(ctx, r, "done", w.now))
+	require.NoError(t, w.CompleteJobs(ctx, r, w.now))
 	ids := testkit.Strings(t, w.owner, `SELECT id FROM events WHERE memory_id IS NOT NULL`)
 	require.Len(t, ids, 1)
 	w.append(w.now, said("a", "run/x", w.p.Agent, ledger.KindAgentSpoke),

@@ -29,7 +29,7 @@ func (w *world) taken(c schema.Candidate, i idea) (source, record uuid.UUID) {
 	require.Empty(w.t, ack.Deduped)
 	w.decided(r, schema.CandidateID(r.BatchID, 0), i)
 	w.write(r)
-	require.NoError(w.t, w.AdvanceJobs(ctx, r, "done", w.now))
+	require.NoError(w.t, w.CompleteJobs(ctx, r, w.now))
 	out := w.outcomes(r)
 	require.Equal(w.t, schema.ProposalApplied, out[0].State)
 	return uuid.MustParse(ack.MemoryIDs[0]), uuid.MustParse(out[0].MemoryID)
@@ -159,7 +159,7 @@ func TestAStatementSaidAgainTwiceHasOneJob(t *testing.T) {
 	_, first := w.stage(on(3, saidPorto))
 	require.Equal(t, 1, w.count("jobs", "batch_id = $1", first.BatchID))
 	w.deduped("the first is not processed yet", on(4, saidPorto))
-	require.NoError(t, w.AdvanceJobs(ctx, first, "done", w.now))
+	require.NoError(t, w.CompleteJobs(ctx, first, w.now))
 	w.deduped("the first was processed after the change", on(5, saidPorto))
 
 	w = newWorld(t)

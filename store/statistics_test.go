@@ -378,7 +378,7 @@ func phasesReadFewRows(t *testing.T, w *world) {
 			}
 			return second(s.Outbox(ctx, "t", hash, ids, 4*len(ids)))
 		}},
-		{"complete", func(s *store.Store) error { return s.AdvanceJobs(ctx, r, "done", w.now) }},
+		{"complete", func(s *store.Store) error { return s.CompleteJobs(ctx, r, w.now) }},
 	}
 	before := w.tableReads()
 	for _, phase := range phases {

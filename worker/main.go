@@ -182,10 +182,10 @@ func dependencies(
 		Embedders:   metrics.CountOthers(cfg.OtherEmbedder),
 		Concurrency: cfg.Concurrency,
 
-		Policy:   cfg.Policy,
-		Rules:    policies.Current,
-		Callers:  cfg.Callers,
-		TrustKey: cfg.TrustKey,
+		Policy:  cfg.Policy,
+		Rules:   policies.Current,
+		Callers: cfg.Callers,
+		Recall:  cfg.RecallSettings(),
 
 		NoPipeline:           !cfg.Pipeline,
 		NoGraph:              !cfg.Graph,
@@ -195,10 +195,6 @@ func dependencies(
 		SweepBatch:           cfg.SweepBatch,
 		ReflectionVisibility: cfg.ReflectionVisibility,
 		GlobalKinds:          cfg.GlobalKinds,
-
-		With:            cfg.RecallWith,
-		Without:         cfg.RecallWithout,
-		ImportanceDecay: cfg.ImportanceDecay,
 
 		MemoryIndex:      cfg.OpenMemoryIndex(st, index, brain.Embedder, log),
 		SweepMemoryIndex: cfg.SweepMemoryIndex(st, index),

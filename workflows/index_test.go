@@ -83,7 +83,8 @@ func (x indexed) remember(n int) {
 }
 
 func (x indexed) recaller() *recall.Recaller {
-	return &recall.Recaller{TimeoutFactor: harness.RecallTimeoutFactor, Store: x.Store, Index: x.qdrant,
+	return &recall.Recaller{Settings: recall.Settings{TimeoutFactor: harness.RecallTimeoutFactor},
+		Store: x.Store, Index: x.qdrant,
 		Embedder: &vector.Embedders{Configured: x.Deps.Brain.Embedder, Other: embedderOf, Store: x.Store,
 			Index: x.qdrant.Name()}}
 }

@@ -150,8 +150,8 @@ func (run *ingest) stage(ctx workflow.Context, req schema.IngestRequest) error {
 const changeSettled = "settled"
 
 // settled makes a call that opens jobs. A call that was cancelled may have opened them, or may do so yet. It is
-// therefore made again until it answers: it is the same operation and returns its first result. The run can then mark
-// the jobs as dead.
+// therefore made once more, out of reach of the cancellation: it is the same operation and returns its first result.
+// The run can then mark the jobs as dead.
 func settled(ctx workflow.Context, call func(workflow.Context) error) error {
 	err := call(ctx)
 	if !temporal.IsCanceledError(err) ||
@@ -205,7 +205,7 @@ func (run *ingest) pipeline(ctx workflow.Context, all []schema.Range) error {
 	return nil
 }
 
-// process runs the phases over one range and returns the phase that failed, if any.
+// process runs the phases over one range and returns the phase that failed, or the last one.
 func (run *ingest) process(ctx workflow.Context, r schema.Range) (phase string, err error) {
 	run.show(ctx, api.PhaseExtract)
 	extracted := schema.ExtractCounts{More: true}

@@ -229,7 +229,7 @@ func TestPayloadKeyHidesRecalls(t *testing.T) {
 func TestRecallWithoutAChannel(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t, func(d *workflows.Dependencies) {
-		d.Without, d.With = []string{"vector"}, []string{"expand_query"}
+		d.Recall.Without, d.Recall.With = []string{"vector"}, []string{"expand_query"}
 	})
 	_, out := recallBy(t, h, schema.RecallRequest{Principal: testkit.Principal(), Query: "kestrel"})
 	require.NotContains(t, out.Meta.TimingsMS, "vector")

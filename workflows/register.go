@@ -46,10 +46,9 @@ type Dependencies struct {
 	Now         func() time.Time // the activities' clock; time.Now when nil
 
 	// Rules of writes, and who may call.
-	Policy   proposals.WritePolicy
-	Rules    func() *policy.Policy // classification rules in force; nil, or a nil policy, for the defaults
-	Callers  Callers               // who may call the Nexus service for which tenants
-	TrustKey []byte                // the key with which trust contexts are signed; if empty, unsigned ones are accepted
+	Policy  proposals.WritePolicy
+	Rules   func() *policy.Policy // classification rules in force; nil, or a nil policy, for the defaults
+	Callers Callers               // who may call the Nexus service for which tenants
 
 	// What runs, and how much of it.
 	NoPipeline bool // nothing is extracted from candidates: they are only stored, recalled and indexed
@@ -65,12 +64,8 @@ type Dependencies struct {
 	ReflectionVisibility schema.Visibility
 	GlobalKinds          []string // kinds of events that every agent sees (views.OpenKinds)
 
-	// Recall. With and Without have channels and stages that every recall uses in addition to the default ones, or does
-	// not use (recall.IsSwitch).
-	Recaller            *recall.Recaller // the read path; nil for one over Store, Index and Brain's embedder
-	With, Without       []string
-	ImportanceDecay     float64 // the share of its importance that a memory keeps a day (recall.Recaller.DailyDecay)
-	RecallTimeoutFactor float64 // multiplies the deadlines within a recall (recall.Recaller.TimeoutFactor); 0 means 1
+	Recaller *recall.Recaller // the read path; nil for one over Store, Index and Brain's embedder
+	Recall   recall.Settings  // of every recall, if Recaller is nil
 
 	// The index of events for salience. If MemoryIndex is nil, relevance is computed from words. The other two are nil
 	// if the index is not outside Postgres: SweepMemoryIndex removes events that the tenant's ledger no longer has, and
@@ -98,9 +93,7 @@ func (d Dependencies) recaller() *recall.Recaller {
 	r := inprocess.New(inprocess.Options{Store: d.Store, Index: d.Index, Embedder: d.Brain.Embedder,
 		Reranking: d.Brain.Reranking,
 		Others:    d.Embedders, Now: d.Now})
-	r.TrustKey, r.Policy, r.With, r.Without, r.DailyDecay, r.Observe = d.TrustKey, d.Rules,
-		d.With, d.Without, d.ImportanceDecay, d.Observe
-	r.TimeoutFactor = d.RecallTimeoutFactor
+	r.Policy, r.Settings, r.Observe = d.Rules, d.Recall, d.Observe
 	return r
 }
 

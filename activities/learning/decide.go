@@ -40,7 +40,7 @@ type DecideResult struct {
 
 // DecideGroups decides on a page of groups and stores the decisions as drafts. Another attempt makes the same drafts.
 func (a *Learning) DecideGroups(ctx context.Context, in DecideRequest) (DecideResult, error) {
-	if err := validScope(in.LearnScope); err != nil {
+	if err := in.ValidateScope(); err != nil {
 		return DecideResult{}, step.Fail(err)
 	}
 	work, ctx := step.StartWork(ctx, DecideResult{Next: in.After})

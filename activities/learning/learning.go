@@ -43,13 +43,6 @@ func (a *Learning) needs() evidence.Policy {
 	return a.Evidence
 }
 
-func (a *Learning) rules() *policy.Policy {
-	if a.Rules == nil {
-		return nil
-	}
-	return a.Rules()
-}
-
 // observe reports the verdicts on changes of a kind.
 func (a *Learning) observe(kind schema.MemoryType, r api.LearnResult) {
 	if a.Observe == nil {
@@ -189,7 +182,7 @@ const maxPasses = 5
 // page in memory. An episode may be committed while it reads later ones: after a pass that found new episodes it begins
 // again shortly before its watermark, until a pass finds none.
 func (a *Learning) IndexEvidence(ctx context.Context, in IndexRequest) (IndexResult, error) {
-	if err := validScope(in.LearnScope); err != nil {
+	if err := in.ValidateScope(); err != nil {
 		return IndexResult{}, step.Fail(err)
 	}
 	work, ctx := step.StartWork(ctx, indexing{})
@@ -246,14 +239,6 @@ func (a *Learning) evidenceFrom(ctx context.Context, sc learning.Scope) (learnin
 	return learning.Position{At: mark.At.Add(-learning.Overlap)}, nil
 }
 
-// validScope checks the fields that identify a scope.
-func validScope(s api.LearnScope) error {
-	if s.Tenant == "" {
-		return &schema.ValidationError{Fields: []schema.FieldError{{Field: "tenant", Problem: "is required"}}}
-	}
-	return nil
-}
-
 // WriteRequest is a request to write the drafts of groups.
 type WriteRequest struct {
 	api.LearnScope
@@ -270,7 +255,7 @@ type writing struct {
 // WriteDrafts writes the decisions on groups, each in its own transaction. A repeated call finds no drafts and
 // changes nothing.
 func (a *Learning) WriteDrafts(ctx context.Context, in WriteRequest) (api.LearnResult, error) {
-	if err := validScope(in.LearnScope); err != nil {
+	if err := in.ValidateScope(); err != nil {
 		return api.LearnResult{}, step.Fail(err)
 	}
 	work, ctx := step.StartWork(ctx, writing{})
@@ -292,7 +277,7 @@ func (a *Learning) WriteDrafts(ctx context.Context, in WriteRequest) (api.LearnR
 			Group: group,
 			Kind:  in.Kind, WorkflowID: activity.GetInfo(ctx).WorkflowExecution.ID,
 			Policy: a.Policy.Narrow("", false, nil),
-			Rules:  a.rules(), Now: step.Now(a.Now)})
+			Rules:  step.RulesInForce(a.Rules), Now: step.Now(a.Now)})
 		if err != nil {
 			return at.Result, step.Fail(step.Stalled(ctx, err))
 		}

@@ -20,7 +20,7 @@ type DueResult struct {
 // EvidenceDue checks whether a scope has enough new evidence, and for how long it has been quiet. The rule comes from
 // the worker's settings.
 func (a *Learning) EvidenceDue(ctx context.Context, in api.LearnScope) (DueResult, error) {
-	if err := validScope(in); err != nil {
+	if err := in.ValidateScope(); err != nil {
 		return DueResult{}, step.Fail(err)
 	}
 	p, err := a.Store.Learning.Pending(ctx, scopeOf(in), a.Due, step.Now(a.Now))

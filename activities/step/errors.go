@@ -9,6 +9,7 @@ import (
 
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/pipeline"
@@ -87,4 +88,12 @@ func Now(clock func() time.Time) time.Time {
 		return clock()
 	}
 	return time.Now()
+}
+
+// RulesInForce returns the classification rules of current, or nil if current is nil.
+func RulesInForce(current func() *policy.Policy) *policy.Policy {
+	if current == nil {
+		return nil
+	}
+	return current()
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory/learning/duplicates"
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/learning"
 	"github.com/mneme/mneme/store/tidying"
 )
 
@@ -32,18 +32,15 @@ const (
 	modelDiffers = "model_differs" // a model distinguishes records that the rules consider the same
 )
 
-// overlap is the time before the watermark that is read again, because earlier transactions may commit later. A change
-// has the time at which its step began; the step may wait for an embedder before its transaction.
-const overlap = 10 * time.Minute
-
-// start is where a run begins: at the watermark of its workflow, or a little before.
+// start is where a run begins: at the watermark of its workflow, or learning.Overlap before it. A change has the time
+// at which its step began; the step may wait for an embedder before its transaction.
 func (a *Tidying) start(ctx context.Context, in Request, workflow string) (tidying.Place, error) {
 	if !in.From.At.IsZero() || in.Full {
 		return in.From, nil
 	}
 	at, err := a.Store.WatermarkOf(ctx, in.scope(), workflow)
 	if err == nil && !at.At.IsZero() && workflow != api.WorkflowCompressEpisodes { // that workflow reads old episodes
-		at = tidying.Place{At: at.At.Add(-overlap)}
+		at = tidying.Place{At: at.At.Add(-learning.Overlap)}
 	}
 	return at, err
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/mneme/mneme/activities/step"
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/memory/learning/compress"
-	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/tidying"
 )
@@ -134,7 +133,7 @@ func (a *Tidying) keep(ctx context.Context, in Request, summary compress.Summary
 		return err
 	}
 	done, err := a.Store.KeepSummary(ctx, tidying.SummaryInput{Writes: a.writes(in, "summary", seen), Scope: in.scope(),
-		Sources: sources, Summary: summary, Policy: a.Policy, Rules: a.rules(), Embedding: embedding})
+		Sources: sources, Summary: summary, Policy: a.Policy, Rules: step.RulesInForce(a.Rules), Embedding: embedding})
 	switch {
 	case err != nil:
 		return err
@@ -147,13 +146,6 @@ func (a *Tidying) keep(ctx context.Context, in Request, summary compress.Summary
 		refuse(out, string(done))
 	}
 	return nil
-}
-
-func (a *Tidying) rules() *policy.Policy {
-	if a.Rules == nil {
-		return nil
-	}
-	return a.Rules()
 }
 
 // embedFor is the time limit of an embedding. If it is exceeded, the outbox requests the embedding later.

@@ -231,7 +231,7 @@ func (a *Tidying) update(ctx context.Context, in Request, u facts.Update, target
 	}
 	said := saidIn(evidence, episodes)
 	write := tidying.FactInput{Writes: a.writes(in, "fact:"+string(u.Action)+":"+u.Target, keysOf(u, target, evidence)),
-		Scope: in.scope(), Update: u, Target: target, Statements: said, Policy: a.Policy, Rules: a.rules()}
+		Scope: in.scope(), Update: u, Target: target, Statements: said, Policy: a.Policy, Rules: step.RulesInForce(a.Rules)}
 	if u.Action != facts.Reinforce {
 		if write.Embedding, err = a.embed(ctx, u.Who, u.Text); err != nil {
 			return written, err

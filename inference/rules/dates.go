@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/mneme/mneme/memory/english"
 )
 
 // maxDates is how many relative dates of one sentence are resolved.
@@ -34,6 +36,10 @@ func resolveDates(ws []word, at time.Time) ([]word, bool) {
 		if i > 0 && (ws[i-1].low == "the" || ws[i-1].low == "past" || ws[i-1].low == "every") {
 			continue // "in the last week" is a span
 		}
+		if i > 0 && ws[i-1].post == "" && english.Numbers[ws[i].low] > 0 && (english.Numbers[ws[i-1].low] >= 20 ||
+			ws[i-1].low == "hundred" || ws[i-1].low == "thousand") {
+			continue // "twenty one days ago" is not one day ago
+		}
 		n, date := relativeDate(ws[i:], at)
 		if n == 0 {
 			continue
@@ -59,14 +65,8 @@ func resolveDates(ws []word, at time.Time) ([]word, bool) {
 	return ws, found > 0
 }
 
-var (
-	dateStarts = set(`yesterday today tonight tomorrow last this next earlier the a an one two three four five six
-		seven eight nine ten couple in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 20 21 30`)
-	smallNumbers = map[string]int{"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6,
-		"seven": 7, "eight": 8, "nine": 9, "ten": 10}
-	weekdays = map[string]time.Weekday{"monday": time.Monday, "tuesday": time.Tuesday, "wednesday": time.Wednesday,
-		"thursday": time.Thursday, "friday": time.Friday, "saturday": time.Saturday, "sunday": time.Sunday}
-)
+var dateStarts = set(english.NumberNames, `yesterday today tonight tomorrow last this next earlier the a an couple in
+	1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 20 21 30`)
 
 // relativeDate returns the length in words of the relative date at the front of ws, and the absolute date.
 func relativeDate(ws []word, at time.Time) (int, string) {
@@ -134,7 +134,7 @@ func relativeDate(ws []word, at time.Time) (int, string) {
 			}
 			return 2, "weekend of " + day(int(time.Saturday-wd)+7*step)
 		}
-		wd, ok := weekdays[unit]
+		wd, ok := english.Weekday(unit)
 		if !ok {
 			return 0, ""
 		}
@@ -181,7 +181,10 @@ func relativeDate(ws []word, at time.Time) (int, string) {
 }
 
 func count(low string) (int, bool) {
-	if n, ok := smallNumbers[low]; ok {
+	if low == "a" || low == "an" {
+		return 1, true
+	}
+	if n := english.Numbers[low]; n > 0 {
 		return n, true
 	}
 	if n, err := strconv.Atoi(low); err == nil && n > 0 && n <= 400 {

@@ -5,6 +5,7 @@ import (
 	"unicode"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/english"
 )
 
 // Confidence of graph edges.
@@ -18,9 +19,8 @@ const (
 const mentionedWith = "mentioned_with"
 
 var (
-	calendar = set(`monday tuesday wednesday thursday friday saturday sunday january february march april may june july
-		august september october november december mondays tuesdays wednesdays thursdays fridays saturdays sundays
-		christmas easter spring summer autumn fall winter`)
+	calendar = set(english.WeekdayNames, english.WeekdayPlurals, english.MonthNames,
+		"christmas easter spring summer autumn fall winter")
 	notNames = set(`ok todo fyi am pm i ii iii iv etc tbd tba asap lol omg error warning info note always never today
 		yesterday tomorrow currently however although english mr mrs ms dr`)
 )

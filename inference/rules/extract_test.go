@@ -165,6 +165,8 @@ func TestExtractResolvesRelativeDates(t *testing.T) {
 		"The group met yesterday.":               "The group met yesterday (2023-05-07).",
 		"The build broke today, sadly.":          "The build broke today (2023-05-08), sadly.",
 		"The group met two days ago in Oslo.":    "The group met two days ago (2023-05-06) in Oslo.",
+		"The group met seventeen days ago.":      "The group met seventeen days ago (2023-04-21).",
+		"The group met twenty one days ago.":     "The group met twenty one days ago.",
 		"The race took place last Saturday.":     "The race took place last Saturday (2023-05-06).",
 		"The demo takes place next Monday.":      "The demo takes place next Monday (2023-05-15).",
 		"The demo takes place next Friday.":      "The demo takes place next Friday.",

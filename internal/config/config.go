@@ -58,7 +58,7 @@ type Config struct {
 	Principal schema.Principal // defaults of the command line
 
 	Brain    string // rules or openai
-	Embedder string // hash, local or openai
+	Embedder string // hash, static, local or openai
 	OpenAI   openai.Config
 	Local    local.Config // the prefixes apply to openai too
 	// EmbedSpeakers puts the speaker's name before a memory's text; it applies to local and openai.
@@ -211,6 +211,12 @@ func Load() (Config, error) {
 		e.problems = append(e.problems, "MNEME_IMPORTANCE_DECAY must be more than 0")
 	}
 	return c, e.err()
+}
+
+// RecallSettings returns the settings of every recall.
+func (c Config) RecallSettings() recall.Settings {
+	return recall.Settings{With: c.RecallWith, Without: c.RecallWithout, TrustKey: c.TrustKey,
+		DailyDecay: c.ImportanceDecay}
 }
 
 // NewBrain builds the brain that the configuration names. A local embedding model is read, and downloaded first if

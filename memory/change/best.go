@@ -46,7 +46,7 @@ func succeeded(f frame.Frame, later []frame.Frame) bool {
 	})
 	return ended && slices.ContainsFunc(later, func(g frame.Frame) bool {
 		return len(g.Values) == 1 && g.Values[0].Kind == frame.KindName && !g.Values[0].Same(f.Values[0]) && !g.Ended &&
-			!g.Negated && slices.ContainsFunc(g.Topic, func(t string) bool { return !frame.IsPerson(g, t) }) &&
+			!g.Negated && slices.ContainsFunc(g.Topic, func(t string) bool { return !frame.IsSpeaker(g, t) }) &&
 			(covered(g, f) || g.Holder && g.Cue >= frame.CueNow && servesSame(f, g))
 	})
 }

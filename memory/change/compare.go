@@ -134,7 +134,7 @@ func match(a, b frame.Frame) alignment {
 			}
 		}
 	}
-	pair(func(x, y string) bool { return x == y && !frame.IsPerson(a, x) || frame.SamePerson(a, b, x, y) })
+	pair(func(x, y string) bool { return x == y && !frame.IsSpeaker(a, x) || frame.SamePerson(a, b, x, y) })
 	pair(english.SameTerm)
 	m.restA, m.restB = unmatched(a, usedA, b), unmatched(b, usedB, a)
 	m.strangers = frame.Strangers(a, b)
@@ -342,7 +342,7 @@ func ended(a, b frame.Frame, m alignment) Relation {
 	for _, v := range b.Values {
 		values = values && slices.ContainsFunc(a.Values, func(o frame.Value) bool { return endsSame(v, o, a) })
 	}
-	thing := !frame.Personal(a) && slices.ContainsFunc(m.shared, func(t string) bool { return !frame.IsPerson(a, t) })
+	thing := !frame.Personal(a) && slices.ContainsFunc(m.shared, func(t string) bool { return !frame.IsSpeaker(a, t) })
 	aligned := (len(m.attributes(a, b)) > 0 || thing) && (len(m.restA) == 0 || len(m.restB) == 0)
 	sameValue := len(b.Values) > 0 && values && len(a.Values) > 0
 	switch {

@@ -82,7 +82,7 @@ func underwent(a, b frame.Frame, p, goal, thing frame.Part) bool {
 // "my dog's name" after "my brother's dog's name".
 func lacksOwner(a frame.Frame, p, thing frame.Part) bool {
 	return slices.ContainsFunc(thing.Stems, func(t string) bool {
-		return (english.People[t] || frame.IsPerson(a, t)) && t != thing.Head && !slices.Contains(p.Stems, t)
+		return (english.People[t] || frame.IsSpeaker(a, t)) && t != thing.Head && !slices.Contains(p.Stems, t)
 	})
 }
 

@@ -242,7 +242,7 @@ func otherModifier(a, b frame.Frame) bool {
 	}
 	p, ok := subject(a.Outline)
 	q, found := subject(b.Outline)
-	if !ok || !found || p.Head != q.Head || frame.IsPerson(a, p.Head) || p.Name || q.Name {
+	if !ok || !found || p.Head != q.Head || frame.IsSpeaker(a, p.Head) || p.Name || q.Name {
 		return false
 	}
 	only := func(p, q frame.Part) (out []string) {
@@ -450,7 +450,7 @@ func doer(f frame.Frame, verb string) deed {
 		case p.Role == frame.RoleAgent && f.Outline.Verb != "", p.Role == "by" && f.Outline.Passive &&
 			len(p.Kinds) == 0:
 			out.who = p.Stems
-			if !p.Name && !slices.ContainsFunc(p.Stems, func(t string) bool { return frame.IsPerson(f, t) }) {
+			if !p.Name && !slices.ContainsFunc(p.Stems, func(t string) bool { return frame.IsSpeaker(f, t) }) {
 				return deed{}
 			}
 		case p.Role == frame.RoleObject:

@@ -158,7 +158,7 @@ func allIn(words, of []string) bool {
 // covered reports whether each word of the topic of b is in a, as such or as another form of it.
 func covered(b, a frame.Frame) bool {
 	return !slices.ContainsFunc(b.Topic, func(t string) bool {
-		return !strings.HasPrefix(t, "@") && !english.SoftTerms[t] && !frame.IsPerson(b, t) &&
+		return !strings.HasPrefix(t, "@") && !english.SoftTerms[t] && !frame.IsSpeaker(b, t) &&
 			!slices.ContainsFunc(a.Topic, func(o string) bool { return english.SameDeed(t, o) })
 	})
 }
@@ -179,7 +179,7 @@ func paidFor(concept string, v frame.Value) bool {
 // preposition. "The maps come from OpenStreetMap", "the maps now come from Mapbox".
 func sameSlot(a, b frame.Frame, va, vb frame.Value) bool {
 	return va.Kind == frame.KindName && vb.Kind == frame.KindName && !va.Same(vb) && !frame.Personal(a) &&
-		slices.ContainsFunc(a.Subject, func(t string) bool { return !frame.IsPerson(a, t) }) &&
+		slices.ContainsFunc(a.Subject, func(t string) bool { return !frame.IsSpeaker(a, t) }) &&
 		(a.MainVerb == b.MainVerb && va.Preposition == vb.Preposition || english.ChangeVerbs[b.MainVerb] &&
 			vb.Preposition == "to")
 }

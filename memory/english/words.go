@@ -109,7 +109,12 @@ var Environments = Stems(`staging production prod dev development sandbox test t
 	weekend weekends summer winter holidays vacation`)
 
 // IsContent reports whether a word has a meaning of its own: it is no article, pronoun, auxiliary or the like.
-func IsContent(t Token) bool { return t.Low != "" && !functionWords[t.Low] && !LightVerbs[t.Stem] }
+func IsContent(t Token) bool {
+	return t.Low != "" && !functionWords[t.Low] && (!LightVerbs[t.Stem] || namesDoer(t.Low))
+}
+
+// namesDoer reports whether a word with the stem of a verb names who or what does it: "scheduler".
+func namesDoer(low string) bool { return strings.HasSuffix(strings.TrimSuffix(low, "s"), "er") }
 
 var functionWords = union(Prepositions, Articles, Auxiliaries, Conjunctions, Fillers, Pronouns, Possessives, NowCues,
 	QuestionWords, Negations)

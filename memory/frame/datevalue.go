@@ -23,7 +23,7 @@ func dateAt(ts []english.Token, i int) (Value, int) {
 		m := isoPattern.FindStringSubmatch(low)
 		return date(m[2]+"-"+m[3], 1)
 	case Month(t) > 0:
-		if d := dayOfMonth(at(1).Low); d > 0 && t.End == 0 {
+		if d := english.DayOfMonth(at(1).Low); d > 0 && t.End == 0 {
 			n := 2
 			if yearPattern.MatchString(at(2).Low) {
 				n = 3
@@ -35,7 +35,8 @@ func dateAt(ts []english.Token, i int) (Value, int) {
 			n = 2
 		}
 		return date(monthDay(Month(t), 0), n)
-	case digit && dayOfMonth(low) > 0 && t.End == 0 && (Month(at(1)) > 0 || at(1).Low == "of" && Month(at(2)) > 0):
+	case digit && english.DayOfMonth(low) > 0 && t.End == 0 &&
+		(Month(at(1)) > 0 || at(1).Low == "of" && Month(at(2)) > 0):
 		n := 2
 		if at(1).Low == "of" {
 			n = 3
@@ -44,13 +45,13 @@ func dateAt(ts []english.Token, i int) (Value, int) {
 		if yearPattern.MatchString(at(n).Low) {
 			n++
 		}
-		return date(monthDay(m, dayOfMonth(low)), n)
+		return date(monthDay(m, english.DayOfMonth(low)), n)
 	case digit && ordinalPattern.MatchString(low) && (i == 0 || ts[i-1].Is("the", "on")) &&
 		!strings.HasPrefix(at(1).Low, "fl"):
 		return date("00-"+low, 1)
-	case (Weekdays[low] > 0 || weekAb[low] && t.Cap) && t.End == 0 && dayparts[at(1).Low]:
+	case (english.Weekdays[low] > 0 || weekAb[low] && t.Cap) && t.End == 0 && dayparts[at(1).Low]:
 		return date("day:"+low[:min(3, len(low))]+" "+at(1).Stem, 2)
-	case Weekdays[low] > 0, Weekdays[strings.TrimSuffix(low, "s")] > 0, weekAb[low] && t.Cap:
+	case english.Weekdays[low] > 0, english.Weekdays[strings.TrimSuffix(low, "s")] > 0, weekAb[low] && t.Cap:
 		return date("day:"+strings.TrimSuffix(low, "s")[:min(3, len(low))], 1)
 	case digit && quarterPattern.MatchString(low):
 		return date(low, 1)
@@ -147,7 +148,7 @@ func timeAt(ts []english.Token, i int) (Value, int) {
 		}
 		if n, err := strconv.Atoi(low); err == nil && n <= 24 &&
 			(next == "" || english.Prepositions[next] || english.Fillers[next] ||
-				Weekdays[strings.TrimSuffix(next, "s")] > 0 ||
+				english.Weekdays[strings.TrimSuffix(next, "s")] > 0 ||
 				english.NowCues[next] || next == "sharp" || next == "every" || next == "each") {
 			return clock(low, "00", "", 1)
 		}

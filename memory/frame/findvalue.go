@@ -152,7 +152,7 @@ func (r *reader) nameLike(i int) bool {
 		(t.Cap || !everyday[t.Low] && english.Concepts[t.Stem] == nil && !english.PlainVerbs[t.Stem]) {
 		return true
 	}
-	if t.Cap && (Month(t) > 0 || Weekdays[t.Low] > 0 || i == 0) || quarterPattern.MatchString(t.Low) {
+	if t.Cap && (Month(t) > 0 || english.Weekdays[t.Low] > 0 || i == 0) || quarterPattern.MatchString(t.Low) {
 		return false
 	}
 	return t.Cap && !english.SelfWords[t.Low] || isIdentifier(t.Text)

@@ -61,7 +61,7 @@ const (
 func (f Frame) Terms() []string {
 	var out []string
 	for _, t := range f.Topic {
-		if IsPerson(f, t) || english.SoftTerms[t] {
+		if IsSpeaker(f, t) || english.SoftTerms[t] {
 			continue
 		}
 		out = append(out, t)
@@ -75,7 +75,7 @@ func (f Frame) Terms() []string {
 
 // OfSpeaker reports whether the statement is about its speaker.
 func (f Frame) OfSpeaker() bool {
-	return slices.ContainsFunc(f.Owners, func(t string) bool { return IsPerson(f, t) && t != english.TeamTerm }) &&
+	return slices.ContainsFunc(f.Owners, func(t string) bool { return IsSpeaker(f, t) && t != english.TeamTerm }) &&
 		!f.Kin
 }
 

@@ -178,5 +178,5 @@ func (r *reader) nameFirst(i int) bool {
 
 // Content returns the content words of a part that do not only stand for the speaker.
 func (p Part) Content(f Frame) []string {
-	return slices.DeleteFunc(slices.Clone(p.Stems), func(t string) bool { return IsPerson(f, t) })
+	return slices.DeleteFunc(slices.Clone(p.Stems), func(t string) bool { return IsSpeaker(f, t) })
 }

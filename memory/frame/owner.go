@@ -157,7 +157,7 @@ func has(f, g Frame, t string) bool {
 	if slices.ContainsFunc(g.Owners, func(o string) bool { return SamePerson(f, g, t, o) }) {
 		return true
 	}
-	if IsPerson(f, t) {
+	if IsSpeaker(f, t) {
 		return g.Actor != "" && SamePerson(f, g, t, g.Actor)
 	}
 	return slices.Contains(g.Topic, t) || g.Actor == t ||
@@ -166,21 +166,19 @@ func has(f, g Frame, t string) bool {
 
 // Personal reports whether the statement is about one person.
 func Personal(f Frame) bool {
-	return slices.ContainsFunc(f.Owners, func(t string) bool { return IsPerson(f, t) && t != english.TeamTerm }) ||
+	return slices.ContainsFunc(f.Owners, func(t string) bool { return IsSpeaker(f, t) && t != english.TeamTerm }) ||
 		f.BareName || f.Kin
 }
 
-// IsPerson reports whether a term of a statement is its speaker: "I", "we" or the speaker's name.
-func IsPerson(f Frame, t string) bool {
+// IsSpeaker reports whether a term of a statement is its speaker: "I", "we" or the speaker's name.
+func IsSpeaker(f Frame, t string) bool {
 	return t == english.SelfTerm || t == english.TeamTerm || t == f.Speaker && t != ""
 }
 
 // SamePerson reports whether two terms probably mean the same people: "I" and the name of the speaker, or "we" and a
 // member of the group.
 func SamePerson(a, b Frame, x, y string) bool {
-	personX := x == english.SelfTerm || x == english.TeamTerm || x == a.Speaker && x != ""
-	personY := y == english.SelfTerm || y == english.TeamTerm || y == b.Speaker && y != ""
-	if !personX || !personY {
+	if !IsSpeaker(a, x) || !IsSpeaker(b, y) {
 		return x == y
 	}
 	if x == english.TeamTerm || y == english.TeamTerm {

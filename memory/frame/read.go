@@ -102,7 +102,7 @@ func (r *reader) insteadOf(reason Frame) {
 	}
 	var words []string
 	for _, t := range reason.Subject {
-		if !IsPerson(reason, t) && t != english.SelfTerm && t != english.TeamTerm && !slices.Contains(r.Topic, t) {
+		if !IsSpeaker(reason, t) && t != english.SelfTerm && t != english.TeamTerm && !slices.Contains(r.Topic, t) {
 			words = append(words, t)
 		}
 	}

@@ -1,6 +1,7 @@
 package frame
 
 import (
+	"maps"
 	"regexp"
 	"strconv"
 	"strings"
@@ -61,22 +62,10 @@ func SingleKind(k Kind) bool {
 }
 
 var (
-	months   = enumerate("january february march april may june july august september october november december")
-	monthsAb = enumerate("jan feb mar apr may jun jul aug sep oct nov dec")
-	// Weekdays has the numbers of the weekdays; Monday is 1.
-	Weekdays = enumerate("monday tuesday wednesday thursday friday saturday sunday")
-	weekAb   = english.Words(`mon tue tues wed thu thurs fri sat sun mondays tuesdays wednesdays thursdays fridays saturdays
-		sundays`)
+	weekAb   = english.Words("mon tue tues wed thu thurs fri sat sun", english.WeekdayPlurals)
 	numerals = func() map[string]int {
-		out := map[string]int{}
-		for i, w := range strings.Fields(`zero one two three four five six seven eight nine ten eleven twelve thirteen
-			fourteen fifteen sixteen seventeen eighteen nineteen twenty`) {
-			out[w] = i
-		}
-		for i, w := range strings.Fields("thirty forty fifty sixty seventy eighty ninety") {
-			out[w] = 30 + 10*i
-		}
-		out["hundred"], out["dozen"], out["thousand"] = 100, 12, 1000
+		out := maps.Clone(english.Numbers)
+		out["zero"], out["hundred"], out["dozen"], out["thousand"] = 0, 100, 12, 1000
 		return out
 	}()
 	units = english.Stems(`second minute hour day week month year quarter ms millisecond sec min hr hrs fortnight sprint
@@ -106,34 +95,12 @@ var (
 	yearPattern    = regexp.MustCompile(`^(19|20)\d\d$`)
 )
 
-func enumerate(list string) map[string]int {
-	out := map[string]int{}
-	for i, w := range strings.Fields(list) {
-		out[w] = i + 1
-	}
-	return out
-}
-
 // Month returns the number of a month, or 0. Ambiguous words such as "may" count only with a capital letter.
 func Month(t english.Token) int {
 	if !t.Cap && t.Is("may", "march", "mar", "dec", "sep", "jan") {
 		return 0
 	}
-	if m := months[t.Low]; m > 0 {
-		return m
-	}
-	return monthsAb[strings.TrimSuffix(t.Low, "t")]
-}
-
-func dayOfMonth(low string) int {
-	if m := ordinalPattern.FindStringSubmatch(low); m != nil {
-		low = m[1]
-	}
-	d, err := strconv.Atoi(low)
-	if err != nil || d < 1 || d > 31 {
-		return 0
-	}
-	return d
+	return int(english.Month(t.Low))
 }
 
 // TypedValues finds the values whose kind is clear from their form.
@@ -158,16 +125,7 @@ func TypedValues(ts []english.Token) []Value {
 // valueWords are the words without a digit or a symbol that can begin a value, except those that begin with "mid-".
 var valueWords = func() map[string]bool {
 	out := english.Words(`tomorrow tonight next end early late mid noon midday midnight half quarter once twice thrice
-		every each`)
-	for w := range months {
-		out[w] = true
-	}
-	for w := range monthsAb {
-		out[w], out[w+"t"] = true, true // "sept"
-	}
-	for w := range Weekdays {
-		out[w], out[w+"s"] = true, true
-	}
+		every each`, english.MonthNames, english.ShortMonthNames, english.WeekdayNames, english.WeekdayPlurals)
 	for w := range weekAb {
 		out[w] = true
 	}

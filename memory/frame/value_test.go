@@ -6,7 +6,20 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/memory/english"
 )
+
+func TestMonthsAndTheirAbbreviationsAreTheSame(t *testing.T) {
+	t.Parallel()
+	for short, long := range map[string]string{"on Jan 7th": "on January 7", "on Sept 30": "on September 30",
+		"on Oct 5": "on October 5th", "5 Oct 2023": "the 5th of October 2023"} {
+		a, b := TypedValues(english.Tokenize(short)), TypedValues(english.Tokenize(long))
+		require.Len(t, a, 1, short)
+		require.Len(t, b, 1, long)
+		require.Equal(t, b[0].Key, a[0].Key, short)
+	}
+}
 
 // Every word that a pattern of values accepts is tried as the beginning of a value.
 func TestNoValueIsExcludedByItsCharacters(t *testing.T) {

@@ -76,7 +76,7 @@ func (p *places) readPlaces(s frame.Sentence, values map[string]bool) {
 		p.days = append(p.days, dayRanges[t.Low]...)
 		// "the first", but not "last week"
 		ordinal := t.Is("last", "first")
-		ofDay := i+1 < len(ts) && frame.Weekdays[strings.TrimSuffix(ts[i+1].Low, "s")] > 0 // "the first Monday"
+		ofDay := i+1 < len(ts) && english.Weekdays[strings.TrimSuffix(ts[i+1].Low, "s")] > 0 // "the first Monday"
 		if qualifiers[t.Low] && !ofDay && !given && !typed[i] && (!ordinal || i > 0 && english.Articles[ts[i-1].Low]) {
 			p.qualifiers = append(p.qualifiers, t.Low)
 		}
@@ -124,7 +124,7 @@ func (p *places) readModified(ts []english.Token, i int, values map[string]bool)
 // readDays records the weekday at i, or the range that ends there: "Mondays to Fridays". A weekday in a date may be a
 // value.
 func (p *places) readDays(ts []english.Token, i int, dated bool) {
-	dayAt := func(i int) int { return frame.Weekdays[strings.TrimSuffix(ts[i].Low, "s")] }
+	dayAt := func(i int) int { return english.Weekdays[strings.TrimSuffix(ts[i].Low, "s")] }
 	day := dayAt(i)
 	if day == 0 {
 		return
@@ -151,7 +151,7 @@ func (p *places) readName(ts []english.Token, i int, given bool) {
 	ofSystem := i+1 < len(ts) && t.End == 0 && english.SystemHeads[ts[i+1].Stem] || // "for the Delta team"
 		i > 0 && ts[i-1].End == 0 && english.SystemHeads[ts[i-1].Stem] // "on project Tulip"
 	if !t.Cap || i == 0 || given && !ofSystem || frame.Month(t) > 0 ||
-		frame.Weekdays[strings.TrimSuffix(t.Low, "s")] > 0 {
+		english.Weekdays[strings.TrimSuffix(t.Low, "s")] > 0 {
 		return
 	}
 	k := i - 1

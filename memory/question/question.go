@@ -29,6 +29,7 @@ type Question struct {
 	words   []content // its content words other than owners and Before
 	total   float64   // weight of words
 	meaning lexicon.Vector
+	dates   []string // keys of the days that it asks about
 }
 
 // Term is a content word of a question.
@@ -94,28 +95,16 @@ func Read(text string) Question {
 		}
 	}
 	dated := make([]bool, len(ts)) // the time channel searches for times and dates
-	for _, v := range frame.TypedValues(ts) {
+	values := frame.TypedValues(ts)
+	for _, v := range values {
 		for i := v.From; i < v.To && (v.Kind == frame.KindDate || v.Kind == frame.KindTime); i++ {
 			dated[i] = true
 		}
 	}
 	q.terms(ts, dated)
 	q.readWords(ts, dated)
+	q.readDates(values)
 	return q
-}
-
-// asOccupation reads "what does Dana do?" as a question about her occupation. "What did Dana do?" is about an event,
-// "what do I do?" asks for advice.
-func asOccupation(ts []english.Token) {
-	n := len(ts)
-	if n < 4 || !ts[0].Is("what") || !ts[1].Is("do", "does") || ts[n-1].Low != "do" {
-		return
-	}
-	subject := ts[n-2]
-	if named := subject.Cap && !english.SelfWords[subject.Low] && english.Categories[subject.Low] == ""; named ||
-		english.People[subject.Stem] {
-		ts[n-1].Text, ts[n-1].Low, ts[n-1].Stem = "work as", "workas", english.StemOf("workas")
-	}
 }
 
 // Precedes reports whether the earlier of two texts gives the value before the one that the question names. If the

@@ -2,7 +2,6 @@ package question
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/mneme/mneme/memory/english"
 	"github.com/mneme/mneme/memory/lexicon"
@@ -95,6 +94,9 @@ func (q Question) Relevance(t Text) float64 {
 	if !q.Asks {
 		share = q.share(t)
 	}
+	if q.sameDay(t) {
+		share = max(share, onDay)
+	}
 	return max(share, q.answeredBy(t))
 }
 
@@ -137,7 +139,7 @@ func (q Question) cover(t Text) []cover {
 			near = 1
 		}
 		out[i] = cover{near, near}
-		if near < conceptCover && (t.vocabulary.covers(Term{Stem: c.stem}) > 0 ||
+		if near < conceptCover && (t.vocabulary.covers(Term{Stem: c.stem}) > 0 || t.givesContact(c.stem) ||
 			c.kind && slices.ContainsFunc(t.words, func(w content) bool { return w.place.IsA(c.place) })) {
 			out[i].related = conceptCover
 		}
@@ -150,26 +152,22 @@ func (q *Question) readWords(ts []english.Token, dated []bool) {
 	owner := func(stem string) bool {
 		return slices.ContainsFunc(q.Terms, func(t Term) bool { return t.Owner && t.Stem == stem })
 	}
+	alone := false // its only word says what a name is
 	for i, t := range ts {
 		q.who = q.who || t.Is("who", "whom", "whose")
 		if t.Is("many", "much") || english.SelfWords[t.Low] || pastCues[t.Low] || askFillers[t.Stem] && i < 2 ||
-			dated[i] || !english.IsContent(t) && !(t.Cap && i > 0) {
+			dated[i] ||
+			!english.IsContent(t) && !(t.Cap && i > 0) && !nounOfVerb(ts, i) {
 			continue
 		}
-		parts := strings.Fields(strings.ToLower(t.Text))
-		if len(parts) > 1 { // a phrase: "work out"
-			c := contentOf(t.Low, t.Stem)
-			c.kind = namesKind(ts, i)
-			c.place = lexicon.PlaceOf(parts[len(parts)-1])
+		c, parts := wordOf(ts, i)
+		if len(parts) > 1 || !owner(c.stem) && !slices.Contains(q.Before, c.stem) {
 			q.add(c, parts)
-			continue
+			alone = len(q.words) == 1 && classifies(ts, i)
 		}
-		low := parts[0]
-		if stem := english.StemOf(low); !owner(stem) && !slices.Contains(q.Before, stem) {
-			c := contentOf(low, stem)
-			c.kind = namesKind(ts, i)
-			q.add(c, parts)
-		}
+	}
+	if alone { // "what is the Kestrel project?" asks for Kestrel
+		q.words, q.total, q.meaning = nil, 0, lexicon.Vector{}
 	}
 }
 

@@ -46,6 +46,48 @@ func TestQuestionsAboutAnOccupation(t *testing.T) {
 	}
 }
 
+// A memory that answers a plain question is above the floor of recall, although it has other words.
+func TestPlainQuestionsAreAnswered(t *testing.T) {
+	t.Parallel()
+	const floor = 0.2
+	for _, c := range []struct {
+		question, text string
+		answered       bool
+	}{
+		{"What does Leo do?", "Leo is a carpenter.", true},
+		{"What does my brother do?", "My brother is a pilot.", true},
+		{"What does Leo do for a living?", "Leo is a carpenter.", true},
+		{"What do I do for work?", "I am a nurse.", true},
+		{"What does Leo do for a living?", "Leo is a vegetarian.", false},
+		{"What does the scheduler do?", "The scheduler retries failed jobs every minute.", true},
+		{"What does the scheduler do?", "The exporter retries failed uploads every minute.", false},
+
+		{"What books does Ana like?", "Ana loves books about the sea.", true},
+		{"What books does Ana like?", "Ana loves jazz.", false},
+		{"What is the Kestrel project?", "Kestrel is our internal message bus.", true},
+		{"What is the Kestrel project?", "Osprey is our internal message bus.", false},
+
+		{"What's Ana's email?", "You can reach Ana at ana@example.org.", true},
+		{"What's Ana's email?", "Ana lives at Elm Street 4.", false},
+		{"What is Ana's phone number?", "Call Ana at 030-1234567.", true},
+		{"What is Ana's phone number?", "Ana was born in 1990.", false},
+		{"What is the link to the wiki?", "The wiki is at https://wiki.example.org.", true},
+
+		{"What happens on Friday?", "On Friday we release version 2.", true},
+		{"What is the plan for Q3?", "In Q3 we rebuild search.", true},
+		{"What is planned for March?", "In March we move the office to Ghent.", true},
+		{"What's on my calendar for May 5?", "The offsite is on May 5.", true},
+		{"What happens on Friday?", "On Thursday we release version 2.", false},
+		{"What is the plan for Q3?", "In Q4 we rebuild search.", false},
+		{"What is the weather on Friday?", "On Friday we release version 2.", false},
+	} {
+		got := Read(c.question).Relevance(ReadText(c.text, ""))
+		if got >= floor != c.answered {
+			t.Errorf("%s %q %.3f", c.question, c.text, got)
+		}
+	}
+}
+
 func TestTheKindThatAQuestionAsksFor(t *testing.T) {
 	t.Parallel()
 	for question, want := range map[string]bool{

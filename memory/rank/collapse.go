@@ -113,7 +113,7 @@ func (s *shingled) repeats(upper *shingled) bool {
 	a, b := s.of, upper.of
 	// Procedures and conditional facts may differ only in their conditions, and several for one problem are wanted
 	// (document 004 §8).
-	if a.Type == schema.TypeCompetence || a.Type == schema.TypePlanGraph || a.Conditional || b.Conditional {
+	if a.Type.IsProcedure() || a.Conditional || b.Conditional {
 		return false
 	}
 	if a.Type != b.Type || a.Status != b.Status || !strings.EqualFold(a.Speaker, b.Speaker) ||

@@ -30,7 +30,7 @@ func ClaimScore(share, importance, confidence float64) float64 {
 
 // GraphScore returns the evidence for a memory that names entities reached from those of the query. nodes is the sum of
 // the entities' scores, which are shares of the query's weight and so comparable with full text. It is limited to 1.
-// Document 002's notes use the cosine instead, which a channel of ids does not have.
+// The notes on recall constants use the cosine instead, which a channel of ids does not have.
 func GraphScore(nodes, importance float64) float64 { return min(1, nodes) * Worth(importance) }
 
 // StageRehearse is the stage that raises memories that are recalled often.

@@ -18,9 +18,9 @@ type Contradiction struct {
 	Antonyms         [][2]string // registered pairs in opposition, such as {"enabled", "disabled"}
 }
 
-// DetectContradiction compares two texts by their words (document 002 "Contradiction Detection", as interpreted in
-// DESIGN.md): there is a risk if they share at least two words and only one of them has a negation, or if they have
-// opposing antonyms. The order of the texts does not matter.
+// DetectContradiction compares two texts by their words (document 002 "Contradiction Detection"): there is a
+// risk if they share at least two words and only one of them has a negation, or if they have opposing antonyms. The
+// order of the texts does not matter.
 //
 // Words are lower-cased and at least two characters long; apostrophes are removed, so that "don't" is the negation
 // "dont" however it is typed. Common words count for the overlap, as in the document: a false alarm costs a review, a

@@ -109,7 +109,7 @@ func EvaluatePatch(m Snapshot, p schema.Patch, now time.Time) (PatchChange, sche
 			switch {
 			case m.Type == schema.TypeEpisodic:
 				return PatchChange{}, schema.PatchAppendOnly
-			case m.Type == schema.TypeCompetence || m.Type == schema.TypePlanGraph:
+			case m.Type.IsProcedure():
 				return PatchChange{}, schema.PatchStructured
 			case m.Pinned && pinned && !p.Force:
 				return PatchChange{}, schema.PatchPinned

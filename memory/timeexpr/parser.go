@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/mneme/mneme/memory/english"
 )
 
 // timeParser reads time expressions from a text's words.
@@ -52,7 +54,7 @@ func (p *timeParser) expression(i int) (TimeWindow, int) {
 			return w, n
 		}
 	}
-	if _, ok := weekdayNames[p.word(i)]; ok {
+	if _, ok := english.Weekday(p.word(i)); ok {
 		if w, n := p.adjacent(i); n > 0 {
 			return w, n
 		}
@@ -87,7 +89,7 @@ func (p *timeParser) adjacent(i int) (TimeWindow, int) {
 	}
 	n += 2
 	first, last := dayOf(w.Start), dayOf(w.End.Add(-time.Nanosecond))
-	day, isDay := weekdayNames[p.word(i)]
+	day, isDay := english.Weekday(p.word(i))
 	unit := p.word(i)
 	if unit == "weekend" {
 		day, isDay = time.Saturday, true
@@ -204,7 +206,7 @@ func (p *timeParser) relative(i int) (TimeWindow, int) {
 func (p *timeParser) stepped(i, step int) (TimeWindow, int) {
 	monday := p.today.AddDate(0, 0, -(int(p.today.Weekday())+6)%7)
 	unit := p.word(i + 1)
-	if before := p.word(i + 2); step < 0 && (before == "of" || before == "in") && monthNames[p.word(i+3)] > 0 {
+	if before := p.word(i + 2); step < 0 && (before == "of" || before == "in") && english.Month(p.word(i+3)) > 0 {
 		return TimeWindow{}, 0 // the last week of May
 	}
 	if _, ok := holidays[unit]; ok && step < 0 {
@@ -233,7 +235,7 @@ func (p *timeParser) stepped(i, step int) (TimeWindow, int) {
 	case "year":
 		return windowFrom(p.first(p.now.Year()+step, time.January), 1, 0, 0, WindowYear), 2
 	}
-	if day, ok := weekdayNames[unit]; ok {
+	if day, ok := english.Weekday(unit); ok {
 		ahead := (int(day) - int(p.today.Weekday()) + 7) % 7 // days to the next one, 0 if it is today
 		switch {
 		case step < 0:
@@ -243,7 +245,7 @@ func (p *timeParser) stepped(i, step int) (TimeWindow, int) {
 		}
 		return windowFrom(p.today.AddDate(0, 0, ahead), 0, 0, 1, WindowDay), 2
 	}
-	if month, ok := monthNames[unit]; ok {
+	if month := english.Month(unit); month > 0 {
 		year := p.now.Year() + step
 		switch {
 		case step < 0 && month < p.now.Month(), step > 0 && month > p.now.Month():
@@ -328,17 +330,17 @@ func (p *timeParser) counted(i int) (TimeWindow, int) {
 // reads a month alone, and a season or quarter with a year or after "in" or "during". A month whose name has another
 // meaning, such as "march", or three letters is read alone only after a preposition of time.
 func (p *timeParser) dated(i int) (TimeWindow, int) {
-	if day, ok := dayOfMonth(p.word(i)); ok {
+	if day := english.DayOfMonth(p.word(i)); day > 0 {
 		at := i + 1
 		if p.word(at) == "of" {
 			at++
 		}
-		if month, ok := monthNames[p.word(at)]; ok {
+		if month := english.Month(p.word(at)); month > 0 {
 			return p.dateOf(i, at+1-i, day, month)
 		}
 	}
-	if month, ok := monthNames[p.word(i)]; ok {
-		if day, ok := dayOfMonth(p.word(i + 1)); ok {
+	if month := english.Month(p.word(i)); month > 0 {
+		if day := english.DayOfMonth(p.word(i + 1)); day > 0 {
 			return p.dateOf(i, 2, day, month)
 		}
 		if year, n := p.year(i + 1); n > 0 {
@@ -411,7 +413,7 @@ func (p *timeParser) named(i int) (TimeWindow, int) {
 		before == "of") {
 		return windowFrom(p.first(year, time.January), 1, 0, 0, WindowYear), 1
 	}
-	if day, ok := weekdayNames[low]; ok &&
+	if day, ok := english.Weekday(low); ok &&
 		(before == "on" || before == "since" || before == "by" || before == "until") {
 		back := (int(p.today.Weekday()) - int(day) + 7) % 7
 		return windowFrom(p.today.AddDate(0, 0, -back), 0, 0, 1, WindowDay), 1

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/mneme/mneme/memory/english"
 )
 
 // unitSizes has the years, months and days of units.
@@ -47,8 +49,8 @@ func (p *timeParser) daysOf(i int, joins func(at int) bool) (TimeWindow, int) {
 	if p.word(at) == "the" {
 		at++
 	}
-	first, ok := dayOfMonth(p.word(at))
-	if !ok || !joins(at+1) {
+	first := english.DayOfMonth(p.word(at))
+	if first == 0 || !joins(at+1) {
 		return TimeWindow{}, 0
 	}
 	to, n := p.after(at + 2)
@@ -90,7 +92,7 @@ func (p *timeParser) yearless(i, n int) bool {
 		_, isSeason := seasonNames[word]
 		_, isQuarter := quarterNames[word]
 		_, isHoliday := holidays[word]
-		calendar = calendar || monthNames[word] > 0 || isSeason || isQuarter || isHoliday
+		calendar = calendar || english.Month(word) > 0 || isSeason || isQuarter || isHoliday
 		if _, ok := yearOf(word); ok || strings.ContainsAny(word, "-/") {
 			return false
 		}

@@ -133,6 +133,9 @@ func TestParseTimes(t *testing.T) {
 		"three weeks ago today":          "day 2024-02-08 2024-02-09",
 		"twenty five days ago":           "day 2024-02-04 2024-02-05",
 		"twenty-five days ago":           "day 2024-02-04 2024-02-05",
+		"seventeen days ago":             "day 2024-02-12 2024-02-13",
+		"seventy days ago":               "day 2023-12-21 2023-12-22",
+		"eighty-one days ago":            "day 2023-12-10 2023-12-11",
 		"forty days ago":                 "day 2024-01-20 2024-01-21",
 		"at 2023-05-07T10:20:30Z":        "day 2023-05-07 2023-05-08",
 		// none

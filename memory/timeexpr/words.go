@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mneme/mneme/memory/english"
 	"github.com/mneme/mneme/memory/normalize"
 )
 
@@ -12,16 +13,6 @@ import (
 func yearOf(word string) (int, bool) {
 	year, err := strconv.Atoi(word)
 	return year, err == nil && len(word) == 4 && year >= 1900 && year <= 2100
-}
-
-// dayOfMonth reads "7", "07", "7th" and "1st".
-func dayOfMonth(word string) (int, bool) {
-	digits := strings.TrimRight(word, "sthndr")
-	if rest := word[len(digits):]; rest != "" && rest != "st" && rest != "nd" && rest != "rd" && rest != "th" {
-		return 0, false
-	}
-	day, err := strconv.Atoi(digits)
-	return day, err == nil && len(digits) <= 2 && day >= 1 && day <= 31
 }
 
 // number reads a count at the beginning of words and returns its number of words.
@@ -36,6 +27,8 @@ func number(ws []string) (count, n int) {
 		ws, n = ws[1:], 1
 	}
 	switch low := at(0); low {
+	case "a", "an":
+		return 1, n + 1
 	case "couple":
 		n++
 		if at(1) == "of" {
@@ -45,14 +38,14 @@ func number(ws []string) (count, n int) {
 	case "few":
 		return 3, n + 1
 	default:
-		if v, ok := smallNumbers[low]; ok {
-			if ones, ok := smallNumbers[at(1)]; ok && v >= 20 && ones < 10 && at(1) != "a" && at(1) != "an" {
+		if v := english.Numbers[low]; v > 0 {
+			if ones := english.Numbers[at(1)]; v >= 20 && ones > 0 && ones < 10 {
 				return v + ones, n + 2
 			}
 			return v, n + 1
 		}
 		if tens, ones, ok := strings.Cut(low, "-"); ok {
-			if v, w := smallNumbers[tens], smallNumbers[ones]; v >= 20 && w > 0 && w < 10 {
+			if v, w := english.Numbers[tens], english.Numbers[ones]; v >= 20 && w > 0 && w < 10 {
 				return v + w, n + 1
 			}
 		}
@@ -64,63 +57,6 @@ func number(ws []string) (count, n int) {
 }
 
 var (
-	smallNumbers = map[string]int{
-		"a":      1,
-		"an":     1,
-		"one":    1,
-		"two":    2,
-		"three":  3,
-		"four":   4,
-		"five":   5,
-		"six":    6,
-		"seven":  7,
-		"eight":  8,
-		"nine":   9,
-		"ten":    10,
-		"eleven": 11,
-		"twelve": 12,
-		"twenty": 20,
-		"thirty": 30,
-		"forty":  40,
-		"fifty":  50,
-		"sixty":  60,
-		"ninety": 90,
-	}
-	weekdayNames = map[string]time.Weekday{
-		"monday":    time.Monday,
-		"tuesday":   time.Tuesday,
-		"wednesday": time.Wednesday,
-		"thursday":  time.Thursday,
-		"friday":    time.Friday,
-		"saturday":  time.Saturday,
-		"sunday":    time.Sunday,
-	}
-	monthNames = map[string]time.Month{
-		"january":   1,
-		"february":  2,
-		"march":     3,
-		"april":     4,
-		"may":       5,
-		"june":      6,
-		"july":      7,
-		"august":    8,
-		"september": 9,
-		"october":   10,
-		"november":  11,
-		"december":  12,
-		"jan":       1,
-		"feb":       2,
-		"mar":       3,
-		"apr":       4,
-		"jun":       6,
-		"jul":       7,
-		"aug":       8,
-		"sep":       9,
-		"sept":      9,
-		"oct":       10,
-		"nov":       11,
-		"dec":       12,
-	}
 	seasonNames = map[string]time.Month{
 		"spring": time.March,
 		"summer": time.June,

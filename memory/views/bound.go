@@ -50,9 +50,6 @@ func (m SalienceMemory) salience(relevance, recency, importance float64) float64
 	return round(weights.Relevance*relevance + weights.Recency*recency + weights.Importance*importance)
 }
 
-// Visits is the number of user inputs in a context.
-const Visits = visits
-
 // Visited reports whether an event is a user input that a context may show: the viewer sees it, and it has a text.
 func (v Viewer) Visited(e ledger.Event) bool {
 	return e.Kind == ledger.KindUserInjected && v.Sees(e) && said(e) != ""

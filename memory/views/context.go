@@ -25,8 +25,8 @@ const (
 	SectionFormat   SectionName = "OUTPUT FORMAT" // only if not empty
 )
 
-// visits is the number of user inputs in a context.
-const visits = 3
+// Visits is the number of user inputs in a context.
+const Visits = 3
 
 // The text of a section without entries.
 const (
@@ -154,7 +154,7 @@ func (b *builder) computeViews(ctx context.Context) error {
 	}
 	b.memory = b.memoryLines(events)
 	for _, e := range slices.Backward(b.events) {
-		if len(seen.Visitor) < visits && b.Viewer.Visited(e) {
+		if len(seen.Visitor) < Visits && b.Viewer.Visited(e) {
 			seen.Visitor = append(seen.Visitor, e)
 		}
 	}

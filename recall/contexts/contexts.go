@@ -42,7 +42,7 @@ func (b *Builder) Build(ctx context.Context, req ledger.ContextRequest) (ledger.
 		return ledger.ContextResponse{}, err
 	}
 	asked := req.RecallRequest()
-	clearance := b.Recaller.Clear(asked)
+	clearance := b.Recaller.TrustMeta(asked)
 	out := ledger.ContextResponse{Trust: clearance}
 	var index views.MemoryIndex
 	if req.Memory.UseSalience && req.Memory.UseIndex {

@@ -60,7 +60,7 @@ func (s *Admin) OpenJobs(ctx context.Context, tenant string, before time.Time, l
 		out, err = pg.CollectByName[OpenJob](ctx, tx, `
 			SELECT id, workflow_id, coalesce(revived_at, created_at) AS since
 			FROM jobs
-			WHERE tenant = @tenant AND state IN ('pending', 'leased', 'failed')
+			WHERE tenant = @tenant AND `+pg.JobIsOpen+`
 				AND coalesce(revived_at, created_at) < @before
 			ORDER BY coalesce(revived_at, created_at), id
 			LIMIT @limit`, pg.Args{"tenant": tenant, "before": before.UTC(), "limit": limit})
@@ -81,7 +81,7 @@ func (s *Admin) MarkJobDead(ctx context.Context, tenant string, id uuid.UUID, re
 		err := c.Tx.QueryRow(ctx, `
 			UPDATE jobs
 			SET state = 'dead', last_error = @reason, updated_at = @now, finished_at = @now
-			WHERE tenant = @tenant AND id = @id AND state IN ('pending', 'leased', 'failed')
+			WHERE tenant = @tenant AND id = @id AND `+pg.JobIsOpen+`
 			RETURNING candidate_id, memory_id, phase`,
 			pg.Args{"tenant": tenant, "id": id, "reason": reason, "now": c.Now}).Scan(&candidate, &memoryID, &phase)
 		if errors.Is(err, pgx.ErrNoRows) {
@@ -402,7 +402,7 @@ const statsSQL = `
 		(SELECT count(*) FROM index_outbox WHERE tenant = $1) AS index_pending,
 		(SELECT min(coalesce(revived_at, created_at))
 			FROM jobs
-			WHERE tenant = $1 AND state IN ('pending', 'leased', 'failed')) AS oldest_job`
+			WHERE tenant = $1 AND ` + pg.JobIsOpen + `) AS oldest_job`
 
 // KnowsTenant reports whether anything was ever ingested or set for a tenant, judging by stored data. Reads do not
 // count.

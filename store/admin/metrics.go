@@ -222,11 +222,8 @@ type sampled struct {
 
 // now returns the current salience.
 func (m sampled) now(at time.Time) float64 {
-	if m.Pinned {
-		return m.Salience
-	}
 	d := memory.Decay{Curve: m.Curve, HalfLife: m.HalfLife, Floor: m.Floor, Points: memory.DecayPoints(m.Points)}
-	return d.Salience(m.Salience, at.Sub(m.SalienceAt))
+	return d.SalienceOf(m.Salience, at.Sub(m.SalienceAt), m.Pinned)
 }
 
 // countRevisions counts the revisions of document 004 §7 among history entries of one action. A merge, a contest or

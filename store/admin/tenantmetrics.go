@@ -75,7 +75,7 @@ func (r *tenantReader) queueProcedures() {
 	r.Queue(`
 		SELECT type, count(*)
 		FROM memories
-		WHERE tenant = $1 AND live AND type IN ('competence', 'plan_graph')
+		WHERE tenant = $1 AND live AND `+pg.IsProcedure+`
 		GROUP BY type`, r.tenant).
 		Query(into(r.procedures))
 }
@@ -139,7 +139,7 @@ func (r *tenantReader) queueReused() {
 		), p AS MATERIALIZED (
 			SELECT m.id, m.type
 			FROM (SELECT DISTINCT memory FROM r) d
-			JOIN memories m ON m.tenant = @tenant AND m.id = d.memory AND m.type IN ('competence', 'plan_graph')
+			JOIN memories m ON m.tenant = @tenant AND m.id = d.memory AND m.`+pg.IsProcedure+`
 		)
 		SELECT p.type, count(DISTINCT r.id), 0::bigint
 		FROM r
@@ -179,7 +179,7 @@ func (r *tenantReader) queueOutcomes() {
 	r.Queue(`
 		SELECT m.type, f.counted AS outcome, count(*) FILTER (WHERE f.updated_at > @day) AS day, count(*) AS week
 		FROM retrieval_feedback f
-		JOIN memories m ON m.tenant = @tenant AND m.id = f.memory_id AND m.type IN ('competence', 'plan_graph')
+		JOIN memories m ON m.tenant = @tenant AND m.id = f.memory_id AND m.`+pg.IsProcedure+`
 		WHERE f.tenant = @tenant AND f.updated_at > @week AND f.counted IS NOT NULL
 		GROUP BY 1, 2`, r.spans()).
 		Query(func(rows pgx.Rows) error {

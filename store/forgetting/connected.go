@@ -5,13 +5,12 @@ import (
 	"strings"
 
 	"github.com/mneme/mneme/memory/proposals"
-	"github.com/mneme/mneme/store/pipeline"
 )
 
 // linkedFact holds for proposals p whose memory p.memory_id states what the candidate says: it was written from the
 // candidate, or was already known.
 const linkedFact = `(p.state = 'applied' AND p.action IN ('add', 'update')
-	OR p.state = 'skipped' AND p.outcome IN ('` + proposals.ReasonAlreadyKnown + `', '` + pipeline.ReasonDuplicate +
+	OR p.state = 'skipped' AND p.outcome IN ('` + proposals.ReasonAlreadyKnown + `', '` + proposals.ReasonDuplicate +
 	`'))`
 
 // frontierSQL selects the memories f from which a statement searches: @ids, with their @relations to the request

@@ -155,7 +155,7 @@ func (f *Forgetting) LockJobs(ctx context.Context, ids []uuid.UUID) error {
 		SELECT
 		FROM jobs
 		WHERE tenant = @tenant AND kind = 'ingest' AND memory_id = ANY(@memories)
-			AND state IN ('pending', 'leased', 'failed')
+			AND `+pg.JobIsOpen+`
 		ORDER BY id
 		FOR UPDATE`,
 		pg.Args{"tenant": f.Tenant, "memories": ids})
@@ -263,7 +263,7 @@ func (f *Forgetting) closeJobs(ctx context.Context) error {
 			UPDATE jobs
 			SET state = 'dead', last_error = 'forgotten', updated_at = @now, finished_at = @now
 			WHERE tenant = @tenant AND kind = 'ingest' AND memory_id = ANY(@memories)
-				AND state IN ('pending', 'leased', 'failed')
+				AND `+pg.JobIsOpen+`
 			RETURNING candidate_id, batch_id, workflow_id
 		), out AS (
 			UPDATE memory_candidates c
@@ -290,7 +290,7 @@ func (f *Forgetting) closeJobs(ctx context.Context) error {
 		FROM unnest(@batches::uuid[], @workflows::text[]) x(batch_id, workflow_id)
 		WHERE NOT EXISTS (
 			SELECT FROM jobs j
-			WHERE j.tenant = @tenant AND j.batch_id = x.batch_id AND j.state IN ('pending', 'leased', 'failed'))
+			WHERE j.tenant = @tenant AND j.batch_id = x.batch_id AND j.`+pg.JobIsOpen+`)
 		ORDER BY 1`,
 		pg.Args{"tenant": f.Tenant, "batches": batches, "workflows": workflows})
 	if err != nil {

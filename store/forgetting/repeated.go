@@ -105,7 +105,7 @@ var repeatingSQL = `
 	SELECT ` + commit.RowColumns + `
 	FROM learned l
 		JOIN memories m ON m.tenant = @tenant AND m.id = l.memory_id
-	WHERE l.tenant = @tenant AND l.group_id = ANY(@groups) AND m.type IN ('competence', 'plan_graph')
+	WHERE l.tenant = @tenant AND l.group_id = ANY(@groups) AND m.` + pg.IsProcedure + `
 		AND (l.evidence_hash <> '' OR m.created_by = @learner) -- others were put, and nothing was added to them
 		AND m.erased_at IS NULL AND m.purging_at IS NULL AND m.id <> ALL(@memories)
 		AND (` + hasRepeated("m.payload") + ` OR EXISTS (

@@ -28,8 +28,8 @@ const (
 	maxEvents    = 4_000 // of an episode; a longer one is read from its record
 )
 
-// Overlap is how far before its watermark a run starts to read, because an episode may be committed later than a
-// newer one. Episodes that were read before are skipped.
+// Overlap is how far before its watermark a run of learning starts to read, because a memory may be committed later
+// than a newer one. What was read before is skipped, or changes nothing.
 const Overlap = 10 * time.Minute
 
 // Indexing is the name of the watermark of the index of attempts.

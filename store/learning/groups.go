@@ -146,7 +146,7 @@ type Known struct {
 	Confidence float64
 	Visibility schema.Visibility
 	Version    int // of the record
-	Row        int // version of the row in learned, for UpdateStats
+	Row        int // version of the row in learned
 }
 
 // WiderThan reports whether more agents may read the record than some episodes of a scope.
@@ -238,36 +238,6 @@ func (s *Learning) known(ctx context.Context, tenant, sql string, args pg.Args) 
 		return nil, fmt.Errorf("what is known: %w", err)
 	}
 	return out, nil
-}
-
-// UpdateStats replaces the outcomes of a procedure or plan if its row still has the version that was read. It
-// reports whether it did.
-func (s *Learning) UpdateStats(ctx context.Context, tenant string, id uuid.UUID, row int, stats evidence.Stats,
-	tentative bool, now time.Time) (done bool, err error) {
-	err = commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
-		done, err = UpdateStatsIn(ctx, c, id, row, stats, tentative)
-		return err
-	})
-	if err != nil {
-		return false, fmt.Errorf("outcomes of what was learned: %w", err)
-	}
-	return done, nil
-}
-
-// UpdateStatsIn is UpdateStats within a change.
-func UpdateStatsIn(ctx context.Context, c *commit.Change, id uuid.UUID, row int, stats evidence.Stats,
-	tentative bool) (bool, error) {
-	encoded, err := json.Marshal(stats)
-	if err != nil {
-		return false, fmt.Errorf("stats: %w", err)
-	}
-	tag, err := c.Tx.Exec(ctx, `
-		UPDATE learned
-		SET stats = @stats, tentative = @tentative, version = version + 1, updated_at = @now
-		WHERE tenant = @tenant AND memory_id = @id AND version = @row`,
-		pg.Args{"tenant": c.Tenant, "id": id, "row": row, "stats": string(encoded), "tentative": tentative,
-			"now": c.Now})
-	return tag.RowsAffected() == 1, err
 }
 
 // EvidenceOf lists the episodes from which a procedure or plan was learned, if the principal of the filter may see

@@ -135,7 +135,7 @@ func (s *Learning) Adopt(ctx context.Context, sc Scope, now time.Time) (n int, e
 		rows, err := commit.Rows[unknownRow](ctx, c.Tx, `
 			SELECT m.id, m.type, m.payload, m.agent_id, m.project, m.scope, m.visibility
 			FROM memories m
-			WHERE `+ofScope+` AND m.live AND m.type IN ('competence', 'plan_graph')
+			WHERE `+ofScope+` AND m.live AND m.`+pg.IsProcedure+`
 				AND NOT EXISTS (SELECT FROM learned l WHERE l.tenant = @tenant AND l.memory_id = m.id)
 			ORDER BY m.id
 			LIMIT @limit

@@ -252,13 +252,6 @@ func QueueRows[T any](b *pgx.Batch, out *[]T, query string, args Args) {
 	})
 }
 
-// QueryEachRow is QueryBatchRows for many rows: it scans each into the same struct and passes it to fn, which must
-// not keep it. If it fails, fn may have been called for some rows.
-func QueryEachRow[T any](ctx context.Context, s *DB, tenant string, how Planning, query string, args Args,
-	fn func(*T)) error {
-	return s.QueryBatch(ctx, tenant, how, query, []any{args}, func(rows pgx.Rows) error { return eachByName(rows, fn) })
-}
-
 // ErrNoTenant is the error of a read or write without a tenant.
 var ErrNoTenant = errors.New("no tenant")
 
@@ -308,13 +301,4 @@ func IsExhausted(err error) bool {
 func IsFull(err error) bool {
 	var pgErr *pgconn.PgError
 	return errors.As(err, &pgErr) && (pgErr.Code == "53100" || pgErr.Code == "53200")
-}
-
-// EachRow reads the rows of a query within the filter's tenant. It scans each into the same variables and then
-// calls fn.
-func (s *DB) EachRow(ctx context.Context, f Filter, how Planning, query string, p Params, into []any, fn func()) error {
-	return s.QueryBatch(ctx, f.Principal.Tenant, how, query, p, func(rows pgx.Rows) error {
-		_, err := pgx.ForEachRow(rows, into, func() error { fn(); return nil })
-		return err
-	})
 }

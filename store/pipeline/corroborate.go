@@ -256,7 +256,7 @@ var changesSQL = `
 			WHERE j.tenant = @tenant
 				AND j.kind = @kind
 				AND j.memory_id = s.source
-				AND j.state IN ('pending', 'leased', 'failed'))`
+				AND j.` + pg.JobIsOpen + `)`
 
 // restageRepeated stages duplicates whose text may be true again: "I live in Porto." after "I live in Lima now.". Their
 // facts were replaced or retracted, and they say when they were said: after the last statement about these facts, those

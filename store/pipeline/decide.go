@@ -60,12 +60,12 @@ var leaseDecide = `
 		WHERE c.state = 'staged' AND c.extraction IS NOT NULL AND (c.decided_at IS NULL OR s.stale <> '{}')
 	), j AS (
 		UPDATE jobs j
-		SET ` + leased("decide") + `,
+		SET ` + leased(schema.PhaseDecide) + `,
 			updated_at = @now
 		WHERE tenant = @tenant
 			AND batch_id = @batch_id
 			AND candidate_id = ANY(ARRAY(SELECT id FROM due))
-			AND state IN ('pending', 'leased', 'failed')
+			AND ` + pg.JobIsOpen + `
 		RETURNING candidate_id, attempts, max_attempts
 	)
 	SELECT due.id, due.memory_id, due.content, due.speaker, due.scope, due.visibility, due.stored_type, due.source_kind,
@@ -123,7 +123,7 @@ func (s *Pipeline) StaleProposals(ctx context.Context, r schema.Range) (n int, e
 				WHERE tenant = @tenant
 					AND batch_id = @batch_id
 					AND candidate_id = ANY(ARRAY(SELECT id FROM c WHERE state = 'staged'))
-					AND state IN ('pending', 'leased', 'failed')
+					AND `+pg.JobIsOpen+`
 			)
 			SELECT count(*)
 			FROM proposals
@@ -242,7 +242,7 @@ func queueDecision(c *commit.Change, r schema.Range, d Decided) error {
 		"own":             d.Proposal.Own,
 		"also":            also,
 	})
-	logUsage(c, d.CandidateID, "decide", d.Usage)
+	logUsage(c, d.CandidateID, schema.PhaseDecide, d.Usage)
 	return nil
 }
 
@@ -314,7 +314,7 @@ func (s *Pipeline) DecideCounts(ctx context.Context, r schema.Range) (out schema
 				(SELECT count(*) FROM p WHERE written = 'applied' AND action = 'delete' AND NOT updates) AS deleted,
 				(SELECT count(*) FROM p WHERE written = 'skipped') AS skipped,
 				(SELECT count(*) FROM p WHERE written = 'blocked') AS blocked,
-				`+deadOfRange("decide")+` AS dead`, rangeArgs(r, nil))
+				`+deadOfRange(schema.PhaseDecide)+` AS dead`, rangeArgs(r, nil))
 		out = schema.DecideCounts{Candidates: counted.Candidates, Dead: counted.Dead, Actions: counted.ActionCounts}
 		written = counted.WrittenCounts
 		return err

@@ -20,7 +20,7 @@ import (
 var jobSQL = commit.BulkInsert("jobs", `tenant text, id uuid, kind text, state text, phase text, batch_id uuid,
 	candidate_id uuid, memory_id uuid, workflow_id text, max_attempts integer, created_at timestamptz,
 	updated_at timestamptz`, `
-	ON CONFLICT (tenant, kind, memory_id) WHERE state IN ('pending', 'leased', 'failed') DO NOTHING`)
+	ON CONFLICT (tenant, kind, memory_id) WHERE `+pg.JobIsOpen+` DO NOTHING`)
 
 // queueJob queues the job of a new memory.
 func (st *staging) queueJob(it *stagedItem) {
@@ -29,7 +29,7 @@ func (st *staging) queueJob(it *stagedItem) {
 		"id":           pg.NewID(),
 		"kind":         kindIngest,
 		"state":        schema.JobPending,
-		"phase":        "extract",
+		"phase":        schema.PhaseExtract,
 		"batch_id":     st.batchID,
 		"candidate_id": it.id,
 		"memory_id":    it.memoryID,
@@ -100,7 +100,7 @@ const failJob = `
 		state = CASE WHEN @permanent OR attempts >= max_attempts THEN 'dead' ELSE 'failed' END,
 		finished_at = CASE WHEN @permanent OR attempts >= max_attempts THEN @now::timestamptz END,
 		log = log || jsonb_set(@entry::jsonb, '{attempt}', to_jsonb(attempts))
-	WHERE tenant = @tenant AND candidate_id = @candidate_id AND state IN ('pending', 'leased', 'failed')
+	WHERE tenant = @tenant AND candidate_id = @candidate_id AND ` + pg.JobIsOpen + `
 	RETURNING state, memory_id`
 
 // MarkDead removes a candidate from the pipeline and records why in the history of its memory.
@@ -115,7 +115,7 @@ func MarkDead(c *commit.Change, candidate, memoryID uuid.UUID, phase, reason str
 const openOfRange = `tenant = @tenant
 		AND batch_id = @batch_id
 		AND candidate_id = ANY(ARRAY(SELECT id FROM c))
-		AND state IN ('pending', 'leased', 'failed')`
+		AND ` + pg.JobIsOpen
 
 // MarkRangeDead marks every open job of the range dead. The workflow calls it if a phase will not be tried again,
 // so that no job stays open after a finished run.
@@ -145,32 +145,26 @@ func (s *Pipeline) MarkRangeDead(
 	return len(dead), nil
 }
 
-// AdvanceJobs moves the open jobs of the range to a phase; done completes them and their candidates.
-func (s *Pipeline) AdvanceJobs(ctx context.Context, r schema.Range, phase string, now time.Time) error {
+// CompleteJobs completes the open jobs of the range and their candidates.
+func (s *Pipeline) CompleteJobs(ctx context.Context, r schema.Range, now time.Time) error {
 	err := commit.Write(ctx, s.DB, r.Tenant, now, func(c *commit.Change) error {
-		state := schema.JobLeased
-		if phase == "done" {
-			state = schema.JobCompleted
-		}
 		c.Queue.Queue(`
 			WITH `+candidatesInRange+`
 			UPDATE jobs
 			SET state = @state,
 				phase = @phase,
 				updated_at = @now,
-				finished_at = CASE WHEN @phase = 'done' THEN @now::timestamptz END
+				finished_at = @now
 			WHERE `+openOfRange,
-			rangeArgs(r, pg.Args{"state": state, "phase": phase, "now": c.Now}))
-		if phase == "done" {
-			c.Queue.Queue(`
-				UPDATE memory_candidates
-				SET state = 'done'
-				WHERE tenant = @tenant
-					AND batch_id = @batch_id
-					AND ordinal >= @from
-					AND ordinal < @to
-					AND state = 'staged'`, rangeArgs(r, nil))
-		}
+			rangeArgs(r, pg.Args{"state": schema.JobCompleted, "phase": schema.PhaseDone, "now": c.Now}))
+		c.Queue.Queue(`
+			UPDATE memory_candidates
+			SET state = 'done'
+			WHERE tenant = @tenant
+				AND batch_id = @batch_id
+				AND ordinal >= @from
+				AND ordinal < @to
+				AND state = 'staged'`, rangeArgs(r, nil))
 		return nil
 	})
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -28,10 +27,6 @@ const candidatesInRange = `c AS MATERIALIZED (
 		SELECT *
 		FROM memory_candidates
 		WHERE tenant = @tenant AND batch_id = @batch_id AND ordinal >= @from AND ordinal < @to)`
-
-// InRange is candidatesInRange with positional arguments: the tenant is $1, the batch $2, From $3 and To $4.
-var InRange = strings.NewReplacer("@tenant", "$1", "@batch_id", "$2", "@from", "$3", "@to", "$4").
-	Replace(candidatesInRange)
 
 // rangeArgs adds the range to the arguments of a statement.
 func rangeArgs(r schema.Range, more pg.Args) pg.Args {
@@ -128,12 +123,12 @@ var leaseExtract = `
 		WHERE state = 'staged' AND extraction IS NULL
 	), j AS (
 		UPDATE jobs j
-		SET ` + leased("extract") + `,
+		SET ` + leased(schema.PhaseExtract) + `,
 			updated_at = @now
 		WHERE tenant = @tenant
 			AND batch_id = @batch_id
 			AND candidate_id = ANY(ARRAY(SELECT id FROM due))
-			AND state IN ('pending', 'leased', 'failed')
+			AND ` + pg.JobIsOpen + `
 		RETURNING candidate_id, attempts, max_attempts
 	)
 	SELECT due.id, j.attempts, j.max_attempts,
@@ -182,7 +177,7 @@ func (s *Pipeline) SaveExtractions(ctx context.Context, tenant string, results [
 				return err
 			}
 			ids[i], encoded[i] = r.CandidateID, string(text)
-			logUsage(c, r.CandidateID, "extract", r.Usage)
+			logUsage(c, r.CandidateID, schema.PhaseExtract, r.Usage)
 		}
 		// Only for candidates that are still in the pipeline: the text of others may have been erased.
 		c.Queue.Queue(`
@@ -228,7 +223,7 @@ func (s *Pipeline) ExtractCounts(ctx context.Context, r schema.Range) (t schema.
 				coalesce(sum(n.facts), 0) AS facts,
 				coalesce(sum(n.triples), 0) AS triples,
 				coalesce(sum(n.warnings), 0) AS warnings,
-				`+deadOfRange("extract")+` AS dead
+				`+deadOfRange(schema.PhaseExtract)+` AS dead
 			FROM c,
 				LATERAL (
 					SELECT `+lengthOf("facts")+`, `+lengthOf("triples")+`, `+lengthOf("warnings")+`) n`,

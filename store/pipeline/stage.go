@@ -26,7 +26,7 @@ import (
 // StageInput is one validated ingest request to be staged.
 type StageInput struct {
 	OperationID string   // a repeated id returns the first result
-	OtherIDs    []string // as Operation.Others
+	OtherIDs    []string // see schema.OperationRef.Others
 	WorkflowID  string
 	Request     schema.IngestRequest
 	Policy      proposals.WritePolicy // already narrowed by the request

@@ -29,9 +29,6 @@ const (
 	actorShadow   = "pipeline-shadow"
 )
 
-// ReasonDuplicate is proposals.ReasonDuplicate.
-const ReasonDuplicate = proposals.ReasonDuplicate
-
 // WriteInput is one run of candidates whose proposals are written.
 type WriteInput struct {
 	Range     schema.Range

@@ -286,14 +286,12 @@ type hydratedRow struct {
 func (m *hydratedRow) result(now time.Time, dailyDecay float64) schema.RecallResult {
 	out := schema.RecallResult{ID: m.ID.String(), Content: m.Content, Type: m.Type, Category: m.Category,
 		CreatedAt: m.CreatedAt, OccurredAt: m.OccurredAt, Tags: pg.TagList(m.Tags), Who: m.Who, Pinned: m.Pinned,
-		Importance: m.Importance, Status: m.Status, Session: m.Session, Ref: m.Ref, Salience: m.Salience,
+		Importance: m.Importance, Status: m.Status, Session: m.Session, Ref: m.Ref,
 		Validity: schema.Validity{Mode: m.Validity, Conditions: m.Conditions, Start: m.ValidFrom, End: m.ValidUntil}}
 	out.ImportanceNow = memory.Importance(m.Importance, now.Sub(m.AccessedAt), dailyDecay, m.Pinned)
-	if !m.Pinned {
-		decay := memory.Decay{Curve: m.DecayCurve, HalfLife: m.HalfLife, Floor: m.DecayFloor,
-			Points: memory.DecayPoints(m.DecayPoints)}
-		out.Salience = decay.Salience(m.Salience, now.Sub(m.SalienceAt))
-	}
+	decay := memory.Decay{Curve: m.DecayCurve, HalfLife: m.HalfLife, Floor: m.DecayFloor,
+		Points: memory.DecayPoints(m.DecayPoints)}
+	out.Salience = decay.SalienceOf(m.Salience, now.Sub(m.SalienceAt), m.Pinned)
 	return out
 }
 

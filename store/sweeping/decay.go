@@ -286,7 +286,7 @@ func (d *decaying) inPipeline(ctx context.Context, ids []uuid.UUID) (map[uuid.UU
 		SELECT memory_id
 		FROM jobs
 		WHERE tenant = @tenant AND kind = 'ingest' AND memory_id = ANY(@memories)
-			AND state IN ('pending', 'leased', 'failed')`,
+			AND `+pg.JobIsOpen,
 		pg.Args{"tenant": d.Tenant, "memories": ids})
 }
 

@@ -52,8 +52,7 @@ const knownPage = `
 			WHERE r.tenant = m.tenant AND (r.source_id = m.id AND r.predicate = 'derived_from'
 				OR r.target_id = m.id AND r.predicate = 'supports')) AS sources
 	FROM memories m
-	WHERE ` + inScope + ` AND m.live AND m.status = 'active' AND m.type IN ('semantic', 'competence', 'plan_graph')
-		AND m.type = 'semantic' AND m.world_id IS NULL AND NOT m.tags @> '{summary}'
+	WHERE ` + inScope + ` AND ` + mergeable + ` AND m.type = 'semantic' AND NOT m.tags @> '{summary}'
 	ORDER BY ` + changedAt + ` DESC, m.id DESC
 	LIMIT @limit`
 

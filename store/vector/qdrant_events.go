@@ -234,15 +234,6 @@ func (q *Qdrant) WipeEvents(ctx context.Context, tenant string) (int, error) {
 	return q.SweepEvents(ctx, tenant, qdrantBatchPoints, all)
 }
 
-// EventCount returns how many vectors of a tenant's events there are, of all models.
-func (q *Qdrant) EventCount(ctx context.Context, tenant string) (n int, err error) {
-	_, err = q.SweepEvents(ctx, tenant, qdrantBatchPoints, func(_ context.Context, events []string) ([]string, error) {
-		n += len(events)
-		return nil, nil
-	})
-	return n, err
-}
-
 // DropEvents removes the collections of events of all tenants and models.
 func (q *Qdrant) DropEvents(ctx context.Context) error {
 	collections, err := q.eventModels(ctx)

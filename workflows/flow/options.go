@@ -6,6 +6,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/mneme/mneme/activities/step"
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
 )
@@ -86,9 +87,8 @@ const (
 	// minutes with its results so far (activities, partialAfter), and the run calls it again for the rest.
 	stepTimeout = 5 * time.Minute
 
-	// LongestWait is the longest wait between two attempts, which an endpoint that is down may ask for (activities,
-	// maxRetryAfter).
-	LongestWait = 10 * time.Minute
+	// LongestWait is the longest wait between two attempts, which an endpoint that is down may ask for.
+	LongestWait = step.MaxRetryAfter
 )
 
 // overall returns the time limit for all attempts at an activity together. It allows every attempt of the retry

@@ -3,15 +3,12 @@ package learn
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mneme/mneme/activities/tidying"
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
-	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows/flow"
 )
 
@@ -39,7 +36,7 @@ func (job tidyJob) run(ctx workflow.Context, in api.LearnInput) (api.LearnResult
 	if err := flow.Strict(ctx, &in); err != nil {
 		return out, err
 	}
-	if err := flow.InvalidRequest(tidyErr(in)); err != nil {
+	if err := flow.InvalidRequest(in.ValidateScope()); err != nil {
 		return out, err
 	}
 	info := workflow.GetInfo(ctx)
@@ -102,7 +99,7 @@ func (job tidyJob) runPart(ctx workflow.Context, request *tidying.Request,
 		if err != nil {
 			return false, err
 		}
-		addTidied(out, done) //workflowcheck:ignore: sums over a map are the same in any order
+		*out = out.Plus(done) //workflowcheck:ignore: sums over a map are the same in any order
 	}
 	if page.Next != request.From && (page.Read > 0 || page.More || len(page.Groups) > 0) {
 		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.StoreOptions("done: "+job.what,
@@ -111,27 +108,6 @@ func (job tidyJob) runPart(ctx workflow.Context, request *tidying.Request,
 	}
 	request.From = page.Next
 	return page.More, err
-}
-
-func tidyErr(in api.LearnInput) error {
-	if in.Tenant == "" {
-		return &schema.ValidationError{Fields: []schema.FieldError{{Field: "tenant", Problem: "is required"}}}
-	}
-	return nil
-}
-
-// addTidied adds the counts of a part.
-func addTidied(out *api.LearnResult, part api.LearnResult) {
-	out.Groups, out.Added, out.Updated = out.Groups+part.Groups, out.Added+part.Added, out.Updated+part.Updated
-	out.Replaced, out.Merged, out.Contested = out.Replaced+part.Replaced, out.Merged+part.Merged,
-		out.Contested+part.Contested
-	out.Dropped, out.Tokens, out.Held = out.Dropped+part.Dropped, out.Tokens+part.Tokens, out.Held || part.Held
-	for _, reason := range slices.Sorted(maps.Keys(part.Refused)) { //workflowcheck:ignore: sorted
-		if out.Refused == nil {
-			out.Refused = map[string]int{}
-		}
-		out.Refused[reason] += part.Refused[reason]
-	}
 }
 
 // tidied describes what a run has done.

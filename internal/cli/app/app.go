@@ -181,8 +181,8 @@ func (a *App) Recaller(ctx context.Context) (*recall.Recaller, error) {
 	}
 	r := inprocess.New(inprocess.Options{Store: st, Index: index, Reranking: brain.Reranking})
 	r.Embedder = a.Cfg.QueryEmbedder(st, index, brain.Embedder)
-	r.TrustKey, r.Policy, r.With, r.Without = a.Cfg.TrustKey, policy, a.Cfg.RecallWith, a.Cfg.RecallWithout
-	r.DailyDecay, r.TimeoutFactor = a.Cfg.ImportanceDecay, a.TimeoutFactor
+	r.Policy, r.Settings = policy, a.Cfg.RecallSettings()
+	r.TimeoutFactor = a.TimeoutFactor
 	return r, nil
 }
 

@@ -146,7 +146,7 @@ func (t *Text) Fields(pairs ...string) {
 	_ = w.Flush()
 }
 
-// Clip cuts s to a width in columns of a terminal; 0 or less means no limit.
+// Clip cuts s to a width in columns of a terminal; 1 or less means no limit.
 func Clip(s string, columns int) string {
 	if columns <= 1 || shownWidth(s) <= columns {
 		return s

@@ -138,7 +138,7 @@ func (r *Reader) decode(line []byte, found *bool) ([]schema.Candidate, error) {
 func checkCandidate(c schema.Candidate, oversized schema.Oversized) error {
 	req := schema.IngestRequest{Oversized: oversized, Principal: schema.Principal{Tenant: "any", Agent: "any"},
 		Candidates: []schema.Candidate{c}}
-	return ForFlags(req.Validate())
+	return app.OfItem("candidates[0]", req.Validate())
 }
 
 // FieldsOf returns the problems of a line: those of its fields, or the error as one problem of the whole line.

@@ -166,7 +166,7 @@ is not printed: recall withholds it.`,
 
 func remember(ctx context.Context, a *app.App, req schema.IngestRequest, wait bool) error {
 	if err := req.Validate(); err != nil {
-		return ForFlags(err)
+		return app.OfItem("candidates[0]", err)
 	}
 	if wait { // fail before the memory is stored
 		if _, err := a.OpenStore(ctx); err != nil {
@@ -175,7 +175,7 @@ func remember(ctx context.Context, a *app.App, req schema.IngestRequest, wait bo
 	}
 	started, err := a.StartIngest(ctx, req)
 	if err != nil {
-		return ForFlags(err)
+		return app.OfItem("candidates[0]", err)
 	}
 	a.Interrupted = "the memory is stored, and its run continues: " + started.ID
 	ack := started.Ack
@@ -264,19 +264,6 @@ func (r Remembered) text(t *app.Text) {
 	t.Line("")
 	t.Fields("memory", strings.Join(r.MemoryIDs, " "), "facts", strings.Join(facts, " "), "workflow", r.WorkflowID,
 		"run", r.RunID, "ui", r.URL)
-}
-
-// ForFlags renames the fields of a request's only candidate to its flags.
-func ForFlags(err error) error {
-	var bad *schema.ValidationError
-	if !errors.As(err, &bad) {
-		return err
-	}
-	fields := make([]schema.FieldError, len(bad.Fields))
-	for i, f := range bad.Fields {
-		fields[i] = schema.FieldError{Field: strings.TrimPrefix(f.Field, "candidates[0]."), Problem: f.Problem}
-	}
-	return &schema.ValidationError{Fields: fields}
 }
 
 // batchTime returns when a batch was staged: its id is time-ordered.

@@ -25,11 +25,12 @@ func NewConsolidate(a *app.App) *cobra.Command {
 	in, all, shared := api.LearnInput{}, false, false
 	cmd := &cobra.Command{
 		Use:   "consolidate",
-		Short: "Learn procedures and plans from new episodes",
+		Short: "Learn from new episodes and tidy the memories of a scope",
 		Long: `Learn procedures for problems and plans for tasks from the new episodes of the agent, project and
-scope. A run over the same evidence changes nothing. A scope with enough new episodes is consolidated automatically
-after a few minutes without a new one. --shared uses the episodes that all agents of the project see. --all uses those
-of every scope of the tenant, as the schedule does every hour.`,
+scope. Then tidy the memories of the scope: update facts, compress old episodes and merge duplicates. A run over the
+same evidence changes nothing. A scope with enough new episodes is consolidated automatically after a few minutes
+without a new one. --shared uses the episodes that all agents of the project see. --all uses those of every scope of
+the tenant, as the schedule does every hour.`,
 		Example: `  mneme consolidate --shadow
   mneme consolidate --all`,
 		Args: cobra.NoArgs,
@@ -71,7 +72,8 @@ of every scope of the tenant, as the schedule does every hour.`,
 
 func (c consolidated) text(t *app.Text, shadow bool) {
 	if c.Tenant != nil {
-		t.Line("%d scopes: %d changed, %d failed", c.Tenant.Scopes, c.Tenant.Changed, c.Tenant.Failed)
+		t.Line("%d %s: %d changed, %d failed", c.Tenant.Scopes, numbered(c.Tenant.Scopes, "scope", "scopes"),
+			c.Tenant.Changed, c.Tenant.Failed)
 		return
 	}
 	if shadow {

@@ -108,7 +108,7 @@ With --kind fact, CONTENT is a fact that the pipeline extracted from such a cand
 			req := schema.IngestRequest{Principal: a.Cfg.Principal, Visibility: schema.Visibility(visibility),
 				Candidates: []schema.Candidate{c}}
 			if err := req.Validate(); err != nil {
-				return exchange.ForFlags(err)
+				return app.OfItem("candidates[0]", err)
 			}
 			switch policy.Kind(kind) {
 			case policy.KindCandidate:

@@ -94,7 +94,8 @@ func NewIdle(t testing.TB, databaseURL string, c client.Client, change func(*wor
 	h := &Harness{Store: testkit.OpenStore(t, databaseURL), Temporal: c, TaskQueue: "test-" + uuid.NewString(),
 		DatabaseURL: databaseURL}
 	h.Deps = workflows.Dependencies{Store: h.Store, Brain: rules.New(), Index: vector.PGVector{Store: h.Store},
-		Policy: proposals.DefaultWritePolicy(), Concurrency: 4, RecallTimeoutFactor: RecallTimeoutFactor}
+		Policy: proposals.DefaultWritePolicy(), Concurrency: 4,
+		Recall: recall.Settings{TimeoutFactor: RecallTimeoutFactor}}
 	if change != nil {
 		change(&h.Deps)
 	}
@@ -104,7 +105,7 @@ func NewIdle(t testing.TB, databaseURL string, c client.Client, change func(*wor
 // Recaller recalls from the harness's store in this process.
 func (h *Harness) Recaller() *recall.Recaller {
 	return &recall.Recaller{Store: h.Store, Index: h.Deps.Index, Embedder: h.Deps.Brain.Embedder,
-		TimeoutFactor: RecallTimeoutFactor}
+		Settings: recall.Settings{TimeoutFactor: RecallTimeoutFactor}}
 }
 
 // StartWorkerWith is StartWorker with options of the SDK.

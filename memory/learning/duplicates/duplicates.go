@@ -79,8 +79,7 @@ func Compare(a, b Record) Kind {
 }
 
 func structured(r Record) bool {
-	return r.Type == schema.TypeCompetence || r.Type == schema.TypePlanGraph || r.Type == schema.TypeEpisodic ||
-		r.Type == schema.TypeWorking
+	return r.Type.IsProcedure() || r.Type == schema.TypeEpisodic || r.Type == schema.TypeWorking
 }
 
 type words struct {
