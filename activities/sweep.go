@@ -56,6 +56,11 @@ const sweepFor = 5 * time.Second
 // sweepTries is how many attempts may begin at one place of a tenant and get no further. Then the tenant is passed by.
 const sweepTries = 5
 
+// sweepFull is how many attempts may fail at one place of a tenant because the server lacks disk space or memory. Then
+// the tenant is passed by: it may be its own statement that needs too much. It is less than the attempts that a run has
+// (flow.InfrastructureAttempts).
+const sweepFull = 20
+
 var errStuck = fmt.Errorf("%d attempts got no further", sweepTries)
 
 // tenantPage is how many tenants one query lists.
@@ -195,7 +200,8 @@ func (r *sweepRun) beginTenant(ctx context.Context, tenant string) error {
 	return nil
 }
 
-// runBatch runs one batch of the current tenant. After a timeout the next batch has half the rows.
+// runBatch runs one batch of the current tenant. After a timeout, or if disk space or memory is lacking, the next batch
+// has half the rows.
 func (r *sweepRun) runBatch(ctx context.Context) error {
 	limit := cmp.Or(r.out.Cursor.Limit, r.limit(r.in))
 	r.countAttempt()
@@ -204,9 +210,9 @@ func (r *sweepRun) runBatch(ctx context.Context) error {
 		more, err = r.batch(ctx, r.out.Cursor.Tenant, &r.out, limit)
 	}
 	switch {
-	case pg.IsTimeout(err) && limit > 1 && ctx.Err() == nil:
+	case (pg.IsTimeout(err) || pg.IsFull(err)) && limit > 1 && ctx.Err() == nil:
 		r.out.Cursor.Limit = limit / 2
-		activity.GetLogger(ctx).Warn("a statement timed out: the next batch has fewer rows", "sweep",
+		activity.GetLogger(ctx).Warn("a statement needed too much: the next batch has fewer rows", "sweep",
 			r.kind, "rows", limit/2, "error", err)
 	case errors.Is(err, sweeping.ErrRulesChanged): // the new rules may remove too much: begin the tenant again
 		r.queue = append([]string{r.out.Cursor.Tenant}, r.queue...)
@@ -216,6 +222,8 @@ func (r *sweepRun) runBatch(ctx context.Context) error {
 		return r.passBy(ctx, r.out.Cursor.Tenant, err)
 	case !more:
 		leave(&r.out)
+	default:
+		r.out.Cursor.Full = 0
 	}
 	return nil
 }
@@ -245,7 +253,8 @@ func (r *sweepRun) countAttempt() {
 
 // passBy records that a tenant cannot be swept and moves the cursor past it. It returns an error if a retry can help.
 func (r *sweepRun) passBy(ctx context.Context, tenant string, err error) error {
-	if ctx.Err() != nil || pg.IsUnavailable(err) {
+	full := pg.IsFull(err) && r.out.Cursor.Full+1 >= sweepFull
+	if ctx.Err() != nil || pg.IsUnavailable(err) && !full {
 		return r.fail(ctx, err)
 	}
 	activity.GetLogger(ctx).Error("a tenant could not be swept", "sweep", r.kind, "tenant", tenant, "error", err)
@@ -258,9 +267,12 @@ func (r *sweepRun) passBy(ctx context.Context, tenant string, err error) error {
 
 // fail returns the error of an attempt that another one can repeat.
 func (r *sweepRun) fail(ctx context.Context, err error) error {
-	if pg.IsExhausted(err) { // it says nothing of the tenant
+	if pg.IsExhausted(err) { // it says little of the tenant
 		at := r.work.SoFar()
 		at.Cursor.Tries = max(0, at.Cursor.Tries-1)
+		if pg.IsFull(err) {
+			at.Cursor.Full++
+		}
 		r.work.Note(at)
 	}
 	return step.Fail(step.Stalled(ctx, err))

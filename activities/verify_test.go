@@ -145,6 +145,46 @@ func TestVerificationWaitsForABacklogThatShrinks(t *testing.T) {
 	require.EqualValues(t, 2, out.Memories)
 }
 
+// Lost points are found even if others write all the time, so that many changes are always pending. A verification
+// waits only for those of its first count.
+func TestVerificationEndsWhileOthersWrite(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	q, _ := w.qdrant()
+	texts := make([]string, 60)
+	for i := range texts {
+		texts[i] = fmt.Sprintf("The harbour of town number %d has %d berths.", i, i+3)
+	}
+	ids := w.remember("t", texts...)
+	_, err := w.drain(&indexing.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: q})
+	require.NoError(t, err)
+	g := w.active(q)
+	var lost []vector.Ref
+	for _, id := range ids[:30] {
+		lost = append(lost, vector.Ref{Tenant: "t", MemoryID: id})
+	}
+	require.NoError(t, q.Apply(ctx, g, "t", vector.Changes{Deletes: lost}))
+	arrive := func() { // a change of no memory: whether it is written makes no difference to the counts
+		_, err := w.owner.Exec(ctx, `INSERT INTO index_outbox (tenant, memory_id, version, op, created_at)
+			VALUES ('t', $1, 1, 'delete', now())`, uuid.New())
+		require.NoError(t, err)
+	}
+	for range 40 {
+		arrive()
+	}
+	counts := 0
+	w.env.RegisterActivity((&indexing.Indexing{Store: w.store, Index: &busy{q, func() {
+		counts++
+		require.Less(t, counts, 400, "it ends")
+		w.exec(`DELETE FROM index_outbox WHERE seq = (SELECT min(seq) FROM index_outbox)`)
+		arrive()
+	}}}).VerifyGeneration)
+	_, err = w.env.ExecuteActivity("VerifyGeneration",
+		indexing.VerifyRequest{Generation: g.ID.String(), From: &indexing.VerifyPage{Waits: true}})
+	require.ErrorContains(t, err, "a tenant has 60 memories to find and 30 points (40 changes are pending)")
+	require.Greater(t, counts, 30, "it waited for the changes of the first count")
+}
+
 // Pending changes explain only a small difference, however many there are. The check passes once they are written.
 func TestVerificationWithManyPendingChanges(t *testing.T) {
 	t.Parallel()

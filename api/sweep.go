@@ -76,11 +76,12 @@ type SweepCursor struct {
 
 	History schema.HistoryCursor `json:"history,omitzero"` // of a purge's step
 	Expired schema.HistoryCursor `json:"expired,omitzero"` // of its step expire, to which it returns
-	Limit   int                  `json:"limit,omitempty"`  // rows of a batch, if a statement with more rows timed out
+	Limit   int                  `json:"limit,omitempty"`  // rows of a batch, if one with more rows needed too much
 
 	Rules string `json:"rules,omitempty"` // the rules at the start of the tenant (sweeping.Begun)
 	Held  bool   `json:"held,omitempty"`  // it continues while it waits for an answer
 	Tries int    `json:"tries,omitempty"` // attempts that began here, while Postgres answered, and got no further
+	Full  int    `json:"full,omitempty"`  // attempts that failed here because disk space or memory was lacking
 	// Careful is the number of tenants that are still visited one by one, after a failed attempt.
 	Careful int `json:"careful,omitempty"`
 }

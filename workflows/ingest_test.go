@@ -2,7 +2,10 @@ package workflows_test
 
 import (
 	"context"
+	"math/rand/v2"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -45,4 +48,28 @@ func TestIngestAndRecall(t *testing.T) {
 		require.NotEmpty(t, entry.Reason)
 	}
 	require.GreaterOrEqual(t, len(history), 3)
+}
+
+// A text of the largest size is stored in any script, also if its words and the pairs of its characters all differ.
+func TestIngestOfTheLongestTexts(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t, nil)
+	random := rand.New(rand.NewPCG(1, 2))
+	text := func(from, letters, run int) schema.Candidate { // random words, each a run of letters
+		var b strings.Builder
+		for i := 0; b.Len() < schema.MaxContentBytes-2*utf8.UTFMax; i++ {
+			if b.WriteRune(rune(from + random.IntN(letters))); i%run == run-1 {
+				b.WriteByte(' ')
+			}
+		}
+		return schema.Candidate{Content: b.String(), SourceKind: schema.SourceUserInput}
+	}
+	for _, c := range []schema.Candidate{
+		text(0x4E00, 20_000, 20), // Han
+		text(0xAC00, 11_000, 3),  // Hangul
+	} {
+		_, result := h.Ingest(t, schema.IngestRequest{Principal: testkit.Principal(), Candidates: []schema.Candidate{c}})
+		require.Zero(t, result.Dead)
+	}
+	require.Equal(t, 2, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "memories", "type = 'episodic'"))
 }

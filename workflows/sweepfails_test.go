@@ -176,3 +176,37 @@ func TestSweepWaitsForResourcesOfTheServer(t *testing.T) {
 		require.Equal(t, 4, out.Counts["pruned"])
 	}
 }
+
+// A tenant whose own statement always needs more disk or memory than there is holds up no other tenant for good.
+func TestSweepPassesByATenantThatExhaustsTheServer(t *testing.T) {
+	t.Parallel()
+	for _, code := range []string{"53100", "53200"} {
+		x := newAttempts(t, 2)
+		x.onUpdate(t, x.tenants[0], `RAISE EXCEPTION 'full' USING ERRCODE = '`+code+`'`)
+		out, failures := x.run(t, nil)
+		require.Equal(t, 19, failures, "a run has more attempts: flow.InfrastructureAttempts")
+		require.Equal(t, []string{x.tenants[0]}, out.Failed)
+		require.Equal(t, []string{x.tenants[0]}, x.live(t))
+	}
+	x := newAttempts(t, 2)
+	x.onUpdate(t, x.tenants[0], `RAISE EXCEPTION 'no connection is left' USING ERRCODE = '53300'`)
+	for range 30 {
+		_, err := x.attempt(x.a)
+		require.Error(t, err, "other clients use the connections")
+	}
+}
+
+// A batch that needs too much disk or memory is repeated with fewer rows.
+func TestSweepWithTooLittleMemoryForABatch(t *testing.T) {
+	t.Parallel()
+	x := newAttempts(t, 2)
+	_, err := x.owner.Exec(context.Background(),
+		`CREATE FUNCTION too_many() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN
+			IF (SELECT count(*) FROM changed) > 1 THEN RAISE EXCEPTION 'full' USING ERRCODE = '53200'; END IF;
+			RETURN NULL; END $$;
+		CREATE TRIGGER zzz_too_many AFTER UPDATE ON memories REFERENCING NEW TABLE AS changed FOR EACH STATEMENT
+			EXECUTE FUNCTION too_many()`)
+	require.NoError(t, err)
+	out, failures := x.run(t, nil)
+	require.Equal(t, []int{0, 4}, []int{failures, out.Counts["pruned"]})
+}

@@ -403,6 +403,69 @@ func TestPreferencesForkByProjectKind(t *testing.T) {
 	require.Zero(t, out.Added)
 }
 
+// Two values that are said equally often are both contested, and what a run reports as contested is. A third one joins
+// them.
+func TestUpdateFactsCountsWhatItContests(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		said []string
+		want api.LearnResult
+	}{
+		{[]string{"My editor is Vim.", "My editor is Emacs."}, api.LearnResult{Added: 1, Contested: 1}},
+		{[]string{"My editor is Vim.", "My editor is Emacs.", "My editor is Helix."},
+			api.LearnResult{Added: 1, Contested: 2}},
+	} {
+		h := harness.New(t, nil)
+		p := testkit.Principal()
+		at := time.Now().Add(-time.Hour)
+		for i, text := range append(c.said, c.said...) {
+			m := sessionEpisode(t, fmt.Sprint("s-", i), text, "go", at.Add(time.Duration(i)*time.Minute))
+			m.Who = "Ana"
+			insert(t, h, p, schema.VisibilityPrivate, m)
+		}
+		_, out := learnNow(t, h, learn.UpdateFacts, privateOf(p))
+		require.Equal(t, []int{c.want.Added, c.want.Contested}, []int{out.Added, out.Contested}, "%+v", out)
+		db := testkit.Owner(t, h.DatabaseURL)
+		require.Equal(t, len(c.said), testkit.Rows(t, db, "memories", "type = 'semantic' AND status = 'contested'"))
+		require.Equal(t, len(c.said), testkit.Rows(t, db, "memories", "type = 'semantic'"))
+		testkit.CheckInvariants(t, db)
+
+		full := privateOf(p)
+		full.Full = true
+		learnNow(t, h, learn.UpdateFacts, full)
+		require.Equal(t, len(c.said), testkit.Rows(t, db, "memories", "type = 'semantic'"), "nothing is stored again")
+	}
+}
+
+// What a person says about themselves is stored with their name, as ingest stores it, and reinforces what ingest has
+// stored.
+func TestUpdateFactsNamesTheSpeaker(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t, nil)
+	p := testkit.Principal()
+	at := time.Now().Add(-time.Hour)
+	held := states("Maya lives in Porto.", 0.9, "evt://1")
+	held.Who = "Maya"
+	insert(t, h, p, schema.VisibilityPrivate, held)
+	say := func(text string, sessions ...string) {
+		for i, session := range sessions {
+			m := sessionEpisode(t, session, text, "go", at.Add(time.Duration(i)*time.Minute))
+			m.Who = "Maya"
+			insert(t, h, p, schema.VisibilityPrivate, m)
+		}
+	}
+	say("I live in Porto.", "a-1", "a-2")
+	say("I keep my notes in Obsidian.", "b-1", "b-2")
+	_, out := learnNow(t, h, learn.UpdateFacts, privateOf(p))
+	require.Equal(t, []int{1, 1}, []int{out.Added, out.Updated}, "%+v", out)
+	stored := []string{"Maya keeps Maya's notes in Obsidian.", "Maya lives in Porto."}
+	require.ElementsMatch(t, stored, contents(t, h, "type = 'semantic'"))
+	say("I keep my notes in Obsidian.", "b-3")
+	_, out = learnNow(t, h, learn.UpdateFacts, privateOf(p))
+	require.Equal(t, []int{0, 1}, []int{out.Added, out.Updated}, "%+v", out)
+	require.ElementsMatch(t, stored, contents(t, h, "type = 'semantic'"))
+}
+
 // What an agent heard in private does not replace a fact of its group with a text that the group reads.
 func TestPrivateStatementsDoNotReachAGroup(t *testing.T) {
 	t.Parallel()

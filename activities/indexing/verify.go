@@ -50,6 +50,9 @@ type VerifyPage struct {
 	After   string               `json:"after"`             // the last tenant that was counted
 	Tenants int                  `json:"tenants"`           // that were counted
 	Backlog *vectorindex.Backlog `json:"backlog,omitempty"` // of the next tenant, when it was counted last
+	// Until is the position of the last change that was pending when the next tenant was first counted. 0: it has not been
+	// counted, or nothing was pending.
+	Until int64 `json:"until,omitempty"`
 	// Waits means in a request that the run continues, and in a result that there is more to verify.
 	Waits bool `json:"waits,omitempty"`
 }
@@ -64,8 +67,8 @@ type behindError struct {
 
 // VerifyGeneration counts the points of every tenant against Postgres, and searches for a sample by its own vectors.
 // If it fails at a count, the next attempt continues with the same tenant. If a sample has too few hits, the next
-// attempt draws it again. If a tenant has too many pending changes to explain a difference, it waits while they are
-// written. It returns after some time, and the run calls it again, so only attempts without progress count.
+// attempt draws it again. If a tenant has too many pending changes to explain a difference, it waits until those
+// of the first count are written. It returns after some time and is called again: attempts without progress count.
 func (a *Indexing) VerifyGeneration(ctx context.Context, in VerifyRequest) (VerifyPage, error) {
 	var from VerifyPage
 	if in.From != nil {
@@ -93,7 +96,7 @@ func (a *Indexing) VerifyGeneration(ctx context.Context, in VerifyRequest) (Veri
 			switch {
 			case err == nil:
 				i++
-				at.Backlog = nil
+				at.Backlog, at.Until = nil, 0
 				work.Note(at)
 			case errors.As(err, &behind) && (behind.moved || !moved.IsZero()):
 				if behind.moved {
@@ -139,7 +142,7 @@ func (a *Indexing) verify(ctx context.Context, g vector.Generation, tenant strin
 // in the meantime: others may write all the time, so that the two counts are never of the same moment. The points are
 // counted again after the memories. Each memory that was there between the two counts has a point in the first or in
 // the second one, or a pending change. Pending changes explain only a small difference (explained). If there are more,
-// the error is a behindError.
+// the error is a behindError, until the changes that were pending at the first count are written.
 func (a *Indexing) countBoth(
 	ctx context.Context,
 	g vector.Generation,
@@ -173,6 +176,12 @@ func (a *Indexing) countBoth(
 	err = fmt.Errorf("a tenant has %d memories to find and %d points (%d changes are pending)", memories, again,
 		backlog.Pending)
 	if !at.Waits || backlog.Pending <= more {
+		return memories, again, err
+	}
+	if at.Until == 0 {
+		at.Until = backlog.Last
+	}
+	if backlog.Next > at.Until { // others write all the time, so waiting for the later changes might never end
 		return memories, again, err
 	}
 	moved := backlog.Moved(at.Backlog)

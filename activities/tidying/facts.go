@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -14,6 +15,7 @@ import (
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/inference/rules"
+	"github.com/mneme/mneme/memory/frame"
 	"github.com/mneme/mneme/memory/learning/duplicates"
 	"github.com/mneme/mneme/memory/learning/facts"
 	"github.com/mneme/mneme/memory/proposals"
@@ -96,18 +98,20 @@ func (a *Tidying) learn(ctx context.Context, in Request, model *readings, out *a
 	episodes := map[string]tidying.Statement{}
 	again := map[string][]string{} // evidence of conditional facts whose conditions were met
 	for _, s := range said {
-		if lasting, err := states(ctx, s); err != nil || !lasting {
-			if err != nil {
-				return err
-			}
+		text, lasting, err := states(ctx, s)
+		if err != nil {
+			return err
+		}
+		if !lasting {
 			continue
 		}
+		inCase := append(slices.Clone(conditional[wordsOf(s.Text, s.Who)]), conditional[wordsOf(text, s.Who)]...)
+		s.Text = text
 		episodes[s.ID] = s
-		if i := slices.IndexFunc(conditional[wordsOf(s.Text, s.Who)], func(k *tidying.Known) bool {
+		if i := slices.IndexFunc(inCase, func(k *tidying.Known) bool {
 			return k.Conditions.Hold(s.Context)
 		}); i >= 0 {
-			fact := conditional[wordsOf(s.Text, s.Who)][i].ID
-			again[fact] = append(again[fact], s.ID)
+			again[inCase[i].ID] = append(again[inCase[i].ID], s.ID)
 			continue
 		}
 		learner.Add(s.Observation)
@@ -133,22 +137,58 @@ func (a *Tidying) learn(ctx context.Context, in Request, model *readings, out *a
 			return err
 		}
 	}
-	for _, u := range updates {
+	wrote := map[int]*tidying.Known{} // facts of this run, by the numbers of their updates
+	for i, u := range updates {
 		out.Groups++
-		if err := a.update(ctx, in, u, byID[u.Target], episodes, out); err != nil {
+		target := byID[u.Target]
+		if u.Rival > 0 && !a.shadow(in) {
+			u, target = against(wrote[u.Rival], u, saidIn(u.Evidence, episodes))
+		}
+		written, err := a.update(ctx, in, u, target, episodes, out)
+		if err != nil {
 			return err
+		}
+		wrote[i+1] = written.Fact
+		if u.Rival > 0 && written.Target != nil {
+			wrote[u.Rival] = written.Target
 		}
 		step.Advance(ctx)
 	}
 	return nil
 }
 
-// states reports whether a text is a statement. A question or a request is not evidence for a fact, however often it is
-// repeated.
-func states(ctx context.Context, s tidying.Statement) (bool, error) {
+// against returns the contest of a fact that this run has written, and its target. If the fact was not written, or more
+// agents read it than the statements, there is nothing to contest.
+func against(rival *tidying.Known, u facts.Update, said []tidying.Statement) (facts.Update, *tidying.Known) {
+	if rival == nil {
+		u = u.AsNewFact()
+		u.Why = "said in several sessions"
+		return u, nil
+	}
+	if rival.WiderThan(said) {
+		return u.AsNewFact(), nil
+	}
+	u.Target = rival.ID
+	return u, rival
+}
+
+// states reports whether a text is a statement, and returns the text as a fact: "Maya lives in Porto", if Maya says "I
+// live in Porto". A question or a request is not evidence for a fact, however often it is repeated.
+func states(ctx context.Context, s tidying.Statement) (text string, ok bool, err error) {
 	read, _, err := rules.Extractor{}.Extract(ctx, inference.Source{Content: s.Text, Kind: schema.SourceUserInput,
 		Speaker: s.Who, OccurredAt: s.At})
-	return len(read.Facts) > 0, err
+	if err != nil || len(read.Facts) != 1 || read.Facts[0].Retracts {
+		return s.Text, len(read.Facts) > 0, err
+	}
+	text = read.Facts[0].Content
+	own := func(text string) bool {
+		return slices.ContainsFunc(frame.Read(text, s.Who), frame.Frame.OfSpeaker)
+	}
+	named := frame.SpeakerKey(s.Who) != "" && !strings.HasPrefix(s.Who, "agent:") // not by a role such as "user"
+	if own(s.Text) && (!named || !own(text)) {
+		return s.Text, true, nil // it would no longer be known whom it is about
+	}
+	return text, true, nil
 }
 
 // wordsOf returns a key that is equal for statements of one person in the same words.
@@ -172,37 +212,35 @@ func (a *Tidying) said(ctx context.Context, in Request) ([]tidying.Statement, er
 	return out, nil
 }
 
-// update writes one change, unless the policy or a stored fact prevents it.
+// update writes one change, unless the policy or a stored fact prevents it, and returns what it has written.
 func (a *Tidying) update(ctx context.Context, in Request, u facts.Update, target *tidying.Known,
-	episodes map[string]tidying.Statement, out *api.LearnResult) error {
+	episodes map[string]tidying.Statement, out *api.LearnResult) (written tidying.Written, err error) {
 	evidence := slices.Compact(slices.Sorted(slices.Values(u.Evidence)))
 	if u.Action == facts.Reinforce {
-		var err error
 		if evidence, err = a.Store.Fresh(ctx, in.Tenant, u.Target, evidence); err != nil || len(evidence) == 0 {
-			return err
+			return written, err
 		}
 	}
 	if reason := a.forbids(u, target); reason != "" {
 		refuse(out, reason)
-		return nil
+		return written, nil
 	}
 	if a.shadow(in) {
 		count(out, u.Action)
-		return nil
+		return written, nil
 	}
 	said := saidIn(evidence, episodes)
 	write := tidying.FactInput{Writes: a.writes(in, "fact:"+string(u.Action)+":"+u.Target, keysOf(u, target, evidence)),
 		Scope: in.scope(), Update: u, Target: target, Statements: said, Policy: a.Policy, Rules: step.RulesInForce(a.Rules)}
 	if u.Action != facts.Reinforce {
-		var err error
 		if write.Embedding, err = a.embed(ctx, u.Who, u.Text); err != nil {
-			return err
+			return written, err
 		}
 	}
-	status, err := a.Store.WriteFact(ctx, write)
-	switch {
-	case err != nil:
-		return err
+	if written, err = a.Store.WriteFact(ctx, write); err != nil {
+		return written, err
+	}
+	switch status := written.Status; {
 	case status == schema.ReviseApplied:
 		count(out, u.Action)
 	case status == tidying.Gone || status == schema.ReviseVersionConflict || status == schema.ReviseNotFound ||
@@ -211,7 +249,7 @@ func (a *Tidying) update(ctx context.Context, in Request, u facts.Update, target
 	default:
 		refuse(out, string(status))
 	}
-	return nil
+	return written, nil
 }
 
 // saidIn returns the statements of episodes.

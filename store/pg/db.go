@@ -296,3 +296,9 @@ func IsExhausted(err error) bool {
 	var pgErr *pgconn.PgError
 	return errors.As(err, &pgErr) && strings.HasPrefix(pgErr.Code, "53") && pgErr.Code != "53400"
 }
+
+// IsFull reports whether err means that the server lacks disk space or memory. A statement may need too much itself.
+func IsFull(err error) bool {
+	var pgErr *pgconn.PgError
+	return errors.As(err, &pgErr) && (pgErr.Code == "53100" || pgErr.Code == "53200")
+}

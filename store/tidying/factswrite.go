@@ -35,16 +35,41 @@ type FactInput struct {
 // Gone is the status of a change whose evidence or target has changed since it was read.
 const Gone schema.ReviseStatus = "evidence_gone"
 
-// WriteFact changes a fact. The status says whether it did, or why not.
-func (t *Tidying) WriteFact(ctx context.Context, in FactInput) (schema.ReviseStatus, error) {
+// Written is the outcome of a change of facts.
+type Written struct {
+	Status schema.ReviseStatus // whether the change was made, or why not
+	Fact   *Known              // the new fact, if the change wrote one
+	Target *Known              // the changed target in its new version, if the change revised one
+}
+
+// WriteFact changes a fact.
+func (t *Tidying) WriteFact(ctx context.Context, in FactInput) (Written, error) {
 	out, err := pg.RetryOnConflict(ctx, func() (schema.ReviseResult, error) {
 		return pipeline.RunOnce(ctx, t.DB, in.operation(in.Scope.Tenant), pipeline.KindRevise, in.Now,
 			func(c *commit.Change) (schema.ReviseResult, error) { return writeFact(ctx, c, in) })
 	})
 	if err != nil {
-		return "", fmt.Errorf("write fact: %w", err)
+		return Written{}, fmt.Errorf("write fact: %w", err)
 	}
-	return out.Status, nil
+	written := Written{Status: out.Status}
+	if out.Status != schema.ReviseApplied {
+		return written, nil
+	}
+	owner := in.Statements[0].owner
+	owner.Visibility = visibilityOf(in.Statements)
+	if in.Target != nil {
+		owner = in.Target.owner
+	}
+	if len(out.Created) > 0 {
+		written.Fact = &Known{Version: 1, owner: owner, Fact: facts.Fact{ID: out.Created[0], Text: in.Update.Text,
+			Who: in.Update.Who, Conditions: in.Update.Conditions, Confidence: in.Update.Confidence}}
+	}
+	if len(out.Targets) > 0 && in.Target != nil {
+		target := *in.Target
+		target.Version = out.Targets[0].Version
+		written.Target = &target
+	}
+	return written, nil
 }
 
 func writeFact(ctx context.Context, c *commit.Change, in FactInput) (schema.ReviseResult, error) {

@@ -384,6 +384,7 @@ func (s *VectorIndex) OutboxLag(ctx context.Context) (schema.IndexLag, error) {
 type Backlog struct {
 	Pending int64 `json:"pending"` // memories with a change
 	Next    int64 `json:"next"`    // the position of the first change, tried or not; 0: none
+	Last    int64 `json:"last"`    // the position of the last change; 0: none
 }
 
 // Moved reports whether changes were written since an earlier backlog: there are fewer, or the first one is gone.
@@ -398,9 +399,9 @@ func (s *VectorIndex) Backlog(ctx context.Context, tenant string) (Backlog, erro
 	var b Backlog
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `
-			SELECT count(DISTINCT memory_id), coalesce(min(seq), 0)
+			SELECT count(DISTINCT memory_id), coalesce(min(seq), 0), coalesce(max(seq), 0)
 			FROM index_outbox
-			WHERE tenant = $1 AND parked_at IS NULL`, tenant).Scan(&b.Pending, &b.Next)
+			WHERE tenant = $1 AND parked_at IS NULL`, tenant).Scan(&b.Pending, &b.Next, &b.Last)
 	})
 	if err != nil {
 		return b, fmt.Errorf("count pending changes: %w", err)

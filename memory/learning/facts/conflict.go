@@ -48,7 +48,7 @@ func (u Update) AsNewFact() Update {
 	if u.Action == Reinforce {
 		return u
 	}
-	u.Action, u.Target, u.TargetConditions = New, "", nil
+	u.Action, u.Target, u.Rival, u.TargetConditions = New, "", 0, nil
 	u.Why = "said in several sessions; more agents read the fact that it would change"
 	return u
 }

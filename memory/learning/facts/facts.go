@@ -63,8 +63,11 @@ const (
 
 // Update is one change of the stored facts.
 type Update struct {
-	Action           Action
-	Target           string // the fact that is changed; empty for a new one
+	Action Action
+	Target string // the fact that is changed; empty for a new one
+	// Rival is the number, from 1, of the earlier update that writes the other statement of a contest. It is 0 if the
+	// contest has a target.
+	Rival            int
 	Text             string
 	Who              string
 	Conditions       promote.Conditions // under which the text is true; nil means everywhere
@@ -101,7 +104,7 @@ type Learner struct {
 
 // Know adds a stored fact. All facts must be added before the first observation.
 func (l *Learner) Know(f Fact) {
-	s := l.at(f.Text, f.Who, f.Conditions)
+	s := l.at(f.Text, f.Who, f.Conditions, false)
 	if s != nil && s.fact == nil {
 		known := f
 		s.fact = &known
@@ -110,7 +113,7 @@ func (l *Learner) Know(f Fact) {
 
 // Add adds an observation. It reports whether the observation has a statement that can be compared.
 func (l *Learner) Add(o Observation) bool {
-	s := l.at(o.Text, o.Who, nil)
+	s := l.at(o.Text, o.Who, nil, true)
 	if s == nil {
 		return false
 	}
@@ -132,8 +135,16 @@ func (l *Learner) Add(o Observation) bool {
 	return true
 }
 
-// at returns the statement of a text: a known one with the same words, one that the text restates, or a new one.
-func (l *Learner) at(text, who string, conditions promote.Conditions) *statement {
+// restatesFact reports whether what someone said is a stored fact of the same person about themselves, if the words
+// restate it: "I live in Porto" and "Maya lives in Porto".
+func restatesFact(fact *statement, who string, frames []frame.Frame) bool {
+	return fact.held() && fact.who == who && slices.ContainsFunc(fact.frames, frame.Frame.OfSpeaker) &&
+		slices.ContainsFunc(frames, frame.Frame.OfSpeaker)
+}
+
+// at returns the statement of a text: a known one with the same words, one that the text restates, or a new one. Two
+// stored facts stay two. observed is set if the text was said; it may restate a stored fact.
+func (l *Learner) at(text, who string, conditions promote.Conditions, observed bool) *statement {
 	text = normalize.CleanLine(text, maxRead+1)
 	if text == "" || len(text) > maxRead || strings.HasSuffix(text, "?") {
 		return nil
@@ -159,17 +170,21 @@ func (l *Learner) at(text, who string, conditions promote.Conditions) *statement
 			continue
 		}
 		if forward.Change == change.Restates && forward.Certainty == change.Sure && back.Change == change.Restates &&
-			len(conditions) == 0 && o.fact == nil {
+			len(conditions) == 0 && (o.fact == nil || observed && restatesFact(o, who, frames)) {
 			l.byKey[key] = i
 			return o
 		}
 		if rivals(forward) || rivals(back) {
 			s.rivals = append(s.rivals, i)
-			o.rivals = append(o.rivals, len(l.statements))
 		} else if otherValue(o.frames, frames) && (o.who == who || !frames[0].OfSpeaker()) {
 			s.likes = append(s.likes, i)
-			o.likes = append(o.likes, len(l.statements))
 		}
+	}
+	for _, i := range s.rivals {
+		l.statements[i].rivals = append(l.statements[i].rivals, len(l.statements))
+	}
+	for _, i := range s.likes {
+		l.statements[i].likes = append(l.statements[i].likes, len(l.statements))
 	}
 	l.byKey[key] = len(l.statements)
 	for _, term := range terms(frames) {
@@ -254,10 +269,12 @@ func (s *statement) recurs() bool {
 }
 
 // Updates returns the changes that follow from the observations, in the order in which the statements were first
-// made. A statement is compared with the stored facts and with the strongest of the statements that it contradicts.
+// made. A statement is compared with the stored facts and with the strongest of the statements that it contradicts. If
+// two statements contest each other and neither is stored, the first becomes a new fact, and the second contests it.
 func (l *Learner) Updates() []Update {
 	var out []Update
-	done := map[string]bool{} // facts that have a change
+	done := map[string]bool{}       // facts that have a change
+	written := map[*statement]int{} // the numbers of the updates that write statements as facts
 	for _, s := range l.statements {
 		if len(s.seen) == 0 || !s.recurs() {
 			continue
@@ -286,6 +303,11 @@ func (l *Learner) Updates() []Update {
 			u = s.update(New, nil, "more speaks for it than for another statement")
 		case rival.fact == nil && u.Action == Contest && rival.against(s).Action == Replace:
 			continue // the update of the rival replaces this statement
+		case rival.fact == nil && u.Action == Contest:
+			if u.Rival = written[rival]; u.Rival == 0 {
+				u = s.update(New, nil, "about as much speaks for it as for another statement")
+			}
+			written[s] = len(out) + 1
 		case rival.fact != nil && rival.fact.Pinned && u.Action == Replace:
 			u.Action, u.Why = Contest, "the fact is pinned"
 		}

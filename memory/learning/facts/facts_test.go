@@ -77,6 +77,48 @@ func TestDifferentContextsFork(t *testing.T) {
 	require.Equal(t, promote.Conditions{"project_kind": {"backend_service"}}, got[1].TargetConditions)
 }
 
+// A fact that ingest has stored in the third person is the statement that its speaker makes in the first, or with another
+// word that does not change it. Two stored facts stay two.
+func TestFactInTheThirdPersonIsReinforced(t *testing.T) {
+	known := []facts.Fact{{ID: "f", Text: "Maya lives in Porto.", Who: "Maya", Confidence: 0.8, Trust: 0.9, Sources: 1},
+		{ID: "g", Text: "I live in Porto", Who: "Maya", Confidence: 0.8, Trust: 0.9, Sources: 1}}
+	for _, text := range []string{"I live in Porto.", "Maya lives in Porto."} {
+		got := learn(known[:1], said(1, "Maya", text, ""), said(2, "Maya", text, ""))
+		require.Len(t, got, 1)
+		require.Equal(t, facts.Reinforce, got[0].Action, "%+v", got[0])
+		require.Len(t, learn(known, said(1, "Maya", text, ""), said(2, "Maya", text, "")), 1)
+	}
+	got := learn(known, said(1, "Ben", "I live in Porto.", ""), said(2, "Ben", "I live in Porto.", ""))
+	require.Equal(t, facts.New, got[0].Action, "%+v", got[0])
+}
+
+// A speaker who is named in a statement is its only source, and a later one replaces it.
+func TestStatementsOfTheSpeakerByName(t *testing.T) {
+	for _, who := range []string{"Maya", "Maya Lindqvist"} {
+		got := learn(nil, said(1, who, who+" lives in Porto.", ""), said(2, who, who+" lives in Porto.", ""))
+		require.Len(t, got, 1, who)
+		require.Equal(t, facts.New, got[0].Action)
+		known := []facts.Fact{{ID: "f", Text: who + " lives in Porto.", Who: who, Confidence: 0.8, Trust: 0.9, Sources: 1}}
+		got = learn(known, said(1, who, who+" lives in Lisbon now.", ""), said(2, who, who+" lives in Lisbon now.", ""))
+		require.Len(t, got, 1, who)
+		require.Equal(t, []any{facts.Replace, "f"}, []any{got[0].Action, got[0].Target})
+	}
+}
+
+// If neither of two statements that contest each other is stored, the second contests the fact that the first becomes.
+func TestContestHasATarget(t *testing.T) {
+	got := learn(nil, said(1, "ana", "My editor is Vim", ""), said(2, "ana", "My editor is Emacs", ""),
+		said(3, "ana", "My editor is Vim", ""), said(4, "ana", "My editor is Emacs", ""))
+	require.Len(t, got, 2)
+	require.Equal(t, []any{facts.New, "My editor is Vim", 0}, []any{got[0].Action, got[0].Text, got[0].Rival})
+	require.Equal(t, []any{facts.Contest, "My editor is Emacs", 1}, []any{got[1].Action, got[1].Text, got[1].Rival})
+	known := []facts.Fact{{ID: "f", Text: "My editor is Vim", Who: "ana", Confidence: 0.9, Trust: 0.9, Sources: 1}}
+	got = learn(known, said(2, "ana", "My editor is Emacs", ""), said(4, "ana", "My editor is Emacs", ""))
+	require.Len(t, got, 1)
+	require.NotEmpty(t, got[0].Target)
+	require.Zero(t, got[0].Rival)
+}
+
 func TestTwoPeopleMayDiffer(t *testing.T) {
 	var seen []facts.Observation
 	for i := range 3 {
@@ -131,6 +173,7 @@ func TestEveryUpdateHasEvidence(t *testing.T) {
 			for _, id := range u.Evidence {
 				require.True(t, ids[id])
 			}
+			require.False(t, u.Action == facts.Contest && u.Target == "" && u.Rival == 0)
 			require.False(t, u.Action == facts.Replace && known[0].Pinned && u.Target == "f")
 			require.LessOrEqual(t, u.Confidence, 0.95)
 			if u.Action == facts.Fork && len(u.TargetConditions) > 0 && len(u.Conditions) > 0 {
