@@ -65,6 +65,7 @@ var contactWords = map[string]map[string]bool{
 	"number":  english.Stems("phone telephone mobile number contact phonenumber"),
 	"link":    english.Stems("url link website site homepage page address"),
 	"path":    english.Stems("path folder directory file location"),
+	"channel": english.Stems("channel room"),
 }
 
 // formOf returns the form of a contact value.
@@ -74,6 +75,8 @@ func formOf(key string) string {
 		return "link"
 	case strings.Contains(key, "@"):
 		return "address"
+	case strings.HasPrefix(key, "#"):
+		return "channel"
 	case strings.ContainsAny(key, `/\`):
 		return "path"
 	case strings.Trim(key, "+0123456789 -/().") == "":

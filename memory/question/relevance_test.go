@@ -71,6 +71,7 @@ func TestPlainQuestionsAreAnswered(t *testing.T) {
 		{"What's Ana's email?", "Ana lives at Elm Street 4.", false},
 		{"What is Ana's phone number?", "Call Ana at 030-1234567.", true},
 		{"What is Ana's phone number?", "Ana was born in 1990.", false},
+		{"Which channel is for incidents?", "Incidents go to #ops.", true},
 		{"What is the link to the wiki?", "The wiki is at https://wiki.example.org.", true},
 
 		{"What happens on Friday?", "On Friday we release version 2.", true},
