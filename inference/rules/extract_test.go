@@ -417,8 +417,9 @@ func checkLimits(t interface {
 }
 
 func TestExtractLimits(t *testing.T) {
-	words := rapid.SampledFrom(strings.Fields(`I my me Caroline it It she the The port is 5432 yesterday last week two days ago never
-		always don't prefers Go over for and , . ! ? " ( ) ''' ... - * # > 1. lives in Oslo Its was born on https://x.y/z v1.2 main.go
+	words := rapid.SampledFrom(strings.Fields(`I my me Caroline it It she the The port is 5432 yesterday last week two days
+		ago never always don't prefers Go over for and , . ! ? " ( ) ''' ... - * # > 1. lives in Oslo Its was born on
+		https://x.y/z v1.2 main.go
 		@bob no longer maybe please run before [truncated] “ ” ` + "`code` ```" +
 		` 東京 é 's I'm I'd mine am that's you of error exit code 1`))
 	kinds := rapid.SampledFrom([]schema.SourceKind{"", schema.SourceUserInput, schema.SourceToolOutput,

@@ -88,7 +88,8 @@ allergicto: allergic to
 ratelimit: rate limit | rate limits | rate cap
 turnsout: turn out | it turn out
 workas: work as | job as | act as
-workas: do for work | for a living | make a living | earn a living | by profession | by trade | make my living | earn my living
+workas: do for work | for a living | make a living | earn a living | by profession | by trade
+workas: make my living | earn my living
 workas: make her living | earn her living | make his living | earn his living | make their living | earn their living
 jobtitle: job title | job description
 gotowork: travel to the office | get to the office | go to the office | come to the office | get to the job

@@ -42,7 +42,8 @@ func IsForeign(text string) bool {
 		case shared[w]:
 			own++
 			words++
-		case english.Articles[w], english.Possessives[w], english.Prepositions[w], english.Conjunctions[w], english.Pronouns[w], english.QuestionWords[w],
+		case english.Articles[w], english.Possessives[w], english.Prepositions[w], english.Conjunctions[w],
+			english.Pronouns[w], english.QuestionWords[w],
 			english.Auxiliaries[w]:
 			own += 2
 		case foreignQuestions[w]:
