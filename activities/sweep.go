@@ -130,7 +130,7 @@ type sweepRun struct {
 	queue   []string // the listed tenants that come next
 	stuck   bool     // earlier attempts got no further than here: the first step passes the tenant by
 	counted bool     // this attempt is in out.Cursor.Tries
-	// careful is the number of tenants after each of which the activity ends, because an attempt failed.
+	// careful counts the next tenants that get an activity each, because an attempt failed.
 	careful int
 }
 

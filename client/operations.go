@@ -116,7 +116,7 @@ func OperationStart(
 	return options
 }
 
-// joinOpenRun returns the options of a run of which there is one at a time: a start joins the open one.
+// joinOpenRun returns the options of a workflow that runs once at a time: a start joins the open run.
 func joinOpenRun(taskQueue, id, summary string, attributes temporal.SearchAttributes) client.StartWorkflowOptions {
 	return client.StartWorkflowOptions{
 		ID:                       id,

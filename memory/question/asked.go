@@ -28,7 +28,7 @@ func asOccupation(ts []english.Token) {
 // occupation is the token of "work as", "for a living" and the like. It asks for a profession, as "job" does.
 const occupation = "workas"
 
-// wordOf returns the content word at i of a question, and the words of which it consists.
+// wordOf returns the content word at i of a question, and its parts: a phrase has several.
 func wordOf(ts []english.Token, i int) (content, []string) {
 	t := ts[i]
 	parts := strings.Fields(strings.ToLower(t.Text))
@@ -110,7 +110,7 @@ func (q *Question) readDates(values []frame.Value) {
 // onDay is the relevance of a text that names the day that a question asks about.
 const onDay = 0.5
 
-// sameDay reports whether a text names all days of a question about them, and someone whom it names.
+// sameDay reports whether the question is about days, and the text names each of them and each owner in the question.
 func (q Question) sameDay(t Text) bool {
 	for _, key := range q.dates {
 		if !slices.Contains(t.typed[frame.KindDate], key) {

@@ -143,8 +143,8 @@ const statementsPage = `
 	LIMIT @limit`
 
 // Statements returns the statements of a page of episodes, newest episode first, and the end of the page.
-func (t *Tidying) Statements(ctx context.Context, s Scope, before Place, limit int) (said []Statement, next Place, more bool,
-	err error) {
+func (t *Tidying) Statements(ctx context.Context, s Scope, before Place, limit int) (said []Statement, next Place,
+	more bool, err error) {
 	next = before
 	err = t.Read(ctx, s.Tenant, func(tx pgx.Tx) error {
 		rows, err := commit.Rows[struct {
