@@ -16,7 +16,7 @@ import (
 // changing has the flags of the part changes.
 type changing struct {
 	seed                                    uint64
-	half, scenarios                         string
+	half, scenarios, questions              string
 	quick, atOnce, showFailures, showHidden bool
 }
 
@@ -39,6 +39,17 @@ func (b *bench) changes(ctx context.Context) error {
 		if generated, err = changes.FromScenarios(b.changing.seed, string(text)); err != nil {
 			return err
 		}
+	}
+	if b.changing.questions != "" {
+		text, err := os.ReadFile(b.changing.questions)
+		if err != nil {
+			return err
+		}
+		tenant, err := changes.FromQuestions(b.changing.seed, string(text))
+		if err != nil {
+			return err
+		}
+		generated = []changes.Tenant{tenant}
 	}
 	var tenants []changes.Tenant
 	for _, t := range generated {

@@ -80,6 +80,8 @@ func main() {
 	flag.StringVar(&b.changing.half, "half", "all", "changes: dev, second, third, heldout or all")
 	flag.StringVar(&b.changing.scenarios, "scenarios", "",
 		"changes: a file of scenarios to measure instead, see changes.FromScenarios")
+	flag.StringVar(&b.changing.questions, "questions", "",
+		"changes: a file of statements with questions to measure instead, see changes.FromQuestions")
 	flag.BoolVar(&b.changing.quick, "quick", false, "changes, beam: a fifth of them")
 	flag.BoolVar(&b.changing.atOnce, "at-once", false,
 		"changes: send all statements of a tenant in one request, as an import does")

@@ -24,6 +24,7 @@ type Question struct {
 	Amount bool     // it asks how much or how many
 	Value  bool     // it asks for a current value: see asksValue
 
+	owners  owners
 	who     bool
 	kind    asked
 	words   []content // its content words other than owners and Before
@@ -102,6 +103,7 @@ func Read(text string) Question {
 		}
 	}
 	q.terms(ts, dated)
+	q.owners = ownersOf(ts, q.Terms)
 	q.readWords(ts, dated)
 	q.readDates(values)
 	return q
@@ -228,6 +230,7 @@ type vocabulary struct {
 	amounts  bool
 	spoke    string // the speaker, if the text is about someone else
 	self     bool   // a speaker with a name says "I"
+	kin      bool   // its only words for the speaker are those of "my sister" and the like
 }
 
 // vocabularyOf returns the vocabulary of a text and its parsed statements.
@@ -241,8 +244,15 @@ func vocabularyOf(text []frame.Sentence, who string, frames []frame.Frame) vocab
 			v.concepts[c] = true
 		}
 	}
+	asker, relations := 0, 0
 	for _, s := range text {
-		for _, t := range s.Tokens {
+		for i, t := range s.Tokens {
+			if english.SelfWords[t.Low] || english.TeamWords[t.Low] || t.Low == "user" {
+				asker++
+				if relation(s.Tokens, i) {
+					relations++
+				}
+			}
 			switch {
 			case english.SelfWords[t.Low] && frame.SpeakerKey(who) == "":
 				v.stems[english.SelfTerm] = true
@@ -254,6 +264,9 @@ func vocabularyOf(text []frame.Sentence, who string, frames []frame.Frame) vocab
 				v.stems[english.TeamTerm] = true
 			default:
 				note(t.Stem)
+				for _, part := range identifierParts(t.Text) {
+					note(english.StemOf(part))
+				}
 				if strings.Contains(t.Text, " ") { // a phrase: a question may have only one of its words
 					for w := range strings.FieldsSeq(strings.ToLower(t.Text)) {
 						note(english.StemOf(w))
@@ -271,6 +284,7 @@ func vocabularyOf(text []frame.Sentence, who string, frames []frame.Frame) vocab
 			}
 		}
 	}
+	v.kin = asker > 0 && asker == relations
 	kin := false
 	for _, f := range frames { // implied terms: "joined Globex" is about an employer
 		for _, t := range f.Topic {

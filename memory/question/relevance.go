@@ -8,29 +8,39 @@ import (
 )
 
 // relevance estimates the probability that a text answers a question.
-var relevance = model{bias: -11.71, terms: []weighted{
-	{"the question names no owner", 4.76},
-	{"owners of the question that the text names", 8.40},
-	{"the least of these", -2.15},
-	{"the text is about another owner", -1.90},
-	{"the text has an owner, the question none", -1.99},
-	{"the question has no content words", 4.52},
-	{"the best word covered, by weight", 1.84},
-	{"words of the question that the text covers", 7.00},
-	{"nearness of meaning", 1.88},
-	{"words of the text that the question covers", 0.19},
-	{"the question asks for an amount, the text has none", -1.51},
-	{"the question asks who, the text has a name", 1.36},
-	{"length of the text", -4.12},
+var relevance = model{bias: -8.77, terms: []weighted{
+	{"the question names no owner", 1.71},
+	{"the asker stands for anyone", 0.93},
+	{"the question names an owner", -2.41},
+	{"owners of the question that the text names", 6.56},
+	{"the least of these", -1.05},
+	{"the question is about the asker's", -2.96},
+	{"and the text about the asker", 5.82},
+	{"the question is about the asker", 0.03},
+	{"and so is the text", 3.10},
+	{"the text is about another owner", -1.77},
+	{"the text has an owner, the question none", -1.51},
+	{"the question has no content words", 4.61},
+	{"the best word covered, by weight", 1.62},
+	{"words of the question that the text covers", 6.11},
+	{"nearness of meaning", 2.93},
+	{"words of the text that the question covers", -1.20},
+	{"the question asks for an amount, the text has none", -0.71},
+	{"the question asks who, the text has a name", 0.61},
+	{"the text gives the kind of value asked for", 0.74},
+	{"it does not", -0.96},
+	{"an identifier or a rare word covered", 0.73},
+	{"number of words covered", 1.19},
+	{"length of the text", -2.99},
 }}
 
 // answer estimates the probability that the best of many texts is an answer, if half of the questions have one. It
 // depends on the logit of relevance and on the length of the text: a long text shares words with a question by chance,
 // and an answer in it is less similar to its question.
-var answer = model{bias: 0.39, terms: []weighted{
-	{"logit", 0.97},
-	{"length of the text", 1.23},
-	{"both", -0.59},
+var answer = model{bias: 0.00, terms: []weighted{
+	{"logit", 0.90},
+	{"length of the text", 1.50},
+	{"both", -0.48},
 }}
 
 // longText is the number of words above which the length of a text makes no difference.
@@ -38,26 +48,25 @@ const longText = 12
 
 // RelevanceMeasures returns the measures of relevance, for programs that fit the weights.
 func RelevanceMeasures(q Question, t Text) []float64 {
-	owners, covered, least := 0.0, 0.0, 1.0
-	for _, term := range q.Terms {
-		if term.Owner {
-			c := t.vocabulary.covers(term)
-			owners, covered, least = owners+1, covered+c, min(least, c)
-		}
-	}
-	if owners == 0 {
-		least = 0
-	} else {
-		covered /= owners
-	}
-	same := slices.ContainsFunc(q.Terms, func(term Term) bool { return slices.Contains(t.owner, term.Stem) })
-	best, sum := 0.0, 0.0
+	named, least := q.owners.coveredBy(t.vocabulary)
+	self := t.vocabulary.asker()
+	none, other := q.owners.none(), len(t.owner) > 0 && !q.sameOwner(t)
+	best, sum, weights, found, specific := 0.0, 0.0, 0.0, 0, false
 	for i, c := range q.cover(t) {
-		sum += q.words[i].weight * c.related
-		best = max(best, q.words[i].weight*c.near)
+		w := q.words[i].weight
+		if q.words[i].verb {
+			w /= 2
+		}
+		weights += w
+		sum += w * c.related
+		best = max(best, w*c.near)
+		if c.related >= conceptCover {
+			found++
+		}
+		specific = specific || c.near == 1 && q.words[i].specific()
 	}
-	if q.total > 0 {
-		sum /= q.total
+	if weights > 0 {
+		sum /= weights
 	}
 	back, total := 0.0, 0.0
 	for _, c := range t.words {
@@ -66,13 +75,20 @@ func RelevanceMeasures(q Question, t Text) []float64 {
 			total += c.weight
 		}
 	}
+	typed := q.kind != askedThing && q.kind != askedWhether
 	name := slices.ContainsFunc(t.words, func(c content) bool { return c.name })
 	return []float64{
-		when(owners == 0),
-		covered,
+		when(none),
+		when(q.owners.anyone),
+		when(len(q.owners.named) > 0),
+		named,
 		least,
-		when(len(t.owner) > 0 && !same && owners > 0),
-		when(len(t.owner) > 0 && !same && owners == 0),
+		when(q.owners.my),
+		when(q.owners.my) * self,
+		when(q.owners.self),
+		when(q.owners.self) * self,
+		when(other && !none),
+		when(other && none),
 		when(q.total == 0),
 		best,
 		sum,
@@ -80,6 +96,10 @@ func RelevanceMeasures(q Question, t Text) []float64 {
 		back / max(total, 0.5),
 		when(q.Amount && !t.vocabulary.amounts),
 		when(q.who && name),
+		when(typed && q.gives(&t)),
+		when(typed && !q.gives(&t)),
+		when(specific),
+		float64(min(found, 3)) / 3,
 		t.Length(),
 	}
 }
@@ -150,18 +170,20 @@ func (q Question) cover(t Text) []cover {
 // readWords collects the content words of a question, except owners and the value whose predecessor it asks for.
 func (q *Question) readWords(ts []english.Token, dated []bool) {
 	owner := func(stem string) bool {
-		return slices.ContainsFunc(q.Terms, func(t Term) bool { return t.Owner && t.Stem == stem })
+		return slices.ContainsFunc(q.Terms, func(t Term) bool { return t.Owner && t.Stem == stem && !hasDigit(stem) })
 	}
 	alone := false // its only word says what a name is
 	for i, t := range ts {
 		q.who = q.who || t.Is("who", "whom", "whose")
-		if t.Is("many", "much") || english.SelfWords[t.Low] || pastCues[t.Low] || askFillers[t.Stem] && i < 2 ||
+		if t.Is("many", "much") || english.SelfWords[t.Low] ||
+			t.Low == "user" && i > 0 && ts[i-1].Is("the", "this") || pastCues[t.Low] || askFillers[t.Stem] && i < 2 ||
 			dated[i] ||
 			!english.IsContent(t) && !(t.Cap && i > 0) && !nounOfVerb(ts, i) {
 			continue
 		}
 		c, parts := wordOf(ts, i)
 		if len(parts) > 1 || !owner(c.stem) && !slices.Contains(q.Before, c.stem) {
+			c.verb = verbAt(ts, i)
 			q.add(c, parts)
 			alone = len(q.words) == 1 && classifies(ts, i)
 		}

@@ -89,6 +89,75 @@ func TestPlainQuestionsAreAnswered(t *testing.T) {
 	}
 }
 
+// An agent's notes name no owner, and its questions say "I" and "we" of anyone.
+func TestQuestionsOfAgentsAreAnswered(t *testing.T) {
+	t.Parallel()
+	const floor = 0.2
+	for _, c := range []struct {
+		question, text string
+		answered       bool
+	}{
+		{"How do I run only the unit tests?", "Run the unit tests with `pnpm test:unit`; `pnpm test` also starts docker.",
+			true},
+		{"How do I run only the unit tests?", "The user prefers small pull requests, below 300 lines.", false},
+		{"Why do I get a 429?", "The API returns 429 after 100 requests a minute per key.", true},
+		{"Where can I read the logs?", "Logs are in Grafana Loki, label app=payments.", true},
+		{"Where can I read the logs?", "The user wants commit messages in the imperative mood with a ticket number.",
+			false},
+		{"How do I change a generated file?", "Never touch the generated files in gen/; edit proto/ and run buf.", true},
+		{"Who owns the ledger service?", "The owners of services/ledger are Ines and Bo.", true},
+		{"What does E-207 mean?", "The login page shows error E-207 when the clock of the device is wrong.", true},
+		{"Is SPRING20 still valid?", "The voucher SPRING20 expired on April 30.", true},
+		{"Is SPRING20 still valid?", "The voucher AUTUMN15 expired on April 30.", false},
+		{"Where did I put my ski boots?", "My mother-in-law Greta turns 70 on 2 June; she wants no gifts.", false},
+		{"Which editor does the user like?", "My favourite editor is Helix.", true},
+	} {
+		got := Read(c.question).Relevance(ReadText(c.text, ""))
+		if got >= floor != c.answered {
+			t.Errorf("%s %q %.3f", c.question, c.text, got)
+		}
+	}
+}
+
+func TestOwnersOfAQuestion(t *testing.T) {
+	t.Parallel()
+	for asked, want := range map[string]owners{
+		"Where do I live?":                    {self: true},
+		"Where does Dana live?":               {named: []string{"dana"}},
+		"Which car does my sister drive?":     {named: []string{"sister"}},
+		"When is my dentist appointment?":     {my: true},
+		"What is the user's laptop?":          {my: true},
+		"Does the user like tabs?":            {self: true},
+		"How do I roll back?":                 {anyone: true},
+		"Can we ship on Fridays?":             {anyone: true},
+		"What breaks if I upgrade Node?":      {anyone: true},
+		"Where do I find the logs?":           {anyone: true},
+		"Do I need approval?":                 {anyone: true},
+		"Tell me who runs the standup.":       {},
+		"When did A-50917 go out?":            {},
+		"How long is the warranty of a part?": {},
+	} {
+		got := Read(asked).owners
+		require.Equal(t, want, got, asked)
+	}
+}
+
+func TestPartsOfIdentifiers(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][]string{
+		"test_invoice_rounding": {"test", "invoice", "rounding"},
+		"services/ledger":       {"services", "ledger"},
+		"LedgerReconciler":      {"ledger", "reconciler"},
+		"gen_proto.sh":          {"gen", "proto"},
+		"ledger":                nil,
+		"HTTP":                  nil,
+		"called off":            nil,
+		"naïveÉtude_x":          {"naïve", "étude"},
+	} {
+		require.Equal(t, want, identifierParts(text), text)
+	}
+}
+
 func TestTheKindThatAQuestionAsksFor(t *testing.T) {
 	t.Parallel()
 	for question, want := range map[string]bool{

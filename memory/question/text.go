@@ -43,6 +43,7 @@ type content struct {
 	typed  bool    // part of a date, a number and so on
 	name   bool    // it has a capital letter within a sentence
 	kind   bool    // of a question: the kind of the answer
+	verb   bool    // of a question: its verb, see verbAt
 	det    determiner
 }
 

@@ -30,7 +30,7 @@ const coexistingWeight = 4
 const testHalf = "test"
 
 // halves are fitted.
-var halves = []string{"dev", "second", "third", changes.Scenarios}
+var halves = []string{"dev", "second", "third", changes.Scenarios, changes.Questions}
 
 // example has the features for a model, and the expected answer.
 type example struct {
@@ -47,9 +47,15 @@ func main() {
 	share := flag.Float64("weight", 0.3, "of an example of these")
 	scenarios := flag.String("scenarios", "", "a file of scenarios to fit too, see changes.FromScenarios")
 	tests := flag.String("test", "", "a file of scenarios to print the results for, without fitting them")
+	questions := flag.String("questions", "", "files of questions to fit too, separated by commas: changes.FromQuestions")
+	testQuestions := flag.String("test-questions", "", "files of questions to print the results for")
 	heldOut := flag.Bool("heldout", false, "also print the sums of the held-out half")
+	questionsWeight := flag.Float64("questions-weight", 3, "of an example of the files of questions")
+	noSuccession := flag.Bool("relevance", false, "fit only relevance")
 	onlySuccession := flag.Bool("succession", false, "fit only succession, and keep the weights of relevance")
 	missed := flag.String("missed", "", "only print the successions of this half that the weights of now miss")
+	onlyQuestions := flag.Bool("only-questions", false, "only print the results of the files of questions")
+	showMissed := flag.Bool("show", false, "also print the questions of these files that are answered wrongly")
 	flag.Parse()
 	tenants := slices.DeleteFunc(changes.Generate(1, 1), func(t changes.Tenant) bool { return t.HeldOut && !*heldOut })
 	for _, more := range []struct{ file, half string }{{*scenarios, changes.Scenarios}, {*tests, testHalf}} {
@@ -69,11 +75,26 @@ func main() {
 		}
 		tenants = append(tenants, read...)
 	}
+	asked, err := questionsOf(*questions)
+	if err != nil {
+		log.Fatal(err)
+	}
+	tested, err := questionsOf(*testQuestions)
+	if err != nil {
+		log.Fatal(err)
+	}
+	tenants = append(tenants, asked...)
+	for _, t := range slices.Concat(asked, tested) {
+		printAnswered(t, *showMissed, question.Question.Relevance)
+	}
+	if *onlyQuestions {
+		return
+	}
 	if *missed != "" {
 		printMissed(tenants, *missed)
 		return
 	}
-	relevance, succession := examples(tenants, !*onlySuccession)
+	relevance, succession := examples(tenants, !*onlySuccession, *questionsWeight)
 	if *conversations != "" {
 		more, err := chats(*conversations, *share)
 		if err != nil {
@@ -85,8 +106,14 @@ func main() {
 	if !*onlySuccession {
 		fmt.Println("Relevance")
 		report(relevance, question.RelevanceNames(), topOfQuestion)
-		answers(relevance)
+		ofAnswers := answers(relevance)
 		byRelevance = fit(relevance)
+		for _, t := range slices.Concat(asked, tested) {
+			printAnswered(t, *showMissed, fitted(byRelevance, ofAnswers))
+		}
+	}
+	if *noSuccession {
+		return
 	}
 	fmt.Println("\nSuccession")
 	report(succession, question.SuccessionNames(), nil)
@@ -106,11 +133,15 @@ func main() {
 }
 
 // examples asks all questions of the development halves.
-func examples(tenants []changes.Tenant, ofRelevance bool) (relevance, succession []example) {
+func examples(tenants []changes.Tenant, ofRelevance bool, questionsWeight float64) (relevance, succession []example) {
 	number := 0
 	for _, tenant := range tenants {
 		if tenant.HeldOut || tenant.Half == testHalf {
 			continue
+		}
+		weight := 1.0
+		if tenant.Half == changes.Questions {
+			weight = questionsWeight
 		}
 		texts := make([]question.Text, len(tenant.Statements))
 		for i, s := range tenant.Statements {
@@ -128,7 +159,7 @@ func examples(tenants []changes.Tenant, ofRelevance bool) (relevance, succession
 					holds = holds || a == i
 				}
 				relevance = append(relevance, example{measures: question.RelevanceMeasures(q, texts[i]), holds: holds,
-					weight: 1,
+					weight: weight,
 					half:   tenant.Half, question: number, known: len(answers) > 0})
 			}
 		}
@@ -225,11 +256,11 @@ func topOfQuestion(all []example, weights []float64, half string) string {
 
 // answers fits whether a question has an answer, from the logit of its best text and the length of that text. It weighs
 // the questions as if half of those of each kind of conversation had an answer.
-func answers(all []example) {
+func answers(all []example) []float64 {
 	weights := fit(all)
 	var tops []example
 	counts := map[string]int{}
-	key := func(e example) string { return fmt.Sprint(e.half == chat, e.known) }
+	key := func(e example) string { return fmt.Sprint(e.half == chat, e.half == changes.Questions, e.known) }
 	for _, e := range best(all, weights) {
 		counts[key(e)]++
 		z, length := logit(e.measures, weights), e.measures[len(e.measures)-1]
@@ -261,6 +292,7 @@ func answers(all []example) {
 		}
 		fmt.Println()
 	}
+	return w
 }
 
 func logit(measures, weights []float64) float64 {
