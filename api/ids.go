@@ -6,7 +6,9 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/ledger"
@@ -150,6 +152,16 @@ func ContentDigest(r schema.IngestRequest) string {
 		sum.Write([]byte(content))
 	}
 	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// RecordDigest returns a digest of a session that is recorded as a whole, without the times of its events: a client may
+// set them again for each delivery.
+func RecordDigest(r RecordRequest) string {
+	r.Events = slices.Clone(r.Events)
+	for i := range r.Events {
+		r.Events[i].OccurredAt = time.Time{}
+	}
+	return OperationDigest(&r)
 }
 
 // SentDigest returns the OperationDigest that the worker will compute for a request, given as a pointer. It differs from

@@ -20,7 +20,7 @@ const (
 	SignalConfirm  = "confirm"  // Forget: like UpdateConfirm, without an answer
 	QueryPreview   = "preview"  // Forget: schema.ForgetPreview
 
-	// Ingest with an idempotency key, Put, Revise, Modify, Recover, Feedback and Forget with an operation id: takes the
+	// RecordSession, Ingest with an idempotency key, Put, Revise, Modify, Recover, Feedback and Forget with an operation id: takes the
 	// digest of a request (ContentDigest, OperationDigest) and returns whether it is that of the run's own request.
 	QueryRequest = "request"
 

@@ -38,7 +38,7 @@ func Forget(ctx workflow.Context, req schema.ForgetRequest) (schema.ForgetReceip
 	}
 	if req.OperationID != "" {
 		digest := api.OperationDigest(&req) //workflowcheck:ignore: encoding a struct gives the same bytes every time
-		if err := answerWhose(ctx, digest); err != nil {
+		if err := flow.AnswerWhose(ctx, digest); err != nil {
 			return schema.ForgetReceipt{}, err
 		}
 	}

@@ -56,7 +56,7 @@ func runOperation[R outcome](ctx workflow.Context, op operation) (R, error) {
 	p := op.common.Principal
 	if op.common.OperationID != "" {
 		digest := api.OperationDigest(op.request) //workflowcheck:ignore: encoding a struct gives the same bytes every time
-		if err := answerWhose(ctx, digest); err != nil {
+		if err := flow.AnswerWhose(ctx, digest); err != nil {
 			return result, err
 		}
 	}
@@ -81,17 +81,6 @@ func runOperation[R outcome](ctx workflow.Context, op operation) (R, error) {
 	indexChanged(ctx, p.Tenant, result.Changed())
 	shown.Show(ctx, api.PhaseDone, op.summary+": "+result.Summary(), mneme.AttrOutcome.ValueSet(result.Summary()))
 	return result, nil
-}
-
-// answerWhose lets a client that found the run by the key of its request ask whether the run is that of its request. An
-// empty digest means that the run has no key.
-func answerWhose(ctx workflow.Context, digest string) error {
-	if digest == "" {
-		return nil
-	}
-	return workflow.SetQueryHandler(ctx, api.QueryRequest, func(other string) (bool, error) {
-		return other == digest, nil
-	})
 }
 
 // accept stages the request's body and returns the reference that activities take. It ends before a cancellation is
