@@ -140,8 +140,8 @@ func contentKey(r schema.IngestRequest) string {
 	return "content-" + hex.EncodeToString(sum[:16])
 }
 
-// ContentDigest returns a digest of the contents of an ingest. With an idempotency key, a request with other contents is
-// another request. Times and settings do not count, because a client may set them again for each delivery.
+// ContentDigest returns a digest of the contents of an ingest. With an idempotency key, a request with other contents
+// is another request. Times and settings do not count, because a client may set them again for each delivery.
 func ContentDigest(r schema.IngestRequest) string {
 	sum := sha256.New()
 	var size [8]byte
@@ -164,8 +164,8 @@ func RecordDigest(r RecordRequest) string {
 	return OperationDigest(&r)
 }
 
-// SentDigest returns the OperationDigest that the worker will compute for a request, given as a pointer. It differs from
-// that of the request itself if decoding fills fields, as it does for records.
+// SentDigest returns the OperationDigest that the worker will compute for a request, given as a pointer. It differs
+// from that of the request itself if decoding fills fields, as it does for records.
 func SentDigest(request any) string {
 	encoded, err := json.Marshal(request)
 	if err != nil {

@@ -7,8 +7,8 @@ const TaskQueue = "mneme"
 
 // Names of updates and queries.
 const (
-	// Ingest: waits for the staging and returns schema.IngestAck. It takes a ContentDigest, which may be left out; a run
-	// of other content refuses the update.
+	// Ingest: waits for the staging and returns schema.IngestAck. It takes a ContentDigest, which may be left out; a
+	// run of other content refuses the update.
 	UpdateStaged = "staged"
 	UpdateDecide = "decide" // Review: schema.ReviewRequest to schema.ReviewResult
 	// Ingest, ResumeIngest: Progress; Forget: schema.ForgetReceipt so far; Reindex: ReindexProgress; DriftCheck:
@@ -20,8 +20,9 @@ const (
 	SignalConfirm  = "confirm"  // Forget: like UpdateConfirm, without an answer
 	QueryPreview   = "preview"  // Forget: schema.ForgetPreview
 
-	// RecordSession, Ingest with an idempotency key, Put, Revise, Modify, Recover, Feedback and Forget with an operation id: takes the
-	// digest of a request (ContentDigest, OperationDigest) and returns whether it is that of the run's own request.
+	// RecordSession, Ingest with an idempotency key, and Put, Revise, Modify, Recover, Feedback and Forget with an
+	// operation id: takes the digest of a request (RecordDigest, ContentDigest, OperationDigest) and returns whether it
+	// is that of the run's own request.
 	QueryRequest = "request"
 
 	QueryContext = "context" // Context: ledger.ContextResponse, the context that the run has built

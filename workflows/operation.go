@@ -55,7 +55,8 @@ func runOperation[R outcome](ctx workflow.Context, op operation) (R, error) {
 	}
 	p := op.common.Principal
 	if op.common.OperationID != "" {
-		digest := api.OperationDigest(op.request) //workflowcheck:ignore: encoding a struct gives the same bytes every time
+		//workflowcheck:ignore: encoding a struct gives the same bytes every time
+		digest := api.OperationDigest(op.request)
 		if err := flow.AnswerWhose(ctx, digest); err != nil {
 			return result, err
 		}
